@@ -42,7 +42,8 @@ func (flags *Flags) Add(p *host.Program, cmd *cobra.Command, inputs *workspace.F
 // On reports whether the command repairs.
 func (flags Flags) On() bool { return flags.fix != "" }
 
-// Preferred returns the managers of --prefer, of which the inputs must know each.
+// Preferred returns the managers of --prefer. Summary names those that the inputs do not know. Such a name is no error: a repair
+// removes what is left of a patch that loses all its fields, and a second run must change nothing.
 func (flags Flags) Preferred() *option.Forced { return option.NewForced("--prefer", flags.prefer) }
 
 // Check returns an error for flags that do not fit together.
@@ -88,15 +89,20 @@ func (flags Flags) Apply(p *host.Program, inputs workspace.Flags, judge Judge) (
 	return result, nil
 }
 
-// Summary counts the repaired findings, by their files and codes. Lines end with a line break.
-func (flags Flags) Summary(r *Result) string {
+// Summary counts the repaired findings, by their files and codes, and names unknown managers. Lines end with a line break.
+func (flags Flags) Summary(r *Result, preferred *option.Forced) string {
 	if r == nil {
 		return ""
 	}
+	verb := "repaired"
 	if flags.diff {
-		return r.summary("would repair") + "\n"
+		verb = "would repair"
 	}
-	return r.summary("repaired") + "\n"
+	summary := r.summary(verb) + "\n"
+	if err := preferred.Err(); err != nil {
+		summary += err.Error() + "\n"
+	}
+	return summary
 }
 
 // Hint returns the end of a summary that counts the findings with one right repair. It is empty after a repair, and without any.

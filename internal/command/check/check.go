@@ -186,7 +186,7 @@ func run(p *host.Program, flags checkFlags) error {
 	if err := report.Write(flags.fix.Report(p), flags.format, found, opts); err != nil {
 		return err
 	}
-	fmt.Fprintf(p.Stderr, "%s%s%s: %s%s%s\n", flags.fix.Summary(fixed), j.count, report.Releases(opts.Releases), cmp.Or(report.Summary(flags.format, found, opts), "nothing to report"), was, flags.fix.Hint(found))
+	fmt.Fprintf(p.Stderr, "%s%s%s: %s%s%s\n", flags.fix.Summary(fixed, flags.preferred), j.count, report.Releases(opts.Releases), cmp.Or(report.Summary(flags.format, found, opts), "nothing to report"), was, flags.fix.Hint(found))
 	return exit.For(found, flags.strict)
 }
 

@@ -1,7 +1,6 @@
 package check
 
 import (
-	"cmp"
 	"context"
 
 	"github.com/trainweld/trainweld/fieldpath"
@@ -62,7 +61,7 @@ func judgeParts(ctx context.Context, p *host.Program, flags checkFlags, onConfli
 		return nil
 	})
 	if err == nil {
-		err = cmp.Or(forced.Err(), flags.preferred.Err())
+		err = forced.Err()
 	}
 	if err != nil {
 		return nil, err

@@ -129,7 +129,7 @@ func run(p *host.Program, flags conflictsFlags) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprint(p.Stderr, flags.fix.Summary(fixed))
+		fmt.Fprint(p.Stderr, flags.fix.Summary(fixed, preferred))
 		return reportConflicts(p, flags, fixed.Input, fixed.Found, report.Count(jobs, "TrainJob"))
 	}
 	found, all, err := judge(p)
@@ -155,7 +155,7 @@ func conflictsOfAll(p *host.Program, flags conflictsFlags, preferred *option.For
 		return nil
 	})
 	if err == nil {
-		err = cmp.Or(forced.Err(), preferred.Err())
+		err = forced.Err()
 	}
 	if err != nil {
 		return nil, nil, 0, err
