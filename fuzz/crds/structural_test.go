@@ -262,7 +262,7 @@ func judged(data []byte) (places map[string]string, some, ok bool) {
 		if strings.Contains(within, "x-kubernetes-validations[") || strings.Contains(err.Detail, "x-kubernetes-validations estimated rule cost") {
 			continue // rules in CEL are not ours to judge, and neither is what all of them cost
 		}
-		if strings.Contains(within, ".default") && err.Type == field.ErrorTypeInvalid {
+		if strings.Contains(within, ".default") && (err.Type == field.ErrorTypeInvalid || err.Type == field.ErrorTypeTypeInvalid) {
 			continue // and neither are the values of defaults
 		}
 		if !found {

@@ -224,6 +224,9 @@ func (f *fixCase) differsElsewhere(before *trainer.JobSetTemplateSpec, conflicts
 		return err.Error()
 	}
 	for _, change := range changes {
+		if change.Kind == diff.Moved {
+			continue // the order of items by key follows the items that a patch names
+		}
 		if !slices.ContainsFunc(conflicts, func(c shown) bool {
 			path, err := fieldpath.ParsePath(c.Path)
 			if last := len(path) - 1; err == nil && path[last] == fieldpath.Field("type") {
