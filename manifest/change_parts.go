@@ -32,7 +32,6 @@ type part struct {
 	isMerged bool // comes from a merge key
 	isMoved  bool // has its comments elsewhere
 	lost     bool // a part of it was removed or moved away
-	note     *encode.Note
 }
 
 // findAliases collects the aliases below a node.

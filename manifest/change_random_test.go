@@ -21,7 +21,6 @@ type randomText struct {
 	*rand.Rand
 	next  int
 	paths []fieldpath.Path // of all fields, entries and items
-	kinds map[string]string
 }
 
 func (r *randomText) number() int { r.next++; return r.next }
