@@ -188,13 +188,17 @@ func run(p *host.Program, flags diffFlags, args []string) error {
 		return exit.Status(exit.Failed)
 	}
 	status, err := writeDiff(p, c, flags, paint)
-	if err != nil {
+	return flags.outcome(status, findings, err)
+}
+
+// outcome returns the end of a comparison that is written: an error in writing, findings that are errors, or differences.
+func (flags diffFlags) outcome(status int, findings finding.List, err error) error {
+	switch {
+	case err != nil:
 		return err
-	}
-	if failed {
+	case findings.Err() != nil:
 		return exit.Status(exit.Failed)
-	}
-	if status != exit.Done && !flags.exitZero {
+	case status != exit.Done && !flags.exitZero:
 		return exit.Status(status)
 	}
 	return nil

@@ -99,15 +99,7 @@ func runLive(p *host.Program, flags diffFlags, opts render.Options, args []strin
 		return exit.Status(exit.Failed)
 	}
 	status, err := writeDiff(p, c, flags, paint)
-	switch {
-	case err != nil:
-		return err
-	case findings.Err() != nil:
-		return exit.Status(exit.Failed)
-	case status != exit.Done && !flags.exitZero:
-		return exit.Status(status)
-	}
-	return nil
+	return flags.outcome(status, findings, err)
 }
 
 // newLiveRun reads the files and the dump.

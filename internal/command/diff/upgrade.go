@@ -305,13 +305,5 @@ func runUpgrade(p *host.Program, flags diffFlags, opts render.Options, args []st
 	if len(u.new().Jobs) > 0 {
 		status, err = writeDiff(p, c, flags, paint)
 	}
-	switch {
-	case err != nil:
-		return err
-	case findings.Err() != nil:
-		return exit.Status(exit.Failed)
-	case status != exit.Done && !flags.exitZero:
-		return exit.Status(status)
-	}
-	return nil
+	return flags.outcome(status, findings, err)
 }
