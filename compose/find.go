@@ -89,8 +89,8 @@ func (c Composition) Finding(object fieldpath.Object) finding.Finding {
 	return f
 }
 
-// Judge returns the finding on managers that set the field to different values. It is the composition's own finding, but an overlap
-// stays one if the value in force is another than the composed one.
+// Judge returns the finding on managers that set the field to different values. An overlap stays one if the value in force is not the
+// composed one. Otherwise, Judge returns the composition's own finding.
 func (c Composition) Judge(overlap finding.Finding) finding.Finding {
 	f := c.Finding(overlap.Object)
 	if f.Code != finding.CodeNotComposed {

@@ -224,8 +224,8 @@ func (f *fixCase) differsElsewhere(before *trainer.JobSetTemplateSpec, conflicts
 		return err.Error()
 	}
 	for _, change := range changes {
-		if change.Kind == diff.Moved {
-			continue // the order of items by key follows the items that a patch names
+		if change.Kind == diff.Moved && !hasOrder(change.Path) {
+			continue // a patch that names an item also places it, and these items have no order
 		}
 		if !slices.ContainsFunc(conflicts, func(c shown) bool {
 			path, err := fieldpath.ParsePath(c.Path)
@@ -238,6 +238,11 @@ func (f *fixCase) differsElsewhere(before *trainer.JobSetTemplateSpec, conflicts
 		}
 	}
 	return ""
+}
+
+// hasOrder reports whether an item is in a list whose order carries meaning.
+func hasOrder(path fieldpath.Path) bool {
+	return len(path) > 1 && slices.Contains([]fieldpath.Step{fieldpath.Field("env"), fieldpath.Field("initContainers")}, path[len(path)-2])
 }
 
 // isNew names a finding that the repair causes. A conflict may hide another one on a field of its own, a patch that does nothing, and

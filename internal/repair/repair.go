@@ -1,4 +1,4 @@
-// Package repair changes files so that findings go away: where a finding has one right repair, and where the user chose one.
+// Package repair changes files so that findings go away. It makes the one right repair, or the one that the user chose.
 //
 //	result, err := flags.Apply(p, inputs, func(p *host.Program) (finding.List, *workspace.Input, error) {
 //		in := workspace.Read(p, inputs)
