@@ -26,66 +26,15 @@ import (
 	"github.com/trainweld/trainweld/internal/command/schema"
 	"github.com/trainweld/trainweld/internal/command/test"
 	"github.com/trainweld/trainweld/internal/command/version"
+	"github.com/trainweld/trainweld/internal/commandline"
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/option"
-	"github.com/trainweld/trainweld/internal/report"
 )
 
-// runLine executes a command line and returns its exit status. A failed output sets the status even if the command misses the
-// error.
+// runLine executes a command line and returns its exit status.
 func runLine(p *host.Program, args []string) int {
-	stdout := host.NewSink(p.Stdout)
-	sunk := *p
-	sunk.Stdout = stdout
-	return execute(&sunk, args, stdout)
-}
-
-func execute(p *host.Program, args []string, stdout *host.Sink) int {
-	root := Root(p, args)
-	root.SetArgs(args)
-	cmd, err := root.ExecuteC()
-	var status exit.Status
-	var misused exit.UsageError
-	var signal host.Interrupted
-	switch {
-	case host.IsClosedPipe(stdout.Err): // silent, like other programs
-		return exit.ClosedPipe
-	case stdout.Err != nil:
-		fmt.Fprintf(p.Stderr, "%s: standard output: %v\n", root.DisplayName(), stdout.Err)
-		return exit.Failed
-	case err == nil:
-		return exit.Done
-	case errors.As(err, &signal):
-		fmt.Fprintf(p.Stderr, "%s: %s\n", root.DisplayName(), printableError(err))
-		return signal.Status()
-	case errors.As(err, &status):
-		return int(status)
-	case errors.As(err, &misused):
-		fmt.Fprintf(p.Stderr, "%s: %s\nRun '%s --help' for usage and examples\n", root.DisplayName(), printableError(err), cmd.CommandPath())
-		return exit.Failed
-	default:
-		fmt.Fprintf(p.Stderr, "%s: %s\n", root.DisplayName(), printableError(err))
-		return exit.Failed
-	}
-}
-
-// printableError formats an error. Joined errors get a line each; other line breaks are escaped.
-func printableError(err error) string {
-	for inner := err; inner != nil; inner = errors.Unwrap(inner) {
-		joined, ok := inner.(interface{ Unwrap() []error })
-		if !ok {
-			continue
-		}
-		var texts, lines []string
-		for _, one := range joined.Unwrap() {
-			texts, lines = append(texts, one.Error()), append(lines, printableError(one))
-		}
-		if strings.Join(texts, "\n") == err.Error() {
-			return strings.Join(lines, "\n")
-		}
-	}
-	return report.Line(err.Error())
+	return commandline.Run(p, args, func(p *host.Program) *cobra.Command { return Root(p, args) })
 }
 
 // commands returns the constructors of all commands.
