@@ -61,7 +61,7 @@ type signals struct {
 // catchSignals makes signals end the program with their statuses. It skips signals that the caller ignores, as nohup does.
 func catchSignals() *signals {
 	s, c := &signals{}, make(chan os.Signal, 2)
-	for _, one := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+	for _, one := range ending() {
 		if !signal.Ignored(one) {
 			signal.Notify(c, one)
 		}

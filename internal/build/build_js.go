@@ -1,0 +1,17 @@
+package build
+
+import (
+	"errors"
+
+	"github.com/trainweld/trainweld/internal/exit"
+	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/internal/workspace"
+)
+
+// Parts calls take once. A browser has no directories to build, so it returns an error for flags that ask for builds.
+func Parts(_ *host.Program, flags workspace.Flags, take func(workspace.Flags) error) error {
+	if flags.Builds() {
+		return exit.Usage(errors.New("-k and --build: a browser has no directories to build"))
+	}
+	return take(flags)
+}
