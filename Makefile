@@ -1,4 +1,4 @@
-# Every target needs Go and nothing else, except web and test-web.
+# Every target needs Go and nothing else, except web, playground and test-web.
 REVISION := $(shell git rev-parse HEAD 2>/dev/null)
 # What a release calls itself: the tag, or where there is none the revision. Its files have the time of the revision.
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
@@ -18,7 +18,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 # Without the Go plugins of kustomize, which the program never loads. They would keep every method of every type.
 TAGS := kustomize_disable_go_plugin_support
 
-.PHONY: build release tag test test-releases oracles test-hosts web test-web differential lint apidiff bench fuzz demo generate
+.PHONY: build release tag test test-releases oracles test-hosts web playground test-web differential lint apidiff bench fuzz demo generate
 
 build:
 	go build -trimpath -tags $(TAGS) -ldflags '-X main.revision=$(REVISION)' -o bin/trainweld ./cmd/trainweld
@@ -81,7 +81,11 @@ test-hosts:
 web:
 	cd web && npm ci --no-audit --no-fund && npm run check && go run ./build
 
-# Every page in a headless Chromium: by keyboard, in both schemes, without a request, and against the rules of axe-core. It writes
+# A page that runs the program in a browser: docs/playground.md. The folder bin/playground is for any web server.
+playground:
+	cd web && npm ci --no-audit --no-fund && npm run check && go run ./playground ../bin/playground
+
+# Every page and the playground in a headless Chromium: by keyboard, in both schemes, without a request, and against the rules of axe-core. It writes
 # pictures of the pages to bin/web.
 test-web:
 	cd web && npm ci --no-audit --no-fund && npm run check && go test -vet=off -count=1 ./...
@@ -112,6 +116,7 @@ lint:
 	go run $(STATICCHECK) ./...
 	cd internal/release && go run $(STATICCHECK) ./...
 	GOOS=js GOARCH=wasm go build ./merge/... ./manifest/... ./legacy/... ./trainjob/... ./render/... ./docs
+	GOOS=js GOARCH=wasm go vet -tags $(TAGS) ./cmd/playground
 	go mod tidy -diff
 	cd fuzz/upstream && go mod tidy -diff
 	for release in $(ORACLES); do (cd $$release && go mod tidy -diff) || exit 1; done

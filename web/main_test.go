@@ -118,14 +118,17 @@ func scripts(run bool) step {
 	return command(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: !run})
 }
 
-// open opens a page in a tab of its own, as wide as asked, after the steps.
+// open opens a file or an address in a tab of its own, as wide as asked, after the steps.
 func open(t *testing.T, file string, width int64, steps ...step) *tab {
 	t.Helper()
 	ctx, closeTab := chromedp.NewContext(browser)
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	t.Cleanup(func() { cancel(); closeTab() })
 	p := &tab{Context: ctx}
-	address := "file://" + file
+	address := file
+	if !strings.HasPrefix(file, "http:") {
+		address = "file://" + file
+	}
 	if err := chromedp.Listen(ctx, func(event any) { p.note(event, address) }); err != nil {
 		t.Fatal(err)
 	}

@@ -65,8 +65,8 @@ func TestBuilt(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(string(sums)), "\n")
-	if len(lines) != 4 {
-		t.Fatalf("built.sum has %d lines, want 4", len(lines))
+	if len(lines) != 5 {
+		t.Fatalf("built.sum has %d lines, want 5", len(lines))
 	}
 	for _, line := range lines {
 		want, file, _ := strings.Cut(line, "  ")

@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/internal/playground"
+	"github.com/trainweld/trainweld/release"
+)
+
+// playgroundLines are the command lines that the page of the playground runs, without their inputs.
+var playgroundLines = [][]string{
+	{"render", "--on-conflict=last"},
+	{"render", "--on-conflict=fail", "--show-notes"},
+	{"render", "--on-conflict=last", "--to=pods", "-o", "wide"},
+	{"render", "--on-conflict=last", "--to=pods", "--as=stored", "--index=0"},
+	{"blame", "-o", "html"},
+	{"blame", "-o", "html", "--to=jobs"},
+	{"blame", "--show-origin"},
+}
+
+// playgroundCases returns the files of each case by their names: the quick start, all cases of policies, and all stock runtimes.
+func playgroundCases(t *testing.T) map[string]map[string]string {
+	t.Helper()
+	read := func(names ...string) map[string]string {
+		files := map[string]string{}
+		for _, name := range names {
+			data, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files[filepath.Base(name)] = string(data)
+		}
+		return files
+	}
+	quick := filepath.Join("..", "..", "testdata", "quickstart")
+	cases := map[string]map[string]string{
+		"quickstart": read(filepath.Join(quick, "job.yaml"), filepath.Join(quick, "runtime.yaml"), filepath.Join(quick, "platform.yaml")),
+		"syntax":     {"job.yaml": "kind: [TrainJob\n"},
+		"empty":      {"job.yaml": ""},
+	}
+	inputs, err := filepath.Glob(filepath.Join("..", "..", "testdata", "policies", "*", "input.yaml"))
+	if err != nil || len(inputs) < 10 {
+		t.Fatalf("found %d cases of policies: %v", len(inputs), err)
+	}
+	for _, input := range inputs {
+		cases["policies/"+filepath.Base(filepath.Dir(input))] = read(input)
+	}
+	list, err := release.Latest().Runtimes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stock struct{ Items []corev1.ConfigMap } // any object with metadata
+	if err := json.Unmarshal(list, &stock); err != nil || len(stock.Items) < 5 {
+		t.Fatalf("found %d stock runtimes: %v", len(stock.Items), err)
+	}
+	for _, item := range stock.Items {
+		runtime := item.Name
+		cases["stock/"+runtime] = map[string]string{"job.yaml": "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata:\n  name: stock\nspec:\n  runtimeRef:\n    name: " + runtime + "\n  trainer:\n    numNodes: 3\n"}
+	}
+	return cases
+}
+
+// TestPlayground holds that the playground prints what the program prints: for all stock runtimes and cases of policies.
+func TestPlayground(t *testing.T) {
+	for name, files := range playgroundCases(t) {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			t.Chdir(dir)
+			var inputs []string
+			for _, file := range []string{"job.yaml", "input.yaml", "runtime.yaml", "platform.yaml"} {
+				text, ok := files[file]
+				if !ok {
+					continue
+				}
+				if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+					t.Fatal(err)
+				}
+				inputs = append(inputs, cmp.Or(map[string]string{"runtime.yaml": "-r", "platform.yaml": "--patch"}[file], "-f"), file)
+			}
+			var lines [][]string
+			for _, line := range playgroundLines {
+				lines = append(lines, slices.Concat(line[:1], inputs, line[1:]))
+			}
+			for i, got := range playground.Run(playground.Request{Files: files, Lines: lines}) {
+				var stdout, stderr bytes.Buffer
+				status := runLine(&host.Program{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Files: host.Files{}}, lines[i])
+				if want := (playground.Answer{Stdout: stdout.String(), Stderr: stderr.String(), Status: status}); got != want {
+					t.Errorf("Run(%q) = %+v, want %+v", lines[i], got, want)
+				}
+			}
+		})
+	}
+}
