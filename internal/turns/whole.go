@@ -23,6 +23,12 @@ func Whole(b *testing.B, n int, sides ...*Side) {
 			}
 			s.ns = append(s.ns, float64(time.Since(start).Nanoseconds()))
 			s.cpu = append(s.cpu, float64((processorTime() - cpu).Nanoseconds()))
+			if s.After == nil {
+				continue
+			}
+			if err := s.After(); err != nil {
+				b.Fatalf("after %s: %v", s.Name, err)
+			}
 		}
 	}
 	b.ReportMetric(0, "ns/op") // hides the time of a round of all sides
