@@ -50,7 +50,7 @@ func main() {
 }
 
 // run tests the mutants of the packages in some folders, and reports whether the survivors are those accepted.
-func run(ctx context.Context, out *os.File, folders []string, accepted, only *regexp.Regexp, workers int, deep bool) (bool, error) {
+func run(ctx context.Context, out *os.File, folders []string, accepted string, only *regexp.Regexp, workers int, deep bool) (bool, error) {
 	dir, err := os.MkdirTemp("", "mutants")
 	if err != nil {
 		return false, err

@@ -42,7 +42,7 @@ func testPrograms() []*program {
 		{name: "compose", cases: "200"},
 		{name: "fuzz/strategic", except: "^(TestJSONMerge|TestLargePatches)$", cases: "200", deep: true},
 		{name: "merge", except: "^(TestImportBudget|TestOnly|TestGrowth|TestLinks)"},
-		{name: "fuzz", tests: "^(Fuzz|TestHistory|TestManagedFields|TestChildHistory|TestConflictsWithoutRuntime|TestUpdate|TestPolicyOrder)", cases: "40"},
+		{name: "fuzz", tests: "^(Fuzz|TestHistory|TestManagedFields|TestChildHistory|TestConflictsWithoutRuntime|TestUpdate)", cases: "40"},
 		{name: "fuzz/crds", cases: "150", deep: true},
 		{name: "engine", tests: "^TestFieldsV1Paths_Written$"},
 		{name: "fuzz", tests: "^(TestLaws|TestForce|TestOrderDependence|TestPlan)$", cases: "400"},
