@@ -82,7 +82,7 @@ func (l *Layers) style() string {
 	if filtered := l.filtered(); len(filtered) > 1 {
 		for _, name := range filtered {
 			class := l.class[name]
-			fmt.Fprintf(&b, "body:has(#f-%s:checked) .own>:not(.%s){--c:transparent;color:var(--quiet)}", class, class)
+			fmt.Fprintf(&b, "body:has(#f-%[1]s:checked) :is(.own,.diff)>:not(.%[1]s){--c:transparent;color:var(--quiet);background:none}", class)
 			fmt.Fprintf(&b, "body:has(#f-%s:checked) .item:not(:has(.%s)){display:none}", class, class)
 		}
 	}
