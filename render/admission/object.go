@@ -293,10 +293,11 @@ func (o *object) validate(ctx context.Context, old *object, found *findings) {
 		return
 	}
 	var before any
+	validator := o.onCreate
 	if old != nil {
-		before = old.fields
+		before, validator = old.fields, o.rules
 	}
-	broken, _ := o.rules.Validate(ctx, nil, o.schema, fields, before, celconfig.RuntimeCELCostBudget, rules...)
+	broken, _ := validator.Validate(ctx, nil, o.schema, fields, before, celconfig.RuntimeCELCostBudget, rules...)
 	for _, err := range inOrder(broken) {
 		found.add(o.ruleFinding(err, old != nil))
 	}
