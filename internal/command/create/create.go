@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
@@ -104,15 +103,10 @@ const (
 
 // checkDryRun returns an error for a value of --dry-run that needs a cluster, and for an unknown one.
 func checkDryRun(word string) error {
-	words := []string{noDryRun, clientDryRun}
-	switch {
-	case slices.Contains(words, word):
-		return nil
-	case word == "server":
+	if word == "server" {
 		return errors.New("--dry-run=server asks a cluster, and trainweld has none: use --dry-run=client, then check; or pipe the TrainJob to kubectl create --dry-run=server -f -")
-	default:
-		return fmt.Errorf("--dry-run: %q is none of %s%s", word, strings.Join(words, ", "), option.DidYouMean(word, words))
 	}
+	return option.OneOf("--dry-run", word, noDryRun, clientDryRun)
 }
 
 func run(p *host.Program, flags createFlags, changed func(flag string) bool) error {
