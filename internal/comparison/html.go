@@ -88,14 +88,14 @@ func (b *htmlWriter) concern(s *concernSection) {
 		text += fmt.Sprintf("; %d more in TrainJobs that do not change", s.elsewhere)
 	}
 	b.Add("p", text)
-	for i := range s.groups {
-		if i == 0 && s.new > 0 {
-			b.Add("p", "New with this change:")
-		} else if i == s.new && i > 0 {
-			b.Add("p", "Before this change as well:")
-		}
-		report.Card(&b.Body, &b.layers, s.opts, &s.groups[i])
+	if s.new > 0 {
+		b.Add("p", "New with this change:")
+		report.Cards(&b.Body, &b.layers, s.opts, s.groups[:s.new])
 	}
+	if s.new > 0 && s.new < len(s.groups) {
+		b.Add("p", "Before this change as well:")
+	}
+	report.Cards(&b.Body, &b.layers, s.opts, s.groups[s.new:])
 }
 
 // causes appends the layers and files that cause the changes.
