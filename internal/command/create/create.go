@@ -221,7 +221,7 @@ func keyValues(flag, form string, words []string) (map[string]string, error) {
 			// The word may be a secret without its name.
 			errs = append(errs, fmt.Errorf("--%s: invalid value: must be %s", flag, form))
 		case twice:
-			errs = append(errs, fmt.Errorf("--%s: %s is given twice", flag, key))
+			errs = append(errs, fmt.Errorf("--%s: duplicate %s", flag, key))
 		default:
 			all[key] = value
 		}
