@@ -23,11 +23,11 @@ interface Place {
   column: number;
 }
 
-/** The colors of YAML, which the style of all pages has in both schemes. */
+/** The colors of YAML, which the style of all pages has in both schemes. None is the color of a layer. */
 const colors = HighlightStyle.define([
-  { tag: tags.definition(tags.propertyName), color: "var(--c1)" },
+  { tag: tags.definition(tags.propertyName), color: "var(--link)" },
   { tag: tags.comment, color: "var(--quiet)" },
-  { tag: [tags.string, tags.special(tags.string)], color: "var(--c3)" },
+  { tag: [tags.string, tags.special(tags.string)], color: "var(--addedtext)" },
 ]);
 
 /** The style of a mark. It has no image, which the policy forbids. The shape tells the severity as well as the color. */
