@@ -73,6 +73,12 @@ func readArchive(file string) (*archive, error) {
 	if err != nil {
 		return nil, err
 	}
+	return parseArchive(file, read)
+}
+
+// parseArchive returns the cases of an archive.
+func parseArchive(file string, read *txtar.Archive) (*archive, error) {
+	var err error
 	a := &archive{file: file, comment: string(read.Comment)}
 	for _, f := range read.Files {
 		parts := strings.Split(f.Name, "/")
@@ -160,8 +166,17 @@ func (c *testCase) objects() ([]any, error) {
 	return all, nil
 }
 
-// write writes the archive. Releases with one result share a file.
+// write writes the archive to its file.
 func (a *archive) write() error {
+	text, err := a.text()
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(a.file, text, 0o666)
+}
+
+// text returns the archive as text. Releases with one result share a file.
+func (a *archive) text() ([]byte, error) {
 	out := &txtar.Archive{Comment: []byte(a.comment)}
 	add := func(name string, data []byte) {
 		out.Files = append(out.Files, txtar.File{Name: name, Data: data})
@@ -174,7 +189,7 @@ func (a *archive) write() error {
 			for _, r := range sortedReleases(c.want) {
 				text, ext, err := part(c.want[r])
 				if err != nil {
-					return fmt.Errorf("%s: %w", c, err)
+					return nil, fmt.Errorf("%s: %w", c, err)
 				}
 				if ext == "" {
 					continue
@@ -191,7 +206,7 @@ func (a *archive) write() error {
 			}
 		}
 	}
-	return os.WriteFile(a.file, txtar.Format(out), 0o666)
+	return txtar.Format(out), nil
 }
 
 // text returns the List of a result, or no text for a refusal, with the extension of its file.

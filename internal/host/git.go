@@ -205,6 +205,9 @@ func (r *GitFiles) blob(e *gitEntry) ([]byte, error) {
 		return nil, fmt.Errorf("git cat-file: %s", strings.TrimSpace(header))
 	}
 	size, err := strconv.ParseInt(fields[2], 10, 64)
+	if err == nil && size < 0 {
+		err = fmt.Errorf("the size %d", size)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("git cat-file: %w", err)
 	}

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// What became of a mutant that no test program killed.
+const (
+	skipped = "skipped" // it was not asked for
+	nowhere = "nowhere" // no test program reaches it
+)
+
+// A program is a test program with the tests that it runs.
+type program struct {
+	name    string // the folder of the package
+	tests   string // a regular expression, or "" for all
+	except  string // a regular expression
+	cases   string // of each law
+	deep    bool   // it takes long, or belongs to a module of its own
+	binary  string
+	takes   time.Duration
+	reached []bool
+}
+
+// testPrograms are the programs that may kill a mutant, the fast ones first.
+func testPrograms() []*program {
+	return []*program{
+		{name: "conflict"},
+		{name: "fuzz", tests: "^(TestLaws|TestForce|TestOrderDependence|TestPlan|TestUnion|TestCompose)$", cases: "40"},
+		{name: "engine", except: "^TestFieldsV1Paths_Written$"},
+		{name: "compose", cases: "200"},
+		{name: "fuzz/strategic", except: "^(TestJSONMerge|TestLargePatches)$", cases: "200", deep: true},
+		{name: "merge", except: "^(TestImportBudget|TestOnly|TestGrowth|TestLinks)"},
+		{name: "fuzz", tests: "^(Fuzz|TestHistory|TestManagedFields|TestChildHistory|TestConflictsWithoutRuntime|TestUpdate)", cases: "20", deep: true},
+		{name: "fuzz/crds", cases: "150", deep: true},
+		{name: "engine", tests: "^TestFieldsV1Paths_Written$"},
+		{name: "fuzz", tests: "^(TestLaws|TestForce|TestOrderDependence|TestPlan)$", cases: "400", deep: true},
+	}
+}
+
+// build builds the test programs with the mutants in them.
+func build(ctx context.Context, dir, overlay string, deep bool) ([]*program, error) {
+	built := map[string]string{}
+	var programs []*program
+	for _, p := range testPrograms() {
+		if p.deep && !deep {
+			continue
+		}
+		programs = append(programs, p)
+		if p.binary = built[p.name]; p.binary != "" {
+			continue
+		}
+		p.binary = filepath.Join(dir, strings.ReplaceAll(p.name, "/", "-")+".test")
+		built[p.name] = p.binary
+		cmd := exec.CommandContext(ctx, "go", "test", "-vet=off", "-c", "-overlay", overlay, "-o", p.binary, ".")
+		cmd.Dir = filepath.FromSlash(p.name)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("build %s: %w\n%s", p.name, err, out)
+		}
+	}
+	return programs, nil
+}
+
+// first runs a program without a mutant. It must pass, and tells which of n mutants it reaches and how long it takes.
+func (p *program) first(ctx context.Context, dir string, n int) error {
+	file := filepath.Join(dir, "reached")
+	if err := os.WriteFile(file, nil, 0o666); err != nil {
+		return err
+	}
+	start := time.Now()
+	if out, err := p.start(ctx, 10*time.Minute, reachedVariable+"="+file); err != nil {
+		return fmt.Errorf("%s without a mutant: %w\n%s", p.name, err, out)
+	}
+	p.takes = time.Since(start)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	p.reached = make([]bool, n)
+	for _, line := range strings.Fields(string(text)) {
+		number, err := strconv.Atoi(line)
+		if err != nil {
+			return err
+		}
+		p.reached[number] = true
+	}
+	return nil
+}
+
+// count returns how many mutants the program reaches.
+func (p *program) count() int {
+	n := 0
+	for _, reached := range p.reached {
+		if reached {
+			n++
+		}
+	}
+	return n
+}
+
+// start runs the tests of a program until the first failure.
+func (p *program) start(ctx context.Context, limit time.Duration, variable string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	args := []string{"-test.failfast", "-test.timeout", limit.String()}
+	if p.tests != "" {
+		args = append(args, "-test.run", p.tests)
+	}
+	if p.except != "" {
+		args = append(args, "-test.skip", p.except)
+	}
+	// A mutant that allocates without end dies of the limit, and not the machine.
+	cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", `ulimit -v 8388608; exec "$0" "$@"`, p.binary}, args...)...)
+	cmd.Dir = filepath.FromSlash(p.name)
+	cmd.Env = append(os.Environ(), variable, "TRAINWELD_SEED=1", "TRAINWELD_CASES="+p.cases, "TRAINWELD_OBJECTS="+p.cases, "TRAINWELD_SCHEMAS="+p.cases)
+	cmd.WaitDelay = time.Second
+	return cmd.CombinedOutput()
+}
+
+// judge returns the name of the program that kills each mutant, or one of the words above, or "".
+func judge(ctx context.Context, out *os.File, mutants []Mutant, programs []*program, only *regexp.Regexp, workers int) []string {
+	killers := make([]string, len(mutants))
+	next := make(chan int)
+	var done sync.WaitGroup
+	for range workers {
+		done.Go(func() {
+			for i := range next {
+				killers[i] = kill(ctx, programs, i)
+				if killers[i] == "" || killers[i] == nowhere {
+					fmt.Fprintf(out, "%d of %d: %s:%d: %s %s\n", i+1, len(mutants), mutants[i].File, mutants[i].Line, killers[i], mutants[i])
+				}
+			}
+		})
+	}
+	for i, m := range mutants {
+		if killers[i] = skipped; only.MatchString(m.String()) {
+			next <- i
+		}
+	}
+	close(next)
+	done.Wait()
+	return killers
+}
+
+// kill returns the name of the first program that fails with a mutant.
+func kill(ctx context.Context, programs []*program, mutant int) string {
+	if !slices.ContainsFunc(programs, func(p *program) bool { return p.reached[mutant] }) {
+		return nowhere
+	}
+	for _, p := range programs {
+		if !p.reached[mutant] {
+			continue
+		}
+		_, err := p.start(ctx, 5*p.takes+10*time.Second, mutantVariable+"="+strconv.Itoa(mutant))
+		var exit *exec.ExitError
+		if errors.As(err, &exit) || errors.Is(err, context.DeadlineExceeded) {
+			return p.name
+		}
+	}
+	return ""
+}
