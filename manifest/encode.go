@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/trainweld/trainweld/internal/jsonfields"
 	"github.com/trainweld/trainweld/manifest/internal/encode"
-	"github.com/trainweld/trainweld/manifest/internal/jsonfields"
 )
 
 // Format is the format of encoded objects.
@@ -39,7 +39,7 @@ func ParseFormat(name string) (Format, error) {
 			return f, nil
 		}
 	}
-	return 0, fmt.Errorf("unknown format %q: want yaml or json", name)
+	return 0, fmt.Errorf("%q is none of yaml, json", name)
 }
 
 // Encode writes API objects for people and for kubectl. Equal objects give equal bytes, with sorted keys. It omits an object's

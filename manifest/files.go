@@ -84,10 +84,8 @@ func (l *listing) path(p string) {
 		l.file(p)
 	case strings.ContainsAny(p, "*?["):
 		l.pattern(p)
-	case errors.Is(err, fs.ErrNotExist):
-		l.fail(p, "does not exist", "check the path; it is relative to the working directory")
 	default:
-		l.fail(p, "cannot be read: "+reason(err), "check that it exists and that you may read it")
+		l.findings = append(l.findings, *failed(p, err))
 	}
 }
 
@@ -107,7 +105,7 @@ func (l *listing) named(dir string) {
 func (l *listing) directory(dir string) (held bool) {
 	entries, err := fs.ReadDir(l.fsys, dir)
 	if err != nil {
-		l.fail(dir, "cannot be read: "+reason(err), "check that you may read it")
+		l.findings = append(l.findings, *failed(dir, err))
 	}
 	// A file system need not sort, and may return entries along with an error.
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
@@ -116,18 +114,22 @@ func (l *listing) directory(dir string) (held bool) {
 		if strings.HasPrefix(e.Name(), ".") {
 			continue
 		}
-		isDir := e.IsDir()
+		isDir, isBroken := e.IsDir(), false
 		if e.Type()&fs.ModeSymlink != 0 {
-			// Skip a link to a directory, which could lead back up. A broken link fails on reading.
-			if info, err := fs.Stat(l.fsys, name); err == nil && info.IsDir() {
-				continue
+			info, err := fs.Stat(l.fsys, name)
+			if err == nil && info.IsDir() {
+				continue // the link could lead back up
 			}
+			isBroken = errors.Is(err, fs.ErrNotExist)
 		}
 		switch {
 		case isDir && l.recursive:
 			held = l.directory(name) || held
 		case isDir:
-		case slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name)):
+		case !slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name)):
+		case isBroken:
+			l.fail(name, "is a link to a file that does not exist", "fix or remove the link")
+		default:
 			held = true
 			l.file(name)
 		}
@@ -188,7 +190,7 @@ func (l *listing) match(pattern string) []string {
 		}
 		entries, err := fs.ReadDir(l.fsys, parent)
 		if err != nil {
-			l.fail(parent, "cannot be read: "+reason(err), "check that you may read it")
+			l.findings = append(l.findings, *failed(parent, err))
 		}
 		for _, e := range entries {
 			if strings.HasPrefix(e.Name(), ".") && !strings.HasPrefix(last, ".") {
@@ -254,8 +256,12 @@ func readAll(file string, r io.Reader, size int64) ([]byte, *finding.Finding) {
 	return b.Bytes(), nil
 }
 
-func failed(file string, err error) *finding.Finding {
-	f := unreadable(file, "cannot be read: "+reason(err), "check that it exists and that you may read it")
+// failed returns the finding on a file or a directory that cannot be read.
+func failed(name string, err error) *finding.Finding {
+	f := unreadable(name, "cannot be read: "+reason(err), "check the path, and that you may read it")
+	if errors.Is(err, fs.ErrNotExist) {
+		f = unreadable(name, "does not exist", "check the path; it is relative to the working directory")
+	}
 	return &f
 }
 

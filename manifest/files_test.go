@@ -73,7 +73,7 @@ func TestFiles(t *testing.T) {
 		{"directory", []string{"."}, false, []string{"a.yml", "b.yaml", "c.json", "link.yaml", "odd[1].yaml"}, nil, "sorted, without hidden files and directories"},
 		{"recursive", []string{"dir"}, true, []string{"dir/d.yaml", "dir/e.yaml", "dir/sub/f.yaml"}, nil, "sorted within each directory"},
 		{"not recursive", []string{"dir"}, false, []string{"dir/d.yaml", "dir/e.yaml"}, nil, "kubectl's default"},
-		{"recursive past links", []string{"deep"}, true, []string{"deep/dangling.yaml", "deep/er/h.yaml"}, nil, "a link to a directory could lead in circles; a dangling one fails when read"},
+		{"recursive past links", []string{"deep"}, true, []string{"deep/er/h.yaml"}, []string{"deep/dangling.yaml: error TW108 is a link to a file that does not exist"}, "a link to a directory could lead in circles"},
 		{"hidden by name", []string{".hidden.yaml", ".git"}, false, []string{".hidden.yaml", ".git/g.yaml"}, nil, "what is named is meant"},
 		{"twice", []string{"a.yml", "./a.yml", "dir/../a.yml", ".", "a.yml"}, false, []string{"a.yml", "b.yaml", "c.json", "link.yaml", "odd[1].yaml"}, nil, "a file is read once, where it was first named"},
 		{"absolute", []string{filepath.ToSlash(fsys.root) + "/a.yml"}, false, []string{filepath.ToSlash(fsys.root) + "/a.yml"}, nil, "any path of the machine"},
@@ -82,7 +82,7 @@ func TestFiles(t *testing.T) {
 		{"pattern of hidden files", []string{".h*"}, false, []string{".hidden.yaml"}, nil, "a dot in the pattern asks for them"},
 		{"pattern in the middle", []string{"x/*/m.yaml"}, false, []string{"x/1/m.yaml", "x/2/m.yaml"}, nil, "every element may be a pattern"},
 		{"absolute pattern", []string{filepath.ToSlash(fsys.root) + "/[ab].y*"}, false, []string{filepath.ToSlash(fsys.root) + "/a.yml", filepath.ToSlash(fsys.root) + "/b.yaml"}, nil, "fs.Glob would fail here"},
-		{"pattern of directories", []string{"d*"}, false, []string{"deep/dangling.yaml", "dir/d.yaml", "dir/e.yaml"}, nil, "a directory that matches gives its files"},
+		{"pattern of directories", []string{"d*"}, false, []string{"dir/d.yaml", "dir/e.yaml"}, []string{"deep/dangling.yaml: error TW108 is a link to a file that does not exist"}, "a directory that matches gives its files"},
 		{"name with brackets", []string{"odd[1].yaml"}, false, []string{"odd[1].yaml"}, nil, "a file that exists is no pattern"},
 		{"missing", []string{"nope.yaml", "a.yml"}, false, []string{"a.yml"}, []string{"nope.yaml: error TW108 does not exist"}, "the others are read all the same"},
 		{"no match", []string{"*.toml"}, false, nil, []string{"*.toml: error TW108 matches no file"}, "a quoted pattern that hits nothing is a mistake"},
@@ -140,14 +140,14 @@ func TestUnreadable(t *testing.T) {
 	if diff := cmp.Diff([]string{"a/b/y.yaml", "a/secret.yaml", "a/z.yaml"}, files); diff != "" {
 		t.Errorf("a directory that cannot be read stops the others (-want +got):\n%s", diff)
 	}
-	want := "a/locked: TW108: cannot be read: permission denied; check that you may read it"
+	want := "a/locked: TW108: cannot be read: permission denied; check the path, and that you may read it"
 	if len(findings) != 2 || findings[0].Error() != want || findings[1].Error() != want {
 		t.Errorf("got %v, want twice %s", findings, want)
 	}
 	for _, tc := range []struct{ file, data, want string }{
 		{"a/z.yaml", "z", ""},
-		{"a/secret.yaml", "", "a/secret.yaml: TW108: cannot be read: permission denied; check that it exists and that you may read it"},
-		{"a/nope.yaml", "", "a/nope.yaml: TW108: cannot be read: file does not exist; check that it exists and that you may read it"},
+		{"a/secret.yaml", "", "a/secret.yaml: TW108: cannot be read: permission denied; check the path, and that you may read it"},
+		{"a/nope.yaml", "", "a/nope.yaml: TW108: does not exist; check the path; it is relative to the working directory"},
 		{"a", "", "a: TW108: is a directory; name the files in it, or list it first"},
 	} {
 		data, f := manifest.Read(fsys, nil, tc.file)

@@ -100,9 +100,10 @@ func TestOnlyTheProgramLinksAdmission(t *testing.T) {
 	}
 }
 
-// TestOnlyTheProgramLinksKustomize keeps kustomize out of every package but the program's.
+// TestOnlyTheProgramLinksKustomize keeps kustomize out of every package but the program's. The playground runs commands of the
+// program, and tests compare both; for a browser, where it serves, it leaves kustomize out as well.
 func TestOnlyTheProgramLinksKustomize(t *testing.T) {
-	program := []string{"/cmd/trainweld", "/internal/cli", "/internal/build"}
+	program := []string{"/cmd/trainweld", "/internal/cli", "/internal/build", "/internal/playground"}
 	links := 0
 	for _, pkg := range linking(t, "sigs.k8s.io/kustomize/api/krusty") {
 		name := strings.TrimPrefix(pkg, module)
@@ -112,6 +113,13 @@ func TestOnlyTheProgramLinksKustomize(t *testing.T) {
 	}
 	if links == 0 {
 		t.Error("nothing links kustomize; this test looks at the wrong things")
+	}
+	t.Setenv("GOOS", "js")
+	t.Setenv("GOARCH", "wasm")
+	for _, pkg := range listDeps(t, "{{.ImportPath}}", module+"/cmd/playground") {
+		if strings.HasPrefix(pkg, "sigs.k8s.io/kustomize/") {
+			t.Errorf("the playground links %s", pkg)
+		}
 	}
 }
 

@@ -67,7 +67,7 @@ func (b *builder) checkPatches() {
 	patches := b.job.Spec.RuntimePatches
 	list := fieldpath.Fields("spec", "runtimePatches")
 	if len(patches) > mostPatches {
-		b.refuse(finding.CodeBadValue, list, "merge patches of your own into one", "there are %d patches, and may be %d", len(patches), mostPatches)
+		b.refuse(finding.CodeBadValue, list, "merge patches of your own into one", "there are %d patches: must be at most %d", len(patches), mostPatches)
 	}
 	b.findings = append(b.findings, check.Patches(templateOf(patches), patches)...)
 	count := map[string]int{}

@@ -108,8 +108,8 @@ func (b *builder) check() {
 	if s := b.deadline; s != nil {
 		b.job.Spec.ActiveDeadlineSeconds = *s
 		if *s < 1 {
-			b.refuse(finding.CodeBadValue, fieldpath.Fields("spec", "activeDeadlineSeconds"), "give 1 or more, or leave it out",
-				"the deadline is %d seconds, and is to be a positive number", *s)
+			b.refuse(finding.CodeBadValue, fieldpath.Fields("spec", "activeDeadlineSeconds"), "use 1 or more, or remove it",
+				"invalid value %d: must be at least 1", *s)
 		}
 	}
 	b.checkPatches()
@@ -119,18 +119,18 @@ func (b *builder) check() {
 func (b *builder) checkNames() {
 	name := fieldpath.Fields("metadata", "name")
 	if b.job.Name == "" {
-		b.refuse(finding.CodeNoName, name, "give it one: names of Jobs, Pods and addresses are made from it, and a random one would not be the same twice",
+		b.refuse(finding.CodeNoName, name, "name it: names of Jobs, Pods and addresses are made from it, and a random one would not be the same twice",
 			"the TrainJob has no name")
 	} else {
 		for _, problem := range validation.IsDNS1035Label(b.job.Name) {
 			b.refuse(finding.CodeBadMetadata, name, "use lower-case letters, digits and hyphens, and begin with a letter",
-				"%q is not a name for a TrainJob: %s", b.job.Name, problem)
+				"invalid name %q: %s", b.job.Name, problem)
 		}
 	}
 	if b.job.Namespace != "" {
 		for _, problem := range validation.IsDNS1123Label(b.job.Namespace) {
 			b.refuse(finding.CodeBadMetadata, fieldpath.Fields("metadata", "namespace"), "use lower-case letters, digits and hyphens",
-				"%q is not a name for a namespace: %s", b.job.Namespace, problem)
+				"invalid namespace %q: %s", b.job.Namespace, problem)
 		}
 	}
 	ref := b.job.Spec.RuntimeRef
@@ -139,7 +139,7 @@ func (b *builder) checkNames() {
 	case ref.Name == "":
 		b.refuse(finding.CodeMissingField, runtime, "name a runtime, such as torch-distributed", "the TrainJob names no runtime")
 	case len(ref.Name) > longestRuntimeName:
-		b.refuse(finding.CodeBadValue, runtime, "name a runtime that exists", "the runtime's name has %d characters, and may have %d", len(ref.Name), longestRuntimeName)
+		b.refuse(finding.CodeBadValue, runtime, "name a runtime that exists", "the runtime's name has %d characters: must have at most %d", len(ref.Name), longestRuntimeName)
 	}
 	if ref.Kind == nil {
 		return
@@ -154,5 +154,5 @@ func (b *builder) checkNames() {
 	if near := finding.Nearest(*ref.Kind, kinds); near != "" {
 		help = fmt.Sprintf("did you mean %q?", near)
 	}
-	b.refuse(finding.CodeUnknownRuntime, fieldpath.Fields("spec", "runtimeRef", "kind"), help, "%q is not a kind of a runtime", *ref.Kind)
+	b.refuse(finding.CodeUnknownRuntime, fieldpath.Fields("spec", "runtimeRef", "kind"), help, "unsupported value %q", *ref.Kind)
 }

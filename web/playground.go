@@ -8,13 +8,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 )
 
-// example is an example of the playground.
+// example is an example of the playground. Answers are those to the command lines of the page.
 type example struct {
-	Name  string            `json:"name"`
-	Files map[string]string `json:"files"`
+	Name    string            `json:"name"`
+	Files   map[string]string `json:"files"`
+	Answers []answer          `json:"answers,omitempty"`
 }
 
 // examples are the examples of the playground: names for readers, and the files below testdata for each of its editors.
@@ -23,6 +23,8 @@ var examples = []struct {
 	files map[string]string
 }{
 	{"Two managers disagree", map[string]string{"job.yaml": "quickstart/job.yaml", "runtime.yaml": "quickstart/runtime.yaml", "patches.yaml": "quickstart/platform.yaml"}},
+	{"A policy composes their values", map[string]string{"job.yaml": "compose/job.yaml", "runtime.yaml": "compose/runtime.yaml", "trainweld.yaml": "compose/trainweld.yaml"}},
+	{"The runtime torch-distributed of the release", map[string]string{"job.yaml": "policyfile/jobs/llm.yaml"}},
 	{"torch: torchrun on four nodes", map[string]string{"job.yaml": "policies/torch/input.yaml"}},
 	{"torch: fine-tuning with torchtune", map[string]string{"job.yaml": "policies/torchtune/input.yaml"}},
 	{"mpi: a launcher and its nodes", map[string]string{"job.yaml": "policies/mpi/input.yaml"}},
@@ -31,8 +33,15 @@ var examples = []struct {
 	{"volcano: a gang", map[string]string{"job.yaml": "policies/volcano/input.yaml"}},
 }
 
+// firstLines are the command lines that the page runs for its first example.
+var firstLines = [][]string{
+	{"render", "-f", "job.yaml", "-r", "runtime.yaml", "--patch", "patches.yaml", "--on-conflict=last", "--to=jobset"},
+	{"render", "-f", "job.yaml", "-r", "runtime.yaml", "--patch", "patches.yaml", "--on-conflict=last", "--to=pods", "-o", "wide"},
+	{"blame", "-f", "job.yaml", "-r", "runtime.yaml", "--patch", "patches.yaml", "--to=jobset", "-o", "html"},
+}
+
 // Playground returns the files of the playground by their names. It builds the program for browsers with Go, and takes what calls it
-// from the same Go.
+// from the same Go. The program itself answers the first example, in node, so that the page shows something while it loads.
 func Playground(repository string) (map[string][]byte, error) {
 	program, err := buildProgram(repository)
 	if err != nil {
@@ -46,6 +55,11 @@ func Playground(repository string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	first, err := ask(program, []request{{shown[0].Files, firstLines}})
+	if err != nil {
+		return nil, err
+	}
+	shown[0].Answers = first[0].Answers
 	define := map[string]string{}
 	for name, value := range map[string]any{"WORKER": string(worker), "EXAMPLES": shown} {
 		text, err := json.Marshal(value)
@@ -60,6 +74,9 @@ func Playground(repository string) (map[string][]byte, error) {
 		return nil, err
 	}
 	if files["playground.css"], err = bundle(filepath.Join(sources, "playground.css"), nil); err != nil {
+		return nil, err
+	}
+	if files["licenses.txt"], err = licenses(repository); err != nil {
 		return nil, err
 	}
 	files["index.html"], err = os.ReadFile(filepath.Join(sources, "playground.html"))
@@ -89,11 +106,11 @@ func buildProgram(repository string) ([]byte, error) {
 
 // workerOf returns the script of the worker: what Go needs in a browser, then the worker itself.
 func workerOf(repository string) ([]byte, error) {
-	root, err := exec.Command("go", "env", "GOROOT").Output()
+	script, err := goScript()
 	if err != nil {
-		return nil, fmt.Errorf("go env GOROOT: %w", err)
+		return nil, err
 	}
-	goes, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(root)), "lib", "wasm", "wasm_exec.js"))
+	goes, err := os.ReadFile(script)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +130,7 @@ func examplesOf(repository string) ([]example, error) {
 			}
 			files[name] = string(text)
 		}
-		shown = append(shown, example{e.name, files})
+		shown = append(shown, example{Name: e.name, Files: files})
 	}
 	return shown, nil
 }

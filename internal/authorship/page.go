@@ -20,9 +20,10 @@ const mostOpen = 2
 // blamePage writes objects as a page. Objects with disagreements come first.
 type blamePage struct {
 	page.Body
-	opts   Options
-	layers page.Layers
-	places bool
+	opts    Options
+	layers  page.Layers
+	places  bool
+	folding *folding
 }
 
 func writeBlamePage(w io.Writer, version string, opts Options, selected []Selection) error {
@@ -37,14 +38,30 @@ func writeBlamePage(w io.Writer, version string, opts Options, selected []Select
 	for i := range objects {
 		objects[i].id = "o" + strconv.Itoa(i+1)
 	}
+	for _, b.folding = range foldings() {
+		b.Body = page.Body{}
+		b.body(objects)
+		if b.Len() <= mostBytes {
+			break
+		}
+	}
+	text := []string{lead(objects, disputed)}
+	if note := b.folding.note(); note != "" {
+		text = append(text, note)
+	}
+	d := page.Document{Title: "Who set each field", Lead: text, Version: version, Layers: &b.layers, HasPlaces: b.places}
+	return page.Write(w, d, &b.Body)
+}
+
+// body appends all objects.
+func (b *blamePage) body(objects []pageObject) {
+	b.shapes()
 	if len(objects) > mostOpen {
 		b.overview(objects)
 	}
 	for i := range objects {
 		b.object(&objects[i], len(objects) <= mostOpen)
 	}
-	d := page.Document{Title: "Who set each field", Lead: []string{lead(objects, disputed)}, Version: version, Layers: &b.layers, HasPlaces: b.places}
-	return page.Write(w, d, &b.Body)
 }
 
 // lead counts the objects and the fields on which managers disagree.
@@ -70,6 +87,7 @@ type pageObject struct {
 	number   map[*blame.Field]int // of both
 	layers   []owned              // of the lines
 	files    map[engine.Layer]string
+	file     string // of most layers
 }
 
 func newPageObject(s Selection) pageObject {
@@ -103,6 +121,14 @@ func newPageObject(s Selection) pageObject {
 		}
 	}
 	slices.SortStableFunc(o.layers, func(a, b owned) int { return rank(a.layer) - rank(b.layer) })
+	uses := map[string]int{}
+	for _, of := range o.layers {
+		if file := o.files[of.layer]; file != "" {
+			if uses[file]++; uses[file] > uses[o.file] {
+				o.file = file
+			}
+		}
+	}
 	return o
 }
 
@@ -144,7 +170,7 @@ func (b *blamePage) overview(objects []pageObject) {
 
 // object appends an object: disagreements, the way of its patches, its lines, and the history of its fields.
 func (b *blamePage) object(o *pageObject, open bool) {
-	b.Open("details", page.Class("item object"), page.ID(o.id), page.If(open, page.Attr{Name: "open"}))
+	b.Open("details", page.Class("item object"), page.ID(o.id), attr("data-file", o.file), page.If(open, page.Attr{Name: "open"}))
 	b.Open("summary")
 	b.Add("h2", o.title())
 	if n := len(o.disputed); n > 0 {
@@ -182,12 +208,13 @@ func (b *blamePage) whole(o *pageObject) {
 		b.Close()
 	}
 	b.lines(o)
-	if o.history != nil {
+	history := slices.DeleteFunc(slices.Clone(o.history), func(f *blame.Field) bool { return !b.folding.hasHistory(f) })
+	if len(history) > 0 {
 		b.Open("details", page.Class("history"))
 		b.Open("summary")
-		b.Text("History of " + report.Count(len(o.history), "field"))
+		b.Text("History of " + report.Count(len(history), "field"))
 		b.Close()
-		for _, f := range o.history {
+		for _, f := range history {
 			b.field(o, f)
 		}
 		b.Close()
@@ -211,9 +238,7 @@ func (b *blamePage) field(o *pageObject, f *blame.Field) {
 			}
 		}
 	}
-	b.Open("div", page.ID(fmt.Sprintf("%slh%d", o.id, o.number[f])))
-	b.Claims(&b.layers, f.Path.String(), rows)
-	b.Close()
+	b.Claims(&b.layers, f.Path.String(), rows, page.ID(fmt.Sprintf("%slh%d", o.id, o.number[f])))
 }
 
 // unset appends the layers that could set a field.
@@ -265,10 +290,23 @@ func (b *blamePage) lines(o *pageObject) {
 	var before engine.Layer
 	var stack pathStack
 	var losers []string
+	folds, hidden := b.folding.of(o, lines), 0
 	for i, line := range lines {
-		b.line(o, line, before, stack.step(line))
+		step, name := stack.step(line), ""
+		if line.Layer != before {
+			name = layerName(line.Layer)
+		}
 		before = line.Layer
-		if f := line.Field; f != nil && f.Disputed && !line.Continued {
+		if f, ok := folds[i]; ok {
+			b.folded(line, name, f)
+			hidden = f.lines
+		}
+		if hidden > 0 {
+			hidden--
+			continue
+		}
+		b.line(o, line, name, step)
+		if f := line.Field; f != nil && f.Disputed && !line.Continued && !b.folding.isBrief() {
 			losers = losersOf(line, b.opts.ShowValues, false)
 		}
 		if i+1 == len(lines) || !lines[i+1].Continued {
@@ -281,8 +319,9 @@ func (b *blamePage) lines(o *pageObject) {
 	b.Close()
 }
 
-// line appends a line. step is the step of its path that the script cannot derive from the text.
-func (b *blamePage) line(o *pageObject, line blame.Line, before engine.Layer, step string) {
+// line appends a line with the name of its layer, or "" for the layer of the line before. step is the step of its path that the script
+// cannot derive from the text.
+func (b *blamePage) line(o *pageObject, line blame.Line, name, step string) {
 	f, class, mark, place, history := line.Field, b.layers.Class(string(line.Layer)), "", "", ""
 	if f != nil && !line.Continued {
 		if at := f.InForce(); at >= 0 {
@@ -299,7 +338,7 @@ func (b *blamePage) line(o *pageObject, line blame.Line, before engine.Layer, st
 				mark += " ~"
 			}
 		}
-		if i, ok := o.number[f]; ok {
+		if i, ok := o.number[f]; ok && b.folding.hasHistory(f) {
 			history = strconv.Itoa(i)
 		}
 	}
@@ -309,10 +348,6 @@ func (b *blamePage) line(o *pageObject, line blame.Line, before engine.Layer, st
 	}
 	b.places = b.places || place != ""
 	b.Void("li", page.If(class != "", page.Class(strings.TrimSpace(class))), attr("data-p", place), attr("data-s", step), attr("data-h", history))
-	name := ""
-	if line.Layer != before {
-		name = layerName(line.Layer)
-	}
 	if text := strings.TrimSpace(name + mark); text != "" || isDisputed {
 		b.Add("b", text) // the style adds the word disputed
 	}

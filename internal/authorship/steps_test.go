@@ -73,36 +73,51 @@ func (r *reader) read(text, step string) (string, bool) {
 	return path, true
 }
 
-// TestPathStack holds that the steps of a page lead back to the fields of its lines.
+// TestPathStack holds that the steps of a page lead back to the fields of its lines, also if the page folds lines.
 func TestPathStack(t *testing.T) {
 	policies := []fuzz.Policy{fuzz.Plain, fuzz.Torch, fuzz.MPI, fuzz.Flux, fuzz.Volcano}
-	lines := 0
-	for seed := range uint64(200) {
-		p := fuzz.Render(seed, fuzz.PairOptions{Policies: policies})
-		render.DefaultTrainJob(p.TrainJob, nil)
-		render.DefaultRuntime(&p.Runtime.Spec, nil)
-		out, _ := render.JobSet(render.Input{TrainJob: p.TrainJob, Runtime: &p.Runtime.Spec}, render.Options{OnConflict: render.Last, Owners: true})
-		if out.JobSet == nil {
-			continue
-		}
-		o, err := blame.New(out.JobSet, merge.JobSetTemplate(), out.Owners.All(), blame.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var stack pathStack
-		var r reader
-		for _, line := range o.Lines() {
-			path, ok := r.read(line.Text, stack.step(line))
-			if line.Field == nil || line.Continued || !ok {
+	for i, want := range []struct{ lines, folded int }{{1000, 0}, {1000, 1000}, {1000, 1000}} {
+		lines, folded := 0, 0
+		for seed := range uint64(200) {
+			p := fuzz.Render(seed, fuzz.PairOptions{Policies: policies})
+			render.DefaultTrainJob(p.TrainJob, nil)
+			render.DefaultRuntime(&p.Runtime.Spec, nil)
+			out, _ := render.JobSet(render.Input{TrainJob: p.TrainJob, Runtime: &p.Runtime.Spec}, render.Options{OnConflict: render.Last, Owners: true})
+			if out.JobSet == nil {
 				continue
 			}
-			lines++
-			if want := line.Field.Path.String(); path != want {
-				t.Errorf("seed %d: the line %q has the path %s, want %s", seed, line.Text, path, want)
+			blamed, err := blame.New(out.JobSet, merge.JobSetTemplate(), out.Owners.All(), blame.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			first, second := newPageObject(Selection{Blamed: Blamed{Object: blamed}}), newPageObject(Selection{Blamed: Blamed{Object: blamed}})
+			s := foldings()[i]
+			s.of(&first, blamed.Lines())
+			folds := s.of(&second, blamed.Lines())
+			hidden := 0
+			var stack pathStack
+			var r reader
+			for n, line := range blamed.Lines() {
+				step := stack.step(line)
+				if f, ok := folds[n]; ok {
+					hidden, folded = f.lines, folded+f.lines
+				}
+				if hidden > 0 {
+					hidden--
+					continue
+				}
+				path, ok := r.read(line.Text, step)
+				if line.Field == nil || line.Continued || !ok {
+					continue
+				}
+				lines++
+				if want := line.Field.Path.String(); path != want {
+					t.Errorf("folding %d, seed %d: the line %q has the path %s, want %s", i, seed, line.Text, path, want)
+				}
 			}
 		}
-	}
-	if lines < 1000 {
-		t.Errorf("only %d lines", lines)
+		if lines < want.lines || folded < want.folded {
+			t.Errorf("folding %d: %d lines and %d folded ones, want at least %d and %d", i, lines, folded, want.lines, want.folded)
+		}
 	}
 }

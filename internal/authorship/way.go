@@ -3,6 +3,7 @@ package authorship
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/trainweld/trainweld/engine"
@@ -42,9 +43,16 @@ const (
 	podsClass   = "pods"
 )
 
+// The shapes that drawings share.
+const (
+	firstShape = "first"
+	layerShape = "layer"
+	plainShape = "plain"
+)
+
 // stop is a box of a drawing.
 type stop struct {
-	class, label, detail, full, file string
+	class, label, detail, full, file string // full describes the box if the label does not
 	isDisputed                       bool
 }
 
@@ -54,12 +62,15 @@ func (b *blamePage) way(o *pageObject) {
 	b.Open("svg", page.Class("way"), attr("viewBox", fmt.Sprintf("0 0 %d %d", boxWidth, len(stops)*(boxHeight+gap)-gap)),
 		attr("role", "group"), attr("aria-label", "The way to the Pods"))
 	for i, s := range stops {
-		b.Open("g", page.Class(strings.TrimSpace("stop "+s.class)), attr("data-file", s.file), attr("transform", fmt.Sprintf("translate(0 %d)", i*(boxHeight+gap))))
+		b.Open("svg", page.Class(strings.TrimSpace("stop "+s.class)), attr("y", strconv.Itoa(i*(boxHeight+gap))), page.If(s.file != o.file, attr("data-file", s.file)))
 		label, detail := report.Shorten(report.Printable(s.label), longestLabel), report.Shorten(report.Printable(s.detail), longestDetail)
-		if s.full != label {
+		switch {
+		case s.full != "":
 			b.Add("title", s.full)
+		case label != report.Printable(s.label):
+			b.Add("title", s.label)
 		}
-		b.box(i > 0, s.class != resultClass && s.class != podsClass)
+		b.Shape("use", attr("href", "#"+shapeOf(i, s)))
 		b.Add("text", label)
 		b.Add("text", detail, page.Class(detailClass(s)))
 		b.Close()
@@ -67,14 +78,36 @@ func (b *blamePage) way(o *pageObject) {
 	b.Close()
 }
 
-// box appends the shape of a box, with an arrow to it and with the color of a layer.
-func (b *blamePage) box(withArrow, withColor bool) {
-	if withArrow {
-		b.Shape("path", page.Class("arrow"), attr("d", "M20-13v12m-4-5 4 5 4-5"))
+// shapes appends the parts that all drawings of a page share: a box with or without an arrow to it, and with or without a color.
+func (b *blamePage) shapes() {
+	b.Open("svg", page.Class("shapes"), attr("aria-hidden", "true"))
+	for _, shape := range []struct {
+		id               string
+		isFirst, isLayer bool
+	}{{firstShape, true, true}, {layerShape, false, true}, {plainShape, false, false}} {
+		b.Open("g", page.ID(shape.id))
+		if !shape.isFirst {
+			b.Shape("path", page.Class("arrow"), attr("d", "M20-13v12m-4-5 4 5 4-5"))
+		}
+		b.Shape("path", page.Class("box"), attr("d", "M0 0h300v40H0z"))
+		if shape.isLayer {
+			b.Shape("path", page.Class("bar"), attr("d", "M3 0v40"))
+			b.Shape("path", page.Class("gap"), attr("d", "M3 0v40")) // of a double bar
+		}
+		b.Close()
 	}
-	b.Shape("path", page.Class("box"), attr("d", "M0 0h300v40H0z"))
-	if withColor {
-		b.Shape("path", page.Class("bar"), attr("d", "M3 0v40"))
+	b.Close()
+}
+
+// shapeOf returns the shape of a stop.
+func shapeOf(i int, s stop) string {
+	switch {
+	case s.class == resultClass, s.class == podsClass:
+		return plainShape
+	case i == 0:
+		return firstShape
+	default:
+		return layerShape
 	}
 }
 
@@ -118,11 +151,11 @@ func (b *blamePage) stops(o *pageObject) []stop {
 		stops = append(stops, b.layerStop(o, of, string(of.layer)))
 	}
 	lines := len(o.Object.Lines())
-	stops = append(stops, stop{class: resultClass, label: o.ID.Kind + " " + o.ID.Name, full: o.title(), detail: report.Count(lines, "line")})
+	stops = append(stops, stop{class: resultClass, label: o.ID.Kind + " " + o.ID.Name, detail: report.Count(lines, "line")})
 	for i, jobs := range way.Jobs {
 		if i == mostJobs {
 			rest := report.Count(len(way.Jobs)-i, "more replicated job")
-			stops = append(stops, stop{class: podsClass, label: rest, full: rest})
+			stops = append(stops, stop{class: podsClass, label: rest})
 			break
 		}
 		stops = append(stops, stop{
@@ -145,7 +178,7 @@ func turn(layer engine.Layer) int {
 
 // layerStop returns the box of a layer.
 func (b *blamePage) layerStop(o *pageObject, of owned, label string) stop {
-	s := stop{class: b.layers.Class(string(of.layer)), label: label, full: string(of.layer), detail: report.Count(of.lines, "line"), isDisputed: of.disputed > 0}
+	s := stop{class: b.layers.Class(string(of.layer)), label: label, detail: report.Count(of.lines, "line"), isDisputed: of.disputed > 0}
 	if s.isDisputed {
 		s.detail += fmt.Sprintf(", %d disputed", of.disputed)
 	}

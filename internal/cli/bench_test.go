@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"runtime"
 	"runtime/metrics"
 	"strings"
@@ -19,6 +17,7 @@ import (
 
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
 )
@@ -89,7 +88,7 @@ func wideJobSet(pods int32) *jobset.JobSet {
 // heap held at a time.
 func BenchmarkCheck(b *testing.B) {
 	const jobs = 1000
-	dir := writeTrainJobs(b, jobs)
+	dir := testenv.WriteTrainJobs(b, jobs)
 	args := []string{"check", dir}
 	var took time.Duration
 	var peak uint64
@@ -130,106 +129,3 @@ func watchHeap(peak *uint64) (stop func()) {
 	}()
 	return func() { close(done); <-ended }
 }
-
-// writeTrainJobs writes a runtime and TrainJobs that differ in their names and a label, and that no finding
-// is about.
-func writeTrainJobs(tb testing.TB, jobs int) string {
-	tb.Helper()
-	dir := tb.TempDir()
-	write := func(name, text string) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			tb.Fatal(err)
-		}
-	}
-	write("runtime.yaml", benchRuntime)
-	for i := range jobs {
-		write(fmt.Sprintf("job-%05d.yaml", i), strings.ReplaceAll(benchTrainJob, "NNN", fmt.Sprintf("%05d", i)))
-	}
-	return dir
-}
-
-const benchRuntime = `apiVersion: trainer.kubeflow.org/v1alpha1
-kind: ClusterTrainingRuntime
-metadata:
-  name: torch
-spec:
-  mlPolicy:
-    numNodes: 1
-    torch: {}
-  template:
-    spec:
-      replicatedJobs:
-        - name: node
-          template:
-            metadata:
-              labels:
-                trainer.kubeflow.org/trainjob-ancestor-step: trainer
-            spec:
-              template:
-                spec:
-                  containers:
-                    - name: node
-                      image: registry.example.com/train:1
-                    - name: metrics
-                      image: registry.example.com/metrics:1
-`
-
-const benchTrainJob = `apiVersion: trainer.kubeflow.org/v1alpha1
-kind: TrainJob
-metadata:
-  name: llm-NNN
-  namespace: team-a
-spec:
-  runtimeRef:
-    name: torch
-  trainer:
-    numNodes: 4
-    image: registry.example.com/llm:NNN
-    command: [torchrun, train.py, --lr=0.1]
-    resourcesPerNode:
-      limits:
-        cpu: 8
-        memory: 64Gi
-        nvidia.com/gpu: 8
-    env:
-      - name: RUN
-        value: run-NNN
-  runtimePatches:
-    - manager: trainer.kubeflow.org/kubeflow-sdk
-      trainingRuntimeSpec:
-        template:
-          metadata:
-            labels:
-              run: run-NNN
-          spec:
-            replicatedJobs:
-              - name: node
-                template:
-                  spec:
-                    template:
-                      spec:
-                        volumes:
-                          - name: data
-                            persistentVolumeClaim:
-                              claimName: data
-                        containers:
-                          - name: node
-                            volumeMounts:
-                              - name: data
-                                mountPath: /data
-    - manager: kueue.x-k8s.io/manager
-      trainingRuntimeSpec:
-        template:
-          spec:
-            replicatedJobs:
-              - name: node
-                template:
-                  spec:
-                    template:
-                      spec:
-                        nodeSelector:
-                          pool: a100
-                        tolerations:
-                          - key: nvidia.com/gpu
-                            operator: Exists
-`

@@ -104,8 +104,8 @@ func TestNoNetworkNoPrograms(t *testing.T) {
 func TestNamedPrograms(t *testing.T) {
 	dir := t.TempDir()
 	repository := filepath.Join(dir, "repository")
-	testenv.WriteIn(t, repository, "job.yaml", benchTrainJob)
-	testenv.WriteIn(t, repository, "runtime.yaml", benchRuntime)
+	testenv.WriteIn(t, repository, "job.yaml", testenv.TrainJob(0))
+	testenv.WriteIn(t, repository, "runtime.yaml", testenv.Runtime)
 	for _, args := range [][]string{
 		{"init", "-q"}, {"add", "."}, {"-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-qm", "a"},
 	} {
@@ -113,7 +113,7 @@ func TestNamedPrograms(t *testing.T) {
 			t.Fatalf("git %s: %v\n%s", args, err, out)
 		}
 	}
-	testenv.WriteIn(t, repository, "job.yaml", benchTrainJob+"# changed\n")
+	testenv.WriteIn(t, repository, "job.yaml", testenv.TrainJob(0)+"# changed\n")
 	for _, tc := range []struct {
 		program string
 		args    []string

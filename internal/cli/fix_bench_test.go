@@ -11,13 +11,14 @@ import (
 
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/internal/testenv"
 )
 
 // BenchmarkFix repairs 1,000 files, and checks the same files before. A repair may take three times as long as the check: it judges
 // the files twice, and edits and writes them.
 func BenchmarkFix(b *testing.B) {
 	const jobs, most = 1000, 3
-	dir := writeTrainJobs(b, jobs)
+	dir := testenv.WriteTrainJobs(b, jobs)
 	names, err := filepath.Glob(filepath.Join(dir, "job-*.yaml"))
 	if err != nil || len(names) != jobs {
 		b.Fatal(len(names), err)

@@ -26,7 +26,7 @@ func TestMemoryIsFlat(t *testing.T) {
 	const most, more = 150 << 20, 40 << 20
 	var peaks [2]int64
 	for i, jobs := range []int{1000, 5000} {
-		dir := writeRepository(t, jobs)
+		dir := testenv.WriteRepository(t, jobs)
 		run := exec.Command("trainweld", "render", "-R", "-f", filepath.Join(dir, "jobs"), "-r", filepath.Join(dir, "runtimes"), "--output-dir", filepath.Join(dir, "out"))
 		var out bytes.Buffer
 		run.Stdout, run.Stderr = &out, &out

@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -28,7 +31,8 @@ var playgroundLines = [][]string{
 	{"blame", "--show-origin"},
 }
 
-// playgroundCases returns the files of each case by their names: the quick start, all cases of policies, and all stock runtimes.
+// playgroundCases returns the files of each case by their names: the quick start, all cases of policies, all stock runtimes, and a
+// file that composes values.
 func playgroundCases(t *testing.T) map[string]map[string]string {
 	t.Helper()
 	read := func(names ...string) map[string]string {
@@ -42,9 +46,10 @@ func playgroundCases(t *testing.T) map[string]map[string]string {
 		}
 		return files
 	}
-	quick := filepath.Join("..", "..", "testdata", "quickstart")
+	quick, compose := filepath.Join("..", "..", "testdata", "quickstart"), filepath.Join("..", "..", "testdata", "compose")
 	cases := map[string]map[string]string{
 		"quickstart": read(filepath.Join(quick, "job.yaml"), filepath.Join(quick, "runtime.yaml"), filepath.Join(quick, "platform.yaml")),
+		"compose":    read(filepath.Join(compose, "job.yaml"), filepath.Join(compose, "runtime.yaml"), filepath.Join(compose, "trainweld.yaml")),
 		"syntax":     {"job.yaml": "kind: [TrainJob\n"},
 		"empty":      {"job.yaml": ""},
 	}
@@ -77,7 +82,7 @@ func TestPlayground(t *testing.T) {
 			dir := t.TempDir()
 			t.Chdir(dir)
 			var inputs []string
-			for _, file := range []string{"job.yaml", "input.yaml", "runtime.yaml", "platform.yaml"} {
+			for _, file := range []string{"job.yaml", "input.yaml", "runtime.yaml", "platform.yaml", "trainweld.yaml"} {
 				text, ok := files[file]
 				if !ok {
 					continue
@@ -85,7 +90,9 @@ func TestPlayground(t *testing.T) {
 				if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
 					t.Fatal(err)
 				}
-				inputs = append(inputs, cmp.Or(map[string]string{"runtime.yaml": "-r", "platform.yaml": "--patch"}[file], "-f"), file)
+				if file != "trainweld.yaml" { // which no command line names
+					inputs = append(inputs, cmp.Or(map[string]string{"runtime.yaml": "-r", "platform.yaml": "--patch"}[file], "-f"), file)
+				}
 			}
 			var lines [][]string
 			for _, line := range playgroundLines {
@@ -94,10 +101,41 @@ func TestPlayground(t *testing.T) {
 			for i, got := range playground.Run(playground.Request{Files: files, Lines: lines}) {
 				var stdout, stderr bytes.Buffer
 				status := runLine(&host.Program{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Files: host.Files{}}, lines[i])
-				if want := (playground.Answer{Stdout: stdout.String(), Stderr: stderr.String(), Status: status}); got != want {
+				want := playground.Answer{Stdout: stdout.String(), Stderr: stderr.String(), Status: status, Report: got.Report}
+				if !reflect.DeepEqual(got, want) {
 					t.Errorf("Run(%q) = %+v, want %+v", lines[i], got, want)
 				}
+				checkReport(t, got)
 			}
 		})
+	}
+}
+
+// checkReport holds that the report of an answer has the findings of its standard error, in that order and at these places.
+func checkReport(t *testing.T, a playground.Answer) {
+	t.Helper()
+	var report struct {
+		Findings []struct {
+			Code, Severity, Message, File string
+			Line, Column                  int
+		}
+	}
+	if err := json.Unmarshal(a.Report, &report); err != nil {
+		t.Fatalf("%s: %v", a.Report, err)
+	}
+	rest := a.Stderr
+	for _, f := range report.Findings {
+		want := fmt.Sprintf("%s %s: %s", f.Severity, f.Code, f.Message)
+		if f.Line > 0 {
+			want = fmt.Sprintf("%s:%d:%d: %s", f.File, f.Line, f.Column, want)
+		}
+		_, after, ok := strings.Cut(rest, want)
+		if !ok {
+			t.Errorf("the report has %q, which standard error lacks:\n%s", want, a.Stderr)
+		}
+		rest = after
+	}
+	if n := len(regexp.MustCompile(`(error|warning|note) TW\d+: `).FindAllString(a.Stderr, -1)); n != len(report.Findings) {
+		t.Errorf("the report has %d findings, and standard error %d:\n%s", len(report.Findings), n, a.Stderr)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -169,9 +170,23 @@ func flagError(cmd *cobra.Command, err error) error {
 	case errors.As(err, &misused):
 		return misused // the value's own reason
 	case errors.As(err, &invalid):
-		err = fmt.Errorf("--%s: %q is not a value for it", invalid.GetFlag().Name, invalid.GetValue())
+		err = fmt.Errorf("--%s: invalid value %q%s", invalid.GetFlag().Name, invalid.GetValue(), wantOf(invalid.GetFlag().Value.Type()))
 	}
 	return exit.Usage(err)
+}
+
+// wantOf returns the end of a message about a value of a flag, by the type of the flag.
+func wantOf(typ string) string {
+	switch typ {
+	case "bool":
+		return ": must be true or false"
+	case "int32":
+		return fmt.Sprintf(": must be a whole number of at most %d", math.MaxInt32)
+	case "int", "int64":
+		return ": must be a whole number"
+	default:
+		return ""
+	}
 }
 
 // silenceLibraries discards what libraries write to the standard error of the process: kustomize writes its deprecations there, in

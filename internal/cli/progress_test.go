@@ -21,7 +21,7 @@ import (
 // TestProgress runs check by a clock of its own: what takes longer than a second says how far it is, on a
 // terminal, and wipes that before the summary.
 func TestProgress(t *testing.T) {
-	dir := writeTrainJobs(t, 20)
+	dir := testenv.WriteTrainJobs(t, 20)
 	for _, tc := range []struct {
 		name     string
 		step     time.Duration // how long each look at the clock takes
@@ -62,7 +62,7 @@ func TestProgress(t *testing.T) {
 
 // TestProgressOfRender wants render to say how far it is, too, and to wipe that; in a pipe it says nothing.
 func TestProgressOfRender(t *testing.T) {
-	dir := writeTrainJobs(t, 20)
+	dir := testenv.WriteTrainJobs(t, 20)
 	for _, terminal := range []bool{true, false} {
 		now := time.Time{}
 		var stdout, stderr bytes.Buffer
@@ -127,9 +127,9 @@ func TestPostponeCollection(t *testing.T) {
 	few := filepath.Join(t.TempDir(), "jobs.yaml")
 	var jobs strings.Builder
 	for i := range 20 {
-		fmt.Fprintf(&jobs, "---\n%s", strings.ReplaceAll(benchTrainJob, "NNN", fmt.Sprint(i)))
+		fmt.Fprintf(&jobs, "---\n%s", testenv.TrainJob(i))
 	}
-	fmt.Fprintf(&jobs, "---\n%s", benchRuntime)
+	fmt.Fprintf(&jobs, "---\n%s", testenv.Runtime)
 	if err := os.WriteFile(few, []byte(jobs.String()), 0o666); err != nil {
 		t.Fatal(err)
 	}

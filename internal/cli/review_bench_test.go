@@ -18,6 +18,7 @@ import (
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/parallel"
+	"github.com/trainweld/trainweld/internal/testenv"
 )
 
 // BenchmarkReview checks 5,000 TrainJobs in 200 overlays, and compares them with the revision before a change. Beside each, in
@@ -92,10 +93,10 @@ func writeOverlays(b *testing.B, overlays, jobs int) {
 		}
 	}
 	base := "resources:\n- runtime.yaml\n"
-	write("base/runtime.yaml", benchRuntime)
+	write("base/runtime.yaml", testenv.Runtime)
 	for i := range jobs {
 		name := fmt.Sprintf("job-%05d.yaml", i)
-		write("base/"+name, strings.ReplaceAll(benchTrainJob, "NNN", fmt.Sprintf("%05d", i)))
+		write("base/"+name, testenv.TrainJob(i))
 		base += "- " + name + "\n"
 	}
 	write("base/kustomization.yaml", base)

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/trainweld/trainweld/internal/testenv"
 )
 
 // TestInit wants no package of this module to do work before main: what such work allocates, the runtime
@@ -54,7 +56,7 @@ func BenchmarkStartUp(b *testing.B) {
 	goTool(b, "build", "-o", program, "../../cmd/trainweld")
 	buildEmpty(b, dir, empty)
 	job, runtime := filepath.Join(dir, "job.yaml"), filepath.Join(dir, "runtime.yaml")
-	for file, text := range map[string]string{job: benchTrainJob, runtime: benchRuntime} {
+	for file, text := range map[string]string{job: testenv.TrainJob(0), runtime: testenv.Runtime} {
 		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
 			b.Fatal(err)
 		}

@@ -189,16 +189,14 @@ func plainContainer(c *corev1.Container, hostNetwork bool) {
 	}
 }
 
-// pullPolicy returns the default policy of an image: its tag is latest, or another one.
+// pullPolicy returns the default policy of an image. The tag latest decides also beside a digest. An image without both has it.
 func pullPolicy(image string) corev1.PullPolicy {
-	if strings.Contains(image, "@") {
-		return corev1.PullIfNotPresent
+	name, _, hasDigest := strings.Cut(image, "@")
+	_, tag, hasTag := strings.Cut(name[strings.LastIndex(name, "/")+1:], ":")
+	if tag == "latest" || !hasTag && !hasDigest {
+		return corev1.PullAlways
 	}
-	name := image[strings.LastIndex(image, "/")+1:]
-	if _, tag, tagged := strings.Cut(name, ":"); tagged && tag != "latest" {
-		return corev1.PullIfNotPresent
-	}
-	return corev1.PullAlways
+	return corev1.PullIfNotPresent
 }
 
 func plainHTTP(action *corev1.HTTPGetAction) {

@@ -12,6 +12,7 @@
 package live
 
 import (
+	"cmp"
 	"encoding/json"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
@@ -189,7 +190,7 @@ func (d *Dump) group(found []*Object) {
 	}
 	for _, o := range found {
 		if o.ID.Kind == jobKind {
-			if name := parent(o, workspace.JobSetKind); name != "" {
+			if name := jobSetOf(o); name != "" {
 				f := d.family(o.ID.Namespace, name)
 				f.Jobs, f.byName[o.ID.Name], ofJob[o.ID] = append(f.Jobs, o), o, f
 			}
@@ -228,12 +229,9 @@ func (f *Family) IsOfTrainer() bool {
 	return f.TrainJob != nil || f.JobSet != nil && owner(f.JobSet, finding.TrainJobKind) != ""
 }
 
-// parent returns the name of the object of a kind that owns a Job, or else the JobSet of its labels.
-func parent(o *Object, kind string) string {
-	if name := owner(o, kind); name != "" {
-		return name
-	}
-	return o.Value.GetLabels()[jobset.JobSetNameKey]
+// jobSetOf returns the name of the JobSet that owns a Job, or else of that in its labels.
+func jobSetOf(job *Object) string {
+	return cmp.Or(owner(job, workspace.JobSetKind), job.Value.GetLabels()[jobset.JobSetNameKey])
 }
 
 // owner returns the name of the owner of a kind, or "".
@@ -248,11 +246,7 @@ func owner(o *Object, kind string) string {
 
 // JobOf returns the Job of a Pod, or nil if the dump lacks it.
 func (f *Family) JobOf(pod *Object) *Object {
-	name := owner(pod, jobKind)
-	if name == "" {
-		name = pod.Value.GetLabels()[batchv1.JobNameLabel]
-	}
-	return f.Job(name)
+	return f.Job(cmp.Or(owner(pod, jobKind), pod.Value.GetLabels()[batchv1.JobNameLabel]))
 }
 
 // Job returns the Job of a name, or nil.

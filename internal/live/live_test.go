@@ -107,6 +107,21 @@ func TestPlain(t *testing.T) {
 	}
 }
 
+// TestPlain_PullPolicy holds that the default policy of an image goes, and no other one.
+func TestPlain_PullPolicy(t *testing.T) {
+	for image, want := range map[string]corev1.PullPolicy{
+		"i": corev1.PullAlways, "i:latest": corev1.PullAlways, "i:latest@sha256:0": corev1.PullAlways, "host:5000/i": corev1.PullAlways,
+		"i:1": corev1.PullIfNotPresent, "i@sha256:0": corev1.PullIfNotPresent, "host:5000/i:1@sha256:0": corev1.PullIfNotPresent,
+	} {
+		for _, policy := range []corev1.PullPolicy{corev1.PullAlways, corev1.PullIfNotPresent} {
+			pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Image: image, ImagePullPolicy: policy}}}}
+			if got := live.Plain(pod).(*corev1.Pod).Spec.Containers[0].ImagePullPolicy; (got == "") != (policy == want) {
+				t.Errorf("Plain of a container of %s with %s keeps %q; the default is %s", image, policy, got, want)
+			}
+		}
+	}
+}
+
 // TestAdmitted holds that additions of a cluster go, and that fields of the rendering stay.
 func TestAdmitted(t *testing.T) {
 	seconds := int64(300)

@@ -3,8 +3,6 @@ package option
 import (
 	"fmt"
 	"io"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -30,8 +28,8 @@ func AddColor(cmd *cobra.Command, color *Color) {
 func (c *Color) String() string { return string(*c) }
 
 func (c *Color) Set(word string) error {
-	if words := colorWords(); !slices.Contains(words, word) {
-		return exit.Usage(fmt.Errorf("--color: %q is none of %s%s", word, strings.Join(words, ", "), DidYouMean(word, words)))
+	if err := OneOf("--color", word, colorWords()...); err != nil {
+		return exit.Usage(err)
 	}
 	*c = Color(word)
 	return nil

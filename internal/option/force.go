@@ -35,8 +35,8 @@ const ForceFlag = "--force-manager"
 // UnknownManager returns a usage error for a manager of a flag without a patch. It returns nil after an error in reading: the
 // patch may stand in the unread part.
 func UnknownManager(in *workspace.Input, flag string, names []string) error {
-	if name, hint := in.UnknownManager(names); name != "" {
-		return exit.Usage(fmt.Errorf("%s: no patch is of manager %q%s", flag, name, hint))
+	if err := in.UnknownManager(names); err != nil {
+		return exit.Usage(fmt.Errorf("%s: %w", flag, err))
 	}
 	return nil
 }

@@ -30,6 +30,18 @@ func DidYouMean(name string, names []string) string {
 	return ""
 }
 
+// OneOf returns an error for a value of a flag that is none of its words.
+func OneOf(flag, value string, words ...string) error {
+	if slices.Contains(words, value) {
+		return nil
+	}
+	known := "none of " + strings.Join(words, ", ")
+	if len(words) == 2 {
+		known = fmt.Sprintf("neither %s nor %s", words[0], words[1])
+	}
+	return fmt.Errorf("%s: %q is %s%s", flag, value, known, DidYouMean(value, words))
+}
+
 // NoArguments returns an error for arguments of a command that takes none.
 func NoArguments(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
@@ -54,13 +66,7 @@ func AddAll(f *pflag.FlagSet, all *bool) {
 }
 
 // KnownFormat returns an error for an unknown report format.
-func KnownFormat(format string) error {
-	formats := report.Formats()
-	if slices.Contains(formats, format) {
-		return nil
-	}
-	return fmt.Errorf("-o: %q is none of %s%s", format, strings.Join(formats, ", "), DidYouMean(format, formats))
-}
+func KnownFormat(format string) error { return OneOf("-o", format, report.Formats()...) }
 
 // AddOnConflict adds the flag --on-conflict. usual is its default.
 func AddOnConflict(cmd *cobra.Command, rule *string, usual, help string) {
@@ -74,14 +80,11 @@ func AddOnConflict(cmd *cobra.Command, rule *string, usual, help string) {
 
 // ParseOnConflict parses the value of --on-conflict.
 func ParseOnConflict(word string) (render.OnConflict, error) {
-	switch word {
-	case "fail":
-		return render.Fail, nil
-	case "last":
-		return render.Last, nil
-	default:
-		return 0, fmt.Errorf("--on-conflict: %q is neither fail nor last", word)
+	rule := render.Fail
+	if word == "last" {
+		rule = render.Last
 	}
+	return rule, OneOf("--on-conflict", word, "fail", "last")
 }
 
 // Repeated is a repeatable flag that keeps all its values in order. Unlike it, StringArray of pflag creates a CSV writer to

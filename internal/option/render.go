@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
@@ -67,26 +68,19 @@ func (flags Render) Parse() (manifest.Format, render.Options, error) {
 	} else {
 		var err error
 		if format, err = manifest.ParseFormat(flags.Format); err != nil {
-			formats := []string{"yaml", "json", NameFormat, TableFormat, WideFormat}
-			return 0, opts, fmt.Errorf("-o: %q is none of %s%s", flags.Format, strings.Join(formats, ", "), DidYouMean(flags.Format, formats))
+			return 0, opts, OneOf("-o", flags.Format, "yaml", "json", NameFormat, TableFormat, WideFormat)
 		}
 	}
 	var err error
 	if opts.OnConflict, err = ParseOnConflict(flags.OnConflict); err != nil {
 		return 0, opts, err
 	}
-	if flags.To != "jobset" && flags.To != "jobs" && flags.To != "pods" {
-		return 0, opts, fmt.Errorf("--to: %q is none of jobset, jobs and pods", flags.To)
-	}
-	switch flags.As {
-	case "applied":
-	case "stored":
-		opts.As = render.Stored
-	default:
-		return 0, opts, fmt.Errorf("--as: %q is neither applied nor stored", flags.As)
-	}
-	if err := cmp.Or(flags.checkFor(), flags.checkComposeAs()); err != nil {
+	err = cmp.Or(OneOf("--to", flags.To, "jobset", "jobs", "pods"), OneOf("--as", flags.As, "applied", "stored"), flags.checkFor(), flags.checkComposeAs())
+	if err != nil {
 		return 0, opts, err
+	}
+	if flags.As == "stored" {
+		opts.As = render.Stored
 	}
 	if opts.FeatureGates, err = render.ParseFeatureGates(flags.FeatureGates); err != nil {
 		return 0, opts, fmt.Errorf("--feature-gates: %w", err)
@@ -110,12 +104,12 @@ const (
 // checkFor returns an error for an unknown value of --for, and for objects that nobody applies.
 func (flags Render) checkFor() error {
 	switch {
-	case flags.For != "" && flags.For != ForReview && flags.For != ForApply:
-		return fmt.Errorf("--for: %q is neither %s nor %s", flags.For, ForReview, ForApply)
+	case flags.For == "":
+		return nil
 	case flags.For == ForApply && flags.To != "jobset":
 		return fmt.Errorf("--for=apply renders JobSets: the JobSet controller makes the %s of an applied JobSet; remove --to", strings.ToUpper(flags.To[:1])+flags.To[1:])
 	}
-	return nil
+	return OneOf("--for", flags.For, ForReview, ForApply)
 }
 
 // checkComposeAs returns an error for flags that have no effect on a patch.
@@ -224,11 +218,11 @@ func (l *podLimit) Count() int64 { return cmp.Or(int64(*l), render.MaxPods) }
 
 func (l *podLimit) Set(text string) error {
 	n, err := strconv.ParseInt(text, 10, 64)
-	if err == nil && n < 1 {
-		err = strconv.ErrRange
+	if err != nil || n < 1 {
+		return exit.Usage(fmt.Errorf("--max-pods: invalid value %q: must be a whole number of at least 1", text))
 	}
 	*l = podLimit(n)
-	return err
+	return nil
 }
 
 func (l *podLimit) String() string { return strconv.FormatInt(l.Count(), 10) }

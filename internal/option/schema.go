@@ -2,9 +2,7 @@ package option
 
 import (
 	"errors"
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -41,9 +39,10 @@ func CheckDefinitions(paths []string) error {
 
 // Check returns an error for an unknown type or an empty path.
 func (flags Schema) Check() error {
-	types := []string{StrategicType, ApplyType, JSONType}
-	if flags.MergeType != "" && !slices.Contains(types, flags.MergeType) {
-		return fmt.Errorf("--type: %q is none of %s%s", flags.MergeType, strings.Join(types, ", "), DidYouMean(flags.MergeType, types))
+	if flags.MergeType != "" {
+		if err := OneOf("--type", flags.MergeType, StrategicType, ApplyType, JSONType); err != nil {
+			return err
+		}
 	}
 	return CheckDefinitions(flags.Definitions)
 }

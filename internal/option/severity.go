@@ -57,8 +57,7 @@ func ParseSeverities(words []string) (Severities, error) {
 		case severityOff:
 			parsed[code] = 0
 		default:
-			levels := severityLevels()
-			return nil, fmt.Errorf("--severity: %q is none of %s%s", level, strings.Join(levels, ", "), DidYouMean(level, levels))
+			return nil, OneOf("--severity", level, severityLevels()...)
 		}
 	}
 	return parsed, nil

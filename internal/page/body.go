@@ -68,8 +68,11 @@ func (b *Body) Cell(tag, text string, attrs ...Attr) {
 // Shape appends an element of SVG without content.
 func (b *Body) Shape(tag string, attrs ...Attr) {
 	b.start(tag, attrs)
-	b.b = append(append(append(b.b, "</"...), tag...), '>')
+	b.b = append(b.b[:len(b.b)-1], " />"...) // the space keeps the slash out of an attribute without quotes
 }
+
+// Len returns the number of bytes.
+func (b *Body) Len() int { return len(b.b) }
 
 // Break appends a line end to the source of the page. The page does not show it.
 func (b *Body) Break() { b.b = append(b.b, '\n') }

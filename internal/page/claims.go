@@ -7,20 +7,21 @@ type Claim struct {
 	Mark string
 }
 
-// Claims appends a table of the claims on a field. Its caption is for readers who hear the page.
-func (b *Body) Claims(layers *Layers, caption string, claims []Claim) {
-	b.Open("table", Class("claims"))
-	b.Add("caption", caption)
-	b.Open("tbody")
+// Claims appends a table of the claims on a field, with a caption unless it is empty.
+func (b *Body) Claims(layers *Layers, caption string, claims []Claim, attrs ...Attr) {
+	b.Open("table", append([]Attr{Class("claims")}, attrs...)...)
+	if caption != "" {
+		b.Void("caption")
+		b.Text(caption) // without an end tag, and without the tags of the only group of rows, which HTML does not require
+	}
 	for _, c := range claims {
 		b.Void("tr", If(c.Mark != "", Class("wins")))
-		b.Cell("th", c.Layer, If(c.Layer != "", Class("by "+layers.Class(c.Layer))))
+		b.Cell("th", c.Layer, If(c.Layer != "", Class(layers.Class(c.Layer))))
 		b.Cell("td", c.Value)
 		b.Cell("td", c.Place)
 		if c.Mark != "" {
 			b.Cell("td", c.Mark)
 		}
 	}
-	b.Close()
 	b.Close()
 }

@@ -11,14 +11,17 @@ package playground
 
 import (
 	"bytes"
+	"encoding/json"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/command/blame"
 	"github.com/trainweld/trainweld/internal/command/render"
 	"github.com/trainweld/trainweld/internal/commandline"
 	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/internal/report"
 )
 
 // Request holds files and the command lines that read them.
@@ -34,18 +37,31 @@ type Answer struct {
 	Stdout string `json:"stdout"`
 	Stderr string `json:"stderr"`
 	Status int    `json:"status"`
+	// Report holds the findings on standard error as -o json writes them for other commands. It is nil if the command line is invalid.
+	Report json.RawMessage `json:"report,omitempty"`
 }
 
 // Run runs the command lines of a request in order, and returns an answer for each. Errors are part of an answer.
 func Run(r Request) []Answer {
 	answers := make([]Answer, len(r.Lines))
 	for i, line := range r.Lines {
-		var stdout, stderr bytes.Buffer
+		var stdout bytes.Buffer
+		var stderr messages
 		p := &host.Program{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Files: files(r.Files)}
 		status := commandline.Run(p, line, root)
-		answers[i] = Answer{Stdout: stdout.String(), Stderr: stderr.String(), Status: status}
+		answers[i] = Answer{Stdout: stdout.String(), Stderr: stderr.String(), Status: status, Report: stderr.report.Bytes()}
 	}
 	return answers
+}
+
+// messages is a standard error that also keeps its findings.
+type messages struct {
+	bytes.Buffer
+	report bytes.Buffer
+}
+
+func (m *messages) Receive(findings finding.List, opts report.Options) error {
+	return report.Write(&m.report, "json", findings, opts)
 }
 
 // root returns the command with the commands of a playground.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -50,11 +49,11 @@ func (flags Flags) Preferred() *option.Forced { return option.NewForced("--prefe
 // Check returns an error for flags that do not fit together.
 func (flags Flags) Check() error {
 	switch {
-	case !slices.Contains([]string{"", fixCertain, fixUnion}, flags.fix):
-		return fmt.Errorf("--fix: %q is neither %s nor %s", flags.fix, fixCertain, fixUnion)
-	case flags.fix == "" && len(flags.prefer) > 0:
+	case flags.fix != "":
+		return option.OneOf("--fix", flags.fix, fixCertain, fixUnion)
+	case len(flags.prefer) > 0:
 		return errors.New("--prefer chooses a repair: add --fix")
-	case flags.fix == "" && flags.diff:
+	case flags.diff:
 		return errors.New("-d shows the changes of --fix: add --fix")
 	}
 	return nil

@@ -66,7 +66,7 @@ func (r *round) newMark(file string) mark {
 	case file == "":
 		return mark{}
 	case file == manifest.Stdin:
-		return mark{"standard input is no file", "name the file"}
+		return mark{"standard input is not a file", "name the file"}
 	case !isFile:
 		return mark{file + " was not read as a file of the input", byHand}
 	}

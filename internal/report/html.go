@@ -43,11 +43,15 @@ func writeHTML(w io.Writer, findings finding.List, opts Options) error {
 	slices.SortStableFunc(findings, func(a, b finding.Finding) int { return sectionOf(a) - sectionOf(b) })
 	h.codes(findings)
 	groups, left := opts.groups(findings, MaxShown)
-	for i := range groups {
-		if section := sectionOf(groups[i].First); i == 0 || section != sectionOf(groups[i-1].First) {
-			h.Add("h2", htmlSections[section])
+	for len(groups) > 0 {
+		section := sectionOf(groups[0].First)
+		end := 1
+		for end < len(groups) && sectionOf(groups[end].First) == section {
+			end++
 		}
-		Card(&h.Body, &h.layers, opts, &groups[i])
+		h.Add("h2", htmlSections[section])
+		Cards(&h.Body, &h.layers, opts, groups[:end])
+		groups = groups[end:]
 	}
 	for _, e := range left {
 		text := e.String()
@@ -91,19 +95,76 @@ func (h *htmlReport) codes(findings finding.List) {
 	h.Close()
 }
 
-// Card appends the findings of a group to a page: the first one whole, and the places of others.
-func Card(b *page.Body, layers *page.Layers, opts Options, g *Group) {
-	f := g.First
+// head is the part of findings that a card shows once.
+type head struct {
+	code          finding.Code
+	severity      finding.Severity
+	message, help string
+	isCertain     bool
+}
+
+// Cards appends the findings of groups to a page. Groups with one message and one remedy share a card, at the place of the first one.
+func Cards(b *page.Body, layers *page.Layers, opts Options, groups []Group) {
+	var heads []head
+	entries := map[head][]*Group{}
+	for i := range groups {
+		f := &groups[i].First
+		h := head{code: f.Code, severity: f.Severity, message: f.Message, help: opts.help(*f), isCertain: f.Remedy.IsCertain}
+		if entries[h] == nil {
+			heads = append(heads, h)
+		}
+		entries[h] = append(entries[h], &groups[i])
+	}
+	for _, h := range heads {
+		card(b, layers, opts, h, entries[h])
+	}
+}
+
+// card appends a card. The remedy of several findings comes first.
+func card(b *page.Body, layers *page.Layers, opts Options, h head, groups []*Group) {
 	b.Open("article", page.Class("card item"))
 	b.Open("h3")
-	b.Add("span", f.Severity.String()+" "+string(f.Code), page.Class(f.Severity.String()))
-	b.Text(" " + f.Message)
+	b.Add("span", h.severity.String()+" "+string(h.code), page.Class(h.severity.String()))
+	b.Text(" " + h.message)
 	b.Close()
-	if at := f.Position.String(); at != "" {
-		b.Add("p", at, page.Class("place"))
+	if len(groups) > 1 {
+		h.remedy(b)
 	}
-	if where := place(f); where != "" {
-		b.Add("p", where, page.Class("path"))
+	for _, g := range groups {
+		b.Open("div", page.Class("entry item"))
+		entry(b, layers, opts, g)
+		b.Close()
+	}
+	if len(groups) == 1 {
+		h.remedy(b)
+	}
+	b.Close()
+}
+
+func (h head) remedy(b *page.Body) {
+	if h.help != "" {
+		b.Open("p", page.Class("help"))
+		b.Add("strong", "help:")
+		b.Text(" " + h.help)
+		b.Close()
+	}
+	if h.isCertain {
+		b.Add("p", "trainweld check --fix repairs it.")
+	}
+}
+
+// entry appends the first finding of a group with its source line and its claims, and the places of others.
+func entry(b *page.Body, layers *page.Layers, opts Options, g *Group) {
+	f := g.First
+	at, where := f.Position.String(), place(f)
+	if at != "" || where != "" {
+		b.Open("p", page.Class("path"))
+		if at != "" {
+			b.Add("span", at, page.Class("place"))
+			b.Text(" ")
+		}
+		b.Text(where)
+		b.Close()
 	}
 	source(b, opts, f)
 	if all := opts.Claims(f); len(all) > 0 {
@@ -111,7 +172,7 @@ func Card(b *page.Body, layers *page.Layers, opts Options, g *Group) {
 		for i, c := range all {
 			rows[i] = page.Claim{Layer: string(c.Layer), Value: c.Value, Place: c.Place, Mark: c.Mark}
 		}
-		b.Claims(layers, "Values", rows)
+		b.Claims(layers, "", rows)
 	}
 	if rows := opts.orders(f); rows != nil {
 		b.Open("ul")
@@ -120,17 +181,7 @@ func Card(b *page.Body, layers *page.Layers, opts Options, g *Group) {
 		}
 		b.Close()
 	}
-	if help := opts.help(f); help != "" {
-		b.Open("p", page.Class("help"))
-		b.Add("strong", "help:")
-		b.Text(" " + help)
-		b.Close()
-	}
-	if f.Remedy.IsCertain {
-		b.Add("p", "trainweld check --fix repairs it.")
-	}
 	others(b, opts, g)
-	b.Close()
 }
 
 // source appends the source line of a finding, with a mark from its column on.

@@ -145,10 +145,22 @@ func (o Options) shown(findings finding.List) finding.List {
 	})
 }
 
+// Receiver is a writer for people that also takes their findings as data.
+type Receiver interface {
+	io.Writer
+	// Receive takes the findings of a report before their text, and the options of both.
+	Receive(findings finding.List, opts Options) error
+}
+
 // WriteBeside writes findings and their summary as text, without source lines. Use it on standard error, with objects on
-// standard output.
+// standard output. A Receiver also gets the findings.
 func WriteBeside(w io.Writer, findings finding.List, opts Options) error {
 	const format = "text"
+	if r, ok := w.(Receiver); ok {
+		if err := r.Receive(findings, opts); err != nil {
+			return err
+		}
+	}
 	if err := Write(w, format, findings, opts); err != nil {
 		return err
 	}

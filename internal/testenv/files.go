@@ -8,7 +8,7 @@ import (
 )
 
 // WriteIn writes a file below a directory, and creates missing folders.
-func WriteIn(t *testing.T, dir, name, text string) {
+func WriteIn(t testing.TB, dir, name, text string) {
 	t.Helper()
 	file := filepath.Join(dir, filepath.FromSlash(name))
 	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {

@@ -19,8 +19,11 @@ import (
 type Side struct {
 	Name string
 	Run  func() error
+	// After cleans up behind a run of Whole, and is not counted. It may be nil.
+	After func() error
 
-	ns []float64 // the time of one run, for each turn
+	ns  []float64 // the time of one run, for each turn
+	cpu []float64 // the processor time of it, in turns of Whole
 }
 
 // Quick returns the lower quartile of the turns, in nanoseconds per run. Other programs only make a turn slower.

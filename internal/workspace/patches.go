@@ -73,23 +73,23 @@ func (in *Input) decodePatches(fsys fs.FS, manager, file string, data []byte) []
 	return patches
 }
 
-// UnknownManager returns the first manager without a patch, and a hint at the known ones. It returns "" after an error in
-// reading: the patch may stand in the unread part.
-func (in *Input) UnknownManager(managers []string) (name, hint string) {
+// UnknownManager returns an error for the first manager without a patch, with a hint at the known ones. It returns nil after an
+// error in reading: the patch may stand in the unread part.
+func (in *Input) UnknownManager(managers []string) error {
 	known := in.Managers()
 	for _, name := range managers {
-		if slices.Contains(known, name) || in.Findings.Err() != nil {
+		hint := ""
+		switch near := finding.Nearest(name, known); {
+		case slices.Contains(known, name) || in.Findings.Err() != nil:
 			continue
+		case near != "":
+			hint = fmt.Sprintf("; did you mean %s?", near)
+		case len(known) > 0:
+			hint = fmt.Sprintf("; the managers are %q", known)
 		}
-		if near := finding.Nearest(name, known); near != "" {
-			return name, fmt.Sprintf("; did you mean %s?", near)
-		}
-		if len(known) > 0 {
-			return name, fmt.Sprintf("; the managers are %q", known)
-		}
-		return name, ""
+		return fmt.Errorf("no patch is of manager %q%s", name, hint)
 	}
-	return "", ""
+	return nil
 }
 
 // Managers returns the sorted names of all managers with a patch, without duplicates.

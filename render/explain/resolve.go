@@ -125,7 +125,7 @@ func (r *resolved) item(step fieldpath.Step) error {
 	case schema.Atomic:
 		r.path = r.path.Append(fieldpath.Index(0))
 	default:
-		return fmt.Errorf("%s is no list and no map", r.where())
+		return fmt.Errorf("%s is neither a list nor a map", r.where())
 	}
 	r.typ = r.typ.Elem
 	if r.typ == nil {

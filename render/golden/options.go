@@ -15,6 +15,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/ownfile"
+	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
 )
 
@@ -70,9 +71,11 @@ func (r *optionsReader) refuse(n *yaml.Node, format string, args ...any) {
 func (r *optionsReader) read(data []byte) {
 	var document yaml.Node
 	if err := yaml.Unmarshal(data, &document); err != nil {
-		r.problems = append(r.problems, Failure{
-			Position: fieldpath.Position{File: r.c.at(r.file)}, Message: fmt.Sprintf("the file is no YAML: %v; fix it", err),
-		})
+		unreadable := Failure{Position: fieldpath.Position{File: r.c.at(r.file)}, Message: err.Error()}
+		if _, found := manifest.Decode(r.c.at(r.file), data); len(found) > 0 { // it knows the place and the help
+			unreadable = Failure{Position: found[0].Position, Message: found[0].Message + "; " + found[0].Remedy.Text}
+		}
+		r.problems = append(r.problems, unreadable)
 		return
 	}
 	if len(document.Content) == 0 {

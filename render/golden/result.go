@@ -112,8 +112,8 @@ func (c *Case) Run(opts Options) (*Result, error) {
 		r.fail(c.at(c.Name), "the case holds no TrainJob; add one, or remove its want folder")
 		return r, nil
 	}
-	if name, hint := in.UnknownManager(settings.jobSet.ForceManagers); name != "" {
-		r.fail(c.at(c.Name), "force-manager: no patch is of manager %q%s", name, hint)
+	if err := in.UnknownManager(settings.jobSet.ForceManagers); err != nil {
+		r.fail(c.at(c.Name), "force-manager: %v", err)
 		return r, nil
 	}
 	got, err := in.render()

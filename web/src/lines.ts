@@ -26,7 +26,7 @@ function pathsOf(lines: readonly Line[]): string[] {
   };
   let last = "";
   return lines.map((line) => {
-    const match = /^( *)(- )?(.*?)(:(?= |$)|$)(.*)/.exec(textOf(line));
+    const match = line.classList.contains("same") ? null : /^( *)(- )?(.*?)(:(?= |$)|$)(.*)/.exec(textOf(line));
     let step = line.dataset["s"] ?? "";
     if (line.classList.contains("loser") || !match || (match[4] === "" && step === "")) {
       return last;
@@ -177,20 +177,22 @@ class Lines {
     this.paths ??= pathsOf(this.lines);
     this.panel.replaceChildren();
     const history = line.dataset["h"] === undefined ? null : document.getElementById(`${this.list.id}h${line.dataset["h"]}`);
-    const table = history?.querySelector("table")?.cloneNode(true);
-    if (table) {
+    if (history) {
+      const table = history.cloneNode(true) as Element;
+      table.removeAttribute("id");
       this.panel.append(table);
       return;
     }
-    add(this.panel, "h3", this.paths[i]).className = "path";
+    add(this.panel, "h3", line.classList.contains("same") ? textOf(line).trim() : this.paths[i]).className = "path";
     const layer = [...line.classList].find((name) => /^l\d+$/.test(name));
     const stop = layer ? this.side.querySelector<SVGElement>(`.stop.${layer}`) : null;
     if (!layer || !stop) {
       add(this.panel, "p", "No layer sets this line: it leads to others.");
       return;
     }
-    add(this.panel, "p", (stop.querySelector("title") ?? stop.querySelector("text"))?.textContent ?? "").className = `by ${layer}`;
-    const file = stop.dataset["file"] ?? "";
+    const name = (stop.querySelector("title") ?? stop.querySelector("text"))?.textContent ?? "";
+    add(this.panel, "p", name.replace(/^\d+\. /, "manager/")).className = `by ${layer}`;
+    const file = (stop.dataset["file"] ?? this.list.closest<HTMLElement>("[data-file]")?.dataset["file"]) ?? "";
     const place = line.dataset["p"] ?? "";
     add(this.panel, "p", /^\d+$/.test(place) && file !== "" ? `${file}:${place}` : place).className = "place";
   }

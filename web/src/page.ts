@@ -4,11 +4,12 @@ import { add, enhance } from "./lines";
 
 /** Adds a search to a page with several objects or findings, and buttons that open and close all of them. */
 function addSearch(): void {
-  const items = [...document.querySelectorAll<HTMLElement>("details.object, .card")];
+  const items = [...document.querySelectorAll<HTMLElement>("details.object, .entry")];
   const header = document.querySelector("header");
   if (items.length < 3 || !header) {
     return;
   }
+  const cards = [...document.querySelectorAll<HTMLElement>(".card")];
   const rows = [...document.querySelectorAll<HTMLElement>("nav tbody tr")];
   const find = add(header, "div");
   find.className = "find";
@@ -20,10 +21,14 @@ function addSearch(): void {
     const want = input.value.trim().toLowerCase();
     const hidden = new Set<string>();
     for (const item of items) {
-      item.hidden = want !== "" && !(item.textContent ?? "").toLowerCase().includes(want);
+      const text = `${item.closest(".card")?.querySelector("h3")?.textContent ?? ""} ${item.textContent ?? ""}`;
+      item.hidden = want !== "" && !text.toLowerCase().includes(want);
       if (item.hidden) {
         hidden.add(`#${item.id}`);
       }
+    }
+    for (const card of cards) {
+      card.hidden = !card.querySelector(".entry:not([hidden])");
     }
     for (const row of rows) {
       row.hidden = hidden.has(row.querySelector("a")?.getAttribute("href") ?? "");

@@ -1,29 +1,24 @@
 // The playground: editors for the files of a TrainJob, and beside them what the program prints for them. The program runs in a worker.
 
-import { yaml } from "@codemirror/lang-yaml";
-import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
-import { EditorState, Transaction } from "@codemirror/state";
-import { tags } from "@lezer/highlight";
-import { basicSetup, EditorView } from "codemirror";
+import type { EditorView } from "codemirror";
+import { pack, type State, unpack } from "./address";
+import { edit, fill, type Finding, markFindings } from "./editor";
 import { enhance } from "./lines";
-import type { Answered, Asked } from "./worker";
+import type { Answer, Answered, Asked } from "./worker";
 
 /** The texts of the worker and of the examples, which the build puts here. */
 declare const WORKER: string;
 declare const EXAMPLES: Example[];
 
+/** An example for the editors. The first one has its answers, so the page shows them before the program is here. */
 interface Example {
   name: string;
   files: Record<string, string>;
+  answers?: Answer[];
 }
 
-/** What the address holds. */
-interface State {
-  files: Record<string, string>;
-  to: string;
-}
-
-const names = ["job.yaml", "runtime.yaml", "patches.yaml"] as const;
+/** The files, and the flags that name them. The program finds its policy itself. */
+const inputs = [["job.yaml", "-f"], ["runtime.yaml", "-r"], ["patches.yaml", "--patch"], ["trainweld.yaml", ""]] as const;
 
 function element<T extends HTMLElement>(id: string): T {
   return document.getElementById(id) as T;
@@ -33,6 +28,7 @@ const status = element("status");
 const kind = element<HTMLSelectElement>("to");
 const examples = element<HTMLSelectElement>("examples");
 const owners = element("owners");
+const results = element("results");
 const generated = new CSSStyleSheet();
 document.adoptedStyleSheets = [generated];
 
@@ -44,73 +40,7 @@ function lock(): void {
   document.head.append(policy);
 }
 
-/** Returns the text of a state for the address. */
-async function pack(state: State): Promise<string> {
-  const stream = new Blob([JSON.stringify(state)]).stream().pipeThrough(new CompressionStream("deflate-raw"));
-  const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
-  return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join("")).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
-}
-
-/** Returns the state of an address, or nothing if the address holds none. */
-async function unpack(text: string): Promise<State | undefined> {
-  try {
-    const bytes = Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0));
-    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
-    const state: unknown = JSON.parse(await new Response(stream).text());
-    if (typeof state !== "object" || state === null || !("files" in state) || typeof state.files !== "object" || state.files === null) {
-      return undefined;
-    }
-    const files: Record<string, string> = {};
-    for (const [name, value] of Object.entries(state.files)) {
-      if (typeof value === "string") {
-        files[name] = value;
-      }
-    }
-    return { files, to: "to" in state && typeof state.to === "string" ? state.to : "jobset" };
-  } catch {
-    return undefined;
-  }
-}
-
-/** The colors of YAML, which the style of all pages has in both schemes. */
-const colors = HighlightStyle.define([
-  { tag: tags.definition(tags.propertyName), color: "var(--c1)" },
-  { tag: tags.comment, color: "var(--quiet)" },
-  { tag: [tags.string, tags.special(tags.string)], color: "var(--c3)" },
-]);
-
-/** Makes an editor in a shadow root, where its style needs no permission of the policy. */
-function edit(name: string): EditorView {
-  const host = element(`edit-${name}`);
-  const root = host.attachShadow({ mode: "open" });
-  return new EditorView({
-    root,
-    parent: root,
-    state: EditorState.create({
-      extensions: [
-        basicSetup,
-        yaml(),
-        syntaxHighlighting(colors),
-        EditorView.contentAttributes.of({ "aria-label": host.title, tabindex: "0" }),
-        EditorView.theme({
-          "&": { fontSize: "13px", maxHeight: "60vh", color: "var(--text)", backgroundColor: "var(--back)" },
-          ".cm-scroller": { overflow: "auto", fontFamily: 'ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace' },
-          ".cm-gutters": { backgroundColor: "var(--soft)", color: "var(--quiet)", borderColor: "var(--line)" },
-          ".cm-activeLine, .cm-activeLineGutter": { backgroundColor: "var(--soft)" },
-          ".cm-cursor": { borderLeftColor: "var(--text)" },
-          ".cm-selectionBackground, &.cm-focused .cm-selectionBackground": { backgroundColor: "var(--mark) !important" },
-        }),
-        EditorView.updateListener.of((update) => {
-          if (update.docChanged) {
-            changed(update.transactions.every((t) => t.annotation(Transaction.remote) !== true));
-          }
-        }),
-      ],
-    }),
-  });
-}
-
-const editors = new Map(names.map((name) => [name, edit(name)]));
+const editors = new Map<string, EditorView>(inputs.map(([name]) => [name, edit(element(`edit-${name}`), changed)]));
 
 function current(): State {
   const files: Record<string, string> = {};
@@ -123,31 +53,34 @@ function current(): State {
 function show(state: State): void {
   kind.value = [...kind.options].some((option) => option.value === state.to) ? state.to : "jobset";
   for (const [name, editor] of editors) {
-    editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: state.files[name] ?? "" }, annotations: Transaction.remote.of(true) });
+    fill(editor, state.files[name] ?? "");
   }
 }
 
 /** Returns the files that hold something, and the command lines that read them. */
 function request(state: State): Asked {
-  const files: Record<string, string> = { "job.yaml": state.files["job.yaml"] ?? "" };
-  const inputs = ["-f", "job.yaml"];
-  for (const [name, flag] of [["runtime.yaml", "-r"], ["patches.yaml", "--patch"]] as const) {
+  const files: Record<string, string> = {};
+  const read: string[] = [];
+  for (const [name, flag] of inputs) {
     const text = state.files[name] ?? "";
-    if (text.trim() !== "") {
+    if (text.trim() !== "" || name === "job.yaml") {
       files[name] = text;
-      inputs.push(flag, name);
+      read.push(...(flag === "" ? [] : [flag, name]));
     }
   }
-  const render = ["render", ...inputs, "--on-conflict=last"];
+  const render = ["render", ...read, "--on-conflict=last"];
   const to = `--to=${state.to}`;
-  return { id: ++asked, files, lines: [[...render, to], [...render, "--to=pods", "-o", "wide"], ["blame", ...inputs, to, "-o", "html"]] };
+  return { id: ++asked, files, lines: [[...render, to], [...render, "--to=pods", "-o", "wide"], ["blame", ...read, to, "-o", "html"]] };
 }
 
 let worker: Worker | undefined;
 let asked = 0;
-let busy = false;
+/** The number of the request that the program works on. */
+let busy = 0;
 let waiting = false;
 let timer = 0;
+/** States that nobody sees. The program answers them while it has nothing else to do, because its first answers are slow. */
+let unseen: State[] | undefined;
 
 /** Asks again after a change. While the program is busy, only the last change waits. The address keeps what a user has written. */
 function changed(byUser: boolean): void {
@@ -165,36 +98,64 @@ async function keep(): Promise<void> {
 }
 
 function next(): void {
-  if (!worker || busy || !waiting) {
+  if (!worker || busy !== 0) {
     return;
   }
-  waiting = false;
-  busy = true;
-  worker.postMessage(request(current()));
+  const state = waiting ? current() : unseen?.shift();
+  if (state) {
+    const r = request(state);
+    busy = waiting ? r.id : -r.id;
+    waiting = false;
+    worker.postMessage(r);
+  } else if (unseen) {
+    document.body.dataset["warm"] = "yes";
+  }
 }
 
-/** Shows the answers in the order of the command lines of a request. */
-function answer({ answers, millis, id }: Answered): void {
-  busy = false;
-  const [made, pods, page] = answers;
-  if (made && pods && page) {
-    element("findings").textContent = made.stderr || "Nothing to report.";
-    element("findings").className = made.status === 0 ? "" : "failed";
-    element("yaml").textContent = made.stdout;
-    element("pods").textContent = pods.stdout || "No Pods.";
-    showPage(page.stdout, page.stderr);
+function answered({ answers, millis, id }: Answered): void {
+  const isSeen = busy === id;
+  busy = 0;
+  if (isSeen) {
+    answer(answers);
+    status.textContent = unseen ? `rendered in ${Math.max(1, Math.round(millis))} ms` : "ready"; // the first time tells of loading
     document.body.dataset["answer"] = String(id);
-    status.textContent = `rendered in ${Math.max(1, Math.round(millis))} ms`;
+    document.body.dataset["millis"] = String(millis);
+    unseen ??= EXAMPLES.slice(1).map((example) => ({ files: example.files, to: "jobset" }));
   }
   next();
 }
 
-/** Shows the page of the command blame without its frame. Scripts of a parsed page never run. */
-function showPage(text: string, otherwise: string): void {
-  if (text === "") {
-    owners.textContent = otherwise || "No object.";
+/** Shows the answers to a request. What fails to render leaves the last objects where they are, so that nothing jumps while one types. */
+function answer([made, pods, page]: Answer[]): void {
+  if (!made || !pods || !page) {
     return;
   }
+  const failed = made.status !== 0;
+  element("findings").textContent = made.stderr || "Nothing to report.";
+  element("findings").className = failed ? "failed" : "";
+  const hasObjects = element("yaml").textContent !== "";
+  results.classList.toggle("stale", failed && hasObjects);
+  element("stale").hidden = !failed || !hasObjects;
+  if (!failed) {
+    element("yaml").textContent = made.stdout;
+    element("pods").textContent = pods.stdout || "No Pods.";
+    showPage(page.stdout);
+  }
+  if (!waiting && made.report) {
+    for (const [name, editor] of editors) {
+      markFindings(editor, name, made.report.findings as Finding[]);
+    }
+  }
+}
+
+let shown = "";
+
+/** Shows the page of the command blame without its frame. Scripts of a parsed page never run. */
+function showPage(text: string): void {
+  if (text === shown) {
+    return; // a chosen line stays chosen
+  }
+  shown = text;
   // The policy forbids styles and scripts within a page. The program escapes all text, so these are its own.
   const styles: string[] = [];
   const body = text.replace(/<(style|script)>([^]*?)<\/\1>/g, (_, tag: string, content: string) => {
@@ -217,18 +178,29 @@ async function start(): Promise<void> {
   status.textContent = "loading the program";
   const module = await WebAssembly.compileStreaming(fetch("trainweld.wasm"));
   lock();
+  status.textContent = "starting the program";
+  launch(module);
+}
+
+/** Starts the program in a worker. After a failure it starts again, and waits for the next change. */
+function launch(module: WebAssembly.Module): void {
   const started = new Worker(URL.createObjectURL(new Blob([WORKER], { type: "text/javascript" })));
   started.addEventListener("message", (event: MessageEvent<"ready" | Answered>) => {
     if (event.data === "ready") {
       worker = started;
       next();
     } else {
-      answer(event.data);
+      answered(event.data);
     }
   });
   started.addEventListener("error", (event) => {
-    busy = false;
     status.textContent = `the program failed: ${event.message}`;
+    if (worker === started) {
+      worker = undefined;
+      busy = 0;
+      started.terminate();
+      launch(module);
+    }
   });
   started.postMessage(module);
 }
@@ -246,7 +218,14 @@ examples.addEventListener("change", () => {
 kind.addEventListener("change", () => changed(true));
 addEventListener("hashchange", () => void unpack(location.hash.slice(1)).then((state) => state && show(state)));
 void unpack(location.hash.slice(1)).then((state) => {
-  show(state ?? { files: EXAMPLES[0]?.files ?? {}, to: "jobset" });
+  const first = EXAMPLES[0];
+  show(state ?? { files: first?.files ?? {}, to: "jobset" });
+  if (!state && first?.answers) {
+    waiting = false;
+    answer(first.answers);
+    document.body.dataset["answer"] = "0";
+    waiting = true;
+  }
 });
 start().catch((error: unknown) => {
   status.textContent = `the program cannot start: ${String(error)}`;

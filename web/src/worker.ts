@@ -18,6 +18,8 @@ export interface Answer {
   stdout: string;
   stderr: string;
   status: number;
+  /** The findings of standard error, as -o json writes them. */
+  report?: { findings: unknown[] };
 }
 
 export interface Answered {

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
@@ -105,15 +104,10 @@ const (
 
 // checkDryRun returns an error for a value of --dry-run that needs a cluster, and for an unknown one.
 func checkDryRun(word string) error {
-	words := []string{noDryRun, clientDryRun}
-	switch {
-	case slices.Contains(words, word):
-		return nil
-	case word == "server":
+	if word == "server" {
 		return errors.New("--dry-run=server asks a cluster, and trainweld has none: use --dry-run=client, then check; or pipe the TrainJob to kubectl create --dry-run=server -f -")
-	default:
-		return fmt.Errorf("--dry-run: %q is none of %s%s", word, strings.Join(words, ", "), option.DidYouMean(word, words))
 	}
+	return option.OneOf("--dry-run", word, noDryRun, clientDryRun)
 }
 
 func run(p *host.Program, flags createFlags, changed func(flag string) bool) error {
@@ -228,7 +222,7 @@ func keyValues(flag, form string, words []string) (map[string]string, error) {
 			// The word may be a secret without its name.
 			errs = append(errs, fmt.Errorf("--%s: invalid value: must be %s", flag, form))
 		case twice:
-			errs = append(errs, fmt.Errorf("--%s: %s is given twice", flag, key))
+			errs = append(errs, fmt.Errorf("--%s: duplicate %s", flag, key))
 		default:
 			all[key] = value
 		}

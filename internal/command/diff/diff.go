@@ -299,18 +299,14 @@ func only(found finding.List, are func(finding.Finding) bool) finding.List {
 // options parses the flags with a fixed set of values.
 func (flags *diffFlags) options() (render.Options, error) {
 	opts := render.Options{Owners: true, ForceManagers: flags.force}
-	for _, f := range []struct {
-		name, value string
-		allowed     []string
-	}{
-		{"-o", flags.format, []string{"text", "json", "markdown", "html"}},
-		{"--to", flags.to, []string{"jobset", "jobs", "pods"}},
-		{"--as", flags.as, []string{"applied", "stored"}},
-		{"--on-conflict", flags.onConflict, []string{"last", "fail"}},
-	} {
-		if !slices.Contains(f.allowed, f.value) {
-			return opts, fmt.Errorf("%s: %q is none of %s%s", f.name, f.value, strings.Join(f.allowed, ", "), option.DidYouMean(f.value, f.allowed))
-		}
+	err := cmp.Or(
+		option.OneOf("-o", flags.format, "text", "json", "markdown", "html"),
+		option.OneOf("--to", flags.to, "jobset", "jobs", "pods"),
+		option.OneOf("--as", flags.as, "applied", "stored"),
+		option.OneOf("--on-conflict", flags.onConflict, "last", "fail"),
+	)
+	if err != nil {
+		return opts, err
 	}
 	if flags.rest != "" && flags.format != "markdown" {
 		return opts, fmt.Errorf("--rest has no effect on -o %s: add -o markdown, or leave it out", flags.format)

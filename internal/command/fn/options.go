@@ -85,7 +85,7 @@ func parseFnOptions(config *resourcelist.Item) (*fnOptions, []misuse) {
 		return o, nil
 	}
 	if id := config.ID(); id.APIVersion != "v1" || id.Kind != "ConfigMap" {
-		return o, []misuse{{".kind", fmt.Sprintf("options are the data of a ConfigMap of v1, and this is a %s of %s", id.Kind, id.APIVersion)}}
+		return o, []misuse{{".kind", fmt.Sprintf("options are the data of a ConfigMap of v1, got apiVersion %q and kind %q", id.APIVersion, id.Kind)}}
 	}
 	var wrong []misuse
 	data, bad := config.Data()

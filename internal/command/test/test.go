@@ -119,11 +119,13 @@ func (flags testFlags) check(dirs []string) error {
 	if slices.Contains(dirs, "") {
 		return errors.New("an empty path: name a directory")
 	}
-	if formats := testFormats(); !slices.Contains(formats, flags.format) {
-		return fmt.Errorf("-o: %q is none of %s%s", flags.format, strings.Join(formats, ", "), option.DidYouMean(flags.format, formats))
+	if err := option.OneOf("-o", flags.format, testFormats()...); err != nil {
+		return err
 	}
-	if modes := []string{updateWrite, updateDiff}; flags.update != "" && !slices.Contains(modes, flags.update) {
-		return fmt.Errorf("--update: %q is neither write nor diff%s", flags.update, option.DidYouMean(flags.update, modes))
+	if flags.update != "" {
+		if err := option.OneOf("--update", flags.update, updateWrite, updateDiff); err != nil {
+			return err
+		}
 	}
 	if flags.update != "" && flags.format != "text" {
 		return fmt.Errorf("--update reports as text: leave -o %s out", flags.format)

@@ -46,7 +46,7 @@ func Command(p *host.Program) *cobra.Command {
 			case "json":
 				return output(p)
 			default:
-				return exit.Usage(fmt.Errorf("-o: %q is none of %s%s", format, strings.Join(formats, ", "), option.DidYouMean(format, formats)))
+				return exit.Usage(option.OneOf("-o", format, formats...))
 			}
 		},
 	}

@@ -1,0 +1,258 @@
+package engine
+
+import (
+	"errors"
+	"reflect"
+	"slices"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// This file merges the lists of Go values: list-maps and sets.
+
+// listMap merges a list item by item, by merge key. It orders the result as upstream does (apimachinery v0.36.3
+// pkg/util/strategicpatch, mergeSlice and normalizeElementOrder). If the base's encoding lacks the list, listMap takes the
+// patch's list verbatim.
+func (m *merger) listMap(t *schema.Type, dst reflect.Value, present bool, src reflect.Value, at node) error {
+	if src.Kind() != reflect.Slice {
+		return wrongType(src, "a list")
+	}
+	if src.Len() == 0 {
+		m.empty(at)
+	}
+	if !present || dst.IsNil() {
+		return m.takeList(t, dst, src, at)
+	}
+	if len(m.raw) > 0 && m.isRaw(dst) {
+		return errNoKey(0, t.Key)
+	}
+	if src.Type().Elem().Kind() == reflect.Interface {
+		var replaced bool
+		var err error
+		if src, replaced, err = m.special(t, dst, src, at); err != nil || replaced {
+			return err
+		}
+		if src.Len() == 0 {
+			m.empty(at) // deletions alone make an empty list where there is none
+		}
+	}
+	var base, names keys
+	base.read(t, dst, false)
+	names.read(t, src, true)
+	if err := m.distinct(t, &names, src.Len()); err != nil {
+		return err
+	}
+	f, twins, err := m.frontOf(t, dst, &base)
+	if err != nil {
+		return err
+	}
+	if twins && m.owners && src.Len() > 0 {
+		m.noteDuplicates(t, &base, dst.Len(), at)
+	}
+	first := len(m.targets)
+	added, inOrder, err := m.findTargets(t, f, &base, &names, dst.Len(), src.Len())
+	if err != nil {
+		return err
+	}
+	if twins || !inOrder {
+		m.reorder(f, t, dst, m.targets[first:], twins)
+	} else {
+		f.prepend(dst, m.targets[first:], added, m.left)
+	}
+	for i := range src.Len() {
+		target := m.targets[first+i]
+		isNew := target < 0
+		if isNew {
+			target = ^target
+		}
+		name, _ := names.at(i)
+		if err := m.item(t, name, dst.Index(int(target)), at, pointee(src.Index(i)), isNew); err != nil {
+			return within(fieldpath.Item(t.Key, name), err)
+		}
+	}
+	m.targets = m.targets[:first]
+	return nil
+}
+
+// item merges one item of a patch into its place in the list at a node.
+func (m *merger) item(t *schema.Type, name string, item reflect.Value, list node, from reflect.Value, isNew bool) error {
+	if !isNew {
+		at := m.keyed(list, name)
+		if at != noNode && m.log.nodes[at].whole {
+			m.split(t, item, at)
+		}
+		m.presence(at, true)
+		return m.fields(t, item, from, at)
+	}
+	verbatim, fresh := m.verbatim, m.fresh
+	m.verbatim, m.fresh = true, true
+	err := m.newItem(t, name, true, item, list, from, !m.unseen) // no patch claimed an item that the list lacks
+	m.verbatim, m.fresh = verbatim, fresh
+	return err
+}
+
+// fields merges the fields of an item except its merge key.
+func (m *merger) fields(t *schema.Type, item, from reflect.Value, at node) error {
+	if item.Kind() == reflect.Pointer {
+		if item.IsNil() {
+			item.Set(reflect.New(item.Type().Elem()))
+		}
+		item = item.Elem()
+	}
+	return m.structure(t.Elem, t.KeyField(), item, from, at)
+}
+
+// newItem merges one item of a patch into an empty item. The flag unknown states that the log has no node for its key. If a
+// copy of the item shows all its claims, newItem only marks it as whole. The mark lasts until another layer touches the item.
+func (m *merger) newItem(t *schema.Type, name string, ok bool, item reflect.Value, list node, from reflect.Value, unknown bool) error {
+	at := noNode
+	if unknown && m.owners {
+		at = m.log.grow(list, nil, name)
+	} else {
+		at = m.keyed(list, name)
+		m.unseen = m.unseen || m.owners && !m.untouched(at)
+	}
+	m.make(at)
+	m.presence(at, false)
+	if err := m.setKey(t, item, from, ok); err != nil {
+		return err
+	}
+	if !m.owners || from.Type() != t.Elem.GoType() {
+		return m.fields(t, item, from, at)
+	}
+	said := m.said
+	m.owners = false
+	err := m.fields(t, item, from, noNode)
+	m.owners = true
+	if err != nil {
+		return err
+	}
+	n := &m.log.nodes[at]
+	switch {
+	case m.said != said:
+		n.whole = false
+		item.SetZero()
+		m.setKey(t, item, from, ok)
+		return m.fields(t, item, from, at)
+	case n.first == n.last:
+		n.whole = true
+	default:
+		n.whole = false
+		m.claimItem(t, item, at, m.layer)
+	}
+	return nil
+}
+
+// takeList sets a list that the base lacks to the patch's items, verbatim. Two of them may share a key, and one may have none.
+func (m *merger) takeList(t *schema.Type, dst, src reflect.Value, at node) error {
+	fresh := m.fresh
+	m.fresh = true
+	defer func() { m.fresh = fresh }()
+	if src.Type().Elem().Kind() == reflect.Interface && !m.verbatim {
+		src = reflect.ValueOf(slices.DeleteFunc(slices.Clone(src.Interface().([]any)), func(item any) bool {
+			object, _ := item.(Object)
+			key, hasKey := object[t.Key]
+			switch directive := object[patchDirective]; {
+			case directive == "replace":
+				m.claimNull(at)
+			case directive == "delete" && hasKey:
+				m.claimNull(m.keyed(at, scalarText(reflect.ValueOf(key))))
+			case directive == nil:
+				return false
+			}
+			return true
+		}))
+		if src.Len() == 0 {
+			m.empty(at)
+		}
+	}
+	makeList(dst, src.Len())
+	list := dst
+	var names keys
+	names.read(t, src, true)
+	if err := m.distinct(t, &names, src.Len()); err != nil {
+		return err
+	}
+	firsts := firstsOf(&names, src.Len())
+	for i := range src.Len() {
+		from := pointee(src.Index(i))
+		if !from.IsValid() {
+			m.raw = append(m.raw, list.Pointer())
+			continue // the item is null
+		}
+		if k := from.Kind(); k != reflect.Struct && k != reflect.Map {
+			return within(fieldpath.Index(i), wrongType(from, "an object"))
+		}
+		name, ok := names.at(i)
+		if !ok {
+			m.raw = append(m.raw, list.Pointer())
+		}
+		if m.owners {
+			if twin := firsts.find(i, name); twin >= 0 {
+				m.expand(t.Elem, t.KeyField(), list.Index(twin), m.keyed(at, name))
+			}
+		}
+		if err := m.newItem(t, name, ok, list.Index(i), at, from, false); err != nil {
+			return within(fieldpath.Item(t.Key, name), err)
+		}
+	}
+	return nil
+}
+
+// set merges two lists of scalars by union, in the order of a list-map.
+func (m *merger) set(t *schema.Type, dst reflect.Value, present bool, src reflect.Value, at node) error {
+	if src.Kind() != reflect.Slice {
+		return wrongType(src, "a list")
+	}
+	if items, ok := src.Interface().([]any); ok {
+		switch inBase := present && !dst.IsNil(); {
+		case inBase && !areAlike(items):
+			return errors.New("must have elements of one type, none of them null")
+		case !inBase && !m.verbatim:
+			kept, _ := withoutDirectives(items)
+			src = reflect.ValueOf(kept)
+		}
+	}
+	patch := reflect.New(dst.Type()).Elem()
+	if src.Type() == dst.Type() {
+		m.plan.clone(patch, src)
+	} else if err := m.read(t, patch, src.Interface()); err != nil {
+		return err
+	}
+	if t.Elem.Kind != schema.Scalar && dst.Len() > 0 && patch.Len() > 0 {
+		return errNoMergeKey
+	}
+	old, named := texts(dst), texts(patch)
+	if len(named) == 0 {
+		m.empty(at)
+	}
+	has := make(map[string]bool, len(old))
+	for _, element := range old {
+		has[element] = true
+	}
+	for _, element := range named {
+		m.presence(m.keyed(at, element), has[element])
+	}
+	if len(old) == 0 {
+		dst.Set(patch)
+		return nil
+	}
+	if len(named) == 0 && t.Elem.Kind != schema.Scalar {
+		return nil
+	}
+	server, union := dedupe(old, named) // even an empty patch removes duplicates
+	values := make(map[string]reflect.Value, len(union))
+	for i, element := range named {
+		values[element] = patch.Index(i)
+	}
+	for i, element := range old {
+		values[element] = dst.Index(i)
+	}
+	merged := reflect.MakeSlice(dst.Type(), len(union), len(union))
+	for place, i := range arrange(len(union), ranks(union, server), ranks(union, named)) {
+		merged.Index(place).Set(values[union[i]])
+	}
+	dst.Set(merged)
+	return nil
+}

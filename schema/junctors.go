@@ -1,0 +1,115 @@
+package schema
+
+import "regexp"
+
+// This file checks what a definition may say below allOf, anyOf, oneOf and not.
+
+// junctors checks the contents of allOf, anyOf, oneOf and not. It skips the two patterns for an integer or a string.
+func (j *judge) junctors(s map[string]any, at *place, skipAnyOf, skipFirst bool) {
+	for _, junctor := range []string{"allOf", "anyOf", "oneOf"} {
+		list, _ := s[junctor].([]any)
+		for i, of := range list {
+			if sub := asSchema(of); sub != nil && !(junctor == "anyOf" && skipAnyOf) {
+				j.nested(sub, at.child(junctor).index(i), junctor == "allOf" && i == 0 && skipFirst)
+			}
+		}
+	}
+	if not := asSchema(s["not"]); not != nil {
+		j.nested(not, at.child("not"), false)
+	}
+	if pattern, ok := s["pattern"].(string); ok {
+		if _, err := regexp.Compile(pattern); err != nil {
+			j.refuse(at.child("pattern"), "must be a regular expression: %v", err)
+		}
+	}
+}
+
+// nested checks a schema within a junctor, which may only restrict values.
+func (j *judge) nested(s map[string]any, at *place, skipAnyOf bool) {
+	j.junctors(s, at, skipAnyOf, false)
+	if items := asSchema(s["items"]); items != nil {
+		j.nested(items, at.child("items"), false)
+	}
+	properties := subschemas(s, "properties")
+	for _, name := range sortedKeys(properties) {
+		j.nested(properties[name], at.child("properties").key(name), false)
+	}
+	if _, ok := properties["metadata"]; ok {
+		j.refuse(at.child("properties").key("metadata"), "must not be specified in a junctor")
+	}
+	for _, keyword := range []string{
+		"additionalProperties", "default", "description", "nullable", "title", "type",
+		embedded, intOrString, listKeys, listType, mapType, keepsUnknown, "x-kubernetes-validations",
+	} {
+		switch v := s[keyword].(type) {
+		case nil:
+			continue
+		case bool:
+			if !v {
+				continue
+			}
+		case string:
+			if v == "" && keyword != listType && keyword != mapType {
+				continue
+			}
+		case []any:
+			if len(v) == 0 {
+				continue
+			}
+		}
+		j.refuse(at.child(keyword), "must not be set in a junctor")
+	}
+}
+
+// complete checks that the schema of describes every value that a junctor of s restricts.
+func (j *judge) complete(s, of map[string]any, at, said *place) {
+	check := func(sub any, said *place) {
+		if sub := asSchema(sub); sub != nil {
+			j.describes(sub, of, at, said)
+		}
+	}
+	check(s["not"], said.child("not"))
+	for _, junctor := range []string{"allOf", "anyOf", "oneOf"} {
+		list, _ := s[junctor].([]any)
+		for i, sub := range list {
+			check(sub, said.child(junctor).index(i))
+		}
+	}
+}
+
+func (j *judge) describes(s, of map[string]any, at, said *place) {
+	if of == nil {
+		j.refuse(at, "required, since %s is set", said)
+		return
+	}
+	j.complete(s, of, at, said)
+	if items := asSchema(s["items"]); items != nil {
+		j.describes(items, asSchema(of["items"]), at.child("items"), said.child("items"))
+	}
+	properties, described := subschemas(s, "properties"), asSchema(of["properties"])
+	for _, name := range sortedKeys(properties) {
+		j.describes(properties[name], asSchema(described[name]), at.child("properties").key(name), said.child("properties").key(name))
+	}
+}
+
+// isIntOrString reports whether a junctor is the pattern for an integer or a string.
+func isIntOrString(anyOf any) bool {
+	list, _ := anyOf.([]any)
+	return len(list) == 2 && isOnlyType(list[0], "integer") && isOnlyType(list[1], "string")
+}
+
+func isOnlyType(v any, of string) bool {
+	s := asSchema(v)
+	for keyword, value := range s {
+		if keyword != "type" && value != nil && structuralKeywords[keyword] {
+			return false
+		}
+	}
+	return s["type"] == of
+}
+
+// firstIsIntOrString reports whether the first schema of allOf begins that pattern.
+func firstIsIntOrString(s map[string]any) bool {
+	list, _ := s["allOf"].([]any)
+	return len(list) > 0 && isIntOrString(asSchema(list[0])["anyOf"])
+}
