@@ -4,6 +4,9 @@ REVISION := $(shell git rev-parse HEAD 2>/dev/null)
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 TIME := $(or $(shell git log -1 --format=%ct 2>/dev/null),315532800)
 FUZZTIME ?= 30s
+# How long make soak runs, and the most memory of a process in it, in KiB of address space.
+SOAK ?= 1h
+SOAKMEMORY ?= 6291456
 # The race detector needs a C compiler; without one the same tests run without it.
 RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 # The modules with the code of the Trainer's releases.
@@ -18,7 +21,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 # Without the Go plugins of kustomize, which the program never loads. They would keep every method of every type.
 TAGS := kustomize_disable_go_plugin_support
 
-.PHONY: build release tag test test-releases oracles test-hosts web playground test-web differential lint apidiff bench fuzz demo generate
+.PHONY: build release tag test test-releases oracles test-hosts web playground test-web differential lint apidiff bench fuzz soak mutants demo generate
 
 build:
 	go build -trimpath -tags $(TAGS) -ldflags '-X main.revision=$(REVISION)' -o bin/trainweld ./cmd/trainweld
@@ -150,12 +153,25 @@ bench:
 	go test -run '^$$' -bench . -benchtime 1x ./internal/cli
 	cd bench && go test -run '^$$' -bench . -benchtime 1x .
 
+# The folders of all fuzz targets: one that is new is found.
+FUZZED = $(shell grep -rl --include='*_test.go' --exclude-dir=node_modules '^func Fuzz' . | xargs -n 1 dirname | sort -u)
+
 fuzz:
-	for folder in fuzz fuzz/strategic policy render render/golden internal/page internal/report; do \
+	for folder in $(FUZZED); do \
 		for target in $$(go test -C $$folder -list '^Fuzz' . | grep '^Fuzz'); do \
+			echo "$$folder $$target"; \
 			go test -C $$folder -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x . || exit 1; \
 		done; \
 	done
+
+# Random commands on changed inputs for a while, in one process and in many: make soak SOAK=4h. Memory, goroutines and files that grow
+# fail it, and so does a process that needs more than the bound.
+soak:
+	ulimit -v $(SOAKMEMORY) && TRAINWELD_SOAK=$(SOAK) go test -vet=off -count=1 -timeout 0 -v -run '^TestSoak$$' ./internal/cli
+
+# Changes of the engine and of the conflicts that no test notices. About 3,000 changes take two hours of two processors.
+mutants:
+	go run ./fuzz/mutants ./conflict ./engine
 
 # The main job: two managers patch a TrainJob, and disagree about one field. The cluster lets the
 # last one win in silence; here the disagreement is named.

@@ -12,8 +12,8 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/jsonfields"
 	"github.com/trainweld/trainweld/internal/quantity"
-	"github.com/trainweld/trainweld/manifest/internal/jsonfields"
 	"github.com/trainweld/trainweld/manifest/internal/source"
 	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/schema"

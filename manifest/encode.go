@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/trainweld/trainweld/internal/jsonfields"
 	"github.com/trainweld/trainweld/manifest/internal/encode"
-	"github.com/trainweld/trainweld/manifest/internal/jsonfields"
 )
 
 // Format is the format of encoded objects.

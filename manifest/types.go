@@ -14,7 +14,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/manifest/internal/jsonfields"
+	"github.com/trainweld/trainweld/internal/jsonfields"
 	"github.com/trainweld/trainweld/manifest/internal/source"
 )
 

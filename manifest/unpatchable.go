@@ -9,8 +9,8 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/internal/jsonfields"
 	"github.com/trainweld/trainweld/legacy"
-	"github.com/trainweld/trainweld/manifest/internal/jsonfields"
 	"github.com/trainweld/trainweld/manifest/internal/source"
 	"github.com/trainweld/trainweld/release"
 )

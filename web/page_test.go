@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
@@ -56,23 +57,21 @@ func TestPages(t *testing.T) {
 	if err := os.MkdirAll(pictures, 0o777); err != nil { // a folder that git ignores
 		t.Fatal(err)
 	}
-	for _, page := range pages {
-		file := write(t, page.args...)
+	for _, tested := range pages {
+		file := write(t, tested.args...)
 		for _, view := range []struct {
 			name, scheme string
 			width        int64
 			script       bool
 		}{{"wide", "light", 1280, true}, {"dark", "dark", 1280, true}, {"narrow", "light", 320, true}, {"plain", "light", 1280, false}} {
-			t.Run(page.name+"/"+view.name, func(t *testing.T) {
+			t.Run(tested.name+"/"+view.name, func(t *testing.T) {
 				p := open(t, file, view.width, scheme(view.scheme), scripts(view.script))
 				picture := get(t, p, chromedp.FullScreenshot(100))
-				if err := os.WriteFile(filepath.Join(pictures, page.name+"-"+view.name+".png"), picture, 0o666); err != nil {
+				if err := os.WriteFile(filepath.Join(pictures, tested.name+"-"+view.name+".png"), picture, 0o666); err != nil {
 					t.Fatal(err)
 				}
 				p.run(t, scripts(true))
-				if wide := eval[int64](t, p, `document.documentElement.scrollWidth`); wide > view.width {
-					t.Errorf("the page is %d pixels wide in a window of %d", wide, view.width)
-				}
+				p.fits(t, view.width)
 				p.quiet(t)
 				p.accessible(t)
 			})
@@ -243,19 +242,35 @@ func TestFind(t *testing.T) {
 	p.quiet(t)
 }
 
-// TestZoom holds that a page stays within the window at 200 % and 400 %, and that print shows closed parts.
+// TestZoom holds that a page stays within the window at 200 % and 400 %, that it also does with letters of twice the size, and that print
+// shows closed parts.
 func TestZoom(t *testing.T) {
-	for _, page := range pages {
+	for _, tested := range pages {
+		file := write(t, tested.args...)
 		for _, zoom := range []int64{2, 4} {
-			p := open(t, write(t, page.args...), 1280/zoom)
-			if wide := eval[int64](t, p, `document.documentElement.scrollWidth`); wide > 1280/zoom {
-				t.Errorf("%s: the page is %d pixels wide in a window of %d", page.name, wide, 1280/zoom)
-			}
+			p := open(t, file, 1280/zoom)
+			p.fits(t, 1280/zoom)
+		}
+		p := open(t, file, 1280, command(page.SetFontSizes, page.SetFontSizesParams{FontSizes: &page.FontSizes{Standard: 32, Fixed: 26}}))
+		p.fits(t, 1280)
+		if size := eval[string](t, p, `getComputedStyle(document.body).fontSize`); size != "30px" {
+			t.Errorf("%s: letters have %s with a font size of 32 pixels", tested.name, size)
 		}
 	}
 	p := open(t, write(t, pages[2].args...), 1280, command(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"}))
 	if tall := eval[float64](t, p, `document.querySelectorAll(".own")[2].getBoundingClientRect().height`); tall < 100 {
 		t.Errorf("print shows %v pixels of a closed object", tall)
+	}
+}
+
+// fits holds that a page is not wider than its window, and that no text is cut off except a name that the page has elsewhere.
+func (p *tab) fits(t *testing.T, width int64) {
+	t.Helper()
+	if wide := eval[int64](t, p, `document.documentElement.scrollWidth`); wide > width {
+		t.Errorf("the page is %d pixels wide in a window of %d", wide, width)
+	}
+	if cut := eval[[]string](t, p, `[...document.querySelectorAll("main *:not(svg *, .own > li > b)")].filter((e) => e.scrollWidth > e.clientWidth + 1 && e.clientWidth > 0 && getComputedStyle(e).overflowX !== "visible").map((e) => e.outerHTML.slice(0, 100))`); len(cut) > 0 {
+		t.Errorf("in a window of %d pixels, the page cuts %q", width, cut)
 	}
 }
 
@@ -289,27 +304,29 @@ func TestLarge(t *testing.T) {
 	}
 }
 
-var update = flag.Bool("update", false, "write the picture of docs/pages.md")
+var update = flag.Bool("update", false, "write the pictures of README.md and docs/pages.md")
 
-// TestPicture takes the picture of docs/pages.md. Pictures differ between machines, so it compares only the size.
+// TestPicture takes the pictures of README.md and docs/pages.md. Pictures differ between machines, so it compares only the size.
 func TestPicture(t *testing.T) {
-	const width, height = 1180, 760
-	file := filepath.Join(repository, "docs", "blame.png")
-	if *update {
-		p := open(t, write(t, "blame", "job.yaml", "-r", "runtime.yaml"), width, chromedp.EmulateViewport(width, height), scheme("light"))
-		p.run(t, chromedp.Focus(chromedp.CSS(".own")), chromedp.KeyEvent("n"))
-		p.run(t, chromedp.Evaluate[chromedp.Void](`scrollTo(0, 0)`))
-		if err := os.WriteFile(file, get(t, p, chromedp.CaptureScreenshot()), 0o666); err != nil {
+	const width, height, scale = 1180, 680, 2
+	for name, preferred := range map[string]string{"blame.png": "light", "blame-dark.png": "dark"} {
+		file := filepath.Join(repository, "docs", name)
+		if *update {
+			p := open(t, write(t, "blame", "job.yaml", "-r", "runtime.yaml"), width, chromedp.EmulateViewport(width, height, chromedp.EmulateScale(scale)), scheme(preferred))
+			p.run(t, chromedp.Click(chromedp.CSS(".own > .disputed")))
+			p.run(t, chromedp.Evaluate[chromedp.Void](`document.querySelector(".own > .disputed").scrollIntoView({block: "center"})`), chromedp.MouseEvent("mouseMoved", 0, 0))
+			if err := os.WriteFile(file, get(t, p, chromedp.CaptureScreenshot()), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		picture, err := os.Open(file)
+		if err != nil {
 			t.Fatal(err)
 		}
-	}
-	picture, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer picture.Close()
-	size, err := png.DecodeConfig(picture)
-	if err != nil || size.Width != width || size.Height != height {
-		t.Errorf("%s has %d x %d pixels, %v, want %d x %d", file, size.Width, size.Height, err, width, height)
+		defer picture.Close()
+		size, err := png.DecodeConfig(picture)
+		if err != nil || size.Width != width*scale || size.Height != height*scale {
+			t.Errorf("%s has %d x %d pixels, %v, want %v x %v", file, size.Width, size.Height, err, width*scale, height*scale)
+		}
 	}
 }

@@ -76,6 +76,9 @@ func Playground(repository string) (map[string][]byte, error) {
 	if files["playground.css"], err = bundle(filepath.Join(sources, "playground.css"), nil); err != nil {
 		return nil, err
 	}
+	if files["licenses.txt"], err = licenses(repository); err != nil {
+		return nil, err
+	}
 	files["index.html"], err = os.ReadFile(filepath.Join(sources, "playground.html"))
 	return files, err
 }

@@ -139,7 +139,7 @@ func serve(t *testing.T) string {
 		if name == "" {
 			name = "index.html"
 		}
-		types := map[string]string{".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".wasm": "application/wasm"}
+		types := map[string]string{".txt": "text/plain", ".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".wasm": "application/wasm"}
 		w.Header().Set("Content-Type", types[filepath.Ext(name)])
 		if files[name] == nil {
 			w.WriteHeader(http.StatusNotFound)
@@ -202,6 +202,18 @@ func (p *tab) loaded(t *testing.T, address string) {
 	}
 }
 
+// focus moves the focus by keyboard to the editor of a file.
+func (p *tab) focus(t *testing.T, file string) {
+	t.Helper()
+	for range 30 {
+		p.run(t, chromedp.KeyEvent(kb.Tab))
+		if eval[string](t, p, `document.activeElement.id`) == "edit-"+file {
+			return
+		}
+	}
+	t.Fatalf("30 tabs do not lead to the editor of %s", file)
+}
+
 // TestPlayground_Typing types into an editor by keyboard, and sees findings, Pods, owners and the address change without a request.
 func TestPlayground_Typing(t *testing.T) {
 	address := serve(t)
@@ -212,18 +224,69 @@ func TestPlayground_Typing(t *testing.T) {
 			t.Errorf("%s shows %q, want %q", id, got, want)
 		}
 	}
-	for range 20 {
-		p.run(t, chromedp.KeyEvent(kb.Tab))
-		if eval[string](t, p, `document.activeElement.id`) == "edit-job.yaml" {
-			break
-		}
-	}
-	before := eval[string](t, p, `document.body.dataset.answer`)
-	p.run(t, chromedp.KeyEvent("nonsense: 1\n"), answeredAfter(before), wait(`document.getElementById("findings").textContent.includes("nonsense")`), wait(`location.hash.length > 100`))
+	p.focus(t, "job.yaml")
+	p.run(t, chromedp.KeyEvent("nonsense: 1\n"), wait(`document.getElementById("findings").textContent.includes("nonsense")`), wait(`location.hash.length > 100`))
 	p.loaded(t, address)
 
 	again := open(t, eval[string](t, p, `location.href`), 1280)
 	again.run(t, answeredAfter("0"), wait(`document.getElementById("findings").textContent.includes("nonsense")`))
+}
+
+// TestPlayground_Marks sees findings in the editors, at the places that they name, and reads them by keyboard.
+func TestPlayground_Marks(t *testing.T) {
+	const editor, tooltip = `document.getElementById("edit-job.yaml").shadowRoot`, `document.getElementById("edit-job.yaml").shadowRoot.querySelector(".cm-tooltip-lint")`
+	p := open(t, serve(t), 1280, chromedp.EmulateViewport(1280, 900))
+	p.run(t, answeredAfter("0"))
+	p.focus(t, "job.yaml")
+	for _, want := range []struct{ severity, marked string }{{"info", "pool: a100-reserved"}, {"warning", "pool: a100-spot"}} {
+		p.run(t, chromedp.KeyEvent(kb.F8), wait(editor+`.querySelector(".cm-activeLine .cm-lintRange-`+want.severity+`") && `+tooltip+` !== null`))
+		if got := eval[string](t, p, `[...`+editor+`.querySelectorAll(".cm-activeLine .cm-lintRange")].map((e) => e.textContent).join("")`); got != want.marked {
+			t.Errorf("the mark covers %q, want %q", got, want.marked)
+		}
+		if got := eval[bool](t, p, `(() => {
+			const mark = `+editor+`.querySelector(".cm-activeLine .cm-lintRange");
+			const color = getComputedStyle(mark).textDecorationColor;
+			return [...mark.querySelectorAll("*")].every((e) => getComputedStyle(e).textDecorationLine === "none") && color !== getComputedStyle(mark).color;
+		})()`); !got {
+			t.Error("the mark has the color of its text")
+		}
+		if got := eval[string](t, p, tooltip+`.textContent`); !strings.Contains(got, "TW300") || !strings.Contains(got, `kueue.x-k8s.io/manager sets "a100-spot" at job.yaml:53`) {
+			t.Errorf("the mark says %q", got)
+		}
+		p.run(t, chromedp.KeyEvent(kb.Escape))
+	}
+	p.run(t, chromedp.KeyEvent(kb.F8), chromedp.KeyEvent(kb.F8), wait(tooltip+` !== null`))
+	p.accessible(t)
+	p.picture(t, "marks")
+	if p.complaints != nil {
+		t.Errorf("the browser says %q", p.complaints)
+	}
+}
+
+// TestPlayground_Invalid breaks the YAML. The finding has a mark, and the last objects stay.
+func TestPlayground_Invalid(t *testing.T) {
+	p := open(t, serve(t), 1280, chromedp.EmulateViewport(1280, 900))
+	p.run(t, answeredAfter("0"))
+	p.focus(t, "job.yaml")
+	p.run(t, chromedp.KeyEvent("kind: ["), wait(`document.getElementById("findings").className === "failed" && !document.getElementById("stale").hidden`))
+	if got := eval[string](t, p, `document.getElementById("findings").textContent`); !strings.HasPrefix(got, "job.yaml:1:") {
+		t.Errorf("the page shows %q", got)
+	}
+	if got := eval[string](t, p, `document.getElementById("yaml").textContent`); !strings.Contains(got, "kind: JobSet") {
+		t.Errorf("the YAML is %q, want the last JobSet", got)
+	}
+	p.run(t, wait(`document.getElementById("edit-job.yaml").shadowRoot.querySelector(".cm-lint-marker-error") !== null`))
+	p.accessible(t)
+	p.picture(t, "invalid")
+}
+
+// picture writes what the tab shows to bin/web.
+func (p *tab) picture(t *testing.T, name string) {
+	t.Helper()
+	file := filepath.Join(repository, "bin", "web", "playground-"+name+".png")
+	if err := os.WriteFile(file, get(t, p, chromedp.CaptureScreenshot()), 0o666); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // TestPlayground_Locked holds that the policy stops requests of a script once the program runs.
@@ -257,6 +320,21 @@ func TestPlayground_Size(t *testing.T) {
 		t.Logf("%s has %.3f MB, with gzip %.3f MB", name, float64(len(data))/1e6, float64(packed.Len())/1e6)
 		if packed.Len() > most[name] {
 			t.Errorf("%s has %d bytes with gzip, more than %d", name, packed.Len(), most[name])
+		}
+	}
+}
+
+// TestPlayground_Licenses holds that the built folder has the licenses of all code in it.
+func TestPlayground_Licenses(t *testing.T) {
+	text := string(playgroundFiles(t)["licenses.txt"])
+	for _, want := range []string{"\nk8s.io/api v", "stdlib 1.", "github.com/kubeflow/trainer/v2 v", "\n@codemirror/view: LICENSE", "\n@lezer/yaml: LICENSE", "\nstyle-mod: LICENSE"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("licenses.txt lacks %q", want)
+		}
+	}
+	for _, other := range []string{"axe-core", "typescript", "chromedp"} {
+		if strings.Contains(text, other) {
+			t.Errorf("licenses.txt has %s, which is not in the folder", other)
 		}
 	}
 }

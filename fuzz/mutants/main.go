@@ -32,7 +32,7 @@ func main() {
 	workers := flag.Int("workers", max(1, runtime.NumCPU()/2), "test programs at a time")
 	accepted := flag.String("accepted", "fuzz/mutants/survivors.txt", "the file of mutants that may survive")
 	only := flag.String("only", "", "only mutants whose name matches this regular expression")
-	deep := flag.Bool("deep", true, "also run the tests of the modules fuzz/strategic and fuzz/crds")
+	deep := flag.Bool("deep", true, "also run the tests that take long, and those of the modules fuzz/strategic and fuzz/crds")
 	flag.Parse()
 	chosen, err := regexp.Compile(*only)
 	if err != nil {

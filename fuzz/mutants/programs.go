@@ -27,7 +27,7 @@ type program struct {
 	tests   string // a regular expression, or "" for all
 	except  string // a regular expression
 	cases   string // of each law
-	deep    bool   // it belongs to a module of its own, with the code that it compares with
+	deep    bool   // it takes long, or belongs to a module of its own
 	binary  string
 	takes   time.Duration
 	reached []bool
@@ -42,10 +42,10 @@ func testPrograms() []*program {
 		{name: "compose", cases: "200"},
 		{name: "fuzz/strategic", except: "^(TestJSONMerge|TestLargePatches)$", cases: "200", deep: true},
 		{name: "merge", except: "^(TestImportBudget|TestOnly|TestGrowth|TestLinks)"},
-		{name: "fuzz", tests: "^(Fuzz|TestHistory|TestManagedFields|TestChildHistory|TestConflictsWithoutRuntime|TestUpdate)", cases: "40"},
+		{name: "fuzz", tests: "^(Fuzz|TestHistory|TestManagedFields|TestChildHistory|TestConflictsWithoutRuntime|TestUpdate)", cases: "20", deep: true},
 		{name: "fuzz/crds", cases: "150", deep: true},
 		{name: "engine", tests: "^TestFieldsV1Paths_Written$"},
-		{name: "fuzz", tests: "^(TestLaws|TestForce|TestOrderDependence|TestPlan)$", cases: "400"},
+		{name: "fuzz", tests: "^(TestLaws|TestForce|TestOrderDependence|TestPlan)$", cases: "400", deep: true},
 	}
 }
 

@@ -92,6 +92,7 @@ func (b *blamePage) shapes() {
 		b.Shape("path", page.Class("box"), attr("d", "M0 0h300v40H0z"))
 		if shape.isLayer {
 			b.Shape("path", page.Class("bar"), attr("d", "M3 0v40"))
+			b.Shape("path", page.Class("gap"), attr("d", "M3 0v40")) // of a double bar
 		}
 		b.Close()
 	}

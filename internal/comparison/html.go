@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 
 	"github.com/trainweld/trainweld/internal/page"
 	"github.com/trainweld/trainweld/internal/report"
@@ -39,7 +40,7 @@ func (c *Comparison) WriteHTML(w io.Writer, version string) error {
 		b.group(i, g, lines, len(groups) <= mostOpen)
 	}
 	lead := []string{c.old.Name + " and " + c.new.Name + ": " + s.headline()}
-	return page.Write(w, page.Document{Title: "What differs", Lead: lead, Version: version, Layers: &b.layers, Filtered: "findings"}, &b.Body)
+	return page.Write(w, page.Document{Title: "What differs", Lead: lead, Version: version, Layers: &b.layers, Filtered: "changes"}, &b.Body)
 }
 
 // htmlWriter writes the parts of a page.
@@ -164,15 +165,15 @@ func hunkClass(mark byte) string {
 	}
 }
 
-// group appends the unified diff of a group. A cause follows its line.
+// group appends the unified diff of a group with a margin for the layers. A cause follows its line.
 func (b *htmlWriter) group(number int, g *group, lines []hunkLine, open bool) {
-	b.Open("details", page.Class("object"), page.ID("g"+strconv.Itoa(number+1)), page.If(open, page.Attr{Name: "open"}))
+	b.Open("details", page.Class("item object"), page.ID("g"+strconv.Itoa(number+1)), page.If(open, page.Attr{Name: "open"}))
 	b.Open("summary")
 	b.Add("h3", g.title())
 	b.Close()
 	b.Open("ol", page.Class("diff"))
 	for _, l := range lines {
-		text, class := l.text, hunkClass(l.mark)
+		text, class := l.text, strings.TrimSpace(hunkClass(l.mark)+" "+b.layers.Class(string(l.layer)))
 		if l.mark == '-' || l.mark == '+' || l.mark == ' ' {
 			text = string(l.mark) + text
 		}

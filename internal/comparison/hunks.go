@@ -20,6 +20,8 @@ type hunkLine struct {
 	text string
 	path fieldpath.Path
 	note string // a comment at its end
+	// layer is the layer that sets or set the line, if there is one.
+	layer engine.Layer
 }
 
 // hunks returns the differing lines of an object with their causes and context. The notes locate the same causes in the other
@@ -63,7 +65,7 @@ func (c *Comparison) hunks(o *ObjectDiff, others []*ObjectDiff) ([]hunkLine, err
 	}
 	notes := annotator{o: o, others: others}
 	for i := range out {
-		out[i].note = strings.TrimPrefix(out[i].note+"; "+notes.of(out[i]), "; ")
+		out[i].note = strings.TrimPrefix(out[i].note+"; "+notes.of(&out[i]), "; ")
 		out[i].note = strings.TrimSuffix(out[i].note, "; ")
 	}
 	return out, nil
@@ -109,7 +111,7 @@ func parent(path fieldpath.Path) string {
 	return fieldpath.Path(path[:len(path)-1]).String()
 }
 
-// annotator adds the causes to lines. Only the first of successive lines with the same cause gets it.
+// annotator finds the causes of lines. Only the first of successive lines with the same cause gets a note.
 type annotator struct {
 	o      *ObjectDiff
 	others []*ObjectDiff
@@ -117,7 +119,8 @@ type annotator struct {
 	last   string
 }
 
-func (a *annotator) of(l hunkLine) string {
+// of returns the note of a line, and sets its layer.
+func (a *annotator) of(l *hunkLine) string {
 	if l.mark != a.mark {
 		a.mark, a.last = l.mark, ""
 	}
@@ -135,6 +138,7 @@ func (a *annotator) of(l hunkLine) string {
 		a.last = ""
 		return ""
 	}
+	l.layer = claim.Layer
 	if name := string(claim.Layer) + claim.Position.File; name == a.last {
 		return ""
 	} else {

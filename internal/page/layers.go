@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Layers numbers the layers of a page. A layer has one color on the whole page, and readers can filter by it.
+// Layers numbers the layers of a page. A layer has one color and one pattern on the whole page, and readers can filter by it.
 type Layers struct {
 	names []string
 	class map[string]string
@@ -15,6 +15,8 @@ type Layers struct {
 const (
 	// colors is the number of colors in the style sheet.
 	colors = 10
+	// patterns is the number of patterns of bars. It shares no factor with colors, so that 30 layers differ in one of the two.
+	patterns = 3
 	// mostFilters is the number of layers that have a filter.
 	mostFilters = 40
 	// runtimeClass is the class of the runtime, which is gray: most lines are its.
@@ -31,7 +33,11 @@ func (l *Layers) Class(layer string) string {
 	case layer == "runtime":
 		return l.add(layer, runtimeClass)
 	default:
-		return l.add(layer, fmt.Sprintf("l%d", 1+len(l.names)))
+		n := 1 + len(l.names)
+		if _, hasRuntime := l.class["runtime"]; hasRuntime {
+			n--
+		}
+		return l.add(layer, fmt.Sprintf("l%d", n))
 	}
 }
 
@@ -71,16 +77,28 @@ func (l *Layers) style() string {
 		}
 		var n int
 		_, _ = fmt.Sscanf(class, "l%d", &n) // add wrote it
-		fmt.Fprintf(&b, ".%s{--c:var(--c%d)}", class, (n-1)%colors+1)
+		fmt.Fprintf(&b, ".%s{--c:var(--c%d)%s}", class, (n-1)%colors+1, patternOf((n-1)%patterns))
 	}
 	if filtered := l.filtered(); len(filtered) > 1 {
 		for _, name := range filtered {
 			class := l.class[name]
-			fmt.Fprintf(&b, "body:has(#f-%s:checked) .own>:not(.%s){--c:transparent;color:var(--quiet)}", class, class)
+			fmt.Fprintf(&b, "body:has(#f-%[1]s:checked) :is(.own,.diff)>:not(.%[1]s){--c:transparent;color:var(--quiet);background:none}", class)
 			fmt.Fprintf(&b, "body:has(#f-%s:checked) .item:not(:has(.%s)){display:none}", class, class)
 		}
 	}
 	return b.String()
+}
+
+// patternOf returns the declarations for a bar: solid, double or dotted.
+func patternOf(n int) string {
+	switch n {
+	case 1:
+		return ";--b:double;--g:1"
+	case 2:
+		return ";--b:dotted;--d:5 5"
+	default:
+		return ""
+	}
 }
 
 // filter appends the choice of a layer. Nothing is chosen if there is only one.

@@ -83,7 +83,7 @@ func TestBuilt(t *testing.T) {
 // TestLayers holds the classes of layers, and that the filter lists the runtime and the managers first.
 func TestLayers(t *testing.T) {
 	var layers page.Layers
-	for i, want := range []struct{ layer, class string }{{"trainjob", "l1"}, {"manager/b", "l2"}, {"runtime", "l0"}, {"manager/b", "l2"}, {"", ""}, {"manager/a", "l4"}} {
+	for i, want := range []struct{ layer, class string }{{"trainjob", "l1"}, {"manager/b", "l2"}, {"runtime", "l0"}, {"manager/b", "l2"}, {"", ""}, {"manager/a", "l3"}} {
 		if got := layers.Class(want.layer); got != want.class {
 			t.Errorf("%d: Class(%q) = %q, want %q", i, want.layer, got, want.class)
 		}

@@ -35,7 +35,7 @@ func TestGoInstall(t *testing.T) {
 	if err := zip.Unzip(unpacked, version, archive); err != nil {
 		t.Fatal(err)
 	}
-	r := release{sources: unpacked, version: version.Version}
+	r := release{program: program, sources: unpacked, version: version.Version}
 	if _, err := r.packages(platform{"linux", "amd64"}); err != nil {
 		t.Error(err)
 	}

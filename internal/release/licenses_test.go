@@ -93,3 +93,22 @@ func TestModules(t *testing.T) {
 		t.Error("a module of tests is listed as linked")
 	}
 }
+
+// TestNotices prints the texts of a program for browsers: the license of each module, and each text once.
+func TestNotices(t *testing.T) {
+	var b strings.Builder
+	if err := runLicenses([]string{"-sources", root, "-program", "./cmd/playground", "-platform", "js/wasm"}, &b); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"github.com/trainweld/trainweld: LICENSE\n", "\nk8s.io/api v", "stdlib 1.", "Copyright 2009 The Go Authors"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("the texts lack %q", want)
+		}
+	}
+	if n := strings.Count(b.String(), "APPENDIX: How to apply the Apache License"); n < 1 || n > 10 {
+		t.Errorf("the texts have the Apache license %d times", n)
+	}
+	if err := runLicenses([]string{"-platform", "js"}, &b); err == nil {
+		t.Error("a platform without an architecture is accepted")
+	}
+}

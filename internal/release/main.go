@@ -1,7 +1,8 @@
-// Command release makes a release of the program, and tags one:
+// Command release makes a release of the program, tags one, and prints licenses:
 //
 //	go run . build -version v0.1.0 -revision "$(git rev-parse HEAD)" -sources ../.. -output ../../dist
 //	go run . tag -sources ../.. v0.1.0
+//	go run . licenses -sources ../.. -program ./cmd/playground -platform js/wasm
 //
 // build writes an archive for each platform, an image, the manifest for krew, an SBOM, and the checksums of all. The same sources,
 // flags and toolchain always give the same bytes. The command is a module of its own. So the library does not depend on the modules
@@ -36,13 +37,15 @@ func run(args []string) error {
 		return runBuild(args)
 	case "tag":
 		return runTag(args)
+	case "licenses":
+		return runLicenses(args, os.Stdout)
 	default:
-		return fmt.Errorf("unknown command %q: must be build or tag", name)
+		return fmt.Errorf("unknown command %q: must be build, tag or licenses", name)
 	}
 }
 
 func runBuild(args []string) error {
-	r := release{platforms: platforms}
+	r := release{program: program, platforms: platforms}
 	flags := flag.NewFlagSet("build", flag.ContinueOnError)
 	flags.StringVar(&r.version, "version", "", "the version that the program prints, such as v1.2.3 (required)")
 	flags.StringVar(&r.revision, "revision", "unknown", "the revision that the program prints")

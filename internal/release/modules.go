@@ -96,7 +96,7 @@ func (r release) modules(p platform) ([]module, error) {
 
 // packages lists every package that is linked for a platform.
 func (r release) packages(p platform) ([]listed, error) {
-	out, err := r.goCommand(p, "list", "-deps", "-json=ImportPath,Dir,Standard,Module", "-tags="+r.tags, program)
+	out, err := r.goCommand(p, "list", "-deps", "-json=ImportPath,Dir,Standard,Module", "-tags="+r.tags, r.program)
 	if err != nil {
 		return nil, err
 	}

@@ -50,6 +50,8 @@ var earliest = time.Date(1980, time.January, 1, 0, 0, 0, 0, time.UTC)
 // release is a build with its sources and its output.
 type release struct {
 	version, revision, tags string
+	// program is the package of the program.
+	program string
 	// time is the time of every file, so equal files give equal archives.
 	time time.Time
 	// sources is the root of the repository, and output the directory for the results.
@@ -187,7 +189,7 @@ func (r release) goBuild(p platform) ([]byte, error) {
 	defer os.RemoveAll(dir)
 	file := filepath.Join(dir, p.binary())
 	stamp := "-s -w -X main.tag=" + r.version + " -X main.revision=" + r.revision
-	_, err = r.goCommand(p, "build", "-trimpath", "-buildvcs=false", "-tags="+r.tags, "-ldflags="+stamp, "-o", file, program)
+	_, err = r.goCommand(p, "build", "-trimpath", "-buildvcs=false", "-tags="+r.tags, "-ldflags="+stamp, "-o", file, r.program)
 	if err != nil {
 		return nil, err
 	}

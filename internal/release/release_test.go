@@ -25,7 +25,7 @@ var isFull = flag.Bool("build", false, "make a release for this machine, which t
 func sample(t *testing.T, output string) release {
 	t.Helper()
 	return release{
-		version: "v1.2.3", revision: "0123abc", tags: "some_tag", sources: root, output: output, platforms: platforms,
+		version: "v1.2.3", revision: "0123abc", tags: "some_tag", program: program, sources: root, output: output, platforms: platforms,
 		time:    time.Date(2030, time.May, 6, 7, 8, 10, 0, time.UTC),
 		compile: func(p platform) ([]byte, error) { return []byte("program for " + p.String()), nil },
 	}

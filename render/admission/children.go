@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/engine"
@@ -20,7 +21,12 @@ import (
 // jobs reports the findings on the JobSet's Jobs, volume claims and Pods.
 func (c *checker) jobs(js *jobset.JobSet) {
 	known := c.set()
-	for _, f := range jobFindings(c.withNodes(js), render.JobsOptions{Release: c.in.Release, Companions: c.output.Companions}) {
+	made := jobsOf(c.in.Release, js, c.output.Companions)
+	findings := jobFindings(made)
+	if filled := c.withNodes(js); filled != js {
+		findings = jobFindings(jobsOf(c.in.Release, filled, c.output.Companions))
+	}
+	for _, f := range findings {
 		if known.Supersedes(f) {
 			continue
 		}
@@ -33,7 +39,7 @@ func (c *checker) jobs(js *jobset.JobSet) {
 		c.late(f, f.Path)
 	}
 	c.unknownClasses(js, classes{priority: c.in.PriorityClasses, runtime: c.in.RuntimeClasses})
-	checkJobs(c.in.Release, js, fieldpath.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name}, c.late)
+	checkJobs(c.in.Release, js, made, fieldpath.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name}, c.late)
 }
 
 // withNodes returns the JobSet with one Pod in each Job that numNodes leaves without Pods. Another finding reports
@@ -59,9 +65,15 @@ func (c *checker) takesNumNodes(job *jobset.ReplicatedJob) bool {
 	return job.Template.Labels[policy.Ancestor] == policy.Trainer
 }
 
+// jobsOf returns one Job of each replicated job as the API server stores it, and the findings of package render. It returns nil
+// for a JobSet without a name.
+func jobsOf(r *release.Release, js *jobset.JobSet, companions []runtime.Object) *render.JobsOutput {
+	out, _ := render.Jobs(oneOfEach(js), render.JobsOptions{Release: r, Stored: true, Companions: companions})
+	return out
+}
+
 // jobFindings returns package render's findings on the Jobs, without notes for readers of the rendered objects.
-func jobFindings(js *jobset.JobSet, opts render.JobsOptions) finding.List {
-	out, _ := render.Jobs(oneOfEach(js), opts)
+func jobFindings(out *render.JobsOutput) finding.List {
 	if out == nil {
 		return nil
 	}
@@ -75,9 +87,11 @@ func jobFindings(js *jobset.JobSet, opts render.JobsOptions) finding.List {
 	})
 }
 
-// oneOfEach returns the JobSet with at most one replica of each job, since all replicas are alike.
+// oneOfEach returns the JobSet with at most one replica of each job, since all replicas are alike. It shares the other values.
 func oneOfEach(js *jobset.JobSet) *jobset.JobSet {
-	small := js.DeepCopy()
+	shared := *js
+	small := &shared
+	small.Spec.ReplicatedJobs = slices.Clone(js.Spec.ReplicatedJobs)
 	for i := range small.Spec.ReplicatedJobs {
 		small.Spec.ReplicatedJobs[i].Replicas = min(1, small.Spec.ReplicatedJobs[i].Replicas)
 	}
@@ -85,9 +99,8 @@ func oneOfEach(js *jobset.JobSet) *jobset.JobSet {
 }
 
 // checkJobs reports the errors of the API server when controllers create the JobSet's Jobs, volume claims and Pods.
-// The findings name these objects. add also gets the field of the JobSet.
-func checkJobs(r *release.Release, js *jobset.JobSet, id fieldpath.Object, add func(finding.Finding, fieldpath.Path)) {
-	out, _ := render.Jobs(oneOfEach(js), render.JobsOptions{Release: r, Stored: true})
+// The findings name these objects. add also gets the field of the JobSet. The argument out is the result of jobsOf.
+func checkJobs(r *release.Release, js *jobset.JobSet, out *render.JobsOutput, id fieldpath.Object, add func(finding.Finding, fieldpath.Path)) {
 	if out == nil {
 		return
 	}

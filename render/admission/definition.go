@@ -35,6 +35,7 @@ type compiled struct {
 	validator        validation.SchemaValidator
 	plain            *plain
 	rules            *cel.Validator
+	onCreate         *cel.Validator // the rules that an object without an old one can break
 	// server applies objects of the kind. Its methods only read it, since concurrent checks share it.
 	server func() *serverside.Server
 }
@@ -89,6 +90,7 @@ func load(kind string, text []byte) *compiled {
 	if err != nil {
 		panic(fmt.Sprintf("admission: the embedded definition of %s: %v", kind, err))
 	}
+	d.onCreate = rulesOnCreate(d.rules, d.schema)
 	d.server = sync.OnceValue(func() *serverside.Server {
 		server, err := serverside.New(text)
 		if err != nil {
@@ -127,6 +129,7 @@ func compileVersion(crd *apiextensionsv1.CustomResourceDefinition, version *apie
 	if err != nil {
 		return nil, err
 	}
+	rules := cel.NewValidator(structural, true, celconfig.PerCallLimit)
 	return &compiled{
 		apiVersion: crd.Spec.Group + "/" + version.Name,
 		kind:       crd.Spec.Names.Kind,
@@ -134,6 +137,7 @@ func compileVersion(crd *apiextensionsv1.CustomResourceDefinition, version *apie
 		schema:     structural,
 		validator:  validator,
 		plain:      compilePlain(structural),
-		rules:      cel.NewValidator(structural, true, celconfig.PerCallLimit),
+		rules:      rules,
+		onCreate:   rules,
 	}, nil
 }

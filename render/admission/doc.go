@@ -12,6 +12,7 @@
 // perhaps hours later. Check runs all of them.
 //
 //	definition.go       the custom resource definitions, embedded
+//	create.go           the rules of a definition that matter for a new object
 //	object.go           the API server: unknown fields, defaults, schema, unique keys, rules
 //	earlier.go          the fields that only earlier releases have
 //	runtime.go          the Trainer's webhook for runtimes

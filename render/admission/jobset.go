@@ -204,12 +204,13 @@ func AdmitJobSet(ctx context.Context, r *release.Release, fields map[string]any,
 func childFindings(r *release.Release, js *jobset.JobSet, refused finding.List) finding.List {
 	found, before := &findings{all: refused}, &findings{all: refused}
 	id := fieldpath.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name}
-	for _, f := range jobFindings(js, render.JobsOptions{Release: r}) {
+	made := jobsOf(r, js, nil)
+	for _, f := range jobFindings(made) {
 		if !before.errorWithin(id, f.Path) {
 			found.add(f)
 		}
 	}
-	checkJobs(r, js, id, func(f finding.Finding, path fieldpath.Path) {
+	checkJobs(r, js, made, id, func(f finding.Finding, path fieldpath.Path) {
 		source := path
 		if made, ok := madeFrom(&js.Spec, path); ok {
 			source = made

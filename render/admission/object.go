@@ -30,6 +30,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/jsonvalue"
 	"github.com/trainweld/trainweld/internal/quantity"
 	"github.com/trainweld/trainweld/legacy"
 	"github.com/trainweld/trainweld/release"
@@ -89,20 +90,27 @@ func (d *definition) decode(raw map[string]any, namespace string, found *finding
 			})
 		}
 	}
-	unknown = append(unknown, structuralpruning.PruneWithOptions(o.fields, d.schema, true, structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})...)
+	isFilled := d.plain.fill(o.fields)
+	if !isFilled {
+		unknown = append(unknown, structuralpruning.PruneWithOptions(o.fields, d.schema, true, structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})...)
+	}
 	for _, path := range unknown {
 		found.add(o.unknownField(o.path(path, raw)))
 	}
-	structuraldefaulting.PruneNonNullableNullsWithoutDefaults(o.fields, d.schema)
-	if err := structuralobjectmeta.Coerce(nil, o.fields, d.schema, false, false); err != nil {
-		found.add(o.schemaFinding(err))
+	if !isFilled {
+		structuraldefaulting.PruneNonNullableNullsWithoutDefaults(o.fields, d.schema)
+		if err := structuralobjectmeta.Coerce(nil, o.fields, d.schema, false, false); err != nil {
+			found.add(o.schemaFinding(err))
+		}
 	}
 	if metadata != nil {
 		if err := structuralobjectmeta.SetObjectMeta(o.fields, metadata); err != nil {
 			o.broken = true
 		}
 	}
-	structuraldefaulting.Default(o.fields, d.schema)
+	if !isFilled {
+		structuraldefaulting.Default(o.fields, d.schema)
+	}
 	return o
 }
 
@@ -157,6 +165,9 @@ func generatedName(prefix string) string {
 
 // as decodes the object into a value of its Go type, as controllers and webhooks do.
 func (o *object) as(into any) error {
+	if codec.Decode(o.fields, into) {
+		return nil
+	}
 	text, err := json.Marshal(o.fields)
 	if err != nil {
 		return err
@@ -167,19 +178,17 @@ func (o *object) as(into any) error {
 // reencode merges the Go value into the object, as a mutating webhook does with its changes. Fields of the encoding
 // win, and fields that it omits stay (controller-runtime v0.24.1 pkg/webhook/admission).
 func (o *object) reencode(value any) error {
-	text, err := json.Marshal(value)
+	encoded, err := encode(value)
 	if err != nil {
-		return err
-	}
-	var encoded map[string]any
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(text, &encoded); err != nil {
 		return err
 	}
 	o.fields = overlay(o.fields, encoded).(map[string]any)
 	// The API server fills in defaults after the webhook. It prunes unknown fields and nulls only from requests. So
 	// it rejects a null that the Go type writes for a missing field.
-	structuralpruning.Prune(o.fields, o.schema, true)
-	structuraldefaulting.Default(o.fields, o.schema)
+	if !o.plain.fill(o.fields) {
+		structuralpruning.Prune(o.fields, o.schema, true)
+		structuraldefaulting.Default(o.fields, o.schema)
+	}
 	return nil
 }
 
@@ -261,8 +270,9 @@ func (o *object) validate(ctx context.Context, old *object, found *findings) {
 	var errs field.ErrorList
 	var correlated *common.CorrelatedObject
 	var rules []cel.Option
+	isPlain := false
 	if old == nil {
-		if !o.plain.takes(fields) {
+		if isPlain = o.plain.takes(fields); !isPlain {
 			errs = validation.ValidateCustomResource(nil, fields, o.validator)
 		}
 	} else {
@@ -270,8 +280,10 @@ func (o *object) validate(ctx context.Context, old *object, found *findings) {
 		rules = append(rules, cel.WithRatcheting(correlated))
 		errs = validation.ValidateCustomResourceUpdate(nil, fields, old.fields, o.validator, validation.WithRatcheting(correlated))
 	}
-	errs = append(errs, structuralobjectmeta.Validate(nil, fields, o.schema, false)...)
-	if old == nil || len(structurallisttype.ValidateListSetsAndMaps(nil, o.schema, old.fields)) == 0 {
+	if !isPlain {
+		errs = append(errs, structuralobjectmeta.Validate(nil, fields, o.schema, false)...)
+	}
+	if !isPlain && (old == nil || len(structurallisttype.ValidateListSetsAndMaps(nil, o.schema, old.fields)) == 0) {
 		errs = append(errs, structurallisttype.ValidateListSetsAndMaps(nil, o.schema, fields)...)
 	}
 	for _, err := range inOrder(errs) {
@@ -281,10 +293,11 @@ func (o *object) validate(ctx context.Context, old *object, found *findings) {
 		return
 	}
 	var before any
+	validator := o.onCreate
 	if old != nil {
-		before = old.fields
+		before, validator = old.fields, o.rules
 	}
-	broken, _ := o.rules.Validate(ctx, nil, o.schema, fields, before, celconfig.RuntimeCELCostBudget, rules...)
+	broken, _ := validator.Validate(ctx, nil, o.schema, fields, before, celconfig.RuntimeCELCostBudget, rules...)
 	for _, err := range inOrder(broken) {
 		found.add(o.ruleFinding(err, old != nil))
 	}
@@ -374,18 +387,29 @@ func clone(value any) any {
 // Encode converts an object of the API's Go types to fields for this package. It omits an empty status, which the Go
 // types always write. It returns an error for a value without a JSON object as its encoding.
 func Encode(value any) (map[string]any, error) {
-	text, err := json.Marshal(value)
+	fields, err := encode(value)
 	if err != nil {
-		return nil, fmt.Errorf("encode %T: %w; it is not an object of the API", value, err)
-	}
-	var fields map[string]any
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(text, &fields); err != nil {
 		return nil, fmt.Errorf("encode %T: %w; it is not an object of the API", value, err)
 	}
 	if status, ok := fields["status"].(map[string]any); ok && len(status) == 0 {
 		delete(fields, "status")
 	}
 	return fields, nil
+}
+
+// codec converts objects of the API's Go types.
+var codec jsonvalue.Codec
+
+// encode encodes a Go value, and decodes it to fields.
+func encode(value any) (fields map[string]any, err error) {
+	if fields, ok := codec.Encode(value); ok {
+		return fields, nil
+	}
+	text, err := json.Marshal(value)
+	if err == nil {
+		err = kjson.UnmarshalCaseSensitivePreserveInts(text, &fields)
+	}
+	return fields, err
 }
 
 // unmarshalProblem returns the message of a decoder without the names of Go types.

@@ -8,25 +8,40 @@ import (
 	"unicode/utf8"
 
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	structuraldefaulting "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // plain is a schema, compiled to recognize plainly valid values. The validator of the API server builds validators for every value
-// anew, and most values are valid. It still judges all other values: it alone knows the errors and their words.
+// anew, and most values are valid. It still judges all other values: it alone knows the errors and their words. So do the API
+// server's functions that prune a value and fill in its defaults.
 type plain struct {
 	// undecided marks a schema with a rule that only the validator knows.
 	undecided bool
-	kind      string
-	orString  bool // an integer or a string
-	nullable  bool
-	fields    map[string]*plain
-	others    *plain // the values of other keys, or nil for any
-	items     *plain
-	required  []string
-	pattern   *regexp.Regexp
-	isTime    bool
-	enum      []string
+	// open marks a schema that accepts unknown fields, or has metadata of its own.
+	open     bool
+	defaults []fallback
+	kind     string
+	orString bool // an integer or a string
+	nullable bool
+	fields   map[string]*plain
+	others   *plain // the values of other keys, or nil for any
+	items    *plain
+	required []string
+	pattern  *regexp.Regexp
+	isTime   bool
+	enum     []string
 	// The limits hold for a number, the runes of a string, the items of a list, or the keys of a map.
 	least, most int64
+	// keys are the fields that identify an item of a list.
+	keys  []string
+	isSet bool // a list of distinct scalars
+}
+
+// fallback is the default of a field, with the defaults within it.
+type fallback struct {
+	name  string
+	value any
 }
 
 // compilePlain compiles a schema. It leaves rules undecided that definitions of the API rarely have.
@@ -39,13 +54,28 @@ func compilePlain(s *structuralschema.Structural) *plain {
 		p.fields = make(map[string]*plain, len(s.Properties))
 		for name, property := range s.Properties {
 			p.fields[name] = compilePlain(&property)
+			if property.Default.Object != nil {
+				value := runtime.DeepCopyJSONValue(property.Default.Object)
+				structuraldefaulting.Default(value, &property)
+				p.defaults = append(p.defaults, fallback{name, value})
+			}
 		}
 	}
+	p.open = s.XPreserveUnknownFields || s.XEmbeddedResource
+	p.undecided = s.XEmbeddedResource
 	if s.AdditionalProperties != nil {
 		if s.AdditionalProperties.Structural != nil {
 			p.others = compilePlain(s.AdditionalProperties.Structural)
 		}
-		p.undecided = s.AdditionalProperties.Structural == nil && !s.AdditionalProperties.Bool
+		p.open = p.open || s.AdditionalProperties.Structural == nil
+		p.undecided = p.undecided || s.AdditionalProperties.Structural == nil && !s.AdditionalProperties.Bool
+	}
+	if s.XListType != nil {
+		p.isSet = *s.XListType == "set"
+		if *s.XListType == "map" {
+			p.keys = s.XListMapKeys
+			p.undecided = p.undecided || len(p.keys) == 0 || len(p.keys) > len(identity{})
+		}
 	}
 	if s.ValueValidation != nil {
 		p.restrict(s.ValueValidation)
@@ -105,7 +135,7 @@ func (p *plain) takes(value any) bool {
 	case map[string]any:
 		return p.kind == "object" && p.enum == nil && p.within(len(v)) && p.takesFields(v)
 	case []any:
-		return p.kind == "array" && p.enum == nil && p.within(len(v)) && (p.items == nil || !slices.ContainsFunc(v, func(item any) bool { return !p.items.takes(item) }))
+		return p.kind == "array" && p.enum == nil && p.within(len(v)) && p.distinct(v) && (p.items == nil || !slices.ContainsFunc(v, func(item any) bool { return !p.items.takes(item) }))
 	case string:
 		return (p.kind == "string" || p.kind == "" && p.orString) && (p.kind == "" || p.within(utf8.RuneCountInString(v))) &&
 			(p.enum == nil || slices.Contains(p.enum, v)) && (p.pattern == nil || p.pattern.MatchString(v)) && (!p.isTime || isTime(v))
@@ -142,4 +172,116 @@ func (p *plain) takesFields(fields map[string]any) bool {
 		}
 	}
 	return true
+}
+
+// identity is a scalar of a set, or the keys of an item.
+type identity [2]any
+
+// identity returns the identity of an item, and whether it is plain.
+func (p *plain) identity(item any) (id identity, ok bool) {
+	if p.isSet {
+		id[0] = item
+		return id, isScalar(item)
+	}
+	fields, ok := item.(map[string]any)
+	for i, key := range p.keys {
+		id[i] = fields[key]
+		ok = ok && isScalar(id[i])
+	}
+	return id, ok
+}
+
+func isScalar(value any) bool {
+	switch value.(type) {
+	case string, int64, bool:
+		return true
+	}
+	return false
+}
+
+// distinct reports whether the items of a list plainly differ, as the type of the list requires.
+func (p *plain) distinct(list []any) bool {
+	if !p.isSet && p.keys == nil {
+		return true
+	}
+	const few = 8 // so few items need no index
+	var near [few]identity
+	var far map[identity]bool
+	if len(list) > few {
+		far = make(map[identity]bool, len(list))
+	}
+	for i, item := range list {
+		id, ok := p.identity(item)
+		if !ok || far[id] || far == nil && slices.Contains(near[:i], id) {
+			return false
+		}
+		if far == nil {
+			near[i] = id
+		} else {
+			far[id] = true
+		}
+	}
+	return true
+}
+
+// fill fills in the defaults of a decoded object, except in its own metadata. It returns false for an object that the API server may
+// prune. It may then have filled in some.
+func (p *plain) fill(fields map[string]any) bool {
+	if p.open {
+		return false
+	}
+	for name, value := range fields {
+		if value == nil || !isOfObject(name) && !p.fillField(name, value) {
+			return false
+		}
+	}
+	p.fillIn(fields)
+	return true
+}
+
+// isOfObject reports whether every object has a field, whatever its schema.
+func isOfObject(name string) bool {
+	return name == "apiVersion" || name == "kind" || name == "metadata"
+}
+
+// fillField fills in the defaults within a field.
+func (p *plain) fillField(name string, value any) bool {
+	of, ok := p.fields[name]
+	if !ok {
+		of = p.others
+	}
+	return of != nil && of.fillValue(value)
+}
+
+func (p *plain) fillValue(value any) bool {
+	switch v := value.(type) {
+	case nil:
+		return p.nullable
+	case map[string]any:
+		if p.open {
+			return false
+		}
+		for name, value := range v {
+			if !p.fillField(name, value) {
+				return false
+			}
+		}
+		p.fillIn(v)
+	case []any:
+		for _, item := range v {
+			if p.items == nil || !p.items.fillValue(item) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// fillIn sets the missing fields that have a default.
+func (p *plain) fillIn(fields map[string]any) {
+	for _, d := range p.defaults {
+		if _, ok := fields[d.name]; !ok {
+			fields[d.name] = runtime.DeepCopyJSONValue(d.value)
+		}
+	}
 }

@@ -8,8 +8,15 @@ import (
 	"strings"
 	"testing"
 
+	"reflect"
+
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	structuraldefaulting "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	structurallisttype "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
+	structuralobjectmeta "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
+	structuralpruning "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
 
 	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/release"
@@ -76,6 +83,9 @@ func TestPlain(t *testing.T) {
 			for range cases {
 				value := drawn(r, d.schema, 3+r.IntN(12))
 				errs := validation.ValidateCustomResource(nil, value, d.validator)
+				errs = append(errs, structuralobjectmeta.Validate(nil, value, d.schema, false)...)
+				fields, _ := value.(map[string]any)
+				errs = append(errs, structurallisttype.ValidateListSetsAndMaps(nil, d.schema, fields)...)
 				switch {
 				case !d.plain.takes(value):
 					refused++
@@ -87,6 +97,80 @@ func TestPlain(t *testing.T) {
 			}
 			if taken == 0 || refused == 0 {
 				t.Errorf("%s %s: %d values taken, %d left to the validator", of.Name, kind, taken, refused)
+			}
+		}
+	}
+}
+
+// TestRulesOnCreate draws values of the definitions of all releases. The rules for new objects find what all rules find.
+func TestRulesOnCreate(t *testing.T) {
+	r := rand.New(rand.NewPCG(testenv.Seed(t), 0))
+	cases := testenv.NumberOr(t, "TRAINWELD_CASES", 300)
+	for _, of := range release.Known() {
+		for _, kind := range []string{"TrainJob", "TrainingRuntime", "ClusterTrainingRuntime", jobSetKind} {
+			d, err := compiledOf(&of, kind)
+			if err != nil {
+				t.Fatal(err)
+			}
+			broken := 0
+			for range cases {
+				value := drawn(r, d.schema, 3+r.IntN(12))
+				want, _ := d.rules.Validate(t.Context(), nil, d.schema, value, nil, celconfig.RuntimeCELCostBudget)
+				got, _ := d.onCreate.Validate(t.Context(), nil, d.schema, value, nil, celconfig.RuntimeCELCostBudget)
+				if fmt.Sprint(inOrder(want)) != fmt.Sprint(inOrder(got)) {
+					t.Fatalf("%s %s: found %v, want %v\n%v", of.Name, kind, got, want, value)
+				}
+				broken += len(want)
+			}
+			if broken == 0 {
+				t.Errorf("%s %s: no value breaks a rule", of.Name, kind)
+			}
+		}
+	}
+}
+
+// TestPlain_Fill draws values of the definitions of all releases. Where fill returns true, the API server's functions prune nothing and
+// fill in the same defaults.
+func TestPlain_Fill(t *testing.T) {
+	r := rand.New(rand.NewPCG(testenv.Seed(t), 0))
+	cases := testenv.NumberOr(t, "TRAINWELD_CASES", 300)
+	for _, of := range release.Known() {
+		for _, kind := range []string{"TrainJob", "TrainingRuntime", "ClusterTrainingRuntime", jobSetKind} {
+			d, err := compiledOf(&of, kind)
+			if err != nil {
+				t.Fatal(err)
+			}
+			filled, left := 0, 0
+			for range cases {
+				got, ok := drawn(r, d.schema, 3+r.IntN(12)).(map[string]any)
+				if !ok {
+					continue
+				}
+				want := clone(got).(map[string]any)
+				got = clone(got).(map[string]any)
+				// The fields of every object stay as they are. Their schema is open here, and closed for the API server's functions.
+				for _, name := range []string{"apiVersion", "kind", "metadata"} {
+					delete(want, name)
+					delete(got, name)
+				}
+				unknown := structuralpruning.PruneWithOptions(want, d.schema, true, structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
+				structuraldefaulting.PruneNonNullableNullsWithoutDefaults(want, d.schema)
+				if err := structuralobjectmeta.Coerce(nil, want, d.schema, false, false); err != nil {
+					t.Fatal(err)
+				}
+				structuraldefaulting.Default(want, d.schema)
+				before := clone(got).(map[string]any)
+				switch {
+				case !d.plain.fill(got):
+					left++
+				case len(unknown) > 0 || !reflect.DeepEqual(got, want):
+					t.Fatalf("%s %s: fill(%v) = %v, want %v without %v", of.Name, kind, before, got, want, unknown)
+				default:
+					filled++
+				}
+			}
+			if filled == 0 || left == 0 {
+				t.Errorf("%s %s: %d values filled, %d left", of.Name, kind, filled, left)
 			}
 		}
 	}

@@ -39,7 +39,7 @@ function mark(severity: string, color: string, line: string, shape: string): Rec
 }
 
 const style = EditorView.theme({
-  "&": { fontSize: "13px", maxHeight: "60vh", color: "var(--text)", backgroundColor: "var(--back)" },
+  "&": { fontSize: "13px", maxHeight: "42vh", color: "var(--text)", backgroundColor: "var(--back)" },
   ".cm-scroller": { overflow: "auto", fontFamily: 'ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace' },
   ".cm-gutters": { backgroundColor: "var(--soft)", color: "var(--quiet)", borderColor: "var(--line)" },
   ".cm-activeLine, .cm-activeLineGutter": { backgroundColor: "var(--soft)" },
@@ -101,7 +101,8 @@ export function markFindings(editor: EditorView, file: string, findings: readonl
 }
 
 function claimText(claim: Finding["claims"][number]): string {
-  return `${claim.layer} sets ${claim.present ? "the item" : JSON.stringify(claim.value)}, ${claim.file}:${claim.line}`;
+  const value = claim.present ? "the item" : JSON.stringify(claim.value);
+  return `  ${claim.layer} sets ${value.length > 80 ? value.slice(0, 79) + "\u2026" : value} at ${claim.file}:${claim.line}`;
 }
 
 /** Returns the mark from a place to the end of its line, or nothing for another file. */

@@ -29,20 +29,26 @@ func (f *Family) lostEndpoints() finding.List {
 			Remedy:  finding.Remedy{Text: "the host of a Pod is <JobSet>-<replicated job>-<index of the Job>-<index of the Pod>.<subdomain>"},
 		})
 	}
-	endpoints := f.endpointPattern()
+	endpoints := sync.OnceValue(f.endpointPattern)
+	start := strings.ToValidUTF8(f.Name, "?") + "-" // of each host
 	scan := func(object fieldpath.Object, path fieldpath.Path, what, text string) {
+		if !strings.Contains(text, start) {
+			return
+		}
 		told := map[string]bool{}
-		for _, match := range endpoints.FindAllStringSubmatch(text, -1) {
+		for _, match := range endpoints().FindAllStringSubmatch(text, -1) {
 			if why := f.noSuchPod(match[1], match[2], match[3], match[4]); why != "" && !told[why] {
 				told[why] = true
 				report(object, path, what, why)
 			}
 		}
 	}
-	meet := func(path fieldpath.Path, what, name, text string) {
-		scan(jobSet, path, what, text)
+	meet := func(path func() fieldpath.Path, what, name, text string) {
+		if strings.Contains(text, start) {
+			scan(jobSet, path(), what, text)
+		}
 		if why := f.otherJobSet(name, text); why != "" {
-			report(jobSet, path, what, why)
+			report(jobSet, path(), what, why)
 		}
 	}
 	if c := f.Spec.Coordinator; c != nil {
@@ -56,20 +62,24 @@ func (f *Family) lostEndpoints() finding.List {
 		scanContainers := func(list string, containers []corev1.Container) {
 			for i := range containers {
 				c := &containers[i]
-				at := at.Append(fieldpath.Field(list), fieldpath.Item("name", c.Name))
+				within := func(steps ...fieldpath.Step) fieldpath.Path {
+					return at.Append(fieldpath.Field(list), fieldpath.Item("name", c.Name)).Append(steps...)
+				}
 				scanWords := func(list string, words []string) {
 					for i, word := range words {
 						option, _, joined := strings.Cut(word, "=")
 						if !joined && i > 0 {
 							option = words[i-1]
 						}
-						meet(at.Append(fieldpath.Field(list), fieldpath.Index(i)), "the container's "+list, option, word)
+						meet(func() fieldpath.Path { return within(fieldpath.Field(list), fieldpath.Index(i)) }, "the container's "+list, option, word)
 					}
 				}
 				scanWords("command", c.Command)
 				scanWords("args", c.Args)
 				for _, env := range c.Env {
-					meet(at.Append(fieldpath.Field("env"), fieldpath.Item("name", env.Name), fieldpath.Field("value")),
+					meet(func() fieldpath.Path {
+						return within(fieldpath.Field("env"), fieldpath.Item("name", env.Name), fieldpath.Field("value"))
+					},
 						"the variable "+env.Name, env.Name, env.Value)
 				}
 			}

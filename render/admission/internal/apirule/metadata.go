@@ -20,12 +20,11 @@ const longestAnnotations = apimachinery.TotalAnnotationSizeLimitB
 func Metadata(labels, annotations map[string]string, at fieldpath.Path, report Reporter) {
 	const help = "use letters, digits, dashes, underscores and dots, beginning and ending with a letter or digit, 63 at most"
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
-		path := at.Append(fieldpath.Field("labels"), fieldpath.Key(key))
 		if problems := validation.IsQualifiedName(key); len(problems) > 0 {
-			report(finding.CodeBadLabel, path, fmt.Sprintf("%q is not a name for a label: %s", key, Brief(problems...)), help)
+			report(finding.CodeBadLabel, at.Append(fieldpath.Field("labels"), fieldpath.Key(key)), fmt.Sprintf("%q is not a name for a label: %s", key, Brief(problems...)), help)
 		}
 		if problems := validation.IsValidLabelValue(labels[key]); len(problems) > 0 {
-			report(finding.CodeBadLabel, path, fmt.Sprintf("%q is not a value for a label: %s", labels[key], Brief(problems...)), help)
+			report(finding.CodeBadLabel, at.Append(fieldpath.Field("labels"), fieldpath.Key(key)), fmt.Sprintf("%q is not a value for a label: %s", labels[key], Brief(problems...)), help)
 		}
 	}
 	size := 0

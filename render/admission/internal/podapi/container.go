@@ -24,9 +24,12 @@ func (c *podContainer) sidecar() bool {
 	return c.init && c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }
 
-// containers returns the Pod's containers, init containers first.
+// containers returns the Pod's containers, init containers first. The list is shared.
 func (p *podChecker) containers() []podContainer {
-	var all []podContainer
+	if p.listed != nil {
+		return p.listed
+	}
+	all := make([]podContainer, 0, len(p.Spec.InitContainers)+len(p.Spec.Containers))
 	add := func(list string, containers []corev1.Container, init bool) {
 		steps := nameSteps(len(containers), func(i int) string { return containers[i].Name })
 		for i := range containers {
@@ -35,6 +38,7 @@ func (p *podChecker) containers() []podContainer {
 	}
 	add("initContainers", p.Spec.InitContainers, true)
 	add("containers", p.Spec.Containers, false)
+	p.listed = all
 	return all
 }
 
@@ -69,7 +73,7 @@ func (p *podChecker) checkContainers() {
 func (p *podChecker) checkUniqueNames() {
 	seen := map[string]bool{}
 	// The API server reports the init container if both lists have the same name.
-	all := p.containers()
+	all := slices.Clone(p.containers())
 	slices.SortStableFunc(all, func(a, b podContainer) int {
 		switch {
 		case a.init == b.init:

@@ -20,15 +20,17 @@ func (p *podChecker) checkEnv(c podContainer) {
 	steps := envSteps(c.Env)
 	for i := range c.Env {
 		env := &c.Env[i]
-		at := list.Append(steps[i])
-		if apirule.Required(p.report, finding.CodeEnv, at.Append(fieldpath.Field("name")), env.Name) {
+		name := func() fieldpath.Path { return list.Append(steps[i], fieldpath.Field("name")) }
+		if env.Name == "" {
+			apirule.Required(p.report, finding.CodeEnv, name(), env.Name)
+		} else {
 			if problems := validation.IsRelaxedEnvVarName(env.Name); len(problems) > 0 {
-				p.report(finding.CodeEnv, at.Append(fieldpath.Field("name")), fmt.Sprintf("%q is not a name for a variable: %s", env.Name, apirule.Brief(problems...)),
+				p.report(finding.CodeEnv, name(), fmt.Sprintf("%q is not a name for a variable: %s", env.Name, apirule.Brief(problems...)),
 					"use letters, digits and underscores")
 			}
 		}
 		if env.ValueFrom != nil {
-			p.checkValueFrom(env, at.Append(fieldpath.Field("valueFrom")))
+			p.checkValueFrom(env, list.Append(steps[i], fieldpath.Field("valueFrom")))
 		}
 	}
 	p.checkEnvFrom(c)

@@ -28,6 +28,8 @@ type podChecker struct {
 	broken map[string]bool
 	// volumeSteps are the steps to the volumes; nil before the first use.
 	volumeSteps []fieldpath.Step
+	// listed are the containers; nil before the first use.
+	listed []podContainer
 }
 
 // CheckTemplate checks the Pod template at the path.

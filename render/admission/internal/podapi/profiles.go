@@ -17,20 +17,20 @@ import (
 // that replaced them (Kubernetes v1.36.3 pkg/apis/core/validation).
 func (p *podChecker) checkProfileAnnotations(at fieldpath.Path) {
 	for _, key := range slices.Sorted(maps.Keys(p.Annotations)) {
-		value, path := p.Annotations[key], at.Append(fieldpath.Key(key))
+		value := p.Annotations[key]
 		if key == corev1.SeccompPodAnnotationKey || strings.HasPrefix(key, corev1.SeccompContainerAnnotationKeyPrefix) {
-			p.checkSeccompAnnotation(value, path)
+			p.checkSeccompAnnotation(value, at.Append(fieldpath.Key(key)))
 		}
 		container, isAppArmor := strings.CutPrefix(key, corev1.DeprecatedAppArmorBetaContainerAnnotationKeyPrefix)
 		if !isAppArmor {
 			continue
 		}
 		if !slices.ContainsFunc(p.containers(), func(c podContainer) bool { return c.Name == container }) {
-			p.report(finding.CodeBadLabel, path, fmt.Sprintf("container %q not found", container), "name a container of the Pod")
+			p.report(finding.CodeBadLabel, at.Append(fieldpath.Key(key)), fmt.Sprintf("container %q not found", container), "name a container of the Pod")
 		}
 		if value != "" && value != corev1.DeprecatedAppArmorBetaProfileRuntimeDefault && value != corev1.DeprecatedAppArmorBetaProfileNameUnconfined &&
 			!strings.HasPrefix(value, corev1.DeprecatedAppArmorBetaProfileNamePrefix) {
-			p.report(finding.CodeBadLabel, path, fmt.Sprintf("invalid value %q: must be an AppArmor profile", value), "use runtime/default, unconfined or localhost/NAME")
+			p.report(finding.CodeBadLabel, at.Append(fieldpath.Key(key)), fmt.Sprintf("invalid value %q: must be an AppArmor profile", value), "use runtime/default, unconfined or localhost/NAME")
 		}
 	}
 	var pod corev1.PodSecurityContext

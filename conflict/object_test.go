@@ -1,0 +1,206 @@
+package conflict_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/trainweld/trainweld/conflict"
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// boxed has a struct, a list of items with structs, and a map, for patches that are objects.
+type boxed struct {
+	Box    *box              `json:"box,omitempty"`
+	Items  []boxedItem       `json:"items,omitempty" patchStrategy:"merge" patchMergeKey:"id"`
+	Labels map[string]string `json:"labels,omitempty"`
+}
+
+type box struct {
+	A     string `json:"a,omitempty"`
+	B     string `json:"b,omitempty"`
+	Inner *box   `json:"inner,omitempty"`
+}
+
+type boxedItem struct {
+	ID  int    `json:"id"`
+	Box *box   `json:"box,omitempty"`
+	On  *bool  `json:"on,omitempty"`
+	As  []int  `json:"as,omitempty"`
+	Out string `json:"out,omitempty"`
+}
+
+func boxedPlan(t *testing.T) *engine.Plan[boxed, engine.Object] {
+	t.Helper()
+	plan, err := engine.For[boxed, engine.Object](schema.Rules{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan
+}
+
+// objectPatches are patches in JSON, of the managers m0, m1 and so on.
+func objectPatches(t *testing.T, texts ...string) []engine.Layered[engine.Object] {
+	t.Helper()
+	patches := make([]engine.Layered[engine.Object], len(texts))
+	for i, text := range texts {
+		var patch engine.Object
+		d := json.NewDecoder(strings.NewReader(text))
+		d.UseNumber()
+		if err := d.Decode(&patch); err != nil {
+			t.Fatal(err)
+		}
+		patches[i] = engine.Layered[engine.Object]{Layer: engine.Manager(fmt.Sprintf("m%d", i)), Patch: &patch}
+	}
+	return patches
+}
+
+// conflictText is a conflict on one line: its kind, its path and the claims with their fields.
+func conflictText(c conflict.Conflict) string {
+	parts := make([]string, len(c.Claims))
+	for i, claim := range c.Claims {
+		name, _ := claim.Layer.Manager()
+		parts[i] = fmt.Sprintf("%s %s=%s", name, c.Fields[i], finding.FormatValue(c.Fields[i], claim.Value, true))
+	}
+	return fmt.Sprintf("%s %s: %s", c.Kind, c.Path, strings.Join(parts, ", "))
+}
+
+// TestFind_Null holds the claims of a conflict about a null: all within the field, in the order of the patches.
+func TestFind_Null(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		patches []string
+		want    []string
+	}{
+		{"a null between a value and an empty struct", []string{`{"box": {"inner": {"a": "x"}, "b": "y"}}`, `{"box": null}`, `{"box": {}}`},
+			[]string{`overlap .box: m0 .box.b="y", m0 .box.inner.a="x", m1 .box=null, m2 .box=present`}},
+		{"a null after values of two managers", []string{`{"box": {"a": "x"}}`, `{"box": {"b": "y"}}`, `{"box": null}`},
+			[]string{`overlap .box: m0 .box.a="x", m1 .box.b="y", m2 .box=null`}},
+		{"a null before a value", []string{`{"box": null}`, `{"box": {"inner": {"a": "x"}}}`},
+			[]string{`overlap .box: m0 .box=null, m1 .box.inner.a="x"`}},
+		{"two nulls", []string{`{"box": null}`, `{"box": null}`}, nil},
+		{"a null on an item's struct", []string{`{"items": [{"id": 1, "box": {"a": "x"}}]}`, `{"items": [{"id": 1, "box": null}]}`},
+			[]string{`overlap .items[id="1"].box: m0 .items[id="1"].box.a="x", m1 .items[id="1"].box=null`}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			result, err := boxedPlan(t).Apply(&boxed{}, objectPatches(t, tc.patches...), engine.Options{Owners: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, c := range conflict.Find(result.Owners) {
+				got = append(got, conflictText(c))
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("Find() (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestForce_Object holds the remaining patches and decisions for patches that are objects.
+func TestForce_Object(t *testing.T) {
+	for _, tc := range []struct {
+		name      string
+		patches   []string
+		force     []string
+		want      []string
+		decisions []string
+	}{
+		{"a field of a struct", []string{`{"box": {"a": "x", "b": "y"}}`, `{"box": {"a": "z", "b": "y"}}`}, []string{"m0"},
+			[]string{`{"box":{"a":"x","b":"y"}}`, `{"box":{"b":"y"}}`}, []string{`.box.a over m1`}},
+		{"a struct that becomes empty goes, too", []string{`{"box": {"inner": {"a": "x"}}}`, `{"box": {"inner": {"a": "z"}}, "labels": {"a": "b"}}`}, []string{"m0"},
+			[]string{`{"box":{"inner":{"a":"x"}}}`, `{"labels":{"a":"b"}}`}, []string{`.box.inner.a over m1`}},
+		{"an entry of a map", []string{`{"labels": {"a": "x", "c": "d"}}`, `{"labels": {"a": "y", "e": "f"}}`}, []string{"m1"},
+			[]string{`{"labels":{"c":"d"}}`, `{"labels":{"a":"y","e":"f"}}`}, []string{`.labels["a"] over m0`}},
+		{"a field of an item", []string{`{"items": [{"id": 1, "out": "x"}, {"id": 2, "out": "x"}]}`, `{"items": [{"id": 2, "out": "y"}, {"id": 1, "out": "y", "on": true}]}`}, []string{"m0"},
+			[]string{`{"items":[{"id":1,"out":"x"},{"id":2,"out":"x"}]}`, `{"items":[{"id":2},{"id":1,"on":true}]}`}, []string{`.items[id="1"].out over m1`, `.items[id="2"].out over m1`}},
+		{"an item's struct", []string{`{"items": [{"id": 1, "box": {"a": "x"}}]}`, `{"items": [{"id": 1, "box": {"a": "y", "b": "z"}}, {"id": 3, "box": {"a": "y"}}]}`}, []string{"m0"},
+			[]string{`{"items":[{"box":{"a":"x"},"id":1}]}`, `{"items":[{"box":{"b":"z"},"id":1},{"box":{"a":"y"},"id":3}]}`}, []string{`.items[id="1"].box.a over m1`}},
+		{"a null over the winner's struct", []string{`{"box": {"a": "x"}}`, `{"box": null, "labels": {"a": "b"}}`}, []string{"m0"},
+			[]string{`{"box":{"a":"x"}}`, `{"labels":{"a":"b"}}`}, []string{`.box over m1`}},
+		{"the winner's null", []string{`{"box": {"a": "x"}, "labels": {"a": "b"}}`, `{"box": null}`}, []string{"m1"},
+			[]string{`{"labels":{"a":"b"}}`, `{"box":null}`}, []string{`.box over m0`}},
+		{"a list that is replaced", []string{`{"items": [{"id": 1, "as": [1]}]}`, `{"items": [{"id": 1, "as": [2]}]}`}, []string{"m1"},
+			[]string{`{"items":[{"id":1}]}`, `{"items":[{"as":[2],"id":1}]}`}, []string{`.items[id="1"].as over m0`}},
+		{"no conflict", []string{`{"box": {"a": "x"}}`, `{"box": {"a": "x"}}`}, []string{"m0"}, []string{`{"box":{"a":"x"}}`, `{"box":{"a":"x"}}`}, nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			plan, patches := boxedPlan(t), objectPatches(t, tc.patches...)
+			before := textsOf(patches)
+			left, decisions, err := conflict.Force(plan, &boxed{}, patches, tc.force...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, textsOf(left)); diff != "" {
+				t.Errorf("Force() (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(before, textsOf(patches)); diff != "" {
+				t.Errorf("Force() changes its input (-want +got):\n%s", diff)
+			}
+			var got []string
+			for _, d := range decisions {
+				got = append(got, fmt.Sprintf("%s over %s", d.Conflict.Path, strings.Join(conflict.Conflict{Claims: d.Lost}.Managers(), " ")))
+			}
+			if diff := cmp.Diff(tc.decisions, got); diff != "" {
+				t.Errorf("decisions (-want +got):\n%s", diff)
+			}
+			if result, err := plan.Apply(&boxed{}, left, engine.Options{Owners: true}); err != nil || len(conflict.Find(result.Owners)) > 0 {
+				t.Errorf("conflicts remain: %v", err)
+			}
+		})
+	}
+}
+
+func textsOf(patches []engine.Layered[engine.Object]) []string {
+	texts := make([]string, len(patches))
+	for i, p := range patches {
+		text, _ := json.Marshal(p.Patch)
+		texts[i] = string(text)
+	}
+	return texts
+}
+
+// TestConflict_Errors holds what a conflict says as an error and as a finding.
+func TestConflict_Errors(t *testing.T) {
+	path := fieldpath.Fields("box", "a")
+	claims := []engine.Claim{{Layer: engine.Manager("m0"), Value: "x"}, {Layer: "runtime", Value: "w"}, {Layer: engine.Manager("m1"), Value: "y"}, {Layer: engine.Manager("m0"), Value: "z"}}
+	overlap := conflict.Conflict{Kind: conflict.Overlap, Path: path, Claims: claims}
+	if got, want := overlap.Managers(), []string{"m0", "m1"}; !slices.Equal(got, want) {
+		t.Errorf("Managers() = %q, want %q", got, want)
+	}
+	if got, want := overlap.Error(), `.box.a: managers set different values: m0 sets "x", runtime sets "w", m1 sets "y", m0 sets "z"`; got != want {
+		t.Errorf("Error() of a conflict without fields = %s, want %s", got, want)
+	}
+	union := conflict.Conflict{Kind: conflict.Union, Path: path[:1], Claims: claims[:1], Fields: []fieldpath.Path{path}}
+	for _, tc := range []struct {
+		c              conflict.Conflict
+		code           finding.Code
+		remedy, option string
+	}{
+		{overlap, finding.CodeOverlap, "set the field in one patch only, or set the same value in all", "m0 m1"},
+		{union, finding.CodeUnion, "keep one member, and remove the other from its patch; no order of the patches helps", "m0"},
+		{conflict.Conflict{}, finding.CodeOverlap, "set Options.Owners", ""},
+	} {
+		f := tc.c.Finding(fieldpath.Object{Name: "a"})
+		if f.Code != tc.code || f.Remedy.Text != tc.remedy || strings.Join(f.Remedy.Options, " ") != tc.option || f.Severity != finding.Error || f.Object.Name != "a" {
+			t.Errorf("Finding() of %v = %+v, want %s and %q", tc.c, f, tc.code, tc.remedy)
+		}
+	}
+	all := conflict.Conflicts{overlap, union}
+	var found conflict.Conflict
+	if err := all.Err(); !errors.As(err, &found) || found.Kind != conflict.Overlap || !strings.Contains(err.Error(), "\n.box: managers set different members of one union") {
+		t.Errorf("Err() = %v, want one that holds each conflict", err)
+	}
+	if err := (conflict.Conflicts{}).Err(); err != nil {
+		t.Errorf("Err() of no conflict = %v", err)
+	}
+}

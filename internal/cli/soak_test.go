@@ -1,0 +1,177 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trainweld/trainweld/fuzz"
+	"github.com/trainweld/trainweld/internal/exit"
+	"github.com/trainweld/trainweld/internal/testenv"
+)
+
+// soaking runs random commands on random files.
+type soaking struct {
+	*rand.Rand
+	dump     string // of a cluster
+	program  string // the built program
+	temp     string // the folder for temporary files of processes
+	commands map[string]int
+}
+
+// files returns generated or broken files.
+func (s *soaking) files() map[string]string {
+	maybe := func(text string) string {
+		if s.IntN(3) == 0 {
+			return text
+		}
+		return mutate(s.Rand, text)
+	}
+	files := map[string]string{"job.yaml": maybe(mutatedJob), "runtime.yaml": maybe(mutatedRuntime), "other.yaml": maybe(mutatedJob)}
+	switch s.IntN(4) {
+	case 0:
+		generated := string(fuzz.Document(s.Uint64(), fuzz.DocumentOptions{Changes: s.IntN(3)}).YAML())
+		files["job.yaml"], files["runtime.yaml"] = generated, ""
+	case 1:
+		files["other.yaml"] = maybe(s.dump)
+	case 2:
+		var many strings.Builder
+		for i := range 1 + s.IntN(50) {
+			many.WriteString("---\n" + strings.Replace(mutatedJob, "name: job", fmt.Sprintf("name: job-%d", i), 1))
+		}
+		files["job.yaml"] = maybe(many.String())
+	}
+	return files
+}
+
+// word returns a word that a user might type.
+func (s *soaking) word() string {
+	words := []string{"", "spec", "spec.replicatedJobs[name=node]", "TW300=off", "app in (a, b),!c", "0..1", "TrainJobStatus=true", "NAME=4Gi", "a.io/b", "TrainJob", "nodeSelector"}
+	return mutate(s.Rand, words[s.IntN(len(words))])
+}
+
+// inProcess runs a command within this process, where what stays in memory would add up.
+func (s *soaking) inProcess(t *testing.T) string {
+	lines := commandLines(s.word())
+	args := lines[s.IntN(len(lines))]
+	s.commands[args[0]]++
+	return runTwice(t, s.files(), args)
+}
+
+// asProcess runs a command that writes files, as a process. It leaves neither a temporary file nor a part of a file.
+func (s *soaking) asProcess(t *testing.T) string {
+	dir := t.TempDir()
+	files := s.files()
+	for name, text := range files {
+		testenv.WriteIn(t, dir, name, text)
+	}
+	lines := [][]string{
+		{"render", "-f", "job.yaml", "-r", "runtime.yaml", "--on-conflict=last", "--output-dir=out"},
+		{"render", "-f", ".", "--to=pods", "--max-pods=50", "--on-conflict=last"},
+		{"check", ".", "--fix"},
+		{"migrate", "job.yaml"},
+		{"diff", "job.yaml", "other.yaml", "-r", "runtime.yaml", "-o", "html"},
+	}
+	args := lines[s.IntN(len(lines))]
+	s.commands[args[0]+", a process"]++
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	var stderr bytes.Buffer
+	cmd := exec.CommandContext(ctx, s.program, args...)
+	cmd.Dir, cmd.Stderr, cmd.Env = dir, &stderr, append(os.Environ(), "TMPDIR="+s.temp)
+	err := cmd.Run()
+	var ended *exec.ExitError
+	if err != nil && !errors.As(err, &ended) || cmd.ProcessState.ExitCode() < exit.Done || cmd.ProcessState.ExitCode() > exit.Failed || strings.Contains(stderr.String(), "goroutine 1 [") {
+		return fmt.Sprintf("%q: %v\n%s\nof %q", args, err, stderr.String(), files)
+	}
+	for name := range testenv.Tree(t, dir) {
+		if strings.Contains(name, "trainweld-new") || strings.Contains(name, "trainweld-journal") {
+			return fmt.Sprintf("%q leaves %s", args, name)
+		}
+	}
+	if left, err := os.ReadDir(s.temp); err != nil || len(left) > 0 {
+		return fmt.Sprintf("%q leaves temporary files: %v, %v", args, left, err)
+	}
+	return ""
+}
+
+// holdings counts what a process holds.
+type holdings struct {
+	heap                    uint64 // in bytes, after a collection
+	goroutines, descriptors int
+}
+
+func measure() holdings {
+	var u holdings
+	for range 3 {
+		runtime.GC()
+		time.Sleep(10 * time.Millisecond) // for goroutines that end
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	open, _ := os.ReadDir("/proc/self/fd") // elsewhere nothing is counted
+	u.heap, u.goroutines, u.descriptors = m.HeapAlloc, runtime.NumGoroutine(), len(open)
+	return u
+}
+
+// TestSoak runs random commands for the time in TRAINWELD_SOAK, or else a few. What the process holds does not grow after the first
+// tenth of the time.
+func TestSoak(t *testing.T) {
+	dump, err := os.ReadFile(filepath.Join(repository, "testdata", "live", "dump.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	length, rounds := time.Duration(0), 150
+	if text := os.Getenv("TRAINWELD_SOAK"); text != "" {
+		if length, err = time.ParseDuration(text); err != nil {
+			t.Fatal(err)
+		}
+	} else if testing.Short() || testenv.Race {
+		rounds = 20
+	}
+	s := &soaking{Rand: rand.New(rand.NewPCG(testenv.Seed(t), 9)), dump: string(dump), program: filepath.Join(t.TempDir(), "trainweld"), temp: t.TempDir(), commands: map[string]int{}}
+	if out, err := exec.Command("go", "build", "-o", s.program, "../../cmd/trainweld").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	start := time.Now()
+	var base holdings
+	for i := 0; ; i++ {
+		done := float64(i) / float64(rounds)
+		if length > 0 {
+			done = float64(time.Since(start)) / float64(length)
+		}
+		problem := ""
+		if i%5 == 4 {
+			t.Run("", func(t *testing.T) { problem = s.asProcess(t) }) // which removes its folder
+		} else {
+			problem = s.inProcess(t)
+		}
+		if problem != "" {
+			t.Errorf("round %d: %.4000s", i, problem)
+		}
+		if i%50 == 49 || done >= 1 {
+			now := measure()
+			if done < 0.5 && length == 0 || done < 0.1 {
+				base = holdings{max(base.heap, now.heap), max(base.goroutines, now.goroutines), max(base.descriptors, now.descriptors)}
+			} else if now.heap > base.heap+base.heap/4+16<<20 || now.goroutines > base.goroutines+2 || now.descriptors > base.descriptors+2 {
+				t.Fatalf("round %d: the process holds %+v, and held %+v after a tenth of the time", i, now, base)
+			}
+			if i%1000 == 999 || done >= 1 {
+				t.Logf("round %d: %+v", i, now)
+			}
+		}
+		if done >= 1 {
+			break
+		}
+	}
+	t.Log(s.commands)
+}
