@@ -10,10 +10,10 @@ type Object struct {
 	Kind, Namespace, Name string
 }
 
-// String returns "TrainJob team-a/llm", or "ClusterTrainingRuntime torch" without a namespace.
+// String returns "TrainJob team-a/llm", "ClusterTrainingRuntime torch" without a namespace, or "TrainJob" without a name.
 func (o Object) String() string {
 	name := o.Name
-	if o.Namespace != "" {
+	if o.Namespace != "" && name != "" {
 		name = o.Namespace + "/" + o.Name
 	}
 	return strings.TrimSpace(o.Kind + " " + name)

@@ -18,7 +18,9 @@ import (
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/types"
 
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/manifest"
 )
 
 // kustomizations holds the inspected kustomization files of a tree. Many builds read the same base.
@@ -42,7 +44,7 @@ type kustomization struct {
 type refusal struct {
 	line, column  int
 	message, help string
-	missing       bool // a file that does not exist
+	fails         bool // kustomize fails, too: the build is not forbidden
 }
 
 func newKustomizations(tree host.Tree) *kustomizations {
@@ -85,8 +87,9 @@ func (ks *kustomizations) inspect(file string) (*kustomization, error) {
 	if yaml.Unmarshal(data, &document) == nil && len(document.Content) > 0 {
 		k.root = document.Content[0]
 	}
-	if k.Unmarshal(data) != nil {
-		return k, nil // kustomize reports it
+	if err := k.Unmarshal(data); err != nil {
+		k.invalid(err)
+		return k, nil
 	}
 	//lint:ignore SA1019 repositories still have the field
 	for _, path := range slices.Concat(k.Resources, k.Bases, k.Components) {
@@ -157,7 +160,7 @@ func (ks *kustomizations) base(k *kustomization, named string) {
 		k.refuse(named, fmt.Sprintf("%q is remote, and a build fetches nothing", named), "copy the base into the repository, and name it by its path")
 	case errors.Is(err, fs.ErrNotExist) && !strings.Contains(named, "\n"):
 		k.refuse(named, fmt.Sprintf("%q does not exist", named), "fix the path; it is relative to this file")
-		k.refusals[len(k.refusals)-1].missing = true
+		k.refusals[len(k.refusals)-1].fails = true
 	case err == nil && info.IsDir():
 		if real, err := ks.tree.Real(path); err == nil {
 			k.dirs = append(k.dirs, real)
@@ -194,6 +197,21 @@ func (k *kustomization) refuse(at, message, help string) {
 	}
 	if !slices.Contains(k.refusals, r) {
 		k.refusals = append(k.refusals, r)
+	}
+}
+
+// invalid refuses a file that kustomize cannot read, with the place in it. Without a place it leaves the report to kustomize.
+func (k *kustomization) invalid(err error) {
+	_, found := manifest.Decode(k.file, k.data)
+	_, field, isUnknown := strings.Cut(err.Error(), "unknown field ")
+	switch {
+	case k.root == nil && len(found) > 0 && found[0].Code == finding.CodeSyntax:
+		at := found[0].Position
+		k.refusals = append(k.refusals, refusal{at.Line, at.Column, found[0].Message, found[0].Remedy.Text, true})
+	case isUnknown:
+		field = strings.Trim(field, `"`)
+		k.refuse(field, fmt.Sprintf("kustomize has no field %q", field), "fix or remove the field")
+		k.refusals[len(k.refusals)-1].fails = true
 	}
 }
 

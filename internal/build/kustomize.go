@@ -96,7 +96,7 @@ func (b *Builder) refusals(dir, real string, refused []*kustomization) finding.L
 	for _, k := range refused {
 		for _, r := range k.refusals {
 			code := finding.CodeBuildRefused
-			if r.missing {
+			if r.fails {
 				code = finding.CodeBuildFailed
 			}
 			at := fieldpath.Position{File: below(dir, real, k.file), Line: r.line, Column: r.column}

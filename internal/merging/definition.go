@@ -25,8 +25,8 @@ type Definition struct {
 	Group, Kind string // of the objects that it defines
 }
 
-// ReadDefinitions reads the definitions in paths. It reports no mistakes in objects of other kinds, and a directory may hold files
-// without objects.
+// ReadDefinitions reads the definitions in paths, and returns an error if there is none. It reports no mistakes in objects of other
+// kinds, and a directory may hold files without objects.
 func ReadDefinitions(p *host.Program, in *workspace.Input, paths []string) ([]Definition, finding.List) {
 	files, found := manifest.Files(p.Files, paths, false)
 	var definitions []Definition
@@ -49,6 +49,12 @@ func ReadDefinitions(p *host.Program, in *workspace.Input, paths []string) ([]De
 			group, kind := definedBy(fields)
 			definitions = append(definitions, Definition{d, fields, group, kind})
 		}
+	}
+	if len(definitions) == 0 && found == nil && len(paths) > 0 {
+		found = append(found, finding.Finding{
+			Code: finding.CodeUnreadable, Severity: finding.Error, Position: fieldpath.Position{File: paths[0]},
+			Message: "holds no CustomResourceDefinition", Remedy: finding.Remedy{Text: "name the files of definitions with --crd"},
+		})
 	}
 	return definitions, found
 }
