@@ -3,8 +3,11 @@ package web
 import (
 	"bytes"
 	"cmp"
+	"compress/flate"
 	"compress/gzip"
+	"encoding/base64"
 	"encoding/json"
+	"image/png"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -155,7 +158,7 @@ func answeredAfter(after string) step {
 	return wait(`Number(document.body.dataset.answer ?? 0) > ` + after)
 }
 
-// TestPlayground opens the playground wide and narrow, and in both schemes. It loads its own files and then sends nothing, whatever
+// TestPlayground opens the playground wide, narrow and at 200 %, and in both schemes. It loads its own files and then sends nothing, whatever
 // one types. It keeps the rules of axe-core, and its state in the address.
 func TestPlayground(t *testing.T) {
 	address := serve(t)
@@ -166,7 +169,7 @@ func TestPlayground(t *testing.T) {
 	for _, view := range []struct {
 		name, scheme string
 		width        int64
-	}{{"wide", "light", 1280}, {"dark", "dark", 1280}, {"narrow", "light", 320}} {
+	}{{"wide", "light", 1280}, {"dark", "dark", 1280}, {"narrow", "light", 320}, {"zoomed", "dark", 640}} {
 		t.Run(view.name, func(t *testing.T) {
 			p := open(t, address, view.width, scheme(view.scheme))
 			p.run(t, answeredAfter("0"))
@@ -253,7 +256,7 @@ func TestPlayground_Marks(t *testing.T) {
 		if got := eval[string](t, p, tooltip+`.textContent`); !strings.Contains(got, "TW300") || !strings.Contains(got, `kueue.x-k8s.io/manager sets "a100-spot" at job.yaml:53`) {
 			t.Errorf("the mark says %q", got)
 		}
-		p.run(t, chromedp.KeyEvent(kb.Escape))
+		p.run(t, chromedp.KeyEvent(kb.Escape), wait(tooltip+` === null`))
 	}
 	p.run(t, chromedp.KeyEvent(kb.F8), chromedp.KeyEvent(kb.F8), wait(tooltip+` !== null`))
 	p.accessible(t)
@@ -268,8 +271,8 @@ func TestPlayground_Invalid(t *testing.T) {
 	p := open(t, serve(t), 1280, chromedp.EmulateViewport(1280, 900))
 	p.run(t, answeredAfter("0"))
 	p.focus(t, "job.yaml")
-	p.run(t, chromedp.KeyEvent("kind: ["), wait(`document.getElementById("findings").className === "failed" && !document.getElementById("stale").hidden`))
-	if got := eval[string](t, p, `document.getElementById("findings").textContent`); !strings.HasPrefix(got, "job.yaml:1:") {
+	p.run(t, chromedp.KeyEvent("kind: ["), wait(`document.getElementById("findings").textContent.includes("TW100") && !document.getElementById("stale").hidden`))
+	if got := eval[string](t, p, `document.getElementById("status").textContent + document.getElementById("findings").textContent`); !strings.HasPrefix(got, "1 error, rendered in ") || !strings.Contains(got, "msjob.yaml:4:1: error TW100") {
 		t.Errorf("the page shows %q", got)
 	}
 	if got := eval[string](t, p, `document.getElementById("yaml").textContent`); !strings.Contains(got, "kind: JobSet") {
@@ -287,6 +290,47 @@ func (p *tab) picture(t *testing.T, name string) {
 	if err := os.WriteFile(file, get(t, p, chromedp.CaptureScreenshot()), 0o666); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestPlayground_Hostile opens an address whose files hold markup. All of it is shown, and none of it becomes part of the page.
+func TestPlayground_Hostile(t *testing.T) {
+	const hostile = `</style><script>hit=1</script><img src=x onerror=hit=1><svg/onload=hit=1>`
+	job := "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: '" + hostile + "'}\nspec:\n  runtimeRef: {name: torch-distributed}\n  trainer: {image: '" + hostile + "'}\n"
+	for _, job := range []string{job, strings.Replace(job, "{name: '"+hostile+"'}", "{name: llm}", 1), "kind: " + hostile, hostile} {
+		p := open(t, serve(t)+"#"+packed(t, map[string]any{"files": map[string]string{"job.yaml": job, hostile: hostile}, "to": hostile}), 1280)
+		p.run(t, answeredAfter("0"))
+		shown := eval[string](t, p, `document.getElementById("results").textContent + document.getElementById("edit-job.yaml").shadowRoot.textContent`)
+		if !strings.Contains(shown, "<script>hit=1</script>") {
+			t.Errorf("the page does not show the text of %q", job)
+		}
+		if n := eval[int](t, p, `document.querySelectorAll("body img, body script, #owners style, svg[onload]").length`); n != 0 || eval[bool](t, p, `window.hit !== undefined`) {
+			t.Errorf("%d elements of %q are part of the page", n, job)
+		}
+		if p.complaints != nil {
+			t.Errorf("the browser says %q", p.complaints)
+		}
+	}
+}
+
+// packed returns a state as the address holds it.
+func packed(t *testing.T, state any) string {
+	t.Helper()
+	text, err := json.Marshal(state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	w, err := flate.NewWriter(&b, flate.BestCompression)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write(text); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return base64.RawURLEncoding.EncodeToString(b.Bytes())
 }
 
 // TestPlayground_Locked holds that the policy stops requests of a script once the program runs.
@@ -373,13 +417,13 @@ func TestPlayground_Warm(t *testing.T) {
 		WebAssembly.compileStreaming = (source) => new Promise((done) => window.go = () => done(compile(source)));`}))
 	p.run(t, wait(`document.body.dataset.answer === "0" && window.go !== undefined`))
 	before := eval[[]string](t, p, texts)
-	eval[bool](t, p, `{ window.began = performance.now(); new MutationObserver((_, o) => { window.first ??= performance.now() - began; o.disconnect(); }).observe(document.body, {attributeFilter: ["data-answer"]}); go(); true }`)
+	eval[bool](t, p, `{ window.began = performance.now(); new MutationObserver((_, o) => { window.answeredFirst ??= performance.now() - began; o.disconnect(); }).observe(document.body, {attributeFilter: ["data-answer"]}); go(); true }`)
 	p.run(t, answeredAfter("0"))
 	if after := eval[[]string](t, p, texts); !slices.Equal(before, after) {
 		t.Errorf("the page shows %q before the program is here, and then %q", before, after)
 	}
 	p.run(t, wait(`document.body.dataset.warm === "yes"`))
-	t.Logf("Chromium: the program answers %.0f ms after it is loaded, and has answered all examples after %.0f ms", eval[float64](t, p, `first`), eval[float64](t, p, `performance.now() - began`))
+	t.Logf("Chromium: the program answers %.0f ms after it is loaded, and has answered all examples after %.0f ms", eval[float64](t, p, `answeredFirst`), eval[float64](t, p, `performance.now() - began`))
 	eval[bool](t, p, `{ (async () => {
 		const examples = document.getElementById("examples");
 		const times = [[], []];
@@ -402,5 +446,30 @@ func TestPlayground_Warm(t *testing.T) {
 		if times[0] > mostMillis*2 {
 			t.Errorf("the best time from a choice to its picture is %.0f ms, more than %d ms", times[0], mostMillis*2)
 		}
+	}
+}
+
+// TestPlayground_Picture takes the picture of docs/playground.md. Pictures differ between machines, so it compares only the size.
+func TestPlayground_Picture(t *testing.T) {
+	const width, height = 1280, 960
+	file := filepath.Join(repository, "docs", "playground.png")
+	if *update {
+		p := open(t, serve(t), width, chromedp.EmulateViewport(width, height), scheme("light"))
+		p.run(t, answeredAfter("0"), wait(`document.body.dataset.warm === "yes"`))
+		p.focus(t, "job.yaml")
+		p.run(t, chromedp.KeyEvent(kb.F8), chromedp.KeyEvent(kb.F8), chromedp.KeyEvent(kb.Escape))
+		p.run(t, chromedp.Evaluate[chromedp.Void](`document.activeElement.blur()`))
+		if err := os.WriteFile(file, get(t, p, chromedp.CaptureScreenshot()), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	picture, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer picture.Close()
+	size, err := png.DecodeConfig(picture)
+	if err != nil || size.Width != width || size.Height != height {
+		t.Errorf("%s has %d x %d pixels, %v, want %d x %d", file, size.Width, size.Height, err, width, height)
 	}
 }

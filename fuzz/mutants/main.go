@@ -32,14 +32,10 @@ func main() {
 	workers := flag.Int("workers", max(1, runtime.NumCPU()/2), "test programs at a time")
 	accepted := flag.String("accepted", "fuzz/mutants/survivors.txt", "the file of mutants that may survive")
 	only := flag.String("only", "", "only mutants whose name matches this regular expression")
+	again := flag.String("again", "", "only the survivors in the output of another run, which is this file")
 	deep := flag.Bool("deep", true, "also run the tests that take long, and those of the modules fuzz/strategic and fuzz/crds")
 	flag.Parse()
-	chosen, err := regexp.Compile(*only)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(2)
-	}
-	ok, err := run(context.Background(), os.Stdout, flag.Args(), *accepted, chosen, *workers, *deep)
+	ok, err := start(flag.Args(), *only, *again, *accepted, *workers, *deep)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(2)
@@ -49,8 +45,39 @@ func main() {
 	}
 }
 
+// start reads the flags and calls run.
+func start(folders []string, only, again, accepted string, workers int, deep bool) (bool, error) {
+	pattern, err := regexp.Compile(only)
+	if err != nil {
+		return false, err
+	}
+	chosen := pattern.MatchString
+	if again != "" {
+		text, err := os.ReadFile(again)
+		if err != nil {
+			return false, err
+		}
+		survivors := map[string]bool{}
+		for line := range strings.Lines(string(text)) {
+			if rest, ok := strings.CutPrefix(line, surviving); ok {
+				_, name, _ := strings.Cut(rest, ": ")
+				survivors[strings.TrimRight(name, "\n")] = true
+			}
+		}
+		chosen = func(name string) bool { return survivors[name] && pattern.MatchString(name) }
+	}
+	reasons, err := readAccepted(accepted)
+	if err != nil {
+		return false, err
+	}
+	return run(context.Background(), os.Stdout, folders, reasons, chosen, workers, deep)
+}
+
+// surviving begins the line of a survivor in the output.
+const surviving = "survives: "
+
 // run tests the mutants of the packages in some folders, and reports whether the survivors are those accepted.
-func run(ctx context.Context, out *os.File, folders []string, accepted string, only *regexp.Regexp, workers int, deep bool) (bool, error) {
+func run(ctx context.Context, out *os.File, folders []string, reasons map[string]string, chosen func(string) bool, workers int, deep bool) (bool, error) {
 	dir, err := os.MkdirTemp("", "mutants")
 	if err != nil {
 		return false, err
@@ -70,11 +97,7 @@ func run(ctx context.Context, out *os.File, folders []string, accepted string, o
 		}
 		fmt.Fprintf(out, "%-40s reaches %4d of %d mutants in %.1f s\n", p.name, p.count(), len(mutants), p.takes.Seconds())
 	}
-	reasons, err := readAccepted(accepted)
-	if err != nil {
-		return false, err
-	}
-	return report(out, mutants, judge(ctx, out, mutants, programs, only, workers), reasons, only), nil
+	return report(out, mutants, judge(ctx, out, mutants, programs, chosen, workers), reasons, chosen), nil
 }
 
 // overlayOf writes the mutated files of some folders, and returns the mutants and the file for go build's -overlay.
@@ -163,8 +186,8 @@ func readAccepted(file string) (map[string]string, error) {
 }
 
 // report prints the survivors, and the accepted ones that do not survive any more. It reports whether there are neither.
-func report(out *os.File, mutants []Mutant, killers []string, reasons map[string]string, only *regexp.Regexp) bool {
-	killed, accepted, unreached, surviving := 0, 0, 0, []string{}
+func report(out *os.File, mutants []Mutant, killers []string, reasons map[string]string, chosen func(string) bool) bool {
+	killed, accepted, unreached, survivors := 0, 0, 0, []string{}
 	ok := true
 	for i, m := range mutants {
 		_, expected := reasons[m.String()]
@@ -181,21 +204,21 @@ func report(out *os.File, mutants []Mutant, killers []string, reasons map[string
 			if killers[i] == nowhere {
 				unreached++
 			}
-			surviving = append(surviving, fmt.Sprintf("%s:%d: %s", m.File, m.Line, m))
+			survivors = append(survivors, fmt.Sprintf("%s:%d: %s", m.File, m.Line, m))
 		}
 		delete(reasons, m.String())
 	}
 	for name := range reasons {
-		if only.MatchString(name) {
+		if chosen(name) {
 			ok = false
 			fmt.Fprintf(out, "no such mutant, remove its line from the survivors: %s\n", name)
 		}
 	}
-	slices.SortFunc(surviving, cmp.Compare[string])
-	for _, line := range surviving {
-		fmt.Fprintln(out, "survives:", line)
+	slices.SortFunc(survivors, cmp.Compare[string])
+	for _, line := range survivors {
+		fmt.Fprintln(out, surviving+line)
 	}
 	fmt.Fprintf(out, "%d mutants: %d killed, %d accepted, %d survive, of which %d are in code that no test reaches\n",
-		killed+accepted+len(surviving), killed, accepted, len(surviving), unreached)
-	return ok && len(surviving) == 0
+		killed+accepted+len(survivors), killed, accepted, len(survivors), unreached)
+	return ok && len(survivors) == 0
 }

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -129,7 +128,7 @@ func (p *program) start(ctx context.Context, limit time.Duration, variable strin
 }
 
 // judge returns the name of the program that kills each mutant, or one of the words above, or "".
-func judge(ctx context.Context, out *os.File, mutants []Mutant, programs []*program, only *regexp.Regexp, workers int) []string {
+func judge(ctx context.Context, out *os.File, mutants []Mutant, programs []*program, chosen func(string) bool, workers int) []string {
 	killers := make([]string, len(mutants))
 	next := make(chan int)
 	var done sync.WaitGroup
@@ -144,7 +143,7 @@ func judge(ctx context.Context, out *os.File, mutants []Mutant, programs []*prog
 		})
 	}
 	for i, m := range mutants {
-		if killers[i] = skipped; only.MatchString(m.String()) {
+		if killers[i] = skipped; chosen(m.String()) {
 			next <- i
 		}
 	}

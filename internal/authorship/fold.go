@@ -20,11 +20,11 @@ type folding struct {
 	// shown holds the runs that the page has shown, with the first object that has each run. Two runs are equal if their strings, layers
 	// and positions are.
 	shown map[string]*pageObject
-	// managersOnly folds all other lines without a history, too.
+	// managersOnly also folds lines without a history that no manager sets.
 	managersOnly bool
 }
 
-// fold replaces a run of lines by their number, and by a link to an earlier object with the same run if there is one.
+// A fold replaces a run of lines by their number. It links to an earlier object with the same run, if there is one.
 type fold struct {
 	lines int
 	first *pageObject
@@ -35,15 +35,15 @@ func foldings() []*folding {
 	return []*folding{nil, {shown: map[string]*pageObject{}}, {shown: map[string]*pageObject{}, managersOnly: true}}
 }
 
-// note describes what a page leaves out. It is empty if the page shows every line.
+// note describes the folded lines. It is empty if the page shows every line.
 func (s *folding) note() string {
 	switch {
 	case s == nil:
 		return ""
 	case s.isBrief():
-		return "Many lines: those that no manager sets are folded. Select fewer TrainJobs to see all lines."
+		return "Many lines: the page folds lines that no manager sets. Select fewer TrainJobs to see all lines."
 	default:
-		return "Many lines: those that an earlier object has as well are folded."
+		return "Many lines: the page folds the lines of earlier objects."
 	}
 }
 
@@ -98,8 +98,8 @@ func (s *folding) fold(o *pageObject, run []blame.Line) fold {
 	return fold{}
 }
 
-// kept reports which lines of a run stay: those without a layer, those with a history, and those that lead to one of these or to the
-// line behind the run.
+// kept reports which lines of a run stay. Lines without a layer and lines with a history stay. So do lines that lead to one of them, or
+// to the line behind the run.
 func (s *folding) kept(o *pageObject, lines []blame.Line, from, to int) []bool {
 	kept := make([]bool, to-from)
 	limit := 0
@@ -123,8 +123,8 @@ func (s *folding) kept(o *pageObject, lines []blame.Line, from, to int) []bool {
 	return kept
 }
 
-// columnOf returns the column that orders a line among those that lead to others. The lines of a list may start in the column of its
-// field.
+// columnOf returns the column of a line for the comparison with the lines that it leads to. An item counts as one column behind its dash,
+// because it may start in the column of the field of its list.
 func columnOf(line blame.Line) int {
 	text := strings.TrimLeft(line.Text, " ")
 	column := len(line.Text) - len(text)

@@ -154,7 +154,7 @@ func (b *blamePage) overview(objects []pageObject) {
 		if n := len(o.disputed); n > 0 {
 			disputed = strconv.Itoa(n)
 		}
-		b.Cell("td", disputed, page.Class("num"))
+		b.Cell("td", disputed, page.Class("num error"))
 		b.Void("td")
 		for _, of := range o.layers {
 			if name, isManager := of.layer.Manager(); isManager {

@@ -130,7 +130,7 @@ func Parts(p *host.Program, flags workspace.Flags, take func(workspace.Flags) er
 	if b == nil {
 		return take(flags)
 	}
-	defer collectLess()()
+	defer host.CollectLess()()
 	dirs, found := b.Find()
 	if found != nil {
 		dirs = append(dirs, "") // the last part has no build, only the findings

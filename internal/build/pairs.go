@@ -39,7 +39,7 @@ func Pairs(p *host.Program, old, new Version, take func(old, new workspace.Flags
 	if before.Builder == nil && after.Builder == nil {
 		return take(old.Flags, new.Flags)
 	}
-	defer collectLess()()
+	defer host.CollectLess()()
 	keys := slices.Sorted(maps.Keys(before.dirs))
 	for key := range after.dirs {
 		if _, known := before.dirs[key]; !known {

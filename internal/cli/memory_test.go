@@ -45,6 +45,28 @@ func TestMemoryIsFlat(t *testing.T) {
 	}
 }
 
+// TestPodsAreStreamed writes 100,000 Pods in a process of its own. It writes each before it makes the next one.
+func TestPodsAreStreamed(t *testing.T) {
+	if testing.Short() || testenv.Race {
+		t.Skip("writes 270 MB, and the race detector takes memory of its own")
+	}
+	const most = 100 << 20
+	dir := testenv.WriteTrainJobs(t, 1)
+	testenv.WriteIn(t, dir, "job-00000.yaml", strings.Replace(testenv.TrainJob(0), "numNodes: 4", "numNodes: 100000", 1))
+	run := exec.Command("trainweld", "render", "-f", dir, "--to=pods")
+	written := new(counter)
+	var stderr bytes.Buffer
+	run.Stdout, run.Stderr = written, &stderr
+	peak, err := peakOf(run)
+	if err != nil || stderr.Len() > 0 || *written < 200<<20 {
+		t.Fatalf("%v: %d bytes: %s", err, *written, stderr.String())
+	}
+	t.Logf("%d MiB for %d MiB of Pods", peak>>20, *written>>20)
+	if peak > most {
+		t.Errorf("100,000 Pods take %d MiB, more than %d", peak>>20, most>>20)
+	}
+}
+
 // peakOf runs a command and returns the most memory that it took, in bytes. On Linux the kernel counts to a
 // process also what its parent took when it was started, and so the process is watched.
 func peakOf(run *exec.Cmd) (int64, error) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -13,9 +14,11 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"weak"
 
 	"github.com/trainweld/trainweld/fuzz"
 	"github.com/trainweld/trainweld/internal/exit"
+	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/testenv"
 )
 
@@ -123,8 +126,30 @@ func measure() holdings {
 	return u
 }
 
+// TestRunLine_KeepsNothing holds that no part of the process remembers a command line, and with it the files and the output.
+func TestRunLine_KeepsNothing(t *testing.T) {
+	var outputs []weak.Pointer[bytes.Buffer]
+	for _, cmd := range Root(&host.Program{}, nil).Commands() {
+		stdout := new(bytes.Buffer)
+		runLine(&host.Program{Stdin: strings.NewReader(""), Stdout: stdout, Stderr: io.Discard, Files: host.Files{}}, []string{cmd.Name(), "--help"})
+		outputs = append(outputs, weak.Make(stdout))
+	}
+	for range 3 {
+		runtime.GC()
+	}
+	kept := 0
+	for _, stdout := range outputs {
+		if stdout.Value() != nil {
+			kept++
+		}
+	}
+	if kept > 1 { // the last one may be on the stack
+		t.Errorf("%d of %d command lines are kept, want none", kept, len(outputs))
+	}
+}
+
 // TestSoak runs random commands for the time in TRAINWELD_SOAK, or else a few. What the process holds does not grow after the first
-// tenth of the time.
+// tenth of the time and 500 commands, which fill the caches of definitions.
 func TestSoak(t *testing.T) {
 	dump, err := os.ReadFile(filepath.Join(repository, "testdata", "live", "dump.yaml"))
 	if err != nil {
@@ -160,7 +185,8 @@ func TestSoak(t *testing.T) {
 		}
 		if i%50 == 49 || done >= 1 {
 			now := measure()
-			if done < 0.5 && length == 0 || done < 0.1 {
+			isWarm := length == 0 && done >= 0.5 || length > 0 && done >= 0.1 && i >= 500
+			if !isWarm {
 				base = holdings{max(base.heap, now.heap), max(base.goroutines, now.goroutines), max(base.descriptors, now.descriptors)}
 			} else if now.heap > base.heap+base.heap/4+16<<20 || now.goroutines > base.goroutines+2 || now.descriptors > base.descriptors+2 {
 				t.Fatalf("round %d: the process holds %+v, and held %+v after a tenth of the time", i, now, base)

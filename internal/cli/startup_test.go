@@ -54,7 +54,7 @@ func BenchmarkStartUp(b *testing.B) {
 	dir := b.TempDir()
 	program, empty := filepath.Join(dir, "trainweld"), filepath.Join(dir, "empty")
 	goTool(b, "build", "-o", program, "../../cmd/trainweld")
-	buildEmpty(b, dir, empty)
+	buildEmpty(b, empty)
 	job, runtime := filepath.Join(dir, "job.yaml"), filepath.Join(dir, "runtime.yaml")
 	for file, text := range map[string]string{job: testenv.TrainJob(0), runtime: testenv.Runtime} {
 		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
@@ -94,16 +94,21 @@ func process(b *testing.B, name string, args ...string) (cpu, wall time.Duration
 	return run.ProcessState.UserTime() + run.ProcessState.SystemTime(), time.Since(start)
 }
 
-// buildEmpty builds a program that imports what this one imports. It stands in this folder for the compiler
-// only, so that it can import the internal packages, too.
-func buildEmpty(b *testing.B, dir, binary string) {
+// buildEmpty builds a program that imports what this one imports.
+func buildEmpty(b *testing.B, binary string) {
 	b.Helper()
 	source := "package main\n\n"
 	for path := range strings.FieldsSeq(goTool(b, "list", "-f", `{{join .Imports "\n"}}`, ".")) {
 		source += fmt.Sprintf("import _ %q\n", path)
 	}
-	source += "\nfunc main() {}\n"
-	file := filepath.Join(dir, "empty.go")
+	buildHere(b, binary, source+"\nfunc main() {}\n")
+}
+
+// buildHere builds a program. It stands in this folder for the compiler only, so that it can import the internal packages.
+func buildHere(b *testing.B, binary, source string, flags ...string) {
+	b.Helper()
+	dir := b.TempDir()
+	file := filepath.Join(dir, "main.go")
 	if err := os.WriteFile(file, []byte(source), 0o666); err != nil {
 		b.Fatal(err)
 	}
@@ -111,7 +116,7 @@ func buildEmpty(b *testing.B, dir, binary string) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(here, "empty", "main.go"): file}})
+	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(here, "program", "main.go"): file}})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -119,16 +124,16 @@ func buildEmpty(b *testing.B, dir, binary string) {
 	if err := os.WriteFile(overlayFile, overlay, 0o666); err != nil {
 		b.Fatal(err)
 	}
-	goTool(b, "build", "-overlay", overlayFile, "-o", binary, "./empty")
+	goTool(b, append(append([]string{"build", "-overlay", overlayFile, "-o", binary}, flags...), "./program")...)
 }
 
-func goTool(b *testing.B, args ...string) string {
-	b.Helper()
+func goTool(tb testing.TB, args ...string) string {
+	tb.Helper()
 	run := exec.Command("go", args...)
 	run.Stderr = os.Stderr
 	out, err := run.Output()
 	if err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
 	return string(out)
 }

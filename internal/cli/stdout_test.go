@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -83,13 +84,14 @@ func eachOutput(t *testing.T, test func(t *testing.T, args []string)) {
 			last = lines[len(lines)-1]
 		}
 		lines = append(lines[:len(lines):len(lines)], []string{"--help"})
-		if complete, ok := cmd.GetFlagCompletionFunc("output"); ok {
-			formats, _ := complete(cmd, nil, "")
+		if cmd.Flags().Lookup("output") != nil {
+			formats := completionsOf(append(path[:len(path):len(path)], "--output", "")...)
+			if len(formats) == 0 {
+				t.Errorf("the flag -o of %q completes no formats", name)
+			}
 			for _, format := range formats {
 				lines = append(lines, append(last[:len(last):len(last)], "-o", format))
 			}
-		} else if cmd.Flags().Lookup("output") != nil {
-			t.Errorf("the flag -o of %q completes no formats", name)
 		}
 		for _, line := range lines {
 			args := append(path[:len(path):len(path)], line...)
@@ -103,6 +105,14 @@ func eachOutput(t *testing.T, test func(t *testing.T, args []string)) {
 	if seen != len(table) {
 		t.Errorf("outputCommands has %d commands, want %d", len(table), seen)
 	}
+}
+
+// completionsOf returns what the program offers a shell for the last word of a command line.
+func completionsOf(words ...string) []string {
+	args := append([]string{cobra.ShellCompNoDescRequestCmd}, words...)
+	var stdout bytes.Buffer
+	runLine(&host.Program{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: io.Discard, Files: host.Files{}}, args)
+	return slices.DeleteFunc(strings.Split(strings.TrimSuffix(stdout.String(), "\n"), "\n"), func(line string) bool { return strings.HasPrefix(line, ":") })
 }
 
 // resourceList is the input of fn, and is not read by others.

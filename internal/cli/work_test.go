@@ -4,14 +4,18 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/trainweld/trainweld/internal/exit"
+	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/testenv"
 )
 
@@ -26,12 +30,44 @@ func TestWorkIsLinear(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for _, tc := range []struct {
-		name string
-		args []string // after the files
-		file func(n int) string
-		n    int // of the smaller input
-	}{
+	for _, tc := range growing() {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			few, many := steps(t, program, tc.command(t, tc.n)), steps(t, program, tc.command(t, 10*tc.n))
+			if ratio := float64(many) / float64(few); ratio > 13 {
+				t.Errorf("10 times the input takes %.1f times the steps: %d, %d", ratio, few, many)
+			}
+		})
+	}
+}
+
+// TestMemoryIsLinear holds the same for the bytes that the program allocates, also in other modules.
+func TestMemoryIsLinear(t *testing.T) {
+	if testing.Short() || testenv.Race {
+		t.Skip("it runs each command with many objects")
+	}
+	for _, tc := range growing() {
+		t.Run(tc.name, func(t *testing.T) {
+			allocated(t, tc.command(t, tc.n)) // fills the caches
+			few, many := allocated(t, tc.command(t, tc.n)), allocated(t, tc.command(t, 10*tc.n))
+			if ratio := float64(many) / float64(few); ratio > 13 {
+				t.Errorf("10 times the input takes %.1f times the memory: %d, %d bytes", ratio, few, many)
+			}
+		})
+	}
+}
+
+// growth is a command, and input of a size.
+type growth struct {
+	name string
+	args []string // before the files
+	file func(n int) string
+	n    int // of the smaller input
+}
+
+// growing returns commands with input that grows.
+func growing() []growth {
+	return []growth{
 		{"check variables of a wrong type", []string{"check"}, trainJobOf(env(`{name: V%d, value: %[1]d}`)), 1000},
 		{"check variables with bad names", []string{"check"}, trainJobOf(env(`{name: "V=%d", value: a}`)), 500},
 		{"check good variables", []string{"check"}, trainJobOf(env(`{name: V%d, value: a}`)), 500},
@@ -45,34 +81,51 @@ func TestWorkIsLinear(t *testing.T) {
 		{"check pull secrets", []string{"check", "-o", "json"}, trainJobOf(patched("spec: {imagePullSecrets: [%s]}", `{name: a%d}`)), 300},
 		{"check mounts", []string{"check", "-o", "json"}, trainJobOf(patched("spec: {containers: [{name: node, volumeMounts: [%s]}]}", `{name: a%d, mountPath: /a%[1]d}`)), 300},
 		{"check containers", []string{"check", "-o", "json"}, trainJobOf(patched("spec: {containers: [%s]}", `{name: a%d}`)), 200},
+		{"check files", []string{"check", "-o", "json"}, func(n int) string { return times(n, trainJob("a%d", "")+nextFile) }, 50},
+		{"check findings as HTML", []string{"check", "-o", "html"}, trainJobOf(patched("metadata: {labels: {%s}}", `k%d: "-"`)), 300},
+		{"check replicated jobs", []string{"check", "-o", "json"}, replicated, 10},
+		{"check managers", []string{"check", "-o", "json"}, managers, 10},
+		{"check documents as HTML", []string{"check", "-o", "html", "--all"}, func(n int) string { return times(n, "---\n"+trainJob("a%d", "")) }, 50},
+		{"repair documents", []string{"check", "--fix"}, func(n int) string { return times(n, "---\n"+trainJob("a%d", "    imge: a\n")) }, 50},
+		{"repair files", []string{"check", "--fix"}, func(n int) string { return times(n, trainJob("a%d", "    imge: a\n")+nextFile) }, 50},
 		{"check documents", []string{"check", "-o", "json"}, func(n int) string { return times(n, "---\n"+trainJob("a%d", "")) }, 50},
 		{"check documents of one name", []string{"check", "-o", "json"}, func(n int) string { return times(n, "---\n"+trainJob("a", "")) }, 50},
 		{"conflicts on variables", []string{"conflicts", "-o", "json"}, trainJobOf(contested("spec: {containers: [{name: node, env: [%s]}]}", `{name: V%d, value: M}`)), 300},
 		{"conflicts on labels", []string{"conflicts"}, trainJobOf(contested("metadata: {labels: {%s}}", `k%d: M`)), 300},
 		{"conflicts on volumes", []string{"conflicts", "-o", "json"}, trainJobOf(contested("spec: {volumes: [%s]}", `{name: v%d, hostPath: {path: /M}}`)), 300},
+		{"conflicts as HTML", []string{"conflicts", "-o", "html"}, trainJobOf(contested("metadata: {labels: {%s}}", `k%d: M`)), 300},
+		{"conflicts of managers", []string{"conflicts", "-o", "json"}, managers, 10},
+		{"conflicts of files", []string{"conflicts"}, func(n int) string { return times(n, trainJob("a%d", "")+nextFile) }, 50},
+		{"blame labels as HTML", []string{"blame", "-o", "html"}, trainJobOf(patched("metadata: {labels: {%s}}", `k%d: a`)), 300},
+		{"blame replicated jobs", []string{"blame"}, replicated, 10},
+		{"blame managers", []string{"blame", "-o", "html"}, managers, 10},
+		{"blame documents", []string{"blame", "-o", "html"}, func(n int) string { return times(n, "---\n"+trainJob("a%d", "")) }, 50},
+		{"blame Pods", []string{"blame", "--to=pods"}, pods, 100},
 		{"blame variables", []string{"blame"}, trainJobOf(env(`{name: V%d, value: a}`)), 300},
 		{"blame labels", []string{"blame"}, trainJobOf(patched("metadata: {labels: {%s}}", `k%d: a`)), 300},
 		{"blame volumes", []string{"blame"}, trainJobOf(patched("spec: {volumes: [%s]}", `{name: v%d, emptyDir: {}}`)), 300},
 		{"diff variables", []string{"diff"}, trainJobOf(env(`{name: V%d, value: SIDE}`)), 300},
 		{"diff labels", []string{"diff", "-o", "json"}, trainJobOf(patched("metadata: {labels: {%s}}", `k%d: SIDE`)), 300},
 		{"diff volumes", []string{"diff", "-o", "markdown"}, trainJobOf(patched("spec: {volumes: [%s]}", `{name: v%d, hostPath: {path: /SIDE}}`)), 300},
+		{"diff labels as HTML", []string{"diff", "-o", "html"}, trainJobOf(patched("metadata: {labels: {%s}}", `k%d: SIDE`)), 300},
+		{"diff files", []string{"diff", "-o", "html"}, func(n int) string { return times(n, trainJob("a%d", "    image: SIDE\n")+nextFile) }, 50},
+		{"diff replicated jobs", []string{"diff"}, replicated, 10},
+		{"diff managers", []string{"diff"}, managers, 10},
+		{"diff Pods", []string{"diff", "--to=pods"}, pods, 100},
 		{"diff documents", []string{"diff"}, func(n int) string { return times(n, "---\n"+trainJob("a%d", "    image: SIDE\n")) }, 50},
 		{"diff with live variables", []string{"diff", "--live"}, trainJobOf(env(`{name: V%d, value: SIDE}`)), 300},
 		{"diff with live labels", []string{"diff", "-o", "json", "--live"}, trainJobOf(patched("metadata: {labels: {%s}}", `k%d: SIDE`)), 300},
 		{"diff with live documents", []string{"diff", "--live"}, func(n int) string { return times(n, "---\n"+trainJob("a%d", "    image: SIDE\n")) }, 50},
 		{"render variables", []string{"render", "--to=pods"}, trainJobOf(env(`{name: V%d, value: a}`)), 500},
+		{"render files", []string{"render"}, func(n int) string { return times(n, trainJob("a%d", "")+nextFile) }, 50},
+		{"render replicated jobs", []string{"render", "--to=jobs"}, replicated, 10},
+		{"render managers", []string{"render", "--on-conflict=last"}, managers, 10},
+		{"render Pods", []string{"render", "--to=pods"}, pods, 100},
+		{"render a table of Pods", []string{"render", "--to=pods", "-o", "table"}, pods, 100},
 		{"render documents", []string{"render"}, func(n int) string { return times(n, "---\n"+trainJob("a%d", "")) }, 50},
 		{"render merge keys", []string{"render"}, trainJobOf(func(n int) string {
 			return "    env:\n    - &a {name: A, value: a}\n" + times(n, "    - {<<: *a, name: V%d}\n")
 		}), 300},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			t.Parallel()
-			few, many := steps(t, program, tc.args, tc.file(tc.n)), steps(t, program, tc.args, tc.file(10*tc.n))
-			if ratio := float64(many) / float64(few); ratio > 13 {
-				t.Errorf("10 times the input takes %.1f times the steps: %d, %d", ratio, few, many)
-			}
-		})
 	}
 }
 
@@ -123,6 +176,22 @@ func contested(template, item string) func(n int) string {
 	}
 }
 
+// managers is a TrainJob with the patches of n managers, which agree about a label and disagree about another one.
+func managers(n int) string {
+	return trainJob("a", "  runtimePatches:\n"+times(n, "  - {manager: m.io/a%d, trainingRuntimeSpec: {template: {metadata: {labels: {same: SIDE, other: v%[1]d, own%[1]d: a}}}}}\n"))
+}
+
+// pods is a TrainJob with n Pods.
+func pods(n int) string {
+	return strings.Replace(trainJob("a", "    image: SIDE\n"), "numNodes: 2", fmt.Sprint("numNodes: ", n), 1)
+}
+
+// replicated is a TrainJob whose runtime has n more replicated jobs.
+func replicated(n int) string {
+	return strings.Replace(trainJob("a", "    image: SIDE\n"), "torch", "wide", 1) + strings.Replace(workRuntime, "name: torch", "name: wide", 1) +
+		times(n, "      - {name: extra%d, template: {spec: {template: {spec: {containers: [{name: a, image: a}]}}}}}\n")
+}
+
 func times(n int, format string) string {
 	var b strings.Builder
 	for i := range n {
@@ -135,24 +204,55 @@ func times(n int, format string) string {
 	return b.String()
 }
 
-// steps counts the statements that the program runs for a file. A diff compares it with SIDE written as two texts.
-func steps(t *testing.T, program string, args []string, file string) int {
+// nextFile ends a file of an input with several.
+const nextFile = "# next file\n"
+
+// command writes the files of an input, and returns the arguments. A diff compares files in which SIDE has two values.
+func (g growth) command(t *testing.T, n int) []string {
+	t.Helper()
+	dir := t.TempDir()
+	text := g.file(n) + workRuntime
+	for _, side := range []string{"old", "new"} {
+		files := strings.Split(strings.ReplaceAll(text, "SIDE", side), nextFile)
+		for i, file := range files {
+			name := side + ".yaml"
+			if len(files) > 1 {
+				name = fmt.Sprintf("%s.yaml/%d.yaml", side, i)
+			}
+			testenv.WriteIn(t, dir, name, file)
+		}
+	}
+	files := []string{"-f", filepath.Join(dir, "new.yaml")}
+	if g.args[0] == "diff" {
+		files = []string{filepath.Join(dir, "old.yaml"), filepath.Join(dir, "new.yaml")}
+	}
+	return slices.Concat(g.args, files)
+}
+
+// allocated returns the bytes that a command allocates in this process.
+func allocated(t *testing.T, args []string) uint64 {
+	t.Helper()
+	var stderr bytes.Buffer
+	p := host.Program{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: &stderr, Files: host.Files{}}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	status := runLine(&p, args)
+	runtime.ReadMemStats(&after)
+	if status != exit.Done && status != exit.Findings {
+		t.Fatalf("%q: status %d\n%.2000s", args, status, stderr.String())
+	}
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// steps counts the statements that the program runs.
+func steps(t *testing.T, program string, args []string) int {
 	t.Helper()
 	dir := t.TempDir()
 	counters := filepath.Join(dir, "counters")
 	if err := os.Mkdir(counters, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for _, side := range []string{"old", "new"} {
-		if err := os.WriteFile(filepath.Join(dir, side+".yaml"), []byte(strings.ReplaceAll(file, "SIDE", side)+workRuntime), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	files := []string{"-f", filepath.Join(dir, "new.yaml")}
-	if args[0] == "diff" {
-		files = []string{filepath.Join(dir, "old.yaml"), filepath.Join(dir, "new.yaml")}
-	}
-	cmd := exec.Command(program, append(args, files...)...)
+	cmd := exec.Command(program, args...)
 	cmd.Env = append(os.Environ(), "GOCOVERDIR="+counters)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr

@@ -25,6 +25,9 @@ func Run(p *host.Program, args []string, root func(*host.Program) *cobra.Command
 }
 
 func execute(p *host.Program, args []string, stdout *host.Sink, root *cobra.Command) int {
+	if asksForCompletions(args) {
+		registerCompletions(root)
+	}
 	root.SetArgs(args)
 	cmd, err := root.ExecuteC()
 	var status exit.Status

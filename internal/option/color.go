@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/trainweld/trainweld/internal/commandline"
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
 )
@@ -21,7 +22,7 @@ func colorWords() []string { return []string{string(autoColor), "always", "never
 func AddColor(cmd *cobra.Command, color *Color) {
 	*color = autoColor
 	cmd.Flags().Var(color, "color", "color the text: auto, for a terminal unless NO_COLOR is set, always or never")
-	_ = cmd.RegisterFlagCompletionFunc("color", cobra.FixedCompletions(colorWords(), cobra.ShellCompDirectiveNoFileComp))
+	commandline.Complete(cmd, "color", cobra.FixedCompletions(colorWords(), cobra.ShellCompDirectiveNoFileComp))
 }
 
 func (c *Color) String() string { return string(*c) }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/trainweld/trainweld/internal/commandline"
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/report"
@@ -15,7 +16,7 @@ import (
 // AddForceManager adds the flag --force-manager.
 func AddForceManager(p *host.Program, cmd *cobra.Command, managers *[]string, flags *workspace.Flags) {
 	cmd.Flags().Var((*Repeated)(managers), "force-manager", "let a manager win every conflict that it takes part in, with a warning for each; of several, the one that is named first (repeatable)")
-	_ = cmd.RegisterFlagCompletionFunc("force-manager", CompleteManagers(p, flags))
+	commandline.Complete(cmd, "force-manager", CompleteManagers(p, flags))
 }
 
 // CompleteManagers returns the completion of a manager. It reads the inputs that the command line names so far.

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/commandline"
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/workspace"
@@ -53,7 +54,7 @@ func NoArguments(cmd *cobra.Command, args []string) error {
 func AddReportFormat(cmd *cobra.Command, format *string) {
 	formats := report.Formats()
 	cmd.Flags().StringVarP(format, "output", "o", formats[0], "the format of the report: "+strings.Join(formats, ", "))
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
+	commandline.Complete(cmd, "output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // ShowsAll tells how the user sees the findings that a group does not show, see report.Options.More.
@@ -74,7 +75,7 @@ func AddOnConflict(cmd *cobra.Command, rule *string, usual, help string) {
 		words = []string{"last", "fail"}
 	}
 	cmd.Flags().StringVar(rule, "on-conflict", usual, help)
-	_ = cmd.RegisterFlagCompletionFunc("on-conflict", cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+	commandline.Complete(cmd, "on-conflict", cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // ParseOnConflict parses the value of --on-conflict.

@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/trainweld/trainweld/internal/commandline"
 )
 
 // Schema holds the flags for merging patches into an object that is not a TrainJob.
@@ -19,7 +21,7 @@ func (flags *Schema) Add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	AddDefinitions(f, &flags.Definitions, "read CustomResourceDefinitions from a file, directory or glob (repeatable)")
 	f.StringVar(&flags.MergeType, "type", "", "how patches merge: strategic, apply or merge (default by the kind)")
-	_ = cmd.RegisterFlagCompletionFunc("type", cobra.FixedCompletions([]string{StrategicType, ApplyType, JSONType}, cobra.ShellCompDirectiveNoFileComp))
+	commandline.Complete(cmd, "type", cobra.FixedCompletions([]string{StrategicType, ApplyType, JSONType}, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // AddDefinitions adds the flag --crd.

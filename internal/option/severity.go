@@ -9,6 +9,7 @@ import (
 
 	"github.com/trainweld/trainweld/docs"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/commandline"
 )
 
 // Severities maps codes to their new severity. Zero removes the findings.
@@ -31,7 +32,7 @@ func codeNames() []string {
 // AddSeverity adds the flag --severity.
 func AddSeverity(cmd *cobra.Command, words *[]string) {
 	cmd.Flags().Var((*Repeated)(words), "severity", "CODE=LEVEL: report a code as an error, a warning or a note, or, with off, not at all (repeatable)")
-	_ = cmd.RegisterFlagCompletionFunc("severity", completeSeverity)
+	commandline.Complete(cmd, "severity", completeSeverity)
 }
 
 // ParseSeverities parses the values of --severity. The last value for a code wins.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/trainweld/trainweld/internal/commandline"
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/release"
 )
@@ -15,7 +16,7 @@ const versionFlag = "trainer-version"
 // AddTrainerVersion adds the flag --trainer-version. It leaves the release nil without the flag.
 func AddTrainerVersion(cmd *cobra.Command, r **release.Release) {
 	cmd.Flags().Var(versionValue{r}, versionFlag, "the release of the Trainer, with its JobSet: 2.0, 2.1, 2.2 or 2.3; the default is that of the nearest trainweld.yaml, else the latest one")
-	_ = cmd.RegisterFlagCompletionFunc(versionFlag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	commandline.Complete(cmd, versionFlag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		var versions []string
 		for _, known := range release.Known() {
 			versions = append(versions, fmt.Sprintf("%s\tTrainer %s, JobSet %s", known.Name, known.Version, known.JobSetVersion))

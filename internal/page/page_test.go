@@ -101,6 +101,13 @@ func TestLayers(t *testing.T) {
 	}
 }
 
+// TestStyle holds that a browser shows no control that does nothing: the filter needs a selector that older browsers lack.
+func TestStyle(t *testing.T) {
+	if text := written(t, page.Document{Title: "a"}, &page.Body{}); !regexp.MustCompile(`@supports not selector\(:has\(a\)\)\{\.filter,\.places\{display:none\}\}`).MatchString(text) {
+		t.Error("the style shows the filter to browsers that do not know :has()")
+	}
+}
+
 // fails is an output that takes nothing.
 type fails struct{}
 

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/commandline"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/option"
 	"github.com/trainweld/trainweld/internal/output"
@@ -34,8 +35,8 @@ func (flags *Flags) Add(p *host.Program, cmd *cobra.Command, inputs *workspace.F
 	f.Lookup("fix").NoOptDefVal = fixCertain
 	f.Var((*option.Repeated)(&flags.prefer), "prefer", "with --fix: let a `MANAGER` win its conflicts, and remove what the others set; of several, the one that is named first (repeatable)")
 	f.BoolVarP(&flags.diff, "diff", "d", false, "with --fix: show the changes, and write nothing; the report goes to standard error")
-	_ = cmd.RegisterFlagCompletionFunc("fix", cobra.FixedCompletions([]string{fixCertain, fixUnion}, cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("prefer", option.CompleteManagers(p, inputs))
+	commandline.Complete(cmd, "fix", cobra.FixedCompletions([]string{fixCertain, fixUnion}, cobra.ShellCompDirectiveNoFileComp))
+	commandline.Complete(cmd, "prefer", option.CompleteManagers(p, inputs))
 }
 
 // On reports whether the command repairs.

@@ -71,9 +71,10 @@ func writeHTML(w io.Writer, findings finding.List, opts Options) error {
 func (h *htmlReport) codes(findings finding.List) {
 	count := map[finding.Code]int{}
 	var codes []finding.Code
+	var severities []finding.Severity
 	for _, f := range findings {
 		if count[f.Code] == 0 {
-			codes = append(codes, f.Code)
+			codes, severities = append(codes, f.Code), append(severities, f.Severity)
 		}
 		count[f.Code]++
 	}
@@ -83,10 +84,10 @@ func (h *htmlReport) codes(findings finding.List) {
 	h.Open("table", page.Class("list"))
 	h.Add("caption", "The codes of this report")
 	h.Open("tbody")
-	for _, code := range codes {
+	for i, code := range codes {
 		h.Open("tr")
 		h.Add("th", string(code), page.Attr{Name: "scope", Value: "row"})
-		h.Add("td", strconv.Itoa(count[code]), page.Class("num"))
+		h.Add("td", strconv.Itoa(count[code]), page.Class("num "+severities[i].String()))
 		about, _ := docs.Of(code)
 		h.Add("td", about.Title)
 		h.Close()

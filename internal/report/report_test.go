@@ -402,6 +402,8 @@ func TestSnippet(t *testing.T) {
 		{long, 151, "…" + strings.Repeat("x", 60) + "\n" + strings.Repeat(" ", 61) + "^\n", "cut in front"},
 		{long, 80, "…" + strings.Repeat("x", 100) + "…\n" + strings.Repeat(" ", 61) + "^\n", "cut on both sides"},
 		{strings.Repeat("日", 75), 40, "…" + strings.Repeat("日", 50) + "…\n" + strings.Repeat(" ", 61) + "^\n", "wide characters, cut by columns"},
+		{strings.Repeat("日", 3000) + "!", 3001, "…" + strings.Repeat("日", 30) + "!\n" + strings.Repeat(" ", 61) + "^\n", "far behind many wide characters"},
+		{"\xff\x80\x80: b", 6, "���: b\n     ^\n", "bytes that are not UTF-8 are characters of their own"},
 		{strings.Repeat("x", 100), 100, strings.Repeat("x", 100) + "\n" + strings.Repeat(" ", 99) + "^\n", "just short enough"},
 	} {
 		if got := snippet(t, tc.line, tc.column); got != tc.want {

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	eastasian "golang.org/x/text/width"
 
@@ -41,11 +42,33 @@ func (o Options) snippet(f finding.Finding) (shown, under string, ok bool) {
 	if !ok {
 		return "", "", false
 	}
-	runes := []rune(line)
-	at := min(max(f.Position.Column-1, 0), len(runes))
+	at := min(max(f.Position.Column-1, 0), utf8.RuneCountInString(line))
 	from := max(at-nearCaret, 0)
-	shown, under = cut(visible(runes[from:min(at+nearCaret, len(runes))]), at-from)
+	shown, under = cut(visible(runesOf(line, from, at+nearCaret)), at-from)
 	return shown, under, true
+}
+
+// runesOf returns the characters of a line between two columns. It converts only those.
+func runesOf(line string, from, to int) []rune {
+	if !utf8.ValidString(line) {
+		line = string([]rune(line)) // a replacement character for each invalid byte
+	}
+	start := offsetOf(line, from)
+	return []rune(line[start : start+offsetOf(line[start:], to-from)])
+}
+
+// offsetOf returns the offset of a character of a valid text, or the length of a shorter text.
+func offsetOf(text string, characters int) int {
+	at := 0
+	for characters > 0 && at < len(text) {
+		to := min(at+characters, len(text)) // a character has a byte at least
+		for to < len(text) && !utf8.RuneStart(text[to]) {
+			to++
+		}
+		characters -= utf8.RuneCountInString(text[at:to])
+		at = to
+	}
+	return at
 }
 
 // visible replaces each character that a terminal interprets by a visible one, and so keeps the columns. It keeps tabs,
@@ -144,5 +167,5 @@ func (o Options) source(p fieldpath.Position) (string, bool) {
 	}
 	// Behind a masked value, a caret would point at nothing.
 	masked := strings.HasSuffix(line, " ***")
-	return line, !masked || p.Column <= len([]rune(line))
+	return line, !masked || p.Column <= utf8.RuneCountInString(line)
 }

@@ -8,8 +8,12 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	kjson "sigs.k8s.io/json"
 
+	"github.com/trainweld/trainweld/internal/jsonvalue"
 	"github.com/trainweld/trainweld/manifest"
 )
+
+// codec decodes the patches of TrainJobs.
+var codec jsonvalue.Codec
 
 // Outline returns the part of a broken TrainJob that locates its runtime and its findings. It has the labels, and the decodable
 // parts of the patches.
@@ -41,8 +45,13 @@ func Outline(fields map[string]any, namespace string) *trainer.TrainJob {
 	for _, patch := range patches {
 		entry, _ := patch.(map[string]any)
 		manager, _ := entry["manager"].(string)
-		decoded := trainer.RuntimePatch{Manager: manager}
+		var decoded trainer.RuntimePatch
 		// Decoding has reported the error. The fields before it, and most behind it, are decoded.
+		if codec.Decode(entry, &decoded) {
+			job.Spec.RuntimePatches = append(job.Spec.RuntimePatches, decoded)
+			continue
+		}
+		decoded.Manager = manager
 		if data, err := json.Marshal(entry); err == nil {
 			_ = kjson.UnmarshalCaseSensitivePreserveInts(data, &decoded)
 		}

@@ -4,6 +4,7 @@ import { yaml } from "@codemirror/lang-yaml";
 import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
 import { type Diagnostic, lintGutter, setDiagnostics } from "@codemirror/lint";
 import { EditorState, type Text, Transaction } from "@codemirror/state";
+import { closeHoverTooltips, hasHoverTooltips, keymap } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { basicSetup, EditorView } from "codemirror";
 
@@ -57,14 +58,18 @@ const style = EditorView.theme({
   ...mark("info", "var(--note)", "dotted", "inset(15%)"),
 });
 
-/** Makes an editor in a shadow root, where its style needs no permission of the policy. It calls changed after each change. */
-export function edit(host: HTMLElement, changed: (byUser: boolean) => void): EditorView {
+/** Closes the text of a mark. */
+const escape = keymap.of([{ key: "Escape", run: (view) => hasHoverTooltips(view.state) && (view.dispatch({ effects: closeHoverTooltips }), true) }]);
+
+/** Makes an editor in a shadow root, where its style needs no permission of the policy. It calls changed after a user's change. */
+export function edit(host: HTMLElement, changed: () => void): EditorView {
   const root = host.attachShadow({ mode: "open" });
   return new EditorView({
     root,
     parent: root,
     state: EditorState.create({
       extensions: [
+        escape,
         basicSetup,
         yaml(),
         syntaxHighlighting(colors),
@@ -72,8 +77,8 @@ export function edit(host: HTMLElement, changed: (byUser: boolean) => void): Edi
         EditorView.contentAttributes.of({ "aria-label": host.title, tabindex: "0" }),
         style,
         EditorView.updateListener.of((update) => {
-          if (update.docChanged) {
-            changed(update.transactions.every((t) => t.annotation(Transaction.remote) !== true));
+          if (update.docChanged && !update.transactions.every((t) => t.annotation(Transaction.remote))) {
+            changed();
           }
         }),
       ],

@@ -2,7 +2,7 @@
 
 import type { EditorView } from "codemirror";
 import { pack, type State, unpack } from "./address";
-import { edit, fill, type Finding, markFindings } from "./editor";
+import { edit, fill, markFindings } from "./editor";
 import { enhance } from "./lines";
 import type { Answer, Answered, Asked } from "./worker";
 
@@ -40,7 +40,7 @@ function lock(): void {
   document.head.append(policy);
 }
 
-const editors = new Map<string, EditorView>(inputs.map(([name]) => [name, edit(element(`edit-${name}`), changed)]));
+const editors = new Map<string, EditorView>(inputs.map(([name]) => [name, edit(element(`edit-${name}`), () => changed(true))]));
 
 function current(): State {
   const files: Record<string, string> = {};
@@ -55,6 +55,7 @@ function show(state: State): void {
   for (const [name, editor] of editors) {
     fill(editor, state.files[name] ?? "");
   }
+  changed(false);
 }
 
 /** Returns the files that hold something, and the command lines that read them. */
@@ -116,17 +117,26 @@ function answered({ answers, millis, id }: Answered): void {
   const isSeen = busy === id;
   busy = 0;
   if (isSeen) {
-    answer(answers);
-    status.textContent = unseen ? `rendered in ${Math.max(1, Math.round(millis))} ms` : "ready"; // the first time tells of loading
+    answer(answers, !waiting);
+    const time = unseen ? `rendered in ${Math.max(1, Math.round(millis))} ms` : "ready"; // the first time tells of loading
+    status.textContent = [...countsOf(answers[0]), time].join(", ");
     document.body.dataset["answer"] = String(id);
-    document.body.dataset["millis"] = String(millis);
     unseen ??= EXAMPLES.slice(1).map((example) => ({ files: example.files, to: "jobset" }));
   }
   next();
 }
 
-/** Shows the answers to a request. What fails to render leaves the last objects where they are, so that nothing jumps while one types. */
-function answer([made, pods, page]: Answer[]): void {
+/** Counts the errors and the warnings of an answer. */
+function countsOf(made: Answer | undefined): string[] {
+  return ["error", "warning"].flatMap((severity) => {
+    const n = made?.report?.findings.filter((finding) => finding.severity === severity).length ?? 0;
+    return n === 0 ? [] : [`${n} ${severity}${n === 1 ? "" : "s"}`];
+  });
+}
+
+/** Shows the answers to a request. What fails to render leaves the last objects where they are, so that nothing jumps while one types.
+ *  The editors get marks if they still hold what was asked. */
+function answer([made, pods, page]: Answer[], isCurrent: boolean): void {
   if (!made || !pods || !page) {
     return;
   }
@@ -141,9 +151,9 @@ function answer([made, pods, page]: Answer[]): void {
     element("pods").textContent = pods.stdout || "No Pods.";
     showPage(page.stdout);
   }
-  if (!waiting && made.report) {
+  if (made.report && isCurrent) {
     for (const [name, editor] of editors) {
-      markFindings(editor, name, made.report.findings as Finding[]);
+      markFindings(editor, name, made.report.findings);
     }
   }
 }
@@ -221,10 +231,8 @@ void unpack(location.hash.slice(1)).then((state) => {
   const first = EXAMPLES[0];
   show(state ?? { files: first?.files ?? {}, to: "jobset" });
   if (!state && first?.answers) {
-    waiting = false;
-    answer(first.answers);
+    answer(first.answers, true);
     document.body.dataset["answer"] = "0";
-    waiting = true;
   }
 });
 start().catch((error: unknown) => {

@@ -1,5 +1,7 @@
 // The worker of the playground runs the program, so that typing never waits for it. It follows wasm_exec.js of Go.
 
+import type { Finding } from "./editor";
+
 declare class Go {
   importObject: WebAssembly.Imports;
   run(instance: WebAssembly.Instance): Promise<void>;
@@ -19,7 +21,7 @@ export interface Answer {
   stderr: string;
   status: number;
   /** The findings of standard error, as -o json writes them. */
-  report?: { findings: unknown[] };
+  report?: { findings: Finding[] };
 }
 
 export interface Answered {

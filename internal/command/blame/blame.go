@@ -14,6 +14,7 @@ import (
 
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/authorship"
+	"github.com/trainweld/trainweld/internal/commandline"
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/option"
@@ -137,7 +138,7 @@ Exit status: 0 done; 1 a finding is an error, and blame shows the rest; 2 usage,
 	for flag, words := range map[string][]string{
 		"output": authorship.Formats(), "to": {"jobset", "jobs", "pods"}, "as": {"applied", "stored"},
 	} {
-		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+		commandline.Complete(cmd, flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 	}
 	return cmd
 }

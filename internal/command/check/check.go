@@ -146,6 +146,7 @@ func run(p *host.Program, flags checkFlags) error {
 	if flags.old != "" && flags.Builds() {
 		return exit.Usage(errors.New("--old has no builds: compare with a revision, --git"))
 	}
+	defer host.CollectLess()()
 	flags.Decided, flags.Repairs, flags.preferred = levels.Codes(), flags.fix.On(), flags.fix.Preferred()
 	ctx := context.Background()
 	var was *standing

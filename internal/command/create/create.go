@@ -14,6 +14,7 @@ import (
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/commandline"
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/option"
@@ -89,9 +90,9 @@ Exit status: 0 written; 2 a value is invalid, or usage, input or output failed.`
 	f.StringVarP(&flags.format, "output", "o", "yaml", "yaml or json")
 	f.StringVar(&flags.dryRun, "dry-run", noDryRun, "client or none: the command writes the TrainJob and sends nothing")
 	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables in findings")
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"yaml", "json"}, cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{noDryRun, clientDryRun}, cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("runtime-kind", cobra.FixedCompletions(trainjob.RuntimeKinds(), cobra.ShellCompDirectiveNoFileComp))
+	commandline.Complete(cmd, "output", cobra.FixedCompletions([]string{"yaml", "json"}, cobra.ShellCompDirectiveNoFileComp))
+	commandline.Complete(cmd, "dry-run", cobra.FixedCompletions([]string{noDryRun, clientDryRun}, cobra.ShellCompDirectiveNoFileComp))
+	commandline.Complete(cmd, "runtime-kind", cobra.FixedCompletions(trainjob.RuntimeKinds(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 

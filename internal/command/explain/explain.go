@@ -12,6 +12,7 @@ import (
 
 	"github.com/trainweld/trainweld/compose"
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/internal/commandline"
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/render/explain"
@@ -87,7 +88,7 @@ Exit status: 0 done; 2 no such field or code.`,
 		},
 	}
 	cmd.Flags().StringVarP(&format, "output", "o", "text", "text or json")
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
+	commandline.Complete(cmd, "output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 

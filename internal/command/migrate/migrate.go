@@ -12,6 +12,7 @@ import (
 	"github.com/trainweld/trainweld/check"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/commandline"
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/option"
@@ -96,7 +97,7 @@ Exit status: 0 done; 1 a finding is an error; 2 usage, input or output failed.`,
 	f.BoolVar(&flags.showNotes, "show-notes", false, "also show notes, which report no problem")
 	option.AddTrainerVersion(cmd, &flags.target)
 	flags.onto.add(cmd)
-	_ = cmd.RegisterFlagCompletionFunc("manager", cobra.FixedCompletions([]string{trainjob.SDKManager}, cobra.ShellCompDirectiveNoFileComp))
+	commandline.Complete(cmd, "manager", cobra.FixedCompletions([]string{trainjob.SDKManager}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 

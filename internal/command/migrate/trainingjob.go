@@ -14,6 +14,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/commandline"
 	"github.com/trainweld/trainweld/internal/option"
 	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/legacy/trainingjob"
@@ -31,9 +32,9 @@ func (flags *existingFlags) add(cmd *cobra.Command) {
 	f.StringVar(&flags.runtime, "runtime", "", "the runtime that training jobs of kubeflow.org/v1 run on; without it one is made for each")
 	f.StringVar(&flags.kind, "runtime-kind", trainer.ClusterTrainingRuntimeKind, "the kind of the runtime: ClusterTrainingRuntime or TrainingRuntime")
 	f.StringVar(&flags.gang, "gang-scheduler", "", "the gang scheduler of the training operator: coscheduling or volcano; by default what a job's schedulingPolicy looks like")
-	_ = cmd.RegisterFlagCompletionFunc("runtime-kind", cobra.FixedCompletions(runtimeKinds(), cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("gang-scheduler", cobra.FixedCompletions(gangSchedulers(), cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("runtime", cobra.NoFileCompletions)
+	commandline.Complete(cmd, "runtime-kind", cobra.FixedCompletions(runtimeKinds(), cobra.ShellCompDirectiveNoFileComp))
+	commandline.Complete(cmd, "gang-scheduler", cobra.FixedCompletions(gangSchedulers(), cobra.ShellCompDirectiveNoFileComp))
+	commandline.Complete(cmd, "runtime", cobra.NoFileCompletions)
 }
 
 func runtimeKinds() []string {

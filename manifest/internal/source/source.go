@@ -29,12 +29,14 @@ type File struct {
 	Data []byte
 
 	once   sync.Once
-	starts []int // offset of each line
+	text   string // the same as Data, so that no line needs a copy
+	starts []int  // offset of each line
 }
 
 // Line returns a line by number, without its line break, or "" for a missing line.
 func (f *File) Line(n int) string {
 	f.once.Do(func() {
+		f.text = string(f.Data)
 		for i := 0; i < len(f.Data); {
 			f.starts = append(f.starts, i)
 			_, i = LineEnd(f.Data, i)
@@ -51,7 +53,7 @@ func (f *File) Line(n int) string {
 	if n < len(f.starts) {
 		end = f.starts[n]
 	}
-	return string(bytes.TrimSuffix(f.Data[start:end], lineBreak(f.Data[start:end])))
+	return f.text[start : end-len(lineBreak(f.Data[start:end]))]
 }
 
 // lineBreak returns the line break at the end of a line.

@@ -20,6 +20,9 @@ const longestAnnotations = apimachinery.TotalAnnotationSizeLimitB
 func Metadata(labels, annotations map[string]string, at fieldpath.Path, report Reporter) {
 	const help = "use letters, digits, dashes, underscores and dots, beginning and ending with a letter or digit, 63 at most"
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		if isPlainKey(key) && (labels[key] == "" || isPlainWord(labels[key])) {
+			continue
+		}
 		if problems := validation.IsQualifiedName(key); len(problems) > 0 {
 			report(finding.CodeBadLabel, at.Append(fieldpath.Field("labels"), fieldpath.Key(key)), fmt.Sprintf("%q is not a name for a label: %s", key, Brief(problems...)), help)
 		}
@@ -30,6 +33,9 @@ func Metadata(labels, annotations map[string]string, at fieldpath.Path, report R
 	size := 0
 	for _, key := range slices.Sorted(maps.Keys(annotations)) {
 		size += len(key) + len(annotations[key])
+		if isPlainKey(key) {
+			continue
+		}
 		if problems := validation.IsQualifiedName(strings.ToLower(key)); len(problems) > 0 {
 			report(finding.CodeBadLabel, at.Append(fieldpath.Field("annotations"), fieldpath.Key(key)),
 				fmt.Sprintf("%q is not a name for an annotation: %s", key, Brief(problems...)), help)
@@ -39,4 +45,38 @@ func Metadata(labels, annotations map[string]string, at fieldpath.Path, report R
 		report(finding.CodeBadLabel, at.Append(fieldpath.Field("annotations")),
 			fmt.Sprintf("the annotations have %d bytes together, and may have %d", size, longestAnnotations), "shorten them, or put the text into a ConfigMap")
 	}
+}
+
+// isPlainKey reports whether a key is plainly valid. The functions of Kubernetes, which run regular expressions, judge all other keys.
+func isPlainKey(key string) bool {
+	prefix, name, ok := strings.Cut(key, "/")
+	if !ok {
+		return isPlainWord(key)
+	}
+	if !isPlainWord(name) || len(prefix) > validation.DNS1123SubdomainMaxLength {
+		return false
+	}
+	for label := range strings.SplitSeq(prefix, ".") {
+		if !isPlainWord(label) || strings.ContainsFunc(label, func(r rune) bool { return r == '_' || 'A' <= r && r <= 'Z' }) {
+			return false
+		}
+	}
+	return true
+}
+
+// isPlainWord reports whether a string is plainly the value of a label, and not empty.
+func isPlainWord(word string) bool {
+	if len(word) == 0 || len(word) > validation.LabelValueMaxLength {
+		return false
+	}
+	for i := range len(word) {
+		isInner := 0 < i && i < len(word)-1
+		switch c := word[i]; {
+		case '0' <= c && c <= '9', 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z':
+		case isInner && (c == '-' || c == '_' || c == '.'):
+		default:
+			return false
+		}
+	}
+	return true
 }

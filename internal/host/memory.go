@@ -1,15 +1,14 @@
-//go:build !js
-
-package build
+package host
 
 import (
 	"os"
 	"runtime/debug"
 )
 
-// collectLess lets the heap grow to four times the live data before a garbage collection, up to a limit. A build leaves much garbage
-// and little data, so collecting it takes a quarter of the usual time. A set GOGC or GOMEMLIMIT takes precedence.
-func collectLess() (restore func()) {
+// CollectLess lets the heap grow to four times the live data before a garbage collection, up to a limit, until restore is called. A
+// build or a check leaves much garbage and little data, so collecting it takes a quarter of the usual time. A set GOGC or GOMEMLIMIT
+// takes precedence.
+func CollectLess() (restore func()) {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return func() {}
 	}

@@ -1,0 +1,157 @@
+package conflict_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/trainweld/trainweld/conflict"
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// TestOrders holds the given order, and then each that moves one manager to the end or to the front, once.
+func TestOrders(t *testing.T) {
+	for _, tc := range []struct{ given, want string }{
+		{"", ""},
+		{"a1", "a1"},
+		{"a1 b1", "a1 b1, b1 a1"},
+		{"a1 a2", "a1 a2"},
+		{"a1 b1 a2 c1", "a1 b1 a2 c1, b1 c1 a1 a2, a1 a2 b1 c1, a1 a2 c1 b1, b1 a1 a2 c1, c1 a1 b1 a2"},
+	} {
+		var patches []engine.Layered[engine.Object]
+		for name := range strings.FieldsSeq(tc.given) {
+			patches = append(patches, engine.Layered[engine.Object]{Layer: engine.Manager(name[:1]), Patch: &engine.Object{"name": name}})
+		}
+		var got []string
+		for _, order := range conflict.Orders(patches) {
+			var names []string
+			for _, p := range order {
+				names = append(names, (*p.Patch)["name"].(string))
+			}
+			got = append(got, strings.Join(names, " "))
+		}
+		if strings.Join(got, ", ") != tc.want {
+			t.Errorf("Orders(%q) = %q, want %q", tc.given, got, tc.want)
+		}
+	}
+	layered := []engine.Layered[engine.Object]{{Layer: engine.Manager("b")}, {Layer: "runtime"}, {Layer: engine.Manager("a")}, {Layer: engine.Manager("b")}}
+	if diff := cmp.Diff([]string{"b", "a"}, conflict.ManagersOf(layered)); diff != "" {
+		t.Errorf("ManagersOf() (-want +got):\n%s", diff)
+	}
+}
+
+// TestOrderDependence_Claims holds the claims of a dependence, the winners of both orders, and what its finding says.
+func TestOrderDependence_Claims(t *testing.T) {
+	const empties, differ, directive = "one manager empties what another sets: m0, m1", "managers set different values: m0, m1", "the order of the patches decides"
+	type object = engine.Object
+	for _, tc := range []struct {
+		name    string
+		base    podLike
+		patches []string
+		want    []string
+	}{
+		{"two values", podLike{}, []string{`{"labels": {"a": "x"}}`, `{"labels": {"a": "y"}}`},
+			[]string{`overlap .labels["a"]: m0 .labels["a"]="x", m1 .labels["a"]="y"; m0 m1: m1, m1 m0: m0; ` + differ}},
+		{"a null over values", podLike{Labels: map[string]string{"b": "z"}}, []string{`{"labels": {"a": "x"}}`, `{"labels": null}`},
+			[]string{`overlap .labels: m0 .labels["a"]="x", m1 .labels=null; m0 m1: , m1 m0: m0; ` + empties}},
+		{"three values", podLike{}, []string{`{"args": ["x"]}`, `{"args": ["y"]}`, `{"args": ["z"]}`},
+			[]string{`overlap .args: m0 .args=["x"], m1 .args=["y"], m2 .args=["z"]; m0 m1 m2: m2, m1 m2 m0: m0; managers set different values: m0, m1, m2`}},
+		{"the last of three agrees with the first", podLike{}, []string{`{"args": ["x"]}`, `{"args": ["y"]}`, `{"args": ["x"]}`},
+			[]string{`overlap .args: m0 .args=["x"], m1 .args=["y"], m2 .args=["x"]; m0 m1 m2: m2, m0 m2 m1: m1; managers set different values: m0, m1, m2`}},
+		{"a directive and a value", podLike{Args: []string{"b"}}, []string{`{"$retainKeys": ["labels"], "labels": {"a": "x"}}`, `{"args": ["y"]}`},
+			[]string{`overlap .args: m0 .args=null, m1 .args=["y"]; m0 m1: m1, m1 m0: ; ` + empties}},
+		{"a deleted item", podLike{Ports: []portLike{{Port: 1, Name: "old"}}}, []string{`{"ports": [{"$patch": "delete", "port": 1}]}`, `{"ports": [{"port": 1, "name": "new"}]}`},
+			[]string{`overlap .ports[port="1"]: m0 .ports[port="1"]=null, m1 .ports[port="1"]=present, m1 .ports[port="1"].name="new"; m0 m1: , m1 m0: ; ` + empties}},
+		{"a replaced map", podLike{Labels: map[string]string{"b": "z"}}, []string{`{"labels": {"$patch": "replace", "c": "x"}}`, `{"labels": {"a": "x", "d": "y"}}`},
+			[]string{`overlap .labels: m0 .labels=null, m0 .labels["c"]="x", m1 .labels["a"]="x", m1 .labels["d"]="y"; m0 m1: m1, m1 m0: ; ` + empties}},
+		{"a deleted item that the base lacks", podLike{}, []string{`{"ports": [{"$patch": "delete", "port": 1}]}`, `{"ports": [{"port": 1, "name": "new"}]}`},
+			[]string{`overlap .ports[port="1"]: m0 .ports[port="1"]=null, m1 .ports[port="1"]=present, m1 .ports[port="1"].name="new"; m0 m1: , m1 m0: ; ` + empties}},
+		{"a deleted item of another's", podLike{}, []string{`{"ports": [{"port": 1, "name": "new"}]}`, `{"ports": [{"$patch": "delete", "port": 1}]}`},
+			[]string{`overlap .ports[port="1"]: m0 .ports[port="1"]=present, m0 .ports[port="1"].name="new", m1 .ports[port="1"]=null; m0 m1: , m1 m0: ; ` + empties}},
+		{"two items of one key, and a name", podLike{}, []string{`{"ports": [{"port": 53, "protocol": "TCP"}, {"port": 53, "protocol": "UDP"}]}`, `{"ports": [{"port": 53, "name": "dns"}]}`},
+			[]string{`overlap .ports[port="53"]: m0 .ports[port="53"]=present, m0 .ports[port="53"]=present, m0 .ports[port="53"].protocol="TCP", m0 .ports[port="53"].protocol="UDP", m1 .ports[port="53"]=present, m1 .ports[port="53"].name="dns"; m0 m1: , m1 m0: ; ` + differ}},
+		{"an order of elements that is no list", podLike{}, []string{`{"labels": {"$setElementOrder/b": "c"}}`, `{"labels": {"a": "x", "d": "y"}}`},
+			[]string{`overlap .labels: m0 .labels["$setElementOrder/b"]="c", m1 .labels["a"]="x", m1 .labels["d"]="y"; m0 m1: , m1 m0: ; ` + differ}},
+		{"a deleted list", podLike{Args: []string{"b"}, Ports: []portLike{{Port: 1}, {Port: 2}}}, []string{`{"ports": [{"$patch": "replace"}]}`, `{"ports": [{"port": 2, "name": "n"}, {"port": 3}]}`},
+			[]string{`overlap .ports: m0 .ports=null, m1 .ports[port="2"]=present, m1 .ports[port="2"].name="n", m1 .ports[port="3"]=present; m0 m1: , m1 m0: ; ` + empties}},
+		{"two fields, each once", podLike{}, []string{`{"labels": {"a": "x"}, "args": ["x"]}`, `{"labels": {"a": "y"}, "args": ["y"]}`},
+			[]string{`overlap .args: m0 .args=["x"], m1 .args=["y"]; m0 m1: m1, m1 m0: m0; ` + differ, `overlap .labels["a"]: m0 .labels["a"]="x", m1 .labels["a"]="y"; m0 m1: m1, m1 m0: m0; ` + differ}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			plan, err := engine.For[podLike, object](schema.Rules{Twins: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			found, err := conflict.OrderDependence(plan, &tc.base, objectPatches(t, tc.patches...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, d := range found {
+				var orders []string
+				for _, order := range d.Orders {
+					orders = append(orders, strings.Join(order.Writers, " ")+": "+order.Manager)
+				}
+				f := d.Finding(fieldpath.Object{})
+				got = append(got, fmt.Sprintf("%s; %s; %s", conflictText(d.Conflict), strings.Join(orders, ", "), f.Message))
+				if isDirective := f.Message == directive; isDirective != strings.HasPrefix(f.Remedy.Text, "remove the directive") {
+					t.Errorf("the remedy of %q is %q", f.Message, f.Remedy.Text)
+				}
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("OrderDependence() (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestOrderDependence_Differences holds which parts of two results count as different, for a type that a definition describes.
+func TestOrderDependence_Differences(t *testing.T) {
+	root, err := schema.ParseOpenAPI([]byte(`{"type": "object", "properties": {"spec": {"type": "object", "properties": {
+		"set": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}},
+		"byTwo": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k", "on"], "items": {"type": "object", "required": ["k", "on"], "properties": {"k": {"type": "string"}, "on": {"type": "boolean"}, "v": {"type": "integer"}}}},
+		"byOne": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["on"], "items": {"type": "object", "required": ["on"], "properties": {"on": {"type": "boolean"}, "set": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "integer"}}, "v": {"type": "string"}}}},
+		"list": {"type": "array", "items": {"type": "string"}},
+		"atom": {"type": "object", "x-kubernetes-map-type": "atomic", "properties": {"x": {"type": "string"}}},
+		"free": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := engine.ForObject(root)
+	for _, tc := range []struct {
+		name    string
+		base    string
+		patches []string
+		want    []string
+	}{
+		{"the order of a set", `{}`, []string{`{"spec": {"set": ["a", "b"]}}`, `{"spec": {"set": ["c", "a"]}}`}, nil},
+		{"the order of items", `{}`, []string{`{"spec": {"byTwo": [{"k": "a", "on": true, "v": 1}]}}`, `{"spec": {"byTwo": [{"k": "a", "on": false, "v": 2}]}}`}, nil},
+		{"an item of two keys", `{}`, []string{`{"spec": {"byTwo": [{"k": "a", "on": true, "v": 1}]}}`, `{"spec": {"byTwo": [{"k": "a", "on": true, "v": 2}]}}`},
+			[]string{`.spec.byTwo[k="a",on=true].v: .spec.byTwo: m0 m1 = [{"k":"a","on":true,"v":2}], m1 m0 = [{"k":"a","on":true,"v":1}]; winners "" ""`}},
+		{"an item of a boolean key", `{}`, []string{`{"spec": {"byOne": [{"on": true, "v": "x"}, {"on": false}]}}`, `{"spec": {"byOne": [{"on": true, "v": "y"}]}}`},
+			[]string{`.spec.byOne[on=true].v: .spec.byOne[on="true"].v: m0 m1 = "y", m1 m0 = "x"; winners "m1" "m0"`}},
+		{"the order of a set of an item", `{}`, []string{`{"spec": {"byOne": [{"on": true, "set": [1, 2]}]}}`, `{"spec": {"byOne": [{"on": true, "set": [2, 3]}]}}`}, nil},
+		{"a list", `{}`, []string{`{"spec": {"list": ["x"]}}`, `{"spec": {"list": ["y"]}}`}, []string{`.spec.list: .spec.list: m0 m1 = ["y"], m1 m0 = ["x"]; winners "m1" "m0"`}},
+		{"an atomic object", `{}`, []string{`{"spec": {"atom": {"x": "a"}}}`, `{"spec": {"atom": {"x": "b"}}}`}, []string{`.spec.atom: .spec.atom: m0 m1 = {"x":"b"}, m1 m0 = {"x":"a"}; winners "m1" "m0"`}},
+		{"unknown fields", `{}`, []string{`{"spec": {"free": {"a": {"b": 1, "c": [1]}}}}`, `{"spec": {"free": {"a": {"b": 2, "c": [2]}}}}`}, []string{`.spec.free["a"].b: .spec.free["a"].b: m0 m1 = 2, m1 m0 = 1; winners "m1" "m0"`, `.spec.free["a"].c: .spec.free["a"].c: m0 m1 = [2], m1 m0 = [1]; winners "m1" "m0"`}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			base := *objectPatches(t, tc.base)[0].Patch
+			found, err := conflict.OrderDependence(plan, &base, objectPatches(t, tc.patches...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, d := range found {
+				got = append(got, fmt.Sprintf("%s: %s; winners %q %q", d.Conflict.Path, shown(d), d.Orders[0].Manager, d.Orders[1].Manager))
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("OrderDependence() (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,45 @@
+package commandline
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+)
+
+// completions are the functions that complete the flags of a command, by their names. The context of the command holds them.
+type completions map[string]cobra.CompletionFunc
+
+type completionsKey struct{}
+
+// Complete sets the function that completes the values of a flag. cobra keeps each function that it knows, with the command and its
+// files, for as long as the process runs. So Run tells it to cobra only if a shell asks for completions.
+func Complete(cmd *cobra.Command, flag string, f cobra.CompletionFunc) {
+	ctx := cmd.Context()
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	all, ok := ctx.Value(completionsKey{}).(completions)
+	if !ok {
+		all = completions{}
+		cmd.SetContext(context.WithValue(ctx, completionsKey{}, all))
+	}
+	all[flag] = f
+}
+
+// registerCompletions tells cobra the functions of a command and its subcommands.
+func registerCompletions(cmd *cobra.Command) {
+	if ctx := cmd.Context(); ctx != nil {
+		all, _ := ctx.Value(completionsKey{}).(completions)
+		for flag, f := range all {
+			_ = cmd.RegisterFlagCompletionFunc(flag, f) // a flag that the command lacks has no values
+		}
+	}
+	for _, sub := range cmd.Commands() {
+		registerCompletions(sub)
+	}
+}
+
+// asksForCompletions reports whether a shell asks for completions.
+func asksForCompletions(args []string) bool {
+	return len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd)
+}
