@@ -37,6 +37,7 @@ var readers = map[string]string{
 	"internal/host":                    "internal/host.FuzzGitFiles",
 	"internal/jsonschema":              testedTexts,
 	"internal/jsontext":                "internal/jsontext.FuzzMembers",
+	"internal/jsonvalue":               "internal/jsonvalue.FuzzCodec",
 	"internal/live":                    "internal/live.FuzzRead",
 	"internal/option":                  "internal/cli.FuzzCommands",
 	"internal/quantity":                "internal/quantity.FuzzParse",

@@ -5,6 +5,8 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
@@ -34,6 +36,23 @@ type PodsOptions struct {
 
 // IndexRange includes the indexes from First to Last.
 type IndexRange struct{ First, Last int }
+
+// ParseIndexRange parses an index, or a range such as 0..7. It returns an error for anything else.
+func ParseIndexRange(words string) (*IndexRange, error) {
+	first, last, isRange := strings.Cut(words, "..")
+	if !isRange {
+		last = first
+	}
+	from, errFirst := strconv.Atoi(first)
+	to, errLast := strconv.Atoi(last)
+	switch {
+	case errFirst != nil || errLast != nil || from < 0 || to < 0:
+		return nil, fmt.Errorf("%q is neither a number nor a range such as 0..7", words)
+	case to < from:
+		return nil, fmt.Errorf("%q ends before it begins", words)
+	}
+	return &IndexRange{from, to}, nil
+}
 
 // selected returns the children of a JobSet and the selection of their Pods. It returns an error for an invalid
 // selection.

@@ -142,6 +142,33 @@ func TestBlame_Keyboard(t *testing.T) {
 	p.quiet(t)
 }
 
+// TestPage_Keyboard filters, opens an object and leaves the header with the keyboard alone.
+func TestPage_Keyboard(t *testing.T) {
+	p := open(t, write(t, pages[2].args...), 1280)
+	tabTo := func(selector string) {
+		t.Helper()
+		for range 30 {
+			p.run(t, chromedp.KeyEvent(kb.Tab))
+			if eval[bool](t, p, `document.activeElement.matches("`+selector+`")`) {
+				return
+			}
+		}
+		t.Fatalf("30 tabs do not lead to %s", selector)
+	}
+	tabTo(".skip")
+	if !eval[bool](t, p, `document.activeElement.getBoundingClientRect().left >= 0`) {
+		t.Error("the link to the report is not in view")
+	}
+	tabTo("#f-all")
+	p.run(t, chromedp.KeyEvent(kb.ArrowRight))
+	if got := eval[string](t, p, `document.activeElement.parentElement.innerText`); got != "runtime" || !eval[bool](t, p, `document.activeElement.checked`) {
+		t.Errorf("the right arrow chooses %q, want runtime", got)
+	}
+	tabTo("#o2 > summary")
+	p.run(t, chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible(chromedp.CSS("#o2 .own")))
+	p.quiet(t)
+}
+
 // TestBlame_Pointer shows who set a line on hover, and keeps the answer after a click.
 func TestBlame_Pointer(t *testing.T) {
 	p := open(t, write(t, pages[0].args...), 1280)
@@ -292,23 +319,53 @@ func (p *tab) fits(t *testing.T, width int64) {
 	}
 }
 
-// TestLarge opens pages of 400 TrainJobs within two seconds, and one of the objects.
-func TestLarge(t *testing.T) {
-	const jobs, most = 400, 2 * time.Second
-	old, now := t.TempDir(), t.TempDir()
+// many writes TrainJobs to a folder, each with its own disputed value.
+func many(t *testing.T, jobs int, nodes func(i int) int) string {
+	t.Helper()
+	dir := t.TempDir()
 	text, err := os.ReadFile(filepath.Join(repository, "testdata", "quickstart", "job.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range jobs {
-		job := strings.ReplaceAll(strings.ReplaceAll(string(text), "name: llm", fmt.Sprintf("name: train-%d", i)), "a100-spot", fmt.Sprintf("pool-%d", i))
-		for dir, nodes := range map[string]int{old: 4, now: i + 5} {
-			job := strings.ReplaceAll(job, "numNodes: 4", fmt.Sprintf("numNodes: %d", nodes))
-			if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("job-%d.yaml", i)), []byte(job), 0o666); err != nil {
-				t.Fatal(err)
-			}
+		job := strings.NewReplacer("name: llm", fmt.Sprintf("name: train-%d", i), "a100-spot", fmt.Sprintf("pool-%d", i), "numNodes: 4", fmt.Sprintf("numNodes: %d", nodes(i))).Replace(string(text))
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("job-%d.yaml", i)), []byte(job), 0o666); err != nil {
+			t.Fatal(err)
 		}
 	}
+	return dir
+}
+
+// TestFolded opens a page that folds the lines of earlier objects, follows a link to them, and asks who set a line behind them.
+func TestFolded(t *testing.T) {
+	dir := many(t, 400, func(i int) int { return i + 5 })
+	runtime, err := os.ReadFile(filepath.Join(repository, "testdata", "quickstart", "runtime.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const image = "image: registry.example.com/torch:2.9\n"
+	runtime = bytes.Replace(runtime, []byte(image), []byte(image+"                      args: ["+strings.Repeat("a, ", 300)+"]\n"), 1)
+	if err := os.WriteFile(filepath.Join(dir, "runtime.yaml"), runtime, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	p := open(t, write(t, "blame", dir), 1280)
+	p.run(t, chromedp.Click(chromedp.CSS("#o2 summary")), chromedp.WaitVisible(chromedp.CSS("#o2 .who")))
+	path := eval[string](t, p, `(() => {
+		const line = [...document.querySelectorAll("#o2 .own > li")].find((li) => li.innerText.includes("persistentVolumeClaim"));
+		line.dispatchEvent(new MouseEvent("pointerover", {bubbles: true}));
+		return document.querySelector("#o2 .who h3").textContent;
+	})()`)
+	if want := `.spec.replicatedJobs[name="node"].template.spec.template.spec.volumes[name="data"].persistentVolumeClaim`; path != want {
+		t.Errorf("the page shows the path %s, want %s", path, want)
+	}
+	p.run(t, chromedp.Click(chromedp.CSS("#o2 .same a")), wait(`location.hash === "#o1" && document.getElementById("o1").open`))
+	p.quiet(t)
+}
+
+// TestLarge opens pages of 400 TrainJobs within two seconds, and one of the objects.
+func TestLarge(t *testing.T) {
+	const jobs, most = 400, 2 * time.Second
+	old, now := many(t, jobs, func(int) int { return 4 }), many(t, jobs, func(i int) int { return i + 5 })
 	for _, args := range [][]string{
 		{"blame", now, "-r", "runtime.yaml"}, {"conflicts", now, "-r", "runtime.yaml", "--all"},
 		{"check", now, "-r", "runtime.yaml", "--all"}, {"diff", old, now, "-r", "runtime.yaml"},

@@ -88,7 +88,7 @@ var exported = []struct {
 	{folder: "render", all: []any{
 		render.Compose, render.Conflicts, render.DefaultJobSet, render.DefaultJobSetOf, render.DefaultPatches,
 		render.DefaultRuntime, render.DefaultTrainJob, render.EphemeralClaims, render.JobSet, render.Jobs,
-		render.Migrate, render.ObjectOf, render.OrderDependence, render.OwnersOfChildren, render.ParseFeatureGates, render.Pods, render.CountPods, render.HasEphemeralVolumes, render.Reached,
+		render.Migrate, render.ObjectOf, render.OrderDependence, render.OwnersOfChildren, render.ParseFeatureGates, render.ParseIndexRange, render.Pods, render.CountPods, render.HasEphemeralVolumes, render.Reached,
 		render.PodRanges, render.SystemPriority, render.TooManyPods,
 		render.RuntimeOf,
 		new(render.ChildOwners), new(render.Runtimes),

@@ -194,19 +194,19 @@ func (c *Children) Options(view render.View, owners bool) (render.PodsOptions, e
 	if c.Index == "" {
 		return opts, nil
 	}
-	first, last, isRange := strings.Cut(c.Index, "..")
-	if !isRange {
-		last = first
+	var err error
+	if opts.Indexes, err = render.ParseIndexRange(c.Index); err != nil {
+		return opts, fmt.Errorf("--index: %w", err)
 	}
-	r := &render.IndexRange{}
-	var errFirst, errLast error
-	r.First, errFirst = strconv.Atoi(first)
-	r.Last, errLast = strconv.Atoi(last)
-	if errFirst != nil || errLast != nil || r.First < 0 || r.Last < r.First {
-		return opts, fmt.Errorf("--index: %q is neither a number nor a range such as 0..7", c.Index)
-	}
-	opts.Indexes = r
 	return opts, nil
+}
+
+// NoPods returns a usage error for an index that no Pod of the run has.
+func (c *Children) NoPods(pods int64) error {
+	if c.Index == "" || pods > 0 {
+		return nil
+	}
+	return exit.Usage(fmt.Errorf("--index: no Pod has an index of %s", c.Index))
 }
 
 // podLimit is the value of a flag that limits the Pods of a run. Zero, as in commands without the flag, stands for

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -167,18 +166,4 @@ func (r *optionsReader) path(n *yaml.Node) (string, error) {
 		return "", err
 	}
 	return full, nil
-}
-
-// indexes parses a number, or a range such as 0..7.
-func indexes(words string) (*render.IndexRange, error) {
-	first, last, isRange := strings.Cut(words, "..")
-	if !isRange {
-		last = first
-	}
-	from, errFirst := strconv.Atoi(first)
-	to, errLast := strconv.Atoi(last)
-	if errFirst != nil || errLast != nil || from < 0 || to < from {
-		return nil, fmt.Errorf("%q is neither a number nor a range such as 0..7", words)
-	}
-	return &render.IndexRange{First: from, Last: to}, nil
 }

@@ -139,7 +139,7 @@ func settings() []setting {
 		{Setting{Name: "index", Doc: "The index of the Pods to render: N or N..M.", Number: true}, func(r *optionsReader, n *yaml.Node, _ string) error {
 			words, err := text(n)
 			if err == nil {
-				r.opts.pods.Indexes, err = indexes(words)
+				r.opts.pods.Indexes, err = render.ParseIndexRange(words)
 			}
 			return err
 		}},

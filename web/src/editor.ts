@@ -23,17 +23,17 @@ interface Place {
   column: number;
 }
 
-/** The colors of YAML, which the style of all pages has in both schemes. */
+/** The colors of YAML, which the style of all pages has in both schemes. None is the color of a layer. */
 const colors = HighlightStyle.define([
-  { tag: tags.definition(tags.propertyName), color: "var(--c1)" },
+  { tag: tags.definition(tags.propertyName), color: "var(--link)" },
   { tag: tags.comment, color: "var(--quiet)" },
-  { tag: [tags.string, tags.special(tags.string)], color: "var(--c3)" },
+  { tag: [tags.string, tags.special(tags.string)], color: "var(--addedtext)" },
 ]);
 
 /** The style of a mark. It has no image, which the policy forbids. The shape tells the severity as well as the color. */
 function mark(severity: string, color: string, line: string, shape: string): Record<string, Record<string, string>> {
   return {
-    [`.cm-lintRange-${severity}`]: { backgroundImage: "none", paddingBottom: "0", textDecoration: `underline ${line} ${color}`, textUnderlineOffset: "3px", textDecorationSkipInk: "none" },
+    [`.cm-lintRange-${severity}`]: { backgroundImage: "none", paddingBottom: "0", borderBottom: `2px ${line} ${color}` },
     [`.cm-lint-marker-${severity}`]: { content: "normal", backgroundColor: color, clipPath: shape },
     [`.cm-diagnostic-${severity}`]: { borderLeft: `5px solid ${color}` },
   };
@@ -53,8 +53,8 @@ const style = EditorView.theme({
   ".cm-lintRange-active": { backgroundColor: "var(--mark)" },
   ".cm-gutter-lint .cm-gutterElement": { padding: "4px 3px" },
   ".cm-lint-marker": { width: "9px", height: "9px" },
-  ...mark("error", "var(--error)", "wavy", "circle()"),
-  ...mark("warning", "var(--warning)", "wavy", "polygon(50% 0, 100% 100%, 0 100%)"),
+  ...mark("error", "var(--error)", "solid", "circle()"),
+  ...mark("warning", "var(--warning)", "dashed", "polygon(50% 0, 100% 100%, 0 100%)"),
   ...mark("info", "var(--note)", "dotted", "inset(15%)"),
 });
 

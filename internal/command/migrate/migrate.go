@@ -180,6 +180,7 @@ func (m *migration) file(text workspace.File) output.Rewritten {
 	var edits []manifest.Edit
 	want := map[*manifest.Document]*trainer.TrainJob{}
 	for _, d := range text.Documents {
+		m.unknownJob(d)
 		if d.Overrides != nil {
 			made, meant := m.overrides(d)
 			edits = append(edits, made...)

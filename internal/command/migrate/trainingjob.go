@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
@@ -46,11 +47,11 @@ func gangSchedulers() []string {
 }
 
 func (flags existingFlags) check() error {
-	if err := oneOf("runtime-kind", flags.kind, runtimeKinds()); err != nil {
+	if err := option.OneOf("--runtime-kind", flags.kind, runtimeKinds()...); err != nil {
 		return err
 	}
 	if flags.gang != "" {
-		if err := oneOf("gang-scheduler", flags.gang, gangSchedulers()); err != nil {
+		if err := option.OneOf("--gang-scheduler", flags.gang, gangSchedulers()...); err != nil {
 			return err
 		}
 	}
@@ -60,16 +61,6 @@ func (flags existingFlags) check() error {
 	return nil
 }
 
-// oneOf returns an error if value is not one of words.
-func oneOf(flag, value string, words []string) error {
-	for _, word := range words {
-		if word == value {
-			return nil
-		}
-	}
-	return fmt.Errorf("--%s: unknown value %q; want %s%s", flag, value, strings.Join(words, " or "), option.DidYouMean(value, words))
-}
-
 // trainingJobKinds returns the kinds of kubeflow.org/v1.
 func trainingJobKinds() []manifest.Kind {
 	var kinds []manifest.Kind
@@ -77,6 +68,22 @@ func trainingJobKinds() []manifest.Kind {
 		kinds = append(kinds, manifest.Kind{Group: trainingjob.Group, Version: trainingjob.Version, Kind: kind, New: func() any { return trainingjob.New(kind) }})
 	}
 	return kinds
+}
+
+// unknownJob warns of a training job of a kind that Convert does not accept. The group has further kinds, such as Notebook.
+func (m *migration) unknownJob(d *manifest.Document) {
+	kinds := trainingjob.Kinds()
+	group, _, _ := strings.Cut(d.APIVersion, "/")
+	hint := option.DidYouMean(d.ID.Kind, kinds)
+	if group != trainingjob.Group || slices.Contains(kinds, d.ID.Kind) || hint == "" && !strings.HasSuffix(d.ID.Kind, "Job") {
+		return
+	}
+	at := fieldpath.Fields("kind")
+	m.findings = append(m.findings, finding.Finding{
+		Code: finding.CodeUnknownKind, Severity: finding.Warning, Object: m.flags.InNamespace(d.ID), Path: at, Position: d.Position(at),
+		Message: fmt.Sprintf("the kind %s has no TrainJob, and stays as it is", d.ID.Kind),
+		Remedy:  finding.Remedy{Text: "the kinds that migrate are " + strings.Join(kinds, ", ") + hint},
+	})
 }
 
 // trainingJobs returns the edits that replace the training jobs of kubeflow.org/v1 in a file.

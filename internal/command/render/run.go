@@ -89,6 +89,9 @@ func run(p *host.Program, flags option.Render) error {
 	}
 	defer r.spool.Close()
 	found, err := r.render()
+	if err == nil && r.err == nil && found.Err() == nil && !flags.AsTable() {
+		err = flags.Children.NoPods(r.pods.Load())
+	}
 	if err != nil {
 		r.progress.End()
 		return err
