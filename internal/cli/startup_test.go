@@ -71,6 +71,7 @@ func BenchmarkStartUp(b *testing.B) {
 			theirs, bestEmpty = theirs+cpu, least(bestEmpty, wall)
 		}
 	}
+	b.ReportMetric(0, "ns/op") // of both sides
 	// The shortest time is the one that the machine's other work has disturbed least.
 	b.ReportMetric(float64(best)/float64(time.Millisecond), "ms-wall")
 	b.ReportMetric(best.Seconds()/bestEmpty.Seconds(), "times-empty-wall")
