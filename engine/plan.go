@@ -333,7 +333,11 @@ func decode(dst reflect.Value, from any) error {
 	if err := json.Unmarshal(text, dst.Addr().Interface()); err != nil {
 		var wrong *json.UnmarshalTypeError
 		if errors.As(err, &wrong) {
-			return fmt.Errorf("must be %s, and is %s", jsonType(dst.Type()), wrong.Value)
+			want, is := jsonType(dst.Type()), withArticle(typeInJSON(from))
+			if want == is {
+				is = wrong.Value // of a field within, or a number out of range
+			}
+			return fmt.Errorf("must be %s, and is %s", want, is)
 		}
 		return err
 	}

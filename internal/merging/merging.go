@@ -137,14 +137,22 @@ func Read(p *host.Program, in *workspace.Input, flags workspace.Flags, how optio
 			Remedy:  finding.Remedy{Text: "give its CustomResourceDefinition with --crd, or use --type=merge"},
 		})
 	}
-	kind = objectKind(is, nil)
-	for _, patch := range flags.Patches {
+	found, err := m.readPatches(p, in, flags.Patches, objectKind(is, nil), found)
+	if err != nil {
+		return nil, nil, err
+	}
+	return m, found, nil
+}
+
+// readPatches reads the patches, and appends their findings to those before. The error is a usage error.
+func (m *Object) readPatches(p *host.Program, in *workspace.Input, patches []string, kind manifest.Kind, found finding.List) (finding.List, error) {
+	for _, patch := range patches {
 		manager, file := workspace.ManagerOf(patch)
 		if manager == "" {
 			manager = filepath.Base(file)
 		}
 		if slices.ContainsFunc(m.patches, func(p mergedPatch) bool { return p.manager == manager }) {
-			return nil, nil, exit.Usage(fmt.Errorf("--patch: manager %q is given twice: name the managers with --patch NAME=FILE, or combine the two patches", manager))
+			return nil, exit.Usage(fmt.Errorf("--patch: manager %q has two patches: name the managers with --patch NAME=FILE, or combine the two patches", manager))
 		}
 		read, more := readMergedPatch(p, in, file, kind)
 		if found = append(found, more...); more.Err() == nil {
@@ -153,7 +161,7 @@ func Read(p *host.Program, in *workspace.Input, flags workspace.Flags, how optio
 			m.patches = append(m.patches, read)
 		}
 	}
-	return m, found, nil
+	return found, nil
 }
 
 // objectKind returns the kind of a document, to decode it strictly as a Go type. A nil type stands for any object.

@@ -101,14 +101,7 @@ func run(p *host.Program, flags option.Render) error {
 		all = slices.DeleteFunc(all, func(m rendered) bool { return m.texts == nil }) // there is nothing to compose
 	}
 	if flags.OutputDir != "" && exit.For(found, flags.Strict) == nil && r.err == nil {
-		made, err := r.writeDir(all)
-		r.progress.End()
-		found = append(found, r.editedFiles(made.Edited)...)
-		err = errors.Join(report.WriteBeside(p.Stderr, found, shown), err, exit.For(found, flags.Strict))
-		if err == nil && flags.ExitCode {
-			err = r.tellChanges(made, all)
-		}
-		return err
+		return r.toDir(all, found, shown)
 	}
 	r.progress.End()
 	if err := report.WriteBeside(p.Stderr, found, shown); err != nil {
@@ -130,6 +123,18 @@ func run(p *host.Program, flags option.Render) error {
 	default:
 		return r.write(p.Stdout, all)
 	}
+}
+
+// toDir writes all objects to files, and then the findings.
+func (r *renderRun) toDir(all []rendered, found finding.List, shown report.Options) error {
+	made, err := r.writeDir(all)
+	r.progress.End()
+	found = append(found, r.editedFiles(made.Edited)...)
+	err = errors.Join(report.WriteBeside(r.p.Stderr, found, shown), err, exit.For(found, r.flags.Strict))
+	if err == nil && r.flags.ExitCode {
+		err = r.tellChanges(made, all)
+	}
+	return err
 }
 
 // render reads and renders all inputs, one part after the other, and returns the findings.
