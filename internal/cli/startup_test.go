@@ -35,8 +35,8 @@ func TestInit(t *testing.T) {
 	ours := 0
 	for _, line := range all {
 		name := line[1]
-		if name != "main" && !strings.HasPrefix(name, "github.com/trainweld/") {
-			continue
+		if name != "main" && !strings.HasPrefix(name, "github.com/trainweld/") || strings.HasSuffix(name, "/fuzz") {
+			continue // the generators are those of the tests, which run as the program here
 		}
 		ours++
 		if bytes, err := strconv.Atoi(line[2]); err != nil || bytes > allowed {
