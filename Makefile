@@ -21,7 +21,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 # Without the Go plugins of kustomize, which the program never loads. They would keep every method of every type.
 TAGS := kustomize_disable_go_plugin_support
 
-.PHONY: build release tag test test-releases oracles test-hosts web playground test-web differential lint apidiff bench fuzz soak mutants demo generate
+.PHONY: build release tag test test-releases oracles test-hosts web playground test-web differential lint apidiff bench measure charts fuzz soak mutants demo generate
 
 build:
 	go build -trimpath -tags $(TAGS) -ldflags '-X main.revision=$(REVISION)' -o bin/trainweld ./cmd/trainweld
@@ -144,8 +144,16 @@ lint:
 apidiff:
 	.ci/apidiff
 
-# What is compared takes turns within one run, so that ratios hold on a busy machine: docs/performance.md.
+# What is compared takes turns within one run, so that ratios hold on a busy machine: docs/performance.md. The results go to
+# bench/results.txt, and charts of them to docs.
 bench:
+	@mkdir -p bin
+	$(MAKE) -s measure > bin/results.txt || { cat bin/results.txt; exit 1; }
+	@cat bin/results.txt
+	grep '^Benchmark' bin/results.txt > bench/results.txt
+	$(MAKE) charts
+
+measure:
 	go test -run '^$$' -bench Apply -benchtime 1x ./merge
 	go test -run '^$$' -bench Growth -benchmem ./merge
 	cd fuzz/upstream && go test -run '^$$' -bench JobSet -benchtime 1x .
@@ -155,6 +163,9 @@ bench:
 	go test -run '^$$' -bench Size -benchtime 1x ./engine
 	go test -run '^$$' -bench . -benchtime 1x ./internal/cli
 	cd bench && go test -run '^$$' -bench . -benchtime 1x .
+
+charts:
+	cd bench && go run ./chart -output ../docs results.txt
 
 # The folders of all fuzz targets: one that is new is found.
 FUZZED = $(shell grep -rl --include='*_test.go' --exclude-dir=node_modules '^func Fuzz' . | xargs -n 1 dirname | sort -u)

@@ -131,6 +131,8 @@ func TestForce_Object(t *testing.T) {
 			[]string{`{"labels":{"a":"b"}}`, `{"box":null}`}, []string{`.box over m0`}},
 		{"a list that is replaced", []string{`{"items": [{"id": 1, "as": [1]}]}`, `{"items": [{"id": 1, "as": [2]}]}`}, []string{"m1"},
 			[]string{`{"items":[{"id":1}]}`, `{"items":[{"as":[2],"id":1}]}`}, []string{`.items[id="1"].as over m0`}},
+		{"a deleted item", []string{`{"items": [{"$patch": "delete", "id": 1}]}`, `{"items": [{"id": 1, "out": "x"}, {"id": 2}]}`}, []string{"m0"},
+			[]string{`{"items":[{"$patch":"delete","id":1}]}`, `{"items":[{"id":2}]}`}, []string{`.items[id="1"] over m1`}},
 		{"no conflict", []string{`{"box": {"a": "x"}}`, `{"box": {"a": "x"}}`}, []string{"m0"}, []string{`{"box":{"a":"x"}}`, `{"box":{"a":"x"}}`}, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -24,6 +24,7 @@ const (
 
 // readers names the fuzz target, or the reason for none, of each package that decodes JSON or YAML or parses strings.
 var readers = map[string]string{
+	"bench/chart":                      ownMachine,
 	"cmd/playground":                   "internal/playground.FuzzRun",
 	"conflict":                         ownText,
 	"conformance":                      "conformance.FuzzArchive",

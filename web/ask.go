@@ -24,8 +24,8 @@ type answer struct {
 	Report json.RawMessage `json:"report"`
 }
 
-// asking is a script for node. It starts the program, runs each request of a line of standard input, and writes the answers and the
-// milliseconds of each.
+// asking is a script for node. It starts the program and runs each request of a line of standard input. It writes the answers to each,
+// the milliseconds that pass, and those of processor time.
 const asking = `
 const fs = require("fs");
 require(process.argv[1]);
@@ -34,17 +34,19 @@ WebAssembly.instantiate(fs.readFileSync(process.argv[2]), go.importObject).then(
 	go.run(instance);
 	for (const line of fs.readFileSync(0, "utf8").trim().split("\n")) {
 		const began = performance.now();
+		const before = process.cpuUsage();
 		const answers = trainweld(line);
+		const used = process.cpuUsage(before);
 		const millis = performance.now() - began;
-		fs.writeSync(1, '{"millis": ' + millis + ', "answers": ' + answers + '}\n');
+		fs.writeSync(1, '{"millis": ' + millis + ', "busy": ' + (used.user + used.system) / 1000 + ', "answers": ' + answers + '}\n');
 	}
 	process.exit(0);
 });`
 
-// answered holds the answers to one request, and how long they took.
+// answered holds the answers to one request. They took Millis, and Busy of them on a processor.
 type answered struct {
-	Millis  float64
-	Answers []answer
+	Millis, Busy float64
+	Answers      []answer
 }
 
 // ask runs requests one after the other in one process of the program for browsers.

@@ -308,6 +308,25 @@ func TestZoom(t *testing.T) {
 	}
 }
 
+// TestZoom_LongNames holds that names of managers of the greatest length break.
+func TestZoom_LongNames(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "job.yaml")
+	job := "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: llm}\nspec:\n  runtimeRef: {name: torch-a100}\n  runtimePatches:\n"
+	for _, value := range []string{"a", "b"} {
+		job += "  - manager: example.com/" + strings.Repeat(value, 240) + "\n    trainingRuntimeSpec: {template: {metadata: {labels: {team: " + value + "}}}}\n"
+	}
+	if err := os.WriteFile(file, []byte(job), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range []string{"blame", "conflicts"} {
+		page := write(t, command, file, "-r", "runtime.yaml")
+		for _, width := range []int64{320, 700, 1000, 1280} {
+			p := open(t, page, width)
+			p.fits(t, width)
+		}
+	}
+}
+
 // fits holds that a page is not wider than its window, and that no text is cut off except a name that the page has elsewhere.
 func (p *tab) fits(t *testing.T, width int64) {
 	t.Helper()

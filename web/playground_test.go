@@ -17,6 +17,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
@@ -273,6 +274,23 @@ func TestPlayground_Invalid(t *testing.T) {
 	p.run(t, wait(`document.getElementById("edit-job.yaml").shadowRoot.querySelector(".cm-lint-marker-error") !== null`))
 	p.accessible(t)
 	p.picture(t, "invalid")
+}
+
+// TestPlayground_Failure lets the program fail. The page says so, starts it again, and answers the next change.
+func TestPlayground_Failure(t *testing.T) {
+	p := open(t, serve(t), 1280, command(page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: `
+		window.workers = [];
+		window.Worker = class extends Worker { constructor(address) { super(address); workers.push(this); } };`}))
+	p.run(t, answeredAfter("0"))
+	before := eval[string](t, p, `document.body.dataset.answer`)
+	if got := eval[string](t, p, `workers[0].dispatchEvent(new ErrorEvent("error", {message: "out of memory"})), document.getElementById("status").textContent`); got != "the program failed: out of memory" {
+		t.Errorf("the page says %q", got)
+	}
+	p.focus(t, "job.yaml")
+	p.run(t, chromedp.KeyEvent("nonsense: 1\n"), answeredAfter(before), wait(`document.getElementById("findings").textContent.includes("nonsense")`))
+	if n := eval[int](t, p, `workers.length`); n != 2 {
+		t.Errorf("the page has started %d workers", n)
+	}
 }
 
 // picture writes what the tab shows to bin/web.

@@ -40,7 +40,7 @@ var charts = []chart{
 		},
 	},
 	{
-		file: "performance-render.svg", title: "Processor time to render files, by that of bare YAML", unit: "×",
+		file: "performance-render.svg", title: "Processor time to render files, YAML = 1", unit: " ×",
 		groups: []group{{bars: []bar{
 			{label: "1,000 TrainJobs", value: "BenchmarkRender/jobs=1000 times-yaml-cpu"},
 			{label: "5,000 TrainJobs", value: "BenchmarkRender/jobs=5000 times-yaml-cpu"},
@@ -48,14 +48,14 @@ var charts = []chart{
 		targets: []target{{label: "target 0.8", factor: 0.8}, {label: "YAML", factor: 1}},
 	},
 	{
-		file: "performance-merge.svg", title: "A merge of three jobs, by a copy of its result", unit: "×", log: true,
+		file: "performance-merge.svg", title: "Merge, copy of the result = 1, logarithmic", unit: " ×", log: true,
 		groups: []group{merges("1 manager", "1"), merges("4 managers", "4"), merges("16 managers", "16")},
 	},
 	{
 		file: "performance-size.svg", title: "Parts of the program", unit: " MB",
 		groups: []group{{bars: []bar{
 			{label: "Go", value: "BenchmarkFeatures MB/go"},
-			{label: "manifests, API types", value: "BenchmarkFeatures MB/manifests"},
+			{label: "manifests, types", value: "BenchmarkFeatures MB/manifests"},
 			{label: "merge, conflicts", value: "BenchmarkFeatures MB/merge"},
 			{label: "render, blame, diff", value: "BenchmarkFeatures MB/render"},
 			{label: "training jobs", value: "BenchmarkFeatures MB/training-jobs"},

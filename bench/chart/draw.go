@@ -51,7 +51,10 @@ func (c chart) draw(found results) (string, error) {
 	var body, told strings.Builder
 	y := margin + titleRow
 	top := y
-	for _, g := range c.groups {
+	for i, g := range c.groups {
+		if i > 0 {
+			y += margin
+		}
 		if g.label != "" {
 			fmt.Fprintf(&body, "  <text class=\"quiet\" x=\"%d\" y=\"%d\">%s</text>\n", margin, y+15, html.EscapeString(g.label))
 			fmt.Fprintf(&told, " %s:", g.label)
@@ -66,7 +69,7 @@ func (c chart) draw(found results) (string, error) {
 			shown := number(value) + c.unit
 			fmt.Fprintf(&body, "  <text x=\"%d\" y=\"%d\">%s</text>\n", margin, y+15, html.EscapeString(b.label))
 			fmt.Fprintf(&body, "  <rect class=%q x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"%d\" rx=\"2\"/>\n", class, margin+labels, y+5, max(length(value), 1), thick)
-			fmt.Fprintf(&body, "  <text class=\"quiet\" x=\"%.1f\" y=\"%d\">%s</text>\n", margin+labels+max(length(value), 1)+5, y+15, shown)
+			fmt.Fprintf(&body, "  <text class=\"quiet\" x=\"%d\" y=\"%d\" text-anchor=\"end\">%s</text>\n", width-margin, y+15, shown)
 			end := ","
 			if i == len(g.bars)-1 {
 				end = "."

@@ -1,12 +1,8 @@
 package cli
 
 import (
-	"bytes"
-	"fmt"
 	"io"
-	"runtime"
 	"runtime/metrics"
-	"strings"
 	"testing"
 	"time"
 
@@ -15,9 +11,6 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 	"sigs.k8s.io/yaml"
 
-	"github.com/trainweld/trainweld/internal/exit"
-	"github.com/trainweld/trainweld/internal/host"
-	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
 )
@@ -81,34 +74,6 @@ func wideJobSet(pods int32) *jobset.JobSet {
 	}
 	js.Spec.ReplicatedJobs = []jobset.ReplicatedJob{job}
 	return js
-}
-
-// BenchmarkCheck checks a directory of 1,000 TrainJobs of one runtime, each with two managers' patches and a
-// file of its own. It reports how many documents are checked in a second, and the most memory that the
-// heap held at a time.
-func BenchmarkCheck(b *testing.B) {
-	const jobs = 1000
-	dir := testenv.WriteTrainJobs(b, jobs)
-	args := []string{"check", dir}
-	var took time.Duration
-	var peak uint64
-	for b.Loop() {
-		runtime.GC()
-		stop := watchHeap(&peak)
-		start := time.Now()
-		var stdout, stderr bytes.Buffer
-		p := host.Program{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Files: host.Files{}}
-		if status := runLine(&p, args); status != exit.Done {
-			b.Fatalf("status %d\n%s%s", status, stdout.String(), stderr.String())
-		}
-		took += time.Since(start)
-		stop()
-		if want := fmt.Sprintf("checked %d TrainJobs and 1 runtime in %d documents: ", jobs, jobs+1); !strings.HasPrefix(stderr.String(), want) {
-			b.Fatalf("%q, want %q", stderr.String(), want)
-		}
-	}
-	b.ReportMetric(float64(b.N)*(jobs+1)/took.Seconds(), "documents/s")
-	b.ReportMetric(float64(peak)/(1<<20), "peak-MiB")
 }
 
 // watchHeap notes the most memory that the heap holds, until it is stopped.

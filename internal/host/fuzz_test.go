@@ -23,7 +23,7 @@ func FuzzGitFiles(f *testing.F) {
 		{entry("040000", "tree", "a") + entry("100644", "blob", "a/b.yaml"), blob + " blob 3\nabc\n"},
 		{entry("120000", "blob", "link") + entry("100644", "blob", "b"), blob + " blob 1\nb\n" + blob + " blob 1\nb\n"},
 		{entry("120000", "blob", "link"), strings.Repeat(blob+" blob 4\nlink\n", 50)},
-		{entry("120000", "blob", "a/link"), blob + " blob 9\n../../out\n"},
+		{entry("040000", "tree", "a") + entry("120000", "blob", "a/link"), blob + " blob 9\n../../out\n"},
 		{entry("120000", "blob", "link"), blob + " blob 11\n/etc/passwd\n"},
 		{entry("160000", "commit", "sub"), ""},
 		{"100644 blob\ta\x00", ""}, {entry("100644", "blob", "a"), blob + " missing\n"}, {entry("100644", "blob", "a"), blob + " blob -2\n"},

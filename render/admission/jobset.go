@@ -263,7 +263,11 @@ func admitJobSet(ctx context.Context, r *release.Release, fields map[string]any,
 // the JobSet.
 func (o *object) mutate(js *jobset.JobSet) (*jobset.JobSet, error) {
 	full := o.mutated(js)
-	if equality.Semantic.DeepEqual(full.Spec, js.Spec) {
+	// Defaults of these fields are the most frequent ones, and a deep comparison reaches them last.
+	was, is := &js.Spec, &full.Spec
+	hasDefaults := was.Network == nil && is.Network != nil || was.SuccessPolicy == nil && is.SuccessPolicy != nil ||
+		was.StartupPolicy == nil && is.StartupPolicy != nil
+	if !hasDefaults && equality.Semantic.DeepEqual(*is, *was) {
 		return full, nil
 	}
 	return full, o.reencode(full)
