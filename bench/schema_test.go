@@ -27,8 +27,8 @@ func newValidator(tb testing.TB) validator.Validator {
 	return v
 }
 
-// schemaOf returns the JSON Schema of a definition, as users of kubeconform make it: objects get no other fields, and a value that is
-// an integer or a string gets both types.
+// schemaOf returns the JSON Schema of a definition, as users of kubeconform make it. Objects allow no unknown fields. A value
+// that is an integer or a string gets both types.
 func schemaOf(tb testing.TB, kind string) string {
 	tb.Helper()
 	data, err := release.Latest().Definition(kind)

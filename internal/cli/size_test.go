@@ -27,7 +27,7 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// features are parts of the program. Each links its references and those of the parts before it.
+// features are parts of the program. A program of a part links its references and all references before it.
 var features = []struct {
 	name       string
 	references []reference

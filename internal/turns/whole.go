@@ -11,7 +11,7 @@ import (
 )
 
 // Whole runs every side once in each of n turns, for sides that take seconds or all cores. It counts the processor time on all
-// cores, in the program and in the kernel, which other programs disturb less than the time that passes.
+// cores, in the program and in the kernel. Other programs disturb it less than the wall time.
 func Whole(b *testing.B, n int, sides ...*Side) {
 	b.Helper()
 	for range b.N * n {
