@@ -14,6 +14,9 @@ func CollectLess() (restore func()) {
 	}
 	const percent, limit = 300, 512 << 20 // bytes, from which on the collector works as often as it must
 	wasPercent, wasLimit := debug.SetGCPercent(percent), debug.SetMemoryLimit(limit)
+	if wasPercent > percent {
+		wasPercent = 100 // the program postponed its first collection, which has come since
+	}
 	return func() {
 		debug.SetGCPercent(wasPercent)
 		debug.SetMemoryLimit(wasLimit)
