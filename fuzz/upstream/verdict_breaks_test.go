@@ -61,7 +61,10 @@ var breaks = []struct {
 	}},
 	{"unknown runtime", func(m mutator, job, _ upstream.Object) bool {
 		field := pick(m, "name", "kind", "apiGroup")
-		return set(job, pick(m, "Other", "ClusterTrainingRuntime", "TrainingRuntime", "other.example.com"), "spec", "runtimeRef", field)
+		return set(job, pick(m, "Other", "ClusterTrainingRuntime", "TrainingRuntime", "other.example.com", ""), "spec", "runtimeRef", field)
+	}},
+	{"no runtime's kind", func(_ mutator, job, _ upstream.Object) bool {
+		return set(job, upstream.Object{"name": "torch", "kind": "", "apiGroup": ""}, "spec", "runtimeRef")
 	}},
 	{"env on main", func(m mutator, job, runtime upstream.Object) bool {
 		container := upstream.Object{"name": pick(m, "node", "dataset-initializer", "model-initializer", "other"), "env": []any{variable("A")}}
