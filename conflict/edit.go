@@ -79,10 +79,7 @@ func takeAway(t *schema.Type, value, winner reflect.Value, path fieldpath.Path) 
 
 // takeFromObject removes a field from a patch that is an object.
 func takeFromObject(t *schema.Type, object engine.Object, path fieldpath.Path) bool {
-	name, ok := path[0].Field()
-	if !ok {
-		name, _ = path[0].Key()
-	}
+	name, _ := path[0].Key() // or the name of a field
 	value, there := object[name]
 	if !there {
 		return false

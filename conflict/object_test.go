@@ -100,6 +100,8 @@ func TestFind_Null(t *testing.T) {
 		{"a replacement that sets what another sets", []string{`{"box": {"a": "x"}}`, `{"box": {"$patch": "replace", "a": "x"}}`}, nil},
 		{"a replacement and a null for a field that it takes away, too", []string{`{"part": {"$patch": "replace", "a": "x"}}`, `{"part": {"b": null}}`}, nil},
 		{"a replacement with a struct, and its presence", []string{`{"part": {"$patch": "replace", "inner": {"a": "x"}}}`, `{"part": {"inner": {}}}`}, nil},
+		{"a replacement without a struct, and an empty value in it", []string{`{"part": {"$patch": "replace", "a": "x"}}`, `{"part": {"inner": {"a": ""}}}`},
+			[]string{`overlap .part: m0 .part=null, m0 .part.a="x", m1 .part.inner.a=""`}},
 		{"a replacement without a struct, and its presence", []string{`{"part": {"$patch": "replace", "a": "x"}}`, `{"part": {"inner": {}}}`},
 			[]string{`overlap .part: m0 .part=null, m0 .part.a="x", m1 .part.inner=present`}},
 		{"a null on an item's struct", []string{`{"items": [{"id": 1, "box": {"a": "x"}}]}`, `{"items": [{"id": 1, "box": null}]}`},
