@@ -168,7 +168,7 @@ charts:
 	cd bench && go run ./chart -output ../docs results.txt
 
 # The folders of all fuzz targets: one that is new is found.
-FUZZED = $(shell grep -rl --include='*_test.go' --exclude-dir=node_modules '^func Fuzz' . | xargs -n 1 dirname | sort -u)
+FUZZED = $(shell grep -rl --include='*_test.go' --exclude-dir=node_modules --exclude-dir=bin '^func Fuzz' . | xargs -n 1 dirname | sort -u)
 
 fuzz:
 	for folder in $(FUZZED); do \

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -96,11 +97,19 @@ func TestSecurity(t *testing.T) {
 	}
 }
 
+// isBuilt reports whether a folder holds what targets of the Makefile build or fetch.
+func isBuilt(entry fs.DirEntry) bool {
+	return entry.IsDir() && slices.Contains([]string{"bin", "dist", "node_modules"}, entry.Name())
+}
+
 // declaredTests are the names of all tests and benchmarks of the project.
 func declaredTests(t *testing.T) map[string]bool {
 	t.Helper()
 	declared, declaration := map[string]bool{}, regexp.MustCompile(`(?m)^func ((?:Test|Benchmark)\w+)\(`)
-	err := filepath.WalkDir("..", func(file string, _ fs.DirEntry, err error) error {
+	err := filepath.WalkDir("..", func(file string, entry fs.DirEntry, err error) error {
+		if err == nil && isBuilt(entry) {
+			return fs.SkipDir
+		}
 		if err != nil || !strings.HasSuffix(file, "_test.go") {
 			return err
 		}
@@ -169,6 +178,9 @@ func TestGoVersion(t *testing.T) {
 	}
 	modules := 0
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && isBuilt(entry) {
+			return fs.SkipDir
+		}
 		if err != nil || entry.Name() != "go.mod" || strings.Contains(path, "testdata") {
 			return err
 		}

@@ -141,7 +141,7 @@ func TestCodesAreUsed(t *testing.T) {
 		switch name := entry.Name(); {
 		case err != nil:
 			return err
-		case entry.IsDir() && path != repository && (strings.HasPrefix(name, ".") || name == "fuzz" || name == "testdata"):
+		case entry.IsDir() && path != repository && (strings.HasPrefix(name, ".") || slices.Contains([]string{"bin", "dist", "fuzz", "node_modules", "testdata"}, name)):
 			return filepath.SkipDir
 		case entry.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || path == filepath.Join(repository, "finding", "code.go"):
 			return nil

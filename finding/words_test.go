@@ -31,7 +31,7 @@ func TestLibraryNamesNoFlag(t *testing.T) {
 			return err
 		}
 		name = filepath.ToSlash(name)
-		if entry.IsDir() && (slices.Contains([]string{"cmd", "conformance", "examples", "fuzz", "hosts", "internal"}, name) || len(name) > 1 && strings.HasPrefix(entry.Name(), ".")) {
+		if entry.IsDir() && (slices.Contains([]string{"bench", "bin", "cmd", "conformance", "dist", "examples", "fuzz", "hosts", "internal", "web"}, name) || len(name) > 1 && strings.HasPrefix(entry.Name(), ".")) {
 			return fs.SkipDir
 		}
 		if entry.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
