@@ -91,6 +91,14 @@ func TestFind_Null(t *testing.T) {
 		{"a null before a value", []string{`{"box": null}`, `{"box": {"inner": {"a": "x"}}}`},
 			[]string{`overlap .box: m0 .box=null, m1 .box.inner.a="x"`}},
 		{"two nulls", []string{`{"box": null}`, `{"box": null}`}, nil},
+		{"a null and a null in it, which makes the struct", []string{`{"box": null}`, `{"box": {"b": null}}`},
+			[]string{`overlap .box: m0 .box=null, m1 .box.b=null`}},
+		{"a null and a replacement with a null only", []string{`{"box": null}`, `{"box": {"$patch": "replace", "b": null}}`}, nil},
+		{"a deletion with a null of what the base has, and a null", []string{`{"part": {"$patch": "delete", "b": null, "a": null}}`, `{"part": null}`}, nil},
+		{"a deletion and a null in it, of what the base has", []string{`{"part": {"$patch": "delete"}}`, `{"part": {"$patch": "delete", "b": null}}`}, nil},
+		{"a null and a deletion with a null", []string{`{"box": null}`, `{"box": {"$patch": "delete", "b": null}}`}, nil},
+		{"a null and a replacement with a null only of what the base has", []string{`{"part": null}`, `{"part": {"$patch": "replace", "b": null}}`}, nil},
+		{"a null and a deletion with a null of what the base has", []string{`{"part": null}`, `{"part": {"$patch": "delete", "b": null}}`}, nil},
 		{"a replacement that sets less than another", []string{`{"box": {"$patch": "replace", "a": "x"}}`, `{"box": {"a": "x", "b": "y"}}`},
 			[]string{`overlap .box: m0 .box=null, m1 .box.a="x", m1 .box.b="y"`}},
 		{"a replacement that sets more, and that nothing precedes in another order", []string{`{"box": {"a": "x"}}`, `{"box": {"$patch": "replace", "a": "x", "b": "y"}}`},
@@ -120,6 +128,21 @@ func TestFind_Null(t *testing.T) {
 				t.Errorf("Find() (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestFind_NullOfSeveral wants the conflict between a null and a manager that deletes a struct in one patch and sets it in another.
+func TestFind_NullOfSeveral(t *testing.T) {
+	for _, first := range []string{`{"part": {"$patch": "delete"}}`, `{"part": {"$patch": "replace", "b": null}}`} {
+		patches := objectPatches(t, `{"part": null}`, first, `{"part": {"a": "x"}}`)
+		patches[2].Layer = patches[1].Layer
+		result, err := boxedPlan(t).Apply(&boxed{Part: &box{B: "z"}}, patches, engine.Options{Owners: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found := conflict.Find(result.Owners); len(found) != 1 || found[0].Path.String() != ".part" || len(found[0].Managers()) != 2 {
+			t.Errorf("Find() for %s = %v, want a conflict of both", first, found)
+		}
 	}
 }
 
