@@ -300,7 +300,7 @@ func lacks(f engine.PatchedField, of func(engine.Layer) bool, isThere bool) bool
 			})
 			switch {
 			case of(claim.Layer) || isSame:
-			case claim.Value == nil && (isThere || f.IsEmptied(claim.Layer)):
+			case claim.Value == nil && f.IsEmptied(claim.Layer):
 			case isThere && child.IsEmpty(claim.Value):
 			case claim.Value == engine.Presence{} && sets(child, of):
 			default:

@@ -78,6 +78,12 @@ func TestOrderDependence_Claims(t *testing.T) {
 			[]string{`overlap .labels: m0 .labels["$setElementOrder/b"]="c", m1 .labels["a"]="x", m1 .labels["d"]="y"; m0 m1: , m1 m0: ; ` + differ}},
 		{"a deleted list", podLike{Args: []string{"b"}, Ports: []portLike{{Port: 1}, {Port: 2}}}, []string{`{"ports": [{"$patch": "replace"}]}`, `{"ports": [{"port": 2, "name": "n"}, {"port": 3}]}`},
 			[]string{`overlap .ports: m0 .ports=null, m1 .ports[port="2"]=present, m1 .ports[port="2"].name="n", m1 .ports[port="3"]=present; m0 m1: , m1 m0: ; ` + empties}},
+		{"an item without its key, which only a new list takes", podLike{}, []string{`{"ports": [{"name": "x"}]}`, `{"ports": [{"port": 1}]}`},
+			[]string{`overlap .ports[0]: ; m0 m1: , m1 m0: ; the order of the patches decides`}},
+		{"an item without its key within others", podLike{}, []string{`{"args": ["x"], "ports": [{"port": 1, "routes": [{"port": 2, "ends": [{}]}]}]}`, `{"ports": [{"port": 1, "routes": [{"port": 2, "ends": [{"id": "a"}]}]}], "labels": {"a": "b"}}`},
+			[]string{`overlap .ports[port="1"].routes[port="2"].ends[0]: m0 .ports[port="1"].routes[port="2"]=present, m1 .ports[port="1"].routes[port="2"]=present; m0 m1: , m1 m0: ; ` + differ}},
+		{"two items of one key within another, and a name", podLike{}, []string{`{"ports": [{"port": 1, "routes": [{"port": 53, "protocol": "TCP"}, {"port": 53, "protocol": "UDP"}]}]}`, `{"ports": [{"port": 1, "routes": [{"port": 53, "name": "dns"}]}]}`},
+			[]string{`overlap .ports[port="1"].routes[port="53"]: m0 .ports[port="1"].routes[port="53"]=present, m0 .ports[port="1"].routes[port="53"]=present, m0 .ports[port="1"].routes[port="53"].protocol="TCP", m0 .ports[port="1"].routes[port="53"].protocol="UDP", m1 .ports[port="1"].routes[port="53"]=present, m1 .ports[port="1"].routes[port="53"].name="dns"; m0 m1: , m1 m0: ; ` + differ}},
 		{"two fields, each once", podLike{}, []string{`{"labels": {"a": "x"}, "args": ["x"]}`, `{"labels": {"a": "y"}, "args": ["y"]}`},
 			[]string{`overlap .args: m0 .args=["x"], m1 .args=["y"]; m0 m1: m1, m1 m0: m0; ` + differ, `overlap .labels["a"]: m0 .labels["a"]="x", m1 .labels["a"]="y"; m0 m1: m1, m1 m0: m0; ` + differ}},
 	} {
@@ -113,7 +119,9 @@ func TestOrderDependence_Claims(t *testing.T) {
 func TestOrderDependence_Differences(t *testing.T) {
 	root, err := schema.ParseOpenAPI([]byte(`{"type": "object", "properties": {"spec": {"type": "object", "properties": {
 		"set": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}},
-		"byTwo": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k", "on"], "items": {"type": "object", "required": ["k", "on"], "properties": {"k": {"type": "string"}, "on": {"type": "boolean"}, "v": {"type": "integer"}}}},
+		"byTwo": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k", "on"], "items": {"type": "object", "required": ["k", "on"], "properties": {"k": {"type": "string"}, "on": {"type": "boolean"}, "v": {"type": "integer"},
+			"set": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}}, "part": {"x-kubernetes-preserve-unknown-fields": true, "properties": {"set": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}}}}}}},
+		"byName": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"], "items": {"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}, "v": {"type": "string"}}}},
 		"byOne": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["on"], "items": {"type": "object", "required": ["on"], "properties": {"on": {"type": "boolean"}, "set": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "integer"}}, "v": {"type": "string"}}}},
 		"list": {"type": "array", "items": {"type": "string"}},
 		"atom": {"type": "object", "x-kubernetes-map-type": "atomic", "properties": {"x": {"type": "string"}}},
@@ -129,6 +137,15 @@ func TestOrderDependence_Differences(t *testing.T) {
 		want    []string
 	}{
 		{"the order of a set", `{}`, []string{`{"spec": {"set": ["a", "b"]}}`, `{"spec": {"set": ["c", "a"]}}`}, nil},
+		{"an item of a string key", `{}`, []string{`{"spec": {"byName": [{"name": "a", "v": "x"}, {"name": "b", "v": "x"}]}}`, `{"spec": {"byName": [{"name": "a", "v": "y"}]}}`}, []string{`.spec.byName[name="a"].v: .spec.byName[name="a"].v: m0 m1 = "y", m1 m0 = "x"; winners "m1" "m0"`}},
+		{"the order of a set of an item of two keys", `{}`, []string{`{"spec": {"byTwo": [{"k": "a", "on": true, "set": ["x", "y"]}]}}`, `{"spec": {"byTwo": [{"k": "a", "on": true, "set": ["z"]}]}}`}, nil},
+		{"the order of a set among unknown fields", `{}`, []string{`{"spec": {"byTwo": [{"k": "a", "on": true, "part": {"set": ["x", "y"]}}]}}`, `{"spec": {"byTwo": [{"k": "a", "on": true, "part": {"set": ["z"]}}]}}`}, nil},
+		{"an unknown object and a list", `{}`, []string{`{"spec": {"free": {"a": {"b": 1}}}}`, `{"spec": {"free": {"a": [1]}}}`}, []string{`.spec.free["a"]: .spec.free["a"]: m0 m1 = [1], m1 m0 = {"b":1}; winners "m1" ""`}},
+		{"an unknown list and an object", `{}`, []string{`{"spec": {"free": {"a": [1]}}}`, `{"spec": {"free": {"a": {"b": 1}}}}`}, []string{`.spec.free["a"]: .spec.free["a"]: m0 m1 = {"b":1}, m1 m0 = [1]; winners "" "m0"`}},
+		{"an empty object and none", `{}`, []string{`{"spec": {"free": {"a": {}}}}`, `{"spec": {"free": {"a": null}}}`}, []string{`.spec.free["a"]: .spec.free["a"]: m0 m1 = null, m1 m0 = {}; winners "m1" "m0"`}},
+		{"no object and an empty one", `{}`, []string{`{"spec": {"free": {"a": null}}}`, `{"spec": {"free": {"a": {}}}}`}, []string{`.spec.free["a"]: .spec.free["a"]: m0 m1 = {}, m1 m0 = null; winners "m1" "m0"`}},
+		{"an empty list and none", `{}`, []string{`{"spec": {"set": []}}`, `{"spec": {"set": null}}`}, []string{`.spec.set: .spec.set: m0 m1 = null, m1 m0 = []; winners "m1" ""`}},
+		{"no list and an empty one", `{}`, []string{`{"spec": {"set": null}}`, `{"spec": {"set": []}}`}, []string{`.spec.set: .spec.set: m0 m1 = [], m1 m0 = null; winners "" "m0"`}},
 		{"the order of items", `{}`, []string{`{"spec": {"byTwo": [{"k": "a", "on": true, "v": 1}]}}`, `{"spec": {"byTwo": [{"k": "a", "on": false, "v": 2}]}}`}, nil},
 		{"an item of two keys", `{}`, []string{`{"spec": {"byTwo": [{"k": "a", "on": true, "v": 1}]}}`, `{"spec": {"byTwo": [{"k": "a", "on": true, "v": 2}]}}`},
 			[]string{`.spec.byTwo[k="a",on=true].v: .spec.byTwo: m0 m1 = [{"k":"a","on":true,"v":2}], m1 m0 = [{"k":"a","on":true,"v":1}]; winners "" ""`}},

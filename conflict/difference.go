@@ -26,14 +26,6 @@ type part struct {
 	isSet bool
 }
 
-// either returns the value, or the other part's if there is none.
-func (p part) either(other part) any {
-	if p.value == nil {
-		return other.value
-	}
-	return p.value
-}
-
 // bothAs returns two values of one kind. A missing or null value counts as empty beside one that is not.
 func bothAs[T map[string]any | []any](one, other part) (x, y T, ok bool) {
 	x, isX := one.value.(T)
@@ -85,12 +77,12 @@ func (c *comparison) compare(t *schema.Type, path fieldpath.Path, one, other par
 	if one.isSet == other.isSet && reflect.DeepEqual(one.value, other.value) {
 		return
 	}
-	if x, y, ok := bothAs[map[string]any](one, other); ok && merges(typeFor(t, one.either(other))) {
-		c.objects(typeFor(t, one.either(other)), path, x, y)
+	if x, y, ok := bothAs[map[string]any](one, other); ok && merges(typeFor(t, x)) {
+		c.objects(typeFor(t, x), path, x, y)
 		return
 	}
-	if x, y, ok := bothAs[[]any](one, other); ok && merges(typeFor(t, one.either(other))) {
-		c.lists(typeFor(t, one.either(other)), path, x, y)
+	if x, _, ok := bothAs[[]any](one, other); ok && merges(typeFor(t, x)) {
+		c.lists(typeFor(t, x), path, one, other)
 		return
 	}
 	c.found = append(c.found, difference{path, one, other})
@@ -98,7 +90,7 @@ func (c *comparison) compare(t *schema.Type, path fieldpath.Path, one, other par
 
 // typeFor returns how a value merges, if its type depends on the value.
 func typeFor(t *schema.Type, value any) *schema.Type {
-	if t == nil || t.Kind != schema.Untyped {
+	if t.Kind != schema.Untyped {
 		return t
 	}
 	switch value.(type) {
@@ -113,7 +105,12 @@ func typeFor(t *schema.Type, value any) *schema.Type {
 
 // merges reports whether the parts of a value merge, so that managers share the value.
 func merges(t *schema.Type) bool {
-	return t != nil && t.Kind >= schema.Struct && t.Kind <= schema.Set
+	switch t.Kind {
+	case schema.Struct, schema.Map, schema.ListMap, schema.Set:
+		return true
+	default:
+		return false
+	}
 }
 
 func (c *comparison) objects(t *schema.Type, path fieldpath.Path, one, other map[string]any) {
@@ -128,12 +125,14 @@ func (c *comparison) objects(t *schema.Type, path fieldpath.Path, one, other map
 	}
 }
 
-// lists compares two lists without their order. Items of one merge key are compared as a group if there are several.
-func (c *comparison) lists(t *schema.Type, path fieldpath.Path, one, other []any) {
-	x, y := groups(t, one), groups(t, other)
-	if t.Kind != schema.ListMap || t.Key == "" || x == nil || y == nil {
-		if !slices.Equal(texts(t.Elem, one), texts(t.Elem, other)) {
-			c.found = append(c.found, difference{path, part{one, true}, part{other, true}})
+// lists compares two lists, of which one may be missing, without their order. Items of one merge key are compared as a group if there are several.
+func (c *comparison) lists(t *schema.Type, path fieldpath.Path, one, other part) {
+	before, _ := one.value.([]any)
+	after, _ := other.value.([]any)
+	x, y := groups(t, before), groups(t, after)
+	if x == nil || y == nil { // a set, or items of several keys
+		if !slices.Equal(texts(t.Elem, before), texts(t.Elem, after)) {
+			c.found = append(c.found, difference{path, one, other})
 		}
 		return
 	}
@@ -151,8 +150,7 @@ func (c *comparison) lists(t *schema.Type, path fieldpath.Path, one, other []any
 // keysOf returns the keys of two maps, sorted.
 func keysOf[V any](one, other map[string]V) []string {
 	keys := slices.AppendSeq(slices.Collect(maps.Keys(one)), maps.Keys(other))
-	slices.Sort(keys)
-	return slices.Compact(keys)
+	return slices.Compact(slices.Sorted(slices.Values(keys)))
 }
 
 // groups returns the items of a list-map by their keys, or nil if one has no key.

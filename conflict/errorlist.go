@@ -37,10 +37,7 @@ func child(path *field.Path, step fieldpath.Step) *field.Path {
 	if key, value, ok := step.Item(); ok {
 		return path.Key(key + "=" + value)
 	}
-	if element, ok := step.Element(); ok {
-		return path.Key(element)
-	}
-	key, _ := step.Key()
+	key, _ := step.Key() // or the element of a set
 	return path.Key(key)
 }
 

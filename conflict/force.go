@@ -1,8 +1,6 @@
 package conflict
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -62,9 +60,11 @@ func decide(found Conflicts, manager string, takeAway func(engine.Layer, fieldpa
 	var decisions []Decision
 	for _, c := range found {
 		d := Decision{Conflict: c, Manager: manager}
+		taken := map[string]bool{} // several claims lie within one field that goes
 		for i, path := range c.Against(manager) {
-			if path != nil && takeAway(c.Claims[i].Layer, path) {
-				d.Lost = append(d.Lost, c.Claims[i])
+			field := string(c.Claims[i].Layer) + path.String()
+			if path != nil && (taken[field] || takeAway(c.Claims[i].Layer, path)) {
+				d.Lost, taken[field] = append(d.Lost, c.Claims[i]), true
 			}
 		}
 		if d.Lost != nil {
@@ -108,7 +108,7 @@ func (c Conflict) overlapping(i, j int) fieldpath.Path {
 		return own
 	case c.Claims[i].Value == nil && own.HasPrefix(theirs):
 		return theirs
-	case slices.Equal(theirs, own) && !sameValue(c.Claims[i].Value, c.Claims[j].Value):
+	case slices.Equal(theirs, own) && !engine.SameValue(c.Claims[i].Value, c.Claims[j].Value):
 		return theirs
 	default:
 		return nil
@@ -132,13 +132,6 @@ func (c Conflict) otherMember(i int, layer engine.Layer) fieldpath.Path {
 		return nil
 	}
 	return member
-}
-
-// sameValue reports whether two values have the same encoding, as in the merge.
-func sameValue(a, b any) bool {
-	x, errX := json.Marshal(a)
-	y, errY := json.Marshal(b)
-	return errX == nil && errY == nil && bytes.Equal(x, y)
 }
 
 // Finding returns the decision as a warning on the rendered object, because a cluster does not know the decision. The winner's

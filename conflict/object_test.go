@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/engine"
@@ -20,14 +22,16 @@ import (
 // boxed has a struct, a list of items with structs, and a map, for patches that are objects.
 type boxed struct {
 	Box    *box              `json:"box,omitempty"`
+	Part   *box              `json:"part,omitempty"` // the base has one
 	Items  []boxedItem       `json:"items,omitempty" patchStrategy:"merge" patchMergeKey:"id"`
 	Labels map[string]string `json:"labels,omitempty"`
 }
 
 type box struct {
-	A     string `json:"a,omitempty"`
-	B     string `json:"b,omitempty"`
-	Inner *box   `json:"inner,omitempty"`
+	A     string            `json:"a,omitempty"`
+	B     string            `json:"b,omitempty"`
+	Inner *box              `json:"inner,omitempty"`
+	Marks map[string]string `json:"marks,omitempty"`
 }
 
 type boxedItem struct {
@@ -87,11 +91,32 @@ func TestFind_Null(t *testing.T) {
 		{"a null before a value", []string{`{"box": null}`, `{"box": {"inner": {"a": "x"}}}`},
 			[]string{`overlap .box: m0 .box=null, m1 .box.inner.a="x"`}},
 		{"two nulls", []string{`{"box": null}`, `{"box": null}`}, nil},
+		{"a null and a null in it, which makes the struct", []string{`{"box": null}`, `{"box": {"b": null}}`},
+			[]string{`overlap .box: m0 .box=null, m1 .box.b=null`}},
+		{"a null and a replacement with a null only", []string{`{"box": null}`, `{"box": {"$patch": "replace", "b": null}}`}, nil},
+		{"a deletion with a null of what the base has, and a null", []string{`{"part": {"$patch": "delete", "b": null, "a": null}}`, `{"part": null}`}, nil},
+		{"a deletion and a null in it, of what the base has", []string{`{"part": {"$patch": "delete"}}`, `{"part": {"$patch": "delete", "b": null}}`}, nil},
+		{"a null and a deletion with a null", []string{`{"box": null}`, `{"box": {"$patch": "delete", "b": null}}`}, nil},
+		{"a null and a replacement with a null only of what the base has", []string{`{"part": null}`, `{"part": {"$patch": "replace", "b": null}}`}, nil},
+		{"a null and a deletion with a null of what the base has", []string{`{"part": null}`, `{"part": {"$patch": "delete", "b": null}}`}, nil},
+		{"a replacement that sets less than another", []string{`{"box": {"$patch": "replace", "a": "x"}}`, `{"box": {"a": "x", "b": "y"}}`},
+			[]string{`overlap .box: m0 .box=null, m1 .box.a="x", m1 .box.b="y"`}},
+		{"a replacement that sets more, and that nothing precedes in another order", []string{`{"box": {"a": "x"}}`, `{"box": {"$patch": "replace", "a": "x", "b": "y"}}`},
+			[]string{`overlap .box: m0 .box.a="x", m1 .box=null, m1 .box.a="x", m1 .box.b="y"`}},
+		{"a replacement of a map that sets more, in a struct that nothing precedes in another order", []string{`{"box": {"marks": {"a": "x"}}}`, `{"box": {"marks": {"$patch": "replace", "a": "x", "b": "y"}}}`},
+			[]string{`overlap .box.marks: m0 .box.marks["a"]="x", m1 .box.marks=null, m1 .box.marks["a"]="x", m1 .box.marks["b"]="y"`}},
+		{"a replacement that sets what another sets", []string{`{"box": {"a": "x"}}`, `{"box": {"$patch": "replace", "a": "x"}}`}, nil},
+		{"a replacement and a null for a field that it takes away, too", []string{`{"part": {"$patch": "replace", "a": "x"}}`, `{"part": {"b": null}}`}, nil},
+		{"a replacement with a struct, and its presence", []string{`{"part": {"$patch": "replace", "inner": {"a": "x"}}}`, `{"part": {"inner": {}}}`}, nil},
+		{"a replacement without a struct, and an empty value in it", []string{`{"part": {"$patch": "replace", "a": "x"}}`, `{"part": {"inner": {"a": ""}}}`},
+			[]string{`overlap .part: m0 .part=null, m0 .part.a="x", m1 .part.inner.a=""`}},
+		{"a replacement without a struct, and its presence", []string{`{"part": {"$patch": "replace", "a": "x"}}`, `{"part": {"inner": {}}}`},
+			[]string{`overlap .part: m0 .part=null, m0 .part.a="x", m1 .part.inner=present`}},
 		{"a null on an item's struct", []string{`{"items": [{"id": 1, "box": {"a": "x"}}]}`, `{"items": [{"id": 1, "box": null}]}`},
 			[]string{`overlap .items[id="1"].box: m0 .items[id="1"].box.a="x", m1 .items[id="1"].box=null`}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			result, err := boxedPlan(t).Apply(&boxed{}, objectPatches(t, tc.patches...), engine.Options{Owners: true})
+			result, err := boxedPlan(t).Apply(&boxed{Part: &box{B: "z"}}, objectPatches(t, tc.patches...), engine.Options{Owners: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -103,6 +128,21 @@ func TestFind_Null(t *testing.T) {
 				t.Errorf("Find() (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestFind_NullOfSeveral wants the conflict between a null and a manager that deletes a struct in one patch and sets it in another.
+func TestFind_NullOfSeveral(t *testing.T) {
+	for _, first := range []string{`{"part": {"$patch": "delete"}}`, `{"part": {"$patch": "replace", "b": null}}`} {
+		patches := objectPatches(t, `{"part": null}`, first, `{"part": {"a": "x"}}`)
+		patches[2].Layer = patches[1].Layer
+		result, err := boxedPlan(t).Apply(&boxed{Part: &box{B: "z"}}, patches, engine.Options{Owners: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found := conflict.Find(result.Owners); len(found) != 1 || found[0].Path.String() != ".part" || len(found[0].Managers()) != 2 {
+			t.Errorf("Find() for %s = %v, want a conflict of both", first, found)
+		}
 	}
 }
 
@@ -159,6 +199,127 @@ func TestForce_Object(t *testing.T) {
 				t.Errorf("conflicts remain: %v", err)
 			}
 		})
+	}
+}
+
+// TestForce_Lost wants every claim that lost in a decision, also if several lie within one field.
+func TestForce_Lost(t *testing.T) {
+	_, decisions, err := conflict.Force(boxedPlan(t), &boxed{}, objectPatches(t, `{"box": {"a": "x", "b": "y"}}`, `{"box": null}`), "m1")
+	if err != nil || len(decisions) != 1 {
+		t.Fatalf("%v %v", decisions, err)
+	}
+	want := []engine.Claim{{Layer: engine.Manager("m0"), Value: "x"}, {Layer: engine.Manager("m0"), Value: "y"}}
+	if diff := cmp.Diff(want, decisions[0].Lost, cmpopts.IgnoreFields(engine.Claim{}, "Source")); diff != "" {
+		t.Errorf("Lost (-want +got):\n%s", diff)
+	}
+}
+
+// TestForce_Several holds what is left of two patches of one manager: the other one stays as it is.
+func TestForce_Several(t *testing.T) {
+	for _, tc := range []struct{ winner, first, second, left string }{
+		{`{"box": {"a": "x"}}`, `{"box": {"a": "y"}}`, `{"box": {}}`, `{}`},
+		{`{"box": {"inner": {"a": "x"}}}`, `{"box": {"inner": {"a": "y"}, "b": "z"}}`, `{"box": {"inner": {}}}`, `{"box":{"b":"z"}}`},
+		{`{"labels": {"a": "x"}}`, `{"labels": {"a": "y", "b": "z"}}`, `{"labels": {}}`, `{"labels":{"b":"z"}}`},
+		{`{"items": [{"id": 1, "out": "x"}]}`, `{"items": [{"id": 1, "out": "y"}]}`, `{"items": [{"id": 2, "out": "y"}]}`, `{"items":[{"id":1}]}`},
+		{`{"items": [{"id": 1, "box": {"a": "x"}}]}`, `{"items": [{"id": 1, "box": {"a": "y"}}]}`, `{"items": [{"id": 1, "box": {}}]}`, `{"items":[{"id":1}]}`},
+	} {
+		patches := objectPatches(t, tc.winner, tc.first, tc.second)
+		patches[2].Layer = patches[1].Layer
+		want := textsOf(patches)
+		want[1] = tc.left
+		left, _, err := conflict.Force(boxedPlan(t), &boxed{}, patches, "m0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, textsOf(left)); diff != "" {
+			t.Errorf("Force() (-want +got):\n%s", diff)
+		}
+	}
+}
+
+// TestForce_Directive wants no decision about a directive that no field of the patch holds: the patches stay as they are.
+func TestForce_Directive(t *testing.T) {
+	for _, texts := range [][]string{
+		{`{"$retainKeys": ["labels"], "labels": {"a": "x"}}`, `{"box": {"b": "y"}}`},
+		{`{"box": {"$retainKeys": ["a"], "a": "x"}}`, `{"box": {"b": "y"}}`},
+		{`{"items": [{"$retainKeys": ["id"], "id": 1}]}`, `{"items": [{"id": 1, "out": "y"}]}`},
+	} {
+		base := &boxed{Box: &box{B: "z"}, Items: []boxedItem{{ID: 1, Out: "z"}}}
+		patches := objectPatches(t, texts...)
+		result, err := boxedPlan(t).Apply(base, patches, engine.Options{Owners: true})
+		if err != nil || conflict.Find(result.Owners) == nil {
+			t.Fatalf("%v: want a conflict, %v", texts, err)
+		}
+		left, decisions, err := conflict.Force(boxedPlan(t), base, patches, "m1")
+		if err != nil || len(decisions) > 0 {
+			t.Errorf("Force() = %v, %v, want no decision", decisions, err)
+		}
+		if diff := cmp.Diff(textsOf(patches), textsOf(left)); diff != "" {
+			t.Errorf("Force() (-want +got):\n%s", diff)
+		}
+	}
+}
+
+// valued is a Go type whose struct is no pointer: it stays in a patch when nothing is left in it.
+type valued struct {
+	Box box `json:"box,omitempty"`
+}
+
+// TestForce_Value takes a field from a struct by value.
+func TestForce_Value(t *testing.T) {
+	plan, err := engine.For[valued, valued](schema.Rules{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	patches := []engine.Layered[valued]{{Layer: engine.Manager("m0"), Patch: &valued{box{A: "x"}}}, {Layer: engine.Manager("m1"), Patch: &valued{box{A: "y", B: "z"}}}}
+	left, _, err := conflict.Force(plan, &valued{}, patches, "m0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(valued{box{B: "z"}}, *left[1].Patch); diff != "" {
+		t.Errorf("Force() (-want +got):\n%s", diff)
+	}
+}
+
+// TestConflict_Against holds the fields that have to go for a manager to win.
+func TestConflict_Against(t *testing.T) {
+	plan, err := engine.For[boxed, engine.Object](schema.Rules{Unions: map[reflect.Type][]schema.Union{reflect.TypeFor[box](): {{Name: "source", Members: []string{"inner", "marks"}}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	replace, more := `{"box": {"$patch": "replace", "a": "x"}}`, `{"box": {"b": "y"}}`
+	inner, marks := `{"part": {"inner": {"a": "x"}}}`, `{"part": {"inner": {"a": "y"}, "marks": {"c": "d"}}}`
+	for _, tc := range []struct {
+		patches []string
+		manager string
+		want    []string
+	}{
+		{[]string{more, replace}, "m0", []string{`overlap .box: m0, m1 .box, m1`}},
+		{[]string{more, replace}, "m1", []string{`overlap .box: m0 .box, m1, m1`}},
+		{[]string{inner, marks}, "m0", []string{`union .part: m0, m1, m1 .part.marks`, `overlap .part.inner.a: m0, m1 .part.inner.a`}},
+		{[]string{inner, marks}, "m1", []string{`union .part: m0, m1, m1`, `overlap .part.inner.a: m0 .part.inner.a, m1`}},
+		{[]string{inner, marks, more}, "m2", []string{`union .part: m0, m1, m1`, `overlap .part.inner.a: m0, m1`}},
+	} {
+		result, err := plan.Apply(&boxed{}, objectPatches(t, tc.patches...), engine.Options{Owners: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, c := range conflict.Find(result.Owners) {
+			parts := make([]string, len(c.Claims))
+			for i, path := range c.Against(tc.manager) {
+				name, _ := c.Claims[i].Layer.Manager()
+				parts[i] = strings.TrimSuffix(name+" "+path.String(), " ")
+			}
+			got = append(got, fmt.Sprintf("%s %s: %s", c.Kind, c.Path, strings.Join(parts, ", ")))
+		}
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("Against(%s) for %v (-want +got):\n%s", tc.manager, tc.patches, diff)
+		}
+	}
+	found, err := conflict.OrderDependence(plan, &boxed{}, objectPatches(t, inner, marks))
+	if err != nil || len(found) != 1 || found[0].Conflict.Kind != conflict.Overlap {
+		t.Errorf("OrderDependence() = %v, %v, want the overlap, and no union", found, err)
 	}
 }
 

@@ -185,7 +185,7 @@ func (c Conflict) winner(o finding.Order) string {
 	for i, claim := range c.Claims {
 		manager, _ := claim.Layer.Manager()
 		at := slices.Index(o.Writers, manager)
-		if at > last && o.IsSet && len(c.Fields[i]) == len(o.Path) && c.Fields[i].HasPrefix(o.Path) && sameValue(jsonOf(claim.Value), o.Value) {
+		if at > last && o.IsSet && len(c.Fields[i]) == len(o.Path) && c.Fields[i].HasPrefix(o.Path) && engine.SameValue(jsonOf(claim.Value), o.Value) {
 			last, name = at, manager
 		}
 	}

@@ -72,6 +72,15 @@ func TestOrderDependence_Cases(t *testing.T) {
 		{"new items of a list by key", podLike{}, []object{{"ports": []any{object{"port": int64(1)}}}, {"ports": []any{object{"port": int64(2)}}}}, nil},
 		{"a null and a label", podLike{Labels: map[string]string{"b": "z"}}, []object{{"labels": nil}, {"labels": object{"a": "x"}}},
 			[]string{`.labels["a"]: m0 m1 = "x", m1 m0 = not set`}},
+		{"a null and an element of a set", podLike{Holds: []string{"b"}}, []object{{"holds": nil}, {"holds": []any{"a"}}},
+			[]string{`.holds: m0 m1 = ["a"], m1 m0 = not set`}},
+		{"an element of a set and a null", podLike{Holds: []string{"b"}}, []object{{"holds": []any{"a"}}, {"holds": nil}},
+			[]string{`.holds: m0 m1 = not set, m1 m0 = ["a"]`}},
+		{"two numbers of twice two ports, and names for them", podLike{},
+			[]object{{"ports": []any{object{"port": int64(53), "protocol": "TCP"}, object{"port": int64(53), "protocol": "UDP"}, object{"port": int64(80), "protocol": "TCP"}, object{"port": int64(80), "protocol": "UDP"}}},
+				{"ports": []any{object{"port": int64(80), "name": "http"}, object{"port": int64(53), "name": "dns"}}}},
+			[]string{`.ports[port="53"]: m0 m1 = [{"name":"dns","port":53,"protocol":"TCP"},{"port":53,"protocol…, m1 m0 = {"name":"dns","port":53,"protocol":"UDP"}`,
+				`.ports[port="80"]: m0 m1 = [{"name":"http","port":80,"protocol":"TCP"},{"port":80,"protoco…, m1 m0 = {"name":"http","port":80,"protocol":"UDP"}`}},
 		{"two nulls", podLike{Labels: map[string]string{"b": "z"}}, []object{{"labels": nil}, {"labels": nil}}, nil},
 		{"$patch: replace and a label", podLike{Labels: map[string]string{"b": "z"}}, []object{{"labels": object{"$patch": "replace", "c": "x"}}, {"labels": object{"a": "x"}}},
 			[]string{`.labels["a"]: m0 m1 = "x", m1 m0 = not set`}},
@@ -85,6 +94,11 @@ func TestOrderDependence_Cases(t *testing.T) {
 			[]string{`.ports[port="53"]: m0 m1 = [{"name":"dns","port":53,"protocol":"TCP"},{"port":53,"protocol…, m1 m0 = {"name":"dns","port":53,"protocol":"UDP"}`}},
 		{"three managers, one of which agrees", podLike{}, []object{{"labels": object{"a": "x"}}, {"labels": object{"a": "x"}}, {"labels": object{"a": "y"}}},
 			[]string{`.labels["a"]: m0 m1 m2 = "y", m1 m2 m0 = "x"`}},
+		{"a third manager after two that disagree", podLike{}, []object{{"labels": object{"a": "x"}}, {"labels": object{"a": "y"}}, {"args": []any{"z"}}},
+			[]string{`.labels["a"]: m0 m1 m2 = "y", m1 m2 m0 = "x"`}},
+		{"two that disagree, in the only other order that can be merged", podLike{}, []object{{"args": []any{"x"}, "labels": object{"$setElementOrder/b": "c"}}, {"args": []any{"y"}}, {"labels": object{"a": "x"}}},
+			[]string{`.args: m0 m1 m2 = ["y"], m1 m0 m2 = ["x"]`,
+				`.labels: m0 m1 m2 = the patches merge, m1 m2 m0 = the merge fails: "$setElementOrder/b" is a directive whose value must be a list; no label, annotation or selector may be called so`}},
 		{"an order that cannot be merged", podLike{}, []object{{"labels": object{"$setElementOrder/b": "c"}}, {"labels": object{"a": "x"}}},
 			[]string{`.labels: m0 m1 = the patches merge, m1 m0 = the merge fails: "$setElementOrder/b" is a directive whose value must be a list; no label, annotation or selector may be called so`}},
 	} {
@@ -128,10 +142,23 @@ type podLike struct {
 	Labels map[string]string `json:"labels,omitempty"`
 	Args   []string          `json:"args,omitempty"`
 	Ports  []portLike        `json:"ports,omitempty" patchStrategy:"merge" patchMergeKey:"port"`
+	Holds  []string          `json:"holds,omitempty" patchStrategy:"merge"`
 }
 
 type portLike struct {
-	Port     int    `json:"port"`
-	Name     string `json:"name,omitempty"`
-	Protocol string `json:"protocol,omitempty"`
+	Port     int         `json:"port"`
+	Name     string      `json:"name,omitempty"`
+	Protocol string      `json:"protocol,omitempty"`
+	Routes   []routeLike `json:"routes,omitempty" patchStrategy:"merge" patchMergeKey:"port"`
+}
+
+type routeLike struct {
+	Port     int       `json:"port"`
+	Name     string    `json:"name,omitempty"`
+	Protocol string    `json:"protocol,omitempty"`
+	Ends     []endLike `json:"ends,omitempty" patchStrategy:"merge" patchMergeKey:"id"`
+}
+
+type endLike struct {
+	ID string `json:"id"`
 }

@@ -164,7 +164,8 @@ func (s Step) Keys() []ItemKey {
 	return keys
 }
 
-// Key returns the map key and reports whether the step leads to an entry of a map.
+// Key returns the map key and reports whether the step leads to an entry of a map. For a field and for an element of a set, it
+// returns the field's name or the element.
 func (s Step) Key() (string, bool) { return s.name, s.kind == keyStep }
 
 // Element returns the element and reports whether the step leads to an element of a set.

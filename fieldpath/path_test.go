@@ -149,7 +149,10 @@ func TestStepAccessors(t *testing.T) {
 	for kind, step := range steps {
 		_, field := step.Field()
 		_, _, item := step.Item()
-		_, key := step.Key()
+		name, key := step.Key()
+		if wantName := map[string]string{"field": "x", "key": "x", "element": "x"}[kind]; wantName != "" && name != wantName {
+			t.Errorf("%s: Key() = %q, want %q", kind, name, wantName)
+		}
 		_, element := step.Element()
 		_, index := step.Index()
 		got := map[string]bool{"field": field, "item": item, "key": key, "element": element, "index": index}

@@ -132,6 +132,20 @@ type (
 	pointers *pointers
 )
 
+// stepList reaches the type that contains itself by a list of it.
+type stepList struct {
+	All []step `json:"all" patchStrategy:"merge" patchMergeKey:"name"`
+}
+
+// TestTypeOf_RecursiveList wants the same list-map in the items as around them.
+func TestTypeOf_RecursiveList(t *testing.T) {
+	all := schema.TypeOf(reflect.TypeFor[stepList]()).Field("all").Type
+	steps := all.Elem.Field("steps").Type
+	if steps.Elem != all.Elem || steps.KeyField() == nil || steps.KeyField() != all.KeyField() {
+		t.Errorf("a list in a list is %v by %+v, want a list-map by the field name", steps, steps.KeyField())
+	}
+}
+
 func TestTypeOf_Recursive(t *testing.T) {
 	compiled := schema.TypeOf(reflect.TypeFor[step]())
 	steps := compiled.Field("steps")

@@ -1,7 +1,7 @@
-// Command mutants changes the engine and the conflicts in one place at a time, and runs their tests on each change. It lists the changes
+// Command mutants changes the conflicts or the engine in one place at a time, and runs their tests on each change. It lists the changes
 // that no test notices:
 //
-//	go run ./fuzz/mutants ./conflict ./engine
+//	go run ./fuzz/mutants -deep=false ./conflict
 //
 // All mutants are in one build: a number in the environment turns one of them on. A tool that builds one mutant after the other would
 // link the laws of package fuzz two thousand times. A first run of each test program finds the mutants that it reaches, and only those
@@ -14,7 +14,9 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -188,8 +190,9 @@ func readAccepted(file string) (map[string]string, error) {
 // report prints the survivors, and the accepted ones that do not survive any more. It reports whether there are neither.
 func report(out *os.File, mutants []Mutant, killers []string, reasons map[string]string, chosen func(string) bool) bool {
 	killed, accepted, unreached, survivors := 0, 0, 0, []string{}
-	ok := true
+	ok, folders := true, map[string]bool{}
 	for i, m := range mutants {
+		folders[path.Dir(m.File)] = true
 		_, expected := reasons[m.String()]
 		switch {
 		case killers[i] == skipped:
@@ -208,8 +211,9 @@ func report(out *os.File, mutants []Mutant, killers []string, reasons map[string
 		}
 		delete(reasons, m.String())
 	}
-	for name := range reasons {
-		if chosen(name) {
+	for _, name := range slices.Sorted(maps.Keys(reasons)) {
+		file, _, _ := strings.Cut(name, "\t")
+		if chosen(name) && folders[path.Dir(file)] {
 			ok = false
 			fmt.Fprintf(out, "no such mutant, remove its line from the survivors: %s\n", name)
 		}
