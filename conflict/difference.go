@@ -125,7 +125,8 @@ func (c *comparison) objects(t *schema.Type, path fieldpath.Path, one, other map
 	}
 }
 
-// lists compares two lists, of which one may be missing, without their order. Items of one merge key are compared as a group if there are several.
+// lists compares two lists, of which one may be missing, without their order. Items of one merge key are compared as a group if there
+// are several.
 func (c *comparison) lists(t *schema.Type, path fieldpath.Path, one, other part) {
 	before, _ := one.value.([]any)
 	after, _ := other.value.([]any)

@@ -55,11 +55,14 @@ func takeAway(t *schema.Type, value, winner reflect.Value, path fieldpath.Path) 
 		return takeFromObject(t, object, path)
 	}
 	winner = pointee(winner)
-	step, rest := path[0], path[1:] // managers never disagree on a whole item, nor on an element of a set
-	if name, ok := step.Field(); ok {
+	if len(path) == 0 {
+		return false // managers never disagree on a whole item or map
+	}
+	step, rest := path[0], path[1:]
+	if name, ok := step.Field(); ok && value.Kind() == reflect.Struct {
 		return takeField(t.Field(name), value, winner, rest)
 	}
-	if _, key, ok := step.Item(); ok {
+	if _, key, ok := step.Item(); ok && t.Kind == schema.ListMap {
 		own := reflect.Value{}
 		for _, item := range items(t, winner, key) {
 			own = item
@@ -70,16 +73,25 @@ func takeAway(t *schema.Type, value, winner reflect.Value, path fieldpath.Path) 
 		}
 		return changed
 	}
-	key, _ := step.Key()
-	k := reflect.ValueOf(key).Convert(value.Type().Key())
-	isThere := value.MapIndex(k).IsValid()
-	value.SetMapIndex(k, reflect.Value{})
-	return isThere
+	if key, ok := step.Key(); ok && t.Kind == schema.Map {
+		k := reflect.ValueOf(key).Convert(value.Type().Key())
+		if !value.MapIndex(k).IsValid() {
+			return false
+		}
+		value.SetMapIndex(k, reflect.Value{})
+		return true
+	}
+	return false
 }
 
 // takeFromObject removes a field from a patch that is an object.
 func takeFromObject(t *schema.Type, object engine.Object, path fieldpath.Path) bool {
-	name, _ := path[0].Key() // or the name of a field
+	name, ok := path[0].Field()
+	if !ok {
+		if name, ok = path[0].Key(); !ok {
+			return false
+		}
+	}
 	value, there := object[name]
 	if !there {
 		return false
@@ -101,9 +113,9 @@ func takeFromObject(t *schema.Type, object engine.Object, path fieldpath.Path) b
 		}
 	case []any:
 		object[name] = slices.DeleteFunc(slices.Clone(value), func(item any) bool {
-			key, text, _ := path[1].Item()
-			inner, _ := item.(engine.Object)
-			if fmt.Sprint(inner[key]) != text {
+			key, text, isItem := path[1].Item()
+			inner, isObject := item.(engine.Object)
+			if !isItem || !isObject || fmt.Sprint(inner[key]) != text {
 				return false
 			}
 			if len(path) == 2 {
@@ -120,6 +132,9 @@ func takeFromObject(t *schema.Type, object engine.Object, path fieldpath.Path) b
 // takeField removes a field of a struct, or the field at the end of the path within it. It also removes a struct that becomes
 // empty, because no patch claimed its presence.
 func takeField(f *schema.StructField, parent, winner reflect.Value, rest fieldpath.Path) bool {
+	if f == nil || f.Patch == nil {
+		return false
+	}
 	field, encoded := f.Patch.Of(parent)
 	if !encoded {
 		return false
