@@ -25,16 +25,16 @@ func TestBadPatches(t *testing.T) {
 		want  string
 	}{
 		{object{"spec": object{"replicas": math.NaN()}}, `.spec.replicas: is no JSON: json: unsupported value: NaN`},
-		{object{"spec": object{"replicas": "3"}}, `.spec.replicas: must be a number, and is string`},
+		{object{"spec": object{"replicas": "3"}}, `.spec.replicas: must be a number, and is a string`},
 		{object{"spec": object{"replicas": int64(1 << 40)}}, `.spec.replicas: must be a number, and is number 1099511627776`},
 		{object{"spec": "x"}, `.spec: must be an object, and is a string`},
 		{object{"spec": object{"template": object{"spec": object{"containers": []any{object{"image": "b"}}}}}}, `.spec.template.spec.containers[0]: an item without its merge key cannot be merged; give it a "name"`},
 		{object{"spec": object{"template": object{"spec": object{"containers": []any{nil}}}}}, `.spec.template.spec.containers[0]: must be an object`},
-		{object{"spec": object{"template": object{"spec": object{"containers": []any{object{"name": "main", "image": int64(1)}}}}}}, `.spec.template.spec.containers[name="main"].image: must be a string, and is number`},
+		{object{"spec": object{"template": object{"spec": object{"containers": []any{object{"name": "main", "image": int64(1)}}}}}}, `.spec.template.spec.containers[name="main"].image: must be a string, and is a number`},
 		{object{"spec": object{"template": object{"spec": object{"containers": []any{object{"name": "main", "$patch": "remove"}}}}}}, `.spec.template.spec.containers[0]: $patch: unknown directive "remove" for an item`},
 		{object{"spec": object{"$patch": "remove"}}, `.spec: $patch: unknown directive "remove"`},
 		{object{"spec": object{"$retainKeys": []any{"paused"}, "replicas": int64(1)}}, `.spec: $retainKeys does not name "replicas", which the patch sets`},
-		{object{"metadata": object{"labels": object{"a": object{}}}}, `.metadata.labels["a"]: must be a string, and is object`},
+		{object{"metadata": object{"labels": object{"a": object{}}}}, `.metadata.labels["a"]: must be a string, and is an object`},
 		{&corev1.Pod{}, `: is *v1.Pod, and must be a pointer to v1.Deployment`},
 		{nil, `: is nil, and must be a pointer to v1.Deployment`},
 	} {
