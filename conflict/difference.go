@@ -90,7 +90,7 @@ func (c *comparison) compare(t *schema.Type, path fieldpath.Path, one, other par
 
 // typeFor returns how a value merges, if its type depends on the value.
 func typeFor(t *schema.Type, value any) *schema.Type {
-	if t.Kind != schema.Untyped {
+	if t == nil || t.Kind != schema.Untyped {
 		return t
 	}
 	switch value.(type) {
@@ -105,12 +105,7 @@ func typeFor(t *schema.Type, value any) *schema.Type {
 
 // merges reports whether the parts of a value merge, so that managers share the value.
 func merges(t *schema.Type) bool {
-	switch t.Kind {
-	case schema.Struct, schema.Map, schema.ListMap, schema.Set:
-		return true
-	default:
-		return false
-	}
+	return t != nil && slices.Contains([]schema.Kind{schema.Struct, schema.Map, schema.ListMap, schema.Set}, t.Kind)
 }
 
 func (c *comparison) objects(t *schema.Type, path fieldpath.Path, one, other map[string]any) {

@@ -72,8 +72,7 @@ var readers = map[string]string{
 // decoding is a call that reads text.
 var decoding = regexp.MustCompile(`^(Unmarshal\w*|NewDecoder|NewReaderDecoder|YAMLToJSON\w*)$|^Parse[A-Z]?\w*$`)
 
-// TestTargets holds that each package that reads text has a fuzz target or a reason for none, and that each target has seeds in the
-// tree.
+// TestTargets holds that each package that reads text has a fuzz target or a reason for none. Each target has seeds in the tree.
 func TestTargets(t *testing.T) {
 	reads, targets := map[string]bool{}, map[string]bool{}
 	err := filepath.WalkDir("..", func(name string, d fs.DirEntry, err error) error {

@@ -101,7 +101,7 @@ func TestOnlyTheProgramLinksAdmission(t *testing.T) {
 }
 
 // TestOnlyTheProgramLinksKustomize keeps kustomize out of every package but the program's. The playground runs commands of the
-// program, and tests compare both; for a browser, where it serves, it leaves kustomize out as well.
+// program, and tests compare both. Its program for browsers has no kustomize.
 func TestOnlyTheProgramLinksKustomize(t *testing.T) {
 	program := []string{"/cmd/trainweld", "/internal/cli", "/internal/build", "/internal/playground"}
 	links := 0

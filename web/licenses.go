@@ -13,7 +13,7 @@ import (
 	"github.com/evanw/esbuild/pkg/api"
 )
 
-// licenses returns the licenses of all code in the built files: the modules of Go, which internal/release accepts, then those of npm.
+// licenses returns the licenses of all code in the built files. Modules of Go, which internal/release accepts, come before npm's.
 func licenses(repository string) ([]byte, error) {
 	list := exec.Command("go", "run", ".", "licenses", "-sources", "../..", "-program", "./cmd/playground", "-platform", "js/wasm")
 	list.Dir, list.Stderr = filepath.Join(repository, "internal", "release"), os.Stderr

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// unused are files of modules that the program for browsers does without. They make it a third larger: the first two describe types
-// for OpenAPI and link a web server, and the third one reads the watches of a client and links HTTP/2. No package that the program
+// unused are files of modules that the program for browsers does without. They make it a third larger. The first two describe
+// types for OpenAPI and link a web server. The third one reads the watches of a client and links HTTP/2. No package that the program
 // links uses them, or it would not compile without them.
 var unused = map[string]string{
 	"github.com/kubeflow/trainer/v2": "pkg/apis/trainer/v1alpha1/zz_generated.openapi.go",

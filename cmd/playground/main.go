@@ -1,7 +1,7 @@
 //go:build js
 
-// Command playground answers the page of the playground in a browser. It defines one function of JavaScript, trainweld, which takes
-// a request as JSON and returns the answers as JSON: see package internal/playground.
+// Command playground answers the page of the playground in a browser. It defines the JavaScript function trainweld,
+// which takes a request and returns the answers, both as JSON: see package internal/playground.
 package main
 
 import (

@@ -24,7 +24,7 @@ import (
 	"strings"
 )
 
-// The variables with the number of the mutant that is on, and with the file that names the mutants that are reached.
+// The first variable has the number of the mutant that is on. The second one has the file for the mutants that a run reaches.
 const (
 	mutantVariable  = "TRAINWELD_MUTANT"
 	reachedVariable = "TRAINWELD_MUTANTS_REACHED"

@@ -78,7 +78,7 @@ func (b *blamePage) way(o *pageObject) {
 	b.Close()
 }
 
-// shapes appends the parts that all drawings of a page share: a box with or without an arrow to it, and with or without a color.
+// shapes appends the boxes that all drawings of a page share. A box may have an arrow to it, and a color.
 func (b *blamePage) shapes() {
 	b.Open("svg", page.Class("shapes"), attr("aria-hidden", "true"))
 	for _, shape := range []struct {

@@ -21,12 +21,12 @@ import (
 	"github.com/trainweld/trainweld/internal/turns"
 )
 
-// BenchmarkRender renders a directory of TrainJobs, a file each, of ten runtimes and with two managers' patches each, to a directory
-// of files. In turns, it only decodes these inputs and encodes these outputs with sigs.k8s.io/yaml, on as many cores and without
-// files. It reports the ratios of processor time and of wall time, the busy cores, and the most memory that the heap held.
+// BenchmarkRender renders a directory of TrainJobs to a directory, with a file for each. They have ten runtimes, and patches of two
+// managers. In turns, it only decodes these inputs and encodes these outputs with sigs.k8s.io/yaml, on as many cores and without
+// files. It reports the ratios of processor time and of wall time, the busy cores, and the peak of the heap.
 //
-// The files are in memory if the system has a file system there. The time of a disk depends on other programs: ext4, for one, looks
-// through all inodes of files that were deleted within seconds before it creates a file.
+// The files are in memory if the system has a file system there. The time of a disk depends on other programs. Before ext4
+// creates a file, it looks through the inodes of all files deleted within the last seconds.
 func BenchmarkRender(b *testing.B) {
 	const memory = "/dev/shm"
 	for _, jobs := range []int{1000, 5000} {

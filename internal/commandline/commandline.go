@@ -1,4 +1,4 @@
-// Package commandline runs a command line and reports its error: with which status does it end, and what does it print?
+// Package commandline runs a command line: with which status does it end, and how does it report an error?
 //
 //	status := commandline.Run(p, args, root)
 package commandline

@@ -11,8 +11,8 @@ type completions map[string]cobra.CompletionFunc
 
 type completionsKey struct{}
 
-// Complete sets the function that completes the values of a flag. cobra keeps each function that it knows, with the command and its
-// files, for as long as the process runs. So Run tells it to cobra only if a shell asks for completions.
+// Complete sets the function that completes the values of a flag. cobra never forgets a function that it knows, with
+// the command and its files. So Run registers the functions only if a shell asks for completions.
 func Complete(cmd *cobra.Command, flag string, f cobra.CompletionFunc) {
 	ctx := cmd.Context()
 	if ctx == nil {

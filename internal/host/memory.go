@@ -5,8 +5,8 @@ import (
 	"runtime/debug"
 )
 
-// CollectLess lets the heap grow to four times the live data before a garbage collection, up to a limit, until restore is called. A
-// build or a check leaves much garbage and little data, so collecting it takes a quarter of the usual time. A set GOGC or GOMEMLIMIT
+// CollectLess lets the heap grow to four times the live data before a garbage collection, up to a limit. It holds until restore is
+// called. A build or a check leaves much garbage and little data, so collections take a quarter of the time. A set GOGC or GOMEMLIMIT
 // takes precedence.
 func CollectLess() (restore func()) {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {

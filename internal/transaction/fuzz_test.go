@@ -14,8 +14,8 @@ import (
 // journalName is the name of the journal, which a stranger may put into a directory.
 const journalName = ".trainweld-journal"
 
-// FuzzRecover opens a directory with any journal. Whatever a stranger wrote into the journal, files outside the directory stay as they
-// are, and a directory that is open has no journal of a killed run any more.
+// FuzzRecover opens a directory with any journal. Files outside the directory stay as they are,
+// whatever the journal names. A directory that opens has no journal of a killed run any more.
 func FuzzRecover(f *testing.F) {
 	for _, seed := range []string{
 		"", "\n", "{}\n", "{}\ncommit\n", "{\"write\":[\"a.yaml\"],\"stage\":\"abc\"}\n", "{\"write\":[\"a.yaml\"],\"stage\":\"abc\"}\ncommit\n", "{\"write\":[\"../outside\"],\"stage\":\"abc\"}\ncommit\n",
