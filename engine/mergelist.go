@@ -179,7 +179,10 @@ func (m *merger) takeList(t *schema.Type, dst, src reflect.Value, at node) error
 		from := pointee(src.Index(i))
 		if !from.IsValid() {
 			m.raw = append(m.raw, list.Pointer())
-			continue // the item is null
+			child := m.keyed(at, "") // the item is null
+			m.make(child)
+			m.presence(child, false)
+			continue
 		}
 		if k := from.Kind(); k != reflect.Struct && k != reflect.Map {
 			return within(fieldpath.Index(i), wrongType(from, "an object"))
