@@ -5,9 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
-	"fmt"
 	"os"
 	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -19,6 +20,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/schema"
 )
@@ -98,31 +100,40 @@ type port struct {
 // TestStories merges the patches of testdata/stories.txt. A story begins with its name. Then come the base and the patches, each
 // with the name of its layer; the values of "typed" patches are Go values. The outcome follows "=". It is the value, each field
 // with its claims, and the fields that patches contest or make.
-func TestStories(t *testing.T) {
-	const file = "testdata/stories.txt"
+func TestStories(t *testing.T) { tellAll(t, "testdata/stories.txt", tell) }
+
+// TestObjectStories merges objects: those of testdata/objects.txt by storySchema, and those of testdata/json.txt without a
+// schema. The outcome also has the sets of fields of all layers.
+func TestObjectStories(t *testing.T) {
+	typ, err := schema.ParseOpenAPI([]byte(storySchema))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tellAll(t, "testdata/objects.txt", func(t *testing.T, story string) string { return tellObject(t, engine.ForObject(typ), story) })
+	tellAll(t, "testdata/json.txt", func(t *testing.T, story string) string { return tellObject(t, engine.ForJSON(), story) })
+}
+
+// tellAll compares the outcomes of the stories in a file.
+func tellAll(t *testing.T, file string, tell func(*testing.T, string) string) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all strings.Builder
-	for i, block := range strings.Split(strings.TrimSpace(string(text)), "\n\n") {
+	var all []string
+	for block := range strings.SplitSeq(strings.TrimSpace(string(text)), "\n\n") {
 		told, want, _ := strings.Cut(block, "\n=")
 		want = strings.TrimSpace(want)
 		name, _, _ := strings.Cut(told, "\n")
-		var got string
 		t.Run(strings.TrimPrefix(name, "# "), func(t *testing.T) {
-			got = tell(t, told)
+			got := tell(t, told)
 			if d := cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")); d != "" && !*updateStories {
 				t.Errorf("outcome (-want +got):\n%s", d)
 			}
+			all = append(all, told+"\n= "+got+"\n")
 		})
-		if i > 0 {
-			all.WriteString("\n")
-		}
-		fmt.Fprintf(&all, "%s\n= %s\n", told, got)
 	}
 	if *updateStories {
-		if err := os.WriteFile(file, []byte(all.String()), 0o666); err != nil {
+		if err := os.WriteFile(file, []byte(strings.Join(all, "\n")), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -198,26 +209,38 @@ func tell(t *testing.T, story string) string {
 	if other := new(document); upstream == nil || json.Unmarshal(upstream, other) != nil || valueOf(t, other) != value {
 		t.Errorf("upstream makes %s", upstream)
 	}
-	lines := []string{value}
-	for path, claims := range result.Owners.All() {
-		line := path.String()
-		if twins && strings.Contains(line, "[1]") {
-			continue // the first item of a key has the claims on both
+	lines := append([]string{value}, claimsOf(t, result.Owners, func(path fieldpath.Path) bool {
+		return twins && slices.ContainsFunc(path, isPosition) // the first item of a key has the claims on both
+	})...)
+	for _, path := range result.Duplicates {
+		lines = append(lines, "duplicate "+path.String())
+	}
+	for _, ignored := range result.Ignored {
+		lines = append(lines, "ignored "+ignored.Path.String())
+	}
+	return strings.Join(lines, "\n")
+}
+
+func isPosition(step fieldpath.Step) bool { _, ok := step.Index(); return ok }
+
+// claimsOf returns the fields with their claims, and the fields that patches contest or make.
+func claimsOf(t *testing.T, o *engine.Ownership, skip func(fieldpath.Path) bool) []string {
+	var lines []string
+	for path, claims := range o.All() {
+		if skip(path) {
+			continue
 		}
+		line := path.String()
 		for _, c := range claims {
 			if v := reflect.ValueOf(c.Value); v.Kind() == reflect.String && v.Type() != reflect.TypeFor[string]() {
 				t.Errorf("%v: the claimed string is a %T", path, c.Value)
 			}
-			name, ok := c.Layer.Manager()
-			if !ok {
-				name = string(c.Layer)
-			}
-			line += " " + name + "=" + finding.FormatValue(path, c.Value, true)
+			line += " " + nameOf(c.Layer) + "=" + finding.FormatValue(path, c.Value, true)
 		}
 		lines = append(lines, line)
 	}
 	made := map[string]bool{}
-	for f := range result.Owners.Patched() {
+	for f := range o.Patched() {
 		path := f.Path()
 		if f.Contested() {
 			lines = append(lines, "contested "+path.String())
@@ -226,11 +249,88 @@ func tell(t *testing.T, story string) string {
 			lines = append(lines, "made "+path.String())
 		}
 	}
-	for _, path := range result.Duplicates {
-		lines = append(lines, "duplicate "+path.String())
+	return lines
+}
+
+// nameOf returns the name of a manager, or of another layer.
+func nameOf(l engine.Layer) string {
+	name, ok := l.Manager()
+	if !ok {
+		return string(l)
 	}
-	for _, ignored := range result.Ignored {
-		lines = append(lines, "ignored "+ignored.Path.String())
+	return name
+}
+
+// storySchema has a field of every kind of a definition.
+const storySchema = `{"type": "object", "properties": {
+	"apiVersion": {"type": "string"}, "kind": {"type": "string"},
+	"name": {"type": "string"}, "count": {"type": "integer"}, "on": {"type": "boolean"}, "port": {"x-kubernetes-int-or-string": true},
+	"labels": {"type": "object", "additionalProperties": {"type": "string"}},
+	"parts": {"type": "object", "additionalProperties": {"type": "object", "properties": {"x": {"type": "string"}, "y": {"type": "integer"}}}},
+	"args": {"type": "array", "items": {"type": "string"}},
+	"rows": {"type": "array", "items": {"type": "object", "properties": {"x": {"type": "string"}, "y": {"type": "array", "items": {"type": "integer"}},
+		"z": {"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "set"}}}},
+	"tags": {"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "set"},
+	"choice": {"type": "object", "properties": {"app": {"type": "string"}, "tags": {"type": "array", "items": {"type": "string"}}}, "x-kubernetes-map-type": "atomic"},
+	"any": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}, "free": {"x-kubernetes-preserve-unknown-fields": true},
+	"groups": {"type": "object", "additionalProperties": {"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "set"}},
+	"ref": {"type": "object", "properties": {"x": {"type": "string"}, "y": {"type": "integer"}, "ref": {"type": "object", "properties": {"x": {"type": "string"}}}}},
+	"items": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"], "items": {
+		"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}, "value": {"type": "string"},
+			"tags": {"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "set"}}}},
+	"ports": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["port", "protocol"], "items": {
+		"type": "object", "required": ["port"],
+		"properties": {"port": {"type": "integer"}, "protocol": {"type": "string", "default": "TCP"}, "name": {"type": "string"}}}}
+}}`
+
+// tellObject returns the outcome of a story of objects.
+func tellObject(t *testing.T, plan *engine.Plan[engine.Object, engine.Object], story string) string {
+	var base *engine.Object
+	var patches []engine.Layered[engine.Object]
+	for line := range strings.Lines(story) {
+		layer, text, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if layer == "#" {
+			continue
+		}
+		var object engine.Object
+		if err := kjson.UnmarshalCaseSensitivePreserveInts([]byte(text), &object); err != nil {
+			t.Fatal(err)
+		}
+		if layer == "base" {
+			base = &object
+		} else {
+			patches = append(patches, engine.Layered[engine.Object]{Layer: engine.Manager(layer), Patch: &object})
+		}
+	}
+	inputs := func() string {
+		data, err := json.Marshal([]any{base, patches})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	before := inputs()
+	result, err := plan.Apply(base, patches, engine.Options{Owners: true})
+	without, errWithout := plan.Apply(base, patches, engine.Options{})
+	if after := inputs(); after != before {
+		t.Errorf("the inputs changed to %s", after)
+	}
+	if err != nil {
+		if errWithout == nil || errWithout.Error() != err.Error() {
+			t.Errorf("with owners %v, without %v", err, errWithout)
+		}
+		return err.Error()
+	}
+	if errWithout != nil || !reflect.DeepEqual(without.Value, result.Value) {
+		t.Errorf("without owners: %v, %v", errWithout, without)
+	}
+	data, err := json.Marshal(result.Value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := append([]string{string(data)}, claimsOf(t, result.Owners, func(fieldpath.Path) bool { return false })...)
+	for layer, fields := range result.Owners.FieldsV1(nil) {
+		lines = append(lines, nameOf(layer)+" "+string(fields))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -268,4 +368,132 @@ func valueOf(t *testing.T, v any) string {
 	}
 	data, _ = json.Marshal(fields)
 	return string(data)
+}
+
+// TestObjectEdges merges patches that set nothing, and values as deep and as wide as allowed.
+func TestObjectEdges(t *testing.T) {
+	uncompiled := engine.ForObject(nil)
+	if _, err := uncompiled.Apply(nil, nil, engine.Options{}); err == nil || uncompiled.Type() != nil {
+		t.Errorf("the plan of no type merges: %v", err)
+	}
+	values, err := engine.ForAny(reflect.TypeFor[document](), schema.Rules{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := engine.ForObject(values.Type()).Apply(nil, nil, engine.Options{}); err == nil {
+		t.Error("the plan of a Go type merges objects")
+	}
+	plan := engine.ForJSON()
+	var nothing engine.Object
+	wide := engine.Object{}
+	for i := range 10_001 {
+		wide[strconv.Itoa(i)] = int64(i)
+	}
+	wide["l"] = slices.Repeat([]any{"x"}, 10_001)
+	nested := func(levels int) *engine.Object {
+		o := engine.Object{}
+		for range levels {
+			o = engine.Object{"x": o}
+		}
+		return &o
+	}
+	for _, test := range []struct {
+		reason      string
+		base, patch *engine.Object
+		want        *engine.Object
+	}{
+		{"no patch", &wide, nil, &wide},
+		{"a nil patch", &wide, &nothing, &wide},
+		{"a nil base", &nothing, &wide, &wide},
+		{"10,000 levels in a patch", nil, nested(10_000), nested(10_000)},
+		{"9,999 levels in a base", nested(9_999), nil, nested(9_999)},
+		{"10,001 levels in a patch", nil, nested(10_001), nil},
+		{"10,000 levels in a base", nested(10_000), nil, nil},
+		{"10,001 levels in both", nested(9_999), nested(10_001), nil},
+	} {
+		for _, owners := range []bool{false, true} {
+			result, err := plan.Apply(test.base, []engine.Layered[engine.Object]{{Layer: "a", Patch: test.patch}}, engine.Options{Owners: owners})
+			switch {
+			case test.want == nil && (err == nil || !strings.HasSuffix(err.Error(), "nests more than 10000 deep")):
+				t.Errorf("%s: %v", test.reason, err)
+			case test.want != nil && err != nil:
+				t.Errorf("%s: %v", test.reason, err)
+			case test.want != nil && !reflect.DeepEqual(result.Value, *test.want):
+				t.Errorf("%s: another value", test.reason)
+			}
+		}
+	}
+}
+
+// TestSources: the source of a claim begins with the place of its base or its patch, and goes on with the path of the field.
+func TestSources(t *testing.T) {
+	plan, err := engine.For[document, engine.Object](schema.Rules{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, second := fieldpath.Fields("patches", "first"), fieldpath.Fields("patches", "second")
+	for _, place := range []fieldpath.Path{nil, fieldpath.Fields("spec")} {
+		result, err := plan.Apply(&document{Name: "x", Mode: "m"}, []engine.Layered[engine.Object]{
+			{Layer: engine.Manager("a"), Patch: &engine.Object{"name": "y"}, Source: first},
+			{Layer: engine.Manager("b"), Patch: &engine.Object{"name": "z"}, Source: second},
+			{Layer: engine.Manager("c"), Patch: &engine.Object{"name": "z"}},
+		}, engine.Options{Owners: true, Source: place})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string][]string{}
+		for path, claims := range result.Owners.All() {
+			for _, c := range claims {
+				got[path.String()] = append(got[path.String()], c.Source.String())
+			}
+		}
+		want := map[string][]string{
+			".mode": {place.String() + ".mode"},
+			".name": {place.String() + ".name", ".patches.first.name", ".patches.second.name", ".name"},
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("sources (-want +got):\n%s", d)
+		}
+	}
+}
+
+// TestWriteAgain: a layer that writes the same value again has one claim, and no later layer contests a field.
+func TestWriteAgain(t *testing.T) {
+	plan, err := engine.ForAny(reflect.TypeFor[document](), schema.Rules{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	value := &document{}
+	if err := json.Unmarshal([]byte(`{"name":"x","text":"x","switch":true,"on":true,"limit":1,"other":"x","args":["x"],"size":"1"}`), value); err != nil {
+		t.Fatal(err)
+	}
+	var base any = value
+	patch := base
+	result, err := plan.Apply(&base, []engine.Layered[any]{{Layer: engine.Manager("a"), Patch: &patch}}, engine.Options{Owners: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	empty := &document{Name: "y"}
+	result.Owners.Write(engine.Manager("a"), engine.Origin{}, nil, result.Value, result.Value)
+	result.Owners.Write("late", engine.Origin{}, nil, result.Value, empty)
+	result.Owners.Write("last", engine.Origin{}, nil, empty, result.Value)
+	n := 0
+	for path, claims := range result.Owners.All() {
+		n++
+		var layers []engine.Layer
+		for _, c := range claims {
+			layers = append(layers, c.Layer)
+		}
+		if want := []engine.Layer{engine.Base, engine.Manager("a"), "late", "last"}; !slices.Equal(layers, want) {
+			t.Errorf("%v: claimed by %v, want %v", path, layers, want)
+		}
+	}
+	for f := range result.Owners.Patched() {
+		if f.Contested() {
+			t.Errorf("%v is contested", f.Path())
+		}
+	}
+	if n != 8 {
+		t.Errorf("%d fields, want 8", n)
+	}
 }
