@@ -114,7 +114,6 @@ func (m *merger) value(t *schema.Type, dst reflect.Value, present bool, src refl
 	if dst.Kind() == reflect.Pointer && t.Kind > schema.Struct && t.Kind < schema.Atomic {
 		if dst.IsNil() {
 			dst.Set(reflect.New(dst.Type().Elem()))
-			present = false
 		}
 		dst = dst.Elem()
 	}

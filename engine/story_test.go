@@ -40,6 +40,10 @@ type document struct {
 	Other  *mode   `json:"other,omitempty"`
 	Ref    *part   `json:"ref,omitempty"`
 	Always *always `json:"always,omitempty"`
+	Zero   part    `json:"zero,omitzero"`
+
+	Whole  *part             `json:"whole,omitempty" patchStrategy:"replace"`
+	Wholes map[string]string `json:"wholes,omitempty" patchStrategy:"replace"`
 
 	Labels  map[string]string            `json:"labels,omitempty"`
 	Modes   map[mode]mode                `json:"modes,omitempty"`
@@ -51,9 +55,10 @@ type document struct {
 	Refs  []*entry `json:"refs,omitempty" patchStrategy:"merge" patchMergeKey:"name"`
 	Ports []port   `json:"ports,omitempty" patchStrategy:"merge" patchMergeKey:"port"`
 
-	Tags []string `json:"tags,omitempty" patchStrategy:"merge"`
-	Args []string `json:"args,omitempty"`
-	Rows []part   `json:"rows,omitempty"`
+	Tags  []string  `json:"tags,omitempty" patchStrategy:"merge"`
+	Args  []string  `json:"args,omitempty"`
+	Words *[]string `json:"words,omitempty"`
+	Rows  []part    `json:"rows,omitempty"`
 
 	Size   *resource.Quantity    `json:"size,omitempty"`
 	Number *intstr.IntOrString   `json:"number,omitempty"`
@@ -64,6 +69,7 @@ type document struct {
 type always struct {
 	Name   string               `json:"name"`
 	Part   part                 `json:"part"`
+	Pairs  *map[string]string   `json:"pairs"`
 	Notes  map[string]string    `json:"notes"`
 	Items  []entry              `json:"items" patchStrategy:"merge" patchMergeKey:"name"`
 	Tags   []string             `json:"tags" patchStrategy:"merge"`
@@ -209,7 +215,7 @@ func tell(t *testing.T, story string) string {
 	if other := new(document); upstream == nil || json.Unmarshal(upstream, other) != nil || valueOf(t, other) != value {
 		t.Errorf("upstream makes %s", upstream)
 	}
-	lines := append([]string{value}, claimsOf(t, result.Owners, func(path fieldpath.Path) bool {
+	lines := append([]string{value}, claimsOf(t, result.Owners, false, func(path fieldpath.Path) bool {
 		return twins && slices.ContainsFunc(path, isPosition) // the first item of a key has the claims on both
 	})...)
 	for _, path := range result.Duplicates {
@@ -224,24 +230,31 @@ func tell(t *testing.T, story string) string {
 func isPosition(step fieldpath.Step) bool { _, ok := step.Index(); return ok }
 
 // claimsOf returns the fields with their claims, and the fields that patches contest or make.
-func claimsOf(t *testing.T, o *engine.Ownership, skip func(fieldpath.Path) bool) []string {
+func claimsOf(t *testing.T, o *engine.Ownership, ofObjects bool, skip func(fieldpath.Path) bool) []string {
 	var lines []string
+	yielded := map[string]bool{}
 	for path, claims := range o.All() {
 		if skip(path) {
 			continue
 		}
 		line := path.String()
 		for _, c := range claims {
-			if v := reflect.ValueOf(c.Value); v.Kind() == reflect.String && v.Type() != reflect.TypeFor[string]() {
-				t.Errorf("%v: the claimed string is a %T", path, c.Value)
+			text := finding.FormatValue(path, c.Value, true)
+			v := reflect.ValueOf(c.Value)
+			if v.Kind() == reflect.Pointer || v.Kind() == reflect.String && v.Type() != reflect.TypeFor[string]() || v.IsValid() && text == "null" && c.Layer != engine.Base {
+				t.Errorf("%v: the claimed value is a %T", path, c.Value)
 			}
-			line += " " + nameOf(c.Layer) + "=" + finding.FormatValue(path, c.Value, true)
+			line += " " + nameOf(c.Layer) + "=" + text
 		}
 		lines = append(lines, line)
+		yielded[path.String()] = true
 	}
 	made := map[string]bool{}
 	for f := range o.Patched() {
 		path := f.Path()
+		if claims := f.Claims(); !ofObjects && len(claims) > 0 && claims[0].Value != (engine.Presence{}) && !yielded[path.String()] {
+			t.Errorf("%v has claims, and All omits it: %v", path, claims)
+		}
 		if f.Contested() {
 			lines = append(lines, "contested "+path.String())
 		}
@@ -328,7 +341,7 @@ func tellObject(t *testing.T, plan *engine.Plan[engine.Object, engine.Object], s
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines := append([]string{string(data)}, claimsOf(t, result.Owners, func(fieldpath.Path) bool { return false })...)
+	lines := append([]string{string(data)}, claimsOf(t, result.Owners, true, func(fieldpath.Path) bool { return false })...)
 	for layer, fields := range result.Owners.FieldsV1(nil) {
 		lines = append(lines, nameOf(layer)+" "+string(fields))
 	}
