@@ -275,7 +275,11 @@ func (l *log) valueOf(i int32) any {
 	case presenceValue, aroundValue:
 		return Presence{}
 	default:
-		return plainValue(reflect.ValueOf(l.other(i)))
+		value := l.other(i)
+		if v := reflect.ValueOf(value); v.Kind() == reflect.Pointer {
+			return plainValue(v)
+		}
+		return value // nil in a map of any values
 	}
 }
 
@@ -355,7 +359,6 @@ func (m *merger) claimNull(at node) {
 // presence claims the presence of an item, an element or an empty struct.
 func (m *merger) presence(at node, present bool) {
 	m.claimed++
-	m.said++
 	if !m.owners {
 		return
 	}

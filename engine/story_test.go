@@ -50,10 +50,12 @@ type document struct {
 	Parts   map[string]part              `json:"parts,omitempty"`
 	Amounts map[string]resource.Quantity `json:"amounts,omitempty"`
 	Pairs   *map[string]string           `json:"pairs,omitempty"`
+	Frees   map[string]any               `json:"frees,omitempty"`
 
 	Items []entry  `json:"items,omitempty" patchStrategy:"merge" patchMergeKey:"name"`
 	Refs  []*entry `json:"refs,omitempty" patchStrategy:"merge" patchMergeKey:"name"`
 	Ports []port   `json:"ports,omitempty" patchStrategy:"merge" patchMergeKey:"port"`
+	Loose []part   `json:"loose,omitempty" patchStrategy:"merge"`
 
 	Tags  []string  `json:"tags,omitempty" patchStrategy:"merge"`
 	Args  []string  `json:"args,omitempty"`
@@ -73,6 +75,7 @@ type always struct {
 	Notes  map[string]string    `json:"notes"`
 	Items  []entry              `json:"items" patchStrategy:"merge" patchMergeKey:"name"`
 	Tags   []string             `json:"tags" patchStrategy:"merge"`
+	Loose  []part               `json:"loose" patchStrategy:"merge"`
 	Args   []string             `json:"args"`
 	Amount resource.Quantity    `json:"amount"`
 	Raw    runtime.RawExtension `json:"raw"`
@@ -96,6 +99,9 @@ type entry struct {
 	Map   map[string]string `json:"map,omitempty"`
 	Tags  []string          `json:"tags,omitempty" patchStrategy:"merge"`
 	Subs  []entry           `json:"subs,omitempty" patchStrategy:"merge" patchMergeKey:"name"`
+
+	Any   *runtime.RawExtension `json:"any,omitempty"`
+	Frees map[string]any        `json:"frees,omitempty"`
 }
 
 type port struct {
