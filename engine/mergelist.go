@@ -221,6 +221,9 @@ func (m *merger) set(t *schema.Type, dst reflect.Value, present bool, src reflec
 	patch := reflect.New(dst.Type()).Elem()
 	if src.Type() == dst.Type() {
 		m.plan.clone(patch, src)
+		if !inBase && !m.verbatim {
+			m.plan.stripDirectives(patch)
+		}
 	} else if err := m.read(t, patch, src.Interface()); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"reflect"
 	"slices"
@@ -40,10 +41,12 @@ type document struct {
 	Other  *mode   `json:"other,omitempty"`
 	Ref    *part   `json:"ref,omitempty"`
 	Always *always `json:"always,omitempty"`
+	Fixing *fixing `json:"fixing,omitempty"`
 	Zero   part    `json:"zero,omitzero"`
 
 	Whole  *part             `json:"whole,omitempty" patchStrategy:"replace"`
 	Wholes map[string]string `json:"wholes,omitempty" patchStrategy:"replace"`
+	Sole   part              `json:"sole,omitzero" patchStrategy:"replace"`
 
 	Labels  map[string]string            `json:"labels,omitempty"`
 	Modes   map[mode]mode                `json:"modes,omitempty"`
@@ -81,6 +84,12 @@ type always struct {
 	Raw    runtime.RawExtension `json:"raw"`
 }
 
+// fixing encodes a struct that is replaced whole.
+type fixing struct {
+	Name  string `json:"name,omitempty"`
+	Fixed part   `json:"fixed" patchStrategy:"replace"`
+}
+
 type mode string
 
 type part struct {
@@ -100,12 +109,14 @@ type entry struct {
 	Tags  []string          `json:"tags,omitempty" patchStrategy:"merge"`
 	Subs  []entry           `json:"subs,omitempty" patchStrategy:"merge" patchMergeKey:"name"`
 
+	Loose []part                `json:"loose,omitempty" patchStrategy:"merge"`
 	Any   *runtime.RawExtension `json:"any,omitempty"`
 	Frees map[string]any        `json:"frees,omitempty"`
 }
 
 type port struct {
 	Port  int32  `json:"port"`
+	Note  string `json:"note"`
 	Value string `json:"value,omitempty"`
 }
 
@@ -354,8 +365,13 @@ func tellObject(t *testing.T, plan *engine.Plan[engine.Object, engine.Object], s
 	return strings.Join(lines, "\n")
 }
 
-// laid returns what the API machinery makes of the patches.
-func laid(base []byte, patches []engine.Layered[any]) ([]byte, error) {
+// laid returns what the API machinery makes of the patches. It panics on some that name a null item.
+func laid(base []byte, patches []engine.Layered[any]) (_ []byte, err error) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			err = fmt.Errorf("panic: %v", reason)
+		}
+	}()
 	for _, p := range patches {
 		patch, err := json.Marshal(*p.Patch)
 		if err != nil {
@@ -473,6 +489,26 @@ func TestSources(t *testing.T) {
 		if d := cmp.Diff(want, got); d != "" {
 			t.Errorf("sources (-want +got):\n%s", d)
 		}
+	}
+}
+
+// TestEqualPointer: a field keeps its memory if a patch sets what it points to.
+func TestEqualPointer(t *testing.T) {
+	plan, err := engine.For[document, document](schema.Rules{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, same, other := int32(1), int32(1), int32(2)
+	allocations := func(limit *int32) float64 {
+		patches := []engine.Layered[document]{{Layer: "a", Patch: &document{Limit: limit}}}
+		return testing.AllocsPerRun(100, func() {
+			if _, err := plan.Apply(&document{Limit: &one}, patches, engine.Options{}); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	if equal, changed := allocations(&same), allocations(&other); equal >= changed {
+		t.Errorf("%v allocations for an equal number, %v for another one", equal, changed)
 	}
 }
 
