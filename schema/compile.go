@@ -224,7 +224,7 @@ type goField struct {
 
 func (c *compiler) layoutOf(t reflect.Type) *layout {
 	if c.layouts[t] == nil {
-		c.layouts[t] = &layout{of: t, list: reflect.SliceOf(t), size: t.Size()}
+		c.layouts[t] = &layout{of: t, size: t.Size()}
 	}
 	return c.layouts[t]
 }
