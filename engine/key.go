@@ -124,9 +124,11 @@ func firstsOf(names *keys, n int) firsts {
 	f := firsts{names: names}
 	if n > smallList {
 		f.index = make(map[string]int32, n)
-		for i := n - 1; i >= 0; i-- {
+		for i := range n {
 			name, _ := names.at(i)
-			f.index[name] = int32(i)
+			if _, known := f.index[name]; !known {
+				f.index[name] = int32(i)
+			}
 		}
 	}
 	return f
