@@ -35,31 +35,29 @@ func (p *plan) shapeOf(t reflect.Type) (deep, maps bool) {
 	case reflect.Interface:
 		return true, false // stripDirectives does not look into interfaces
 	case reflect.Struct:
-		if t == reflect.TypeFor[time.Time]() {
-			return false, false // nothing writes to its location
-		}
 		if s, ok := p.shapes[t]; ok {
 			return s.isDeep(), s.maps
 		}
-		if hidesFields(t) {
-			p.shapes[t] = shape{json: true, maps: p.raws[t]}
-			return true, p.raws[t]
-		}
-		p.shapes[t] = shape{maps: true, deep: []int{0}} // a placeholder, for a type that contains itself
 		var s shape
-		for i := range t.NumField() {
-			fieldDeep, fieldMaps := p.shapeOf(t.Field(i).Type)
-			if fieldDeep {
-				s.deep = append(s.deep, i)
+		switch {
+		case t == reflect.TypeFor[time.Time](): // nothing writes to its location
+		case hidesFields(t):
+			s.json = true
+		default:
+			p.shapes[t] = shape{maps: true, deep: []int{0}} // a placeholder, for a type that contains itself
+			for i := range t.NumField() {
+				fieldDeep, fieldMaps := p.shapeOf(t.Field(i).Type)
+				if fieldDeep {
+					s.deep = append(s.deep, i)
+				}
+				s.maps = s.maps || fieldMaps
 			}
-			s.maps = s.maps || fieldMaps
 		}
 		s.maps = s.maps || p.raws[t]
 		p.shapes[t] = s
 		return s.isDeep(), s.maps
-	default:
-		return false, false
 	}
+	return deep, maps
 }
 
 // hidesFields reports whether a struct with its own JSON encoder holds memory that only the encoder can copy.
