@@ -220,11 +220,7 @@ func (m *merger) deleteElements(t *schema.Type, dst reflect.Value, directive str
 		gone[element] = true
 	}
 	child := m.field(at, f)
-	if f.Type.Kind == schema.Atomic {
-		m.keepOld(child, f.Type, list, true)
-	} else {
-		m.keepAll(f.Type, nil, child, list)
-	}
+	m.keepOld(child, f.Type, list, true)
 	left := reflect.MakeSlice(list.Type(), 0, list.Len())
 	for i, element := range texts(list) {
 		if !gone[element] {
@@ -304,7 +300,6 @@ func (m *merger) special(t *schema.Type, dst, src reflect.Value, at node) (rest 
 	}
 	m.keepAll(t, nil, at, dst)
 	m.claimNull(at)
-	dst.SetZero()
 	verbatim := m.verbatim
 	m.verbatim = true
 	if err = m.takeList(t, dst, reflect.ValueOf(plain), at); err == nil {
