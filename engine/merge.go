@@ -252,29 +252,32 @@ func (m *merger) entry(t *schema.Type, dst, key, value reflect.Value, at node) e
 		}
 		m.keepOld(entry, scalarType, old, true)
 	}
-	copied := reflect.New(dst.Type().Elem()).Elem()
+	copied, keep := reflect.New(dst.Type().Elem()).Elem(), true
 	switch {
 	case !from.IsValid():
 	case value.Type() == copied.Type() && value.Kind() != reflect.Interface:
 		m.plan.clone(copied, value)
 		if !m.verbatim {
-			m.plan.stripDirectives(copied)
+			keep = m.plan.stripDirectives(copied)
 		}
 	default:
-		value, keep := from.Interface(), true
+		value := from.Interface()
 		if !m.verbatim {
 			value, keep = withoutDirectives(value)
 		}
 		if !keep {
-			dst.SetMapIndex(key, reflect.Value{})
-			m.claimNull(entry)
-			return nil
+			break
 		}
 		if copied.Kind() == reflect.Interface {
 			copied.Set(reflect.ValueOf(value))
 		} else if err := m.read(t.Elem, copied, value); err != nil {
 			return within(fieldpath.Key(key.String()), err)
 		}
+	}
+	if !keep {
+		dst.SetMapIndex(key, reflect.Value{})
+		m.claimNull(entry)
+		return nil
 	}
 	dst.SetMapIndex(key, copied)
 	m.claim(entry, copied)

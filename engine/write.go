@@ -2,7 +2,6 @@ package engine
 
 import (
 	"maps"
-	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -113,7 +112,7 @@ func (w writer) say(at node, kind valueKind) {
 // claim. The TrainJob's variables are written once before the policies and once after them.
 func (w writer) note(at node, last int32) {
 	now := w.nodes[at].last
-	if last >= 0 && w.claims[last].layer() == w.layer && w.equal(last, now) && w.firstWithin(at, last, math.MaxInt32) < 0 {
+	if last >= 0 && w.claims[last].layer() == w.layer && w.equal(last, now) && w.firstWithin(at, last, now) == now {
 		w.drop(at, last)
 		return
 	}
