@@ -50,7 +50,7 @@ type merger struct {
 	// removed it. Or a patch brought two items of one key, which share a node in the log.
 	unseen bool
 	// claimed counts the claims, recorded or not. The counter said counts only the claims that a copy of the patch's value
-	// hides: nulls and empty structs.
+	// hides: nulls, and empty maps and lists.
 	claimed, said int
 
 	of         Layer          // the layer whose value is read
@@ -114,7 +114,6 @@ func (m *merger) value(t *schema.Type, dst reflect.Value, present bool, src refl
 	if dst.Kind() == reflect.Pointer && t.Kind > schema.Struct && t.Kind < schema.Atomic {
 		if dst.IsNil() {
 			dst.Set(reflect.New(dst.Type().Elem()))
-			present = false
 		}
 		dst = dst.Elem()
 	}

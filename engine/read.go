@@ -265,7 +265,7 @@ func hasDirective(src reflect.Value) bool {
 // clashes reports whether upstream would have to merge two objects or two lists under one key of a map. Upstream rejects that,
 // because it knows only the rules of struct fields (apimachinery v0.36.3 third_party/forked/golang/json).
 func clashes(t *schema.Type, old, from reflect.Value) bool {
-	if t.Elem == nil || t.Elem.Kind == schema.Scalar && !t.Elem.Raw && t.Elem.GoType() != nil {
+	if t.Elem == nil || t.Elem.Kind == schema.Scalar && !t.Elem.Raw && t.Elem.GoType() != nil && t.Elem.GoType().Kind() != reflect.Interface {
 		return false
 	}
 	k := jsonKind(from)
