@@ -176,10 +176,7 @@ func (o *Ownership) objectClaims(yield func(fieldpath.Path, []Claim) bool) {
 		path := w.path()
 		claims := o.log.claimsOf(at, path)
 		if claims == nil {
-			switch kind {
-			case nothingValue:
-				value = nil
-			case presenceValue:
+			if kind == presenceValue {
 				value = Presence{}
 			}
 			claims = []Claim{o.log.export(baseLayer, value, path)}
