@@ -139,7 +139,8 @@ func logOf[P any](root *schema.Type, patches []Layered[P], o Options) *log {
 
 // object records that a later layer wrote the value at a path of an object.
 func (w writer) object(path fieldpath.Path, before, now any) {
-	at, of, named := rootNode, w.root, false
+	at, of := rootNode, w.root
+	var named bool
 	for i, step := range path {
 		t := granular(of)
 		name, ok := step.Field()
@@ -244,11 +245,12 @@ func partsOf(parts map[string]part, t *schema.Type, v any, now bool) {
 		return
 	}
 	for _, item := range v.([]any) {
-		if key, err := itemKeyOf(t, item); err != nil {
-			continue
-		} else if t.Kind == schema.Set {
+		key, err := itemKeyOf(t, item)
+		switch {
+		case err != nil: // the definition forbids the item
+		case t.Kind == schema.Set:
 			add(key, nil, presenceType, []any{})
-		} else {
+		default:
 			add(key, nil, t.Elem, item)
 		}
 	}

@@ -47,7 +47,7 @@ func shapesPlan(t testing.TB) *engine.Plan[engine.Object, engine.Object] {
 	return engine.ForObject(typ)
 }
 
-// valueOf decodes JSON with exact numbers. Without a text there is no value.
+// valueOf decodes JSON with exact numbers. It returns nil for "".
 func valueOf(t testing.TB, text string) any {
 	t.Helper()
 	if text == "" {
@@ -128,9 +128,14 @@ func (s *objectStory) check(t *testing.T, plan *engine.Plan[engine.Object, engin
 	if diff := cmp.Diff(s.conflicts, conflicts); diff != "" {
 		t.Errorf("Find() (-want +got):\n%s", diff)
 	}
-	for n := range history { // a reader may stop at any field
+	stopAnywhere(result.Owners, len(history))
+}
+
+// stopAnywhere stops after each of the fields. An iteration that continues then panics.
+func stopAnywhere(owners *engine.Ownership, fields int) {
+	for n := range fields {
 		left := n
-		for range result.Owners.All() {
+		for range owners.All() {
 			if left--; left < 0 {
 				break
 			}
@@ -336,6 +341,54 @@ func TestObject_History(t *testing.T) {
 				`base {"f:metadata":{"f:ownerReferences":{"k:{\"uid\":\"u\"}":{}}}}`,
 				`a {"f:metadata":{"f:ownerReferences":{"k:{\"uid\":\"\"}":{},"k:{\"uid\":\"u\"}":{}}}}`,
 			},
+		},
+		{
+			name: "an element of the base", base: `{"tags": ["x"], "time": "now"}`, patches: []string{`a {"tags": ["x"]}`, `b {"tags": ["x"]}`},
+			history: []string{
+				`.tags[="x"] base=present a=present b=present`,
+				`.time base="now"`,
+			},
+			fields: []string{
+				`base {"f:tags":{"v:\"x\"":{}},"f:time":{}}`,
+				`a {"f:tags":{"v:\"x\"":{}}}`,
+				`b {"f:tags":{"v:\"x\"":{}}}`,
+			},
+		},
+		{
+			name: "a scalar for an object without an entry of its own", base: `{"values": {"x": 1}}`, patches: []string{`a {"values": {"x": 2, "y": 1}}`, `b {"values": {"x": 2, "z": {"w": 1}}}`, `c {"values": {"x": 2, "y": 1}}`, `a {"values": {"z": {"w": 1}}}`, `d {"values": true}`},
+			history:   []string{`.values base=present a=present b=present c=present d=true`},
+			fields:    []string{`d {"f:values":{}}`},
+			conflicts: []string{`.values: a b c d`},
+		},
+		{
+			name: "a scalar and an object again", base: `{}`, patches: []string{`a {"values": {"x": 2, "y": 1}}`, `b {"values": true}`, `c {"values": {"y": 3}}`},
+			history: []string{
+				`.values a=present b=true c=present`,
+				`.values.y c=3`,
+			},
+			fields:    []string{`c {"f:values":{"f:y":{}}}`},
+			conflicts: []string{`.values: a b c`},
+		},
+		{
+			name: "other metadata", base: `{"metadata": {"generateName": "x", "labels": {}, "annotations": null}}`,
+			history: []string{
+				`.metadata.annotations base=null`,
+				`.metadata.generateName base="x"`,
+				`.metadata.labels base=present`,
+			},
+			fields: []string{`base {"f:metadata":{"f:annotations":{},"f:generateName":{},"f:labels":{}}}`},
+		},
+		{
+			name: "a field after a list", base: `{"boxes": [{"name": "x"}, {"name": "y", "size": 1}], "count": 1}`,
+			history: []string{
+				`.boxes[name="x"] base=present`,
+				`.boxes[name="x"].name base="x"`,
+				`.boxes[name="y"] base=present`,
+				`.boxes[name="y"].name base="y"`,
+				`.boxes[name="y"].size base=1`,
+				`.count base=1`,
+			},
+			fields: []string{`base {"f:boxes":{"k:{\"name\":\"x\"}":{".":{},"f:name":{}},"k:{\"name\":\"y\"}":{".":{},"f:name":{},"f:size":{}}},"f:count":{}}`},
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) { tc.check(t, shapesPlan(t)) })
@@ -663,6 +716,7 @@ func TestOwnership_Write_Object(t *testing.T) {
 			if diff := cmp.Diff(tc.more, without(history, all), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("the history gets (-want +got):\n%s", diff)
 			}
+			stopAnywhere(result.Owners, len(history))
 			fields := slices.DeleteFunc(fieldsOf(result.Owners), func(line string) bool { return line[0] != 'd' && line[0] != 'e' })
 			if diff := cmp.Diff(tc.fields, fields, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("FieldsV1() (-want +got):\n%s", diff)
@@ -700,7 +754,7 @@ func TestOwnership_Write_NoElement(t *testing.T) {
 	}
 }
 
-// TestObject_Sources checks that a claim names its place in the document of the base, of a patch or of a later layer.
+// TestObject_Sources checks the source of each claim: its place in the document of the base, of a patch or of a later layer.
 func TestObject_Sources(t *testing.T) {
 	base, patch := engine.Object{"inner": engine.Object{"a": "x"}, "count": int64(1)}, engine.Object{"count": int64(2)}
 	result, err := shapesPlan(t).Apply(&base, []engine.Layered[engine.Object]{

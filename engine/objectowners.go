@@ -140,9 +140,7 @@ func (w *objectWalk) items(t *schema.Type, list []any, at node, find func(string
 		if there[key] > 0 && !w.within(objectStep{parent: t, key: key}, of, item, find(key), true) {
 			return false
 		}
-		if there[key] > 1 {
-			there[key] = 0
-		}
+		there[key] = 0
 	}
 	child := noNode
 	if w.gone && at != noNode { // add the items that a later layer removed

@@ -123,7 +123,7 @@ func scalarOf(v any) (any, error) {
 
 // filledOf returns how a field's value merges, if it merges in parts and has any; otherwise nil.
 func filledOf(t *schema.Type, v any) *schema.Type {
-	if v == nil || isEmpty(v) {
+	if isEmpty(v) {
 		return nil
 	}
 	of, err := as(t, v)
@@ -133,15 +133,11 @@ func filledOf(t *schema.Type, v any) *schema.Type {
 	return of
 }
 
-// isEmpty reports whether a value is an empty object or list.
+// isEmpty reports whether a value has no members. So does every scalar.
 func isEmpty(v any) bool {
-	switch v := v.(type) {
-	case map[string]any:
-		return len(v) == 0
-	case []any:
-		return len(v) == 0
-	}
-	return false
+	object, _ := v.(map[string]any)
+	list, _ := v.([]any)
+	return len(object)+len(list) == 0
 }
 
 // sameObject reports whether two values are equal for an API server: 1 equals 1.0.
