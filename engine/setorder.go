@@ -66,6 +66,12 @@ func (m *merger) ordered(f *schema.StructField, dst reflect.Value, patch Object,
 	if list = pointee(list); !list.IsValid() {
 		return nil
 	}
+	if f.Type.Kind == schema.Set && inBase && inPatch {
+		before, _ = dedupe(before, texts(reflect.ValueOf(items)))
+	}
+	if err := allKeyed(f.Type, list); err != nil {
+		return err
+	}
 	have := keysOf(f.Type, list)
 	places := arrange(len(have), ranks(have, shifted(f.Type, before, items)), ranks(have, keys))
 	if f.Type.Kind != schema.Atomic || slices.IsSorted(places) {
@@ -76,6 +82,21 @@ func (m *merger) ordered(f *schema.StructField, dst reflect.Value, patch Object,
 	m.keepOld(child, f.Type, list, true)
 	reorderList(list, places)
 	m.claim(child, list)
+	return nil
+}
+
+// allKeyed returns an error if an item of a list-map lacks its merge key.
+func allKeyed(t *schema.Type, list reflect.Value) error {
+	if t.Kind != schema.ListMap {
+		return nil
+	}
+	var names keys
+	names.read(t, list, false)
+	for i := range list.Len() {
+		if _, ok := names.at(i); !ok {
+			return errNoKey(i, t.Key)
+		}
+	}
 	return nil
 }
 
