@@ -56,7 +56,7 @@ func (m *merger) readIn(step fieldpath.Step, t *schema.Type, dst reflect.Value, 
 func (m *merger) readStruct(t *schema.Type, dst reflect.Value, from any) error {
 	object, ok := from.(Object)
 	if !ok {
-		return fmt.Errorf("must be an object, and is %s", jsonType(reflect.TypeOf(from)))
+		return wrongType(reflect.ValueOf(from), "an object")
 	}
 	dst.SetZero()
 	for _, name := range slices.Sorted(maps.Keys(object)) {
@@ -78,7 +78,7 @@ func (m *merger) readStruct(t *schema.Type, dst reflect.Value, from any) error {
 func (m *merger) readMap(t *schema.Type, dst reflect.Value, from any) error {
 	object, ok := from.(Object)
 	if !ok {
-		return fmt.Errorf("must be an object, and is %s", jsonType(reflect.TypeOf(from)))
+		return wrongType(reflect.ValueOf(from), "an object")
 	}
 	if dst.Type().Key().Kind() != reflect.String {
 		return decode(dst, from)
@@ -98,7 +98,7 @@ func (m *merger) readMap(t *schema.Type, dst reflect.Value, from any) error {
 func (m *merger) readList(t *schema.Type, dst reflect.Value, from any) error {
 	items, ok := from.([]any)
 	if !ok {
-		return fmt.Errorf("must be a list, and is %s", jsonType(reflect.TypeOf(from)))
+		return wrongType(reflect.ValueOf(from), "a list")
 	}
 	made := reflect.MakeSlice(dst.Type(), len(items), len(items))
 	for i, item := range items {
@@ -274,5 +274,8 @@ func clashes(t *schema.Type, old, from reflect.Value) bool {
 
 // wrongType returns an error for a patch's value of another type than the field's.
 func wrongType(src reflect.Value, want string) error {
+	if src = pointee(src); !src.IsValid() {
+		return fmt.Errorf("must be %s, and is null", want)
+	}
 	return fmt.Errorf("must be %s, and is %s", want, jsonType(src.Type()))
 }
