@@ -70,7 +70,7 @@ func TestSetElementOrder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, wantErr := strategicLists(from, patch)
+		want, wantErr := strategicMerge(from, patch)
 		for _, owners := range []bool{false, true} {
 			input, _ := copyOfJSON(patch).(map[string]any)
 			result, err := plan.Apply(from, []engine.Layered[engine.Object]{{Layer: engine.Manager("a"), Patch: &input}}, engine.Options{Owners: owners})
@@ -239,18 +239,18 @@ func (g listGenerator) order(list any) any {
 	return order
 }
 
-// strategicLists returns the API machinery's result as JSON.
-func strategicLists(base *lists, patch map[string]any) (result string, err error) {
+// strategicMerge returns the API machinery's result as JSON.
+func strategicMerge[T any](base *T, patch any) (result string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)
 		}
 	}()
-	merged, err := strategicpatch.StrategicMergePatch([]byte(asJSON(base)), []byte(asJSON(patch)), lists{})
+	merged, err := strategicpatch.StrategicMergePatch([]byte(asJSON(base)), []byte(asJSON(patch)), *new(T))
 	if err != nil {
 		return "", err
 	}
-	var into lists
+	var into T
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(merged, &into); err != nil {
 		return "", err
 	}

@@ -67,9 +67,15 @@ func (o *Ownership) write(w writer, path fieldpath.Path, before, now any) {
 	w.field = at
 	t := l.typ(at)
 	b, n := indirect(reflect.ValueOf(before)), indirect(reflect.ValueOf(now))
-	if step := len(path) - 1; step >= 0 && key == nil {
-		if _, twin := path[step].Index(); twin {
+	if len(path) > 0 {
+		last := path[len(path)-1]
+		_, isTwin := last.Index()
+		_, isElement := last.Element()
+		if isTwin || isElement {
 			w.presence(at, b.IsValid(), n.IsValid())
+		}
+		if isElement {
+			return
 		}
 	}
 	w.value(t, key, at, b, n)
@@ -234,14 +240,13 @@ func encodedField(f *schema.StructField, parent reflect.Value) reflect.Value {
 }
 
 func (w writer) mapping(at node, before, now reflect.Value) {
-	var keys []string
-	for _, m := range []reflect.Value{before, now} {
-		if m.IsValid() {
-			keys = append(keys, sortedKeys(m)...)
+	keys := func(m reflect.Value) []string {
+		if !m.IsValid() {
+			return nil
 		}
+		return sortedKeys(m)
 	}
-	slices.Sort(keys)
-	for _, key := range slices.Compact(keys) {
+	for _, key := range slices.Compact(slices.Sorted(slices.Values(slices.Concat(keys(before), keys(now))))) {
 		entry := func(m reflect.Value) reflect.Value {
 			if !m.IsValid() {
 				return m
