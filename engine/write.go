@@ -184,10 +184,14 @@ func (w writer) leaf(at node, before, now reflect.Value) {
 
 func (w writer) structure(t *schema.Type, key *schema.StructField, at node, before, now reflect.Value) {
 	isBare := func(v reflect.Value) bool { return v.IsValid() && w.isPointer(at) && !hasLeaf(t, v) }
-	if key != nil || isBare(now) || isBare(before) && !now.IsValid() {
-		w.presence(at, before.IsValid(), now.IsValid())
+	isSaid := key != nil || isBare(now) || isBare(before) && !now.IsValid()
+	if isSaid && now.IsValid() {
+		w.presence(at, before.IsValid(), true)
 	}
 	w.fields(t, key, at, before, now)
+	if isSaid && !now.IsValid() { // its null would empty the fields again
+		w.presence(at, before.IsValid(), false)
+	}
 }
 
 // fields records a write of the fields of a struct except its merge key.
@@ -282,7 +286,7 @@ func (w writer) list(t *schema.Type, at node, before, now reflect.Value) {
 		there := map[string]bool{}
 		for i := 0; list.IsValid() && i < list.Len(); i++ {
 			name := itemKey(keyText(key, list.Index(i)), i, there)
-			names, byName[name] = append(names, name), list.Index(i)
+			names, byName[name] = append(names, name), indirect(list.Index(i))
 		}
 		return names, byName
 	}
