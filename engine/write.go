@@ -214,8 +214,8 @@ func (w writer) presence(at node, before, now bool) {
 	if w.changes && before == now {
 		return
 	}
-	if before && w.nodes[at].first < 0 {
-		w.add(at, w.keeper(at), presenceValue, "")
+	if layer := w.maker(at); before && w.nodes[at].first < 0 && layer >= 0 {
+		w.add(at, layer, presenceValue, "")
 	}
 	if w.keep {
 		return
@@ -225,6 +225,18 @@ func (w writer) presence(at node, before, now bool) {
 	} else if before {
 		w.say(at, nullValue)
 	}
+}
+
+// maker returns the layer that owns the presence of a field without claims of its own. If a patch made the field, that is the
+// first layer that set something within it, or -1 if none did.
+func (l *log) maker(at node) int32 {
+	if layer := l.keeper(at); layer != baseLayer || !l.isMade(at) {
+		return layer
+	}
+	if first := l.firstWithin(at, -1, math.MaxInt32); first >= 0 {
+		return l.claims[first].layer()
+	}
+	return -1
 }
 
 // isPointer reports whether a field is a pointer. Only a pointer can be empty, or be removed whole.

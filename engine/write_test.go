@@ -205,6 +205,11 @@ var writeStories = []struct {
 		},
 	},
 	{
+		"a struct that a patch made is not the base's", `{}`, []string{`{"part":{"text":"a","part":{"args":null}}}`},
+		[]write{{layer: "w", now: `{"part":{"part":{}}}`}, {layer: "x", now: `{"part":{}}`}},
+		[]string{`.part manager/a=present x=present`, `.part.part w=present x=null`, `.part.part.args manager/a=null`, `.part.text manager/a="a" w=null`},
+	},
+	{
 		"a patch removes what another patch and the base set", `{"items":[{"name":"a","value":"1","part":{"text":"t"}}],"part":{"part":{"text":"u"}},"set":["a"]}`,
 		[]string{`{"items":[{"name":"b","part":{"text":"v"}}]}`, `{"items":null,"part":null,"set":null}`}, nil,
 		[]string{
