@@ -270,6 +270,7 @@ func (m *merger) entry(t *schema.Type, dst, key, value reflect.Value, at node) e
 			m.claimNull(entry)
 			return nil
 		}
+		m.reading = entry
 		if copied.Kind() == reflect.Interface {
 			copied.Set(reflect.ValueOf(value))
 		} else if err := m.read(t.Elem, copied, value); err != nil {

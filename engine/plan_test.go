@@ -143,7 +143,7 @@ func TestForAny(t *testing.T) {
 			t.Errorf("the inputs are %s, and were %s", now, before)
 		}
 	}
-	result, err := plan.Apply(nil, nil, engine.Options{})
+	result, err := plan.Apply(nil, []engine.Layered[any]{{Layer: "one"}}, engine.Options{})
 	if err != nil || !reflect.DeepEqual(result.Value, &kinds{}) {
 		t.Errorf("Apply without a base = %v, %v, want an empty value", result, err)
 	}

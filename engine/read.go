@@ -208,7 +208,7 @@ func plainNumbers(value any) any {
 // ignore records a field that the type of the value at a node lacks.
 func (m *merger) ignore(at node, name string) {
 	path := m.steps.Append(fieldpath.Field(name))
-	if m.owners && at != noNode {
+	if m.owners {
 		path = m.log.path(at).Append(path...)
 	}
 	m.ignored = append(m.ignored, Ignored{Layer: m.of, Path: path})

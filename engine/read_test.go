@@ -110,6 +110,7 @@ var mergings = []merging{
 	{"a struct with a null directive", `{}`, `{"pointer":{"$patch":null,"name":"a"}}`, `{"pointer":{"name":"a"}}`, ``},
 	{"a struct with a directive", `{}`, `{"pointer":{"$patch":"replace","name":"a"}}`, `{}`, ``},
 	{"elements to delete from bytes", `{"data":"YQ=="}`, `{"$deleteFromPrimitiveList/data":["a"]}`, `{"data":"YQ=="}`, ``},
+	{"numbers to delete from numbers", `{"small":1,"count":1,"ratio":1.5}`, `{"$deleteFromPrimitiveList/small":2,"$deleteFromPrimitiveList/count":3,"$deleteFromPrimitiveList/ratio":2.5}`, `{"small":2,"count":3,"ratio":2.5}`, ``},
 	{"an order of bytes", `{"data":"YQ=="}`, `{"$setElementOrder/data":["a"]}`, ``, `.data: $setElementOrder must name a list`},
 	{"an element that is a list, in an order", `{"set":["a"]}`, `{"$setElementOrder/set":[["a"]]}`, ``, `.set[0]: an item of $setElementOrder must be a scalar`},
 	{"an element that is an object, in an order", `{"set":["a"]}`, `{"$setElementOrder/set":[{}]}`, ``, `.set[0]: an item of $setElementOrder must be a scalar`},
@@ -257,6 +258,30 @@ func TestApply_Ignored(t *testing.T) {
 	}
 }
 
+// TestApply_IgnoredPaths checks that a field which the type lacks has its path in any kind of value, after patches to other fields.
+func TestApply_IgnoredPaths(t *testing.T) {
+	type holder struct {
+		First   []part          `json:"first,omitempty"`
+		Entries map[string]part `json:"entries,omitempty"`
+		Parts   []part          `json:"parts,omitempty" patchStrategy:"merge"`
+	}
+	plan, err := engine.For[holder, engine.Object](schema.Rules{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for patch, want := range map[string]string{
+		`{"first":[{"x":1}]}`:          ".first[0].x",
+		`{"entries":{"a":{"x":1}}}`:    `.entries["a"].x`,
+		`{"parts":[{"part":{"x":1}}]}`: ".parts[0].part.x",
+	} {
+		first, object := engine.Object{"first": []any{}}, copyOfJSON(json.RawMessage(patch)).(map[string]any)
+		result, err := plan.Apply(nil, []engine.Layered[engine.Object]{{Layer: "a", Patch: &first}, {Layer: "b", Patch: &object}}, engine.Options{Owners: true})
+		if err != nil || len(result.Ignored) != 1 || result.Ignored[0].Path.String() != want {
+			t.Errorf("Apply(%s) ignores %v, %v, want %s", patch, result, err, want)
+		}
+	}
+}
+
 // TestApply_TypedNull checks which values of a Go patch encode as null: an empty time, not an empty quantity.
 func TestApply_TypedNull(t *testing.T) {
 	type values struct {
@@ -286,6 +311,9 @@ func TestApply_TypedNull(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, claimsOf(result.Owners)); diff != "" {
 		t.Errorf("claims (-want +got):\n%s", diff)
+	}
+	if value := `{"time":null,"quantity":"0","times":{"b":"2023-11-14T22:13:20Z","c":"2023-11-14T22:13:20Z"},"part":{"name":"a"}}`; asJSON(result.Value) != value {
+		t.Errorf("Apply makes %s, want %s", asJSON(result.Value), value)
 	}
 }
 

@@ -53,7 +53,7 @@ func (m *merger) ordered(f *schema.StructField, dst reflect.Value, patch Object,
 			return err
 		}
 		value = plain
-		if len(plain)+len(wanted) == 0 {
+		if len(plain) == 0 {
 			items = nil
 		}
 	}
@@ -158,7 +158,7 @@ func reorderList(list reflect.Value, order []int32) {
 // holdsScalars reports whether the elements of the base's list and of the patch's are scalars of one type.
 func holdsScalars(t *schema.Type, list reflect.Value, items []any) bool {
 	if t.Elem == nil || t.Elem.Kind != schema.Scalar {
-		return t.Elem != nil && len(items) == 0 && (list.Kind() != reflect.Slice || list.Len() == 0)
+		return len(items) == 0 && (list.Kind() != reflect.Slice || list.Len() == 0)
 	}
 	if t.Elem.Raw {
 		value, _ := jsonOf(list)

@@ -54,9 +54,13 @@ func TestSetElementOrder(t *testing.T) {
 	next := rand.New(rand.NewPCG(testenv.Seed(t), 0))
 	fields := reflect.TypeFor[lists]()
 	rejected := 0
-	const cases = 8_000
+	const cases = 12_000
 	for i := range cases {
-		name, _, _ := strings.Cut(fields.Field(next.IntN(fields.NumField())).Tag.Get("json"), ",")
+		f := fields.Field(next.IntN(fields.NumField()))
+		if next.IntN(2) == 0 {
+			f = fields.Field(0)
+		}
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		g := listGenerator{next, name}
 		base, patch := map[string]any{}, map[string]any{}
 		if next.IntN(3) > 0 {
@@ -132,15 +136,23 @@ func claimsOf(o *engine.Ownership) []string {
 	for path, claims := range o.All() {
 		line := path.String()
 		for _, c := range claims {
-			value := asJSON(c.Value)
-			if c.Value == (engine.Presence{}) {
-				value = "present"
-			}
-			line += fmt.Sprintf(" %s=%s", c.Layer, value)
+			line += fmt.Sprintf(" %s=%s", c.Layer, valueOf(c))
 		}
 		lines = append(lines, line)
 	}
 	return lines
+}
+
+// valueOf returns a claim's value as text. It distinguishes null from a value that encodes as null.
+func valueOf(c engine.Claim) string {
+	switch value := asJSON(c.Value); {
+	case c.Value == engine.Presence{}:
+		return "present"
+	case value == "null" && c.Value != nil:
+		return fmt.Sprintf("null of %T", c.Value)
+	default:
+		return value
+	}
 }
 
 // listGenerator generates values of one field of lists.

@@ -64,11 +64,7 @@ func TestPatched_Many(t *testing.T) {
 		for path, claims := range result.Owners.All() {
 			line := ""
 			for _, c := range claims {
-				value := asJSON(c.Value)
-				if c.Value == (engine.Presence{}) {
-					value = "present"
-				}
-				line += fmt.Sprintf(" %s=%s", c.Layer, value)
+				line += fmt.Sprintf(" %s=%s", c.Layer, valueOf(c))
 			}
 			if _, again := got[path.String()]; again {
 				t.Errorf("%d: %s is there twice", n, path)

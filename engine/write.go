@@ -120,7 +120,7 @@ func (w writer) say(at node, kind valueKind) {
 func (w writer) note(at node, last int32) {
 	now := w.nodes[at].last
 	if last >= 0 && w.claims[last].layer() == w.layer && w.equal(last, now) && w.firstWithin(at, last, math.MaxInt32) < 0 {
-		w.drop(at, last)
+		w.claims[last].next, w.nodes[at].last = -1, last
 		return
 	}
 	if w.from.Path == nil {
@@ -134,17 +134,6 @@ func (w writer) note(at node, last int32) {
 		source = source.Append(w.pathWithin(w.field, at)...)
 	}
 	w.sources[now] = source
-}
-
-// drop removes the newest claim, which is on this field; last is the claim before it.
-func (w writer) drop(at node, last int32) {
-	newest := w.nodes[at].last
-	if n := len(w.values); n > 0 && w.values[n-1].claim == newest {
-		w.log.values = w.values[:n-1]
-	}
-	w.log.claims = w.claims[:newest]
-	w.claims[last].next = -1
-	w.nodes[at].last = last
 }
 
 // value records a write of one field. before and now are invalid for a missing value.
@@ -356,9 +345,8 @@ func (m *merger) expand(t *schema.Type, key *schema.StructField, v reflect.Value
 	for child := m.log.nodes[at].child; child != noNode; child = m.log.nodes[child].next {
 		switch f := m.log.nodes[child].field; {
 		case f != nil:
-			if to, present := f.Template.Of(v); present && f.Type.Kind != schema.Scalar {
-				m.expand(f.Type, nil, to, child)
-			}
+			to, _ := f.Template.Of(v)
+			m.expand(f.Type, nil, to, child)
 		case t.Kind == schema.ListMap:
 			var names keys
 			names.read(t, v, false)

@@ -156,6 +156,19 @@ var writeStories = []struct {
 		},
 	},
 	{
+		"a struct in an item by its path", `{"items":[{"name":"a"}]}`, nil,
+		[]write{{layer: "w", path: `items[name="a"].part`, now: `{"items":[{"name":"a","part":{"text":"b"}}]}`}},
+		[]string{`.items[name="a"] base=present`, `.items[name="a"].part.text w="b"`},
+	},
+	{
+		"another layer after one that says the same again", `{}`, nil,
+		[]write{
+			{layer: "w", path: "args", now: `{"args":["a"]}`}, {layer: "w", path: "count", now: `{"args":["a"],"count":2}`},
+			{layer: "w", path: "count", now: `{"args":["a"],"count":2}`}, {layer: "x", path: "count", now: `{"args":["a"],"count":3}`},
+		},
+		[]string{`.args w=["a"]`, `.count w=2 x=3`},
+	},
+	{
 		"an entry and an element by their paths", `{"labels":{"x":"1"},"set":["a"]}`, nil,
 		[]write{
 			{layer: "w", path: `labels["x"]`, now: `{"labels":{"x":"2"},"set":["a"]}`},
@@ -329,11 +342,7 @@ func sourcesOf(o *engine.Ownership) []string {
 	for path, claims := range o.All() {
 		line := path.String()
 		for _, c := range claims {
-			value := asJSON(c.Value)
-			if c.Value == (engine.Presence{}) {
-				value = "present"
-			}
-			line += fmt.Sprintf(" %s=%s", c.Layer, value)
+			line += fmt.Sprintf(" %s=%s", c.Layer, valueOf(c))
 			if c.Source != nil && slices.Contains(c.Source, fieldpath.Field("job")) {
 				line += " from " + c.Source.String()
 			}
