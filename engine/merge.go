@@ -50,7 +50,7 @@ type merger struct {
 	// removed it. Or a patch brought two items of one key, which share a node in the log.
 	unseen bool
 	// claimed counts the claims, recorded or not. The counter said counts only the claims that a copy of the patch's value
-	// hides: nulls, and empty maps and lists.
+	// hides: nulls, items, and empty structs, maps and lists.
 	claimed, said int
 
 	of         Layer          // the layer whose value is read
@@ -267,6 +267,7 @@ func (m *merger) entry(t *schema.Type, dst, key, value reflect.Value, at node) e
 		if !keep {
 			break
 		}
+		m.reading = entry
 		if copied.Kind() == reflect.Interface {
 			copied.Set(reflect.ValueOf(value))
 		} else if err := m.read(t.Elem, copied, value); err != nil {

@@ -217,6 +217,7 @@ func (m *merger) set(t *schema.Type, dst reflect.Value, present bool, src reflec
 			src = reflect.ValueOf(kept)
 		}
 	}
+	m.reading = at
 	patch := reflect.New(dst.Type()).Elem()
 	if src.Type() == dst.Type() {
 		m.plan.clone(patch, src)

@@ -48,7 +48,7 @@ func shapesPlan(t testing.TB) *engine.Plan[engine.Object, engine.Object] {
 }
 
 // valueOf decodes JSON with exact numbers. It returns nil for "".
-func valueOf(t testing.TB, text string) any {
+func decodedObject(t testing.TB, text string) any {
 	t.Helper()
 	if text == "" {
 		return nil
@@ -68,7 +68,7 @@ func patchesOf(t testing.TB, lines []string) []engine.Layered[engine.Object] {
 	var patches []engine.Layered[engine.Object]
 	for _, line := range lines {
 		manager, text, _ := strings.Cut(line, " ")
-		patch := valueOf(t, text).(engine.Object)
+		patch := decodedObject(t, text).(engine.Object)
 		patches = append(patches, engine.Layered[engine.Object]{Layer: engine.Manager(manager), Patch: &patch})
 	}
 	return patches
@@ -109,7 +109,7 @@ type objectStory struct {
 }
 
 func (s *objectStory) check(t *testing.T, plan *engine.Plan[engine.Object, engine.Object]) {
-	base := valueOf(t, s.base).(engine.Object)
+	base := decodedObject(t, s.base).(engine.Object)
 	result, err := plan.Apply(&base, patchesOf(t, s.patches), engine.Options{Owners: true})
 	if err != nil {
 		t.Fatal(err)
@@ -727,7 +727,7 @@ func TestOwnership_Write_Object(t *testing.T) {
 
 func applied(t testing.TB, patches []string, text string) *engine.Result[engine.Object] {
 	t.Helper()
-	base := valueOf(t, text).(engine.Object)
+	base := decodedObject(t, text).(engine.Object)
 	result, err := shapesPlan(t).Apply(&base, patchesOf(t, patches), engine.Options{Owners: true})
 	if err != nil {
 		t.Fatal(err)
@@ -738,7 +738,7 @@ func applied(t testing.TB, patches []string, text string) *engine.Result[engine.
 // plainOf decodes JSON as a merge does: integers are int64.
 func plainOf(t testing.TB, text string) any {
 	t.Helper()
-	result, err := engine.ForJSON().Apply(&engine.Object{"x": valueOf(t, text)}, nil, engine.Options{})
+	result, err := engine.ForJSON().Apply(&engine.Object{"x": decodedObject(t, text)}, nil, engine.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

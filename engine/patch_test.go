@@ -43,9 +43,9 @@ type thing struct {
 	Lists     map[string][]string          `json:"lists,omitempty"`
 	Maps      map[string]map[string]string `json:"maps,omitempty"`
 	Wholes    map[string]*whole            `json:"wholes,omitempty"`
-	Parts     []part                       `json:"parts,omitempty" patchStrategy:"merge" patchMergeKey:"name"`
-	Ports     []port                       `json:"ports,omitempty" patchStrategy:"merge" patchMergeKey:"port"`
-	Pointers  []*part                      `json:"pointers,omitempty" patchStrategy:"merge" patchMergeKey:"name"`
+	Parts     []thingPart                  `json:"parts,omitempty" patchStrategy:"merge" patchMergeKey:"name"`
+	Ports     []thingPort                  `json:"ports,omitempty" patchStrategy:"merge" patchMergeKey:"port"`
+	Pointers  []*thingPart                 `json:"pointers,omitempty" patchStrategy:"merge" patchMergeKey:"name"`
 	Tags      []string                     `json:"tags,omitempty" patchStrategy:"merge"`
 	Numbers   []int64                      `json:"numbers,omitempty" patchStrategy:"merge"`
 	Args      []string                     `json:"args,omitempty"`
@@ -61,11 +61,11 @@ type thing struct {
 type fixed struct {
 	Name     string               `json:"name"`
 	At       metav1.Time          `json:"at"`
-	Part     part                 `json:"part"`
+	Part     thingPart            `json:"part"`
 	Value    runtime.RawExtension `json:"value"`
 	Selector map[string]string    `json:"selector"`
 	Args     []string             `json:"args"`
-	Parts    []part               `json:"parts" patchStrategy:"merge" patchMergeKey:"name"`
+	Parts    []thingPart          `json:"parts" patchStrategy:"merge" patchMergeKey:"name"`
 }
 
 // shape holds JSON of any shape.
@@ -95,16 +95,16 @@ type whole struct {
 	Value  runtime.RawExtension         `json:"value,omitzero"`
 }
 
-type part struct {
+type thingPart struct {
 	Name   string            `json:"name"`
 	Image  string            `json:"image,omitempty"`
 	Args   []string          `json:"args,omitempty"`
-	Ports  []port            `json:"ports,omitempty" patchStrategy:"merge" patchMergeKey:"port"`
+	Ports  []thingPort       `json:"ports,omitempty" patchStrategy:"merge" patchMergeKey:"port"`
 	Labels map[string]string `json:"labels,omitempty"`
-	Inner  *part             `json:"inner,omitempty"`
+	Inner  *thingPart        `json:"inner,omitempty"`
 }
 
-type port struct {
+type thingPort struct {
 	Port *int32 `json:"port,omitempty"`
 	Name string `json:"name,omitempty"`
 }
@@ -240,8 +240,8 @@ owned by a: {"f:count":{}}`
 	}
 }
 
-// TestApply_NoJSON shows that a value without JSON stays as it is.
-func TestApply_NoJSON(t *testing.T) {
+// TestPatches_NoJSON shows that a value without JSON stays as it is.
+func TestPatches_NoJSON(t *testing.T) {
 	want := []runtime.RawExtension{{Raw: []byte(`{`)}, {Raw: []byte(`1`)}}
 	var base, patch any = &thing{}, &thing{Raws: want}
 	result, err := thingPlan(t, schema.Rules{}).Apply(&base, []engine.Layered[any]{{Layer: "a", Patch: &patch}}, engine.Options{})

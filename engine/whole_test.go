@@ -1,0 +1,157 @@
+package engine_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/internal/testenv"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// TestApply_TypedAndObject checks that patches of a Go type and the objects that they encode to give equal values and claims,
+// also after later writes. Only patches of a Go type leave the items that they add as they are, without claims for each field.
+func TestApply_TypedAndObject(t *testing.T) {
+	for _, twins := range []bool{false, true} {
+		rules := schema.Rules{Twins: twins}
+		typed, err := engine.For[written, written](rules)
+		if err != nil {
+			t.Fatal(err)
+		}
+		objects, err := engine.For[written, engine.Object](rules)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := writtenGenerator{rand.New(rand.NewPCG(testenv.Seed(t), 3)), twins}
+		for i := range 1_000 {
+			base := g.value(2)
+			if twins {
+				base.Items = slices.CompactFunc(base.Items, func(a, b writtenItem) bool { return a.Name == b.Name })
+			}
+			var ofType []engine.Layered[written]
+			var ofObject []engine.Layered[engine.Object]
+			for k := range 1 + g.IntN(3) {
+				patch := g.value(2)
+				object := copyOfJSON(patch).(map[string]any)
+				layer := engine.Manager(fmt.Sprint(k))
+				ofType = append(ofType, engine.Layered[written]{Layer: layer, Patch: patch})
+				ofObject = append(ofObject, engine.Layered[engine.Object]{Layer: layer, Patch: &object})
+			}
+			one, err := typed.Apply(base, ofType, engine.Options{Owners: true})
+			other, errOther := objects.Apply(base, ofObject, engine.Options{Owners: true})
+			if err != nil || errOther != nil {
+				t.Fatalf("case %d: %v, %v", i, err, errOther)
+			}
+			compare := func(when string) {
+				t.Helper()
+				if diff := cmp.Diff(asJSON(one.Value), asJSON(other.Value)); diff != "" {
+					t.Fatalf("case %d, %s: values (-typed +object):\n%s", i, when, diff)
+				}
+				if diff := cmp.Diff(plainClaims(other.Owners), plainClaims(one.Owners)); diff != "" {
+					t.Fatalf("case %d, %s: base %s, patches %s: claims (-object +typed):\n%s", i, when, asJSON(base), asJSON(ofType), diff)
+				}
+			}
+			compare("merged")
+			for k := range g.IntN(3) {
+				now := g.value(2)
+				changes := g.IntN(2) == 0
+				for _, result := range []*engine.Result[written]{one, other} {
+					layer := engine.Layer(fmt.Sprint("later", k))
+					if changes {
+						result.Owners.WriteChanges(layer, nil, result.Value, *now)
+					} else {
+						result.Owners.Write(layer, jobOrigin, nil, result.Value, *now)
+					}
+					result.Value = *copyOfWritten(t, now)
+				}
+				compare(fmt.Sprint("write ", k))
+			}
+		}
+	}
+}
+
+// plainClaims returns the claims, each repeated one once. It leaves out those on the presence of structs: an object's claims
+// within a struct stand for it.
+func plainClaims(o *engine.Ownership) []string {
+	lines := slices.DeleteFunc(claimsOf(o), func(line string) bool { return strings.Contains(line, ".part ") })
+	for i, line := range lines {
+		lines[i] = strings.Join(slices.Compact(strings.Split(line, " ")), " ")
+	}
+	return lines
+}
+
+func copyOfWritten(t *testing.T, v *written) *written {
+	t.Helper()
+	return writtenOf(t, asJSON(v))
+}
+
+// writtenGenerator generates values in which little is often the same. Items may share their keys.
+type writtenGenerator struct {
+	*rand.Rand
+	twins bool
+}
+
+func (g writtenGenerator) word() string { return []string{"", "a", "b"}[g.IntN(3)] }
+
+func (g writtenGenerator) list() (list []string) {
+	for i := range 3 {
+		if g.IntN(3) == 0 {
+			list = append(list, string(rune('a'+i)))
+		}
+	}
+	return list
+}
+
+func (g writtenGenerator) labels() map[string]string {
+	labels := map[string]string{}
+	for _, key := range g.list() {
+		labels[key] = g.word()
+	}
+	return labels
+}
+
+func (g writtenGenerator) value(depth int) *written {
+	v := &written{Text: g.word(), Flag: g.IntN(2) == 0, Labels: g.labels(), Set: g.list(), Args: g.list(), Part: g.part(depth)}
+	if part := g.part(depth); part != nil {
+		v.Struct = *part
+	}
+	if g.IntN(2) == 0 {
+		count := int64(g.IntN(2))
+		v.Count = &count
+	}
+	for i, name := range g.names() {
+		item := writtenItem{Name: name, Value: g.word(), Labels: g.labels(), Part: g.part(depth)}
+		ports := g.names()
+		if i > 0 && name == v.Items[0].Name { // the history of the first item with a key lacks what only another item has
+			ports = slices.DeleteFunc(ports, func(port string) bool {
+				return !slices.ContainsFunc(v.Items[0].Ports, func(p *writtenPort) bool { return p.Port == int32(port[0]) })
+			})
+		}
+		for _, port := range ports {
+			item.Ports = append(item.Ports, &writtenPort{Port: int32(port[0]), Name: g.word()})
+		}
+		v.Items = append(v.Items, item)
+	}
+	return v
+}
+
+// names generates the keys of a list's items.
+func (g writtenGenerator) names() []string {
+	names := g.list()
+	if g.twins && len(names) > 0 && g.IntN(3) == 0 {
+		names = append(names, names[0])
+	}
+	return names
+}
+
+func (g writtenGenerator) part(depth int) *writtenPart {
+	if depth == 0 || g.IntN(2) == 0 {
+		return nil
+	}
+	return &writtenPart{Text: g.word(), Args: g.list(), Part: g.part(depth - 1)}
+}
