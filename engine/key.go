@@ -40,13 +40,11 @@ func (k *keys) at(i int) (string, bool) {
 
 // of returns the key of an item, which is a struct or an object.
 func (k *keys) of(item reflect.Value) (string, bool) {
-	switch {
-	case item.Kind() == reflect.Map:
-		if name := pointee(item.MapIndex(reflect.ValueOf(k.name))); name.IsValid() {
-			return scalarText(name), true
-		}
-	case item.Kind() == reflect.Struct && k.slot != nil:
+	if item.Kind() != reflect.Map {
 		return keyOf(k.slot, item)
+	}
+	if name := pointee(item.MapIndex(reflect.ValueOf(k.name))); name.IsValid() {
+		return scalarText(name), true
 	}
 	return "", false
 }
@@ -67,11 +65,7 @@ func (k *keys) find(n int, name string) int {
 // keyOf returns the merge key of an item and reports whether the item's encoding has one.
 func keyOf(slot *schema.Slot, item reflect.Value) (string, bool) {
 	v, encoded := slot.Of(item)
-	if v.Kind() == reflect.String {
-		return v.String(), encoded
-	}
-	v = pointee(v)
-	if !v.IsValid() {
+	if v = pointee(v); !v.IsValid() {
 		return "", false
 	}
 	return scalarText(v), encoded

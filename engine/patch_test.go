@@ -46,6 +46,9 @@ type thing struct {
 	Parts     []thingPart                  `json:"parts,omitempty" patchStrategy:"merge" patchMergeKey:"name"`
 	Ports     []thingPort                  `json:"ports,omitempty" patchStrategy:"merge" patchMergeKey:"port"`
 	Pointers  []*thingPart                 `json:"pointers,omitempty" patchStrategy:"merge" patchMergeKey:"name"`
+	Slots     []slot                       `json:"slots,omitempty" patchStrategy:"merge" patchMergeKey:"slot"`
+	Words     []*string                    `json:"words,omitempty" patchStrategy:"merge"`
+	Amounts   []resource.Quantity          `json:"amounts,omitempty" patchStrategy:"merge"`
 	Tags      []string                     `json:"tags,omitempty" patchStrategy:"merge"`
 	Numbers   []int64                      `json:"numbers,omitempty" patchStrategy:"merge"`
 	Args      []string                     `json:"args,omitempty"`
@@ -106,6 +109,11 @@ type thingPart struct {
 
 type thingPort struct {
 	Port *int32 `json:"port,omitempty"`
+	Name string `json:"name,omitempty"`
+}
+
+type slot struct {
+	Slot *int32 `json:"slot"`
 	Name string `json:"name,omitempty"`
 }
 
