@@ -157,14 +157,15 @@ func valueOf(c engine.Claim) string {
 
 // TestSetElementOrder_Deleted checks the places of new items in a list from which the same patch deletes items.
 func TestSetElementOrder_Deleted(t *testing.T) {
-	plan, err := engine.For[lists, engine.Object](schema.Rules{})
+	plan, err := engine.For[lists, engine.Object](schema.Rules{Twins: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for patch, names := range map[string]string{
-		`{"$setElementOrder/items":[{"name":"b"},{"name":"d"}],"items":[{"name":"a","$patch":"delete"},{"name":"b"},{"name":"d"}]}`: "bcd",
-		`{"$setElementOrder/items":[{"name":"d"},{"name":"b"}],"items":[{"name":"a","$patch":"delete"},{"name":"d"}]}`:              "cdb",
-		`{"$setElementOrder/items":[{"name":"d"},{"name":"e"}],"items":[{"name":"a","$patch":"delete"},{"name":"d"},{"name":"e"}]}`: "bcde",
+		`{"$setElementOrder/items":[{"name":"b"},{"name":"d"}],"items":[{"name":"a","$patch":"delete"},{"name":"b"},{"name":"d"}]}`:                    "bcd",
+		`{"$setElementOrder/items":[{"name":"d"},{"name":"b"}],"items":[{"name":"a","$patch":"delete"},{"name":"d"}]}`:                                 "cdb",
+		`{"$setElementOrder/items":[{"name":"d"},{"name":"e"}],"items":[{"name":"a","$patch":"delete"},{"name":"d"},{"name":"e"}]}`:                    "bcde",
+		`{"$setElementOrder/items":[],"items":[{"name":"a","$patch":"delete"},{"name":"b","$patch":"delete"},{"name":"d"},{"name":"d"},{"name":"e"}]}`: "cde",
 	} {
 		base, err := listsOf(json.RawMessage(`{"items":[{"name":"a"},{"name":"b"},{"name":"c"}]}`))
 		if err != nil {
