@@ -400,3 +400,28 @@ func TestApply_Allocations(t *testing.T) {
 		}
 	}
 }
+
+// TestApply_QuantityAllocations checks that a merge of quantities encodes none of them to see whether it is null.
+func TestApply_QuantityAllocations(t *testing.T) {
+	type limits struct {
+		Limits map[string]resource.Quantity `json:"limits,omitempty"`
+	}
+	plan, err := engine.For[limits, limits](schema.Rules{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := func(n int) float64 {
+		patch := limits{Limits: map[string]resource.Quantity{}}
+		for i := range n {
+			patch.Limits[string(rune('a'+i))] = resource.MustParse("1")
+		}
+		return testing.AllocsPerRun(5, func() {
+			if _, err := plan.Apply(&patch, []engine.Layered[limits]{{Layer: "a", Patch: &patch}}, engine.Options{}); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	if few, many := count(8), count(24); many-few > 16*14 {
+		t.Errorf("%v allocations for 8 quantities, %v for 24", few, many)
+	}
+}

@@ -155,6 +155,38 @@ func valueOf(c engine.Claim) string {
 	}
 }
 
+// TestSetElementOrder_Deleted checks the places of new items in a list from which the same patch deletes items.
+func TestSetElementOrder_Deleted(t *testing.T) {
+	plan, err := engine.For[lists, engine.Object](schema.Rules{Twins: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for patch, names := range map[string]string{
+		`{"$setElementOrder/items":[{"name":"b"},{"name":"d"}],"items":[{"name":"a","$patch":"delete"},{"name":"b"},{"name":"d"}]}`:                    "bcd",
+		`{"$setElementOrder/items":[{"name":"d"},{"name":"b"}],"items":[{"name":"a","$patch":"delete"},{"name":"d"}]}`:                                 "cdb",
+		`{"$setElementOrder/items":[{"name":"d"},{"name":"e"}],"items":[{"name":"a","$patch":"delete"},{"name":"d"},{"name":"e"}]}`:                    "bcde",
+		`{"$setElementOrder/items":[],"items":[{"name":"a","$patch":"delete"},{"name":"b","$patch":"delete"},{"name":"d"},{"name":"d"},{"name":"e"}]}`: "cde",
+	} {
+		base, err := listsOf(json.RawMessage(`{"items":[{"name":"a"},{"name":"b"},{"name":"c"}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		object := copyOfJSON(json.RawMessage(patch)).(map[string]any)
+		result, err := plan.Apply(base, []engine.Layered[engine.Object]{{Layer: "a", Patch: &object}}, engine.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, item := range result.Value.Items {
+			got += item.Name
+		}
+		want, err := strategicMerge(base, object)
+		if got != names || err != nil || asJSON(result.Value) != want {
+			t.Errorf("%s: the items are %s, want %s; upstream makes %s, %v", patch, got, names, want, err)
+		}
+	}
+}
+
 // listGenerator generates values of one field of lists.
 type listGenerator struct {
 	*rand.Rand

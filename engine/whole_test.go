@@ -1,8 +1,10 @@
 package engine_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -17,62 +19,80 @@ import (
 // TestApply_TypedAndObject checks that patches of a Go type and the objects that they encode to give equal values and claims,
 // also after later writes. Only patches of a Go type leave the items that they add as they are, without claims for each field.
 func TestApply_TypedAndObject(t *testing.T) {
+	merged := 0
 	for _, twins := range []bool{false, true} {
 		rules := schema.Rules{Twins: twins}
-		typed, err := engine.For[written, written](rules)
-		if err != nil {
-			t.Fatal(err)
-		}
-		objects, err := engine.For[written, engine.Object](rules)
+		plan, err := engine.ForAny(reflect.TypeFor[written](), rules)
 		if err != nil {
 			t.Fatal(err)
 		}
 		g := writtenGenerator{rand.New(rand.NewPCG(testenv.Seed(t), 3)), twins}
 		for i := range 1_000 {
-			base := g.value(2)
-			if twins {
-				base.Items = slices.CompactFunc(base.Items, func(a, b writtenItem) bool { return a.Name == b.Name })
-			}
-			var ofType []engine.Layered[written]
-			var ofObject []engine.Layered[engine.Object]
-			for k := range 1 + g.IntN(3) {
-				patch := g.value(2)
-				object := copyOfJSON(patch).(map[string]any)
+			value := g.value(2)
+			value.Items = slices.CompactFunc(value.Items, func(a, b writtenItem) bool { return a.Name == b.Name })
+			base := any(value)
+			var mixed, objects []engine.Layered[any]
+			for k := range 1 + g.IntN(4) {
+				patch := any(g.value(2))
+				if g.IntN(3) == 0 {
+					patch = copyOfJSON(json.RawMessage(directives[g.IntN(len(directives))]))
+				}
+				object := copyOfJSON(patch)
 				layer := engine.Manager(fmt.Sprint(k))
-				ofType = append(ofType, engine.Layered[written]{Layer: layer, Patch: patch})
-				ofObject = append(ofObject, engine.Layered[engine.Object]{Layer: layer, Patch: &object})
+				mixed = append(mixed, engine.Layered[any]{Layer: layer, Patch: &patch})
+				objects = append(objects, engine.Layered[any]{Layer: layer, Patch: &object})
 			}
-			one, err := typed.Apply(base, ofType, engine.Options{Owners: true})
-			other, errOther := objects.Apply(base, ofObject, engine.Options{Owners: true})
-			if err != nil || errOther != nil {
-				t.Fatalf("case %d: %v, %v", i, err, errOther)
+			one, err := plan.Apply(&base, mixed, engine.Options{Owners: true})
+			other, errOther := plan.Apply(&base, objects, engine.Options{Owners: true})
+			if (err != nil) != (errOther != nil) {
+				t.Fatalf("case %d: %s, %s: %v, %v", i, asJSON(base), asJSON(mixed), err, errOther)
 			}
+			if err != nil {
+				continue
+			}
+			merged++
 			compare := func(when string) {
 				t.Helper()
 				if diff := cmp.Diff(asJSON(one.Value), asJSON(other.Value)); diff != "" {
 					t.Fatalf("case %d, %s: values (-typed +object):\n%s", i, when, diff)
 				}
 				if diff := cmp.Diff(plainClaims(other.Owners), plainClaims(one.Owners)); diff != "" {
-					t.Fatalf("case %d, %s: base %s, patches %s: claims (-object +typed):\n%s", i, when, asJSON(base), asJSON(ofType), diff)
+					t.Fatalf("case %d, %s: base %s, patches %s: claims (-object +typed):\n%s", i, when, asJSON(base), asJSON(mixed), diff)
 				}
 			}
 			compare("merged")
 			for k := range g.IntN(3) {
 				now := g.value(2)
 				changes := g.IntN(2) == 0
-				for _, result := range []*engine.Result[written]{one, other} {
+				for _, result := range []*engine.Result[any]{one, other} {
 					layer := engine.Layer(fmt.Sprint("later", k))
 					if changes {
-						result.Owners.WriteChanges(layer, nil, result.Value, *now)
+						result.Owners.WriteChanges(layer, nil, result.Value, now)
 					} else {
-						result.Owners.Write(layer, jobOrigin, nil, result.Value, *now)
+						result.Owners.Write(layer, jobOrigin, nil, result.Value, now)
 					}
-					result.Value = *copyOfWritten(t, now)
+					*result.Value.(*written) = *writtenOf(t, asJSON(now))
 				}
 				compare(fmt.Sprint("write ", k))
 			}
 		}
 	}
+	if merged < 1_000 {
+		t.Errorf("%d cases merged, want more", merged)
+	}
+}
+
+// directives are patches that only objects can say.
+var directives = []string{
+	`{"items":null,"part":null}`,
+	`{"items":[{"name":"a","$patch":"delete"},{"name":"b"}]}`,
+	`{"items":[{"name":"a","$patch":"delete"},{"name":"a","value":"b"}]}`,
+	`{"items":[{"$patch":"replace"},{"name":"b","ports":[{"port":97,"name":"a"}]},{"name":"a"}]}`,
+	`{"items":[{"name":"b","ports":null},{"name":"a","ports":[{"port":98,"$patch":"delete"},{"port":97,"name":"b"}]}]}`,
+	`{"items":[{"name":"c","ports":[{"$patch":"replace"},{"port":98}],"labels":{"a":null},"part":{"$patch":"replace","text":"c"}}]}`,
+	`{"$retainKeys":["items","text"],"items":[{"name":"a","$retainKeys":["name","ports"]}]}`,
+	`{"$setElementOrder/items":[{"name":"b"},{"name":"a"}],"labels":{"$patch":"delete"}}`,
+	`{"$patch":"replace","items":[{"name":"a","value":"a","ports":[{"port":97}]}],"set":["b"]}`,
 }
 
 // plainClaims returns the claims, each repeated one once. It leaves out those on the presence of structs: an object's claims
@@ -83,11 +103,6 @@ func plainClaims(o *engine.Ownership) []string {
 		lines[i] = strings.Join(slices.Compact(strings.Split(line, " ")), " ")
 	}
 	return lines
-}
-
-func copyOfWritten(t *testing.T, v *written) *written {
-	t.Helper()
-	return writtenOf(t, asJSON(v))
 }
 
 // writtenGenerator generates values in which little is often the same. Items may share their keys.
