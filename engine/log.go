@@ -359,6 +359,7 @@ func (m *merger) claimNull(at node) {
 // presence claims the presence of an item, an element or an empty struct.
 func (m *merger) presence(at node, present bool) {
 	m.claimed++
+	m.said++
 	if !m.owners {
 		return
 	}

@@ -28,9 +28,8 @@ func (m *merger) listMap(t *schema.Type, dst reflect.Value, present bool, src re
 		return errNoKey(0, t.Key)
 	}
 	if src.Type().Elem().Kind() == reflect.Interface {
-		var replaced bool
 		var err error
-		if src, replaced, err = m.special(t, dst, src, at); err != nil || replaced {
+		if src, err = m.special(t, dst, src, at); err != nil || !src.IsValid() {
 			return err
 		}
 		if src.Len() == 0 {
@@ -218,6 +217,7 @@ func (m *merger) set(t *schema.Type, dst reflect.Value, present bool, src reflec
 			src = reflect.ValueOf(kept)
 		}
 	}
+	m.reading = at
 	patch := reflect.New(dst.Type()).Elem()
 	if src.Type() == dst.Type() {
 		m.plan.clone(patch, src)

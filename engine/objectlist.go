@@ -81,7 +81,7 @@ func (m *objects) list(t *schema.Type, old, patch []any, at node) ([]any, error)
 func (m *objects) item(t *schema.Type, list []any, said *saidItem, patch any, at node) (any, error) {
 	child := m.child(at, nil, said.key)
 	had := said.old >= 0
-	if had {
+	if had && (said.twins || t.Kind == schema.Set) {
 		m.keepPresence(child)
 	}
 	if said.twins {

@@ -139,34 +139,43 @@ func logOf[P any](root *schema.Type, patches []Layered[P], o Options) *log {
 
 // object records that a later layer wrote the value at a path of an object.
 func (w writer) object(path fieldpath.Path, before, now any) {
-	at, named := rootNode, false
-	for _, step := range path {
-		t := w.typ(at)
-		if t.Object != nil {
-			t = t.Object
-		}
+	at, of := rootNode, w.root
+	var named bool
+	for i, step := range path {
+		t := granular(of)
 		name, ok := step.Field()
 		if !ok {
 			name, ok = step.Key()
 		}
 		switch key, item := keyOfStep(step); {
 		case ok && (t.Kind == schema.Struct || t.Kind == schema.Map):
-			f, _, err := fieldOf(t, name)
+			f, member, err := fieldOf(t, name)
 			if err != nil {
 				return
 			}
-			if named = f == nil; !named {
+			if f != nil {
 				name = ""
 			}
-			at = w.child(at, f, name)
-		case item && (t.Kind == schema.ListMap || t.Kind == schema.Set):
-			at, named = w.child(at, nil, key), true
+			at, of, named = w.child(at, f, name), member, f == nil
+		case item && t.Kind == schema.ListMap:
+			at, of, named = w.child(at, nil, key), t.Elem, true
+		case item && t.Kind == schema.Set && i == len(path)-1:
+			at, of, named = w.child(at, nil, key), presenceType, true
+			before, now = present(before), present(now)
 		default:
 			return
 		}
 	}
 	w.field = at
-	w.json(w.typ(at), at, before, now, named)
+	w.json(of, at, before, now, named)
+}
+
+// present returns a value of presenceType for an element of a set, and nil for none.
+func present(element any) any {
+	if element == nil {
+		return nil
+	}
+	return []any{}
 }
 
 // json records a write of one field of an object. before and now are nil for a missing value.
@@ -236,11 +245,12 @@ func partsOf(parts map[string]part, t *schema.Type, v any, now bool) {
 		return
 	}
 	for _, item := range v.([]any) {
-		if key, err := itemKeyOf(t, item); err != nil {
-			continue
-		} else if t.Kind == schema.Set {
+		key, err := itemKeyOf(t, item)
+		switch {
+		case err != nil: // the definition forbids the item
+		case t.Kind == schema.Set:
 			add(key, nil, presenceType, []any{})
-		} else {
+		default:
 			add(key, nil, t.Elem, item)
 		}
 	}
@@ -265,13 +275,9 @@ func keyOfStep(step fieldpath.Step) (string, bool) {
 		for _, key := range keys {
 			byName[key.Name] = key.Value
 		}
-		key, err := typedKey(byName)
-		return key, err == nil
+		return typedKey(byName), true
 	}
 	value, ok := step.ElementValue()
-	if !ok {
-		return "", false
-	}
 	key, err := keyOfScalar(value)
-	return key, err == nil
+	return key, ok && err == nil
 }

@@ -140,9 +140,7 @@ func (w *objectWalk) items(t *schema.Type, list []any, at node, find func(string
 		if there[key] > 0 && !w.within(objectStep{parent: t, key: key}, of, item, find(key), true) {
 			return false
 		}
-		if there[key] > 1 {
-			there[key] = 0
-		}
+		there[key] = 0
 	}
 	child := noNode
 	if w.gone && at != noNode { // add the items that a later layer removed
@@ -176,10 +174,7 @@ func (o *Ownership) objectClaims(yield func(fieldpath.Path, []Claim) bool) {
 		path := w.path()
 		claims := o.log.claimsOf(at, path)
 		if claims == nil {
-			switch kind {
-			case nothingValue:
-				value = nil
-			case presenceValue:
+			if kind == presenceValue {
 				value = Presence{}
 			}
 			claims = []Claim{o.log.export(baseLayer, value, path)}

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -79,6 +78,24 @@ func typeInJSON(v any) string {
 	}
 }
 
+// jsonName returns the name of a value's JSON type with its article, or the Go type of other values.
+func jsonName(v any) string {
+	is := typeInJSON(v)
+	switch {
+	case v == nil:
+		return "null"
+	case is == "":
+		return fmt.Sprintf("%T", v)
+	}
+	return withArticle(is)
+}
+
+// isScalar reports whether a value is a scalar of JSON other than null.
+func isScalar(v any) bool {
+	is := typeInJSON(v)
+	return is != "" && is != "object" && is != "list"
+}
+
 // scalarOf converts a scalar to its form in objects: all numbers are int64 or float64.
 func scalarOf(v any) (any, error) {
 	switch n := v.(type) {
@@ -94,19 +111,19 @@ func scalarOf(v any) (any, error) {
 	case json.Number:
 		return scalarOf(plainNumbers(n))
 	}
-	if n := reflect.ValueOf(v); n.CanInt() {
+	switch n := reflect.ValueOf(v); {
+	case n.CanInt():
 		return n.Int(), nil
-	} else if n.CanUint() && n.Uint() <= math.MaxInt64 {
+	case n.Uint() <= math.MaxInt64:
 		return int64(n.Uint()), nil
-	} else if n.CanUint() {
+	default:
 		return float64(n.Uint()), nil
 	}
-	return nil, fmt.Errorf("must be JSON, and is %T", v)
 }
 
 // filledOf returns how a field's value merges, if it merges in parts and has any; otherwise nil.
 func filledOf(t *schema.Type, v any) *schema.Type {
-	if v == nil || isEmpty(v) {
+	if isEmpty(v) {
 		return nil
 	}
 	of, err := as(t, v)
@@ -116,15 +133,11 @@ func filledOf(t *schema.Type, v any) *schema.Type {
 	return of
 }
 
-// isEmpty reports whether a value is an empty object or list.
+// isEmpty reports whether a value has no members. So does every scalar.
 func isEmpty(v any) bool {
-	switch v := v.(type) {
-	case map[string]any:
-		return len(v) == 0
-	case []any:
-		return len(v) == 0
-	}
-	return false
+	object, _ := v.(map[string]any)
+	list, _ := v.([]any)
+	return len(object)+len(list) == 0
 }
 
 // sameObject reports whether two values are equal for an API server: 1 equals 1.0.
@@ -172,27 +185,23 @@ func itemKeyOf(t *schema.Type, item any) (string, error) {
 	}
 	fields, ok := item.(map[string]any)
 	if !ok {
-		if item == nil {
-			return "", errors.New("must be an object, and is null")
-		}
-		return "", fmt.Errorf("must be an object, and is %s", withArticle(typeInJSON(item)))
+		return "", fmt.Errorf("must be an object, and is %s", jsonName(item))
 	}
 	var keys map[string]any
 	for _, name := range t.Keys {
 		v, ok := fields[name]
 		if !ok {
-			f := elemOf(t).Field(name)
-			if f == nil || f.Default == nil {
+			v = elemOf(t).Field(name).Default
+			if v == nil {
 				continue // an item that lacks one of several keys is an item of its own
 			}
-			v = f.Default
 		}
 		if text, ok := v.(string); ok && len(t.Keys) == 1 && !strings.HasPrefix(text, typedMark) {
 			return text, nil
 		}
 		if v != nil {
-			if is := typeInJSON(v); is == "object" || is == "list" || is == "" {
-				return "", inside(fieldpath.Field(name), fmt.Errorf("must be a scalar, as a merge key, and is %s", withArticle(is)))
+			if !isScalar(v) {
+				return "", inside(fieldpath.Field(name), fmt.Errorf("must be a scalar, as a merge key, and is %s", jsonName(v)))
 			}
 			var err error
 			if v, err = scalarOf(v); err != nil {
@@ -207,7 +216,7 @@ func itemKeyOf(t *schema.Type, item any) (string, error) {
 	if keys == nil {
 		return "", fmt.Errorf("an item without its merge key cannot be merged; give it a %s", strconv.Quote(strings.Join(t.Keys, ", ")))
 	}
-	return typedKey(keys)
+	return typedKey(keys), nil
 }
 
 // elemOf returns the struct of a list's items.
@@ -220,34 +229,25 @@ func elemOf(t *schema.Type) *schema.Type {
 
 // keyOfScalar returns the key of an element of a set.
 func keyOfScalar(v any) (string, error) {
-	switch is := typeInJSON(v); is {
-	case "object", "list", "":
-		if v == nil {
-			is = "null"
-		} else if is != "" {
-			is = withArticle(is)
-		} else {
-			is = fmt.Sprintf("%T", v)
-		}
-		return "", fmt.Errorf("must be a scalar, as an element of a set, and is %s", is)
-	}
 	if text, ok := v.(string); ok && !strings.HasPrefix(text, typedMark) {
 		return text, nil
+	}
+	if !isScalar(v) {
+		return "", fmt.Errorf("must be a scalar, as an element of a set, and is %s", jsonName(v))
 	}
 	v, err := scalarOf(v)
 	if err != nil {
 		return "", err
 	}
-	return typedKey(v)
+	return typedKey(v), nil
 }
 
 // typedKey returns a key as JSON: a scalar, or several merge keys by name.
-func typedKey(v any) (string, error) {
+func typedKey(v any) string {
 	b := append(make([]byte, 0, 64), typedMark...)
 	keys, ok := v.(map[string]any)
 	if !ok {
-		b, err := appendScalar(b, v)
-		return string(b), err
+		return string(appendScalar(b, v))
 	}
 	names := make([]string, 0, 4)
 	for name := range keys {
@@ -260,23 +260,20 @@ func typedKey(v any) (string, error) {
 			b = append(b, ',')
 		}
 		b = append(appendEscaped(append(b, '"'), name), '"', ':')
-		var err error
-		if b, err = appendScalar(b, keys[name]); err != nil {
-			return "", err
-		}
+		b = appendScalar(b, keys[name])
 	}
-	return string(append(b, '}')), nil
+	return string(append(b, '}'))
 }
 
-func appendScalar(b []byte, v any) ([]byte, error) {
+func appendScalar(b []byte, v any) []byte {
 	switch v := v.(type) {
 	case string:
-		return append(appendEscaped(append(b, '"'), v), '"'), nil
+		return append(appendEscaped(append(b, '"'), v), '"')
 	case int64:
-		return strconv.AppendInt(b, v, 10), nil
+		return strconv.AppendInt(b, v, 10)
 	}
-	text, err := json.Marshal(v)
-	return append(b, text...), err
+	text, _ := json.Marshal(v) // v is JSON
+	return append(b, text...)
 }
 
 // typedOf decodes a JSON key and reports whether the key is JSON.

@@ -33,15 +33,13 @@ type fronts struct {
 // of returns the front of a list, or adds one. Patches usually reach the lists in the base's order.
 func (f *fronts) of(list reflect.Value) *front {
 	first, n := list.Pointer(), list.Len()
-	if n > 0 { // an empty list has no lasting front
-		for range min(len(f.all), mostFronts) {
-			if f.next >= len(f.all) {
-				f.next = 0
-			}
-			f.next++
-			if one := &f.all[f.next-1]; one.first == first && one.length == n {
-				return one
-			}
+	for range min(len(f.all), mostFronts) {
+		if f.next >= len(f.all) {
+			f.next = 0
+		}
+		f.next++
+		if one := &f.all[f.next-1]; one.first == first && one.length == n {
+			return one
 		}
 	}
 	f.all = append(f.all, front{first: first, length: n})
@@ -71,7 +69,7 @@ func (m *merger) frontOf(t *schema.Type, list reflect.Value, names *keys) (f *fr
 	for i := range n {
 		name, ok := names.at(i)
 		if !ok {
-			return nil, false, errNoKey(i, t.Key)
+			return f, twins, errNoKey(i, t.Key)
 		}
 		if n <= smallList {
 			twins = twins || names.find(i, name) >= 0
@@ -230,7 +228,7 @@ func arrange(n int, server, rank []int32) []int32 {
 	}
 	order := make([]int32, 0, n)
 	for len(named) > 0 && len(others) > 0 {
-		if o, p := server[others[0]], server[named[0]]; o >= 0 && p >= 0 && o < p {
+		if o := server[others[0]]; o >= 0 && o < server[named[0]] {
 			order, others = append(order, others[0]), others[1:]
 		} else {
 			order, named = append(order, named[0]), named[1:]
@@ -251,7 +249,7 @@ func (m *merger) findTargets(t *schema.Type, f *front, base, names *keys, have, 
 	for i := range n {
 		name, ok := names.at(i)
 		if !ok {
-			return 0, false, errNoKey(i, t.Key)
+			return added, inOrder, errNoKey(i, t.Key)
 		}
 		named := m.targets[first:]
 		target := f.find(base, have, name)
@@ -271,12 +269,12 @@ func (m *merger) findTargets(t *schema.Type, f *front, base, names *keys, have, 
 		case target >= have:
 		case target > last:
 			last = target
-		case target < last:
+		default:
 			inOrder = inOrder && slices.Contains(named, int32(target))
 		}
 		m.targets = append(m.targets, int32(target))
 	}
-	if f.index != nil && added > 0 {
+	if f.index != nil {
 		for i, target := range m.targets[first:] {
 			if target < 0 {
 				name, _ := names.at(i)
@@ -308,13 +306,9 @@ func ranks(elements, list []string) []int32 {
 // duplicate with the last element of all. If the decoder left room behind the old list, this happens within that very list.
 // Then an element of the patch can count as an old one. Only an old list with duplicates shows the difference.
 func dedupe(old, patch []string) (server, union []string) {
-	room := 1
-	for room < len(old) {
-		room *= 2 // append grows a list that is decoded element by element like this
-	}
-	server = append(make([]string, 0, room), old...)
+	server = slices.Collect(slices.Values(old)) // element by element, as the decoder does: this decides the room
 	union = append(server, patch...)
-	for i := 0; i < len(union); i++ {
+	for i := range union {
 		for j := i + 1; j < len(union); j++ {
 			if union[i] == union[j] {
 				union[j] = union[len(union)-1]

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"reflect"
@@ -25,8 +24,6 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/schema"
 )
-
-var updateStories = flag.Bool("update", false, "rewrite the outcomes in testdata/stories.txt")
 
 // document has a field of every kind.
 type document struct {
@@ -149,13 +146,13 @@ func tellAll(t *testing.T, file string, tell func(*testing.T, string) string) {
 		name, _, _ := strings.Cut(told, "\n")
 		t.Run(strings.TrimPrefix(name, "# "), func(t *testing.T) {
 			got := tell(t, told)
-			if d := cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")); d != "" && !*updateStories {
+			if d := cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")); d != "" && !*update {
 				t.Errorf("outcome (-want +got):\n%s", d)
 			}
 			all = append(all, told+"\n= "+got+"\n")
 		})
 	}
-	if *updateStories {
+	if *update {
 		if err := os.WriteFile(file, []byte(strings.Join(all, "\n")), 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -225,14 +222,14 @@ func tell(t *testing.T, story string) string {
 	if errWithout != nil {
 		t.Fatalf("without owners: %v", errWithout)
 	}
-	value := valueOf(t, result.Value)
-	if other := valueOf(t, without.Value); other != value {
+	value := valueText(t, result.Value)
+	if other := valueText(t, without.Value); other != value {
 		t.Errorf("without owners %s", other)
 	}
-	if other := new(document); upstream == nil || json.Unmarshal(upstream, other) != nil || valueOf(t, other) != value {
+	if other := new(document); upstream == nil || json.Unmarshal(upstream, other) != nil || valueText(t, other) != value {
 		t.Errorf("upstream makes %s", upstream)
 	}
-	lines := append([]string{value}, claimsOf(t, result.Owners, false, func(path fieldpath.Path) bool {
+	lines := append([]string{value}, outcomeOf(t, result.Owners, false, func(path fieldpath.Path) bool {
 		return twins && slices.ContainsFunc(path, isPosition) // the first item of a key has the claims on both
 	})...)
 	for _, path := range result.Duplicates {
@@ -246,8 +243,8 @@ func tell(t *testing.T, story string) string {
 
 func isPosition(step fieldpath.Step) bool { _, ok := step.Index(); return ok }
 
-// claimsOf returns the fields with their claims, and the fields that patches contest or make.
-func claimsOf(t *testing.T, o *engine.Ownership, ofObjects bool, skip func(fieldpath.Path) bool) []string {
+// outcomeOf returns the fields with their claims, and the fields that patches contest or make.
+func outcomeOf(t *testing.T, o *engine.Ownership, ofObjects bool, skip func(fieldpath.Path) bool) []string {
 	var lines []string
 	yielded := map[string]bool{}
 	for path, claims := range o.All() {
@@ -358,7 +355,7 @@ func tellObject(t *testing.T, plan *engine.Plan[engine.Object, engine.Object], s
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines := append([]string{string(data)}, claimsOf(t, result.Owners, true, func(fieldpath.Path) bool { return false })...)
+	lines := append([]string{string(data)}, outcomeOf(t, result.Owners, true, func(fieldpath.Path) bool { return false })...)
 	for layer, fields := range result.Owners.FieldsV1(nil) {
 		lines = append(lines, nameOf(layer)+" "+string(fields))
 	}
@@ -392,7 +389,7 @@ func laid(base []byte, patches []engine.Layered[any]) (_ []byte, err error) {
 }
 
 // valueOf returns the encoding of a document, with sorted names.
-func valueOf(t *testing.T, v any) string {
+func valueText(t *testing.T, v any) string {
 	data, err := json.Marshal(v)
 	if err != nil {
 		t.Fatal(err)

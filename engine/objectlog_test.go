@@ -1,0 +1,796 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/trainweld/trainweld/conflict"
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// shapesSchema has a field of each kind, so that a story needs few fields.
+const shapesSchema = `{"type": "object", "properties": {
+	"on": {"type": "boolean"},
+	"count": {"type": "integer"},
+	"time": {"type": "string", "format": "date-time"},
+	"labels": {"type": "object", "additionalProperties": {"type": "string"}},
+	"counts": {"type": "object", "additionalProperties": {"type": "integer"}},
+	"inner": {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}},
+	"args": {"type": "array", "items": {"type": "string"}},
+	"tags": {"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "set"},
+	"numbers": {"type": "array", "items": {"type": "number"}, "x-kubernetes-list-type": "set"},
+	"selector": {"type": "object", "properties": {"app": {"type": "string"}}, "x-kubernetes-map-type": "atomic"},
+	"values": {"x-kubernetes-preserve-unknown-fields": true},
+	"boxes": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"], "items": {
+		"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}, "size": {"type": "integer"}}}},
+	"hosts": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name", "zone"], "items": {
+		"type": "object", "required": ["name", "zone"], "properties": {"name": {"type": "string"}, "zone": {"type": "string"}}}},
+	"ports": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["port"], "items": {
+		"type": "object", "required": ["port"], "properties": {"port": {"x-kubernetes-int-or-string": true}}}}
+}}`
+
+func shapesPlan(t testing.TB) *engine.Plan[engine.Object, engine.Object] {
+	t.Helper()
+	typ, err := schema.ParseOpenAPI([]byte(shapesSchema))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return engine.ForObject(typ)
+}
+
+// valueOf decodes JSON with exact numbers. It returns nil for "".
+func decodedObject(t testing.TB, text string) any {
+	t.Helper()
+	if text == "" {
+		return nil
+	}
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.UseNumber()
+	var v any
+	if err := decoder.Decode(&v); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return v
+}
+
+// patchesOf reads patches from lines such as `a {"on": true}`, which begin with the manager.
+func patchesOf(t testing.TB, lines []string) []engine.Layered[engine.Object] {
+	t.Helper()
+	var patches []engine.Layered[engine.Object]
+	for _, line := range lines {
+		manager, text, _ := strings.Cut(line, " ")
+		patch := decodedObject(t, text).(engine.Object)
+		patches = append(patches, engine.Layered[engine.Object]{Layer: engine.Manager(manager), Patch: &patch})
+	}
+	return patches
+}
+
+// historyOf returns a line for each field, with its claims.
+func historyOf(owners *engine.Ownership) []string {
+	var lines []string
+	for path, claims := range owners.All() {
+		line := path.String()
+		for _, c := range claims {
+			line += " " + strings.TrimPrefix(string(c.Layer), "manager/") + "=" + finding.FormatValue(path, c.Value, true)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// fieldsOf returns a line for each layer that owns fields.
+func fieldsOf(owners *engine.Ownership) []string {
+	var lines []string
+	for layer, fields := range owners.FieldsV1(nil) {
+		if string(fields) != "{}" {
+			lines = append(lines, strings.TrimPrefix(string(layer), "manager/")+" "+string(fields))
+		}
+	}
+	return lines
+}
+
+// objectStory is a merge of objects with what it records.
+type objectStory struct {
+	name      string
+	base      string
+	patches   []string
+	history   []string // a line for each field
+	fields    []string // a line for each layer
+	conflicts []string
+}
+
+func (s *objectStory) check(t *testing.T, plan *engine.Plan[engine.Object, engine.Object]) {
+	base := decodedObject(t, s.base).(engine.Object)
+	result, err := plan.Apply(&base, patchesOf(t, s.patches), engine.Options{Owners: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	history := historyOf(result.Owners)
+	if diff := cmp.Diff(s.history, history); diff != "" {
+		t.Errorf("All() (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(s.fields, fieldsOf(result.Owners)); diff != "" {
+		t.Errorf("FieldsV1() (-want +got):\n%s", diff)
+	}
+	var conflicts []string
+	for _, c := range conflict.Find(result.Owners) {
+		conflicts = append(conflicts, fmt.Sprintf("%s: %s", c.Path, strings.Join(c.Managers(), " ")))
+	}
+	if diff := cmp.Diff(s.conflicts, conflicts); diff != "" {
+		t.Errorf("Find() (-want +got):\n%s", diff)
+	}
+	stopAnywhere(result.Owners, len(history))
+}
+
+// stopAnywhere stops after each of the fields. An iteration that continues then panics.
+func stopAnywhere(owners *engine.Ownership, fields int) {
+	for n := range fields {
+		left := n
+		for range owners.All() {
+			if left--; left < 0 {
+				break
+			}
+		}
+	}
+}
+
+// TestObject_History shows the claims on each field, the fields of each layer and the conflicts.
+func TestObject_History(t *testing.T) {
+	for _, tc := range []objectStory{
+		{
+			name: "the base owns an item once", base: `{"boxes": [{"name": "x"}]}`, patches: []string{`a {"boxes": [{"name": "x"}]}`, `b {"boxes": [{"name": "x"}]}`},
+			history: []string{
+				`.boxes[name="x"] base=present a=present b=present`,
+				`.boxes[name="x"].name base="x" a="x" b="x"`,
+			},
+			fields: []string{
+				`base {"f:boxes":{"k:{\"name\":\"x\"}":{".":{},"f:name":{}}}}`,
+				`a {"f:boxes":{"k:{\"name\":\"x\"}":{".":{},"f:name":{}}}}`,
+				`b {"f:boxes":{"k:{\"name\":\"x\"}":{".":{},"f:name":{}}}}`,
+			},
+		},
+		{
+			name: "an empty map has an owner, an empty list has none", base: `{"labels": {}, "tags": [], "args": [], "boxes": [], "inner": {}}`,
+			history: []string{
+				`.args base=[]`,
+				`.inner base=present`,
+				`.labels base=present`,
+			},
+			fields: []string{`base {"f:args":{},"f:inner":{},"f:labels":{}}`},
+		},
+		{
+			name: "nulls before and after an entry", base: `{}`, patches: []string{`a {"labels": null}`, `b {"labels": {"x": "1"}}`, `c {"labels": null}`},
+			history: []string{
+				`.labels a=null c=present`,
+				`.labels["x"] b="1"`,
+			},
+			fields: []string{
+				`a {"f:labels":{}}`,
+				`b {"f:labels":{"f:x":{}}}`,
+				`c {"f:labels":{}}`,
+			},
+		},
+		{
+			name: "a scalar for an object", base: `{}`, patches: []string{`a {"values": {"x": {"y": 1}}}`, `b {"values": {"x": {"y": 1, "z": {"w": 1}}}}`, `c {"values": {"x": {"y": 1}}}`, `d {"values": {"x": true}}`},
+			history:   []string{`.values.x a=present b=present c=present d=true`},
+			fields:    []string{`d {"f:values":{"f:x":{}}}`},
+			conflicts: []string{`.values.x: a b c d`},
+		},
+		{
+			name: "a scalar for an object that a manager claims", base: `{}`, patches: []string{`a {"values": {"x": {}}}`, `a {"values": {"x": {"y": 1}}}`, `b {"values": {"x": false}}`},
+			history:   []string{`.values.x a=present a=present b=false`},
+			fields:    []string{`b {"f:values":{"f:x":{}}}`},
+			conflicts: []string{`.values.x: a b`},
+		},
+		{
+			name: "a scalar for an object of the base", base: `{"values": {"x": {"y": 1}}}`, patches: []string{`a {"values": {"x": 1}}`},
+			history: []string{`.values.x base=present a=1`},
+			fields:  []string{`a {"f:values":{"f:x":{}}}`},
+		},
+		{
+			name: "items that share a key", base: `{"boxes": [{"name": "x", "size": 1}, {"name": "y"}, {"name": "x", "size": 2}]}`,
+			history: []string{
+				`.boxes[name="x"] base=present`,
+				`.boxes[name="y"] base=present`,
+				`.boxes[name="y"].name base="y"`,
+			},
+			fields: []string{`base {"f:boxes":{"k:{\"name\":\"x\"}":{},"k:{\"name\":\"y\"}":{".":{},"f:name":{}}}}`},
+		},
+		{
+			name: "items that share a key with a patch", base: `{"boxes": [{"name": "x", "size": 1}, {"name": "x", "size": 2}]}`, patches: []string{`a {"boxes": [{"name": "x"}]}`},
+			history: []string{
+				`.boxes[name="x"] base=present a=present`,
+				`.boxes[name="x"].name a="x"`,
+			},
+			fields: []string{`a {"f:boxes":{"k:{\"name\":\"x\"}":{".":{},"f:name":{}}}}`},
+		},
+		{
+			name: "elements twice", base: `{"tags": ["x", "y", "x"]}`, patches: []string{`a {"tags": ["y"]}`},
+			history: []string{
+				`.tags[="x"] base=present`,
+				`.tags[="y"] base=present a=present`,
+			},
+			fields: []string{
+				`base {"f:tags":{"v:\"x\"":{},"v:\"y\"":{}}}`,
+				`a {"f:tags":{"v:\"y\"":{}}}`,
+			},
+		},
+		{
+			name: "items by two strings", base: `{"hosts": [{"name": "x", "zone": "p"}]}`, patches: []string{`a {"hosts": [{"name": "x", "zone": "q"}, {"zone": "p"}]}`},
+			history: []string{
+				`.hosts[name="x",zone="p"] base=present`,
+				`.hosts[name="x",zone="p"].name base="x"`,
+				`.hosts[name="x",zone="p"].zone base="p"`,
+				`.hosts[name="x",zone="q"] a=present`,
+				`.hosts[name="x",zone="q"].name a="x"`,
+				`.hosts[name="x",zone="q"].zone a="q"`,
+				`.hosts[zone="p"] a=present`,
+				`.hosts[zone="p"].zone a="p"`,
+			},
+			fields: []string{
+				`base {"f:hosts":{"k:{\"name\":\"x\",\"zone\":\"p\"}":{".":{},"f:name":{},"f:zone":{}}}}`,
+				`a {"f:hosts":{"k:{\"name\":\"x\",\"zone\":\"q\"}":{".":{},"f:name":{},"f:zone":{}},"k:{\"zone\":\"p\"}":{".":{},"f:zone":{}}}}`,
+			},
+		},
+		{
+			name: "items by a string or a number", base: `{"ports": [{"port": 80}, {"port": "80"}, {"port": "\u0001"}, {"port": null}]}`, patches: []string{`a {"ports": [{"port": "\u0001"}, {"port": null}, {"port": 80.0}]}`},
+			history: []string{
+				`.ports[port="80"] base=present`,
+				`.ports[port="80"].port base="80"`,
+				`.ports[port="\x01"] base=present a=present`,
+				`.ports[port="\x01"].port base="\u0001" a="\u0001"`,
+				`.ports[port=null] base=present a=present`,
+				`.ports[port=null].port base=null a=null`,
+				`.ports[port=80] base=present a=present`,
+				`.ports[port=80].port base=80 a=80`,
+			},
+			fields: []string{
+				`base {"f:ports":{"k:{\"port\":\"80\"}":{".":{},"f:port":{}},"k:{\"port\":\"\\u0001\"}":{".":{},"f:port":{}},"k:{\"port\":80}":{".":{},"f:port":{}},"k:{\"port\":null}":{".":{},"f:port":{}}}}`,
+				`a {"f:ports":{"k:{\"port\":\"\\u0001\"}":{".":{},"f:port":{}},"k:{\"port\":80}":{".":{},"f:port":{}},"k:{\"port\":null}":{".":{},"f:port":{}}}}`,
+			},
+		},
+		{
+			name: "elements of a set of numbers", base: `{"numbers": [1, 2.5, 9007199254740993]}`, patches: []string{`a {"numbers": [1.0, 3]}`},
+			history: []string{
+				`.numbers[=1] base=present a=present`,
+				`.numbers[=2.5] base=present`,
+				`.numbers[=9007199254740993] base=present`,
+				`.numbers[=3] a=present`,
+			},
+			fields: []string{
+				`base {"f:numbers":{"v:1":{},"v:2.5":{},"v:9007199254740993":{}}}`,
+				`a {"f:numbers":{"v:1":{},"v:3":{}}}`,
+			},
+		},
+		{
+			name: "an element that begins with a control character", base: `{"tags": ["\u0001x"]}`, patches: []string{`a {"tags": ["\u0001x", "\u0001\"y\""]}`},
+			history: []string{
+				`.tags[="\x01x"] base=present a=present`,
+				`.tags[="\x01\"y\""] a=present`,
+			},
+			fields: []string{
+				`base {"f:tags":{"v:\"\\u0001x\"":{}}}`,
+				`a {"f:tags":{"v:\"\\u0001\\\"y\\\"\"":{},"v:\"\\u0001x\"":{}}}`,
+			},
+		},
+		{
+			name: "nulls", base: `{"count": null, "labels": {"x": null}}`, patches: []string{`a {"labels": {"x": null, "y": null}}`},
+			history: []string{
+				`.count base=null`,
+				`.labels["x"] base=null a=null`,
+				`.labels["y"] a=null`,
+			},
+			fields: []string{
+				`base {"f:count":{},"f:labels":{"f:x":{}}}`,
+				`a {"f:labels":{"f:x":{},"f:y":{}}}`,
+			},
+		},
+		{
+			name: "numbers that are equal or differ", base: `{"counts": {"a": 1.0, "b": 1.5, "c": 1.0, "d": 1.5, "e": 1, "f": 1}}`, patches: []string{`a {"counts": {"a": 1, "b": 1.5, "c": 2, "d": 2.5, "e": 1.0, "f": 1.5}}`},
+			history: []string{
+				`.counts["a"] base=1 a=1`,
+				`.counts["b"] base=1.5 a=1.5`,
+				`.counts["c"] base=1 a=2`,
+				`.counts["d"] base=1.5 a=2.5`,
+				`.counts["e"] base=1 a=1`,
+				`.counts["f"] base=1 a=1.5`,
+			},
+			fields: []string{
+				`base {"f:counts":{"f:a":{},"f:b":{},"f:e":{}}}`,
+				`a {"f:counts":{"f:a":{},"f:b":{},"f:c":{},"f:d":{},"f:e":{},"f:f":{}}}`,
+			},
+		},
+		{
+			name: "the identity of an object", base: `{"apiVersion": "v1", "kind": "K", "metadata": {"name": "n", "namespace": "m", "uid": "u", "labels": {"x": "1"}, "annotations": {"name": "1"}}, "labels": {"name": "x"}, "inner": {"a": "x"}}`, patches: []string{`a {"apiVersion": "v1", "kind": "K", "metadata": {"name": "n", "labels": {"x": "2"}}}`},
+			history: []string{
+				`.apiVersion base="v1" a="v1"`,
+				`.inner.a base="x"`,
+				`.kind base="K" a="K"`,
+				`.labels["name"] base="x"`,
+				`.metadata.annotations["name"] base="1"`,
+				`.metadata.labels["x"] base="1" a="2"`,
+				`.metadata.name base="n" a="n"`,
+				`.metadata.namespace base="m"`,
+				`.metadata.uid base="u"`,
+			},
+			fields: []string{
+				`base {"f:inner":{"f:a":{}},"f:labels":{"f:name":{}},"f:metadata":{"f:annotations":{"f:name":{}}}}`,
+				`a {"f:metadata":{"f:labels":{"f:x":{}}}}`,
+			},
+		},
+		{
+			name: "metadata alone", base: `{"metadata": {}}`, patches: []string{`a {"metadata": null}`},
+			history: []string{`.metadata base=present a=null`},
+		},
+		{
+			name: "owner references", base: `{"metadata": {"ownerReferences": [{"uid": "u", "name": "n"}, {"name": "m"}]}}`, patches: []string{`a {"metadata": {"ownerReferences": [{"uid": "", "name": "o"}, {"uid": "u", "name": "n"}]}}`},
+			history: []string{
+				`.metadata.ownerReferences[uid=""] base={"name":"m"} a={"name":"o","uid":""}`,
+				`.metadata.ownerReferences[uid="u"] base={"name":"n","uid":"u"} a={"name":"n","uid":"u"}`,
+			},
+			fields: []string{
+				`base {"f:metadata":{"f:ownerReferences":{"k:{\"uid\":\"u\"}":{}}}}`,
+				`a {"f:metadata":{"f:ownerReferences":{"k:{\"uid\":\"\"}":{},"k:{\"uid\":\"u\"}":{}}}}`,
+			},
+		},
+		{
+			name: "an element of the base", base: `{"tags": ["x"], "time": "now"}`, patches: []string{`a {"tags": ["x"]}`, `b {"tags": ["x"]}`},
+			history: []string{
+				`.tags[="x"] base=present a=present b=present`,
+				`.time base="now"`,
+			},
+			fields: []string{
+				`base {"f:tags":{"v:\"x\"":{}},"f:time":{}}`,
+				`a {"f:tags":{"v:\"x\"":{}}}`,
+				`b {"f:tags":{"v:\"x\"":{}}}`,
+			},
+		},
+		{
+			name: "a scalar for an object without an entry of its own", base: `{"values": {"x": 1}}`, patches: []string{`a {"values": {"x": 2, "y": 1}}`, `b {"values": {"x": 2, "z": {"w": 1}}}`, `c {"values": {"x": 2, "y": 1}}`, `a {"values": {"z": {"w": 1}}}`, `d {"values": true}`},
+			history:   []string{`.values base=present a=present b=present c=present d=true`},
+			fields:    []string{`d {"f:values":{}}`},
+			conflicts: []string{`.values: a b c d`},
+		},
+		{
+			name: "a scalar and an object again", base: `{}`, patches: []string{`a {"values": {"x": 2, "y": 1}}`, `b {"values": true}`, `c {"values": {"y": 3}}`},
+			history: []string{
+				`.values a=present b=true c=present`,
+				`.values.y c=3`,
+			},
+			fields:    []string{`c {"f:values":{"f:y":{}}}`},
+			conflicts: []string{`.values: a b c`},
+		},
+		{
+			name: "other metadata", base: `{"metadata": {"generateName": "x", "labels": {}, "annotations": null}}`,
+			history: []string{
+				`.metadata.annotations base=null`,
+				`.metadata.generateName base="x"`,
+				`.metadata.labels base=present`,
+			},
+			fields: []string{`base {"f:metadata":{"f:annotations":{},"f:generateName":{},"f:labels":{}}}`},
+		},
+		{
+			name: "a field after a list", base: `{"boxes": [{"name": "x"}, {"name": "y", "size": 1}], "count": 1}`,
+			history: []string{
+				`.boxes[name="x"] base=present`,
+				`.boxes[name="x"].name base="x"`,
+				`.boxes[name="y"] base=present`,
+				`.boxes[name="y"].name base="y"`,
+				`.boxes[name="y"].size base=1`,
+				`.count base=1`,
+			},
+			fields: []string{`base {"f:boxes":{"k:{\"name\":\"x\"}":{".":{},"f:name":{}},"k:{\"name\":\"y\"}":{".":{},"f:name":{},"f:size":{}}},"f:count":{}}`},
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) { tc.check(t, shapesPlan(t)) })
+	}
+	keys := func(from, to int, value string) string {
+		var entries []string
+		for i := from; i < to; i++ {
+			entries = append(entries, fmt.Sprintf(`"k%d": %s`, 10+i, value))
+		}
+		return strings.Join(entries, ", ")
+	}
+	many := objectStory{
+		name: "many entries, a scalar for all, and many entries again", base: `{}`,
+		patches: []string{`a {"values": {"x": {` + keys(0, 50, "1") + `}}}`, `b {"values": {"x": 1}}`, `c {"values": {"x": {` + keys(0, 50, "2") + `}}}`},
+	}
+	many.history = append(many.history, ".values.x a=present b=1 c=present")
+	for i := range 50 {
+		many.history = append(many.history, fmt.Sprintf(".values.x.k%d c=2", 10+i))
+	}
+	many.fields = []string{`c {"f:values":{"f:x":{".":{},` + strings.ReplaceAll(strings.ReplaceAll(keys(0, 50, "{}"), `"k`, `"f:k`), " ", "") + `}}}`}
+	many.conflicts = []string{".values.x: a b c"}
+	t.Run(many.name, func(t *testing.T) { many.check(t, shapesPlan(t)) })
+}
+
+// TestForJSON_History shows the claims after a null has removed a key.
+func TestForJSON_History(t *testing.T) {
+	for _, tc := range []objectStory{
+		{
+			name: "a removed key of the base", base: `{"a": 1, "b": {"c": 1}}`, patches: []string{`a {"a": null}`, `b {"b": null}`},
+			history: []string{
+				`.a base=1 a=null`,
+				`.b b=null`,
+			},
+		},
+		{
+			name: "a removed object of two managers", base: `{}`, patches: []string{`a {"a": {"b": {"c": 1}}}`, `b {"a": {"b": {"d": 1}}}`, `c {"a": null}`},
+			history:   []string{`.a a=present b=present c=null`},
+			conflicts: []string{`.a: a b c`},
+		},
+		{
+			name: "a removed key that no object has", base: `{}`, patches: []string{`a {"a": {"b": null}}`, `b {"a": {"b": null}}`},
+			history: []string{
+				`.a a=present b=present`,
+				`.a.b a=null b=null`,
+			},
+			fields: []string{
+				`a {"f:a":{}}`,
+				`b {"f:a":{}}`,
+			},
+		},
+		{
+			name: "a removed key that is set again", base: `{"a": {"b": 1}}`, patches: []string{`a {"a": null}`, `b {"a": {"b": 1}}`, `c {"a": {"b": 2}}`},
+			history: []string{
+				`.a a=null b=present c=present`,
+				`.a.b b=1 c=2`,
+			},
+			fields: []string{
+				`b {"f:a":{}}`,
+				`c {"f:a":{".":{},"f:b":{}}}`,
+			},
+			conflicts: []string{
+				`.a: a b c`,
+				`.a.b: b c`,
+			},
+		},
+		{
+			name: "a removed key and one within", base: `{"a": {"b": 1}}`, patches: []string{`a {"a": {"b": null}}`, `b {"a": {"b": null, "c": null}}`},
+			history: []string{
+				`.a base=present a=present b=present`,
+				`.a.b base=1 a=null b=null`,
+				`.a.c b=null`,
+			},
+			fields: []string{
+				`base {"f:a":{}}`,
+				`a {"f:a":{}}`,
+				`b {"f:a":{}}`,
+			},
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) { tc.check(t, engine.ForJSON()) })
+	}
+}
+
+// TestOwnership_Write_Object shows what later layers write into an object.
+func TestOwnership_Write_Object(t *testing.T) {
+	const base = `{"count": 1, "labels": {"x": "1"}, "inner": {"a": "x"}, "tags": ["x"], "selector": {"app": "x"}, "values": {"x": {"y": 1}, "z": [1]},
+		"boxes": [{"name": "x", "size": 1}], "hosts": [{"name": "x", "zone": "p"}], "ports": [{"port": 80}, {"port": "80"}, {"port": "\u0001"}], "numbers": [1]}`
+	patches := []string{`a {"count": 2, "labels": {"x": "2"}, "boxes": [{"name": "x", "size": 2}], "hosts": [{"name": "x", "zone": "p"}], "ports": [{"port": 80}, {"port": "\u0001"}], "tags": ["x"], "numbers": [1]}`}
+	all := historyOf(applied(t, patches, base).Owners)
+	type write struct {
+		layer, path, before, now string
+		changes                  bool
+	}
+	for _, tc := range []struct {
+		name   string
+		writes []write
+		value  string   // the fields of the object after the writes
+		less   []string // the lines that the history loses
+		more   []string // the lines that it gets
+		fields []string // a line for each of the layers that write
+	}{
+		{
+			name: "an entry", writes: []write{{"d", `labels["x"]`, `"2"`, `"3"`, false}}, value: `{"labels": {"x": "3"}}`,
+			less:   []string{`.labels["x"] base="1" a="2"`},
+			more:   []string{`.labels["x"] base="1" a="2" d="3"`},
+			fields: []string{`d {"f:labels":{"f:x":{}}}`},
+		},
+		{
+			name: "an entry by the name of a field", writes: []write{{"d", `labels.x`, `"2"`, `"3"`, false}}, value: `{"labels": {"x": "3"}}`,
+			less:   []string{`.labels["x"] base="1" a="2"`},
+			more:   []string{`.labels["x"] base="1" a="2" d="3"`},
+			fields: []string{`d {"f:labels":{"f:x":{}}}`},
+		},
+		{
+			name: "a field by a key", writes: []write{{"d", `inner["b"]`, ``, `"3"`, false}}, value: `{"inner": {"a": "x", "b": "3"}}`,
+			more:   []string{`.inner.b d="3"`},
+			fields: []string{`d {"f:inner":{"f:b":{}}}`},
+		},
+		{
+			name: "an element", writes: []write{{"d", `tags[="y"]`, ``, `"y"`, false}, {"d", `tags[="x"]`, `"x"`, ``, false}}, value: `{"tags": ["y"]}`,
+			less: []string{`.tags[="x"] base=present a=present`},
+			more: []string{
+				`.tags[="y"] d=present`,
+				`.tags[="x"] base=present a=present d=null`,
+			},
+			fields: []string{`d {"f:tags":{"v:\"y\"":{}}}`},
+		},
+		{
+			name: "an element that is a number", writes: []write{{"d", `numbers[=1]`, `1`, ``, false}, {"d", `numbers[=2]`, ``, `2`, false}}, value: `{"numbers": [2]}`,
+			less: []string{`.numbers[=1] base=present a=present`},
+			more: []string{
+				`.numbers[=2] d=present`,
+				`.numbers[=1] base=present a=present d=null`,
+			},
+			fields: []string{`d {"f:numbers":{"v:2":{}}}`},
+		},
+		{
+			name: "an item that goes", writes: []write{{"d", `boxes[name="x"]`, `{"name": "x", "size": 2}`, ``, false}}, value: `{"boxes": []}`,
+			less: []string{
+				`.boxes[name="x"] base=present a=present`,
+				`.boxes[name="x"].name base="x" a="x"`,
+				`.boxes[name="x"].size base=1 a=2`,
+			},
+			more: []string{
+				`.boxes[name="x"] base=present a=present d=null`,
+				`.boxes[name="x"].name base="x" a="x" d=null`,
+				`.boxes[name="x"].size base=1 a=2 d=null`,
+			},
+		},
+		{
+			name: "an item that comes", writes: []write{{"d", `boxes[name="y"]`, ``, `{"name": "y"}`, false}}, value: `{"boxes": [{"name": "y"}, {"name": "x", "size": 2}]}`,
+			more: []string{
+				`.boxes[name="y"] d=present`,
+				`.boxes[name="y"].name d="y"`,
+			},
+			fields: []string{`d {"f:boxes":{"k:{\"name\":\"y\"}":{".":{},"f:name":{}}}}`},
+		},
+		{
+			name: "a field of an item", writes: []write{{"d", `boxes[name="x"].size`, `2`, `3`, false}}, value: `{"boxes": [{"name": "x", "size": 3}]}`,
+			less:   []string{`.boxes[name="x"].size base=1 a=2`},
+			more:   []string{`.boxes[name="x"].size base=1 a=2 d=3`},
+			fields: []string{`d {"f:boxes":{"k:{\"name\":\"x\"}":{"f:size":{}}}}`},
+		},
+		{
+			name: "an item by two strings", writes: []write{{"d", `hosts[name="x",zone="p"]`, `{"name": "x", "zone": "p"}`, ``, false}}, value: `{"hosts": []}`,
+			less: []string{
+				`.hosts[name="x",zone="p"] base=present a=present`,
+				`.hosts[name="x",zone="p"].name base="x" a="x"`,
+				`.hosts[name="x",zone="p"].zone base="p" a="p"`,
+			},
+			more: []string{
+				`.hosts[name="x",zone="p"] base=present a=present d=null`,
+				`.hosts[name="x",zone="p"].name base="x" a="x" d=null`,
+				`.hosts[name="x",zone="p"].zone base="p" a="p" d=null`,
+			},
+		},
+		{
+			name: "an item by a number", writes: []write{{"d", `ports[port=80]`, `{"port": 80}`, ``, false}}, value: `{"ports": [{"port": "80"}, {"port": "\u0001"}]}`,
+			less: []string{
+				`.ports[port=80] base=present a=present`,
+				`.ports[port=80].port base=80 a=80`,
+			},
+			more: []string{
+				`.ports[port=80] base=present a=present d=null`,
+				`.ports[port=80].port base=80 a=80 d=null`,
+			},
+		},
+		{
+			name: "an item by a string", writes: []write{{"d", `ports[port="80"]`, `{"port": "80"}`, ``, false}}, value: `{"ports": [{"port": 80}, {"port": "\u0001"}]}`,
+			less: []string{
+				`.ports[port="80"] base=present`,
+				`.ports[port="80"].port base="80"`,
+			},
+			more: []string{
+				`.ports[port="80"] base=present d=null`,
+				`.ports[port="80"].port base="80" d=null`,
+			},
+		},
+		{
+			name: "an item by a string that begins with a control character", writes: []write{{"d", `ports[port="\x01"]`, `{"port": "\u0001"}`, ``, false}}, value: `{"ports": [{"port": 80}, {"port": "80"}]}`,
+			less: []string{
+				`.ports[port="\x01"] base=present a=present`,
+				`.ports[port="\x01"].port base="\u0001" a="\u0001"`,
+			},
+			more: []string{
+				`.ports[port="\x01"] base=present a=present d=null`,
+				`.ports[port="\x01"].port base="\u0001" a="\u0001" d=null`,
+			},
+		},
+		{
+			name: "a value without a schema", writes: []write{{"d", `values.x.y`, `1`, `2`, false}, {"d", `values.x.w`, ``, `{"v": 3}`, false}}, value: `{"values": {"x": {"y": 2, "w": {"v": 3}}, "z": [1]}}`,
+			less: []string{`.values.x.y base=1`},
+			more: []string{
+				`.values.x.w d=present`,
+				`.values.x.w.v d=3`,
+				`.values.x.y base=1 d=2`,
+			},
+			fields: []string{`d {"f:values":{"f:x":{"f:w":{".":{},"f:v":{}},"f:y":{}}}}`},
+		},
+		{
+			name: "an object without a schema for a list", writes: []write{{"d", `values.z`, `[1]`, `{"y": 2}`, false}}, value: `{"values": {"x": {"y": 1}, "z": {"y": 2}}}`,
+			less: []string{`.values.z base=[1]`},
+			more: []string{
+				`.values.z base=[1] d=present`,
+				`.values.z.y d=2`,
+			},
+			fields: []string{`d {"f:values":{"f:z":{".":{},"f:y":{}}}}`},
+		},
+		{
+			name: "an object that becomes empty", writes: []write{{"d", `values.x`, `{"y": 1}`, `{}`, false}}, value: `{"values": {"x": {}, "z": [1]}}`,
+			less: []string{
+				`.values.x base=present`,
+				`.values.x.y base=1`,
+			},
+			more: []string{
+				`.values.x base=present d=present`,
+				`.values.x.y base=1 d=null`,
+			},
+			fields: []string{`d {"f:values":{"f:x":{}}}`},
+		},
+		{
+			name: "a whole object", writes: []write{{"d", ``, `{"count": 2}`, `{"count": 3}`, false}}, value: `{"count": 3}`,
+			less:   []string{`.count base=1 a=2`},
+			more:   []string{`.count base=1 a=2 d=3`},
+			fields: []string{`d {"f:count":{}}`},
+		},
+		{
+			name: "an object that goes", writes: []write{{"d", `inner`, `{"a": "x"}`, ``, true}}, value: `{"inner": null}`,
+			less: []string{`.inner.a base="x"`},
+			more: []string{`.inner.a base="x" d=null`},
+		},
+		{
+			name: "an equal value", writes: []write{{"d", `count`, `2`, `2`, false}, {"e", `count`, `2`, `2.0`, true}}, value: ``,
+			less:   []string{`.count base=1 a=2`},
+			more:   []string{`.count base=1 a=2 d=2`},
+			fields: []string{`d {"f:count":{}}`},
+		},
+		{
+			name: "an equal object", writes: []write{{"d", `inner`, `{"a": "x"}`, `{"a": "x"}`, false}}, value: ``,
+			less:   []string{`.inner.a base="x"`},
+			more:   []string{`.inner.a base="x" d="x"`},
+			fields: []string{`d {"f:inner":{"f:a":{}}}`},
+		},
+		{
+			name: "a value twice", writes: []write{{"d", `count`, `2`, `3`, false}, {"d", `count`, `3`, `3`, false}}, value: `{"count": 3}`,
+			less:   []string{`.count base=1 a=2`},
+			more:   []string{`.count base=1 a=2 d=3`},
+			fields: []string{`d {"f:count":{}}`},
+		},
+		{
+			name: "two layers", writes: []write{{"d", `count`, `2`, `3`, false}, {"e", `count`, `3`, `4`, false}}, value: `{"count": 4}`,
+			less:   []string{`.count base=1 a=2`},
+			more:   []string{`.count base=1 a=2 d=3 e=4`},
+			fields: []string{`e {"f:count":{}}`},
+		},
+		{
+			name: "duplicate elements and items without a key", writes: []write{{"d", `boxes`, `[]`, `[{"size": 1}, 1, {"name": "y"}]`, false}, {"d", `tags`, `["x"]`, `["x", "x", {}]`, false}}, value: `{"boxes": [{"name": "y"}], "tags": ["x", "x"]}`,
+			less: []string{`.tags[="x"] base=present a=present`},
+			more: []string{
+				`.boxes[name="y"] d=present`,
+				`.boxes[name="y"].name d="y"`,
+				`.tags[="x"] base=present a=present d=present`,
+			},
+			fields: []string{`d {"f:boxes":{"k:{\"name\":\"y\"}":{".":{},"f:name":{}}},"f:tags":{"v:\"x\"":{}}}`},
+		},
+		{
+			name: "a field that the definition lacks", writes: []write{{"d", `nothing`, ``, `1`, false}, {"d", `inner`, `{"a": "x"}`, `{"a": "x", "nothing": 1}`, true}}, value: `{"nothing": 1, "inner": {"a": "x", "nothing": 1}}`,
+		},
+		{
+			name: "a value that the definition forbids", writes: []write{{"d", `inner.b`, ``, `1`, false}}, value: `{"inner": {"a": "x", "b": 1}}`,
+		},
+		{name: "steps that lead nowhere", writes: []write{
+			{"d", `boxes[0]`, ``, `{}`, false}, {"d", `boxes.x`, ``, `{}`, false}, {"d", `boxes["x"]`, ``, `{}`, false}, {"d", `tags.x`, ``, `"y"`, false},
+			{"d", `inner[name="x"]`, ``, `"y"`, false}, {"d", `inner[="a"]`, ``, `"y"`, false}, {"d", `inner[0]`, ``, `"y"`, false}, {"d", `labels[="x"]`, ``, `"y"`, false},
+			{"d", `count.x`, ``, `1`, false}, {"d", `count[="x"]`, ``, `1`, false}, {"d", `args[="x"]`, ``, `1`, false}, {"d", `args[0]`, ``, `1`, false}, {"d", `tags[="x"].x`, ``, `1`, false}, {"d", `tags[="x"][="x"]`, ``, `1`, false},
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			result := applied(t, patches, base)
+			for _, w := range tc.writes {
+				path, err := fieldpath.ParsePath(w.path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				before, now := plainOf(t, w.before), plainOf(t, w.now)
+				if w.changes {
+					result.Owners.WriteChanges(engine.Layer(w.layer), path, before, now)
+				} else {
+					result.Owners.Write(engine.Layer(w.layer), engine.Origin{}, path, before, now)
+				}
+			}
+			value, _ := plainOf(t, tc.value).(engine.Object)
+			for name, field := range value {
+				if result.Value[name] = field; field == nil {
+					delete(result.Value, name)
+				}
+			}
+			history := historyOf(result.Owners)
+			without := func(lines, others []string) []string {
+				return slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return slices.Contains(others, line) })
+			}
+			if diff := cmp.Diff(tc.less, without(all, history), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("the history loses (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tc.more, without(history, all), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("the history gets (-want +got):\n%s", diff)
+			}
+			stopAnywhere(result.Owners, len(history))
+			fields := slices.DeleteFunc(fieldsOf(result.Owners), func(line string) bool { return line[0] != 'd' && line[0] != 'e' })
+			if diff := cmp.Diff(tc.fields, fields, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("FieldsV1() (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func applied(t testing.TB, patches []string, text string) *engine.Result[engine.Object] {
+	t.Helper()
+	base := decodedObject(t, text).(engine.Object)
+	result, err := shapesPlan(t).Apply(&base, patchesOf(t, patches), engine.Options{Owners: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+// plainOf decodes JSON as a merge does: integers are int64.
+func plainOf(t testing.TB, text string) any {
+	t.Helper()
+	result, err := engine.ForJSON().Apply(&engine.Object{"x": decodedObject(t, text)}, nil, engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result.Value["x"]
+}
+
+// TestOwnership_Write_NoElement checks that a path to an object in a set of strings leads nowhere.
+func TestOwnership_Write_NoElement(t *testing.T) {
+	result := applied(t, nil, `{"tags": ["x"]}`)
+	result.Owners.Write("d", engine.Origin{}, fieldpath.Fields("tags").Append(fieldpath.ElementOf(engine.Object{})), nil, engine.Object{})
+	if diff := cmp.Diff([]string{`.tags[="x"] base=present`}, historyOf(result.Owners)); diff != "" {
+		t.Errorf("All() (-want +got):\n%s", diff)
+	}
+}
+
+// TestObject_Sources checks the source of each claim: its place in the document of the base, of a patch or of a later layer.
+func TestObject_Sources(t *testing.T) {
+	base, patch := engine.Object{"inner": engine.Object{"a": "x"}, "count": int64(1)}, engine.Object{"count": int64(2)}
+	result, err := shapesPlan(t).Apply(&base, []engine.Layered[engine.Object]{
+		{Layer: engine.Manager("a"), Patch: &patch, Source: fieldpath.Fields("patches").Append(fieldpath.Index(0))},
+	}, engine.Options{Owners: true, Source: fieldpath.Fields("base")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	inner := engine.Object{"a": "y", "b": "z"}
+	result.Owners.Write("d", engine.Origin{Path: fieldpath.Fields("policy")}, fieldpath.Fields("inner"), result.Value["inner"], inner)
+	result.Owners.Write("e", engine.Origin{Path: fieldpath.Fields("policy", "count"), Computed: true}, fieldpath.Fields("count"), int64(2), int64(3))
+	result.Value["inner"], result.Value["count"] = inner, int64(3)
+	var got []string
+	for path, claims := range result.Owners.All() {
+		line := path.String()
+		for _, c := range claims {
+			line += " " + c.Source.String()
+		}
+		got = append(got, line)
+	}
+	if diff := cmp.Diff([]string{`.count .base.count .patches[0].count .policy.count`, `.inner.a .base.inner.a .policy.a`, `.inner.b .policy.b`}, got); diff != "" {
+		t.Errorf("sources (-want +got):\n%s", diff)
+	}
+}
+
+// TestObject_Ignored checks that FieldsV1 omits the ignored fields of an object.
+func TestObject_Ignored(t *testing.T) {
+	owners := applied(t, []string{`a {"count": 2, "labels": {"x": "2", "y": "2"}}`}, `{"on": true, "labels": {"z": "1"}}`).Owners
+	got := map[engine.Layer]string{}
+	for layer, fields := range owners.FieldsV1(func(path fieldpath.Path) bool {
+		return slices.Contains([]string{".on", `.labels["y"]`}, path.String())
+	}) {
+		got[layer] = string(fields)
+	}
+	want := map[engine.Layer]string{engine.Base: `{"f:labels":{"f:z":{}}}`, engine.Manager("a"): `{"f:count":{},"f:labels":{"f:x":{}}}`}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("FieldsV1() (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,73 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/trainweld/trainweld/engine"
+)
+
+// TestObject_GoNumbers checks that every number type of Go becomes an int64, or else a float64.
+func TestObject_GoNumbers(t *testing.T) {
+	base := engine.Object{"values": []any{
+		1, int8(-2), int16(3), int32(4), int64(5), uint(6), uint8(7), uint16(8), uint32(9), uint64(math.MaxInt64), uint64(math.MaxUint64),
+		float32(1.5), 2.5, json.Number("12"), json.Number("1.5"),
+	}}
+	want := []any{
+		int64(1), int64(-2), int64(3), int64(4), int64(5), int64(6), int64(7), int64(8), int64(9), int64(math.MaxInt64), float64(math.MaxUint64),
+		1.5, 2.5, int64(12), 1.5,
+	}
+	result, err := shapesPlan(t).Apply(&base, nil, engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, result.Value["values"]); diff != "" {
+		t.Errorf("values (-want +got):\n%s", diff)
+	}
+}
+
+// TestObject_Errors holds the message for each value that a field cannot hold, in a patch and in the base.
+func TestObject_Errors(t *testing.T) {
+	list := func(items ...any) []any { return items }
+	for _, tc := range []struct {
+		object engine.Object
+		want   string
+	}{
+		{engine.Object{"time": engine.Object{}}, `.time: must be a scalar, and is an object`},
+		{engine.Object{"time": list()}, `.time: must be a scalar, and is a list`},
+		{engine.Object{"on": "x"}, `.on: must be a boolean, and is a string`},
+		{engine.Object{"values": list(math.NaN())}, `.values[0]: must be a number, and is NaN`},
+		{engine.Object{"values": math.Inf(-1)}, `.values: must be a number, and is -Inf`},
+		{engine.Object{"values": json.Number("1e999")}, `.values: must be a number, and is +Inf`},
+		{engine.Object{"values": []string{}}, `.values: must be JSON, and is []string`},
+		{engine.Object{"boxes": list("x")}, `.boxes[0]: must be an object, and is a string`},
+		{engine.Object{"boxes": list(nil)}, `.boxes[0]: must be an object, and is null`},
+		{engine.Object{"boxes": list(list())}, `.boxes[0]: must be an object, and is a list`},
+		{engine.Object{"boxes": list(map[string]string{})}, `.boxes[0]: must be an object, and is map[string]string`},
+		{engine.Object{"boxes": list(engine.Object{})}, `.boxes[0]: an item without its merge key cannot be merged; give it a "name"`},
+		{engine.Object{"hosts": list(engine.Object{})}, `.hosts[0]: an item without its merge key cannot be merged; give it a "name, zone"`},
+		{engine.Object{"ports": list(engine.Object{"port": engine.Object{}})}, `.ports[0].port: must be a scalar, as a merge key, and is an object`},
+		{engine.Object{"ports": list(engine.Object{"port": list()})}, `.ports[0].port: must be a scalar, as a merge key, and is a list`},
+		{engine.Object{"ports": list(engine.Object{"port": []string{}})}, `.ports[0].port: must be a scalar, as a merge key, and is []string`},
+		{engine.Object{"ports": list(engine.Object{"port": math.NaN()})}, `.ports[0].port: must be a number, and is NaN`},
+		{engine.Object{"boxes": list(engine.Object{"name": true})}, `.boxes[name=true].name: must be a string, and is a boolean`},
+		{engine.Object{"tags": list(engine.Object{})}, `.tags[0]: must be a scalar, as an element of a set, and is an object`},
+		{engine.Object{"tags": list(list())}, `.tags[0]: must be a scalar, as an element of a set, and is a list`},
+		{engine.Object{"tags": list(nil)}, `.tags[0]: must be a scalar, as an element of a set, and is null`},
+		{engine.Object{"tags": list([]string{})}, `.tags[0]: must be a scalar, as an element of a set, and is []string`},
+		{engine.Object{"tags": list(1)}, `.tags[=1]: must be a string, and is a number`},
+		{engine.Object{"numbers": list(math.NaN())}, `.numbers[0]: must be a number, and is NaN`},
+	} {
+		_, err := shapesPlan(t).Apply(&engine.Object{}, []engine.Layered[engine.Object]{{Layer: engine.Manager("a"), Patch: &tc.object}}, engine.Options{})
+		if want := "patch of manager/a: " + tc.want; err == nil || err.Error() != want {
+			t.Errorf("Apply() of a patch %v: %v, want %s", tc.object, err, want)
+		}
+		_, err = shapesPlan(t).Apply(&tc.object, nil, engine.Options{})
+		if want := "patch of base: " + tc.want; err == nil || err.Error() != want {
+			t.Errorf("Apply() of a base %v: %v, want %s", tc.object, err, want)
+		}
+	}
+}

@@ -1,0 +1,244 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/internal/testenv"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// lists has lists that merge, within each other.
+type lists struct {
+	Items []listItem `json:"items,omitempty" patchStrategy:"merge" patchMergeKey:"name"`
+	Marks []string   `json:"marks,omitempty" patchStrategy:"merge"`
+}
+
+type listItem struct {
+	Name  string     `json:"name,omitempty"`
+	Value int        `json:"value,omitempty"`
+	Items []listItem `json:"items,omitempty" patchStrategy:"merge" patchMergeKey:"name"`
+}
+
+// lister makes lists and patches to them.
+type lister struct {
+	*rand.Rand
+	names int // how many names there are
+}
+
+// size is a length up to most, and often short.
+func (l *lister) size(most int) int { return l.IntN(1 + l.IntN(1+most)) }
+
+func (l *lister) marks(n int) []string {
+	marks := make([]string, n)
+	for i, name := range l.Perm(l.names)[:min(n, l.names)] {
+		marks[i] = fmt.Sprint("n", name)
+	}
+	for i := range marks {
+		if marks[i] == "" || l.IntN(20) == 0 {
+			marks[i] = marks[l.IntN(len(marks))] // two of one name
+		}
+	}
+	return marks
+}
+
+func (l *lister) items(n, depth int) []listItem {
+	items := make([]listItem, n)
+	for i, name := range l.marks(n) {
+		items[i] = listItem{Name: name, Value: 1 + l.IntN(9)}
+		if depth > 0 && l.IntN(3) == 0 {
+			items[i].Items = l.items(l.size(4), depth-1)
+		}
+	}
+	if n > 0 && l.IntN(40) == 0 {
+		items[l.IntN(n)].Name = ""
+	}
+	return items
+}
+
+func (l *lister) lists(most int) *lists {
+	return &lists{Items: l.items(l.size(most), 1), Marks: l.marks(l.size(most))}
+}
+
+// order is a patch in JSON that orders both lists, and deletes from them.
+func (l *lister) order(most int) engine.Object {
+	patch := engine.Object{}
+	some := func(names []string) []any {
+		chosen := []any{}
+		for _, name := range names {
+			if l.IntN(3) == 0 {
+				chosen = append(chosen, name)
+			}
+		}
+		return chosen
+	}
+	if order := l.marks(l.size(most)); l.IntN(3) > 0 {
+		patch["$setElementOrder/marks"] = some(append(order, order...))
+		if l.IntN(3) > 0 {
+			patch["$setElementOrder/marks"] = anys(order)
+		}
+		if l.IntN(2) == 0 {
+			patch["marks"] = some(order)
+		}
+	}
+	if l.IntN(3) == 0 {
+		patch["$deleteFromPrimitiveList/marks"] = anys(l.marks(l.size(most)))
+	}
+	keyed := func(names []any) []any {
+		items := make([]any, len(names))
+		for i, name := range names {
+			items[i] = engine.Object{"name": name}
+		}
+		return items
+	}
+	order := l.marks(l.size(most))
+	if l.IntN(3) > 0 {
+		patch["$setElementOrder/items"] = keyed(anys(order))
+	}
+	if l.IntN(2) == 0 {
+		items := keyed(some(order))
+		for _, item := range keyed(anys(l.marks(l.size(3)))) {
+			item.(engine.Object)["$patch"] = "delete"
+			items = append(items, item)
+		}
+		patch["items"] = items
+	}
+	return patch
+}
+
+func anys(names []string) []any {
+	all := make([]any, len(names))
+	for i, name := range names {
+		all[i] = name
+	}
+	return all
+}
+
+// TestApply_Order compares lists with those of the API machinery's strategic merge patch. The cases have short and long lists, new
+// items, names that several items share, orders and deletions. A list of more than 32 items has an index.
+func TestApply_Order(t *testing.T) {
+	next := &lister{Rand: rand.New(rand.NewPCG(testenv.Seed(t), 1))}
+	typed, err := engine.For[lists, lists](schema.Rules{Twins: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	untyped, err := engine.For[lists, engine.Object](schema.Rules{Twins: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := 0
+	for i := range 2000 {
+		most := 8
+		if i%10 == 0 {
+			most = 60
+		}
+		next.names = most * 3 / 2
+		base := next.lists(most)
+		if most > 8 {
+			base.Items, base.Marks = next.items(25+next.IntN(15), 0), next.marks(25+next.IntN(15))
+		}
+		want := *base
+		n := 1 + next.IntN(4)
+		var patches []engine.Layered[lists]
+		var objects []engine.Layered[engine.Object]
+		var texts []string
+		var wantErr error
+		for k := range n {
+			layer := engine.Manager(fmt.Sprint("m", k))
+			var patch any
+			if i%2 == 0 {
+				p := next.lists(most)
+				patches, patch = append(patches, engine.Layered[lists]{Layer: layer, Patch: p}), p
+			} else {
+				p := next.order(most)
+				objects, patch = append(objects, engine.Layered[engine.Object]{Layer: layer, Patch: &p}), p
+			}
+			text := encode(t, patch)
+			texts = append(texts, string(text))
+			if wantErr == nil {
+				var merged []byte
+				merged, wantErr = strategicpatch.StrategicMergePatch(encode(t, want), text, lists{})
+				want = lists{}
+				if err := json.Unmarshal(merged, &want); wantErr == nil && err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		for _, owners := range []bool{false, true} {
+			var value lists
+			var err error
+			if i%2 == 0 {
+				result, failed := typed.Apply(base, patches, engine.Options{Owners: owners})
+				if err = failed; err == nil {
+					value = result.Value
+				}
+			} else {
+				result, failed := untyped.Apply(base, objects, engine.Options{Owners: owners})
+				if err = failed; err == nil {
+					value = result.Value
+				}
+			}
+			if (err == nil) != (wantErr == nil) {
+				t.Fatalf("Apply(%s, %s): error %v, want %v", encode(t, base), texts, err, wantErr)
+			}
+			if err != nil {
+				refused++
+				continue
+			}
+			if diff := cmp.Diff(string(encode(t, want)), string(encode(t, value))); diff != "" {
+				t.Fatalf("Apply(%s, %s), owners %t (-want +got):\n%s", encode(t, base), texts, owners, diff)
+			}
+		}
+	}
+	t.Logf("%d refused", refused/2)
+}
+
+func encode(t testing.TB, v any) []byte {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// TestApply_LongList counts the memory of patches that add items to a long list. It takes one copy of the list and one index,
+// however many patches there are.
+func TestApply_LongList(t *testing.T) {
+	plan, err := engine.For[lists, lists](schema.Rules{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := &lists{Items: make([]listItem, 4000)}
+	for i := range base.Items {
+		base.Items[i].Name = fmt.Sprint("n", i)
+	}
+	layers := make([]engine.Layered[lists], 64)
+	for i := range layers {
+		patch := &lists{Items: []listItem{{Name: fmt.Sprint("m", i)}, {Name: fmt.Sprint("n", i), Value: 1}}}
+		layers[i] = engine.Layered[lists]{Layer: engine.Manager(fmt.Sprint("m", i)), Patch: patch}
+	}
+	few, all := allocated(t, plan, base, layers[:1]), allocated(t, plan, base, layers)
+	if all > few*5/4 {
+		t.Errorf("%d patches to a long list take %d bytes, and one takes %d", len(layers), all, few)
+	}
+}
+
+// allocated returns the number of bytes that a merge allocates.
+func allocated(t *testing.T, plan *engine.Plan[lists, lists], base *lists, patches []engine.Layered[lists]) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	result, err := plan.Apply(base, patches, engine.Options{})
+	runtime.ReadMemStats(&after)
+	if err != nil || len(result.Value.Items) != len(base.Items)+len(patches) {
+		t.Fatalf("%d items and error %v, want a new item of each patch", len(result.Value.Items), err)
+	}
+	return after.TotalAlloc - before.TotalAlloc
+}
