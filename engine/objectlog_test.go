@@ -30,6 +30,7 @@ const shapesSchema = `{"type": "object", "properties": {
 	"numbers": {"type": "array", "items": {"type": "number"}, "x-kubernetes-list-type": "set"},
 	"selector": {"type": "object", "properties": {"app": {"type": "string"}}, "x-kubernetes-map-type": "atomic"},
 	"values": {"x-kubernetes-preserve-unknown-fields": true},
+	"free": {"x-kubernetes-preserve-unknown-fields": true, "properties": {"in": {"type": "object", "properties": {"a": {"type": "string"}}}}},
 	"boxes": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"], "items": {
 		"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}, "size": {"type": "integer"}}}},
 	"hosts": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name", "zone"], "items": {
@@ -48,7 +49,7 @@ func shapesPlan(t testing.TB) *engine.Plan[engine.Object, engine.Object] {
 }
 
 // valueOf decodes JSON with exact numbers. It returns nil for "".
-func valueOf(t testing.TB, text string) any {
+func decodedObject(t testing.TB, text string) any {
 	t.Helper()
 	if text == "" {
 		return nil
@@ -68,7 +69,7 @@ func patchesOf(t testing.TB, lines []string) []engine.Layered[engine.Object] {
 	var patches []engine.Layered[engine.Object]
 	for _, line := range lines {
 		manager, text, _ := strings.Cut(line, " ")
-		patch := valueOf(t, text).(engine.Object)
+		patch := decodedObject(t, text).(engine.Object)
 		patches = append(patches, engine.Layered[engine.Object]{Layer: engine.Manager(manager), Patch: &patch})
 	}
 	return patches
@@ -109,7 +110,7 @@ type objectStory struct {
 }
 
 func (s *objectStory) check(t *testing.T, plan *engine.Plan[engine.Object, engine.Object]) {
-	base := valueOf(t, s.base).(engine.Object)
+	base := decodedObject(t, s.base).(engine.Object)
 	result, err := plan.Apply(&base, patchesOf(t, s.patches), engine.Options{Owners: true})
 	if err != nil {
 		t.Fatal(err)
@@ -389,6 +390,12 @@ func TestObject_History(t *testing.T) {
 				`.count base=1`,
 			},
 			fields: []string{`base {"f:boxes":{"k:{\"name\":\"x\"}":{".":{},"f:name":{}},"k:{\"name\":\"y\"}":{".":{},"f:name":{},"f:size":{}}},"f:count":{}}`},
+		},
+		{
+			name: "a scalar for an object of known fields", base: `{}`, patches: []string{`a {"free": {"in": {"a": "x"}}}`, `b {"free": 1}`},
+			history:   []string{`.free a=present b=1`},
+			fields:    []string{`b {"f:free":{}}`},
+			conflicts: []string{`.free: a b`},
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) { tc.check(t, shapesPlan(t)) })
@@ -727,7 +734,7 @@ func TestOwnership_Write_Object(t *testing.T) {
 
 func applied(t testing.TB, patches []string, text string) *engine.Result[engine.Object] {
 	t.Helper()
-	base := valueOf(t, text).(engine.Object)
+	base := decodedObject(t, text).(engine.Object)
 	result, err := shapesPlan(t).Apply(&base, patchesOf(t, patches), engine.Options{Owners: true})
 	if err != nil {
 		t.Fatal(err)
@@ -738,7 +745,7 @@ func applied(t testing.TB, patches []string, text string) *engine.Result[engine.
 // plainOf decodes JSON as a merge does: integers are int64.
 func plainOf(t testing.TB, text string) any {
 	t.Helper()
-	result, err := engine.ForJSON().Apply(&engine.Object{"x": valueOf(t, text)}, nil, engine.Options{})
+	result, err := engine.ForJSON().Apply(&engine.Object{"x": decodedObject(t, text)}, nil, engine.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
