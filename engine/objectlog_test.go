@@ -687,6 +687,9 @@ func TestOwnership_Write_Object(t *testing.T) {
 		{
 			name: "a value that the definition forbids", writes: []write{{"d", `inner.b`, ``, `1`, false}}, value: `{"inner": {"a": "x", "b": 1}}`,
 		},
+		{
+			name: "an object that the definition forbids", writes: []write{{"d", `inner.b`, ``, `{"c": 1}`, false}}, value: `{"inner": {"a": "x", "b": {"c": 1}}}`,
+		},
 		{name: "steps that lead nowhere", writes: []write{
 			{"d", `boxes[0]`, ``, `{}`, false}, {"d", `boxes.x`, ``, `{}`, false}, {"d", `boxes["x"]`, ``, `{}`, false}, {"d", `tags.x`, ``, `"y"`, false},
 			{"d", `inner[name="x"]`, ``, `"y"`, false}, {"d", `inner[="a"]`, ``, `"y"`, false}, {"d", `inner[0]`, ``, `"y"`, false}, {"d", `labels[="x"]`, ``, `"y"`, false},
