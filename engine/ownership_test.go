@@ -472,6 +472,40 @@ func TestOwnership(t *testing.T) {
 			`: by value bare`,
 			`.name: overrides replaced by value`,
 		}},
+		{"fields of the base after twins of a patch", `{"zone": "z"}`, []string{`a {"items": [{"name": "x"}, {"name": "x"}]}`}, nil, []string{
+			`.count base=0`,
+			`.items[name="x"] a=present a=present`,
+			`.items[1] a=present`,
+			`.items[1].name a="x"`,
+			`.zone base="z"`,
+		}, []string{
+			`: by value bare`,
+			`.items: by value bare`,
+			`.items[name="x"]: made`,
+		}},
+		{"fields of the base after an item of a patch", `{"items": [{"name": "x", "size": 1}], "zone": "z"}`, []string{`a:go {"items": [{"name": "y", "size": 2}]}`}, nil, []string{
+			`.count base=0 a=0`,
+			`.items[name="y"] a=present`,
+			`.items[name="y"].size a=2`,
+			`.items[name="x"] base=present`,
+			`.items[name="x"].size base=1`,
+			`.tags a=null`,
+			`.value.marks a=null`,
+			`.value.notes a=null`,
+			`.value.parts a=null`,
+			`.zone base="z"`,
+		}, []string{
+			`: several by value bare`,
+			`.count: by value`,
+			`.value: several by value bare`,
+			`.value.flat: by value bare`,
+			`.value.parts: null by value`,
+			`.value.marks: null by value`,
+			`.value.notes: null by value`,
+			`.tags: null by value`,
+			`.items: by value bare`,
+			`.items[name="y"]: made`,
+		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			result := ownedResult(t, tc.base, tc.patches)
