@@ -58,7 +58,7 @@ func (o *Ownership) valueFields(sets []fieldSet, names []Layer, ignored func(fie
 		}
 		return true
 	}
-	w.value(o.log.root, nil, o.value, rootNode, nil)
+	w.value(o.log.root, o.value, rootNode, nil)
 }
 
 // fieldSet is a set of fields, as a tree of path steps. Fields are inserted in the order of the document: the fields within a

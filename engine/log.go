@@ -43,8 +43,8 @@ type pathNode struct {
 	held int32
 	// contested is set if two managers claimed different values here, or if one of two claimed a null.
 	contested bool
-	// made is set if a patch made the item or the struct, so that the runtime owns nothing in it.
-	made bool
+	// made is the layer of the patch that made the item or the struct, so that the base owns nothing in it. It is 0 for none.
+	made int32
 	// whole is set on an item that is a plain copy of the item in the patch that made it. No other layer has touched it since:
 	// that patch owns everything in it, and its fields have no nodes.
 	whole bool
@@ -372,7 +372,7 @@ func (m *merger) presence(at node, present bool) {
 // make records that a patch makes a missing item or struct.
 func (m *merger) make(at node) {
 	if m.owners {
-		m.log.nodes[at].made = true
+		m.log.nodes[at].made = m.layer
 	}
 }
 
@@ -389,7 +389,7 @@ func (l *log) keeper(at node) int32 {
 // isMade reports whether a patch made the field or one that contains it.
 func (l *log) isMade(at node) bool {
 	for ; at != noNode; at = l.nodes[at].parent {
-		if l.nodes[at].made {
+		if l.nodes[at].made != baseLayer {
 			return true
 		}
 	}

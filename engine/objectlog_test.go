@@ -30,6 +30,7 @@ const shapesSchema = `{"type": "object", "properties": {
 	"numbers": {"type": "array", "items": {"type": "number"}, "x-kubernetes-list-type": "set"},
 	"selector": {"type": "object", "properties": {"app": {"type": "string"}}, "x-kubernetes-map-type": "atomic"},
 	"values": {"x-kubernetes-preserve-unknown-fields": true},
+	"free": {"x-kubernetes-preserve-unknown-fields": true, "properties": {"in": {"type": "object", "properties": {"a": {"type": "string"}}}}},
 	"boxes": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"], "items": {
 		"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}, "size": {"type": "integer"}}}},
 	"hosts": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name", "zone"], "items": {
@@ -390,6 +391,12 @@ func TestObject_History(t *testing.T) {
 			},
 			fields: []string{`base {"f:boxes":{"k:{\"name\":\"x\"}":{".":{},"f:name":{}},"k:{\"name\":\"y\"}":{".":{},"f:name":{},"f:size":{}}},"f:count":{}}`},
 		},
+		{
+			name: "a scalar for an object of known fields", base: `{}`, patches: []string{`a {"free": {"in": {"a": "x"}}}`, `b {"free": 1}`},
+			history:   []string{`.free a=present b=1`},
+			fields:    []string{`b {"f:free":{}}`},
+			conflicts: []string{`.free: a b`},
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) { tc.check(t, shapesPlan(t)) })
 	}
@@ -679,6 +686,9 @@ func TestOwnership_Write_Object(t *testing.T) {
 		},
 		{
 			name: "a value that the definition forbids", writes: []write{{"d", `inner.b`, ``, `1`, false}}, value: `{"inner": {"a": "x", "b": 1}}`,
+		},
+		{
+			name: "an object that the definition forbids", writes: []write{{"d", `inner.b`, ``, `{"c": 1}`, false}}, value: `{"inner": {"a": "x", "b": {"c": 1}}}`,
 		},
 		{name: "steps that lead nowhere", writes: []write{
 			{"d", `boxes[0]`, ``, `{}`, false}, {"d", `boxes.x`, ``, `{}`, false}, {"d", `boxes["x"]`, ``, `{}`, false}, {"d", `tags.x`, ``, `"y"`, false},

@@ -127,13 +127,13 @@ func filledOf(t *schema.Type, v any) *schema.Type {
 		return nil
 	}
 	of, err := as(t, v)
-	if err != nil || of.Kind == schema.Scalar || of.Kind == schema.Atomic {
+	if err != nil || of.Kind == schema.Atomic {
 		return nil
 	}
 	return of
 }
 
-// isEmpty reports whether a value has no members. So does every scalar.
+// isEmpty reports whether a value has no members. A scalar has none.
 func isEmpty(v any) bool {
 	object, _ := v.(map[string]any)
 	list, _ := v.([]any)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"reflect"
 	"slices"
-	"sort"
 	"unsafe"
 
 	"github.com/trainweld/trainweld/schema"
@@ -217,15 +216,12 @@ func arrange(n int, server, rank []int32) []int32 {
 		}
 	}
 	slices.SortStableFunc(named, func(a, b int32) int { return cmp.Compare(rank[a], rank[b]) })
-	if slices.ContainsFunc(others, func(i int32) bool { return server[i] < 0 }) {
-		// The patch's own order is empty and names none of its items. Upstream's comparison of them is inconsistent.
-		sort.SliceStable(others, func(i, j int) bool {
-			a, b := server[others[i]], server[others[j]]
-			return a < 0 || b < 0 || a < b
-		})
-	} else {
-		slices.SortStableFunc(others, func(a, b int32) int { return cmp.Compare(server[a], server[b]) })
-	}
+	slices.SortStableFunc(others, func(a, b int32) int {
+		if server[a] < 0 || server[b] < 0 {
+			return -1 // upstream's comparison of items that neither the base nor the patch's own order names is inconsistent
+		}
+		return cmp.Compare(server[a], server[b])
+	})
 	order := make([]int32, 0, n)
 	for len(named) > 0 && len(others) > 0 {
 		if o := server[others[0]]; o >= 0 && o < server[named[0]] {

@@ -222,7 +222,13 @@ func TestApply_LongList(t *testing.T) {
 	}
 	layers := make([]engine.Layered[lists], 64)
 	for i := range layers {
-		patch := &lists{Items: []listItem{{Name: fmt.Sprint("m", i)}, {Name: fmt.Sprint("n", i), Value: 1}}}
+		patch := &lists{}
+		for k := range 4 {
+			patch.Items = append(patch.Items, listItem{Name: fmt.Sprint("m", i, ".", k)})
+		}
+		for k := i - 1; k >= max(0, i-3); k-- { // the first items that earlier patches have added
+			patch.Items = append(patch.Items, listItem{Name: fmt.Sprint("m", k, ".0"), Value: i})
+		}
 		layers[i] = engine.Layered[lists]{Layer: engine.Manager(fmt.Sprint("m", i)), Patch: patch}
 	}
 	few, all := allocated(t, plan, base, layers[:1]), allocated(t, plan, base, layers)
@@ -237,8 +243,8 @@ func allocated(t *testing.T, plan *engine.Plan[lists, lists], base *lists, patch
 	runtime.ReadMemStats(&before)
 	result, err := plan.Apply(base, patches, engine.Options{})
 	runtime.ReadMemStats(&after)
-	if err != nil || len(result.Value.Items) != len(base.Items)+len(patches) {
-		t.Fatalf("%d items and error %v, want a new item of each patch", len(result.Value.Items), err)
+	if err != nil || len(result.Value.Items) != len(base.Items)+4*len(patches) {
+		t.Fatalf("%d items and error %v, want four new items of each patch", len(result.Value.Items), err)
 	}
 	return after.TotalAlloc - before.TotalAlloc
 }

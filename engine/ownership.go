@@ -41,7 +41,7 @@ func (o *Ownership) All() iter.Seq2[fieldpath.Path, []Claim] {
 			return
 		}
 		w := walk{log: o.log, yield: yield}
-		w.value(o.log.root, nil, o.value, rootNode, nil)
+		w.value(o.log.root, o.value, rootNode, nil)
 	}
 }
 
@@ -82,17 +82,17 @@ type walk struct {
 }
 
 // value visits one field. v is invalid if only the log has the field. It returns false to stop.
-func (w *walk) value(t *schema.Type, key *schema.StructField, v reflect.Value, at node, path fieldpath.Path) bool {
+func (w *walk) value(t *schema.Type, v reflect.Value, at node, path fieldpath.Path) bool {
 	named := false
 	if v.IsValid() && v.Kind() == reflect.Pointer {
 		v = v.Elem()
 		// Only a pointer can hold an empty struct: a struct by value is always encoded. If a patch made the struct, the patch's
 		// claims record its presence.
-		named = t.Kind == schema.Struct && !hasLeaf(t, v) && (w.owner != baseLayer || !w.log.isMade(at))
+		named = t.Kind == schema.Struct && !hasLeaf(t, v) && !w.log.isMade(at)
 	}
 	switch t.Kind {
 	case schema.Struct:
-		if key == nil && len(path) > 0 && !w.emptiable(named, at, path) {
+		if len(path) > 0 && !w.emptiable(named, at, path) {
 			return false
 		}
 	case schema.Map, schema.ListMap, schema.Set:
@@ -103,7 +103,7 @@ func (w *walk) value(t *schema.Type, key *schema.StructField, v reflect.Value, a
 	defer w.within(at)()
 	switch t.Kind {
 	case schema.Struct:
-		return w.structure(t, key, v, at, path)
+		return w.structure(t, nil, v, at, path)
 	case schema.Map:
 		return w.mapping(v, at, path)
 	case schema.ListMap:
@@ -164,7 +164,7 @@ func (w *walk) structure(t *schema.Type, key *schema.StructField, v reflect.Valu
 		if !fv.IsValid() && child == noNode {
 			continue
 		}
-		if !w.value(f.Type, nil, fv, child, path.Append(fieldpath.Field(f.Name))) {
+		if !w.value(f.Type, fv, child, path.Append(fieldpath.Field(f.Name))) {
 			return false
 		}
 	}
@@ -194,15 +194,20 @@ func (w *walk) list(t *schema.Type, v reflect.Value, at node, path fieldpath.Pat
 	key, find := t.KeyField(), w.log.finder(at)
 	there := map[string]bool{}
 	for i := 0; v.IsValid() && i < v.Len(); i++ {
-		text := itemKey(keyText(key, v.Index(i)), i, there)
-		isKey, step := key, itemStep(t, text)
-		if _, twin := step.Index(); twin {
+		name := keyText(key, v.Index(i))
+		text := itemKey(name, i, there)
+		child, item := find(text), path.Append(itemStep(t, text))
+		isKey, outer := key, w.owner
+		if text != name {
 			isKey = nil
+			if first := find(name); first != noNode && w.log.nodes[first].made != baseLayer {
+				w.owner = w.log.nodes[first].made // the patch that made an item brought its twins as well
+			}
 		}
-		child, item := find(text), path.Append(step)
 		if !w.presence(true, child, item) || !w.fields(t.Elem, isKey, v.Index(i), child, item) {
 			return false
 		}
+		w.owner = outer
 	}
 	for _, text := range w.log.childKeys(at) {
 		child := find(text)

@@ -110,7 +110,7 @@ func (f PatchedField) HasSeveral() bool {
 // Overrides reports whether patches changed the base's value: the base claims the field, and another value is in force.
 func (f PatchedField) Overrides() bool {
 	n := &f.record().nodes[f.at]
-	if n.first < 0 || n.first == n.last || f.record().claims[n.first].layer() != baseLayer {
+	if n.first == n.last || f.record().claims[n.first].layer() != baseLayer {
 		return false
 	}
 	return !f.record().equal(n.first, n.last)
@@ -119,7 +119,7 @@ func (f PatchedField) Overrides() bool {
 // Replaced reports whether a layer after the patches replaced a different value of an earlier layer.
 func (f PatchedField) Replaced() bool {
 	n := &f.record().nodes[f.at]
-	if n.first < 0 || n.first == n.last || f.record().claims[n.last].layer() <= f.record().managers {
+	if n.first == n.last || f.record().claims[n.last].layer() <= f.record().managers {
 		return false
 	}
 	for i := n.first; i != n.last; i = f.record().claims[i].next {
