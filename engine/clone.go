@@ -17,6 +17,9 @@ type shape struct {
 	json bool  // whether to copy through JSON, because the fields do not hold the whole value
 }
 
+// isDeep reports whether values of the type share memory on assignment.
+func (s shape) isDeep() bool { return s.json || len(s.deep) > 0 }
+
 // shapeOf reports whether values of the type share memory on assignment, and whether they reach a map. It records every struct
 // type that it visits.
 func (p *plan) shapeOf(t reflect.Type) (deep, maps bool) {
@@ -30,33 +33,31 @@ func (p *plan) shapeOf(t reflect.Type) (deep, maps bool) {
 		p.shapeOf(t.Elem())
 		return true, true
 	case reflect.Interface:
-		return true, true
+		return true, false // stripDirectives does not look into interfaces
 	case reflect.Struct:
-		if t == reflect.TypeFor[time.Time]() {
-			return false, false // nothing writes to its location
-		}
 		if s, ok := p.shapes[t]; ok {
-			return s.json || len(s.deep) > 0, s.maps
+			return s.isDeep(), s.maps
 		}
-		if hidesFields(t) {
-			p.shapes[t] = shape{json: true, maps: p.raws[t]}
-			return true, p.raws[t]
-		}
-		p.shapes[t] = shape{maps: true, deep: []int{0}} // a placeholder, for a type that contains itself
 		var s shape
-		for i := range t.NumField() {
-			fieldDeep, fieldMaps := p.shapeOf(t.Field(i).Type)
-			if fieldDeep {
-				s.deep = append(s.deep, i)
+		switch {
+		case t == reflect.TypeFor[time.Time](): // nothing writes to its location
+		case hidesFields(t):
+			s.json = true
+		default:
+			p.shapes[t] = shape{maps: true, deep: []int{0}} // a placeholder, for a type that contains itself
+			for i := range t.NumField() {
+				fieldDeep, fieldMaps := p.shapeOf(t.Field(i).Type)
+				if fieldDeep {
+					s.deep = append(s.deep, i)
+				}
+				s.maps = s.maps || fieldMaps
 			}
-			s.maps = s.maps || fieldMaps
 		}
 		s.maps = s.maps || p.raws[t]
 		p.shapes[t] = s
-		return len(s.deep) > 0, s.maps
-	default:
-		return false, false
+		return s.isDeep(), s.maps
 	}
+	return deep, maps
 }
 
 // hidesFields reports whether a struct with its own JSON encoder holds memory that only the encoder can copy.
@@ -82,30 +83,29 @@ func (p *plan) isDeep(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Interface:
 		return true
+	case reflect.Array:
+		return p.isDeep(t.Elem())
 	case reflect.Struct:
-		s := p.shapes[t]
-		return s.json || len(s.deep) > 0
+		return p.shapes[t].isDeep()
 	default:
 		return false
 	}
 }
 
-// clone sets dst to a copy of src that shares no memory with it. Both have the same type.
+// clone sets dst to a copy of src that shares no memory with it. Both have the same type. If src is nil, dst must be so already.
 func (p *plan) clone(dst, src reflect.Value) {
 	switch src.Kind() {
-	case reflect.Pointer:
+	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Interface:
 		if src.IsNil() {
-			dst.SetZero()
 			return
 		}
+	}
+	switch src.Kind() {
+	case reflect.Pointer:
 		copied := reflect.New(src.Type().Elem())
 		p.clone(copied.Elem(), src.Elem())
 		dst.Set(copied)
 	case reflect.Slice:
-		if src.IsNil() {
-			dst.SetZero()
-			return
-		}
 		makeList(dst, src.Len())
 		if !p.isDeep(src.Type().Elem()) {
 			reflect.Copy(dst, src)
@@ -114,11 +114,11 @@ func (p *plan) clone(dst, src reflect.Value) {
 		for i := range src.Len() {
 			p.clone(dst.Index(i), src.Index(i))
 		}
-	case reflect.Map:
-		if src.IsNil() {
-			dst.SetZero()
-			return
+	case reflect.Array:
+		for i := range src.Len() {
+			p.clone(dst.Index(i), src.Index(i))
 		}
+	case reflect.Map:
 		m := reflect.MakeMapWithSize(src.Type(), src.Len())
 		for entries := src.MapRange(); entries.Next(); {
 			value := reflect.New(src.Type().Elem()).Elem()
@@ -127,10 +127,6 @@ func (p *plan) clone(dst, src reflect.Value) {
 		}
 		dst.Set(m)
 	case reflect.Interface:
-		if src.IsNil() {
-			dst.SetZero()
-			return
-		}
 		copied := reflect.New(src.Elem().Type()).Elem()
 		p.clone(copied, src.Elem())
 		dst.Set(copied)
@@ -167,17 +163,15 @@ func cloneByJSON(dst, src reflect.Value) {
 		return
 	}
 	dst.Set(src) // the result if the value has no JSON
-	if text, err := json.Marshal(src.Interface()); err == nil {
-		copied := reflect.New(dst.Type())
-		if json.Unmarshal(text, copied.Interface()) == nil {
-			dst.Set(copied.Elem())
-		}
+	copied := reflect.New(dst.Type()).Elem()
+	if decode(copied, src.Interface()) == nil {
+		dst.Set(copied)
 	}
 }
 
 // isPlain reports whether assignment copies values of the kind.
 func isPlain(k reflect.Kind) bool {
-	return k == reflect.String || k == reflect.Bool || k >= reflect.Int && k <= reflect.Float64
+	return k <= reflect.Float64 || k == reflect.String
 }
 
 // noteRaws records the types within t that encode JSON of any shape.
@@ -195,47 +189,55 @@ func (p *plan) noteRaws(t *schema.Type, seen map[*schema.Type]bool) {
 	}
 }
 
-// stripDirectives removes the maps within a value that hold a $patch directive. Upstream does the same with a value that the
-// base lacks. From JSON of any shape it also removes nulls.
-func (p *plan) stripDirectives(v reflect.Value) {
-	if len(p.raws) > 0 && p.raws[v.Type()] {
-		if value, err := jsonOf(v); err == nil && value != nil {
-			value, _ = withoutDirectives(value)
+// stripDirectives does with a Go value what withoutDirectives does with JSON. If keep is false, the value itself holds a $patch
+// directive.
+func (p *plan) stripDirectives(v reflect.Value) (keep bool) {
+	if p.raws[v.Type()] {
+		value, err := jsonOf(v)
+		if err != nil {
+			return true
+		}
+		if value, keep = withoutDirectives(value); keep {
 			_ = decode(v, value) // a type decodes its own encoding
 		}
-		return
+		return keep
 	}
 	switch v.Kind() {
 	case reflect.Pointer:
-		if !v.IsNil() {
-			p.stripDirectives(v.Elem())
-		}
+		return v.IsNil() || p.stripDirectives(v.Elem())
 	case reflect.Slice:
 		if t := v.Type().Elem(); t.Kind() == reflect.Struct && !p.shapes[t].maps {
-			return
+			return true
 		}
+		kept := 0
 		for i := range v.Len() {
-			p.stripDirectives(v.Index(i))
+			if p.stripDirectives(v.Index(i)) {
+				v.Index(kept).Set(v.Index(i))
+				kept++
+			}
 		}
+		v.SetLen(kept)
 	case reflect.Struct:
 		for _, i := range p.shapes[v.Type()].deep {
-			p.stripDirectives(v.Field(i))
+			if !p.stripDirectives(v.Field(i)) {
+				v.Field(i).SetZero()
+			}
 		}
 	case reflect.Map:
 		if v.Type().Key().Kind() == reflect.String && v.MapIndex(reflect.ValueOf(patchDirective).Convert(v.Type().Key())).IsValid() {
-			v.SetZero()
-			return
+			return false
 		}
 		if isPlain(v.Type().Elem().Kind()) {
-			return
+			return true
 		}
 		for _, key := range v.MapKeys() {
 			value := reflect.New(v.Type().Elem()).Elem()
 			value.Set(v.MapIndex(key))
-			if p.stripDirectives(value); isNil(value) || saysNull(value) {
+			if keep := p.stripDirectives(value); !keep || isNil(value) || saysNull(value) {
 				value = reflect.Value{} // removes the key
 			}
 			v.SetMapIndex(key, value)
 		}
 	}
+	return true
 }

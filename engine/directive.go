@@ -30,13 +30,14 @@ func (m *merger) document(t *schema.Type, key *schema.StructField, dst, src refl
 	if !ok {
 		return fmt.Errorf("must be an object, and is a map of %s", src.Type().Elem())
 	}
-	merging := !m.fresh && !m.verbatim
+	// Upstream obeys no directive in an object that the base lacks. Such a directive still claims what it would remove.
+	merging := !m.fresh
 	if directive, ok := patch[patchDirective]; ok && merging {
 		return m.replaceStruct(t, directive, dst, patch, at)
 	}
 	if _, ok := patch[retainDirective]; ok {
 		kept, err := retained(patch)
-		if merging && err == nil {
+		if err == nil {
 			err = m.retainFields(t, key, dst, kept, at)
 		}
 		if merging && err != nil {
@@ -44,15 +45,20 @@ func (m *merger) document(t *schema.Type, key *schema.StructField, dst, src refl
 		}
 		m.retain(at, kept)
 	}
+	if m.fresh { // the fields of the patch stay, so their claims come last
+		if err := m.deletions(t, dst, patch, at); err != nil {
+			return err
+		}
+	}
 	ordered := map[string]bool{} // the lists that are merged already, with their order
 	if merging {
 		for name, order := range sorted(patch) {
 			if !strings.HasPrefix(name, orderDirective) {
 				continue
 			}
-			list, ok := strings.CutPrefix(name, orderDirective+"/")
+			list := strings.TrimPrefix(name, orderDirective+"/")
 			f := t.Field(list)
-			if !ok || f == nil {
+			if f == nil {
 				return fmt.Errorf("%q names no list", name)
 			}
 			if err := m.ordered(f, dst, patch, order, at); err != nil {
@@ -76,6 +82,14 @@ func (m *merger) document(t *schema.Type, key *schema.StructField, dst, src refl
 			return within(fieldpath.Field(name), err)
 		}
 	}
+	if merging {
+		return m.deletions(t, dst, patch, at)
+	}
+	return nil
+}
+
+// deletions obeys every $deleteFromPrimitiveList directive of a patch object.
+func (m *merger) deletions(t *schema.Type, dst reflect.Value, patch Object, at node) error {
 	for name, value := range sorted(patch) {
 		if strings.HasPrefix(name, deleteDirective) {
 			if err := m.deleteElements(t, dst, name, value, at); err != nil {
@@ -142,14 +156,14 @@ func (m *merger) retainFields(t *schema.Type, key *schema.StructField, dst refle
 
 // retained returns the keys of a $retainKeys directive. The directive must name every key that the patch sets.
 func retained(patch Object) (map[string]bool, error) {
+	kept := map[string]bool{}
 	list, ok := patch[retainDirective].([]any)
 	if !ok {
-		return nil, fmt.Errorf("%s must be a list", retainDirective)
+		return kept, fmt.Errorf("%s must be a list", retainDirective)
 	}
-	kept := make(map[string]bool, len(list))
 	for i, name := range list {
 		if isComposite(name) {
-			return nil, within(fieldpath.Index(i), fmt.Errorf("an item of %s must be a string", retainDirective))
+			return kept, within(fieldpath.Index(i), fmt.Errorf("an item of %s must be a string", retainDirective))
 		}
 		if name, ok := name.(string); ok {
 			kept[name] = true
@@ -158,7 +172,7 @@ func retained(patch Object) (map[string]bool, error) {
 	for name, value := range sorted(patch) {
 		isOther := name == retainDirective || strings.HasPrefix(name, deleteDirective) || strings.HasPrefix(name, orderDirective)
 		if !isOther && value != nil && !kept[name] {
-			return nil, fmt.Errorf("%s does not name %q, which the patch sets", retainDirective, name)
+			return kept, fmt.Errorf("%s does not name %q, which the patch sets", retainDirective, name)
 		}
 	}
 	return kept, nil
@@ -168,7 +182,7 @@ func retained(patch Object) (map[string]bool, error) {
 // directive's value merges like a patch's if the base's is of the same kind.
 func (m *merger) deleteElements(t *schema.Type, dst reflect.Value, directive string, value any, at node) error {
 	name, ok := strings.CutPrefix(directive, deleteDirective+"/")
-	if !ok {
+	if !ok && !m.fresh {
 		return fmt.Errorf("%q names no list", directive)
 	}
 	f := t.Field(name)
@@ -178,11 +192,14 @@ func (m *merger) deleteElements(t *schema.Type, dst reflect.Value, directive str
 	list, present := f.Template.In(dst)
 	deleted, ok := value.([]any)
 	switch {
-	case m.fresh || m.verbatim || value != nil && (!present || jsonKind(list) != jsonKind(reflect.ValueOf(value))):
+	case m.fresh || value != nil && (!present || jsonKind(list) != jsonKind(reflect.ValueOf(value))):
 		m.claimDeleted(f, deleted, at)
 		return nil
 	case !ok || f.Type.Kind == schema.ListMap && list.Kind() == reflect.Slice && (list.Len() > 0 || holdsObjects(deleted)):
-		return m.encoded(f, dst, reflect.ValueOf(value), at)
+		if err := m.encoded(f, dst, reflect.ValueOf(value), at); err != nil {
+			return within(fieldpath.Field(name), err)
+		}
+		return nil
 	case list.Kind() != reflect.Slice:
 		return within(fieldpath.Field(name), fmt.Errorf("%s is for lists of scalars of one type", deleteDirective))
 	case list.Len() == 0 && areAlike(deleted) && !holdsObjects(deleted):
@@ -203,11 +220,7 @@ func (m *merger) deleteElements(t *schema.Type, dst reflect.Value, directive str
 		gone[element] = true
 	}
 	child := m.field(at, f)
-	if f.Type.Kind == schema.Atomic {
-		m.keepOld(child, f.Type, list, true)
-	} else {
-		m.keepAll(f.Type, nil, child, list)
-	}
+	m.keepOld(child, f.Type, list, true)
 	left := reflect.MakeSlice(list.Type(), 0, list.Len())
 	for i, element := range texts(list) {
 		if !gone[element] {
@@ -215,8 +228,6 @@ func (m *merger) deleteElements(t *schema.Type, dst reflect.Value, directive str
 		}
 	}
 	list.Set(left)
-	m.unseen = true
-	m.said++
 	if f.Type.Kind == schema.Atomic {
 		m.claim(child, list)
 		return nil
@@ -253,15 +264,15 @@ func keysOf(t *schema.Type, list reflect.Value) []string {
 	return keys
 }
 
-// special obeys $patch in the items of a patch's list, and returns the other items. It reports in replaced whether these items
-// took the place of the base's.
-func (m *merger) special(t *schema.Type, dst, src reflect.Value, at node) (rest reflect.Value, replaced bool, err error) {
+// special obeys $patch in the items of a patch's list, and returns the other items. The rest is invalid if these items took the
+// place of the base's.
+func (m *merger) special(t *schema.Type, dst, src reflect.Value, at node) (rest reflect.Value, err error) {
 	items := src.Interface().([]any)
 	plain, replace := make([]any, 0, len(items)), false
 	for i, item := range items {
 		object, ok := item.(Object)
 		if !ok {
-			return src, false, within(fieldpath.Index(i), errors.New("must be an object"))
+			return rest, within(fieldpath.Index(i), errors.New("must be an object"))
 		}
 		directive, ok := object[patchDirective]
 		switch {
@@ -272,24 +283,23 @@ func (m *merger) special(t *schema.Type, dst, src reflect.Value, at node) (rest 
 		case directive == "delete":
 			key, ok := object[t.Key]
 			if !ok {
-				return src, false, errNoKey(i, t.Key)
+				return rest, errNoKey(i, t.Key)
 			}
 			m.deleteItem(t, dst, scalarText(reflect.ValueOf(key)), at)
 		default:
-			return src, false, within(fieldpath.Index(i), fmt.Errorf("%s: unknown directive %q for an item", patchDirective, fmt.Sprint(directive)))
+			return rest, within(fieldpath.Index(i), fmt.Errorf("%s: unknown directive %q for an item", patchDirective, fmt.Sprint(directive)))
 		}
 	}
 	if !replace {
-		return reflect.ValueOf(plain), false, nil
+		return reflect.ValueOf(plain), nil
 	}
 	for i, item := range plain {
 		if item.(Object)[t.Key] == nil {
-			return src, false, errNoKey(i, t.Key)
+			return rest, errNoKey(i, t.Key)
 		}
 	}
 	m.keepAll(t, nil, at, dst)
 	m.claimNull(at)
-	dst.SetZero()
 	verbatim := m.verbatim
 	m.verbatim = true
 	if err = m.takeList(t, dst, reflect.ValueOf(plain), at); err == nil {
@@ -299,7 +309,7 @@ func (m *merger) special(t *schema.Type, dst, src reflect.Value, at node) (rest 
 		reorderList(dst, arrange(len(keys), first, none)) // duplicates go together
 	}
 	m.verbatim = verbatim
-	return src, true, err
+	return rest, err
 }
 
 // deleteItem removes all items of a list that have a key.
@@ -319,9 +329,7 @@ func (m *merger) deleteItem(t *schema.Type, list reflect.Value, name string, at 
 		m.keepAll(t.Elem, t.KeyField(), child, pointee(list.Index(i)))
 	}
 	m.claimNull(child)
-	if left.Len() < list.Len() {
-		list.Set(left)
-	}
+	list.Set(left)
 }
 
 // directives merges a map that holds directives, or values other than strings.
@@ -331,11 +339,9 @@ func (m *merger) directives(t *schema.Type, dst reflect.Value, present bool, src
 		patch[entries.Key().String()] = entries.Value()
 	}
 	directive, hasPatch := patch[patchDirective]
-	if hasPatch {
-		directive = pointee(directive)
-	}
+	directive = pointee(directive)
 	if absent := dst.IsNil() || !present && !m.isRaw(dst); absent || t.Plain || m.verbatim {
-		if hasPatch && directive.IsValid() && !m.verbatim && !t.Plain {
+		if directive.IsValid() && !m.verbatim && !t.Plain {
 			m.null(t, dst, false, at) // the base lacks the map, so upstream drops it with all its keys
 			return nil
 		}
@@ -383,7 +389,7 @@ func (m *merger) directives(t *schema.Type, dst reflect.Value, present bool, src
 			}
 			delete(patch, key)
 			old := dst.MapIndex(reflect.ValueOf(name).Convert(dst.Type().Key()))
-			if old.IsValid() && jsonKind(old) == jsonKind(value) || jsonKind(value) == reflect.Invalid {
+			if jsonKind(old) == jsonKind(value) || jsonKind(value) == reflect.Invalid {
 				patch[name] = value
 			}
 		}

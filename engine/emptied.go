@@ -39,7 +39,7 @@ func (w *walk) emptiable(named bool, at node, path fieldpath.Path) bool {
 		if k+1 < len(events) {
 			next = events[k+1].claim
 		}
-		if made := w.log.firstWithin(at, i, next); made >= 0 {
+		if made := w.log.firstWithin(at, i, next); made < next {
 			c := w.log.exportAt(made, path)
 			c.Value = Presence{}
 			claims = append(claims, c)
@@ -98,18 +98,15 @@ func (l *log) nulls(at node) []null {
 	return nulls
 }
 
-// firstWithin returns the first value written within a field after one claim and before another, or -1.
+// firstWithin returns the first value written within a field after one claim and before another, or the latter if there is none.
 func (l *log) firstWithin(at node, after, before int32) int32 {
-	first := int32(-1)
 	for child := l.nodes[at].child; child != noNode; child = l.nodes[child].next {
 		for i := l.nodes[child].first; i >= 0; i = l.claims[i].next {
-			if i > after && i < before && l.claims[i].kind() != nullValue && (first < 0 || i < first) {
-				first = i
+			if i > after && l.claims[i].kind() != nullValue {
+				before = min(before, i)
 			}
 		}
-		if i := l.firstWithin(child, after, before); i >= 0 && (first < 0 || i < first) {
-			first = i
-		}
+		before = l.firstWithin(child, after, before)
 	}
-	return first
+	return before
 }

@@ -132,14 +132,13 @@ func (s *fieldSet) encode() []byte {
 }
 
 func (s *fieldSet) appendTo(b []byte, at int32) []byte {
-	n, length := &s.nodes[at], 0
+	n := &s.nodes[at]
 	b = append(b, '{')
 	if n.member && n.first != 0 {
 		b = append(b, `".":{},`...)
 	}
 	sorted := true
 	for child := n.first; child != 0; child = s.nodes[child].next {
-		length++
 		next := s.nodes[child].next
 		sorted = sorted && (next == 0 || s.nodes[child].compare(s.nodes[next].setStep) < 0)
 	}
@@ -148,7 +147,7 @@ func (s *fieldSet) appendTo(b []byte, at int32) []byte {
 			b = s.appendChild(b, child)
 		}
 	} else {
-		within := make([]int32, 0, length)
+		var within []int32
 		for child := n.first; child != 0; child = s.nodes[child].next {
 			within = append(within, child)
 		}

@@ -40,19 +40,13 @@ func (k *keys) at(i int) (string, bool) {
 
 // of returns the key of an item, which is a struct or an object.
 func (k *keys) of(item reflect.Value) (string, bool) {
-	switch {
-	case k.slot == nil || !item.IsValid():
-		return "", false
-	case item.Kind() == reflect.Map:
-		name := pointee(item.MapIndex(reflect.ValueOf(k.name)))
-		if !name.IsValid() {
-			return "", false
-		}
-		return scalarText(name), true
-	case item.Kind() != reflect.Struct:
-		return "", false
+	if item.Kind() != reflect.Map {
+		return keyOf(k.slot, item)
 	}
-	return keyOf(k.slot, item)
+	if name := pointee(item.MapIndex(reflect.ValueOf(k.name))); name.IsValid() {
+		return scalarText(name), true
+	}
+	return "", false
 }
 
 // find returns the position of the first item with the key among the first n items, or -1.
@@ -71,11 +65,7 @@ func (k *keys) find(n int, name string) int {
 // keyOf returns the merge key of an item and reports whether the item's encoding has one.
 func keyOf(slot *schema.Slot, item reflect.Value) (string, bool) {
 	v, encoded := slot.Of(item)
-	if v.Kind() == reflect.String {
-		return v.String(), encoded
-	}
-	v = pointee(v)
-	if !v.IsValid() {
+	if v = pointee(v); !v.IsValid() {
 		return "", false
 	}
 	return scalarText(v), encoded
@@ -124,9 +114,11 @@ func firstsOf(names *keys, n int) firsts {
 	f := firsts{names: names}
 	if n > smallList {
 		f.index = make(map[string]int32, n)
-		for i := n - 1; i >= 0; i-- {
+		for i := range n {
 			name, _ := names.at(i)
-			f.index[name] = int32(i)
+			if _, known := f.index[name]; !known {
+				f.index[name] = int32(i)
+			}
 		}
 	}
 	return f

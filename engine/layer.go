@@ -55,7 +55,7 @@ func SameValue(a, b any) bool {
 	if reflect.DeepEqual(a, b) {
 		return true
 	}
-	x, errX := json.Marshal(a)
-	y, errY := json.Marshal(b)
-	return errX == nil && errY == nil && bytes.Equal(x, y)
+	x, err := json.Marshal(a)
+	y, _ := json.Marshal(b) // empty after an error
+	return err == nil && bytes.Equal(x, y)
 }

@@ -251,8 +251,7 @@ func (l *log) equal(i, j int32) bool {
 	case textValue:
 		return c.text == d.text
 	case otherValue:
-		x, y := l.other(i), l.other(j)
-		return samePointer(x, y) || SameValue(x, y)
+		return SameValue(l.other(i), l.other(j))
 	default:
 		return true
 	}
@@ -262,12 +261,6 @@ func (l *log) equal(i, j int32) bool {
 func (l *log) other(claim int32) any {
 	i, _ := slices.BinarySearchFunc(l.values, claim, func(v anyValue, claim int32) int { return cmp.Compare(v.claim, claim) })
 	return l.values[i].value
-}
-
-// samePointer is a shortcut: if managers agree on a number, the field keeps its memory.
-func samePointer(a, b any) bool {
-	x, y := reflect.ValueOf(a), reflect.ValueOf(b)
-	return x.Kind() == reflect.Pointer && y.Kind() == reflect.Pointer && x.Pointer() == y.Pointer()
 }
 
 // valueOf returns the value that a claim shows to its readers.
@@ -286,7 +279,7 @@ func (l *log) valueOf(i int32) any {
 		if v := reflect.ValueOf(value); v.Kind() == reflect.Pointer {
 			return plainValue(v)
 		}
-		return value
+		return value // nil in a map of any values
 	}
 }
 

@@ -74,6 +74,7 @@ func TestFieldsV1Paths_Invalid(t *testing.T) {
 		{"an empty key", `{"":{}}`, `invalid key "": must start with`},
 		{"a long prefix", `{"ff:a":{}}`, `invalid key "ff:a": must start with`},
 		{"a duplicate", `{"f:a":{},"f:b":{},"f:a":{}}`, `byte 24: duplicate key "f:a"`},
+		{"a duplicate of a later field", `{"f:a":{},"f:b":{},"f:b":{}}`, `byte 24: duplicate key "f:b"`},
 		{"a duplicate in other words", `{"k:{\"a\":1,\"b\":2}":{},"k:{\"b\":2.0,\"a\":1}":{}}`, `duplicate key "k:{\"b\":2.0,\"a\":1}"`},
 		{"presence twice", `{"f:a":{".":{},".":{}}}`, `in .a: duplicate key "."`},
 		{"presence with a value", `{"f:a":{".":true}}`, `in .a: invalid value of ".": must be {}`},
@@ -93,6 +94,7 @@ func TestFieldsV1Paths_Invalid(t *testing.T) {
 		{"no position", `{"i:":{}}`, `must be a position after "i:"`},
 		{"a negative position", `{"i:-1":{}}`, `must be a position after "i:"`},
 		{"a long key", `{"` + strings.Repeat("é", 1000) + `":{}}`, `éé…éé`},
+		{"a key of 128 bytes", `{"` + strings.Repeat("x", 128) + `":{}}`, `invalid key "` + strings.Repeat("x", 128) + `"`},
 		{"10,000 levels", deep(10_000), `must be at most 10000 levels deep`},
 		{"a million levels", deep(1_000_000), `must be at most 10000 levels deep`},
 	} {
@@ -103,6 +105,15 @@ func TestFieldsV1Paths_Invalid(t *testing.T) {
 				t.Errorf("FieldsV1Paths = %v, want a FieldsV1Error with %q", err, tc.want)
 			}
 		})
+	}
+}
+
+// TestFieldsV1Error formats an error that states nothing.
+func TestFieldsV1Error(t *testing.T) {
+	for _, err := range []*engine.FieldsV1Error{nil, {}} {
+		if err.Error() != "no error" || err.Unwrap() != nil {
+			t.Errorf("%#v: Error = %q, Unwrap = %v", err, err.Error(), err.Unwrap())
+		}
 	}
 }
 

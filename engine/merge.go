@@ -50,7 +50,7 @@ type merger struct {
 	// removed it. Or a patch brought two items of one key, which share a node in the log.
 	unseen bool
 	// claimed counts the claims, recorded or not. The counter said counts only the claims that a copy of the patch's value
-	// hides: nulls and empty structs.
+	// hides: nulls, items, and empty structs, maps and lists.
 	claimed, said int
 
 	of         Layer          // the layer whose value is read
@@ -114,7 +114,6 @@ func (m *merger) value(t *schema.Type, dst reflect.Value, present bool, src refl
 	if dst.Kind() == reflect.Pointer && t.Kind > schema.Struct && t.Kind < schema.Atomic {
 		if dst.IsNil() {
 			dst.Set(reflect.New(dst.Type().Elem()))
-			present = false
 		}
 		dst = dst.Elem()
 	}
@@ -252,29 +251,33 @@ func (m *merger) entry(t *schema.Type, dst, key, value reflect.Value, at node) e
 		}
 		m.keepOld(entry, scalarType, old, true)
 	}
-	copied := reflect.New(dst.Type().Elem()).Elem()
+	copied, keep := reflect.New(dst.Type().Elem()).Elem(), true
 	switch {
 	case !from.IsValid():
 	case value.Type() == copied.Type() && value.Kind() != reflect.Interface:
 		m.plan.clone(copied, value)
 		if !m.verbatim {
-			m.plan.stripDirectives(copied)
+			keep = m.plan.stripDirectives(copied)
 		}
 	default:
-		value, keep := from.Interface(), true
+		value := from.Interface()
 		if !m.verbatim {
 			value, keep = withoutDirectives(value)
 		}
 		if !keep {
-			dst.SetMapIndex(key, reflect.Value{})
-			m.claimNull(entry)
-			return nil
+			break
 		}
+		m.reading = entry
 		if copied.Kind() == reflect.Interface {
 			copied.Set(reflect.ValueOf(value))
 		} else if err := m.read(t.Elem, copied, value); err != nil {
 			return within(fieldpath.Key(key.String()), err)
 		}
+	}
+	if !keep {
+		dst.SetMapIndex(key, reflect.Value{})
+		m.claimNull(entry)
+		return nil
 	}
 	dst.SetMapIndex(key, copied)
 	m.claim(entry, copied)

@@ -28,9 +28,8 @@ func (m *merger) listMap(t *schema.Type, dst reflect.Value, present bool, src re
 		return errNoKey(0, t.Key)
 	}
 	if src.Type().Elem().Kind() == reflect.Interface {
-		var replaced bool
 		var err error
-		if src, replaced, err = m.special(t, dst, src, at); err != nil || replaced {
+		if src, err = m.special(t, dst, src, at); err != nil || !src.IsValid() {
 			return err
 		}
 		if src.Len() == 0 {
@@ -179,7 +178,10 @@ func (m *merger) takeList(t *schema.Type, dst, src reflect.Value, at node) error
 		from := pointee(src.Index(i))
 		if !from.IsValid() {
 			m.raw = append(m.raw, list.Pointer())
-			continue // the item is null
+			child := m.keyed(at, "") // the item is null
+			m.make(child)
+			m.presence(child, false)
+			continue
 		}
 		if k := from.Kind(); k != reflect.Struct && k != reflect.Map {
 			return within(fieldpath.Index(i), wrongType(from, "an object"))
@@ -205,8 +207,9 @@ func (m *merger) set(t *schema.Type, dst reflect.Value, present bool, src reflec
 	if src.Kind() != reflect.Slice {
 		return wrongType(src, "a list")
 	}
+	inBase := present && !dst.IsNil()
 	if items, ok := src.Interface().([]any); ok {
-		switch inBase := present && !dst.IsNil(); {
+		switch {
 		case inBase && !areAlike(items):
 			return errors.New("must have elements of one type, none of them null")
 		case !inBase && !m.verbatim:
@@ -214,13 +217,14 @@ func (m *merger) set(t *schema.Type, dst reflect.Value, present bool, src reflec
 			src = reflect.ValueOf(kept)
 		}
 	}
+	m.reading = at
 	patch := reflect.New(dst.Type()).Elem()
 	if src.Type() == dst.Type() {
 		m.plan.clone(patch, src)
 	} else if err := m.read(t, patch, src.Interface()); err != nil {
 		return err
 	}
-	if t.Elem.Kind != schema.Scalar && dst.Len() > 0 && patch.Len() > 0 {
+	if t.Elem.Kind != schema.Scalar && inBase && dst.Len()+patch.Len() > 0 {
 		return errNoMergeKey
 	}
 	old, named := texts(dst), texts(patch)
@@ -236,9 +240,6 @@ func (m *merger) set(t *schema.Type, dst reflect.Value, present bool, src reflec
 	}
 	if len(old) == 0 {
 		dst.Set(patch)
-		return nil
-	}
-	if len(named) == 0 && t.Elem.Kind != schema.Scalar {
 		return nil
 	}
 	server, union := dedupe(old, named) // even an empty patch removes duplicates

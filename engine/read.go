@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math"
 	"reflect"
 	"slices"
 
@@ -16,8 +15,7 @@ import (
 // read sets dst to a patch's value, field by field, so that an error names the field. It ignores a field that the type lacks,
 // as the cluster does.
 func (m *merger) read(t *schema.Type, dst reflect.Value, from any) error {
-	if from == nil {
-		dst.SetZero()
+	if from == nil { // of an item or an entry, which is zero
 		return nil
 	}
 	if dst.Kind() == reflect.Pointer {
@@ -29,16 +27,14 @@ func (m *merger) read(t *schema.Type, dst reflect.Value, from any) error {
 		return nil
 	}
 	switch {
-	case t == nil || t.Kind == schema.Scalar:
+	case t.Kind == schema.Scalar:
 		return readScalar(dst, from)
 	case dst.Kind() == reflect.Struct:
 		return m.readStruct(t, dst, from)
 	case dst.Kind() == reflect.Map:
 		return m.readMap(t, dst, from)
-	case dst.Kind() == reflect.Slice:
-		return m.readList(t, dst, from)
 	default:
-		return readScalar(dst, from)
+		return m.readList(t, dst, from)
 	}
 }
 
@@ -56,7 +52,7 @@ func (m *merger) readIn(step fieldpath.Step, t *schema.Type, dst reflect.Value, 
 func (m *merger) readStruct(t *schema.Type, dst reflect.Value, from any) error {
 	object, ok := from.(Object)
 	if !ok {
-		return fmt.Errorf("must be an object, and is %s", jsonType(reflect.TypeOf(from)))
+		return wrongType(reflect.ValueOf(from), "an object")
 	}
 	dst.SetZero()
 	for _, name := range slices.Sorted(maps.Keys(object)) {
@@ -78,10 +74,7 @@ func (m *merger) readStruct(t *schema.Type, dst reflect.Value, from any) error {
 func (m *merger) readMap(t *schema.Type, dst reflect.Value, from any) error {
 	object, ok := from.(Object)
 	if !ok {
-		return fmt.Errorf("must be an object, and is %s", jsonType(reflect.TypeOf(from)))
-	}
-	if dst.Type().Key().Kind() != reflect.String {
-		return decode(dst, from)
+		return wrongType(reflect.ValueOf(from), "an object")
 	}
 	made := reflect.MakeMapWithSize(dst.Type(), len(object))
 	for _, key := range slices.Sorted(maps.Keys(object)) {
@@ -98,7 +91,7 @@ func (m *merger) readMap(t *schema.Type, dst reflect.Value, from any) error {
 func (m *merger) readList(t *schema.Type, dst reflect.Value, from any) error {
 	items, ok := from.([]any)
 	if !ok {
-		return fmt.Errorf("must be a list, and is %s", jsonType(reflect.TypeOf(from)))
+		return wrongType(reflect.ValueOf(from), "a list")
 	}
 	made := reflect.MakeSlice(dst.Type(), len(items), len(items))
 	for i, item := range items {
@@ -112,7 +105,7 @@ func (m *merger) readList(t *schema.Type, dst reflect.Value, from any) error {
 
 // readScalar reads a value that has no fields, or that reads its own JSON.
 func readScalar(dst reflect.Value, from any) error {
-	if dst.CanAddr() && !reflect.PointerTo(dst.Type()).Implements(reflect.TypeFor[json.Unmarshaler]()) {
+	if !reflect.PointerTo(dst.Type()).Implements(reflect.TypeFor[json.Unmarshaler]()) {
 		switch value := from.(type) {
 		case string:
 			if dst.Kind() == reflect.String {
@@ -129,11 +122,6 @@ func readScalar(dst reflect.Value, from any) error {
 				dst.SetInt(value)
 				return nil
 			}
-		case float64:
-			if dst.CanInt() && value == math.Trunc(value) && math.Abs(value) < 1<<53 && !dst.OverflowInt(int64(value)) {
-				dst.SetInt(int64(value))
-				return nil
-			}
 		}
 	}
 	dst.SetZero() // a type that reads its own JSON may write to its old memory
@@ -147,11 +135,9 @@ func jsonKind(v reflect.Value) reflect.Kind {
 	if !v.IsValid() {
 		return reflect.Invalid
 	}
-	if v.CanInterface() {
-		if _, ok := v.Interface().(json.Marshaler); ok {
-			value, _ := jsonOf(v)
-			return jsonKind(reflect.ValueOf(value))
-		}
+	if _, ok := v.Interface().(json.Marshaler); ok {
+		value, _ := jsonOf(v)
+		return jsonKind(reflect.ValueOf(value))
 	}
 	switch k := v.Kind(); {
 	case k == reflect.Struct:
@@ -194,10 +180,8 @@ func jsonOf(v reflect.Value) (any, error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
 	var value any
-	if err := decoder.Decode(&value); err != nil {
-		return nil, err
-	}
-	return plainNumbers(value), nil
+	err = decoder.Decode(&value)
+	return plainNumbers(value), err
 }
 
 // plainNumbers converts the numbers within a value to int64 or float64, as API machinery does.
@@ -224,7 +208,7 @@ func plainNumbers(value any) any {
 // ignore records a field that the type of the value at a node lacks.
 func (m *merger) ignore(at node, name string) {
 	path := m.steps.Append(fieldpath.Field(name))
-	if m.owners && at != noNode {
+	if m.owners {
 		path = m.log.path(at).Append(path...)
 	}
 	m.ignored = append(m.ignored, Ignored{Layer: m.of, Path: path})
@@ -265,7 +249,7 @@ func hasDirective(src reflect.Value) bool {
 // clashes reports whether upstream would have to merge two objects or two lists under one key of a map. Upstream rejects that,
 // because it knows only the rules of struct fields (apimachinery v0.36.3 third_party/forked/golang/json).
 func clashes(t *schema.Type, old, from reflect.Value) bool {
-	if t.Elem == nil || t.Elem.Kind == schema.Scalar && !t.Elem.Raw && t.Elem.GoType() != nil {
+	if t.Elem == nil || t.Elem.Kind == schema.Scalar && !t.Elem.Raw && t.Elem.GoType() != nil && t.Elem.GoType().Kind() != reflect.Interface {
 		return false
 	}
 	k := jsonKind(from)
@@ -274,5 +258,8 @@ func clashes(t *schema.Type, old, from reflect.Value) bool {
 
 // wrongType returns an error for a patch's value of another type than the field's.
 func wrongType(src reflect.Value, want string) error {
+	if src = pointee(src); !src.IsValid() {
+		return fmt.Errorf("must be %s, and is null", want)
+	}
 	return fmt.Errorf("must be %s, and is %s", want, jsonType(src.Type()))
 }

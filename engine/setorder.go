@@ -30,6 +30,9 @@ func (m *merger) ordered(f *schema.StructField, dst reflect.Value, patch Object,
 	if !inBase && !inPatch {
 		return nil
 	}
+	if f.Type.Raw {
+		return fmt.Errorf("%s must name a list: the type has no rules for one", orderDirective)
+	}
 	keys, err := orderedKeys(f.Type, wanted)
 	if err != nil {
 		return err
@@ -50,9 +53,8 @@ func (m *merger) ordered(f *schema.StructField, dst reflect.Value, patch Object,
 			return err
 		}
 		value = plain
-		if len(wanted) == 0 {
-			kept, _ := withoutDirectives(plain)
-			items = kept.([]any)
+		if len(plain) == 0 {
+			items = nil
 		}
 	}
 	if f.Type.Kind != schema.ListMap && !holdsScalars(f.Type, list, items) {
@@ -73,7 +75,11 @@ func (m *merger) ordered(f *schema.StructField, dst reflect.Value, patch Object,
 		return err
 	}
 	have := keysOf(f.Type, list)
-	places := arrange(len(have), ranks(have, shifted(f.Type, before, items)), ranks(have, keys))
+	server := shifted(f.Type, before, items)
+	if f.Type.Kind == schema.Set && inPatch {
+		server, _ = dedupe(before, texts(reflect.ValueOf(items)))
+	}
+	places := arrange(len(have), ranks(have, server), ranks(have, keys))
 	if f.Type.Kind != schema.Atomic || slices.IsSorted(places) {
 		reorderList(list, places)
 		return nil
@@ -104,16 +110,31 @@ func allKeyed(t *schema.Type, list reflect.Value) error {
 func plainItems(t *schema.Type, items []any) ([]any, error) {
 	plain := make([]any, 0, len(items))
 	for i, item := range items {
-		object, isObject := item.(Object)
+		object, _ := item.(Object)
 		if _, isDirective := object[patchDirective]; isDirective {
 			continue
 		}
-		if _, isNamed := object[t.Key]; isObject && !isNamed && t.Kind == schema.ListMap {
-			return nil, errNoKey(i, t.Key)
+		if t.Kind == schema.ListMap {
+			if _, err := itemName(t, i, item); err != nil {
+				return nil, err
+			}
 		}
 		plain = append(plain, item)
 	}
 	return plain, nil
+}
+
+// itemName returns the merge key of a patch's item.
+func itemName(t *schema.Type, i int, item any) (any, error) {
+	object, ok := item.(Object)
+	if !ok {
+		return nil, within(fieldpath.Index(i), wrongType(reflect.ValueOf(item), "an object"))
+	}
+	name, ok := object[t.Key]
+	if !ok {
+		return nil, errNoKey(i, t.Key)
+	}
+	return name, nil
 }
 
 // shifted returns the keys of the base's list as upstream sees them after the patch has deleted items. The remaining keys move
@@ -158,7 +179,7 @@ func reorderList(list reflect.Value, order []int32) {
 // holdsScalars reports whether the elements of the base's list and of the patch's are scalars of one type.
 func holdsScalars(t *schema.Type, list reflect.Value, items []any) bool {
 	if t.Elem == nil || t.Elem.Kind != schema.Scalar {
-		return t.Elem != nil && len(items) == 0 && (list.Kind() != reflect.Slice || list.Len() == 0)
+		return len(items) == 0 && (list.Kind() != reflect.Slice || list.Len() == 0)
 	}
 	if t.Elem.Raw {
 		value, _ := jsonOf(list)
@@ -195,15 +216,13 @@ func followsOrder(t *schema.Type, items []any, order []string) error {
 	next := 0
 	for i, item := range items {
 		if t.Kind == schema.ListMap {
-			object, ok := item.(Object)
-			if !ok {
-				return within(fieldpath.Index(i), wrongType(reflect.ValueOf(item), "an object"))
-			}
+			object, _ := item.(Object)
 			if directive, ok := object[patchDirective]; ok && (directive == "delete" || next < len(order)) {
 				continue
 			}
-			if item, ok = object[t.Key]; !ok {
-				return errNoKey(i, t.Key)
+			var err error
+			if item, err = itemName(t, i, item); err != nil {
+				return err
 			}
 		}
 		key := scalarText(reflect.ValueOf(item))

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"maps"
-	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -67,9 +66,15 @@ func (o *Ownership) write(w writer, path fieldpath.Path, before, now any) {
 	w.field = at
 	t := l.typ(at)
 	b, n := indirect(reflect.ValueOf(before)), indirect(reflect.ValueOf(now))
-	if step := len(path) - 1; step >= 0 && key == nil {
-		if _, twin := path[step].Index(); twin {
+	if len(path) > 0 {
+		last := path[len(path)-1]
+		_, isTwin := last.Index()
+		_, isElement := last.Element()
+		if isTwin || isElement {
 			w.presence(at, b.IsValid(), n.IsValid())
+		}
+		if isElement {
+			return
 		}
 	}
 	w.value(t, key, at, b, n)
@@ -113,8 +118,8 @@ func (w writer) say(at node, kind valueKind) {
 // claim. The TrainJob's variables are written once before the policies and once after them.
 func (w writer) note(at node, last int32) {
 	now := w.nodes[at].last
-	if last >= 0 && w.claims[last].layer() == w.layer && w.equal(last, now) && w.firstWithin(at, last, math.MaxInt32) < 0 {
-		w.drop(at, last)
+	if last >= 0 && w.claims[last].layer() == w.layer && w.equal(last, now) && w.firstWithin(at, last, now) == now {
+		w.claims[last].next, w.nodes[at].last = -1, last
 		return
 	}
 	if w.from.Path == nil {
@@ -128,17 +133,6 @@ func (w writer) note(at node, last int32) {
 		source = source.Append(w.pathWithin(w.field, at)...)
 	}
 	w.sources[now] = source
-}
-
-// drop removes the newest claim, which is on this field; last is the claim before it.
-func (w writer) drop(at node, last int32) {
-	newest := w.nodes[at].last
-	if n := len(w.values); n > 0 && w.values[n-1].claim == newest {
-		w.log.values = w.values[:n-1]
-	}
-	w.log.claims = w.claims[:newest]
-	w.claims[last].next = -1
-	w.nodes[at].last = last
 }
 
 // value records a write of one field. before and now are invalid for a missing value.
@@ -178,10 +172,14 @@ func (w writer) leaf(at node, before, now reflect.Value) {
 
 func (w writer) structure(t *schema.Type, key *schema.StructField, at node, before, now reflect.Value) {
 	isBare := func(v reflect.Value) bool { return v.IsValid() && w.isPointer(at) && !hasLeaf(t, v) }
-	if key != nil || isBare(now) || isBare(before) && !now.IsValid() {
-		w.presence(at, before.IsValid(), now.IsValid())
+	isSaid := key != nil || isBare(now) || isBare(before) && !now.IsValid()
+	if isSaid && now.IsValid() {
+		w.presence(at, before.IsValid(), true)
 	}
 	w.fields(t, key, at, before, now)
+	if isSaid && !now.IsValid() { // its null would empty the fields again
+		w.presence(at, before.IsValid(), false)
+	}
 }
 
 // fields records a write of the fields of a struct except its merge key.
@@ -204,8 +202,8 @@ func (w writer) presence(at node, before, now bool) {
 	if w.changes && before == now {
 		return
 	}
-	if before && w.nodes[at].first < 0 {
-		w.add(at, w.keeper(at), presenceValue, "")
+	if layer := w.maker(at); before && w.nodes[at].first < 0 && layer >= 0 {
+		w.add(at, layer, presenceValue, "")
 	}
 	if w.keep {
 		return
@@ -215,6 +213,19 @@ func (w writer) presence(at node, before, now bool) {
 	} else if before {
 		w.say(at, nullValue)
 	}
+}
+
+// maker returns the layer that owns the presence of a field without claims of its own. If a patch made the field, that is the
+// first layer that set something within it, or -1 if none did.
+func (l *log) maker(at node) int32 {
+	if layer := l.keeper(at); layer != baseLayer || !l.isMade(at) {
+		return layer
+	}
+	none := int32(len(l.claims))
+	if first := l.firstWithin(at, -1, none); first < none {
+		return l.claims[first].layer()
+	}
+	return -1
 }
 
 // isPointer reports whether a field is a pointer. Only a pointer can be empty, or be removed whole.
@@ -234,14 +245,13 @@ func encodedField(f *schema.StructField, parent reflect.Value) reflect.Value {
 }
 
 func (w writer) mapping(at node, before, now reflect.Value) {
-	var keys []string
-	for _, m := range []reflect.Value{before, now} {
-		if m.IsValid() {
-			keys = append(keys, sortedKeys(m)...)
+	keys := func(m reflect.Value) []string {
+		if !m.IsValid() {
+			return nil
 		}
+		return sortedKeys(m)
 	}
-	slices.Sort(keys)
-	for _, key := range slices.Compact(keys) {
+	for _, key := range slices.Compact(slices.Sorted(slices.Values(slices.Concat(keys(before), keys(now))))) {
 		entry := func(m reflect.Value) reflect.Value {
 			if !m.IsValid() {
 				return m
@@ -277,7 +287,7 @@ func (w writer) list(t *schema.Type, at node, before, now reflect.Value) {
 		there := map[string]bool{}
 		for i := 0; list.IsValid() && i < list.Len(); i++ {
 			name := itemKey(keyText(key, list.Index(i)), i, there)
-			names, byName[name] = append(names, name), list.Index(i)
+			names, byName[name] = append(names, name), indirect(list.Index(i))
 		}
 		return names, byName
 	}
@@ -335,9 +345,8 @@ func (m *merger) expand(t *schema.Type, key *schema.StructField, v reflect.Value
 	for child := m.log.nodes[at].child; child != noNode; child = m.log.nodes[child].next {
 		switch f := m.log.nodes[child].field; {
 		case f != nil:
-			if to, present := f.Template.Of(v); present && f.Type.Kind != schema.Scalar {
-				m.expand(f.Type, nil, to, child)
-			}
+			to, _ := f.Template.Of(v)
+			m.expand(f.Type, nil, to, child)
 		case t.Kind == schema.ListMap:
 			var names keys
 			names.read(t, v, false)

@@ -145,6 +145,8 @@ func (c *compiler) compile(template, patch reflect.Type) *Type {
 		t.Unions = c.rules.Unions[template]
 		c.structs = append(c.structs, t)
 		c.fields(t, template, patch)
+	case template.Kind() == reflect.Map && template.Key().Kind() != reflect.String:
+		t.Kind, t.Raw = Scalar, true // its JSON is an object by the texts of its keys
 	case template.Kind() == reflect.Map:
 		t.Kind = Map
 		t.Elem = c.compile(template.Elem(), elem(patch))
@@ -198,7 +200,7 @@ func (c *compiler) tagged(t *Type, of reflect.Type, tag reflect.StructTag) *Type
 	case list && key == "" && c.rules.Keys[indirect(of.Elem())] != "":
 		key = c.rules.Keys[indirect(of.Elem())]
 	case list && hasOption(strategy, "merge"):
-	case !list && hasOption(strategy, "replace"):
+	case (t.Kind == Struct || t.Kind == Map) && hasOption(strategy, "replace"):
 		replaced := *t
 		replaced.Kind = Atomic
 		return &replaced
@@ -224,7 +226,7 @@ type goField struct {
 
 func (c *compiler) layoutOf(t reflect.Type) *layout {
 	if c.layouts[t] == nil {
-		c.layouts[t] = &layout{of: t, list: reflect.SliceOf(t), size: t.Size()}
+		c.layouts[t] = &layout{of: t, size: t.Size()}
 	}
 	return c.layouts[t]
 }

@@ -88,7 +88,7 @@ type Texts struct {
 // Read sets t to a slot's values in the structs of a list. It returns false if the slot does not hold a string, or if the list
 // holds other values.
 func (t *Texts) Read(s *Slot, list reflect.Value) bool {
-	if t == nil || s == nil || !s.direct || s.kind != reflect.String || s.OmitZero || list.Kind() != reflect.Slice || list.Type() != s.in.list {
+	if t == nil || s == nil || !s.direct || s.kind != reflect.String || s.OmitZero || list.Kind() != reflect.Slice || list.Type().Elem() != s.in.of {
 		return false
 	}
 	t.memory, t.size, t.length, t.omitEmpty = unsafe.Add(list.UnsafePointer(), s.offset), s.in.size, list.Len(), s.OmitEmpty
@@ -123,7 +123,6 @@ func (t Texts) At(i int) (text string, encoded bool) {
 // layout is a struct type. A compiler makes one layout of each type, so that their addresses identify types.
 type layout struct {
 	of   reflect.Type
-	list reflect.Type // the type of a list of these structs
 	size uintptr
 }
 

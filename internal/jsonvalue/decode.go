@@ -25,6 +25,7 @@ func (c *Codec) Decode(value any, into any) bool {
 
 // decode sets a zero value.
 func (s *shape) decode(value any, into reflect.Value) bool {
+	s.analyze()
 	if value == nil {
 		return s.form != self && s.form != unsupported
 	}
@@ -96,7 +97,7 @@ func (s *shape) decodeEntries(value any, into reflect.Value) bool {
 	key := reflect.New(s.of.Key()).Elem()
 	for name, value := range fields {
 		entry := reflect.New(s.item.of).Elem()
-		if !utf8.ValidString(name) || !s.item.decode(value, entry) {
+		if value == nil || !utf8.ValidString(name) || !s.item.decode(value, entry) {
 			return false
 		}
 		key.SetString(name)
@@ -110,7 +111,7 @@ func decodeStrings(fields map[string]any, into reflect.Value) bool {
 	m := make(map[string]string, len(fields))
 	for name, value := range fields {
 		v, ok := value.(string)
-		if !ok && value != nil || !utf8.ValidString(name) || !utf8.ValidString(v) {
+		if !ok || !utf8.ValidString(name) || !utf8.ValidString(v) {
 			return false
 		}
 		m[name] = v
@@ -119,7 +120,6 @@ func decodeStrings(fields map[string]any, into reflect.Value) bool {
 	return true
 }
 
-// decodeObject ignores the fields that the struct lacks, as JSON does.
 func (s *shape) decodeObject(value any, into reflect.Value) bool {
 	fields, ok := value.(map[string]any)
 	if !ok {
@@ -128,9 +128,9 @@ func (s *shape) decodeObject(value any, into reflect.Value) bool {
 	for name, value := range fields {
 		i, ok := s.byName[name]
 		if !ok {
-			continue
+			return false
 		}
-		if f := &s.fields[i]; f.shape.form == unsupported || !f.shape.decode(value, into.FieldByIndex(f.Index)) {
+		if f := &s.fields[i]; f.optional || !f.shape.decode(value, into.FieldByIndex(f.Index)) {
 			return false
 		}
 	}

@@ -25,6 +25,7 @@ func (c *Codec) Encode(value any) (map[string]any, bool) {
 }
 
 func (s *shape) encode(v reflect.Value) (any, bool) {
+	s.analyze()
 	switch s.form {
 	case boolean:
 		return v.Bool(), true
@@ -91,7 +92,7 @@ func (s *shape) encodeObject(v reflect.Value) (any, bool) {
 		var at reflect.Value
 		if len(f.Index) == 1 {
 			at = v.Field(f.Index[0])
-		} else if f.shape.form != unsupported {
+		} else if !f.optional {
 			at = v.FieldByIndex(f.Index)
 		} else {
 			return nil, false

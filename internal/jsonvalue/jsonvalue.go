@@ -5,7 +5,8 @@
 //	fields, ok := codec.Encode(job)  // as json.Marshal, and UnmarshalCaseSensitivePreserveInts into a map
 //	ok = codec.Decode(fields, &job)  // as json.Marshal, and UnmarshalCaseSensitivePreserveInts into job
 //
-// It converts only what cannot fail. It reports false for every other value, and JSON then has the result or the error.
+// It converts only what cannot fail. It reports false for every other value, and JSON then has the result or the error. Decode also
+// leaves to JSON what an API server refuses or drops: fields that a struct lacks, and null values of a map.
 package jsonvalue
 
 import (
@@ -19,18 +20,18 @@ import (
 	"github.com/trainweld/trainweld/internal/jsonfields"
 )
 
-// Codec converts values. It analyzes each type on its first use. The zero Codec is ready, and safe for concurrent use.
+// Codec converts values. It analyzes each type on its first use, and the type of a field when a value has that field. The zero Codec
+// is ready, and safe for concurrent use.
 type Codec struct {
-	known   sync.Map // from reflect.Type to *shape, for the types of whole values
-	mutex   sync.Mutex
-	shapes  map[reflect.Type]*shape
-	structs jsonfields.Structs
+	shapes sync.Map // from reflect.Type to *shape
 }
 
-// shape describes a type.
+// shape describes a type. Only the first two fields are set before analyze.
 type shape struct {
-	form    form
+	codec   *Codec
 	of      reflect.Type
+	once    sync.Once
+	form    form
 	item    *shape // of a pointer, a list or a map
 	fields  []member
 	byName  map[string]int
@@ -43,6 +44,8 @@ type member struct {
 	shape *shape
 	// isZero marks an OmitZero field with a method for it.
 	isZero bool
+	// optional marks a field within an inlined pointer, which is not converted.
+	optional bool
 }
 
 type form uint8
@@ -60,49 +63,40 @@ const (
 	self // a type with its own methods for JSON
 )
 
-// shapeOf returns the shape of a type.
+// shapeOf returns the shape of a type. Its analysis may come later.
 func (c *Codec) shapeOf(t reflect.Type) *shape {
-	if known, ok := c.known.Load(t); ok {
-		return known.(*shape)
+	known, ok := c.shapes.Load(t)
+	if !ok {
+		known, _ = c.shapes.LoadOrStore(t, &shape{codec: c, of: t})
 	}
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	if c.shapes == nil {
-		c.shapes, c.structs = map[reflect.Type]*shape{}, jsonfields.Structs{}
-	}
-	s := c.compile(t)
-	c.known.Store(t, s)
-	return s
+	return known.(*shape)
 }
 
-// compile returns the shape of a type, and adds it to the known ones. The caller holds the mutex.
-func (c *Codec) compile(t reflect.Type) *shape {
-	if s, ok := c.shapes[t]; ok {
-		return s
-	}
-	s := &shape{of: t, form: formOf(t)}
-	c.shapes[t] = s
-	switch s.form {
-	case self:
-		s.bounded = t == reflect.TypeFor[resource.Quantity]()
-	case pointer, list, entries:
-		s.item = c.compile(t.Elem())
-	case object:
-		s.byName = map[string]int{}
-		for _, f := range c.structs.Of(t) {
-			s.byName[f.Name] = len(s.fields)
-			s.fields = append(s.fields, c.member(t, f))
+// analyze completes the shape of a type.
+func (s *shape) analyze() {
+	s.once.Do(func() {
+		switch s.form = formOf(s.of); s.form {
+		case self:
+			s.bounded = s.of == reflect.TypeFor[resource.Quantity]()
+		case pointer, list, entries:
+			s.item = s.codec.shapeOf(s.of.Elem())
+		case object:
+			fields := (jsonfields.Structs{}).Of(s.of)
+			s.fields, s.byName = make([]member, len(fields)), make(map[string]int, len(fields))
+			for i, f := range fields {
+				s.fields[i], s.byName[f.Name] = s.member(f), i
+			}
 		}
-	}
-	return s
+	})
 }
 
-func (c *Codec) member(t reflect.Type, f jsonfields.Field) member {
-	m := member{Field: f, shape: c.compile(f.Type)}
+func (s *shape) member(f jsonfields.Field) member {
+	m := member{Field: f, shape: s.codec.shapeOf(f.Type)}
 	m.isZero = f.OmitZero && reflect.PointerTo(f.Type).Implements(reflect.TypeFor[interface{ IsZero() bool }]())
+	t := s.of
 	for _, i := range f.Index {
 		if t.Kind() != reflect.Struct {
-			m.shape = &shape{} // within an inlined pointer
+			m.optional = true
 			break
 		}
 		t = t.Field(i).Type

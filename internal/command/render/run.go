@@ -139,7 +139,7 @@ func (r *renderRun) toDir(all []rendered, found finding.List, shown report.Optio
 
 // render reads and renders all inputs, one part after the other, and returns the findings.
 func (r *renderRun) render() (finding.List, error) {
-	go learn()
+	go merge.JobSetTemplate() // makes the plan of the merge while the first file is read
 	forced := option.NewForced(option.ForceFlag, r.flags.Force)
 	var read finding.List
 	err := build.Parts(r.p, r.flags.Flags, func(part workspace.Flags) error {
@@ -185,13 +185,6 @@ func (r *renderRun) found(read finding.List) finding.List {
 		found = append(found, render.TooManyPods(fieldpath.Object{}, count, r.flags.Children.MaxPods.Count())...)
 	}
 	return append(found, r.unsafe...).Distinct()
-}
-
-// learn prepares the plan of the merge and the decoder's types of a runtime while the first file is read. Both happen once per
-// process.
-func learn() {
-	go merge.JobSetTemplate()
-	manifest.Decode("", []byte("apiVersion: trainer.kubeflow.org/v1alpha1\nkind: ClusterTrainingRuntime\n"))
 }
 
 // renderedJob is the result of one TrainJob or JobSet, before the spool.

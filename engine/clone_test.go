@@ -1,0 +1,181 @@
+package engine_test
+
+import (
+	"math"
+	"reflect"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// memory has a field for each way in which values share memory.
+type memory struct {
+	Text     string                     `json:"text,omitempty"`
+	Pointer  *string                    `json:"pointer,omitempty"`
+	List     []string                   `json:"list,omitempty"`
+	Lists    [][]string                 `json:"lists,omitempty"`
+	Array    [2][]string                `json:"array"`
+	Arrays   [][2][]string              `json:"arrays,omitempty"`
+	Map      map[string]string          `json:"map,omitempty"`
+	Maps     []map[string]string        `json:"maps,omitempty"`
+	Structs  map[string]whole           `json:"structs,omitempty"`
+	Pointers map[string]*whole          `json:"pointers,omitempty"`
+	Any      any                        `json:"any,omitempty"`
+	Anys     []any                      `json:"anys,omitempty"`
+	Loop     *memory                    `json:"loop,omitempty"`
+	Loops    []memory                   `json:"loops,omitempty"`
+	At       metav1.Time                `json:"at,omitempty"`
+	Micro    *metav1.MicroTime          `json:"micro,omitempty"`
+	Quantity resource.Quantity          `json:"quantity"`
+	Raw      runtime.RawExtension       `json:"raw"`
+	Raws     []runtime.RawExtension     `json:"raws,omitempty"`
+	Either   *intstr.IntOrString        `json:"either,omitempty"`
+	Limits   map[word]resource.Quantity `json:"limits,omitempty"`
+}
+
+func TestCopyPatch(t *testing.T) {
+	plan, err := engine.For[memory, memory](schema.Rules{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := func(s string) *string { return &s }
+	huge := resource.MustParse("123456789012345678901234567890")
+	at := metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 678, time.FixedZone("x", 3600)))
+	micro := metav1.NewMicroTime(at.Time)
+	for name, patch := range map[string]memory{
+		"nothing":    {},
+		"text":       {Text: "a", Pointer: text("b")},
+		"lists":      {List: []string{"a"}, Lists: [][]string{{"a"}, nil, {}}},
+		"arrays":     {Array: [2][]string{{"a"}, nil}, Arrays: [][2][]string{{nil, {"b"}}}},
+		"maps":       {Map: map[string]string{"a": "b"}, Maps: []map[string]string{{"a": "b"}, nil, {}}},
+		"structs":    {Structs: map[string]whole{"a": {Labels: map[string]string{"a": "b"}}}, Pointers: map[string]*whole{"a": {Whole: &whole{Name: "b"}}, "c": nil}},
+		"anything":   {Any: map[string]any{"a": []any{"b", nil, int64(1)}}, Anys: []any{[]any{"a"}, nil}},
+		"loops":      {Loop: &memory{List: []string{"a"}}, Loops: []memory{{Map: map[string]string{"a": "b"}}}},
+		"times":      {At: at, Micro: &micro},
+		"quantities": {Quantity: huge, Limits: map[word]resource.Quantity{"a": resource.MustParse("1Gi")}},
+		"JSON":       {Raw: runtime.RawExtension{Raw: []byte(`{"a":1}`)}, Raws: []runtime.RawExtension{{Raw: []byte(`"a"`)}, {}}},
+		"no JSON":    {Raw: runtime.RawExtension{Raw: []byte(`{`)}},
+		"an integer": {Either: &intstr.IntOrString{IntVal: 1, StrVal: "hidden"}},
+	} {
+		copied := plan.CopyPatch(&patch)
+		if !reflect.DeepEqual(*copied, patch) {
+			t.Errorf("%s: CopyPatch(%#v) = %#v", name, patch, *copied)
+		}
+		if name == "no JSON" {
+			continue
+		}
+		before := jsonText(t, patch)
+		scribble(reflect.ValueOf(copied))
+		if after := jsonText(t, patch); after != before {
+			t.Errorf("%s: a change of the copy changed the original from\n%s\nto\n%s", name, before, after)
+		}
+	}
+	if plan.CopyPatch(nil) != nil {
+		t.Error("CopyPatch(nil) is not nil")
+	}
+}
+
+// TestCopyPatch_Object shows that the copy of an encoded object keeps its JSON.
+func TestCopyPatch_Object(t *testing.T) {
+	plan, err := engine.For[memory, memory](schema.Rules{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod := &corev1.Pod{}
+	pod.Labels = map[string]string{"a": "b"}
+	copied := plan.CopyPatch(&memory{Raw: runtime.RawExtension{Object: pod}})
+	before := jsonText(t, copied)
+	pod.Labels["a"] = "c"
+	if after := jsonText(t, copied); after != before {
+		t.Errorf("a change of the object changed the copy from\n%s\nto\n%s", before, after)
+	}
+}
+
+// scribble clears everything that a value reaches.
+func scribble(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			scribble(v.Elem())
+		}
+	case reflect.Slice, reflect.Array:
+		for i := range v.Len() {
+			scribble(v.Index(i))
+		}
+	case reflect.Map:
+		for _, key := range v.MapKeys() {
+			scribble(v.MapIndex(key))
+			v.SetMapIndex(key, reflect.Value{})
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				scribble(v.Field(i))
+			}
+		}
+	}
+	if v.CanSet() {
+		v.SetZero()
+	}
+}
+
+// TestApply_Repeated counts what a patch allocates for a pointer that the base has. A repeated value takes no new memory.
+func TestApply_Repeated(t *testing.T) {
+	type scalars struct {
+		On    *bool    `json:"on,omitempty"`
+		Count *int64   `json:"count,omitempty"`
+		Share *float64 `json:"share,omitempty"`
+		Text  *string  `json:"text,omitempty"`
+	}
+	plan, err := engine.For[scalars, scalars](schema.Rules{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	on, off, one, two, half, third, a, b := true, false, int64(1), int64(2), 0.5, 0.3, "a", "b"
+	for name, c := range map[string]struct{ base, same, other scalars }{
+		"a boolean":  {scalars{On: &on}, scalars{On: &on}, scalars{On: &off}},
+		"an integer": {scalars{Count: &one}, scalars{Count: &one}, scalars{Count: &two}},
+		"a fraction": {scalars{Share: &half}, scalars{Share: &half}, scalars{Share: &third}},
+		"a string":   {scalars{Text: &a}, scalars{Text: &a}, scalars{Text: &b}},
+	} {
+		count := func(patch scalars) float64 {
+			patches := []engine.Layered[scalars]{{Layer: engine.Manager("a"), Patch: &patch}}
+			return testing.AllocsPerRun(10, func() {
+				if _, err := plan.Apply(&c.base, patches, engine.Options{}); err != nil {
+					t.Fatal(err)
+				}
+			})
+		}
+		if same, other := count(c.same), count(c.other); same >= other {
+			t.Errorf("%s: %v allocations for the base's value, %v for another one", name, same, other)
+		}
+	}
+}
+
+func TestSameValue(t *testing.T) {
+	for name, c := range map[string]struct {
+		a, b any
+		want bool
+	}{
+		"no values":             {nil, nil, true},
+		"equal strings":         {"a", "a", true},
+		"quantities":            {resource.MustParse("1Gi"), resource.MustParse("1024Mi"), true},
+		"a number and a string": {1, "1", false},
+		"a value and none":      {"a", nil, false},
+		"values without JSON":   {math.Inf(1), math.NaN(), false},
+		"one value with JSON":   {math.Inf(1), 1, false},
+		"the other one":         {1, math.Inf(1), false},
+	} {
+		if got := engine.SameValue(c.a, c.b); got != c.want {
+			t.Errorf("%s: SameValue(%v, %v) = %t, want %t", name, c.a, c.b, got, c.want)
+		}
+	}
+}

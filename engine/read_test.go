@@ -1,0 +1,427 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	kjson "sigs.k8s.io/json"
+
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// kinds has a field for each way in which the JSON of a patch becomes a Go value.
+type kinds struct {
+	Text      string                          `json:"text,omitempty"`
+	Flag      *bool                           `json:"flag,omitempty"`
+	Small     int8                            `json:"small,omitempty"`
+	Count     *uint16                         `json:"count,omitempty"`
+	Ratio     float64                         `json:"ratio,omitempty"`
+	Data      []byte                          `json:"data,omitempty"`
+	Quantity  *resource.Quantity              `json:"quantity,omitempty"`
+	Time      metav1.Time                     `json:"time,omitzero"`
+	Raw       runtime.RawExtension            `json:"raw,omitzero"`
+	Struct    kindsPart                       `json:"struct,omitzero"`
+	Pointer   *kindsPart                      `json:"pointer,omitempty"`
+	Replaced  kindsPart                       `json:"replaced,omitzero" patchStrategy:"replace"`
+	Whole     []byte                          `json:"whole,omitempty" patchStrategy:"replace"`
+	Parts     []kindsPart                     `json:"parts,omitempty"`
+	Pointers  []*kindsPart                    `json:"pointers,omitempty" patchStrategy:"merge" patchMergeKey:"name"`
+	Set       []string                        `json:"set,omitempty" patchStrategy:"merge"`
+	Numbers   []int64                         `json:"numbers,omitempty"`
+	Flags     []bool                          `json:"flags,omitempty"`
+	Entries   map[string]kindsPart            `json:"entries,omitempty"`
+	Lists     map[string][]string             `json:"lists,omitempty"`
+	Raws      map[string]runtime.RawExtension `json:"raws,omitempty"`
+	Times     map[string]metav1.Time          `json:"times,omitempty"`
+	Positions map[int]string                  `json:"positions,omitempty"`
+	Labels    map[string]string               `json:"labels,omitempty"`
+}
+
+type kindsPart struct {
+	Name   string            `json:"name,omitempty"`
+	Count  int64             `json:"count,omitempty"`
+	Labels map[string]string `json:"labels,omitempty"`
+	Part   *kindsPart        `json:"part,omitempty"`
+}
+
+// A merging is a base and one patch to it, both in JSON, and their result or the error.
+type merging struct{ reason, base, patch, want, err string }
+
+var mergings = []merging{
+	{"scalars of each type", `{}`, `{"text":"a","flag":false,"small":-7,"count":3,"ratio":0.5,"data":"YQ==","quantity":"1Gi","time":"2026-01-01T00:00:00Z"}`,
+		`{"text":"a","flag":false,"small":-7,"count":3,"ratio":0.5,"data":"YQ==","quantity":"1Gi","time":"2026-01-01T00:00:00Z"}`, ``},
+	{"an integer for a fraction", `{}`, `{"ratio":3}`, `{"ratio":3}`, ``},
+	{"a fraction for an integer", `{}`, `{"small":1.5}`, ``, `.small: must be a number, and is number 1.5`},
+	{"a float that is an integer", `{}`, `{"small":3.0}`, `{"small":3}`, ``},
+	{"a number for a string", `{}`, `{"text":1}`, ``, `.text: must be a string, and is a number`},
+	{"a string for a number", `{}`, `{"small":"1"}`, ``, `.small: must be a number, and is a string`},
+	{"a boolean for a number", `{}`, `{"count":true}`, ``, `.count: must be a number, and is a boolean`},
+	{"a number for a boolean", `{}`, `{"flag":1}`, ``, `.flag: must be a boolean, and is a number`},
+	{"a list for a string", `{}`, `{"text":[]}`, ``, `.text: must be a string, and is a list`},
+	{"a number for bytes", `{}`, `{"data":1}`, ``, `.data: must be a list, and is a number`},
+	{"a number out of range", `{}`, `{"small":300}`, ``, `.small: must be a number, and is number 300`},
+	{"a negative number out of range", `{}`, `{"count":-1}`, ``, `.count: must be a number, and is number -1`},
+	{"an invalid quantity", `{}`, `{"quantity":"x"}`, ``, `.quantity: quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'`},
+	{"bytes that replace", `{"whole":"YQ=="}`, `{"whole":"Yg=="}`, `{"whole":"Yg=="}`, ``},
+
+	{"a struct that replaces", `{"replaced":{"name":"a","count":1}}`, `{"replaced":{"name":"b","part":null}}`, `{"replaced":{"name":"b"}}`, ``},
+	{"a string for a struct that replaces", `{}`, `{"replaced":"a"}`, ``, `.replaced: must be an object, and is a string`},
+	{"a wrong type in a struct that replaces", `{}`, `{"replaced":{"part":{"count":"1"}}}`, ``, `.replaced.part.count: must be a number, and is a string`},
+	{"a wrong type in an atomic list", `{}`, `{"parts":[{},{"part":{"name":[]}}]}`, ``, `.parts[1].part.name: must be a string, and is a list`},
+	{"null in an atomic list", `{"parts":[{"name":"a"}]}`, `{"parts":[null,{"part":null,"labels":{"a":null}}]}`, `{"parts":[{},{"labels":{"a":""}}]}`, ``},
+	{"an object for an atomic list", `{}`, `{"numbers":{}}`, ``, `.numbers: must be a list, and is an object`},
+	{"a wrong element", `{}`, `{"numbers":[1,"a"]}`, ``, `.numbers[1]: must be a number, and is a string`},
+	{"a string for a map in a list", `{}`, `{"parts":[{"labels":"a"}]}`, ``, `.parts[0].labels: must be an object, and is a string`},
+	{"a number in a map in a list", `{}`, `{"parts":[{"labels":{"a":1}}]}`, ``, `.parts[0].labels["a"]: must be a string, and is a number`},
+	{"maps in a list", `{}`, `{"parts":[{"labels":{"a":"b","c":"d"}}]}`, `{"parts":[{"labels":{"a":"b","c":"d"}}]}`, ``},
+	{"a string for an item", `{"pointers":[]}`, `{"pointers":["a"]}`, ``, `.pointers[0]: must be an object, and is a string`},
+	{"a null item of a list that the base lacks", `{}`, `{"pointers":[{"name":"a"},null]}`, `{"pointers":[{"name":"a"},null]}`, ``},
+	{"an object for a set", `{}`, `{"set":{"a":"b"}}`, ``, `.set: must be a list, and is an object`},
+	{"a null in a set", `{"set":["a"]}`, `{"set":[null]}`, ``, `.set: must have elements of one type, none of them null`},
+	{"two nulls in a set", `{"set":["a"]}`, `{"set":[null,null]}`, ``, `.set: must have elements of one type, none of them null`},
+	{"lists in a set", `{"set":["a"]}`, `{"set":[["a"],["b"]]}`, ``, `.set: must have elements of one type, none of them null`},
+	{"elements of two types", `{"set":["a"]}`, `{"set":["a",1]}`, ``, `.set: must have elements of one type, none of them null`},
+
+	{"an entry that the base lacks", `{"entries":{"a":{}}}`, `{"entries":{"b":{"name":"c"}}}`, `{"entries":{"a":{},"b":{"name":"c"}}}`, ``},
+	{"an entry that the base has", `{"entries":{"a":{}}}`, `{"entries":{"a":{"name":"b"}}}`, ``, `.entries["a"]: an entry that the base has cannot be merged: only scalars replace each other there`},
+	{"a list that the base has in a map", `{"lists":{"a":["b"]}}`, `{"lists":{"a":["c"]}}`, ``, `.lists["a"]: an entry that the base has cannot be merged: only scalars replace each other there`},
+	{"a null that the base has in a map", `{"lists":{"a":null}}`, `{"lists":{"a":["c"]}}`, `{"lists":{"a":["c"]}}`, ``},
+	{"JSON that the base has in a map", `{"raws":{"a":{"b":1}}}`, `{"raws":{"a":{"c":1}}}`, ``, `.raws["a"]: an entry that the base has cannot be merged: only scalars replace each other there`},
+	{"JSON of another type in a map", `{"raws":{"a":{"b":1}}}`, `{"raws":{"a":[1]}}`, `{"raws":{"a":[1]}}`, ``},
+	{"a wrong entry", `{}`, `{"entries":{"a":{"count":true}}}`, ``, `.entries["a"].count: must be a number, and is a boolean`},
+	{"an entry of another type", `{"labels":{"a":"b"}}`, `{"labels":{"a":["c"]}}`, ``, `.labels["a"]: must be a string, and is a list`},
+	{"a map by number", `{"positions":{"1":"a","2":"b"}}`, `{"positions":{"2":null,"3":"c"}}`, `{"positions":{"1":"a","3":"c"}}`, ``},
+	{"a new map by number", `{}`, `{"positions":{"3":"c"}}`, `{"positions":{"3":"c"}}`, ``},
+
+	{"JSON of any shape", `{"raw":{"a":9007199254740993,"b":{"c":[1.5,9007199254740993]}}}`, `{"raw":{"b":{"d":null},"e":1}}`,
+		``, `.raw["b"]: an entry that the base has cannot be merged: only scalars replace each other there`},
+	{"numbers in JSON of any shape", `{"raw":{"a":9007199254740993,"b":[1.5,9007199254740993]}}`, `{"raw":{"e":9007199254740995}}`,
+		`{"raw":{"a":9007199254740993,"b":[1.5,9007199254740993],"e":9007199254740995}}`, ``},
+	{"JSON of another type", `{"raw":{"a":1}}`, `{"raw":"b"}`, `{"raw":"b"}`, ``},
+	{"a struct with a null directive", `{}`, `{"pointer":{"$patch":null,"name":"a"}}`, `{"pointer":{"name":"a"}}`, ``},
+	{"a struct with a directive", `{}`, `{"pointer":{"$patch":"replace","name":"a"}}`, `{}`, ``},
+	{"elements to delete from bytes", `{"data":"YQ=="}`, `{"$deleteFromPrimitiveList/data":["a"]}`, `{"data":"YQ=="}`, ``},
+	{"numbers to delete from numbers", `{"small":1,"count":1,"ratio":1.5}`, `{"$deleteFromPrimitiveList/small":2,"$deleteFromPrimitiveList/count":3,"$deleteFromPrimitiveList/ratio":2.5}`, `{"small":2,"count":3,"ratio":2.5}`, ``},
+	{"an order of bytes", `{"data":"YQ=="}`, `{"$setElementOrder/data":["a"]}`, ``, `.data: $setElementOrder must name a list`},
+	{"an element that is a list, in an order", `{"set":["a"]}`, `{"$setElementOrder/set":[["a"]]}`, ``, `.set[0]: an item of $setElementOrder must be a scalar`},
+	{"an element that is an object, in an order", `{"set":["a"]}`, `{"$setElementOrder/set":[{}]}`, ``, `.set[0]: an item of $setElementOrder must be a scalar`},
+}
+
+// TestApply_Kinds merges objects into values of a Go type by all plans. The result equals that of the API machinery.
+func TestApply_Kinds(t *testing.T) {
+	of := reflect.TypeFor[kinds]()
+	known, err := engine.For[kinds, engine.Object](schema.Rules{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	byType, err := engine.ForType(of, schema.Rules{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	byPointer, err := engine.ForAny(of, schema.Rules{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range mergings {
+		t.Run(tc.reason, func(t *testing.T) {
+			base := new(kinds)
+			if err := kjson.UnmarshalCaseSensitivePreserveInts([]byte(tc.base), base); err != nil {
+				t.Fatal(err)
+			}
+			object := copyOfJSON(json.RawMessage(tc.base)).(map[string]any)
+			patch := copyOfJSON(json.RawMessage(tc.patch)).(map[string]any)
+			anyBase, anyPatch := any(base), any(patch)
+			want, upstream := strategicMerge(base, patch)
+			if (upstream == nil) != (tc.err == "") || upstream == nil && want != asJSON(copyOfKinds(base, tc.want)) {
+				t.Errorf("upstream makes %s, %v, want %s or the error %s", want, upstream, tc.want, tc.err)
+			}
+			layer := engine.Manager("a")
+			for _, owners := range []bool{false, true} {
+				o := engine.Options{Owners: owners}
+				{
+					result, err := known.Apply(base, []engine.Layered[engine.Object]{{Layer: layer, Patch: &patch}}, o)
+					holdsResult(t, "For", result, err, tc)
+				}
+				{
+					result, err := byType.Apply(&object, []engine.Layered[engine.Object]{{Layer: layer, Patch: &patch}}, o)
+					holdsResult(t, "ForType", result, err, tc)
+					if err == nil {
+						if diff := cmp.Diff(copyOfJSON(json.RawMessage(tc.want)), any(result.Value)); diff != "" {
+							t.Errorf("ForType (-want +got):\n%s", diff)
+						}
+					}
+				}
+				{
+					result, err := byPointer.Apply(&anyBase, []engine.Layered[any]{{Layer: layer, Patch: &anyPatch}}, o)
+					holdsResult(t, "ForAny", result, err, tc)
+				}
+			}
+		})
+	}
+}
+
+func holdsResult[T any](t *testing.T, plan string, result *engine.Result[T], err error, tc merging) {
+	t.Helper()
+	var failed *engine.PatchError
+	switch {
+	case err == nil && tc.err != "":
+		t.Errorf("%s makes %s, want the error %s", plan, asJSON(result.Value), tc.err)
+	case err == nil && asJSON(result.Value) != asJSON(copyOfKinds(result.Value, tc.want)):
+		t.Errorf("%s makes %s, want %s", plan, asJSON(result.Value), tc.want)
+	case err != nil && (!errors.As(err, &failed) || failed.Layer != engine.Manager("a") || failed.Index != 0 || err.Error() != "patch of manager/a: "+tc.err):
+		t.Errorf("%s returns the error %v, want %s", plan, err, tc.err)
+	}
+}
+
+// copyOfKinds reads JSON as a value of kinds, or as an object beside an object.
+func copyOfKinds(beside any, text string) any {
+	if _, ok := beside.(map[string]any); ok {
+		return copyOfJSON(json.RawMessage(text))
+	}
+	into := new(kinds)
+	if err := kjson.UnmarshalCaseSensitivePreserveInts([]byte(text), into); err != nil {
+		panic(err)
+	}
+	return into
+}
+
+// TestForType_Base checks the errors of bases, which are objects.
+func TestForType_Base(t *testing.T) {
+	plan, err := engine.ForType(reflect.TypeFor[kinds](), schema.Rules{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for base, want := range map[string]string{
+		`{"struct":{"part":{"count":"a"}}}`:       `patch of base: .struct.part.count: must be a number, and is a string`,
+		`{"struct":7}`:                            `patch of base: .struct: must be an object, and is a number`,
+		`{"pointers":[{"name":"a"},{"name":[]}]}`: `patch of base: .pointers[1].name: must be a string, and is a list`,
+		`{"set":"a"}`:                             `patch of base: .set: must be a list, and is a string`,
+		`{"labels":[]}`:                           `patch of base: .labels: must be an object, and is a list`,
+	} {
+		object := copyOfJSON(json.RawMessage(base)).(map[string]any)
+		_, err := plan.Apply(&object, nil, engine.Options{})
+		var failed *engine.PatchError
+		if !errors.As(err, &failed) || err.Error() != want || failed.Layer != engine.Base || failed.Index != -1 {
+			t.Errorf("Apply(%s) returns %v, want %s", base, err, want)
+		}
+		_, err = plan.Apply(&object, nil, engine.Options{Base: "defaults"})
+		if !errors.As(err, &failed) || failed.Layer != "defaults" {
+			t.Errorf("Apply(%s) returns %v, want an error of the layer defaults", base, err)
+		}
+	}
+	for _, base := range []*engine.Object{nil, {}, {"struct": nil}} {
+		result, err := plan.Apply(base, nil, engine.Options{Owners: true})
+		if err != nil || len(result.Value) > 0 {
+			t.Errorf("Apply(%v) = %v, %v, want an empty object", base, result, err)
+		}
+	}
+}
+
+// TestApply_Ignored checks that fields which the type lacks have no effect, and that the result names them.
+func TestApply_Ignored(t *testing.T) {
+	plan, err := engine.ForType(reflect.TypeFor[kinds](), schema.Rules{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := copyOfJSON(json.RawMessage(`{"x":1,"struct":{"y":1,"name":"a"},"parts":[{"z":1}],"labels":{"q":"r"}}`)).(map[string]any)
+	patch := copyOfJSON(json.RawMessage(`{"x":2,"struct":{"y":2},"pointers":[{"name":"b","labels":{"t":"t"},"part":{"w":1}}],"parts":[{},{"part":{"v":1}}]}`)).(map[string]any)
+	for _, owners := range []bool{false, true} {
+		result, err := plan.Apply(&base, []engine.Layered[engine.Object]{{Layer: engine.Manager("a"), Patch: &patch}}, engine.Options{Owners: owners})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := []string{"base .parts[0].z", "base .struct.y", "base .x", "manager/a .parts[1].part.v", `manager/a .pointers[name="b"].part.w`, "manager/a .struct.y", "manager/a .x"}
+		var got []string
+		for _, ignored := range result.Ignored {
+			got = append(got, string(ignored.Layer)+" "+ignored.Path.String())
+		}
+		if !owners {
+			// A path of a patch begins where the type reads JSON.
+			want = []string{"base .parts[0].z", "base .struct.y", "base .x", "manager/a [1].part.v", "manager/a .w", "manager/a .y", "manager/a .x"}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("owners %v: ignored (-want +got):\n%s", owners, diff)
+		}
+		value := `{"labels":{"q":"r"},"parts":[{},{"part":{}}],"pointers":[{"labels":{"t":"t"},"name":"b","part":{}}],"struct":{"name":"a"}}`
+		if asJSON(result.Value) != value {
+			t.Errorf("Apply makes %s, want %s", asJSON(result.Value), value)
+		}
+	}
+}
+
+// TestApply_IgnoredPaths checks that a field which the type lacks has its path in any kind of value, after patches to other fields.
+func TestApply_IgnoredPaths(t *testing.T) {
+	type holder struct {
+		First   []kindsPart          `json:"first,omitempty"`
+		Entries map[string]kindsPart `json:"entries,omitempty"`
+		Parts   []kindsPart          `json:"parts,omitempty" patchStrategy:"merge"`
+	}
+	plan, err := engine.For[holder, engine.Object](schema.Rules{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for patch, want := range map[string]string{
+		`{"first":[{"x":1}]}`:          ".first[0].x",
+		`{"entries":{"a":{"x":1}}}`:    `.entries["a"].x`,
+		`{"parts":[{"part":{"x":1}}]}`: ".parts[0].part.x",
+	} {
+		first, object := engine.Object{"first": []any{}}, copyOfJSON(json.RawMessage(patch)).(map[string]any)
+		result, err := plan.Apply(nil, []engine.Layered[engine.Object]{{Layer: "a", Patch: &first}, {Layer: "b", Patch: &object}}, engine.Options{Owners: true})
+		if err != nil || len(result.Ignored) != 1 || result.Ignored[0].Path.String() != want {
+			t.Errorf("Apply(%s) ignores %v, %v, want %s", patch, result, err, want)
+		}
+	}
+}
+
+// TestApply_TypedNull checks which values of a Go patch encode as null: an empty time, not an empty quantity.
+func TestApply_TypedNull(t *testing.T) {
+	type values struct {
+		Time     metav1.Time            `json:"time"`
+		Quantity resource.Quantity      `json:"quantity"`
+		Times    map[string]metav1.Time `json:"times,omitempty"`
+		Part     kindsPart              `json:"part"`
+	}
+	plan, err := engine.For[values, values](schema.Rules{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	day := metav1.Unix(1_700_000_000, 0)
+	base := values{Time: day, Quantity: resource.MustParse("1"), Times: map[string]metav1.Time{"a": day, "b": day}, Part: kindsPart{Name: "a"}}
+	patch := values{Times: map[string]metav1.Time{"a": {}, "c": day}}
+	result, err := plan.Apply(&base, []engine.Layered[values]{{Layer: engine.Manager("a"), Patch: &patch}}, engine.Options{Owners: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		`.part.name base="a"`,
+		`.quantity base="1" manager/a="0"`,
+		`.time base="2023-11-14T22:13:20Z" manager/a=null`,
+		`.times["a"] base="2023-11-14T22:13:20Z" manager/a=null`,
+		`.times["b"] base="2023-11-14T22:13:20Z"`,
+		`.times["c"] manager/a="2023-11-14T22:13:20Z"`,
+	}
+	if diff := cmp.Diff(want, claimsOf(result.Owners)); diff != "" {
+		t.Errorf("claims (-want +got):\n%s", diff)
+	}
+	if value := `{"time":null,"quantity":"0","times":{"b":"2023-11-14T22:13:20Z","c":"2023-11-14T22:13:20Z"},"part":{"name":"a"}}`; asJSON(result.Value) != value {
+		t.Errorf("Apply makes %s, want %s", asJSON(result.Value), value)
+	}
+}
+
+// TestApply_RawClaims checks that a claim keeps JSON of any shape that a later patch replaces in place.
+func TestApply_RawClaims(t *testing.T) {
+	plan, err := engine.For[kinds, engine.Object](schema.Rules{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := &kinds{Raw: runtime.RawExtension{Raw: []byte(`{"base":1}`)}}
+	one, other := engine.Object{"raw": "one"}, engine.Object{"raw": int64(2)}
+	result, err := plan.Apply(base, []engine.Layered[engine.Object]{{Layer: "one", Patch: &one}, {Layer: "other", Patch: &other}}, engine.Options{Owners: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{`.raw base={"base":1} one="one" other=2`}, claimsOf(result.Owners)); diff != "" {
+		t.Errorf("claims (-want +got):\n%s", diff)
+	}
+}
+
+// failing is a type whose JSON does not exist.
+type failing struct {
+	Text string `json:"text,omitempty"`
+}
+
+func (failing) MarshalJSON() ([]byte, error) { return nil, errors.New("has no JSON") }
+
+// TestApply_NoJSON checks that values without JSON are errors.
+func TestApply_NoJSON(t *testing.T) {
+	type holder struct {
+		Failing failing `json:"failing,omitzero"`
+	}
+	byType, err := engine.ForType(reflect.TypeFor[holder](), schema.Rules{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := engine.Object{"failing": map[string]any{"text": "a"}}
+	if result, err := byType.Apply(&base, nil, engine.Options{}); err == nil || !strings.Contains(err.Error(), "has no JSON") {
+		t.Errorf("Apply = %v, %v, want an error", result, err)
+	}
+	plan, err := engine.For[kinds, engine.Object](schema.Rules{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, input := range map[string]struct {
+		base  kinds
+		patch engine.Object
+	}{
+		`.small: is no JSON: json: unsupported value: NaN`: {kinds{}, engine.Object{"small": math.NaN()}},
+		`.raw: json: error calling MarshalJSON for type runtime.RawExtension: `: {
+			kinds{Raw: runtime.RawExtension{Raw: []byte("x")}}, engine.Object{"raw": map[string]any{}},
+		},
+		`.raw: json: unsupported value: NaN`: {kinds{}, engine.Object{"raw": math.NaN()}},
+	} {
+		_, err := plan.Apply(&input.base, []engine.Layered[engine.Object]{{Layer: "a", Patch: &input.patch}}, engine.Options{})
+		var failed *engine.PatchError
+		if !errors.As(err, &failed) || !strings.HasPrefix(err.Error(), "patch of a: "+want) {
+			t.Errorf("Apply returns %v, want %s", err, want)
+		}
+	}
+}
+
+// TestApply_Allocations checks that scalars of an object need no round trip through JSON: their number makes no allocations.
+func TestApply_Allocations(t *testing.T) {
+	plan, err := engine.For[kinds, engine.Object](schema.Rules{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for field, value := range map[string]any{"numbers": int64(7), "flags": true, "set": "a"} {
+		count := func(n int) float64 {
+			list := make([]any, n)
+			for i := range list {
+				list[i] = value
+			}
+			patch := engine.Object{field: list}
+			return testing.AllocsPerRun(5, func() {
+				if _, err := plan.Apply(nil, []engine.Layered[engine.Object]{{Layer: "a", Patch: &patch}}, engine.Options{}); err != nil {
+					t.Fatal(err)
+				}
+			})
+		}
+		if few, many := count(10), count(110); many-few > 50 {
+			t.Errorf("%s: %v allocations for 10 elements, %v for 110", field, few, many)
+		}
+	}
+}
+
+// TestApply_QuantityAllocations checks that a merge of quantities encodes none of them to see whether it is null.
+func TestApply_QuantityAllocations(t *testing.T) {
+	type limits struct {
+		Limits map[string]resource.Quantity `json:"limits,omitempty"`
+	}
+	plan, err := engine.For[limits, limits](schema.Rules{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := func(n int) float64 {
+		patch := limits{Limits: map[string]resource.Quantity{}}
+		for i := range n {
+			patch.Limits[string(rune('a'+i))] = resource.MustParse("1")
+		}
+		return testing.AllocsPerRun(5, func() {
+			if _, err := plan.Apply(&patch, []engine.Layered[limits]{{Layer: "a", Patch: &patch}}, engine.Options{}); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	if few, many := count(8), count(24); many-few > 16*14 {
+		t.Errorf("%v allocations for 8 quantities, %v for 24", few, many)
+	}
+}

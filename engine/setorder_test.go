@@ -1,0 +1,325 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	kjson "sigs.k8s.io/json"
+
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/internal/testenv"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// ordered has a field for each kind of list, and others that are no list.
+type ordered struct {
+	Items    []orderedItem          `json:"items,omitempty" patchStrategy:"merge" patchMergeKey:"name"`
+	Null     []orderedItem          `json:"null" patchStrategy:"merge" patchMergeKey:"name"`
+	Ports    []*orderedPort         `json:"ports,omitempty" patchStrategy:"merge" patchMergeKey:"port"`
+	Tags     []string               `json:"tags,omitempty" patchStrategy:"merge"`
+	Args     []string               `json:"args,omitempty"`
+	Numbers  []int64                `json:"numbers"`
+	Flags    *[]bool                `json:"flags,omitempty"`
+	Structs  []orderedItem          `json:"structs,omitempty"`
+	Raws     []runtime.RawExtension `json:"raws,omitempty"`
+	Text     string                 `json:"text,omitempty"`
+	Item     *orderedItem           `json:"item,omitempty"`
+	Anything *runtime.RawExtension  `json:"anything,omitempty"`
+}
+
+type orderedItem struct {
+	Name  string   `json:"name"`
+	Value *string  `json:"value,omitempty"`
+	Args  []string `json:"args,omitempty"`
+}
+
+type orderedPort struct {
+	Port  int32  `json:"port"`
+	Value string `json:"value,omitempty"`
+}
+
+// TestSetElementOrder compares lists, patches to them and their orders with the API machinery. It includes invalid ones.
+func TestSetElementOrder(t *testing.T) {
+	plan, err := engine.For[ordered, engine.Object](schema.Rules{Twins: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := rand.New(rand.NewPCG(testenv.Seed(t), 0))
+	fields := reflect.TypeFor[ordered]()
+	rejected := 0
+	const cases = 12_000
+	for i := range cases {
+		f := fields.Field(next.IntN(fields.NumField()))
+		if next.IntN(2) == 0 {
+			f = fields.Field(0)
+		}
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		g := listGenerator{next, name}
+		base, patch := map[string]any{}, map[string]any{}
+		if next.IntN(3) > 0 {
+			base[name] = g.list(false)
+		}
+		if next.IntN(4) > 0 {
+			patch[name] = g.list(true)
+		}
+		patch["$setElementOrder/"+name] = g.order(patch[name])
+		from, err := listsOf(base)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, wantErr := strategicMerge(from, patch)
+		for _, owners := range []bool{false, true} {
+			input, _ := copyOfJSON(patch).(map[string]any)
+			result, err := plan.Apply(from, []engine.Layered[engine.Object]{{Layer: engine.Manager("a"), Patch: &input}}, engine.Options{Owners: owners})
+			switch {
+			case err != nil && wantErr == nil && name == "anything":
+				// The engine has no rules for a list in JSON of any shape.
+			case (err != nil) != (wantErr != nil):
+				t.Fatalf("case %d: %s\nbase  %s\npatch %s\nthe engine returns %v\nupstream %v", i, name, asJSON(from), asJSON(patch), err, wantErr)
+			case err == nil && asJSON(result.Value) != want:
+				t.Fatalf("case %d: %s\nbase  %s\npatch %s\ngot   %s\nwant  %s", i, name, asJSON(from), asJSON(patch), asJSON(result.Value), want)
+			}
+		}
+		if wantErr != nil {
+			rejected++
+		}
+	}
+	if rejected < cases/10 || rejected > cases*9/10 {
+		t.Errorf("upstream rejects %d of %d cases, want some", rejected, cases)
+	}
+}
+
+// TestSetElementOrder_Claims checks that an order claims only a list that is replaced whole, and only if it changes that list.
+func TestSetElementOrder_Claims(t *testing.T) {
+	plan, err := engine.For[ordered, engine.Object](schema.Rules{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		reason, base, patch string
+		want                []string
+	}{
+		{"a new order", `{"args":["a","b"]}`, `{"$setElementOrder/args":["b","a"]}`, []string{`.args base=["a","b"] manager/a=["b","a"]`}},
+		{"the same order", `{"args":["a","b"]}`, `{"$setElementOrder/args":["a","b"]}`, []string{`.args base=["a","b"]`}},
+		{"a new list in its order", `{"args":["a","b"]}`, `{"$setElementOrder/args":["c","b"],"args":["c","b"]}`, []string{`.args base=["a","b"] manager/a=["c","b"]`}},
+		{"a list in another order", `{}`, `{"$setElementOrder/args":["a","b","a"],"args":["b","a"]}`, []string{`.args manager/a=["b","a"] manager/a=["a","b"]`}},
+		{"elements of a set", `{"tags":["a","b"]}`, `{"$setElementOrder/tags":["b","a"]}`, []string{`.tags[="b"] base=present`, `.tags[="a"] base=present`}},
+		{"items", `{"items":[{"name":"a"},{"name":"b"}]}`, `{"$setElementOrder/items":[{"name":"b"},{"name":"a"}],"items":[{"name":"b"}]}`,
+			[]string{`.items[name="b"] base=present manager/a=present`, `.items[name="a"] base=present`}},
+	} {
+		base, err := listsOf(json.RawMessage(tc.base))
+		if err != nil {
+			t.Fatal(err)
+		}
+		patch := copyOfJSON(json.RawMessage(tc.patch)).(map[string]any)
+		result, err := plan.Apply(base, []engine.Layered[engine.Object]{{Layer: engine.Manager("a"), Patch: &patch}}, engine.Options{Owners: true})
+		if err != nil {
+			t.Errorf("%s: %v", tc.reason, err)
+			continue
+		}
+		if diff := cmp.Diff(tc.want, claimsOf(result.Owners)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+		}
+	}
+}
+
+// claimsOf returns one line for each field, with its layers and values in order.
+func claimsOf(o *engine.Ownership) []string {
+	var lines []string
+	for path, claims := range o.All() {
+		line := path.String()
+		for _, c := range claims {
+			line += fmt.Sprintf(" %s=%s", c.Layer, valueOf(c))
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// valueOf returns a claim's value as text. It distinguishes null from a value that encodes as null.
+func valueOf(c engine.Claim) string {
+	switch value := asJSON(c.Value); {
+	case c.Value == engine.Presence{}:
+		return "present"
+	case value == "null" && c.Value != nil:
+		return fmt.Sprintf("null of %T", c.Value)
+	default:
+		return value
+	}
+}
+
+// TestSetElementOrder_Deleted checks the places of new items in a list from which the same patch deletes items.
+func TestSetElementOrder_Deleted(t *testing.T) {
+	plan, err := engine.For[ordered, engine.Object](schema.Rules{Twins: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for patch, names := range map[string]string{
+		`{"$setElementOrder/items":[{"name":"b"},{"name":"d"}],"items":[{"name":"a","$patch":"delete"},{"name":"b"},{"name":"d"}]}`:                    "bcd",
+		`{"$setElementOrder/items":[{"name":"d"},{"name":"b"}],"items":[{"name":"a","$patch":"delete"},{"name":"d"}]}`:                                 "cdb",
+		`{"$setElementOrder/items":[{"name":"d"},{"name":"e"}],"items":[{"name":"a","$patch":"delete"},{"name":"d"},{"name":"e"}]}`:                    "bcde",
+		`{"$setElementOrder/items":[],"items":[{"name":"a","$patch":"delete"},{"name":"b","$patch":"delete"},{"name":"d"},{"name":"d"},{"name":"e"}]}`: "cde",
+	} {
+		base, err := listsOf(json.RawMessage(`{"items":[{"name":"a"},{"name":"b"},{"name":"c"}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		object := copyOfJSON(json.RawMessage(patch)).(map[string]any)
+		result, err := plan.Apply(base, []engine.Layered[engine.Object]{{Layer: "a", Patch: &object}}, engine.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, item := range result.Value.Items {
+			got += item.Name
+		}
+		want, err := strategicMerge(base, object)
+		if got != names || err != nil || asJSON(result.Value) != want {
+			t.Errorf("%s: the items are %s, want %s; upstream makes %s, %v", patch, got, names, want, err)
+		}
+	}
+}
+
+// listGenerator generates values of one field of lists.
+type listGenerator struct {
+	*rand.Rand
+	field string
+}
+
+func (g listGenerator) word() string { return string(rune('a' + g.IntN(4))) }
+
+// list generates a list. One of a patch may hold directives, nulls and wrong types.
+func (g listGenerator) list(patch bool) any {
+	if patch && g.IntN(40) == 0 {
+		return []any{nil, "a", int64(1), map[string]any{"name": "a"}}[g.IntN(4)]
+	}
+	switch g.field {
+	case "text":
+		return g.word()
+	case "item":
+		return g.item("name", g.word(), patch)
+	case "anything":
+		return []any{[]any{"a"}, []any{"b", "a"}, "a", map[string]any{"a": "b"}}[g.IntN(4)]
+	}
+	list := make([]any, g.IntN(5))
+	for i := range list {
+		list[i] = g.element(patch)
+	}
+	return list
+}
+
+// element generates an element of the field's list.
+func (g listGenerator) element(patch bool) any {
+	if patch && g.IntN(12) == 0 {
+		return []any{nil, "a", int64(1), map[string]any{"name": "a"}, []any{"a"}, map[string]any{"$patch": "delete"}, true}[g.IntN(7)]
+	}
+	switch g.field {
+	case "ports":
+		return g.item("port", int64(g.IntN(4)), patch)
+	case "numbers":
+		return int64(g.IntN(4))
+	case "flags":
+		return g.IntN(2) == 0
+	case "tags", "args":
+		return g.word()
+	case "raws":
+		return []any{g.word(), int64(g.IntN(2)), g.word(), g.item("name", g.word(), patch)}[g.IntN(4)]
+	default:
+		return g.item("name", g.word(), patch)
+	}
+}
+
+func (g listGenerator) item(key string, value any, patch bool) map[string]any {
+	item := map[string]any{key: value}
+	if g.IntN(2) == 0 {
+		item["value"] = g.word()
+	}
+	if !patch {
+		return item
+	}
+	switch g.IntN(12) {
+	case 0, 1, 2:
+		item["$patch"] = "delete"
+	case 3:
+		item["$patch"] = []any{"replace", nil, "merge"}[g.IntN(3)]
+	case 4:
+		delete(item, key)
+	}
+	return item
+}
+
+// order generates an order, most often one that the patch's list follows.
+func (g listGenerator) order(list any) any {
+	if g.IntN(40) == 0 {
+		return []any{nil, "a", map[string]any{}}[g.IntN(3)]
+	}
+	follows := g.IntN(5) > 0
+	items, _ := list.([]any)
+	var order []any
+	for _, item := range items {
+		if object, ok := item.(map[string]any); ok && object["$patch"] != nil && g.IntN(4) > 0 {
+			continue
+		}
+		for g.IntN(4) == 0 {
+			order = append(order, g.element(g.IntN(10) == 0))
+		}
+		if follows || g.IntN(2) == 0 {
+			order = append(order, item)
+		}
+	}
+	for g.IntN(3) > 0 {
+		order = append(order, g.element(g.IntN(10) == 0))
+	}
+	if order == nil {
+		return []any{}
+	}
+	return order
+}
+
+// strategicMerge returns the API machinery's result as JSON.
+func strategicMerge[T any](base *T, patch any) (result string, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	merged, err := strategicpatch.StrategicMergePatch([]byte(asJSON(base)), []byte(asJSON(patch)), *new(T))
+	if err != nil {
+		return "", err
+	}
+	var into T
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(merged, &into); err != nil {
+		return "", err
+	}
+	return asJSON(into), nil
+}
+
+func listsOf(v any) (*ordered, error) {
+	into := new(ordered)
+	return into, kjson.UnmarshalCaseSensitivePreserveInts([]byte(asJSON(v)), into)
+}
+
+// asJSON returns a value as JSON.
+func asJSON(v any) string {
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return string(data)
+}
+
+// copyOfJSON returns a copy of a JSON value, with numbers as the API machinery reads them.
+func copyOfJSON(v any) any {
+	var out any
+	if err := kjson.UnmarshalCaseSensitivePreserveInts([]byte(asJSON(v)), &out); err != nil {
+		panic(err)
+	}
+	return out
+}
