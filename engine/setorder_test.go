@@ -157,7 +157,7 @@ func valueOf(c engine.Claim) string {
 
 // TestSetElementOrder_Deleted checks the places of new items in a list from which the same patch deletes items.
 func TestSetElementOrder_Deleted(t *testing.T) {
-	plan, err := engine.For[lists, engine.Object](schema.Rules{Twins: true})
+	plan, err := engine.For[ordered, engine.Object](schema.Rules{Twins: true})
 	if err != nil {
 		t.Fatal(err)
 	}
