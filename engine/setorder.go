@@ -75,11 +75,7 @@ func (m *merger) ordered(f *schema.StructField, dst reflect.Value, patch Object,
 		return err
 	}
 	have := keysOf(f.Type, list)
-	server := shifted(f.Type, before, items)
-	if f.Type.Kind == schema.Set && inPatch {
-		server, _ = dedupe(before, texts(reflect.ValueOf(items)))
-	}
-	places := arrange(len(have), ranks(have, server), ranks(have, keys))
+	places := arrange(len(have), ranks(have, shifted(f.Type, before, items)), ranks(have, keys))
 	if f.Type.Kind != schema.Atomic || slices.IsSorted(places) {
 		reorderList(list, places)
 		return nil

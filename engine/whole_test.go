@@ -87,7 +87,7 @@ var directives = []string{
 	`{"items":null,"part":null}`,
 	`{"items":[{"name":"a","$patch":"delete"},{"name":"b"}]}`,
 	`{"items":[{"name":"a","$patch":"delete"},{"name":"a","value":"b"}]}`,
-	`{"items":[{"$patch":"replace"},{"name":"b","ports":[{"port":97,"name":"a"}]},{"name":"a"}]}`,
+	`{"items":[{"$patch":"replace"},{"name":"b","ports":[{"port":97,"name":"a"}]},{"name":"a","value":"b"}]}`,
 	`{"items":[{"name":"b","ports":null},{"name":"a","ports":[{"port":98,"$patch":"delete"},{"port":97,"name":"b"}]}]}`,
 	`{"items":[{"name":"c","ports":[{"$patch":"replace"},{"port":98}],"labels":{"a":null},"part":{"$patch":"replace","text":"c"}}]}`,
 	`{"$retainKeys":["items","text"],"items":[{"name":"a","$retainKeys":["name","ports"]}]}`,

@@ -420,3 +420,25 @@ func TestFork(t *testing.T) {
 		t.Errorf("the layers of a copy of nothing are %v", layers)
 	}
 }
+
+// TestFork_Contested checks that managers who differ in a copy of an ownership do not differ in the original.
+func TestFork_Contested(t *testing.T) {
+	result := mergeWritten(t, `{}`, []string{`{"text":"a"}`, `{"count":1}`})
+	say := func(o *engine.Ownership, manager, text string) {
+		o.Write(engine.Manager(manager), engine.Origin{}, fieldpath.Fields("text"), "x", text)
+	}
+	say(result.Owners, "a", "b")
+	fork := result.Owners.Fork(result.Value)
+	say(result.Owners, "a", "c")
+	say(result.Owners, "a", "d")
+	say(fork, "b", "c")
+	say(fork, "b", "d")
+	say(result.Owners, "a", "e")
+	for o, want := range map[*engine.Ownership]bool{result.Owners: false, fork: true} {
+		for f := range o.Patched() {
+			if f.Name() == "text" && f.Contested() != want {
+				t.Errorf("Contested = %v, want %v", f.Contested(), want)
+			}
+		}
+	}
+}
