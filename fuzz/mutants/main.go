@@ -1,7 +1,7 @@
 // Command mutants changes the conflicts or the engine in one place at a time, and runs their tests on each change. It lists the changes
 // that no test notices:
 //
-//	go run ./fuzz/mutants -deep=false ./conflict
+//	go run ./fuzz/mutants -deep=false ./conflict ./engine
 //
 // All mutants are in one build: a number in the environment turns one of them on. A tool that builds one mutant after the other would
 // link the laws of package fuzz two thousand times. A first run of each test program finds the mutants that it reaches, and only those
