@@ -15,7 +15,8 @@ import (
 // read sets dst to a patch's value, field by field, so that an error names the field. It ignores a field that the type lacks,
 // as the cluster does.
 func (m *merger) read(t *schema.Type, dst reflect.Value, from any) error {
-	if from == nil { // of an item or an entry, which is zero
+	if from == nil {
+		dst.SetZero()
 		return nil
 	}
 	if dst.Kind() == reflect.Pointer {

@@ -106,6 +106,7 @@ var mergings = []merging{
 		``, `.raw["b"]: an entry that the base has cannot be merged: only scalars replace each other there`},
 	{"numbers in JSON of any shape", `{"raw":{"a":9007199254740993,"b":[1.5,9007199254740993]}}`, `{"raw":{"e":9007199254740995}}`,
 		`{"raw":{"a":9007199254740993,"b":[1.5,9007199254740993],"e":9007199254740995}}`, ``},
+	{"a directive instead of JSON of another type", `{"raw":"a"}`, `{"raw":{"$patch":"replace"}}`, `{}`, ``},
 	{"JSON of another type", `{"raw":{"a":1}}`, `{"raw":"b"}`, `{"raw":"b"}`, ``},
 	{"a struct with a null directive", `{}`, `{"pointer":{"$patch":null,"name":"a"}}`, `{"pointer":{"name":"a"}}`, ``},
 	{"a struct with a directive", `{}`, `{"pointer":{"$patch":"replace","name":"a"}}`, `{}`, ``},
