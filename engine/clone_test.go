@@ -42,10 +42,7 @@ type memory struct {
 }
 
 func TestCopyPatch(t *testing.T) {
-	plan, err := engine.For[memory, memory](schema.Rules{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := must(engine.For[memory, memory](schema.Rules{}))
 	text := func(s string) *string { return &s }
 	huge := resource.MustParse("123456789012345678901234567890")
 	at := metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 678, time.FixedZone("x", 3600)))
@@ -72,9 +69,9 @@ func TestCopyPatch(t *testing.T) {
 		if name == "no JSON" {
 			continue
 		}
-		before := jsonText(t, patch)
+		before := asJSON(patch)
 		scribble(reflect.ValueOf(copied))
-		if after := jsonText(t, patch); after != before {
+		if after := asJSON(patch); after != before {
 			t.Errorf("%s: a change of the copy changed the original from\n%s\nto\n%s", name, before, after)
 		}
 	}
@@ -85,16 +82,13 @@ func TestCopyPatch(t *testing.T) {
 
 // TestCopyPatch_Object shows that the copy of an encoded object keeps its JSON.
 func TestCopyPatch_Object(t *testing.T) {
-	plan, err := engine.For[memory, memory](schema.Rules{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := must(engine.For[memory, memory](schema.Rules{}))
 	pod := &corev1.Pod{}
 	pod.Labels = map[string]string{"a": "b"}
 	copied := plan.CopyPatch(&memory{Raw: runtime.RawExtension{Object: pod}})
-	before := jsonText(t, copied)
+	before := asJSON(copied)
 	pod.Labels["a"] = "c"
-	if after := jsonText(t, copied); after != before {
+	if after := asJSON(copied); after != before {
 		t.Errorf("a change of the object changed the copy from\n%s\nto\n%s", before, after)
 	}
 }
@@ -132,17 +126,17 @@ func TestApply_Repeated(t *testing.T) {
 	type scalars struct {
 		On    *bool    `json:"on,omitempty"`
 		Count *int64   `json:"count,omitempty"`
+		Limit *int32   `json:"limit,omitempty"`
 		Share *float64 `json:"share,omitempty"`
 		Text  *string  `json:"text,omitempty"`
 	}
-	plan, err := engine.For[scalars, scalars](schema.Rules{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := must(engine.For[scalars, scalars](schema.Rules{}))
+	few, many := int32(1), int32(2)
 	on, off, one, two, half, third, a, b := true, false, int64(1), int64(2), 0.5, 0.3, "a", "b"
 	for name, c := range map[string]struct{ base, same, other scalars }{
 		"a boolean":  {scalars{On: &on}, scalars{On: &on}, scalars{On: &off}},
 		"an integer": {scalars{Count: &one}, scalars{Count: &one}, scalars{Count: &two}},
+		"a limit":    {scalars{Limit: &few}, scalars{Limit: &few}, scalars{Limit: &many}},
 		"a fraction": {scalars{Share: &half}, scalars{Share: &half}, scalars{Share: &third}},
 		"a string":   {scalars{Text: &a}, scalars{Text: &a}, scalars{Text: &b}},
 	} {

@@ -168,7 +168,7 @@ func TestFieldsV1Paths_Written(t *testing.T) {
 		t.Errorf("%d paths of templates read, want more", paths)
 	}
 	paths = 0
-	plan := objectPlan(t)
+	plan := objectPlan(objectSchema)
 	next := rand.New(rand.NewPCG(seed, 0))
 	for range 300 {
 		base := engine.Object(randomSpec(next))

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"math"
 	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -14,7 +16,6 @@ import (
 	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -32,39 +33,23 @@ const objectSchema = `{"type": "object", "properties": {"spec": {"type": "object
 		"properties": {"port": {"type": "integer"}, "protocol": {"type": "string", "default": "TCP"}, "name": {"type": "string"}}}}
 }}}}`
 
-func objectPlan(t testing.TB) *engine.Plan[engine.Object, engine.Object] {
-	t.Helper()
-	typ, err := schema.ParseOpenAPI([]byte(objectSchema))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return engine.ForObject(typ)
-}
-
 // object is a value by its JSON, within .spec.
-func object(t testing.TB, spec string) *engine.Object {
-	t.Helper()
-	decoder := json.NewDecoder(strings.NewReader(`{"spec": ` + spec + `}`))
-	decoder.UseNumber()
-	o := engine.Object{}
-	if err := decoder.Decode(&o); err != nil {
-		t.Fatal(err)
-	}
-	return &o
+func object(spec string) *engine.Object {
+	return &engine.Object{"spec": exactJSON(spec)}
 }
 
-func layersOf(t testing.TB, patches ...string) []engine.Layered[engine.Object] {
-	t.Helper()
+// layersOf returns patches by the managers a, b and so on.
+func layersOf(patches ...string) []engine.Layered[engine.Object] {
 	layers := make([]engine.Layered[engine.Object], len(patches))
 	for i, patch := range patches {
-		layers[i] = engine.Layered[engine.Object]{Layer: engine.Manager(string(rune('a' + i))), Patch: object(t, patch)}
+		layers[i] = engine.Layered[engine.Object]{Layer: engine.Manager(string(rune('a' + i))), Patch: object(patch)}
 	}
 	return layers
 }
 
 // TestObject shows how each kind merges. A module of its own compares all of this with an API server's code.
 func TestObject(t *testing.T) {
-	plan := objectPlan(t)
+	plan := objectPlan(objectSchema)
 	for name, test := range map[string]struct {
 		base    string
 		patches []string
@@ -125,14 +110,11 @@ func TestObject(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			base, patches := object(t, test.base), layersOf(t, test.patches...)
+			base, patches := object(test.base), layersOf(test.patches...)
 			before, _ := json.Marshal([]any{base, patches})
-			result, err := plan.Apply(base, patches, engine.Options{Owners: true})
-			if err != nil {
-				t.Fatal(err)
-			}
+			result := applied(t, plan, base, patches)
 			got, _ := json.Marshal(result.Value)
-			want, _ := json.Marshal(object(t, test.want))
+			want, _ := json.Marshal(object(test.want))
 			if string(got) != string(want) {
 				t.Errorf("got  %s\nwant %s", got, want)
 			}
@@ -160,26 +142,19 @@ func TestObject(t *testing.T) {
 
 // TestObjectHistory shows who set what, in the order of the document.
 func TestObjectHistory(t *testing.T) {
-	result, err := objectPlan(t).Apply(object(t, `{"replicas": 1, "ports": [{"port": 80}], "tags": ["x"], "values": {"x": {"y": 1}}}`),
-		layersOf(t, `{"replicas": 2, "ports": [{"port": 80, "name": "web"}]}`, `{"replicas": 3, "values": {"x": "text"}}`), engine.Options{Owners: true})
+	result, err := objectPlan(objectSchema).Apply(object(`{"replicas": 1, "ports": [{"port": 80}], "tags": ["x"], "values": {"x": {"y": 1}}}`),
+		layersOf(`{"replicas": 2, "ports": [{"port": 80, "name": "web"}]}`, `{"replicas": 3, "values": {"x": "text"}}`), engine.Options{Owners: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got []string
-	for path, claims := range result.Owners.All() {
-		line := path.String()
-		for _, c := range claims {
-			line += " " + string(c.Layer) + "=" + finding.FormatValue(path, c.Value, true)
-		}
-		got = append(got, line)
-	}
+	got := claimsOf(result.Owners)
 	want := []string{
-		`.spec.ports[port=80,protocol="TCP"] base=present manager/a=present`,
-		`.spec.ports[port=80,protocol="TCP"].name manager/a="web"`,
-		`.spec.ports[port=80,protocol="TCP"].port base=80 manager/a=80`,
-		`.spec.replicas base=1 manager/a=2 manager/b=3`,
+		`.spec.ports[port=80,protocol="TCP"] base=present a=present`,
+		`.spec.ports[port=80,protocol="TCP"].name a="web"`,
+		`.spec.ports[port=80,protocol="TCP"].port base=80 a=80`,
+		`.spec.replicas base=1 a=2 b=3`,
 		`.spec.tags[="x"] base=present`,
-		`.spec.values["x"] base=present manager/b="text"`,
+		`.spec.values["x"] base=present b="text"`,
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("claims (-want +got):\n%s", d)
@@ -187,7 +162,7 @@ func TestObjectHistory(t *testing.T) {
 }
 
 func TestObjectRefuses(t *testing.T) {
-	plan := objectPlan(t)
+	plan := objectPlan(objectSchema)
 	cyclic := map[string]any{}
 	cyclic["x"] = cyclic
 	same := make([]any, 100_000)
@@ -213,7 +188,7 @@ func TestObjectRefuses(t *testing.T) {
 		"no end":                  {map[string]any{"values": cyclic}, `nests more than 10000 deep`},
 		"no object":               {"text", `.spec: must be an object, and is a string`},
 	} {
-		_, err := plan.Apply(object(t, `{}`), []engine.Layered[engine.Object]{{Layer: engine.Manager("a"), Patch: &engine.Object{"spec": test.spec}}}, engine.Options{Owners: true})
+		_, err := plan.Apply(object(`{}`), []engine.Layered[engine.Object]{{Layer: engine.Manager("a"), Patch: &engine.Object{"spec": test.spec}}}, engine.Options{Owners: true})
 		var refused *engine.PatchError
 		if !errors.As(err, &refused) || refused.Layer != engine.Manager("a") || refused.Index != 0 {
 			t.Errorf("%s: %v", name, err)
@@ -237,10 +212,7 @@ func TestObjectRefuses(t *testing.T) {
 
 // TestObjectWrite records what later layers write.
 func TestObjectWrite(t *testing.T) {
-	result, err := objectPlan(t).Apply(object(t, `{"replicas": 1, "name": "x", "labels": {"x": "1"}, "ports": [{"port": 80}, {"port": 81}], "tags": ["x"], "resources": {"cpu": 1}}`), layersOf(t, `{"replicas": 2}`), engine.Options{Owners: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	result := applied(t, objectPlan(objectSchema), object(`{"replicas": 1, "name": "x", "labels": {"x": "1"}, "ports": [{"port": 80}, {"port": 81}], "tags": ["x"], "resources": {"cpu": 1}}`), layersOf(`{"replicas": 2}`))
 	spec := result.Value["spec"].(map[string]any)
 	before := spec
 	now := map[string]any{"replicas": int64(3), "labels": map[string]any{"x": "1", "y": "2"}, "ports": spec["ports"].([]any)[:1], "tags": []any{"x", "y"}}
@@ -249,14 +221,7 @@ func TestObjectWrite(t *testing.T) {
 	port, _ := fieldpath.ParsePath(`spec.ports[port=80,protocol="TCP"].name`)
 	result.Owners.Write("last", engine.Origin{}, port, nil, "web")
 	now["ports"].([]any)[0].(map[string]any)["name"] = "web"
-	var got []string
-	for path, claims := range result.Owners.All() {
-		line := path.String()
-		for _, c := range claims {
-			line += " " + string(c.Layer) + "=" + finding.FormatValue(path, c.Value, true)
-		}
-		got = append(got, line)
-	}
+	got := claimsOf(result.Owners)
 	want := []string{
 		`.spec.labels["x"] base="1"`,
 		`.spec.labels["y"] later="2"`,
@@ -266,7 +231,7 @@ func TestObjectWrite(t *testing.T) {
 		`.spec.ports[port=80,protocol="TCP"].port base=80`,
 		`.spec.ports[port=81,protocol="TCP"] base=present later=null`,
 		`.spec.ports[port=81,protocol="TCP"].port base=81 later=null`,
-		`.spec.replicas base=1 manager/a=2 later=3`,
+		`.spec.replicas base=1 a=2 later=3`,
 		`.spec.resources.cpu base=1 later=null`,
 		`.spec.tags[="x"] base=present`,
 		`.spec.tags[="y"] later=present`,
@@ -281,10 +246,7 @@ func TestObjectWrite(t *testing.T) {
 
 // TestApply_Duplicates checks that a patch to a list of the base names the merge keys that its items share, each once.
 func TestApply_Duplicates(t *testing.T) {
-	plan, err := engine.For[corev1.Service, corev1.Service](schema.Rules{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := must(engine.For[corev1.Service, corev1.Service](schema.Rules{}))
 	base := corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{
 		{Port: 53, Protocol: "UDP"}, {Port: 53, Protocol: "TCP"}, {Port: 80}, {Port: 53, Protocol: "SCTP"},
 	}}}
@@ -304,12 +266,61 @@ func TestApply_Duplicates(t *testing.T) {
 		for _, patch := range tc.patches {
 			patches = append(patches, engine.Layered[corev1.Service]{Layer: engine.Manager("a"), Patch: patch})
 		}
-		result, err := plan.Apply(&base, patches, engine.Options{Owners: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		result := applied(t, plan, &base, patches)
 		if !reflect.DeepEqual(result.Duplicates, tc.want) {
 			t.Errorf("%s: Duplicates = %v, want %v", tc.reason, result.Duplicates, tc.want)
+		}
+	}
+}
+
+// TestObjectEdges merges patches that set nothing, and values as deep and as wide as allowed.
+func TestObjectEdges(t *testing.T) {
+	uncompiled := engine.ForObject(nil)
+	if _, err := uncompiled.Apply(nil, nil, engine.Options{}); err == nil || uncompiled.Type() != nil {
+		t.Errorf("the plan of no type merges: %v", err)
+	}
+	values := must(engine.ForAny(reflect.TypeFor[document](), schema.Rules{}))
+	if _, err := engine.ForObject(values.Type()).Apply(nil, nil, engine.Options{}); err == nil {
+		t.Error("the plan of a Go type merges objects")
+	}
+	plan := engine.ForJSON()
+	var nothing engine.Object
+	wide := engine.Object{}
+	for i := range 10_001 {
+		wide[strconv.Itoa(i)] = int64(i)
+	}
+	wide["l"] = slices.Repeat([]any{"x"}, 10_001)
+	nested := func(levels int) *engine.Object {
+		o := engine.Object{}
+		for range levels {
+			o = engine.Object{"x": o}
+		}
+		return &o
+	}
+	for _, test := range []struct {
+		reason      string
+		base, patch *engine.Object
+		want        *engine.Object
+	}{
+		{"no patch", &wide, nil, &wide},
+		{"a nil patch", &wide, &nothing, &wide},
+		{"a nil base", &nothing, &wide, &wide},
+		{"10,000 levels in a patch", nil, nested(10_000), nested(10_000)},
+		{"9,999 levels in a base", nested(9_999), nil, nested(9_999)},
+		{"10,001 levels in a patch", nil, nested(10_001), nil},
+		{"10,000 levels in a base", nested(10_000), nil, nil},
+		{"10,001 levels in both", nested(9_999), nested(10_001), nil},
+	} {
+		for _, owners := range []bool{false, true} {
+			result, err := plan.Apply(test.base, []engine.Layered[engine.Object]{{Layer: "a", Patch: test.patch}}, engine.Options{Owners: owners})
+			switch {
+			case test.want == nil && (err == nil || !strings.HasSuffix(err.Error(), "nests more than 10000 deep")):
+				t.Errorf("%s: %v", test.reason, err)
+			case test.want != nil && err != nil:
+				t.Errorf("%s: %v", test.reason, err)
+			case test.want != nil && !reflect.DeepEqual(result.Value, *test.want):
+				t.Errorf("%s: another value", test.reason)
+			}
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package engine_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,8 +12,6 @@ import (
 	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // shapesSchema has a field of each kind, so that a story needs few fields.
@@ -39,66 +36,6 @@ const shapesSchema = `{"type": "object", "properties": {
 		"type": "object", "required": ["port"], "properties": {"port": {"x-kubernetes-int-or-string": true}}}}
 }}`
 
-func shapesPlan(t testing.TB) *engine.Plan[engine.Object, engine.Object] {
-	t.Helper()
-	typ, err := schema.ParseOpenAPI([]byte(shapesSchema))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return engine.ForObject(typ)
-}
-
-// valueOf decodes JSON with exact numbers. It returns nil for "".
-func decodedObject(t testing.TB, text string) any {
-	t.Helper()
-	if text == "" {
-		return nil
-	}
-	decoder := json.NewDecoder(strings.NewReader(text))
-	decoder.UseNumber()
-	var v any
-	if err := decoder.Decode(&v); err != nil {
-		t.Fatalf("%s: %v", text, err)
-	}
-	return v
-}
-
-// patchesOf reads patches from lines such as `a {"on": true}`, which begin with the manager.
-func patchesOf(t testing.TB, lines []string) []engine.Layered[engine.Object] {
-	t.Helper()
-	var patches []engine.Layered[engine.Object]
-	for _, line := range lines {
-		manager, text, _ := strings.Cut(line, " ")
-		patch := decodedObject(t, text).(engine.Object)
-		patches = append(patches, engine.Layered[engine.Object]{Layer: engine.Manager(manager), Patch: &patch})
-	}
-	return patches
-}
-
-// historyOf returns a line for each field, with its claims.
-func historyOf(owners *engine.Ownership) []string {
-	var lines []string
-	for path, claims := range owners.All() {
-		line := path.String()
-		for _, c := range claims {
-			line += " " + strings.TrimPrefix(string(c.Layer), "manager/") + "=" + finding.FormatValue(path, c.Value, true)
-		}
-		lines = append(lines, line)
-	}
-	return lines
-}
-
-// fieldsOf returns a line for each layer that owns fields.
-func fieldsOf(owners *engine.Ownership) []string {
-	var lines []string
-	for layer, fields := range owners.FieldsV1(nil) {
-		if string(fields) != "{}" {
-			lines = append(lines, strings.TrimPrefix(string(layer), "manager/")+" "+string(fields))
-		}
-	}
-	return lines
-}
-
 // objectStory is a merge of objects with what it records.
 type objectStory struct {
 	name      string
@@ -110,16 +47,13 @@ type objectStory struct {
 }
 
 func (s *objectStory) check(t *testing.T, plan *engine.Plan[engine.Object, engine.Object]) {
-	base := decodedObject(t, s.base).(engine.Object)
-	result, err := plan.Apply(&base, patchesOf(t, s.patches), engine.Options{Owners: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	history := historyOf(result.Owners)
+	base := exactObject(s.base)
+	result := applied(t, plan, &base, patchesOf(exactObject, s.patches...))
+	history := claimsOf(result.Owners)
 	if diff := cmp.Diff(s.history, history); diff != "" {
 		t.Errorf("All() (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(s.fields, fieldsOf(result.Owners)); diff != "" {
+	if diff := cmp.Diff(s.fields, ownFieldsOf(result.Owners), cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("FieldsV1() (-want +got):\n%s", diff)
 	}
 	var conflicts []string
@@ -130,6 +64,11 @@ func (s *objectStory) check(t *testing.T, plan *engine.Plan[engine.Object, engin
 		t.Errorf("Find() (-want +got):\n%s", diff)
 	}
 	stopAnywhere(result.Owners, len(history))
+}
+
+// ownFieldsOf returns a line for each layer that owns fields.
+func ownFieldsOf(owners *engine.Ownership) []string {
+	return slices.DeleteFunc(fieldsOf(owners), func(line string) bool { return strings.HasSuffix(line, " owns {}") })
 }
 
 // stopAnywhere stops after each of the fields. An iteration that continues then panics.
@@ -154,9 +93,9 @@ func TestObject_History(t *testing.T) {
 				`.boxes[name="x"].name base="x" a="x" b="x"`,
 			},
 			fields: []string{
-				`base {"f:boxes":{"k:{\"name\":\"x\"}":{".":{},"f:name":{}}}}`,
-				`a {"f:boxes":{"k:{\"name\":\"x\"}":{".":{},"f:name":{}}}}`,
-				`b {"f:boxes":{"k:{\"name\":\"x\"}":{".":{},"f:name":{}}}}`,
+				`base owns {"f:boxes":{"k:{\"name\":\"x\"}":{".":{},"f:name":{}}}}`,
+				`a owns {"f:boxes":{"k:{\"name\":\"x\"}":{".":{},"f:name":{}}}}`,
+				`b owns {"f:boxes":{"k:{\"name\":\"x\"}":{".":{},"f:name":{}}}}`,
 			},
 		},
 		{
@@ -166,7 +105,7 @@ func TestObject_History(t *testing.T) {
 				`.inner base=present`,
 				`.labels base=present`,
 			},
-			fields: []string{`base {"f:args":{},"f:inner":{},"f:labels":{}}`},
+			fields: []string{`base owns {"f:args":{},"f:inner":{},"f:labels":{}}`},
 		},
 		{
 			name: "nulls before and after an entry", base: `{}`, patches: []string{`a {"labels": null}`, `b {"labels": {"x": "1"}}`, `c {"labels": null}`},
@@ -175,27 +114,27 @@ func TestObject_History(t *testing.T) {
 				`.labels["x"] b="1"`,
 			},
 			fields: []string{
-				`a {"f:labels":{}}`,
-				`b {"f:labels":{"f:x":{}}}`,
-				`c {"f:labels":{}}`,
+				`a owns {"f:labels":{}}`,
+				`b owns {"f:labels":{"f:x":{}}}`,
+				`c owns {"f:labels":{}}`,
 			},
 		},
 		{
 			name: "a scalar for an object", base: `{}`, patches: []string{`a {"values": {"x": {"y": 1}}}`, `b {"values": {"x": {"y": 1, "z": {"w": 1}}}}`, `c {"values": {"x": {"y": 1}}}`, `d {"values": {"x": true}}`},
 			history:   []string{`.values.x a=present b=present c=present d=true`},
-			fields:    []string{`d {"f:values":{"f:x":{}}}`},
+			fields:    []string{`d owns {"f:values":{"f:x":{}}}`},
 			conflicts: []string{`.values.x: a b c d`},
 		},
 		{
 			name: "a scalar for an object that a manager claims", base: `{}`, patches: []string{`a {"values": {"x": {}}}`, `a {"values": {"x": {"y": 1}}}`, `b {"values": {"x": false}}`},
 			history:   []string{`.values.x a=present a=present b=false`},
-			fields:    []string{`b {"f:values":{"f:x":{}}}`},
+			fields:    []string{`b owns {"f:values":{"f:x":{}}}`},
 			conflicts: []string{`.values.x: a b`},
 		},
 		{
 			name: "a scalar for an object of the base", base: `{"values": {"x": {"y": 1}}}`, patches: []string{`a {"values": {"x": 1}}`},
 			history: []string{`.values.x base=present a=1`},
-			fields:  []string{`a {"f:values":{"f:x":{}}}`},
+			fields:  []string{`a owns {"f:values":{"f:x":{}}}`},
 		},
 		{
 			name: "items that share a key", base: `{"boxes": [{"name": "x", "size": 1}, {"name": "y"}, {"name": "x", "size": 2}]}`,
@@ -204,7 +143,7 @@ func TestObject_History(t *testing.T) {
 				`.boxes[name="y"] base=present`,
 				`.boxes[name="y"].name base="y"`,
 			},
-			fields: []string{`base {"f:boxes":{"k:{\"name\":\"x\"}":{},"k:{\"name\":\"y\"}":{".":{},"f:name":{}}}}`},
+			fields: []string{`base owns {"f:boxes":{"k:{\"name\":\"x\"}":{},"k:{\"name\":\"y\"}":{".":{},"f:name":{}}}}`},
 		},
 		{
 			name: "items that share a key with a patch", base: `{"boxes": [{"name": "x", "size": 1}, {"name": "x", "size": 2}]}`, patches: []string{`a {"boxes": [{"name": "x"}]}`},
@@ -212,7 +151,7 @@ func TestObject_History(t *testing.T) {
 				`.boxes[name="x"] base=present a=present`,
 				`.boxes[name="x"].name a="x"`,
 			},
-			fields: []string{`a {"f:boxes":{"k:{\"name\":\"x\"}":{".":{},"f:name":{}}}}`},
+			fields: []string{`a owns {"f:boxes":{"k:{\"name\":\"x\"}":{".":{},"f:name":{}}}}`},
 		},
 		{
 			name: "elements twice", base: `{"tags": ["x", "y", "x"]}`, patches: []string{`a {"tags": ["y"]}`},
@@ -221,8 +160,8 @@ func TestObject_History(t *testing.T) {
 				`.tags[="y"] base=present a=present`,
 			},
 			fields: []string{
-				`base {"f:tags":{"v:\"x\"":{},"v:\"y\"":{}}}`,
-				`a {"f:tags":{"v:\"y\"":{}}}`,
+				`base owns {"f:tags":{"v:\"x\"":{},"v:\"y\"":{}}}`,
+				`a owns {"f:tags":{"v:\"y\"":{}}}`,
 			},
 		},
 		{
@@ -238,8 +177,8 @@ func TestObject_History(t *testing.T) {
 				`.hosts[zone="p"].zone a="p"`,
 			},
 			fields: []string{
-				`base {"f:hosts":{"k:{\"name\":\"x\",\"zone\":\"p\"}":{".":{},"f:name":{},"f:zone":{}}}}`,
-				`a {"f:hosts":{"k:{\"name\":\"x\",\"zone\":\"q\"}":{".":{},"f:name":{},"f:zone":{}},"k:{\"zone\":\"p\"}":{".":{},"f:zone":{}}}}`,
+				`base owns {"f:hosts":{"k:{\"name\":\"x\",\"zone\":\"p\"}":{".":{},"f:name":{},"f:zone":{}}}}`,
+				`a owns {"f:hosts":{"k:{\"name\":\"x\",\"zone\":\"q\"}":{".":{},"f:name":{},"f:zone":{}},"k:{\"zone\":\"p\"}":{".":{},"f:zone":{}}}}`,
 			},
 		},
 		{
@@ -255,8 +194,8 @@ func TestObject_History(t *testing.T) {
 				`.ports[port=80].port base=80 a=80`,
 			},
 			fields: []string{
-				`base {"f:ports":{"k:{\"port\":\"80\"}":{".":{},"f:port":{}},"k:{\"port\":\"\\u0001\"}":{".":{},"f:port":{}},"k:{\"port\":80}":{".":{},"f:port":{}},"k:{\"port\":null}":{".":{},"f:port":{}}}}`,
-				`a {"f:ports":{"k:{\"port\":\"\\u0001\"}":{".":{},"f:port":{}},"k:{\"port\":80}":{".":{},"f:port":{}},"k:{\"port\":null}":{".":{},"f:port":{}}}}`,
+				`base owns {"f:ports":{"k:{\"port\":\"80\"}":{".":{},"f:port":{}},"k:{\"port\":\"\\u0001\"}":{".":{},"f:port":{}},"k:{\"port\":80}":{".":{},"f:port":{}},"k:{\"port\":null}":{".":{},"f:port":{}}}}`,
+				`a owns {"f:ports":{"k:{\"port\":\"\\u0001\"}":{".":{},"f:port":{}},"k:{\"port\":80}":{".":{},"f:port":{}},"k:{\"port\":null}":{".":{},"f:port":{}}}}`,
 			},
 		},
 		{
@@ -268,8 +207,8 @@ func TestObject_History(t *testing.T) {
 				`.numbers[=3] a=present`,
 			},
 			fields: []string{
-				`base {"f:numbers":{"v:1":{},"v:2.5":{},"v:9007199254740993":{}}}`,
-				`a {"f:numbers":{"v:1":{},"v:3":{}}}`,
+				`base owns {"f:numbers":{"v:1":{},"v:2.5":{},"v:9007199254740993":{}}}`,
+				`a owns {"f:numbers":{"v:1":{},"v:3":{}}}`,
 			},
 		},
 		{
@@ -279,8 +218,8 @@ func TestObject_History(t *testing.T) {
 				`.tags[="\x01\"y\""] a=present`,
 			},
 			fields: []string{
-				`base {"f:tags":{"v:\"\\u0001x\"":{}}}`,
-				`a {"f:tags":{"v:\"\\u0001\\\"y\\\"\"":{},"v:\"\\u0001x\"":{}}}`,
+				`base owns {"f:tags":{"v:\"\\u0001x\"":{}}}`,
+				`a owns {"f:tags":{"v:\"\\u0001\\\"y\\\"\"":{},"v:\"\\u0001x\"":{}}}`,
 			},
 		},
 		{
@@ -291,8 +230,8 @@ func TestObject_History(t *testing.T) {
 				`.labels["y"] a=null`,
 			},
 			fields: []string{
-				`base {"f:count":{},"f:labels":{"f:x":{}}}`,
-				`a {"f:labels":{"f:x":{},"f:y":{}}}`,
+				`base owns {"f:count":{},"f:labels":{"f:x":{}}}`,
+				`a owns {"f:labels":{"f:x":{},"f:y":{}}}`,
 			},
 		},
 		{
@@ -306,8 +245,8 @@ func TestObject_History(t *testing.T) {
 				`.counts["f"] base=1 a=1.5`,
 			},
 			fields: []string{
-				`base {"f:counts":{"f:a":{},"f:b":{},"f:e":{}}}`,
-				`a {"f:counts":{"f:a":{},"f:b":{},"f:c":{},"f:d":{},"f:e":{},"f:f":{}}}`,
+				`base owns {"f:counts":{"f:a":{},"f:b":{},"f:e":{}}}`,
+				`a owns {"f:counts":{"f:a":{},"f:b":{},"f:c":{},"f:d":{},"f:e":{},"f:f":{}}}`,
 			},
 		},
 		{
@@ -324,8 +263,8 @@ func TestObject_History(t *testing.T) {
 				`.metadata.uid base="u"`,
 			},
 			fields: []string{
-				`base {"f:inner":{"f:a":{}},"f:labels":{"f:name":{}},"f:metadata":{"f:annotations":{"f:name":{}}}}`,
-				`a {"f:metadata":{"f:labels":{"f:x":{}}}}`,
+				`base owns {"f:inner":{"f:a":{}},"f:labels":{"f:name":{}},"f:metadata":{"f:annotations":{"f:name":{}}}}`,
+				`a owns {"f:metadata":{"f:labels":{"f:x":{}}}}`,
 			},
 		},
 		{
@@ -339,8 +278,8 @@ func TestObject_History(t *testing.T) {
 				`.metadata.ownerReferences[uid="u"] base={"name":"n","uid":"u"} a={"name":"n","uid":"u"}`,
 			},
 			fields: []string{
-				`base {"f:metadata":{"f:ownerReferences":{"k:{\"uid\":\"u\"}":{}}}}`,
-				`a {"f:metadata":{"f:ownerReferences":{"k:{\"uid\":\"\"}":{},"k:{\"uid\":\"u\"}":{}}}}`,
+				`base owns {"f:metadata":{"f:ownerReferences":{"k:{\"uid\":\"u\"}":{}}}}`,
+				`a owns {"f:metadata":{"f:ownerReferences":{"k:{\"uid\":\"\"}":{},"k:{\"uid\":\"u\"}":{}}}}`,
 			},
 		},
 		{
@@ -350,15 +289,15 @@ func TestObject_History(t *testing.T) {
 				`.time base="now"`,
 			},
 			fields: []string{
-				`base {"f:tags":{"v:\"x\"":{}},"f:time":{}}`,
-				`a {"f:tags":{"v:\"x\"":{}}}`,
-				`b {"f:tags":{"v:\"x\"":{}}}`,
+				`base owns {"f:tags":{"v:\"x\"":{}},"f:time":{}}`,
+				`a owns {"f:tags":{"v:\"x\"":{}}}`,
+				`b owns {"f:tags":{"v:\"x\"":{}}}`,
 			},
 		},
 		{
 			name: "a scalar for an object without an entry of its own", base: `{"values": {"x": 1}}`, patches: []string{`a {"values": {"x": 2, "y": 1}}`, `b {"values": {"x": 2, "z": {"w": 1}}}`, `c {"values": {"x": 2, "y": 1}}`, `a {"values": {"z": {"w": 1}}}`, `d {"values": true}`},
 			history:   []string{`.values base=present a=present b=present c=present d=true`},
-			fields:    []string{`d {"f:values":{}}`},
+			fields:    []string{`d owns {"f:values":{}}`},
 			conflicts: []string{`.values: a b c d`},
 		},
 		{
@@ -367,7 +306,7 @@ func TestObject_History(t *testing.T) {
 				`.values a=present b=true c=present`,
 				`.values.y c=3`,
 			},
-			fields:    []string{`c {"f:values":{"f:y":{}}}`},
+			fields:    []string{`c owns {"f:values":{"f:y":{}}}`},
 			conflicts: []string{`.values: a b c`},
 		},
 		{
@@ -377,7 +316,7 @@ func TestObject_History(t *testing.T) {
 				`.metadata.generateName base="x"`,
 				`.metadata.labels base=present`,
 			},
-			fields: []string{`base {"f:metadata":{"f:annotations":{},"f:generateName":{},"f:labels":{}}}`},
+			fields: []string{`base owns {"f:metadata":{"f:annotations":{},"f:generateName":{},"f:labels":{}}}`},
 		},
 		{
 			name: "a field after a list", base: `{"boxes": [{"name": "x"}, {"name": "y", "size": 1}], "count": 1}`,
@@ -389,16 +328,16 @@ func TestObject_History(t *testing.T) {
 				`.boxes[name="y"].size base=1`,
 				`.count base=1`,
 			},
-			fields: []string{`base {"f:boxes":{"k:{\"name\":\"x\"}":{".":{},"f:name":{}},"k:{\"name\":\"y\"}":{".":{},"f:name":{},"f:size":{}}},"f:count":{}}`},
+			fields: []string{`base owns {"f:boxes":{"k:{\"name\":\"x\"}":{".":{},"f:name":{}},"k:{\"name\":\"y\"}":{".":{},"f:name":{},"f:size":{}}},"f:count":{}}`},
 		},
 		{
 			name: "a scalar for an object of known fields", base: `{}`, patches: []string{`a {"free": {"in": {"a": "x"}}}`, `b {"free": 1}`},
 			history:   []string{`.free a=present b=1`},
-			fields:    []string{`b {"f:free":{}}`},
+			fields:    []string{`b owns {"f:free":{}}`},
 			conflicts: []string{`.free: a b`},
 		},
 	} {
-		t.Run(tc.name, func(t *testing.T) { tc.check(t, shapesPlan(t)) })
+		t.Run(tc.name, func(t *testing.T) { tc.check(t, objectPlan(shapesSchema)) })
 	}
 	keys := func(from, to int, value string) string {
 		var entries []string
@@ -415,9 +354,9 @@ func TestObject_History(t *testing.T) {
 	for i := range 50 {
 		many.history = append(many.history, fmt.Sprintf(".values.x.k%d c=2", 10+i))
 	}
-	many.fields = []string{`c {"f:values":{"f:x":{".":{},` + strings.ReplaceAll(strings.ReplaceAll(keys(0, 50, "{}"), `"k`, `"f:k`), " ", "") + `}}}`}
+	many.fields = []string{`c owns {"f:values":{"f:x":{".":{},` + strings.ReplaceAll(strings.ReplaceAll(keys(0, 50, "{}"), `"k`, `"f:k`), " ", "") + `}}}`}
 	many.conflicts = []string{".values.x: a b c"}
-	t.Run(many.name, func(t *testing.T) { many.check(t, shapesPlan(t)) })
+	t.Run(many.name, func(t *testing.T) { many.check(t, objectPlan(shapesSchema)) })
 }
 
 // TestForJSON_History shows the claims after a null has removed a key.
@@ -442,8 +381,8 @@ func TestForJSON_History(t *testing.T) {
 				`.a.b a=null b=null`,
 			},
 			fields: []string{
-				`a {"f:a":{}}`,
-				`b {"f:a":{}}`,
+				`a owns {"f:a":{}}`,
+				`b owns {"f:a":{}}`,
 			},
 		},
 		{
@@ -453,8 +392,8 @@ func TestForJSON_History(t *testing.T) {
 				`.a.b b=1 c=2`,
 			},
 			fields: []string{
-				`b {"f:a":{}}`,
-				`c {"f:a":{".":{},"f:b":{}}}`,
+				`b owns {"f:a":{}}`,
+				`c owns {"f:a":{".":{},"f:b":{}}}`,
 			},
 			conflicts: []string{
 				`.a: a b c`,
@@ -469,9 +408,9 @@ func TestForJSON_History(t *testing.T) {
 				`.a.c b=null`,
 			},
 			fields: []string{
-				`base {"f:a":{}}`,
-				`a {"f:a":{}}`,
-				`b {"f:a":{}}`,
+				`base owns {"f:a":{}}`,
+				`a owns {"f:a":{}}`,
+				`b owns {"f:a":{}}`,
 			},
 		},
 	} {
@@ -484,7 +423,7 @@ func TestOwnership_Write_Object(t *testing.T) {
 	const base = `{"count": 1, "labels": {"x": "1"}, "inner": {"a": "x"}, "tags": ["x"], "selector": {"app": "x"}, "values": {"x": {"y": 1}, "z": [1]},
 		"boxes": [{"name": "x", "size": 1}], "hosts": [{"name": "x", "zone": "p"}], "ports": [{"port": 80}, {"port": "80"}, {"port": "\u0001"}], "numbers": [1]}`
 	patches := []string{`a {"count": 2, "labels": {"x": "2"}, "boxes": [{"name": "x", "size": 2}], "hosts": [{"name": "x", "zone": "p"}], "ports": [{"port": 80}, {"port": "\u0001"}], "tags": ["x"], "numbers": [1]}`}
-	all := historyOf(applied(t, patches, base).Owners)
+	all := claimsOf(shapesResult(t, base, patches...).Owners)
 	type write struct {
 		layer, path, before, now string
 		changes                  bool
@@ -501,18 +440,18 @@ func TestOwnership_Write_Object(t *testing.T) {
 			name: "an entry", writes: []write{{"d", `labels["x"]`, `"2"`, `"3"`, false}}, value: `{"labels": {"x": "3"}}`,
 			less:   []string{`.labels["x"] base="1" a="2"`},
 			more:   []string{`.labels["x"] base="1" a="2" d="3"`},
-			fields: []string{`d {"f:labels":{"f:x":{}}}`},
+			fields: []string{`d owns {"f:labels":{"f:x":{}}}`},
 		},
 		{
 			name: "an entry by the name of a field", writes: []write{{"d", `labels.x`, `"2"`, `"3"`, false}}, value: `{"labels": {"x": "3"}}`,
 			less:   []string{`.labels["x"] base="1" a="2"`},
 			more:   []string{`.labels["x"] base="1" a="2" d="3"`},
-			fields: []string{`d {"f:labels":{"f:x":{}}}`},
+			fields: []string{`d owns {"f:labels":{"f:x":{}}}`},
 		},
 		{
 			name: "a field by a key", writes: []write{{"d", `inner["b"]`, ``, `"3"`, false}}, value: `{"inner": {"a": "x", "b": "3"}}`,
 			more:   []string{`.inner.b d="3"`},
-			fields: []string{`d {"f:inner":{"f:b":{}}}`},
+			fields: []string{`d owns {"f:inner":{"f:b":{}}}`},
 		},
 		{
 			name: "an element", writes: []write{{"d", `tags[="y"]`, ``, `"y"`, false}, {"d", `tags[="x"]`, `"x"`, ``, false}}, value: `{"tags": ["y"]}`,
@@ -521,7 +460,7 @@ func TestOwnership_Write_Object(t *testing.T) {
 				`.tags[="y"] d=present`,
 				`.tags[="x"] base=present a=present d=null`,
 			},
-			fields: []string{`d {"f:tags":{"v:\"y\"":{}}}`},
+			fields: []string{`d owns {"f:tags":{"v:\"y\"":{}}}`},
 		},
 		{
 			name: "an element that is a number", writes: []write{{"d", `numbers[=1]`, `1`, ``, false}, {"d", `numbers[=2]`, ``, `2`, false}}, value: `{"numbers": [2]}`,
@@ -530,7 +469,7 @@ func TestOwnership_Write_Object(t *testing.T) {
 				`.numbers[=2] d=present`,
 				`.numbers[=1] base=present a=present d=null`,
 			},
-			fields: []string{`d {"f:numbers":{"v:2":{}}}`},
+			fields: []string{`d owns {"f:numbers":{"v:2":{}}}`},
 		},
 		{
 			name: "an item that goes", writes: []write{{"d", `boxes[name="x"]`, `{"name": "x", "size": 2}`, ``, false}}, value: `{"boxes": []}`,
@@ -551,13 +490,13 @@ func TestOwnership_Write_Object(t *testing.T) {
 				`.boxes[name="y"] d=present`,
 				`.boxes[name="y"].name d="y"`,
 			},
-			fields: []string{`d {"f:boxes":{"k:{\"name\":\"y\"}":{".":{},"f:name":{}}}}`},
+			fields: []string{`d owns {"f:boxes":{"k:{\"name\":\"y\"}":{".":{},"f:name":{}}}}`},
 		},
 		{
 			name: "a field of an item", writes: []write{{"d", `boxes[name="x"].size`, `2`, `3`, false}}, value: `{"boxes": [{"name": "x", "size": 3}]}`,
 			less:   []string{`.boxes[name="x"].size base=1 a=2`},
 			more:   []string{`.boxes[name="x"].size base=1 a=2 d=3`},
-			fields: []string{`d {"f:boxes":{"k:{\"name\":\"x\"}":{"f:size":{}}}}`},
+			fields: []string{`d owns {"f:boxes":{"k:{\"name\":\"x\"}":{"f:size":{}}}}`},
 		},
 		{
 			name: "an item by two strings", writes: []write{{"d", `hosts[name="x",zone="p"]`, `{"name": "x", "zone": "p"}`, ``, false}}, value: `{"hosts": []}`,
@@ -613,7 +552,7 @@ func TestOwnership_Write_Object(t *testing.T) {
 				`.values.x.w.v d=3`,
 				`.values.x.y base=1 d=2`,
 			},
-			fields: []string{`d {"f:values":{"f:x":{"f:w":{".":{},"f:v":{}},"f:y":{}}}}`},
+			fields: []string{`d owns {"f:values":{"f:x":{"f:w":{".":{},"f:v":{}},"f:y":{}}}}`},
 		},
 		{
 			name: "an object without a schema for a list", writes: []write{{"d", `values.z`, `[1]`, `{"y": 2}`, false}}, value: `{"values": {"x": {"y": 1}, "z": {"y": 2}}}`,
@@ -622,7 +561,7 @@ func TestOwnership_Write_Object(t *testing.T) {
 				`.values.z base=[1] d=present`,
 				`.values.z.y d=2`,
 			},
-			fields: []string{`d {"f:values":{"f:z":{".":{},"f:y":{}}}}`},
+			fields: []string{`d owns {"f:values":{"f:z":{".":{},"f:y":{}}}}`},
 		},
 		{
 			name: "an object that becomes empty", writes: []write{{"d", `values.x`, `{"y": 1}`, `{}`, false}}, value: `{"values": {"x": {}, "z": [1]}}`,
@@ -634,13 +573,13 @@ func TestOwnership_Write_Object(t *testing.T) {
 				`.values.x base=present d=present`,
 				`.values.x.y base=1 d=null`,
 			},
-			fields: []string{`d {"f:values":{"f:x":{}}}`},
+			fields: []string{`d owns {"f:values":{"f:x":{}}}`},
 		},
 		{
 			name: "a whole object", writes: []write{{"d", ``, `{"count": 2}`, `{"count": 3}`, false}}, value: `{"count": 3}`,
 			less:   []string{`.count base=1 a=2`},
 			more:   []string{`.count base=1 a=2 d=3`},
-			fields: []string{`d {"f:count":{}}`},
+			fields: []string{`d owns {"f:count":{}}`},
 		},
 		{
 			name: "an object that goes", writes: []write{{"d", `inner`, `{"a": "x"}`, ``, true}}, value: `{"inner": null}`,
@@ -651,25 +590,25 @@ func TestOwnership_Write_Object(t *testing.T) {
 			name: "an equal value", writes: []write{{"d", `count`, `2`, `2`, false}, {"e", `count`, `2`, `2.0`, true}}, value: ``,
 			less:   []string{`.count base=1 a=2`},
 			more:   []string{`.count base=1 a=2 d=2`},
-			fields: []string{`d {"f:count":{}}`},
+			fields: []string{`d owns {"f:count":{}}`},
 		},
 		{
 			name: "an equal object", writes: []write{{"d", `inner`, `{"a": "x"}`, `{"a": "x"}`, false}}, value: ``,
 			less:   []string{`.inner.a base="x"`},
 			more:   []string{`.inner.a base="x" d="x"`},
-			fields: []string{`d {"f:inner":{"f:a":{}}}`},
+			fields: []string{`d owns {"f:inner":{"f:a":{}}}`},
 		},
 		{
 			name: "a value twice", writes: []write{{"d", `count`, `2`, `3`, false}, {"d", `count`, `3`, `3`, false}}, value: `{"count": 3}`,
 			less:   []string{`.count base=1 a=2`},
 			more:   []string{`.count base=1 a=2 d=3`},
-			fields: []string{`d {"f:count":{}}`},
+			fields: []string{`d owns {"f:count":{}}`},
 		},
 		{
 			name: "two layers", writes: []write{{"d", `count`, `2`, `3`, false}, {"e", `count`, `3`, `4`, false}}, value: `{"count": 4}`,
 			less:   []string{`.count base=1 a=2`},
 			more:   []string{`.count base=1 a=2 d=3 e=4`},
-			fields: []string{`e {"f:count":{}}`},
+			fields: []string{`e owns {"f:count":{}}`},
 		},
 		{
 			name: "duplicate elements and items without a key", writes: []write{{"d", `boxes`, `[]`, `[{"size": 1}, 1, {"name": "y"}]`, false}, {"d", `tags`, `["x"]`, `["x", "x", {}]`, false}}, value: `{"boxes": [{"name": "y"}], "tags": ["x", "x"]}`,
@@ -679,7 +618,7 @@ func TestOwnership_Write_Object(t *testing.T) {
 				`.boxes[name="y"].name d="y"`,
 				`.tags[="x"] base=present a=present d=present`,
 			},
-			fields: []string{`d {"f:boxes":{"k:{\"name\":\"y\"}":{".":{},"f:name":{}}},"f:tags":{"v:\"x\"":{}}}`},
+			fields: []string{`d owns {"f:boxes":{"k:{\"name\":\"y\"}":{".":{},"f:name":{}}},"f:tags":{"v:\"x\"":{}}}`},
 		},
 		{
 			name: "a field that the definition lacks", writes: []write{{"d", `nothing`, ``, `1`, false}, {"d", `inner`, `{"a": "x"}`, `{"a": "x", "nothing": 1}`, true}}, value: `{"nothing": 1, "inner": {"a": "x", "nothing": 1}}`,
@@ -697,26 +636,26 @@ func TestOwnership_Write_Object(t *testing.T) {
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			result := applied(t, patches, base)
+			result := shapesResult(t, base, patches...)
 			for _, w := range tc.writes {
 				path, err := fieldpath.ParsePath(w.path)
 				if err != nil {
 					t.Fatal(err)
 				}
-				before, now := plainOf(t, w.before), plainOf(t, w.now)
+				before, now := fromJSON[any](w.before), fromJSON[any](w.now)
 				if w.changes {
 					result.Owners.WriteChanges(engine.Layer(w.layer), path, before, now)
 				} else {
 					result.Owners.Write(engine.Layer(w.layer), engine.Origin{}, path, before, now)
 				}
 			}
-			value, _ := plainOf(t, tc.value).(engine.Object)
+			value, _ := fromJSON[any](tc.value).(engine.Object)
 			for name, field := range value {
 				if result.Value[name] = field; field == nil {
 					delete(result.Value, name)
 				}
 			}
-			history := historyOf(result.Owners)
+			history := claimsOf(result.Owners)
 			without := func(lines, others []string) []string {
 				return slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return slices.Contains(others, line) })
 			}
@@ -727,7 +666,7 @@ func TestOwnership_Write_Object(t *testing.T) {
 				t.Errorf("the history gets (-want +got):\n%s", diff)
 			}
 			stopAnywhere(result.Owners, len(history))
-			fields := slices.DeleteFunc(fieldsOf(result.Owners), func(line string) bool { return line[0] != 'd' && line[0] != 'e' })
+			fields := slices.DeleteFunc(ownFieldsOf(result.Owners), func(line string) bool { return line[0] != 'd' && line[0] != 'e' })
 			if diff := cmp.Diff(tc.fields, fields, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("FieldsV1() (-want +got):\n%s", diff)
 			}
@@ -735,31 +674,18 @@ func TestOwnership_Write_Object(t *testing.T) {
 	}
 }
 
-func applied(t testing.TB, patches []string, text string) *engine.Result[engine.Object] {
+// shapesResult applies patches such as `a {"on": true}` to a base.
+func shapesResult(t testing.TB, base string, patches ...string) *engine.Result[engine.Object] {
 	t.Helper()
-	base := decodedObject(t, text).(engine.Object)
-	result, err := shapesPlan(t).Apply(&base, patchesOf(t, patches), engine.Options{Owners: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return result
-}
-
-// plainOf decodes JSON as a merge does: integers are int64.
-func plainOf(t testing.TB, text string) any {
-	t.Helper()
-	result, err := engine.ForJSON().Apply(&engine.Object{"x": decodedObject(t, text)}, nil, engine.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return result.Value["x"]
+	object := exactObject(base)
+	return applied(t, objectPlan(shapesSchema), &object, patchesOf(exactObject, patches...))
 }
 
 // TestOwnership_Write_NoElement checks that a path to an object in a set of strings leads nowhere.
 func TestOwnership_Write_NoElement(t *testing.T) {
-	result := applied(t, nil, `{"tags": ["x"]}`)
+	result := shapesResult(t, `{"tags": ["x"]}`)
 	result.Owners.Write("d", engine.Origin{}, fieldpath.Fields("tags").Append(fieldpath.ElementOf(engine.Object{})), nil, engine.Object{})
-	if diff := cmp.Diff([]string{`.tags[="x"] base=present`}, historyOf(result.Owners)); diff != "" {
+	if diff := cmp.Diff([]string{`.tags[="x"] base=present`}, claimsOf(result.Owners)); diff != "" {
 		t.Errorf("All() (-want +got):\n%s", diff)
 	}
 }
@@ -767,7 +693,7 @@ func TestOwnership_Write_NoElement(t *testing.T) {
 // TestObject_Sources checks the source of each claim: its place in the document of the base, of a patch or of a later layer.
 func TestObject_Sources(t *testing.T) {
 	base, patch := engine.Object{"inner": engine.Object{"a": "x"}, "count": int64(1)}, engine.Object{"count": int64(2)}
-	result, err := shapesPlan(t).Apply(&base, []engine.Layered[engine.Object]{
+	result, err := objectPlan(shapesSchema).Apply(&base, []engine.Layered[engine.Object]{
 		{Layer: engine.Manager("a"), Patch: &patch, Source: fieldpath.Fields("patches").Append(fieldpath.Index(0))},
 	}, engine.Options{Owners: true, Source: fieldpath.Fields("base")})
 	if err != nil {
@@ -777,14 +703,7 @@ func TestObject_Sources(t *testing.T) {
 	result.Owners.Write("d", engine.Origin{Path: fieldpath.Fields("policy")}, fieldpath.Fields("inner"), result.Value["inner"], inner)
 	result.Owners.Write("e", engine.Origin{Path: fieldpath.Fields("policy", "count"), Computed: true}, fieldpath.Fields("count"), int64(2), int64(3))
 	result.Value["inner"], result.Value["count"] = inner, int64(3)
-	var got []string
-	for path, claims := range result.Owners.All() {
-		line := path.String()
-		for _, c := range claims {
-			line += " " + c.Source.String()
-		}
-		got = append(got, line)
-	}
+	got := sourcesOf(result.Owners)
 	if diff := cmp.Diff([]string{`.count .base.count .patches[0].count .policy.count`, `.inner.a .base.inner.a .policy.a`, `.inner.b .policy.b`}, got); diff != "" {
 		t.Errorf("sources (-want +got):\n%s", diff)
 	}
@@ -792,7 +711,7 @@ func TestObject_Sources(t *testing.T) {
 
 // TestObject_Ignored checks that FieldsV1 omits the ignored fields of an object.
 func TestObject_Ignored(t *testing.T) {
-	owners := applied(t, []string{`a {"count": 2, "labels": {"x": "2", "y": "2"}}`}, `{"on": true, "labels": {"z": "1"}}`).Owners
+	owners := shapesResult(t, `{"on": true, "labels": {"z": "1"}}`, `a {"count": 2, "labels": {"x": "2", "y": "2"}}`).Owners
 	got := map[engine.Layer]string{}
 	for layer, fields := range owners.FieldsV1(func(path fieldpath.Path) bool {
 		return slices.Contains([]string{".on", `.labels["y"]`}, path.String())

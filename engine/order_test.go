@@ -1,14 +1,12 @@
 package engine_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/util/strategicpatch"
 
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/internal/testenv"
@@ -125,14 +123,8 @@ func anys(names []string) []any {
 // items, names that several items share, orders and deletions. A list of more than 32 items has an index.
 func TestApply_Order(t *testing.T) {
 	next := &lister{Rand: rand.New(rand.NewPCG(testenv.Seed(t), 1))}
-	typed, err := engine.For[lists, lists](schema.Rules{Twins: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	untyped, err := engine.For[lists, engine.Object](schema.Rules{Twins: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	typed := must(engine.For[lists, lists](schema.Rules{Twins: true}))
+	untyped := must(engine.For[lists, engine.Object](schema.Rules{Twins: true}))
 	refused := 0
 	for i := range 2000 {
 		most := 8
@@ -144,12 +136,10 @@ func TestApply_Order(t *testing.T) {
 		if most > 8 {
 			base.Items, base.Marks = next.items(25+next.IntN(15), 0), next.marks(25+next.IntN(15))
 		}
-		want := *base
 		n := 1 + next.IntN(4)
 		var patches []engine.Layered[lists]
 		var objects []engine.Layered[engine.Object]
-		var texts []string
-		var wantErr error
+		var all []any
 		for k := range n {
 			layer := engine.Manager(fmt.Sprint("m", k))
 			var patch any
@@ -160,17 +150,9 @@ func TestApply_Order(t *testing.T) {
 				p := next.order(most)
 				objects, patch = append(objects, engine.Layered[engine.Object]{Layer: layer, Patch: &p}), p
 			}
-			text := encode(t, patch)
-			texts = append(texts, string(text))
-			if wantErr == nil {
-				var merged []byte
-				merged, wantErr = strategicpatch.StrategicMergePatch(encode(t, want), text, lists{})
-				want = lists{}
-				if err := json.Unmarshal(merged, &want); wantErr == nil && err != nil {
-					t.Fatal(err)
-				}
-			}
+			all = append(all, patch)
 		}
+		want, wantErr := strategicMerge(base, all...)
 		for _, owners := range []bool{false, true} {
 			var value lists
 			var err error
@@ -186,36 +168,24 @@ func TestApply_Order(t *testing.T) {
 				}
 			}
 			if (err == nil) != (wantErr == nil) {
-				t.Fatalf("Apply(%s, %s): error %v, want %v", encode(t, base), texts, err, wantErr)
+				t.Fatalf("Apply(%s, %s): error %v, want %v", asJSON(base), asJSON(all), err, wantErr)
 			}
 			if err != nil {
 				refused++
 				continue
 			}
-			if diff := cmp.Diff(string(encode(t, want)), string(encode(t, value))); diff != "" {
-				t.Fatalf("Apply(%s, %s), owners %t (-want +got):\n%s", encode(t, base), texts, owners, diff)
+			if diff := cmp.Diff(want, asJSON(value)); diff != "" {
+				t.Fatalf("Apply(%s, %s), owners %t (-want +got):\n%s", asJSON(base), asJSON(all), owners, diff)
 			}
 		}
 	}
 	t.Logf("%d refused", refused/2)
 }
 
-func encode(t testing.TB, v any) []byte {
-	t.Helper()
-	text, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
-}
-
 // TestApply_LongList counts the memory of patches that add items to a long list. It takes one copy of the list and one index,
 // however many patches there are.
 func TestApply_LongList(t *testing.T) {
-	plan, err := engine.For[lists, lists](schema.Rules{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := must(engine.For[lists, lists](schema.Rules{}))
 	base := &lists{Items: make([]listItem, 4000)}
 	for i := range base.Items {
 		base.Items[i].Name = fmt.Sprint("n", i)

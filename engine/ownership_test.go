@@ -1,7 +1,6 @@
 package engine_test
 
 import (
-	"encoding/json"
 	"reflect"
 	"strings"
 	"testing"
@@ -51,38 +50,16 @@ type ownedFlat struct {
 	D string `json:"d,omitempty"`
 }
 
-// ownedResult applies patches such as `a {"name": "x"}` to a base. A patch that begins with "Go" is decoded to the Go type.
+// ownedResult applies patches such as `a {"name": "x"}`, or `a typed {"name": "x"}` with a value of the Go type, to a base.
 func ownedResult(t *testing.T, base string, patches []string) *engine.Result[any] {
 	t.Helper()
-	plan, err := engine.ForAny(reflect.TypeFor[owned](), schema.Rules{Twins: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var from any = ownedOf(t, base)
-	var layers []engine.Layered[any]
-	for _, line := range patches {
-		manager, text, _ := strings.Cut(line, " ")
-		name, isGo := strings.CutSuffix(manager, ":go")
-		patch := decodedObject(t, text)
-		if isGo {
-			patch = ownedOf(t, text)
+	from := any(fromJSON[*owned](base))
+	return applied(t, must(engine.ForAny(reflect.TypeFor[owned](), schema.Rules{Twins: true})), &from, patchesOf(func(text string) any {
+		if typed, ok := strings.CutPrefix(text, "typed "); ok {
+			return fromJSON[*owned](typed)
 		}
-		layers = append(layers, engine.Layered[any]{Layer: engine.Manager(name), Patch: &patch})
-	}
-	result, err := plan.Apply(&from, layers, engine.Options{Owners: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return result
-}
-
-func ownedOf(t *testing.T, text string) *owned {
-	t.Helper()
-	var p owned
-	if err := json.Unmarshal([]byte(text), &p); err != nil {
-		t.Fatal(err)
-	}
-	return &p
+		return exactJSON(text)
+	}, patches...))
 }
 
 // flagsOf returns a line for each patched field about which there is more to say than its claims.
@@ -232,7 +209,7 @@ func TestOwnership(t *testing.T) {
 			`.box.flat.c: made by value`,
 			`.box.b: made by value`,
 		}},
-		{"an empty struct that a patch makes", `{}`, []string{`a {"box": {}}`, `a:go {"pointers": [{"name": "x", "box": {}}]}`}, nil, []string{
+		{"an empty struct that a patch makes", `{}`, []string{`a {"box": {}}`, `a typed {"pointers": [{"name": "x", "box": {}}]}`}, nil, []string{
 			`.box a=present`,
 			`.count base=0 a=0`,
 			`.pointers[name="x"] a=present`,
@@ -328,7 +305,7 @@ func TestOwnership(t *testing.T) {
 			`.marks[="p"]: null overrides`,
 			`.marks[="r"]: null`,
 		}},
-		{"items that a patch adds", `{"items": [{"name": "x", "size": 1}]}`, []string{`a:go {"items": [{"name": "y", "size": 1, "box": {"a": "x"}}], "pointers": [{"name": "z", "size": 1}]}`, `b {"items": [{"name": "y", "size": 2}]}`}, nil, []string{
+		{"items that a patch adds", `{"items": [{"name": "x", "size": 1}]}`, []string{`a typed {"items": [{"name": "y", "size": 1, "box": {"a": "x"}}], "pointers": [{"name": "z", "size": 1}]}`, `b {"items": [{"name": "y", "size": 2}]}`}, nil, []string{
 			`.count base=0 a=0`,
 			`.items[name="y"] a=present b=present`,
 			`.items[name="y"].box.a a="x"`,
@@ -365,7 +342,7 @@ func TestOwnership(t *testing.T) {
 			`.pointers: by value bare`,
 			`.pointers[name="z"]: made`,
 		}},
-		{"twins that a patch adds", `{}`, []string{`a:go {"items": [{"name": "x", "size": 1}, {"name": "x", "size": 2}], "zone": "z"}`}, nil, []string{
+		{"twins that a patch adds", `{}`, []string{`a typed {"items": [{"name": "x", "size": 1}, {"name": "x", "size": 2}], "zone": "z"}`}, nil, []string{
 			`.count base=0 a=0`,
 			`.items[name="x"] a=present a=present`,
 			`.items[name="x"].size a=1 a=2`,
@@ -483,7 +460,7 @@ func TestOwnership(t *testing.T) {
 			`.items: by value bare`,
 			`.items[name="x"]: made`,
 		}},
-		{"fields of the base after an item of a patch", `{"items": [{"name": "x", "size": 1}], "zone": "z"}`, []string{`a:go {"items": [{"name": "y", "size": 2}]}`}, nil, []string{
+		{"fields of the base after an item of a patch", `{"items": [{"name": "x", "size": 1}], "zone": "z"}`, []string{`a typed {"items": [{"name": "y", "size": 2}]}`}, nil, []string{
 			`.count base=0 a=0`,
 			`.items[name="y"] a=present`,
 			`.items[name="y"].size a=2`,
@@ -512,7 +489,7 @@ func TestOwnership(t *testing.T) {
 			if tc.write != nil {
 				tc.write(result.Owners, result.Value.(*owned))
 			}
-			history := historyOf(result.Owners)
+			history := claimsOf(result.Owners)
 			if diff := cmp.Diff(tc.history, history); diff != "" {
 				t.Errorf("All() (-want +got):\n%s", diff)
 			}
@@ -530,7 +507,7 @@ func TestOwnership_Zero(t *testing.T) {
 		owners.Rename(nil)
 		owners.Write("d", engine.Origin{}, fieldpath.Fields("a"), nil, 1)
 		owners.WriteChanges("d", fieldpath.Fields("a"), nil, 1)
-		if history := historyOf(owners); history != nil {
+		if history := claimsOf(owners); history != nil {
 			t.Errorf("All() = %v, want none", history)
 		}
 		if layers := owners.Layers(); len(layers) != 1 || layers[0] != engine.Base {
@@ -571,38 +548,23 @@ func TestOwnership_Rename(t *testing.T) {
 			t.Error("IsEmptied() of a field that the directive does not empty")
 		}
 	}
-	var got []string
-	for path, claims := range owners.All() {
-		for _, c := range claims {
-			got = append(got, path.String()+" "+string(c.Layer)+" "+c.Source.String())
-		}
-	}
-	if diff := cmp.Diff([]string{".count base' .in.count", ".value.a manager/a' .in.value.a", ".zone base' .in.zone", ".zone manager/a' .in.zone", ".zone d' .policy"}, got); diff != "" {
+	got := linesOf(owners, func(c engine.Claim) string { return string(c.Layer) + " " + c.Source.String() })
+	if diff := cmp.Diff([]string{".count base' .in.count", ".value.a manager/a' .in.value.a", ".zone base' .in.zone manager/a' .in.zone d' .policy"}, got); diff != "" {
 		t.Errorf("sources (-want +got):\n%s", diff)
 	}
 }
 
 // TestOwnership_Sources checks the sources of a base and of patches, also of fields without claims of their own.
 func TestOwnership_Sources(t *testing.T) {
-	plan, err := engine.For[owned, owned](schema.Rules{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	base, patch := ownedOf(t, `{"name": "n", "tags": {"x": "1"}}`), &owned{Count: 1, Tags: map[string]string{"y": "1"}, Value: ownedBox{Marks: []string{"m"}}}
+	plan := must(engine.For[owned, owned](schema.Rules{}))
+	base, patch := fromJSON[*owned](`{"name": "n", "tags": {"x": "1"}}`), &owned{Count: 1, Tags: map[string]string{"y": "1"}, Value: ownedBox{Marks: []string{"m"}}}
 	patch.Items = []ownedPart{{Name: "i", Size: 1}}
 	result, err := plan.Apply(base, []engine.Layered[owned]{{Layer: engine.Manager("a"), Patch: patch, Source: fieldpath.Fields("patches")}},
 		engine.Options{Owners: true, Source: fieldpath.Fields("template")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got []string
-	for path, claims := range result.Owners.All() {
-		line := path.String()
-		for _, c := range claims {
-			line += " " + c.Source.String()
-		}
-		got = append(got, line)
-	}
+	got := sourcesOf(result.Owners)
 	want := []string{
 		`.count .template.count .patches.count`,
 		`.items[name="i"] .patches.items[name="i"]`,
@@ -616,5 +578,26 @@ func TestOwnership_Sources(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("sources (-want +got):\n%s", diff)
+	}
+}
+
+// TestSources shows that the source of a claim begins with the place of its base or its patch, and goes on with the path of the field.
+func TestSources(t *testing.T) {
+	plan := must(engine.For[document, engine.Object](schema.Rules{}))
+	first, second := fieldpath.Fields("patches", "first"), fieldpath.Fields("patches", "second")
+	for _, place := range []fieldpath.Path{nil, fieldpath.Fields("spec")} {
+		result, err := plan.Apply(&document{Name: "x", Mode: "m"}, []engine.Layered[engine.Object]{
+			{Layer: engine.Manager("a"), Patch: &engine.Object{"name": "y"}, Source: first},
+			{Layer: engine.Manager("b"), Patch: &engine.Object{"name": "z"}, Source: second},
+			{Layer: engine.Manager("c"), Patch: &engine.Object{"name": "z"}},
+		}, engine.Options{Owners: true, Source: place})
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := place.String()
+		want := []string{".mode " + in + ".mode", ".name " + in + ".name .patches.first.name .patches.second.name .name"}
+		if d := cmp.Diff(want, sourcesOf(result.Owners)); d != "" {
+			t.Errorf("sources (-want +got):\n%s", d)
+		}
 	}
 }

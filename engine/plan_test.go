@@ -63,20 +63,14 @@ func TestPlan_Types(t *testing.T) {
 
 // TestApply_NilPatch checks that a nil patch sets nothing, and that patches count from the first one.
 func TestApply_NilPatch(t *testing.T) {
-	plan, err := engine.For[kinds, engine.Object](schema.Rules{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := must(engine.For[kinds, engine.Object](schema.Rules{}))
 	patch, wrong := engine.Object{"text": "a"}, engine.Object{"text": int64(1)}
 	layers := []engine.Layered[engine.Object]{{Layer: "one"}, {Layer: "two", Patch: &patch}}
-	result, err := plan.Apply(nil, layers, engine.Options{Owners: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	result := applied(t, plan, nil, layers)
 	if diff := cmp.Diff([]string{`.text two="a"`}, claimsOf(result.Owners)); diff != "" {
 		t.Errorf("claims (-want +got):\n%s", diff)
 	}
-	_, err = plan.Apply(nil, append(layers, engine.Layered[engine.Object]{Layer: "three", Patch: &wrong}), engine.Options{})
+	_, err := plan.Apply(nil, append(layers, engine.Layered[engine.Object]{Layer: "three", Patch: &wrong}), engine.Options{})
 	var failed *engine.PatchError
 	if !errors.As(err, &failed) || failed.Index != 2 || failed.Layer != "three" || failed.Path.String() != ".text" {
 		t.Errorf("Apply returns %v, want an error of the third patch", err)
@@ -85,10 +79,7 @@ func TestApply_NilPatch(t *testing.T) {
 
 // TestApplyInto checks that the value lands in the given place, which the caller must have.
 func TestApplyInto(t *testing.T) {
-	plan, err := engine.For[kinds, kinds](schema.Rules{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := must(engine.For[kinds, kinds](schema.Rules{}))
 	if owners, err := plan.ApplyInto(nil, nil, nil, engine.Options{Owners: true}); err == nil || owners != nil {
 		t.Errorf("ApplyInto(nil) = %v, %v, want an error", owners, err)
 	}
@@ -104,10 +95,7 @@ func TestApplyInto(t *testing.T) {
 
 // TestForAny checks the values that a plan for pointers accepts, and that it leaves them alone.
 func TestForAny(t *testing.T) {
-	plan, err := engine.ForAny(reflect.TypeFor[kinds](), schema.Rules{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := must(engine.ForAny(reflect.TypeFor[kinds](), schema.Rules{}))
 	var none *kinds
 	for _, tc := range []struct {
 		base  any
@@ -151,14 +139,8 @@ func TestForAny(t *testing.T) {
 
 // TestForAny_Directives checks that the plan finds directives in JSON of any shape within lists that are replaced whole.
 func TestForAny_Directives(t *testing.T) {
-	plan, err := engine.For[ordered, ordered](schema.Rules{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	patch, err := listsOf(map[string]any{"raws": []any{map[string]any{"a": map[string]any{"$patch": "delete"}, "b": nil, "c": "d"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := must(engine.For[ordered, ordered](schema.Rules{}))
+	patch := fromJSON[*ordered](`{"raws":[{"a":{"$patch":"delete"},"b":null,"c":"d"}]}`)
 	result, err := plan.Apply(nil, []engine.Layered[ordered]{{Layer: "one", Patch: patch}}, engine.Options{})
 	if err != nil {
 		t.Fatal(err)

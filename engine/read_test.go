@@ -1,7 +1,6 @@
 package engine_test
 
 import (
-	"encoding/json"
 	"errors"
 	"math"
 	"reflect"
@@ -12,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	kjson "sigs.k8s.io/json"
 
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/schema"
@@ -120,87 +118,61 @@ var mergings = []merging{
 // TestApply_Kinds merges objects into values of a Go type by all plans. The result equals that of the API machinery.
 func TestApply_Kinds(t *testing.T) {
 	of := reflect.TypeFor[kinds]()
-	known, err := engine.For[kinds, engine.Object](schema.Rules{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	byType, err := engine.ForType(of, schema.Rules{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	byPointer, err := engine.ForAny(of, schema.Rules{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	known := must(engine.For[kinds, engine.Object](schema.Rules{}))
+	byType := must(engine.ForType(of, schema.Rules{}))
+	byPointer := must(engine.ForAny(of, schema.Rules{}))
 	for _, tc := range mergings {
 		t.Run(tc.reason, func(t *testing.T) {
-			base := new(kinds)
-			if err := kjson.UnmarshalCaseSensitivePreserveInts([]byte(tc.base), base); err != nil {
-				t.Fatal(err)
-			}
-			object := copyOfJSON(json.RawMessage(tc.base)).(map[string]any)
-			patch := copyOfJSON(json.RawMessage(tc.patch)).(map[string]any)
+			base := fromJSON[*kinds](tc.base)
+			object, patch := fromJSON[engine.Object](tc.base), fromJSON[engine.Object](tc.patch)
 			anyBase, anyPatch := any(base), any(patch)
-			want, upstream := strategicMerge(base, patch)
-			if (upstream == nil) != (tc.err == "") || upstream == nil && want != asJSON(copyOfKinds(base, tc.want)) {
-				t.Errorf("upstream makes %s, %v, want %s or the error %s", want, upstream, tc.want, tc.err)
+			var want, wantObject string
+			if tc.err == "" {
+				want, wantObject = asJSON(fromJSON[*kinds](tc.want)), asJSON(fromJSON[any](tc.want))
 			}
-			layer := engine.Manager("a")
+			upstream, err := strategicMerge(base, patch)
+			if (err == nil) != (tc.err == "") || upstream != want {
+				t.Errorf("upstream makes %s, %v, want %s or the error %s", upstream, err, tc.want, tc.err)
+			}
 			for _, owners := range []bool{false, true} {
 				o := engine.Options{Owners: owners}
 				{
-					result, err := known.Apply(base, []engine.Layered[engine.Object]{{Layer: layer, Patch: &patch}}, o)
-					holdsResult(t, "For", result, err, tc)
+					result, err := known.Apply(base, []engine.Layered[engine.Object]{{Layer: engine.Manager("a"), Patch: &patch}}, o)
+					holdsResult(t, "For", result, err, want, tc.err)
 				}
 				{
-					result, err := byType.Apply(&object, []engine.Layered[engine.Object]{{Layer: layer, Patch: &patch}}, o)
-					holdsResult(t, "ForType", result, err, tc)
+					result, err := byType.Apply(&object, []engine.Layered[engine.Object]{{Layer: engine.Manager("a"), Patch: &patch}}, o)
+					holdsResult(t, "ForType", result, err, wantObject, tc.err)
 					if err == nil {
-						if diff := cmp.Diff(copyOfJSON(json.RawMessage(tc.want)), any(result.Value)); diff != "" {
+						if diff := cmp.Diff(fromJSON[engine.Object](tc.want), result.Value); diff != "" {
 							t.Errorf("ForType (-want +got):\n%s", diff)
 						}
 					}
 				}
 				{
-					result, err := byPointer.Apply(&anyBase, []engine.Layered[any]{{Layer: layer, Patch: &anyPatch}}, o)
-					holdsResult(t, "ForAny", result, err, tc)
+					result, err := byPointer.Apply(&anyBase, []engine.Layered[any]{{Layer: engine.Manager("a"), Patch: &anyPatch}}, o)
+					holdsResult(t, "ForAny", result, err, want, tc.err)
 				}
 			}
 		})
 	}
 }
 
-func holdsResult[T any](t *testing.T, plan string, result *engine.Result[T], err error, tc merging) {
+// holdsResult checks the value that a plan makes, as JSON, or its error.
+func holdsResult[T any](t *testing.T, plan string, result *engine.Result[T], err error, want, wantErr string) {
 	t.Helper()
 	var failed *engine.PatchError
 	switch {
-	case err == nil && tc.err != "":
-		t.Errorf("%s makes %s, want the error %s", plan, asJSON(result.Value), tc.err)
-	case err == nil && asJSON(result.Value) != asJSON(copyOfKinds(result.Value, tc.want)):
-		t.Errorf("%s makes %s, want %s", plan, asJSON(result.Value), tc.want)
-	case err != nil && (!errors.As(err, &failed) || failed.Layer != engine.Manager("a") || failed.Index != 0 || err.Error() != "patch of manager/a: "+tc.err):
-		t.Errorf("%s returns the error %v, want %s", plan, err, tc.err)
+	case err == nil && (wantErr != "" || asJSON(result.Value) != want):
+		t.Errorf("%s makes %s, want %s or the error %s", plan, asJSON(result.Value), want, wantErr)
+	case err != nil && (!errors.As(err, &failed) || failed.Layer != engine.Manager("a") || failed.Index != 0 || err.Error() != "patch of manager/a: "+wantErr):
+		t.Errorf("%s returns the error %v, want %s", plan, err, wantErr)
 	}
-}
-
-// copyOfKinds reads JSON as a value of kinds, or as an object beside an object.
-func copyOfKinds(beside any, text string) any {
-	if _, ok := beside.(map[string]any); ok {
-		return copyOfJSON(json.RawMessage(text))
-	}
-	into := new(kinds)
-	if err := kjson.UnmarshalCaseSensitivePreserveInts([]byte(text), into); err != nil {
-		panic(err)
-	}
-	return into
 }
 
 // TestForType_Base checks the errors of bases, which are objects.
 func TestForType_Base(t *testing.T) {
-	plan, err := engine.ForType(reflect.TypeFor[kinds](), schema.Rules{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := must(engine.ForType(reflect.TypeFor[kinds](), schema.Rules{}))
 	for base, want := range map[string]string{
 		`{"struct":{"part":{"count":"a"}}}`:       `patch of base: .struct.part.count: must be a number, and is a string`,
 		`{"struct":7}`:                            `patch of base: .struct: must be an object, and is a number`,
@@ -208,7 +180,7 @@ func TestForType_Base(t *testing.T) {
 		`{"set":"a"}`:                             `patch of base: .set: must be a list, and is a string`,
 		`{"labels":[]}`:                           `patch of base: .labels: must be an object, and is a list`,
 	} {
-		object := copyOfJSON(json.RawMessage(base)).(map[string]any)
+		object := fromJSON[engine.Object](base)
 		_, err := plan.Apply(&object, nil, engine.Options{})
 		var failed *engine.PatchError
 		if !errors.As(err, &failed) || err.Error() != want || failed.Layer != engine.Base || failed.Index != -1 {
@@ -229,12 +201,9 @@ func TestForType_Base(t *testing.T) {
 
 // TestApply_Ignored checks that fields which the type lacks have no effect, and that the result names them.
 func TestApply_Ignored(t *testing.T) {
-	plan, err := engine.ForType(reflect.TypeFor[kinds](), schema.Rules{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	base := copyOfJSON(json.RawMessage(`{"x":1,"struct":{"y":1,"name":"a"},"parts":[{"z":1}],"labels":{"q":"r"}}`)).(map[string]any)
-	patch := copyOfJSON(json.RawMessage(`{"x":2,"struct":{"y":2},"pointers":[{"name":"b","labels":{"t":"t"},"part":{"w":1}}],"parts":[{},{"part":{"v":1}}]}`)).(map[string]any)
+	plan := must(engine.ForType(reflect.TypeFor[kinds](), schema.Rules{}))
+	base := fromJSON[engine.Object](`{"x":1,"struct":{"y":1,"name":"a"},"parts":[{"z":1}],"labels":{"q":"r"}}`)
+	patch := fromJSON[engine.Object](`{"x":2,"struct":{"y":2},"pointers":[{"name":"b","labels":{"t":"t"},"part":{"w":1}}],"parts":[{},{"part":{"v":1}}]}`)
 	for _, owners := range []bool{false, true} {
 		result, err := plan.Apply(&base, []engine.Layered[engine.Object]{{Layer: engine.Manager("a"), Patch: &patch}}, engine.Options{Owners: owners})
 		if err != nil {
@@ -266,16 +235,13 @@ func TestApply_IgnoredPaths(t *testing.T) {
 		Entries map[string]kindsPart `json:"entries,omitempty"`
 		Parts   []kindsPart          `json:"parts,omitempty" patchStrategy:"merge"`
 	}
-	plan, err := engine.For[holder, engine.Object](schema.Rules{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := must(engine.For[holder, engine.Object](schema.Rules{}))
 	for patch, want := range map[string]string{
 		`{"first":[{"x":1}]}`:          ".first[0].x",
 		`{"entries":{"a":{"x":1}}}`:    `.entries["a"].x`,
 		`{"parts":[{"part":{"x":1}}]}`: ".parts[0].part.x",
 	} {
-		first, object := engine.Object{"first": []any{}}, copyOfJSON(json.RawMessage(patch)).(map[string]any)
+		first, object := engine.Object{"first": []any{}}, fromJSON[engine.Object](patch)
 		result, err := plan.Apply(nil, []engine.Layered[engine.Object]{{Layer: "a", Patch: &first}, {Layer: "b", Patch: &object}}, engine.Options{Owners: true})
 		if err != nil || len(result.Ignored) != 1 || result.Ignored[0].Path.String() != want {
 			t.Errorf("Apply(%s) ignores %v, %v, want %s", patch, result, err, want)
@@ -291,24 +257,18 @@ func TestApply_TypedNull(t *testing.T) {
 		Times    map[string]metav1.Time `json:"times,omitempty"`
 		Part     kindsPart              `json:"part"`
 	}
-	plan, err := engine.For[values, values](schema.Rules{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := must(engine.For[values, values](schema.Rules{}))
 	day := metav1.Unix(1_700_000_000, 0)
 	base := values{Time: day, Quantity: resource.MustParse("1"), Times: map[string]metav1.Time{"a": day, "b": day}, Part: kindsPart{Name: "a"}}
 	patch := values{Times: map[string]metav1.Time{"a": {}, "c": day}}
-	result, err := plan.Apply(&base, []engine.Layered[values]{{Layer: engine.Manager("a"), Patch: &patch}}, engine.Options{Owners: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	result := applied(t, plan, &base, []engine.Layered[values]{{Layer: engine.Manager("a"), Patch: &patch}})
 	want := []string{
 		`.part.name base="a"`,
-		`.quantity base="1" manager/a="0"`,
-		`.time base="2023-11-14T22:13:20Z" manager/a=null`,
-		`.times["a"] base="2023-11-14T22:13:20Z" manager/a=null`,
+		`.quantity base="1" a="0"`,
+		`.time base="2023-11-14T22:13:20Z" a=null`,
+		`.times["a"] base="2023-11-14T22:13:20Z" a=null`,
 		`.times["b"] base="2023-11-14T22:13:20Z"`,
-		`.times["c"] manager/a="2023-11-14T22:13:20Z"`,
+		`.times["c"] a="2023-11-14T22:13:20Z"`,
 	}
 	if diff := cmp.Diff(want, claimsOf(result.Owners)); diff != "" {
 		t.Errorf("claims (-want +got):\n%s", diff)
@@ -320,16 +280,10 @@ func TestApply_TypedNull(t *testing.T) {
 
 // TestApply_RawClaims checks that a claim keeps JSON of any shape that a later patch replaces in place.
 func TestApply_RawClaims(t *testing.T) {
-	plan, err := engine.For[kinds, engine.Object](schema.Rules{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := must(engine.For[kinds, engine.Object](schema.Rules{}))
 	base := &kinds{Raw: runtime.RawExtension{Raw: []byte(`{"base":1}`)}}
 	one, other := engine.Object{"raw": "one"}, engine.Object{"raw": int64(2)}
-	result, err := plan.Apply(base, []engine.Layered[engine.Object]{{Layer: "one", Patch: &one}, {Layer: "other", Patch: &other}}, engine.Options{Owners: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	result := applied(t, plan, base, []engine.Layered[engine.Object]{{Layer: "one", Patch: &one}, {Layer: "other", Patch: &other}})
 	if diff := cmp.Diff([]string{`.raw base={"base":1} one="one" other=2`}, claimsOf(result.Owners)); diff != "" {
 		t.Errorf("claims (-want +got):\n%s", diff)
 	}
@@ -347,18 +301,12 @@ func TestApply_NoJSON(t *testing.T) {
 	type holder struct {
 		Failing failing `json:"failing,omitzero"`
 	}
-	byType, err := engine.ForType(reflect.TypeFor[holder](), schema.Rules{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	byType := must(engine.ForType(reflect.TypeFor[holder](), schema.Rules{}))
 	base := engine.Object{"failing": map[string]any{"text": "a"}}
 	if result, err := byType.Apply(&base, nil, engine.Options{}); err == nil || !strings.Contains(err.Error(), "has no JSON") {
 		t.Errorf("Apply = %v, %v, want an error", result, err)
 	}
-	plan, err := engine.For[kinds, engine.Object](schema.Rules{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := must(engine.For[kinds, engine.Object](schema.Rules{}))
 	for want, input := range map[string]struct {
 		base  kinds
 		patch engine.Object
@@ -379,10 +327,7 @@ func TestApply_NoJSON(t *testing.T) {
 
 // TestApply_Allocations checks that scalars of an object need no round trip through JSON: their number makes no allocations.
 func TestApply_Allocations(t *testing.T) {
-	plan, err := engine.For[kinds, engine.Object](schema.Rules{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := must(engine.For[kinds, engine.Object](schema.Rules{}))
 	for field, value := range map[string]any{"numbers": int64(7), "flags": true, "set": "a"} {
 		count := func(n int) float64 {
 			list := make([]any, n)
@@ -407,10 +352,7 @@ func TestApply_QuantityAllocations(t *testing.T) {
 	type limits struct {
 		Limits map[string]resource.Quantity `json:"limits,omitempty"`
 	}
-	plan, err := engine.For[limits, limits](schema.Rules{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := must(engine.For[limits, limits](schema.Rules{}))
 	count := func(n int) float64 {
 		patch := limits{Limits: map[string]resource.Quantity{}}
 		for i := range n {
@@ -424,5 +366,18 @@ func TestApply_QuantityAllocations(t *testing.T) {
 	}
 	if few, many := count(8), count(24); many-few > 16*14 {
 		t.Errorf("%v allocations for 8 quantities, %v for 24", few, many)
+	}
+}
+
+// TestPatches_NoJSON shows that a value without JSON stays as it is.
+func TestPatches_NoJSON(t *testing.T) {
+	want := []runtime.RawExtension{{Raw: []byte(`{`)}, {Raw: []byte(`1`)}}
+	var base, patch any = &thing{}, &thing{Raws: want}
+	result, err := must(engine.ForAny(reflect.TypeFor[thing](), schema.Rules{})).Apply(&base, []engine.Layered[any]{{Layer: "a", Patch: &patch}}, engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := result.Value.(*thing).Raws; !reflect.DeepEqual(got, want) {
+		t.Errorf("raws = %q, want %q", got, want)
 	}
 }

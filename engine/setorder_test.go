@@ -1,8 +1,6 @@
 package engine_test
 
 import (
-	"encoding/json"
-	"fmt"
 	"math/rand/v2"
 	"reflect"
 	"strings"
@@ -10,8 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/strategicpatch"
-	kjson "sigs.k8s.io/json"
 
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/internal/testenv"
@@ -47,10 +43,7 @@ type orderedPort struct {
 
 // TestSetElementOrder compares lists, patches to them and their orders with the API machinery. It includes invalid ones.
 func TestSetElementOrder(t *testing.T) {
-	plan, err := engine.For[ordered, engine.Object](schema.Rules{Twins: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := must(engine.For[ordered, engine.Object](schema.Rules{Twins: true}))
 	next := rand.New(rand.NewPCG(testenv.Seed(t), 0))
 	fields := reflect.TypeFor[ordered]()
 	rejected := 0
@@ -70,13 +63,10 @@ func TestSetElementOrder(t *testing.T) {
 			patch[name] = g.list(true)
 		}
 		patch["$setElementOrder/"+name] = g.order(patch[name])
-		from, err := listsOf(base)
-		if err != nil {
-			t.Fatal(err)
-		}
+		from := fromJSON[*ordered](asJSON(base))
 		want, wantErr := strategicMerge(from, patch)
 		for _, owners := range []bool{false, true} {
-			input, _ := copyOfJSON(patch).(map[string]any)
+			input := fromJSON[engine.Object](asJSON(patch))
 			result, err := plan.Apply(from, []engine.Layered[engine.Object]{{Layer: engine.Manager("a"), Patch: &input}}, engine.Options{Owners: owners})
 			switch {
 			case err != nil && wantErr == nil && name == "anything":
@@ -98,27 +88,21 @@ func TestSetElementOrder(t *testing.T) {
 
 // TestSetElementOrder_Claims checks that an order claims only a list that is replaced whole, and only if it changes that list.
 func TestSetElementOrder_Claims(t *testing.T) {
-	plan, err := engine.For[ordered, engine.Object](schema.Rules{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := must(engine.For[ordered, engine.Object](schema.Rules{}))
 	for _, tc := range []struct {
 		reason, base, patch string
 		want                []string
 	}{
-		{"a new order", `{"args":["a","b"]}`, `{"$setElementOrder/args":["b","a"]}`, []string{`.args base=["a","b"] manager/a=["b","a"]`}},
+		{"a new order", `{"args":["a","b"]}`, `{"$setElementOrder/args":["b","a"]}`, []string{`.args base=["a","b"] a=["b","a"]`}},
 		{"the same order", `{"args":["a","b"]}`, `{"$setElementOrder/args":["a","b"]}`, []string{`.args base=["a","b"]`}},
-		{"a new list in its order", `{"args":["a","b"]}`, `{"$setElementOrder/args":["c","b"],"args":["c","b"]}`, []string{`.args base=["a","b"] manager/a=["c","b"]`}},
-		{"a list in another order", `{}`, `{"$setElementOrder/args":["a","b","a"],"args":["b","a"]}`, []string{`.args manager/a=["b","a"] manager/a=["a","b"]`}},
+		{"a new list in its order", `{"args":["a","b"]}`, `{"$setElementOrder/args":["c","b"],"args":["c","b"]}`, []string{`.args base=["a","b"] a=["c","b"]`}},
+		{"a list in another order", `{}`, `{"$setElementOrder/args":["a","b","a"],"args":["b","a"]}`, []string{`.args a=["b","a"] a=["a","b"]`}},
 		{"elements of a set", `{"tags":["a","b"]}`, `{"$setElementOrder/tags":["b","a"]}`, []string{`.tags[="b"] base=present`, `.tags[="a"] base=present`}},
 		{"items", `{"items":[{"name":"a"},{"name":"b"}]}`, `{"$setElementOrder/items":[{"name":"b"},{"name":"a"}],"items":[{"name":"b"}]}`,
-			[]string{`.items[name="b"] base=present manager/a=present`, `.items[name="a"] base=present`}},
+			[]string{`.items[name="b"] base=present a=present`, `.items[name="a"] base=present`}},
 	} {
-		base, err := listsOf(json.RawMessage(tc.base))
-		if err != nil {
-			t.Fatal(err)
-		}
-		patch := copyOfJSON(json.RawMessage(tc.patch)).(map[string]any)
+		base := fromJSON[*ordered](tc.base)
+		patch := fromJSON[engine.Object](tc.patch)
 		result, err := plan.Apply(base, []engine.Layered[engine.Object]{{Layer: engine.Manager("a"), Patch: &patch}}, engine.Options{Owners: true})
 		if err != nil {
 			t.Errorf("%s: %v", tc.reason, err)
@@ -130,48 +114,17 @@ func TestSetElementOrder_Claims(t *testing.T) {
 	}
 }
 
-// claimsOf returns one line for each field, with its layers and values in order.
-func claimsOf(o *engine.Ownership) []string {
-	var lines []string
-	for path, claims := range o.All() {
-		line := path.String()
-		for _, c := range claims {
-			line += fmt.Sprintf(" %s=%s", c.Layer, valueOf(c))
-		}
-		lines = append(lines, line)
-	}
-	return lines
-}
-
-// valueOf returns a claim's value as text. It distinguishes null from a value that encodes as null.
-func valueOf(c engine.Claim) string {
-	switch value := asJSON(c.Value); {
-	case c.Value == engine.Presence{}:
-		return "present"
-	case value == "null" && c.Value != nil:
-		return fmt.Sprintf("null of %T", c.Value)
-	default:
-		return value
-	}
-}
-
 // TestSetElementOrder_Deleted checks the places of new items in a list from which the same patch deletes items.
 func TestSetElementOrder_Deleted(t *testing.T) {
-	plan, err := engine.For[ordered, engine.Object](schema.Rules{Twins: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := must(engine.For[ordered, engine.Object](schema.Rules{Twins: true}))
 	for patch, names := range map[string]string{
 		`{"$setElementOrder/items":[{"name":"b"},{"name":"d"}],"items":[{"name":"a","$patch":"delete"},{"name":"b"},{"name":"d"}]}`:                    "bcd",
 		`{"$setElementOrder/items":[{"name":"d"},{"name":"b"}],"items":[{"name":"a","$patch":"delete"},{"name":"d"}]}`:                                 "cdb",
 		`{"$setElementOrder/items":[{"name":"d"},{"name":"e"}],"items":[{"name":"a","$patch":"delete"},{"name":"d"},{"name":"e"}]}`:                    "bcde",
 		`{"$setElementOrder/items":[],"items":[{"name":"a","$patch":"delete"},{"name":"b","$patch":"delete"},{"name":"d"},{"name":"d"},{"name":"e"}]}`: "cde",
 	} {
-		base, err := listsOf(json.RawMessage(`{"items":[{"name":"a"},{"name":"b"},{"name":"c"}]}`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		object := copyOfJSON(json.RawMessage(patch)).(map[string]any)
+		base := fromJSON[*ordered](`{"items":[{"name":"a"},{"name":"b"},{"name":"c"}]}`)
+		object := fromJSON[engine.Object](patch)
 		result, err := plan.Apply(base, []engine.Layered[engine.Object]{{Layer: "a", Patch: &object}}, engine.Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -281,45 +234,4 @@ func (g listGenerator) order(list any) any {
 		return []any{}
 	}
 	return order
-}
-
-// strategicMerge returns the API machinery's result as JSON.
-func strategicMerge[T any](base *T, patch any) (result string, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-		}
-	}()
-	merged, err := strategicpatch.StrategicMergePatch([]byte(asJSON(base)), []byte(asJSON(patch)), *new(T))
-	if err != nil {
-		return "", err
-	}
-	var into T
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(merged, &into); err != nil {
-		return "", err
-	}
-	return asJSON(into), nil
-}
-
-func listsOf(v any) (*ordered, error) {
-	into := new(ordered)
-	return into, kjson.UnmarshalCaseSensitivePreserveInts([]byte(asJSON(v)), into)
-}
-
-// asJSON returns a value as JSON.
-func asJSON(v any) string {
-	data, err := json.Marshal(v)
-	if err != nil {
-		panic(err)
-	}
-	return string(data)
-}
-
-// copyOfJSON returns a copy of a JSON value, with numbers as the API machinery reads them.
-func copyOfJSON(v any) any {
-	var out any
-	if err := kjson.UnmarshalCaseSensitivePreserveInts([]byte(asJSON(v)), &out); err != nil {
-		panic(err)
-	}
-	return out
 }

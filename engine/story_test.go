@@ -1,155 +1,116 @@
 package engine_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"reflect"
+	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	kjson "sigs.k8s.io/json"
 
 	"github.com/trainweld/trainweld/engine"
-	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/schema"
 )
 
-// document has a field of every kind.
-type document struct {
-	Name   string  `json:"name,omitempty"`
-	Text   *string `json:"text,omitempty"`
-	On     bool    `json:"on,omitempty"`
-	Switch *bool   `json:"switch,omitempty"`
-	Count  int32   `json:"count,omitempty"`
-	Limit  *int32  `json:"limit,omitempty"`
-	Data   []byte  `json:"data,omitempty"`
-	Mode   mode    `json:"mode,omitempty"`
-	Other  *mode   `json:"other,omitempty"`
-	Ref    *part   `json:"ref,omitempty"`
-	Always *always `json:"always,omitempty"`
-	Fixing *fixing `json:"fixing,omitempty"`
-	Zero   part    `json:"zero,omitzero"`
+var update = flag.Bool("update", false, "rewrite the outcomes of stories")
 
-	Whole  *part             `json:"whole,omitempty" patchStrategy:"replace"`
-	Wholes map[string]string `json:"wholes,omitempty" patchStrategy:"replace"`
-	Sole   part              `json:"sole,omitzero" patchStrategy:"replace"`
-
-	Labels  map[string]string            `json:"labels,omitempty"`
-	Modes   map[mode]mode                `json:"modes,omitempty"`
-	Parts   map[string]part              `json:"parts,omitempty"`
-	Amounts map[string]resource.Quantity `json:"amounts,omitempty"`
-	Pairs   *map[string]string           `json:"pairs,omitempty"`
-	Frees   map[string]any               `json:"frees,omitempty"`
-
-	Items []entry  `json:"items,omitempty" patchStrategy:"merge" patchMergeKey:"name"`
-	Refs  []*entry `json:"refs,omitempty" patchStrategy:"merge" patchMergeKey:"name"`
-	Ports []port   `json:"ports,omitempty" patchStrategy:"merge" patchMergeKey:"port"`
-	Loose []part   `json:"loose,omitempty" patchStrategy:"merge"`
-
-	Tags  []string  `json:"tags,omitempty" patchStrategy:"merge"`
-	Args  []string  `json:"args,omitempty"`
-	Words *[]string `json:"words,omitempty"`
-	Rows  []part    `json:"rows,omitempty"`
-
-	Size   *resource.Quantity    `json:"size,omitempty"`
-	Number *intstr.IntOrString   `json:"number,omitempty"`
-	Any    *runtime.RawExtension `json:"any,omitempty"`
+// A story is a base with the patches to it. In a file, "# " begins its name, "base" its base, and the name of a manager a patch.
+// The patch is an Object, or after "typed" a Go value. The outcome follows, and an empty line ends it:
+//
+//	= the value
+//	the path of a field, and its claims in order
+//	a manager "owns" the fields of FieldsV1
+//	"contested", "made", "emptied by a manager", "duplicate" or "ignored from a manager", and the path of a field
+//
+// It may be an error. A patch that API machinery takes, and the engine does not, is "stricter". The outcome by the rules for
+// twins follows if it differs.
+type story struct {
+	name, base string
+	patches    []storyPatch
 }
 
-// always encodes each of its fields, even an empty one.
-type always struct {
-	Name   string               `json:"name"`
-	Part   part                 `json:"part"`
-	Pairs  *map[string]string   `json:"pairs"`
-	Notes  map[string]string    `json:"notes"`
-	Items  []entry              `json:"items" patchStrategy:"merge" patchMergeKey:"name"`
-	Tags   []string             `json:"tags" patchStrategy:"merge"`
-	Loose  []part               `json:"loose" patchStrategy:"merge"`
-	Args   []string             `json:"args"`
-	Amount resource.Quantity    `json:"amount"`
-	Raw    runtime.RawExtension `json:"raw"`
+type storyPatch struct {
+	manager, text string
+	typed         bool
 }
 
-// fixing encodes a struct that is replaced whole.
-type fixing struct {
-	Name  string `json:"name,omitempty"`
-	Fixed part   `json:"fixed" patchStrategy:"replace"`
+// TestStories tells what patches make of values of Go types, and who owns the fields then. API machinery makes the same values.
+func TestStories(t *testing.T) {
+	tellAll(t, "testdata/things.txt", tellerOf[thing]())
+	tellAll(t, "testdata/documents.txt", tellerOf[document]())
 }
 
-type mode string
-
-type part struct {
-	X     string            `json:"x,omitempty"`
-	Y     *int32            `json:"y,omitempty"`
-	Inner *part             `json:"inner,omitempty"`
-	Map   map[string]string `json:"map,omitempty"`
-	List  []entry           `json:"list,omitempty" patchStrategy:"merge" patchMergeKey:"name"`
-}
-
-type entry struct {
-	Name  string            `json:"name"`
-	Value string            `json:"value,omitempty"`
-	Y     *int32            `json:"y,omitempty"`
-	Ref   *part             `json:"ref,omitempty"`
-	Map   map[string]string `json:"map,omitempty"`
-	Tags  []string          `json:"tags,omitempty" patchStrategy:"merge"`
-	Subs  []entry           `json:"subs,omitempty" patchStrategy:"merge" patchMergeKey:"name"`
-
-	Loose []part                `json:"loose,omitempty" patchStrategy:"merge"`
-	Any   *runtime.RawExtension `json:"any,omitempty"`
-	Frees map[string]any        `json:"frees,omitempty"`
-}
-
-type port struct {
-	Port  int32  `json:"port"`
-	Note  string `json:"note"`
-	Value string `json:"value,omitempty"`
-}
-
-// TestStories merges the patches of testdata/stories.txt. A story begins with its name. Then come the base and the patches, each
-// with the name of its layer; the values of "typed" patches are Go values. The outcome follows "=". It is the value, each field
-// with its claims, and the fields that patches contest or make.
-func TestStories(t *testing.T) { tellAll(t, "testdata/stories.txt", tell) }
-
-// TestObjectStories merges objects: those of testdata/objects.txt by storySchema, and those of testdata/json.txt without a
-// schema. The outcome also has the sets of fields of all layers.
+// TestObjectStories tells what patches make of objects, by storySchema and without a schema.
 func TestObjectStories(t *testing.T) {
-	typ, err := schema.ParseOpenAPI([]byte(storySchema))
-	if err != nil {
-		t.Fatal(err)
+	tellAll(t, "testdata/objects.txt", objectTeller(objectPlan(storySchema)))
+	tellAll(t, "testdata/json.txt", objectTeller(engine.ForJSON()))
+}
+
+// positions matches the position of a duplicate in a path or in FieldsV1.
+var positions = regexp.MustCompile(`(\[|"i:)\d+`)
+
+// TestStories_Long shows that items merge alike in short lists and in long ones, which are indexed.
+func TestStories_Long(t *testing.T) {
+	teller := tellerOf[thing]()
+	for block := range strings.SplitSeq(`# a list that the base lacks
+a {"parts": [{"name": "a", "image": "x"}, OTHERS, {"name": "b", "labels": {"a": "1"}}, {"name": "a", "args": ["y"]}]}
+b {"parts": [{"name": "b", "image": "z"}]}
+
+# a typed list that the base lacks
+a typed {"parts": [OTHERS, {"name": "a", "image": "x"}, {"name": "b", "labels": {"a": "1"}}, {"name": "a", "args": ["y"]}]}
+
+# a list that the base has
+base {"parts": [{"name": "b"}, {"name": "c"}]}
+a {"parts": [{"name": "a", "image": "x"}, {"name": "b", "labels": {"a": "1"}}, OTHERS, {"name": "a", "args": ["y"]}]}
+
+# a list of distinct items
+a {"parts": [{"name": "a"}, OTHERS, {"name": "b", "args": ["y"]}]}
+
+# items without a name
+a {"parts": [{"name": ""}, OTHERS, {"name": "", "args": ["y"]}]}`, "\n\n") {
+		var want []string
+		for _, n := range []int{1, 29, 30, 31, 100} {
+			others := make([]string, n)
+			for i := range others {
+				others[i] = fmt.Sprintf(`{"name": "other-%d"}`, i)
+			}
+			story, _, _ := readStory(strings.ReplaceAll(block, "OTHERS", strings.Join(others, ", ")))
+			got := slices.DeleteFunc(teller.tell(t, story), func(line string) bool { return strings.Contains(line, "other-") })
+			for i, line := range got {
+				got[i] = positions.ReplaceAllString(line, "$1")
+			}
+			if want == nil {
+				want = got
+			} else if d := cmp.Diff(want, got); d != "" {
+				t.Errorf("%s, with %d other items (-1 other +got):\n%s", story.name, n, d)
+			}
+		}
 	}
-	tellAll(t, "testdata/objects.txt", func(t *testing.T, story string) string { return tellObject(t, engine.ForObject(typ), story) })
-	tellAll(t, "testdata/json.txt", func(t *testing.T, story string) string { return tellObject(t, engine.ForJSON(), story) })
 }
 
 // tellAll compares the outcomes of the stories in a file.
-func tellAll(t *testing.T, file string, tell func(*testing.T, string) string) {
+func tellAll[T any](t *testing.T, file string, teller teller[T]) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var all []string
 	for block := range strings.SplitSeq(strings.TrimSpace(string(text)), "\n\n") {
-		told, want, _ := strings.Cut(block, "\n=")
-		want = strings.TrimSpace(want)
-		name, _, _ := strings.Cut(told, "\n")
-		t.Run(strings.TrimPrefix(name, "# "), func(t *testing.T) {
-			got := tell(t, told)
-			if d := cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")); d != "" && !*update {
+		story, told, want := readStory(block)
+		t.Run(story.name, func(t *testing.T) {
+			got := teller.tell(t, story)
+			if d := cmp.Diff(want, got); d != "" && !*update {
 				t.Errorf("outcome (-want +got):\n%s", d)
 			}
-			all = append(all, told+"\n= "+got+"\n")
+			all = append(all, strings.Join(slices.Concat(told, got), "\n")+"\n")
 		})
 	}
 	if *update {
@@ -159,109 +120,157 @@ func tellAll(t *testing.T, file string, tell func(*testing.T, string) string) {
 	}
 }
 
-// tell returns the outcome of a story.
-func tell(t *testing.T, story string) string {
-	twins := strings.HasPrefix(story, "# twins")
-	plan, err := engine.ForAny(reflect.TypeFor[document](), schema.Rules{Twins: twins})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var base any = new(document)
-	var patches []engine.Layered[any]
-	upstream := []byte(`{}`)
-	for line := range strings.Lines(story) {
-		line = strings.TrimSpace(line)
-		if strings.HasPrefix(line, "#") {
-			continue
+// readStory returns a story, its lines and those of its outcome.
+func readStory(block string) (s story, told, outcome []string) {
+	lines := strings.Split(block, "\n")
+	for i, line := range lines {
+		switch word, text, _ := strings.Cut(line, " "); word {
+		case "#":
+			s.name = text
+		case "base":
+			s.base = text
+		case "=", "error:", "stricter:":
+			return s, lines[:i], lines[i:]
+		default:
+			text, typed := strings.CutPrefix(text, "typed ")
+			s.patches = append(s.patches, storyPatch{word, text, typed})
 		}
-		layer, text, _ := strings.Cut(line, " ")
-		if layer == "base" {
-			if err := json.Unmarshal([]byte(text), base); err != nil {
-				t.Fatal(err)
+	}
+	return s, lines, nil
+}
+
+// A teller tells stories of values, or of objects.
+type teller[T any] struct {
+	plan  *engine.Plan[T, T]
+	twins *engine.Plan[T, T] // takes patches with two items of one key
+	base  func(text string) *T
+	patch func(p storyPatch) *T
+}
+
+// tellerOf tells stories of values of a Go type.
+func tellerOf[V any]() teller[any] {
+	of := reflect.TypeFor[V]()
+	read := func(text string) *any {
+		v := any(fromJSON[*V](text))
+		return &v
+	}
+	return teller[any]{
+		plan: must(engine.ForAny(of, schema.Rules{})), twins: must(engine.ForAny(of, schema.Rules{Twins: true})),
+		base: func(text string) *any {
+			if text == "" {
+				text = "{}"
 			}
-			upstream, _ = json.Marshal(base)
-			continue
-		}
-		var patch any
-		if typed, ok := strings.CutPrefix(text, "typed "); ok {
-			patch = new(document)
-			if err := json.Unmarshal([]byte(typed), patch); err != nil {
-				t.Fatal(err)
+			return read(text)
+		},
+		patch: func(p storyPatch) *any {
+			if p.typed {
+				return read(p.text)
 			}
-		} else if err := kjson.UnmarshalCaseSensitivePreserveInts([]byte(text), &patch); err != nil {
-			t.Fatal(err)
+			object := fromJSON[any](p.text)
+			return &object
+		},
+	}
+}
+
+// objectTeller tells stories of objects.
+func objectTeller(plan *engine.Plan[engine.Object, engine.Object]) teller[engine.Object] {
+	read := func(text string) *engine.Object {
+		if text == "" {
+			return nil
 		}
-		patches = append(patches, engine.Layered[any]{Layer: engine.Manager(layer), Patch: &patch})
+		object := fromJSON[engine.Object](text)
+		return &object
 	}
-	inputs := func() []byte {
-		data, err := json.Marshal([]any{base, patches})
-		if err != nil {
-			t.Fatal(err)
+	return teller[engine.Object]{plan: plan, base: read, patch: func(p storyPatch) *engine.Object { return read(p.text) }}
+}
+
+// tell returns the lines of a story's outcome.
+func (w teller[T]) tell(t *testing.T, s story) []string {
+	t.Helper()
+	base := w.base(s.base)
+	patches := make([]engine.Layered[T], len(s.patches))
+	for i, p := range s.patches {
+		patches[i] = engine.Layered[T]{Layer: engine.Manager(p.manager), Patch: w.patch(p)}
+	}
+	lines := outcome(t, w.plan, base, patches)
+	if w.twins == nil {
+		return lines
+	}
+	switch others := outcome(t, w.twins, base, patches); {
+	case slices.Equal(others, lines):
+		return lines
+	case strings.HasPrefix(lines[0], "= "):
+		t.Errorf("%s: the rules for twins change the outcome (-without +with):\n%s", s.name, cmp.Diff(lines, others))
+		return lines
+	default:
+		return append(lines, others...)
+	}
+}
+
+// outcome applies patches, and returns the lines of the outcome. The patches stay as they are, the value does not depend on the
+// record of owners, and API machinery makes the same value or the outcome says that the engine is stricter.
+func outcome[T any](t *testing.T, plan *engine.Plan[T, T], base *T, patches []engine.Layered[T]) []string {
+	t.Helper()
+	before := asJSON([]any{base, patches})
+	result, err := plan.Apply(base, patches, engine.Options{Owners: true})
+	bare, bareErr := plan.Apply(base, patches, engine.Options{})
+	if after := asJSON([]any{base, patches}); after != before {
+		t.Errorf("Apply changed its input from\n%s\nto\n%s", before, after)
+	}
+	var upstream string
+	upstreamErr := errors.New("merges no objects")
+	_, isObject := any(base).(*engine.Object)
+	if !isObject {
+		all := make([]any, len(patches))
+		for i, p := range patches {
+			all[i] = p.Patch
 		}
-		return data
+		upstream, upstreamErr = strategicMerge(*base, all...)
 	}
-	before := inputs()
-	if upstream, err = laid(upstream, patches); err != nil {
-		upstream = nil
-	}
-	result, err := plan.Apply(&base, patches, engine.Options{Owners: true})
-	if !bytes.Equal(inputs(), before) {
-		t.Errorf("the inputs changed to %s", inputs())
-	}
-	without, errWithout := plan.Apply(&base, patches, engine.Options{})
 	if err != nil {
 		var refused *engine.PatchError
-		if !errors.As(err, &refused) || errWithout == nil || errWithout.Error() != err.Error() {
-			t.Errorf("with owners %v, without %v", err, errWithout)
+		if !errors.As(err, &refused) || bareErr == nil || bareErr.Error() != err.Error() {
+			t.Errorf("without owners the error is %v, want %v", bareErr, err)
 		}
-		if upstream != nil && !strings.Contains(err.Error(), "duplicate") { // upstream merges both items
-			t.Errorf("upstream makes %s", upstream)
+		if upstreamErr == nil {
+			return []string{"stricter: " + err.Error()}
 		}
-		return err.Error()
+		return []string{"error: " + err.Error()}
 	}
-	if errWithout != nil {
-		t.Fatalf("without owners: %v", errWithout)
+	value := asJSON(result.Value)
+	switch {
+	case bareErr != nil:
+		t.Fatalf("without owners: %v", bareErr)
+	case !reflect.DeepEqual(bare.Value, result.Value):
+		t.Errorf("without owners the value is %s, want %s", asJSON(bare.Value), value)
+	case !isObject && (upstreamErr != nil || upstream != value):
+		t.Errorf("upstream makes %s, %v, want %s", upstream, upstreamErr, value)
 	}
-	value := valueText(t, result.Value)
-	if other := valueText(t, without.Value); other != value {
-		t.Errorf("without owners %s", other)
-	}
-	if other := new(document); upstream == nil || json.Unmarshal(upstream, other) != nil || valueText(t, other) != value {
-		t.Errorf("upstream makes %s", upstream)
-	}
-	lines := append([]string{value}, outcomeOf(t, result.Owners, false, func(path fieldpath.Path) bool {
-		return twins && slices.ContainsFunc(path, isPosition) // the first item of a key has the claims on both
-	})...)
+	lines := append([]string{"= " + value}, claimsOf(result.Owners)...)
+	lines = append(lines, fieldsOf(result.Owners)...)
+	lines = append(lines, patchedOf(t, result.Owners, isObject)...)
 	for _, path := range result.Duplicates {
 		lines = append(lines, "duplicate "+path.String())
 	}
-	for _, ignored := range result.Ignored {
-		lines = append(lines, "ignored "+ignored.Path.String())
+	for _, field := range result.Ignored {
+		lines = append(lines, fmt.Sprintf("ignored from %s %s", nameOf(field.Layer), field.Path))
 	}
-	return strings.Join(lines, "\n")
+	return lines
 }
 
-func isPosition(step fieldpath.Step) bool { _, ok := step.Index(); return ok }
-
-// outcomeOf returns the fields with their claims, and the fields that patches contest or make.
-func outcomeOf(t *testing.T, o *engine.Ownership, ofObjects bool, skip func(fieldpath.Path) bool) []string {
+// patchedOf returns a line for each field that patches contest, make or empty.
+func patchedOf(t *testing.T, o *engine.Ownership, ofObjects bool) []string {
+	t.Helper()
 	var lines []string
 	yielded := map[string]bool{}
 	for path, claims := range o.All() {
-		if skip(path) {
-			continue
-		}
-		line := path.String()
+		yielded[path.String()] = true
 		for _, c := range claims {
-			text := finding.FormatValue(path, c.Value, true)
 			v := reflect.ValueOf(c.Value)
-			if v.Kind() == reflect.Pointer || v.Kind() == reflect.String && v.Type() != reflect.TypeFor[string]() || v.IsValid() && text == "null" && c.Layer != engine.Base {
+			if v.Kind() == reflect.Pointer || v.Kind() == reflect.String && v.Type() != reflect.TypeFor[string]() {
 				t.Errorf("%v: the claimed value is a %T", path, c.Value)
 			}
-			line += " " + nameOf(c.Layer) + "=" + text
 		}
-		lines = append(lines, line)
-		yielded[path.String()] = true
 	}
 	made := map[string]bool{}
 	for f := range o.Patched() {
@@ -275,277 +284,156 @@ func outcomeOf(t *testing.T, o *engine.Ownership, ofObjects bool, skip func(fiel
 		if made[path.String()] = f.IsMade(); f.IsMade() && !made[path[:max(len(path)-1, 0)].String()] {
 			lines = append(lines, "made "+path.String())
 		}
+		for _, layer := range o.Layers() {
+			if f.IsEmptied(layer) {
+				lines = append(lines, fmt.Sprintf("emptied by %s %s", nameOf(layer), path))
+			}
+		}
+	}
+	return lines
+}
+
+// claimsOf returns a line for each field, with its claims in order.
+func claimsOf(o *engine.Ownership) []string {
+	return linesOf(o, claimText)
+}
+
+// sourcesOf returns a line for each field, with the sources of its claims.
+func sourcesOf(o *engine.Ownership) []string {
+	return linesOf(o, func(c engine.Claim) string { return c.Source.String() })
+}
+
+// linesOf returns a line for each field, with a text for each of its claims.
+func linesOf(o *engine.Ownership, text func(engine.Claim) string) []string {
+	var lines []string
+	for path, claims := range o.All() {
+		line := path.String()
+		for _, c := range claims {
+			line += " " + text(c)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// claimText returns the layer of a claim and its value. It distinguishes null from a value that encodes as null.
+func claimText(c engine.Claim) string {
+	value := asJSON(c.Value)
+	switch {
+	case c.Value == engine.Presence{}:
+		value = "present"
+	case value == "null" && c.Value != nil:
+		value = fmt.Sprintf("null(%T)", c.Value)
+	}
+	return nameOf(c.Layer) + "=" + value
+}
+
+// fieldsOf returns a line for each layer, with its fields.
+func fieldsOf(o *engine.Ownership) []string {
+	var lines []string
+	for layer, fields := range o.FieldsV1(nil) {
+		lines = append(lines, fmt.Sprintf("%s owns %s", nameOf(layer), fields))
 	}
 	return lines
 }
 
 // nameOf returns the name of a manager, or of another layer.
 func nameOf(l engine.Layer) string {
-	name, ok := l.Manager()
-	if !ok {
-		return string(l)
+	if name, ok := l.Manager(); ok {
+		return name
 	}
-	return name
+	return string(l)
 }
 
-// storySchema has a field of every kind of a definition.
-const storySchema = `{"type": "object", "properties": {
-	"apiVersion": {"type": "string"}, "kind": {"type": "string"},
-	"name": {"type": "string"}, "count": {"type": "integer"}, "on": {"type": "boolean"}, "port": {"x-kubernetes-int-or-string": true},
-	"labels": {"type": "object", "additionalProperties": {"type": "string"}},
-	"parts": {"type": "object", "additionalProperties": {"type": "object", "properties": {"x": {"type": "string"}, "y": {"type": "integer"}}}},
-	"args": {"type": "array", "items": {"type": "string"}},
-	"rows": {"type": "array", "items": {"type": "object", "properties": {"x": {"type": "string"}, "y": {"type": "array", "items": {"type": "integer"}},
-		"z": {"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "set"}}}},
-	"tags": {"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "set"},
-	"choice": {"type": "object", "properties": {"app": {"type": "string"}, "tags": {"type": "array", "items": {"type": "string"}}}, "x-kubernetes-map-type": "atomic"},
-	"any": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}, "free": {"x-kubernetes-preserve-unknown-fields": true},
-	"groups": {"type": "object", "additionalProperties": {"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "set"}},
-	"ref": {"type": "object", "properties": {"x": {"type": "string"}, "y": {"type": "integer"}, "ref": {"type": "object", "properties": {"x": {"type": "string"}}}}},
-	"items": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"], "items": {
-		"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}, "value": {"type": "string"},
-			"tags": {"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "set"}}}},
-	"ports": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["port", "protocol"], "items": {
-		"type": "object", "required": ["port"],
-		"properties": {"port": {"type": "integer"}, "protocol": {"type": "string", "default": "TCP"}, "name": {"type": "string"}}}}
-}}`
-
-// tellObject returns the outcome of a story of objects.
-func tellObject(t *testing.T, plan *engine.Plan[engine.Object, engine.Object], story string) string {
-	var base *engine.Object
-	var patches []engine.Layered[engine.Object]
-	for line := range strings.Lines(story) {
-		layer, text, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if layer == "#" {
-			continue
-		}
-		var object engine.Object
-		if err := kjson.UnmarshalCaseSensitivePreserveInts([]byte(text), &object); err != nil {
-			t.Fatal(err)
-		}
-		if layer == "base" {
-			base = &object
-		} else {
-			patches = append(patches, engine.Layered[engine.Object]{Layer: engine.Manager(layer), Patch: &object})
-		}
-	}
-	inputs := func() string {
-		data, err := json.Marshal([]any{base, patches})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(data)
-	}
-	before := inputs()
-	result, err := plan.Apply(base, patches, engine.Options{Owners: true})
-	without, errWithout := plan.Apply(base, patches, engine.Options{})
-	if after := inputs(); after != before {
-		t.Errorf("the inputs changed to %s", after)
-	}
-	if err != nil {
-		if errWithout == nil || errWithout.Error() != err.Error() {
-			t.Errorf("with owners %v, without %v", err, errWithout)
-		}
-		return err.Error()
-	}
-	if errWithout != nil || !reflect.DeepEqual(without.Value, result.Value) {
-		t.Errorf("without owners: %v, %v", errWithout, without)
-	}
-	data, err := json.Marshal(result.Value)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := append([]string{string(data)}, outcomeOf(t, result.Owners, true, func(fieldpath.Path) bool { return false })...)
-	for layer, fields := range result.Owners.FieldsV1(nil) {
-		lines = append(lines, nameOf(layer)+" "+string(fields))
-	}
-	return strings.Join(lines, "\n")
+// objectPlan returns the plan of an OpenAPI schema.
+func objectPlan(text string) *engine.Plan[engine.Object, engine.Object] {
+	return engine.ForObject(must(schema.ParseOpenAPI([]byte(text))))
 }
 
-// laid returns what the API machinery makes of the patches. It panics on some that name a null item.
-func laid(base []byte, patches []engine.Layered[any]) (_ []byte, err error) {
+// strategicMerge returns the JSON that API machinery makes of patches to a value of a Go type. It panics for some patches, and
+// then an API server rejects the request.
+func strategicMerge(base any, patches ...any) (result string, err error) {
 	defer func() {
-		if reason := recover(); reason != nil {
-			err = fmt.Errorf("panic: %v", reason)
+		if p := recover(); p != nil {
+			result, err = "", fmt.Errorf("panic: %v", p)
 		}
 	}()
-	for _, p := range patches {
-		patch, err := json.Marshal(*p.Patch)
+	of := reflect.TypeOf(base)
+	if of.Kind() == reflect.Pointer {
+		of = of.Elem()
+	}
+	result = asJSON(base)
+	for _, patch := range patches {
+		merged, err := strategicpatch.StrategicMergePatch([]byte(result), []byte(asJSON(patch)), reflect.Zero(of).Interface())
 		if err != nil {
-			return nil, err
+			return "", err
 		}
-		if base, err = strategicpatch.StrategicMergePatch(base, patch, document{}); err != nil {
-			return nil, err
+		into := reflect.New(of).Interface()
+		if err := kjson.UnmarshalCaseSensitivePreserveInts(merged, into); err != nil {
+			return "", err
 		}
-		decoded := new(document)
-		if err := json.Unmarshal(base, decoded); err != nil {
-			return nil, err
-		}
-		if base, err = json.Marshal(decoded); err != nil {
-			return nil, err
-		}
+		result = asJSON(into)
 	}
-	return base, nil
+	return result, nil
 }
 
-// valueOf returns the encoding of a document, with sorted names.
-func valueText(t *testing.T, v any) string {
-	data, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
+// fromJSON reads JSON as API machinery does: an integer is an int64. It returns the zero value for "".
+func fromJSON[T any](text string) T {
+	var into T
+	if text == "" {
+		return into
 	}
-	var fields any
-	if err := json.Unmarshal(data, &fields); err != nil {
-		t.Fatal(err)
+	if err := kjson.UnmarshalCaseSensitivePreserveInts([]byte(text), &into); err != nil {
+		panic(fmt.Sprintf("%s: %v", text, err))
 	}
-	data, _ = json.Marshal(fields)
-	return string(data)
+	return into
 }
 
-// TestObjectEdges merges patches that set nothing, and values as deep and as wide as allowed.
-func TestObjectEdges(t *testing.T) {
-	uncompiled := engine.ForObject(nil)
-	if _, err := uncompiled.Apply(nil, nil, engine.Options{}); err == nil || uncompiled.Type() != nil {
-		t.Errorf("the plan of no type merges: %v", err)
-	}
-	values, err := engine.ForAny(reflect.TypeFor[document](), schema.Rules{})
+// applied returns the result of patches, with its owners.
+func applied[B, P any](t testing.TB, plan *engine.Plan[B, P], base *B, patches []engine.Layered[P]) *engine.Result[B] {
+	t.Helper()
+	result, err := plan.Apply(base, patches, engine.Options{Owners: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := engine.ForObject(values.Type()).Apply(nil, nil, engine.Options{}); err == nil {
-		t.Error("the plan of a Go type merges objects")
-	}
-	plan := engine.ForJSON()
-	var nothing engine.Object
-	wide := engine.Object{}
-	for i := range 10_001 {
-		wide[strconv.Itoa(i)] = int64(i)
-	}
-	wide["l"] = slices.Repeat([]any{"x"}, 10_001)
-	nested := func(levels int) *engine.Object {
-		o := engine.Object{}
-		for range levels {
-			o = engine.Object{"x": o}
-		}
-		return &o
-	}
-	for _, test := range []struct {
-		reason      string
-		base, patch *engine.Object
-		want        *engine.Object
-	}{
-		{"no patch", &wide, nil, &wide},
-		{"a nil patch", &wide, &nothing, &wide},
-		{"a nil base", &nothing, &wide, &wide},
-		{"10,000 levels in a patch", nil, nested(10_000), nested(10_000)},
-		{"9,999 levels in a base", nested(9_999), nil, nested(9_999)},
-		{"10,001 levels in a patch", nil, nested(10_001), nil},
-		{"10,000 levels in a base", nested(10_000), nil, nil},
-		{"10,001 levels in both", nested(9_999), nested(10_001), nil},
-	} {
-		for _, owners := range []bool{false, true} {
-			result, err := plan.Apply(test.base, []engine.Layered[engine.Object]{{Layer: "a", Patch: test.patch}}, engine.Options{Owners: owners})
-			switch {
-			case test.want == nil && (err == nil || !strings.HasSuffix(err.Error(), "nests more than 10000 deep")):
-				t.Errorf("%s: %v", test.reason, err)
-			case test.want != nil && err != nil:
-				t.Errorf("%s: %v", test.reason, err)
-			case test.want != nil && !reflect.DeepEqual(result.Value, *test.want):
-				t.Errorf("%s: another value", test.reason)
-			}
-		}
-	}
+	return result
 }
 
-// TestSources: the source of a claim begins with the place of its base or its patch, and goes on with the path of the field.
-func TestSources(t *testing.T) {
-	plan, err := engine.For[document, engine.Object](schema.Rules{})
-	if err != nil {
-		t.Fatal(err)
+// patchesOf reads patches such as `a {"on": true}`, which begin with the manager.
+func patchesOf[P any](read func(text string) P, lines ...string) []engine.Layered[P] {
+	patches := make([]engine.Layered[P], len(lines))
+	for i, line := range lines {
+		manager, text, _ := strings.Cut(line, " ")
+		patch := read(text)
+		patches[i] = engine.Layered[P]{Layer: engine.Manager(manager), Patch: &patch}
 	}
-	first, second := fieldpath.Fields("patches", "first"), fieldpath.Fields("patches", "second")
-	for _, place := range []fieldpath.Path{nil, fieldpath.Fields("spec")} {
-		result, err := plan.Apply(&document{Name: "x", Mode: "m"}, []engine.Layered[engine.Object]{
-			{Layer: engine.Manager("a"), Patch: &engine.Object{"name": "y"}, Source: first},
-			{Layer: engine.Manager("b"), Patch: &engine.Object{"name": "z"}, Source: second},
-			{Layer: engine.Manager("c"), Patch: &engine.Object{"name": "z"}},
-		}, engine.Options{Owners: true, Source: place})
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := map[string][]string{}
-		for path, claims := range result.Owners.All() {
-			for _, c := range claims {
-				got[path.String()] = append(got[path.String()], c.Source.String())
-			}
-		}
-		want := map[string][]string{
-			".mode": {place.String() + ".mode"},
-			".name": {place.String() + ".name", ".patches.first.name", ".patches.second.name", ".name"},
-		}
-		if d := cmp.Diff(want, got); d != "" {
-			t.Errorf("sources (-want +got):\n%s", d)
-		}
-	}
+	return patches
 }
 
-// TestEqualPointer: a field keeps its memory if a patch sets what it points to.
-func TestEqualPointer(t *testing.T) {
-	plan, err := engine.For[document, document](schema.Rules{})
-	if err != nil {
-		t.Fatal(err)
+// exactObject reads an object with its numbers as they stand.
+func exactObject(text string) engine.Object { return exactJSON(text).(engine.Object) }
+
+// exactJSON reads JSON with its numbers as they stand. It returns nil for "".
+func exactJSON(text string) any {
+	if text == "" {
+		return nil
 	}
-	one, same, other := int32(1), int32(1), int32(2)
-	allocations := func(limit *int32) float64 {
-		patches := []engine.Layered[document]{{Layer: "a", Patch: &document{Limit: limit}}}
-		return testing.AllocsPerRun(100, func() {
-			if _, err := plan.Apply(&document{Limit: &one}, patches, engine.Options{}); err != nil {
-				t.Fatal(err)
-			}
-		})
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.UseNumber()
+	var v any
+	if err := decoder.Decode(&v); err != nil {
+		panic(fmt.Sprintf("%s: %v", text, err))
 	}
-	if equal, changed := allocations(&same), allocations(&other); equal >= changed {
-		t.Errorf("%v allocations for an equal number, %v for another one", equal, changed)
-	}
+	return v
 }
 
-// TestWriteAgain: a layer that writes the same value again has one claim, and no later layer contests a field.
-func TestWriteAgain(t *testing.T) {
-	plan, err := engine.ForAny(reflect.TypeFor[document](), schema.Rules{})
+// asJSON returns a value as JSON.
+func asJSON(v any) string { return string(must(json.Marshal(v))) }
+
+// must returns a value that is part of a test, and so has no error.
+func must[T any](v T, err error) T {
 	if err != nil {
-		t.Fatal(err)
+		panic(err)
 	}
-	value := &document{}
-	if err := json.Unmarshal([]byte(`{"name":"x","text":"x","switch":true,"on":true,"limit":1,"other":"x","args":["x"],"size":"1"}`), value); err != nil {
-		t.Fatal(err)
-	}
-	var base any = value
-	patch := base
-	result, err := plan.Apply(&base, []engine.Layered[any]{{Layer: engine.Manager("a"), Patch: &patch}}, engine.Options{Owners: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	empty := &document{Name: "y"}
-	result.Owners.Write(engine.Manager("a"), engine.Origin{}, nil, result.Value, result.Value)
-	result.Owners.Write("late", engine.Origin{}, nil, result.Value, empty)
-	result.Owners.Write("last", engine.Origin{}, nil, empty, result.Value)
-	n := 0
-	for path, claims := range result.Owners.All() {
-		n++
-		var layers []engine.Layer
-		for _, c := range claims {
-			layers = append(layers, c.Layer)
-		}
-		if want := []engine.Layer{engine.Base, engine.Manager("a"), "late", "last"}; !slices.Equal(layers, want) {
-			t.Errorf("%v: claimed by %v, want %v", path, layers, want)
-		}
-	}
-	for f := range result.Owners.Patched() {
-		if f.Contested() {
-			t.Errorf("%v is contested", f.Path())
-		}
-	}
-	if n != 8 {
-		t.Errorf("%d fields, want 8", n)
-	}
+	return v
 }

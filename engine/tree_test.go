@@ -1,7 +1,6 @@
 package engine_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -39,17 +38,14 @@ func TestPatched_Many(t *testing.T) {
 		}
 		patch := engine.Object{"fields": fields, "labels": labels, "entries": labels, "items": items, "set": set}
 		// The last patch comes in another order, and adds to each.
-		more := copyOfJSON(patch).(map[string]any)
+		more := fromJSON[engine.Object](asJSON(patch))
 		for _, key := range []string{"labels", "entries"} {
 			more[key].(map[string]any)["more"] = "b"
 		}
 		slices.Reverse(more["set"].([]any))
 		more["set"] = append(more["set"].([]any), "more")
 		more["items"] = append(more["items"].([]any), map[string]any{"name": "more", "value": "b"})
-		result, err := plan.Apply(nil, []engine.Layered[engine.Object]{{Layer: "one", Patch: &patch}, {Layer: "two", Patch: &patch}, {Layer: "three", Patch: &more}}, engine.Options{Owners: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		result := applied(t, plan, nil, []engine.Layered[engine.Object]{{Layer: "one", Patch: &patch}, {Layer: "two", Patch: &patch}, {Layer: "three", Patch: &more}})
 		want := map[string]string{}
 		three := ` one="a" two="a" three="a"`
 		for _, name := range names {
@@ -64,7 +60,7 @@ func TestPatched_Many(t *testing.T) {
 		for path, claims := range result.Owners.All() {
 			line := ""
 			for _, c := range claims {
-				line += fmt.Sprintf(" %s=%s", c.Layer, valueOf(c))
+				line += " " + claimText(c)
 			}
 			if _, again := got[path.String()]; again {
 				t.Errorf("%d: %s is there twice", n, path)
@@ -87,10 +83,7 @@ func TestPatched_Many(t *testing.T) {
 
 // TestPatched_Allocations checks that an index of many fields lasts: one more entry costs a constant number of allocations.
 func TestPatched_Allocations(t *testing.T) {
-	plan, err := engine.For[written, engine.Object](schema.Rules{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := must(engine.For[written, engine.Object](schema.Rules{}))
 	count := func(n int) float64 {
 		labels := map[string]any{}
 		for i := range n {
@@ -111,12 +104,9 @@ func TestPatched_Allocations(t *testing.T) {
 
 // TestPatched_JSON checks the paths and types of fields of objects without a schema.
 func TestPatched_JSON(t *testing.T) {
-	base := copyOfJSON(json.RawMessage(`{"a":{"b":1},"c":{"d":{"e":1}}}`)).(map[string]any)
-	patch := copyOfJSON(json.RawMessage(`{"a":{"b":{"f g":2}},"c":{"d":{"h":[1]}}}`)).(map[string]any)
-	result, err := engine.ForJSON().Apply(&base, []engine.Layered[engine.Object]{{Layer: "one", Patch: &patch}}, engine.Options{Owners: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	base := fromJSON[engine.Object](`{"a":{"b":1},"c":{"d":{"e":1}}}`)
+	patch := fromJSON[engine.Object](`{"a":{"b":{"f g":2}},"c":{"d":{"h":[1]}}}`)
+	result := applied(t, engine.ForJSON(), &base, []engine.Layered[engine.Object]{{Layer: "one", Patch: &patch}})
 	var got []string
 	for f := range result.Owners.Patched() {
 		got = append(got, fmt.Sprint(f.Path(), " ", f.Type()))
@@ -129,16 +119,32 @@ func TestPatched_JSON(t *testing.T) {
 
 // TestRetainKeys_Later checks that $retainKeys empties a field that a later patch reaches first, unless it names the field.
 func TestRetainKeys_Later(t *testing.T) {
-	result := mergeWritten(t, `{}`, []string{
+	result := writtenResult(t, `{}`,
 		`{"part":{"$retainKeys":["text"],"text":"a"},"labels":{"x":"1"}}`,
 		`{"labels":{"$retainKeys":["y","z"],"y":"2"}}`,
 		`{"part":{"args":["b"],"text":"c"},"labels":{"w":"3","z":"4"}}`,
-	})
+	)
 	want := []string{
-		`.labels["w"] manager/b=null manager/c="3"`, `.labels["x"] manager/a="1" manager/b=null`, `.labels["y"] manager/b="2"`, `.labels["z"] manager/c="4"`,
-		`.part.args manager/a=null manager/c=["b"]`, `.part.text manager/a="a" manager/c="c"`,
+		`.labels["w"] b=null c="3"`, `.labels["x"] a="1" b=null`, `.labels["y"] b="2"`, `.labels["z"] c="4"`,
+		`.part.args a=null c=["b"]`, `.part.text a="a" c="c"`,
 	}
 	if diff := cmp.Diff(want, claimsOf(result.Owners)); diff != "" {
 		t.Errorf("claims (-want +got):\n%s", diff)
+	}
+}
+
+// TestPatched_Order shows that a directive reaches the entries of a map in the order of their keys.
+func TestPatched_Order(t *testing.T) {
+	base := any(fromJSON[*thing](`{"labels": {"h": "", "d": "", "a": "", "c": "", "g": "", "b": "", "f": "", "e": ""}}`))
+	patch := fromJSON[any](`{"labels": {"$retainKeys": []}}`)
+	result := applied(t, must(engine.ForAny(reflect.TypeFor[thing](), schema.Rules{})), &base, []engine.Layered[any]{{Layer: "a", Patch: &patch}})
+	var got []string
+	for f := range result.Owners.Patched() {
+		if f.HasNull() {
+			got = append(got, f.Path().String())
+		}
+	}
+	if !slices.IsSorted(got) || len(got) != 8 {
+		t.Errorf("Patched = %q, want 8 paths in order", got)
 	}
 }

@@ -1,7 +1,6 @@
 package engine_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -35,9 +34,9 @@ func TestApply_TypedAndObject(t *testing.T) {
 			for k := range 1 + g.IntN(4) {
 				patch := any(g.value(2))
 				if g.IntN(3) == 0 {
-					patch = copyOfJSON(json.RawMessage(directives[g.IntN(len(directives))]))
+					patch = fromJSON[any](directives[g.IntN(len(directives))])
 				}
-				object := copyOfJSON(patch)
+				object := fromJSON[any](asJSON(patch))
 				layer := engine.Manager(fmt.Sprint(k))
 				mixed = append(mixed, engine.Layered[any]{Layer: layer, Patch: &patch})
 				objects = append(objects, engine.Layered[any]{Layer: layer, Patch: &object})
@@ -71,7 +70,7 @@ func TestApply_TypedAndObject(t *testing.T) {
 					} else {
 						result.Owners.Write(layer, jobOrigin, nil, result.Value, now)
 					}
-					*result.Value.(*written) = *writtenOf(t, asJSON(now))
+					*result.Value.(*written) = *fromJSON[*written](asJSON(now))
 				}
 				compare(fmt.Sprint("write ", k))
 			}

@@ -1,7 +1,6 @@
 package engine_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -86,7 +85,7 @@ var writeStories = []struct {
 		"a write follows the patches, and the first claim is the base's",
 		`{"text":"a","count":1,"set":["a"]}`, []string{`{"text":"b","flag":true}`},
 		[]write{{layer: "w", now: `{"text":"c","count":2,"set":["a"]}`}},
-		[]string{`.count base=1 w=2`, `.flag manager/a=true w=null`, `.set[="a"] base=present w=present`, `.text base="a" manager/a="b" w="c"`},
+		[]string{`.count base=1 w=2`, `.flag a=true w=null`, `.set[="a"] base=present w=present`, `.text base="a" a="b" w="c"`},
 	},
 	{
 		"a layer that says the same again makes no claim", `{}`, nil,
@@ -107,7 +106,7 @@ var writeStories = []struct {
 	{
 		"another claim between two equal ones keeps both", `{"text":"a"}`, []string{`{"text":"b"}`},
 		[]write{{layer: "manager/a", path: "text", now: `{"text":"b"}`}, {layer: "base", path: "text", now: `{"text":"b"}`}, {layer: "base", path: "text", now: `{"text":"b"}`}},
-		[]string{`.text base="a" manager/a="b" base="b"`},
+		[]string{`.text base="a" a="b" base="b"`},
 	},
 	{
 		"the source is the field below the origin, or the origin of a computed value", `{}`, nil,
@@ -132,7 +131,7 @@ var writeStories = []struct {
 	{
 		"a struct that was there only, and a part of it", `{"part":{"text":"a"}}`, []string{`{"part":{"args":["b"]}}`},
 		[]write{{layer: "w", path: "part.text", now: `{"part":{"args":["b"]}}`}},
-		[]string{`.part.args manager/a=["b"]`, `.part.text base="a" w=null`},
+		[]string{`.part.args a=["b"]`, `.part.text base="a" w=null`},
 	},
 	{
 		"items come, stay and go with their fields", `{"items":[{"name":"a","value":"1"},{"name":"b","ports":[{"port":1,"name":"p"}]}]}`, nil,
@@ -205,30 +204,30 @@ var writeStories = []struct {
 			{layer: "w", path: `items[name="a"]`, now: `{"items":[{"name":"a","value":"2","ports":[{"port":1}],"labels":{"x":"1","y":"2"},"part":{"text":"t"}}]}`, changes: true},
 		},
 		[]string{
-			`.items[name="a"] manager/a=present`, `.items[name="a"].labels["x"] manager/a="1"`, `.items[name="a"].labels["y"] w="2"`, `.items[name="a"].part.text manager/a="t"`,
-			`.items[name="a"].ports[port="1"] manager/a=present`, `.items[name="a"].ports[port="1"].name manager/a="p" w=null`, `.items[name="a"].value manager/a="1" w="2"`,
+			`.items[name="a"] a=present`, `.items[name="a"].labels["x"] a="1"`, `.items[name="a"].labels["y"] w="2"`, `.items[name="a"].part.text a="t"`,
+			`.items[name="a"].ports[port="1"] a=present`, `.items[name="a"].ports[port="1"].name a="p" w=null`, `.items[name="a"].value a="1" w="2"`,
 		},
 	},
 	{
 		"an item that one patch added goes", `{}`, []string{`{"items":[{"name":"a","value":"1","ports":[{"port":1}],"part":{"text":"t"}}]}`},
 		[]write{{layer: "w", now: `{}`}},
 		[]string{
-			`.items[name="a"] manager/a=present w=null`, `.items[name="a"].part w=null`, `.items[name="a"].part.text manager/a="t" w=null`,
-			`.items[name="a"].ports[port="1"] manager/a=present w=null`, `.items[name="a"].value manager/a="1" w=null`,
+			`.items[name="a"] a=present w=null`, `.items[name="a"].part w=null`, `.items[name="a"].part.text a="t" w=null`,
+			`.items[name="a"].ports[port="1"] a=present w=null`, `.items[name="a"].value a="1" w=null`,
 		},
 	},
 	{
 		"a struct that a patch made is not the base's", `{}`, []string{`{"part":{"text":"a","part":{"args":null}}}`},
 		[]write{{layer: "w", now: `{"part":{"part":{}}}`}, {layer: "x", now: `{"part":{}}`}},
-		[]string{`.part manager/a=present x=present`, `.part.part w=present x=null`, `.part.part.args manager/a=null`, `.part.text manager/a="a" w=null`},
+		[]string{`.part a=present x=present`, `.part.part w=present x=null`, `.part.part.args a=null`, `.part.text a="a" w=null`},
 	},
 	{
 		"a patch removes what another patch and the base set", `{"items":[{"name":"a","value":"1","part":{"text":"t"}}],"part":{"part":{"text":"u"}},"set":["a"]}`,
 		[]string{`{"items":[{"name":"b","part":{"text":"v"}}]}`, `{"items":null,"part":null,"set":null}`}, nil,
 		[]string{
-			`.items manager/b=null`, `.items[name="b"] manager/a=present manager/b=null`, `.items[name="b"].part.text manager/a="v" manager/b=null`,
-			`.items[name="a"] base=present manager/b=null`, `.items[name="a"].part.text base="t" manager/b=null`, `.items[name="a"].value base="1" manager/b=null`,
-			`.part manager/b=null`, `.part.part.text base="u" manager/b=null`, `.set manager/b=null`, `.set[="a"] base=present manager/b=null`,
+			`.items b=null`, `.items[name="b"] a=present b=null`, `.items[name="b"].part.text a="v" b=null`,
+			`.items[name="a"] base=present b=null`, `.items[name="a"].part.text base="t" b=null`, `.items[name="a"].value base="1" b=null`,
+			`.part b=null`, `.part.part.text base="u" b=null`, `.set b=null`, `.set[="a"] base=present b=null`,
 		},
 	},
 }
@@ -237,43 +236,35 @@ var writeStories = []struct {
 func TestWrite(t *testing.T) {
 	for _, tc := range writeStories {
 		t.Run(tc.reason, func(t *testing.T) {
-			result := mergeWritten(t, tc.base, tc.patches)
+			result := writtenResult(t, tc.base, tc.patches...)
 			for _, w := range tc.writes {
 				w.record(t, result.Owners, &result.Value)
 			}
-			if diff := cmp.Diff(tc.want, sourcesOf(result.Owners)); diff != "" {
+			if diff := cmp.Diff(tc.want, locatedClaimsOf(result.Owners)); diff != "" {
 				t.Errorf("claims (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-func mergeWritten(t *testing.T, text string, patches []string) *engine.Result[written] {
+// writtenResult applies patches by the managers a and b.
+func writtenResult(t *testing.T, base string, patches ...string) *engine.Result[written] {
 	t.Helper()
-	plan, err := engine.For[written, engine.Object](schema.Rules{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	base := writtenOf(t, text)
-	layers := make([]engine.Layered[engine.Object], len(patches))
+	lines := make([]string, len(patches))
 	for i, patch := range patches {
-		object := copyOfJSON(json.RawMessage(patch)).(map[string]any)
-		layers[i] = engine.Layered[engine.Object]{Layer: engine.Manager(string(rune('a' + i))), Patch: &object}
+		lines[i] = string(rune('a'+i)) + " " + patch
 	}
-	result, err := plan.Apply(base, layers, engine.Options{Owners: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return result
+	return applied(t, must(engine.For[written, engine.Object](schema.Rules{})), fromJSON[*written](base), patchesOf(fromJSON[engine.Object], lines...))
 }
 
-func writtenOf(t *testing.T, text string) *written {
-	t.Helper()
-	into := new(written)
-	if err := json.Unmarshal([]byte(text), into); err != nil {
-		t.Fatal(err)
-	}
-	return into
+// locatedClaimsOf returns a line for each field, with its claims, and the sources of those that a write located.
+func locatedClaimsOf(o *engine.Ownership) []string {
+	return linesOf(o, func(c engine.Claim) string {
+		if slices.Contains(c.Source, fieldpath.Field("job")) {
+			return claimText(c) + " from " + c.Source.String()
+		}
+		return claimText(c)
+	})
 }
 
 // record sets the value, and records the write of the field at its path.
@@ -283,7 +274,7 @@ func (w write) record(t *testing.T, owners *engine.Ownership, value *written) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	now := writtenOf(t, w.now)
+	now := fromJSON[*written](w.now)
 	before := fieldAt(reflect.ValueOf(*value), path)
 	if w.changes {
 		owners.WriteChanges(w.layer, path, before, fieldAt(reflect.ValueOf(*now), path))
@@ -336,22 +327,6 @@ func stepInto(v reflect.Value, step fieldpath.Step) reflect.Value {
 	return reflect.Value{}
 }
 
-// sourcesOf returns one line for each field, with the sources of claims that a write located.
-func sourcesOf(o *engine.Ownership) []string {
-	var lines []string
-	for path, claims := range o.All() {
-		line := path.String()
-		for _, c := range claims {
-			line += fmt.Sprintf(" %s=%s", c.Layer, valueOf(c))
-			if c.Source != nil && slices.Contains(c.Source, fieldpath.Field("job")) {
-				line += " from " + c.Source.String()
-			}
-		}
-		lines = append(lines, line)
-	}
-	return lines
-}
-
 // TestWrite_Zero checks that an ownership that is nil or zero accepts writes, and records nothing.
 func TestWrite_Zero(t *testing.T) {
 	for _, o := range []*engine.Ownership{nil, {}} {
@@ -367,7 +342,7 @@ func TestWrite_Zero(t *testing.T) {
 func TestWrite_Pointers(t *testing.T) {
 	var want []string
 	for i, to := range []func(*written) any{func(w *written) any { return *w }, func(w *written) any { return w }} {
-		result := mergeWritten(t, `{"text":"a"}`, nil)
+		result := writtenResult(t, `{"text":"a"}`)
 		before, now := result.Value, written{Text: "b", Part: &writtenPart{}}
 		result.Owners.Write("w", engine.Origin{}, nil, to(&before), to(&now))
 		result.Owners.Write("x", engine.Origin{}, fieldpath.Fields("part"), now.Part, (*writtenPart)(nil))
@@ -383,7 +358,7 @@ func TestWrite_Pointers(t *testing.T) {
 
 // TestFork checks that a copy of an ownership and its original record later writes apart.
 func TestFork(t *testing.T) {
-	result := mergeWritten(t, `{"text":"a","count":1,"labels":{"x":"1"}}`, []string{`{"count":2}`, `{"text":"b"}`})
+	result := writtenResult(t, `{"text":"a","count":1,"labels":{"x":"1"}}`, `{"count":2}`, `{"text":"b"}`)
 	result.Owners.Write("w", jobOrigin, fieldpath.Fields("flag"), nil, true)
 	result.Value.Flag = true
 	value := result.Value
@@ -403,13 +378,13 @@ func TestFork(t *testing.T) {
 		want   []string
 	}{
 		{fork, []engine.Layer{"base", "manager/a", "manager/b", "w", "one"}, []string{
-			`.count base=1 manager/a=2 one=3 from .job`, `.flag w=true from .job`, `.labels["one"] one="z" from .job`, `.labels["x"] base="1"`, `.text base="a" manager/b="b" one="c" from .job`,
+			`.count base=1 a=2 one=3 from .job`, `.flag w=true from .job`, `.labels["one"] one="z" from .job`, `.labels["x"] base="1"`, `.text base="a" b="b" one="c" from .job`,
 		}},
 		{result.Owners, []engine.Layer{"base", "manager/a", "manager/b", "w", "another"}, []string{
-			`.count base=1 manager/a=2 another=7 from .job`, `.flag w=true from .job`, `.labels["another"] another="z" from .job`, `.labels["x"] base="1"`, `.text base="a" manager/b="b" another="d" from .job`,
+			`.count base=1 a=2 another=7 from .job`, `.flag w=true from .job`, `.labels["another"] another="z" from .job`, `.labels["x"] base="1"`, `.text base="a" b="b" another="d" from .job`,
 		}},
 	} {
-		if diff := cmp.Diff(tc.want, sourcesOf(tc.owners)); diff != "" {
+		if diff := cmp.Diff(tc.want, locatedClaimsOf(tc.owners)); diff != "" {
 			t.Errorf("claims (-want +got):\n%s", diff)
 		}
 		if diff := cmp.Diff(tc.layers, tc.owners.Layers()); diff != "" {
@@ -423,7 +398,7 @@ func TestFork(t *testing.T) {
 
 // TestFork_Contested checks that managers who differ in a copy of an ownership do not differ in the original.
 func TestFork_Contested(t *testing.T) {
-	result := mergeWritten(t, `{}`, []string{`{"text":"a"}`, `{"count":1}`})
+	result := writtenResult(t, `{}`, `{"text":"a"}`, `{"count":1}`)
 	say := func(o *engine.Ownership, manager, text string) {
 		o.Write(engine.Manager(manager), engine.Origin{}, fieldpath.Fields("text"), "x", text)
 	}
@@ -440,5 +415,49 @@ func TestFork_Contested(t *testing.T) {
 				t.Errorf("Contested = %v, want %v", f.Contested(), want)
 			}
 		}
+	}
+}
+
+// TestFieldsV1_Removed shows that nobody owns a field that a later layer removes.
+func TestFieldsV1_Removed(t *testing.T) {
+	base := any(fromJSON[*thing](`{"args": ["a"], "name": "x", "tags": ["b"]}`))
+	patch := fromJSON[any](`{"args": ["c"], "count": 1}`)
+	result := applied(t, must(engine.ForAny(reflect.TypeFor[thing](), schema.Rules{})), &base, []engine.Layered[any]{{Layer: "a", Patch: &patch}})
+	value := result.Value.(*thing)
+	result.Owners.Write("later", engine.Origin{}, fieldpath.Fields("args"), value.Args, nil)
+	value.Args = nil
+	want := []string{
+		`.args base=["a"] a=["c"] later=null`, `.count a=1`, `.name base="x"`, `.tags[="b"] base=present`,
+		`base owns {"f:name":{},"f:tags":{"v:\"b\"":{}}}`, `a owns {"f:count":{}}`, `later owns {}`,
+	}
+	if d := cmp.Diff(want, append(claimsOf(result.Owners), fieldsOf(result.Owners)...)); d != "" {
+		t.Errorf("owners (-want +got):\n%s", d)
+	}
+}
+
+// TestWriteAgain shows that a layer which writes the same value again has one claim, and no later layer contests a field.
+func TestWriteAgain(t *testing.T) {
+	plan := must(engine.ForAny(reflect.TypeFor[document](), schema.Rules{}))
+	base := any(fromJSON[*document](`{"name":"x","text":"x","switch":true,"on":true,"limit":1,"other":"x","args":["x"],"size":"1"}`))
+	patch := base
+	result := applied(t, plan, &base, []engine.Layered[any]{{Layer: engine.Manager("a"), Patch: &patch}})
+	empty := &document{Name: "y"}
+	result.Owners.Write(engine.Manager("a"), engine.Origin{}, nil, result.Value, result.Value)
+	result.Owners.Write("late", engine.Origin{}, nil, result.Value, empty)
+	result.Owners.Write("last", engine.Origin{}, nil, empty, result.Value)
+	n := 0
+	for line := range slices.Values(linesOf(result.Owners, func(c engine.Claim) string { return string(c.Layer) })) {
+		n++
+		if path, layers, _ := strings.Cut(line, " "); layers != "base manager/a late last" {
+			t.Errorf("%s: claimed by %s", path, layers)
+		}
+	}
+	for f := range result.Owners.Patched() {
+		if f.Contested() {
+			t.Errorf("%v is contested", f.Path())
+		}
+	}
+	if n != 8 {
+		t.Errorf("%d fields, want 8", n)
 	}
 }
