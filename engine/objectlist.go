@@ -68,9 +68,6 @@ func (m *objects) list(t *schema.Type, old, patch []any, at node) ([]any, error)
 			if err := merge(j); err != nil {
 				return nil, err
 			}
-			if shared == j {
-				shared = said.shared(shared)
-			}
 			j++
 		}
 	}

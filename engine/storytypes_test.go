@@ -185,6 +185,7 @@ type entry struct {
 	Loose []part                `json:"loose,omitempty" patchStrategy:"merge"`
 	Any   *runtime.RawExtension `json:"any,omitempty"`
 	Frees map[string]any        `json:"frees,omitempty"`
+	Sole  *always               `json:"sole,omitempty"`
 }
 
 type port struct {
