@@ -50,7 +50,7 @@ type merger struct {
 	// removed it. Or a patch brought two items of one key, which share a node in the log.
 	unseen bool
 	// claimed counts the claims, recorded or not. The counter said counts only the claims that a copy of the patch's value
-	// hides: nulls, items, and empty structs, maps and lists.
+	// hides: nulls, items, and empty structs.
 	claimed, said int
 
 	of         Layer          // the layer whose value is read
@@ -373,7 +373,6 @@ func (m *merger) null(t *schema.Type, dst reflect.Value, present bool, at node) 
 
 // empty claims the presence of an empty map or list, if its encoding distinguishes it from null.
 func (m *merger) empty(at node) {
-	m.said++
 	if m.owners && m.log.saysEmpty(at) {
 		m.log.add(at, m.layer, presenceValue, "")
 	}
