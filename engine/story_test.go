@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	kjson "sigs.k8s.io/json"
 
+	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/schema"
 )
@@ -28,7 +29,7 @@ var update = flag.Bool("update", false, "rewrite the outcomes of stories")
 //	= the value
 //	the path of a field, and its claims in order
 //	a manager "owns" the fields of FieldsV1
-//	"contested", "made", "emptied by a manager", "duplicate" or "ignored from a manager", and the path of a field
+//	"contested", "made", "emptied by a manager", "conflict of managers", "duplicate" or "ignored from a manager", and a path
 //
 // It may be an error. A patch that API machinery takes, and the engine does not, is "stricter". The outcome by the rules for
 // twins follows if it differs.
@@ -48,10 +49,13 @@ func TestStories(t *testing.T) {
 	tellAll(t, "testdata/documents.txt", tellerOf[document]())
 }
 
-// TestObjectStories tells what patches make of objects, by storySchema and without a schema.
+// TestObjectStories tells what patches make of objects, by schemas and without one. Decoded and exact numbers merge alike.
 func TestObjectStories(t *testing.T) {
-	tellAll(t, "testdata/objects.txt", objectTeller(objectPlan(storySchema)))
-	tellAll(t, "testdata/json.txt", objectTeller(engine.ForJSON()))
+	for _, read := range []func(string) engine.Object{fromJSON[engine.Object], exactObject} {
+		tellAll(t, "testdata/objects.txt", objectTeller(objectPlan(storySchema), read))
+		tellAll(t, "testdata/shapes.txt", objectTeller(objectPlan(shapesSchema), read))
+		tellAll(t, "testdata/json.txt", objectTeller(engine.ForJSON(), read))
+	}
 }
 
 // positions matches the position of a duplicate in a path or in FieldsV1.
@@ -173,12 +177,12 @@ func tellerOf[V any]() teller[any] {
 }
 
 // objectTeller tells stories of objects.
-func objectTeller(plan *engine.Plan[engine.Object, engine.Object]) teller[engine.Object] {
+func objectTeller(plan *engine.Plan[engine.Object, engine.Object], readObject func(string) engine.Object) teller[engine.Object] {
 	read := func(text string) *engine.Object {
 		if text == "" {
 			return nil
 		}
-		object := fromJSON[engine.Object](text)
+		object := readObject(text)
 		return &object
 	}
 	return teller[engine.Object]{plan: plan, base: read, patch: func(p storyPatch) *engine.Object { return read(p.text) }}
@@ -246,9 +250,14 @@ func outcome[T any](t *testing.T, plan *engine.Plan[T, T], base *T, patches []en
 	case !isObject && (upstreamErr != nil || upstream != value):
 		t.Errorf("upstream makes %s, %v, want %s", upstream, upstreamErr, value)
 	}
-	lines := append([]string{"= " + value}, claimsOf(result.Owners)...)
+	claims := claimsOf(result.Owners)
+	stopAnywhere(result.Owners, len(claims))
+	lines := append([]string{"= " + value}, claims...)
 	lines = append(lines, fieldsOf(result.Owners)...)
 	lines = append(lines, patchedOf(t, result.Owners, isObject)...)
+	for _, c := range conflict.Find(result.Owners) {
+		lines = append(lines, fmt.Sprintf("conflict of %s %s", strings.Join(c.Managers(), " "), c.Path))
+	}
 	for _, path := range result.Duplicates {
 		lines = append(lines, "duplicate "+path.String())
 	}
@@ -256,6 +265,18 @@ func outcome[T any](t *testing.T, plan *engine.Plan[T, T], base *T, patches []en
 		lines = append(lines, fmt.Sprintf("ignored from %s %s", nameOf(field.Layer), field.Path))
 	}
 	return lines
+}
+
+// stopAnywhere stops after each of the fields. An iteration that continues then panics.
+func stopAnywhere(owners *engine.Ownership, fields int) {
+	for n := range fields {
+		left := n
+		for range owners.All() {
+			if left--; left < 0 {
+				break
+			}
+		}
+	}
 }
 
 // patchedOf returns a line for each field that patches contest, make or empty.
