@@ -53,6 +53,7 @@ func TestStories(t *testing.T) {
 func TestObjectStories(t *testing.T) {
 	for _, read := range []func(string) engine.Object{fromJSON[engine.Object], exactObject} {
 		tellAll(t, "testdata/objects.txt", objectTeller(objectPlan(storySchema), read))
+		tellAll(t, "testdata/specs.txt", objectTeller(objectPlan(specSchema), read))
 		tellAll(t, "testdata/shapes.txt", objectTeller(objectPlan(shapesSchema), read))
 		tellAll(t, "testdata/json.txt", objectTeller(engine.ForJSON(), read))
 	}

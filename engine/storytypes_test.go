@@ -214,3 +214,40 @@ const storySchema = `{"type": "object", "properties": {
 		"type": "object", "required": ["port"],
 		"properties": {"port": {"type": "integer"}, "protocol": {"type": "string", "default": "TCP"}, "name": {"type": "string"}}}}
 }}`
+
+// specSchema has lists and maps of a spec.
+const specSchema = `{"type": "object", "properties": {"spec": {"type": "object", "properties": {
+	"replicas": {"type": "integer"},
+	"name": {"type": "string"},
+	"labels": {"type": "object", "additionalProperties": {"type": "string"}},
+	"args": {"type": "array", "items": {"type": "string"}},
+	"tags": {"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "set"},
+	"selector": {"type": "object", "properties": {"app": {"type": "string"}, "tier": {"type": "string"}}, "x-kubernetes-map-type": "atomic"},
+	"values": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
+	"resources": {"type": "object", "properties": {"cpu": {"type": "integer"}, "memory": {"type": "integer"}}},
+	"ports": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["port", "protocol"], "items": {
+		"type": "object", "required": ["port"],
+		"properties": {"port": {"type": "integer"}, "protocol": {"type": "string", "default": "TCP"}, "name": {"type": "string"}}}}
+}}}}`
+
+// shapesSchema has a field of each kind, so that a story needs few fields.
+const shapesSchema = `{"type": "object", "properties": {
+	"on": {"type": "boolean"},
+	"count": {"type": "integer"},
+	"time": {"type": "string", "format": "date-time"},
+	"labels": {"type": "object", "additionalProperties": {"type": "string"}},
+	"counts": {"type": "object", "additionalProperties": {"type": "integer"}},
+	"inner": {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}},
+	"args": {"type": "array", "items": {"type": "string"}},
+	"tags": {"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "set"},
+	"numbers": {"type": "array", "items": {"type": "number"}, "x-kubernetes-list-type": "set"},
+	"selector": {"type": "object", "properties": {"app": {"type": "string"}}, "x-kubernetes-map-type": "atomic"},
+	"values": {"x-kubernetes-preserve-unknown-fields": true},
+	"free": {"x-kubernetes-preserve-unknown-fields": true, "properties": {"in": {"type": "object", "properties": {"a": {"type": "string"}}}}},
+	"boxes": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"], "items": {
+		"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}, "size": {"type": "integer"}}}},
+	"hosts": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name", "zone"], "items": {
+		"type": "object", "required": ["name", "zone"], "properties": {"name": {"type": "string"}, "zone": {"type": "string"}}}},
+	"ports": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["port"], "items": {
+		"type": "object", "required": ["port"], "properties": {"port": {"x-kubernetes-int-or-string": true}}}}
+}}`
