@@ -23,8 +23,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the outcomes of stories")
 
-// A story is a base with the patches to it. In a file, "# " begins its name, "base" its base, and the name of a manager a patch.
-// The patch is an Object, or after "typed" a Go value. The outcome follows, and an empty line ends it:
+// A story is a base with the patches to it. In a file, "#" begins its name, "base" its base, and the name of a manager a patch.
+// The patch is an object, or after "typed" a Go value. The outcome follows, and an empty line ends it:
 //
 //	= the value
 //	the path of a field, and its claims in order
@@ -107,25 +107,25 @@ func tellAll[T any](t *testing.T, file string, teller teller[T]) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all []string
-	for block := range strings.SplitSeq(strings.TrimSpace(string(text)), "\n\n") {
+	blocks := strings.Split(strings.TrimSpace(string(text)), "\n\n")
+	for i, block := range blocks {
 		story, told, want := readStory(block)
 		t.Run(story.name, func(t *testing.T) {
 			got := teller.tell(t, story)
 			if d := cmp.Diff(want, got); d != "" && !*update {
 				t.Errorf("outcome (-want +got):\n%s", d)
 			}
-			all = append(all, strings.Join(slices.Concat(told, got), "\n")+"\n")
+			blocks[i] = strings.Join(slices.Concat(told, got), "\n")
 		})
 	}
 	if *update {
-		if err := os.WriteFile(file, []byte(strings.Join(all, "\n")), 0o666); err != nil {
+		if err := os.WriteFile(file, []byte(strings.Join(blocks, "\n\n")+"\n"), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-// readStory returns a story, its lines and those of its outcome.
+// readStory returns a story, the lines that tell it and the lines of its outcome.
 func readStory(block string) (s story, told, outcome []string) {
 	lines := strings.Split(block, "\n")
 	for i, line := range lines {
@@ -212,8 +212,8 @@ func (w teller[T]) tell(t *testing.T, s story) []string {
 	}
 }
 
-// outcome applies patches, and returns the lines of the outcome. The patches stay as they are, the value does not depend on the
-// record of owners, and API machinery makes the same value or the outcome says that the engine is stricter.
+// outcome applies patches, and returns the lines of the outcome. It checks that the input stays as it is, that the value is the
+// same without a record of owners, and that API machinery makes the same value of a Go type.
 func outcome[T any](t *testing.T, plan *engine.Plan[T, T], base *T, patches []engine.Layered[T]) []string {
 	t.Helper()
 	before := asJSON([]any{base, patches})
