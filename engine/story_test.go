@@ -47,6 +47,7 @@ type storyPatch struct {
 func TestStories(t *testing.T) {
 	tellAll(t, "testdata/things.txt", tellerOf[thing]())
 	tellAll(t, "testdata/documents.txt", tellerOf[document]())
+	tellAll(t, "testdata/kinds.txt", tellerOf[kinds]())
 }
 
 // TestObjectStories tells what patches make of objects, by schemas and without one. Decoded and exact numbers merge alike.
@@ -146,10 +147,11 @@ func readStory(block string) (s story, told, outcome []string) {
 
 // A teller tells stories of values, or of objects.
 type teller[T any] struct {
-	plan  *engine.Plan[T, T]
-	twins *engine.Plan[T, T] // takes patches with two items of one key
-	base  func(text string) *T
-	patch func(p storyPatch) *T
+	plan    *engine.Plan[T, T]
+	twins   *engine.Plan[T, T] // takes patches with two items of one key
+	base    func(text string) *T
+	patch   func(p storyPatch) *T
+	objects func(t *testing.T, s story, outcome string) // merges by the plans of objects
 }
 
 // tellerOf tells stories of values of a Go type.
@@ -174,6 +176,37 @@ func tellerOf[V any]() teller[any] {
 			object := fromJSON[any](p.text)
 			return &object
 		},
+		objects: mergesObjects[V],
+	}
+}
+
+// mergesObjects checks that the plans of objects for a Go type make the same outcome, which is a value or an error.
+func mergesObjects[V any](t *testing.T, s story, outcome string) {
+	t.Helper()
+	patches := make([]engine.Layered[engine.Object], len(s.patches))
+	for i, p := range s.patches {
+		patch, ok := fromJSON[any](p.text).(engine.Object)
+		if p.typed || !ok {
+			return
+		}
+		patches[i] = engine.Layered[engine.Object]{Layer: engine.Manager(p.manager), Patch: &patch}
+	}
+	values := must(engine.For[V, engine.Object](schema.Rules{}))
+	objects := must(engine.ForType(reflect.TypeFor[V](), schema.Rules{}))
+	base, object := fromJSON[*V](s.base), fromJSON[engine.Object](s.base)
+	kind, want, _ := strings.Cut(outcome, " ")
+	wantObject := want
+	if kind == "=" {
+		wantObject = asJSON(fromJSON[any](want))
+	}
+	for _, owners := range []bool{false, true} {
+		o := engine.Options{Owners: owners}
+		if result, err := values.Apply(base, patches, o); err != nil && err.Error() != want || err == nil && asJSON(result.Value) != want {
+			t.Errorf("For makes %v, %v, want %s", result, err, outcome)
+		}
+		if result, err := objects.Apply(&object, patches, o); err != nil && err.Error() != wantObject || err == nil && asJSON(result.Value) != wantObject {
+			t.Errorf("ForType makes %v, %v, want %s", result, err, outcome)
+		}
 	}
 }
 
@@ -201,6 +234,7 @@ func (w teller[T]) tell(t *testing.T, s story) []string {
 	if w.twins == nil {
 		return lines
 	}
+	w.objects(t, s, lines[0])
 	switch others := outcome(t, w.twins, base, patches); {
 	case slices.Equal(others, lines):
 		return lines
@@ -234,7 +268,7 @@ func outcome[T any](t *testing.T, plan *engine.Plan[T, T], base *T, patches []en
 	}
 	if err != nil {
 		var refused *engine.PatchError
-		if !errors.As(err, &refused) || bareErr == nil || bareErr.Error() != err.Error() {
+		if !errors.As(err, &refused) || refused.Index >= 0 && refused.Layer != patches[refused.Index].Layer || bareErr == nil || bareErr.Error() != err.Error() {
 			t.Errorf("without owners the error is %v, want %v", bareErr, err)
 		}
 		if upstreamErr == nil {

@@ -193,6 +193,41 @@ type port struct {
 	Value string `json:"value,omitempty"`
 }
 
+// kinds has a field for each way in which the JSON of a patch becomes a Go value.
+type kinds struct {
+	Text      string                          `json:"text,omitempty"`
+	Flag      *bool                           `json:"flag,omitempty"`
+	Small     int8                            `json:"small,omitempty"`
+	Count     *uint16                         `json:"count,omitempty"`
+	Ratio     float64                         `json:"ratio,omitempty"`
+	Data      []byte                          `json:"data,omitempty"`
+	Quantity  *resource.Quantity              `json:"quantity,omitempty"`
+	Time      metav1.Time                     `json:"time,omitzero"`
+	Raw       runtime.RawExtension            `json:"raw,omitzero"`
+	Struct    kindsPart                       `json:"struct,omitzero"`
+	Pointer   *kindsPart                      `json:"pointer,omitempty"`
+	Replaced  kindsPart                       `json:"replaced,omitzero" patchStrategy:"replace"`
+	Whole     []byte                          `json:"whole,omitempty" patchStrategy:"replace"`
+	Parts     []kindsPart                     `json:"parts,omitempty"`
+	Pointers  []*kindsPart                    `json:"pointers,omitempty" patchStrategy:"merge" patchMergeKey:"name"`
+	Set       []string                        `json:"set,omitempty" patchStrategy:"merge"`
+	Numbers   []int64                         `json:"numbers,omitempty"`
+	Flags     []bool                          `json:"flags,omitempty"`
+	Entries   map[string]kindsPart            `json:"entries,omitempty"`
+	Lists     map[string][]string             `json:"lists,omitempty"`
+	Raws      map[string]runtime.RawExtension `json:"raws,omitempty"`
+	Times     map[string]metav1.Time          `json:"times,omitempty"`
+	Positions map[int]string                  `json:"positions,omitempty"`
+	Labels    map[string]string               `json:"labels,omitempty"`
+}
+
+type kindsPart struct {
+	Name   string            `json:"name,omitempty"`
+	Count  int64             `json:"count,omitempty"`
+	Labels map[string]string `json:"labels,omitempty"`
+	Part   *kindsPart        `json:"part,omitempty"`
+}
+
 // storySchema has a field of every kind of a definition.
 const storySchema = `{"type": "object", "properties": {
 	"apiVersion": {"type": "string"}, "kind": {"type": "string"},
