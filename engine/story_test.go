@@ -180,7 +180,7 @@ func tellerOf[V any]() teller[any] {
 	}
 }
 
-// mergesObjects checks that the plans of objects for a Go type make the same outcome, which is a value or an error.
+// mergesObjects checks that the plans of objects for a Go type make the same value, or return the same error.
 func mergesObjects[V any](t *testing.T, s story, outcome string) {
 	t.Helper()
 	patches := make([]engine.Layered[engine.Object], len(s.patches))
@@ -246,8 +246,8 @@ func (w teller[T]) tell(t *testing.T, s story) []string {
 	}
 }
 
-// outcome applies patches, and returns the lines of the outcome. It checks that the input stays as it is, that the value is the
-// same without a record of owners, and that API machinery makes the same value of a Go type.
+// outcome applies patches, and returns the lines of the outcome. It checks that the input stays as it is. The value is the same
+// without a record of owners, and API machinery makes the same value of a Go type.
 func outcome[T any](t *testing.T, plan *engine.Plan[T, T], base *T, patches []engine.Layered[T]) []string {
 	t.Helper()
 	before := asJSON([]any{base, patches})
