@@ -41,6 +41,7 @@ type memory struct {
 	Limits   map[word]resource.Quantity `json:"limits,omitempty"`
 }
 
+// TestCopyPatch shows that a copy equals its patch, and shares no memory with it.
 func TestCopyPatch(t *testing.T) {
 	plan := must(engine.For[memory, memory](schema.Rules{}))
 	text := func(s string) *string { return &s }
@@ -154,6 +155,7 @@ func TestApply_Repeated(t *testing.T) {
 	}
 }
 
+// TestSameValue shows that values are equal if their encodings are.
 func TestSameValue(t *testing.T) {
 	for name, c := range map[string]struct {
 		a, b any

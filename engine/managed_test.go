@@ -20,6 +20,7 @@ import (
 	"github.com/trainweld/trainweld/merge"
 )
 
+// TestFieldsV1Paths tells the paths that each kind of name in FieldsV1 leads to.
 func TestFieldsV1Paths(t *testing.T) {
 	for _, tc := range []struct {
 		name, fields string
@@ -54,6 +55,7 @@ func TestFieldsV1Paths(t *testing.T) {
 	}
 }
 
+// TestFieldsV1Paths_Invalid tells the place and the reason at which a text is no FieldsV1.
 func TestFieldsV1Paths_Invalid(t *testing.T) {
 	deep := func(levels int) string {
 		return strings.Repeat(`{"f:a":`, levels) + "{}" + strings.Repeat("}", levels)
@@ -168,7 +170,7 @@ func TestFieldsV1Paths_Written(t *testing.T) {
 		t.Errorf("%d paths of templates read, want more", paths)
 	}
 	paths = 0
-	plan := objectPlan(objectSchema)
+	plan := objectPlan(specSchema)
 	next := rand.New(rand.NewPCG(seed, 0))
 	for range 300 {
 		base := engine.Object(randomSpec(next))
@@ -186,7 +188,7 @@ func TestFieldsV1Paths_Written(t *testing.T) {
 	}
 }
 
-// randomSpec generates an object of objectSchema.
+// randomSpec generates an object of specSchema.
 func randomSpec(next *rand.Rand) map[string]any {
 	word := func() string { return []string{"a", "b", "app.example.com/x", "<&>", `"`, ""}[next.IntN(6)] }
 	spec := map[string]any{}

@@ -16,19 +16,20 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	kjson "sigs.k8s.io/json"
 
+	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/schema"
 )
 
 var update = flag.Bool("update", false, "rewrite the outcomes of stories")
 
-// A story is a base with the patches to it. In a file, "# " begins its name, "base" its base, and the name of a manager a patch.
-// The patch is an Object, or after "typed" a Go value. The outcome follows, and an empty line ends it:
+// A story is a base with the patches to it. In a file, "#" begins its name, "base" its base, and the name of a manager a patch.
+// The patch is an object, or after "typed" a Go value. The outcome follows, and an empty line ends it:
 //
 //	= the value
 //	the path of a field, and its claims in order
 //	a manager "owns" the fields of FieldsV1
-//	"contested", "made", "emptied by a manager", "duplicate" or "ignored from a manager", and the path of a field
+//	"contested", "made", "emptied by a manager", "conflict of managers", "duplicate" or "ignored from a manager", and a path
 //
 // It may be an error. A patch that API machinery takes, and the engine does not, is "stricter". The outcome by the rules for
 // twins follows if it differs.
@@ -46,12 +47,17 @@ type storyPatch struct {
 func TestStories(t *testing.T) {
 	tellAll(t, "testdata/things.txt", tellerOf[thing]())
 	tellAll(t, "testdata/documents.txt", tellerOf[document]())
+	tellAll(t, "testdata/kinds.txt", tellerOf[kinds]())
 }
 
-// TestObjectStories tells what patches make of objects, by storySchema and without a schema.
+// TestObjectStories tells what patches make of objects, by schemas and without one. Decoded and exact numbers merge alike.
 func TestObjectStories(t *testing.T) {
-	tellAll(t, "testdata/objects.txt", objectTeller(objectPlan(storySchema)))
-	tellAll(t, "testdata/json.txt", objectTeller(engine.ForJSON()))
+	for _, read := range []func(string) engine.Object{fromJSON[engine.Object], exactObject} {
+		tellAll(t, "testdata/objects.txt", objectTeller(objectPlan(storySchema), read))
+		tellAll(t, "testdata/specs.txt", objectTeller(objectPlan(specSchema), read))
+		tellAll(t, "testdata/shapes.txt", objectTeller(objectPlan(shapesSchema), read))
+		tellAll(t, "testdata/json.txt", objectTeller(engine.ForJSON(), read))
+	}
 }
 
 // positions matches the position of a duplicate in a path or in FieldsV1.
@@ -102,25 +108,25 @@ func tellAll[T any](t *testing.T, file string, teller teller[T]) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all []string
-	for block := range strings.SplitSeq(strings.TrimSpace(string(text)), "\n\n") {
+	blocks := strings.Split(strings.TrimSpace(string(text)), "\n\n")
+	for i, block := range blocks {
 		story, told, want := readStory(block)
 		t.Run(story.name, func(t *testing.T) {
 			got := teller.tell(t, story)
 			if d := cmp.Diff(want, got); d != "" && !*update {
 				t.Errorf("outcome (-want +got):\n%s", d)
 			}
-			all = append(all, strings.Join(slices.Concat(told, got), "\n")+"\n")
+			blocks[i] = strings.Join(slices.Concat(told, got), "\n")
 		})
 	}
 	if *update {
-		if err := os.WriteFile(file, []byte(strings.Join(all, "\n")), 0o666); err != nil {
+		if err := os.WriteFile(file, []byte(strings.Join(blocks, "\n\n")+"\n"), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-// readStory returns a story, its lines and those of its outcome.
+// readStory returns a story, the lines that tell it and the lines of its outcome.
 func readStory(block string) (s story, told, outcome []string) {
 	lines := strings.Split(block, "\n")
 	for i, line := range lines {
@@ -141,10 +147,11 @@ func readStory(block string) (s story, told, outcome []string) {
 
 // A teller tells stories of values, or of objects.
 type teller[T any] struct {
-	plan  *engine.Plan[T, T]
-	twins *engine.Plan[T, T] // takes patches with two items of one key
-	base  func(text string) *T
-	patch func(p storyPatch) *T
+	plan    *engine.Plan[T, T]
+	twins   *engine.Plan[T, T] // takes patches with two items of one key
+	base    func(text string) *T
+	patch   func(p storyPatch) *T
+	objects func(t *testing.T, s story, outcome string) // merges by the plans of objects
 }
 
 // tellerOf tells stories of values of a Go type.
@@ -169,16 +176,47 @@ func tellerOf[V any]() teller[any] {
 			object := fromJSON[any](p.text)
 			return &object
 		},
+		objects: mergesObjects[V],
+	}
+}
+
+// mergesObjects checks that the plans of objects for a Go type make the same value, or return the same error.
+func mergesObjects[V any](t *testing.T, s story, outcome string) {
+	t.Helper()
+	patches := make([]engine.Layered[engine.Object], len(s.patches))
+	for i, p := range s.patches {
+		patch, ok := fromJSON[any](p.text).(engine.Object)
+		if p.typed || !ok {
+			return
+		}
+		patches[i] = engine.Layered[engine.Object]{Layer: engine.Manager(p.manager), Patch: &patch}
+	}
+	values := must(engine.For[V, engine.Object](schema.Rules{}))
+	objects := must(engine.ForType(reflect.TypeFor[V](), schema.Rules{}))
+	base, object := fromJSON[*V](s.base), fromJSON[engine.Object](s.base)
+	kind, want, _ := strings.Cut(outcome, " ")
+	wantObject := want
+	if kind == "=" {
+		wantObject = asJSON(fromJSON[any](want))
+	}
+	for _, owners := range []bool{false, true} {
+		o := engine.Options{Owners: owners}
+		if result, err := values.Apply(base, patches, o); err != nil && err.Error() != want || err == nil && asJSON(result.Value) != want {
+			t.Errorf("For makes %v, %v, want %s", result, err, outcome)
+		}
+		if result, err := objects.Apply(&object, patches, o); err != nil && err.Error() != wantObject || err == nil && asJSON(result.Value) != wantObject {
+			t.Errorf("ForType makes %v, %v, want %s", result, err, outcome)
+		}
 	}
 }
 
 // objectTeller tells stories of objects.
-func objectTeller(plan *engine.Plan[engine.Object, engine.Object]) teller[engine.Object] {
+func objectTeller(plan *engine.Plan[engine.Object, engine.Object], readObject func(string) engine.Object) teller[engine.Object] {
 	read := func(text string) *engine.Object {
 		if text == "" {
 			return nil
 		}
-		object := fromJSON[engine.Object](text)
+		object := readObject(text)
 		return &object
 	}
 	return teller[engine.Object]{plan: plan, base: read, patch: func(p storyPatch) *engine.Object { return read(p.text) }}
@@ -196,6 +234,7 @@ func (w teller[T]) tell(t *testing.T, s story) []string {
 	if w.twins == nil {
 		return lines
 	}
+	w.objects(t, s, lines[0])
 	switch others := outcome(t, w.twins, base, patches); {
 	case slices.Equal(others, lines):
 		return lines
@@ -207,8 +246,8 @@ func (w teller[T]) tell(t *testing.T, s story) []string {
 	}
 }
 
-// outcome applies patches, and returns the lines of the outcome. The patches stay as they are, the value does not depend on the
-// record of owners, and API machinery makes the same value or the outcome says that the engine is stricter.
+// outcome applies patches, and returns the lines of the outcome. It checks that the input stays as it is. The value is the same
+// without a record of owners, and API machinery makes the same value of a Go type.
 func outcome[T any](t *testing.T, plan *engine.Plan[T, T], base *T, patches []engine.Layered[T]) []string {
 	t.Helper()
 	before := asJSON([]any{base, patches})
@@ -229,7 +268,7 @@ func outcome[T any](t *testing.T, plan *engine.Plan[T, T], base *T, patches []en
 	}
 	if err != nil {
 		var refused *engine.PatchError
-		if !errors.As(err, &refused) || bareErr == nil || bareErr.Error() != err.Error() {
+		if !errors.As(err, &refused) || refused.Index >= 0 && refused.Layer != patches[refused.Index].Layer || bareErr == nil || bareErr.Error() != err.Error() {
 			t.Errorf("without owners the error is %v, want %v", bareErr, err)
 		}
 		if upstreamErr == nil {
@@ -246,9 +285,14 @@ func outcome[T any](t *testing.T, plan *engine.Plan[T, T], base *T, patches []en
 	case !isObject && (upstreamErr != nil || upstream != value):
 		t.Errorf("upstream makes %s, %v, want %s", upstream, upstreamErr, value)
 	}
-	lines := append([]string{"= " + value}, claimsOf(result.Owners)...)
+	claims := claimsOf(result.Owners)
+	stopAnywhere(result.Owners, len(claims))
+	lines := append([]string{"= " + value}, claims...)
 	lines = append(lines, fieldsOf(result.Owners)...)
 	lines = append(lines, patchedOf(t, result.Owners, isObject)...)
+	for _, c := range conflict.Find(result.Owners) {
+		lines = append(lines, fmt.Sprintf("conflict of %s %s", strings.Join(c.Managers(), " "), c.Path))
+	}
 	for _, path := range result.Duplicates {
 		lines = append(lines, "duplicate "+path.String())
 	}
@@ -256,6 +300,18 @@ func outcome[T any](t *testing.T, plan *engine.Plan[T, T], base *T, patches []en
 		lines = append(lines, fmt.Sprintf("ignored from %s %s", nameOf(field.Layer), field.Path))
 	}
 	return lines
+}
+
+// stopAnywhere stops after each of the fields. An iteration that continues then panics.
+func stopAnywhere(owners *engine.Ownership, fields int) {
+	for n := range fields {
+		left := n
+		for range owners.All() {
+			if left--; left < 0 {
+				break
+			}
+		}
+	}
 }
 
 // patchedOf returns a line for each field that patches contest, make or empty.

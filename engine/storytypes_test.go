@@ -194,6 +194,41 @@ type port struct {
 	Value string `json:"value,omitempty"`
 }
 
+// kinds has a field for each way in which the JSON of a patch becomes a Go value.
+type kinds struct {
+	Text      string                          `json:"text,omitempty"`
+	Flag      *bool                           `json:"flag,omitempty"`
+	Small     int8                            `json:"small,omitempty"`
+	Count     *uint16                         `json:"count,omitempty"`
+	Ratio     float64                         `json:"ratio,omitempty"`
+	Data      []byte                          `json:"data,omitempty"`
+	Quantity  *resource.Quantity              `json:"quantity,omitempty"`
+	Time      metav1.Time                     `json:"time,omitzero"`
+	Raw       runtime.RawExtension            `json:"raw,omitzero"`
+	Struct    kindsPart                       `json:"struct,omitzero"`
+	Pointer   *kindsPart                      `json:"pointer,omitempty"`
+	Replaced  kindsPart                       `json:"replaced,omitzero" patchStrategy:"replace"`
+	Whole     []byte                          `json:"whole,omitempty" patchStrategy:"replace"`
+	Parts     []kindsPart                     `json:"parts,omitempty"`
+	Pointers  []*kindsPart                    `json:"pointers,omitempty" patchStrategy:"merge" patchMergeKey:"name"`
+	Set       []string                        `json:"set,omitempty" patchStrategy:"merge"`
+	Numbers   []int64                         `json:"numbers,omitempty"`
+	Flags     []bool                          `json:"flags,omitempty"`
+	Entries   map[string]kindsPart            `json:"entries,omitempty"`
+	Lists     map[string][]string             `json:"lists,omitempty"`
+	Raws      map[string]runtime.RawExtension `json:"raws,omitempty"`
+	Times     map[string]metav1.Time          `json:"times,omitempty"`
+	Positions map[int]string                  `json:"positions,omitempty"`
+	Labels    map[string]string               `json:"labels,omitempty"`
+}
+
+type kindsPart struct {
+	Name   string            `json:"name,omitempty"`
+	Count  int64             `json:"count,omitempty"`
+	Labels map[string]string `json:"labels,omitempty"`
+	Part   *kindsPart        `json:"part,omitempty"`
+}
+
 // storySchema has a field of every kind of a definition.
 const storySchema = `{"type": "object", "properties": {
 	"apiVersion": {"type": "string"}, "kind": {"type": "string"},
@@ -214,4 +249,41 @@ const storySchema = `{"type": "object", "properties": {
 	"ports": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["port", "protocol"], "items": {
 		"type": "object", "required": ["port"],
 		"properties": {"port": {"type": "integer"}, "protocol": {"type": "string", "default": "TCP"}, "name": {"type": "string"}}}}
+}}`
+
+// specSchema has lists and maps of a spec.
+const specSchema = `{"type": "object", "properties": {"spec": {"type": "object", "properties": {
+	"replicas": {"type": "integer"},
+	"name": {"type": "string"},
+	"labels": {"type": "object", "additionalProperties": {"type": "string"}},
+	"args": {"type": "array", "items": {"type": "string"}},
+	"tags": {"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "set"},
+	"selector": {"type": "object", "properties": {"app": {"type": "string"}, "tier": {"type": "string"}}, "x-kubernetes-map-type": "atomic"},
+	"values": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
+	"resources": {"type": "object", "properties": {"cpu": {"type": "integer"}, "memory": {"type": "integer"}}},
+	"ports": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["port", "protocol"], "items": {
+		"type": "object", "required": ["port"],
+		"properties": {"port": {"type": "integer"}, "protocol": {"type": "string", "default": "TCP"}, "name": {"type": "string"}}}}
+}}}}`
+
+// shapesSchema has a field of each kind, so that a story needs few fields.
+const shapesSchema = `{"type": "object", "properties": {
+	"on": {"type": "boolean"},
+	"count": {"type": "integer"},
+	"time": {"type": "string", "format": "date-time"},
+	"labels": {"type": "object", "additionalProperties": {"type": "string"}},
+	"counts": {"type": "object", "additionalProperties": {"type": "integer"}},
+	"inner": {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}},
+	"args": {"type": "array", "items": {"type": "string"}},
+	"tags": {"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "set"},
+	"numbers": {"type": "array", "items": {"type": "number"}, "x-kubernetes-list-type": "set"},
+	"selector": {"type": "object", "properties": {"app": {"type": "string"}}, "x-kubernetes-map-type": "atomic"},
+	"values": {"x-kubernetes-preserve-unknown-fields": true},
+	"free": {"x-kubernetes-preserve-unknown-fields": true, "properties": {"in": {"type": "object", "properties": {"a": {"type": "string"}}}}},
+	"boxes": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"], "items": {
+		"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}, "size": {"type": "integer"}}}},
+	"hosts": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name", "zone"], "items": {
+		"type": "object", "required": ["name", "zone"], "properties": {"name": {"type": "string"}, "zone": {"type": "string"}}}},
+	"ports": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["port"], "items": {
+		"type": "object", "required": ["port"], "properties": {"port": {"x-kubernetes-int-or-string": true}}}}
 }}`

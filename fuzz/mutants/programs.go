@@ -35,7 +35,7 @@ type program struct {
 // testPrograms are the programs that may kill a mutant, the fast ones first.
 func testPrograms() []*program {
 	return []*program{
-		{name: "engine", tests: "^(TestStories|TestObjectStories|TestPatches)$"},
+		{name: "engine", tests: "^(TestStories|TestObjectStories)$"},
 		{name: "conflict"},
 		{name: "fuzz", tests: "^(TestLaws|TestForce|TestOrderDependence|TestPlan|TestUnion|TestCompose)$", cases: "40"},
 		{name: "engine", except: "^TestFieldsV1Paths_Written$"},
