@@ -32,6 +32,9 @@ func (m *merger) listMap(t *schema.Type, dst reflect.Value, present bool, src re
 		if src, err = m.special(t, dst, src, at); err != nil || !src.IsValid() {
 			return err
 		}
+		if src.Len() == 0 {
+			m.empty(at) // deletions alone make an empty list where there is none
+		}
 	}
 	var base, names keys
 	base.read(t, dst, false)
