@@ -10,13 +10,13 @@ import (
 
 // Decode sets the value that into points to, which must be a zero value. It reports whether it converted the whole value, and
 // leaves a zero value otherwise.
-func (c *Codec) Decode(value any, into any) bool {
+func Decode(value any, into any) bool {
 	v := reflect.ValueOf(into)
 	if v.Kind() != reflect.Pointer || v.IsNil() {
 		return false
 	}
 	v = v.Elem()
-	if value != nil && c.shapeOf(v.Type()).decode(value, v) {
+	if value != nil && shapeOf(v.Type()).decode(value, v) {
 		return true
 	}
 	v.SetZero()

@@ -10,13 +10,13 @@ import (
 )
 
 // Encode returns the fields of a struct, which value points to. It reports whether it converted the whole value.
-func (c *Codec) Encode(value any) (map[string]any, bool) {
+func Encode(value any) (map[string]any, bool) {
 	v := reflect.ValueOf(value)
 	if v.Kind() != reflect.Pointer || v.IsNil() || v.Elem().Kind() != reflect.Struct {
 		return nil, false
 	}
 	v = v.Elem()
-	encoded, ok := c.shapeOf(v.Type()).encode(v)
+	encoded, ok := shapeOf(v.Type()).encode(v)
 	if !ok {
 		return nil, false
 	}

@@ -1,9 +1,8 @@
 // Package jsonvalue converts between the Go types of an API and decoded JSON. It returns what encoding the value and decoding
 // the text would return, without the text.
 //
-//	var codec jsonvalue.Codec
-//	fields, ok := codec.Encode(job)  // as json.Marshal, and UnmarshalCaseSensitivePreserveInts into a map
-//	ok = codec.Decode(fields, &job)  // as json.Marshal, and UnmarshalCaseSensitivePreserveInts into job
+//	fields, ok := jsonvalue.Encode(job)  // as json.Marshal, and UnmarshalCaseSensitivePreserveInts into a map
+//	ok = jsonvalue.Decode(fields, &job)  // as json.Marshal, and UnmarshalCaseSensitivePreserveInts into job
 //
 // It converts only what cannot fail. It reports false for every other value, and JSON then has the result or the error. Decode also
 // leaves to JSON what an API server refuses or drops: fields that a struct lacks, and null values of a map.
@@ -20,15 +19,12 @@ import (
 	"github.com/trainweld/trainweld/internal/jsonfields"
 )
 
-// Codec converts values. It analyzes each type on its first use, and the type of a field when a value has that field. The zero Codec
-// is ready, and safe for concurrent use.
-type Codec struct {
-	shapes sync.Map // from reflect.Type to *shape
-}
+// shapes remembers the shape of each type, as encoding/json does. The result of a conversion does not depend on it.
+var shapes sync.Map // from reflect.Type to *shape
 
-// shape describes a type. Only the first two fields are set before analyze.
+// shape describes a type. A type is analyzed on its first use, and the type of a field when a value has that field. Before, only
+// of is set.
 type shape struct {
-	codec   *Codec
 	of      reflect.Type
 	once    sync.Once
 	form    form
@@ -64,10 +60,10 @@ const (
 )
 
 // shapeOf returns the shape of a type. Its analysis may come later.
-func (c *Codec) shapeOf(t reflect.Type) *shape {
-	known, ok := c.shapes.Load(t)
+func shapeOf(t reflect.Type) *shape {
+	known, ok := shapes.Load(t)
 	if !ok {
-		known, _ = c.shapes.LoadOrStore(t, &shape{codec: c, of: t})
+		known, _ = shapes.LoadOrStore(t, &shape{of: t})
 	}
 	return known.(*shape)
 }
@@ -79,7 +75,7 @@ func (s *shape) analyze() {
 		case self:
 			s.bounded = s.of == reflect.TypeFor[resource.Quantity]()
 		case pointer, list, entries:
-			s.item = s.codec.shapeOf(s.of.Elem())
+			s.item = shapeOf(s.of.Elem())
 		case object:
 			fields := (jsonfields.Structs{}).Of(s.of)
 			s.fields, s.byName = make([]member, len(fields)), make(map[string]int, len(fields))
@@ -91,7 +87,7 @@ func (s *shape) analyze() {
 }
 
 func (s *shape) member(f jsonfields.Field) member {
-	m := member{Field: f, shape: s.codec.shapeOf(f.Type)}
+	m := member{Field: f, shape: shapeOf(f.Type)}
 	m.isZero = f.OmitZero && reflect.PointerTo(f.Type).Implements(reflect.TypeFor[interface{ IsZero() bool }]())
 	t := s.of
 	for _, i := range f.Index {

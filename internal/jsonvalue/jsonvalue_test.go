@@ -53,7 +53,7 @@ type scalars struct {
 }
 
 // compare converts a text in both ways. What the codec decodes, a strict decoder decodes as well, with the same result.
-func compare(t *testing.T, codec *jsonvalue.Codec, text []byte) {
+func compare(t *testing.T, text []byte) {
 	t.Helper()
 	var value any
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(text, &value); err != nil {
@@ -72,7 +72,7 @@ func compare(t *testing.T, codec *jsonvalue.Codec, text []byte) {
 			return errors.Join(append(found, err)...)
 		}
 		isStrict := quantity.Unmarshal(again, reflect.New(reflect.TypeOf(want).Elem()).Interface(), strict) == nil
-		switch ok := codec.Decode(value, got); {
+		switch ok := jsonvalue.Decode(value, got); {
 		case ok && (wantErr != nil || !isStrict || !reflect.DeepEqual(got, want)):
 			t.Fatalf("Decode(%s) = %+v, want %+v, %v", again, got, want, wantErr)
 		case !ok && !reflect.DeepEqual(got, zero):
@@ -89,7 +89,7 @@ func compare(t *testing.T, codec *jsonvalue.Codec, text []byte) {
 		if err := kjson.UnmarshalCaseSensitivePreserveInts(encoding, &fields); err != nil {
 			t.Fatal(err)
 		}
-		if got, ok := codec.Encode(want); ok && !reflect.DeepEqual(got, fields) {
+		if got, ok := jsonvalue.Encode(want); ok && !reflect.DeepEqual(got, fields) {
 			t.Fatalf("Encode(%s) = %v, want %v", encoding, got, fields)
 		}
 	}
@@ -97,7 +97,6 @@ func compare(t *testing.T, codec *jsonvalue.Codec, text []byte) {
 
 // TestCodec converts every object of the tests, and the types of the API without help.
 func TestCodec(t *testing.T) {
-	var codec jsonvalue.Codec
 	objects := 0
 	for _, pattern := range []string{"../../testdata/*/*.yaml", "../../testdata/*/*/*.yaml", "../../testdata/*/*.txtar"} {
 		files, err := filepath.Glob(pattern)
@@ -114,7 +113,7 @@ func TestCodec(t *testing.T) {
 				if err != nil || !strings.HasPrefix(string(object), "{") {
 					continue
 				}
-				compare(t, &codec, object)
+				compare(t, object)
 				objects++
 			}
 		}
@@ -135,13 +134,13 @@ func TestCodec(t *testing.T) {
 			t.Fatal(err)
 		}
 		into := types()[i]
-		if !codec.Decode(value, into) {
+		if !jsonvalue.Decode(value, into) {
 			t.Errorf("Decode leaves %s to JSON", text)
 		}
-		if _, ok := codec.Encode(into); !ok {
+		if _, ok := jsonvalue.Encode(into); !ok {
 			t.Errorf("Encode leaves %s to JSON", text)
 		}
-		compare(t, &codec, text)
+		compare(t, text)
 	}
 }
 
@@ -159,28 +158,26 @@ func FuzzCodec(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
-	var codec jsonvalue.Codec
-	f.Fuzz(func(t *testing.T, text []byte) { compare(t, &codec, text) })
+	f.Fuzz(func(t *testing.T, text []byte) { compare(t, text) })
 }
 
 // TestCodec_Limits wants a refusal of values that are not the pointer to a zero struct.
 func TestCodec_Limits(t *testing.T) {
-	var codec jsonvalue.Codec
 	var missing *corev1.Pod
 	for _, value := range []any{nil, corev1.Pod{}, missing, new(int)} {
-		if _, ok := codec.Encode(value); ok {
+		if _, ok := jsonvalue.Encode(value); ok {
 			t.Errorf("Encode(%#v) = true", value)
 		}
-		if codec.Decode(map[string]any{}, value) {
+		if jsonvalue.Decode(map[string]any{}, value) {
 			t.Errorf("Decode into %#v = true", value)
 		}
 	}
 	if bad := (&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "\xff"}}); true {
-		if _, ok := codec.Encode(bad); ok {
+		if _, ok := jsonvalue.Encode(bad); ok {
 			t.Error("Encode accepts a string that JSON changes")
 		}
 	}
-	if codec.Decode(map[string]any{"metadata": map[string]any{"name": "\xff"}}, &corev1.Pod{}) {
+	if jsonvalue.Decode(map[string]any{"metadata": map[string]any{"name": "\xff"}}, &corev1.Pod{}) {
 		t.Error("Decode accepts a string that JSON changes")
 	}
 }
@@ -191,15 +188,14 @@ func BenchmarkCodec(b *testing.B) {
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(text, &fields); err != nil {
 		b.Fatal(err)
 	}
-	var codec jsonvalue.Codec
 	b.Run("codec", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			var pod corev1.Pod
-			if !codec.Decode(fields, &pod) {
+			if !jsonvalue.Decode(fields, &pod) {
 				b.Fatal("Decode fails")
 			}
-			if _, ok := codec.Encode(&pod); !ok {
+			if _, ok := jsonvalue.Encode(&pod); !ok {
 				b.Fatal("Encode fails")
 			}
 		}

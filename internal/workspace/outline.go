@@ -12,9 +12,6 @@ import (
 	"github.com/trainweld/trainweld/manifest"
 )
 
-// codec decodes the patches of TrainJobs.
-var codec jsonvalue.Codec
-
 // Outline returns the part of a broken TrainJob that locates its runtime and its findings. It has the labels, and the decodable
 // parts of the patches.
 func Outline(fields map[string]any, namespace string) *trainer.TrainJob {
@@ -47,7 +44,7 @@ func Outline(fields map[string]any, namespace string) *trainer.TrainJob {
 		manager, _ := entry["manager"].(string)
 		var decoded trainer.RuntimePatch
 		// Decoding has reported the error. The fields before it, and most behind it, are decoded.
-		if codec.Decode(entry, &decoded) {
+		if jsonvalue.Decode(entry, &decoded) {
 			job.Spec.RuntimePatches = append(job.Spec.RuntimePatches, decoded)
 			continue
 		}

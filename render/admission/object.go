@@ -165,7 +165,7 @@ func generatedName(prefix string) string {
 
 // as decodes the object into a value of its Go type, as controllers and webhooks do.
 func (o *object) as(into any) error {
-	if codec.Decode(o.fields, into) {
+	if jsonvalue.Decode(o.fields, into) {
 		return nil
 	}
 	text, err := json.Marshal(o.fields)
@@ -397,12 +397,9 @@ func Encode(value any) (map[string]any, error) {
 	return fields, nil
 }
 
-// codec converts objects of the API's Go types.
-var codec jsonvalue.Codec
-
 // encode encodes a Go value, and decodes it to fields.
 func encode(value any) (fields map[string]any, err error) {
-	if fields, ok := codec.Encode(value); ok {
+	if fields, ok := jsonvalue.Encode(value); ok {
 		return fields, nil
 	}
 	text, err := json.Marshal(value)
