@@ -284,7 +284,7 @@ func TestOwnership_Write_NoElement(t *testing.T) {
 	}
 }
 
-// TestObject_Sources checks the source of each claim: its place in the document of the base, of a patch or of a later layer.
+// TestObject_Sources checks the source of each claim. It is a place in the document of the base, of a patch or of a later layer.
 func TestObject_Sources(t *testing.T) {
 	base, patch := engine.Object{"inner": engine.Object{"a": "x"}, "count": int64(1)}, engine.Object{"count": int64(2)}
 	result, err := objectPlan(shapesSchema).Apply(&base, []engine.Layered[engine.Object]{

@@ -68,7 +68,7 @@ func (m *merger) frontOf(t *schema.Type, list reflect.Value, names *keys) (f *fr
 	for i := range n {
 		name, ok := names.at(i)
 		if !ok {
-			return f, twins, errNoKey(i, t.Key)
+			return nil, false, errNoKey(i, t.Key)
 		}
 		if n <= smallList {
 			twins = twins || names.find(i, name) >= 0
@@ -245,7 +245,7 @@ func (m *merger) findTargets(t *schema.Type, f *front, base, names *keys, have, 
 	for i := range n {
 		name, ok := names.at(i)
 		if !ok {
-			return added, inOrder, errNoKey(i, t.Key)
+			return 0, false, errNoKey(i, t.Key)
 		}
 		named := m.targets[first:]
 		target := f.find(base, have, name)

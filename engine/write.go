@@ -202,8 +202,8 @@ func (w writer) presence(at node, before, now bool) {
 	if w.changes && before == now {
 		return
 	}
-	if layer := w.maker(at); before && w.nodes[at].first < 0 && layer >= 0 {
-		w.add(at, layer, presenceValue, "")
+	if before && w.nodes[at].first < 0 {
+		w.add(at, w.maker(at), presenceValue, "")
 	}
 	if w.keep {
 		return
@@ -215,17 +215,14 @@ func (w writer) presence(at node, before, now bool) {
 	}
 }
 
-// maker returns the layer that owns the presence of a field without claims of its own. If a patch made the field, that is the
-// first layer that set something within it, or -1 if none did.
+// maker returns the layer that owns the presence of a field without claims of its own: the patch that made it, or the keeper.
 func (l *log) maker(at node) int32 {
-	if layer := l.keeper(at); layer != baseLayer || !l.isMade(at) {
-		return layer
+	for made := at; made != noNode; made = l.nodes[made].parent {
+		if l.nodes[made].made != baseLayer {
+			return l.nodes[made].made
+		}
 	}
-	none := int32(len(l.claims))
-	if first := l.firstWithin(at, -1, none); first < none {
-		return l.claims[first].layer()
-	}
-	return -1
+	return l.keeper(at)
 }
 
 // isPointer reports whether a field is a pointer. Only a pointer can be empty, or be removed whole.

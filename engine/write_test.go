@@ -219,7 +219,7 @@ var writeStories = []struct {
 	{
 		"a struct that a patch made is not the base's", `{}`, []string{`{"part":{"text":"a","part":{"args":null}}}`},
 		[]write{{layer: "w", now: `{"part":{"part":{}}}`}, {layer: "x", now: `{"part":{}}`}},
-		[]string{`.part a=present x=present`, `.part.part w=present x=null`, `.part.part.args a=null`, `.part.text a="a" w=null`},
+		[]string{`.part a=present x=present`, `.part.part a=present w=present x=null`, `.part.part.args a=null`, `.part.text a="a" w=null`},
 	},
 	{
 		"a patch removes what another patch and the base set", `{"items":[{"name":"a","value":"1","part":{"text":"t"}}],"part":{"part":{"text":"u"}},"set":["a"]}`,
@@ -435,7 +435,7 @@ func TestFieldsV1_Removed(t *testing.T) {
 	}
 }
 
-// TestWriteAgain shows that a layer which writes the same value again has one claim, and no later layer contests a field.
+// TestWriteAgain shows that a layer which writes a value again has one claim. No later layer contests a field.
 func TestWriteAgain(t *testing.T) {
 	plan := must(engine.ForAny(reflect.TypeFor[document](), schema.Rules{}))
 	base := any(fromJSON[*document](`{"name":"x","text":"x","switch":true,"on":true,"limit":1,"other":"x","args":["x"],"size":"1"}`))
