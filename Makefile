@@ -184,7 +184,7 @@ soak:
 	ulimit -v $(SOAKMEMORY) && TRAINWELD_SOAK=$(SOAK) go test -vet=off -count=1 -timeout 0 -v -run '^TestSoak$$' ./internal/cli
 
 # Changes of the conflicts and of the engine in one place, to see whether a test notices. Each of some 3,000 is killed, or accepted in
-# fuzz/mutants/survivors.txt with a reason. They take half an hour. DEEP adds the tests that take long.
+# fuzz/mutants/survivors.txt with a reason. They take a quarter of an hour. DEEP adds the tests that take long.
 MUTANTS = ./conflict ./engine
 DEEP = false
 mutants:

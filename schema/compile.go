@@ -209,7 +209,7 @@ func (c *compiler) tagged(t *Type, of reflect.Type, tag reflect.StructTag) *Type
 	}
 	keyed := *t
 	keyed.Key, keyed.Kind = key, Set
-	keyed.Elem = c.compile(t.goType.Elem(), elem(t.patchType)) // t lacks it as long as its items are compiled, which may hold such a list
+	keyed.Elem = c.compile(t.goType.Elem(), elem(t.patchType)) // t lacks it while its items are compiled, which may hold such a list
 	if key != "" {
 		keyed.Kind = ListMap
 		c.keyed = append(c.keyed, &keyed)
