@@ -125,7 +125,9 @@ func liveCases(t *testing.T) []liveCase {
 		}
 		for _, o := range c.inputs {
 			if kind := o["kind"]; kind == "TrainJob" || strings.HasSuffix(fmt.Sprint(kind), "Runtime") {
-				c.dump = append(c.dump, clone(t, o))
+				stored := clone(t, o)
+				stamp(stored)
+				c.dump = append(c.dump, stored)
 			}
 		}
 		c.dump = append(c.dump, recordedObjects(t, c.dir)...)
@@ -143,6 +145,16 @@ func liveCases(t *testing.T) []liveCase {
 		}
 	}
 	return cases
+}
+
+// stamp sets the times of a TrainJob's patches, as its webhook does.
+func stamp(o map[string]any) {
+	patches, _ := within(o, "spec")["runtimePatches"].([]any)
+	for _, item := range patches {
+		if patch, ok := item.(map[string]any); ok && patch["time"] == nil {
+			patch["time"] = "2026-11-20T09:00:00Z"
+		}
+	}
 }
 
 // pick returns an object of a kind, or nil.

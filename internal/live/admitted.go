@@ -20,13 +20,9 @@ func Admitted(live, rendered metav1.Object) {
 	switch l := live.(type) {
 	case *batchv1.Job:
 		r, ok := rendered.(*batchv1.Job)
-		if !ok {
-			return
+		if ok {
+			pullPolicies(&l.Spec.Template.Spec, &r.Spec.Template.Spec)
 		}
-		if r.Spec.Selector == nil {
-			l.Spec.Selector = nil
-		}
-		pullPolicies(&l.Spec.Template.Spec, &r.Spec.Template.Spec)
 	case *corev1.Pod:
 		if r, ok := rendered.(*corev1.Pod); ok {
 			admittedPod(l, r)

@@ -10,11 +10,12 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/component-helpers/resource"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 )
 
 // This file removes the fields that every cluster fills in. A field that has its default equals a missing one. The sources are the defaults
-// of Kubernetes v1.36.3 (pkg/apis/core/v1 and pkg/apis/batch/v1).
+// of Kubernetes v1.36.3 (pkg/apis/core/v1, pkg/apis/batch/v1 and pkg/registry/batch/job) and the Trainer's webhooks.
 
 // Plain returns a copy of an object without its status, the metadata that a cluster sets, and fields that have their defaults. The
 // rendered and the live object are comparable then. It returns objects of other kinds unchanged.
@@ -24,6 +25,9 @@ func Plain(object metav1.Object) metav1.Object {
 		o = o.DeepCopy()
 		o.Status = trainer.TrainJobStatus{}
 		plainMeta(o)
+		for i := range o.Spec.RuntimePatches {
+			o.Spec.RuntimePatches[i].Time = nil // the webhook overrules the author's on each update
+		}
 		return o
 	case *jobset.JobSet:
 		o = o.DeepCopy()
@@ -37,6 +41,13 @@ func Plain(object metav1.Object) metav1.Object {
 		o = o.DeepCopy()
 		o.Status = batchv1.JobStatus{}
 		plainMeta(o)
+		plainSelector(&o.Spec)
+		if o.Spec.Parallelism == nil && o.Spec.Completions == nil {
+			o.Spec.Completions = new(int32(1))
+		}
+		if o.Spec.Parallelism == nil {
+			o.Spec.Parallelism = new(int32(1))
+		}
 		plainJobSpec(&o.Spec)
 		plainMeta(&o.Spec.Template)
 		return o
@@ -47,6 +58,7 @@ func Plain(object metav1.Object) metav1.Object {
 			o.Name = ""
 		}
 		plainMeta(o)
+		fillPodResources(o)
 		plainPodSpec(&o.Spec)
 		for i := range o.Spec.InitContainers {
 			plainRequests(&o.Spec.InitContainers[i].Resources)
@@ -97,7 +109,18 @@ func withoutKeys(values map[string]string, keys ...string) map[string]string {
 	return values
 }
 
+// plainSelector removes the label that the API server adds to the selector of a Job, unless the Job brings its own selector.
+func plainSelector(spec *batchv1.JobSpec) {
+	if s := spec.Selector; s != nil && (spec.ManualSelector == nil || !*spec.ManualSelector) {
+		s.MatchLabels = withoutKeys(s.MatchLabels, batchv1.ControllerUidLabel)
+		if len(s.MatchLabels)+len(s.MatchExpressions) == 0 {
+			spec.Selector = nil
+		}
+	}
+}
+
 func plainJobSpec(spec *batchv1.JobSpec) {
+	clearPointer(&spec.CompletionMode, batchv1.NonIndexedCompletion)
 	clearPointer(&spec.ManualSelector, false)
 	clearPointer(&spec.Suspend, false)
 	if spec.BackoffLimitPerIndex != nil {
@@ -189,16 +212,6 @@ func plainContainer(c *corev1.Container, hostNetwork bool) {
 	}
 }
 
-// pullPolicy returns the default policy of an image. The tag latest decides also beside a digest. An image without both has it.
-func pullPolicy(image string) corev1.PullPolicy {
-	name, _, hasDigest := strings.Cut(image, "@")
-	_, tag, hasTag := strings.Cut(name[strings.LastIndex(name, "/")+1:], ":")
-	if tag == "latest" || !hasTag && !hasDigest {
-		return corev1.PullAlways
-	}
-	return corev1.PullIfNotPresent
-}
-
 func plainHTTP(action *corev1.HTTPGetAction) {
 	if action != nil {
 		clearValue(&action.Path, "/")
@@ -217,6 +230,52 @@ func plainResourceRef(ref *corev1.ResourceFieldSelector) {
 	if ref != nil && ref.Divisor.IsZero() {
 		ref.Divisor.Set(0)
 		ref.Divisor.Format = ""
+	}
+}
+
+// fillPodResources adds the resources of a Pod that follow from those of its containers, if the Pod has resources of its own. It adds
+// them, since an author's value that equals a later default cannot be told from it.
+func fillPodResources(pod *corev1.Pod) {
+	own := pod.Spec.Resources
+	if own == nil || len(own.Limits)+len(own.Requests) == 0 {
+		return
+	}
+	defaulted := pod.DeepCopy()
+	for _, containers := range [][]corev1.Container{defaulted.Spec.InitContainers, defaulted.Spec.Containers} {
+		for i := range containers {
+			fillMissing(&containers[i].Resources.Requests, containers[i].Resources.Limits, anyResource)
+		}
+	}
+	isHuge := func(name corev1.ResourceName) bool {
+		return strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
+	}
+	limits := resource.AggregateContainerLimits(defaulted, resource.PodResourcesOptions{})
+	fillMissing(&own.Limits, limits, func(name corev1.ResourceName) bool {
+		_, requested := own.Requests[name]
+		return isHuge(name) && !requested
+	})
+	if len(own.Limits) == 0 {
+		return
+	}
+	requests := resource.AggregateContainerRequests(defaulted, resource.PodResourcesOptions{})
+	fillMissing(&own.Requests, requests, func(name corev1.ResourceName) bool {
+		return resource.IsSupportedPodLevelResource(name) && !isHuge(name)
+	})
+	fillMissing(&own.Requests, own.Limits, resource.IsSupportedPodLevelResource)
+}
+
+func anyResource(corev1.ResourceName) bool { return true }
+
+// fillMissing copies the chosen resources that a list lacks.
+func fillMissing(list *corev1.ResourceList, from corev1.ResourceList, chosen func(corev1.ResourceName) bool) {
+	for name, quantity := range from {
+		if _, ok := (*list)[name]; ok || !chosen(name) {
+			continue
+		}
+		if *list == nil {
+			*list = corev1.ResourceList{}
+		}
+		(*list)[name] = quantity
 	}
 }
 
@@ -262,6 +321,24 @@ func plainVolume(v *corev1.VolumeSource) {
 	}
 	if v.Image != nil {
 		clearValue(&v.Image.PullPolicy, pullPolicy(v.Image.Reference))
+	}
+	if disk := v.AzureDisk; disk != nil {
+		clearPointer(&disk.CachingMode, corev1.AzureDataDiskCachingReadWrite)
+		clearPointer(&disk.FSType, "ext4")
+		clearPointer(&disk.ReadOnly, false)
+		clearPointer(&disk.Kind, corev1.AzureSharedBlobDisk)
+	}
+	if v.ISCSI != nil {
+		clearValue(&v.ISCSI.ISCSIInterface, "default")
+	}
+	if v.RBD != nil {
+		clearValue(&v.RBD.RBDPool, "rbd")
+		clearValue(&v.RBD.RadosUser, "admin")
+		clearValue(&v.RBD.Keyring, "/etc/ceph/keyring")
+	}
+	if v.ScaleIO != nil {
+		clearValue(&v.ScaleIO.StorageMode, "ThinProvisioned")
+		clearValue(&v.ScaleIO.FSType, "xfs")
 	}
 	if v.Ephemeral != nil && v.Ephemeral.VolumeClaimTemplate != nil {
 		clearPointer(&v.Ephemeral.VolumeClaimTemplate.Spec.VolumeMode, corev1.PersistentVolumeFilesystem)
