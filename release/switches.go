@@ -14,6 +14,8 @@ type Switch struct {
 	Title string
 	// Turns are the changes, the oldest first.
 	Turns []Turn
+	// Parts are the changes of a turn that has many; see Switch.Part.
+	Parts []Part
 
 	value func(*Release) string
 	turn  func(r, to *Release)
@@ -77,22 +79,26 @@ func (s Switch) Between(from, to *Release) Turn {
 // sees.
 func Switches() []Switch { return slices.Concat(shipped(), ruleSwitches(), behaviours()) }
 
-// shipped are the switches of what a release ships.
+// shipped are the switches of what a release ships. A JobSet has the claims before a stock runtime asks for them.
 func shipped() []Switch {
-	return []Switch{
+	all := []Switch{
 		of("definitions", "which fields a TrainJob and a runtime have", func(r *Release) *string { return &r.Schema },
-			Turn{"2.1", "spec.podTemplateOverrides replaces spec.podSpecOverrides", trainer(2785)},
-			Turn{"2.2", "spec.runtimePatches replaces spec.podTemplateOverrides, spec.labels and spec.annotations; numProcPerNode is an integer", trainer(3309)},
-			Turn{"2.3", "patches may set terminationGracePeriodSeconds, and a torch policy may name targets of its variables", trainer(3324)}),
+			Turn{"2.1", "the definitions of Trainer 2.1 apply", ""},
+			Turn{"2.2", "the definitions of Trainer 2.2 apply", ""},
+			Turn{"2.3", "the definitions of Trainer 2.3 apply", ""}),
 		of("jobset-definition", "which fields a JobSet has", func(r *Release) *string { return &r.JobSetSchema },
 			Turn{"2.1", "JobSet 0.10 has groupName, and several items of dependsOn", ""},
 			Turn{"2.2", "JobSet 0.11 has volumeClaimPolicies", ""},
 			Turn{"2.3", "JobSet 0.12 merges replicatedJobs by name", jobSet(1185)}),
+		of("claims", "whether a JobSet makes volume claims", func(r *Release) *bool { return &r.JobSet.Claims },
+			Turn{"2.2", "JobSet 0.11 makes the claims of volumeClaimPolicies, and their volumes in the Pods", jobSet(1098)}),
 		of("stock", "which runtimes the release installs", func(r *Release) *string { return &r.Stock },
 			Turn{"2.1", "the stock runtimes of Trainer 2.1 apply", ""},
 			Turn{"2.2", "the stock runtimes of Trainer 2.2 apply", ""},
 			Turn{"2.3", "the stock runtimes of Trainer 2.3 apply", ""}),
 	}
+	all[0].Parts, all[1].Parts, all[len(all)-1].Parts = definitionParts(), definitionParts(), stockParts()
+	return all
 }
 
 // behaviours are the switches of the fields of Release.
@@ -136,15 +142,13 @@ func behaviours() []Switch {
 		of("runtime-read", "when the controller reads the runtime", func(r *Release) *RuntimeRead { return &r.RuntimeRead },
 			Turn{"2.3", "the controller keeps a snapshot of the runtime for each TrainJob", trainer(3580)}),
 		of("status-gate", "whether there is the feature gate TrainJobStatus", func(r *Release) *bool { return &r.StatusGate },
-			Turn{"2.2", "under the feature gate TrainJobStatus, Pods report their progress", ""}),
+			Turn{"2.2", "under the feature gate TrainJobStatus, Pods report their progress", trainer(3227)}),
 		of("managed-by", "whether the controller leaves TrainJobs of other managers alone", func(r *Release) *bool { return &r.ManagedBy },
 			Turn{"2.3", "the controller makes no JobSet for a TrainJob that another controller manages", trainer(3681)}),
-		of("claims", "whether a JobSet makes volume claims", func(r *Release) *bool { return &r.JobSet.Claims },
-			Turn{"2.2", "JobSet 0.11 makes the claims of volumeClaimPolicies, and their volumes in the Pods", ""}),
 		of("group-labels", "whether Jobs and Pods carry the group of their JobSet", func(r *Release) *bool { return &r.JobSet.GroupLabels },
-			Turn{"2.1", "Jobs and Pods carry the uid of the JobSet, and their group", ""}),
+			Turn{"2.1", "Jobs and Pods carry the uid of the JobSet, and their group", jobSet(822)}),
 		of("priority-label", "which Pods carry the label of their priority", func(r *Release) *PriorityLabel { return &r.JobSet.PriorityLabel },
-			Turn{"2.2", "every Pod with a priority carries its label", ""}),
+			Turn{"2.2", "every Pod with a priority carries its label", jobSet(1077)}),
 	}
 }
 

@@ -57,6 +57,14 @@ func tables() string {
 		}
 		b.WriteString("\n")
 	}
+	line := func(head, id, why, link string) {
+		fmt.Fprintf(&b, "%s%s`: %s", head, id, why)
+		if link != "" {
+			names := strings.Split(link, "/")
+			fmt.Fprintf(&b, " ([%s](%s))", strings.Join(names[3:5], "/")+map[string]string{"pull": "#", "releases": " "}[names[5]]+names[len(names)-1], link)
+		}
+		b.WriteString(".\n")
+	}
 	b.WriteString("\n## The changes\n")
 	for _, r := range known[1:] {
 		fmt.Fprintf(&b, "\n### Trainer %s\n\n", r.Name)
@@ -65,11 +73,15 @@ func tables() string {
 				if turn.In != r.Name {
 					continue
 				}
-				fmt.Fprintf(&b, "- `%s`: %s", s.ID, turn.Why)
-				if turn.Link != "" {
-					fmt.Fprintf(&b, " ([%s](%s))", strings.Join(strings.Split(turn.Link, "/")[3:5], "/")+"#"+turn.Link[strings.LastIndexByte(turn.Link, '/')+1:], turn.Link)
+				line("- `", s.ID, turn.Why, turn.Link)
+				if s.ID == "jobset-definition" {
+					continue // the definitions of runtimes have the same parts
 				}
-				b.WriteString(".\n")
+				for _, p := range s.Parts {
+					if p.In == turn.In {
+						line("  - `", p.ID, p.Why, p.Link)
+					}
+				}
 			}
 		}
 	}

@@ -234,9 +234,12 @@ func (c *Comparison) job(old, new *Job) (*JobDiff, error) {
 	}
 	switch {
 	case new != nil && new.Refused != nil && (old == nil || old.Refused == nil):
-		return j.refusal(stateRefused, new), nil
+		if j.refusal(stateRefused, new); new.Objects == nil {
+			return j, nil
+		}
 	case old != nil && new != nil && old.Refused != nil && new.Refused == nil:
-		return j.refusal(stateAccepted, old), nil
+		j.refusal(stateAccepted, old)
+		return j, nil
 	case old == nil:
 		j.state = stateCreated
 	case new == nil:
@@ -266,25 +269,26 @@ func (c *Comparison) job(old, new *Job) (*JobDiff, error) {
 			}
 		}
 	}
-	parts := j.head()
-	for _, o := range j.Objects {
-		parts = append(parts, o.alike)
+	if j.alike == "" {
+		j.alike = strings.Join(j.head(), "\x00")
 	}
-	if j.alike = strings.Join(parts, "\x00"); j.state != stateChanged {
+	for _, o := range j.Objects {
+		j.alike += "\x00" + o.alike
+	}
+	if j.state == stateCreated || j.state == stateRemoved {
 		j.alike = j.ID.Kind + j.name().String() // show each one completely
 	}
 	return j, nil
 }
 
-// refusal makes the difference of a TrainJob that one version refuses.
-func (j *JobDiff) refusal(s state, by *Job) *JobDiff {
+// refusal sets the errors with which one version refuses a TrainJob.
+func (j *JobDiff) refusal(s state, by *Job) {
 	j.state, j.refused, j.refusedBy = s, by.Refused, by.RefusedBy
 	parts := j.head()
 	for _, f := range j.refused {
 		parts = append(parts, report.Nameless(fmt.Sprint(f.Code, f.Path, f.Message), j.ID.Name))
 	}
 	j.alike = strings.Join(parts, "\x00")
-	return j
 }
 
 // moved returns a line on a TrainJob that changes its queue. The JobSet does not show the queue.

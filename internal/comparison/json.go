@@ -140,7 +140,7 @@ func (c *Comparison) WriteJSON(w io.Writer) error {
 		out.Summary.Causes = append(out.Summary.Causes, cause)
 	}
 	for _, j := range c.Jobs {
-		job := jsonJob{Kind: j.ID.Kind, Namespace: j.ID.Namespace, Name: j.ID.Name, Build: j.Build, State: j.state, Objects: []jsonObject{}, Migrated: j.migrated, Causes: layersOf(j.refusedBy), Existing: j.comments(), Update: j.fate.Update, Frozen: j.fate.Frozen}
+		job := jsonJob{Kind: j.ID.Kind, Namespace: j.ID.Namespace, Name: j.ID.Name, Build: j.Build, State: j.state, Objects: []jsonObject{}, Migrated: j.migrated, Causes: distinct(layersOf(j.refusedBy)), Existing: j.comments(), Update: j.fate.Update, Frozen: j.fate.Frozen}
 		for _, f := range j.refused {
 			job.Refused = append(job.Refused, refusalOf(f))
 		}
@@ -222,6 +222,17 @@ func jsonClaims(claims []engine.Claim) []jsonClaim {
 	out := make([]jsonClaim, len(claims))
 	for i, c := range claims {
 		out[i] = jsonClaim{c.Layer, c.Position.File, c.Position.Line, c.Position.Column}
+	}
+	return out
+}
+
+// distinct returns the layers, each once, in the order of the first of each.
+func distinct(layers []engine.Layer) []engine.Layer {
+	var out []engine.Layer
+	for _, l := range layers {
+		if !slices.Contains(out, l) {
+			out = append(out, l)
+		}
 	}
 	return out
 }

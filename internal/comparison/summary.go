@@ -46,10 +46,10 @@ func (c *Comparison) summary() summary {
 		if !j.migrated {
 			s.counts[j.state]++
 		}
-		for _, f := range j.refused {
-			s.add(known, j, j.refusedBy, strings.TrimSpace(fmt.Sprintf("%s: %s %s", j.state, f.Code, f.Path)))
+		for i, f := range j.refused {
+			s.add(known, j, j.refusedBy[i:i+1], strings.TrimSpace(fmt.Sprintf("%s: %s %s", j.state, f.Code, f.Path)))
 		}
-		if j.state == stateCreated || j.state == stateRemoved || j.refused != nil {
+		if j.state == stateCreated || j.state == stateRemoved {
 			continue
 		}
 		for _, o := range j.Objects {

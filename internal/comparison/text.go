@@ -89,8 +89,8 @@ func (c *Comparison) lines(g *group) ([]hunkLine, error) {
 	}
 	for i, f := range first.refused {
 		l := hunkLine{mark: '!', text: fmt.Sprintf(" %s: %s", strings.TrimSpace(fmt.Sprintf("%s %s %s", f.Position, f.Code, f.Path)), f.Message)}
-		if i == 0 && len(first.refusedBy) > 0 {
-			l.note = claimText(first.refusedBy[0])
+		if note := claimText(first.refusedBy[i]); i == 0 || note != claimText(first.refusedBy[i-1]) {
+			l.note = note
 		}
 		lines = append(lines, l)
 	}

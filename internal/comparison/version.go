@@ -46,7 +46,8 @@ type Job struct {
 	Objects []Object
 	// Migrated tells a TrainJob after its migration from the one of the same name.
 	Migrated bool
-	// Refused are the errors with which this version refuses the TrainJob, and RefusedBy are their causes.
+	// Refused are the errors with which this version refuses the TrainJob, and RefusedBy has the cause of each. The Objects of such a
+	// TrainJob, if any, are those that it would make without the refusal.
 	Refused   finding.List
 	RefusedBy []engine.Claim
 	// Queue is Kueue's queue; it may be empty. Load returns the load of the Pods; nil stands for none.

@@ -65,9 +65,10 @@ func (v *version) refuse(spans []span) {
 
 // refused returns a TrainJob that the version does not render.
 func (v *version) refused(id fieldpath.Object, source workspace.Job, errs finding.List) comparison.Job {
+	errs = errs.Distinct()
+	by := engine.Claim{Layer: merge.TrainJobLayer, Value: engine.Presence{}, Position: errs[0].Position}
 	return comparison.Job{
-		ID: id, Build: v.in.Build(), Refused: errs.Distinct(), Input: v.in, Source: source,
-		RefusedBy: []engine.Claim{{Layer: merge.TrainJobLayer, Value: engine.Presence{}, Position: errs[0].Position}},
+		ID: id, Build: v.in.Build(), Refused: errs, RefusedBy: slices.Repeat([]engine.Claim{by}, len(errs)), Input: v.in, Source: source,
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/comparison"
+	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/render/diff"
 )
 
@@ -20,12 +22,16 @@ import (
 func (u *upgrade) keep(ctx context.Context, before, after taken, migrated *trainer.TrainJob) {
 	switch {
 	case before.Refused != nil:
-		before.RefusedBy = u.verdictTurns(ctx, before.ID, migrated, true)
+		before.RefusedBy = u.refusedBy(ctx, before, migrated, true)
 	case after.Refused != nil:
 		if !slices.ContainsFunc(after.Refused, func(f finding.Finding) bool { return f.Code != finding.CodeUnknownField }) {
 			after.Existing = append(after.Existing, "a client without strict validation loses these fields in silence")
 		}
-		after.RefusedBy = u.verdictTurns(ctx, before.ID, migrated, false)
+		after.Existing = append(after.Existing, u.undecodable(after.Refused)...)
+		after.RefusedBy = u.refusedBy(ctx, after, migrated, false)
+		if after.Objects != nil {
+			u.attribute(before, after, migrated)
+		}
 	default:
 		u.attribute(before, after, migrated)
 		after.Existing = append(after.Existing, u.existing(ctx, before, after)...)
@@ -34,24 +40,88 @@ func (u *upgrade) keep(ctx context.Context, before, after taken, migrated *train
 	u.new().Jobs = append(u.new().Jobs, after.Job)
 }
 
-// cause names the switch of a step, with the release that turned it.
-func (s *step) cause() engine.Claim {
-	return engine.Claim{Layer: engine.Layer(s.of.ID + " " + s.turn.In), Value: engine.Presence{}}
+// cause names the switch of a step, or its part that changes a field of an object, with the release that turned it.
+func (s *step) cause(kind string, runtime fieldpath.Object, path fieldpath.Path) engine.Claim {
+	id, place := s.of.ID, append([]string{strings.TrimPrefix(kind, "Cluster")}, words(path)...)
+	if id == stockSwitch {
+		place = append([]string{runtime.Name}, place...)
+	}
+	if part, found := s.of.Part(s.turn.In, place...); found {
+		id = part.ID
+	}
+	return engine.Claim{Layer: causeOf(id, s.turn.In), Value: engine.Presence{}}
 }
 
-// verdictTurns returns a switch whose turn ends the refusal of a TrainJob, or brings it. One step has the old verdict, and a later
-// one the new verdict. It halves the way between them until they are neighbours.
-func (u *upgrade) verdictTurns(ctx context.Context, id fieldpath.Object, migrated *trainer.TrainJob, ends bool) []engine.Claim {
-	low, high := 0, len(u.steps)-1
-	for high-low > 1 {
-		middle := (low + high) / 2
-		if isTaken := u.take(ctx, u.steps[middle], id, migrated).Refused == nil; isTaken == ends {
-			high = middle
-		} else {
-			low = middle
+// behind returns the cause of a moved field. For a field that moves because the release lacks another one, this is the cause of the
+// refusal of that one: of the same name, or else the first.
+func (s *step) behind(after taken, claim engine.Claim, path fieldpath.Path) engine.Claim {
+	if claim.Layer != causeOf(s.of.ID, s.turn.In) || s.of.Parts == nil {
+		return claim
+	}
+	moved := words(path)
+	for i, by := range slices.Backward(after.RefusedBy) {
+		if !s.has(by.Layer) {
+			continue
+		}
+		lacking := words(after.Refused[i].Path)
+		if len(lacking) > 0 && slices.Contains(moved, lacking[len(lacking)-1]) {
+			return by
+		}
+		claim = by
+	}
+	return claim
+}
+
+// has reports whether a part of the step's switch has the name.
+func (s *step) has(name engine.Layer) bool {
+	return slices.ContainsFunc(s.of.Parts, func(p release.Part) bool { return p.In == s.turn.In && causeOf(p.ID, p.In) == name })
+}
+
+// stockSwitch is the switch of the runtimes that a release installs.
+const stockSwitch = "stock"
+
+func causeOf(id, in string) engine.Layer { return engine.Layer(id + " " + in) }
+
+// words returns the names in a path.
+func words(path fieldpath.Path) []string {
+	var names []string
+	for _, step := range path {
+		if name, ok := step.Field(); ok {
+			names = append(names, name)
+		} else if name, ok := step.Key(); ok {
+			names = append(names, name)
+		} else if _, value, ok := step.Item(); ok {
+			names = append(names, value)
 		}
 	}
-	return []engine.Claim{u.steps[high].cause()}
+	return names
+}
+
+// refusedBy returns for each error of a refusal a switch whose turn brings it, or ends it. One step has the error, and an earlier or
+// later one does not. It halves the way between them until they are neighbors.
+func (u *upgrade) refusedBy(ctx context.Context, t taken, migrated *trainer.TrainJob, ends bool) []engine.Claim {
+	verdicts := map[int]finding.List{}
+	has := func(step int, f finding.Finding) bool {
+		if _, known := verdicts[step]; !known {
+			verdicts[step] = u.take(ctx, u.steps[step], t.ID, migrated).Refused
+		}
+		return slices.ContainsFunc(verdicts[step], func(other finding.Finding) bool {
+			return other.Code == f.Code && other.Object == f.Object && other.Path.String() == f.Path.String()
+		})
+	}
+	claims := make([]engine.Claim, len(t.Refused))
+	for i, f := range t.Refused {
+		low, high := 0, len(u.steps)-1
+		for high-low > 1 {
+			if middle := (low + high) / 2; has(middle, f) != ends {
+				high = middle
+			} else {
+				low = middle
+			}
+		}
+		claims[i] = u.steps[high].cause(f.Object.Kind, t.Runtime, f.Path)
+	}
+	return claims
 }
 
 // attribute sets the causes of the differing fields. The cause of a field is the last switch whose turn moved it.
@@ -73,7 +143,7 @@ func (u *upgrade) attribute(before, after taken, migrated *trainer.TrainJob) {
 				causes[key] = map[string]moved{}
 			}
 			for name, path := range paths {
-				causes[key][name] = moved{path, s.cause()}
+				causes[key][name] = moved{path, s.behind(after, s.cause(key.Kind, before.Runtime, path), path)}
 			}
 		}
 		last = now
@@ -142,7 +212,12 @@ func changed(old, new []comparison.Object) map[comparison.Key]map[string]fieldpa
 func (u *upgrade) reasons() map[engine.Layer]comparison.Reason {
 	reasons := map[engine.Layer]comparison.Reason{}
 	for _, s := range u.steps[1:] {
-		reasons[s.cause().Layer] = comparison.Reason{Text: s.turn.Why, Link: s.turn.Link}
+		reasons[causeOf(s.of.ID, s.turn.In)] = comparison.Reason{Text: s.turn.Why, Link: s.turn.Link}
+		for _, part := range s.of.Parts {
+			if part.In == s.turn.In {
+				reasons[causeOf(part.ID, part.In)] = comparison.Reason{Text: part.Why, Link: part.Link}
+			}
+		}
 	}
 	return reasons
 }

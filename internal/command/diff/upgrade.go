@@ -190,9 +190,6 @@ func (u *upgrade) take(ctx context.Context, s *step, id fieldpath.Object, migrat
 	if t.Refused == nil && t.made.JobSet == nil {
 		t.Refused = refusals(&s.release, t.findings)
 	}
-	if t.Refused != nil {
-		t.Objects = nil
-	}
 	return t
 }
 
@@ -210,9 +207,17 @@ func (u *upgrade) render(s *step, id fieldpath.Object, migrated *trainer.TrainJo
 	t := taken{Job: comparison.Job{ID: id, Runtime: render.RuntimeOf(j.TrainJob)}, made: made, findings: findings}
 	if made.JobSet != nil {
 		t.Job = s.made(j, made, u.flags, s.podOpts)
+		if s.release.ManagedBy && isManagedElsewhere(findings) {
+			t.Objects, t.Load = []comparison.Object{}, nil
+		}
 	}
 	t.Migrated = migrated != nil
 	return t
+}
+
+// isManagedElsewhere reports whether another controller manages a TrainJob, by the findings of its rendering.
+func isManagedElsewhere(findings finding.List) bool {
+	return slices.ContainsFunc(findings, func(f finding.Finding) bool { return f.Code == finding.CodeManagedByOther })
 }
 
 // compare compares the two releases. It returns the comparison, and the errors of TrainJobs that neither release takes.
@@ -230,6 +235,9 @@ func (u *upgrade) compare(ctx context.Context) (*comparison.Comparison, finding.
 		migration := u.migrate(ctx, before, id)
 		if migration.text != "" {
 			after.Existing = append(after.Existing, migration.text)
+		}
+		if migration.job != nil {
+			after.Objects = nil // those of its migration say more
 		}
 		u.keep(ctx, before, after, nil)
 		if migration.differs {
