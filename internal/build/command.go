@@ -43,7 +43,7 @@ func (b *Builder) runCommand(built *workspace.Built) {
 	}
 	args := make([]string, len(b.command))
 	for i, word := range b.command {
-		args[i] = strings.ReplaceAll(word, place, dir)
+		args[i] = strings.ReplaceAll(word, place, "."+string(filepath.Separator)+dir) // a name such as -x is no option
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), b.limit)
 	defer cancel()

@@ -15,7 +15,7 @@ const module = "github.com/trainweld/trainweld/"
 // rooms are the packages that commands share, in the order in which they import one another: each imports those before
 // it only.
 var rooms = []string{
-	"internal/exit", "internal/host", "internal/parallel", "internal/printable", "internal/page", "internal/report", "internal/commandline", "internal/workspace", "internal/build", "internal/revision", "internal/option",
+	"internal/exit", "internal/process", "internal/host", "internal/parallel", "internal/printable", "internal/page", "internal/report", "internal/commandline", "internal/workspace", "internal/build", "internal/revision", "internal/option",
 	"internal/output", "internal/repair", "internal/produce", "internal/merging", "internal/comparison", "internal/authorship", "internal/live", "internal/resourcelist",
 }
 

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
@@ -16,6 +17,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/trainweld/trainweld/internal/process"
 )
 
 // GitFiles is a file system with the files of a git revision. Paths are absolute or relative to the working directory. It runs
@@ -48,33 +51,135 @@ const (
 	gitProgram   = "100755"
 )
 
-// OpenRevision resolves a revision and lists its files. It returns an error without git, outside a working tree, and for an
-// unknown revision.
+// OpenRevision resolves a revision and lists its files. It returns an error without git, outside a working tree, for an unknown
+// revision, and for a tree with files that no checkout has.
 func OpenRevision(rev string) (*GitFiles, error) {
-	if _, err := exec.LookPath("git"); err != nil {
+	root, prefix, err := worktree(".")
+	if errors.Is(err, exec.ErrNotFound) {
 		return nil, fmt.Errorf("--git needs the git program, and it is not on the PATH: %w; install it, or compare two directories", err)
 	}
-	place, err := Git("rev-parse", "--show-toplevel", "--show-prefix")
 	if err != nil {
-		return nil, fmt.Errorf("--git: the working directory is in no working tree of git: %w", err)
+		return nil, fmt.Errorf("--git: %w", err)
 	}
-	lines := strings.Split(string(place), "\n")
-	r := &GitFiles{name: rev, root: lines[0], prefix: strings.TrimSuffix(lines[1], "/")}
-	tree, err := Git("rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{tree}")
+	r := &GitFiles{name: rev, root: root, prefix: prefix}
+	tree, err := resolve(root, rev, "tree")
 	if err != nil {
-		return nil, fmt.Errorf("--git: the repository %s has no revision %q; check the name, and fetch it first where the clone is a shallow one, as those of CI often are", r.root, rev)
+		return nil, err
 	}
-	listing, err := Git("ls-tree", "-r", "-t", "-z", "--full-tree", strings.TrimSpace(string(tree)))
+	listing, err := git(root, "ls-tree", "-r", "-t", "-z", "--full-tree", tree)
 	if err != nil {
 		return nil, fmt.Errorf("--git: the files of %s cannot be listed: %w", rev, err)
 	}
 	return r, r.list(listing)
 }
 
-// Git runs git and returns its output. The error includes git's message.
-func Git(args ...string) ([]byte, error) {
+// MergeBase returns the short name of the common ancestor of two revisions.
+func MergeBase(first, second string) (string, error) {
+	root, _, err := worktree(".")
+	if err != nil {
+		return "", fmt.Errorf("--git: %w", err)
+	}
+	commits := make([]string, 2)
+	for i, rev := range []string{first, second} {
+		if commits[i], err = resolve(root, rev, "commit"); err != nil {
+			return "", err
+		}
+	}
+	base, err := git(root, "merge-base", commits[0], commits[1])
+	if err != nil {
+		return "", fmt.Errorf("--git: %s and %s have no common ancestor here: %w; fetch more of their history where the clone is a shallow one", first, second, err)
+	}
+	short, err := git(root, "rev-parse", "--short", line(base))
+	return line(short), err
+}
+
+// resolve returns the hash of a revision's tree or commit.
+func resolve(root, rev, kind string) (string, error) {
+	hash, err := git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{"+kind+"}")
+	if err != nil {
+		return "", fmt.Errorf("--git: the repository %s has no revision %q; check the name, and fetch it first where the clone is a shallow one, as those of CI often are", root, rev)
+	}
+	return line(hash), nil
+}
+
+// Untracked returns the files below a directory that git neither tracks nor ignores. It returns none outside of a working tree.
+func Untracked(dir string) (names []string, err error) {
+	if _, _, err = worktree(dir); errors.Is(err, errNoRepository) || errors.Is(err, exec.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return listed(dir, "--others")
+}
+
+// listed returns the files below a directory of a working tree that git lists, without ignored files.
+func listed(dir string, which ...string) (names []string, err error) {
+	listing, err := git(dir, append([]string{"ls-files", "-z", "--exclude-standard"}, which...)...)
+	if err != nil {
+		return nil, fmt.Errorf("the files of %s cannot be listed: %w", dir, err)
+	}
+	for name := range strings.SplitSeq(strings.TrimSuffix(string(listing), "\x00"), "\x00") {
+		if name != "" {
+			names = append(names, name)
+		}
+	}
+	return slices.Compact(names), nil // an unmerged file has several entries
+}
+
+var errNoRepository = errors.New("the working directory is in no working tree of git")
+
+// worktree returns the root of the working tree of git that holds a directory, as an absolute path without links, and the path of the
+// directory below it. It finds the root itself. A folder that merely looks like a repository, or whose configuration names another
+// working tree, is an error: a stranger's files choose neither the configuration nor the files of a run.
+func worktree(dir string) (root, prefix string, err error) {
+	if err := process.Git(dir).Err; err != nil {
+		return "", "", err
+	}
+	here, err := Files{}.Real(dir)
+	if err != nil {
+		return "", "", err
+	}
+	for root = here; ; root = filepath.Dir(root) {
+		if _, err := os.Lstat(filepath.Join(root, ".git")); err == nil {
+			break
+		}
+		if isBare(root) {
+			return "", "", fmt.Errorf("%q looks like a bare repository of git, whose configuration may be a stranger's: rename or remove its file HEAD", root)
+		}
+		if root == filepath.Dir(root) {
+			return "", "", errNoRepository
+		}
+	}
+	out, err := git(root, "rev-parse", "--show-toplevel")
+	if err != nil {
+		return "", "", err
+	}
+	top, errTop := os.Stat(filepath.FromSlash(strings.TrimSuffix(string(out), "\n")))
+	own, errOwn := os.Stat(root)
+	if errTop != nil || errOwn != nil || !os.SameFile(top, own) {
+		return "", "", fmt.Errorf("%q is no working tree of its own: git takes another folder for its working tree", root)
+	}
+	prefix, err = filepath.Rel(root, here)
+	if prefix = filepath.ToSlash(prefix); prefix == "." {
+		prefix = ""
+	}
+	return root, prefix, err
+}
+
+// isBare reports whether git would take a folder for a bare repository. Versions of git before 2.38 have no setting against that.
+func isBare(dir string) bool {
+	has := func(name string) bool {
+		_, err := os.Lstat(filepath.Join(dir, name))
+		return err == nil
+	}
+	return has("HEAD") && (has("objects") && has("refs") || has("commondir"))
+}
+
+// git runs git in a directory and returns its output. The error includes git's message.
+func git(dir string, args ...string) ([]byte, error) {
 	var stderr bytes.Buffer
-	cmd := exec.Command("git", args...)
+	cmd := process.Git(dir, args...)
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if complaint := strings.TrimSpace(stderr.String()); err != nil && complaint != "" {
@@ -82,6 +187,9 @@ func Git(args ...string) ([]byte, error) {
 	}
 	return out, err
 }
+
+// line returns a line of output without its end.
+func line(out []byte) string { return strings.TrimSuffix(string(out), "\n") }
 
 // list parses the output of ls-tree: mode, type and hash, a tab and the path, each ended by a NUL. A directory precedes its
 // files. The listing has no sizes, because a partial clone would fetch every file for them.
@@ -96,11 +204,16 @@ func (r *GitFiles) list(listing []byte) error {
 		if len(fields) != 3 {
 			return fmt.Errorf("--git: git ls-tree printed %q, which is not understood", record)
 		}
+		if err := checkName(file); err != nil {
+			return fmt.Errorf("--git: %s: %w", r.name, err)
+		}
+		parent := r.tree[path.Dir(file)]
+		if r.tree[file] != nil || parent == nil || parent.mode != gitTree {
+			return fmt.Errorf("--git: %s: the tree has two files of the name %q, or one below a file", r.name, file)
+		}
 		entry := &gitEntry{name: path.Base(file), mode: fields[0], hash: fields[2]}
 		r.tree[file] = entry
-		if parent := r.tree[path.Dir(file)]; parent != nil {
-			parent.children = append(parent.children, entry)
-		}
+		parent.children = append(parent.children, entry)
 	}
 	return nil
 }
@@ -225,7 +338,7 @@ func (r *GitFiles) blob(e *gitEntry) ([]byte, error) {
 }
 
 func (r *GitFiles) start() error {
-	cmd := exec.Command("git", "cat-file", "--batch")
+	cmd := process.Git(r.root, "cat-file", "--batch")
 	ask, err := cmd.StdinPipe()
 	if err != nil {
 		return err
@@ -292,28 +405,66 @@ func (r *GitFiles) Real(name string) (string, error) {
 
 // Copy copies all files of the revision, without submodules.
 func (r *GitFiles) Copy(dir string) (prefix string, err error) {
-	c := copying{to: dir}
-	for _, name := range slices.Sorted(maps.Keys(r.tree)) {
-		entry := r.tree[name]
-		if entry.mode == gitTree || entry.mode == gitSubmodule {
-			continue
-		}
-		data, err := r.blob(entry)
-		switch {
-		case err != nil:
-			return "", fmt.Errorf("%s: %w", name, err)
-		case entry.mode == gitLink:
-			err = c.link(name, string(data))
-		case entry.mode == gitProgram:
-			err = c.write(name, bytes.NewReader(data), 0o755)
-		default:
-			err = c.write(name, bytes.NewReader(data), 0o644)
-		}
-		if err != nil {
-			return "", err
-		}
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(r.tree)), func(name string) bool {
+		mode := r.tree[name].mode
+		return mode == gitTree || mode == gitSubmodule
+	})
+	sizes, err := r.sizes(names)
+	if err != nil {
+		return "", err
 	}
-	return r.prefix, c.check()
+	var c copying
+	for i, name := range names {
+		entry := r.tree[name]
+		f := copied{name: name, size: sizes[i], mode: 0o644}
+		switch entry.mode {
+		case gitLink:
+			target, err := r.blob(entry)
+			if err != nil {
+				return "", fmt.Errorf("%s: %w", name, err)
+			}
+			f.link = string(target)
+		case gitProgram:
+			f.mode = 0o755
+			fallthrough
+		default:
+			f.open = func() (io.ReadCloser, error) {
+				data, err := r.blob(entry)
+				if err != nil {
+					return nil, fmt.Errorf("%s: %w", name, err)
+				}
+				return io.NopCloser(bytes.NewReader(data)), nil
+			}
+		}
+		c.add(f)
+	}
+	return r.prefix, c.write(dir)
+}
+
+// sizes returns the size of each file without reading it.
+func (r *GitFiles) sizes(names []string) ([]int64, error) {
+	var hashes bytes.Buffer
+	for _, name := range names {
+		fmt.Fprintln(&hashes, r.tree[name].hash)
+	}
+	cmd := process.Git(r.root, "cat-file", "--batch-check=%(objectsize)")
+	cmd.Stdin = &hashes
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("git cat-file: %w", err)
+	}
+	sizes := make([]int64, 0, len(names))
+	for text := range strings.Lines(string(out)) {
+		size, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("git cat-file: %s", strings.TrimSpace(text))
+		}
+		sizes = append(sizes, size)
+	}
+	if len(sizes) != len(names) {
+		return nil, fmt.Errorf("git cat-file: %d sizes for %d files", len(sizes), len(names))
+	}
+	return sizes, nil
 }
 
 // gitFile is an open file, or an open directory, which has no content.

@@ -74,10 +74,15 @@ func (o *Overlay) Copy(dir string) (prefix string, err error) {
 	if err != nil {
 		return prefix, err
 	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return prefix, err
+	}
+	defer root.Close() // WriteFile reports the errors of writing
 	for name, data := range o.changed {
 		rel, errRel := filepath.Rel(here, name)
 		if to := filepath.Join(prefix, rel); errRel == nil && filepath.IsLocal(to) {
-			err = cmp.Or(err, os.WriteFile(filepath.Join(dir, to), data, 0o600))
+			err = cmp.Or(err, root.WriteFile(to, data, 0o600))
 		}
 	}
 	return prefix, err

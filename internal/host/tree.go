@@ -1,14 +1,15 @@
 package host
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -40,128 +41,203 @@ func (Files) Real(name string) (string, error) {
 	return filepath.EvalSymlinks(whole)
 }
 
-// Copy copies the files that git tracks or would add: no ignored file. Outside of a repository, it copies the working directory.
+// Copy copies the files that git tracks or would add: no ignored file. Outside of a repository, or
+// without git, it copies the working directory.
 func (Files) Copy(dir string) (prefix string, err error) {
-	place, err := Git("rev-parse", "--show-toplevel", "--show-prefix")
-	if err != nil {
-		here, err := os.Getwd()
-		if err != nil {
-			return "", err
-		}
-		return "", copyFolder(here, dir)
-	}
-	lines := strings.Split(string(place), "\n")
-	root := filepath.FromSlash(lines[0])
-	listing, err := Git("-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
-	if err != nil {
-		return "", fmt.Errorf("the files of %s cannot be listed: %w", root, err)
-	}
-	c := copying{from: root, to: dir}
-	for name := range strings.SplitSeq(string(listing), "\x00") {
-		if name == "" {
-			continue
-		}
-		if err := c.file(name); err != nil {
-			return "", err
-		}
-	}
-	return strings.TrimSuffix(lines[1], "/"), c.check()
-}
-
-// copyFolder copies a folder that is in no repository.
-func copyFolder(from, to string) error {
-	c := copying{from: from, to: to}
-	err := fs.WalkDir(os.DirFS(from), ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		return c.file(name)
-	})
-	return cmp.Or(err, c.check())
-}
-
-// copying copies files below a directory.
-type copying struct {
-	from, to string
-	bytes    int64
-	links    []string
-}
-
-// file copies a regular file or a link. It skips a file that was deleted, a directory, which is a submodule, and a device.
-func (c *copying) file(name string) error {
-	from := filepath.Join(c.from, filepath.FromSlash(name))
-	info, err := os.Lstat(from)
+	root, prefix, err := worktree(".")
+	var names []string
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err != nil:
+	case errors.Is(err, errNoRepository), errors.Is(err, exec.ErrNotFound):
+		if root, err = os.Getwd(); err == nil {
+			names, err = filesBelow(root)
+		}
+	case err == nil:
+		names, err = listed(root, "--cached", "--others")
+	}
+	if err != nil {
+		return "", err
+	}
+	return prefix, copyFiles(root, names, dir)
+}
+
+// filesBelow returns the files of a folder, without those of a repository.
+func filesBelow(folder string) (names []string, err error) {
+	err = fs.WalkDir(os.DirFS(folder), ".", func(name string, d fs.DirEntry, err error) error {
+		if d != nil && d.Name() == ".git" {
+			return skip(d)
+		}
+		if err == nil && !d.IsDir() {
+			names = append(names, name)
+		}
 		return err
-	case info.Mode()&fs.ModeSymlink != 0:
-		target, err := os.Readlink(from)
+	})
+	return names, err
+}
+
+// skip returns the error that makes fs.WalkDir pass over an entry.
+func skip(d fs.DirEntry) error {
+	if d.IsDir() {
+		return fs.SkipDir
+	}
+	return nil
+}
+
+// copyFiles copies files below a folder, which may be regular files and links. It skips a file that was deleted, a directory, which is
+// a submodule, and a device.
+func copyFiles(folder string, names []string, dir string) error {
+	from, err := os.OpenRoot(folder)
+	if err != nil {
+		return err
+	}
+	defer from.Close() // reading only
+	var c copying
+	for _, name := range names {
+		local := filepath.FromSlash(name)
+		info, err := from.Lstat(local)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case err != nil:
+			return err
+		case info.Mode()&fs.ModeSymlink != 0:
+			target, err := from.Readlink(local)
+			if err != nil {
+				return err
+			}
+			c.add(copied{name: name, link: target})
+		case info.Mode().IsRegular():
+			c.add(copied{name: name, size: info.Size(), mode: info.Mode().Perm(), open: func() (io.ReadCloser, error) { return from.Open(local) }})
+		}
+	}
+	return c.write(dir)
+}
+
+// copying is a copy of a tree. Every name and every size is known and checked before the first file is written.
+type copying struct {
+	files []copied
+	bytes int64
+}
+
+// copied is a regular file, or a link.
+type copied struct {
+	name string // below the root, with slashes
+	link string // the target of a link
+	size int64
+	mode fs.FileMode
+	open func() (io.ReadCloser, error) // nil for a link
+}
+
+func (c *copying) add(f copied) {
+	c.files = append(c.files, f)
+	c.bytes += min(f.size, mostCopied+1) // a sparse file may have any size
+}
+
+// write checks the tree and writes it below a directory.
+func (c *copying) write(dir string) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	to, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer to.Close() // writeFile reports the errors of writing
+	for _, f := range c.files {
+		local := filepath.FromSlash(f.name)
+		if err := to.MkdirAll(filepath.Dir(local), 0o700); err != nil {
+			return err
+		}
+		if f.open == nil {
+			err = to.Symlink(f.link, local)
+		} else {
+			err = writeFile(to, local, f)
+		}
 		if err != nil {
 			return err
 		}
-		return c.link(name, target)
-	case !info.Mode().IsRegular():
-		return nil
 	}
-	in, err := os.Open(from)
+	return c.checkLinks(dir)
+}
+
+// writeFile copies a file of the size that was checked. A file that has grown since is cut there.
+func writeFile(to *os.Root, local string, f copied) error {
+	in, err := f.open()
 	if err != nil {
 		return err
 	}
 	defer in.Close() // reading only
-	return c.write(name, in, info.Mode().Perm())
-}
-
-func (c *copying) write(name string, from io.Reader, mode fs.FileMode) error {
-	to := filepath.Join(c.to, filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
-		return err
-	}
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode|0o600)
+	out, err := to.OpenFile(local, os.O_CREATE|os.O_EXCL|os.O_WRONLY, f.mode|0o600)
 	if err != nil {
 		return err
 	}
-	n, err := io.Copy(out, io.LimitReader(from, mostCopied-c.bytes+1))
-	if c.bytes += n; c.bytes > mostCopied {
-		err = errors.Join(err, fmt.Errorf("the tree is larger than %d MiB: a build gets a copy of it", mostCopied>>20))
+	_, err = io.CopyN(out, in, f.size)
+	if errors.Is(err, io.EOF) {
+		err = nil // the file has become shorter
 	}
 	return errors.Join(err, out.Close())
 }
 
-// link copies a symbolic link. It rejects one that leaves the tree, through which a build could reach other files.
-func (c *copying) link(name, target string) error {
-	slashed := filepath.ToSlash(target)
-	inside := path.Join(path.Dir(name), slashed)
-	if path.IsAbs(slashed) || filepath.IsAbs(target) || inside == ".." || strings.HasPrefix(inside, "../") {
-		return leavesTree(name)
+// check rejects names that lead out of the tree, files below a link, links out of the tree, and a tree that is too large.
+func (c *copying) check() error {
+	kinds := make(map[string]bool, len(c.files)) // whether a name is a link
+	for _, f := range c.files {
+		if err := checkName(f.name); err != nil {
+			return err
+		}
+		if f.open == nil {
+			slashed := filepath.ToSlash(f.link)
+			if path.IsAbs(slashed) || filepath.IsAbs(f.link) || isAbove(path.Join(path.Dir(f.name), slashed)) {
+				return leavesTree(f.name)
+			}
+		}
+		kinds[f.name] = f.open == nil
 	}
-	to := filepath.Join(c.to, filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
-		return err
+	for _, f := range c.files {
+		for above := path.Dir(f.name); above != "."; above = path.Dir(above) {
+			if _, isFile := kinds[above]; isFile {
+				return fmt.Errorf("%q is a file or a link, and %q lies below it", above, f.name)
+			}
+		}
 	}
-	c.links = append(c.links, name)
-	return os.Symlink(target, to)
+	if c.bytes > mostCopied {
+		return fmt.Errorf("the tree is larger than %d MiB: a build gets a copy of it", mostCopied>>20)
+	}
+	return nil
 }
 
-// check rejects a link that leaves the tree by way of another one.
-func (c *copying) check() error {
-	root, err := filepath.EvalSymlinks(c.to)
+// checkName rejects the name of a file that git never writes: one outside of the tree, or one that git would take for its own.
+func checkName(name string) error {
+	isOwn := func(part string) bool { return strings.EqualFold(part, ".git") || strings.EqualFold(part, "git~1") }
+	if local := filepath.FromSlash(name); name == "." || name != path.Clean(name) || !filepath.IsLocal(local) || slices.ContainsFunc(strings.Split(name, "/"), isOwn) {
+		return fmt.Errorf("invalid file name %q in the tree: must be below its root and outside of .git", name)
+	}
+	return nil
+}
+
+// isAbove reports whether a clean path relative to the root leads out of the tree.
+func isAbove(name string) bool { return name == ".." || strings.HasPrefix(name, "../") }
+
+// checkLinks rejects a link that leaves the tree by way of another one.
+func (c *copying) checkLinks(dir string) error {
+	root, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return err
 	}
-	for _, name := range c.links {
-		real, err := filepath.EvalSymlinks(filepath.Join(c.to, filepath.FromSlash(name)))
+	for _, f := range c.files {
+		if f.open != nil {
+			continue
+		}
+		real, err := filepath.EvalSymlinks(filepath.Join(root, filepath.FromSlash(f.name)))
 		if err != nil {
 			continue // it leads nowhere
 		}
 		if real != root && !strings.HasPrefix(real, root+string(filepath.Separator)) {
-			return leavesTree(name)
+			return leavesTree(f.name)
 		}
 	}
 	return nil
 }
 
 func leavesTree(name string) error {
-	return fmt.Errorf("%s is a link out of the tree, and a build gets a copy of the tree: remove the link, or let git ignore it", name)
+	return fmt.Errorf("%q is a link out of the tree, and a build gets a copy of the tree: remove the link, or let git ignore it", name)
 }

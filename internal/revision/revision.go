@@ -11,7 +11,6 @@ package revision
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
@@ -65,7 +64,7 @@ func Sides(p *host.Program, rev string, flags workspace.Flags) (old, new *Side, 
 		rest, fromBase := strings.CutPrefix(second, ".")
 		first, second = orHead(first), orHead(rest)
 		if fromBase {
-			if first, err = mergeBase(first, second); err != nil {
+			if first, err = host.MergeBase(first, second); err != nil {
 				return nil, nil, err
 			}
 		}
@@ -82,25 +81,6 @@ func Sides(p *host.Program, rev string, flags workspace.Flags) (old, new *Side, 
 	}
 	missingIsEmpty(old, new)
 	return old, new, nil
-}
-
-// mergeBase returns the short name of the common ancestor of two revisions.
-func mergeBase(first, second string) (string, error) {
-	for _, rev := range []string{first, second} {
-		r, err := host.OpenRevision(rev)
-		if err != nil {
-			return "", err
-		}
-		if err := r.Close(); err != nil {
-			return "", err
-		}
-	}
-	base, err := host.Git("merge-base", first, second)
-	if err != nil {
-		return "", fmt.Errorf("--git: %s and %s have no common ancestor here: %w; fetch more of their history where the clone is a shallow one", first, second, err)
-	}
-	short, err := host.Git("rev-parse", "--short", strings.TrimSpace(string(base)))
-	return strings.TrimSpace(string(short)), err
 }
 
 func orHead(rev string) string {

@@ -14,6 +14,7 @@ import (
 	"github.com/trainweld/trainweld/internal/comparison"
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/internal/process"
 	"github.com/trainweld/trainweld/manifest"
 )
 
@@ -42,7 +43,7 @@ func externalDiff(p *host.Program, command []string, c *comparison.Comparison) (
 			}
 		}
 	}
-	cmd := exec.Command(command[0], append(command[1:len(command):len(command)], dirs...)...)
+	cmd := process.Named(command, dirs...)
 	cmd.Stdout, cmd.Stderr = host.Unwrap(p.Stdout), p.Stderr
 	err = cmd.Run()
 	var ended *exec.ExitError

@@ -46,12 +46,11 @@ const exitChanged = 1
 
 // tellChanges names the changed files, and the others that git does not track. It returns status 1 if there is one.
 func (r *renderRun) tellChanges(made output.Outcome, all []rendered) error {
-	var untracked []string
-	for _, name := range r.untracked(all) {
-		if !slices.Contains(made.Wrote, name) {
-			untracked = append(untracked, name)
-		}
+	untracked, err := r.untracked(all)
+	if err != nil {
+		return fmt.Errorf("--exit-code: %w", err)
 	}
+	untracked = slices.DeleteFunc(untracked, func(name string) bool { return slices.Contains(made.Wrote, name) })
 	status := error(nil)
 	for _, c := range []struct {
 		what  string
@@ -66,14 +65,10 @@ func (r *renderRun) tellChanges(made output.Outcome, all []rendered) error {
 }
 
 // untracked returns the rendered files that git neither tracks nor ignores, sorted. It returns nil outside a repository.
-func (r *renderRun) untracked(all []rendered) []string {
-	out, err := host.Git("-C", r.flags.OutputDir, "ls-files", "--others", "--exclude-standard", "-z")
-	if err != nil {
-		return nil
-	}
-	var names []string
-	for name := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
-		names = append(names, name)
+func (r *renderRun) untracked(all []rendered) ([]string, error) {
+	names, err := host.Untracked(r.flags.OutputDir)
+	if names == nil {
+		return nil, err
 	}
 	folders := foldersOf(all)
 	rendered := make([]string, len(all))
@@ -81,7 +76,7 @@ func (r *renderRun) untracked(all []rendered) []string {
 		rendered[i] = r.fileOf(m, folders)
 	}
 	slices.Sort(rendered)
-	return slices.DeleteFunc(names, func(name string) bool { _, made := slices.BinarySearch(rendered, name); return !made })
+	return slices.DeleteFunc(names, func(name string) bool { _, made := slices.BinarySearch(rendered, name); return !made }), nil
 }
 
 // fileOf returns the name of the file for the objects of a TrainJob.

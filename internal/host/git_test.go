@@ -1,0 +1,253 @@
+package host
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// plainGit runs git without the settings of package process, as a user does.
+func plainGit(t *testing.T, dir, stdin string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@example.com"}, args...)...)
+	cmd.Dir, cmd.Stdin = dir, strings.NewReader(stdin)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("git %s: %v\n%s", args, err, stderr.String())
+	}
+	return strings.TrimSuffix(string(out), "\n")
+}
+
+func write(t *testing.T, file, text string, mode fs.FileMode) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), mode); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// repository returns a folder with a commit, and the working directory is that folder.
+func repository(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	plainGit(t, dir, "", "init", "-q")
+	write(t, filepath.Join(dir, "dir", "file"), "text", 0o666)
+	plainGit(t, dir, "", "add", ".")
+	plainGit(t, dir, "", "commit", "-qm", "a")
+	t.Chdir(dir)
+	return dir
+}
+
+// gitUses are all uses of git, in the working directory.
+var gitUses = map[string]func(t *testing.T) error{
+	"files of a revision": func(t *testing.T) error {
+		r, err := OpenRevision("HEAD")
+		if err != nil {
+			return err
+		}
+		_, err = r.Copy(t.TempDir())
+		return firstOf(err, r.Close())
+	},
+	"common ancestor":        func(*testing.T) error { _, err := MergeBase("HEAD", "HEAD"); return err },
+	"copy of a working tree": func(t *testing.T) error { _, err := Files{}.Copy(t.TempDir()); return err },
+	"untracked files":        func(*testing.T) error { _, err := Untracked("."); return err },
+}
+
+func firstOf(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TestGit_HostileFolder puts a folder into a repository that only looks like a repository. No use of git takes its configuration.
+func TestGit_HostileFolder(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		make func(t *testing.T, dir, elsewhere string)
+		want string
+	}{
+		{"bare repository", func(t *testing.T, dir, _ string) { bare(t, dir, "") }, "looks like a bare repository"},
+		{"bare repository that shares its objects", func(t *testing.T, dir, elsewhere string) {
+			write(t, filepath.Join(dir, "HEAD"), "ref: refs/heads/main\n", 0o666)
+			write(t, filepath.Join(dir, "commondir"), filepath.Join(elsewhere, ".git")+"\n", 0o666)
+		}, "looks like a bare repository"},
+		{"below a bare repository", func(t *testing.T, dir, _ string) { bare(t, filepath.Dir(dir), "") }, "looks like a bare repository"},
+		{"working tree elsewhere", func(t *testing.T, dir, elsewhere string) {
+			bare(t, filepath.Join(dir, ".git"), "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = "+elsewhere+"\n")
+		}, "takes another folder for its working tree"},
+		{"empty .git", func(t *testing.T, dir, _ string) { write(t, filepath.Join(dir, ".git", "a"), "", 0o666) }, "takes another folder for its working tree"},
+	} {
+		for use, run := range gitUses {
+			t.Run(tc.name+"/"+use, func(t *testing.T) {
+				elsewhere := t.TempDir()
+				plainGit(t, elsewhere, "", "init", "-q")
+				dir := filepath.Join(repository(t), "a", "b")
+				write(t, filepath.Join(dir, "file"), "text", 0o666)
+				tc.make(t, dir, elsewhere)
+				t.Chdir(dir)
+				if err := run(t); err == nil || !strings.Contains(err.Error(), tc.want) {
+					t.Errorf("%s = %v, want %q", use, err, tc.want)
+				}
+			})
+		}
+	}
+}
+
+// bare makes a folder that git takes for a repository.
+func bare(t *testing.T, dir, config string) {
+	write(t, filepath.Join(dir, "HEAD"), "ref: refs/heads/main\n", 0o666)
+	write(t, filepath.Join(dir, "config"), config, 0o666)
+	for _, name := range []string{"objects", "refs"} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestGit_Environment sets git's own variables, as a hook of git does. They name another repository, which is not read.
+func TestGit_Environment(t *testing.T) {
+	other := repository(t)
+	write(t, filepath.Join(other, "other"), "text", 0o666)
+	dir := repository(t)
+	write(t, filepath.Join(dir, "untracked"), "text", 0o666)
+	t.Setenv("GIT_DIR", filepath.Join(other, ".git"))
+	t.Setenv("GIT_WORK_TREE", other)
+	t.Setenv("GIT_INDEX_FILE", filepath.Join(other, ".git", "index"))
+	if names, err := Untracked("."); err != nil || fmt.Sprint(names) != "[untracked]" {
+		t.Errorf("Untracked() = %v, %v, want [untracked]", names, err)
+	}
+}
+
+// hostileTree writes a tree object as no checkout would, and a commit of it. It returns the commit.
+func hostileTree(t *testing.T, dir string, entries ...[2]string) string {
+	t.Helper()
+	blob := plainGit(t, dir, "../x", "hash-object", "-w", "--stdin")
+	inner := plainGit(t, dir, "100644 blob "+blob+"\tb\n", "mktree")
+	hashes := map[string]string{"100644": blob, "120000": blob, "40000": inner}
+	var tree []byte
+	for _, e := range entries {
+		var raw []byte
+		if _, err := fmt.Sscanf(hashes[e[0]], "%x", &raw); err != nil {
+			t.Fatal(err)
+		}
+		tree = fmt.Appendf(tree, "%s %s\x00%s", e[0], e[1], raw)
+	}
+	hash := plainGit(t, dir, string(tree), "hash-object", "-t", "tree", "-w", "--stdin", "--literally")
+	return plainGit(t, dir, "", "commit-tree", "-m", "a", hash)
+}
+
+// TestOpenRevision_HostileTree reads trees with names that lead elsewhere.
+func TestOpenRevision_HostileTree(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		entries [][2]string
+		want    string
+	}{
+		{"parent", [][2]string{{"100644", ".."}}, `invalid file name ".."`},
+		{"below the parent", [][2]string{{"40000", ".."}}, `invalid file name ".."`},
+		{"this folder", [][2]string{{"40000", "."}}, `invalid file name "."`},
+		{"path in a name", [][2]string{{"100644", "a/../../b"}}, `invalid file name "a/../../b"`},
+		{"absolute", [][2]string{{"100644", "/a"}}, `invalid file name "/a"`},
+		{"git's own", [][2]string{{"40000", ".git"}}, `invalid file name ".git"`},
+		{"git's own in capitals", [][2]string{{"40000", ".GIT"}}, `invalid file name ".GIT"`},
+		{"a file below a link", [][2]string{{"120000", "a"}, {"40000", "a"}}, `two files of the name "a"`},
+		{"a path below a link", [][2]string{{"120000", "a"}, {"100644", "a/b"}}, `one below a file`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			rev := hostileTree(t, repository(t), tc.entries...)
+			if _, err := OpenRevision(rev); err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("OpenRevision() = %v, want %q", err, tc.want)
+			}
+		})
+	}
+}
+
+// TestCopy_OddNames copies files whose names are not UTF-8 or have line breaks, within folders of such names.
+func TestCopy_OddNames(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("file systems of this system have other names")
+	}
+	above := repository(t)
+	dir := filepath.Join(above, "line\nbreak \xff")
+	write(t, filepath.Join(dir, "in\n\xfe", "a"), "text", 0o666)
+	plainGit(t, dir, "", "init", "-q")
+	plainGit(t, dir, "", "add", ".")
+	plainGit(t, dir, "", "commit", "-qm", "a")
+	t.Chdir(filepath.Join(dir, "in\n\xfe"))
+	revision, err := OpenRevision("HEAD")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tree := range []Tree{Files{}, revision} {
+		to := t.TempDir()
+		prefix, err := tree.Copy(to)
+		if text, errRead := os.ReadFile(filepath.Join(to, prefix, "a")); err != nil || errRead != nil || string(text) != "text" || prefix != "in\n\xfe" {
+			t.Errorf("%T.Copy() = %q, %v; the file is %q, %v", tree, prefix, err, text, errRead)
+		}
+		if _, err := os.Stat(filepath.Join(to, "dir")); err == nil {
+			t.Errorf("%T.Copy() has read the repository above", tree)
+		}
+	}
+	if err := revision.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestCopy_Size refuses a tree of sparse files, and writes nothing.
+func TestCopy_Size(t *testing.T) {
+	dir := repository(t)
+	file := filepath.Join(dir, "sparse")
+	write(t, file, "", 0o666)
+	if err := os.Truncate(file, mostCopied*1000); err != nil {
+		t.Fatal(err)
+	}
+	to := t.TempDir()
+	if _, err := (Files{}).Copy(to); err == nil || !strings.Contains(err.Error(), "larger than 1024 MiB") {
+		t.Errorf("Copy() = %v", err)
+	}
+	if entries, err := os.ReadDir(to); err != nil || len(entries) > 0 {
+		t.Errorf("Copy() wrote %v, %v", entries, err)
+	}
+}
+
+// TestCopying_Names refuses names and links that lead out of the copy before it writes a file.
+func TestCopying_Names(t *testing.T) {
+	file := copied{open: func() (io.ReadCloser, error) { return nil, os.ErrInvalid }}
+	named := func(name string) copied { f := file; f.name = name; return f }
+	for want, files := range map[string][]copied{
+		`"../a"`:      {named("../a")},
+		`"a/../../b"`: {named("a/../../b")},
+		`".git/hook"`: {named(".git/hook")},
+		`"a" is a file or a link, and "a/b/c" lies below it`: {{name: "a", link: "b"}, named("a/b/c")},
+		`"a" is a link out of the tree`:                      {{name: "a", link: "../b"}},
+	} {
+		to := t.TempDir()
+		var c copying
+		for _, f := range append([]copied{{name: "link", link: "x"}}, files...) {
+			c.add(f)
+		}
+		if err := c.write(to); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("write() = %v, want %s", err, want)
+		}
+		if entries, err := os.ReadDir(to); err != nil || len(entries) > 0 {
+			t.Errorf("write() wrote %v, %v before it failed", entries, err)
+		}
+	}
+}
