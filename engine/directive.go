@@ -269,6 +269,7 @@ func keysOf(t *schema.Type, list reflect.Value) []string {
 func (m *merger) special(t *schema.Type, dst, src reflect.Value, at node) (rest reflect.Value, err error) {
 	items := src.Interface().([]any)
 	plain, replace := make([]any, 0, len(items)), false
+	var deleted []string
 	for i, item := range items {
 		object, ok := item.(Object)
 		if !ok {
@@ -285,10 +286,13 @@ func (m *merger) special(t *schema.Type, dst, src reflect.Value, at node) (rest 
 			if !ok {
 				return rest, errNoKey(i, t.Key)
 			}
-			m.deleteItem(t, dst, scalarText(reflect.ValueOf(key)), at)
+			deleted = append(deleted, scalarText(reflect.ValueOf(key)))
 		default:
 			return rest, within(fieldpath.Index(i), fmt.Errorf("%s: unknown directive %q for an item", patchDirective, fmt.Sprint(directive)))
 		}
+	}
+	if len(deleted) > 0 {
+		m.deleteItems(t, dst, deleted, at)
 	}
 	if !replace {
 		return reflect.ValueOf(plain), nil
@@ -312,14 +316,19 @@ func (m *merger) special(t *schema.Type, dst, src reflect.Value, at node) (rest 
 	return rest, err
 }
 
-// deleteItem removes all items of a list that have a key.
-func (m *merger) deleteItem(t *schema.Type, list reflect.Value, name string, at node) {
+// deleteItems removes all items of a list that have one of the keys.
+func (m *merger) deleteItems(t *schema.Type, list reflect.Value, deleted []string, at node) {
+	children := make(map[string]node, len(deleted))
+	for _, name := range deleted {
+		children[name] = m.keyed(at, name)
+	}
 	left := reflect.MakeSlice(list.Type(), 0, list.Len())
-	child := m.keyed(at, name)
 	var names keys
 	names.read(t, list, false)
 	for i := range list.Len() {
-		if key, _ := names.at(i); key != name {
+		name, _ := names.at(i)
+		child, gone := children[name]
+		if !gone {
 			left = reflect.Append(left, list.Index(i))
 			continue
 		}
@@ -328,7 +337,9 @@ func (m *merger) deleteItem(t *schema.Type, list reflect.Value, name string, at 
 		}
 		m.keepAll(t.Elem, t.KeyField(), child, pointee(list.Index(i)))
 	}
-	m.claimNull(child)
+	for _, name := range deleted {
+		m.claimNull(children[name])
+	}
 	list.Set(left)
 }
 

@@ -1,6 +1,8 @@
 package finding
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -18,6 +20,90 @@ func Nearest(name string, candidates []string) string {
 		}
 	}
 	return best
+}
+
+// Names is a list of names that may be long. The zero value is an empty list. It never changes, and many goroutines may use it.
+type Names struct {
+	forward, backward []sortedName
+}
+
+// sortedName is a name with the key that sorts it: its lower-case letters, read forward or backward.
+type sortedName struct {
+	key, name string
+	index     int
+}
+
+// NewNames returns the list of the given names. Equal names count once.
+func NewNames(names []string) Names {
+	var n Names
+	for i, name := range names {
+		key := strings.ToLower(name)
+		n.forward = append(n.forward, sortedName{key, name, i})
+	}
+	slices.SortFunc(n.forward, compareSorted)
+	n.forward = slices.CompactFunc(n.forward, func(a, b sortedName) bool { return a.name == b.name })
+	for _, s := range n.forward {
+		n.backward = append(n.backward, sortedName{reversed(s.key), s.name, s.index})
+	}
+	slices.SortFunc(n.backward, compareSorted)
+	return n
+}
+
+func compareSorted(a, b sortedName) int {
+	return cmp.Or(strings.Compare(a.key, b.key), strings.Compare(a.name, b.name), cmp.Compare(a.index, b.index))
+}
+
+func reversed(text string) string {
+	runes := []rune(text)
+	slices.Reverse(runes)
+	return string(runes)
+}
+
+// Len returns the number of different names.
+func (n Names) Len() int { return len(n.forward) }
+
+// IsLong reports whether Around returns a part of the names only. No repair that depends on the other names is then certain.
+func (n Names) IsLong() bool { return len(n.forward) > maxAround }
+
+// maxAround is the number of names that Around compares. One comparison takes as long as one with each letter of both names.
+const maxAround = 32
+
+// Around returns the names that are nearest to a name, the nearest first and equally near ones in the given order. In a long list
+// it compares only names with the same beginning or end, so that its work does not grow with the list.
+func (n Names) Around(name string) []string {
+	near := n.forward
+	if n.IsLong() {
+		key := strings.ToLower(name)
+		near = slices.Concat(window(n.forward, key), window(n.backward, reversed(key)))
+	}
+	type candidate struct {
+		sortedName
+		distance int
+	}
+	var candidates []candidate
+	for _, s := range near {
+		d := distance(name, s.name)
+		if strings.EqualFold(name, s.name) {
+			d = 0
+		}
+		candidates = append(candidates, candidate{s, d})
+	}
+	slices.SortFunc(candidates, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.index, b.index))
+	})
+	candidates = slices.CompactFunc(candidates, func(a, b candidate) bool { return a.index == b.index })
+	names := make([]string, len(candidates))
+	for i, c := range candidates {
+		names[i] = c.name
+	}
+	return names
+}
+
+// window returns the names around the place of a key.
+func window(names []sortedName, key string) []sortedName {
+	const each = maxAround / 4
+	i, _ := slices.BinarySearchFunc(names, key, func(s sortedName, key string) int { return strings.Compare(s.key, key) })
+	return names[max(0, i-each):min(len(names), i+each)]
 }
 
 // IsClear reports whether name is a misspelling of near: no other candidate is as near, and the two do not differ in a number or in a

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -135,6 +136,30 @@ func TestIsClear(t *testing.T) {
 	} {
 		if got := finding.IsClear(tc.name, tc.near, tc.candidates); got != tc.want {
 			t.Errorf("IsClear(%q, %q, %q) = %v, want %v: %s", tc.name, tc.near, tc.candidates, got, tc.want, tc.reason)
+		}
+	}
+}
+
+// TestNames_Around holds that the nearest names come first, also in a long list, where Around compares only a part.
+func TestNames_Around(t *testing.T) {
+	few := finding.NewNames([]string{"torch", "jax", "touch", "JAX", "torch"})
+	if got, want := few.Around("torhc"), []string{"torch", "touch", "jax", "JAX"}; few.IsLong() || few.Len() != len(want) || !slices.Equal(got, want) {
+		t.Errorf("Around(torhc) = %q, want %q", got, want)
+	}
+	if got := (finding.Names{}).Around("a"); len(got) > 0 {
+		t.Errorf("the zero Names has %q", got)
+	}
+	names := []string{"torch-distributed", "deepspeed-zero", "mpi-launcher"}
+	for i := range 1000 {
+		names = append(names, fmt.Sprintf("team-%d-runtime", i))
+	}
+	many := finding.NewNames(names)
+	for name, want := range map[string]string{
+		"torch-distribted": "torch-distributed", "Torch-Distributed": "torch-distributed", "eepspeed-zero": "deepspeed-zero", "mpi_launcher": "mpi-launcher",
+		"team-500-runtme": "team-500-runtime",
+	} {
+		if got := many.Around(name); !many.IsLong() || len(got) > 32 || got[0] != want {
+			t.Errorf("Around(%q) = %q, want %q first, and 32 at most", name, got, want)
 		}
 	}
 }

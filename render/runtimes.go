@@ -2,8 +2,10 @@ package render
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
@@ -16,6 +18,15 @@ import (
 type Runtimes struct {
 	known     map[fieldpath.Object]*trainer.TrainingRuntimeSpec
 	snapshots map[fieldpath.Object]*trainer.TrainingRuntimeSpec // by the TrainJob
+	index     *runtimeIndex                                     // of known
+}
+
+// runtimeIndex finds the names of runtimes that are near to another name. It is made for the first missing runtime.
+type runtimeIndex struct {
+	once sync.Once
+	all  finding.Names                      // as kind, namespace and name
+	of   map[fieldpath.Object]finding.Names // the names by kind and namespace, which are objects without a name
+	has  map[string]fieldpath.Object        // a runtime of each name, the first in order
 }
 
 // Add adds a runtime. It returns a finding for a duplicate kind, namespace and name, since the choice is ambiguous.
@@ -23,6 +34,7 @@ func (r *Runtimes) Add(id fieldpath.Object, spec *trainer.TrainingRuntimeSpec) *
 	if r == nil {
 		r = &Runtimes{}
 	}
+	r.index = &runtimeIndex{}
 	return add(&r.known, id, spec)
 }
 
@@ -90,8 +102,8 @@ func (r *Runtimes) Find(job *trainer.TrainJob) (*trainer.TrainingRuntimeSpec, *f
 	if ref.Name == "" {
 		missing.Code, missing.Message = finding.CodeMissingField, "required: the cluster rejects a TrainJob that names no runtime"
 		missing.Remedy.Text = "set spec.runtimeRef.name"
-		if names := r.names(); len(names) > 0 {
-			missing.Remedy.Text += " to a runtime, such as one that is there: " + strings.Join(names, ", ")
+		if names := r.indexed().all; names.Len() > 0 {
+			missing.Remedy.Text += " to a runtime, such as one that is there: " + nearest(names.Around(""), names)
 		}
 		return nil, missing
 	}
@@ -103,53 +115,74 @@ func (r *Runtimes) Find(job *trainer.TrainJob) (*trainer.TrainingRuntimeSpec, *f
 	return nil, missing
 }
 
+// indexed returns the index of the known runtimes.
+func (r *Runtimes) indexed() *runtimeIndex {
+	if r.index == nil {
+		return &runtimeIndex{}
+	}
+	x := r.index
+	x.once.Do(func() {
+		var all []string
+		of := map[fieldpath.Object][]string{}
+		x.of, x.has = map[fieldpath.Object]finding.Names{}, map[string]fieldpath.Object{}
+		for _, known := range slices.SortedFunc(maps.Keys(r.known), func(a, b fieldpath.Object) int { return strings.Compare(a.String(), b.String()) }) {
+			all = append(all, known.String())
+			group := fieldpath.Object{Kind: known.Kind, Namespace: known.Namespace}
+			of[group] = append(of[group], known.Name)
+			if _, ok := x.has[known.Name]; !ok {
+				x.has[known.Name] = known
+			}
+		}
+		x.all = finding.NewNames(all)
+		for group, names := range of {
+			x.of[group] = finding.NewNames(names)
+		}
+	})
+	return x
+}
+
 // near returns the name of the known runtime of the same kind and namespace that a name clearly means, or "".
 func (r *Runtimes) near(id fieldpath.Object) string {
-	var names []string
-	for known := range r.known {
-		if known.Name == id.Name {
-			return "" // probably of another kind
-		}
-		if known.Kind == id.Kind && known.Namespace == id.Namespace {
-			names = append(names, known.Name)
-		}
+	x := r.indexed()
+	if _, ok := x.has[id.Name]; ok {
+		return "" // probably of another kind
 	}
-	slices.Sort(names)
-	near := finding.Nearest(id.Name, names)
-	if near == "" || !finding.IsClear(id.Name, near, names) {
+	names := x.of[fieldpath.Object{Kind: id.Kind, Namespace: id.Namespace}]
+	around := names.Around(id.Name)
+	near := finding.Nearest(id.Name, around)
+	if near == "" || !finding.IsClear(id.Name, near, around) || names.IsLong() && !strings.EqualFold(id.Name, near) {
 		return ""
 	}
 	return near
 }
 
-// names returns the known runtimes, sorted.
-func (r *Runtimes) names() []string {
-	names := make([]string, 0, len(r.known))
-	for known := range r.known {
-		names = append(names, known.String())
-	}
-	slices.Sort(names)
-	return names
-}
-
-// help lists the known runtimes, the most likely one first. A program may add how to provide one.
+// help names the known runtimes that are nearest, the most likely one first. A program may add how to provide one.
 func (r *Runtimes) help(id fieldpath.Object) string {
-	names := r.names()
-	if len(names) == 0 {
+	x := r.indexed()
+	if x.all.Len() == 0 {
 		return "give the runtime"
 	}
-	help := "name one that is there: " + strings.Join(names, ", ") + "; or give the runtime"
-	near := finding.Nearest(id.String(), names)
-	for _, name := range names {
-		// Authors often forget the kind, and it becomes ClusterTrainingRuntime. So a runtime of the same name
-		// precedes one of the same kind.
-		if _, after, _ := strings.Cut(name, " "); after == id.Name || strings.HasSuffix(after, "/"+id.Name) {
-			near = name
-			break
-		}
+	around := x.all.Around(id.String())
+	near := finding.Nearest(id.String(), around)
+	// Authors often forget the kind, and it becomes ClusterTrainingRuntime. So a runtime of the same name precedes one of the
+	// same kind.
+	if same, ok := x.has[id.Name]; ok {
+		near = same.String()
+		around = slices.Insert(slices.DeleteFunc(around, func(name string) bool { return name == near }), 0, near)
 	}
+	help := "name one that is there: " + nearest(around, x.all) + "; or give the runtime"
 	if near != "" {
 		help = fmt.Sprintf("did you mean %s? %s", near, help)
 	}
 	return help
+}
+
+// nearest joins the first of the names around another one. It says how many more there are.
+func nearest(around []string, all finding.Names) string {
+	const most = 3
+	named := around[:min(len(around), most)]
+	if all.Len() == len(named) {
+		return strings.Join(slices.Sorted(slices.Values(named)), ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(named, ", "), all.Len()-len(named))
 }

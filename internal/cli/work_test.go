@@ -63,69 +63,105 @@ type growth struct {
 	args []string // before the files
 	file func(n int) string
 	n    int // of the smaller input
+	// beside is another file, which BESIDE in args names. The input is then all that stands in file, without a runtime.
+	beside func(n int) string
 }
 
 // growing returns commands with input that grows.
 func growing() []growth {
 	return []growth{
-		{"check variables of a wrong type", []string{"check"}, trainJobOf(env(`{name: V%d, value: %[1]d}`)), 1000},
-		{"check variables with bad names", []string{"check"}, trainJobOf(env(`{name: "V=%d", value: a}`)), 500},
-		{"check good variables", []string{"check"}, trainJobOf(env(`{name: V%d, value: a}`)), 500},
-		{"check variables as JSON", []string{"check", "-o", "json"}, trainJobOf(env(`{name: V%d, value: %[1]d}`)), 500},
-		{"check unknown fields", []string{"check", "-o", "json"}, trainJobOf(lines("    unknown%d: 1\n")), 300},
-		{"check labels", []string{"check", "-o", "json"}, trainJobOf(patched("metadata: {labels: {%s}}", `k%d: "-"`)), 300},
-		{"check node selectors", []string{"check", "-o", "json"}, trainJobOf(patched("spec: {nodeSelector: {%s}}", `"k %d": a`)), 300},
-		{"check one long line", []string{"check", "-o", "junit"}, trainJobOf(patched("spec: {nodeSelector: {%s}}", `"k %d": a`)), 300},
-		{"check tolerations", []string{"check", "-o", "json"}, trainJobOf(patched("spec: {tolerations: [%s]}", `{key: "a %d"}`)), 300},
-		{"check volumes", []string{"check", "-o", "json"}, trainJobOf(patched("spec: {volumes: [%s]}", `{name: V%d, emptyDir: {}}`)), 300},
-		{"check pull secrets", []string{"check", "-o", "json"}, trainJobOf(patched("spec: {imagePullSecrets: [%s]}", `{name: a%d}`)), 300},
-		{"check mounts", []string{"check", "-o", "json"}, trainJobOf(patched("spec: {containers: [{name: node, volumeMounts: [%s]}]}", `{name: a%d, mountPath: /a%[1]d}`)), 300},
-		{"check containers", []string{"check", "-o", "json"}, trainJobOf(patched("spec: {containers: [%s]}", `{name: a%d}`)), 200},
-		{"check files", []string{"check", "-o", "json"}, func(n int) string { return times(n, trainJob("a%d", "")+nextFile) }, 50},
-		{"check findings as HTML", []string{"check", "-o", "html"}, trainJobOf(patched("metadata: {labels: {%s}}", `k%d: "-"`)), 300},
-		{"check replicated jobs", []string{"check", "-o", "json"}, replicated, 10},
-		{"check managers", []string{"check", "-o", "json"}, managers, 10},
-		{"check documents as HTML", []string{"check", "-o", "html", "--all"}, func(n int) string { return times(n, "---\n"+trainJob("a%d", "")) }, 50},
-		{"repair documents", []string{"check", "--fix"}, func(n int) string { return times(n, "---\n"+trainJob("a%d", "    imge: a\n")) }, 50},
-		{"repair files", []string{"check", "--fix"}, func(n int) string { return times(n, trainJob("a%d", "    imge: a\n")+nextFile) }, 50},
-		{"check documents", []string{"check", "-o", "json"}, func(n int) string { return times(n, "---\n"+trainJob("a%d", "")) }, 50},
-		{"check documents of one name", []string{"check", "-o", "json"}, func(n int) string { return times(n, "---\n"+trainJob("a", "")) }, 50},
-		{"conflicts on variables", []string{"conflicts", "-o", "json"}, trainJobOf(contested("spec: {containers: [{name: node, env: [%s]}]}", `{name: V%d, value: M}`)), 300},
-		{"conflicts on labels", []string{"conflicts"}, trainJobOf(contested("metadata: {labels: {%s}}", `k%d: M`)), 300},
-		{"conflicts on volumes", []string{"conflicts", "-o", "json"}, trainJobOf(contested("spec: {volumes: [%s]}", `{name: v%d, hostPath: {path: /M}}`)), 300},
-		{"conflicts as HTML", []string{"conflicts", "-o", "html"}, trainJobOf(contested("metadata: {labels: {%s}}", `k%d: M`)), 300},
-		{"conflicts of managers", []string{"conflicts", "-o", "json"}, managers, 10},
-		{"conflicts of files", []string{"conflicts"}, func(n int) string { return times(n, trainJob("a%d", "")+nextFile) }, 50},
-		{"blame labels as HTML", []string{"blame", "-o", "html"}, trainJobOf(patched("metadata: {labels: {%s}}", `k%d: a`)), 300},
-		{"blame replicated jobs", []string{"blame"}, replicated, 10},
-		{"blame managers", []string{"blame", "-o", "html"}, managers, 10},
-		{"blame documents", []string{"blame", "-o", "html"}, func(n int) string { return times(n, "---\n"+trainJob("a%d", "")) }, 50},
-		{"blame Pods", []string{"blame", "--to=pods"}, pods, 100},
-		{"blame variables", []string{"blame"}, trainJobOf(env(`{name: V%d, value: a}`)), 300},
-		{"blame labels", []string{"blame"}, trainJobOf(patched("metadata: {labels: {%s}}", `k%d: a`)), 300},
-		{"blame volumes", []string{"blame"}, trainJobOf(patched("spec: {volumes: [%s]}", `{name: v%d, emptyDir: {}}`)), 300},
-		{"diff variables", []string{"diff"}, trainJobOf(env(`{name: V%d, value: SIDE}`)), 300},
-		{"diff labels", []string{"diff", "-o", "json"}, trainJobOf(patched("metadata: {labels: {%s}}", `k%d: SIDE`)), 300},
-		{"diff volumes", []string{"diff", "-o", "markdown"}, trainJobOf(patched("spec: {volumes: [%s]}", `{name: v%d, hostPath: {path: /SIDE}}`)), 300},
-		{"diff labels as HTML", []string{"diff", "-o", "html"}, trainJobOf(patched("metadata: {labels: {%s}}", `k%d: SIDE`)), 300},
-		{"diff files", []string{"diff", "-o", "html"}, func(n int) string { return times(n, trainJob("a%d", "    image: SIDE\n")+nextFile) }, 50},
-		{"diff replicated jobs", []string{"diff"}, replicated, 10},
-		{"diff managers", []string{"diff"}, managers, 10},
-		{"diff Pods", []string{"diff", "--to=pods"}, pods, 100},
-		{"diff documents", []string{"diff"}, func(n int) string { return times(n, "---\n"+trainJob("a%d", "    image: SIDE\n")) }, 50},
-		{"diff with live variables", []string{"diff", "--live"}, trainJobOf(env(`{name: V%d, value: SIDE}`)), 300},
-		{"diff with live labels", []string{"diff", "-o", "json", "--live"}, trainJobOf(patched("metadata: {labels: {%s}}", `k%d: SIDE`)), 300},
-		{"diff with live documents", []string{"diff", "--live"}, func(n int) string { return times(n, "---\n"+trainJob("a%d", "    image: SIDE\n")) }, 50},
-		{"render variables", []string{"render", "--to=pods"}, trainJobOf(env(`{name: V%d, value: a}`)), 500},
-		{"render files", []string{"render"}, func(n int) string { return times(n, trainJob("a%d", "")+nextFile) }, 50},
-		{"render replicated jobs", []string{"render", "--to=jobs"}, replicated, 10},
-		{"render managers", []string{"render", "--on-conflict=last"}, managers, 10},
-		{"render Pods", []string{"render", "--to=pods"}, pods, 100},
-		{"render a table of Pods", []string{"render", "--to=pods", "-o", "table"}, pods, 100},
-		{"render documents", []string{"render"}, func(n int) string { return times(n, "---\n"+trainJob("a%d", "")) }, 50},
+		{"check variables of a wrong type", []string{"check"}, trainJobOf(env(`{name: V%d, value: %[1]d}`)), 1000, nil},
+		{"check variables with bad names", []string{"check"}, trainJobOf(env(`{name: "V=%d", value: a}`)), 500, nil},
+		{"check good variables", []string{"check"}, trainJobOf(env(`{name: V%d, value: a}`)), 500, nil},
+		{"check variables as JSON", []string{"check", "-o", "json"}, trainJobOf(env(`{name: V%d, value: %[1]d}`)), 500, nil},
+		{"check unknown fields", []string{"check", "-o", "json"}, trainJobOf(lines("    unknown%d: 1\n")), 300, nil},
+		{"check labels", []string{"check", "-o", "json"}, trainJobOf(patched("metadata: {labels: {%s}}", `k%d: "-"`)), 300, nil},
+		{"check node selectors", []string{"check", "-o", "json"}, trainJobOf(patched("spec: {nodeSelector: {%s}}", `"k %d": a`)), 300, nil},
+		{"check one long line", []string{"check", "-o", "junit"}, trainJobOf(patched("spec: {nodeSelector: {%s}}", `"k %d": a`)), 300, nil},
+		{"check tolerations", []string{"check", "-o", "json"}, trainJobOf(patched("spec: {tolerations: [%s]}", `{key: "a %d"}`)), 300, nil},
+		{"check volumes", []string{"check", "-o", "json"}, trainJobOf(patched("spec: {volumes: [%s]}", `{name: V%d, emptyDir: {}}`)), 300, nil},
+		{"check pull secrets", []string{"check", "-o", "json"}, trainJobOf(patched("spec: {imagePullSecrets: [%s]}", `{name: a%d}`)), 300, nil},
+		{"check mounts", []string{"check", "-o", "json"}, trainJobOf(patched("spec: {containers: [{name: node, volumeMounts: [%s]}]}", `{name: a%d, mountPath: /a%[1]d}`)), 300, nil},
+		{"check containers", []string{"check", "-o", "json"}, trainJobOf(patched("spec: {containers: [%s]}", `{name: a%d}`)), 200, nil},
+		{"check files", []string{"check", "-o", "json"}, func(n int) string { return times(n, trainJob("a%d", "")+nextFile) }, 50, nil},
+		{"check findings as HTML", []string{"check", "-o", "html"}, trainJobOf(patched("metadata: {labels: {%s}}", `k%d: "-"`)), 300, nil},
+		{"check replicated jobs", []string{"check", "-o", "json"}, replicated, 10, nil},
+		{"check managers", []string{"check", "-o", "json"}, managers, 10, nil},
+		{"check documents as HTML", []string{"check", "-o", "html", "--all"}, func(n int) string { return times(n, "---\n"+trainJob("a%d", "")) }, 50, nil},
+		{"repair documents", []string{"check", "--fix"}, func(n int) string { return times(n, "---\n"+trainJob("a%d", "    imge: a\n")) }, 50, nil},
+		{"repair files", []string{"check", "--fix"}, func(n int) string { return times(n, trainJob("a%d", "    imge: a\n")+nextFile) }, 50, nil},
+		{"check documents", []string{"check", "-o", "json"}, func(n int) string { return times(n, "---\n"+trainJob("a%d", "")) }, 50, nil},
+		{"check documents of one name", []string{"check", "-o", "json"}, func(n int) string { return times(n, "---\n"+trainJob("a", "")) }, 50, nil},
+		{"conflicts on variables", []string{"conflicts", "-o", "json"}, trainJobOf(contested("spec: {containers: [{name: node, env: [%s]}]}", `{name: V%d, value: M}`)), 300, nil},
+		{"conflicts on labels", []string{"conflicts"}, trainJobOf(contested("metadata: {labels: {%s}}", `k%d: M`)), 300, nil},
+		{"conflicts on volumes", []string{"conflicts", "-o", "json"}, trainJobOf(contested("spec: {volumes: [%s]}", `{name: v%d, hostPath: {path: /M}}`)), 300, nil},
+		{"conflicts as HTML", []string{"conflicts", "-o", "html"}, trainJobOf(contested("metadata: {labels: {%s}}", `k%d: M`)), 300, nil},
+		{"conflicts of managers", []string{"conflicts", "-o", "json"}, managers, 10, nil},
+		{"conflicts of files", []string{"conflicts"}, func(n int) string { return times(n, trainJob("a%d", "")+nextFile) }, 50, nil},
+		{"blame labels as HTML", []string{"blame", "-o", "html"}, trainJobOf(patched("metadata: {labels: {%s}}", `k%d: a`)), 300, nil},
+		{"blame replicated jobs", []string{"blame"}, replicated, 10, nil},
+		{"blame managers", []string{"blame", "-o", "html"}, managers, 10, nil},
+		{"blame documents", []string{"blame", "-o", "html"}, func(n int) string { return times(n, "---\n"+trainJob("a%d", "")) }, 50, nil},
+		{"blame Pods", []string{"blame", "--to=pods"}, pods, 100, nil},
+		{"blame variables", []string{"blame"}, trainJobOf(env(`{name: V%d, value: a}`)), 300, nil},
+		{"blame labels", []string{"blame"}, trainJobOf(patched("metadata: {labels: {%s}}", `k%d: a`)), 300, nil},
+		{"blame volumes", []string{"blame"}, trainJobOf(patched("spec: {volumes: [%s]}", `{name: v%d, emptyDir: {}}`)), 300, nil},
+		{"diff variables", []string{"diff"}, trainJobOf(env(`{name: V%d, value: SIDE}`)), 300, nil},
+		{"diff labels", []string{"diff", "-o", "json"}, trainJobOf(patched("metadata: {labels: {%s}}", `k%d: SIDE`)), 300, nil},
+		{"diff volumes", []string{"diff", "-o", "markdown"}, trainJobOf(patched("spec: {volumes: [%s]}", `{name: v%d, hostPath: {path: /SIDE}}`)), 300, nil},
+		{"diff labels as HTML", []string{"diff", "-o", "html"}, trainJobOf(patched("metadata: {labels: {%s}}", `k%d: SIDE`)), 300, nil},
+		{"diff files", []string{"diff", "-o", "html"}, func(n int) string { return times(n, trainJob("a%d", "    image: SIDE\n")+nextFile) }, 50, nil},
+		{"diff replicated jobs", []string{"diff"}, replicated, 10, nil},
+		{"diff managers", []string{"diff"}, managers, 10, nil},
+		{"diff Pods", []string{"diff", "--to=pods"}, pods, 100, nil},
+		{"diff documents", []string{"diff"}, func(n int) string { return times(n, "---\n"+trainJob("a%d", "    image: SIDE\n")) }, 50, nil},
+		{"diff with live variables", []string{"diff", "--live"}, trainJobOf(env(`{name: V%d, value: SIDE}`)), 300, nil},
+		{"diff with live labels", []string{"diff", "-o", "json", "--live"}, trainJobOf(patched("metadata: {labels: {%s}}", `k%d: SIDE`)), 300, nil},
+		{"diff with live documents", []string{"diff", "--live"}, func(n int) string { return times(n, "---\n"+trainJob("a%d", "    image: SIDE\n")) }, 50, nil},
+		{"render variables", []string{"render", "--to=pods"}, trainJobOf(env(`{name: V%d, value: a}`)), 500, nil},
+		{"render files", []string{"render"}, func(n int) string { return times(n, trainJob("a%d", "")+nextFile) }, 50, nil},
+		{"render replicated jobs", []string{"render", "--to=jobs"}, replicated, 10, nil},
+		{"render managers", []string{"render", "--on-conflict=last"}, managers, 10, nil},
+		{"render Pods", []string{"render", "--to=pods"}, pods, 100, nil},
+		{"render a table of Pods", []string{"render", "--to=pods", "-o", "table"}, pods, 100, nil},
+		{"render documents", []string{"render"}, func(n int) string { return times(n, "---\n"+trainJob("a%d", "")) }, 50, nil},
 		{"render merge keys", []string{"render"}, trainJobOf(func(n int) string {
 			return "    env:\n    - &a {name: A, value: a}\n" + times(n, "    - {<<: *a, name: V%d}\n")
-		}), 300},
+		}), 300, nil},
+		{"check missing runtimes", []string{"check", "-o", "json"}, missingRuntimes, 100, nil},
+		{"check values of an enum", []string{"check", "-o", "json", "--crd", "BESIDE"}, widget, 200, widgetEnum},
+		{"merge deletions", []string{"merge", "--patch", "BESIDE"}, deployment("{name: c%d, image: a}"), 300, deployment("{name: c%d, $patch: delete}")},
+	}
+}
+
+// missingRuntimes are n TrainJobs with runtimes that are not there, and n others.
+func missingRuntimes(n int) string {
+	return times(n, "---\n"+strings.Replace(trainJob("a%d", ""), "torch", "missing%[1]d", 1)) + times(n, strings.Replace(workRuntime, "name: torch,", "name: other%d,", 1))
+}
+
+// widget is an object with n wrong items, and widgetEnum its definition with n supported values.
+func widget(n int) string {
+	return "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w}\nspec:\n  modes:\n" + times(n, "  - x%d\n")
+}
+
+func widgetEnum(n int) string {
+	return `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.com}
+spec:
+  group: example.com
+  names: {kind: Widget, plural: widgets}
+  scope: Namespaced
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {
+      modes: {type: array, items: {type: string, enum: [` + times(n, "e%d, ") + `]}}}}}}}}
+`
+}
+
+// deployment is a Deployment with n containers, or a patch of it.
+func deployment(container string) func(n int) string {
+	return func(n int) string {
+		return "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  template:\n    spec:\n      containers:\n" + times(n, "      - "+container+"\n")
 	}
 }
 
@@ -211,7 +247,10 @@ const nextFile = "# next file\n"
 func (g growth) command(t *testing.T, n int) []string {
 	t.Helper()
 	dir := t.TempDir()
-	text := g.file(n) + workRuntime
+	text := g.file(n)
+	if g.beside == nil {
+		text += workRuntime
+	}
 	for _, side := range []string{"old", "new"} {
 		files := strings.Split(strings.ReplaceAll(text, "SIDE", side), nextFile)
 		for i, file := range files {
@@ -226,7 +265,12 @@ func (g growth) command(t *testing.T, n int) []string {
 	if g.args[0] == "diff" {
 		files = []string{filepath.Join(dir, "old.yaml"), filepath.Join(dir, "new.yaml")}
 	}
-	return slices.Concat(g.args, files)
+	args := slices.Concat(g.args, files)
+	if i := slices.Index(args, "BESIDE"); i >= 0 {
+		args[i] = filepath.Join(dir, "beside.yaml")
+		testenv.WriteIn(t, dir, "beside.yaml", g.beside(n))
+	}
+	return args
 }
 
 // allocated returns the bytes that a command allocates in this process.

@@ -33,6 +33,7 @@ type compiled struct {
 	namespaced       bool
 	schema           *structuralschema.Structural
 	validator        validation.SchemaValidator
+	enums            *enums // what validator lacks
 	plain            *plain
 	rules            *cel.Validator
 	onCreate         *cel.Validator // the rules that an object without an old one can break
@@ -125,6 +126,7 @@ func compileVersion(crd *apiextensionsv1.CustomResourceDefinition, version *apie
 	if err := structuraldefaulting.PruneDefaults(structural); err != nil {
 		return nil, err
 	}
+	enums := cutEnums(&internal)
 	validator, _, err := validation.NewSchemaValidator(&internal)
 	if err != nil {
 		return nil, err
@@ -136,6 +138,7 @@ func compileVersion(crd *apiextensionsv1.CustomResourceDefinition, version *apie
 		namespaced: crd.Spec.Scope == apiextensionsv1.NamespaceScoped,
 		schema:     structural,
 		validator:  validator,
+		enums:      enums,
 		plain:      compilePlain(structural),
 		rules:      rules,
 		onCreate:   rules,

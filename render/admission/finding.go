@@ -298,12 +298,17 @@ func correct(r *finding.Remedy, err *field.Error) {
 	if !ok {
 		return
 	}
-	for value := range strings.SplitSeq(strings.TrimPrefix(err.Detail, "supported values: "), ", ") {
+	supported := strings.TrimPrefix(err.Detail, "supported values: ")
+	isPart := strings.HasSuffix(supported, moreValues)
+	if isPart {
+		supported = supported[:strings.LastIndex(supported, andMore)]
+	}
+	for value := range strings.SplitSeq(supported, ", ") {
 		if value, err := strconv.Unquote(value); err == nil {
 			r.Options = append(r.Options, value)
 		}
 	}
-	if near := finding.Nearest(got, r.Options); near != "" && finding.IsClear(got, near, r.Options) {
+	if near := finding.Nearest(got, r.Options); near != "" && finding.IsClear(got, near, r.Options) && (!isPart || strings.EqualFold(got, near)) {
 		r.Options, r.IsCertain = []string{near}, true
 	}
 }

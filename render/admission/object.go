@@ -281,6 +281,7 @@ func (o *object) validate(ctx context.Context, old *object, found *findings) {
 		errs = validation.ValidateCustomResourceUpdate(nil, fields, old.fields, o.validator, validation.WithRatcheting(correlated))
 	}
 	if !isPlain {
+		errs = append(errs, o.enums.validate(nil, fields, correlated)...)
 		errs = append(errs, structuralobjectmeta.Validate(nil, fields, o.schema, false)...)
 	}
 	if !isPlain && (old == nil || len(structurallisttype.ValidateListSetsAndMaps(nil, o.schema, old.fields)) == 0) {

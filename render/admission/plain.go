@@ -30,7 +30,7 @@ type plain struct {
 	required []string
 	pattern  *regexp.Regexp
 	isTime   bool
-	enum     []string
+	enum     map[string]bool
 	// The limits hold for a number, the runes of a string, the items of a list, or the keys of a map.
 	least, most int64
 	// keys are the fields that identify an item of a list.
@@ -120,7 +120,10 @@ func (p *plain) restrict(v *structuralschema.ValueValidation) {
 	for _, choice := range v.Enum {
 		text, ok := choice.Object.(string)
 		p.undecided = p.undecided || !ok
-		p.enum = append(p.enum, text)
+		if p.enum == nil {
+			p.enum = make(map[string]bool, len(v.Enum))
+		}
+		p.enum[text] = true
 	}
 }
 
@@ -138,7 +141,7 @@ func (p *plain) takes(value any) bool {
 		return p.kind == "array" && p.enum == nil && p.within(len(v)) && p.distinct(v) && (p.items == nil || !slices.ContainsFunc(v, func(item any) bool { return !p.items.takes(item) }))
 	case string:
 		return (p.kind == "string" || p.kind == "" && p.orString) && (p.kind == "" || p.within(utf8.RuneCountInString(v))) &&
-			(p.enum == nil || slices.Contains(p.enum, v)) && (p.pattern == nil || p.pattern.MatchString(v)) && (!p.isTime || isTime(v))
+			(p.enum == nil || p.enum[v]) && (p.pattern == nil || p.pattern.MatchString(v)) && (!p.isTime || isTime(v))
 	case int64:
 		return (p.kind == "integer" || p.kind == "" && p.orString) && p.enum == nil && p.least <= v && v <= p.most
 	case bool:
