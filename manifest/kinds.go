@@ -76,7 +76,12 @@ type Kind struct {
 	Group, Version, Kind string
 	// New returns an empty object, a pointer to a struct.
 	New func() any
+	// Others maps the versions of this kind that another project defines to the remedy for their objects.
+	Others map[string]string
 }
+
+// unread are the kinds of the Trainer's group that this package skips. No released controller reads them.
+var unread = []string{"OptimizationJob"}
 
 // readables returns the further kinds, then the kinds of this package, grouped by API group.
 func readables(further []Kind) []readable {
@@ -117,11 +122,16 @@ func recognize(id identity, further []Kind) (*readable, *finding.Finding) {
 				Remedy:  finding.Remedy{Do: finding.SetValue, Options: []string{r.apiVersion()}, IsCertain: true, Text: "write apiVersion: " + r.apiVersion()},
 			}
 		case slices.ContainsFunc(further, func(k Kind) bool { return k.Group == group && k.Kind == id.kind }):
-			// Other versions may belong to another project, as with MPIJob.
+			remedy := fmt.Sprintf("set apiVersion to %s if the object has the fields of that version", r.apiVersion())
+			for _, k := range further {
+				if other := k.Others[version]; other != "" && k.Group == group && k.Kind == id.kind {
+					remedy = other
+				}
+			}
 			return nil, &finding.Finding{
 				Code: finding.CodeUnknownVersion, Severity: finding.Warning, Path: fieldpath.Fields("apiVersion"),
 				Message: fmt.Sprintf("%s is not a version of %s that is read here, and the object is left out", quote(id.apiVersion), r.kind),
-				Remedy:  finding.Remedy{Text: fmt.Sprintf("write apiVersion: %s if it is meant to be one of those", r.apiVersion())},
+				Remedy:  finding.Remedy{Text: remedy},
 			}
 		default:
 			return nil, &finding.Finding{
@@ -131,6 +141,9 @@ func recognize(id identity, further []Kind) (*readable, *finding.Finding) {
 			}
 		}
 	}
+	if group == trainerGroup {
+		ofGroup = append(ofGroup, unread...)
+	}
 	switch {
 	case namesake != nil && namesake.group == trainerGroup:
 		// Other projects rarely use kinds of these names.
@@ -139,6 +152,7 @@ func recognize(id identity, further []Kind) (*readable, *finding.Finding) {
 			Message: fmt.Sprintf("a %s of %s is not the Trainer's and is left out", id.kind, quote(id.apiVersion)),
 			Remedy:  finding.Remedy{Text: fmt.Sprintf("write apiVersion: %s if it is meant to be", namesake.apiVersion())},
 		}
+	case group == trainerGroup && slices.Contains(unread, id.kind):
 	case group == trainerGroup || group == jobsetGroup:
 		f := &finding.Finding{
 			Code: finding.CodeUnknownKind, Severity: finding.Error, Path: fieldpath.Fields("kind"),
@@ -166,6 +180,7 @@ func isList(id identity, items listItems, further []Kind) (is, known bool) {
 	for _, r := range readables(further) {
 		sure = sure || r.group == group && r.kind+"List" == id.kind
 	}
+	sure = sure || group == trainerGroup && slices.Contains(unread, strings.TrimSuffix(id.kind, "List"))
 	known = sure || id.kind == "List"
 	return sure || known && items != otherItems || items == objectItems, known
 }

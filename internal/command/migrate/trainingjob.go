@@ -65,7 +65,11 @@ func (flags existingFlags) check() error {
 func trainingJobKinds() []manifest.Kind {
 	var kinds []manifest.Kind
 	for _, kind := range trainingjob.Kinds() {
-		kinds = append(kinds, manifest.Kind{Group: trainingjob.Group, Version: trainingjob.Version, Kind: kind, New: func() any { return trainingjob.New(kind) }})
+		k := manifest.Kind{Group: trainingjob.Group, Version: trainingjob.Version, Kind: kind, New: func() any { return trainingjob.New(kind) }}
+		if kind == "MPIJob" {
+			k.Others = map[string]string{"v2beta1": "rewrite the MPI Operator's job by hand, as a TrainJob of a runtime with mlPolicy.mpi: v1 has other fields"}
+		}
+		kinds = append(kinds, k)
 	}
 	return kinds
 }
