@@ -21,7 +21,8 @@ const maxFile = 64 << 20
 const Stdin = "-"
 
 // Files returns the files that the paths name. A path is a file, a directory, a pattern of path.Match, or [Stdin]. A directory
-// stands for its *.yaml, *.yml and *.json files sorted by name. With recursive, it includes the files of its subdirectories.
+// stands for its *.yaml, *.yml and *.json files sorted by name. With recursive, it includes the files of its subdirectories, except
+// golden cases: folders that hold manifests and a folder want. A note names each of them.
 // Files have the order of the paths, without duplicates. Hidden files are omitted unless a path names them.
 //
 // A missing path, an unreadable directory and a path without any file are errors among the findings. Files returns the other
@@ -92,7 +93,7 @@ func (l *listing) path(p string) {
 // named reads a directory of the command line, which must hold a file.
 func (l *listing) named(dir string) {
 	before, failed := len(l.seen), len(l.findings)
-	if held := l.directory(dir); !held && before == len(l.seen) && failed == len(l.findings) {
+	if held := l.directory(dir, true); !held && before == len(l.seen) && failed == len(l.findings) {
 		help := "name a directory that holds manifests"
 		if !l.recursive {
 			help = "name a directory that holds manifests, or descend with -R"
@@ -102,10 +103,18 @@ func (l *listing) named(dir string) {
 }
 
 // directory adds the files of a directory. It reports whether it has any, including files added before.
-func (l *listing) directory(dir string) (held bool) {
+func (l *listing) directory(dir string, isNamed bool) (held bool) {
 	entries, err := fs.ReadDir(l.fsys, dir)
 	if err != nil {
 		l.findings = append(l.findings, *failed(dir, err))
+	}
+	isCase := l.recursive && isGolden(entries)
+	if isCase && !isNamed {
+		l.findings = append(l.findings, finding.Finding{
+			Code: finding.CodeGoldenCase, Severity: finding.Note, Position: fieldpath.Position{File: dir},
+			Message: "golden case is skipped", Remedy: finding.Remedy{Text: "name the folder to read it"},
+		})
+		return false
 	}
 	// A file system need not sort, and may return entries along with an error.
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
@@ -123,10 +132,11 @@ func (l *listing) directory(dir string) (held bool) {
 			isBroken = errors.Is(err, fs.ErrNotExist)
 		}
 		switch {
+		case isDir && isCase && e.Name() == goldenFolder:
 		case isDir && l.recursive:
-			held = l.directory(name) || held
+			held = l.directory(name, false) || held
 		case isDir:
-		case !slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name)):
+		case !isManifest(name):
 		case isBroken:
 			l.fail(name, "is a link to a file that does not exist", "fix or remove the link")
 		default:
@@ -135,6 +145,19 @@ func (l *listing) directory(dir string) (held bool) {
 		}
 	}
 	return held
+}
+
+// goldenFolder is the folder with the expected output of a golden case, as in package golden.
+const goldenFolder = "want"
+
+// isGolden reports whether a folder is a golden case. Its TrainJobs may be wrong on purpose, and its output is rendered already.
+func isGolden(entries []fs.DirEntry) bool {
+	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.IsDir() && e.Name() == goldenFolder }) &&
+		slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !e.IsDir() && isManifest(e.Name()) })
+}
+
+func isManifest(name string) bool {
+	return slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name))
 }
 
 // pattern adds the matches of a glob, and the files of matching directories.
@@ -150,7 +173,7 @@ func (l *listing) pattern(p string) {
 	}
 	for _, name := range names {
 		if info, err := fs.Stat(l.fsys, name); err == nil && info.IsDir() {
-			l.directory(name)
+			l.directory(name, true)
 		} else {
 			l.file(name)
 		}

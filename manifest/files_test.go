@@ -52,7 +52,7 @@ func tree(t *testing.T, names ...string) machine {
 
 func TestFiles(t *testing.T) {
 	fsys := tree(t, "b.yaml", "a.yml", "c.json", "notes.txt", ".hidden.yaml", "dir/e.yaml", "dir/d.yaml", "dir/sub/f.yaml",
-		".git/g.yaml", "empty/", "odd[1].yaml", "deep/er/h.yaml", "x/1/m.yaml", "x/2/m.yaml", "x/-")
+		".git/g.yaml", "cases/a/job.yaml", "cases/a/want/a.yaml", "cases/want/b.yaml", "empty/", "odd[1].yaml", "deep/er/h.yaml", "x/1/m.yaml", "x/2/m.yaml", "x/-")
 	for _, link := range [][2]string{{"dir/d.yaml", "link.yaml"}, {"..", "deep/up"}, {"gone", "deep/dangling.yaml"}} {
 		if err := os.Symlink(link[0], filepath.Join(fsys.root, link[1])); err != nil {
 			t.Skip("no symbolic links here:", err)
@@ -72,6 +72,8 @@ func TestFiles(t *testing.T) {
 		{"a file named like stdin", []string{"-", "x/../x/-"}, false, []string{"-", "x/../x/-"}, nil, "only a bare dash is standard input"},
 		{"directory", []string{"."}, false, []string{"a.yml", "b.yaml", "c.json", "link.yaml", "odd[1].yaml"}, nil, "sorted, without hidden files and directories"},
 		{"recursive", []string{"dir"}, true, []string{"dir/d.yaml", "dir/e.yaml", "dir/sub/f.yaml"}, nil, "sorted within each directory"},
+		{"golden case", []string{"cases"}, true, []string{"cases/want/b.yaml"}, []string{"cases/a: note TW111 golden case is skipped"}, "its TrainJobs may be wrong on purpose; want alone is a folder as any other"},
+		{"golden case by name", []string{"cases/a"}, true, []string{"cases/a/job.yaml"}, nil, "its output is not an input"},
 		{"not recursive", []string{"dir"}, false, []string{"dir/d.yaml", "dir/e.yaml"}, nil, "kubectl's default"},
 		{"recursive past links", []string{"deep"}, true, []string{"deep/er/h.yaml"}, []string{"deep/dangling.yaml: error TW108 is a link to a file that does not exist"}, "a link to a directory could lead in circles"},
 		{"hidden by name", []string{".hidden.yaml", ".git"}, false, []string{".hidden.yaml", ".git/g.yaml"}, nil, "what is named is meant"},

@@ -115,7 +115,7 @@ func ExampleWalk() {
 	// apiVersion: trainer.kubeflow.org/v1alpha1
 	// kind: TrainJob
 	// metadata:
-	//   name: llm
+	//   name: suspended
 	// spec:
 	//   runtimeRef:
 	//     name: plain

@@ -3,6 +3,7 @@ package golden
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -25,7 +26,7 @@ type Start struct {
 // *trainer.TrainingRuntime or a *trainer.ClusterTrainingRuntime. Walk returns an error for any other type, and for a
 // runtime without a name or replicated jobs. Update writes the expected files, and the author reviews them.
 func Walk(runtime any) ([]Start, error) {
-	w := walk{job: fields{"name": "llm"}}
+	w := walk{job: fields{}}
 	ref := fields{}
 	switch r := runtime.(type) {
 	case *trainer.TrainingRuntime:
@@ -62,10 +63,12 @@ type walk struct {
 // add adds a case with a TrainJob's spec.
 func (w *walk) add(name, comment string, spec fields, options string) {
 	spec["runtimeRef"] = w.runtimeRef
+	metadata := maps.Clone(w.job)
+	metadata["name"] = name // cases of one runtime are TrainJobs beside each other, as in one cluster
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# %s\n", comment)
 	err := manifest.Encode(&b, manifest.YAML, fields{
-		"apiVersion": trainer.GroupVersion.String(), "kind": trainer.TrainJobKind, "metadata": w.job, "spec": spec,
+		"apiVersion": trainer.GroupVersion.String(), "kind": trainer.TrainJobKind, "metadata": metadata, "spec": spec,
 	})
 	if err != nil && w.err == nil {
 		w.err = fmt.Errorf("golden: %w", err)
