@@ -6,11 +6,14 @@ import (
 	"math/big"
 	"slices"
 
+	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/parallel"
 	"github.com/trainweld/trainweld/internal/produce"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/workspace"
+	"github.com/trainweld/trainweld/merge"
 )
 
 // Update is the effect of the new version on an existing object.
@@ -19,7 +22,8 @@ type Update string
 const (
 	// Replaced: the cluster rejects the update in any state. Its JobSet changes only with a new TrainJob.
 	Replaced Update = "replaced"
-	// Refused: the cluster rejects the update while the job runs.
+	// Refused: the cluster rejects the update while the job runs, or in any state if it has frozen fields. The JobSet would not change
+	// in that case.
 	Refused Update = "refused"
 	// Kept: the JobSet stays as it is, because the job keeps the runtime with which it began.
 	Kept Update = "kept"
@@ -34,13 +38,23 @@ type Fate struct {
 	Update Update
 	// Frozen are the fields that the cluster does not let change.
 	Frozen []string
+	// Findings are the errors with which the cluster rejects the update. Their claims are the layers that bring them.
+	Findings finding.List
 }
+
+// effect is an update, and whether it has frozen fields.
+type effect struct {
+	update Update
+	frozen bool
+}
+
+func (f Fate) effect() effect { return effect{f.Update, f.Frozen != nil} }
 
 // blast is the blast radius of a change: what it does to the cluster, over all TrainJobs that differ.
 type blast struct {
 	noun          string
-	by            map[Update][]jobName
-	frozen        []string
+	by            map[effect][]jobName
+	frozen        map[effect][]string
 	before, after produce.Load
 	queues        []*queueMove
 }
@@ -64,7 +78,8 @@ func (c *Comparison) judge() {
 	}
 }
 
-// askFates asks for one fate of TrainJobs that change alike.
+// askFates asks for the fates of all updates. TrainJobs that change alike by their runtime share one. It drops the updates that change
+// no object, except rejected ones.
 func (c *Comparison) askFates() {
 	var first []*JobDiff
 	number := map[string]int{}
@@ -80,9 +95,33 @@ func (c *Comparison) askFates() {
 		if j.isUpdate() {
 			j.fate = fates[number[j.fateKey()]]
 		}
-		if j.movesQueue() && j.fate.Update != Replaced {
+		if len(j.Objects) == 0 && j.state == stateChanged && !j.migrated {
+			j.withoutObjects()
+		}
+		if j.movesQueue() && j.fate.Frozen == nil {
 			j.fate = Fate{Update: Refused}
 		}
+	}
+	c.Jobs = slices.DeleteFunc(c.Jobs, func(j *JobDiff) bool {
+		same := j.isSame() && j.state == stateChanged
+		if same && !j.migrated {
+			c.same++
+		}
+		return same
+	})
+}
+
+// withoutObjects keeps the fate of an update that changes no object only if the cluster rejects it.
+func (j *JobDiff) withoutObjects() {
+	switch {
+	case len(j.fate.Findings) == 0:
+		j.fate = Fate{}
+		return
+	case j.fate.Update == Replaced:
+		j.fate.Update = Refused // there is nothing to replace
+	}
+	if j.moved() == nil {
+		j.refuse(stateRefused, j.fate.Findings, nil)
 	}
 }
 
@@ -92,15 +131,34 @@ func (j *JobDiff) movesQueue() bool {
 	return j.state == stateChanged && !j.migrated && j.oldQueue != j.newQueue && j.new.Source.TrainJob != nil && !j.new.IsSuspended()
 }
 
-// isUpdate reports whether the new version changes objects of a TrainJob that both versions have.
+// isUpdate reports whether the new version changes a TrainJob that both versions have, or objects of it.
 func (j *JobDiff) isUpdate() bool {
-	return j.state == stateChanged && !j.migrated && len(j.Objects) > 0
+	return j.state == stateChanged && !j.migrated && (len(j.Objects) > 0 || j.rewritten)
 }
 
-// fateKey is equal for TrainJobs with the same changes, state and runtime.
+// fateKey is equal for TrainJobs with the same changes, state and runtime. A TrainJob that changes itself has its own.
 func (j *JobDiff) fateKey() string {
-	return fmt.Sprint(j.alike, "\x00", j.runtime, j.old.IsSuspended(), j.new.IsSuspended())
+	key := fmt.Sprint(j.alike, "\x00", j.runtime, j.old.IsSuspended(), j.new.IsSuspended())
+	if j.rewritten {
+		key = fmt.Sprint(key, "\x00", j.ID)
+	}
+	return key
 }
+
+// causesOf returns the layers that cause an error of the TrainJob, at least one.
+func (j *JobDiff) causesOf(refused int) []engine.Claim {
+	switch {
+	case !j.isUpdateRefused():
+		return j.refusedBy[refused : refused+1]
+	case len(j.refused[refused].Claims) == 0: // a JobSet of the input
+		return []engine.Claim{{Layer: merge.JobSetLayer, Value: engine.Presence{}}}
+	default:
+		return j.refused[refused].Claims
+	}
+}
+
+// isUpdateRefused reports whether both versions render the TrainJob, and the cluster rejects the update.
+func (j *JobDiff) isUpdateRefused() bool { return j.state == stateRefused && j.fate.Update != "" }
 
 // IsSuspended reports whether the TrainJob is suspended. It returns false for nil and for a JobSet.
 func (j *Job) IsSuspended() bool {
@@ -112,21 +170,25 @@ func (j *Job) IsSuspended() bool {
 
 // blast returns the blast radius.
 func (c *Comparison) blast() *blast {
-	b := &blast{noun: c.noun, by: map[Update][]jobName{}}
+	b := &blast{noun: c.noun, by: map[effect][]jobName{}, frozen: map[effect][]string{}}
 	for _, j := range c.Jobs {
-		if j.migrated || j.state == stateRefused || j.state == stateAccepted {
+		if j.migrated || j.state == stateRefused && !j.isUpdateRefused() || j.state == stateAccepted {
 			continue // the summary has them
 		}
-		if j.fate.Update != "" {
-			b.by[j.fate.Update] = append(b.by[j.fate.Update], j.name())
+		if e := j.fate.effect(); e.update != "" {
+			b.by[e] = append(b.by[e], j.name())
+			b.frozen[e] = append(b.frozen[e], j.fate.Frozen...)
 		}
-		b.frozen = append(b.frozen, j.fate.Frozen...)
+		if j.isUpdateRefused() {
+			continue // its Pods stay
+		}
 		b.before.Add(j.loadBefore)
 		b.after.Add(j.loadAfter)
 		b.queue(j)
 	}
-	slices.Sort(b.frozen)
-	b.frozen = slices.Compact(b.frozen)
+	for _, frozen := range b.frozen {
+		slices.Sort(frozen)
+	}
 	return b
 }
 
@@ -181,21 +243,22 @@ func (b *blast) rows() []row {
 	var rows []row
 	add := func(head, text string) { rows = append(rows, row{head: head, text: text}) }
 	for _, r := range []struct {
-		of   Update
+		of   effect
 		what string
 		text string
 	}{
-		{Replaced, "JobSet", b.replacing()},
-		{Refused, "update", "while the job runs"},
-		{Kept, "JobSet", "by the runtime with which the job began"},
-		{Delayed, "JobSet", "until the job is suspended"},
-		{Updated, "JobSet", "in place, while the job is suspended"},
+		{effect{Replaced, true}, "JobSet", b.replacing()},
+		{effect{Refused, true}, "update", "in any state"},
+		{effect{Refused, false}, "update", "while the job runs"},
+		{effect{Kept, false}, "JobSet", "by the runtime with which the job began"},
+		{effect{Delayed, false}, "JobSet", "until the job is suspended"},
+		{effect{Updated, false}, "JobSet", "in place, while the job is suspended"},
 	} {
 		if ids := b.by[r.of]; len(ids) > 0 {
-			add(string(r.of), report.Count(len(ids), r.what)+", "+r.text)
+			add(string(r.of.update), report.Count(len(ids), r.what)+", "+r.text)
 			rows[len(rows)-1].names = ids
-			if r.of == Replaced {
-				rows[len(rows)-1].frozen = listed(b.frozen, mostFrozen)
+			if r.of.frozen {
+				rows[len(rows)-1].frozen = listed(slices.Compact(b.frozen[r.of]), mostFrozen)
 			}
 		}
 	}
@@ -218,7 +281,7 @@ func (b *blast) rows() []row {
 // replacing says how JobSets are replaced.
 func (b *blast) replacing() string {
 	what := "it and create it"
-	switch many := len(b.by[Replaced]) > 1; {
+	switch many := len(b.by[effect{Replaced, true}]) > 1; {
 	case b.noun == workspace.JobSetKind && many:
 		what = "them and create them"
 	case many:

@@ -68,6 +68,7 @@ type JobDiff struct {
 	refusedBy []engine.Claim
 	existing  []string
 	fate      Fate
+	rewritten bool // the TrainJob itself changes
 
 	old, new              *Job // until judge; nil if created or removed
 	oldQueue, newQueue    string
@@ -115,7 +116,9 @@ func (c *Comparison) Differs() bool { return len(c.Jobs) > 0 }
 
 // Renders reports whether the new version renders a TrainJob.
 func (c *Comparison) Renders() bool {
-	return c.same > 0 || slices.ContainsFunc(c.Jobs, func(j *JobDiff) bool { return j.state != stateRemoved && j.state != stateRefused })
+	return c.same > 0 || slices.ContainsFunc(c.Jobs, func(j *JobDiff) bool {
+		return j.state != stateRemoved && (j.state != stateRefused || j.isUpdateRefused())
+	})
 }
 
 // Compare matches the TrainJobs of two versions by namespace and name, and their objects by kind and name. It returns the
@@ -211,8 +214,11 @@ type identity struct {
 
 func (j *Job) identity() identity { return identity{j.ID, j.Migrated} }
 
+// isSame reports whether nothing of the TrainJob's objects and of its queue differs.
+func (j *JobDiff) isSame() bool { return len(j.Objects) == 0 && len(j.moved()) == 0 }
+
 func (c *Comparison) keep(j *JobDiff) {
-	if j.state == stateChanged && len(j.Objects) == 0 && len(j.moved()) == 0 {
+	if j.rewritten = j.state == stateChanged && c.new.Fate != nil && j.new.rewrites(j.old); j.state == stateChanged && j.isSame() && !j.rewritten {
 		if !j.migrated {
 			c.same++
 		}
@@ -234,11 +240,11 @@ func (c *Comparison) job(old, new *Job) (*JobDiff, error) {
 	}
 	switch {
 	case new != nil && new.Refused != nil && (old == nil || old.Refused == nil):
-		if j.refusal(stateRefused, new); new.Objects == nil {
+		if j.refuse(stateRefused, new.Refused, new.RefusedBy); new.Objects == nil {
 			return j, nil
 		}
 	case old != nil && new != nil && old.Refused != nil && new.Refused == nil:
-		j.refusal(stateAccepted, old)
+		j.refuse(stateAccepted, old.Refused, old.RefusedBy)
 		return j, nil
 	case old == nil:
 		j.state = stateCreated
@@ -281,9 +287,9 @@ func (c *Comparison) job(old, new *Job) (*JobDiff, error) {
 	return j, nil
 }
 
-// refusal sets the errors with which one version refuses a TrainJob.
-func (j *JobDiff) refusal(s state, by *Job) {
-	j.state, j.refused, j.refusedBy = s, by.Refused, by.RefusedBy
+// refuse sets the errors with which one version, or the cluster, refuses a TrainJob.
+func (j *JobDiff) refuse(s state, errs finding.List, by []engine.Claim) {
+	j.state, j.refused, j.refusedBy = s, errs, by
 	parts := j.head()
 	for _, f := range j.refused {
 		parts = append(parts, report.Nameless(fmt.Sprint(f.Code, f.Path, f.Message), j.ID.Name))

@@ -149,7 +149,7 @@ func (c *Comparison) remedies(concerns []concernSection, names func([]jobName, i
 	blast := c.blast()
 	var lines []string
 	add := func(u Update, one, many string) {
-		if ids := blast.by[u]; len(ids) == 1 {
+		if ids := blast.by[effect{u, u == Replaced}]; len(ids) == 1 {
 			lines = append(lines, one+": "+names(ids, 1))
 		} else if len(ids) > 1 {
 			lines = append(lines, fmt.Sprintf(many, len(ids))+": "+names(ids, 5))
@@ -161,7 +161,7 @@ func (c *Comparison) remedies(concerns []concernSection, names func([]jobName, i
 	add(Kept, "to use the changed runtime, delete the TrainJob if it exists, and create it again", "to use the changed runtime, delete the %d TrainJobs where they exist, and create them again")
 	for _, j := range c.Jobs {
 		for _, f := range j.refused {
-			if j.state == stateRefused {
+			if j.state == stateRefused && j.fate.effect() != (effect{Refused, false}) {
 				lines = append(lines, string(f.Code)+": "+escape(f.Remedy.Text))
 			}
 		}

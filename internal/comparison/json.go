@@ -140,7 +140,7 @@ func (c *Comparison) WriteJSON(w io.Writer) error {
 		out.Summary.Causes = append(out.Summary.Causes, cause)
 	}
 	for _, j := range c.Jobs {
-		job := jsonJob{Kind: j.ID.Kind, Namespace: j.ID.Namespace, Name: j.ID.Name, Build: j.Build, State: j.state, Objects: []jsonObject{}, Migrated: j.migrated, Causes: distinct(layersOf(j.refusedBy)), Existing: j.comments(), Update: j.fate.Update, Frozen: j.fate.Frozen}
+		job := jsonJob{Kind: j.ID.Kind, Namespace: j.ID.Namespace, Name: j.ID.Name, Build: j.Build, State: j.state, Objects: []jsonObject{}, Migrated: j.migrated, Causes: distinct(layersOf(j.refusers())), Existing: j.comments(), Update: j.fate.Update, Frozen: j.fate.Frozen}
 		for _, f := range j.refused {
 			job.Refused = append(job.Refused, refusalOf(f))
 		}
@@ -154,6 +154,15 @@ func (c *Comparison) WriteJSON(w io.Writer) error {
 		out.TrainJobs = append(out.TrainJobs, job)
 	}
 	return report.EncodeJSON(w, out)
+}
+
+// refusers returns the layers that cause the errors of the TrainJob.
+func (j *JobDiff) refusers() []engine.Claim {
+	var claims []engine.Claim
+	for i := range j.refused {
+		claims = append(claims, j.causesOf(i)...)
+	}
+	return claims
 }
 
 func refusalOf(f finding.Finding) jsonRefusal {
@@ -174,7 +183,7 @@ func (c *concern) json() []jsonFound {
 
 func (b *blast) json() jsonBlast {
 	out := jsonBlast{
-		Replaced: len(b.by[Replaced]), Refused: len(b.by[Refused]), Kept: len(b.by[Kept]), Delayed: len(b.by[Delayed]), Updated: len(b.by[Updated]),
+		Replaced: b.count(Replaced), Refused: b.count(Refused), Kept: b.count(Kept), Delayed: b.count(Delayed), Updated: b.count(Updated),
 		Pods:    jsonNumber{orZero(b.before.Pods), orZero(b.after.Pods)},
 		Devices: []jsonDevice{}, Queues: append([]*queueMove{}, b.queues...),
 	}
@@ -183,6 +192,8 @@ func (b *blast) json() jsonBlast {
 	}
 	return out
 }
+
+func (b *blast) count(u Update) int { return len(b.by[effect{u, true}]) + len(b.by[effect{u, false}]) }
 
 func (c *Comparison) jsonObject(o *ObjectDiff) (jsonObject, error) {
 	object := jsonObject{Kind: o.Key.Kind, Name: o.Key.Name, State: o.state}

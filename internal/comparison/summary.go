@@ -47,7 +47,7 @@ func (c *Comparison) summary() summary {
 			s.counts[j.state]++
 		}
 		for i, f := range j.refused {
-			s.add(known, j, j.refusedBy[i:i+1], strings.TrimSpace(fmt.Sprintf("%s: %s %s", j.state, f.Code, f.Path)))
+			s.add(known, j, j.causesOf(i), strings.TrimSpace(fmt.Sprintf("%s: %s %s", j.state, f.Code, f.Path)))
 		}
 		if j.state == stateCreated || j.state == stateRemoved {
 			continue

@@ -89,7 +89,7 @@ func (c *Comparison) lines(g *group) ([]hunkLine, error) {
 	}
 	for i, f := range first.refused {
 		l := hunkLine{mark: '!', text: fmt.Sprintf(" %s: %s", strings.TrimSpace(fmt.Sprintf("%s %s %s", f.Position, f.Code, f.Path)), f.Message)}
-		if note := claimText(first.refusedBy[i]); i == 0 || note != claimText(first.refusedBy[i-1]) {
+		if note := claimText(first.causesOf(i)[0]); i == 0 || note != claimText(first.causesOf(i - 1)[0]) {
 			l.note = note
 		}
 		lines = append(lines, l)

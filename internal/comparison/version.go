@@ -1,6 +1,10 @@
 package comparison
 
 import (
+	"reflect"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
@@ -58,6 +62,22 @@ type Job struct {
 	Source workspace.Job
 	// Existing says what happens to the TrainJob if it exists already.
 	Existing []string
+}
+
+// rewrites reports whether the TrainJob or the JobSet itself differs from its old state, with the patches of its policy.
+func (j *Job) rewrites(old *Job) bool {
+	a, b := old.Source, j.Source
+	switch {
+	case a.Document == nil || b.Document == nil:
+		return false // an object of another kind
+	case a.TrainJob == nil || b.TrainJob == nil:
+		before, err := a.Document.Fields()
+		after, errNew := b.Document.Fields()
+		return err == nil && errNew == nil && !reflect.DeepEqual(before["spec"], after["spec"])
+	default:
+		return !equality.Semantic.DeepEqual(a.Spec, b.Spec) || !equality.Semantic.DeepEqual(a.Layers(), b.Layers()) ||
+			!equality.Semantic.DeepEqual(old.Input.PatchesFor(a), j.Input.PatchesFor(b))
+	}
 }
 
 // Object is one rendered object.

@@ -39,7 +39,8 @@ func compareParts(p *host.Program, flags diffFlags, opts render.Options, old, ne
 			v.Conflicts = only(v.findings, isConflict)
 			v.Findings = append(only(v.findings, isForReview), v.strays.Distinct()...)
 		}
-		after.Fate, after.Whole = updates.fate, flags.whole(p)
+		after.Whole = flags.whole(p)
+		after.Fate = func(old, new *comparison.Job) comparison.Fate { return after.placed(updates.fate(old, new)) }
 		c, err := comparison.Compare(&before.Version, &after.Version, flags.showValues)
 		if err != nil {
 			return err
@@ -58,6 +59,13 @@ func compareParts(p *host.Program, flags diffFlags, opts render.Options, old, ne
 		told = append(told, flags.Flags.NoTrainJob("neither version holds a TrainJob", "name files with TrainJobs; -r is for runtimes only, and -R descends into directories"))
 	}
 	return all, told.Distinct(), nil
+}
+
+// placed adds the revision to the file names in a fate.
+func (v *version) placed(f comparison.Fate) comparison.Fate {
+	v.in.Label(f.Findings)
+	v.prefix(f.Findings)
+	return f
 }
 
 // builds returns the version for its builds.

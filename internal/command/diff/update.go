@@ -6,11 +6,15 @@ import (
 	"slices"
 	"sync"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"k8s.io/apimachinery/pkg/api/equality"
 
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/comparison"
 	"github.com/trainweld/trainweld/internal/workspace"
+	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/admission"
 )
@@ -35,7 +39,7 @@ func newUpdates(flags diffFlags, opts render.Options) *updates {
 	return &updates{flags: flags, opts: opts, runtimes: map[*workspace.RuntimeSource]func() *admission.Runtime{}}
 }
 
-// fate returns the update of a TrainJob or a JobSet.
+// fate returns the update of a TrainJob or a JobSet. The findings have the positions of the new version.
 func (u *updates) fate(old, new *comparison.Job) comparison.Fate {
 	if old.Source.Document == nil || new.Source.Document == nil {
 		return comparison.Fate{} // an object of another kind
@@ -49,25 +53,27 @@ func (u *updates) fate(old, new *comparison.Job) comparison.Fate {
 	if !ok || !okNew {
 		return comparison.Fate{}
 	}
-	found := admission.Update(ctx, suspended(before), suspended(after))
-	for _, code := range []finding.Code{finding.CodeImmutable, finding.CodeEndlessUpdate} {
-		if frozen := frozenBy(found, code); frozen != nil {
-			return comparison.Fate{Update: comparison.Replaced, Frozen: frozen}
-		}
+	found := admission.Update(ctx, before, after)
+	refused := withCode(found, finding.CodeImmutable, finding.CodePatchedRunning)
+	frozen := frozenBy(found, finding.CodeImmutable)
+	if frozen == nil {
+		endless := withCode(admission.Update(ctx, suspended(before), suspended(after)), finding.CodeEndlessUpdate)
+		frozen, refused = frozenBy(endless, finding.CodeEndlessUpdate), append(refused, endless...)
 	}
-	if !old.IsSuspended() || !new.IsSuspended() {
-		found = admission.Update(ctx, before, after)
-	}
+	fate := comparison.Fate{Frozen: frozen, Findings: blame(old, new, new.Input.Locate(new.Source, refused))}
 	switch {
+	case frozen != nil:
+		fate.Update = comparison.Replaced
 	case hasCode(found, finding.CodePatchedRunning):
-		return comparison.Fate{Update: comparison.Refused}
+		fate.Update = comparison.Refused
 	case hasCode(found, finding.CodeUpdateIgnored) && isSameSpec(before, after):
-		return comparison.Fate{Update: comparison.Kept}
+		fate.Update = comparison.Kept
 	case !old.IsSuspended() && !new.IsSuspended():
-		return comparison.Fate{Update: comparison.Delayed}
+		fate.Update = comparison.Delayed
 	default:
-		return comparison.Fate{Update: comparison.Updated}
+		fate.Update = comparison.Updated
 	}
+	return fate
 }
 
 // suspended returns a TrainJob that is suspended and has no active Pods.
@@ -93,10 +99,15 @@ func (u *updates) jobSetFate(ctx context.Context, old, new *comparison.Job) comp
 		return comparison.Fate{}
 	}
 	found := admission.UpdateJobSet(ctx, new.Source.Release(), before, after, u.flags.Namespace)
-	if frozen := frozenBy(found, finding.CodeImmutable); frozen != nil {
-		return comparison.Fate{Update: comparison.Replaced, Frozen: frozen}
+	frozen := frozenBy(found, finding.CodeImmutable)
+	if frozen == nil {
+		return comparison.Fate{Update: comparison.Updated}
 	}
-	return comparison.Fate{Update: comparison.Updated}
+	refused := withCode(found, finding.CodeImmutable)
+	for i := range refused {
+		refused[i].Position = new.Source.Document.Position(refused[i].Path)
+	}
+	return comparison.Fate{Update: comparison.Replaced, Frozen: frozen, Findings: new.Input.Rate(refused)}
 }
 
 // input returns a TrainJob for admission. It returns false for one that cannot be decoded.
@@ -144,6 +155,47 @@ func frozenBy(found finding.List, code finding.Code) []string {
 		}
 	}
 	return fields
+}
+
+// withCode returns the findings with one of the codes.
+func withCode(found finding.List, codes ...finding.Code) finding.List {
+	return slices.DeleteFunc(slices.Clone(found), func(f finding.Finding) bool { return !slices.Contains(codes, f.Code) })
+}
+
+// blame adds the layers that bring the errors of an update: the managers whose patches differ, or the TrainJob for its other fields.
+// The claims have their places in the new version.
+func blame(old, new *comparison.Job, refused finding.List) finding.List {
+	for i := range refused {
+		f := &refused[i]
+		add := func(layer engine.Layer, source fieldpath.Path) {
+			claim := engine.Claim{Layer: layer, Value: engine.Presence{}, Source: source}
+			claim.Position = new.Input.ClaimPosition(new.Source, claim)
+			f.Claims = append(f.Claims, claim)
+		}
+		if f.Code == finding.CodePatchedRunning {
+			before, after := patchesByManager(old), patchesByManager(new)
+			all := maps.Clone(before)
+			maps.Copy(all, after)
+			for _, manager := range slices.Sorted(maps.Keys(all)) {
+				if !equality.Semantic.DeepEqual(before[manager], after[manager]) {
+					add(engine.Manager(manager), f.Path.Append(fieldpath.Item("manager", manager)))
+				}
+			}
+		}
+		if len(f.Claims) == 0 { // also for overrides of an earlier release
+			add(merge.TrainJobLayer, f.Path)
+		}
+	}
+	return refused
+}
+
+// patchesByManager returns the patches of a TrainJob, including those of its policy.
+func patchesByManager(of *comparison.Job) map[string][]trainer.RuntimePatch {
+	patches := map[string][]trainer.RuntimePatch{}
+	for _, p := range slices.Concat(of.Source.Spec.RuntimePatches, of.Input.PatchesFor(of.Source)) {
+		patches[p.Manager] = append(patches[p.Manager], p)
+	}
+	return patches
 }
 
 func hasCode(found finding.List, code finding.Code) bool {

@@ -165,11 +165,16 @@ func withoutStatus(object any) any {
 	return copied.Interface()
 }
 
-// label adds the revision to the file names in findings.
+// label names the build and the revision in the findings.
 func (v *version) label() {
 	v.in.Label(v.findings)
-	for i := range v.findings {
-		f := &v.findings[i]
+	v.prefix(v.findings)
+}
+
+// prefix adds the revision to the file names in findings.
+func (v *version) prefix(found finding.List) {
+	for i := range found {
+		f := &found[i]
 		f.Position = v.at(f.Position)
 		for c := range f.Claims {
 			f.Claims[c].Position = v.at(f.Claims[c].Position)
