@@ -21,10 +21,11 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 # Without the Go plugins of kustomize, which the program never loads. They would keep every method of every type.
 TAGS := kustomize_disable_go_plugin_support
 
-.PHONY: build release tag test test-releases oracles test-hosts web playground test-web differential lint apidiff bench measure charts fuzz soak mutants demo generate
+.PHONY: build release tag test test-long test-upstream test-releases oracles test-hosts web playground test-web differential lint apidiff bench measure charts fuzz soak mutants demo generate
 
+# The same flags as go test has, so that both share one build cache. A release has its own: internal/release.
 build:
-	go build -trimpath -tags $(TAGS) -ldflags '-X main.revision=$(REVISION)' -o bin/trainweld ./cmd/trainweld
+	go build -ldflags '-X main.revision=$(REVISION)' -o bin/trainweld ./cmd/trainweld
 
 # Static binaries for Linux, macOS and Windows in dist: archives with licenses, completion files and man pages, an image, krew's
 # manifest, an SBOM, and the checksums of all. The same revision and toolchain give the same bytes on every machine. A module whose
@@ -37,24 +38,36 @@ release:
 tag:
 	go run -C internal/release . tag -sources ../.. "$(VERSION)"
 
-# First the policies' golden files, as a user tests them. Then the tests. The next three runs hold what runs concurrently
-# against the race detector, with fewer random cases: packages that start goroutines, the laws that run at the same time, and
-# the tests of other packages that share values. No run vets: make lint does, for every module. Then come the parts of a release
-# that need no build. The last ones compare with the controllers' own code of Trainer 2.3 and of the Training Operator before it,
-# with the API machinery's strategic merge, and with an API server's field manager, each in a module of its own. The earlier
-# releases of the Trainer have the target test-releases.
+# First the policies' golden files, as a user tests them. Then the tests of the module, with a twentieth of the random cases. No run
+# vets: make lint does, for every module. No run has a limit of time, which a busy machine could exceed.
 test:
 	go run ./cmd/trainweld test testdata/policies
-	go test -vet=off -timeout 20m ./...
-	TRAINWELD_CASES=100 go test -vet=off -timeout 20m $(RACE) ./conformance ./merge ./conflict ./render/golden ./internal/build ./internal/cli ./internal/output ./internal/parallel ./internal/workspace ./cmd/trainweld
-	TRAINWELD_CASES=100 go test -vet=off -timeout 20m $(RACE) -run '^(TestLaws|TestForce|TestHistory|TestChildHistory|TestManagedFields|TestMigrate|TestRewrite)$$' ./fuzz
+	go test -vet=off -timeout 0 ./...
+	@echo "make test ran the golden cases of testdata/policies, and every package with a twentieth of the random cases."
+	@echo "It did not run these:"
+	@echo "  make test-long       all random cases, the tests that take long, and the race detector"
+	@echo "  make test-upstream   the comparison with the code of Trainer 2.3, the Training Operator and the API server"
+	@echo "  make test-releases   the comparison with the code of Trainer 2.0, 2.1 and 2.2"
+	@echo "  make test-hosts      the examples, editors, kustomize and kpt, and a release (editors need npm and nvim)"
+	@echo "  make test-web        the pages and the playground in a browser (needs npm and chromium)"
+
+# The tests at full length. The last three runs hold what runs concurrently against the race detector: packages that start goroutines,
+# the laws that run at the same time, and the tests of other packages that share values.
+test-long:
+	TRAINWELD_LONG=1 go test -vet=off -timeout 0 ./...
+	TRAINWELD_CASES=100 go test -vet=off -timeout 0 $(RACE) ./conformance ./merge ./conflict ./render/golden ./internal/build ./internal/cli ./internal/output ./internal/parallel ./internal/workspace ./cmd/trainweld
+	TRAINWELD_CASES=100 go test -vet=off -timeout 0 $(RACE) -run '^(TestLaws|TestForce|TestHistory|TestChildHistory|TestManagedFields|TestMigrate|TestRewrite)$$' ./fuzz
 	go test -vet=off $(RACE) -run '^(TestPositionsFromManyGoroutines|TestInputsAreShared)$$' ./manifest ./render
-	cd internal/release && go test -vet=off -count=1 ./...
-	cd fuzz/upstream && go test -vet=off -count=1 ./...
-	cd fuzz/trainingoperator && go test -vet=off -count=1 ./...
-	cd fuzz/strategic && go test -vet=off -count=1 ./...
-	cd fuzz/crds && go test -vet=off -count=1 ./...
-	cd bench && go test -vet=off -count=1 ./...
+
+# The parts of a release that need no build. Then the comparison with the controllers' own code of Trainer 2.3 and of the Training
+# Operator before it, with the API machinery's strategic merge, and with an API server's field manager, each in a module of its own.
+test-upstream:
+	cd internal/release && go test -vet=off -count=1 -timeout 0 ./...
+	cd fuzz/upstream && go test -vet=off -count=1 -timeout 0 ./...
+	cd fuzz/trainingoperator && go test -vet=off -count=1 -timeout 0 ./...
+	cd fuzz/strategic && go test -vet=off -count=1 -timeout 0 ./...
+	cd fuzz/crds && go test -vet=off -count=1 -timeout 0 ./...
+	cd bench && go test -vet=off -count=1 -timeout 0 ./...
 
 # The comparison with the own code of the Trainer's earlier releases. Its first build takes about 8 minutes of two processors.
 test-releases:

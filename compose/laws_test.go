@@ -14,7 +14,7 @@ import (
 
 // TestLaws holds that each rule is commutative, associative and idempotent, over random claims. TRAINWELD_CASES sets their number.
 func TestLaws(t *testing.T) {
-	cases, seed := testenv.NumberOr(t, "TRAINWELD_CASES", 20_000), testenv.Seed(t)
+	cases, seed := testenv.Cases(t, 20_000), testenv.Seed(t)
 	random := rand.New(rand.NewPCG(seed, 1))
 	for range cases {
 		r, all := randomClaims(random)

@@ -126,7 +126,7 @@ func TestApply_Order(t *testing.T) {
 	typed := must(engine.For[lists, lists](schema.Rules{Twins: true}))
 	untyped := must(engine.For[lists, engine.Object](schema.Rules{Twins: true}))
 	refused := 0
-	for i := range 2000 {
+	for i := range int(testenv.Cases(t, 2000)) {
 		most := 8
 		if i%10 == 0 {
 			most = 60

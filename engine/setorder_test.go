@@ -46,7 +46,7 @@ func TestSetElementOrder(t *testing.T) {
 	next := rand.New(rand.NewPCG(testenv.Seed(t), 0))
 	fields := reflect.TypeFor[ordered]()
 	rejected := 0
-	const cases = 12_000
+	cases := int(testenv.Cases(t, 12_000))
 	for i := range cases {
 		f := fields.Field(next.IntN(fields.NumField()))
 		if next.IntN(2) == 0 {

@@ -47,11 +47,7 @@ func lawFor(t *testing.T, n int, opts fuzz.Options, holds func(c *fuzz.Case) str
 // cases is how many cases each law sees.
 func cases(t *testing.T) int {
 	t.Helper()
-	n := uint64(4_000)
-	if testing.Short() {
-		n = 500
-	}
-	return int(testenv.NumberOr(t, "TRAINWELD_CASES", n))
+	return int(testenv.Cases(t, 4_000))
 }
 
 func run(t *testing.T, seed uint64, n int, opts fuzz.Options, next func() uint64, holds func(c *fuzz.Case) string) {

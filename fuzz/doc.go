@@ -20,6 +20,7 @@
 //
 //	TRAINWELD_CASE=42 go test ./fuzz/ -run TestLaws    one case, every law
 //	TRAINWELD_SEED=7 go test ./fuzz/                   another series of cases
+//	TRAINWELD_LONG=1 go test ./fuzz/                   twenty times the cases, as make test-long
 //	TRAINWELD_CASES=1000000 go test ./fuzz/            a longer one
 //
 // Half of the cases of a run never change, and the other half are new in each run.

@@ -40,7 +40,7 @@ func TestDocuments_EveryField(t *testing.T) {
 
 // TestDocuments_Accepted watches that most documents without a change are accepted, and that changes are of use.
 func TestDocuments_Accepted(t *testing.T) {
-	if testenv.Race || testing.Short() {
+	if testenv.Race {
 		t.Skip("counts what is generated; nothing here runs concurrently")
 	}
 	t.Parallel()

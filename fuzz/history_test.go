@@ -58,13 +58,13 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// pairSeeds are n seeds, or as many as TRAINWELD_PAIRS says: half of them the same in every run, half of them new.
+// pairSeeds returns at most n seeds, as testenv.Cases says, or as many as TRAINWELD_PAIRS says: half of them the same in every run, half of them new.
 func pairSeeds(t *testing.T, n int) func(yield func(uint64) bool) {
 	t.Helper()
 	if seed, ok := testenv.Number(t, "TRAINWELD_CASE"); ok {
 		return slices.Values([]uint64{seed})
 	}
-	n = int(testenv.NumberOr(t, "TRAINWELD_PAIRS", uint64(min(n, cases(t)))))
+	n = int(testenv.NumberOr(t, "TRAINWELD_PAIRS", min(uint64(n), testenv.Cases(t, uint64(n)))))
 	series := testenv.Seed(t)
 	return func(yield func(uint64) bool) {
 		fixed, fresh := rand.New(rand.NewPCG(1, 3)), rand.New(rand.NewPCG(series, 3))

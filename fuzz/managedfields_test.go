@@ -18,6 +18,7 @@ import (
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/fuzz"
+	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/schema"
 )
@@ -36,7 +37,7 @@ func TestManagedFields(t *testing.T) {
 	if diff := cmp.Diff(documentedDifferences(t), differs); diff != "" {
 		t.Errorf("docs/differences.md has another table than the two schemas (-documented +real):\n%s", diff)
 	}
-	n := min(cases(t), 2000) // structured-merge-diff takes its time
+	n := int(min(testenv.Cases(t, 2000), 2000)) // structured-merge-diff takes its time
 	compared, left, undeclared := 0, 0, 0
 	for seed := range uint64(n) {
 		c := fuzz.Merge(seed, fuzz.Options{Checked: true})

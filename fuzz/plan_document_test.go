@@ -20,7 +20,7 @@ import (
 
 // TestPlanIn holds that edits of whole TrainJobs, as objects and as JSON of any style, change nothing outside a manager's entry.
 func TestPlanIn(t *testing.T) {
-	const cases = 600
+	cases := testenv.Cases(t, 1200)
 	first, planned, refused := testenv.Seed(t), 0, 0
 	for seed := first; seed < first+cases; seed++ {
 		d := fuzz.Document(seed, fuzz.DocumentOptions{Managers: int(1 + seed%4)})
@@ -77,7 +77,7 @@ func TestPlanIn(t *testing.T) {
 			t.Errorf("seed %d: RemoveIn after UpsertIn gives %v\n%s", seed, err, removed)
 		}
 	}
-	if planned < cases || refused < cases/20 {
+	if planned < int(cases) || refused < int(cases)/20 {
 		t.Errorf("%d plans and %d refusals; the test looks at the wrong cases", planned, refused)
 	}
 }

@@ -23,7 +23,7 @@ func TestSwitches(t *testing.T) {
 		turnSwitches(t, seed)
 		return
 	}
-	n, series := uint64(cases(t)/50), testenv.Seed(t)
+	n, series := uint64(max(20, cases(t)/50)), testenv.Seed(t)
 	turned := 0
 	for i := range n {
 		turned += turnSwitches(t, i/2+i%2*series)

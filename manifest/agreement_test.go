@@ -91,7 +91,7 @@ spec:
 // TestWalkAgreesWithDecoder breaks valid objects at random and asks the fast way and the walk: one
 // finds something if and only if the other does.
 func TestWalkAgreesWithDecoder(t *testing.T) {
-	cases, seed := int(testenv.NumberOr(t, "TRAINWELD_CASES", 300)), testenv.Seed(t)
+	cases, seed := int(testenv.Cases(t, 1000)), testenv.Seed(t)
 	rng := rand.New(rand.NewPCG(seed, 0))
 	broken := 0
 	// The codec leaves recorded owners to JSON.

@@ -13,6 +13,7 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/manifest"
 )
 
@@ -260,7 +261,7 @@ func emptied(object map[string]any, c manifest.Change) fieldpath.Path {
 // line of the text that no change names stays, in its order.
 func TestDocument_Change_Random(t *testing.T) {
 	done, refused := 0, map[string]int{}
-	for seed := range uint64(3000) {
+	for seed := range testenv.Cases(t, 3000) {
 		r := &randomText{Rand: rand.New(rand.NewPCG(seed, 20))}
 		text := r.document()
 		var want map[string]any

@@ -5,7 +5,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/manifest"
@@ -15,31 +14,30 @@ import (
 // that are generous for slow machines and far below what the input asks for.
 func TestHostile(t *testing.T) {
 	for _, tc := range []struct {
-		name    string
-		in      func() string
-		want    string // of the first finding: code and message
-		seconds int
-		mega    int // bytes allocated, in MiB
+		name string
+		in   func() string
+		want string // of the first finding: code and message
+		mega int    // bytes allocated, in MiB
 	}{
-		{"a large file", func() string { return strings.Repeat("# comment\n", 10<<20) }, "TW100 is larger than 64 MiB", 1, 1},
-		{"a large document", func() string { return job + "spec: {}\n" + strings.Repeat("# comment\n", 1<<19) }, "TW100 a document of 5.0 MiB is larger than the 3 MiB that an API server takes", 1, 1},
+		{"a large file", func() string { return strings.Repeat("# comment\n", 10<<20) }, "TW100 is larger than 64 MiB", 1},
+		{"a large document", func() string { return job + "spec: {}\n" + strings.Repeat("# comment\n", 1<<19) }, "TW100 a document of 5.0 MiB is larger than the 3 MiB that an API server takes", 1},
 		{"a large JSON object", func() string {
 			return `{"apiVersion":"v1","kind":"ConfigMap","data":{"a":"` + strings.Repeat("a", 4<<20) + `"}}`
-		}, "TW100 a document of 4.0 MiB is larger than the 3 MiB that an API server takes", 1, 40},
-		{"a NUL", func() string { return "kind: \x00\n" }, "TW100 is not text: byte 7 is NUL", 1, 1},
-		{"a binary file", func() string { return "\x7fELF\x02\x01\x01\x00" }, "TW100 is not text: byte 8 is NUL", 1, 1},
-		{"UTF-16", func() string { return "\xff\xfek\x00i\x00" }, "TW100 is text in UTF-16, not in UTF-8", 1, 1},
-		{"Latin-1", func() string { return "kind: caf\xe9\n" }, "TW100 is not text in UTF-8: byte 10 is not part of a character", 1, 1},
-		{"a control character", func() string { return "kind: \x01\n" }, "TW100 cannot be parsed: control characters are not allowed", 1, 1},
-		{"nested lists", func() string { return strings.Repeat("[", 3<<20) }, "TW100 is nested deeper than 1000 levels", 2, 40},
-		{"nested lists, closed", func() string { return "a: " + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) }, "TW100 is nested deeper than 1000 levels", 2, 60},
-		{"nested block lists", func() string { return strings.Repeat("- ", 9000) + "a\n" }, "TW100 is nested deeper than 1000 levels", 2, 60},
-		{"nested objects", func() string { return strings.Repeat("{a: ", 700000) }, "TW100 is nested deeper than 1000 levels", 2, 60},
-		{"nested keys", func() string { return strings.Repeat("? ", 9000) + "\n" }, "TW100 is nested deeper than 1000 levels", 2, 60},
-		{"nested JSON", func() string { return strings.Repeat(`{"a":`, 10<<20) }, "TW100 is nested deeper than 1000 levels", 2, 40},
+		}, "TW100 a document of 4.0 MiB is larger than the 3 MiB that an API server takes", 40},
+		{"a NUL", func() string { return "kind: \x00\n" }, "TW100 is not text: byte 7 is NUL", 1},
+		{"a binary file", func() string { return "\x7fELF\x02\x01\x01\x00" }, "TW100 is not text: byte 8 is NUL", 1},
+		{"UTF-16", func() string { return "\xff\xfek\x00i\x00" }, "TW100 is text in UTF-16, not in UTF-8", 1},
+		{"Latin-1", func() string { return "kind: caf\xe9\n" }, "TW100 is not text in UTF-8: byte 10 is not part of a character", 1},
+		{"a control character", func() string { return "kind: \x01\n" }, "TW100 cannot be parsed: control characters are not allowed", 1},
+		{"nested lists", func() string { return strings.Repeat("[", 3<<20) }, "TW100 is nested deeper than 1000 levels", 40},
+		{"nested lists, closed", func() string { return "a: " + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) }, "TW100 is nested deeper than 1000 levels", 60},
+		{"nested block lists", func() string { return strings.Repeat("- ", 9000) + "a\n" }, "TW100 is nested deeper than 1000 levels", 60},
+		{"nested objects", func() string { return strings.Repeat("{a: ", 700000) }, "TW100 is nested deeper than 1000 levels", 60},
+		{"nested keys", func() string { return strings.Repeat("? ", 9000) + "\n" }, "TW100 is nested deeper than 1000 levels", 60},
+		{"nested JSON", func() string { return strings.Repeat(`{"a":`, 10<<20) }, "TW100 is nested deeper than 1000 levels", 40},
 		{"nested JSON in a List", func() string {
 			return `{"kind":"List","apiVersion":"v1","items":[` + strings.Repeat("[", 1500) + strings.Repeat("]", 1500) + "]}"
-		}, "TW100 is nested deeper than 1000 levels", 1, 10},
+		}, "TW100 is nested deeper than 1000 levels", 10},
 		{"an alias bomb", func() string {
 			var b strings.Builder
 			b.WriteString("a: &a [x, x, x, x, x, x, x, x, x]\n")
@@ -47,10 +45,10 @@ func TestHostile(t *testing.T) {
 				fmt.Fprintf(&b, "%c: &%c [%s]\n", c, c, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*%c, ", c-1), 9), ", "))
 			}
 			return b.String()
-		}, "TW100 is refused: its aliases expand it to more than 3 MiB", 1, 10},
+		}, "TW100 is refused: its aliases expand it to more than 3 MiB", 10},
 		{"an alias bomb of text", func() string {
 			return "a: &a " + strings.Repeat("x", 1<<20) + "\nb: [" + strings.Repeat("*a, ", 10000) + "]\n"
-		}, "TW100 is refused: its aliases expand it to more than 3 MiB", 1, 60},
+		}, "TW100 is refused: its aliases expand it to more than 3 MiB", 60},
 		{"an alias bomb of merge keys", func() string {
 			var b strings.Builder
 			b.WriteString("a0: &a0 {" + strings.Repeat("x: y, ", 10) + "}\n")
@@ -58,10 +56,10 @@ func TestHostile(t *testing.T) {
 				fmt.Fprintf(&b, "a%d: &a%d {l: *a%d, r: *a%d}\n", i, i, i-1, i-1)
 			}
 			return b.String()
-		}, "TW100 is refused: its aliases expand it to more than 3 MiB", 1, 10},
+		}, "TW100 is refused: its aliases expand it to more than 3 MiB", 10},
 		{"aliases of many documents", func() string {
 			return strings.Repeat("---\na: &a ["+strings.Repeat("x,", 1000)+"x]\nb: ["+strings.Repeat("*a,", 1400)+"*a]\n", 40)
-		}, "TW100 has aliases that expand it to more than 32 MiB; the rest of it was not read", 20, 4000},
+		}, "TW100 has aliases that expand it to more than 32 MiB; the rest of it was not read", 4000},
 		{"a deep chain of aliases", func() string {
 			var b strings.Builder
 			b.WriteString("a0: &a0 x\n")
@@ -69,7 +67,7 @@ func TestHostile(t *testing.T) {
 				fmt.Fprintf(&b, "a%d: &a%d [*a%d]\n", i, i, i-1)
 			}
 			return b.String()
-		}, "TW100 is nested deeper than 1000 levels", 1, 40},
+		}, "TW100 is nested deeper than 1000 levels", 40},
 		{"a chain of merge keys", func() string {
 			var b strings.Builder
 			b.WriteString(job + "spec:\n  a0: &a0 {k0: x}\n")
@@ -77,13 +75,13 @@ func TestHostile(t *testing.T) {
 				fmt.Fprintf(&b, "  a%d: &a%d {<<: *a%d, k%d: x}\n", i, i, i-1, i)
 			}
 			return b.String()
-		}, "TW101 unknown field \"a0\"", 2, 2000},
-		{"an alias to itself", func() string { return "a: &a [*a]\n" }, "TW100 is refused: an alias refers to the value that contains it", 1, 1},
-		{"a merge of itself", func() string { return "a: &a {<<: *a}\n" }, "TW100 is refused: an alias refers to the value that contains it", 1, 1},
-		{"a million values", func() string { return "[" + strings.Repeat("1,", 1<<20) + "1]" }, "TW100 has more than 20000 findings; the rest of it was not read", 5, 100},
+		}, "TW101 unknown field \"a0\"", 2000},
+		{"an alias to itself", func() string { return "a: &a [*a]\n" }, "TW100 is refused: an alias refers to the value that contains it", 1},
+		{"a merge of itself", func() string { return "a: &a {<<: *a}\n" }, "TW100 is refused: an alias refers to the value that contains it", 1},
+		{"a million values", func() string { return "[" + strings.Repeat("1,", 1<<20) + "1]" }, "TW100 has more than 20000 findings; the rest of it was not read", 100},
 		{"a million values in YAML", func() string {
 			return job + "spec: {trainer: {command: [" + strings.Repeat("a,", 700000) + "]}, x: 1}\n"
-		}, "TW101 unknown field \"x\"", 20, 3000},
+		}, "TW101 unknown field \"x\"", 3000},
 		{"many findings", func() string {
 			var b strings.Builder
 			b.WriteString(job)
@@ -91,22 +89,20 @@ func TestHostile(t *testing.T) {
 				fmt.Fprintf(&b, "a%d: 1\n", i)
 			}
 			return b.String()
-		}, "TW100 has more than 20000 findings; the rest of it was not read", 10, 1000},
-		{"many documents", func() string { return strings.Repeat("---\na\n", 1<<20) }, "TW100 has more than 20000 findings; the rest of it was not read", 10, 1000},
-		{"many objects", func() string { return "[" + strings.Repeat(`{"kind":"A","apiVersion":"b"},`, 120000) + "1]" }, "TW100 has more than 100000 objects; the rest of it was not read", 20, 1000},
-		{"a long key", func() string { return job + strings.Repeat("a", 1000) + ": 1\n" }, "TW101 unknown field \"" + strings.Repeat("a", 60) + "…\"", 1, 2},
-		{"a very long key", func() string { return job + "? " + strings.Repeat("a", 1<<20) + "\n: 1\n" }, "TW101 unknown field \"" + strings.Repeat("a", 60) + "…\"", 2, 100},
+		}, "TW100 has more than 20000 findings; the rest of it was not read", 1000},
+		{"many documents", func() string { return strings.Repeat("---\na\n", 1<<20) }, "TW100 has more than 20000 findings; the rest of it was not read", 1000},
+		{"many objects", func() string { return "[" + strings.Repeat(`{"kind":"A","apiVersion":"b"},`, 120000) + "1]" }, "TW100 has more than 100000 objects; the rest of it was not read", 1000},
+		{"a long key", func() string { return job + strings.Repeat("a", 1000) + ": 1\n" }, "TW101 unknown field \"" + strings.Repeat("a", 60) + "…\"", 2},
+		{"a very long key", func() string { return job + "? " + strings.Repeat("a", 1<<20) + "\n: 1\n" }, "TW101 unknown field \"" + strings.Repeat("a", 60) + "…\"", 100},
 		{"a long JSON line", func() string {
 			return `{"apiVersion":"v1","kind":"ConfigMap","x":1,"data":{` + strings.TrimSuffix(strings.Repeat(`"k":"v",`, 100000), ",") + "}}"
-		}, "TW100 has more than 20000 findings; the rest of it was not read", 10, 1000},
+		}, "TW100 has more than 20000 findings; the rest of it was not read", 1000},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			data := []byte(tc.in())
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			start := time.Now()
 			_, findings := manifest.Decode("in", data)
-			spent := time.Since(start)
 			runtime.ReadMemStats(&after)
 			if len(findings) == 0 {
 				t.Fatal("nothing was found")
@@ -120,15 +116,11 @@ func TestHostile(t *testing.T) {
 			if len(findings) > 20_010 {
 				t.Errorf("%d findings", len(findings))
 			}
-			// A machine that is busy takes several times as long as an idle one; what has no end takes longer still.
-			if limit := 30 * time.Duration(tc.seconds) * time.Second; spent > limit {
-				t.Errorf("took %v, want less than %v", spent, limit)
-			}
 			mega := int(after.TotalAlloc-before.TotalAlloc) >> 20
 			if mega > tc.mega {
 				t.Errorf("allocated %d MiB, want at most %d", mega, tc.mega)
 			}
-			t.Logf("%d bytes, %v, %d MiB", len(data), spent.Round(time.Millisecond), mega)
+			t.Logf("%d bytes, %d MiB", len(data), mega)
 		})
 	}
 }

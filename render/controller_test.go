@@ -55,7 +55,7 @@ var refusedOnPurpose = map[string]finding.Code{
 func TestObjectsEqualTheController(t *testing.T) {
 	templates := fluxTemplates(t)
 	count := tally{}
-	for _, dir := range caseFolders(t, casefile.UnpackGroups(t, probes), "want/result.yaml") {
+	for _, dir := range caseFolders(t, casefile.Shared(t, probes), "want/result.yaml") {
 		name := filepath.Base(dir)
 		if len(objectFiles(t, dir)) > 0 {
 			compareWithController(t, dir, name, templates, count)

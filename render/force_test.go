@@ -132,7 +132,7 @@ func TestFindingsWithoutOwners(t *testing.T) {
 	if same("env of the trainer's container", in); shadowed == 0 {
 		t.Error("the trainer's env replaces the managers' in silence")
 	}
-	for _, dir := range caseFolders(t, casefile.UnpackGroups(t, cluster, "input.yaml", "want/jobset.yaml"), "want/jobset.yaml") {
+	for _, dir := range caseFolders(t, casefile.Shared(t, cluster, "input.yaml", "want/jobset.yaml"), "want/jobset.yaml") {
 		same(dir, readInput(t, filepath.Join(dir, "input.yaml")))
 	}
 	shadowed = 0

@@ -20,7 +20,7 @@ import (
 // it with the Service, Jobs, claims and Pods that a real control plane made.
 func TestChildrenEqualTheCluster(t *testing.T) {
 	count := tally{}
-	for _, dir := range caseFolders(t, casefile.UnpackGroups(t, cluster), "want/jobset.yaml") {
+	for _, dir := range caseFolders(t, casefile.Shared(t, cluster), "want/jobset.yaml") {
 		compareWithCluster(t, dir, count)
 	}
 	count.log(t)
@@ -111,7 +111,7 @@ func exclusive(pod object) bool {
 // code made in process. Those Pods never met the JobSet's Pod webhook.
 func TestChildrenEqualUpstreamInProcess(t *testing.T) {
 	count := tally{}
-	for _, dir := range caseFolders(t, casefile.UnpackGroups(t, probes), "want/jobset.yaml") {
+	for _, dir := range caseFolders(t, casefile.Shared(t, probes), "want/jobset.yaml") {
 		compareInProcess(t, filepath.Join(dir, "want"), filepath.Base(dir), count)
 	}
 	count.log(t)

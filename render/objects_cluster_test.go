@@ -23,7 +23,7 @@ import (
 // compares the JobSet and its companions with what the cluster stored.
 func TestObjectsEqualTheCluster(t *testing.T) {
 	count, features := tally{}, map[string]int{}
-	for _, dir := range caseFolders(t, casefile.UnpackGroups(t, cluster), "want/jobset.yaml") {
+	for _, dir := range caseFolders(t, casefile.Shared(t, cluster), "want/jobset.yaml") {
 		if compareInputWithCluster(t, dir, count) {
 			countFeatures(t, dir, features)
 		}

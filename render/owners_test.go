@@ -18,7 +18,7 @@ import (
 // leaf of the JobSet and nothing else, and that the last claim's value is the leaf's.
 func TestOwnersOfEveryField(t *testing.T) {
 	layers := map[engine.Layer]int{}
-	for _, dir := range caseFolders(t, casefile.UnpackGroups(t, cluster, "input.yaml", "want/jobset.yaml"), "want/jobset.yaml") {
+	for _, dir := range caseFolders(t, casefile.Shared(t, cluster, "input.yaml", "want/jobset.yaml"), "want/jobset.yaml") {
 		in := readInput(t, filepath.Join(dir, "input.yaml"))
 		for _, view := range []render.View{render.Applied, render.Stored} {
 			out, _ := render.JobSet(in, render.Options{OnConflict: render.Last, Owners: true, As: view})

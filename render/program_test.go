@@ -21,16 +21,14 @@ import (
 // compares what it prints for --to=jobs and --to=pods with what a real control plane made. The log has
 // a table of the cases per feature.
 func TestProgramEqualsTheCluster(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it runs the program some hundred times")
-	}
+	testenv.LongOnly(t, "it runs the program some hundred times")
 	program := filepath.Join(t.TempDir(), "trainweld")
 	if out, err := exec.Command("go", "build", "-o", program, "../cmd/trainweld").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	count := tally{}
 	features := map[string]int{}
-	for _, dir := range caseFolders(t, casefile.UnpackGroups(t, cluster), "want/jobset.yaml") {
+	for _, dir := range caseFolders(t, casefile.Shared(t, cluster), "want/jobset.yaml") {
 		outcome := strings.Fields(readText(t, filepath.Join(dir, "want/outcome.txt")))[0]
 		if outcome != "accepted" && outcome != "suspended" {
 			continue

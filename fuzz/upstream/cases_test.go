@@ -214,7 +214,7 @@ func stock(t *testing.T) (inputs []input) {
 // cases are the cases of the folder whose runtime trainweld renders.
 func cases(t *testing.T) (inputs []input) {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(casefile.UnpackGroups(t, casesFolder), "*", "trainjob.yaml"))
+	files, err := filepath.Glob(filepath.Join(casefile.Shared(t, casesFolder), "*", "trainjob.yaml"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no cases in %s: %v", casesFolder, err)
 	}

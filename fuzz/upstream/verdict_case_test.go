@@ -168,7 +168,7 @@ func (g *generator) document(seed uint64, options fuzz.DocumentOptions) *fuzz.Do
 // recordedPairs are those that a real control plane was given, and took.
 func recordedPairs(t *testing.T) (pairs [][2]upstream.Object) {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(casefile.UnpackGroups(t, "../../testdata/cluster", "input.yaml", "want/outcome.txt"), "*", "input.yaml"))
+	files, err := filepath.Glob(filepath.Join(casefile.Shared(t, "../../testdata/cluster", "input.yaml", "want/outcome.txt"), "*", "input.yaml"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no recorded cases: %v", err)
 	}

@@ -2,6 +2,9 @@
 package casefile
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,7 +20,7 @@ const extension = ".txtar"
 // it extracts only those. The test removes the folders at its end. Unpack fails the test if dir holds no archive.
 func Unpack(t testing.TB, dir string, only ...string) string {
 	t.Helper()
-	return unpack(t, dir, func(name string, archive *txtar.Archive) string {
+	return unpack(t, dir, t.TempDir(), func(name string, archive *txtar.Archive) string {
 		archive.Files = slices.DeleteFunc(archive.Files, func(f txtar.File) bool { return len(only) > 0 && !slices.Contains(only, f.Name) })
 		return name
 	})
@@ -26,23 +29,88 @@ func Unpack(t testing.TB, dir string, only ...string) string {
 // UnpackGroups is Unpack for archives of several cases each, whose files have the name of their case in front.
 func UnpackGroups(t testing.TB, dir string, only ...string) string {
 	t.Helper()
-	return unpack(t, dir, func(_ string, archive *txtar.Archive) string {
+	return unpack(t, dir, t.TempDir(), group(only))
+}
+
+// group keeps the files of each case that only names, or all, and extracts them to the folders that they name.
+func group(only []string) func(string, *txtar.Archive) string {
+	return func(_ string, archive *txtar.Archive) string {
 		archive.Files = slices.DeleteFunc(archive.Files, func(f txtar.File) bool {
 			_, name, _ := strings.Cut(f.Name, "/")
 			return len(only) > 0 && !slices.Contains(only, name)
 		})
 		return "."
-	})
+	}
 }
 
-// unpack extracts each archive to the folder that into returns for its name.
-func unpack(t testing.TB, dir string, into func(name string, archive *txtar.Archive) string) string {
+// Shared is UnpackGroups for tests that only read: all tests of a module use one set of folders in its bin/cases, which stays.
+// Writing thousands of small files takes longer than most of these tests.
+func Shared(t testing.TB, dir string, only ...string) string {
+	t.Helper()
+	archives, err := filepath.Glob(filepath.Join(dir, "*"+extension))
+	if err != nil {
+		t.Fatal(err)
+	}
+	hash := sha256.New()
+	fmt.Fprintf(hash, "%q\n", only)
+	for _, file := range archives {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(hash, "%s %x\n", filepath.Base(file), sha256.Sum256(text))
+	}
+	parent := filepath.Join(moduleRoot(t, dir), "bin", "cases")
+	shared := filepath.Join(parent, hex.EncodeToString(hash.Sum(nil)[:8]))
+	if _, err := os.Stat(shared); err == nil {
+		return shared
+	}
+	if err := os.MkdirAll(parent, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	// Another process may unpack the same cases. The one that renames its folder first is as good as any other.
+	own, err := os.MkdirTemp(parent, "new-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(own)
+	if err := os.Chmod(own, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	unpack(t, dir, own, group(only))
+	if err := os.Rename(own, shared); err != nil {
+		if _, missing := os.Stat(shared); missing != nil {
+			t.Fatal(err)
+		}
+	}
+	return shared
+}
+
+// moduleRoot returns the folder at or above dir that has a go.mod.
+func moduleRoot(t testing.TB, dir string) string {
+	t.Helper()
+	folder, err := filepath.Abs(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(folder, "go.mod")); err == nil {
+			return folder
+		}
+		if folder == filepath.Dir(folder) {
+			t.Fatalf("%s is in no module", dir)
+		}
+		folder = filepath.Dir(folder)
+	}
+}
+
+// unpack extracts each archive to the folder in root that into returns for its name, and returns root.
+func unpack(t testing.TB, dir, root string, into func(name string, archive *txtar.Archive) string) string {
 	t.Helper()
 	archives, err := filepath.Glob(filepath.Join(dir, "*"+extension))
 	if err != nil || len(archives) == 0 {
 		t.Fatalf("%s has no cases: %v", dir, err)
 	}
-	root := t.TempDir()
 	for _, file := range archives {
 		archive, err := txtar.ParseFile(file)
 		if err != nil {

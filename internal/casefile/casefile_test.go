@@ -44,3 +44,40 @@ func TestUnpack(t *testing.T) {
 		t.Errorf("Unpack(input.yaml) writes %q, %v, want 2 files", files, err)
 	}
 }
+
+func TestShared(t *testing.T) {
+	module := t.TempDir()
+	groups := filepath.Join(module, "testdata")
+	write := func(file, text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(filepath.Join(module, "go.mod"), "module m\n")
+	if err := os.Mkdir(groups, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, kind := range []string{"A", "B"} {
+		write(filepath.Join(groups, "both.txtar"), "-- a/input.yaml --\nkind: "+kind+"\n-- a/want.txt --\nyes\n")
+		for _, only := range [][]string{nil, {"input.yaml"}} {
+			root := casefile.Shared(t, groups, only...)
+			if seen[root] {
+				t.Errorf("Shared(%q) of kind %s is the folder of other cases", only, kind)
+			}
+			if seen[root] = true; casefile.Shared(t, groups, only...) != root {
+				t.Errorf("Shared(%q) is another folder the second time", only)
+			}
+			if got, err := os.ReadFile(filepath.Join(root, "a", "input.yaml")); err != nil || string(got) != "kind: "+kind+"\n" {
+				t.Errorf("Shared(%q) has a/input.yaml = %q, %v", only, got, err)
+			}
+			if _, err := os.Stat(filepath.Join(root, "a", "want.txt")); (err == nil) != (only == nil) {
+				t.Errorf("Shared(%q): a/want.txt: %v", only, err)
+			}
+		}
+	}
+	if left, err := filepath.Glob(filepath.Join(module, "bin", "cases", "new-*")); err != nil || len(left) > 0 {
+		t.Errorf("Shared leaves %q, %v", left, err)
+	}
+}

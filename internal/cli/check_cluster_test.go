@@ -60,7 +60,7 @@ func TestCheckCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inputs, err := filepath.Glob(filepath.Join(casefile.UnpackGroups(t, cluster), "[cr][17]-*", "input.yaml"))
+	inputs, err := filepath.Glob(filepath.Join(casefile.Shared(t, cluster), "[cr][17]-*", "input.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,9 +166,9 @@ func TestCheckPositions(t *testing.T) {
 			}
 		}
 	}
-	cases := casefile.UnpackGroups(t, cluster)
-	if testenv.Race {
-		// Files are read concurrently, and one at a time is slow here.
+	cases := casefile.Shared(t, cluster)
+	if testenv.Every(2) > 1 {
+		// Files are read concurrently, and one at a time is slow.
 		placed("some", checkPaths(t, filepath.Join(cases, "r7-0*"), "-R"))
 		return
 	}

@@ -246,7 +246,7 @@ func TestInterruptedReading(t *testing.T) {
 // TestInterruptedProcess interrupts processes of each command that writes files, at random moments. One with the status of
 // the signal has left everything as it was, or was done with everything; any other was too late, and has done everything.
 func TestInterruptedProcess(t *testing.T) {
-	if testing.Short() || testenv.Race {
+	if testenv.LongOnly(t, "sends signals to processes for several seconds"); testenv.Race {
 		t.Skip("sends signals to processes for several seconds")
 	}
 	random := seeded(t)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/internal/testenv"
 )
 
 // pageElements are the elements of pages.
@@ -61,6 +62,7 @@ func isPage(t *testing.T, args []string, text string) {
 
 // TestHTML_Size holds that a page of 400 TrainJobs shows all of them, and stays below 5 MB.
 func TestHTML_Size(t *testing.T) {
+	testenv.LongOnly(t, "it writes large pages")
 	old, now := t.TempDir(), t.TempDir()
 	text, err := os.ReadFile(filepath.Join(repository, "testdata", "quickstart", "job.yaml"))
 	if err != nil {
@@ -88,6 +90,7 @@ func TestHTML_Size(t *testing.T) {
 
 // TestHTML_Large holds the same for JobSets of 160 lines in which three managers set eleven fields to different values each.
 func TestHTML_Large(t *testing.T) {
+	testenv.LongOnly(t, "it writes large pages")
 	t.Chdir(t.TempDir())
 	if err := os.Mkdir("jobs", 0o777); err != nil {
 		t.Fatal(err)

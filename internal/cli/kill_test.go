@@ -151,7 +151,7 @@ func (w *writer) complete(t *testing.T, version int) {
 // nothing of those before it shows.
 func TestKilledRuns(t *testing.T) {
 	const kills = 200
-	if testing.Short() || testenv.Race {
+	if testenv.LongOnly(t, "kills processes for half a minute, and looks only at the files that they leave"); testenv.Race {
 		t.Skip("kills processes for half a minute, and looks only at the files that they leave")
 	}
 	random := seeded(t)

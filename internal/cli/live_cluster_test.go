@@ -113,13 +113,13 @@ func within(o map[string]any, path ...string) map[string]any {
 
 // TestDiffLive_Cluster compares every recorded input with the objects that a control plane stored. Nothing differs.
 func TestDiffLive_Cluster(t *testing.T) {
-	inputs, err := filepath.Glob(filepath.Join(casefile.UnpackGroups(t, cluster), "*", "want", "jobset.yaml"))
+	inputs, err := filepath.Glob(filepath.Join(casefile.Shared(t, cluster), "*", "want", "jobset.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	compared := 0
 	for i, file := range inputs {
-		if testenv.Race && i%8 != 0 {
+		if i%testenv.Every(8) != 0 {
 			continue // all of them take minutes
 		}
 		dir := filepath.Dir(filepath.Dir(file))
@@ -140,7 +140,7 @@ func TestDiffLive_Cluster(t *testing.T) {
 			t.Errorf("%s: status %d: %s %.1500s", filepath.Base(dir), r.status, r.stderr, text)
 		}
 	}
-	if compared < 100 && !testenv.Race {
+	if compared < 100/testenv.Every(8) {
 		t.Errorf("only %d cases were compared", compared)
 	}
 }
@@ -148,13 +148,13 @@ func TestDiffLive_Cluster(t *testing.T) {
 // TestDiffLive_Defaults compares inputs with the objects that Kubernetes' own code made of them, with all defaults. That code ran
 // no admission and no webhook, so the Pods get their label, a token, a node and the usual tolerations here.
 func TestDiffLive_Defaults(t *testing.T) {
-	results, err := filepath.Glob(filepath.Join(casefile.UnpackGroups(t, "../../testdata/probe"), "*", "want", "pods", "result.yaml"))
+	results, err := filepath.Glob(filepath.Join(casefile.Shared(t, "../../testdata/probe"), "*", "want", "pods", "result.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	compared := 0
 	for i, result := range results {
-		if testenv.Race && i%8 != 0 {
+		if i%testenv.Every(8) != 0 {
 			continue
 		}
 		pods := filepath.Dir(result)
@@ -195,7 +195,7 @@ func TestDiffLive_Defaults(t *testing.T) {
 			t.Errorf("%s: status %d: %s %.1500s", filepath.Base(dir), r.status, r.stderr, text)
 		}
 	}
-	if compared < 100 && !testenv.Race {
+	if compared < 100/testenv.Every(8) {
 		t.Errorf("only %d cases were compared", compared)
 	}
 }

@@ -95,7 +95,7 @@ func clone[T any](t *testing.T, value T) T {
 // liveCases returns the recorded cases with a TrainJob and Pods.
 func liveCases(t *testing.T) []liveCase {
 	t.Helper()
-	outcomes, err := filepath.Glob(filepath.Join(casefile.UnpackGroups(t, cluster), "*", "want", "pods.yaml"))
+	outcomes, err := filepath.Glob(filepath.Join(casefile.Shared(t, cluster), "*", "want", "pods.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -349,7 +349,7 @@ func TestDiffLive_Broken(t *testing.T) {
 	}
 	files := []string{"diff", filepath.Join(repository, "testdata/quickstart/job.yaml"), "-r", filepath.Join(repository, "testdata/quickstart/runtime.yaml"), "--live=-"}
 	seed := testenv.Seed(t)
-	for i := seed; i < seed+100; i++ {
+	for i := seed; i < seed+max(5, testenv.Cases(t, 100)); i++ {
 		text := mutate(rand.New(rand.NewPCG(i, 3)), string(data))
 		for _, format := range []string{"text", "json", "markdown"} {
 			var stdout bytes.Buffer

@@ -20,7 +20,7 @@ import (
 // TestMemoryIsFlat renders repositories of a thousand and of five thousand TrainJobs, each as a process of its own:
 // neither takes much memory, and the second hardly more than the first.
 func TestMemoryIsFlat(t *testing.T) {
-	if testing.Short() || testenv.Race {
+	if testenv.LongOnly(t, "renders thousands of files, and the race detector takes memory of its own"); testenv.Race {
 		t.Skip("renders thousands of files, and the race detector takes memory of its own")
 	}
 	const most, more = 150 << 20, 40 << 20
@@ -47,7 +47,7 @@ func TestMemoryIsFlat(t *testing.T) {
 
 // TestPodsAreStreamed writes 100,000 Pods in a process of its own. It writes each before it makes the next one.
 func TestPodsAreStreamed(t *testing.T) {
-	if testing.Short() || testenv.Race {
+	if testenv.LongOnly(t, "writes 270 MB, and the race detector takes memory of its own"); testenv.Race {
 		t.Skip("writes 270 MB, and the race detector takes memory of its own")
 	}
 	const most = 100 << 20

@@ -193,7 +193,7 @@ func namesSecret(text string) bool {
 // half of its objects; each finding has a place and a help.
 func TestMutatedInputs(t *testing.T) {
 	count := uint64(50)
-	if testenv.Race {
+	if testenv.Every(2) > 1 {
 		count = 5 // each command reads two files
 	}
 	from := testenv.Seed(t)

@@ -16,7 +16,7 @@ var stripped = []string{"-ldflags=-s -w", "-tags=kustomize_disable_go_plugin_sup
 
 // TestSize holds the size of the program of a release.
 func TestSize(t *testing.T) {
-	if testing.Short() || testenv.Race {
+	if testenv.LongOnly(t, "it links the program once more"); testenv.Race {
 		t.Skip("it links the program once more")
 	}
 	const most = 50 << 20

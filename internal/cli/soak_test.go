@@ -26,7 +26,6 @@ import (
 type soaking struct {
 	*rand.Rand
 	dump     string // of a cluster
-	program  string // the built program
 	temp     string // the folder for temporary files of processes
 	commands map[string]int
 }
@@ -89,7 +88,7 @@ func (s *soaking) asProcess(t *testing.T) string {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	var stderr bytes.Buffer
-	cmd := exec.CommandContext(ctx, s.program, args...)
+	cmd := exec.CommandContext(ctx, "trainweld", args...)
 	cmd.Dir, cmd.Stderr, cmd.Env = dir, &stderr, append(os.Environ(), "TMPDIR="+s.temp)
 	err := cmd.Run()
 	var ended *exec.ExitError
@@ -155,18 +154,16 @@ func TestSoak(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	length, rounds := time.Duration(0), 150
+	length, rounds := time.Duration(0), int(testenv.Cases(t, 400))
 	if text := os.Getenv("TRAINWELD_SOAK"); text != "" {
 		if length, err = time.ParseDuration(text); err != nil {
 			t.Fatal(err)
 		}
-	} else if testing.Short() || testenv.Race {
-		rounds = 20
 	}
-	s := &soaking{Rand: rand.New(rand.NewPCG(testenv.Seed(t), 9)), dump: string(dump), program: filepath.Join(t.TempDir(), "trainweld"), temp: t.TempDir(), commands: map[string]int{}}
-	if out, err := exec.Command("go", "build", "-o", s.program, "../../cmd/trainweld").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	if testenv.Race {
+		rounds = min(rounds, 20)
 	}
+	s := &soaking{Rand: rand.New(rand.NewPCG(testenv.Seed(t), 9)), dump: string(dump), temp: t.TempDir(), commands: map[string]int{}}
 	start, every := time.Now(), min(50, rounds/2)
 	var base holdings
 	for i := 0; ; i++ {

@@ -22,7 +22,7 @@ import (
 // TestWorkIsLinear holds the work that inputs choose: ten times the input may take little more than ten times the
 // steps. A step is a statement that the program runs, as the instrumentation for coverage counts it.
 func TestWorkIsLinear(t *testing.T) {
-	if testing.Short() || testenv.Race {
+	if testenv.LongOnly(t, "it builds the program once more, and counts statements"); testenv.Race {
 		t.Skip("it builds the program once more, and counts statements")
 	}
 	program := filepath.Join(t.TempDir(), "trainweld")
@@ -43,7 +43,7 @@ func TestWorkIsLinear(t *testing.T) {
 
 // TestMemoryIsLinear holds the same for the bytes that the program allocates, also in other modules.
 func TestMemoryIsLinear(t *testing.T) {
-	if testing.Short() || testenv.Race {
+	if testenv.LongOnly(t, "it runs each command with many objects"); testenv.Race {
 		t.Skip("it runs each command with many objects")
 	}
 	for _, tc := range growing() {

@@ -21,7 +21,7 @@ import (
 // the broken file as it is.
 func TestFix_Certain(t *testing.T) {
 	t.Parallel()
-	cases, seed := testenv.NumberOr(t, "TRAINWELD_CASES", 60), testenv.Seed(t)
+	cases, seed := testenv.Cases(t, 400), testenv.Seed(t)
 	broken, repaired := map[string]int{}, map[string]int{}
 	for n := range cases {
 		f := &fixCase{t: t, dir: t.TempDir(), rng: rand.New(rand.NewPCG(seed, n))}
@@ -50,7 +50,7 @@ func TestFix_Certain(t *testing.T) {
 	}
 	t.Logf("broken: %v, repaired: %v", broken, repaired)
 	for kind := range breaks() {
-		if repaired[kind] == 0 {
+		if repaired[kind] == 0 && (broken[kind] == 0 || broken[kind] > 40) { // some kinds have one right repair in a tenth of all cases
 			t.Errorf("of %d TrainJobs with %s none is repaired", broken[kind], kind)
 		}
 	}

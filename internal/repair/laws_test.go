@@ -31,7 +31,7 @@ import (
 // at or below the fields of the conflicts, a new finding is one that a conflict hid, and a second run changes nothing.
 func TestFix_Laws(t *testing.T) {
 	t.Parallel()
-	cases, seed := testenv.NumberOr(t, "TRAINWELD_CASES", 100), testenv.Seed(t)
+	cases, seed := testenv.Cases(t, 800), testenv.Seed(t)
 	repaired := map[string]int{}
 	for n := range cases {
 		f := &fixCase{t: t, dir: t.TempDir(), rng: rand.New(rand.NewPCG(seed, n))}

@@ -41,6 +41,36 @@ func NumberOr(t testing.TB, variable string, otherwise uint64) uint64 {
 	return otherwise
 }
 
+// Long reports whether the test run is one at full length. TRAINWELD_LONG is set for it.
+func Long() bool { return os.Getenv("TRAINWELD_LONG") != "" }
+
+// LongOnly skips a test that runs only at full length, as make test-long runs it.
+func LongOnly(t testing.TB, reason string) {
+	t.Helper()
+	if !Long() {
+		t.Skip("runs in make test-long: " + reason)
+	}
+}
+
+// Cases returns the number of random cases of a law: n in a run at full length, and a twentieth of it in every other run.
+// TRAINWELD_CASES sets another number.
+func Cases(t testing.TB, n uint64) uint64 {
+	t.Helper()
+	if !Long() {
+		n = max(1, n/20)
+	}
+	return NumberOr(t, "TRAINWELD_CASES", n)
+}
+
+// Every returns the distance of the recorded cases that a test looks at: 1 in a run at full length, and n in every other run and
+// under the race detector.
+func Every(n int) int {
+	if Long() && !Race {
+		return 1
+	}
+	return n
+}
+
 // Seed returns and logs the seed of a random test, so that a failure shows how to repeat it. TRAINWELD_SEED sets the seed.
 // Otherwise CI has a fixed seed, and every other run a new one.
 func Seed(t testing.TB) uint64 {

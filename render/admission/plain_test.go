@@ -72,7 +72,7 @@ func drawn(r *rand.Rand, s *structuralschema.Structural, depth int) any {
 // TestPlain draws values of the definitions of all releases. The API server's validator takes each plainly valid one.
 func TestPlain(t *testing.T) {
 	r := rand.New(rand.NewPCG(testenv.Seed(t), 0))
-	cases := testenv.NumberOr(t, "TRAINWELD_CASES", 300)
+	cases := testenv.Cases(t, 1000)
 	for _, of := range release.Known() {
 		for _, kind := range []string{"TrainJob", "TrainingRuntime", "ClusterTrainingRuntime", jobSetKind} {
 			d, err := compiledOf(&of, kind)
@@ -105,7 +105,7 @@ func TestPlain(t *testing.T) {
 // TestRulesOnCreate draws values of the definitions of all releases. The rules for new objects find what all rules find.
 func TestRulesOnCreate(t *testing.T) {
 	r := rand.New(rand.NewPCG(testenv.Seed(t), 0))
-	cases := testenv.NumberOr(t, "TRAINWELD_CASES", 300)
+	cases := testenv.Cases(t, 1000)
 	for _, of := range release.Known() {
 		for _, kind := range []string{"TrainJob", "TrainingRuntime", "ClusterTrainingRuntime", jobSetKind} {
 			d, err := compiledOf(&of, kind)
@@ -133,7 +133,7 @@ func TestRulesOnCreate(t *testing.T) {
 // fill in the same defaults.
 func TestPlain_Fill(t *testing.T) {
 	r := rand.New(rand.NewPCG(testenv.Seed(t), 0))
-	cases := testenv.NumberOr(t, "TRAINWELD_CASES", 300)
+	cases := testenv.Cases(t, 6000)
 	for _, of := range release.Known() {
 		for _, kind := range []string{"TrainJob", "TrainingRuntime", "ClusterTrainingRuntime", jobSetKind} {
 			d, err := compiledOf(&of, kind)

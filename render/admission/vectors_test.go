@@ -42,7 +42,7 @@ func (c recordedCase) refused() bool { return c.outcome == "rejected" || c.outco
 // only a cluster has.
 func readCases(t *testing.T, pattern string) []recordedCase {
 	t.Helper()
-	inputs, err := filepath.Glob(filepath.Join(casefile.UnpackGroups(t, cluster), pattern, "input.yaml"))
+	inputs, err := filepath.Glob(filepath.Join(casefile.Shared(t, cluster), pattern, "input.yaml"))
 	if err != nil || len(inputs) == 0 {
 		t.Fatalf("%s has no %s: %v", cluster, pattern, err)
 	}

@@ -33,7 +33,7 @@ import (
 // order. The JobSets are compared, and so are the Jobs and the Pods.
 func TestLaws(t *testing.T) {
 	t.Parallel()
-	cases, seed := int(testenv.NumberOr(t, "TRAINWELD_CASES", 200)), testenv.Seed(t)
+	cases, seed := int(testenv.Cases(t, 600)), testenv.Seed(t)
 	parameters := gopter.DefaultTestParametersWithSeed(int64(seed))
 	parameters.MinSuccessfulTests = cases
 	next := seed << 32
@@ -130,14 +130,15 @@ func shuffle(rng *rand.Rand, js *jobset.JobSet) {
 // TestLawsForTheRecordedInputs renders each recorded input and compares it with its neighbour, and the Jobs and
 // Pods of every fourth.
 func TestLawsForTheRecordedInputs(t *testing.T) {
-	if testenv.Race {
-		t.Skip("TestLaws runs the same code, for fewer objects")
-	}
 	t.Parallel()
 	seen := kinds{}
 	var last *jobset.JobSet
 	compared := 0
-	for _, dir := range recorded(t) {
+	every := testenv.Every(8)
+	for i, dir := range recorded(t) {
+		if i%every > 0 {
+			continue
+		}
 		js := renderRecorded(t, dir)
 		if js == nil {
 			continue
@@ -156,7 +157,7 @@ func TestLawsForTheRecordedInputs(t *testing.T) {
 		last = js
 	}
 	t.Logf("%d comparisons, changes by kind: %v", compared, seen)
-	if compared < 90 {
+	if compared < 90/every {
 		t.Errorf("%d comparisons; too few inputs render", compared)
 	}
 }
@@ -334,7 +335,7 @@ func generic(text string) any {
 // recorded are the folders of the inputs that a real control plane was given.
 func recorded(t *testing.T) []string {
 	t.Helper()
-	dirs, err := filepath.Glob(filepath.Join(casefile.UnpackGroups(t, "../../testdata/cluster", "input.yaml"), "*", "input.yaml"))
+	dirs, err := filepath.Glob(filepath.Join(casefile.Shared(t, "../../testdata/cluster", "input.yaml"), "*", "input.yaml"))
 	if err != nil || len(dirs) == 0 {
 		t.Fatalf("no recorded inputs: %v", err)
 	}

@@ -29,7 +29,10 @@ func TestEveryChangeHasItsCause(t *testing.T) {
 	t.Parallel()
 	last := map[string]ownedObject{}
 	causes := map[engine.Layer]int{}
-	for _, dir := range recorded(t) {
+	for i, dir := range recorded(t) {
+		if i%testenv.Every(4) > 0 {
+			continue
+		}
 		out := outputOf(t, dir)
 		if out == nil || out.JobSet == nil {
 			continue

@@ -38,7 +38,7 @@ func TestWriters(t *testing.T) {
 		}
 	}
 	var files []string
-	for _, dir := range []string{"../../testdata/policies", casefile.UnpackGroups(t, "../../testdata/cluster", "input.yaml")} {
+	for _, dir := range []string{"../../testdata/policies", casefile.Shared(t, "../../testdata/cluster", "input.yaml")} {
 		found, err := filepath.Glob(filepath.Join(dir, "*", "input.yaml"))
 		if err != nil || len(found) < 10 {
 			t.Fatalf("%s: %d cases: %v", dir, len(found), err)

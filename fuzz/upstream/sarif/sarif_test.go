@@ -138,7 +138,7 @@ func TestProgram(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	check := exec.Command(binary, "check", "-R", casefile.UnpackGroups(t, "../../../testdata/cluster"), "-o", "sarif", "--show-notes")
+	check := exec.Command(binary, "check", "-R", casefile.Shared(t, "../../../testdata/cluster"), "-o", "sarif", "--show-notes")
 	report, err := check.Output()
 	var status *exec.ExitError
 	if !errors.As(err, &status) || status.ExitCode() != 1 {
