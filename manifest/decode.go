@@ -171,23 +171,24 @@ func invalidAt(data []byte) int {
 }
 
 func (d *decoder) chunk(c source.Chunk) {
-	s := &source.Source{File: d.file, Text: c.Text, Offset: c.Offset, Line: c.Line, Column: 1}
-	if start := bytes.TrimLeft(c.Text, " \t\r\n"); len(start) > 0 && (start[0] == '{' || start[0] == '[') {
-		switch err := source.CheckJSON(c.Text); err {
-		case nil:
-			for v := range source.JSONValues(s) {
-				if d.full() {
-					return
-				}
-				d.value(v, nil, v.Text, d.from)
-				v.Release()
+	s := c.Source(d.file)
+	if c.Err != nil {
+		d.syntax(s, c.Err)
+		return
+	}
+	switch err := c.CheckJSON(); err {
+	case nil:
+		for v := range source.JSONValues(s) {
+			if d.full() {
+				return
 			}
-			return
-		case source.ErrTooDeep:
-			d.syntax(s, err)
-			return
+			d.value(v, nil, v.Text, d.from)
+			v.Release()
 		}
-		// Flow style: YAML that looks like JSON.
+		return
+	case source.ErrTooDeep:
+		d.syntax(s, err)
+		return
 	}
 	if len(s.Text) > source.MaxDocument && d.largeList(s) || d.tooLarge(s, len(s.Text)) {
 		return

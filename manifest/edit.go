@@ -65,7 +65,7 @@ func contentOf(text []byte) (start, end int) {
 	for i := 0; i < len(text); {
 		lineEnd, next := source.LineEnd(text, i)
 		line := text[i:lineEnd]
-		if rest, kind := source.Marker(line); !source.IsBlank(line) && (kind == source.NoMarker || !source.IsBlank(rest)) {
+		if !source.IsBlank(line) && (!source.IsMarker(line) || !source.IsBlank(line[3:])) {
 			if start < 0 {
 				start = i
 			}

@@ -210,6 +210,12 @@ func (d *decoder) syntax(s *source.Source, err error) {
 		f.Message, f.Remedy.Text = "is refused: "+problem, "write the values out instead of using YAML aliases"
 	case errors.Is(err, source.ErrTemplate), source.IsTemplate(s.Text):
 		f.Remedy.Text = "if it is a template, render it first"
+	case errors.Is(err, source.ErrSeparator):
+		f.Message, f.Remedy.Text = problem, `put the content on a line of its own, behind the line of "---"`
+	case errors.Is(err, source.ErrJSONStream):
+		f.Remedy.Text = "put each object in a file of its own, or use one format for all"
+	case problem == "did not find expected <document start>":
+		f.Remedy.Text = `remove the directive: kubectl ends the document at the "---" behind it`
 	case errors.As(err, new(source.TrailingError)):
 		f.Remedy.Text = `put "---" between two documents, and begin the lines of one at the same column`
 	case strings.HasPrefix(problem, source.UnknownAnchor):

@@ -88,7 +88,7 @@ spec:
 		{"CRLF", strings.ReplaceAll(block, "\n", "\r\n"), 0, 0},
 		{"BOM", "\uFEFF" + block, 0, 0},
 		{"second document", "a: b\nkind: Pod\napiVersion: v1\n---\n" + block, 4, 0},
-		{"directive", "%YAML 1.1\n---\n" + block, 2, 0},
+		{"separators", "# a\n--- # b\n" + block, 2, 0},
 	} {
 		t.Run(form.name, func(t *testing.T) {
 			documents, findings := manifest.Decode("in", []byte(form.text))

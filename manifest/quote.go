@@ -1,7 +1,6 @@
 package manifest
 
 import (
-	"bytes"
 	"cmp"
 	"regexp"
 	"slices"
@@ -93,8 +92,8 @@ func quotesOf(f *source.File) *quotes {
 		return q
 	}
 	for c := range source.Split(f.Data) {
-		s := &source.Source{File: f, Text: c.Text, Offset: c.Offset, Line: c.Line, Column: 1}
-		if start := bytes.TrimLeft(c.Text, " \t\r\n"); len(start) > 0 && (start[0] == '{' || start[0] == '[') && source.CheckJSON(c.Text) == nil {
+		s := c.Source(f)
+		if c.CheckJSON() == nil {
 			for v := range source.JSONValues(s) {
 				q.document(v)
 			}

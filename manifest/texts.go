@@ -23,9 +23,11 @@ type Texts struct {
 func NewTexts(file string, data []byte) *Texts {
 	t, f := &Texts{}, &source.File{Name: file, Data: data}
 	for c := range source.Split(data) {
-		s := &source.Source{File: f, Text: c.Text, Offset: c.Offset, Line: c.Line, Column: 1}
-		text := bytes.TrimLeft(c.Text, " \t\r\n")
-		if len(text) == 0 || text[0] != '{' && text[0] != '[' || source.CheckJSON(c.Text) != nil {
+		s := c.Source(f)
+		if c.Err != nil {
+			continue
+		}
+		if c.CheckJSON() != nil {
 			t.sources = append(t.sources, s)
 			continue
 		}

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"iter"
@@ -47,6 +48,22 @@ func CheckJSON(text []byte) error {
 		}
 	}
 	return nil
+}
+
+// CheckJSON checks that a chunk has JSON values only. It returns the results of the function CheckJSON. kubectl reads an object of JSON
+// as YAML unless the stream starts as JSON, so the object must be valid in both.
+func (c Chunk) CheckJSON() error {
+	start := bytes.TrimLeft(c.Text, " \t\r\n")
+	if c.Err != nil || len(start) == 0 || start[0] != '{' && start[0] != '[' {
+		return errNotJSON
+	}
+	err := CheckJSON(c.Text)
+	if err == nil && !c.JSON && start[0] == '{' {
+		if _, _, invalid := ParseYAML(c.Text); invalid != nil || !json.Valid(c.Text) {
+			return errNotJSON
+		}
+	}
+	return err
 }
 
 // JSONValues yields the values of a text that CheckJSON accepts, each as a source.

@@ -2,100 +2,188 @@ package source
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
 	"iter"
+	"unicode"
+	"unicode/utf8"
 )
 
-// Chunk is one document of a YAML stream: YAML, or one or more JSON values.
+// Chunk is one document of a stream, or the JSON values at its start.
 type Chunk struct {
-	Text   []byte
-	Line   int // the line number of its start, from 1
-	Offset int // the offset of its start in the file
+	Text         []byte
+	Line, Column int // the position of its start, from 1
+	Offset       int // the offset of its start in the file
+	JSON         bool
+	// Err tells that kubectl cannot read the stream from here on. Text is then the rest of the line.
+	Err error
 }
 
-// Split yields the documents of a YAML stream that have content. Like the YAML scanner, it requires a marker in the first
-// column with white space behind it. So a --- in a block scalar, which is always indented, does not split. A document includes
-// its separator line only if the line has content.
+// The errors of streams.
+var (
+	ErrSeparator  = errors.New("invalid Yaml document separator: only a comment may follow \"---\"")
+	ErrJSONStream = errors.New("not JSON, and kubectl reads no YAML here")
+)
+
+// sniffed is the length of the start of a stream by which kubectl recognizes JSON.
+const sniffed = 4096
+
+// Split yields the documents of a stream that have content, as kubectl separates them (k8s.io/apimachinery v0.36.3 pkg/util/yaml).
+// A stream that begins with { has JSON values. After at most one of them it may go on as YAML.
+//
+// In YAML, every line that begins with --- ends a document, except for a line break of YAML that is no line feed before it. Nothing
+// but a comment may follow on the line. Content there, and a directive, are a document in YAML, but not for kubectl. After an error,
+// Split yields the rest of the stream as YAML reads it.
 func Split(data []byte) iter.Seq[Chunk] {
 	return func(yield func(Chunk) bool) {
-		start, startLine := 0, 1
-		content := false   // the document has content
-		directive := false // it has a directive, which keeps its separator
-		marked := false    // it has its separator
-		reset := func(at, line int, mark bool) {
-			start, startLine = at, line
-			content, directive, marked = false, false, mark
+		s := splitter{data: data, yield: yield, line: 1, column: 1}
+		if start := bytes.TrimLeftFunc(data[:min(len(data), sniffed)], unicode.IsSpace); len(start) > 0 && start[0] == '{' && !s.json() {
+			return
 		}
-		line := 1
-		for i := 0; i < len(data); line++ {
-			if n := bomLength(data[i:]); n > 0 && !content {
-				// Each of several concatenated files may start with a byte order mark.
-				i += n
-				start, startLine = i, line
-				if i == len(data) {
-					break
-				}
-			}
-			end, next := LineEnd(data, i)
-			text := data[i:end]
-			switch rest, kind := Marker(text); {
-			case kind == separator:
-				if content && !yield(Chunk{data[start:i], startLine, start}) {
-					return
-				}
-				if directive && !content {
-					marked = true
-				} else {
-					reset(next, line+1, true)
-				}
-				if !IsBlank(rest) {
-					if !directive {
-						start, startLine = i, line
-					}
-					content = true
-				}
-			case kind == terminator:
-				if content && !yield(Chunk{data[start:i], startLine, start}) {
-					return
-				}
-				reset(next, line+1, false)
-			case IsBlank(text):
-			case text[0] == '%' && !content && !marked:
-				if harmlessDirective(text) && !directive {
-					start, startLine = next, line+1
-				} else {
-					directive = true
-				}
-			default:
-				content = true
-			}
-			i = next
-		}
-		if content {
-			yield(Chunk{data[start:], startLine, start})
-		}
+		s.yaml()
 	}
 }
 
-type markerKind int
+// splitter splits one stream. It stands at an offset, which has a line and a column.
+type splitter struct {
+	data         []byte
+	yield        func(Chunk) bool
+	at           int
+	line, column int
+}
 
-const (
-	NoMarker   markerKind = iota
-	separator             // ---
-	terminator            // ...
-)
+// Source returns the text of a chunk as one source of its file.
+func (c Chunk) Source(f *File) *Source {
+	return &Source{File: f, Text: c.Text, Offset: c.Offset, Line: c.Line, Column: c.Column}
+}
 
-// Marker recognizes a document marker at the start of a line, and returns the rest of the line.
-func Marker(line []byte) (rest []byte, kind markerKind) {
-	if len(line) < 3 || len(line) > 3 && line[3] != ' ' && line[3] != '\t' {
-		return nil, NoMarker
+// chunk returns the text up to an offset.
+func (s *splitter) chunk(end int) Chunk {
+	return Chunk{Text: s.data[s.at:end], Line: s.line, Column: s.column, Offset: s.at}
+}
+
+// advance moves to an offset.
+func (s *splitter) advance(to int) {
+	before := s.data[:to]
+	for s.at < to {
+		end, next := LineEnd(before, s.at)
+		if end == next {
+			s.column += utf8.RuneCount(before[s.at:])
+		} else {
+			s.line, s.column = s.line+1, 1
+		}
+		s.at = next
 	}
-	switch string(line[:3]) {
-	case "---":
-		return line[3:], separator
-	case "...":
-		return line[3:], terminator
+}
+
+// json yields the JSON values at the start of a stream. It reports whether YAML may follow.
+func (s *splitter) json() bool {
+	decoder, values, end := json.NewDecoder(bytes.NewReader(s.data)), 0, 0
+	var err error
+	for value := (json.RawMessage)(nil); ; values++ {
+		if err = decoder.Decode(&value); err != nil {
+			break
+		}
+		end = int(decoder.InputOffset())
 	}
-	return nil, NoMarker
+	if values > 0 {
+		c := s.chunk(end)
+		if c.JSON = true; !s.yield(c) {
+			return false
+		}
+		s.advance(end)
+	}
+	if errors.Is(err, io.EOF) {
+		return false
+	}
+	start, ok := lineStart(s.data, s.at)
+	if s.advance(start); values < 2 && ok {
+		return true
+	}
+	lineEnd, _ := LineEnd(s.data, s.at)
+	c := s.chunk(lineEnd)
+	c.Err = ErrJSONStream
+	s.yield(c)
+	return false
+}
+
+// lineStart returns the offset behind white space, and at most one line feed. It returns false where kubectl, which looks at four bytes
+// at a time, gives up at the end of the stream.
+func lineStart(data []byte, at int) (start int, ok bool) {
+	const look = utf8.UTFMax
+	for start = at; start+look <= len(data); {
+		r, n := utf8.DecodeRune(data[start:])
+		if !unicode.IsSpace(r) {
+			return start, true
+		}
+		if start += n; r == '\n' {
+			return start, true
+		}
+	}
+	return start, false
+}
+
+// yaml yields the documents from the current offset on.
+func (s *splitter) yaml() {
+	first, line, column := s.at, s.line, s.column
+	begun := false   // kubectl has a line of the document
+	content := false // the document has content
+	head := s.chunk(s.at)
+	skip := func(to int) {
+		if s.at, s.line, s.column = to, line, column; !begun {
+			head = s.chunk(to)
+		}
+	}
+	document := func(end int) bool {
+		c := s.chunk(end)
+		if all := s.data[head.Offset:end]; mayEnd(all) || bomLength(c.Text) > 0 { // what precedes the content decides how a parser reads it
+			c, c.Text = head, all
+		}
+		return !content || s.yield(c)
+	}
+	for i := s.at; i < len(s.data); {
+		end, next := LineEnd(s.data, i)
+		text := s.data[i:end]
+		if n := bomLength(text); n > 0 && !begun { // each of several concatenated files may start with a byte order mark
+			s.at, text = i+n, text[n:]
+		}
+		isLine := i == first || s.data[i-1] == '\n'
+		if !isLine || !bytes.HasPrefix(s.data[i:], []byte("---")) {
+			content, begun = content || !IsBlank(text) || hasTab(text), true
+		} else {
+			if !document(i) {
+				return
+			}
+			content, begun = false, !begun // a separator at the start belongs to the document
+			skip(i)
+			rest, _, _ := bytes.Cut(s.data[i+3:], []byte("\n"))
+			if rest = bytes.TrimSpace(rest); len(rest) > 0 && rest[0] != '#' {
+				c := s.chunk(end)
+				if c.Err = ErrSeparator; !s.yield(c) {
+					return
+				}
+				content = IsMarker(text) // YAML reads the rest of the line
+			} else {
+				content = begun && (!IsMarker(text) || !IsBlank(text[3:])) // it is a string in YAML
+				for next < len(s.data) && s.data[next-1] != '\n' {         // the line of kubectl goes on
+					line++
+					from := next
+					end, next = LineEnd(s.data, next)
+					content = content || begun && (!IsBlank(s.data[from:end]) || hasTab(s.data[from:end]))
+				}
+			}
+		}
+		if i, line, column = next, line+1, 1; !content {
+			skip(i)
+		}
+	}
+	document(len(s.data))
+}
+
+// IsMarker reports whether a line is a document marker of YAML, with or without content behind it.
+func IsMarker(line []byte) bool {
+	return len(line) >= 3 && (string(line[:3]) == "---" || string(line[:3]) == "...") && (len(line) == 3 || line[3] == ' ' || line[3] == '\t')
 }
 
 // IsBlank reports whether the line has no content except white space or a comment.
@@ -104,15 +192,10 @@ func IsBlank(line []byte) bool {
 	return len(line) == 0 || line[0] == '#'
 }
 
-// harmlessDirective recognizes %YAML 1.1 and 1.2. Kubernetes' reader rejects the second one, although it reads YAML 1.1 in
-// both cases.
-func harmlessDirective(line []byte) bool {
-	fields := bytes.Fields(line)
-	if len(fields) < 2 || string(fields[0]) != "%YAML" {
-		return false
-	}
-	version := string(fields[1])
-	return (version == "1.1" || version == "1.2") && (len(fields) == 2 || fields[2][0] == '#')
+// hasTab reports whether a tab indents a line. Outside of content, a parser may reject it.
+func hasTab(line []byte) bool {
+	space := line[:len(line)-len(bytes.TrimLeft(line, " \t"))]
+	return bytes.IndexByte(space, '\t') >= 0
 }
 
 // LineEnd returns the end of the line at offset i, and the start of the next line. It uses the line breaks of YAML 1.1. Other
@@ -146,10 +229,13 @@ func bomLength(data []byte) int {
 // IsBlockAtMargin reports whether the content is a block collection in the first column. Such a collection ends only with the
 // document. Other content may have more text behind it, which a YAML library does not read.
 func IsBlockAtMargin(text []byte) bool {
+	text = text[bomLength(text):]
 	for i := 0; i < len(text); {
 		end, next := LineEnd(text, i)
 		if line := text[i:end]; !IsBlank(line) {
-			return !bytes.ContainsRune([]byte(" \t{[&!*|>%"), rune(line[0])) && !bytes.HasPrefix(line, []byte("---"))
+			line, _, _ = bytes.Cut(line, []byte(" #"))
+			return bomLength(line) == 0 && !bytes.ContainsRune([]byte(" \t{[&!*|>%"), rune(line[0])) && !bytes.HasPrefix(line, []byte("---")) &&
+				(line[0] == '-' || line[0] == '?' || bytes.IndexByte(line, ':') >= 0)
 		}
 		i = next
 	}

@@ -40,7 +40,7 @@ func (TrailingError) Error() string { return "there is more text after the end o
 
 // ToJSON converts the YAML document to JSON, as Kubernetes reads it.
 func ToJSON(s *Source) ([]byte, error) {
-	if MayHaveAliases(s.Text) || !IsBlockAtMargin(s.Text) {
+	if MayHaveAliases(s.Text) || !IsBlockAtMargin(s.Text) || mayEnd(s.Text) {
 		// ParseYAML rejects alias bombs and text behind the value. The conversion below would expand the former, and ignore
 		// the latter.
 		if _, err := s.Nodes(); err != nil {
@@ -61,6 +61,12 @@ func ToJSON(s *Source) ([]byte, error) {
 	return converted, nil
 }
 
+// mayEnd reports whether a document may end within the text, at a marker that kubectl does not split at. A true may be wrong.
+func mayEnd(text []byte) bool {
+	return bytes.HasPrefix(text, []byte("...")) || bytes.Contains(text, []byte("\n...")) || bytes.Contains(text, []byte("\n%")) || bytes.ContainsAny(text, "\u0085\u2028\u2029") ||
+		bytes.Count(text, []byte("\r")) != bytes.Count(text, []byte("\r\n"))
+}
+
 // ParseYAML parses one YAML document into nodes. It returns an error if walking them is unsafe, and nil for a document without
 // a value. expanded is the number of bytes that its aliases add when expanded.
 func ParseYAML(text []byte) (root *yaml.Node, expanded int, err error) {
@@ -70,14 +76,18 @@ func ParseYAML(text []byte) (root *yaml.Node, expanded int, err error) {
 		if err := decoder.Decode(&document); err != nil {
 			return err
 		}
-		var next yaml.Node
-		if err := decoder.Decode(&next); err == nil {
-			return TrailingError{line: next.Line, column: next.Column}
-		} else if !errors.Is(err, io.EOF) {
-			line, _ := Syntax(err)
-			return TrailingError{line: line}
+		for {
+			var next yaml.Node
+			if err := decoder.Decode(&next); errors.Is(err, io.EOF) {
+				return nil
+			} else if err != nil {
+				line, _ := Syntax(err)
+				return TrailingError{line: line}
+			}
+			if len(next.Content) > 0 && next.Content[0].ShortTag() != "!!null" {
+				return TrailingError{line: next.Line, column: next.Column}
+			}
 		}
-		return nil
 	})
 	if errors.Is(err, io.EOF) {
 		return nil, 0, nil
