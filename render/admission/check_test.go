@@ -48,6 +48,15 @@ func TestWarnings(t *testing.T) {
 			want: finding.CodeIdlePatch, path: `.spec.runtimePatches[manager="example.com/m"]`, reason: "it names what the runtime has",
 		},
 		{
+			name: "list that a patch cannot clear", job: patchYAML("{spec: {containers: []}}"),
+			want: finding.CodeIdlePatch, path: `.spec.runtimePatches[manager="example.com/m"].trainingRuntimeSpec.template.spec.replicatedJobs[name="node"].template.spec.template.spec.containers`,
+			reason: "the runtime's containers stay",
+		},
+		{
+			name: "null that clears nothing", job: patchYAML("{metadata: {labels: null}, spec: {nodeSelector: {a: b}, securityContext: null, volumes: []}}"),
+			reason: "the runtime has no values to clear",
+		},
+		{
 			name: "PriorityClass", want: finding.CodeNoPriorityClass,
 			path: `.spec.template.spec.replicatedJobs[name="node"].template.spec.template.spec.priorityClassName`, reason: "no Pod is created where there is none",
 		},

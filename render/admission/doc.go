@@ -24,7 +24,7 @@
 //	internal/jobapi     the Job API
 //	internal/podapi     the Pod API
 //	update.go           all stages again, for a change, with reapply.go
-//	warnings.go         accepted input that is probably a mistake
+//	warnings.go         accepted input that is probably a mistake, with idle.go
 //
 // Check also returns the findings of other packages. Package check and package conflict report on the patches, and
 // package render on the results of the policies.

@@ -8,8 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	"github.com/trainweld/trainweld/compose"
-	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
@@ -24,9 +22,10 @@ func (c *checker) warn() {
 		return
 	}
 	c.movedAncestors()
+	values := c.patchValues()
 	for i := range c.typed.Spec.RuntimePatches {
 		patch := &c.typed.Spec.RuntimePatches[i]
-		c.idle(i, patch)
+		c.idle(i, patch, values)
 		c.powers(patch)
 	}
 }
@@ -60,50 +59,6 @@ func orNone(ancestor string) string {
 		return "none"
 	}
 	return fmt.Sprintf("%q", ancestor)
-}
-
-// idle warns of a patch that does not change the result.
-func (c *checker) idle(i int, patch *trainer.RuntimePatch) {
-	path := fieldpath.Fields("spec", "runtimePatches").Append(fieldpath.Item("manager", patch.Manager))
-	if patch.TrainingRuntimeSpec == nil || patch.TrainingRuntimeSpec.Template == nil {
-		c.dropIdle(i, path, "the patch says nothing", false)
-		return
-	}
-	if slices.Contains(c.lost, engine.Manager(patch.Manager)) {
-		return // another finding reports the lost conflict
-	}
-	if slices.ContainsFunc(compose.Find(c.merged.Owners, c.in.Rules), func(composed compose.Composition) bool { return slices.Contains(composed.Managers(), patch.Manager) }) {
-		return // another patch repeats its values, which a rule composes
-	}
-	others := slices.Delete(slices.Clone(c.patches), i, i+1)
-	without, err := merge.Apply(&c.in.Runtime.spec.Template, others, merge.Options{})
-	if err != nil || !sameTemplate(&without.Template, &c.merged.Template) {
-		return
-	}
-	disputed := slices.ContainsFunc(conflict.Find(c.merged.Owners), func(found conflict.Conflict) bool { return slices.Contains(found.Managers(), patch.Manager) })
-	c.dropIdle(i, path, "the patch changes nothing: the runtime or the other patches say the same already, or say it last", disputed)
-}
-
-// dropIdle reports an idle patch. Of two patches that repeat each other, only the first is certain to go. A disputed patch loses a
-// conflict, and its removal would hide the conflict.
-func (c *checker) dropIdle(i int, path fieldpath.Path, message string, disputed bool) {
-	var others []trainer.RuntimePatch
-	for j := range c.patches {
-		if j != i && !c.idlePatches[j] {
-			others = append(others, c.patches[j])
-		}
-	}
-	remedy := finding.Remedy{Do: finding.Remove, Text: "drop it"}
-	without, err := merge.Apply(&c.in.Runtime.spec.Template, others, merge.Options{})
-	if remedy.IsCertain = !disputed && err == nil && sameTemplate(&without.Template, &c.merged.Template); remedy.IsCertain {
-		if c.idlePatches == nil {
-			c.idlePatches = map[int]bool{}
-		}
-		c.idlePatches[i] = true
-	}
-	c.add(finding.Finding{
-		Code: finding.CodeIdlePatch, Severity: finding.Warning, Object: c.job.id, Path: path, Message: message, Remedy: remedy,
-	})
 }
 
 // powers warns of patches that give containers power over their node. Defaults of a queue or a team rarely intend
