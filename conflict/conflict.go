@@ -128,7 +128,7 @@ func overlap(f engine.PatchedField, owners *engine.Ownership) Conflict {
 
 // emptied finds a manager's null on a struct in which another manager sets a field.
 func emptied(f engine.PatchedField, owners *engine.Ownership) (Conflict, bool) {
-	if !f.HasNull() || !emptiesAnothers(f) {
+	if !f.HasNull() || !emptiesAnothers(f, owners) {
 		return Conflict{}, false
 	}
 	c := Conflict{Kind: Overlap, Path: f.Path()}
@@ -274,13 +274,13 @@ func hasNull(claims []engine.Claim) bool {
 
 // emptiesAnothers reports whether a manager's null on a field empties a field within it that only other managers set so. If the
 // base lacks the field, upstream drops a patch's $patch with the whole object, unless another patch comes earlier. In that case
-// the patch with the null must not set more either.
-func emptiesAnothers(f engine.PatchedField) bool {
+// the patch with the null must not set more either. A manager with the same patch is no other one.
+func emptiesAnothers(f engine.PatchedField, owners *engine.Ownership) bool {
 	kind := f.Type().Kind
 	mayDrop := f.IsMade() && f.Name() != "" && (kind == schema.Struct || kind == schema.Map)
 	for _, claim := range managers(f.Claims()) {
-		isOwn := func(layer engine.Layer) bool { return layer == claim.Layer }
-		isOther := func(layer engine.Layer) bool { return layer != claim.Layer }
+		isOwn := func(layer engine.Layer) bool { return owners.IsAlike(layer, claim.Layer) }
+		isOther := func(layer engine.Layer) bool { return !isOwn(layer) }
 		if claim.Value == nil && (lacks(f, isOwn, f.IsByValue()) || mayDrop && sets(f, isOther) && lacks(f, isOther, true)) {
 			return true
 		}

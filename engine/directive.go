@@ -245,7 +245,7 @@ func (m *merger) claimDeleted(f *schema.StructField, deleted []any, at node) {
 		m.claimNull(m.field(at, f))
 	case f.Type.Kind == schema.Set:
 		for _, element := range deleted {
-			m.claimNull(m.keyed(m.field(at, f), scalarText(reflect.ValueOf(element))))
+			m.claimNull(m.keyed(m.field(at, f), keyTypeOf(f.Type).text(element)))
 		}
 	}
 }
@@ -286,7 +286,7 @@ func (m *merger) special(t *schema.Type, dst, src reflect.Value, at node) (rest 
 			if !ok {
 				return rest, errNoKey(i, t.Key)
 			}
-			deleted = append(deleted, scalarText(reflect.ValueOf(key)))
+			deleted = append(deleted, keyTypeOf(t).text(key))
 		default:
 			return rest, within(fieldpath.Index(i), fmt.Errorf("%s: unknown directive %q for an item", patchDirective, fmt.Sprint(directive)))
 		}

@@ -177,7 +177,11 @@ func setStepOf(step fieldpath.Step) setStep {
 		return setStep{'f', key}
 	}
 	if key, name, ok := step.Item(); ok {
-		return setStep{'k', "{" + quoted(key) + ":" + quoted(name) + "}"}
+		value := quoted(name)
+		if _, isText := step.Keys()[0].Value.(string); !isText {
+			value = name
+		}
+		return setStep{'k', "{" + quoted(key) + ":" + value + "}"}
 	}
 	if element, ok := step.Element(); ok {
 		return setStep{'v', quoted(element)}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
+	"strings"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/schema"
@@ -16,11 +17,42 @@ type keys struct {
 	list   reflect.Value
 	slot   *schema.Slot
 	name   string
+	own    keyType
+}
+
+// A keyType is the Go type of a merge key or of an element. It is nil if a definition describes the list.
+type keyType struct{ reflect.Type }
+
+// keyTypeOf returns the type of the keys of a list-map, or of the elements of another list.
+func keyTypeOf(t *schema.Type) keyType {
+	of := t.Elem
+	if t.Kind == schema.ListMap {
+		of = nil
+		if key := t.KeyField(); key != nil {
+			of = key.Type
+		}
+	}
+	return keyType{of.GoType()}
+}
+
+// text returns a key of a patch's JSON as scalarText returns the same key in a Go value. A key of another JSON type equals no
+// key of a Go value.
+func (of keyType) text(key any) string {
+	want := "string"
+	if of.Type != nil && of.Kind() == reflect.Bool {
+		want = "boolean"
+	} else if of.Type != nil && of.Kind() != reflect.String && of.Kind() != reflect.Struct {
+		want = "number"
+	}
+	if of.Type == nil || typeInJSON(key) == want {
+		return scalarText(reflect.ValueOf(key))
+	}
+	return typedKey(key)
 }
 
 // read sets k to the keys of a list, from the base or from a patch.
 func (k *keys) read(t *schema.Type, list reflect.Value, ofPatch bool) {
-	k.list, k.name = list, t.Key
+	k.list, k.name, k.own = list, t.Key, keyTypeOf(t)
 	if key := t.KeyField(); key != nil {
 		k.slot = &key.Template
 		if ofPatch {
@@ -44,7 +76,7 @@ func (k *keys) of(item reflect.Value) (string, bool) {
 		return keyOf(k.slot, item)
 	}
 	if name := pointee(item.MapIndex(reflect.ValueOf(k.name))); name.IsValid() {
-		return scalarText(name), true
+		return k.own.text(name.Interface()), true
 	}
 	return "", false
 }
@@ -69,6 +101,14 @@ func keyOf(slot *schema.Slot, item reflect.Value) (string, bool) {
 		return "", false
 	}
 	return scalarText(v), encoded
+}
+
+// omits reports whether the encoding of an item may omit the merge key: an empty one.
+func omits(key *schema.StructField, name string) bool {
+	if key == nil || !key.Template.OmitEmpty && !key.Template.OmitZero {
+		return false
+	}
+	return name == "" || name == "0" || name == "false" || name == typedMark+"0"
 }
 
 // setKey sets the merge key of a new item.
@@ -148,7 +188,7 @@ func (m *merger) distinct(t *schema.Type, names *keys, n int) error {
 			again, unnamed = unnamed, true
 		}
 		if again {
-			return within(fieldpath.Item(t.Key, name), errDuplicate)
+			return within(itemStep(t, name), errDuplicate)
 		}
 	}
 	return nil
@@ -168,7 +208,7 @@ func (m *merger) noteDuplicates(t *schema.Type, names *keys, n int, at node) {
 	for i := range n {
 		name, _ := names.at(i)
 		if items[name]++; items[name] == 2 {
-			m.duplicates = append(m.duplicates, list.Append(fieldpath.Item(t.Key, name)))
+			m.duplicates = append(m.duplicates, list.Append(itemStep(t, name)))
 		}
 	}
 }
@@ -197,8 +237,11 @@ func scalarText(v reflect.Value) string {
 	case v.Kind() == reflect.String:
 		return v.String()
 	case v.Kind() == reflect.Struct:
-		text, _ := jsonOf(v)
-		return fmt.Sprint(text)
+		value, _ := jsonOf(v)
+		if text, ok := value.(string); isScalar(value) && (!ok || strings.HasPrefix(text, typedMark)) {
+			return typedKey(value) // 80 and "80" are two values of an IntOrString
+		}
+		return fmt.Sprint(value)
 	default:
 		return fmt.Sprint(v.Interface())
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/schema"
@@ -25,6 +26,9 @@ type log struct {
 	repeats  map[node]repeat
 	retained map[node][]retention
 	sources  map[int32]fieldpath.Path // the sources of claims that Write records, by their index
+	patchOf  func(layer int32) any    // the JSON of a layer's only patch; nil once all patches are merged
+	emptied  bool                     // whether two managers claim a null on one field
+	alike    []int32                  // the first layer with the patch of each layer; nil unless emptied
 }
 
 // node is a field of the tree: an index into log.nodes.
@@ -128,6 +132,7 @@ func (l *log) add(at node, layer int32, kind valueKind, text string) {
 			n.contested = l.isContested(at, i)
 		default:
 			n.contested = n.contested || !l.agree(at, n.last, i)
+			l.emptied = l.emptied || kind == nullValue && last.kind() == nullValue
 		}
 	}
 	n.last = i
@@ -221,7 +226,65 @@ func (l *log) isManager(layer int32) bool { return layer > baseLayer && layer <=
 
 // agree reports whether two claims leave a field alike: with equal values, or both empty.
 func (l *log) agree(at node, i, j int32) bool {
-	return l.equal(i, j) || l.isEmpty(at, l.valueOf(i)) && l.isEmpty(at, l.valueOf(j))
+	return l.equal(i, j) || l.isEmpty(at, l.valueOf(i)) && l.isEmpty(at, l.valueOf(j)) || l.saysSame(at, l.claims[i].layer(), l.claims[j].layer())
+}
+
+// saysSame reports whether the patches of two layers are equal, or equal at a field with no directive around it. Their order then
+// changes nothing, even if the claims differ: upstream drops the nulls of a value that the base lacks, and keeps those of the
+// value that replaces it.
+func (l *log) saysSame(at node, a, b int32) bool {
+	if l.patchOf == nil {
+		return false
+	}
+	one, other := l.patchOf(a), l.patchOf(b)
+	for _, step := range l.path(at) {
+		if reflect.DeepEqual(one, other) {
+			break
+		}
+		one, other = plainStep(one, step), plainStep(other, step)
+	}
+	return one != nil && reflect.DeepEqual(one, other)
+}
+
+// findAlike finds the layers whose patches are equal.
+func (l *log) findAlike() {
+	l.alike = make([]int32, l.managers+1)
+	for i := range l.alike {
+		for l.alike[i] < int32(i) && (l.patchOf(int32(i)) == nil || !reflect.DeepEqual(l.patchOf(int32(i)), l.patchOf(l.alike[i]))) {
+			l.alike[i]++
+		}
+	}
+}
+
+// plainStep returns the part of a patch that a step leads to. It is nil for a step into an object or a list with directives, and for
+// an item whose key another item shares.
+func plainStep(patch any, step fieldpath.Step) (part any) {
+	if list, ok := patch.([]any); ok {
+		for _, item := range list {
+			object, _ := item.(Object)
+			_, special := object[patchDirective]
+			keys := step.Keys()
+			isSame := len(keys) == 1 && scalarText(reflect.ValueOf(object[keys[0].Name])) == scalarText(reflect.ValueOf(keys[0].Value))
+			if special || isSame && part != nil {
+				return nil
+			}
+			if isSame {
+				part = item
+			}
+		}
+		return part
+	}
+	object, _ := patch.(Object)
+	for name := range object {
+		if strings.HasPrefix(name, "$") {
+			return nil
+		}
+	}
+	name, isField := step.Field()
+	if !isField {
+		name, _ = step.Key()
+	}
+	return object[name]
 }
 
 // isEmpty reports whether a claimed value equals the value of an unset field. That is null, or the empty value of a field that

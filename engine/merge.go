@@ -353,6 +353,9 @@ func (m *merger) overlay(t *schema.Type, to, old, src reflect.Value) error {
 		}
 		return m.read(t, to, is)
 	}
+	if t.Whole {
+		return m.read(t, to, is)
+	}
 	merged := reflect.ValueOf(&base).Elem()
 	owners := m.owners
 	m.owners = false

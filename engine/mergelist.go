@@ -67,7 +67,7 @@ func (m *merger) listMap(t *schema.Type, dst reflect.Value, present bool, src re
 		}
 		name, _ := names.at(i)
 		if err := m.item(t, name, dst.Index(int(target)), at, pointee(src.Index(i)), isNew); err != nil {
-			return within(fieldpath.Item(t.Key, name), err)
+			return within(itemStep(t, name), err)
 		}
 	}
 	m.targets = m.targets[:first]
@@ -156,7 +156,7 @@ func (m *merger) takeList(t *schema.Type, dst, src reflect.Value, at node) error
 			case directive == "replace":
 				m.claimNull(at)
 			case directive == "delete" && hasKey:
-				m.claimNull(m.keyed(at, scalarText(reflect.ValueOf(key))))
+				m.claimNull(m.keyed(at, keyTypeOf(t).text(key)))
 			case directive == nil:
 				return false
 			}
@@ -167,7 +167,7 @@ func (m *merger) takeList(t *schema.Type, dst, src reflect.Value, at node) error
 		}
 	}
 	makeList(dst, src.Len())
-	list := dst
+	list, key := dst, t.KeyField()
 	var names keys
 	names.read(t, src, true)
 	if err := m.distinct(t, &names, src.Len()); err != nil {
@@ -178,7 +178,7 @@ func (m *merger) takeList(t *schema.Type, dst, src reflect.Value, at node) error
 		from := pointee(src.Index(i))
 		if !from.IsValid() {
 			m.raw = append(m.raw, list.Pointer())
-			child := m.keyed(at, "") // the item is null
+			child := m.keyed(at, keyText(key, list.Index(i))) // the item is null
 			m.make(child)
 			m.presence(child, false)
 			continue
@@ -187,16 +187,16 @@ func (m *merger) takeList(t *schema.Type, dst, src reflect.Value, at node) error
 			return within(fieldpath.Index(i), wrongType(from, "an object"))
 		}
 		name, ok := names.at(i)
+		twin := firsts.find(i, name)
 		if !ok {
 			m.raw = append(m.raw, list.Pointer())
+			name = keyText(key, list.Index(i)) // that of the Go value
 		}
-		if m.owners {
-			if twin := firsts.find(i, name); twin >= 0 {
-				m.expand(t.Elem, t.KeyField(), list.Index(twin), m.keyed(at, name))
-			}
+		if m.owners && twin >= 0 {
+			m.expand(t.Elem, key, list.Index(twin), m.keyed(at, name))
 		}
 		if err := m.newItem(t, name, ok, list.Index(i), at, from, false); err != nil {
-			return within(fieldpath.Item(t.Key, name), err)
+			return within(itemStep(t, name), err)
 		}
 	}
 	return nil

@@ -185,7 +185,7 @@ func (m *merger) reorder(f *front, t *schema.Type, list reflect.Value, targets [
 		}
 	}
 	list.Set(ordered)
-	*f = front{first: list.Pointer(), length: n + added, checked: !twins}
+	*f = front{first: list.Pointer(), length: n + added, checked: f.checked}
 }
 
 // namedOnce returns the distinct targets in the patch's order, and how many of them are new to the list of n.
@@ -262,6 +262,7 @@ func (m *merger) findTargets(t *schema.Type, f *front, base, names *keys, have, 
 			}
 			added++
 			inOrder = inOrder && last < 0
+			f.checked = f.checked && !omits(t.KeyField(), name) // the next patch finds an item without a key
 		case target >= have:
 		case target > last:
 			last = target

@@ -59,6 +59,19 @@ func (o *Ownership) Layers() []Layer {
 	return layers
 }
 
+// IsAlike reports whether two layers are one, or have equal patches that empty a field. Their order changes nothing there.
+func (o *Ownership) IsAlike(a, b Layer) bool {
+	l := o.orEmpty().log
+	first := func(layer Layer) int32 {
+		i := slices.IndexFunc(l.layers, func(of Layer) bool { return l.layerName(of) == layer })
+		if i < 0 || i >= len(l.alike) {
+			return int32(i)
+		}
+		return l.alike[i]
+	}
+	return a == b || first(a) > 0 && first(a) == first(b)
+}
+
 // Rename passes each claim through rename before All yields it, for patches from other sources than managers' entries. The new
 // layer must depend on the old layer alone. Distinct layers must stay distinct.
 func (o *Ownership) Rename(rename func(Claim) Claim) { o.orEmpty().log.rename = rename }
@@ -254,6 +267,11 @@ func itemStep(t *schema.Type, key string) fieldpath.Step {
 	if position, ok := strings.CutPrefix(key, twinMark); ok {
 		i, _ := strconv.Atoi(position)
 		return fieldpath.Index(i)
+	}
+	if f := t.KeyField(); f != nil && f.Type.GoType() != nil {
+		if value, typed := typedOf(key); typed {
+			return fieldpath.ItemBy(fieldpath.ItemKey{Name: t.Key, Value: value})
+		}
 	}
 	return fieldpath.Item(t.Key, key)
 }

@@ -22,6 +22,8 @@ import (
 	"reflect"
 	"slices"
 
+	kjson "sigs.k8s.io/json"
+
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/schema"
 )
@@ -194,6 +196,8 @@ func (p *Plan[T, P]) apply(dst, base *T, patches []Layered[P], o Options) (merge
 	}
 	if o.Owners {
 		m.owners, m.log = true, logOf(p.plan.root, patches, o)
+		m.log.patchOf = jsonOfLayers(patches, m.log.ids)
+		defer func() { m.log.patchOf = nil }()
 	}
 	value := reflect.ValueOf(dst).Elem()
 	isAny := value.Kind() == reflect.Interface // made by ForAny
@@ -257,9 +261,28 @@ func (p *Plan[T, P]) apply(dst, base *T, patches []Layered[P], o Options) (merge
 		reflect.ValueOf(dst).Elem().Set(reflect.ValueOf(object))
 	}
 	if o.Owners {
+		if m.log.emptied {
+			m.log.findAlike()
+		}
 		m.ownership = &Ownership{log: m.log, value: value}
 	}
 	return m, nil
+}
+
+// jsonOfLayers returns a function that returns the JSON of a layer's patch, or nil for a layer with several patches.
+func jsonOfLayers[P any](patches []Layered[P], ids []int32) func(layer int32) any {
+	known := map[int32]any{}
+	return func(layer int32) any {
+		if value, ok := known[layer]; ok {
+			return value
+		}
+		i := slices.Index(ids, layer)
+		known[layer] = nil
+		if i >= 0 && !slices.Contains(ids[i+1:], layer) && patches[i].Patch != nil {
+			known[layer], _ = jsonOf(reflect.ValueOf(patches[i].Patch).Elem())
+		}
+		return known[layer]
+	}
 }
 
 func baseLayerOf(o Options) Layer {
@@ -324,13 +347,14 @@ func within(step fieldpath.Step, err error) error {
 	return e
 }
 
-// decode sets dst, a Go value, from JSON. An error names the type that dst requires.
+// decode sets dst, a Go value, from JSON as API machinery does: an integer in a value of any type stays one. An error names the
+// type that dst requires.
 func decode(dst reflect.Value, from any) error {
 	text, err := json.Marshal(from)
 	if err != nil {
 		return fmt.Errorf("is no JSON: %w", err)
 	}
-	if err := json.Unmarshal(text, dst.Addr().Interface()); err != nil {
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(text, dst.Addr().Interface()); err != nil {
 		var wrong *json.UnmarshalTypeError
 		if errors.As(err, &wrong) {
 			want, is := jsonType(dst.Type()), withArticle(typeInJSON(from))

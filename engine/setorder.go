@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -140,7 +141,7 @@ func shifted(t *schema.Type, before []string, items []any) []string {
 	var named []string
 	for _, item := range items {
 		item, _ := item.(Object)
-		if key := scalarText(reflect.ValueOf(item[t.Key])); item[patchDirective] == "delete" {
+		if key := keyTypeOf(t).text(item[t.Key]); item[patchDirective] == "delete" {
 			deleted[key] = true
 		} else if item[patchDirective] == nil {
 			named = append(named, key)
@@ -187,19 +188,19 @@ func holdsScalars(t *schema.Type, list reflect.Value, items []any) bool {
 
 // orderedKeys returns the keys or elements that a $setElementOrder directive names.
 func orderedKeys(t *schema.Type, order []any) ([]string, error) {
-	keys := make([]string, len(order))
+	keys, of := make([]string, len(order)), keyTypeOf(t)
 	for i, item := range order {
 		if t.Kind == schema.ListMap {
-			object, ok := item.(Object)
-			if !ok || object[t.Key] == nil {
+			object, _ := item.(Object)
+			var ok bool
+			if item, ok = object[t.Key]; !ok {
 				return nil, within(fieldpath.Index(i), fmt.Errorf("an item of %s has no %q", orderDirective, t.Key))
 			}
-			item = object[t.Key]
 		}
 		if isComposite(item) {
 			return nil, within(fieldpath.Index(i), fmt.Errorf("an item of %s must be a scalar", orderDirective))
 		}
-		keys[i] = scalarText(reflect.ValueOf(item))
+		keys[i] = of.text(item)
 	}
 	return keys, nil
 }
@@ -221,10 +222,11 @@ func followsOrder(t *schema.Type, items []any, order []string) error {
 				return err
 			}
 		}
-		key := scalarText(reflect.ValueOf(item))
+		key := keyTypeOf(t).text(item)
 		at := slices.Index(order[next:], key)
 		if at < 0 {
-			return within(fieldpath.Index(i), fmt.Errorf("%s does not name %q at its place", orderDirective, key))
+			shown, _ := json.Marshal(item) // of JSON
+			return within(fieldpath.Index(i), fmt.Errorf("%s does not name %s at its place", orderDirective, shown))
 		}
 		next += at + 1
 	}

@@ -48,6 +48,7 @@ func TestStories(t *testing.T) {
 	tellAll(t, "testdata/things.txt", tellerOf[thing]())
 	tellAll(t, "testdata/documents.txt", tellerOf[document]())
 	tellAll(t, "testdata/kinds.txt", tellerOf[kinds]())
+	tellAll(t, "testdata/edges.txt", tellerOf[edges]())
 }
 
 // TestObjectStories tells what patches make of objects, by schemas and without one. Decoded and exact numbers merge alike.

@@ -56,6 +56,9 @@ func (o *Ownership) write(w writer, path fieldpath.Path, before, now any) {
 		name, isKey := step.Key()
 		if mergeKey, value, ok := step.Item(); ok {
 			name, key = value, t.Elem.Field(mergeKey)
+			if _, isText := step.Keys()[0].Value.(string); !isText {
+				name = keyTypeOf(t).text(step.Keys()[0].Value)
+			}
 		} else if position, ok := step.Index(); ok {
 			name = twinMark + strconv.Itoa(position)
 		} else if !isKey {

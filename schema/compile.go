@@ -147,6 +147,8 @@ func (c *compiler) compile(template, patch reflect.Type) *Type {
 		c.fields(t, template, patch)
 	case template.Kind() == reflect.Map && template.Key().Kind() != reflect.String:
 		t.Kind, t.Raw = Scalar, true // its JSON is an object by the texts of its keys
+	case template.Kind() == reflect.Interface:
+		t.Kind, t.Raw = Scalar, true
 	case template.Kind() == reflect.Map:
 		t.Kind = Map
 		t.Elem = c.compile(template.Elem(), elem(patch))
@@ -200,6 +202,10 @@ func (c *compiler) tagged(t *Type, of reflect.Type, tag reflect.StructTag) *Type
 	case list && key == "" && c.rules.Keys[indirect(of.Elem())] != "":
 		key = c.rules.Keys[indirect(of.Elem())]
 	case list && hasOption(strategy, "merge"):
+	case t.Raw && hasOption(strategy, "replace"):
+		replaced := *t
+		replaced.Whole = true
+		return &replaced
 	case (t.Kind == Struct || t.Kind == Map) && hasOption(strategy, "replace"):
 		replaced := *t
 		replaced.Kind = Atomic

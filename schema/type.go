@@ -75,8 +75,9 @@ type Type struct {
 	// Unions are the groups of fields of a Struct of which an object may set only one.
 	Unions []Union
 
-	// Raw marks a Scalar that writes its own JSON, which may be an object of any shape.
-	Raw bool
+	// Raw marks a Scalar that writes its own JSON, which may be an object of any shape. Two objects merge name by name, unless
+	// Whole is set: then the patch's object replaces the other one.
+	Raw, Whole bool
 	// Plain marks a Struct that rules restrict, and its maps. There, a key with a $ is an ordinary key.
 	Plain bool
 

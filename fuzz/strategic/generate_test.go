@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/util/intstr"
 	kjson "sigs.k8s.io/json"
 )
 
@@ -130,6 +131,9 @@ var texts = []string{
 	`{"f:metadata":{"f:labels":{}}}`,
 }
 
+// frees are JSON values for fields of any type. A float64 does not hold all of the integers.
+var frees = append([]string{`9007199254740993`, `-9007199254740993`, `{"a":9007199254740993}`, `[9007199254740993]`, `9007199254740993.0`}, texts...)
+
 var textsCache sync.Map
 
 // textsFor are those of texts that a type takes, nil where the type does not read its own JSON.
@@ -195,6 +199,16 @@ func (g *generator) value(v reflect.Value, depth int) {
 			}
 		}
 	case reflect.Interface:
+		if v.NumMethod() > 0 {
+			return
+		}
+		var free any
+		if err := kjson.UnmarshalCaseSensitivePreserveInts([]byte(pick(g, frees...)), &free); err != nil {
+			panic(err)
+		}
+		if free != nil {
+			v.Set(reflect.ValueOf(free))
+		}
 	default:
 		panic(fmt.Sprintf("no values of %s", v.Type()))
 	}
@@ -261,6 +275,9 @@ func (g *generator) tidy(list reflect.Value, n int) reflect.Value {
 					}
 				} else if key.CanInt() {
 					key.SetInt(pick[int64](g, 1, 2, 80, 443))
+				}
+				if port, ok := key.Interface().(intstr.IntOrString); ok {
+					id = []string{"number ", "string "}[port.Type]
 				}
 				id += fmt.Sprint(key.Interface(), "|")
 				break
@@ -426,6 +443,9 @@ func (g *generator) twistList(t reflect.Type, key string, list []any, directives
 // keyOf is a value that the key of a list's items may have.
 func (g *generator) keyOf(item reflect.Type, key string) any {
 	if f := fieldNamed(item, key); f != nil {
+		if f.typ == reflect.TypeFor[intstr.IntOrString]() {
+			return pick[any](g, int64(80), "80", "a", "", "null")
+		}
 		if k := indirect(f.typ).Kind(); k >= reflect.Int && k <= reflect.Int64 {
 			return pick[any](g, int64(1), int64(2), int64(80), int64(443))
 		}

@@ -79,6 +79,36 @@ func overlapIsOrder(m *merging) string {
 	return ""
 }
 
+// TestIdenticalPatches: managers with the same patch do not conflict.
+func TestIdenticalPatches(t *testing.T) {
+	forCases(t, 3_000, func(from rand.Source) *merging {
+		m, g := newBase(from)
+		patch := any(g.object(m.typ, true, g.chance(0.5)))
+		if g.chance(0.2) {
+			patch = g.make(m.typ)
+		}
+		m.patches = append(m.patches, patch, jsonOf(patch))
+		if g.chance(0.3) {
+			m.patches = append(m.patches, patch)
+		}
+		return m
+	}, func(m *merging) string {
+		for _, patch := range m.patches {
+			if !reflect.DeepEqual(jsonOf(patch), jsonOf(m.patches[0])) {
+				return "" // made smaller, they differ
+			}
+		}
+		result, err := apply(m, engine.Options{Owners: true})
+		if err != nil {
+			return ""
+		}
+		if found := conflict.Find(result.Owners); len(found) > 0 {
+			return fmt.Sprintf("identical patches overlap: %v", found)
+		}
+		return ""
+	})
+}
+
 // TestOrderDependence holds the answer against all orders of up to five patches, with directives and without.
 func TestOrderDependence(t *testing.T) {
 	several := func(directives bool) func(rand.Source) *merging {
@@ -147,7 +177,7 @@ func holdsLiteral(t *schema.Type, v any, inItem bool) bool {
 			} else if isMap && t != nil {
 				of = t.Elem
 			}
-			if t != nil && t.Kind == schema.Map && t.Elem.Kind != schema.Scalar && name != "$patch" && strings.HasPrefix(name, "$") {
+			if t != nil && t.Kind == schema.Map && (t.Elem.Kind != schema.Scalar || t.Elem.Raw) && name != "$patch" && strings.HasPrefix(name, "$") {
 				return true
 			}
 			if inItem && isMap && value == nil || holdsLiteral(of, value, inItem) {
@@ -305,7 +335,7 @@ func sortLists(t *schema.Type, v any) {
 				if t.Kind == schema.ListMap {
 					a, b = a.(object)[t.Key], b.(object)[t.Key]
 				}
-				return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b))
+				return cmp.Compare(string(encode(a)), string(encode(b)))
 			})
 		}
 	}

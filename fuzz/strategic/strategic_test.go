@@ -74,8 +74,11 @@ func newMerging(from rand.Source) *merging {
 func newBase(from rand.Source) (*merging, *generator) {
 	g := newGenerator(from)
 	m := &merging{typ: pick(g, kinds()...)}
+	if g.chance(0.1) {
+		m.typ = edgesType
+	}
 	for range 4 { // lists and options have little that merges
-		if fieldNamed(m.typ, "spec") == nil && g.chance(0.7) {
+		if fieldNamed(m.typ, "spec") == nil && m.typ != edgesType && g.chance(0.7) {
 			m.typ = pick(g, kinds()...)
 		}
 	}
