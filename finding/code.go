@@ -28,6 +28,7 @@ const (
 	CodeUnknownVersion Code = "TW109" // an unsupported version of a known kind
 	CodeUnknownKind    Code = "TW110" // a kind that its group lacks, or a known kind of another group
 	CodeGoldenCase     Code = "TW111" // a golden case below a directory, which is not read
+	CodeBuildPart      Code = "TW112" // a patch of a kustomization or a template of a chart, which is no object before the build
 	CodeOldAPI         Code = "TW120" // fields of Trainer 2.0 and 2.1 that 2.2 removed
 	CodeTwoAPIs        Code = "TW121" // such fields and runtimePatches in one TrainJob
 	CodeBuildFailed    Code = "TW122" // a directory whose build fails

@@ -61,6 +61,8 @@ type Finding struct {
 	Position fieldpath.Position
 	// Build is the directory whose build holds the object. It is empty for an object of a file.
 	Build string
+	// MoreBuilds are further directories whose builds have the same finding: see [List.JoinBuilds].
+	MoreBuilds []string
 	// Claims are the values that disagree or get lost, in the order of writing.
 	Claims []engine.Claim
 	// Orders are two orders of the writers with different outcomes. They are nil unless a caller asked for the effect of the

@@ -1,6 +1,7 @@
 package finding
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/trainweld/trainweld/fieldpath"
@@ -87,4 +88,36 @@ func (fs List) Distinct() List {
 	var s Set
 	s.Add(fs...)
 	return s.List()
+}
+
+// JoinBuilds returns the list with one finding for each mistake of a source that several builds share. The first one names the other
+// builds. The objects may differ in their names and namespaces, which an overlay sets.
+func (fs List) JoinBuilds() List {
+	type source struct {
+		Key
+		claims string
+	}
+	first := map[source]int{}
+	var joined List
+	for _, f := range fs {
+		if f.Build == "" || f.Position == (fieldpath.Position{}) {
+			joined = append(joined, f)
+			continue
+		}
+		s := source{Key: f.Key()}
+		s.Object, s.Message, s.Build = fieldpath.Object{Kind: f.Object.Kind}, f.Message, ""
+		for _, c := range f.Claims {
+			s.claims += fmt.Sprintf("%s\x00%v\x00%v\x00", c.Layer, c.Value, c.Position)
+		}
+		at, ok := first[s]
+		if !ok {
+			first[s] = len(joined)
+			joined = append(joined, f)
+			continue
+		}
+		if known := &joined[at]; known.Build != f.Build && !slices.Contains(known.MoreBuilds, f.Build) {
+			known.MoreBuilds = append(slices.Clip(known.MoreBuilds), f.Build)
+		}
+	}
+	return joined
 }

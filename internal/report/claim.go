@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/trainweld/trainweld/engine"
@@ -15,12 +16,17 @@ func place(f finding.Finding) string {
 	return strings.TrimPrefix(where+builtFrom(f), ", ")
 }
 
-// builtFrom names the build of a finding's object, or returns "".
+// builtFrom names the builds of a finding's object, or returns "".
 func builtFrom(f finding.Finding) string {
 	if f.Build == "" {
 		return ""
 	}
-	return ", built from " + f.Build
+	builds := append([]string{f.Build}, f.MoreBuilds...)
+	if more := len(builds) - mostNamed; more > 0 {
+		builds = append(builds[:mostNamed], fmt.Sprintf("%d more", more))
+	}
+	last := len(builds) - 1
+	return ", built from " + strings.TrimPrefix(strings.Join(builds[:last], ", ")+" and "+builds[last], " and ")
 }
 
 // claims returns the claims to show. It omits a single claim without a manager that only repeats the finding's position.

@@ -26,6 +26,7 @@ type jsonFinding struct {
 	Claims   []jsonClaim      `json:"claims"`
 	Orders   []jsonOrder      `json:"orders,omitempty"`
 	Build    string           `json:"build,omitempty"`
+	More     []string         `json:"moreBuilds,omitempty"`
 	Repair   string           `json:"repair,omitempty"`
 	jsonPosition
 }
@@ -68,7 +69,7 @@ func writeJSON(w io.Writer, findings finding.List, opts Options) error {
 		for j, c := range f.Claims {
 			claims[j] = opts.jsonClaim(f, c)
 		}
-		list[i] = jsonFinding{f.Code, f.Severity, f.Object.String(), f.Path.String(), f.Message, opts.help(f), claims, opts.jsonOrders(f), f.Build, repairOf(f), jsonPosition(f.Position)}
+		list[i] = jsonFinding{f.Code, f.Severity, f.Object.String(), f.Path.String(), f.Message, opts.help(f), claims, opts.jsonOrders(f), f.Build, f.MoreBuilds, repairOf(f), jsonPosition(f.Position)}
 	}
 	return encodeJSON(w, struct {
 		Findings []jsonFinding `json:"findings"`

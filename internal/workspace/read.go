@@ -121,6 +121,7 @@ func (in *Input) listFiles(fsys fs.FS, paths []string) []string {
 	files, findings := manifest.Files(fsys, slices.DeleteFunc(slices.Clone(paths), in.IsBuilt), in.flags.Recursive)
 	files = append(files, built...)
 	in.Findings = append(in.Findings, findings...)
+	files = in.withoutParts(fsys, paths, files)
 	return in.withoutConfigs(fsys, slices.DeleteFunc(files, func(file string) bool {
 		key := filepath.Clean(file)
 		seen := in.read[key]

@@ -179,6 +179,7 @@ func run(p *host.Program, flags checkFlags) error {
 	if err != nil {
 		return err
 	}
+	found = found.JoinBuilds()
 	opts := report.Options{
 		ShowValues: flags.showValues, Color: flags.color.Screen(p, p.Stdout).Color, ShowNotes: flags.showNotes, Strict: flags.strict,
 		All: flags.all, More: option.ShowsAll, Title: "What the cluster would say", Lead: fmt.Sprint(j.count) + report.Releases(j.lines.Releases()),

@@ -1,0 +1,96 @@
+package workspace
+
+import (
+	"io"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+)
+
+// withoutParts removes files that hold no objects before a build: patches of a kustomization, and templates of a chart. Only -R lists
+// them by itself. A file that paths names stays. Each removed file is a note. A template is a warning if this run builds nothing: no other
+// file has its objects.
+func (in *Input) withoutParts(fsys fs.FS, paths, files []string) []string {
+	if !in.flags.Recursive {
+		return files
+	}
+	patches, charts := map[string]string{}, map[string]bool{} // the kustomization of a patch, and the folders of charts
+	for _, file := range files {
+		switch dir, base := filepath.Split(filepath.Clean(file)); base {
+		case "kustomization.yaml", "kustomization.yml":
+			for _, patch := range patchFiles(fsys, file) {
+				patches[filepath.Join(dir, patch)] = file
+			}
+		case "Chart.yaml":
+			charts[filepath.Join(dir, "templates")] = true
+		}
+	}
+	unbuilt := finding.Warning
+	if in.flags.Builds() || in.flags.Built != nil {
+		unbuilt = finding.Note
+	}
+	return slices.DeleteFunc(files, func(file string) bool {
+		f := finding.Finding{Code: finding.CodeBuildPart, Severity: finding.Note, Position: fieldpath.Position{File: file}}
+		if by := patches[filepath.Clean(file)]; by != "" {
+			f.Message, f.Remedy.Text = "patch of "+by+" is skipped", "build the kustomization with -k"
+		} else if isTemplate(charts, file) {
+			f.Severity, f.Message, f.Remedy.Text = unbuilt, "template of a chart is skipped", "build the chart with --build"
+		}
+		if f.Message == "" || slices.Contains(paths, file) {
+			return false
+		}
+		in.Findings = append(in.Findings, f)
+		return true
+	})
+}
+
+// isTemplate reports whether a file is below the templates of a chart.
+func isTemplate(charts map[string]bool, file string) bool {
+	for dir := filepath.Dir(filepath.Clean(file)); len(charts) > 0; dir = filepath.Dir(dir) {
+		if charts[dir] {
+			return true
+		}
+		if dir == filepath.Dir(dir) {
+			break
+		}
+	}
+	return false
+}
+
+// mostKustomization is the size of the largest kustomization that is searched for patches, in bytes.
+const mostKustomization = 1 << 20
+
+// patchFiles returns the files that a kustomization names as patches. It returns none for a file that it cannot read: the build has
+// the finding.
+func patchFiles(fsys fs.FS, file string) []string {
+	f, err := fsys.Open(file)
+	if err != nil {
+		return nil
+	}
+	defer f.Close() // reading only
+	text, err := io.ReadAll(io.LimitReader(f, mostKustomization))
+	var k struct {
+		Patches               []struct{ Path string } `yaml:"patches"`
+		JSONPatches           []struct{ Path string } `yaml:"patchesJson6902"`
+		PatchesStrategicMerge []string                `yaml:"patchesStrategicMerge"`
+	}
+	if err != nil || yaml.Unmarshal(text, &k) != nil {
+		return nil
+	}
+	var files []string
+	for _, p := range slices.Concat(k.Patches, k.JSONPatches) {
+		files = append(files, p.Path)
+	}
+	for _, p := range k.PatchesStrategicMerge {
+		if !strings.Contains(p, "\n") { // else a patch in the kustomization itself
+			files = append(files, p)
+		}
+	}
+	return slices.DeleteFunc(files, func(file string) bool { return file == "" })
+}
