@@ -280,6 +280,32 @@ func TestGitHubDoesNotRender(t *testing.T) {
 	want(t, read(t, r.comments), "<code>team-a/llm</code> is refused", "TW400")
 }
 
+// TestGitHubAction_Overlays runs the action on overlays with a policy and a release, with a program that is there already.
+func TestGitHubAction_Overlays(t *testing.T) {
+	need(t, "go")
+	dir := example(t, "github")
+	for file, text := range map[string]string{
+		"jobs/kustomization.yaml":     "resources: [llm.yaml]\n",
+		"overlays/kustomization.yaml": "resources: [../jobs]\npatches: [{path: nodes.yaml}]\n",
+		"overlays/nodes.yaml":         "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: llm, namespace: team-a}\nspec: {trainer: {numNodes: x}}\n",
+		"team policy.yaml":            "managers:\n- name: platform.example.com/pool\n",
+	} {
+		write(t, filepath.Join(dir, file), text)
+	}
+	commit(t, dir, "overlays")
+	binary := filepath.Join(t.TempDir(), "trainweld")
+	must(t, repository, nil, "go", "build", "-o", binary, "./cmd/trainweld")
+	r := newRunner(t, dir)
+	r.context["github.action_path"] = filepath.Join(dir, "nowhere") // nothing is built
+	r.action(step{ID: "trainweld", With: map[string]string{
+		"kustomize": "overlays", "runtimes": "runtimes", "policy": "team policy.yaml", "trainer-version": "2.2", "binary": binary, "base": "HEAD",
+	}})
+	if !r.failed {
+		t.Error("the action passes with a mistake in an overlay")
+	}
+	want(t, r.log.String(), "::error file=overlays/nodes.yaml,line=4,", "Trainer 2.2")
+}
+
 // TestGitHubREADME runs what the README says to do by hand.
 func TestGitHubREADME(t *testing.T) {
 	need(t, "sh", "git")

@@ -39,7 +39,10 @@ func preCommit(t *testing.T, dir string) map[string]ran {
 		if used.Files != "" {
 			h.Files = used.Files // the configuration's word counts
 		}
-		words := append(strings.Fields(h.Entry), used.Args...)
+		if used.Args != nil {
+			h.Args = used.Args
+		}
+		words := append(strings.Fields(h.Entry), h.Args...)
 		files, named := regexp.MustCompile(h.Files), 0
 		for name := range strings.Lines(must(t, dir, nil, "git", "ls-files").stdout) {
 			if name = strings.TrimSpace(name); files.MatchString(name) {
@@ -97,4 +100,30 @@ func TestPreCommit(t *testing.T) {
 	if strings.Contains(read(t, filepath.Join(dir, "rendered", "team-a_llm.yaml")), "toch") {
 		t.Error("a TrainJob with an error was rendered")
 	}
+}
+
+// TestPreCommit_Parts runs the hook without settings in a repository with a kustomization, a chart and a policy.
+func TestPreCommit_Parts(t *testing.T) {
+	need(t, "git")
+	dir := example(t, "github")
+	write(t, filepath.Join(dir, ".pre-commit-config.yaml"), "repos:\n- hooks:\n  - id: trainweld-check\n")
+	job := read(t, filepath.Join(dir, "jobs", "llm.yaml"))
+	for file, text := range map[string]string{
+		"jobs/kustomization.yaml":              "resources: [llm.yaml]\n",
+		"overlays/kustomization.yaml":          "resources: [../jobs]\npatches: [{path: nodes.yaml}]\n",
+		"overlays/nodes.yaml":                  "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: llm, namespace: team-a}\nspec: {trainer: {numNodes: 4}}\n",
+		"charts/train/Chart.yaml":              "apiVersion: v2\nname: train\nversion: 1.0.0\n",
+		"charts/train/values.yaml":             "nodes: 2\n",
+		"charts/train/templates/trainjob.yaml": strings.Replace(job, "name: llm", "name: {{ .Release.Name }}", 1),
+		"trainweld.yaml":                       "managers:\n- name: platform.example.com/pool\npatches:\n- file: policy/pool.yaml\n",
+		"policy/pool.yaml":                     "manager: platform.example.com/pool\n",
+	} {
+		write(t, filepath.Join(dir, file), text)
+	}
+	commit(t, dir, "a kustomization, a chart and a policy")
+	if got := preCommit(t, dir)["trainweld-check"]; got.status != 0 {
+		t.Errorf("the hook rejects parts of a build: %+v", got)
+	}
+	edit(t, filepath.Join(dir, "jobs", "llm.yaml"), "    name: torch", "    name: toch")
+	want(t, preCommit(t, dir)["trainweld-check"].stdout, "jobs/llm.yaml:8:5: error TW400")
 }

@@ -23,7 +23,6 @@ import (
 
 // TestMain runs this binary as the command of a build if its first argument says so.
 func TestMain(m *testing.M) {
-	Serve()
 	if len(os.Args) < 3 || !strings.HasPrefix(os.Args[1], "build-") {
 		os.Exit(m.Run())
 	}
@@ -76,7 +75,6 @@ func newBuilder(t *testing.T, flags workspace.Flags) *Builder {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { b.Close() })
 	return b
 }
 

@@ -20,7 +20,6 @@ import (
 
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/host"
-	"github.com/trainweld/trainweld/internal/ownfile"
 	"github.com/trainweld/trainweld/manifest"
 )
 
@@ -79,7 +78,7 @@ func (ks *kustomizations) read(file string) (*kustomization, error) {
 }
 
 func (ks *kustomizations) inspect(file string) (*kustomization, error) {
-	data, err := ownfile.ReadInput(ks.tree, file)
+	data, err := readFile(ks.tree, file)
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,6 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/internal/host"
-	"github.com/trainweld/trainweld/internal/ownfile"
 	"github.com/trainweld/trainweld/manifest"
 )
 
@@ -277,7 +276,7 @@ func (s *sources) file(name string) *source {
 			if info, err := fs.Stat(s.tree, name); err != nil || info.IsDir() {
 				return nil
 			}
-			data, err := ownfile.ReadInput(s.tree, name)
+			data, err := readFile(s.tree, name)
 			if err != nil {
 				return nil
 			}
