@@ -62,7 +62,7 @@ func Pairs(p *host.Program, old, new Version, take func(old, new workspace.Flags
 		}
 	})
 	foundBefore, foundAfter := before.Close(), after.Close()
-	if len(keys) == 0 { // else a version may lack what the other one has
+	if len(keys) == 0 || after.missing != nil { // else the old version may lack what the new one has
 		foundBefore, foundAfter = append(foundBefore, before.missing...), append(foundAfter, after.missing...)
 	}
 	if err == nil && len(foundBefore)+len(foundAfter) > 0 {

@@ -20,7 +20,8 @@ import (
 type Update string
 
 const (
-	// Replaced: the cluster rejects the update in any state. Its JobSet changes only with a new TrainJob.
+	// Replaced: the cluster rejects the update in any state. Its JobSet changes only with a new TrainJob. Without frozen fields, the
+	// TrainJob is deleted and created again in any case.
 	Replaced Update = "replaced"
 	// Refused: the cluster rejects the update while the job runs, or in any state if it has frozen fields. The JobSet would not change
 	// in that case.
@@ -98,7 +99,7 @@ func (c *Comparison) askFates() {
 		if len(j.Objects) == 0 && j.state == stateChanged && !j.migrated {
 			j.withoutObjects()
 		}
-		if j.movesQueue() && j.fate.Frozen == nil {
+		if j.movesQueue() && j.fate.Frozen == nil && j.fate.Update != Replaced {
 			j.fate = Fate{Update: Refused}
 		}
 	}
@@ -114,6 +115,8 @@ func (c *Comparison) askFates() {
 // withoutObjects keeps the fate of an update that changes no object only if the cluster rejects it.
 func (j *JobDiff) withoutObjects() {
 	switch {
+	case len(j.fate.Findings) == 0 && j.fate.Update == Replaced:
+		return // it is deleted and created again
 	case len(j.fate.Findings) == 0:
 		j.fate = Fate{}
 		return
@@ -131,9 +134,9 @@ func (j *JobDiff) movesQueue() bool {
 	return j.state == stateChanged && !j.migrated && j.oldQueue != j.newQueue && j.new.Source.TrainJob != nil && !j.new.IsSuspended()
 }
 
-// isUpdate reports whether the new version changes a TrainJob that both versions have, or objects of it.
+// isUpdate reports whether the new version changes a TrainJob that both versions have, objects of it, or its queue.
 func (j *JobDiff) isUpdate() bool {
-	return j.state == stateChanged && !j.migrated && (len(j.Objects) > 0 || j.rewritten)
+	return j.state == stateChanged && !j.migrated && (len(j.Objects) > 0 || j.rewritten || j.movesQueue())
 }
 
 // fateKey is equal for TrainJobs with the same changes, state and runtime. A TrainJob that changes itself has its own.
@@ -248,6 +251,7 @@ func (b *blast) rows() []row {
 		text string
 	}{
 		{effect{Replaced, true}, "JobSet", b.replacing()},
+		{effect{Replaced, false}, "JobSet", "deleted and created again"},
 		{effect{Refused, true}, "update", "in any state"},
 		{effect{Refused, false}, "update", "while the job runs"},
 		{effect{Kept, false}, "JobSet", "by the runtime with which the job began"},

@@ -65,6 +65,11 @@ func AddAll(f *pflag.FlagSet, all *bool) {
 	f.BoolVar(all, "all", false, "show every finding and every TrainJob, also those with one cause")
 }
 
+// AddRecreate adds the flag --recreate.
+func AddRecreate(f *pflag.FlagSet, recreate *bool) {
+	f.BoolVar(recreate, "recreate", false, "expect that TrainJobs and JobSets are deleted and created again, not updated")
+}
+
 // KnownFormat returns an error for an unknown report format.
 func KnownFormat(format string) error { return OneOf("-o", format, report.Formats()...) }
 

@@ -3,39 +3,85 @@ package check
 import (
 	"context"
 
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/build"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/option"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/revision"
+	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/admission"
 )
 
-// standing counts the findings on the version before a change. A nil standing is empty.
+// standing judges the version before a change, and counts its findings. A nil standing is empty.
 type standing struct {
-	name  string // the version
+	side       *revision.Side
+	p          *host.Program
+	flags      checkFlags
+	onConflict render.OnConflict
+	levels     option.Severities
+
 	known revision.Standing
 	kept  int // the findings of the new version that stood before
 	// judged tells that the version has objects. The new one may have lost all of them.
 	judged bool
 }
 
-// judgeBefore judges the version before a change, and returns its findings.
-func judgeBefore(ctx context.Context, p *host.Program, side *revision.Side, flags checkFlags, onConflict render.OnConflict, levels option.Severities) (*standing, error) {
-	was := &standing{name: side.Name, known: revision.Standing{}}
-	if flags.Flags = side.Flags; flags.Empty() {
-		return was, nil
+// newStanding returns the version before a change, before it is read.
+func newStanding(p *host.Program, side *revision.Side, flags checkFlags, onConflict render.OnConflict, levels option.Severities) *standing {
+	was := &standing{side: side, p: side.Program(p), flags: flags, onConflict: onConflict, levels: levels, known: revision.Standing{}}
+	was.flags.Flags, was.flags.git = side.Flags, ""
+	was.flags.force = nil // the version before may lack a manager
+	was.flags.counted = nil
+	if len(flags.definitions) > 0 {
+		further, in, found := readFurther(was.p, was.flags)
+		was.flags = further
+		in.Label(found)
+		was.known.Add(levels.Apply(found))
 	}
-	flags.force = nil // the version before may lack a manager
-	j, err := judgeParts(ctx, side.Program(p), flags, onConflict)
-	if err != nil {
-		return nil, err
+	return was
+}
+
+// version returns the version for its builds.
+func (was *standing) version() build.Version {
+	return build.Version{Files: was.side.Files, Flags: was.flags.Flags}
+}
+
+// judge judges a part of the version before. It returns the state from which the part of the new version is an update.
+func (was *standing) judge(ctx context.Context, part workspace.Flags) *past {
+	if was.side.Flags.Empty() {
+		return nil
 	}
-	was.judged = j.count.any(flags.Selector != nil)
-	for _, part := range j.parts {
-		was.known.Add(levels.Apply(part.found))
+	flags := was.flags
+	flags.Flags = part
+	j := newJudge(was.p, flags, was.onConflict, nil)
+	found := j.judge(ctx)
+	j.progress.End()
+	j.in.Label(found)
+	was.judged = was.judged || j.count.any(flags.Selector != nil)
+	was.known.Add(was.levels.Apply(found))
+	before := &past{in: j.in, objects: j.objects, runtimes: j.runtimes, refused: j.refusedObjects(found)}
+	if flags.Selector != nil { // a label may be new
+		flags.Selector = nil
+		all := newJudge(was.p, flags, was.onConflict, nil)
+		before.in, before.objects, before.runtimes = all.in, all.objects, all.runtimes
 	}
-	return was, nil
+	return before
+}
+
+// refusedObjects returns the TrainJobs and JobSets that the cluster rejects, so that it does not have them. A missing runtime may be
+// in the cluster.
+func (j *judge) refusedObjects(found finding.List) map[fieldpath.Object]bool {
+	refused := map[fieldpath.Object]bool{}
+	for _, f := range found {
+		isRuntime := f.Code == finding.CodeNoRuntime || f.Code == finding.CodeRuntimeRefused
+		if f.Severity >= finding.Error && !isRuntime && !admission.Stricter(j.objects[f.Object].API().Release(), f) {
+			refused[f.Object] = true
+		}
+	}
+	return refused
 }
 
 // brought returns the findings that the version before lacks.
@@ -63,5 +109,5 @@ func (was *standing) String() string {
 	if was == nil || was.kept == 0 {
 		return ""
 	}
-	return "; " + report.Count(was.kept, "finding") + " stood before in " + was.name
+	return "; " + report.Count(was.kept, "finding") + " stood before in " + was.side.Name
 }

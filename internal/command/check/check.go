@@ -25,6 +25,7 @@ import (
 type checkFlags struct {
 	workspace.Flags
 	old, git   string
+	recreate   bool
 	onConflict string
 	force      []string
 	severity   []string
@@ -67,7 +68,9 @@ TrainJobs, and sets severities. A violation is an error. docs/policy.md describe
 
 With --git REV, the command checks the paths in that revision and in the working tree, and reports only the
 findings that the revision lacks. REV..REV and REV...REV compare two revisions, as in diff. Only these findings
-count for the exit status. A finding lasts if its line moves, or its object moves to another file.
+count for the exit status. A finding lasts if its line moves, or its object moves to another file. An object of
+both versions is an update, and the findings include what the cluster rejects of it, as with --old. With
+--recreate, TrainJobs and JobSets are deleted and created again instead.
 
 With -k or --build, each kustomization or chart in or below a directory is an input of its own, together with
 the other files. A finding names the build, and its place in the sources. docs/builds.md has the details.
@@ -123,6 +126,7 @@ Exit status: 0 no finding is an error; 1 a finding is an error; 2 usage, input o
 	option.AddBuilds(f, &flags.Flags)
 	f.StringVar(&flags.old, "old", "", "a file or directory with the state before: judge the change from there")
 	f.StringVar(&flags.git, "git", "", "report only findings that this revision of git lacks; REV..REV and REV...REV compare revisions")
+	option.AddRecreate(f, &flags.recreate)
 	option.AddOnConflict(cmd, &flags.onConflict, "fail", "fail: managers that disagree are an error; last: the last patch wins, as in the cluster, with a warning")
 	option.AddForceManager(p, cmd, &flags.force, &flags.Flags)
 	option.AddTrainerVersion(cmd, &flags.Release)
@@ -157,15 +161,13 @@ func run(p *host.Program, flags checkFlags) error {
 		}
 		defer old.Close()
 		defer new.Close()
-		if was, err = judgeBefore(ctx, p, old, flags, onConflict, levels); err != nil {
-			return err
-		}
+		was = newStanding(p, old, flags, onConflict, levels)
 		p, flags.Flags = new.Program(p), new.Flags
 	}
 	var j *judged
 	var fixed *repair.Result
 	judge := func(p *host.Program) (found finding.List, in *workspace.Input, err error) {
-		if j, err = judgeParts(ctx, p, flags, onConflict); err != nil {
+		if j, err = judgeParts(ctx, p, flags, onConflict, was); err != nil {
 			return nil, nil, err
 		}
 		return j.ordered(func(found finding.List) finding.List { return was.brought(levels.Apply(found)) }), j.lines, nil
@@ -212,7 +214,10 @@ func (flags checkFlags) parse() (option.Severities, render.OnConflict, error) {
 		return nil, 0, errors.New("--fix changes files, and --git reads revisions: leave one of the two out")
 	}
 	if flags.old != "" && flags.git != "" {
-		return nil, 0, errors.New("--git reports what a change brought, and --old judges an update: leave one of the two out")
+		return nil, 0, errors.New("--git and --old both name the state before: leave one of the two out")
+	}
+	if flags.recreate && flags.old == "" && flags.git == "" {
+		return nil, 0, errors.New("--recreate has no effect on objects without a state before: add --git or --old, or leave it out")
 	}
 	if flags.old == manifest.Stdin {
 		return nil, 0, errors.New("--old: give a file or a directory, and the new state on standard input")

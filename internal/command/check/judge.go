@@ -33,7 +33,8 @@ type judge struct {
 	classes    []string       // the names of the PriorityClasses
 	runClasses []string       // the names of the RuntimeClasses
 	verdicts   []verdict
-	reading    map[read]finding.List // the decoding findings of each object
+	reading    map[read]finding.List                   // the decoding findings of each object
+	objects    map[fieldpath.Object]*manifest.Document // TrainJobs and JobSets
 	past       *past
 	moves      *moves
 	count      tally
@@ -75,14 +76,19 @@ func (t tally) String() string {
 	return fmt.Sprintf("checked %s in %s", text, report.Count(t.documents, "document"))
 }
 
-// newJudge returns a judge that has read all inputs.
-func newJudge(p *host.Program, flags checkFlags, onConflict render.OnConflict) *judge {
+// newJudge returns a judge that has read all inputs. Without a state before, it reads that of --old.
+func newJudge(p *host.Program, flags checkFlags, onConflict render.OnConflict, before *past) *judge {
 	j := &judge{
 		progress: p.Progress(), in: workspace.New(flags.Flags), flags: flags, onConflict: onConflict,
-		runtimes: &heldRuntimes{}, reading: map[read]finding.List{}, moves: &moves{},
+		runtimes: &heldRuntimes{}, reading: map[read]finding.List{}, moves: &moves{}, objects: map[fieldpath.Object]*manifest.Document{},
 	}
 	j.in.Step, j.in.Texts = j.progress.Step, true
-	j.past = readPast(p, j)
+	if j.past = before; before == nil {
+		j.past = readPast(p, j)
+	}
+	if j.past != nil {
+		j.past.judge = j
+	}
 	j.in.ReadFiles(p, flags.Files, func(d workspace.Decoded) {
 		j.in.Findings = append(j.in.Findings, d.Findings...)
 		j.take(d, true)
@@ -130,9 +136,11 @@ func (j *judge) document(d *manifest.Document, all bool) {
 	case kind == trainer.TrainJobKind && all:
 		j.countOnce(d, &j.count.jobs, d.ID.Kind)
 		j.in.AddName(d)
+		j.objects[j.in.ID(d)] = d
 		j.verdicts = append(j.verdicts, func(ctx context.Context) finding.List { return j.trainJob(ctx, d) })
 	case kind == workspace.JobSetKind && all:
 		j.countOnce(d, &j.count.jobSets, d.ID.Kind)
+		j.objects[j.in.ID(d)] = d
 		j.verdicts = append(j.verdicts, func(ctx context.Context) finding.List { return j.jobSet(ctx, d) })
 	default:
 		j.runtime(d, all)

@@ -27,8 +27,9 @@ type judgedPart struct {
 	order []string // the files
 }
 
-// judgeParts reads and judges the parts one after the other, so that only one is in memory.
-func judgeParts(ctx context.Context, p *host.Program, flags checkFlags, onConflict render.OnConflict) (*judged, error) {
+// judgeParts reads and judges the parts one after the other, so that only one is in memory. With a version before, it judges each part
+// as an update of the part there.
+func judgeParts(ctx context.Context, p *host.Program, flags checkFlags, onConflict render.OnConflict, was *standing) (*judged, error) {
 	all := &judged{lines: workspace.New(flags.Flags)}
 	if len(flags.definitions) > 0 {
 		var in *workspace.Input
@@ -42,10 +43,10 @@ func judgeParts(ctx context.Context, p *host.Program, flags checkFlags, onConfli
 	if flags.Builds() {
 		flags.counted = &counted{objects: map[read]bool{}}
 	}
-	err := build.Parts(p, flags.Flags, func(part workspace.Flags) error {
+	err := parts(ctx, p, flags, was, func(part workspace.Flags, before *past) error {
 		flags := flags
 		flags.Flags = part
-		j := newJudge(p, flags, onConflict)
+		j := newJudge(p, flags, onConflict, before)
 		forced.Take(j.in)
 		flags.preferred.Take(j.in)
 		found := j.judge(ctx)
@@ -75,6 +76,15 @@ func judgeParts(ctx context.Context, p *host.Program, flags checkFlags, onConfli
 		all.parts = append(all.parts, judgedPart{found: finding.List{none}})
 	}
 	return all, nil
+}
+
+// parts calls take for each part, with its state in the version before.
+func parts(ctx context.Context, p *host.Program, flags checkFlags, was *standing, take func(part workspace.Flags, before *past) error) error {
+	if was == nil {
+		return build.Parts(p, flags.Flags, func(part workspace.Flags) error { return take(part, nil) })
+	}
+	new := build.Version{Files: p.Files, Flags: flags.Flags}
+	return build.Pairs(p, was.version(), new, func(old, part workspace.Flags) error { return take(part, was.judge(ctx, old)) })
 }
 
 // ordered returns the findings that pick returns, in the order of the parts, the files and their lines, each once.

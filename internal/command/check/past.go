@@ -15,13 +15,14 @@ import (
 	"github.com/trainweld/trainweld/render/admission"
 )
 
-// past holds the objects of --old, before a change. A nil past is empty.
+// past holds the objects before a change: those of --old, or of a revision. A nil past is empty.
 type past struct {
 	judge    *judge
 	in       *workspace.Input
 	objects  map[fieldpath.Object]*manifest.Document // TrainJobs and JobSets
 	runtimes *heldRuntimes
-	first    *manifest.Document
+	refused  map[fieldpath.Object]bool // the objects of a revision that the cluster rejects, so that it lacks them
+	first    *manifest.Document        // of --old
 	// met is set once an old object is among the new objects.
 	met atomic.Bool
 }
@@ -35,7 +36,7 @@ func readPast(p *host.Program, j *judge) *past {
 	flags.Selector = nil // a label may be new
 	in := workspace.New(flags)
 	in.Step, in.Texts, in.Last = j.progress.Step, true, true
-	was := &past{judge: j, in: in, objects: map[fieldpath.Object]*manifest.Document{}, runtimes: &heldRuntimes{}}
+	was := &past{in: in, objects: map[fieldpath.Object]*manifest.Document{}, runtimes: &heldRuntimes{}}
 	in.ReadFiles(p, []string{j.flags.old}, func(d workspace.Decoded) {
 		unreadable := map[read]bool{}
 		for _, f := range d.Findings {
@@ -93,10 +94,12 @@ func (was *past) runtimeFields(id fieldpath.Object, api *manifest.API) map[strin
 
 // fieldsOf returns the old state of a TrainJob or a JobSet by the API of the new one, or nil if there is none.
 func (was *past) fieldsOf(id fieldpath.Object, api *manifest.API) (map[string]any, *manifest.Document) {
-	if was == nil || was.objects[id] == nil {
+	if was == nil || was.objects[id] == nil || was.refused[id] {
 		return nil, nil
 	}
-	was.met.Store(true)
+	if was.met.Store(true); was.judge.flags.recreate {
+		return nil, nil
+	}
 	d := was.objects[id].As(api)
 	fields, err := d.Fields()
 	if err != nil {

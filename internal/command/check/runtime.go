@@ -100,6 +100,9 @@ func (j *judge) admit(ctx context.Context, held *heldRuntime, named fieldpath.Ob
 		r := held.Document.API().Release()
 		if old := j.past.runtimeFields(j.in.ID(held.Document), held.Document.API()); old != nil && held.Snapshot == nil {
 			held.runtime, held.found = admission.UpdateRuntime(ctx, r, old, fields, j.flags.Namespace)
+			if created, refused := admission.AdmitRuntime(ctx, r, fields, j.flags.Namespace); held.found.Err() != nil && refused.Err() == nil && created != nil {
+				held.runtime, _ = admission.AdmitRuntime(ctx, r, old, j.flags.Namespace) // the cluster keeps it
+			}
 			return
 		}
 		held.runtime, held.found = admission.AdmitRuntime(ctx, r, fields, j.flags.Namespace)

@@ -45,6 +45,7 @@ type diffFlags struct {
 	from, until string
 	live        string // the dump of a cluster
 	showValues  bool
+	recreate    bool
 }
 
 // Command returns the command with its flags and its help.
@@ -81,7 +82,8 @@ version. Literal values of environment variables are masked. A changed one reads
 "*** (after)".
 
 The report begins with the blast radius: JobSets that are replaced, kept or updated if the TrainJobs exist,
-updates that the cluster refuses while a job runs, Pods, GPUs, and Kueue's queues. docs/review.md has the rules.
+updates that the cluster refuses, Pods, GPUs, and Kueue's queues. An update that the cluster refuses differs, also if
+no object changes. With --recreate, TrainJobs are deleted and created again instead. docs/review.md has the rules.
 
 -o html is a page for a browser. -o markdown is a comment on a pull request of at most 60,000 characters: what the change does, who causes it,
 who disagrees, what to do, and the changes. --rest FILE gets what does not fit.
@@ -143,6 +145,7 @@ render. The report then names the TrainJobs that do not render, and compares the
 	option.AddTrainerVersion(cmd, &flags.Release)
 	flags.Schema.Add(cmd)
 	f.StringVar(&flags.rest, "rest", "", "with -o markdown: write what the comment lacks to this `FILE`, which is empty if nothing is missing")
+	option.AddRecreate(f, &flags.recreate)
 	option.AddColor(cmd, &flags.color)
 	f.BoolVar(&flags.exitZero, "exit-zero", false, "end with status 0 also where something differs")
 	option.AddAll(f, &flags.all)
@@ -161,6 +164,9 @@ func run(p *host.Program, flags diffFlags, args []string) error {
 	opts, err := flags.options()
 	if err != nil {
 		return exit.Usage(err)
+	}
+	if flags.recreate && (flags.live != "" || flags.from != "" || flags.until != "") {
+		return exit.Usage(errors.New("--recreate is about updates to another version of the inputs: leave it out"))
 	}
 	if flags.live != "" {
 		return runLive(p, flags, opts, args, paint)

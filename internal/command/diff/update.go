@@ -41,8 +41,11 @@ func newUpdates(flags diffFlags, opts render.Options) *updates {
 
 // fate returns the update of a TrainJob or a JobSet. The findings have the positions of the new version.
 func (u *updates) fate(old, new *comparison.Job) comparison.Fate {
-	if old.Source.Document == nil || new.Source.Document == nil {
+	switch {
+	case old.Source.Document == nil || new.Source.Document == nil:
 		return comparison.Fate{} // an object of another kind
+	case u.flags.recreate:
+		return comparison.Fate{Update: comparison.Replaced}
 	}
 	ctx := context.Background()
 	if new.Source.TrainJob == nil {
