@@ -11,7 +11,8 @@ import (
 
 //go:generate go run ./generate
 
-// Each archive holds the definitions of a release as JSON without descriptions, and its stock runtimes as a List.
+// Each archive holds the definitions of a release as JSON without descriptions, and its stock runtimes as a List. One more archive
+// holds the definitions of PodGroup.
 //
 //go:embed data/*.zip
 var data embed.FS
@@ -42,6 +43,16 @@ func (r *Release) Definition(kind string) ([]byte, error) {
 
 // Runtimes returns the stock runtimes of the release: a List of ClusterTrainingRuntimes, as JSON.
 func (r *Release) Runtimes() ([]byte, error) { return read(r.Or().Stock, "runtimes.json") }
+
+// The versions whose definitions of PodGroup are embedded.
+const (
+	VolcanoVersion          = "1.15.0"
+	SchedulerPluginsVersion = "0.35.4-devel"
+)
+
+// PodGroup returns the CustomResourceDefinition of a gang scheduler's PodGroup as JSON, by its API group. It returns an error for
+// another group than those of Volcano and scheduler-plugins.
+func PodGroup(group string) ([]byte, error) { return read("podgroups", group+".json") }
 
 func read(version, file string) ([]byte, error) {
 	packed, err := data.ReadFile("data/" + version + ".zip")

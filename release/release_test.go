@@ -109,6 +109,14 @@ func TestData(t *testing.T) {
 			t.Errorf("%s defines a Pod", r.Name)
 		}
 	}
+	for _, group := range []string{"scheduling.volcano.sh", "scheduling.x-k8s.io"} {
+		if text, err := release.PodGroup(group); err != nil || !strings.Contains(string(text), `"kind":"PodGroup"`) {
+			t.Errorf("there is no PodGroup of %s: %v", group, err)
+		}
+	}
+	if _, err := release.PodGroup("scheduling.k8s.io"); err == nil {
+		t.Error("there is a PodGroup of another group")
+	}
 	unknown := release.Release{Schema: "1.0.0"}
 	if _, err := unknown.Definition("TrainJob"); err == nil || !strings.Contains(err.Error(), "1.0.0") {
 		t.Errorf("a release without definitions has some: %v", err)

@@ -14,10 +14,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/cert"
 	"sigs.k8s.io/yaml"
+
+	"github.com/trainweld/trainweld/release"
 )
 
 // writeCertificate writes the certificate of the webhooks. It returns the authority that the API server must trust.
@@ -59,7 +59,6 @@ func (c *ControlPlane) install(ctx context.Context, authority []byte, jobsetPort
 		module, files string
 		port          int
 	}{
-		{"sigs.k8s.io/scheduler-plugins", "config/crd/bases/scheduling.x-k8s.io_podgroups.yaml", 0},
 		{"sigs.k8s.io/jobset", "config/components/crd/bases/*.yaml", 0},
 		{"sigs.k8s.io/jobset", "config/components/webhook/manifests.yaml", jobsetPort},
 		{"github.com/kubeflow/trainer/v2", "manifests/base/crds/trainer*.yaml", 0},
@@ -85,11 +84,16 @@ func (c *ControlPlane) install(ctx context.Context, authority []byte, jobsetPort
 			}
 		}
 	}
-	definition, err := json.Marshal(volcanoPodGroups())
-	if err != nil {
-		return err
+	for _, group := range []string{"scheduling.volcano.sh", "scheduling.x-k8s.io"} {
+		definition, err := release.PodGroup(group)
+		if err != nil {
+			return err
+		}
+		if err := c.installOne(definition, nil, group, 0); err != nil {
+			return err
+		}
 	}
-	return c.installOne(definition, nil, "volcano.sh", 0)
+	return nil
 }
 
 func (c *ControlPlane) installOne(document, authority []byte, module string, port int) error {
@@ -134,28 +138,4 @@ func (c *ControlPlane) installOne(document, authority []byte, module string, por
 		})
 	}
 	return nil
-}
-
-// volcanoPodGroups returns a definition with the only default of Volcano's: its module of types has no definition.
-func volcanoPodGroups() any {
-	keep := true
-	return &apiextensionsv1.CustomResourceDefinition{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition"},
-		ObjectMeta: metav1.ObjectMeta{Name: "podgroups.scheduling.volcano.sh"},
-		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
-			Group: "scheduling.volcano.sh", Scope: apiextensionsv1.NamespaceScoped,
-			Names: apiextensionsv1.CustomResourceDefinitionNames{Kind: "PodGroup", ListKind: "PodGroupList", Plural: "podgroups", Singular: "podgroup"},
-			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
-				Name: "v1beta1", Served: true, Storage: true,
-				Subresources: &apiextensionsv1.CustomResourceSubresources{Status: &apiextensionsv1.CustomResourceSubresourceStatus{}},
-				Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{
-					Type: "object", XPreserveUnknownFields: &keep,
-					Properties: map[string]apiextensionsv1.JSONSchemaProps{"spec": {
-						Type: "object", XPreserveUnknownFields: &keep,
-						Properties: map[string]apiextensionsv1.JSONSchemaProps{"queue": {Type: "string", Default: &apiextensionsv1.JSON{Raw: []byte(`"default"`)}}},
-					}},
-				}},
-			}},
-		},
-	}
 }

@@ -1,8 +1,8 @@
-// Command generate packs the definitions and the stock runtimes of each release:
+// Command generate packs the definitions and the stock runtimes of each release, and the definitions of gangs:
 //
 //	go generate ./release
 //
-// It takes them from the modules of the Trainer and of JobSet, in the versions that package release names. The definitions
+// It takes them from the modules of the Trainer, of JobSet and of the gang schedulers, in the versions that package release names. The definitions
 // lose their descriptions, which go to an archive of internal/definition, and the runtimes their comments; NOTICE in each archive
 // names the source and its licence. The same modules give the same bytes.
 package main
@@ -35,6 +35,10 @@ func main() {
 			fmt.Fprintf(os.Stderr, "generate: Trainer %s: %v\n", r.Version, err)
 			os.Exit(1)
 		}
+	}
+	if err := packPodGroups(); err != nil {
+		fmt.Fprintf(os.Stderr, "generate: %v\n", err)
+		os.Exit(1)
 	}
 	if err := words.write(); err != nil {
 		fmt.Fprintf(os.Stderr, "generate: %v\n", err)
@@ -74,6 +78,32 @@ func pack(r release.Release, words *descriptions) error {
 		return err
 	}
 	return write(filepath.Join("data", r.Version+".zip"), files)
+}
+
+// packPodGroups writes the archive of the definitions of PodGroup.
+func packPodGroups() error {
+	files := map[string][]byte{"NOTICE": fmt.Appendf(nil, `The definitions of PodGroup are those of Volcano %s, https://github.com/volcano-sh/volcano,
+and of scheduler-plugins %s, https://github.com/kubernetes-sigs/scheduler-plugins.
+Both projects are under the Apache License 2.0, http://www.apache.org/licenses/LICENSE-2.0.
+Descriptions were removed.
+`, release.VolcanoVersion, release.SchedulerPluginsVersion)}
+	for version, file := range map[string]string{
+		"volcano.sh/volcano@v" + release.VolcanoVersion:                     "config/crd/volcano/bases/scheduling.volcano.sh_podgroups.yaml",
+		"sigs.k8s.io/scheduler-plugins@v" + release.SchedulerPluginsVersion: "config/crd/bases/scheduling.x-k8s.io_podgroups.yaml",
+	} {
+		dir, err := module(version)
+		if err != nil {
+			return err
+		}
+		crd, err := read(filepath.Join(dir, file))
+		if err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+		if files[crd.Spec.Group+".json"], err = undescribed(crd); err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+	}
+	return write(filepath.Join("data", "podgroups.zip"), files)
 }
 
 // module returns the directory of a module's version.

@@ -201,7 +201,7 @@ func (c *checker) follow(ctx context.Context) {
 		c.webhook()
 	}
 	c.output, _ = render.JobSet(c.renderInput(c.in.Runtime), c.options(false))
-	emptyGang := c.podGroups()
+	emptyGang := c.podGroups(ctx)
 	for _, f := range c.output.Findings {
 		if emptyGang && f.Code == finding.CodeNeverCreated {
 			continue // the cluster rejects the gang first

@@ -41,7 +41,10 @@ type compiled struct {
 	server func() *serverside.Server
 }
 
-const jobSetKind = "JobSet"
+const (
+	jobSetKind   = "JobSet"
+	podGroupKind = "PodGroup"
+)
 
 // definitions are the compiled definitions by their origin. Each compiles on first use: that takes a tenth of a second, and
 // most runs need two of them.
@@ -77,8 +80,21 @@ func compiledOf(r *release.Release, kind string) (*compiled, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, _ := definitions.LoadOrStore(from, sync.OnceValue(func() *compiled { return load(kind, text) }))
-	return c.(func() *compiled)(), nil
+	return compiledOnce(from, text), nil
+}
+
+func compiledOnce(from origin, text []byte) *compiled {
+	c, _ := definitions.LoadOrStore(from, sync.OnceValue(func() *compiled { return load(from.kind, text) }))
+	return c.(func() *compiled)()
+}
+
+// podGroupOf returns the definition of the PodGroup of an API group, or nil for a group without one.
+func podGroupOf(r *release.Release, group string) *definition {
+	text, err := release.PodGroup(group)
+	if err != nil {
+		return nil
+	}
+	return &definition{compiled: compiledOnce(origin{group, podGroupKind}, text), release: *r.Or()}
 }
 
 // has reports whether the release has a rule.

@@ -1,11 +1,11 @@
 package admission
 
 import (
+	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
-
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
@@ -28,33 +28,52 @@ func (c *checker) deadline() {
 		fmt.Sprintf("the TrainJob exceeds its deadline of %d seconds at once", seconds), fmt.Sprintf("set 1 to %d seconds", int64(math.MaxInt64/time.Second)))
 }
 
-// podGroups reports a gang without Pods, which the definition of scheduler-plugins' PodGroup rejects. It returns
-// whether there is one.
-func (c *checker) podGroups() bool {
-	empty := false
+// podGroups reports a gang that the definition of its PodGroup rejects. The Trainer then fails on each reconcile, and makes nothing.
+// It returns whether the gang has no Pods.
+func (c *checker) podGroups(ctx context.Context) (empty bool) {
+	members := fieldpath.Fields("spec", "minMember")
 	for _, companion := range c.output.Companions {
-		group, ok := companion.(*unstructured.Unstructured)
-		if !ok || group.GetKind() != "PodGroup" {
+		group := companion.GetObjectKind().GroupVersionKind()
+		if group.Kind != podGroupKind {
 			continue
 		}
-		path := fieldpath.Fields("spec", "minMember")
-		members, _, _ := unstructured.NestedInt64(group.Object, "spec", "minMember")
-		if members >= 1 {
+		d := podGroupOf(c.in.Release, group.Group)
+		fields, err := encode(companion)
+		if d == nil || err != nil {
 			continue
 		}
-		f := finding.Finding{
-			Code: finding.CodeBadValue, Severity: finding.Error, Path: path,
-			Object:  fieldpath.Object{Kind: "PodGroup", Namespace: group.GetNamespace(), Name: group.GetName()},
-			Message: fmt.Sprintf("invalid value %d: must be at least 1", members), Remedy: finding.Remedy{Text: "set numNodes to 1 or more"},
+		found := &findings{}
+		d.decode(fields, c.job.id.Namespace, found).validate(ctx, nil, found)
+		for _, f := range found.all {
+			if !f.Path.HasPrefix(fieldpath.Fields("spec")) {
+				continue // its name is that of the TrainJob
+			}
+			if c.managedElsewhere() {
+				f.Severity = finding.Warning
+			}
+			if t := c.typed.Spec.Trainer; slices.Equal(f.Path, members) {
+				empty, f.Remedy = true, finding.Remedy{Text: "set numNodes to 1 or more"}
+				if t != nil && t.NumNodes != nil {
+					f.Claims = []engine.Claim{{Layer: merge.TrainJobLayer, Value: *t.NumNodes, Source: fieldpath.Fields("spec", "trainer", "numNodes")}}
+				}
+			} else if claim, ok := c.originOfGang(f.Path); ok {
+				f.Claims = []engine.Claim{claim}
+			}
+			c.add(f)
 		}
-		if c.managedElsewhere() {
-			f.Severity = finding.Warning
-		}
-		if t := c.typed.Spec.Trainer; t != nil && t.NumNodes != nil {
-			f.Claims = []engine.Claim{{Layer: merge.TrainJobLayer, Value: *t.NumNodes, Source: fieldpath.Fields("spec", "trainer", "numNodes")}}
-		}
-		c.add(f)
-		empty = true
 	}
 	return empty
+}
+
+// originOfGang returns the origin of a field of Volcano's PodGroup.
+func (c *checker) originOfGang(path fieldpath.Path) (engine.Claim, bool) {
+	spec := len(fieldpath.Fields("spec"))
+	switch {
+	case slices.Equal(path, fieldpath.Fields("spec", "queue")):
+		return c.origin(fieldpath.Fields("metadata", "annotations").Append(fieldpath.Key(volcanoQueue))), true
+	case path.HasPrefix(fieldpath.Fields("spec", "networkTopology")):
+		source := fieldpath.Fields("spec", "podGroupPolicy", "volcano").Append(path[spec:]...)
+		return engine.Claim{Layer: merge.RuntimeLayer, Value: engine.Presence{}, Source: source}, true
+	}
+	return engine.Claim{}, false
 }
