@@ -212,6 +212,11 @@ func (c *checker) follow(ctx context.Context) {
 		if f.Severity < finding.Error && (f.Object == c.in.Runtime.id && c.refused.has(f.Object, f.Path) || f.Object == c.job.id && c.has(f.Object, f.Path)) {
 			continue // a consequence of a rejected value
 		}
+		if f.Code == finding.CodeNeverResumed && !c.managedElsewhere() {
+			if f.Severity = finding.Error; c.job.release.RuntimeRead == release.LiveRuntime {
+				f.Severity, f.Message = finding.Warning, f.Message+"; the runtime may still change before"
+			}
+		}
 		if f.Severity == finding.Error && c.leftAlone(c.output, f.Code) {
 			f.Severity = finding.Warning
 		}

@@ -104,7 +104,7 @@ func checkJobs(r *release.Release, js *jobset.JobSet, out *render.JobsOutput, id
 	if out == nil {
 		return
 	}
-	suspended := js.Spec.Suspend != nil && *js.Spec.Suspend
+	suspended := suspendedJobSet(js)
 	if leftToOthers(js) {
 		report := add
 		add = func(f finding.Finding, path fieldpath.Path) {
@@ -115,12 +115,13 @@ func checkJobs(r *release.Release, js *jobset.JobSet, out *render.JobsOutput, id
 	for i, child := range slices.Concat(out.Jobs, out.Later) {
 		at := jobPath(child.ReplicatedJob).Append(fieldpath.Field("template"))
 		object := fieldpath.Object{Kind: "Job", Namespace: id.Namespace, Name: child.Job.Name}
-		severity := finding.Error
-		if suspended && i >= len(out.Jobs) {
-			severity = finding.Warning // the controller creates the Job after the JobSet is resumed
-		}
+		later := suspended && i >= len(out.Jobs) // the controller creates the Job after the JobSet is resumed
 		jobapi.Check(child.Job, func(code finding.Code, path fieldpath.Path, message, help string) {
-			add(finding.Finding{Code: code, Severity: severity, Object: object, Path: jobapi.PrintedPath(code, path), Message: message, Remedy: finding.Remedy{Text: help}}, at.Append(path...))
+			f := finding.Finding{Code: code, Severity: finding.Error, Object: object, Path: jobapi.PrintedPath(code, path), Message: message, Remedy: finding.Remedy{Text: help}}
+			if template := fieldpath.Fields("spec", "template"); later && path.HasPrefix(template) {
+				f = beforeResume(f, path[len(template):])
+			}
+			add(f, at.Append(path...))
 		})
 	}
 	checkPods(r, js, id, add)
@@ -142,13 +143,27 @@ func leftToOthers(js *jobset.JobSet) bool {
 	return js.Spec.ManagedBy != nil && *js.Spec.ManagedBy != jobset.JobSetControllerName
 }
 
-// checkPods reports the errors of the API server when the Job controller creates the first Pod of each Job. The Pods
-// of a suspended JobSet come later, so its findings are warnings.
-func checkPods(r *release.Release, js *jobset.JobSet, id fieldpath.Object, add func(finding.Finding, fieldpath.Path)) {
-	severity := finding.Error
-	if js.Spec.Suspend != nil && *js.Spec.Suspend {
-		severity = finding.Warning
+// changeable are the fields of a Pod template that can change while its JobSet is suspended (JobSet v0.12.0 pkg/webhooks). Kueue sets
+// them with a patch of the TrainJob, or in the JobSet itself.
+func changeable() []fieldpath.Path {
+	return []fieldpath.Path{
+		fieldpath.Fields("metadata", "labels"), fieldpath.Fields("metadata", "annotations"),
+		fieldpath.Fields("spec", "nodeSelector"), fieldpath.Fields("spec", "tolerations"), fieldpath.Fields("spec", "schedulingGates"),
 	}
+}
+
+// beforeResume returns a finding on an object that a controller creates when the JobSet resumes. path is its field of the Pod
+// template. The cluster will reject the object, unless the field can change before.
+func beforeResume(f finding.Finding, path fieldpath.Path) finding.Finding {
+	if slices.ContainsFunc(changeable(), path.HasPrefix) {
+		f.Severity = finding.Warning
+		f.Message += "; the cluster rejects it when the job resumes, unless Kueue or another manager changes the field before"
+	}
+	return f
+}
+
+// checkPods reports the errors of the API server when the Job controller creates the first Pod of each Job.
+func checkPods(r *release.Release, js *jobset.JobSet, id fieldpath.Object, add func(finding.Finding, fieldpath.Path)) {
 	for pod, err := range render.Pods(oneOfEach(js), render.PodsOptions{JobsOptions: render.JobsOptions{Release: r}, Indexes: &render.IndexRange{}}) {
 		if err != nil {
 			return
@@ -156,7 +171,11 @@ func checkPods(r *release.Release, js *jobset.JobSet, id fieldpath.Object, add f
 		object := fieldpath.Object{Kind: "Pod", Namespace: id.Namespace, Name: strings.TrimSuffix(pod.GenerateName, "-")}
 		at := jobPath(pod.Labels[jobset.ReplicatedJobNameKey]).Append(fieldpath.Fields("template", "spec", "template")...)
 		podapi.CheckPod(pod, func(code finding.Code, path fieldpath.Path, message, help string) {
-			add(finding.Finding{Code: code, Severity: severity, Object: object, Path: path, Message: message, Remedy: finding.Remedy{Text: help}}, at.Append(path...))
+			f := finding.Finding{Code: code, Severity: finding.Error, Object: object, Path: path, Message: message, Remedy: finding.Remedy{Text: help}}
+			if suspendedJobSet(js) {
+				f = beforeResume(f, path)
+			}
+			add(f, at.Append(path...))
 		})
 	}
 }

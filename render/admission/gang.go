@@ -14,14 +14,14 @@ import (
 )
 
 // deadline reports a deadline that overflows a duration. The Trainer then finds it exceeded at once (Trainer v2.3.0
-// pkg/controller).
+// pkg/controller), or when the TrainJob resumes: the deadline is immutable.
 func (c *checker) deadline() {
 	seconds := c.typed.Spec.ActiveDeadlineSeconds
 	if seconds <= 0 || time.Duration(seconds)*time.Second > 0 {
 		return
 	}
 	severity := finding.Error
-	if suspend := c.typed.Spec.Suspend; c.managedElsewhere() || suspend != nil && *suspend {
+	if c.managedElsewhere() {
 		severity = finding.Warning
 	}
 	c.about(finding.CodeNeverCreated, severity, fieldpath.Fields("spec", "activeDeadlineSeconds"),

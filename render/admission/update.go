@@ -137,10 +137,7 @@ func UpdateJobSet(ctx context.Context, r *release.Release, old, new map[string]a
 func unfreeze(path fieldpath.Path) string {
 	const depth = 3 // .spec.replicatedJobs[…]
 	if len(path) > depth && path[:depth-1].HasPrefix(fieldpath.Fields("spec", "replicatedJobs")) {
-		for _, field := range []fieldpath.Path{
-			fieldpath.Fields("metadata", "labels"), fieldpath.Fields("metadata", "annotations"),
-			fieldpath.Fields("spec", "nodeSelector"), fieldpath.Fields("spec", "tolerations"), fieldpath.Fields("spec", "schedulingGates"),
-		} {
+		for _, field := range changeable() {
 			if path[depth:].HasPrefix(fieldpath.Fields("template", "spec", "template").Append(field...)) {
 				return "suspend the JobSet before the change, or in it"
 			}

@@ -232,6 +232,10 @@ func TestRecorded(t *testing.T) {
 	verdicts, fields, refused := 0, 0, 0
 	for _, c := range cases {
 		found := c.check(t, stock)
+		if c.outcome == "suspended" {
+			// The cluster rejects the resume, which comes after the end of the recording.
+			found = slices.DeleteFunc(found, func(f finding.Finding) bool { return f.Code == finding.CodeNeverResumed })
+		}
 		if (found.Err() != nil) != c.refused() {
 			t.Errorf("%s: the cluster says %s\n%s%s", c.name, c.outcome, c.text, report(found))
 		} else {
