@@ -42,8 +42,12 @@ func Compose(in Input, opts Options, manager string) (*trainer.RuntimePatch, fin
 		return nil, out.Findings
 	}
 	if entry.TrainingRuntimeSpec == nil {
+		severity := finding.Note // the patches hold the values already
+		if len(in.Rules) == 0 {
+			severity = finding.Warning
+		}
 		return nil, append(out.Findings, finding.Finding{
-			Code: finding.CodeNothingToSet, Severity: finding.Warning, Object: r.trainJob(), Path: fieldpath.Fields("spec", "runtimePatches"),
+			Code: finding.CodeNothingToSet, Severity: severity, Object: r.trainJob(), Path: fieldpath.Fields("spec", "runtimePatches"),
 			Message: "no rule of a policy gives another value than the patches do: there is nothing to set",
 			Remedy:  finding.Remedy{Text: "add a rule to compose in the policy, for a field that several patches set"},
 		})

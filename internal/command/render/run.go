@@ -256,7 +256,11 @@ func (r *renderRun) composed(j workspace.Job) (finding.List, iter.Seq2[any, erro
 	if patch == nil {
 		return found, output.Each(nil)
 	}
-	return found, output.Each([]any{output.Commented{Object: patch, Comment: render.ObjectOf(j.TrainJob).String()}})
+	comment := render.ObjectOf(j.TrainJob).String()
+	if built := r.in.Build(); built != "" {
+		comment += ", built from " + built
+	}
+	return found, output.Each([]any{output.Commented{Object: patch, Comment: comment}})
 }
 
 // leveled returns the findings on an object with the severities of the command line. Without the rendered object, its errors stay.
