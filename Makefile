@@ -50,6 +50,7 @@ test:
 	@echo "  make test-releases   the comparison with the code of Trainer 2.0, 2.1 and 2.2"
 	@echo "  make test-hosts      the examples, editors, kustomize and kpt, and a release (editors need npm and nvim)"
 	@echo "  make test-web        the pages and the playground in a browser (needs npm and chromium)"
+	@python3 -c 'import yaml' 2>/dev/null || echo "  conformance/runner.py  this machine lacks python3 with PyYAML (Debian's python3-yaml)"
 
 # The tests at full length. The last three runs hold what runs concurrently against the race detector: packages that start goroutines,
 # the laws that run at the same time, and the tests of other packages that share values.
@@ -76,7 +77,7 @@ test-releases:
 			-run '$(RELEASED)' . -release $$release -jobsets $(JOBSETS)) || exit 1; \
 	done
 	$(MAKE) oracles
-	go run ./conformance -children -exec bin/conform
+	go run ./conformance -children -warnings -exec bin/conform
 
 # The programs that answer the conformance suite with each release's own code.
 oracles:

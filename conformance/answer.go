@@ -4,12 +4,18 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"slices"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/merge"
@@ -29,7 +35,11 @@ func serve(args []string, in io.Reader, out, problems io.Writer) int {
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
-	refused, err := answer(*name, in, out)
+	r, err := release.Parse(*name)
+	var refused finding.List
+	if err == nil {
+		refused, err = answer(r, in, out, problems)
+	}
 	switch {
 	case err != nil:
 		fmt.Fprintln(problems, "conformance:", err)
@@ -41,12 +51,8 @@ func serve(args []string, in io.Reader, out, problems io.Writer) int {
 	return 0
 }
 
-// answer writes the objects of a TrainJob, or returns the errors with which the release refuses it.
-func answer(name string, in io.Reader, out io.Writer) (refused finding.List, err error) {
-	r, err := release.Parse(name)
-	if err != nil {
-		return nil, err
-	}
+// answer writes the objects of a TrainJob and the warnings of the webhooks, or returns the errors with which the release refuses an object.
+func answer(r *release.Release, in io.Reader, out, warnings io.Writer) (refused finding.List, err error) {
 	data, err := io.ReadAll(in)
 	if err != nil {
 		return nil, err
@@ -55,60 +61,113 @@ func answer(name string, in io.Reader, out io.Writer) (refused finding.List, err
 	if errs := refusals(r, found); errs != nil {
 		return errs, nil
 	}
-	job, input, found, err := admit(context.Background(), r, documents)
-	if errs := refusals(r, found); err != nil || errs != nil {
-		return errs, err
+	if documents, err = withStock(r, documents); err != nil {
+		return nil, err
+	}
+	c := cluster{release: r}
+	for _, d := range documents {
+		found, err := c.apply(context.Background(), d)
+		for _, f := range found {
+			if f.Code == finding.CodeDeprecated {
+				fmt.Fprintln(warnings, "Warning:", f.Message)
+			}
+		}
+		if errs := refusals(r, found); err != nil || errs != nil {
+			return errs, err
+		}
+	}
+	input := c.input
+	if c.admitted == nil {
+		return nil, errors.New("the input holds no TrainJob")
+	}
+	if input.Runtime == nil {
+		return finding.List{{Code: finding.CodeNoRuntime, Severity: finding.Error, Object: render.ObjectOf(input.TrainJob), Message: "the runtime does not exist"}}, nil
 	}
 	rendered, _ := render.JobSet(input, render.Options{Release: r, OnConflict: render.Last, Owners: true, Secrets: rand.Reader})
 	if rendered.JobSet == nil {
 		return rendered.Findings, nil
 	}
-	items, err := objects(r, job, input, rendered)
-	if err != nil {
-		return nil, err
+	items := []any{}
+	if !r.ManagedBy || !slices.ContainsFunc(rendered.Findings, func(f finding.Finding) bool { return f.Code == finding.CodeManagedByOther }) {
+		if items, err = objects(r, input, rendered); err != nil {
+			return nil, err
+		}
 	}
 	return nil, json.NewEncoder(out).Encode(map[string]any{"apiVersion": "v1", "kind": "List", "items": items})
 }
 
-// admit sends the runtime and the TrainJob through the API server and the webhooks.
-func admit(ctx context.Context, r *release.Release, documents []*manifest.Document) (*trainer.TrainJob, render.Input, finding.List, error) {
-	in := admission.Input{Release: r, OnConflict: render.Last}
-	var input render.Input
-	var all finding.List
-	for _, d := range documents {
-		fields, err := d.Fields()
-		if err != nil {
-			return nil, input, nil, err
-		}
-		switch o := d.Object.(type) {
-		case *trainer.TrainJob:
-			render.DefaultTrainJob(o, d.Sets)
-			in.TrainJob, input.TrainJob = fields, o
-			in.Earlier.NumProcPerNode = d.Earlier.NumProcPerNode
-			if d.Overrides != nil {
-				layers := d.Overrides.DeepCopy()
-				render.DefaultPatches(layers.Patches(), nil)
-				in.Layers = layers
-			}
-		case *trainer.ClusterTrainingRuntime:
-			render.DefaultRuntime(&o.Spec, d.Sets)
-			input.Runtime, in.Earlier.TorchNumProcPerNode = &o.Spec, d.Earlier.TorchNumProcPerNode
-			runtime, found := admission.AdmitRuntime(ctx, r, fields, "")
-			in.Runtime, all = runtime, append(all, found...)
-		}
+// withStock returns the documents, after the stock runtimes of the release if they hold TrainJobs only.
+func withStock(r *release.Release, documents []*manifest.Document) ([]*manifest.Document, error) {
+	if slices.ContainsFunc(documents, func(d *manifest.Document) bool { _, isJob := d.Object.(*trainer.TrainJob); return !isJob }) {
+		return documents, nil
 	}
-	if input.TrainJob == nil || input.Runtime == nil {
-		return nil, input, nil, fmt.Errorf("the input holds no TrainJob or no ClusterTrainingRuntime")
+	text, err := r.Runtimes()
+	if err != nil {
+		return nil, err
 	}
-	input.Layers, input.Earlier = in.Layers, in.Earlier
-	return input.TrainJob, input, append(all, admission.Check(ctx, in)...), nil
+	stock, _, _ := manifest.NewAPI(r, nil).Decode("stock", text, nil)
+	return append(slices.DeleteFunc(stock, func(s *manifest.Document) bool {
+		return !slices.ContainsFunc(documents, func(d *manifest.Document) bool {
+			return d.Object.(*trainer.TrainJob).Spec.RuntimeRef.Name == s.ID.Name
+		})
+	}), documents...), nil
 }
 
-// refusals returns the errors that the cluster has as well: not those of a later stage, and not the ones that are stricter here.
+// cluster holds one TrainJob and its runtime. The input has what the controller reads.
+type cluster struct {
+	release  *release.Release
+	input    render.Input
+	runtime  *admission.Runtime // as it is now
+	admitted *admission.Input   // the stored TrainJob with its runtime; nil without a TrainJob
+}
+
+// apply creates or updates an object, sends it through the API server and the webhooks, and returns their findings.
+func (c *cluster) apply(ctx context.Context, d *manifest.Document) (finding.List, error) {
+	fields, err := d.Fields()
+	if err != nil {
+		return nil, err
+	}
+	var found finding.List
+	in := admission.Input{Release: c.release, OnConflict: render.Last}
+	switch o := d.Object.(type) {
+	case *trainer.TrainJob:
+		render.DefaultTrainJob(o, d.Sets)
+		in.TrainJob, in.Earlier = fields, d.Earlier
+		c.input.TrainJob, c.input.Earlier.NumProcPerNode = o, d.Earlier.NumProcPerNode
+		if d.Overrides != nil && c.release.Overrides != release.RuntimePatches {
+			layers := d.Overrides.DeepCopy()
+			render.DefaultPatches(layers.Patches(), nil)
+			c.input.Layers = layers
+		}
+	case *trainer.ClusterTrainingRuntime:
+		c.runtime, found = admission.AdmitRuntime(ctx, c.release, fields, "")
+		if c.admitted == nil || c.release.RuntimeRead == release.LiveRuntime {
+			render.DefaultRuntime(&o.Spec, d.Sets)
+			c.input.Runtime, c.input.Earlier.TorchNumProcPerNode = &o.Spec, d.Earlier.TorchNumProcPerNode
+		}
+		if c.admitted == nil {
+			return found, nil // a TrainJob follows
+		}
+		in = *c.admitted
+	}
+	in.Layers, in.Earlier, in.Runtime = c.input.Layers, c.input.Earlier, c.runtime
+	if c.admitted == nil {
+		found = append(found, admission.Check(ctx, in)...)
+	} else {
+		found = append(found, admission.Update(ctx, *c.admitted, in)...)
+	}
+	c.admitted = &in
+	return found, nil
+}
+
+// refusals returns the errors that the cluster has as well: those of admission, and those on the JobSet and on the labels of its Jobs,
+// with which the controllers fail on every reconciliation.
 func refusals(r *release.Release, found finding.List) finding.List {
+	labels := fieldpath.Fields("metadata", "labels")
 	var errs finding.List
 	for _, f := range found {
-		if f.Severity >= finding.Error && !admission.Stricter(r, f) {
+		isLater := f.Object.Kind == "JobSet" || f.Object.Kind == "Job" && f.Path.HasPrefix(labels)
+		if f.Severity >= finding.Error && (isLater || !admission.Stricter(r, f)) {
 			errs = append(errs, f)
 		}
 	}
@@ -116,12 +175,12 @@ func refusals(r *release.Release, found finding.List) finding.List {
 }
 
 // objects returns the rendered objects. The JobSet carries the owners of its patches.
-func objects(r *release.Release, job *trainer.TrainJob, input render.Input, rendered *render.Output) ([]any, error) {
+func objects(r *release.Release, input render.Input, rendered *render.Output) ([]any, error) {
 	js, err := admission.Encode(rendered.JobSet)
 	if err != nil {
 		return nil, err
 	}
-	if patches := job.Spec.RuntimePatches; input.Layers == nil && len(patches) > 0 {
+	if patches := input.TrainJob.Spec.RuntimePatches; input.Layers == nil && len(patches) > 0 {
 		merged, err := merge.Apply(&input.Runtime.Template, patches, merge.Options{Owners: true})
 		if err != nil {
 			return nil, err
@@ -136,6 +195,17 @@ func objects(r *release.Release, job *trainer.TrainJob, input render.Input, rend
 	children, _ := render.Jobs(stored.JobSet, render.JobsOptions{Release: r, OwnerReferences: true})
 	for _, child := range children.Jobs {
 		items = append(items, child.Job)
+	}
+	for pod, err := range render.Pods(stored.JobSet, render.PodsOptions{
+		JobsOptions: render.JobsOptions{Release: r, Stored: true}, Indexes: &render.IndexRange{},
+	}) {
+		if err != nil {
+			return nil, err
+		}
+		if _, known := render.SystemPriority(pod.Spec.PriorityClassName); known && pod.Spec.PriorityClassName != "" {
+			pod.TypeMeta, pod.Name = metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, pod.Labels[batchv1.JobNameLabel]
+			items = append(items, pod)
+		}
 	}
 	if children.Service != nil {
 		items = append(items, children.Service)

@@ -34,18 +34,21 @@ type testCase struct {
 type result struct {
 	Refused bool
 	Items   []any
+	// Warns tells that a webhook warns.
+	Warns bool
 	// Owners are the fields of the patches' managers, where server-side apply agrees with the merge. A program that says
 	// nothing about them has none.
 	Owners []owned
 }
 
 // In an archive, BEHAVIOUR/NAME/input.yaml has the runtime and the TrainJob. BEHAVIOUR/NAME/2.0,2.1.json has the List of
-// these releases, and BEHAVIOUR/NAME/2.2.refused has no text.
+// these releases, and BEHAVIOUR/NAME/2.2.refused and BEHAVIOUR/NAME/2.2.warns have no text.
 const (
 	inputFile = "input.yaml"
 	refused   = ".refused"
 	accepted  = ".json"
 	owners    = ".owners"
+	warns     = ".warns"
 )
 
 // read reads all archives of a folder, in the order of their names.
@@ -115,8 +118,15 @@ func parseArchive(file string, read *txtar.Archive) (*archive, error) {
 				c.want[r] = of
 			}
 			continue
+		case ext == warns:
+			for _, r := range releases {
+				of := c.want[r]
+				of.Warns = true
+				c.want[r] = of
+			}
+			continue
 		default:
-			return nil, fmt.Errorf("%s: a case has %s, RELEASES%s, RELEASES%s and RELEASES%s only", f.Name, inputFile, accepted, refused, owners)
+			return nil, fmt.Errorf("%s: a case has %s, RELEASES%s, RELEASES%s, RELEASES%s and RELEASES%s only", f.Name, inputFile, accepted, refused, owners, warns)
 		}
 		for _, r := range releases {
 			c.want[r] = want
@@ -183,7 +193,7 @@ func (a *archive) text() ([]byte, error) {
 	}
 	for _, c := range a.cases {
 		add(c.String()+"/"+inputFile, c.input)
-		for _, part := range []func(result) (text, ext string, err error){result.text, result.owners} {
+		for _, part := range []func(result) (text, ext string, err error){result.text, result.owners, result.warnings} {
 			var files []string
 			of := map[string][]string{}
 			for _, r := range sortedReleases(c.want) {
@@ -227,7 +237,18 @@ func (r result) owners() (text, ext string, err error) {
 	return string(list) + "\n", owners, err
 }
 
+// warnings returns the extension of the file that tells that a webhook warns; it is empty if none does.
+func (r result) warnings() (text, ext string, err error) {
+	if !r.Warns {
+		return "", "", nil
+	}
+	return "", warns, nil
+}
+
 func listOf(items []any) map[string]any {
+	if items == nil {
+		items = []any{}
+	}
 	return map[string]any{"apiVersion": "v1", "kind": "List", "items": items}
 }
 

@@ -44,6 +44,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	dir := flags.String("cases", "conformance/cases", "the `folder` of the cases")
 	pattern := flags.String("run", "", "run only the cases whose BEHAVIOUR/NAME matches the `regexp`")
 	children := flags.Bool("children", false, "compare what the JobSet controller creates as well: Jobs, Services and volume claims")
+	warnings := flags.Bool("warnings", false, "compare whether the program writes warnings of the webhooks")
 	record := flags.Bool("record", false, "write what the program says into the cases; for a release's own code")
 	if err := flags.Parse(args); err != nil {
 		return 2
@@ -68,7 +69,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if err != nil {
 		return fail(err)
 	}
-	r := runner{program: started(command), releases: releases, matching: matching, record: *record, children: *children}
+	r := runner{program: started(command), releases: releases, matching: matching, record: *record, children: *children, warnings: *warnings}
 	r.run(archives)
 	if *record {
 		for _, a := range archives {

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -21,6 +22,9 @@ func normal(items []any) []any {
 			delete(metadata, "ownerReferences")
 			delete(metadata, "uid")
 		}
+		if object["kind"] == "Pod" {
+			object = jobSetLabels(object)
+		}
 		if object["kind"] == "Secret" {
 			maskSecret(object)
 		}
@@ -31,6 +35,17 @@ func normal(items []any) []any {
 	}
 	slices.SortFunc(out, func(a, b any) int { return strings.Compare(identity(a), identity(b)) })
 	return out
+}
+
+// jobSetLabels returns a Pod with its labels of JobSet alone, which JobSet's webhook completes.
+func jobSetLabels(pod map[string]any) map[string]any {
+	metadata, _ := pod["metadata"].(map[string]any)
+	labels, _ := metadata["labels"].(map[string]any)
+	maps.DeleteFunc(labels, func(key string, _ any) bool { return !strings.HasPrefix(key, "jobset.sigs.k8s.io/") })
+	return map[string]any{
+		"apiVersion": pod["apiVersion"], "kind": pod["kind"],
+		"metadata": map[string]any{"name": metadata["name"], "namespace": metadata["namespace"], "labels": labels},
+	}
 }
 
 func identity(item any) string {

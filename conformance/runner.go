@@ -24,6 +24,7 @@ type runner struct {
 	matching *regexp.Regexp
 	record   bool
 	children bool // compare the objects of the JobSet controller as well
+	warnings bool // compare whether the webhooks warn
 
 	mu       sync.Mutex
 	outcomes []outcome
@@ -100,6 +101,10 @@ func (r *runner) judge(want, got result, err error) string {
 		return "renders it, and the release refuses it"
 	case !want.Refused && got.Refused:
 		return "refuses it, and the release renders it"
+	case r.warnings && want.Warns && !got.Warns:
+		return "does not warn, and the release does"
+	case r.warnings && !want.Warns && got.Warns:
+		return "warns, and the release does not"
 	}
 	diff := gocmp.Diff(r.compared(normal(want.Items)), r.compared(got.Items))
 	if diff == "" && got.Owners != nil {
@@ -113,7 +118,7 @@ func (r *runner) compared(items []any) map[string]any {
 	return byIdentity(slices.DeleteFunc(slices.Clone(items), func(item any) bool {
 		object, _ := item.(map[string]any)
 		kind, _ := object["kind"].(string)
-		return !r.children && slices.Contains([]string{"Job", "Service", "PersistentVolumeClaim"}, kind)
+		return !r.children && slices.Contains([]string{"Job", "Service", "PersistentVolumeClaim", "Pod"}, kind)
 	}))
 }
 
@@ -154,7 +159,7 @@ func (r *runner) ask(c *testCase, release string) (result, error) {
 	if err != nil {
 		return result{}, fmt.Errorf("the program's output: %w", err)
 	}
-	got := result{Owners: takeOwners(all)}
+	got := result{Owners: takeOwners(all), Warns: strings.Contains("\n"+problems.String(), "\nWarning:")}
 	got.Items = normal(all)
 	if r.record {
 		got.Owners, err = ownersOf(objects, release)

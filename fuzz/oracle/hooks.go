@@ -90,6 +90,7 @@ func (o *Oracle) admit(hooks map[string]*admission.Webhook, path string, object,
 		request.Operation, request.OldObject = admissionv1.Update, apiruntime.RawExtension{Raw: was}
 	}
 	response := handle(hook, request)
+	o.warnings = append(o.warnings, response.Warnings...)
 	if !response.Allowed {
 		return nil, path + ": " + response.Result.Message, nil
 	}

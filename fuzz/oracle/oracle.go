@@ -50,6 +50,7 @@ type Oracle struct {
 	scheme      *apiruntime.Scheme
 	hooks       map[string]*admission.Webhook
 	jobSetHooks map[string]*admission.Webhook
+	warnings    []string // of the webhooks, since the last Apply began
 }
 
 // New returns the oracle of a release. Its cluster holds nothing. One of trainer and jobSet may be nil.
@@ -98,8 +99,9 @@ type Outcome struct {
 var errNoTrainer, errNoJobSet = errors.New("this oracle has no Trainer"), errors.New("this oracle has no JobSet")
 
 // Render handles a TrainJob as a cluster with the runtime does. It drops fields that the definitions lack, sets defaults, asks
-// the Trainer's validation, and builds the objects. It changes neither argument. A nil runtime means that the cluster has none.
-func (o *Oracle) Render(trainJob, runtime Object) (outcome Outcome) {
+// the Trainer's validation, and builds the objects. It changes no argument. A nil runtime means that the cluster has none. Each of the
+// later runtimes then replaces the one before in the cluster, and the controller builds the objects again.
+func (o *Oracle) Render(trainJob, runtime Object, later ...Object) (outcome Outcome) {
 	if o.trainer == nil {
 		return Outcome{Failed: errNoTrainer.Error()}
 	}
@@ -141,7 +143,45 @@ func (o *Oracle) Render(trainJob, runtime Object) (outcome Outcome) {
 	}
 	// The framework asks for its indexes before it gets a client. A client without indexes suffices there, since rendering
 	// looks up objects by name only.
-	return o.trainer.Build(builder.Build(), indexer{builder}, job)
+	cluster := cached{builder.Build()}
+	outcome = o.trainer.Build(cluster, indexer{builder}, job)
+	for _, next := range later {
+		if err := o.replace(cluster, next); err != nil {
+			return Outcome{Failed: err.Error()}
+		}
+		outcome = o.trainer.Build(cluster, indexer{o.cluster()}, job) // a builder takes an index once
+	}
+	return outcome
+}
+
+// cached is a client whose objects have their kinds, as a manager's cache returns them. A snapshot of a runtime keeps the kind.
+type cached struct{ client.Client }
+
+// Get reads an object.
+func (c cached) Get(ctx context.Context, key client.ObjectKey, object client.Object, opts ...client.GetOption) error {
+	if err := c.Client.Get(ctx, key, object, opts...); err != nil {
+		return err
+	}
+	kind, err := c.GroupVersionKindFor(object)
+	if err != nil {
+		return err
+	}
+	object.GetObjectKind().SetGroupVersionKind(kind)
+	return nil
+}
+
+// replace updates an object of a cluster.
+func (o *Oracle) replace(cluster client.Client, object Object) error {
+	held, err := o.typed(object)
+	if err != nil {
+		return err
+	}
+	before := o.trainer.Empty(object["kind"].(string))
+	if err := cluster.Get(context.Background(), client.ObjectKeyFromObject(held), before); err != nil {
+		return err
+	}
+	held.SetResourceVersion(before.GetResourceVersion())
+	return cluster.Update(context.Background(), held)
 }
 
 // typed returns a stored object as its Go type, for the cluster to hold.

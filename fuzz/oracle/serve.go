@@ -21,10 +21,11 @@ type Question struct {
 	Prune    Object   `json:"prune,omitempty"`
 }
 
-// Pair is a TrainJob and its runtime; a nil runtime means that the cluster has none.
+// Pair is a TrainJob and its runtime; a nil runtime means that the cluster has none. Later are the runtimes that replace it, stored.
 type Pair struct {
-	TrainJob Object `json:"trainJob"`
-	Runtime  Object `json:"runtime,omitempty"`
+	TrainJob Object   `json:"trainJob"`
+	Runtime  Object   `json:"runtime,omitempty"`
+	Later    []Object `json:"later,omitempty"`
 }
 
 // Held are the objects of the cluster.
@@ -48,6 +49,8 @@ type Answer struct {
 	Object Object `json:"object,omitempty"`
 	// Refused answers Apply, and Form with one word.
 	Refused []string `json:"refused,omitempty"`
+	// Warnings are those of the webhooks, for Apply.
+	Warnings []string `json:"warnings,omitempty"`
 	// Error is an error of the oracle itself.
 	Error string `json:"error,omitempty"`
 }
@@ -56,7 +59,7 @@ type Answer struct {
 func (o *Oracle) Ask(q Question) (a Answer, err error) {
 	switch {
 	case q.Render != nil:
-		outcome := o.Render(q.Render.TrainJob, q.Render.Runtime)
+		outcome := o.Render(q.Render.TrainJob, q.Render.Runtime, q.Render.Later...)
 		a.Outcome = &outcome
 	case q.Children != nil:
 		a.Children, err = o.Children(q.Children)
@@ -64,6 +67,7 @@ func (o *Oracle) Ask(q Question) (a Answer, err error) {
 		err = o.Hold(q.Hold.Objects...)
 	case q.Apply != nil:
 		a.Object, a.Refused, err = o.Apply(q.Apply.Object, q.Apply.Old)
+		a.Warnings = o.warnings
 	case q.Form != nil:
 		if o.Form(q.Form) {
 			a.Refused = []string{"form"}

@@ -31,6 +31,7 @@ const Namespace = "ns"
 // about unknown fields, as kubectl asks. It returns the object as stored, or the reasons for which it is refused. As kubectl
 // does, it sends a new object to the namespace that the object names, and an update to the namespace of the old one.
 func (o *Oracle) Apply(object, old Object) (stored Object, refused []string, err error) {
+	o.warnings = nil
 	d, err := o.of(object)
 	if err != nil {
 		return nil, nil, err

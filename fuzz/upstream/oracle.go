@@ -63,6 +63,9 @@ type Upstream struct {
 	// API decodes objects by the release. It is nil for the latest one, as without --trainer-version.
 	API *manifest.API
 
+	// Warnings are those of the webhooks about the last object that Apply created or updated.
+	Warnings []string
+
 	trainer, jobSet asker
 }
 
@@ -135,8 +138,8 @@ func (u *Upstream) Stop() (err error) {
 }
 
 // Render handles a TrainJob as a cluster with the runtime does: see oracle.Oracle.
-func (u *Upstream) Render(trainJob, runtime Object) (oracle.Outcome, error) {
-	a, err := u.trainer.Ask(oracle.Question{Render: &oracle.Pair{TrainJob: trainJob, Runtime: runtime}})
+func (u *Upstream) Render(trainJob, runtime Object, later ...Object) (oracle.Outcome, error) {
+	a, err := u.trainer.Ask(oracle.Question{Render: &oracle.Pair{TrainJob: trainJob, Runtime: runtime, Later: later}})
 	if err != nil {
 		return oracle.Outcome{}, err
 	}
@@ -158,6 +161,7 @@ func (u *Upstream) Hold(objects ...Object) error {
 // Apply creates an object, or updates old. It returns the object as stored, or the reasons for which it is refused.
 func (u *Upstream) Apply(object, old Object) (stored Object, refused []string, err error) {
 	a, err := u.of(object).Ask(oracle.Question{Apply: &oracle.Request{Object: object, Old: old}})
+	u.Warnings = a.Warnings
 	return a.Object, a.Refused, err
 }
 
