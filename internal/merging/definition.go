@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
@@ -59,10 +61,11 @@ func ReadDefinitions(p *host.Program, in *workspace.Input, paths []string) ([]De
 	return definitions, found
 }
 
-// definitionOf returns the schema of an object's kind from the definitions in paths, or nil without paths.
+// definitionOf returns the schema of an object's kind from the definitions in paths. Without paths it is that of the Trainer's release
+// of the file, or nil for other kinds.
 func definitionOf(p *host.Program, in *workspace.Input, paths []string, of *manifest.Document) (*schema.Type, finding.List) {
 	if len(paths) == 0 {
-		return nil, nil
+		return embedded(p, in, of)
 	}
 	definitions, found := ReadDefinitions(p, in, paths)
 	group, version, _ := strings.Cut(of.APIVersion, "/")
@@ -88,6 +91,26 @@ func definitionOf(p *host.Program, in *workspace.Input, paths []string, of *mani
 		found = append(found, f)
 	}
 	return nil, found
+}
+
+// embedded returns the schema of a TrainJob, a runtime or a JobSet, or nil for an object of another kind.
+func embedded(p *host.Program, in *workspace.Input, of *manifest.Document) (*schema.Type, finding.List) {
+	group, version, _ := strings.Cut(of.APIVersion, "/")
+	if !workspace.IsTrainer(of) && group != jobset.SchemeGroupVersion.Group {
+		return nil, nil
+	}
+	text, err := in.ReleaseOf(p.Files, of.File).Definition(of.ID.Kind)
+	if err != nil {
+		return nil, in.Findings // a kind that no release defines
+	}
+	t, err := schema.ParseOpenAPI(text, version)
+	if err != nil {
+		return nil, append(in.Findings, finding.Finding{
+			Code: finding.CodeUnknownVersion, Severity: finding.Error, Object: of.ID, Position: of.Position(fieldpath.Fields("apiVersion")),
+			Message: err.Error(), Remedy: finding.Remedy{Text: "use a version that the definition serves, or give one with --crd"},
+		})
+	}
+	return t, in.Findings
 }
 
 // definedBy returns the group and kind that a definition defines.

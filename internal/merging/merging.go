@@ -3,15 +3,18 @@ package merging
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+	kjson "sigs.k8s.io/json"
 
 	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/engine"
@@ -21,6 +24,7 @@ import (
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/option"
+	"github.com/trainweld/trainweld/internal/quantity"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/unions"
 	"github.com/trainweld/trainweld/internal/workspace"
@@ -63,6 +67,7 @@ func Applies(p *host.Program, flags workspace.Flags, how option.Schema) (*host.P
 // Object is a base of any kind with its patches.
 type Object struct {
 	base    *manifest.Document
+	object  any // the base as a Go value, of a strategic merge
 	ID      fieldpath.Object
 	patches []mergedPatch
 	typ     string       // strategic, apply or merge
@@ -74,12 +79,14 @@ type Object struct {
 type mergedPatch struct {
 	manager  string
 	document *manifest.Document
+	data     []byte // of the file
 	fields   engine.Object
 }
 
 // Result is the merged object.
 type Result struct {
-	Value  any // a pointer to an API struct, or an engine.Object
+	Value  any           // a pointer to an API struct, or an engine.Object
+	Fields engine.Object // the fields of Value that the base or a patch sets
 	Type   *schema.Type
 	Owners *engine.Ownership
 }
@@ -118,7 +125,8 @@ func Read(p *host.Program, in *workspace.Input, flags workspace.Flags, how optio
 	}
 	m.schema = definition
 	m.goType, _ = builtin.TypeOf(is.APIVersion, is.ID.Kind)
-	if err := m.choose(how, is); err != nil {
+	err := m.choose(how, is)
+	if err != nil {
 		return nil, nil, exit.Usage(err)
 	}
 	kind := objectKind(is, nil)
@@ -130,6 +138,11 @@ func Read(p *host.Program, in *workspace.Input, flags workspace.Flags, how optio
 		return nil, found, nil
 	}
 	m.base, m.ID = documents[0], documents[0].ID
+	if m.typ == option.StrategicType {
+		if m.object, err = m.decodeBase(); err != nil {
+			return nil, append(found, m.refused(err)), nil
+		}
+	}
 	if m.typ == option.JSONType && how.MergeType == "" {
 		found = append(found, finding.Finding{
 			Code: finding.CodeNoSchema, Severity: finding.Warning, Object: m.ID, Position: m.base.Position(fieldpath.Fields("kind")),
@@ -137,11 +150,26 @@ func Read(p *host.Program, in *workspace.Input, flags workspace.Flags, how optio
 			Remedy:  finding.Remedy{Text: "give its CustomResourceDefinition with --crd, or use --type=merge"},
 		})
 	}
-	found, err := m.readPatches(p, in, flags.Patches, objectKind(is, nil), found)
+	found, err = m.readPatches(p, in, flags.Patches, objectKind(is, nil), found)
 	if err != nil {
 		return nil, nil, err
 	}
 	return m, found, nil
+}
+
+// decodeBase decodes the base as an API server decodes an object of its own kinds. Package manifest drops null values of maps, as it
+// does in custom resources.
+func (m *Object) decodeBase() (any, error) {
+	fields, err := m.base.Fields()
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(fields)
+	if err != nil {
+		return nil, err
+	}
+	object := reflect.New(m.goType).Interface()
+	return object, quantity.Unmarshal(text, object, kjson.UnmarshalCaseSensitivePreserveInts)
 }
 
 // readPatches reads the patches, and appends their findings to those before. The error is a usage error.
@@ -158,6 +186,7 @@ func (m *Object) readPatches(p *host.Program, in *workspace.Input, patches []str
 		if found = append(found, more...); more.Err() == nil {
 			read.manager = manager
 			found = append(found, m.mismatches(read)...)
+			found = append(found, m.foreignDirectives(read, read.fields, nil)...)
 			m.patches = append(m.patches, read)
 		}
 	}
@@ -213,7 +242,7 @@ func readMergedPatch(p *host.Program, in *workspace.Input, file string, kind man
 	if len(documents) != 1 {
 		return mergedPatch{}, append(found, notOne(file, documents, "a patch is one object"))
 	}
-	patch := mergedPatch{document: documents[0]}
+	patch := mergedPatch{document: documents[0], data: data}
 	if documents[0].Object == nil {
 		return patch, found // another kind: see mismatches
 	}
@@ -267,6 +296,33 @@ func (m *Object) mismatches(patch mergedPatch) finding.List {
 	return found
 }
 
+// foreignDirectives reports the directives in a patch that is no strategic merge patch. There, they are fields that no kind has.
+func (m *Object) foreignDirectives(patch mergedPatch, value any, path fieldpath.Path) (found finding.List) {
+	if m.typ == option.StrategicType {
+		return nil
+	}
+	switch value := value.(type) {
+	case engine.Object:
+		for _, name := range slices.Sorted(maps.Keys(value)) {
+			at := path.Append(fieldpath.Field(name))
+			if !isDirective(name) {
+				found = append(found, m.foreignDirectives(patch, value[name], at)...)
+				continue
+			}
+			found = append(found, finding.Finding{
+				Code: finding.CodeNoMerge, Severity: finding.Error, Object: m.ID, Path: at, Position: patch.document.Position(at),
+				Message: fmt.Sprintf("Forbidden: %s is a directive of strategic merge patches, which %s does not take", name, m.ID.Kind),
+				Remedy:  finding.Remedy{Text: "remove the directive, and set the whole list or object instead"},
+			})
+		}
+	case []any:
+		for i, item := range value {
+			found = append(found, m.foreignDirectives(patch, item, path.Append(fieldpath.Index(i)))...)
+		}
+	}
+	return found
+}
+
 // Apply merges the patches, unless reading has errors. If the merge fails, it returns nil and findings with the reasons.
 func (m *Object) Apply(reading finding.List) (*Result, finding.List) {
 	if reading.Err() != nil {
@@ -282,9 +338,16 @@ func (m *Object) Apply(reading finding.List) (*Result, finding.List) {
 		out, err = m.applyObjects()
 	}
 	if err != nil {
+		if wrong := m.wrongTypes(); wrong != nil {
+			return nil, wrong
+		}
 		return nil, finding.List{m.refused(err)}
 	}
 	var found finding.List
+	if m.typ == option.StrategicType {
+		base, _ := m.base.Fields() // an error is that of the merge
+		found = itemCheck{m, base, lookup{}}.items(out.Type, out.Fields, nil)
+	}
 	for _, field := range ignored {
 		found = append(found, finding.Finding{
 			Code: finding.CodeUnknownField, Severity: finding.Error, Object: m.ID, Path: field.Path, Position: m.Position(field.Layer, field.Path),
@@ -306,11 +369,12 @@ func (m *Object) applyStrategic() (out Result, ignored []engine.Ignored, duplica
 	if err != nil {
 		return Result{}, nil, nil, err
 	}
-	result, err := plan.Apply(&m.base.Object, patches, engine.Options{Owners: true})
+	result, err := plan.Apply(&m.object, patches, engine.Options{Owners: true})
 	if err != nil {
 		return Result{}, nil, nil, err
 	}
-	return Result{result.Value, plan.Type(), result.Owners}, result.Ignored, result.Duplicates, nil
+	fields, err := m.fieldsOf(result.Value)
+	return Result{result.Value, fields, plan.Type(), result.Owners}, result.Ignored, result.Duplicates, err
 }
 
 func (m *Object) applyObjects() (Result, error) {
@@ -322,12 +386,12 @@ func (m *Object) applyObjects() (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	return Result{result.Value, plan.Type(), result.Owners}, nil
+	return Result{result.Value, result.Value, plan.Type(), result.Owners}, nil
 }
 
 // strategic returns the plan of a strategic merge and its patches.
 func (m *Object) strategic() (*engine.Plan[any, any], []engine.Layered[any], error) {
-	plan, err := engine.ForAny(m.goType, schema.Rules{Unions: unions.All()})
+	plan, err := engine.ForAny(m.goType, schema.Rules{Unions: unions.All(), Twins: true})
 	patches := make([]engine.Layered[any], len(m.patches))
 	for i, p := range m.patches {
 		patch := any(p.fields)
@@ -348,6 +412,23 @@ func (m *Object) objects() (*engine.Plan[engine.Object, engine.Object], engine.O
 		patches[i] = engine.Layered[engine.Object]{Layer: engine.Manager(m.patches[i].manager), Patch: &m.patches[i].fields}
 	}
 	return plan, base, patches, err
+}
+
+// wrongTypes reports the values of the patches that the Go type cannot hold, as for the base.
+func (m *Object) wrongTypes() (found finding.List) {
+	if m.typ != option.StrategicType {
+		return nil
+	}
+	for _, patch := range m.patches {
+		_, more := manifest.DecodeAs(patch.document.File, patch.data, objectKind(m.base, m.goType))
+		for _, f := range more {
+			if f.Severity == finding.Error && (f.Code == finding.CodeWrongType || f.Code == finding.CodeAmbiguousWord) {
+				f.Object = m.ID
+				found = append(found, f)
+			}
+		}
+	}
+	return found
 }
 
 // refused returns the error of a merge as a finding.
@@ -376,15 +457,22 @@ func (m *Object) Position(layer engine.Layer, path fieldpath.Path) fieldpath.Pos
 	return m.base.Position(path)
 }
 
-// Conflicts returns the disagreements of the managers.
-func (m *Object) Conflicts(owners *engine.Ownership, rule render.OnConflict) finding.List {
+// Conflicts returns the disagreements of the managers, and the unions of which a patch and the base set two members.
+func (m *Object) Conflicts(merged *Result, rule render.OnConflict) finding.List {
 	var found finding.List
-	for _, c := range conflict.Find(owners) {
+	reported := map[string]bool{}
+	for _, c := range conflict.Find(merged.Owners) {
+		if c.Kind == conflict.Union {
+			reported[c.Path.String()] = true
+		}
 		f := m.located(c.Finding(m.ID), c)
 		if c.Kind == conflict.Overlap && rule == render.Last {
 			f.Severity = finding.Warning
 		}
 		found = append(found, f)
+	}
+	if m.typ == option.StrategicType {
+		found = append(found, m.baseUnions(merged, reported)...)
 	}
 	return found
 }
@@ -397,7 +485,7 @@ func (m *Object) OrderDependence() finding.List {
 		var plan *engine.Plan[any, any]
 		var patches []engine.Layered[any]
 		if plan, patches, err = m.strategic(); err == nil {
-			found, err = conflict.OrderDependence(plan, &m.base.Object, patches)
+			found, err = conflict.OrderDependence(plan, &m.object, patches)
 		}
 	} else {
 		plan, base, patches, failed := m.objects()

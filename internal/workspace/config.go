@@ -51,6 +51,11 @@ func (in *Input) govern(fsys fs.FS, dir string) governing {
 	return g
 }
 
+// ReleaseOf returns the release for the objects of a file, or nil if nothing names one.
+func (in *Input) ReleaseOf(fsys fs.FS, file string) *release.Release {
+	return in.govern(fsys, dirOf(file)).release
+}
+
 // nearest returns the release and the rules of the nearest trainweld.yaml of a directory.
 func (in *Input) nearest(fsys fs.FS, dir string) governing {
 	if g, known := in.governing[dir]; known {

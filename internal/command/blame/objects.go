@@ -140,7 +140,7 @@ func blameOther(p *host.Program, flags blameFlags) ([]authorship.Blamed, finding
 	if found = append(found, more...); merged == nil {
 		return nil, found, nil
 	}
-	conflicts := m.Conflicts(merged.Owners, render.Fail)
+	conflicts := m.Conflicts(merged, render.Fail)
 	if found = append(found, conflicts...); flags.OnConflict == "fail" && conflicts != nil {
 		return nil, found, nil
 	}
@@ -148,7 +148,7 @@ func blameOther(p *host.Program, flags blameFlags) ([]authorship.Blamed, finding
 	for _, f := range conflicts {
 		opts.Disputed = append(opts.Disputed, f.Path)
 	}
-	o, err := blame.New(merged.Value, merged.Type, merged.Owners.All(), opts)
+	o, err := blame.New(merged.Fields, merged.Type, merged.Owners.All(), opts)
 	return []authorship.Blamed{{ID: m.ID, Object: o}}, found, err
 }
 

@@ -183,7 +183,7 @@ func conflictsOfObject(p *host.Program, flags conflictsFlags) error {
 	if found = append(found, more...); merged != nil && flags.permute {
 		found = append(found, m.OrderDependence()...)
 	} else if merged != nil {
-		found = append(found, m.Conflicts(merged.Owners, render.Fail)...)
+		found = append(found, m.Conflicts(merged, render.Fail)...)
 	}
 	found = slices.DeleteFunc(found, func(f finding.Finding) bool { return f.Severity < finding.Error })
 	return reportConflicts(p, flags, in, found, "1 object")

@@ -140,7 +140,7 @@ func (v *version) merge(p *host.Program, how option.Schema, rule render.OnConfli
 	if v.findings = append(found, more...); merged == nil {
 		return
 	}
-	v.findings = append(v.findings, m.Conflicts(merged.Owners, rule)...)
+	v.findings = append(v.findings, m.Conflicts(merged, rule)...)
 	object := comparison.Object{
 		Key: comparison.Key{Kind: m.ID.Kind, Name: m.ID.Name}, Object: withoutStatus(merged.Value),
 		Owners: func() (*diff.Owners, error) { return diff.OwnersOf(merged.Owners), nil },

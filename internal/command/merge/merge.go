@@ -41,7 +41,7 @@ defaults to the name of the file. A patch may omit apiVersion, kind and name.
   strategic  as strategic merge patches. $patch, $retainKeys and the other directives work, and a null removes a
              field. This is the default for Kubernetes' own kinds.
   apply      as forced server-side applies in order, by the schema of a CustomResourceDefinition. This is the
-             default for kinds that a --crd defines.
+             default for TrainJobs, runtimes, JobSets and kinds that a --crd defines.
   merge      as JSON merge patches (RFC 7386). They replace lists whole, and a null removes a field. This is the
              default for all other kinds, with a warning.
 
@@ -83,7 +83,7 @@ func run(p *host.Program, flags mergeFlags) error {
 	}
 	merged, more := m.Apply(found)
 	if found = append(found, more...); merged != nil {
-		found = append(found, m.Conflicts(merged.Owners, rule)...)
+		found = append(found, m.Conflicts(merged, rule)...)
 	}
 	if err := report.WriteBeside(p.Stderr, found, report.Options{ShowValues: flags.showValues}); err != nil {
 		return err
@@ -92,7 +92,7 @@ func run(p *host.Program, flags mergeFlags) error {
 		return err
 	}
 	encoder := manifest.Encoder{KeepStatus: true}
-	return encoder.Encode(p.Stdout, format, merged.Value)
+	return encoder.Encode(p.Stdout, format, merged.Fields)
 }
 
 // parse parses the flags with a fixed set of values.
