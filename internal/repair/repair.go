@@ -77,15 +77,10 @@ func run(p *host.Program, inputs workspace.Flags, opts Options, judge Judge) (*R
 	}
 	stdin := &rereader{from: p.Stdin}
 	for vain := (map[mistake]bool{}); ; {
-		reader := *p
-		s := &session{
-			opts: opts, inputs: inputs, reader: &reader, overlay: host.NewOverlay(tree), vain: vain,
-			original: map[string][]byte{}, tried: map[mistake]int{}, refused: map[mistake]finding.Finding{},
-		}
-		reader.Files = s.overlay
+		s := newSession(p, tree, inputs, opts, vain)
 		result, err := s.rounds(func() (finding.List, *workspace.Input, error) {
-			reader.Stdin = stdin.again()
-			return judge(&reader)
+			s.reader.Stdin = stdin.again()
+			return judge(s.reader)
 		})
 		if err != nil {
 			return nil, err
@@ -98,6 +93,24 @@ func run(p *host.Program, inputs workspace.Flags, opts Options, judge Judge) (*R
 			vain[m] = true
 		}
 	}
+}
+
+// WithoutRefused returns the findings on the files of a program, without the promise of a repair where a run would refuse it. in is the
+// input of the findings, read with Flags.Repairs.
+func WithoutRefused(p *host.Program, inputs workspace.Flags, found finding.List, in *workspace.Input) finding.List {
+	tree, ok := p.Files.(host.Tree)
+	if !ok || repairable(found) == 0 {
+		return found
+	}
+	s := newSession(p, tree, inputs, Options{}, nil)
+	s.round(found, in)
+	found = slices.Clone(found)
+	for i := range found {
+		if _, refused := s.refused[mistakeOf(found[i])]; refused {
+			found[i].Remedy.IsCertain = false
+		}
+	}
+	return found
 }
 
 // mistake identifies a finding across the rounds, in which lines move.
@@ -120,6 +133,16 @@ type session struct {
 	tried    map[mistake]int
 	refused  map[mistake]finding.Finding // the findings on refused repairs
 	repaired []*wish
+}
+
+func newSession(p *host.Program, tree host.Tree, inputs workspace.Flags, opts Options, vain map[mistake]bool) *session {
+	reader := *p
+	s := &session{
+		opts: opts, inputs: inputs, reader: &reader, overlay: host.NewOverlay(tree), vain: vain,
+		original: map[string][]byte{}, tried: map[mistake]int{}, refused: map[mistake]finding.Finding{},
+	}
+	reader.Files = s.overlay
+	return s
 }
 
 // mostTries is the number of repairs of one finding. The repair of a conflict may reveal another one on the same field.

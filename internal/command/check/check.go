@@ -151,7 +151,7 @@ func run(p *host.Program, flags checkFlags) error {
 		return exit.Usage(errors.New("--old has no builds: compare with a revision, --git"))
 	}
 	defer host.CollectLess()()
-	flags.Decided, flags.Repairs, flags.preferred = levels.Codes(), flags.fix.On(), flags.fix.Preferred()
+	flags.Decided, flags.Repairs, flags.preferred = levels.Codes(), true, flags.fix.Preferred()
 	ctx := context.Background()
 	var was *standing
 	if flags.git != "" {
@@ -174,7 +174,10 @@ func run(p *host.Program, flags checkFlags) error {
 	}
 	var found finding.List
 	if !flags.fix.On() {
-		found, _, err = judge(p)
+		var in *workspace.Input
+		if found, in, err = judge(p); err == nil {
+			found = repair.WithoutRefused(p, flags.Flags, found, in)
+		}
 	} else if fixed, err = flags.fix.Apply(p, flags.Flags, judge); err == nil {
 		found = levels.Apply(fixed.Found)
 	}
