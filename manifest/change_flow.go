@@ -2,7 +2,9 @@ package manifest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/trainweld/trainweld/manifest/internal/encode"
@@ -12,10 +14,10 @@ import (
 // flow adds the edits that remove and insert parts of a collection in brackets.
 func (e *editing) flow(p *part) {
 	old := e.inText(p)
-	var last *part // the last part that stays
+	var first, last *part // the parts that stay
 	for i, child := range old {
 		if !child.isGone {
-			last = child
+			first, last = cmp.Or(first, child), child
 			continue
 		}
 		e.removeFlow(child, i == len(old)-1)
@@ -28,7 +30,7 @@ func (e *editing) flow(p *part) {
 	if p.kind == encode.Object && last != nil {
 		at = e.flowEnd(last)
 	}
-	for _, child := range p.parts {
+	for i, child := range p.parts {
 		switch {
 		case child.node != nil:
 			if !child.isGone && p.kind == encode.Array {
@@ -38,13 +40,36 @@ func (e *editing) flow(p *part) {
 		case child.isGone:
 			continue
 		}
-		if at < 0 {
-			first := e.flowStart(last)
-			e.replace(first, first, e.flowPart(child, last)+","+e.separator(last))
-			continue
+		switch hasComma, isCommented := e.behindFlow(at); {
+		case at < 0 && e.hasOwnLine(first): // above its comments
+			line := e.aboveStart(e.LineStart(e.flowStart(first)))
+			e.lines(line, e.Before(e.flowStart(first))+e.flowPart(child, first)+",\n")
+		case at < 0:
+			start := e.flowStart(first)
+			e.replace(start, start, e.flowPart(child, first)+","+e.separator(first))
+		case isCommented: // the comment stays with its part
+			comma := ""
+			if !hasComma && (i == 0 || p.parts[i-1].node != nil) {
+				e.replace(at, at, ",")
+			}
+			if hasComma || slices.ContainsFunc(p.parts[i+1:], func(other *part) bool { return !other.isGone }) {
+				comma = ","
+			}
+			e.lines(e.NextLine(at), indentOf(e.Data, e.flowStart(last))+e.flowPart(child, last)+comma+"\n")
+		default:
+			e.replace(at, at, ","+e.separator(last)+e.flowPart(child, last))
 		}
-		e.replace(at, at, ","+e.separator(last)+e.flowPart(child, last))
 	}
+}
+
+// behindFlow reports whether a comma and a comment follow a part in its line.
+func (e *editing) behindFlow(end int) (hasComma, isCommented bool) {
+	if end < 0 {
+		return false, false
+	}
+	rest := strings.TrimLeft(string(e.Data[end:e.LineEnd(end)]), " \t")
+	rest, hasComma = strings.CutPrefix(rest, ",")
+	return hasComma, strings.HasPrefix(strings.TrimLeft(rest, " \t"), "#")
 }
 
 func (e *editing) flowStart(p *part) int {

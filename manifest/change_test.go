@@ -54,6 +54,16 @@ func TestDocument_Change(t *testing.T) {
 			file: job("spec:\n  a: 1 # a\n  # above\n  b:\n    c: 1 # c\n    # deep\n\n  # d\n  d: 'x'\n"), want: job("spec:\n  a: 1 # a\n  # above\n\n  # d\n  d: 'x'\n"),
 		},
 		{
+			name: "set a list in brackets, with new items around the old ones", reason: "new items are where the list has them, and comments stay with their items",
+			changes: []step{{"set", ".spec.a", []any{"x", "b", "m", "c", "o", "p"}}},
+			file:    job("spec:\n  a: [\n    # above b\n    b, # b\n\n    # above c\n    c # c\n  ]\n"),
+			want:    job("spec:\n  a: [\n    x,\n    # above b\n    b, # b\n    m,\n\n    # above c\n    c, # c\n    o,\n    p\n  ]\n"),
+		},
+		{
+			name: "set a list in brackets on one line", changes: []step{{"set", ".spec.a", []any{"x", "b", "m", "c", "o"}}}, reason: "a new item precedes the first one",
+			file: job("spec:\n  a: [b, c] # end\n"), want: job("spec:\n  a: [x, b, m, c, o] # end\n"),
+		},
+		{
 			name: "remove the last entry", changes: []step{{"remove", ".spec.a.b.c", nil}}, reason: "empty maps go too",
 			file: job("spec:\n  a:\n    b:\n      c: 1\n  d: 2\n"), want: job("spec:\n  d: 2\n"),
 		},

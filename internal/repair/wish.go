@@ -1,6 +1,8 @@
 package repair
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -285,9 +287,33 @@ func (r *round) unite(f finding.Finding) ([]change, error) {
 		if err != nil {
 			return nil, err
 		}
-		changes = append(changes, r.change(f, at, manifest.Change{Path: at.path, Do: manifest.SetField, Value: union}))
+		changes = append(changes, r.change(f, at, manifest.Change{Path: at.path, Do: manifest.SetField, Value: inOrderOf(f.Claims, union)}))
 	}
 	return changes, nil
+}
+
+// inOrderOf returns a union in the order of the lists, the first one's items first. So few items change places, with their comments.
+func inOrderOf(claims []engine.Claim, union any) any {
+	items, ok := union.([]any)
+	if !ok {
+		return union
+	}
+	text := func(item any) string {
+		data, _ := json.Marshal(item) // of JSON
+		return string(data)
+	}
+	place := map[string]int{}
+	for _, claim := range claims {
+		list, _ := plain(claim.Value).([]any)
+		for _, item := range list {
+			if _, known := place[text(item)]; !known {
+				place[text(item)] = len(place)
+			}
+		}
+	}
+	ordered := slices.Clone(items)
+	slices.SortStableFunc(ordered, func(a, b any) int { return cmp.Compare(place[text(a)], place[text(b)]) })
+	return ordered
 }
 
 // errNoUnion is the error of lists that no union may replace.
