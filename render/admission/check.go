@@ -224,6 +224,7 @@ func (c *checker) follow(ctx context.Context) {
 	}
 	c.warn()
 	c.deadline()
+	c.snapshot()
 	c.findCauses()
 	if c.output.JobSet == nil {
 		return

@@ -27,6 +27,8 @@ type Runtime struct {
 	processes *intstr.IntOrString
 	// findings are the findings of its own admission.
 	findings finding.List
+	// longKeys are the findings on keys that are too long for a snapshot.
+	longKeys finding.List
 }
 
 // ID returns the runtime's kind, namespace and name.
@@ -88,7 +90,7 @@ func admitRuntime(ctx context.Context, of *release.Release, fields map[string]an
 		found.undecodable(o, err)
 		return nil, nil
 	}
-	r := &Runtime{id: o.id, spec: typed.Spec, object: o, processes: processes, deprecated: o.has(release.RuntimeDeprecated) && typed.Labels[supportLabel] == "deprecated"}
+	r := &Runtime{id: o.id, spec: typed.Spec, object: o, processes: processes, longKeys: o.snapshotKeys(), deprecated: o.has(release.RuntimeDeprecated) && typed.Labels[supportLabel] == "deprecated"}
 	if o.has(release.RuntimeUnchecked) && typed.Labels[validationLabel] == "disabled" && (old == nil || isUnchecked(old)) {
 		return r, o
 	}
