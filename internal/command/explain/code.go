@@ -13,10 +13,10 @@ import (
 	"github.com/trainweld/trainweld/internal/option"
 )
 
-// isCode reports whether an argument is the code of a finding and not a field.
+// isCode reports whether an argument is the code of a finding, perhaps a misspelt one, and not a field.
 func isCode(arg string) bool {
-	digits, ok := strings.CutPrefix(strings.ToUpper(arg), "TW")
-	return ok && digits != "" && strings.Trim(digits, "0123456789") == ""
+	number, ok := strings.CutPrefix(strings.ToUpper(arg), "TW")
+	return ok && number != "" && strings.ContainsRune("0123456789", rune(number[0]))
 }
 
 // jsonChange is a change in a release of the Trainer.
@@ -31,7 +31,7 @@ func writeCode(w io.Writer, name, format string) error {
 	code := finding.Code(strings.ToUpper(name))
 	page, ok := docs.Of(code)
 	if !ok {
-		return exit.Usage(fmt.Errorf("no finding has the code %s%s", code, option.DidYouMean(string(code), codes())))
+		return exit.Usage(fmt.Errorf("no finding has the code %s%s", code, didYouMean(code)))
 	}
 	var b bytes.Buffer
 	var changes []jsonChange
@@ -58,6 +58,17 @@ func writeCode(w io.Writer, name, format string) error {
 	}
 	_, err := w.Write(b.Bytes())
 	return err
+}
+
+// didYouMean returns the hint at the first code that begins with an unknown code, or else at the nearest code.
+func didYouMean(code finding.Code) string {
+	all := codes()
+	for _, name := range all {
+		if strings.HasPrefix(name, string(code)) {
+			return fmt.Sprintf("; did you mean %s?", name)
+		}
+	}
+	return option.DidYouMean(string(code), all)
 }
 
 // codes returns all codes with a page.
