@@ -21,40 +21,46 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 # Without the Go plugins of kustomize, which the program never loads. They would keep every method of every type.
 TAGS := kustomize_disable_go_plugin_support
 
-.PHONY: build release tag test test-long test-upstream test-releases oracles test-hosts web playground test-web differential lint apidiff bench measure charts fuzz soak mutants demo generate
+.PHONY: help nightly build release tag test test-long test-upstream test-releases oracles test-hosts web playground test-web differential lint apidiff bench measure charts fuzz soak mutants demo generate
+
+# The first target. A target with a description is in the list.
+help: ## this list
+	@awk -F ': .*## ' '/^[a-z-]+: .*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
+	@echo "Begin with make demo, then make build and bin/trainweld --help. CONTRIBUTING.md has the minutes of each target."
+
+# Runs the command $(2). After five seconds it tells on standard error what takes long: a first build prints nothing.
+patient = { sleep 5 >/dev/null 2>&1; echo "$(1)" >&2; } & note=$$!; $(2); status=$$?; kill $$note 2>/dev/null; exit $$status
+compiling = compiling trainweld with the code of Kubernetes and kustomize: minutes the first time, seconds after that
 
 # The same flags as go test has, so that both share one build cache. A release has its own: internal/release.
-build:
-	go build -ldflags '-X main.revision=$(REVISION)' -o bin/trainweld ./cmd/trainweld
+build: ## write the program to bin/trainweld
+	@$(call patient,$(compiling),go build -ldflags '-X main.revision=$(REVISION)' -o bin/trainweld ./cmd/trainweld)
+	@echo "bin/trainweld is built. Put it on your PATH, or go on with bin/trainweld --help"
 
 # Static binaries for Linux, macOS and Windows in dist: archives with licenses, completion files and man pages, an image, krew's
 # manifest, an SBOM, and the checksums of all. The same revision and toolchain give the same bytes on every machine. A module whose
 # license is not accepted fails.
-release:
+release: ## the files of a release, to dist
 	go run -C internal/release . build -version "$(VERSION)" -revision "$(or $(REVISION),unknown)" -time $(TIME) -tags $(TAGS) \
 		-sources ../.. -output ../../dist
 
 # Names the unreleased changes of the changelog, commits that, and tags the commit: make tag VERSION=v1.2.3. It refuses a tree with changes.
-tag:
+tag: ## name and tag a release: VERSION=v1.2.3
 	go run -C internal/release . tag -sources ../.. "$(VERSION)"
 
 # First the policies' golden files, as a user tests them. Then the tests of the module, with a twentieth of the random cases. No run
 # vets: make lint does, for every module. No run has a limit of time, which a busy machine could exceed.
-test:
+test: ## the tests, with a twentieth of the random cases
+	@echo "compiling the packages and their tests: minutes the first time. Then each package prints a line."
 	go run ./cmd/trainweld test testdata/policies
 	go test -vet=off -timeout 0 ./...
-	@echo "make test ran the golden cases of testdata/policies, and every package with a twentieth of the random cases."
-	@echo "It did not run these:"
-	@echo "  make test-long       all random cases, the tests that take long, and the race detector"
-	@echo "  make test-upstream   the comparison with the code of Trainer 2.3, the Training Operator and the API server"
-	@echo "  make test-releases   the comparison with the code of Trainer 2.0, 2.1 and 2.2"
-	@echo "  make test-hosts      the examples, editors, kustomize and kpt, and a release (editors need npm and nvim)"
-	@echo "  make test-web        the pages and the playground in a browser (needs npm and chromium)"
+	@echo "make test ran the golden cases of testdata/policies, and the tests of each package with a twentieth of the random cases. It did not run:"
+	@$(MAKE) -s help | grep -E 'make test-|make lint'
 	@python3 -c 'import yaml' 2>/dev/null || echo "  conformance/runner.py  this machine lacks python3 with PyYAML (Debian's python3-yaml)"
 
 # The tests at full length. The last three runs hold what runs concurrently against the race detector: packages that start goroutines,
 # the laws that run at the same time, and the tests of other packages that share values.
-test-long:
+test-long: ## all random cases, the tests that take long, and the race detector
 	TRAINWELD_LONG=1 go test -vet=off -timeout 0 ./...
 	TRAINWELD_CASES=100 go test -vet=off -timeout 0 $(RACE) ./conformance ./merge ./conflict ./render/golden ./internal/build ./internal/cli ./internal/output ./internal/parallel ./internal/workspace ./cmd/trainweld
 	TRAINWELD_CASES=100 go test -vet=off -timeout 0 $(RACE) -run '^(TestLaws|TestForce|TestHistory|TestChildHistory|TestManagedFields|TestMigrate|TestRewrite)$$' ./fuzz
@@ -62,7 +68,7 @@ test-long:
 
 # The parts of a release that need no build. Then the comparison with the controllers' own code of Trainer 2.3 and of the Training
 # Operator before it, with the API machinery's strategic merge, and with an API server's field manager, each in a module of its own.
-test-upstream:
+test-upstream: ## compare with the code of Trainer 2.3, the Training Operator and the API server
 	cd internal/release && go test -vet=off -count=1 -timeout 0 ./...
 	cd fuzz/upstream && go test -vet=off -count=1 -timeout 0 ./...
 	cd fuzz/trainingoperator && go test -vet=off -count=1 -timeout 0 ./...
@@ -71,7 +77,7 @@ test-upstream:
 	cd bench && go test -vet=off -count=1 -timeout 0 ./...
 
 # The comparison with the own code of the Trainer's earlier releases. Its first build takes about 8 minutes of two processors.
-test-releases:
+test-releases: ## compare with the code of Trainer 2.0, 2.1 and 2.2
 	for release in 2.0 2.1 2.2; do \
 		(cd fuzz/upstream && TRAINWELD_PAIRS=$(PAIRS) TRAINWELD_VERDICTS=$(VERDICTS) go test -vet=off -count=1 -timeout 3h \
 			-run '$(RELEASED)' . -release $$release -jobsets $(JOBSETS)) || exit 1; \
@@ -89,28 +95,28 @@ oracles:
 
 # What needs the modules of hosts: each example as the tools run it that it is for, and as its README says,
 # the settings of docs/editor.md in a language server and in Neovim, and a release for this machine.
-test-hosts:
+test-hosts: ## examples, kustomize, kpt, editors (with npm and nvim), and a release
 	@for tool in npm nvim; do command -v $$tool >/dev/null || echo "$$tool is not on this machine: tests of docs/editor.md are skipped"; done
 	cd hosts && go test -count=1 ./...
 	for example in webhook kueue; do (cd examples/$$example && go vet ./... && go test -count=1 ./... && go mod tidy -diff) || exit 1; done
 	cd internal/release && go test -count=1 -run TestRelease . -build
 
 # Builds the style and the script of pages from folder web. It needs npm for the types, and writes what the program embeds.
-web:
+web: ## the style and the script of pages (with npm)
 	cd web && npm ci --no-audit --no-fund && npm run check && go run ./build
 
 # A page that runs the program in a browser: docs/playground.md. The folder bin/playground is for any web server.
-playground:
+playground: ## the page that runs the program in a browser, to bin/playground (with npm)
 	cd web && npm ci --no-audit --no-fund && npm run check && go run ./playground ../bin/playground
 
 # Every page and the playground in a headless Chromium: by keyboard, in both schemes, without a request, and against the rules of axe-core. It writes
 # pictures of the pages to bin/web.
-test-web:
+test-web: ## the pages and the playground in a browser (with npm and chromium)
 	cd web && npm ci --no-audit --no-fund && npm run check && go test -vet=off -count=1 ./...
 
 # The random tests, and the comparison with the controllers' own code, at length. The last one runs a whole control plane: its first build takes
 # about 15 minutes of two processors, its start 10 seconds, and about two cases a second follow.
-differential:
+differential: ## compare with the code of the controllers at length
 	TRAINWELD_CASES=50000 TRAINWELD_PAIRS=10000 go test -count=1 -timeout 2h ./fuzz
 	cd fuzz/upstream && TRAINWELD_PAIRS=20000 TRAINWELD_VERDICTS=20000 TRAINWELD_MIGRATED=5000 go test -count=1 -timeout 3h . -jobsets 5000
 	$(MAKE) test-releases PAIRS=20000 VERDICTS=20000 JOBSETS=5000
@@ -121,7 +127,7 @@ differential:
 	cd fuzz/cluster && go test -count=1 -vet=off -timeout 1h ./defaults -cases 100000
 
 # Also that the library builds for a browser.
-lint:
+lint: ## the static checks
 	@test -z "$$(gofmt -l . | tee /dev/stderr)" || { echo 'run gofmt -w on these files'; exit 1; }
 	go vet ./...
 	cd fuzz/upstream && go vet ./...
@@ -156,12 +162,12 @@ lint:
 	go test -count=1 -run '^(TestImportBudget|TestOnly)' ./merge
 
 # What programs that link the library would notice since the last tag.
-apidiff:
+apidiff: ## changes that programs with the library would notice
 	.ci/apidiff
 
 # What is compared takes turns within one run, so that ratios hold on a busy machine: docs/performance.md. The results go to
 # bench/results.txt, and charts of them to docs.
-bench:
+bench: ## the benchmarks and their charts
 	@mkdir -p bin
 	$(MAKE) -s measure > bin/results.txt || { cat bin/results.txt; exit 1; }
 	@cat bin/results.txt
@@ -185,7 +191,7 @@ charts:
 # The folders of all fuzz targets: one that is new is found.
 FUZZED = $(shell grep -rl --include='*_test.go' --exclude-dir=node_modules --exclude-dir=bin '^func Fuzz' . | xargs -n 1 dirname | sort -u)
 
-fuzz:
+fuzz: ## each fuzz target for FUZZTIME=30s
 	for folder in $(FUZZED); do \
 		for target in $$(go test -C $$folder -list '^Fuzz' . | grep '^Fuzz'); do \
 			echo "$$folder $$target"; \
@@ -195,23 +201,31 @@ fuzz:
 
 # Random commands on changed inputs for a while, in one process and in many: make soak SOAK=4h. Memory, goroutines and files that grow
 # fail it, and so does a process that needs more than the bound.
-soak:
+soak: ## random commands for SOAK=1h
 	ulimit -v $(SOAKMEMORY) && TRAINWELD_SOAK=$(SOAK) go test -vet=off -count=1 -timeout 0 -v -run '^TestSoak$$' ./internal/cli
 
 # Changes of the conflicts and of the engine in one place, to see whether a test notices. Each of some 3,000 is killed, or accepted in
 # fuzz/mutants/survivors.txt with a reason. They take a quarter of an hour. DEEP adds the tests that take long.
 MUTANTS = ./conflict ./engine
 DEEP = false
-mutants:
+mutants: ## change one line at a time, and see whether a test notices
 	go run ./fuzz/mutants -deep=$(DEEP) $(MUTANTS)
 
 # The main job: two managers patch a TrainJob, and disagree about one field. The cluster lets the
 # last one win in silence; here the disagreement is named.
-demo:
-	@go run ./cmd/trainweld render -f testdata/quickstart/job.yaml -r testdata/quickstart/runtime.yaml --on-conflict=last
+demo: ## render the TrainJob of the quick start, which two managers patch
+	@$(call patient,$(compiling),go run ./cmd/trainweld render -f testdata/quickstart/job.yaml -r testdata/quickstart/runtime.yaml --on-conflict=last)
 
 # Makes the embedded custom resource definitions of the API modules that go.mod names, and rewrites
 # what tests compare with: look at the difference before you commit it.
-generate:
+generate: ## the embedded definitions and the golden files
 	cd release && go generate .
 	go test ./manifest ./legacy/trainingjob ./render ./cmd/trainweld ./internal/report -update
+
+# What takes hours: for a machine that has the night.
+nightly: ## test-long, differential, fuzz, soak and mutants
+	$(MAKE) test-long
+	$(MAKE) differential
+	$(MAKE) fuzz
+	$(MAKE) soak
+	$(MAKE) mutants DEEP=true

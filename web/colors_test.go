@@ -43,7 +43,7 @@ func TestColors(t *testing.T) {
 	file := layered(t)
 	for _, preferred := range []string{"light", "dark"} {
 		p := open(t, file, 1280, scheme(preferred))
-		bars := eval[[]bar](t, p, `[...document.querySelectorAll(".filter label[class]")].sort((a, b) => a.className.slice(1) - b.className.slice(1)).map((label) => {
+		bars := eval[[]bar](t, p, `[...document.querySelectorAll(".filter label[class]")].map((label) => {
 			const pattern = getComputedStyle(label).borderLeftStyle, r = label.getBoundingClientRect();
 			label.style.borderLeftStyle = "solid"; // so that the middle of the bar has its color
 			return {pattern, x: Math.round(r.left + 2), y: Math.round(r.top + r.height / 2)};

@@ -85,7 +85,7 @@ func (s *soaking) asProcess(t *testing.T) string {
 	}
 	args := lines[s.IntN(len(lines))]
 	s.commands[args[0]+", a process"]++
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 	defer cancel()
 	var stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, "trainweld", args...)

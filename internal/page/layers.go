@@ -1,12 +1,15 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
+	"hash/fnv"
 	"slices"
 	"strings"
 )
 
-// Layers numbers the layers of a page. A layer has one color and one pattern on the whole page, and readers can filter by it.
+// Layers numbers the layers of a page. A layer has one color and one pattern on the whole page, and readers can filter by it. The
+// name of a manager gives its color, so that a manager has it on all pages.
 type Layers struct {
 	names []string
 	class map[string]string
@@ -52,16 +55,6 @@ func (l *Layers) add(layer, class string) string {
 
 // filtered returns the layers with a filter: the runtime, the managers, then the others.
 func (l *Layers) filtered() []string {
-	rank := func(name string) int {
-		switch {
-		case name == "runtime":
-			return 0
-		case strings.HasPrefix(name, "manager/"):
-			return 1
-		default:
-			return 2
-		}
-	}
 	names := slices.Clone(l.names)
 	slices.SortStableFunc(names, func(a, b string) int { return rank(a) - rank(b) })
 	return names[:min(len(names), mostFilters)]
@@ -70,14 +63,14 @@ func (l *Layers) filtered() []string {
 // style returns the rules for the colors of the layers and for the filter.
 func (l *Layers) style() string {
 	var b strings.Builder
+	place := l.places()
 	for _, name := range l.names {
 		class := l.class[name]
 		if class == runtimeClass {
 			continue
 		}
-		var n int
-		_, _ = fmt.Sscanf(class, "l%d", &n) // add wrote it
-		fmt.Fprintf(&b, ".%s{--c:var(--c%d)%s}", class, (n-1)%colors+1, patternOf((n-1)%patterns))
+		n := place[name]
+		fmt.Fprintf(&b, ".%s{--c:var(--c%d)%s}", class, n%colors+1, patternOf(n%patterns))
 	}
 	if filtered := l.filtered(); len(filtered) > 1 {
 		for _, name := range filtered {
@@ -87,6 +80,38 @@ func (l *Layers) style() string {
 		}
 	}
 	return b.String()
+}
+
+// places returns a number for each layer, which gives its color and its pattern. The hash of a manager's name chooses its color. If
+// several managers of the page have one hash, they get the next colors in the order of their names. The other layers get the rest.
+func (l *Layers) places() map[string]int {
+	names := slices.DeleteFunc(slices.Clone(l.names), func(name string) bool { return l.class[name] == runtimeClass })
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(a, b))
+	})
+	places, taken := map[string]int{}, map[int]bool{}
+	for i, name := range names {
+		hash := fnv.New32a()
+		hash.Write([]byte(name))
+		n, turn := int(hash.Sum32()%colors), i/colors*colors // the first layers share no color
+		for taken[turn+n] {
+			n = (n + 1) % colors
+		}
+		places[name], taken[turn+n] = turn+n, true
+	}
+	return places
+}
+
+// rank sorts layers: the runtime, the managers, then the others.
+func rank(name string) int {
+	switch {
+	case name == "runtime":
+		return 0
+	case strings.HasPrefix(name, "manager/"):
+		return 1
+	default:
+		return 2
+	}
 }
 
 // patternOf returns the declarations for a bar: solid, double or dotted.

@@ -101,6 +101,43 @@ func TestLayers(t *testing.T) {
 	}
 }
 
+// TestLayers_Colors holds that the name of a manager gives its color and its pattern, whatever comes before it on the page, and that
+// 30 layers differ in one of the two.
+func TestLayers_Colors(t *testing.T) {
+	styleOf := func(names ...string) map[string]string {
+		var layers page.Layers
+		styles := map[string]string{}
+		for _, name := range names {
+			layers.Class(name)
+		}
+		text := written(t, page.Document{Title: "a", Layers: &layers}, &page.Body{})
+		for _, name := range names {
+			if match := regexp.MustCompile(`\.` + layers.Class(name) + `\{(--c:var\(--c\d+\)[^}]*)\}`).FindStringSubmatch(text); match != nil {
+				styles[name] = match[1]
+			}
+		}
+		return styles
+	}
+	sdk, queue := "manager/trainer.kubeflow.org/kubeflow-sdk", "manager/kueue.x-k8s.io/manager"
+	want := styleOf(sdk, queue)
+	for _, page := range [][]string{{queue, sdk}, {"runtime", "trainjob", "default", queue, "policy/torch", sdk}, {sdk, "jobset", "manager/platform.example.com/defaults", queue}} {
+		if got := styleOf(page...); got[sdk] != want[sdk] || got[queue] != want[queue] || want[sdk] == want[queue] {
+			t.Errorf("on a page of %q the managers have %q and %q, want %q and %q", page, got[sdk], got[queue], want[sdk], want[queue])
+		}
+	}
+	var names []string
+	for i := range 30 {
+		names = append(names, fmt.Sprint([]string{"manager/", "policy/"}[i%2], i))
+	}
+	different := map[string]bool{}
+	for _, style := range styleOf(names...) {
+		different[style] = true
+	}
+	if len(different) != len(names) {
+		t.Errorf("%d layers have %d styles", len(names), len(different))
+	}
+}
+
 // TestStyle holds that a browser shows no control that does nothing: the filter needs a selector that older browsers lack.
 func TestStyle(t *testing.T) {
 	if text := written(t, page.Document{Title: "a"}, &page.Body{}); !regexp.MustCompile(`@supports not selector\(:has\(a\)\)\{\.filter,\.places\{display:none\}\}`).MatchString(text) {
