@@ -185,9 +185,9 @@ func entry(b *page.Body, layers *page.Layers, opts Options, g *Group) {
 	others(b, opts, g)
 }
 
-// source appends the source line of a finding, with a mark from its column on.
+// source appends the source line of a finding, with a mark from its column on. The value of a field in dispute may begin below.
 func source(b *page.Body, opts Options, f finding.Finding) {
-	shown, under, ok := opts.snippet(f)
+	shown, under, ok := opts.snippet(f, longestSnippet+opts.nameWidth(f))
 	if !ok {
 		return
 	}
@@ -201,6 +201,14 @@ func source(b *page.Body, opts Options, f finding.Finding) {
 	b.Text(strings.TrimLeft(strings.ReplaceAll(string(line[:at]), "\t", "    "), " "))
 	if rest := string(line[at:]); rest != "" {
 		b.Add("mark", strings.ReplaceAll(rest, "\t", "    "))
+	}
+	if len(f.Claims) > 1 {
+		for i, line := range opts.rest(f) {
+			b.Open("div")
+			b.Add("i", strconv.Itoa(f.Position.Line+1+i))
+			b.Text(strings.TrimPrefix(line, strings.Repeat(" ", f.Position.Column-1)))
+			b.Close()
+		}
 	}
 	b.Close()
 }
