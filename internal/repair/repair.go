@@ -99,7 +99,7 @@ func run(p *host.Program, inputs workspace.Flags, opts Options, judge Judge) (*R
 // input of the findings, read with Flags.Repairs.
 func WithoutRefused(p *host.Program, inputs workspace.Flags, found finding.List, in *workspace.Input) finding.List {
 	tree, ok := p.Files.(host.Tree)
-	if !ok || repairable(found) == 0 {
+	if !ok || !slices.ContainsFunc(found, func(f finding.Finding) bool { return f.Remedy.IsCertain }) {
 		return found
 	}
 	s := newSession(p, tree, inputs, Options{}, nil)
