@@ -186,11 +186,18 @@ const mostPatches = 256
 
 // follow applies the Trainer's validating webhook and then the controllers.
 func (c *checker) follow(ctx context.Context) {
+	if c.validate() {
+		c.make(ctx)
+	}
+}
+
+// validate applies the Trainer's validating webhook. It returns false without a runtime to make objects from.
+func (c *checker) validate() bool {
 	if c.typed == nil || c.in.Runtime == nil || len(c.typed.Spec.RuntimePatches) > mostPatches {
-		return
+		return false
 	}
 	if !c.refersToRuntime() {
-		return
+		return false
 	}
 	if c.in.Runtime.findings.Err() != nil {
 		c.about(finding.CodeRuntimeRefused, finding.Error, fieldpath.Fields("spec", "runtimeRef"),
@@ -200,6 +207,11 @@ func (c *checker) follow(ctx context.Context) {
 		c.merged = merged
 		c.webhook()
 	}
+	return true
+}
+
+// make applies the controllers.
+func (c *checker) make(ctx context.Context) {
 	c.output, _ = render.JobSet(c.renderInput(c.in.Runtime), c.options(false))
 	emptyGang := c.podGroups(ctx)
 	for _, f := range c.output.Findings {

@@ -78,6 +78,67 @@ func applicable(object map[string]any, d *definition) map[string]any {
 	return fields
 }
 
+// isLive reports whether an object is from a cluster.
+func isLive(object map[string]any) bool {
+	uid, _ := mapOf(object, "metadata")["uid"].(string)
+	return uid != ""
+}
+
+// withoutFilled returns the live state of an object without the fields that the new state lacks, and that the cluster would fill in
+// alike if it created the new state. The manager has never applied them, so that another apply keeps them.
+func withoutFilled(live, now, created map[string]any) map[string]any {
+	applied := make(map[string]any, len(live))
+	for name, value := range live {
+		next, isSet := now[name]
+		switch filled, isFilled := created[name]; {
+		case !isSet && isFilled && equality.Semantic.DeepEqual(value, filled):
+		case isSet && isFilled:
+			applied[name] = withoutFilledValue(value, next, filled)
+		default:
+			applied[name] = value
+		}
+	}
+	return applied
+}
+
+func withoutFilledValue(live, now, created any) any {
+	switch live := live.(type) {
+	case map[string]any:
+		next, isMap := now.(map[string]any)
+		filled, isFilled := created.(map[string]any)
+		if isMap && isFilled {
+			return withoutFilled(live, next, filled)
+		}
+	case []any:
+		next, _ := now.([]any)
+		filled, _ := created.([]any)
+		applied := make([]any, len(live))
+		for i, item := range live {
+			applied[i] = item
+			at := itemLike(next, item, i)
+			if at >= 0 && at < len(filled) && len(filled) == len(next) {
+				applied[i] = withoutFilledValue(item, next[at], filled[at])
+			}
+		}
+		return applied
+	}
+	return live
+}
+
+// itemLike returns the index of the item with the name of another one, or of the same index without names. It returns -1 without such
+// an item.
+func itemLike(list []any, item any, index int) int {
+	fields, _ := item.(map[string]any)
+	name, named := fields["name"].(string)
+	for i, other := range list {
+		fields, _ := other.(map[string]any)
+		if otherName, ok := fields["name"].(string); ok == named && otherName == name && (named || i == index) {
+			return i
+		}
+	}
+	return -1
+}
+
 func mapOf(object map[string]any, field string) map[string]any {
 	fields, _ := object[field].(map[string]any)
 	return fields

@@ -24,8 +24,9 @@ import (
 // also report changes that the existing JobSet rejects, since the Trainer then retries forever.
 //
 // Update assumes that the cluster has the old TrainJob, and the JobSet that the old runtime renders. The Trainer
-// keeps the runtime that a TrainJob began with; a release that reads the live one uses that of the new input. If the
-// old input has no runtime, Update uses the runtime of the new input. The status of the old TrainJob tells whether Pods are active. Without a status, a job has active Pods unless
+// keeps the runtime that a TrainJob began with; a release that reads the live one uses that of the new input. The webhook
+// reads the new one in any release. If the old input has no runtime, Update uses the runtime of the new input. No
+// controller makes objects for a TrainJob that is finished. The status of the old TrainJob tells whether Pods are active. Without a status, a job has active Pods unless
 // it is suspended or finished.
 func Update(ctx context.Context, old, new Input) finding.List {
 	before, after := newChecker(old), newChecker(new)
@@ -50,8 +51,11 @@ func Update(ctx context.Context, old, new Input) finding.List {
 	if before.in.Runtime == nil {
 		return after.result()
 	}
-	after.follow(ctx)
 	after.ignoredRuntime(before.in.Runtime)
+	if after.validate() && !before.finished() {
+		after.keepRuntime(before.in.Runtime)
+		after.make(ctx)
+	}
 	if !before.settled() {
 		after.reapply(ctx, before)
 	}
@@ -85,7 +89,7 @@ func UpdateRuntime(ctx context.Context, r *release.Release, old, new map[string]
 // UpdateJobSet sends a changed JobSet through admission, and returns the findings on the change. They are the
 // findings of AdmitJobSet on the new JobSet, and immutable fields. Rules that the webhook checks only for new JobSets
 // give warnings. UpdateJobSet assumes that the cluster has the old JobSet with its defaults. The same manager applies
-// the new one server-side, so the defaults stay.
+// the new one server-side, so the defaults stay. The same holds for an old JobSet from a cluster, which shows them.
 func UpdateJobSet(ctx context.Context, r *release.Release, old, new map[string]any, namespace string) finding.List {
 	namespace = cmp.Or(namespace, "default")
 	found := &findings{}
@@ -114,7 +118,13 @@ func UpdateJobSet(ctx context.Context, r *release.Release, old, new map[string]a
 		})
 		return found.all
 	}
-	updated := stored.reapplied(old, new)
+	applied := old
+	if isLive(old) {
+		if created := d.createJobSet(new, namespace, &findings{}); created != nil {
+			applied = withoutFilled(old, new, created.fields)
+		}
+	}
+	updated := stored.reapplied(applied, new)
 	if updated == nil { // such as two items of one key
 		o.validate(ctx, nil, found)
 		return found.all
@@ -194,10 +204,13 @@ func active(c *checker) bool {
 
 // settled reports whether the controller makes no more objects for the TrainJob. The TrainJob is complete, exceeded
 // its deadline, or another controller manages it. Other failures do not last (Trainer v2.3.0 pkg/controller).
-func (c *checker) settled() bool {
+func (c *checker) settled() bool { return c.finished() || !c.managedHere() }
+
+// finished reports whether the TrainJob is complete, or exceeded its deadline.
+func (c *checker) finished() bool {
 	failed := meta.FindStatusCondition(c.typed.Status.Conditions, trainer.TrainJobFailed)
 	late := failed != nil && failed.Status == metav1.ConditionTrue && failed.Reason == trainer.TrainJobDeadlineExceededReason
-	return late || isTrue(&c.typed.Status, trainer.TrainJobComplete) || !c.managedHere()
+	return late || isTrue(&c.typed.Status, trainer.TrainJobComplete)
 }
 
 // trainJobController is the managedBy value of the Trainer's own controller.
@@ -221,6 +234,17 @@ func (c *checker) ignoredRuntime(kept *Runtime) {
 	}
 	c.about(finding.CodeUpdateIgnored, finding.Warning, fieldpath.Fields("spec", "runtimeRef"),
 		fmt.Sprintf("%s has changed, and the Trainer goes on with what it was when the TrainJob was created", r.id), "delete the TrainJob and create it again to use the changed runtime")
+}
+
+// keepRuntime makes the controllers use the runtime that the TrainJob began with, if the release keeps it.
+func (c *checker) keepRuntime(kept *Runtime) {
+	if c.job.release.RuntimeRead == release.LiveRuntime || c.in.Runtime == kept || c.in.Runtime.id != kept.id {
+		return
+	}
+	c.in.Runtime, c.merged = kept, nil
+	if merged, err := c.merge(&kept.spec.Template); err == nil {
+		c.merged = merged
+	}
 }
 
 // reapply applies the JobSet again, as the Trainer's controller does after the change. It skips a job that stays

@@ -1,6 +1,8 @@
 package admission_test
 
 import (
+	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -13,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/render/admission"
 )
 
@@ -307,6 +310,10 @@ spec:
 				changed = strings.Replace(changed, e.from, e.to, 1)
 			}
 			found := admission.UpdateJobSet(t.Context(), nil, object(t, old), object(t, changed), "")
+			fromLive := admission.UpdateJobSet(t.Context(), nil, fromCluster(t, object(t, old)), object(t, changed), "")
+			if fmt.Sprint(found) != fmt.Sprint(fromLive) {
+				t.Errorf("the JobSet of the cluster gives %v, and its file %v", fromLive, found)
+			}
 			var got []string
 			for _, f := range found {
 				if f.Severity == finding.Error {
@@ -321,6 +328,90 @@ spec:
 			}
 			if warned := len(found) > len(got); warned != c.warn {
 				t.Errorf("warned: %v, want %v: %s\n%v", warned, c.warn, c.reason, found)
+			}
+		})
+	}
+}
+
+// fromCluster returns a JobSet as JobSet v0.12.0 stores it, with what its definition and its webhook fill in.
+func fromCluster(t *testing.T, js map[string]any) map[string]any {
+	t.Helper()
+	fill := func(in map[string]any, name string, value any) {
+		if _, isSet := in[name]; !isSet {
+			in[name] = value
+		}
+	}
+	at := func(in map[string]any, names ...string) map[string]any {
+		for _, name := range names {
+			next, isMap := in[name].(map[string]any)
+			if !isMap {
+				t.Fatalf("the JobSet has no %s", name)
+			}
+			in = next
+		}
+		return in
+	}
+	at(js, "metadata")["uid"] = "c5b8c0a4-4f0e-4a7d-8d3c-0f6a0a4f8a11"
+	spec := at(js, "spec")
+	fill(spec, "successPolicy", map[string]any{"operator": "All"})
+	fill(spec, "startupPolicy", map[string]any{"startupPolicyOrder": "AnyOrder"})
+	fill(at(spec, "network"), "enableDNSHostnames", true)
+	fill(at(spec, "network"), "publishNotReadyAddresses", true)
+	fill(at(spec, "failurePolicy"), "restartStrategy", "Recreate")
+	for _, item := range spec["replicatedJobs"].([]any) {
+		job := item.(map[string]any)
+		fill(job, "replicas", int64(1))
+		fill(job, "groupName", "default")
+		fill(at(job, "template", "spec"), "completionMode", "Indexed")
+		fill(at(job, "template", "spec", "template", "spec"), "restartPolicy", "OnFailure")
+	}
+	return js
+}
+
+// A finished TrainJob makes no more objects, and one that began with another runtime keeps it.
+func TestUpdate_OfExisting(t *testing.T) {
+	wrong := strings.Replace(torchRuntime, `image: "pytorch:2"`, `image: "pytorch:2", ports: [{containerPort: 70000}]`, 1)
+	if wrong == torchRuntime {
+		t.Fatal("the runtime has another container")
+	}
+	unknown := "\truntimePatches: [{manager: example.com/m, trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: none}]}}}}]\n"
+	finished := "status: {conditions: [{type: Complete, status: \"True\", reason: JobsCompleted, message: m, lastTransitionTime: \"2026-01-01T00:00:00Z\"}]}\n"
+	late := strings.NewReplacer("Complete", "Failed", "JobsCompleted", trainer.TrainJobDeadlineExceededReason).Replace(finished)
+	for _, c := range []struct {
+		name, old, new string
+		before, after  string // the runtimes
+		release        string
+		want           []string
+		reason         string
+	}{
+		{name: "running", old: unknown, new: unknown, want: []string{"TW202"}, reason: "the Job API rejects the job"},
+		{name: "finished", old: unknown + finished, new: unknown, reason: "no JobSet is made of it any more"},
+		{name: "late", old: unknown + late, new: unknown, reason: "it exceeded its deadline"},
+		{name: "failed", old: unknown + strings.Replace(late, trainer.TrainJobDeadlineExceededReason, "JobSetFailed", 1), new: unknown, want: []string{"TW202"}, reason: "other failures do not last"},
+		{name: "finished, patches changed", old: finished, new: unknown, want: []string{"TW701"}, reason: "the webhook compares the patches of a finished job, too"},
+		{name: "changed runtime", after: wrong, reason: "the Trainer keeps the runtime with which the job began"},
+		{name: "changed runtime, suspended", old: "\tsuspend: true\n", new: "\tsuspend: true\n", after: wrong, reason: "it resumes with this runtime, too"},
+		{name: "changed runtime, live", after: wrong, release: "2.2", want: []string{"TW612"}, reason: "the release reads the runtime again"},
+		{name: "broken runtime", before: wrong, want: []string{"TW612"}, reason: "the job keeps what the runtime repairs"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var r *release.Release
+			if c.release != "" {
+				var err error
+				if r, err = release.Parse(c.release); err != nil {
+					t.Fatal(err)
+				}
+			}
+			in := func(job, runtime string) admission.Input {
+				admitted, found := admission.AdmitRuntime(t.Context(), r, object(t, cmp.Or(runtime, torchRuntime)), "default")
+				if err := found.Err(); err != nil {
+					t.Fatal(err)
+				}
+				return admission.Input{Release: r, TrainJob: object(t, jobYAML(job)), Runtime: admitted}
+			}
+			found := admission.Update(t.Context(), in(c.old, c.before), in(c.new, c.after))
+			if got := codes(found); !slices.Equal(got, c.want) {
+				t.Errorf("%v, want %v: %s\n%v", got, c.want, c.reason, found)
 			}
 		})
 	}
