@@ -20,6 +20,12 @@ func (o *Overrides) Check() finding.List {
 		f.Object.Kind = finding.TrainJobKind
 		found = append(found, f)
 	}
+	if o.ofPodSpec() && len(o.PodTemplateOverrides) > 0 {
+		report(finding.Finding{
+			Code: finding.CodeTwoAPIs, Severity: finding.Error, Path: fieldpath.Fields("spec", "podTemplateOverrides"),
+			Message: "no release reads both podSpecOverrides and podTemplateOverrides", Remedy: finding.Remedy{Text: "write all of them as podTemplateOverrides"},
+		})
+	}
 	list, seen := o.list(), map[string]bool{}
 	for i := range list {
 		override := &list[i]

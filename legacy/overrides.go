@@ -25,15 +25,15 @@ type TrainJobSpec struct {
 	Overrides            `json:",inline"`
 }
 
-// Overrides holds the fields of a TrainJob's spec that Trainer 2.2 removed. The zero value has no effect.
+// Overrides holds the fields of a TrainJob's spec that Trainer 2.1 or 2.2 removed. The zero value has no effect.
 type Overrides struct {
 	// Labels and Annotations override entries in the runtime's JobSet template.
 	Labels      map[string]string `json:"labels,omitempty"`
 	Annotations map[string]string `json:"annotations,omitempty"`
 	// PodTemplateOverrides override the Pod templates of their target jobs, in this order.
 	PodTemplateOverrides []PodTemplateOverride `json:"podTemplateOverrides,omitempty"`
-	// PodSpecOverrides are the overrides of Trainer 2.0, which no later release reads. So decoding JSON does not fill them in.
-	PodSpecOverrides []PodSpecOverride `json:"-"`
+	// PodSpecOverrides are the overrides of Trainer 2.0, which no later release reads.
+	PodSpecOverrides []PodSpecOverride `json:"podSpecOverrides,omitempty"`
 }
 
 // PodSpecOverride changes the Pods' spec of some replicated jobs (Trainer v2.0.1 pkg/apis/trainer/v1alpha1).
@@ -136,8 +136,10 @@ func (p *PodSpecOverride) spec() *PodTemplateSpecOverride {
 	}
 }
 
-// Fields returns the names of the fields of a TrainJob's spec that Trainer 2.2 removed.
-func Fields() []string { return []string{"labels", "annotations", "podTemplateOverrides"} }
+// Fields returns the names of the fields of a TrainJob's spec that Trainer 2.1 or 2.2 removed.
+func Fields() []string {
+	return []string{"labels", "annotations", "podSpecOverrides", "podTemplateOverrides"}
+}
 
 // patch returns the override as a patch of a Pod template. It shares memory with the override.
 func (o *PodTemplateOverride) patch() *trainer.PodTemplatePatch {

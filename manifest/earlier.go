@@ -24,8 +24,7 @@ type earlierTrainJob struct {
 type earlierTrainJobSpec struct {
 	trainer.TrainJobSpec `json:",inline"`
 	legacy.Overrides     `json:",inline"`
-	PodSpecOverrides     []legacy.PodSpecOverride `json:"podSpecOverrides,omitempty"`
-	Trainer              *earlierTrainer          `json:"trainer,omitempty"`
+	Trainer              *earlierTrainer `json:"trainer,omitempty"`
 }
 
 type earlierTrainer struct {
@@ -66,7 +65,6 @@ func (j *earlierTrainJob) split() (*trainer.TrainJob, *legacy.Overrides, legacy.
 		today.Spec.Trainer, earlier.NumProcPerNode = &t.Trainer, t.NumProcPerNode
 	}
 	overrides := &j.Spec.Overrides
-	overrides.PodSpecOverrides = j.Spec.PodSpecOverrides
 	if reflect.ValueOf(*overrides).IsZero() {
 		overrides = nil
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/legacy"
 	"github.com/trainweld/trainweld/manifest/internal/source"
+	"github.com/trainweld/trainweld/release"
 )
 
 // decodesOld decodes a TrainJob with fields that Trainer 2.2 removed.
@@ -72,6 +73,10 @@ func oldAPI(d *Document) finding.Finding {
 	if len(names) > 1 {
 		verb = "are"
 	}
-	f.Message = fmt.Sprintf("%s %s gone since Trainer 2.2", strings.Join(names, ", "), verb)
+	since := "2.2"
+	if len(names) == 1 && names[0] == "spec."+string(release.PodSpecOverrides) {
+		since = "2.1"
+	}
+	f.Message = fmt.Sprintf("%s %s gone since Trainer %s", strings.Join(names, ", "), verb, since)
 	return f
 }

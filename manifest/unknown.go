@@ -191,12 +191,6 @@ func (d *diagnosis) under(name string, t reflect.Type) (text string, path fieldp
 // whether name is such a field.
 func formerField(t reflect.Type, name string, f *finding.Finding) bool {
 	switch t {
-	case reflect.TypeFor[trainer.TrainJobSpec](), reflect.TypeFor[legacy.TrainJobSpec]():
-		if name == "podSpecOverrides" {
-			f.Message = "podSpecOverrides is gone since Trainer 2.1"
-			f.Remedy = finding.Remedy{Do: finding.Migrate, Text: "use .spec.runtimePatches; or write podTemplateOverrides, with what stands beside targetJobs in a spec, and rewrite them"}
-			return true
-		}
 	case reflect.TypeFor[trainer.TorchMLPolicySource]():
 		if name == "numProcPerNode" {
 			f.Message = "numProcPerNode of torch is gone since Trainer 2.2"

@@ -46,7 +46,6 @@ func (o *object) overrides() (*legacy.Overrides, error) {
 	var fields struct {
 		Spec struct {
 			legacy.Overrides `json:",inline"`
-			PodSpecOverrides []legacy.PodSpecOverride `json:"podSpecOverrides"`
 		} `json:"spec"`
 	}
 	if err := o.as(&fields); err != nil {
@@ -54,7 +53,9 @@ func (o *object) overrides() (*legacy.Overrides, error) {
 	}
 	overrides := &fields.Spec.Overrides
 	if o.release.Overrides == release.PodSpecOverrides {
-		overrides.PodTemplateOverrides, overrides.PodSpecOverrides = nil, fields.Spec.PodSpecOverrides
+		overrides.PodTemplateOverrides = nil
+	} else {
+		overrides.PodSpecOverrides = nil
 	}
 	return overrides, nil
 }

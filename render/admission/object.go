@@ -145,7 +145,7 @@ func (o *object) unknownField(path fieldpath.Path) finding.Finding {
 	const ofSpec = 2
 	switch overrides := o.release.Overrides; {
 	case o.kind != trainer.TrainJobKind || len(names) != ofSpec:
-	case overrides == release.RuntimePatches && (slices.Contains(legacy.Fields(), names[1]) || names[1] == string(release.PodSpecOverrides)):
+	case overrides == release.RuntimePatches && slices.Contains(legacy.Fields(), names[1]):
 		f.Remedy = finding.Remedy{Do: finding.Migrate, Text: "rewrite it as spec.runtimePatches"}
 	case slices.ContainsFunc(having, func(r release.Release) bool { return names[1] == string(r.Overrides) }):
 		f.Remedy = finding.Remedy{Text: fmt.Sprintf("use spec.%s instead", overrides)}

@@ -46,8 +46,8 @@ func Command(p *host.Program) *cobra.Command {
 		Short: "Rewrite objects of earlier versions for Trainer 2.3",
 		Long: `Rewrite objects of earlier versions for Trainer 2.3.
 
-A TrainJob of Trainer 2.0 or 2.1 with spec.podTemplateOverrides, spec.labels or spec.annotations gets a patch
-of one manager in spec.runtimePatches. A training job of kubeflow.org/v1 becomes a TrainJob and a
+A TrainJob of Trainer 2.0 or 2.1 with spec.podSpecOverrides, spec.podTemplateOverrides, spec.labels or
+spec.annotations gets a patch of one manager in spec.runtimePatches. A training job of kubeflow.org/v1 becomes a TrainJob and a
 TrainingRuntime of its own. With --runtime it becomes a TrainJob on an existing runtime. The kinds are
 PyTorchJob, MPIJob, XGBoostJob, JAXJob, TFJob and PaddleJob. docs/migrate.md describes every field.
 
