@@ -25,6 +25,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/internal/quantity"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -354,7 +355,7 @@ func decode(dst reflect.Value, from any) error {
 	if err != nil {
 		return fmt.Errorf("is no JSON: %w", err)
 	}
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(text, dst.Addr().Interface()); err != nil {
+	if err := quantity.Unmarshal(text, dst.Addr().Interface(), kjson.UnmarshalCaseSensitivePreserveInts); err != nil {
 		var wrong *json.UnmarshalTypeError
 		if errors.As(err, &wrong) {
 			want, is := jsonType(dst.Type()), withArticle(typeInJSON(from))

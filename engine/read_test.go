@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -225,5 +226,22 @@ func TestPatches_NoJSON(t *testing.T) {
 	}
 	if got := result.Value.(*thing).Raws; !reflect.DeepEqual(got, want) {
 		t.Errorf("raws = %q, want %q", got, want)
+	}
+}
+
+// TestApply_Quantity holds that a quantity whose value would take hours to compute is an error in a patch.
+func TestApply_Quantity(t *testing.T) {
+	plan := must(engine.For[corev1.PodSpec, engine.Object](schema.Rules{}))
+	for _, text := range []string{"1e99999999", "1e-99999999"} {
+		for _, patch := range []engine.Object{
+			{"overhead": engine.Object{"cpu": text}},
+			{"volumes": []any{engine.Object{"name": "a", "emptyDir": engine.Object{"sizeLimit": text}}}},
+			{"volumes": []any{engine.Object{"name": "a", "ephemeral": engine.Object{"volumeClaimTemplate": engine.Object{"spec": engine.Object{"resources": engine.Object{"requests": engine.Object{"storage": text}}}}}}}},
+		} {
+			_, err := plan.Apply(&corev1.PodSpec{}, []engine.Layered[engine.Object]{{Layer: "a", Patch: &patch}}, engine.Options{})
+			if err == nil || !strings.Contains(err.Error(), "must have an exponent") {
+				t.Errorf("Apply(%v) = %v", patch, err)
+			}
+		}
 	}
 }

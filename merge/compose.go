@@ -12,6 +12,7 @@ import (
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/quantity"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -105,7 +106,7 @@ func withFields(entry trainer.RuntimePatch, fields []compose.Composition, merged
 		return trainer.RuntimePatch{}, err
 	}
 	spec.Template = &trainer.JobSetTemplatePatch{}
-	if err := json.Unmarshal(data, spec.Template); err != nil {
+	if err := quantity.Unmarshal(data, spec.Template, json.Unmarshal); err != nil {
 		return trainer.RuntimePatch{}, err
 	}
 	entry.TrainingRuntimeSpec = spec

@@ -24,6 +24,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/authorship"
+	"github.com/trainweld/trainweld/internal/quantity"
 	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
@@ -174,7 +175,7 @@ func (o *Object) decode() error {
 	if err != nil {
 		return err
 	}
-	return json.Unmarshal(data, o.Value)
+	return quantity.Unmarshal(data, o.Value, json.Unmarshal)
 }
 
 // group puts each object into its family.

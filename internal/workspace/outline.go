@@ -9,6 +9,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/trainweld/trainweld/internal/jsonvalue"
+	"github.com/trainweld/trainweld/internal/quantity"
 	"github.com/trainweld/trainweld/manifest"
 )
 
@@ -50,7 +51,7 @@ func Outline(fields map[string]any, namespace string) *trainer.TrainJob {
 		}
 		decoded.Manager = manager
 		if data, err := json.Marshal(entry); err == nil {
-			_ = kjson.UnmarshalCaseSensitivePreserveInts(data, &decoded)
+			_ = quantity.Unmarshal(data, &decoded, kjson.UnmarshalCaseSensitivePreserveInts)
 		}
 		job.Spec.RuntimePatches = append(job.Spec.RuntimePatches, decoded)
 	}
