@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"encoding/json"
 	"reflect"
 	"slices"
 
@@ -198,17 +199,22 @@ func (c *changer) assignEntries(p *part, v *encode.Value) error {
 // assignItems gives a list new items. Items that are equal to old ones keep their text. Items in another order are moved.
 func (c *changer) assignItems(p *part, v *encode.Value) error {
 	old := make([]any, len(p.parts))
+	alike := map[string][]int{} // the old items by their JSON, which is the same for equal ones
 	for i, item := range p.parts {
 		old[i] = c.generic(item)
+		text := jsonText(old[i])
+		alike[text] = append(alike[text], i)
 	}
 	origin, used := make([]int, len(v.Items)), make([]bool, len(old))
 	isOrdered, last := true, -1
 	for i, item := range v.Items {
 		want := genericOf(item)
 		origin[i] = -1
-		for j := range old {
-			if !used[j] && reflect.DeepEqual(old[j], want) {
+		text := jsonText(want)
+		for k, j := range alike[text] {
+			if reflect.DeepEqual(old[j], want) {
 				origin[i], used[j] = j, true
+				alike[text] = slices.Delete(alike[text], k, k+1)
 				isOrdered, last = isOrdered && j > last, max(last, j)
 				break
 			}
@@ -248,6 +254,15 @@ func (c *changer) assignItems(p *part, v *encode.Value) error {
 	}
 	p.parts = items
 	return nil
+}
+
+// jsonText returns a value as JSON, or "" for one that JSON lacks.
+func jsonText(value any) string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return ""
+	}
+	return string(text)
 }
 
 // quote makes a scalar a string.

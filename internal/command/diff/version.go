@@ -122,10 +122,10 @@ const queueLabel = "kueue.x-k8s.io/queue-name"
 
 // loadOf returns a function that returns the load of a TrainJob or a JobSet.
 func loadOf(out produce.Made, j workspace.Job, opts render.PodsOptions) func() produce.Load {
-	return func() produce.Load {
+	return sync.OnceValue(func() produce.Load {
 		opts.Release = cmp.Or(opts.Release, j.Release())
 		return produce.LoadOf(out.JobSet, out.Companions, opts)
-	}
+	})
 }
 
 // merge merges the patches of an object that is not a TrainJob.
