@@ -263,21 +263,90 @@ var liveMutations = map[string]func(t *testing.T, r *rand.Rand, c *liveCase) (ki
 	},
 }
 
-// TestDiffLive_Mutated changes the recorded objects of a case in one way, and wants one difference with its cause.
+// liveEdits set one field of an object. A manager owns it, or nobody.
+var liveEdits = []struct {
+	kind, path string // names with dots between them
+	value      any
+	manager    string
+	cause      string
+}{
+	{"TrainJob", "metadata.annotations.by", "hand", "kubectl-annotate", "edit/kubectl-annotate"},
+	{"TrainJob", "metadata.labels.by", "git", "kustomize-controller", "writer/kustomize-controller"},
+	{"JobSet", "spec.ttlSecondsAfterFinished", 4321, "kubectl-edit", "edit/kubectl-edit"},
+	{"JobSet", "metadata.annotations.by", "hand", "Mozilla", "edit/Mozilla"},
+	{"JobSet", "metadata.labels.by", "git", "argocd-controller", "writer/argocd-controller"},
+	{"JobSet", "metadata.annotations.release", "a", "helm", "writer/helm"},
+	{"JobSet", "metadata.labels.by", "hook", "", "webhook"},
+	{"Job", "spec.activeDeadlineSeconds", 4321, "k9s", "edit/k9s"},
+	{"Job", "spec.backoffLimit", 77, "kubectl-patch", "edit/kubectl-patch"},
+	{"Job", "spec.podReplacementPolicy", "Failed", "lens", "edit/lens"},
+	{"Job", "spec.ttlSecondsAfterFinished", 77, "cleaner", "writer/cleaner"},
+	{"Job", "metadata.labels.queue", "a", "kueue", "writer/kueue"},
+	{"Job", "spec.maxFailedIndexes", 7, "", "webhook"},
+	{"Pod", "spec.activeDeadlineSeconds", 4321, "kubectl-edit", "edit/kubectl-edit"},
+	{"Pod", "spec.terminationGracePeriodSeconds", 7, "oc", "edit/oc"},
+	{"Pod", "metadata.annotations.safe", "no", "cluster-autoscaler", "writer/cluster-autoscaler"},
+	{"Pod", "metadata.finalizers", []any{"example.com/quota"}, "quota", "writer/quota"},
+	{"Pod", "spec.automountServiceAccountToken", false, "headlamp", "edit/headlamp"},
+	{"Pod", "spec.shareProcessNamespace", true, "dashboard", "edit/dashboard"},
+	{"Pod", "spec.hostIPC", true, "curl/8", "edit/curl/8"},
+	{"Pod", "spec.enableServiceLinks", false, "", "webhook"},
+	{"Pod", "spec.runtimeClassName", "gvisor", "", "webhook"},
+	{"Pod", "spec.dnsPolicy", "None", "", "webhook"},
+}
+
+// edit makes one of liveEdits.
+func edit(i int) func(*testing.T, *rand.Rand, *liveCase) (kind, cause string) {
+	return func(t *testing.T, r *rand.Rand, c *liveCase) (string, string) {
+		e := liveEdits[i]
+		names := strings.Split(e.path, ".")
+		o := pick(r, c.dump, e.kind)
+		last := len(names) - 1
+		in := within(o, names[:last]...)
+		if fmt.Sprint(in[names[last]]) == fmt.Sprint(e.value) {
+			return "", ""
+		}
+		in[names[last]] = e.value
+		if e.manager != "" {
+			fields := map[string]any{}
+			at := fields
+			for _, name := range names {
+				at = within(at, "f:"+name)
+			}
+			add(o, managed(e.manager, "Update", fields))
+		}
+		return e.kind, e.cause
+	}
+}
+
+// TestDiffLive_Mutated changes the recorded objects of a case in one way, and wants one difference with its cause. Untouched objects
+// have none.
 func TestDiffLive_Mutated(t *testing.T) {
 	if testenv.Race {
 		t.Skip("one goroutine, and hundreds of comparisons")
 	}
 	cases := liveCases(t)
 	seed := testenv.Seed(t)
-	names := slices.Sorted(maps.Keys(liveMutations))
-	done := map[string]int{}
+	mutations := maps.Clone(liveMutations)
+	for i, e := range liveEdits {
+		mutations[fmt.Sprintf("%s of a %s by %q", e.path, e.kind, e.manager)] = edit(i)
+	}
+	names := slices.Sorted(maps.Keys(mutations))
+	done, next := map[string]int{}, 0
 	for i, c := range cases {
 		r := rand.New(rand.NewPCG(seed, uint64(i)))
-		for range r.IntN(3) {
-			name := names[r.IntN(len(names))]
+		n := r.IntN(3)
+		if n == 0 {
+			if report := diffLive(t, c.dump, c.input); report.status != 0 {
+				text, _ := json.Marshal(report.TrainJobs)
+				t.Errorf("seed %d, %s, untouched: status %d\n%s %.1500s", seed, filepath.Base(c.dir), report.status, report.stderr, text)
+			}
+		}
+		for range n {
+			name := names[next%len(names)]
+			next++
 			mutated := liveCase{dir: c.dir, input: c.input, inputs: c.inputs, dump: clone(t, c.dump)}
-			kind, cause := liveMutations[name](t, r, &mutated)
+			kind, cause := mutations[name](t, r, &mutated)
 			if kind == "" {
 				continue
 			}
