@@ -15,6 +15,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/trainweld/trainweld/internal/build"
 	"github.com/trainweld/trainweld/internal/testenv"
 )
 
@@ -23,6 +24,7 @@ var update = flag.Bool("update", false, "rewrite what the scripts in testdata/sc
 // TestMain puts the program on the PATH, as this very binary, so that scripts and tests run it as a
 // process of its own.
 func TestMain(m *testing.M) {
+	build.Serve()
 	testscript.Main(m, map[string]func(){"builder": builder, "trainweld": main, "kubectl-trainweld": main, "kubectl_complete-trainweld": main})
 }
 

@@ -14,7 +14,10 @@
 //	discover.go       the directories to build
 //	kustomize.go      a build by kustomize
 //	kustomization.go  what a kustomization file may name
-//	files.go          the files that kustomize sees
+//	sandbox.go        the process that builds, as its parent sees it
+//	child.go          the process that builds
+//	message.go        what the two send each other
+//	files.go          the files that the process may ask for
 //	command.go        a build by a command
 //	copy.go           the copy of the tree for commands
 //	mask.go           what is shown of a command's messages
@@ -52,6 +55,7 @@ type Builder struct {
 	sources *sources
 	known   *kustomizations
 	bases   bases
+	sandbox sandbox   // for kustomize
 	copy    *treeCopy // for a command
 }
 
@@ -72,7 +76,7 @@ func New(p *host.Program, files fs.FS, flags workspace.Flags) (*Builder, error) 
 	case !ok:
 		return nil, errors.New("a build needs files of a disk")
 	}
-	b := &Builder{tree: tree, p: p, flags: flags, limit: Limit, shared: flags.Files, sources: newSources(tree), known: newKustomizations(tree), bases: bases{built: map[string]func() patchedJobs{}}}
+	b := &Builder{tree: tree, p: p, flags: flags, limit: Limit, shared: flags.Files, sources: newSources(tree), known: newKustomizations(tree), bases: bases{built: map[string]func() patchedJobs{}}, sandbox: sandbox{limit: mostTime}}
 	if flags.BuildCommand != "" {
 		var err error
 		if b.command, err = words(flags.BuildCommand); err != nil {
@@ -83,9 +87,13 @@ func New(p *host.Program, files fs.FS, flags workspace.Flags) (*Builder, error) 
 	return b, nil
 }
 
-// Close removes the copy of the tree. It returns the findings on files that commands have written into the copy.
+// Close ends the process that builds, and removes the copy of the tree. It returns the findings on files that commands have written
+// into the copy.
 func (b *Builder) Close() finding.List {
-	if b == nil || b.copy == nil {
+	if b == nil {
+		return nil
+	}
+	if b.sandbox.end(); b.copy == nil {
 		return nil
 	}
 	return b.copy.close()

@@ -8,6 +8,9 @@ import (
 	"github.com/trainweld/trainweld/internal/workspace"
 )
 
+// Serve does nothing: a browser starts no process.
+func Serve() {}
+
 // Parts calls take once. A browser has no directories to build, so it returns an error for flags that ask for builds.
 func Parts(_ *host.Program, flags workspace.Flags, take func(workspace.Flags) error) error {
 	if flags.Builds() {

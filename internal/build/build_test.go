@@ -23,6 +23,7 @@ import (
 
 // TestMain runs this binary as the command of a build if its first argument says so.
 func TestMain(m *testing.M) {
+	Serve()
 	if len(os.Args) < 3 || !strings.HasPrefix(os.Args[1], "build-") {
 		os.Exit(m.Run())
 	}
@@ -75,6 +76,7 @@ func newBuilder(t *testing.T, flags workspace.Flags) *Builder {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { b.Close() })
 	return b
 }
 

@@ -6,75 +6,86 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
-
-	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"slices"
+	"sync"
 
 	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/internal/ownfile"
 )
 
-// files are the files of a tree for kustomize. They cannot be written, and each kustomization file is inspected.
+// files are the files of a tree for one build. Each kustomization file is inspected.
 type files struct {
 	tree  host.Tree
 	known *kustomizations
 	top   string // the built directory
-	// refused receives the kustomization files that must not be built.
-	refused func(*kustomization)
+
+	mu      sync.Mutex
+	invalid []*kustomization // that must not be built
 }
 
-var _ filesys.FileSystem = (*files)(nil)
-
-var errReadOnly = errors.New("a build writes no file")
-
-func (f *files) Create(string) (filesys.File, error)  { return nil, errReadOnly }
-func (f *files) Mkdir(string) error                   { return errReadOnly }
-func (f *files) MkdirAll(string) error                { return errReadOnly }
-func (f *files) RemoveAll(string) error               { return errReadOnly }
-func (f *files) WriteFile(string, []byte) error       { return errReadOnly }
-func (f *files) Open(string) (filesys.File, error)    { return nil, errReadOnly }
-func (f *files) Glob(string) ([]string, error)        { return nil, errReadOnly }
-func (f *files) Walk(string, filepath.WalkFunc) error { return errReadOnly }
-
-func (f *files) IsDir(name string) bool {
-	info, err := fs.Stat(f.tree, name)
-	return err == nil && info.IsDir()
+// refused returns the files that were asked for and must not be built.
+func (f *files) refused() []*kustomization {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.invalid)
 }
 
-func (f *files) Exists(name string) bool {
-	_, err := fs.Stat(f.tree, name)
-	return err == nil
+func (f *files) refuse(k *kustomization) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.invalid = append(f.invalid, k)
+	return errors.New("is refused")
 }
 
-func (f *files) ReadDir(name string) ([]string, error) {
-	entries, err := fs.ReadDir(f.tree, name)
-	names := make([]string, len(entries))
-	for i, e := range entries {
-		names[i] = e.Name()
+// answer answers an operation of the process that builds.
+func (f *files) answer(op byte, name string) []string {
+	var parts []string
+	var err error
+	switch op {
+	case opIsDir, opExists:
+		if info, err := fs.Stat(f.tree, name); err == nil && (op == opExists || info.IsDir()) {
+			parts = []string{"yes"}
+		}
+	case opReadDir:
+		var entries []fs.DirEntry
+		entries, err = fs.ReadDir(f.tree, name)
+		for _, e := range entries {
+			parts = append(parts, e.Name())
+		}
+	case opClean:
+		parts, err = f.clean(name)
+	case opRead:
+		var data []byte
+		data, err = f.read(name)
+		parts = []string{string(data)}
 	}
-	return names, err
+	if err != nil {
+		return []string{err.Error()}
+	}
+	return append([]string{""}, parts...)
 }
 
-// CleanedAbs returns the directory and the name of a file, without links.
-func (f *files) CleanedAbs(name string) (filesys.ConfirmedDir, string, error) {
+// clean returns the directory and the name of a file, without links. The name of a directory is empty.
+func (f *files) clean(name string) ([]string, error) {
 	real, err := f.tree.Real(name)
 	if err != nil {
-		return "", "", err
+		return nil, err
 	}
-	if f.IsDir(real) {
-		return filesys.ConfirmedDir(real), "", nil
+	if info, err := fs.Stat(f.tree, real); err == nil && info.IsDir() {
+		return []string{real, ""}, nil
 	}
-	return filesys.ConfirmedDir(filepath.Dir(real)), filepath.Base(real), nil
+	return []string{filepath.Dir(real), filepath.Base(real)}, nil
 }
 
-// ReadFile returns a file. It fails for a kustomization file or a generator that must not be built.
-func (f *files) ReadFile(name string) ([]byte, error) {
+// read returns a file. It fails for a kustomization file or a generator that must not be built.
+func (f *files) read(name string) ([]byte, error) {
 	if !isKustomization(filepath.Base(name)) {
-		data, err := readFile(f.tree, name)
+		data, err := ownfile.ReadInput(f.tree, name)
 		if err != nil {
 			return nil, err
 		}
 		if k := f.known.plugin(name, data); k != nil && k.refusals != nil {
-			f.refused(k)
-			return nil, errors.New("is refused")
+			return nil, f.refuse(k)
 		}
 		return data, nil
 	}
@@ -83,20 +94,10 @@ func (f *files) ReadFile(name string) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case k.refusals != nil:
-		f.refused(k)
-		return nil, errors.New("is refused")
+		return nil, f.refuse(k)
 	case filepath.Dir(name) == f.top:
 		return k.withOrigins()
 	default:
 		return k.data, nil
 	}
-}
-
-// readFile reads a file of limited size.
-func readFile(tree fs.FS, name string) ([]byte, error) {
-	data, err := fs.ReadFile(tree, name)
-	if err == nil && len(data) > mostOutput {
-		err = &fs.PathError{Op: "read", Path: name, Err: errors.New("is too large")}
-	}
-	return data, err
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/internal/ownfile"
 	"github.com/trainweld/trainweld/manifest"
 )
 
@@ -78,7 +79,7 @@ func (ks *kustomizations) read(file string) (*kustomization, error) {
 }
 
 func (ks *kustomizations) inspect(file string) (*kustomization, error) {
-	data, err := readFile(ks.tree, file)
+	data, err := ownfile.ReadInput(ks.tree, file)
 	if err != nil {
 		return nil, err
 	}

@@ -3,17 +3,12 @@
 package build
 
 import (
-	"bytes"
-	"fmt"
+	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
-	"sigs.k8s.io/kustomize/api/krusty"
-	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/api/types"
-	"sigs.k8s.io/kustomize/kyaml/openapi"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
@@ -41,34 +36,36 @@ func (b *Builder) kustomize(built *workspace.Built) (jobs patchedJobs) {
 			refused = append(refused, k)
 		}
 	}
-	defer func() {
-		if crash := recover(); crash != nil {
-			built.Text = nil
-			built.Findings = append(built.Findings, failure(finding.CodeBuildFailed, fieldpath.Position{File: built.File}, "kustomize crashes: "+masked(fmt.Sprint(crash)), "simplify the kustomization, and report the crash to kustomize"))
-		}
-	}()
-	var made resmap.ResMap
+	var made product
 	if refused == nil {
-		leave := enterSchema(ok)
-		defer leave()
-		options := krusty.MakeDefaultOptions()
-		seen := &files{tree: b.tree, known: b.known, top: real, refused: func(k *kustomization) { refused = append(refused, k) }}
-		made, err = krusty.MakeKustomizer(options).Run(seen, real)
+		seen := &files{tree: b.tree, known: b.known, top: real}
+		keep := slices.Contains(top.BuildMetadata, types.OriginAnnotations)
+		made, err = b.sandbox.run(request{Dir: real, UsualSchema: ok, KeepOrigins: keep}, seen)
+		refused = seen.refused()
 	}
 	if refused != nil {
 		built.Findings = append(built.Findings, b.refusals(built.Dir, real, refused)...)
 		return nil
 	}
-	if err == nil {
-		jobs = patchedIn(real, made) // before write drops the origins
-		err = b.write(built, real, closure, made)
-	}
 	if err != nil {
-		built.Text = nil
-		built.Findings = append(built.Findings, failure(finding.CodeBuildFailed, fieldpath.Position{File: built.File}, "kustomize fails: "+b.reason(built.Dir, real, err), "run kustomize build "+built.Dir+" to try it alone"))
+		built.Findings = append(built.Findings, b.failed(built, real, err))
 		return nil
 	}
-	return jobs
+	b.take(built, real, closure, made)
+	return made.Jobs
+}
+
+// failed returns the finding on a build that made nothing.
+func (b *Builder) failed(built *workspace.Built, real string, err error) finding.Finding {
+	message, help := "kustomize "+err.Error(), "simplify the kustomization"
+	var said kustomizeError
+	switch {
+	case errors.Is(err, errCrash):
+		message, help = "kustomize crashes", "simplify the kustomization, and report the crash to kustomize"
+	case errors.As(err, &said):
+		message, help = "kustomize fails: "+b.reason(built.Dir, real, err), "run kustomize build "+built.Dir+" to try it alone"
+	}
+	return failure(finding.CodeBuildFailed, fieldpath.Position{File: built.File}, message, help)
 }
 
 // closure returns a kustomization and those that it names, each before those. It reports whether none of them sets a schema of
@@ -116,72 +113,18 @@ func (b *Builder) reason(dir, real string, err error) string {
 	return masked(text)
 }
 
-// write writes the objects, and keeps the source of each. They are JSON, a line each, which is faster to read than YAML.
-func (b *Builder) write(built *workspace.Built, real string, closure []*kustomization, made resmap.ResMap) error {
-	var text bytes.Buffer
+// take takes the product of a build.
+func (b *Builder) take(built *workspace.Built, real string, closure []*kustomization, made product) {
 	o := &origins{sources: b.sources, dir: built.Dir, real: real, file: built.File, closure: closure}
-	for i, r := range made.Resources() {
-		from, err := r.GetOrigin()
-		if err != nil {
-			return err
-		}
-		if !slices.Contains(closure[0].BuildMetadata, types.OriginAnnotations) {
-			if err := r.SetOrigin(nil); err != nil {
-				return err
-			}
-		}
-		object, err := r.MarshalJSON()
-		if err != nil {
-			return err
-		}
-		part := origin{line: i + 1}
-		if from != nil {
+	for i, from := range made.Sources {
+		part := origin{line: i + 1, generated: from.Generated}
+		switch {
+		case from.File != "":
+			part.file = filepath.Join(built.Dir, filepath.FromSlash(from.File))
+		case from.Known:
 			part.file = built.File
-			if from.Path != "" {
-				part.file = filepath.Join(built.Dir, filepath.FromSlash(from.Path))
-			} else if from.ConfiguredIn != "" {
-				part.file = filepath.Join(built.Dir, filepath.FromSlash(from.ConfiguredIn))
-				part.generated = true
-			}
 		}
 		o.parts = append(o.parts, part)
-		text.Write(bytes.TrimSpace(object))
-		if text.WriteByte('\n'); text.Len() > mostOutput {
-			return errLarge
-		}
 	}
-	built.Text, built.Origin = text.Bytes(), o.at
-	if built.Text == nil {
-		built.Text = []byte{}
-	}
-	return nil
-}
-
-// schemas guards the schema that kustomize keeps for the whole process. Builds with the usual schema run at once. A build with a
-// schema of its own runs alone, and starts as in a new process.
-var schemas struct {
-	sync.RWMutex
-	usual sync.Mutex
-	ready bool // the usual schema is loaded
-}
-
-// enterSchema waits until a build may run. Call the result after the build.
-func enterSchema(usual bool) (leave func()) {
-	if !usual {
-		schemas.Lock()
-		openapi.ResetOpenAPI()
-		return func() {
-			openapi.ResetOpenAPI()
-			schemas.ready = false
-			schemas.Unlock()
-		}
-	}
-	schemas.RLock()
-	schemas.usual.Lock()
-	if !schemas.ready {
-		openapi.Schema() // concurrent builds only read it
-		schemas.ready = true
-	}
-	schemas.usual.Unlock()
-	return schemas.RUnlock
+	built.Text, built.Origin = made.Text, o.at
 }

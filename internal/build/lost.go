@@ -17,6 +17,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/ownfile"
 	"github.com/trainweld/trainweld/internal/workspace"
 )
 
@@ -25,9 +26,9 @@ import (
 
 // patched is a TrainJob of a build with the managers of its patches.
 type patched struct {
-	id       fieldpath.Object
-	labels   labels.Set
-	managers []string
+	Namespace, Name string
+	Labels          labels.Set
+	Managers        []string
 }
 
 // patchedJobs are the TrainJobs of a build by the files that they come from. Overlays change names, and not the order.
@@ -40,10 +41,10 @@ func patchedIn(dir string, made resmap.ResMap) patchedJobs {
 		if r.GetKind() != finding.TrainJobKind {
 			continue
 		}
-		job := patched{id: fieldpath.Object{Kind: finding.TrainJobKind, Namespace: r.GetNamespace(), Name: r.GetName()}, labels: r.GetLabels()}
+		job := patched{Namespace: r.GetNamespace(), Name: r.GetName(), Labels: r.GetLabels()}
 		patches, err := r.Pipe(kyaml.Lookup("spec", "runtimePatches"))
 		if err == nil && patches != nil {
-			job.managers, _ = patches.ElementValues("manager") // decoding reports an entry without one
+			job.Managers, _ = patches.ElementValues("manager") // decoding reports an entry without one
 		}
 		if from, err := r.GetOrigin(); err == nil && from != nil && from.Path != "" {
 			file := filepath.Join(dir, from.Path)
@@ -97,11 +98,11 @@ func (b *Builder) lostPatches(built *workspace.Built, jobs patchedJobs) finding.
 				continue // the overlay removes one
 			}
 			for i := range before {
-				if s := b.flags.Selector; s != nil && !s.Matches(now[i].labels) {
+				if s := b.flags.Selector; s != nil && !s.Matches(now[i].Labels) {
 					continue
 				}
-				now[i].id = b.flags.InNamespace(now[i].id)
-				found = append(found, before[i].lost(now[i], texts, *at)...)
+				id := fieldpath.Object{Kind: finding.TrainJobKind, Namespace: now[i].Namespace, Name: now[i].Name}
+				found = append(found, before[i].lost(b.flags.InNamespace(id), now[i], texts, *at)...)
 			}
 		}
 	}
@@ -110,15 +111,15 @@ func (b *Builder) lostPatches(built *workspace.Built, jobs patchedJobs) finding.
 }
 
 // lost returns a finding for each manager that the TrainJob has lost. It skips a manager that the texts of the overlay name.
-func (before patched) lost(now patched, texts [][]byte, at fieldpath.Position) finding.List {
+func (before patched) lost(id fieldpath.Object, now patched, texts [][]byte, at fieldpath.Position) finding.List {
 	var found finding.List
-	for _, manager := range before.managers {
+	for _, manager := range before.Managers {
 		named := slices.ContainsFunc(texts, func(text []byte) bool { return bytes.Contains(text, []byte(manager)) })
-		if named || slices.Contains(now.managers, manager) {
+		if named || slices.Contains(now.Managers, manager) {
 			continue
 		}
 		found = append(found, finding.Finding{
-			Code: finding.CodeLostPatch, Severity: finding.Warning, Object: now.id, Path: fieldpath.Fields("spec", "runtimePatches"), Position: at,
+			Code: finding.CodeLostPatch, Severity: finding.Warning, Object: id, Path: fieldpath.Fields("spec", "runtimePatches"), Position: at,
 			Message: fmt.Sprintf("the overlay loses the patch of manager %q in its base", manager),
 			Remedy:  finding.Remedy{Text: "name the component kustomize/trainjobs, which lets kustomize merge runtimePatches by manager, or repeat the patch"},
 		})
@@ -144,7 +145,7 @@ func (b *Builder) overlayTexts(dir string, top *kustomization) (texts [][]byte, 
 	read = func(k *kustomization) {
 		for _, file := range patchFiles(&k.Kustomization) {
 			file = filepath.Join(filepath.Dir(k.file), file)
-			if text, err := readFile(b.tree, file); err == nil {
+			if text, err := ownfile.ReadInput(b.tree, file); err == nil {
 				add(file, text)
 			}
 		}

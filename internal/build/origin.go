@@ -16,6 +16,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/internal/ownfile"
 	"github.com/trainweld/trainweld/manifest"
 )
 
@@ -276,7 +277,7 @@ func (s *sources) file(name string) *source {
 			if info, err := fs.Stat(s.tree, name); err != nil || info.IsDir() {
 				return nil
 			}
-			data, err := readFile(s.tree, name)
+			data, err := ownfile.ReadInput(s.tree, name)
 			if err != nil {
 				return nil
 			}

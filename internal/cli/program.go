@@ -4,8 +4,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"io"
-	"log"
 	"math"
 	"os"
 	"slices"
@@ -14,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/trainweld/trainweld/internal/build"
 	"github.com/trainweld/trainweld/internal/command/blame"
 	"github.com/trainweld/trainweld/internal/command/check"
 	"github.com/trainweld/trainweld/internal/command/conflicts"
@@ -31,6 +30,7 @@ import (
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/option"
+	"github.com/trainweld/trainweld/internal/process"
 )
 
 // runLine executes a command line and returns its exit status.
@@ -189,20 +189,12 @@ func wantOf(typ string) string {
 	}
 }
 
-// silenceLibraries discards what libraries write to the standard error of the process: kustomize writes its deprecations there, in
-// any order and without the directory. The program keeps the stream that host.New has read.
-func silenceLibraries() {
-	log.SetOutput(io.Discard)
-	if nowhere, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0); err == nil {
-		os.Stderr = nowhere
-	}
-}
-
 // Run runs the command line of this process and returns its exit status. tag and revision identify the build.
 func Run(tag, revision string) int {
+	build.Serve()
 	p := host.New()
 	p.Tag, p.Revision = tag, revision
-	silenceLibraries()
+	process.SealLibraries()
 	postponeCollection()
 	var args []string
 	p.Name, args = invoked(os.Args[0], os.Args[1:])

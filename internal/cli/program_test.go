@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/trainweld/trainweld/internal/build"
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/testenv"
@@ -103,6 +104,7 @@ const testdata = "../../cmd/trainweld/testdata"
 
 // TestMain puts the program on the PATH, as this very binary, so that tests run it as a process of its own.
 func TestMain(m *testing.M) {
+	build.Serve()
 	programs := confinements()
 	maps.Copy(programs, map[string]func(){
 		"trainweld":             func() { os.Exit(Run("", "")) },

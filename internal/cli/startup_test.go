@@ -67,9 +67,9 @@ func BenchmarkStartUp(b *testing.B) {
 	var walls, emptyWalls []time.Duration
 	for b.Loop() {
 		for range runs {
-			cpu, wall := process(b, program, "render", "-f", job, "-r", runtime)
+			cpu, wall := processTimes(b, program, "render", "-f", job, "-r", runtime)
 			ours, walls = ours+cpu, append(walls, wall)
-			cpu, wall = process(b, empty)
+			cpu, wall = processTimes(b, empty)
 			theirs, emptyWalls = theirs+cpu, append(emptyWalls, wall)
 		}
 	}
@@ -87,7 +87,7 @@ func lowerQuartile(times []time.Duration) time.Duration {
 	return times[len(times)/4]
 }
 
-func process(b *testing.B, name string, args ...string) (cpu, wall time.Duration) {
+func processTimes(b *testing.B, name string, args ...string) (cpu, wall time.Duration) {
 	b.Helper()
 	run := exec.Command(name, args...)
 	start := time.Now()

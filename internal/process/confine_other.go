@@ -1,0 +1,6 @@
+//go:build !linux || !(amd64 || arm64)
+
+package process
+
+// Confine does nothing on this system.
+func Confine() error { return nil }

@@ -1,0 +1,65 @@
+// Package process starts this program again for work that no file may abuse, and takes rights away from a process.
+//
+//	cmd, err := process.Self("kustomize") // in the parent
+//
+//	if process.Is("kustomize") { // in main, before anything else
+//		process.SealLibraries()
+//		if err := process.Confine(); err != nil { ... }
+//	}
+//
+// On Linux, [Confine] asks the kernel to refuse files, sockets and programs. Elsewhere it does nothing.
+package process
+
+import (
+	"errors"
+	"io"
+	"log"
+	"net/http"
+	"os"
+	"os/exec"
+	"runtime"
+)
+
+// role is the variable of the environment that names the work of a process.
+const role = "TRAINWELD_PROCESS"
+
+// Self returns a command that runs this program for one kind of work. Its environment has nothing else. Work that a process
+// was started for starts no other one: a test binary that does not call [Is] would start itself for ever.
+func Self(work string) (*exec.Cmd, error) {
+	if os.Getenv(role) != "" {
+		return nil, errors.New("a process that was started for one kind of work starts no other one")
+	}
+	file, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	if runtime.GOOS == "linux" {
+		file = "/proc/self/exe" // also when the file was replaced meanwhile
+	}
+	return &exec.Cmd{Path: file, Args: []string{"trainweld-" + work}, Env: []string{role + "=" + work}, SysProcAttr: ownGroup()}, nil
+}
+
+// Is reports whether the process was started for this kind of work.
+func Is(work string) bool {
+	return len(os.Args) == 1 && os.Args[0] == "trainweld-"+work && os.Getenv(role) == work
+}
+
+// SealLibraries makes requests by HTTP fail, and discards what libraries write to the standard error of the process: kustomize
+// writes its deprecations there, in any order and without the directory.
+func SealLibraries() {
+	http.DefaultTransport = offline{}
+	log.SetOutput(io.Discard)
+	if nowhere, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0); err == nil {
+		os.Stderr = nowhere
+	}
+}
+
+// offline is a transport without network.
+type offline struct{}
+
+func (offline) RoundTrip(*http.Request) (*http.Response, error) { return nil, errOffline }
+
+var errOffline = errors.New("a build fetches nothing")
+
+// OutOfMemory is in what Go writes to standard error when it ends a process for lack of memory.
+const OutOfMemory = "out of memory"

@@ -1,0 +1,146 @@
+package process
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"maps"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"testing"
+)
+
+// TestMain runs this binary for the work of a test.
+func TestMain(m *testing.M) {
+	for name, work := range works {
+		if Is(name) {
+			work()
+			os.Exit(0)
+		}
+	}
+	os.Exit(m.Run())
+}
+
+var works = map[string]func(){
+	"free":     func() { report(attempts()) },
+	"confined": confined,
+	"sealed":   sealed,
+	"again": func() {
+		_, err := Self("again")
+		report(map[string]string{"again": text(err)})
+	},
+}
+
+func text(err error) string {
+	if errors.Is(err, syscall.EPERM) {
+		return "refused"
+	}
+	if err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+func report(results map[string]string) { _ = json.NewEncoder(os.Stdout).Encode(results) }
+
+// attempts tries what a build must not do. An empty result is a success.
+func attempts() map[string]string {
+	results := map[string]string{}
+	_, err := os.ReadFile("/etc/hostname")
+	if errors.Is(err, os.ErrNotExist) {
+		_, err = os.ReadDir("/")
+	}
+	results["read"] = text(err)
+	results["write"] = text(os.WriteFile(filepath.Join(os.TempDir(), "trainweld-confined"), nil, 0o600))
+	_, err = net.Listen("tcp", "127.0.0.1:0")
+	results["socket"] = text(err)
+	results["program"] = text((&exec.Cmd{Path: "/proc/self/exe", Args: []string{"trainweld-again"}, Env: []string{role + "=again"}}).Run())
+	done := make(chan bool)
+	for range 64 { // new threads
+		go func() {
+			runtime.LockOSThread()
+			done <- true
+		}()
+	}
+	for range 64 {
+		<-done
+	}
+	return results
+}
+
+func confined() {
+	if err := Confine(); err != nil {
+		report(map[string]string{"confine": err.Error()})
+		return
+	}
+	report(attempts())
+}
+
+func sealed() {
+	SealLibraries()
+	_, err := http.Get(os.Getenv("URL"))
+	report(map[string]string{"offline": map[bool]string{true: "yes"}[errors.Is(err, errOffline)]})
+}
+
+// run runs this binary for a work, and returns its results.
+func run(t *testing.T, work string, env ...string) map[string]string {
+	t.Helper()
+	cmd, err := Self(work)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(cmd.Env) != 1 {
+		t.Errorf("the environment is %q, want only the work", cmd.Env)
+	}
+	cmd.Env = append(cmd.Env, env...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v\n%.3000s", err, stderr.String())
+	}
+	var results map[string]string
+	if err := json.Unmarshal(out, &results); err != nil {
+		t.Fatalf("%v: %q", err, out)
+	}
+	return results
+}
+
+// TestConfine tries the same with and without the rights.
+func TestConfine(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux takes the rights away: SECURITY.md")
+	}
+	free := map[string]string{"read": "", "write": "", "socket": "", "program": ""}
+	if got := run(t, "free"); !maps.Equal(got, free) {
+		t.Errorf("a free process: %q, want success with each", got)
+	}
+	confined := map[string]string{"read": "refused", "write": "refused", "socket": "refused", "program": "refused"}
+	if got := run(t, "confined"); !maps.Equal(got, confined) {
+		t.Errorf("a confined process: %q, want %q", got, confined)
+	}
+}
+
+// TestSealLibraries wants no connection.
+func TestSealLibraries(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := run(t, "sealed", "URL=http://"+listener.Addr().String()); got["offline"] != "yes" {
+		t.Errorf("a request by HTTP does not fail: %q", got)
+	}
+	listener.Close()
+}
+
+// TestSelf_NotAgain holds that a process for one work starts no other one.
+func TestSelf_NotAgain(t *testing.T) {
+	if got := run(t, "again"); got["again"] == "" {
+		t.Error("a process for one work starts another one")
+	}
+}
