@@ -18,6 +18,7 @@
 //	child.go          the process that builds
 //	message.go        what the two send each other
 //	files.go          the files that the process may ask for
+//	reason.go         what is shown of a message of kustomize
 //	command.go        a build by a command
 //	copy.go           the copy of the tree for commands
 //	mask.go           what is shown of a command's messages
@@ -66,6 +67,9 @@ func New(p *host.Program, files fs.FS, flags workspace.Flags) (*Builder, error) 
 		return nil, nil
 	}
 	tree, ok := files.(host.Tree)
+	if flags.Kustomize != nil && ok {
+		tree, ok = host.Bounded(tree, flags.Kustomize...).(host.Tree)
+	}
 	switch {
 	case len(flags.Kustomize) > 0 && flags.BuildCommand != "":
 		return nil, exit.Usage(errors.New("-k builds with kustomize, and --build with another command: use one of the two"))

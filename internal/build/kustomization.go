@@ -48,6 +48,12 @@ type refusal struct {
 	fails         bool // kustomize fails, too: the build is not forbidden
 }
 
+// The limits of a kustomization file. A build of a larger one would take too long.
+const (
+	mostKustomization = 1 << 20
+	mostRefusals      = 100
+)
+
 func newKustomizations(tree host.Tree) *kustomizations {
 	return &kustomizations{tree: tree, files: map[string]func() (*kustomization, error){}}
 }
@@ -79,11 +85,23 @@ func (ks *kustomizations) read(file string) (*kustomization, error) {
 }
 
 func (ks *kustomizations) inspect(file string) (*kustomization, error) {
+	k := &kustomization{file: file}
 	data, err := ownfile.ReadInput(ks.tree, file)
-	if err != nil {
+	if err == nil && len(data) > mostKustomization {
+		err = fmt.Errorf("must be at most %d MiB", mostKustomization>>20)
+	}
+	if info, missing := fs.Stat(ks.tree, file); errors.Is(missing, fs.ErrNotExist) || missing == nil && info.IsDir() {
 		return nil, err
 	}
-	k := &kustomization{file: file, data: data}
+	if err != nil {
+		var path *fs.PathError
+		if errors.As(err, &path) {
+			err = path.Err
+		}
+		k.refusals = []refusal{{message: "cannot be read: " + err.Error(), help: "put a regular file of the repository here", fails: true}}
+		return k, nil
+	}
+	k.data = data
 	var document yaml.Node
 	if yaml.Unmarshal(data, &document) == nil && len(document.Content) > 0 {
 		k.root = document.Content[0]
@@ -92,9 +110,13 @@ func (ks *kustomizations) inspect(file string) (*kustomization, error) {
 		k.invalid(err)
 		return k, nil
 	}
+	seen := map[string]bool{}
 	//lint:ignore SA1019 repositories still have the field
 	for _, path := range slices.Concat(k.Resources, k.Bases, k.Components) {
-		ks.base(k, path)
+		if !seen[path] && len(k.refusals) < mostRefusals {
+			ks.base(k, path)
+		}
+		seen[path] = true
 	}
 	for _, entry := range slices.Concat(k.Generators, k.Transformers, k.Validators) {
 		if strings.Contains(strings.TrimSpace(entry), "\n") || strings.HasPrefix(strings.TrimSpace(entry), "{") {
@@ -105,6 +127,12 @@ func (ks *kustomizations) inspect(file string) (*kustomization, error) {
 	}
 	for _, file := range filesOf(&k.Kustomization) {
 		k.local(file)
+	}
+	for _, g := range k.ConfigMapGenerator {
+		k.literals(g.LiteralSources)
+	}
+	for _, g := range k.SecretGenerator {
+		k.literals(g.LiteralSources)
 	}
 	if len(k.HelmCharts)+len(k.HelmChartInflationGenerator) > 0 {
 		k.refuse("helmCharts", "a Helm chart is inflated by the program helm, which kustomize does not run here", "build the chart itself")
@@ -152,6 +180,16 @@ func withoutKey(file string) string {
 	return file
 }
 
+// literals refuses literals that kustomize would quote in its message.
+func (k *kustomization) literals(sources []string) {
+	for _, literal := range sources {
+		if !strings.Contains(literal, "=") && len(k.refusals) < mostRefusals {
+			k.refuse(literal, "a literal has no =", "write KEY=VALUE")
+			k.refusals[len(k.refusals)-1].fails = true
+		}
+	}
+}
+
 // base inspects a path to a file or a directory.
 func (ks *kustomizations) base(k *kustomization, named string) {
 	path := filepath.Join(filepath.Dir(k.file), named)
@@ -161,6 +199,9 @@ func (ks *kustomizations) base(k *kustomization, named string) {
 		k.refuse(named, fmt.Sprintf("%q is remote, and a build fetches nothing", named), "copy the base into the repository, and name it by its path")
 	case errors.Is(err, fs.ErrNotExist) && !strings.Contains(named, "\n"):
 		k.refuse(named, fmt.Sprintf("%q does not exist", named), "fix the path; it is relative to this file")
+		k.refusals[len(k.refusals)-1].fails = true
+	case errors.Is(err, host.ErrOutside):
+		k.refuse(named, fmt.Sprintf("%q %v", named, host.ErrOutside), "copy the base into the repository, and name it by its path")
 		k.refusals[len(k.refusals)-1].fails = true
 	case err == nil && info.IsDir():
 		if real, err := ks.tree.Real(path); err == nil {
@@ -231,8 +272,8 @@ func find(n *yaml.Node, value string) *yaml.Node {
 
 // plugin inspects a file that may configure a generator or a transformer of kustomize. It returns nil for other files.
 func (ks *kustomizations) plugin(file string, data []byte) *kustomization {
-	// Escapes and tags may hide the word.
-	if !slices.ContainsFunc([]string{"builtin", `\`, "!"}, func(sign string) bool { return bytes.Contains(data, []byte(sign)) }) {
+	// Escapes and tags may hide the word. The build of a larger file fails by itself if it needs more than files.
+	if len(data) > mostKustomization || !slices.ContainsFunc([]string{"builtin", `\`, "!"}, func(sign string) bool { return bytes.Contains(data, []byte(sign)) }) {
 		return nil
 	}
 	k := &kustomization{file: file, data: data}

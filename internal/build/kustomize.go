@@ -12,6 +12,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/workspace"
 )
 
@@ -103,14 +104,14 @@ func (b *Builder) refusals(dir, real string, refused []*kustomization) finding.L
 	return found.Distinct()
 }
 
-// reason returns an error of kustomize with paths as the user writes them.
+// reason returns an error of kustomize without values, and with paths as the user writes them.
 func (b *Builder) reason(dir, real string, err error) string {
 	text := strings.ReplaceAll(err.Error(), real+string(filepath.Separator), dir+string(filepath.Separator))
 	text = strings.ReplaceAll(text, real, dir)
 	if here, err := b.tree.Real("."); err == nil {
 		text = strings.ReplaceAll(text, here+string(filepath.Separator), "")
 	}
-	return masked(text)
+	return report.Printable(safeReason(text))
 }
 
 // take takes the product of a build.

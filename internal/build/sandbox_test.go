@@ -180,3 +180,82 @@ func TestBuild_Bounded(t *testing.T) {
 		})
 	}
 }
+
+// TestBuild_Files builds what would read files outside of the repository, or files that are not regular. Each is refused at once.
+func TestBuild_Files(t *testing.T) {
+	for name, tc := range map[string]struct {
+		files map[string]string
+		links map[string]string
+		want  string
+	}{
+		"above":         {files: map[string]string{"kustomization.yaml": "resources: [../../outside/a.yaml]\n"}, want: "is outside of the repository"},
+		"base":          {files: map[string]string{"kustomization.yaml": "resources: [../../outside]\n"}, want: "is outside of the repository"},
+		"component":     {files: map[string]string{"kustomization.yaml": "components: [../../outside]\n"}, want: "is outside of the repository"},
+		"linked base":   {files: map[string]string{"kustomization.yaml": "resources: [../base]\n"}, links: map[string]string{"../base": "../outside"}, want: "is outside of the repository"},
+		"linked file":   {files: map[string]string{"kustomization.yaml": "resources: [a.yaml]\n"}, links: map[string]string{"a.yaml": "../../outside/a.yaml"}, want: "is outside of the repository"},
+		"linked values": {files: map[string]string{"kustomization.yaml": "configMapGenerator: [{name: a, files: [a.yaml]}]\n"}, links: map[string]string{"a.yaml": "../../outside/a.yaml"}, want: "is outside of the repository"},
+		"linked top":    {links: map[string]string{"kustomization.yaml": "../../outside/kustomization.yaml"}, want: "is outside of the repository"},
+		"device":        {links: map[string]string{"kustomization.yaml": os.DevNull}, want: "is outside of the repository"},
+		"inside":        {files: map[string]string{"kustomization.yaml": "resources: [../base]\n", "../real/kustomization.yaml": "resources: [a.yaml]\n", "../real/a.yaml": configMap}, links: map[string]string{"../base": "real"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := map[string]string{"repository/.git/HEAD": "", "repository/top/README": "", "outside/a.yaml": configMap, "outside/kustomization.yaml": "resources: [a.yaml]\n"}
+			for file, text := range tc.files {
+				all[filepath.Join("repository/top", file)] = text
+			}
+			write(t, all)
+			for file, to := range tc.links {
+				if err := os.Symlink(to, filepath.Join("repository/top", file)); err != nil {
+					t.Skip("needs symbolic links: ", err)
+				}
+			}
+			for _, here := range []string{".", "repository"} {
+				t.Chdir(here)
+				dir, err := filepath.Rel(here, filepath.Join("repository", "top"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				built := newBuilder(t, workspace.Flags{Kustomize: []string{dir}}).Build(dir)
+				got := fmt.Sprint(built.Findings)
+				if tc.want == "" && (built.Findings != nil || len(built.Text) == 0) || !strings.Contains(got, tc.want) || tc.want != "" && built.Text != nil {
+					t.Errorf("Build(%s) = %q, %v, want %q", dir, built.Text, built.Findings, tc.want)
+				}
+			}
+		})
+	}
+}
+
+// TestBuild_Secrets builds what makes kustomize quote values in its messages. No message shows one.
+func TestBuild_Secrets(t *testing.T) {
+	const secret = "hunter2"
+	for name, text := range map[string]string{
+		"literal":         "secretGenerator: [{name: a, literals: [hunter2]}]\n",
+		"file":            "secretGenerator: [{name: a, files: [\"=hunter2=b\"]}]\n",
+		"plugin literal":  "generators:\n- |-\n  apiVersion: builtin\n  kind: SecretGenerator\n  metadata: {name: a}\n  literals: [hunter2]\n",
+		"inline patch":    "resources: [a.yaml]\npatches:\n- target: {kind: ConfigMap}\n  patch: 'hunter2'\n",
+		"broken patch":    "resources: [a.yaml]\npatches:\n- target: {kind: ConfigMap}\n  patch: '{kind: Secret, stringData: {a: hunter2}'\n",
+		"no target":       "resources: [a.yaml]\npatches:\n- patch: '{apiVersion: v1, kind: Secret, metadata: {name: b}, stringData: {a: hunter2}}'\n",
+		"two patches":     "resources: [a.yaml]\npatches:\n- patch: \"hunter2\"\n  path: a.yaml\n",
+		"JSON patch":      "resources: [a.yaml]\npatches:\n- target: {kind: ConfigMap}\n  patch: '[{op: test, path: /data, value: hunter2}]'\n",
+		"no name":         "resources: [secret.yaml]\n",
+		"broken resource": "resources: [broken.yaml]\n",
+		"transformer":     "resources: [a.yaml]\ntransformers:\n- |-\n  apiVersion: builtin\n  kind: PatchTransformer\n  metadata: {name: a}\n  patch: hunter2\n",
+		"field":           "secretGenerator: [{name: a, literals: {a: hunter2}}]\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			write(t, map[string]string{
+				"top/kustomization.yaml": text, "top/a.yaml": configMap, "top/broken.yaml": "kind: Secret\nstringData: {a: hunter2\n",
+				"top/secret.yaml": "apiVersion: v1\nkind: Secret\nstringData: {a: hunter2}\n",
+			})
+			built := newBuilder(t, workspace.Flags{Kustomize: []string{"top"}}).Build("top")
+			if built.Findings == nil {
+				t.Errorf("Build() = %q, want a finding", built.Text)
+			}
+			for _, f := range built.Findings {
+				if strings.Contains(f.Message+f.Remedy.Text, secret) {
+					t.Errorf("a finding shows a value: %v", f)
+				}
+			}
+		})
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/policy"
 	"github.com/trainweld/trainweld/release"
@@ -110,6 +111,9 @@ func (in *Input) config(fsys fs.FS, file string) config {
 	var c config
 	named := file == path.Clean(filepath.ToSlash(in.flags.Policy)) && in.flags.Policy != ""
 	if info, err := fs.Stat(fsys, file); named || err == nil && !info.IsDir() {
+		if !named {
+			fsys = host.Bounded(fsys, path.Dir(file)) // nobody has named the file
+		}
 		data, unreadable := manifest.Read(fsys, nil, file)
 		switch {
 		case unreadable != nil:

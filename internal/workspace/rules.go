@@ -14,6 +14,7 @@ import (
 	"github.com/trainweld/trainweld/compose"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/policy"
 	"github.com/trainweld/trainweld/render"
@@ -34,7 +35,7 @@ func (in *Input) readRules(fsys fs.FS, r *rules) {
 	r.read = true
 	r.patches = make([][]manifest.Patch, len(r.Patches()))
 	for i, entry := range r.Patches() {
-		data, unreadable := manifest.Read(fsys, nil, entry.File)
+		data, unreadable := manifest.Read(host.Bounded(fsys, filepath.Dir(entry.Position.File)), nil, entry.File)
 		if unreadable != nil {
 			f := *unreadable
 			f.Message = entry.File + ": " + f.Message
