@@ -14,6 +14,10 @@ func (c Code) IsDispute() bool {
 	return false
 }
 
+// AssumesRuntime reports whether the finding notes a runtime that the inputs lack and that comes from a release of the Trainer. A
+// report shows it once, among notes as among other findings, and a strict run fails on it: a cluster may have changed the runtime.
+func (f Finding) AssumesRuntime() bool { return f.Code == CodeNoRuntime && f.Severity == Note }
+
 // Codes of the reader.
 const (
 	CodeSyntax         Code = "TW100" // not YAML or JSON, or hostile: too large, too deep, not text

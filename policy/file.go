@@ -9,6 +9,7 @@ import (
 // file is the form of a policy file. The tags doc are the descriptions of the JSON Schema.
 type file struct {
 	TrainerVersion version          `json:"trainerVersion,omitempty" doc:"The release of the Trainer, such as \"2.3\". A release that is named on the command line wins over it."`
+	Stock          *bool            `json:"stock,omitempty" doc:"Accept the runtimes that the release ships for those that the inputs lack, without a note."`
 	Managers       []managerEntry   `json:"managers,omitempty" doc:"The known managers, in the order of their patches. The patch of any other manager is a finding."`
 	Patches        []patchEntry     `json:"patches,omitempty" doc:"Files of patches that TrainJobs get after their own patches, in this order."`
 	Compose        []composeEntry   `json:"compose,omitempty" doc:"Rules that compose the values of several managers for fields that Kubernetes replaces whole."`

@@ -52,7 +52,7 @@ type reader struct {
 	findings finding.List
 }
 
-const example = `set trainerVersion, managers, patches, compose or severities, such as trainerVersion: "2.3"`
+const example = `set trainerVersion, stock, managers, patches, compose or severities, such as trainerVersion: "2.3"`
 
 func (r *reader) read(data []byte) {
 	r.policy.file = r.file
@@ -92,11 +92,12 @@ func (r *reader) read(data []byte) {
 		of = r.salvaged()
 	}
 	r.version(of.TrainerVersion)
+	r.policy.stock = of.Stock
 	r.managers(of.Managers)
 	r.patches(of.Patches)
 	r.compositions(of.Compose)
 	r.severities(of.Severities)
-	if !r.policy.HasRules() && r.policy.release == nil && len(r.findings) == 0 {
+	if !r.policy.HasRules() && r.policy.release == nil && r.policy.stock == nil && len(r.findings) == 0 {
 		r.report(finding.CodeMissingField, nil, example, "required: the file sets no field")
 	}
 }

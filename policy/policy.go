@@ -26,6 +26,7 @@ import (
 type Policy struct {
 	file       string
 	release    *release.Release
+	stock      *bool
 	managers   []manager
 	patches    []Patch
 	rules      compose.Rules
@@ -71,7 +72,16 @@ func (p *Policy) Release() *release.Release {
 	return p.release
 }
 
-// HasRules reports whether the policy has fields other than trainerVersion.
+// Stock returns whether runtimes of a release may stand in for those that the inputs lack, without a note. It is nil if the policy does
+// not say.
+func (p *Policy) Stock() *bool {
+	if p == nil {
+		return nil
+	}
+	return p.stock
+}
+
+// HasRules reports whether the policy has fields other than trainerVersion and stock.
 func (p *Policy) HasRules() bool {
 	return p != nil && (p.managers != nil || p.patches != nil || p.rules != nil || p.severities != nil)
 }

@@ -32,7 +32,7 @@ type Status int
 func (s Status) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
 
 // For returns the exit status for findings: 2 for an unreadable input, 1 for any other error. It returns nil without errors.
-// Strict counts warnings as errors.
+// Strict counts warnings as errors, and a runtime that the inputs lack.
 func For(findings finding.List, strict bool) error {
 	worst := finding.Severity(0)
 	for _, f := range findings {
@@ -40,6 +40,9 @@ func For(findings finding.List, strict bool) error {
 			return Status(Failed)
 		}
 		worst = max(worst, f.Severity)
+		if strict && f.AssumesRuntime() {
+			worst = finding.Error
+		}
 	}
 	if worst >= finding.Error || strict && worst >= finding.Warning {
 		return Status(Findings)

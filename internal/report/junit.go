@@ -143,7 +143,7 @@ func (o Options) junitCase(f finding.Finding) junitCase {
 	}
 	outcome := junitOutcome{Message: Printable(f.Message), Type: string(f.Code), Text: o.plainText(f)}
 	switch {
-	case f.Severity >= finding.Error, f.Severity == finding.Warning && o.Strict:
+	case f.Severity >= finding.Error, (f.Severity == finding.Warning || f.AssumesRuntime()) && o.Strict:
 		c.Failure = &outcome
 	case f.Severity == finding.Warning:
 		// Some viewers show only the attribute, others only the text.

@@ -44,7 +44,10 @@ func (o Options) help(f finding.Finding) string {
 // Help returns the remedy of a finding, with the flag or the command that applies it.
 func Help(f finding.Finding) string {
 	if f.Code == finding.CodeNoRuntime && f.Remedy.Do == finding.SetValue {
-		return f.Remedy.Text + " with -r FILE"
+		return f.Remedy.Text + " with -r FILE" + shippedBy
+	}
+	if f.AssumesRuntime() {
+		return f.Remedy.Text + ": set stock: true in trainweld.yaml, or name the release with --trainer-version; else give the cluster's runtime with -r FILE"
 	}
 	switch f.Remedy.Do {
 	case finding.LetOneWin:
@@ -67,9 +70,12 @@ func Help(f finding.Finding) string {
 	}
 }
 
+// shippedBy completes the remedy of a missing runtime.
+const shippedBy = ", or name the release that ships it with --trainer-version"
+
 // provide maps a kind of object to the flag that provides it.
 var provide = map[string]string{
-	"ClusterTrainingRuntime": " with -r FILE",
+	"ClusterTrainingRuntime": " with -r FILE" + shippedBy,
 	"TrainingRuntime":        " with -r FILE",
 	"RuntimePatch":           "; if it is a manager's patch, give it with --patch",
 	"Secret":                 " with --generate-secrets",

@@ -114,14 +114,20 @@ func Write(w io.Writer, format string, findings finding.List, opts Options) erro
 // format, written with the same options.
 func Summary(format string, findings finding.List, opts Options) string {
 	count := map[finding.Severity]int{}
+	assumed := 0
 	for _, f := range findings {
-		count[f.Severity]++
+		if count[f.Severity]++; f.AssumesRuntime() {
+			assumed = 1 // as shown
+		}
 	}
 	var parts []string
 	for _, severity := range []finding.Severity{finding.Error, finding.Warning} {
 		if n := count[severity]; n > 0 {
 			parts = append(parts, Count(n, severity.String()))
 		}
+	}
+	if assumed > 0 {
+		parts = append(parts, Count(assumed, finding.Note.String()))
 	}
 	text := strings.Join(parts, ", ")
 	if format == "github" {
@@ -138,9 +144,14 @@ func Count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// shown returns the findings, without notes unless ShowNotes is set.
+// shown returns the findings, without notes unless ShowNotes is set. Of notes on assumed runtimes it returns the first one.
 func (o Options) shown(findings finding.List) finding.List {
+	assumed := 0
 	return slices.DeleteFunc(slices.Clone(findings), func(f finding.Finding) bool {
+		if f.AssumesRuntime() {
+			assumed++
+			return assumed > 1
+		}
 		return f.Severity <= finding.Note && !o.ShowNotes
 	})
 }

@@ -23,6 +23,7 @@ type config struct {
 	is      bool
 	release *release.Release // nil without a valid one
 	rules   *rules           // nil without any, and after an error
+	stock   *bool            // whether the file accepts runtimes of a release
 }
 
 // governing holds the release and the rules for the objects of a directory. They may come from two files. A file without
@@ -30,6 +31,7 @@ type config struct {
 type governing struct {
 	release *release.Release
 	rules   *rules
+	stock   *bool
 }
 
 // govern returns the release and the rules for the objects of a directory. The file of --policy goes before the nearest
@@ -44,6 +46,9 @@ func (in *Input) govern(fsys fs.FS, dir string) governing {
 		g.rules = named.rules
 		if named.release != nil {
 			g.release = named.release
+		}
+		if named.stock != nil {
+			g.stock = named.stock
 		}
 	}
 	if in.flags.Release != nil {
@@ -63,14 +68,17 @@ func (in *Input) nearest(fsys fs.FS, dir string) governing {
 		return g
 	}
 	found := in.config(fsys, path.Join(dir, ConfigName))
-	g := governing{found.release, found.rules}
-	if above, ok := parent(fsys, dir); ok && (g.release == nil || g.rules == nil) {
+	g := governing{found.release, found.rules, found.stock}
+	if above, ok := parent(fsys, dir); ok && (g.release == nil || g.rules == nil || g.stock == nil) {
 		outer := in.nearest(fsys, above)
 		if g.release == nil {
 			g.release = outer.release
 		}
 		if g.rules == nil {
 			g.rules = outer.rules
+		}
+		if g.stock == nil {
+			g.stock = outer.stock
 		}
 	}
 	in.governing[dir] = g
@@ -132,7 +140,7 @@ func (in *Input) parseConfig(file string, data []byte) config {
 	p, found := policy.Parse(file, data)
 	in.Findings = append(in.Findings, found...)
 	in.opened(file, data)
-	c := config{is: true, release: p.Release()}
+	c := config{is: true, release: p.Release(), stock: p.Stock()}
 	if p.HasRules() && found.Err() == nil {
 		c.rules = &rules{Policy: p}
 	}
@@ -159,6 +167,7 @@ func (in *Input) Govern(fsys fs.FS, file, dir string) *manifest.API {
 	if api != nil {
 		in.byFile[file] = api
 	}
+	in.stockAccepted[file] = g.stock != nil && *g.stock
 	if g.rules != nil {
 		in.rules[file] = g.rules
 		in.readRules(fsys, g.rules)

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/release"
@@ -119,7 +118,8 @@ func TestReleases_AboveTheWorkingDirectory(t *testing.T) {
 	}
 }
 
-// TestStockRuntime wants the runtime that the release installs only if the input names a release and lacks the runtime.
+// TestStockRuntime wants the runtime that the release installs if the input lacks the runtime. A flag or a policy accepts it without a
+// note.
 func TestStockRuntime(t *testing.T) {
 	own := strings.NewReplacer("name: r", "name: torch-distributed", "kind: T", "kind: ClusterT").Replace(runtimeText)
 	for _, tc := range []struct {
@@ -127,7 +127,8 @@ func TestStockRuntime(t *testing.T) {
 		release    string
 		stock      bool
 	}{
-		{"no release", plainJob, "", false},
+		{"the latest release", plainJob, "", true},
+		{"an unknown runtime", strings.Replace(plainJob, "torch-distributed", "none", 1), "", false},
 		{"a release", plainJob, "2.1", true},
 		{"a runtime of the inputs", plainJob + "---\n" + own, "2.1", false},
 		{"a broken runtime of the inputs", plainJob + "---\n" + strings.Replace(own, "spec: {}", "spec: []", 1), "2.1", false},
@@ -143,11 +144,11 @@ func TestStockRuntime(t *testing.T) {
 			in := workspace.Read(source{"in.yaml": {Data: []byte(tc.text)}}, flags)
 			spec, _ := in.RuntimeOf(in.Jobs[0])
 			s := in.SourceOf(in.Jobs[0])
-			if got := s != nil && s.Stock; got != tc.stock || got && (spec == nil || in.Earlier(in.Jobs[0]).TorchNumProcPerNode == nil != (tc.release == "2.2")) {
+			if got := s != nil && s.Stock; got != tc.stock || got && (spec == nil || in.Earlier(in.Jobs[0]).TorchNumProcPerNode == nil != (tc.release == "2.2" || tc.release == "")) {
 				t.Errorf("stock: %t, want %t; %v", got, tc.stock, in.Earlier(in.Jobs[0]))
 			}
 			found := in.ReleaseFindings(in.Jobs[0])
-			if (len(found) == 1 && found[0].Severity == finding.Note && found[0].Position.File == "in.yaml") != tc.stock {
+			if isNoted := len(found) == 1 && found[0].AssumesRuntime() && found[0].Position.File == "in.yaml"; isNoted != (tc.stock && tc.release == "") {
 				t.Errorf("found %v", found)
 			}
 		})

@@ -18,7 +18,7 @@ func (in *Input) Locate(j Job, findings finding.List) finding.List {
 	rules := in.rules[j.Document.File]
 	findings = in.rate(rules, findings)
 	if in.NoNotes {
-		findings = slices.DeleteFunc(findings, func(f finding.Finding) bool { return f.Severity == finding.Note })
+		findings = slices.DeleteFunc(findings, func(f finding.Finding) bool { return f.Severity == finding.Note && !f.AssumesRuntime() })
 	}
 	for i := range findings {
 		f := &findings[i]

@@ -198,28 +198,38 @@ func (in *Input) as(source *RuntimeSource, api *manifest.API) *RuntimeSource {
 
 // stockRuntime returns the runtime of a TrainJob that its release ships, or nil.
 func (in *Input) stockRuntime(j Job) *RuntimeSource {
-	r, id := j.Release(), render.RuntimeOf(j.TrainJob)
-	if r == nil || id.Kind != trainer.ClusterTrainingRuntimeKind {
+	id := render.RuntimeOf(j.TrainJob)
+	if id.Kind != trainer.ClusterTrainingRuntimeKind {
 		return nil
 	}
 	in.resolving.Lock()
 	defer in.resolving.Unlock()
-	return in.shipped(r)[id.Name]
+	return in.shipped(j.Release())[id.Name]
 }
 
-// shipped returns the runtimes that a release ships by their names. The caller holds the lock.
+// shipped returns the runtimes that a release ships by their names, and those of the latest release for nil. The caller holds the
+// lock.
 func (in *Input) shipped(r *release.Release) map[string]*RuntimeSource {
-	if in.stock[r.Version] == nil {
+	version := ""
+	if r != nil {
+		version = r.Version
+	}
+	if in.stock[version] == nil {
 		named := map[string]*RuntimeSource{}
-		in.stock[r.Version] = named
-		if text, err := r.Runtimes(); err == nil { // a release has some
-			documents, _, _ := in.api(r).Decode("", text, nil)
+		in.stock[version] = named
+		if text, err := r.Or().Runtimes(); err == nil { // a release has some
+			var documents []*manifest.Document
+			if r == nil {
+				documents, _ = manifest.Decode("", text)
+			} else {
+				documents, _, _ = in.api(r).Decode("", text, nil)
+			}
 			for _, d := range documents {
 				named[d.ID.Name] = &RuntimeSource{Document: d, Stock: true, spec: in.specOf(d)}
 			}
 		}
 	}
-	return in.stock[r.Version]
+	return in.stock[version]
 }
 
 // ReleaseFindings returns the findings on a TrainJob's runtime and further patches that depend on the TrainJob's release. It also
@@ -239,12 +249,14 @@ func (in *Input) runtimeFindings(j Job) finding.List {
 	switch {
 	case source == nil:
 		return nil
+	case source.Stock && (in.flags.Release != nil || in.stockAccepted[j.Document.File]):
+		return nil
 	case source.Stock:
 		ref := fieldpath.Fields("spec", "runtimeRef", "name")
 		return finding.List{{
 			Code: finding.CodeNoRuntime, Severity: finding.Note, Object: render.ObjectOf(j.TrainJob), Path: ref, Position: j.Document.Position(ref),
-			Message: fmt.Sprintf("the inputs hold no %s: the one that Trainer %s ships applies", render.RuntimeOf(j.TrainJob), j.Release().Version),
-			Remedy:  finding.Remedy{Text: "give the runtime if the cluster has another one of that name"},
+			Message: fmt.Sprintf("the inputs hold no %s: the runtimes come from Trainer %s, and the cluster may have changed them", render.RuntimeOf(j.TrainJob), j.Release().Or().Version),
+			Remedy:  finding.Remedy{Text: "accept that"},
 		}}
 	default:
 		return slices.Clone(source.Findings)

@@ -48,8 +48,10 @@ type Input struct {
 	configOrder []string
 	governing   map[string]governing
 	byFile      map[string]*manifest.API
-	rules       map[string]*rules
-	settled     sync.Once // sets the defaults of all further patches
+	// stockAccepted are the files whose policy accepts the runtimes of a release.
+	stockAccepted map[string]bool
+	rules         map[string]*rules
+	settled       sync.Once // sets the defaults of all further patches
 
 	resolving   sync.Mutex // guards the rest
 	apis        map[string]*manifest.API
@@ -109,21 +111,22 @@ func (js JobSet) AsTrainJob() *trainer.TrainJob {
 // New returns an empty input.
 func New(flags Flags) *Input {
 	return &Input{
-		flags:     flags,
-		Spelled:   flags.Spelled,
-		Broken:    map[fieldpath.Object]bool{},
-		ByName:    map[fieldpath.Object]*manifest.Document{},
-		read:      map[string]bool{},
-		lines:     map[string]fileLines{},
-		runtimes:  map[string]*render.Runtimes{},
-		sources:   map[released]*RuntimeSource{},
-		configs:   map[string]config{},
-		governing: map[string]governing{},
-		byFile:    map[string]*manifest.API{},
-		rules:     map[string]*rules{},
-		apis:      map[string]*manifest.API{},
-		resolved:  map[resolution]*RuntimeSource{},
-		stock:     map[string]map[string]*RuntimeSource{},
+		flags:         flags,
+		Spelled:       flags.Spelled,
+		Broken:        map[fieldpath.Object]bool{},
+		ByName:        map[fieldpath.Object]*manifest.Document{},
+		read:          map[string]bool{},
+		lines:         map[string]fileLines{},
+		runtimes:      map[string]*render.Runtimes{},
+		sources:       map[released]*RuntimeSource{},
+		configs:       map[string]config{},
+		governing:     map[string]governing{},
+		byFile:        map[string]*manifest.API{},
+		stockAccepted: map[string]bool{},
+		rules:         map[string]*rules{},
+		apis:          map[string]*manifest.API{},
+		resolved:      map[resolution]*RuntimeSource{},
+		stock:         map[string]map[string]*RuntimeSource{},
 
 		builtRuntimes: map[fieldpath.Object]bool{},
 	}

@@ -204,6 +204,8 @@ func help(f finding.Finding) string {
 		return r.Text + "; to render with one manager's member, set force-manager in options.yaml"
 	case r.Do == finding.LetOneWin:
 		return r.Text + "; to let the last patch win, as in the cluster, set on-conflict: last in options.yaml; to let another manager win, set force-manager"
+	case f.AssumesRuntime():
+		return r.Text + ": set trainer-version in options.yaml, or stock: true in trainweld.yaml"
 	case f.Code == finding.CodeNoRuntime && r.Do != finding.Edit:
 		return r.Text + " in a file beside the TrainJob, or in a folder above it"
 	case r.Do == finding.Provide && slices.Contains(r.Options, "ConfigMap"):

@@ -165,7 +165,7 @@ func run(p *host.Program, flags blameFlags) error {
 	if err != nil {
 		return err
 	}
-	findings = slices.DeleteFunc(findings.Distinct(), func(f finding.Finding) bool { return f.Severity < finding.Error })
+	findings = slices.DeleteFunc(findings.Distinct(), func(f finding.Finding) bool { return f.Severity < finding.Error && !f.AssumesRuntime() })
 	if err := report.WriteBeside(p.Stderr, findings, report.Options{ShowValues: flags.ShowValues, Color: flags.shown.Color.Screen(p, p.Stderr).Color}); err != nil {
 		return err
 	}

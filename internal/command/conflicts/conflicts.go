@@ -201,7 +201,7 @@ func reportConflicts(p *host.Program, flags conflictsFlags, in *workspace.Input,
 	}
 	none := "no conflict"
 	switch {
-	case len(found) > 0:
+	case slices.ContainsFunc(found, func(f finding.Finding) bool { return !f.AssumesRuntime() }):
 		none = "the policy's rules settle every conflict"
 	case flags.permute:
 		none = "no order matters"
@@ -289,7 +289,7 @@ func conflictsOf(in *workspace.Input, j workspace.Job, flags conflictsFlags) fin
 	if missing != nil {
 		found = append(found, *missing)
 	}
-	found = append(found, slices.DeleteFunc(in.ReleaseFindings(j), func(f finding.Finding) bool { return f.Severity < finding.Error })...)
+	found = append(found, slices.DeleteFunc(in.ReleaseFindings(j), func(f finding.Finding) bool { return f.Severity < finding.Error && !f.AssumesRuntime() })...)
 	found = in.Locate(j, found)
 	found.Sort()
 	return found

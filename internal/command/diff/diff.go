@@ -275,7 +275,7 @@ func toldByDiff(old, new finding.List) finding.List {
 		}
 	}
 	for _, f := range new {
-		if f.Severity >= finding.Error || isConflict(f) || isForReview(f) {
+		if f.Severity >= finding.Error || isConflict(f) || isForReview(f) || f.AssumesRuntime() {
 			told = append(told, f)
 		}
 	}

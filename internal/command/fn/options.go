@@ -146,6 +146,8 @@ func fnHelp(f finding.Finding) string {
 		return r.Text + "; to let the last patch win, as in the cluster, set onConflict: last; to let another manager win, set forceManagers: NAME"
 	case r.Do == finding.Compose:
 		return r.Text + "; to render the cluster's value, set onConflict: last"
+	case f.AssumesRuntime():
+		return r.Text + ": set trainerVersion, or stock: true in trainweld.yaml"
 	case f.Code == finding.CodeNoRuntime && r.Do != finding.Edit:
 		return r.Text + " as an item or in runtimeFiles"
 	case r.Do == finding.Provide && f.Code == finding.CodeNotAnObject:

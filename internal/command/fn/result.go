@@ -23,8 +23,12 @@ import (
 // results returns the findings as results of a ResourceList.
 func (f *function) results(findings finding.List) []resourcelist.Result {
 	var results []resourcelist.Result
+	assumed := 0
 	for _, found := range findings {
-		if found.Severity > finding.Note || f.opts.ShowNotes {
+		if found.AssumesRuntime() {
+			assumed++
+		}
+		if found.Severity > finding.Note || f.opts.ShowNotes && !found.AssumesRuntime() || found.AssumesRuntime() && assumed == 1 {
 			results = append(results, f.result(found))
 		}
 	}
