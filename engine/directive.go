@@ -35,8 +35,10 @@ func (m *merger) document(t *schema.Type, key *schema.StructField, dst, src refl
 	if directive, ok := patch[patchDirective]; ok && merging {
 		return m.replaceStruct(t, directive, dst, patch, at)
 	}
+	cleared := func(string) bool { return false }
 	if _, ok := patch[retainDirective]; ok {
 		kept, err := retained(patch)
+		cleared = func(name string) bool { return !kept[name] }
 		if err == nil {
 			err = m.retainFields(t, key, dst, kept, at)
 		}
@@ -61,7 +63,7 @@ func (m *merger) document(t *schema.Type, key *schema.StructField, dst, src refl
 			if f == nil {
 				return fmt.Errorf("%q names no list", name)
 			}
-			if err := m.ordered(f, dst, patch, order, at); err != nil {
+			if err := m.ordered(f, dst, patch, order, cleared(list), at); err != nil {
 				return within(fieldpath.Field(list), err)
 			}
 			ordered[list] = true

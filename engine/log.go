@@ -26,9 +26,10 @@ type log struct {
 	repeats  map[node]repeat
 	retained map[node][]retention
 	sources  map[int32]fieldpath.Path // the sources of claims that Write records, by their index
-	patchOf  func(layer int32) any    // the JSON of a layer's only patch; nil once all patches are merged
-	emptied  bool                     // whether two managers claim a null on one field
-	alike    []int32                  // the first layer with the patch of each layer; nil unless emptied
+	sets     map[node][]setPatch
+	patchOf  func(layer int32) any // the JSON of a layer's only patch; nil once all patches are merged
+	emptied  bool                  // whether two managers claim a null on one field
+	alike    []int32               // the first layer with the patch of each layer; nil unless emptied
 }
 
 // node is a field of the tree: an index into log.nodes.

@@ -57,6 +57,7 @@ type merger struct {
 	reading    node           // the field whose value is read from JSON
 	steps      fieldpath.Path // the path within it to the current value
 	ignored    []Ignored
+	zeroNulls  []Ignored
 	duplicates []fieldpath.Path
 	noted      map[node]bool // the lists whose duplicates are recorded
 	ownership  *Ownership    // of the result
@@ -89,11 +90,21 @@ func (m *merger) structure(t *schema.Type, key *schema.StructField, dst, src ref
 		if f == key {
 			continue
 		}
+		if m.owners && (isNil(from) || f.Type.Kind == schema.Scalar && saysNull(from)) {
+			m.noteZeroNull(f, dst, at)
+		}
 		if err := m.encoded(f, dst, from, at); err != nil {
 			return within(fieldpath.Field(f.Name), err)
 		}
 	}
 	return nil
+}
+
+// noteZeroNull records a null that is a Go value's zero value, if it removes something.
+func (m *merger) noteZeroNull(f *schema.StructField, dst reflect.Value, at node) {
+	if old, present := f.Template.Of(dst); present && !old.IsZero() {
+		m.zeroNulls = append(m.zeroNulls, Ignored{Layer: m.of, Path: m.log.path(at).Append(fieldpath.Field(f.Name))})
+	}
 }
 
 // encoded merges one encoded field of a patch's struct into the struct dst.

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"maps"
 	"reflect"
 	"slices"
 
@@ -202,6 +203,50 @@ func (m *merger) takeList(t *schema.Type, dst, src reflect.Value, at node) error
 	return nil
 }
 
+// A setPatch is a set without an element, or one that repeats an element where there are none.
+type setPatch struct {
+	layer int32
+	value []string
+}
+
+// noteRepeats records a patch's set if its order with others may decide: upstream takes a set verbatim where the base lacks it, and the
+// next patch removes the duplicates, even an empty one.
+func (m *merger) noteRepeats(at node, inBase bool, named []string) {
+	if !m.owners || len(named) > 0 && (inBase || len(named) == len(slices.Compact(slices.Sorted(slices.Values(named))))) {
+		return
+	}
+	if m.log.sets == nil {
+		m.log.sets = map[node][]setPatch{}
+	}
+	m.log.sets[at] = append(m.log.sets[at], setPatch{m.layer, append([]string{}, named...)})
+}
+
+// contestRepeats claims the sets in which only one layer sets elements, with duplicates, and an empty set of another layer removes them.
+func (l *log) contestRepeats() {
+	for _, at := range slices.Sorted(maps.Keys(l.sets)) {
+		patches := l.sets[at]
+		i := slices.IndexFunc(patches, func(p setPatch) bool { return len(p.value) > 0 })
+		if i < 0 || !slices.ContainsFunc(patches, func(p setPatch) bool { return p.layer != patches[i].layer }) || l.hasOthers(at, patches[i].layer) {
+			continue
+		}
+		for _, p := range patches {
+			l.addValue(at, p.layer, reflect.ValueOf(p.value))
+		}
+	}
+}
+
+// hasOthers reports whether a layer other than the given one claims a field directly within a node.
+func (l *log) hasOthers(at node, layer int32) bool {
+	for child := l.nodes[at].child; child != noNode; child = l.nodes[child].next {
+		for i := l.nodes[child].first; i >= 0; i = l.claims[i].next {
+			if l.claims[i].layer() != layer {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // set merges two lists of scalars by union, in the order of a list-map.
 func (m *merger) set(t *schema.Type, dst reflect.Value, present bool, src reflect.Value, at node) error {
 	if src.Kind() != reflect.Slice {
@@ -234,6 +279,7 @@ func (m *merger) set(t *schema.Type, dst reflect.Value, present bool, src reflec
 	if len(named) == 0 {
 		m.empty(at)
 	}
+	m.noteRepeats(at, inBase, named)
 	has := make(map[string]bool, len(old))
 	for _, element := range old {
 		has[element] = true
@@ -241,7 +287,7 @@ func (m *merger) set(t *schema.Type, dst reflect.Value, present bool, src reflec
 	for _, element := range named {
 		m.presence(m.keyed(at, element), has[element])
 	}
-	if len(old) == 0 {
+	if !inBase {
 		dst.Set(patch)
 		return nil
 	}

@@ -18,7 +18,8 @@ import (
 // A patch adds and replaces, and never removes. A null or an empty value replaces only an empty value or a single one. Only
 // without a schema does a null remove its key.
 
-// ForObject returns the plan for objects of a definition that schema.ParseOpenAPI has read.
+// ForObject returns the plan for objects of a definition that schema.ParseOpenAPI has read. A field that the definition lacks is an
+// error, in a base as in a patch: a server-side apply with such a field fails. So Result.Ignored is empty.
 func ForObject(t *schema.Type) *Plan[Object, Object] {
 	if t == nil || t.GoType() != nil {
 		return &Plan[Object, Object]{}

@@ -109,7 +109,7 @@ func (w *walk) value(t *schema.Type, v reflect.Value, at node, path fieldpath.Pa
 			return false
 		}
 	case schema.Map, schema.ListMap, schema.Set:
-		if len(w.log.nulls(at)) > 0 && !w.emptiable(false, at, path) {
+		if (len(w.log.nulls(at)) > 0 || at != noNode && w.log.nodes[at].contested) && !w.emptiable(false, at, path) {
 			return false
 		}
 	}

@@ -147,8 +147,13 @@ type Result[T any] struct {
 	// Duplicates are the items that share their merge key with an earlier one. They are found in lists of the base that patches
 	// reached, and only if Options request owners. A patch changes the first item of a key only.
 	Duplicates []fieldpath.Path
-	// Ignored are the fields of objects that their type lacks. They have no effect, as in the cluster.
+	// Ignored are the fields of objects that their Go type lacks. They have no effect, as in a strategic merge patch. A field
+	// that a definition lacks is an error instead, as in a server-side apply: see ForObject.
 	Ignored []Ignored
+	// ZeroNulls are the fields that a Go value leaves out and so removes: its type encodes them as null, because they have no
+	// omitempty. They are found only if Options request owners. A type whose fields all have omitempty, such as an apply
+	// configuration of client-go, removes nothing that it leaves out.
+	ZeroNulls []Ignored
 }
 
 // Ignored is a field of a base or a patch that is an object, if its type lacks the field.
@@ -171,7 +176,7 @@ func (p *Plan[T, P]) Apply(base *T, patches []Layered[P], o Options) (*Result[T]
 	if err != nil {
 		return nil, err
 	}
-	result.Owners, result.Ignored, result.Duplicates = m.ownership, m.ignored, m.duplicates
+	result.Owners, result.Ignored, result.ZeroNulls, result.Duplicates = m.ownership, m.ignored, m.zeroNulls, m.duplicates
 	return result, nil
 }
 
@@ -262,6 +267,7 @@ func (p *Plan[T, P]) apply(dst, base *T, patches []Layered[P], o Options) (merge
 		reflect.ValueOf(dst).Elem().Set(reflect.ValueOf(object))
 	}
 	if o.Owners {
+		m.log.contestRepeats()
 		if m.log.emptied {
 			m.log.findAlike()
 		}

@@ -13,13 +13,14 @@ import (
 // This file obeys $setElementOrder, the directive that orders a list.
 
 // ordered obeys $setElementOrder. It merges the list of the patch, if present. Then the items that the directive names follow
-// its order, and the other items keep theirs.
-func (m *merger) ordered(f *schema.StructField, dst reflect.Value, patch Object, order any, at node) error {
+// its order, and the other items keep theirs. The flag cleared states that the patch's $retainKeys has removed the list.
+func (m *merger) ordered(f *schema.StructField, dst reflect.Value, patch Object, order any, cleared bool, at node) error {
 	wanted, ok := order.([]any)
 	if !ok {
 		return fmt.Errorf("%s must be a list", orderDirective)
 	}
 	list, inBase := f.Template.In(dst)
+	inBase = inBase && !cleared
 	if k := list.Kind(); k != reflect.Slice && k != reflect.Pointer || inBase && jsonKind(list) != reflect.Slice {
 		return fmt.Errorf("%s must name a list", orderDirective)
 	}

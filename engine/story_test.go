@@ -29,7 +29,8 @@ var update = flag.Bool("update", false, "rewrite the outcomes of stories")
 //	= the value
 //	the path of a field, and its claims in order
 //	a manager "owns" the fields of FieldsV1
-//	"contested", "made", "emptied by a manager", "conflict of managers", "duplicate" or "ignored from a manager", and a path
+//	"contested", "made", "emptied by a manager", "conflict of managers", "duplicate", "zero null of a manager" or "ignored from
+//	a manager", and a path
 //
 // It may be an error. A patch that API machinery takes, and the engine does not, is "stricter". The outcome by the rules for
 // twins follows if it differs.
@@ -296,6 +297,9 @@ func outcome[T any](t *testing.T, plan *engine.Plan[T, T], base *T, patches []en
 	}
 	for _, path := range result.Duplicates {
 		lines = append(lines, "duplicate "+path.String())
+	}
+	for _, field := range result.ZeroNulls {
+		lines = append(lines, fmt.Sprintf("zero null of %s %s", nameOf(field.Layer), field.Path))
 	}
 	for _, field := range result.Ignored {
 		lines = append(lines, fmt.Sprintf("ignored from %s %s", nameOf(field.Layer), field.Path))

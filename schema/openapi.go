@@ -1,20 +1,25 @@
 package schema
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
 )
 
 // ParseOpenAPI reads a definition and returns how the objects of its custom resource merge under server-side apply. The
-// definition is a CustomResourceDefinition of apiextensions.k8s.io/v1, or the openAPIV3Schema of one of its versions, as JSON.
-// The default version is the stored one.
+// definition is a CustomResourceDefinition of apiextensions.k8s.io/v1, or the openAPIV3Schema of one of its versions, as JSON or
+// YAML. It is one document; empty documents around it do not count. The default version is the stored one.
 //
 // The schema must be structural, as Kubernetes requires of every definition. The error lists each violation by its JSON path.
 // ParseOpenAPI does not check CEL rules and default values, since they do not affect merges.
@@ -22,14 +27,9 @@ import (
 // It ignores the schema of apiVersion, kind and metadata, because every object shares them. The types of fields have no slots
 // in a Go type. They merge objects: see ForObject in package engine.
 func ParseOpenAPI(data []byte, version ...string) (*Type, error) {
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.UseNumber()
-	var document any
-	if err := decoder.Decode(&document); err != nil {
+	document, err := documentOf(data)
+	if err != nil {
 		return nil, fmt.Errorf("read the definition: %w", err)
-	}
-	if decoder.More() {
-		return nil, errors.New("read the definition: there is more than one document")
 	}
 	root, ok := document.(map[string]any)
 	if !ok {
@@ -49,6 +49,64 @@ func ParseOpenAPI(data []byte, version ...string) (*Type, error) {
 	}
 	return newOpenAPI().root(root), nil
 }
+
+// documentOf reads the only document of JSON or YAML, as JSON.
+func documentOf(data []byte) (document any, err error) {
+	document, err = documentOfJSON(data)
+	if err == nil || errors.Is(err, errSeveral) {
+		return document, err
+	}
+	text, yamlErr := onlyYAML(data)
+	switch {
+	case yamlErr == nil:
+		return documentOfJSON(text)
+	case utilyaml.IsJSONBuffer(data):
+		return nil, err
+	default:
+		return nil, yamlErr
+	}
+}
+
+// documentOfJSON reads the only document of JSON.
+func documentOfJSON(data []byte) (document any, err error) {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	if err := decoder.Decode(&document); err != nil {
+		return nil, err
+	}
+	if decoder.More() {
+		return nil, errSeveral
+	}
+	return document, nil
+}
+
+// onlyYAML returns the only document of YAML as JSON. A comment alone is no document.
+func onlyYAML(data []byte) (only []byte, err error) {
+	reader := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
+	for {
+		text, err := reader.Read()
+		if err == io.EOF && only == nil {
+			return []byte("null"), nil
+		}
+		if err == io.EOF {
+			return only, nil
+		}
+		if err == nil {
+			text, err = yaml.YAMLToJSONStrict(text)
+		}
+		switch {
+		case err != nil:
+			return nil, err
+		case string(text) == "null":
+		case only != nil:
+			return nil, errSeveral
+		default:
+			only = text
+		}
+	}
+}
+
+var errSeveral = errors.New("there is more than one document")
 
 // versionOf finds the schema of a version in a definition, and its place.
 func versionOf(definition map[string]any, wanted []string) (map[string]any, *place, error) {

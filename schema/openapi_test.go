@@ -159,3 +159,46 @@ func TestParseOpenAPIIsLinear(t *testing.T) {
 		}
 	}
 }
+
+// TestParseOpenAPI_YAML reads the same types from YAML as from JSON. Several documents, duplicate keys and other values are errors.
+func TestParseOpenAPI_YAML(t *testing.T) {
+	const text = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+spec:
+  versions:
+  - name: v1
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          tags: {type: array, x-kubernetes-list-type: set, items: {type: string, maxLength: 9007199254740993}}
+`
+	for _, before := range []string{"", "---\n", "# a comment\n---\n", "\n"} {
+		for _, behind := range []string{"", "---\n", "---\n# the end\n"} {
+			got, err := schema.ParseOpenAPI([]byte(before + text + behind))
+			if err != nil {
+				t.Fatalf("%q, %q: %v", before, behind, err)
+			}
+			if tags := got.Lookup(fieldpath.Fields("tags")); tags.String() != "set" {
+				t.Errorf("tags are %v, want a set", tags)
+			}
+		}
+	}
+	if got, err := schema.ParseOpenAPI([]byte("{type: object, properties: {a: {type: string}}}")); err != nil || got.Field("a") == nil {
+		t.Errorf("a schema in braces: %v, %v", got, err)
+	}
+	for bad, want := range map[string]string{
+		text + "---\n" + text:                    "there is more than one document",
+		`{"type": "object"}{"type": "x"}`:        "read the definition: ",
+		"type: object\ntype: object\n":           "already set",
+		"":                                       "must be an object, and is null",
+		"- a\n":                                  "must be an object, and is a list",
+		"a: [\n":                                 "read the definition: ",
+		"type: object\nproperties: &a {b: *a}\n": "read the definition: ",
+	} {
+		if _, err := schema.ParseOpenAPI([]byte(bad)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("ParseOpenAPI(%q) = %v, want %q", bad, err, want)
+		}
+	}
+}

@@ -76,6 +76,7 @@ type edges struct {
 	Ends    []string              `json:"ends,omitzero" patchStrategy:"merge"`
 	Args    []string              `json:"args,omitzero"`
 	Labels  map[string]string     `json:"labels,omitzero"`
+	Always  []string              `json:"always" patchStrategy:"merge"`
 	Inner   *edges                `json:"inner,omitempty"`
 }
 

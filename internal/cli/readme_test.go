@@ -60,7 +60,7 @@ func TestLibraryDoc(t *testing.T) {
 	}
 	unindent := regexp.MustCompile(`(?m)^\t+`)
 	var code []byte
-	for _, file := range []string{"examples/webhook/validator.go", "examples/kueue/reconciler.go", "conflict/reconcile_example_test.go", "engine/example_test.go", "render/jobs_example_test.go"} {
+	for _, file := range []string{"examples/webhook/validator.go", "examples/kueue/reconciler.go", "conflict/reconcile_example_test.go", "engine/example_test.go", "fuzz/strategic/applyconfig_test.go", "render/jobs_example_test.go"} {
 		source, err := os.ReadFile(filepath.Join(repository, file))
 		if err != nil {
 			t.Fatal(err)
