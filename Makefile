@@ -107,7 +107,9 @@ web: ## the style and the script of pages (with npm)
 
 # A page that runs the program in a browser: docs/playground.md. The folder bin/playground is for any web server.
 playground: ## the page that runs the program in a browser, to bin/playground (with npm)
+	@echo "fetching what the page is built with, from npm"
 	cd web && npm ci --no-audit --no-fund && npm run check && go run ./playground ../bin/playground
+	@echo "bin/playground is built. Serve it: python3 -m http.server --directory bin/playground"
 
 # Every page and the playground in a headless Chromium: by keyboard, in both schemes, without a request, and against the rules of axe-core. It writes
 # pictures of the pages to bin/web.

@@ -41,8 +41,10 @@ var firstLines = [][]string{
 }
 
 // Playground returns the files of the playground by their names. It builds the program for browsers with Go, and takes what calls it
-// from the same Go. The program itself answers the first example, in node, so that the page shows something while it loads.
-func Playground(repository string) (map[string][]byte, error) {
+// from the same Go. The program itself answers the first example, in node, so that the page shows something while it loads. step
+// hears what the build does next.
+func Playground(repository string, step func(what string)) (map[string][]byte, error) {
+	step("compiling the program for browsers: minutes the first time")
 	program, err := buildProgram(repository)
 	if err != nil {
 		return nil, err
@@ -55,11 +57,13 @@ func Playground(repository string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	step("asking the program for its first answers")
 	first, err := ask(program, []request{{shown[0].Files, firstLines}})
 	if err != nil {
 		return nil, err
 	}
 	shown[0].Answers = first[0].Answers
+	step("bundling the page")
 	define := map[string]string{}
 	for name, value := range map[string]any{"WORKER": string(worker), "EXAMPLES": shown} {
 		text, err := json.Marshal(value)
@@ -79,8 +83,18 @@ func Playground(repository string) (map[string][]byte, error) {
 	if files["licenses.txt"], err = licenses(repository); err != nil {
 		return nil, err
 	}
-	files["index.html"], err = os.ReadFile(filepath.Join(sources, "playground.html"))
+	index, err := os.ReadFile(filepath.Join(sources, "playground.html"))
+	files["index.html"] = bytes.Replace(index, []byte("VERSION"), []byte(versionOf(repository)), 1)
 	return files, err
+}
+
+// versionOf returns the tag or the revision of the repository, as the Makefile names a release, or "without a revision".
+func versionOf(repository string) string {
+	out, err := exec.Command("git", "-C", repository, "describe", "--tags", "--always", "--dirty").Output()
+	if err != nil {
+		return "without a revision"
+	}
+	return string(bytes.TrimSpace(out))
 }
 
 // buildProgram returns the program as WebAssembly.
