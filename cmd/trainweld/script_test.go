@@ -105,7 +105,10 @@ func TestScripts(t *testing.T) {
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		Setup:               func(env *testscript.Env) error { return share(env.WorkDir) },
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("GOGC", "400") // the processes are small and short, and a tenth of their time went into collecting garbage
+			return share(env.WorkDir)
+		},
 		Condition: func(condition string) (bool, error) {
 			if condition == "root" {
 				return os.Geteuid() == 0, nil
