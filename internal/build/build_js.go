@@ -18,3 +18,8 @@ func Parts(_ *host.Program, flags workspace.Flags, take func(workspace.Flags) er
 	}
 	return take(flags)
 }
+
+// Pairs calls take once, as Parts does.
+func Pairs(p *host.Program, old, new Version, take func(old, new workspace.Flags) error) error {
+	return Parts(p, new.Flags, func(part workspace.Flags) error { return take(old.Flags, part) })
+}

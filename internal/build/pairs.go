@@ -3,7 +3,6 @@
 package build
 
 import (
-	"io/fs"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -14,14 +13,6 @@ import (
 	"github.com/trainweld/trainweld/internal/parallel"
 	"github.com/trainweld/trainweld/internal/workspace"
 )
-
-// Version is one of two versions to build.
-type Version struct {
-	Files fs.FS
-	Flags workspace.Flags
-	// Root is the directory or the file that only this version reads, or "". Directories below the roots pair up.
-	Root string
-}
 
 // Pairs calls take for each part of two versions, in order. Builds pair up by their directories. A directory that one version lacks
 // is empty there. Without builds, the flags of both versions are the only pair. It returns the first error of take, and then builds
