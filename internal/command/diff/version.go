@@ -245,7 +245,7 @@ func (v *version) childrenOf(j workspace.Job, out produce.Made, to string, opts 
 	if opts.Release == nil {
 		opts.Release = j.Release()
 	}
-	f := produce.Children(out.JobSet, out.Companions, option.Render{To: to}, opts)
+	f := produce.Children(j.TrainJob, out.JobSet, out.Companions, option.Render{To: to}, opts)
 	if out.Owners == nil {
 		for i := range f.Findings {
 			f.Findings[i].Position = j.Document.Position(f.Findings[i].Path)

@@ -202,7 +202,7 @@ func (f *function) run() []*resourcelist.Item {
 		}
 		objects := output.Each(out.Objects())
 		if flags.To != "jobset" && out.JobSet != nil && found.Err() == nil {
-			family := produce.Children(out.JobSet, out.Companions, flags, podOpts)
+			family := produce.Children(j.TrainJob, out.JobSet, out.Companions, flags, podOpts)
 			found, objects = append(found, f.in.Locate(j, family.Findings)...), family.Objects
 		}
 		f.findings = append(f.findings, found...)

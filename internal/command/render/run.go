@@ -205,7 +205,7 @@ func (r *renderRun) one(o workspace.Fed) renderedJob {
 	var objects iter.Seq2[any, error]
 	if out.jobSet {
 		j = workspace.Job{TrainJob: o.JobSet.AsTrainJob(), Document: o.JobSet.Document}
-		f := produce.Children(o.JobSet.JobSet, nil, r.flags, r.podsOf(j))
+		f := produce.Children(nil, o.JobSet.JobSet, nil, r.flags, r.podsOf(j))
 		for i := range f.Findings {
 			f.Findings[i].Position = j.Document.Position(f.Findings[i].Path)
 		}
@@ -244,7 +244,7 @@ func (r *renderRun) trainJob(j workspace.Job) (finding.List, iter.Seq2[any, erro
 	if r.flags.To == "jobset" || out.JobSet == nil || found.Err() != nil {
 		return found, output.Each(out.Objects()), produce.PodTable{}, 0
 	}
-	f := produce.Children(out.JobSet, out.Companions, r.flags, r.podsOf(j))
+	f := produce.Children(j.TrainJob, out.JobSet, out.Companions, r.flags, r.podsOf(j))
 	located := r.in.Locate(j, f.Findings)
 	return append(found, r.leveled(located, f.Objects != nil)...), f.Objects, f.Table, f.Pods
 }
