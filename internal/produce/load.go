@@ -30,7 +30,13 @@ func LoadOf(js *jobset.JobSet, companions []runtime.Object, opts render.PodsOpti
 	for i := range js.Spec.ReplicatedJobs {
 		job := &js.Spec.ReplicatedJobs[i]
 		opts.Job = job.Name
-		count, err := render.CountPods(js, opts)
+		counted := js
+		if len(job.DependsOn) == 0 { // no other job decides about its Pods, and a count reads the whole JobSet
+			alone := *js
+			alone.Spec.ReplicatedJobs = js.Spec.ReplicatedJobs[i : i+1]
+			counted = &alone
+		}
+		count, err := render.CountPods(counted, opts)
 		if err != nil {
 			continue // check reports it
 		}
