@@ -82,7 +82,7 @@ var exported = []struct {
 	}},
 	{folder: "policy", all: []any{policy.IsManifest, policy.Parse, new(policy.Patch), new(policy.Policy)}},
 	{folder: "release", all: []any{
-		release.Known, release.Latest, release.Parse, release.Span, release.Switches,
+		release.Known, release.Latest, release.Parse, release.PodGroup, release.Span, release.Switches,
 		new(release.Definitions), new(release.Field), new(release.Release), new(release.Rules), new(release.Switch),
 	}},
 	{folder: "render", all: []any{
