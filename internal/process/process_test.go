@@ -132,6 +132,15 @@ func TestSealLibraries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	go func() {
+		for {
+			connection, err := listener.Accept()
+			if err != nil {
+				return // at the end of the test
+			}
+			connection.Close() // so that a request fails, and not with the error of the transport
+		}
+	}()
 	if got := run(t, "sealed", "URL=http://"+listener.Addr().String()); got["offline"] != "yes" {
 		t.Errorf("a request by HTTP does not fail: %q", got)
 	}
