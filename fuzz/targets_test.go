@@ -18,6 +18,7 @@ import (
 const (
 	ownText     = "it reads text that this program has written"
 	ownData     = "it reads data that the program embeds"
+	kernelText  = "it reads what the kernel writes"
 	ownMachine  = "it runs while the project is built, on files of the project"
 	testedTexts = "only tests use it"
 )
@@ -26,6 +27,7 @@ const (
 var readers = map[string]string{
 	"bench/chart":                      ownMachine,
 	"cmd/playground":                   "internal/playground.FuzzRun",
+	"compose":                          "compose.FuzzLaws",
 	"conflict":                         ownText,
 	"conformance":                      "conformance.FuzzArchive",
 	"engine":                           "fuzz.FuzzFieldsV1",
@@ -40,7 +42,9 @@ var readers = map[string]string{
 	"internal/jsontext":                "internal/jsontext.FuzzMembers",
 	"internal/jsonvalue":               "internal/jsonvalue.FuzzCodec",
 	"internal/live":                    "internal/live.FuzzRead",
+	"internal/merging":                 "internal/cli.FuzzCommands",
 	"internal/option":                  "internal/cli.FuzzCommands",
+	"internal/process":                 kernelText,
 	"internal/quantity":                "internal/quantity.FuzzParse",
 	"internal/release":                 ownMachine,
 	"internal/repair":                  "internal/cli.FuzzCommands",
@@ -160,7 +164,7 @@ func isReader(file *ast.File) bool {
 		if i.Name != nil {
 			name = i.Name.Name
 		}
-		if slices.Contains([]string{"json", "yaml", "kjson", "sigsyaml", "labels", "resource", "strconv"}, name) {
+		if slices.Contains([]string{"json", "yaml", "kjson", "sigsyaml", "labels", "quantity", "resource", "strconv"}, name) {
 			decoders[name] = true
 		}
 	}
