@@ -237,6 +237,10 @@ func (o *object) schemaFinding(err *field.Error) finding.Finding {
 		f.Code = finding.CodeWrongType
 		f.Message = wrongType(err.Detail)
 		f.Remedy.Text = "write a value of that type"
+		if f.Message == "must be a list, not null" {
+			// JobSet's webhook writes null for an empty or a missing list without omitempty.
+			f.Message, f.Remedy.Text = "is empty, and must be a list with items", "write at least one item, or remove what holds the list"
+		}
 	default:
 		f.Message = inBody(err.Detail)
 		f.Remedy.Text = "use a supported value"
