@@ -17,6 +17,7 @@ import (
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/option"
 	"github.com/trainweld/trainweld/internal/output"
+	"github.com/trainweld/trainweld/internal/repair"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/manifest"
@@ -47,7 +48,8 @@ func Command(p *host.Program) *cobra.Command {
 		Long: `Rewrite objects of earlier versions for Trainer 2.3.
 
 A TrainJob of Trainer 2.0 or 2.1 with spec.podSpecOverrides, spec.podTemplateOverrides, spec.labels or
-spec.annotations gets a patch of one manager in spec.runtimePatches. A training job of kubeflow.org/v1 becomes a TrainJob and a
+spec.annotations gets a patch of one manager in spec.runtimePatches. The word auto as numProcPerNode is
+removed, since a missing field means the same. A training job of kubeflow.org/v1 becomes a TrainJob and a
 TrainingRuntime of its own. With --runtime it becomes a TrainJob on an existing runtime. The kinds are
 PyTorchJob, MPIJob, XGBoostJob, JAXJob, TFJob and PaddleJob. docs/migrate.md describes every field.
 
@@ -139,6 +141,7 @@ type migration struct {
 	flags    migrateFlags
 	findings finding.List
 	made     map[fieldpath.Object]*manifest.Document // the source documents of the new objects
+	readable map[string]readable                     // the files whose text is not the one of Input
 }
 
 func run(p *host.Program, flags migrateFlags) error {
@@ -150,7 +153,8 @@ func run(p *host.Program, flags migrateFlags) error {
 			return fmt.Errorf("-w: %w", err)
 		}
 	}
-	m := migration{Input: workspace.Read(p, flags.Flags), flags: flags}
+	m := migration{flags: flags}
+	m.Input, m.readable = read(p, flags.Flags)
 	for _, f := range m.Input.Findings {
 		if f.Code != finding.CodeOldAPI { // migrate resolves this finding
 			m.findings = append(m.findings, f)
@@ -179,8 +183,15 @@ func run(p *host.Program, flags migrateFlags) error {
 func (m *migration) file(text workspace.File) output.Rewritten {
 	var edits []manifest.Edit
 	want := map[*manifest.Document]*trainer.TrainJob{}
-	for _, d := range text.Documents {
+	for i, d := range text.Documents {
 		m.unknownJob(d)
+		if m.readable[text.Name].jobs[i] {
+			made, err := withoutProcesses(d)
+			if at := m.jobOf(d); err != nil && at >= 0 {
+				m.findings = append(m.findings, repair.CannotMigrate(m.Jobs[at], err))
+			}
+			edits = append(edits, made...)
+		}
 		if d.Overrides != nil {
 			made, meant := m.overrides(d)
 			edits = append(edits, made...)
@@ -193,7 +204,11 @@ func (m *migration) file(text workspace.File) output.Rewritten {
 	edits = append(edits, m.trainingJobs(text)...)
 	after := manifest.ApplyEdits(text.Data, edits)
 	m.fits(text.Name, after)
-	return output.Rewritten{Name: text.Name, Old: text.Data, New: after}
+	before := text.Data
+	if file, ok := m.readable[text.Name]; ok {
+		before = file.data
+	}
+	return output.Rewritten{Name: text.Name, Old: before, New: after}
 }
 
 // fits reports the fields of a rewritten file that the target release lacks. Their places are those of the new text.

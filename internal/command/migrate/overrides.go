@@ -18,13 +18,18 @@ import (
 
 // overrides rewrites a TrainJob of Trainer 2.1. It returns the edits, and the TrainJob that the edited text must decode to.
 func (m *migration) overrides(d *manifest.Document) ([]manifest.Edit, *trainer.TrainJob) {
-	at := slices.IndexFunc(m.Jobs, func(j workspace.Job) bool { return j.Document == d })
+	at := m.jobOf(d)
 	if at < 0 {
 		return nil, nil // its own findings give the reason
 	}
 	edits, want, found := repair.Migrate(m.Input, m.Jobs[at], m.flags.manager)
 	m.findings = append(m.findings, found...)
 	return edits, want
+}
+
+// jobOf returns the index of a document's TrainJob, or -1.
+func (m *migration) jobOf(d *manifest.Document) int {
+	return slices.IndexFunc(m.Jobs, func(j workspace.Job) bool { return j.Document == d })
 }
 
 // verify decodes a file's new text, and reports each TrainJob that differs from the wanted one.
@@ -48,7 +53,7 @@ func (m *migration) verify(before workspace.File, after []byte, want map[*manife
 		if findings.Err() != nil {
 			err = fmt.Errorf("%w: %w", err, findings.Err())
 		}
-		m.findings = append(m.findings, repair.CannotMigrate(m.Jobs[slices.IndexFunc(m.Jobs, func(j workspace.Job) bool { return j.Document == d })], err))
+		m.findings = append(m.findings, repair.CannotMigrate(m.Jobs[m.jobOf(d)], err))
 	}
 }
 
