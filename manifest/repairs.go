@@ -36,7 +36,8 @@ func (d *diagnosis) repairType(r *finding.Remedy, n *yaml.Node, t reflect.Type) 
 	case bare && !isInteger(t):
 		return
 	case slices.Equal(d.path, fieldpath.Fields("spec", "trainer", "numProcPerNode")) && n.Value == "auto":
-		r.Do, r.IsCertain = finding.Remove, true // the default
+		// It is the default. An empty trainer would go as well, without which the torch policy does nothing.
+		r.Do, r.IsCertain = finding.Remove, len(source.Target(d.around[len(d.around)-1].node).Content) > 2
 		return
 	}
 	text, ok := d.Text(n)
