@@ -94,6 +94,18 @@ func TestCopyPatch_Object(t *testing.T) {
 	}
 }
 
+// TestApply_Verbatim checks that the result shares no memory with an object that a directive takes verbatim.
+func TestApply_Verbatim(t *testing.T) {
+	plan := must(engine.For[document, engine.Object](schema.Rules{}))
+	patch := fromJSON[engine.Object](`{"$patch": "replace", "frees": {"a": {"b": [{}]}}}`)
+	before := asJSON(patch)
+	result := applied(t, plan, &document{Name: "a"}, []engine.Layered[engine.Object]{{Layer: engine.Manager("a"), Patch: &patch}})
+	scribble(reflect.ValueOf(&result.Value))
+	if after := asJSON(patch); after != before {
+		t.Errorf("a change of the result changed the patch from\n%s\nto\n%s", before, after)
+	}
+}
+
 // scribble clears everything that a value reaches.
 func scribble(v reflect.Value) {
 	switch v.Kind() {

@@ -279,9 +279,7 @@ func (m *merger) entry(t *schema.Type, dst, key, value reflect.Value, at node) e
 			break
 		}
 		m.reading = entry
-		if copied.Kind() == reflect.Interface {
-			copied.Set(reflect.ValueOf(value))
-		} else if err := m.read(t.Elem, copied, value); err != nil {
+		if err := m.read(t.Elem, copied, value); err != nil {
 			return within(fieldpath.Key(key.String()), err)
 		}
 	}
