@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,6 +28,8 @@ type resolved struct {
 	parent *schema.Type
 	// patchable means that a patch can reach the field.
 	patchable bool
+	// pruned means that the definitions lack the field.
+	pruned bool
 	// atomic is the outermost list or value around the field that merges as a whole, or nil.
 	atomic fieldpath.Path
 }
@@ -77,13 +80,23 @@ func (r *resolved) into(name string) error {
 	if r.typ.Kind == schema.Struct {
 		r.parent = r.typ
 	}
+	r.pruned = r.pruned || isPruned(r.path, f)
+	r.patchable = r.patchable && f.Patch != nil && !r.pruned
 	r.path = r.path.Append(fieldpath.Field(name))
 	r.field, r.typ = f, f.Type
-	r.patchable = r.patchable && f.Patch != nil
 	if r.typ.Kind == schema.Atomic && r.atomic == nil {
 		r.atomic = r.path
 	}
 	return nil
+}
+
+// kept are the fields of a template's metadata in the definitions of TrainJob and of the runtimes. The API server prunes
+// the others.
+var kept = []string{"annotations", "finalizers", "labels", "name", "namespace"}
+
+// isPruned reports whether the API server prunes the field of the struct at a path.
+func isPruned(path fieldpath.Path, f *schema.StructField) bool {
+	return len(path) > 0 && path[len(path)-1] == fieldpath.Field("metadata") && !slices.Contains(kept, f.Name)
 }
 
 // anyItem is the step to any item of a list or any key of a map.

@@ -23,7 +23,7 @@ func (r *resolved) rule() Rule {
 		return rule
 	}
 	for _, f := range t.Fields {
-		rule.Fields = append(rule.Fields, Member{Name: f.Name, Kind: f.Type.String(), Patchable: rule.Patchable && f.Patch != nil})
+		rule.Fields = append(rule.Fields, Member{Name: f.Name, Kind: f.Type.String(), Patchable: rule.Patchable && f.Patch != nil && !isPruned(r.path, f)})
 	}
 	return rule
 }
@@ -98,6 +98,8 @@ func (r *resolved) set() (patchable bool, text string) {
 		return false, "metadata.name of the TrainJob"
 	case r.path[0] == fieldpath.Field("metadata") && last == "namespace":
 		return false, "metadata.namespace of the TrainJob"
+	case r.pruned:
+		return false, "no one: the API server prunes it from TrainJobs and runtimes"
 	case slices.Equal(names, []string{"spec", "suspend"}):
 		return false, "spec.suspend of the TrainJob; the runtime's is overwritten"
 	case r.patchable && container != "" && slices.Contains(names, "env") && sections[container] != "":
