@@ -65,6 +65,20 @@ func AddAll(f *pflag.FlagSet, all *bool) {
 	f.BoolVar(all, "all", false, "show every finding and every TrainJob, also those with one cause")
 }
 
+// AddFeatureGates adds the flag --feature-gates. with says which flag it needs, or is empty.
+func AddFeatureGates(f *pflag.FlagSet, gates *string, with string) {
+	f.StringVar(gates, "feature-gates", "", with+"feature gates of the Trainer's controller: TrainJobStatus=true")
+}
+
+// ParseFeatureGates parses the value of --feature-gates.
+func ParseFeatureGates(text string) (render.FeatureGates, error) {
+	gates, err := render.ParseFeatureGates(text)
+	if err != nil {
+		return gates, fmt.Errorf("--feature-gates: %w", err)
+	}
+	return gates, nil
+}
+
 // AddRecreate adds the flag --recreate.
 func AddRecreate(f *pflag.FlagSet, recreate *bool) {
 	f.BoolVar(recreate, "recreate", false, "expect that TrainJobs and JobSets are deleted and created again, not updated")

@@ -82,8 +82,8 @@ func (flags Render) Parse() (manifest.Format, render.Options, error) {
 	if flags.As == "stored" {
 		opts.As = render.Stored
 	}
-	if opts.FeatureGates, err = render.ParseFeatureGates(flags.FeatureGates); err != nil {
-		return 0, opts, fmt.Errorf("--feature-gates: %w", err)
+	if opts.FeatureGates, err = ParseFeatureGates(flags.FeatureGates); err != nil {
+		return 0, opts, err
 	}
 	if flags.Secrets {
 		opts.Secrets = rand.Reader

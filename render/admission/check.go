@@ -46,6 +46,8 @@ type Input struct {
 	// ForceManagers are managers that win all their conflicts, each with a warning, see merge.Force. The cluster has
 	// no such option, so Check then checks a TrainJob after these decisions.
 	ForceManagers []string
+	// FeatureGates are the feature gates of the Trainer's controller.
+	FeatureGates render.FeatureGates
 	// PriorityClasses are the names of the existing classes, except the two of the system.
 	PriorityClasses []string
 	// RuntimeClasses are the names of the existing classes.
@@ -273,7 +275,7 @@ func (c *checker) renderInput(r *Runtime) render.Input {
 }
 
 func (c *checker) options(owners bool) render.Options {
-	return render.Options{Release: c.in.Release, OnConflict: c.in.OnConflict, ForceManagers: c.in.ForceManagers, Owners: owners}
+	return render.Options{Release: c.in.Release, OnConflict: c.in.OnConflict, ForceManagers: c.in.ForceManagers, FeatureGates: c.in.FeatureGates, Owners: owners}
 }
 
 // merge merges the patches, or the layers, over the runtime's template. It returns an error for both in one TrainJob,

@@ -38,7 +38,8 @@
 // # Limits
 //
 // A file does not show the rest of the cluster. Check knows nothing of other objects of the same name, quotas, other
-// webhooks and existing Secrets. It assumes that alpha feature gates are off. Kubernetes is 1.36 in every release.
+// webhooks and existing Secrets. It assumes that alpha feature gates of Kubernetes and
+// JobSet are off. Kubernetes is 1.36 in every release.
 // Without a release, the Trainer is 2.3.0 and JobSet 0.12.0.
 //
 // This package links the API server's own validation, which is large. Only a program should import it. It does not

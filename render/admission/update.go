@@ -257,7 +257,7 @@ func (c *checker) reapply(ctx context.Context, before *checker) {
 	if c.job.release.RuntimeRead == release.LiveRuntime && c.in.Runtime != nil {
 		now = c.in.Runtime
 	}
-	opts := render.Options{Release: c.in.Release, OnConflict: render.Last, ForceManagers: c.in.ForceManagers}
+	opts := render.Options{Release: c.in.Release, OnConflict: render.Last, ForceManagers: c.in.ForceManagers, FeatureGates: c.in.FeatureGates}
 	was, _ := render.JobSet(before.renderInput(before.in.Runtime), opts)
 	is, _ := render.JobSet(c.renderInput(now), opts)
 	if was.JobSet == nil || is.JobSet == nil {

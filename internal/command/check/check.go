@@ -33,6 +33,7 @@ type checkFlags struct {
 	color      option.Color
 	all        bool
 
+	gates       string   // the value of --feature-gates
 	definitions []string // the paths of --crd
 	further     furtherKinds
 	fix         repair.Flags
@@ -130,6 +131,7 @@ Exit status: 0 no finding is an error; 1 a finding is an error; 2 usage, input o
 	option.AddOnConflict(cmd, &flags.onConflict, "fail", "fail: managers that disagree are an error; last: the last patch wins, as in the cluster, with a warning")
 	option.AddForceManager(p, cmd, &flags.force, &flags.Flags)
 	option.AddTrainerVersion(cmd, &flags.Release)
+	option.AddFeatureGates(f, &flags.gates, "")
 	option.AddDefinitions(f, &flags.definitions, "also check objects of the kinds that the CustomResourceDefinitions of a file, directory or glob define (repeatable)")
 	flags.fix.Add(p, cmd, &flags.Flags)
 	option.AddSeverity(cmd, &flags.severity)
@@ -207,6 +209,9 @@ func (flags checkFlags) parse() (option.Severities, render.OnConflict, error) {
 	}
 	onConflict, err := option.ParseOnConflict(flags.onConflict)
 	if err != nil {
+		return nil, 0, err
+	}
+	if _, err := option.ParseFeatureGates(flags.gates); err != nil {
 		return nil, 0, err
 	}
 	levels, err := option.ParseSeverities(flags.severity)

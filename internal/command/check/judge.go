@@ -12,6 +12,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/internal/option"
 	"github.com/trainweld/trainweld/internal/parallel"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/workspace"
@@ -191,9 +192,10 @@ func (j *judge) trainJob(ctx context.Context, d *manifest.Document) finding.List
 		return nil // decoding has reported the error
 	}
 	job := workspace.Job{TrainJob: workspace.Outline(fields, cmp.Or(j.flags.Namespace, "default")), Document: d}
+	gates, _ := option.ParseFeatureGates(j.flags.gates) // checked
 	in := admission.Input{
 		Release: job.Release(), Earlier: j.in.Earlier(job), Rules: j.in.CompositionsOf(job),
-		TrainJob: fields, Layers: job.Layers(), Patches: j.in.PatchesFor(job), Namespace: j.flags.Namespace, OnConflict: j.onConflict, ForceManagers: j.flags.force, PriorityClasses: j.classes, RuntimeClasses: j.runClasses,
+		TrainJob: fields, Layers: job.Layers(), Patches: j.in.PatchesFor(job), Namespace: j.flags.Namespace, OnConflict: j.onConflict, ForceManagers: j.flags.force, FeatureGates: gates, PriorityClasses: j.classes, RuntimeClasses: j.runClasses,
 	}
 	held, missing := j.runtimeOf(job)
 	j.moves.note(d, job, held)

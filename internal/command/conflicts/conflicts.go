@@ -100,7 +100,7 @@ Exit status: 0 no conflict; 1 a conflict, or a TrainJob that cannot be examined;
 	option.AddForceManager(p, cmd, &flags.force, &flags.Flags)
 	flags.fix.Add(p, cmd, &flags.Flags)
 	f.BoolVar(&flags.permute, "permute", false, "list what depends on the order of the patches or policies, with two orders and their outcomes")
-	f.StringVar(&flags.gates, "feature-gates", "", "with --permute: feature gates of the Trainer's controller: TrainJobStatus=true")
+	option.AddFeatureGates(f, &flags.gates, "with --permute: ")
 	option.AddTrainerVersion(cmd, &flags.Release)
 	flags.Schema.Add(cmd)
 	option.AddReportFormat(cmd, &flags.format)
@@ -221,8 +221,8 @@ func (flags conflictsFlags) check() error {
 	if flags.gates != "" && !flags.permute {
 		return errors.New("--feature-gates has an effect on the order of policies only: add --permute, or leave it out")
 	}
-	if _, err := render.ParseFeatureGates(flags.gates); err != nil {
-		return fmt.Errorf("--feature-gates: %w", err)
+	if _, err := option.ParseFeatureGates(flags.gates); err != nil {
+		return err
 	}
 	if err := option.KnownFormat(flags.format); err != nil {
 		return err
@@ -276,7 +276,7 @@ func conflictsOf(in *workspace.Input, j workspace.Job, flags conflictsFlags) fin
 	opts := render.Options{Release: j.Release(), ForceManagers: flags.force}
 	find := render.Conflicts
 	if flags.permute {
-		opts.FeatureGates, _ = render.ParseFeatureGates(flags.gates) // checked
+		opts.FeatureGates, _ = option.ParseFeatureGates(flags.gates) // checked
 		find = render.OrderDependence
 	}
 	found := find(input, opts)

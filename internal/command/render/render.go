@@ -97,7 +97,7 @@ failed; 130 and 143 interrupted by SIGINT and SIGTERM, with nothing written to -
 	option.AddTrainerVersion(cmd, &flags.Release)
 	f.BoolVar(&flags.Secrets, "generate-secrets", false, "make the Secrets that the controller makes: MPI's SSH keys, Flux's certificate; new ones on every run")
 	f.StringVar(&flags.FluxTemplates, "flux-templates", "", "the folder of Flux's scripts in the trainer module: pkg/runtime/framework/plugins/flux/templates")
-	f.StringVar(&flags.FeatureGates, "feature-gates", "", "feature gates of the Trainer's controller: TrainJobStatus=true")
+	option.AddFeatureGates(f, &flags.FeatureGates, "")
 	f.BoolVar(&flags.OwnerReferences, "owner-references", false, "add the controllers' owner references, without the uids that only a cluster has")
 	flags.Children.Add(f)
 	option.AddSeverity(cmd, &flags.Severity)
