@@ -28,6 +28,7 @@ type log struct {
 	sources  map[int32]fieldpath.Path // the sources of claims that Write records, by their index
 	sets     map[node][]setPatch
 	patchOf  func(layer int32) any // the JSON of a layer's only patch; nil once all patches are merged
+	parts    map[partsKey]*parts   // of the patches; nil once all patches are merged
 	emptied  bool                  // whether two managers claim a null on one field
 	alike    []int32               // the first layer with the patch of each layer; nil unless emptied
 }
@@ -227,24 +228,51 @@ func (l *log) isManager(layer int32) bool { return layer > baseLayer && layer <=
 
 // agree reports whether two claims leave a field alike: with equal values, or both empty.
 func (l *log) agree(at node, i, j int32) bool {
-	return l.equal(i, j) || l.isEmpty(at, l.valueOf(i)) && l.isEmpty(at, l.valueOf(j)) || l.saysSame(at, l.claims[i].layer(), l.claims[j].layer())
+	return l.equal(i, j) || l.isEmpty(at, l.valueOf(i)) && l.isEmpty(at, l.valueOf(j)) || l.saysSame(at, i, j)
 }
 
 // saysSame reports whether the patches of two layers are equal, or equal at a field with no directive around it. Their order then
 // changes nothing, even if the claims differ: upstream drops the nulls of a value that the base lacks, and keeps those of the
-// value that replaces it.
-func (l *log) saysSame(at node, a, b int32) bool {
-	if l.patchOf == nil {
+// value that replaces it. Two different scalars are never equal in the patches.
+func (l *log) saysSame(at node, i, j int32) bool {
+	c, d := &l.claims[i], &l.claims[j]
+	isScalar := func(k valueKind) bool { return textValue <= k && k <= falseValue }
+	if l.patchOf == nil || isScalar(c.kind()) && isScalar(d.kind()) {
 		return false
 	}
-	one, other := l.patchOf(a), l.patchOf(b)
-	for _, step := range l.path(at) {
-		if reflect.DeepEqual(one, other) {
-			break
-		}
-		one, other = plainStep(one, step), plainStep(other, step)
+	return l.partsOf(partsKey{at, c.layer(), d.layer()}).areEqual
+}
+
+// parts are what the patches of two layers hold at a node. They are found once for each node, so that work grows with the patches.
+type parts struct {
+	of       [2]any
+	items    [2]map[string]any // of lists by key, by the text of the key
+	areEqual bool
+}
+
+type partsKey struct {
+	at   node
+	a, b int32
+}
+
+func (l *log) partsOf(key partsKey) *parts {
+	if known := l.parts[key]; known != nil {
+		return known
 	}
-	return one != nil && reflect.DeepEqual(one, other)
+	p := &parts{}
+	if key.at == rootNode {
+		p.of = [2]any{l.patchOf(key.a), l.patchOf(key.b)}
+	} else if above := l.partsOf(partsKey{l.nodes[key.at].parent, key.a, key.b}); above.areEqual {
+		p = above
+	} else if step := l.step(key.at); above.of[0] != nil && above.of[1] != nil {
+		p.of = [2]any{above.plainStep(0, step), above.plainStep(1, step)}
+	}
+	p.areEqual = p.of[0] != nil && reflect.DeepEqual(p.of[0], p.of[1])
+	if l.parts == nil {
+		l.parts = map[partsKey]*parts{}
+	}
+	l.parts[key] = p
+	return p
 }
 
 // findAlike finds the layers whose patches are equal.
@@ -259,23 +287,18 @@ func (l *log) findAlike() {
 
 // plainStep returns the part of a patch that a step leads to. It is nil for a step into an object or a list with directives, and for
 // an item whose key another item shares.
-func plainStep(patch any, step fieldpath.Step) (part any) {
-	if list, ok := patch.([]any); ok {
-		for _, item := range list {
-			object, _ := item.(Object)
-			_, special := object[patchDirective]
-			keys := step.Keys()
-			isSame := len(keys) == 1 && scalarText(reflect.ValueOf(object[keys[0].Name])) == scalarText(reflect.ValueOf(keys[0].Value))
-			if special || isSame && part != nil {
-				return nil
-			}
-			if isSame {
-				part = item
-			}
+func (p *parts) plainStep(i int, step fieldpath.Step) any {
+	if list, ok := p.of[i].([]any); ok {
+		keys := step.Keys()
+		if len(keys) != 1 {
+			return nil
 		}
-		return part
+		if p.items[i] == nil {
+			p.items[i] = unsharedItems(list, keys[0].Name)
+		}
+		return p.items[i][scalarText(reflect.ValueOf(keys[0].Value))]
 	}
-	object, _ := patch.(Object)
+	object, _ := p.of[i].(Object)
 	for name := range object {
 		if strings.HasPrefix(name, "$") {
 			return nil
@@ -286,6 +309,23 @@ func plainStep(patch any, step fieldpath.Step) (part any) {
 		name, _ = step.Key()
 	}
 	return object[name]
+}
+
+// unsharedItems returns the items of a list by the text of their key, without items that share a key. A list with directives has none.
+func unsharedItems(list []any, key string) map[string]any {
+	items := make(map[string]any, len(list))
+	for _, item := range list {
+		object, _ := item.(Object)
+		if _, special := object[patchDirective]; special {
+			return map[string]any{}
+		}
+		text := scalarText(reflect.ValueOf(object[key]))
+		if _, isShared := items[text]; isShared {
+			item = nil
+		}
+		items[text] = item
+	}
+	return items
 }
 
 // isEmpty reports whether a claimed value equals the value of an unset field. That is null, or the empty value of a field that

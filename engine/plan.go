@@ -203,7 +203,7 @@ func (p *Plan[T, P]) apply(dst, base *T, patches []Layered[P], o Options) (merge
 	if o.Owners {
 		m.owners, m.log = true, logOf(p.plan.root, patches, o)
 		m.log.patchOf = jsonOfLayers(patches, m.log.ids)
-		defer func() { m.log.patchOf = nil }()
+		defer func() { m.log.patchOf, m.log.parts = nil, nil }()
 	}
 	value := reflect.ValueOf(dst).Elem()
 	isAny := value.Kind() == reflect.Interface // made by ForAny

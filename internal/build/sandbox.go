@@ -187,7 +187,7 @@ func start() (*builds, error) {
 		b.serve(bufio.NewReaderSize(out, 1<<16))
 		b.end(nil)
 		_ = cmd.Wait() // after the end of the output
-		said := string(stderr.kept.Bytes())
+		said := stderr.kept.String()
 		b.mu.Lock()
 		switch {
 		case b.reason != nil:
