@@ -130,7 +130,6 @@ func growing() []growth {
 		}), 300, nil},
 		{"check missing runtimes", []string{"check", "-o", "json"}, missingRuntimes, 100, nil},
 		{"check values of an enum", []string{"check", "-o", "json", "--crd", "BESIDE"}, widget, 200, widgetEnum},
-		{"unite lists", []string{"conflicts", "--fix=union", "-d"}, trainJobOf(contested("spec: {tolerations: [%s]}", `{key: M%d}`)), 300, nil},
 		{"merge ports", []string{"merge", "--patch", "BESIDE"}, deployment("{name: c%d, image: a}"), 200, deployment("{name: c%d, ports: [{containerPort: 53, protocol: UDP}, {containerPort: 53}]}")},
 		{"merge unions", []string{"merge", "--patch", "BESIDE"}, deployment("{name: c%d, livenessProbe: {exec: {}}}"), 200, deployment("{name: c%d, livenessProbe: {httpGet: {port: 1}}}")},
 		{"merge wrong types", []string{"merge", "--patch", "BESIDE"}, deployment("{name: c%d, image: a}"), 200, deployment("{name: c%d, image: 1}")},

@@ -95,15 +95,24 @@ func run(p *host.Program, inputs workspace.Flags, opts Options, judge Judge) (*R
 	}
 }
 
+// mostTried is the number of repairs up to which WithoutRefused tries their texts. Changing an item of a list compares all items.
+const mostTried = 100
+
 // WithoutRefused returns the findings on the files of a program, without the promise of a repair where a run would refuse it. in is the
-// input of the findings, read with Flags.Repairs.
+// input of the findings, read with Flags.Repairs. Among more than 100 repairs, it does not know those that the text itself prevents.
 func WithoutRefused(p *host.Program, inputs workspace.Flags, found finding.List, in *workspace.Input) finding.List {
 	tree, ok := p.Files.(host.Tree)
 	if !ok || !slices.ContainsFunc(found, func(f finding.Finding) bool { return f.Remedy.IsCertain }) {
 		return found
 	}
 	s := newSession(p, tree, inputs, Options{}, nil)
-	s.round(found, in)
+	r := newRound(s, in)
+	r.addAll(found)
+	if len(r.wishes) <= mostTried {
+		r.plan()
+	} else {
+		r.dropUnshared()
+	}
 	found = slices.Clone(found)
 	for i := range found {
 		if _, refused := s.refused[mistakeOf(found[i])]; refused {
@@ -163,11 +172,7 @@ func (s *session) rounds(judge func() (finding.List, *workspace.Input, error)) (
 // round repairs what the findings of one judgment allow, and reports whether a file changed.
 func (s *session) round(found finding.List, in *workspace.Input) bool {
 	r := newRound(s, in)
-	for _, f := range found {
-		if f.Severity > finding.Note {
-			r.add(f)
-		}
-	}
+	r.addAll(found)
 	changed := r.plan()
 	for _, name := range slices.Sorted(maps.Keys(changed)) {
 		if _, known := s.original[name]; !known {
@@ -176,6 +181,15 @@ func (s *session) round(found finding.List, in *workspace.Input) bool {
 		s.overlay.Change(name, changed[name])
 	}
 	return len(changed) > 0
+}
+
+// addAll adds the repairs of the findings that a report shows.
+func (r *round) addAll(found finding.List) {
+	for _, f := range found {
+		if f.Severity > finding.Note {
+			r.add(f)
+		}
+	}
 }
 
 // result describes the files after the last round.
