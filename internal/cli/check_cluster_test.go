@@ -179,8 +179,8 @@ func TestCheckPositions(t *testing.T) {
 		placed("some", checkPaths(t, filepath.Join(cases, "r7-0*"), "-R"))
 		return
 	}
-	placed("all", checkPaths(t, "-R", cases))
-	placed("all, patched", checkPaths(t, "-R", cases, "--patch", patchFile))
+	placed("all", checkPaths(t, filepath.Join(cases, "*")))
+	placed("all, patched", checkPaths(t, filepath.Join(cases, "*"), "--patch", patchFile))
 	placed("all, as an update of others", checkPaths(t, filepath.Join(cases, "c1-*"), "--old", cases, "-R"))
 	scripts, err := filepath.Glob(filepath.Join(testdata, "script", "*.txtar"))
 	if err != nil {
