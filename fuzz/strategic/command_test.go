@@ -177,17 +177,16 @@ func compareCommand(m *merging) (differs string, taken bool) {
 	return "", true
 }
 
-// paths records the paths of all fields in a value that are not null. It writes [] for an item of a list.
+// paths records the paths of all fields in a value, and [] for an item of a list. A null counts: under a directive upstream keeps the
+// null of a map's entry, which an API server stores as the empty value.
 func paths(v any, at string, into map[string]bool) {
 	switch v := v.(type) {
 	case object:
 		for name, value := range v {
 			// A directive's value may be merged as the field's own.
 			name = strings.TrimPrefix(name, "$deleteFromPrimitiveList/")
-			if value != nil {
-				into[at+"."+name] = true
-				paths(value, at+"."+name, into)
-			}
+			into[at+"."+name] = true
+			paths(value, at+"."+name, into)
 		}
 	case []any:
 		for _, item := range v {

@@ -180,6 +180,9 @@ func holdsLiteral(t *schema.Type, v any, inItem bool) bool {
 			if t != nil && t.Kind == schema.Map && (t.Elem.Kind != schema.Scalar || t.Elem.Raw) && name != "$patch" && strings.HasPrefix(name, "$") {
 				return true
 			}
+			if list, isOrder := strings.CutPrefix(name, "$setElementOrder/"); isOrder && hasDeletion(v[list]) {
+				return true // a known gap: a deletion beside an order claims nothing if the base lacks the item
+			}
 			if inItem && isMap && value == nil || holdsLiteral(of, value, inItem) {
 				return true
 			}
@@ -195,6 +198,11 @@ func holdsLiteral(t *schema.Type, v any, inItem bool) bool {
 		}
 	}
 	return false
+}
+
+func hasDeletion(list any) bool {
+	items, _ := list.([]any)
+	return slices.ContainsFunc(items, func(item any) bool { o, _ := item.(object); return o["$patch"] == "delete" })
 }
 
 // dropsAt reports whether a patch has a $patch and more in an object, which upstream drops where the base lacks the object or
