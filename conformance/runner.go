@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"os/exec"
 	"regexp"
 	"runtime"
 	"slices"
@@ -15,6 +13,8 @@ import (
 	"sync"
 
 	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/trainweld/trainweld/internal/process"
 )
 
 // runner runs a program on the cases.
@@ -42,11 +42,11 @@ type program func(args []string, in io.Reader, out, problems io.Writer) (status 
 // started returns the program of a command line.
 func started(command []string) program {
 	return func(args []string, in io.Reader, out, problems io.Writer) (int, error) {
-		cmd := exec.Command(command[0], append(slices.Clone(command[1:]), args...)...)
+		cmd := process.Named(command, args...)
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, problems
 		err := cmd.Run()
-		if ended := (*exec.ExitError)(nil); errors.As(err, &ended) {
-			return ended.ExitCode(), nil
+		if cmd.ProcessState != nil && cmd.ProcessState.Exited() {
+			return cmd.ProcessState.ExitCode(), nil
 		}
 		return 0, err
 	}

@@ -6,9 +6,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -18,6 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/internal/workspace"
 )
 
@@ -29,21 +32,27 @@ func TestMain(m *testing.M) {
 	}
 	switch os.Args[1] {
 	case "build-hangs":
-		child := exec.Command(os.Args[0], "build-sleeps", ".")
-		child.Stdout = os.Stdout
-		if err := child.Start(); err != nil {
-			panic(err)
-		}
-		fmt.Fprintln(os.Stderr, "child", child.Process.Pid)
+		fmt.Fprintln(os.Stderr, "child", startSelf("build-sleeps", os.Stdout, nil))
 		time.Sleep(time.Minute)
+	case "build-says":
+		file := filepath.Join(os.Args[2], "Chart.yaml")
+		text, err := os.ReadFile(file)
+		fmt.Printf("%q %q %v", os.Args[2:], text, err)
 	case "build-sleeps":
+		if file := os.Getenv("SLEEPS"); file != "" {
+			_ = os.WriteFile(file, nil, 0o600)
+		}
 		time.Sleep(time.Minute)
 	case "build-leaves":
-		child := exec.Command(os.Args[0], "build-sleeps", ".")
-		if err := child.Start(); err != nil {
+		fmt.Printf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: child-%d}\n", startSelf("build-sleeps", nil, nil))
+	case "build-detaches":
+		out, err := selfCommand("build-forks").Output()
+		if err != nil {
 			panic(err)
 		}
-		fmt.Printf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: child-%d}\n", child.Process.Pid)
+		fmt.Printf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: child-%s}\n", out)
+	case "build-forks": // and ends, so that nothing tells whose descendant the other one is
+		fmt.Print(startSelf("build-sleeps", nil, detached()))
 	case "build-floods":
 		for line := bytes.Repeat([]byte("# flood\n"), 1<<13); ; {
 			if _, err := os.Stdout.Write(line); err != nil {
@@ -51,6 +60,20 @@ func TestMain(m *testing.M) {
 			}
 		}
 	}
+}
+
+func selfCommand(what string) *exec.Cmd { return exec.Command(os.Args[0], what, ".") }
+
+// startSelf starts this binary and returns the number of the process.
+func startSelf(what string, stdout *os.File, attributes *syscall.SysProcAttr) int {
+	child := selfCommand(what)
+	if child.SysProcAttr = attributes; stdout != nil {
+		child.Stdout = stdout
+	}
+	if err := child.Start(); err != nil {
+		panic(err)
+	}
+	return child.Process.Pid
 }
 
 // write writes files below a new directory, and changes into it.
@@ -136,20 +159,28 @@ func TestBuild_CommandThatHangs(t *testing.T) {
 	isEmpty(t, copies)
 }
 
+// TestBuild_CommandThatLeavesAProcess builds with commands that leave a process, in the session of the command or in another one.
 func TestBuild_CommandThatLeavesAProcess(t *testing.T) {
-	b, copies := commandBuilder(t, "build-leaves")
-	built := b.Build("chart")
-	if built.Findings != nil {
-		t.Fatalf("Build() = %v", built.Findings)
+	for _, what := range []string{"build-leaves", "build-detaches"} {
+		t.Run(what, func(t *testing.T) {
+			if what == "build-detaches" && runtime.GOOS != "linux" {
+				t.Skip("only Linux tells whose descendant an orphan is: SECURITY.md")
+			}
+			b, copies := commandBuilder(t, what)
+			built := b.Build("chart")
+			if built.Findings != nil {
+				t.Fatalf("Build() = %v", built.Findings)
+			}
+			var pid int
+			_, after, _ := strings.Cut(string(built.Text), "child-")
+			if _, err := fmt.Sscan(strings.TrimRight(after, "}\n"), &pid); err != nil {
+				t.Fatal(err)
+			}
+			isGone(t, pid)
+			b.Close()
+			isEmpty(t, copies)
+		})
 	}
-	var pid int
-	_, after, _ := strings.Cut(string(built.Text), "child-")
-	if _, err := fmt.Sscan(strings.TrimRight(after, "}\n"), &pid); err != nil {
-		t.Fatal(err)
-	}
-	isGone(t, pid)
-	b.Close()
-	isEmpty(t, copies)
 }
 
 func TestBuild_CommandThatFloods(t *testing.T) {
@@ -162,14 +193,51 @@ func TestBuild_CommandThatFloods(t *testing.T) {
 	isEmpty(t, copies)
 }
 
+// TestBuild_CommandNames builds directories whose names are no words, in a tree of such a name, with and without a repository. Each
+// command gets its directory by a path that is no option, and reads the file of that directory.
+func TestBuild_CommandNames(t *testing.T) {
+	names := []string{"-x", "--help", "a b", "{}", "$(touch x)", "chart"}
+	if runtime.GOOS == "linux" {
+		names = append(names, "a\nb", "a\xffb", "a\x1b[31m", `a\nb`, "a\"b")
+	}
+	for _, isRepository := range []bool{false, true} {
+		above := t.TempDir()
+		dir := filepath.Join(above, "tree")
+		if runtime.GOOS == "linux" {
+			dir += "\nname: other"
+		}
+		for _, name := range names {
+			testenv.WriteIn(t, filepath.Join(dir, name), "Chart.yaml", "name: "+name)
+		}
+		t.Setenv("GIT_CEILING_DIRECTORIES", above)
+		t.Chdir(dir)
+		if isRepository {
+			if out, err := exec.Command("git", "init", "-q").CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+		}
+		b := newBuilder(t, workspace.Flags{Files: names, BuildCommand: os.Args[0] + " build-says {}"})
+		for _, name := range names {
+			for _, named := range []string{name, filepath.Join(dir, name)} {
+				built := b.Build(named)
+				want := fmt.Sprintf("%q %q <nil>", []string{"." + string(filepath.Separator) + name}, "name: "+name)
+				if string(built.Text) != want || built.Findings != nil {
+					t.Errorf("Build(%q) = %q, %v, want %q", named, built.Text, built.Findings, want)
+				}
+			}
+		}
+		b.Close()
+	}
+}
+
 func TestBuild_InterruptedCommand(t *testing.T) {
 	b, copies := commandBuilder(t, "build-sleeps")
+	sleeps := filepath.Join(t.TempDir(), "sleeps")
+	t.Setenv("SLEEPS", sleeps)
 	done := make(chan *workspace.Built)
 	go func() { done <- b.Build("chart") }()
-	for running := false; !running; time.Sleep(10 * time.Millisecond) {
-		b.copy.mu.Lock()
-		running = len(b.copy.running) > 0
-		b.copy.mu.Unlock()
+	for _, err := os.Stat(sleeps); err != nil; _, err = os.Stat(sleeps) {
+		time.Sleep(10 * time.Millisecond)
 	}
 	b.copy.end() // as after a signal
 	isEmpty(t, copies)

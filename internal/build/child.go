@@ -32,9 +32,10 @@ const (
 	mostStack    = 64 << 20
 )
 
-// Serve builds kustomizations for the parent, if this process was started for that, and does not return then. Call it first in main,
-// and in TestMain of tests that build.
+// Serve builds kustomizations or supervises a command for the parent, if this process was started for that, and does not return then.
+// Call it first in main, and in TestMain of tests that build.
 func Serve() {
+	process.Supervise()
 	if !process.Is(kustomizeWork) {
 		return
 	}
@@ -100,7 +101,7 @@ type objectSource struct {
 
 // request is what a build is asked for.
 type request struct {
-	Dir         string // without links
+	Dir         string `json:"-"` // without links; a part of its own, since it may be no UTF-8
 	UsualSchema bool   // no kustomization of the build sets a schema
 	KeepOrigins bool   // the kustomization asks for the annotations of origins
 }
@@ -129,6 +130,7 @@ func (c *child) run(m message, answers chan message) (made product, err error) {
 	if err := json.Unmarshal([]byte(m.parts[0]), &asked); err != nil {
 		return made, err
 	}
+	asked.Dir = m.parts[1]
 	defer func() {
 		if crash := recover(); crash != nil {
 			err = errCrash

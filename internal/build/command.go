@@ -8,13 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/process"
 	"github.com/trainweld/trainweld/internal/workspace"
 )
 
@@ -45,14 +44,14 @@ func (b *Builder) runCommand(built *workspace.Built) {
 	for i, word := range b.command {
 		args[i] = strings.ReplaceAll(word, place, "."+string(filepath.Separator)+dir) // a name such as -x is no option
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), b.limit)
+	ctx, cancel := context.WithTimeout(b.copy.running, b.limit)
 	defer cancel()
 	stdout, stderr := &limited{most: mostOutput, full: cancel}, &limited{most: 64 << 10}
-	cmd := exec.CommandContext(ctx, b.command[0], args[1:]...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = folder, stdout, stderr
-	cmd.WaitDelay = time.Second
-	inGroup(cmd)
-	err = b.copy.run(cmd)
+	cmd, err := process.Supervised(ctx, folder, args...)
+	if err == nil {
+		cmd.Stdout, cmd.Stderr = stdout, stderr
+		err = b.copy.run(cmd)
+	}
 	name := strings.Join(b.command, " ")
 	switch {
 	case stdout.over:
@@ -60,7 +59,7 @@ func (b *Builder) runCommand(built *workspace.Built) {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		fail(finding.CodeBuildFailed, fmt.Sprintf("%s does not end within %s, and was stopped%s", name, b.limit, messages(stderr.kept.Bytes())), "try the command alone; it may wait for an input or for the network")
 	case err != nil:
-		fail(finding.CodeBuildFailed, fmt.Sprintf("%s fails: %s%s", name, failed(err), messages(stderr.kept.Bytes())), "try the command alone in the directory that it is written for")
+		fail(finding.CodeBuildFailed, fmt.Sprintf("%s fails: %v%s", name, err, messages(stderr.kept.Bytes())), "try the command alone in the directory that it is written for")
 	default:
 		b.takeOutput(built, name, stdout.kept.Bytes(), fail)
 	}
@@ -68,15 +67,6 @@ func (b *Builder) runCommand(built *workspace.Built) {
 		built.Text = nil
 		fail(finding.CodeBuildWrites, fmt.Sprintf("%s writes %s, and a build writes no file; your tree is unchanged", name, written), "write the file before the build, and commit it, or use a command that only prints")
 	}
-}
-
-// failed returns the reason for which a command ended. A program that cannot be started names itself already.
-func failed(err error) string {
-	var start *exec.Error
-	if errors.As(err, &start) {
-		return start.Err.Error()
-	}
-	return err.Error()
 }
 
 // fileOf returns the file of a directory that a user would edit first.

@@ -3,11 +3,11 @@
 package build
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,6 +17,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/internal/process"
 )
 
 // treeCopy is a copy of a tree, in which commands run. All builds of a run share it.
@@ -31,8 +32,11 @@ type treeCopy struct {
 	forget func()
 	files  map[string]state // of the copy, before any build
 
+	running context.Context // of the commands
+	stop    context.CancelFunc
+	started sync.WaitGroup // commands that have not ended
+
 	mu       sync.Mutex
-	running  map[*exec.Cmd]bool
 	ended    bool
 	reported bool // a build has reported what was written
 }
@@ -45,7 +49,8 @@ type state struct {
 }
 
 func newTreeCopy(p *host.Program, tree host.Tree) *treeCopy {
-	return &treeCopy{p: p, tree: tree, running: map[*exec.Cmd]bool{}}
+	running, stop := context.WithCancel(context.Background())
+	return &treeCopy{p: p, tree: tree, running: running, stop: stop}
 }
 
 // make copies the tree. A signal removes the copy.
@@ -99,34 +104,25 @@ func (c *treeCopy) place(dir string) (folder, relative string, err error) {
 }
 
 // run runs a command. It fails after the end of the copy.
-func (c *treeCopy) run(cmd *exec.Cmd) error {
+func (c *treeCopy) run(cmd *process.Command) error {
 	c.mu.Lock()
 	if c.ended {
 		c.mu.Unlock()
 		return errors.New("interrupted")
 	}
-	if err := cmd.Start(); err != nil {
-		c.mu.Unlock()
-		return err
-	}
-	c.running[cmd] = true
+	c.started.Add(1)
 	c.mu.Unlock()
-	err := cmd.Wait()
-	killGroup(cmd) // processes that the command has left
-	c.mu.Lock()
-	delete(c.running, cmd)
-	c.mu.Unlock()
-	return err
+	defer c.started.Done()
+	return cmd.Run()
 }
 
-// end kills the commands and removes the copy.
+// end ends the commands and removes the copy.
 func (c *treeCopy) end() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for cmd := range c.running {
-		killGroup(cmd)
-	}
-	if c.ended = true; c.root != "" {
+	c.ended = true
+	c.stop()
+	if c.started.Wait(); c.root != "" {
 		remove(c.root)
 	}
 }

@@ -2,4 +2,8 @@
 
 package build
 
+import "syscall"
+
+func detached() *syscall.SysProcAttr { return nil }
+
 func runs(int) bool { return false }

@@ -9,6 +9,9 @@ import (
 	"syscall"
 )
 
+// detached puts a process into a session of its own.
+func detached() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
+
 // runs reports whether a process exists and is no zombie that nobody waits for.
 func runs(pid int) bool { return syscall.Kill(pid, 0) == nil && !isZombie(pid) }
 

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -41,7 +40,7 @@ type sandbox struct {
 
 // builds is a running process and its builds.
 type builds struct {
-	cmd     *exec.Cmd
+	cmd     *process.Command
 	in      io.WriteCloser
 	writing sync.Mutex
 
@@ -99,7 +98,7 @@ func (s *sandbox) try(asked request, files answerer) (made product, isShared boo
 		delete(b.running, id)
 		b.mu.Unlock()
 	}()
-	b.send(message{id, opBuild, []string{string(text)}})
+	b.send(message{id, opBuild, []string{string(text), asked.Dir}})
 	limit := time.NewTimer(s.limit)
 	defer limit.Stop()
 	select {

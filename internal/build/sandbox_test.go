@@ -7,6 +7,8 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -226,6 +228,30 @@ func TestBuild_Files(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestBuild_Names builds kustomizations in directories whose names are no words. Searching for them finds each.
+func TestBuild_Names(t *testing.T) {
+	names := []string{"-x", "a b", "plain"}
+	if runtime.GOOS == "linux" {
+		names = append(names, "a\nb", "a\xffb", "a\x1b[31m", `a\nb`)
+	}
+	slices.Sort(names)
+	all := map[string]string{}
+	for _, name := range names {
+		all[filepath.Join("all", name, "kustomization.yaml")], all[filepath.Join("all", name, "a.yaml")] = "resources: [a.yaml]\n", configMap
+	}
+	write(t, all)
+	b := newBuilder(t, workspace.Flags{Kustomize: []string{"all"}})
+	dirs, found := b.Find()
+	if len(dirs) != len(names) || found != nil {
+		t.Errorf("Find() = %q, %v, want %q", dirs, found, names)
+	}
+	for _, dir := range dirs {
+		if built := b.Build(dir); built.Findings != nil || len(built.Text) == 0 {
+			t.Errorf("Build(%q) = %q, %v", dir, built.Text, built.Findings)
+		}
 	}
 }
 

@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"io/fs"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -34,6 +37,7 @@ func TestRooms(t *testing.T) {
 			case usedRank >= 0 && rank >= 0 && usedRank > rank:
 				t.Errorf("%s imports %s, which comes after it", name, used)
 			case name == "render/golden" && used == "internal/workspace": // its cases are workspaces
+			case name == "conformance" && used == "internal/process": // it starts the program that it judges
 			case usedRank >= 0 && rank < 0 && name != "internal/cli" && name != playground && !strings.HasPrefix(name, commands):
 				t.Errorf("%s imports %s; only commands may", name, used)
 			case strings.HasPrefix(used, commands) && name != "internal/cli" && name != playground:
@@ -132,4 +136,39 @@ func packages(t *testing.T) map[string][]string {
 		imports[fields[0]] = fields[1:]
 	}
 	return imports
+}
+
+// TestRooms_Programs holds that one package starts programs. Those that build the project are no part of the program.
+func TestRooms_Programs(t *testing.T) {
+	starters, seen := []string{"internal/process"}, 0
+	for name, imports := range packages(t) {
+		if slices.Contains([]string{"release/generate", "internal/release", "internal/testenv", "fuzz/mutants"}, name) {
+			continue
+		}
+		for _, used := range imports {
+			if used == "os/exec" {
+				if seen++; !slices.Contains(starters, name) {
+					t.Errorf("%s imports %s; only %q may", name, used, starters)
+				}
+			}
+		}
+	}
+	if seen != len(starters) {
+		t.Errorf("%d packages start programs, want %q", seen, starters)
+	}
+	files := 0
+	err := filepath.WalkDir("../..", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || strings.Contains(filepath.ToSlash(name), "internal/process/") {
+			return err
+		}
+		files++
+		text, err := os.ReadFile(name)
+		if call := regexp.MustCompile(`\b(os\.StartProcess|(syscall|unix)\.(ForkExec|StartProcess|Exec|SYS_EXECVE)|go:linkname)\b`).Find(text); call != nil {
+			t.Errorf("%s has %s; only %q may start programs", name, call, starters)
+		}
+		return err
+	})
+	if err != nil || files < 500 {
+		t.Errorf("%d files, %v: the test looks at the wrong things", files, err)
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/trainweld/trainweld/internal/ownfile"
@@ -143,7 +144,13 @@ func (b *bounded) Stat(name string) (info fs.FileInfo, err error) {
 
 func (b *bounded) ReadDir(name string) (entries []fs.DirEntry, err error) {
 	err = b.in(name, func(root *os.Root, below string) (err error) {
-		entries, err = fs.ReadDir(root.FS(), filepath.ToSlash(below))
+		dir, err := root.Open(below) // root.FS() refuses names that are no UTF-8
+		if err != nil {
+			return err
+		}
+		defer dir.Close() // reading only
+		entries, err = dir.ReadDir(-1)
+		slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 		return err
 	})
 	return entries, err

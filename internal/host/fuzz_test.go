@@ -4,9 +4,10 @@ import (
 	"bufio"
 	"io"
 	"io/fs"
-	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/trainweld/trainweld/internal/process"
 )
 
 type nowhere struct{ io.Writer }
@@ -32,7 +33,7 @@ func FuzzGitFiles(f *testing.F) {
 		f.Add(seed[0], seed[1])
 	}
 	f.Fuzz(func(t *testing.T, listing, contents string) {
-		files := &GitFiles{name: "HEAD", root: "/repository", batch: &exec.Cmd{}, ask: nowhere{io.Discard}, answer: bufio.NewReader(strings.NewReader(contents))}
+		files := &GitFiles{name: "HEAD", root: "/repository", batch: &process.Command{}, ask: nowhere{io.Discard}, answer: bufio.NewReader(strings.NewReader(contents))}
 		if files.list([]byte(listing)) != nil {
 			return
 		}

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
@@ -30,7 +29,7 @@ type GitFiles struct {
 	tree   map[string]*gitEntry
 
 	asking sync.Mutex // files are opened concurrently, but git answers in order
-	batch  *exec.Cmd
+	batch  *process.Command
 	ask    io.WriteCloser
 	answer *bufio.Reader
 }
@@ -55,7 +54,7 @@ const (
 // revision, and for a tree with files that no checkout has.
 func OpenRevision(rev string) (*GitFiles, error) {
 	root, prefix, err := worktree(".")
-	if errors.Is(err, exec.ErrNotFound) {
+	if errors.Is(err, process.ErrNotFound) {
 		return nil, fmt.Errorf("--git needs the git program, and it is not on the PATH: %w; install it, or compare two directories", err)
 	}
 	if err != nil {
@@ -104,7 +103,7 @@ func resolve(root, rev, kind string) (string, error) {
 
 // Untracked returns the files below a directory that git neither tracks nor ignores. It returns none outside of a working tree.
 func Untracked(dir string) (names []string, err error) {
-	if _, _, err = worktree(dir); errors.Is(err, errNoRepository) || errors.Is(err, exec.ErrNotFound) {
+	if _, _, err = worktree(dir); errors.Is(err, errNoRepository) || errors.Is(err, process.ErrNotFound) {
 		return nil, nil
 	}
 	if err != nil {

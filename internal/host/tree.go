@@ -6,11 +6,12 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/trainweld/trainweld/internal/process"
 )
 
 // Tree is a working tree, or a revision of it. Paths are absolute or relative to the working directory.
@@ -47,7 +48,7 @@ func (Files) Copy(dir string) (prefix string, err error) {
 	root, prefix, err := worktree(".")
 	var names []string
 	switch {
-	case errors.Is(err, errNoRepository), errors.Is(err, exec.ErrNotFound):
+	case errors.Is(err, errNoRepository), errors.Is(err, process.ErrNotFound):
 		if root, err = os.Getwd(); err == nil {
 			names, err = filesBelow(root)
 		}
@@ -60,15 +61,17 @@ func (Files) Copy(dir string) (prefix string, err error) {
 	return prefix, copyFiles(root, names, dir)
 }
 
-// filesBelow returns the files of a folder, without those of a repository.
+// filesBelow returns the files of a folder, without those of a repository. Their names may be no UTF-8, which os.DirFS refuses.
 func filesBelow(folder string) (names []string, err error) {
-	err = fs.WalkDir(os.DirFS(folder), ".", func(name string, d fs.DirEntry, err error) error {
+	err = filepath.WalkDir(folder, func(name string, d fs.DirEntry, err error) error {
 		if d != nil && d.Name() == ".git" {
 			return skip(d)
 		}
-		if err == nil && !d.IsDir() {
-			names = append(names, name)
+		if err != nil || d.IsDir() {
+			return err
 		}
+		below, err := filepath.Rel(folder, name)
+		names = append(names, filepath.ToSlash(below))
 		return err
 	})
 	return names, err

@@ -1,4 +1,3 @@
-// Package process starts the programs that a command runs: git, and those that the user names. No other package starts one.
 package process
 
 import (
@@ -26,7 +25,7 @@ var gitVariables = []string{"GIT_ALLOW_PROTOCOL=none", "GIT_NO_LAZY_FETCH=1", "G
 var inherited = []string{"PATH", "HOME", "XDG_CONFIG_HOME", "TMPDIR", "USERPROFILE", "HOMEDRIVE", "HOMEPATH", "SYSTEMROOT", "TEMP", "TMP"}
 
 // Git returns a command that runs git in a directory. The command has no standard input.
-func Git(dir string, args ...string) *exec.Cmd {
+func Git(dir string, args ...string) *Command {
 	cmd := exec.Command("git", append(gitSettings[:len(gitSettings):len(gitSettings)], args...)...)
 	cmd.Dir, cmd.Env = dir, gitVariables[:len(gitVariables):len(gitVariables)]
 	for _, name := range inherited {
@@ -38,6 +37,6 @@ func Git(dir string, args ...string) *exec.Cmd {
 }
 
 // Named returns a command that the user names, such as the program of KUBECTL_EXTERNAL_DIFF. It has the caller's environment.
-func Named(command []string, args ...string) *exec.Cmd {
+func Named(command []string, args ...string) *Command {
 	return exec.Command(command[0], append(command[1:len(command):len(command)], args...)...)
 }

@@ -1,4 +1,5 @@
-// Package process starts this program again for work that no file may abuse, and takes rights away from a process.
+// Package process starts programs: git, those that the user names, and this program again for work that no file may abuse. It also
+// takes rights away from a process. No other package starts a program.
 //
 //	cmd, err := process.Self("kustomize") // in the parent
 //
@@ -20,28 +21,36 @@ import (
 	"runtime"
 )
 
+// Command is a program that is to be started, or runs.
+type Command = exec.Cmd
+
+// ErrNotFound is the error for a program that no folder of PATH has.
+var ErrNotFound = exec.ErrNotFound
+
 // role is the variable of the environment that names the work of a process.
 const role = "TRAINWELD_PROCESS"
 
 // Self returns a command that runs this program for one kind of work. Its environment has nothing else. Work that a process
 // was started for starts no other one: a test binary that does not call [Is] would start itself for ever.
-func Self(work string) (*exec.Cmd, error) {
+func Self(work string) (*Command, error) {
+	file, err := executable()
+	return &Command{Path: file, Args: []string{"trainweld-" + work}, Env: []string{role + "=" + work}, SysProcAttr: ownGroup()}, err
+}
+
+// executable returns the file of this program.
+func executable() (string, error) {
 	if os.Getenv(role) != "" {
-		return nil, errors.New("a process that was started for one kind of work starts no other one")
-	}
-	file, err := os.Executable()
-	if err != nil {
-		return nil, err
+		return "", errors.New("a process that was started for one kind of work starts no other one")
 	}
 	if runtime.GOOS == "linux" {
-		file = "/proc/self/exe" // also when the file was replaced meanwhile
+		return "/proc/self/exe", nil // also when the file was replaced meanwhile
 	}
-	return &exec.Cmd{Path: file, Args: []string{"trainweld-" + work}, Env: []string{role + "=" + work}, SysProcAttr: ownGroup()}, nil
+	return os.Executable()
 }
 
 // Is reports whether the process was started for this kind of work.
 func Is(work string) bool {
-	return len(os.Args) == 1 && os.Args[0] == "trainweld-"+work && os.Getenv(role) == work
+	return len(os.Args) > 0 && os.Args[0] == "trainweld-"+work && os.Getenv(role) == work
 }
 
 // SealLibraries makes requests by HTTP fail, and discards what libraries write to the standard error of the process: kustomize

@@ -1,9 +1,12 @@
 package process
 
 import (
+	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"net"
 	"net/http"
@@ -13,10 +16,16 @@ import (
 	"runtime"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // TestMain runs this binary for the work of a test.
 func TestMain(m *testing.M) {
+	Supervise()
+	if command := os.Getenv("SUPERVISED"); command != "" {
+		runSupervised(command)
+		os.Exit(0)
+	}
 	for name, work := range works {
 		if Is(name) {
 			work()
@@ -34,6 +43,16 @@ var works = map[string]func(){
 		_, err := Self("again")
 		report(map[string]string{"again": text(err)})
 	},
+}
+
+// runSupervised runs a command of a shell, whose output it passes on.
+func runSupervised(command string) {
+	cmd, err := Supervised(context.Background(), os.TempDir(), "sh", "-c", command)
+	if err != nil {
+		panic(err)
+	}
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	_ = cmd.Run() // the test ends it
 }
 
 func text(err error) string {
@@ -151,5 +170,39 @@ func TestSealLibraries(t *testing.T) {
 func TestSelf_NotAgain(t *testing.T) {
 	if got := run(t, "again"); got["again"] == "" {
 		t.Error("a process for one work starts another one")
+	}
+}
+
+// TestSupervised_ParentEnds kills the process that runs a command. The command ends, and so does what it has left.
+func TestSupervised_ParentEnds(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the command is one of a shell")
+	}
+	parent := exec.Command(os.Args[0])
+	parent.Env = append(os.Environ(), "SUPERVISED=sleep 60 & echo $! $$; wait")
+	out, err := parent.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := parent.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var child, command int
+	if _, err := fmt.Fscan(bufio.NewReader(out), &child, &command); err != nil {
+		t.Fatal(err)
+	}
+	_ = parent.Process.Kill()
+	_ = parent.Wait()
+	for _, pid := range []int{child, command} {
+		process, err := os.FindProcess(pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for tries := 0; process.Signal(syscall.Signal(0)) == nil; tries++ {
+			if tries > 500 {
+				t.Fatalf("process %d still runs", pid)
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
 	}
 }

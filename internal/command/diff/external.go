@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -46,11 +45,10 @@ func externalDiff(p *host.Program, command []string, c *comparison.Comparison) (
 	cmd := process.Named(command, dirs...)
 	cmd.Stdout, cmd.Stderr = host.Unwrap(p.Stdout), p.Stderr
 	err = cmd.Run()
-	var ended *exec.ExitError
 	switch {
 	case err == nil:
 		return exit.Done, nil
-	case errors.As(err, &ended) && ended.ExitCode() == exitDiffers:
+	case cmd.ProcessState != nil && cmd.ProcessState.ExitCode() == exitDiffers:
 		return exitDiffers, nil
 	default:
 		return 0, fmt.Errorf("the program of KUBECTL_EXTERNAL_DIFF failed: %s: %w; it has to end with 0 for no differences and with 1 for some", strings.Join(command, " "), err)
