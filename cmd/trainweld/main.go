@@ -12,4 +12,4 @@ import (
 // recorded where stamping is switched off. tag is set by its release.
 var revision, tag string
 
-func main() { os.Exit(cli.Run(tag, revision)) }
+func main() { os.Exit(cli.Run(cli.Start(tag, revision), os.Args)) }

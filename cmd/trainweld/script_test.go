@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -25,7 +26,7 @@ var update = flag.Bool("update", false, "rewrite what the scripts in testdata/sc
 // process of its own.
 func TestMain(m *testing.M) {
 	build.Serve()
-	testscript.Main(m, map[string]func(){"builder": builder, "trainweld": main, "kubectl-trainweld": main, "kubectl_complete-trainweld": main})
+	testscript.Main(m, map[string]func(){"builder": builder, "worker": work, "trainweld": main, "kubectl-trainweld": main, "kubectl_complete-trainweld": main})
 }
 
 // builder is a command for --build. builder print DIR prints the templates of a chart as helm does; the other words fail in their ways.
@@ -76,7 +77,8 @@ func builder() {
 // testdata/shared beside its own, which go before them. Besides testscript's own commands there are:
 //
 //	section NAME               start a part in the folder NAME: it holds the files NAME/..., and the shared ones
-//	exits STATUS COMMAND...    run a command, which must end with this very status
+//	exits STATUS COMMAND...    run a command, which must end with this very status. The program runs in a worker, and in a run at
+//	                           full length as a process. exec starts a process always.
 //	closedpipe COMMAND...      run one whose output nobody reads, which must end as cat does
 //	repeat FILE N TEXT         write a file that holds N times TEXT, with the escapes of Go
 //	sparse FILE BYTES          make a file of that size without filling the disk
@@ -99,6 +101,7 @@ func TestScripts(t *testing.T) {
 			files = append(files, found...)
 		}
 	}
+	idle, names := newWorkers(t), variables(t, filepath.Join("testdata", "script", "*"))
 	testscript.Run(t, testscript.Params{
 		Dir:                 dir,
 		Files:               files,
@@ -107,6 +110,12 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("GOGC", "400") // the processes are small and short, and a tenth of their time went into collecting garbage
+			all := slices.Clone(names)
+			for _, variable := range env.Vars {
+				name, _, _ := strings.Cut(variable, "=")
+				all = append(all, name)
+			}
+			env.Values[idleWorkers], env.Values[variableNames] = idle, all
 			return share(env.WorkDir)
 		},
 		Condition: func(condition string) (bool, error) {
@@ -177,13 +186,18 @@ func section(ts *testscript.TestScript, neg bool, args []string) {
 
 func exits(ts *testscript.TestScript, neg bool, args []string) {
 	arguments(ts, neg, args, 2)
-	status, err := 0, ts.Exec(args[1], args[2:]...)
-	var exit *exec.ExitError
-	switch {
-	case errors.As(err, &exit):
-		status = exit.ExitCode()
-	case err != nil:
-		ts.Fatalf("%v", err)
+	status := 0
+	if programs := []string{"trainweld", "kubectl-trainweld", "kubectl_complete-trainweld"}; !testenv.Long() && slices.Contains(programs, args[1]) {
+		status = runInWorker(ts, args[1:])
+	} else {
+		err := ts.Exec(args[1], args[2:]...)
+		var exit *exec.ExitError
+		switch {
+		case errors.As(err, &exit):
+			status = exit.ExitCode()
+		case err != nil:
+			ts.Fatalf("%v", err)
+		}
 	}
 	if status != number(ts, args[0]) {
 		ts.Fatalf("exit status %d, want %s", status, args[0])

@@ -26,7 +26,7 @@ func confinements() map[string]func() {
 				fmt.Fprintln(os.Stderr, "the kernel takes no filter:", err)
 				os.Exit(125)
 			}
-			os.Exit(Run("", ""))
+			os.Exit(Run(Start("", ""), os.Args))
 		}
 	}
 	network := []uint32{unix.SYS_SOCKET, unix.SYS_SOCKETPAIR, unix.SYS_CONNECT, unix.SYS_BIND, unix.SYS_LISTEN, unix.SYS_SENDTO}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"strings"
 
@@ -189,14 +188,19 @@ func wantOf(typ string) string {
 	}
 }
 
-// Run runs the command line of this process and returns its exit status. tag and revision identify the build.
-func Run(tag, revision string) int {
+// Start readies this process for command lines, and returns the machine that they run on. tag and revision identify the build.
+func Start(tag, revision string) *host.Program {
 	build.Serve()
 	p := host.New()
 	p.Tag, p.Revision = tag, revision
 	process.SealLibraries()
 	postponeCollection()
-	var args []string
-	p.Name, args = invoked(os.Args[0], os.Args[1:])
-	return runLine(p, args)
+	return p
+}
+
+// Run runs a command line and returns its exit status. args begin with the name that the user typed.
+func Run(p *host.Program, args []string) int {
+	line := *p
+	line.Name, args = invoked(args[0], args[1:])
+	return runLine(&line, args)
 }

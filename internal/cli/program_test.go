@@ -107,7 +107,7 @@ func TestMain(m *testing.M) {
 	build.Serve()
 	programs := confinements()
 	maps.Copy(programs, map[string]func(){
-		"trainweld":             func() { os.Exit(Run("", "")) },
+		"trainweld":             func() { os.Exit(Run(Start("", ""), os.Args)) },
 		"trainweld-allocations": allocations, "trainweld-collections": collections,
 	})
 	testscript.Main(m, programs)
