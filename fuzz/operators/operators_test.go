@@ -68,7 +68,7 @@ var types = map[string]any{
 	"Service": corev1.Service{}, "ServiceSpec": corev1.ServiceSpec{}, "StatefulSet": appsv1.StatefulSet{},
 }
 
-// policies are the policies that a program may want, with their values. Those of protected are fields.
+// policies are the policies that a program may want, with their values. The value of protected is a list of fields.
 var policies = map[string][]string{
 	"unions": {"last", "error"}, "empty": {"skip"}, "order": {"base"}, "defaults": {"pod"}, "protected": {}, "precedence": {"first", "base", "error"},
 }
