@@ -353,7 +353,9 @@ func (m *merger) directives(t *schema.Type, dst reflect.Value, present bool, src
 	}
 	directive, hasPatch := patch[patchDirective]
 	directive = pointee(directive)
-	if absent := dst.IsNil() || !present && !m.isRaw(dst); absent || t.Plain || m.verbatim {
+	absent := dst.IsNil() || !present && !m.isRaw(dst)
+	m.noteLiterals(t, absent, patch, at)
+	if absent || t.Plain || m.verbatim {
 		if directive.IsValid() && !m.verbatim && !t.Plain {
 			m.null(t, dst, false, at) // the base lacks the map, so upstream drops it with all its keys
 			return nil
@@ -408,6 +410,69 @@ func (m *merger) directives(t *schema.Type, dst reflect.Value, present bool, src
 		}
 	}
 	return m.entries(t, dst, patch, at)
+}
+
+// A literal is a directive in a patch's map that the base lacks. Upstream takes it for a key, unless another patch makes the map.
+type literal struct {
+	layer int32
+	name  string
+	value any
+	isKey bool // whether this merge took it for a key
+}
+
+// noteLiterals records the directives of a patch's map. A directive that a key's type cannot hold fails in any order.
+func (m *merger) noteLiterals(t *schema.Type, absent bool, patch map[string]reflect.Value, at node) {
+	if !m.owners || t.Plain || t.Elem.Kind == schema.Scalar && !t.Elem.Raw {
+		return
+	}
+	if n := &m.log.nodes[at]; n.first < 0 && n.child == noNode {
+		n.lacks = absent
+	}
+	for _, name := range slices.Sorted(maps.Keys(patch)) {
+		if value := pointee(patch[name]); m.log.nodes[at].lacks && value.IsValid() && strings.HasPrefix(name, "$") && name != patchDirective {
+			if m.log.literals == nil {
+				m.log.literals = map[node][]literal{}
+			}
+			m.log.literals[at] = append(m.log.literals[at], literal{m.layer, name, value.Interface(), absent || m.verbatim})
+		}
+	}
+}
+
+// contestLiterals claims the directives that are keys, unless another layer's patch makes the map.
+func (l *log) contestLiterals() {
+	for _, at := range slices.Sorted(maps.Keys(l.literals)) {
+		for _, d := range l.literals[at] {
+			maker := l.otherWithin(at, d.layer)
+			if maker < 0 {
+				continue
+			}
+			entry := l.child(at, nil, d.name)
+			if d.isKey {
+				l.add(entry, maker, nullValue, "")
+				l.addPlain(entry, d.layer, d.value)
+			} else {
+				l.addPlain(entry, d.layer, d.value)
+				l.add(entry, maker, nullValue, "")
+			}
+		}
+	}
+}
+
+// otherWithin returns the first layer other than the given one that sets a field or one directly within it, or -1.
+func (l *log) otherWithin(at node, layer int32) int32 {
+	sets := func(at node) int32 {
+		for i := l.nodes[at].first; i >= 0; i = l.claims[i].next {
+			if c := &l.claims[i]; l.isManager(c.layer()) && c.layer() != layer && c.kind() != nullValue {
+				return c.layer()
+			}
+		}
+		return -1
+	}
+	first := sets(at)
+	for child := l.nodes[at].child; child != noNode && first < 0; child = l.nodes[child].next {
+		first = sets(child)
+	}
+	return first
 }
 
 // retainEntries obeys $retainKeys in a map: it removes every entry that the directive does not name.

@@ -27,6 +27,7 @@ type log struct {
 	retained map[node][]retention
 	sources  map[int32]fieldpath.Path // the sources of claims that Write records, by their index
 	sets     map[node][]setPatch
+	literals map[node][]literal
 	patchOf  func(layer int32) any // the JSON of a layer's only patch; nil once all patches are merged
 	parts    map[partsKey]*parts   // of the patches; nil once all patches are merged
 	emptied  bool                  // whether two managers claim a null on one field
@@ -54,6 +55,7 @@ type pathNode struct {
 	// whole is set on an item that is a plain copy of the item in the patch that made it. No other layer has touched it since:
 	// that patch owns everything in it, and its fields have no nodes.
 	whole bool
+	lacks bool                // whether the base lacks the map
 	field *schema.StructField // the step to a field, or nil for a step by key
 	key   string              // the merge key, map key or set element, by the parent's kind
 }

@@ -151,17 +151,9 @@ func (m *merger) takeList(t *schema.Type, dst, src reflect.Value, at node) error
 	defer func() { m.fresh = fresh }()
 	if src.Type().Elem().Kind() == reflect.Interface && !m.verbatim {
 		src = reflect.ValueOf(slices.DeleteFunc(slices.Clone(src.Interface().([]any)), func(item any) bool {
+			m.claimSpecial(t, item, at)
 			object, _ := item.(Object)
-			key, hasKey := object[t.Key]
-			switch directive := object[patchDirective]; {
-			case directive == "replace":
-				m.claimNull(at)
-			case directive == "delete" && hasKey:
-				m.claimNull(m.keyed(at, keyTypeOf(t).text(key)))
-			case directive == nil:
-				return false
-			}
-			return true
+			return object[patchDirective] != nil
 		}))
 		if src.Len() == 0 {
 			m.empty(at)
@@ -201,6 +193,17 @@ func (m *merger) takeList(t *schema.Type, dst, src reflect.Value, at node) error
 		}
 	}
 	return nil
+}
+
+// claimSpecial claims what the $patch of an item would remove from a list that the base lacks: another patch may fill the list.
+func (m *merger) claimSpecial(t *schema.Type, item any, at node) {
+	object, _ := item.(Object)
+	switch key, hasKey := object[t.Key]; {
+	case object[patchDirective] == "replace":
+		m.claimNull(at)
+	case object[patchDirective] == "delete" && hasKey:
+		m.claimNull(m.keyed(at, keyTypeOf(t).text(key)))
+	}
 }
 
 // A setPatch is a set without an element, or one that repeats an element where there are none.

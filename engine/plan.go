@@ -268,6 +268,7 @@ func (p *Plan[T, P]) apply(dst, base *T, patches []Layered[P], o Options) (merge
 	}
 	if o.Owners {
 		m.log.contestRepeats()
+		m.log.contestLiterals()
 		if m.log.emptied {
 			m.log.findAlike()
 		}

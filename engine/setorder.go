@@ -50,6 +50,10 @@ func (m *merger) ordered(f *schema.StructField, dst reflect.Value, patch Object,
 		return fmt.Errorf("%s orders a list without items", orderDirective)
 	}
 	if !inBase {
+		child := m.field(at, f)
+		for _, item := range items {
+			m.claimSpecial(f.Type, item, child)
+		}
 		plain, err := plainItems(f.Type, items)
 		if err != nil {
 			return err

@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 
 	mpi "github.com/kubeflow/mpi-operator/pkg/apis/kubeflow/v2beta1"
@@ -159,7 +158,7 @@ func dependenceIsOrder(m *merging) string {
 }
 
 // takesLiterally reports whether a patch holds a $patch or a null within an item of a list, where upstream drops it only if the
-// base lacks the list, or another directive in a map of lists, where upstream obeys it only if the base has the map. docs/differences.md names this and what isOfParts finds, and TestOverlapIsOrder_Cases shows them.
+// base lacks the list. docs/differences.md names this and what isOfParts finds, and TestOverlapIsOrder_Cases shows them.
 func takesLiterally(m *merging) bool {
 	return slices.ContainsFunc(m.patches, func(patch any) bool { return holdsLiteral(plans()[m.typ].Type(), jsonOf(patch), false) })
 }
@@ -177,12 +176,6 @@ func holdsLiteral(t *schema.Type, v any, inItem bool) bool {
 			} else if isMap && t != nil {
 				of = t.Elem
 			}
-			if t != nil && t.Kind == schema.Map && (t.Elem.Kind != schema.Scalar || t.Elem.Raw) && name != "$patch" && strings.HasPrefix(name, "$") {
-				return true
-			}
-			if list, isOrder := strings.CutPrefix(name, "$setElementOrder/"); isOrder && hasDeletion(v[list]) {
-				return true // a known gap: a deletion beside an order claims nothing if the base lacks the item
-			}
 			if inItem && isMap && value == nil || holdsLiteral(of, value, inItem) {
 				return true
 			}
@@ -198,11 +191,6 @@ func holdsLiteral(t *schema.Type, v any, inItem bool) bool {
 		}
 	}
 	return false
-}
-
-func hasDeletion(list any) bool {
-	items, _ := list.([]any)
-	return slices.ContainsFunc(items, func(item any) bool { o, _ := item.(object); return o["$patch"] == "delete" })
 }
 
 // dropsAt reports whether a patch has a $patch and more in an object, which upstream drops where the base lacks the object or
@@ -432,8 +420,14 @@ func TestOverlapIsOrder_Cases(t *testing.T) {
 			[]string{`{"object":{}}`, `{"object":{"type":"object"}}`}, true},
 		{"a directive in an item of a list that the base may lack", reflect.TypeFor[corev1.Pod](), `{}`,
 			[]string{`{"spec":{"containers":[{"name":"a","env":[{"$patch":"delete"}]}]}}`, `{"spec":{"containers":[{"name":"b"}]}}`}, false},
+		{"a deletion beside an order, in a list that the base lacks", reflect.TypeFor[corev1.Pod](), `{}`,
+			[]string{`{"spec":{"$setElementOrder/volumes":[{"name":"b"}],"volumes":[{"$patch":"delete","name":"b"}]}}`, `{"spec":{"volumes":[{"name":"b"}]}}`}, true},
+		{"$retainKeys in a map of lists that the base lacks", reflect.TypeFor[certificatesv1.CertificateSigningRequest](), `{}`,
+			[]string{`{"spec":{"extra":{"$retainKeys":["a"],"a":["b"]}}}`, `{"spec":{"extra":{"b":["c"]}}}`}, true},
+		{"such a map, in the same patch of two managers", reflect.TypeFor[certificatesv1.CertificateSigningRequest](), `{}`,
+			[]string{`{"spec":{"extra":{"$retainKeys":["a"]}}}`, `{"spec":{"extra":{"$retainKeys":["a"]}}}`}, false},
 		{"a directive in a map of lists that the base may lack", reflect.TypeFor[certificatesv1.CertificateSigningRequest](), `{}`,
-			[]string{`{"spec":{"extra":{"$deleteFromPrimitiveList/a":["a"]}}}`, `{"spec":{"extra":{"b":[]}}}`}, false},
+			[]string{`{"spec":{"extra":{"$deleteFromPrimitiveList/a":["a"]}}}`, `{"spec":{"extra":{"b":[]}}}`}, true},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			m := &merging{typ: c.typ}
