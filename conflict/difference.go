@@ -7,6 +7,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
@@ -218,6 +219,83 @@ func unordered(t *schema.Type, value any) any {
 	default:
 		return value
 	}
+}
+
+// actsUnclaimed reports whether a patch may act on another one without a claim: by a directive, or by several items of one key.
+func actsUnclaimed(t *schema.Type, value any) bool {
+	t = typeFor(t, value)
+	switch v := value.(type) {
+	case map[string]any:
+		for name, value := range v {
+			var within *schema.Type
+			if t != nil {
+				if within = t.Elem; t.Field(name) != nil {
+					within = t.Field(name).Type
+				}
+			}
+			if strings.HasPrefix(name, "$") || actsUnclaimed(within, value) {
+				return true
+			}
+		}
+	case []any:
+		var within *schema.Type
+		if t != nil {
+			within = t.Elem
+		}
+		if t != nil && t.Kind == schema.ListMap && len(groups(t, v)) < len(v) {
+			return true
+		}
+		return slices.ContainsFunc(v, func(item any) bool { return actsUnclaimed(within, item) })
+	}
+	return false
+}
+
+// branches are paths with numbers, of which the first of each path counts.
+type branches struct{ at, within map[string]int }
+
+func (b *branches) add(path fieldpath.Path, i int) {
+	if b.at == nil {
+		b.at, b.within = map[string]int{}, map[string]int{}
+	}
+	around := prefixes(path)
+	last := len(around) - 1
+	if _, known := b.at[around[last]]; !known {
+		b.at[around[last]] = i
+	}
+	for _, text := range around {
+		if _, known := b.within[text]; !known {
+			b.within[text] = i
+		}
+	}
+}
+
+// related returns the first number of the paths at a path, within it or around it.
+func (b *branches) related(path fieldpath.Path) (int, bool) {
+	around := prefixes(path)
+	first, found := b.within[around[len(around)-1]]
+	for _, text := range around {
+		if i, ok := b.at[text]; ok && (!found || i < first) {
+			first, found = i, true
+		}
+	}
+	return first, found
+}
+
+// prefixes returns the texts of a path and of those around it, the longest last. As for Path.HasPrefix, quotes do not count.
+func prefixes(path fieldpath.Path) []string {
+	texts := []string{""}
+	for i, step := range path {
+		if key, value, ok := step.Item(); ok {
+			step = fieldpath.Item(key, value)
+		}
+		texts = append(texts, texts[i]+step.String())
+	}
+	return texts
+}
+
+func (b *branches) has(path fieldpath.Path) bool {
+	_, found := b.related(path)
+	return found
 }
 
 // failedAt returns the field at which a merge failed, and whether it failed.

@@ -1,6 +1,8 @@
 package conflict
 
 import (
+	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/trainweld/trainweld/engine"
@@ -31,10 +33,11 @@ func (d Dependence) Finding(object fieldpath.Object) finding.Finding {
 // another one, and with what both merge to. An empty list means that all orders give the same value. The order inside list-maps
 // and sets does not count: merge.OrderDependence shows where it carries meaning.
 //
-// An order matters only where claims oppose each other, so Find names the fields. For each manager, OrderDependence merges the
-// patches with this manager first and with it last. So it makes at most two merges for each manager, instead of one for each
-// order. It drops a conflict that no order shows. A patch with directives, or with two items of one key, may oppose another
-// one without a claim. These merges show its effects, and an order in which a patch cannot be merged.
+// An order matters only where claims oppose each other, so Find names the fields. OrderDependence merges the patches with a manager
+// first and with it last, until each of these fields is shown. So it makes at most two merges for each manager, instead of one for
+// each order, and none for a manager that opposes no other one. It drops a conflict that no order shows. A patch with directives, or
+// with two items of one key, may oppose another one without a claim. Then these merges move every manager: they show its effects, and
+// an order in which a patch cannot be merged.
 //
 // OrderDependence changes neither the base nor the patches. It returns the error of the plan's Apply for the given order.
 func OrderDependence[T, P any](plan *engine.Plan[T, P], base *T, patches []engine.Layered[P]) ([]Dependence, error) {
@@ -42,73 +45,79 @@ func OrderDependence[T, P any](plan *engine.Plan[T, P], base *T, patches []engin
 	if err != nil {
 		return nil, err
 	}
-	all := Orders(patches)
-	if len(all) < 2 {
-		return nil, nil
-	}
-	t := trials{conflicts: Find(given.Owners), owners: given.Owners}
+	acts := slices.ContainsFunc(patches, func(p engine.Layered[P]) bool { return actsUnclaimed(plan.Type(), jsonOf(p.Patch)) })
+	t := newTrials(given.Owners, ManagersOf(patches), acts)
 	value := jsonOf(given.Value)
-	for _, order := range all[1:] {
+	for moved, order := range reordered(patches, t.needs) {
 		trial := trial{managers: ManagersOf(order)}
 		if result, err := plan.Apply(base, order, engine.Options{}); err != nil {
 			trial.failed = err
 		} else {
 			trial.differences = differencesOf(plan.Type(), value, jsonOf(result.Value))
 		}
-		t.all = append(t.all, trial)
+		t.add(moved, trial)
 	}
-	return t.dependences(ManagersOf(patches)), nil
+	return t.dependences(), nil
 }
 
 // Orders returns the given order of the patches. Each order that moves one manager to the end or to the front follows, once. The
 // patches of one manager keep their order. There are at most twice as many orders as managers.
 func Orders[P any](patches []engine.Layered[P]) [][]engine.Layered[P] {
-	var layers []engine.Layer
-	orders, seen := [][]engine.Layered[P]{patches}, [][]int{identity(len(patches))}
-	for _, p := range patches {
-		if !slices.Contains(layers, p.Layer) {
-			layers = append(layers, p.Layer)
-		}
-	}
-	add := func(order []int) {
-		if slices.ContainsFunc(seen, func(other []int) bool { return slices.Equal(order, other) }) {
-			return
-		}
-		seen = append(seen, order)
-		moved := make([]engine.Layered[P], len(order))
-		for to, from := range order {
-			moved[to] = patches[from]
-		}
-		orders = append(orders, moved)
-	}
-	for _, layer := range layers {
-		var own, others []int
-		for i, p := range patches {
-			if p.Layer == layer {
-				own = append(own, i)
-			} else {
-				others = append(others, i)
-			}
-		}
-		add(slices.Concat(others, own))
-		add(slices.Concat(own, others))
+	orders := [][]engine.Layered[P]{patches}
+	for _, order := range reordered(patches, func(engine.Layer, bool) bool { return true }) {
+		orders = append(orders, order)
 	}
 	return orders
 }
 
-func identity(n int) []int {
-	order := make([]int, n)
-	for i := range order {
-		order[i] = i
+// reordered yields the orders that move one manager to the end or to the front, each once, with the manager. It makes those only that
+// are needed when their turn comes.
+func reordered[P any](patches []engine.Layered[P], isNeeded func(layer engine.Layer, last bool) bool) iter.Seq2[engine.Layer, []engine.Layered[P]] {
+	return func(yield func(engine.Layer, []engine.Layered[P]) bool) {
+		own := map[engine.Layer][]int{}
+		var layers []engine.Layer
+		given := make([]int, len(patches))
+		for i, p := range patches {
+			if own[p.Layer] == nil {
+				layers = append(layers, p.Layer)
+			}
+			given[i], own[p.Layer] = i, append(own[p.Layer], i)
+		}
+		seen := map[string]bool{fmt.Sprint(given): true}
+		for _, layer := range layers {
+			for _, last := range []bool{true, false} {
+				if !isNeeded(layer, last) {
+					continue
+				}
+				order := slices.DeleteFunc(slices.Clone(given), func(i int) bool { return patches[i].Layer == layer })
+				if last {
+					order = append(order, own[layer]...)
+				} else {
+					order = slices.Insert(order, 0, own[layer]...)
+				}
+				if seen[fmt.Sprint(order)] {
+					continue
+				}
+				seen[fmt.Sprint(order)] = true
+				moved := make([]engine.Layered[P], len(order))
+				for to, from := range order {
+					moved[to] = patches[from]
+				}
+				if !yield(layer, moved) {
+					return
+				}
+			}
+		}
 	}
-	return order
 }
 
 // ManagersOf returns the names of the managers in the order of their patches.
 func ManagersOf[P any](patches []engine.Layered[P]) []string {
 	var names []string
+	seen := map[string]bool{}
 	for _, p := range patches {
-		if name, ok := p.Layer.Manager(); ok && !slices.Contains(names, name) {
+		if name, ok := p.Layer.Manager(); ok && !seen[name] {
+			seen[name] = true
 			names = append(names, name)
 		}
 	}
@@ -117,9 +126,27 @@ func ManagersOf[P any](patches []engine.Layered[P]) []string {
 
 // trials are the merges of other orders than the given one.
 type trials struct {
-	conflicts Conflicts
-	owners    *engine.Ownership
-	all       []trial
+	given    []string // the managers
+	owners   *engine.Ownership
+	acts     bool // some patch acts on another one without a claim
+	overlaps []*overlapping
+	of       map[engine.Layer][]opposing
+	all      []trial
+}
+
+// overlapping is a conflict with the orders that show it. It is shown by an order that lets another claim win. An order that hides the
+// conflict counts until there is one.
+type overlapping struct {
+	Conflict
+	managers []string
+	orders   []finding.Order
+	isShown  bool
+}
+
+// opposing is a claim of an overlap.
+type opposing struct {
+	*overlapping
+	claim int
 }
 
 // trial is the merge of one order: its differences from the given order, or its error.
@@ -129,74 +156,113 @@ type trial struct {
 	failed      error
 }
 
-// dependences returns the conflicts that a trial shows, and the differences that no conflict explains.
-func (t trials) dependences(given []string) []Dependence {
-	var found []Dependence
-	for _, c := range t.conflicts {
+func newTrials(owners *engine.Ownership, given []string, acts bool) *trials {
+	t := &trials{given: given, owners: owners, acts: acts, of: map[engine.Layer][]opposing{}}
+	for _, c := range Find(owners) {
 		if c.Kind != Overlap {
 			continue
 		}
-		if orders := t.shown(c, given); orders != nil {
-			found = append(found, Dependence{c, orders})
+		o := &overlapping{Conflict: c, managers: c.Managers()}
+		t.overlaps = append(t.overlaps, o)
+		for i, claim := range c.Claims {
+			t.of[claim.Layer] = append(t.of[claim.Layer], opposing{o, i})
+		}
+	}
+	return t
+}
+
+// needs reports whether an order may show an overlap that no earlier one does.
+func (t *trials) needs(moved engine.Layer, last bool) bool {
+	return t.acts || slices.ContainsFunc(t.of[moved], func(o opposing) bool { return !o.isShown && o.mayChange(last) })
+}
+
+// mayChange reports whether the outcome of an overlap may change if the manager of the claim moves. A claim on the field itself wins at
+// the end if its value is another one than the winner's. The winner gives way at the front.
+func (o opposing) mayChange(last bool) bool {
+	winner := len(o.Claims) - 1
+	switch {
+	case slices.ContainsFunc(o.Fields, func(f fieldpath.Path) bool { return len(f) != len(o.Path) }):
+		return true
+	case last:
+		return !engine.SameValue(jsonOf(o.Claims[o.claim].Value), jsonOf(o.Claims[winner].Value))
+	default:
+		return o.Claims[o.claim].Layer == o.Claims[winner].Layer
+	}
+}
+
+// add adds the trial of an order that moves a manager, and finds the overlaps that it shows.
+func (t *trials) add(moved engine.Layer, made trial) {
+	t.all = append(t.all, made)
+	if len(made.differences) == 0 {
+		return
+	}
+	var differing branches
+	for i, d := range made.differences {
+		differing.add(d.path, i)
+	}
+	last := made.managers[len(made.managers)-1]
+	show := func(o *overlapping) {
+		i, found := differing.related(o.Path)
+		if isBetter := slices.Contains(o.managers, last); found && !o.isShown && (isBetter || o.orders == nil) {
+			o.orders, o.isShown = made.differences[i].orders(t.given, made.managers), isBetter
+			for i := range o.orders {
+				o.orders[i].Manager = o.winner(o.orders[i])
+			}
+		}
+	}
+	if !t.acts {
+		for _, o := range t.of[moved] {
+			show(o.overlapping)
+		}
+		return
+	}
+	for _, o := range t.overlaps {
+		show(o)
+	}
+}
+
+// dependences returns the conflicts that a trial shows, and the differences that no conflict explains.
+func (t *trials) dependences() []Dependence {
+	var found []Dependence
+	var explained branches
+	add := func(c Conflict, orders []finding.Order) {
+		explained.add(c.Path, len(found))
+		found = append(found, Dependence{c, orders})
+	}
+	for _, o := range t.overlaps {
+		if o.orders != nil {
+			add(o.Conflict, o.orders)
 		}
 	}
 	for _, trial := range t.all {
-		if path, isFailed := failedAt(trial.failed); isFailed && !isExplained(found, path) {
-			orders := []finding.Order{{Writers: given, Path: path, Effect: "the patches merge"}, {Writers: trial.managers, Path: path, Effect: "the merge fails: " + reasonOf(trial.failed)}}
-			found = append(found, Dependence{t.claimsAt(path), orders})
+		if path, isFailed := failedAt(trial.failed); isFailed && !explained.has(path) {
+			add(t.claimsAt(path), []finding.Order{
+				{Writers: t.given, Path: path, Effect: "the patches merge"}, {Writers: trial.managers, Path: path, Effect: "the merge fails: " + reasonOf(trial.failed)},
+			})
 		}
 		for _, d := range trial.differences {
-			if !isExplained(found, d.path) {
-				found = append(found, Dependence{t.claimsAt(d.path), d.orders(given, trial.managers)})
+			if !explained.has(d.path) {
+				add(t.claimsAt(d.path), d.orders(t.given, trial.managers))
 			}
 		}
 	}
 	return found
 }
 
-// shown returns the given order and one in which the conflict ends differently, or nil. An order that lets another claim win
-// comes before one that hides the conflict.
-func (t trials) shown(c Conflict, given []string) []finding.Order {
-	names := c.Managers()
-	var best []finding.Order
-	for _, trial := range t.all {
-		for _, d := range trial.differences {
-			if !d.path.HasPrefix(c.Path) && !c.Path.HasPrefix(d.path) {
-				continue
-			}
-			orders := d.orders(given, trial.managers)
-			for i := range orders {
-				orders[i].Manager = c.winner(orders[i])
-			}
-			if slices.Contains(names, trial.managers[len(trial.managers)-1]) {
-				return orders
-			}
-			if best == nil {
-				best = orders
-			}
-		}
-	}
-	return best
-}
-
 // winner returns the last manager of an order whose claim is the outcome, or "".
 func (c Conflict) winner(o finding.Order) string {
+	at := make(map[string]int, len(o.Writers))
+	for i, name := range o.Writers {
+		at[name] = i
+	}
 	last, name := -1, ""
 	for i, claim := range c.Claims {
 		manager, _ := claim.Layer.Manager()
-		at := slices.Index(o.Writers, manager)
-		if at > last && o.IsSet && len(c.Fields[i]) == len(o.Path) && c.Fields[i].HasPrefix(o.Path) && engine.SameValue(jsonOf(claim.Value), o.Value) {
+		if at, ok := at[manager]; ok && at > last && o.IsSet && len(c.Fields[i]) == len(o.Path) && c.Fields[i].HasPrefix(o.Path) && engine.SameValue(jsonOf(claim.Value), o.Value) {
 			last, name = at, manager
 		}
 	}
 	return name
-}
-
-// isExplained reports whether a dependence concerns the field, one within it or one around it.
-func isExplained(found []Dependence, path fieldpath.Path) bool {
-	return slices.ContainsFunc(found, func(d Dependence) bool {
-		return path.HasPrefix(d.Conflict.Path) || d.Conflict.Path.HasPrefix(path)
-	})
 }
 
 // claimsAt returns the managers' claims on a field and within it, or else those around it, as an overlap.

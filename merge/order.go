@@ -1,6 +1,8 @@
 package merge
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"iter"
 	"slices"
@@ -38,6 +40,9 @@ func SequenceDependence(template *trainer.JobSetTemplateSpec, patches []trainer.
 	if template == nil {
 		template = &trainer.JobSetTemplateSpec{}
 	}
+	if !hasSequence(template, patches) {
+		return nil
+	}
 	var given *trainer.JobSetTemplateSpec
 	var first []string
 	var found finding.List
@@ -59,6 +64,21 @@ func SequenceDependence(template *trainer.JobSetTemplateSpec, patches []trainer.
 		}
 	}
 	return found
+}
+
+// hasSequence reports whether a patch names init containers, or whether a variable may refer to another one.
+func hasSequence(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch) bool {
+	for _, pod := range podsOf(template) {
+		for _, c := range slices.Concat(pod.InitContainers, pod.Containers) {
+			if slices.ContainsFunc(c.Env, func(v corev1.EnvVar) bool { return strings.Contains(v.Value, "$(") }) {
+				return true
+			}
+		}
+	}
+	return slices.ContainsFunc(patches, func(p trainer.RuntimePatch) bool {
+		text, err := json.Marshal(p)
+		return err != nil || bytes.Contains(text, []byte(`"initContainers"`)) || bytes.Contains(text, []byte("$("))
+	})
 }
 
 // podsOf yields the Pods of the replicated jobs with their paths.
