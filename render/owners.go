@@ -152,17 +152,15 @@ func templateOf(job *batchv1.Job) batchv1.JobTemplateSpec {
 	return *(&batchv1.JobTemplateSpec{ObjectMeta: job.ObjectMeta, Spec: job.Spec}).DeepCopy()
 }
 
-// with returns the JobSet as a template, after change to the replicated job at the path.
+// with returns the JobSet as a template with the replicated job at the path alone, after change to it. A walk over the owners of a
+// child so leaves out the fields of the other jobs.
 func (c *ChildOwners) with(at fieldpath.Path, change func(*batchv1.JobTemplateSpec)) *trainer.JobSetTemplateSpec {
 	template := &trainer.JobSetTemplateSpec{ObjectMeta: c.js.ObjectMeta, Spec: c.js.Spec}
-	template.Spec.ReplicatedJobs = slices.Clone(c.js.Spec.ReplicatedJobs)
 	_, name, _ := at[2].Item()
-	for i := range template.Spec.ReplicatedJobs {
-		if template.Spec.ReplicatedJobs[i].Name == name {
-			change(&template.Spec.ReplicatedJobs[i].Template)
-			break
-		}
-	}
+	i := slices.IndexFunc(c.js.Spec.ReplicatedJobs, func(r jobset.ReplicatedJob) bool { return r.Name == name })
+	own := c.js.Spec.ReplicatedJobs[i]
+	change(&own.Template)
+	template.Spec.ReplicatedJobs = []jobset.ReplicatedJob{own}
 	return template
 }
 

@@ -97,6 +97,8 @@ func growing() []growth {
 		{"conflicts on volumes", []string{"conflicts", "-o", "json"}, trainJobOf(contested("spec: {volumes: [%s]}", `{name: v%d, hostPath: {path: /M}}`)), 300, nil},
 		{"conflicts as HTML", []string{"conflicts", "-o", "html"}, trainJobOf(contested("metadata: {labels: {%s}}", `k%d: M`)), 300, nil},
 		{"conflicts of managers", []string{"conflicts", "-o", "json"}, managers, 10, nil},
+		{"conflicts in other orders", []string{"conflicts", "--permute"}, managers, 20, nil},
+		{"no conflicts in other orders", []string{"conflicts", "--permute"}, agreeing, 20, nil},
 		{"conflicts of files", []string{"conflicts"}, func(n int) string { return times(n, trainJob("a%d", "")+nextFile) }, 50, nil},
 		{"blame labels as HTML", []string{"blame", "-o", "html"}, trainJobOf(patched("metadata: {labels: {%s}}", `k%d: a`)), 300, nil},
 		{"blame replicated jobs", []string{"blame"}, replicated, 10, nil},
@@ -112,6 +114,7 @@ func growing() []growth {
 		{"diff labels as HTML", []string{"diff", "-o", "html"}, trainJobOf(patched("metadata: {labels: {%s}}", `k%d: SIDE`)), 300, nil},
 		{"diff files", []string{"diff", "-o", "html"}, func(n int) string { return times(n, trainJob("a%d", "    image: SIDE\n")+nextFile) }, 50, nil},
 		{"diff replicated jobs", []string{"diff"}, replicated, 10, nil},
+		{"diff Jobs of replicated jobs", []string{"diff", "--to=jobs"}, replicated, 10, nil},
 		{"diff managers", []string{"diff"}, managers, 10, nil},
 		{"diff Pods", []string{"diff", "--to=pods"}, pods, 100, nil},
 		{"diff documents", []string{"diff"}, func(n int) string { return times(n, "---\n"+trainJob("a%d", "    image: SIDE\n")) }, 50, nil},
@@ -219,6 +222,11 @@ func contested(template, item string) func(n int) string {
 // managers is a TrainJob with the patches of n managers, which agree about a label and disagree about another one.
 func managers(n int) string {
 	return trainJob("a", "  runtimePatches:\n"+times(n, "  - {manager: m.io/a%d, trainingRuntimeSpec: {template: {metadata: {labels: {same: SIDE, other: v%[1]d, own%[1]d: a}}}}}\n"))
+}
+
+// agreeing is a TrainJob with the patches of n managers, which set a label of their own each.
+func agreeing(n int) string {
+	return trainJob("a", "  runtimePatches:\n"+times(n, "  - {manager: m.io/a%d, trainingRuntimeSpec: {template: {metadata: {labels: {own%[1]d: a}}}}}\n"))
 }
 
 // pods is a TrainJob with n Pods.
