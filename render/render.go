@@ -147,12 +147,60 @@ type Output struct {
 
 // JobSet renders a TrainJob to the JobSet that the controller of the release applies. It does not change its input. The error is a finding.List with every finding of severity Error. The output is never nil and holds all
 // findings. If the controller would crash, or fail on every retry, a finding reports it and Output.JobSet is nil.
-func JobSet(in Input, opts Options) (*Output, error) {
-	out := &Output{}
-	r := renderer{in: in.filled(), release: opts.Release.Or(), out: out}
-	r.forgetUnknown()
-	r.render(opts)
-	return out, out.Findings.Err()
+func JobSet(in Input, opts Options) (*Output, error) { return Merge(in, opts).JobSet() }
+
+// Merging is a rendering whose patches are merged, and whose policies have not run yet. The Trainer's webhook judges this state.
+type Merging struct {
+	// Result is the merged template with its owners. It is nil if the cluster merges nothing. JobSet takes it over.
+	Result *merge.Result
+	// Decisions are those of ForceManagers.
+	Decisions []conflict.Decision
+
+	renderer
+	opts    Options
+	all     []trainer.RuntimePatch // of all managers
+	left    []trainer.RuntimePatch // by the decisions
+	reached []trainer.RuntimePatch // by the merge
+	refused bool                   // before the merge
+	err     error                  // of the merge
+}
+
+// Merge renders a TrainJob up to the merge of its patches. It does not change its input.
+func Merge(in Input, opts Options) *Merging {
+	m := &Merging{renderer: renderer{in: in.filled(), release: opts.Release.Or(), out: &Output{}}, opts: opts}
+	m.forgetUnknown()
+	var ok bool
+	if m.all, m.left, m.Decisions, ok = m.laid(opts); !ok {
+		m.refused = true
+		return m
+	}
+	template := &m.in.Runtime.Template
+	m.reached = Reached(m.release, template, m.left)
+	m.Result, m.err = merge.Apply(template, m.reached, merge.Options{Owners: true})
+	return m
+}
+
+// Without returns the merged template without the patches that drop accepts by their index.
+func (m *Merging) Without(drop func(i int) bool) (*trainer.JobSetTemplateSpec, error) {
+	var kept []trainer.RuntimePatch
+	for i, patch := range m.reached {
+		if !drop(i) {
+			kept = append(kept, patch)
+		}
+	}
+	merged, err := merge.Apply(&m.in.Runtime.Template, kept, merge.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return &merged.Template, nil
+}
+
+// JobSet goes on from the merge, once. It returns what the function JobSet returns for the input.
+func (m *Merging) JobSet() (*Output, error) {
+	if !m.refused {
+		m.render()
+	}
+	return m.out, m.out.Findings.Err()
 }
 
 // filled returns the input with empty objects for nil ones.
@@ -184,34 +232,29 @@ type renderer struct {
 	out     *Output
 }
 
-func (r *renderer) render(opts Options) {
-	patches, left, decisions, ok := r.laid(opts)
-	if !ok {
-		return
-	}
-	reached := Reached(r.release, &r.in.Runtime.Template, left)
-	merged, err := merge.Apply(&r.in.Runtime.Template, reached, merge.Options{Owners: true})
-	r.checkLayers()
-	r.check(patches, left, decisions, func(f finding.Finding) bool {
-		return opts.OnConflict == Last && f.Code == finding.CodeOneMountPath && err == nil && keepsLastMount(&merged.Template, f.Path)
+func (m *Merging) render() {
+	merged, opts := m.Result, m.opts
+	m.checkLayers()
+	m.check(m.all, m.left, m.Decisions, func(f finding.Finding) bool {
+		return opts.OnConflict == Last && f.Code == finding.CodeOneMountPath && m.err == nil && keepsLastMount(&merged.Template, f.Path)
 	})
-	r.checkEnv()
+	m.checkEnv()
 	// Record the writes of policies and sections if the caller asks for owners. Record them too if managers may have
 	// set a field that a section of the TrainJob replaces; check.Patches reports these as errors.
-	recorded := opts.Owners || r.in.Layers != nil || decisions != nil || r.out.Findings.Err() != nil
-	if err != nil {
-		r.report(r.noMerge(err))
+	recorded := opts.Owners || m.in.Layers != nil || m.Decisions != nil || m.out.Findings.Err() != nil
+	if m.err != nil {
+		m.report(m.noMerge(m.err))
 		return
 	}
-	r.conflicts(merged, opts.OnConflict)
-	for _, f := range merge.Review(&r.in.Runtime.Template, merged) {
-		f.Object = r.trainJob()
-		r.report(f)
+	m.conflicts(merged, opts.OnConflict)
+	for _, f := range merge.Review(&m.in.Runtime.Template, merged) {
+		f.Object = m.trainJob()
+		m.report(f)
 	}
-	merged = r.build(merged, reached, recorded, opts)
-	r.shadowed(merged.Owners)
-	if opts.Owners && r.out.JobSet != nil {
-		r.own(merged, opts.As)
+	merged = m.build(merged, m.reached, recorded, opts)
+	m.shadowed(merged.Owners)
+	if opts.Owners && m.out.JobSet != nil {
+		m.own(merged, opts.As)
 	}
 }
 

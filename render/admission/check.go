@@ -2,7 +2,6 @@ package admission
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,7 +9,6 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
 	"github.com/trainweld/trainweld/compose"
-	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/legacy"
@@ -83,18 +81,14 @@ type checker struct {
 	typed *trainer.TrainJob
 	// overrides are those of a release that reads them instead of patches.
 	overrides *legacy.Overrides
-	// patches are the patches of typed after ForceManagers; lost are the managers that lost a conflict.
-	patches []trainer.RuntimePatch
-	lost    []engine.Layer
-	// merged is the runtime's template with all patches, before the policies. It is nil if the cluster's merge fails.
+	merging   *render.Merging
+	// merged is the runtime's template with all patches; later also with what the policies write. It is nil if the cluster's merge fails.
 	merged *merge.Result
-	output *render.Output
+	output *render.Output // nil before the policies
 	owners fieldOwners
 	causes []cause
 	// causeAt maps a field to the first cause there, counted from 1.
 	causeAt map[string]int
-	// idlePatches are the idle patches that can go together.
-	idlePatches map[int]bool
 	// refused are the findings of the runtime.
 	refused findings
 }
@@ -205,8 +199,7 @@ func (c *checker) validate() bool {
 		c.about(finding.CodeRuntimeRefused, finding.Error, fieldpath.Fields("spec", "runtimeRef"),
 			fmt.Sprintf("the cluster rejects %s, and so every TrainJob that names it", c.in.Runtime.id), "fix the runtime, or reference another one")
 	}
-	if merged, err := c.merge(&c.in.Runtime.spec.Template); err == nil {
-		c.merged = merged
+	if c.merge(); c.merged != nil {
 		c.webhook()
 	}
 	return true
@@ -214,7 +207,9 @@ func (c *checker) validate() bool {
 
 // make applies the controllers.
 func (c *checker) make(ctx context.Context) {
-	c.output, _ = render.JobSet(c.renderInput(c.in.Runtime), c.options(false))
+	idle := c.idle() // before the policies write into the merged template
+	c.output, _ = c.merging.JobSet()
+	c.owners = fieldOwners{}
 	emptyGang := c.podGroups(ctx)
 	for _, f := range c.output.Findings {
 		if emptyGang && f.Code == finding.CodeNeverCreated {
@@ -236,7 +231,7 @@ func (c *checker) make(ctx context.Context) {
 		}
 		c.add(f)
 	}
-	c.warn()
+	c.warn(idle)
 	c.deadline()
 	c.snapshot()
 	c.findCauses()
@@ -274,34 +269,10 @@ func (c *checker) renderInput(r *Runtime) render.Input {
 	return in
 }
 
-func (c *checker) options(owners bool) render.Options {
-	return render.Options{Release: c.in.Release, OnConflict: c.in.OnConflict, ForceManagers: c.in.ForceManagers, FeatureGates: c.in.FeatureGates, Owners: owners}
-}
-
-// merge merges the patches, or the layers, over the runtime's template. It returns an error for both in one TrainJob,
-// as rendering does.
-func (c *checker) merge(template *trainer.JobSetTemplateSpec) (*merge.Result, error) {
-	if layers := c.in.Layers; layers != nil {
-		if len(c.typed.Spec.RuntimePatches) > 0 {
-			return nil, errors.New("patches beside layers")
-		}
-		merged, err := merge.Apply(template, layers.PatchesOf(template.Spec.ReplicatedJobs), merge.Options{Owners: true})
-		if err == nil {
-			merged.Owners.Rename(layers.Claim)
-		}
-		return merged, err
-	}
-	patches, decisions, err := merge.Force(template, render.Reached(c.release(), template, c.typed.Spec.RuntimePatches), c.in.ForceManagers...)
-	if err != nil {
-		return nil, err
-	}
-	c.patches = patches
-	for _, d := range decisions {
-		for _, claim := range d.Lost {
-			c.lost = append(c.lost, claim.Layer)
-		}
-	}
-	return merge.Apply(template, patches, merge.Options{Owners: true})
+// merge merges the patches over the runtime's template, as rendering does.
+func (c *checker) merge() {
+	c.merging = render.Merge(c.renderInput(c.in.Runtime), render.Options{Release: c.in.Release, OnConflict: c.in.OnConflict, ForceManagers: c.in.ForceManagers, FeatureGates: c.in.FeatureGates, Owners: true})
+	c.merged, c.output, c.owners = c.merging.Result, nil, fieldOwners{}
 }
 
 // refersToRuntime reports a TrainJob that names another runtime than the given one, or an invalid one.

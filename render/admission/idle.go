@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
+	"strings"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/trainweld/trainweld/compose"
 	"github.com/trainweld/trainweld/conflict"
@@ -17,41 +19,45 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// patchValues says of each manager whether its patch sets a value, and whether another patch sets one of these values as well.
-type patchValues struct {
-	sets, shares map[engine.Layer]bool
+// history says of each manager what the claims on the merged template tell about its patch.
+type history struct {
+	sets    map[engine.Layer]bool // the patch sets a value
+	shares  map[engine.Layer]bool // another patch sets one of these values as well
+	changes map[engine.Layer]bool // the result has a value of the patch, and would have another one without it
+	asks    map[engine.Layer]bool // the claims alone do not decide whether the patch changes the result
 }
 
-// patchValues reads the claims of the patches. An item that a patch names to reach its fields is no value of the patch. An item that
+// history reads the claims of the patches. An item that a patch names to reach its fields is no value of the patch. An item that
 // has only a key is a value, and so is an item that the runtime lacks.
-func (c *checker) patchValues() patchValues {
-	v := patchValues{sets: map[engine.Layer]bool{}, shares: map[engine.Layer]bool{}}
+func (c *checker) history() history {
+	h := history{map[engine.Layer]bool{}, map[engine.Layer]bool{}, map[engine.Layer]bool{}, map[engine.Layer]bool{}}
 	var item fieldpath.Path // an item that patches have named, until a field within it follows
 	var named []engine.Claim
 	for path, claims := range c.merged.Owners.All() {
 		if item != nil && !path.HasPrefix(item) {
-			v.add(named)
+			h.add(named)
 		}
 		item, named = nil, nil
 		switch {
 		case claims[len(claims)-1].Value == engine.Presence{} && claims[0].Layer == merge.RuntimeLayer:
 			item, named = path, claims
 		default:
-			v.add(claims)
+			h.add(claims)
 		}
+		h.compare(path, claims)
 	}
-	v.add(named)
-	return v
+	h.add(named)
+	return h
 }
 
-// add adds the claims on one field.
-func (v patchValues) add(claims []engine.Claim) {
+// add adds the values that the claims on one field set.
+func (h history) add(claims []engine.Claim) {
 	first := map[string]engine.Layer{}
 	for _, claim := range claims {
 		if _, is := claim.Layer.Manager(); !is {
 			continue
 		}
-		v.sets[claim.Layer] = true
+		h.sets[claim.Layer] = true
 		text, err := json.Marshal(claim.Value)
 		if err != nil {
 			continue
@@ -59,67 +65,169 @@ func (v patchValues) add(claims []engine.Claim) {
 		if other, known := first[string(text)]; !known {
 			first[string(text)] = claim.Layer
 		} else if other != claim.Layer {
-			v.shares[other], v.shares[claim.Layer] = true, true
+			h.shares[other], h.shares[claim.Layer] = true, true
 		}
 	}
 }
 
-// idle warns of a patch that does not change the result. A patch that sets a value of another patch is not idle: of managers
-// that agree, each keeps its own patch. Nor is a patch that tries to clear a field, which its own finding reports.
-func (c *checker) idle(i int, patch *trainer.RuntimePatch, values patchValues) {
-	path, manager := fieldpath.Fields("spec", "runtimePatches").Append(fieldpath.Item("manager", patch.Manager)), engine.Manager(patch.Manager)
-	if patch.TrainingRuntimeSpec == nil || patch.TrainingRuntimeSpec.Template == nil {
-		c.dropIdle(i, path, "the patch says nothing", false)
-		return
-	}
-	clears := c.cannotClear(patch.Manager)
-	if slices.Contains(c.lost, manager) {
-		return // another finding reports the lost conflict
-	}
-	if clears || values.shares[manager] {
-		return
-	}
-	if slices.ContainsFunc(compose.Find(c.merged.Owners, c.in.Rules), func(composed compose.Composition) bool { return slices.Contains(composed.Managers(), patch.Manager) }) {
-		return // another patch repeats its values, which a rule composes
-	}
-	others := slices.Delete(slices.Clone(c.patches), i, i+1)
-	without, err := merge.Apply(&c.in.Runtime.spec.Template, others, merge.Options{})
-	if err != nil || !sameTemplate(&without.Template, &c.merged.Template) {
-		return
-	}
-	if !values.sets[manager] {
-		c.dropIdle(i, path, "the patch says nothing: empty values and nulls set no field", false)
-		return
-	}
-	disputed := slices.ContainsFunc(conflict.Find(c.merged.Owners), func(found conflict.Conflict) bool { return slices.Contains(found.Managers(), patch.Manager) })
-	c.dropIdle(i, path, "the patch changes nothing: the runtime has the same values, or later patches replace them", disputed)
-}
-
-// dropIdle reports an idle patch. Of two patches that are idle because of each other, only the first is certain to go. A disputed
-// patch loses a conflict, and its removal would hide the conflict.
-func (c *checker) dropIdle(i int, path fieldpath.Path, message string, disputed bool) {
-	var others []trainer.RuntimePatch
-	for j := range c.patches {
-		if j != i && !c.idlePatches[j] {
-			others = append(others, c.patches[j])
+// compare compares each claim of a manager on a field with the one of the layer below it.
+func (h history) compare(path fieldpath.Path, claims []engine.Claim) {
+	for i, claim := range claims {
+		if _, is := claim.Layer.Manager(); !is {
+			continue
+		}
+		var below any // null, as absent
+		for _, under := range slices.Backward(claims[:i]) {
+			if under.Layer != claim.Layer {
+				below = under.Value
+				break
+			}
+		}
+		_, isField := path[len(path)-1].Field()
+		switch {
+		case engine.SameValue(claim.Value, below):
+		case i == len(claims)-1 && differ(claim.Value, below) && !(isField && claim.Value == engine.Presence{}):
+			h.changes[claim.Layer] = true
+		default:
+			h.asks[claim.Layer] = true
 		}
 	}
-	remedy := finding.Remedy{Do: finding.Remove, Text: "drop it"}
-	without, err := merge.Apply(&c.in.Runtime.spec.Template, others, merge.Options{})
-	if remedy.IsCertain = !disputed && err == nil && sameTemplate(&without.Template, &c.merged.Template); remedy.IsCertain {
-		if c.idlePatches == nil {
-			c.idlePatches = map[int]bool{}
-		}
-		c.idlePatches[i] = true
-	}
-	c.add(finding.Finding{
-		Code: finding.CodeIdlePatch, Severity: finding.Warning, Object: c.job.id, Path: path, Message: message, Remedy: remedy,
-	})
 }
 
-// cannotClear warns of the fields of the TrainJob's own patch that are empty where the result has a value, and reports whether
-// there are any. The controller encodes its Go type of the patch, which omits such fields.
-func (c *checker) cannotClear(manager string) bool {
+// differ reports whether two values certainly make two results. The results may treat an empty value as an absent one.
+func differ(a, b any) bool {
+	switch {
+	case a == nil:
+		return differ(b, nil)
+	case b == nil:
+		v := reflect.ValueOf(a)
+		isEmpty := v.IsZero() || (v.Kind() == reflect.Slice || v.Kind() == reflect.Map) && v.Len() == 0
+		return !isEmpty || v.Type() == reflect.TypeFor[engine.Presence]()
+	default:
+		return reflect.TypeOf(a) == reflect.TypeOf(b) && !equality.Semantic.DeepEqual(a, b)
+	}
+}
+
+// candidate is a patch that may be idle.
+type candidate struct {
+	index int
+	// asks tells that the history does not decide, also if the patch may reorder a list.
+	asks, reorders bool
+	certain        bool // to go
+}
+
+// idle returns the warnings on patches that do not change the result. A patch that sets a value of another patch is not idle: of
+// managers that agree, each keeps its own patch. Nor is a patch that tries to clear a field, which has its own warning. The removal
+// of a patch that loses a conflict is not certain, since it would hide the conflict.
+func (c *checker) idle() finding.List {
+	if c.merged == nil || len(c.typed.Spec.RuntimePatches) == 0 {
+		return nil
+	}
+	h, patches := c.history(), c.typed.Spec.RuntimePatches
+	composed := compose.Find(c.merged.Owners, c.in.Rules)
+	written, _ := mapOf(c.job.fields, "spec")["runtimePatches"].([]any)
+	var found finding.List
+	var candidates []candidate
+	times := map[string]int{}
+	for i := range patches {
+		times[patches[i].Manager]++
+	}
+	for i, patch := range patches {
+		layer := engine.Manager(patch.Manager)
+		if patch.TrainingRuntimeSpec == nil || patch.TrainingRuntimeSpec.Template == nil {
+			candidates = append(candidates, candidate{index: i, certain: true})
+			continue
+		}
+		clears := c.cannotClear(patch.Manager)
+		found = append(found, clears...)
+		isTwice := times[patch.Manager] > 1 // then their claims are one layer's
+		isLost := slices.ContainsFunc(c.merging.Decisions, func(d conflict.Decision) bool {
+			return slices.ContainsFunc(d.Lost, func(claim engine.Claim) bool { return claim.Layer == layer }) // another finding reports it
+		})
+		isComposed := slices.ContainsFunc(composed, func(by compose.Composition) bool { return slices.Contains(by.Managers(), patch.Manager) })
+		if clears == nil && !isLost && !isComposed && !h.shares[layer] && (isTwice || !h.changes[layer]) {
+			reorders := mayReorder(written[i])
+			candidates = append(candidates, candidate{i, isTwice || h.asks[layer] || reorders, reorders, true})
+		}
+	}
+	var conflicts conflict.Conflicts
+	for _, is := range c.decide(candidates) {
+		patch, disputed, message := patches[is.index], false, "the patch changes nothing: the runtime has the same values, or later patches replace them"
+		switch {
+		case patch.TrainingRuntimeSpec == nil || patch.TrainingRuntimeSpec.Template == nil:
+			message = "the patch says nothing"
+		case !h.sets[engine.Manager(patch.Manager)]:
+			message = "the patch says nothing: empty values and nulls set no field"
+		default:
+			if conflicts == nil {
+				conflicts = conflict.Find(c.merged.Owners)
+			}
+			disputed = slices.ContainsFunc(conflicts, func(found conflict.Conflict) bool { return slices.Contains(found.Managers(), patch.Manager) })
+		}
+		found = append(found, finding.Finding{
+			Code: finding.CodeIdlePatch, Severity: finding.Warning, Object: c.job.id, Path: fieldpath.Fields("spec", "runtimePatches").Append(fieldpath.Item("manager", patch.Manager)),
+			Message: message, Remedy: finding.Remedy{Do: finding.Remove, Text: "drop it", IsCertain: is.certain && !disputed},
+		})
+	}
+	return found
+}
+
+// decide returns the candidates that are idle. It merges without all that the history does not decide. It merges without each if that
+// changes the result, or if one may restore an order that another one changes. Of two patches that are idle because of each other,
+// only the first is certain to go.
+func (c *checker) decide(candidates []candidate) []candidate {
+	isSame := func(without map[int]bool) bool {
+		template, err := c.merging.Without(func(i int) bool { return without[i] })
+		return err == nil && sameTemplate(template, &c.merged.Template)
+	}
+	asked, orders := map[int]bool{}, 0
+	for _, of := range candidates {
+		if of.asks {
+			asked[of.index] = true
+		}
+		if of.reorders {
+			orders++
+		}
+	}
+	if len(asked) == 0 || orders < 2 && isSame(asked) {
+		return candidates
+	}
+	var idle []candidate
+	gone := map[int]bool{}
+	for _, of := range candidates {
+		switch {
+		case !of.asks:
+		case len(asked) == 1 || !isSame(map[int]bool{of.index: true}):
+			continue
+		default:
+			gone[of.index] = true
+			if of.certain = len(gone) == 1 || isSame(gone); !of.certain {
+				delete(gone, of.index)
+			}
+		}
+		idle = append(idle, of)
+	}
+	return idle
+}
+
+// mayReorder reports whether a patch as written may reorder a list without a claim, or has a directive.
+func mayReorder(value any) bool {
+	switch v := value.(type) {
+	case map[string]any:
+		for name, field := range v {
+			if strings.HasPrefix(name, "$") || mayReorder(field) {
+				return true
+			}
+		}
+	case []any:
+		return len(v) > 1 || slices.ContainsFunc(v, mayReorder)
+	}
+	return false
+}
+
+// cannotClear returns the warnings on the fields of the TrainJob's own patch that are empty where the result has a value. The
+// controller encodes its Go type of the patch, which omits such fields.
+func (c *checker) cannotClear(manager string) finding.List {
 	spec := mapOf(c.in.TrainJob, "spec")
 	list, _ := spec["runtimePatches"].([]any)
 	at := slices.IndexFunc(list, func(item any) bool {
@@ -127,21 +235,20 @@ func (c *checker) cannotClear(manager string) bool {
 		return patch["manager"] == manager
 	})
 	if at < 0 {
-		return false
+		return nil
 	}
 	patch, _ := list[at].(map[string]any)
 	written := mapOf(mapOf(patch, "trainingRuntimeSpec"), "template")
 	if !hasEmpty(written) {
-		return false
+		return nil
 	}
 	result, err := encode(&c.merged.Template)
 	if err != nil {
-		return false
+		return nil
 	}
-	found := false
+	var found finding.List
 	emptied(merge.JobSetTemplate(), written, result, merge.PatchPath(manager), func(path fieldpath.Path, value any) {
-		found = true
-		c.add(finding.Finding{
+		found = append(found, finding.Finding{
 			Code: finding.CodeIdlePatch, Severity: finding.Warning, Object: c.job.id, Path: path,
 			Message: fmt.Sprintf("a patch cannot clear this field: %s has no effect", nameEmpty(value)),
 			Remedy:  finding.Remedy{Text: "remove the value where it is set, in the runtime or in another patch"},

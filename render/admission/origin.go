@@ -9,7 +9,6 @@ import (
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/render"
 )
 
 // origin returns the claim of the last layer that wrote a JobSet field. If the field has no claim, the nearest item
@@ -48,7 +47,7 @@ type fieldOwners struct {
 	items  map[string]fieldpath.Path // of an item of a list-map, by the list and its position
 }
 
-// indexOwners renders the JobSet with its owners on first use. If rendering fails, it uses the owners of the merge.
+// indexOwners indexes the owners of the JobSet on first use. Without a JobSet, these are the owners of the merge.
 func (c *checker) indexOwners() {
 	if c.owners.claims != nil {
 		return
@@ -57,12 +56,18 @@ func (c *checker) indexOwners() {
 	if c.merged == nil {
 		return
 	}
-	owners := c.merged.Owners
-	if out, _ := render.JobSet(c.renderInput(c.in.Runtime), c.options(true)); out.Owners != nil {
-		owners = out.Owners
+	owners, layers := c.merged.Owners, c.in.Layers
+	if c.output != nil && c.output.Owners != nil {
+		owners, layers = c.output.Owners, nil // of the layers already
 	}
 	counts := map[string]int{}
 	for path, claims := range owners.All() {
+		for i := range claims {
+			if layers == nil {
+				break
+			}
+			claims[i] = layers.Claim(claims[i])
+		}
 		c.owners.claims[path.String()] = claims
 		last := len(path) - 1
 		_, _, isItem := path[last].Item()

@@ -241,9 +241,9 @@ func (c *checker) keepRuntime(kept *Runtime) {
 	if c.job.release.RuntimeRead == release.LiveRuntime || c.in.Runtime == kept || c.in.Runtime.id != kept.id {
 		return
 	}
-	c.in.Runtime, c.merged = kept, nil
-	if merged, err := c.merge(&kept.spec.Template); err == nil {
-		c.merged = merged
+	changed := !equality.Semantic.DeepEqual(c.in.Runtime.spec, kept.spec) || !equality.Semantic.DeepEqual(c.in.Runtime.processes, kept.processes)
+	if c.in.Runtime = kept; changed {
+		c.merge()
 	}
 }
 
@@ -259,7 +259,10 @@ func (c *checker) reapply(ctx context.Context, before *checker) {
 	}
 	opts := render.Options{Release: c.in.Release, OnConflict: render.Last, ForceManagers: c.in.ForceManagers, FeatureGates: c.in.FeatureGates}
 	was, _ := render.JobSet(before.renderInput(before.in.Runtime), opts)
-	is, _ := render.JobSet(c.renderInput(now), opts)
+	is := c.output
+	if is == nil || now != c.in.Runtime {
+		is, _ = render.JobSet(c.renderInput(now), opts)
+	}
 	if was.JobSet == nil || is.JobSet == nil {
 		return
 	}

@@ -17,16 +17,14 @@ import (
 )
 
 // warn reports patches that are probably mistakes.
-func (c *checker) warn() {
+func (c *checker) warn(idle finding.List) {
 	if c.merged == nil {
 		return
 	}
 	c.movedAncestors()
-	values := c.patchValues()
+	c.add(idle...)
 	for i := range c.typed.Spec.RuntimePatches {
-		patch := &c.typed.Spec.RuntimePatches[i]
-		c.idle(i, patch, values)
-		c.powers(patch)
+		c.powers(&c.typed.Spec.RuntimePatches[i])
 	}
 }
 
