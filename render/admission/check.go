@@ -135,8 +135,7 @@ func (c *checker) admit(ctx context.Context, old *checker) {
 	if old != nil {
 		oldTyped = old.typed
 	}
-	stamped := Stamp(oldTyped, typed, anyTime)
-	if stamped {
+	if Stamp(oldTyped, typed, anyTime) {
 		if err := o.reencode(typed); err != nil {
 			c.undecodable(o, err)
 			return
@@ -146,13 +145,6 @@ func (c *checker) admit(ctx context.Context, old *checker) {
 	c.job, c.typed = o, typed
 	if old == nil {
 		c.nameOnCreate()
-	}
-	if !stamped {
-		return
-	}
-	if c.typed, err = c.decodeJob(o); err != nil {
-		c.undecodable(o, err)
-		c.typed = nil
 	}
 }
 

@@ -23,7 +23,16 @@ import (
 
 // jobSet admits the rendered JobSet. It returns the JobSet as stored, or nil if its decoding fails.
 func (c *checker) jobSet(ctx context.Context) *jobset.JobSet {
-	fields, err := Encode(c.output.JobSet)
+	d := c.definition(c.in.Release, jobSetKind)
+	if d == nil {
+		return nil
+	}
+	// With the defaults of its webhook, the JobSet needs no encoding after them. But a request loses a null, which the webhook would
+	// write again.
+	fields, err := Encode(d.mutated(c.output.JobSet))
+	if err == nil && hasNull(fields) {
+		fields, err = Encode(c.output.JobSet)
+	}
 	if err != nil {
 		return nil // a value of the Go type always has an encoding
 	}
@@ -34,6 +43,21 @@ func (c *checker) jobSet(ctx context.Context) *jobset.JobSet {
 		c.late(f, path)
 	}
 	return js
+}
+
+// hasNull reports whether a decoded JSON value has a null.
+func hasNull(value any) bool {
+	switch v := value.(type) {
+	case map[string]any:
+		for _, field := range v {
+			if hasNull(field) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(v, hasNull)
+	}
+	return value == nil
 }
 
 // claimAsPrinted returns the path of a JobSet field as the webhook prints it. It differs for the names of claims.
