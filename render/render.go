@@ -182,6 +182,9 @@ func Merge(in Input, opts Options) *Merging {
 
 // Without returns the merged template without the patches that drop accepts by their index.
 func (m *Merging) Without(drop func(i int) bool) (*trainer.JobSetTemplateSpec, error) {
+	if m == nil || m.out == nil {
+		m = Merge(Input{}, Options{})
+	}
 	var kept []trainer.RuntimePatch
 	for i, patch := range m.reached {
 		if !drop(i) {
@@ -197,6 +200,9 @@ func (m *Merging) Without(drop func(i int) bool) (*trainer.JobSetTemplateSpec, e
 
 // JobSet goes on from the merge, once. It returns what the function JobSet returns for the input.
 func (m *Merging) JobSet() (*Output, error) {
+	if m == nil || m.out == nil {
+		return JobSet(Input{}, Options{})
+	}
 	if !m.refused {
 		m.render()
 	}

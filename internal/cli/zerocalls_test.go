@@ -87,11 +87,11 @@ var exported = []struct {
 	}},
 	{folder: "render", all: []any{
 		render.Compose, render.Conflicts, render.DefaultJobSet, render.DefaultJobSetOf, render.DefaultPatches,
-		render.DefaultRuntime, render.DefaultTrainJob, render.EphemeralClaims, render.JobSet, render.Jobs,
+		render.DefaultRuntime, render.DefaultTrainJob, render.EphemeralClaims, render.JobSet, render.Jobs, render.Merge,
 		render.Migrate, render.ObjectOf, render.OrderDependence, render.OwnersOfChildren, render.ParseFeatureGates, render.ParseIndexRange, render.Pods, render.CountPods, render.HasEphemeralVolumes, render.Reached,
 		render.PodRanges, render.SystemPriority, render.TooManyPods,
 		render.RuntimeOf,
-		new(render.ChildOwners), new(render.Runtimes),
+		new(render.ChildOwners), new(render.Merging), new(render.Runtimes),
 	}},
 	{folder: "render/admission", all: []any{
 		admission.AdmitJobSet, admission.AdmitRuntime, admission.Check, admission.Encode, admission.Kinds, admission.Stamp, admission.Stricter,
