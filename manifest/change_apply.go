@@ -123,6 +123,7 @@ func (c *changer) add(p *part, step fieldpath.Step) (*part, error) {
 		return nil, errMissing
 	}
 	p.parts = append(p.parts, added)
+	c.added++
 	return added, nil
 }
 
@@ -148,6 +149,7 @@ func (c *changer) assign(p *part, v *encode.Value) error {
 		return c.assignItems(p, v)
 	}
 	p.parts, p.isKnown, p.value = nil, false, v
+	c.added++
 	return c.refuseInside(p)
 }
 
@@ -160,6 +162,7 @@ func (c *changer) fill(p *part, v *encode.Value) error {
 	if p.kind != encode.Object || v.Kind != encode.Object {
 		return errOverlap
 	}
+	c.added++
 	for _, m := range v.Entries {
 		i := slices.IndexFunc(p.parts, func(child *part) bool { return child.name == m.Key })
 		if i < 0 {
@@ -172,6 +175,7 @@ func (c *changer) fill(p *part, v *encode.Value) error {
 }
 
 func (c *changer) assignEntries(p *part, v *encode.Value) error {
+	c.added++
 	for _, child := range p.parts {
 		m := v.Member(child.was)
 		switch {
@@ -253,6 +257,7 @@ func (c *changer) assignItems(p *part, v *encode.Value) error {
 		items = append(items, p.parts[next])
 	}
 	p.parts = items
+	c.added++
 	return nil
 }
 
@@ -344,6 +349,7 @@ func (c *changer) move(path, to fieldpath.Path) error {
 	switch {
 	case isNew && target.isKnown && reflect.DeepEqual(c.generic(target), itemKeys(c.generic(p), to)):
 		target.parts, target.isKnown = nil, false // the item brings its keys
+		c.added++
 	case isNew && !target.isKnown, c.isNull(target):
 	default:
 		return errIsSet

@@ -17,6 +17,7 @@ type changer struct {
 	at      fieldpath.Path // the path of the object in the source
 	root    *part
 	aliases []*yaml.Node // every alias of the text
+	added   int          // the number of times that parts joined others: an index of before is old
 }
 
 // part is a field with its value, an item of a list, or the root.
@@ -32,6 +33,10 @@ type part struct {
 	isMerged bool // comes from a merge key
 	isMoved  bool // has its comments elsewhere
 	lost     bool // a part of it was removed or moved away
+	// byStep holds the parts at the steps of one form, which stepForm names, while added stays the same.
+	byStep   map[string][]*part
+	stepForm string
+	added    int
 }
 
 // findAliases collects the aliases below a node.
@@ -118,6 +123,17 @@ func (c *changer) matches(p *part, step fieldpath.Step) []*part {
 		}
 		return nil
 	}
+	if form, text, ok := c.formOf(p, step); ok {
+		if p.byStep == nil || p.stepForm != form || p.added != c.added {
+			p.byStep, p.stepForm, p.added = map[string][]*part{}, form, c.added
+			for _, child := range p.parts {
+				if at, ok := c.textAt(child, form); ok {
+					p.byStep[at] = append(p.byStep[at], child)
+				}
+			}
+		}
+		return p.byStep[text]
+	}
 	var found []*part
 	for _, child := range p.parts {
 		if c.isAt(p, child, step) {
@@ -125,6 +141,44 @@ func (c *changer) matches(p *part, step fieldpath.Step) []*part {
 		}
 	}
 	return found
+}
+
+// fewestIndexed is the number of parts from which an index of them pays off.
+const fewestIndexed = 8
+
+// formOf returns the form of a step by which parts are indexed, and the text of the step: "" for the name of a field, and else the merge
+// key of an item.
+func (c *changer) formOf(p *part, step fieldpath.Step) (form, text string, ok bool) {
+	if len(p.parts) < fewestIndexed {
+		return "", "", false
+	}
+	if name, ok := nameOf(step); ok {
+		return "", name, p.kind == encode.Object
+	}
+	if keys := step.Keys(); len(keys) == 1 && p.kind == encode.Array {
+		want, err := encoded(keys[0].Value)
+		if err != nil {
+			return "", "", false
+		}
+		return keys[0].Name, want.Text, true
+	}
+	return "", "", false
+}
+
+// textAt returns the text that a step of the form has if it leads to a part. isAt is the same for any step.
+func (c *changer) textAt(child *part, form string) (string, bool) {
+	if form == "" {
+		if child.key != nil {
+			return child.was, true
+		}
+		return child.name, true
+	}
+	c.know(child)
+	i := slices.IndexFunc(child.parts, func(m *part) bool { return m.key != nil && m.was == form || m.key == nil && m.name == form })
+	if i < 0 {
+		return "", false
+	}
+	return c.scalar(child.parts[i])
 }
 
 // isAt reports whether a step leads to a part.
