@@ -3,6 +3,8 @@ package fieldpath
 import (
 	"fmt"
 	"strings"
+
+	"github.com/trainweld/trainweld/internal/printable"
 )
 
 // Object identifies the object of a Finding.
@@ -30,14 +32,15 @@ type Position struct {
 	Column int
 }
 
-// String returns the known part of "file:line:column".
+// String returns the known part of "file:line:column". A file with control characters in its name is quoted as git does.
 func (p Position) String() string {
+	file := printable.Name(p.File)
 	switch {
 	case p.Line == 0:
-		return p.File
+		return file
 	case p.Column == 0:
-		return fmt.Sprintf("%s:%d", p.File, p.Line)
+		return fmt.Sprintf("%s:%d", file, p.Line)
 	default:
-		return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
+		return fmt.Sprintf("%s:%d:%d", file, p.Line, p.Column)
 	}
 }

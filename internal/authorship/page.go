@@ -9,6 +9,7 @@ import (
 
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/internal/page"
+	"github.com/trainweld/trainweld/internal/printable"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/blame"
@@ -170,7 +171,7 @@ func (b *blamePage) overview(objects []pageObject) {
 
 // object appends an object: disagreements, the way of its patches, its lines, and the history of its fields.
 func (b *blamePage) object(o *pageObject, open bool) {
-	b.Open("details", page.Class("item object"), page.ID(o.id), attr("data-file", o.file), page.If(open, page.Attr{Name: "open"}))
+	b.Open("details", page.Class("item object"), page.ID(o.id), attr("data-file", printable.Name(o.file)), page.If(open, page.Attr{Name: "open"}))
 	b.Open("summary")
 	b.Add("h2", o.title())
 	if n := len(o.disputed); n > 0 {

@@ -9,6 +9,7 @@ import (
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/internal/page"
+	"github.com/trainweld/trainweld/internal/printable"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/merge"
 )
@@ -62,7 +63,7 @@ func (b *blamePage) way(o *pageObject) {
 	b.Open("svg", page.Class("way"), attr("viewBox", fmt.Sprintf("0 0 %d %d", boxWidth, len(stops)*(boxHeight+gap)-gap)),
 		attr("role", "group"), attr("aria-label", "The way to the Pods"))
 	for i, s := range stops {
-		b.Open("svg", page.Class(strings.TrimSpace("stop "+s.class)), attr("y", strconv.Itoa(i*(boxHeight+gap))), page.If(s.file != o.file, attr("data-file", s.file)))
+		b.Open("svg", page.Class(strings.TrimSpace("stop "+s.class)), attr("y", strconv.Itoa(i*(boxHeight+gap))), page.If(s.file != o.file, attr("data-file", printable.Name(s.file))))
 		label, detail := report.Shorten(report.Printable(s.label), longestLabel), report.Shorten(report.Printable(s.detail), longestDetail)
 		switch {
 		case s.full != "":

@@ -264,6 +264,10 @@ func tame(t *testing.T, args []string, where, text, format string) {
 	if i := strings.IndexFunc(text, acts); i >= 0 {
 		t.Errorf("%.60q writes %.80q to %s", args, text[max(0, i-20):], where)
 	}
+	// Only flags and messages of JSON may have the escapes of Go.
+	if i := strings.Index(text, `-x\x1b[31m\u202e\n::error`); i >= 0 && format != "json" && format != "sarif" {
+		t.Errorf("%.60q writes the name of a file without the quotes of git to %s: %.120q", args, where, text[max(0, i-60):])
+	}
 	workflowCommand := regexp.MustCompile(`^::(error|warning|notice) [^:]*::`)
 	for line := range strings.Lines(text) {
 		trimmed := strings.TrimSpace(line)

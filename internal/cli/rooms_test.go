@@ -18,7 +18,7 @@ const module = "github.com/trainweld/trainweld/"
 // rooms are the packages that commands share, in the order in which they import one another: each imports those before
 // it only.
 var rooms = []string{
-	"internal/exit", "internal/process", "internal/host", "internal/parallel", "internal/printable", "internal/page", "internal/report", "internal/commandline", "internal/workspace", "internal/build", "internal/revision", "internal/option",
+	"internal/exit", "internal/process", "internal/host", "internal/parallel", "internal/page", "internal/report", "internal/commandline", "internal/workspace", "internal/build", "internal/revision", "internal/option",
 	"internal/output", "internal/repair", "internal/produce", "internal/merging", "internal/comparison", "internal/authorship", "internal/live", "internal/resourcelist",
 }
 
@@ -54,7 +54,7 @@ func TestRooms(t *testing.T) {
 
 // library are the packages that programs link, and the rooms within them, in the order in which they import one another.
 var library = []string{
-	"release", "fieldpath", "schema", "engine", "finding", "docs", "conflict", "compose", "merge", "check", "legacy", "legacy/trainingjob", "trainjob",
+	"release", "internal/printable", "fieldpath", "schema", "engine", "finding", "docs", "conflict", "compose", "merge", "check", "legacy", "legacy/trainingjob", "trainjob",
 	"internal/jsonfields", "internal/jsonvalue", "manifest/internal/encode", "manifest/internal/source", "manifest",
 	"render/policy", "render/internal/defaults", "render/internal/children", "render/internal/migration", "render",
 	"render/explain", "policy", "render/diff", "render/blame", "render/golden",

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/internal/printable"
 	"github.com/trainweld/trainweld/internal/report"
 )
 
@@ -133,7 +134,7 @@ func (l *leftOut) line(noun, file string) string {
 	if l.w == nil {
 		return what + ". `trainweld diff` shows all, and `--rest FILE` writes the rest to a file."
 	}
-	return what + ". The rest is in the file " + codeSpan(shortened(file, 200)) + "."
+	return what + ". The rest is in the file " + codeSpan(shortened(printable.Name(file), 200)) + "."
 }
 
 func moreDiffer(n int, noun string) string {
@@ -281,7 +282,7 @@ func (c *cause) markdown(w io.Writer, noun string, most int) {
 	if c.Link != "" {
 		place = fmt.Sprintf(" ([source](%s))", c.Link) + place
 	} else if len(c.files) == 1 && c.Text == "" {
-		place = " in " + codeSpan(c.files[0])
+		place = " in " + codeSpan(printable.Name(c.files[0]))
 	}
 	fmt.Fprintf(w, "- %s%s: %s\n", codeSpan(c.name), place, report.Count(len(c.jobs), noun))
 	for i, row := range c.rows {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/internal/printable"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/merge"
@@ -150,7 +151,7 @@ func (c *cause) place() string {
 	case 0:
 		return ""
 	case 1:
-		return " in " + c.files[0]
+		return " in " + printable.Name(c.files[0])
 	default:
 		return fmt.Sprintf(" in %d files", len(c.files))
 	}

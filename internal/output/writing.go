@@ -13,6 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 
 	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/internal/printable"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/transaction"
 	"github.com/trainweld/trainweld/internal/workspace"
@@ -179,7 +180,7 @@ func WriteDiffs(w io.Writer, files []Rewritten) error {
 	var out bytes.Buffer
 	for _, f := range files {
 		if f.Changed() {
-			for line := range strings.Lines(string(diff.Diff(f.Name+".orig", f.Old, f.Name, f.New))) {
+			for line := range strings.Lines(string(diff.Diff(printable.Name(f.Name+".orig"), f.Old, printable.Name(f.Name), f.New))) {
 				fmt.Fprintln(&out, report.PrintableTabs(strings.TrimSuffix(line, "\n")))
 			}
 		}

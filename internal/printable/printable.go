@@ -2,12 +2,14 @@
 // change the writing direction, invalid UTF-8, and commands of workflow runners.
 //
 //	fmt.Fprintln(w, printable.Line(message))
+//	fmt.Fprintln(w, "wrote", printable.Name(file))
 //
 // Reports and pages share these rules.
 package printable
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"unicode"
@@ -33,6 +35,34 @@ func String(text string) string {
 		text = strings.ReplaceAll(text, mark, `#\x23`+mark[2:])
 	}
 	return text
+}
+
+// Name makes the name of a file safe, as git does in its output: a name with a control character, another one that no report shows, a
+// quote or a backslash is in double quotes, with the escapes of C. Windows separates folders with backslashes.
+func Name(name string) string {
+	isSeparator := filepath.Separator == '\\'
+	if String(name) == name && !strings.Contains(name, `"`) && (isSeparator || !strings.Contains(name, `\`)) {
+		return name
+	}
+	quoted := []byte{'"'}
+	for i, size := 0, 0; i < len(name); i += size {
+		var r rune
+		r, size = utf8.DecodeRuneInString(name[i:])
+		short := strings.IndexRune("\a\b\t\n\v\f\r", r)
+		switch {
+		case r == '"', r == '\\':
+			quoted = append(quoted, '\\', byte(r))
+		case short >= 0:
+			quoted = append(quoted, '\\', "abtnvfr"[short])
+		case r == utf8.RuneError && size == 1, !Shows(r), StartsCommand(name[i:]):
+			for _, c := range []byte(name[i : i+size]) {
+				quoted = fmt.Appendf(quoted, `\%03o`, c)
+			}
+		default:
+			quoted = append(quoted, name[i:i+size]...)
+		}
+	}
+	return string(append(quoted, '"'))
 }
 
 // marks start commands of GitHub, Azure Pipelines and TeamCity anywhere in a line.

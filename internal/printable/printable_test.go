@@ -1,6 +1,7 @@
 package printable_test
 
 import (
+	"path/filepath"
 	"testing"
 
 	"github.com/trainweld/trainweld/internal/printable"
@@ -14,6 +15,21 @@ func TestString(t *testing.T) {
 		if got := printable.String(text); got != want {
 			t.Errorf("String(%q) = %q, want %q", text, got, want)
 		}
+	}
+}
+
+func TestName(t *testing.T) {
+	for name, want := range map[string]string{
+		"a b/é-日本.yaml": "a b/é-日本.yaml", "": "", "::x": "::x", "#[": "#[",
+		"a\nb": `"a\nb"`, "\a\b\t\v\f\r": `"\a\b\t\v\f\r"`, "\x00\x1b[31m\x7f": `"\000\033[31m\177"`, "é\n": `"é\n"`,
+		"\u202ea": `"\342\200\256a"`, "a\xffb": `"a\377b"`, "\ufffd": "\ufffd", `a"b`: `"a\"b"`, "a##[error]": `"a\043#[error]"`,
+	} {
+		if got := printable.Name(name); got != want {
+			t.Errorf("Name(%q) = %s, want %s", name, got, want)
+		}
+	}
+	if want := map[bool]string{true: `a\b`, false: `"a\\b"`}[filepath.Separator == '\\']; printable.Name(`a\b`) != want {
+		t.Errorf("Name(%s) = %s, want %s", `a\b`, printable.Name(`a\b`), want)
 	}
 }
 

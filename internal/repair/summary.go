@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/printable"
 	"github.com/trainweld/trainweld/internal/report"
 )
 
@@ -19,7 +20,7 @@ func (r *Result) summary(verb string) string {
 		return verb + " nothing"
 	}
 	if len(r.Files) == 1 {
-		return fmt.Sprintf("%s %s in %s: %s", verb, report.Count(len(r.repaired), "finding"), report.Printable(r.Files[0].Name), codes(r.repaired))
+		return fmt.Sprintf("%s %s in %s: %s", verb, report.Count(len(r.repaired), "finding"), printable.Name(r.Files[0].Name), codes(r.repaired))
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s in %s: %s", verb, report.Count(len(r.repaired), "finding"), report.Count(len(r.Files), "file"), codes(r.repaired))
@@ -34,7 +35,7 @@ func (r *Result) summary(verb string) string {
 			fmt.Fprintf(&b, "\n  and %d more", len(r.Files)-n)
 			break
 		}
-		fmt.Fprintf(&b, "\n  %s: %s", report.Printable(file.Name), codes(byFile[file.Name]))
+		fmt.Fprintf(&b, "\n  %s: %s", printable.Name(file.Name), codes(byFile[file.Name]))
 	}
 	return b.String()
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/printable"
 )
 
 // githubShows is the number of annotations of each severity that GitHub shows for a step.
@@ -25,7 +26,7 @@ func writeGitHub(w io.Writer, findings finding.List, opts Options) error {
 	for _, e := range left {
 		properties := "title=" + githubProperty.Replace(Title(e.code))
 		if e.file != "" {
-			properties = "file=" + githubProperty.Replace(Printable(slashed(e.file))) + "," + properties
+			properties = "file=" + githubProperty.Replace(printable.Name(slashed(e.file))) + "," + properties
 		}
 		fmt.Fprintf(out, "::notice %s::%s\n", properties, githubData.Replace(opts.hinted(e.String())))
 	}
@@ -70,7 +71,7 @@ func githubProperties(f finding.Finding) string {
 		properties = append(properties, name+"="+githubProperty.Replace(Printable(value)))
 	}
 	if f.Position.File != "" {
-		set("file", slashed(f.Position.File))
+		set("file", printable.Name(slashed(f.Position.File)))
 	}
 	if f.Position.Line > 0 {
 		set("line", fmt.Sprint(f.Position.Line))

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/printable"
 )
 
 // The types are the elements of JUnit reports that continuous integration reads. They have no time: the same input gives the
@@ -70,7 +71,7 @@ func writeJUnit(w io.Writer, findings finding.List, opts Options) error {
 	report := junitReport{Name: "trainweld", versions: opts.trainerVersions()}
 	for _, file := range opts.Files {
 		if file != "" {
-			report.suite(Printable(slashed(file)))
+			report.suite(printable.Name(slashed(file)))
 		}
 	}
 	for _, f := range findings {
@@ -138,7 +139,7 @@ func (o Options) junitCase(f finding.Finding) junitCase {
 		c.Name += " in " + Printable(where)
 	}
 	if f.Position.File != "" {
-		c.File = Printable(slashed(f.Position.File))
+		c.File = printable.Name(slashed(f.Position.File))
 		c.Class = c.File
 	}
 	outcome := junitOutcome{Message: Printable(f.Message), Type: string(f.Code), Text: o.plainText(f)}

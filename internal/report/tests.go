@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/internal/printable"
 )
 
 // Test is the outcome of a test.
@@ -46,7 +47,7 @@ func testsGitHub(w io.Writer, tests []Test) error {
 	out := bufio.NewWriter(w)
 	for _, t := range tests {
 		for _, f := range t.Failures {
-			properties := "file=" + githubProperty.Replace(Printable(slashed(f.Position.File)))
+			properties := "file=" + githubProperty.Replace(printable.Name(slashed(f.Position.File)))
 			if f.Position.Line > 0 {
 				properties += fmt.Sprintf(",line=%d,col=%d", f.Position.Line, f.Position.Column)
 			}
@@ -68,7 +69,7 @@ func (f TestFailure) text() string {
 func testsJUnit(w io.Writer, tests []Test) error {
 	report := junitReport{Name: "trainweld test"}
 	for _, t := range tests {
-		name := Printable(slashed(t.Suite))
+		name := printable.Name(slashed(t.Suite))
 		c := junitCase{Name: Printable(t.Name), Class: name}
 		var texts []string
 		for _, f := range t.Failures {
@@ -76,7 +77,7 @@ func testsJUnit(w io.Writer, tests []Test) error {
 		}
 		if len(t.Failures) > 0 {
 			first := t.Failures[0]
-			c.File, c.Line = Printable(slashed(first.Position.File)), first.Position.Line
+			c.File, c.Line = printable.Name(slashed(first.Position.File)), first.Position.Line
 			c.Failure = &junitOutcome{Message: Printable(first.Message), Text: strings.Join(texts, "\n")}
 		}
 		report.suite(name).add(c)

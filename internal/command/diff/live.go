@@ -20,6 +20,7 @@ import (
 	"github.com/trainweld/trainweld/internal/live"
 	"github.com/trainweld/trainweld/internal/option"
 	"github.com/trainweld/trainweld/internal/parallel"
+	"github.com/trainweld/trainweld/internal/printable"
 	"github.com/trainweld/trainweld/internal/produce"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/revision"
@@ -122,7 +123,7 @@ func newLiveRun(p *host.Program, flags diffFlags, opts render.Options) (*liveRun
 // compare renders all TrainJobs, and compares each with its family in the dump.
 func (run *liveRun) compare(whole bool) (*comparison.Comparison, error) {
 	old := run.files
-	new := &comparison.Version{Name: run.flags.live, Live: true, Whole: whole}
+	new := &comparison.Version{Name: printable.Name(run.flags.live), Live: true, Whole: whole}
 	if run.flags.live == manifest.Stdin {
 		new.Name = "standard input"
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/trainweld/trainweld/internal/merging"
 	"github.com/trainweld/trainweld/internal/option"
 	"github.com/trainweld/trainweld/internal/parallel"
+	"github.com/trainweld/trainweld/internal/printable"
 	"github.com/trainweld/trainweld/internal/produce"
 	"github.com/trainweld/trainweld/internal/revision"
 	"github.com/trainweld/trainweld/internal/workspace"
@@ -45,7 +46,7 @@ type version struct {
 
 // versionOf returns the version of a side, before it is read.
 func versionOf(side *revision.Side) *version {
-	return &version{Version: comparison.Version{Name: side.Name, Prefix: side.Prefix}, side: *side, flags: side.Flags}
+	return &version{Version: comparison.Version{Name: printable.Name(side.Name), Prefix: side.Prefix}, side: *side, flags: side.Flags}
 }
 
 // render reads and renders the version. It adds errors to the findings.

@@ -17,6 +17,7 @@ import (
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/option"
 	"github.com/trainweld/trainweld/internal/output"
+	"github.com/trainweld/trainweld/internal/printable"
 	"github.com/trainweld/trainweld/internal/repair"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/workspace"
@@ -233,7 +234,7 @@ func showRewritten(p *host.Program, files []output.Rewritten, flags migrateFlags
 		switch {
 		case flags.list || flags.diff:
 			if flags.list && f.Changed() {
-				fmt.Fprintln(&out, report.Line(f.Name))
+				fmt.Fprintln(&out, printable.Line(printable.Name(f.Name)))
 			}
 			if flags.diff {
 				_ = output.WriteDiffs(&out, []output.Rewritten{f}) // a buffer takes all

@@ -15,7 +15,7 @@ import (
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/output"
 	"github.com/trainweld/trainweld/internal/outputname"
-	"github.com/trainweld/trainweld/internal/report"
+	"github.com/trainweld/trainweld/internal/printable"
 	"github.com/trainweld/trainweld/internal/transaction"
 )
 
@@ -57,7 +57,7 @@ func (r *renderRun) tellChanges(made output.Outcome, all []rendered) error {
 		names []string
 	}{{"wrote", made.Wrote}, {"removed", made.Removed}, {"not tracked by git:", untracked}} {
 		for _, name := range c.names {
-			fmt.Fprintf(r.p.Stderr, "%s %s\n", c.what, report.Printable(filepath.Join(r.flags.OutputDir, name)))
+			fmt.Fprintf(r.p.Stderr, "%s %s\n", c.what, printable.Name(filepath.Join(r.flags.OutputDir, name)))
 			status = exit.Status(exitChanged)
 		}
 	}

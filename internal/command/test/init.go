@@ -22,6 +22,7 @@ import (
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/output"
+	"github.com/trainweld/trainweld/internal/printable"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/manifest"
@@ -187,7 +188,7 @@ func (i *initiation) start(w *output.Writing, r runtimeFile) error {
 		}
 		folder := path.Join(r.ID.Name, s.Name)
 		if changes.Dir.Exists(folder) || slices.Contains(i.cases, path.Join(root, folder)) {
-			i.tell(i.p.Stderr, "%s is there already, and left alone", report.Printable(path.Join(filepath.ToSlash(root), folder)))
+			i.tell(i.p.Stderr, "%s is there already, and left alone", printable.Name(path.Join(filepath.ToSlash(root), folder)))
 			continue
 		}
 		i.cases = append(i.cases, path.Join(root, folder))
@@ -219,7 +220,7 @@ func (i *initiation) firstRun(w *output.Writing, root string) error {
 			return err
 		}
 		i.made++
-		name := report.Printable(path.Join(filepath.ToSlash(root), c.Name))
+		name := printable.Name(path.Join(filepath.ToSlash(root), c.Name))
 		i.tell(i.p.Stdout, "wrote %s", name)
 		for _, f := range r.Expected {
 			i.tell(i.p.Stderr, "%s expects an error: %s", name, report.Printable(f.Error()))

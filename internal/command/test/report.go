@@ -9,6 +9,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/internal/printable"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/render/golden"
 )
@@ -39,11 +40,11 @@ func (t *testRun) take(c testCase, r *golden.Result, err error) {
 	switch {
 	case err != nil:
 		t.broken++
-		fmt.Fprintf(t.errs, "%s: %s\n", report.Line(name), report.Printable(err.Error()))
+		fmt.Fprintf(t.errs, "%s: %s\n", report.Line(printable.Name(name)), report.Printable(err.Error()))
 	case r.Passed():
 		t.passed++
 		if t.flags.verbose && t.flags.format == "text" {
-			t.printf("%s %s\n", t.paint.Paint(host.Green, "ok  "), report.Printable(name))
+			t.printf("%s %s\n", t.paint.Paint(host.Green, "ok  "), printable.Name(name))
 		}
 	case t.flags.update != "" && r.Updatable():
 		t.changed++
@@ -61,9 +62,9 @@ func (t *testRun) take(c testCase, r *golden.Result, err error) {
 
 // failure writes the failures of a case.
 func (t *testRun) failure(name string, r *golden.Result) {
-	t.printf("%s %s\n", t.paint.Paint(host.Red, "FAIL"), report.Printable(name))
+	t.printf("%s %s\n", t.paint.Paint(host.Red, "FAIL"), printable.Name(name))
 	for _, f := range r.Failures {
-		t.printf("  %s: %s\n", report.Printable(f.Position.String()), report.Printable(messageOf(f)))
+		t.printf("  %s: %s\n", f.Position, report.Printable(messageOf(f)))
 		for _, l := range f.Lines {
 			t.printf("    %s\n", t.line(l))
 		}
@@ -92,16 +93,16 @@ func (t *testRun) update(name string, r *golden.Result) {
 				t.printf("%s\n", t.diffLine(strings.TrimSuffix(line, "\n")))
 			}
 		case c.New == nil:
-			t.printf("removed %s\n", report.Printable(c.File))
+			t.printf("removed %s\n", printable.Name(c.File))
 		default:
-			t.printf("wrote %s\n", report.Printable(c.File))
+			t.printf("wrote %s\n", printable.Name(c.File))
 		}
 	}
 	if !r.Changed(golden.Findings) {
 		return
 	}
 	for _, f := range r.Expected {
-		fmt.Fprintf(t.errs, "%s now expects an error: %s\n", report.Line(name), report.Printable(f.Error()))
+		fmt.Fprintf(t.errs, "%s now expects an error: %s\n", report.Line(printable.Name(name)), report.Printable(f.Error()))
 	}
 }
 
