@@ -13,8 +13,8 @@ import (
 	"github.com/trainweld/trainweld/manifest"
 )
 
-// Outline returns the part of a broken TrainJob that locates its runtime and its findings. It has the labels, and the decodable
-// parts of the patches.
+// Outline returns the part of a TrainJob that locates its runtime and its findings. It has the labels, and the managers of the
+// patches.
 func Outline(fields map[string]any, namespace string) *trainer.TrainJob {
 	job := &trainer.TrainJob{}
 	meta, _ := fields["metadata"].(map[string]any)
@@ -39,23 +39,37 @@ func Outline(fields map[string]any, namespace string) *trainer.TrainJob {
 	if group, ok := ref["apiGroup"].(string); ok {
 		job.Spec.RuntimeRef.APIGroup = &group
 	}
+	eachPatch(fields, func(manager string, _ map[string]any) {
+		job.Spec.RuntimePatches = append(job.Spec.RuntimePatches, trainer.RuntimePatch{Manager: manager})
+	})
+	return job
+}
+
+func eachPatch(fields map[string]any, take func(manager string, entry map[string]any)) {
+	spec, _ := fields["spec"].(map[string]any)
 	patches, _ := spec["runtimePatches"].([]any)
 	for _, patch := range patches {
 		entry, _ := patch.(map[string]any)
 		manager, _ := entry["manager"].(string)
+		take(manager, entry)
+	}
+}
+
+// Decodable returns the decodable parts of the patches of a TrainJob.
+func Decodable(fields map[string]any) []trainer.RuntimePatch {
+	var patches []trainer.RuntimePatch
+	eachPatch(fields, func(manager string, entry map[string]any) {
 		var decoded trainer.RuntimePatch
 		// Decoding has reported the error. The fields before it, and most behind it, are decoded.
-		if jsonvalue.Decode(entry, &decoded) {
-			job.Spec.RuntimePatches = append(job.Spec.RuntimePatches, decoded)
-			continue
+		if !jsonvalue.Decode(entry, &decoded) {
+			decoded.Manager = manager
+			if data, err := json.Marshal(entry); err == nil {
+				_ = quantity.Unmarshal(data, &decoded, kjson.UnmarshalCaseSensitivePreserveInts)
+			}
 		}
-		decoded.Manager = manager
-		if data, err := json.Marshal(entry); err == nil {
-			_ = quantity.Unmarshal(data, &decoded, kjson.UnmarshalCaseSensitivePreserveInts)
-		}
-		job.Spec.RuntimePatches = append(job.Spec.RuntimePatches, decoded)
-	}
-	return job
+		patches = append(patches, decoded)
+	})
+	return patches
 }
 
 // IsTrainer reports whether a document belongs to the Trainer's API group.

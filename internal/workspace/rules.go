@@ -141,7 +141,11 @@ func (in *Input) violations(j Job) finding.List {
 	if r == nil {
 		return nil
 	}
-	found := r.Check(j.TrainJob, slices.Concat(j.Spec.RuntimePatches, in.PatchesFor(j)))
+	own := j.Spec.RuntimePatches
+	if j.Written != nil {
+		own = Decodable(j.Written)
+	}
+	found := r.Check(j.TrainJob, slices.Concat(own, in.PatchesFor(j)))
 	if in.flags.Advisory {
 		for i := range found {
 			found[i].Severity = finding.Warning

@@ -81,6 +81,8 @@ type Job struct {
 	// Migrated tells that the TrainJob is not that of the document, but the one that a migration made of it: it has no fields
 	// of earlier releases.
 	Migrated bool
+	// Written holds the fields of a TrainJob that is only an Outline, or nil.
+	Written map[string]any
 }
 
 // Release returns the release that decoded the TrainJob, or nil if the input names none.

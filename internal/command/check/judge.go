@@ -191,7 +191,7 @@ func (j *judge) trainJob(ctx context.Context, d *manifest.Document) finding.List
 	if err != nil {
 		return nil // decoding has reported the error
 	}
-	job := workspace.Job{TrainJob: workspace.Outline(fields, cmp.Or(j.flags.Namespace, "default")), Document: d}
+	job := workspace.Job{TrainJob: workspace.Outline(fields, cmp.Or(j.flags.Namespace, "default")), Document: d, Written: fields}
 	gates, _ := option.ParseFeatureGates(j.flags.gates) // checked
 	in := admission.Input{
 		Release: job.Release(), Earlier: j.in.Earlier(job), Rules: j.in.CompositionsOf(job),

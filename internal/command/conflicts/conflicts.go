@@ -260,6 +260,7 @@ func salvaged(in *workspace.Input, d *manifest.Document, namespace string) *work
 		return nil
 	}
 	of := workspace.Outline(fields, namespace)
+	of.Spec.RuntimePatches = workspace.Decodable(fields)
 	render.DefaultTrainJob(of, nil)
 	return &workspace.Job{TrainJob: of, Document: d}
 }
