@@ -383,6 +383,7 @@ func TestFind(t *testing.T) {
 }
 
 func TestMasked(t *testing.T) {
+	const withheld = "(the rest may hold values of a Secret, and is not shown)"
 	for _, tc := range []struct{ text, want string }{
 		{"", ""},
 		{"Error: template: a/templates/job.yaml:3:5: nil pointer\n", "Error: template: a/templates/job.yaml:3:5: nil pointer"},
@@ -394,7 +395,9 @@ func TestMasked(t *testing.T) {
 		{"at https://user:hunter2@example.com/a?b", "at https://***@example.com/a?b"},
 		{"key AbCdEfGh1234567890IjKl is used", "key *** is used"},
 		{"aHVudGVyMmh1bnRlcjJodW50ZXI=", "***"},
-		{"kind: Secret\ndata:\n  a: hunter2\n", "kind: Secret | data: | a: ***"},
+		{"first\nkind: Secret\ndata:\n  a: hunter2\n", "first | " + withheld},
+		{"stringData: |\n  hunter2\n", withheld}, {"error in {stringData: {a: hunter2}}\n", withheld}, {"'kind': \"Secret\"\nhunter2\n", withheld},
+		{`{"kind":"Secret","data":{"a":"hunter2"}}`, withheld}, {"pwd=hunter2 x", "pwd=*** ***"}, {"auth: hunter2", "auth: ***"},
 		{"-----BEGIN PRIVATE KEY-----\nhunter2\n-----END PRIVATE KEY-----\nend", "-----BEGIN PRIVATE KEY----- | end"},
 		{"1\n2\n3\n4\n5\n6\n7\n", "1 | 2 | 3 | 4 | 5 | (2 more lines)"},
 		{"\x1b[31mred\x00", `\x1b[31mred\x00`},

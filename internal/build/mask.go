@@ -4,6 +4,7 @@ package build
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode"
 
@@ -18,6 +19,9 @@ const (
 
 const mask = "***"
 
+// secretStart finds a line of a Secret, or of its data, in YAML or JSON of any form.
+var secretStart = regexp.MustCompile(`(?i)\bkind["']?\s*[:=]\s*["']?secret\b|\b(stringData|data)["']?\s*:`)
+
 // messages returns the end of a finding with the first lines that a command has written to standard error.
 func messages(stderr []byte) string {
 	text := masked(string(stderr))
@@ -28,11 +32,11 @@ func messages(stderr []byte) string {
 }
 
 // masked returns the first lines of a message on one line. It masks values that may be secret: behind a key with a word such as
-// password or token, in the data of a Secret, between the lines of a key in PEM, in the user part of a URL, and long words that
-// mix letters and digits.
+// password or token, between the lines of a key in PEM, in the user part of a URL, and long words that
+// mix letters and digits. From a line on that may belong to a Secret, it shows nothing.
 func masked(text string) string {
 	var shown []string
-	inSecret, inKey := false, false
+	inKey := false
 	more := 0
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
@@ -46,14 +50,14 @@ func masked(text string) string {
 			continue
 		case inKey:
 			continue
-		case line == "kind: Secret" || line == "data:" || line == "stringData:":
-			inSecret = true
+		case secretStart.MatchString(line):
+			return report.Printable(strings.Join(append(shown, "(the rest may hold values of a Secret, and is not shown)"), " | "))
 		}
 		if len(shown) == mostLines {
 			more++
 			continue
 		}
-		shown = append(shown, maskedLine(line, inSecret))
+		shown = append(shown, maskedLine(line))
 	}
 	if more > 0 {
 		shown = append(shown, fmt.Sprintf("(%s)", report.Count(more, "more line")))
@@ -61,7 +65,7 @@ func masked(text string) string {
 	return report.Printable(strings.Join(shown, " | "))
 }
 
-func maskedLine(line string, inSecret bool) string {
+func maskedLine(line string) string {
 	if runes := []rune(line); len(runes) > mostLine {
 		line = string(runes[:mostLine]) + "…"
 	}
@@ -75,7 +79,7 @@ func maskedLine(line string, inSecret bool) string {
 			words[i] = mask
 		case strings.Contains(lower, "://"):
 			words[i] = withoutUser(word)
-		case at > 0 && (inSecret || isSecretKey(lower[:at])) && !strings.HasPrefix(lower, "kind:"):
+		case at > 0 && isSecretKey(lower[:at]):
 			if secret = true; at+1 < len(word) {
 				words[i] = word[:at+1] + mask
 			}
@@ -90,7 +94,7 @@ func maskedLine(line string, inSecret bool) string {
 
 // isSecretKey reports whether a key names a secret.
 func isSecretKey(key string) bool {
-	for _, word := range []string{"passw", "secret", "token", "credential", "authorization", "apikey", "api_key", "api-key", "private", "accesskey", "access_key", "access-key", "passphrase"} {
+	for _, word := range []string{"passw", "pwd", "auth", "secret", "token", "credential", "apikey", "api_key", "api-key", "private", "accesskey", "access_key", "access-key", "passphrase"} {
 		if strings.Contains(key, word) {
 			return true
 		}
