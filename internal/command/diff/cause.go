@@ -27,7 +27,7 @@ func (u *upgrade) keep(ctx context.Context, before, after taken, migrated *train
 		if !slices.ContainsFunc(after.Refused, func(f finding.Finding) bool { return f.Code != finding.CodeUnknownField }) {
 			after.Existing = append(after.Existing, "a client without strict validation loses these fields in silence")
 		}
-		after.Existing = append(after.Existing, u.undecodable(after.Refused)...)
+		after.Existing = append(after.Existing, u.undecodable(after)...)
 		after.RefusedBy = u.refusedBy(ctx, after, migrated, false)
 		if after.Objects != nil {
 			u.attribute(before, after, migrated)

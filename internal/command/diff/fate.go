@@ -31,15 +31,26 @@ type migration struct {
 func (u *upgrade) migrate(ctx context.Context, before taken, id fieldpath.Object) migration {
 	old, new := u.old(), u.new()
 	j, found := old.jobs[id]
-	if !found || j.Document.Overrides == nil || before.Refused != nil || new.release.Overrides != release.RuntimePatches {
+	if !found || before.Refused != nil || new.release.Overrides != release.RuntimePatches {
 		return migration{}
 	}
-	runtime, _ := old.in.RuntimeOf(j)
-	result := render.Migrate(render.Input{TrainJob: j.TrainJob, Runtime: runtime}, j.Document.Overrides, trainjob.SDKManager)
-	if result.TrainJob == nil {
-		return migration{text: "trainweld migrate cannot convert it: " + firstMessage(result.Findings)}
+	decoded, _ := u.jobOf(new, id)
+	word := decoded.Migrated && old.in.Earlier(j).NumProcPerNode.String() == "auto"
+	if j.Document.Overrides == nil && !word {
+		return migration{}
 	}
-	m := migration{job: result.TrainJob, after: u.take(ctx, new, id, result.TrainJob)}
+	if decoded.Migrated && !word {
+		return migration{text: "trainweld migrate cannot convert it: " + firstMessage(withCode(new.errs[id], finding.CodeWrongType))}
+	}
+	job := j.TrainJob
+	if j.Document.Overrides != nil {
+		runtime, _ := old.in.RuntimeOf(j)
+		result := render.Migrate(render.Input{TrainJob: j.TrainJob, Runtime: runtime}, j.Document.Overrides, trainjob.SDKManager)
+		if job = result.TrainJob; job == nil {
+			return migration{text: "trainweld migrate cannot convert it: " + firstMessage(result.Findings)}
+		}
+	}
+	m := migration{job: job, after: u.take(ctx, new, id, job)}
 	if m.after.Refused == nil && same(before.Objects, m.after.Objects) {
 		m.text = "after trainweld migrate it renders as before"
 	} else {
@@ -98,9 +109,13 @@ func (u *upgrade) existing(ctx context.Context, before, after taken) []string {
 
 // undecodable says what a stored TrainJob does whose field has another type in the new release. A list of TrainJobs with it cannot be
 // decoded, so the cache of the controller never fills (client-go v0.36.3 tools/cache).
-func (u *upgrade) undecodable(refused finding.List) []string {
-	for _, f := range refused {
+func (u *upgrade) undecodable(t taken) []string {
+	for _, f := range t.Refused {
 		if f.Code == finding.CodeWrongType && f.Object.Kind == finding.TrainJobKind {
+			if u.blocked == 0 {
+				u.blocker = t.ID
+			}
+			u.blocked++
 			return []string{fmt.Sprintf("if it exists, the controller of %s cannot decode %s: it lists no TrainJob of the cluster at all, and reconciles none; rewrite or delete it before the upgrade", u.new().Name, f.Path)}
 		}
 	}
@@ -118,6 +133,13 @@ func (u *upgrade) notes() []string {
 	}
 	if u.old().release.RuntimeRead == release.LiveRuntime && u.new().release.RuntimeRead == release.RuntimeSnapshot {
 		notes = append(notes, fmt.Sprintf("%s takes a snapshot of its runtime for each existing TrainJob, as the upgrade has left the runtime", u.new().Name))
+	}
+	if u.blocked > 0 {
+		which := u.blocker.String()
+		if u.blocked > 1 {
+			which += fmt.Sprintf(" and %d more", u.blocked-1)
+		}
+		notes = append(notes, fmt.Sprintf("none of this happens, and no TrainJob is reconciled, while one is stored that %s cannot decode: %s", u.new().Name, which))
 	}
 	return notes
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/trainweld/trainweld/internal/produce"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/workspace"
+	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/render"
 )
@@ -34,6 +35,9 @@ type upgrade struct {
 	flags  diffFlags
 	opts   render.Options
 	steps  []*step // the first one is the old release, the last one the new
+	// blocked counts the TrainJobs that the new release cannot decode, and blocker is the first of them.
+	blocked int
+	blocker fieldpath.Object
 }
 
 // step is a release on the way.
@@ -184,7 +188,7 @@ type taken struct {
 // the one of the input.
 func (u *upgrade) take(ctx context.Context, s *step, id fieldpath.Object, migrated *trainer.TrainJob) taken {
 	t := u.render(s, id, migrated)
-	if j, found := s.jobs[id]; found {
+	if j, found := u.jobOf(s, id); found {
 		t.Refused = s.verdict(ctx, j, migrated)
 	}
 	if t.Refused == nil && t.made.JobSet == nil {
@@ -196,7 +200,7 @@ func (u *upgrade) take(ctx context.Context, s *step, id fieldpath.Object, migrat
 // render renders a TrainJob with a release.
 func (u *upgrade) render(s *step, id fieldpath.Object, migrated *trainer.TrainJob) taken {
 	u.read(s)
-	j, found := s.jobs[id]
+	j, found := u.jobOf(s, id)
 	if !found {
 		return taken{Job: comparison.Job{ID: id, Refused: s.errs[id]}} // it cannot be decoded
 	}
@@ -213,6 +217,20 @@ func (u *upgrade) render(s *step, id fieldpath.Object, migrated *trainer.TrainJo
 	}
 	t.Migrated = migrated != nil
 	return t
+}
+
+// jobOf returns a TrainJob as the release of a step reads it. If only the old release decodes it, the TrainJob lacks the field whose
+// type differs: legacy.Earlier holds that field.
+func (u *upgrade) jobOf(s *step, id fieldpath.Object) (workspace.Job, bool) {
+	j, found := s.jobs[id]
+	if found {
+		return j, true
+	}
+	at := slices.IndexFunc(s.in.Refused, func(d *manifest.Document) bool { return s.in.ID(d) == id })
+	if j, found = u.old().jobs[id]; !found || at < 0 {
+		return workspace.Job{}, false
+	}
+	return workspace.Job{TrainJob: j.TrainJob, Document: s.in.Refused[at], Migrated: true}, true
 }
 
 // isManagedElsewhere reports whether another controller manages a TrainJob, by the findings of its rendering.

@@ -21,11 +21,13 @@ func (s *step) verdict(ctx context.Context, j workspace.Job, migrated *trainer.T
 	fields, err := j.Document.Fields()
 	in := admission.Input{
 		Release: &s.release, Patches: s.in.PatchesFor(j),
-		Namespace: s.flags.Namespace, OnConflict: s.opts.OnConflict, ForceManagers: s.opts.ForceManagers,
+		Namespace: s.flags.Namespace, OnConflict: s.opts.OnConflict, ForceManagers: s.opts.ForceManagers, FeatureGates: s.opts.FeatureGates,
 	}
 	if migrated != nil {
-		found = nil
-		fields, err = admission.Encode(migrated)
+		found, j.TrainJob, j.Migrated = nil, migrated, true
+	}
+	if j.Migrated {
+		fields, err = admission.Encode(j.TrainJob)
 	}
 	if err != nil {
 		return refusals(&s.release, found) // decoding has reported it
