@@ -88,6 +88,7 @@ const (
 	CodeNotComposed   Code = "TW310" // a field with another value than a rule of the policy gives
 	CodeNoComposition Code = "TW311" // a field for which a rule of the policy gives no value
 	CodeNothingToSet  Code = "TW312" // a TrainJob whose patches already hold what the rules give
+	CodeZeroNull      Code = "TW313" // a field that a Go value leaves out and so removes
 )
 
 // Codes of rendering.
