@@ -219,6 +219,7 @@ const (
 	CodeEndlessUpdate    Code = "TW702" // a change that the JobSet never accepts, so that the Trainer retries without end
 	CodeUpdateIgnored    Code = "TW703" // a change that does not reach the running job
 	CodeUnknownOldObject Code = "TW704" // an old object of another kind or name than the new one
+	CodeMovedQueue       Code = "TW705" // another queue of a job that is not suspended
 )
 
 // Codes of rewriting objects of earlier versions.

@@ -60,4 +60,6 @@ var stricter = []Code{
 	CodeFluxNodes,
 	CodeFluxCommand,
 	CodeEndlessUpdate,
+	// Kueue rejects the update, where it is installed.
+	CodeMovedQueue,
 }

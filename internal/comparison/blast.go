@@ -99,9 +99,6 @@ func (c *Comparison) askFates() {
 		if len(j.Objects) == 0 && j.state == stateChanged && !j.migrated {
 			j.withoutObjects()
 		}
-		if j.movesQueue() && j.fate.Frozen == nil && j.fate.Update != Replaced {
-			j.fate = Fate{Update: Refused}
-		}
 	}
 	c.Jobs = slices.DeleteFunc(c.Jobs, func(j *JobDiff) bool {
 		same := j.isSame() && j.state == stateChanged
@@ -123,20 +120,12 @@ func (j *JobDiff) withoutObjects() {
 	case j.fate.Update == Replaced:
 		j.fate.Update = Refused // there is nothing to replace
 	}
-	if j.moved() == nil {
-		j.refuse(stateRefused, j.fate.Findings, nil)
-	}
-}
-
-// movesQueue reports whether the new version moves a TrainJob that runs to another queue. Kueue's webhook rejects that
-// (Kueue v0.15.0 pkg/controller/jobframework/validation.go).
-func (j *JobDiff) movesQueue() bool {
-	return j.state == stateChanged && !j.migrated && j.oldQueue != j.newQueue && j.new.Source.TrainJob != nil && !j.new.IsSuspended()
+	j.refuse(stateRefused, j.fate.Findings, nil)
 }
 
 // isUpdate reports whether the new version changes a TrainJob that both versions have, objects of it, or its queue.
 func (j *JobDiff) isUpdate() bool {
-	return j.state == stateChanged && !j.migrated && (len(j.Objects) > 0 || j.rewritten || j.movesQueue())
+	return j.state == stateChanged && !j.migrated && (len(j.Objects) > 0 || j.rewritten || j.oldQueue != j.newQueue)
 }
 
 // fateKey is equal for TrainJobs with the same changes, state and runtime. A TrainJob that changes itself has its own.

@@ -45,6 +45,9 @@ func Update(ctx context.Context, old, new Input) finding.List {
 		return after.result()
 	}
 	after.patchedRunning(before)
+	if !suspended(after) {
+		after.add(movedQueue(after.job.id, before.typed.Labels, after.typed.Labels)...)
+	}
 	if before.in.Runtime == nil {
 		before.in.Runtime = after.in.Runtime
 	}
@@ -137,6 +140,9 @@ func UpdateJobSet(ctx context.Context, r *release.Release, old, new map[string]a
 	if js = (&jobset.JobSet{}); updated.as(js) != nil {
 		return found.all
 	}
+	if was := (&jobset.JobSet{}); stored.as(was) == nil && (js.Spec.Suspend == nil || !*js.Spec.Suspend) {
+		found.add(movedQueue(o.id, was.Labels, js.Labels)...)
+	}
 	o.checkJobSet(js, func(code finding.Code, path fieldpath.Path, message, help string) {
 		found.add(finding.Finding{Code: code, Severity: finding.Warning, Object: o.id, Path: path, Message: message, Remedy: finding.Remedy{Text: help}})
 	})
@@ -178,6 +184,22 @@ func (c *checker) patchedRunning(old *checker) {
 	}
 	c.about(finding.CodePatchedRunning, finding.Error, fieldpath.Fields("spec", string(c.job.release.Overrides)),
 		message, fmt.Sprintf("suspend the job first, and change the %s once no Pods are active", what))
+}
+
+// QueueLabel names Kueue's queue of a job (Kueue v0.15.0 pkg/controller/constants).
+const QueueLabel = "kueue.x-k8s.io/queue-name"
+
+// movedQueue reports another queue of a job that is not suspended. Kueue's webhook rejects it (Kueue v0.15.0
+// pkg/controller/jobframework/validation.go).
+func movedQueue(id fieldpath.Object, old, new map[string]string) finding.List {
+	if old[QueueLabel] == new[QueueLabel] {
+		return nil
+	}
+	return finding.List{{
+		Code: finding.CodeMovedQueue, Severity: finding.Error, Object: id, Path: fieldpath.Fields("metadata", "labels").Append(fieldpath.Key(QueueLabel)),
+		Message: fmt.Sprintf("Invalid value: %q: field is immutable while the job is not suspended, and was %q: Kueue rejects the update", new[QueueLabel], old[QueueLabel]),
+		Remedy:  finding.Remedy{Text: "suspend the job first, or restore the old queue"},
+	}}
 }
 
 // samePatches reports whether the patches are those of the old TrainJob. For overrides, labels and annotations do not count.

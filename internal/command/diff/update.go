@@ -57,7 +57,7 @@ func (u *updates) fate(old, new *comparison.Job) comparison.Fate {
 		return comparison.Fate{}
 	}
 	found := admission.Update(ctx, before, after)
-	refused := withCode(found, finding.CodeImmutable, finding.CodePatchedRunning)
+	refused := withCode(found, finding.CodeImmutable, finding.CodePatchedRunning, finding.CodeMovedQueue)
 	frozen := frozenBy(found, finding.CodeImmutable)
 	if frozen == nil {
 		endless := withCode(admission.Update(ctx, suspended(before), suspended(after)), finding.CodeEndlessUpdate)
@@ -67,7 +67,7 @@ func (u *updates) fate(old, new *comparison.Job) comparison.Fate {
 	switch {
 	case frozen != nil:
 		fate.Update = comparison.Replaced
-	case hasCode(found, finding.CodePatchedRunning):
+	case hasCode(found, finding.CodePatchedRunning), hasCode(found, finding.CodeMovedQueue):
 		fate.Update = comparison.Refused
 	case hasCode(found, finding.CodeUpdateIgnored) && isSameSpec(before, after):
 		fate.Update = comparison.Kept
@@ -103,14 +103,18 @@ func (u *updates) jobSetFate(ctx context.Context, old, new *comparison.Job) comp
 	}
 	found := admission.UpdateJobSet(ctx, new.Source.Release(), before, after, u.flags.Namespace)
 	frozen := frozenBy(found, finding.CodeImmutable)
-	if frozen == nil {
-		return comparison.Fate{Update: comparison.Updated}
+	refused := withCode(found, finding.CodeImmutable, finding.CodeMovedQueue)
+	update := comparison.Updated
+	switch {
+	case frozen != nil:
+		update = comparison.Replaced
+	case len(refused) > 0:
+		update = comparison.Refused
 	}
-	refused := withCode(found, finding.CodeImmutable)
 	for i := range refused {
 		refused[i].Position = new.Source.Document.Position(refused[i].Path)
 	}
-	return comparison.Fate{Update: comparison.Replaced, Frozen: frozen, Findings: new.Input.Rate(refused)}
+	return comparison.Fate{Update: update, Frozen: frozen, Findings: new.Input.Rate(refused)}
 }
 
 // input returns a TrainJob for admission. It returns false for one that cannot be decoded.
@@ -122,7 +126,7 @@ func (u *updates) input(ctx context.Context, of *comparison.Job) (admission.Inpu
 	}
 	return admission.Input{
 		Release: j.Release(), TrainJob: fields, Runtime: u.runtime(ctx, in, j), Patches: in.PatchesFor(j), Layers: j.Layers(), Earlier: in.Earlier(j), Rules: in.CompositionsOf(j),
-		Namespace: u.flags.Namespace, OnConflict: render.Last, ForceManagers: u.opts.ForceManagers,
+		Namespace: u.flags.Namespace, OnConflict: render.Last, ForceManagers: u.opts.ForceManagers, FeatureGates: u.opts.FeatureGates,
 	}, true
 }
 

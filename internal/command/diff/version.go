@@ -27,6 +27,7 @@ import (
 	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/admission"
 	"github.com/trainweld/trainweld/render/diff"
 )
 
@@ -83,7 +84,7 @@ func (v *version) render(p *host.Program, flags diffFlags, opts render.Options) 
 			v.Jobs = append(v.Jobs, comparison.Job{
 				ID:      fieldpath.Object{Kind: workspace.JobSetKind, Namespace: js.Namespace, Name: js.Name},
 				Objects: v.childrenOf(j, produce.Made{JobSet: js.JobSet}, flags.to, podOpts),
-				Queue:   js.Labels[queueLabel], Load: loadOf(produce.Made{JobSet: js.JobSet}, j, podOpts),
+				Queue:   js.Labels[admission.QueueLabel], Load: loadOf(produce.Made{JobSet: js.JobSet}, j, podOpts),
 				Input: v.in, Source: workspace.Job{Document: js.Document},
 			})
 		}
@@ -108,7 +109,7 @@ func (v *version) asShown(flags diffFlags, opts render.Options) (render.Options,
 func (v *version) made(j workspace.Job, out produce.Made, flags diffFlags, opts render.PodsOptions) comparison.Job {
 	job := comparison.Job{
 		ID: render.ObjectOf(j.TrainJob), Runtime: render.RuntimeOf(j.TrainJob),
-		Queue: j.Labels[queueLabel], Load: loadOf(out, j, opts), Input: v.in, Source: j,
+		Queue: j.Labels[admission.QueueLabel], Load: loadOf(out, j, opts), Input: v.in, Source: j,
 	}
 	if flags.to == "jobset" {
 		job.Objects = v.jobSetOf(j, out)
@@ -117,9 +118,6 @@ func (v *version) made(j workspace.Job, out produce.Made, flags diffFlags, opts 
 	}
 	return job
 }
-
-// queueLabel names the queue of a job (Kueue v0.14 pkg/controller/constants).
-const queueLabel = "kueue.x-k8s.io/queue-name"
 
 // loadOf returns a function that returns the load of a TrainJob or a JobSet.
 func loadOf(out produce.Made, j workspace.Job, opts render.PodsOptions) func() produce.Load {
