@@ -38,6 +38,7 @@ type diffFlags struct {
 	to, as      string
 	onConflict  string
 	force       []string
+	gates       string // the value of --feature-gates
 	color       option.Color
 	exitZero    bool
 	all         bool
@@ -143,6 +144,7 @@ render. The report then names the TrainJobs that do not render, and compares the
 	option.AddOnConflict(cmd, &flags.onConflict, "last", "last: where managers disagree the last patch wins, as in the cluster; fail: such an input does not render")
 	option.AddForceManager(p, cmd, &flags.force, &flags.Flags)
 	option.AddTrainerVersion(cmd, &flags.Release)
+	option.AddFeatureGates(f, &flags.gates, "")
 	flags.Schema.Add(cmd)
 	f.StringVar(&flags.rest, "rest", "", "with -o markdown: write what the comment lacks to this `FILE`, which is empty if nothing is missing")
 	option.AddRecreate(f, &flags.recreate)
@@ -318,6 +320,9 @@ func (flags *diffFlags) options() (render.Options, error) {
 		return opts, fmt.Errorf("--rest has no effect on -o %s: add -o markdown, or leave it out", flags.format)
 	}
 	if err := cmp.Or(flags.color.Check(flags.format), workspace.CheckNamespace(flags.Namespace), flags.Schema.Check()); err != nil {
+		return opts, err
+	}
+	if opts.FeatureGates, err = option.ParseFeatureGates(flags.gates); err != nil {
 		return opts, err
 	}
 	if flags.onConflict == "last" {

@@ -186,7 +186,7 @@ func (f *function) add(d *manifest.Document, jobs bool) {
 func (f *function) run() []*resourcelist.Item {
 	f.findings = f.in.Findings
 	placing := newPlacing(f.list.Items)
-	opts := render.Options{As: f.opts.as, OnConflict: f.opts.conflict, ForceManagers: f.opts.Force}
+	opts := render.Options{As: f.opts.as, OnConflict: f.opts.conflict, ForceManagers: f.opts.Force, FeatureGates: f.opts.gates}
 	flags := f.opts.Render
 	podOpts, _ := flags.Children.Options(opts.As, false) // Options returns no error here: fn has no option for an invalid value
 	if flags.To != "jobset" {

@@ -23,6 +23,7 @@ type fnOptions struct {
 	add      bool   // keep the TrainJobs, and add their JobSets next to them
 	patches  string // the text of inline patches, in addition to files
 	version  *string
+	gates    render.FeatureGates
 }
 
 // fnOption is an option of the functionConfig.
@@ -61,6 +62,7 @@ func fnOptionList() []fnOption {
 		{"forceManagers", nil, lines(func(o *fnOptions, managers []string) { o.Force = managers })},
 		{"mode", []string{"replace", "add"}, func(o *fnOptions, value string) { o.add = value == "add" }},
 		{"trainerVersion", nil, func(o *fnOptions, value string) { o.version = &value }},
+		{"featureGates", nil, func(o *fnOptions, value string) { o.FeatureGates = value }},
 		{"namespace", nil, func(o *fnOptions, value string) { o.Namespace = value }},
 		{"patches", nil, func(o *fnOptions, value string) { o.patches = value }},
 		{"files", nil, lines(func(o *fnOptions, paths []string) { o.Files = paths })},
@@ -121,11 +123,14 @@ func parseFnOptions(config *resourcelist.Item) (*fnOptions, []misuse) {
 	if err := workspace.CheckNamespace(o.Namespace); err != nil {
 		wrong = append(wrong, misuse{".data.namespace", strings.TrimPrefix(err.Error(), "-n: ")})
 	}
+	var err error
 	if o.version != nil {
-		var err error
 		if o.Release, err = release.Parse(*o.version); err != nil {
 			wrong = append(wrong, misuse{".data.trainerVersion", err.Error()})
 		}
+	}
+	if o.gates, err = render.ParseFeatureGates(o.FeatureGates); err != nil {
+		wrong = append(wrong, misuse{".data.featureGates", err.Error()})
 	}
 	if o.For == option.ForApply && (o.add || o.To != "jobset") {
 		wrong = append(wrong, misuse{".data.for", "apply renders JobSets in place of their TrainJobs: leave mode and to out"})
