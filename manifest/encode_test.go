@@ -73,11 +73,9 @@ spec:
   - name: node
     template:
       spec:
-        template:
-          spec:
-            containers: null
+        template: {}
 `,
-			reason: "structs that are empty say nothing and a status is not ours to write; a list that the API requires is shown missing",
+			reason: "structs that are empty say nothing, a status is not ours to write, and an API server stores no null",
 		},
 		{
 			name: "meaningful empties",

@@ -178,10 +178,8 @@ func (e *Encoder) fields(v reflect.Value) (*Value, error) {
 		if err != nil {
 			return nil, fmt.Errorf(".%s: %w", f.Name, err)
 		}
-		isStruct, optional := fv.Kind() == reflect.Struct, f.OmitEmpty || f.OmitZero
-		if m.isNull() && (isStruct || optional) || isStruct && optional && !e.empties && m.Kind == Object && len(m.Entries) == 0 {
-			// Decoding restores the empty struct. A pointer to the zero time is also null.
-			continue
+		if m.isNull() || fv.Kind() == reflect.Struct && (f.OmitEmpty || f.OmitZero) && !e.empties && m.Kind == Object && len(m.Entries) == 0 {
+			continue // decoding restores the nil and the empty struct
 		}
 		out.Entries = append(out.Entries, Member{f.Name, m})
 	}
