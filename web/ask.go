@@ -18,10 +18,11 @@ type request struct {
 
 // answer is what one command line prints.
 type answer struct {
-	Stdout string          `json:"stdout"`
-	Stderr string          `json:"stderr"`
-	Status int             `json:"status"`
-	Report json.RawMessage `json:"report"`
+	Stdout   string          `json:"stdout"`
+	Stderr   string          `json:"stderr"`
+	Status   int             `json:"status"`
+	Findings string          `json:"findings"`
+	Report   json.RawMessage `json:"report"`
 }
 
 // asking is a script for node. It starts the program and runs each request of a line of standard input. It writes the answers to each,

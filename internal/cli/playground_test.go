@@ -101,7 +101,7 @@ func TestPlayground(t *testing.T) {
 			for i, got := range playground.Run(playground.Request{Files: files, Lines: lines}) {
 				var stdout, stderr bytes.Buffer
 				status := runLine(&host.Program{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Files: host.Files{}}, lines[i])
-				want := playground.Answer{Stdout: stdout.String(), Stderr: stderr.String(), Status: status, Report: got.Report}
+				want := playground.Answer{Stdout: stdout.String(), Stderr: stderr.String(), Status: status, Findings: got.Findings, Report: got.Report}
 				if !reflect.DeepEqual(got, want) {
 					t.Errorf("Run(%q) = %+v, want %+v", lines[i], got, want)
 				}
@@ -111,17 +111,36 @@ func TestPlayground(t *testing.T) {
 	}
 }
 
+// withoutHelp returns a report without the lines with help.
+func withoutHelp(text string) string {
+	return regexp.MustCompile(`(?m)^  help: .*\n`).ReplaceAllString(text, "")
+}
+
 // checkReport holds that the report of an answer has the findings of its standard error, in that order and at these places.
 func checkReport(t *testing.T, a playground.Answer) {
 	t.Helper()
 	var report struct {
 		Findings []struct {
-			Code, Severity, Message, File string
-			Line, Column                  int
+			Code, Severity, Message, Help, File string
+			Line, Column                        int
 		}
 	}
 	if err := json.Unmarshal(a.Report, &report); err != nil {
 		t.Fatalf("%s: %v", a.Report, err)
+	}
+	flag := regexp.MustCompile(`(^|[ "])(--[a-z]|-[a-z] FILE)`)
+	for line := range strings.Lines(a.Findings) {
+		if text, isHelp := strings.CutPrefix(line, "  help: "); isHelp && flag.MatchString(text) {
+			t.Errorf("the help on a page names a flag: %s", text)
+		}
+	}
+	for _, f := range report.Findings {
+		if flag.MatchString(f.Help) {
+			t.Errorf("the report of a page names a flag: %s", f.Help)
+		}
+	}
+	if !strings.Contains(withoutHelp(a.Stderr), withoutHelp(a.Findings)) {
+		t.Errorf("the page has the findings\n%s\nand standard error\n%s", a.Findings, a.Stderr)
 	}
 	rest := a.Stderr
 	for _, f := range report.Findings {

@@ -37,7 +37,9 @@ type Answer struct {
 	Stdout string `json:"stdout"`
 	Stderr string `json:"stderr"`
 	Status int    `json:"status"`
-	// Report holds the findings on standard error as -o json writes them for other commands. It is nil if the command line is invalid.
+	// Findings are those of standard error as text for a page: their help names no flag.
+	Findings string `json:"findings"`
+	// Report holds them as -o json writes them for other commands. It is nil if the command line is invalid.
 	Report json.RawMessage `json:"report,omitempty"`
 }
 
@@ -49,7 +51,7 @@ func Run(r Request) []Answer {
 		var stderr messages
 		p := &host.Program{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Files: files(r.Files)}
 		status := commandline.Run(p, line, root)
-		answers[i] = Answer{Stdout: stdout.String(), Stderr: stderr.String(), Status: status, Report: stderr.report.Bytes()}
+		answers[i] = Answer{Stdout: stdout.String(), Stderr: stderr.String(), Status: status, Findings: stderr.text.String(), Report: stderr.report.Bytes()}
 	}
 	return answers
 }
@@ -57,11 +59,23 @@ func Run(r Request) []Answer {
 // messages is a standard error that also keeps its findings.
 type messages struct {
 	bytes.Buffer
-	report bytes.Buffer
+	text, report bytes.Buffer
 }
 
 func (m *messages) Receive(findings finding.List, opts report.Options) error {
-	return report.Write(&m.report, "json", findings, opts)
+	opts.Help = help
+	if err := report.Write(&m.report, "json", findings, opts); err != nil {
+		return err
+	}
+	return report.WriteBeside(&m.text, findings, opts)
+}
+
+// help returns the remedy of a finding for a page with editors.
+func help(f finding.Finding) string {
+	if f.AssumesRuntime() {
+		return "give the runtime of your cluster, if it differs"
+	}
+	return f.Remedy.Text
 }
 
 // root returns the command with the commands of a playground.

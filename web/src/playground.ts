@@ -141,7 +141,7 @@ function answer([made, pods, page]: Answer[], isCurrent: boolean): void {
     return;
   }
   const failed = made.status !== 0;
-  element("findings").textContent = made.stderr || "Nothing to report.";
+  element("findings").textContent = made.findings || made.stderr || "Nothing to report.";
   element("findings").className = failed ? "failed" : "";
   const hasObjects = element("yaml").textContent !== "";
   results.classList.toggle("stale", failed && hasObjects);

@@ -19,6 +19,8 @@ export interface Asked {
 export interface Answer {
   stdout: string;
   stderr: string;
+  /** The findings of stderr, with help that names no flag. */
+  findings: string;
   status: number;
   /** The findings of standard error, as -o json writes them. */
   report?: { findings: Finding[] };
