@@ -16,6 +16,7 @@ import (
 
 	"github.com/trainweld/trainweld/internal/builtin"
 	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/internal/jsonfields"
 	command "github.com/trainweld/trainweld/internal/merging"
 	"github.com/trainweld/trainweld/internal/option"
 	"github.com/trainweld/trainweld/internal/workspace"
@@ -134,7 +135,7 @@ func compareCommand(m *merging) (differs string, taken bool) {
 	var flags workspace.Flags
 	flags.Files = []string{"base.json"}
 	fields := map[string]bool{}
-	paths(base, "", fields)
+	paths(m.typ, base, "", fields)
 	for i, patch := range m.patches {
 		o := named(patch)
 		if o == nil {
@@ -144,7 +145,7 @@ func compareCommand(m *merging) (differs string, taken bool) {
 		name := fmt.Sprintf("%d.json", i)
 		files[name] = &fstest.MapFile{Data: encode(o)}
 		flags.Patches = append(flags.Patches, name)
-		paths(o, "", fields)
+		paths(m.typ, o, "", fields)
 	}
 	p := &host.Program{Files: files, Stdin: strings.NewReader("")}
 	merge, found, err := command.Read(p, workspace.New(flags), flags, option.Schema{})
@@ -168,7 +169,7 @@ func compareCommand(m *merging) (differs string, taken bool) {
 		return fmt.Sprintf("the command makes\n  %s\nand upstream\n  %s", got, wanted), true
 	}
 	made := map[string]bool{}
-	paths(merged.Fields, "", made)
+	paths(nil, merged.Fields, "", made)
 	for path := range made {
 		if !fields[path] {
 			return fmt.Sprintf("the command makes the field %s, which no input has:\n  %s", path, encode(merged.Fields)), true
@@ -177,20 +178,40 @@ func compareCommand(m *merging) (differs string, taken bool) {
 	return "", true
 }
 
-// paths records the paths of all fields in a value, and [] for an item of a list. A null counts: under a directive upstream keeps the
-// null of a map's entry, which an API server stores as the empty value.
-func paths(v any, at string, into map[string]bool) {
+// paths records the paths of all fields in a value, and [] for an item of a list. The null of a field of a Go struct does not count.
+// The null of a map's entry does: under a directive upstream keeps it, and an API server stores it as the empty value. Without a
+// type, all nulls count.
+func paths(t reflect.Type, v any, at string, into map[string]bool) {
+	if t != nil {
+		t = jsonfields.Concrete(t)
+	}
 	switch v := v.(type) {
 	case object:
 		for name, value := range v {
 			// A directive's value may be merged as the field's own.
 			name = strings.TrimPrefix(name, "$deleteFromPrimitiveList/")
+			of := reflect.Type(nil)
+			switch {
+			case t == nil:
+			case t.Kind() == reflect.Map:
+				of = t.Elem()
+			case t.Kind() == reflect.Struct:
+				field, _ := jsonfields.Structs{}.Field(t, name)
+				if of = field.Type; of != nil && value == nil {
+					continue
+				}
+			}
 			into[at+"."+name] = true
-			paths(value, at+"."+name, into)
+			paths(of, value, at+"."+name, into)
 		}
 	case []any:
+		if t != nil && t.Kind() == reflect.Slice {
+			t = t.Elem()
+		} else {
+			t = nil
+		}
 		for _, item := range v {
-			paths(item, at+"[]", into)
+			paths(t, item, at+"[]", into)
 		}
 	}
 }

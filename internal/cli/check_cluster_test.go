@@ -82,8 +82,12 @@ func TestCheckCluster(t *testing.T) {
 		got := checkPaths(t, input, "--on-conflict=last")
 		errs := got.errors()
 		if outcome == "suspended" {
-			// The recording ends before the resume, at which the cluster refuses to apply the JobSet.
+			// The recording ends before the resume, at which the cluster refuses to apply the JobSet. The controller already fails.
+			before := len(errs)
 			errs = slices.DeleteFunc(errs, func(f checkedFinding) bool { return f.Code == "TW431" })
+			if fails := strings.Contains(want("controller-errors.txt"), "spec.volumeClaimPolicies: "); fails != (len(errs) < before) {
+				t.Errorf("%s: %d errors TW431, and the controller fails: %t", name, before-len(errs), fails)
+			}
 			if len(errs) == 0 {
 				got.status = exit.Done
 			}
