@@ -1,13 +1,13 @@
 package cli
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -25,11 +25,7 @@ func TestWorkIsLinear(t *testing.T) {
 	if testenv.LongOnly(t, "it builds the program once more, and counts statements"); testenv.Race {
 		t.Skip("it builds the program once more, and counts statements")
 	}
-	program := filepath.Join(t.TempDir(), "trainweld")
-	build := exec.Command("go", "build", "-cover", "-covermode=count", "-coverpkg=github.com/trainweld/trainweld/...", "-o", program, "../../cmd/trainweld")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	program := counting(t)
 	for _, tc := range growing() {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -300,8 +296,70 @@ func allocated(t *testing.T, args []string) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
+// TestCheck_Once counts the calls of a check of a clean TrainJob with two managers and its runtime. The JobSet is the third object that is
+// judged. Reading decodes the TrainJob and the runtime once more, to find their mistakes.
+func TestCheck_Once(t *testing.T) {
+	if testenv.LongOnly(t, "it builds the program once more, and counts calls"); testenv.Race {
+		t.Skip("it builds the program once more, and counts calls")
+	}
+	program := counting(t)
+	dir := testenv.WriteTrainJobs(t, 1)
+	profile := counted(t, program, []string{"check", dir})
+	for _, tc := range []struct {
+		file, function string
+		most           int
+	}{
+		{"manifest/internal/source/yaml.go", "ToJSON", 2},
+		{"manifest/internal/source/yaml.go", "ParseYAML", 0},
+		{"merge/merge.go", "Apply", 1},
+		{"render/render.go", "Merge", 1},
+		{"internal/jsonvalue/decode.go", "Decode", 3 + 2},
+		{"internal/jsonvalue/encode.go", "Encode", 2},
+	} {
+		text, err := os.ReadFile(filepath.Join("../..", tc.file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, _, found := strings.Cut(string(text), "\nfunc "+tc.function+"(")
+		line := strings.Count(before, "\n") + 2
+		n := regexp.MustCompile(fmt.Sprintf(`(?m)^\S*/%s:%d\.\S* \d+ (\d+)$`, regexp.QuoteMeta(tc.file), line)).FindStringSubmatch(profile)
+		if !found || n == nil {
+			t.Errorf("%s has no function %s", tc.file, tc.function)
+		} else if calls, _ := strconv.Atoi(n[1]); calls > tc.most {
+			t.Errorf("%s is called %d times, want at most %d", tc.function, calls, tc.most)
+		}
+	}
+}
+
+// counting builds the program with a counter for each of its statements.
+func counting(t *testing.T) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "trainweld")
+	build := exec.Command("go", "build", "-cover", "-covermode=count", "-coverpkg=github.com/trainweld/trainweld/...", "-o", program, "../../cmd/trainweld")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return program
+}
+
 // steps counts the statements that the program runs.
 func steps(t *testing.T, program string, args []string) int {
+	t.Helper()
+	sum := 0
+	for line := range strings.Lines(counted(t, program, args)) {
+		fields := strings.Fields(line) // file:from,to statements count
+		if len(fields) != 3 {
+			continue
+		}
+		statements, _ := strconv.Atoi(fields[1])
+		count, _ := strconv.Atoi(fields[2])
+		sum += statements * count
+	}
+	return sum
+}
+
+// counted runs the program, and returns the counters of its statements.
+func counted(t *testing.T, program string, args []string) string {
 	t.Helper()
 	dir := t.TempDir()
 	counters := filepath.Join(dir, "counters")
@@ -319,20 +377,9 @@ func steps(t *testing.T, program string, args []string) int {
 	if out, err := exec.Command("go", "tool", "covdata", "textfmt", "-i", counters, "-o", profile).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	text, err := os.Open(profile)
+	text, err := os.ReadFile(profile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer text.Close()
-	sum := 0
-	for lines := bufio.NewScanner(text); lines.Scan(); {
-		fields := strings.Fields(lines.Text()) // file:from,to statements count
-		if len(fields) != 3 {
-			continue
-		}
-		statements, _ := strconv.Atoi(fields[1])
-		count, _ := strconv.Atoi(fields[2])
-		sum += statements * count
-	}
-	return sum
+	return string(text)
 }
