@@ -15,6 +15,7 @@ import (
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/printable"
 	"github.com/trainweld/trainweld/internal/resourcelist"
 	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/merge"
@@ -150,8 +151,8 @@ func (f *function) itemAt(at fieldpath.Position) *resourcelist.Item {
 	return f.list.Items[i]
 }
 
-// streamPosition matches a position of the stream in a message.
-var streamPosition = regexp.MustCompile(itemPrefix + `(\d+)(:\d+)*`)
+// streamPosition matches a position of the stream in a message, where the name of an item is quoted for its first character.
+var streamPosition = regexp.MustCompile(regexp.QuoteMeta(strings.TrimSuffix(printable.Name(itemPrefix), `"`)) + `(\d+)"(:\d+)*`)
 
 // told replaces item positions in the messages of findings by the files that people know.
 func (f *function) told(findings finding.List) finding.List {
