@@ -16,16 +16,17 @@ RELEASED := ^(TestDefinitions|TestPairs|TestExamples|TestVerdicts|TestJobSetChil
 PAIRS ?= 300
 VERDICTS ?= 300
 JOBSETS ?= 100
+GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.1.4
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
 # Without the Go plugins of kustomize, which the program never loads. They would keep every method of every type.
 TAGS := kustomize_disable_go_plugin_support
 
-.PHONY: help nightly build release tag test test-long test-upstream test-releases oracles test-hosts web playground test-web differential lint apidiff bench measure charts fuzz soak mutants demo generate
+.PHONY: help nightly build release tag test test-long test-upstream test-releases oracles test-hosts web playground test-web differential lint vulnerabilities apidiff bench measure charts fuzz soak mutants demo generate
 
 # The first target. A target with a description is in the list.
 help: ## this list
-	@awk -F ': .*## ' '/^[a-z-]+: .*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
+	@awk -F ': .*## ' '/^[a-z-]+: .*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
 	@echo "Begin with make demo, then make build and bin/trainweld --help. CONTRIBUTING.md has the minutes of each target."
 
 # Runs the command $(2). After five seconds it tells on standard error what takes long: a first build prints nothing.
@@ -166,6 +167,11 @@ lint: ## the static checks
 	cd bench && go mod tidy -diff
 	go test -count=1 -run '^TestREADME' ./internal/cli
 	go test -count=1 -run '^(TestImportBudget|TestOnly)' ./merge
+
+# Both need the network. A stored module that differs from its checksum fails.
+vulnerabilities: ## the modules' checksums and known vulnerabilities
+	go mod verify
+	go run $(GOVULNCHECK) ./...
 
 # What programs that link the library would notice since the last tag.
 apidiff: ## changes that programs with the library would notice
