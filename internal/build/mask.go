@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/trainweld/trainweld/internal/report"
@@ -20,7 +21,9 @@ const (
 const mask = "***"
 
 // secretStart finds a line of a Secret, or of its data, in YAML or JSON of any form.
-var secretStart = regexp.MustCompile(`(?i)\bkind["']?\s*[:=]\s*["']?secret\b|\b(stringData|data)["']?\s*:`)
+var secretStart = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\bkind["']?\s*[:=]\s*["']?secret\b|\b(stringData|data)["']?\s*:`)
+})
 
 // messages returns the end of a finding with the first lines that a command has written to standard error.
 func messages(stderr []byte) string {
@@ -50,7 +53,7 @@ func masked(text string) string {
 			continue
 		case inKey:
 			continue
-		case secretStart.MatchString(line):
+		case secretStart().MatchString(line):
 			return report.Printable(strings.Join(append(shown, "(the rest may hold values of a Secret, and is not shown)"), " | "))
 		}
 		if len(shown) == mostLines {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
@@ -64,9 +65,10 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// pod returns a Pod with a name: an object without fields has no lines.
 func pod(t *testing.T, spec string) *corev1.Pod {
 	t.Helper()
-	p := &corev1.Pod{}
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p"}}
 	if err := yaml.UnmarshalStrict([]byte(spec), &p.Spec); err != nil {
 		t.Fatal(err)
 	}
