@@ -433,7 +433,9 @@ func (m *merger) noteLiterals(t *schema.Type, absent bool, patch map[string]refl
 			if m.log.literals == nil {
 				m.log.literals = map[node][]literal{}
 			}
-			m.log.literals[at] = append(m.log.literals[at], literal{m.layer, name, value.Interface(), absent || m.verbatim})
+			copied := reflect.New(value.Type()).Elem()
+			m.plan.clone(copied, value)
+			m.log.literals[at] = append(m.log.literals[at], literal{m.layer, name, copied.Interface(), absent || m.verbatim})
 		}
 	}
 }
