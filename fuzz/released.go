@@ -128,8 +128,8 @@ var switchTwists = []func(s *switcher){
 		delete(second, "dependsOn")
 		child(second, "template", "metadata", "labels")[ancestorLabel] = "trainer"
 		child(second, "template", "spec")["parallelism"] = int64(1 + s.rng.IntN(4))
-		for _, c := range items(child(second, "template", "spec", "template", "spec"), "containers")[:1] {
-			c["name"] = "node"
+		if containers := items(child(second, "template", "spec", "template", "spec"), "containers"); len(containers) > 0 {
+			containers[0]["name"] = "node"
 		}
 		list := anyList(child(s.d.Runtime, "spec", "template", "spec")["replicatedJobs"])
 		at := s.rng.IntN(len(list) + 1)
