@@ -117,7 +117,7 @@ playground: ## the page that runs the program in a browser, to bin/playground (w
 # Every page and the playground in a headless Chromium: by keyboard, in both schemes, without a request, and against the rules of axe-core. It writes
 # pictures of the pages to bin/web.
 test-web: ## the pages and the playground in a browser (with npm and chromium)
-	cd web && npm ci --no-audit --no-fund && npm run check && go test -vet=off -count=1 ./...
+	cd web && npm ci --no-audit --no-fund && npm run check && go test -vet=off -count=1 -timeout 0 ./...
 
 # The random tests, and the comparison with the controllers' own code, at length. The last one runs a whole control plane: its first build takes
 # about 15 minutes of two processors, its start 10 seconds, and about two cases a second follow.
