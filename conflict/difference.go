@@ -221,11 +221,13 @@ func unordered(t *schema.Type, value any) any {
 	}
 }
 
-// actsUnclaimed reports whether a patch may act on another one without a claim: by a directive, or by several items of one key.
-func actsUnclaimed(t *schema.Type, value any) bool {
+// actsUnclaimed reports whether a patch may act on another one without a claim: by a directive, by several items of one key, or by a
+// null in free data of an item, which upstream drops only where the base lacks the list.
+func actsUnclaimed(t *schema.Type, value any, inItem bool) bool {
 	t = typeFor(t, value)
 	switch v := value.(type) {
 	case map[string]any:
+		isFree := t == nil || t.Kind == schema.Map || t.Raw
 		for name, value := range v {
 			var within *schema.Type
 			if t != nil {
@@ -233,7 +235,7 @@ func actsUnclaimed(t *schema.Type, value any) bool {
 					within = t.Field(name).Type
 				}
 			}
-			if strings.HasPrefix(name, "$") || actsUnclaimed(within, value) {
+			if strings.HasPrefix(name, "$") || value == nil && isFree && inItem || actsUnclaimed(within, value, inItem) {
 				return true
 			}
 		}
@@ -245,7 +247,7 @@ func actsUnclaimed(t *schema.Type, value any) bool {
 		if t != nil && t.Kind == schema.ListMap && len(groups(t, v)) < len(v) {
 			return true
 		}
-		return slices.ContainsFunc(v, func(item any) bool { return actsUnclaimed(within, item) })
+		return slices.ContainsFunc(v, func(item any) bool { return actsUnclaimed(within, item, true) })
 	}
 	return false
 }

@@ -35,8 +35,8 @@ func (d Dependence) Finding(object fieldpath.Object) finding.Finding {
 //
 // An order matters only where claims oppose each other, so Find names the fields. OrderDependence merges the patches with a manager
 // first and with it last, until each of these fields is shown. So it makes at most two merges for each manager, instead of one for
-// each order, and none for a manager that opposes no other one. It drops a conflict that no order shows. A patch with directives, or
-// with two items of one key, may oppose another one without a claim. Then these merges move every manager: they show its effects, and
+// each order, and none for a manager that opposes no other one. It drops a conflict that no order shows. A patch with directives, with two
+// items of one key, or with a null in free data may oppose another one without a claim. Then these merges move every manager: they show its effects, and
 // an order in which a patch cannot be merged.
 //
 // OrderDependence changes neither the base nor the patches. It returns the error of the plan's Apply for the given order.
@@ -45,7 +45,7 @@ func OrderDependence[T, P any](plan *engine.Plan[T, P], base *T, patches []engin
 	if err != nil {
 		return nil, err
 	}
-	acts := slices.ContainsFunc(patches, func(p engine.Layered[P]) bool { return actsUnclaimed(plan.Type(), jsonOf(p.Patch)) })
+	acts := slices.ContainsFunc(patches, func(p engine.Layered[P]) bool { return actsUnclaimed(plan.Type(), jsonOf(p.Patch), false) })
 	t := newTrials(given.Owners, ManagersOf(patches), acts)
 	value := jsonOf(given.Value)
 	for moved, order := range reordered(patches, t.needs) {

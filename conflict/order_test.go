@@ -93,6 +93,8 @@ func TestOrderDependence_Cases(t *testing.T) {
 		{"two ports of one number, and a name for it", podLike{},
 			[]object{{"ports": []any{object{"port": int64(53), "protocol": "TCP"}, object{"port": int64(53), "protocol": "UDP"}}}, {"ports": []any{object{"port": int64(53), "name": "dns"}}}},
 			[]string{`.ports[port="53"]: m0 m1 = [{"name":"dns","port":53,"protocol":"TCP"},{"port":53,"protocol…, m1 m0 = {"name":"dns","port":53,"protocol":"UDP"}`}},
+		{"a null in free data of an item, and another item", podLike{}, []object{{"ports": []any{object{"port": int64(1)}}}, {"ports": []any{object{"port": int64(2), "free": []any{object{"a": nil}}}}}},
+			[]string{`.ports[port="2"].free: m0 m1 = [{"a":null}], m1 m0 = [{}]`}},
 		{"three managers, one of which agrees", podLike{}, []object{{"labels": object{"a": "x"}}, {"labels": object{"a": "x"}}, {"labels": object{"a": "y"}}},
 			[]string{`.labels["a"]: m0 m1 m2 = "y", m1 m2 m0 = "x"`}},
 		{"a third manager after two that disagree", podLike{}, []object{{"labels": object{"a": "x"}}, {"labels": object{"a": "y"}}, {"args": []any{"z"}}},
@@ -151,6 +153,7 @@ type portLike struct {
 	Name     string      `json:"name,omitempty"`
 	Protocol string      `json:"protocol,omitempty"`
 	Routes   []routeLike `json:"routes,omitempty" patchStrategy:"merge" patchMergeKey:"port"`
+	Free     []any       `json:"free,omitempty"`
 }
 
 type routeLike struct {
