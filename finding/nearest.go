@@ -22,6 +22,11 @@ func Nearest(name string, candidates []string) string {
 	return best
 }
 
+// AnyNear reports whether one of the names is a candidate, or near one.
+func AnyNear(names, candidates []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return Nearest(name, candidates) != "" })
+}
+
 // Names is a list of names that may be long. The zero value is an empty list. It never changes, and many goroutines may use it.
 type Names struct {
 	forward, backward []sortedName

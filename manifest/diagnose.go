@@ -42,6 +42,7 @@ type diagnosis struct {
 	lacking    finding.List
 
 	isTrial bool // only whether there is a finding counts
+	isAny   bool // the file may be any, such as one of passwords: no finding repeats a key of its top level
 }
 
 // frame is a struct around the current value.
@@ -253,7 +254,10 @@ func (d *diagnosis) keys(n *yaml.Node, step func(string) fieldpath.Step) []sourc
 	for _, c := range clashes {
 		f := finding.Finding{Code: finding.CodeDuplicateKey, Severity: finding.Error}
 		line, written := d.source.Position(c.First).Line, source.Target(c.Key).Value
+		below := []fieldpath.Step{step(c.Name)}
 		switch {
+		case d.isAny && len(d.path) == 0:
+			f.Message, f.Remedy.Text, below = fmt.Sprintf("the key is already set in line %d", line), "keep one of the two", nil
 		case c.Merge:
 			f.Message = fmt.Sprintf("%s is set in line %d and again by the merge key behind it; YAML readers differ on which wins", quote(c.Name), line)
 			f.Remedy.Text = `move "<<" in front of the keys that override what it brings`
@@ -267,7 +271,7 @@ func (d *diagnosis) keys(n *yaml.Node, step func(string) fieldpath.Step) []sourc
 				f.Remedy.Do, f.Remedy.IsCertain = finding.Remove, true
 			}
 		}
-		d.add(f, c.Key, step(c.Name))
+		d.add(f, c.Key, below...)
 	}
 	named := make([]source.Entry, 0, len(entries))
 	for _, e := range entries {

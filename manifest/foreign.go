@@ -4,10 +4,15 @@ import (
 	"encoding/json"
 	"path"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/jsonfields"
+	"github.com/trainweld/trainweld/release"
 )
 
 // isForeign reports whether an object with these keys has nothing of a Kubernetes object, as a workflow or the values of a chart.
@@ -21,6 +26,28 @@ func isForeign(keys []string) bool {
 			return false
 		}
 	})
+}
+
+// fieldless returns a finding for an object of an assumed kind with none of its fields, not even at a wrong place, or nil. The file may
+// be any, such as one of passwords, so the finding repeats no key.
+func (d *diagnosis) fieldless(kind string, object any, keys []string) *finding.Finding {
+	t := jsonfields.Concrete(reflect.TypeOf(object))
+	if d.isAny = t.Kind() != reflect.Struct; d.isAny || len(keys) == 0 {
+		return nil
+	}
+	fields := d.structs.Names(t)
+	isMisplaced := func(key string) bool {
+		under, _, _, _ := d.under(key, t)
+		return under != "" || key == string(release.RuntimePatches)
+	}
+	if finding.AnyNear(keys, fields) || slices.ContainsFunc(keys, isMisplaced) {
+		return nil
+	}
+	f := notAnObject("has no field of a " + kind)
+	if f.Remedy.Text = "name another file"; len(fields) <= mostFields {
+		f.Remedy.Text = "set one of its fields, which are " + strings.Join(fields, ", ") + ", or name another file"
+	}
+	return f
 }
 
 // isKustomize reports whether an object with these keys is a part of a file for kustomize: an operation of a JSON 6902 patch, a

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -83,7 +84,8 @@ func (d *decoder) node(s *source.Source, r *source.Reading, at fieldpath.Path, n
 		}
 		return
 	}
-	id := identityOf(r, n).within(from.identity)
+	own := identityOf(r, n)
+	id := own.within(from.identity)
 	_, items := r.Lookup(n, "items")
 	if is, known := isList(id, nodeItems(items), d.further); is {
 		if known {
@@ -100,8 +102,12 @@ func (d *decoder) node(s *source.Source, r *source.Reading, at fieldpath.Path, n
 	}
 	_, manager := r.Lookup(n, "manager")
 	kind, f := d.recognize(&id, r.Word(manager), func() []string { return nodeKeys(n) })
+	walk := newDiagnosis(s, id.object(), d.room())
+	if kind != nil && own.apiVersion == "" && own.kind == "" {
+		f = cmp.Or(f, walk.fieldless(id.kind, kind.make(), nodeKeys(n)))
+	}
 	document := d.add(s, at, id, f, nil)
-	if kind == nil {
+	if kind == nil || document.Broken {
 		return
 	}
 	var j bytes.Buffer
@@ -115,7 +121,6 @@ func (d *decoder) node(s *source.Source, r *source.Reading, at fieldpath.Path, n
 		object = new(legacy.TrainJob)
 		d.findings = append(d.findings, oldAPI(document))
 	}
-	walk := newDiagnosis(s, id.object(), d.room())
 	walk.api, walk.shape = d.api, shape
 	if shape != nil {
 		walk.define(shape.fields)

@@ -18,7 +18,7 @@ import (
 // Quotes returns a function that returns the part of a line that a report may show, and whether it may. Reports may end up in
 // logs, and the file may be a key or a password file by mistake. These are the rules:
 //
-//   - Only lines of Kubernetes objects and patches are shown.
+//   - Only lines of Kubernetes objects and patches are shown, and none of a Secret.
 //   - A key of a possibly secret value ends its line. Such keys are env, data, stringData, value, similar names, and the
 //     annotation with the last applied configuration.
 //   - Further lines of such a value are hidden, also in the values of its aliases.
@@ -179,6 +179,11 @@ func (w quoteWalk) value(n, next *yaml.Node) {
 			w.value(item, behind(i))
 		}
 	case yaml.MappingNode:
+		if _, kind := w.reading.Lookup(n, "kind"); strings.EqualFold(w.reading.Word(kind), "Secret") {
+			w.hideLines(n, next)
+			w.aliases(n)
+			return
+		}
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			key, value := n.Content[i], n.Content[i+1]
 			switch {

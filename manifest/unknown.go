@@ -76,6 +76,9 @@ func (d *diagnosis) replaced(names []string) release.Overrides {
 	return ""
 }
 
+// mostFields is the largest number of fields that a remedy lists.
+const mostFields = 12
+
 // longestName is the longest key that is compared with field names.
 const longestName = 64
 
@@ -108,7 +111,7 @@ func (d *diagnosis) suggest(e source.Entry, t reflect.Type) finding.Remedy {
 			return d.rename(e, known, t, false)
 		}
 	}
-	if len(names) <= 12 {
+	if len(names) <= mostFields {
 		return finding.Remedy{Do: finding.Remove, Text: "remove it; the fields here are " + strings.Join(names, ", ")}
 	}
 	return finding.Remedy{Do: finding.Remove, Text: "remove it"}

@@ -56,7 +56,7 @@ var exported = []struct {
 		new(fieldpath.Object), new(fieldpath.Path), new(fieldpath.Position), new(fieldpath.Step),
 	}},
 	{folder: "finding", all: []any{
-		finding.FormatValue, finding.HideSecrets, finding.IsClear, finding.IsSecret, finding.Nearest, finding.NewNames, finding.StricterCodes, finding.ZeroNulls,
+		finding.FormatValue, finding.HideSecrets, finding.IsClear, finding.IsSecret, finding.Nearest, finding.AnyNear, finding.NewNames, finding.StricterCodes, finding.ZeroNulls,
 		new(finding.Code),
 		new(finding.Finding), new(finding.List), new(finding.Names), new(finding.Order), new(finding.Set), new(finding.Severity),
 	}},

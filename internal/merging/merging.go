@@ -23,6 +23,7 @@ import (
 	"github.com/trainweld/trainweld/internal/builtin"
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/internal/jsonfields"
 	"github.com/trainweld/trainweld/internal/option"
 	"github.com/trainweld/trainweld/internal/quantity"
 	"github.com/trainweld/trainweld/internal/report"
@@ -187,6 +188,13 @@ func (m *Object) readPatches(p *host.Program, in *workspace.Input, patches []str
 			read.manager = manager
 			found = append(found, m.mismatches(read)...)
 			found = append(found, m.foreignDirectives(read, read.fields, nil)...)
+			if m.isFieldless(read) {
+				found = append(found, finding.Finding{
+					Code: finding.CodeUnknownField, Severity: finding.Error, Object: m.ID, Position: read.document.Position(nil),
+					Message: "the patch has no field of a " + m.ID.Kind, Remedy: finding.Remedy{Text: "name another file"},
+				})
+				continue
+			}
 			m.patches = append(m.patches, read)
 		}
 	}
@@ -294,6 +302,23 @@ func (m *Object) mismatches(patch mergedPatch) finding.List {
 		})
 	}
 	return found
+}
+
+// isFieldless reports whether a patch has none of the fields of the base's kind. Its file may be any, such as one of passwords, so a
+// finding must not repeat its keys.
+func (m *Object) isFieldless(patch mergedPatch) bool {
+	var names []string
+	switch {
+	case m.typ == option.StrategicType:
+		names = jsonfields.Structs{}.Names(m.goType)
+	case m.schema != nil:
+		for _, field := range m.schema.Fields {
+			names = append(names, field.Name)
+		}
+	}
+	isDirective := func(name string) bool { return strings.HasPrefix(name, "$") }
+	keys := slices.Collect(maps.Keys(patch.fields))
+	return len(names) > 0 && len(keys) > 0 && !finding.AnyNear(keys, names) && !slices.ContainsFunc(keys, isDirective)
 }
 
 // foreignDirectives reports the directives in a patch that is no strategic merge patch. There, they are fields that no kind has.

@@ -42,7 +42,7 @@ func readOwnFiles(dir interface{ ReadFile(string) ([]byte, error) }, at string) 
 		}
 		sum, name, ok := strings.Cut(line, "  ")
 		if decoded, err := hex.DecodeString(sum); !ok || err != nil || len(decoded) != sha256.Size || !transaction.IsName(name) {
-			return nil, fmt.Errorf("%s:%d: %q is no sum and name of a file of this directory; restore the list, or remove it, so that nothing is pruned", path, i+1, line)
+			return nil, fmt.Errorf("%s:%d: is no sum and name of a file of this directory; restore the list, or remove it, so that nothing is pruned", path, i+1)
 		}
 		own[name] = sum
 	}

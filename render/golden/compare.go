@@ -93,7 +93,7 @@ func pair(old []wantedObject, new []object) pairs {
 func explain(opts Options, old []byte, new []object) []Line {
 	objects, err := wantedObjects(old)
 	if err != nil {
-		return []Line{{' ', fmt.Sprintf("the file is no YAML: %v", err)}}
+		return []Line{{' ', "the file is not valid YAML"}}
 	}
 	var lines []Line
 	all := pair(objects, new)

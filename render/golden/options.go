@@ -89,6 +89,15 @@ func (r *optionsReader) read(data []byte) {
 	for _, s := range settings() {
 		all[s.Name] = s
 	}
+	names := slices.Sorted(maps.Keys(all))
+	var keys []string
+	for i := 0; i < len(root.Content); i += 2 {
+		keys = append(keys, root.Content[i].Value)
+	}
+	if len(keys) > 0 && !finding.AnyNear(keys, names) {
+		r.refuse(root, "has none of the options %s", strings.Join(names, ", ")) // the file may be any, so no key is repeated
+		return
+	}
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		key, value := root.Content[i], root.Content[i+1]
 		option, known := all[key.Value]
@@ -98,7 +107,6 @@ func (r *optionsReader) read(data []byte) {
 		case key.Value == "generate-secrets":
 			r.refuse(key, "Secrets are never written to want; leave generate-secrets out")
 		case !known:
-			names := slices.Sorted(maps.Keys(all))
 			hint := "there are " + strings.Join(names, ", ")
 			if near := finding.Nearest(key.Value, names); near != "" {
 				hint = fmt.Sprintf("did you mean %s?", near)
