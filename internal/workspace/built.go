@@ -37,26 +37,26 @@ func (in *Input) Build() string {
 }
 
 // IsBuilt reports whether a file is the output of the build.
-func (in *Input) IsBuilt(file string) bool {
-	b := in.flags.Built
+func (flags Flags) IsBuilt(file string) bool {
+	b := flags.Built
 	return b != nil && b.Text != nil && file == b.Name()
 }
 
 // load reads a file of the input.
-func (in *Input) load(fsys fs.FS, stdin io.Reader, file string) ([]byte, *finding.Finding) {
-	if in.IsBuilt(file) {
-		return in.flags.Built.Text, nil
+func (ds *Documents) load(fsys fs.FS, stdin io.Reader, file string) ([]byte, *finding.Finding) {
+	if ds.flags.IsBuilt(file) {
+		return ds.flags.Built.Text, nil
 	}
 	return manifest.Read(fsys, stdin, file)
 }
 
 // takeBuilt adds the findings of the build. It does so once.
-func (in *Input) takeBuilt() {
-	if b := in.flags.Built; b != nil && !in.builtTaken {
-		in.builtTaken = true
+func (ds *Documents) takeBuilt() {
+	if b := ds.flags.Built; b != nil && !ds.builtTaken {
+		ds.builtTaken = true
 		for _, f := range b.Findings {
 			f.Build = b.Dir
-			in.Findings = append(in.Findings, f)
+			ds.report(f)
 		}
 	}
 }
@@ -119,7 +119,7 @@ func (in *Input) Label(found finding.List) {
 	}
 	for i := range found {
 		f := &found[i]
-		if f.Object.Name != "" && (!IsRuntime(f.Object) || in.builtRuntimes[f.Object]) {
+		if f.Object.Name != "" && (!IsRuntime(f.Object) || in.built[f.Object]) {
 			f.Build = b.Dir
 		}
 		f.Position = in.sourceOf(f.Position)
@@ -136,7 +136,7 @@ func (in *Input) sourceOf(p fieldpath.Position) fieldpath.Position {
 	if b.Text != nil && p.File == b.Name() {
 		p = fieldpath.Position{File: b.File}
 	}
-	if _, known := in.lines[p.File]; !known && p.Line > 0 && b.Source != nil {
+	if _, known := in.Lines.known[p.File]; !known && p.Line > 0 && b.Source != nil {
 		if data, ok := b.Source(p.File); ok {
 			in.opened(p.File, data)
 		}

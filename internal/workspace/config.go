@@ -8,7 +8,9 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"sync"
 
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/policy"
@@ -17,6 +19,36 @@ import (
 
 // ConfigName is the name of the policy file for the objects of its directory and below.
 const ConfigName = "trainweld.yaml"
+
+// Settings answers what the policy files say of a file: the release, the patches and the severities.
+type Settings struct {
+	reporter
+	flags Flags
+	lines *Lines
+	// The policy files, and what holds for each directory and file.
+	configs     map[string]config
+	configOrder []string
+	governing   map[string]governing
+	byFile      map[string]*manifest.API
+	// stockAccepted are the files whose policy accepts the runtimes of a release.
+	stockAccepted map[string]bool
+	rules         map[string]*rules
+	Patches       []manifest.Patch // of --patch: see PatchesFor
+	patchers      []string         // the managers of patches in TrainJobs
+
+	lock        sync.Mutex // guards the rest
+	apis        map[string]*manifest.API
+	definitions release.Definitions
+	patched     map[string]map[fieldpath.Object]bool // the TrainJobs that get the patches of a file
+}
+
+func newSettings(flags Flags, lines *Lines, to reporter) *Settings {
+	return &Settings{
+		reporter: to, flags: flags, lines: lines,
+		configs: map[string]config{}, governing: map[string]governing{}, byFile: map[string]*manifest.API{},
+		stockAccepted: map[string]bool{}, rules: map[string]*rules{}, apis: map[string]*manifest.API{},
+	}
+}
 
 // config is the content of a policy file. A manifest of the name has a kind, and is none.
 type config struct {
@@ -36,13 +68,13 @@ type governing struct {
 
 // govern returns the release and the rules for the objects of a directory. The file of --policy goes before the nearest
 // trainweld.yaml.
-func (in *Input) govern(fsys fs.FS, dir string) governing {
-	if in.flags.AnyRelease {
+func (st *Settings) govern(fsys fs.FS, dir string) governing {
+	if st.flags.AnyRelease {
 		return governing{}
 	}
-	g := in.nearest(fsys, dir)
-	if in.flags.Policy != "" {
-		named := in.config(fsys, in.flags.Policy)
+	g := st.nearest(fsys, dir)
+	if st.flags.Policy != "" {
+		named := st.config(fsys, st.flags.Policy)
 		g.rules = named.rules
 		if named.release != nil {
 			g.release = named.release
@@ -51,26 +83,26 @@ func (in *Input) govern(fsys fs.FS, dir string) governing {
 			g.stock = named.stock
 		}
 	}
-	if in.flags.Release != nil {
-		g.release = in.flags.Release
+	if st.flags.Release != nil {
+		g.release = st.flags.Release
 	}
 	return g
 }
 
 // ReleaseOf returns the release for the objects of a file, or nil if nothing names one.
-func (in *Input) ReleaseOf(fsys fs.FS, file string) *release.Release {
-	return in.govern(fsys, dirOf(file)).release
+func (st *Settings) ReleaseOf(fsys fs.FS, file string) *release.Release {
+	return st.govern(fsys, dirOf(file)).release
 }
 
 // nearest returns the release and the rules of the nearest trainweld.yaml of a directory.
-func (in *Input) nearest(fsys fs.FS, dir string) governing {
-	if g, known := in.governing[dir]; known {
+func (st *Settings) nearest(fsys fs.FS, dir string) governing {
+	if g, known := st.governing[dir]; known {
 		return g
 	}
-	found := in.config(fsys, path.Join(dir, ConfigName))
+	found := st.config(fsys, path.Join(dir, ConfigName))
 	g := governing{found.release, found.rules, found.stock}
 	if above, ok := parent(fsys, dir); ok && (g.release == nil || g.rules == nil || g.stock == nil) {
-		outer := in.nearest(fsys, above)
+		outer := st.nearest(fsys, above)
 		if g.release == nil {
 			g.release = outer.release
 		}
@@ -81,7 +113,7 @@ func (in *Input) nearest(fsys fs.FS, dir string) governing {
 			g.stock = outer.stock
 		}
 	}
-	in.governing[dir] = g
+	st.governing[dir] = g
 	return g
 }
 
@@ -111,13 +143,13 @@ func parent(fsys fs.FS, dir string) (string, bool) {
 }
 
 // config reads a policy file once, and reports the mistakes in it.
-func (in *Input) config(fsys fs.FS, file string) config {
+func (st *Settings) config(fsys fs.FS, file string) config {
 	file = path.Clean(filepath.ToSlash(file))
-	if c, known := in.configs[file]; known {
+	if c, known := st.configs[file]; known {
 		return c
 	}
 	var c config
-	named := file == path.Clean(filepath.ToSlash(in.flags.Policy)) && in.flags.Policy != ""
+	named := file == path.Clean(filepath.ToSlash(st.flags.Policy)) && st.flags.Policy != ""
 	if info, err := fs.Stat(fsys, file); named || err == nil && !info.IsDir() {
 		if !named {
 			fsys = host.Bounded(fsys, path.Dir(file)) // nobody has named the file
@@ -126,20 +158,20 @@ func (in *Input) config(fsys fs.FS, file string) config {
 		switch {
 		case unreadable != nil:
 			c.is = true
-			in.Findings = append(in.Findings, *unreadable)
+			st.report(*unreadable)
 		case named || !policy.IsManifest(data):
-			c = in.parseConfig(file, data)
+			c = st.parseConfig(file, data)
 		}
 	}
-	in.configs[file] = c
-	in.configOrder = append(in.configOrder, file)
+	st.configs[file] = c
+	st.configOrder = append(st.configOrder, file)
 	return c
 }
 
-func (in *Input) parseConfig(file string, data []byte) config {
+func (st *Settings) parseConfig(file string, data []byte) config {
 	p, found := policy.Parse(file, data)
-	in.Findings = append(in.Findings, found...)
-	in.opened(file, data)
+	st.report(found...)
+	st.lines.opened(file, data)
 	c := config{is: true, release: p.Release(), stock: p.Stock()}
 	if p.HasRules() && found.Err() == nil {
 		c.rules = &rules{Policy: p}
@@ -148,11 +180,11 @@ func (in *Input) parseConfig(file string, data []byte) config {
 }
 
 // withoutConfigs removes each policy file from the files, and records what holds for the others.
-func (in *Input) withoutConfigs(fsys fs.FS, files []string) []string {
+func (ds *Documents) withoutConfigs(fsys fs.FS, files []string) []string {
 	var kept []string
 	for _, file := range files {
-		if !in.IsConfig(fsys, file) {
-			in.Govern(fsys, file, dirOf(file))
+		if !ds.settings.IsConfig(fsys, file) {
+			ds.settings.Govern(fsys, file, dirOf(file))
 			kept = append(kept, file)
 		}
 	}
@@ -161,55 +193,55 @@ func (in *Input) withoutConfigs(fsys fs.FS, files []string) []string {
 
 // Govern records that the policy of a directory holds for the objects of a file, and reads the patches of the policy. It returns the
 // API for the objects, or nil if the input names no release for them.
-func (in *Input) Govern(fsys fs.FS, file, dir string) *manifest.API {
-	g := in.govern(fsys, dir)
-	api := in.API(g.release)
+func (st *Settings) Govern(fsys fs.FS, file, dir string) *manifest.API {
+	g := st.govern(fsys, dir)
+	api := st.API(g.release)
 	if api != nil {
-		in.byFile[file] = api
+		st.byFile[file] = api
 	}
-	in.stockAccepted[file] = g.stock != nil && *g.stock
+	st.stockAccepted[file] = g.stock != nil && *g.stock
 	if g.rules != nil {
-		in.rules[file] = g.rules
-		in.readRules(fsys, g.rules)
+		st.rules[file] = g.rules
+		st.readRules(fsys, g.rules)
 	}
 	return api
 }
 
 // APIOf returns the API for the objects of a file, or nil if the input names no release for them.
-func (in *Input) APIOf(fsys fs.FS, file string) *manifest.API {
-	return in.API(in.govern(fsys, dirOf(file)).release)
+func (st *Settings) APIOf(fsys fs.FS, file string) *manifest.API {
+	return st.API(st.govern(fsys, dirOf(file)).release)
 }
 
 // IsConfig reports whether a file is a policy file, and not a manifest of that name. It reports the mistakes in it.
-func (in *Input) IsConfig(fsys fs.FS, file string) bool {
+func (st *Settings) IsConfig(fsys fs.FS, file string) bool {
 	if file == manifest.Stdin {
 		return false
 	}
 	clean := path.Clean(filepath.ToSlash(file))
-	isNamed := in.flags.Policy != "" && clean == path.Clean(filepath.ToSlash(in.flags.Policy))
-	return (path.Base(clean) == ConfigName || isNamed) && in.config(fsys, clean).is
+	isNamed := st.flags.Policy != "" && clean == path.Clean(filepath.ToSlash(st.flags.Policy))
+	return (path.Base(clean) == ConfigName || isNamed) && st.config(fsys, clean).is
 }
 
 // Releases returns the releases that the input names, the oldest first.
-func (in *Input) Releases() []release.Release {
-	in.resolving.Lock()
-	defer in.resolving.Unlock()
-	return slices.DeleteFunc(release.Known(), func(r release.Release) bool { return in.apis[r.Version] == nil })
+func (st *Settings) Releases() []release.Release {
+	st.lock.Lock()
+	defer st.lock.Unlock()
+	return slices.DeleteFunc(release.Known(), func(r release.Release) bool { return st.apis[r.Version] == nil })
 }
 
 // API returns the API of a release, or nil for nil. Each release has one API in a run.
-func (in *Input) API(r *release.Release) *manifest.API {
+func (st *Settings) API(r *release.Release) *manifest.API {
 	if r == nil {
 		return nil
 	}
-	in.resolving.Lock()
-	defer in.resolving.Unlock()
-	return in.api(r)
+	st.lock.Lock()
+	defer st.lock.Unlock()
+	return st.api(r)
 }
 
-func (in *Input) api(r *release.Release) *manifest.API {
-	if in.apis[r.Version] == nil {
-		in.apis[r.Version] = manifest.NewAPI(r, &in.definitions)
+func (st *Settings) api(r *release.Release) *manifest.API {
+	if st.apis[r.Version] == nil {
+		st.apis[r.Version] = manifest.NewAPI(r, &st.definitions)
 	}
-	return in.apis[r.Version]
+	return st.apis[r.Version]
 }

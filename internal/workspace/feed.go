@@ -71,6 +71,7 @@ func NewFeed(s Source, in *Input) *Feed {
 		f.take(i, l)
 	})
 	in.ReadPatches(s)
+	in.DefaultPatches()
 	f.patches, in.Findings = in.Findings, nil
 	return f
 }
@@ -95,7 +96,7 @@ func (f *Feed) look(i int) look {
 	case i < f.Jobs && !once && !manifest.MayHoldRuntime(data):
 		return look{}
 	}
-	d := f.in.aliases.decode(f.in, file.name, data, file.named)
+	d := f.in.aliases.decode(f.in.Documents, file.name, data, file.named)
 	return look{&d, once}
 }
 
@@ -175,7 +176,7 @@ func (f *Feed) read(i int) Decoded {
 	if unreadable != nil {
 		return Decoded{Findings: finding.List{*unreadable}}
 	}
-	return f.in.aliases.decode(f.in, file.name, data, file.named)
+	return f.in.aliases.decode(f.in.Documents, file.name, data, file.named)
 }
 
 // admit prepares a TrainJob for rendering. It reports a missing or duplicate name, and then returns false.
@@ -187,7 +188,7 @@ func (f *Feed) admit(o *trainer.TrainJob, d *manifest.Document, at place) bool {
 	}
 	id := render.ObjectOf(o)
 	if first, found := f.first[id]; found {
-		finding := f.in.duplicate(id, d, nil)
+		finding := f.in.flags.duplicate(id, d, nil)
 		f.again = append(f.again, again{&finding, first})
 		return false
 	}
@@ -208,7 +209,7 @@ func (f *Feed) sayTwice() {
 			documents = f.read(a.first.file).Documents
 		}
 		if n := a.first.document; n < len(documents) {
-			*a.finding = f.in.sayOther(*a.finding, documents[n])
+			*a.finding = f.in.flags.sayOther(*a.finding, documents[n])
 		}
 	}
 	for _, a := range f.again {

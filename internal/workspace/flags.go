@@ -38,9 +38,10 @@ type Flags struct {
 	BuildCommand string
 	Built        *Built // the build of a part
 	Recursive    bool
-	Repairs      bool // records which TrainJobs share a file of patches, see Input.PatchedBy
+	Steady       bool // omits folders and lines from messages, so that golden files can record them
+	Repairs      bool // records which TrainJobs share a file of patches, see Settings.PatchedBy
 	Namespace    string
-	Spelled      bool            // see Input.Spelled
+	Spelled      bool            // see Catalog.Spelled
 	Kinds        []manifest.Kind // to read in addition to the kinds of the Trainer
 	Selector     labels.Selector // of the TrainJobs and JobSets to read; nil selects all
 }

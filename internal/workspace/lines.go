@@ -15,36 +15,42 @@ type fileLines struct {
 	quote func(line int, values bool) (string, bool)
 }
 
+// Lines holds the lines of all files that a run has read.
+type Lines struct {
+	Order []string // the files, in the order of reading
+	known map[string]fileLines
+}
+
 // Open returns the data of a file and records its lines.
-func (in *Input) Open(s Source, file string) ([]byte, *finding.Finding) {
+func (l *Lines) Open(s Source, file string) ([]byte, *finding.Finding) {
 	fsys, stdin := s.Inputs()
 	data, unreadable := manifest.Read(fsys, stdin, file)
 	if unreadable == nil {
-		in.opened(file, data)
+		l.opened(file, data)
 	}
 	return data, unreadable
 }
 
-func (in *Input) opened(file string, data []byte) {
-	if _, known := in.lines[file]; !known {
-		in.Order = append(in.Order, file)
-		in.lines[file] = fileLines{data, manifest.Lines(data), manifest.Quotes(data)}
+func (l *Lines) opened(file string, data []byte) {
+	if _, known := l.known[file]; !known {
+		l.Order = append(l.Order, file)
+		l.known[file] = fileLines{data, manifest.Lines(data), manifest.Quotes(data)}
 	}
 }
 
 // Learn copies the lines of all files that another input has read.
-func (in *Input) Learn(other *Input) {
+func (l *Lines) Learn(other *Lines) {
 	for _, file := range other.Order {
-		if _, known := in.lines[file]; !known {
-			in.Order = append(in.Order, file)
-			in.lines[file] = other.lines[file]
+		if _, known := l.known[file]; !known {
+			l.Order = append(l.Order, file)
+			l.known[file] = other.known[file]
 		}
 	}
 }
 
 // Gather learns the lines, the releases and the patched TrainJobs of a part. The input then describes the whole run.
 func (in *Input) Gather(part *Input) {
-	in.Learn(part)
+	in.Learn(part.Lines)
 	for file, jobs := range part.patched {
 		for job := range jobs {
 			in.notePatched(file, job)
@@ -56,22 +62,22 @@ func (in *Input) Gather(part *Input) {
 }
 
 // Data returns the content of a file as it was read.
-func (in *Input) Data(file string) ([]byte, bool) {
-	lines, ok := in.lines[file]
+func (l *Lines) Data(file string) ([]byte, bool) {
+	lines, ok := l.known[file]
 	return lines.data, ok
 }
 
 // Line returns the line of a position, or "" if the file is unknown.
-func (in *Input) Line(p fieldpath.Position) string {
-	if lines, ok := in.lines[p.File]; ok {
+func (l *Lines) Line(p fieldpath.Position) string {
+	if lines, ok := l.known[p.File]; ok {
 		return lines.line(p.Line)
 	}
 	return ""
 }
 
 // Quote returns the part of that line that a report may show.
-func (in *Input) Quote(p fieldpath.Position, values bool) (string, bool) {
-	if lines, ok := in.lines[p.File]; ok {
+func (l *Lines) Quote(p fieldpath.Position, values bool) (string, bool) {
+	if lines, ok := l.known[p.File]; ok {
 		return lines.quote(p.Line, values)
 	}
 	return "", false

@@ -12,12 +12,21 @@ import (
 	"github.com/trainweld/trainweld/merge"
 )
 
+// Locator finds the line of a field: in a TrainJob, a patch or a runtime.
+type Locator struct {
+	settings *Settings
+	catalog  *Catalog
+	// NoNotes omits the notes of rendering. A note's position needs another parse of its file, which is too slow for notes
+	// that stay hidden.
+	NoNotes bool
+}
+
 // Locate sets the severities of the findings of a TrainJob as its policy does, and the positions of the findings and of their
 // claims. It returns the findings that remain, in the given list.
-func (in *Input) Locate(j Job, findings finding.List) finding.List {
-	rules := in.rules[j.Document.File]
-	findings = in.rate(rules, findings)
-	if in.NoNotes {
+func (l *Locator) Locate(j Job, findings finding.List) finding.List {
+	rules := l.settings.rules[j.Document.File]
+	findings = l.settings.rate(rules, findings)
+	if l.NoNotes {
 		findings = slices.DeleteFunc(findings, func(f finding.Finding) bool { return f.Severity == finding.Note && !f.AssumesRuntime() })
 	}
 	for i := range findings {
@@ -28,34 +37,34 @@ func (in *Input) Locate(j Job, findings finding.List) finding.List {
 		}
 		for c := range f.Claims {
 			if claim := &f.Claims[c]; !compose.IsRule(*claim) { // a rule has its position
-				claim.Position = in.ClaimPosition(j, *claim)
+				claim.Position = l.ClaimPosition(j, *claim)
 			}
 		}
 		if f.Position != (fieldpath.Position{}) {
 			continue
 		}
-		f.Position = in.position(j, *f)
+		f.Position = l.position(j, *f)
 	}
 	return findings
 }
 
 // position returns the position of a finding whose claims have positions. A finding on a generated object gets the position of
 // the last claim, else the position of the TrainJob's name.
-func (in *Input) position(j Job, f finding.Finding) fieldpath.Position {
+func (l *Locator) position(j Job, f finding.Finding) fieldpath.Position {
 	if f.Code == finding.CodeUnknownJob {
 		f.Path = toReplicatedJob(f.Path) // the cluster reports a field that no file sets
 	}
 	if IsRuntime(f.Object) {
-		return in.RuntimePosition(j, f.Path)
+		return l.RuntimePosition(j, f.Path)
 	}
 	if at := LastPlace(disputed(f)); at != (fieldpath.Position{}) {
 		return at
 	}
 	switch {
 	case f.Object.Kind == JobSetKind || f.Path.HasPrefix(fieldpath.Fields("spec", "replicatedJobs")):
-		return in.resultPosition(j, f.Path)
+		return l.resultPosition(j, f.Path)
 	case f.Object.Kind == finding.TrainJobKind:
-		return in.jobPosition(j, f.Path)
+		return l.jobPosition(j, f.Path)
 	default:
 		return j.Document.Position(fieldpath.Fields("metadata", "name"))
 	}
@@ -81,8 +90,8 @@ const JobSetKind = "JobSet"
 
 // resultPosition returns the source of a JobSet's field: the last patch that sets it, or the runtime's template. Otherwise it
 // returns the position of the TrainJob's name.
-func (in *Input) resultPosition(j Job, path fieldpath.Path) fieldpath.Position {
-	for _, p := range slices.Backward(in.patchesFor(j)) {
+func (l *Locator) resultPosition(j Job, path fieldpath.Path) fieldpath.Position {
+	for _, p := range slices.Backward(l.settings.patchesFor(j)) {
 		if at := p.Base.Append(merge.PatchPath(p.Patch.Manager)[patchDepth:]...).Append(path...); p.Document.Has(at) {
 			return p.Document.Position(at)
 		}
@@ -99,8 +108,8 @@ func (in *Input) resultPosition(j Job, path fieldpath.Path) fieldpath.Position {
 			}
 		}
 	}
-	if at := fieldpath.Fields("spec", "template").Append(path...); in.runtimeHas(j, at) {
-		return in.RuntimePosition(j, at)
+	if at := fieldpath.Fields("spec", "template").Append(path...); l.runtimeHas(j, at) {
+		return l.RuntimePosition(j, at)
 	}
 	return j.Document.Position(fieldpath.Fields("metadata", "name"))
 }
@@ -116,11 +125,11 @@ func disputed(f finding.Finding) []engine.Claim {
 
 // Origin returns ClaimPosition, but no position for a runtime's default from the API server. ClaimPosition would return the
 // position of the nearest field in the file.
-func (in *Input) Origin(j Job, c engine.Claim) fieldpath.Position {
-	if c.Layer == merge.RuntimeLayer && !in.runtimeHas(j, c.Source) {
+func (l *Locator) Origin(j Job, c engine.Claim) fieldpath.Position {
+	if c.Layer == merge.RuntimeLayer && !l.runtimeHas(j, c.Source) {
 		return fieldpath.Position{}
 	}
-	return in.ClaimPosition(j, c)
+	return l.ClaimPosition(j, c)
 }
 
 // LastPlace returns the last known position of the claims. Claims disagree on a field of the result, and the last one sets it.
@@ -134,25 +143,25 @@ func LastPlace(claims []engine.Claim) fieldpath.Position {
 }
 
 // ClaimPosition returns the position of a claim's source. A TrainJob's default from the API server has no position.
-func (in *Input) ClaimPosition(j Job, c engine.Claim) fieldpath.Position {
+func (l *Locator) ClaimPosition(j Job, c engine.Claim) fieldpath.Position {
 	if len(c.Source) == 0 || c.Layer == merge.TrainJobLayer && !j.Document.Has(c.Source) {
 		return fieldpath.Position{}
 	}
 	if merge.FromRuntime(c) {
-		return in.RuntimePosition(j, c.Source)
+		return l.RuntimePosition(j, c.Source)
 	}
-	return in.jobPosition(j, c.Source)
+	return l.jobPosition(j, c.Source)
 }
 
-func (in *Input) runtimeHas(j Job, path fieldpath.Path) bool {
-	source := in.SourceOf(j)
+func (l *Locator) runtimeHas(j Job, path fieldpath.Path) bool {
+	source := l.catalog.SourceOf(j)
 	return source != nil && !source.Stock && (source.Snapshot != nil || source.Document.Has(path))
 }
 
 // RuntimePosition returns the position of a field in the TrainJob's runtime. Without a runtime, it returns the position of
 // runtimeRef.
-func (in *Input) RuntimePosition(j Job, path fieldpath.Path) fieldpath.Position {
-	if source := in.SourceOf(j); source != nil && !source.Stock {
+func (l *Locator) RuntimePosition(j Job, path fieldpath.Path) fieldpath.Position {
+	if source := l.catalog.SourceOf(j); source != nil && !source.Stock {
 		return source.Position(path)
 	}
 	return j.Document.Position(fieldpath.Fields("spec", "runtimeRef"))
@@ -162,12 +171,12 @@ func (in *Input) RuntimePosition(j Job, path fieldpath.Path) fieldpath.Position 
 const patchDepth = 3
 
 // jobPosition returns the position of a TrainJob's field: in its own file, or in the file of a patch.
-func (in *Input) jobPosition(j Job, path fieldpath.Path) fieldpath.Position {
+func (l *Locator) jobPosition(j Job, path fieldpath.Path) fieldpath.Position {
 	if len(path) < patchDepth || !path.HasPrefix(fieldpath.Fields("spec", "runtimePatches")) {
 		return j.Document.Position(path)
 	}
 	own := len(j.Spec.RuntimePatches)
-	further := in.patchesFor(j)
+	further := l.settings.patchesFor(j)
 	at := -1
 	if i, ok := path[2].Index(); ok {
 		at = i - own

@@ -20,15 +20,15 @@ type NamedRuntime struct {
 }
 
 // KnownManagers returns the managers that the policies of the input list, in their order, and then the other managers with a patch.
-func (in *Input) KnownManagers() []string {
+func (st *Settings) KnownManagers() []string {
 	var names []string
-	for _, file := range in.configOrder {
-		if r := in.configs[file].rules; r != nil {
+	for _, file := range st.configOrder {
+		if r := st.configs[file].rules; r != nil {
 			names = append(names, r.Managers()...)
 		}
 	}
 	seen := map[string]bool{}
-	return slices.DeleteFunc(append(names, in.Managers()...), func(name string) bool {
+	return slices.DeleteFunc(append(names, st.Managers()...), func(name string) bool {
 		isSeen := seen[name]
 		seen[name] = true
 		return isSeen || name == ""
@@ -37,26 +37,26 @@ func (in *Input) KnownManagers() []string {
 
 // NamedRuntimes returns the runtimes of the input, and those that a release ships and the input lacks. Of several runtimes of one name it
 // returns the one that a TrainJob of the release gets. They have the order of their kinds, names and namespaces.
-func (in *Input) NamedRuntimes(r *release.Release) []NamedRuntime {
+func (c *Catalog) NamedRuntimes(r *release.Release) []NamedRuntime {
 	r = r.Or()
 	known := map[fieldpath.Object]bool{}
 	var all []NamedRuntime
-	for _, version := range in.versions(r.Version) {
-		for at, source := range in.sources {
+	for _, version := range c.versions(r.Version) {
+		for at, source := range c.sources {
 			if at.version == version && IsRuntime(at.Object) && source.spec != nil && !known[at.Object] {
 				known[at.Object] = true
 				all = append(all, NamedRuntime{at.Object, source.spec, source.Position(fieldpath.Fields("metadata", "name"))})
 			}
 		}
 	}
-	in.resolving.Lock()
-	for name, source := range in.shipped(r) {
+	c.lock.Lock()
+	for name, source := range c.shipped(r) {
 		id := fieldpath.Object{Kind: trainer.ClusterTrainingRuntimeKind, Name: name}
-		if !known[id] && !in.Broken[id] {
+		if !known[id] && !c.Broken[id] {
 			all = append(all, NamedRuntime{Object: id, Spec: source.spec})
 		}
 	}
-	in.resolving.Unlock()
+	c.lock.Unlock()
 	slices.SortFunc(all, func(a, b NamedRuntime) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Namespace, b.Namespace))
 	})

@@ -16,8 +16,8 @@ import (
 // withoutParts removes files that hold no objects before a build: patches of a kustomization, and templates of a chart. Only -R lists
 // them by itself. A file that paths names stays. Each removed file is a note. A template is a warning if this run builds nothing: no other
 // file has its objects.
-func (in *Input) withoutParts(fsys fs.FS, paths, files []string) []string {
-	if !in.flags.Recursive {
+func (ds *Documents) withoutParts(fsys fs.FS, paths, files []string) []string {
+	if !ds.flags.Recursive {
 		return files
 	}
 	patches, charts := map[string]string{}, map[string]bool{} // the kustomization of a patch, and the folders of charts
@@ -32,7 +32,7 @@ func (in *Input) withoutParts(fsys fs.FS, paths, files []string) []string {
 		}
 	}
 	unbuilt := finding.Warning
-	if in.flags.Builds() || in.flags.Built != nil {
+	if ds.flags.Builds() || ds.flags.Built != nil {
 		unbuilt = finding.Note
 	}
 	return slices.DeleteFunc(files, func(file string) bool {
@@ -45,7 +45,7 @@ func (in *Input) withoutParts(fsys fs.FS, paths, files []string) []string {
 		if f.Message == "" || slices.Contains(paths, file) {
 			return false
 		}
-		in.Findings = append(in.Findings, f)
+		ds.report(f)
 		return true
 	})
 }

@@ -15,36 +15,36 @@ import (
 )
 
 // ReadPatches reads the files of --patch.
-func (in *Input) ReadPatches(s Source) {
+func (st *Settings) ReadPatches(s Source) {
 	fsys, _ := s.Inputs()
 	read := map[string]bool{}
-	for _, patch := range in.flags.Patches {
+	for _, patch := range st.flags.Patches {
 		manager, path := ManagerOf(patch)
 		files, findings := manifest.Files(fsys, []string{path}, false)
-		in.Findings = append(in.Findings, findings...)
+		st.report(findings...)
 		for _, file := range files {
 			if key := manager + "=" + file; !read[key] {
 				read[key] = true
-				in.readPatches(s, manager, file)
+				st.readPatches(s, manager, file)
 			}
 		}
 	}
 }
 
 // readPatches reads the patches of a file. If manager is set, all of them belong to it.
-func (in *Input) readPatches(s Source, manager, file string) {
-	data, unreadable := in.Open(s, file)
+func (st *Settings) readPatches(s Source, manager, file string) {
+	data, unreadable := st.lines.Open(s, file)
 	if unreadable != nil {
-		in.Findings = append(in.Findings, *unreadable)
+		st.report(*unreadable)
 		return
 	}
 	fsys, _ := s.Inputs()
-	in.Patches = append(in.Patches, in.decodePatches(fsys, manager, file, data)...)
+	st.Patches = append(st.Patches, st.decodePatches(fsys, manager, file, data)...)
 }
 
 // decodePatches returns the patches of a file, and reports its mistakes.
-func (in *Input) decodePatches(fsys fs.FS, manager, file string, data []byte) []manifest.Patch {
-	patches, findings := in.Govern(fsys, file, dirOf(file)).DecodePatches(file, data)
+func (st *Settings) decodePatches(fsys fs.FS, manager, file string, data []byte) []manifest.Patch {
+	patches, findings := st.Govern(fsys, file, dirOf(file)).DecodePatches(file, data)
 	if len(patches) == 0 && len(findings) == 0 {
 		findings = finding.List{{
 			Code: finding.CodeNotAnObject, Severity: finding.Error, Position: fieldpath.Position{File: file},
@@ -52,7 +52,7 @@ func (in *Input) decodePatches(fsys fs.FS, manager, file string, data []byte) []
 		}}
 	}
 	for i := range findings {
-		findings[i].Object = in.flags.InNamespace(findings[i].Object)
+		findings[i].Object = st.flags.InNamespace(findings[i].Object)
 	}
 	for i := range patches {
 		switch is := patches[i].Patch.Manager; {
@@ -62,25 +62,25 @@ func (in *Input) decodePatches(fsys fs.FS, manager, file string, data []byte) []
 		default:
 			at := fieldpath.Fields("manager")
 			findings = append(findings, finding.Finding{
-				Code: finding.CodeBadManager, Severity: finding.Error, Object: in.flags.InNamespace(patches[i].Document.ID), Path: patches[i].Base.Append(at...),
+				Code: finding.CodeBadManager, Severity: finding.Error, Object: st.flags.InNamespace(patches[i].Document.ID), Path: patches[i].Base.Append(at...),
 				Position: patches[i].Document.Position(patches[i].Base.Append(at...)),
 				Message:  fmt.Sprintf("invalid value %q: must be %q, as the file of the patch is named", is, manager),
 				Remedy:   finding.Remedy{Text: "remove the manager from the patch, or name the patch by it"},
 			})
 		}
 	}
-	in.Findings = append(in.Findings, findings...)
+	st.report(findings...)
 	return patches
 }
 
 // UnknownManager returns an error for the first manager without a patch, with a hint at the known ones. It returns nil after an
 // error in reading: the patch may stand in the unread part.
-func (in *Input) UnknownManager(managers []string) error {
-	known := in.Managers()
+func (st *Settings) UnknownManager(managers []string) error {
+	known := st.Managers()
 	for _, name := range managers {
 		hint := ""
 		switch near := finding.Nearest(name, known); {
-		case slices.Contains(known, name) || in.Findings.Err() != nil:
+		case slices.Contains(known, name) || st.found.Err() != nil:
 			continue
 		case near != "":
 			hint = fmt.Sprintf("; did you mean %s?", near)
@@ -93,9 +93,9 @@ func (in *Input) UnknownManager(managers []string) error {
 }
 
 // Managers returns the sorted names of all managers with a patch, without duplicates.
-func (in *Input) Managers() []string {
-	names := slices.Clone(in.patchers)
-	for _, p := range in.allPatches() {
+func (st *Settings) Managers() []string {
+	names := slices.Clone(st.patchers)
+	for _, p := range st.allPatches() {
 		names = append(names, p.Patch.Manager)
 	}
 	slices.Sort(names)
@@ -103,8 +103,8 @@ func (in *Input) Managers() []string {
 }
 
 // patchedBy records the managers of a TrainJob.
-func (in *Input) patchedBy(job *trainer.TrainJob) {
+func (st *Settings) patchedBy(job *trainer.TrainJob) {
 	for i := range job.Spec.RuntimePatches {
-		in.patchers = append(in.patchers, job.Spec.RuntimePatches[i].Manager)
+		st.patchers = append(st.patchers, job.Spec.RuntimePatches[i].Manager)
 	}
 }

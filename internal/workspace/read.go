@@ -28,6 +28,26 @@ type Source interface {
 	Inputs() (files fs.FS, stdin io.Reader)
 }
 
+// Documents reads the files that the flags name, each once.
+type Documents struct {
+	reporter
+	flags      Flags
+	lines      *Lines
+	settings   *Settings
+	Files      []File          // the files of -f, for commands that rewrite them
+	read       map[string]bool // files of -f; -r may name them again
+	aliases    aliases
+	builtTaken bool // the findings of the build are among the input's
+	// Step receives the progress of reading; it may be nil.
+	Step func(verb string, done, total int)
+}
+
+func (ds *Documents) progress(verb string, done, total int) {
+	if ds.Step != nil {
+		ds.Step(verb, done, total)
+	}
+}
+
 // Read reads all inputs. It reports each unreadable file as a finding and continues with the next one.
 func Read(s Source, flags Flags) *Input {
 	in := New(flags)
@@ -40,6 +60,7 @@ func Read(s Source, flags Flags) *Input {
 	}
 	in.Files = in.Files[:own]
 	in.ReadPatches(s)
+	in.DefaultPatches()
 	in.Findings = in.Rate(in.WithoutPatchFiles(in.Findings))
 	return in
 }
@@ -60,11 +81,11 @@ type aliases struct {
 }
 
 // decode decodes a file, unless earlier files have exhausted the limit.
-func (a *aliases) decode(in *Input, file string, data []byte, named bool) Decoded {
+func (a *aliases) decode(ds *Documents, file string, data []byte, named bool) Decoded {
 	if a.exhausted.Load() && manifest.HasAliases(data) {
 		return Decoded{file: file, data: data, expanded: 1}
 	}
-	return in.decode(file, data, named)
+	return ds.decode(file, data, named)
 }
 
 // take counts a decoded file, and rejects it beyond the limit. Call it in the order of the files.
@@ -84,65 +105,65 @@ func (a *aliases) take(d Decoded) Decoded {
 }
 
 // ReadDocuments returns the documents of the files that paths name. It records the files and the findings in the input.
-func (in *Input) ReadDocuments(s Source, paths []string) []*manifest.Document {
+func (ds *Documents) ReadDocuments(s Source, paths []string) []*manifest.Document {
 	var documents []*manifest.Document
-	in.ReadFiles(s, paths, func(d Decoded) {
+	ds.ReadFiles(s, paths, func(d Decoded) {
 		documents = append(documents, d.Documents...)
-		in.Files = append(in.Files, File{d.file, d.data, d.Documents})
-		in.Findings = append(in.Findings, d.Findings...)
+		ds.Files = append(ds.Files, File{d.file, d.data, d.Documents})
+		ds.report(d.Findings...)
 	})
 	return documents
 }
 
 // ReadFiles decodes the files that paths name on all cores, and passes them to take in order. A directory may hold files of
 // other kinds. In a file that paths names, a document that is not an object is a mistake.
-func (in *Input) ReadFiles(s Source, paths []string, take func(Decoded)) {
+func (ds *Documents) ReadFiles(s Source, paths []string, take func(Decoded)) {
 	fsys, stdin := s.Inputs()
-	files := in.listFiles(fsys, paths)
+	files := ds.listFiles(fsys, paths)
 	parallel.Ordered(len(files), func(i int) Decoded {
-		data, unreadable := in.load(fsys, stdin, files[i])
+		data, unreadable := ds.load(fsys, stdin, files[i])
 		if unreadable != nil {
 			return Decoded{file: files[i], Findings: finding.List{*unreadable}}
 		}
-		return in.aliases.decode(in, files[i], data, slices.Contains(paths, files[i]))
+		return ds.aliases.decode(ds, files[i], data, slices.Contains(paths, files[i]))
 	}, func(i int, d Decoded) {
-		in.progress("read", i+1, len(files))
-		if d.data != nil && !in.IsBuilt(files[i]) {
-			in.opened(files[i], d.data)
+		ds.progress("read", i+1, len(files))
+		if d.data != nil && !ds.flags.IsBuilt(files[i]) {
+			ds.lines.opened(files[i], d.data)
 		}
-		take(in.aliases.take(d))
+		take(ds.aliases.take(d))
 	})
 }
 
 // listFiles returns the files that paths name, without those listed before.
-func (in *Input) listFiles(fsys fs.FS, paths []string) []string {
-	in.takeBuilt()
-	built := slices.DeleteFunc(slices.Clone(paths), func(path string) bool { return !in.IsBuilt(path) })
-	files, findings := manifest.Files(fsys, slices.DeleteFunc(slices.Clone(paths), in.IsBuilt), in.flags.Recursive)
+func (ds *Documents) listFiles(fsys fs.FS, paths []string) []string {
+	ds.takeBuilt()
+	built := slices.DeleteFunc(slices.Clone(paths), func(path string) bool { return !ds.flags.IsBuilt(path) })
+	files, findings := manifest.Files(fsys, slices.DeleteFunc(slices.Clone(paths), ds.flags.IsBuilt), ds.flags.Recursive)
 	files = append(files, built...)
-	in.Findings = append(in.Findings, findings...)
-	files = in.withoutParts(fsys, paths, files)
-	return in.withoutConfigs(fsys, slices.DeleteFunc(files, func(file string) bool {
+	ds.report(findings...)
+	files = ds.withoutParts(fsys, paths, files)
+	return ds.withoutConfigs(fsys, slices.DeleteFunc(files, func(file string) bool {
 		key := filepath.Clean(file)
-		seen := in.read[key]
-		in.read[key] = true
+		seen := ds.read[key]
+		ds.read[key] = true
 		return seen
 	}))
 }
 
 // decode decodes a listed file. If paths names the file itself, it must hold objects only.
-func (in *Input) decode(file string, data []byte, named bool) Decoded {
+func (ds *Documents) decode(file string, data []byte, named bool) Decoded {
 	d := Decoded{file: file, data: data}
-	d.Documents, d.Findings, d.expanded = in.byFile[file].Decode(file, data, in.flags.Kinds)
-	d = in.flags.withoutOthers(d)
-	if in.IsBuilt(file) {
-		in.flags.Built.trace(&d)
+	d.Documents, d.Findings, d.expanded = ds.settings.byFile[file].Decode(file, data, ds.flags.Kinds)
+	d = ds.flags.withoutOthers(d)
+	if ds.flags.IsBuilt(file) {
+		ds.flags.Built.trace(&d)
 	}
 	if !named {
 		d.Findings = manifest.Tolerate(d.Findings, finding.CodeNotAnObject)
 	}
 	for i := range d.Findings {
-		d.Findings[i].Object = in.flags.InNamespace(d.Findings[i].Object)
+		d.Findings[i].Object = ds.flags.InNamespace(d.Findings[i].Object)
 	}
 	return d
 }

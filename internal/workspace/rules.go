@@ -28,7 +28,7 @@ type rules struct {
 }
 
 // readRules reads the patches of a policy once.
-func (in *Input) readRules(fsys fs.FS, r *rules) {
+func (st *Settings) readRules(fsys fs.FS, r *rules) {
 	if r.read {
 		return
 	}
@@ -40,54 +40,53 @@ func (in *Input) readRules(fsys fs.FS, r *rules) {
 			f := *unreadable
 			f.Message = entry.File + ": " + f.Message
 			f.Path, f.Position = entry.Path, entry.Position
-			in.Findings = append(in.Findings, f)
+			st.report(f)
 			continue
 		}
-		in.opened(entry.File, data)
-		r.patches[i] = in.decodePatches(fsys, entry.Manager, entry.File, data)
+		st.lines.opened(entry.File, data)
+		r.patches[i] = st.decodePatches(fsys, entry.Manager, entry.File, data)
 	}
 }
 
 // PatchesFor returns the patches that a TrainJob gets after its own ones. The patches of its policy come first, then the patches of
-// --patch. They have their defaults, except with Texts. Do not change them. It is safe for concurrent use after reading.
-func (in *Input) PatchesFor(j Job) []trainer.RuntimePatch {
-	further := in.patchesFor(j)
+// --patch. They are as written until DefaultPatches. Do not change them. It is safe for concurrent use after reading.
+func (st *Settings) PatchesFor(j Job) []trainer.RuntimePatch {
+	further := st.patchesFor(j)
 	patches := make([]trainer.RuntimePatch, len(further))
 	for i := range further {
 		patches[i] = further[i].Patch
 	}
-	if in.flags.Repairs {
-		in.resolving.Lock()
-		defer in.resolving.Unlock()
+	if st.flags.Repairs {
+		st.lock.Lock()
+		defer st.lock.Unlock()
 		for i := range further {
-			in.notePatched(further[i].Document.File, render.ObjectOf(j.TrainJob))
+			st.notePatched(further[i].Document.File, render.ObjectOf(j.TrainJob))
 		}
 	}
 	return patches
 }
 
 // notePatched records that a TrainJob gets the patches of a file.
-func (in *Input) notePatched(file string, job fieldpath.Object) {
-	if in.patched == nil {
-		in.patched = map[string]map[fieldpath.Object]bool{}
+func (st *Settings) notePatched(file string, job fieldpath.Object) {
+	if st.patched == nil {
+		st.patched = map[string]map[fieldpath.Object]bool{}
 	}
-	if in.patched[file] == nil {
-		in.patched[file] = map[fieldpath.Object]bool{}
+	if st.patched[file] == nil {
+		st.patched[file] = map[fieldpath.Object]bool{}
 	}
-	in.patched[file][job] = true
+	st.patched[file][job] = true
 }
 
 // PatchedBy returns the TrainJobs that get the patches of a file from --patch or a policy, by their names. It needs Flags.Repairs.
-func (in *Input) PatchedBy(file string) []fieldpath.Object {
-	return slices.SortedFunc(maps.Keys(in.patched[file]), func(a, b fieldpath.Object) int { return strings.Compare(a.String(), b.String()) })
+func (st *Settings) PatchedBy(file string) []fieldpath.Object {
+	return slices.SortedFunc(maps.Keys(st.patched[file]), func(a, b fieldpath.Object) int { return strings.Compare(a.String(), b.String()) })
 }
 
 // patchesFor returns the patches of PatchesFor with their positions.
-func (in *Input) patchesFor(j Job) []manifest.Patch {
-	in.settled.Do(in.setPatchDefaults)
-	r := in.rules[j.Document.File]
+func (st *Settings) patchesFor(j Job) []manifest.Patch {
+	r := st.rules[j.Document.File]
 	if r == nil {
-		return in.Patches
+		return st.Patches
 	}
 	var patches []manifest.Patch
 	for i, entry := range r.Patches() {
@@ -96,14 +95,14 @@ func (in *Input) patchesFor(j Job) []manifest.Patch {
 		}
 	}
 	if patches == nil {
-		return in.Patches
+		return st.Patches
 	}
-	return append(patches, in.Patches...)
+	return append(patches, st.Patches...)
 }
 
 // CompositionsOf returns the rules by which the policy of a TrainJob composes values.
-func (in *Input) CompositionsOf(j Job) compose.Rules {
-	r := in.rules[j.Document.File]
+func (st *Settings) CompositionsOf(j Job) compose.Rules {
+	r := st.rules[j.Document.File]
 	if r == nil {
 		return nil
 	}
@@ -111,21 +110,19 @@ func (in *Input) CompositionsOf(j Job) compose.Rules {
 }
 
 // allPatches returns the patches of all policies, then the patches of --patch.
-func (in *Input) allPatches() []manifest.Patch {
+func (st *Settings) allPatches() []manifest.Patch {
 	var patches []manifest.Patch
-	for _, file := range in.configOrder {
-		if r := in.configs[file].rules; r != nil {
+	for _, file := range st.configOrder {
+		if r := st.configs[file].rules; r != nil {
 			patches = append(patches, slices.Concat(r.patches...)...)
 		}
 	}
-	return append(patches, in.Patches...)
+	return append(patches, st.Patches...)
 }
 
-func (in *Input) setPatchDefaults() {
-	if in.Texts {
-		return
-	}
-	all := in.allPatches()
+// DefaultPatches sets the API server's defaults in all further patches, for a rendering. Call it once, after reading.
+func (st *Settings) DefaultPatches() {
+	all := st.allPatches()
 	patches := make([]trainer.RuntimePatch, len(all))
 	for i := range all {
 		patches[i] = all[i].Patch
@@ -136,8 +133,8 @@ func (in *Input) setPatchDefaults() {
 }
 
 // violations returns the findings of a TrainJob's policy on its patches.
-func (in *Input) violations(j Job) finding.List {
-	r := in.rules[j.Document.File]
+func (st *Settings) violations(j Job) finding.List {
+	r := st.rules[j.Document.File]
 	if r == nil {
 		return nil
 	}
@@ -145,8 +142,8 @@ func (in *Input) violations(j Job) finding.List {
 	if j.Written != nil {
 		own = Decodable(j.Written)
 	}
-	found := r.Check(j.TrainJob, slices.Concat(own, in.PatchesFor(j)))
-	if in.flags.Advisory {
+	found := r.Check(j.TrainJob, slices.Concat(own, st.PatchesFor(j)))
+	if st.flags.Advisory {
 		for i := range found {
 			found[i].Severity = finding.Warning
 		}
@@ -155,26 +152,26 @@ func (in *Input) violations(j Job) finding.List {
 }
 
 // rate sets the severities of findings by a policy, and drops the findings that it removes. A severity of the flags goes before it.
-func (in *Input) rate(r *rules, findings finding.List) finding.List {
+func (st *Settings) rate(r *rules, findings finding.List) finding.List {
 	if r == nil {
 		return findings
 	}
 	for i := range findings {
-		findings[i].Severity = in.severity(r, findings[i])
+		findings[i].Severity = st.severity(r, findings[i])
 	}
 	return slices.DeleteFunc(findings, func(f finding.Finding) bool { return f.Severity == 0 })
 }
 
 // Rate sets the severities of findings by the policies of their files, and drops the findings that a policy removes. Locate does so
 // for findings on a TrainJob.
-func (in *Input) Rate(findings finding.List) finding.List {
+func (st *Settings) Rate(findings finding.List) finding.List {
 	var kept finding.List
 	for _, f := range findings {
 		file := f.Position.File
 		if f.Build != "" {
-			file = in.flags.Built.Name()
+			file = st.flags.Built.Name()
 		}
-		if f.Severity = in.severity(in.rules[file], f); f.Severity > 0 {
+		if f.Severity = st.severity(st.rules[file], f); f.Severity > 0 {
 			kept = append(kept, f)
 		}
 	}
@@ -182,24 +179,24 @@ func (in *Input) Rate(findings finding.List) finding.List {
 }
 
 // severity returns the severity of a finding under a policy.
-func (in *Input) severity(r *rules, f finding.Finding) finding.Severity {
-	if r == nil || in.flags.Decided[f.Code] {
+func (st *Settings) severity(r *rules, f finding.Finding) finding.Severity {
+	if r == nil || st.flags.Decided[f.Code] {
 		return f.Severity
 	}
 	severity := r.Severity(f)
-	if in.flags.Advisory && f.Code == finding.CodeNoComposition {
+	if st.flags.Advisory && f.Code == finding.CodeNoComposition {
 		return min(severity, finding.Warning)
 	}
-	if in.flags.Advisory && severity > f.Severity {
+	if st.flags.Advisory && severity > f.Severity {
 		return max(f.Severity, min(severity, finding.Warning))
 	}
 	return severity
 }
 
 // WithoutPatchFiles removes the warnings on patches that --patch or a policy reads: they are not stray files of a directory.
-func (in *Input) WithoutPatchFiles(findings finding.List) finding.List {
+func (st *Settings) WithoutPatchFiles(findings finding.List) finding.List {
 	isPatch := map[string]bool{}
-	for _, p := range in.allPatches() {
+	for _, p := range st.allPatches() {
 		isPatch[filepath.Clean(p.Document.File)] = true
 	}
 	return slices.DeleteFunc(findings, func(f finding.Finding) bool {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sync"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
@@ -19,6 +20,32 @@ import (
 	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/render"
 )
+
+// Catalog holds the runtimes, and where they come from. Releases may have different runtimes of one name.
+type Catalog struct {
+	reporter
+	flags    Flags
+	settings *Settings
+	Broken   map[fieldpath.Object]bool   // runtimes that exist but cannot be decoded
+	runtimes map[string]*render.Runtimes // by the version of the release
+	sources  map[released]*RuntimeSource // by the runtime, or by the TrainJob of a snapshot
+	built    map[fieldpath.Object]bool   // the runtimes of a build
+	// Spelled omits the protocol of ports that the runtime does not set. The runtime's CRD sets it, so a JobSet shows it. In
+	// Jobs and Pods it is a plain default without information.
+	Spelled bool
+
+	lock     sync.Mutex // guards the rest
+	resolved map[resolution]*RuntimeSource
+	stock    map[string]map[string]*RuntimeSource // by the version and the name
+}
+
+func newCatalog(flags Flags, settings *Settings, to reporter) *Catalog {
+	return &Catalog{
+		reporter: to, flags: flags, settings: settings, Spelled: flags.Spelled,
+		Broken: map[fieldpath.Object]bool{}, runtimes: map[string]*render.Runtimes{}, sources: map[released]*RuntimeSource{}, built: map[fieldpath.Object]bool{},
+		resolved: map[resolution]*RuntimeSource{}, stock: map[string]map[string]*RuntimeSource{},
+	}
+}
 
 // RuntimeSource is the source of a runtime. A ConfigMap holds a snapshot as a string, so fields of a snapshot have the
 // position of that string.
@@ -92,9 +119,9 @@ type resolution struct {
 
 // RuntimeOf returns the runtime of a TrainJob as Find does. It returns nil for both if the runtime is broken: then the runtime
 // has its own findings.
-func (in *Input) RuntimeOf(j Job) (*trainer.TrainingRuntimeSpec, *finding.Finding) {
-	spec, missing := in.Find(j)
-	if missing != nil && in.Broken[render.RuntimeOf(j.TrainJob)] {
+func (c *Catalog) RuntimeOf(j Job) (*trainer.TrainingRuntimeSpec, *finding.Finding) {
+	spec, missing := c.Find(j)
+	if missing != nil && c.Broken[render.RuntimeOf(j.TrainJob)] {
 		return nil, nil
 	}
 	return spec, missing
@@ -102,9 +129,9 @@ func (in *Input) RuntimeOf(j Job) (*trainer.TrainingRuntimeSpec, *finding.Findin
 
 // Find returns the runtime of a TrainJob as its release reads it, or a finding if it is missing. It returns nil for both if the
 // release cannot decode the runtime: see ReleaseFindings. It is safe for concurrent use.
-func (in *Input) Find(j Job) (*trainer.TrainingRuntimeSpec, *finding.Finding) {
-	source, version := in.source(j)
-	known := in.runtimes[version]
+func (c *Catalog) Find(j Job) (*trainer.TrainingRuntimeSpec, *finding.Finding) {
+	source, version := c.source(j)
+	known := c.runtimes[version]
 	if known == nil {
 		known = &render.Runtimes{}
 	}
@@ -116,15 +143,15 @@ func (in *Input) Find(j Job) (*trainer.TrainingRuntimeSpec, *finding.Finding) {
 }
 
 // SourceOf returns the source of a TrainJob's runtime, preferring a snapshot. It returns nil without a runtime.
-func (in *Input) SourceOf(j Job) *RuntimeSource {
-	source, _ := in.source(j)
+func (c *Catalog) SourceOf(j Job) *RuntimeSource {
+	source, _ := c.source(j)
 	return source
 }
 
 // Named returns the source of a runtime of any release, or nil.
-func (in *Input) Named(id fieldpath.Object) *RuntimeSource {
-	for _, version := range in.versions("") {
-		if source := in.sources[released{version, id}]; source != nil {
+func (c *Catalog) Named(id fieldpath.Object) *RuntimeSource {
+	for _, version := range c.versions("") {
+		if source := c.sources[released{version, id}]; source != nil {
 			return source
 		}
 	}
@@ -132,9 +159,9 @@ func (in *Input) Named(id fieldpath.Object) *RuntimeSource {
 }
 
 // versions returns the versions with runtimes: the given one, none, and the others from the latest on.
-func (in *Input) versions(first string) []string {
+func (c *Catalog) versions(first string) []string {
 	versions := []string{first}
-	if len(in.runtimes) == 0 || len(in.runtimes) == 1 && in.runtimes[first] != nil {
+	if len(c.runtimes) == 0 || len(c.runtimes) == 1 && c.runtimes[first] != nil {
 		return versions
 	}
 	versions = append(versions, "")
@@ -145,12 +172,12 @@ func (in *Input) versions(first string) []string {
 }
 
 // Earlier returns the fields of earlier releases in a TrainJob and in its runtime.
-func (in *Input) Earlier(j Job) legacy.Earlier {
+func (c *Catalog) Earlier(j Job) legacy.Earlier {
 	var earlier legacy.Earlier
 	if j.Document != nil && !j.Migrated {
 		earlier = j.Document.Earlier
 	}
-	if source := in.SourceOf(j); source != nil {
+	if source := c.SourceOf(j); source != nil {
 		earlier.TorchNumProcPerNode = source.Document.Earlier.TorchNumProcPerNode
 	}
 	return earlier
@@ -159,26 +186,26 @@ func (in *Input) Earlier(j Job) legacy.Earlier {
 // source returns the source of a TrainJob's runtime. Runtimes of its own release come first, then those without a release,
 // then those of others. Last come the runtimes that the release ships. The version is that of the runtimes that hold the
 // source, or lack it.
-func (in *Input) source(j Job) (*RuntimeSource, string) {
+func (c *Catalog) source(j Job) (*RuntimeSource, string) {
 	api, version := j.Document.API(), versionOf(j.Document)
-	for _, version := range in.versions(version) {
+	for _, version := range c.versions(version) {
 		for _, id := range []fieldpath.Object{render.ObjectOf(j.TrainJob), render.RuntimeOf(j.TrainJob)} {
-			if source := in.sources[released{version, id}]; source != nil {
-				return in.as(source, api), version
+			if source := c.sources[released{version, id}]; source != nil {
+				return c.as(source, api), version
 			}
 		}
 	}
-	if in.runtimes[version] == nil {
+	if c.runtimes[version] == nil {
 		version = ""
 	}
-	if in.Broken[render.RuntimeOf(j.TrainJob)] {
+	if c.Broken[render.RuntimeOf(j.TrainJob)] {
 		return nil, version
 	}
-	return in.stockRuntime(j), version
+	return c.stockRuntime(j), version
 }
 
 // as returns the source as an API reads it. A snapshot is the controller's own, and stays.
-func (in *Input) as(source *RuntimeSource, api *manifest.API) *RuntimeSource {
+func (c *Catalog) as(source *RuntimeSource, api *manifest.API) *RuntimeSource {
 	if source.Snapshot != nil || source.Document.API() == api {
 		return source
 	}
@@ -186,50 +213,50 @@ func (in *Input) as(source *RuntimeSource, api *manifest.API) *RuntimeSource {
 	if api != nil {
 		version = api.Release().Version
 	}
-	in.resolving.Lock()
-	defer in.resolving.Unlock()
+	c.lock.Lock()
+	defer c.lock.Unlock()
 	key := resolution{version, source}
-	if in.resolved[key] == nil {
+	if c.resolved[key] == nil {
 		d := source.Document.As(api)
-		in.resolved[key] = &RuntimeSource{Document: d, Findings: d.Findings, spec: in.specOf(d)}
+		c.resolved[key] = &RuntimeSource{Document: d, Findings: d.Findings, spec: c.specOf(d)}
 	}
-	return in.resolved[key]
+	return c.resolved[key]
 }
 
 // stockRuntime returns the runtime of a TrainJob that its release ships, or nil.
-func (in *Input) stockRuntime(j Job) *RuntimeSource {
+func (c *Catalog) stockRuntime(j Job) *RuntimeSource {
 	id := render.RuntimeOf(j.TrainJob)
 	if id.Kind != trainer.ClusterTrainingRuntimeKind {
 		return nil
 	}
-	in.resolving.Lock()
-	defer in.resolving.Unlock()
-	return in.shipped(j.Release())[id.Name]
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	return c.shipped(j.Release())[id.Name]
 }
 
 // shipped returns the runtimes that a release ships by their names, and those of the latest release for nil. The caller holds the
 // lock.
-func (in *Input) shipped(r *release.Release) map[string]*RuntimeSource {
+func (c *Catalog) shipped(r *release.Release) map[string]*RuntimeSource {
 	version := ""
 	if r != nil {
 		version = r.Version
 	}
-	if in.stock[version] == nil {
+	if c.stock[version] == nil {
 		named := map[string]*RuntimeSource{}
-		in.stock[version] = named
+		c.stock[version] = named
 		if text, err := r.Or().Runtimes(); err == nil { // a release has some
 			var documents []*manifest.Document
 			if r == nil {
 				documents, _ = manifest.Decode("", text)
 			} else {
-				documents, _, _ = in.api(r).Decode("", text, nil)
+				documents, _, _ = c.settings.API(r).Decode("", text, nil)
 			}
 			for _, d := range documents {
-				named[d.ID.Name] = &RuntimeSource{Document: d, Stock: true, spec: in.specOf(d)}
+				named[d.ID.Name] = &RuntimeSource{Document: d, Stock: true, spec: c.specOf(d)}
 			}
 		}
 	}
-	return in.stock[version]
+	return c.stock[version]
 }
 
 // ReleaseFindings returns the findings on a TrainJob's runtime and further patches that depend on the TrainJob's release. It also
@@ -244,12 +271,12 @@ func (in *Input) ReleaseFindings(j Job) finding.List {
 	return append(found, in.violations(j)...)
 }
 
-func (in *Input) runtimeFindings(j Job) finding.List {
-	source := in.SourceOf(j)
+func (c *Catalog) runtimeFindings(j Job) finding.List {
+	source := c.SourceOf(j)
 	switch {
 	case source == nil:
 		return nil
-	case source.Stock && (in.flags.Release != nil || in.stockAccepted[j.Document.File]):
+	case source.Stock && (c.flags.Release != nil || c.settings.stockAccepted[j.Document.File]):
 		return nil
 	case source.Stock:
 		ref := fieldpath.Fields("spec", "runtimeRef", "name")
@@ -264,7 +291,7 @@ func (in *Input) runtimeFindings(j Job) finding.List {
 }
 
 // specOf returns the spec of a runtime with the API server's defaults, or nil for another object.
-func (in *Input) specOf(d *manifest.Document) *trainer.TrainingRuntimeSpec {
+func (c *Catalog) specOf(d *manifest.Document) *trainer.TrainingRuntimeSpec {
 	var spec *trainer.TrainingRuntimeSpec
 	switch r := d.Object.(type) {
 	case *trainer.TrainingRuntime:
@@ -274,68 +301,92 @@ func (in *Input) specOf(d *manifest.Document) *trainer.TrainingRuntimeSpec {
 	default:
 		return nil
 	}
-	in.setDefaults(spec, d)
+	c.setDefaults(spec, d)
 	return spec
 }
 
-// AddRuntime adds a runtime or a snapshot and returns its source, or nil for any other object. It reports a duplicate and does
-// not keep it.
-func (in *Input) AddRuntime(d *manifest.Document) (source *RuntimeSource, kept bool) {
-	source = &RuntimeSource{Document: d}
-	if in.IsBuilt(d.File) {
-		in.builtRuntimes[in.ID(d)] = true
+// AddRuntime adds a runtime or a snapshot for a rendering, and returns its source, or nil for any other object. It reports a duplicate
+// and does not keep it.
+func (c *Catalog) AddRuntime(d *manifest.Document) (source *RuntimeSource, kept bool) {
+	id, source := c.read(d)
+	if source.spec == nil {
+		return nil, false
 	}
-	version := versionOf(d)
-	known := in.runtimes[version]
-	if known == nil {
-		known = &render.Runtimes{}
-		in.runtimes[version] = known
+	if source.Snapshot == nil {
+		c.setDefaults(source.spec, d)
 	}
-	id, runtime, add := in.ID(d), d.Object, known.Add
+	return source, c.put(id, source, false)
+}
+
+// AddText adds a runtime or a snapshot for its text, without the decoded object: a runtime that cannot be decoded counts too. If last is
+// set, a later runtime replaces an earlier one of its name, as after kubectl apply.
+func (c *Catalog) AddText(d *manifest.Document, last bool) (source *RuntimeSource, kept bool) {
+	switch id, source := c.read(d); {
+	case source.spec == nil && !IsRuntime(id):
+		return nil, false
+	case id.Name == "":
+		return source, false // no TrainJob can reference it
+	default:
+		source.spec = &trainer.TrainingRuntimeSpec{}
+		return source, c.put(id, source, last)
+	}
+}
+
+// read returns the source that a document is, and its object: for a snapshot, its TrainJob. A source without a spec holds no runtime, or one
+// that cannot be decoded.
+func (c *Catalog) read(d *manifest.Document) (fieldpath.Object, *RuntimeSource) {
+	source := &RuntimeSource{Document: d}
+	id, runtime := c.flags.idOf(d), d.Object
+	if c.flags.IsBuilt(d.File) {
+		c.built[id] = true
+	}
 	if cm, ok := runtime.(*corev1.ConfigMap); ok {
 		if d.API().Release().Or().RuntimeRead == release.LiveRuntime {
-			return nil, false // the controller knows no snapshots
+			return id, source // the controller knows no snapshots
 		}
-		id, source.Snapshot = in.snapshotOf(cm, d)
-		runtime, add = source.Snapshot, known.AddSnapshot
+		id, source.Snapshot = c.snapshotOf(cm, d)
+		runtime = source.Snapshot
 	}
 	switch r := runtime.(type) {
 	case *trainer.TrainingRuntime:
 		source.spec = &r.Spec
 	case *trainer.ClusterTrainingRuntime:
 		source.spec = &r.Spec
-	default:
-		if !in.Texts || !IsRuntime(id) {
-			return nil, false
-		}
 	}
-	switch {
-	case in.Texts && id.Name == "":
-		return source, false // no TrainJob can reference it
-	case in.Texts:
-		source.spec = &trainer.TrainingRuntimeSpec{}
-	case source.Snapshot == nil:
-		in.setDefaults(source.spec, d)
+	return id, source
+}
+
+// put adds a source under the name of its object. It reports a duplicate, unless the last one counts.
+func (c *Catalog) put(id fieldpath.Object, source *RuntimeSource, last bool) (kept bool) {
+	d := source.Document
+	at := released{versionOf(d), id}
+	known := c.runtimes[at.version]
+	if known == nil {
+		known = &render.Runtimes{}
+		c.runtimes[at.version] = known
 	}
-	at := released{version, id}
-	if refused := add(id, source.spec); refused != nil && !in.Last {
+	add := known.Add
+	if source.Snapshot != nil {
+		add = known.AddSnapshot
+	}
+	if refused := add(id, source.spec); refused != nil && !last {
 		if source.Snapshot != nil {
 			refused.Message = fmt.Sprintf("the inputs hold two snapshots of the runtime of %s", id)
 			refused.Object = d.ID
 		}
 		refused.Position = d.Position(refused.Path)
-		in.Findings = append(in.Findings, in.sayOther(*refused, in.sources[at].Document))
-		return source, false
+		c.report(c.flags.sayOther(*refused, c.sources[at].Document))
+		return false
 	}
-	in.sources[at] = source
-	return source, true
+	c.sources[at] = source
+	return true
 }
 
 // setDefaults sets the API server's defaults in a runtime.
-func (in *Input) setDefaults(spec *trainer.TrainingRuntimeSpec, d *manifest.Document) {
+func (c *Catalog) setDefaults(spec *trainer.TrainingRuntimeSpec, d *manifest.Document) {
 	plain := ports.Plain(spec)
 	render.DefaultRuntime(spec, d.Sets)
-	if in.Spelled {
+	if c.Spelled {
 		for _, p := range plain {
 			p.Protocol = ""
 		}
@@ -344,14 +395,14 @@ func (in *Input) setDefaults(spec *trainer.TrainingRuntimeSpec, d *manifest.Docu
 
 // snapshotOf returns the runtime in a ConfigMap, and the TrainJob that the snapshot is for. It returns nil for any other
 // ConfigMap, and for an invalid one, which it reports.
-func (in *Input) snapshotOf(cm *corev1.ConfigMap, d *manifest.Document) (fieldpath.Object, any) {
+func (c *Catalog) snapshotOf(cm *corev1.ConfigMap, d *manifest.Document) (fieldpath.Object, any) {
 	name, runtime, err := manifest.Snapshot(cm)
 	if err != nil {
 		at := fieldpath.Fields("data", "runtime")
-		in.Findings = append(in.Findings, finding.Finding{
+		c.report(finding.Finding{
 			Code: finding.CodeWrongType, Severity: finding.Error, Object: d.ID, Path: at, Position: d.Position(at),
 			Message: err.Error(), Remedy: finding.Remedy{Text: "take the ConfigMap from the cluster as it is, or leave it out to use the runtime itself"},
 		})
 	}
-	return fieldpath.Object{Kind: trainer.TrainJobKind, Namespace: in.flags.NamespaceOf(cm.Namespace), Name: name}, runtime
+	return fieldpath.Object{Kind: trainer.TrainJobKind, Namespace: c.flags.NamespaceOf(cm.Namespace), Name: name}, runtime
 }

@@ -1,11 +1,11 @@
 // Package workspace holds the input of a command, a KRM function or a golden case: TrainJobs, runtimes and their snapshots,
-// JobSets and patches. It finds the runtime of a TrainJob and the line of each field.
+// JobSets and patches. Four parts answer for them: Documents reads each file once, Settings says what holds for the objects of a file, Catalog
+// finds the runtime of a TrainJob, and Locator finds the line of a field.
 package workspace
 
 import (
 	"fmt"
 	"path"
-	"sync"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
@@ -19,60 +19,27 @@ import (
 	"github.com/trainweld/trainweld/render"
 )
 
-// Input holds the input of a run and its findings. The TrainJobs have the order of the files.
+// Input holds the objects of a run and its findings. The TrainJobs have the order of the files. The embedded parts answer the rest.
+// None of them knows a part that follows it here.
 type Input struct {
+	*Lines     // the text of a position
+	*Settings  // what a directory's policy says of a file: the release, patches and severities
+	*Documents // the files of the flags
+	*Catalog   // the runtimes
+	*Locator   // the position of a field
+
 	Jobs     []Job
 	JobSets  []JobSet
-	Patches  []manifest.Patch                        // of --patch: see PatchesFor
-	patchers []string                                // the managers of patches in TrainJobs
-	Broken   map[fieldpath.Object]bool               // runtimes that exist but cannot be decoded
 	ByName   map[fieldpath.Object]*manifest.Document // the TrainJobs
-	read     map[string]bool                         // files of -f; -r may name them again
-	Order    []string                                // the files, in the order of reading
-	lines    map[string]fileLines
-	Refused  []*manifest.Document // TrainJobs that cannot be decoded as a whole
-	Files    []File               // the files of -f, for commands that rewrite them
-	flags    Flags
-	// Spelled omits the protocol of ports that the runtime does not set. The runtime's CRD sets it, so a JobSet shows it. In
-	// Jobs and Pods it is a plain default without information.
-	Spelled  bool
+	Refused  []*manifest.Document                    // TrainJobs that cannot be decoded as a whole
 	Findings finding.List
-	aliases  aliases
-
-	// The runtimes, and where they come from: by the runtime, or by the TrainJob of a snapshot. Releases may have different
-	// runtimes of one name.
-	runtimes map[string]*render.Runtimes // by the version of the release
-	sources  map[released]*RuntimeSource
-	// The policy files, and what holds for each directory and file.
-	configs     map[string]config
-	configOrder []string
-	governing   map[string]governing
-	byFile      map[string]*manifest.API
-	// stockAccepted are the files whose policy accepts the runtimes of a release.
-	stockAccepted map[string]bool
-	rules         map[string]*rules
-	settled       sync.Once // sets the defaults of all further patches
-
-	resolving   sync.Mutex // guards the rest
-	apis        map[string]*manifest.API
-	definitions release.Definitions
-	patched     map[string]map[fieldpath.Object]bool // the TrainJobs that get the patches of a file
-	resolved    map[resolution]*RuntimeSource
-	stock       map[string]map[string]*RuntimeSource // by the version and the name
-	// NoNotes omits the notes of rendering. A note's position needs another parse of its file, which is too slow for notes
-	// that stay hidden.
-	NoNotes bool
-	// Texts keeps positions and no decoded objects, for rules that judge the files' text. Broken runtimes count then.
-	Texts bool
-	// Last lets the last of duplicate runtimes win, as after kubectl apply. Otherwise a duplicate is reported.
-	Last          bool
-	builtTaken    bool // the findings of the build are among the input's
-	builtRuntimes map[fieldpath.Object]bool
-	// Steady omits folders and lines from messages, so that golden files can record them.
-	Steady bool
-	// Step receives the progress of reading; it may be nil.
-	Step func(verb string, done, total int)
+	flags    Flags
 }
+
+// reporter adds findings to those of an input, in the order of reading.
+type reporter struct{ found *finding.List }
+
+func (r reporter) report(found ...finding.Finding) { *r.found = append(*r.found, found...) }
 
 // Job is a TrainJob with its document.
 type Job struct {
@@ -112,32 +79,14 @@ func (js JobSet) AsTrainJob() *trainer.TrainJob {
 
 // New returns an empty input.
 func New(flags Flags) *Input {
-	return &Input{
-		flags:         flags,
-		Spelled:       flags.Spelled,
-		Broken:        map[fieldpath.Object]bool{},
-		ByName:        map[fieldpath.Object]*manifest.Document{},
-		read:          map[string]bool{},
-		lines:         map[string]fileLines{},
-		runtimes:      map[string]*render.Runtimes{},
-		sources:       map[released]*RuntimeSource{},
-		configs:       map[string]config{},
-		governing:     map[string]governing{},
-		byFile:        map[string]*manifest.API{},
-		stockAccepted: map[string]bool{},
-		rules:         map[string]*rules{},
-		apis:          map[string]*manifest.API{},
-		resolved:      map[resolution]*RuntimeSource{},
-		stock:         map[string]map[string]*RuntimeSource{},
-
-		builtRuntimes: map[fieldpath.Object]bool{},
-	}
-}
-
-func (in *Input) progress(verb string, done, total int) {
-	if in.Step != nil {
-		in.Step(verb, done, total)
-	}
+	in := &Input{flags: flags, ByName: map[fieldpath.Object]*manifest.Document{}}
+	to := reporter{&in.Findings}
+	in.Lines = &Lines{known: map[string]fileLines{}}
+	in.Settings = newSettings(flags, in.Lines, to)
+	in.Documents = &Documents{reporter: to, flags: flags, lines: in.Lines, settings: in.Settings, read: map[string]bool{}}
+	in.Catalog = newCatalog(flags, in.Settings, to)
+	in.Locator = &Locator{settings: in.Settings, catalog: in.Catalog}
+	return in
 }
 
 // Add adds the object of a document. Without jobs, it skips TrainJobs and JobSets: the file was named for its runtimes.
@@ -187,7 +136,7 @@ func (in *Input) AddName(d *manifest.Document) bool {
 		return false
 	}
 	if other, found := in.ByName[id]; found {
-		in.Findings = append(in.Findings, in.duplicate(id, d, other))
+		in.Findings = append(in.Findings, in.flags.duplicate(id, d, other))
 		return false
 	}
 	in.ByName[id] = d
@@ -195,13 +144,15 @@ func (in *Input) AddName(d *manifest.Document) bool {
 }
 
 // ID returns the kind, the namespace and the name of a document's object.
-func (in *Input) ID(d *manifest.Document) fieldpath.Object {
-	id := in.flags.InNamespace(d.ID)
+func (in *Input) ID(d *manifest.Document) fieldpath.Object { return in.flags.idOf(d) }
+
+func (flags Flags) idOf(d *manifest.Document) fieldpath.Object {
+	id := flags.InNamespace(d.ID)
 	switch id.Kind {
 	case trainer.ClusterTrainingRuntimeKind:
 		id.Namespace = ""
 	case trainer.TrainingRuntimeKind:
-		id.Namespace = in.flags.NamespaceOf(id.Namespace)
+		id.Namespace = flags.NamespaceOf(id.Namespace)
 	}
 	return id
 }
@@ -215,23 +166,23 @@ func noName(d *manifest.Document) finding.Finding {
 }
 
 // duplicate reports an object with the identity of another one. Pass nil as other to add its position later.
-func (in *Input) duplicate(id fieldpath.Object, d, other *manifest.Document) finding.Finding {
+func (flags Flags) duplicate(id fieldpath.Object, d, other *manifest.Document) finding.Finding {
 	at := fieldpath.Fields("metadata", "name")
 	f := finding.Finding{
 		Code: finding.CodeDuplicateObject, Severity: finding.Error, Object: id, Path: at, Position: d.Position(at),
 		Message: fmt.Sprintf("%s is among the inputs twice", id),
 		Remedy:  finding.Remedy{Text: "remove or rename one of the two"},
 	}
-	return in.sayOther(f, other)
+	return flags.sayOther(f, other)
 }
 
 // sayOther adds the position of the first object to a finding of duplicate.
-func (in *Input) sayOther(f finding.Finding, other *manifest.Document) finding.Finding {
+func (flags Flags) sayOther(f finding.Finding, other *manifest.Document) finding.Finding {
 	if other == nil {
 		return f
 	}
 	place := other.Position(f.Path)
-	if in.Steady {
+	if flags.Steady {
 		place = fieldpath.Position{File: path.Base(place.File)}
 	}
 	f.Message += fmt.Sprintf("; the other one is at %s", place)

@@ -46,10 +46,13 @@ func TestDuplicates(t *testing.T) {
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			in := workspace.New(workspace.Flags{})
-			in.Steady, in.Texts, in.Last = tc.steady, tc.last, tc.last
+			in := workspace.New(workspace.Flags{Steady: tc.steady})
 			for _, d := range in.ReadDocuments(files, []string{"in/a.yaml", "in/b.yaml"}) {
-				in.Add(d, true)
+				if tc.last && workspace.IsRuntime(d.ID) {
+					in.AddText(d, true)
+				} else {
+					in.Add(d, true)
+				}
 			}
 			var got []string
 			for _, f := range in.Findings {

@@ -44,9 +44,8 @@ type input struct {
 
 // load reads the files of a case.
 func (c *Case) load(opts options) (*input, error) {
-	flags := workspace.Flags{Release: opts.jobSet.Release, Namespace: opts.namespace, Spelled: opts.to != "jobset"}
+	flags := workspace.Flags{Release: opts.jobSet.Release, Namespace: opts.namespace, Spelled: opts.to != "jobset", Steady: true}
 	in := &input{Input: workspace.New(flags), opts: opts, flags: flags}
-	in.Steady = true
 	for _, file := range c.above {
 		if err := in.readFile(c, file, &in.above); err != nil {
 			return nil, err
@@ -66,6 +65,7 @@ func (c *Case) load(opts options) (*input, error) {
 		in.Patches = append(in.Patches, patches...)
 		in.Findings = append(in.Findings, findings...)
 	}
+	in.DefaultPatches()
 	for i := range in.Findings {
 		in.Findings[i].Object = flags.InNamespace(in.Findings[i].Object)
 	}

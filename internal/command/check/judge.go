@@ -83,7 +83,7 @@ func newJudge(p *host.Program, flags checkFlags, onConflict render.OnConflict, b
 		progress: p.Progress(), in: workspace.New(flags.Flags), flags: flags, onConflict: onConflict,
 		runtimes: &heldRuntimes{}, reading: map[read]finding.List{}, moves: &moves{}, objects: map[fieldpath.Object]*manifest.Document{},
 	}
-	j.in.Step, j.in.Texts = j.progress.Step, true
+	j.in.Step = j.progress.Step
 	if j.past = before; before == nil {
 		j.past = readPast(p, j)
 	}

@@ -106,7 +106,7 @@ type counted struct {
 func (j *judge) countOnce(d *manifest.Document, count *int, kind string) {
 	c, key := j.flags.counted, read{d.File, kind, d.ID.String()}
 	switch {
-	case c == nil || j.in.IsBuilt(d.File):
+	case c == nil || j.flags.IsBuilt(d.File):
 		*count++
 	case !c.later || kind != "" && !c.objects[key]:
 		c.objects[key] = true

@@ -35,7 +35,7 @@ func readPast(p *host.Program, j *judge) *past {
 	flags := j.flags.Flags
 	flags.Selector = nil // a label may be new
 	in := workspace.New(flags)
-	in.Step, in.Texts, in.Last = j.progress.Step, true, true
+	in.Step = j.progress.Step
 	was := &past{in: in, objects: map[fieldpath.Object]*manifest.Document{}, runtimes: &heldRuntimes{}}
 	in.ReadFiles(p, []string{j.flags.old}, func(d workspace.Decoded) {
 		unreadable := map[read]bool{}
@@ -58,7 +58,7 @@ func readPast(p *host.Program, j *judge) *past {
 		}
 	})
 	j.in.Findings = append(j.in.Findings, in.Findings...)
-	j.in.Learn(in)
+	j.in.Learn(in.Lines)
 	return was
 }
 
@@ -69,7 +69,7 @@ func (was *past) add(d *manifest.Document) {
 	case id.Kind == trainer.TrainJobKind, id.Kind == workspace.JobSetKind:
 		was.objects[id] = d
 	default:
-		source, _ := was.in.AddRuntime(d)
+		source, _ := was.in.AddText(d, true)
 		if source == nil {
 			return
 		}

@@ -58,7 +58,7 @@ func (h *heldRuntimes) of(source *workspace.RuntimeSource) *heldRuntime {
 // runtime records a runtime or a snapshot. It judges a runtime itself, unless it was named only for TrainJobs. A snapshot is
 // judged with its TrainJob.
 func (j *judge) runtime(d *manifest.Document, all bool) {
-	source, kept := j.in.AddRuntime(d)
+	source, kept := j.in.AddText(d, false)
 	if source == nil {
 		return
 	}

@@ -151,6 +151,7 @@ func newFunction(p *host.Program, list *resourcelist.List, opts *fnOptions) *fun
 		f.in.Findings = append(f.in.Findings, findings...)
 	}
 	f.in.ReadPatches(p)
+	f.in.DefaultPatches()
 	f.in.Findings = f.in.Rate(f.in.WithoutPatchFiles(f.in.Findings))
 	return f
 }
