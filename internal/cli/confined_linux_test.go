@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"unsafe"
@@ -94,9 +95,17 @@ func runConfined(t *testing.T, program string, env, args []string) {
 	}
 }
 
-// TestNoNetworkNoPrograms runs every command in each of its formats. No one opens a socket or starts a program.
+// TestNoNetworkNoPrograms runs every command in each of its formats. No one opens a socket or starts a program. Each run is a
+// process, so the short form takes some formats of each command.
 func TestNoNetworkNoPrograms(t *testing.T) {
-	eachOutput(t, func(t *testing.T, args []string) { runConfined(t, "trainweld-alone", nil, args) })
+	seen, every := 0, testenv.Every(4)
+	eachOutput(t, func(t *testing.T, args []string) {
+		seen++
+		if slices.Contains(args, "-o") && seen%every > 0 {
+			return
+		}
+		runConfined(t, "trainweld-alone", nil, args)
+	})
 }
 
 // TestNamedPrograms runs the flags that name a program. They open no socket, and they start that program only: the folder of

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/trainweld/trainweld/internal/testenv"
 )
 
 const repository = "../.."
@@ -86,6 +88,7 @@ func TestREADMETargets(t *testing.T) {
 			t.Errorf("the README's quick start does not name %q", target)
 		}
 	}
+	testenv.LongOnly(t, "make demo links the program")
 	cmd := exec.Command("make", "--no-print-directory", "demo")
 	cmd.Dir = repository
 	out, err := cmd.CombinedOutput()
