@@ -4,6 +4,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -31,13 +32,13 @@ var engineModules = strings.Fields(`
 // no API types at all.
 func TestEngineBudget(t *testing.T) {
 	for _, pkg := range []string{"fieldpath", "schema", "engine", "finding", "conflict", "compose"} {
-		for _, line := range listDeps(t, "{{.ImportPath}} {{with .Module}}{{.Path}}{{end}}", module+"/"+pkg) {
-			if of, name, _ := strings.Cut(line, " "); name != "" && name != module && !slices.Contains(engineModules, name) {
+		for of, name := range linkedWith(t, pkg) {
+			if name != "" && name != module && !slices.Contains(engineModules, name) {
 				t.Errorf("%s links %s of %s, which is not in the engine's budget", pkg, of, name)
 			}
 		}
 	}
-	if len(listDeps(t, "{{.ImportPath}}", module+"/engine")) < 50 {
+	if len(linkedWith(t, "engine")) < 50 {
 		t.Error("the engine links next to nothing; this test looks at the wrong things")
 	}
 }
@@ -60,8 +61,8 @@ func TestImportBudget(t *testing.T) {
 			allowed[name] = true
 		}
 		reached := map[string]string{}
-		for _, line := range listDeps(t, "{{.ImportPath}} {{with .Module}}{{.Path}}{{end}}", module+"/"+tc.pkg) {
-			if pkg, name, _ := strings.Cut(line, " "); name != "" {
+		for pkg, name := range linkedWith(t, tc.pkg) {
+			if name != "" {
 				reached[name] = pkg
 			}
 		}
@@ -117,7 +118,11 @@ func TestOnlyTheProgramLinksKustomize(t *testing.T) {
 	}
 	t.Setenv("GOOS", "js")
 	t.Setenv("GOARCH", "wasm")
-	for _, pkg := range listDeps(t, "{{.ImportPath}}", module+"/cmd/playground") {
+	pkgs, err := list("-deps", "-f", "{{.ImportPath}}", module+"/cmd/playground")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pkg := range pkgs {
 		if strings.HasPrefix(pkg, "sigs.k8s.io/kustomize/") {
 			t.Errorf("the playground links %s", pkg)
 		}
@@ -144,28 +149,58 @@ func TestOnlyAdmissionLinksServerSideApply(t *testing.T) {
 	}
 }
 
+// linked is a package with its module and all packages that it links.
+type linked struct {
+	module string
+	deps   []string
+}
+
+// all are the packages of the module and those that they link, as the go command lists them once for all tests.
+var all = sync.OnceValues(func() (map[string]linked, error) {
+	lines, err := list("-deps", "-f", `{{.ImportPath}} {{with .Module}}{{.Path}}{{else}}-{{end}} {{join .Deps " "}}`, module+"/...")
+	packages := map[string]linked{}
+	for _, line := range lines {
+		fields := strings.Fields(line)
+		packages[fields[0]] = linked{strings.Trim(fields[1], "-"), fields[2:]}
+	}
+	return packages, err
+})
+
+func allPackages(t *testing.T) map[string]linked {
+	t.Helper()
+	packages, err := all()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return packages
+}
+
 // linking are the packages of the module that a package is linked with, itself among them.
 func linking(t *testing.T, pkg string) []string {
 	t.Helper()
 	var pkgs []string
-	for _, line := range listOf(t, "list", "-f", `{{.ImportPath}} {{join .Deps " "}}`, module+"/...") {
-		if deps := strings.Fields(line); slices.Contains(deps, pkg) {
-			pkgs = append(pkgs, deps[0])
+	for name, p := range allPackages(t) {
+		if p.module == module && (name == pkg || slices.Contains(p.deps, pkg)) {
+			pkgs = append(pkgs, name)
 		}
 	}
+	slices.Sort(pkgs)
 	return pkgs
 }
 
-func listDeps(t *testing.T, format, pkg string) []string {
+// linkedWith are the packages that a package of the module links, itself among them, with the module of each.
+func linkedWith(t *testing.T, pkg string) map[string]string {
 	t.Helper()
-	return listOf(t, "list", "-deps", "-f", format, pkg)
+	packages := allPackages(t)
+	of := map[string]string{module + "/" + pkg: module}
+	for _, dep := range packages[module+"/"+pkg].deps {
+		of[dep] = packages[dep].module
+	}
+	return of
 }
 
-func listOf(t *testing.T, args ...string) []string {
-	t.Helper()
-	out, err := exec.Command("go", args...).Output()
-	if err != nil {
-		t.Fatalf("go %s: %v", strings.Join(args, " "), err)
-	}
-	return strings.Split(strings.TrimSpace(string(out)), "\n")
+// list runs go list, and returns its lines.
+func list(args ...string) ([]string, error) {
+	out, err := exec.Command("go", append([]string{"list"}, args...)...).Output()
+	return strings.Split(strings.TrimSpace(string(out)), "\n"), err
 }

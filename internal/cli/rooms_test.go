@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/trainweld/trainweld/internal/host"
@@ -120,10 +121,15 @@ func TestRooms_Commands(t *testing.T) {
 	}
 }
 
+// listed is what the go command says of the packages, once for all tests.
+var listed = sync.OnceValues(func() ([]byte, error) {
+	return exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, module+"...").Output()
+})
+
 // packages are the packages of the module with what they import, without the module's name.
 func packages(t *testing.T) map[string][]string {
 	t.Helper()
-	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, module+"...").Output()
+	out, err := listed()
 	if err != nil {
 		t.Fatal(err)
 	}
