@@ -11,6 +11,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/option"
+	"github.com/trainweld/trainweld/internal/printable"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/merge"
@@ -195,7 +196,7 @@ func (b Blamed) title() string {
 	if b.Build == "" {
 		return report.Printable(b.ID.String())
 	}
-	return report.Printable(b.ID.String() + ", built from " + b.Build)
+	return report.Printable(b.ID.String() + ", built from " + printable.Name(b.Build))
 }
 
 // Selection is an object with its selected fields.

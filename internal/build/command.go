@@ -13,6 +13,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/printable"
 	"github.com/trainweld/trainweld/internal/process"
 	"github.com/trainweld/trainweld/internal/workspace"
 )
@@ -37,7 +38,7 @@ func (b *Builder) runCommand(built *workspace.Built) {
 	built.File = b.fileOf(built.Dir)
 	folder, dir, err := b.copy.place(built.Dir)
 	if err != nil {
-		fail(finding.CodeBuildFailed, err.Error(), "run the command itself, and name its output")
+		fail(finding.CodeBuildFailed, printable.Error(err), "run the command itself, and name its output")
 		return
 	}
 	args := make([]string, len(b.command))

@@ -21,6 +21,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/ownfile"
+	"github.com/trainweld/trainweld/internal/printable"
 	"github.com/trainweld/trainweld/manifest"
 )
 
@@ -196,12 +197,12 @@ func (ks *kustomizations) base(k *kustomization, named string) {
 	info, err := fs.Stat(ks.tree, path)
 	switch {
 	case isURL(named) || isRepository(named) && (err != nil || info.IsDir()):
-		k.refuse(named, fmt.Sprintf("%q is remote, and a build fetches nothing", named), "copy the base into the repository, and name it by its path")
+		k.refuse(named, printable.Quoted(named)+" is remote, and a build fetches nothing", "copy the base into the repository, and name it by its path")
 	case errors.Is(err, fs.ErrNotExist) && !strings.Contains(named, "\n"):
-		k.refuse(named, fmt.Sprintf("%q does not exist", named), "fix the path; it is relative to this file")
+		k.refuse(named, printable.Quoted(named)+" does not exist", "fix the path; it is relative to this file")
 		k.refusals[len(k.refusals)-1].fails = true
 	case errors.Is(err, host.ErrOutside):
-		k.refuse(named, fmt.Sprintf("%q %v", named, host.ErrOutside), "copy the base into the repository, and name it by its path")
+		k.refuse(named, printable.Quoted(named)+" "+host.ErrOutside.Error(), "copy the base into the repository, and name it by its path")
 		k.refusals[len(k.refusals)-1].fails = true
 	case err == nil && info.IsDir():
 		if real, err := ks.tree.Real(path); err == nil {
@@ -213,7 +214,7 @@ func (ks *kustomizations) base(k *kustomization, named string) {
 // local inspects a path to a file that kustomize loads.
 func (k *kustomization) local(named string) {
 	if isURL(named) {
-		k.refuse(named, fmt.Sprintf("%q is remote, and a build fetches nothing", named), "copy the file into the repository, and name it by its path")
+		k.refuse(named, printable.Quoted(named)+" is remote, and a build fetches nothing", "copy the file into the repository, and name it by its path")
 	}
 }
 
@@ -307,7 +308,7 @@ func (k *kustomization) plugins(text []byte, within string) {
 		}
 		for _, named := range paths(object, "") {
 			if named = withoutKey(named); isURL(named) {
-				k.refuse(cmp.Or(within, named), fmt.Sprintf("%q is remote, and a build fetches nothing", named), "copy the file into the repository, and name it by its path")
+				k.refuse(cmp.Or(within, named), printable.Quoted(named)+" is remote, and a build fetches nothing", "copy the file into the repository, and name it by its path")
 			}
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/printable"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/workspace"
 )
@@ -64,7 +65,7 @@ func (b *Builder) failed(built *workspace.Built, real string, err error) finding
 	case errors.Is(err, errCrash):
 		message, help = "kustomize crashes", "simplify the kustomization, and report the crash to kustomize"
 	case errors.As(err, &said):
-		message, help = "kustomize fails: "+b.reason(built.Dir, real, err), "run kustomize build "+built.Dir+" to try it alone"
+		message, help = "kustomize fails: "+b.reason(built.Dir, real, err), "run kustomize build "+printable.Name(built.Dir)+" to try it alone"
 	}
 	return failure(finding.CodeBuildFailed, fieldpath.Position{File: built.File}, message, help)
 }

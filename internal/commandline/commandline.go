@@ -12,6 +12,7 @@ import (
 
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/internal/printable"
 	"github.com/trainweld/trainweld/internal/report"
 )
 
@@ -70,5 +71,5 @@ func printableError(err error) string {
 			return strings.Join(lines, "\n")
 		}
 	}
-	return report.Line(err.Error())
+	return report.Line(printable.Error(err))
 }

@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/trainweld/trainweld/internal/printable"
 	"github.com/trainweld/trainweld/internal/process"
 )
 
@@ -96,7 +97,7 @@ func MergeBase(first, second string) (string, error) {
 func resolve(root, rev, kind string) (string, error) {
 	hash, err := git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{"+kind+"}")
 	if err != nil {
-		return "", fmt.Errorf("--git: the repository %s has no revision %q; check the name, and fetch it first where the clone is a shallow one, as those of CI often are", root, rev)
+		return "", fmt.Errorf("--git: the repository %s has no revision %q; check the name, and fetch it first where the clone is a shallow one, as those of CI often are", printable.Name(root), rev)
 	}
 	return line(hash), nil
 }
@@ -144,7 +145,7 @@ func worktree(dir string) (root, prefix string, err error) {
 			break
 		}
 		if isBare(root) {
-			return "", "", fmt.Errorf("%q looks like a bare repository of git, whose configuration may be a stranger's: rename or remove its file HEAD", root)
+			return "", "", fmt.Errorf("%s looks like a bare repository of git, whose configuration may be a stranger's: rename or remove its file HEAD", printable.Quoted(root))
 		}
 		if root == filepath.Dir(root) {
 			return "", "", errNoRepository
@@ -157,7 +158,7 @@ func worktree(dir string) (root, prefix string, err error) {
 	top, errTop := os.Stat(filepath.FromSlash(strings.TrimSuffix(string(out), "\n")))
 	own, errOwn := os.Stat(root)
 	if errTop != nil || errOwn != nil || !os.SameFile(top, own) {
-		return "", "", fmt.Errorf("%q is no working tree of its own: git takes another folder for its working tree", root)
+		return "", "", fmt.Errorf("%s is no working tree of its own: git takes another folder for its working tree", printable.Quoted(root))
 	}
 	prefix, err = filepath.Rel(root, here)
 	if prefix = filepath.ToSlash(prefix); prefix == "." {
@@ -208,7 +209,7 @@ func (r *GitFiles) list(listing []byte) error {
 		}
 		parent := r.tree[path.Dir(file)]
 		if r.tree[file] != nil || parent == nil || parent.mode != gitTree {
-			return fmt.Errorf("--git: %s: the tree has two files of the name %q, or one below a file", r.name, file)
+			return fmt.Errorf("--git: %s: the tree has two files of the name %s, or one below a file", r.name, printable.Quoted(file))
 		}
 		entry := &gitEntry{name: path.Base(file), mode: fields[0], hash: fields[2]}
 		r.tree[file] = entry

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/trainweld/trainweld/internal/printable"
 	"github.com/trainweld/trainweld/internal/process"
 )
 
@@ -198,7 +199,7 @@ func (c *copying) check() error {
 	for _, f := range c.files {
 		for above := path.Dir(f.name); above != "."; above = path.Dir(above) {
 			if _, isFile := kinds[above]; isFile {
-				return fmt.Errorf("%q is a file or a link, and %q lies below it", above, f.name)
+				return fmt.Errorf("%s is a file or a link, and %s lies below it", printable.Quoted(above), printable.Quoted(f.name))
 			}
 		}
 	}
@@ -212,7 +213,7 @@ func (c *copying) check() error {
 func checkName(name string) error {
 	isOwn := func(part string) bool { return strings.EqualFold(part, ".git") || strings.EqualFold(part, "git~1") }
 	if local := filepath.FromSlash(name); name == "." || name != path.Clean(name) || !filepath.IsLocal(local) || slices.ContainsFunc(strings.Split(name, "/"), isOwn) {
-		return fmt.Errorf("invalid file name %q in the tree: must be below its root and outside of .git", name)
+		return fmt.Errorf("invalid file name %s in the tree: must be below its root and outside of .git", printable.Quoted(name))
 	}
 	return nil
 }
@@ -242,5 +243,5 @@ func (c *copying) checkLinks(dir string) error {
 }
 
 func leavesTree(name string) error {
-	return fmt.Errorf("%q is a link out of the tree, and a build gets a copy of the tree: remove the link, or let git ignore it", name)
+	return fmt.Errorf("%s is a link out of the tree, and a build gets a copy of the tree: remove the link, or let git ignore it", printable.Quoted(name))
 }

@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 )
 
 // Limit is the size of the largest file that is read, in bytes, as for manifests.
@@ -106,3 +107,39 @@ func read(name string, f fs.File) ([]byte, error) {
 	}
 	return b.Bytes(), nil
 }
+
+// Dir is the file system of a folder. Unlike that of [os.DirFS], the names of its files may be no UTF-8.
+type Dir string
+
+func (d Dir) at(op, name string) (string, error) {
+	local := filepath.FromSlash(name)
+	if !filepath.IsLocal(local) {
+		return "", &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}
+	}
+	return filepath.Join(string(d), local), nil
+}
+
+func within[T any](d Dir, op, name string, do func(string) (T, error)) (T, error) {
+	file, err := d.at(op, name)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return do(file)
+}
+
+// Open opens a file or a folder, as all of Dir by its name below the folder.
+func (d Dir) Open(name string) (fs.File, error) {
+	file, err := within(d, "open", name, os.Open)
+	if err != nil {
+		return nil, err
+	}
+	return file, nil
+}
+
+func (d Dir) ReadDir(name string) ([]fs.DirEntry, error) {
+	return within(d, "readdir", name, os.ReadDir)
+}
+func (d Dir) Stat(name string) (fs.FileInfo, error)  { return within(d, "stat", name, os.Stat) }
+func (d Dir) Lstat(name string) (fs.FileInfo, error) { return within(d, "lstat", name, os.Lstat) }
+func (d Dir) ReadLink(name string) (string, error)   { return within(d, "readlink", name, os.Readlink) }

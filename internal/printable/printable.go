@@ -8,7 +8,10 @@
 package printable
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -44,6 +47,11 @@ func Name(name string) string {
 	if String(name) == name && !strings.Contains(name, `"`) && (isSeparator || !strings.Contains(name, `\`)) {
 		return name
 	}
+	return Quoted(name)
+}
+
+// Quoted is Name with the quotes for every name, for one within a sentence.
+func Quoted(name string) string {
 	quoted := []byte{'"'}
 	for i, size := 0, 0; i < len(name); i += size {
 		var r rune
@@ -63,6 +71,20 @@ func Name(name string) string {
 		}
 	}
 	return string(append(quoted, '"'))
+}
+
+// Error returns the text of an error with the name of its file as [Name] writes it.
+func Error(err error) string {
+	text := err.Error()
+	var file *fs.PathError
+	if errors.As(err, &file) {
+		text = strings.ReplaceAll(text, file.Path, Name(file.Path))
+	}
+	var link *os.LinkError
+	if errors.As(err, &link) {
+		text = strings.NewReplacer(link.Old, Name(link.Old), link.New, Name(link.New)).Replace(text)
+	}
+	return text
 }
 
 // marks start commands of GitHub, Azure Pipelines and TeamCity anywhere in a line.

@@ -1,6 +1,9 @@
 package printable_test
 
 import (
+	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -45,6 +48,31 @@ func TestStartsCommand(t *testing.T) {
 	for text, want := range map[string]bool{"##[x": true, "##vso[": true, "##teamcity[a": true, "#[": false, "a##[": false, "": false} {
 		if got := printable.StartsCommand(text); got != want {
 			t.Errorf("StartsCommand(%q) = %v, want %v", text, got, want)
+		}
+	}
+}
+
+func TestQuoted(t *testing.T) {
+	for name, want := range map[string]string{"a b": `"a b"`, "a\xff\"\n": `"a\377\"\n"`, "": `""`} {
+		if got := printable.Quoted(name); got != want {
+			t.Errorf("Quoted(%q) = %s, want %s", name, got, want)
+		}
+	}
+}
+
+func TestError(t *testing.T) {
+	const odd, quoted = "a\n\xff", `"a\n\377"`
+	for _, tc := range []struct {
+		err  error
+		want string
+	}{
+		{fmt.Errorf("%s: %w", odd, &fs.PathError{Op: "open", Path: odd, Err: fs.ErrNotExist}), quoted + ": open " + quoted + ": file does not exist"},
+		{&os.LinkError{Op: "rename", Old: odd, New: "b", Err: fs.ErrExist}, "rename " + quoted + " b: file already exists"},
+		{&fs.PathError{Op: "open", Err: fs.ErrExist}, "open : file already exists"},
+		{fs.ErrExist, "file already exists"},
+	} {
+		if got := printable.Error(tc.err); got != tc.want {
+			t.Errorf("Error(%q) = %s, want %s", tc.err, got, tc.want)
 		}
 	}
 }

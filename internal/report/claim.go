@@ -7,6 +7,7 @@ import (
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/printable"
 	"github.com/trainweld/trainweld/merge"
 )
 
@@ -21,7 +22,10 @@ func builtFrom(f finding.Finding) string {
 	if f.Build == "" {
 		return ""
 	}
-	builds := append([]string{f.Build}, f.MoreBuilds...)
+	var builds []string
+	for _, dir := range append([]string{f.Build}, f.MoreBuilds...) {
+		builds = append(builds, printable.Name(dir))
+	}
 	if more := len(builds) - mostNamed; more > 0 {
 		builds = append(builds[:mostNamed], fmt.Sprintf("%d more", more))
 	}

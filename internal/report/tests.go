@@ -12,7 +12,7 @@ import (
 
 // Test is the outcome of a test.
 type Test struct {
-	// Suite is the suite of the test, and Name its name there.
+	// Suite is the suite of the test, and Name its name there, as of a file.
 	Suite, Name string
 	// Failures holds all failures. A test without any has passed.
 	Failures []TestFailure
@@ -51,7 +51,7 @@ func testsGitHub(w io.Writer, tests []Test) error {
 			if f.Position.Line > 0 {
 				properties += fmt.Sprintf(",line=%d,col=%d", f.Position.Line, f.Position.Column)
 			}
-			fmt.Fprintf(out, "::error %s,title=%s::%s\n", properties, githubProperty.Replace(Printable(t.Name)), githubData.Replace(f.text()))
+			fmt.Fprintf(out, "::error %s,title=%s::%s\n", properties, githubProperty.Replace(printable.Name(t.Name)), githubData.Replace(f.text()))
 		}
 	}
 	return out.Flush()
@@ -70,7 +70,7 @@ func testsJUnit(w io.Writer, tests []Test) error {
 	report := junitReport{Name: "trainweld test"}
 	for _, t := range tests {
 		name := printable.Name(slashed(t.Suite))
-		c := junitCase{Name: Printable(t.Name), Class: name}
+		c := junitCase{Name: printable.Name(t.Name), Class: name}
 		var texts []string
 		for _, f := range t.Failures {
 			texts = append(texts, Line(slashed(f.Position.String()))+": "+f.text())

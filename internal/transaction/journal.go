@@ -18,6 +18,7 @@ import (
 	"github.com/rogpeppe/go-internal/lockedfile"
 
 	"github.com/trainweld/trainweld/internal/ownfile"
+	"github.com/trainweld/trainweld/internal/printable"
 )
 
 // The journal of a directory. While it exists, a run is active or was killed. An active run locks it, so two runs never mix.
@@ -189,7 +190,7 @@ func parsePlan(line string) (plan, error) {
 	}
 	for _, name := range p.names() {
 		if !IsName(name) {
-			return p, fmt.Errorf("it names %q, which is not a file of this directory", name)
+			return p, fmt.Errorf("it names %s, which is not a file of this directory", printable.Quoted(name))
 		}
 	}
 	if strings.Trim(p.Stage, "abcdefghijklmnopqrstuvwxyz234567") != "" {

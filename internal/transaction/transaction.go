@@ -29,6 +29,7 @@ import (
 	"github.com/rogpeppe/go-internal/lockedfile"
 
 	"github.com/trainweld/trainweld/internal/ownfile"
+	"github.com/trainweld/trainweld/internal/printable"
 )
 
 // File is a file to write.
@@ -241,7 +242,7 @@ func plansFor(all []Changes) ([]plan, error) {
 		made := map[string]bool{}
 		for _, name := range p.names() {
 			if !IsName(name) {
-				return plans, fmt.Errorf("%q is not a file of the directory %s", name, c.Dir.path)
+				return plans, fmt.Errorf("%s is not a file of the directory %s", printable.Quoted(name), printable.Name(c.Dir.path))
 			}
 			missing, err := c.Dir.missing(path.Dir(name))
 			if err != nil {
@@ -345,7 +346,7 @@ func (d *Dir) writeNew(name, staged string, data []byte) error {
 	case err == nil && old.Mode().IsRegular():
 		mode, replaces = old.Mode().Perm(), true
 	case err == nil && old.Mode()&fs.ModeSymlink == 0:
-		return fmt.Errorf("%s is there and no file; remove it or write elsewhere", d.at(name))
+		return fmt.Errorf("%s is there and no file; remove it or write elsewhere", printable.Name(d.at(name)))
 	}
 	f, err := d.root.OpenFile(staged, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {

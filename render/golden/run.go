@@ -3,12 +3,12 @@ package golden
 import (
 	"errors"
 	"flag"
-	"os"
 	"path"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/trainweld/trainweld/internal/ownfile"
 	"github.com/trainweld/trainweld/internal/transaction"
 )
 
@@ -49,7 +49,7 @@ func updating() bool {
 // writes the rendered files instead of failing. It fails without any case.
 func Run(t *testing.T, dir string) {
 	t.Helper()
-	cases, err := Find(os.DirFS(dir), filepath.ToSlash(dir))
+	cases, err := Find(ownfile.Dir(dir), filepath.ToSlash(dir))
 	if err != nil {
 		t.Fatalf("%s: %v", dir, err)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/trainweld/trainweld/internal/output"
 	"github.com/trainweld/trainweld/internal/outputname"
 	"github.com/trainweld/trainweld/internal/parallel"
+	"github.com/trainweld/trainweld/internal/printable"
 	"github.com/trainweld/trainweld/internal/produce"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/workspace"
@@ -258,7 +259,7 @@ func (r *renderRun) composed(j workspace.Job) (finding.List, iter.Seq2[any, erro
 	}
 	comment := render.ObjectOf(j.TrainJob).String()
 	if built := r.in.Build(); built != "" {
-		comment += ", built from " + built
+		comment += ", built from " + printable.Name(built)
 	}
 	return found, output.Each([]any{output.Commented{Object: patch, Comment: comment}})
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -22,6 +21,7 @@ import (
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/output"
+	"github.com/trainweld/trainweld/internal/ownfile"
 	"github.com/trainweld/trainweld/internal/printable"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/workspace"
@@ -201,7 +201,7 @@ func (i *initiation) start(w *output.Writing, r runtimeFile) error {
 
 // firstRun adds the rendered files of the new cases of a directory.
 func (i *initiation) firstRun(w *output.Writing, root string) error {
-	cases, err := golden.Find(overlay{os.DirFS(root), i.fresh[root]}, filepath.ToSlash(root))
+	cases, err := golden.Find(overlay{ownfile.Dir(root), i.fresh[root]}, filepath.ToSlash(root))
 	if err != nil {
 		return err
 	}

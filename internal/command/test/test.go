@@ -20,7 +20,9 @@ import (
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/option"
 	"github.com/trainweld/trainweld/internal/output"
+	"github.com/trainweld/trainweld/internal/ownfile"
 	"github.com/trainweld/trainweld/internal/parallel"
+	"github.com/trainweld/trainweld/internal/printable"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/release"
@@ -242,14 +244,14 @@ func findCases(dirs []string, run string) ([]testCase, error) {
 		if info, err := os.Stat(dir); err != nil {
 			return nil, err
 		} else if !info.IsDir() {
-			return nil, exit.Usage(fmt.Errorf("%s is not a directory; test takes directories with cases, and --init takes runtimes", dir))
+			return nil, exit.Usage(fmt.Errorf("%s is not a directory; test takes directories with cases, and --init takes runtimes", printable.Name(dir)))
 		}
-		found, err := golden.Find(os.DirFS(dir), filepath.ToSlash(dir))
+		found, err := golden.Find(ownfile.Dir(dir), filepath.ToSlash(dir))
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", dir, err)
+			return nil, fmt.Errorf("%s: %w", printable.Name(dir), err)
 		}
 		if len(found) == 0 {
-			return nil, fmt.Errorf("there is no case in %s: a case is a folder with a TrainJob; --init makes some for a runtime", dir)
+			return nil, fmt.Errorf("there is no case in %s: a case is a folder with a TrainJob; --init makes some for a runtime", printable.Name(dir))
 		}
 		all += len(found)
 		for _, c := range found {
