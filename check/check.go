@@ -52,7 +52,12 @@ func Patches(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatc
 		template = &trainer.JobSetTemplateSpec{}
 	}
 	const deepest = 24 // steps for which memory is made at once
-	c := checker{patches: patches, trail: make([]crumb, 0, deepest)}
+	c := checker{
+		patches: patches, trail: make([]crumb, 0, deepest), named: map[string]int{}, jobs: places(template.Spec.ReplicatedJobs, jobName),
+	}
+	for i := range patches {
+		c.named[patches[i].Manager]++
+	}
 	c.template(template)
 	c.object.Kind = finding.TrainJobKind
 	c.managers(patches)
@@ -63,25 +68,15 @@ func Patches(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatc
 	return c.findings
 }
 
-// entryPath returns the path of a patch's template in a TrainJob. It uses the manager's name, or the position if the name is
-// empty or duplicate.
-func entryPath(patches []trainer.RuntimePatch, i int) fieldpath.Path {
-	step := fieldpath.Item("manager", patches[i].Manager)
-	for j := range patches {
-		if patches[i].Manager == "" || j != i && patches[j].Manager == patches[i].Manager {
-			step = fieldpath.Index(i)
-		}
-	}
-	return fieldpath.Path{fieldpath.Field("spec"), fieldpath.Field("runtimePatches"), step, fieldpath.Field("trainingRuntimeSpec"), fieldpath.Field("template")}
-}
-
 type checker struct {
 	object   fieldpath.Object
 	findings finding.List
 	trail    []crumb // memory for the walks
 
 	patches []trainer.RuntimePatch
-	current int // the patch that the path and the layer of a finding name
+	named   map[string]int // the number of each manager's patches
+	jobs    map[string]int // the places of the template's jobs
+	current int            // the patch that the path and the layer of a finding name
 }
 
 func (c *checker) report(code finding.Code, severity finding.Severity, path fieldpath.Path, help, message string, args ...any) *finding.Finding {
@@ -102,6 +97,7 @@ func (c *checker) managers(patches []trainer.RuntimePatch) {
 	entry := func(i int, steps ...fieldpath.Step) fieldpath.Path {
 		return fieldpath.Fields("spec", "runtimePatches").Append(fieldpath.Index(i)).Append(steps...)
 	}
+	firsts := places(patches, managerName)
 	for i := range patches {
 		name := patches[i].Manager
 		var errs field.ErrorList
@@ -116,7 +112,7 @@ func (c *checker) managers(patches []trainer.RuntimePatch) {
 		for _, err := range errs {
 			c.report(finding.CodeBadManager, finding.Error, entry(i, fieldpath.Field("manager")), form, "invalid manager name %q: %s", name, err.Detail)
 		}
-		if first := indexOf(patches, managerName, name); first < i && name != "" {
+		if first := firsts[name]; first < i && name != "" {
 			f := c.report(finding.CodeDuplicateManager, finding.Error, entry(i, fieldpath.Field("manager")), "combine the two patches, or remove one",
 				"manager %q has two patches", name)
 			f.Claims, f.Remedy.Do = twice(engine.Manager(name), entry(first), entry(i)), finding.Merge
@@ -167,9 +163,14 @@ func (c *checker) patchOf(template *trainer.JobSetTemplateSpec, patch *trainer.R
 	}
 }
 
-// at returns the path to a field of the current patch.
+// at returns the path to a field of the current patch. It uses the manager's name, or the position if the name is empty or duplicate.
 func (c *checker) at(names ...string) fieldpath.Path {
-	return entryPath(c.patches, c.current).Append(fieldpath.Fields(names...)...)
+	manager := c.patches[c.current].Manager
+	path := merge.PatchPath(manager)
+	if manager == "" || c.named[manager] > 1 {
+		path[2] = fieldpath.Index(c.current)
+	}
+	return path.Append(fieldpath.Fields(names...)...)
 }
 
 // layer returns the layer of the current patch.
@@ -186,7 +187,10 @@ func (c *checker) atJob(job string, podField ...string) fieldpath.Path {
 
 // job checks a patch of a replicated job.
 func (c *checker) job(jobs []jobset.ReplicatedJob, patch *trainer.ReplicatedJobPatch) {
-	job := find(jobs, jobName, patch.Name)
+	var job *jobset.ReplicatedJob
+	if i, ok := c.jobs[patch.Name]; ok {
+		job = &jobs[i]
+	}
 	c.mainEnv(jobs, patch)
 	if patch.Name == "" {
 		return // reported as such
@@ -234,14 +238,15 @@ func (c *checker) pod(job *jobset.ReplicatedJob, patch *trainer.PodSpecPatch) {
 // containers reports patches for containers that the runtime lacks. Trainer v2.3.0 looks for them only after its merge has
 // added them. So it admits them, and the Job is later rejected because a container lacks an image.
 func (c *checker) containers(job, what, list string, patches []trainer.ContainerPatch, have, others []corev1.Container) {
+	known, patched := places(have, containerName), places(patches, patchName)
 	for i := range patches {
 		name := patches[i].Name
-		if name == "" || hasContainer(have, name) {
+		if _, ok := known[name]; ok || name == "" {
 			continue // one without a name is reported as such
 		}
 		remedy := finding.Remedy{Text: fmt.Sprintf("patch one of the job's %ss%s", what, among(name, containerNames(have)))}
 		switch {
-		case hasContainer(others, name):
+		case indexOf(others, containerName, name) >= 0:
 			other := "initContainers"
 			if what == "init container" {
 				other = "containers"
@@ -251,7 +256,7 @@ func (c *checker) containers(job, what, list string, patches []trainer.Container
 		case len(have) == 0:
 			remedy.Text = fmt.Sprintf("drop it from the patch, or add the %s to the runtime: the job has none", what)
 		default:
-			rename(&remedy, name, containerNames(have), func(near string) bool { return indexOf(patches, patchName, near) >= 0 })
+			rename(&remedy, name, containerNames(have), func(near string) bool { _, ok := patched[near]; return ok })
 		}
 		c.report(finding.CodeUnknownContainer, finding.Error, c.atJob(job, list).Append(fieldpath.Item("name", name)), "",
 			"the runtime's replicated job %q has no %s %q; the cluster would add one that has no image", job, what, name).Remedy = remedy
@@ -272,10 +277,6 @@ func rename(r *finding.Remedy, name string, names []string, isPatched func(strin
 func (c *checker) patchesJob(name string) bool {
 	spec := c.patches[c.current].TrainingRuntimeSpec.Template.Spec
 	return slices.ContainsFunc(spec.ReplicatedJobs, func(j trainer.ReplicatedJobPatch) bool { return j.Name == name })
-}
-
-func hasContainer(list []corev1.Container, name string) bool {
-	return indexOf(list, containerName, name) >= 0
 }
 
 func containerNames(list []corev1.Container) []string {
@@ -333,10 +334,13 @@ func isOnlyTrainer(jobs []jobset.ReplicatedJob, name string) bool {
 // initOrder warns of a patch that names init containers in another order than the runtime. The merge takes the patch's order,
 // and the containers run in it.
 func (c *checker) initOrder(job string, patches []trainer.ContainerPatch, have []corev1.Container) {
-	last := -1
+	known, last := places(have, containerName), -1
 	for i := range patches {
-		at := indexOf(have, containerName, patches[i].Name)
-		if at >= 0 && at < last {
+		at, ok := known[patches[i].Name]
+		if !ok {
+			continue
+		}
+		if at < last {
 			c.report(finding.CodeInitOrder, finding.Warning, c.atJob(job, "initContainers").Append(fieldpath.Item("name", patches[i].Name)),
 				fmt.Sprintf("name them in the runtime's order: %s", strings.Join(containerNames(have), ", ")),
 				"init container %q will run after %q, in the patch's order and not in the runtime's", patches[i].Name, have[last].Name)
@@ -397,12 +401,13 @@ var jobMetadata = sync.OnceValue(func() *schema.Type {
 	return merge.JobSetTemplate().Lookup(fieldpath.Path{fieldpath.Field("spec"), fieldpath.Field("replicatedJobs"), fieldpath.Item("name", ""), fieldpath.Field("template"), fieldpath.Field("metadata")})
 })
 
-// find is the first item of a list with a key, nil where there is none.
-func find[T any](list []T, key func(*T) string, want string) *T {
-	if i := indexOf(list, key, want); i >= 0 {
-		return &list[i]
+// places returns the position of the first item with each key.
+func places[T any](list []T, key func(*T) string) map[string]int {
+	at := make(map[string]int, len(list))
+	for i := len(list) - 1; i >= 0; i-- {
+		at[key(&list[i])] = i
 	}
-	return nil
+	return at
 }
 
 // indexOf returns the position of the first item with a key, or -1.

@@ -58,7 +58,7 @@ func rewrite(t *testing.T, seed uint64) (done bool, broken string) {
 	if m.TrainJob == nil {
 		return false, ""
 	}
-	r := manifest.Rewrite{Parent: fieldpath.Fields("spec"), Remove: legacy.Fields(), Field: "runtimePatches", Origins: d.Overrides.Origins}
+	r := manifest.Rewrite{Parent: fieldpath.Fields("spec"), Remove: legacy.Fields(), Field: "runtimePatches", Origins: d.Overrides.Origins()}
 	if m.TrainJob.Spec.RuntimePatches != nil {
 		r.Value = m.TrainJob.Spec.RuntimePatches
 	}

@@ -109,6 +109,22 @@ func (o *Overrides) list() []PodTemplateOverride {
 	return o.PodTemplateOverrides
 }
 
+// count returns the number of overrides of Pods.
+func (o *Overrides) count() int {
+	if o.ofPodSpec() {
+		return len(o.PodSpecOverrides)
+	}
+	return len(o.PodTemplateOverrides)
+}
+
+// targetsOf returns the target jobs of one override of Pods.
+func (o *Overrides) targetsOf(i int) []TargetJob {
+	if o.ofPodSpec() {
+		return o.PodSpecOverrides[i].TargetJobs
+	}
+	return o.PodTemplateOverrides[i].TargetJobs
+}
+
 // ofPodSpec reports whether the overrides are those of Trainer 2.0.
 func (o *Overrides) ofPodSpec() bool { return o != nil && len(o.PodSpecOverrides) > 0 }
 

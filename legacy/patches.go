@@ -22,6 +22,7 @@
 package legacy
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,9 +52,11 @@ func (o *Overrides) Patches() []trainer.RuntimePatch {
 
 // PatchesOf returns the patches without jobs that the template lacks, which earlier releases ignored.
 func (o *Overrides) PatchesOf(jobs []jobset.ReplicatedJob) []trainer.RuntimePatch {
-	return o.patches(func(name string) bool {
-		return slices.ContainsFunc(jobs, func(j jobset.ReplicatedJob) bool { return j.Name == name })
-	})
+	names := make(map[string]bool, len(jobs))
+	for i := range jobs {
+		names[jobs[i].Name] = true
+	}
+	return o.patches(func(name string) bool { return names[name] })
 }
 
 func (o *Overrides) patches(has func(job string) bool) []trainer.RuntimePatch {
@@ -85,13 +88,21 @@ func patchOf(manager string, template *trainer.JobSetTemplatePatch) trainer.Runt
 
 // targets returns the distinct names of the jobs. Earlier releases applied an override to a duplicate target once.
 func (o *PodTemplateOverride) targets() []string {
-	var names []string
-	for _, job := range o.TargetJobs {
-		if !slices.Contains(names, job.Name) {
-			names = append(names, job.Name)
-		}
+	names := make([]string, len(o.TargetJobs))
+	for i, job := range o.TargetJobs {
+		names[i] = job.Name
 	}
-	return names
+	return distinct(names)
+}
+
+// distinct keeps the first of equal names.
+func distinct(names []string) []string {
+	seen := make(map[string]bool, len(names))
+	return slices.DeleteFunc(names, func(name string) bool {
+		again := seen[name]
+		seen[name] = true
+		return again
+	})
 }
 
 // Targets returns the distinct names of all target jobs, in the order of their first use.
@@ -99,23 +110,23 @@ func (o *Overrides) Targets() []string {
 	var names []string
 	list := o.list()
 	for i := range list {
-		for _, name := range list[i].targets() {
-			if !slices.Contains(names, name) {
-				names = append(names, name)
-			}
+		names = append(names, list[i].targets()...)
+	}
+	return distinct(names)
+}
+
+// ServiceAccountNames returns the name that the last override sets for each job. A name may be empty. A job without one is missing.
+func (o *Overrides) ServiceAccountNames() map[string]*string {
+	names := map[string]*string{}
+	for _, override := range o.list() {
+		if override.Spec == nil || override.Spec.ServiceAccountName == nil {
+			continue
+		}
+		for _, job := range override.TargetJobs {
+			names[job.Name] = override.Spec.ServiceAccountName
 		}
 	}
 	return names
-}
-
-// ServiceAccountName returns the name that the last override sets for a job, which may be empty. It returns nil if none does.
-func (o *Overrides) ServiceAccountName(job string) *string {
-	for _, override := range slices.Backward(o.list()) {
-		if override.Spec != nil && override.Spec.ServiceAccountName != nil && slices.Contains(override.targets(), job) {
-			return override.Spec.ServiceAccountName
-		}
-	}
-	return nil
 }
 
 // Layer converts the layer of an override's patch. It returns override/0 for the first override of Pods, and
@@ -152,8 +163,7 @@ func (o *Overrides) Source(path fieldpath.Path) fieldpath.Path {
 		return fieldpath.Fields("spec").Append(path[min(len(path), templateAt+1):]...)
 	}
 	i, err := strconv.Atoi(name)
-	list := o.list()
-	if err != nil || i >= len(list) {
+	if err != nil || i >= o.count() {
 		return path
 	}
 	source := fieldpath.Fields("spec", o.field()).Append(fieldpath.Index(i))
@@ -167,7 +177,7 @@ func (o *Overrides) Source(path fieldpath.Path) fieldpath.Path {
 	}
 	if len(path) > jobAt {
 		_, job, _ := path[jobAt].Item()
-		at := slices.IndexFunc(list[i].TargetJobs, func(t TargetJob) bool { return t.Name == job })
+		at := slices.IndexFunc(o.targetsOf(i), func(t TargetJob) bool { return t.Name == job })
 		return source.Append(fieldpath.Field("targetJobs"), fieldpath.Index(max(at, 0)))
 	}
 	return source
@@ -203,12 +213,11 @@ func (o *Overrides) SourcesOf(path fieldpath.Path) []fieldpath.Path {
 // paths.
 func (o *Overrides) Reach(path fieldpath.Path) []fieldpath.Path {
 	const field = 3 // .spec.podTemplateOverrides[0].spec
-	list := o.list()
 	if len(path) < field || !path.HasPrefix(fieldpath.Fields("spec", o.field())) {
 		return nil
 	}
 	i, ok := path[field-1].Index()
-	if !ok || i >= len(list) {
+	if !ok || i >= o.count() {
 		return nil
 	}
 	pod := fieldpath.Fields("template", "spec", "template")
@@ -219,7 +228,7 @@ func (o *Overrides) Reach(path fieldpath.Path) []fieldpath.Path {
 		return fieldpath.Fields("spec", "replicatedJobs").Append(fieldpath.Item("name", job))
 	}
 	var reached []fieldpath.Path
-	for j, target := range list[i].TargetJobs {
+	for j, target := range o.targetsOf(i) {
 		switch name, isField := step(path, field).Field(); {
 		case name == "targetJobs":
 			if k, ok := step(path, field+1).Index(); !ok || k == j {
@@ -240,35 +249,76 @@ func step(path fieldpath.Path, i int) fieldpath.Step {
 	return fieldpath.Step{}
 }
 
-// Origins returns the paths of overrides from which one manager's patch takes the field at a path of the TrainJob. For a field
-// of the patch, it returns the overrides' fields, the winner first. For a job, it returns its overrides in the order of the
-// list, with their targetJobs and the target. It returns nil for a field that only a patch has.
-func (o *Overrides) Origins(path fieldpath.Path) []fieldpath.Path {
-	if len(path) <= templateAt {
-		return nil
-	}
-	in := path[templateAt:]
-	isMetadata := in[0] == fieldpath.Field("metadata")
-	const job = jobAt - templateAt
-	switch {
-	case isMetadata && len(in) > 1, !isMetadata && len(in) > podAt-templateAt:
-		return o.SourcesOf(in)
-	case !isMetadata && len(in) == job+1:
-		var places []fieldpath.Path
-		for _, target := range slices.Backward(o.SourcesOf(in)) {
-			places = append(places, target[:len(target)-2], target[:len(target)-1], target)
+// Origins returns a function that gives the places in overrides from which one manager's patch takes the field at a path of the
+// TrainJob. For a field of the patch, these are the overrides' fields, the winner first. For a job, they are its overrides in the
+// order of the list, with their targetJobs and the target. A field that only a patch has comes from nowhere. The function returns
+// false for a field within one of those: it comes from the same field within the places of the other.
+func (o *Overrides) Origins() func(fieldpath.Path) ([]fieldpath.Path, bool) {
+	targets := map[string][][2]int{} // the overrides of a job with its place among their targets
+	for i, override := range o.list() {
+		seen := map[string]bool{}
+		for j, target := range override.TargetJobs {
+			if !seen[target.Name] {
+				seen[target.Name] = true
+				targets[target.Name] = append(targets[target.Name], [2]int{i, j})
+			}
 		}
-		return places
 	}
-	return nil
+	return func(path fieldpath.Path) (places []fieldpath.Path, isKnown bool) {
+		if len(path) <= templateAt {
+			return nil, true
+		}
+		if path[templateAt] == fieldpath.Field("metadata") {
+			if len(path) == templateAt+1 {
+				return nil, true
+			}
+			return []fieldpath.Path{fieldpath.Fields("spec").Append(path[templateAt+1:]...)}, len(path) == templateAt+2
+		}
+		if len(path) > podAt+1 {
+			return nil, false
+		}
+		if len(path) != jobAt+1 && len(path) != podAt+1 {
+			return nil, true
+		}
+		_, job, _ := path[jobAt].Item()
+		for _, at := range targets[job] {
+			source := fieldpath.Fields("spec", o.field()).Append(fieldpath.Index(at[0]))
+			switch list := source.Append(fieldpath.Field("targetJobs")); {
+			case len(path) == jobAt+1:
+				places = append(places, source, list, list.Append(fieldpath.Index(at[1])))
+			case o.ofPodSpec():
+				places = append(places, source) // an override of 2.0 has the fields of the Pod's spec itself
+			default:
+				places = append(places, source.Append(path[podAt]))
+			}
+		}
+		if len(path) == podAt+1 {
+			slices.Reverse(places)
+		}
+		return places, true
+	}
 }
+
+// reserved matches the manager of a patch of [Overrides.Patches], or its layer.
+var reserved = regexp.MustCompile(`(` + regexp.QuoteMeta(string(engine.Manager(""))) + `)?` + regexp.QuoteMeta(managerPrefix) + `(metadata|\d+)`)
 
 // Text replaces the managers and layers of the overrides' patches in a finding's string by the overrides' names.
 func (o *Overrides) Text(text string) string {
-	pairs := []string{string(engine.Manager(metadataManager)), string(merge.OverrideLayer("metadata")), metadataManager, "spec.labels and spec.annotations"}
-	for i := range slices.Backward(o.list()) {
-		pairs = append(pairs, string(engine.Manager(overrideManager(i))), string(merge.OverrideLayer(strconv.Itoa(i))),
-			overrideManager(i), o.field()+"["+strconv.Itoa(i)+"]")
+	if !strings.Contains(text, managerPrefix) {
+		return text
 	}
-	return strings.NewReplacer(pairs...).Replace(text)
+	return reserved.ReplaceAllStringFunc(text, func(found string) string {
+		_, name, _ := strings.Cut(found, managerPrefix)
+		i, err := strconv.Atoi(name)
+		switch isLayer := !strings.HasPrefix(found, managerPrefix); {
+		case err == nil && i >= o.count():
+			return found
+		case isLayer:
+			return string(merge.OverrideLayer(name))
+		case err == nil:
+			return o.field() + "[" + name + "]"
+		default:
+			return "spec.labels and spec.annotations"
+		}
+	})
 }

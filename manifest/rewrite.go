@@ -25,8 +25,9 @@ type Rewrite struct {
 	Field string
 	Value any
 	// Origins returns the earlier places of a field of the new value, the one in force first. The new field takes its
-	// comments, key order and quotes from there. All paths start at the object.
-	Origins func(fieldpath.Path) []fieldpath.Path
+	// comments, key order and quotes from there. All paths start at the object. Origins returns false for a field that was at
+	// the same step within the places of the field around it.
+	Origins func(fieldpath.Path) ([]fieldpath.Path, bool)
 }
 
 // Migration returns the rewrite that puts patches in the place of a TrainJob's overrides.
@@ -35,7 +36,7 @@ func (d *Document) Migration(patches []trainer.RuntimePatch) Rewrite {
 	if d != nil {
 		overrides = d.Overrides
 	}
-	r := Rewrite{Parent: fieldpath.Fields("spec"), Remove: legacy.Fields(), Field: "runtimePatches", Origins: overrides.Origins}
+	r := Rewrite{Parent: fieldpath.Fields("spec"), Remove: legacy.Fields(), Field: "runtimePatches", Origins: overrides.Origins()}
 	if len(patches) > 0 {
 		r.Value = patches
 	}
@@ -73,7 +74,7 @@ func (d *Document) Rewrite(r Rewrite) ([]Edit, error) {
 	}
 	w := &rewriter{Rewrite: r, document: d, Reading: source.NewReading(d.source), value: v, used: map[*yaml.Node]bool{}}
 	if v != nil {
-		w.arrange(v, r.Parent.Append(fieldpath.Field(r.Field)), r.Field)
+		w.arrange(v, r.Parent.Append(fieldpath.Field(r.Field)), r.Field, nil)
 	}
 	if d.source.JSON {
 		return w.json()

@@ -12,15 +12,20 @@ import (
 	"github.com/trainweld/trainweld/manifest/internal/source"
 )
 
+// former is an earlier place of a field: the node of its key, or of an item, and that of its value.
+type former struct{ place, value *yaml.Node }
+
 // arrange sorts the keys of a new value as in its origins, and takes comments and quotes from there. list is the name of the
-// nearest field, which determines the merge key of list items.
-func (w *rewriter) arrange(v *encode.Value, path fieldpath.Path, list string) {
-	v.Note = w.noteOf(v, path)
+// nearest field, which determines the merge key of list items. inherited are the places at the same step within the origins of the
+// value around it.
+func (w *rewriter) arrange(v *encode.Value, path fieldpath.Path, list string, inherited []former) {
+	origins := w.origins(path, inherited)
+	v.Note = w.noteOf(v, path[len(path)-1], origins)
 	switch v.Kind {
 	case encode.Object:
-		order := w.order(path)
+		within, order := w.fields(origins)
 		at := func(key string) int {
-			if i := slices.Index(order, key); i >= 0 {
+			if i, ok := order[key]; ok {
 				return i
 			}
 			return len(order)
@@ -29,11 +34,13 @@ func (w *rewriter) arrange(v *encode.Value, path fieldpath.Path, list string) {
 			return cmp.Or(cmp.Compare(at(a.Key), at(b.Key)), cmp.Compare(rank(a.Key), rank(b.Key)))
 		})
 		for _, m := range v.Entries {
-			w.arrange(m.Value, path.Append(fieldpath.Field(m.Key)), m.Key)
+			w.arrange(m.Value, path.Append(fieldpath.Field(m.Key)), m.Key, within[m.Key])
 		}
 	case encode.Array:
+		within := w.items(origins, keyOf(list))
 		for i, item := range v.Items {
-			w.arrange(item, path.Append(stepTo(item, list, i)), list)
+			step := stepTo(item, list, i)
+			w.arrange(item, path.Append(step), list, within[step])
 		}
 	}
 }
@@ -48,76 +55,120 @@ func rank(key string) int {
 
 // stepTo returns the step to an item of a patch's list, by its merge key if the list has one.
 func stepTo(item *encode.Value, list string, i int) fieldpath.Step {
-	key := ""
-	switch list {
-	case "runtimePatches":
-		key = "manager"
-	case "replicatedJobs", "containers", "initContainers", "env", "volumes", "imagePullSecrets", "schedulingGates":
-		key = "name"
-	case "volumeMounts":
-		key = "mountPath"
-	}
+	key := keyOf(list)
 	if name := item.Member(key); name != nil {
 		return fieldpath.Item(key, name.Text)
 	}
 	return fieldpath.Index(i)
 }
 
-// origins returns the nodes of the origins of a field.
-func (w *rewriter) origins(path fieldpath.Path) (places, values []*yaml.Node) {
-	if w.Origins == nil {
-		return nil, nil
+// keyOf returns the merge key of a patch's list, or "".
+func keyOf(list string) string {
+	switch list {
+	case "runtimePatches":
+		return "manager"
+	case "replicatedJobs", "containers", "initContainers", "env", "volumes", "imagePullSecrets", "schedulingGates":
+		return "name"
+	case "volumeMounts":
+		return "mountPath"
 	}
-	for _, origin := range w.Origins(path) {
-		if place, value := w.node(origin); value != nil {
-			places, values = append(places, place), append(values, source.Target(value))
-		}
-	}
-	return places, values
+	return ""
 }
 
-// order returns the keys of an object in the order of the origins, the last origin first.
-func (w *rewriter) order(path fieldpath.Path) []string {
-	var order []string
-	_, values := w.origins(path)
-	for _, n := range slices.Backward(values) {
-		if n.Kind != yaml.MappingNode {
+// origins returns the origins of a field.
+func (w *rewriter) origins(path fieldpath.Path, inherited []former) []former {
+	if w.Origins == nil {
+		return nil
+	}
+	places, isKnown := w.Origins(path)
+	if !isKnown {
+		return inherited
+	}
+	var origins []former
+	for _, at := range places {
+		if place, value := w.node(at); value != nil {
+			origins = append(origins, former{place, source.Target(value)})
+		}
+	}
+	return origins
+}
+
+// fields returns the fields within origins by their names, and the order of the names, the last origin's first.
+func (w *rewriter) fields(origins []former) (within map[string][]former, order map[string]int) {
+	within, order = map[string][]former{}, map[string]int{}
+	for _, o := range slices.Backward(origins) {
+		if o.value.Kind != yaml.MappingNode {
 			continue
 		}
-		entries, _ := w.Entries(n)
+		entries, _ := w.Entries(o.value)
+		seen := make(map[string]bool, len(entries))
 		for _, e := range entries {
-			if e.Err == nil && !slices.Contains(order, e.Name) {
-				order = append(order, e.Name)
+			if e.Err != nil || seen[e.Name] {
+				continue
+			}
+			seen[e.Name] = true
+			if _, known := order[e.Name]; !known {
+				order[e.Name] = len(order)
+			}
+			key, value := w.Lookup(o.value, e.Name)
+			within[e.Name] = append(within[e.Name], former{key, source.Target(value)})
+		}
+	}
+	for _, all := range within {
+		slices.Reverse(all)
+	}
+	return within, order
+}
+
+// items returns the items of the lists of origins, by their places and by their keys. Of items with one key in a list, the first counts.
+func (w *rewriter) items(origins []former, key string) map[fieldpath.Step][]former {
+	within := map[fieldpath.Step][]former{}
+	for _, o := range origins {
+		if o.value.Kind != yaml.SequenceNode {
+			continue
+		}
+		seen := map[string]bool{}
+		for i, item := range o.value.Content {
+			at := former{item, source.Target(item)}
+			within[fieldpath.Index(i)] = append(within[fieldpath.Index(i)], at)
+			if key == "" {
+				continue
+			}
+			if _, name := w.Lookup(at.value, key); name != nil {
+				if text, ok := w.Text(name); ok && !seen[text] {
+					seen[text] = true
+					step := fieldpath.Item(key, text)
+					within[step] = append(within[step], at)
+				}
 			}
 		}
 	}
-	return order
+	return within
 }
 
 // noteOf returns the comments and quotes of a value. A value takes the comments of all origins. A scalar, or an item of a list
 // without a key, takes only the comments of the first. Each comment is used once, even if several values share an origin.
-func (w *rewriter) noteOf(v *encode.Value, path fieldpath.Path) *encode.Note {
-	places, values := w.origins(path)
-	if len(places) == 0 {
+func (w *rewriter) noteOf(v *encode.Value, last fieldpath.Step, origins []former) *encode.Note {
+	if len(origins) == 0 {
 		return nil
 	}
 	n := &encode.Note{}
-	last := path[len(path)-1]
 	_, isIndex := last.Index()
-	for i := range places {
+	for i, o := range origins {
 		if i > 0 && (v.Kind == encode.Text || v.Kind == encode.Literal || isIndex) {
 			break
 		}
-		w.comment(n, places[i], values[i], v)
+		w.comment(n, o.place, o.value, v)
 	}
-	if value := values[0]; v.Kind == encode.Text && value.Kind == yaml.ScalarNode {
+	place, value := origins[0].place, origins[0].value
+	if v.Kind == encode.Text && value.Kind == yaml.ScalarNode {
 		if s, ok := w.Text(value); ok && s == v.Text && encode.IsOneLine(s) && value.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0 {
 			n.Text, n.HasText = value.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle), true
 		}
 	}
-	if name, isField := last.Field(); isField && places[0] != values[0] && encode.IsOneLine(name) {
-		if s, err := w.Name(places[0]); err == nil && s == name {
-			n.Key, n.HasKey = places[0].Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle), true
+	if name, isField := last.Field(); isField && place != value && encode.IsOneLine(name) {
+		if s, err := w.Name(place); err == nil && s == name {
+			n.Key, n.HasKey = place.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle), true
 		}
 	}
 	return n

@@ -12,11 +12,8 @@ import (
 func TestRewrite(t *testing.T) {
 	const head = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\n"
 	value := map[string]any{"b": "x", "a": []any{"1", "two"}}
-	origin := func(p fieldpath.Path) []fieldpath.Path { // .spec.made.x was .spec.labels.x
-		if made := fieldpath.Fields("spec", "made"); p.HasPrefix(made) {
-			return []fieldpath.Path{fieldpath.Fields("spec", "labels").Append(p[len(made):]...)}
-		}
-		return nil
+	origin := func(p fieldpath.Path) ([]fieldpath.Path, bool) { // .spec.made.x was .spec.labels.x
+		return []fieldpath.Path{fieldpath.Fields("spec", "labels")}, len(p) == len(fieldpath.Fields("spec", "made"))
 	}
 	tests := []struct {
 		name, file, want, reason string

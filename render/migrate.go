@@ -130,12 +130,17 @@ func renderNew(in Input, job *trainer.TrainJob) *Output {
 
 // worse returns the errors of the new form that the old form does not have.
 func worse(before, after *Output) finding.List {
+	type said struct {
+		code          finding.Code
+		message, path string
+	}
+	old := map[said]bool{}
+	for _, f := range before.Findings {
+		old[said{f.Code, f.Message, f.Path.String()}] = true
+	}
 	var found finding.List
 	for _, f := range after.Findings {
-		same := func(old finding.Finding) bool {
-			return old.Code == f.Code && old.Message == f.Message && slices.Equal(old.Path, f.Path)
-		}
-		if f.Severity >= finding.Error && !slices.ContainsFunc(before.Findings, same) {
+		if f.Severity >= finding.Error && !old[said{f.Code, f.Message, f.Path.String()}] {
 			found = append(found, f)
 		}
 	}

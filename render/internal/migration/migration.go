@@ -42,10 +42,15 @@ func Fold(base *trainer.JobSetTemplateSpec, overrides *legacy.Overrides) (*train
 	if err != nil {
 		return nil, err
 	}
+	accounts := overrides.ServiceAccountNames()
+	places := map[string]int{} // of the jobs in over
+	for i := range slices.Backward(over.Template.Spec.ReplicatedJobs) {
+		places[over.Template.Spec.ReplicatedJobs[i].Name] = i
+	}
 	for i := range said.Template.Spec.ReplicatedJobs {
 		job := &said.Template.Spec.ReplicatedJobs[i]
 		pod := podPatch(&job.Template.Spec.Template)
-		if name := overrides.ServiceAccountName(job.Name); name != nil { // an empty name removes the runtime's
+		if name := accounts[job.Name]; name != nil { // an empty name removes the runtime's
 			if pod.Spec == nil {
 				pod.Spec = &trainer.PodSpecPatch{}
 			}
@@ -54,8 +59,7 @@ func Fold(base *trainer.JobSetTemplateSpec, overrides *legacy.Overrides) (*train
 		if reflect.DeepEqual(pod, &trainer.PodTemplatePatch{}) {
 			continue
 		}
-		at := slices.IndexFunc(over.Template.Spec.ReplicatedJobs, func(j jobset.ReplicatedJob) bool { return j.Name == job.Name })
-		if at >= 0 {
+		if at, ok := places[job.Name]; ok {
 			order(pod, &base.Spec.ReplicatedJobs[at].Template.Spec.Template, &over.Template.Spec.ReplicatedJobs[at].Template.Spec.Template)
 		}
 		if patch.Spec == nil {
@@ -110,15 +114,17 @@ func containerPatches(containers []corev1.Container) []trainer.ContainerPatch {
 func Skeleton(patches []trainer.RuntimePatch) *trainer.JobSetTemplateSpec {
 	template := &trainer.JobSetTemplateSpec{}
 	jobs := &template.Spec.ReplicatedJobs
+	places := map[string]int{}
 	for _, patch := range patches {
 		spec := patch.TrainingRuntimeSpec.Template.Spec
 		if spec == nil {
 			continue
 		}
 		for _, p := range spec.ReplicatedJobs {
-			at := slices.IndexFunc(*jobs, func(j jobset.ReplicatedJob) bool { return j.Name == p.Name })
-			if at < 0 {
+			at, known := places[p.Name]
+			if !known {
 				at = len(*jobs)
+				places[p.Name] = at
 				*jobs = append(*jobs, jobset.ReplicatedJob{Name: p.Name})
 			}
 			if named := p.Template.Spec.Template.Spec; named != nil {
@@ -132,8 +138,13 @@ func Skeleton(patches []trainer.RuntimePatch) *trainer.JobSetTemplateSpec {
 }
 
 func withNames(containers []corev1.Container, patches []trainer.ContainerPatch) []corev1.Container {
+	known := map[string]bool{}
+	for i := range containers {
+		known[containers[i].Name] = true
+	}
 	for _, p := range patches {
-		if !slices.ContainsFunc(containers, func(c corev1.Container) bool { return c.Name == p.Name }) {
+		if !known[p.Name] {
+			known[p.Name] = true
 			containers = append(containers, corev1.Container{Name: p.Name})
 		}
 	}
