@@ -10,44 +10,58 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// editor removes fields from patches. The first change copies all patches.
+// editor removes fields from patches. It copies each patch before its first change. Its work follows the removed fields, not the
+// number of patches or the length of their lists.
 type editor[T, P any] struct {
 	plan    *engine.Plan[T, P]
 	patches []engine.Layered[P]
 	winner  engine.Layer
-	copied  bool
+	of      map[engine.Layer][]int // the places of each layer's patches; nil before the first removal
+	copied  map[int]bool
+	removal removal
+	said    reflect.Value // a copy of the winner's patch, for fields that take its value
+}
+
+// removal finds the items of lists by their merge keys.
+type removal struct {
+	lists map[listOf]map[string][]reflect.Value
+	// shares tells that a field holds a part of the winner's patch.
+	shares bool
+}
+
+// listOf identifies a list by its memory. No removal of a field moves the items of a list-map.
+type listOf struct {
+	t     *schema.Type
+	items uintptr
+	n     int
 }
 
 // takeAway removes a field from a layer's patch, and reports whether that changed the patch.
 func (e *editor[T, P]) takeAway(layer engine.Layer, path fieldpath.Path) bool {
-	if !e.copied {
-		e.patches, e.copied = slices.Clone(e.patches), true
+	if e.of == nil {
+		e.patches, e.of, e.copied = slices.Clone(e.patches), map[engine.Layer][]int{}, map[int]bool{}
 		for i := range e.patches {
-			e.patches[i].Patch = e.plan.CopyPatch(e.patches[i].Patch)
+			if e.patches[i].Patch != nil {
+				e.of[e.patches[i].Layer] = append(e.of[e.patches[i].Layer], i)
+			}
 		}
 	}
 	changed := false
-	for i := range e.patches {
-		if e.patches[i].Layer == layer && e.patches[i].Patch != nil {
-			changed = takeAway(e.plan.Type(), reflect.ValueOf(e.patches[i].Patch), e.winners(), path) || changed
+	for _, i := range e.of[layer] {
+		if !e.copied[i] {
+			e.patches[i].Patch, e.copied[i] = e.plan.CopyPatch(e.patches[i].Patch), true
 		}
+		if own := e.of[e.winner]; len(own) > 0 && (!e.said.IsValid() || e.removal.shares) {
+			e.said, e.removal.shares = reflect.ValueOf(e.plan.CopyPatch(e.patches[own[0]].Patch)), false
+		}
+		changed = e.removal.takeAway(e.plan.Type(), reflect.ValueOf(e.patches[i].Patch), e.said, path) || changed
 	}
 	return changed
 }
 
-// winners returns a copy of the winner's patch, for fields that take its value.
-func (e *editor[T, P]) winners() reflect.Value {
-	for i := range e.patches {
-		if e.patches[i].Layer == e.winner && e.patches[i].Patch != nil {
-			return reflect.ValueOf(e.plan.CopyPatch(e.patches[i].Patch))
-		}
-	}
-	return reflect.Value{}
-}
-
 // takeAway removes the field at the end of the path from a patch's value. The same place of the winner's patch holds winner,
 // invalid if absent.
-func takeAway(t *schema.Type, value, winner reflect.Value, path fieldpath.Path) bool {
+func (r *removal) takeAway(t *schema.Type, value, winner reflect.Value, path fieldpath.Path) bool {
 	if value = pointee(value); !value.IsValid() {
 		return false
 	}
@@ -60,16 +74,16 @@ func takeAway(t *schema.Type, value, winner reflect.Value, path fieldpath.Path) 
 	}
 	step, rest := path[0], path[1:]
 	if name, ok := step.Field(); ok && value.Kind() == reflect.Struct {
-		return takeField(t.Field(name), value, winner, rest)
+		return r.takeField(t.Field(name), value, winner, rest)
 	}
 	if _, key, ok := step.Item(); ok && t.Kind == schema.ListMap {
 		own := reflect.Value{}
-		for _, item := range items(t, winner, key) {
+		for _, item := range r.items(t, winner, key) {
 			own = item
 		}
 		changed := false
-		for _, item := range items(t, value, key) {
-			changed = takeAway(t.Elem, item, own, rest) || changed
+		for _, item := range r.items(t, value, key) {
+			changed = r.takeAway(t.Elem, item, own, rest) || changed
 		}
 		return changed
 	}
@@ -131,7 +145,7 @@ func takeFromObject(t *schema.Type, object engine.Object, path fieldpath.Path) b
 
 // takeField removes a field of a struct, or the field at the end of the path within it. It also removes a struct that becomes
 // empty, because no patch claimed its presence.
-func takeField(f *schema.StructField, parent, winner reflect.Value, rest fieldpath.Path) bool {
+func (r *removal) takeField(f *schema.StructField, parent, winner reflect.Value, rest fieldpath.Path) bool {
 	if f == nil || f.Patch == nil {
 		return false
 	}
@@ -144,9 +158,9 @@ func takeField(f *schema.StructField, parent, winner reflect.Value, rest fieldpa
 		own, _ = f.Patch.Of(winner)
 	}
 	if len(rest) == 0 {
-		return leaveOut(f.Patch, parent, own)
+		return r.leaveOut(f.Patch, parent, own)
 	}
-	if !takeAway(f.Type, field, own, rest) {
+	if !r.takeAway(f.Type, field, own, rest) {
 		return false
 	}
 	if field.Kind() == reflect.Pointer && f.Type.Kind == schema.Struct && saysNothing(f.Type, field.Elem()) && f.Patch.OmitEmpty {
@@ -157,7 +171,7 @@ func takeField(f *schema.StructField, parent, winner reflect.Value, rest fieldpa
 
 // leaveOut empties a field so that the encoding omits it. If the encoding never omits it, leaveOut sets the winner's value. It
 // reports whether the encoding changed.
-func leaveOut(slot *schema.Slot, parent, winner reflect.Value) bool {
+func (r *removal) leaveOut(slot *schema.Slot, parent, winner reflect.Value) bool {
 	field, _ := slot.Of(parent)
 	before := reflect.New(field.Type()).Elem()
 	before.Set(field)
@@ -167,22 +181,30 @@ func leaveOut(slot *schema.Slot, parent, winner reflect.Value) bool {
 	}
 	if winner.IsValid() {
 		field.Set(winner)
+		r.shares = true
 	}
 	return !engine.SameValue(before.Interface(), field.Interface())
 }
 
 // items returns the items of a list-map with a key. A list that the API accepts has one.
-func items(t *schema.Type, list reflect.Value, key string) []reflect.Value {
-	var found []reflect.Value
-	if !list.IsValid() {
+func (r *removal) items(t *schema.Type, list reflect.Value, key string) []reflect.Value {
+	if !list.IsValid() || list.Len() == 0 {
 		return nil
 	}
-	for i := range list.Len() {
-		if name, _ := t.Elem.Field(t.Key).Patch.Of(list.Index(i)); name.String() == key {
-			found = append(found, list.Index(i))
+	at := listOf{t, list.Pointer(), list.Len()}
+	known, ok := r.lists[at]
+	if !ok {
+		known = make(map[string][]reflect.Value, list.Len())
+		for i := range list.Len() {
+			name, _ := t.Elem.Field(t.Key).Patch.Of(list.Index(i))
+			known[name.String()] = append(known[name.String()], list.Index(i))
 		}
+		if r.lists == nil {
+			r.lists = map[listOf]map[string][]reflect.Value{}
+		}
+		r.lists[at] = known
 	}
-	return found
+	return known[key]
 }
 
 // saysNothing reports whether a patch's struct encodes as {}.

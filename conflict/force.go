@@ -36,26 +36,45 @@ type Decision struct {
 // Force returns the error of the plan's Apply.
 func Force[T, P any](plan *engine.Plan[T, P], base *T, patches []engine.Layered[P], managers ...string) ([]engine.Layered[P], []Decision, error) {
 	var decisions []Decision
+	var found map[engine.Layer]Conflicts // the conflicts of each layer; nil after a change of the patches
 	for _, manager := range managers {
 		// One decision can reveal another conflict, such as a profile that another manager set for the losing type. Each round
 		// removes something, so the loop ends.
 		for {
-			result, err := plan.Apply(base, patches, engine.Options{Owners: true})
-			if err != nil {
-				return nil, nil, err
+			if found == nil {
+				result, err := plan.Apply(base, patches, engine.Options{Owners: true})
+				if err != nil {
+					return nil, nil, err
+				}
+				found = Find(result.Owners).byLayer()
 			}
 			e := editor[T, P]{plan: plan, patches: patches, winner: engine.Manager(manager)}
-			more := decide(Find(result.Owners), manager, e.takeAway)
+			more := decide(found[e.winner], manager, e.takeAway)
 			if len(more) == 0 {
 				break
 			}
-			decisions, patches = append(decisions, more...), e.patches
+			decisions, patches, found = append(decisions, more...), e.patches, nil
 		}
 	}
 	return patches, decisions, nil
 }
 
-// decide settles the conflicts in which the manager takes part.
+// byLayer returns the conflicts in which each layer takes part.
+func (c Conflicts) byLayer() map[engine.Layer]Conflicts {
+	of := map[engine.Layer]Conflicts{}
+	for i := range c {
+		seen := map[engine.Layer]bool{}
+		for _, claim := range c[i].Claims {
+			if !seen[claim.Layer] {
+				seen[claim.Layer] = true
+				of[claim.Layer] = append(of[claim.Layer], c[i])
+			}
+		}
+	}
+	return of
+}
+
+// decide settles conflicts in which the manager takes part.
 func decide(found Conflicts, manager string, takeAway func(engine.Layer, fieldpath.Path) bool) []Decision {
 	var decisions []Decision
 	for _, c := range found {

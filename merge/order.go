@@ -183,9 +183,10 @@ func expansionsIn(template *trainer.JobSetTemplateSpec) []expansion {
 	}
 	in := func(list fieldpath.Path, containers []corev1.Container) {
 		for i := range containers {
+			at := variablesAt(containers[i].Env)
 			for j, e := range containers[i].Env {
 				path := list.Append(fieldpath.Item("name", containers[i].Name), fieldpath.Field("env"), fieldpath.Item("name", e.Name), fieldpath.Field("value"))
-				for to, expands := range references(containers[i].Env, j) {
+				for to, expands := range references(containers[i].Env, at, j) {
 					found = append(found, expansion{Expansion{Path: path, From: e.Name, To: to}, expands})
 				}
 			}

@@ -1,6 +1,7 @@
 package merge
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"regexp"
@@ -52,14 +53,13 @@ var reference = regexp.MustCompile(`(^|[^$])((?:\$\$)*)\$\(([^()]+)\)`)
 // new reference may then come too early.
 func envOrder(template *trainer.JobSetTemplateSpec, r *Result) finding.List {
 	var found finding.List
+	was := map[string]*corev1.PodSpec{}
+	for i := range template.Spec.ReplicatedJobs {
+		was[template.Spec.ReplicatedJobs[i].Name] = &template.Spec.ReplicatedJobs[i].Template.Spec.Template.Spec
+	}
 	for i := range r.Template.Spec.ReplicatedJobs {
 		job := &r.Template.Spec.ReplicatedJobs[i]
-		before := &corev1.PodSpec{}
-		for j := range template.Spec.ReplicatedJobs {
-			if template.Spec.ReplicatedJobs[j].Name == job.Name {
-				before = &template.Spec.ReplicatedJobs[j].Template.Spec.Template.Spec
-			}
-		}
+		before := cmp.Or(was[job.Name], &corev1.PodSpec{})
 		pod := &job.Template.Spec.Template.Spec
 		found = envOrderIn(found, job.Name, "initContainers", pod.InitContainers, before.InitContainers)
 		found = envOrderIn(found, job.Name, "containers", pod.Containers, before.Containers)
@@ -75,16 +75,15 @@ func envOrderIn(found finding.List, job, list string, containers, before []corev
 		if early == nil {
 			continue
 		}
-		var old [][2]string
-		for j := range before {
-			if before[j].Name == c.Name {
-				old = tooEarly(before[j].Env)
-				break
+		old := map[[2]string]bool{} // the runtime's own order
+		if j := slices.IndexFunc(before, func(b corev1.Container) bool { return b.Name == c.Name }); j >= 0 {
+			for _, pair := range tooEarly(before[j].Env) {
+				old[pair] = true
 			}
 		}
 		for _, pair := range early {
-			if slices.Contains(old, pair) {
-				continue // the runtime's own order
+			if old[pair] {
+				continue
 			}
 			found = append(found, finding.Finding{
 				Code: finding.CodeEnvOrder, Severity: finding.Warning,
@@ -101,8 +100,9 @@ func envOrderIn(found finding.List, job, list string, containers, before []corev
 // tooEarly lists the references to variables that are defined only later.
 func tooEarly(env []corev1.EnvVar) [][2]string {
 	var pairs [][2]string
+	at := variablesAt(env)
 	for i := range env {
-		for name, expands := range references(env, i) {
+		for name, expands := range references(env, at, i) {
 			if !expands {
 				pairs = append(pairs, [2]string{env[i].Name, name})
 			}
@@ -111,17 +111,29 @@ func tooEarly(env []corev1.EnvVar) [][2]string {
 	return pairs
 }
 
+// variablesAt returns the first and the last place of each variable in a list.
+func variablesAt(env []corev1.EnvVar) map[string][2]int {
+	at := make(map[string][2]int, len(env))
+	for i := range env {
+		first, ok := at[env[i].Name]
+		if !ok {
+			first[0] = i
+		}
+		at[env[i].Name] = [2]int{first[0], i}
+	}
+	return at
+}
+
 // references yields the variables of the list that the i-th one refers to, and whether the reference is expanded: an earlier one
 // has the name.
-func references(env []corev1.EnvVar, i int) iter.Seq2[string, bool] {
+func references(env []corev1.EnvVar, at map[string][2]int, i int) iter.Seq2[string, bool] {
 	return func(yield func(string, bool) bool) {
 		if !strings.Contains(env[i].Value, "$(") {
 			return
 		}
 		for _, match := range reference.FindAllStringSubmatch(env[i].Value, -1) {
-			defines := func(other corev1.EnvVar) bool { return other.Name == match[3] }
-			isEarlier := slices.ContainsFunc(env[:i], defines)
-			if (isEarlier || slices.ContainsFunc(env[i+1:], defines)) && !yield(match[3], isEarlier) {
+			places, isKnown := at[match[3]]
+			if isEarlier := places[0] < i; isKnown && (isEarlier || places[1] > i) && !yield(match[3], isEarlier) {
 				return
 			}
 		}
