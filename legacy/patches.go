@@ -26,6 +26,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -300,14 +301,16 @@ func (o *Overrides) Origins() func(fieldpath.Path) ([]fieldpath.Path, bool) {
 }
 
 // reserved matches the manager of a patch of [Overrides.Patches], or its layer.
-var reserved = regexp.MustCompile(`(` + regexp.QuoteMeta(string(engine.Manager(""))) + `)?` + regexp.QuoteMeta(managerPrefix) + `(metadata|\d+)`)
+var reserved = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(` + regexp.QuoteMeta(string(engine.Manager(""))) + `)?` + regexp.QuoteMeta(managerPrefix) + `(metadata|\d+)`)
+})
 
 // Text replaces the managers and layers of the overrides' patches in a finding's string by the overrides' names.
 func (o *Overrides) Text(text string) string {
 	if !strings.Contains(text, managerPrefix) {
 		return text
 	}
-	return reserved.ReplaceAllStringFunc(text, func(found string) string {
+	return reserved().ReplaceAllStringFunc(text, func(found string) string {
 		_, name, _ := strings.Cut(found, managerPrefix)
 		i, err := strconv.Atoi(name)
 		switch isLayer := !strings.HasPrefix(found, managerPrefix); {
