@@ -33,10 +33,14 @@ type updates struct {
 
 	mu       sync.Mutex
 	runtimes map[*workspace.RuntimeSource]func() *admission.Runtime
+	refusals map[*workspace.RuntimeSource]func() finding.List // of the new runtimes
 }
 
 func newUpdates(flags diffFlags, opts render.Options) *updates {
-	return &updates{flags: flags, opts: opts, runtimes: map[*workspace.RuntimeSource]func() *admission.Runtime{}}
+	return &updates{
+		flags: flags, opts: opts,
+		runtimes: map[*workspace.RuntimeSource]func() *admission.Runtime{}, refusals: map[*workspace.RuntimeSource]func() finding.List{},
+	}
 }
 
 // fate returns the update of a TrainJob or a JobSet. The findings have the positions of the new version.
@@ -76,7 +80,50 @@ func (u *updates) fate(old, new *comparison.Job) comparison.Fate {
 	default:
 		fate.Update = comparison.Updated
 	}
+	if kept := u.refusedRuntime(ctx, old, new); kept != nil {
+		if fate.Update != comparison.Replaced {
+			fate.Update = comparison.Refused
+		}
+		for _, f := range kept {
+			fate.Frozen = append(fate.Frozen, f.Object.String()+" "+f.Path.String())
+		}
+		fate.Findings = append(fate.Findings, kept...)
+	}
 	return fate
+}
+
+// refusedRuntime returns the errors with which the cluster rejects the change of a TrainJob's runtime. It keeps the old one.
+func (u *updates) refusedRuntime(ctx context.Context, old, new *comparison.Job) finding.List {
+	was, is := old.Input.SourceOf(old.Source), new.Input.SourceOf(new.Source)
+	named := render.RuntimeOf(new.Source.TrainJob)
+	if was == nil || is == nil || was.Stock || is.Stock || was.Snapshot != nil || is.Snapshot != nil || named != render.RuntimeOf(old.Source.TrainJob) {
+		return nil
+	}
+	u.mu.Lock()
+	judge, known := u.refusals[is]
+	if !known {
+		judge = sync.OnceValue(func() finding.List {
+			before, err := was.Fields(named)
+			if err != nil {
+				return nil
+			}
+			after, err := is.Fields(named)
+			if err != nil {
+				return nil
+			}
+			_, found := admission.UpdateRuntime(ctx, new.Source.Release(), before, after, u.flags.Namespace)
+			found = withCode(found, finding.CodeImmutable)
+			for i := range found {
+				f := &found[i]
+				f.Position = is.Position(f.Path)
+				f.Claims = append(f.Claims, engine.Claim{Layer: merge.RuntimeLayer, Value: engine.Presence{}, Source: f.Path, Position: f.Position})
+			}
+			return new.Input.Rate(found)
+		})
+		u.refusals[is] = judge
+	}
+	u.mu.Unlock()
+	return judge()
 }
 
 // suspended returns a TrainJob that is suspended and has no active Pods.
