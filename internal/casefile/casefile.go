@@ -16,6 +16,43 @@ import (
 
 const extension = ".txtar"
 
+// Archive is an archive with the file that holds it.
+type Archive struct {
+	File string
+	*txtar.Archive
+}
+
+// Text returns the text of a file in the archive, or nil if it has none of this name.
+func (a Archive) Text(name string) []byte {
+	for _, f := range a.Files {
+		if f.Name == name {
+			return f.Data
+		}
+	}
+	return nil
+}
+
+// Name returns the name of the archive's file without its extension.
+func (a Archive) Name() string { return strings.TrimSuffix(filepath.Base(a.File), extension) }
+
+// Read reads the archives whose files match a pattern, in the order of their names. It fails the test if there is none.
+func Read(t testing.TB, pattern string) []Archive {
+	t.Helper()
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%s names no archives: %v", pattern, err)
+	}
+	var all []Archive
+	for _, file := range files {
+		archive, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, Archive{file, archive})
+	}
+	return all
+}
+
 // Unpack extracts each archive NAME.txtar in dir to a folder NAME, and returns the parent of these folders. If files are named,
 // it extracts only those. The test removes the folders at its end. Unpack fails the test if dir holds no archive.
 func Unpack(t testing.TB, dir string, only ...string) string {
@@ -107,21 +144,13 @@ func moduleRoot(t testing.TB, dir string) string {
 // unpack extracts each archive to the folder in root that into returns for its name, and returns root.
 func unpack(t testing.TB, dir, root string, into func(name string, archive *txtar.Archive) string) string {
 	t.Helper()
-	archives, err := filepath.Glob(filepath.Join(dir, "*"+extension))
-	if err != nil || len(archives) == 0 {
-		t.Fatalf("%s has no cases: %v", dir, err)
-	}
-	for _, file := range archives {
-		archive, err := txtar.ParseFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		folder := filepath.Join(root, into(strings.TrimSuffix(filepath.Base(file), extension), archive))
+	for _, archive := range Read(t, filepath.Join(dir, "*"+extension)) {
+		folder := filepath.Join(root, into(archive.Name(), archive.Archive))
 		if err := os.MkdirAll(folder, 0o777); err != nil {
 			t.Fatal(err)
 		}
-		if err := txtar.Write(archive, folder); err != nil {
-			t.Fatalf("%s: %v", file, err)
+		if err := txtar.Write(archive.Archive, folder); err != nil {
+			t.Fatalf("%s: %v", archive.File, err)
 		}
 	}
 	return root

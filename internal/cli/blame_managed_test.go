@@ -9,8 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rogpeppe/go-internal/txtar"
-
+	"github.com/trainweld/trainweld/internal/casefile"
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/testenv"
@@ -27,17 +26,11 @@ func blameStdin(object string, args ...string) (status int, stdout, stderr strin
 // liveDeployment returns the Deployment of the script.
 func liveDeployment(t *testing.T) string {
 	t.Helper()
-	script, err := txtar.ParseFile(filepath.Join(testdata, "script", "blame_managed_fields.txtar"))
-	if err != nil {
-		t.Fatal(err)
+	live := casefile.Read(t, filepath.Join(testdata, "script", "blame_managed_fields.txtar"))[0].Text("live.yaml")
+	if live == nil {
+		t.Fatal("the script has no live.yaml")
 	}
-	for _, file := range script.Files {
-		if file.Name == "live.yaml" {
-			return string(file.Data)
-		}
-	}
-	t.Fatal("the script has no live.yaml")
-	return ""
+	return string(live)
 }
 
 // TestBlameManaged_Mutated breaks a live object in random places. Blame neither panics nor writes invalid JSON.

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rogpeppe/go-internal/txtar"
-
 	"github.com/trainweld/trainweld/internal/casefile"
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
@@ -186,17 +184,9 @@ func TestCheckPositions(t *testing.T) {
 	placed("all", checkPaths(t, filepath.Join(cases, "*")))
 	placed("all, patched", checkPaths(t, filepath.Join(cases, "*"), "--patch", patchFile))
 	placed("all, as an update of others", checkPaths(t, filepath.Join(cases, "c1-*"), "--old", cases, "-R"))
-	scripts, err := filepath.Glob(filepath.Join(testdata, "script", "*.txtar"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, script := range scripts {
-		archive, err := txtar.ParseFile(script)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, script := range casefile.Read(t, filepath.Join(testdata, "script", "*.txtar")) {
 		dir := t.TempDir()
-		for _, file := range archive.Files {
+		for _, file := range script.Files {
 			path := filepath.Join(dir, filepath.FromSlash(file.Name))
 			if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 				t.Fatal(err)
@@ -205,8 +195,8 @@ func TestCheckPositions(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for _, section := range sections(archive) {
-			name := filepath.Join(filepath.Base(script), section)
+		for _, section := range sections(script) {
+			name := filepath.Join(script.Name(), section)
 			files := filepath.Join(dir, section)
 			if err := os.MkdirAll(files, 0o777); err != nil {
 				t.Fatal(err)
@@ -219,7 +209,7 @@ func TestCheckPositions(t *testing.T) {
 }
 
 // sections returns the folder of each section of a script, or the whole of one without sections.
-func sections(script *txtar.Archive) []string {
+func sections(script casefile.Archive) []string {
 	var names []string
 	for line := range strings.Lines(string(script.Comment)) {
 		if name, ok := strings.CutPrefix(line, "section "); ok {

@@ -2,32 +2,21 @@ package trainingjob_test
 
 import (
 	"bytes"
-	"path/filepath"
 	"testing"
 
-	"github.com/rogpeppe/go-internal/txtar"
 	"sigs.k8s.io/yaml"
 
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/casefile"
 	"github.com/trainweld/trainweld/legacy/trainingjob"
 	"github.com/trainweld/trainweld/manifest"
 )
 
 // FuzzConvert converts any job of the Training Operator. It gives objects or an error, the same each time, and leaves the job as it is.
 func FuzzConvert(f *testing.F) {
-	files, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(files) == 0 {
-		f.Fatalf("no cases: %v", err)
-	}
-	for _, file := range files {
-		archive, err := txtar.ParseFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
-		for i, part := range archive.Files {
-			if part.Name == "job.yaml" {
-				f.Add(part.Data, uint8(i))
-			}
+	for i, archive := range casefile.Read(f, "testdata/*.txtar") {
+		if text := archive.Text("job.yaml"); text != nil {
+			f.Add(text, uint8(i))
 		}
 	}
 	for _, kind := range trainingjob.Kinds() {

@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -16,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/casefile"
 	"github.com/trainweld/trainweld/legacy/trainingjob"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render/admission"
@@ -27,20 +27,16 @@ var update = flag.Bool("update", false, "rewrite what the cases of testdata comp
 // runtime that exists (runtime.yaml), and what becomes of it: the findings and the objects. The cluster
 // takes every result.
 func TestGolden(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(files) < 30 {
-		t.Fatalf("%d cases: %v", len(files), err)
+	archives := casefile.Read(t, "testdata/*.txtar")
+	if len(archives) < 30 {
+		t.Fatalf("%d cases", len(archives))
 	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) { golden(t, file) })
+	for _, archive := range archives {
+		t.Run(archive.Name(), func(t *testing.T) { golden(t, archive) })
 	}
 }
 
-func golden(t *testing.T, file string) {
-	archive, err := txtar.ParseFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+func golden(t *testing.T, archive casefile.Archive) {
 	if len(bytes.TrimSpace(archive.Comment)) == 0 {
 		t.Error("the case does not say its reason")
 	}
@@ -89,7 +85,7 @@ func golden(t *testing.T, file string) {
 		}
 	}
 	if *update {
-		rewrite(t, file, archive, text)
+		rewrite(t, archive, text)
 	}
 }
 
@@ -101,14 +97,14 @@ func findingsText(findings finding.List) string {
 	return b.String()
 }
 
-func rewrite(t *testing.T, file string, archive *txtar.Archive, text map[string][]byte) {
+func rewrite(t *testing.T, archive casefile.Archive, text map[string][]byte) {
 	out := &txtar.Archive{Comment: archive.Comment}
 	for _, name := range []string{"options", "runtime.yaml", "job.yaml", "findings", "want.yaml"} {
 		if text[name] != nil {
 			out.Files = append(out.Files, txtar.File{Name: name, Data: text[name]})
 		}
 	}
-	if err := os.WriteFile(file, txtar.Format(out), 0o666); err != nil {
+	if err := os.WriteFile(archive.File, txtar.Format(out), 0o666); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -2,34 +2,23 @@ package trainingjob_test
 
 import (
 	"os/exec"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"sync"
 	"testing"
 
-	"github.com/rogpeppe/go-internal/txtar"
 	"sigs.k8s.io/yaml"
 
+	"github.com/trainweld/trainweld/internal/casefile"
 	"github.com/trainweld/trainweld/legacy/trainingjob"
 )
 
 // TestConvertIsPure converts every case twice at a time, and then writes all over the result: the job is as it
 // was, and converts to the same again.
 func TestConvertIsPure(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range files {
-		archive, err := txtar.ParseFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, f := range archive.Files {
-			if f.Name == "job.yaml" {
-				t.Run(filepath.Base(file), func(t *testing.T) { pure(t, f.Data) })
-			}
+	for _, archive := range casefile.Read(t, "testdata/*.txtar") {
+		if text := archive.Text("job.yaml"); text != nil {
+			t.Run(archive.Name(), func(t *testing.T) { pure(t, text) })
 		}
 	}
 }

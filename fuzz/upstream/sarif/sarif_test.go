@@ -87,11 +87,7 @@ func validate(schema *jsonschema.Schema, data []byte) error {
 // goldens are the reports that the tests of package report compare with. The first one has every kind of finding.
 func goldens(t *testing.T) []txtar.File {
 	t.Helper()
-	archive, err := txtar.ParseFile(filepath.Join(report, "testdata", "sarif.txtar"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return archive.Files
+	return casefile.Read(t, filepath.Join(report, "testdata", "sarif.txtar"))[0].Files
 }
 
 // TestReports validates every SARIF report that the tests of the program compare with: those of package
@@ -103,18 +99,11 @@ func TestReports(t *testing.T) {
 	for _, golden := range goldens {
 		reports[golden.Name] = golden.Data
 	}
-	scripts, err := filepath.Glob(filepath.Join(program, "testdata", "script", "*.txtar"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	scripts := casefile.Read(t, filepath.Join(program, "testdata", "script", "*.txtar"))
 	for _, script := range scripts {
-		archive, err := txtar.ParseFile(script)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, file := range archive.Files {
+		for _, file := range script.Files {
 			if strings.HasSuffix(file.Name, ".sarif") {
-				reports[script+"/"+file.Name] = file.Data
+				reports[script.File+"/"+file.Name] = file.Data
 			}
 		}
 	}
