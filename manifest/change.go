@@ -60,28 +60,12 @@ var (
 // the file share by an anchor, an alias or a merge key, and two changes of the same lines. The edited text reads as the object
 // with exactly these changes, or else Change returns an error.
 func (d *Document) Change(changes []Change) ([]Edit, error) {
-	s, at := d.place()
-	if s.Text == nil {
-		return nil, errNoText
+	c, err := d.changer()
+	if err != nil || c == nil || len(changes) == 0 {
+		return nil, err
 	}
-	if s.Part {
-		return nil, errPart
-	}
-	root, err := s.Nodes()
-	if err != nil {
-		return nil, fmt.Errorf("the text cannot be parsed again: %w", err)
-	}
-	if root == nil || len(changes) == 0 {
-		return nil, nil
-	}
-	c := &changer{Reading: source.NewReading(s), Layout: s.Layout(), at: at, root: &part{node: root}}
-	if source.MayHaveAliases(s.Text) {
-		c.findAliases(root)
-	}
-	for _, change := range changes {
-		if err := c.change(change); err != nil {
-			return nil, fmt.Errorf("%s: %w", change.Path, err)
-		}
+	if err := c.try(changes); err != nil {
+		return nil, err
 	}
 	c.prune(c.root)
 	if c.root.isGone {
@@ -95,10 +79,62 @@ func (d *Document) Change(changes []Change) ([]Edit, error) {
 		return nil, fmt.Errorf("%s: %w", changes[0].Path, err)
 	}
 	for i := range edits {
-		edits[i].Start += s.Offset
-		edits[i].End += s.Offset
+		edits[i].Start += d.source.Offset
+		edits[i].End += d.source.Offset
 	}
 	return edits, nil
+}
+
+// Fit returns an error for each list of changes that the object does not take: alone is that of the list by itself, and beside that of
+// the list after those before it without an error. Unlike Change, it neither writes nor reads the edited text. Its work grows with the
+// changes, not with their number times the size of the object.
+func (d *Document) Fit(lists [][]Change) (alone, beside []error) {
+	alone, beside = make([]error, len(lists)), make([]error, len(lists))
+	one, err := d.changer()
+	all, _ := d.changer()
+	for i, changes := range lists {
+		if alone[i], beside[i] = err, err; one == nil {
+			continue
+		}
+		alone[i], beside[i] = one.try(changes), all.try(changes)
+		one.undo()
+	}
+	return alone, beside
+}
+
+// changer returns a changer of the object, or nil for an empty text.
+func (d *Document) changer() (*changer, error) {
+	s, at := d.place()
+	if s.Text == nil {
+		return nil, errNoText
+	}
+	if s.Part {
+		return nil, errPart
+	}
+	root, err := s.Nodes()
+	if err != nil {
+		return nil, fmt.Errorf("the text cannot be parsed again: %w", err)
+	}
+	if root == nil {
+		return nil, nil
+	}
+	c := &changer{Reading: source.NewReading(s), Layout: s.Layout(), at: at, root: &part{node: root}}
+	if source.MayHaveAliases(s.Text) {
+		c.findAliases(root)
+	}
+	return c, nil
+}
+
+// try performs changes on the parts, or leaves the parts as they were and returns an error.
+func (c *changer) try(changes []Change) error {
+	c.undone = c.undone[:0]
+	for _, change := range changes {
+		if err := c.change(change); err != nil {
+			c.undo()
+			return fmt.Errorf("%s: %w", change.Path, err)
+		}
+	}
+	return nil
 }
 
 // change performs one change on the parts.

@@ -42,6 +42,8 @@ func (c *changer) remove(path fieldpath.Path) error {
 		if err := c.refuseInside(p); err != nil {
 			return err
 		}
+		c.keep(p)
+		c.keep(around[len(around)-1])
 		p.isGone = true
 		around[len(around)-1].lost = true
 	}
@@ -67,14 +69,14 @@ func (c *changer) set(path fieldpath.Path, v *encode.Value) error {
 
 // make returns the part at a path. It adds missing parts.
 func (c *changer) make(path fieldpath.Path) (*part, error) {
-	p := c.root
+	p, list := c.root, (*part)(nil)
 	for _, step := range c.at.Append(path...) {
 		if err := c.refuse(p); err != nil {
 			return nil, err
 		}
 		found := c.matches(p, step)
 		if len(found) == 0 {
-			added, err := c.add(p, step)
+			added, err := c.add(p, list, step)
 			if err != nil {
 				return nil, err
 			}
@@ -83,19 +85,20 @@ func (c *changer) make(path fieldpath.Path) (*part, error) {
 		if len(found) > 1 {
 			return nil, errDiffers
 		}
-		p = found[0]
+		list, p = p, found[0]
 	}
 	return p, c.refuse(p)
 }
 
-// add adds the part of a step.
-func (c *changer) add(p *part, step fieldpath.Step) (*part, error) {
+// add adds the part of a step to p, which may be an item of a list.
+func (c *changer) add(p, list *part, step fieldpath.Step) (*part, error) {
 	name, isField := nameOf(step)
 	kind := encode.Array
 	if isField {
 		kind = encode.Object
 	}
 	if !p.isKnown && (c.isNull(p) || p.node == nil && p.value == nil) {
+		c.keep(p)
 		p.isKnown, p.kind = true, kind
 	}
 	if !p.isKnown || p.kind != kind {
@@ -122,8 +125,7 @@ func (c *changer) add(p *part, step fieldpath.Step) (*part, error) {
 	case !isField:
 		return nil, errMissing
 	}
-	p.parts = append(p.parts, added)
-	c.added++
+	c.join(p, added, list)
 	return added, nil
 }
 
@@ -148,13 +150,17 @@ func (c *changer) assign(p *part, v *encode.Value) error {
 	case p.isKnown && p.kind == encode.Array && v.Kind == encode.Array && len(v.Items) > 0 && len(p.parts) > 0:
 		return c.assignItems(p, v)
 	}
-	p.parts, p.isKnown, p.value = nil, false, v
-	c.added++
+	c.keep(p)
+	p.parts, p.isKnown, p.value, p.byStep = nil, false, v, nil
+	if p.key == nil {
+		c.added++ // an item, which has no parts to find it by any more
+	}
 	return c.refuseInside(p)
 }
 
 // fill gives a new part its value. The keys of a new item stay.
 func (c *changer) fill(p *part, v *encode.Value) error {
+	c.keep(p)
 	if !p.isKnown {
 		p.value = v
 		return nil
@@ -162,12 +168,15 @@ func (c *changer) fill(p *part, v *encode.Value) error {
 	if p.kind != encode.Object || v.Kind != encode.Object {
 		return errOverlap
 	}
-	c.added++
+	p.byStep = nil
+	names := map[string]*part{}
+	for _, child := range p.parts {
+		names[child.name] = child
+	}
 	for _, m := range v.Entries {
-		i := slices.IndexFunc(p.parts, func(child *part) bool { return child.name == m.Key })
-		if i < 0 {
+		if child := names[m.Key]; child == nil {
 			p.parts = append(p.parts, &part{name: m.Key, was: m.Key, value: m.Value})
-		} else if !reflect.DeepEqual(c.generic(p.parts[i]), genericOf(m.Value)) {
+		} else if !reflect.DeepEqual(c.generic(child), genericOf(m.Value)) {
 			return errOverlap
 		}
 	}
@@ -175,9 +184,14 @@ func (c *changer) fill(p *part, v *encode.Value) error {
 }
 
 func (c *changer) assignEntries(p *part, v *encode.Value) error {
-	c.added++
+	c.keep(p)
+	entries, has := map[string]*encode.Value{}, map[string]bool{}
+	for _, m := range v.Entries {
+		entries[m.Key] = m.Value
+	}
 	for _, child := range p.parts {
-		m := v.Member(child.was)
+		has[child.was] = true
+		m := entries[child.was]
 		switch {
 		case m != nil:
 			if err := c.assign(child, m); err != nil {
@@ -186,6 +200,7 @@ func (c *changer) assignEntries(p *part, v *encode.Value) error {
 		case child.isMerged:
 			return errShared
 		default:
+			c.keep(child)
 			child.isGone = true
 			if err := c.refuseInside(child); err != nil {
 				return err
@@ -193,8 +208,11 @@ func (c *changer) assignEntries(p *part, v *encode.Value) error {
 		}
 	}
 	for _, m := range v.Entries {
-		if !slices.ContainsFunc(p.parts, func(child *part) bool { return child.was == m.Key }) {
-			p.parts = append(p.parts, &part{name: m.Key, was: m.Key, value: m.Value})
+		if !has[m.Key] {
+			p.parts, p.byStep = append(p.parts, &part{name: m.Key, was: m.Key, value: m.Value}), nil
+			if p.key == nil {
+				c.added++ // an item, which a list may now find by this field
+			}
 		}
 	}
 	return nil
@@ -246,6 +264,7 @@ func (c *changer) assignItems(p *part, v *encode.Value) error {
 			continue
 		}
 		for ; next < j; next++ {
+			c.keep(p.parts[next])
 			p.parts[next].isGone = true
 			items = append(items, p.parts[next])
 		}
@@ -253,11 +272,12 @@ func (c *changer) assignItems(p *part, v *encode.Value) error {
 		next = j + 1
 	}
 	for ; next < len(p.parts); next++ {
+		c.keep(p.parts[next])
 		p.parts[next].isGone = true
 		items = append(items, p.parts[next])
 	}
-	p.parts = items
-	c.added++
+	c.keep(p)
+	p.parts, p.byStep = items, nil
 	return nil
 }
 
@@ -313,13 +333,30 @@ func (c *changer) rename(path fieldpath.Path, name string) error {
 		return errOverlap
 	case p.key.Kind == yaml.AliasNode:
 		return errShared
-	case slices.ContainsFunc(parent.parts, func(other *part) bool { return other != p && !other.isGone && other.name == name }):
+	case c.isTaken(parent, p, name):
 		return errIsSet
 	case p.key.Anchor != "":
 		return errAnchor
+	case p.name == name:
+		return nil
 	}
+	c.keep(p)
 	p.name = name
+	if parent.renamed == nil {
+		parent.renamed = map[string]*part{}
+	}
+	parent.renamed[name] = p
+	c.undone = append(c.undone, func() { delete(parent.renamed, name) })
 	return nil
+}
+
+// isTaken reports whether another field than p has a name.
+func (c *changer) isTaken(parent, p *part, name string) bool {
+	others := c.matches(parent, fieldpath.Field(name))
+	if other := parent.renamed[name]; other != nil {
+		others = append(slices.Clip(others), other)
+	}
+	return slices.ContainsFunc(others, func(other *part) bool { return other != p && !other.isGone && other.name == name })
 }
 
 // move moves a field with its comments.
@@ -348,6 +385,7 @@ func (c *changer) move(path, to fieldpath.Path) error {
 	isNew := target.node == nil && target.value == nil
 	switch {
 	case isNew && target.isKnown && reflect.DeepEqual(c.generic(target), itemKeys(c.generic(p), to)):
+		c.keep(target)
 		target.parts, target.isKnown = nil, false // the item brings its keys
 		c.added++
 	case isNew && !target.isKnown, c.isNull(target):
@@ -358,6 +396,9 @@ func (c *changer) move(path, to fieldpath.Path) error {
 	if !c.IsFlow(source.Target(around[len(around)-1].node)) {
 		v.Note.Head = c.above(p)
 	}
+	c.keep(target)
+	c.keep(p)
+	c.keep(around[len(around)-1])
 	target.value = v
 	p.isGone, p.isMoved = true, true
 	around[len(around)-1].lost = true

@@ -16,8 +16,24 @@ type changer struct {
 	*source.Layout
 	at      fieldpath.Path // the path of the object in the source
 	root    *part
-	aliases []*yaml.Node // every alias of the text
-	added   int          // the number of times that parts joined others: an index of before is old
+	aliases []*yaml.Node        // every alias of the text
+	targets map[*yaml.Node]bool // what they refer to
+	added   int                 // the number of changes that no index of a list follows: an index of before is old
+	undone  []func()            // restore the parts as they were before the present changes, the last one first
+}
+
+// undo restores the parts as they were before the last changes that were tried.
+func (c *changer) undo() {
+	for _, restore := range slices.Backward(c.undone) {
+		restore()
+	}
+	c.undone = c.undone[:0]
+}
+
+// keep lets undo restore a part.
+func (c *changer) keep(p *part) {
+	was := *p
+	c.undone = append(c.undone, func() { *p = was })
 }
 
 // part is a field with its value, an item of a list, or the root.
@@ -37,12 +53,41 @@ type part struct {
 	byStep   map[string][]*part
 	stepForm string
 	added    int
+	renamed  map[string]*part // the parts with a new name
+}
+
+// join adds a part to those of p. list is the list whose item p is, if any.
+func (c *changer) join(p, child, list *part) {
+	if list != nil && list.stepForm == child.name {
+		list.byStep = nil
+	}
+	n := len(p.parts)
+	p.parts = append(p.parts, child)
+	text, isIndexed := "", false
+	if p.byStep != nil {
+		if text, isIndexed = c.textAt(child, p.stepForm); isIndexed {
+			p.byStep[text] = append(p.byStep[text], child)
+		}
+	}
+	index := p.byStep
+	c.undone = append(c.undone, func() {
+		if p.parts = p.parts[:n]; isIndexed {
+			index[text] = index[text][:len(index[text])-1]
+		}
+		if list != nil && list.stepForm == child.name {
+			list.byStep = nil
+		}
+	})
 }
 
 // findAliases collects the aliases below a node.
 func (c *changer) findAliases(n *yaml.Node) {
 	if n.Kind == yaml.AliasNode {
 		c.aliases = append(c.aliases, n)
+		if c.targets == nil {
+			c.targets = map[*yaml.Node]bool{}
+		}
+		c.targets[n.Alias] = true
 	}
 	for _, child := range n.Content {
 		c.findAliases(child)
@@ -83,7 +128,7 @@ func (c *changer) refuse(p *part) error {
 		return errOverlap
 	case p.isMerged || p.node != nil && p.node.Kind == yaml.AliasNode:
 		return errShared
-	case p.node != nil && slices.ContainsFunc(c.aliases, func(a *yaml.Node) bool { return a.Alias == p.node }):
+	case c.targets[p.node]:
 		return errAnchor
 	}
 	return nil

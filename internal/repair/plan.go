@@ -22,6 +22,7 @@ type round struct {
 	texts   map[string]*manifest.Texts
 	objects map[fieldpath.Position]*object
 	marks   map[string]mark
+	users   map[string][]fieldpath.Object
 	wishes  []*wish
 	jobs    *workspace.Input // the TrainJobs, decoded for a rewriting; nil until one is needed
 }
@@ -29,8 +30,18 @@ type round struct {
 func newRound(s *session, in *workspace.Input) *round {
 	return &round{
 		session: s, in: in, texts: map[string]*manifest.Texts{}, objects: map[fieldpath.Position]*object{},
-		marks: map[string]mark{},
+		marks: map[string]mark{}, users: map[string][]fieldpath.Object{},
 	}
+}
+
+// usersOf returns the TrainJobs that a file of patches changes.
+func (r *round) usersOf(file string) []fieldpath.Object {
+	users, known := r.users[file]
+	if !known {
+		users = r.in.PatchedBy(file)
+		r.users[file] = users
+	}
+	return users
 }
 
 // plan returns the new content of the files that change.
@@ -66,15 +77,23 @@ func (r *round) dropUnshared() {
 			wanted[key][w.finding.Object] = true
 		}
 	}
+	others := map[string]*fieldpath.Object{} // the first TrainJob that does not need a change, by the change
 	r.wishes = slices.DeleteFunc(r.wishes, func(w *wish) bool {
 		for _, c := range w.changes {
 			if !c.isShared {
 				continue
 			}
-			users := r.in.PatchedBy(c.at.File)
-			other := slices.IndexFunc(users, func(o fieldpath.Object) bool { return !wanted[c.key()][o] })
-			if other >= 0 {
-				r.refuse(w.finding, finding.CodeSharedPatch, fmt.Sprintf("the patch at %s also changes %s, which does not need the repair", c.at, users[other]), ownPatch)
+			key := c.key()
+			other, known := others[key]
+			if !known {
+				users := r.usersOf(c.at.File)
+				if i := slices.IndexFunc(users, func(o fieldpath.Object) bool { return !wanted[key][o] }); i >= 0 {
+					other = &users[i]
+				}
+				others[key] = other
+			}
+			if other != nil {
+				r.refuse(w.finding, finding.CodeSharedPatch, fmt.Sprintf("the patch at %s also changes %s, which does not need the repair", c.at, *other), ownPatch)
 				return true
 			}
 		}
@@ -106,70 +125,108 @@ func (r *round) dropOpposed() {
 // fit returns the edits of each file for all repairs that can be done together. The others wait for the next round, or are refused if
 // they cannot be done alone.
 func (r *round) fit() map[string][]manifest.Edit {
+	r.dropUnfit()
+	made := map[*object][]manifest.Edit{} // the edits of the objects for the present repairs
 	for {
-		edits := map[string][]manifest.Edit{}
-		dropped := false
-		for _, o := range r.changedObjects() {
-			made, err := r.edit(o, r.wishes)
-			if err == nil && overlap(edits[o.File], made) {
-				err = errLater
+		objects, wishes := r.changedObjects()
+		dropped := map[*wish]bool{}
+		drop := func(w *wish) {
+			dropped[w] = true
+			for _, c := range w.changes {
+				delete(made, c.object)
 			}
-			if err != nil {
-				r.thin(o, err)
-				dropped = true
-				break
-			}
-			edits[o.File] = append(edits[o.File], made...)
 		}
-		if !dropped {
+		edits, ends := map[string][]manifest.Edit{}, map[string]int{}
+		for _, o := range objects {
+			if _, known := made[o]; !known {
+				kept := r.together(o, nil, wishes[o], drop)
+				made[o], _ = r.edit(o, kept)
+			}
+			if slices.ContainsFunc(made[o], func(e manifest.Edit) bool { return len(edits[o.File]) > 0 && e.Start <= ends[o.File] }) {
+				for _, w := range wishes[o] {
+					drop(w) // it shares a line with a repair of the object before
+				}
+				continue
+			}
+			for _, e := range made[o] {
+				ends[o.File] = max(ends[o.File], e.End)
+			}
+			edits[o.File] = append(edits[o.File], made[o]...)
+		}
+		if len(dropped) == 0 {
 			return edits
 		}
+		r.wishes = slices.DeleteFunc(r.wishes, func(w *wish) bool { return dropped[w] })
 	}
 }
 
-// errLater is the error of edits that overlap those of another object.
-var errLater = errors.New("it shares a line with another repair")
-
-// thin drops repairs of an object until the others can be done together.
-func (r *round) thin(o *object, cause error) {
-	var kept []*wish
-	r.wishes = slices.DeleteFunc(r.wishes, func(w *wish) bool {
-		if !w.touches(o) {
-			return false
-		}
-		if !errors.Is(cause, errLater) {
-			if _, err := r.edit(o, append(slices.Clip(kept), w)); err == nil {
-				kept = append(kept, w)
-				return false
-			}
-			if _, err := r.edit(o, []*wish{w}); err != nil {
-				r.refuse(w.finding, finding.CodeNotRepaired, err.Error(), byHand)
+// dropUnfit drops the repairs that an object does not take beside those before, and refuses those that it does not take alone.
+func (r *round) dropUnfit() {
+	objects, wishes := r.changedObjects()
+	dropped := map[*wish]bool{}
+	for _, o := range objects {
+		lists, seen := make([][]manifest.Change, len(wishes[o])), map[string]bool{}
+		for i, w := range wishes[o] {
+			for _, c := range w.changes {
+				if c.object == o && c.rewrite == nil && !seen[c.key()] {
+					seen[c.key()] = true
+					lists[i] = append(lists[i], c.Change)
+				}
 			}
 		}
-		return true
-	})
+		alone, beside := o.Fit(lists)
+		for i, w := range wishes[o] {
+			if alone[i] != nil {
+				// The whole item may go, and not only the field.
+				if _, err := r.edit(o, []*wish{w}); err != nil {
+					r.refuse(w.finding, finding.CodeNotRepaired, err.Error(), byHand)
+				}
+			}
+			if beside[i] != nil {
+				dropped[w] = true
+			}
+		}
+	}
+	r.wishes = slices.DeleteFunc(r.wishes, func(w *wish) bool { return dropped[w] })
 }
 
-func (w *wish) touches(o *object) bool {
-	return slices.ContainsFunc(w.changes, func(c change) bool { return c.object == o })
+// together returns the kept repairs of an object, and those of wishes that can be done beside them. It drops the others, and refuses
+// those that cannot be done alone. Among many repairs that fit, it finds those that do not by halves.
+func (r *round) together(o *object, kept, wishes []*wish, drop func(*wish)) []*wish {
+	all := slices.Concat(kept, wishes)
+	if _, err := r.edit(o, all); err == nil {
+		return all
+	}
+	if len(wishes) == 1 {
+		if _, err := r.edit(o, wishes); err != nil {
+			r.refuse(wishes[0].finding, finding.CodeNotRepaired, err.Error(), byHand)
+		}
+		drop(wishes[0])
+		return kept
+	}
+	half := len(wishes) / 2
+	return r.together(o, r.together(o, kept, wishes[:half], drop), wishes[half:], drop)
 }
 
-// changedObjects returns the objects that change, in the order of their files and lines.
-func (r *round) changedObjects() []*object {
-	seen := map[*object]bool{}
+// changedObjects returns the objects that change, in the order of their files and lines, and the repairs of each one.
+func (r *round) changedObjects() ([]*object, map[*object][]*wish) {
+	of := map[*object][]*wish{}
 	var all []*object
 	for _, w := range r.wishes {
 		for _, c := range w.changes {
-			if !seen[c.object] {
-				seen[c.object] = true
+			known := of[c.object]
+			if known == nil {
 				all = append(all, c.object)
+			}
+			if len(known) == 0 || known[len(known)-1] != w {
+				of[c.object] = append(known, w)
 			}
 		}
 	}
 	slices.SortFunc(all, func(a, b *object) int {
 		return cmp.Or(cmp.Compare(a.at.File, b.at.File), cmp.Compare(a.at.Line, b.at.Line), cmp.Compare(a.at.Column, b.at.Column))
 	})
-	return all
+	return all, of
 }
 
 // edit returns the edits of an object for repairs. A rewriting of the whole object goes alone.
@@ -210,25 +267,14 @@ func (r *round) changesOf(o *object, wishes []*wish) []manifest.Change {
 		}
 	}
 	idle := idleItems(o.Document, removed)
+	gone := pathsOf(idle)
 	changes = slices.DeleteFunc(changes, func(c manifest.Change) bool {
-		return c.Do == manifest.RemoveField && slices.ContainsFunc(idle, func(item fieldpath.Path) bool { return c.Path.HasPrefix(item) })
+		return c.Do == manifest.RemoveField && gone.hasPrefix(c.Path, len(c.Path))
 	})
 	for _, item := range idle {
 		changes = append(changes, manifest.Change{Path: item, Do: manifest.RemoveField})
 	}
 	return changes
-}
-
-// overlap reports whether edits touch the text of others.
-func overlap(edits, others []manifest.Edit) bool {
-	for _, e := range edits {
-		for _, other := range others {
-			if e.Start <= other.End && other.Start <= e.End {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // isList reports whether a value is a list as JSON.

@@ -19,24 +19,63 @@ func idleItems(d *manifest.Document, removed []fieldpath.Path) []fieldpath.Path 
 		return nil
 	}
 	var idle []fieldpath.Path
+	r := remains{}
 	for _, path := range removed {
 		var item fieldpath.Path
-		take(content, path, 0, &item)
+		r.take(content, path, 0, &item)
 		if item != nil {
 			idle = append(idle, item)
 		}
 	}
-	return slices.DeleteFunc(idle, func(item fieldpath.Path) bool {
-		return slices.ContainsFunc(idle, func(outer fieldpath.Path) bool { return len(outer) < len(item) && item.HasPrefix(outer) })
-	})
+	all := pathsOf(idle)
+	return slices.DeleteFunc(idle, func(item fieldpath.Path) bool { return all.hasPrefix(item, len(item)-1) })
+}
+
+// paths is a set of paths.
+type paths map[string]bool
+
+func pathsOf(list []fieldpath.Path) paths {
+	set := paths{}
+	for _, path := range list {
+		set[path.String()] = true
+	}
+	return set
+}
+
+// hasPrefix reports whether the set has one of the first n steps of a path, or fewer of them.
+func (s paths) hasPrefix(path fieldpath.Path, n int) bool {
+	for ; len(s) > 0 && n > 0; n-- {
+		if s[path[:n].String()] {
+			return true
+		}
+	}
+	return false
 }
 
 // gone replaces an item that is removed, so that the indexes of the others stay.
 type gone struct{}
 
+// remains knows what is left of the lists of an object, by their first items.
+type remains map[*any]*list
+
+// list is a list from which items are removed.
+type list struct {
+	left  int
+	byKey map[string]map[any]int // the first item with a value of each merge key, and with "" of the items themselves
+}
+
+func (r remains) of(items []any) *list {
+	l := r[&items[0]]
+	if l == nil {
+		l = &list{len(items), map[string]map[any]int{}}
+		r[&items[0]] = l
+	}
+	return l
+}
+
 // take removes the field at a path from the value at its first n steps. It reports whether nothing is left of the value, and sets idle to
 // the outermost item that is left without an effect.
-func take(value any, path fieldpath.Path, n int, idle *fieldpath.Path) bool {
+func (r remains) take(value any, path fieldpath.Path, n int, idle *fieldpath.Path) bool {
 	if n == len(path) {
 		return true
 	}
@@ -47,7 +86,7 @@ func take(value any, path fieldpath.Path, n int, idle *fieldpath.Path) bool {
 			name, _ = path[n].Key()
 		}
 		inner, known := v[name]
-		if !known || !take(inner, path, n+1, idle) {
+		if !known || !r.take(inner, path, n+1, idle) {
 			return false
 		}
 		delete(v, name)
@@ -59,12 +98,19 @@ func take(value any, path fieldpath.Path, n int, idle *fieldpath.Path) bool {
 			return true
 		}
 	case []any:
-		i := indexOf(v, path[n])
-		if i < 0 || !take(v[i], path, n+1, idle) {
+		if len(v) == 0 {
 			return false
 		}
-		v[i] = gone{}
-		return !slices.ContainsFunc(v, func(item any) bool { return item != gone{} })
+		l := r.of(v)
+		i := l.indexOf(v, path[n])
+		if i < 0 || !r.take(v[i], path, n+1, idle) {
+			return false
+		}
+		if v[i] != any(gone{}) {
+			v[i] = gone{}
+			l.left--
+		}
+		return l.left == 0
 	}
 	return false
 }
@@ -89,18 +135,30 @@ func isIdle(item map[string]any, path fieldpath.Path) bool {
 }
 
 // indexOf returns the index of a step's item, or -1.
-func indexOf(list []any, step fieldpath.Step) int {
-	if i, ok := step.Index(); ok && i < len(list) {
+func (l *list) indexOf(items []any, step fieldpath.Step) int {
+	if i, ok := step.Index(); ok && i < len(items) {
 		return i
 	}
 	key, value, ok := step.Item()
 	if !ok {
+		key = ""
 		value, _ = step.Element()
 	}
-	return slices.IndexFunc(list, func(item any) bool {
-		if fields, isObject := item.(map[string]any); isObject && ok {
-			item = fields[key]
+	known := l.byKey[key]
+	if known == nil {
+		known = map[any]int{}
+		for i, item := range slices.Backward(items) {
+			if fields, isObject := item.(map[string]any); isObject && ok {
+				item = fields[key]
+			}
+			if text, isText := item.(string); isText {
+				known[text] = i
+			}
 		}
-		return item == any(value)
-	})
+		l.byKey[key] = known
+	}
+	if i, ok := known[value]; ok {
+		return i
+	}
+	return -1
 }

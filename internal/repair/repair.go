@@ -95,11 +95,8 @@ func run(p *host.Program, inputs workspace.Flags, opts Options, judge Judge) (*R
 	}
 }
 
-// mostTried is the number of repairs up to which WithoutRefused tries their texts. Changing an item of a list compares all items.
-const mostTried = 100
-
 // WithoutRefused returns the findings on the files of a program, without the promise of a repair where a run would refuse it. in is the
-// input of the findings, read with Flags.Repairs. Among more than 100 repairs, it does not know those that the text itself prevents.
+// input of the findings, read with Flags.Repairs.
 func WithoutRefused(p *host.Program, inputs workspace.Flags, found finding.List, in *workspace.Input) finding.List {
 	tree, ok := p.Files.(host.Tree)
 	if !ok || !slices.ContainsFunc(found, func(f finding.Finding) bool { return f.Remedy.IsCertain }) {
@@ -108,11 +105,7 @@ func WithoutRefused(p *host.Program, inputs workspace.Flags, found finding.List,
 	s := newSession(p, tree, inputs, Options{}, nil)
 	r := newRound(s, in)
 	r.addAll(found)
-	if len(r.wishes) <= mostTried {
-		r.plan()
-	} else {
-		r.dropUnshared()
-	}
+	r.plan()
 	found = slices.Clone(found)
 	for i := range found {
 		if _, refused := s.refused[mistakeOf(found[i])]; refused {

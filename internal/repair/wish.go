@@ -163,7 +163,7 @@ func (r *round) missing(f finding.Finding) (place, error) {
 
 func (r *round) change(f finding.Finding, at place, c manifest.Change) change {
 	c.Value = plain(c.Value)
-	return change{object: at.object, Change: c, isShared: !at.isOf(f) && len(r.in.PatchedBy(at.at.File)) > 0 && isOfTrainJob(f)}
+	return change{object: at.object, Change: c, isShared: !at.isOf(f) && len(r.usersOf(at.at.File)) > 0 && isOfTrainJob(f)}
 }
 
 // winner returns the first preferred manager that takes part in a conflict, or "".
