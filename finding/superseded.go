@@ -22,6 +22,9 @@ var superseded = []struct {
 	// A controller's object repeats the mistake of its source.
 	{CodeEnvWithoutName, CodeEnv, aroundSource},
 	{CodeBadName, CodeDuplicateItem, withinSource},
+	// A patch says nothing because its fields are none that a patch may set.
+	{CodeIdlePatch, CodeUnpatchable, around},
+	{CodeIdlePatch, CodeUnknownField, around},
 	// The policy's address is an endpoint without a Pod.
 	{CodeNoSuchPod, CodeMasterAddress, anywhere},
 }
@@ -34,6 +37,7 @@ const (
 	atOneField            // the same field in one object
 	atOnePlace            // the same place in one file
 	within                // the superseded field is in the superseding one, in one object
+	around                // the superseded field is the superseding one, or contains it, in one object
 	aroundSource          // the superseded field is the other's source, or contains it
 	withinSource          // the superseded finding's source is the other's, or within it
 )
@@ -61,6 +65,10 @@ func (r relation) mark(f Finding, add func(spot)) {
 		add(spot{object: f.Object, path: f.Path.String()})
 	case r == atOnePlace && f.Position.Line > 0:
 		add(spot{position: f.Position})
+	case r == around:
+		for n := range len(f.Path) + 1 {
+			add(spot{object: f.Object, path: f.Path[:n].String()})
+		}
 	case r == aroundSource && hasSource:
 		for n := range len(source) + 1 {
 			add(spot{path: source[:n].String()})
@@ -75,7 +83,7 @@ func (r relation) isMarked(f Finding, has func(spot) bool) bool {
 	switch r {
 	case anywhere:
 		return has(spot{})
-	case atOneField:
+	case atOneField, around:
 		return has(spot{object: f.Object, path: f.Path.String()})
 	case atOnePlace:
 		return has(spot{position: f.Position})
