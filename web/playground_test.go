@@ -5,6 +5,8 @@ import (
 	"compress/flate"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -13,6 +15,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -322,6 +325,109 @@ func TestPlayground_Hostile(t *testing.T) {
 	}
 }
 
+// TestAddress reads addresses of strangers in node. None but a whole one gives a state, and no text is inflated beyond the limit.
+func TestAddress(t *testing.T) {
+	file, err := filepath.Abs(filepath.Join("src", "address.ts"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	entry := filepath.Join(t.TempDir(), "entry.ts")
+	if err := os.WriteFile(entry, fmt.Appendf(nil, "import { unpack } from %q; Object.assign(globalThis, { unpack });", file), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	const script = `;(async () => {
+	const answers = [];
+	for (const text of JSON.parse(require("fs").readFileSync(0, "utf8"))) {
+		const before = process.memoryUsage.rss();
+		const said = await unpack(text).then((state) => state === undefined ? "nothing" : JSON.stringify(state), (error) => error.message);
+		answers.push([said, String((process.memoryUsage.rss() - before) >> 20)]);
+	}
+	console.log(JSON.stringify(answers));
+})();`
+	bundled, err := bundle(entry, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := packed(t, map[string]any{"files": map[string]any{"job.yaml": strings.Repeat("abc", 99), "b": 1}, "to": 2})
+	cases := []struct{ name, fragment, want string }{
+		{"nothing", "", "nothing"},
+		{"whole", whole, `{"files":{"job.yaml":"` + strings.Repeat("abc", 99) + `"},"to":"jobset"}`},
+		{"no base64", "%%%", "it is damaged"},
+		{"no deflate", "AAAA", "it is damaged"},
+		{"cut", whole[:12], "it is damaged"},
+		{"no JSON", packedText(t, "hello"), "its text is not JSON"},
+		{"no files", packed(t, []string{"a"}), "it has no files"},
+		{"files of another type", packed(t, map[string]any{"files": 1}), "it has no files"},
+		{"null", packed(t, nil), "it has no files"},
+		{"bomb", packedText(t, strings.Repeat(" ", 128<<20)), "it is too large"},
+		{"long", strings.Repeat("A", 1<<20+1), "it is too large"},
+	}
+	var fragments []string
+	for _, tc := range cases {
+		fragments = append(fragments, tc.fragment)
+	}
+	in, err := json.Marshal(fragments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := exec.Command("node", "-e", string(bundled)+script)
+	run.Stdin = bytes.NewReader(in)
+	var stderr bytes.Buffer
+	run.Stderr = &stderr
+	out, err := run.Output()
+	var answers [][2]string
+	if err := errors.Join(err, json.Unmarshal(out, &answers)); err != nil || len(answers) != len(cases) {
+		t.Fatalf("%v: %q, %s", err, out, stderr.String())
+	}
+	for i, tc := range cases {
+		if answers[i][0] != tc.want {
+			t.Errorf("%s: %.200q, want %.200q", tc.name, answers[i][0], tc.want)
+		}
+		if grown, err := strconv.Atoi(answers[i][1]); err != nil || grown > 128 {
+			t.Errorf("%s: the process grows by %s MiB", tc.name, answers[i][1])
+		}
+	}
+}
+
+// TestPlayground_Address opens an address that holds no state. The page says so, and shows the first example.
+func TestPlayground_Address(t *testing.T) {
+	p := open(t, serve(t)+"#AAAA", 1280)
+	p.run(t, answeredAfter("0"), wait(`!document.getElementById("broken").hidden`))
+	if got := eval[string](t, p, `document.getElementById("broken").textContent`); got != "The address holds no files that this page can read: it is damaged." {
+		t.Errorf("the page says %q", got)
+	}
+	if got := eval[string](t, p, `document.getElementById("yaml").textContent`); !strings.Contains(got, "kind: JobSet") {
+		t.Errorf("the YAML is %q, want that of the first example", got)
+	}
+	if p.complaints != nil {
+		t.Errorf("the browser says %q", p.complaints)
+	}
+	p.accessible(t)
+}
+
+// TestPlayground_Endless lets a run take longer than the page allows. The page ends it, and answers the next change.
+func TestPlayground_Endless(t *testing.T) {
+	p := open(t, serve(t), 1280, command(page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: `
+		window.workers = [];
+		window.hangs = false;
+		window.Worker = class extends Worker {
+			constructor(address) { super(address); workers.push(this); }
+			postMessage(message) { if (!window.hangs || message instanceof WebAssembly.Module) super.postMessage(message); }
+		};
+		const wait = setTimeout;
+		window.setTimeout = (f, ms) => wait(f, ms >= 20000 && window.hangs ? 1 : ms);`}))
+	p.run(t, answeredAfter("0"), wait(`document.body.dataset.warm === "yes"`))
+	before := eval[string](t, p, `document.body.dataset.answer`)
+	eval[bool](t, p, `window.hangs = true`)
+	p.focus(t, "job.yaml")
+	p.run(t, chromedp.KeyEvent("nonsense: 1\n"), wait(`document.getElementById("status").textContent === "the program failed: it took more than 20 s"`))
+	eval[bool](t, p, `(window.hangs = false) || true`)
+	p.run(t, chromedp.KeyEvent("more: 1\n"), answeredAfter(before), wait(`document.getElementById("findings").textContent.includes("more")`))
+	if n := eval[int](t, p, `workers.length`); n < 2 {
+		t.Errorf("the page has started %d workers", n)
+	}
+}
+
 // packed returns a state as the address holds it.
 func packed(t *testing.T, state any) string {
 	t.Helper()
@@ -329,12 +435,18 @@ func packed(t *testing.T, state any) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return packedText(t, string(text))
+}
+
+// packedText returns a text as the address holds it.
+func packedText(t *testing.T, text string) string {
+	t.Helper()
 	var b bytes.Buffer
 	w, err := flate.NewWriter(&b, flate.BestCompression)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Write(text); err != nil {
+	if _, err := w.Write([]byte(text)); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Close(); err != nil {

@@ -74,7 +74,11 @@ function request(state: State): Asked {
   return { id: ++asked, files, lines: [[...render, to], [...render, "--to=pods", "-o", "wide"], ["blame", ...read, to, "-o", "html"]] };
 }
 
+/** The longest time of a run, in milliseconds. The page ends the program then, since the files may be a stranger's. */
+const mostTime = 20_000;
+
 let worker: Worker | undefined;
+let stopwatch = 0;
 let asked = 0;
 /** The number of the request that the program works on. */
 let busy = 0;
@@ -107,6 +111,8 @@ function next(): void {
     const r = request(state);
     busy = waiting ? r.id : -r.id;
     waiting = false;
+    const asked = worker;
+    stopwatch = setTimeout(() => asked.dispatchEvent(new ErrorEvent("error", { message: `it took more than ${mostTime / 1000} s` })), mostTime);
     worker.postMessage(r);
   } else if (unseen) {
     document.body.dataset["warm"] = "yes";
@@ -116,6 +122,7 @@ function next(): void {
 function answered({ answers, millis, id }: Answered): void {
   const isSeen = busy === id;
   busy = 0;
+  clearTimeout(stopwatch);
   if (isSeen) {
     answer(answers, !waiting);
     const time = unseen ? `rendered in ${Math.max(1, Math.round(millis))} ms` : "ready"; // the first time tells of loading
@@ -208,6 +215,7 @@ function launch(module: WebAssembly.Module): void {
     if (worker === started) {
       worker = undefined;
       busy = 0;
+      clearTimeout(stopwatch);
       started.terminate();
       launch(module);
     }
@@ -226,8 +234,22 @@ examples.addEventListener("change", () => {
   }
 });
 kind.addEventListener("change", () => changed(true));
-addEventListener("hashchange", () => void unpack(location.hash.slice(1)).then((state) => state && show(state)));
-void unpack(location.hash.slice(1)).then((state) => {
+/** Returns the state of the address. Without a whole one it returns nothing, and the page says why. */
+async function fromAddress(): Promise<State | undefined> {
+  const broken = element("broken");
+  try {
+    broken.textContent = "";
+    return await unpack(location.hash.slice(1));
+  } catch (error) {
+    broken.textContent = `The address holds no files that this page can read: ${(error as Error).message}.`;
+    return undefined;
+  } finally {
+    broken.hidden = broken.textContent === "";
+  }
+}
+
+addEventListener("hashchange", () => void fromAddress().then((state) => state && show(state)));
+void fromAddress().then((state) => {
   const first = EXAMPLES[0];
   show(state ?? { files: first?.files ?? {}, to: "jobset" });
   if (!state && first?.answers) {
