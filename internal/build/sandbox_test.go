@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -187,6 +188,68 @@ func TestBuild_Bounded(t *testing.T) {
 				t.Errorf("Build() = %v, want one finding with %q", built.Findings, tc.want)
 			}
 		})
+	}
+}
+
+// gated answers nothing before it is released. It tells when it is first asked.
+type gated struct {
+	answerer
+	once            sync.Once
+	asked, released chan struct{}
+}
+
+func (g *gated) answer(op byte, name string) []string {
+	g.once.Do(func() { close(g.asked) })
+	<-g.released
+	return g.answerer.answer(op, name)
+}
+
+// TestSandbox_OthersGoOn ends the process while two builds run. The one that never gets its files ends at the limit of time. The other
+// one is built again, and has its product.
+func TestSandbox_OthersGoOn(t *testing.T) {
+	write(t, map[string]string{"good/kustomization.yaml": "resources: [a.yaml]\n", "good/a.yaml": configMap})
+	b := newBuilder(t, workspace.Flags{Kustomize: []string{"good"}})
+	dir, err := b.tree.Real("good")
+	if err != nil {
+		t.Fatal(err)
+	}
+	type result struct {
+		made product
+		err  error
+	}
+	start := func() (*gated, chan result) {
+		g := &gated{answerer: uninspectedFiles(b.tree), asked: make(chan struct{}), released: make(chan struct{})}
+		done := make(chan result, 1)
+		go func() {
+			made, err := b.sandbox.run(request{Dir: dir, UsualSchema: true}, g)
+			done <- result{made, err}
+		}()
+		<-g.asked
+		return g, done
+	}
+	b.sandbox.limit = 5 * time.Second
+	endless, ends := start()
+	t.Cleanup(func() { close(endless.released) })
+	good, goesOn := start()
+	b.sandbox.mu.Lock()
+	shared := b.sandbox.now
+	b.sandbox.mu.Unlock()
+	shared.end(nil)
+	close(good.released)
+	late := time.After(time.Minute)
+	for range 2 {
+		select {
+		case r := <-ends:
+			if r.err == nil || !strings.Contains(r.err.Error(), "does not end within 5s") {
+				t.Errorf("the endless build: %v", r.err)
+			}
+		case r := <-goesOn:
+			if r.err != nil || !strings.Contains(string(r.made.Text), "ConfigMap") {
+				t.Errorf("the other build: %q, %v", r.made.Text, r.err)
+			}
+		case <-late:
+			t.Fatal("a build does not end")
+		}
 	}
 }
 
