@@ -70,7 +70,7 @@ func TestPerformance(t *testing.T) {
 	}
 }
 
-// TestSecurity holds that each promise of SECURITY.md names its tests or its scripts, and that they exist.
+// TestSecurity holds that each promise of SECURITY.md names its guard, its tests or its scripts, and that they exist.
 func TestSecurity(t *testing.T) {
 	text, err := os.ReadFile("../SECURITY.md")
 	if err != nil {
@@ -84,13 +84,20 @@ func TestSecurity(t *testing.T) {
 	for _, target := range regexp.MustCompile(`(?m)^(\w+):`).FindAllStringSubmatch(string(makefile), -1) {
 		declared["make "+target[1]] = true
 	}
-	named := regexp.MustCompile("`(Test\\w+|make \\w+|[a-z_]+)`")
-	rows := regexp.MustCompile(`(?m)^\| [A-Z].*\.[^|]*\| (.*) \|$`).FindAllStringSubmatch(string(text), -1)
-	if len(rows) < 10 {
+	functions := declaredFunctions(t)
+	guarding, named := regexp.MustCompile("`([a-z]+\\.[A-Za-z]+)`"), regexp.MustCompile("`(Test\\w+|make \\w+|[a-z_]+)`")
+	rows := regexp.MustCompile(`(?m)^\| ([A-Z][^|]*\.) \| ([^|]*) \| ([^|]*) \| ([^|]*) \|$`).FindAllStringSubmatch(string(text), -1)
+	if len(rows) < 20 || len(rows) != strings.Count(string(text), "\n| ")-2 {
 		t.Fatalf("SECURITY.md has %d promises: the test reads the wrong text", len(rows))
 	}
+	guards := 0
 	for _, row := range rows {
-		holders := named.FindAllStringSubmatch(row[1], -1)
+		for _, guard := range guarding.FindAllStringSubmatch(row[2], -1) {
+			if guards++; !functions[guard[1]] && !strings.HasSuffix(guard[1], ".html") && !strings.HasSuffix(guard[1], ".ts") {
+				t.Errorf("no function is called %s", guard[1])
+			}
+		}
+		holders := named.FindAllStringSubmatch(row[3], -1)
 		if len(holders) == 0 {
 			t.Errorf("no test holds this promise: %s", row[0])
 		}
@@ -102,6 +109,32 @@ func TestSecurity(t *testing.T) {
 			}
 		}
 	}
+	if guards < 30 {
+		t.Errorf("SECURITY.md names %d guards: the test reads the wrong text", guards)
+	}
+}
+
+// declaredFunctions returns the functions and methods of all packages, as folder.Name.
+func declaredFunctions(t *testing.T) map[string]bool {
+	t.Helper()
+	declared, declaration := map[string]bool{}, regexp.MustCompile(`(?m)^func (?:\([^)]*\) )?(\w+)`)
+	err := filepath.WalkDir("..", func(file string, entry fs.DirEntry, err error) error {
+		if err == nil && isBuilt(entry) {
+			return fs.SkipDir
+		}
+		if err != nil || filepath.Ext(file) != ".go" || strings.HasSuffix(file, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(file)
+		for _, match := range declaration.FindAllStringSubmatch(string(text), -1) {
+			declared[filepath.Base(filepath.Dir(file))+"."+match[1]] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return declared
 }
 
 // isBuilt reports whether a folder holds what targets of the Makefile build or fetch.
