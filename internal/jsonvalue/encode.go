@@ -16,7 +16,7 @@ func Encode(value any) (map[string]any, bool) {
 		return nil, false
 	}
 	v = v.Elem()
-	encoded, ok := shapeOf(v.Type()).encode(v)
+	encoded, ok := shapeOf(v.Type()).encode(v, new(Nesting))
 	if !ok {
 		return nil, false
 	}
@@ -24,7 +24,7 @@ func Encode(value any) (map[string]any, bool) {
 	return fields, ok
 }
 
-func (s *shape) encode(v reflect.Value) (any, bool) {
+func (s *shape) encode(v reflect.Value, within *Nesting) (any, bool) {
 	s.analyze()
 	switch s.form {
 	case boolean:
@@ -37,55 +37,72 @@ func (s *shape) encode(v reflect.Value) (any, bool) {
 	case text:
 		return v.String(), utf8.ValidString(v.String())
 	case pointer:
-		if v.IsNil() {
-			return nil, true
-		}
-		return s.item.encode(v.Elem())
+		return s.encodePointer(v, within)
 	case list:
-		return s.encodeList(v)
+		return s.encodeList(v, within)
 	case entries:
-		return s.encodeEntries(v)
+		return s.encodeEntries(v, within)
 	case object:
-		return s.encodeObject(v)
+		return s.encodeObject(v, within)
 	case self:
 		return s.encodeSelf(v)
 	}
 	return nil, false
 }
 
-func (s *shape) encodeList(v reflect.Value) (any, bool) {
+func (s *shape) encodePointer(v reflect.Value, within *Nesting) (any, bool) {
 	if v.IsNil() {
 		return nil, true
+	}
+	if within.Enter(v) {
+		return nil, false
+	}
+	value, ok := s.item.encode(v.Elem(), within)
+	within.Leave(v)
+	return value, ok
+}
+
+func (s *shape) encodeList(v reflect.Value, within *Nesting) (any, bool) {
+	if v.IsNil() {
+		return nil, true
+	}
+	if within.Enter(v) {
+		return nil, false
 	}
 	items := make([]any, v.Len())
 	for i := range items {
 		var ok bool
-		if items[i], ok = s.item.encode(v.Index(i)); !ok {
+		if items[i], ok = s.item.encode(v.Index(i), within); !ok {
 			return nil, false
 		}
 	}
+	within.Leave(v)
 	return items, true
 }
 
-func (s *shape) encodeEntries(v reflect.Value) (any, bool) {
+func (s *shape) encodeEntries(v reflect.Value, within *Nesting) (any, bool) {
 	if v.IsNil() {
 		return nil, true
+	}
+	if within.Enter(v) {
+		return nil, false
 	}
 	fields := make(map[string]any, v.Len())
 	entry := reflect.New(s.item.of).Elem()
 	for i := v.MapRange(); i.Next(); {
 		entry.SetIterValue(i) // methods of pointers need an address
 		name := i.Key().String()
-		value, ok := s.item.encode(entry)
+		value, ok := s.item.encode(entry, within)
 		if !ok || !utf8.ValidString(name) {
 			return nil, false
 		}
 		fields[name] = value
 	}
+	within.Leave(v)
 	return fields, true
 }
 
-func (s *shape) encodeObject(v reflect.Value) (any, bool) {
+func (s *shape) encodeObject(v reflect.Value, within *Nesting) (any, bool) {
 	fields := map[string]any{}
 	for i := range s.fields {
 		f := &s.fields[i]
@@ -100,7 +117,7 @@ func (s *shape) encodeObject(v reflect.Value) (any, bool) {
 		if f.OmitEmpty && isEmpty(at) || f.OmitZero && f.isOmitted(at) {
 			continue
 		}
-		value, ok := f.shape.encode(at)
+		value, ok := f.shape.encode(at, within)
 		if !ok {
 			return nil, false
 		}

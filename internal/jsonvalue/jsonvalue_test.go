@@ -182,6 +182,32 @@ func TestCodec_Limits(t *testing.T) {
 	}
 }
 
+// TestEncode_Cycles leaves to JSON a value that contains itself, and no other one, however deep it nests.
+func TestEncode_Cycles(t *testing.T) {
+	type nested struct {
+		Pointer *nested           `json:"pointer,omitempty"`
+		List    []nested          `json:"list,omitempty"`
+		Map     map[string]nested `json:"map,omitempty"`
+	}
+	deep := &nested{}
+	shared, none := &nested{}, []nested{}
+	for range 20_000 {
+		deep = &nested{Pointer: deep, List: []nested{{Pointer: shared}, {Pointer: shared, List: none[:0]}}, Map: map[string]nested{}}
+	}
+	if _, ok := jsonvalue.Encode(deep); !ok {
+		t.Error("Encode leaves a value to JSON because it is deep")
+	}
+	pointer, list, entries := &nested{}, &nested{List: make([]nested, 1)}, &nested{Map: map[string]nested{}}
+	pointer.Pointer = pointer
+	list.List[0].List = list.List
+	entries.Map["a"] = *entries
+	for name, value := range map[string]*nested{"a pointer": pointer, "a list": list, "a map": entries} {
+		if _, ok := jsonvalue.Encode(value); ok {
+			t.Errorf("%s: Encode = true", name)
+		}
+	}
+}
+
 func BenchmarkCodec(b *testing.B) {
 	text := []byte(`{"metadata":{"name":"a","labels":{"b":"c"}},"spec":{"containers":[{"name":"a","resources":{"limits":{"cpu":8,"memory":"64Gi"}}}],"nodeSelector":{"a":"b"}}}`)
 	var fields map[string]any
