@@ -8,11 +8,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-	corev1 "k8s.io/api/core/v1"
-
-	"github.com/trainweld/trainweld/legacy"
 )
 
 // Field is a field of a struct by the rules of encoding/json. Fields of inlined structs count.
@@ -73,7 +68,7 @@ func fieldsOf(t reflect.Type) []Field {
 		case name == "":
 			name = f.Name
 		}
-		field := Field{Name: name, Index: f.Index, Type: f.Type, Reference: t == reflect.TypeFor[corev1.LocalObjectReference]() && name == "name"}
+		field := Field{Name: name, Index: f.Index, Type: f.Type, Reference: nameOf(t) == "k8s.io/api/core/v1.LocalObjectReference" && name == "name"}
 		for option := range strings.SplitSeq(options, ",") {
 			field.OmitEmpty = field.OmitEmpty || option == "omitempty"
 			field.OmitZero = field.OmitZero || option == "omitzero"
@@ -101,14 +96,12 @@ func fieldsOf(t reflect.Type) []Field {
 // patchMergeKey returns the merge key of the Trainer's own list-maps. Their Go types lack the tag (Trainer v2.3.0
 // pkg/apis/trainer/v1alpha1, +listMapKey), and they merge like the lists that they mirror.
 func patchMergeKey(item reflect.Type) string {
-	switch item {
-	case reflect.TypeFor[trainer.RuntimePatch]():
+	switch nameOf(item) {
+	case trainerTypes + "RuntimePatch":
 		return "manager"
-	case reflect.TypeFor[trainer.ReplicatedJobPatch](), reflect.TypeFor[trainer.ContainerPatch](), reflect.TypeFor[trainer.JobStatus](),
-		reflect.TypeFor[legacy.ContainerOverride]():
+	case trainerTypes + "ReplicatedJobPatch", trainerTypes + "ContainerPatch", trainerTypes + "JobStatus",
+		"github.com/trainweld/trainweld/legacy.ContainerOverride":
 		return "name"
-	}
-	switch item.PkgPath() + "." + item.Name() {
 	case "k8s.io/api/core/v1.VolumeMount":
 		return "mountPath"
 	case "k8s.io/api/core/v1.EnvVar", "k8s.io/api/core/v1.Volume", "k8s.io/api/core/v1.PodSchedulingGate",
@@ -119,6 +112,11 @@ func patchMergeKey(item reflect.Type) string {
 	}
 	return ""
 }
+
+const trainerTypes = "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1."
+
+// nameOf returns the name of a type with its package. The package links no API types.
+func nameOf(t reflect.Type) string { return t.PkgPath() + "." + t.Name() }
 
 // Concrete returns the type without its pointers.
 func Concrete(t reflect.Type) reflect.Type {
