@@ -6,37 +6,30 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
-
-	"github.com/trainweld/trainweld/schema"
 )
 
 // shape describes how to copy a struct type.
 type shape struct {
 	deep []int // the fields that share memory on assignment
-	maps bool  // whether the type reaches a map, so that a search for directives is needed
 	json bool  // whether to copy through JSON, because the fields do not hold the whole value
 }
 
 // isDeep reports whether values of the type share memory on assignment.
 func (s shape) isDeep() bool { return s.json || len(s.deep) > 0 }
 
-// shapeOf reports whether values of the type share memory on assignment, and whether they reach a map. It records every struct
-// type that it visits.
-func (p *plan) shapeOf(t reflect.Type) (deep, maps bool) {
+// shapeOf reports whether values of the type share memory on assignment. It records every struct type that it visits.
+func (p *plan) shapeOf(t reflect.Type) (deep bool) {
 	switch t.Kind() {
-	case reflect.Pointer, reflect.Slice:
-		_, maps = p.shapeOf(t.Elem())
-		return true, maps
+	case reflect.Pointer, reflect.Slice, reflect.Map:
+		p.shapeOf(t.Elem())
+		return true
 	case reflect.Array:
 		return p.shapeOf(t.Elem())
-	case reflect.Map:
-		p.shapeOf(t.Elem())
-		return true, true
 	case reflect.Interface:
-		return true, false // stripDirectives does not look into interfaces
+		return true
 	case reflect.Struct:
 		if s, ok := p.shapes[t]; ok {
-			return s.isDeep(), s.maps
+			return s.isDeep()
 		}
 		var s shape
 		switch {
@@ -44,20 +37,17 @@ func (p *plan) shapeOf(t reflect.Type) (deep, maps bool) {
 		case hidesFields(t):
 			s.json = true
 		default:
-			p.shapes[t] = shape{maps: true, deep: []int{0}} // a placeholder, for a type that contains itself
+			p.shapes[t] = shape{deep: []int{0}} // a placeholder, for a type that contains itself
 			for i := range t.NumField() {
-				fieldDeep, fieldMaps := p.shapeOf(t.Field(i).Type)
-				if fieldDeep {
+				if p.shapeOf(t.Field(i).Type) {
 					s.deep = append(s.deep, i)
 				}
-				s.maps = s.maps || fieldMaps
 			}
 		}
-		s.maps = s.maps || p.raws[t]
 		p.shapes[t] = s
-		return s.isDeep(), s.maps
+		return s.isDeep()
 	}
-	return deep, maps
+	return false
 }
 
 // hidesFields reports whether a struct with its own JSON encoder holds memory that only the encoder can copy.
@@ -167,77 +157,4 @@ func cloneByJSON(dst, src reflect.Value) {
 	if decode(copied, src.Interface()) == nil {
 		dst.Set(copied)
 	}
-}
-
-// isPlain reports whether assignment copies values of the kind.
-func isPlain(k reflect.Kind) bool {
-	return k <= reflect.Float64 || k == reflect.String
-}
-
-// noteRaws records the types within t that encode JSON of any shape.
-func (p *plan) noteRaws(t *schema.Type, seen map[*schema.Type]bool) {
-	if t == nil || seen[t] {
-		return
-	}
-	seen[t] = true
-	if t.Raw {
-		p.raws[t.GoType()] = true
-	}
-	p.noteRaws(t.Elem, seen)
-	for _, f := range t.Fields {
-		p.noteRaws(f.Type, seen)
-	}
-}
-
-// stripDirectives does with a Go value what withoutDirectives does with JSON. If keep is false, the value itself holds a $patch
-// directive.
-func (p *plan) stripDirectives(v reflect.Value) (keep bool) {
-	if p.raws[v.Type()] {
-		value, err := jsonOf(v)
-		if err != nil {
-			return true
-		}
-		if value, keep = withoutDirectives(value); keep {
-			_ = decode(v, value) // a type decodes its own encoding
-		}
-		return keep
-	}
-	switch v.Kind() {
-	case reflect.Pointer:
-		return v.IsNil() || p.stripDirectives(v.Elem())
-	case reflect.Slice:
-		if t := v.Type().Elem(); t.Kind() == reflect.Struct && !p.shapes[t].maps {
-			return true
-		}
-		kept := 0
-		for i := range v.Len() {
-			if p.stripDirectives(v.Index(i)) {
-				v.Index(kept).Set(v.Index(i))
-				kept++
-			}
-		}
-		v.SetLen(kept)
-	case reflect.Struct:
-		for _, i := range p.shapes[v.Type()].deep {
-			if !p.stripDirectives(v.Field(i)) {
-				v.Field(i).SetZero()
-			}
-		}
-	case reflect.Map:
-		if v.Type().Key().Kind() == reflect.String && v.MapIndex(reflect.ValueOf(patchDirective).Convert(v.Type().Key())).IsValid() {
-			return false
-		}
-		if isPlain(v.Type().Elem().Kind()) {
-			return true
-		}
-		for _, key := range v.MapKeys() {
-			value := reflect.New(v.Type().Elem()).Elem()
-			value.Set(v.MapIndex(key))
-			if keep := p.stripDirectives(value); !keep || isNil(value) || saysNull(value) {
-				value = reflect.Value{} // removes the key
-			}
-			v.SetMapIndex(key, value)
-		}
-	}
-	return true
 }

@@ -134,39 +134,6 @@ func scribble(v reflect.Value) {
 	}
 }
 
-// TestApply_Repeated counts what a patch allocates for a pointer that the base has. A repeated value takes no new memory.
-func TestApply_Repeated(t *testing.T) {
-	type scalars struct {
-		On    *bool    `json:"on,omitempty"`
-		Count *int64   `json:"count,omitempty"`
-		Limit *int32   `json:"limit,omitempty"`
-		Share *float64 `json:"share,omitempty"`
-		Text  *string  `json:"text,omitempty"`
-	}
-	plan := must(engine.For[scalars, scalars](schema.Rules{}))
-	few, many := int32(1), int32(2)
-	on, off, one, two, half, third, a, b := true, false, int64(1), int64(2), 0.5, 0.3, "a", "b"
-	for name, c := range map[string]struct{ base, same, other scalars }{
-		"a boolean":  {scalars{On: &on}, scalars{On: &on}, scalars{On: &off}},
-		"an integer": {scalars{Count: &one}, scalars{Count: &one}, scalars{Count: &two}},
-		"a limit":    {scalars{Limit: &few}, scalars{Limit: &few}, scalars{Limit: &many}},
-		"a fraction": {scalars{Share: &half}, scalars{Share: &half}, scalars{Share: &third}},
-		"a string":   {scalars{Text: &a}, scalars{Text: &a}, scalars{Text: &b}},
-	} {
-		count := func(patch scalars) float64 {
-			patches := []engine.Layered[scalars]{{Layer: engine.Manager("a"), Patch: &patch}}
-			return testing.AllocsPerRun(10, func() {
-				if _, err := plan.Apply(&c.base, patches, engine.Options{}); err != nil {
-					t.Fatal(err)
-				}
-			})
-		}
-		if same, other := count(c.same), count(c.other); same >= other {
-			t.Errorf("%s: %v allocations for the base's value, %v for another one", name, same, other)
-		}
-	}
-}
-
 // TestSameValue shows that values are equal if their encodings are.
 func TestSameValue(t *testing.T) {
 	for name, c := range map[string]struct {

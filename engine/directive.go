@@ -22,13 +22,10 @@ const (
 	deleteDirective = "$deleteFromPrimitiveList"
 )
 
-var patchKey = reflect.ValueOf(patchDirective)
-
-// document merges a patch object, which may hold nulls and directives, into the struct dst.
-func (m *merger) document(t *schema.Type, key *schema.StructField, dst, src reflect.Value, at node) error {
-	patch, ok := src.Interface().(Object)
-	if !ok {
-		return fmt.Errorf("must be an object, and is a map of %s", src.Type().Elem())
+// structure merges a patch's object into the struct dst. It skips the merge key of a list item.
+func (m *merger) structure(t *schema.Type, key *schema.StructField, dst reflect.Value, patch Object, at node) error {
+	if !holdsDirectives(patch) {
+		return m.fieldsOf(t, key, dst, patch, nil, at)
 	}
 	// Upstream obeys no directive in an object that the base lacks. Such a directive still claims what it would remove.
 	merging := !m.fresh
@@ -47,30 +44,40 @@ func (m *merger) document(t *schema.Type, key *schema.StructField, dst, src refl
 		}
 		m.retain(at, kept)
 	}
-	if m.fresh { // the fields of the patch stay, so their claims come last
+	if !merging { // the fields of the patch stay, so their claims come last
 		if err := m.deletions(t, dst, patch, at); err != nil {
 			return err
 		}
+		return m.fieldsOf(t, key, dst, patch, nil, at)
 	}
-	ordered := map[string]bool{} // the lists that are merged already, with their order
-	if merging {
-		for name, order := range sorted(patch) {
-			if !strings.HasPrefix(name, orderDirective) {
-				continue
-			}
-			list := strings.TrimPrefix(name, orderDirective+"/")
-			f := t.Field(list)
-			if f == nil {
-				return fmt.Errorf("%q names no list", name)
-			}
-			if err := m.ordered(f, dst, patch, order, cleared(list), at); err != nil {
-				return within(fieldpath.Field(list), err)
-			}
-			ordered[list] = true
+	ordered := map[string]bool{}
+	for name, order := range sorted(patch) {
+		if !strings.HasPrefix(name, orderDirective) {
+			continue
 		}
+		list := strings.TrimPrefix(name, orderDirective+"/")
+		f := t.Field(list)
+		if f == nil {
+			return fmt.Errorf("%q names no list", name)
+		}
+		if err := m.ordered(f, dst, patch, order, cleared(list), at); err != nil {
+			return within(fieldpath.Field(list), err)
+		}
+		ordered[list] = true
 	}
-	for name, value := range sorted(patch) {
-		f := t.Field(name)
+	if err := m.fieldsOf(t, key, dst, patch, ordered, at); err != nil {
+		return err
+	}
+	return m.deletions(t, dst, patch, at)
+}
+
+// fieldsOf merges the fields of a patch's object into the struct dst, without directives and the lists that are ordered already.
+func (m *merger) fieldsOf(t *schema.Type, key *schema.StructField, dst reflect.Value, patch Object, ordered map[string]bool, at node) error {
+	first := len(m.names)
+	m.names = m.appendNames(t, patch)
+	for i := first; i < len(m.names); i++ {
+		name := m.names[i]
+		f, value := t.Field(name), patch[name]
 		if f == nil || f.Patch == nil {
 			if !strings.HasPrefix(name, "$") { // a directive
 				m.ignore(at, name)
@@ -80,14 +87,44 @@ func (m *merger) document(t *schema.Type, key *schema.StructField, dst, src refl
 		if f == key || ordered[name] {
 			continue
 		}
-		if err := m.encoded(f, dst, reflect.ValueOf(value), at); err != nil {
+		if value == nil && m.ofValue && m.owners {
+			m.noteZeroNull(f, dst, at)
+		}
+		if err := m.encoded(f, dst, value, at); err != nil {
 			return within(fieldpath.Field(name), err)
 		}
 	}
-	if merging {
-		return m.deletions(t, dst, patch, at)
-	}
+	m.names = m.names[:first]
 	return nil
+}
+
+// appendNames appends the names of the fields of a patch's object to m.names. An object has no order, so they are sorted. A Go
+// value encodes its fields in the order of its type, without those that no patch may set.
+func (m *merger) appendNames(t *schema.Type, patch Object) []string {
+	if m.ofValue {
+		for _, f := range t.Patchable() {
+			if _, ok := patch[f.Name]; ok {
+				m.names = append(m.names, f.Name)
+			}
+		}
+		return m.names
+	}
+	first := len(m.names)
+	for name := range patch {
+		m.names = append(m.names, name)
+	}
+	slices.Sort(m.names[first:])
+	return m.names
+}
+
+// holdsDirectives reports whether a patch's object may hold a directive.
+func holdsDirectives(patch Object) bool {
+	for name := range patch {
+		if strings.HasPrefix(name, "$") {
+			return true
+		}
+	}
+	return false
 }
 
 // deletions obeys every $deleteFromPrimitiveList directive of a patch object.
@@ -130,7 +167,7 @@ func (m *merger) replaceStruct(t *schema.Type, directive any, dst reflect.Value,
 	dst.SetZero()
 	fresh, verbatim := m.fresh, m.verbatim
 	m.fresh, m.verbatim = true, true
-	err := m.document(t, nil, dst, reflect.ValueOf(patch), at)
+	err := m.structure(t, nil, dst, patch, at)
 	m.fresh, m.verbatim = fresh, verbatim
 	return err
 }
@@ -198,7 +235,7 @@ func (m *merger) deleteElements(t *schema.Type, dst reflect.Value, directive str
 		m.claimDeleted(f, deleted, at)
 		return nil
 	case !ok || f.Type.Kind == schema.ListMap && list.Kind() == reflect.Slice && (list.Len() > 0 || holdsObjects(deleted)):
-		if err := m.encoded(f, dst, reflect.ValueOf(value), at); err != nil {
+		if err := m.encoded(f, dst, value, at); err != nil {
 			return within(fieldpath.Field(name), err)
 		}
 		return nil
@@ -257,8 +294,7 @@ func keysOf(t *schema.Type, list reflect.Value) []string {
 	if t.Kind != schema.ListMap {
 		return texts(list)
 	}
-	var names keys
-	names.read(t, list, false)
+	names := keysIn(t, list)
 	keys := make([]string, list.Len())
 	for i := range keys {
 		keys[i], _ = names.at(i)
@@ -266,10 +302,12 @@ func keysOf(t *schema.Type, list reflect.Value) []string {
 	return keys
 }
 
-// special obeys $patch in the items of a patch's list, and returns the other items. The rest is invalid if these items took the
-// place of the base's.
-func (m *merger) special(t *schema.Type, dst, src reflect.Value, at node) (rest reflect.Value, err error) {
-	items := src.Interface().([]any)
+// special obeys $patch in the items of a patch's list, and returns the other items. The rest is nil if these items took the place
+// of the base's.
+func (m *merger) special(t *schema.Type, dst reflect.Value, items []any, at node) (rest []any, err error) {
+	if isPlain, err := isPlainList(items); isPlain || err != nil {
+		return items, err
+	}
 	plain, replace := make([]any, 0, len(items)), false
 	var deleted []string
 	for i, item := range items {
@@ -297,7 +335,7 @@ func (m *merger) special(t *schema.Type, dst, src reflect.Value, at node) (rest 
 		m.deleteItems(t, dst, deleted, at)
 	}
 	if !replace {
-		return reflect.ValueOf(plain), nil
+		return plain, nil
 	}
 	for i, item := range plain {
 		if item.(Object)[t.Key] == nil {
@@ -308,7 +346,7 @@ func (m *merger) special(t *schema.Type, dst, src reflect.Value, at node) (rest 
 	m.claimNull(at)
 	verbatim := m.verbatim
 	m.verbatim = true
-	if err = m.takeList(t, dst, reflect.ValueOf(plain), at); err == nil {
+	if err = m.takeList(t, dst, plain, at); err == nil {
 		keys := keysOf(t, dst)
 		first := ranks(keys, keys)
 		none := slices.Repeat([]int32{-1}, len(keys))
@@ -318,6 +356,20 @@ func (m *merger) special(t *schema.Type, dst, src reflect.Value, at node) (rest 
 	return rest, err
 }
 
+// isPlainList reports whether no item holds $patch. The error names an item before the first that does, if it is no object.
+func isPlainList(items []any) (isPlain bool, err error) {
+	for i, item := range items {
+		object, ok := item.(Object)
+		if !ok {
+			return false, within(fieldpath.Index(i), errors.New("must be an object"))
+		}
+		if _, ok := object[patchDirective]; ok {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
 // deleteItems removes all items of a list that have one of the keys.
 func (m *merger) deleteItems(t *schema.Type, list reflect.Value, deleted []string, at node) {
 	children := make(map[string]node, len(deleted))
@@ -325,17 +377,13 @@ func (m *merger) deleteItems(t *schema.Type, list reflect.Value, deleted []strin
 		children[name] = m.keyed(at, name)
 	}
 	left := reflect.MakeSlice(list.Type(), 0, list.Len())
-	var names keys
-	names.read(t, list, false)
+	names := keysIn(t, list)
 	for i := range list.Len() {
 		name, _ := names.at(i)
 		child, gone := children[name]
 		if !gone {
 			left = reflect.Append(left, list.Index(i))
 			continue
-		}
-		if m.owners && m.log.nodes[child].whole {
-			m.split(t, list.Index(i), child)
 		}
 		m.keepAll(t.Elem, t.KeyField(), child, pointee(list.Index(i)))
 	}
@@ -345,31 +393,26 @@ func (m *merger) deleteItems(t *schema.Type, list reflect.Value, deleted []strin
 	list.Set(left)
 }
 
-// directives merges a map that holds directives, or values other than strings.
-func (m *merger) directives(t *schema.Type, dst reflect.Value, present bool, src reflect.Value, at node) error {
-	patch := make(map[string]reflect.Value, src.Len())
-	for entries := src.MapRange(); entries.Next(); {
-		patch[entries.Key().String()] = entries.Value()
-	}
-	directive, hasPatch := patch[patchDirective]
-	directive = pointee(directive)
+// directives merges a map, and obeys the directives in it.
+func (m *merger) directives(t *schema.Type, dst reflect.Value, present bool, patch Object, at node) error {
 	absent := dst.IsNil() || !present && !m.isRaw(dst)
 	m.noteLiterals(t, absent, patch, at)
 	if absent || t.Plain || m.verbatim {
-		if directive.IsValid() && !m.verbatim && !t.Plain {
+		if hasDirective(patch) && !m.verbatim && !t.Plain {
 			m.null(t, dst, false, at) // the base lacks the map, so upstream drops it with all its keys
 			return nil
 		}
 		return m.entries(t, dst, patch, at)
 	}
-	if hasPatch {
-		delete(patch, patchDirective)
-		switch text := scalarText(directive); text {
+	if directive, ok := patch[patchDirective]; ok {
+		entries := maps.Clone(patch)
+		delete(entries, patchDirective)
+		switch directive {
 		case "delete":
-			clear(patch)
+			clear(entries)
 		case "replace":
 		default:
-			return fmt.Errorf("%s: unknown directive %q; no label, annotation or selector may be called %s", patchDirective, text, patchDirective)
+			return fmt.Errorf("%s: unknown directive %q; no label, annotation or selector may be called %s", patchDirective, scalarText(reflect.ValueOf(directive)), patchDirective)
 		}
 		m.keepAll(t, nil, at, dst)
 		m.claimNull(at)
@@ -377,24 +420,27 @@ func (m *merger) directives(t *schema.Type, dst reflect.Value, present bool, src
 		m.raw = append(m.raw, dst.Pointer())
 		verbatim := m.verbatim
 		m.verbatim = true
-		err := m.entries(t, dst, patch, at)
+		err := m.entries(t, dst, entries, at)
 		m.verbatim = verbatim
 		return err
 	}
+	if !holdsDirectives(patch) {
+		return m.entries(t, dst, patch, at)
+	}
+	entries := make(Object, len(patch))
 	if keys, ok := patch[retainDirective]; ok {
-		if pointee(keys).Kind() != reflect.Slice {
+		if _, isList := keys.([]any); !isList {
 			return fmt.Errorf("%q is a directive whose value must be a list; no label, annotation or selector may be called so", retainDirective)
 		}
-		kept, err := retained(src.Interface().(Object))
+		kept, err := retained(patch)
 		if err != nil {
 			return err
 		}
-		delete(patch, retainDirective)
 		m.retainEntries(dst, at, kept)
 	}
-	for _, key := range slices.Sorted(maps.Keys(patch)) {
-		value := patch[key]
+	for key, value := range sorted(patch) {
 		switch {
+		case key == retainDirective:
 		case strings.HasPrefix(key, orderDirective):
 			return fmt.Errorf("%q is a directive whose value must be a list; no label, annotation or selector may be called so", key)
 		case strings.HasPrefix(key, deleteDirective):
@@ -402,14 +448,17 @@ func (m *merger) directives(t *schema.Type, dst reflect.Value, present bool, src
 			if !ok {
 				return fmt.Errorf("%q is a directive that names no list; no label, annotation or selector may be called so", key)
 			}
-			delete(patch, key)
 			old := dst.MapIndex(reflect.ValueOf(name).Convert(dst.Type().Key()))
-			if jsonKind(old) == jsonKind(value) || jsonKind(value) == reflect.Invalid {
-				patch[name] = value
+			if is := jsonKind(reflect.ValueOf(value)); is == reflect.Invalid || is == jsonKind(old) {
+				entries[name] = value
+			}
+		default:
+			if _, isDeleted := entries[key]; !isDeleted {
+				entries[key] = value
 			}
 		}
 	}
-	return m.entries(t, dst, patch, at)
+	return m.entries(t, dst, entries, at)
 }
 
 // A literal is a directive in a patch's map that the base lacks. Upstream takes it for a key, unless another patch makes the map.
@@ -421,21 +470,24 @@ type literal struct {
 }
 
 // noteLiterals records the directives of a patch's map. A directive that a key's type cannot hold fails in any order.
-func (m *merger) noteLiterals(t *schema.Type, absent bool, patch map[string]reflect.Value, at node) {
-	if !m.owners || t.Plain || t.Elem.Kind == schema.Scalar && !t.Elem.Raw {
+func (m *merger) noteLiterals(t *schema.Type, absent bool, patch Object, at node) {
+	if !m.owners || t.Plain || t.Elem == nil || t.Elem.Kind == schema.Scalar && !t.Elem.Raw {
 		return
 	}
 	if n := &m.log.nodes[at]; n.first < 0 && n.child == noNode {
 		n.lacks = absent
 	}
-	for _, name := range slices.Sorted(maps.Keys(patch)) {
-		if value := pointee(patch[name]); m.log.nodes[at].lacks && value.IsValid() && strings.HasPrefix(name, "$") && name != patchDirective {
+	if !m.log.nodes[at].lacks {
+		return
+	}
+	for name, value := range sorted(patch) {
+		if value != nil && strings.HasPrefix(name, "$") && name != patchDirective {
 			if m.log.literals == nil {
 				m.log.literals = map[node][]literal{}
 			}
-			copied := reflect.New(value.Type()).Elem()
-			m.plan.clone(copied, value)
-			m.log.literals[at] = append(m.log.literals[at], literal{m.layer, name, copied.Interface(), absent || m.verbatim})
+			if copied, err := jsonOf(reflect.ValueOf(value)); err == nil {
+				m.log.literals[at] = append(m.log.literals[at], literal{m.layer, name, copied, absent || m.verbatim})
+			}
 		}
 	}
 }
@@ -491,12 +543,12 @@ func (m *merger) retainEntries(dst reflect.Value, at node, kept map[string]bool)
 	m.retain(at, kept)
 }
 
-func (m *merger) entries(t *schema.Type, dst reflect.Value, patch map[string]reflect.Value, at node) error {
+func (m *merger) entries(t *schema.Type, dst reflect.Value, patch Object, at node) error {
 	if dst.IsNil() {
-		dst.Set(reflect.MakeMap(dst.Type()))
+		dst.Set(reflect.MakeMapWithSize(dst.Type(), len(patch)))
 	}
 	for _, key := range slices.Sorted(maps.Keys(patch)) {
-		if err := m.entry(t, dst, reflect.ValueOf(key).Convert(dst.Type().Key()), patch[key], at); err != nil {
+		if err := m.entry(t, dst, key, patch[key], at); err != nil {
 			return err
 		}
 	}

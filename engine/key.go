@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -10,14 +11,52 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// keys holds the merge keys of a list's items, in the base or in a patch.
+// keys reads the merge keys of the items of a Go list.
 type keys struct {
-	texts  schema.Texts
-	isText bool
-	list   reflect.Value
-	slot   *schema.Slot
-	name   string
-	own    keyType
+	list reflect.Value
+	slot *schema.Slot
+}
+
+// keysIn returns the keys of the items of a list-map.
+func keysIn(t *schema.Type, list reflect.Value) keys {
+	k := keys{list: list}
+	if key := t.KeyField(); key != nil {
+		k.slot = &key.Template
+	}
+	return k
+}
+
+// at returns the key of an item and reports whether the item's encoding has one.
+func (k *keys) at(i int) (string, bool) { return keyOf(k.slot, pointee(k.list.Index(i))) }
+
+// find returns the position of the first item with the key among the first n items, or -1.
+func (k *keys) find(n int, name string) int {
+	for i := range n {
+		if other, _ := k.at(i); other == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// patchKey is the merge key of a patch's item.
+type patchKey struct {
+	text string
+	ok   bool // whether the item has one
+}
+
+// keysOfPatch returns the keys of the items of a patch's list, which it appends to m.keys.
+func (m *merger) keysOfPatch(t *schema.Type, items []any) []patchKey {
+	first, of := len(m.keys), keyTypeOf(t)
+	for _, item := range items {
+		object, _ := item.(Object)
+		var name patchKey
+		if key := object[t.Key]; key != nil {
+			name = patchKey{of.text(key), true}
+		}
+		m.keys = append(m.keys, name)
+	}
+	return m.keys[first:]
 }
 
 // A keyType is the Go type of a merge key or of an element. It is nil if a definition describes the list.
@@ -50,50 +89,6 @@ func (of keyType) text(key any) string {
 	return typedKey(key)
 }
 
-// read sets k to the keys of a list, from the base or from a patch.
-func (k *keys) read(t *schema.Type, list reflect.Value, ofPatch bool) {
-	k.list, k.name, k.own = list, t.Key, keyTypeOf(t)
-	if key := t.KeyField(); key != nil {
-		k.slot = &key.Template
-		if ofPatch {
-			k.slot = key.Patch
-		}
-		k.isText = k.texts.Read(k.slot, list)
-	}
-}
-
-// at returns the key of an item and reports whether the item has one.
-func (k *keys) at(i int) (string, bool) {
-	if k.isText {
-		return k.texts.At(i)
-	}
-	return k.of(pointee(k.list.Index(i)))
-}
-
-// of returns the key of an item, which is a struct or an object.
-func (k *keys) of(item reflect.Value) (string, bool) {
-	if item.Kind() != reflect.Map {
-		return keyOf(k.slot, item)
-	}
-	if name := pointee(item.MapIndex(reflect.ValueOf(k.name))); name.IsValid() {
-		return k.own.text(name.Interface()), true
-	}
-	return "", false
-}
-
-// find returns the position of the first item with the key among the first n items, or -1.
-func (k *keys) find(n int, name string) int {
-	if k.isText {
-		return k.texts.Find(n, name)
-	}
-	for i := range n {
-		if other, _ := k.at(i); other == name {
-			return i
-		}
-	}
-	return -1
-}
-
 // keyOf returns the merge key of an item and reports whether the item's encoding has one.
 func keyOf(slot *schema.Slot, item reflect.Value) (string, bool) {
 	v, encoded := slot.Of(item)
@@ -112,9 +107,9 @@ func omits(key *schema.StructField, name string) bool {
 }
 
 // setKey sets the merge key of a new item.
-func (m *merger) setKey(t *schema.Type, item, from reflect.Value, has bool) error {
-	key := t.KeyField()
-	if key == nil || !has {
+func (m *merger) setKey(t *schema.Type, item reflect.Value, from Object) error {
+	key, value := t.KeyField(), from[t.Key]
+	if key == nil || value == nil {
 		return nil
 	}
 	if item.Kind() == reflect.Pointer {
@@ -124,40 +119,39 @@ func (m *merger) setKey(t *schema.Type, item, from reflect.Value, has bool) erro
 		item = item.Elem()
 	}
 	to, _ := key.Template.In(item)
-	var value reflect.Value
-	if from.Kind() == reflect.Map {
-		value = pointee(from.MapIndex(reflect.ValueOf(t.Key)))
-	} else {
-		value, _ = key.Patch.Of(from)
-	}
-	switch {
-	case to.Kind() == reflect.String && value.Kind() == reflect.String:
-		to.SetString(value.String())
-		return nil
-	case value.Type() == to.Type():
-		m.plan.clone(to, value)
-		return nil
-	}
-	if err := m.read(key.Type, to, value.Interface()); err != nil {
+	if err := m.read(key.Type, to, value); err != nil {
 		return within(fieldpath.Field(t.Key), err)
+	}
+	return nil
+}
+
+// distinct returns an error if two items of a patch's list share a key, unless the plan's rules allow it.
+func (m *merger) distinct(t *schema.Type, names []patchKey) error {
+	if m.plan.twins {
+		return nil
+	}
+	firsts := firstsOf(names)
+	for i, name := range names {
+		if name.ok && firsts.find(i, name.text) >= 0 {
+			return within(itemStep(t, name.text), errDuplicate)
+		}
 	}
 	return nil
 }
 
 // firsts finds the first item with a key among the preceding items of a patch's list.
 type firsts struct {
-	names *keys
+	names []patchKey
 	index map[string]int32 // nil for a list that is short enough to search
 }
 
-func firstsOf(names *keys, n int) firsts {
+func firstsOf(names []patchKey) firsts {
 	f := firsts{names: names}
-	if n > smallList {
-		f.index = make(map[string]int32, n)
-		for i := range n {
-			name, _ := names.at(i)
-			if _, known := f.index[name]; !known {
-				f.index[name] = int32(i)
+	if len(names) > smallList {
+		f.index = make(map[string]int32, len(names))
+		for i, name := range names {
+			if _, known := f.index[name.text]; !known && name.ok {
+				f.index[name.text] = int32(i)
 			}
 		}
 	}
@@ -165,33 +159,14 @@ func firstsOf(names *keys, n int) firsts {
 }
 
 // find returns the position of the first of n items with the key, or -1.
-func (f *firsts) find(n int, name string) int {
-	if f.index == nil {
-		return f.names.find(n, name)
-	}
-	if first := int(f.index[name]); first < n {
-		return first
-	}
-	return -1
-}
-
-// distinct returns an error if two items of a patch's list share a key, unless the plan's rules allow it.
-func (m *merger) distinct(t *schema.Type, names *keys, n int) error {
-	if m.plan.twins {
-		return nil
-	}
-	firsts, unnamed := firstsOf(names, n), false
-	for i := range n {
-		name, ok := names.at(i)
-		again := ok && firsts.find(i, name) >= 0
-		if ok && name == "" { // find mistakes it for an item without a key
-			again, unnamed = unnamed, true
+func (f *firsts) find(n int, text string) int {
+	if f.index != nil {
+		if first, known := f.index[text]; known && int(first) < n {
+			return int(first)
 		}
-		if again {
-			return within(itemStep(t, name), errDuplicate)
-		}
+		return -1
 	}
-	return nil
+	return slices.Index(f.names[:n], patchKey{text, true})
 }
 
 // noteDuplicates records each merge key that several items of a list share. The first patch that reaches the list finds them

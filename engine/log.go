@@ -28,10 +28,11 @@ type log struct {
 	sources  map[int32]fieldpath.Path // the sources of claims that Write records, by their index
 	sets     map[node][]setPatch
 	literals map[node][]literal
-	patchOf  func(layer int32) any // the JSON of a layer's only patch; nil once all patches are merged
-	parts    map[partsKey]*parts   // of the patches; nil once all patches are merged
-	emptied  bool                  // whether two managers claim a null on one field
-	alike    []int32               // the first layer with the patch of each layer; nil unless emptied
+	only     []int32             // the patch of each layer, counted from 1; 0 for a layer without one, -1 with several
+	patches  []Object            // nil once all patches are merged
+	parts    map[partsKey]*parts // of the patches; nil once all patches are merged
+	emptied  bool                // whether two managers claim a null on one field
+	alike    []int32             // the first layer with the patch of each layer; nil unless emptied
 }
 
 // node is a field of the tree: an index into log.nodes.
@@ -51,10 +52,7 @@ type pathNode struct {
 	// contested is set if two managers claimed different values here, or if one of two claimed a null.
 	contested bool
 	// made is the layer of the patch that made the item or the struct, so that the base owns nothing in it. It is 0 for none.
-	made int32
-	// whole is set on an item that is a plain copy of the item in the patch that made it. No other layer has touched it since:
-	// that patch owns everything in it, and its fields have no nodes.
-	whole bool
+	made  int32
 	lacks bool                // whether the base lacks the map
 	field *schema.StructField // the step to a field, or nil for a step by key
 	key   string              // the merge key, map key or set element, by the parent's kind
@@ -239,7 +237,7 @@ func (l *log) agree(at node, i, j int32) bool {
 func (l *log) saysSame(at node, i, j int32) bool {
 	c, d := &l.claims[i], &l.claims[j]
 	isScalar := func(k valueKind) bool { return textValue <= k && k <= falseValue }
-	if l.patchOf == nil || isScalar(c.kind()) && isScalar(d.kind()) {
+	if l.patches == nil || isScalar(c.kind()) && isScalar(d.kind()) {
 		return false
 	}
 	return l.partsOf(partsKey{at, c.layer(), d.layer()}).areEqual
@@ -275,6 +273,14 @@ func (l *log) partsOf(key partsKey) *parts {
 	}
 	l.parts[key] = p
 	return p
+}
+
+// patchOf returns a layer's only patch, or nil.
+func (l *log) patchOf(layer int32) Object {
+	if i := l.only[layer]; i > 0 {
+		return l.patches[i-1]
+	}
+	return nil
 }
 
 // findAlike finds the layers whose patches are equal.
@@ -435,12 +441,6 @@ func (m *merger) keepAll(t *schema.Type, key *schema.StructField, at node, old r
 	}
 }
 
-func (m *merger) keepOldText(at node, old string) {
-	if !m.fresh && m.untouched(at) {
-		m.log.add(at, baseLayer, textValue, old)
-	}
-}
-
 func (m *merger) claim(at node, value reflect.Value) {
 	m.claimed++
 	if m.owners {
@@ -448,15 +448,8 @@ func (m *merger) claim(at node, value reflect.Value) {
 	}
 }
 
-func (m *merger) claimText(at node, text string) {
-	if m.owners {
-		m.log.add(at, m.layer, textValue, text)
-	}
-}
-
 func (m *merger) claimNull(at node) {
-	m.claimed, m.unseen = m.claimed+1, true
-	m.said++
+	m.claimed++
 	if m.owners {
 		m.log.add(at, m.layer, nullValue, "")
 	}
@@ -465,7 +458,6 @@ func (m *merger) claimNull(at node) {
 // presence claims the presence of an item, an element or an empty struct.
 func (m *merger) presence(at node, present bool) {
 	m.claimed++
-	m.said++
 	if !m.owners {
 		return
 	}
@@ -480,16 +472,6 @@ func (m *merger) make(at node) {
 	if m.owners {
 		m.log.nodes[at].made = m.layer
 	}
-}
-
-// keeper returns the layer that owns a field without claims of its own.
-func (l *log) keeper(at node) int32 {
-	for ; at != noNode; at = l.nodes[at].parent {
-		if l.nodes[at].whole {
-			return l.claims[l.nodes[at].first].layer()
-		}
-	}
-	return baseLayer
 }
 
 // isMade reports whether a patch made the field or one that contains it.

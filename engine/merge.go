@@ -5,15 +5,13 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
-	"unsafe"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/schema"
 )
 
-// This file merges Go values as upstream's strategic merge patch does (apimachinery v0.36.3 pkg/util/strategicpatch). Each kind
-// has a function and a law:
+// This file merges the JSON of a patch into a Go value as upstream's strategic merge patch does (apimachinery v0.36.3
+// pkg/util/strategicpatch). Each kind has a function and a law:
 //
 //	struct    object     each field merges by itself; fields that the patch does not encode stay
 //	map       mapping    each key merges by itself; a null removes its key
@@ -23,18 +21,20 @@ import (
 //	atomic    replace    like a scalar
 //	raw       overlay    objects merge name by name, since upstream has no rules for their contents
 //
-// Each function copies its input, so the result shares no memory with a patch. Each claims every leaf of the patch and records
-// the base's earlier value. If a step fails, the patch fails with the path to that step. The file mergelist.go merges
-// lists, directive.go merges patches with directives, order.go orders items, and log.go records claims.
+// Each function decodes its input, so the result shares no memory with a patch. Each claims every leaf of the patch and records
+// the base's earlier value. If a step fails, the patch fails with the path to that step. The file directive.go merges structs
+// and obeys directives, mergelist.go merges lists, order.go orders items, and log.go records claims.
 
-// merger merges one patch after the other into a value that it may change. It walks both along the schema of their type. The
-// function of each kind states its law.
+// merger merges one patch after the other into a value that it may change. It walks both along the schema of the value's type.
+// The function of each kind states its law.
 type merger struct {
 	plan   *plan
 	log    *log
 	owners bool // whether to record claims
 	layer  int32
 	left   int // the number of patches after this one
+	// ofValue is set for a patch that is a Go value: its type may encode a null that nobody wrote.
+	ofValue bool
 	// fresh is set within a value that the base lacks. The base owns nothing in it, not even a field that is encoded empty.
 	// Upstream takes such a value from the patch, without its directives.
 	fresh bool
@@ -46,12 +46,7 @@ type merger struct {
 	// types only.
 	raw []uintptr
 
-	// unseen is set once the log may hold claims on something that the current list or map lacks. A directive or a null has
-	// removed it. Or a patch brought two items of one key, which share a node in the log.
-	unseen bool
-	// claimed counts the claims, recorded or not. The counter said counts only the claims that a copy of the patch's value
-	// hides: nulls, items, and empty structs.
-	claimed, said int
+	claimed int // the number of claims, recorded or not
 
 	of         Layer          // the layer whose value is read
 	reading    node           // the field whose value is read from JSON
@@ -62,57 +57,40 @@ type merger struct {
 	noted      map[node]bool // the lists whose duplicates are recorded
 	ownership  *Ownership    // of the result
 
-	fronts  fronts
-	targets []int32 // one run for each list that is being merged, outer lists first
-	pairs   []pair
+	fronts fronts
+	// The merge keeps one run of these for each list or object that it is in, from the outside to the inside.
+	keys    []patchKey // of the items of a patch's list
+	targets []int32    // of these items in the base's list
+	names   []string   // of the fields of a patch's object
 }
-
-// pair is a key of a map with its value.
-type pair struct{ key, value string }
 
 func (m *merger) isRaw(v reflect.Value) bool { return slices.Contains(m.raw, v.Pointer()) }
 
 // patch merges a whole patch into the value.
-func (m *merger) patch(dst, src reflect.Value) error {
+func (m *merger) patch(dst reflect.Value, patch Object) error {
 	at := noNode
 	if m.owners {
 		at = rootNode
 	}
-	return m.structure(m.plan.root, nil, dst, src, at)
+	return m.structure(m.plan.root, nil, dst, patch, at)
 }
 
-// structure merges the fields that the patch src sets into the struct dst. It skips the merge key of a list item.
-func (m *merger) structure(t *schema.Type, key *schema.StructField, dst, src reflect.Value, at node) error {
-	if src.Kind() == reflect.Map {
-		return m.document(t, key, dst, src, at)
-	}
-	for f, from := range t.Encoded(src) {
-		if f == key {
-			continue
-		}
-		if m.owners && (isNil(from) || f.Type.Kind == schema.Scalar && saysNull(from)) {
-			m.noteZeroNull(f, dst, at)
-		}
-		if err := m.encoded(f, dst, from, at); err != nil {
-			return within(fieldpath.Field(f.Name), err)
-		}
-	}
-	return nil
-}
-
-// noteZeroNull records a null that is a Go value's zero value, if it removes something.
+// noteZeroNull records a null that is a Go value's zero value, if it removes something. A pointer with omitempty was set: to an empty
+// time, which encodes as null.
 func (m *merger) noteZeroNull(f *schema.StructField, dst reflect.Value, at node) {
+	if f.Patch.OmitEmpty && f.Patch.IsPointer() {
+		return
+	}
 	if old, present := f.Template.Of(dst); present && !old.IsZero() {
 		m.zeroNulls = append(m.zeroNulls, Ignored{Layer: m.of, Path: m.log.path(at).Append(fieldpath.Field(f.Name))})
 	}
 }
 
-// encoded merges one encoded field of a patch's struct into the struct dst.
-func (m *merger) encoded(f *schema.StructField, dst, from reflect.Value, at node) error {
+// encoded merges one field of a patch's object into the struct dst.
+func (m *merger) encoded(f *schema.StructField, dst reflect.Value, from any, at node) error {
 	to, present := f.Template.In(dst)
 	child := m.field(at, f)
-	from = pointee(from)
-	if !from.IsValid() || f.Type.Kind == schema.Scalar && saysNull(from) {
+	if from == nil {
 		m.null(f.Type, to, present, child)
 		return nil
 	}
@@ -121,42 +99,43 @@ func (m *merger) encoded(f *schema.StructField, dst, from reflect.Value, at node
 
 // value merges one non-null value of a patch into a field of the base. The flag present states that the base's encoding has the
 // field.
-func (m *merger) value(t *schema.Type, dst reflect.Value, present bool, src reflect.Value, at node) error {
+func (m *merger) value(t *schema.Type, dst reflect.Value, present bool, from any, at node) error {
 	if dst.Kind() == reflect.Pointer && t.Kind > schema.Struct && t.Kind < schema.Atomic {
 		if dst.IsNil() {
 			dst.Set(reflect.New(dst.Type().Elem()))
 		}
 		dst = dst.Elem()
 	}
-	if src.Kind() == reflect.Map && t.Kind != schema.Struct && t.Kind != schema.Map && !t.Raw && !m.verbatim &&
-		(!present || m.fresh || jsonKind(dst) != reflect.Map) && hasDirective(src) {
+	if t.Kind != schema.Struct && t.Kind != schema.Map && !t.Raw && !m.verbatim &&
+		(!present || m.fresh || jsonKind(dst) != reflect.Map) && hasDirective(from) {
 		m.null(t, dst, present, at) // upstream drops the value with its directive
 		return nil
 	}
 	switch t.Kind {
 	case schema.Struct:
-		return m.object(t, dst, present, src, at)
+		return m.object(t, dst, present, from, at)
 	case schema.Map:
-		return m.mapping(t, dst, present, src, at)
+		return m.mapping(t, dst, present, from, at)
 	case schema.ListMap:
-		return m.listMap(t, dst, present, src, at)
+		return m.listMap(t, dst, present, from, at)
 	case schema.Set:
-		return m.set(t, dst, present, src, at)
+		return m.set(t, dst, present, from, at)
 	default:
-		return m.replace(t, dst, present, src, at)
+		return m.replace(t, dst, present, from, at)
 	}
 }
 
 // object merges a struct, each field by itself.
-func (m *merger) object(t *schema.Type, dst reflect.Value, present bool, src reflect.Value, at node) error {
-	if k := src.Kind(); k != reflect.Struct && k != reflect.Map {
-		return wrongType(src, "an object")
+func (m *merger) object(t *schema.Type, dst reflect.Value, present bool, from any, at node) error {
+	patch, ok := from.(Object)
+	if !ok {
+		return wrongType(from, "an object")
 	}
 	fresh := m.fresh
 	defer func() { m.fresh = fresh }()
 	absent := !present || dst.Kind() == reflect.Pointer && dst.IsNil()
-	if (absent || m.fresh) && !m.verbatim && src.Kind() == reflect.Map && hasDirective(src) {
-		if patch, ok := src.Interface().(Object); ok && isPureDirective(patch) {
+	if (absent || m.fresh) && !m.verbatim && hasDirective(patch) {
+		if isPureDirective(patch) {
 			m.retain(at, nil)
 		} else {
 			m.null(t, dst, false, at) // upstream drops the value with its directive
@@ -175,7 +154,7 @@ func (m *merger) object(t *schema.Type, dst reflect.Value, present bool, src ref
 		dst = dst.Elem()
 	}
 	claimed := m.claimed
-	err := m.structure(t, nil, dst, src, at)
+	err := m.structure(t, nil, dst, patch, at)
 	if m.claimed == claimed && !t.Plain && isPointer { // a struct by value is encoded in any case
 		m.presence(at, present)
 	}
@@ -183,9 +162,10 @@ func (m *merger) object(t *schema.Type, dst reflect.Value, present bool, src ref
 }
 
 // mapping merges two maps key by key.
-func (m *merger) mapping(t *schema.Type, dst reflect.Value, present bool, src reflect.Value, at node) error {
-	if src.Kind() != reflect.Map {
-		return wrongType(src, "an object")
+func (m *merger) mapping(t *schema.Type, dst reflect.Value, present bool, from any, at node) error {
+	patch, ok := from.(Object)
+	if !ok {
+		return wrongType(from, "an object")
 	}
 	claimed, absent := m.claimed, dst.IsNil()
 	defer func() {
@@ -193,62 +173,14 @@ func (m *merger) mapping(t *schema.Type, dst reflect.Value, present bool, src re
 			m.empty(at)
 		}
 	}()
-	if plain, ok := src.Interface().(map[string]string); ok {
-		if directives := m.readPairs(plain); dst.Type() == src.Type() && (!directives || t.Plain) {
-			m.stringMap((*map[string]string)(unsafe.Pointer(dst.UnsafeAddr())), at)
-			return nil
-		}
-	}
-	return m.directives(t, dst, present, src, at)
-}
-
-// readPairs reads a patch's map into m.pairs, sorted, and reports whether it holds directives.
-func (m *merger) readPairs(src map[string]string) (directives bool) {
-	m.pairs = m.pairs[:0]
-	for key, value := range src {
-		m.pairs = append(m.pairs, pair{key, value})
-		directives = directives || strings.HasPrefix(key, "$")
-	}
-	if len(m.pairs) > 1 && m.owners {
-		slices.SortFunc(m.pairs, func(a, b pair) int { return strings.Compare(a.key, b.key) })
-	}
-	return directives
-}
-
-// stringMap merges m.pairs into a map of strings. Nearly all maps hold strings: labels, annotations, selectors.
-func (m *merger) stringMap(dst *map[string]string, at node) {
-	m.claimed += len(m.pairs)
-	if n := len(m.pairs); len(*dst) == 0 {
-		*dst = make(map[string]string, max(n, min(n*(1+m.left), mapRoom)))
-	}
-	for _, p := range m.pairs {
-		if !m.owners {
-			(*dst)[p.key] = p.value
-			continue
-		}
-		old, had := (*dst)[p.key]
-		entry := noNode
-		if had || m.unseen {
-			entry = m.log.child(at, nil, p.key)
-		} else {
-			entry = m.log.grow(at, nil, p.key) // no patch claimed a key that the map lacks
-		}
-		if had {
-			m.keepOldText(entry, old)
-		}
-		if !had || old != p.value {
-			(*dst)[p.key] = p.value
-		}
-		m.claimText(entry, p.value)
-	}
+	return m.directives(t, dst, present, patch, at)
 }
 
 // entry sets one key of a map, or removes the key for a null.
-func (m *merger) entry(t *schema.Type, dst, key, value reflect.Value, at node) error {
-	entry := m.keyed(at, key.String())
+func (m *merger) entry(t *schema.Type, dst reflect.Value, name string, value any, at node) error {
+	entry, key := m.keyed(at, name), reflect.ValueOf(name).Convert(dst.Type().Key())
 	old := dst.MapIndex(key)
-	from := pointee(value)
-	if !m.verbatim && (!from.IsValid() || saysNull(from)) {
+	if !m.verbatim && value == nil {
 		if old.IsValid() {
 			m.keepOld(entry, scalarType, old, true)
 			dst.SetMapIndex(key, reflect.Value{})
@@ -257,36 +189,23 @@ func (m *merger) entry(t *schema.Type, dst, key, value reflect.Value, at node) e
 		return nil
 	}
 	if old.IsValid() {
-		if !m.verbatim && clashes(t, old, from) {
-			return within(fieldpath.Key(key.String()), errors.New("an entry that the base has cannot be merged: only scalars replace each other there"))
+		if !m.verbatim && clashes(t, old, value) {
+			return within(fieldpath.Key(name), errors.New("an entry that the base has cannot be merged: only scalars replace each other there"))
 		}
 		m.keepOld(entry, scalarType, old, true)
 	}
 	copied, keep := reflect.New(dst.Type().Elem()).Elem(), true
-	switch {
-	case !from.IsValid():
-	case value.Type() == copied.Type() && value.Kind() != reflect.Interface:
-		m.plan.clone(copied, value)
-		if !m.verbatim {
-			keep = m.plan.stripDirectives(copied)
-		}
-	default:
-		value := from.Interface()
-		if !m.verbatim {
-			value, keep = withoutDirectives(value)
-		}
-		if !keep {
-			break
-		}
-		m.reading = entry
-		if err := m.read(t.Elem, copied, value); err != nil {
-			return within(fieldpath.Key(key.String()), err)
-		}
+	if !m.verbatim {
+		value, keep = withoutDirectives(value)
 	}
 	if !keep {
 		dst.SetMapIndex(key, reflect.Value{})
 		m.claimNull(entry)
 		return nil
+	}
+	m.reading = entry
+	if err := m.read(t.Elem, copied, value); err != nil {
+		return within(fieldpath.Key(name), err)
 	}
 	dst.SetMapIndex(key, copied)
 	m.claim(entry, copied)
@@ -295,38 +214,20 @@ func (m *merger) entry(t *schema.Type, dst, key, value reflect.Value, at node) e
 
 var errNoMergeKey = fmt.Errorf("a list of objects without a merge key cannot be merged")
 
-// replace sets a scalar or an atomic list to a copy of the patch's value.
-func (m *merger) replace(t *schema.Type, dst reflect.Value, present bool, src reflect.Value, at node) error {
+// replace sets a scalar or an atomic list to the patch's value.
+func (m *merger) replace(t *schema.Type, dst reflect.Value, present bool, from any, at node) error {
 	m.keepOld(at, t, dst, present)
 	absent := !present || m.fresh || dst.Kind() == reflect.Slice && dst.IsNil()
 	to := dst
 	if dst.Kind() == reflect.Pointer {
-		// Claims refer to the pointer, so its target stays.
-		if !dst.IsNil() && isPlain(src.Kind()) && src.Type() == dst.Type().Elem() && src.Equal(dst.Elem()) {
-			m.claim(at, dst)
-			return nil
-		}
-		to = reflect.New(dst.Type().Elem()).Elem()
+		to = reflect.New(dst.Type().Elem()).Elem() // claims refer to the pointer, so its target stays
 	}
-	switch {
-	case t.Raw && present && !m.fresh:
-		if err := m.overlay(t, to, dst, src); err != nil {
+	if t.Raw && present && !m.fresh {
+		if err := m.overlay(t, to, dst, from); err != nil {
 			return err
 		}
-	case src.Type() == to.Type() && !(t.Raw && !m.verbatim):
-		m.plan.clone(to, src)
-		if t.Kind == schema.Atomic && absent && !m.verbatim {
-			m.plan.stripDirectives(to)
-		}
-	default:
-		from := src.Interface()
+	} else {
 		m.reading = at
-		if t.Raw {
-			var err error
-			if from, err = jsonOf(src); err != nil {
-				return err
-			}
-		}
 		if absent && !m.verbatim {
 			from, _ = withoutDirectives(from)
 		}
@@ -343,32 +244,28 @@ func (m *merger) replace(t *schema.Type, dst reflect.Value, present bool, src re
 
 // overlay merges two values of a type that writes its own JSON. Two objects merge name by name, as upstream merges maps,
 // because upstream has no rules for their contents.
-func (m *merger) overlay(t *schema.Type, to, old, src reflect.Value) error {
+func (m *merger) overlay(t *schema.Type, to, old reflect.Value, from any) error {
 	was, err := jsonOf(old)
 	if err != nil {
 		return err
 	}
-	is, err := jsonOf(src)
-	if err != nil {
-		return err
-	}
 	base, ok := was.(Object)
-	patch, both := is.(Object)
+	patch, both := from.(Object)
 	if !ok || !both {
-		if jsonKind(reflect.ValueOf(was)) != jsonKind(reflect.ValueOf(is)) {
-			is, _ = withoutDirectives(is)
-		} else if isComposite(is) && old.Kind() != reflect.Pointer {
+		if jsonKind(reflect.ValueOf(was)) != jsonKind(reflect.ValueOf(from)) {
+			from, _ = withoutDirectives(from)
+		} else if isComposite(from) && old.Kind() != reflect.Pointer {
 			return errors.New("a list that the base has cannot be merged: the type has no rules for it")
 		}
-		return m.read(t, to, is)
+		return m.read(t, to, from)
 	}
 	if t.Whole {
-		return m.read(t, to, is)
+		return m.read(t, to, from)
 	}
 	merged := reflect.ValueOf(&base).Elem()
 	owners := m.owners
 	m.owners = false
-	err = m.directives(&schema.Type{Kind: schema.Map, Elem: scalarType}, merged, true, reflect.ValueOf(patch), noNode)
+	err = m.directives(&schema.Type{Kind: schema.Map, Elem: scalarType}, merged, true, patch, noNode)
 	m.owners = owners
 	if err != nil {
 		return err

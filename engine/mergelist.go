@@ -15,43 +15,40 @@ import (
 // listMap merges a list item by item, by merge key. It orders the result as upstream does (apimachinery v0.36.3
 // pkg/util/strategicpatch, mergeSlice and normalizeElementOrder). If the base's encoding lacks the list, listMap takes the
 // patch's list verbatim.
-func (m *merger) listMap(t *schema.Type, dst reflect.Value, present bool, src reflect.Value, at node) error {
-	if src.Kind() != reflect.Slice {
-		return wrongType(src, "a list")
-	}
-	if src.Len() == 0 {
-		m.empty(at)
+func (m *merger) listMap(t *schema.Type, dst reflect.Value, present bool, from any, at node) error {
+	items, ok := from.([]any)
+	if !ok {
+		return wrongType(from, "a list")
 	}
 	if !present || dst.IsNil() {
-		return m.takeList(t, dst, src, at)
+		if len(items) == 0 && m.verbatim {
+			m.empty(at) // takeList claims it otherwise
+		}
+		return m.takeList(t, dst, items, at)
 	}
 	if len(m.raw) > 0 && m.isRaw(dst) {
 		return errNoKey(0, t.Key)
 	}
-	if src.Type().Elem().Kind() == reflect.Interface {
-		var err error
-		if src, err = m.special(t, dst, src, at); err != nil || !src.IsValid() {
-			return err
-		}
-		if src.Len() == 0 {
-			m.empty(at) // deletions alone make an empty list where there is none
-		}
+	items, err := m.special(t, dst, items, at)
+	if err != nil || items == nil {
+		return err
 	}
-	var base, names keys
-	base.read(t, dst, false)
-	names.read(t, src, true)
-	if err := m.distinct(t, &names, src.Len()); err != nil {
+	if len(items) == 0 {
+		m.empty(at) // deletions alone make an empty list where there is none
+	}
+	base, names := keysIn(t, dst), m.keysOfPatch(t, items)
+	if err := m.distinct(t, names); err != nil {
 		return err
 	}
 	f, twins, err := m.frontOf(t, dst, &base)
 	if err != nil {
 		return err
 	}
-	if twins && m.owners && src.Len() > 0 {
+	if twins && m.owners && len(items) > 0 {
 		m.noteDuplicates(t, &base, dst.Len(), at)
 	}
 	first := len(m.targets)
-	added, inOrder, err := m.findTargets(t, f, &base, &names, dst.Len(), src.Len())
+	added, inOrder, err := m.findTargets(t, f, &base, names, dst.Len())
 	if err != nil {
 		return err
 	}
@@ -60,40 +57,47 @@ func (m *merger) listMap(t *schema.Type, dst reflect.Value, present bool, src re
 	} else {
 		f.prepend(dst, m.targets[first:], added, m.left)
 	}
-	for i := range src.Len() {
+	for i, item := range items {
 		target := m.targets[first+i]
 		isNew := target < 0
 		if isNew {
 			target = ^target
 		}
-		name, _ := names.at(i)
-		if err := m.item(t, name, dst.Index(int(target)), at, pointee(src.Index(i)), isNew); err != nil {
-			return within(itemStep(t, name), err)
+		if err := m.item(t, names[i].text, dst.Index(int(target)), at, item.(Object), isNew); err != nil {
+			return within(itemStep(t, names[i].text), err)
 		}
 	}
-	m.targets = m.targets[:first]
+	m.targets, m.keys = m.targets[:first], m.keys[:len(m.keys)-len(items)]
 	return nil
 }
 
 // item merges one item of a patch into its place in the list at a node.
-func (m *merger) item(t *schema.Type, name string, item reflect.Value, list node, from reflect.Value, isNew bool) error {
+func (m *merger) item(t *schema.Type, name string, item reflect.Value, list node, from Object, isNew bool) error {
 	if !isNew {
 		at := m.keyed(list, name)
-		if at != noNode && m.log.nodes[at].whole {
-			m.split(t, item, at)
-		}
 		m.presence(at, true)
 		return m.fields(t, item, from, at)
 	}
 	verbatim, fresh := m.verbatim, m.fresh
 	m.verbatim, m.fresh = true, true
-	err := m.newItem(t, name, true, item, list, from, !m.unseen) // no patch claimed an item that the list lacks
+	err := m.newItem(t, name, item, list, from)
 	m.verbatim, m.fresh = verbatim, fresh
 	return err
 }
 
+// newItem merges one item of a patch into an empty item.
+func (m *merger) newItem(t *schema.Type, name string, item reflect.Value, list node, from Object) error {
+	at := m.keyed(list, name)
+	m.make(at)
+	m.presence(at, false)
+	if err := m.setKey(t, item, from); err != nil {
+		return err
+	}
+	return m.fields(t, item, from, at)
+}
+
 // fields merges the fields of an item except its merge key.
-func (m *merger) fields(t *schema.Type, item, from reflect.Value, at node) error {
+func (m *merger) fields(t *schema.Type, item reflect.Value, from Object, at node) error {
 	if item.Kind() == reflect.Pointer {
 		if item.IsNil() {
 			item.Set(reflect.New(item.Type().Elem()))
@@ -103,95 +107,50 @@ func (m *merger) fields(t *schema.Type, item, from reflect.Value, at node) error
 	return m.structure(t.Elem, t.KeyField(), item, from, at)
 }
 
-// newItem merges one item of a patch into an empty item. The flag unknown states that the log has no node for its key. If a
-// copy of the item shows all its claims, newItem only marks it as whole. The mark lasts until another layer touches the item.
-func (m *merger) newItem(t *schema.Type, name string, ok bool, item reflect.Value, list node, from reflect.Value, unknown bool) error {
-	at := noNode
-	if unknown && m.owners {
-		at = m.log.grow(list, nil, name)
-	} else {
-		at = m.keyed(list, name)
-		m.unseen = m.unseen || m.owners && !m.untouched(at)
-	}
-	m.make(at)
-	m.presence(at, false)
-	if err := m.setKey(t, item, from, ok); err != nil {
-		return err
-	}
-	if !m.owners || from.Type() != t.Elem.GoType() {
-		return m.fields(t, item, from, at)
-	}
-	said := m.said
-	m.owners = false
-	err := m.fields(t, item, from, noNode)
-	m.owners = true
-	if err != nil {
-		return err
-	}
-	n := &m.log.nodes[at]
-	switch {
-	case m.said != said:
-		n.whole = false
-		item.SetZero()
-		m.setKey(t, item, from, ok)
-		return m.fields(t, item, from, at)
-	case n.first == n.last:
-		n.whole = true
-	default:
-		n.whole = false
-		m.claimItem(t, item, at, m.layer)
-	}
-	return nil
-}
-
 // takeList sets a list that the base lacks to the patch's items, verbatim. Two of them may share a key, and one may have none.
-func (m *merger) takeList(t *schema.Type, dst, src reflect.Value, at node) error {
+func (m *merger) takeList(t *schema.Type, dst reflect.Value, items []any, at node) error {
 	fresh := m.fresh
 	m.fresh = true
 	defer func() { m.fresh = fresh }()
-	if src.Type().Elem().Kind() == reflect.Interface && !m.verbatim {
-		src = reflect.ValueOf(slices.DeleteFunc(slices.Clone(src.Interface().([]any)), func(item any) bool {
-			m.claimSpecial(t, item, at)
-			object, _ := item.(Object)
-			return object[patchDirective] != nil
-		}))
-		if src.Len() == 0 {
+	if !m.verbatim {
+		if slices.ContainsFunc(items, hasDirective) {
+			items = slices.DeleteFunc(slices.Clone(items), func(item any) bool {
+				m.claimSpecial(t, item, at)
+				return hasDirective(item)
+			})
+		}
+		if len(items) == 0 {
 			m.empty(at)
 		}
 	}
-	makeList(dst, src.Len())
+	makeList(dst, len(items))
 	list, key := dst, t.KeyField()
-	var names keys
-	names.read(t, src, true)
-	if err := m.distinct(t, &names, src.Len()); err != nil {
+	names := m.keysOfPatch(t, items)
+	if err := m.distinct(t, names); err != nil {
 		return err
 	}
-	firsts := firstsOf(&names, src.Len())
-	for i := range src.Len() {
-		from := pointee(src.Index(i))
-		if !from.IsValid() {
+	for i, item := range items {
+		if item == nil {
 			m.raw = append(m.raw, list.Pointer())
-			child := m.keyed(at, keyText(key, list.Index(i))) // the item is null
+			child := m.keyed(at, keyText(key, list.Index(i)))
 			m.make(child)
 			m.presence(child, false)
 			continue
 		}
-		if k := from.Kind(); k != reflect.Struct && k != reflect.Map {
-			return within(fieldpath.Index(i), wrongType(from, "an object"))
-		}
-		name, ok := names.at(i)
-		twin := firsts.find(i, name)
+		from, ok := item.(Object)
 		if !ok {
+			return within(fieldpath.Index(i), wrongType(item, "an object"))
+		}
+		name := names[i].text
+		if !names[i].ok {
 			m.raw = append(m.raw, list.Pointer())
 			name = keyText(key, list.Index(i)) // that of the Go value
 		}
-		if m.owners && twin >= 0 {
-			m.expand(t.Elem, key, list.Index(twin), m.keyed(at, name))
-		}
-		if err := m.newItem(t, name, ok, list.Index(i), at, from, false); err != nil {
+		if err := m.newItem(t, name, list.Index(i), at, from); err != nil {
 			return within(itemStep(t, name), err)
 		}
 	}
+	m.keys = m.keys[:len(m.keys)-len(items)]
 	return nil
 }
 
@@ -251,28 +210,22 @@ func (l *log) hasOthers(at node, layer int32) bool {
 }
 
 // set merges two lists of scalars by union, in the order of a list-map.
-func (m *merger) set(t *schema.Type, dst reflect.Value, present bool, src reflect.Value, at node) error {
-	if src.Kind() != reflect.Slice {
-		return wrongType(src, "a list")
+func (m *merger) set(t *schema.Type, dst reflect.Value, present bool, from any, at node) error {
+	items, ok := from.([]any)
+	if !ok {
+		return wrongType(from, "a list")
 	}
 	inBase := present && !dst.IsNil()
-	if items, ok := src.Interface().([]any); ok {
-		switch {
-		case inBase && !areAlike(items):
-			return errors.New("must have elements of one type, none of them null")
-		case !inBase && !m.verbatim:
-			kept, _ := withoutDirectives(items)
-			src = reflect.ValueOf(kept)
-		}
+	switch {
+	case inBase && !areAlike(items):
+		return errors.New("must have elements of one type, none of them null")
+	case !inBase && !m.verbatim:
+		kept, _ := withoutDirectives(items)
+		items = kept.([]any)
 	}
 	m.reading = at
 	patch := reflect.New(dst.Type()).Elem()
-	if src.Type() == dst.Type() {
-		m.plan.clone(patch, src)
-		if !inBase && !m.verbatim {
-			m.plan.stripDirectives(patch)
-		}
-	} else if err := m.read(t, patch, src.Interface()); err != nil {
+	if err := m.read(t, patch, items); err != nil {
 		return err
 	}
 	if t.Elem.Kind != schema.Scalar && inBase && dst.Len()+patch.Len() > 0 {

@@ -134,6 +134,14 @@ func logOf[P any](root *schema.Type, patches []Layered[P], o Options) *log {
 		l.from(l.ids[i], patches[i].Source)
 	}
 	l.managers = int32(len(l.layers) - 1)
+	l.only = make([]int32, len(l.layers))
+	for i, layer := range l.ids {
+		if l.only[layer] == 0 {
+			l.only[layer] = int32(i) + 1
+		} else {
+			l.only[layer] = -1
+		}
+	}
 	return l
 }
 

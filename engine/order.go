@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"reflect"
 	"slices"
-	"unsafe"
 
 	"github.com/trainweld/trainweld/schema"
 )
@@ -51,10 +50,9 @@ const (
 	mostFronts = 256
 	// smallList is the length up to which a linear search beats a Go map.
 	smallList = 32
-	// listRoom and mapRoom limit the room reserved for new items and entries of a shorter list or map. The items that patches
-	// name may exist already, and then add nothing.
+	// listRoom limits the room reserved for new items of a shorter list. The items that patches name may exist already, and then
+	// add nothing.
 	listRoom = 64
-	mapRoom  = 16
 )
 
 // frontOf returns the front of a list. It checks the keys once for all patches, unless two items share a key: then it reports
@@ -113,7 +111,7 @@ func (f *front) prepend(list reflect.Value, targets []int32, added, left int) {
 			reflect.Copy(f.memory.Slice(f.room, f.room+had), list)
 		}
 		f.room -= added
-		setTail(list, f.memory, f.room)
+		list.Set(f.memory.Slice3(f.room, f.memory.Len(), f.memory.Len()))
 		f.first, f.length = list.Pointer(), had+added
 	}
 	for i, target := range targets {
@@ -126,17 +124,6 @@ func (f *front) prepend(list reflect.Value, targets []int32, added, left int) {
 			targets[i] = target - int32(had)
 		}
 	}
-}
-
-// setTail sets an addressable list to the items of another list from a position on. It equals list.Set(of.Slice(from,
-// of.Len())) without the allocation that reflection makes for a slice.
-func setTail(list, of reflect.Value, from int) {
-	type slice struct {
-		first       unsafe.Pointer
-		length, cap int
-	}
-	n := of.Len() - from
-	*(*slice)(unsafe.Pointer(list.UnsafeAddr())) = slice{unsafe.Add(of.UnsafePointer(), uintptr(from)*of.Type().Elem().Size()), n, n}
 }
 
 // reorder puts the list, with its new items, into the merged order. It sets the targets to the new positions of their items.
@@ -152,8 +139,7 @@ func (m *merger) reorder(f *front, t *schema.Type, list reflect.Value, targets [
 	}
 	if twins {
 		first := make(map[string]int32, n)
-		var names keys
-		names.read(t, list, false)
+		names := keysIn(t, list)
 		for i := n - 1; i >= 0; i-- {
 			name, _ := names.at(i)
 			first[name] = int32(i)
@@ -236,21 +222,21 @@ func arrange(n int, server, rank []int32) []int32 {
 // findTargets finds the position in the list of each patch item and appends it to m.targets. A new item gets a position from
 // the list's length on, complemented where the patch first names it. It returns the number of new items in added. It reports in
 // inOrder whether the list is in the merged order already, with the new items in front.
-func (m *merger) findTargets(t *schema.Type, f *front, base, names *keys, have, n int) (added int, inOrder bool, err error) {
-	if f.index == nil && have+n > smallList {
-		f.makeIndex(base, have, n)
+func (m *merger) findTargets(t *schema.Type, f *front, base *keys, names []patchKey, have int) (added int, inOrder bool, err error) {
+	if f.index == nil && have+len(names) > smallList {
+		f.makeIndex(base, have, len(names))
 	}
 	first, last := len(m.targets), -1
 	inOrder = true
-	for i := range n {
-		name, ok := names.at(i)
-		if !ok {
+	for i := range names {
+		name := names[i].text
+		if !names[i].ok {
 			return 0, false, errNoKey(i, t.Key)
 		}
 		named := m.targets[first:]
 		target := f.find(base, have, name)
 		if target < 0 && f.index == nil {
-			if twin := names.find(i, name); twin >= 0 {
+			if twin := slices.Index(names[:i], names[i]); twin >= 0 {
 				target = int(max(named[twin], ^named[twin]))
 			}
 		}
@@ -274,8 +260,7 @@ func (m *merger) findTargets(t *schema.Type, f *front, base, names *keys, have, 
 	if f.index != nil {
 		for i, target := range m.targets[first:] {
 			if target < 0 {
-				name, _ := names.at(i)
-				f.index[name] = int32(have+added) - (^target - int32(have))
+				f.index[names[i].text] = int32(have+added) - (^target - int32(have))
 			}
 		}
 	}

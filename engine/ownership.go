@@ -12,8 +12,8 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// Ownership records the layers that set each field of a merged value. It reads fields with one layer from Result.Value itself:
-// the base's own fields, and the items that one patch added. Read it before you change the value.
+// Ownership records the layers that set each field of a merged value. It reads the fields that only the base set from Result.Value
+// itself. Read it before you change the value.
 type Ownership struct {
 	log   *log
 	value reflect.Value
@@ -241,11 +241,6 @@ func (w *walk) fields(t *schema.Type, key *schema.StructField, v reflect.Value, 
 		v = v.Elem()
 	}
 	defer w.within(at)()
-	if at != noNode && w.log.nodes[at].whole {
-		outer := w.owner
-		w.owner = w.log.keeper(at)
-		defer func() { w.owner = outer }()
-	}
 	return w.structure(t, key, v, at, path)
 }
 

@@ -341,6 +341,7 @@ func TestOwnership(t *testing.T) {
 			`.items[name="y"].box.notes: made null by value`,
 			`.pointers: by value bare`,
 			`.pointers[name="z"]: made`,
+			`.pointers[name="z"].size: made by value`,
 		}},
 		{"twins that a patch adds", `{}`, []string{`a typed {"items": [{"name": "x", "size": 1}, {"name": "x", "size": 2}], "zone": "z"}`}, nil, []string{
 			`.count base=0 a=0`,
@@ -482,6 +483,7 @@ func TestOwnership(t *testing.T) {
 			`.tags: null by value`,
 			`.items: by value bare`,
 			`.items[name="y"]: made`,
+			`.items[name="y"].size: made by value`,
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -16,8 +16,7 @@ type PatchedField struct {
 }
 
 // Patched yields every field that patches set and every field that contains one. They come in the order in which the patches
-// first reached them; a field follows the fields that contain it. Patched omits the fields that only the base set. It also
-// omits the fields within an item that one patch added and no other touched.
+// first reached them; a field follows the fields that contain it. Patched omits the fields that only the base set.
 func (o *Ownership) Patched() iter.Seq[PatchedField] {
 	return func(yield func(PatchedField) bool) {
 		l := o.orEmpty().log

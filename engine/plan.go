@@ -11,8 +11,9 @@
 //		{Layer: Manager("web"), Patch: &engine.Object{"spec": map[string]any{"replicas": int64(3)}}},
 //	}, engine.Options{Owners: true})
 //
-// A patch is a Go value or an [Object]. The JSON of a Go value holds the fields that it sets. An Object can also hold nulls and
-// directives. Package conflict reports the fields in which patches disagree.
+// A patch is a Go value or an [Object]. A Go value is encoded first: its JSON holds the fields that it sets. An Object can also
+// hold nulls and directives. A base is copied, and the fields that patches reach are decoded into the copy. So each patch merges as
+// JSON, as upstream's does, and the cost follows the patches. Package conflict reports the fields in which patches disagree.
 package engine
 
 import (
@@ -25,6 +26,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/internal/jsonvalue"
 	"github.com/trainweld/trainweld/internal/quantity"
 	"github.com/trainweld/trainweld/schema"
 )
@@ -41,10 +43,9 @@ type plan struct {
 	shapes map[reflect.Type]shape
 	// of is the Go type by which a base that is an Object merges. It is nil for a base of a Go type.
 	of      reflect.Type
-	objects bool                  // whether values are objects that merge by a definition
-	removes bool                  // whether a null in a patch to such objects removes its key
-	raws    map[reflect.Type]bool // the types that write JSON of any shape
-	twins   bool                  // whether a patch may hold two items of one key
+	objects bool // whether values are objects that merge by a definition
+	removes bool // whether a null in a patch to such objects removes its key
+	twins   bool // whether a patch may hold two items of one key
 }
 
 // For compiles the plan for a struct type T and patches P to it. P is T, a type that mirrors T with fewer fields, or Object.
@@ -93,8 +94,7 @@ func ForAny(t reflect.Type, r schema.Rules) (*Plan[any, any], error) {
 }
 
 func newPlan(root *schema.Type, r schema.Rules, types ...reflect.Type) *plan {
-	p := &plan{root: root, shapes: map[reflect.Type]shape{}, raws: map[reflect.Type]bool{}, twins: r.Twins}
-	p.noteRaws(root, map[*schema.Type]bool{})
+	p := &plan{root: root, shapes: map[reflect.Type]shape{}, twins: r.Twins}
 	for _, t := range types {
 		p.shapeOf(t)
 	}
@@ -200,10 +200,11 @@ func (p *Plan[T, P]) apply(dst, base *T, patches []Layered[P], o Options) (merge
 		m.ownership, err = p.plan.applyObjects(any(dst).(*Object), any(base).(*Object), any(patches).([]Layered[Object]), o)
 		return m, err
 	}
+	trees := make([]Object, len(patches))
 	if o.Owners {
 		m.owners, m.log = true, logOf(p.plan.root, patches, o)
-		m.log.patchOf = jsonOfLayers(patches, m.log.ids)
-		defer func() { m.log.patchOf, m.log.parts = nil, nil }()
+		m.log.patches = trees
+		defer func() { m.log.patches, m.log.parts = nil, nil }()
 	}
 	value := reflect.ValueOf(dst).Elem()
 	isAny := value.Kind() == reflect.Interface // made by ForAny
@@ -213,7 +214,7 @@ func (p *Plan[T, P]) apply(dst, base *T, patches []Layered[P], o Options) (merge
 		value.Set(made)
 		value = made.Elem()
 		if base != nil {
-			from, err := p.plan.known(reflect.ValueOf(base).Elem(), false)
+			from, err := p.plan.known(reflect.ValueOf(base).Elem())
 			if err != nil {
 				return merger{}, fmt.Errorf("engine: the base %w", err)
 			}
@@ -245,13 +246,10 @@ func (p *Plan[T, P]) apply(dst, base *T, patches []Layered[P], o Options) (merge
 		if o.Owners {
 			m.layer = m.log.ids[i]
 		}
-		from := reflect.ValueOf(patches[i].Patch).Elem()
-		var err error
-		if isAny {
-			from, err = p.plan.known(from, true)
-		}
+		tree, ofValue, err := p.plan.treeOf(reflect.ValueOf(patches[i].Patch).Elem())
 		if err == nil {
-			err = m.patch(value, from)
+			m.ofValue, trees[i] = ofValue, tree
+			err = m.patch(value, tree)
 		}
 		if err != nil {
 			failed := asPatchError(err)
@@ -277,22 +275,6 @@ func (p *Plan[T, P]) apply(dst, base *T, patches []Layered[P], o Options) (merge
 	return m, nil
 }
 
-// jsonOfLayers returns a function that returns the JSON of a layer's patch, or nil for a layer with several patches.
-func jsonOfLayers[P any](patches []Layered[P], ids []int32) func(layer int32) any {
-	known := map[int32]any{}
-	return func(layer int32) any {
-		if value, ok := known[layer]; ok {
-			return value
-		}
-		i := slices.Index(ids, layer)
-		known[layer] = nil
-		if i >= 0 && !slices.Contains(ids[i+1:], layer) && patches[i].Patch != nil {
-			known[layer], _ = jsonOf(reflect.ValueOf(patches[i].Patch).Elem())
-		}
-		return known[layer]
-	}
-}
-
 func baseLayerOf(o Options) Layer {
 	if o.Base == "" {
 		return Base
@@ -300,18 +282,47 @@ func baseLayerOf(o Options) Layer {
 	return o.Base
 }
 
-// known returns the struct or object in a value for a plan of ForAny.
-func (p *plan) known(v reflect.Value, isPatch bool) (reflect.Value, error) {
+// known returns the struct in a value for a plan of ForAny.
+func (p *plan) known(v reflect.Value) (reflect.Value, error) {
 	if v = v.Elem(); !v.IsValid() {
 		return v, fmt.Errorf("is nil, and must be a pointer to %s", p.root.GoType())
 	}
 	if v.Kind() == reflect.Pointer && !v.IsNil() && v.Type().Elem() == p.root.GoType() {
 		return v.Elem(), nil
 	}
-	if _, ok := v.Interface().(Object); ok && isPatch {
-		return v, nil
-	}
 	return v, fmt.Errorf("is %s, and must be a pointer to %s", v.Type(), p.root.GoType())
+}
+
+// treeOf returns the JSON of a patch: an Object, or what a Go value encodes.
+func (p *plan) treeOf(patch reflect.Value) (tree Object, ofValue bool, err error) {
+	if patch.Kind() == reflect.Interface {
+		if object, ok := patch.Interface().(Object); ok {
+			patch = reflect.ValueOf(&object).Elem()
+		} else if patch, err = p.known(patch); err != nil {
+			return nil, false, err
+		}
+	}
+	var value any
+	if object, ok := patch.Interface().(Object); ok {
+		if is, err := holdsJSON(p.root, object, new(jsonvalue.Nesting)); is || err != nil {
+			return object, false, err
+		}
+		value, err = toJSON(p.root, object)
+	} else {
+		ofValue = true
+		if tree, ok := jsonvalue.Encode(patch.Addr().Interface()); ok {
+			return tree, ofValue, nil
+		}
+		value, err = jsonOf(patch)
+	}
+	if err != nil {
+		return nil, ofValue, err
+	}
+	tree, ok := value.(Object)
+	if !ok {
+		return nil, ofValue, wrongType(value, "an object")
+	}
+	return tree, ofValue, nil
 }
 
 // PatchError reports that a patch cannot be merged.

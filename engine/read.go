@@ -3,12 +3,15 @@ package engine
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/internal/jsonvalue"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -53,7 +56,7 @@ func (m *merger) readIn(step fieldpath.Step, t *schema.Type, dst reflect.Value, 
 func (m *merger) readStruct(t *schema.Type, dst reflect.Value, from any) error {
 	object, ok := from.(Object)
 	if !ok {
-		return wrongType(reflect.ValueOf(from), "an object")
+		return wrongType(from, "an object")
 	}
 	dst.SetZero()
 	for _, name := range slices.Sorted(maps.Keys(object)) {
@@ -75,7 +78,7 @@ func (m *merger) readStruct(t *schema.Type, dst reflect.Value, from any) error {
 func (m *merger) readMap(t *schema.Type, dst reflect.Value, from any) error {
 	object, ok := from.(Object)
 	if !ok {
-		return wrongType(reflect.ValueOf(from), "an object")
+		return wrongType(from, "an object")
 	}
 	made := reflect.MakeMapWithSize(dst.Type(), len(object))
 	for _, key := range slices.Sorted(maps.Keys(object)) {
@@ -92,7 +95,7 @@ func (m *merger) readMap(t *schema.Type, dst reflect.Value, from any) error {
 func (m *merger) readList(t *schema.Type, dst reflect.Value, from any) error {
 	items, ok := from.([]any)
 	if !ok {
-		return wrongType(reflect.ValueOf(from), "a list")
+		return wrongType(from, "a list")
 	}
 	made := reflect.MakeSlice(dst.Type(), len(items), len(items))
 	for i, item := range items {
@@ -185,6 +188,96 @@ func jsonOf(v reflect.Value) (any, error) {
 	return plainNumbers(value), err
 }
 
+// holdsJSON reports whether the part of a patch that a type knows has only objects, lists and scalars in it. The error states that
+// the part contains itself.
+func holdsJSON(t *schema.Type, value any, within *jsonvalue.Nesting) (is bool, err error) {
+	if !isComposite(value) {
+		return value == nil || typeInJSON(value) != "", nil
+	}
+	at := reflect.ValueOf(value)
+	if within.Enter(at) {
+		return false, errCycle
+	}
+	defer within.Leave(at)
+	is = true
+	add := func(t *schema.Type, part any) {
+		if err == nil {
+			var of bool
+			of, err = holdsJSON(t, part, within)
+			is = is && of
+		}
+	}
+	switch v := value.(type) {
+	case Object:
+		for name, part := range v {
+			if of, isKnown := partOf(t, name); isKnown {
+				add(of, part)
+			}
+		}
+	case []any:
+		for _, part := range v {
+			add(elemType(t), part)
+		}
+	default:
+		is = false
+	}
+	return is, err
+}
+
+var errCycle = errors.New("contains itself")
+
+// toJSON returns a patch with the JSON of each other Go value in it. It leaves out the fields that the type lacks.
+func toJSON(t *schema.Type, value any) (any, error) {
+	switch v := value.(type) {
+	case Object:
+		object := make(Object, len(v))
+		for name, part := range sorted(v) {
+			of, isKnown := partOf(t, name)
+			if !isKnown {
+				object[name] = nil // ignored, but reported
+				continue
+			}
+			var err error
+			if object[name], err = toJSON(of, part); err != nil {
+				return nil, within(fieldpath.Field(name), err)
+			}
+		}
+		return object, nil
+	case []any:
+		list := make([]any, len(v))
+		for i, part := range v {
+			var err error
+			if list[i], err = toJSON(elemType(t), part); err != nil {
+				return nil, within(fieldpath.Index(i), err)
+			}
+		}
+		return list, nil
+	}
+	if value == nil || typeInJSON(value) != "" {
+		return value, nil
+	}
+	return jsonOf(reflect.ValueOf(value))
+}
+
+// partOf returns how the part of an object merges, or nil if no schema describes it. A struct's type knows its fields and all
+// directives.
+func partOf(t *schema.Type, name string) (of *schema.Type, isKnown bool) {
+	if t == nil || t.Kind != schema.Struct {
+		return elemType(t), true
+	}
+	if f := t.Field(name); f != nil {
+		return f.Type, true
+	}
+	return nil, strings.HasPrefix(name, "$")
+}
+
+func elemType(t *schema.Type) *schema.Type {
+	if t == nil {
+		return nil
+	}
+	return t.Elem
+}
+
 // plainNumbers converts the numbers within a value to int64 or float64, as API machinery does.
 func plainNumbers(value any) any {
 	switch value := value.(type) {
@@ -235,32 +328,23 @@ func pointee(from reflect.Value) reflect.Value {
 	}
 }
 
-// saysNull reports whether a type with its own JSON encodes the value as null, as an empty time does.
-func saysNull(from reflect.Value) bool {
-	return from.Kind() == reflect.Struct && from.IsZero() && jsonKind(from) == reflect.Invalid
-}
-
-// hasDirective reports whether a patch's object or map holds a $patch other than null. A null has no effect if the base lacks
-// the value.
-func hasDirective(src reflect.Value) bool {
-	directive := src.MapIndex(patchKey)
-	return directive.IsValid() && pointee(directive).IsValid()
+// hasDirective reports whether a patch's value is an object with a $patch other than null. A null has no effect if the base
+// lacks the value.
+func hasDirective(value any) bool {
+	object, _ := value.(Object)
+	return object[patchDirective] != nil
 }
 
 // clashes reports whether upstream would have to merge two objects or two lists under one key of a map. Upstream rejects that,
 // because it knows only the rules of struct fields (apimachinery v0.36.3 third_party/forked/golang/json).
-func clashes(t *schema.Type, old, from reflect.Value) bool {
+func clashes(t *schema.Type, old reflect.Value, value any) bool {
 	if t.Elem == nil || t.Elem.Kind == schema.Scalar && !t.Elem.Raw && t.Elem.GoType() != nil && t.Elem.GoType().Kind() != reflect.Interface {
 		return false
 	}
-	k := jsonKind(from)
-	return (k == reflect.Map || k == reflect.Slice) && jsonKind(old) == k
+	return isComposite(value) && jsonKind(old) == reflect.TypeOf(value).Kind()
 }
 
 // wrongType returns an error for a patch's value of another type than the field's.
-func wrongType(src reflect.Value, want string) error {
-	if src = pointee(src); !src.IsValid() {
-		return fmt.Errorf("must be %s, and is null", want)
-	}
-	return fmt.Errorf("must be %s, and is %s", want, jsonType(src.Type()))
+func wrongType(value any, want string) error {
+	return fmt.Errorf("must be %s, and is %s", want, jsonName(value))
 }

@@ -162,7 +162,7 @@ func TestApply_NoJSON(t *testing.T) {
 		`.raw: json: error calling MarshalJSON for type runtime.RawExtension: `: {
 			kinds{Raw: runtime.RawExtension{Raw: []byte("x")}}, engine.Object{"raw": map[string]any{}},
 		},
-		`.raw: json: unsupported value: NaN`: {kinds{}, engine.Object{"raw": math.NaN()}},
+		`.raw: is no JSON: json: unsupported value: NaN`: {kinds{}, engine.Object{"raw": math.NaN()}},
 	} {
 		_, err := plan.Apply(&input.base, []engine.Layered[engine.Object]{{Layer: "a", Patch: &input.patch}}, engine.Options{})
 		var failed *engine.PatchError
@@ -216,16 +216,75 @@ func TestApply_QuantityAllocations(t *testing.T) {
 	}
 }
 
-// TestPatches_NoJSON shows that a value without JSON stays as it is.
+// TestPatches_NoJSON shows that a Go value without JSON is no patch, whatever the base has.
 func TestPatches_NoJSON(t *testing.T) {
-	want := []runtime.RawExtension{{Raw: []byte(`{`)}, {Raw: []byte(`1`)}}
-	var base, patch any = &thing{}, &thing{Raws: want}
-	result, err := must(engine.ForAny(reflect.TypeFor[thing](), schema.Rules{})).Apply(&base, []engine.Layered[any]{{Layer: "a", Patch: &patch}}, engine.Options{})
+	plan := must(engine.ForAny(reflect.TypeFor[thing](), schema.Rules{}))
+	for _, base := range []any{&thing{}, &thing{Raws: []runtime.RawExtension{{Raw: []byte("1")}}}} {
+		var patch any = &thing{Raws: []runtime.RawExtension{{Raw: []byte(`{`)}}}
+		_, err := plan.Apply(&base, []engine.Layered[any]{{Layer: "a", Patch: &patch}}, engine.Options{})
+		if err == nil || !strings.HasPrefix(err.Error(), "patch of a: ") {
+			t.Errorf("Apply returns %v, want an error", err)
+		}
+	}
+}
+
+// TestPatches_Foreign shows that an object may hold values of other Go types: their JSON counts. A value without JSON is an error in a
+// field that the type has.
+func TestPatches_Foreign(t *testing.T) {
+	plan := must(engine.For[corev1.PodSpec, engine.Object](schema.Rules{}))
+	cyclic := engine.Object{}
+	cyclic["nodeSelector"], cyclic["affinity"], cyclic["other"] = cyclic, cyclic, []any{cyclic}
+	priority := int32(1)
+	patch := engine.Object{
+		"nodeSelector": map[string]string{"a": "b"},
+		"containers":   []corev1.Container{{Name: "main", Image: "a"}},
+		"volumes":      []engine.Object{{"name": "v"}},
+		"priority":     &priority,
+		"other":        []any{make(chan int), math.NaN(), cyclic},
+	}
+	result, err := plan.Apply(&corev1.PodSpec{}, []engine.Layered[engine.Object]{{Layer: "a", Patch: &patch}}, engine.Options{Owners: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := result.Value.(*thing).Raws; !reflect.DeepEqual(got, want) {
-		t.Errorf("raws = %q, want %q", got, want)
+	want := corev1.PodSpec{
+		NodeSelector: map[string]string{"a": "b"}, Containers: []corev1.Container{{Name: "main", Image: "a"}}, Volumes: []corev1.Volume{{Name: "v"}}, Priority: &priority,
+	}
+	if diff := cmp.Diff(want, result.Value); diff != "" {
+		t.Errorf("Apply makes (-want +got):\n%s", diff)
+	}
+	if len(result.Ignored) != 1 || result.Ignored[0].Path.String() != ".other" {
+		t.Errorf("Apply ignores %v, want .other", result.Ignored)
+	}
+	for want, patch := range map[string]engine.Object{
+		": contains itself": {"nodeSelector": cyclic},
+		`.containers[0].args[1]: json: unsupported type: chan int`: {"containers": []any{engine.Object{"name": "a", "args": []any{"a", make(chan int)}}}},
+		`.overhead: json: unsupported value: NaN`:                  {"overhead": map[string]float64{"cpu": math.NaN()}},
+		`.priority: is no JSON: json: unsupported value: NaN`:      {"priority": math.NaN()},
+		": $patch: unknown directive \"map[]\"":                    {"$patch": map[string]string{}},
+	} {
+		if _, err := plan.Apply(nil, []engine.Layered[engine.Object]{{Layer: "a", Patch: &patch}}, engine.Options{}); err == nil || err.Error() != "patch of a: "+want {
+			t.Errorf("Apply returns %v, want %s", err, want)
+		}
+	}
+}
+
+// TestPatches_Cyclic shows that a Go value that contains itself is an error.
+func TestPatches_Cyclic(t *testing.T) {
+	type nested struct {
+		Name string   `json:"name,omitempty"`
+		Next *nested  `json:"next,omitempty"`
+		List []nested `json:"list,omitempty"`
+	}
+	plan := must(engine.For[nested, nested](schema.Rules{}))
+	next, list := nested{Name: "a"}, nested{List: make([]nested, 1)}
+	next.Next, list.List[0].List = &next, list.List
+	for name, patch := range map[string]*nested{"a pointer": &next, "a list": &list} {
+		for _, owners := range []bool{false, true} {
+			_, err := plan.Apply(nil, []engine.Layered[nested]{{Layer: "a", Patch: patch}}, engine.Options{Owners: owners})
+			if err == nil || !strings.HasPrefix(err.Error(), "patch of a: : json: unsupported value: encountered a cycle") {
+				t.Errorf("%s: Apply returns %v", name, err)
+			}
+		}
 	}
 }
 

@@ -67,7 +67,7 @@ func (m *merger) ordered(f *schema.StructField, dst reflect.Value, patch Object,
 		return fmt.Errorf("%s is for lists with a merge key and for those of scalars of one type", orderDirective)
 	}
 	if inPatch {
-		if err := m.encoded(f, dst, reflect.ValueOf(value), at); err != nil {
+		if err := m.encoded(f, dst, value, at); err != nil {
 			return err
 		}
 	}
@@ -98,8 +98,7 @@ func allKeyed(t *schema.Type, list reflect.Value) error {
 	if t.Kind != schema.ListMap {
 		return nil
 	}
-	var names keys
-	names.read(t, list, false)
+	names := keysIn(t, list)
 	for i := range list.Len() {
 		if _, ok := names.at(i); !ok {
 			return errNoKey(i, t.Key)
@@ -130,7 +129,7 @@ func plainItems(t *schema.Type, items []any) ([]any, error) {
 func itemName(t *schema.Type, i int, item any) (any, error) {
 	object, ok := item.(Object)
 	if !ok {
-		return nil, within(fieldpath.Index(i), wrongType(reflect.ValueOf(item), "an object"))
+		return nil, within(fieldpath.Index(i), wrongType(item, "an object"))
 	}
 	name, ok := object[t.Key]
 	if !ok {

@@ -16,7 +16,7 @@ import (
 )
 
 // TestApply_TypedAndObject checks that patches of a Go type and the objects that they encode to give equal values and claims,
-// also after later writes. Only patches of a Go type leave the items that they add as they are, without claims for each field.
+// also after later writes.
 func TestApply_TypedAndObject(t *testing.T) {
 	merged := 0
 	for _, twins := range []bool{false, true} {

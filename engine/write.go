@@ -159,7 +159,7 @@ func (w writer) leaf(at node, before, now reflect.Value) {
 		return
 	}
 	if w.nodes[at].first < 0 && before.IsValid() {
-		w.addValue(at, w.keeper(at), before)
+		w.addValue(at, baseLayer, before)
 	}
 	if w.keep {
 		return
@@ -218,14 +218,14 @@ func (w writer) presence(at node, before, now bool) {
 	}
 }
 
-// maker returns the layer that owns the presence of a field without claims of its own: the patch that made it, or the keeper.
+// maker returns the layer that owns the presence of a field without claims of its own: the patch that made it, or the base.
 func (l *log) maker(at node) int32 {
 	for made := at; made != noNode; made = l.nodes[made].parent {
 		if l.nodes[made].made != baseLayer {
 			return l.nodes[made].made
 		}
 	}
-	return l.keeper(at)
+	return baseLayer
 }
 
 // isPointer reports whether a field is a pointer. Only a pointer can be empty, or be removed whole.
@@ -300,9 +300,6 @@ func (w writer) list(t *schema.Type, at node, before, now reflect.Value) {
 			w.presence(child, old[name].IsValid(), new[name].IsValid())
 		}
 		w.value(t.Elem, isKey, child, old[name], new[name])
-		if w.keep {
-			w.nodes[child].whole = false // its fields have claims now
-		}
 	}
 	for _, name := range has {
 		write(name)
@@ -323,41 +320,4 @@ func (o *Ownership) Fork(value any) *Ownership {
 	l.values, l.sources, l.wide = slices.Clone(l.values), maps.Clone(l.sources), nil // the index grows again
 	l.repeats = nil
 	return &Ownership{log: &l, value: indirect(reflect.ValueOf(value))}
-}
-
-// split gives the fields of a whole item their own nodes and claims, before another patch touches the item.
-func (m *merger) split(t *schema.Type, item reflect.Value, at node) {
-	m.expand(t.Elem, t.KeyField(), item, at)
-}
-
-// expand splits every whole item within a value, before an item of the same key writes to the same nodes.
-func (m *merger) expand(t *schema.Type, key *schema.StructField, v reflect.Value, at node) {
-	v = pointee(v)
-	if !v.IsValid() {
-		return
-	}
-	if m.log.nodes[at].whole {
-		layer := m.log.keeper(at)
-		m.log.nodes[at].whole = false
-		writer{log: m.log, layer: layer}.fields(t, key, at, reflect.Value{}, v)
-		return
-	}
-	for child := m.log.nodes[at].child; child != noNode; child = m.log.nodes[child].next {
-		switch f := m.log.nodes[child].field; {
-		case f != nil:
-			to, _ := f.Template.Of(v)
-			m.expand(f.Type, nil, to, child)
-		case t.Kind == schema.ListMap:
-			var names keys
-			names.read(t, v, false)
-			if i := names.find(v.Len(), m.log.nodes[child].key); i >= 0 {
-				m.expand(t.Elem, t.KeyField(), v.Index(i), child)
-			}
-		}
-	}
-}
-
-// claimItem claims every field of an item as it stands.
-func (m *merger) claimItem(t *schema.Type, item reflect.Value, at node, layer int32) {
-	writer{log: m.log, layer: layer}.fields(t.Elem, t.KeyField(), at, reflect.Value{}, pointee(item))
 }

@@ -13,30 +13,40 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/conflict"
+	"github.com/trainweld/trainweld/internal/jsonvalue"
 	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/merge"
 )
 
-// TestAllocations holds the number of allocations to at most twice those of a DeepCopy of the result,
-// and one for every eight claims. Numbers of allocations are exact, so the test cannot fail on a slow machine.
+// TestAllocations limits the number of allocations: twice those of a DeepCopy of the result, those of encoding the patches as JSON,
+// one for each value of that JSON, and one for every eight claims. Numbers of allocations are exact, so the test cannot fail on a
+// slow machine.
 func TestAllocations(t *testing.T) {
 	for _, jobs := range []int{1, 3, 5} {
 		for _, managers := range []int{1, 4, 16} {
 			template, patches := benchTemplate(jobs), benchPatches(managers, jobs)
 			result := mustApply(t, template, patches, true)
-			claims := 0
+			claims, values := 0, 0
 			for _, each := range result.Owners.All() {
 				claims += len(each)
 			}
 			floor := allocations(func() { result.Template.DeepCopy() })
+			encoding := allocations(func() {
+				values = 0
+				for i := range patches {
+					patch, _ := jsonvalue.Encode(patches[i].TrainingRuntimeSpec.Template)
+					values += count(patch)
+				}
+			})
 			for _, owners := range []bool{false, true} {
 				got := allocations(func() { mustApply(t, template, patches, owners) })
-				most := 2 * floor
+				most := 2*floor + encoding + values
 				if owners {
 					most += claims / 8
 				}
 				if got > most {
-					t.Errorf("%d jobs, %d managers, owners %t: %d allocations for %d claims; a DeepCopy takes %d, so %d at most", jobs, managers, owners, got, claims, floor, most)
+					t.Errorf("%d jobs, %d managers, owners %t: %d allocations for %d values and %d claims; a DeepCopy takes %d and encoding %d, so %d at most",
+						jobs, managers, owners, got, values, claims, floor, encoding, most)
 				}
 			}
 			if n := allocations(func() { conflict.Find(result.Owners) }); n > 0 {
@@ -44,6 +54,22 @@ func TestAllocations(t *testing.T) {
 			}
 		}
 	}
+}
+
+// count returns the number of values in a JSON value, itself included.
+func count(value any) int {
+	n := 1
+	switch value := value.(type) {
+	case map[string]any:
+		for _, part := range value {
+			n += count(part)
+		}
+	case []any:
+		for _, part := range value {
+			n += count(part)
+		}
+	}
+	return n
 }
 
 // TestGrowth holds the number of allocations to a straight line: beyond what an input takes that has

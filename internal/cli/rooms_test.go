@@ -55,8 +55,8 @@ func TestRooms(t *testing.T) {
 
 // library are the packages that programs link, and the rooms within them, in the order in which they import one another.
 var library = []string{
-	"release", "internal/printable", "fieldpath", "schema", "engine", "finding", "docs", "conflict", "compose", "merge", "check", "legacy", "legacy/trainingjob", "trainjob",
-	"internal/jsonfields", "internal/jsonvalue", "manifest/internal/encode", "manifest/internal/source", "manifest",
+	"release", "internal/printable", "fieldpath", "schema", "internal/jsonfields", "internal/jsonvalue", "engine", "finding", "docs", "conflict", "compose", "merge", "check", "legacy", "legacy/trainingjob", "trainjob",
+	"manifest/internal/encode", "manifest/internal/source", "manifest",
 	"render/policy", "render/internal/defaults", "render/internal/children", "render/internal/migration", "render",
 	"render/explain", "policy", "render/diff", "render/blame", "render/golden",
 	"render/admission/internal/apirule", "render/admission/internal/podapi", "render/admission/internal/jobapi", "render/admission",
