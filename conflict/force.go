@@ -100,16 +100,22 @@ func (c Conflict) Against(manager string) []fieldpath.Path {
 	if len(c.Fields) != len(c.Claims) {
 		return paths // a conflict of another program
 	}
+	var own []int // the manager's claims
+	for i := range c.Claims {
+		if c.Claims[i].Layer == layer {
+			own = append(own, i)
+		}
+	}
 	for i, other := range c.Claims {
 		if other.Layer == layer {
 			continue
 		}
 		if c.Kind == Union {
-			paths[i] = c.otherMember(i, layer)
+			paths[i] = c.otherMember(i, own)
 			continue
 		}
-		for j, own := range c.Claims {
-			if own.Layer == layer && paths[i] == nil {
+		for _, j := range own {
+			if paths[i] == nil {
 				paths[i] = c.overlapping(i, j)
 			}
 		}
@@ -134,20 +140,11 @@ func (c Conflict) overlapping(i, j int) fieldpath.Path {
 	}
 }
 
-// otherMember returns the union member of claim i. It returns nil if the layer claims that member itself, or takes no part in
-// the union.
-func (c Conflict) otherMember(i int, layer engine.Layer) fieldpath.Path {
+// otherMember returns the union member of claim i. It returns nil if one of a manager's own claims is on that member, or if the
+// manager takes no part in the union.
+func (c Conflict) otherMember(i int, own []int) fieldpath.Path {
 	member := c.Fields[i][:len(c.Path)+1]
-	takesPart := false
-	for j, own := range c.Claims {
-		if own.Layer == layer {
-			takesPart = true
-			if c.Fields[j].HasPrefix(member) {
-				return nil
-			}
-		}
-	}
-	if !takesPart {
+	if len(own) == 0 || slices.ContainsFunc(own, func(j int) bool { return c.Fields[j].HasPrefix(member) }) {
 		return nil
 	}
 	return member

@@ -41,7 +41,7 @@ func (c *changer) edits() ([]Edit, error) {
 
 // replace adds an edit. Line breaks become those of the text.
 func (e *editing) replace(start, end int, text string) {
-	if end, next := source.LineEnd(e.Data, 0); string(e.Data[end:next]) == "\r\n" {
+	if end, next := e.LineEnd(0), e.NextLine(0); string(e.Data[end:next]) == "\r\n" {
 		text = strings.ReplaceAll(text, "\n", "\r\n")
 	}
 	e.made = append(e.made, Edit{start, end, []byte(text)})

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,8 +31,8 @@ func TestWorkIsLinear(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			few, many := steps(t, program, tc.command(t, tc.n)), steps(t, program, tc.command(t, 10*tc.n))
-			if ratio := float64(many) / float64(few); ratio > 13 {
-				t.Errorf("10 times the input takes %.1f times the steps: %d, %d", ratio, few, many)
+			if e := exponent(few, many); e > mostExponent {
+				t.Errorf("10 times the input takes %d steps, and not %d: exponent %.2f", many, few, e)
 			}
 		})
 	}
@@ -46,17 +47,22 @@ func TestMemoryIsLinear(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			allocated(t, tc.command(t, tc.n)) // fills the caches
 			few, many := allocated(t, tc.command(t, tc.n)), allocated(t, tc.command(t, 10*tc.n))
-			if ratio := float64(many) / float64(few); ratio > 13 {
-				t.Errorf("10 times the input takes %.1f times the memory: %d, %d bytes", ratio, few, many)
+			if e := exponent(few, many); e > mostExponent {
+				t.Errorf("10 times the input takes %d bytes, and not %d: exponent %.2f", many, few, e)
 			}
 		})
 	}
 }
 
+// mostExponent is the largest exponent of the growth from one input to another one of ten times its size.
+const mostExponent = 1.114
+
+func exponent[N int | uint64](few, many N) float64 { return math.Log10(float64(many) / float64(few)) }
+
 // growth is a command, and input of a size.
 type growth struct {
 	name string
-	args []string // before the files
+	args []string // before the files; one with a number stands n times
 	file func(n int) string
 	n    int // of the smaller input
 	// beside is another file, which BESIDE in args names. The input is then all that stands in file, without a runtime.
@@ -134,7 +140,34 @@ func growing() []growth {
 		{"merge wrong types", []string{"merge", "--patch", "BESIDE"}, deployment("{name: c%d, image: a}"), 200, deployment("{name: c%d, image: 1}")},
 		{"merge duplicates", []string{"merge", "--patch", "BESIDE"}, deployment("{name: c%d, image: a}"), 200, deployment("{name: c%d, image: a}\n      - {name: c%[1]d}")},
 		{"merge deletions", []string{"merge", "--patch", "BESIDE"}, deployment("{name: c%d, image: a}"), 300, deployment("{name: c%d, $patch: delete}")},
+		{name: "migrate overrides", args: []string{"migrate"}, n: 40, file: overrides("  - targetJobs: [{name: node}]\n    spec: {nodeSelector: {k%d: a}}\n")},
+		{name: "migrate overrides of one field", args: []string{"migrate"}, n: 40, file: overrides("  - targetJobs: [{name: node}]\n    spec: {serviceAccountName: k%d}\n")},
+		{name: "migrate overrides of a variable", args: []string{"migrate"}, n: 40, file: overrides("  - targetJobs: [{name: node}]\n    spec: {containers: [{name: node, env: [{name: V%d, value: a}]}]}\n")},
+		{name: "migrate volumes", args: []string{"migrate"}, n: 100, file: func(n int) string {
+			return overridden("  - targetJobs: [{name: node}]\n    spec:\n      volumes:\n" + times(n, "      - {name: v%d, emptyDir: {}} # of %[1]d\n"))
+		}},
+		{name: "migrate labels", args: []string{"migrate"}, n: 100, file: func(n int) string {
+			return overridden("  - targetJobs: [{name: node}]\n    metadata:\n      labels:\n" + times(n, "        k%d: a\n"))
+		}},
+		{name: "migrate targets", args: []string{"migrate"}, n: 20, file: func(n int) string {
+			return wide(overridden("  - spec: {serviceAccountName: a}\n    targetJobs:\n"+times(n, "    - name: extra%d\n")), n)
+		}},
+		{name: "force managers", args: []string{"conflicts", "--force-manager=m.io/a%d"}, n: 20, file: managers},
+		{name: "unite lists", args: []string{"conflicts", "--fix=union"}, n: 100, file: trainJobOf(contested("spec: {tolerations: [%s]}", "{key: M%d}"))},
+		{name: "repair variables", args: []string{"check", "--fix"}, n: 50, file: trainJobOf(env("{name: V%d, value: %[1]d}"))},
+		{name: "repair fields that stand twice", args: []string{"check", "--fix"}, n: 50, file: trainJobOf(env("{name: V%d, value: a, value: a}"))},
+		{name: "repair what other parts share", args: []string{"check", "--fix"}, n: 50, file: trainJobOf(env("{name: V%d, value: &a%[1]d %[1]d}\n    - {name: W%[1]d, value: *a%[1]d}"))},
+		{name: "prefer a manager", args: []string{"conflicts", "--fix", "--prefer=m.io/a"}, n: 100, file: trainJobOf(contested("spec: {containers: [{name: node, env: [%s]}]}", "{name: V%d, value: M}"))},
 	}
+}
+
+// overrides is a TrainJob of Trainer 2.1 with n overrides, and overridden one with the given ones.
+func overrides(item string) func(n int) string {
+	return func(n int) string { return overridden(times(n, item)) }
+}
+
+func overridden(list string) string {
+	return "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: a}\nspec:\n  runtimeRef: {name: torch}\n  podTemplateOverrides:\n" + list
 }
 
 // missingRuntimes are n TrainJobs with runtimes that are not there, and n others.
@@ -230,9 +263,11 @@ func pods(n int) string {
 	return strings.Replace(trainJob("a", "    image: SIDE\n"), "numNodes: 2", fmt.Sprint("numNodes: ", n), 1)
 }
 
-// replicated is a TrainJob whose runtime has n more replicated jobs.
-func replicated(n int) string {
-	return strings.Replace(trainJob("a", "    image: SIDE\n"), "torch", "wide", 1) + strings.Replace(workRuntime, "name: torch", "name: wide", 1) +
+// replicated is a TrainJob whose runtime has n more replicated jobs, and wide is a given TrainJob of such a runtime.
+func replicated(n int) string { return wide(trainJob("a", "    image: SIDE\n"), n) }
+
+func wide(job string, n int) string {
+	return strings.Replace(job, "torch", "wide", 1) + strings.Replace(workRuntime, "name: torch", "name: wide", 1) +
 		times(n, "      - {name: extra%d, template: {spec: {template: {spec: {containers: [{name: a, image: a}]}}}}}\n")
 }
 
@@ -273,7 +308,15 @@ func (g growth) command(t *testing.T, n int) []string {
 	if g.args[0] == "diff" {
 		files = []string{filepath.Join(dir, "old.yaml"), filepath.Join(dir, "new.yaml")}
 	}
-	args := slices.Concat(g.args, files)
+	var args []string
+	for _, arg := range g.args {
+		if strings.Contains(arg, "%d") {
+			args = append(args, strings.Fields(times(n, arg+" "))...)
+		} else {
+			args = append(args, arg)
+		}
+	}
+	args = append(args, files...)
 	if i := slices.Index(args, "BESIDE"); i >= 0 {
 		args[i] = filepath.Join(dir, "beside.yaml")
 		testenv.WriteIn(t, dir, "beside.yaml", g.beside(n))

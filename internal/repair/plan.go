@@ -176,11 +176,12 @@ func (r *round) dropUnfit() {
 		}
 		alone, beside := o.Fit(lists)
 		for i, w := range wishes[o] {
-			if alone[i] != nil {
-				// The whole item may go, and not only the field.
-				if _, err := r.edit(o, []*wish{w}); err != nil {
-					r.refuse(w.finding, finding.CodeNotRepaired, err.Error(), byHand)
-				}
+			err := alone[i]
+			if slices.ContainsFunc(lists[i], func(c manifest.Change) bool { return c.Do == manifest.RemoveField }) && err != nil {
+				_, err = r.edit(o, []*wish{w}) // the whole item may go, and not only the field
+			}
+			if err != nil {
+				r.refuse(w.finding, finding.CodeNotRepaired, err.Error(), byHand)
 			}
 			if beside[i] != nil {
 				dropped[w] = true

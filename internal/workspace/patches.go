@@ -78,10 +78,11 @@ func (st *Settings) decodePatches(fsys fs.FS, manager, file string, data []byte)
 func (st *Settings) UnknownManager(managers []string) error {
 	known := st.Managers()
 	for _, name := range managers {
+		if _, ok := slices.BinarySearch(known, name); ok || st.found.Err() != nil {
+			continue
+		}
 		hint := ""
 		switch near := finding.Nearest(name, known); {
-		case slices.Contains(known, name) || st.found.Err() != nil:
-			continue
 		case near != "":
 			hint = fmt.Sprintf("; did you mean %s?", near)
 		case len(known) > 0:

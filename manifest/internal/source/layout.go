@@ -2,6 +2,7 @@ package source
 
 import (
 	"bytes"
+	"sort"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -13,8 +14,12 @@ import (
 type Layout struct {
 	Data   []byte
 	isJSON bool
-	starts []int // offset of each line
+	starts []int         // offset of each line
+	marks  map[int][]int // by long lines, from 0: the offset of every column at a distance of markEach
 }
+
+// markEach is the distance of the known columns of a line. A line may hold a whole object.
+const markEach = 256
 
 // Layout returns the layout of the text. It caches the result.
 func (s *Source) Layout() *Layout {
@@ -24,10 +29,31 @@ func (s *Source) Layout() *Layout {
 		s.layout = &Layout{Data: s.Text, isJSON: s.JSON}
 		for i := 0; i < len(s.Text); {
 			s.layout.starts = append(s.layout.starts, i)
-			_, i = LineEnd(s.Text, i)
+			end, next := LineEnd(s.Text, i)
+			s.layout.mark(i, end)
+			i = next
 		}
 	}
 	return s.layout
+}
+
+// mark notes columns of the last line, which lies between two offsets.
+func (l *Layout) mark(at, end int) {
+	if end-at < markEach {
+		return
+	}
+	var marks []int
+	for column := 0; at < end; column++ {
+		if column%markEach == 0 {
+			marks = append(marks, at)
+		}
+		_, size := utf8.DecodeRune(l.Data[at:])
+		at += size
+	}
+	if l.marks == nil {
+		l.marks = map[int][]int{}
+	}
+	l.marks[len(l.starts)-1] = marks
 }
 
 // Start returns the offset of a node, including its anchor and its tag.
@@ -35,8 +61,12 @@ func (l *Layout) Start(n *yaml.Node) int {
 	if n.Line < 1 || n.Line > len(l.starts) {
 		return len(l.Data)
 	}
-	at := l.starts[n.Line-1]
-	for range n.Column - 1 {
+	at, columns := l.starts[n.Line-1], n.Column-1
+	if marks := l.marks[n.Line-1]; marks != nil {
+		i := min(columns/markEach, len(marks)-1)
+		at, columns = marks[i], columns-i*markEach
+	}
+	for range columns {
 		_, size := utf8.DecodeRune(l.Data[at:])
 		at += size
 	}
@@ -45,27 +75,27 @@ func (l *Layout) Start(n *yaml.Node) int {
 
 // LineStart returns the start of the offset's line.
 func (l *Layout) LineStart(at int) int {
-	start := 0
-	for low, high := 0, len(l.starts); low < high; {
-		middle := (low + high) / 2
-		if l.starts[middle] <= at {
-			start, low = l.starts[middle], middle+1
-		} else {
-			high = middle
-		}
+	if i := l.line(at); i >= 0 {
+		return l.starts[i]
 	}
-	return start
+	return 0
 }
+
+// line returns the number of the offset's line, from 0, or -1 for an empty text.
+func (l *Layout) line(at int) int { return sort.SearchInts(l.starts, at+1) - 1 }
 
 // NextLine returns the start of the line after the offset's.
 func (l *Layout) NextLine(at int) int {
-	_, next := LineEnd(l.Data, at)
-	return next
+	if i := l.line(at); at < len(l.Data) && i+1 < len(l.starts) {
+		return l.starts[i+1]
+	}
+	return len(l.Data)
 }
 
 // LineEnd returns the end of the offset's line, before its line break.
 func (l *Layout) LineEnd(at int) int {
-	end, _ := LineEnd(l.Data, at)
+	const longest = 3 // bytes of a line break
+	end, _ := LineEnd(l.Data, max(at, l.NextLine(at)-longest))
 	return end
 }
 
