@@ -1,4 +1,4 @@
-// Command mutants changes the conflicts or the engine in one place at a time, and runs their tests on each change. It lists the changes
+// Command mutants changes the conflicts, the engine or a guard in one place at a time, and runs their tests on each change. It lists the changes
 // that no test notices:
 //
 //	go run ./fuzz/mutants -deep=false ./conflict ./engine
@@ -89,7 +89,8 @@ func run(ctx context.Context, out *os.File, folders []string, reasons map[string
 	if err != nil {
 		return false, err
 	}
-	programs, err := build(ctx, dir, overlay, deep)
+	areGuards := slices.ContainsFunc(folders, func(folder string) bool { return strings.Contains(filepath.ToSlash(folder), "internal/") })
+	programs, err := build(ctx, dir, overlay, deep, areGuards)
 	if err != nil {
 		return false, err
 	}

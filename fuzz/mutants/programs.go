@@ -27,6 +27,7 @@ type program struct {
 	except  string // a regular expression
 	cases   string // of each law
 	deep    bool   // it takes long, or belongs to a module of its own
+	guards  bool   // it tests guards of SECURITY.md, and no engine
 	binary  string
 	takes   time.Duration
 	reached []bool
@@ -46,15 +47,21 @@ func testPrograms() []*program {
 		{name: "fuzz/crds", cases: "150", deep: true},
 		{name: "engine", tests: "^TestFieldsV1Paths_Written$"},
 		{name: "fuzz", tests: "^(TestLaws|TestForce|TestOrderDependence|TestPlan)$", cases: "400", deep: true},
+		{name: "internal/printable", guards: true},
+		{name: "internal/ownfile", guards: true},
+		{name: "internal/process", guards: true},
+		{name: "internal/host", except: "^Test(Copy_Size|Progress)", guards: true},
+		{name: "internal/transaction", guards: true},
+		{name: "internal/build", except: "^TestBuild_Bounded$", guards: true},
 	}
 }
 
-// build builds the test programs with the mutants in them.
-func build(ctx context.Context, dir, overlay string, deep bool) ([]*program, error) {
+// build builds the test programs with the mutants in them: those of guards, or the others.
+func build(ctx context.Context, dir, overlay string, deep, guards bool) ([]*program, error) {
 	built := map[string]string{}
 	var programs []*program
 	for _, p := range testPrograms() {
-		if p.deep && !deep {
+		if p.deep && !deep || p.guards != guards {
 			continue
 		}
 		programs = append(programs, p)

@@ -13,7 +13,7 @@ import (
 func TestString(t *testing.T) {
 	for text, want := range map[string]string{
 		"plain é 日本": "plain é 日本", "a\nb\tc\r": `a\nb\tc\r`, "\x1b[31m": `\x1b[31m`, "\u202e\u2028": `\u202e\u2028`,
-		"\U000e0001": `\U000e0001`, "a\xffb": "a\ufffdb", "##[error]": `#\x23[error]`, "::error::x": "::error::x",
+		"\U000e0001": `\U000e0001`, "\uffff": `\uffff`, "a\xffb": "a\ufffdb", "##[error]": `#\x23[error]`, "::error::x": "::error::x",
 	} {
 		if got := printable.String(text); got != want {
 			t.Errorf("String(%q) = %q, want %q", text, got, want)
@@ -37,7 +37,7 @@ func TestName(t *testing.T) {
 }
 
 func TestLine(t *testing.T) {
-	for text, want := range map[string]string{"::error::x": `\x3a:error::x`, "  ::x": `  \x3a:x`, "a ::x": "a ::x", "": ""} {
+	for text, want := range map[string]string{"::error::x": `\x3a:error::x`, "  ::x": `  \x3a:x`, "a ::x": "a ::x", "": "", "a\n\x1b": `a\n\x1b`} {
 		if got := printable.Line(text); got != want {
 			t.Errorf("Line(%q) = %q, want %q", text, got, want)
 		}
