@@ -32,7 +32,7 @@ func Compile(template, patch reflect.Type, r Rules) (*Type, error) {
 	if template == nil {
 		return nil, errors.New("there is no type to compile")
 	}
-	c := compiler{rules: r, done: map[typePair]*Type{}, holds: map[reflect.Type]bool{}, layouts: map[reflect.Type]*layout{}}
+	c := compiler{rules: r, done: map[typePair]*Type{}, holds: map[reflect.Type]bool{}}
 	t := c.compile(template, patch)
 	for _, path := range slices.Sorted(maps.Keys(r.Only)) {
 		if err := c.restrict(t, strings.Split(path, "."), r.Only[path]); err != nil {
@@ -60,7 +60,6 @@ func (c *compiler) restrict(t *Type, path, only []string) error {
 	if j := slices.IndexFunc(t.patchable, func(f *StructField) bool { return f.Name == path[0] }); j >= 0 {
 		t.patchable[j] = &field
 	}
-	t.scan = scanOf(t.patchable)
 	if len(path) > 1 {
 		return c.restrict(&restricted, path[1:], only)
 	}
@@ -76,7 +75,6 @@ func (c *compiler) restrict(t *Type, path, only []string) error {
 		}
 		restricted.Fields = append(restricted.Fields, &kept)
 	}
-	restricted.scan = scanOf(restricted.patchable)
 	return nil
 }
 
@@ -86,7 +84,6 @@ type compiler struct {
 	rules   Rules
 	done    map[typePair]*Type
 	holds   map[reflect.Type]bool // whether each type reaches a map
-	layouts map[reflect.Type]*layout
 	structs []*Type
 	keyed   []*Type // the list-maps
 }
@@ -103,7 +100,7 @@ func (c *compiler) finish() {
 	})
 	for _, t := range c.structs {
 		some := func(wanted func(*StructField) bool) Fields {
-			return t.fields(slices.DeleteFunc(slices.Clone(t.Fields), func(f *StructField) bool { return !wanted(f) }))
+			return Fields{t, slices.DeleteFunc(slices.Clone(t.Fields), func(f *StructField) bool { return !wanted(f) })}
 		}
 		t.nested = some(func(f *StructField) bool { return nested(f.Type) })
 		t.inside = some(func(f *StructField) bool { return inside(f.Type) })
@@ -163,17 +160,13 @@ func (c *compiler) compile(template, patch reflect.Type) *Type {
 }
 
 func (c *compiler) fields(t *Type, template, patch reflect.Type) {
-	t.layout = c.layoutOf(template)
-	fields := placed(goFields(template, nil), t.layout)
+	fields := goFields(template, nil)
 	mirrored := fields // most types below a patch's own are the template's
 	switch {
 	case patch == nil || patch.Kind() != reflect.Struct:
 		mirrored = nil
-	case patch == template:
-		t.patched = t.layout
-	default:
-		t.patched = c.layoutOf(patch)
-		mirrored = placed(goFields(patch, nil), t.patched)
+	case patch != template:
+		mirrored = goFields(patch, nil)
 	}
 	compiled := make([]StructField, len(fields))
 	t.Fields = make([]*StructField, 0, len(fields))
@@ -191,7 +184,6 @@ func (c *compiler) fields(t *Type, template, patch reflect.Type) {
 			t.patchable = append(t.patchable, f)
 		}
 	}
-	t.scan = scanOf(t.patchable)
 }
 
 // tagged returns the type of a field whose own tags decide how its values merge. Other fields do not share this type.
@@ -230,25 +222,13 @@ type goField struct {
 	slot Slot
 }
 
-func (c *compiler) layoutOf(t reflect.Type) *layout {
-	if c.layouts[t] == nil {
-		c.layouts[t] = &layout{of: t, size: t.Size()}
-	}
-	return c.layouts[t]
-}
-
-// placed sets the memory offsets of the fields.
-func placed(fields []goField, within *layout) []goField {
-	for i := range fields {
-		fields[i].slot.place(within)
-	}
-	return fields
-}
-
 // goFields lists the fields that encoding/json would write for a struct, with inlined structs in place. The index sequence
 // outer leads to the struct within the outer types.
 func goFields(t reflect.Type, outer []int, outerTypes ...reflect.Type) []goField {
-	fields := make([]goField, 0, t.NumField())
+	fields, in := make([]goField, 0, t.NumField()), t
+	if len(outerTypes) > 0 {
+		in = outerTypes[0]
+	}
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -270,8 +250,8 @@ func goFields(t reflect.Type, outer []int, outerTypes ...reflect.Type) []goField
 				Index:     index,
 				OmitEmpty: hasOption(options, "omitempty"),
 				OmitZero:  hasOption(options, "omitzero"),
+				in:        in,
 				kind:      f.Type.Kind(),
-				shape:     shapeOf(f.Type),
 			}})
 		}
 	}

@@ -83,11 +83,8 @@ type Type struct {
 
 	goType    reflect.Type
 	patchType reflect.Type
-	layout    *layout // the layout of a Struct's Go type in the template
-	patched   *layout // the layout of its Go type in the patch
 	patchable []*StructField
 	key       *StructField
-	scan      []scanStep
 	members   []Fields                // of each union
 	nested    Fields                  // the fields that are list-maps, have a union or hold such a field
 	inside    Fields                  // nested, and the fields that are maps or hold some
@@ -139,12 +136,8 @@ type Slot struct {
 	// OmitEmpty and OmitZero are the options of the field's json tag.
 	OmitEmpty, OmitZero bool
 
-	kind   reflect.Kind
-	in     *layout   // the struct that Index starts from
-	offset uintptr   // the offset of the field in that struct, if direct
-	direct bool      // whether the path contains no embedded pointer
-	rule   emptiness // the test for an empty value at offset
-	shape  shape     // the shape of the field
+	in   reflect.Type // the struct that Index starts from
+	kind reflect.Kind
 }
 
 // IsPointer reports whether the field is a pointer, for which null and an empty value differ.

@@ -118,7 +118,7 @@ var exported = []struct {
 	}},
 	{folder: "schema", all: []any{
 		schema.Compile, schema.FieldNames, schema.Open, schema.ParseOpenAPI, schema.TypeOf,
-		new(schema.Kind), new(schema.List), new(schema.Slot), new(schema.Texts), new(schema.Type), new(schema.Union), new(schema.View),
+		new(schema.Kind), new(schema.List), new(schema.Slot), new(schema.Type), new(schema.Union), new(schema.View),
 	}},
 	{folder: "trainjob", all: []any{trainjob.KnownSources, trainjob.New, trainjob.RuntimeKinds}},
 }
