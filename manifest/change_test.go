@@ -109,6 +109,7 @@ func TestDocument_Change(t *testing.T) {
 			name: "equal duplicates", changes: []step{{"remove", ".spec.a", nil}, {"remove", `.spec.l[name="x"]`, nil}}, reason: "the first one stays",
 			file: job("spec:\n  a: {b: 1}\n  a:\n    b: 1\n  l:\n  - {name: x, v: 1}\n  - v: 1\n    name: x\n"), want: job("spec:\n  a: {b: 1}\n  l:\n  - {name: x, v: 1}\n"),
 		},
+		{name: "equal duplicates alone", changes: []step{{"remove", ".spec.a.b", nil}}, file: job("spec:\n  a:\n    b: 1\n    b: 1\n"), want: job("spec:\n  a:\n    b: 1\n"), reason: "the first one stays, and so does the map"},
 		{name: "other duplicates", changes: []step{{"remove", ".spec.a", nil}}, file: job("spec:\n  a: 1\n  a: 2\n"), refused: ".spec.a: it has duplicates with other values", reason: "the user chooses"},
 		{
 			name: "set a scalar", changes: []step{{"set", ".spec.a", 8}, {"set", ".spec.b", "8"}, {"set", ".spec.c", "y"}, {"set", ".spec.d", "z"}, {"set", ".spec.e", true}, {"set", ".spec.l[1]", "w"}},

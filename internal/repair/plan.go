@@ -262,7 +262,8 @@ func (r *round) changesOf(o *object, wishes []*wish) []manifest.Change {
 				continue
 			}
 			seen[c.key()] = true
-			if changes = append(changes, c.Change); c.Do == manifest.RemoveField {
+			isRepeat := w.finding.Code == finding.CodeDuplicateKey || w.finding.Code == finding.CodeDuplicateItem // the first one stays
+			if changes = append(changes, c.Change); c.Do == manifest.RemoveField && !isRepeat {
 				removed = append(removed, c.Path)
 			}
 		}
