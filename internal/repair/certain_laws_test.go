@@ -67,22 +67,24 @@ func decoded(t *testing.T, text string) (fields any) {
 // spot is a field of an object, or an item of a list.
 type spot struct {
 	in    map[string]any // nil for an item
-	list  []any
+	of    string         // the field with the object, or with [] the list with the object as an item
 	name  string
 	value any
 }
 
 // spots returns the fields and items of an object, in the order of their names.
-func spots(value any) []spot {
+func spots(value any) []spot { return spotsOf("", value) }
+
+func spotsOf(name string, value any) []spot {
 	var all []spot
 	switch v := value.(type) {
 	case map[string]any:
-		for _, name := range slices.Sorted(maps.Keys(v)) {
-			all = append(append(all, spot{in: v, name: name, value: v[name]}), spots(v[name])...)
+		for _, field := range slices.Sorted(maps.Keys(v)) {
+			all = append(append(all, spot{in: v, of: name, name: field, value: v[field]}), spotsOf(field, v[field])...)
 		}
 	case []any:
 		for _, item := range v {
-			all = append(append(all, spot{list: v, value: item}), spots(item)...)
+			all = append(append(all, spot{value: item}), spotsOf(name+"[]", item)...)
 		}
 	}
 	return all
@@ -103,8 +105,8 @@ func breaks() map[string]func(*rand.Rand, spot) bool {
 		"a misspelt name": func(rng *rand.Rand, s spot) bool {
 			name, _ := s.value.(string)
 			near := misspelt(rng, name)
-			if s.name != "name" || near == "" {
-				return false
+			if s.name != "name" || near == "" || strings.HasSuffix(s.of, "[]") && !slices.Contains([]string{"replicatedJobs[]", "containers[]", "initContainers[]"}, s.of) {
+				return false // another item may have any name
 			}
 			s.in["name"] = near
 			return true
@@ -164,7 +166,7 @@ func (f *fixCase) broken(sound string) (kind, text string) {
 	kinds := slices.Sorted(maps.Keys(breaks()))
 	kind = kinds[f.rng.IntN(len(kinds)+1)%len(kinds)]
 	if f.rng.IntN(6) == 0 && !strings.HasPrefix(sound, "{") {
-		return "a field that stands twice", f.repeated(sound)
+		return "a duplicate field", f.repeated(sound)
 	}
 	fields := decoded(f.t, sound)
 	all := spots(fields)
