@@ -155,7 +155,7 @@ func growing() []growth {
 		{name: "force managers", args: []string{"conflicts", "--force-manager=m.io/a%d"}, n: 20, file: managers},
 		{name: "unite lists", args: []string{"conflicts", "--fix=union"}, n: 100, file: trainJobOf(contested("spec: {tolerations: [%s]}", "{key: M%d}"))},
 		{name: "repair variables", args: []string{"check", "--fix"}, n: 50, file: trainJobOf(env("{name: V%d, value: %[1]d}"))},
-		{name: "repair fields that stand twice", args: []string{"check", "--fix"}, n: 50, file: trainJobOf(env("{name: V%d, value: a, value: a}"))},
+		{name: "repair duplicate keys", args: []string{"check", "--fix"}, n: 50, file: trainJobOf(env("{name: V%d, value: a, value: a}"))},
 		{name: "repair what other parts share", args: []string{"check", "--fix"}, n: 50, file: trainJobOf(env("{name: V%d, value: &a%[1]d %[1]d}\n    - {name: W%[1]d, value: *a%[1]d}"))},
 		{name: "prefer a manager", args: []string{"conflicts", "--fix", "--prefer=m.io/a"}, n: 100, file: trainJobOf(contested("spec: {containers: [{name: node, env: [%s]}]}", "{name: V%d, value: M}"))},
 	}

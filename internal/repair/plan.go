@@ -262,8 +262,8 @@ func (r *round) changesOf(o *object, wishes []*wish) []manifest.Change {
 				continue
 			}
 			seen[c.key()] = true
-			isRepeat := w.finding.Code == finding.CodeDuplicateKey || w.finding.Code == finding.CodeDuplicateItem // the first one stays
-			if changes = append(changes, c.Change); c.Do == manifest.RemoveField && !isRepeat {
+			isDuplicate := w.finding.Code == finding.CodeDuplicateKey // the first of the two keys stays
+			if changes = append(changes, c.Change); c.Do == manifest.RemoveField && !isDuplicate {
 				removed = append(removed, c.Path)
 			}
 		}
