@@ -46,7 +46,7 @@ func TrainJob(in *workspace.Input, j workspace.Job, opts render.Options) (findin
 	out, _ := render.JobSet(input, opts)
 	out.Findings = in.Locate(j, append(in.ReleaseFindings(j), out.Findings...))
 	out.Findings.Sort()
-	if in.Spelled && out.JobSet != nil {
+	if in.IsSpelled() && out.JobSet != nil {
 		before := out.JobSet.Spec.DeepCopy()
 		ports.Spell(out.JobSet, input.Runtime)
 		if out.Owners != nil {

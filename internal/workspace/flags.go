@@ -41,9 +41,11 @@ type Flags struct {
 	Steady       bool // omits folders and lines from messages, so that golden files can record them
 	Repairs      bool // records which TrainJobs share a file of patches, see Settings.PatchedBy
 	Namespace    string
-	Spelled      bool            // see Catalog.Spelled
-	Kinds        []manifest.Kind // to read in addition to the kinds of the Trainer
-	Selector     labels.Selector // of the TrainJobs and JobSets to read; nil selects all
+	// Spelled omits the protocol of ports that the runtime does not set. The runtime's CRD sets it, so a JobSet shows it. In
+	// Jobs and Pods it is a plain default without information.
+	Spelled  bool
+	Kinds    []manifest.Kind // to read in addition to the kinds of the Trainer
+	Selector labels.Selector // of the TrainJobs and JobSets to read; nil selects all
 }
 
 // CheckPaths returns an error for an empty path, a second standard input and an invalid namespace.

@@ -30,9 +30,6 @@ type Catalog struct {
 	runtimes map[string]*render.Runtimes // by the version of the release
 	sources  map[released]*RuntimeSource // by the runtime, or by the TrainJob of a snapshot
 	built    map[fieldpath.Object]bool   // the runtimes of a build
-	// Spelled omits the protocol of ports that the runtime does not set. The runtime's CRD sets it, so a JobSet shows it. In
-	// Jobs and Pods it is a plain default without information.
-	Spelled bool
 
 	lock     sync.Mutex // guards the rest
 	resolved map[resolution]*RuntimeSource
@@ -41,11 +38,14 @@ type Catalog struct {
 
 func newCatalog(flags Flags, settings *Settings, to reporter) *Catalog {
 	return &Catalog{
-		reporter: to, flags: flags, settings: settings, Spelled: flags.Spelled,
+		reporter: to, flags: flags, settings: settings,
 		Broken: map[fieldpath.Object]bool{}, runtimes: map[string]*render.Runtimes{}, sources: map[released]*RuntimeSource{}, built: map[fieldpath.Object]bool{},
 		resolved: map[resolution]*RuntimeSource{}, stock: map[string]map[string]*RuntimeSource{},
 	}
 }
+
+// IsSpelled reports Flags.Spelled.
+func (c *Catalog) IsSpelled() bool { return c.flags.Spelled }
 
 // RuntimeSource is the source of a runtime. A ConfigMap holds a snapshot as a string, so fields of a snapshot have the
 // position of that string.
@@ -386,7 +386,7 @@ func (c *Catalog) put(id fieldpath.Object, source *RuntimeSource, last bool) (ke
 func (c *Catalog) setDefaults(spec *trainer.TrainingRuntimeSpec, d *manifest.Document) {
 	plain := ports.Plain(spec)
 	render.DefaultRuntime(spec, d.Sets)
-	if c.Spelled {
+	if c.flags.Spelled {
 		for _, p := range plain {
 			p.Protocol = ""
 		}
