@@ -6,7 +6,20 @@ import "reflect"
 // around.
 type Nesting struct {
 	depth  int
-	around map[uintptr]bool
+	around map[place]bool
+}
+
+// place identifies a value by its memory. A list may begin where its first item does.
+type place struct {
+	at     uintptr
+	length int // of a list or a map; -1 for a pointer
+}
+
+func placeOf(v reflect.Value) place {
+	if v.Kind() == reflect.Pointer {
+		return place{v.Pointer(), -1}
+	}
+	return place{v.Pointer(), v.Len()}
 }
 
 // mostUnwatched is the depth from which on Nesting looks at places, so that few values need memory for that.
@@ -18,20 +31,20 @@ func (n *Nesting) Enter(v reflect.Value) (isCyclic bool) {
 	if !n.watches(v) {
 		return false
 	}
-	if n.around[v.Pointer()] {
+	if n.around[placeOf(v)] {
 		return true
 	}
 	if n.around == nil {
-		n.around = map[uintptr]bool{}
+		n.around = map[place]bool{}
 	}
-	n.around[v.Pointer()] = true
+	n.around[placeOf(v)] = true
 	return false
 }
 
 // Leave ends the value that Enter began last.
 func (n *Nesting) Leave(v reflect.Value) {
 	if n.watches(v) {
-		delete(n.around, v.Pointer())
+		delete(n.around, placeOf(v))
 	}
 	n.depth--
 }
