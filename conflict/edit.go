@@ -19,7 +19,7 @@ type editor[T, P any] struct {
 	of      map[engine.Layer][]int // the places of each layer's patches; nil before the first removal
 	copied  map[int]bool
 	removal removal
-	said    reflect.Value // a copy of the winner's patch, for fields that take its value
+	winning reflect.Value // a copy of the winner's patch, for fields that take its value
 }
 
 // removal finds the items of lists by their merge keys.
@@ -51,10 +51,10 @@ func (e *editor[T, P]) takeAway(layer engine.Layer, path fieldpath.Path) bool {
 		if !e.copied[i] {
 			e.patches[i].Patch, e.copied[i] = e.plan.CopyPatch(e.patches[i].Patch), true
 		}
-		if own := e.of[e.winner]; len(own) > 0 && (!e.said.IsValid() || e.removal.shares) {
-			e.said, e.removal.shares = reflect.ValueOf(e.plan.CopyPatch(e.patches[own[0]].Patch)), false
+		if own := e.of[e.winner]; len(own) > 0 && (!e.winning.IsValid() || e.removal.shares) {
+			e.winning, e.removal.shares = reflect.ValueOf(e.plan.CopyPatch(e.patches[own[0]].Patch)), false
 		}
-		changed = e.removal.takeAway(e.plan.Type(), reflect.ValueOf(e.patches[i].Patch), e.said, path) || changed
+		changed = e.removal.takeAway(e.plan.Type(), reflect.ValueOf(e.patches[i].Patch), e.winning, path) || changed
 	}
 	return changed
 }

@@ -130,17 +130,17 @@ func renderNew(in Input, job *trainer.TrainJob) *Output {
 
 // worse returns the errors of the new form that the old form does not have.
 func worse(before, after *Output) finding.List {
-	type said struct {
+	type message struct {
 		code          finding.Code
 		message, path string
 	}
-	old := map[said]bool{}
+	old := map[message]bool{}
 	for _, f := range before.Findings {
-		old[said{f.Code, f.Message, f.Path.String()}] = true
+		old[message{f.Code, f.Message, f.Path.String()}] = true
 	}
 	var found finding.List
 	for _, f := range after.Findings {
-		if f.Severity >= finding.Error && !old[said{f.Code, f.Message, f.Path.String()}] {
+		if f.Severity >= finding.Error && !old[message{f.Code, f.Message, f.Path.String()}] {
 			found = append(found, f)
 		}
 	}
