@@ -1,4 +1,5 @@
-// Package docs answers what the code of a finding means, in the words of findings.md, and which form a policy file has.
+// Package docs explains the code of a finding, and holds the schema of a policy file. The table codes.txt is the source of the
+// constants of package finding, of the pages in findings, and of the texts here.
 //
 //	if page, ok := docs.Of(finding.Code); ok {
 //		fmt.Println(page.Title)
@@ -15,8 +16,8 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-//go:embed findings.md
-var findings string
+//go:embed codes.txt
+var codes string
 
 //go:embed policy.schema.json
 var policySchema string
@@ -28,10 +29,10 @@ func PolicySchema() []byte { return []byte(policySchema) }
 type Page struct {
 	// Title is what the code means, in a few words.
 	Title string
-	// Meaning is what the finding means: the first paragraph, on one line.
+	// Meaning is the first paragraph, on one line. It begins with the severity.
 	Meaning string
-	// Mend says what to do, on one line.
-	Mend string
+	// Fix says what to do, on one line.
+	Fix string
 	// Markdown is the whole section without its heading.
 	Markdown string
 }
@@ -39,14 +40,16 @@ type Page struct {
 // pages are the sections by their codes.
 var pages = sync.OnceValue(func() map[finding.Code]Page {
 	all := map[finding.Code]Page{}
-	for _, section := range strings.Split(findings, "\n## ")[1:] {
+	for _, section := range strings.Split(codes, "\n## ")[1:] {
 		heading, body, _ := strings.Cut(section, "\n")
 		code, title, _ := strings.Cut(heading, ": ")
+		code, _, _ = strings.Cut(code, " ")
+		body, _, _ = strings.Cut(body, "\n# ") // the next family
 		body = strings.TrimSpace(body)
 		meaning, _, _ := strings.Cut(body, "\n\n")
-		_, mend, _ := strings.Cut(body, "\n\nMend: ")
-		mend, _, _ = strings.Cut(mend, "\n\n")
-		all[finding.Code(code)] = Page{Title: title, Meaning: oneLine(meaning), Mend: oneLine(mend), Markdown: body}
+		_, fix, _ := strings.Cut(body, "\n\nFix: ")
+		fix, _, _ = strings.Cut(fix, "\n\n")
+		all[finding.Code(code)] = Page{Title: title, Meaning: oneLine(meaning), Fix: oneLine(fix), Markdown: body}
 	}
 	return all
 })

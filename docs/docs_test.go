@@ -1,45 +1,110 @@
 package docs_test
 
 import (
+	"bytes"
+	"flag"
 	"fmt"
+	"go/format"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/trainweld/trainweld/docs"
 	"github.com/trainweld/trainweld/finding"
 )
 
-// TestOf wants the page of every heading of findings.md; that each code has a heading is for the
-// tests of package schema to see.
-func TestOf(t *testing.T) {
-	text, err := os.ReadFile("findings.md")
+var update = flag.Bool("update", false, "write what is generated from codes.txt")
+
+// heading matches the heading of a code in codes.txt: the code, the name of its constant, and its title.
+var heading = regexp.MustCompile(`(?m)^## (TW[1-9]\d\d) (\w+): (\S.*\S)$`)
+
+// TestCodes holds that the pages of findings and the constants of package finding are what codes.txt gives.
+func TestCodes(t *testing.T) {
+	table, err := os.ReadFile("codes.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
-	headings := regexp.MustCompile(`(?m)^## (TW\d{3}): (.+)$`).FindAllStringSubmatch(string(text), -1)
-	if len(headings) < 100 {
-		t.Fatalf("found %d headings", len(headings))
-	}
-	for _, heading := range headings {
-		page, ok := docs.Of(finding.Code(heading[1]))
-		if !ok || page.Title != heading[2] {
-			t.Errorf("the title of %s is %q, want %q", heading[1], page.Title, heading[2])
+	introduction, families, _ := strings.Cut(string(table), "\n# ")
+	var index, constants strings.Builder
+	index.WriteString(introduction + "\n| task | codes |\n| --- | --- |\n")
+	constants.WriteString("// Code generated from docs/codes.txt by go test ./docs -update; DO NOT EDIT.\n\npackage finding\n")
+	generated := map[string]string{}
+	for _, family := range strings.Split(families, "\n# ") {
+		slug, text, _ := strings.Cut(family, ": ")
+		title, _, _ := strings.Cut(text, "\n")
+		page := "findings/" + slug + ".md"
+		generated[page] = "# " + strings.TrimRight(heading.ReplaceAllString(text, "## $1: $3"), "\n") + "\n"
+		fmt.Fprintf(&index, "| [%s](%s) |", title, page)
+		fmt.Fprintf(&constants, "\n// Codes of the page docs/%s.\nconst (\n", page)
+		for _, match := range heading.FindAllStringSubmatch(text, -1) {
+			fmt.Fprintf(&index, " [%s](%s#%s)", match[1], page, anchor(match[1]+": "+match[3]))
+			fmt.Fprintf(&constants, "\tCode%s Code = %q // %s\n", match[2], match[1], match[3])
 		}
-		for name, line := range map[string]string{"Meaning": page.Meaning, "Mend": page.Mend} {
-			if line == "" || strings.ContainsAny(line, "\n") || len(line) > 1024 {
-				t.Errorf("%s of %s is no line of a size that viewers take: %q", name, heading[1], line)
+		index.WriteString(" |\n")
+		constants.WriteString(")\n")
+	}
+	generated["findings.md"] = index.String()
+	source, err := format.Source([]byte(constants.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	generated["../finding/codes.go"] = string(source)
+	for file, want := range generated {
+		if *update {
+			if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
+				t.Fatal(err)
 			}
 		}
-		if !strings.Contains(page.Markdown, "\n\nMend: ") || strings.Contains(page.Markdown, "\n## ") {
-			t.Errorf("the text of %s is not its section:\n%s", heading[1], page.Markdown)
+		got, err := os.ReadFile(file)
+		if err != nil || !bytes.Equal(got, []byte(want)) {
+			t.Errorf("%s (-file +codes.txt): run go test ./docs -update: %v\n%s", file, err, cmp.Diff(string(got), want))
 		}
 	}
-	codes := docs.Codes()
-	if len(codes) != len(headings) || !slices.IsSorted(codes) || !slices.Contains(codes, finding.CodeSyntax) {
-		t.Errorf("%d codes, want the %d of the headings in order: %v", len(codes), len(headings), codes)
+	pages, err := filepath.Glob("findings/*.md")
+	if err != nil || len(pages) != len(generated)-2 {
+		t.Errorf("findings has the pages %v, %v; codes.txt has %d families", pages, err, len(generated)-2)
+	}
+}
+
+// anchor returns the anchor that a heading of Markdown has.
+func anchor(heading string) string {
+	return strings.ReplaceAll(regexp.MustCompile(`[^\w -]`).ReplaceAllString(strings.ToLower(heading), ""), " ", "-")
+}
+
+// TestOf holds that every code of the table has its page, in the order of their numbers.
+func TestOf(t *testing.T) {
+	text, err := os.ReadFile("codes.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	headings := heading.FindAllStringSubmatch(string(text), -1)
+	if len(headings) < 100 || len(headings) != strings.Count(string(text), "\n## ") {
+		t.Fatalf("found %d headings", len(headings))
+	}
+	var order []finding.Code
+	for _, match := range headings {
+		code := finding.Code(match[1])
+		order = append(order, code)
+		page, ok := docs.Of(code)
+		if !ok || page.Title != match[3] {
+			t.Errorf("the title of %s is %q, want %q", code, page.Title, match[3])
+		}
+		for name, line := range map[string]string{"Meaning": page.Meaning, "Fix": page.Fix} {
+			if line == "" || strings.ContainsAny(line, "\n") || len(line) > 1024 {
+				t.Errorf("%s of %s must be a line of at most 1024 bytes: %q", name, code, line)
+			}
+		}
+		if strings.Contains(page.Markdown, "\n# ") || strings.Contains(page.Markdown, "\n## ") {
+			t.Errorf("the text of %s is not its section:\n%s", code, page.Markdown)
+		}
+	}
+	if codes := docs.Codes(); !slices.Equal(codes, order) || len(slices.Compact(codes)) != len(order) {
+		t.Errorf("the codes are %v, want the order of the table: %v", codes, order)
 	}
 	if page, ok := docs.Of("TW999"); ok {
 		t.Errorf("TW999 has the page %v", page)
@@ -48,6 +113,6 @@ func TestOf(t *testing.T) {
 
 func ExampleOf() {
 	page, _ := docs.Of(finding.CodeOldVersion)
-	fmt.Println(page.Mend)
-	// Output: write `apiVersion: trainer.kubeflow.org/v1alpha1`.
+	fmt.Println(page.Fix)
+	// Output: set `apiVersion: trainer.kubeflow.org/v1alpha1`.
 }

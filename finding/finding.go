@@ -5,7 +5,7 @@
 //		return err // every finding of severity Error, one a line
 //	}
 //
-// Every package of this module reports with a Finding. docs/findings.md has a section for each Code.
+// Every package of this module reports with a Finding. docs/codes.txt explains each Code.
 package finding
 
 import (
@@ -50,7 +50,7 @@ func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil
 
 // Finding is one problem of an input. Every package reports with this type.
 type Finding struct {
-	// Code is stable and documented in docs/findings.md.
+	// Code is stable and explained in docs/codes.txt.
 	Code Code
 	// Severity is the weight of the finding.
 	Severity Severity

@@ -130,13 +130,13 @@ func rulesOf(findings finding.List) []sarifRule {
 	for code, severity := range worst {
 		page, ok := docs.Of(code)
 		if !ok {
-			page = docs.Page{Title: string(code), Meaning: string(code), Mend: string(code)}
+			page = docs.Page{Title: string(code), Meaning: string(code), Fix: string(code)}
 		}
 		rules = append(rules, sarifRule{
 			ID:               string(code),
 			ShortDescription: sarifMessage{Text: page.Title},
 			FullDescription:  sarifMessage{Text: page.Meaning},
-			Help:             sarifMessage{Text: page.Mend, Markdown: page.Markdown},
+			Help:             sarifMessage{Text: page.Fix, Markdown: page.Markdown},
 			Default:          sarifConfiguration{sarifLevel(severity)},
 		})
 	}

@@ -56,7 +56,7 @@ line and column. It needs no cluster.
 
 An error is an input that the cluster rejects, at admission or when a controller creates an object later. An
 input that can never run is also an error, and so are managers that disagree. A warning is an input that the
-cluster accepts but that is probably a mistake. docs/findings.md explains each code. Findings with one cause in
+cluster accepts but that is probably a mistake. docs/findings.md lists the codes. Findings with one cause in
 several objects appear once, with their number and the first three objects.
 
 A PATH is a file, a directory, a quoted glob or - for standard input. Files hold TrainJobs, runtimes, JobSets,

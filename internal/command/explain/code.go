@@ -45,9 +45,9 @@ func writeCode(w io.Writer, name, format string) error {
 			Code    finding.Code `json:"code"`
 			Title   string       `json:"title"`
 			Meaning string       `json:"meaning"`
-			Mend    string       `json:"mend"`
+			Fix     string       `json:"fix"`
 			Changes []jsonChange `json:"changes,omitempty"`
-		}{code, page.Title, page.Meaning, page.Mend, changes})
+		}{code, page.Title, page.Meaning, page.Fix, changes})
 	}
 	fmt.Fprintf(&b, "%s: %s\n\n%s\n", code, page.Title, page.Markdown)
 	for i, c := range changes {
