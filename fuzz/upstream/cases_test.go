@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	differencesFile = "../../docs/differences.md"
+	differencesFile = "differences.txt"
 	casesFolder     = "../../testdata/probe"
 )
 
@@ -31,7 +31,7 @@ type input struct {
 }
 
 // TestCases compares the renderings of the module's own examples and of a folder of cases. What
-// trainweld refuses and upstream renders must be in docs/differences.md, and nothing else may be.
+// trainweld refuses and upstream renders must be in differences.txt, and nothing else may be.
 func TestCases(t *testing.T) {
 	differences, err := upstream.Differences(differencesFile)
 	if err != nil {

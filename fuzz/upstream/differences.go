@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Difference is one deliberate rejection of docs/differences.md: an input that upstream renders.
+// Difference is one deliberate rejection of differences.txt: an input that upstream renders.
 type Difference struct {
 	// Case is the name of the case that shows it, or "" in the tables that describe inputs in words.
 	Case string
