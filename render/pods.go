@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"math"
@@ -9,10 +10,12 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/internal/children"
 )
 
@@ -156,18 +159,42 @@ func CountPods(js *jobset.JobSet, opts PodsOptions) (int64, error) {
 	return count, nil
 }
 
-// TooManyPods returns a finding if a JobSet, or a run, has more Pods than the limit, and else nil.
-func TooManyPods(object fieldpath.Object, count, limit int64) finding.List {
+// TooManyPods returns a finding if a JobSet, or a run of several, has more Pods than the limit, and else nil. The finding names the
+// largest count of the JobSet, with the last claim of its owners. js is nil for a run, and owners are nil for a JobSet of the user.
+func TooManyPods(js *jobset.JobSet, owners *merge.Ownership, count, limit int64) finding.List {
 	if count <= limit {
 		return nil
 	}
 	f := finding.Finding{
-		Code: finding.CodeTooManyJobs, Severity: finding.Error, Object: object,
+		Code: finding.CodeTooManyJobs, Severity: finding.Error,
 		Message: fmt.Sprintf("there would be %d Pods: must be at most %d", count, limit),
 		Remedy:  finding.Remedy{Text: "lower the number of nodes, or select Pods by their job and index"},
 	}
-	if object != (fieldpath.Object{}) {
-		f.Path = fieldpath.Fields("spec", "replicatedJobs")
+	if js == nil {
+		return finding.List{f}
+	}
+	f.Object = fieldpath.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name}
+	f.Path = fieldpath.Fields("spec", "replicatedJobs")
+	if len(js.Spec.ReplicatedJobs) == 0 {
+		return finding.List{f}
+	}
+	parallelism := func(r jobset.ReplicatedJob) int64 { return int64(ptr.Deref(r.Template.Spec.Parallelism, 1)) }
+	largest := slices.MaxFunc(js.Spec.ReplicatedJobs, func(a, b jobset.ReplicatedJob) int {
+		return cmp.Compare(int64(a.Replicas)*parallelism(a), int64(b.Replicas)*parallelism(b))
+	})
+	f.Path = f.Path.Append(fieldpath.Item("name", largest.Name))
+	if int64(largest.Replicas) > parallelism(largest) {
+		f.Path = f.Path.Append(fieldpath.Field("replicas"))
+	} else {
+		f.Path = f.Path.Append(fieldpath.Fields("template", "spec", "parallelism")...)
+	}
+	if owners == nil {
+		return finding.List{f}
+	}
+	for path, claims := range owners.All() {
+		if slices.Equal(path, f.Path) {
+			f.Claims = claims[len(claims)-1:]
+		}
 	}
 	return finding.List{f}
 }

@@ -37,7 +37,11 @@ var mpiStories = []policyStory{{
 }, {
 	name: "more hosts than a ConfigMap holds", reason: "the API server takes 1 MiB",
 	runtime: `mlPolicy: {mpi: {}}`, job: `trainer: {numNodes: 2000000000}`, jobs: mpiJobs,
-	findings: []string{"error TW446 " + inNode}, got: companionNames, want: []string{},
+	findings: []string{"error TW446 .spec.trainer.numNodes"}, got: companionNames, want: []string{},
+}, {
+	name: "more hosts of the runtime than a ConfigMap holds", reason: "the policy counts the Pods of the job with the trainer's label",
+	runtime: `mlPolicy: {numNodes: 2000000000, mpi: {runLauncherAsNode: true}}`, jobs: mpiJobs,
+	findings: []string{"warning TW444 .spec.mlPolicy.numNodes", "error TW446 .spec.mlPolicy.numNodes"}, got: companionNames, want: []string{},
 }, {
 	name: "the hostfile counts the template's replicas", reason: "they are made one only later",
 	runtime: `mlPolicy: {mpi: {}}`, jobs: replicatedJob("node", "replicas: 2", trainerLabel, "", nodeContainer),

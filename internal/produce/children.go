@@ -1,17 +1,12 @@
 package produce
 
 import (
-	"cmp"
 	"fmt"
 	"iter"
-	"slices"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/utils/ptr"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/option"
@@ -29,8 +24,8 @@ type Family struct {
 }
 
 // Children returns the Jobs or the Pods of a JobSet as a stream, with their findings. Errors are findings, and leave the
-// stream nil. job is the TrainJob of the JobSet, or nil.
-func Children(job *trainer.TrainJob, js *jobset.JobSet, companions []runtime.Object, flags option.Render, opts render.PodsOptions) Family {
+// stream nil. owners returns the owners of the JobSet, for a finding only; they are nil for a JobSet of the user.
+func Children(owners func() *merge.Ownership, js *jobset.JobSet, companions []runtime.Object, flags option.Render, opts render.PodsOptions) Family {
 	opts.Companions = companions
 	out, err := render.Jobs(js, opts.JobsOptions)
 	if out == nil {
@@ -48,9 +43,8 @@ func Children(job *trainer.TrainJob, js *jobset.JobSet, companions []runtime.Obj
 		if flags.AsTable() {
 			f.Pods = 0 // the table groups equal Pods
 		}
-		if found := render.TooManyPods(fieldpath.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name}, f.Pods, flags.Children.MaxPods.Count()); found != nil {
-			blameNodes(&found[0], job, js)
-			f.Findings, f.Pods = append(f.Findings, found...), 0
+		if limit := flags.Children.MaxPods.Count(); f.Pods > limit {
+			f.Findings, f.Pods = append(f.Findings, render.TooManyPods(js, owners(), f.Pods, limit)...), 0
 			return f
 		}
 	}
@@ -81,23 +75,6 @@ func Children(job *trainer.TrainJob, js *jobset.JobSet, companions []runtime.Obj
 	}
 	f.Objects = output.Each(objects)
 	return f
-}
-
-// blameNodes points a finding on too many Pods at the TrainJob's numNodes, if it counts the Pods of the largest replicated job.
-func blameNodes(f *finding.Finding, job *trainer.TrainJob, js *jobset.JobSet) {
-	if job == nil || job.Spec.Trainer == nil || job.Spec.Trainer.NumNodes == nil {
-		return
-	}
-	pods := func(r jobset.ReplicatedJob) int64 {
-		return int64(r.Replicas) * int64(ptr.Deref(r.Template.Spec.Parallelism, 1))
-	}
-	largest := slices.MaxFunc(js.Spec.ReplicatedJobs, func(a, b jobset.ReplicatedJob) int { return cmp.Compare(pods(a), pods(b)) })
-	nodes := *job.Spec.Trainer.NumNodes
-	if n := ptr.Deref(largest.Template.Spec.Parallelism, 1); n != nodes && n != nodes-1 { // MPI's launcher may be a node
-		return
-	}
-	f.Path = f.Path.Append(fieldpath.Item("name", largest.Name)).Append(fieldpath.Fields("template", "spec", "parallelism")...)
-	f.Claims = []engine.Claim{{Layer: merge.TrainJobLayer, Value: int64(nodes), Source: fieldpath.Fields("spec", "trainer", "numNodes")}}
 }
 
 // explained returns the Job. If explain is set, a comment states its dependencies.

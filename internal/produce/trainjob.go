@@ -56,6 +56,17 @@ func TrainJob(in *workspace.Input, j workspace.Job, opts render.Options) (findin
 	return out.Findings, Made{out.JobSet, out.Companions, out.Owners}
 }
 
+// Owners returns the owners of a rendered TrainJob. It renders once more without them.
+func Owners(in *workspace.Input, j workspace.Job, opts render.Options, made Made) func() *merge.Ownership {
+	return func() *merge.Ownership {
+		if made.Owners == nil {
+			opts.Owners = true
+			_, made = TrainJob(in, j, opts)
+		}
+		return made.Owners
+	}
+}
+
 // Composed returns the patch of a manager that gives one TrainJob the values of its policy, or nil. See [render.Compose].
 func Composed(in *workspace.Input, j workspace.Job, opts render.Options, manager string) (finding.List, *trainer.RuntimePatch) {
 	input, found := inputOf(in, j)

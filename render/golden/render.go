@@ -199,8 +199,7 @@ func (in *input) children(out *render.Output, r *release.Release, place func(eng
 	if err != nil {
 		return nil, append(made.Findings, noChildren(out.JobSet, err))
 	}
-	id := fieldpath.Object{Kind: "JobSet", Namespace: out.JobSet.Namespace, Name: out.JobSet.Name}
-	if found := render.TooManyPods(id, count, render.MaxPods); found != nil {
+	if found := render.TooManyPods(out.JobSet, out.Owners, count, render.MaxPods); found != nil {
 		return nil, append(made.Findings, found...)
 	}
 	for pod, err := range render.Pods(out.JobSet, opts) {

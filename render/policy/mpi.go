@@ -11,6 +11,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/release"
 )
 
@@ -132,9 +133,16 @@ func (j *Job) unknownImplementation(name trainer.MPIImplementation, severity fin
 }
 
 func (j *Job) hostfileTooLarge(set *PodSet) {
-	j.aboutRuntime(finding.CodeHostfile, finding.Error, inRuntime(set.Path()),
+	about, at := j.aboutRuntime, set.CountFrom.From.Path
+	switch {
+	case set.replicas > set.Count:
+		at = inRuntime(set.Path()).Append(fieldpath.Field("replicas"))
+	case set.CountFrom.Layer == merge.TrainJobLayer:
+		about = j.aboutTrainJob
+	}
+	about(finding.CodeHostfile, finding.Error, at,
 		fmt.Sprintf("the hostfile with the %d nodes of job %s is larger than a ConfigMap may be, 1 MiB", set.Count, set.Name),
-		"lower numNodes")
+		"lower "+at[len(at)-1].String())
 }
 
 func (j *Job) hostfileEmpty() {

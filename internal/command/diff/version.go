@@ -244,7 +244,7 @@ func (v *version) childrenOf(j workspace.Job, out produce.Made, to string, opts 
 	if opts.Release == nil {
 		opts.Release = j.Release()
 	}
-	f := produce.Children(j.TrainJob, out.JobSet, out.Companions, option.Render{To: to}, opts)
+	f := produce.Children(func() *merge.Ownership { return out.Owners }, out.JobSet, out.Companions, option.Render{To: to}, opts)
 	if out.Owners == nil {
 		for i := range f.Findings {
 			f.Findings[i].Position = j.Document.Position(f.Findings[i].Path)

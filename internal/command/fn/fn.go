@@ -92,7 +92,7 @@ func run(p *host.Program) error {
 	}
 	items := f.run()
 	findings := f.told(f.findings.Distinct())
-	if err := report.WriteBeside(p.Stderr, f.forPeople(findings), report.Options{ShowNotes: opts.ShowNotes, Help: fnHelp}); err != nil {
+	if err := report.WriteBeside(p.Stderr, f.forPeople(findings), report.Options{ShowNotes: opts.ShowNotes, Strict: opts.Strict, Help: fnHelp}); err != nil {
 		return err
 	}
 	failed := exit.For(findings, opts.Strict)
@@ -203,7 +203,7 @@ func (f *function) run() []*resourcelist.Item {
 		}
 		objects := output.Each(out.Objects())
 		if flags.To != "jobset" && out.JobSet != nil && found.Err() == nil {
-			family := produce.Children(j.TrainJob, out.JobSet, out.Companions, flags, podOpts)
+			family := produce.Children(produce.Owners(f.in, j, opts, out), out.JobSet, out.Companions, flags, podOpts)
 			found, objects = append(found, f.in.Locate(j, family.Findings)...), family.Objects
 		}
 		f.findings = append(f.findings, found...)

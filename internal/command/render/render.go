@@ -102,7 +102,7 @@ failed; 130 and 143 interrupted by SIGINT and SIGTERM, with nothing written to -
 	flags.Children.Add(f)
 	option.AddSeverity(cmd, &flags.Severity)
 	option.AddColor(cmd, &flags.Color)
-	f.BoolVar(&flags.Strict, "strict", false, "count warnings as errors")
+	f.BoolVar(&flags.Strict, "strict", false, "count warnings, and the note on a runtime of the release, as errors")
 	f.BoolVar(&flags.ShowValues, "show-values", false, "show the values of environment variables in findings")
 	option.AddAll(f, &flags.All)
 	f.BoolVar(&flags.ShowNotes, "show-notes", false, "also show notes, which report no problem")

@@ -86,7 +86,7 @@ func run(p *host.Program, flags option.Render) error {
 		encoders: sync.Pool{New: func() any { return new(manifest.Encoder) }},
 	}
 	shown := report.Options{
-		ShowValues: flags.ShowValues, ShowNotes: flags.ShowNotes, Color: flags.Color.Screen(p, p.Stderr).Color, All: flags.All, More: option.ShowsAll,
+		ShowValues: flags.ShowValues, ShowNotes: flags.ShowNotes, Color: flags.Color.Screen(p, p.Stderr).Color, All: flags.All, More: option.ShowsAll, Strict: flags.Strict,
 	}
 	defer r.spool.Close()
 	found, err := r.render()
@@ -183,7 +183,7 @@ func (r *renderRun) found(read finding.List) finding.List {
 		count += min(m.count, math.MaxInt64-count)
 	}
 	if found.Err() == nil {
-		found = append(found, render.TooManyPods(fieldpath.Object{}, count, r.flags.Children.MaxPods.Count())...)
+		found = append(found, render.TooManyPods(nil, nil, count, r.flags.Children.MaxPods.Count())...)
 	}
 	return append(found, r.unsafe...).Distinct()
 }
@@ -206,7 +206,7 @@ func (r *renderRun) one(o workspace.Fed) renderedJob {
 	var objects iter.Seq2[any, error]
 	if out.jobSet {
 		j = workspace.Job{TrainJob: o.JobSet.AsTrainJob(), Document: o.JobSet.Document}
-		f := produce.Children(nil, o.JobSet.JobSet, nil, r.flags, r.podsOf(j))
+		f := produce.Children(func() *merge.Ownership { return nil }, o.JobSet.JobSet, nil, r.flags, r.podsOf(j))
 		for i := range f.Findings {
 			f.Findings[i].Position = j.Document.Position(f.Findings[i].Path)
 		}
@@ -245,7 +245,7 @@ func (r *renderRun) trainJob(j workspace.Job) (finding.List, iter.Seq2[any, erro
 	if r.flags.To == "jobset" || out.JobSet == nil || found.Err() != nil {
 		return found, output.Each(out.Objects()), produce.PodTable{}, 0
 	}
-	f := produce.Children(j.TrainJob, out.JobSet, out.Companions, r.flags, r.podsOf(j))
+	f := produce.Children(produce.Owners(r.in, j, r.opts, out), out.JobSet, out.Companions, r.flags, r.podsOf(j))
 	located := r.in.Locate(j, f.Findings)
 	return append(found, r.leveled(located, f.Objects != nil)...), f.Objects, f.Table, f.Pods
 }
