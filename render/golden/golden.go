@@ -112,7 +112,7 @@ func find(c *Case, cases *[]*Case) error {
 		return err
 	}
 	var below []string
-	isCase := false
+	isCase, before := false, len(*cases)
 	for _, e := range entries {
 		name := path.Join(c.Name, e.Name())
 		switch {
@@ -125,22 +125,24 @@ func find(c *Case, cases *[]*Case) error {
 			c.inputs = append(c.inputs, name)
 		}
 	}
-	for _, file := range c.inputs {
-		if isCase {
-			break
-		}
-		if isCase, err = mentionsTrainJob(c.fsys, file); err != nil {
-			return err
-		}
-	}
-	if isCase {
-		*cases = append(*cases, c)
-	}
 	for _, name := range below {
 		next := &Case{Name: name, fsys: c.fsys, folder: c.folder, above: slices.Concat(c.above, c.inputs)}
 		if err := find(next, cases); err != nil {
 			return err
 		}
+	}
+	var holds kinds
+	for _, file := range c.inputs {
+		if isCase {
+			break
+		}
+		if err := holds.read(c.fsys, file); err != nil {
+			return err
+		}
+	}
+	// A TrainJob beside the runtime of cases is a manifest of its own.
+	if isCase || holds.job && !(holds.runtime && len(*cases) > before) {
+		*cases = append(*cases, c)
 	}
 	return nil
 }

@@ -57,7 +57,8 @@ func TestFind(t *testing.T) {
 		{"another kind", map[string]string{"a/queue.yaml": "kind: Queue # of each TrainJob\n"}, []string{"nodes"}, "the word alone makes no case"},
 		{"nested", map[string]string{"nodes/more/job.yaml": trainJob, "nodes-2/job.yaml": trainJob}, []string{"nodes", "nodes/more", "nodes-2"}, "what is in a folder comes right behind it"},
 		{"hidden", map[string]string{".git/job.yaml": trainJob, "a/.job.yaml": trainJob, "a/want/job/job.yaml": trainJob}, []string{"a", "nodes"}, "dots hide, and want holds no cases"},
-		{"the root", map[string]string{"job.yaml": trainJob}, []string{".", "nodes"}, "the folder that is searched may be one"},
+		{"the root", map[string]string{"job.yaml": trainJob, "want/a.yaml": "a"}, []string{".", "nodes"}, "the folder that is searched may be one"},
+		{"beside the runtime", map[string]string{"a/job.yaml": trainJob, "a/b/job.yaml": trainJob, "a/runtime.yaml": "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainingRuntime\n", "c/job.yaml": trainJob, "c/d/job.yaml": trainJob}, []string{"a/b", "c", "c/d", "nodes"}, "a TrainJob above cases is a manifest beside their runtime"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			cases, err := golden.Find(withFiles(tc.more), "")
@@ -185,7 +186,7 @@ func TestUpdateMakesCasesPass(t *testing.T) {
 // TestRun runs this binary's TestCases as go test does, without and with -update.
 func TestRun(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.CopyFS(dir, withFiles(map[string]string{"job.yaml": trainJob, "a/b/job.yaml": trainJob})); err != nil {
+	if err := os.CopyFS(dir, withFiles(map[string]string{"job.yaml": trainJob, "want/.keep": "", "a/b/job.yaml": trainJob})); err != nil {
 		t.Fatal(err)
 	}
 	run := func(arguments ...string) (string, error) {

@@ -15,22 +15,28 @@ import (
 	"github.com/trainweld/trainweld/manifest"
 )
 
-// mentionsTrainJob reports whether a file contains a TrainJob, or would if it were valid.
-func mentionsTrainJob(fsys fs.FS, file string) (bool, error) {
+// kinds are the kinds of objects in files.
+type kinds struct {
+	job     bool // a TrainJob, also one that would be valid without the errors of its file
+	runtime bool
+}
+
+// read adds the kinds of a file.
+func (k *kinds) read(fsys fs.FS, file string) error {
 	if info, err := fs.Stat(fsys, file); err == nil && info.Size() > ownfile.Limit {
-		return false, nil
+		return nil
 	}
 	data, err := ownfile.ReadInput(fsys, file)
-	if err != nil || !bytes.Contains(data, []byte(trainer.TrainJobKind)) {
-		return false, err
+	if err != nil || !bytes.Contains(data, []byte(trainer.TrainJobKind)) && !manifest.MayHoldRuntime(data) {
+		return err
 	}
 	documents, findings := manifest.Decode(file, data)
 	for _, d := range documents {
-		if d.ID.Kind == trainer.TrainJobKind {
-			return true, nil
-		}
+		k.job = k.job || d.ID.Kind == trainer.TrainJobKind
+		k.runtime = k.runtime || workspace.IsRuntime(d.ID)
 	}
-	return len(documents) == 0 && findings.Err() != nil && bytes.Contains(data, []byte("kind: "+trainer.TrainJobKind)), nil
+	k.job = k.job || len(documents) == 0 && findings.Err() != nil && bytes.Contains(data, []byte("kind: "+trainer.TrainJobKind))
+	return nil
 }
 
 // input is the decoded input of a case.

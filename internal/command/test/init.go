@@ -70,7 +70,7 @@ func initialize(p *host.Program, cmd *cobra.Command, flags testFlags, paths []st
 	return nil
 }
 
-// runtimeFile is a runtime for new cases, with the text of its file.
+// runtimeFile is a runtime for new cases, with its text: of its file, or of one of several documents there.
 type runtimeFile struct {
 	*manifest.Document
 	text []byte
@@ -81,9 +81,9 @@ func runtimesOf(p *host.Program, paths []string) ([]runtimeFile, finding.List) {
 	in := workspace.New(workspace.Flags{})
 	var runtimes []runtimeFile
 	documents := in.ReadDocuments(p, paths)
-	texts := map[string][]byte{}
-	for _, t := range in.Files {
-		texts[t.Name] = t.Data
+	files := map[string]workspace.File{}
+	for _, file := range in.Files {
+		files[file.Name] = file
 	}
 	for _, d := range documents {
 		id, name := d.ID, fieldpath.Fields("metadata", "name")
@@ -100,7 +100,11 @@ func runtimesOf(p *host.Program, paths []string) ([]runtimeFile, finding.List) {
 			})
 			continue
 		}
-		runtimes = append(runtimes, runtimeFile{d, texts[d.File]})
+		text := files[d.File].Data
+		if edit, err := d.Replace(nil); err == nil && len(files[d.File].Documents) > 1 {
+			text = text[edit.Start:edit.End]
+		}
+		runtimes = append(runtimes, runtimeFile{d, text})
 	}
 	return runtimes, in.Findings
 }
@@ -175,7 +179,16 @@ func (i *initiation) start(w *output.Writing, r runtimeFile) error {
 		changes.Put(name, data)
 		i.fresh[root][name] = &fstest.MapFile{Data: data}
 	}
-	if copied := path.Join(r.ID.Name, filepath.Base(r.File)); i.outputDir != "" && !changes.Dir.Exists(copied) {
+	// The copy of the runtime belongs to a case, so that commands that read the whole repository leave it alone.
+	own := ""
+	if i.outputDir != "" {
+		own = starts[0].Name
+	}
+	copied := filepath.Base(r.File)
+	if slices.Contains([]string{"trainjob.yaml", "options.yaml", workspace.ConfigName}, copied) {
+		copied = "runtime.yaml"
+	}
+	if copied = path.Join(r.ID.Name, copied); own != "" && !changes.Dir.Exists(copied) {
 		put(copied, r.text)
 	}
 	api := r.API()
@@ -187,7 +200,14 @@ func (i *initiation) start(w *output.Writing, r runtimeFile) error {
 			continue
 		}
 		folder := path.Join(r.ID.Name, s.Name)
-		if changes.Dir.Exists(folder) || slices.Contains(i.cases, path.Join(root, folder)) {
+		exists := changes.Dir.Exists(folder)
+		if s.Name == own {
+			folder = r.ID.Name
+			want := path.Join(folder, "want")
+			exists = exists || changes.Dir.Exists(want)
+			i.fresh[root][want] = &fstest.MapFile{Mode: fs.ModeDir} // a folder above cases is one only with it
+		}
+		if exists || slices.Contains(i.cases, path.Join(root, folder)) {
 			i.tell(i.p.Stderr, "%s is there already, and left alone", printable.Name(path.Join(filepath.ToSlash(root), folder)))
 			continue
 		}
