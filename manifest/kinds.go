@@ -83,6 +83,15 @@ type Kind struct {
 // unread are the kinds of the Trainer's group that this package skips. No released controller reads them.
 var unread = []string{"OptimizationJob"}
 
+// IsNext reports whether the object is of a kind of the Trainer's group that no released controller reads.
+func (d *Document) IsNext() bool {
+	if d == nil {
+		return false
+	}
+	group, _, _ := strings.Cut(d.APIVersion, "/")
+	return group == trainerGroup && d.Object == nil && !d.Broken && slices.Contains(unread, d.ID.Kind)
+}
+
 // readables returns the further kinds, then the kinds of this package, grouped by API group.
 func readables(further []Kind) []readable {
 	var kinds []readable

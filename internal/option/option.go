@@ -161,6 +161,7 @@ func AddInputs(f *pflag.FlagSet, flags *workspace.Flags, filename, patch string)
 
 // AddSelector adds the flag that selects TrainJobs by their labels.
 func AddSelector(f *pflag.FlagSet, flags *workspace.Flags) {
+	flags.Unread = &workspace.Unread{}
 	f.VarP(selector{&flags.Selector}, "selector", "l", "only TrainJobs, and JobSets of the input, with these labels: app=x, 'tier in (a, b)' or '!team'; runtimes are always read")
 }
 

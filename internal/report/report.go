@@ -45,7 +45,7 @@ type Options struct {
 	More string
 	// Title is the heading of a page, and Lead the line below it, which tells what was looked at.
 	Title, Lead string
-	// Strict counts warnings as errors in formats with passes and failures.
+	// Strict counts warnings as errors in formats with passes and failures, and says why a note fails the run.
 	Strict bool
 	// Help returns the help of a finding. Nil selects the function Help, which names flags of the command line.
 	Help func(finding.Finding) string
@@ -104,7 +104,7 @@ func Releases(of []release.Release) string {
 func Write(w io.Writer, format string, findings finding.List, opts Options) error {
 	for _, f := range formats {
 		if f.name == format {
-			return f.write(w, limited(opts.shown(findings)), opts)
+			return f.write(w, limited(opts.Shown(findings)), opts)
 		}
 	}
 	return fmt.Errorf("unknown format %q: it is one of %s", format, strings.Join(Formats(), ", "))
@@ -127,7 +127,11 @@ func Summary(format string, findings finding.List, opts Options) string {
 		}
 	}
 	if assumed > 0 {
-		parts = append(parts, Count(assumed, finding.Note.String()))
+		note := Count(assumed, finding.Note.String())
+		if opts.Strict {
+			note += " counted as an error (strict)"
+		}
+		parts = append(parts, note)
 	}
 	text := strings.Join(parts, ", ")
 	if format == "github" {
@@ -144,8 +148,8 @@ func Count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// shown returns the findings, without notes unless ShowNotes is set. Of notes on assumed runtimes it returns the first one.
-func (o Options) shown(findings finding.List) finding.List {
+// Shown returns the findings, without notes unless ShowNotes is set. Of notes on assumed runtimes it returns the first one.
+func (o Options) Shown(findings finding.List) finding.List {
 	assumed := 0
 	return slices.DeleteFunc(slices.Clone(findings), func(f finding.Finding) bool {
 		if f.AssumesRuntime() {

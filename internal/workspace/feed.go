@@ -105,7 +105,7 @@ func (f *Feed) take(i int, l look) {
 	if l.Decoded == nil {
 		return
 	}
-	*l.Decoded = f.in.aliases.take(*l.Decoded)
+	*l.Decoded = f.in.Documents.take(*l.Decoded)
 	group := 0
 	if i >= f.Jobs {
 		group = 1
@@ -143,7 +143,7 @@ func (f *Feed) Objects(jobSets bool) iter.Seq[Fed] {
 	return func(yield func(Fed) bool) {
 		parallel.Ordered(f.Jobs, f.read, func(i int, d Decoded) {
 			if f.files[i].decoded == nil {
-				d = f.in.aliases.take(d)
+				d = f.in.Documents.take(d)
 			}
 			f.decoded[0] = append(f.decoded[0], d.Findings...)
 			if !f.files[i].once {

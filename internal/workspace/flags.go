@@ -46,6 +46,7 @@ type Flags struct {
 	Spelled  bool
 	Kinds    []manifest.Kind // to read in addition to the kinds of the Trainer
 	Selector labels.Selector // of the TrainJobs and JobSets to read; nil selects all
+	Unread   *Unread         // records the training jobs that are not read, for all parts of a run; nil records none
 }
 
 // CheckPaths returns an error for an empty path, a second standard input and an invalid namespace.

@@ -104,6 +104,13 @@ func (a *aliases) take(d Decoded) Decoded {
 	}}}
 }
 
+// take counts a decoded file. Call it in the order of the files.
+func (ds *Documents) take(d Decoded) Decoded {
+	d = ds.aliases.take(d)
+	ds.flags.Unread.add(d.Documents)
+	return d
+}
+
 // ReadDocuments returns the documents of the files that paths name. It records the files and the findings in the input.
 func (ds *Documents) ReadDocuments(s Source, paths []string) []*manifest.Document {
 	var documents []*manifest.Document
@@ -131,7 +138,7 @@ func (ds *Documents) ReadFiles(s Source, paths []string, take func(Decoded)) {
 		if d.data != nil && !ds.flags.IsBuilt(files[i]) {
 			ds.lines.opened(files[i], d.data)
 		}
-		take(ds.aliases.take(d))
+		take(ds.take(d))
 	})
 }
 

@@ -1,16 +1,18 @@
-// This file selects TrainJobs by their labels.
+// This file selects TrainJobs by their labels, and reports inputs without any.
 
 package workspace
 
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/manifest"
 )
@@ -54,12 +56,44 @@ func (flags Flags) selects(d *manifest.Document) bool {
 	return err != nil || flags.Selector.Matches(labels.Set(set))
 }
 
+// Unread records training jobs of the inputs that only other programs read.
+type Unread struct {
+	old  *finding.Finding // on the first job of the Training Operator or the MPI Operator
+	next bool             // an OptimizationJob is among the inputs
+}
+
+// oldGroup is the API group of the operators before the Trainer.
+const oldGroup = "kubeflow.org"
+
+// add records the documents of a file.
+func (u *Unread) add(documents []*manifest.Document) {
+	if u == nil {
+		return
+	}
+	for _, d := range documents {
+		group, _, _ := strings.Cut(d.APIVersion, "/")
+		switch {
+		case d.IsNext():
+			u.next = true
+		case u.old == nil && d.Object == nil && !d.Broken && group == oldGroup && strings.HasSuffix(d.ID.Kind, "Job"):
+			u.old = &finding.Finding{Object: d.ID, Position: d.Position(fieldpath.Fields("kind"))}
+		}
+	}
+}
+
 // NoTrainJob returns the finding on inputs without a TrainJob. message and remedy describe inputs that no selector reduces.
 func (flags Flags) NoTrainJob(message, remedy string) finding.Finding {
 	f := finding.Finding{Code: finding.CodeNoTrainJob, Severity: finding.Error, Message: message, Remedy: finding.Remedy{Text: remedy}}
-	if flags.Selector != nil {
+	switch {
+	case flags.Selector != nil:
 		f.Message = fmt.Sprintf("no TrainJob has labels that match %q", flags.Selector)
 		f.Remedy.Text = "correct the selector of -l, or name other files"
+	case flags.Unread == nil:
+	case flags.Unread.old != nil:
+		f.Object, f.Position = flags.Unread.old.Object, flags.Unread.old.Position
+		f.Remedy.Text = fmt.Sprintf("convert the %s with trainweld migrate, or name other files", f.Object.Kind)
+	case flags.Unread.next:
+		f.Remedy.Text = "name other files: no released controller reads an OptimizationJob"
 	}
 	return f
 }

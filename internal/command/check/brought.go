@@ -24,7 +24,7 @@ type standing struct {
 	levels     option.Severities
 
 	known revision.Standing
-	kept  int // the findings of the new version that stood before
+	kept  finding.List // the findings of the new version that stood before
 	// judged tells that the version has objects. The new one may have lost all of them.
 	judged bool
 }
@@ -96,7 +96,7 @@ func (was *standing) brought(found finding.List) finding.List {
 			brought = append(brought, f) // a mistake in the command line
 		case f.Code == finding.CodeNoTrainJob:
 		case was.known.Take(f):
-			was.kept++
+			was.kept = append(was.kept, f)
 		default:
 			brought = append(brought, f)
 		}
@@ -106,8 +106,12 @@ func (was *standing) brought(found finding.List) finding.List {
 
 // String returns the end of a summary.
 func (was *standing) String() string {
-	if was == nil || was.kept == 0 {
+	if was == nil {
 		return ""
 	}
-	return "; " + report.Count(was.kept, "finding") + " stood before in " + was.side.Name
+	kept := len(report.Options{ShowNotes: was.flags.showNotes}.Shown(was.kept))
+	if kept == 0 {
+		return ""
+	}
+	return "; " + report.Count(kept, "finding") + " stood before in " + was.side.Name
 }

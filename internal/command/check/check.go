@@ -138,7 +138,7 @@ Exit status: 0 no finding is an error; 1 a finding is an error; 2 usage, input o
 	option.AddReportFormat(cmd, &flags.format)
 	option.AddColor(cmd, &flags.color)
 	option.AddAll(f, &flags.all)
-	f.BoolVar(&flags.strict, "strict", false, "count warnings as errors")
+	f.BoolVar(&flags.strict, "strict", false, "count warnings, and the note on a runtime of the release, as errors")
 	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables in findings")
 	f.BoolVar(&flags.showNotes, "show-notes", false, "also show notes, which report no problem")
 	return cmd

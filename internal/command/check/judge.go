@@ -48,7 +48,7 @@ type verdict func(ctx context.Context) finding.List
 type read struct{ file, kind, name string }
 
 // tally counts the judged objects.
-type tally struct{ documents, jobs, runtimes, jobSets, others int }
+type tally struct{ documents, jobs, runtimes, jobSets, others, next int }
 
 // any reports whether any object was judged. A selector is for TrainJobs and JobSets: then others do not count.
 func (t tally) any(selected bool) bool {
@@ -66,15 +66,19 @@ func (t tally) String() string {
 			parts = append(parts, report.Count(part.n, part.what))
 		}
 	}
+	skipped := ""
+	if t.next > 0 {
+		skipped = fmt.Sprintf(", skipped %s", report.Count(t.next, "OptimizationJob"))
+	}
 	if parts == nil {
-		return fmt.Sprintf("checked nothing in %s", report.Count(t.documents, "document"))
+		return fmt.Sprintf("checked nothing in %s%s", report.Count(t.documents, "document"), skipped)
 	}
 	last := len(parts) - 1
 	text := parts[last]
 	if last > 0 {
 		text = strings.Join(parts[:last], ", ") + " and " + text
 	}
-	return fmt.Sprintf("checked %s in %s", text, report.Count(t.documents, "document"))
+	return fmt.Sprintf("checked %s in %s%s", text, report.Count(t.documents, "document"), skipped)
 }
 
 // newJudge returns a judge that has read all inputs. Without a state before, it reads that of --old.
@@ -128,6 +132,8 @@ func (j *judge) document(d *manifest.Document, all bool) {
 		j.classes = append(j.classes, d.ID.Name)
 	case kind == "RuntimeClass" && strings.HasPrefix(d.APIVersion, "node.k8s.io/"):
 		j.runClasses = append(j.runClasses, d.ID.Name)
+	case d.IsNext() && all:
+		j.count.next++
 	case !known:
 	case j.furtherKind(d) != nil:
 		if all {

@@ -68,9 +68,9 @@ func judgeParts(ctx context.Context, p *host.Program, flags checkFlags, onConfli
 		return nil, err
 	}
 	selected := flags.Selector != nil
-	if !all.count.any(selected) && (selected || !failed) && (len(all.lines.Order) > 0 || flags.Builds()) {
+	if !all.count.any(selected) && (selected || !failed && all.count.next == 0) {
 		none := flags.NoTrainJob("the inputs hold no TrainJob, runtime or JobSet", "name files that hold some; -r is for runtimes that TrainJobs name, and -R descends into directories")
-		if !selected && len(all.lines.Order) > 0 {
+		if !selected && none.Position.File == "" && len(all.lines.Order) > 0 {
 			none.Position = fieldpath.Position{File: all.lines.Order[0]}
 		}
 		all.parts = append(all.parts, judgedPart{found: finding.List{none}})
@@ -121,4 +121,5 @@ func (t *tally) add(other tally) {
 	t.runtimes += other.runtimes
 	t.jobSets += other.jobSets
 	t.others += other.others
+	t.next += other.next
 }

@@ -160,7 +160,7 @@ func conflictsOfAll(p *host.Program, flags conflictsFlags, preferred *option.For
 	if err != nil {
 		return nil, nil, 0, err
 	}
-	if jobs == 0 && found == nil {
+	if jobs == 0 && found.Err() == nil {
 		found = append(found, flags.NoTrainJob("the inputs hold no TrainJob", "name files that hold some; -r is for runtimes only, and -R descends into directories"))
 	}
 	return found.Distinct(), all, jobs, nil
