@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
-	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/fuzz"
 	"github.com/trainweld/trainweld/legacy"
 	"github.com/trainweld/trainweld/manifest"
@@ -58,11 +57,7 @@ func rewrite(t *testing.T, seed uint64) (done bool, broken string) {
 	if m.TrainJob == nil {
 		return false, ""
 	}
-	r := manifest.Rewrite{Parent: fieldpath.Fields("spec"), Remove: legacy.Fields(), Field: "runtimePatches", Origins: d.Overrides.Origins()}
-	if m.TrainJob.Spec.RuntimePatches != nil {
-		r.Value = m.TrainJob.Spec.RuntimePatches
-	}
-	edits, err := d.Rewrite(r)
+	edits, err := d.Change(d.Migration(m.TrainJob.Spec.RuntimePatches))
 	if err != nil {
 		return false, fmt.Sprintf("%v\n%s", err, text)
 	}
@@ -76,7 +71,7 @@ func rewrite(t *testing.T, seed uint64) (done bool, broken string) {
 		return false, fmt.Sprintf("it reads as something else\n%s\n%s\n%s", diff, text, made)
 	}
 	for _, comment := range comments {
-		if r.Value != nil && !strings.Contains(made, comment) { // what said nothing goes with its comments
+		if m.TrainJob.Spec.RuntimePatches != nil && !strings.Contains(made, comment) { // what said nothing goes with its comments
 			return false, fmt.Sprintf("%s is lost\n%s\n%s", comment, text, made)
 		}
 	}

@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"reflect"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/internal/jsonfields"
+	"github.com/trainweld/trainweld/legacy"
 	"github.com/trainweld/trainweld/manifest/internal/encode"
 	"github.com/trainweld/trainweld/manifest/internal/source"
 )
@@ -16,11 +19,15 @@ type Change struct {
 	// Path starts at the object, in the form of a finding's path.
 	Path fieldpath.Path
 	Do   ChangeKind
-	// Name is the new name of a RenameField, and To the new path of a MoveField.
+	// Name is the new name of a RenameField or a ReplaceField, and To the new path of a MoveField.
 	Name string
 	To   fieldpath.Path
-	// Value is the value of a SetField. nil stands for null.
+	// Value is the value of a SetField or a ReplaceField. nil stands for null.
 	Value any
+	// Origins returns the earlier places of a field of a ReplaceField's value, the one in force first. The new field takes its
+	// comments, key order and quotes from there. All paths start at the object. Origins returns false for a field that was at the
+	// same step within the places of the field around it.
+	Origins func(fieldpath.Path) ([]fieldpath.Path, bool)
 }
 
 // ChangeKind is the kind of a Change.
@@ -38,6 +45,9 @@ const (
 	QuoteField
 	// MoveField moves a field with its comments to a path that is not set. It adds missing parents.
 	MoveField
+	// ReplaceField puts a field with another name and value in the place of a field. Comments within the old value, and within values
+	// that the same list removes, go to the parts of the new value that were there, or else above the new field.
+	ReplaceField
 )
 
 var (
@@ -48,6 +58,9 @@ var (
 	errNotJSON  = errors.New("the object has a value without a JSON form")
 	errStep     = errors.New("the path does not fit the value")
 	errWhole    = errors.New("nothing of the object would remain")
+	errFlow     = errors.New("it is written in braces; write the object and its fields on lines of their own")
+	errAnchor   = errors.New("it has an anchor that other parts of the file refer to; write the value out there first")
+	errShared   = errors.New("it comes from a merge key or an alias; write the field out where it is meant")
 	errNoChange = errors.New("unknown kind of change")
 	// errReads is a last resort: the text after the edit would be read as another object.
 	errReads = errors.New("its text cannot be edited safely")
@@ -72,6 +85,11 @@ func (d *Document) Change(changes []Change) ([]Edit, error) {
 		return nil, errWhole
 	}
 	edits, err := c.edits()
+	if err == nil && c.replaced != nil {
+		if c.lost = c.lostComments(edits); len(c.lost) > 0 {
+			edits, err = c.edits()
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -154,6 +172,8 @@ func (c *changer) change(change Change) error {
 		return c.rename(change.Path, change.Name)
 	case MoveField:
 		return c.move(change.Path, change.To)
+	case ReplaceField:
+		return c.substitute(change)
 	}
 	return errNoChange
 }
@@ -162,4 +182,19 @@ func (c *changer) change(change Change) error {
 func encoded(value any) (*encode.Value, error) {
 	e := &encode.Encoder{Structs: jsonfields.Structs{}}
 	return e.Value(reflect.ValueOf(value))
+}
+
+// Migration returns the changes that put patches in the place of a TrainJob's overrides: the last one gets another name and value, and
+// the others go.
+func (d *Document) Migration(patches []trainer.RuntimePatch) []Change {
+	var changes []Change
+	for _, name := range legacy.Fields() {
+		if path := fieldpath.Fields("spec", name); d.Has(path) {
+			changes = append(changes, Change{Path: path, Do: RemoveField})
+		}
+	}
+	if n := len(changes); n > 0 && len(patches) > 0 {
+		changes[n-1] = Change{Path: changes[n-1].Path, Do: ReplaceField, Name: "runtimePatches", Value: patches, Origins: d.Overrides.Origins()}
+	}
+	return changes
 }

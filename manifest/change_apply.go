@@ -340,6 +340,12 @@ func (c *changer) rename(path fieldpath.Path, name string) error {
 	case p.name == name:
 		return nil
 	}
+	c.nameIt(parent, p, name)
+	return nil
+}
+
+// nameIt gives a part of an object another name.
+func (c *changer) nameIt(parent, p *part, name string) {
 	c.keep(p)
 	p.name = name
 	if parent.renamed == nil {
@@ -347,7 +353,6 @@ func (c *changer) rename(path fieldpath.Path, name string) error {
 	}
 	parent.renamed[name] = p
 	c.undone = append(c.undone, func() { delete(parent.renamed, name) })
-	return nil
 }
 
 // isTaken reports whether another field than p has a name.
@@ -357,6 +362,46 @@ func (c *changer) isTaken(parent, p *part, name string) bool {
 		others = append(slices.Clip(others), other)
 	}
 	return slices.ContainsFunc(others, func(other *part) bool { return other != p && !other.isGone && other.name == name })
+}
+
+// substitute puts a field with another name and value in the place of a field.
+func (c *changer) substitute(change Change) error {
+	around, found, err := c.find(change.Path)
+	if err != nil {
+		return err
+	}
+	p := found[0]
+	switch {
+	case len(change.Path) == 0:
+		return errWhole
+	case len(found) > 1:
+		return errDiffers
+	case p.key == nil:
+		return errStep
+	case p.isMerged:
+		return errShared
+	case p.isGone || p.name != p.was || c.isChanged(p):
+		return errOverlap
+	}
+	parent := around[len(around)-1]
+	if c.isTaken(parent, p, change.Name) {
+		return errIsSet
+	}
+	if err := c.refuseInside(p); err != nil {
+		return err
+	}
+	v, err := encoded(change.Value)
+	if err != nil {
+		return err
+	}
+	path := change.Path[:len(change.Path)-1].Append(fieldpath.Field(change.Name))
+	was, before := c.replaced, c.used
+	c.undone = append(c.undone, func() { c.replaced, c.used = was, before })
+	c.replaced, c.used = p, map[*yaml.Node]bool{}
+	(&arranger{c, change.Origins}).arrange(v, path, change.Name, nil)
+	c.nameIt(parent, p, change.Name)
+	p.value, p.parts, p.isKnown, p.byStep = v, nil, false, nil
+	return nil
 }
 
 // move moves a field with its comments.

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/trainweld/trainweld/manifest/internal/encode"
 	"github.com/trainweld/trainweld/manifest/internal/source"
 )
@@ -166,17 +168,21 @@ func (e *editing) flowValue(v *encode.Value, near int, hasLines bool) string {
 		return out.String()
 	}
 	prefix := indentOf(e.Data, near)
-	_ = json.Indent(&out, b.Bytes(), prefix, e.jsonIndent())
+	_ = json.Indent(&out, b.Bytes(), prefix, cmp.Or(e.jsonIndent(e.root.node), "  "))
 	return out.String()
 }
 
-// jsonIndent returns the indentation of a level in JSON of several lines.
-func (e *editing) jsonIndent() string {
-	if len(e.root.node.Content) == 0 {
-		return "  "
+// jsonIndent returns the indentation of a level in JSON of several lines: that of the first part on a line of its own.
+func (e *editing) jsonIndent(n *yaml.Node) string {
+	for i, child := range n.Content {
+		if before := e.Before(e.Start(child)); i == 0 && strings.TrimSpace(before) == "" {
+			return strings.TrimPrefix(before, indentOf(e.Data, e.Start(n)))
+		}
+		if indent := e.jsonIndent(child); indent != "" {
+			return indent
+		}
 	}
-	first := e.Start(e.root.node.Content[0])
-	return strings.TrimPrefix(e.Before(first), indentOf(e.Data, e.Start(e.root.node)))
+	return ""
 }
 
 // inFlow replaces the value of a part in brackets.
@@ -196,4 +202,10 @@ func (e *editing) inFlow(p *part) {
 		end, text = start, " "+text
 	}
 	e.replace(start, end, text)
+}
+
+// indentOf returns the white space at the start of the offset's line.
+func indentOf(text []byte, offset int) string {
+	line := text[bytes.LastIndexByte(text[:offset], '\n')+1:]
+	return string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])
 }

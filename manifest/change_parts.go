@@ -19,7 +19,12 @@ type changer struct {
 	aliases []*yaml.Node        // every alias of the text
 	targets map[*yaml.Node]bool // what they refer to
 	added   int                 // the number of changes that no index of a list follows: an index of before is old
-	undone  []func()            // restore the parts as they were before the present changes, the last one first
+	// replaced is the part that got another name and value. used are the keys and items of the text whose comments are in the
+	// new value, and lost are comments without a place, which go above it.
+	replaced *part
+	used     map[*yaml.Node]bool
+	lost     []string
+	undone   []func() // restore the parts as they were before the present changes, the last one first
 }
 
 // undo restores the parts as they were before the last changes that were tried.

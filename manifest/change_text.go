@@ -84,6 +84,10 @@ func (e *editing) parts(p *part) {
 		if child.node == nil || child.isGone || child.isMerged {
 			continue
 		}
+		if child == e.replaced && !isFlow {
+			e.inPlace(p, child)
+			continue
+		}
 		if child.name != child.was {
 			e.replace(e.Content(child.key), e.End(child.key, 0), e.keyText(child, isFlow))
 		}
@@ -106,6 +110,29 @@ func (e *editing) parts(p *part) {
 	default:
 		e.block(p)
 	}
+}
+
+// inPlace replaces the lines of a part of an object by those of its new name and value, below the comments without a place.
+func (e *editing) inPlace(p, child *part) {
+	at, indent := e.place(child)
+	if strings.TrimSpace(e.Before(at)) != "" {
+		e.fail(errFlow)
+		return
+	}
+	start, end := e.LineStart(at), e.behind(child)
+	if e.used[child.key] {
+		start = e.aboveStart(start) // the new text has them
+	}
+	b := &bytes.Buffer{}
+	if len(e.lost) > 0 {
+		b.WriteString(strings.Repeat(" ", indent) + strings.Join(e.lost, "\n"+strings.Repeat(" ", indent)) + "\n")
+	}
+	b.WriteString(e.partLines(p, child, indent))
+	text := b.String()
+	if end == len(e.Data) && e.LineEnd(e.LineStart(end)) == end && end > e.LineStart(end) {
+		text = strings.TrimSuffix(text, "\n")
+	}
+	e.replace(start, end, text)
 }
 
 // keyText returns the new name of a part in the quotes of the old one.
@@ -147,7 +174,7 @@ func (e *editing) block(p *part) {
 	old := e.inText(p)
 	for i, child := range old {
 		if child.isGone {
-			e.removeLines(child, old[i+1:])
+			e.removeLines(child, old[i+1:], i == 0)
 		}
 	}
 	at, indent := -1, 0
@@ -194,13 +221,17 @@ func (e *editing) inText(p *part) []*part {
 	return old
 }
 
-// removeLines removes the lines of a part. behind are the later parts.
-func (e *editing) removeLines(p *part, behind []*part) {
+// removeLines removes the lines of a part, which may be the first. behind are the later parts.
+func (e *editing) removeLines(p *part, behind []*part, isFirst bool) {
 	start, _ := e.place(p)
 	end := e.behind(p)
 	if strings.TrimLeft(e.Before(start), " ") == "" {
-		if start = e.LineStart(start); p.isMoved {
+		if start = e.LineStart(start); p.isMoved || e.used[p.key] {
 			start = e.aboveStart(start)
+		}
+		if isBlank := func(line int) bool { return strings.TrimSpace(string(e.Data[line:e.LineEnd(line)])) == "" }; end < len(e.Data) && isBlank(end) &&
+			(start == 0 || isBlank(e.LineStart(start-1)) || isFirst) {
+			end = e.NextLine(end) // one of two blank lines that would meet, or one above the first part
 		}
 		e.replace(start, end, "")
 		return
@@ -321,4 +352,26 @@ func (e *editing) inBlock(p *part) {
 		e.replace(mark, max(end, mark), "")
 		e.lines(e.NextLine(max(end, mark)), e.below(v, indent, e.lists))
 	}
+}
+
+// listIndent returns the indentation of the first list below a node relative to its key.
+func listIndent(root *yaml.Node) int {
+	found := -1
+	var walk func(n *yaml.Node)
+	walk = func(n *yaml.Node) {
+		for i, child := range n.Content {
+			if found >= 0 {
+				return
+			}
+			if n.Kind == yaml.MappingNode && i%2 == 1 && child.Kind == yaml.SequenceNode && child.Style&yaml.FlowStyle == 0 && len(child.Content) > 0 {
+				if deep := child.Column - n.Content[i-1].Column; deep >= 0 {
+					found = deep
+					return
+				}
+			}
+			walk(child)
+		}
+	}
+	walk(root)
+	return max(found, 0)
 }

@@ -70,8 +70,8 @@ func TestDecode_LargeList(t *testing.T) {
 				if _, err := documents[3].Change([]manifest.Change{{Path: fieldpath.Fields("spec", "suspend"), Do: manifest.RemoveField}}); err == nil {
 					t.Error("Change edits a part of a List")
 				}
-				if _, err := documents[3].Rewrite(manifest.Rewrite{Parent: fieldpath.Fields("spec"), Remove: []string{"suspend"}}); err == nil {
-					t.Error("Rewrite edits a part of a List")
+				if _, err := documents[3].Change([]manifest.Change{{Path: fieldpath.Fields("spec", "suspend"), Do: manifest.ReplaceField, Name: "made"}}); err == nil {
+					t.Error("Change edits a part of a List")
 				}
 				if _, err := documents[3].Replace([]byte("a: b")); err == nil {
 					t.Error("Replace replaces a part of a List")

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/workspace"
@@ -15,13 +13,13 @@ import (
 	"github.com/trainweld/trainweld/trainjob"
 )
 
-// Migrate rewrites a TrainJob with overrides of Trainer 2.1 for today's API: as the patch of a manager. It returns the edits of its file,
-// and the TrainJob that the edited text must decode to. Both are nil for a TrainJob that it cannot rewrite; the findings give the reason.
+// Migrate rewrites a TrainJob with overrides of Trainer 2.1 for today's API: as the patch of a manager. It returns the changes of its
+// text, or none for a TrainJob that it cannot rewrite: the findings give the reason.
 // A finding also tells if the runtime is missing: then the two forms are not compared.
-func Migrate(in *workspace.Input, j workspace.Job, manager string) ([]manifest.Edit, *trainer.TrainJob, finding.List) {
+func Migrate(in *workspace.Input, j workspace.Job, manager string) ([]manifest.Change, finding.List) {
 	runtime, missing := in.RuntimeOf(j)
 	if runtime == nil && missing == nil {
-		return nil, nil, nil // the runtime has its own findings
+		return nil, nil // the runtime has its own findings
 	}
 	result := render.Migrate(render.Input{TrainJob: j.TrainJob, Runtime: runtime}, j.Document.Overrides, manager)
 	found := result.Findings
@@ -32,15 +30,9 @@ func Migrate(in *workspace.Input, j workspace.Job, manager string) ([]manifest.E
 	}
 	found = in.Locate(j, found)
 	if result.TrainJob == nil {
-		return nil, nil, found
+		return nil, found
 	}
-	edits, err := j.Document.Rewrite(j.Document.Migration(result.TrainJob.Spec.RuntimePatches))
-	if err != nil {
-		return nil, nil, append(found, CannotMigrate(j, err))
-	}
-	want := *j.TrainJob
-	want.Spec.RuntimePatches = result.TrainJob.Spec.RuntimePatches
-	return edits, &want, found
+	return j.Document.Migration(result.TrainJob.Spec.RuntimePatches), found
 }
 
 // CannotMigrate returns the finding on a TrainJob whose text cannot be rewritten.
@@ -49,7 +41,7 @@ func CannotMigrate(j workspace.Job, err error) finding.Finding {
 	return finding.Finding{
 		Code: finding.CodeNotMigrated, Severity: finding.Error, Object: render.ObjectOf(j.TrainJob), Path: at, Position: j.Document.Position(at),
 		Message: fmt.Sprintf("its text cannot be edited: %v", err),
-		Remedy:  finding.Remedy{Text: "write it in block style, without anchors, and run trainweld migrate again"},
+		Remedy:  finding.Remedy{Text: "write it without anchors and merge keys, and run trainweld migrate again"},
 	}
 }
 
@@ -70,14 +62,18 @@ func (r *round) migrate(f finding.Finding) ([]change, error) {
 	if at < 0 {
 		return nil, errors.New("the TrainJob has other errors")
 	}
-	edits, want, found := Migrate(r.jobs, r.jobs.Jobs[at], trainjob.SDKManager)
+	made, found := Migrate(r.jobs, r.jobs.Jobs[at], trainjob.SDKManager)
 	for _, reason := range found {
 		if reason.Severity == finding.Error || reason.Code == finding.CodeNotProved {
 			return nil, errors.New(reason.Message)
 		}
 	}
-	if want == nil {
+	if made == nil {
 		return nil, errors.New("its runtime has errors")
 	}
-	return []change{{object: object, rewrite: edits}}, nil
+	changes := make([]change, len(made))
+	for i := range made {
+		changes[i] = change{object: object, Change: made[i]}
+	}
+	return changes, nil
 }

@@ -3,7 +3,6 @@ package repair
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -168,7 +167,7 @@ func (r *round) dropUnfit() {
 		lists, seen := make([][]manifest.Change, len(wishes[o])), map[string]bool{}
 		for i, w := range wishes[o] {
 			for _, c := range w.changes {
-				if c.object == o && c.rewrite == nil && !seen[c.key()] {
+				if c.object == o && !seen[c.key()] {
 					seen[c.key()] = true
 					lists[i] = append(lists[i], c.Change)
 				}
@@ -230,25 +229,9 @@ func (r *round) changedObjects() ([]*object, map[*object][]*wish) {
 	return all, of
 }
 
-// edit returns the edits of an object for repairs. A rewriting of the whole object goes alone.
+// edit returns the edits of an object for repairs.
 func (r *round) edit(o *object, wishes []*wish) ([]manifest.Edit, error) {
-	var rewrites [][]manifest.Edit
-	for _, w := range wishes {
-		for _, c := range w.changes {
-			if c.object == o && c.rewrite != nil {
-				rewrites = append(rewrites, c.rewrite)
-			}
-		}
-	}
-	changes := r.changesOf(o, wishes)
-	switch {
-	case len(rewrites) == 0:
-		return o.Change(changes)
-	case len(rewrites) == 1 && len(changes) == 0:
-		return rewrites[0], nil
-	default:
-		return nil, errors.New("the whole object is rewritten")
-	}
+	return o.Change(r.changesOf(o, wishes))
 }
 
 // changesOf returns the changes of an object, each once, and the removal of the items that they leave without a field.
@@ -258,7 +241,7 @@ func (r *round) changesOf(o *object, wishes []*wish) []manifest.Change {
 	seen := map[string]bool{}
 	for _, w := range wishes {
 		for _, c := range w.changes {
-			if c.object != o || c.rewrite != nil || seen[c.key()] {
+			if c.object != o || seen[c.key()] {
 				continue
 			}
 			seen[c.key()] = true

@@ -31,8 +31,6 @@ type change struct {
 	manifest.Change
 	// isShared tells that the object holds a patch of several TrainJobs.
 	isShared bool
-	// rewrite are the edits that rewrite the whole object, instead of a Change.
-	rewrite []manifest.Edit
 }
 
 // key identifies equal changes.

@@ -183,25 +183,21 @@ func run(p *host.Program, flags migrateFlags) error {
 // file rewrites the old objects of one file.
 func (m *migration) file(text workspace.File) output.Rewritten {
 	var edits []manifest.Edit
-	want := map[*manifest.Document]*trainer.TrainJob{}
 	for i, d := range text.Documents {
 		m.unknownJob(d)
+		var changes []manifest.Change
 		if m.readable[text.Name].jobs[i] {
-			made, err := withoutProcesses(d)
-			if at := m.jobOf(d); err != nil && at >= 0 {
-				m.findings = append(m.findings, repair.CannotMigrate(m.Jobs[at], err))
-			}
-			edits = append(edits, made...)
+			changes = append(changes, withoutProcesses(d))
 		}
 		if d.Overrides != nil {
-			made, meant := m.overrides(d)
-			edits = append(edits, made...)
-			if meant != nil {
-				want[d] = meant
-			}
+			changes = append(changes, m.overrides(d)...)
 		}
+		made, err := d.Change(changes)
+		if at := m.jobOf(d); err != nil && at >= 0 {
+			m.findings = append(m.findings, repair.CannotMigrate(m.Jobs[at], err))
+		}
+		edits = append(edits, made...)
 	}
-	m.verify(text, manifest.ApplyEdits(text.Data, edits), want)
 	edits = append(edits, m.trainingJobs(text)...)
 	after := manifest.ApplyEdits(text.Data, edits)
 	m.fits(text.Name, after)

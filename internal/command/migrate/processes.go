@@ -74,14 +74,13 @@ func saysAuto(d *manifest.Document) bool {
 	return false
 }
 
-// withoutProcesses returns the edits that remove the field. They keep spec.trainer, without which the torch policy does nothing.
-func withoutProcesses(d *manifest.Document) ([]manifest.Edit, error) {
-	change := manifest.Change{Path: processes(), Do: manifest.RemoveField}
+// withoutProcesses returns the change that removes the field. It keeps spec.trainer, without which the torch policy does nothing.
+func withoutProcesses(d *manifest.Document) manifest.Change {
 	if fields, err := d.Fields(); err == nil {
 		spec, _ := fields["spec"].(map[string]any)
 		if t, _ := spec["trainer"].(map[string]any); len(t) == 1 {
-			change = manifest.Change{Path: processes()[:2], Do: manifest.SetField, Value: map[string]any{}}
+			return manifest.Change{Path: processes()[:2], Do: manifest.SetField, Value: map[string]any{}}
 		}
 	}
-	return d.Change([]manifest.Change{change})
+	return manifest.Change{Path: processes(), Do: manifest.RemoveField}
 }

@@ -12,18 +12,35 @@ import (
 	"github.com/trainweld/trainweld/manifest/internal/source"
 )
 
+// arranger gives a new value the order of keys, the comments and the quotes that its fields had at their earlier places.
+type arranger struct {
+	*changer
+	origins func(fieldpath.Path) ([]fieldpath.Path, bool) // see Change
+}
+
+// node returns the nodes of a path in the object: a field's key and its value, or an item as both.
+func (a *arranger) node(path fieldpath.Path) (place, value *yaml.Node) {
+	value = a.root.node
+	for _, step := range a.at.Append(path...) {
+		if place, value = a.Step(value, step); value == nil {
+			return nil, nil
+		}
+	}
+	return place, value
+}
+
 // former is an earlier place of a field: the node of its key, or of an item, and that of its value.
 type former struct{ place, value *yaml.Node }
 
 // arrange sorts the keys of a new value as in its origins, and takes comments and quotes from there. list is the name of the
 // nearest field, which determines the merge key of list items. inherited are the places at the same step within the origins of the
 // value around it.
-func (w *rewriter) arrange(v *encode.Value, path fieldpath.Path, list string, inherited []former) {
-	origins := w.origins(path, inherited)
-	v.Note = w.noteOf(v, path[len(path)-1], origins)
+func (a *arranger) arrange(v *encode.Value, path fieldpath.Path, list string, inherited []former) {
+	origins := a.formers(path, inherited)
+	v.Note = a.noteOf(v, path[len(path)-1], origins)
 	switch v.Kind {
 	case encode.Object:
-		within, order := w.fields(origins)
+		within, order := a.fields(origins)
 		at := func(key string) int {
 			if i, ok := order[key]; ok {
 				return i
@@ -34,13 +51,13 @@ func (w *rewriter) arrange(v *encode.Value, path fieldpath.Path, list string, in
 			return cmp.Or(cmp.Compare(at(a.Key), at(b.Key)), cmp.Compare(rank(a.Key), rank(b.Key)))
 		})
 		for _, m := range v.Entries {
-			w.arrange(m.Value, path.Append(fieldpath.Field(m.Key)), m.Key, within[m.Key])
+			a.arrange(m.Value, path.Append(fieldpath.Field(m.Key)), m.Key, within[m.Key])
 		}
 	case encode.Array:
-		within := w.items(origins, keyOf(list))
+		within := a.items(origins, keyOf(list))
 		for i, item := range v.Items {
 			step := stepTo(item, list, i)
-			w.arrange(item, path.Append(step), list, within[step])
+			a.arrange(item, path.Append(step), list, within[step])
 		}
 	}
 }
@@ -75,18 +92,18 @@ func keyOf(list string) string {
 	return ""
 }
 
-// origins returns the origins of a field.
-func (w *rewriter) origins(path fieldpath.Path, inherited []former) []former {
-	if w.Origins == nil {
+// formers returns the earlier places of a field.
+func (a *arranger) formers(path fieldpath.Path, inherited []former) []former {
+	if a.origins == nil {
 		return nil
 	}
-	places, isKnown := w.Origins(path)
+	places, isKnown := a.origins(path)
 	if !isKnown {
 		return inherited
 	}
 	var origins []former
 	for _, at := range places {
-		if place, value := w.node(at); value != nil {
+		if place, value := a.node(at); value != nil {
 			origins = append(origins, former{place, source.Target(value)})
 		}
 	}
@@ -94,13 +111,13 @@ func (w *rewriter) origins(path fieldpath.Path, inherited []former) []former {
 }
 
 // fields returns the fields within origins by their names, and the order of the names, the last origin's first.
-func (w *rewriter) fields(origins []former) (within map[string][]former, order map[string]int) {
+func (a *arranger) fields(origins []former) (within map[string][]former, order map[string]int) {
 	within, order = map[string][]former{}, map[string]int{}
 	for _, o := range slices.Backward(origins) {
 		if o.value.Kind != yaml.MappingNode {
 			continue
 		}
-		entries, _ := w.Entries(o.value)
+		entries, _ := a.Entries(o.value)
 		seen := make(map[string]bool, len(entries))
 		for _, e := range entries {
 			if e.Err != nil || seen[e.Name] {
@@ -110,7 +127,7 @@ func (w *rewriter) fields(origins []former) (within map[string][]former, order m
 			if _, known := order[e.Name]; !known {
 				order[e.Name] = len(order)
 			}
-			key, value := w.Lookup(o.value, e.Name)
+			key, value := a.Lookup(o.value, e.Name)
 			within[e.Name] = append(within[e.Name], former{key, source.Target(value)})
 		}
 	}
@@ -121,7 +138,7 @@ func (w *rewriter) fields(origins []former) (within map[string][]former, order m
 }
 
 // items returns the items of the lists of origins, by their places and by their keys. Of items with one key in a list, the first counts.
-func (w *rewriter) items(origins []former, key string) map[fieldpath.Step][]former {
+func (a *arranger) items(origins []former, key string) map[fieldpath.Step][]former {
 	within := map[fieldpath.Step][]former{}
 	for _, o := range origins {
 		if o.value.Kind != yaml.SequenceNode {
@@ -134,8 +151,8 @@ func (w *rewriter) items(origins []former, key string) map[fieldpath.Step][]form
 			if key == "" {
 				continue
 			}
-			if _, name := w.Lookup(at.value, key); name != nil {
-				if text, ok := w.Text(name); ok && !seen[text] {
+			if _, name := a.Lookup(at.value, key); name != nil {
+				if text, ok := a.Text(name); ok && !seen[text] {
 					seen[text] = true
 					step := fieldpath.Item(key, text)
 					within[step] = append(within[step], at)
@@ -148,7 +165,7 @@ func (w *rewriter) items(origins []former, key string) map[fieldpath.Step][]form
 
 // noteOf returns the comments and quotes of a value. A value takes the comments of all origins. A scalar, or an item of a list
 // without a key, takes only the comments of the first. Each comment is used once, even if several values share an origin.
-func (w *rewriter) noteOf(v *encode.Value, last fieldpath.Step, origins []former) *encode.Note {
+func (a *arranger) noteOf(v *encode.Value, last fieldpath.Step, origins []former) *encode.Note {
 	if len(origins) == 0 {
 		return nil
 	}
@@ -158,16 +175,16 @@ func (w *rewriter) noteOf(v *encode.Value, last fieldpath.Step, origins []former
 		if i > 0 && (v.Kind == encode.Text || v.Kind == encode.Literal || isIndex) {
 			break
 		}
-		w.comment(n, o.place, o.value, v)
+		a.comment(n, o.place, o.value, v)
 	}
 	place, value := origins[0].place, origins[0].value
 	if v.Kind == encode.Text && value.Kind == yaml.ScalarNode {
-		if s, ok := w.Text(value); ok && s == v.Text && encode.IsOneLine(s) && value.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0 {
+		if s, ok := a.Text(value); ok && s == v.Text && encode.IsOneLine(s) && value.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0 {
 			n.Text, n.HasText = value.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle), true
 		}
 	}
 	if name, isField := last.Field(); isField && place != value && encode.IsOneLine(name) {
-		if s, err := w.Name(place); err == nil && s == name {
+		if s, err := a.Name(place); err == nil && s == name {
 			n.Key, n.HasKey = place.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle), true
 		}
 	}
@@ -175,11 +192,11 @@ func (w *rewriter) noteOf(v *encode.Value, last fieldpath.Step, origins []former
 }
 
 // comment adds the comments of a key and its value, or of an item, to a note.
-func (w *rewriter) comment(n *encode.Note, place, value *yaml.Node, v *encode.Value) {
-	if w.used[place] {
+func (a *arranger) comment(n *encode.Note, place, value *yaml.Node, v *encode.Value) {
+	if a.used[place] {
 		return
 	}
-	w.used[place] = true
+	a.used[place] = true
 	addComments(n, place, value, v.Kind)
 }
 
@@ -228,4 +245,25 @@ func comments(n *yaml.Node, count map[string]int) (lines []string) {
 		lines = append(lines, comments(child, count)...)
 	}
 	return lines
+}
+
+// lostComments returns the comments that edits lose.
+func (c *changer) lostComments(edits []Edit) (lost []string) {
+	before, after := map[string]int{}, map[string]int{}
+	lines := comments(c.root.node, before)
+	if len(lines) == 0 {
+		return nil
+	}
+	edited, _, err := source.ParseYAML(ApplyEdits(c.Data, edits))
+	if err != nil {
+		return nil // reading the text reports the error
+	}
+	comments(edited, after)
+	for _, line := range lines {
+		if after[line] < before[line] {
+			lost = append(lost, line)
+			after[line]++
+		}
+	}
+	return lost
 }

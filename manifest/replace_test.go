@@ -1,6 +1,7 @@
 package manifest_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -8,8 +9,8 @@ import (
 	"github.com/trainweld/trainweld/manifest"
 )
 
-// TestRewrite replaces fields of an object in its text, and leaves the rest as it is.
-func TestRewrite(t *testing.T) {
+// TestReplaceField replaces fields of an object in its text, and leaves the rest as it is.
+func TestReplaceField(t *testing.T) {
 	const head = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\n"
 	value := map[string]any{"b": "x", "a": []any{"1", "two"}}
 	origin := func(p fieldpath.Path) ([]fieldpath.Path, bool) { // .spec.made.x was .spec.labels.x
@@ -17,8 +18,7 @@ func TestRewrite(t *testing.T) {
 	}
 	tests := []struct {
 		name, file, want, reason string
-		value                    any
-		remove                   []string
+		isRemoved, isReversed    bool
 		refused                  string
 	}{
 		{
@@ -32,7 +32,7 @@ func TestRewrite(t *testing.T) {
 			reason: "two fields go, and the new one takes the place of the second in the caller's list",
 		},
 		{
-			name: "the order of the caller", remove: []string{"labels", "annotations"}, file: head + "spec:\n  labels:\n    b: y\n\n  annotations:\n    c: d\n\n  suspend: true\n",
+			name: "the order of the caller", isReversed: true, file: head + "spec:\n  labels:\n    b: y\n\n  annotations:\n    c: d\n\n  suspend: true\n",
 			want:   head + "spec:\n  made:\n    b: x\n    a:\n    - \"1\"\n    - two\n\n  suspend: true\n",
 			reason: "a field that goes takes one of the blank lines around it with it",
 		},
@@ -42,7 +42,7 @@ func TestRewrite(t *testing.T) {
 			reason: "what has no place any more stands before the new field",
 		},
 		{
-			name: "nothing instead", file: head + "spec:\n  labels: {}\n  suspend: true\n", value: "none",
+			name: "nothing instead", file: head + "spec:\n  labels: {}\n  suspend: true\n", isRemoved: true,
 			want: head + "spec:\n  suspend: true\n", reason: "fields can go without another",
 		},
 		{
@@ -73,7 +73,7 @@ func TestRewrite(t *testing.T) {
 			want:   "{\"apiVersion\": \"trainer.kubeflow.org/v1alpha1\", \"kind\": \"TrainJob\",\n \"spec\": {\n   \"suspend\": true,\n   \"made\": {\n     \"a\": [\n       \"1\",\n       \"two\"\n     ],\n     \"b\": \"x\"\n   }\n }}",
 			reason: "it is indented as its neighbours are",
 		},
-		{name: "braces", file: head + "spec: {labels: {b: x}}\n", refused: ".spec: it is written in braces", reason: "there are no lines to replace"},
+		{name: "braces", file: head + "spec: {labels: {b: x}}\n", want: head + "spec: {made: {b: x, a: [\"1\", two]}}\n", reason: "the new field stands in braces, too"},
 		{name: "an alias", file: head + "metadata:\n  annotations: &a\n    c: d\nspec:\n  labels: *a\n", want: head + "metadata:\n  annotations: &a\n    c: d\nspec:\n  made:\n    a:\n    - \"1\"\n    - two\n    b: x\n", reason: "what it refers to stays where it is"},
 		{name: "an anchor", file: head + "spec:\n  labels: &a\n    c: d\nmetadata:\n  annotations: *a\n", refused: ".spec.labels: it has an anchor that other parts of the file refer to", reason: "they would lose it"},
 		{name: "a merge key", file: head + "metadata:\n  annotations: &a {labels: {b: x}}\nspec:\n  <<: *a\n", refused: ".spec.labels: it comes from a merge key", reason: "the text of another field says it"},
@@ -84,14 +84,19 @@ func TestRewrite(t *testing.T) {
 			if len(documents) == 0 {
 				t.Fatal("nothing is read")
 			}
-			r := manifest.Rewrite{Parent: fieldpath.Fields("spec"), Remove: []string{"annotations", "labels"}, Field: "made", Value: value, Origins: origin}
-			if tt.remove != nil {
-				r.Remove = tt.remove
+			var changes []manifest.Change
+			for _, name := range []string{"annotations", "labels"} {
+				if path := fieldpath.Fields("spec", name); documents[0].Has(path) {
+					changes = append(changes, manifest.Change{Path: path, Do: manifest.RemoveField})
+				}
 			}
-			if tt.value != nil {
-				r.Value = nil
+			if tt.isReversed {
+				slices.Reverse(changes)
 			}
-			edits, err := documents[0].Rewrite(r)
+			if last := &changes[len(changes)-1]; !tt.isRemoved {
+				last.Do, last.Name, last.Value, last.Origins = manifest.ReplaceField, "made", value, origin
+			}
+			edits, err := documents[0].Change(changes)
 			switch {
 			case tt.refused != "":
 				if err == nil || !strings.HasPrefix(err.Error(), tt.refused) {
