@@ -1,5 +1,5 @@
-// Package docs explains the code of a finding, and holds the schema of a policy file. The table codes.txt is the source of the
-// constants of package finding, of the pages in findings, and of the texts here.
+// Package docs explains the code of a finding, and holds the schema of a policy file. The table codes.txt is its source. The constants
+// of package finding and the pages in findings are generated from it.
 //
 //	if page, ok := docs.Of(finding.Code); ok {
 //		fmt.Println(page.Title)
@@ -27,7 +27,7 @@ func PolicySchema() []byte { return []byte(policySchema) }
 
 // Page is the section of one code.
 type Page struct {
-	// Title is what the code means, in a few words.
+	// Title names the problem in a few words.
 	Title string
 	// Meaning is the first paragraph, on one line. It begins with the severity.
 	Meaning string

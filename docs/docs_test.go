@@ -18,7 +18,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-var update = flag.Bool("update", false, "write what is generated from codes.txt")
+var update = flag.Bool("update", false, "write the files that codes.txt generates")
 
 // heading matches the heading of a code in codes.txt: the code, the name of its constant, and its title.
 var heading = regexp.MustCompile(`(?m)^## (TW[1-9]\d\d) (\w+): (\S.*\S)$`)

@@ -37,15 +37,11 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// tables returns the table of releases, the table of behaviours, and the list of changes.
+// tables returns the table of behaviors and the list of changes.
 func tables() string {
 	var b strings.Builder
 	known := release.Known()
-	b.WriteString("\n| release | Trainer | JobSet |\n| --- | --- | --- |\n")
-	for _, r := range known {
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", r.Name, r.Version, r.JobSetVersion)
-	}
-	b.WriteString("\n## The behaviours\n\n| behaviour | decides |")
+	b.WriteString("\n## The behaviors\n\n| behavior | decides |")
 	for _, r := range known {
 		fmt.Fprintf(&b, " %s |", r.Name)
 	}
@@ -79,7 +75,7 @@ func tables() string {
 				}
 				for _, p := range s.Parts {
 					if p.In == turn.In {
-						line("  - `", p.ID, p.Why, p.Link)
+						line("- `"+s.ID+"` `", p.ID, p.Why, p.Link)
 					}
 				}
 			}

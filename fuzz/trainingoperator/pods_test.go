@@ -36,7 +36,7 @@ var fates = sync.OnceValues(func() (map[string]map[string]trainingoperator.Fate,
 	}
 	_, table, found := strings.Cut(string(text), "### Variables\n")
 	table, _, _ = strings.Cut(table, "\n### ")
-	rows := regexp.MustCompile(`(?m)^\| (\w+Job) \| (\w+) \| (\w+) \|`).FindAllStringSubmatch(table, -1)
+	rows := regexp.MustCompile(`(?m)^\| (\w+Job) \| (\w+(?:, \w+)*) \| (\w+) \|`).FindAllStringSubmatch(table, -1)
 	if !found || len(rows) == 0 {
 		return nil, fmt.Errorf("docs/migrate.md has no table of variables")
 	}
@@ -51,7 +51,9 @@ var fates = sync.OnceValues(func() (map[string]map[string]trainingoperator.Fate,
 		if all[row[1]] == nil {
 			all[row[1]] = map[string]trainingoperator.Fate{}
 		}
-		all[row[1]][row[2]] = fate
+		for _, variable := range strings.Split(row[2], ", ") {
+			all[row[1]][variable] = fate
+		}
 	}
 	return all, nil
 })

@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// rows reads the tables of docs/migrate.md: of each heading the first column and the second.
+// rows reads the tables of docs/migrate.md: of each heading the names of the first column, and the second.
 func rows(t *testing.T) map[string]map[string]string {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/migrate.md")
@@ -27,17 +27,19 @@ func rows(t *testing.T) map[string]map[string]string {
 		title, body, _ := strings.Cut(section, "\n")
 		tables[title] = map[string]string{}
 		for _, match := range row.FindAllStringSubmatch(body, -1) {
-			name, becomes, how := strings.TrimSpace(match[1]), strings.TrimSpace(match[2]), strings.TrimSpace(match[3])
+			becomes, how := strings.TrimSpace(match[2]), strings.TrimSpace(match[3])
 			if how == "how" {
 				continue
 			}
-			if _, twice := tables[title][name]; twice {
-				t.Errorf("%s of %s has two rows", name, title)
-			}
 			if how == "" && becomes != "carried" {
-				t.Errorf("%s of %s does not say how it is %q", name, title, becomes)
+				t.Errorf("%s of %s does not say how it is %q", match[1], title, becomes)
 			}
-			tables[title][name] = becomes
+			for _, name := range strings.Split(strings.TrimSpace(match[1]), ", ") {
+				if _, duplicate := tables[title][name]; duplicate {
+					t.Errorf("%s of %s has two rows", name, title)
+				}
+				tables[title][name] = becomes
+			}
 		}
 	}
 	return tables
