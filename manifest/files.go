@@ -30,7 +30,7 @@ const Stdin = "-"
 //
 // The file system may take any slash-separated path, even paths that io/fs rejects, such as absolute ones. If it implements
 // fs.StatFS, Files does not open the paths, which matters for named pipes. It follows symbolic links to files. It follows a
-// link to a directory only if a path names it.
+// link to a directory, and reads a device or a named pipe, only if a path names it.
 func Files(fsys fs.FS, paths []string, recursive bool) ([]string, finding.List) {
 	if fsys == nil {
 		fsys = noFiles{}
@@ -70,6 +70,15 @@ func (l *listing) file(name string) {
 		l.seen[key] = true
 		l.files = append(l.files, name)
 	}
+}
+
+// found adds a file that no path names by itself. A named pipe could wait for its writer for ever, and a device has no end.
+func (l *listing) found(name string, kind fs.FileMode) {
+	if kind&(fs.ModeNamedPipe|fs.ModeSocket|fs.ModeDevice) != 0 {
+		l.fail(name, "is no regular file", "remove it, or name it itself")
+		return
+	}
+	l.file(name)
 }
 
 func (l *listing) path(p string) {
@@ -123,13 +132,15 @@ func (l *listing) directory(dir string, isNamed bool) (held bool) {
 		if strings.HasPrefix(e.Name(), ".") {
 			continue
 		}
-		isDir, isBroken := e.IsDir(), false
-		if e.Type()&fs.ModeSymlink != 0 {
+		isDir, isBroken, kind := e.IsDir(), false, e.Type()
+		if kind&fs.ModeSymlink != 0 {
 			info, err := fs.Stat(l.fsys, name)
 			if err == nil && info.IsDir() {
 				continue // the link could lead back up
 			}
-			isBroken = errors.Is(err, fs.ErrNotExist)
+			if isBroken = errors.Is(err, fs.ErrNotExist); err == nil {
+				kind = info.Mode().Type()
+			}
 		}
 		switch {
 		case isDir && isCase && e.Name() == goldenFolder:
@@ -141,7 +152,7 @@ func (l *listing) directory(dir string, isNamed bool) (held bool) {
 			l.fail(name, "is a link to a file that does not exist", "fix or remove the link")
 		default:
 			held = true
-			l.file(name)
+			l.found(name, kind)
 		}
 	}
 	return held
@@ -172,10 +183,13 @@ func (l *listing) pattern(p string) {
 		l.fail(p, "matches no file", "check the pattern; * does not match a /")
 	}
 	for _, name := range names {
-		if info, err := fs.Stat(l.fsys, name); err == nil && info.IsDir() {
-			l.directory(name, true)
-		} else {
+		switch info, err := fs.Stat(l.fsys, name); {
+		case err != nil:
 			l.file(name)
+		case info.IsDir():
+			l.directory(name, true)
+		default:
+			l.found(name, info.Mode().Type())
 		}
 	}
 }

@@ -52,8 +52,8 @@ func tree(t *testing.T, names ...string) machine {
 
 func TestFiles(t *testing.T) {
 	fsys := tree(t, "b.yaml", "a.yml", "c.json", "notes.txt", ".hidden.yaml", "dir/e.yaml", "dir/d.yaml", "dir/sub/f.yaml",
-		".git/g.yaml", "cases/a/job.yaml", "cases/a/want/a.yaml", "cases/want/b.yaml", "empty/", "odd[1].yaml", "deep/er/h.yaml", "x/1/m.yaml", "x/2/m.yaml", "x/-")
-	for _, link := range [][2]string{{"dir/d.yaml", "link.yaml"}, {"..", "deep/up"}, {"gone", "deep/dangling.yaml"}} {
+		".git/g.yaml", "cases/a/job.yaml", "cases/a/want/a.yaml", "cases/want/b.yaml", "empty/", "odd[1].yaml", "deep/er/h.yaml", "x/1/m.yaml", "x/2/m.yaml", "x/-", "special/")
+	for _, link := range [][2]string{{"dir/d.yaml", "link.yaml"}, {"..", "deep/up"}, {"gone", "deep/dangling.yaml"}, {os.DevNull, "special/null.yaml"}} {
 		if err := os.Symlink(link[0], filepath.Join(fsys.root, link[1])); err != nil {
 			t.Skip("no symbolic links here:", err)
 		}
@@ -84,6 +84,8 @@ func TestFiles(t *testing.T) {
 		{"pattern of hidden files", []string{".h*"}, false, []string{".hidden.yaml"}, nil, "a dot in the pattern asks for them"},
 		{"pattern in the middle", []string{"x/*/m.yaml"}, false, []string{"x/1/m.yaml", "x/2/m.yaml"}, nil, "every element may be a pattern"},
 		{"absolute pattern", []string{filepath.ToSlash(fsys.root) + "/[ab].y*"}, false, []string{filepath.ToSlash(fsys.root) + "/a.yml", filepath.ToSlash(fsys.root) + "/b.yaml"}, nil, "fs.Glob would fail here"},
+		{"device in a directory", []string{"special", "special/*"}, false, nil, []string{"special/null.yaml: error TW108 is no regular file", "special/null.yaml: error TW108 is no regular file"}, "a named pipe could wait for ever"},
+		{"device by name", []string{"special/null.yaml"}, false, []string{"special/null.yaml"}, nil, "a shell gives the output of a command as one"},
 		{"pattern of directories", []string{"d*"}, false, []string{"dir/d.yaml", "dir/e.yaml"}, []string{"deep/dangling.yaml: error TW108 is a link to a file that does not exist"}, "a directory that matches gives its files"},
 		{"name with brackets", []string{"odd[1].yaml"}, false, []string{"odd[1].yaml"}, nil, "a file that exists is no pattern"},
 		{"missing", []string{"nope.yaml", "a.yml"}, false, []string{"a.yml"}, []string{"nope.yaml: error TW108 does not exist"}, "the others are read all the same"},

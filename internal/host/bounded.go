@@ -24,6 +24,9 @@ func Bounded(fsys fs.FS, names ...string) fs.FS {
 		b.Tree = files
 	case *Overlay:
 		b.Tree = files
+	case ownfile.Dir:
+		b.Tree, b.folder = Files{}, string(files)
+		names = []string{b.folder}
 	default:
 		return fsys
 	}
@@ -38,7 +41,8 @@ func Bounded(fsys fs.FS, names ...string) fs.FS {
 // bounded holds the files below its roots.
 type bounded struct {
 	Tree
-	roots []string // without links
+	folder string   // of a file system of one folder
+	roots  []string // without links
 }
 
 // treeOf returns the root of the tree of a path. A link that leads out of a repository stays in it, and so leads out of the tree.
@@ -67,14 +71,19 @@ func treeOf(name string) (root string, err error) {
 			break
 		}
 	}
-	switch {
-	case root != "":
+	if root != "" {
 		return root, nil
-	case within(here, whole):
-		return here, nil
-	default:
-		return filepath.EvalSymlinks(whole)
 	}
+	if within(here, whole) {
+		return here, nil
+	}
+	if root, err = filepath.EvalSymlinks(whole); err != nil {
+		return "", err
+	}
+	if info, err := os.Stat(root); err == nil && !info.IsDir() {
+		root = filepath.Dir(root)
+	}
+	return root, nil
 }
 
 // within reports whether a path is a directory or below it.
@@ -85,6 +94,11 @@ func within(dir, path string) bool {
 
 // locate returns a file without links, and the root of its tree.
 func (b *bounded) locate(name string) (dir, real string, err error) {
+	if b.folder != "" {
+		if name, err = ownfile.Dir(b.folder).At("open", name); err != nil {
+			return "", "", err
+		}
+	}
 	if real, err = b.Tree.Real(name); err != nil {
 		return "", "", err
 	}
@@ -140,6 +154,24 @@ func (b *bounded) Stat(name string) (info fs.FileInfo, err error) {
 		return err
 	})
 	return info, err
+}
+
+// Lstat describes a file, and follows no link in its last place.
+func (b *bounded) Lstat(name string) (info fs.FileInfo, err error) {
+	err = b.in(filepath.Dir(name), func(root *os.Root, below string) (err error) {
+		info, err = root.Lstat(filepath.Join(below, filepath.Base(name)))
+		return err
+	})
+	return info, err
+}
+
+// ReadLink returns the target of a link.
+func (b *bounded) ReadLink(name string) (target string, err error) {
+	err = b.in(filepath.Dir(name), func(root *os.Root, below string) (err error) {
+		target, err = root.Readlink(filepath.Join(below, filepath.Base(name)))
+		return err
+	})
+	return target, err
 }
 
 func (b *bounded) ReadDir(name string) (entries []fs.DirEntry, err error) {

@@ -96,13 +96,16 @@ func ReadInput(fsys fs.FS, name string) ([]byte, error) {
 
 func read(name string, f fs.File) ([]byte, error) {
 	var b bytes.Buffer
-	if info, err := f.Stat(); err == nil && info.Size() <= Limit {
+	info, err := f.Stat()
+	isLarge := err == nil && info.Size() > Limit
+	if err == nil && !isLarge {
 		b.Grow(int(info.Size()) + bytes.MinRead)
+		_, err = b.ReadFrom(io.LimitReader(f, Limit+1))
 	}
-	if _, err := b.ReadFrom(io.LimitReader(f, Limit+1)); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	if b.Len() > Limit {
+	if isLarge || b.Len() > Limit {
 		return nil, &fs.PathError{Op: "read", Path: name, Err: fmt.Errorf("must be at most %d MiB", Limit>>20)}
 	}
 	return b.Bytes(), nil
@@ -111,7 +114,8 @@ func read(name string, f fs.File) ([]byte, error) {
 // Dir is the file system of a folder. Unlike that of [os.DirFS], the names of its files may be no UTF-8.
 type Dir string
 
-func (d Dir) at(op, name string) (string, error) {
+// At returns the path of a file of the folder.
+func (d Dir) At(op, name string) (string, error) {
 	local := filepath.FromSlash(name)
 	if !filepath.IsLocal(local) {
 		return "", &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}
@@ -120,7 +124,7 @@ func (d Dir) at(op, name string) (string, error) {
 }
 
 func within[T any](d Dir, op, name string, do func(string) (T, error)) (T, error) {
-	file, err := d.at(op, name)
+	file, err := d.At(op, name)
 	if err != nil {
 		var none T
 		return none, err

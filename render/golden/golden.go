@@ -55,6 +55,7 @@ package golden
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -121,8 +122,14 @@ func find(c *Case, cases *[]*Case) error {
 			isCase = true
 		case e.IsDir():
 			below = append(below, name)
-		case isManifest(e.Name()) && e.Name() != optionsFile && isFile(c.fsys, name):
-			c.inputs = append(c.inputs, name)
+		case isManifest(e.Name()) && e.Name() != optionsFile:
+			isInput, err := isFile(c.fsys, name)
+			if err != nil {
+				return err
+			}
+			if isInput {
+				c.inputs = append(c.inputs, name)
+			}
 		}
 	}
 	for _, name := range below {
@@ -151,10 +158,13 @@ func isManifest(name string) bool {
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name))
 }
 
-// isFile reports whether the entry is a file or a link to one.
-func isFile(fsys fs.FS, name string) bool {
+// isFile reports whether the entry is a file or a link to one. It returns an error for a link that its file system does not follow.
+func isFile(fsys fs.FS, name string) (bool, error) {
 	info, err := fs.Stat(fsys, name)
-	return err == nil && info.Mode().IsRegular()
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, err
+	}
+	return err == nil && info.Mode().IsRegular(), nil
 }
 
 // read returns the content of an input, with Unix line ends.

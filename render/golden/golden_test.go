@@ -16,6 +16,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/internal/ownfile"
+	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/render/golden"
 )
 
@@ -79,6 +82,27 @@ func TestFind(t *testing.T) {
 func TestFindFailsForWhatCannotBeRead(t *testing.T) {
 	if _, err := golden.Find(os.DirFS(filepath.Join(t.TempDir(), "nowhere")), ""); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v, want that it does not exist", err)
+	}
+}
+
+// TestFind_Links finds cases with links. A link to a file of the repository is an input, and a link out of it is an error.
+func TestFind_Links(t *testing.T) {
+	dir := t.TempDir()
+	testenv.WriteIn(t, dir, "repository/.git/HEAD", "")
+	testenv.WriteIn(t, dir, "repository/cases/a/want/README", "")
+	testenv.WriteIn(t, dir, "repository/job.yaml", testenv.TrainJob(0))
+	testenv.WriteIn(t, dir, "outside/job.yaml", testenv.TrainJob(0))
+	link := filepath.Join(dir, "repository/cases/a/job.yaml")
+	for to, want := range map[string]error{"../../job.yaml": nil, "../../../outside/job.yaml": host.ErrOutside} {
+		if err := os.Symlink(to, link); err != nil {
+			t.Skip("needs symbolic links: ", err)
+		}
+		if cases, err := golden.Find(host.Bounded(ownfile.Dir(filepath.Join(dir, "repository/cases"))), ""); !errors.Is(err, want) || want == nil && len(cases) != 1 {
+			t.Errorf("Find() with a link to %s = %v, %v", to, cases, err)
+		}
+		if err := os.Remove(link); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

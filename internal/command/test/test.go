@@ -246,7 +246,7 @@ func findCases(dirs []string, run string) ([]testCase, error) {
 		} else if !info.IsDir() {
 			return nil, exit.Usage(fmt.Errorf("%s is not a directory; test takes directories with cases, and --init takes runtimes", printable.Name(dir)))
 		}
-		found, err := golden.Find(ownfile.Dir(dir), filepath.ToSlash(dir))
+		found, err := golden.Find(host.Bounded(ownfile.Dir(dir)), filepath.ToSlash(dir))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", printable.Name(dir), err)
 		}
