@@ -67,8 +67,12 @@ func New(p *host.Program, files fs.FS, flags workspace.Flags) (*Builder, error) 
 		return nil, nil
 	}
 	tree, ok := files.(host.Tree)
-	if flags.Kustomize != nil && ok {
-		tree, ok = host.Bounded(tree, flags.Kustomize...).(host.Tree)
+	named := flags.Kustomize
+	if flags.BuildCommand != "" {
+		named = append([]string{"."}, flags.Files...) // a command gets a copy of this tree
+	}
+	if ok {
+		tree, ok = host.Bounded(tree, named...).(host.Tree)
 	}
 	switch {
 	case len(flags.Kustomize) > 0 && flags.BuildCommand != "":

@@ -13,6 +13,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/ownfile"
 	"github.com/trainweld/trainweld/manifest"
 )
 
@@ -129,7 +130,7 @@ func (b *Builder) isChart(dir string) bool {
 
 // isLibrary reports whether a chart only holds templates for other charts. Helm cannot render such a chart alone.
 func (b *Builder) isLibrary(dir string) bool {
-	data, err := fs.ReadFile(b.tree, filepath.Join(dir, chartFile))
+	data, err := ownfile.ReadInput(b.tree, filepath.Join(dir, chartFile))
 	if err != nil {
 		return false
 	}

@@ -52,6 +52,7 @@ type refusal struct {
 // The limits of a kustomization file. A build of a larger one would take too long.
 const (
 	mostKustomization = 1 << 20
+	mostExpanded      = 4 << 20
 	mostRefusals      = 100
 )
 
@@ -87,12 +88,19 @@ func (ks *kustomizations) read(file string) (*kustomization, error) {
 
 func (ks *kustomizations) inspect(file string) (*kustomization, error) {
 	k := &kustomization{file: file}
-	data, err := ownfile.ReadInput(ks.tree, file)
-	if err == nil && len(data) > mostKustomization {
-		err = fmt.Errorf("must be at most %d MiB", mostKustomization>>20)
-	}
-	if info, missing := fs.Stat(ks.tree, file); errors.Is(missing, fs.ErrNotExist) || missing == nil && info.IsDir() {
+	info, err := fs.Stat(ks.tree, file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, err
+	case err == nil && info.IsDir():
+		return nil, fs.ErrNotExist
+	}
+	var data []byte
+	if err == nil && info.Size() <= mostKustomization { // a revision does not know the size
+		data, err = ownfile.ReadInput(ks.tree, file)
+	}
+	if err == nil && max(info.Size(), int64(len(data))) > mostKustomization {
+		err = fmt.Errorf("must be at most %d MiB", mostKustomization>>20)
 	}
 	if err != nil {
 		var path *fs.PathError
@@ -107,6 +115,10 @@ func (ks *kustomizations) inspect(file string) (*kustomization, error) {
 	if yaml.Unmarshal(data, &document) == nil && len(document.Content) > 0 {
 		k.root = document.Content[0]
 	}
+	if expands(k.root) {
+		k.fail("", errExpands.Error(), "write the values out instead of using YAML aliases")
+		return k, nil
+	}
 	if err := k.Unmarshal(data); err != nil {
 		k.invalid(err)
 		return k, nil
@@ -114,7 +126,10 @@ func (ks *kustomizations) inspect(file string) (*kustomization, error) {
 	seen := map[string]bool{}
 	//lint:ignore SA1019 repositories still have the field
 	for _, path := range slices.Concat(k.Resources, k.Bases, k.Components) {
-		if !seen[path] && len(k.refusals) < mostRefusals {
+		if len(k.refusals) == mostRefusals {
+			break
+		}
+		if !seen[path] {
 			ks.base(k, path)
 		}
 		seen[path] = true
@@ -184,9 +199,8 @@ func withoutKey(file string) string {
 // literals refuses literals that kustomize would quote in its message.
 func (k *kustomization) literals(sources []string) {
 	for _, literal := range sources {
-		if !strings.Contains(literal, "=") && len(k.refusals) < mostRefusals {
-			k.refuse(literal, "a literal has no =", "write KEY=VALUE")
-			k.refusals[len(k.refusals)-1].fails = true
+		if !strings.Contains(literal, "=") {
+			k.fail(literal, "a literal has no =", "write KEY=VALUE")
 		}
 	}
 }
@@ -199,11 +213,9 @@ func (ks *kustomizations) base(k *kustomization, named string) {
 	case isURL(named) || isRepository(named) && (err != nil || info.IsDir()):
 		k.refuse(named, printable.Quoted(named)+" is remote, and a build fetches nothing", "copy the base into the repository, and name it by its path")
 	case errors.Is(err, fs.ErrNotExist) && !strings.Contains(named, "\n"):
-		k.refuse(named, printable.Quoted(named)+" does not exist", "fix the path; it is relative to this file")
-		k.refusals[len(k.refusals)-1].fails = true
+		k.fail(named, printable.Quoted(named)+" does not exist", "fix the path; it is relative to this file")
 	case errors.Is(err, host.ErrOutside):
-		k.refuse(named, printable.Quoted(named)+" "+host.ErrOutside.Error(), "copy the base into the repository, and name it by its path")
-		k.refusals[len(k.refusals)-1].fails = true
+		k.fail(named, printable.Quoted(named)+" "+host.ErrOutside.Error(), "copy the base into the repository, and name it by its path")
 	case err == nil && info.IsDir():
 		if real, err := ks.tree.Real(path); err == nil {
 			k.dirs = append(k.dirs, real)
@@ -232,15 +244,44 @@ func isRepository(path string) bool {
 		strings.HasPrefix(lower, "github.com/") || strings.HasPrefix(lower, "github.com:")
 }
 
-// refuse adds a refusal at the line of a key or a value.
+// refuse adds a refusal at the line of a key or a value, up to mostRefusals.
 func (k *kustomization) refuse(at, message, help string) {
-	r := refusal{message: message, help: help}
-	if n := find(k.root, at); n != nil {
+	k.add(refusal{message: message, help: help}, at)
+}
+
+// fail adds a refusal of what kustomize refuses, too.
+func (k *kustomization) fail(at, message, help string) {
+	k.add(refusal{message: message, help: help, fails: true}, at)
+}
+
+func (k *kustomization) add(r refusal, at string) {
+	if len(k.refusals) == mostRefusals {
+		return
+	}
+	if n := find(k.root, at); n != nil && at != "" {
 		r.line, r.column = n.Line, n.Column
 	}
 	if !slices.Contains(k.refusals, r) {
 		k.refusals = append(k.refusals, r)
 	}
+}
+
+var errExpands = fmt.Errorf("has aliases that expand it to more than %d MiB", mostExpanded>>20)
+
+// expands reports whether a text is larger than mostExpanded once its aliases are written out, as decoders do.
+func expands(root *yaml.Node) bool {
+	left := mostExpanded
+	var count func(n *yaml.Node) bool
+	count = func(n *yaml.Node) bool {
+		if n == nil {
+			return false
+		}
+		if left -= len(n.Value) + 1; n.Alias != nil {
+			left -= 64 // an anchor may hold its own alias, and then no stack is deep enough
+		}
+		return left < 0 || count(n.Alias) || slices.ContainsFunc(n.Content, count)
+	}
+	return count(root)
 }
 
 // invalid refuses a file that kustomize cannot read, with the place in it. Without a place it leaves the report to kustomize.
@@ -253,8 +294,7 @@ func (k *kustomization) invalid(err error) {
 		k.refusals = append(k.refusals, refusal{at.Line, at.Column, found[0].Message, found[0].Remedy.Text, true})
 	case isUnknown:
 		field = strings.Trim(field, `"`)
-		k.refuse(field, fmt.Sprintf("kustomize has no field %q", field), "fix or remove the field")
-		k.refusals[len(k.refusals)-1].fails = true
+		k.fail(field, fmt.Sprintf("kustomize has no field %q", field), "fix or remove the field")
 	}
 }
 
@@ -288,9 +328,17 @@ func (ks *kustomizations) plugin(file string, data []byte) *kustomization {
 
 // plugins inspects the configurations of generators and transformers in a text. The text may stand in a value of the file.
 func (k *kustomization) plugins(text []byte, within string) {
-	for decoder := yaml.NewDecoder(bytes.NewReader(text)); ; {
+	for decoder := yaml.NewDecoder(bytes.NewReader(text)); len(k.refusals) < mostRefusals; {
+		var document yaml.Node
+		err := decoder.Decode(&document)
+		if expands(&document) {
+			err = errExpands
+		}
 		var object any
-		switch err := decoder.Decode(&object); {
+		if err == nil {
+			err = document.Decode(&object)
+		}
+		switch {
 		case errors.Is(err, io.EOF):
 			return
 		case err != nil:
@@ -306,7 +354,9 @@ func (k *kustomization) plugins(text []byte, within string) {
 		if kind, _ := fields["kind"].(string); strings.HasPrefix(kind, "HelmChart") {
 			k.refuse(cmp.Or(within, kind), "a Helm chart is inflated by the program helm, which kustomize does not run here", "build the chart itself")
 		}
-		for _, named := range paths(object, "") {
+		files := paths(object)
+		slices.Sort(files)
+		for _, named := range files {
 			if named = withoutKey(named); isURL(named) {
 				k.refuse(cmp.Or(within, named), printable.Quoted(named)+" is remote, and a build fetches nothing", "copy the file into the repository, and name it by its path")
 			}
@@ -349,24 +399,26 @@ func fieldsOf(object any) map[string]any {
 	return fields
 }
 
-// paths returns the strings of fields that name files, sorted.
-func paths(value any, key string) []string {
-	var found []string
-	switch v := value.(type) {
-	case string:
-		if slices.Contains([]string{"path", "paths", "file", "files", "env", "envs"}, key) {
-			found = append(found, v)
-		}
-	case []any:
-		for _, item := range v {
-			found = append(found, paths(item, key)...)
-		}
-	default:
-		for name, field := range fieldsOf(value) {
-			found = append(found, paths(field, name)...)
+// paths returns the strings of fields that name files, in any order.
+func paths(value any) (found []string) {
+	var add func(value any, key string)
+	add = func(value any, key string) {
+		switch v := value.(type) {
+		case string:
+			if slices.Contains([]string{"path", "paths", "file", "files", "env", "envs"}, key) {
+				found = append(found, v)
+			}
+		case []any:
+			for _, item := range v {
+				add(item, key)
+			}
+		default:
+			for name, field := range fieldsOf(value) {
+				add(field, name)
+			}
 		}
 	}
-	slices.Sort(found)
+	add(value, "")
 	return found
 }
 

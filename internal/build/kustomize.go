@@ -74,11 +74,13 @@ func (b *Builder) failed(built *workspace.Built, real string, err error) finding
 // its own.
 func (b *Builder) closure(top *kustomization) (all []*kustomization, usualSchema bool) {
 	usualSchema = true
+	seen := map[*kustomization]bool{nil: true}
 	var add func(k *kustomization)
 	add = func(k *kustomization) {
-		if k == nil || slices.Contains(all, k) {
+		if seen[k] {
 			return
 		}
+		seen[k] = true
 		all = append(all, k)
 		usualSchema = usualSchema && len(k.OpenAPI) == 0
 		for _, dir := range k.dirs {

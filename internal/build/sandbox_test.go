@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/fstest"
 	"time"
 	"unicode/utf16"
 
@@ -292,6 +293,60 @@ func TestBuild_Files(t *testing.T) {
 				if tc.want == "" && (built.Findings != nil || len(built.Text) == 0) || !strings.Contains(got, tc.want) || tc.want != "" && built.Text != nil {
 					t.Errorf("Build(%s) = %q, %v, want %q", dir, built.Text, built.Findings, tc.want)
 				}
+			}
+		})
+	}
+}
+
+// TestFind_Bounded looks for charts whose files are links out of the repository. A command's output names no file outside either.
+func TestFind_Bounded(t *testing.T) {
+	write(t, map[string]string{"repository/.git/HEAD": "", "repository/a/README": "", "repository/b/README": "", "outside/Chart.yaml": "name: a\n", "outside/kustomization.yaml": ""})
+	for link, to := range map[string]string{"a/Chart.yaml": "../../outside/Chart.yaml", "b/kustomization.yaml": "../../outside/kustomization.yaml", "a/values.yaml": "README"} {
+		if err := os.Symlink(to, filepath.Join("repository", link)); err != nil {
+			t.Skip("needs symbolic links: ", err)
+		}
+	}
+	t.Chdir("repository")
+	b := newBuilder(t, workspace.Flags{Files: []string{"."}, BuildCommand: "cat {}"})
+	if b.isChart("a") || b.isLibrary("a") {
+		t.Error("a link out of the repository makes a chart")
+	}
+	if k := b.kustomizationIn("b"); k == nil || len(k.refusals) != 1 || len(k.data) > 0 {
+		t.Errorf("the kustomization is %v", k)
+	}
+	if file := b.template("a", "a/../../outside/Chart.yaml"); file != "" {
+		t.Errorf("the output names %s", file)
+	}
+	if file := b.template("a", "a/values.yaml"); file != "a/values.yaml" {
+		t.Errorf("the output names %q, want a file of the repository", file)
+	}
+}
+
+// TestInspect_Bounded inspects texts that are small, and grow in their reader. Each has few refusals.
+func TestInspect_Bounded(t *testing.T) {
+	long := "&a \"" + strings.Repeat("x", 1000) + "\""
+	aliases := strings.Repeat(", *a", mostExpanded/1000+1)
+	remote := strings.Repeat("\"http:a\", ", 10)
+	for i := range 1000 {
+		remote += fmt.Sprintf("\"http:%d\", ", i)
+	}
+	for name, tc := range map[string]struct {
+		text, want string
+		count      int
+	}{
+		"aliases":       {"resources: [" + long + aliases + "]\n", errExpands.Error(), 1},
+		"circle":        {"resources: &a [*a]\n", errExpands.Error(), 1},
+		"few aliases":   {"resources: [&a a.yaml, *a]\n", `"a.yaml" does not exist`, 1},
+		"remote files":  {"crds: [" + remote + "]\n", "is remote", mostRefusals},
+		"literals":      {"configMapGenerator: [{name: a, literals: [" + strings.ReplaceAll(remote, "=", "") + "]}]\n", "a literal has no =", mostRefusals},
+		"missing files": {"resources: [" + strings.ReplaceAll(remote, "http:", "") + "]\n", "does not exist", mostRefusals},
+		"plugin":        {"generators:\n- |\n  apiVersion: builtin\n  kind: ConfigMapGenerator\n  files: [" + long + aliases + "]\n", errExpands.Error(), 1},
+		"remote plugin": {"generators:\n- |\n  apiVersion: builtin\n  kind: ConfigMapGenerator\n  files: [" + remote + "]\n", "is remote", mostRefusals},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k, err := newKustomizations(memory{fstest.MapFS{"kustomization.yaml": {Data: []byte(tc.text)}}}).read("kustomization.yaml")
+			if err != nil || len(k.refusals) != tc.count || !strings.Contains(k.refusals[0].message, tc.want) {
+				t.Errorf("%v; %d refusals, want %d with %q: %.300v", err, len(k.refusals), tc.count, tc.want, k.refusals)
 			}
 		})
 	}
