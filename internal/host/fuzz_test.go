@@ -6,8 +6,6 @@ import (
 	"io/fs"
 	"strings"
 	"testing"
-
-	"github.com/trainweld/trainweld/internal/process"
 )
 
 type nowhere struct{ io.Writer }
@@ -33,7 +31,7 @@ func FuzzGitFiles(f *testing.F) {
 		f.Add(seed[0], seed[1])
 	}
 	f.Fuzz(func(t *testing.T, listing, contents string) {
-		files := &GitFiles{name: "HEAD", root: "/repository", batch: &process.Command{}, ask: nowhere{io.Discard}, answer: bufio.NewReader(strings.NewReader(contents))}
+		files := &GitFiles{name: "HEAD", root: "/repository", end: func() error { return nil }, ask: nowhere{io.Discard}, answer: bufio.NewReader(strings.NewReader(contents))}
 		if files.list([]byte(listing)) != nil {
 			return
 		}

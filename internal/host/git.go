@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/trainweld/trainweld/internal/printable"
@@ -30,9 +31,9 @@ type GitFiles struct {
 	tree   map[string]*gitEntry
 
 	asking sync.Mutex // files are opened concurrently, but git answers in order
-	batch  *process.Command
 	ask    io.WriteCloser
 	answer *bufio.Reader
+	end    func() error // ends git; nil if it does not run
 }
 
 // gitEntry is a file, a directory, a link or a submodule.
@@ -176,16 +177,47 @@ func isBare(dir string) bool {
 	return has("HEAD") && (has("objects") && has("refs") || has("commondir"))
 }
 
+// The limits of a run of git. A few trees that name each other often make a listing without end, and git waits for a named pipe in the
+// place of its files.
+const (
+	mostListed = 64 << 20 // bytes: the paths of about a million files
+	mostGit    = 30 * time.Second
+)
+
 // git runs git in a directory and returns its output. The error includes git's message.
-func git(dir string, args ...string) ([]byte, error) {
-	var stderr bytes.Buffer
+func git(dir string, args ...string) ([]byte, error) { return gitWithin(mostGit, dir, args...) }
+
+func gitWithin(most time.Duration, dir string, args ...string) ([]byte, error) {
+	var stdout, stderr bytes.Buffer
 	cmd := process.Git(dir, args...)
 	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if complaint := strings.TrimSpace(stderr.String()); err != nil && complaint != "" {
+	pipe, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	var isLate atomic.Bool
+	limit := time.AfterFunc(most, func() {
+		isLate.Store(true)
+		_ = cmd.Process.Kill() // it may have ended
+	})
+	defer limit.Stop()
+	if _, err = stdout.ReadFrom(io.LimitReader(pipe, mostListed+1)); stdout.Len() > mostListed {
+		_ = cmd.Process.Kill() // it waits for a reader
+	}
+	err = errors.Join(err, cmd.Wait())
+	complaint := strings.TrimSpace(stderr.String())
+	switch {
+	case stdout.Len() > mostListed:
+		return nil, fmt.Errorf("git %s lists more than %d MiB of names", args[0], mostListed>>20)
+	case isLate.Load():
+		return nil, fmt.Errorf("git %s does not end within %s", args[0], most)
+	case err != nil && complaint != "":
 		return nil, fmt.Errorf("git %s: %w: %s", args[0], err, complaint)
 	}
-	return out, err
+	return stdout.Bytes(), err
 }
 
 // line returns a line of output without its end.
@@ -240,7 +272,7 @@ func (r *GitFiles) find(op, name string) (entry *gitEntry, inside string, err er
 		case entry.mode != gitLink:
 			return entry, inside, nil
 		}
-		target, err := r.blob(entry)
+		target, err := r.blob(entry, mostTarget)
 		if err != nil {
 			return fail(err)
 		}
@@ -294,14 +326,17 @@ func (r *GitFiles) descend(inside string) (entry *gitEntry, rest, at string) {
 	return entry, "", at
 }
 
-// mostBlob is the size of the largest file that is read, as in package manifest.
-const mostBlob = 64 << 20
+// The sizes of the largest file that is read, as in package manifest, and of the largest target of a link, as in Linux.
+const (
+	mostBlob   = 64 << 20
+	mostTarget = 4096
+)
 
-// blob reads the content of an entry. One git process serves all entries.
-func (r *GitFiles) blob(e *gitEntry) ([]byte, error) {
+// blob reads the content of an entry of at most so many bytes. One git process serves all entries, up to one that is larger.
+func (r *GitFiles) blob(e *gitEntry, most int64) ([]byte, error) {
 	r.asking.Lock()
 	defer r.asking.Unlock()
-	if r.batch == nil {
+	if r.end == nil {
 		if err := r.start(); err != nil {
 			return nil, err
 		}
@@ -324,11 +359,13 @@ func (r *GitFiles) blob(e *gitEntry) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("git cat-file: %w", err)
 	}
-	if size > mostBlob {
-		if _, err := io.CopyN(io.Discard, r.answer, size+1); err != nil {
-			return nil, fmt.Errorf("git cat-file: %w", err)
+	if size > most {
+		_ = r.end() // reading it to its end could take hours
+		r.end = nil
+		if e.mode == gitLink {
+			return nil, fmt.Errorf("is a link with a target of more than %d bytes", most)
 		}
-		return nil, fmt.Errorf("is larger than %d MiB", mostBlob>>20)
+		return nil, fmt.Errorf("is larger than %d MiB", most>>20)
 	}
 	data := make([]byte, size+1) // with the line break that follows
 	if _, err := io.ReadFull(r.answer, data); err != nil {
@@ -350,16 +387,17 @@ func (r *GitFiles) start() error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	r.batch, r.ask, r.answer = cmd, ask, bufio.NewReader(answer)
+	r.ask, r.answer = ask, bufio.NewReader(answer)
+	r.end = func() error { return errors.Join(answer.Close(), ask.Close(), cmd.Wait()) }
 	return nil
 }
 
 // Close ends the git process.
 func (r *GitFiles) Close() error {
-	if r.batch == nil {
+	if r.end == nil {
 		return nil
 	}
-	return errors.Join(r.ask.Close(), r.batch.Wait())
+	return r.end()
 }
 
 func (r *GitFiles) Open(name string) (fs.File, error) {
@@ -370,7 +408,7 @@ func (r *GitFiles) Open(name string) (fs.File, error) {
 	if entry.mode == gitTree {
 		return &gitFile{Reader: bytes.NewReader(nil), entry: entry}, nil
 	}
-	data, err := r.blob(entry)
+	data, err := r.blob(entry, mostBlob)
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
 	}
@@ -419,7 +457,7 @@ func (r *GitFiles) Copy(dir string) (prefix string, err error) {
 		f := copied{name: name, size: sizes[i], mode: 0o644}
 		switch entry.mode {
 		case gitLink:
-			target, err := r.blob(entry)
+			target, err := r.blob(entry, mostTarget)
 			if err != nil {
 				return "", fmt.Errorf("%s: %w", name, err)
 			}
@@ -429,7 +467,7 @@ func (r *GitFiles) Copy(dir string) (prefix string, err error) {
 			fallthrough
 		default:
 			f.open = func() (io.ReadCloser, error) {
-				data, err := r.blob(entry)
+				data, err := r.blob(entry, mostBlob)
 				if err != nil {
 					return nil, fmt.Errorf("%s: %w", name, err)
 				}

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 )
 
 // plainGit runs git without the settings of package process, as a user does.
@@ -179,6 +180,62 @@ func TestOpenRevision_HostileTree(t *testing.T) {
 	}
 }
 
+// TestOpenRevision_Large reads what is small in git and large for a reader: trees that name each other often, a link with a long
+// target, and a large file. Each ends with an error, and the next file is read all the same.
+func TestOpenRevision_Large(t *testing.T) {
+	dir := repository(t)
+	tree := plainGit(t, dir, "", "rev-parse", "HEAD^{tree}")
+	for range 6 {
+		var entries strings.Builder
+		for i := range 10 {
+			fmt.Fprintf(&entries, "040000 tree %s\t%0200d\n", tree, i)
+		}
+		tree = plainGit(t, dir, entries.String(), "mktree")
+	}
+	if _, err := OpenRevision(plainGit(t, dir, "", "commit-tree", "-m", "a", tree)); err == nil || !strings.Contains(err.Error(), "lists more than 64 MiB") {
+		t.Errorf("OpenRevision() = %v", err)
+	}
+	write(t, filepath.Join(dir, "large"), "", 0o666)
+	if err := os.Truncate(filepath.Join(dir, "large"), mostBlob+1); err != nil {
+		t.Fatal(err)
+	}
+	plainGit(t, dir, "", "add", ".")
+	plainGit(t, dir, "", "update-index", "--add", "--cacheinfo", "120000,"+plainGit(t, dir, strings.Repeat("a/", mostTarget), "hash-object", "-w", "--stdin")+",link")
+	plainGit(t, dir, "", "commit", "-qm", "a")
+	r, err := OpenRevision("HEAD")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"large": "is larger than 64 MiB", "link": "is a link with a target of more than 4096 bytes"} {
+		if _, err := r.Open(name); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Open(%s) = %v", name, err)
+		}
+		if text, err := fs.ReadFile(r, "dir/file"); err != nil || string(text) != "text" {
+			t.Errorf("the next file: %q, %v", text, err)
+		}
+	}
+	if _, err := r.Copy(t.TempDir()); err == nil || !strings.Contains(err.Error(), "target of more than") {
+		t.Errorf("Copy() = %v", err)
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestGit_Endless runs git that waits for its input. It ends at its limit.
+func TestGit_Endless(t *testing.T) {
+	dir := repository(t)
+	endless := filepath.Join(t.TempDir(), "git")
+	write(t, endless, "#!/bin/sh\nexec sleep 1000\n", 0o777)
+	if runtime.GOOS == "windows" {
+		t.Skip("needs a script")
+	}
+	t.Setenv("PATH", filepath.Dir(endless)+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	if _, err := gitWithin(time.Second, dir, "ls-files"); err == nil || !strings.Contains(err.Error(), "does not end within 1s") {
+		t.Errorf("git() = %v", err)
+	}
+}
+
 // TestCopy_OddNames copies files whose names are not UTF-8 or have line breaks, within folders of such names.
 func TestCopy_OddNames(t *testing.T) {
 	if runtime.GOOS != "linux" {
@@ -237,6 +294,8 @@ func TestCopying_Names(t *testing.T) {
 		`".git/hook"`: {named(".git/hook")},
 		`"a" is a file or a link, and "a/b/c" lies below it`: {{name: "a", link: "b"}, named("a/b/c")},
 		`"a" is a link out of the tree`:                      {{name: "a", link: "../b"}},
+		`"b" is a link out of the tree`:                      {{name: "p/q/l", link: "../.."}, {name: "b", link: "p/q/l/../nothing"}},
+		`"c" is a link out of the tree`:                      {{name: "c", link: "d/e"}, {name: "d", link: "/tmp"}},
 	} {
 		to := t.TempDir()
 		var c copying

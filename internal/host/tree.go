@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -160,7 +161,7 @@ func (c *copying) write(dir string) error {
 			return err
 		}
 	}
-	return c.checkLinks(dir)
+	return nil
 }
 
 // writeFile copies a file of the size that was checked. A file that has grown since is cut there.
@@ -183,24 +184,21 @@ func writeFile(to *os.Root, local string, f copied) error {
 
 // check rejects names that lead out of the tree, files below a link, links out of the tree, and a tree that is too large.
 func (c *copying) check() error {
-	kinds := make(map[string]bool, len(c.files)) // whether a name is a link
+	targets := make(map[string]string, len(c.files)) // "" for a file that is no link
 	for _, f := range c.files {
 		if err := checkName(f.name); err != nil {
 			return err
 		}
-		if f.open == nil {
-			slashed := filepath.ToSlash(f.link)
-			if path.IsAbs(slashed) || filepath.IsAbs(f.link) || isAbove(path.Join(path.Dir(f.name), slashed)) {
-				return leavesTree(f.name)
-			}
-		}
-		kinds[f.name] = f.open == nil
+		targets[sameName(f.name)] = filepath.ToSlash(f.link)
 	}
 	for _, f := range c.files {
 		for above := path.Dir(f.name); above != "."; above = path.Dir(above) {
-			if _, isFile := kinds[above]; isFile {
+			if _, isFile := targets[sameName(above)]; isFile {
 				return fmt.Errorf("%s is a file or a link, and %s lies below it", printable.Quoted(above), printable.Quoted(f.name))
 			}
+		}
+		if f.open == nil && (filepath.IsAbs(f.link) || leadsOut(f.name, targets)) {
+			return fmt.Errorf("%s is a link out of the tree, and a build gets a copy of the tree: remove the link, or let git ignore it", printable.Quoted(f.name))
 		}
 	}
 	if c.bytes > mostCopied {
@@ -218,30 +216,34 @@ func checkName(name string) error {
 	return nil
 }
 
-// isAbove reports whether a clean path relative to the root leads out of the tree.
-func isAbove(name string) bool { return name == ".." || strings.HasPrefix(name, "../") }
-
-// checkLinks rejects a link that leaves the tree by way of another one.
-func (c *copying) checkLinks(dir string) error {
-	root, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		return err
+// sameName returns what two names share that are one file. Other systems than Linux ignore case.
+func sameName(name string) string {
+	if runtime.GOOS == "linux" {
+		return name
 	}
-	for _, f := range c.files {
-		if f.open != nil {
-			continue
-		}
-		real, err := filepath.EvalSymlinks(filepath.Join(root, filepath.FromSlash(f.name)))
-		if err != nil {
-			continue // it leads nowhere
-		}
-		if real != root && !strings.HasPrefix(real, root+string(filepath.Separator)) {
-			return leavesTree(f.name)
-		}
-	}
-	return nil
+	return strings.ToLower(name)
 }
 
-func leavesTree(name string) error {
-	return fmt.Errorf("%s is a link out of the tree, and a build gets a copy of the tree: remove the link, or let git ignore it", printable.Quoted(name))
+// leadsOut reports whether a path leads out of the tree by its links, also where it leads to nothing. A circle leads nowhere.
+func leadsOut(name string, targets map[string]string) bool {
+	at, links := ".", 0
+	for rest := name; rest != ""; {
+		var part string
+		if part, rest, _ = strings.Cut(rest, "/"); part == ".." && at == "." {
+			return true
+		}
+		at = path.Join(at, part)
+		target := targets[sameName(at)]
+		if target == "" {
+			continue
+		}
+		if path.IsAbs(target) {
+			return true
+		}
+		if links++; links > mostLinks {
+			return false
+		}
+		at, rest = path.Dir(at), target+"/"+rest
+	}
+	return false
 }

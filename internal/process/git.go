@@ -13,6 +13,7 @@ var gitSettings = []string{
 	"-c", "core.hooksPath=" + os.DevNull,
 	"-c", "protocol.allow=never",
 	"-c", "credential.helper=",
+	"-c", "core.bigFileThreshold=64m", // larger files do not fit into its memory
 	"--no-pager", "--no-optional-locks",
 }
 
