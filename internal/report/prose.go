@@ -54,6 +54,9 @@ func Help(f finding.Finding) string {
 		if f.Code == finding.CodeUnion {
 			return f.Remedy.Text + "; to render with one manager's member, use --force-manager=NAME"
 		}
+		if f.Severity < finding.Error { // the run renders the last patch's value already
+			return f.Remedy.Text + "; to let another manager win, use --force-manager=NAME"
+		}
 		last := "the last patch"
 		if n := len(f.Remedy.Options); n > 0 {
 			last = f.Remedy.Options[n-1]
@@ -62,7 +65,11 @@ func Help(f finding.Finding) string {
 	case finding.Provide:
 		return f.Remedy.Text + provide[strings.Join(f.Remedy.Options, ",")]
 	case finding.Compose:
-		return f.Remedy.Text + ", as --fix does; render --compose-as=NAME prints a patch with it; to render the cluster's value, use --on-conflict=last"
+		text := f.Remedy.Text + ", as --fix does; render --compose-as=NAME prints a patch with it"
+		if f.Severity >= finding.Error {
+			text += "; to render the cluster's value, use --on-conflict=last"
+		}
+		return text
 	case finding.Migrate:
 		return f.Remedy.Text + " with trainweld migrate"
 	default:

@@ -297,8 +297,11 @@ func TestHelp(t *testing.T) {
 		{finding.CodeLeftOut, finding.Remedy{Do: finding.Provide, Options: []string{"Secret"}, Text: "t"}, "t with --generate-secrets"},
 		{finding.CodeNoPriorityClass, finding.Remedy{Do: finding.Provide, Options: []string{"PriorityClass"}, Text: "t"}, "t"},
 	} {
-		if got := report.Help(finding.Finding{Code: tc.code, Remedy: tc.remedy}); got != tc.want {
+		if got := report.Help(finding.Finding{Code: tc.code, Severity: finding.Error, Remedy: tc.remedy}); got != tc.want {
 			t.Errorf("Help(%s, %v) = %q, want %q", tc.code, tc.remedy, got, tc.want)
+		}
+		if got := report.Help(finding.Finding{Code: tc.code, Severity: finding.Warning, Remedy: tc.remedy}); strings.Contains(got, "--on-conflict") {
+			t.Errorf("Help(warning %s, %v) = %q, want no flag that the run has already", tc.code, tc.remedy, got)
 		}
 	}
 }
