@@ -16,8 +16,8 @@ import (
 // maxObjects limits the objects of a file, so that empty ones cannot fill the memory.
 const maxObjects = 100_000
 
-// Decode reads a stream of YAML documents or JSON values: objects, Lists of objects, and JSON arrays of objects. Each item is
-// a Document. Decode skips empty documents. file names the input in findings; Decode does not open it.
+// Decode reads a stream of YAML documents or JSON values: objects, and Lists of objects. Each item is a Document. It also reads arrays
+// of objects, and reports them: kubectl rejects them. Decode skips empty documents. file names the input in findings; Decode does not open it.
 //
 // It returns all readable documents and all problems, in the order of the file. Input that an API server rejects under strict
 // field validation is an error: unknown fields, duplicate keys and wrong types. Other errors are invalid YAML or JSON, an

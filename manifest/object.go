@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -57,24 +58,44 @@ func (d *decoder) value(s *source.Source, at fieldpath.Path, j []byte, from orig
 	case j[0] == '[' && from.lists > 0:
 		d.notAnObject(s, at, "is a list, not an object")
 	case j[0] == '[' && s.JSON:
+		n, before := 0, len(d.documents)
 		for item := range source.Elements(s) {
 			if d.full() {
 				return
 			}
 			d.value(item, nil, item.Text, origin{lists: 1})
 			item.Release()
+			n++
 		}
+		d.list(s, at, n, d.documents[before:])
 	case j[0] == '[':
+		before := len(d.documents)
 		var items []json.RawMessage
 		if err := json.Unmarshal(j, &items); err != nil {
 			d.syntax(s, err)
 			return
 		}
 		d.items(len(items), at, func(i int, p fieldpath.Path) { d.value(s, p, items[i], origin{lists: 1}) })
+		d.list(s, at, len(items), d.documents[before:])
 	case j[0] == 'n' && from.lists == 0:
 		// An empty document.
 	default:
 		d.notAnObject(s, at, "is a bare value, not an object")
+	}
+}
+
+// list reports a list that is no document for kubectl: an empty one, and one with objects that this program reads.
+func (d *decoder) list(s *source.Source, at fieldpath.Path, n int, items []*Document) {
+	switch {
+	case d.patches:
+	case n == 0:
+		d.notAnObject(s, at, "is an empty list, not an object")
+	case slices.ContainsFunc(items, func(o *Document) bool { return o.Object != nil || o.Broken }):
+		d.findings = append(d.findings, finding.Finding{
+			Code: finding.CodeSyntax, Severity: finding.Error, Position: s.Position(s.Find(at, nil)),
+			Message: "is a list of objects: kubectl reads one object in each document, or a v1 List",
+			Remedy:  finding.Remedy{Text: "write a document for each object"},
+		})
 	}
 }
 

@@ -111,18 +111,18 @@ spec:
 }
 
 func TestPositionsInJSON(t *testing.T) {
-	in := `[{"kind": "Pod", "apiVersion": "v1"},
+	in := `{"kind": "Pod", "apiVersion": "v1"}
 	{"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob",
 	 "metadata": {"name": "é😀\u00e9\ud83d\ude00", "labels": {"a\/b": "x"}},
 	 "spec": {"trainer": {"env": [{"name": "A", "value": "1"},
-	   {"value": "2", "name": "B"}]}}}]`
+	   {"value": "2", "name": "B"}]}}}`
 	documents, findings := manifest.Decode("in.json", []byte(in))
 	if len(findings) > 0 || len(documents) != 2 {
 		t.Fatal(findings)
 	}
 	d := documents[1]
 	for _, tc := range []struct{ path, want, reason string }{
-		{``, "2:2", "an item of the array; a tab is one character"},
+		{``, "2:2", "the second value; a tab is one character"},
 		{`.kind`, "2:50", "a key begins with its quote"},
 		{`.metadata.name`, "3:16", "a field"},
 		{`.metadata.labels`, "3:48", "behind characters and escapes"},

@@ -137,7 +137,7 @@ func TestReplace(t *testing.T) {
 			want: "NEW\n {\"apiVersion\": \"v1\", \"kind\": \"ConfigMap\", \"data\": {}}", reason: "the value itself, and nothing around it",
 		},
 		{name: "an item of a List", file: "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: ConfigMap}\n", refused: true, reason: "an item has no room for two"},
-		{name: "a JSON array", file: `[{"apiVersion": "v1", "kind": "ConfigMap"}, {"apiVersion": "v1", "kind": "ConfigMap"}]`, refused: true, reason: "an element neither"},
+		{name: "a JSON array", file: `[{"apiVersion": "v1", "kind": "Secret"}, {"apiVersion": "v1", "kind": "Secret"}]`, refused: true, reason: "an element neither"},
 		{name: "an item of a JSON List", file: `{"apiVersion": "v1", "kind": "List", "items": [{"apiVersion": "v1", "kind": "ConfigMap"}]}`, refused: true, reason: "nor an item of JSON"},
 	}
 	for _, tt := range tests {

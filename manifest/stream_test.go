@@ -20,9 +20,12 @@ import (
 	"github.com/trainweld/trainweld/internal/testenv"
 )
 
+// guessed is the length of the text from which kubectl guesses the format of a stream, in bytes.
+const guessed = 4096
+
 // dropsText reports whether kubectl's parser ignores text behind the first value of a document.
 func dropsText(stream string) bool {
-	if strings.HasPrefix(strings.TrimSpace(stream), "{") {
+	if strings.HasPrefix(strings.TrimSpace(stream[:min(len(stream), guessed)]), "{") {
 		decoder, value := json.NewDecoder(strings.NewReader(stream)), json.RawMessage(nil)
 		for decoder.Decode(&value) == nil {
 			stream = stream[decoder.InputOffset():]
@@ -54,7 +57,7 @@ func dropsText(stream string) bool {
 // kubectlReads returns the names of the objects that kubectl reads of a stream.
 func kubectlReads(stream string) ([]string, error) {
 	var names []string
-	for decoder := yaml.NewYAMLOrJSONDecoder(strings.NewReader(stream), 4096); ; {
+	for decoder := yaml.NewYAMLOrJSONDecoder(strings.NewReader(stream), guessed); ; {
 		var raw runtime.RawExtension
 		if err := decoder.Decode(&raw); errors.Is(err, io.EOF) {
 			return names, nil
@@ -111,16 +114,21 @@ func TestDecode_Kubectl(t *testing.T) {
 	forms := []string{
 		"apiVersion: API\nkind: TrainJob\nmetadata: {name: %s}\n", "{apiVersion: API, kind: TrainJob, metadata: {name: %s}}", `{"apiVersion":"API","kind":"TrainJob","metadata":{"name":"%s"}}`,
 		"{\n\t\"apiVersion\": \"API\", \"kind\": \"TrainJob\",\n\t\"metadata\": {\"name\": \"%s\"}\n}\n", `{"apiVersion":"API","kind":"TrainJob","metadata":{"name":"%s","annotations":{"a":"\ud83d\ude00"}}}`,
-		"kind: TrainJob\napiVersion: API\nmetadata:\n  name: %s\n  annotations:\n    a: |\n      ---\n      ...\n", `{"apiVersion":"API","kind":"TrainJob","metadata":{"name":"%s","annotations":{"a":"\x41"}}}`,
+		"kind: TrainJob\napiVersion: API\nmetadata:\n  name: %s\n  annotations:\n    a: |\n      ---\n      ...\n  labels: {a: b}\n", `{"apiVersion":"API","kind":"TrainJob","metadata":{"name":"%s","annotations":{"a":"\x41"}}}`,
 		"  apiVersion: API\n  kind: TrainJob\n  metadata: {name: %s}\n", "\"apiVersion\": API\nkind: TrainJob\nmetadata: {name: %s}", "!!map {apiVersion: API, kind: TrainJob, metadata: {name: %s}}\n",
 		"apiVersion: API\r\nkind: TrainJob\r\nmetadata: {name: %s}\r\n", "? kind\n: TrainJob\n? apiVersion\n: API\n? metadata\n: {name: %s}\n", `{"apiVersion":"API","kind":"TrainJob",}{"metadata":{"name":"%s"}}`,
+		"apiVersion: API\nkind: TrainJob\nmetadata:\n  name: %s\n  annotations: {a: &a b, c: *a}\n", "apiVersion: API\nkind: TrainJob\nmetadata:\n  name: >-\n    %s\n  labels: {a: b}\n", "{\"apiVersion\": \"API\", \"kind\": \"TrainJob\", # c\n \"metadata\": {\"name\": \"%s\"}}\n",
+		"apiVersion: API\nkind: TrainJob\nmetadata: {name: %s, annotations: {a: LONG}}\n", `{"apiVersion":"API","kind":"TrainJob","metadata":{"name":"%s","annotations":{"a":"LONG"}}}`,
+		"apiVersion: API\nkind: TrainJob\nmetadata: {name: %s}\nspec: {trainer: {args: [\"---\", '{', \"\\\n---\\\n\"]}}\n",
 	}
+	long := strings.Repeat("long", guessed/4)
 	joints := []string{
 		"---\n", "\n---\n", "---", "--- \n", "---\t# c\n", "---#c\n", "--- ", "----\n", "---a\n", "...\n", "\n...\n", "... # c\n", "...\n---\n", "...\n...\n", "# c\n", "\n", " ", "\t", "",
 		"\ufeff", "null\n", "~\n---\n", "\r---\r", "\r", "\u2028---\u2028", "\u0085---\n", "\r\n---\r\n", "---\r", "--- |\n", "--- !!map\n", "--- &a\n", "\u00a0",
+		strings.Repeat(" ", guessed), strings.Repeat("\n", guessed), "# " + long + "\n", "---\n---\n", "--- # {\n", "---\n# c\n", "\v", "\f\n", "\x00", "{}\n", "[]\n", "\"\"\n",
 	}
 	// kubectl does not read these. It may drop them without a word.
-	junk := []string{"%YAML 1.1\n", "%YAML 1.2\n---\n", "%TAG ! tag:a,2:\n---\n", "%a\n", ",", "]", "x\n"}
+	junk := []string{"%YAML 1.1\n", "%YAML 1.2\n---\n", "%TAG ! tag:a,2:x\n---\n", "%a\n", ",", "]", "x\n"}
 	seed := testenv.Seed(t)
 	r, read, cases := rand.New(rand.NewPCG(seed, 0)), 0, int(testenv.NumberOr(t, "TRAINWELD_CASES", 3_000))
 	for range cases {
@@ -132,7 +140,7 @@ func TestDecode_Kubectl(t *testing.T) {
 			}
 			if r.IntN(3) > 0 {
 				names = append(names, fmt.Sprintf("n%d", len(names)))
-				b.WriteString(strings.NewReplacer("API", api, "%s", names[len(names)-1]).Replace(forms[r.IntN(len(forms))]))
+				b.WriteString(strings.NewReplacer("API", api, "LONG", long, "%s", names[len(names)-1]).Replace(forms[r.IntN(len(forms))]))
 			}
 			if r.IntN(30) == 0 {
 				b.WriteString(junk[r.IntN(len(junk))])
