@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
@@ -59,7 +60,7 @@ func Update(ctx context.Context, old, new Input) finding.List {
 		after.keepRuntime(before.in.Runtime)
 		after.make(ctx)
 	}
-	if !before.settled() {
+	if !before.settled() && !after.isUnchanged(before) {
 		after.reapply(ctx, before)
 	}
 	return after.result()
@@ -200,6 +201,12 @@ func movedQueue(id fieldpath.Object, old, new map[string]string) finding.List {
 		Message: fmt.Sprintf("Invalid value: %q: field is immutable while the job is not suspended, and was %q: Kueue rejects the update", new[QueueLabel], old[QueueLabel]),
 		Remedy:  finding.Remedy{Text: "suspend the job first, or restore the old queue"},
 	}}
+}
+
+// isUnchanged reports whether the TrainJob is as before. A changed runtime alone makes the controller apply nothing.
+func (c *checker) isUnchanged(old *checker) bool {
+	return equality.Semantic.DeepEqual(c.typed.Spec, old.typed.Spec) && c.samePatches(old) &&
+		maps.Equal(c.typed.Labels, old.typed.Labels) && maps.Equal(c.typed.Annotations, old.typed.Annotations)
 }
 
 // samePatches reports whether the patches are those of the old TrainJob. For overrides, labels and annotations do not count.
