@@ -55,6 +55,11 @@ func (c *ControlPlane) Do(method, path string, body []byte) (Answer, error) {
 			kind = "application/apply-patch+yaml"
 		}
 	}
+	return c.send(method, path, kind, body)
+}
+
+// send sends a request with a body of the content type.
+func (c *ControlPlane) send(method, path, kind string, body []byte) (Answer, error) {
 	request, err := http.NewRequest(method, c.URL+path, bytes.NewReader(body))
 	if err != nil {
 		return Answer{}, err

@@ -22,7 +22,8 @@ import (
 
 var (
 	cases   = flag.Int("cases", 50, "how many generated cases are compared")
-	updates = flag.Int("updates", 20, "how many changes are compared, each of five sorts")
+	edits   = flag.Int("edits", 72, "how many changes by hand and by programs are compared, of 36 kinds")
+	updates = flag.Int("updates", 20, "how many updates are compared, each of six sorts")
 	seed    = flag.Uint64("seed", 1, "seed of the first case")
 	lanes   = flag.Int("lanes", 8, "how many cases are recorded at a time")
 )
@@ -46,9 +47,12 @@ func TestAgainstCluster(t *testing.T) {
 			t.Errorf("%d of %d cases did not come to rest", counts[Undecided], *cases)
 		}
 	})
+	t.Run("edits", func(t *testing.T) {
+		inLanes(t, *edits, func(seed uint64, dir string) result { return c.tryEdit(t.Context(), program, dir, seed) })
+	})
 	// Most fields cannot be changed; the third and last have those that can.
 	for _, within := range []string{
-		"runtime:spec", "trainJob:spec", "trainJob:spec.runtimePatches", "runtime:spec.template.spec", "runtime:spec.template.spec.replicatedJobs[].template.spec.template",
+		"runtime:spec", "runtime:spec beside its TrainJob", "trainJob:spec", "trainJob:spec.runtimePatches", "runtime:spec.template.spec", "runtime:spec.template.spec.replicatedJobs[].template.spec.template",
 	} {
 		t.Run("updates of "+within, func(t *testing.T) {
 			inLanes(t, *updates, func(seed uint64, dir string) result { return c.tryUpdate(t.Context(), program, dir, seed, within) })
@@ -145,6 +149,9 @@ func (c *ControlPlane) try(ctx context.Context, program Program, dir string, see
 	case recorded.Outcome != Accepted && recorded.Outcome != Suspended || recorded.Finished:
 		return out
 	}
+	if changes, report, err := program.Live(dir, file, recorded.dump()); err != nil || len(changes) > 0 {
+		return fail("diff --live of the untouched cluster: %v %s", err, report)
+	}
 	rendered, err := program.Objects(file)
 	if err != nil {
 		return fail("render: %v", err)
@@ -156,11 +163,52 @@ func (c *ControlPlane) try(ctx context.Context, program Program, dir string, see
 	return out
 }
 
+// tryEdit compares the report on an edited object with the edit.
+func (c *ControlPlane) tryEdit(ctx context.Context, program Program, dir string, seed uint64) (out result) {
+	documents := fuzz.Document(seed, fuzz.DocumentOptions{})
+	edit := Edits()[seed%uint64(len(Edits()))]
+	fail := func(format string, values ...any) result {
+		out.difference, out.documents = fmt.Sprintf(format, values...)+fmt.Sprintf("\nedited: %v", edit), string(documents.YAML())
+		return out
+	}
+	file := filepath.Join(dir, "input.yaml")
+	if err := os.WriteFile(file, documents.YAML(), 0o600); err != nil {
+		return fail("%v", err)
+	}
+	objects, err := exactly(documents.Runtime, documents.TrainJob)
+	if err != nil {
+		return fail("%v", err)
+	}
+	live, err := c.Touch(ctx, objects, edit)
+	if err != nil {
+		return fail("%v", err)
+	}
+	if out.outcome = "not edited"; live == nil {
+		return out
+	}
+	out.outcome = edit.Kind
+	_, text, err := write(dir, "live", live)
+	if err != nil {
+		return fail("%v", err)
+	}
+	changes, report, err := program.Live(dir, file, live)
+	if err != nil {
+		return fail("%v", err)
+	}
+	found := changes[edit.Kind]
+	if len(changes) != 1 || len(found) != 1 || len(found[0].After) != 1 || found[0].After[0].Layer != edit.Cause || !strings.Contains(found[0].Path, edit.Path[len(edit.Path)-1]) {
+		return fail("diff --live: %s\n# live\n%s", report, text)
+	}
+	return out
+}
+
 // tryUpdate compares what becomes of a change.
 func (c *ControlPlane) tryUpdate(ctx context.Context, program Program, dir string, seed uint64, within string) result {
+	within, besides := strings.CutSuffix(within, " beside its TrainJob")
 	before, after := fuzz.Update(seed, within)
 	documents := [2][]Object{{before.Runtime, before.TrainJob}, {after.Runtime, after.TrainJob}}
 	switch {
+	case besides:
 	case within == "runtime:spec":
 		documents = [2][]Object{{before.Runtime}, {after.Runtime}}
 	case strings.HasPrefix(within, "runtime:"):
@@ -186,55 +234,67 @@ func (c *ControlPlane) tryUpdate(ctx context.Context, program Program, dir strin
 			}
 		}
 	}
-	changed := objects[1][len(objects[1])-1]
-	change, err := c.Update(ctx, objects[0], changed)
+	at := len(objects[1]) - 1
+	if besides {
+		at = 0
+	}
+	changed := objects[1][at]
+	change, err := c.Update(ctx, objects[0], changed, seed%3 == 0)
 	if err != nil {
 		return fail("%v", err)
 	}
 	isRefused := len(change.Said) > 0
 	if out.outcome = "no base"; change.Before != nil {
-		objects[0][len(objects[0])-1]["status"] = change.Before["status"]
+		objects[0][at]["status"] = change.Before["status"]
 	} else if !isRefused || strings.Contains(change.Said[0], "failed to create typed patch object") {
 		return out // also what only server-side apply refuses
 	}
 	var files []string
-	for i, name := range []string{"old", "new"} {
-		var text []byte
-		for _, object := range objects[i] {
-			data, err := yaml.Marshal(object)
-			if err != nil {
-				return fail("%v", err)
-			}
-			text = append(append(text, "---\n"...), data...)
-		}
-		files = append(files, filepath.Join(dir, name+".yaml"))
-		if err := os.WriteFile(files[i], text, 0o600); err != nil {
+	for i, name := range []string{"old", "new", "live"} {
+		written, text, err := write(dir, name, [][]Object{objects[0], objects[1], change.Live}[i])
+		if err != nil {
 			return fail("%v", err)
 		}
-		out.documents += "# " + name + "\n" + string(text)
+		files = append(files, written)
+		out.documents += "# " + name + "\n" + text
 	}
-	flags := []string{files[0]}
+	runs := [][]string{{files[0]}}
 	if change.Before != nil {
-		flags = []string{files[1], "--old", files[0]}
+		runs = [][]string{{files[1], "--old", files[0]}, {files[1], "--old", files[2]}}
 		out.outcome = "taken"
 		if isRefused {
 			out.outcome = "refused"
 		}
 	}
-	taken, found, err := program.Verdict(flags[0], flags[1:]...)
-	if err != nil {
-		return fail("check: %v: %s", err, found)
-	}
 	if slices.ContainsFunc(change.Said, needsCluster.MatchString) {
 		return out
 	}
-	if !taken && !isRefused && (waits(objects[1][0], changed) || change.ended()) {
-		return out // what the program refuses is not made yet, or not at all
-	}
-	if taken == isRefused {
-		return fail("the cluster: %s\n%s\nthe program: %s", out.outcome, strings.Join(change.Said, "\n"), found)
+	for _, run := range runs {
+		taken, found, err := program.Verdict(run[0], run[1:]...)
+		if err != nil {
+			return fail("check %q: %v: %s", run, err, found)
+		}
+		if !taken && !isRefused && (waits(objects[1][0], changed) || change.ended()) {
+			continue // what the program refuses is not made yet, or not at all
+		}
+		if taken == isRefused {
+			return fail("the cluster: %s\n%s\nthe program %q: %s", out.outcome, strings.Join(change.Said, "\n"), run[1:], found)
+		}
 	}
 	return out
+}
+
+// write writes objects to a file. It also returns the text.
+func write(dir, name string, objects []Object) (file, text string, err error) {
+	for _, object := range objects {
+		data, err := yaml.Marshal(object)
+		if err != nil {
+			return "", "", err
+		}
+		text += "---\n" + string(data)
+	}
+	file = filepath.Join(dir, name+".yaml")
+	return file, text, os.WriteFile(file, []byte(text), 0o600)
 }
 
 // jobSetOf is the runtime's template as a JobSet of its own.

@@ -323,6 +323,7 @@ func (r *recording) playKubelet(ctx context.Context, name string) error {
 
 // read reads the objects of the controllers.
 func (r *recording) read() error {
+	clear(r.out.Objects)
 	for _, k := range kinds {
 		if !k.namespaced {
 			continue

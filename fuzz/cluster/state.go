@@ -37,7 +37,9 @@ func (r *recording) lines() []string {
 	}
 	slices.Sort(lines)
 	return slices.DeleteFunc(slices.Compact(lines), func(line string) bool {
-		return strings.HasPrefix(line, "trainer: ") && strings.HasSuffix(line, " not found") && strings.Contains(line, ": JobSet.jobset.x-k8s.io ") || strings.Contains(line, "already exists") || strings.Contains(line, "the object has been modified") ||
+		return strings.HasPrefix(line, "trainer: ") && strings.HasSuffix(line, " not found") && strings.Contains(line, ": JobSet.jobset.x-k8s.io ") ||
+			strings.HasPrefix(line, "jobset: ") && strings.Contains(line, "jobsets.jobset.x-k8s.io ") && strings.HasSuffix(line, " not found") ||
+			strings.Contains(line, "already exists") || strings.Contains(line, "the object has been modified") ||
 			strings.Contains(line, "StorageError") || strings.Contains(line, "Precondition failed")
 	})
 }

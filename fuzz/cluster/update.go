@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -18,14 +19,17 @@ import (
 type Change struct {
 	// Before is the object in the cluster before the change, or nil if it did not get that far.
 	Before Object
+	// Live are all objects of the cluster before the change, as kubectl reads them.
+	Live []Object
 	// Said are the API server's rejection of the change, or the messages of the controllers and Warning events after it. For a
 	// JobSet without a change, they are the messages about the JobSet itself.
 	Said []string
 }
 
 // Update creates the objects, and waits until the controllers have come to rest. It then replaces the object with the kind and
-// name of changed, and waits again. It applies a JobSet server-side instead, both times.
-func (c *ControlPlane) Update(ctx context.Context, objects []Object, changed Object) (*Change, error) {
+// name of changed, and waits again. It applies a JobSet server-side instead, both times. If finish is set, the Pods succeed first,
+// until the TrainJob is complete.
+func (c *ControlPlane) Update(ctx context.Context, objects []Object, changed Object, finish bool) (*Change, error) {
 	defer c.reserve(objects)()
 	r, err := c.record()
 	if err != nil {
@@ -53,6 +57,10 @@ func (c *ControlPlane) Update(ctx context.Context, objects []Object, changed Obj
 		}
 	} else if err := r.play(ctx, objects); err != nil || r.out.Outcome != Accepted && r.out.Outcome != Suspended {
 		return &Change{}, err
+	} else if finish {
+		if err := r.succeed(ctx); err != nil {
+			return nil, err
+		}
 	}
 	change := &Change{}
 	var known []Object
@@ -74,6 +82,9 @@ func (c *ControlPlane) Update(ctx context.Context, objects []Object, changed Obj
 			return nil, err
 		}
 		known = r.out.Events
+		if change.Live, err = r.live(objects); err != nil {
+			return nil, err
+		}
 		c.failures.Delete(r.namespace)
 		if where.plural == "jobsets" {
 			answer, err = r.apply(path, changed)
@@ -84,18 +95,99 @@ func (c *ControlPlane) Update(ctx context.Context, objects []Object, changed Obj
 			return nil, err
 		}
 	}
+	job := objects[len(objects)-1] // the TrainJob, which who applies all files replaces by itself
+	if where.plural == "trainjobs" || where.plural == "jobsets" {
+		job = changed
+	} else if answer.Status == http.StatusOK && later(job) == 1 {
+		time.Sleep(settled) // until the webhook reads the changed runtime
+		if answer, err = r.again(job); err != nil {
+			return nil, err
+		}
+	}
 	if answer.Status != http.StatusOK {
 		change.Said = []string{answer.Refusal()}
 		return change, nil
 	}
-	if err := r.rest(ctx); err != nil {
-		return nil, err
+	for {
+		if err := r.rest(ctx); err != nil {
+			return nil, err
+		}
+		if err := r.read(); err != nil {
+			return nil, err
+		}
+		change.Said = r.saidSince(known)
+		resumed := resume(job)
+		if len(change.Said) > 0 || resumed == nil {
+			return change, nil
+		}
+		// What is refused when it resumes is an error before.
+		if answer, err = r.again(resumed); err != nil {
+			return nil, err
+		}
+		if job = resumed; answer.Status != http.StatusOK {
+			change.Said = []string{answer.Refusal()}
+			return change, nil
+		}
 	}
-	if err := r.read(); err != nil {
-		return nil, err
+}
+
+// resume returns the object without its suspension, or nil if nothing suspends it.
+func resume(object Object) Object {
+	spec, _ := object["spec"].(Object)
+	if later(object) == 0 && object["kind"] != "JobSet" || spec["suspend"] != true {
+		return nil
 	}
-	change.Said = r.saidSince(known)
-	return change, nil
+	object, spec = maps.Clone(object), maps.Clone(spec)
+	object["spec"], spec["suspend"] = spec, false
+	return object
+}
+
+// succeed lets all Pods succeed until the TrainJob is complete, or nothing happens any more.
+func (r *recording) succeed(ctx context.Context) error {
+	pods := resource{"v1", "pods", true}
+	for start := time.Now(); time.Since(start) < patience/4; time.Sleep(60 * time.Millisecond) {
+		trainjobs, err := r.list(kinds[0].resource, "")
+		if err != nil || !slices.ContainsFunc(trainjobs, func(trainjob Object) bool { return !(&Change{Before: trainjob}).ended() }) {
+			return err
+		}
+		items, err := r.list(pods, "")
+		if err != nil {
+			return err
+		}
+		for _, pod := range items {
+			if text(pod, "status", "phase") == "Succeeded" {
+				continue
+			}
+			answer, err := r.c.Do(http.MethodPatch, pods.path(r.namespace)+"/"+text(pod, "metadata", "name")+"/status", []byte(`{"status":{"phase":"Succeeded"}}`))
+			if err != nil {
+				return err
+			}
+			if answer.Status != http.StatusOK && answer.Status != http.StatusNotFound {
+				return fmt.Errorf("status of a Pod: %s", answer.Refusal())
+			}
+		}
+	}
+	return ctx.Err()
+}
+
+// live returns the objects that a user dumps: those of the namespace as they were read last, and the others of the case.
+func (r *recording) live(objects []Object) (live []Object, err error) {
+	for _, object := range objects {
+		where, served := resourceOf(object)
+		if !served || where.namespaced {
+			continue
+		}
+		answer, err := r.c.Do(http.MethodGet, where.path("")+"/"+text(object, "metadata", "name"), nil)
+		if err != nil {
+			return nil, err
+		}
+		var read Object
+		if err := exact(answer.Body, &read); err != nil {
+			return nil, err
+		}
+		live = append(live, read)
+	}
+	return append(live, r.plain().dump()...), nil
 }
 
 // ended reports whether the object was done before the change, so that its controller creates nothing more for it.
@@ -148,6 +240,29 @@ func (r *recording) replace(path string, object Object, version string) (Answer,
 		return Answer{}, err
 	}
 	return r.c.Do(http.MethodPut, path+"?fieldValidation=Strict&fieldManager=case", data)
+}
+
+// again replaces a TrainJob, or applies a JobSet.
+func (r *recording) again(object Object) (answer Answer, err error) {
+	where, _ := resourceOf(object)
+	path := where.path(r.namespace) + "/" + text(object, "metadata", "name")
+	if where.plural == "jobsets" {
+		return r.apply(path, object)
+	}
+	const tries = 5 // its controller may write the object in between
+	for range tries {
+		if answer, err = r.c.Do(http.MethodGet, path, nil); err != nil || answer.Status != http.StatusOK {
+			return answer, err
+		}
+		var before Object
+		if err := exact(answer.Body, &before); err != nil {
+			return Answer{}, err
+		}
+		if answer, err = r.replace(path, object, text(before, "metadata", "resourceVersion")); err != nil || answer.Status != http.StatusConflict {
+			return answer, err
+		}
+	}
+	return answer, nil
 }
 
 // rest waits until no Jobs, Pods or failures have come for a while.
