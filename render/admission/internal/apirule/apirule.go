@@ -6,10 +6,10 @@
 package apirule
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
+	apimachinery "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -24,14 +24,14 @@ type Reporter func(code finding.Code, path fieldpath.Path, message, help string)
 // NonNegative reports a negative number.
 func NonNegative[T int32 | int64](report Reporter, code finding.Code, path fieldpath.Path, n *T) {
 	if n != nil && *n < 0 {
-		report(code, path, fmt.Sprintf("must not be negative, and is %d", *n), "write 0 or more")
+		report(code, path, Invalid(*n, apimachinery.IsNegativeErrorMsg), "set 0 or more")
 	}
 }
 
 // Between reports a number outside of a range.
 func Between[T int32 | int64 | int](report Reporter, code finding.Code, path fieldpath.Path, n, least, most T) {
 	if n < least || n > most {
-		report(code, path, fmt.Sprintf("is %d, and must be from %d to %d", n, least, most), "write a number in that range")
+		report(code, path, Invalid(n, validation.InclusiveRangeError(int(least), int(most))), "set a number in that range")
 	}
 }
 
@@ -40,21 +40,14 @@ func OneOf[T ~string](report Reporter, code finding.Code, path fieldpath.Path, v
 	if slices.Contains(allowed, value) {
 		return true
 	}
-	words := make([]string, len(allowed))
-	for i := range allowed {
-		words[i] = string(allowed[i])
-		if words[i] == "" {
-			words[i] = `""`
-		}
-	}
-	report(code, path, fmt.Sprintf("%q is not a supported value", string(value)), "write one of "+strings.Join(words, ", "))
+	report(code, path, Unsupported(value, allowed...), "use a supported value")
 	return false
 }
 
 // Required reports an empty string. It returns whether the string has a value.
 func Required(report Reporter, code finding.Code, path fieldpath.Path, value string) bool {
 	if value == "" {
-		report(code, path, "is required, and empty", "set it")
+		report(code, path, Missing(""), "set it")
 	}
 	return value != ""
 }
@@ -62,32 +55,32 @@ func Required(report Reporter, code finding.Code, path fieldpath.Path, value str
 const (
 	labelHelp     = "use lower-case letters, digits and dashes, beginning and ending with a letter or digit, 63 at most"
 	SubdomainHelp = "use lower-case letters, digits, dashes and dots, beginning and ending with a letter or digit"
-	qualifiedHelp = `write a name such as "app" or "example.com/app"`
+	qualifiedHelp = `use a name such as "app" or "example.com/app"`
 )
 
 // DNSLabel, DNSSubdomain and QualifiedName report invalid names of these kinds.
-func DNSLabel(report Reporter, code finding.Code, path fieldpath.Path, what, name string) {
+func DNSLabel(report Reporter, code finding.Code, path fieldpath.Path, name string) {
 	if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
-		report(code, path, fmt.Sprintf("%q is not a name for %s: %s", name, what, Brief(problems...)), labelHelp)
+		report(code, path, Invalid(name, strings.Join(problems, "; ")), labelHelp)
 	}
 }
 
-func DNSSubdomain(report Reporter, code finding.Code, path fieldpath.Path, what, name string) {
+func DNSSubdomain(report Reporter, code finding.Code, path fieldpath.Path, name string) {
 	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
-		report(code, path, fmt.Sprintf("%q is not a name for %s: %s", name, what, Brief(problems...)), SubdomainHelp)
+		report(code, path, Invalid(name, strings.Join(problems, "; ")), SubdomainHelp)
 	}
 }
 
-func QualifiedName(report Reporter, code finding.Code, path fieldpath.Path, what, name string) {
+func QualifiedName(report Reporter, code finding.Code, path fieldpath.Path, name string) {
 	if problems := validation.IsQualifiedName(name); len(problems) > 0 {
-		report(code, path, fmt.Sprintf("%q is not a name for %s: %s", name, what, Brief(problems...)), qualifiedHelp)
+		report(code, path, Invalid(name, strings.Join(problems, "; ")), qualifiedHelp)
 	}
 }
 
 // LabelSelector reports errors in a label selector.
 func LabelSelector(selector *metav1.LabelSelector, path fieldpath.Path, code finding.Code, report Reporter) {
 	for _, err := range metav1validation.ValidateLabelSelector(selector, metav1validation.LabelSelectorValidationOptions{}, nil) {
-		report(code, path, fmt.Sprintf("selects nothing that there can be: %s: %s", err.Field, Brief(err.ErrorBody())), "fix the selector")
+		report(code, path, err.Error(), "fix the selector")
 	}
 }
 
@@ -95,7 +88,7 @@ func LabelSelector(selector *metav1.LabelSelector, path fieldpath.Path, code fin
 func RelativePath(report Reporter, code finding.Code, path fieldpath.Path, value string) {
 	switch {
 	case strings.HasPrefix(value, "/"):
-		report(code, path, fmt.Sprintf("%q must be a relative path", value), "drop the leading slash")
+		report(code, path, Invalid(value, "must be a relative path"), "remove the leading slash")
 	default:
 		NoWayUp(report, code, path, value)
 	}
@@ -103,7 +96,7 @@ func RelativePath(report Reporter, code finding.Code, path fieldpath.Path, value
 
 func NoWayUp(report Reporter, code finding.Code, path fieldpath.Path, value string) {
 	if slices.Contains(strings.Split(value, "/"), "..") {
-		report(code, path, fmt.Sprintf("%q must not lead upwards", value), `write the path without ".."`)
+		report(code, path, Invalid(value, "must not contain '..'"), `remove ".."`)
 	}
 }
 
@@ -111,12 +104,12 @@ func NoWayUp(report Reporter, code finding.Code, path fieldpath.Path, value stri
 const longestManagedBy = 63
 
 func ManagedBy(name string, path fieldpath.Path, code finding.Code, report Reporter) {
-	const help = `write a domain and a path, such as "acme.example.com/controller"`
+	const help = `use a domain and a path, such as "acme.example.com/controller"`
 	for _, err := range validation.IsDomainPrefixedPath(nil, name) {
-		report(code, path, fmt.Sprintf("%q names no controller: %s", name, Brief(err.Detail)), help)
+		report(code, path, err.ErrorBody(), help)
 	}
 	if len(name) > longestManagedBy {
-		report(code, path, fmt.Sprintf("%q has %d characters, and may have %d", name, len(name), longestManagedBy), help)
+		report(code, path, TooLong(longestManagedBy), help)
 	}
 }
 

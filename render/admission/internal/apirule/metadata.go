@@ -1,7 +1,6 @@
 package apirule
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -24,10 +23,10 @@ func Metadata(labels, annotations map[string]string, at fieldpath.Path, report R
 			continue
 		}
 		if problems := validation.IsQualifiedName(key); len(problems) > 0 {
-			report(finding.CodeBadLabel, at.Append(fieldpath.Field("labels"), fieldpath.Key(key)), fmt.Sprintf("%q is not a name for a label: %s", key, Brief(problems...)), help)
+			report(finding.CodeBadLabel, at.Append(fieldpath.Field("labels"), fieldpath.Key(key)), Invalid(key, strings.Join(problems, "; ")), help)
 		}
 		if problems := validation.IsValidLabelValue(labels[key]); len(problems) > 0 {
-			report(finding.CodeBadLabel, at.Append(fieldpath.Field("labels"), fieldpath.Key(key)), fmt.Sprintf("%q is not a value for a label: %s", labels[key], Brief(problems...)), help)
+			report(finding.CodeBadLabel, at.Append(fieldpath.Field("labels"), fieldpath.Key(key)), Invalid(labels[key], strings.Join(problems, "; ")), help)
 		}
 	}
 	size := 0
@@ -38,12 +37,12 @@ func Metadata(labels, annotations map[string]string, at fieldpath.Path, report R
 		}
 		if problems := validation.IsQualifiedName(strings.ToLower(key)); len(problems) > 0 {
 			report(finding.CodeBadLabel, at.Append(fieldpath.Field("annotations"), fieldpath.Key(key)),
-				fmt.Sprintf("%q is not a name for an annotation: %s", key, Brief(problems...)), help)
+				Invalid(key, strings.Join(problems, "; ")), help)
 		}
 	}
 	if size > longestAnnotations {
 		report(finding.CodeBadLabel, at.Append(fieldpath.Field("annotations")),
-			fmt.Sprintf("the annotations have %d bytes together, and may have %d", size, longestAnnotations), "shorten them, or put the text into a ConfigMap")
+			TooLong(longestAnnotations), "shorten them, or move the text to a ConfigMap")
 	}
 }
 

@@ -1,6 +1,7 @@
 package jobapi
 
 import (
+	"cmp"
 	"fmt"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -43,6 +44,9 @@ func Check(job *batchv1.Job, report apirule.Reporter) {
 	podapi.CheckTemplate(template, at, report)
 }
 
+// needsIndex is the API server's detail of a field for Jobs whose Pods have an index.
+const needsIndex = "requires indexed completion mode"
+
 // The limits of Jobs with an index.
 const (
 	mostParallel           = 100_000
@@ -64,36 +68,36 @@ func checkCounts(spec *batchv1.JobSpec, at fieldpath.Path, report apirule.Report
 	apirule.NonNegative(report, finding.CodeJobSpec, at.Append(fieldpath.Field("backoffLimitPerIndex")), spec.BackoffLimitPerIndex)
 	apirule.NonNegative(report, finding.CodeJobSpec, at.Append(fieldpath.Field("maxFailedIndexes")), spec.MaxFailedIndexes)
 	if spec.MaxFailedIndexes != nil && spec.BackoffLimitPerIndex == nil {
-		refuse("backoffLimitPerIndex", "is required beside maxFailedIndexes", "set it, or drop maxFailedIndexes")
+		refuse("backoffLimitPerIndex", apirule.Missing("when maxFailedIndexes is specified"), "set it, or remove maxFailedIndexes")
 	}
 	if spec.CompletionMode != nil {
 		apirule.OneOf(report, finding.CodeJobSpec, at.Append(fieldpath.Field("completionMode")), *spec.CompletionMode, batchv1.IndexedCompletion, batchv1.NonIndexedCompletion)
 	}
 	if !isIndexed(spec) {
-		const help = "set completionMode to Indexed, or drop the field"
+		const help = "set completionMode to Indexed, or remove the field"
 		if spec.CompletionMode == nil || *spec.CompletionMode == batchv1.NonIndexedCompletion {
 			if spec.BackoffLimitPerIndex != nil {
-				refuse("backoffLimitPerIndex", "is only for Jobs whose Pods have an index", help)
+				refuse("backoffLimitPerIndex", apirule.Invalid(*spec.BackoffLimitPerIndex, needsIndex), help)
 			}
 			if spec.MaxFailedIndexes != nil {
-				refuse("maxFailedIndexes", "is only for Jobs whose Pods have an index", help)
+				refuse("maxFailedIndexes", apirule.Invalid(*spec.MaxFailedIndexes, needsIndex), help)
 			}
 		}
 		return
 	}
 	if spec.Completions == nil {
-		refuse("completions", "is required where completionMode is Indexed", "set it")
+		refuse("completions", apirule.Missing("when completion mode is Indexed"), "set it")
 		return
 	}
 	if p := spec.Parallelism; p != nil && *p > mostParallel {
-		refuse("parallelism", fmt.Sprintf("is %d; Pods with an index run %d at a time at most", *p, mostParallel), "lower it")
+		refuse("parallelism", apirule.Invalid(*p, fmt.Sprintf("must be less than or equal to %d when completion mode is Indexed", mostParallel)), "lower it")
 	}
 	if m := spec.MaxFailedIndexes; m != nil {
 		if *m > *spec.Completions {
-			refuse("maxFailedIndexes", fmt.Sprintf("is %d, more than the %d completions", *m, *spec.Completions), "lower it")
+			refuse("maxFailedIndexes", apirule.Invalid(*m, "must be less than or equal to completions"), "lower it")
 		}
 		if *m > mostFailedIndexesOfAny {
-			refuse("maxFailedIndexes", fmt.Sprintf("is %d, and may be %d", *m, mostFailedIndexesOfAny), "lower it")
+			refuse("maxFailedIndexes", apirule.Invalid(*m, fmt.Sprintf("must be less than or equal to %d", mostFailedIndexesOfAny)), "lower it")
 		}
 	}
 	if *spec.Completions > mostCompletions && spec.BackoffLimitPerIndex != nil {
@@ -103,13 +107,14 @@ func checkCounts(spec *batchv1.JobSpec, at fieldpath.Path, report apirule.Report
 
 // checkManyIndexes checks a Job with more than mostCompletions indexes and a backoff limit for each.
 func checkManyIndexes(spec *batchv1.JobSpec, refuse func(field, message, help string)) {
+	const ofMany = "must be less than or equal to %d when completions are above %d and used with backoff limit per index"
 	if spec.MaxFailedIndexes == nil {
-		refuse("maxFailedIndexes", fmt.Sprintf("is required beside more than %d completions", mostCompletions), "set it")
+		refuse("maxFailedIndexes", apirule.Missing(fmt.Sprintf("must be specified when completions is above %d", mostCompletions)), "set it")
 	} else if *spec.MaxFailedIndexes > mostFailedOfMany {
-		refuse("maxFailedIndexes", fmt.Sprintf("is %d, and may be %d beside more than %d completions", *spec.MaxFailedIndexes, mostFailedOfMany, mostCompletions), "lower it")
+		refuse("maxFailedIndexes", apirule.Invalid(*spec.MaxFailedIndexes, fmt.Sprintf(ofMany, mostFailedOfMany, mostCompletions)), "lower it")
 	}
 	if p := spec.Parallelism; p != nil && *p > mostParallelOfMany {
-		refuse("parallelism", fmt.Sprintf("is %d, and may be %d beside more than %d completions with a backoff limit for each index", *p, mostParallelOfMany, mostCompletions), "lower it")
+		refuse("parallelism", apirule.Invalid(*p, fmt.Sprintf(ofMany, mostParallelOfMany, mostCompletions)), "lower it")
 	}
 }
 
@@ -125,11 +130,16 @@ func checkRestartPolicy(spec *batchv1.JobSpec, report apirule.Reporter) {
 	case corev1.RestartPolicyNever:
 	case corev1.RestartPolicyOnFailure, "":
 		if spec.PodFailurePolicy != nil {
-			report(finding.CodeRestartPolicy, path, "a Job with a podFailurePolicy needs the restart policy Never; JobSet fills in OnFailure where there is none",
-				"set restartPolicy to Never, or drop podFailurePolicy")
+			report(finding.CodeRestartPolicy, path, apirule.Invalid(string(cmp.Or(policy, corev1.RestartPolicyOnFailure)), `only "Never" is supported when podFailurePolicy is specified`),
+				"set restartPolicy to Never, or remove podFailurePolicy")
 		}
 	default:
-		report(finding.CodeRestartPolicy, path, fmt.Sprintf("a Job's Pods cannot have the restart policy %q", policy), "write Never or OnFailure")
+		allowed := []corev1.RestartPolicy{corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever}
+		message := apirule.Unsupported(policy, allowed...)
+		if policy == corev1.RestartPolicyAlways {
+			message = apirule.Missing(`valid values: "OnFailure", "Never"`)
+		}
+		report(finding.CodeRestartPolicy, path, message, "use Never or OnFailure")
 	}
 }
 
@@ -144,17 +154,17 @@ func checkSelector(job *batchv1.Job, report apirule.Reporter) {
 		apirule.LabelSelector(s, fieldpath.Fields("spec", "selector"), finding.CodeReservedLabel, report)
 	}
 	if s := job.Spec.Selector; s != nil && !selects(s, own) {
-		report(finding.CodeReservedLabel, fieldpath.Fields("spec", "selector"), "the Job API makes a Job's selector itself", "drop the selector")
+		report(finding.CodeReservedLabel, fieldpath.Fields("spec", "selector"), apirule.InvalidObject("`selector` not auto-generated"), "remove the selector")
 	}
 	labels := fieldpath.Fields("spec", "template", "metadata", "labels")
 	for _, key := range []string{"job-name", batchv1.JobNameLabel} {
 		if value, set := job.Spec.Template.Labels[key]; set && value != job.Name {
-			report(finding.CodeReservedLabel, labels.Append(fieldpath.Key(key)), fmt.Sprintf("the Job API sets the label %s of Pods, and takes no other value than the Job's name", key), "drop the label")
+			report(finding.CodeReservedLabel, labels.Append(fieldpath.Key(key)), apirule.InvalidObject(fmt.Sprintf("must be '%s'", job.Name)), "remove the label: the Job API sets it")
 		}
 	}
 	for _, key := range []string{"controller-uid", batchv1.ControllerUidLabel} {
 		if _, set := job.Spec.Template.Labels[key]; set {
-			report(finding.CodeReservedLabel, labels.Append(fieldpath.Key(key)), fmt.Sprintf("the Job API sets the label %s of Pods, and takes no other value than the Job's uid", key), "drop the label")
+			report(finding.CodeReservedLabel, labels.Append(fieldpath.Key(key)), apirule.InvalidObject("must be the uid of the Job"), "remove the label: the Job API sets it")
 		}
 	}
 }
@@ -162,12 +172,12 @@ func checkSelector(job *batchv1.Job, report apirule.Reporter) {
 func checkManualSelector(job *batchv1.Job, report apirule.Reporter) {
 	path := fieldpath.Fields("spec", "selector")
 	if job.Spec.Selector == nil {
-		report(finding.CodeReservedLabel, path, "is required where manualSelector is true", "drop manualSelector: the Job API makes the selector")
+		report(finding.CodeReservedLabel, path, apirule.Missing(""), "remove manualSelector: the Job API makes the selector")
 		return
 	}
 	apirule.LabelSelector(job.Spec.Selector, path, finding.CodeReservedLabel, report)
 	if !selects(job.Spec.Selector, job.Spec.Template.Labels) {
-		report(finding.CodeReservedLabel, fieldpath.Fields("spec", "template", "metadata", "labels"), "the Job's selector does not select its own Pods", "drop manualSelector and selector")
+		report(finding.CodeReservedLabel, fieldpath.Fields("spec", "template", "metadata", "labels"), apirule.InvalidObject("`selector` does not match template `labels`"), "remove manualSelector and selector")
 	}
 }
 

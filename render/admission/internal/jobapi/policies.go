@@ -27,7 +27,7 @@ func checkPodFailurePolicy(spec *batchv1.JobSpec, report apirule.Reporter) {
 	path := fieldpath.Fields("spec", "podFailurePolicy", "rules")
 	rules := spec.PodFailurePolicy.Rules
 	if len(rules) > mostRules {
-		report(finding.CodeJobSpec, path, fmt.Sprintf("has %d rules, and may have %d", len(rules), mostRules), "drop some of them")
+		report(finding.CodeJobSpec, path, apirule.TooMany(len(rules), mostRules), "remove some of them")
 	}
 	for i := range rules {
 		checkFailureRule(spec, &rules[i], path.Append(fieldpath.Index(i)), report)
@@ -39,21 +39,25 @@ func checkFailureRule(spec *batchv1.JobSpec, rule *batchv1.PodFailurePolicyRule,
 	apirule.OneOf(report, finding.CodeJobSpec, action, rule.Action,
 		batchv1.PodFailurePolicyActionCount, batchv1.PodFailurePolicyActionFailIndex, batchv1.PodFailurePolicyActionFailJob, batchv1.PodFailurePolicyActionIgnore)
 	if rule.Action == batchv1.PodFailurePolicyActionFailIndex && spec.BackoffLimitPerIndex == nil {
-		report(finding.CodeJobSpec, action, "FailIndex needs a backoffLimitPerIndex", "set backoffLimitPerIndex, or write another action")
+		report(finding.CodeJobSpec, action, apirule.Invalid(string(rule.Action), "requires the backoffLimitPerIndex to be set"), "set backoffLimitPerIndex, or use another action")
 	}
 	if hasCodes, hasConditions := rule.OnExitCodes != nil, len(rule.OnPodConditions) > 0; hasCodes == hasConditions {
-		report(finding.CodeJobSpec, at, "a rule looks at exit codes or at conditions of the Pod: exactly one of them", "set either onExitCodes or onPodConditions")
+		detail := "specifying one of OnExitCodes and OnPodConditions is required"
+		if hasCodes {
+			detail = "specifying both OnExitCodes and OnPodConditions is not supported"
+		}
+		report(finding.CodeJobSpec, at, apirule.InvalidObject(detail), "set either onExitCodes or onPodConditions")
 	}
 	if codes := rule.OnExitCodes; codes != nil {
 		checkExitCodes(spec, codes, at.Append(fieldpath.Field("onExitCodes")), report)
 	}
 	conditions := at.Append(fieldpath.Field("onPodConditions"))
 	if len(rule.OnPodConditions) > mostConditions {
-		report(finding.CodeJobSpec, conditions, fmt.Sprintf("has %d conditions, and may have %d", len(rule.OnPodConditions), mostConditions), "drop some of them")
+		report(finding.CodeJobSpec, conditions, apirule.TooMany(len(rule.OnPodConditions), mostConditions), "remove some of them")
 	}
 	for i, pattern := range rule.OnPodConditions {
 		item := conditions.Append(fieldpath.Index(i))
-		apirule.QualifiedName(report, finding.CodeJobSpec, item.Append(fieldpath.Field("type")), "a condition", string(pattern.Type))
+		apirule.QualifiedName(report, finding.CodeJobSpec, item.Append(fieldpath.Field("type")), string(pattern.Type))
 		if pattern.Status != "" { // the API server fills in True
 			apirule.OneOf(report, finding.CodeJobSpec, item.Append(fieldpath.Field("status")), pattern.Status, corev1.ConditionTrue, corev1.ConditionFalse, corev1.ConditionUnknown)
 		}
@@ -64,26 +68,26 @@ func checkExitCodes(spec *batchv1.JobSpec, codes *batchv1.PodFailurePolicyOnExit
 	apirule.OneOf(report, finding.CodeJobSpec, at.Append(fieldpath.Field("operator")), codes.Operator, batchv1.PodFailurePolicyOnExitCodesOpIn, batchv1.PodFailurePolicyOnExitCodesOpNotIn)
 	pod := &spec.Template.Spec
 	if name := codes.ContainerName; name != nil && !podapi.HasContainer(pod.Containers, *name) && !podapi.HasContainer(pod.InitContainers, *name) {
-		report(finding.CodeJobSpec, at.Append(fieldpath.Field("containerName")), fmt.Sprintf("the Pod has no container %q", *name), "name one of the job's containers")
+		report(finding.CodeJobSpec, at.Append(fieldpath.Field("containerName")), apirule.Invalid(*name, "must be one of the container or initContainer names in the pod template"), "use a container of the job")
 	}
 	values := at.Append(fieldpath.Field("values"))
 	refuse := func(path fieldpath.Path, message, help string) { report(finding.CodeJobSpec, path, message, help) }
 	switch n := len(codes.Values); {
 	case n == 0:
-		refuse(values, "needs at least one exit code", "name the exit codes")
+		refuse(values, apirule.Invalid(codes.Values, "at least one value is required"), "set the exit codes")
 	case n > mostExitCodes:
-		refuse(values, fmt.Sprintf("has %d exit codes, and may have %d", n, mostExitCodes), "drop some of them")
+		refuse(values, apirule.TooMany(n, mostExitCodes), "remove some of them")
 	}
 	for i, code := range codes.Values {
 		if code == 0 && codes.Operator == batchv1.PodFailurePolicyOnExitCodesOpIn {
-			refuse(values.Append(fieldpath.Index(i)), "0 is no failure", "drop it")
+			refuse(values.Append(fieldpath.Index(i)), apirule.Invalid(code, "must not be 0 for the In operator"), "remove it")
 		}
 		if slices.Contains(codes.Values[:i], code) {
-			refuse(values.Append(fieldpath.Index(i)), fmt.Sprintf("the exit code %d is a duplicate", code), "drop one of the two")
+			refuse(values.Append(fieldpath.Index(i)), apirule.Duplicate(code), "remove one of the two")
 		}
 	}
 	if !slices.IsSorted(codes.Values) {
-		refuse(values, "must be in order", "sort the exit codes")
+		refuse(values, apirule.InvalidObject("must be ordered"), "sort the exit codes")
 	}
 }
 
@@ -93,7 +97,7 @@ func checkJobSuccessPolicy(spec *batchv1.JobSpec, report apirule.Reporter) {
 	}
 	path := fieldpath.Fields("spec", "successPolicy")
 	if !isIndexed(spec) {
-		report(finding.CodeJobSpec, path, "is only for Jobs whose Pods have an index", "set completionMode to Indexed, or drop the policy")
+		report(finding.CodeJobSpec, path, apirule.InvalidObject(needsIndex), "set completionMode to Indexed, or remove the policy")
 		return
 	}
 	if spec.Completions == nil {
@@ -101,10 +105,10 @@ func checkJobSuccessPolicy(spec *batchv1.JobSpec, report apirule.Reporter) {
 	}
 	rules, list := spec.SuccessPolicy.Rules, path.Append(fieldpath.Field("rules"))
 	if len(rules) == 0 {
-		report(finding.CodeJobSpec, list, "needs at least one rule", "name a rule, or drop the policy")
+		report(finding.CodeJobSpec, list, apirule.Missing("at least one rules must be specified when the successPolicy is specified"), "add a rule, or remove the policy")
 	}
 	if len(rules) > mostRules {
-		report(finding.CodeJobSpec, list, fmt.Sprintf("has %d rules, and may have %d", len(rules), mostRules), "drop some of them")
+		report(finding.CodeJobSpec, list, apirule.TooMany(len(rules), mostRules), "remove some of them")
 	}
 	for i := range rules {
 		checkSuccessRule(&rules[i], *spec.Completions, list.Append(fieldpath.Index(i)), report)
@@ -114,17 +118,17 @@ func checkJobSuccessPolicy(spec *batchv1.JobSpec, report apirule.Reporter) {
 func checkSuccessRule(rule *batchv1.SuccessPolicyRule, completions int32, at fieldpath.Path, report apirule.Reporter) {
 	refuse := func(path fieldpath.Path, message, help string) { report(finding.CodeJobSpec, path, message, help) }
 	if rule.SucceededCount == nil && rule.SucceededIndexes == nil {
-		refuse(at, "a rule says how many indexes have to succeed, or which", "set succeededCount or succeededIndexes")
+		refuse(at, apirule.Missing("at least one of succeededCount or succeededIndexes must be specified"), "set succeededCount or succeededIndexes")
 	}
 	total := int32(0)
 	if rule.SucceededIndexes != nil {
 		path := at.Append(fieldpath.Field("succeededIndexes"))
 		if n := len(*rule.SucceededIndexes); n > longestIndexSet {
-			refuse(path, fmt.Sprintf("has %d characters, and may have %d", n, longestIndexSet), "use ranges")
+			refuse(path, apirule.TooLong(longestIndexSet), "use ranges")
 		}
 		n, ok := countIndexes(*rule.SucceededIndexes, completions)
 		if !ok {
-			refuse(path, fmt.Sprintf("%q names no indexes of a Job with %d completions", *rule.SucceededIndexes, completions), `write numbers and ranges in order, such as "1,3-5"`)
+			refuse(path, apirule.Invalid(*rule.SucceededIndexes, fmt.Sprintf("error parsing succeededIndexes: the Job has %d completions", completions)), `set numbers and ranges in order, such as "1,3-5"`)
 		}
 		total = n
 	}
@@ -132,10 +136,10 @@ func checkSuccessRule(rule *batchv1.SuccessPolicyRule, completions int32, at fie
 		path := at.Append(fieldpath.Field("succeededCount"))
 		apirule.NonNegative(report, finding.CodeJobSpec, path, count)
 		if *count > completions {
-			refuse(path, fmt.Sprintf("is %d, more than the %d completions", *count, completions), "lower it")
+			refuse(path, apirule.Invalid(*count, fmt.Sprintf("must be less than or equal to %d (the number of specified completions)", completions)), "lower it")
 		}
 		if rule.SucceededIndexes != nil && *count > total {
-			refuse(path, fmt.Sprintf("is %d, more than the %d indexes that succeededIndexes names", *count, total), "lower it")
+			refuse(path, apirule.Invalid(*count, fmt.Sprintf("must be less than or equal to %d (the number of indexes in the specified succeededIndexes field)", total)), "lower it")
 		}
 	}
 }

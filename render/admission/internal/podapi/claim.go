@@ -1,8 +1,6 @@
 package podapi
 
 import (
-	"fmt"
-
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
@@ -21,7 +19,7 @@ func CheckClaim(template *corev1.PersistentVolumeClaim, report apirule.Reporter)
 func checkClaimSpec(spec *corev1.PersistentVolumeClaimSpec, at fieldpath.Path, report apirule.Reporter) {
 	modes := at.Append(fieldpath.Field("accessModes"))
 	if len(spec.AccessModes) == 0 {
-		report(finding.CodeClaim, modes, "is required, and empty", "write ReadWriteOnce, or ReadWriteMany where several nodes share the volume")
+		report(finding.CodeClaim, modes, apirule.Missing("at least 1 access mode is required"), "set ReadWriteOnce, or ReadWriteMany if several nodes share the volume")
 	}
 	once := false
 	for i, mode := range spec.AccessModes {
@@ -29,20 +27,20 @@ func checkClaimSpec(spec *corev1.PersistentVolumeClaimSpec, at fieldpath.Path, r
 		once = once || mode == corev1.ReadWriteOncePod
 	}
 	if once && len(spec.AccessModes) > 1 {
-		report(finding.CodeClaim, modes, "ReadWriteOncePod goes with no other mode", "keep the one that is meant")
+		report(finding.CodeClaim, modes, apirule.Forbidden("may not use ReadWriteOncePod with other access modes"), "keep one")
 	}
 	storage := at.Append(fieldpath.Fields("resources", "requests")...).Append(fieldpath.Key(string(corev1.ResourceStorage)))
 	switch size, set := spec.Resources.Requests[corev1.ResourceStorage]; {
 	case !set:
-		report(finding.CodeClaim, at.Append(fieldpath.Field("resources"), fieldpath.Key(string(corev1.ResourceStorage))), "is required, and missing", "set resources.requests.storage")
+		report(finding.CodeClaim, at.Append(fieldpath.Field("resources"), fieldpath.Key(string(corev1.ResourceStorage))), apirule.Missing(""), "set resources.requests.storage")
 	case !positive(size):
-		report(finding.CodeClaim, storage, fmt.Sprintf("is %s, and must be more than 0", size.String()), "write a quantity such as 10Gi")
+		report(finding.CodeClaim, storage, apirule.Invalid(size.String(), notPositive), "set a quantity such as 10Gi")
 	}
 	if name := spec.StorageClassName; name != nil && *name != "" {
-		apirule.DNSSubdomain(report, finding.CodeClaim, at.Append(fieldpath.Field("storageClassName")), "a StorageClass", *name)
+		apirule.DNSSubdomain(report, finding.CodeClaim, at.Append(fieldpath.Field("storageClassName")), *name)
 	}
 	if name := spec.VolumeAttributesClassName; name != nil && *name != "" {
-		apirule.DNSSubdomain(report, finding.CodeClaim, at.Append(fieldpath.Field("volumeAttributesClassName")), "a VolumeAttributesClass", *name)
+		apirule.DNSSubdomain(report, finding.CodeClaim, at.Append(fieldpath.Field("volumeAttributesClassName")), *name)
 	}
 	if mode := spec.VolumeMode; mode != nil {
 		apirule.OneOf(report, finding.CodeClaim, at.Append(fieldpath.Field("volumeMode")), *mode, corev1.PersistentVolumeFilesystem, corev1.PersistentVolumeBlock)
@@ -61,9 +59,9 @@ func checkDataSources(spec *corev1.PersistentVolumeClaimSpec, at fieldpath.Path,
 		apirule.Required(report, finding.CodeClaim, path.Append(fieldpath.Field("kind")), kind)
 		switch {
 		case group != nil && *group != "":
-			apirule.DNSSubdomain(report, finding.CodeClaim, path.Append(fieldpath.Field("apiGroup")), "an API group", *group)
+			apirule.DNSSubdomain(report, finding.CodeClaim, path.Append(fieldpath.Field("apiGroup")), *group)
 		case kind != "PersistentVolumeClaim":
-			report(finding.CodeClaim, path, fmt.Sprintf("a %s is not a kind of the core group that a volume can be filled from", kind), "name its apiGroup")
+			report(finding.CodeClaim, path, apirule.Invalid(kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup"), "set its apiGroup")
 		}
 	}
 	source, ref := spec.DataSource, spec.DataSourceRef
@@ -78,14 +76,14 @@ func checkDataSources(spec *corev1.PersistentVolumeClaimSpec, at fieldpath.Path,
 		check("dataSourceRef", ref.Name, ref.Kind, ref.APIGroup)
 	}
 	if ref.Namespace != nil && *ref.Namespace != "" {
-		apirule.DNSLabel(report, finding.CodeClaim, at.Append(fieldpath.Fields("dataSourceRef", "namespace")...), "a namespace", *ref.Namespace)
+		apirule.DNSLabel(report, finding.CodeClaim, at.Append(fieldpath.Fields("dataSourceRef", "namespace")...), *ref.Namespace)
 		if source != nil {
-			report(finding.CodeClaim, at.Append(fieldpath.Field("dataSource")), "cannot be beside dataSourceRef.namespace", "drop it")
+			report(finding.CodeClaim, at.Append(fieldpath.Field("dataSource")), apirule.InvalidObject("may not be specified when dataSourceRef.namespace is specified"), "remove it")
 		}
 		return
 	}
 	if source != nil && !same {
-		report(finding.CodeClaim, at.Append(fieldpath.Field("dataSource")), "is another object than dataSourceRef", "drop one of the two")
+		report(finding.CodeClaim, at.Append(fieldpath.Field("dataSource")), apirule.InvalidObject("must match dataSourceRef"), "remove one of the two")
 	}
 }
 

@@ -3,6 +3,7 @@ package podapi
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -60,7 +61,7 @@ func nameSteps(n int, name func(i int) string) []fieldpath.Step {
 
 func (p *podChecker) checkContainers() {
 	if len(p.Spec.Containers) == 0 {
-		p.report(finding.CodePodSpec, p.field("containers"), "a Pod needs at least one container", "add one to the runtime's template")
+		p.report(finding.CodePodSpec, p.field("containers"), apirule.Missing(""), "add one to the runtime's template")
 	}
 	for _, c := range p.containers() {
 		p.checkContainer(c)
@@ -89,7 +90,7 @@ func (p *podChecker) checkUniqueNames() {
 			continue
 		}
 		if seen[c.Name] {
-			p.report(finding.CodeBadName, c.at.Append(fieldpath.Field("name")), fmt.Sprintf("another container of the Pod has the name %q", c.Name), "give the containers different names")
+			p.report(finding.CodeBadName, c.at.Append(fieldpath.Field("name")), apirule.Duplicate(c.Name), "rename one of the containers")
 		}
 		seen[c.Name] = true
 	}
@@ -97,10 +98,10 @@ func (p *podChecker) checkUniqueNames() {
 
 func (p *podChecker) checkContainer(c podContainer) {
 	if apirule.Required(p.report, finding.CodeBadName, c.at.Append(fieldpath.Field("name")), c.Name) {
-		apirule.DNSLabel(p.report, finding.CodeBadName, c.at.Append(fieldpath.Field("name")), "a container", c.Name)
+		apirule.DNSLabel(p.report, finding.CodeBadName, c.at.Append(fieldpath.Field("name")), c.Name)
 	}
 	if c.Image == "" {
-		p.report(finding.CodeNoImage, c.at.Append(fieldpath.Field("image")), fmt.Sprintf("container %q has no image", c.Name), "set it in the runtime, or for the trainer's container in spec.trainer.image")
+		p.report(finding.CodeNoImage, c.at.Append(fieldpath.Field("image")), apirule.Missing(""), "set it in the runtime, or for the trainer's container in spec.trainer.image")
 	}
 	if policy := c.TerminationMessagePolicy; policy != "" {
 		apirule.OneOf(p.report, finding.CodePodSpec, c.at.Append(fieldpath.Field("terminationMessagePolicy")), policy, corev1.TerminationMessageReadFile, corev1.TerminationMessageFallbackToLogsOnError)
@@ -125,10 +126,10 @@ func (p *podChecker) checkPorts(c podContainer) {
 		at := c.at.Append(fieldpath.Field("ports"), fieldpath.Index(i))
 		if port.Name != "" {
 			if problems := validation.IsValidPortName(port.Name); len(problems) > 0 {
-				p.report(finding.CodePort, at.Append(fieldpath.Field("name")), fmt.Sprintf("%q is not a name for a port: %s", port.Name, apirule.Brief(problems...)),
+				p.report(finding.CodePort, at.Append(fieldpath.Field("name")), apirule.Invalid(port.Name, strings.Join(problems, "; ")),
 					"use lower-case letters, digits and dashes, at least one letter, 15 at most")
 			} else if names[port.Name] {
-				p.report(finding.CodePort, at.Append(fieldpath.Field("name")), fmt.Sprintf("another port of the container has the name %q", port.Name), "give the ports different names")
+				p.report(finding.CodePort, at.Append(fieldpath.Field("name")), apirule.Duplicate(port.Name), "rename one of the ports")
 			}
 			names[port.Name] = true
 		}
@@ -177,7 +178,7 @@ func (p *podChecker) checkHostPorts(ofNode bool) {
 			}
 			if taken[key] {
 				p.report(finding.CodePort, c.at.Append(fieldpath.Field("ports"), fieldpath.Index(i), fieldpath.Field("hostPort")),
-					fmt.Sprintf("another container of the Pod takes port %d of the node, too", number), "use another port, or drop hostPort")
+					apirule.Duplicate(fmt.Sprintf("%s/%s/%d", key.protocol, key.ip, key.port)), "use another port, or remove hostPort")
 			}
 			taken[key] = true
 		}
@@ -198,10 +199,10 @@ func (p *podChecker) checkContainerRestart(c podContainer) {
 		apirule.OneOf(p.report, finding.CodeRestartPolicy, path, *c.RestartPolicy,
 			corev1.ContainerRestartPolicyAlways, corev1.ContainerRestartPolicyNever, corev1.ContainerRestartPolicyOnFailure)
 	case len(c.RestartPolicyRules) > 0:
-		p.report(finding.CodeRestartPolicy, path, "is required beside restartPolicyRules", "set it, or drop the rules")
+		p.report(finding.CodeRestartPolicy, path, apirule.Missing("must specify restartPolicy when restart rules are used"), "set it, or remove the rules")
 	}
 	if n := len(c.RestartPolicyRules); n > mostRestartRules {
-		p.report(finding.CodeRestartPolicy, rules, fmt.Sprintf("has %d rules, and may have %d", n, mostRestartRules), "drop some of them")
+		p.report(finding.CodeRestartPolicy, rules, apirule.TooMany(n, mostRestartRules), "remove some of them")
 	}
 	for i, rule := range c.RestartPolicyRules {
 		at := rules.Append(fieldpath.Index(i))
@@ -209,13 +210,13 @@ func (p *podChecker) checkContainerRestart(c podContainer) {
 			corev1.ContainerRestartRuleActionRestart, corev1.ContainerRestartRuleActionRestartAllContainers)
 		codes := rule.ExitCodes
 		if codes == nil {
-			p.report(finding.CodeRestartPolicy, at.Append(fieldpath.Field("exitCodes")), "is required, and missing", "name the exit codes that the rule is for")
+			p.report(finding.CodeRestartPolicy, at.Append(fieldpath.Field("exitCodes")), apirule.Missing("must be specified"), "set the exit codes of the rule")
 			continue
 		}
 		apirule.OneOf(p.report, finding.CodeRestartPolicy, at.Append(fieldpath.Fields("exitCodes", "operator")...), codes.Operator,
 			corev1.ContainerRestartRuleOnExitCodesOpIn, corev1.ContainerRestartRuleOnExitCodesOpNotIn)
 		if n := len(codes.Values); n > mostRestartExitCodes {
-			p.report(finding.CodeRestartPolicy, at.Append(fieldpath.Fields("exitCodes", "values")...), fmt.Sprintf("has %d exit codes, and may have %d", n, mostRestartExitCodes), "drop some of them")
+			p.report(finding.CodeRestartPolicy, at.Append(fieldpath.Fields("exitCodes", "values")...), apirule.TooMany(n, mostRestartExitCodes), "remove some of them")
 		}
 	}
 }

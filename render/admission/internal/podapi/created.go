@@ -1,7 +1,6 @@
 package podapi
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -25,11 +24,11 @@ func CheckPod(pod *corev1.Pod, report apirule.Reporter) {
 		p.checkHostPorts(true)
 	}
 	if spec.NodeName != "" && len(spec.SchedulingGates) > 0 {
-		p.report(finding.CodeScheduling, p.field("nodeName"), "forbidden beside schedulingGates", "remove one of the two")
+		p.report(finding.CodeScheduling, p.field("nodeName"), apirule.Forbidden("cannot be set until all schedulingGates have been cleared"), "remove one of the two")
 	}
 	for _, container := range p.containers() {
 		if container.Image != strings.TrimSpace(container.Image) {
-			p.report(finding.CodeNoImage, container.at.Append(fieldpath.Field("image")), fmt.Sprintf("%q begins or ends with a space", container.Image), "drop the space")
+			p.report(finding.CodeNoImage, container.at.Append(fieldpath.Field("image")), apirule.Invalid(container.Image, "must not have leading or trailing whitespace"), "remove the space")
 		}
 	}
 	for i := range spec.Volumes {
@@ -37,10 +36,10 @@ func CheckPod(pod *corev1.Pod, report apirule.Reporter) {
 	}
 	for i, finalizer := range p.Finalizers {
 		path := fieldpath.Fields("metadata", "finalizers").Append(fieldpath.Index(i))
-		apirule.QualifiedName(p.report, finding.CodeBadLabel, path, "a finalizer", finalizer)
+		apirule.QualifiedName(p.report, finding.CodeBadLabel, path, finalizer)
 		standard := []string{string(corev1.FinalizerKubernetes), metav1.FinalizerOrphanDependents, metav1.FinalizerDeleteDependents}
 		if !strings.Contains(finalizer, "/") && !slices.Contains(standard, finalizer) {
-			p.report(finding.CodeBadLabel, path, fmt.Sprintf("invalid value %q: must be a qualified name", finalizer), `use a name such as "example.com/name"`)
+			p.report(finding.CodeBadLabel, path, apirule.Invalid(finalizer, "name is neither a standard finalizer name nor is it fully qualified"), `use a name such as "example.com/name"`)
 		}
 	}
 	// Exclusive placement adds terms to the template's affinity.
@@ -52,6 +51,6 @@ func CheckPod(pod *corev1.Pod, report apirule.Reporter) {
 func (p *podChecker) checkCreatedVolume(i int) {
 	v := &p.Spec.Volumes[i]
 	if v.Image != nil && v.Image.Reference == "" {
-		p.report(finding.CodeVolume, p.volumePath(i).Append(fieldpath.Fields("image", "reference")...), "is required, and empty", "name the image")
+		p.report(finding.CodeVolume, p.volumePath(i).Append(fieldpath.Fields("image", "reference")...), apirule.Missing(""), "set the image")
 	}
 }

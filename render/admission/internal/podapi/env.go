@@ -25,7 +25,7 @@ func (p *podChecker) checkEnv(c podContainer) {
 			apirule.Required(p.report, finding.CodeEnv, name(), env.Name)
 		} else {
 			if problems := validation.IsRelaxedEnvVarName(env.Name); len(problems) > 0 {
-				p.report(finding.CodeEnv, name(), fmt.Sprintf("%q is not a name for a variable: %s", env.Name, apirule.Brief(problems...)),
+				p.report(finding.CodeEnv, name(), apirule.Invalid(env.Name, strings.Join(problems, "; ")),
 					"use letters, digits and underscores")
 			}
 		}
@@ -65,11 +65,11 @@ func (p *podChecker) checkValueFrom(env *corev1.EnvVar, at fieldpath.Path) {
 	}
 	if ref := from.ConfigMapKeyRef; ref != nil {
 		sources++
-		p.checkKeyRef("a ConfigMap", ref.Name, ref.Key, at.Append(fieldpath.Field("configMapKeyRef")))
+		p.checkKeyRef(ref.Name, ref.Key, at.Append(fieldpath.Field("configMapKeyRef")))
 	}
 	if ref := from.SecretKeyRef; ref != nil {
 		sources++
-		p.checkKeyRef("a Secret", ref.Name, ref.Key, at.Append(fieldpath.Field("secretKeyRef")))
+		p.checkKeyRef(ref.Name, ref.Key, at.Append(fieldpath.Field("secretKeyRef")))
 	}
 	if ref := from.FileKeyRef; ref != nil {
 		sources++
@@ -77,11 +77,11 @@ func (p *podChecker) checkValueFrom(env *corev1.EnvVar, at fieldpath.Path) {
 	}
 	switch {
 	case sources == 0:
-		p.report(finding.CodeEnv, at, "says nothing about where the value is from", "name one of fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef and fileKeyRef, or set value")
+		p.report(finding.CodeEnv, at, apirule.Invalid("", "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"), "set one of them, or set value")
 	case env.Value != "":
-		p.report(finding.CodeValueAndValueFrom, at, "cannot be beside value", "keep the one that is meant")
+		p.report(finding.CodeValueAndValueFrom, at, apirule.Invalid("", "may not be specified when `value` is not empty"), "keep one of the two")
 	case sources > 1:
-		p.report(finding.CodeTwoSources, at, "names several sources", "keep the one that is meant")
+		p.report(finding.CodeTwoSources, at, apirule.Invalid("", "may not have more than one field specified at a time"), "keep one")
 	}
 }
 
@@ -99,7 +99,7 @@ func (p *podChecker) checkFieldRef(ref *corev1.ObjectFieldSelector, fields []str
 		return
 	}
 	if ref.APIVersion != "" && ref.APIVersion != "v1" {
-		p.report(code, path, fmt.Sprintf("%q is not a version of Pods", ref.APIVersion), "drop it")
+		p.report(code, path, apirule.Invalid(ref.FieldPath, fmt.Sprintf("error converting fieldPath: unsupported pod version: %s", ref.APIVersion)), "remove apiVersion")
 		return
 	}
 	field := ref.FieldPath
@@ -108,18 +108,17 @@ func (p *podChecker) checkFieldRef(ref *corev1.ObjectFieldSelector, fields []str
 	}
 	if of, key, ok := subscript(field); ok {
 		if of != "metadata.labels" && of != "metadata.annotations" {
-			p.report(code, path, fmt.Sprintf("%q: only labels and annotations have keys", ref.FieldPath), "name a field that there is")
+			p.report(code, path, apirule.Invalid(of, "does not support subscript"), "use a label or an annotation")
 			return
 		}
 		if of == "metadata.annotations" {
 			key = strings.ToLower(key)
 		}
-		apirule.QualifiedName(p.report, code, path, "a label or annotation", key)
+		apirule.QualifiedName(p.report, code, path, key)
 		return
 	}
 	if !slices.Contains(fields, field) {
-		p.report(code, path, fmt.Sprintf("%q is not a field of a Pod that can be had here", ref.FieldPath),
-			fmt.Sprintf("name one of %s, or a label or annotation such as metadata.labels['app']", strings.Join(fields, ", ")))
+		p.report(code, path, apirule.Unsupported(field, fields...), "use a supported field, or a label or annotation such as metadata.labels['app']")
 	}
 }
 
@@ -143,10 +142,10 @@ func (p *podChecker) checkResourceRef(ref *corev1.ResourceFieldSelector, file bo
 	hugePages := strings.HasPrefix(ref.Resource, "limits.hugepages-") || strings.HasPrefix(ref.Resource, "requests.hugepages-")
 	switch {
 	case file && ref.ContainerName == "":
-		p.report(code, at.Append(fieldpath.Field("containerName")), "is required in a volume", "name the container")
+		p.report(code, at.Append(fieldpath.Field("containerName")), apirule.Missing(""), "name the container")
 	case !apirule.Required(p.report, code, path, ref.Resource):
 	case !slices.Contains(containerResources, ref.Resource) && !hugePages:
-		p.report(code, path, fmt.Sprintf("%q is not a resource that can be had here", ref.Resource), "name one of "+strings.Join(containerResources, ", "))
+		p.report(code, path, apirule.Unsupported(ref.Resource, containerResources...), "use a supported resource")
 	}
 	if zero := (resource.Quantity{}); ref.Divisor.Cmp(zero) == 0 {
 		return
@@ -156,17 +155,25 @@ func (p *podChecker) checkResourceRef(ref *corev1.ResourceFieldSelector, file bo
 		divisors = []string{"1m", "1"}
 	}
 	if (hugePages || slices.Contains(containerResources, ref.Resource)) && !slices.Contains(divisors, ref.Divisor.String()) {
-		p.report(code, at.Append(fieldpath.Field("divisor")), fmt.Sprintf("%s is not a divisor for %s", ref.Divisor.String(), ref.Resource), "write one of "+strings.Join(divisors, ", "))
+		kind := strings.ReplaceAll(ref.Resource[strings.Index(ref.Resource, ".")+1:], "ephemeral-storage", "local ephemeral storage")
+		if hugePages {
+			kind = "hugepages"
+		}
+		allowed := strings.Join(divisors, ", ")
+		if kind == "cpu" {
+			allowed = "1m and 1"
+		}
+		p.report(code, at.Append(fieldpath.Field("divisor")), apirule.Invalid(ref.Resource, fmt.Sprintf("only divisor's values %s are supported with the %s resource", allowed, kind)), "use one of these divisors")
 	}
 }
 
-func (p *podChecker) checkKeyRef(what, name, key string, at fieldpath.Path) {
-	apirule.DNSSubdomain(p.report, finding.CodeEnv, at.Append(fieldpath.Field("name")), what, name)
+func (p *podChecker) checkKeyRef(name, key string, at fieldpath.Path) {
+	apirule.DNSSubdomain(p.report, finding.CodeEnv, at.Append(fieldpath.Field("name")), name)
 	if !apirule.Required(p.report, finding.CodeEnv, at.Append(fieldpath.Field("key")), key) {
 		return
 	}
 	if problems := validation.IsConfigMapKey(key); len(problems) > 0 {
-		p.report(finding.CodeEnv, at.Append(fieldpath.Field("key")), fmt.Sprintf("%q is not a key of %s: %s", key, what, apirule.Brief(problems...)), "use letters, digits, dashes, underscores and dots")
+		p.report(finding.CodeEnv, at.Append(fieldpath.Field("key")), apirule.Invalid(key, strings.Join(problems, "; ")), "use letters, digits, dashes, underscores and dots")
 	}
 }
 
@@ -174,7 +181,7 @@ func (p *podChecker) checkKeyRef(what, name, key string, at fieldpath.Path) {
 func (p *podChecker) checkFileRef(ref *corev1.FileKeySelector, at fieldpath.Path) {
 	if apirule.Required(p.report, finding.CodeEnv, at.Append(fieldpath.Field("key")), ref.Key) {
 		if problems := validation.IsRelaxedEnvVarName(ref.Key); len(problems) > 0 {
-			p.report(finding.CodeEnv, at.Append(fieldpath.Field("key")), fmt.Sprintf("%q is not a name for a variable: %s", ref.Key, apirule.Brief(problems...)), "use letters, digits and underscores")
+			p.report(finding.CodeEnv, at.Append(fieldpath.Field("key")), apirule.Invalid(ref.Key, strings.Join(problems, "; ")), "use letters, digits and underscores")
 		}
 	}
 	if apirule.Required(p.report, finding.CodeEnv, at.Append(fieldpath.Field("path")), ref.Path) {
@@ -187,9 +194,9 @@ func (p *podChecker) checkFileRef(ref *corev1.FileKeySelector, at fieldpath.Path
 	i := slices.IndexFunc(p.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == ref.VolumeName })
 	switch {
 	case i < 0:
-		p.report(finding.CodeEnv, volume, fmt.Sprintf("the Pod has no volume %q", ref.VolumeName), "name one of its volumes that is an emptyDir")
+		p.report(finding.CodeEnv, volume, apirule.NotFound(ref.VolumeName), "use a volume of the Pod that is an emptyDir")
 	case p.Spec.Volumes[i].EmptyDir == nil && hasSource(&p.Spec.Volumes[i]):
-		p.report(finding.CodeEnv, volume, fmt.Sprintf("volume %q is not an emptyDir", ref.VolumeName), "name a volume that is an emptyDir")
+		p.report(finding.CodeEnv, volume, apirule.Invalid(ref.VolumeName, "referenced volume must be of type emptyDir"), "use a volume that is an emptyDir")
 	}
 }
 
@@ -199,30 +206,30 @@ func (p *podChecker) checkEnvFrom(c podContainer) {
 		at := c.at.Append(fieldpath.Field("envFrom"), fieldpath.Index(i))
 		if from.Prefix != "" {
 			if problems := validation.IsRelaxedEnvVarName(from.Prefix); len(problems) > 0 {
-				p.report(finding.CodeEnv, at.Append(fieldpath.Field("prefix")), fmt.Sprintf("%q is not a beginning of a variable's name: %s", from.Prefix, apirule.Brief(problems...)), "use letters, digits and underscores")
+				p.report(finding.CodeEnv, at.Append(fieldpath.Field("prefix")), apirule.Invalid(from.Prefix, strings.Join(problems, "; ")), "use letters, digits and underscores")
 			}
 		}
 		if ref := from.ConfigMapRef; ref != nil {
-			p.checkSourceName("a ConfigMap", ref.Name, at.Append(fieldpath.Fields("configMapRef", "name")...))
+			p.checkSourceName(ref.Name, at.Append(fieldpath.Fields("configMapRef", "name")...))
 		}
 		if ref := from.SecretRef; ref != nil {
-			p.checkSourceName("a Secret", ref.Name, at.Append(fieldpath.Fields("secretRef", "name")...))
+			p.checkSourceName(ref.Name, at.Append(fieldpath.Fields("secretRef", "name")...))
 		}
 		switch {
 		case from.ConfigMapRef == nil && from.SecretRef == nil:
-			p.report(finding.CodeEnv, at, "names no source", "set configMapRef or secretRef")
+			p.report(finding.CodeEnv, at, apirule.Invalid("", "must specify one of: `configMapRef` or `secretRef`"), "set configMapRef or secretRef")
 		case from.ConfigMapRef != nil && from.SecretRef != nil:
-			p.report(finding.CodeTwoSources, at, "names two sources", "keep the one that is meant")
+			p.report(finding.CodeTwoSources, at, apirule.Invalid("", "may not have more than one field specified at a time"), "keep one")
 		}
 	}
 }
 
-func (p *podChecker) checkSourceName(what, name string, path fieldpath.Path) {
+func (p *podChecker) checkSourceName(name string, path fieldpath.Path) {
 	if !apirule.Required(p.report, finding.CodeEnv, path, name) {
 		return
 	}
 	if n := len(name); n > 1 && name[n-1] == '-' {
 		name = name[:n-2] + "a" // the API server allows a final dash, as in a prefix of a name
 	}
-	apirule.DNSSubdomain(p.report, finding.CodeEnv, path, what, name)
+	apirule.DNSSubdomain(p.report, finding.CodeEnv, path, name)
 }

@@ -1,7 +1,6 @@
 package podapi
 
 import (
-	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -22,16 +21,16 @@ func (p *podChecker) checkMounts(c podContainer) {
 		}
 		p.checkVolumeOf(m.Name, at.Append(fieldpath.Field("name")))
 		if apirule.Required(p.report, finding.CodeMount, at.Append(fieldpath.Field("mountPath")), m.MountPath) && paths[m.MountPath] {
-			p.report(finding.CodeMount, at.Append(fieldpath.Field("mountPath")), fmt.Sprintf("something is mounted at %s already", m.MountPath), "mount one of the two elsewhere")
+			p.report(finding.CodeMount, at.Append(fieldpath.Field("mountPath")), apirule.Invalid(m.MountPath, "must be unique"), "mount one of the two elsewhere")
 		}
 		paths[m.MountPath] = true
 		if slices.ContainsFunc(c.VolumeDevices, func(d corev1.VolumeDevice) bool { return d.Name == m.Name || d.DevicePath == m.MountPath }) {
-			p.report(finding.CodeMount, at, "is a device of the container, too", "drop the mount, or the device")
+			p.report(finding.CodeMount, at, apirule.Invalid(m.Name, "must not already exist in volumeDevices"), "remove the mount, or the device")
 		}
 		apirule.RelativePath(p.report, finding.CodeMount, at.Append(fieldpath.Field("subPath")), m.SubPath)
 		apirule.RelativePath(p.report, finding.CodeMount, at.Append(fieldpath.Field("subPathExpr")), m.SubPathExpr)
 		if m.SubPath != "" && m.SubPathExpr != "" {
-			p.report(finding.CodeTwoSources, at.Append(fieldpath.Field("subPathExpr")), "cannot be beside subPath", "keep the one that is meant")
+			p.report(finding.CodeTwoSources, at.Append(fieldpath.Field("subPathExpr")), apirule.Invalid(m.SubPathExpr, "subPathExpr and subPath are mutually exclusive"), "keep one of the two")
 		}
 		p.checkPropagation(c, m, at)
 	}
@@ -43,7 +42,7 @@ func (p *podChecker) checkVolumeOf(name string, path fieldpath.Path) {
 	if !apirule.Required(p.report, finding.CodeMount, path, name) || p.volumes[name] != nil || p.broken[name] {
 		return
 	}
-	p.report(finding.CodeMount, path, fmt.Sprintf("the Pod has no volume %q", name), "add the volume, or drop the mount")
+	p.report(finding.CodeMount, path, apirule.NotFound(name), "add the volume to the Pod, or remove the mount")
 }
 
 func (p *podChecker) checkPropagation(c podContainer, m *corev1.VolumeMount, at fieldpath.Path) {
@@ -52,7 +51,7 @@ func (p *podChecker) checkPropagation(c podContainer, m *corev1.VolumeMount, at 
 		path := at.Append(fieldpath.Field("mountPropagation"))
 		apirule.OneOf(p.report, finding.CodeMount, path, *m.MountPropagation, corev1.MountPropagationNone, corev1.MountPropagationHostToContainer, corev1.MountPropagationBidirectional)
 		if *m.MountPropagation == corev1.MountPropagationBidirectional && !IsPrivileged(c.SecurityContext) {
-			p.report(finding.CodeMount, path, "only a privileged container can mount into its node", "make the container privileged, or write HostToContainer")
+			p.report(finding.CodeMount, path, apirule.Forbidden("Bidirectional mount propagation is available only to privileged containers"), "make the container privileged, or use HostToContainer")
 		}
 	}
 	if m.RecursiveReadOnly == nil {
@@ -62,10 +61,10 @@ func (p *podChecker) checkPropagation(c podContainer, m *corev1.VolumeMount, at 
 	apirule.OneOf(p.report, finding.CodeMount, path, *m.RecursiveReadOnly, corev1.RecursiveReadOnlyDisabled, corev1.RecursiveReadOnlyIfPossible, corev1.RecursiveReadOnlyEnabled)
 	if asked := *m.RecursiveReadOnly; asked == corev1.RecursiveReadOnlyEnabled || asked == corev1.RecursiveReadOnlyIfPossible {
 		if !m.ReadOnly {
-			p.report(finding.CodeMount, path, "needs readOnly", "set readOnly to true")
+			p.report(finding.CodeMount, path, apirule.Forbidden("may only be specified when readOnly is true"), "set readOnly to true")
 		}
 		if !none {
-			p.report(finding.CodeMount, path, "cannot be beside mountPropagation", "drop one of the two")
+			p.report(finding.CodeMount, path, apirule.Forbidden("may only be specified when mountPropagation is None or not specified"), "remove one of the two")
 		}
 	}
 }
@@ -82,7 +81,7 @@ func (p *podChecker) checkDevices(c podContainer) {
 		at := c.at.Append(fieldpath.Field("volumeDevices"), fieldpath.Index(i))
 		p.checkVolumeOf(d.Name, at.Append(fieldpath.Field("name")))
 		if v := p.volumes[d.Name]; v != nil && v.PersistentVolumeClaim == nil && v.Ephemeral == nil {
-			p.report(finding.CodeMount, at.Append(fieldpath.Field("name")), fmt.Sprintf("volume %q is no claim, and so no device", d.Name), "mount it")
+			p.report(finding.CodeMount, at.Append(fieldpath.Field("name")), apirule.Invalid(d.Name, "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode"), "mount the volume instead")
 		}
 		path := at.Append(fieldpath.Field("devicePath"))
 		if apirule.Required(p.report, finding.CodeMount, path, d.DevicePath) {
@@ -90,11 +89,11 @@ func (p *podChecker) checkDevices(c podContainer) {
 		}
 		for _, other := range c.VolumeDevices[:i] {
 			if other.Name == d.Name || other.DevicePath == d.DevicePath {
-				p.report(finding.CodeMount, at, "another device of the container has the same name or path", "drop one of the two")
+				p.report(finding.CodeMount, at, apirule.Invalid(d.Name, "must be unique"), "remove one of the two")
 			}
 		}
 		if slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == d.Name || m.MountPath == d.DevicePath }) {
-			p.report(finding.CodeMount, at, "is mounted by the container, too", "drop the mount, or the device")
+			p.report(finding.CodeMount, at, apirule.Invalid(d.Name, "must not already exist in volumeMounts"), "remove the mount, or the device")
 		}
 	}
 }

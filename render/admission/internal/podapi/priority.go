@@ -17,17 +17,17 @@ func (p *podChecker) checkPriority() {
 		return
 	}
 	if n := p.Spec.Priority; n != nil && *n != computed {
-		p.report(finding.CodePodSpec, p.field("priority"), fmt.Sprintf("invalid value %d: must be the priority of the class, %d", *n, computed), "set priorityClassName instead")
+		p.report(finding.CodePodSpec, p.field("priority"), fmt.Sprintf("Invalid value: %d: must be the priority of the class, %d", *n, computed), "set priorityClassName instead")
 	}
 	if policy := p.Spec.PreemptionPolicy; policy != nil && *policy == corev1.PreemptNever {
 		p.report(finding.CodePodSpec, p.field("preemptionPolicy"),
-			fmt.Sprintf("invalid value %q: must be the policy of the class, %q", *policy, corev1.PreemptLowerPriority), "set priorityClassName instead")
+			fmt.Sprintf("Invalid value: %q: must be the policy of the class, %q", *policy, corev1.PreemptLowerPriority), "set priorityClassName instead")
 	}
 }
 
 // checkOverhead reports an overhead without a RuntimeClass.
 func (p *podChecker) checkOverhead() {
 	if p.Spec.RuntimeClassName == nil && len(p.Spec.Overhead) > 0 {
-		p.report(finding.CodePodSpec, p.field("overhead"), "forbidden without a RuntimeClass that defines it", "remove the field, or set runtimeClassName")
+		p.report(finding.CodePodSpec, p.field("overhead"), "Forbidden: must have a RuntimeClass that defines it", "remove the field, or set runtimeClassName")
 	}
 }

@@ -2,6 +2,7 @@ package podapi
 
 import (
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -22,13 +23,14 @@ func (p *podChecker) checkLifecycle(c podContainer) {
 		probe *corev1.Probe
 	}{{"livenessProbe", c.LivenessProbe}, {"readinessProbe", c.ReadinessProbe}, {"startupProbe", c.StartupProbe}}
 	if c.init && !c.sidecar() {
-		const help = "drop it, or make the container a sidecar with restartPolicy: Always"
+		const help = "remove it, or make the container a sidecar with restartPolicy: Always"
+		message := apirule.Forbidden("may not be set for init containers without restartPolicy=Always")
 		if c.Lifecycle != nil {
-			p.report(finding.CodeProbe, c.at.Append(fieldpath.Field("lifecycle")), "an init container has no hooks", help)
+			p.report(finding.CodeProbe, c.at.Append(fieldpath.Field("lifecycle")), message, help)
 		}
 		for _, probe := range probes {
 			if probe.probe != nil {
-				p.report(finding.CodeProbe, c.at.Append(fieldpath.Field(probe.field)), "an init container has no probes", help)
+				p.report(finding.CodeProbe, c.at.Append(fieldpath.Field(probe.field)), message, help)
 			}
 		}
 		return
@@ -63,14 +65,14 @@ func (p *podChecker) checkProbe(probe *corev1.Probe, name string, at fieldpath.P
 	}
 	readiness := name == "readinessProbe"
 	if !readiness && probe.SuccessThreshold > 1 { // 0 becomes 1
-		p.report(finding.CodeProbe, at.Append(fieldpath.Field("successThreshold")), "must be 1: the first success is enough", "drop it")
+		p.report(finding.CodeProbe, at.Append(fieldpath.Field("successThreshold")), apirule.Invalid(probe.SuccessThreshold, "must be 1"), "remove it")
 	}
 	if grace := probe.TerminationGracePeriodSeconds; grace != nil {
 		path := at.Append(fieldpath.Field("terminationGracePeriodSeconds"))
 		if readiness {
-			p.report(finding.CodeProbe, path, "a readiness probe ends no container", "drop it")
+			p.report(finding.CodeProbe, path, apirule.Invalid(*grace, "must not be set for readinessProbes"), "remove it")
 		} else if *grace <= 0 {
-			p.report(finding.CodeProbe, path, fmt.Sprintf("is %d, and must be 1 or more", *grace), "write 1 or more")
+			p.report(finding.CodeProbe, path, apirule.Invalid(*grace, "must be greater than 0"), "set 1 or more")
 		}
 	}
 }
@@ -91,11 +93,11 @@ func (p *podChecker) checkHandler(h handler, at fieldpath.Path) {
 			first = field
 			return false
 		}
-		p.report(finding.CodeTwoSources, at.Append(fieldpath.Field(field)), "cannot be beside "+first, "keep the one that is meant")
+		p.report(finding.CodeTwoSources, at.Append(fieldpath.Field(field)), apirule.Forbidden("may not specify more than 1 handler type"), "keep one")
 		return true
 	}
 	if h.exec != nil && !another("exec") && len(h.exec.Command) == 0 {
-		p.report(finding.CodeProbe, at.Append(fieldpath.Fields("exec", "command")...), "is required, and empty", "name the command")
+		p.report(finding.CodeProbe, at.Append(fieldpath.Fields("exec", "command")...), apirule.Missing(""), "set the command")
 	}
 	if h.http != nil && !another("httpGet") {
 		p.checkHTTP(h.http, at.Append(fieldpath.Field("httpGet")))
@@ -112,12 +114,12 @@ func (p *podChecker) checkHandler(h handler, at fieldpath.Path) {
 			grace = *g
 		}
 		if h.sleep.Seconds < 0 || h.sleep.Seconds > grace {
-			p.report(finding.CodeProbe, at.Append(fieldpath.Field("sleep")), fmt.Sprintf("takes %d seconds, and must not take longer than the Pod's termination grace period of %d", h.sleep.Seconds, grace),
+			p.report(finding.CodeProbe, at.Append(fieldpath.Field("sleep")), apirule.Invalid(h.sleep.Seconds, fmt.Sprintf("must be non-negative and less than terminationGracePeriodSeconds (%d)", grace)),
 				"sleep less, or raise terminationGracePeriodSeconds")
 		}
 	}
 	if first == "" {
-		p.report(finding.CodeProbe, at, "says nothing about what is to be done", "set one of exec, httpGet, tcpSocket and grpc")
+		p.report(finding.CodeProbe, at, apirule.Missing("must specify a handler type"), "set one of exec, httpGet, tcpSocket and grpc")
 	}
 }
 
@@ -129,7 +131,7 @@ func (p *podChecker) checkHTTP(http *corev1.HTTPGetAction, at fieldpath.Path) {
 	for i, header := range http.HTTPHeaders {
 		if problems := validation.IsHTTPHeaderName(header.Name); len(problems) > 0 {
 			p.report(finding.CodeProbe, at.Append(fieldpath.Field("httpHeaders"), fieldpath.Index(i), fieldpath.Field("name")),
-				fmt.Sprintf("%q is not a name for a header: %s", header.Name, apirule.Brief(problems...)), "use letters, digits and dashes")
+				apirule.Invalid(header.Name, strings.Join(problems, "; ")), "use letters, digits and dashes")
 		}
 	}
 }
@@ -141,6 +143,6 @@ func (p *podChecker) checkNumberOrName(port intstr.IntOrString, path fieldpath.P
 		return
 	}
 	if problems := validation.IsValidPortName(port.StrVal); len(problems) > 0 {
-		p.report(finding.CodeProbe, path, fmt.Sprintf("%q is not a name of a port: %s", port.StrVal, apirule.Brief(problems...)), "write the port's number, or the name that it has in ports")
+		p.report(finding.CodeProbe, path, apirule.Invalid(port.StrVal, strings.Join(problems, "; ")), "use the port's number, or its name in ports")
 	}
 }

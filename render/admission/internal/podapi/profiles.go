@@ -26,11 +26,11 @@ func (p *podChecker) checkProfileAnnotations(at fieldpath.Path) {
 			continue
 		}
 		if !slices.ContainsFunc(p.containers(), func(c podContainer) bool { return c.Name == container }) {
-			p.report(finding.CodeBadLabel, at.Append(fieldpath.Key(key)), fmt.Sprintf("container %q not found", container), "name a container of the Pod")
+			p.report(finding.CodeBadLabel, at.Append(fieldpath.Key(key)), apirule.Invalid(container, "container not found"), "name a container of the Pod")
 		}
 		if value != "" && value != corev1.DeprecatedAppArmorBetaProfileRuntimeDefault && value != corev1.DeprecatedAppArmorBetaProfileNameUnconfined &&
 			!strings.HasPrefix(value, corev1.DeprecatedAppArmorBetaProfileNamePrefix) {
-			p.report(finding.CodeBadLabel, at.Append(fieldpath.Key(key)), fmt.Sprintf("invalid value %q: must be an AppArmor profile", value), "use runtime/default, unconfined or localhost/NAME")
+			p.report(finding.CodeBadLabel, at.Append(fieldpath.Key(key)), apirule.Invalid(value, fmt.Sprintf("invalid AppArmor profile name: %q", value)), "use runtime/default, unconfined or localhost/NAME")
 		}
 	}
 	var pod corev1.PodSecurityContext
@@ -64,7 +64,7 @@ func (p *podChecker) checkSeccompAnnotation(value string, path fieldpath.Path) {
 		return
 	}
 	if !slices.Contains([]string{corev1.SeccompProfileRuntimeDefault, corev1.DeprecatedSeccompProfileDockerDefault, corev1.SeccompProfileNameUnconfined}, value) {
-		p.report(finding.CodeBadLabel, path, fmt.Sprintf("invalid value %q: must be a seccomp profile", value), "use runtime/default, unconfined or localhost/PATH")
+		p.report(finding.CodeBadLabel, path, apirule.Invalid(value, "must be a valid seccomp profile"), "use runtime/default, unconfined or localhost/PATH")
 	}
 }
 

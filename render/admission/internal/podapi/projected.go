@@ -1,8 +1,6 @@
 package podapi
 
 import (
-	"fmt"
-
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/trainweld/trainweld/fieldpath"
@@ -36,7 +34,7 @@ func (f *projectedFiles) add(file string, path fieldpath.Path) {
 		return
 	}
 	if f.seen[file] {
-		f.report(finding.CodeVolume, path, fmt.Sprintf("another source writes the file %q, too", file), "give the files different paths")
+		f.report(finding.CodeVolume, path, apirule.Invalid(file, "conflicting duplicate paths"), "set different paths")
 	}
 	f.seen[file] = true
 }
@@ -77,6 +75,6 @@ func (f *projectedFiles) checkSource(source *corev1.VolumeProjection, at fieldpa
 		f.checkFilePath(t.Path, token.Append(fieldpath.Field("path")))
 	}
 	if set > 1 {
-		f.report(finding.CodeTwoSources, at, "names several sources", "make each a source of its own")
+		f.report(finding.CodeTwoSources, at, apirule.Forbidden("may not specify more than 1 volume type per source"), "make each a source of its own")
 	}
 }

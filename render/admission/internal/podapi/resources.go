@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	apimachinery "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/trainweld/trainweld/fieldpath"
@@ -27,18 +28,18 @@ func (p *podChecker) checkResources(c podContainer) {
 			continue
 		}
 		if claim.Request != "" {
-			apirule.DNSLabel(p.report, finding.CodeResources, item.Append(fieldpath.Field("request")), "a request", claim.Request)
+			apirule.DNSLabel(p.report, finding.CodeResources, item.Append(fieldpath.Field("request")), claim.Request)
 		}
 		for other := range seen {
 			name, request, _ := strings.Cut(other, "/")
 			if name == claim.Name && (request == claim.Request || request == "" || claim.Request == "") {
-				p.report(finding.CodeResources, item, fmt.Sprintf("the claim %q is there already", claim.Name), "drop one of the two")
+				p.report(finding.CodeResources, item, apirule.Duplicate(claim.Name), "remove one of the two")
 				break
 			}
 		}
 		seen[claim.Name+"/"+claim.Request] = true
 		if !slices.ContainsFunc(p.Spec.ResourceClaims, func(c corev1.PodResourceClaim) bool { return c.Name == claim.Name }) {
-			p.report(finding.CodeResources, item, fmt.Sprintf("the Pod has no resource claim %q", claim.Name), "add it to the Pod's resourceClaims, or drop it here")
+			p.report(finding.CodeResources, item, apirule.NotFound(claim.Name), "add it to the Pod's resourceClaims, or remove it here")
 		}
 	}
 }
@@ -51,16 +52,16 @@ const hugePages = "hugepages-"
 // containerResource checks a resource name of containers.
 func containerResource(name corev1.ResourceName) string {
 	if problems := validation.IsQualifiedName(string(name)); len(problems) > 0 {
-		return apirule.Brief(problems...)
+		return apirule.Invalid(string(name), strings.Join(problems, "; "))
 	}
 	if !strings.Contains(string(name), "/") {
 		if isHugePages(name) || slices.Contains([]corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage}, name) {
 			return ""
 		}
-		return "containers have cpu, memory, ephemeral-storage and hugepages-<size>; any other resource has a domain before its name"
+		return apirule.Invalid(string(name), "must be a standard resource for containers")
 	}
 	if !isNative(name) && !isExtended(name) {
-		return "this domain is kept for other names"
+		return apirule.Invalid(string(name), "doesn't follow extended resource name standard")
 	}
 	return ""
 }
@@ -70,7 +71,7 @@ func podResource(name corev1.ResourceName) string {
 	if name == corev1.ResourceCPU || name == corev1.ResourceMemory || isHugePages(name) {
 		return ""
 	}
-	return "a Pod as a whole has cpu, memory and hugepages-<size>"
+	return apirule.Unsupported(name, corev1.ResourceCPU, corev1.ResourceMemory, hugePages+"*")
 }
 
 func isHugePages(name corev1.ResourceName) bool { return strings.HasPrefix(string(name), hugePages) }
@@ -101,15 +102,15 @@ func (p *podChecker) checkRequirements(r *corev1.ResourceRequirements, problem r
 		switch {
 		case !limited && !canOvercommit(name):
 			p.report(finding.CodeResources, limits.Append(fieldpath.Key(string(name))),
-				fmt.Sprintf("%s is requested, and needs a limit of the same number", name), fmt.Sprintf("set limits to %s: %s", name, request.String()))
+				apirule.Missing("Limit must be set for non overcommitable resources"), fmt.Sprintf("set limits to %s: %s", name, request.String()))
 		case limited && !canOvercommit(name) && request.Cmp(limit) != 0:
-			p.report(finding.CodeResources, path, fmt.Sprintf("requests %s of %s, and its limit is %s: they must be equal", request.String(), name, limit.String()), "make them equal, or drop the request")
+			p.report(finding.CodeResources, path, apirule.Invalid(request.String(), fmt.Sprintf("must be equal to %s limit of %s", name, limit.String())), "make them equal, or remove the request")
 		case limited && request.Cmp(limit) > 0:
-			p.report(finding.CodeResources, path, fmt.Sprintf("requests %s of %s, and its limit is %s", request.String(), name, limit.String()), "raise the limit, or lower the request")
+			p.report(finding.CodeResources, path, apirule.Invalid(request.String(), fmt.Sprintf("must be less than or equal to %s limit of %s", name, limit.String())), "raise the limit, or lower the request")
 		}
 	}
 	if huge := len(hugePagesOf(r.Limits))+len(hugePagesOf(r.Requests)) > 0; huge && !hasCPUOrMemory(r) {
-		p.report(finding.CodeResources, at, "asks for huge pages, and for neither cpu nor memory", "ask for cpu or memory, too")
+		p.report(finding.CodeResources, at, apirule.Forbidden("HugePages require cpu or memory"), "request cpu or memory")
 	}
 }
 
@@ -130,22 +131,22 @@ func hasCPUOrMemory(r *corev1.ResourceRequirements) bool {
 
 func (p *podChecker) checkQuantity(name corev1.ResourceName, q resource.Quantity, problem resourceName, path fieldpath.Path) {
 	if why := problem(name); why != "" {
-		p.report(finding.CodeResources, path, fmt.Sprintf("%q is not a resource: %s", name, why), "name a resource that there is")
+		p.report(finding.CodeResources, path, why, "use cpu, memory, ephemeral-storage, hugepages-<size> or a name with a domain")
 	}
 	if q.Sign() < 0 {
-		p.report(finding.CodeResources, path, fmt.Sprintf("must not be negative, and is %s", q.String()), "write 0 or more")
+		p.report(finding.CodeResources, path, apirule.Invalid(q.String(), apimachinery.IsNegativeErrorMsg), "set 0 or more")
 	}
 	if isExtended(name) && q.MilliValue()%1000 != 0 {
-		p.report(finding.CodeResources, path, fmt.Sprintf("is %s, and %s comes in whole numbers only", q.String(), name), "write a whole number")
+		p.report(finding.CodeResources, path, apirule.Invalid(q.String(), "must be an integer"), "set a whole number")
 	}
 	if !isHugePages(name) {
 		return
 	}
 	size, err := bounded.Parse(strings.TrimPrefix(string(name), hugePages))
 	if err != nil || size.Value() <= 0 || size.MilliValue()%1000 != 0 {
-		p.report(finding.CodeResources, path, fmt.Sprintf("%q names no size of a page", name), "write hugepages-2Mi or hugepages-1Gi")
+		p.report(finding.CodeResources, path, apirule.Invalid(string(name), "must name the size of a page"), "use hugepages-2Mi or hugepages-1Gi")
 	} else if q.Value()%size.Value() != 0 {
-		p.report(finding.CodeResources, path, fmt.Sprintf("is %s, and no multiple of the page's size", q.String()), "write a multiple of "+size.String())
+		p.report(finding.CodeResources, path, apirule.Invalid(q.String(), fmt.Sprintf("%s is not positive integer multiple of %s", q.String(), name)), "set a multiple of "+size.String())
 	}
 }
 
@@ -157,13 +158,17 @@ func (p *podChecker) checkResizePolicy(c podContainer) {
 		apirule.OneOf(p.report, finding.CodeResources, item.Append(fieldpath.Field("resourceName")), policy.ResourceName, corev1.ResourceCPU, corev1.ResourceMemory)
 		apirule.OneOf(p.report, finding.CodeResources, item.Append(fieldpath.Field("restartPolicy")), policy.RestartPolicy, corev1.NotRequired, corev1.RestartContainer)
 		if slices.ContainsFunc(c.ResizePolicy[:i], func(other corev1.ContainerResizePolicy) bool { return other.ResourceName == policy.ResourceName }) {
-			p.report(finding.CodeResources, item, fmt.Sprintf("another policy is for %s, too", policy.ResourceName), "drop one of the two")
+			p.report(finding.CodeResources, item, apirule.Duplicate(string(policy.ResourceName)), "remove one of the two")
 		}
 		if policy.RestartPolicy == corev1.NotRequired {
 			continue
 		}
+		detail := "must be 'NotRequired' when pod `restartPolicy` is 'Never'"
+		if p.Spec.RestartPolicy != corev1.RestartPolicyNever {
+			detail = "must not be set to 'RestartContainer' for non-sidecar initContainers"
+		}
 		if p.Spec.RestartPolicy == corev1.RestartPolicyNever || c.init && !c.sidecar() {
-			p.report(finding.CodeResources, item.Append(fieldpath.Field("restartPolicy")), "the container does not restart", "write NotRequired")
+			p.report(finding.CodeResources, item.Append(fieldpath.Field("restartPolicy")), apirule.Invalid(string(policy.RestartPolicy), detail), "use NotRequired")
 		}
 	}
 }
@@ -178,18 +183,18 @@ func (p *podChecker) checkPodResources() {
 	}
 	at := p.field("resources")
 	if p.isWindows() {
-		p.report(finding.CodeResources, at, "forbidden in a Windows Pod", "remove the field, or set os.name to linux")
+		p.report(finding.CodeResources, at, apirule.Forbidden("may not be set for a windows pod"), "remove the field, or set os.name to linux")
 		return
 	}
 	if len(r.Claims) > 0 {
-		p.report(finding.CodeResources, at.Append(fieldpath.Field("claims")), "a Pod as a whole has no claims", "drop them")
+		p.report(finding.CodeResources, at.Append(fieldpath.Field("claims")), apirule.Forbidden("claims may not be set for Resources at pod-level"), "remove them")
 	}
 	p.checkRequirements(r, podResource, at)
 	for _, name := range slices.Sorted(maps.Keys(r.Requests)) {
 		whole, sum := r.Requests[name], p.requested(name)
 		if sum.Cmp(whole) > 0 && whole.Sign() >= 0 {
 			p.report(finding.CodeResources, at.Append(fieldpath.Field("requests"), fieldpath.Key(string(name))),
-				fmt.Sprintf("is %s, and the containers request %s together", whole.String(), sum.String()), "raise it, or lower what the containers request")
+				apirule.Invalid(whole.String(), fmt.Sprintf("must be greater than or equal to aggregate container requests of %s", sum.String())), "raise it, or lower the containers' requests")
 		}
 	}
 	for _, c := range p.containers() {
@@ -197,7 +202,7 @@ func (p *podChecker) checkPodResources() {
 			limit, whole := c.Resources.Limits[name], r.Limits[name]
 			if _, set := r.Limits[name]; set && !c.init && limit.Cmp(whole) > 0 {
 				p.report(finding.CodeResources, at.Append(fieldpath.Field("containers"), c.at[len(c.at)-1], fieldpath.Key(string(name)), fieldpath.Field("limits")),
-					fmt.Sprintf("is %s, more than the %s of the whole Pod", limit.String(), whole.String()), "lower it, or raise the Pod's")
+					apirule.Invalid(limit.String(), fmt.Sprintf("must be less than or equal to pod limits of %s", whole.String())), "lower it, or raise the Pod's")
 			}
 		}
 	}

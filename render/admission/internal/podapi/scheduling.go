@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,7 +21,7 @@ func (p *podChecker) checkScheduling() {
 	selector := p.field("nodeSelector")
 	for _, key := range slices.Sorted(maps.Keys(spec.NodeSelector)) {
 		path := selector.Append(fieldpath.Key(key))
-		apirule.QualifiedName(p.report, finding.CodeScheduling, path, "a label of nodes", key)
+		apirule.QualifiedName(p.report, finding.CodeScheduling, path, key)
 		p.checkLabelValue(path, spec.NodeSelector[key])
 	}
 	for i := range spec.Tolerations {
@@ -33,9 +33,9 @@ func (p *podChecker) checkScheduling() {
 		if gate.Name == "" || slices.Contains(spec.SchedulingGates[:i], gate) {
 			at = gates.Append(fieldpath.Index(i))
 		}
-		apirule.QualifiedName(p.report, finding.CodeScheduling, at, "a scheduling gate", gate.Name)
+		apirule.QualifiedName(p.report, finding.CodeScheduling, at, gate.Name)
 		if slices.Contains(spec.SchedulingGates[:i], gate) {
-			p.report(finding.CodeScheduling, at, fmt.Sprintf("the gate %q is a duplicate", gate.Name), "drop one of the two")
+			p.report(finding.CodeScheduling, at, apirule.Duplicate(gate.Name), "remove one of the two")
 		}
 	}
 	if a := spec.Affinity; a != nil {
@@ -48,7 +48,7 @@ func (p *podChecker) checkScheduling() {
 
 func (p *podChecker) checkLabelValue(path fieldpath.Path, value string) {
 	if problems := validation.IsValidLabelValue(value); len(problems) > 0 {
-		p.report(finding.CodeScheduling, path, fmt.Sprintf("%q is not a value of a label: %s", value, apirule.Brief(problems...)), "write a value that a node can have")
+		p.report(finding.CodeScheduling, path, apirule.Invalid(value, strings.Join(problems, "; ")), "use a valid label value")
 	}
 }
 
@@ -57,21 +57,21 @@ func (p *podChecker) checkToleration(t *corev1.Toleration, at fieldpath.Path) {
 		p.report(finding.CodeScheduling, at.Append(fieldpath.Field(field)), message, help)
 	}
 	if t.Key != "" {
-		apirule.QualifiedName(p.report, finding.CodeScheduling, at.Append(fieldpath.Field("key")), "a taint", t.Key)
+		apirule.QualifiedName(p.report, finding.CodeScheduling, at.Append(fieldpath.Field("key")), t.Key)
 	} else if t.Operator != corev1.TolerationOpExists {
-		refuse("operator", "must be Exists where there is no key", "name the key, or write Exists to tolerate every taint")
+		refuse("operator", apirule.Invalid(string(t.Operator), "operator must be Exists when `key` is empty, which means \"match all values and all keys\""), "set the key, or use Exists to tolerate every taint")
 	}
 	if t.TolerationSeconds != nil && t.Effect != corev1.TaintEffectNoExecute {
-		refuse("effect", "must be NoExecute where tolerationSeconds is set", "write NoExecute, or drop tolerationSeconds")
+		refuse("effect", apirule.Invalid(string(t.Effect), "effect must be 'NoExecute' when `tolerationSeconds` is set"), "use NoExecute, or remove tolerationSeconds")
 	}
 	switch t.Operator {
 	case corev1.TolerationOpEqual, "":
 		if problems := validation.IsValidLabelValue(t.Value); len(problems) > 0 {
-			refuse("operator", fmt.Sprintf("%q is not a value of a taint: %s", t.Value, apirule.Brief(problems...)), "write a value that a taint can have")
+			refuse("operator", apirule.Invalid(t.Value, strings.Join(problems, ";")), "use a valid value of a taint")
 		}
 	case corev1.TolerationOpExists:
 		if t.Value != "" {
-			refuse("operator", "has no value where it is Exists", "drop the value, or write Equal")
+			refuse("operator", apirule.Invalid(t.Value, "value must be empty when `operator` is 'Exists'"), "remove the value, or use Equal")
 		}
 	default:
 		apirule.OneOf(p.report, finding.CodeScheduling, at.Append(fieldpath.Field("operator")), t.Operator, corev1.TolerationOpEqual, corev1.TolerationOpExists)
@@ -99,14 +99,16 @@ func (p *podChecker) checkAffinity(a *corev1.Affinity, at fieldpath.Path) {
 }
 
 func (p *podChecker) checkWeight(weight int32, at fieldpath.Path) {
-	apirule.Between(p.report, finding.CodeScheduling, at.Append(fieldpath.Field("weight")), weight, 1, 100)
+	if weight < 1 || weight > 100 {
+		p.report(finding.CodeScheduling, at.Append(fieldpath.Field("weight")), apirule.Invalid(weight, "must be in the range 1-100"), "set a number in that range")
+	}
 }
 
 func (p *podChecker) checkNodeAffinity(n *corev1.NodeAffinity, at fieldpath.Path) {
 	if r := n.RequiredDuringSchedulingIgnoredDuringExecution; r != nil {
 		terms := at.Append(fieldpath.Fields(mustMatch, "nodeSelectorTerms")...)
 		if len(r.NodeSelectorTerms) == 0 {
-			p.report(finding.CodeScheduling, terms, "is required, and empty: no node would do", "name a term")
+			p.report(finding.CodeScheduling, terms, apirule.Missing("must have at least one node selector term"), "add a term")
 		}
 		for i := range r.NodeSelectorTerms {
 			p.checkNodeTerm(&r.NodeSelectorTerms[i], true, terms.Append(fieldpath.Index(i)))
@@ -124,20 +126,20 @@ func (p *podChecker) checkNodeAffinity(n *corev1.NodeAffinity, at fieldpath.Path
 func (p *podChecker) checkNodeTerm(term *corev1.NodeSelectorTerm, values bool, at fieldpath.Path) {
 	for i := range term.MatchExpressions {
 		r, item := &term.MatchExpressions[i], at.Append(fieldpath.Field("matchExpressions"), fieldpath.Index(i))
-		apirule.QualifiedName(p.report, finding.CodeScheduling, item.Append(fieldpath.Field("key")), "a label of nodes", r.Key)
+		apirule.QualifiedName(p.report, finding.CodeScheduling, item.Append(fieldpath.Field("key")), r.Key)
 		list := item.Append(fieldpath.Field("values"))
 		switch r.Operator {
 		case corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn:
 			if len(r.Values) == 0 {
-				p.report(finding.CodeScheduling, list, "is required beside In and NotIn", "name the values")
+				p.report(finding.CodeScheduling, list, apirule.Missing("must be specified when `operator` is 'In' or 'NotIn'"), "set the values")
 			}
 		case corev1.NodeSelectorOpExists, corev1.NodeSelectorOpDoesNotExist:
 			if len(r.Values) > 0 {
-				p.report(finding.CodeScheduling, list, "cannot be beside Exists and DoesNotExist", "drop the values")
+				p.report(finding.CodeScheduling, list, apirule.Forbidden("may not be specified when `operator` is 'Exists' or 'DoesNotExist'"), "remove the values")
 			}
 		case corev1.NodeSelectorOpGt, corev1.NodeSelectorOpLt:
 			if len(r.Values) != 1 {
-				p.report(finding.CodeScheduling, list, "has one value beside Gt and Lt", "name one value")
+				p.report(finding.CodeScheduling, list, apirule.Missing("must be specified single value when `operator` is 'Lt' or 'Gt'"), "set one value")
 			}
 		default:
 			apirule.OneOf(p.report, finding.CodeScheduling, item.Append(fieldpath.Field("operator")), r.Operator, corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn,
@@ -155,10 +157,10 @@ func (p *podChecker) checkNodeTerm(term *corev1.NodeSelectorTerm, values bool, a
 		apirule.OneOf(p.report, finding.CodeScheduling, item.Append(fieldpath.Field("operator")), r.Operator, corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn)
 		list := item.Append(fieldpath.Field("values"))
 		if len(r.Values) != 1 {
-			p.report(finding.CodeScheduling, list, "has one value", "name one node")
+			p.report(finding.CodeScheduling, list, apirule.Missing("must be only one value when `operator` is 'In' or 'NotIn' for node field selector"), "name one node")
 		}
 		for j, value := range r.Values {
-			apirule.DNSSubdomain(p.report, finding.CodeScheduling, list.Append(fieldpath.Index(j)), "a node", value)
+			apirule.DNSSubdomain(p.report, finding.CodeScheduling, list.Append(fieldpath.Index(j)), value)
 		}
 	}
 }
@@ -184,30 +186,30 @@ func (p *podChecker) checkPodTerm(term *corev1.PodAffinityTerm, at fieldpath.Pat
 		}
 	}
 	for i, namespace := range term.Namespaces {
-		apirule.DNSLabel(p.report, finding.CodeScheduling, at.Append(fieldpath.Field("namespaces"), fieldpath.Index(i)), "a namespace", namespace)
+		apirule.DNSLabel(p.report, finding.CodeScheduling, at.Append(fieldpath.Field("namespaces"), fieldpath.Index(i)), namespace)
 	}
 	p.checkLabelKeys("matchLabelKeys", term.MatchLabelKeys, term.LabelSelector, at)
 	p.checkLabelKeys("mismatchLabelKeys", term.MismatchLabelKeys, term.LabelSelector, at)
 	p.checkMatched(term.MatchLabelKeys, term.LabelSelector, at)
 	for i, key := range term.MatchLabelKeys {
 		if slices.Contains(term.MismatchLabelKeys, key) {
-			p.report(finding.CodeScheduling, at.Append(fieldpath.Field("matchLabelKeys"), fieldpath.Index(i)), fmt.Sprintf("%q is in mismatchLabelKeys, too", key), "keep the one that is meant")
+			p.report(finding.CodeScheduling, at.Append(fieldpath.Field("matchLabelKeys"), fieldpath.Index(i)), apirule.Invalid(key, "exists in both matchLabelKeys and mismatchLabelKeys"), "keep one")
 		}
 	}
 	topology := at.Append(fieldpath.Field("topologyKey"))
 	if apirule.Required(p.report, finding.CodeScheduling, topology, term.TopologyKey) {
-		apirule.QualifiedName(p.report, finding.CodeScheduling, topology, "a label of nodes", term.TopologyKey)
+		apirule.QualifiedName(p.report, finding.CodeScheduling, topology, term.TopologyKey)
 	}
 }
 
 func (p *podChecker) checkLabelKeys(field string, keys []string, selector *metav1.LabelSelector, at fieldpath.Path) {
 	path := at.Append(fieldpath.Field(field))
 	if len(keys) > 0 && selector == nil {
-		p.report(finding.CodeScheduling, path, "needs a labelSelector", "add one, or drop the keys")
+		p.report(finding.CodeScheduling, path, apirule.Forbidden("must not be specified when labelSelector is not set"), "add one, or remove the keys")
 		return
 	}
 	for i, key := range keys {
-		apirule.QualifiedName(p.report, finding.CodeScheduling, path.Append(fieldpath.Index(i)), "a label", key)
+		apirule.QualifiedName(p.report, finding.CodeScheduling, path.Append(fieldpath.Index(i)), key)
 	}
 }
 
@@ -227,30 +229,33 @@ func (p *podChecker) checkMatched(keys []string, selector *metav1.LabelSelector,
 			}
 		}
 		if _, has := p.Labels[key]; has && named || twice {
-			p.report(finding.CodeScheduling, at.Append(fieldpath.Field("matchLabelKeys"), fieldpath.Index(i)), fmt.Sprintf("the labelSelector names %q, too", key), "keep the one that is meant")
+			p.report(finding.CodeScheduling, at.Append(fieldpath.Field("matchLabelKeys"), fieldpath.Index(i)), apirule.Invalid(key, "exists in both matchLabelKeys and labelSelector"), "keep one")
 		}
 	}
 }
+
+// notPositive is the API server's detail of a number that must be positive.
+const notPositive = "must be greater than zero"
 
 func (p *podChecker) checkSpread(i int) {
 	all := p.Spec.TopologySpreadConstraints
 	c, at := &all[i], p.field("topologySpreadConstraints").Append(fieldpath.Index(i))
 	if c.MaxSkew <= 0 {
-		p.report(finding.CodeScheduling, at.Append(fieldpath.Field("maxSkew")), fmt.Sprintf("is %d, and must be 1 or more", c.MaxSkew), "write 1 or more")
+		p.report(finding.CodeScheduling, at.Append(fieldpath.Field("maxSkew")), apirule.Invalid(c.MaxSkew, notPositive), "set 1 or more")
 	}
 	apirule.Required(p.report, finding.CodeScheduling, at.Append(fieldpath.Field("topologyKey")), c.TopologyKey)
 	apirule.OneOf(p.report, finding.CodeScheduling, at.Append(fieldpath.Field("whenUnsatisfiable")), c.WhenUnsatisfiable, corev1.DoNotSchedule, corev1.ScheduleAnyway)
 	for _, other := range all[:i] {
 		if other.TopologyKey == c.TopologyKey && other.WhenUnsatisfiable == c.WhenUnsatisfiable {
-			p.report(finding.CodeScheduling, at, "another constraint has the same topologyKey and whenUnsatisfiable", "merge the two")
+			p.report(finding.CodeScheduling, at, apirule.Duplicate(fmt.Sprintf("{%v, %v}", c.TopologyKey, c.WhenUnsatisfiable)), "merge the two")
 		}
 	}
 	if n := c.MinDomains; n != nil {
 		path := at.Append(fieldpath.Field("minDomains"))
 		if *n <= 0 {
-			p.report(finding.CodeScheduling, path, "is "+strconv.Itoa(int(*n))+", and must be 1 or more", "write 1 or more")
+			p.report(finding.CodeScheduling, path, apirule.Invalid(*n, notPositive), "set 1 or more")
 		} else if c.WhenUnsatisfiable != corev1.DoNotSchedule {
-			p.report(finding.CodeScheduling, path, "is only beside whenUnsatisfiable: DoNotSchedule", "drop it")
+			p.report(finding.CodeScheduling, path, apirule.Invalid(*n, fmt.Sprintf("can only use minDomains if whenUnsatisfiable=%s, not %s", corev1.DoNotSchedule, c.WhenUnsatisfiable)), "remove it")
 		}
 	}
 	for _, policy := range []struct {

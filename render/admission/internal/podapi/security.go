@@ -24,11 +24,11 @@ func (p *podChecker) checkSecurity() {
 		return
 	}
 	at := p.field("securityContext")
-	p.checkID("user", c.RunAsUser, at.Append(fieldpath.Field("runAsUser")))
-	p.checkID("group", c.RunAsGroup, at.Append(fieldpath.Field("runAsGroup")))
-	p.checkID("group", c.FSGroup, at.Append(fieldpath.Field("fsGroup")))
+	p.checkID(c.RunAsUser, at.Append(fieldpath.Field("runAsUser")))
+	p.checkID(c.RunAsGroup, at.Append(fieldpath.Field("runAsGroup")))
+	p.checkID(c.FSGroup, at.Append(fieldpath.Field("fsGroup")))
 	for i := range c.SupplementalGroups {
-		p.checkID("group", &c.SupplementalGroups[i], at.Append(fieldpath.Field("supplementalGroups"), fieldpath.Index(i)))
+		p.checkID(&c.SupplementalGroups[i], at.Append(fieldpath.Field("supplementalGroups"), fieldpath.Index(i)))
 	}
 	if policy := c.FSGroupChangePolicy; policy != nil {
 		apirule.OneOf(p.report, finding.CodeSecurityContext, at.Append(fieldpath.Field("fsGroupChangePolicy")), *policy, corev1.FSGroupChangeOnRootMismatch, corev1.FSGroupChangeAlways)
@@ -45,16 +45,19 @@ func (p *podChecker) checkSecurity() {
 	p.checkWindows(c.WindowsOptions, at.Append(fieldpath.Field("windowsOptions")))
 }
 
-func (p *podChecker) checkID(what string, id *int64, path fieldpath.Path) {
-	if id != nil && len(validation.IsValidUserID(*id)) > 0 {
-		p.report(finding.CodeSecurityContext, path, fmt.Sprintf("%d is no %s id", *id, what), "write a number from 0 to 2147483647")
+func (p *podChecker) checkID(id *int64, path fieldpath.Path) {
+	if id == nil {
+		return
+	}
+	if problems := validation.IsValidUserID(*id); len(problems) > 0 {
+		p.report(finding.CodeSecurityContext, path, apirule.Invalid(*id, strings.Join(problems, "; ")), "set a number from 0 to 2147483647")
 	}
 }
 
+const sysctlPattern = `^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$`
+
 // sysctl matches a valid name of a kernel parameter.
-var sysctl = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[a-z0-9]([-_a-z0-9]*[a-z0-9])?([./][a-z0-9]([-_a-z0-9]*[a-z0-9])?)*$`)
-})
+var sysctl = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(sysctlPattern) })
 
 const longestSysctl = 253
 
@@ -65,17 +68,17 @@ func (p *podChecker) checkSysctls(c *corev1.PodSecurityContext, at fieldpath.Pat
 			continue
 		}
 		if len(s.Name) > longestSysctl || !sysctl().MatchString(s.Name) {
-			p.report(finding.CodeSecurityContext, path, fmt.Sprintf("%q is not a name of a kernel parameter", s.Name), "write a name such as net.core.somaxconn")
+			p.report(finding.CodeSecurityContext, path, apirule.Invalid(s.Name, fmt.Sprintf("must have at most %d characters and match regex %s", longestSysctl, sysctlPattern)), "use a name such as net.core.somaxconn")
 		} else if slices.ContainsFunc(c.Sysctls[:i], func(other corev1.Sysctl) bool { return other.Name == s.Name }) {
-			p.report(finding.CodeSecurityContext, path, fmt.Sprintf("%q is there twice", s.Name), "drop one of the two")
+			p.report(finding.CodeSecurityContext, path, apirule.Duplicate(s.Name), "remove one of the two")
 		}
 		dotted := strings.ReplaceAll(s.Name, "/", ".")
 		if p.Spec.HostNetwork && strings.HasPrefix(dotted, "net.") {
-			p.report(finding.CodeSecurityContext, path, "is the node's own under hostNetwork", "drop one of the two")
+			p.report(finding.CodeSecurityContext, path, apirule.Invalid(s.Name, "may not be specified when 'hostNetwork' is true"), "remove one of the two")
 		}
 		ipc := slices.Contains([]string{"kernel.sem"}, dotted) || strings.HasPrefix(dotted, "kernel.shm") || strings.HasPrefix(dotted, "kernel.msg") || strings.HasPrefix(dotted, "fs.mqueue.")
 		if p.Spec.HostIPC && ipc {
-			p.report(finding.CodeSecurityContext, path, "is the node's own under hostIPC", "drop one of the two")
+			p.report(finding.CodeSecurityContext, path, apirule.Invalid(s.Name, "may not be specified when 'hostIPC' is true"), "remove one of the two")
 		}
 	}
 }
@@ -88,11 +91,11 @@ func (p *podChecker) checkSeccomp(profile *corev1.SeccompProfile, at fieldpath.P
 	path := at.Append(fieldpath.Field("localhostProfile"))
 	switch local := profile.Type == corev1.SeccompProfileTypeLocalhost; {
 	case local && profile.LocalhostProfile == nil:
-		p.report(finding.CodeSecurityContext, path, "is required where the type is Localhost", "name the profile")
+		p.report(finding.CodeSecurityContext, path, apirule.Missing("must be set when seccomp type is Localhost"), "set the profile")
 	case local:
 		apirule.RelativePath(p.report, finding.CodeSecurityContext, path, *profile.LocalhostProfile)
 	case profile.LocalhostProfile != nil:
-		p.report(finding.CodeTwoSources, path, "is only where the type is Localhost", "write the type Localhost, or drop the profile")
+		p.report(finding.CodeTwoSources, path, apirule.InvalidObject("can only be set when seccomp type is Localhost"), "use the type Localhost, or remove the profile")
 	}
 }
 
@@ -106,11 +109,13 @@ func (p *podChecker) checkAppArmor(profile *corev1.AppArmorProfile, at fieldpath
 	path := at.Append(fieldpath.Field("localhostProfile"))
 	switch local := profile.Type == corev1.AppArmorProfileTypeLocalhost; {
 	case local && (profile.LocalhostProfile == nil || strings.TrimSpace(*profile.LocalhostProfile) == ""):
-		p.report(finding.CodeSecurityContext, path, "is required where the type is Localhost", "name the profile")
-	case local && (strings.TrimSpace(*profile.LocalhostProfile) != *profile.LocalhostProfile || len(*profile.LocalhostProfile) > longestProfile):
-		p.report(finding.CodeSecurityContext, path, fmt.Sprintf("must neither begin nor end with a space, nor be longer than %d", longestProfile), "name a profile that there is")
+		p.report(finding.CodeSecurityContext, path, apirule.Missing("must be set when AppArmor type is Localhost"), "set the profile")
+	case local && strings.TrimSpace(*profile.LocalhostProfile) != *profile.LocalhostProfile:
+		p.report(finding.CodeSecurityContext, path, apirule.Invalid(*profile.LocalhostProfile, "must not be padded with whitespace"), "remove the space")
+	case local && len(*profile.LocalhostProfile) > longestProfile:
+		p.report(finding.CodeSecurityContext, path, apirule.TooLong(longestProfile), "shorten it")
 	case !local && profile.LocalhostProfile != nil:
-		p.report(finding.CodeTwoSources, path, "is only where the type is Localhost", "write the type Localhost, or drop the profile")
+		p.report(finding.CodeTwoSources, path, apirule.Invalid(*profile.LocalhostProfile, "can only be set when AppArmor type is Localhost"), "use the type Localhost, or remove the profile")
 	}
 }
 
@@ -121,8 +126,8 @@ func (p *podChecker) checkContainerSecurity(c podContainer) {
 		return
 	}
 	at := c.at.Append(fieldpath.Field("securityContext"))
-	p.checkID("user", s.RunAsUser, at.Append(fieldpath.Field("runAsUser")))
-	p.checkID("group", s.RunAsGroup, at.Append(fieldpath.Field("runAsGroup")))
+	p.checkID(s.RunAsUser, at.Append(fieldpath.Field("runAsUser")))
+	p.checkID(s.RunAsGroup, at.Append(fieldpath.Field("runAsGroup")))
 	p.checkSeccomp(s.SeccompProfile, at.Append(fieldpath.Field("seccompProfile")))
 	p.checkAppArmor(s.AppArmorProfile, at.Append(fieldpath.Field("appArmorProfile")))
 	p.checkWindows(s.WindowsOptions, at.Append(fieldpath.Field("windowsOptions")))
@@ -130,16 +135,16 @@ func (p *podChecker) checkContainerSecurity(c podContainer) {
 		path := at.Append(fieldpath.Field("procMount"))
 		apirule.OneOf(p.report, finding.CodeSecurityContext, path, *mount, corev1.DefaultProcMount, corev1.UnmaskedProcMount)
 		if *mount == corev1.UnmaskedProcMount && (p.Spec.HostUsers == nil || *p.Spec.HostUsers) {
-			p.report(finding.CodeSecurityContext, path, "is Unmasked only where hostUsers is false", "set hostUsers to false, or write Default")
+			p.report(finding.CodeSecurityContext, path, apirule.Invalid(string(*mount), "`hostUsers` must be false to use `Unmasked`"), "set hostUsers to false, or use Default")
 		}
 	}
 	if s.AllowPrivilegeEscalation == nil || *s.AllowPrivilegeEscalation {
 		return
 	}
 	if IsPrivileged(s) {
-		p.report(finding.CodeSecurityContext, at, "a privileged container can always gain privileges", "drop allowPrivilegeEscalation: false, or privileged: true")
+		p.report(finding.CodeSecurityContext, at, apirule.InvalidObject("cannot set `allowPrivilegeEscalation` to false and `privileged` to true"), "remove allowPrivilegeEscalation: false, or privileged: true")
 	}
 	if s.Capabilities != nil && slices.Contains(s.Capabilities.Add, "CAP_SYS_ADMIN") {
-		p.report(finding.CodeSecurityContext, at, "a container with CAP_SYS_ADMIN can always gain privileges", "drop allowPrivilegeEscalation: false, or the capability")
+		p.report(finding.CodeSecurityContext, at, apirule.InvalidObject("cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"), "remove allowPrivilegeEscalation: false, or the capability")
 	}
 }

@@ -35,10 +35,10 @@ func (p *podChecker) checkVolumes() {
 		}
 		name := at.Append(fieldpath.Field("name"))
 		if apirule.Required(p.report, finding.CodeBadName, name, v.Name) {
-			apirule.DNSLabel(p.report, finding.CodeBadName, name, "a volume", v.Name)
+			apirule.DNSLabel(p.report, finding.CodeBadName, name, v.Name)
 		}
 		if p.volumes[v.Name] != nil {
-			p.report(finding.CodeBadName, name, fmt.Sprintf("another volume of the Pod has the name %q", v.Name), "give the volumes different names")
+			p.report(finding.CodeBadName, name, apirule.Duplicate(v.Name), "rename one of the volumes")
 		}
 		p.checkSources(v, at)
 		p.report = outer
@@ -79,13 +79,13 @@ func (p *podChecker) checkSources(v *corev1.Volume, at fieldpath.Path) {
 		return
 	}
 	for _, other := range set[1:] {
-		p.report(finding.CodeTwoSources, at.Append(fieldpath.Field(other)), fmt.Sprintf("the volume is a %s already, and cannot be a %s as well", set[0], other), "keep the one that is meant")
+		p.report(finding.CodeTwoSources, at.Append(fieldpath.Field(other)), apirule.Forbidden("may not specify more than 1 volume type"), fmt.Sprintf("keep %s or %s", set[0], other))
 	}
 	first := at.Append(fieldpath.Field(set[0]))
 	switch set[0] {
 	case "emptyDir":
 		if limit := v.EmptyDir.SizeLimit; limit != nil && limit.Sign() < 0 {
-			p.report(finding.CodeVolume, first.Append(fieldpath.Field("sizeLimit")), "must not be negative", "write a quantity such as 1Gi")
+			p.report(finding.CodeVolume, first.Append(fieldpath.Field("sizeLimit")), apirule.Forbidden("SizeLimit field must be a valid resource quantity"), "set a quantity such as 1Gi")
 		}
 	case "hostPath":
 		if apirule.Required(p.report, finding.CodeVolume, first.Append(fieldpath.Field("path")), v.HostPath.Path) {
@@ -104,7 +104,7 @@ func (p *podChecker) checkSources(v *corev1.Volume, at fieldpath.Path) {
 	case "nfs":
 		apirule.Required(p.report, finding.CodeVolume, first.Append(fieldpath.Field("server")), v.NFS.Server)
 		if path := first.Append(fieldpath.Field("path")); !strings.HasPrefix(v.NFS.Path, "/") {
-			p.report(finding.CodeVolume, path, fmt.Sprintf("%q is not an absolute path", v.NFS.Path), "begin it with a slash")
+			p.report(finding.CodeVolume, path, apirule.Invalid(v.NFS.Path, "must be an absolute path"), "begin it with a slash")
 		}
 	case "persistentVolumeClaim":
 		apirule.Required(p.report, finding.CodeVolume, first.Append(fieldpath.Field("claimName")), v.PersistentVolumeClaim.ClaimName)
@@ -132,7 +132,7 @@ const anyMode = 0o777
 
 func (p *podChecker) checkMode(mode *int32, path fieldpath.Path) {
 	if mode != nil && (*mode < 0 || *mode > anyMode) {
-		p.report(finding.CodeVolume, path, fmt.Sprintf("%d is not a mode of a file", *mode), "write an octal number up to 0777, with the leading zero")
+		p.report(finding.CodeVolume, path, apirule.Invalid(*mode, "must be a number between 0 and 0777 (octal), both inclusive"), "set an octal number with the leading zero")
 	}
 }
 
@@ -156,7 +156,7 @@ func (p *podChecker) checkFilePath(file string, path fieldpath.Path) {
 	}
 	apirule.RelativePath(p.report, finding.CodeVolume, path, file)
 	if strings.HasPrefix(file, "..") && !strings.HasPrefix(file, "../") && file != ".." {
-		p.report(finding.CodeVolume, path, fmt.Sprintf("%q must not begin with two dots, which the kubelet keeps for itself", file), "rename the file")
+		p.report(finding.CodeVolume, path, apirule.Invalid(file, "must not start with '..'"), "rename the file")
 	}
 }
 
@@ -165,14 +165,14 @@ func (p *podChecker) checkDownwardFile(file *corev1.DownwardAPIVolumeFile, at fi
 	p.checkMode(file.Mode, at.Append(fieldpath.Field("mode")))
 	switch {
 	case file.FieldRef != nil && file.ResourceFieldRef != nil:
-		p.report(finding.CodeTwoSources, at, "names a field of the Pod and a resource", "keep the one that is meant")
+		p.report(finding.CodeTwoSources, at, apirule.Invalid("resource", "fieldRef and resourceFieldRef can not be specified simultaneously"), "keep one of the two")
 		p.checkFieldRef(file.FieldRef, volumeFields, finding.CodeVolume, at.Append(fieldpath.Field("fieldRef")))
 	case file.FieldRef != nil:
 		p.checkFieldRef(file.FieldRef, volumeFields, finding.CodeVolume, at.Append(fieldpath.Field("fieldRef")))
 	case file.ResourceFieldRef != nil:
 		p.checkResourceRef(file.ResourceFieldRef, true, finding.CodeVolume, at.Append(fieldpath.Field("resourceFieldRef")))
 	default:
-		p.report(finding.CodeVolume, at, "says nothing about what the file holds", "set fieldRef or resourceFieldRef")
+		p.report(finding.CodeVolume, at, apirule.Missing("one of fieldRef and resourceFieldRef is required"), "set fieldRef or resourceFieldRef")
 	}
 }
 
@@ -182,7 +182,7 @@ func (p *podChecker) checkCSI(csi *corev1.CSIVolumeSource, at fieldpath.Path) {
 		path := at.Append(fieldpath.Fields("nodePublishSecretRef", "name")...)
 		if apirule.Required(p.report, finding.CodeVolume, path, ref.Name) {
 			// The API server reports an invalid name at this field.
-			apirule.DNSSubdomain(p.report, finding.CodeVolume, at.Append(fieldpath.Field("name")), "a Secret", ref.Name)
+			apirule.DNSSubdomain(p.report, finding.CodeVolume, at.Append(fieldpath.Field("name")), ref.Name)
 		}
 	}
 }
@@ -194,16 +194,16 @@ func (p *podChecker) checkDriver(driver string, path fieldpath.Path) {
 		return
 	}
 	if len(driver) > longestDriver {
-		p.report(finding.CodeVolume, path, fmt.Sprintf("has %d characters, and may have %d", len(driver), longestDriver), "name a driver that there is")
+		p.report(finding.CodeVolume, path, apirule.TooLong(longestDriver), "use the driver's name")
 		return
 	}
-	apirule.DNSSubdomain(p.report, finding.CodeVolume, path, "a driver", strings.ToLower(driver))
+	apirule.DNSSubdomain(p.report, finding.CodeVolume, path, strings.ToLower(driver))
 }
 
 func (p *podChecker) checkEphemeral(source *corev1.EphemeralVolumeSource, at fieldpath.Path) {
 	path := at.Append(fieldpath.Field("volumeClaimTemplate"))
 	if source.VolumeClaimTemplate == nil {
-		p.report(finding.CodeVolume, path, "is required, and missing", "say what claim the volume is to be")
+		p.report(finding.CodeVolume, path, apirule.Missing(""), "set the template of the claim")
 		return
 	}
 	template := source.VolumeClaimTemplate
@@ -215,7 +215,7 @@ func (p *podChecker) checkEphemeral(source *corev1.EphemeralVolumeSource, at fie
 		set   bool
 	}{{"name", template.Name != ""}, {"namespace", template.Namespace != ""}, {"finalizers", len(template.Finalizers) > 0}} {
 		if other.set {
-			p.report(finding.CodeVolume, metadata.Append(fieldpath.Field(other.field)), "forbidden in a template", "remove the field")
+			p.report(finding.CodeVolume, metadata.Append(fieldpath.Field(other.field)), apirule.Forbidden("may not be set in a template"), "remove the field")
 		}
 	}
 	checkClaimSpec(&template.Spec, path.Append(fieldpath.Field("spec")), p.report)

@@ -45,14 +45,18 @@ func (p *podChecker) checkDisk(v *corev1.Volume, source string, at fieldpath.Pat
 		need("path", v.Glusterfs.Path)
 	case "flocker":
 		if (v.Flocker.DatasetName == "") == (v.Flocker.DatasetUUID == "") {
-			refuse("", "names a data set by its name or by its UUID: exactly one of them", "set either datasetName or datasetUUID")
+			message := apirule.Missing("one of datasetName and datasetUUID is required")
+			if v.Flocker.DatasetName != "" {
+				message = apirule.Invalid("resource", "datasetName and datasetUUID can not be specified simultaneously")
+			}
+			refuse("", message, "set either datasetName or datasetUUID")
 		}
 		if strings.Contains(v.Flocker.DatasetName, "/") {
-			refuse("datasetName", "must not contain a slash", "name the data set only")
+			refuse("datasetName", apirule.Invalid(v.Flocker.DatasetName, "must not contain '/'"), "remove the slash")
 		}
 	case "rbd":
 		if len(v.RBD.CephMonitors) == 0 {
-			refuse("monitors", "is required, and empty", "name Ceph's monitors")
+			refuse("monitors", apirule.Missing(""), "set Ceph's monitors")
 		}
 		need("image", v.RBD.RBDImage)
 	case "cinder":
@@ -62,7 +66,7 @@ func (p *podChecker) checkDisk(v *corev1.Volume, source string, at fieldpath.Pat
 		}
 	case "cephfs":
 		if len(v.CephFS.Monitors) == 0 {
-			refuse("monitors", "is required, and empty", "name Ceph's monitors")
+			refuse("monitors", apirule.Missing(""), "set Ceph's monitors")
 		}
 	case "quobyte":
 		p.checkQuobyte(v.Quobyte, at)
@@ -74,7 +78,7 @@ func (p *podChecker) checkDisk(v *corev1.Volume, source string, at fieldpath.Pat
 			domain, _, _ := strings.Cut(key, "/")
 			domain = "." + strings.ToLower(domain)
 			if strings.HasSuffix(domain, ".kubernetes.io") || strings.HasSuffix(domain, ".k8s.io") {
-				p.report(finding.CodeVolume, at.Append(fieldpath.Field("options"), fieldpath.Key(key)), "Kubernetes keeps names of this domain for itself", "use another name")
+				p.report(finding.CodeVolume, at.Append(fieldpath.Field("options"), fieldpath.Key(key)), apirule.Invalid(key, "kubernetes.io and k8s.io namespaces are reserved"), "use another name")
 			}
 		}
 	case "azureFile":
@@ -90,10 +94,10 @@ func (p *podChecker) checkDisk(v *corev1.Volume, source string, at fieldpath.Pat
 		p.checkAzureDisk(v.AzureDisk, at)
 	case "storageos":
 		if apirule.Required(p.report, finding.CodeVolume, at.Append(fieldpath.Field("volumeName")), v.StorageOS.VolumeName) {
-			apirule.DNSLabel(p.report, finding.CodeVolume, at.Append(fieldpath.Field("volumeName")), "a volume", v.StorageOS.VolumeName)
+			apirule.DNSLabel(p.report, finding.CodeVolume, at.Append(fieldpath.Field("volumeName")), v.StorageOS.VolumeName)
 		}
 		if name := v.StorageOS.VolumeNamespace; name != "" {
-			apirule.DNSLabel(p.report, finding.CodeVolume, at.Append(fieldpath.Field("volumeNamespace")), "a namespace", name)
+			apirule.DNSLabel(p.report, finding.CodeVolume, at.Append(fieldpath.Field("volumeNamespace")), name)
 		}
 		if ref := v.StorageOS.SecretRef; ref != nil {
 			apirule.Required(p.report, finding.CodeVolume, at.Append(fieldpath.Fields("secretRef", "name")...), ref.Name)
@@ -111,11 +115,11 @@ func (p *podChecker) checkQuobyte(q *corev1.QuobyteVolumeSource, at fieldpath.Pa
 	switch {
 	case !apirule.Required(p.report, finding.CodeVolume, registry, q.Registry):
 	case len(q.Tenant) > longestTenant:
-		p.report(finding.CodeVolume, at.Append(fieldpath.Field("tenant")), fmt.Sprintf("has %d characters, and may have %d", len(q.Tenant), longestTenant), "write a UUID")
+		p.report(finding.CodeVolume, at.Append(fieldpath.Field("tenant")), apirule.Missing("must be a UUID and may not exceed a length of 64 characters"), "use a UUID")
 	default:
 		for _, pair := range strings.Split(q.Registry, ",") {
 			if _, _, err := net.SplitHostPort(pair); err != nil {
-				p.report(finding.CodeVolume, registry, fmt.Sprintf("%q is not a host with a port", pair), "write host:port, several of them with commas")
+				p.report(finding.CodeVolume, registry, apirule.Invalid(q.Registry, "must be a host:port pair or multiple pairs separated by commas"), "use host:port")
 			}
 		}
 	}
@@ -130,35 +134,42 @@ var targets = sync.OnceValue(func() *regexp.Regexp {
 func (p *podChecker) checkISCSI(v *corev1.Volume, at fieldpath.Path) {
 	i := v.ISCSI
 	apirule.Required(p.report, finding.CodeVolume, at.Append(fieldpath.Field("targetPortal")), i.TargetPortal)
-	const help = "write a name that begins with iqn, eui or naa"
+	const (
+		detail = "must be valid format starting with iqn, eui, or naa"
+		help   = "use a name that begins with iqn, eui or naa"
+	)
 	if apirule.Required(p.report, finding.CodeVolume, at.Append(fieldpath.Field("iqn")), i.IQN) && !targets().MatchString(i.IQN) {
-		p.report(finding.CodeVolume, at.Append(fieldpath.Field("iqn")), fmt.Sprintf("%q is not a name of a target", i.IQN), help)
+		p.report(finding.CodeVolume, at.Append(fieldpath.Field("iqn")), apirule.Invalid(i.IQN, detail), help)
 	}
 	apirule.Between(p.report, finding.CodeVolume, at.Append(fieldpath.Field("lun")), i.Lun, 0, 255)
 	if (i.DiscoveryCHAPAuth || i.SessionCHAPAuth) && i.SecretRef == nil {
-		p.report(finding.CodeVolume, at.Append(fieldpath.Field("secretRef")), "is required beside CHAP authentication", "name the Secret")
+		p.report(finding.CodeVolume, at.Append(fieldpath.Field("secretRef")), apirule.Missing(""), "set the Secret of the CHAP authentication")
 	}
 	if i.InitiatorName == nil {
 		return
 	}
 	if !targets().MatchString(*i.InitiatorName) {
-		p.report(finding.CodeVolume, at.Append(fieldpath.Field("initiatorName")), fmt.Sprintf("%q is not a name of an initiator", *i.InitiatorName), help)
+		p.report(finding.CodeVolume, at.Append(fieldpath.Field("initiatorName")), apirule.Invalid(*i.InitiatorName, detail), help)
 	}
 	const longest = 64
 	if len(v.Name+":"+i.TargetPortal) > longest {
-		p.report(finding.CodeVolume, at[:len(at)-1].Append(fieldpath.Field("name")), fmt.Sprintf("and the targetPortal may have %d characters together", longest), "shorten the volume's name")
+		p.report(finding.CodeVolume, at[:len(at)-1].Append(fieldpath.Field("name")), apirule.Invalid(v.Name, fmt.Sprintf("Total length of <volume name>:<iscsi.targetPortal> must be under %d characters if iscsi.initiatorName is specified.", longest)), "shorten the volume's name")
 	}
 }
 
 func (p *podChecker) checkFC(fc *corev1.FCVolumeSource, at fieldpath.Path) {
 	if (len(fc.TargetWWNs) == 0) == (len(fc.WWIDs) == 0) {
-		p.report(finding.CodeVolume, at.Append(fieldpath.Field("targetWWNs")), "names targets by targetWWNs or by wwids: exactly one of them", "set either of the two")
+		message := apirule.Missing("must specify either targetWWNs or wwids, but not both")
+		if len(fc.TargetWWNs) > 0 {
+			message = apirule.Invalid(fc.TargetWWNs, "targetWWNs and wwids can not be specified simultaneously")
+		}
+		p.report(finding.CodeVolume, at.Append(fieldpath.Field("targetWWNs")), message, "set either of the two")
 	}
 	if len(fc.TargetWWNs) == 0 {
 		return
 	}
 	if lun := at.Append(fieldpath.Field("lun")); fc.Lun == nil {
-		p.report(finding.CodeVolume, lun, "is required beside targetWWNs", "set it")
+		p.report(finding.CodeVolume, lun, apirule.Missing("lun is required if targetWWNs is specified"), "set it")
 	} else {
 		apirule.Between(p.report, finding.CodeVolume, lun, *fc.Lun, 0, 255)
 	}
