@@ -203,9 +203,10 @@ func movedQueue(id fieldpath.Object, old, new map[string]string) finding.List {
 	}}
 }
 
-// isUnchanged reports whether the TrainJob is as before. A changed runtime alone makes the controller apply nothing.
+// isUnchanged reports whether the TrainJob is as before. A changed runtime alone makes the controller apply nothing, unless the release
+// reads the runtime live.
 func (c *checker) isUnchanged(old *checker) bool {
-	return equality.Semantic.DeepEqual(c.typed.Spec, old.typed.Spec) && c.samePatches(old) &&
+	return c.job.release.RuntimeRead != release.LiveRuntime && equality.Semantic.DeepEqual(c.typed.Spec, old.typed.Spec) && c.samePatches(old) &&
 		maps.Equal(c.typed.Labels, old.typed.Labels) && maps.Equal(c.typed.Annotations, old.typed.Annotations)
 }
 
