@@ -4,18 +4,17 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-	"github.com/rogpeppe/go-internal/txtar"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/trainweld/trainweld/internal/casefile"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/trainjob"
 )
@@ -109,9 +108,9 @@ var sdk = map[string]struct {
 // TestSDK holds the builder against what the SDK sends: its JSON decodes to the TrainJob that the
 // builder makes, and that encodes to its JSON, both without what is empty.
 func TestSDK(t *testing.T) {
-	archive, err := txtar.ParseFile(filepath.Join("testdata", "sdk.txtar"))
-	if err != nil || len(archive.Files) != len(sdk) {
-		t.Fatalf("%v for %d cases: %v", archive, len(sdk), err)
+	archive := casefile.Read(t, "testdata/sdk.txtar")[0]
+	if len(archive.Files) != len(sdk) {
+		t.Fatalf("%d files for %d cases", len(archive.Files), len(sdk))
 	}
 	for _, file := range archive.Files {
 		name := strings.TrimSuffix(file.Name, ".json")
