@@ -129,7 +129,7 @@ differential: ## compare with the code of the controllers at length
 	cd fuzz/trainingoperator && TRAINWELD_JOBS=20000 go test -count=1 -timeout 3h .
 	cd fuzz/strategic && TRAINWELD_CASES=340000 go test -count=1 -timeout 3h .
 	cd fuzz/crds && TRAINWELD_OBJECTS=100000 TRAINWELD_SCHEMAS=100000 go test -count=1 -timeout 3h .
-	cd fuzz/cluster && go test -count=1 -vet=off -timeout 4h . -cases 2000 -updates 300
+	cd fuzz/cluster && go test -count=1 -vet=off -timeout 4h . -cases 2000 -edits 720 -updates 300
 	cd fuzz/cluster && go test -count=1 -vet=off -timeout 1h ./defaults -cases 100000
 
 # Also that the library builds for a browser.
