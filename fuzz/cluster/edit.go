@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 )
@@ -43,8 +44,17 @@ func Edits() (all []Edit) {
 	return all
 }
 
+// isIn reports whether an object has the edited value.
+func (e Edit) isIn(object Object) bool {
+	last := len(e.Path) - 1
+	for _, name := range e.Path[:last] {
+		object, _ = object[name].(Object)
+	}
+	return fmt.Sprint(object[e.Path[last]]) == fmt.Sprint(e.Value)
+}
+
 // Touch creates the objects, waits until the controllers have come to rest, and makes the edit. It returns the objects of the
-// cluster after the controllers have come to rest again, or nil if there is nothing to edit, or the object does not stay.
+// cluster after the controllers have come to rest again, or nil if there is nothing to edit, or the edit does not stay.
 func (c *ControlPlane) Touch(ctx context.Context, objects []Object, edit Edit) ([]Object, error) {
 	defer c.reserve(objects)()
 	r, err := c.record()
@@ -78,8 +88,8 @@ func (c *ControlPlane) Touch(ctx context.Context, objects []Object, edit Edit) (
 		if err := r.read(); err != nil {
 			return nil, err
 		}
-		if !slices.ContainsFunc(r.out.Objects[k.plural], func(o Object) bool { return text(o, "metadata", "uid") == text(items[0], "metadata", "uid") }) {
-			return nil, nil // it was deleted
+		if !slices.ContainsFunc(r.out.Objects[k.plural], edit.isIn) {
+			return nil, nil // the object was deleted, or its controller has undone the edit
 		}
 		return r.live(nil)
 	}
