@@ -5,6 +5,7 @@ package workspace
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -139,6 +140,11 @@ func (c *Catalog) Find(j Job) (*trainer.TrainingRuntimeSpec, *finding.Finding) {
 	if source != nil && (missing == nil || missing.Code == finding.CodeNoRuntime) {
 		return source.spec, nil
 	}
+	if missing != nil && missing.Remedy.Do == finding.Provide {
+		if near := c.nearShipped(j); near != "" {
+			missing.Remedy.Text = fmt.Sprintf("did you mean %s, which Trainer %s ships? Otherwise %s", near, j.Release().Or().Version, missing.Remedy.Text)
+		}
+	}
 	return nil, missing
 }
 
@@ -232,6 +238,17 @@ func (c *Catalog) stockRuntime(j Job) *RuntimeSource {
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	return c.shipped(j.Release())[id.Name]
+}
+
+// nearShipped returns the runtime of its release that a TrainJob probably means, or "".
+func (c *Catalog) nearShipped(j Job) string {
+	id := render.RuntimeOf(j.TrainJob)
+	if id.Kind != trainer.ClusterTrainingRuntimeKind {
+		return ""
+	}
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	return finding.Nearest(id.Name, slices.Sorted(maps.Keys(c.shipped(j.Release()))))
 }
 
 // shipped returns the runtimes that a release ships by their names, and those of the latest release for nil. The caller holds the
