@@ -213,23 +213,23 @@ func (o *object) schemaFinding(err *field.Error) finding.Finding {
 	f := finding.Finding{Code: finding.CodeBadValue, Severity: finding.Error, Object: o.id, Path: o.path(err.Field, o.fields)}
 	switch err.Type {
 	case field.ErrorTypeRequired:
-		f.Code, f.Message = finding.CodeMissingField, "is required, and missing"
+		f.Code, f.Message = finding.CodeMissingField, apirule.Missing(err.Detail)
 		f.Remedy = finding.Remedy{Do: finding.SetValue, Text: "set it"}
 	case field.ErrorTypeNotSupported:
-		f.Message = quoted(f.Path, err.BadValue) + " is not a supported value"
-		f.Remedy = finding.Remedy{Do: finding.SetValue, Text: "write one of " + strings.TrimPrefix(err.Detail, "supported values: ")}
+		f.Message = fmt.Sprintf("%s: %s", err.Type, quoted(f.Path, err.BadValue))
+		f.Remedy = finding.Remedy{Do: finding.SetValue, Text: "use one of " + strings.TrimPrefix(err.Detail, "supported values: ")}
 		correct(&f.Remedy, err)
 	case field.ErrorTypeTooLong:
-		f.Message, f.Remedy.Text = "is too long: "+err.Detail, "shorten it"
+		f.Message, f.Remedy.Text = err.ErrorBody(), "shorten it"
 	case field.ErrorTypeTooMany:
-		f.Message, f.Remedy.Text = fmt.Sprintf("has %v items, and %s", err.BadValue, err.Detail), "drop some of the items"
+		f.Message, f.Remedy.Text = err.ErrorBody(), "remove some of the items"
 	case field.ErrorTypeDuplicate:
 		f.Code = finding.CodeDuplicateItem
 		if len(f.Path) == 3 && f.Path.HasPrefix(fieldpath.Fields("spec", "runtimePatches")) {
 			f.Code = finding.CodeDuplicateManager
 		}
-		f.Message = "stands for the same as another item of this list: " + quoted(f.Path, err.BadValue)
-		f.Remedy = finding.Remedy{Do: finding.Merge, Text: "combine the two, or give one of them another key"}
+		f.Message = fmt.Sprintf("%s: %s", err.Type, quoted(f.Path, err.BadValue))
+		f.Remedy = finding.Remedy{Do: finding.Merge, Text: "combine the two, or change the key of one"}
 		if isRepeated(o.fields, f.Path) {
 			f.Remedy.Do, f.Remedy.IsCertain = finding.Remove, true
 		}
@@ -239,7 +239,7 @@ func (o *object) schemaFinding(err *field.Error) finding.Finding {
 		f.Remedy.Text = "write a value of that type"
 		if f.Message == "must be a list, not null" {
 			// JobSet's webhook writes null for an empty or a missing list without omitempty.
-			f.Message, f.Remedy.Text = "is empty, and must be a list with items", "write at least one item, or remove what holds the list"
+			f.Message, f.Remedy.Text = "is empty, and must be a list with items", "add an item, or remove the object with the list"
 		}
 	default:
 		f.Message = inBody(err.Detail)
