@@ -71,9 +71,9 @@ func TestCases(t *testing.T) {
 			}
 			continue
 		}
-		for _, turn := range s.Turns {
-			if !unshown.MatchString(s.ID) && !shows(t, cases, turn.In) {
-				t.Errorf("no case of %s shows what turns in %s", s.ID, turn.In)
+		for _, change := range s.Changes {
+			if !unshown.MatchString(s.ID) && !shows(t, cases, change.In) {
+				t.Errorf("no case of %s shows what turns in %s", s.ID, change.In)
 			}
 		}
 	}

@@ -103,7 +103,7 @@ func TestFlips(t *testing.T) {
 			}
 			for _, s := range release.Switches() {
 				flipped := known[i]
-				if !s.Turn(&flipped, &known[j]) {
+				if !s.Set(&flipped, &known[j]) {
 					continue
 				}
 				flips++

@@ -59,7 +59,7 @@ func turnSwitches(t *testing.T, seed uint64) (changed int) {
 	before := renderedAs(&now)
 	for _, s := range release.Switches() {
 		step = s.ID
-		if !s.Turn(&now, &to) {
+		if !s.Set(&now, &to) {
 			continue
 		}
 		after := renderedAs(&now)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Part is one of the changes of a turn that has many: of a field of the definitions, or of a stock runtime.
+// Part is one part of a change that has many: of a field of the definitions, or of a stock runtime.
 type Part struct {
 	// ID is a short stable name, such as storage-uri. Parts of several releases may share it.
 	ID string
@@ -21,7 +21,7 @@ type Part struct {
 	of []string
 }
 
-// Part returns the part of the turn in a release that changes a place. The words of a place are the kind of an object and the steps of
+// Part returns the part of the change in a release that changes a place. The words of a place are the kind of an object and the steps of
 // a path: names of fields, keys of maps and of items. For the switch stock, the name of the runtime precedes them. Part returns
 // false for a place that no part changes.
 func (s Switch) Part(in string, place ...string) (Part, bool) {

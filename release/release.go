@@ -10,11 +10,11 @@
 // compares versions. Besides, a release has custom resource definitions and stock runtimes (Definition, Runtimes), and a set
 // of the rules that its webhooks have (Rules).
 //
-// Switches lists the fields one by one, with the release in which each turned, the reason and a link. Turn them one after the
+// Switches lists the fields one by one, with the release in which each turned, the reason and a link. Set them one after the
 // other to get from one release to another:
 //
 //	for _, s := range release.Switches() {
-//		s.Turn(&now, then)
+//		s.Set(&now, then)
 //	}
 //
 // The facts come from the sources of the releases: the Trainer's tags and those of the JobSet that each installs.

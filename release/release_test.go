@@ -44,7 +44,7 @@ func TestSwitches(t *testing.T) {
 		for _, to := range known {
 			now := from
 			for _, s := range release.Switches() {
-				s.Turn(&now, &to)
+				s.Set(&now, &to)
 			}
 			now.Name, now.Version, now.JobSetVersion = to.Name, to.Version, to.JobSetVersion
 			if !reflect.DeepEqual(now, to) {
@@ -59,12 +59,12 @@ func TestSwitches(t *testing.T) {
 		}
 		ids = append(ids, s.ID)
 		turned := map[string]bool{}
-		for _, turn := range s.Turns {
-			turned[turn.In] = true
+		for _, change := range s.Changes {
+			turned[change.In] = true
 		}
 		for i := range known[1:] {
 			now := known[i]
-			if differs := s.Turn(&now, &known[i+1]); differs != turned[known[i+1].Name] {
+			if differs := s.Set(&now, &known[i+1]); differs != turned[known[i+1].Name] {
 				t.Errorf("%s turns in %s: %t, and its table says %t", s.ID, known[i+1].Name, differs, turned[known[i+1].Name])
 			}
 		}
@@ -80,8 +80,8 @@ func TestSince(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if turn, _ := s.Since(r); turn.In != want {
-			t.Errorf("%s: since %q, want %q", in, turn.In, want)
+		if change, _ := s.Since(r); change.In != want {
+			t.Errorf("%s: since %q, want %q", in, change.In, want)
 		}
 	}
 }

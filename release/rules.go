@@ -74,52 +74,52 @@ func (rs Rules) with(rule Rule, has bool) Rules {
 
 // rules are the rules, and the releases that added or dropped them.
 var rules = []struct {
-	rule  Rule
-	title string
-	turns []Turn
+	rule    Rule
+	title   string
+	changes []Change
 }{
 	{NameOnCreate, "whether the webhook checks the name of a new TrainJob",
-		[]Turn{{"2.1", "a rule of the definition checks the name instead, also on updates", trainer(2767)}}},
+		[]Change{{"2.1", "a rule of the definition checks the name instead, also on updates", trainer(2767)}}},
 	{PatchedJobsExist, "whether a patch may name only jobs of the runtime",
-		[]Turn{{"2.3", "a patch of a job that the runtime lacks is admitted, and the TrainJob never starts", jobSet(1185)}}},
+		[]Change{{"2.3", "a patch of a job that the runtime lacks is admitted, and the TrainJob never starts", jobSet(1185)}}},
 	{PatchedOnce, "whether a job may have one override only",
-		[]Turn{{"2.1", "several overrides may change one job; the last one wins", trainer(2880)}}},
+		[]Change{{"2.1", "several overrides may change one job; the last one wins", trainer(2880)}}},
 	{PatchedOnResume, "whether patches may change together with the end of a suspension",
-		[]Turn{{"2.2", "patches may change if the TrainJob is suspended before or after the update; before, only after it", trainer(3469)}}},
+		[]Change{{"2.2", "patches may change if the TrainJob is suspended before or after the update; before, only after it", trainer(3469)}}},
 	{InitializerMount, "whether an initializer must mount the volume called initializer",
-		[]Turn{{"2.3", "the container of an initializer must mount the volume called initializer", trainer(3714)}}},
+		[]Change{{"2.3", "the container of an initializer must mount the volume called initializer", trainer(3714)}}},
 	{TorchAlways, "whether the rules of torch need numProcPerNode",
-		[]Turn{{"2.2", "PET_* variables are always rejected, also without spec.trainer.numProcPerNode", trainer(3239)}}},
+		[]Change{{"2.2", "PET_* variables are always rejected, also without spec.trainer.numProcPerNode", trainer(3239)}}},
 	{TorchProcesses, "which words torch takes as numProcPerNode",
-		[]Turn{{"2.2", "the definition allows integers only as numProcPerNode", trainer(3239)}}},
+		[]Change{{"2.2", "the definition allows integers only as numProcPerNode", trainer(3239)}}},
 	{TorchTuneNodes, "whether torchtune needs numNodes",
-		[]Turn{{"2.2", "a TrainJob for torchtune without numNodes runs on one node; before, the webhook crashed", trainer(3239)}}},
+		[]Change{{"2.2", "a TrainJob for torchtune without numNodes runs on one node; before, the webhook crashed", trainer(3239)}}},
 	{TorchTuneQLoRA, "whether QLoRA needs a recipe of torchtune",
-		[]Turn{{"2.1", "QLoRA is refused for models and devices without a recipe", trainer(2832)}}},
+		[]Change{{"2.1", "QLoRA is refused for models and devices without a recipe", trainer(2832)}}},
 	{TorchTuneOneNode, "whether LoRA may run on several nodes",
-		[]Turn{{"2.3", "LoRA on several nodes is refused; before, it became a full fine-tuning", trainer(3302)}}},
+		[]Change{{"2.3", "LoRA on several nodes is refused; before, it became a full fine-tuning", trainer(3302)}}},
 	{TorchTuneArgs, "whether arguments of torchtune may replace those of the runtime",
-		[]Turn{{"2.3", "arguments that the runtime sets are refused", trainer(3302)}}},
+		[]Change{{"2.3", "arguments that the runtime sets are refused", trainer(3302)}}},
 	{MPIProcesses, "whether MPI needs a number as numProcPerNode",
-		[]Turn{{"2.2", "the definition allows integers only as numProcPerNode", trainer(3239)}}},
+		[]Change{{"2.2", "the definition allows integers only as numProcPerNode", trainer(3239)}}},
 	{MPIEnv, "whether spec.trainer.env may set OMPI_MCA_* variables",
-		[]Turn{{"2.3", "variables that MPI's policy sets are refused; before, they won", trainer(3491)}}},
+		[]Change{{"2.3", "variables that MPI's policy sets are refused; before, they won", trainer(3491)}}},
 	{FluxProcesses, "whose numProcPerNode Flux checks",
-		[]Turn{{"2.3", "numProcPerNode of the TrainJob is checked as well", trainer(3561)}}},
+		[]Change{{"2.3", "numProcPerNode of the TrainJob is checked as well", trainer(3561)}}},
 	{RuntimeContainers, "whether a runtime's job must have the container of its label",
-		[]Turn{{"2.1", "a job with the label of a section must have the container of that section", trainer(2722)}}},
+		[]Change{{"2.1", "a job with the label of a section must have the container of that section", trainer(2722)}}},
 	{RuntimeLauncher, "whether the job called launcher must have one replica",
-		[]Turn{{"2.1", "the job called launcher may have several replicas, unless it has the trainer's label", trainer(2722)}}},
+		[]Change{{"2.1", "the job called launcher may have several replicas, unless it has the trainer's label", trainer(2722)}}},
 	{RuntimeUnchecked, "whether a label exempts a runtime from the webhook",
-		[]Turn{{"2.3", "the label trainer.kubeflow.org/webhook-validation: disabled exempts a runtime from the webhook", trainer(3683)}}},
+		[]Change{{"2.3", "the label trainer.kubeflow.org/webhook-validation: disabled exempts a runtime from the webhook", trainer(3683)}}},
 	{RuntimeDeprecated, "whether a label marks a runtime as deprecated",
-		[]Turn{{"2.1", "the webhooks warn of runtimes with the label trainer.kubeflow.org/support: deprecated", trainer(2791)}}},
+		[]Change{{"2.1", "the webhooks warn of runtimes with the label trainer.kubeflow.org/support: deprecated", trainer(2791)}}},
 	{JobSetGroup, "whether JobSet checks groupName",
-		[]Turn{{"2.1", "groupName must be a DNS label", jobSet(822)}}},
+		[]Change{{"2.1", "groupName must be a DNS label", jobSet(822)}}},
 	{JobSetCoordinator, "whether the coordinator's address must be a label's value",
-		[]Turn{{"2.2", "JobSet refuses a coordinator whose address cannot be a label's value; before, its Jobs were refused", jobSet(1079)}}},
+		[]Change{{"2.2", "JobSet refuses a coordinator whose address cannot be a label's value; before, its Jobs were refused", jobSet(1079)}}},
 	{JobSetDependency, "whether dependsOn may be an empty list",
-		[]Turn{{"2.1", "an empty dependsOn is admitted; before, the webhook crashed", jobSet(878)}}},
+		[]Change{{"2.1", "an empty dependsOn is admitted; before, the webhook crashed", jobSet(878)}}},
 }
 
 // ruleSwitches returns a switch for each rule.
@@ -127,9 +127,9 @@ func ruleSwitches() []Switch {
 	var all []Switch
 	for _, r := range rules {
 		all = append(all, Switch{
-			ID: string(r.rule), Title: r.title, Turns: r.turns,
+			ID: string(r.rule), Title: r.title, Changes: r.changes,
 			value: func(of *Release) string { return yes(of.Rules.Has(r.rule)) },
-			turn:  func(of, to *Release) { of.Rules = of.Rules.with(r.rule, to.Rules.Has(r.rule)) },
+			set:   func(of, to *Release) { of.Rules = of.Rules.with(r.rule, to.Rules.Has(r.rule)) },
 		})
 	}
 	return all

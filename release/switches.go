@@ -12,17 +12,17 @@ type Switch struct {
 	ID string
 	// Title says what the behaviour decides, such as "what spec.trainer.resourcesPerNode does".
 	Title string
-	// Turns are the changes, the oldest first.
-	Turns []Turn
-	// Parts are the changes of a turn that has many; see Switch.Part.
+	// Changes are the changes, the oldest first.
+	Changes []Change
+	// Parts are the single changes of a change that has many; see Switch.Part.
 	Parts []Part
 
 	value func(*Release) string
-	turn  func(r, to *Release)
+	set   func(r, to *Release)
 }
 
-// Turn is a change of a behaviour in a release.
-type Turn struct {
+// Change is a change of a behaviour in a release.
+type Change struct {
 	// In is the minor version of the release.
 	In string
 	// Why is a sentence on what the release does since then, without a full stop.
@@ -39,40 +39,40 @@ func (s Switch) Value(r *Release) string {
 	return s.value(r.Or())
 }
 
-// Turn gives r the behaviour of another release, and reports whether that changes r.
-func (s Switch) Turn(r, to *Release) bool {
+// Change gives r the behaviour of another release, and reports whether that changes r.
+func (s Switch) Set(r, to *Release) bool {
 	if s.value == nil || r == nil {
 		return false
 	}
 	before := s.value(r)
-	s.turn(r, to.Or())
+	s.set(r, to.Or())
 	return s.value(r) != before
 }
 
-// Since returns the turn that brought the behaviour of r, or false if the oldest known release has it.
-func (s Switch) Since(r *Release) (Turn, bool) {
+// Since returns the change that brought the behaviour of r, or false if the oldest known release has it.
+func (s Switch) Since(r *Release) (Change, bool) {
 	at := r.Or().Index()
-	for _, t := range slices.Backward(s.Turns) {
+	for _, t := range slices.Backward(s.Changes) {
 		if in, err := Parse(t.In); err == nil && in.Index() <= at {
 			return t, true
 		}
 	}
-	return Turn{}, false
+	return Change{}, false
 }
 
-// Between returns the latest turn on the way from one release to the other, in either direction. It is the zero Turn if there is
+// Between returns the latest change on the way from one release to the other, in either direction. It is the zero Change if there is
 // none.
-func (s Switch) Between(from, to *Release) Turn {
+func (s Switch) Between(from, to *Release) Change {
 	low, high := from.Or().Index(), to.Or().Index()
 	if low > high {
 		low, high = high, low
 	}
-	for _, t := range slices.Backward(s.Turns) {
+	for _, t := range slices.Backward(s.Changes) {
 		if in, err := Parse(t.In); err == nil && low < in.Index() && in.Index() <= high {
 			return t
 		}
 	}
-	return Turn{}
+	return Change{}
 }
 
 // Switches returns all switches in a fixed order: the definitions and the rules first, since they decide what a rendering
@@ -83,19 +83,19 @@ func Switches() []Switch { return slices.Concat(shipped(), ruleSwitches(), behav
 func shipped() []Switch {
 	all := []Switch{
 		of("definitions", "which fields a TrainJob and a runtime have", func(r *Release) *string { return &r.Schema },
-			Turn{"2.1", "the definitions of Trainer 2.1 apply", ""},
-			Turn{"2.2", "the definitions of Trainer 2.2 apply", ""},
-			Turn{"2.3", "the definitions of Trainer 2.3 apply", ""}),
+			Change{"2.1", "the definitions of Trainer 2.1 apply", ""},
+			Change{"2.2", "the definitions of Trainer 2.2 apply", ""},
+			Change{"2.3", "the definitions of Trainer 2.3 apply", ""}),
 		of("jobset-definition", "which fields a JobSet has", func(r *Release) *string { return &r.JobSetSchema },
-			Turn{"2.1", "JobSet 0.10 has groupName, and several items of dependsOn", ""},
-			Turn{"2.2", "JobSet 0.11 has volumeClaimPolicies", ""},
-			Turn{"2.3", "JobSet 0.12 merges replicatedJobs by name", jobSet(1185)}),
+			Change{"2.1", "JobSet 0.10 has groupName, and several items of dependsOn", ""},
+			Change{"2.2", "JobSet 0.11 has volumeClaimPolicies", ""},
+			Change{"2.3", "JobSet 0.12 merges replicatedJobs by name", jobSet(1185)}),
 		of("claims", "whether a JobSet makes volume claims", func(r *Release) *bool { return &r.JobSet.Claims },
-			Turn{"2.2", "JobSet 0.11 makes the claims of volumeClaimPolicies, and their volumes in the Pods", jobSet(1098)}),
+			Change{"2.2", "JobSet 0.11 makes the claims of volumeClaimPolicies, and their volumes in the Pods", jobSet(1098)}),
 		of("stock", "which runtimes the release installs", func(r *Release) *string { return &r.Stock },
-			Turn{"2.1", "the stock runtimes of Trainer 2.1 apply", ""},
-			Turn{"2.2", "the stock runtimes of Trainer 2.2 apply", ""},
-			Turn{"2.3", "the stock runtimes of Trainer 2.3 apply", ""}),
+			Change{"2.1", "the stock runtimes of Trainer 2.1 apply", ""},
+			Change{"2.2", "the stock runtimes of Trainer 2.2 apply", ""},
+			Change{"2.3", "the stock runtimes of Trainer 2.3 apply", ""}),
 	}
 	all[0].Parts, all[1].Parts, all[len(all)-1].Parts = definitionParts(), definitionParts(), stockParts()
 	return all
@@ -105,64 +105,64 @@ func shipped() []Switch {
 func behaviours() []Switch {
 	return []Switch{
 		of("overrides", "which field of a TrainJob changes the runtime's template", func(r *Release) *Overrides { return &r.Overrides },
-			Turn{"2.1", "the controller reads spec.podTemplateOverrides", trainer(2785)},
-			Turn{"2.2", "the controller reads spec.runtimePatches", trainer(3309)}),
+			Change{"2.1", "the controller reads spec.podTemplateOverrides", trainer(2785)},
+			Change{"2.2", "the controller reads spec.runtimePatches", trainer(3309)}),
 		of("merge-root", "over which object patches merge", func(r *Release) *MergeRoot { return &r.MergeRoot },
-			Turn{"2.1", "overrides merge into the Pod template, with its labels and annotations", trainer(2785)},
-			Turn{"2.2", "patches merge into the template of each job that they name", trainer(3309)},
-			Turn{"2.3", "patches merge into the whole JobSet: a job that the runtime lacks is added", jobSet(1185)}),
+			Change{"2.1", "overrides merge into the Pod template, with its labels and annotations", trainer(2785)},
+			Change{"2.2", "patches merge into the template of each job that they name", trainer(3309)},
+			Change{"2.3", "patches merge into the whole JobSet: a job that the runtime lacks is added", jobSet(1185)}),
 		of("resources", "what spec.trainer.resourcesPerNode does", func(r *Release) *Resources { return &r.Resources },
-			Turn{"2.3", "resourcesPerNode merges into the runtime's resources by key, and only under an mlPolicy; it replaced them all before", trainer(3602)}),
+			Change{"2.3", "resourcesPerNode merges into the runtime's resources by key, and only under an mlPolicy; it replaced them all before", trainer(3602)}),
 		of("gang-requests", "which requests a gang's minResources count", func(r *Release) *GangRequests { return &r.GangRequests },
-			Turn{"2.2", "minResources count the requests of resourcesPerNode alone", trainer(2982)},
-			Turn{"2.3", "minResources count the merged requests", trainer(3602)}),
+			Change{"2.2", "minResources count the requests of resourcesPerNode alone", trainer(2982)},
+			Change{"2.3", "minResources count the merged requests", trainer(3602)}),
 		of("mpi-node-trainer", "whether MPI's job node takes resourcesPerNode and env", func(r *Release) *bool { return &r.MPINodeTrainer },
-			Turn{"2.1", "if the launcher is a node, the job node takes resourcesPerNode and spec.trainer.env as well", trainer(2653)}),
+			Change{"2.1", "if the launcher is a node, the job node takes resourcesPerNode and spec.trainer.env as well", trainer(2653)}),
 		of("mpi-slots", "how many processes MPI runs on a node by default", func(r *Release) *MPISlots { return &r.MPISlots },
-			Turn{"2.1", "a number of one in the runtime means one process for each GPU", ""}),
+			Change{"2.1", "a number of one in the runtime means one process for each GPU", ""}),
 		of("ssh-modes", "whether MPI's keys have modes of their own", func(r *Release) *bool { return &r.SSHModes },
-			Turn{"2.3", "the volume of MPI's keys has the mode 0400, and modes for each key", trainer(3649)}),
+			Change{"2.3", "the volume of MPI's keys has the mode 0400, and modes for each key", trainer(3649)}),
 		of("endpoints", "which replicas an MPI hostfile lists", func(r *Release) *Endpoints { return &r.Endpoints },
-			Turn{"2.3", "the hostfile lists all replicas of a job", trainer(3539)}),
+			Change{"2.3", "the hostfile lists all replicas of a job", trainer(3539)}),
 		of("nproc", "which devices PET_NPROC_PER_NODE counts", func(r *Release) *NProc { return &r.NProc },
-			Turn{"2.1", "auto counts the devices of the node; before, it counted resourcesPerNode only, and a number without requests became one", ""}),
+			Change{"2.1", "auto counts the devices of the node; before, it counted resourcesPerNode only, and a number without requests became one", ""}),
 		of("torchtune", "which recipes of torchtune there are", func(r *Release) *TorchTune { return &r.TorchTune },
-			Turn{"2.1", "torchtune has recipes for LoRA, QLoRA and DoRA, and other models", trainer(2832)},
-			Turn{"2.3", "arguments ask for QLoRA and DoRA only with the value True; before, their names alone did", ""}),
+			Change{"2.1", "torchtune has recipes for LoRA, QLoRA and DoRA, and other models", trainer(2832)},
+			Change{"2.3", "arguments ask for QLoRA and DoRA only with the value True; before, their names alone did", ""}),
 		of("jax-needs-trainer", "whether JAX without a job with the trainer's label crashes the controller", func(r *Release) *bool { return &r.JAXNeedsTrainer },
-			Turn{"2.3", "the controller renders a runtime of JAX without a job with the trainer's label; it crashed before", trainer(3563)}),
+			Change{"2.3", "the controller renders a runtime of JAX without a job with the trainer's label; it crashed before", trainer(3563)}),
 		of("init-lists", "whether the controller writes the lists of init containers again", func(r *Release) *bool { return &r.InitLists },
-			Turn{"2.3", "of two ports of an init container that the controller takes for one, the second is there twice", ""}),
+			Change{"2.3", "of two ports of an init container that the controller takes for one, the second is there twice", ""}),
 		of("gang-label", "under which podGroupPolicy Pods carry the label of their PodGroup", func(r *Release) *GangLabel { return &r.GangLabel },
-			Turn{"2.1", "Pods carry the label of coscheduling only if the runtime asks for coscheduling", ""}),
+			Change{"2.1", "Pods carry the label of coscheduling only if the runtime asks for coscheduling", ""}),
 		of("flux", "how Flux is installed", func(r *Release) *Flux { return &r.Flux },
-			Turn{"2.3", "Flux has /dev/shm in memory, counts GPUs, and runs the runtime's command if the TrainJob has none", trainer(3325)}),
+			Change{"2.3", "Flux has /dev/shm in memory, counts GPUs, and runs the runtime's command if the TrainJob has none", trainer(3325)}),
 		of("second-trainer", "whose parallelism a second job with the trainer's label gets", func(r *Release) *SecondTrainer { return &r.SecondTrainer },
-			Turn{"2.1", "each job with the trainer's label has a parallelism of its own; before, all had the first one's", ""}),
+			Change{"2.1", "each job with the trainer's label has a parallelism of its own; before, all had the first one's", ""}),
 		of("runtime-read", "when the controller reads the runtime", func(r *Release) *RuntimeRead { return &r.RuntimeRead },
-			Turn{"2.3", "the controller keeps a snapshot of the runtime for each TrainJob", trainer(3580)}),
+			Change{"2.3", "the controller keeps a snapshot of the runtime for each TrainJob", trainer(3580)}),
 		of("status-gate", "whether there is the feature gate TrainJobStatus", func(r *Release) *bool { return &r.StatusGate },
-			Turn{"2.2", "under the feature gate TrainJobStatus, Pods report their progress", trainer(3227)}),
+			Change{"2.2", "under the feature gate TrainJobStatus, Pods report their progress", trainer(3227)}),
 		of("managed-by", "whether the controller leaves TrainJobs of other managers alone", func(r *Release) *bool { return &r.ManagedBy },
-			Turn{"2.3", "the controller makes no JobSet for a TrainJob that another controller manages", trainer(3681)}),
+			Change{"2.3", "the controller makes no JobSet for a TrainJob that another controller manages", trainer(3681)}),
 		of("group-labels", "whether Jobs and Pods carry the group of their JobSet", func(r *Release) *bool { return &r.JobSet.GroupLabels },
-			Turn{"2.1", "Jobs and Pods carry the uid of the JobSet, and their group", jobSet(822)}),
+			Change{"2.1", "Jobs and Pods carry the uid of the JobSet, and their group", jobSet(822)}),
 		of("priority-label", "which Pods carry the label of their priority", func(r *Release) *PriorityLabel { return &r.JobSet.PriorityLabel },
-			Turn{"2.2", "every Pod with a priority carries its label", jobSet(1077)}),
+			Change{"2.2", "every Pod with a priority carries its label", jobSet(1077)}),
 	}
 }
 
 // of makes the switch of a field.
-func of[T ~string | ~bool](id, title string, field func(*Release) *T, turns ...Turn) Switch {
+func of[T ~string | ~bool](id, title string, field func(*Release) *T, changes ...Change) Switch {
 	return Switch{
-		ID: id, Title: title, Turns: turns,
+		ID: id, Title: title, Changes: changes,
 		value: func(r *Release) string {
 			if v, ok := any(*field(r)).(bool); ok {
 				return yes(v)
 			}
 			return fmt.Sprint(*field(r))
 		},
-		turn: func(r, to *Release) { *field(r) = *field(to) },
+		set: func(r, to *Release) { *field(r) = *field(to) },
 	}
 }
 

@@ -65,16 +65,16 @@ func tables() string {
 	for _, r := range known[1:] {
 		fmt.Fprintf(&b, "\n### Trainer %s\n\n", r.Name)
 		for _, s := range release.Switches() {
-			for _, turn := range s.Turns {
-				if turn.In != r.Name {
+			for _, change := range s.Changes {
+				if change.In != r.Name {
 					continue
 				}
-				line("- `", s.ID, turn.Why, turn.Link)
+				line("- `", s.ID, change.Why, change.Link)
 				if s.ID == "jobset-definition" {
 					continue // the definitions of runtimes have the same parts
 				}
 				for _, p := range s.Parts {
-					if p.In == turn.In {
+					if p.In == change.In {
 						line("- `"+s.ID+"` `", p.ID, p.Why, p.Link)
 					}
 				}

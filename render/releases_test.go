@@ -447,7 +447,7 @@ func TestFictionalReleases(t *testing.T) {
 			for _, sw := range release.Switches() {
 				fictional := release.Latest()
 				fictional.Name, fictional.Version = "9.9", "9.9.9"
-				if sw.ID != s.of || !sw.Turn(fictional, &known) {
+				if sw.ID != s.of || !sw.Set(fictional, &known) {
 					continue
 				}
 				turns++
@@ -523,7 +523,7 @@ func TestTurnsEndInTheOtherRelease(t *testing.T) {
 			now, was, causes := from, objects(s, &from), 0
 			moved := was != objects(s, &to)
 			for _, sw := range release.Switches() {
-				if !sw.Turn(&now, &to) {
+				if !sw.Set(&now, &to) {
 					continue
 				}
 				if is := objects(s, &now); is != was {

@@ -317,7 +317,7 @@ func TestReleases_Switches(t *testing.T) {
 			for _, job := range jobs {
 				now, last := from, ""
 				for _, s := range release.Switches() {
-					if s.Turn(&now, &to) {
+					if s.Set(&now, &to) {
 						last = judge(&now, job)
 					}
 				}

@@ -46,16 +46,16 @@ func (s *step) cause(kind string, runtime fieldpath.Object, path fieldpath.Path)
 	if id == stockSwitch {
 		place = append([]string{runtime.Name}, place...)
 	}
-	if part, found := s.of.Part(s.turn.In, place...); found {
+	if part, found := s.of.Part(s.change.In, place...); found {
 		id = part.ID
 	}
-	return engine.Claim{Layer: causeOf(id, s.turn.In), Value: engine.Presence{}}
+	return engine.Claim{Layer: causeOf(id, s.change.In), Value: engine.Presence{}}
 }
 
 // behind returns the cause of a moved field. For a field that moves because the release lacks another one, this is the cause of the
 // refusal of that one: of the same name, or else the first.
 func (s *step) behind(after taken, claim engine.Claim, path fieldpath.Path) engine.Claim {
-	if claim.Layer != causeOf(s.of.ID, s.turn.In) || s.of.Parts == nil {
+	if claim.Layer != causeOf(s.of.ID, s.change.In) || s.of.Parts == nil {
 		return claim
 	}
 	moved := words(path)
@@ -74,7 +74,7 @@ func (s *step) behind(after taken, claim engine.Claim, path fieldpath.Path) engi
 
 // has reports whether a part of the step's switch has the name.
 func (s *step) has(name engine.Layer) bool {
-	return slices.ContainsFunc(s.of.Parts, func(p release.Part) bool { return p.In == s.turn.In && causeOf(p.ID, p.In) == name })
+	return slices.ContainsFunc(s.of.Parts, func(p release.Part) bool { return p.In == s.change.In && causeOf(p.ID, p.In) == name })
 }
 
 // stockSwitch is the switch of the runtimes that a release installs.
@@ -97,7 +97,7 @@ func words(path fieldpath.Path) []string {
 	return names
 }
 
-// refusedBy returns for each error of a refusal a switch whose turn brings it, or ends it. One step has the error, and an earlier or
+// refusedBy returns for each error of a refusal a switch whose change brings it, or ends it. One step has the error, and an earlier or
 // later one does not. It halves the way between them until they are neighbors.
 func (u *upgrade) refusedBy(ctx context.Context, t taken, migrated *trainer.TrainJob, ends bool) []engine.Claim {
 	verdicts := map[int]finding.List{}
@@ -124,7 +124,7 @@ func (u *upgrade) refusedBy(ctx context.Context, t taken, migrated *trainer.Trai
 	return claims
 }
 
-// attribute sets the causes of the differing fields. The cause of a field is the last switch whose turn moved it.
+// attribute sets the causes of the differing fields. The cause of a field is the last switch whose change moved it.
 func (u *upgrade) attribute(before, after taken, migrated *trainer.TrainJob) {
 	if same(before.Objects, after.Objects) {
 		return
@@ -212,9 +212,9 @@ func changed(old, new []comparison.Object) map[comparison.Key]map[string]fieldpa
 func (u *upgrade) reasons() map[engine.Layer]comparison.Reason {
 	reasons := map[engine.Layer]comparison.Reason{}
 	for _, s := range u.steps[1:] {
-		reasons[causeOf(s.of.ID, s.turn.In)] = comparison.Reason{Text: s.turn.Why, Link: s.turn.Link}
+		reasons[causeOf(s.of.ID, s.change.In)] = comparison.Reason{Text: s.change.Why, Link: s.change.Link}
 		for _, part := range s.of.Parts {
-			if part.In == s.turn.In {
+			if part.In == s.change.In {
 				reasons[causeOf(part.ID, part.In)] = comparison.Reason{Text: part.Why, Link: part.Link}
 			}
 		}

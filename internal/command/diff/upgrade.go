@@ -27,7 +27,7 @@ import (
 // This file compares what two releases of the Trainer make of the same inputs.
 //
 // It renders each TrainJob with both releases. Where they differ, it turns one switch at a time, release by release, and renders
-// again. The last switch whose turn moves a field is the cause.
+// again. The last switch whose change moves a field is the cause.
 
 // upgrade is one comparison of releases.
 type upgrade struct {
@@ -44,9 +44,9 @@ type upgrade struct {
 type step struct {
 	version
 	release release.Release
-	// of is the switch whose turn made the step, and turn the change. The first step has none.
-	of   release.Switch
-	turn release.Turn
+	// of is the switch whose change made the step, and change says which. The first step has none.
+	of     release.Switch
+	change release.Change
 	// alike is the step before if both read the inputs alike.
 	alike *step
 
@@ -110,11 +110,11 @@ func newUpgrade(p *host.Program, flags diffFlags, opts render.Options, args []st
 	}
 	u := &upgrade{source: source, flags: flags, opts: opts}
 	now := *from
-	u.add(now, release.Switch{}, release.Turn{})
+	u.add(now, release.Switch{}, release.Change{})
 	for _, next := range way(from, to) {
 		before := now
 		for _, s := range release.Switches() {
-			if s.Turn(&now, &next) {
+			if s.Set(&now, &next) {
 				now.Name, now.Version, now.JobSetVersion = next.Name, next.Version, next.JobSetVersion
 				u.add(now, s, s.Between(&before, &next))
 			}
@@ -135,8 +135,8 @@ func way(from, to *release.Release) []release.Release {
 	return back
 }
 
-func (u *upgrade) add(r release.Release, of release.Switch, turn release.Turn) {
-	s := &step{release: r, of: of, turn: turn, runtimes: map[*workspace.RuntimeSource]admitted{}}
+func (u *upgrade) add(r release.Release, of release.Switch, change release.Change) {
+	s := &step{release: r, of: of, change: change, runtimes: map[*workspace.RuntimeSource]admitted{}}
 	s.Name = "Trainer " + r.Version
 	s.flags = u.flags.Flags
 	s.flags.Release = &s.release

@@ -35,8 +35,8 @@ func writeCode(w io.Writer, name, format string) error {
 	}
 	var b bytes.Buffer
 	var changes []jsonChange
-	for _, turn := range turnsOf(code) {
-		changes = append(changes, jsonChange{turn.In, turn.Why, turn.Link})
+	for _, change := range changesOf(code) {
+		changes = append(changes, jsonChange{change.In, change.Why, change.Link})
 	}
 	if format == "json" {
 		e := json.NewEncoder(w)

@@ -39,17 +39,17 @@ func switchesOf(code finding.Code) []string {
 	}[code]
 }
 
-// turnsOf returns the changes of releases that decide about a code, the oldest first.
-func turnsOf(code finding.Code) []release.Turn {
-	var turns []release.Turn
+// changesOf returns the changes of releases that decide about a code, the oldest first.
+func changesOf(code finding.Code) []release.Change {
+	var changes []release.Change
 	ids := switchesOf(code)
 	for _, s := range release.Switches() {
 		if slices.Contains(ids, s.ID) {
-			turns = append(turns, s.Turns...)
+			changes = append(changes, s.Changes...)
 		}
 	}
-	slices.SortStableFunc(turns, func(a, b release.Turn) int { return strings.Compare(a.In, b.In) })
-	return turns
+	slices.SortStableFunc(changes, func(a, b release.Change) int { return strings.Compare(a.In, b.In) })
+	return changes
 }
 
 // definedField is a field of a TrainJob or a runtime, and the releases that have it.
