@@ -58,7 +58,7 @@ var (
 	errNotJSON  = errors.New("the object has a value without a JSON form")
 	errStep     = errors.New("the path does not fit the value")
 	errWhole    = errors.New("nothing of the object would remain")
-	errFlow     = errors.New("it is written in braces; write the object and its fields on lines of their own")
+	errFlow     = errors.New("its comments would be lost within braces; write the object and its fields on lines of their own")
 	errAnchor   = errors.New("it has an anchor that other parts of the file refer to; write the value out there first")
 	errShared   = errors.New("it comes from a merge key or an alias; write the field out where it is meant")
 	errNoChange = errors.New("unknown kind of change")
@@ -87,7 +87,9 @@ func (d *Document) Change(changes []Change) ([]Edit, error) {
 	edits, err := c.edits()
 	if err == nil && c.replaced != nil {
 		if c.lost = c.lostComments(edits); len(c.lost) > 0 {
-			edits, err = c.edits()
+			if edits, err = c.edits(); err == nil && len(c.lostComments(edits)) > 0 {
+				err = fmt.Errorf("%s: %w", changes[0].Path, errFlow)
+			}
 		}
 	}
 	if err != nil {

@@ -88,6 +88,10 @@ func (e *editing) parts(p *part) {
 			e.inPlace(p, child)
 			continue
 		}
+		if child == e.replaced && len(e.lost) > 0 && e.hasOwnLine(child) {
+			line := e.LineStart(e.flowStart(child))
+			e.lines(line, e.lostLines(e.flowStart(child)-line))
+		}
 		if child.name != child.was {
 			e.replace(e.Content(child.key), e.End(child.key, 0), e.keyText(child, isFlow))
 		}
@@ -123,16 +127,20 @@ func (e *editing) inPlace(p, child *part) {
 	if e.used[child.key] {
 		start = e.aboveStart(start) // the new text has them
 	}
-	b := &bytes.Buffer{}
-	if len(e.lost) > 0 {
-		b.WriteString(strings.Repeat(" ", indent) + strings.Join(e.lost, "\n"+strings.Repeat(" ", indent)) + "\n")
-	}
-	b.WriteString(e.partLines(p, child, indent))
-	text := b.String()
+	text := e.lostLines(indent) + e.partLines(p, child, indent)
 	if end == len(e.Data) && e.LineEnd(e.LineStart(end)) == end && end > e.LineStart(end) {
 		text = strings.TrimSuffix(text, "\n")
 	}
 	e.replace(start, end, text)
+}
+
+// lostLines returns the lines of the comments without a place.
+func (e *editing) lostLines(indent int) string {
+	var b strings.Builder
+	for _, comment := range e.lost {
+		b.WriteString(strings.Repeat(" ", indent) + comment + "\n")
+	}
+	return b.String()
 }
 
 // keyText returns the new name of a part in the quotes of the old one.

@@ -74,6 +74,12 @@ func TestReplaceField(t *testing.T) {
 			reason: "it is indented as its neighbours are",
 		},
 		{name: "braces", file: head + "spec: {labels: {b: x}}\n", want: head + "spec: {made: {b: x, a: [\"1\", two]}}\n", reason: "the new field stands in braces, too"},
+		{
+			name: "lost comments in braces", file: head + "spec: {\n  # of labels\n  labels: {\n    # of c\n    c: d},\n  suspend: true}\n",
+			want:   head + "spec: {\n  # of labels\n  # of c\n  made: {a: [\"1\", two], b: x},\n  suspend: true}\n",
+			reason: "what has no place any more stands before the new field",
+		},
+		{name: "comments without a line", file: head + "spec: {suspend: true, labels: {\n    # of c\n    c: d}}\n", refused: ".spec.labels: its comments would be lost", reason: "no comment fits"},
 		{name: "an alias", file: head + "metadata:\n  annotations: &a\n    c: d\nspec:\n  labels: *a\n", want: head + "metadata:\n  annotations: &a\n    c: d\nspec:\n  made:\n    a:\n    - \"1\"\n    - two\n    b: x\n", reason: "what it refers to stays where it is"},
 		{name: "an anchor", file: head + "spec:\n  labels: &a\n    c: d\nmetadata:\n  annotations: *a\n", refused: ".spec.labels: it has an anchor that other parts of the file refer to", reason: "they would lose it"},
 		{name: "a merge key", file: head + "metadata:\n  annotations: &a {labels: {b: x}}\nspec:\n  <<: *a\n", refused: ".spec.labels: it comes from a merge key", reason: "the text of another field says it"},
