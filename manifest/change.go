@@ -140,7 +140,7 @@ func (d *Document) changer() (*changer, error) {
 	}
 	c := &changer{Reading: source.NewReading(s), Layout: s.Layout(), at: at, root: &part{node: root}}
 	if source.MayHaveAliases(s.Text) {
-		c.findAliases(root)
+		c.findAliases()
 	}
 	return c, nil
 }

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"cmp"
 	"slices"
 
 	"go.yaml.in/yaml/v3"
@@ -16,7 +17,8 @@ type changer struct {
 	*source.Layout
 	at      fieldpath.Path // the path of the object in the source
 	root    *part
-	aliases []*yaml.Node        // every alias of the text
+	aliases []*yaml.Node        // every alias of the text, in the order of what they refer to
+	spans   map[*yaml.Node]span // of all nodes, if there are aliases
 	targets map[*yaml.Node]bool // what they refer to
 	added   int                 // the number of changes that no index of a list follows: an index of before is old
 	// replaced is the part that got another name and value. used are the keys and items of the text whose comments are in the
@@ -85,18 +87,29 @@ func (c *changer) join(p, child, list *part) {
 	})
 }
 
-// findAliases collects the aliases below a node.
-func (c *changer) findAliases(n *yaml.Node) {
-	if n.Kind == yaml.AliasNode {
-		c.aliases = append(c.aliases, n)
-		if c.targets == nil {
-			c.targets = map[*yaml.Node]bool{}
+// span numbers a node, and the last one within it, in the order of the text.
+type span struct{ first, last int }
+
+// findAliases collects the aliases of the text.
+func (c *changer) findAliases() {
+	c.spans, c.targets = map[*yaml.Node]span{}, map[*yaml.Node]bool{}
+	next := 0
+	var walk func(n *yaml.Node)
+	walk = func(n *yaml.Node) {
+		of := span{first: next}
+		next++
+		if n.Kind == yaml.AliasNode {
+			c.aliases = append(c.aliases, n)
+			c.targets[n.Alias] = true
 		}
-		c.targets[n.Alias] = true
+		for _, child := range n.Content {
+			walk(child)
+		}
+		of.last = next - 1
+		c.spans[n] = of
 	}
-	for _, child := range n.Content {
-		c.findAliases(child)
-	}
+	walk(c.root.node)
+	slices.SortFunc(c.aliases, func(a, b *yaml.Node) int { return cmp.Compare(c.spans[a.Alias].first, c.spans[b.Alias].first) })
 }
 
 // know makes the parts of a value known.
@@ -144,20 +157,16 @@ func (c *changer) refuseInside(p *part) error {
 	if len(c.aliases) == 0 || p.node == nil {
 		return nil
 	}
-	inside := map[*yaml.Node]bool{}
-	var collect func(n *yaml.Node)
-	collect = func(n *yaml.Node) {
-		inside[n] = true
-		for _, child := range n.Content {
-			collect(child)
-		}
-	}
-	collect(p.node)
+	within := c.spans[p.node]
 	if p.key != nil {
-		collect(p.key)
+		within.first = c.spans[p.key].first
 	}
-	for _, a := range c.aliases {
-		if !inside[a] && inside[a.Alias] {
+	i, _ := slices.BinarySearchFunc(c.aliases, within.first, func(a *yaml.Node, first int) int { return cmp.Compare(c.spans[a.Alias].first, first) })
+	for _, a := range c.aliases[i:] {
+		if c.spans[a.Alias].first > within.last {
+			break
+		}
+		if at := c.spans[a].first; at < within.first || at > within.last {
 			return errAnchor
 		}
 	}
