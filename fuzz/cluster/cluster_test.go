@@ -104,11 +104,7 @@ func (c *ControlPlane) try(ctx context.Context, program Program, dir string, see
 		out.difference = fmt.Sprintf(format, values...) + "\nchanged: " + strings.Join(documents.Changes, ", ")
 		return out
 	}
-	file := filepath.Join(dir, "input.yaml")
-	if err := os.WriteFile(file, documents.YAML(), 0o600); err != nil {
-		return fail("%v", err)
-	}
-	objects, err := exactly(documents.Runtime, documents.TrainJob)
+	file, objects, err := input(dir, documents)
 	if err != nil {
 		return fail("%v", err)
 	}
@@ -171,11 +167,7 @@ func (c *ControlPlane) tryEdit(ctx context.Context, program Program, dir string,
 		out.difference, out.documents = fmt.Sprintf(format, values...)+fmt.Sprintf("\nedited: %v", edit), string(documents.YAML())
 		return out
 	}
-	file := filepath.Join(dir, "input.yaml")
-	if err := os.WriteFile(file, documents.YAML(), 0o600); err != nil {
-		return fail("%v", err)
-	}
-	objects, err := exactly(documents.Runtime, documents.TrainJob)
+	file, objects, err := input(dir, documents)
 	if err != nil {
 		return fail("%v", err)
 	}
@@ -282,6 +274,16 @@ func (c *ControlPlane) tryUpdate(ctx context.Context, program Program, dir strin
 		}
 	}
 	return out
+}
+
+// input writes documents to a file, and returns them as objects.
+func input(dir string, documents *fuzz.Documents) (file string, objects []Object, err error) {
+	file = filepath.Join(dir, "input.yaml")
+	if err := os.WriteFile(file, documents.YAML(), 0o600); err != nil {
+		return "", nil, err
+	}
+	objects, err = exactly(documents.Runtime, documents.TrainJob)
+	return file, objects, err
 }
 
 // write writes objects to a file. It also returns the text.

@@ -95,7 +95,7 @@ func (c *ControlPlane) Update(ctx context.Context, objects []Object, changed Obj
 			return nil, err
 		}
 	}
-	job := objects[len(objects)-1] // the TrainJob, which who applies all files replaces by itself
+	job := objects[len(objects)-1] // a user who applies all files sends the TrainJob again
 	if where.plural == "trainjobs" || where.plural == "jobsets" {
 		job = changed
 	} else if answer.Status == http.StatusOK && later(job) == 1 {
@@ -120,7 +120,7 @@ func (c *ControlPlane) Update(ctx context.Context, objects []Object, changed Obj
 		if len(change.Said) > 0 || resumed == nil {
 			return change, nil
 		}
-		// What is refused when it resumes is an error before.
+		// A rejection on resume is an error of the suspended job.
 		if answer, err = r.again(resumed); err != nil {
 			return nil, err
 		}
