@@ -340,12 +340,12 @@ func (c *changer) rename(path fieldpath.Path, name string) error {
 	case p.name == name:
 		return nil
 	}
-	c.nameIt(parent, p, name)
+	c.setName(parent, p, name)
 	return nil
 }
 
-// nameIt gives a part of an object another name.
-func (c *changer) nameIt(parent, p *part, name string) {
+// setName gives a part of an object another name.
+func (c *changer) setName(parent, p *part, name string) {
 	c.keep(p)
 	p.name = name
 	if parent.renamed == nil {
@@ -399,7 +399,7 @@ func (c *changer) substitute(change Change) error {
 	c.undone = append(c.undone, func() { c.replaced, c.used = was, before })
 	c.replaced, c.used = p, map[*yaml.Node]bool{}
 	(&arranger{c, change.Origins}).arrange(v, path, change.Name, nil)
-	c.nameIt(parent, p, change.Name)
+	c.setName(parent, p, change.Name)
 	p.value, p.parts, p.isKnown, p.byStep = v, nil, false, nil
 	return nil
 }

@@ -246,24 +246,3 @@ func comments(n *yaml.Node, count map[string]int) (lines []string) {
 	}
 	return lines
 }
-
-// lostComments returns the comments that edits lose.
-func (c *changer) lostComments(edits []Edit) (lost []string) {
-	before, after := map[string]int{}, map[string]int{}
-	lines := comments(c.root.node, before)
-	if len(lines) == 0 {
-		return nil
-	}
-	edited, _, err := source.ParseYAML(ApplyEdits(c.Data, edits))
-	if err != nil {
-		return nil // reading the text reports the error
-	}
-	comments(edited, after)
-	for _, line := range lines {
-		if after[line] < before[line] {
-			lost = append(lost, line)
-			after[line]++
-		}
-	}
-	return lost
-}

@@ -168,7 +168,7 @@ func (e *editing) flowValue(v *encode.Value, near int, hasLines bool) string {
 		return out.String()
 	}
 	prefix := indentOf(e.Data, near)
-	_ = json.Indent(&out, b.Bytes(), prefix, cmp.Or(e.jsonIndent(e.root.node), "  "))
+	_ = json.Indent(&out, b.Bytes(), prefix, e.step)
 	return out.String()
 }
 

@@ -84,6 +84,14 @@ func TestDocument_Change(t *testing.T) {
 			file: job("spec:\n  l:\n  - b: 1\n    c:\n      d: 1\n\n    # of x\n    name: x\n"), want: job("spec:\n  l:\n  - # of x\n    name: x\n"),
 		},
 		{
+			name: "remove the last field between blank lines, and add others", changes: []step{{"remove", ".spec.b", nil}, {"set", ".spec.c", 2}, {"set", ".x", 3}}, reason: "the new fields take the place",
+			file: job("spec:\n  a: 1\n\n  b: 1\n\n"), want: job("spec:\n  a: 1\n\n  c: 2\nx: 3\n"),
+		},
+		{
+			name: "remove all first fields", changes: []step{{"remove", ".spec.a", nil}, {"remove", ".spec.b", nil}}, reason: "no blank line stays above the first",
+			file: job("spec:\n  a: 1\n\n  b: 1\n\n  c: 1\n"), want: job("spec:\n  c: 1\n"),
+		},
+		{
 			name: "remove items", changes: []step{{"remove", `.spec.l[name="x"]`, nil}, {"remove", ".spec.m[0]", nil}, {"remove", `.spec.f[="b"]`, nil}},
 			reason: "an item has a dash and lines", file: job("spec:\n  l:\n    - name: x\n      v: >\n        text\n\n        more\n    - name: y\n  m: [1, 2]\n  f: [a, b]\n"),
 			want: job("spec:\n  l:\n    - name: y\n  m: [2]\n  f: [a]\n"),

@@ -15,7 +15,8 @@ import (
 // editing derives the edits of a text from its changed parts.
 type editing struct {
 	*changer
-	lists int // the indentation of lists below their keys
+	lists int    // the indentation of lists below their keys
+	step  string // the indentation of a level in JSON of several lines
 	made  []Edit
 	err   error
 }
@@ -23,6 +24,9 @@ type editing struct {
 // edits returns the edits of the text, sorted.
 func (c *changer) edits() ([]Edit, error) {
 	e := &editing{changer: c, lists: listIndent(c.root.node)}
+	if c.JSON {
+		e.step = cmp.Or(e.jsonIndent(c.root.node), "  ")
+	}
 	if c.root.value != nil {
 		return nil, errWhole
 	}
@@ -120,7 +124,7 @@ func (e *editing) parts(p *part) {
 func (e *editing) inPlace(p, child *part) {
 	at, indent := e.place(child)
 	if strings.TrimSpace(e.Before(at)) != "" {
-		e.fail(errFlow)
+		e.fail(errReads)
 		return
 	}
 	start, end := e.LineStart(at), e.behind(child)
@@ -180,9 +184,12 @@ func (e *editing) behind(p *part) int {
 // block adds the edits that remove and insert parts of a collection in block style.
 func (e *editing) block(p *part) {
 	old := e.inText(p)
+	isFirst := len(old) > 0 && e.hasOwnLine(old[0]) // what follows a dash moves up itself
 	for i, child := range old {
 		if child.isGone {
-			e.removeLines(child, old[i+1:], i == 0)
+			e.removeLines(child, old[i+1:], isFirst)
+		} else {
+			isFirst = false
 		}
 	}
 	at, indent := -1, 0
@@ -229,7 +236,12 @@ func (e *editing) inText(p *part) []*part {
 	return old
 }
 
-// removeLines removes the lines of a part, which may be the first. behind are the later parts.
+// isBlankLine reports whether the line from an offset on has white space only.
+func (e *editing) isBlankLine(line int) bool {
+	return strings.TrimSpace(string(e.Data[line:e.LineEnd(line)])) == ""
+}
+
+// removeLines removes the lines of a part. behind are the later parts. isFirst says that no earlier part stays.
 func (e *editing) removeLines(p *part, behind []*part, isFirst bool) {
 	start, _ := e.place(p)
 	end := e.behind(p)
@@ -237,11 +249,10 @@ func (e *editing) removeLines(p *part, behind []*part, isFirst bool) {
 		if start = e.LineStart(start); p.isMoved || e.used[p.key] {
 			start = e.aboveStart(start)
 		}
-		if isBlank := func(line int) bool { return strings.TrimSpace(string(e.Data[line:e.LineEnd(line)])) == "" }; end < len(e.Data) && isBlank(end) &&
-			(start == 0 || isBlank(e.LineStart(start-1)) || isFirst) {
-			end = e.NextLine(end) // one of two blank lines that would meet, or one above the first part
-		}
 		e.replace(start, end, "")
+		if end < len(e.Data) && e.isBlankLine(end) && (isFirst || start == 0 || e.isBlankLine(e.LineStart(start-1))) {
+			e.replace(end, e.NextLine(end), "") // one of two blank lines that would meet, or one above the first part
+		}
 		return
 	}
 	// The next line follows the dash.
@@ -255,14 +266,14 @@ func (e *editing) removeLines(p *part, behind []*part, isFirst bool) {
 			stop = e.behind(behind[i])
 			continue
 		}
-		if strings.TrimSpace(string(e.Data[stop:e.LineEnd(stop)])) != "" {
+		if !e.isBlankLine(stop) {
 			break
 		}
 		stop = e.NextLine(stop)
 	}
 	e.replace(start, end, "")
 	for line := end; line < stop; line = e.NextLine(line) {
-		if strings.TrimSpace(string(e.Data[line:e.LineEnd(line)])) == "" {
+		if e.isBlankLine(line) {
 			e.replace(line, e.NextLine(line), "")
 		}
 	}

@@ -65,16 +65,8 @@ func fromJSON(j []byte) any {
 
 // verify reads the edited text, and returns an error if it is not the changed object.
 func (c *changer) verify(edits []Edit) error {
-	text, want := c.Data, c.root
-	if item, start, end := c.alone(); item != nil {
-		// A List may have thousands of items.
-		edits = slices.Clone(edits)
-		for i := range edits {
-			edits[i].Start, edits[i].End = edits[i].Start-start, edits[i].End-start
-		}
-		text, want = text[start:end], &part{isKnown: true, kind: encode.Array, parts: []*part{item}}
-	}
-	edited := &source.Source{File: &source.File{}, Text: ApplyEdits(text, edits), JSON: c.JSON}
+	text, start, want := c.extent()
+	edited := &source.Source{File: &source.File{}, Text: applyAt(text, start, edits), JSON: c.JSON}
 	root, err := edited.Nodes()
 	if err != nil || root == nil {
 		return errReads
@@ -87,6 +79,47 @@ func (c *changer) verify(edits []Edit) error {
 		return errReads
 	}
 	return nil
+}
+
+// lostComments returns the comments that edits lose.
+func (c *changer) lostComments(edits []Edit) (lost []string) {
+	text, start, _ := c.extent()
+	if c.JSON || bytes.IndexByte(text, '#') < 0 {
+		return nil
+	}
+	root, _, err := source.ParseYAML(text)
+	edited, _, errEdited := source.ParseYAML(applyAt(text, start, edits))
+	if err != nil || errEdited != nil {
+		return nil // verify reports the error
+	}
+	before, after := map[string]int{}, map[string]int{}
+	lines := comments(root, before)
+	comments(edited, after)
+	for _, line := range lines {
+		if after[line] < before[line] {
+			lost = append(lost, line)
+			after[line]++
+		}
+	}
+	return lost
+}
+
+// applyAt returns a part of the text from start on with the edits applied.
+func applyAt(text []byte, start int, edits []Edit) []byte {
+	edits = slices.Clone(edits)
+	for i := range edits {
+		edits[i].Start, edits[i].End = edits[i].Start-start, edits[i].End-start
+	}
+	return ApplyEdits(text, edits)
+}
+
+// extent returns the text that holds the object, its start, and what it reads as. It is the object alone where possible, since a List may
+// have thousands of items.
+func (c *changer) extent() (text []byte, start int, want *part) {
+	if item, start, end := c.alone(); item != nil {
+		return c.Data[start:end], start, &part{isKnown: true, kind: encode.Array, parts: []*part{item}}
+	}
+	return c.Data, 0, c.root
 }
 
 // alone returns the object with its lines if it is an item of a List in block style, and no part of the text has an alias.

@@ -16,8 +16,8 @@ import (
 	"github.com/trainweld/trainweld/internal/process"
 )
 
-// mostTime is the longest time that a build by kustomize may take. A small one takes milliseconds; on a machine with other work it took more
-// than 10 seconds.
+// mostTime is the longest time that a build by kustomize may take. A small one takes milliseconds, and took more than 10 seconds on a
+// machine with much other work.
 const mostTime = 30 * time.Second
 
 var (

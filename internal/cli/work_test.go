@@ -143,6 +143,10 @@ func growing() []growth {
 		{name: "migrate overrides", args: []string{"migrate"}, n: 40, file: overrides("  - targetJobs: [{name: node}]\n    spec: {nodeSelector: {k%d: a}}\n")},
 		{name: "migrate overrides of one field", args: []string{"migrate"}, n: 40, file: overrides("  - targetJobs: [{name: node}]\n    spec: {serviceAccountName: k%d}\n")},
 		{name: "migrate overrides of a variable", args: []string{"migrate"}, n: 40, file: overrides("  - targetJobs: [{name: node}]\n    spec: {containers: [{name: node, env: [{name: V%d, value: a}]}]}\n")},
+		{name: "migrate items of a List", args: []string{"migrate"}, n: 40, file: func(n int) string {
+			const item = "\n- apiVersion: trainer.kubeflow.org/v1alpha1\n  kind: TrainJob\n  metadata: {name: a%d}\n  spec:\n    runtimeRef: {name: torch}\n    # of a\n    labels: {a: b}"
+			return overridden("") + "---\napiVersion: v1\nkind: List\nitems:" + times(n, item) + "\n"
+		}},
 		{name: "migrate volumes", args: []string{"migrate"}, n: 100, file: func(n int) string {
 			return overridden("  - targetJobs: [{name: node}]\n    spec:\n      volumes:\n" + times(n, "      - {name: v%d, emptyDir: {}} # of %[1]d\n"))
 		}},
