@@ -89,7 +89,7 @@ Exit status: 0 done; 1 a finding is an error, or diff found a difference; 2 usag
 		},
 	}
 	root.Flags().Bool("version", false, "print what the command version prints")
-	root.SetUsageFunc(showUsage(p))
+	root.SetHelpFunc(showHelp(p))
 	root.SetIn(p.Stdin)
 	root.SetOut(p.Stdout)
 	root.SetErr(p.Stderr)
@@ -107,6 +107,7 @@ Exit status: 0 done; 1 a finding is an error, or diff found a difference; 2 usag
 	root.InitDefaultCompletionCmd()
 	amend(root)
 	named(p, root)
+	addHelpAll(root)
 	return root
 }
 
@@ -126,7 +127,11 @@ func amend(root *cobra.Command) {
 					}
 					topic = topic.Commands()[i]
 				}
-				topic.InitDefaultHelpFlag()
+				if topic != root {
+					if err := topic.Flags().Set(helpAll, "true"); err != nil {
+						return err
+					}
+				}
 				return topic.Help()
 			}
 		case "completion":

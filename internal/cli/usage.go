@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -31,6 +32,8 @@ func mostUsed(command string) []string {
 		return []string{"runtime", "name", "image", "num-nodes", "resources"}
 	case "test":
 		return []string{"update", "run", "init", "verbose", "output"}
+	case "schema":
+		return []string{"filename", "runtime", "recursive", "policy", "trainer-version"}
 	default:
 		return nil
 	}
@@ -42,42 +45,102 @@ const (
 	mostHelp  = 120
 )
 
-// showUsage returns a function that writes the usage of a command, its examples, its commands and its flags.
-func showUsage(p *host.Program) func(*cobra.Command) error {
-	return func(cmd *cobra.Command) error {
+// firstScreen is the most lines of the help that a command shows without --help-all.
+const firstScreen = 25
+
+// showHelp returns a function that writes the help of a command: all of it if it fits the first screen or is asked for, else what most
+// people need.
+func showHelp(p *host.Program) func(*cobra.Command, []string) {
+	return func(cmd *cobra.Command, _ []string) {
 		cmd.InitDefaultHelpFlag()
 		room := min(max(p.Screen(p.Stdout).Room(), leastHelp), mostHelp)
-		var b strings.Builder
-		b.WriteString("Usage:\n")
-		if cmd.Runnable() {
-			fmt.Fprintf(&b, "  %s\n", cmd.UseLine())
+		text := wholeHelp(cmd, room)
+		if asked := cmd.Flags().Lookup(helpAll); strings.Count(text, "\n") > firstScreen && (asked == nil || !asked.Changed) {
+			text = shortHelp(cmd, room)
 		}
-		if cmd.HasAvailableSubCommands() {
-			fmt.Fprintf(&b, "  %s [command]\n", cmd.CommandPath())
-		}
-		if cmd.HasExample() {
-			fmt.Fprintf(&b, "\nExamples:\n%s\n", cmd.Example)
-		}
-		if cmd.HasAvailableSubCommands() {
-			b.WriteString("\nAvailable Commands:\n")
-			for _, c := range cmd.Commands() {
-				if c.IsAvailableCommand() || c.Name() == "help" {
-					fmt.Fprintf(&b, "  %-*s %s\n", c.NamePadding(), c.Name(), c.Short)
-				}
-			}
-		}
+		fmt.Fprint(cmd.OutOrStdout(), text)
+	}
+}
+
+// wholeHelp has the description, the examples, the commands and the flags of a command.
+func wholeHelp(cmd *cobra.Command, room int) string {
+	var b strings.Builder
+	b.WriteString(cmp.Or(cmd.Long, cmd.Short) + "\n\nUsage:\n")
+	if cmd.Runnable() {
+		fmt.Fprintf(&b, "  %s\n", cmd.UseLine())
+	}
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(&b, "  %s [command]\n", cmd.CommandPath())
+	}
+	if cmd.HasExample() {
+		fmt.Fprintf(&b, "\nExamples:\n%s\n", cmd.Example)
+	}
+	listCommands(&b, cmd)
+	first, others := sorted(cmd)
+	if first.HasFlags() {
+		b.WriteString("\nMost used flags:\n" + first.FlagUsagesWrapped(room))
+		b.WriteString("\nOther flags:\n" + others.FlagUsagesWrapped(room))
+	} else if others.HasAvailableFlags() {
+		b.WriteString("\nFlags:\n" + others.FlagUsagesWrapped(room))
+	}
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(&b, "\nUse \"%s [command] --help\" for more information about a command.\n", cmd.CommandPath())
+	}
+	return b.String()
+}
+
+// shortHelp has two examples, and the commands or the most used flags.
+func shortHelp(cmd *cobra.Command, room int) string {
+	var b strings.Builder
+	line, next := cmd.UseLine(), cmd.CommandPath()+" --"+helpAll+`" for all flags and examples`
+	if cmd.HasAvailableSubCommands() {
+		line, next = cmd.CommandPath()+" [command]", cmd.CommandPath()+` [command] --help" for more information about a command`
+	}
+	fmt.Fprintf(&b, "%s.\n\nUsage:\n  %s\n", cmd.Short, line)
+	if listCommands(&b, cmd); !cmd.HasAvailableSubCommands() {
+		examples := strings.SplitN(cmd.Example, "\n\n", 3)
+		fmt.Fprintf(&b, "\nExamples:\n%s\n", strings.Join(examples[:min(len(examples), 2)], "\n\n"))
 		first, others := sorted(cmd)
-		if first.HasFlags() {
-			b.WriteString("\nMost used flags:\n" + first.FlagUsagesWrapped(room))
-			b.WriteString("\nOther flags:\n" + others.FlagUsagesWrapped(room))
-		} else if others.HasAvailableFlags() {
-			b.WriteString("\nFlags:\n" + others.FlagUsagesWrapped(room))
+		if !first.HasFlags() {
+			first = others
 		}
-		if cmd.HasAvailableSubCommands() {
-			fmt.Fprintf(&b, "\nUse \"%s [command] --help\" for more information about a command.\n", cmd.CommandPath())
+		first.VisitAll(func(f *pflag.Flag) {
+			usage, _, _ := strings.Cut(f.Usage, "; ")
+			f.Usage = strings.TrimSuffix(usage, " (repeatable)")
+		})
+		b.WriteString("\nFlags:\n" + first.FlagUsagesWrapped(room))
+	}
+	fmt.Fprintf(&b, "\nUse \"%s.\n", next)
+	return b.String()
+}
+
+func listCommands(b *strings.Builder, cmd *cobra.Command) {
+	if !cmd.HasAvailableSubCommands() {
+		return
+	}
+	b.WriteString("\nAvailable Commands:\n")
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			fmt.Fprintf(b, "  %-*s %s\n", c.NamePadding(), c.Name(), c.Short)
 		}
-		_, err := fmt.Fprint(cmd.OutOrStderr(), b.String())
-		return err
+	}
+}
+
+// helpAll is the flag that asks for all of the help. It sets --help, at which a command stops.
+const helpAll = "help-all"
+
+type helpAllFlag struct{ flags *pflag.FlagSet }
+
+func (f helpAllFlag) Set(value string) error { return f.flags.Set("help", value) }
+func (f helpAllFlag) String() string         { return "" }
+func (f helpAllFlag) Type() string           { return "bool" }
+
+// addHelpAll gives the flag to a command and to those below it.
+func addHelpAll(cmd *cobra.Command) {
+	cmd.InitDefaultHelpFlag()
+	cmd.Flags().VarPF(helpAllFlag{cmd.Flags()}, helpAll, "", "help with all flags and examples").NoOptDefVal = "true"
+	for _, c := range cmd.Commands() {
+		addHelpAll(c)
 	}
 }
 

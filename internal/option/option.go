@@ -147,12 +147,12 @@ func isFile(name string) bool {
 func (p *Paths) Type() string { return (*Repeated)(p).Type() }
 
 // LaidOver is the help of --patch in commands that merge patches into TrainJobs.
-const LaidOver = "apply the managers' patches of `[NAME=]FILE` to every TrainJob, after its own: a RuntimePatch, a list of them, or a TrainJob (repeatable)"
+const LaidOver = "apply the managers' patches of `[NAME=]FILE` to every TrainJob, after its own; a file has a RuntimePatch, a list of them, or a TrainJob (repeatable)"
 
 // AddInputs adds the flags that select the input. filename and patch are the help of -f and --patch.
 func AddInputs(f *pflag.FlagSet, flags *workspace.Flags, filename, patch string) {
 	f.VarP((*Paths)(&flags.Files), "filename", "f", filename)
-	f.VarP((*Paths)(&flags.Runtimes), "runtime", "r", "read runtimes, also <trainjob>-runtime-snapshot ConfigMaps, from a file, directory or glob (repeatable)")
+	f.VarP((*Paths)(&flags.Runtimes), "runtime", "r", "read runtimes from a file, directory or glob; also <trainjob>-runtime-snapshot ConfigMaps (repeatable)")
 	f.Var((*Repeated)(&flags.Patches), "patch", patch)
 	AddPolicy(f, flags)
 	AddScope(f, flags)

@@ -128,7 +128,7 @@ Exit status: 0 no finding is an error; 1 a finding is an error; 2 usage, input o
 	f.StringVar(&flags.old, "old", "", "a file or directory with the state before: judge the change from there")
 	f.StringVar(&flags.git, "git", "", "report only findings that this revision of git lacks; REV..REV and REV...REV compare revisions")
 	option.AddRecreate(f, &flags.recreate)
-	option.AddOnConflict(cmd, &flags.onConflict, "fail", "fail: managers that disagree are an error; last: the last patch wins, as in the cluster, with a warning")
+	option.AddOnConflict(cmd, &flags.onConflict, "fail", "fail, an error where managers disagree, or last, a warning, and the last patch wins as in the cluster")
 	option.AddForceManager(p, cmd, &flags.force, &flags.Flags)
 	option.AddTrainerVersion(cmd, &flags.Release)
 	option.AddFeatureGates(f, &flags.gates, "")

@@ -65,7 +65,7 @@ Exit status: 0 done; 1 a finding is an error; 2 usage, input or output failed.`,
 	f.VarP((*option.Repeated)(&flags.Files), "filename", "f", "the file of the base, or -")
 	f.Var((*option.Repeated)(&flags.Patches), "patch", "apply the patch of `[NAME=]FILE` to the base in the order given (repeatable)")
 	flags.Schema.Add(cmd)
-	option.AddOnConflict(cmd, &flags.onConflict, "fail", "fail: managers that disagree are an error; last: the last patch wins, with a warning")
+	option.AddOnConflict(cmd, &flags.onConflict, "fail", "fail, an error where managers disagree, or last, a warning, and the last patch wins")
 	f.StringVarP(&flags.format, "output", "o", "yaml", "yaml or json")
 	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables in findings")
 	commandline.Complete(cmd, "output", cobra.FixedCompletions([]string{"yaml", "json"}, cobra.ShellCompDirectiveNoFileComp))

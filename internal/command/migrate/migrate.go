@@ -89,7 +89,7 @@ Exit status: 0 done; 1 a finding is an error; 2 usage, input or output failed.`,
 	}
 	f := cmd.Flags()
 	f.VarP((*option.Paths)(&flags.Files), "filename", "f", "rewrite the objects of a file, directory, glob or - (repeatable)")
-	f.VarP((*option.Paths)(&flags.Runtimes), "runtimes", "r", "read runtimes, also <trainjob>-runtime-snapshot ConfigMaps, from a file, directory or glob (repeatable)")
+	f.VarP((*option.Paths)(&flags.Runtimes), "runtimes", "r", "read runtimes from a file, directory or glob; also <trainjob>-runtime-snapshot ConfigMaps (repeatable)")
 	option.AddScope(f, &flags.Flags)
 	f.StringVar(&flags.manager, "manager", trainjob.SDKManager, "the manager whose patch the overrides become")
 	f.BoolVarP(&flags.inPlace, "in-place", "w", false, "write the files in place, all of them or none, instead of to standard output")

@@ -91,7 +91,7 @@ failed; 130 and 143 interrupted by SIGINT and SIGTERM, with nothing written to -
 	f.StringVar(&flags.To, "to", "jobset", "what to render: jobset, with the ConfigMaps, Secrets and PodGroups beside it; jobs, with the Service and the volume claims; or pods")
 	f.StringVar(&flags.For, "for", option.ForReview, "review: what the controller applies; apply: the same to apply instead of the TrainJobs, with a warning for each loss")
 	f.StringVar(&flags.As, "as", "applied", "applied: what the controllers send to the API server; stored: with what the API server and the webhooks fill in")
-	option.AddOnConflict(cmd, &flags.OnConflict, "fail", "fail: managers that disagree are an error; last: the last patch wins, as in the cluster, with a warning")
+	option.AddOnConflict(cmd, &flags.OnConflict, "fail", "fail, an error where managers disagree, or last, a warning, and the last patch wins as in the cluster")
 	f.StringVar(&flags.ComposeAs, "compose-as", "", "write the patch of this manager that gives the TrainJob the values of the policy's rules, instead of objects: docs/policy.md")
 	option.AddForceManager(p, cmd, &flags.Force, &flags.Flags)
 	option.AddTrainerVersion(cmd, &flags.Release)
