@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"testing"
 
@@ -12,7 +13,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/trainweld/trainweld/engine"
-	"github.com/trainweld/trainweld/internal/unions"
 	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/schema"
 )
@@ -29,7 +29,7 @@ func BenchmarkCompile(b *testing.B) {
 	}{
 		{"JobSetTemplateSpec", func() (any, error) {
 			return engine.For[trainer.JobSetTemplateSpec, trainer.JobSetTemplatePatch](schema.Rules{
-				Unions: unions.Pod(), Only: map[string][]string{"metadata": {"labels", "annotations"}},
+				Unions: schema.PodRules(reflect.TypeFor[trainer.JobSetTemplateSpec]()).Unions, Only: map[string][]string{"metadata": {"labels", "annotations"}},
 			})
 		}},
 		{"Pod", func() (any, error) { return engine.For[corev1.Pod, engine.Object](schema.Rules{}) }},

@@ -33,6 +33,8 @@ type merger struct {
 	owners bool // whether to record claims
 	layer  int32
 	left   int // the number of patches after this one
+	// follows is set if new items follow those of the base, which keep their places.
+	follows bool
 	// ofValue is set for a patch that is a Go value: its type may encode a null that nobody wrote.
 	ofValue bool
 	// fresh is set within a value that the base lacks. The base owns nothing in it, not even a field that is encoded empty.

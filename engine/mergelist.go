@@ -52,9 +52,12 @@ func (m *merger) listMap(t *schema.Type, dst reflect.Value, present bool, from a
 	if err != nil {
 		return err
 	}
-	if twins || !inOrder {
+	switch {
+	case m.follows:
+		f.extend(dst, added)
+	case twins || !inOrder:
 		m.reorder(f, t, dst, m.targets[first:], twins)
-	} else {
+	default:
 		f.prepend(dst, m.targets[first:], added, m.left)
 	}
 	for i, item := range items {
@@ -255,8 +258,12 @@ func (m *merger) set(t *schema.Type, dst reflect.Value, present bool, from any, 
 	for i, element := range old {
 		values[element] = dst.Index(i)
 	}
+	order := arrange(len(union), ranks(union, server), ranks(union, named))
+	if m.follows {
+		union, order = distinctOf(old, named)
+	}
 	merged := reflect.MakeSlice(dst.Type(), len(union), len(union))
-	for place, i := range arrange(len(union), ranks(union, server), ranks(union, named)) {
+	for place, i := range order {
 		merged.Index(place).Set(values[union[i]])
 	}
 	dst.Set(merged)

@@ -36,7 +36,7 @@ func ForJSON() *Plan[Object, Object] {
 
 // applyObjects implements ApplyInto for a plan of objects.
 func (p *plan) applyObjects(dst, base *Object, patches []Layered[Object], o Options) (*Ownership, error) {
-	m := objects{owners: o.Owners, at: noNode, removes: p.removes}
+	m := objects{owners: o.Owners, at: noNode, removes: p.removes, follows: o.Order == BaseOrder}
 	if o.Owners {
 		m.log = logOf(p.root, patches, o)
 		m.at = rootNode
@@ -77,6 +77,7 @@ type objects struct {
 	depth   int
 	twins   bool     // whether a list may hold two items of one name; only the base's may
 	removes bool     // whether a null removes its key
+	follows bool     // whether new items follow those of the base
 	names   []string // the field names of the objects that are being merged, outer objects first
 }
 

@@ -38,6 +38,25 @@ func (m *objects) list(t *schema.Type, old, patch []any, at node) ([]any, error)
 		out = append(out, value)
 		return nil
 	}
+	if m.follows {
+		for i, of := range named {
+			if of < 0 {
+				out = append(out, old[i])
+			} else if said.items[of].merged {
+				continue // it has the place of its twin
+			} else if err := merge(of); err != nil {
+				return nil, err
+			}
+		}
+		for j := range said.items {
+			if !said.items[j].merged {
+				if err := merge(int32(j)); err != nil {
+					return nil, err
+				}
+			}
+		}
+		return out, nil
+	}
 	for i, j := 0, int32(0); i < len(old) || int(j) < len(patch); {
 		if i < len(old) && int(j) < len(patch) {
 			of := named[i]

@@ -18,6 +18,7 @@ type front struct {
 	// index gives each key's distance from the end of the list, which new items in front do not change. It is nil for a list
 	// that is short enough to search.
 	index map[string]int32
+	back  int // what extend has added to these distances
 	// checked is set once every item of the list is known to have a key of its own.
 	checked bool
 }
@@ -86,14 +87,14 @@ func (f *front) find(names *keys, n int, name string) int {
 		return names.find(n, name)
 	}
 	if fromEnd, found := f.index[name]; found {
-		return n - int(fromEnd)
+		return n - int(fromEnd) - f.back
 	}
 	return -1
 }
 
 // makeIndex indexes a list of n items that is about to get more.
 func (f *front) makeIndex(names *keys, n, more int) {
-	f.index = make(map[string]int32, n+more)
+	f.index, f.back = make(map[string]int32, n+more), 0
 	for i := n - 1; i >= 0; i-- {
 		name, _ := names.at(i)
 		f.index[name] = int32(n - i)
@@ -124,6 +125,17 @@ func (f *front) prepend(list reflect.Value, targets []int32, added, left int) {
 			targets[i] = target - int32(had)
 		}
 	}
+}
+
+// extend puts empty items behind the list.
+func (f *front) extend(list reflect.Value, added int) {
+	n := list.Len()
+	list.Grow(added)
+	list.SetLen(n + added)
+	for i := n; i < n+added; i++ {
+		list.Index(i).SetZero() // the memory may have been used before
+	}
+	f.first, f.length, f.back = list.Pointer(), n+added, f.back+added
 }
 
 // reorder puts the list, with its new items, into the merged order. It sets the targets to the new positions of their items.
@@ -244,7 +256,7 @@ func (m *merger) findTargets(t *schema.Type, f *front, base *keys, names []patch
 		case target < 0:
 			target = ^(have + added)
 			if f.index != nil {
-				f.index[name] = int32(-added) // a placeholder until all new items are known
+				f.index[name] = int32(-added - f.back) // the place of an item that follows, or a placeholder
 			}
 			added++
 			inOrder = inOrder && last < 0
@@ -257,7 +269,7 @@ func (m *merger) findTargets(t *schema.Type, f *front, base *keys, names []patch
 		}
 		m.targets = append(m.targets, int32(target))
 	}
-	if f.index != nil {
+	if f.index != nil && !m.follows {
 		for i, target := range m.targets[first:] {
 			if target < 0 {
 				f.index[names[i].text] = int32(have+added) - (^target - int32(have))
@@ -300,4 +312,15 @@ func dedupe(old, patch []string) (server, union []string) {
 		}
 	}
 	return server, union
+}
+
+// distinctOf returns the distinct elements of both lists, in their order.
+func distinctOf(old, patch []string) (union []string, order []int32) {
+	seen := make(map[string]bool, len(old)+len(patch))
+	for _, element := range slices.Concat(old, patch) {
+		if !seen[element] {
+			union, order, seen[element] = append(union, element), append(order, int32(len(order))), true
+		}
+	}
+	return union, order
 }

@@ -136,6 +136,8 @@ type Options struct {
 	// Base names the layer of the base, "base" if empty. Source locates the base in its document.
 	Base   Layer
 	Source fieldpath.Path
+	// Order states where the items of lists that merge stand: upstream's places if empty.
+	Order OrderPolicy
 }
 
 // Result is the result of Apply. It aliases neither the base nor the patches.
@@ -194,7 +196,10 @@ func (p *Plan[T, P]) apply(dst, base *T, patches []Layered[P], o Options) (merge
 	if p == nil || p.plan == nil {
 		return merger{}, errors.New("engine: a plan that was not compiled merges nothing")
 	}
-	m := merger{plan: p.plan}
+	if err := o.check(); err != nil {
+		return merger{}, err
+	}
+	m := merger{plan: p.plan, follows: o.Order == BaseOrder}
 	if p.plan.objects {
 		var err error
 		m.ownership, err = p.plan.applyObjects(any(dst).(*Object), any(base).(*Object), any(patches).([]Layered[Object]), o)

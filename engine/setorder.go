@@ -81,6 +81,9 @@ func (m *merger) ordered(f *schema.StructField, dst reflect.Value, patch Object,
 		return err
 	}
 	have := keysOf(f.Type, list)
+	if m.follows && f.Type.Kind != schema.Atomic {
+		return nil
+	}
 	places := arrange(len(have), ranks(have, shifted(f.Type, before, items)), ranks(have, keys))
 	if f.Type.Kind != schema.Atomic || slices.IsSorted(places) {
 		reorderList(list, places)

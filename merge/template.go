@@ -1,12 +1,12 @@
 package merge
 
 import (
+	"reflect"
 	"sync"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
 	"github.com/trainweld/trainweld/engine"
-	"github.com/trainweld/trainweld/internal/unions"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -18,7 +18,7 @@ func JobSetTemplate() *schema.Type { return plan().Type() }
 // plan merges patches into a runtime's template.
 var plan = sync.OnceValue(func() *engine.Plan[trainer.JobSetTemplateSpec, trainer.JobSetTemplatePatch] {
 	p, err := engine.For[trainer.JobSetTemplateSpec, trainer.JobSetTemplatePatch](schema.Rules{
-		Unions: unions.Pod(),
+		Unions: schema.PodRules(reflect.TypeFor[trainer.JobSetTemplateSpec]()).Unions,
 		// Trainer v2.3.0 pkg/runtime/core newRuntimeInfo copies labels and annotations of a patch's template.metadata and
 		// ignores the rest.
 		Only: map[string][]string{"metadata": {"labels", "annotations"}},

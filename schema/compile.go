@@ -14,7 +14,7 @@ import (
 type Rules struct {
 	// Keys are the merge keys of lists whose tags have none, by the type of their items.
 	Keys map[reflect.Type]string
-	// Unions are the unions of a struct type.
+	// Unions are the unions of a struct type: see PodRules for those of Kubernetes' own types.
 	Unions map[reflect.Type][]Union
 	// Only restricts the fields of a struct that a patch may set. Its keys are paths of field names from the root, such as
 	// "metadata" or "spec.template".
@@ -39,8 +39,48 @@ func Compile(template, patch reflect.Type, r Rules) (*Type, error) {
 			return nil, fmt.Errorf("rule for %q: %w", path, err)
 		}
 	}
+	if err := c.misnamed(); err != nil {
+		return nil, err
+	}
 	c.finish()
 	return t, nil
+}
+
+// misnamed returns an error for the first rule of a type that is not within the compiled one, or that lacks a field of the rule.
+func (c *compiler) misnamed() error {
+	var problems []string
+	check := func(rule string, of reflect.Type, fields ...string) {
+		t := Type{}
+		if of != nil && of.Kind() == reflect.Struct {
+			for _, g := range goFields(of, nil) {
+				t.Fields = append(t.Fields, &StructField{Name: g.name})
+			}
+		}
+		for _, name := range fields {
+			if t.Field(name) == nil {
+				problems = append(problems, fmt.Sprintf("rule for %v: %s: there is no field %q", of, rule, name))
+			}
+		}
+	}
+	for of, key := range c.rules.Keys {
+		check("key", of, key)
+	}
+	for of, unions := range c.rules.Unions {
+		if !slices.ContainsFunc(c.structs, func(t *Type) bool { return t.goType == of }) {
+			problems = append(problems, fmt.Sprintf("rule for %v: unions: there is no field of this type", of))
+		}
+		for _, u := range unions {
+			rule := fmt.Sprintf("union %q", u.Name)
+			check(rule, of, u.Members...)
+			if u.Discriminator != "" {
+				check(rule, of, u.Discriminator)
+			}
+		}
+	}
+	if len(problems) == 0 {
+		return nil
+	}
+	return errors.New(slices.Min(problems)) // maps have no order
 }
 
 // restrict allows patches only the named fields of the struct at a path. Fields share types, so restrict copies the types on

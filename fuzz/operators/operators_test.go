@@ -156,11 +156,12 @@ func check(t *testing.T, tb table, c testCase, reasons map[string]reason) {
 	if c.Differs != "" && !known || r.Kind == "policy" && tb.Wants[c.Differs] == "" || typ == nil && tb.Type != "JSON" {
 		t.Fatalf("unknown reason %q or type %q, or a policy that the program does not want", c.Differs, tb.Type)
 	}
-	got, conflicts, err := merge(t, typ, tb, c)
+	got, conflicts, err := merge(t, typ, tb, c, optionsOf(tb.Wants))
 	if tb.Wants["precedence"] != "error" {
 		conflicts = nil
 	}
 	if typ != nil {
+		got, _, err := merge(t, typ, tb, c, engine.Options{})
 		if want, failed := strategic(t, typ, tb, c); (err == nil) != (failed == nil) || err == nil && !equality.Semantic.DeepEqual(got, want) {
 			t.Errorf("differs from a strategic merge\n got %s, error %v\nwant %s, error %v", text(got), err, text(want), failed)
 		}
@@ -172,8 +173,13 @@ func check(t *testing.T, tb table, c testCase, reasons map[string]reason) {
 	}
 }
 
+// optionsOf returns the policies that a program wants.
+func optionsOf(wants map[string]string) engine.Options {
+	return engine.Options{Order: engine.OrderPolicy(wants["order"])}
+}
+
 // merge merges a case with the engine. If two writers are an error, the base is one of them.
-func merge(t *testing.T, typ reflect.Type, tb table, c testCase) (any, []string, error) {
+func merge(t *testing.T, typ reflect.Type, tb table, c testCase, o engine.Options) (any, []string, error) {
 	base, patches := decode(t, typ, c.Base), []any{}
 	if tb.Wants["precedence"] == "error" {
 		base, patches = decode(t, typ, nil), []any{decode(t, nil, c.Base)}
@@ -182,23 +188,24 @@ func merge(t *testing.T, typ reflect.Type, tb table, c testCase) (any, []string,
 		patches = append(patches, decode(t, map[bool]reflect.Type{true: typ}[tb.Values], patch))
 	}
 	if typ == nil {
-		return apply(engine.ForJSON(), base, patches)
+		return apply(engine.ForJSON(), base, patches, o)
 	}
 	plan, err := engine.ForAny(typ, schema.Rules{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return apply(plan, base, patches)
+	return apply(plan, base, patches, o)
 }
 
-func apply[T any](plan *engine.Plan[T, T], base any, patches []any) (value any, conflicts []string, err error) {
+func apply[T any](plan *engine.Plan[T, T], base any, patches []any, o engine.Options) (value any, conflicts []string, err error) {
 	var layers []engine.Layered[T]
 	for i, patch := range patches {
 		p, _ := patch.(T)
 		layers = append(layers, engine.Layered[T]{Layer: engine.Manager(fmt.Sprint(i)), Patch: &p})
 	}
 	of := base.(T)
-	r, err := plan.Apply(&of, layers, engine.Options{Owners: true})
+	o.Owners = true
+	r, err := plan.Apply(&of, layers, o)
 	if err != nil {
 		return nil, nil, err
 	}

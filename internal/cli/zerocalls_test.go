@@ -117,7 +117,7 @@ var exported = []struct {
 		new(mlpolicy.Job), new(mlpolicy.Place), new(mlpolicy.PodSet),
 	}},
 	{folder: "schema", all: []any{
-		schema.Compile, schema.FieldNames, schema.Open, schema.ParseOpenAPI, schema.TypeOf,
+		schema.Compile, schema.FieldNames, schema.Open, schema.ParseOpenAPI, schema.PodRules, schema.TypeOf,
 		new(schema.Kind), new(schema.List), new(schema.Slot), new(schema.Type), new(schema.Union), new(schema.View),
 	}},
 	{folder: "trainjob", all: []any{trainjob.KnownSources, trainjob.New, trainjob.RuntimeKinds}},

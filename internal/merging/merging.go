@@ -27,7 +27,6 @@ import (
 	"github.com/trainweld/trainweld/internal/option"
 	"github.com/trainweld/trainweld/internal/quantity"
 	"github.com/trainweld/trainweld/internal/report"
-	"github.com/trainweld/trainweld/internal/unions"
 	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
@@ -416,7 +415,9 @@ func (m *Object) applyObjects() (Result, error) {
 
 // strategic returns the plan of a strategic merge and its patches.
 func (m *Object) strategic() (*engine.Plan[any, any], []engine.Layered[any], error) {
-	plan, err := engine.ForAny(m.goType, schema.Rules{Unions: unions.All(), Twins: true})
+	rules := schema.PodRules(m.goType)
+	rules.Twins = true
+	plan, err := engine.ForAny(m.goType, rules)
 	patches := make([]engine.Layered[any], len(m.patches))
 	for i, p := range m.patches {
 		patch := any(p.fields)

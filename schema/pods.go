@@ -1,0 +1,72 @@
+package schema
+
+import "reflect"
+
+// PodRules returns the unions of the API types that a Go type holds, such as the handlers of a probe and the sources of a volume. Struct tags do
+// not declare them. The rules come from the API server's validation (Kubernetes v1.36 pkg/apis). They are found by the names of
+// the types, so they hold for each version of k8s.io/api.
+//
+//	plan, err := engine.For[appsv1.Deployment, engine.Object](schema.PodRules(reflect.TypeFor[appsv1.Deployment]()))
+func PodRules(root reflect.Type) Rules {
+	r := Rules{Unions: map[reflect.Type][]Union{}}
+	seen := map[reflect.Type]bool{}
+	var visit func(t reflect.Type)
+	visit = func(t reflect.Type) {
+		if t == nil || seen[t] {
+			return
+		}
+		seen[t] = true
+		switch t.Kind() {
+		case reflect.Pointer, reflect.Slice, reflect.Map:
+			visit(t.Elem())
+		case reflect.Struct:
+			if unions := unionsOf(t); unions != nil && !encodesItself(t) {
+				r.Unions[t] = unions
+			}
+			for i := range t.NumField() {
+				visit(t.Field(i).Type)
+			}
+		}
+	}
+	visit(root)
+	return r
+}
+
+// unionsOf returns the unions of an API type.
+func unionsOf(t reflect.Type) []Union {
+	all := func(name string) []Union { return []Union{{Name: name, Members: FieldNames(t)}} }
+	inlined := func(name, of string) []Union {
+		f, _ := t.FieldByName(of)
+		return []Union{{Name: name, Members: FieldNames(f.Type)}}
+	}
+	// chosen is the union of a member that belongs to one value of the field type.
+	chosen := func(when, member string) Union {
+		return Union{Name: member, Members: []string{member}, Discriminator: "type", When: when}
+	}
+	switch t.PkgPath() + "." + t.Name() {
+	case "k8s.io/api/core/v1.Volume":
+		return inlined("source", "VolumeSource")
+	case "k8s.io/api/core/v1.PersistentVolumeSpec":
+		return inlined("source", "PersistentVolumeSource")
+	case "k8s.io/api/core/v1.Probe":
+		return inlined("handler", "ProbeHandler")
+	case "k8s.io/api/core/v1.LifecycleHandler":
+		return all("handler")
+	case "k8s.io/api/core/v1.EnvVar":
+		return []Union{{Name: "value", Members: []string{"value", "valueFrom"}}}
+	case "k8s.io/api/core/v1.EnvVarSource":
+		return all("source")
+	case "k8s.io/api/core/v1.VolumeMount":
+		return []Union{{Name: "sub-path", Members: []string{"subPath", "subPathExpr"}}}
+	case "k8s.io/api/core/v1.SeccompProfile", "k8s.io/api/core/v1.AppArmorProfile":
+		return []Union{{Name: "profile", Members: []string{"localhostProfile"}, Discriminator: "type", When: "Localhost"}}
+	case "k8s.io/api/apps/v1.DeploymentStrategy", "k8s.io/api/apps/v1.DaemonSetUpdateStrategy", "k8s.io/api/apps/v1.StatefulSetUpdateStrategy":
+		return []Union{chosen("RollingUpdate", "rollingUpdate")}
+	case "k8s.io/api/autoscaling/v2.MetricSpec":
+		return []Union{
+			chosen("Object", "object"), chosen("Pods", "pods"), chosen("Resource", "resource"),
+			chosen("ContainerResource", "containerResource"), chosen("External", "external"),
+		}
+	}
+	return nil
+}

@@ -1,0 +1,49 @@
+package schema_test
+
+import (
+	"reflect"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// TestPodRules finds the unions within a type, each with members, and compiles them.
+func TestPodRules(t *testing.T) {
+	rules := schema.PodRules(reflect.TypeFor[appsv1.Deployment]())
+	for of, member := range map[reflect.Type]string{
+		reflect.TypeFor[corev1.Probe](): "grpc", reflect.TypeFor[corev1.LifecycleHandler](): "sleep", reflect.TypeFor[corev1.Volume](): "emptyDir",
+		reflect.TypeFor[corev1.EnvVar](): "valueFrom", reflect.TypeFor[corev1.EnvVarSource](): "secretKeyRef", reflect.TypeFor[corev1.VolumeMount](): "subPathExpr",
+		reflect.TypeFor[corev1.SeccompProfile](): "localhostProfile", reflect.TypeFor[appsv1.DeploymentStrategy](): "rollingUpdate",
+	} {
+		if unions := rules.Unions[of]; len(unions) != 1 || !unions[0].Has(member) {
+			t.Errorf("%v: unions %+v, want one with %s", of, unions, member)
+		}
+	}
+	if _, err := schema.Compile(reflect.TypeFor[appsv1.Deployment](), nil, rules); err != nil {
+		t.Error(err)
+	}
+	if rules := schema.PodRules(nil); len(rules.Unions) != 0 {
+		t.Errorf("a nil type has unions: %v", rules.Unions)
+	}
+}
+
+// TestCompile_Misnamed rejects rules for fields and types that are not there.
+func TestCompile_Misnamed(t *testing.T) {
+	env, probe := reflect.TypeFor[corev1.EnvVar](), reflect.TypeFor[corev1.Probe]()
+	for want, rules := range map[string]schema.Rules{
+		`rule for v1.EnvVar: union "u": there is no field "valu"`:   {Unions: map[reflect.Type][]schema.Union{env: {{Name: "u", Members: []string{"value", "valu"}}}}},
+		`rule for v1.EnvVar: union "u": there is no field "typ"`:    {Unions: map[reflect.Type][]schema.Union{env: {{Name: "u", Members: []string{"value"}, Discriminator: "typ"}}}},
+		`rule for v1.Probe: unions: there is no field of this type`: {Unions: map[reflect.Type][]schema.Union{probe: nil}},
+		`rule for v1.EnvVar: key: there is no field "title"`:        {Keys: map[reflect.Type]string{env: "title"}},
+	} {
+		_, err := schema.Compile(reflect.TypeFor[struct {
+			Env []corev1.EnvVar `json:"env"`
+		}](), nil, rules)
+		if err == nil || err.Error() != want {
+			t.Errorf("error %v, want %s", err, want)
+		}
+	}
+}
