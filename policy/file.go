@@ -6,8 +6,12 @@ import (
 	"strings"
 )
 
+// latest is the version of the form that this program reads.
+const latest = 1
+
 // file is the form of a policy file. The tags doc are the descriptions of the JSON Schema.
 type file struct {
+	Version        *int             `json:"version,omitempty" doc:"The version of this form. A program that does not know the version says so, and reads nothing of the file."`
 	TrainerVersion version          `json:"trainerVersion,omitempty" doc:"The release of the Trainer, such as \"2.3\". A release that is named on the command line wins over it."`
 	Stock          *bool            `json:"stock,omitempty" doc:"Accept the runtimes that the release ships for those that the inputs lack, without a note."`
 	Managers       []managerEntry   `json:"managers,omitempty" doc:"The known managers, in the order of their patches. The patch of any other manager is a finding."`

@@ -63,6 +63,9 @@ func (r *reader) read(data []byte) {
 		if f.Code == finding.CodeNotAnObject {
 			f.Code, f.Message, f.Remedy = finding.CodeWrongType, "must be an object", finding.Remedy{Text: example}
 		}
+		if f.Code == finding.CodeUnknownField && len(f.Path) > 0 {
+			f.Message = fmt.Sprintf("%s; version %d of the file is the latest one, and lacks it", f.Message, latest)
+		}
 		r.findings = append(r.findings, f)
 	}
 	switch {
@@ -90,6 +93,13 @@ func (r *reader) read(data []byte) {
 	of, ok := r.document.Object.(*file)
 	if !ok {
 		of = r.salvaged()
+	}
+	at := fieldpath.Fields("version")
+	isRead := !slices.ContainsFunc(r.findings, func(f finding.Finding) bool { return f.Path.HasPrefix(at) })
+	if of.Version != nil && *of.Version != latest && isRead {
+		r.findings = nil // a later version may have the fields
+		r.report(finding.CodeBadValue, at, fmt.Sprintf("set version: %d, or use a program that knows the version", latest), "Unsupported value: %d: supported values: %d", *of.Version, latest)
+		return
 	}
 	r.version(of.TrainerVersion)
 	r.policy.stock = of.Stock

@@ -34,6 +34,7 @@ compose:
   - {path: '.spec.replicatedJobs[*].template.spec.template.spec.nodeSelector[pool]', rule: owner, owner: kueue.x-k8s.io/manager}
   - {path: '.spec.replicatedJobs[*].template.spec.template.metadata', rule: agree}
 severities: {TW107: off, TW541: error, TW302: warning, TW300: note, TW230: "off"}
+version: 1
 `
 
 type fileCase struct {
@@ -54,7 +55,11 @@ func files() []fileCase {
 		{name: "no YAML", text: "managers: [\n", found: []string{"1:1 TW100  cannot be parsed"}},
 		{name: "two documents", text: "trainerVersion: 2.1\n---\ntrainerVersion: 2.2\n", found: []string{"3:1 TW103  must be one object"}, beyond: true},
 		{name: "a manifest", text: "apiVersion: v1\nkind: ConfigMap\n", found: []string{"1:1 TW103  must be a policy, not ConfigMap"}},
-		{name: "an unknown field", text: "manager: []\n", found: []string{`1:1 TW101 .manager unknown field "manager"; did you mean "managers"?`}},
+		{name: "an unknown field", text: "manager: []\n", found: []string{`1:1 TW101 .manager unknown field "manager"; version 1 of the file is the latest one, and lacks it; did you mean "managers"?`}},
+		{name: "a later version", text: "version: 2\nusers: [a]\ntrainerVersion: 9.9\n", found: []string{"1:1 TW501 .version Unsupported value: 2: supported values: 1"}},
+		{name: "version zero", text: "version: 0\nstock: true\n", found: []string{"1:1 TW501 .version Unsupported value: 0: supported values: 1"}},
+		{name: "a version of a wrong type", text: "version: v1\nstock: true\n", found: []string{"1:10 TW103 .version"}},
+		{name: "a version and nothing else", text: "version: 1\n", found: []string{"1:1 TW500  required"}, beyond: true},
 		{name: "a duplicate key", text: "trainerVersion: 2.1\ntrainerVersion: 2.2\n", found: []string{"2:1 TW102 .trainerVersion"}, beyond: true},
 		{name: "an unknown release", text: "trainerVersion: \"9.9\"\n", found: []string{`1:1 TW501 .trainerVersion "9.9" is not a known release`}, beyond: true},
 		{name: "a wrong type", text: "patches: {file: a.yaml}\n", found: []string{"1:10 TW103 .patches must be a list"}},

@@ -2,11 +2,9 @@ package policy
 
 import (
 	"bytes"
-	"encoding/json"
 	"flag"
 	"os"
 	"reflect"
-	"strings"
 	"testing"
 
 	"sigs.k8s.io/yaml"
@@ -21,69 +19,35 @@ const schemaFile = "../docs/policy.schema.json"
 
 // TestSchema compares the JSON Schema in docs with the types that Parse decodes.
 func TestSchema(t *testing.T) {
-	root := schemaOf(reflect.TypeFor[file]())
-	root["$schema"], root["title"], root["minProperties"] = "http://json-schema.org/draft-07/schema#", "A policy file of trainweld", 1
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	if err := e.Encode(root); err != nil {
-		t.Fatal(err)
-	}
-	if *update {
-		if err := os.WriteFile(schemaFile, b.Bytes(), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	data, err := os.ReadFile(schemaFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(data, b.Bytes()) {
-		t.Errorf("%s is not the schema of the types: go test ./policy -update writes it", schemaFile)
-	}
+	root := jsonschema.Of(reflect.TypeFor[file](), map[reflect.Type]jsonschema.Schema{
+		reflect.TypeFor[version]():          {"type": []string{"string", "number"}},
+		reflect.TypeFor[composeKind]():      {"enum": namesOf(compose.Kinds())},
+		reflect.TypeFor[secondsKind]():      {"enum": namesOf(secondsKinds[:])},
+		reflect.TypeFor[map[string]level](): {"type": "object", "additionalProperties": false, "patternProperties": map[string]any{"^TW[0-9]{3}$": map[string]any{"enum": []any{"off", false, "note", "warning", "error"}}}},
+		reflect.TypeFor[int]():              {"enum": []int{latest}},
+	})
+	notEmpty(root)
+	root["minProperties"], root["title"] = 1, "A policy file of trainweld"
+	jsonschema.Golden(t, schemaFile, root, *update)
 }
 
-// schemaOf returns the JSON Schema of a type of the file.
-func schemaOf(t reflect.Type) map[string]any {
-	switch t {
-	case reflect.TypeFor[version]():
-		return map[string]any{"type": []string{"string", "number"}}
-	case reflect.TypeFor[composeKind]():
-		return map[string]any{"enum": namesOf(compose.Kinds())}
-	case reflect.TypeFor[secondsKind]():
-		return map[string]any{"enum": namesOf(secondsKinds[:])}
-	case reflect.TypeFor[level]():
-		return map[string]any{"enum": []any{"off", false, "note", "warning", "error"}}
+// notEmpty demands a value of each text, list and object.
+func notEmpty(s jsonschema.Schema) {
+	switch {
+	case s["type"] == "string":
+		s["minLength"] = 1
+	case s["type"] == "array":
+		s["minItems"] = 1
+	case s["patternProperties"] != nil:
+		s["minProperties"] = 1
 	}
-	switch t.Kind() {
-	case reflect.Pointer:
-		return schemaOf(t.Elem())
-	case reflect.Bool:
-		return map[string]any{"type": "boolean"}
-	case reflect.String:
-		return map[string]any{"type": "string", "minLength": 1}
-	case reflect.Slice:
-		return map[string]any{"type": "array", "minItems": 1, "items": schemaOf(t.Elem())}
-	case reflect.Map:
-		return map[string]any{"type": "object", "minProperties": 1, "additionalProperties": false, "patternProperties": map[string]any{"^TW[0-9]{3}$": schemaOf(t.Elem())}}
+	if items, ok := s["items"].(jsonschema.Schema); ok {
+		notEmpty(items)
 	}
-	fields, required := map[string]any{}, []string{}
-	for i := range t.NumField() {
-		f := t.Field(i)
-		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if options == "" {
-			required = append(required, name)
-		}
-		of := schemaOf(f.Type)
-		of["description"] = f.Tag.Get("doc")
-		fields[name] = of
+	fields, _ := s["properties"].(jsonschema.Schema)
+	for _, f := range fields {
+		notEmpty(f.(jsonschema.Schema))
 	}
-	s := map[string]any{"type": "object", "additionalProperties": false, "properties": fields}
-	if len(required) > 0 {
-		s["required"] = required
-	}
-	return s
 }
 
 // rejected counts the errors of a check.
@@ -131,7 +95,7 @@ func TestPolicyDoc(t *testing.T) {
 			t.Errorf("docs/policy.md shows another file than %s", file)
 		}
 	}
-	for _, field := range []string{"trainerVersion", "managers", "managers[].required", "managers[].paths", "compose", "compose[].path", "compose[].rule", "compose[].owner", "compose[].tolerationSeconds", "patches", "patches[].file", "patches[].manager", "patches[].for", "severities"} {
+	for _, field := range []string{"version", "trainerVersion", "managers", "managers[].required", "managers[].paths", "compose", "compose[].path", "compose[].rule", "compose[].owner", "compose[].tolerationSeconds", "patches", "patches[].file", "patches[].manager", "patches[].for", "severities"} {
 		if !bytes.Contains(page, []byte("| `"+field+"` |")) {
 			t.Errorf("docs/policy.md has no row for %s", field)
 		}
