@@ -15,31 +15,31 @@ import (
 
 // ownersReport is the report of -o json on managed fields: every object with its owned fields.
 type ownersReport struct {
-	Objects []ownersObject `json:"objects"`
+	Objects []ownersObject `json:"objects" doc:"The objects with managed fields."`
 }
 
 type ownersObject struct {
 	Kind      string        `json:"kind"`
 	Namespace string        `json:"namespace"`
 	Name      string        `json:"name"`
-	Fields    []ownersField `json:"fields"`
+	Fields    []ownersField `json:"fields" doc:"The owned fields, or those of FIELD."`
 }
 
 type ownersField struct {
-	Path   string  `json:"path"`
-	Owners []owner `json:"owners"`
+	Path   string  `json:"path" doc:"The field, such as .spec.replicas."`
+	Owners []owner `json:"owners" doc:"The entries of metadata.managedFields that hold the field."`
 }
 
 // owner is an entry of metadata.managedFields with its position.
 type owner struct {
 	Manager     string `json:"manager"`
-	Operation   string `json:"operation"`
+	Operation   string `json:"operation" doc:"Apply or Update."`
 	Subresource string `json:"subresource,omitempty"`
 	APIVersion  string `json:"apiVersion,omitempty"`
 	Time        string `json:"time,omitempty"`
-	File        string `json:"file"`
-	Line        int    `json:"line"`
-	Column      int    `json:"column"`
+	File        string `json:"file" doc:"The file of the entry."`
+	Line        int    `json:"line" doc:"From 1. 0 if it is not known."`
+	Column      int    `json:"column" doc:"In characters, from 1. 0 if it is not known."`
 }
 
 // newOwnersReport reports the selected fields.

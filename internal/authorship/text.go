@@ -37,7 +37,7 @@ func Write(p *host.Program, opts Options, selected []Selection) error {
 	}
 	managed := len(selected) > 0 && selected[0].Entries != nil
 	if opts.Format == "json" && managed {
-		return report.EncodeJSON(p.Stdout, newOwnersReport(selected))
+		return report.EncodeReport(p.Stdout, newOwnersReport(selected))
 	}
 	if opts.Format == "json" {
 		return writeBlameJSON(p.Stdout, selected, opts.ShowValues)

@@ -95,7 +95,7 @@ func writeHostile(t *testing.T, dir string) func(name string) string {
 // TestHostile gives every command hostile text in every input and every format. None of it may act on a terminal, begin a
 // command of a workflow, or become a part of a document.
 func TestHostile(t *testing.T) {
-	findingsSchema, err := filepath.Abs(filepath.Join(repository, "docs", "findings.schema.json"))
+	findingsSchema, err := filepath.Abs(filepath.Join(repository, "docs", "json", "findings.schema.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

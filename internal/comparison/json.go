@@ -15,15 +15,15 @@ import (
 // The JSON of a comparison. It lists every differing TrainJob with all its changes, without groups.
 type (
 	jsonDiff struct {
-		Notes     []string    `json:"notes,omitempty"`
+		Notes     []string    `json:"notes,omitempty" doc:"What holds for the whole comparison, such as a change of a stored version."`
 		Summary   jsonSummary `json:"summary"`
-		Blast     jsonBlast   `json:"blastRadius"`
-		TrainJobs []jsonJob   `json:"trainJobs"`
-		Conflicts []jsonFound `json:"conflicts,omitempty"`
-		Findings  []jsonFound `json:"findings,omitempty"`
+		Blast     jsonBlast   `json:"blastRadius" doc:"What the changes do to TrainJobs that run."`
+		TrainJobs []jsonJob   `json:"trainJobs" doc:"The TrainJobs that differ."`
+		Conflicts []jsonFound `json:"conflicts,omitempty" doc:"What managers disagree on, new ones first."`
+		Findings  []jsonFound `json:"findings,omitempty" doc:"Other findings on the new version, new ones first."`
 	}
 	jsonFound struct {
-		New       bool             `json:"new"`
+		New       bool             `json:"new" doc:"The old version lacks it."`
 		Severity  finding.Severity `json:"severity"`
 		Kind      string           `json:"kind,omitempty"`
 		Namespace string           `json:"namespace,omitempty"`
@@ -33,14 +33,14 @@ type (
 		Claims []jsonClaim `json:"claims,omitempty"`
 	}
 	jsonBlast struct {
-		Replaced int          `json:"replaced"`
-		Refused  int          `json:"refused"`
-		Kept     int          `json:"kept"`
-		Delayed  int          `json:"delayed"`
-		Updated  int          `json:"updated"`
+		Replaced int          `json:"replaced" doc:"TrainJobs whose JobSet is made anew."`
+		Refused  int          `json:"refused" doc:"TrainJobs whose update the cluster rejects."`
+		Kept     int          `json:"kept" doc:"TrainJobs that keep what they run."`
+		Delayed  int          `json:"delayed" doc:"TrainJobs whose change waits for their resume."`
+		Updated  int          `json:"updated" doc:"TrainJobs that are updated in place."`
 		Pods     jsonNumber   `json:"pods"`
-		Devices  []jsonDevice `json:"devices"`
-		Queues   []*queueMove `json:"queues"`
+		Devices  []jsonDevice `json:"devices" doc:"The devices that all Pods request, by resource."`
+		Queues   []*queueMove `json:"queues" doc:"TrainJobs that move to another queue."`
 	}
 	jsonNumber struct {
 		Before *big.Int `json:"before"`
@@ -57,14 +57,14 @@ type (
 		Same     int         `json:"same"`
 		Refused  int         `json:"refused,omitempty"`
 		Accepted int         `json:"accepted,omitempty"`
-		Causes   []jsonCause `json:"causes"`
+		Causes   []jsonCause `json:"causes" doc:"Who or what causes the changes, the most TrainJobs first."`
 	}
 	jsonCause struct {
 		Name      string       `json:"name"`
 		Files     []string     `json:"files,omitempty"`
 		TrainJobs int          `json:"trainJobs"`
 		Changes   []jsonChange `json:"changes"`
-		Reason    string       `json:"reason,omitempty"`
+		Reason    string       `json:"reason,omitempty" doc:"Why a release changes them, and link is the thread."`
 		Link      string       `json:"link,omitempty"`
 	}
 	jsonChange struct {
@@ -77,13 +77,13 @@ type (
 		Name      string         `json:"name"`
 		Build     string         `json:"build,omitempty"`
 		State     state          `json:"state"`
-		Objects   []jsonObject   `json:"objects"`
-		Migrated  bool           `json:"migrated,omitempty"`
-		Refused   []jsonRefusal  `json:"refused,omitempty"`
-		Causes    []engine.Layer `json:"causes,omitempty"`
-		Existing  []string       `json:"existing,omitempty"`
-		Update    Update         `json:"update,omitempty"`
-		Frozen    []string       `json:"frozen,omitempty"`
+		Objects   []jsonObject   `json:"objects" doc:"The objects that differ."`
+		Migrated  bool           `json:"migrated,omitempty" doc:"The text differs, and renders to the same."`
+		Refused   []jsonRefusal  `json:"refused,omitempty" doc:"Why the cluster rejects the new version."`
+		Causes    []engine.Layer `json:"causes,omitempty" doc:"Who causes the rejection."`
+		Existing  []string       `json:"existing,omitempty" doc:"What holds for a TrainJob that exists already."`
+		Update    Update         `json:"update,omitempty" doc:"What an update does to a TrainJob that exists."`
+		Frozen    []string       `json:"frozen,omitempty" doc:"The fields that an update does not change."`
 	}
 	jsonRefusal struct {
 		Code    finding.Code `json:"code"`
@@ -97,19 +97,19 @@ type (
 		Kind    string      `json:"kind"`
 		Name    string      `json:"name"`
 		State   state       `json:"state"`
-		Old     any         `json:"old,omitempty"`
-		New     any         `json:"new,omitempty"`
-		Changes []jsonField `json:"changes,omitempty"`
+		Old     any         `json:"old,omitempty" doc:"The object that is removed."`
+		New     any         `json:"new,omitempty" doc:"The object that is created."`
+		Changes []jsonField `json:"changes,omitempty" doc:"The fields of a changed object that differ."`
 	}
 	jsonField struct {
 		Kind   diff.Kind      `json:"kind"`
 		Path   fieldpath.Path `json:"path"`
 		Old    any            `json:"old,omitempty"`
 		New    any            `json:"new,omitempty"`
-		From   *int           `json:"from,omitempty"`
-		To     *int           `json:"to,omitempty"`
-		Before []jsonClaim    `json:"before,omitempty"`
-		After  []jsonClaim    `json:"after,omitempty"`
+		From   *int           `json:"from,omitempty" doc:"The place of a list's item in the old version, from 0."`
+		To     *int           `json:"to,omitempty" doc:"The place of a list's item in the new version, from 0."`
+		Before []jsonClaim    `json:"before,omitempty" doc:"Who set the old value."`
+		After  []jsonClaim    `json:"after,omitempty" doc:"Who set the new value."`
 	}
 	jsonClaim struct {
 		Layer  engine.Layer `json:"layer"`
@@ -153,7 +153,7 @@ func (c *Comparison) WriteJSON(w io.Writer) error {
 		}
 		out.TrainJobs = append(out.TrainJobs, job)
 	}
-	return report.EncodeJSON(w, out)
+	return report.EncodeReport(w, out)
 }
 
 // refusers returns the layers that cause the errors of the TrainJob.

@@ -6,7 +6,7 @@ import (
 	"github.com/trainweld/trainweld/internal/jsonschema"
 )
 
-const findings = "../../docs/findings.schema.json"
+const findings = "../../docs/json/findings.schema.json"
 
 // refused counts what Check reports.
 type refused struct {
@@ -23,14 +23,14 @@ func TestCheck(t *testing.T) {
 		name, text string
 		refused    int
 	}{
-		{"none", `{"findings":[]}`, 0},
-		{"one", `{"findings":[` + finding + `]}`, 0},
-		{"no JSON", `{"findings":`, 1},
+		{"none", `{"schemaVersion":1,"findings":[]}`, 0},
+		{"one", `{"schemaVersion":1,"findings":[` + finding + `]}`, 0},
+		{"no JSON", `{"schemaVersion":1,"findings":`, 1},
 		{"no findings", `{}`, 1},
-		{"a further field", `{"findings":[], "x": 1}`, 1},
-		{"half a finding", `{"findings":[{"code":"TW300"}]}`, 1},
-		{"a wrong type", `{"findings":{}}`, 1},
-		{"an unknown severity", `{"findings":[{"code":"TW300","severity":"fatal","object":"","path":"","message":"m","help":"","file":"","line":1,"column":1,"claims":[]}]}`, 1},
+		{"a further field", `{"schemaVersion":1,"findings":[], "x": 1}`, 1},
+		{"half a finding", `{"schemaVersion":1,"findings":[{"code":"TW300"}]}`, 1},
+		{"a wrong type", `{"schemaVersion":1,"findings":{}}`, 1},
+		{"an unknown severity", `{"schemaVersion":1,"findings":[{"code":"TW300","severity":"fatal","object":"","path":"","message":"m","help":"","file":"","line":1,"column":1,"claims":[]}]}`, 1},
 	} {
 		r := &refused{TB: t}
 		jsonschema.Check(r, findings, []byte(tc.text))

@@ -15,50 +15,61 @@ import (
 	"github.com/trainweld/trainweld/merge"
 )
 
+// jsonReport is the report of findings. The tags doc are the descriptions of the JSON Schema.
+type jsonReport struct {
+	Findings []jsonFinding `json:"findings" doc:"All findings, in the order of the files and their lines."`
+	Version  string        `json:"trainerVersion,omitempty" doc:"The releases of the Trainer that the input names, such as \"2.1.0\" or \"2.1.0, 2.3.0\". Jobs and Pods are those of Kubernetes 1.36 for every release."`
+}
+
 // jsonFinding is a finding for programs. An unknown position has line 0 and column 0.
 type jsonFinding struct {
-	Code     finding.Code     `json:"code"`
+	Code     finding.Code     `json:"code" doc:"The stable code: see findings.md."`
 	Severity finding.Severity `json:"severity"`
-	Object   string           `json:"object"`
-	Path     string           `json:"path"`
-	Message  string           `json:"message"`
-	Help     string           `json:"help"`
-	Claims   []jsonClaim      `json:"claims"`
-	Orders   []jsonOrder      `json:"orders,omitempty"`
-	Build    string           `json:"build,omitempty"`
-	More     []string         `json:"moreBuilds,omitempty"`
-	Repair   string           `json:"repair,omitempty"`
+	Object   string           `json:"object" doc:"Kind, namespace and name, such as \"TrainJob team-a/llm\". Empty if no object is known."`
+	Path     string           `json:"path" doc:"The field, such as .spec.trainer.numNodes. Empty for the whole object."`
+	Message  message          `json:"message"`
+	Help     string           `json:"help" doc:"What to do. Empty for some notes."`
+	Claims   []jsonClaim      `json:"claims" doc:"The values involved, in the order of writing."`
+	Orders   []jsonOrder      `json:"orders,omitempty" doc:"With conflicts --permute: two orders of the writers with different outcomes."`
+	Build    string           `json:"build,omitempty" doc:"The directory whose build holds the object. The file and the line are those of the source."`
+	More     []string         `json:"moreBuilds,omitempty" doc:"Further directories whose builds have the finding at the same place of the source. The object is that of the first build."`
+	Repair   repairKind       `json:"repair,omitempty" doc:"certain: the finding has one right repair, which --fix makes. choice: the user chooses one with --fix --prefer=MANAGER or --fix=union. Missing without a repair."`
 	jsonPosition
 }
+
+type (
+	message    string
+	repairKind string
+)
 
 // jsonClaim holds the value of a claim: null if the layer emptied the field. Present is set instead if the layer only named an
 // item or an empty struct. Masked is set if the value is a mask. Field is the path from the finding to the claim's field, if
 // they differ.
 type jsonClaim struct {
-	Layer   engine.Layer `json:"layer"`
-	Value   any          `json:"value"`
-	Present bool         `json:"present,omitempty"`
-	Masked  bool         `json:"masked,omitempty"`
-	Field   string       `json:"field,omitempty"`
+	Layer   engine.Layer `json:"layer" doc:"Who set the value, such as manager/NAME, runtime, trainjob or policy/torch."`
+	Value   any          `json:"value" doc:"The value as JSON. Null if the layer empties the field, or only names an item."`
+	Present bool         `json:"present,omitempty" doc:"The layer only names an item or an empty object."`
+	Masked  bool         `json:"masked,omitempty" doc:"The value is a mask: --show-values shows the value."`
+	Field   string       `json:"field,omitempty" doc:"Leads from the path of the finding to the field that the layer set, if that is another one."`
 	jsonPosition
 }
 
 // jsonOrder is an order of the writers. Unset is set if the field is missing in this order. Effect states an outcome that is not a
 // value.
 type jsonOrder struct {
-	Writers []string `json:"writers"`
-	Value   any      `json:"value"`
-	Unset   bool     `json:"unset,omitempty"`
-	Masked  bool     `json:"masked,omitempty"`
-	Field   string   `json:"field,omitempty"`
-	Manager string   `json:"manager,omitempty"`
-	Effect  string   `json:"effect,omitempty"`
+	Writers []string `json:"writers" doc:"The names of the managers or of the policies, the first one first."`
+	Value   any      `json:"value" doc:"The value of the field in this order, as JSON. Null if the field is missing, or if effect states the outcome."`
+	Unset   bool     `json:"unset,omitempty" doc:"The field is missing in this order."`
+	Masked  bool     `json:"masked,omitempty" doc:"The value is a mask: --show-values shows the value."`
+	Field   string   `json:"field,omitempty" doc:"Leads from the path of the finding to the field of the value, if that is another one."`
+	Manager string   `json:"manager,omitempty" doc:"The manager that sets this value."`
+	Effect  string   `json:"effect,omitempty" doc:"An outcome that is not a value, such as a merge that fails."`
 }
 
 type jsonPosition struct {
-	File   string `json:"file"`
-	Line   int    `json:"line"`
-	Column int    `json:"column"`
+	File   string `json:"file" doc:"The file, empty if there is none."`
+	Line   int    `json:"line" doc:"From 1. 0 if it is not known, or for a whole file."`
+	Column int    `json:"column" doc:"In characters, from 1. 0 if it is not known, or for a whole line."`
 }
 
 // writeJSON writes one object with the list of findings.
@@ -69,16 +80,13 @@ func writeJSON(w io.Writer, findings finding.List, opts Options) error {
 		for j, c := range f.Claims {
 			claims[j] = opts.jsonClaim(f, c)
 		}
-		list[i] = jsonFinding{f.Code, f.Severity, f.Object.String(), f.Path.String(), f.Message, opts.help(f), claims, opts.jsonOrders(f), f.Build, f.MoreBuilds, repairOf(f), jsonPosition(f.Position)}
+		list[i] = jsonFinding{f.Code, f.Severity, f.Object.String(), f.Path.String(), message(f.Message), opts.help(f), claims, opts.jsonOrders(f), f.Build, f.MoreBuilds, repairOf(f), jsonPosition(f.Position)}
 	}
-	return encodeJSON(w, struct {
-		Findings []jsonFinding `json:"findings"`
-		Version  string        `json:"trainerVersion,omitempty"`
-	}{list, opts.trainerVersions()})
+	return EncodeReport(w, jsonReport{list, opts.trainerVersions()})
 }
 
 // repairOf returns "certain" for a finding with one right repair, "choice" for one that the user chooses, and "" without a repair.
-func repairOf(f finding.Finding) string {
+func repairOf(f finding.Finding) repairKind {
 	switch {
 	case f.Remedy.IsCertain:
 		return "certain"

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"bytes"
+	"fmt"
 	"io"
 	"strings"
 
@@ -20,6 +22,20 @@ func Width(text string) int { return width(text) }
 // EncodeJSON writes a value like the JSON reports: indented and without HTML escapes. It escapes characters that a terminal
 // interprets.
 func EncodeJSON(w io.Writer, value any) error { return encodeJSON(w, value) }
+
+// SchemaVersion is the version of the JSON reports and of their schemas in docs/json.
+const SchemaVersion = 1
+
+// EncodeReport is EncodeJSON for a report, an object with fields. The version of its schema comes first.
+func EncodeReport(w io.Writer, report any) error {
+	var b bytes.Buffer
+	if err := encodeJSON(&b, report); err != nil {
+		return err
+	}
+	fields, _ := bytes.CutPrefix(b.Bytes(), []byte("{\n"))
+	_, err := fmt.Fprintf(w, "{\n  \"schemaVersion\": %d,\n%s", SchemaVersion, fields)
+	return err
+}
 
 // PrintableTabs is Line for a string that may have tabs.
 func PrintableTabs(text string) string {

@@ -197,7 +197,7 @@ func TestGolden(t *testing.T) {
 		golden(t, format, got)
 	}
 	for _, shown := range []report.Options{options(), plain, values} {
-		jsonschema.Check(t, "../../docs/findings.schema.json", []byte(written(t, "json", findings(t), shown)))
+		jsonschema.Check(t, "../../docs/json/findings.schema.json", []byte(written(t, "json", findings(t), shown)))
 	}
 }
 

@@ -2,7 +2,6 @@ package explain
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -11,12 +10,22 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/option"
+	"github.com/trainweld/trainweld/internal/report"
 )
 
 // isCode reports whether an argument is the code of a finding, perhaps a misspelt one, and not a field.
 func isCode(arg string) bool {
 	number, ok := strings.CutPrefix(strings.ToUpper(arg), "TW")
 	return ok && number != "" && strings.ContainsRune("0123456789", rune(number[0]))
+}
+
+// codeJSON is the meaning of a code for programs. The tags doc are the descriptions of the JSON Schema.
+type codeJSON struct {
+	Code    finding.Code `json:"code"`
+	Title   string       `json:"title" doc:"The problem in a few words."`
+	Meaning string       `json:"meaning" doc:"The severity, and what the code says."`
+	Fix     string       `json:"fix" doc:"What to do."`
+	Changes []jsonChange `json:"changes,omitempty" doc:"The releases of the Trainer that changed what the code is about."`
 }
 
 // jsonChange is a change in a release of the Trainer.
@@ -39,15 +48,7 @@ func writeCode(w io.Writer, name, format string) error {
 		changes = append(changes, jsonChange{change.In, change.Why, change.Link})
 	}
 	if format == "json" {
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		return e.Encode(struct {
-			Code    finding.Code `json:"code"`
-			Title   string       `json:"title"`
-			Meaning string       `json:"meaning"`
-			Fix     string       `json:"fix"`
-			Changes []jsonChange `json:"changes,omitempty"`
-		}{code, page.Title, page.Meaning, page.Fix, changes})
+		return report.EncodeReport(w, codeJSON{code, page.Title, page.Meaning, page.Fix, changes})
 	}
 	fmt.Fprintf(&b, "%s: %s\n\n%s\n", code, page.Title, page.Markdown)
 	for i, c := range changes {

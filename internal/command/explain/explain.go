@@ -2,7 +2,6 @@
 package explain
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/trainweld/trainweld/internal/commandline"
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/render/explain"
 )
 
@@ -179,24 +179,23 @@ func isOpen(step fieldpath.Step) bool {
 
 // ruleJSON is a rule for programs.
 type ruleJSON struct {
-	Path      string `json:"path"`
-	Kind      string `json:"kind"`
-	Merge     string `json:"merge"`
-	Union     string `json:"union,omitempty"`
-	Releases  string `json:"releases,omitempty"`
-	Patchable bool   `json:"patchable"`
-	// Compositions are the rules that a policy may set.
-	Compositions []compose.Kind `json:"compositions,omitempty"`
-	SetBy        string         `json:"setBy"`
-	Changed      string         `json:"changed"`
-	WrittenOver  []writerJSON   `json:"writtenOver,omitempty"`
-	Fields       []memberJSON   `json:"fields,omitempty"`
+	Path         string         `json:"path" doc:"The field of the JobSet."`
+	Kind         string         `json:"kind" doc:"The kind of the field, such as struct or list-map by name."`
+	Merge        string         `json:"merge" doc:"How patches merge."`
+	Union        string         `json:"union,omitempty" doc:"The union that the field is a member of."`
+	Releases     string         `json:"releases,omitempty" doc:"The releases of the Trainer that have the field, unless all have it."`
+	Patchable    bool           `json:"patchable" doc:"A patch may set the field."`
+	Compositions []compose.Kind `json:"compositions,omitempty" doc:"The rules that a policy may set for the field."`
+	SetBy        string         `json:"setBy" doc:"Who may set the field."`
+	Changed      string         `json:"changed" doc:"When the field may change."`
+	WrittenOver  []writerJSON   `json:"writtenOver,omitempty" doc:"The layers that write over the field."`
+	Fields       []memberJSON   `json:"fields,omitempty" doc:"The fields below it."`
 }
 
 type writerJSON struct {
 	Layer string `json:"layer"`
 	Path  string `json:"path"`
-	From  string `json:"from,omitempty"`
+	From  string `json:"from,omitempty" doc:"The field of the TrainJob or of the runtime that the value comes from."`
 }
 
 type memberJSON struct {
@@ -230,8 +229,5 @@ func writeRuleJSON(w io.Writer, rule explain.Rule) error {
 	for _, f := range rule.Fields {
 		out.Fields = append(out.Fields, memberJSON(f))
 	}
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	return e.Encode(out)
+	return report.EncodeReport(w, out)
 }

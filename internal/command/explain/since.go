@@ -52,12 +52,17 @@ func changesOf(code finding.Code) []release.Change {
 	return changes
 }
 
+// definitionsJSON is the report on a path from the root of an object.
+type definitionsJSON struct {
+	Definitions []definedField `json:"definitions" doc:"The fields at the path, one for each kind of object that has it."`
+}
+
 // definedField is a field of a TrainJob or a runtime, and the releases that have it.
 type definedField struct {
-	Object string        `json:"object"`
+	Object string        `json:"object" doc:"The kind of the object."`
 	Path   string        `json:"path"`
-	Kinds  []definedKind `json:"kinds"`
-	Fields []string      `json:"fields,omitempty"` // of the latest release that has the field
+	Kinds  []definedKind `json:"kinds" doc:"The types of the field, with the releases of the Trainer."`
+	Fields []string      `json:"fields,omitempty" doc:"The names of the fields below it, in the latest release that has it."`
 }
 
 // definedKind is the kind of a field in consecutive releases.
@@ -134,9 +139,7 @@ func writeDefined(w io.Writer, fields []definedField) error {
 }
 
 func writeDefinedJSON(w io.Writer, fields []definedField) error {
-	return report.EncodeJSON(w, struct {
-		Definitions []definedField `json:"definitions"`
-	}{fields})
+	return report.EncodeReport(w, definitionsJSON{fields})
 }
 
 // sinceOf returns the releases with a field of the JobSet, or "" if all have it.

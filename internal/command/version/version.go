@@ -3,7 +3,6 @@
 package version
 
 import (
-	"encoding/json"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -15,11 +14,22 @@ import (
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/option"
+	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/release"
 )
 
 // renders lists the versions that this program renders for. The modules' versions in go.mod are the same.
 const renders = "Trainer 2.3.0, JobSet 0.12.0, Kubernetes " + release.Kubernetes
+
+// jsonVersion is the report of -o json. The tags doc are the descriptions of the JSON Schema.
+type jsonVersion struct {
+	Version  string            `json:"version"`
+	Revision string            `json:"revision" doc:"The commit of the build, or unknown."`
+	Renders  map[string]string `json:"renders" doc:"The versions that the latest release stands for: trainer, jobset and kubernetes."`
+	Releases []jsonRelease     `json:"releases" doc:"The releases of the Trainer that can be rendered for."`
+	Go       string            `json:"go"`
+	Platform string            `json:"platform" doc:"The operating system and the architecture, such as linux/amd64."`
+}
 
 // jsonRelease is a release that --trainer-version takes, with its JobSet.
 type jsonRelease struct {
@@ -73,16 +83,7 @@ func output(p *host.Program) error {
 	for _, r := range release.Known() {
 		releases = append(releases, jsonRelease{r.Version, r.JobSetVersion})
 	}
-	e := json.NewEncoder(p.Stdout)
-	e.SetIndent("", "  ")
-	return e.Encode(struct {
-		Version  string            `json:"version"`
-		Revision string            `json:"revision"`
-		Renders  map[string]string `json:"renders"`
-		Releases []jsonRelease     `json:"releases"`
-		Go       string            `json:"go"`
-		Platform string            `json:"platform"`
-	}{p.Version(), revision(p), versions, releases, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH})
+	return report.EncodeReport(p.Stdout, jsonVersion{p.Version(), revision(p), versions, releases, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH})
 }
 
 // revision returns the commit of this build.
