@@ -64,7 +64,7 @@ func (r *reader) read(data []byte) {
 			f.Code, f.Message, f.Remedy = finding.CodeWrongType, "must be an object", finding.Remedy{Text: example}
 		}
 		if f.Code == finding.CodeUnknownField && len(f.Path) > 0 {
-			f.Message = fmt.Sprintf("%s; version %d of the file is the latest one, and lacks it", f.Message, latest)
+			f.Message = fmt.Sprintf("%s in version %d", f.Message, latest)
 		}
 		r.findings = append(r.findings, f)
 	}

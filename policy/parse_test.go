@@ -55,7 +55,7 @@ func files() []fileCase {
 		{name: "no YAML", text: "managers: [\n", found: []string{"1:1 TW100  cannot be parsed"}},
 		{name: "two documents", text: "trainerVersion: 2.1\n---\ntrainerVersion: 2.2\n", found: []string{"3:1 TW103  must be one object"}, beyond: true},
 		{name: "a manifest", text: "apiVersion: v1\nkind: ConfigMap\n", found: []string{"1:1 TW103  must be a policy, not ConfigMap"}},
-		{name: "an unknown field", text: "manager: []\n", found: []string{`1:1 TW101 .manager unknown field "manager"; version 1 of the file is the latest one, and lacks it; did you mean "managers"?`}},
+		{name: "an unknown field", text: "manager: []\n", found: []string{`1:1 TW101 .manager unknown field "manager" in version 1; did you mean "managers"?`}},
 		{name: "a later version", text: "version: 2\nusers: [a]\ntrainerVersion: 9.9\n", found: []string{"1:1 TW501 .version Unsupported value: 2: supported values: 1"}},
 		{name: "version zero", text: "version: 0\nstock: true\n", found: []string{"1:1 TW501 .version Unsupported value: 0: supported values: 1"}},
 		{name: "a version of a wrong type", text: "version: v1\nstock: true\n", found: []string{"1:10 TW103 .version"}},
