@@ -22,7 +22,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 # Without the Go plugins of kustomize, which the program never loads. They would keep every method of every type.
 TAGS := kustomize_disable_go_plugin_support
 
-.PHONY: help nightly build release tag test test-long test-upstream test-releases oracles test-hosts web playground test-web differential lint vulnerabilities apidiff bench measure charts fuzz soak mutants demo generate
+.PHONY: help nightly build release tag test test-long test-upstream test-releases oracles test-hosts web playground test-web differential lint vulnerabilities apidiff bench measure fuzz soak mutants demo generate
 
 # The first target. A target with a description is in the list.
 help: ## this list
@@ -179,13 +179,12 @@ apidiff: ## changes that programs with the library would notice
 	.ci/apidiff
 
 # What is compared takes turns within one run, so that ratios hold on a busy machine: docs/performance.md. The results go to
-# bench/results.txt, and charts of them to docs.
-bench: ## the benchmarks and their charts
+# bench/results.txt.
+bench: ## the benchmarks
 	@mkdir -p bin
 	$(MAKE) -s measure > bin/results.txt || { cat bin/results.txt; exit 1; }
 	@cat bin/results.txt
 	grep '^Benchmark' bin/results.txt > bench/results.txt
-	$(MAKE) charts
 
 measure:
 	go test -run '^$$' -bench Apply -benchtime 1x ./merge
@@ -197,9 +196,6 @@ measure:
 	go test -run '^$$' -bench Size -benchtime 1x ./engine
 	go test -run '^$$' -bench . -benchtime 1x ./internal/cli
 	cd bench && go test -run '^$$' -bench . -benchtime 1x .
-
-charts:
-	cd bench && go run ./chart -output ../docs results.txt
 
 # The folders of all fuzz targets: one that is new is found.
 FUZZED = $(shell grep -rl --include='*_test.go' --exclude-dir=node_modules --exclude-dir=bin '^func Fuzz' . | xargs -n 1 dirname | sort -u)
