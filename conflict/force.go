@@ -163,7 +163,7 @@ func (d Decision) Finding(object fieldpath.Object) finding.Finding {
 	losers := strings.Join(Conflict{Claims: d.Lost}.Managers(), ", ")
 	return finding.Finding{
 		Code: finding.CodeForced, Severity: finding.Warning, Object: object, Path: d.Conflict.Path, Claims: claims,
-		Message: fmt.Sprintf("%s wins by force, and what %s sets gives way", d.Manager, losers),
+		Message: fmt.Sprintf("%s overrides %s (forced)", d.Manager, losers),
 		Remedy:  finding.Remedy{Text: fmt.Sprintf("%s: take the field out of the patch of %s", d.inCluster(), losers)},
 	}
 }

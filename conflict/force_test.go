@@ -173,7 +173,7 @@ func TestForce(t *testing.T) {
 			var got []string
 			for _, d := range decisions {
 				f := d.Finding(fieldpath.Object{Kind: finding.TrainJobKind, Name: "llm"})
-				winner, losers, _ := strings.Cut(strings.TrimSuffix(f.Message, " sets gives way"), " wins by force, and what ")
+				winner, losers, _ := strings.Cut(strings.TrimSuffix(f.Message, " (forced)"), " overrides ")
 				_, field, _ := strings.Cut(f.Path.String(), ".template.spec.template.spec")
 				got = append(got, fmt.Sprintf("%s over %s: %s", nick.Replace(winner), nick.Replace(losers), field))
 				if last := f.Claims[len(f.Claims)-1].Layer; last != engine.Manager(d.Manager) || f.Severity != finding.Warning || f.Code != finding.CodeForced {
@@ -267,5 +267,5 @@ func ExampleForce() {
 	}
 	// Output:
 	// reserved
-	// sdk.example.com/user wins by force, and what queue.example.com/admission sets gives way
+	// sdk.example.com/user overrides queue.example.com/admission (forced)
 }

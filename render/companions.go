@@ -61,8 +61,8 @@ func (r *renderer) checkManagers(merged *trainer.JobSetTemplateSpec) {
 	if by := spec.ManagedBy; by != nil && *by != trainerController {
 		f := finding.Finding{
 			Code: finding.CodeManagedByOther, Severity: finding.Warning, Object: r.trainJob(), Path: fieldpath.Fields("spec", "managedBy"),
-			Message: fmt.Sprintf("%q manages the TrainJob: the Trainer of this cluster makes nothing of it", *by),
-			Remedy:  finding.Remedy{Text: "read the objects as what a cluster makes to which the job is sent"},
+			Message: fmt.Sprintf("%q manages the TrainJob: the Trainer of this cluster ignores it", *by),
+			Remedy:  finding.Remedy{Text: "expect these objects in the cluster that the controller dispatches the job to"},
 		}
 		if !r.release.ManagedBy {
 			f.Message = fmt.Sprintf("%q manages the TrainJob, but Trainer %s makes the objects all the same", *by, r.release.Name)
@@ -73,7 +73,7 @@ func (r *renderer) checkManagers(merged *trainer.JobSetTemplateSpec) {
 	if by := merged.Spec.ManagedBy; by != nil && *by != jobset.JobSetControllerName {
 		r.report(finding.Finding{
 			Code: finding.CodeManagedElsewhere, Severity: finding.Warning, Object: r.runtime(), Path: fieldpath.Fields("spec", "template", "spec", "managedBy"),
-			Message: fmt.Sprintf("%q manages the JobSet: the JobSet controller of this cluster makes nothing of it", *by),
+			Message: fmt.Sprintf("%q manages the JobSet: the JobSet controller of this cluster ignores it", *by),
 			Remedy:  finding.Remedy{Text: "read its Jobs and Pods as what a cluster makes whose own controller manages it"},
 		})
 	}

@@ -125,7 +125,7 @@ func TestChildrenEqualUpstreamInProcess(t *testing.T) {
 func compareInProcess(t *testing.T, want, name string, count tally) {
 	js := readJobSet(t, filepath.Join(want, "jobset.yaml"))
 	if js.Spec.ManagedBy != nil && *js.Spec.ManagedBy != jobset.JobSetControllerName {
-		return // upstream makes nothing of it; this package shows what it would make, and warns
+		return // upstream ignores it; this package shows what it would make, and warns
 	}
 	var children []object
 	files, _ := filepath.Glob(filepath.Join(want, "children/*.yaml"))

@@ -334,7 +334,7 @@ var releaseStories = []releaseStory{{
 	of:          "managed-by",
 	policyStory: policyStory{name: "another manager", job: `managedBy: kueue.x-k8s.io/multikueue`},
 	got:         plainly(counts("node")), want: all([]int{1, 1, 1}),
-	says: &[4]string{"makes the objects all the same", "makes the objects all the same", "makes the objects all the same", "makes nothing of it"},
+	says: &[4]string{"makes the objects all the same", "makes the objects all the same", "makes the objects all the same", "ignores it"},
 }, {
 	// mergeRuntimePatches of v2.2.1 skips a job that the runtime lacks, v2.3.0 merges it in as the first one.
 	of:          "merge-root",

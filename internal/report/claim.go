@@ -157,7 +157,7 @@ func mark(f finding.Finding, claim int) string {
 	case f.Code == finding.CodeOverlap:
 		return "wins in the cluster"
 	case f.Code == finding.CodeForced:
-		return "wins by force"
+		return "forced"
 	default:
 		return ""
 	}

@@ -152,12 +152,12 @@ func (c *checker) idle() finding.List {
 	}
 	var conflicts conflict.Conflicts
 	for _, is := range c.decide(candidates) {
-		patch, disputed, message := patches[is.index], false, "the patch changes nothing: the runtime has the same values, or later patches replace them"
+		patch, disputed, message := patches[is.index], false, "patch has no effect: the runtime has the same values, or later patches replace them"
 		switch {
 		case patch.TrainingRuntimeSpec == nil || patch.TrainingRuntimeSpec.Template == nil:
-			message = "the patch says nothing"
+			message = "patch is empty"
 		case !h.sets[engine.Manager(patch.Manager)]:
-			message = "the patch says nothing: empty values and nulls set no field"
+			message = "patch sets no field: empty values and nulls set none"
 		default:
 			if conflicts == nil {
 				conflicts = conflict.Find(c.merged.Owners)

@@ -85,7 +85,7 @@ func (d *definition) decode(raw map[string]any, namespace string, found *finding
 			metadata.Name = generatedName(metadata.GenerateName)
 			found.add(finding.Finding{
 				Code: finding.CodeNoName, Severity: finding.Error, Object: o.id, Path: fieldpath.Fields("metadata", "name"),
-				Message: "a cluster makes another name of generateName each time, by which goes what refers to the object or is made of it",
+				Message: "metadata.generateName gives a different name on every create; dependent objects cannot be rendered",
 				Remedy:  finding.Remedy{Do: finding.SetValue, Text: "set metadata.name"},
 			})
 		}

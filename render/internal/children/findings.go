@@ -24,17 +24,17 @@ func (f *Family) Findings() finding.List {
 		})
 	}
 	if f.suspended() {
-		message := "the JobSet is suspended, and so are its Jobs; its Pods are those that it has when it is resumed"
+		message := "JobSet is suspended; Pods are shown as after resume"
 		if later := f.names(afterResume); later != nil {
-			message += "; the Jobs of " + quoted(later) + ", which depend on others, are created only then"
+			message += "; the Jobs of " + quoted(later) + " depend on others, and are created after resume"
 		}
 		report(finding.Warning, finding.CodeSuspended, fieldpath.Fields("spec", "suspend"), message,
 			"set spec.suspend to false to run it")
 	}
 	if by := f.Spec.ManagedBy; by != nil && *by != jobset.JobSetControllerName {
 		report(finding.Warning, finding.CodeManagedElsewhere, fieldpath.Fields("spec", "managedBy"),
-			fmt.Sprintf("%q manages the JobSet: the JobSet controller of this cluster makes nothing of it", *by),
-			"read the Jobs and Pods as what a cluster makes whose own controller manages it")
+			fmt.Sprintf("%q manages the JobSet: the JobSet controller of this cluster ignores it", *by),
+			"expect the Jobs and Pods in the cluster of that controller")
 	}
 	if f.TooManyJobs() {
 		report(finding.Error, finding.CodeTooManyJobs, fieldpath.Fields("spec", "replicatedJobs"),
