@@ -151,9 +151,9 @@ lint: ## the static checks
 	cd bench && go run $(STATICCHECK) ./...
 	cd web && go run $(STATICCHECK) ./...
 	GOBIN=$(CURDIR)/bin go install $(STATICCHECK)
-	GOOS=js GOARCH=wasm bin/staticcheck -tests=false -tags $(TAGS) ./cmd/playground ./internal/playground ./internal/build ./internal/builtin ./internal/host
+	GOOS=js GOARCH=wasm bin/staticcheck -tests=false -tags $(TAGS) ./cmd/playground/... ./internal/playground ./internal/build ./internal/builtin ./internal/host
 	GOOS=js GOARCH=wasm go build ./merge/... ./manifest/... ./legacy/... ./trainjob/... ./render/... ./docs
-	GOOS=js GOARCH=wasm go vet -tags $(TAGS) ./cmd/playground
+	GOOS=js GOARCH=wasm go vet -tags $(TAGS) ./cmd/playground/...
 	go mod tidy -diff
 	cd fuzz/upstream && go mod tidy -diff
 	for release in $(ORACLES); do (cd $$release && go mod tidy -diff) || exit 1; done

@@ -26,7 +26,6 @@ const (
 // readers names the fuzz target, or the reason for none, of each package that decodes JSON or YAML or parses strings.
 var readers = map[string]string{
 	"bench/chart":                      ownMachine,
-	"cmd/playground":                   "internal/playground.FuzzRun",
 	"compose":                          "compose.FuzzLaws",
 	"conflict":                         ownText,
 	"conformance":                      "conformance.FuzzArchive",
@@ -46,6 +45,7 @@ var readers = map[string]string{
 	"internal/option":                  "internal/cli.FuzzCommands",
 	"internal/process":                 kernelText,
 	"internal/quantity":                "internal/quantity.FuzzParse",
+	"internal/playground":              "internal/playground.FuzzRun",
 	"internal/release":                 ownMachine,
 	"internal/repair":                  "internal/cli.FuzzCommands",
 	"internal/resourcelist":            "internal/resourcelist.FuzzRead",

@@ -102,10 +102,9 @@ func TestOnlyTheProgramLinksAdmission(t *testing.T) {
 	}
 }
 
-// TestOnlyTheProgramLinksKustomize keeps kustomize out of every package but the program's. The playground runs commands of the
-// program, and tests compare both. Its program for browsers has no kustomize.
+// TestOnlyTheProgramLinksKustomize keeps kustomize out of every package but the program's. The programs for browsers have no kustomize.
 func TestOnlyTheProgramLinksKustomize(t *testing.T) {
-	program := []string{"/cmd/trainweld", "/internal/cli", "/internal/build", "/internal/playground"}
+	program := []string{"/cmd/trainweld", "/internal/cli", "/internal/build"}
 	links := 0
 	for _, pkg := range linking(t, "sigs.k8s.io/kustomize/api/krusty") {
 		name := strings.TrimPrefix(pkg, module)
@@ -118,7 +117,7 @@ func TestOnlyTheProgramLinksKustomize(t *testing.T) {
 	}
 	t.Setenv("GOOS", "js")
 	t.Setenv("GOARCH", "wasm")
-	pkgs, err := list("-deps", "-f", "{{.ImportPath}}", module+"/cmd/playground")
+	pkgs, err := list("-deps", "-f", "{{.ImportPath}}", module+"/cmd/playground/...")
 	if err != nil {
 		t.Fatal(err)
 	}

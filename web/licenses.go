@@ -13,9 +13,10 @@ import (
 	"github.com/evanw/esbuild/pkg/api"
 )
 
-// licenses returns the licenses of all code in the built files. Modules of Go, which internal/release accepts, come before npm's.
+// licenses returns the licenses of all code in the built files. The program that checks has all code of the other one. Modules of Go,
+// which internal/release accepts, come before npm's.
 func licenses(repository string) ([]byte, error) {
-	list := exec.Command("go", "run", ".", "licenses", "-sources", "../..", "-program", "./cmd/playground", "-platform", "js/wasm")
+	list := exec.Command("go", "run", ".", "licenses", "-sources", "../..", "-program", "./cmd/playground/checks", "-platform", "js/wasm")
 	list.Dir, list.Stderr = filepath.Join(repository, "internal", "release"), os.Stderr
 	text, err := list.Output()
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // example is an example of the playground. Answers are those to the command lines of the page.
@@ -33,19 +34,29 @@ var examples = []struct {
 	{"volcano: a gang", map[string]string{"job.yaml": "policies/volcano/input.yaml"}},
 }
 
-// firstLines are the command lines that the page runs for its first example.
+// playgrounds are the pages of the playground, by the names of their files. They differ in their program only, and the button of each leads
+// to the other one. Only checks.html loads the rules of a cluster.
+var playgrounds = map[string]*strings.Replacer{
+	"index.html": strings.NewReplacer("TITLE", "Playground", "PROGRAM", "trainweld.wasm", "OTHER", "checks.html", "BUTTON", "Check (loads 11 MB)", "FINDINGS",
+		"These are the findings of rendering, where the last patch wins as in the cluster. The rules of the API server and of webhooks are not part of them: choose Check."),
+	"checks.html": strings.NewReplacer("TITLE", "Playground with checks", "PROGRAM", "checks.wasm", "OTHER", "index.html", "BUTTON", "Render only (loads 6 MB)", "FINDINGS",
+		"These are the findings of the command check, where the last patch wins as in the cluster: the rules of the API server, the webhooks and the controllers."),
+}
+
+// firstLines are the command lines that the pages run for their first example. Only checks.html runs the last one.
 var firstLines = [][]string{
 	{"render", "-f", "job.yaml", "-r", "runtime.yaml", "--patch", "patches.yaml", "--on-conflict=last", "--to=jobset"},
 	{"render", "-f", "job.yaml", "-r", "runtime.yaml", "--patch", "patches.yaml", "--on-conflict=last", "--to=pods", "-o", "wide"},
 	{"blame", "-f", "job.yaml", "-r", "runtime.yaml", "--patch", "patches.yaml", "--to=jobset", "-o", "html"},
+	{"check", "-f", "job.yaml", "-r", "runtime.yaml", "--patch", "patches.yaml", "--on-conflict=last"},
 }
 
-// Playground returns the files of the playground by their names. It builds the program for browsers with Go, and takes what calls it
-// from the same Go. The program itself answers the first example, in node, so that the page shows something while it loads. step
+// Playground returns the files of the playground by their names. It builds the programs for browsers with Go, and takes what calls them
+// from the same Go. The larger program itself answers the first example, in node, so that a page shows something while it loads. step
 // hears what the build does next.
 func Playground(repository string, step func(what string)) (map[string][]byte, error) {
-	step("compiling the program for browsers: minutes the first time")
-	program, err := buildProgram(repository)
+	step("compiling the programs for browsers: minutes the first time")
+	files, err := buildPrograms(repository)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +69,7 @@ func Playground(repository string, step func(what string)) (map[string][]byte, e
 		return nil, err
 	}
 	step("asking the program for its first answers")
-	first, err := ask(program, []request{{shown[0].Files, firstLines}})
+	first, err := ask(files["checks.wasm"], []request{{shown[0].Files, firstLines}})
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +83,6 @@ func Playground(repository string, step func(what string)) (map[string][]byte, e
 		}
 		define[name] = string(text)
 	}
-	files := map[string][]byte{"trainweld.wasm": program}
 	sources := filepath.Join(repository, "web", "src")
 	if files["playground.js"], err = bundle(filepath.Join(sources, "playground.ts"), define); err != nil {
 		return nil, err
@@ -83,8 +93,10 @@ func Playground(repository string, step func(what string)) (map[string][]byte, e
 	if files["licenses.txt"], err = licenses(repository); err != nil {
 		return nil, err
 	}
-	index, err := os.ReadFile(filepath.Join(sources, "playground.html"))
-	files["index.html"] = bytes.Replace(index, []byte("VERSION"), []byte(versionOf(repository)), 1)
+	text, err := os.ReadFile(filepath.Join(sources, "playground.html"))
+	for name, replacer := range playgrounds {
+		files[name] = bytes.Replace([]byte(replacer.Replace(string(text))), []byte("VERSION"), []byte(versionOf(repository)), 1)
+	}
 	return files, err
 }
 
@@ -97,25 +109,31 @@ func versionOf(repository string) string {
 	return string(bytes.TrimSpace(out))
 }
 
-// buildProgram returns the program as WebAssembly.
-func buildProgram(repository string) ([]byte, error) {
+// buildPrograms returns the programs as WebAssembly, by their names.
+func buildPrograms(repository string) (map[string][]byte, error) {
 	dir, err := os.MkdirTemp("", "trainweld-playground")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	file := filepath.Join(dir, "trainweld.wasm")
 	flags, err := smaller(repository, "bin/modules")
 	if err != nil {
 		return nil, err
 	}
-	build := exec.Command("go", slices.Concat([]string{"build", "-trimpath", "-ldflags", "-s -w"}, flags, []string{"-o", file, "./cmd/playground"})...)
-	build.Dir = repository
-	build.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm")
-	if out, err := build.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("building the program for browsers: %w\n%s", err, out)
+	files := map[string][]byte{}
+	for name, folder := range map[string]string{"trainweld.wasm": "./cmd/playground", "checks.wasm": "./cmd/playground/checks"} {
+		file := filepath.Join(dir, name)
+		build := exec.Command("go", slices.Concat([]string{"build", "-trimpath", "-ldflags", "-s -w"}, flags, []string{"-o", file, folder})...)
+		build.Dir = repository
+		build.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm")
+		if out, err := build.CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("building %s for browsers: %w\n%s", folder, err, out)
+		}
+		if files[name], err = os.ReadFile(file); err != nil {
+			return nil, err
+		}
 	}
-	return os.ReadFile(file)
+	return files, nil
 }
 
 // workerOf returns the script of the worker: what Go needs in a browser, then the worker itself.

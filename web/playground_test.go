@@ -19,6 +19,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
@@ -66,15 +67,21 @@ func TestPlayground_Program(t *testing.T) {
 	for _, name := range names {
 		requests = append(requests, request{map[string]string{"input.yaml": inputs[name]}, lines})
 	}
-	got, err := ask(playgroundFiles(t)["trainweld.wasm"], requests)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, name := range names {
-		for j, got := range got[i].Answers {
-			want := native(t, inputs[name], lines[j])
-			if got.Findings, got.Report = "", nil; !reflect.DeepEqual(got, want) {
-				t.Errorf("%s %q: got %+v, want %+v", name, lines[j], got, want)
+	check := [][]string{{"check", "-f", "input.yaml", "--on-conflict=last", "--show-notes"}, {"check", "-f", "input.yaml", "--trainer-version=2.2"}}
+	for file, lines := range map[string][][]string{"trainweld.wasm": lines, "checks.wasm": check} {
+		for i := range requests {
+			requests[i].Lines = lines
+		}
+		got, err := ask(playgroundFiles(t)[file], requests)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, name := range names {
+			for j, got := range got[i].Answers {
+				want := native(t, inputs[name], lines[j])
+				if got.Findings, got.Report = "", nil; !reflect.DeepEqual(got, want) {
+					t.Errorf("%s: %s %q: got %+v, want %+v", file, name, lines[j], got, want)
+				}
 			}
 		}
 	}
@@ -162,10 +169,6 @@ func answeredAfter(after string) step {
 // one types. It keeps the rules of axe-core, and its state in the address.
 func TestPlayground(t *testing.T) {
 	address := serve(t)
-	pictures := filepath.Join(repository, "bin", "web")
-	if err := os.MkdirAll(pictures, 0o777); err != nil {
-		t.Fatal(err)
-	}
 	for _, view := range []struct {
 		name, scheme string
 		width        int64
@@ -173,20 +176,18 @@ func TestPlayground(t *testing.T) {
 		t.Run(view.name, func(t *testing.T) {
 			p := open(t, address, view.width, scheme(view.scheme))
 			p.run(t, answeredAfter("0"))
-			if err := os.WriteFile(filepath.Join(pictures, "playground-"+view.name+".png"), get(t, p, chromedp.FullScreenshot(100)), 0o666); err != nil {
-				t.Fatal(err)
-			}
+			p.writePicture(t, view.name, get(t, p, chromedp.FullScreenshot(100)))
 			if wide := eval[int64](t, p, `document.documentElement.scrollWidth`); wide > view.width {
 				t.Errorf("the page is %d pixels wide in a window of %d", wide, view.width)
 			}
-			p.loaded(t, address)
+			p.loaded(t, address, "trainweld.wasm")
 			p.accessible(t)
 		})
 	}
 }
 
 // loaded holds that the tab asked for the files of the playground only, each once, and that the browser had nothing to complain about.
-func (p *tab) loaded(t *testing.T, address string) {
+func (p *tab) loaded(t *testing.T, address string, others ...string) {
 	t.Helper()
 	p.lock.Lock()
 	defer p.lock.Unlock()
@@ -197,7 +198,8 @@ func (p *tab) loaded(t *testing.T, address string) {
 		}
 	}
 	slices.Sort(sent)
-	if want := []string{"playground.css", "playground.js", "trainweld.wasm"}; !slices.Equal(sent, want) {
+	want := append([]string{"playground.css", "playground.js"}, others...)
+	if slices.Sort(want); !slices.Equal(sent, want) {
 		t.Errorf("the page asks for %q, want %q", sent, want)
 	}
 	if p.complaints != nil {
@@ -229,10 +231,73 @@ func TestPlayground_Typing(t *testing.T) {
 	}
 	p.focus(t, "job.yaml")
 	p.run(t, chromedp.KeyEvent("nonsense: 1\n"), wait(`document.getElementById("findings").textContent.includes("nonsense")`), wait(`location.hash.length > 100`))
-	p.loaded(t, address)
+	p.loaded(t, address, "trainweld.wasm")
 
 	again := open(t, eval[string](t, p, `location.href`), 1280)
 	again.run(t, answeredAfter("0"), wait(`document.getElementById("findings").textContent.includes("nonsense")`))
+}
+
+// TestPlayground_Checks asks for the rules of the cluster by keyboard. The second page has the files of the first one, loads its own
+// program only, and shows and marks what the command check reports. Its button leads back.
+func TestPlayground_Checks(t *testing.T) {
+	const job = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: llm}\nspec:\n  runtimeRef: {name: torch-distributed}\n" +
+		"  trainer: {numNodes: 2, resourcesPerNode: {requests: {cpu: 2}, limits: {cpu: 1}}}\n"
+	const reported = `document.getElementById("findings").textContent.includes("must be less than or equal to cpu limit")`
+	address := serve(t)
+	state := "#" + packed(t, map[string]any{"files": map[string]string{"job.yaml": job}, "to": "pods"})
+	p := open(t, address+state, 1280)
+	p.run(t, answeredAfter("0"))
+	if eval[bool](t, p, reported) {
+		t.Error("the page that renders reports a rule of the API server")
+	}
+	p.lock.Lock()
+	p.requests = nil
+	p.lock.Unlock()
+	eval[bool](t, p, `document.getElementById("other").focus() || true`)
+	p.run(t, chromedp.KeyEvent(kb.Enter))
+	p.arrive(t, "/checks.html")
+	p.run(t, answeredAfter("0"), wait(reported), wait(`document.getElementById("edit-job.yaml").shadowRoot.querySelector(".cm-lint-marker-error") !== null`))
+	if got := eval[string](t, p, `document.getElementById("to").value + " " + document.getElementById("status").textContent`); !strings.HasPrefix(got, "pods 1 error, ") {
+		t.Errorf("the page shows %q", got)
+	}
+	p.loaded(t, address, "checks.html", "checks.wasm")
+	eval[bool](t, p, `fetch("/sent").then(() => window.sent = "sent", () => window.sent = "blocked") && true`)
+	if got := get(t, p, chromedp.Poll[string](`window.sent`)); got != "blocked" {
+		t.Errorf("a script of the page that checks has %s", got)
+	}
+	eval[bool](t, p, `document.getElementById("other").click() || true`)
+	p.arrive(t, "/index.html")
+	p.run(t, answeredAfter("0"))
+	if got := eval[string](t, p, `document.getElementById("edit-job.yaml").shadowRoot.textContent`); !strings.Contains(got, "torch-distributed") {
+		t.Errorf("the first page has the TrainJob %q", got)
+	}
+	for _, view := range []struct {
+		name, scheme string
+		width        int64
+	}{{"checks", "light", 1280}, {"checks-dark", "dark", 1280}, {"checks-narrow", "light", 390}} {
+		p := open(t, address+"checks.html"+state, view.width, scheme(view.scheme))
+		p.run(t, answeredAfter("0"), wait(reported))
+		p.picture(t, view.name)
+		if wide := eval[int64](t, p, `document.documentElement.scrollWidth`); wide > view.width {
+			t.Errorf("the page is %d pixels wide in a window of %d", wide, view.width)
+		}
+		p.accessible(t)
+	}
+}
+
+// arrive waits until the tab is at another page. A step fails while the tab goes there.
+func (p *tab) arrive(t *testing.T, path string) {
+	t.Helper()
+	for {
+		at, err := chromedp.Run(p, chromedp.Evaluate[string](`document.readyState === "complete" ? location.pathname : ""`))
+		if err == nil && at == path {
+			return
+		}
+		if p.Err() != nil {
+			t.Fatalf("the tab is at %q, want %q: %v", at, path, err)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
 }
 
 // TestPlayground_Marks sees findings in the editors, at the places that they name, and reads them by keyboard.
@@ -299,8 +364,17 @@ func TestPlayground_Failure(t *testing.T) {
 // picture writes what the tab shows to bin/web.
 func (p *tab) picture(t *testing.T, name string) {
 	t.Helper()
-	file := filepath.Join(repository, "bin", "web", "playground-"+name+".png")
-	if err := os.WriteFile(file, get(t, p, chromedp.CaptureScreenshot()), 0o666); err != nil {
+	p.writePicture(t, name, get(t, p, chromedp.CaptureScreenshot()))
+}
+
+// writePicture writes a picture of the playground to bin/web.
+func (p *tab) writePicture(t *testing.T, name string, picture []byte) {
+	t.Helper()
+	pictures := filepath.Join(repository, "bin", "web")
+	if err := os.MkdirAll(pictures, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(pictures, "playground-"+name+".png"), picture, 0o666); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -15,6 +15,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/trainweld/trainweld/internal/command/blame"
+	"github.com/trainweld/trainweld/internal/command/check"
+	"github.com/trainweld/trainweld/internal/command/render"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/playground"
 	"github.com/trainweld/trainweld/release"
@@ -29,6 +32,8 @@ var playgroundLines = [][]string{
 	{"blame", "-o", "html"},
 	{"blame", "-o", "html", "--to=jobs"},
 	{"blame", "--show-origin"},
+	{"check", "--on-conflict=last"},
+	{"check", "--show-notes"},
 }
 
 // playgroundCases returns the files of each case by their names: the quick start, all cases of policies, all stock runtimes, and a
@@ -98,14 +103,14 @@ func TestPlayground(t *testing.T) {
 			for _, line := range playgroundLines {
 				lines = append(lines, slices.Concat(line[:1], inputs, line[1:]))
 			}
-			for i, got := range playground.Run(playground.Request{Files: files, Lines: lines}) {
+			for i, got := range playground.Run(playground.Request{Files: files, Lines: lines}, render.Command, blame.Command, check.Command) {
 				var stdout, stderr bytes.Buffer
 				status := runLine(&host.Program{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Files: host.Files{}}, lines[i])
 				want := playground.Answer{Stdout: stdout.String(), Stderr: stderr.String(), Status: status, Findings: got.Findings, Report: got.Report}
 				if !reflect.DeepEqual(got, want) {
 					t.Errorf("Run(%q) = %+v, want %+v", lines[i], got, want)
 				}
-				checkReport(t, got)
+				checkReport(t, got, lines[i][0] == "check")
 			}
 		})
 	}
@@ -116,9 +121,14 @@ func withoutHelp(text string) string {
 	return regexp.MustCompile(`(?m)^  help: .*\n`).ReplaceAllString(text, "")
 }
 
-// checkReport holds that the report of an answer has the findings of its standard error, in that order and at these places.
-func checkReport(t *testing.T, a playground.Answer) {
+// checkReport holds that the report of an answer has the findings of its output, in that order and at these places: of standard error,
+// or of the command check.
+func checkReport(t *testing.T, a playground.Answer, isChecked bool) {
 	t.Helper()
+	text := a.Stderr
+	if isChecked {
+		text = a.Stdout
+	}
 	var report struct {
 		Findings []struct {
 			Code, Severity, Message, Help, File string
@@ -139,10 +149,10 @@ func checkReport(t *testing.T, a playground.Answer) {
 			t.Errorf("the report of a page names a flag: %s", f.Help)
 		}
 	}
-	if !strings.Contains(withoutHelp(a.Stderr), withoutHelp(a.Findings)) {
-		t.Errorf("the page has the findings\n%s\nand standard error\n%s", a.Findings, a.Stderr)
+	if !strings.Contains(withoutHelp(text), withoutHelp(a.Findings)) {
+		t.Errorf("the page has the findings\n%s\nand the output\n%s", a.Findings, text)
 	}
-	rest := a.Stderr
+	rest := text
 	for _, f := range report.Findings {
 		want := fmt.Sprintf("%s %s: %s", f.Severity, f.Code, f.Message)
 		if f.Line > 0 {
@@ -150,11 +160,11 @@ func checkReport(t *testing.T, a playground.Answer) {
 		}
 		_, after, ok := strings.Cut(rest, want)
 		if !ok {
-			t.Errorf("the report has %q, which standard error lacks:\n%s", want, a.Stderr)
+			t.Errorf("the report has %q, which the output lacks:\n%s", want, text)
 		}
 		rest = after
 	}
-	if n := len(regexp.MustCompile(`(error|warning|note) TW\d+: `).FindAllString(a.Stderr, -1)); n != len(report.Findings) {
-		t.Errorf("the report has %d findings, and standard error %d:\n%s", len(report.Findings), n, a.Stderr)
+	if n := len(regexp.MustCompile(`(error|warning|note) TW\d+: `).FindAllString(text, -1)); n != len(report.Findings) {
+		t.Errorf("the report has %d findings, and the output %d:\n%s", len(report.Findings), n, text)
 	}
 }

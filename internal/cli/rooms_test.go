@@ -26,7 +26,7 @@ var rooms = []string{
 // TestRooms holds that imports point one way: rooms, commands, this package, the program. No command imports another, and
 // the library imports none of them, except that a golden case starts from a workspace.
 func TestRooms(t *testing.T) {
-	const commands, program, playground = "internal/command/", "cmd/trainweld", "internal/playground"
+	const commands, program = "internal/command/", "cmd/trainweld"
 	seen := 0
 	for name, imports := range packages(t) {
 		rank := slices.Index(rooms, name)
@@ -39,10 +39,10 @@ func TestRooms(t *testing.T) {
 				t.Errorf("%s imports %s, which comes after it", name, used)
 			case name == "render/golden" && used == "internal/workspace": // its cases are workspaces
 			case name == "conformance" && used == "internal/process": // it starts the program that it judges
-			case usedRank >= 0 && rank < 0 && name != "internal/cli" && name != playground && !strings.HasPrefix(name, commands):
+			case usedRank >= 0 && rank < 0 && name != "internal/cli" && name != "internal/playground" && !strings.HasPrefix(name, commands):
 				t.Errorf("%s imports %s; only commands may", name, used)
-			case strings.HasPrefix(used, commands) && name != "internal/cli" && name != playground:
-				t.Errorf("%s imports the command %s; only internal/cli and the playground may", name, used)
+			case strings.HasPrefix(used, commands) && name != "internal/cli":
+				t.Errorf("%s imports the command %s; only internal/cli and the programs for browsers may", name, used)
 			case used == "internal/cli" && name != program:
 				t.Errorf("%s imports %s; only %s may", name, used, program)
 			}

@@ -7,6 +7,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/trainweld/trainweld/internal/command/blame"
+	"github.com/trainweld/trainweld/internal/command/check"
+	"github.com/trainweld/trainweld/internal/command/render"
 	"github.com/trainweld/trainweld/internal/playground"
 )
 
@@ -36,7 +39,7 @@ func FuzzRun(f *testing.F) {
 			files["trainweld.yaml"] = policy
 		}
 		request := playground.Request{Files: files, Lines: [][]string{lines[int(which)%len(lines)]}}
-		answers := playground.Run(request)
+		answers := playground.Run(request, render.Command, blame.Command, check.Command)
 		if len(answers) != 1 || answers[0].Status < 0 || answers[0].Status > 2 {
 			t.Fatalf("%q: %+v", request.Lines, answers)
 		}
@@ -46,7 +49,7 @@ func FuzzRun(f *testing.F) {
 		if answers[0].Status != 0 && answers[0].Stderr == "" {
 			t.Errorf("%q ends with status %d and no word", request.Lines, answers[0].Status)
 		}
-		if again := playground.Run(request); !reflect.DeepEqual(answers, again) {
+		if again := playground.Run(request, render.Command, blame.Command, check.Command); !reflect.DeepEqual(answers, again) {
 			t.Errorf("%q answers %+v, and then %+v", request.Lines, answers, again)
 		}
 	})
@@ -60,4 +63,5 @@ var lines = [][]string{
 	{"blame", "-f", "job.yaml", "-r", "runtime.yaml", "-o", "html"},
 	{"blame", "-f", "job.yaml", "-r", "runtime.yaml", "--show-origin"},
 	{"blame", "-f", "job.yaml", "-r", "runtime.yaml", "nodeSelector", "-o", "json"},
+	{"check", "-f", "job.yaml", "-r", "runtime.yaml", "--on-conflict=last"},
 }

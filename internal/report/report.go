@@ -99,9 +99,14 @@ func Releases(of []release.Release) string {
 // Write writes the findings that opts selects in the named format. It keeps their order, unless the format defines another. It
 // returns an error for an unknown format, before it writes, and the errors of w.
 //
-// A report holds at most MaxFindings findings. Formats for people show findings with one cause as a group, and at most MaxShown
+// In the format text, a Receiver also gets the findings. A report holds at most MaxFindings findings. Formats for people show findings with one cause as a group, and at most MaxShown
 // causes of one code in one file. Both count the rest.
 func Write(w io.Writer, format string, findings finding.List, opts Options) error {
+	if r, ok := w.(Receiver); ok && format == "text" {
+		if err := r.Receive(findings, opts); err != nil {
+			return err
+		}
+	}
 	for _, f := range formats {
 		if f.name == format {
 			return f.write(w, limited(opts.Shown(findings)), opts)
@@ -168,14 +173,9 @@ type Receiver interface {
 }
 
 // WriteBeside writes findings and their summary as text, without source lines. Use it on standard error, with objects on
-// standard output. A Receiver also gets the findings.
+// standard output.
 func WriteBeside(w io.Writer, findings finding.List, opts Options) error {
 	const format = "text"
-	if r, ok := w.(Receiver); ok {
-		if err := r.Receive(findings, opts); err != nil {
-			return err
-		}
-	}
 	if err := Write(w, format, findings, opts); err != nil {
 		return err
 	}

@@ -29,6 +29,9 @@ const kind = element<HTMLSelectElement>("to");
 const examples = element<HTMLSelectElement>("examples");
 const owners = element("owners");
 const results = element("results");
+/** Where the program is. That of the second page also checks. */
+const program = element<HTMLLinkElement>("program").href;
+const checks = program.endsWith("/checks.wasm");
 const generated = new CSSStyleSheet();
 document.adoptedStyleSheets = [generated];
 
@@ -71,7 +74,8 @@ function request(state: State): Asked {
   }
   const render = ["render", ...read, "--on-conflict=last"];
   const to = `--to=${state.to}`;
-  return { id: ++asked, files, lines: [[...render, to], [...render, "--to=pods", "-o", "wide"], ["blame", ...read, to, "-o", "html"]] };
+  const check = checks ? [["check", ...read, "--on-conflict=last"]] : [];
+  return { id: ++asked, files, lines: [[...render, to], [...render, "--to=pods", "-o", "wide"], ["blame", ...read, to, "-o", "html"], ...check] };
 }
 
 /** The longest time of a run, in milliseconds. The page ends the program then, since the files may be a stranger's. */
@@ -126,7 +130,7 @@ function answered({ answers, millis, id }: Answered): void {
   if (isSeen) {
     answer(answers, !waiting);
     const time = unseen ? `rendered in ${Math.max(1, Math.round(millis))} ms` : "ready"; // the first time tells of loading
-    status.textContent = [...countsOf(answers[0]), time].join(", ");
+    status.textContent = [...countsOf(answers[3] ?? answers[0]), time].join(", ");
     document.body.dataset["answer"] = String(id);
     unseen ??= EXAMPLES.slice(1).map((example) => ({ files: example.files, to: "jobset" }));
   }
@@ -143,13 +147,14 @@ function countsOf(made: Answer | undefined): string[] {
 
 /** Shows the answers to a request. What fails to render leaves the last objects where they are, so that nothing jumps while one types.
  *  The editors get marks if they still hold what was asked. */
-function answer([made, pods, page]: Answer[], isCurrent: boolean): void {
+function answer([made, pods, page, checked]: Answer[], isCurrent: boolean): void {
   if (!made || !pods || !page) {
     return;
   }
   const failed = made.status !== 0;
-  element("findings").textContent = made.findings || made.stderr || "Nothing to report.";
-  element("findings").className = failed ? "failed" : "";
+  const reported = checked ?? made;
+  element("findings").textContent = reported.findings || reported.stderr || "Nothing to report.";
+  element("findings").className = reported.status !== 0 ? "failed" : "";
   const hasObjects = element("yaml").textContent !== "";
   results.classList.toggle("stale", failed && hasObjects);
   element("stale").hidden = !failed || !hasObjects;
@@ -158,9 +163,9 @@ function answer([made, pods, page]: Answer[], isCurrent: boolean): void {
     element("pods").textContent = pods.stdout || "No Pods.";
     showPage(page.stdout);
   }
-  if (made.report && isCurrent) {
+  if (reported.report && isCurrent) {
     for (const [name, editor] of editors) {
-      markFindings(editor, name, made.report.findings);
+      markFindings(editor, name, reported.report.findings);
     }
   }
 }
@@ -193,7 +198,7 @@ function showPage(text: string): void {
 
 async function start(): Promise<void> {
   status.textContent = "loading the program";
-  const module = await WebAssembly.compileStreaming(fetch("trainweld.wasm"));
+  const module = await WebAssembly.compileStreaming(fetch(program));
   lock();
   status.textContent = "starting the program";
   launch(module);
@@ -234,6 +239,8 @@ examples.addEventListener("change", () => {
   }
 });
 kind.addEventListener("change", () => changed(true));
+const other = element("other");
+other.addEventListener("click", () => void pack(current()).then((packed) => location.assign(`${other.dataset["page"]}#${packed}`)));
 /** Returns the state of the address. Without a whole one it returns nothing, and the page says why. */
 async function fromAddress(): Promise<State | undefined> {
   const broken = element("broken");
@@ -253,7 +260,7 @@ void fromAddress().then((state) => {
   const first = EXAMPLES[0];
   show(state ?? { files: first?.files ?? {}, to: "jobset" });
   if (!state && first?.answers) {
-    answer(first.answers, true);
+    answer(first.answers.slice(0, checks ? 4 : 3), true);
     document.body.dataset["answer"] = "0";
   }
 });

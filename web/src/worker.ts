@@ -19,10 +19,10 @@ export interface Asked {
 export interface Answer {
   stdout: string;
   stderr: string;
-  /** The findings of stderr, with help that names no flag. */
+  /** The findings as text, with help that names no flag. */
   findings: string;
   status: number;
-  /** The findings of standard error, as -o json writes them. */
+  /** The findings as -o json writes them. */
   report?: { findings: Finding[] };
 }
 
