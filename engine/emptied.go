@@ -45,6 +45,8 @@ func (w *walk) emptiable(named bool, at node, path fieldpath.Path) bool {
 			claims = append(claims, c)
 		}
 	}
+	claims = w.log.judged(at, claims, path)
+	w.noteVerdict(at)
 	return w.yield(path, claims)
 }
 
@@ -53,7 +55,9 @@ func (w *walk) emptiable(named bool, at node, path fieldpath.Path) bool {
 func (w *walk) claims(at node, path fieldpath.Path) []Claim {
 	w.emptiedAround = false
 	if len(w.nulls) == 0 || at == noNode {
-		return w.log.claimsOf(at, path)
+		claims := w.log.judged(at, w.log.claimsOf(at, path), path)
+		w.noteVerdict(at)
+		return claims
 	}
 	var claims []Claim
 	next := 0
@@ -63,12 +67,25 @@ func (w *walk) claims(at node, path fieldpath.Path) []Claim {
 		}
 		claims = append(claims, w.log.exportAt(i, path))
 	}
+	if v, ok := w.log.verdicts[at]; ok {
+		for ; next < len(w.nulls) && w.nulls[next].claim < v.after; next++ {
+			claims = w.emptied(claims, w.nulls[next])
+		}
+		claims = w.log.judged(at, claims, path)
+	}
 	own := len(claims)
 	for ; next < len(w.nulls); next++ {
 		claims = w.emptied(claims, w.nulls[next])
 	}
-	w.emptiedAround = len(claims) > own
+	w.noteVerdict(at)
+	w.emptiedAround = w.emptiedAround || len(claims) > own
 	return claims
+}
+
+// noteVerdict notes a policy's verdict on a field. No layer owns a field that a policy removed.
+func (w *walk) noteVerdict(at node) {
+	v, ok := w.log.verdicts[at]
+	w.judged, w.emptiedAround = ok, ok && v.claim < 0
 }
 
 // emptied appends a null on a struct around a field to the claims on the field, if there are any.

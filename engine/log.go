@@ -33,6 +33,10 @@ type log struct {
 	parts    map[partsKey]*parts // of the patches; nil once all patches are merged
 	emptied  bool                // whether two managers claim a null on one field
 	alike    []int32             // the first layer with the patch of each layer; nil unless emptied
+	// verdicts are the decisions of policies against the last claim, and decisions lists what all policies decided.
+	verdicts  map[node]verdict
+	decisions []Decision
+	reordered bool // whether the patches merged in another order than the given one
 }
 
 // node is a field of the tree: an index into log.nodes.
@@ -120,6 +124,9 @@ func (l *log) from(layer int32, place fieldpath.Path) {
 
 // add records a claim on a field.
 func (l *log) add(at node, layer int32, kind valueKind, text string) {
+	if l.verdicts != nil {
+		delete(l.verdicts, at)
+	}
 	n := &l.nodes[at]
 	i := int32(len(l.claims))
 	l.claims = append(l.claims, claimOf(layer, kind, text))

@@ -35,6 +35,7 @@ type merger struct {
 	left   int // the number of patches after this one
 	// follows is set if new items follow those of the base, which keep their places.
 	follows bool
+	skips   bool // whether an empty string sets no field that is always encoded
 	// ofValue is set for a patch that is a Go value: its type may encode a null that nobody wrote.
 	ofValue bool
 	// fresh is set within a value that the base lacks. The base owns nothing in it, not even a field that is encoded empty.
@@ -92,6 +93,9 @@ func (m *merger) noteZeroNull(f *schema.StructField, dst reflect.Value, at node)
 func (m *merger) encoded(f *schema.StructField, dst reflect.Value, from any, at node) error {
 	to, present := f.Template.In(dst)
 	child := m.field(at, f)
+	if m.skips && m.skip(f, to, from, child) {
+		return nil
+	}
 	if from == nil {
 		m.null(f.Type, to, present, child)
 		return nil

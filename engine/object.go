@@ -35,10 +35,12 @@ func ForJSON() *Plan[Object, Object] {
 }
 
 // applyObjects implements ApplyInto for a plan of objects.
-func (p *plan) applyObjects(dst, base *Object, patches []Layered[Object], o Options) (*Ownership, error) {
-	m := objects{owners: o.Owners, at: noNode, removes: p.removes, follows: o.Order == BaseOrder}
-	if o.Owners {
+func (p *plan) applyObjects(dst, base *Object, patches []Layered[Object], o Options) (*log, *Ownership, error) {
+	m := objects{owners: o.Owners || o.decides(), at: noNode, removes: p.removes, follows: o.Order == BaseOrder}
+	order := mergeOrder(patches, o)
+	if m.owners {
 		m.log = logOf(p.root, patches, o)
+		m.log.reordered = !slices.IsSorted(order)
 		m.at = rootNode
 	}
 	live := Object{}
@@ -46,26 +48,29 @@ func (p *plan) applyObjects(dst, base *Object, patches []Layered[Object], o Opti
 		m.twins = true
 		copied, err := m.copy(p.root, *base)
 		if err != nil {
-			return nil, failed(baseLayerOf(o), -1, err)
+			return nil, nil, failed(baseLayerOf(o), -1, err)
 		}
 		live, m.twins = copied.(map[string]any), false
 	}
-	for i := range patches {
+	for _, i := range order {
 		if patches[i].Patch == nil || *patches[i].Patch == nil {
 			continue
 		}
-		if o.Owners {
+		if m.owners {
 			m.layer = m.log.ids[i]
 		}
 		if err := m.whole(p.root, live, *patches[i].Patch); err != nil {
-			return nil, failed(patches[i].Layer, i, err)
+			return nil, nil, failed(patches[i].Layer, i, err)
 		}
 	}
 	*dst = live
-	if !o.Owners {
-		return nil, nil
+	if !m.owners {
+		return nil, nil, nil
 	}
-	return &Ownership{log: m.log, value: reflect.ValueOf(live)}, nil
+	if o.precedes() {
+		m.log.precedence()
+	}
+	return m.log, &Ownership{log: m.log, value: reflect.ValueOf(live)}, nil
 }
 
 // objects merges one patch after the other into an object that it may change.

@@ -63,7 +63,7 @@ func (o *Ownership) Layers() []Layer {
 func (o *Ownership) IsAlike(a, b Layer) bool {
 	l := o.orEmpty().log
 	first := func(layer Layer) int32 {
-		i := slices.IndexFunc(l.layers, func(of Layer) bool { return l.layerName(of) == layer })
+		i := l.rankOf(layer)
 		if i < 0 || i >= len(l.alike) {
 			return int32(i)
 		}
@@ -84,6 +84,11 @@ func (l *log) layerName(layer Layer) Layer {
 	return l.rename(Claim{Layer: layer}).Layer
 }
 
+// rankOf returns the place of a layer, by its name in claims, in the order of the patches.
+func (l *log) rankOf(layer Layer) int {
+	return slices.IndexFunc(l.layers, func(of Layer) bool { return l.layerName(of) == layer })
+}
+
 // walk walks the value and the log side by side.
 type walk struct {
 	log   *log
@@ -92,6 +97,7 @@ type walk struct {
 	owner int32  // the layer that owns fields without claims
 	// emptiedAround reports that the last claim on the current field is a claim on a struct around it.
 	emptiedAround bool
+	judged        bool // whether a policy decided the current field
 }
 
 // value visits one field. v is invalid if only the log has the field. It returns false to stop.

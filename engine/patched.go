@@ -65,7 +65,14 @@ func (f PatchedField) Contested() bool { return f.record().nodes[f.at].contested
 func (f PatchedField) Path() fieldpath.Path { return f.record().path(f.at) }
 
 // Claims returns the claims on the field itself, as Ownership.All yields them, or nil.
-func (f PatchedField) Claims() []Claim { return f.record().claimsOf(f.at, f.Path()) }
+func (f PatchedField) Claims() []Claim {
+	l := f.record()
+	claims := l.claimsOf(f.at, f.Path())
+	if l.reordered {
+		slices.SortStableFunc(claims, func(a, b Claim) int { return l.rankOf(a.Layer) - l.rankOf(b.Layer) })
+	}
+	return claims
+}
 
 // IsEmpty reports whether a claimed value equals the value of the unset field: null, or the empty value of a field that is not
 // a pointer.
@@ -112,7 +119,8 @@ func (f PatchedField) Overrides() bool {
 	if n.first == n.last || f.record().claims[n.first].layer() != baseLayer {
 		return false
 	}
-	return !f.record().equal(n.first, n.last)
+	stays := f.record().inForce(f.at)
+	return stays < 0 || !f.record().equal(n.first, stays)
 }
 
 // Replaced reports whether a layer after the patches replaced a different value of an earlier layer.

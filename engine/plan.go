@@ -136,8 +136,14 @@ type Options struct {
 	// Base names the layer of the base, "base" if empty. Source locates the base in its document.
 	Base   Layer
 	Source fieldpath.Path
-	// Order states where the items of lists that merge stand: upstream's places if empty.
-	Order OrderPolicy
+
+	// The policies of the merge. Their zero values merge as the cluster.
+	Order      OrderPolicy
+	Unions     UnionPolicy
+	Empty      EmptyPolicy
+	Precedence PrecedencePolicy
+	// Managers win over all others. The first one named wins over the next. No other Precedence may be set.
+	Managers []string
 }
 
 // Result is the result of Apply. It aliases neither the base nor the patches.
@@ -156,6 +162,8 @@ type Result[T any] struct {
 	// omitempty. They are found only if Options request owners. A type whose fields all have omitempty, such as an apply
 	// configuration of client-go, removes nothing that it leaves out.
 	ZeroNulls []Ignored
+	// Decisions are what the policies decided, in no particular order of the policies. Order decides nothing.
+	Decisions []Decision
 }
 
 // Ignored is a field of a base or a patch that is an object, if its type lacks the field.
@@ -178,7 +186,13 @@ func (p *Plan[T, P]) Apply(base *T, patches []Layered[P], o Options) (*Result[T]
 	if err != nil {
 		return nil, err
 	}
-	result.Owners, result.Ignored, result.ZeroNulls, result.Duplicates = m.ownership, m.ignored, m.zeroNulls, m.duplicates
+	result.Ignored, result.ZeroNulls, result.Duplicates = m.ignored, m.zeroNulls, m.duplicates
+	if m.log != nil {
+		result.Decisions = m.log.decisions
+	}
+	if o.Owners {
+		result.Owners = m.ownership
+	}
 	return result, nil
 }
 
@@ -189,6 +203,9 @@ func (p *Plan[T, P]) ApplyInto(dst, base *T, patches []Layered[P], o Options) (*
 		return nil, errors.New("engine: there is nothing to merge into")
 	}
 	m, err := p.apply(dst, base, patches, o)
+	if !o.Owners {
+		return nil, err
+	}
 	return m.ownership, err
 }
 
@@ -199,15 +216,16 @@ func (p *Plan[T, P]) apply(dst, base *T, patches []Layered[P], o Options) (merge
 	if err := o.check(); err != nil {
 		return merger{}, err
 	}
-	m := merger{plan: p.plan, follows: o.Order == BaseOrder}
+	m := merger{plan: p.plan, follows: o.Order == BaseOrder, skips: o.Empty == SkipEmpty}
 	if p.plan.objects {
 		var err error
-		m.ownership, err = p.plan.applyObjects(any(dst).(*Object), any(base).(*Object), any(patches).([]Layered[Object]), o)
+		m.log, m.ownership, err = p.plan.applyObjects(any(dst).(*Object), any(base).(*Object), any(patches).([]Layered[Object]), o)
 		return m, err
 	}
-	trees := make([]Object, len(patches))
-	if o.Owners {
+	trees, order := make([]Object, len(patches)), mergeOrder(patches, o)
+	if o.Owners || o.decides() {
 		m.owners, m.log = true, logOf(p.plan.root, patches, o)
+		m.log.reordered = !slices.IsSorted(order)
 		m.log.patches = trees
 		defer func() { m.log.patches, m.log.parts = nil, nil }()
 	}
@@ -243,12 +261,12 @@ func (p *Plan[T, P]) apply(dst, base *T, patches []Layered[P], o Options) (merge
 			p.plan.clone(value, reflect.ValueOf(base).Elem())
 		}
 	}
-	for i := range patches {
+	for place, i := range order {
 		if patches[i].Patch == nil {
 			continue
 		}
-		m.left, m.raw, m.of = len(patches)-i-1, m.raw[:0], patches[i].Layer
-		if o.Owners {
+		m.left, m.raw, m.of = len(patches)-place-1, m.raw[:0], patches[i].Layer
+		if m.owners {
 			m.layer = m.log.ids[i]
 		}
 		tree, ofValue, err := p.plan.treeOf(reflect.ValueOf(patches[i].Patch).Elem())
@@ -262,20 +280,23 @@ func (p *Plan[T, P]) apply(dst, base *T, patches []Layered[P], o Options) (merge
 			return merger{}, failed
 		}
 	}
+	if m.owners {
+		m.log.contestRepeats()
+		m.log.contestLiterals()
+		if m.log.emptied {
+			m.log.findAlike()
+		}
+		if err := m.decide(value, o); err != nil {
+			return merger{}, err
+		}
+		m.ownership = &Ownership{log: m.log, value: value}
+	}
 	if p.plan.of != nil {
 		object, err := jsonOf(value)
 		if err != nil {
 			return merger{}, err
 		}
 		reflect.ValueOf(dst).Elem().Set(reflect.ValueOf(object))
-	}
-	if o.Owners {
-		m.log.contestRepeats()
-		m.log.contestLiterals()
-		if m.log.emptied {
-			m.log.findAlike()
-		}
-		m.ownership = &Ownership{log: m.log, value: value}
 	}
 	return m, nil
 }

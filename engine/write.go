@@ -318,6 +318,6 @@ func (o *Ownership) Fork(value any) *Ownership {
 	l.layers, l.places = slices.Clone(l.layers), slices.Clone(l.places)
 	l.nodes, l.claims = slices.Clone(l.nodes), slices.Clone(l.claims)
 	l.values, l.sources, l.wide = slices.Clone(l.values), maps.Clone(l.sources), nil // the index grows again
-	l.repeats = nil
+	l.repeats, l.verdicts = nil, maps.Clone(l.verdicts)
 	return &Ownership{log: &l, value: indirect(reflect.ValueOf(value))}
 }

@@ -175,7 +175,11 @@ func check(t *testing.T, tb table, c testCase, reasons map[string]reason) {
 
 // optionsOf returns the policies that a program wants.
 func optionsOf(wants map[string]string) engine.Options {
-	return engine.Options{Order: engine.OrderPolicy(wants["order"])}
+	o := engine.Options{Order: engine.OrderPolicy(wants["order"]), Unions: engine.UnionPolicy(wants["unions"]), Empty: engine.EmptyPolicy(wants["empty"])}
+	if wants["precedence"] == "first" {
+		o.Precedence = engine.FirstPatch
+	}
+	return o
 }
 
 // merge merges a case with the engine. If two writers are an error, the base is one of them.
@@ -190,7 +194,7 @@ func merge(t *testing.T, typ reflect.Type, tb table, c testCase, o engine.Option
 	if typ == nil {
 		return apply(engine.ForJSON(), base, patches, o)
 	}
-	plan, err := engine.ForAny(typ, schema.Rules{})
+	plan, err := engine.ForAny(typ, schema.PodRules(typ))
 	if err != nil {
 		t.Fatal(err)
 	}
