@@ -24,7 +24,7 @@ func FuzzRun(f *testing.F) {
 		return string(text)
 	}
 	job, runtime := read("job.yaml"), read("runtime.yaml")
-	const policy = "apiVersion: trainweld.dev/v1\nkind: Policy\nmanagers: [{name: a.io/b}]\n"
+	const policy = "managers: [{name: a.io/b}]\n"
 	for line := range lines {
 		f.Add(job, runtime, policy, uint8(line))
 		f.Add("kind: [", runtime, "", uint8(line))
