@@ -53,7 +53,7 @@ func Patches(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatc
 	}
 	const deepest = 24 // steps for which memory is made at once
 	c := checker{
-		patches: patches, trail: make([]crumb, 0, deepest), named: map[string]int{}, jobs: places(template.Spec.ReplicatedJobs, jobName),
+		patches: patches, trail: make([]step, 0, deepest), named: map[string]int{}, jobs: places(template.Spec.ReplicatedJobs, jobName),
 	}
 	for i := range patches {
 		c.named[patches[i].Manager]++
@@ -71,7 +71,7 @@ func Patches(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatc
 type checker struct {
 	object   fieldpath.Object
 	findings finding.List
-	trail    []crumb // memory for the walks
+	trail    []step // memory for the walks
 
 	patches []trainer.RuntimePatch
 	named   map[string]int // the number of each manager's patches

@@ -12,7 +12,7 @@ import (
 )
 
 // union reports two members of one union that are both set.
-func (w *walker) union(t *schema.Type, union int, patch, runtime side, parent string) {
+func (w *walker) union(t *schema.Type, union int, patch, runtime operand, parent string) {
 	setter, fields, u := patch, t.Members(union), t.Unions[union]
 	if !patch.IsPresent() {
 		setter = runtime
@@ -56,7 +56,7 @@ func (w *walker) union(t *schema.Type, union int, patch, runtime side, parent st
 }
 
 // countMembers returns how many fields of a union a side sets.
-func countMembers(fields *schema.Fields, s side) (n int) {
+func countMembers(fields *schema.Fields, s operand) (n int) {
 	for f, i := s.Next(fields, 0); f != nil; f, i = s.Next(fields, i) {
 		n++
 	}
@@ -70,7 +70,7 @@ type member struct {
 }
 
 // members returns a union's fields that a side sets.
-func (w *walker) members(fields *schema.Fields, s side) []member {
+func (w *walker) members(fields *schema.Fields, s operand) []member {
 	var set []member
 	for f, i := s.Next(fields, 0); f != nil; f, i = s.Next(fields, i) {
 		set = append(set, member{f.Name, w.claim(s, f)})
@@ -104,8 +104,8 @@ func describe(parent string, u schema.Union, path fieldpath.Path) (what, key str
 }
 
 // discriminated reports a member that does not belong to the discriminator's value.
-func (w *walker) discriminated(t *schema.Type, u schema.Union, patch, runtime side) {
-	setter := func(f *schema.StructField) side {
+func (w *walker) discriminated(t *schema.Type, u schema.Union, patch, runtime operand) {
+	setter := func(f *schema.StructField) operand {
 		if patch.Has(f) {
 			return patch
 		}

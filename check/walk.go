@@ -18,23 +18,23 @@ type walker struct {
 	alone bool // there is no patch
 }
 
-// crumb is a step of the walk. A path is put together only when there is something to report.
-type crumb struct {
+// step is a step of the walk. A path is put together only when there is something to report.
+type step struct {
 	field *schema.StructField // nil for an item
 	list  *schema.Type        // of an item
 	key   string
 	index int // of an item that its key does not tell from the others, -1 otherwise
 }
 
-// side is one of the two structs. The zero side is absent.
-type side struct {
+// operand is one of the two structs. The zero side is absent.
+type operand struct {
 	schema.View
 	ofPatch bool
 	depth   int // of the struct, in the trail
 }
 
 // path returns the path to a side, and some steps on. Only the patch, or a template alone, shows items by position.
-func (w *walker) path(s side, steps ...fieldpath.Step) fieldpath.Path {
+func (w *walker) path(s operand, steps ...fieldpath.Step) fieldpath.Path {
 	path := inTemplate()
 	if s.ofPatch {
 		path = w.at("spec")
@@ -52,7 +52,7 @@ func (w *walker) path(s side, steps ...fieldpath.Step) fieldpath.Path {
 	return append(path, steps...)
 }
 
-func (w *walker) layerOf(s side) engine.Layer {
+func (w *walker) layerOf(s operand) engine.Layer {
 	if s.ofPatch {
 		return w.layer()
 	}
@@ -61,11 +61,11 @@ func (w *walker) layerOf(s side) engine.Layer {
 
 // pathAt returns a function that gives the patch's path to a depth, as long as the walk is within it.
 func (w *walker) pathAt(depth int) func() fieldpath.Path {
-	return func() fieldpath.Path { return w.path(side{ofPatch: true, depth: depth}) }
+	return func() fieldpath.Path { return w.path(operand{ofPatch: true, depth: depth}) }
 }
 
 // claim returns the claim of a side on a field.
-func (w *walker) claim(s side, f *schema.StructField) engine.Claim {
+func (w *walker) claim(s operand, f *schema.StructField) engine.Claim {
 	return engine.Claim{Layer: w.layerOf(s), Value: s.Value(f).Interface(), Source: w.path(s, fieldpath.Field(f.Name))}
 }
 
@@ -73,7 +73,7 @@ func (w *walker) claim(s side, f *schema.StructField) engine.Claim {
 // only a runtime it checks that; with a patch, the patch by itself and against the runtime.
 func (w *walker) walk(t *schema.Type, patch, runtime schema.View, depth int, parent string) {
 	for i := range t.Unions {
-		p, r := side{patch, true, depth}, side{runtime, false, depth}
+		p, r := operand{patch, true, depth}, operand{runtime, false, depth}
 		if t.Unions[i].Discriminator == "" {
 			w.union(t, i, p, r, parent)
 		} else {
@@ -85,7 +85,7 @@ func (w *walker) walk(t *schema.Type, patch, runtime schema.View, depth int, par
 		leader, fields = runtime, t.Nested()
 	}
 	for f, i := leader.Next(fields, 0); f != nil; f, i = leader.Next(fields, i) {
-		w.trail = append(w.trail[:depth], crumb{field: f})
+		w.trail = append(w.trail[:depth], step{field: f})
 		switch f.Type.Kind {
 		case schema.Struct:
 			w.walk(f.Type, patch.Struct(f), runtime.Struct(f), depth+1, f.Name)
@@ -112,9 +112,9 @@ func (w *walker) list(f *schema.StructField, patch, runtime schema.View, depth i
 		other.read(runtime, f)
 	}
 	list.read(leader, f)
-	at := side{ofPatch: ofPatch, depth: depth}
+	at := operand{ofPatch: ofPatch, depth: depth}
 	for i := range list.Len() {
-		step := crumb{list: t, key: list.Key(i), index: -1}
+		step := step{list: t, key: list.Key(i), index: -1}
 		if step.key == "" {
 			step.index = i
 			if !mayLackKey(f, ofPatch) {
@@ -139,7 +139,7 @@ func (w *walker) list(f *schema.StructField, patch, runtime schema.View, depth i
 }
 
 // duplicate reports an item whose key a first one has.
-func (w *walker) duplicate(f *schema.StructField, list side, from schema.View, first, i int, key string) {
+func (w *walker) duplicate(f *schema.StructField, list operand, from schema.View, first, i int, key string) {
 	code := finding.CodeDuplicateItem
 	if f.Name == "volumeMounts" && list.ofPatch {
 		code = finding.CodeOneMountPath // the TrainJob CRD tells a patch's mounts apart by name
@@ -201,7 +201,7 @@ func (w *walker) keyless(f *schema.StructField, t *schema.Type, path fieldpath.P
 
 // mountNames reports two mounts of one volume in one patch. The merge identifies mounts by path, but the TrainJob CRD lists
 // them by name (Trainer v2.3.0 ContainerPatch).
-func (w *walker) mountNames(mount *schema.Type, mounts *items, list side) {
+func (w *walker) mountNames(mount *schema.Type, mounts *items, list operand) {
 	seen := map[string]int{}
 	for i := range mounts.Len() {
 		name := mounts.At(i).Value(mount.Field("name")).String()

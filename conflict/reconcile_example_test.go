@@ -16,7 +16,7 @@ import (
 func Example_reconcile() {
 	// reconcile gives the TrainJob the wanted fields, and reports whether there is something to write.
 	reconcile := func(template *trainer.JobSetTemplateSpec, job *trainer.TrainJob, want trainer.RuntimePatch) (bool, error) {
-		plan, err := merge.Plan(template, job.Spec.RuntimePatches, want)
+		plan, err := merge.Minimal(template, job.Spec.RuntimePatches, want)
 		if err != nil {
 			return false, err
 		}

@@ -34,7 +34,7 @@ type story struct {
 	owners []string
 	// conflicts are "kind field: manager=value …".
 	conflicts []string
-	// findings are what check.Patches and merge.Review report: "code field".
+	// findings are what check.Patches and merge.Warnings report: "code field".
 	findings []string
 }
 
@@ -332,7 +332,7 @@ func TestStories(t *testing.T) {
 			if diff := cmp.Diff(s.conflicts, conflicts(result)); diff != "" {
 				t.Errorf("the conflicts, %s:\n%s", s.reason, diff)
 			}
-			found := append(check.Patches(template, patches), merge.Review(template, result)...)
+			found := append(check.Patches(template, patches), merge.Warnings(template, result)...)
 			if diff := cmp.Diff(s.findings, codes(found)); diff != "" {
 				t.Errorf("the findings, %s:\n%s", s.reason, diff)
 			}

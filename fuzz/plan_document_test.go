@@ -32,8 +32,8 @@ func TestPlanIn(t *testing.T) {
 		want := job.Spec.RuntimePatches[int(seed)%len(job.Spec.RuntimePatches)]
 		for _, manager := range []string{want.Manager, "new.example/manager"} {
 			want.Manager = manager
-			asJSON, err := merge.PlanIn(&runtime.Spec.Template, text, want)
-			asObject, errOfObject := merge.PlanIn(&runtime.Spec.Template, d.Clone().TrainJob, want)
+			asJSON, err := merge.MinimalIn(&runtime.Spec.Template, text, want)
+			asObject, errOfObject := merge.MinimalIn(&runtime.Spec.Template, d.Clone().TrainJob, want)
 			if (err == nil) != (errOfObject == nil) {
 				t.Fatalf("seed %d: PlanIn returns %v for JSON, %v for an object", seed, err, errOfObject)
 			}

@@ -18,7 +18,7 @@ import (
 	"github.com/trainweld/trainweld/merge"
 )
 
-// TestPlan holds the laws that merge.Plan documents. One manager's patch is what it wants, and upstream's own merge judges the
+// TestPlan holds the laws that merge.Minimal documents. One manager's patch is what it wants, and upstream's own merge judges the
 // plan.
 func TestPlan(t *testing.T) {
 	t.Run("Checked", func(t *testing.T) {
@@ -40,7 +40,7 @@ func plans(c *fuzz.Case) string {
 	want := c.Patches[c.Seed%uint64(len(c.Patches))]
 	others := merge.Remove(c.Patches, want.Manager)
 	before := encode(c.Patches)
-	plan, err := merge.Plan(c.Template, c.Patches, want)
+	plan, err := merge.Minimal(c.Template, c.Patches, want)
 	if !bytes.Equal(before, encode(c.Patches)) {
 		return "Plan changes the patches that it is given"
 	}
@@ -249,7 +249,7 @@ func plansAnything(c *fuzz.Case) string {
 	}
 	want := c.Patches[c.Seed%uint64(len(c.Patches))]
 	before := encode(c.Patches)
-	plan, err := merge.Plan(c.Template, c.Patches, want)
+	plan, err := merge.Minimal(c.Template, c.Patches, want)
 	if !bytes.Equal(before, encode(c.Patches)) {
 		return "Plan changes the patches that it is given"
 	}

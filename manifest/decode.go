@@ -233,7 +233,7 @@ func (d *decoder) document(s *source.Source, from origin) {
 		return // full reports it
 	}
 	if err != nil {
-		d.mend(s, nil, from, err)
+		d.diagnose(s, nil, from, err)
 		return
 	}
 	s.Doubtful = source.HasDoubtfulKeys(s.Text)

@@ -17,9 +17,9 @@ import (
 	"github.com/trainweld/trainweld/manifest/internal/source"
 )
 
-// mend reports the errors of the value at the path, or decodes it after all. It runs after the fast decoding fails. cause is
+// diagnose reports the errors of the value at the path, or decodes it after all. It runs after the fast decoding fails. cause is
 // the error of the conversion to JSON, or nil.
-func (d *decoder) mend(s *source.Source, at fieldpath.Path, from origin, cause error) {
+func (d *decoder) diagnose(s *source.Source, at fieldpath.Path, from origin, cause error) {
 	root, err := s.Nodes()
 	if errors.Is(err, source.ErrTooLarge) {
 		d.tooLarge(s, len(s.Text))

@@ -113,13 +113,13 @@ func (d *decoder) items(n int, at fieldpath.Path, read func(i int, p fieldpath.P
 func (d *decoder) object(s *source.Source, at fieldpath.Path, j []byte, from origin) {
 	var h header
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(j, &h); err != nil {
-		d.mend(s, at, from, nil)
+		d.diagnose(s, at, from, nil)
 		return
 	}
 	id := identity{h.APIVersion, h.Kind, h.Metadata.Namespace, h.Metadata.Name}.within(from.identity)
 	if is, known := isList(id, jsonItems(h.Items), d.further); is {
 		if known && unmarshalSafe(j, new(list)) != nil {
-			d.mend(s, at, from, nil)
+			d.diagnose(s, at, from, nil)
 			return
 		}
 		item := origin{id.item(), from.lists + 1}
@@ -154,7 +154,7 @@ func (d *decoder) object(s *source.Source, at fieldpath.Path, j []byte, from ori
 		object = shape.make()
 	}
 	if s.Doubtful || !decodes(j, object) && (shape != nil || !d.decodesOld(j, &object)) || shape != nil && shape.lacks(j) {
-		d.mend(s, at, from, nil)
+		d.diagnose(s, at, from, nil)
 		return
 	}
 	document := d.add(s, at, id, f, nil)

@@ -104,7 +104,7 @@ func TestPlan_Rules(t *testing.T) {
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			plan, err := merge.Plan(base, tc.patches, tc.want, rules...)
+			plan, err := merge.Minimal(base, tc.patches, tc.want, rules...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -135,7 +135,7 @@ func TestPlan_RulesFail(t *testing.T) {
 		{"before another patch", "the last patch does not set the union of all values: queue, sdk", finding.CodeNotComposed, podRule(compose.KindUnion, "tolerations"), []trainer.RuntimePatch{{Manager: "queue"}, pods("sdk", tolerates("user"))}, pods("queue", tolerates("flavor"))},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			plan, err := merge.Plan(template(), tc.patches, tc.want, tc.rule)
+			plan, err := merge.Minimal(template(), tc.patches, tc.want, tc.rule)
 			var found finding.List
 			if !errors.As(err, &found) || len(found) != 1 || found[0].Code != tc.code || found[0].Message != tc.message {
 				t.Errorf("Plan = %v, %v, want %s %s", plan, err, tc.code, tc.message)

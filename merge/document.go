@@ -42,16 +42,16 @@ func RemoveIn[D Document](trainJob D, manager string) (D, error) {
 	return d.remove(manager)
 }
 
-// PlanIn returns a TrainJob with the patch of [Plan] as the manager's entry. It keeps everything else as [UpsertIn] does. If the plan
-// sets nothing, PlanIn removes the entry. The rules are those of Plan. Fields that the API of this release lacks take no part in the plan.
+// MinimalIn returns a TrainJob with the patch of [Minimal] as the manager's entry. It keeps everything else as [UpsertIn] does. If the plan
+// sets nothing, MinimalIn removes the entry. The rules are those of Minimal. Fields that the API of this release lacks take no part in the plan.
 //
-// The error is one of Plan or of UpsertIn.
-func PlanIn[D Document](template *trainer.JobSetTemplateSpec, trainJob D, want trainer.RuntimePatch, rules ...compose.Rule) (D, error) {
+// The error is one of Minimal or of UpsertIn.
+func MinimalIn[D Document](template *trainer.JobSetTemplateSpec, trainJob D, want trainer.RuntimePatch, rules ...compose.Rule) (D, error) {
 	d, err := open(trainJob)
 	if err != nil {
 		return nil, err
 	}
-	entry, err := Plan(template, d.patches, want, rules...)
+	entry, err := Minimal(template, d.patches, want, rules...)
 	if err != nil {
 		return nil, err
 	}

@@ -138,7 +138,7 @@ func TestUpsertIn_Object(t *testing.T) {
 
 func TestPlanIn(t *testing.T) {
 	want := nodeSelector("queue", map[string]string{"pool": "general", "zone": "a"})
-	got, err := merge.PlanIn(template(), []byte(compact), want)
+	got, err := merge.MinimalIn(template(), []byte(compact), want)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,14 +146,14 @@ func TestPlanIn(t *testing.T) {
 		t.Errorf("PlanIn = %s", got)
 	}
 	nothing := nodeSelector("queue", map[string]string{"pool": "general"})
-	if got, err = merge.PlanIn(template(), got, nothing); err != nil || string(got) != compact {
+	if got, err = merge.MinimalIn(template(), got, nothing); err != nil || string(got) != compact {
 		t.Errorf("PlanIn with nothing to set = %s, %v, want %s", got, err, compact)
 	}
-	object, err := merge.PlanIn(template(), objectOf(t, []byte(compact)), want)
+	object, err := merge.MinimalIn(template(), objectOf(t, []byte(compact)), want)
 	if err != nil || len(object["spec"].(map[string]any)["runtimePatches"].([]any)) != 3 {
 		t.Errorf("PlanIn = %v, %v", object, err)
 	}
-	if _, err := merge.PlanIn(template(), []byte(compact), labels("queue", "x", "2")); err == nil || !strings.Contains(err.Error(), `b sets "1", queue sets "2"`) {
+	if _, err := merge.MinimalIn(template(), []byte(compact), labels("queue", "x", "2")); err == nil || !strings.Contains(err.Error(), `b sets "1", queue sets "2"`) {
 		t.Errorf("PlanIn returns %v, want the conflict", err)
 	}
 }

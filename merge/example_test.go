@@ -70,10 +70,10 @@ func ExampleUpsert() {
 }
 
 // A queue adds its patch when it admits a TrainJob, and keeps what the user asks for.
-func ExamplePlan() {
+func ExampleMinimal() {
 	patches := []trainer.RuntimePatch{nodeSelector("sdk.example.com/user", map[string]string{"pool": "reserved"})}
 	for _, pool := range []string{"reserved", "spot"} {
-		plan, err := merge.Plan(template(), patches, nodeSelector("queue.example.com/admission", map[string]string{"pool": pool, "zone": "a"}))
+		plan, err := merge.Minimal(template(), patches, nodeSelector("queue.example.com/admission", map[string]string{"pool": pool, "zone": "a"}))
 		if err != nil {
 			fmt.Println(err)
 			continue
@@ -86,10 +86,10 @@ func ExamplePlan() {
 }
 
 // A client of another release keeps the fields that its Go types lack.
-func ExamplePlanIn() {
+func ExampleMinimalIn() {
 	job := []byte(`{"kind": "TrainJob", "spec": {"futureField": 1.0}}`)
 	patch := nodeSelector("queue.example.com/admission", map[string]string{"pool": "spot"})
-	patched, err := merge.PlanIn(template(), job, patch)
+	patched, err := merge.MinimalIn(template(), job, patch)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -29,8 +29,8 @@
 //
 // # The patch of a controller
 //
-// [Plan] returns the patch that a controller adds, so that no other manager loses a field. [Upsert] and [Remove] put it into the
-// list and take it out. [PlanIn], [UpsertIn] and [RemoveIn] do so in a whole TrainJob that is an object or JSON, and keep the fields
+// [Minimal] returns the patch that a controller adds, so that no other manager loses a field. [Upsert] and [Remove] put it into the
+// list and take it out. [MinimalIn], [UpsertIn] and [RemoveIn] do so in a whole TrainJob that is an object or JSON, and keep the fields
 // that this release of the API lacks.
 package merge
 

@@ -9,9 +9,9 @@ import (
 	"github.com/trainweld/trainweld/conflict"
 )
 
-// Plan returns the smallest patch that gives each field of want and keeps each field of the other managers. It omits fields that
+// Minimal returns the smallest patch that gives each field of want and keeps each field of the other managers. It omits fields that
 // the template or another manager sets as wanted. [Upsert] puts the patch in the place of the manager's entry, or in the last one.
-// Plan ignores the old contents of that entry.
+// Minimal ignores the old contents of that entry.
 //
 // The merge with the patch equals the merge of the other patches in every field that want does not set. New items go in front of a
 // list, as in the cluster. Call [Review] if want has a variable that refers to another one. The other items keep their order if
@@ -24,8 +24,8 @@ import (
 //
 // The error is a [conflict.Conflicts] if other managers set a wanted field differently that no rule governs, such as an atomic list. It
 // names each such field with its managers and values. A different member of a union also conflicts. For a governed field the error is
-// that of [Compose]. Plan also returns the errors of Apply. It does not judge want: call check.Patches with the result.
-func Plan(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch, want trainer.RuntimePatch, rules ...compose.Rule) (trainer.RuntimePatch, error) {
+// that of [Compose]. Minimal also returns the errors of Apply. It does not judge want: call check.Patches with the result.
+func Minimal(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch, want trainer.RuntimePatch, rules ...compose.Rule) (trainer.RuntimePatch, error) {
 	want, err := composed(template, patches, want, rules, func(c compose.Composition) bool { return slices.Contains(c.Managers(), want.Manager) })
 	if err != nil {
 		return trainer.RuntimePatch{}, err

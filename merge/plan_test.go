@@ -82,7 +82,7 @@ func TestPlan(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			base := template()
 			base.Spec.ReplicatedJobs[0].Template.Spec.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "FIRST"}, {Name: "SECOND"}}
-			plan, err := merge.Plan(base, tc.patches, tc.want)
+			plan, err := merge.Minimal(base, tc.patches, tc.want)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -122,7 +122,7 @@ func TestPlan_Conflict(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			others := []trainer.RuntimePatch{pods("x", selects(map[string]string{"rack": "1"})), pods("y", selects(map[string]string{"rack": "2"}))}
-			plan, err := merge.Plan(template(), append(tc.patches, others...), tc.want)
+			plan, err := merge.Minimal(template(), append(tc.patches, others...), tc.want)
 			var found conflict.Conflicts
 			if !errors.As(err, &found) || len(found) != 1 || !strings.Contains(err.Error(), tc.message) {
 				t.Errorf("Plan = %v, %v, want the error %s", plan, err, tc.message)
@@ -140,7 +140,7 @@ func TestPlan_PatchError(t *testing.T) {
 		if name == "other" {
 			want = pods("queue", selects(nil))
 		}
-		_, err := merge.Plan(template(), patches, want)
+		_, err := merge.Minimal(template(), patches, want)
 		var failed *merge.PatchError
 		if !errors.As(err, &failed) || failed.Manager != map[string]string{"wanted": "queue", "other": "other"}[name] {
 			t.Errorf("%s: Plan returns %v, want a PatchError", name, err)

@@ -15,13 +15,13 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// Review returns findings about a merge other than conflicts between managers. It returns a note for each field in which a
+// Warnings returns findings about a merge other than conflicts between managers. It returns a note for each field in which a
 // patch changed the runtime's value. It returns a warning for each variable that refers to another one that the merge put after
 // it.
 //
-// The template is the base of the merge, and r its result. Without owners in the result, Review returns nil. The caller sets
+// The template is the base of the merge, and r its result. Without owners in the result, Warnings returns nil. The caller sets
 // the object of the findings.
-func Review(template *trainer.JobSetTemplateSpec, r *Result) finding.List {
+func Warnings(template *trainer.JobSetTemplateSpec, r *Result) finding.List {
 	if r == nil || r.Owners == nil {
 		return nil
 	}

@@ -23,7 +23,7 @@ func Compose(in Input, opts Options, manager string) (*trainer.RuntimePatch, fin
 		return nil, out.Findings
 	}
 	template := &r.in.Runtime.Template
-	entry, err := merge.Compose(template, Reached(r.release, template, prune(r.patches())), manager, in.Rules)
+	entry, err := merge.Compose(template, Applicable(r.release, template, prune(r.patches())), manager, in.Rules)
 	if err == nil {
 		in = in.with(entry)
 	}

@@ -32,8 +32,8 @@ func Conflicts(in Input, opts Options) finding.List {
 // has the findings.
 func patchesMerged(in Input, opts Options) (*renderer, *merge.Result, []trainer.RuntimePatch) {
 	r := &renderer{in: in.filled(), release: opts.Release.Or(), out: &Output{}}
-	r.forgetUnknown()
-	_, left, decisions, ok := r.laid(opts)
+	r.dropUnsupportedFields()
+	_, left, decisions, ok := r.resolvePatches(opts)
 	if !ok {
 		return r, nil, nil
 	}
@@ -48,7 +48,7 @@ func patchesMerged(in Input, opts Options) (*renderer, *merge.Result, []trainer.
 // the merged patches, and the decisions of force.
 func (r *renderer) mergeable(left []trainer.RuntimePatch, decisions []conflict.Decision, opts Options) (*merge.Result, []trainer.RuntimePatch, []conflict.Decision) {
 	apply := func() (*merge.Result, error) {
-		return merge.Apply(&r.in.Runtime.Template, Reached(r.release, &r.in.Runtime.Template, left), merge.Options{Owners: true})
+		return merge.Apply(&r.in.Runtime.Template, Applicable(r.release, &r.in.Runtime.Template, left), merge.Options{Owners: true})
 	}
 	merged, err := apply()
 	for range mostUnmergeable {

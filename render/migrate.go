@@ -99,7 +99,7 @@ func (m *Migration) renderOld(in Input, overrides *legacy.Overrides) *Output {
 	}
 	for _, f := range out.Findings {
 		of := isOfOverrides(f)
-		if f.Severity >= finding.Error && (of || in.Runtime != nil && out.JobSet == nil) || of && f.Severity >= finding.Warning && saidNothing(f) {
+		if f.Severity >= finding.Error && (of || in.Runtime != nil && out.JobSet == nil) || of && f.Severity >= finding.Warning && wasReported(f) {
 			m.Findings = append(m.Findings, f)
 		}
 	}
@@ -116,8 +116,8 @@ func isOfOverrides(f finding.Finding) bool {
 	return slices.ContainsFunc(f.Claims, func(c engine.Claim) bool { _, ok := merge.OverrideOf(c.Layer); return ok })
 }
 
-// saidNothing reports whether a finding is about a field without effect.
-func saidNothing(f finding.Finding) bool {
+// wasReported reports whether a finding is about a field without effect.
+func wasReported(f finding.Finding) bool {
 	return f.Code == finding.CodeSaidNothing || f.Code == finding.CodeIgnoredMetadata
 }
 

@@ -26,7 +26,7 @@ func OrderDependence(in Input, opts Options) finding.List {
 	if merged == nil {
 		return r.out.Findings
 	}
-	left = Reached(r.release, &r.in.Runtime.Template, left)
+	left = Applicable(r.release, &r.in.Runtime.Template, left)
 	if r.in.Layers == nil { // layers have one author and a documented order
 		r.patchOrder(left, merged.Owners)
 	}

@@ -9,10 +9,10 @@ import (
 	"github.com/trainweld/trainweld/release"
 )
 
-// Reached returns the patches as a release merges them into a runtime's template. Before Trainer 2.3, a patch of a replicated job
-// that the template lacks is skipped (Trainer v2.2.1 pkg/runtime/core mergeRuntimePatches). Reached does not change the patches,
+// Applicable returns the patches as a release merges them into a runtime's template. Before Trainer 2.3, a patch of a replicated job
+// that the template lacks is skipped (Trainer v2.2.1 pkg/runtime/core mergeRuntimePatches). Applicable does not change the patches,
 // and returns them as they are if none is skipped. A nil release means the latest one.
-func Reached(r *release.Release, template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch) []trainer.RuntimePatch {
+func Applicable(r *release.Release, template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch) []trainer.RuntimePatch {
 	if r.Or().MergeRoot == release.JobSetRoot || template == nil {
 		return patches
 	}

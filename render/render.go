@@ -168,14 +168,14 @@ type Merging struct {
 // Merge renders a TrainJob up to the merge of its patches. It does not change its input.
 func Merge(in Input, opts Options) *Merging {
 	m := &Merging{renderer: renderer{in: in.filled(), release: opts.Release.Or(), out: &Output{}}, opts: opts}
-	m.forgetUnknown()
+	m.dropUnsupportedFields()
 	var ok bool
-	if m.all, m.left, m.Decisions, ok = m.laid(opts); !ok {
+	if m.all, m.left, m.Decisions, ok = m.resolvePatches(opts); !ok {
 		m.refused = true
 		return m
 	}
 	template := &m.in.Runtime.Template
-	m.reached = Reached(m.release, template, m.left)
+	m.reached = Applicable(m.release, template, m.left)
 	m.Result, m.err = merge.Apply(template, m.reached, merge.Options{Owners: true})
 	return m
 }
@@ -220,8 +220,8 @@ func (in Input) filled() Input {
 	return in
 }
 
-// forgetUnknown removes fields from the runtime that the JobSet of the release lacks, so that nobody owns them.
-func (r *renderer) forgetUnknown() {
+// dropUnsupportedFields removes fields from the runtime that the JobSet of the release lacks, so that nobody owns them.
+func (r *renderer) dropUnsupportedFields() {
 	if behaviour := r.release.JobSet; !behaviour.GroupLabels || !behaviour.Claims {
 		runtime := *r.in.Runtime
 		runtime.Template.Spec.ReplicatedJobs = slices.Clone(runtime.Template.Spec.ReplicatedJobs)
@@ -253,7 +253,7 @@ func (m *Merging) render() {
 		return
 	}
 	m.conflicts(merged, opts.OnConflict)
-	for _, f := range merge.Review(&m.in.Runtime.Template, merged) {
+	for _, f := range merge.Warnings(&m.in.Runtime.Template, merged) {
 		f.Object = m.trainJob()
 		m.report(f)
 	}
@@ -291,9 +291,9 @@ func (r *renderer) patches() []trainer.RuntimePatch {
 	return slices.Concat(own, r.in.Patches)
 }
 
-// laid returns all patches, the patches to merge, and the decisions of force. It returns false if the input has both
+// resolvePatches returns all patches, the patches to merge, and the decisions of force. It returns false if the input has both
 // patches and layers, or patches that the release does not read.
-func (r *renderer) laid(opts Options) (patches, left []trainer.RuntimePatch, decisions []conflict.Decision, ok bool) {
+func (r *renderer) resolvePatches(opts Options) (patches, left []trainer.RuntimePatch, decisions []conflict.Decision, ok bool) {
 	patches = r.patches()
 	if l := r.in.Layers; l != nil {
 		return l.Patches(), l.PatchesOf(r.in.Runtime.Template.Spec.ReplicatedJobs), nil, !r.refuseBeside(patches)

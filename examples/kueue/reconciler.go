@@ -104,7 +104,7 @@ func (r *reconciler) admitted(ctx context.Context, object *unstructured.Unstruct
 	if err := check.Patches(template, []trainer.RuntimePatch{want}).Err(); err != nil {
 		return nil, err
 	}
-	planned, err := merge.PlanIn(template, object.Object, want, rules()...)
+	planned, err := merge.MinimalIn(template, object.Object, want, rules()...)
 	if err != nil {
 		return nil, err
 	}

@@ -256,7 +256,7 @@ func TestTolerations_Stale(t *testing.T) {
 	c := newCluster(t)
 	c.assign(bothSpot, false)
 	template, patches := c.merged()
-	old, err := merge.Plan(template, patches, patchOf(c.podSets(), template), rules()...)
+	old, err := merge.Minimal(template, patches, patchOf(c.podSets(), template), rules()...)
 	if err != nil {
 		t.Fatal(err)
 	}

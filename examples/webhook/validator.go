@@ -83,7 +83,7 @@ func (v validator) review(ctx context.Context, job *trainer.TrainJob) (admission
 			findings = append(findings, v.rated(finding.List{c.Finding(fieldpath.Object{})})...)
 		}
 	}
-	findings = append(findings, v.rated(merge.Review(template, result))...)
+	findings = append(findings, v.rated(merge.Warnings(template, result))...)
 	if err := findings.Err(); err != nil {
 		return nil, invalid(job, field.ErrorList{field.Invalid(at, field.OmitValueType{}, err.Error())})
 	}

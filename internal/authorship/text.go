@@ -184,8 +184,8 @@ func (t *blameText) claims(f *blame.Field) {
 type Blamed struct {
 	ID     fieldpath.Object
 	Object *blame.Object
-	Build  string // the directory whose build holds the TrainJob, or ""
-	Way    *Way   // nil for objects that come of no TrainJob
+	Build  string   // the directory whose build holds the TrainJob, or ""
+	Way    *Diagram // nil for objects that come of no TrainJob
 	// Document and Entries describe an object with managed fields. They are nil for objects rendered from a TrainJob.
 	Document *manifest.Document
 	Entries  []Entry

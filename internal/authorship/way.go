@@ -14,8 +14,8 @@ import (
 	"github.com/trainweld/trainweld/merge"
 )
 
-// Way describes how a TrainJob becomes Pods.
-type Way struct {
+// Diagram describes how a TrainJob becomes Pods.
+type Diagram struct {
 	Runtime  fieldpath.Object
 	Managers []string // of the patches, in their order
 	Jobs     []Jobs
@@ -51,8 +51,8 @@ const (
 	plainShape = "plain"
 )
 
-// stop is a box of a drawing.
-type stop struct {
+// node is a box of a drawing.
+type node struct {
 	class, label, detail, full, file string // full describes the box if the label does not
 	isDisputed                       bool
 }
@@ -101,7 +101,7 @@ func (b *blamePage) shapes() {
 }
 
 // shapeOf returns the shape of a stop.
-func shapeOf(i int, s stop) string {
+func shapeOf(i int, s node) string {
 	switch {
 	case s.class == resultClass, s.class == podsClass:
 		return plainShape
@@ -112,7 +112,7 @@ func shapeOf(i int, s stop) string {
 	}
 }
 
-func detailClass(s stop) string {
+func detailClass(s node) string {
 	if s.isDisputed {
 		return "detail error"
 	}
@@ -120,8 +120,8 @@ func detailClass(s stop) string {
 }
 
 // stops returns the boxes of a drawing: the layers in the order of writing, the object, and its Jobs.
-func (b *blamePage) stops(o *pageObject) []stop {
-	var stops []stop
+func (b *blamePage) stops(o *pageObject) []node {
+	var stops []node
 	var managers, before, after []owned
 	for _, of := range o.layers {
 		switch _, isManager := of.layer.Manager(); {
@@ -133,8 +133,8 @@ func (b *blamePage) stops(o *pageObject) []stop {
 			after = append(after, of)
 		}
 	}
-	slices.SortStableFunc(after, func(a, b owned) int { return turn(a.layer) - turn(b.layer) })
-	way := Way{}
+	slices.SortStableFunc(after, func(a, b owned) int { return writeOrder(a.layer) - writeOrder(b.layer) })
+	way := Diagram{}
 	if o.Way != nil {
 		way = *o.Way
 	}
@@ -152,14 +152,14 @@ func (b *blamePage) stops(o *pageObject) []stop {
 		stops = append(stops, b.layerStop(o, of, string(of.layer)))
 	}
 	lines := len(o.Object.Lines())
-	stops = append(stops, stop{class: resultClass, label: o.ID.Kind + " " + o.ID.Name, detail: report.Count(lines, "line")})
+	stops = append(stops, node{class: resultClass, label: o.ID.Kind + " " + o.ID.Name, detail: report.Count(lines, "line")})
 	for i, jobs := range way.Jobs {
 		if i == mostJobs {
 			rest := report.Count(len(way.Jobs)-i, "more replicated job")
-			stops = append(stops, stop{class: podsClass, label: rest})
+			stops = append(stops, node{class: podsClass, label: rest})
 			break
 		}
-		stops = append(stops, stop{
+		stops = append(stops, node{
 			class: podsClass, label: jobs.Name, full: "replicated job " + jobs.Name,
 			detail: fmt.Sprintf("%s with %s", report.Count(jobs.Replicas, "Job"), report.Count(jobs.Pods, "Pod")),
 		})
@@ -167,8 +167,8 @@ func (b *blamePage) stops(o *pageObject) []stop {
 	return stops
 }
 
-// turn returns the place of a layer in the order of writing, behind the managers.
-func turn(layer engine.Layer) int {
+// writeOrder returns the place of a layer in the order of writing, behind the managers.
+func writeOrder(layer engine.Layer) int {
 	order := []string{string(merge.TrainJobLayer), "policy", "scheduler", string(merge.DefaultLayer), string(merge.JobSetLayer), string(merge.JobLayer)}
 	kind, _, _ := strings.Cut(string(layer), "/")
 	if i := slices.Index(order, kind); i >= 0 {
@@ -178,8 +178,8 @@ func turn(layer engine.Layer) int {
 }
 
 // layerStop returns the box of a layer.
-func (b *blamePage) layerStop(o *pageObject, of owned, label string) stop {
-	s := stop{class: b.layers.Class(string(of.layer)), label: label, detail: report.Count(of.lines, "line"), isDisputed: of.disputed > 0}
+func (b *blamePage) layerStop(o *pageObject, of owned, label string) node {
+	s := node{class: b.layers.Class(string(of.layer)), label: label, detail: report.Count(of.lines, "line"), isDisputed: of.disputed > 0}
 	if s.isDisputed {
 		s.detail += fmt.Sprintf(", %d disputed", of.disputed)
 	}

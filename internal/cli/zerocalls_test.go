@@ -75,8 +75,8 @@ var exported = []struct {
 		new(manifest.API), new(manifest.Document), new(manifest.Encoder), new(manifest.Format), new(manifest.Texts),
 	}},
 	{folder: "merge", all: []any{
-		merge.Apply, merge.Expansions, merge.Force, merge.JobSetTemplate, merge.ManagedFields, merge.OrderDependence, merge.Review, merge.SequenceDependence,
-		merge.Compose, merge.Plan, merge.Remove, merge.Upsert, merge.PlanIn[[]byte], merge.RemoveIn[[]byte], merge.UpsertIn[[]byte],
+		merge.Apply, merge.Expansions, merge.Force, merge.JobSetTemplate, merge.ManagedFields, merge.OrderDependence, merge.Warnings, merge.SequenceDependence,
+		merge.Compose, merge.Minimal, merge.Remove, merge.Upsert, merge.MinimalIn[[]byte], merge.RemoveIn[[]byte], merge.UpsertIn[[]byte],
 		merge.FormatClaim, merge.FromRuntime, merge.InTemplate, merge.IsSecretOf, merge.OverrideLayer, merge.OverrideOf, merge.PatchPath, merge.PolicyLayer, merge.SchedulerLayer,
 		new(merge.PatchError),
 	}},
@@ -88,7 +88,7 @@ var exported = []struct {
 	{folder: "render", all: []any{
 		render.Compose, render.Conflicts, render.DefaultJobSet, render.DefaultJobSetOf, render.DefaultPatches,
 		render.DefaultRuntime, render.DefaultTrainJob, render.EphemeralClaims, render.JobSet, render.Jobs, render.Merge,
-		render.Migrate, render.ObjectOf, render.OrderDependence, render.OwnersOfChildren, render.ParseFeatureGates, render.ParseIndexRange, render.Pods, render.CountPods, render.HasEphemeralVolumes, render.Reached,
+		render.Migrate, render.ObjectOf, render.OrderDependence, render.OwnersOfChildren, render.ParseFeatureGates, render.ParseIndexRange, render.Pods, render.CountPods, render.HasEphemeralVolumes, render.Applicable,
 		render.PodRanges, render.SystemPriority, render.TooManyPods,
 		render.RuntimeOf,
 		new(render.ChildOwners), new(render.Merging), new(render.Runtimes),

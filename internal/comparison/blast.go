@@ -34,8 +34,8 @@ const (
 	Updated Update = "updated"
 )
 
-// Fate is the update of one TrainJob, or of a JobSet of the input. The zero value says nothing.
-type Fate struct {
+// UpdateEffect is the update of one TrainJob, or of a JobSet of the input. The zero value says nothing.
+type UpdateEffect struct {
 	Update Update
 	// Frozen are the fields that the cluster does not let change.
 	Frozen []string
@@ -49,10 +49,10 @@ type effect struct {
 	frozen bool
 }
 
-func (f Fate) effect() effect { return effect{f.Update, f.Frozen != nil} }
+func (f UpdateEffect) effect() effect { return effect{f.Update, f.Frozen != nil} }
 
-// blast is the blast radius of a change: what it does to the cluster, over all TrainJobs that differ.
-type blast struct {
+// impact is the blast radius of a change: what it does to the cluster, over all TrainJobs that differ.
+type impact struct {
 	noun          string
 	by            map[effect][]jobName
 	frozen        map[effect][]string
@@ -68,10 +68,10 @@ type queueMove struct {
 	TrainJobs int    `json:"trainJobs"`
 }
 
-// judge sets the loads of the differing TrainJobs, and asks for their fates. Then it drops the inputs, which take much memory.
+// judge sets the loads of the differing TrainJobs, and asks for their effects. Then it drops the inputs, which take much memory.
 func (c *Comparison) judge() {
-	if c.new.Fate != nil {
-		c.askFates()
+	if c.new.UpdateEffect != nil {
+		c.askEffects()
 	}
 	for _, j := range c.Jobs {
 		j.loadBefore, j.loadAfter = j.old.load(), j.new.load()
@@ -79,9 +79,9 @@ func (c *Comparison) judge() {
 	}
 }
 
-// askFates asks for the fates of all updates. TrainJobs that change alike by their runtime share one. It drops the updates that change
+// askEffects asks for the effects of all updates. TrainJobs that change alike by their runtime share one. It drops the updates that change
 // no object, except rejected ones.
-func (c *Comparison) askFates() {
+func (c *Comparison) askEffects() {
 	var first []*JobDiff
 	number := map[string]int{}
 	for _, j := range c.Jobs {
@@ -90,11 +90,11 @@ func (c *Comparison) askFates() {
 			first = append(first, j)
 		}
 	}
-	fates := make([]Fate, len(first))
-	parallel.Ordered(len(first), func(i int) Fate { return c.new.Fate(first[i].old, first[i].new) }, func(i int, f Fate) { fates[i] = f })
+	effects := make([]UpdateEffect, len(first))
+	parallel.Ordered(len(first), func(i int) UpdateEffect { return c.new.UpdateEffect(first[i].old, first[i].new) }, func(i int, f UpdateEffect) { effects[i] = f })
 	for _, j := range c.Jobs {
 		if j.isUpdate() {
-			j.fate = fates[number[j.fateKey()]]
+			j.updateEffect = effects[number[j.fateKey()]]
 		}
 		if len(j.Objects) == 0 && j.state == stateChanged && !j.migrated {
 			j.withoutObjects()
@@ -109,18 +109,18 @@ func (c *Comparison) askFates() {
 	})
 }
 
-// withoutObjects keeps the fate of an update that changes no object only if the cluster rejects it.
+// withoutObjects keeps the effect of an update that changes no object only if the cluster rejects it.
 func (j *JobDiff) withoutObjects() {
 	switch {
-	case len(j.fate.Findings) == 0 && j.fate.Update == Replaced:
+	case len(j.updateEffect.Findings) == 0 && j.updateEffect.Update == Replaced:
 		return // it is deleted and created again
-	case len(j.fate.Findings) == 0:
-		j.fate = Fate{}
+	case len(j.updateEffect.Findings) == 0:
+		j.updateEffect = UpdateEffect{}
 		return
-	case j.fate.Update == Replaced:
-		j.fate.Update = Refused // there is nothing to replace
+	case j.updateEffect.Update == Replaced:
+		j.updateEffect.Update = Refused // there is nothing to replace
 	}
-	j.refuse(stateRefused, j.fate.Findings, nil)
+	j.refuse(stateRefused, j.updateEffect.Findings, nil)
 }
 
 // isUpdate reports whether the new version changes a TrainJob that both versions have, objects of it, or its queue.
@@ -150,7 +150,9 @@ func (j *JobDiff) causesOf(refused int) []engine.Claim {
 }
 
 // isUpdateRefused reports whether both versions render the TrainJob, and the cluster rejects the update.
-func (j *JobDiff) isUpdateRefused() bool { return j.state == stateRefused && j.fate.Update != "" }
+func (j *JobDiff) isUpdateRefused() bool {
+	return j.state == stateRefused && j.updateEffect.Update != ""
+}
 
 // IsSuspended reports whether the TrainJob is suspended. It returns false for nil and for a JobSet.
 func (j *Job) IsSuspended() bool {
@@ -160,16 +162,16 @@ func (j *Job) IsSuspended() bool {
 	return j.Source.Spec.Suspend != nil && *j.Source.Spec.Suspend
 }
 
-// blast returns the blast radius.
-func (c *Comparison) blast() *blast {
-	b := &blast{noun: c.noun, by: map[effect][]jobName{}, frozen: map[effect][]string{}}
+// impact returns the blast radius.
+func (c *Comparison) impact() *impact {
+	b := &impact{noun: c.noun, by: map[effect][]jobName{}, frozen: map[effect][]string{}}
 	for _, j := range c.Jobs {
 		if j.migrated || j.state == stateRefused && !j.isUpdateRefused() || j.state == stateAccepted {
 			continue // the summary has them
 		}
-		if e := j.fate.effect(); e.update != "" {
+		if e := j.updateEffect.effect(); e.update != "" {
 			b.by[e] = append(b.by[e], j.name())
-			b.frozen[e] = append(b.frozen[e], j.fate.Frozen...)
+			b.frozen[e] = append(b.frozen[e], j.updateEffect.Frozen...)
 		}
 		if j.isUpdateRefused() {
 			continue // its Pods stay
@@ -198,7 +200,7 @@ func (j *Job) queue() string {
 	return j.Queue
 }
 
-func (b *blast) queue(j *JobDiff) {
+func (b *impact) queue(j *JobDiff) {
 	move := queueMove{Namespace: j.ID.Namespace, Before: j.oldQueue, After: j.newQueue}
 	switch {
 	case move.Before == "" && move.After == "":
@@ -231,7 +233,7 @@ const (
 )
 
 // rows returns the lines that say something.
-func (b *blast) rows() []row {
+func (b *impact) rows() []row {
 	var rows []row
 	add := func(head, text string) { rows = append(rows, row{head: head, text: text}) }
 	for _, r := range []struct {
@@ -272,7 +274,7 @@ func (b *blast) rows() []row {
 }
 
 // replacing says how JobSets are replaced.
-func (b *blast) replacing() string {
+func (b *impact) replacing() string {
 	what := "it and create it"
 	switch many := len(b.by[effect{Replaced, true}]) > 1; {
 	case b.noun == workspace.JobSetKind && many:
@@ -286,7 +288,7 @@ func (b *blast) replacing() string {
 }
 
 // devices returns the names of the accelerators, sorted.
-func (b *blast) devices() []string {
+func (b *impact) devices() []string {
 	names := slices.AppendSeq(slices.Collect(maps.Keys(b.before.Devices)), maps.Keys(b.after.Devices))
 	slices.Sort(names)
 	return slices.DeleteFunc(slices.Compact(names), func(name string) bool {
@@ -294,7 +296,7 @@ func (b *blast) devices() []string {
 	})
 }
 
-func (b *blast) queueNames() []string {
+func (b *impact) queueNames() []string {
 	var names []string
 	for _, q := range b.queues {
 		of := func(name string) string {

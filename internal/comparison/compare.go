@@ -31,7 +31,7 @@ type Comparison struct {
 	same     int
 	noun     string // the compared kind: TrainJob, or JobSet if there are JobSets only
 
-	conflicts, findings concern
+	conflicts, findings openFindings
 
 	shown map[string]bool // the TrainJobs whose changes a report shows, by what makes them alike
 }
@@ -63,12 +63,12 @@ type JobDiff struct {
 	Objects []*ObjectDiff
 	alike   string // equal for TrainJobs with the same changes, apart from names and positions
 
-	migrated  bool
-	refused   finding.List // of the version that refuses it
-	refusedBy []engine.Claim
-	existing  []string
-	fate      Fate
-	rewritten bool // the TrainJob itself changes
+	migrated     bool
+	refused      finding.List // of the version that refuses it
+	refusedBy    []engine.Claim
+	existing     []string
+	updateEffect UpdateEffect
+	rewritten    bool // the TrainJob itself changes
 
 	old, new              *Job // until judge; nil if created or removed
 	oldQueue, newQueue    string
@@ -156,7 +156,7 @@ func Compare(old, new *Version, showValues bool) (*Comparison, error) {
 	if new.Live {
 		c.name()
 	}
-	c.conflicts, c.findings = c.concern(old.Conflicts, new.Conflicts), c.concern(old.Findings, new.Findings)
+	c.conflicts, c.findings = c.openFindingsOf(old.Conflicts, new.Conflicts), c.openFindingsOf(old.Findings, new.Findings)
 	return c, nil
 }
 
@@ -215,10 +215,10 @@ type identity struct {
 func (j *Job) identity() identity { return identity{j.ID, j.Migrated} }
 
 // isSame reports whether nothing of the TrainJob's objects and of its queue differs.
-func (j *JobDiff) isSame() bool { return len(j.Objects) == 0 && len(j.moved()) == 0 }
+func (j *JobDiff) isSame() bool { return len(j.Objects) == 0 && len(j.queueChange()) == 0 }
 
 func (c *Comparison) keep(j *JobDiff) {
-	if j.rewritten = j.state == stateChanged && c.new.Fate != nil && j.new.rewrites(j.old); j.state == stateChanged && j.isSame() && !j.rewritten {
+	if j.rewritten = j.state == stateChanged && c.new.UpdateEffect != nil && j.new.rewrites(j.old); j.state == stateChanged && j.isSame() && !j.rewritten {
 		if !j.migrated {
 			c.same++
 		}
@@ -297,8 +297,8 @@ func (j *JobDiff) refuse(s state, errs finding.List, by []engine.Claim) {
 	j.alike = strings.Join(parts, "\x00")
 }
 
-// moved returns a line on a TrainJob that changes its queue. The JobSet does not show the queue.
-func (j *JobDiff) moved() []string {
+// queueChange returns a line on a TrainJob that changes its queue. The JobSet does not show the queue.
+func (j *JobDiff) queueChange() []string {
 	if j.state != stateChanged || j.oldQueue == j.newQueue {
 		return nil
 	}
@@ -306,7 +306,7 @@ func (j *JobDiff) moved() []string {
 }
 
 // comments returns lines on the TrainJob itself.
-func (j *JobDiff) comments() []string { return slices.Concat(j.moved(), j.existing) }
+func (j *JobDiff) comments() []string { return slices.Concat(j.queueChange(), j.existing) }
 
 // head returns what TrainJobs share beside their changes to be alike.
 func (j *JobDiff) head() []string {

@@ -11,15 +11,15 @@ import (
 	"github.com/trainweld/trainweld/internal/revision"
 )
 
-// concern holds findings of one kind in the new version. They are new, or belong to TrainJobs that differ.
-type concern struct {
+// openFindings holds findings of one kind in the new version. They are new, or belong to TrainJobs that differ.
+type openFindings struct {
 	brought, stood finding.List
 	elsewhere      int // the old ones of TrainJobs that do not differ
 }
 
-// concern sorts findings of the new version.
-func (c *Comparison) concern(before, after finding.List) concern {
-	var of concern
+// openFindingsOf sorts findings of the new version.
+func (c *Comparison) openFindingsOf(before, after finding.List) openFindings {
+	var of openFindings
 	standing := revision.Standing{}
 	standing.Add(before)
 	differs := map[fieldpath.Object]bool{}
@@ -39,15 +39,15 @@ func (c *Comparison) concern(before, after finding.List) concern {
 	return of
 }
 
-func (c *concern) add(other concern) {
+func (c *openFindings) add(other openFindings) {
 	c.brought = append(c.brought, other.brought...)
 	c.stood = append(c.stood, other.stood...)
 	c.elsewhere += other.elsewhere
 }
 
-// concernSection holds the groups of a concern, new ones first.
-type concernSection struct {
-	concern
+// findingSection holds the groups of a concern, new ones first.
+type findingSection struct {
+	openFindings
 	head, noun string
 	groups     []report.Group
 	new        int // the groups that the change brings
@@ -55,8 +55,8 @@ type concernSection struct {
 }
 
 // concerns returns the conflicts and the other findings of the new version.
-func (c *Comparison) concerns() []concernSection {
-	sections := []concernSection{{concern: c.conflicts, head: "Who disagrees", noun: "conflict"}, {concern: c.findings, head: "Findings", noun: "finding"}}
+func (c *Comparison) concerns() []findingSection {
+	sections := []findingSection{{openFindings: c.conflicts, head: "Who disagrees", noun: "conflict"}, {openFindings: c.findings, head: "Findings", noun: "finding"}}
 	for i := range sections {
 		s := &sections[i]
 		s.opts = report.Options{ShowValues: !c.mask}
@@ -68,7 +68,7 @@ func (c *Comparison) concerns() []concernSection {
 }
 
 // markdown returns the section, at most most bytes, and whether it is complete.
-func (s *concernSection) markdown(most int) (text string, whole bool) {
+func (s *findingSection) markdown(most int) (text string, whole bool) {
 	if len(s.groups) == 0 {
 		return "", true
 	}
@@ -93,7 +93,7 @@ func (s *concernSection) markdown(most int) (text string, whole bool) {
 }
 
 // item returns a finding with its managers and their values.
-func (s *concernSection) item(g *report.Group, isNew bool) string {
+func (s *findingSection) item(g *report.Group, isNew bool) string {
 	f := g.First
 	var b strings.Builder
 	b.WriteString("- ")
@@ -135,7 +135,7 @@ func (s *concernSection) item(g *report.Group, isNew bool) string {
 }
 
 // todo writes the remedies.
-func (c *Comparison) todo(b *strings.Builder, concerns []concernSection) {
+func (c *Comparison) todo(b *strings.Builder, concerns []findingSection) {
 	for i, line := range c.remedies(concerns, markdownNames, plain) {
 		if i == 0 {
 			b.WriteString("\n**What to do**\n\n")
@@ -145,8 +145,8 @@ func (c *Comparison) todo(b *strings.Builder, concerns []concernSection) {
 }
 
 // remedies returns the first remedies, each once. names lists TrainJobs, and escape escapes text, as the format of the report needs.
-func (c *Comparison) remedies(concerns []concernSection, names func([]jobName, int) string, escape func(string) string) []string {
-	blast := c.blast()
+func (c *Comparison) remedies(concerns []findingSection, names func([]jobName, int) string, escape func(string) string) []string {
+	blast := c.impact()
 	var lines []string
 	add := func(u Update, one, many string) {
 		if ids := blast.by[effect{u, u == Replaced}]; len(ids) == 1 {
@@ -161,7 +161,7 @@ func (c *Comparison) remedies(concerns []concernSection, names func([]jobName, i
 	add(Kept, "to use the changed runtime, delete the TrainJob if it exists, and create it again", "to use the changed runtime, delete the %d TrainJobs where they exist, and create them again")
 	for _, j := range c.Jobs {
 		for _, f := range j.refused {
-			if j.state == stateRefused && j.fate.effect() != (effect{Refused, false}) {
+			if j.state == stateRefused && j.updateEffect.effect() != (effect{Refused, false}) {
 				lines = append(lines, string(f.Code)+": "+escape(f.Remedy.Text))
 			}
 		}

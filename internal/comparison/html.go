@@ -18,7 +18,7 @@ const mostOpen = 5
 func (c *Comparison) WriteHTML(w io.Writer, version string) error {
 	b := htmlWriter{showValues: !c.mask}
 	s := c.summary()
-	b.blast(c.blast().rows())
+	b.blast(c.impact().rows())
 	for _, note := range c.new.Notes {
 		b.Add("p", note)
 	}
@@ -76,7 +76,7 @@ func (b *htmlWriter) blast(rows []row) {
 }
 
 // concern appends conflicts or other findings, new ones first.
-func (b *htmlWriter) concern(s *concernSection) {
+func (b *htmlWriter) concern(s *findingSection) {
 	if len(s.groups) == 0 {
 		return
 	}

@@ -128,7 +128,7 @@ func (c *Comparison) WriteJSON(w io.Writer) error {
 			Refused: s.counts[stateRefused], Accepted: s.counts[stateAccepted],
 			Causes: []jsonCause{},
 		},
-		Blast:     c.blast().json(),
+		Blast:     c.impact().json(),
 		TrainJobs: []jsonJob{}, Notes: c.new.Notes,
 		Conflicts: c.conflicts.json(), Findings: c.findings.json(),
 	}
@@ -140,7 +140,7 @@ func (c *Comparison) WriteJSON(w io.Writer) error {
 		out.Summary.Causes = append(out.Summary.Causes, cause)
 	}
 	for _, j := range c.Jobs {
-		job := jsonJob{Kind: j.ID.Kind, Namespace: j.ID.Namespace, Name: j.ID.Name, Build: j.Build, State: j.state, Objects: []jsonObject{}, Migrated: j.migrated, Causes: distinct(layersOf(j.refusers())), Existing: j.comments(), Update: j.fate.Update, Frozen: j.fate.Frozen}
+		job := jsonJob{Kind: j.ID.Kind, Namespace: j.ID.Namespace, Name: j.ID.Name, Build: j.Build, State: j.state, Objects: []jsonObject{}, Migrated: j.migrated, Causes: distinct(layersOf(j.refusers())), Existing: j.comments(), Update: j.updateEffect.Update, Frozen: j.updateEffect.Frozen}
 		for _, f := range j.refused {
 			job.Refused = append(job.Refused, refusalOf(f))
 		}
@@ -170,7 +170,7 @@ func refusalOf(f finding.Finding) jsonRefusal {
 }
 
 // json lists the findings, new ones first.
-func (c *concern) json() []jsonFound {
+func (c *openFindings) json() []jsonFound {
 	var out []jsonFound
 	for i, f := range slices.Concat(c.brought, c.stood) {
 		out = append(out, jsonFound{
@@ -181,7 +181,7 @@ func (c *concern) json() []jsonFound {
 	return out
 }
 
-func (b *blast) json() jsonBlast {
+func (b *impact) json() jsonBlast {
 	out := jsonBlast{
 		Replaced: b.count(Replaced), Refused: b.count(Refused), Kept: b.count(Kept), Delayed: b.count(Delayed), Updated: b.count(Updated),
 		Pods:    jsonNumber{orZero(b.before.Pods), orZero(b.after.Pods)},
@@ -193,7 +193,7 @@ func (b *blast) json() jsonBlast {
 	return out
 }
 
-func (b *blast) count(u Update) int { return len(b.by[effect{u, true}]) + len(b.by[effect{u, false}]) }
+func (b *impact) count(u Update) int { return len(b.by[effect{u, true}]) + len(b.by[effect{u, false}]) }
 
 func (c *Comparison) jsonObject(o *ObjectDiff) (jsonObject, error) {
 	object := jsonObject{Kind: o.Key.Kind, Name: o.Key.Name, State: o.state}

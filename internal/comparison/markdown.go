@@ -27,7 +27,7 @@ const (
 func (c *Comparison) WriteMarkdown(w, rest io.Writer, restName string) error {
 	var b strings.Builder
 	s := c.summary()
-	blastMarkdown(&b, s.headline(), c.blast().rows())
+	blastMarkdown(&b, s.headline(), c.impact().rows())
 	for i, note := range c.new.Notes {
 		if i == 0 {
 			b.WriteByte('\n')
@@ -114,7 +114,7 @@ func (l *leftOut) write(text string) {
 	_, l.err = io.WriteString(l.w, text)
 }
 
-func (l *leftOut) concern(s *concernSection) {
+func (l *leftOut) concern(s *findingSection) {
 	text, _ := s.markdown(1 << 30)
 	l.listed = true
 	l.write(text)

@@ -16,7 +16,7 @@ import (
 // and of the encoding.
 func (c *Comparison) WriteText(w io.Writer, paint host.Painter) error {
 	out := bufio.NewWriter(w)
-	s, rows := c.summary(), c.blast().rows()
+	s, rows := c.summary(), c.impact().rows()
 	caused := len(c.Jobs) > 1 || c.new.Reasons != nil
 	summarized := caused || len(rows) > 0
 	if summarized {

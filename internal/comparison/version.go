@@ -31,9 +31,9 @@ type Version struct {
 	Conflicts finding.List
 	// Findings are further ones for a review.
 	Findings finding.List
-	// Fate returns the update of a TrainJob that exists. The new version has it, unless updates do not matter. It may be called
+	// UpdateEffect returns the update of a TrainJob that exists. The new version has it, unless updates do not matter. It may be called
 	// concurrently.
-	Fate func(old, new *Job) Fate
+	UpdateEffect func(old, new *Job) UpdateEffect
 }
 
 // Reason explains a cause.

@@ -46,7 +46,7 @@ func CannotMigrate(j workspace.Job, err error) finding.Finding {
 }
 
 // migrate returns the rewriting of a TrainJob of Trainer 2.1, if both forms render to the same JobSet.
-func (r *round) migrate(f finding.Finding) ([]change, error) {
+func (r *pass) migrate(f finding.Finding) ([]change, error) {
 	object := r.objectAt(f.Position)
 	if object == nil {
 		return nil, errNoPlace

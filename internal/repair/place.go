@@ -27,7 +27,7 @@ var errNoPlace = errors.New("the file does not hold the field at one place")
 
 // place returns the field of a position. path leads to the field in the finding's object, which may hold it in several forms: a patch
 // in a file of its own has another root than the TrainJob.
-func (r *round) place(p fieldpath.Position, path fieldpath.Path) (place, error) {
+func (r *pass) place(p fieldpath.Position, path fieldpath.Path) (place, error) {
 	object := r.objectAt(p)
 	if object == nil {
 		return place{}, errNoPlace
@@ -50,7 +50,7 @@ func (r *round) place(p fieldpath.Position, path fieldpath.Path) (place, error) 
 }
 
 // objectAt returns the object that holds a position, or nil.
-func (r *round) objectAt(p fieldpath.Position) *object {
+func (r *pass) objectAt(p fieldpath.Position) *object {
 	data, ok := r.in.Data(p.File)
 	if !ok || p.Line == 0 {
 		return nil
@@ -73,7 +73,7 @@ func (r *round) objectAt(p fieldpath.Position) *object {
 
 // around returns the place of the nearest field around a path that has the position. The cluster reports fields of an item that no
 // file sets.
-func (r *round) around(p fieldpath.Position, path fieldpath.Path) (place, error) {
+func (r *pass) around(p fieldpath.Position, path fieldpath.Path) (place, error) {
 	for n := len(path); n > 0; n-- {
 		if at, err := r.place(p, path[:n]); err == nil {
 			return at, nil

@@ -14,27 +14,27 @@ import (
 	"github.com/trainweld/trainweld/manifest"
 )
 
-// round repairs the files of one judgment.
-type round struct {
-	*session
+// pass repairs the files of one judgment.
+type pass struct {
+	*fixer
 	in      *workspace.Input
 	texts   map[string]*manifest.Texts
 	objects map[fieldpath.Position]*object
 	marks   map[string]mark
 	users   map[string][]fieldpath.Object
-	wishes  []*wish
+	fixes   []*fix
 	jobs    *workspace.Input // the TrainJobs, decoded for a rewriting; nil until one is needed
 }
 
-func newRound(s *session, in *workspace.Input) *round {
-	return &round{
-		session: s, in: in, texts: map[string]*manifest.Texts{}, objects: map[fieldpath.Position]*object{},
+func newPass(s *fixer, in *workspace.Input) *pass {
+	return &pass{
+		fixer: s, in: in, texts: map[string]*manifest.Texts{}, objects: map[fieldpath.Position]*object{},
 		marks: map[string]mark{}, users: map[string][]fieldpath.Object{},
 	}
 }
 
 // usersOf returns the TrainJobs that a file of patches changes.
-func (r *round) usersOf(file string) []fieldpath.Object {
+func (r *pass) usersOf(file string) []fieldpath.Object {
 	users, known := r.users[file]
 	if !known {
 		users = r.in.PatchedBy(file)
@@ -44,27 +44,27 @@ func (r *round) usersOf(file string) []fieldpath.Object {
 }
 
 // plan returns the new content of the files that change.
-func (r *round) plan() map[string][]byte {
+func (r *pass) plan() map[string][]byte {
 	r.dropUnshared()
 	r.dropOpposed()
-	edits := r.fit()
+	edits := r.combine()
 	changed := map[string][]byte{}
 	for file, all := range edits {
 		data, _ := r.in.Data(file)
 		changed[file] = manifest.ApplyEdits(data, all)
 	}
-	for _, w := range r.wishes {
-		r.tried[mistakeOf(w.finding)]++
-		delete(r.refused, mistakeOf(w.finding))
+	for _, w := range r.fixes {
+		r.tried[idOf(w.finding)]++
+		delete(r.refused, idOf(w.finding))
 		r.repaired = append(r.repaired, w)
 	}
 	return changed
 }
 
 // dropUnshared refuses each change of a shared patch that some of its TrainJobs do not need: it would change their results.
-func (r *round) dropUnshared() {
+func (r *pass) dropUnshared() {
 	wanted := map[string]map[fieldpath.Object]bool{}
-	for _, w := range r.wishes {
+	for _, w := range r.fixes {
 		for _, c := range w.changes {
 			if !c.isShared {
 				continue
@@ -77,7 +77,7 @@ func (r *round) dropUnshared() {
 		}
 	}
 	others := map[string]*fieldpath.Object{} // the first TrainJob that does not need a change, by the change
-	r.wishes = slices.DeleteFunc(r.wishes, func(w *wish) bool {
+	r.fixes = slices.DeleteFunc(r.fixes, func(w *fix) bool {
 		for _, c := range w.changes {
 			if !c.isShared {
 				continue
@@ -92,7 +92,7 @@ func (r *round) dropUnshared() {
 				others[key] = other
 			}
 			if other != nil {
-				r.refuse(w.finding, finding.CodeSharedPatch, fmt.Sprintf("the patch at %s also changes %s, which does not need the repair", c.at, *other), ownPatch)
+				r.reject(w.finding, finding.CodeSharedPatch, fmt.Sprintf("the patch at %s also changes %s, which does not need the repair", c.at, *other), ownPatch)
 				return true
 			}
 		}
@@ -101,16 +101,16 @@ func (r *round) dropUnshared() {
 }
 
 // dropOpposed drops each repair that sets a field to another value than an earlier one does.
-func (r *round) dropOpposed() {
+func (r *pass) dropOpposed() {
 	type field struct {
 		at   fieldpath.Position
 		path string
 	}
 	chosen := map[field]string{}
-	r.wishes = slices.DeleteFunc(r.wishes, func(w *wish) bool {
+	r.fixes = slices.DeleteFunc(r.fixes, func(w *fix) bool {
 		for _, c := range w.changes {
 			if key, known := chosen[field{c.at, c.Path.String()}]; known && key != c.key() {
-				r.refuse(w.finding, finding.CodeNotRepaired, fmt.Sprintf("another repair changes %s at %s in another way", c.Path, c.at), byHand)
+				r.reject(w.finding, finding.CodeNotRepaired, fmt.Sprintf("another repair changes %s at %s in another way", c.Path, c.at), byHand)
 				return true
 			}
 		}
@@ -121,15 +121,15 @@ func (r *round) dropOpposed() {
 	})
 }
 
-// fit returns the edits of each file for all repairs that can be done together. The others wait for the next round, or are refused if
+// combine returns the edits of each file for all repairs that can be done together. The others wait for the next round, or are refused if
 // they cannot be done alone.
-func (r *round) fit() map[string][]manifest.Edit {
+func (r *pass) combine() map[string][]manifest.Edit {
 	r.dropUnfit()
 	made := map[*object][]manifest.Edit{} // the edits of the objects for the present repairs
 	for {
-		objects, wishes := r.changedObjects()
-		dropped := map[*wish]bool{}
-		drop := func(w *wish) {
+		objects, fixes := r.changedObjects()
+		dropped := map[*fix]bool{}
+		drop := func(w *fix) {
 			dropped[w] = true
 			for _, c := range w.changes {
 				delete(made, c.object)
@@ -138,11 +138,11 @@ func (r *round) fit() map[string][]manifest.Edit {
 		edits, ends := map[string][]manifest.Edit{}, map[string]int{}
 		for _, o := range objects {
 			if _, known := made[o]; !known {
-				kept := r.together(o, nil, wishes[o], drop)
+				kept := r.compatible(o, nil, fixes[o], drop)
 				made[o], _ = r.edit(o, kept)
 			}
 			if slices.ContainsFunc(made[o], func(e manifest.Edit) bool { return len(edits[o.File]) > 0 && e.Start <= ends[o.File] }) {
-				for _, w := range wishes[o] {
+				for _, w := range fixes[o] {
 					drop(w) // it shares a line with a repair of the object before
 				}
 				continue
@@ -155,17 +155,17 @@ func (r *round) fit() map[string][]manifest.Edit {
 		if len(dropped) == 0 {
 			return edits
 		}
-		r.wishes = slices.DeleteFunc(r.wishes, func(w *wish) bool { return dropped[w] })
+		r.fixes = slices.DeleteFunc(r.fixes, func(w *fix) bool { return dropped[w] })
 	}
 }
 
 // dropUnfit drops the repairs that an object does not take beside those before, and refuses those that it does not take alone.
-func (r *round) dropUnfit() {
-	objects, wishes := r.changedObjects()
-	dropped := map[*wish]bool{}
+func (r *pass) dropUnfit() {
+	objects, fixes := r.changedObjects()
+	dropped := map[*fix]bool{}
 	for _, o := range objects {
-		lists, seen := make([][]manifest.Change, len(wishes[o])), map[string]bool{}
-		for i, w := range wishes[o] {
+		lists, seen := make([][]manifest.Change, len(fixes[o])), map[string]bool{}
+		for i, w := range fixes[o] {
 			for _, c := range w.changes {
 				if c.object == o && !seen[c.key()] {
 					seen[c.key()] = true
@@ -174,45 +174,45 @@ func (r *round) dropUnfit() {
 			}
 		}
 		alone, beside := o.Fit(lists)
-		for i, w := range wishes[o] {
+		for i, w := range fixes[o] {
 			err := alone[i]
 			if slices.ContainsFunc(lists[i], func(c manifest.Change) bool { return c.Do == manifest.RemoveField }) && err != nil {
-				_, err = r.edit(o, []*wish{w}) // the whole item may go, and not only the field
+				_, err = r.edit(o, []*fix{w}) // the whole item may go, and not only the field
 			}
 			if err != nil {
-				r.refuse(w.finding, finding.CodeNotRepaired, err.Error(), byHand)
+				r.reject(w.finding, finding.CodeNotRepaired, err.Error(), byHand)
 			}
 			if beside[i] != nil {
 				dropped[w] = true
 			}
 		}
 	}
-	r.wishes = slices.DeleteFunc(r.wishes, func(w *wish) bool { return dropped[w] })
+	r.fixes = slices.DeleteFunc(r.fixes, func(w *fix) bool { return dropped[w] })
 }
 
-// together returns the kept repairs of an object, and those of wishes that can be done beside them. It drops the others, and refuses
+// compatible returns the kept repairs of an object, and those of fixes that can be done beside them. It drops the others, and refuses
 // those that cannot be done alone. Among many repairs that fit, it finds those that do not by halves.
-func (r *round) together(o *object, kept, wishes []*wish, drop func(*wish)) []*wish {
-	all := slices.Concat(kept, wishes)
+func (r *pass) compatible(o *object, kept, fixes []*fix, drop func(*fix)) []*fix {
+	all := slices.Concat(kept, fixes)
 	if _, err := r.edit(o, all); err == nil {
 		return all
 	}
-	if len(wishes) == 1 {
-		if _, err := r.edit(o, wishes); err != nil {
-			r.refuse(wishes[0].finding, finding.CodeNotRepaired, err.Error(), byHand)
+	if len(fixes) == 1 {
+		if _, err := r.edit(o, fixes); err != nil {
+			r.reject(fixes[0].finding, finding.CodeNotRepaired, err.Error(), byHand)
 		}
-		drop(wishes[0])
+		drop(fixes[0])
 		return kept
 	}
-	half := len(wishes) / 2
-	return r.together(o, r.together(o, kept, wishes[:half], drop), wishes[half:], drop)
+	half := len(fixes) / 2
+	return r.compatible(o, r.compatible(o, kept, fixes[:half], drop), fixes[half:], drop)
 }
 
 // changedObjects returns the objects that change, in the order of their files and lines, and the repairs of each one.
-func (r *round) changedObjects() ([]*object, map[*object][]*wish) {
-	of := map[*object][]*wish{}
+func (r *pass) changedObjects() ([]*object, map[*object][]*fix) {
+	of := map[*object][]*fix{}
 	var all []*object
-	for _, w := range r.wishes {
+	for _, w := range r.fixes {
 		for _, c := range w.changes {
 			known := of[c.object]
 			if known == nil {
@@ -230,16 +230,16 @@ func (r *round) changedObjects() ([]*object, map[*object][]*wish) {
 }
 
 // edit returns the edits of an object for repairs.
-func (r *round) edit(o *object, wishes []*wish) ([]manifest.Edit, error) {
-	return o.Change(r.changesOf(o, wishes))
+func (r *pass) edit(o *object, fixes []*fix) ([]manifest.Edit, error) {
+	return o.Change(r.changesOf(o, fixes))
 }
 
 // changesOf returns the changes of an object, each once, and the removal of the items that they leave without a field.
-func (r *round) changesOf(o *object, wishes []*wish) []manifest.Change {
+func (r *pass) changesOf(o *object, fixes []*fix) []manifest.Change {
 	var changes []manifest.Change
 	var removed []fieldpath.Path
 	seen := map[string]bool{}
-	for _, w := range wishes {
+	for _, w := range fixes {
 		for _, c := range w.changes {
 			if c.object != o || seen[c.key()] {
 				continue

@@ -17,19 +17,19 @@ const (
 	ownPatch = "give the TrainJobs patches of their own, or change the shared patch by hand"
 )
 
-// refuse records that a repair is left to the user.
-func (r *round) refuse(f finding.Finding, code finding.Code, reason, help string) {
-	r.refused[mistakeOf(f)] = finding.Finding{
+// reject records that a repair is left to the user.
+func (r *pass) reject(f finding.Finding, code finding.Code, reason, help string) {
+	r.refused[idOf(f)] = finding.Finding{
 		Code: code, Severity: finding.Warning, Object: f.Object, Path: f.Path, Position: f.Position, Build: f.Build,
 		Message: fmt.Sprintf("%s is not repaired: %s", f.Code, reason), Remedy: finding.Remedy{Text: help},
 	}
 }
 
 // generated returns a finding on a repair in a file that another program writes, or nil. It names the source.
-func (r *round) generated(f finding.Finding) *finding.Finding {
+func (r *pass) generated(f finding.Finding) *finding.Finding {
 	refuse := func(reason, help string) *finding.Finding {
-		r.refuse(f, finding.CodeGenerated, reason, help)
-		refusal := r.refused[mistakeOf(f)]
+		r.reject(f, finding.CodeGenerated, reason, help)
+		refusal := r.refused[idOf(f)]
 		return &refusal
 	}
 	if f.Build != "" {
@@ -51,7 +51,7 @@ func (r *round) generated(f finding.Finding) *finding.Finding {
 type mark struct{ reason, help string }
 
 // markOf returns the reason why a file must not be changed, or "".
-func (r *round) markOf(file string) (reason, help string) {
+func (r *pass) markOf(file string) (reason, help string) {
 	known, ok := r.marks[file]
 	if !ok {
 		known = r.newMark(file)
@@ -60,7 +60,7 @@ func (r *round) markOf(file string) (reason, help string) {
 	return known.reason, known.help
 }
 
-func (r *round) newMark(file string) mark {
+func (r *pass) newMark(file string) mark {
 	data, isFile := r.in.Data(file)
 	switch {
 	case file == "":

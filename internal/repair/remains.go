@@ -19,7 +19,7 @@ func idleItems(d *manifest.Document, removed []fieldpath.Path) []fieldpath.Path 
 		return nil
 	}
 	var idle []fieldpath.Path
-	r := remains{}
+	r := unrepaired{}
 	for _, path := range removed {
 		var item fieldpath.Path
 		r.take(content, path, 0, &item)
@@ -55,8 +55,8 @@ func (s paths) hasPrefix(path fieldpath.Path, n int) bool {
 // gone replaces an item that is removed, so that the indexes of the others stay.
 type gone struct{}
 
-// remains knows what is left of the lists of an object, by their first items.
-type remains map[*any]*list
+// unrepaired knows what is left of the lists of an object, by their first items.
+type unrepaired map[*any]*list
 
 // list is a list from which items are removed.
 type list struct {
@@ -64,7 +64,7 @@ type list struct {
 	byKey map[string]map[any]int // the first item with a value of each merge key, and with "" of the items themselves
 }
 
-func (r remains) of(items []any) *list {
+func (r unrepaired) of(items []any) *list {
 	l := r[&items[0]]
 	if l == nil {
 		l = &list{len(items), map[string]map[any]int{}}
@@ -75,7 +75,7 @@ func (r remains) of(items []any) *list {
 
 // take removes the field at a path from the value at its first n steps. It reports whether nothing is left of the value, and sets idle to
 // the outermost item that is left without an effect.
-func (r remains) take(value any, path fieldpath.Path, n int, idle *fieldpath.Path) bool {
+func (r unrepaired) take(value any, path fieldpath.Path, n int, idle *fieldpath.Path) bool {
 	if n == len(path) {
 		return true
 	}

@@ -9,7 +9,7 @@
 // until nothing is left to repair, and then writes all files or none:
 //
 //	flags.go     the flags, and the writing of the files
-//	wish.go      the changes that repair a finding
+//	fixes.go     the changes that repair a finding
 //	migrate.go   the rewriting of a TrainJob of Trainer 2.1
 //	place.go     the object and the field of a finding in its file
 //	plan.go      the changes that fit together, and their text
@@ -52,7 +52,7 @@ type Result struct {
 	Found finding.List
 	Input *workspace.Input
 	// repaired are the repairs, in the order of the rounds.
-	repaired []*wish
+	repaired []*fix
 }
 
 // names returns the names of the changed files.
@@ -76,8 +76,8 @@ func run(p *host.Program, inputs workspace.Flags, opts Options, judge Judge) (*R
 		return nil, errors.New("a repair needs files of a disk")
 	}
 	stdin := &rereader{from: p.Stdin}
-	for vain := (map[mistake]bool{}); ; {
-		s := newSession(p, tree, inputs, opts, vain)
+	for vain := (map[findingID]bool{}); ; {
+		s := newFixer(p, tree, inputs, opts, vain)
 		result, err := s.rounds(func() (finding.List, *workspace.Input, error) {
 			s.reader.Stdin = stdin.again()
 			return judge(s.reader)
@@ -85,7 +85,7 @@ func run(p *host.Program, inputs workspace.Flags, opts Options, judge Judge) (*R
 		if err != nil {
 			return nil, err
 		}
-		lasting := s.lasting(result.Found)
+		lasting := s.ineffective(result.Found)
 		if len(lasting) == 0 {
 			return result, nil
 		}
@@ -102,46 +102,46 @@ func WithoutRefused(p *host.Program, inputs workspace.Flags, found finding.List,
 	if !ok || !slices.ContainsFunc(found, func(f finding.Finding) bool { return f.Remedy.IsCertain }) {
 		return found
 	}
-	s := newSession(p, tree, inputs, Options{}, nil)
-	r := newRound(s, in)
+	s := newFixer(p, tree, inputs, Options{}, nil)
+	r := newPass(s, in)
 	r.addAll(found)
 	r.plan()
 	found = slices.Clone(found)
 	for i := range found {
-		if _, refused := s.refused[mistakeOf(found[i])]; refused {
+		if _, refused := s.refused[idOf(found[i])]; refused {
 			found[i].Remedy.IsCertain = false
 		}
 	}
 	return found
 }
 
-// mistake identifies a finding across the rounds, in which lines move.
-type mistake struct {
+// findingID identifies a finding across the rounds, in which lines move.
+type findingID struct {
 	code   finding.Code
 	object fieldpath.Object
 	path   string
 }
 
-func mistakeOf(f finding.Finding) mistake { return mistake{f.Code, f.Object, f.Path.String()} }
+func idOf(f finding.Finding) findingID { return findingID{f.Code, f.Object, f.Path.String()} }
 
-// session repairs the files in rounds.
-type session struct {
+// fixer repairs the files in rounds.
+type fixer struct {
 	opts     Options
 	inputs   workspace.Flags
 	reader   *host.Program // with the changed files
 	overlay  *host.Overlay
-	vain     map[mistake]bool // the findings that outlast their repairs
+	vain     map[findingID]bool // the findings that outlast their repairs
 	original map[string][]byte
-	tried    map[mistake]int
-	refused  map[mistake]finding.Finding // the findings on refused repairs
-	repaired []*wish
+	tried    map[findingID]int
+	refused  map[findingID]finding.Finding // the findings on refused repairs
+	repaired []*fix
 }
 
-func newSession(p *host.Program, tree host.Tree, inputs workspace.Flags, opts Options, vain map[mistake]bool) *session {
+func newFixer(p *host.Program, tree host.Tree, inputs workspace.Flags, opts Options, vain map[findingID]bool) *fixer {
 	reader := *p
-	s := &session{
+	s := &fixer{
 		opts: opts, inputs: inputs, reader: &reader, overlay: host.NewOverlay(tree), vain: vain,
-		original: map[string][]byte{}, tried: map[mistake]int{}, refused: map[mistake]finding.Finding{},
+		original: map[string][]byte{}, tried: map[findingID]int{}, refused: map[findingID]finding.Finding{},
 	}
 	reader.Files = s.overlay
 	return s
@@ -150,21 +150,21 @@ func newSession(p *host.Program, tree host.Tree, inputs workspace.Flags, opts Op
 // mostTries is the number of repairs of one finding. The repair of a conflict may reveal another one on the same field.
 const mostTries = 3
 
-func (s *session) rounds(judge func() (finding.List, *workspace.Input, error)) (*Result, error) {
+func (s *fixer) rounds(judge func() (finding.List, *workspace.Input, error)) (*Result, error) {
 	for n := 1; ; n++ {
 		found, in, err := judge()
 		if err != nil {
 			return nil, err
 		}
-		if n == mostRounds || !s.round(found, in) {
+		if n == mostRounds || !s.runPass(found, in) {
 			return s.result(found, in), nil
 		}
 	}
 }
 
-// round repairs what the findings of one judgment allow, and reports whether a file changed.
-func (s *session) round(found finding.List, in *workspace.Input) bool {
-	r := newRound(s, in)
+// runPass repairs what the findings of one judgment allow, and reports whether a file changed.
+func (s *fixer) runPass(found finding.List, in *workspace.Input) bool {
+	r := newPass(s, in)
 	r.addAll(found)
 	changed := r.plan()
 	for _, name := range slices.Sorted(maps.Keys(changed)) {
@@ -177,7 +177,7 @@ func (s *session) round(found finding.List, in *workspace.Input) bool {
 }
 
 // addAll adds the repairs of the findings that a report shows.
-func (r *round) addAll(found finding.List) {
+func (r *pass) addAll(found finding.List) {
 	for _, f := range found {
 		if f.Severity > finding.Note {
 			r.add(f)
@@ -186,17 +186,17 @@ func (r *round) addAll(found finding.List) {
 }
 
 // result describes the files after the last round.
-func (s *session) result(found finding.List, in *workspace.Input) *Result {
+func (s *fixer) result(found finding.List, in *workspace.Input) *Result {
 	r := &Result{Input: in, repaired: s.repaired}
 	for _, name := range slices.Sorted(maps.Keys(s.original)) {
 		if data, ok := in.Data(name); ok {
 			r.Files = append(r.Files, output.Rewritten{Name: name, Old: s.original[name], New: data})
 		}
 	}
-	left := map[mistake]bool{}
+	left := map[findingID]bool{}
 	for _, f := range found {
-		left[mistakeOf(f)] = true
-		if refusal, ok := s.refused[mistakeOf(f)]; ok {
+		left[idOf(f)] = true
+		if refusal, ok := s.refused[idOf(f)]; ok {
 			refusal.Position = f.Position
 			r.Found = append(r.Found, refusal)
 		}
@@ -205,15 +205,15 @@ func (s *session) result(found finding.List, in *workspace.Input) *Result {
 	return r
 }
 
-// lasting returns the findings that are there after their repair.
-func (s *session) lasting(found finding.List) []mistake {
-	repaired := map[mistake]bool{}
+// ineffective returns the findings that are there after their repair.
+func (s *fixer) ineffective(found finding.List) []findingID {
+	repaired := map[findingID]bool{}
 	for _, w := range s.repaired {
-		repaired[mistakeOf(w.finding)] = true
+		repaired[idOf(w.finding)] = true
 	}
-	var lasting []mistake
+	var lasting []findingID
 	for _, f := range found {
-		if m := mistakeOf(f); repaired[m] && !s.vain[m] {
+		if m := idOf(f); repaired[m] && !s.vain[m] {
 			lasting = append(lasting, m)
 		}
 	}

@@ -24,7 +24,7 @@ func (r *Result) summary(verb string) string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s in %s: %s", verb, report.Count(len(r.repaired), "finding"), report.Count(len(r.Files), "file"), codes(r.repaired))
-	byFile := map[string][]*wish{}
+	byFile := map[string][]*fix{}
 	for _, w := range r.repaired {
 		for _, name := range w.files() {
 			byFile[name] = append(byFile[name], w)
@@ -41,7 +41,7 @@ func (r *Result) summary(verb string) string {
 }
 
 // files returns the names of the files that the repair changes, sorted.
-func (w *wish) files() []string {
+func (w *fix) files() []string {
 	var names []string
 	for _, c := range w.changes {
 		names = append(names, c.File)
@@ -51,7 +51,7 @@ func (w *wish) files() []string {
 }
 
 // codes counts repaired findings by their codes.
-func codes(repaired []*wish) string {
+func codes(repaired []*fix) string {
 	count := map[finding.Code]int{}
 	for _, w := range repaired {
 		count[w.finding.Code]++

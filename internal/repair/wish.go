@@ -19,8 +19,8 @@ import (
 	"github.com/trainweld/trainweld/render/explain"
 )
 
-// wish is a finding with the changes that repair it. All of them happen, or none.
-type wish struct {
+// fix is a finding with the changes that repair it. All of them happen, or none.
+type fix struct {
 	finding finding.Finding
 	changes []change
 }
@@ -39,14 +39,14 @@ func (c change) key() string {
 }
 
 // add adds the repair of a finding, if it has one or the user chose one. Otherwise it records why the repair is refused.
-func (r *round) add(f finding.Finding) {
+func (r *pass) add(f finding.Finding) {
 	make := r.repairOf(f)
-	m := mistakeOf(f)
+	m := idOf(f)
 	switch {
 	case make == nil || r.tried[m] == mostTries:
 		return
 	case r.vain[m]:
-		r.refuse(f, finding.CodeNotRepaired, "the finding outlasts the repair", byHand)
+		r.reject(f, finding.CodeNotRepaired, "the finding outlasts the repair", byHand)
 		return
 	}
 	if refusal := r.generated(f); refusal != nil {
@@ -55,16 +55,16 @@ func (r *round) add(f finding.Finding) {
 	}
 	changes, err := make(f)
 	if err != nil {
-		r.refuse(f, finding.CodeNotRepaired, err.Error(), byHand)
+		r.reject(f, finding.CodeNotRepaired, err.Error(), byHand)
 		return
 	}
 	if len(changes) > 0 {
-		r.wishes = append(r.wishes, &wish{f, changes})
+		r.fixes = append(r.fixes, &fix{f, changes})
 	}
 }
 
 // repairOf returns the function that makes the changes for a finding, or nil for a finding without a repair.
-func (r *round) repairOf(f finding.Finding) func(finding.Finding) ([]change, error) {
+func (r *pass) repairOf(f finding.Finding) func(finding.Finding) ([]change, error) {
 	switch isConflict := isConflict(f); {
 	case f.Remedy.Do == finding.Compose && f.Remedy.IsCertain && r.winner(f) == "":
 		return r.compose
@@ -89,7 +89,7 @@ func isConflict(f finding.Finding) bool {
 }
 
 // perform returns the change of the one right fix.
-func (r *round) perform(f finding.Finding) ([]change, error) {
+func (r *pass) perform(f finding.Finding) ([]change, error) {
 	if f.Remedy.Do == finding.Migrate {
 		return r.migrate(f)
 	}
@@ -133,7 +133,7 @@ func (r *round) perform(f finding.Finding) ([]change, error) {
 }
 
 // compose writes the value of a policy's rule into the last patch of the field.
-func (r *round) compose(f finding.Finding) ([]change, error) {
+func (r *pass) compose(f finding.Finding) ([]change, error) {
 	claims := slices.DeleteFunc(slices.Clone(f.Claims), compose.IsRule)
 	if len(claims) == 0 {
 		return nil, errNoPlace
@@ -148,7 +148,7 @@ func (r *round) compose(f finding.Finding) ([]change, error) {
 }
 
 // missing returns the place of a field that its object lacks. The position of the finding is that of the nearest field around it.
-func (r *round) missing(f finding.Finding) (place, error) {
+func (r *pass) missing(f finding.Finding) (place, error) {
 	for n := len(f.Path) - 1; n >= 0; n-- {
 		at, err := r.place(f.Position, f.Path[:n])
 		if err == nil && at.isOf(f) && !at.Has(f.Path) {
@@ -159,13 +159,13 @@ func (r *round) missing(f finding.Finding) (place, error) {
 	return place{}, errNoPlace
 }
 
-func (r *round) change(f finding.Finding, at place, c manifest.Change) change {
+func (r *pass) change(f finding.Finding, at place, c manifest.Change) change {
 	c.Value = plain(c.Value)
 	return change{object: at.object, Change: c, isShared: !at.isOf(f) && len(r.usersOf(at.at.File)) > 0 && isOfTrainJob(f)}
 }
 
 // winner returns the first preferred manager that takes part in a conflict, or "".
-func (r *round) winner(f finding.Finding) string {
+func (r *pass) winner(f finding.Finding) string {
 	for _, name := range r.opts.Prefer {
 		if slices.ContainsFunc(f.Claims, func(c engine.Claim) bool { return c.Layer == engine.Manager(name) }) {
 			return name
@@ -175,7 +175,7 @@ func (r *round) winner(f finding.Finding) string {
 }
 
 // prefer removes the claims that lose a conflict. A field that a patch cannot omit takes the winner's value instead.
-func (r *round) prefer(f finding.Finding) ([]change, error) {
+func (r *pass) prefer(f finding.Finding) ([]change, error) {
 	c, err := conflictOf(f)
 	if err != nil {
 		return nil, err
@@ -274,7 +274,7 @@ func (p place) isTwin(value any) bool {
 }
 
 // unite writes the union of all lists into each of them.
-func (r *round) unite(f finding.Finding) ([]change, error) {
+func (r *pass) unite(f finding.Finding) ([]change, error) {
 	union, err := compose.Rule{Path: f.Path, Kind: compose.KindUnion}.Compose(f.Claims...)
 	if err != nil {
 		return nil, fmt.Errorf("the lists have no union: %w", err)

@@ -66,9 +66,9 @@ type governing struct {
 	stock   *bool
 }
 
-// govern returns the release and the rules for the objects of a directory. The file of --policy goes before the nearest
+// policyOf returns the release and the rules for the objects of a directory. The file of --policy goes before the nearest
 // trainweld.yaml.
-func (st *Settings) govern(fsys fs.FS, dir string) governing {
+func (st *Settings) policyOf(fsys fs.FS, dir string) governing {
 	if st.flags.AnyRelease {
 		return governing{}
 	}
@@ -91,7 +91,7 @@ func (st *Settings) govern(fsys fs.FS, dir string) governing {
 
 // ReleaseOf returns the release for the objects of a file, or nil if nothing names one.
 func (st *Settings) ReleaseOf(fsys fs.FS, file string) *release.Release {
-	return st.govern(fsys, dirOf(file)).release
+	return st.policyOf(fsys, dirOf(file)).release
 }
 
 // nearest returns the release and the rules of the nearest trainweld.yaml of a directory.
@@ -184,17 +184,17 @@ func (ds *Documents) withoutConfigs(fsys fs.FS, files []string) []string {
 	var kept []string
 	for _, file := range files {
 		if !ds.settings.IsConfig(fsys, file) {
-			ds.settings.Govern(fsys, file, dirOf(file))
+			ds.settings.ApplyPolicy(fsys, file, dirOf(file))
 			kept = append(kept, file)
 		}
 	}
 	return kept
 }
 
-// Govern records that the policy of a directory holds for the objects of a file, and reads the patches of the policy. It returns the
+// ApplyPolicy records that the policy of a directory holds for the objects of a file, and reads the patches of the policy. It returns the
 // API for the objects, or nil if the input names no release for them.
-func (st *Settings) Govern(fsys fs.FS, file, dir string) *manifest.API {
-	g := st.govern(fsys, dir)
+func (st *Settings) ApplyPolicy(fsys fs.FS, file, dir string) *manifest.API {
+	g := st.policyOf(fsys, dir)
 	api := st.API(g.release)
 	if api != nil {
 		st.byFile[file] = api
@@ -209,7 +209,7 @@ func (st *Settings) Govern(fsys fs.FS, file, dir string) *manifest.API {
 
 // APIOf returns the API for the objects of a file, or nil if the input names no release for them.
 func (st *Settings) APIOf(fsys fs.FS, file string) *manifest.API {
-	return st.API(st.govern(fsys, dirOf(file)).release)
+	return st.API(st.policyOf(fsys, dirOf(file)).release)
 }
 
 // IsConfig reports whether a file is a policy file, and not a manifest of that name. It reports the mistakes in it.

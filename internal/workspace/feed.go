@@ -16,18 +16,18 @@ import (
 	"github.com/trainweld/trainweld/render"
 )
 
-// Feed reads the inputs of a rendering in two passes, and holds few files at a time. A TrainJob needs all runtimes, and one
+// Stream reads the inputs of a rendering in two passes, and holds few files at a time. A TrainJob needs all runtimes, and one
 // may stand in the last file. The first pass collects runtimes: it skips the parsing of files that show none. The second pass
 // reads the TrainJobs in order.
-type Feed struct {
-	fsys  fs.FS
-	stdin io.Reader
-	in    *Input
-	files []feedFile
-	Jobs  int // the number of files that may hold TrainJobs; they come first
-	held  int // the size of the data that the first pass keeps, in bytes
-	first map[fieldpath.Object]place
-	again []again
+type Stream struct {
+	fsys       fs.FS
+	stdin      io.Reader
+	in         *Input
+	files      []feedFile
+	Jobs       int // the number of files that may hold TrainJobs; they come first
+	held       int // the size of the data that the first pass keeps, in bytes
+	first      map[fieldpath.Object]place
+	duplicates []duplicate
 	// The findings, in the order of the report: for the files of TrainJobs, the files of runtimes, and the patches.
 	listed, decoded, added [2]finding.List
 	patches                finding.List
@@ -44,8 +44,8 @@ type feedFile struct {
 // place is the position of an object: the number of its file, and of the document in that file.
 type place struct{ file, document int }
 
-// again is a TrainJob with the name of an earlier one.
-type again struct {
+// duplicate is a TrainJob with the name of an earlier one.
+type duplicate struct {
 	finding *finding.Finding
 	first   place
 }
@@ -53,9 +53,9 @@ type again struct {
 // feedLimit is the most data, in bytes, that the first pass keeps for the second. One large stream is then parsed only once.
 const feedLimit = 8 << 20
 
-// NewFeed runs the first pass. Then in is complete except for the TrainJobs.
-func NewFeed(s Source, in *Input) *Feed {
-	f := &Feed{in: in, first: map[fieldpath.Object]place{}}
+// NewStream runs the first pass. Then in is complete except for the TrainJobs.
+func NewStream(s Source, in *Input) *Stream {
+	f := &Stream{in: in, first: map[fieldpath.Object]place{}}
 	f.fsys, f.stdin = s.Inputs()
 	for i, paths := range [][]string{in.flags.Files, in.flags.Runtimes} {
 		for _, name := range in.listFiles(f.fsys, paths) {
@@ -66,9 +66,9 @@ func NewFeed(s Source, in *Input) *Feed {
 		}
 		f.listed[i], in.Findings = in.Findings, nil
 	}
-	parallel.Ordered(len(f.files), f.look, func(i int, l look) {
+	parallel.Ordered(len(f.files), f.probe, func(i int, l probe) {
 		in.progress("looked at", i+1, len(f.files))
-		f.take(i, l)
+		f.addRuntimes(i, l)
 	})
 	in.ReadPatches(s)
 	in.DefaultPatches()
@@ -76,13 +76,13 @@ func NewFeed(s Source, in *Input) *Feed {
 	return f
 }
 
-// look is the result of the first pass. It is empty for a file without a runtime that can be read again.
-type look struct {
+// probe is the result of the first pass. It is empty for a file without a runtime that can be read again.
+type probe struct {
 	*Decoded
 	once bool // the file cannot be read again
 }
 
-func (f *Feed) look(i int) look {
+func (f *Stream) probe(i int) probe {
 	file := f.files[i]
 	once := file.name == manifest.Stdin
 	if !once {
@@ -92,16 +92,16 @@ func (f *Feed) look(i int) look {
 	data, unreadable := f.in.load(f.fsys, f.stdin, file.name)
 	switch {
 	case unreadable != nil:
-		return look{&Decoded{Findings: finding.List{*unreadable}}, true}
+		return probe{&Decoded{Findings: finding.List{*unreadable}}, true}
 	case i < f.Jobs && !once && !manifest.MayHoldRuntime(data):
-		return look{}
+		return probe{}
 	}
 	d := f.in.aliases.decode(f.in.Documents, file.name, data, file.named)
-	return look{&d, once}
+	return probe{&d, once}
 }
 
-// take adds the runtimes of a file to the input.
-func (f *Feed) take(i int, l look) {
+// addRuntimes adds the runtimes of a file to the input.
+func (f *Stream) addRuntimes(i int, l probe) {
 	if l.Decoded == nil {
 		return
 	}
@@ -131,16 +131,16 @@ func (f *Feed) take(i int, l look) {
 	}
 }
 
-// Fed is a TrainJob or a JobSet, with the number of its file.
-type Fed struct {
+// Item is a TrainJob or a JobSet, with the number of its file.
+type Item struct {
 	Job    Job
 	JobSet *JobSet // instead of a TrainJob
 	File   int
 }
 
 // Objects runs the second pass. It yields the TrainJobs with their defaults, and the JobSets if jobSets is true.
-func (f *Feed) Objects(jobSets bool) iter.Seq[Fed] {
-	return func(yield func(Fed) bool) {
+func (f *Stream) Objects(jobSets bool) iter.Seq[Item] {
+	return func(yield func(Item) bool) {
 		parallel.Ordered(f.Jobs, f.read, func(i int, d Decoded) {
 			if f.files[i].decoded == nil {
 				d = f.in.Documents.take(d)
@@ -153,21 +153,21 @@ func (f *Feed) Objects(jobSets bool) iter.Seq[Fed] {
 				switch o := document.Object.(type) {
 				case *trainer.TrainJob:
 					if f.admit(o, document, place{i, n}) {
-						yield(Fed{Job: Job{TrainJob: o, Document: document}, File: i})
+						yield(Item{Job: Job{TrainJob: o, Document: document}, File: i})
 					}
 				case *jobset.JobSet:
 					if jobSets {
 						o.Namespace = f.in.flags.NamespaceOf(o.Namespace)
-						yield(Fed{JobSet: &JobSet{o, document}, File: i})
+						yield(Item{JobSet: &JobSet{o, document}, File: i})
 					}
 				}
 			}
 		})
-		f.sayTwice()
+		f.reportDuplicates()
 	}
 }
 
-func (f *Feed) read(i int) Decoded {
+func (f *Stream) read(i int) Decoded {
 	file := f.files[i]
 	if file.decoded != nil {
 		return *file.decoded
@@ -180,7 +180,7 @@ func (f *Feed) read(i int) Decoded {
 }
 
 // admit prepares a TrainJob for rendering. It reports a missing or duplicate name, and then returns false.
-func (f *Feed) admit(o *trainer.TrainJob, d *manifest.Document, at place) bool {
+func (f *Stream) admit(o *trainer.TrainJob, d *manifest.Document, at place) bool {
 	o.Namespace = f.in.flags.NamespaceOf(o.Namespace)
 	if o.Name == "" {
 		f.added[0] = append(f.added[0], noName(d))
@@ -189,7 +189,7 @@ func (f *Feed) admit(o *trainer.TrainJob, d *manifest.Document, at place) bool {
 	id := render.ObjectOf(o)
 	if first, found := f.first[id]; found {
 		finding := f.in.flags.duplicate(id, d, nil)
-		f.again = append(f.again, again{&finding, first})
+		f.duplicates = append(f.duplicates, duplicate{&finding, first})
 		return false
 	}
 	f.first[id] = at
@@ -198,11 +198,11 @@ func (f *Feed) admit(o *trainer.TrainJob, d *manifest.Document, at place) bool {
 	return true
 }
 
-// sayTwice reports the duplicate TrainJobs. Feed does not keep the positions of the first ones, so sayTwice reads their files
+// reportDuplicates reports the duplicate TrainJobs. Stream does not keep the positions of the first ones, so reportDuplicates reads their files
 // again, each once.
-func (f *Feed) sayTwice() {
-	found := slices.Clone(f.again)
-	slices.SortStableFunc(found, func(a, b again) int { return a.first.file - b.first.file })
+func (f *Stream) reportDuplicates() {
+	found := slices.Clone(f.duplicates)
+	slices.SortStableFunc(found, func(a, b duplicate) int { return a.first.file - b.first.file })
 	var documents []*manifest.Document
 	for i, a := range found {
 		if i == 0 || found[i-1].first.file != a.first.file {
@@ -212,13 +212,13 @@ func (f *Feed) sayTwice() {
 			*a.finding = f.in.flags.sayOther(*a.finding, documents[n])
 		}
 	}
-	for _, a := range f.again {
+	for _, a := range f.duplicates {
 		f.added[0] = append(f.added[0], *a.finding)
 	}
 }
 
 // Findings returns the findings of both passes.
-func (f *Feed) Findings() finding.List {
+func (f *Stream) Findings() finding.List {
 	return f.in.Rate(f.in.WithoutPatchFiles(slices.Concat(
 		f.listed[0], f.decoded[0], f.added[0],
 		f.listed[1], f.decoded[1], f.added[1], f.patches,

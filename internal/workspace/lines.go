@@ -38,8 +38,8 @@ func (l *Lines) opened(file string, data []byte) {
 	}
 }
 
-// Learn copies the lines of all files that another input has read.
-func (l *Lines) Learn(other *Lines) {
+// AddLines copies the lines of all files that another input has read.
+func (l *Lines) AddLines(other *Lines) {
 	for _, file := range other.Order {
 		if _, known := l.known[file]; !known {
 			l.Order = append(l.Order, file)
@@ -48,9 +48,9 @@ func (l *Lines) Learn(other *Lines) {
 	}
 }
 
-// Gather learns the lines, the releases and the patched TrainJobs of a part. The input then describes the whole run.
-func (in *Input) Gather(part *Input) {
-	in.Learn(part.Lines)
+// AddPart learns the lines, the releases and the patched TrainJobs of a part. The input then describes the whole run.
+func (in *Input) AddPart(part *Input) {
+	in.AddLines(part.Lines)
 	for file, jobs := range part.patched {
 		for job := range jobs {
 			in.notePatched(file, job)

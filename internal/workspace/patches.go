@@ -44,7 +44,7 @@ func (st *Settings) readPatches(s Source, manager, file string) {
 
 // decodePatches returns the patches of a file, and reports its mistakes.
 func (st *Settings) decodePatches(fsys fs.FS, manager, file string, data []byte) []manifest.Patch {
-	patches, findings := st.Govern(fsys, file, dirOf(file)).DecodePatches(file, data)
+	patches, findings := st.ApplyPolicy(fsys, file, dirOf(file)).DecodePatches(file, data)
 	if len(patches) == 0 && len(findings) == 0 {
 		findings = finding.List{{
 			Code: finding.CodeNotAnObject, Severity: finding.Error, Position: fieldpath.Position{File: file},

@@ -68,7 +68,7 @@ func (in Input) namespace() string {
 func Check(ctx context.Context, in Input) finding.List {
 	c := newChecker(in)
 	c.admit(ctx, nil)
-	c.follow(ctx)
+	c.checkControllers(ctx)
 	return c.result()
 }
 
@@ -172,8 +172,8 @@ func withPatches(job map[string]any, patches []trainer.RuntimePatch) (map[string
 // as all patches merged before it.
 const mostPatches = 256
 
-// follow applies the Trainer's validating webhook and then the controllers.
-func (c *checker) follow(ctx context.Context) {
+// checkControllers applies the Trainer's validating webhook and then the controllers.
+func (c *checker) checkControllers(ctx context.Context) {
 	if c.validate() {
 		c.make(ctx)
 	}
@@ -188,7 +188,7 @@ func (c *checker) validate() bool {
 		return false
 	}
 	if c.in.Runtime.findings.Err() != nil {
-		c.about(finding.CodeRuntimeRefused, finding.Error, fieldpath.Fields("spec", "runtimeRef"),
+		c.report(finding.CodeRuntimeRefused, finding.Error, fieldpath.Fields("spec", "runtimeRef"),
 			fmt.Sprintf("the cluster rejects %s, and so every TrainJob that names it", c.in.Runtime.id), "fix the runtime, or reference another one")
 	}
 	if c.merge(); c.merged != nil {
@@ -218,7 +218,7 @@ func (c *checker) make(ctx context.Context) {
 				f.Severity, f.Message = finding.Warning, f.Message+"; the runtime may still change before"
 			}
 		}
-		if f.Severity == finding.Error && c.leftAlone(c.output, f.Code) {
+		if f.Severity == finding.Error && c.isManagedElsewhere(c.output, f.Code) {
 			f.Severity = finding.Warning
 		}
 		c.add(f)
@@ -243,13 +243,13 @@ var (
 	ofTrainer = []finding.Code{finding.CodePortsTakenForOne, finding.CodeFluxNodes, finding.CodeMPIImplementation, finding.CodeHostfile}
 )
 
-// leftAlone reports whether the error never occurs in this cluster, since another controller manages the TrainJob or
+// isManagedElsewhere reports whether the error never occurs in this cluster, since another controller manages the TrainJob or
 // its JobSet.
-func (c *checker) leftAlone(out *render.Output, code finding.Code) bool {
+func (c *checker) isManagedElsewhere(out *render.Output, code finding.Code) bool {
 	if c.job.release.ManagedBy && slices.ContainsFunc(out.Findings, func(f finding.Finding) bool { return f.Code == finding.CodeManagedByOther }) {
 		return slices.Contains(ofJobs, code) || slices.Contains(ofTrainer, code)
 	}
-	return slices.Contains(ofJobs, code) && out.JobSet != nil && leftToOthers(out.JobSet)
+	return slices.Contains(ofJobs, code) && out.JobSet != nil && isOfOtherController(out.JobSet)
 }
 
 // renderInput returns the TrainJob over a runtime.

@@ -36,10 +36,10 @@ func (c *checker) jobs(js *jobset.JobSet) {
 			c.add(f)
 			continue
 		}
-		c.late(f, f.Path)
+		c.addDownstream(f, f.Path)
 	}
 	c.unknownClasses(js, classes{priority: c.in.PriorityClasses, runtime: c.in.RuntimeClasses})
-	checkJobs(c.in.Release, js, made, fieldpath.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name}, c.late)
+	checkJobs(c.in.Release, js, made, fieldpath.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name}, c.addDownstream)
 }
 
 // withNodes returns the JobSet with one Pod in each Job that numNodes leaves without Pods. Another finding reports
@@ -105,7 +105,7 @@ func checkJobs(r *release.Release, js *jobset.JobSet, out *render.JobsOutput, id
 		return
 	}
 	suspended := suspendedJobSet(js)
-	if leftToOthers(js) {
+	if isOfOtherController(js) {
 		report := add
 		add = func(f finding.Finding, path fieldpath.Path) {
 			f.Severity = finding.Warning // this cluster's controllers create nothing
@@ -138,8 +138,8 @@ func checkJobs(r *release.Release, js *jobset.JobSet, out *render.JobsOutput, id
 	}
 }
 
-// leftToOthers reports whether JobSet's own controller ignores the JobSet.
-func leftToOthers(js *jobset.JobSet) bool {
+// isOfOtherController reports whether JobSet's own controller ignores the JobSet.
+func isOfOtherController(js *jobset.JobSet) bool {
 	return js.Spec.ManagedBy != nil && *js.Spec.ManagedBy != jobset.JobSetControllerName
 }
 

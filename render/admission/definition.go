@@ -34,7 +34,7 @@ type compiled struct {
 	schema           *structuralschema.Structural
 	validator        validation.SchemaValidator
 	enums            *enums // what validator lacks
-	plain            *plain
+	plain            *fastSchema
 	rules            *cel.Validator
 	onCreate         *cel.Validator // the rules that an object without an old one can break
 	// server applies objects of the kind. Its methods only read it, since concurrent checks share it.

@@ -26,23 +26,23 @@ type findings struct {
 // findingIndex finds findings by object, field, code and claim. It indexes the list lazily.
 type findingIndex struct {
 	indexed int // number of indexed findings
-	at      map[place]int
+	at      map[codeRef]int
 	keys    map[finding.Key]int
 	caused  map[consequence]int
-	errors  map[spot][]int    // positions in the list
-	claims  map[claimed][]int // positions of errors in a JobSet or a PodGroup, by the last claim
-	within  map[spot]int      // number of errors at the field or within it; nil before the first use
-	paths   map[string]int    // number of errors at the path, in any object
+	errors  map[fieldRef][]int // positions in the list
+	claims  map[claimed][]int  // positions of errors in a JobSet or a PodGroup, by the last claim
+	within  map[fieldRef]int   // number of errors at the field or within it; nil before the first use
+	paths   map[string]int     // number of errors at the path, in any object
 }
 
-// spot is a field of an object. place is a code at such a field.
+// fieldRef is a field of an object. place is a code at such a field.
 type (
-	spot struct {
+	fieldRef struct {
 		object fieldpath.Object
 		path   string
 	}
-	place struct {
-		spot
+	codeRef struct {
+		fieldRef
 		code finding.Code
 	}
 	claimed struct {
@@ -57,13 +57,13 @@ type (
 	}
 )
 
-func spotOf(f finding.Finding) spot { return spot{f.Object, f.Path.String()} }
+func spotOf(f finding.Finding) fieldRef { return fieldRef{f.Object, f.Path.String()} }
 
 // catchUp indexes the new findings.
 func (fs *findings) catchUp() *findingIndex {
 	x := &fs.index
 	if x.at == nil {
-		x.at, x.keys, x.errors = map[place]int{}, map[finding.Key]int{}, map[spot][]int{}
+		x.at, x.keys, x.errors = map[codeRef]int{}, map[finding.Key]int{}, map[fieldRef][]int{}
 		x.caused, x.claims, x.paths = map[consequence]int{}, map[claimed][]int{}, map[string]int{}
 	}
 	for ; x.indexed < len(fs.all); x.indexed++ {
@@ -75,7 +75,7 @@ func (fs *findings) catchUp() *findingIndex {
 // count adds a finding to the index, or removes it if by is -1.
 func (x *findingIndex) count(f finding.Finding, i, by int) {
 	k := f.Key()
-	at := place{spot{f.Object, k.Path}, f.Code}
+	at := codeRef{fieldRef{f.Object, k.Path}, f.Code}
 	x.at[at] += by
 	x.keys[k] += by
 	if len(f.Claims) > 0 {
@@ -84,7 +84,7 @@ func (x *findingIndex) count(f finding.Finding, i, by int) {
 	if f.Severity != finding.Error {
 		return
 	}
-	x.errors[at.spot] = moved(x.errors[at.spot], i, by)
+	x.errors[at.fieldRef] = moved(x.errors[at.fieldRef], i, by)
 	x.paths[at.path] += by
 	if (f.Object.Kind == "JobSet" || f.Object.Kind == "PodGroup") && len(f.Claims) > 0 {
 		last := claimOf(f.Claims[len(f.Claims)-1])
@@ -111,7 +111,7 @@ func moved(list []int, i, by int) []int {
 
 func (x *findingIndex) countWithin(f finding.Finding, by int) {
 	for n := range len(f.Path) + 1 {
-		x.within[spot{f.Object, f.Path[:n].String()}] += by
+		x.within[fieldRef{f.Object, f.Path[:n].String()}] += by
 	}
 }
 
@@ -145,7 +145,7 @@ func (fs *findings) has(object fieldpath.Object, path fieldpath.Path, codes ...f
 func (fs *findings) firstError(object fieldpath.Object, path fieldpath.Path, meets func(*finding.Finding) bool) int {
 	first := -1
 	for n := range len(path) + 1 {
-		if i := fs.errorAt(spot{object, path[:n].String()}, meets); first < 0 || i >= 0 && i < first {
+		if i := fs.errorAt(fieldRef{object, path[:n].String()}, meets); first < 0 || i >= 0 && i < first {
 			first = i
 		}
 	}
@@ -153,7 +153,7 @@ func (fs *findings) firstError(object fieldpath.Object, path fieldpath.Path, mee
 }
 
 // errorAt returns the position of the first error at a field that meets the condition, or -1.
-func (fs *findings) errorAt(at spot, meets func(*finding.Finding) bool) int {
+func (fs *findings) errorAt(at fieldRef, meets func(*finding.Finding) bool) int {
 	first := -1
 	for _, i := range fs.catchUp().errors[at] {
 		if (first < 0 || i < first) && meets(&fs.all[i]) {
@@ -187,21 +187,21 @@ func (fs *findings) claimed(c engine.Claim) int {
 func (fs *findings) errorWithin(object fieldpath.Object, path fieldpath.Path) bool {
 	x := fs.catchUp()
 	if x.within == nil {
-		x.within = map[spot]int{}
+		x.within = map[fieldRef]int{}
 		for _, f := range fs.all {
 			if f.Severity == finding.Error {
 				x.countWithin(f, 1)
 			}
 		}
 	}
-	return x.within[spot{object, path.String()}] > 0
+	return x.within[fieldRef{object, path.String()}] > 0
 }
 
 // reported reports whether there is a finding of the same code at the path of the object or above it.
 func (fs *findings) reported(f finding.Finding) bool {
 	x := fs.catchUp()
 	for n := range len(f.Path) + 1 {
-		if x.at[place{spot{f.Object, f.Path[:n].String()}, f.Code}] > 0 {
+		if x.at[codeRef{fieldRef{f.Object, f.Path[:n].String()}, f.Code}] > 0 {
 			return true
 		}
 	}

@@ -24,7 +24,7 @@ func (c *checker) deadline() {
 	if c.managedElsewhere() {
 		severity = finding.Warning
 	}
-	c.about(finding.CodeNeverCreated, severity, fieldpath.Fields("spec", "activeDeadlineSeconds"),
+	c.report(finding.CodeNeverCreated, severity, fieldpath.Fields("spec", "activeDeadlineSeconds"),
 		fmt.Sprintf("the TrainJob exceeds its deadline of %d seconds at once", seconds), fmt.Sprintf("set 1 to %d seconds", int64(math.MaxInt64/time.Second)))
 }
 

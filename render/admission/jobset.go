@@ -40,7 +40,7 @@ func (c *checker) jobSet(ctx context.Context) *jobset.JobSet {
 	for _, f := range found {
 		path := f.Path
 		f.Path = claimAsPrinted(path)
-		c.late(f, path)
+		c.addDownstream(f, path)
 	}
 	return js
 }
@@ -100,10 +100,10 @@ func (c *checker) findCauses() {
 	}
 }
 
-// late adds a finding on an object that a controller makes, with the origin of its value. The argument path is its
+// addDownstream adds a finding on an object that a controller makes, with the origin of its value. The argument path is its
 // field in the JobSet. An earlier finding may report the cause, such as a patch of an unknown container. Then late
 // extends the path of that finding instead, up to the field that the cluster will name.
-func (c *checker) late(f finding.Finding, path fieldpath.Path) {
+func (c *checker) addDownstream(f finding.Finding, path fieldpath.Path) {
 	if cause := c.causeOf(path); cause != nil {
 		if !cause.sharp {
 			c.change(cause.finding, func(earlier *finding.Finding) {
@@ -169,7 +169,7 @@ func (c *checker) explained(f finding.Finding, claim engine.Claim) bool {
 	lost := c.firstError(c.job.id, claim.Source, func(e *finding.Finding) bool { return e.Code == finding.CodeFileKeyRef })
 	first := -1
 	if claim.Layer != merge.RuntimeLayer {
-		first = c.errorAt(spot{c.job.id, claim.Source.String()}, func(e *finding.Finding) bool { return len(e.Claims) == 0 })
+		first = c.errorAt(fieldRef{c.job.id, claim.Source.String()}, func(e *finding.Finding) bool { return len(e.Claims) == 0 })
 	}
 	if f.Object.Kind != "JobSet" && (first < 0 || lost >= 0) {
 		if i := c.claimed(claim); first < 0 || i >= 0 && i < first {

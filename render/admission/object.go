@@ -90,7 +90,7 @@ func (d *definition) decode(raw map[string]any, namespace string, found *finding
 			})
 		}
 	}
-	isFilled := d.plain.fill(o.fields)
+	isFilled := d.plain.applyDefaults(o.fields)
 	if !isFilled {
 		unknown = append(unknown, structuralpruning.PruneWithOptions(o.fields, d.schema, true, structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})...)
 	}
@@ -185,7 +185,7 @@ func (o *object) reencode(value any) error {
 	o.fields = overlay(o.fields, encoded).(map[string]any)
 	// The API server fills in defaults after the webhook. It prunes unknown fields and nulls only from requests. So
 	// it rejects a null that the Go type writes for a missing field.
-	if !o.plain.fill(o.fields) {
+	if !o.plain.applyDefaults(o.fields) {
 		structuralpruning.Prune(o.fields, o.schema, true)
 		structuraldefaulting.Default(o.fields, o.schema)
 	}
@@ -272,7 +272,7 @@ func (o *object) validate(ctx context.Context, old *object, found *findings) {
 	var rules []cel.Option
 	isPlain := false
 	if old == nil {
-		if isPlain = o.plain.takes(fields); !isPlain {
+		if isPlain = o.plain.accepts(fields); !isPlain {
 			errs = validation.ValidateCustomResource(nil, fields, o.validator)
 		}
 	} else {

@@ -12,21 +12,21 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// plain is a schema, compiled to recognize plainly valid values. The validator of the API server builds validators for every value
+// fastSchema is a schema, compiled to recognize plainly valid values. The validator of the API server builds validators for every value
 // anew, and most values are valid. It still judges all other values: it alone knows the errors and their words. So do the API
 // server's functions that prune a value and fill in its defaults.
-type plain struct {
+type fastSchema struct {
 	// undecided marks a schema with a rule that only the validator knows.
 	undecided bool
 	// open marks a schema that accepts unknown fields, or has metadata of its own.
 	open     bool
-	defaults []fallback
+	defaults []defaultValue
 	kind     string
 	orString bool // an integer or a string
 	nullable bool
-	fields   map[string]*plain
-	others   *plain // the values of other keys, or nil for any
-	items    *plain
+	fields   map[string]*fastSchema
+	others   *fastSchema // the values of other keys, or nil for any
+	items    *fastSchema
 	required []string
 	pattern  *regexp.Regexp
 	isTime   bool
@@ -38,26 +38,26 @@ type plain struct {
 	isSet bool // a list of distinct scalars
 }
 
-// fallback is the default of a field, with the defaults within it.
-type fallback struct {
+// defaultValue is the default of a field, with the defaults within it.
+type defaultValue struct {
 	name  string
 	value any
 }
 
 // compilePlain compiles a schema. It leaves rules undecided that definitions of the API rarely have.
-func compilePlain(s *structuralschema.Structural) *plain {
-	p := &plain{kind: s.Type, nullable: s.Nullable, orString: s.XIntOrString, least: math.MinInt64, most: math.MaxInt64}
+func compilePlain(s *structuralschema.Structural) *fastSchema {
+	p := &fastSchema{kind: s.Type, nullable: s.Nullable, orString: s.XIntOrString, least: math.MinInt64, most: math.MaxInt64}
 	if s.Items != nil {
 		p.items = compilePlain(s.Items)
 	}
 	if len(s.Properties) > 0 {
-		p.fields = make(map[string]*plain, len(s.Properties))
+		p.fields = make(map[string]*fastSchema, len(s.Properties))
 		for name, property := range s.Properties {
 			p.fields[name] = compilePlain(&property)
 			if property.Default.Object != nil {
 				value := runtime.DeepCopyJSONValue(property.Default.Object)
 				structuraldefaulting.Default(value, &property)
-				p.defaults = append(p.defaults, fallback{name, value})
+				p.defaults = append(p.defaults, defaultValue{name, value})
 			}
 		}
 	}
@@ -84,7 +84,7 @@ func compilePlain(s *structuralschema.Structural) *plain {
 }
 
 // restrict adds the rules on values.
-func (p *plain) restrict(v *structuralschema.ValueValidation) {
+func (p *fastSchema) restrict(v *structuralschema.ValueValidation) {
 	p.isTime = p.kind == "string" && v.Format == "date-time"
 	isKnownFormat := v.Format == "" || p.isTime || p.kind == "integer" && (v.Format == "int32" || v.Format == "int64")
 	p.undecided = p.undecided || !isKnownFormat || v.UniqueItems || v.MultipleOf != nil ||
@@ -127,8 +127,8 @@ func (p *plain) restrict(v *structuralschema.ValueValidation) {
 	}
 }
 
-// takes reports whether a value is plainly valid.
-func (p *plain) takes(value any) bool {
+// accepts reports whether a value is plainly valid.
+func (p *fastSchema) accepts(value any) bool {
 	if p.undecided {
 		return false
 	}
@@ -138,7 +138,7 @@ func (p *plain) takes(value any) bool {
 	case map[string]any:
 		return p.kind == "object" && p.enum == nil && p.within(len(v)) && p.takesFields(v)
 	case []any:
-		return p.kind == "array" && p.enum == nil && p.within(len(v)) && p.distinct(v) && (p.items == nil || !slices.ContainsFunc(v, func(item any) bool { return !p.items.takes(item) }))
+		return p.kind == "array" && p.enum == nil && p.within(len(v)) && p.distinct(v) && (p.items == nil || !slices.ContainsFunc(v, func(item any) bool { return !p.items.accepts(item) }))
 	case string:
 		return (p.kind == "string" || p.kind == "" && p.orString) && (p.kind == "" || p.within(utf8.RuneCountInString(v))) &&
 			(p.enum == nil || p.enum[v]) && (p.pattern == nil || p.pattern.MatchString(v)) && (!p.isTime || isTime(v))
@@ -150,7 +150,7 @@ func (p *plain) takes(value any) bool {
 	return false
 }
 
-func (p *plain) within(n int) bool { return p.least <= int64(n) && int64(n) <= p.most }
+func (p *fastSchema) within(n int) bool { return p.least <= int64(n) && int64(n) <= p.most }
 
 // isTime reports whether a text is a time as controllers write it: in UTC, without fractions.
 func isTime(text string) bool {
@@ -159,7 +159,7 @@ func isTime(text string) bool {
 }
 
 // takesFields reports whether the fields of an object are plainly valid, and none is missing.
-func (p *plain) takesFields(fields map[string]any) bool {
+func (p *fastSchema) takesFields(fields map[string]any) bool {
 	for _, name := range p.required {
 		if _, ok := fields[name]; !ok {
 			return false
@@ -170,7 +170,7 @@ func (p *plain) takesFields(fields map[string]any) bool {
 		if !ok {
 			of = p.others
 		}
-		if of != nil && !of.takes(value) {
+		if of != nil && !of.accepts(value) {
 			return false
 		}
 	}
@@ -181,7 +181,7 @@ func (p *plain) takesFields(fields map[string]any) bool {
 type identity [2]any
 
 // identity returns the identity of an item, and whether it is plain.
-func (p *plain) identity(item any) (id identity, ok bool) {
+func (p *fastSchema) identity(item any) (id identity, ok bool) {
 	if p.isSet {
 		id[0] = item
 		return id, isScalar(item)
@@ -203,7 +203,7 @@ func isScalar(value any) bool {
 }
 
 // distinct reports whether the items of a list plainly differ, as the type of the list requires.
-func (p *plain) distinct(list []any) bool {
+func (p *fastSchema) distinct(list []any) bool {
 	if !p.isSet && p.keys == nil {
 		return true
 	}
@@ -227,9 +227,9 @@ func (p *plain) distinct(list []any) bool {
 	return true
 }
 
-// fill fills in the defaults of a decoded object, except in its own metadata. It returns false for an object that the API server may
+// applyDefaults fills in the defaults of a decoded object, except in its own metadata. It returns false for an object that the API server may
 // prune. It may then have filled in some.
-func (p *plain) fill(fields map[string]any) bool {
+func (p *fastSchema) applyDefaults(fields map[string]any) bool {
 	if p.open {
 		return false
 	}
@@ -248,7 +248,7 @@ func isOfObject(name string) bool {
 }
 
 // fillField fills in the defaults within a field.
-func (p *plain) fillField(name string, value any) bool {
+func (p *fastSchema) fillField(name string, value any) bool {
 	of, ok := p.fields[name]
 	if !ok {
 		of = p.others
@@ -256,7 +256,7 @@ func (p *plain) fillField(name string, value any) bool {
 	return of != nil && of.fillValue(value)
 }
 
-func (p *plain) fillValue(value any) bool {
+func (p *fastSchema) fillValue(value any) bool {
 	switch v := value.(type) {
 	case nil:
 		return p.nullable
@@ -281,7 +281,7 @@ func (p *plain) fillValue(value any) bool {
 }
 
 // fillIn sets the missing fields that have a default.
-func (p *plain) fillIn(fields map[string]any) {
+func (p *fastSchema) fillIn(fields map[string]any) {
 	for _, d := range p.defaults {
 		if _, ok := fields[d.name]; !ok {
 			fields[d.name] = runtime.DeepCopyJSONValue(d.value)

@@ -49,7 +49,7 @@ func (c *checker) reserved(policy string, names ...string) {
 	}
 	for _, env := range t.Env {
 		if slices.Contains(names, env.Name) {
-			c.about(finding.CodeReservedEnv, finding.Error, fieldpath.Fields("spec", "trainer", "env").Append(fieldpath.Item("name", env.Name)),
+			c.report(finding.CodeReservedEnv, finding.Error, fieldpath.Fields("spec", "trainer", "env").Append(fieldpath.Item("name", env.Name)),
 				fmt.Sprintf("the %s policy of the runtime sets %s itself, and lets no TrainJob set it", policy, env.Name), "drop the variable")
 		}
 	}
@@ -79,7 +79,7 @@ func (c *checker) torch(p *trainer.TorchMLPolicySource) {
 		return
 	}
 	if c.job.has(release.TorchProcesses) && processes != nil && processes.Type == intstr.String && !slices.Contains([]string{"auto", "cpu", "gpu"}, processes.StrVal) {
-		c.about(finding.CodeBadValue, finding.Error, fieldpath.Fields("spec", "trainer", "numProcPerNode"),
+		c.report(finding.CodeBadValue, finding.Error, fieldpath.Fields("spec", "trainer", "numProcPerNode"),
 			fmt.Sprintf("unsupported value %q", processes.StrVal), "use an integer, auto, cpu or gpu")
 	}
 	c.reserved("torch", "PET_NNODES", "PET_NPROC_PER_NODE", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT")
@@ -130,7 +130,7 @@ const (
 // pkg/runtime/framework/plugins/torch torchtune.go).
 func (c *checker) torchTune(t *trainer.Trainer) {
 	refuse := func(path fieldpath.Path, message, help string) {
-		c.about(finding.CodeTorchTune, finding.Error, path, message, help)
+		c.report(finding.CodeTorchTune, finding.Error, path, message, help)
 	}
 	atName, atNodes := fieldpath.Fields("spec", "runtimeRef", "name"), fieldpath.Fields("spec", "trainer", "numNodes")
 	model, models := torchTuneModel(c.typed.Spec.RuntimeRef.Name), torchTuneModels
@@ -261,12 +261,12 @@ func (c *checker) mpi(p *trainer.MPIMLPolicySource) {
 	jobs := c.merged.Template.Spec.ReplicatedJobs
 	if t != nil && t.NumNodes != nil && *t.NumNodes >= 2 && p.RunLauncherAsNode != nil && *p.RunLauncherAsNode &&
 		(replicatedJob(jobs, launcher) == nil || replicatedJob(jobs, policy.Node) == nil) {
-		c.about(finding.CodeNoLauncher, finding.Error, fieldpath.Fields("spec", "trainer", "numNodes"),
+		c.report(finding.CodeNoLauncher, finding.Error, fieldpath.Fields("spec", "trainer", "numNodes"),
 			fmt.Sprintf("the runtime counts the launcher as a node, and needs the jobs launcher and node to run on %d", *t.NumNodes),
 			"set numNodes to 1, or name a runtime with both jobs")
 	}
 	if n := c.in.Earlier.NumProcPerNode; n != nil && n.Type == intstr.String && c.job.has(release.MPIProcesses) {
-		c.about(finding.CodeWrongType, finding.Error, fieldpath.Fields("spec", "trainer", "numProcPerNode"),
+		c.report(finding.CodeWrongType, finding.Error, fieldpath.Fields("spec", "trainer", "numProcPerNode"),
 			fmt.Sprintf("invalid value %q: must be an integer under an MPI policy", n.StrVal), "use an integer")
 	}
 	if !c.job.has(release.MPIEnv) {
@@ -284,7 +284,7 @@ func (c *checker) flux(p *trainer.FluxMLPolicySource) {
 		processes = t.NumProcPerNode
 	}
 	if processes != nil && *processes < 1 {
-		c.about(finding.CodeFlux, finding.Error, fieldpath.Fields("spec", "trainer", "numProcPerNode"),
+		c.report(finding.CodeFlux, finding.Error, fieldpath.Fields("spec", "trainer", "numProcPerNode"),
 			fmt.Sprintf("flux runs at least 1 process a node, not %d", *processes), "set numProcPerNode to 1 or more")
 	}
 	job := replicatedJob(c.merged.Template.Spec.ReplicatedJobs, policy.Node)

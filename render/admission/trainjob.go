@@ -22,7 +22,7 @@ import (
 // themselves.
 func (c *checker) webhook() {
 	if c.in.Runtime.deprecated && c.in.Runtime.id.Kind == "ClusterTrainingRuntime" {
-		c.about(finding.CodeDeprecated, finding.Warning, fieldpath.Fields("spec", "runtimeRef", "name"),
+		c.report(finding.CodeDeprecated, finding.Warning, fieldpath.Fields("spec", "runtimeRef", "name"),
 			fmt.Sprintf("%s is marked as deprecated; a later release of Kubeflow Trainer removes it", c.in.Runtime.id), "name another runtime")
 	}
 	if i := c.typed.Spec.Initializer; i != nil {
@@ -40,13 +40,13 @@ func (c *checker) webhook() {
 func (c *checker) nameOnCreate() {
 	name := c.job.id.Name
 	if problems := validation.IsDNS1035Label(name); c.job.has(release.NameOnCreate) && name != "" && len(problems) > 0 {
-		c.about(finding.CodeBrokenRule, finding.Error, fieldpath.Fields("metadata", "name"),
+		c.report(finding.CodeBrokenRule, finding.Error, fieldpath.Fields("metadata", "name"),
 			"the webhook rejects the name: "+apirule.Brief(problems...), nameHelp)
 	}
 }
 
-// about adds a finding on the TrainJob.
-func (c *checker) about(code finding.Code, severity finding.Severity, path fieldpath.Path, message, help string) {
+// report adds a finding on the TrainJob.
+func (c *checker) report(code finding.Code, severity finding.Severity, path fieldpath.Path, message, help string) {
 	c.add(finding.Finding{Code: code, Severity: severity, Object: c.job.id, Path: path, Message: message, Remedy: finding.Remedy{Text: help}})
 }
 

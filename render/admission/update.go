@@ -41,7 +41,7 @@ func Update(ctx context.Context, old, new Input) finding.List {
 		return after.result()
 	}
 	if before.job.id != after.job.id {
-		after.about(finding.CodeUnknownOldObject, finding.Error, fieldpath.Fields("metadata", "name"),
+		after.report(finding.CodeUnknownOldObject, finding.Error, fieldpath.Fields("metadata", "name"),
 			fmt.Sprintf("the old object is %s: another one", before.job.id), "give the old and the new state of one object")
 		return after.result()
 	}
@@ -60,7 +60,7 @@ func Update(ctx context.Context, old, new Input) finding.List {
 		after.keepRuntime(before.in.Runtime)
 		after.make(ctx)
 	}
-	if !before.settled() && !after.isUnchanged(before) {
+	if !before.isTerminal() && !after.isUnchanged(before) {
 		after.reapply(ctx, before)
 	}
 	return after.result()
@@ -183,7 +183,7 @@ func (c *checker) patchedRunning(old *checker) {
 	default:
 		message = what + " can be changed only while no Pods of the job are active"
 	}
-	c.about(finding.CodePatchedRunning, finding.Error, fieldpath.Fields("spec", string(c.job.release.Overrides)),
+	c.report(finding.CodePatchedRunning, finding.Error, fieldpath.Fields("spec", string(c.job.release.Overrides)),
 		message, fmt.Sprintf("suspend the job first, and change the %s once no Pods are active", what))
 }
 
@@ -232,9 +232,9 @@ func active(c *checker) bool {
 	return slices.ContainsFunc(status.JobsStatus, func(job trainer.JobStatus) bool { return job.Active != nil && *job.Active > 0 })
 }
 
-// settled reports whether the controller makes no more objects for the TrainJob. The TrainJob is complete, exceeded
+// isTerminal reports whether the controller makes no more objects for the TrainJob. The TrainJob is complete, exceeded
 // its deadline, or another controller manages it. Other failures do not last (Trainer v2.3.0 pkg/controller).
-func (c *checker) settled() bool { return c.finished() || !c.managedHere() }
+func (c *checker) isTerminal() bool { return c.finished() || !c.managedHere() }
 
 // finished reports whether the TrainJob is complete, or exceeded its deadline.
 func (c *checker) finished() bool {
@@ -262,7 +262,7 @@ func (c *checker) ignoredRuntime(kept *Runtime) {
 	if c.job.release.RuntimeRead == release.LiveRuntime || r == nil || r == kept || r.id != kept.id || equality.Semantic.DeepEqual(r.spec, kept.spec) {
 		return
 	}
-	c.about(finding.CodeUpdateIgnored, finding.Warning, fieldpath.Fields("spec", "runtimeRef"),
+	c.report(finding.CodeUpdateIgnored, finding.Warning, fieldpath.Fields("spec", "runtimeRef"),
 		fmt.Sprintf("%s has changed, and the Trainer goes on with what it was when the TrainJob was created", r.id), "delete the TrainJob and create it again to use the changed runtime")
 }
 

@@ -80,7 +80,7 @@ func (c *checker) powers(patch *trainer.RuntimePatch) {
 			v := &pod.Volumes[j]
 			had := slices.ContainsFunc(before.Volumes, func(b corev1.Volume) bool { return b.Name == v.Name && b.HostPath != nil })
 			if v.HostPath != nil && !had {
-				c.about(finding.CodePrivilegedPatch, finding.Warning, at.Append(fieldpath.Field("volumes"), fieldpath.Item("name", v.Name), fieldpath.Field("hostPath")),
+				c.report(finding.CodePrivilegedPatch, finding.Warning, at.Append(fieldpath.Field("volumes"), fieldpath.Item("name", v.Name), fieldpath.Field("hostPath")),
 					fmt.Sprintf("the patch mounts %s of the node", v.HostPath.Path), "mount a claim, or let the runtime have the volume")
 			}
 		}
@@ -107,11 +107,11 @@ func (c *checker) containerPowers(patches []trainer.ContainerPatch, before []cor
 		path := list.Append(fieldpath.Item("name", patches[i].Name), fieldpath.Field("securityContext"))
 		const help = "let the runtime say so, where whoever answers for it can see it"
 		if podapi.IsPrivileged(s) && !podapi.IsPrivileged(had) {
-			c.about(finding.CodePrivilegedPatch, finding.Warning, path.Append(fieldpath.Field("privileged")),
+			c.report(finding.CodePrivilegedPatch, finding.Warning, path.Append(fieldpath.Field("privileged")),
 				fmt.Sprintf("the patch makes container %q privileged: it can do on its node what it likes", patches[i].Name), help)
 		}
 		if s.Capabilities != nil && slices.Contains(s.Capabilities.Add, "SYS_ADMIN") {
-			c.about(finding.CodePrivilegedPatch, finding.Warning, path.Append(fieldpath.Fields("capabilities", "add")...),
+			c.report(finding.CodePrivilegedPatch, finding.Warning, path.Append(fieldpath.Fields("capabilities", "add")...),
 				fmt.Sprintf("the patch gives container %q the capability SYS_ADMIN, which is nearly all of them", patches[i].Name), help)
 		}
 	}

@@ -10,8 +10,8 @@ import (
 )
 
 // wayOf returns how a TrainJob became an object of a kind, and a JobSet its Pods.
-func wayOf(in *workspace.Input, j workspace.Job, kind string, out produce.Made) *authorship.Way {
-	way := &authorship.Way{Runtime: render.RuntimeOf(j.TrainJob)}
+func wayOf(in *workspace.Input, j workspace.Job, kind string, out produce.Made) *authorship.Diagram {
+	way := &authorship.Diagram{Runtime: render.RuntimeOf(j.TrainJob)}
 	for _, patch := range j.TrainJob.Spec.RuntimePatches {
 		way.Managers = append(way.Managers, patch.Manager)
 	}

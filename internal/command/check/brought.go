@@ -50,19 +50,19 @@ func (was *standing) version() build.Version {
 }
 
 // judge judges a part of the version before. It returns the state from which the part of the new version is an update.
-func (was *standing) judge(ctx context.Context, part workspace.Flags) *past {
+func (was *standing) judge(ctx context.Context, part workspace.Flags) *oldState {
 	if was.side.Flags.Empty() {
 		return nil
 	}
 	flags := was.flags
 	flags.Flags = part
 	j := newJudge(was.p, flags, was.onConflict, nil)
-	found := j.judge(ctx)
+	found := j.run(ctx)
 	j.progress.End()
 	j.in.Label(found)
 	was.judged = was.judged || j.count.any(flags.Selector != nil)
 	was.known.Add(was.levels.Apply(found))
-	before := &past{in: j.in, objects: j.objects, runtimes: j.runtimes, refused: j.refusedObjects(found)}
+	before := &oldState{in: j.in, objects: j.objects, runtimes: j.runtimes, refused: j.refusedObjects(found)}
 	if flags.Selector != nil { // a label may be new
 		flags.Selector = nil
 		all := newJudge(was.p, flags, was.onConflict, nil)
@@ -73,7 +73,7 @@ func (was *standing) judge(ctx context.Context, part workspace.Flags) *past {
 
 // refusedObjects returns the TrainJobs and JobSets that the cluster rejects, so that it does not have them. A missing runtime may be
 // in the cluster.
-func (j *judge) refusedObjects(found finding.List) map[fieldpath.Object]bool {
+func (j *runner) refusedObjects(found finding.List) map[fieldpath.Object]bool {
 	refused := map[fieldpath.Object]bool{}
 	for _, f := range found {
 		isRuntime := f.Code == finding.CodeNoRuntime || f.Code == finding.CodeRuntimeRefused
@@ -84,8 +84,8 @@ func (j *judge) refusedObjects(found finding.List) map[fieldpath.Object]bool {
 	return refused
 }
 
-// brought returns the findings that the version before lacks.
-func (was *standing) brought(found finding.List) finding.List {
+// introduced returns the findings that the version before lacks.
+func (was *standing) introduced(found finding.List) finding.List {
 	if was == nil {
 		return found
 	}

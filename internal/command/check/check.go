@@ -166,13 +166,13 @@ func run(p *host.Program, flags checkFlags) error {
 		was = newStanding(p, old, flags, onConflict, levels)
 		p, flags.Flags = new.Program(p), new.Flags
 	}
-	var j *judged
+	var j *results
 	var fixed *repair.Result
 	judge := func(p *host.Program) (found finding.List, in *workspace.Input, err error) {
 		if j, err = judgeParts(ctx, p, flags, onConflict, was); err != nil {
 			return nil, nil, err
 		}
-		return j.ordered(func(found finding.List) finding.List { return was.brought(levels.Apply(found)) }), j.lines, nil
+		return j.ordered(func(found finding.List) finding.List { return was.introduced(levels.Apply(found)) }), j.lines, nil
 	}
 	var found finding.List
 	if !flags.fix.On() {

@@ -48,7 +48,7 @@ func readFurther(p *host.Program, flags checkFlags) (checkFlags, *workspace.Inpu
 }
 
 // furtherKind returns the kind of a document that --crd defines, or nil.
-func (j *judge) furtherKind(d *manifest.Document) *furtherKind {
+func (j *runner) furtherKind(d *manifest.Document) *furtherKind {
 	return j.flags.further[[2]string{d.APIVersion, d.ID.Kind}]
 }
 
@@ -67,7 +67,7 @@ func (kinds furtherKinds) unscoped(found finding.List) finding.List {
 }
 
 // furtherObject judges an object of such a kind.
-func (j *judge) furtherObject(ctx context.Context, k *furtherKind, d *manifest.Document) finding.List {
+func (j *runner) furtherObject(ctx context.Context, k *furtherKind, d *manifest.Document) finding.List {
 	defer d.Release()
 	fields, err := d.Fields()
 	if err != nil {

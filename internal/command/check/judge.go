@@ -21,42 +21,42 @@ import (
 	"github.com/trainweld/trainweld/render/admission"
 )
 
-// judge runs the input of check through admission. It first reads everything, since a runtime may follow the TrainJobs that
+// runner runs the input of check through admission. It first reads everything, since a runtime may follow the TrainJobs that
 // name it. Then it judges each document. To save memory, it keeps only the text of a document after reading.
-type judge struct {
-	progress   *host.Progress
-	in         *workspace.Input
-	flags      checkFlags
-	onConflict render.OnConflict
-	runtimes   *heldRuntimes
-	own        []*heldRuntime // the runtimes to judge
-	aside      []*heldRuntime // the runtimes of -r
-	classes    []string       // the names of the PriorityClasses
-	runClasses []string       // the names of the RuntimeClasses
-	verdicts   []verdict
-	reading    map[read]finding.List                   // the decoding findings of each object
-	objects    map[fieldpath.Object]*manifest.Document // TrainJobs and JobSets
-	past       *past
-	moves      *moves
-	count      tally
+type runner struct {
+	progress    *host.Progress
+	in          *workspace.Input
+	flags       checkFlags
+	onConflict  render.OnConflict
+	runtimes    *admittedRuntimes
+	own         []*admittedRuntime // the runtimes to judge
+	aside       []*admittedRuntime // the runtimes of -r
+	classes     []string           // the names of the PriorityClasses
+	runClasses  []string           // the names of the RuntimeClasses
+	results     []result
+	reading     map[read]finding.List                   // the decoding findings of each object
+	objects     map[fieldpath.Object]*manifest.Document // TrainJobs and JobSets
+	oldState    *oldState
+	relocations *relocations
+	count       counts
 }
 
-// verdict judges one document.
-type verdict func(ctx context.Context) finding.List
+// result judges one document.
+type result func(ctx context.Context) finding.List
 
 // read identifies an object of a file.
 type read struct{ file, kind, name string }
 
-// tally counts the judged objects.
-type tally struct{ documents, jobs, runtimes, jobSets, others, next int }
+// counts counts the judged objects.
+type counts struct{ documents, jobs, runtimes, jobSets, others, next int }
 
 // any reports whether any object was judged. A selector is for TrainJobs and JobSets: then others do not count.
-func (t tally) any(selected bool) bool {
+func (t counts) any(selected bool) bool {
 	return t.jobs+t.jobSets > 0 || !selected && t.runtimes+t.others > 0
 }
 
 // String returns a summary such as "checked 2 TrainJobs and 1 runtime in 5 documents".
-func (t tally) String() string {
+func (t counts) String() string {
 	var parts []string
 	for _, part := range []struct {
 		n    int
@@ -82,17 +82,17 @@ func (t tally) String() string {
 }
 
 // newJudge returns a judge that has read all inputs. Without a state before, it reads that of --old.
-func newJudge(p *host.Program, flags checkFlags, onConflict render.OnConflict, before *past) *judge {
-	j := &judge{
+func newJudge(p *host.Program, flags checkFlags, onConflict render.OnConflict, before *oldState) *runner {
+	j := &runner{
 		progress: p.Progress(), in: workspace.New(flags.Flags), flags: flags, onConflict: onConflict,
-		runtimes: &heldRuntimes{}, reading: map[read]finding.List{}, moves: &moves{}, objects: map[fieldpath.Object]*manifest.Document{},
+		runtimes: &admittedRuntimes{}, reading: map[read]finding.List{}, relocations: &relocations{}, objects: map[fieldpath.Object]*manifest.Document{},
 	}
 	j.in.Step = j.progress.Step
-	if j.past = before; before == nil {
-		j.past = readPast(p, j)
+	if j.oldState = before; before == nil {
+		j.oldState = readPast(p, j)
 	}
-	if j.past != nil {
-		j.past.judge = j
+	if j.oldState != nil {
+		j.oldState.judge = j
 	}
 	j.in.ReadFiles(p, flags.Files, func(d workspace.Decoded) {
 		j.in.Findings = append(j.in.Findings, d.Findings...)
@@ -113,7 +113,7 @@ func newJudge(p *host.Program, flags checkFlags, onConflict render.OnConflict, b
 }
 
 // take records the documents of a file. Unless all is set, it skips the TrainJobs and JobSets, and does not judge runtimes.
-func (j *judge) take(file workspace.Decoded, all bool) {
+func (j *runner) take(file workspace.Decoded, all bool) {
 	for _, f := range file.Findings {
 		key := read{f.Position.File, f.Object.Kind, f.Object.Name}
 		j.reading[key] = append(j.reading[key], f)
@@ -125,7 +125,7 @@ func (j *judge) take(file workspace.Decoded, all bool) {
 	}
 }
 
-func (j *judge) document(d *manifest.Document, all bool) {
+func (j *runner) document(d *manifest.Document, all bool) {
 	known := d.Object != nil || d.Broken
 	switch kind := d.ID.Kind; {
 	case kind == "PriorityClass" && strings.HasPrefix(d.APIVersion, "scheduling.k8s.io/"):
@@ -138,29 +138,29 @@ func (j *judge) document(d *manifest.Document, all bool) {
 	case j.furtherKind(d) != nil:
 		if all {
 			j.count.others++
-			j.verdicts = append(j.verdicts, func(ctx context.Context) finding.List { return j.furtherObject(ctx, j.furtherKind(d), d) })
+			j.results = append(j.results, func(ctx context.Context) finding.List { return j.furtherObject(ctx, j.furtherKind(d), d) })
 		}
 	case kind == trainer.TrainJobKind && all:
 		j.countOnce(d, &j.count.jobs, d.ID.Kind)
 		j.in.AddName(d)
 		j.objects[j.in.ID(d)] = d
-		j.verdicts = append(j.verdicts, func(ctx context.Context) finding.List { return j.trainJob(ctx, d) })
+		j.results = append(j.results, func(ctx context.Context) finding.List { return j.trainJob(ctx, d) })
 	case kind == workspace.JobSetKind && all:
 		j.countOnce(d, &j.count.jobSets, d.ID.Kind)
 		j.objects[j.in.ID(d)] = d
-		j.verdicts = append(j.verdicts, func(ctx context.Context) finding.List { return j.jobSet(ctx, d) })
+		j.results = append(j.results, func(ctx context.Context) finding.List { return j.jobSet(ctx, d) })
 	default:
 		j.runtime(d, all)
 	}
 }
 
-// judge judges all documents, and returns their findings.
-func (j *judge) judge(ctx context.Context) finding.List {
+// run judges all documents, and returns their findings.
+func (j *runner) run(ctx context.Context) finding.List {
 	var found finding.List
-	parallel.Ordered(len(j.verdicts), func(i int) finding.List {
-		return j.verdicts[i](ctx)
+	parallel.Ordered(len(j.results), func(i int) finding.List {
+		return j.results[i](ctx)
 	}, func(i int, f finding.List) {
-		j.progress.Step("checked", i+1, len(j.verdicts))
+		j.progress.Step("checked", i+1, len(j.results))
 		found = append(found, f...)
 	})
 	for _, held := range j.aside {
@@ -173,8 +173,8 @@ func (j *judge) judge(ctx context.Context) finding.List {
 	for _, held := range j.runtimes.others {
 		found = append(found, j.judgeRuntime(ctx, held)...)
 	}
-	found = j.flags.further.unscoped(append(j.in.Rate(strict(j.moves.mark(j.in.Findings))), j.doubtful(ctx, found)...))
-	if unrelated := j.past.unrelated(); unrelated != nil {
+	found = j.flags.further.unscoped(append(j.in.Rate(strict(j.relocations.mark(j.in.Findings))), j.doubtful(ctx, found)...))
+	if unrelated := j.oldState.unrelated(); unrelated != nil {
 		found = append(found, *unrelated)
 	}
 	return found
@@ -191,7 +191,7 @@ func strict(found finding.List) finding.List {
 }
 
 // trainJob judges one TrainJob.
-func (j *judge) trainJob(ctx context.Context, d *manifest.Document) finding.List {
+func (j *runner) trainJob(ctx context.Context, d *manifest.Document) finding.List {
 	defer d.Release()
 	fields, err := d.Fields()
 	if err != nil {
@@ -204,12 +204,12 @@ func (j *judge) trainJob(ctx context.Context, d *manifest.Document) finding.List
 		TrainJob: fields, Layers: job.Layers(), Patches: j.in.PatchesFor(job), Namespace: j.flags.Namespace, OnConflict: j.onConflict, ForceManagers: j.flags.force, FeatureGates: gates, PriorityClasses: j.classes, RuntimeClasses: j.runClasses,
 	}
 	held, missing := j.runtimeOf(job)
-	j.moves.note(d, job, held)
+	j.relocations.note(d, job, held)
 	if held != nil {
 		in.Runtime, _ = j.admit(ctx, held, render.RuntimeOf(job.TrainJob))
 		held.named.Store(true)
 	}
-	found := append(j.in.ReleaseFindings(job), j.past.check(ctx, in, job)...)
+	found := append(j.in.ReleaseFindings(job), j.oldState.check(ctx, in, job)...)
 	switch {
 	case missing != nil:
 		ref := fieldpath.Fields("spec", "runtimeRef")
@@ -242,13 +242,13 @@ func hasError(found finding.List, path fieldpath.Path) bool {
 }
 
 // jobSet judges a JobSet of the input. A finding on a generated object has a claim with the JobSet's field that causes it.
-func (j *judge) jobSet(ctx context.Context, d *manifest.Document) finding.List {
+func (j *runner) jobSet(ctx context.Context, d *manifest.Document) finding.List {
 	defer d.Release()
 	fields, err := d.Fields()
 	if err != nil {
 		return nil // decoding has reported the error
 	}
-	found := j.past.checkJobSet(ctx, j, d, fields)
+	found := j.oldState.checkJobSet(ctx, j, d, fields)
 	for i := range found {
 		f := &found[i]
 		f.Position = d.Position(f.Path)

@@ -11,15 +11,15 @@ import (
 	"github.com/trainweld/trainweld/render/policy"
 )
 
-// moves holds the positions of fields in patches that belong to spec.trainer of their TrainJobs.
-type moves struct {
+// relocations holds the positions of fields in patches that belong to spec.trainer of their TrainJobs.
+type relocations struct {
 	mu      sync.Mutex
 	certain map[fieldpath.Position]bool
 }
 
 // note records the fields that a TrainJob of the runtime can move to spec.trainer. The controller writes spec.trainer into each
 // job with the trainer's label. So the patched job must be the only one.
-func (m *moves) note(d *manifest.Document, job workspace.Job, held *heldRuntime) {
+func (m *relocations) note(d *manifest.Document, job workspace.Job, held *admittedRuntime) {
 	var moved finding.List
 	for _, f := range d.Findings {
 		if f.Code == finding.CodeUnpatchable && f.Remedy.Do == finding.Move {
@@ -48,7 +48,7 @@ func (m *moves) note(d *manifest.Document, job workspace.Job, held *heldRuntime)
 }
 
 // mark makes the remedies of these fields certain.
-func (m *moves) mark(found finding.List) finding.List {
+func (m *relocations) mark(found finding.List) finding.List {
 	for i := range found {
 		f := &found[i]
 		if f.Code == finding.CodeUnpatchable && f.Remedy.Do == finding.Move && m.certain[f.Position] {

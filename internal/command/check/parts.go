@@ -14,47 +14,47 @@ import (
 	"github.com/trainweld/trainweld/render"
 )
 
-// judged holds the findings of all parts of a run. Without builds there is one part.
-type judged struct {
-	parts []judgedPart
-	count tally
+// results holds the findings of all parts of a run. Without builds there is one part.
+type results struct {
+	parts []partResults
+	count counts
 	lines *workspace.Input // the lines of all files
 }
 
-// judgedPart holds the findings of one part.
-type judgedPart struct {
+// partResults holds the findings of one part.
+type partResults struct {
 	found finding.List
 	order []string // the files
 }
 
 // judgeParts reads and judges the parts one after the other, so that only one is in memory. With a version before, it judges each part
 // as an update of the part there.
-func judgeParts(ctx context.Context, p *host.Program, flags checkFlags, onConflict render.OnConflict, was *standing) (*judged, error) {
-	all := &judged{lines: workspace.New(flags.Flags)}
+func judgeParts(ctx context.Context, p *host.Program, flags checkFlags, onConflict render.OnConflict, was *standing) (*results, error) {
+	all := &results{lines: workspace.New(flags.Flags)}
 	if len(flags.definitions) > 0 {
 		var in *workspace.Input
 		var found finding.List
 		flags, in, found = readFurther(p, flags)
-		all.parts = append(all.parts, judgedPart{found, in.Order})
-		all.lines.Gather(in)
+		all.parts = append(all.parts, partResults{found, in.Order})
+		all.lines.AddPart(in)
 	}
 	forced := option.NewForced(option.ForceFlag, flags.force)
 	failed := false
 	if flags.Builds() {
 		flags.counted = &counted{objects: map[read]bool{}}
 	}
-	err := parts(ctx, p, flags, was, func(part workspace.Flags, before *past) error {
+	err := parts(ctx, p, flags, was, func(part workspace.Flags, before *oldState) error {
 		flags := flags
 		flags.Flags = part
 		j := newJudge(p, flags, onConflict, before)
 		forced.Take(j.in)
 		flags.preferred.Take(j.in)
-		found := j.judge(ctx)
+		found := j.run(ctx)
 		j.progress.End()
 		j.in.Label(found)
-		all.parts = append(all.parts, judgedPart{found, j.in.Order})
+		all.parts = append(all.parts, partResults{found, j.in.Order})
 		all.count.add(j.count)
-		all.lines.Gather(j.in)
+		all.lines.AddPart(j.in)
 		failed = failed || found.Err() != nil
 		if flags.counted != nil {
 			flags.counted.later = true
@@ -73,13 +73,13 @@ func judgeParts(ctx context.Context, p *host.Program, flags checkFlags, onConfli
 		if !selected && none.Position.File == "" && len(all.lines.Order) > 0 {
 			none.Position = fieldpath.Position{File: all.lines.Order[0]}
 		}
-		all.parts = append(all.parts, judgedPart{found: finding.List{none}})
+		all.parts = append(all.parts, partResults{found: finding.List{none}})
 	}
 	return all, nil
 }
 
 // parts calls take for each part, with its state in the version before.
-func parts(ctx context.Context, p *host.Program, flags checkFlags, was *standing, take func(part workspace.Flags, before *past) error) error {
+func parts(ctx context.Context, p *host.Program, flags checkFlags, was *standing, take func(part workspace.Flags, before *oldState) error) error {
 	if was == nil {
 		return build.Parts(p, flags.Flags, func(part workspace.Flags) error { return take(part, nil) })
 	}
@@ -88,7 +88,7 @@ func parts(ctx context.Context, p *host.Program, flags checkFlags, was *standing
 }
 
 // ordered returns the findings that pick returns, in the order of the parts, the files and their lines, each once.
-func (all *judged) ordered(pick func(finding.List) finding.List) finding.List {
+func (all *results) ordered(pick func(finding.List) finding.List) finding.List {
 	var found finding.List
 	for _, part := range all.parts {
 		found = append(found, report.InOrder(oncePerRuntime(pick(part.found)), part.order)...)
@@ -103,7 +103,7 @@ type counted struct {
 }
 
 // countOnce counts a document. The parts of a run count an object of a shared file once. kind is empty for any document.
-func (j *judge) countOnce(d *manifest.Document, count *int, kind string) {
+func (j *runner) countOnce(d *manifest.Document, count *int, kind string) {
 	c, key := j.flags.counted, read{d.File, kind, d.ID.String()}
 	switch {
 	case c == nil || j.flags.IsBuilt(d.File):
@@ -115,7 +115,7 @@ func (j *judge) countOnce(d *manifest.Document, count *int, kind string) {
 }
 
 // add adds another count.
-func (t *tally) add(other tally) {
+func (t *counts) add(other counts) {
 	t.documents += other.documents
 	t.jobs += other.jobs
 	t.runtimes += other.runtimes

@@ -15,12 +15,12 @@ import (
 	"github.com/trainweld/trainweld/render/admission"
 )
 
-// past holds the objects before a change: those of --old, or of a revision. A nil past is empty.
-type past struct {
-	judge    *judge
+// oldState holds the objects before a change: those of --old, or of a revision. A nil past is empty.
+type oldState struct {
+	judge    *runner
 	in       *workspace.Input
 	objects  map[fieldpath.Object]*manifest.Document // TrainJobs and JobSets
-	runtimes *heldRuntimes
+	runtimes *admittedRuntimes
 	refused  map[fieldpath.Object]bool // the objects of a revision that the cluster rejects, so that it lacks them
 	first    *manifest.Document        // of --old
 	// met is set once an old object is among the new objects.
@@ -28,7 +28,7 @@ type past struct {
 }
 
 // readPast reads the old state. It reports unreadable files only: other findings were reported when the state was new.
-func readPast(p *host.Program, j *judge) *past {
+func readPast(p *host.Program, j *runner) *oldState {
 	if j.flags.old == "" {
 		return nil
 	}
@@ -36,7 +36,7 @@ func readPast(p *host.Program, j *judge) *past {
 	flags.Selector = nil // a label may be new
 	in := workspace.New(flags)
 	in.Step = j.progress.Step
-	was := &past{in: in, objects: map[fieldpath.Object]*manifest.Document{}, runtimes: &heldRuntimes{}}
+	was := &oldState{in: in, objects: map[fieldpath.Object]*manifest.Document{}, runtimes: &admittedRuntimes{}}
 	in.ReadFiles(p, []string{j.flags.old}, func(d workspace.Decoded) {
 		unreadable := map[read]bool{}
 		for _, f := range d.Findings {
@@ -58,11 +58,11 @@ func readPast(p *host.Program, j *judge) *past {
 		}
 	})
 	j.in.Findings = append(j.in.Findings, in.Findings...)
-	j.in.Learn(in.Lines)
+	j.in.AddLines(in.Lines)
 	return was
 }
 
-func (was *past) add(d *manifest.Document) {
+func (was *oldState) add(d *manifest.Document) {
 	switch id := was.in.ID(d); {
 	case d.Object == nil && !d.Broken:
 		return
@@ -80,7 +80,7 @@ func (was *past) add(d *manifest.Document) {
 }
 
 // runtimeFields returns the fields of a runtime's old state, or nil if there is none.
-func (was *past) runtimeFields(id fieldpath.Object, api *manifest.API) map[string]any {
+func (was *oldState) runtimeFields(id fieldpath.Object, api *manifest.API) map[string]any {
 	if was == nil || was.in.Named(id) == nil {
 		return nil
 	}
@@ -93,7 +93,7 @@ func (was *past) runtimeFields(id fieldpath.Object, api *manifest.API) map[strin
 }
 
 // fieldsOf returns the old state of a TrainJob or a JobSet by the API of the new one, or nil if there is none.
-func (was *past) fieldsOf(id fieldpath.Object, api *manifest.API) (map[string]any, *manifest.Document) {
+func (was *oldState) fieldsOf(id fieldpath.Object, api *manifest.API) (map[string]any, *manifest.Document) {
 	if was == nil || was.objects[id] == nil || was.refused[id] {
 		return nil, nil
 	}
@@ -109,7 +109,7 @@ func (was *past) fieldsOf(id fieldpath.Object, api *manifest.API) (map[string]an
 }
 
 // checkJobSet judges a JobSet as an update if its old state is known, else as a creation.
-func (was *past) checkJobSet(ctx context.Context, j *judge, d *manifest.Document, fields map[string]any) finding.List {
+func (was *oldState) checkJobSet(ctx context.Context, j *runner, d *manifest.Document, fields map[string]any) finding.List {
 	r, namespace := d.API().Release(), j.flags.Namespace
 	if old, _ := was.fieldsOf(j.in.ID(d), d.API()); old != nil {
 		return admission.UpdateJobSet(ctx, r, old, fields, namespace)
@@ -119,7 +119,7 @@ func (was *past) checkJobSet(ctx context.Context, j *judge, d *manifest.Document
 
 // check judges a TrainJob as an update if its old state is known, else as a creation. It assumes the patches of other managers
 // before and after the change.
-func (was *past) check(ctx context.Context, in admission.Input, job workspace.Job) finding.List {
+func (was *oldState) check(ctx context.Context, in admission.Input, job workspace.Job) finding.List {
 	fields, d := was.fieldsOf(render.ObjectOf(job.TrainJob), job.Document.API())
 	if fields == nil {
 		return admission.Check(ctx, in)
@@ -134,15 +134,15 @@ func (was *past) check(ctx context.Context, in admission.Input, job workspace.Jo
 }
 
 // admit admits an old runtime as a creation. It drops the findings, which were reported when the runtime was new.
-func (was *past) admit(ctx context.Context, held *heldRuntime, named fieldpath.Object) *admission.Runtime {
+func (was *oldState) admit(ctx context.Context, held *admittedRuntime, named fieldpath.Object) *admission.Runtime {
 	created := *was.judge
-	created.past = nil
+	created.oldState = nil
 	runtime, _ := created.admit(ctx, held, named)
 	return runtime
 }
 
 // unrelated reports an old state without any of the new objects.
-func (was *past) unrelated() *finding.Finding {
+func (was *oldState) unrelated() *finding.Finding {
 	if was == nil || was.first == nil || was.met.Load() {
 		return nil
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/trainweld/trainweld/render/admission"
 )
 
-// heldRuntime is a runtime that TrainJobs may name. It is admitted once, on first use.
-type heldRuntime struct {
+// admittedRuntime is a runtime that TrainJobs may name. It is admitted once, on first use.
+type admittedRuntime struct {
 	*workspace.RuntimeSource
 	// named is set once a TrainJob names the runtime.
 	named atomic.Bool
@@ -25,25 +25,25 @@ type heldRuntime struct {
 	found   finding.List
 }
 
-// heldRuntimes are the runtimes by their sources.
-type heldRuntimes struct {
+// admittedRuntimes are the runtimes by their sources.
+type admittedRuntimes struct {
 	mu   sync.Mutex
-	held map[*workspace.RuntimeSource]*heldRuntime
+	held map[*workspace.RuntimeSource]*admittedRuntime
 	// others are those of the inputs that a TrainJob of another release names.
-	others []*heldRuntime
+	others []*admittedRuntime
 }
 
 // add returns the runtime of a new source.
-func (h *heldRuntimes) add(source *workspace.RuntimeSource) *heldRuntime {
+func (h *admittedRuntimes) add(source *workspace.RuntimeSource) *admittedRuntime {
 	if h.held == nil {
-		h.held = map[*workspace.RuntimeSource]*heldRuntime{}
+		h.held = map[*workspace.RuntimeSource]*admittedRuntime{}
 	}
-	h.held[source] = &heldRuntime{RuntimeSource: source}
+	h.held[source] = &admittedRuntime{RuntimeSource: source}
 	return h.held[source]
 }
 
 // of returns the runtime of a source. A TrainJob's release may read a source of its own.
-func (h *heldRuntimes) of(source *workspace.RuntimeSource) *heldRuntime {
+func (h *admittedRuntimes) of(source *workspace.RuntimeSource) *admittedRuntime {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	held := h.held[source]
@@ -57,12 +57,12 @@ func (h *heldRuntimes) of(source *workspace.RuntimeSource) *heldRuntime {
 
 // runtime records a runtime or a snapshot. It judges a runtime itself, unless it was named only for TrainJobs. A snapshot is
 // judged with its TrainJob.
-func (j *judge) runtime(d *manifest.Document, all bool) {
+func (j *runner) runtime(d *manifest.Document, all bool) {
 	source, kept := j.in.AddText(d, false)
 	if source == nil {
 		return
 	}
-	held := &heldRuntime{RuntimeSource: source}
+	held := &admittedRuntime{RuntimeSource: source}
 	if kept {
 		held = j.runtimes.add(source)
 	}
@@ -70,7 +70,7 @@ func (j *judge) runtime(d *manifest.Document, all bool) {
 	if judged {
 		j.countOnce(d, &j.count.runtimes, d.ID.Kind)
 		j.own = append(j.own, held)
-		j.verdicts = append(j.verdicts, func(ctx context.Context) finding.List { return j.judgeRuntime(ctx, held) })
+		j.results = append(j.results, func(ctx context.Context) finding.List { return j.judgeRuntime(ctx, held) })
 	}
 	if kept && !judged {
 		j.aside = append(j.aside, held)
@@ -78,7 +78,7 @@ func (j *judge) runtime(d *manifest.Document, all bool) {
 }
 
 // runtimeOf returns the runtime of a TrainJob, preferring its snapshot, or a finding if it is missing.
-func (j *judge) runtimeOf(job workspace.Job) (*heldRuntime, *finding.Finding) {
+func (j *runner) runtimeOf(job workspace.Job) (*admittedRuntime, *finding.Finding) {
 	if _, missing := j.in.RuntimeOf(job); missing != nil {
 		return nil, missing
 	}
@@ -91,14 +91,14 @@ func (j *judge) runtimeOf(job workspace.Job) (*heldRuntime, *finding.Finding) {
 
 // admit runs a runtime through admission, as an update if its old state is known. Like the Trainer, it treats a snapshot as
 // the runtime that its TrainJob names.
-func (j *judge) admit(ctx context.Context, held *heldRuntime, named fieldpath.Object) (*admission.Runtime, finding.List) {
+func (j *runner) admit(ctx context.Context, held *admittedRuntime, named fieldpath.Object) (*admission.Runtime, finding.List) {
 	held.once.Do(func() {
 		fields, err := held.Fields(named)
 		if err != nil {
 			return // decoding has reported the error
 		}
 		r := held.Document.API().Release()
-		if old := j.past.runtimeFields(j.in.ID(held.Document), held.Document.API()); old != nil && held.Snapshot == nil {
+		if old := j.oldState.runtimeFields(j.in.ID(held.Document), held.Document.API()); old != nil && held.Snapshot == nil {
 			held.runtime, held.found = admission.UpdateRuntime(ctx, r, old, fields, j.flags.Namespace)
 			if created, refused := admission.AdmitRuntime(ctx, r, fields, j.flags.Namespace); held.found.Err() != nil && refused.Err() == nil && created != nil {
 				held.runtime, _ = admission.AdmitRuntime(ctx, r, old, j.flags.Namespace) // the cluster keeps it
@@ -111,7 +111,7 @@ func (j *judge) admit(ctx context.Context, held *heldRuntime, named fieldpath.Ob
 }
 
 // judgeRuntime returns the findings on a runtime itself, with their positions.
-func (j *judge) judgeRuntime(ctx context.Context, held *heldRuntime) finding.List {
+func (j *runner) judgeRuntime(ctx context.Context, held *admittedRuntime) finding.List {
 	runtime, all := j.admit(ctx, held, fieldpath.Object{})
 	found := make(finding.List, len(all))
 	copy(found, all)
@@ -133,7 +133,7 @@ func (j *judge) judgeRuntime(ctx context.Context, held *heldRuntime) finding.Lis
 
 // doubtful adds the findings on runtimes that the cluster accepts and that are probably mistakes. A missing label explains that a
 // policy has no effect.
-func (j *judge) doubtful(ctx context.Context, found finding.List) finding.List {
+func (j *runner) doubtful(ctx context.Context, found finding.List) finding.List {
 	unlabeled := map[fieldpath.Object]bool{}
 	for _, f := range j.in.Rate(j.doubts(ctx)) {
 		unlabeled[f.Object] = unlabeled[f.Object] || f.Code == finding.CodeNoTrainerLabel
@@ -143,7 +143,7 @@ func (j *judge) doubtful(ctx context.Context, found finding.List) finding.List {
 }
 
 // doubts returns these findings. A TrainJob that names a runtime shows a missing image better.
-func (j *judge) doubts(ctx context.Context) finding.List {
+func (j *runner) doubts(ctx context.Context) finding.List {
 	var found finding.List
 	for i, held := range slices.Concat(j.own, j.aside) {
 		named := held.named.Load()

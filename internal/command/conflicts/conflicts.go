@@ -150,7 +150,7 @@ func conflictsOfAll(p *host.Program, flags conflictsFlags, preferred *option.For
 		conflicts := conflictsIn(in, flags)
 		in.Label(conflicts)
 		found = append(found, report.InOrder(conflicts, in.Order)...)
-		all.Gather(in)
+		all.AddPart(in)
 		jobs += len(in.Jobs)
 		return nil
 	})

@@ -40,7 +40,9 @@ func compareParts(p *host.Program, flags diffFlags, opts render.Options, old, ne
 			v.Findings = append(only(v.findings, isForReview), v.strays.Distinct()...)
 		}
 		after.Whole = flags.whole(p)
-		after.Fate = func(old, new *comparison.Job) comparison.Fate { return after.placed(updates.fate(old, new)) }
+		after.UpdateEffect = func(old, new *comparison.Job) comparison.UpdateEffect {
+			return after.placed(updates.updateEffect(old, new))
+		}
 		c, err := comparison.Compare(&before.Version, &after.Version, flags.showValues)
 		if err != nil {
 			return err
@@ -61,8 +63,8 @@ func compareParts(p *host.Program, flags diffFlags, opts render.Options, old, ne
 	return all, told.Distinct(), nil
 }
 
-// placed adds the revision to the file names in a fate.
-func (v *version) placed(f comparison.Fate) comparison.Fate {
+// placed adds the revision to the file names in an effect.
+func (v *version) placed(f comparison.UpdateEffect) comparison.UpdateEffect {
 	v.in.Label(f.Findings)
 	v.prefix(f.Findings)
 	return f

@@ -26,7 +26,7 @@ import (
 // the TrainJob or the JobSet is suspended. It uses the runtime of its snapshot. JobSet's webhook then rejects most changes of its
 // jobs (JobSet v0.12.0 pkg/webhooks). Only a new TrainJob replaces a JobSet.
 
-// updates asks admission for the fates of TrainJobs.
+// updates asks admission for the effects of TrainJobs.
 type updates struct {
 	flags diffFlags
 	opts  render.Options
@@ -43,13 +43,13 @@ func newUpdates(flags diffFlags, opts render.Options) *updates {
 	}
 }
 
-// fate returns the update of a TrainJob or a JobSet. The findings have the positions of the new version.
-func (u *updates) fate(old, new *comparison.Job) comparison.Fate {
+// updateEffect returns the update of a TrainJob or a JobSet. The findings have the positions of the new version.
+func (u *updates) updateEffect(old, new *comparison.Job) comparison.UpdateEffect {
 	switch {
 	case old.Source.Document == nil || new.Source.Document == nil:
-		return comparison.Fate{} // an object of another kind
+		return comparison.UpdateEffect{} // an object of another kind
 	case u.flags.recreate:
-		return comparison.Fate{Update: comparison.Replaced}
+		return comparison.UpdateEffect{Update: comparison.Replaced}
 	}
 	ctx := context.Background()
 	if new.Source.TrainJob == nil {
@@ -58,7 +58,7 @@ func (u *updates) fate(old, new *comparison.Job) comparison.Fate {
 	before, ok := u.input(ctx, old)
 	after, okNew := u.input(ctx, new)
 	if !ok || !okNew {
-		return comparison.Fate{}
+		return comparison.UpdateEffect{}
 	}
 	found := admission.Update(ctx, before, after)
 	refused := withCode(found, finding.CodeImmutable, finding.CodePatchedRunning, finding.CodeMovedQueue)
@@ -67,29 +67,29 @@ func (u *updates) fate(old, new *comparison.Job) comparison.Fate {
 		endless := withCode(admission.Update(ctx, suspended(before), suspended(after)), finding.CodeEndlessUpdate)
 		frozen, refused = frozenBy(endless, finding.CodeEndlessUpdate), append(refused, endless...)
 	}
-	fate := comparison.Fate{Frozen: frozen, Findings: blame(old, new, new.Input.Locate(new.Source, refused))}
+	updateEffect := comparison.UpdateEffect{Frozen: frozen, Findings: blame(old, new, new.Input.Locate(new.Source, refused))}
 	switch {
 	case frozen != nil:
-		fate.Update = comparison.Replaced
+		updateEffect.Update = comparison.Replaced
 	case hasCode(found, finding.CodePatchedRunning), hasCode(found, finding.CodeMovedQueue):
-		fate.Update = comparison.Refused
+		updateEffect.Update = comparison.Refused
 	case hasCode(found, finding.CodeUpdateIgnored) && isSameSpec(before, after):
-		fate.Update = comparison.Kept
+		updateEffect.Update = comparison.Kept
 	case !old.IsSuspended() && !new.IsSuspended():
-		fate.Update = comparison.Delayed
+		updateEffect.Update = comparison.Delayed
 	default:
-		fate.Update = comparison.Updated
+		updateEffect.Update = comparison.Updated
 	}
 	if kept := u.refusedRuntime(ctx, old, new); kept != nil {
-		if fate.Update != comparison.Replaced {
-			fate.Update = comparison.Refused
+		if updateEffect.Update != comparison.Replaced {
+			updateEffect.Update = comparison.Refused
 		}
 		for _, f := range kept {
-			fate.Frozen = append(fate.Frozen, f.Object.String()+" "+f.Path.String())
+			updateEffect.Frozen = append(updateEffect.Frozen, f.Object.String()+" "+f.Path.String())
 		}
-		fate.Findings = append(fate.Findings, kept...)
+		updateEffect.Findings = append(updateEffect.Findings, kept...)
 	}
-	return fate
+	return updateEffect
 }
 
 // refusedRuntime returns the errors with which the cluster rejects the change of a TrainJob's runtime. It keeps the old one.
@@ -139,14 +139,14 @@ func suspended(in admission.Input) admission.Input {
 }
 
 // jobSetFate returns the update of a JobSet of the input.
-func (u *updates) jobSetFate(ctx context.Context, old, new *comparison.Job) comparison.Fate {
+func (u *updates) jobSetFate(ctx context.Context, old, new *comparison.Job) comparison.UpdateEffect {
 	before, err := old.Source.Document.Fields()
 	if err != nil {
-		return comparison.Fate{}
+		return comparison.UpdateEffect{}
 	}
 	after, err := new.Source.Document.Fields()
 	if err != nil {
-		return comparison.Fate{}
+		return comparison.UpdateEffect{}
 	}
 	found := admission.UpdateJobSet(ctx, new.Source.Release(), before, after, u.flags.Namespace)
 	frozen := frozenBy(found, finding.CodeImmutable)
@@ -161,7 +161,7 @@ func (u *updates) jobSetFate(ctx context.Context, old, new *comparison.Job) comp
 	for i := range refused {
 		refused[i].Position = new.Source.Document.Position(refused[i].Path)
 	}
-	return comparison.Fate{Update: update, Frozen: frozen, Findings: new.Input.Rate(refused)}
+	return comparison.UpdateEffect{Update: update, Frozen: frozen, Findings: new.Input.Rate(refused)}
 }
 
 // input returns a TrainJob for admission. It returns false for one that cannot be decoded.

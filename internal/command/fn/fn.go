@@ -146,7 +146,7 @@ func newFunction(p *host.Program, list *resourcelist.List, opts *fnOptions) *fun
 		f.add(d, false)
 	}
 	if opts.patches != "" {
-		patches, findings := f.in.Govern(p.Files, configFile, ".").DecodePatches(configFile, []byte(opts.patches))
+		patches, findings := f.in.ApplyPolicy(p.Files, configFile, ".").DecodePatches(configFile, []byte(opts.patches))
 		f.in.Patches = append(f.in.Patches, patches...)
 		f.in.Findings = append(f.in.Findings, findings...)
 	}
@@ -166,7 +166,7 @@ func (f *function) readItem(p *host.Program, i int, item *resourcelist.Item) {
 		})
 		return
 	}
-	documents, findings, _ := f.in.Govern(p.Files, itemFile(i), ".").Decode(itemFile(i), data, nil)
+	documents, findings, _ := f.in.ApplyPolicy(p.Files, itemFile(i), ".").Decode(itemFile(i), data, nil)
 	for n := range findings {
 		findings[n].Object = f.opts.InNamespace(findings[n].Object)
 	}

@@ -162,7 +162,7 @@ func (r *renderRun) part(part workspace.Flags) finding.List {
 	r.in = workspace.New(part)
 	r.in.Step = r.progress.Step
 	r.in.NoNotes = !r.flags.ShowNotes && len(r.levels) == 0 // a note may become a warning
-	f := workspace.NewFeed(r.p, r.in)
+	f := workspace.NewStream(r.p, r.in)
 	parallel.Stream(f.Objects(r.flags.To != "jobset"), r.one, func(o renderedJob) {
 		r.progress.Step("rendered", o.file+1, f.Jobs)
 		r.take(o)
@@ -200,7 +200,7 @@ type renderedJob struct {
 }
 
 // one renders one TrainJob or JobSet and encodes its objects.
-func (r *renderRun) one(o workspace.Fed) renderedJob {
+func (r *renderRun) one(o workspace.Item) renderedJob {
 	out := renderedJob{file: o.File, jobSet: o.JobSet != nil}
 	j := o.Job
 	var objects iter.Seq2[any, error]
