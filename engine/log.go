@@ -36,6 +36,7 @@ type log struct {
 	// verdicts are the decisions of policies against the last claim, and decisions lists what all policies decided.
 	verdicts  map[node]verdict
 	decisions []Decision
+	baseWins  bool // whether the base wins over all patches
 	reordered bool // whether the patches merged in another order than the given one
 }
 

@@ -57,6 +57,7 @@ type merger struct {
 	ignored    []Ignored
 	zeroNulls  []Ignored
 	duplicates []fieldpath.Path
+	protected  []Ignored
 	noted      map[node]bool // the lists whose duplicates are recorded
 	ownership  *Ownership    // of the result
 

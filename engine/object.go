@@ -35,7 +35,7 @@ func ForJSON() *Plan[Object, Object] {
 }
 
 // applyObjects implements ApplyInto for a plan of objects.
-func (p *plan) applyObjects(dst, base *Object, patches []Layered[Object], o Options) (*log, *Ownership, error) {
+func (p *plan) applyObjects(dst, base *Object, patches []Layered[Object], o Options) (*log, *Ownership, []Ignored, error) {
 	m := objects{owners: o.Owners || o.decides(), at: noNode, removes: p.removes, follows: o.Order == BaseOrder}
 	order := mergeOrder(patches, o)
 	if m.owners {
@@ -48,7 +48,7 @@ func (p *plan) applyObjects(dst, base *Object, patches []Layered[Object], o Opti
 		m.twins = true
 		copied, err := m.copy(p.root, *base)
 		if err != nil {
-			return nil, nil, failed(baseLayerOf(o), -1, err)
+			return nil, nil, nil, failed(baseLayerOf(o), -1, err)
 		}
 		live, m.twins = copied.(map[string]any), false
 	}
@@ -60,17 +60,27 @@ func (p *plan) applyObjects(dst, base *Object, patches []Layered[Object], o Opti
 			m.layer = m.log.ids[i]
 		}
 		if err := m.whole(p.root, live, *patches[i].Patch); err != nil {
-			return nil, nil, failed(patches[i].Layer, i, err)
+			return nil, nil, nil, failed(patches[i].Layer, i, err)
 		}
 	}
 	*dst = live
 	if !m.owners {
-		return nil, nil, nil
+		return nil, nil, nil, nil
 	}
 	if o.precedes() {
 		m.log.precedence()
 	}
-	return m.log, &Ownership{log: m.log, value: reflect.ValueOf(live)}, nil
+	var before any
+	if base != nil && *base != nil {
+		before = *base
+	}
+	had := func(path fieldpath.Path) bool { return partAt(before, path) != nil }
+	told, err := m.log.restore(o, had, func(r restoring, pattern fieldpath.Path) {
+		m.twins = true
+		live, _ = m.object(r, p.root, live, before, pattern).(map[string]any)
+	})
+	*dst = live
+	return m.log, &Ownership{log: m.log, value: reflect.ValueOf(live)}, told, err
 }
 
 // objects merges one patch after the other into an object that it may change.

@@ -129,6 +129,7 @@ func (l *log) addPlain(at node, layer int32, v any) {
 // logOf returns an empty log for patches.
 func logOf[P any](root *schema.Type, patches []Layered[P], o Options) *log {
 	l := newLog(root, len(patches), o)
+	l.baseWins = o.Precedence == BaseAlways
 	for i := range patches {
 		l.ids[i] = l.layerID(patches[i].Layer)
 		l.from(l.ids[i], patches[i].Source)

@@ -192,7 +192,7 @@ func (o *Ownership) objectFields(sets []fieldSet, ignored func(fieldpath.Path) b
 		if serverKeeps(w.steps) || ignored != nil && ignored(w.path()) {
 			return true
 		}
-		if at == noNode || w.nodes[at].first < 0 {
+		if _, isJudged := w.verdicts[at]; at == noNode || w.nodes[at].first < 0 || isJudged {
 			sets[baseLayer].insert(w.named())
 			return true
 		}

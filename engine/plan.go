@@ -144,6 +144,10 @@ type Options struct {
 	Precedence PrecedencePolicy
 	// Managers win over all others. The first one named wins over the next. No other Precedence may be set.
 	Managers []string
+	// Protected are patterns of fields that keep the base's values: see fieldpath.Path.Matches. The name of a field within a list stands
+	// for that field of each item. Result.Protected lists who sets such a field; with ProtectedError that is an error.
+	Protected      []fieldpath.Path
+	ProtectedError bool
 }
 
 // Result is the result of Apply. It aliases neither the base nor the patches.
@@ -164,9 +168,11 @@ type Result[T any] struct {
 	ZeroNulls []Ignored
 	// Decisions are what the policies decided, in no particular order of the policies. Order decides nothing.
 	Decisions []Decision
+	// Protected are the protected fields that patches set, or emptied with a field around them.
+	Protected []Ignored
 }
 
-// Ignored is a field of a base or a patch that is an object, if its type lacks the field.
+// Ignored is a field that a layer sets without effect, or removes without meaning to.
 type Ignored struct {
 	// Layer set the field. Path leads to it in the value. For a patch the path is complete only if Options request owners.
 	Layer Layer
@@ -186,7 +192,7 @@ func (p *Plan[T, P]) Apply(base *T, patches []Layered[P], o Options) (*Result[T]
 	if err != nil {
 		return nil, err
 	}
-	result.Ignored, result.ZeroNulls, result.Duplicates = m.ignored, m.zeroNulls, m.duplicates
+	result.Ignored, result.ZeroNulls, result.Duplicates, result.Protected = m.ignored, m.zeroNulls, m.duplicates, m.protected
 	if m.log != nil {
 		result.Decisions = m.log.decisions
 	}
@@ -213,13 +219,13 @@ func (p *Plan[T, P]) apply(dst, base *T, patches []Layered[P], o Options) (merge
 	if p == nil || p.plan == nil {
 		return merger{}, errors.New("engine: a plan that was not compiled merges nothing")
 	}
-	if err := o.check(); err != nil {
+	if err := o.check(p.plan.root); err != nil {
 		return merger{}, err
 	}
 	m := merger{plan: p.plan, follows: o.Order == BaseOrder, skips: o.Empty == SkipEmpty}
 	if p.plan.objects {
 		var err error
-		m.log, m.ownership, err = p.plan.applyObjects(any(dst).(*Object), any(base).(*Object), any(patches).([]Layered[Object]), o)
+		m.log, m.ownership, m.protected, err = p.plan.applyObjects(any(dst).(*Object), any(base).(*Object), any(patches).([]Layered[Object]), o)
 		return m, err
 	}
 	trees, order := make([]Object, len(patches)), mergeOrder(patches, o)

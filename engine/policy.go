@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -57,6 +58,9 @@ const (
 	LastPatch PrecedencePolicy = ""
 	// FirstPatch lets the first manager win. The later patches of one manager win over its earlier ones.
 	FirstPatch PrecedencePolicy = "first"
+	// BaseAlways lets the base win over all patches: what it sets stays. Among the patches the last one wins. It changes values
+	// also where a patch overrides the base, which is no conflict of managers.
+	BaseAlways PrecedencePolicy = "base"
 )
 
 // A Decision records what a policy decided. The claims of the losers stay in the history, so conflict.Find reports them.
@@ -71,12 +75,12 @@ type Decision struct {
 }
 
 // check returns an error for a policy that does not exist, or for two that contradict each other.
-func (o *Options) check() error {
+func (o *Options) check(root *schema.Type) error {
 	err := errors.Join(
 		known("Order", o.Order, PatchOrder, BaseOrder),
 		known("Unions", o.Unions, AllMembers, LastMember, OneMember),
 		known("Empty", o.Empty, SetEmpty, SkipEmpty),
-		known("Precedence", o.Precedence, LastPatch, FirstPatch),
+		known("Precedence", o.Precedence, LastPatch, FirstPatch, BaseAlways),
 	)
 	for i, name := range o.Managers {
 		if slices.Contains(o.Managers[:i], name) {
@@ -86,7 +90,45 @@ func (o *Options) check() error {
 	if len(o.Managers) > 0 && o.Precedence != LastPatch {
 		err = errors.Join(err, fmt.Errorf("engine: Options.Managers: Forbidden: may not be set when Precedence is %q", o.Precedence))
 	}
+	for i, path := range o.Protected {
+		if wrong := isField(root, path); wrong != nil {
+			err = errors.Join(err, fmt.Errorf("engine: Options.Protected[%d]: %s: %w", i, path, wrong))
+		}
+	}
 	return err
+}
+
+// isField returns an error for a path that leads to no field which merges by itself.
+func isField(t *schema.Type, path fieldpath.Path) error {
+	if len(path) == 0 {
+		return errors.New("Required value: must name a field")
+	}
+	for i := 0; i < len(path); i++ {
+		name, isField := path[i].Field()
+		_, isKey := path[i].Key()
+		_, _, isItem := path[i].Item()
+		_, isElement := path[i].Element()
+		t = granular(t)
+		switch {
+		case t.Kind == schema.ListMap:
+			if !isItem {
+				i-- // the field of each item
+			}
+			t = t.Elem
+			if !isItem && !isField {
+				return errors.New("Invalid value: an item must be named by its key")
+			}
+		case isField && t.Field(name) != nil:
+			t = t.Field(name).Type
+		case t.Kind == schema.Map && (isKey || isField && t.GoType() == nil), t.Kind == schema.Set && isElement, t.Kind == schema.Struct && t.Elem != nil && (isKey || isField):
+			t = t.Elem
+		case t.Kind == schema.Struct:
+			return fmt.Errorf("Invalid value: there is no field %s", path[i])
+		default:
+			return fmt.Errorf("Invalid value: %s is part of a value that does not merge", path[i])
+		}
+	}
+	return nil
 }
 
 // known returns an error for an unknown value of an option. The first of its values is the zero one.
@@ -103,7 +145,7 @@ func known[P ~string](option string, value P, values ...P) error {
 
 // decides reports whether a policy needs the history of the fields.
 func (o *Options) decides() bool {
-	return o.Unions != AllMembers || o.Empty != SetEmpty || o.precedes()
+	return o.Unions != AllMembers || o.Empty != SetEmpty || o.Precedence != LastPatch || len(o.Managers) > 0 || len(o.Protected) > 0
 }
 
 // precedes reports whether the patches merge in another order than the given one.
@@ -201,7 +243,14 @@ func (m *merger) skip(f *schema.StructField, to reflect.Value, from any, at node
 }
 
 // decide applies the policies that need the history of all patches.
-func (m *merger) decide(value reflect.Value, o Options) error {
+func (m *merger) decide(value reflect.Value, o Options) (err error) {
+	had := func(fieldpath.Path) bool { return false } // the history has all fields within an emptied one
+	m.protected, err = m.log.restore(o, had, func(r restoring, pattern fieldpath.Path) {
+		m.restore(r, rootNode, r.root, func(bool) reflect.Value { return value }, pattern)
+	})
+	if err != nil {
+		return err
+	}
 	if o.precedes() {
 		m.log.precedence()
 	}
@@ -310,9 +359,15 @@ func (l *log) lastWithin(at node) int32 {
 
 // rivals returns the members of a union in an object that another layer's claim excludes, that layer, and the last claim on the union.
 func (l *log) rivals(t *schema.Type, u schema.Union, object reflect.Value, at node) (gone []*schema.StructField, winner, last int32) {
-	lastOf := func(f *schema.StructField) int32 { return l.lastWithin(l.lookup(at, f, "")) }
+	lastOf := func(f *schema.StructField) int32 {
+		child := l.lookup(at, f, "")
+		if l.baseWins && (child == noNode || l.hasBase(child)) {
+			return math.MaxInt32
+		}
+		return l.lastWithin(child)
+	}
 	layerOf := func(claim int32) int32 {
-		if claim < 0 {
+		if claim < 0 || claim == math.MaxInt32 {
 			return baseLayer
 		}
 		return l.claims[claim].layer()
@@ -373,6 +428,9 @@ func (l *log) severalMembers(u schema.Union, v visited, last int32) error {
 			of = l.layers[l.claims[own].layer()]
 		}
 		members = append(members, fmt.Sprintf("%s of %s", name, of))
+	}
+	if last == math.MaxInt32 {
+		last = l.lastWithin(v.at)
 	}
 	layer := l.claims[last].layer()
 	return &PatchError{

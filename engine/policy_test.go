@@ -97,13 +97,13 @@ func (m podMaker) container() map[string]func() any {
 		"env": func() any {
 			return m.list("name", map[string]func() any{"value": m.text, "valueFrom": func() any {
 				return m.object(map[string]func() any{
-					"fieldRef":     func() any { return engine.Object{"fieldPath": m.one("", "spec.nodeName", "metadata.name")} },
-					"secretKeyRef": func() any { return engine.Object{"name": m.text(), "key": m.one("", "k", "l")} },
+					"fieldRef":     func() any { return engine.Object{"fieldPath": m.one("", "spec.nodeName")} },
+					"secretKeyRef": func() any { return engine.Object{"name": m.text(), "key": m.one("", "k")} },
 				})
-			}}, "A", "B", "C", "D")
+			}}, "A", "B", "C")
 		},
 		"volumeMounts": func() any {
-			return m.list("mountPath", map[string]func() any{"name": func() any { return m.one("", "v", "w") }, "subPath": m.text, "subPathExpr": m.text}, "/a", "/b", "/c")
+			return m.list("mountPath", map[string]func() any{"name": func() any { return m.one("", "v") }, "subPath": m.text, "subPathExpr": m.text}, "/a", "/b", "/c")
 		},
 		"ports": func() any {
 			return m.list("containerPort", map[string]func() any{"name": m.text, "protocol": m.text}, int64(1), int64(2), int64(3))
@@ -631,7 +631,12 @@ func somePolicies(r *rand.Rand) engine.Options {
 		Owners: true, Order: []engine.OrderPolicy{"", engine.BaseOrder}[r.IntN(2)], Unions: []engine.UnionPolicy{"", engine.LastMember}[r.IntN(2)],
 		Empty: []engine.EmptyPolicy{"", engine.SkipEmpty}[r.IntN(2)], Precedence: []engine.PrecedencePolicy{"", engine.FirstPatch}[r.IntN(2)],
 	}
-	if o.Precedence == "" && r.IntN(2) == 0 {
+	if r.IntN(3) == 0 {
+		o.Protected = []fieldpath.Path{fieldpath.Fields("containers", "livenessProbe"), fieldpath.Fields("nodeSelector")}
+	}
+	if r.IntN(4) == 0 {
+		o.Precedence = engine.BaseAlways
+	} else if o.Precedence == "" && r.IntN(2) == 0 {
 		o.Managers = []string{"m2", "m0"}
 	}
 	return o
@@ -651,21 +656,7 @@ func TestFind_Policies(t *testing.T) {
 			if directives && (len(want) > 0) != (len(got) > 0) || !directives && !slices.Equal(want, got) {
 				return fmt.Sprintf("%+v: conflicts\n  %q, want\n  %q", o, got, want)
 			}
-			value := treeOf(by.Value)
-			for path, claims := range by.Owners.All() {
-				is, last := at(value, path), claims[len(claims)-1].Value
-				switch want := treeOf(last).(type) {
-				case nil:
-					if reflect.ValueOf(is).IsValid() && reflect.ValueOf(is).Comparable() && is != "" && is != 0.0 { // a null on a struct stays where its fields are set again
-						return fmt.Sprintf("%+v: %s is %v, and its owners say that it is removed: %v", o, path, is, claims)
-					}
-				case string, float64, bool:
-					if is != want && (want != "" || is != nil) {
-						return fmt.Sprintf("%+v: %s is %v, and its owners say %v", o, path, is, claims)
-					}
-				}
-			}
-			return ""
+			return ownersBroken(by)
 		})
 	}
 }
@@ -686,4 +677,238 @@ func conflictTexts(owners *engine.Ownership) (texts []string) {
 	}
 	slices.Sort(texts)
 	return texts
+}
+
+// leaves returns the values of a tree that merge as one, by their paths, without those that a Go type encodes although nobody sets them.
+func leaves(t *schema.Type, tree any, path fieldpath.Path, into map[string]any) map[string]any {
+	switch {
+	case tree == nil || tree == "" || tree == 0.0:
+	case t.Kind == schema.Struct || t.Kind == schema.Map:
+		for name, value := range tree.(map[string]any) {
+			of := t.Elem
+			if f := t.Field(name); f != nil {
+				of = f.Type
+			}
+			leaves(of, value, path.Append(t.Step(name)), into)
+		}
+	case t.Kind == schema.ListMap:
+		for key, item := range itemsOf(t, tree) {
+			fields := maps.Clone(item.(map[string]any))
+			delete(fields, t.Key)
+			into[path.Append(fieldpath.Item(t.Key, key)).String()] = true
+			leaves(t.Elem, fields, path.Append(fieldpath.Item(t.Key, key)), into)
+		}
+	default:
+		into[path.String()] = tree
+	}
+	return into
+}
+
+// TestPrecedence_Base: what the base sets stays, and patches set the rest.
+func TestPrecedence_Base(t *testing.T) {
+	pod := podPlan(t).Type()
+	forPods(t, true, func(c podCase) string {
+		none, by, err := c.merged(t, engine.Options{Precedence: engine.BaseAlways, Owners: true})
+		if err != nil {
+			return ""
+		}
+		base, before, now := leaves(pod, treeOf(c.base), nil, map[string]any{}), leaves(pod, treeOf(none.Value), nil, map[string]any{}), leaves(pod, treeOf(by.Value), nil, map[string]any{})
+		for path, value := range base {
+			if d := gocmp.Diff(value, now[path]); d != "" {
+				return fmt.Sprintf("%s (-base +got):\n%s", path, d)
+			}
+		}
+		for path, value := range before {
+			if _, isOfBase := base[path]; !isOfBase && !reflect.DeepEqual(now[path], value) {
+				return fmt.Sprintf("%s is %v, and a patch sets %v", path, now[path], value)
+			}
+		}
+		return ownersBroken(by)
+	})
+}
+
+// TestProtected: protected fields keep the base's values, no other field changes, and whoever sets one is told.
+func TestProtected(t *testing.T) {
+	pod := podPlan(t).Type()
+	random := rand.New(rand.NewPCG(3, 4))
+	told := 0
+	forPods(t, true, func(c podCase) string {
+		o := engine.Options{Owners: true}
+		for _, text := range []string{
+			"containers.image", `containers[name="a"]`, "volumes", "nodeSelector", "containers.livenessProbe", "schedulerName", `nodeSelector["k"]`, "imagePullSecrets",
+			"containers.env", "initContainers.securityContext.runAsUser", `containers[name=""].readinessProbe.httpGet`, "tolerations", "initContainers.ports", "containers.command",
+		} {
+			if path, err := fieldpath.ParsePath(text); err != nil {
+				t.Fatal(err)
+			} else if random.IntN(5) == 0 {
+				o.Protected = append(o.Protected, path)
+			}
+		}
+		none, by, err := c.merged(t, o)
+		if err != nil {
+			return ""
+		}
+		isProtected := func(path fieldpath.Path) bool {
+			return slices.ContainsFunc(o.Protected, func(pattern fieldpath.Path) bool {
+				if name, _ := pattern[0].Field(); len(pattern) > 1 && strings.HasSuffix(name, "ontainers") {
+					if _, isField := pattern[1].Field(); isField {
+						pattern = slices.Insert(slices.Clone(pattern), 1, fieldpath.Item("name", ""))
+					}
+				}
+				return path.Matches(pattern)
+			})
+		}
+		base, before, now := leaves(pod, treeOf(c.base), nil, map[string]any{}), leaves(pod, treeOf(none.Value), nil, map[string]any{}), leaves(pod, treeOf(by.Value), nil, map[string]any{})
+		all := maps.Clone(base)
+		maps.Copy(all, before)
+		maps.Copy(all, now)
+		changes := false
+		for text := range all {
+			path, err := fieldpath.ParsePath(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := before[text]
+			if isProtected(path) {
+				want = base[text]
+				changes = changes || !reflect.DeepEqual(want, before[text])
+			} else if _, isItem, _ := path[len(path)-1].Item(); isItem != "" && want == nil {
+				continue // an item that a protected field keeps
+			}
+			if !reflect.DeepEqual(want, now[text]) {
+				return fmt.Sprintf("%v: %s is %v, want %v", o.Protected, text, now[text], want)
+			}
+		}
+		if changes && len(by.Protected) == 0 {
+			return fmt.Sprintf("%v: nobody is told", o.Protected)
+		}
+		for _, p := range by.Protected {
+			if !isProtected(p.Path) || p.Layer == engine.Base {
+				return fmt.Sprintf("%v: %v is told", o.Protected, p)
+			}
+		}
+		told += len(by.Protected)
+		o.ProtectedError = true
+		_, _, err = c.merged(t, o)
+		if failed := (*engine.PatchError)(nil); errors.As(err, &failed) != (len(by.Protected) > 0) || failed != nil && failed.Layer != by.Protected[0].Layer {
+			return fmt.Sprintf("error %v, and told are %v", err, by.Protected)
+		}
+		return ownersBroken(by)
+	})
+	if told == 0 {
+		t.Error("nobody was told")
+	}
+}
+
+// ownersBroken reports a field whose last claim is not its value.
+func ownersBroken(by *engine.Result[corev1.PodSpec]) string {
+	value := treeOf(by.Value)
+	for path, claims := range by.Owners.All() {
+		is, last := at(value, path), claims[len(claims)-1].Value
+		switch want := treeOf(last).(type) {
+		case nil:
+			if reflect.ValueOf(is).IsValid() && reflect.ValueOf(is).Comparable() && is != "" && is != 0.0 { // a null on a struct stays where its fields are set again
+				return fmt.Sprintf("%s is %v, and its owners say that it is removed: %v", path, is, claims)
+			}
+		case string, float64, bool:
+			if is != want && (want != "" || is != nil) {
+				return fmt.Sprintf("%s is %v, and its owners say %v", path, is, claims)
+			}
+		}
+	}
+	return ""
+}
+
+// TestPolicies_Objects: the policies of objects without a Go type.
+func TestPolicies_Objects(t *testing.T) {
+	defined := objectPlan(`{type: object, properties: {
+		spec: {type: object, properties: {project: {type: string}, other: {type: string}, deep: {type: object, properties: {x: {type: string}, y: {type: string}}}}},
+		items: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name], items: {type: object, required: [name], properties: {name: {type: string}, image: {type: string}}}},
+		marks: {type: array, x-kubernetes-list-type: set, items: {type: string}}}}`)
+	path := func(text string) (paths []fieldpath.Path) {
+		parsed, err := fieldpath.ParsePath(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return append(paths, parsed)
+	}
+	const base = `{"spec": {"project": "p", "deep": {"x": "1"}}, "items": [{"name": "a", "image": "i"}, {"name": "b"}], "marks": ["m"]}`
+	for i, c := range []struct {
+		plan           *engine.Plan[engine.Object, engine.Object]
+		o              engine.Options
+		patches        []string
+		want           string
+		told, decision string
+	}{
+		{engine.ForJSON(), engine.Options{Protected: path("spec.project")}, []string{`{"spec": {"project": "q", "other": "o"}}`},
+			`{"spec": {"project": "p", "other": "o", "deep": {"x": "1"}}, "items": [{"name": "a", "image": "i"}, {"name": "b"}], "marks": ["m"]}`, ".spec.project", ".spec.project"},
+		{engine.ForJSON(), engine.Options{Protected: path("spec.project")}, []string{`{"spec": null, "items": null, "marks": null}`}, `{"spec": {"project": "p"}}`, ".spec.project", ""},
+		{engine.ForJSON(), engine.Options{Protected: path("extra")}, []string{`{"extra": {"a": "b"}, "items": null, "marks": null, "spec": null}`}, `{}`, ".extra", ".extra.a"},
+		{engine.ForJSON(), engine.Options{Precedence: engine.BaseAlways}, []string{`{"spec": {"project": "q", "other": "o"}, "items": [], "marks": null}`},
+			`{"spec": {"project": "p", "other": "o", "deep": {"x": "1"}}, "items": [{"name": "a", "image": "i"}, {"name": "b"}], "marks": ["m"]}`, "", ".spec.project"},
+		{defined, engine.Options{Protected: path("items.image")}, []string{`{"items": [{"name": "a", "image": "j"}, {"name": "c", "image": "k"}]}`},
+			`{"spec": {"project": "p", "deep": {"x": "1"}}, "items": [{"name": "a", "image": "i"}, {"name": "b"}, {"name": "c"}], "marks": ["m"]}`, `.items[name="a"].image`, `.items[name="a"].image`},
+		{defined, engine.Options{Precedence: engine.BaseAlways}, []string{`{"items": [{"name": "a", "image": "j"}, {"name": "c", "image": "k"}], "spec": {"project": "q", "deep": null}}`},
+			`{"spec": {"project": "p", "deep": {"x": "1"}}, "items": [{"name": "a", "image": "i"}, {"name": "b"}, {"name": "c", "image": "k"}], "marks": ["m"]}`, "", `.items[name="a"].image`},
+		{engine.ForJSON(), engine.Options{Precedence: engine.FirstPatch}, []string{`{"spec": {"project": "q"}, "items": null, "marks": null}`, `{"spec": {"project": "r"}}`},
+			`{"spec": {"project": "q", "deep": {"x": "1"}}}`, "", ".spec.project"},
+	} {
+		object := fromJSON[engine.Object](base)
+		var patches []engine.Layered[engine.Object]
+		for j, text := range c.patches {
+			patch := fromJSON[engine.Object](text)
+			patches = append(patches, engine.Layered[engine.Object]{Layer: engine.Manager(fmt.Sprint(j)), Patch: &patch})
+		}
+		result, err := c.plan.Apply(&object, patches, c.o)
+		if err != nil {
+			t.Fatal(i, err)
+		}
+		if d := gocmp.Diff(fromJSON[engine.Object](c.want), result.Value); d != "" {
+			t.Errorf("%d: (-want +got):\n%s", i, d)
+		}
+		if d := gocmp.Diff(fromJSON[engine.Object](base), object); d != "" {
+			t.Errorf("%d: the base changed:\n%s", i, d)
+		}
+		if (len(result.Protected) > 0) != (c.told != "") || c.told != "" && result.Protected[0].Path.String() != c.told {
+			t.Errorf("%d: told are %v, want %s", i, result.Protected, c.told)
+		}
+		if c.decision != "" && !slices.ContainsFunc(result.Decisions, func(d engine.Decision) bool { return d.Path.String() == c.decision }) {
+			t.Errorf("%d: decisions %v, want one on %s", i, result.Decisions, c.decision)
+		}
+		if c.told == "" {
+			continue
+		}
+		c.o.ProtectedError = true
+		if _, err := c.plan.Apply(&object, patches, c.o); err == nil || err.Error() != "patch of manager/0: "+c.told+": Forbidden: the field is protected" {
+			t.Errorf("%d: error %v", i, err)
+		}
+	}
+}
+
+// TestOptions_Protected rejects protected paths that lead to no field.
+func TestOptions_Protected(t *testing.T) {
+	for text, want := range map[string]string{
+		"containers.imag":        `.containers.imag: Invalid value: there is no field .imag`,
+		"containers[0]":          `.containers[0]: Invalid value: an item must be named by its key`,
+		"tolerations.key":        `.tolerations.key: Invalid value: .key is part of a value that does not merge`,
+		"schedulerName.x":        `.schedulerName.x: Invalid value: .x is part of a value that does not merge`,
+		"containers.image":       "",
+		"volumes":                "",
+		`containers[name="a"]`:   "",
+		`nodeSelector["a.b/c"]`:  "",
+		"containers.env.value":   "",
+		"containers.env[name=A]": "",
+	} {
+		path, err := fieldpath.ParsePath(text)
+		if err != nil {
+			continue
+		}
+		_, err = podPlan(t).Apply(nil, nil, engine.Options{Protected: []fieldpath.Path{path}})
+		if want != "" {
+			want = "engine: Options.Protected[0]: " + want
+		}
+		if got := fmt.Sprint(err); got != want && (want != "" || err != nil) {
+			t.Errorf("%s: error %v, want %s", text, err, want)
+		}
+	}
 }

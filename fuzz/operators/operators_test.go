@@ -27,6 +27,7 @@ import (
 
 	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -70,7 +71,7 @@ var types = map[string]any{
 
 // policies are the policies that a program may want, with their values. The value of protected is a list of fields.
 var policies = map[string][]string{
-	"unions": {"last", "error"}, "empty": {"skip"}, "order": {"base"}, "defaults": {"pod"}, "protected": {}, "precedence": {"first", "base", "error"},
+	"unions": {"last", "error"}, "empty": {"skip"}, "order": {"base"}, "defaults": {"pod"}, "protected": {}, "protectedError": {"true"}, "precedence": {"first", "base", "error"},
 }
 
 func TestOperators(t *testing.T) {
@@ -156,7 +157,7 @@ func check(t *testing.T, tb table, c testCase, reasons map[string]reason) {
 	if c.Differs != "" && !known || r.Kind == "policy" && tb.Wants[c.Differs] == "" || typ == nil && tb.Type != "JSON" {
 		t.Fatalf("unknown reason %q or type %q, or a policy that the program does not want", c.Differs, tb.Type)
 	}
-	got, conflicts, err := merge(t, typ, tb, c, optionsOf(tb.Wants))
+	got, conflicts, err := merge(t, typ, tb, c, optionsOf(t, tb.Wants))
 	if tb.Wants["precedence"] != "error" {
 		conflicts = nil
 	}
@@ -174,10 +175,18 @@ func check(t *testing.T, tb table, c testCase, reasons map[string]reason) {
 }
 
 // optionsOf returns the policies that a program wants.
-func optionsOf(wants map[string]string) engine.Options {
+func optionsOf(t *testing.T, wants map[string]string) engine.Options {
 	o := engine.Options{Order: engine.OrderPolicy(wants["order"]), Unions: engine.UnionPolicy(wants["unions"]), Empty: engine.EmptyPolicy(wants["empty"])}
-	if wants["precedence"] == "first" {
-		o.Precedence = engine.FirstPatch
+	if wants["precedence"] != "error" {
+		o.Precedence = engine.PrecedencePolicy(wants["precedence"])
+	}
+	for text := range strings.SplitSeq(wants["protected"], ", ") {
+		if path, err := fieldpath.ParsePath(text); text != "" {
+			o.Protected, o.ProtectedError = append(o.Protected, path), wants["protectedError"] != ""
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 	return o
 }
