@@ -77,18 +77,34 @@ type Rule struct {
 type Rules []Rule
 
 // For returns the rule that governs a field, and reports whether there is one.
-func (rs Rules) For(path fieldpath.Path) (Rule, bool) {
-	var found Rule
-	for _, r := range rs {
-		if r.governs(path) && len(r.Path) > len(found.Path) {
-			found = r
-		}
-	}
-	return found, found.Kind != ""
-}
+func (rs Rules) For(path fieldpath.Path) (Rule, bool) { return rs.Finder()(path) }
 
-func (r Rule) governs(path fieldpath.Path) bool {
-	return path.Matches(r.Path) && (len(path) == len(r.Path) || r.Kind.isDeep())
+// Finder returns a function that does what For does, for many fields: its work for one of them does not grow with the rules.
+func (rs Rules) Finder() func(path fieldpath.Path) (Rule, bool) {
+	if len(rs) == 0 {
+		return func(fieldpath.Path) (Rule, bool) { return Rule{}, false }
+	}
+	paths := make([]fieldpath.Path, len(rs))
+	for i, r := range rs {
+		paths[i] = r.Path
+	}
+	patterns := fieldpath.NewPatterns(paths)
+	return func(path fieldpath.Path) (Rule, bool) {
+		first := -1
+		for i := range patterns.Matching(path) {
+			r := rs[i]
+			if len(r.Path) == 0 || len(r.Path) < len(path) && !r.Kind.isDeep() {
+				continue
+			}
+			if first < 0 || len(r.Path) > len(rs[first].Path) || len(r.Path) == len(rs[first].Path) && i < first {
+				first = i
+			}
+		}
+		if first < 0 {
+			return Rule{}, false
+		}
+		return rs[first], rs[first].Kind != ""
+	}
 }
 
 // Compose returns the value that claims on one field make together, as JSON: a map[string]any, []any, string, int64, float64 or

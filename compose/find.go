@@ -29,8 +29,9 @@ func Find(owners *engine.Ownership, rules Rules) []Composition {
 		return nil
 	}
 	var found []Composition
+	ruleOf := rules.Finder()
 	for path, claims := range owners.All() {
-		rule, ok := rules.For(path)
+		rule, ok := ruleOf(path)
 		c := Composition{Rule: rule, Path: path, Claims: claims}
 		if !ok || len(c.Managers()) == 0 {
 			continue

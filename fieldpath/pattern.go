@@ -28,3 +28,11 @@ func (s Step) standsFor(step Step) bool {
 	_, is := step.ElementValue()
 	return ok && element == "" && is
 }
+
+// isPattern reports whether the step of a pattern stands for any item, key or element.
+func (s Step) isPattern() bool {
+	_, value, isItem := s.Item()
+	key, isKey := s.Key()
+	element, isElement := s.Element()
+	return isItem && value == "" || isKey && key == "" || isElement && element == ""
+}

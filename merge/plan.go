@@ -52,8 +52,9 @@ func Minimal(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatc
 
 // opposition returns the conflicts in which a manager takes part, and that no rule settles. Each prevents its plan.
 func opposition(found conflict.Conflicts, manager string, rules compose.Rules) conflict.Conflicts {
+	ruleOf := rules.Finder()
 	return slices.DeleteFunc(found, func(c conflict.Conflict) bool {
-		_, isGoverned := rules.For(c.Path)
+		_, isGoverned := ruleOf(c.Path)
 		return !slices.Contains(c.Managers(), manager) || isGoverned && c.Kind == conflict.Overlap
 	})
 }

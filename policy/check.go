@@ -2,7 +2,6 @@ package policy
 
 import (
 	"fmt"
-	"slices"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
@@ -34,7 +33,10 @@ func (p *Policy) Check(job *trainer.TrainJob, patches []trainer.RuntimePatch) fi
 		return &found[len(found)-1]
 	}
 	list := fieldpath.Fields("spec", "runtimePatches")
-	last := -1
+	last, has := -1, map[string]bool{}
+	for i := range patches {
+		has[patches[i].Manager] = true
+	}
 	for i := range patches {
 		name := patches[i].Manager
 		if name == "" {
@@ -43,8 +45,7 @@ func (p *Policy) Check(job *trainer.TrainJob, patches []trainer.RuntimePatch) fi
 		at := list.Append(fieldpath.Index(i), fieldpath.Field("manager"))
 		n := p.indexOf(name)
 		if n < 0 {
-			f := report(finding.CodeUnlistedManager, at, p.unlisted(name), "%s lists no manager %q", p.file, name)
-			p.correct(&f.Remedy, name, patches)
+			report(finding.CodeUnlistedManager, at, "", "%s lists no manager %q", p.file, name).Remedy = p.unlisted(name, has)
 			continue
 		}
 		if n < last {
@@ -57,8 +58,7 @@ func (p *Policy) Check(job *trainer.TrainJob, patches []trainer.RuntimePatch) fi
 		})
 	}
 	for _, m := range p.managers {
-		has := slices.ContainsFunc(patches, func(patch trainer.RuntimePatch) bool { return patch.Manager == m.name })
-		if !has && m.isRequired(job) {
+		if !has[m.name] && m.isRequired(job) {
 			report(finding.CodeMissingManager, list, "add a patch of the manager", "required: a patch of %s (%s)", m.name, m.position)
 		}
 	}
@@ -77,30 +77,21 @@ func (p *Policy) Requires(job *trainer.TrainJob, manager string) bool {
 func (m manager) isRequired(job *trainer.TrainJob) bool { return m.required && m.of.matches(job) }
 
 func (p *Policy) indexOf(name string) int {
-	return slices.IndexFunc(p.managers, func(m manager) bool { return m.name == name })
+	if n, ok := p.places[name]; ok {
+		return n
+	}
+	return -1
 }
 
-// unlisted returns the remedy for a manager that the policy does not list.
-func (p *Policy) unlisted(name string) string {
-	names := make([]string, len(p.managers))
-	for i, m := range p.managers {
-		names[i] = m.name
+// unlisted returns the remedy for a manager that the policy does not list. has tells which managers
+// have a patch.
+func (p *Policy) unlisted(name string, has map[string]bool) finding.Remedy {
+	around := p.names.Around(name)
+	r := finding.Remedy{Text: meant(name, around, "remove the patch, or add the manager to the policy")}
+	if near := finding.Nearest(name, around); near != "" {
+		r.Do, r.Options, r.IsCertain = finding.SetValue, []string{near}, !has[near] && !p.names.IsLong() && finding.IsClear(name, near, around)
 	}
-	return meant(name, names, "remove the patch, or add the manager to the policy")
-}
-
-// correct makes a remedy the near name of a manager, if it is clear and no patch has it.
-func (p *Policy) correct(r *finding.Remedy, name string, patches []trainer.RuntimePatch) {
-	var names []string
-	for _, m := range p.managers {
-		names = append(names, m.name)
-	}
-	near := finding.Nearest(name, names)
-	if near == "" {
-		return
-	}
-	isUsed := slices.ContainsFunc(patches, func(patch trainer.RuntimePatch) bool { return patch.Manager == near })
-	r.Do, r.Options, r.IsCertain = finding.SetValue, []string{near}, !isUsed && finding.IsClear(name, near, names)
+	return r
 }
 
 // forbidden calls report for each field of a patch that the manager may not set. It skips an item if the patch sets a field within
@@ -126,7 +117,7 @@ func (m manager) forbidden(patch trainer.RuntimePatch, report func(fieldpath.Pat
 		case !isManager || m.maySet(path):
 		case claim.Value != (engine.Presence{}):
 			report(path, claim)
-		case !m.maySetWithin(path):
+		case !m.paths.HasWithin(path):
 			item, named = path, claim
 		}
 	}
@@ -136,11 +127,9 @@ func (m manager) forbidden(patch trainer.RuntimePatch, report func(fieldpath.Pat
 }
 
 // maySet reports whether the manager may set a field.
-func (m manager) maySet(path fieldpath.Path) bool { return slices.ContainsFunc(m.paths, path.Matches) }
-
-// maySetWithin reports whether the manager may set a field within an item.
-func (m manager) maySetWithin(path fieldpath.Path) bool {
-	return slices.ContainsFunc(m.paths, func(pattern fieldpath.Path) bool {
-		return len(pattern) > len(path) && path.Matches(pattern[:len(path)])
-	})
+func (m manager) maySet(path fieldpath.Path) bool {
+	for range m.paths.Matching(path) {
+		return true
+	}
+	return false
 }

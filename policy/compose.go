@@ -22,6 +22,7 @@ func (r *reader) compositions(entries []composeEntry) {
 	if len(entries) == 0 {
 		r.empty(list, "add a rule with a path, or remove the field")
 	}
+	seen := map[string]bool{} // the paths
 	for i, e := range entries {
 		at := list.Append(fieldpath.Index(i))
 		rule := compose.Rule{Kind: compose.Kind(e.Rule), Owner: e.Owner, Seconds: compose.Kind(e.TolerationSeconds), Position: r.document.Position(at)}
@@ -39,7 +40,9 @@ func (r *reader) compositions(entries []composeEntry) {
 		}
 		rule.Path = field.Path
 		r.composeSeconds(e, rule, at)
-		if slices.ContainsFunc(r.policy.rules, func(other compose.Rule) bool { return slices.Equal(other.Path, rule.Path) }) {
+		if path := rule.Path.String(); !seen[path] {
+			seen[path] = true
+		} else {
 			r.report(finding.CodeBadValue, at.Append(fieldpath.Field("path")), "keep one of the two rules", "duplicate path %s", explain.Format(rule.Path))
 			continue
 		}
@@ -74,7 +77,7 @@ func (r *reader) composeOwner(e composeEntry, at fieldpath.Path) {
 			r.report(finding.CodeBadValue, field, f.Remedy.Text, "%s", f.Message)
 		}
 		if r.policy.managers != nil && r.policy.indexOf(e.Owner) < 0 {
-			r.report(finding.CodeBadValue, field, r.policy.unlisted(e.Owner), "managers lists no manager %q", e.Owner)
+			r.report(finding.CodeBadValue, field, r.policy.unlisted(e.Owner, nil).Text, "managers lists no manager %q", e.Owner)
 		}
 	}
 }

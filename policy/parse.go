@@ -163,11 +163,14 @@ func (r *reader) managers(entries []managerEntry) {
 	if len(entries) == 0 {
 		r.empty(list, "name a manager, or remove the field to allow all managers")
 	}
+	r.policy.places = map[string]int{}
 	for i, e := range entries {
 		at := list.Append(fieldpath.Index(i))
 		m := manager{name: e.Name, required: e.Required, position: r.document.Position(at)}
 		r.managerName(e.Name, at)
-		if slices.ContainsFunc(r.policy.managers, func(m manager) bool { return m.name == e.Name }) {
+		if _, isKnown := r.policy.places[e.Name]; !isKnown {
+			r.policy.places[e.Name] = i
+		} else {
 			r.report(finding.CodeBadValue, at.Append(fieldpath.Field("name")), "keep one of the two", "duplicate manager %q", e.Name)
 		}
 		if e.For != nil && !e.Required {
@@ -178,13 +181,18 @@ func (r *reader) managers(entries []managerEntry) {
 		if len(e.Paths) == 0 {
 			r.empty(paths, "name a field, or remove paths to allow all fields")
 		}
+		var patterns []fieldpath.Path
 		for n, text := range e.Paths {
 			if pattern := r.path(text, paths.Append(fieldpath.Index(n))); pattern != nil {
-				m.paths = append(m.paths, pattern)
+				patterns = append(patterns, pattern)
 			}
+		}
+		if patterns != nil {
+			m.paths = fieldpath.NewPatterns(patterns)
 		}
 		r.policy.managers = append(r.policy.managers, m)
 	}
+	r.policy.names = finding.NewNames(r.policy.Managers())
 }
 
 // managerName checks the name as the check of patches does.

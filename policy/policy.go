@@ -28,6 +28,8 @@ type Policy struct {
 	release    *release.Release
 	stock      *bool
 	managers   []manager
+	places     map[string]int // the first of each name in managers
+	names      finding.Names  // of the managers
 	patches    []Patch
 	rules      compose.Rules
 	severities map[finding.Code]finding.Severity
@@ -37,8 +39,8 @@ type Policy struct {
 type manager struct {
 	name     string
 	required bool
-	of       selector         // the TrainJobs that require it
-	paths    []fieldpath.Path // the fields that it may set; nil for all
+	of       selector            // the TrainJobs that require it
+	paths    *fieldpath.Patterns // the fields that it may set; nil for all
 	position fieldpath.Position
 }
 

@@ -74,19 +74,20 @@ const mostUnmergeable = 8
 func (r *renderer) conflicts(merged *merge.Result, rule OnConflict) {
 	found := conflict.Find(merged.Owners)
 	composed := r.composed(merged.Owners, found)
+	byPath := pathsOf(composed)
+	isJudged := make([]bool, len(composed))
 	for _, c := range found {
 		if r.in.Layers != nil && c.Kind == conflict.Overlap {
 			continue // layers have one author and a documented order
 		}
 		f := c.Finding(r.trainJob())
-		if i := indexOf(composed, c); i >= 0 {
-			f = composed[i].Judge(f)
-			composed = slices.Delete(composed, i, i+1)
+		if i := byPath.indexOf(c); i >= 0 && !isJudged[i] {
+			f, isJudged[i] = composed[i].Judge(f), true
 		}
 		r.reportConflict(f, rule)
 	}
-	for _, c := range composed {
-		if !c.IsHeld() {
+	for i, c := range composed {
+		if !isJudged[i] && !c.IsHeld() {
 			r.reportConflict(c.Finding(r.trainJob()), rule)
 		}
 	}
@@ -105,31 +106,52 @@ func (r *renderer) composed(owners *merge.Ownership, found conflict.Conflicts) [
 	if r.in.Layers != nil {
 		return nil
 	}
-	return slices.DeleteFunc(compose.Find(owners, r.in.Rules), func(c compose.Composition) bool {
-		isForced := func(d conflict.Decision) bool { return slices.Equal(d.Conflict.Path, c.Path) }
-		isAround := func(f conflict.Conflict) bool {
-			return len(f.Path) < len(c.Path) && c.Path.HasPrefix(f.Path) && f.Kind == conflict.Overlap
+	decided, overlaps := map[string]bool{}, map[string]bool{}
+	for _, d := range r.forced {
+		decided[d.Conflict.Path.String()] = true
+	}
+	for _, f := range found {
+		if f.Kind == conflict.Overlap {
+			overlaps[f.Path.String()] = true
 		}
-		return slices.ContainsFunc(r.forced, isForced) || slices.ContainsFunc(found, isAround)
+	}
+	return slices.DeleteFunc(compose.Find(owners, r.in.Rules), func(c compose.Composition) bool {
+		for n := 0; len(overlaps) > 0 && n < len(c.Path); n++ {
+			if overlaps[c.Path[:n].String()] {
+				return true
+			}
+		}
+		return decided[c.Path.String()]
 	})
 }
 
 // isComposed reports whether a rule composes the values of a patch's field with the runtime's.
-func (r *renderer) isComposed(path fieldpath.Path) bool {
+func isComposed(path fieldpath.Path, ruleOf func(fieldpath.Path) (compose.Rule, bool)) bool {
 	within := len(merge.PatchPath(""))
 	if len(path) <= within {
 		return false
 	}
-	rule, ok := r.in.Rules.For(path[within:])
+	rule, ok := ruleOf(path[within:])
 	return ok && rule.Kind == compose.KindUnion
 }
 
-// indexOf returns the index of the composition of a contested field, or -1.
-func indexOf(composed []compose.Composition, contested conflict.Conflict) int {
-	if contested.Kind != conflict.Overlap {
-		return -1
+// compositions has the indexes of compositions by their paths.
+type compositions map[string]int
+
+func pathsOf(composed []compose.Composition) compositions {
+	byPath := compositions{}
+	for i, c := range composed {
+		byPath[c.Path.String()] = i
 	}
-	return slices.IndexFunc(composed, func(c compose.Composition) bool { return slices.Equal(c.Path, contested.Path) })
+	return byPath
+}
+
+// indexOf returns the index of the composition of a contested field, or -1.
+func (c compositions) indexOf(contested conflict.Conflict) int {
+	if i, ok := c[contested.Path.String()]; ok && contested.Kind == conflict.Overlap {
+		return i
+	}
+	return -1
 }
 
 // keepsLastMount reports whether the merge kept the last of two mounts at one path. The argument is the path of the

@@ -41,9 +41,10 @@ func (r *renderer) patchOrder(patches []trainer.RuntimePatch, owners *merge.Owne
 		return
 	}
 	composed := r.composed(owners, nil)
+	byPath := pathsOf(composed)
 	for _, d := range found {
 		f := d.Finding(r.trainJob())
-		if i := indexOf(composed, d.Conflict); i >= 0 {
+		if i := byPath.indexOf(d.Conflict); i >= 0 {
 			f = composed[i].Finding(r.trainJob())
 			f.Orders = d.Orders
 		}

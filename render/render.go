@@ -325,8 +325,9 @@ func (r *renderer) check(patches, left []trainer.RuntimePatch, decisions []confl
 		still.Add(check.Patches(&r.in.Runtime.Template, left)...)
 		found = slices.DeleteFunc(found, func(f finding.Finding) bool { return f.Severity == finding.Error && !still.Has(f.Key()) })
 	}
+	ruleOf := r.in.Rules.Finder()
 	for _, f := range found {
-		if f.Code == finding.CodeDropsTolerations && r.isComposed(f.Path) {
+		if f.Code == finding.CodeDropsTolerations && isComposed(f.Path, ruleOf) {
 			continue // the rule says more
 		}
 		if harmless(f) {

@@ -52,8 +52,8 @@ var exported = []struct {
 		new(engine.Layer), new(engine.Presence),
 	}},
 	{folder: "fieldpath", all: []any{
-		fieldpath.Element, fieldpath.ElementOf, fieldpath.Field, fieldpath.Fields, fieldpath.Index, fieldpath.Item, fieldpath.ItemBy, fieldpath.Key, fieldpath.ParsePath,
-		new(fieldpath.Object), new(fieldpath.Path), new(fieldpath.Position), new(fieldpath.Step),
+		fieldpath.Element, fieldpath.ElementOf, fieldpath.Field, fieldpath.Fields, fieldpath.Index, fieldpath.Item, fieldpath.ItemBy, fieldpath.Key, fieldpath.NewPatterns, fieldpath.ParsePath,
+		new(fieldpath.Object), new(fieldpath.Path), new(fieldpath.Patterns), new(fieldpath.Position), new(fieldpath.Step),
 	}},
 	{folder: "finding", all: []any{
 		finding.FormatValue, finding.HideSecrets, finding.IsClear, finding.IsSecret, finding.Nearest, finding.AnyNear, finding.NewNames, finding.StricterCodes, finding.ZeroNulls,
