@@ -9,7 +9,6 @@ package check
 import (
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 	"sync"
 
@@ -54,6 +53,7 @@ func Patches(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatc
 	const deepest = 24 // steps for which memory is made at once
 	c := checker{
 		patches: patches, trail: make([]step, 0, deepest), named: map[string]int{}, jobs: places(template.Spec.ReplicatedJobs, jobName),
+		trainer: onlyTrainer(template.Spec.ReplicatedJobs),
 	}
 	for i := range patches {
 		c.named[patches[i].Manager]++
@@ -76,7 +76,11 @@ type checker struct {
 	patches []trainer.RuntimePatch
 	named   map[string]int // the number of each manager's patches
 	jobs    map[string]int // the places of the template's jobs
-	current int            // the patch that the path and the layer of a finding name
+	// jobNames are the names of the jobs, once a patch names another one.
+	jobNames *choice
+	trainer  string         // the job that alone gets spec.trainer, or ""
+	patched  map[string]int // the jobs of the current patch, once it has an unknown one
+	current  int            // the patch that the path and the layer of a finding name
 }
 
 func (c *checker) report(code finding.Code, severity finding.Severity, path fieldpath.Path, help, message string, args ...any) *finding.Finding {
@@ -158,6 +162,7 @@ func (c *checker) patchOf(template *trainer.JobSetTemplateSpec, patch *trainer.R
 		return
 	}
 	c.walk(p.Spec, template)
+	c.patched = nil
 	for i := range p.Spec.ReplicatedJobs {
 		c.job(template.Spec.ReplicatedJobs, &p.Spec.ReplicatedJobs[i])
 	}
@@ -191,18 +196,20 @@ func (c *checker) job(jobs []jobset.ReplicatedJob, patch *trainer.ReplicatedJobP
 	if i, ok := c.jobs[patch.Name]; ok {
 		job = &jobs[i]
 	}
-	c.mainEnv(jobs, patch)
+	c.mainEnv(patch)
 	if patch.Name == "" {
 		return // reported as such
 	}
 	if job == nil {
-		names := make([]string, len(jobs))
-		for i := range jobs {
-			names[i] = jobs[i].Name
+		if c.patched == nil {
+			c.patched = places(c.patches[c.current].TrainingRuntimeSpec.Template.Spec.ReplicatedJobs, patchedJobName)
 		}
-		f := c.report(finding.CodeUnknownJob, finding.Error, c.atJob(patch.Name), "patch one of the runtime's jobs"+among(patch.Name, names),
+		if c.jobNames == nil {
+			c.jobNames = newChoice(len(jobs), func(i int) string { return jobs[i].Name })
+		}
+		f := c.report(finding.CodeUnknownJob, finding.Error, c.atJob(patch.Name), "patch one of the runtime's jobs"+c.jobNames.among(patch.Name),
 			"the runtime has no replicated job %q; the cluster would add one that has no containers", patch.Name)
-		rename(&f.Remedy, patch.Name, names, c.patchesJob)
+		c.jobNames.rename(&f.Remedy, patch.Name, c.patched)
 		return
 	}
 	if patch.Template == nil {
@@ -238,15 +245,22 @@ func (c *checker) pod(job *jobset.ReplicatedJob, patch *trainer.PodSpecPatch) {
 // containers reports patches for containers that the runtime lacks. Trainer v2.3.0 looks for them only after its merge has
 // added them. So it admits them, and the Job is later rejected because a container lacks an image.
 func (c *checker) containers(job, what, list string, patches []trainer.ContainerPatch, have, others []corev1.Container) {
-	known, patched := places(have, containerName), places(patches, patchName)
+	known := places(have, containerName)
+	var names *choice
+	var patched, elsewhere map[string]int
 	for i := range patches {
 		name := patches[i].Name
 		if _, ok := known[name]; ok || name == "" {
 			continue // one without a name is reported as such
 		}
-		remedy := finding.Remedy{Text: fmt.Sprintf("patch one of the job's %ss%s", what, among(name, containerNames(have)))}
+		if names == nil {
+			names = newChoice(len(have), func(i int) string { return have[i].Name })
+			patched, elsewhere = places(patches, patchName), places(others, containerName)
+		}
+		_, isOther := elsewhere[name]
+		remedy := finding.Remedy{Text: fmt.Sprintf("patch one of the job's %ss%s", what, names.among(name))}
 		switch {
-		case indexOf(others, containerName, name) >= 0:
+		case isOther:
 			other := "initContainers"
 			if what == "init container" {
 				other = "containers"
@@ -256,35 +270,65 @@ func (c *checker) containers(job, what, list string, patches []trainer.Container
 		case len(have) == 0:
 			remedy.Text = fmt.Sprintf("drop it from the patch, or add the %s to the runtime: the job has none", what)
 		default:
-			rename(&remedy, name, containerNames(have), func(near string) bool { _, ok := patched[near]; return ok })
+			names.rename(&remedy, name, patched)
 		}
 		c.report(finding.CodeUnknownContainer, finding.Error, c.atJob(job, list).Append(fieldpath.Item("name", name)), "",
 			"the runtime's replicated job %q has no %s %q; the cluster would add one that has no image", job, what, name).Remedy = remedy
 	}
 }
 
-// rename makes a remedy the renaming of an item to the near name, if it is clear and the patch has no item of that name.
-func rename(r *finding.Remedy, name string, names []string, isPatched func(string) bool) {
-	near := finding.Nearest(name, names)
+// choice are the names of which a patch must use one.
+type choice struct {
+	list  []string
+	names finding.Names
+}
+
+func newChoice(n int, name func(i int) string) *choice {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = name(i)
+	}
+	return &choice{list, finding.NewNames(list)}
+}
+
+// mostNamed is the number of names that a help text lists.
+const mostNamed = 10
+
+// among lists names for a help text, after the name that was probably meant.
+func (c *choice) among(name string) string {
+	if len(c.list) == 0 {
+		return "; it has none"
+	}
+	around, named := c.names.Around(name), c.list
+	if len(named) > mostNamed {
+		named = around[:mostNamed]
+	}
+	list := joined(named, len(c.list))
+	if near := finding.Nearest(name, around); near != "" {
+		return fmt.Sprintf(": did you mean %q? It has %s", near, list)
+	}
+	return ": it has " + list
+}
+
+// joined lists the names of the first of n items.
+func joined(names []string, n int) string {
+	list := strings.Join(names, ", ")
+	if n > len(names) {
+		list += fmt.Sprintf(" and %d more", n-len(names))
+	}
+	return list
+}
+
+// rename makes a remedy the renaming of an item to the near name. The repair is certain if the name is clear, and the patch has no item of it.
+func (c *choice) rename(r *finding.Remedy, name string, patched map[string]int) {
+	around := c.names.Around(name)
+	near := finding.Nearest(name, around)
 	if near == "" {
 		return
 	}
 	r.Do, r.Options = finding.Rename, []string{near}
-	r.IsCertain = finding.IsClear(name, near, names) && !isPatched(near)
-}
-
-// patchesJob reports whether the current patch has an item for a replicated job.
-func (c *checker) patchesJob(name string) bool {
-	spec := c.patches[c.current].TrainingRuntimeSpec.Template.Spec
-	return slices.ContainsFunc(spec.ReplicatedJobs, func(j trainer.ReplicatedJobPatch) bool { return j.Name == name })
-}
-
-func containerNames(list []corev1.Container) []string {
-	names := make([]string, len(list))
-	for i := range list {
-		names[i] = list[i].Name
-	}
-	return names
+	_, isPatched := patched[near]
+	r.IsCertain = !isPatched && !c.names.IsLong() && finding.IsClear(name, near, around)
 }
 
 // EnvFields returns the fields of a TrainJob that set the env of a container, by the name of the container. No patch may set the env
@@ -297,7 +341,7 @@ func EnvFields() map[string]string {
 
 // mainEnv reports env on the containers whose env the TrainJob sets itself. Only the container's name counts, in any job, even
 // in one that the runtime lacks.
-func (c *checker) mainEnv(jobs []jobset.ReplicatedJob, patch *trainer.ReplicatedJobPatch) {
+func (c *checker) mainEnv(patch *trainer.ReplicatedJobPatch) {
 	if patch.Template == nil || patch.Template.Spec == nil || patch.Template.Spec.Template == nil || patch.Template.Spec.Template.Spec == nil {
 		return
 	}
@@ -310,7 +354,7 @@ func (c *checker) mainEnv(jobs []jobset.ReplicatedJob, patch *trainer.Replicated
 			at := c.atJob(patch.Name, "containers").Append(fieldpath.Item("name", containers[i].Name), fieldpath.Field("env"))
 			f := c.report(finding.CodeEnvOnMain, finding.Error, at, "set "+api+" of the TrainJob instead",
 				"no patch may set env of a container called %q", containers[i].Name)
-			if containers[i].Name == "node" && isOnlyTrainer(jobs, patch.Name) {
+			if containers[i].Name == "node" && patch.Name == c.trainer && c.trainer != "" {
 				f.Remedy.Do, f.Remedy.Options, f.Remedy.IsCertain = finding.Move, []string{"." + api}, true
 			}
 		}
@@ -320,29 +364,40 @@ func (c *checker) mainEnv(jobs []jobset.ReplicatedJob, patch *trainer.Replicated
 // ancestorLabel marks the jobs that get the sections of a TrainJob (Trainer v2.3.0 pkg/constants).
 const ancestorLabel = "trainer.kubeflow.org/trainjob-ancestor-step"
 
-// isOnlyTrainer reports whether a job alone has the label by which the controller finds the job for spec.trainer.
-func isOnlyTrainer(jobs []jobset.ReplicatedJob, name string) bool {
-	var trainers []string
+// onlyTrainer returns the job that alone has the label by which the controller finds the job for spec.trainer, or "".
+func onlyTrainer(jobs []jobset.ReplicatedJob) string {
+	only := ""
 	for i := range jobs {
-		if jobs[i].Template.Labels[ancestorLabel] == "trainer" {
-			trainers = append(trainers, jobs[i].Name)
+		if jobs[i].Template.Labels[ancestorLabel] != "trainer" {
+			continue
 		}
+		if only != "" {
+			return ""
+		}
+		only = jobs[i].Name
 	}
-	return slices.Equal(trainers, []string{name})
+	return only
 }
 
 // initOrder warns of a patch that names init containers in another order than the runtime. The merge takes the patch's order,
 // and the containers run in it.
 func (c *checker) initOrder(job string, patches []trainer.ContainerPatch, have []corev1.Container) {
-	known, last := places(have, containerName), -1
+	known, last, order := places(have, containerName), -1, ""
 	for i := range patches {
 		at, ok := known[patches[i].Name]
 		if !ok {
 			continue
 		}
 		if at < last {
+			if order == "" {
+				var names []string
+				for i := range have[:min(len(have), mostNamed)] {
+					names = append(names, have[i].Name)
+				}
+				order = joined(names, len(have))
+			}
 			c.report(finding.CodeInitOrder, finding.Warning, c.atJob(job, "initContainers").Append(fieldpath.Item("name", patches[i].Name)),
-				fmt.Sprintf("name them in the runtime's order: %s", strings.Join(containerNames(have), ", ")),
+				fmt.Sprintf("name them in the runtime's order: %s", order),
 				"init container %q will run after %q, in the patch's order and not in the runtime's", patches[i].Name, have[last].Name)
 		}
 		last = max(last, at)
@@ -351,13 +406,29 @@ func (c *checker) initOrder(job string, patches []trainer.ContainerPatch, have [
 
 // tolerations warns of a list that drops tolerations of the runtime: a patch replaces the list whole.
 func (c *checker) tolerations(job string, patch, have []corev1.Toleration) {
-	if len(patch) == 0 {
+	if len(patch) == 0 || len(have) == 0 {
 		return
+	}
+	type value struct {
+		corev1.Toleration // without its seconds
+		hasSeconds        bool
+		seconds           int64
+	}
+	valueOf := func(t corev1.Toleration) value {
+		v := value{Toleration: t}
+		if t.TolerationSeconds != nil {
+			v.hasSeconds, v.seconds = true, *t.TolerationSeconds
+		}
+		v.TolerationSeconds = nil
+		return v
+	}
+	kept := map[value]bool{}
+	for i := range patch {
+		kept[valueOf(patch[i])] = true
 	}
 	var lost []string
 	for i := range have {
-		kept := slices.ContainsFunc(patch, func(t corev1.Toleration) bool { return reflect.DeepEqual(t, have[i]) })
-		if !kept {
+		if !kept[valueOf(have[i])] {
 			lost = append(lost, finding.FormatValue(nil, have[i], false))
 		}
 	}
@@ -410,29 +481,8 @@ func places[T any](list []T, key func(*T) string) map[string]int {
 	return at
 }
 
-// indexOf returns the position of the first item with a key, or -1.
-func indexOf[T any](list []T, key func(*T) string, want string) int {
-	for i := range list {
-		if key(&list[i]) == want {
-			return i
-		}
-	}
-	return -1
-}
-
-func jobName(j *jobset.ReplicatedJob) string     { return j.Name }
-func managerName(p *trainer.RuntimePatch) string { return p.Manager }
-func containerName(c *corev1.Container) string   { return c.Name }
-func patchName(c *trainer.ContainerPatch) string { return c.Name }
-
-// among lists names for a help text, after the name that was probably meant.
-func among(name string, names []string) string {
-	if len(names) == 0 {
-		return "; it has none"
-	}
-	list := strings.Join(slices.Clone(names), ", ")
-	if near := finding.Nearest(name, names); near != "" {
-		return fmt.Sprintf(": did you mean %q? It has %s", near, list)
-	}
-	return ": it has " + list
-}
+func jobName(j *jobset.ReplicatedJob) string              { return j.Name }
+func patchedJobName(p *trainer.ReplicatedJobPatch) string { return p.Name }
+func managerName(p *trainer.RuntimePatch) string          { return p.Manager }
+func containerName(c *corev1.Container) string            { return c.Name }
+func patchName(c *trainer.ContainerPatch) string          { return c.Name }
