@@ -64,20 +64,27 @@ func (k *Kind) Admit(ctx context.Context, fields map[string]any, namespace strin
 	d := &definition{compiled: c, release: *release.Latest()}
 	o := d.decode(fields, namespace, found)
 	o.validate(ctx, nil, found)
+	known := map[string]finding.Names{}
 	for i := range found.all {
-		o.suggest(&found.all[i])
+		o.suggest(&found.all[i], known)
 	}
 	return found.all, nil
 }
 
-// suggest names the field of the definition that an unknown field probably means.
-func (o *object) suggest(f *finding.Finding) {
+// suggest names the field of the definition that an unknown field probably means. known has the fields of the definition by their path.
+func (o *object) suggest(f *finding.Finding, known map[string]finding.Names) {
 	last := len(f.Path) - 1
 	if f.Code != finding.CodeUnknownField || last < 0 {
 		return
 	}
 	name, _ := f.Path[last].Field()
-	if near := finding.Nearest(name, o.fieldsAt(f.Path[:last])); near != "" {
+	parent := f.Path[:last].String()
+	names, isKnown := known[parent]
+	if !isKnown {
+		names = finding.NewNames(o.fieldsAt(f.Path[:last]))
+		known[parent] = names
+	}
+	if near := finding.Nearest(name, names.Around(name)); near != "" {
 		f.Remedy = finding.Remedy{Do: finding.Rename, Options: []string{near}, Text: fmt.Sprintf("did you mean %q?", near)}
 	}
 }

@@ -116,11 +116,14 @@ type candidate struct {
 	certain        bool // to go
 }
 
+// mostCompared is the maximum number of patches for idle, which may merge once more for each. The schema rejects more.
+const mostCompared = 16
+
 // idle returns the warnings on patches that do not change the result. A patch that sets a value of another patch is not idle: of
 // managers that agree, each keeps its own patch. Nor is a patch that tries to clear a field, which has its own warning. The removal
 // of a patch that loses a conflict is not certain, since it would hide the conflict.
 func (c *checker) idle() finding.List {
-	if c.merged == nil || len(c.typed.Spec.RuntimePatches) == 0 {
+	if n := len(c.typed.Spec.RuntimePatches); c.merged == nil || n == 0 || n > mostCompared {
 		return nil
 	}
 	h, patches := c.history(), c.typed.Spec.RuntimePatches
