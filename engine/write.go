@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -40,31 +39,11 @@ func (o *Ownership) write(w writer, path fieldpath.Path, before, now any) {
 	at := rootNode
 	var key *schema.StructField
 	for _, step := range path {
-		t := l.typ(at)
-		key = nil
-		if name, ok := step.Field(); ok {
-			f := t.Field(name)
-			if f == nil {
-				return // the type lacks the field
-			}
-			at = l.child(at, f, "")
-			continue
+		f, name, of, ok := stepIn(l.typ(at), step)
+		if !ok {
+			return // the type lacks the field
 		}
-		if t.Elem == nil {
-			return
-		}
-		name, isKey := step.Key()
-		if mergeKey, value, ok := step.Item(); ok {
-			name, key = value, t.Elem.Field(mergeKey)
-			if _, isText := step.Keys()[0].Value.(string); !isText {
-				name = keyTypeOf(t).text(step.Keys()[0].Value)
-			}
-		} else if position, ok := step.Index(); ok {
-			name = twinMark + strconv.Itoa(position)
-		} else if !isKey {
-			name, _ = step.Element()
-		}
-		at = l.child(at, nil, name)
+		at, key = l.child(at, f, name), of
 	}
 	w.field = at
 	t := l.typ(at)
@@ -81,6 +60,29 @@ func (o *Ownership) write(w writer, path fieldpath.Path, before, now any) {
 		}
 	}
 	w.value(t, key, at, b, n)
+}
+
+// stepIn returns what a node's child has for a step in a type: the field, or the key, of an item with the field that holds it.
+func stepIn(t *schema.Type, step fieldpath.Step) (field *schema.StructField, key string, of *schema.StructField, ok bool) {
+	if name, isField := step.Field(); isField {
+		field = t.Field(name)
+		return field, "", nil, field != nil
+	}
+	if t.Elem == nil {
+		return nil, "", nil, false
+	}
+	key, isKey := step.Key()
+	if mergeKey, value, isItem := step.Item(); isItem {
+		key, of = value, t.Elem.Field(mergeKey)
+		if _, isText := step.Keys()[0].Value.(string); !isText {
+			key = keyTypeOf(t).text(step.Keys()[0].Value)
+		}
+	} else if position, isIndex := step.Index(); isIndex {
+		key = twinMark + strconv.Itoa(position)
+	} else if !isKey {
+		key, _ = step.Element()
+	}
+	return nil, key, of, true
 }
 
 // layerID returns the number of a layer. It adds an unknown layer to the log.
@@ -312,12 +314,97 @@ func (w writer) list(t *schema.Type, at node, before, now reflect.Value) {
 }
 
 // Fork returns a copy of the ownership for another value of the same type, given as the value or a pointer to it. Later writes
-// to one copy do not appear in the other. Objects made from a JobSet use it: their fields begin with the JobSet's history.
-func (o *Ownership) Fork(value any) *Ownership {
-	l := *o.orEmpty().log
+// to one copy do not appear in the other. Objects made from a JobSet use it: their fields begin with the JobSet's history. The copy has
+// the history of the fields within a path, and no other one.
+func (o *Ownership) Fork(value any, within fieldpath.Path) *Ownership {
+	old := o.orEmpty().log
+	l := *old
 	l.layers, l.places = slices.Clone(l.layers), slices.Clone(l.places)
-	l.nodes, l.claims = slices.Clone(l.nodes), slices.Clone(l.claims)
-	l.values, l.sources, l.wide = slices.Clone(l.values), maps.Clone(l.sources), nil // the index grows again
-	l.repeats, l.verdicts = nil, maps.Clone(l.verdicts)
+	l.wide, l.repeats, l.sets, l.literals = nil, nil, nil, nil // the index grows again, and a merge alone needs the others
+	l.nodes, l.claims, l.values, l.sources, l.retained, l.verdicts = nil, nil, nil, nil, nil, nil
+	top := rootNode
+	kept := []node{top} // in the copy, a node has its place in kept
+	for _, step := range within {
+		field, key, _, ok := stepIn(old.typ(top), step)
+		if top = old.lookup(top, field, key); !ok || top == noNode {
+			break
+		}
+		kept = append(kept, top)
+	}
+	below := len(kept) - 1 // from here on, a node is kept with its children
+	for i := below; top != noNode && i < len(kept); i++ {
+		for child := old.nodes[kept[i]].child; child != noNode; child = old.nodes[child].next {
+			kept = append(kept, child)
+		}
+	}
+	l.keep(old, kept, below)
 	return &Ownership{log: &l, value: indirect(reflect.ValueOf(value))}
+}
+
+// keep copies nodes of another log with their claims. Each of the first ones has the next one as its only child.
+func (l *log) keep(old *log, kept []node, below int) {
+	renumbered := make(map[node]node, len(kept))
+	var claims []int32
+	for i, at := range kept {
+		renumbered[at] = node(i)
+		for c := old.nodes[at].first; c >= 0; c = old.claims[c].next {
+			claims = append(claims, c)
+		}
+	}
+	slices.Sort(claims) // a later claim has a higher number
+	place := make(map[int32]int32, len(claims)+1)
+	place[-1] = -1
+	for i, c := range claims {
+		place[c] = int32(i)
+	}
+	before := func(c int32) int32 { // how many of the claims were made before one
+		n, _ := slices.BinarySearch(claims, c)
+		return int32(n)
+	}
+	nodeOf := func(at node) node {
+		if n, ok := renumbered[at]; ok {
+			return n
+		}
+		return noNode
+	}
+	for i, at := range kept {
+		n := old.nodes[at]
+		n.first, n.last = place[n.first], place[n.last]
+		n.held = before(n.held)
+		n.parent, n.child, n.tail, n.next = nodeOf(n.parent), nodeOf(n.child), nodeOf(n.tail), nodeOf(n.next)
+		if i <= below {
+			n.next = noNode
+		}
+		if i < below {
+			n.child, n.tail, n.children = node(i+1), node(i+1), 1
+		}
+		if l.nodes = append(l.nodes, n); old.retained[at] != nil {
+			if l.retained == nil {
+				l.retained = map[node][]retention{}
+			}
+			l.retained[node(i)] = slices.Clone(old.retained[at])
+		}
+	}
+	for i, at := range kept {
+		if v, ok := old.verdicts[at]; ok {
+			if l.verdicts == nil {
+				l.verdicts = map[node]verdict{}
+			}
+			l.verdicts[node(i)] = verdict{place[v.claim], v.layer, before(v.after)}
+		}
+	}
+	for i, c := range claims {
+		copied := old.claims[c]
+		copied.next = place[copied.next]
+		l.claims = append(l.claims, copied)
+		if copied.kind() == otherValue {
+			l.values = append(l.values, anyValue{int32(i), old.other(c)})
+		}
+		if source, ok := old.sources[c]; ok {
+			if l.sources == nil {
+				l.sources = map[int32]fieldpath.Path{}
+			}
+			l.sources[int32(i)] = source
+		}
+	}
 }

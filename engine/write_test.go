@@ -362,7 +362,7 @@ func TestFork(t *testing.T) {
 	result.Owners.Write("w", jobOrigin, fieldpath.Fields("flag"), nil, true)
 	result.Value.Flag = true
 	value := result.Value
-	fork := result.Owners.Fork(&value)
+	fork := result.Owners.Fork(&value, nil)
 	one := func(o *engine.Ownership, layer engine.Layer, value *written, text string) {
 		write{layer: layer, now: text, origin: jobOrigin, changes: false, path: "text"}.record(t, o, value)
 		count := int64(len(layer))
@@ -391,8 +391,28 @@ func TestFork(t *testing.T) {
 			t.Errorf("layers (-want +got):\n%s", diff)
 		}
 	}
-	if layers := (*engine.Ownership)(nil).Fork(written{}).Layers(); len(layers) != 1 {
+	if layers := (*engine.Ownership)(nil).Fork(written{}, nil).Layers(); len(layers) != 1 {
 		t.Errorf("the layers of a copy of nothing are %v", layers)
+	}
+}
+
+// TestFork_Within checks that a copy has the history of one field with its later writes, and no history of the others.
+func TestFork_Within(t *testing.T) {
+	result := writtenResult(t, `{"text":"a","count":1,"labels":{"x":"1"}}`, `{"count":2,"labels":{"x":"2","y":"3"}}`, `{"text":"b","labels":{"x":"4"}}`)
+	fork := result.Owners.Fork(&result.Value, fieldpath.Fields("labels"))
+	fork.Write("one", jobOrigin, fieldpath.Fields("labels").Append(fieldpath.Key("x")), "4", "5")
+	value := result.Value
+	value.Labels = map[string]string{"x": "5", "y": "3"}
+	for _, tc := range []struct {
+		owners *engine.Ownership
+		want   []string
+	}{
+		{fork, []string{`.count base=2`, `.labels["x"] base="1" a="2" b="4" one="5" from .job`, `.labels["y"] a="3"`, `.text base="b"`}},
+		{result.Owners.Fork(&value, fieldpath.Fields("nothing")), []string{`.count base=2`, `.labels["x"] base="5"`, `.labels["y"] base="3"`, `.text base="b"`}},
+	} {
+		if diff := cmp.Diff(tc.want, locatedClaimsOf(tc.owners)); diff != "" {
+			t.Errorf("claims (-want +got):\n%s", diff)
+		}
 	}
 }
 
@@ -403,7 +423,7 @@ func TestFork_Contested(t *testing.T) {
 		o.Write(engine.Manager(manager), engine.Origin{}, fieldpath.Fields("text"), "x", text)
 	}
 	say(result.Owners, "a", "b")
-	fork := result.Owners.Fork(result.Value)
+	fork := result.Owners.Fork(result.Value, nil)
 	say(result.Owners, "a", "c")
 	say(result.Owners, "a", "d")
 	say(fork, "b", "c")

@@ -83,7 +83,7 @@ func (c *ChildOwners) Pod(pod *corev1.Pod) (iter.Seq2[fieldpath.Path, []engine.C
 	owners := job.owners.Fork(c.with(job.at, func(t *batchv1.JobTemplateSpec) {
 		*t = job.template
 		t.Spec.Template = now
-	}))
+	}), at)
 	// The order is the Job controller, the API server's defaults, then JobSet's webhook.
 	made := now
 	made.Labels = without(now.Labels, children.PriorityKey)
@@ -135,7 +135,7 @@ func (c *ChildOwners) job(labels map[string]string) (*ownedJob, error) {
 	}
 	path := fieldpath.Path{fieldpath.Field("spec"), fieldpath.Field("replicatedJobs"), fieldpath.Item("name", replicatedJob), fieldpath.Field("template")}
 	sent, stored := templateOf(c.plain.Members[at].Job(index)), templateOf(c.asked.Members[at].Job(index))
-	owners := c.owners.Fork(c.with(path, func(t *batchv1.JobTemplateSpec) { *t = stored }))
+	owners := c.owners.Fork(c.with(path, func(t *batchv1.JobTemplateSpec) { *t = stored }), path)
 	defaulted := c.plain.Members[at].Template
 	owners.WriteChanges(merge.DefaultLayer, path, c.js.Spec.ReplicatedJobs[at].Template, defaulted)
 	owners.WriteChanges(merge.JobSetLayer, path, defaulted, sent)
