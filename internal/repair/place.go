@@ -1,7 +1,9 @@
 package repair
 
 import (
+	"bytes"
 	"errors"
+	"sort"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
@@ -20,6 +22,11 @@ type place struct {
 type object struct {
 	*manifest.Document
 	at fieldpath.Position // identifies the object
+	// bases are the paths of its patches, and starts the positions of all but the first, once they are asked for.
+	bases  []fieldpath.Path
+	starts []fieldpath.Position
+	// isShared tells that its file may hold one value at two paths.
+	isShared bool
 }
 
 // errNoPlace is the error of a finding whose field the text does not have in one place.
@@ -39,7 +46,7 @@ func (r *pass) place(p fieldpath.Position, path fieldpath.Path) (place, error) {
 		return found, nil
 	}
 	for _, inPatch := range pathsInPatch(path) {
-		for _, base := range patchesIn(document) {
+		for _, base := range object.basesAt(p) {
 			if candidate := base.Append(inPatch...); document.IsAt(candidate, p) {
 				found.path = candidate
 				return found, nil
@@ -47,6 +54,24 @@ func (r *pass) place(p fieldpath.Position, path fieldpath.Path) (place, error) {
 		}
 	}
 	return place{}, errNoPlace
+}
+
+// basesAt returns the paths of the patches that may hold a position: the object as one patch, and the last patch that starts before. An
+// alias shares values with other patches.
+func (o *object) basesAt(p fieldpath.Position) []fieldpath.Path {
+	if o.bases == nil {
+		o.bases = patchesIn(o.Document)
+		for _, base := range o.bases[1:] {
+			o.starts = append(o.starts, o.TextPosition(base))
+		}
+	}
+	if o.isShared {
+		return o.bases
+	}
+	n := sort.Search(len(o.starts), func(i int) bool {
+		return o.starts[i].Line > p.Line || o.starts[i].Line == p.Line && o.starts[i].Column > p.Column
+	})
+	return []fieldpath.Path{nil, o.bases[n]}
 }
 
 // objectAt returns the object that holds a position, or nil.
@@ -66,7 +91,7 @@ func (r *pass) objectAt(p fieldpath.Position) *object {
 	}
 	at := document.TextPosition(nil)
 	if r.objects[at] == nil {
-		r.objects[at] = &object{document, at}
+		r.objects[at] = &object{Document: document, at: at, isShared: bytes.ContainsRune(data, '*')}
 	}
 	return r.objects[at]
 }
