@@ -166,28 +166,17 @@ func special(t *testing.T, file, text string) {
 	}
 }
 
-func attackGit(t *testing.T, dir, stdin string, args ...string) string {
-	t.Helper()
-	cmd := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@example.com"}, args...)...)
-	cmd.Stdin = strings.NewReader(stdin)
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("git %s: %v", args, err)
-	}
-	return strings.TrimSpace(string(out))
-}
-
 // manyTrees makes a revision whose trees name each other often: 10^9 files in a few objects.
 func manyTrees(t *testing.T, dir string) {
-	tree := attackGit(t, dir, "", "rev-parse", "HEAD^{tree}")
+	tree := gitIn(t, dir, "", "rev-parse", "HEAD^{tree}")
 	for range 9 {
 		var entries strings.Builder
 		for i := range 10 {
 			fmt.Fprintf(&entries, "040000 tree %s\t%0100d\n", tree, i)
 		}
-		tree = attackGit(t, dir, entries.String(), "mktree")
+		tree = gitIn(t, dir, entries.String(), "mktree")
 	}
-	attackGit(t, dir, "", "update-ref", "refs/heads/many", attackGit(t, dir, "", "commit-tree", "-m", "a", tree))
+	gitIn(t, dir, "", "update-ref", "refs/heads/many", gitIn(t, dir, "", "commit-tree", "-m", "a", tree))
 }
 
 // TestAttacks runs the program in repositories of strangers. No command of theirs runs, nothing is connected, nothing outside of the
@@ -231,9 +220,9 @@ func TestAttacks(t *testing.T) {
 				text = strings.NewReplacer("URL", server.URL, "SENTINEL", sentinel).Replace(text)
 				special(t, filepath.Join(dir, strings.NewReplacer("SENTINEL", "s").Replace(file)), text)
 			}
-			attackGit(t, above, "", "init", "-q", dir)
-			attackGit(t, dir, "", "add", "job.yaml", "rt.yaml", "S")
-			attackGit(t, dir, "", "commit", "-qm", "a")
+			gitIn(t, above, "", "init", "-q", dir)
+			gitIn(t, dir, "", "add", "job.yaml", "rt.yaml", "S")
+			gitIn(t, dir, "", "commit", "-qm", "a")
 			if a.make != nil {
 				a.make(t, dir)
 			}

@@ -2,7 +2,7 @@ package cli
 
 import (
 	"fmt"
-	"path/filepath"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -18,101 +18,205 @@ type growth struct {
 	n    int // of the smaller input
 	// beside is another file, which BESIDE in args names. The input is then all that stands in file, without a runtime.
 	beside func(n int) string
+	// folder has the files by their names, in place of file and beside: args name them, and stdin is the standard input. With git,
+	// the files in which SIDE is old are the revision HEAD.
+	folder func(n int) map[string]string
+	isGit  bool
+}
+
+// run is a command line in a directory.
+type run struct {
+	dir, stdin string
+	args       []string
 }
 
 // growing returns commands with input that grows.
 func growing() []growth {
 	return []growth{
-		{"check variables of a wrong type", []string{"check"}, trainJobOf(env(`{name: V%d, value: %[1]d}`)), 1000, nil},
-		{"check variables with bad names", []string{"check"}, trainJobOf(env(`{name: "V=%d", value: a}`)), 500, nil},
-		{"check good variables", []string{"check"}, trainJobOf(env(`{name: V%d, value: a}`)), 500, nil},
-		{"check variables as JSON", []string{"check", "-o", "json"}, trainJobOf(env(`{name: V%d, value: %[1]d}`)), 500, nil},
-		{"check unknown fields", []string{"check", "-o", "json"}, trainJobOf(lines("    unknown%d: 1\n")), 300, nil},
-		{"check labels", []string{"check", "-o", "json"}, trainJobOf(patched("metadata: {labels: {%s}}", `k%d: "-"`)), 300, nil},
-		{"check node selectors", []string{"check", "-o", "json"}, trainJobOf(patched("spec: {nodeSelector: {%s}}", `"k %d": a`)), 300, nil},
-		{"check one long line", []string{"check", "-o", "junit"}, trainJobOf(patched("spec: {nodeSelector: {%s}}", `"k %d": a`)), 300, nil},
-		{"check tolerations", []string{"check", "-o", "json"}, trainJobOf(patched("spec: {tolerations: [%s]}", `{key: "a %d"}`)), 300, nil},
-		{"check volumes", []string{"check", "-o", "json"}, trainJobOf(patched("spec: {volumes: [%s]}", `{name: V%d, emptyDir: {}}`)), 300, nil},
-		{"check pull secrets", []string{"check", "-o", "json"}, trainJobOf(patched("spec: {imagePullSecrets: [%s]}", `{name: a%d}`)), 300, nil},
-		{"check mounts", []string{"check", "-o", "json"}, trainJobOf(patched("spec: {containers: [{name: node, volumeMounts: [%s]}]}", `{name: a%d, mountPath: /a%[1]d}`)), 300, nil},
-		{"check containers", []string{"check", "-o", "json"}, trainJobOf(patched("spec: {containers: [%s]}", `{name: a%d}`)), 200, nil},
-		{"check files", []string{"check", "-o", "json"}, func(n int) string { return times(n, trainJob("a%d", "")+nextFile) }, 50, nil},
-		{"check findings as HTML", []string{"check", "-o", "html"}, trainJobOf(patched("metadata: {labels: {%s}}", `k%d: "-"`)), 300, nil},
-		{"check replicated jobs", []string{"check", "-o", "json"}, replicated, 10, nil},
-		{"check managers", []string{"check", "-o", "json"}, managers, 10, nil},
-		{"check documents as HTML", []string{"check", "-o", "html", "--all"}, func(n int) string { return times(n, "---\n"+trainJob("a%d", "")) }, 50, nil},
-		{"repair documents", []string{"check", "--fix"}, func(n int) string { return times(n, "---\n"+trainJob("a%d", "    imge: a\n")) }, 50, nil},
-		{"repair files", []string{"check", "--fix"}, func(n int) string { return times(n, trainJob("a%d", "    imge: a\n")+nextFile) }, 50, nil},
-		{"check documents", []string{"check", "-o", "json"}, func(n int) string { return times(n, "---\n"+trainJob("a%d", "")) }, 50, nil},
-		{"check documents of one name", []string{"check", "-o", "json"}, func(n int) string { return times(n, "---\n"+trainJob("a", "")) }, 50, nil},
-		{"conflicts on variables", []string{"conflicts", "-o", "json"}, trainJobOf(contested("spec: {containers: [{name: node, env: [%s]}]}", `{name: V%d, value: M}`)), 300, nil},
-		{"conflicts on labels", []string{"conflicts"}, trainJobOf(contested("metadata: {labels: {%s}}", `k%d: M`)), 300, nil},
-		{"conflicts on volumes", []string{"conflicts", "-o", "json"}, trainJobOf(contested("spec: {volumes: [%s]}", `{name: v%d, hostPath: {path: /M}}`)), 300, nil},
-		{"conflicts as HTML", []string{"conflicts", "-o", "html"}, trainJobOf(contested("metadata: {labels: {%s}}", `k%d: M`)), 300, nil},
-		{"conflicts of managers", []string{"conflicts", "-o", "json"}, managers, 10, nil},
-		{"conflicts in other orders", []string{"conflicts", "--permute"}, managers, 20, nil},
-		{"no conflicts in other orders", []string{"conflicts", "--permute"}, agreeing, 20, nil},
-		{"conflicts of files", []string{"conflicts"}, func(n int) string { return times(n, trainJob("a%d", "")+nextFile) }, 50, nil},
-		{"blame labels as HTML", []string{"blame", "-o", "html"}, trainJobOf(patched("metadata: {labels: {%s}}", `k%d: a`)), 300, nil},
-		{"blame replicated jobs", []string{"blame"}, replicated, 10, nil},
-		{"blame managers", []string{"blame", "-o", "html"}, managers, 10, nil},
-		{"blame documents", []string{"blame", "-o", "html"}, func(n int) string { return times(n, "---\n"+trainJob("a%d", "")) }, 50, nil},
-		{"blame Pods", []string{"blame", "--to=pods"}, pods, 100, nil},
-		{"blame variables", []string{"blame"}, trainJobOf(env(`{name: V%d, value: a}`)), 300, nil},
-		{"blame labels", []string{"blame"}, trainJobOf(patched("metadata: {labels: {%s}}", `k%d: a`)), 300, nil},
-		{"blame volumes", []string{"blame"}, trainJobOf(patched("spec: {volumes: [%s]}", `{name: v%d, emptyDir: {}}`)), 300, nil},
-		{"diff variables", []string{"diff"}, trainJobOf(env(`{name: V%d, value: SIDE}`)), 300, nil},
-		{"diff labels", []string{"diff", "-o", "json"}, trainJobOf(patched("metadata: {labels: {%s}}", `k%d: SIDE`)), 300, nil},
-		{"diff volumes", []string{"diff", "-o", "markdown"}, trainJobOf(patched("spec: {volumes: [%s]}", `{name: v%d, hostPath: {path: /SIDE}}`)), 300, nil},
-		{"diff labels as HTML", []string{"diff", "-o", "html"}, trainJobOf(patched("metadata: {labels: {%s}}", `k%d: SIDE`)), 300, nil},
-		{"diff files", []string{"diff", "-o", "html"}, func(n int) string { return times(n, trainJob("a%d", "    image: SIDE\n")+nextFile) }, 50, nil},
-		{"diff replicated jobs", []string{"diff"}, replicated, 10, nil},
-		{"diff Jobs of replicated jobs", []string{"diff", "--to=jobs"}, replicated, 10, nil},
-		{"diff managers", []string{"diff"}, managers, 10, nil},
-		{"diff Pods", []string{"diff", "--to=pods"}, pods, 100, nil},
-		{"diff documents", []string{"diff"}, func(n int) string { return times(n, "---\n"+trainJob("a%d", "    image: SIDE\n")) }, 50, nil},
-		{"diff with live variables", []string{"diff", "--live"}, trainJobOf(env(`{name: V%d, value: SIDE}`)), 300, nil},
-		{"diff with live labels", []string{"diff", "-o", "json", "--live"}, trainJobOf(patched("metadata: {labels: {%s}}", `k%d: SIDE`)), 300, nil},
-		{"diff with live documents", []string{"diff", "--live"}, func(n int) string { return times(n, "---\n"+trainJob("a%d", "    image: SIDE\n")) }, 50, nil},
-		{"render variables", []string{"render", "--to=pods"}, trainJobOf(env(`{name: V%d, value: a}`)), 500, nil},
-		{"render files", []string{"render"}, func(n int) string { return times(n, trainJob("a%d", "")+nextFile) }, 50, nil},
-		{"render replicated jobs", []string{"render", "--to=jobs"}, replicated, 10, nil},
-		{"render managers", []string{"render", "--on-conflict=last"}, managers, 10, nil},
-		{"render Pods", []string{"render", "--to=pods"}, pods, 100, nil},
-		{"render a table of Pods", []string{"render", "--to=pods", "-o", "table"}, pods, 100, nil},
-		{"render documents", []string{"render"}, func(n int) string { return times(n, "---\n"+trainJob("a%d", "")) }, 50, nil},
-		{"render merge keys", []string{"render"}, trainJobOf(func(n int) string {
+		{name: "check variables of a wrong type", n: 1000, args: []string{"check"}, file: trainJobOf(env(`{name: V%d, value: %[1]d}`))},
+		{name: "check variables with bad names", n: 500, args: []string{"check"}, file: trainJobOf(env(`{name: "V=%d", value: a}`))},
+		{name: "check good variables", n: 500, args: []string{"check"}, file: trainJobOf(env(`{name: V%d, value: a}`))},
+		{name: "check variables as JSON", n: 500, args: []string{"check", "-o", "json"}, file: trainJobOf(env(`{name: V%d, value: %[1]d}`))},
+		{name: "check unknown fields", n: 300, args: []string{"check", "-o", "json"}, file: trainJobOf(lines("    unknown%d: 1\n"))},
+		{name: "check labels", n: 300, args: []string{"check", "-o", "json"}, file: trainJobOf(patched("metadata: {labels: {%s}}", `k%d: "-"`))},
+		{name: "check node selectors", n: 300, args: []string{"check", "-o", "json"}, file: trainJobOf(patched("spec: {nodeSelector: {%s}}", `"k %d": a`))},
+		{name: "check one long line", n: 300, args: []string{"check", "-o", "junit"}, file: trainJobOf(patched("spec: {nodeSelector: {%s}}", `"k %d": a`))},
+		{name: "check tolerations", n: 300, args: []string{"check", "-o", "json"}, file: trainJobOf(patched("spec: {tolerations: [%s]}", `{key: "a %d"}`))},
+		{name: "check volumes", n: 300, args: []string{"check", "-o", "json"}, file: trainJobOf(patched("spec: {volumes: [%s]}", `{name: V%d, emptyDir: {}}`))},
+		{name: "check pull secrets", n: 300, args: []string{"check", "-o", "json"}, file: trainJobOf(patched("spec: {imagePullSecrets: [%s]}", `{name: a%d}`))},
+		{name: "check mounts", n: 300, args: []string{"check", "-o", "json"}, file: trainJobOf(patched("spec: {containers: [{name: node, volumeMounts: [%s]}]}", `{name: a%d, mountPath: /a%[1]d}`))},
+		{name: "check containers", n: 200, args: []string{"check", "-o", "json"}, file: trainJobOf(patched("spec: {containers: [%s]}", `{name: a%d}`))},
+		{name: "check files", n: 50, args: []string{"check", "-o", "json"}, file: func(n int) string { return times(n, trainJob("a%d", "")+nextFile) }},
+		{name: "check findings as HTML", n: 300, args: []string{"check", "-o", "html"}, file: trainJobOf(patched("metadata: {labels: {%s}}", `k%d: "-"`))},
+		{name: "check replicated jobs", n: 10, args: []string{"check", "-o", "json"}, file: replicated},
+		{name: "check managers", n: 10, args: []string{"check", "-o", "json"}, file: managers},
+		{name: "check documents as HTML", n: 50, args: []string{"check", "-o", "html", "--all"}, file: func(n int) string { return times(n, "---\n"+trainJob("a%d", "")) }},
+		{name: "repair documents", n: 50, args: []string{"check", "--fix"}, file: func(n int) string { return times(n, "---\n"+trainJob("a%d", "    imge: a\n")) }},
+		{name: "repair files", n: 50, args: []string{"check", "--fix"}, file: func(n int) string { return times(n, trainJob("a%d", "    imge: a\n")+nextFile) }},
+		{name: "check documents", n: 50, args: []string{"check", "-o", "json"}, file: func(n int) string { return times(n, "---\n"+trainJob("a%d", "")) }},
+		{name: "check documents of one name", n: 50, args: []string{"check", "-o", "json"}, file: func(n int) string { return times(n, "---\n"+trainJob("a", "")) }},
+		{name: "conflicts on variables", n: 300, args: []string{"conflicts", "-o", "json"}, file: trainJobOf(contested("spec: {containers: [{name: node, env: [%s]}]}", `{name: V%d, value: M}`))},
+		{name: "conflicts on labels", n: 300, args: []string{"conflicts"}, file: trainJobOf(contested("metadata: {labels: {%s}}", `k%d: M`))},
+		{name: "conflicts on volumes", n: 300, args: []string{"conflicts", "-o", "json"}, file: trainJobOf(contested("spec: {volumes: [%s]}", `{name: v%d, hostPath: {path: /M}}`))},
+		{name: "conflicts as HTML", n: 300, args: []string{"conflicts", "-o", "html"}, file: trainJobOf(contested("metadata: {labels: {%s}}", `k%d: M`))},
+		{name: "conflicts of managers", n: 10, args: []string{"conflicts", "-o", "json"}, file: managers},
+		{name: "conflicts in other orders", n: 20, args: []string{"conflicts", "--permute"}, file: managers},
+		{name: "no conflicts in other orders", n: 20, args: []string{"conflicts", "--permute"}, file: agreeing},
+		{name: "conflicts of files", n: 50, args: []string{"conflicts"}, file: func(n int) string { return times(n, trainJob("a%d", "")+nextFile) }},
+		{name: "blame labels as HTML", n: 300, args: []string{"blame", "-o", "html"}, file: trainJobOf(patched("metadata: {labels: {%s}}", `k%d: a`))},
+		{name: "blame replicated jobs", n: 10, args: []string{"blame"}, file: replicated},
+		{name: "blame managers", n: 10, args: []string{"blame", "-o", "html"}, file: managers},
+		{name: "blame documents", n: 50, args: []string{"blame", "-o", "html"}, file: func(n int) string { return times(n, "---\n"+trainJob("a%d", "")) }},
+		{name: "blame Pods", n: 100, args: []string{"blame", "--to=pods"}, file: pods},
+		{name: "blame variables", n: 300, args: []string{"blame"}, file: trainJobOf(env(`{name: V%d, value: a}`))},
+		{name: "blame labels", n: 300, args: []string{"blame"}, file: trainJobOf(patched("metadata: {labels: {%s}}", `k%d: a`))},
+		{name: "blame volumes", n: 300, args: []string{"blame"}, file: trainJobOf(patched("spec: {volumes: [%s]}", `{name: v%d, emptyDir: {}}`))},
+		{name: "diff variables", n: 300, args: []string{"diff"}, file: trainJobOf(env(`{name: V%d, value: SIDE}`))},
+		{name: "diff labels", n: 300, args: []string{"diff", "-o", "json"}, file: trainJobOf(patched("metadata: {labels: {%s}}", `k%d: SIDE`))},
+		{name: "diff volumes", n: 300, args: []string{"diff", "-o", "markdown"}, file: trainJobOf(patched("spec: {volumes: [%s]}", `{name: v%d, hostPath: {path: /SIDE}}`))},
+		{name: "diff labels as HTML", n: 300, args: []string{"diff", "-o", "html"}, file: trainJobOf(patched("metadata: {labels: {%s}}", `k%d: SIDE`))},
+		{name: "diff files", n: 50, args: []string{"diff", "-o", "html"}, file: func(n int) string { return times(n, trainJob("a%d", "    image: SIDE\n")+nextFile) }},
+		{name: "diff replicated jobs", n: 10, args: []string{"diff"}, file: replicated},
+		{name: "diff Jobs of replicated jobs", n: 10, args: []string{"diff", "--to=jobs"}, file: replicated},
+		{name: "diff managers", n: 10, args: []string{"diff"}, file: managers},
+		{name: "diff Pods", n: 100, args: []string{"diff", "--to=pods"}, file: pods},
+		{name: "diff documents", n: 50, args: []string{"diff"}, file: func(n int) string { return times(n, "---\n"+trainJob("a%d", "    image: SIDE\n")) }},
+		{name: "diff with live variables", n: 300, args: []string{"diff", "--live"}, file: trainJobOf(env(`{name: V%d, value: SIDE}`))},
+		{name: "diff with live labels", n: 300, args: []string{"diff", "-o", "json", "--live"}, file: trainJobOf(patched("metadata: {labels: {%s}}", `k%d: SIDE`))},
+		{name: "diff with live documents", n: 50, args: []string{"diff", "--live"}, file: func(n int) string { return times(n, "---\n"+trainJob("a%d", "    image: SIDE\n")) }},
+		{name: "render variables", n: 500, args: []string{"render", "--to=pods"}, file: trainJobOf(env(`{name: V%d, value: a}`))},
+		{name: "render files", n: 50, args: []string{"render"}, file: func(n int) string { return times(n, trainJob("a%d", "")+nextFile) }},
+		{name: "render replicated jobs", n: 10, args: []string{"render", "--to=jobs"}, file: replicated},
+		{name: "render managers", n: 10, args: []string{"render", "--on-conflict=last"}, file: managers},
+		{name: "render Pods", n: 100, args: []string{"render", "--to=pods"}, file: pods},
+		{name: "render a table of Pods", n: 100, args: []string{"render", "--to=pods", "-o", "table"}, file: pods},
+		{name: "render documents", n: 50, args: []string{"render"}, file: func(n int) string { return times(n, "---\n"+trainJob("a%d", "")) }},
+		{name: "render merge keys", n: 300, args: []string{"render"}, file: trainJobOf(func(n int) string {
 			return "    env:\n    - &a {name: A, value: a}\n" + times(n, "    - {<<: *a, name: V%d}\n")
-		}), 300, nil},
-		{"check missing runtimes", []string{"check", "-o", "json"}, missingRuntimes, 100, nil},
-		{"check values of an enum", []string{"check", "-o", "json", "--crd", "BESIDE"}, widget, 200, widgetEnum},
-		{"merge ports", []string{"merge", "--patch", "BESIDE"}, deployment("{name: c%d, image: a}"), 200, deployment("{name: c%d, ports: [{containerPort: 53, protocol: UDP}, {containerPort: 53}]}")},
-		{"merge unions", []string{"merge", "--patch", "BESIDE"}, deployment("{name: c%d, livenessProbe: {exec: {}}}"), 200, deployment("{name: c%d, livenessProbe: {httpGet: {port: 1}}}")},
-		{"merge wrong types", []string{"merge", "--patch", "BESIDE"}, deployment("{name: c%d, image: a}"), 200, deployment("{name: c%d, image: 1}")},
-		{"merge duplicates", []string{"merge", "--patch", "BESIDE"}, deployment("{name: c%d, image: a}"), 200, deployment("{name: c%d, image: a}\n      - {name: c%[1]d}")},
-		{"merge deletions", []string{"merge", "--patch", "BESIDE"}, deployment("{name: c%d, image: a}"), 300, deployment("{name: c%d, $patch: delete}")},
-		{name: "migrate overrides", args: []string{"migrate"}, n: 40, file: overrides("  - targetJobs: [{name: node}]\n    spec: {nodeSelector: {k%d: a}}\n")},
-		{name: "migrate overrides of one field", args: []string{"migrate"}, n: 40, file: overrides("  - targetJobs: [{name: node}]\n    spec: {serviceAccountName: k%d}\n")},
-		{name: "migrate overrides of a variable", args: []string{"migrate"}, n: 40, file: overrides("  - targetJobs: [{name: node}]\n    spec: {containers: [{name: node, env: [{name: V%d, value: a}]}]}\n")},
-		{name: "migrate items of a List", args: []string{"migrate"}, n: 40, file: func(n int) string {
+		})},
+		{name: "check missing runtimes", n: 100, args: []string{"check", "-o", "json"}, file: missingRuntimes},
+		{name: "check values of an enum", n: 200, args: []string{"check", "-o", "json", "--crd", "BESIDE"}, file: widget, beside: widgetEnum},
+		{name: "merge ports", n: 200, args: []string{"merge", "--patch", "BESIDE"}, file: deployment("{name: c%d, image: a}"), beside: deployment("{name: c%d, ports: [{containerPort: 53, protocol: UDP}, {containerPort: 53}]}")},
+		{name: "merge unions", n: 200, args: []string{"merge", "--patch", "BESIDE"}, file: deployment("{name: c%d, livenessProbe: {exec: {}}}"), beside: deployment("{name: c%d, livenessProbe: {httpGet: {port: 1}}}")},
+		{name: "merge wrong types", n: 200, args: []string{"merge", "--patch", "BESIDE"}, file: deployment("{name: c%d, image: a}"), beside: deployment("{name: c%d, image: 1}")},
+		{name: "merge duplicates", n: 200, args: []string{"merge", "--patch", "BESIDE"}, file: deployment("{name: c%d, image: a}"), beside: deployment("{name: c%d, image: a}\n      - {name: c%[1]d}")},
+		{name: "merge deletions", n: 300, args: []string{"merge", "--patch", "BESIDE"}, file: deployment("{name: c%d, image: a}"), beside: deployment("{name: c%d, $patch: delete}")},
+		{name: "migrate overrides", n: 40, args: []string{"migrate"}, file: overrides("  - targetJobs: [{name: node}]\n    spec: {nodeSelector: {k%d: a}}\n")},
+		{name: "migrate overrides of one field", n: 40, args: []string{"migrate"}, file: overrides("  - targetJobs: [{name: node}]\n    spec: {serviceAccountName: k%d}\n")},
+		{name: "migrate overrides of a variable", n: 40, args: []string{"migrate"}, file: overrides("  - targetJobs: [{name: node}]\n    spec: {containers: [{name: node, env: [{name: V%d, value: a}]}]}\n")},
+		{name: "migrate items of a List", n: 40, args: []string{"migrate"}, file: func(n int) string {
 			const item = "\n- apiVersion: trainer.kubeflow.org/v1alpha1\n  kind: TrainJob\n  metadata: {name: a%d}\n  spec:\n    runtimeRef: {name: torch}\n    # of a\n    labels: {a: b}"
 			return overridden("") + "---\napiVersion: v1\nkind: List\nitems:" + times(n, item) + "\n"
 		}},
-		{name: "migrate volumes", args: []string{"migrate"}, n: 100, file: func(n int) string {
+		{name: "migrate volumes", n: 100, args: []string{"migrate"}, file: func(n int) string {
 			return overridden("  - targetJobs: [{name: node}]\n    spec:\n      volumes:\n" + times(n, "      - {name: v%d, emptyDir: {}} # of %[1]d\n"))
 		}},
-		{name: "migrate labels", args: []string{"migrate"}, n: 100, file: func(n int) string {
+		{name: "migrate labels", n: 100, args: []string{"migrate"}, file: func(n int) string {
 			return overridden("  - targetJobs: [{name: node}]\n    metadata:\n      labels:\n" + times(n, "        k%d: a\n"))
 		}},
-		{name: "migrate targets", args: []string{"migrate"}, n: 20, file: func(n int) string {
+		{name: "migrate targets", n: 20, args: []string{"migrate"}, file: func(n int) string {
 			return wide(overridden("  - spec: {serviceAccountName: a}\n    targetJobs:\n"+times(n, "    - name: extra%d\n")), n)
 		}},
-		{name: "force managers", args: []string{"conflicts", "--force-manager=m.io/a%d"}, n: 20, file: managers},
-		{name: "unite lists", args: []string{"conflicts", "--fix=union"}, n: 100, file: trainJobOf(contested("spec: {tolerations: [%s]}", "{key: M%d}"))},
-		{name: "repair variables", args: []string{"check", "--fix"}, n: 50, file: trainJobOf(env("{name: V%d, value: %[1]d}"))},
-		{name: "repair duplicate keys", args: []string{"check", "--fix"}, n: 50, file: trainJobOf(env("{name: V%d, value: a, value: a}"))},
-		{name: "repair what other parts share", args: []string{"check", "--fix"}, n: 50, file: trainJobOf(env("{name: V%d, value: &a%[1]d %[1]d}\n    - {name: W%[1]d, value: *a%[1]d}"))},
-		{name: "prefer a manager", args: []string{"conflicts", "--fix", "--prefer=m.io/a"}, n: 100, file: trainJobOf(contested("spec: {containers: [{name: node, env: [%s]}]}", "{name: V%d, value: M}"))},
+		{name: "force managers", n: 20, args: []string{"conflicts", "--force-manager=m.io/a%d"}, file: managers},
+		{name: "unite lists", n: 100, args: []string{"conflicts", "--fix=union"}, file: trainJobOf(contested("spec: {tolerations: [%s]}", "{key: M%d}"))},
+		{name: "repair variables", n: 50, args: []string{"check", "--fix"}, file: trainJobOf(env("{name: V%d, value: %[1]d}"))},
+		{name: "repair duplicate keys", n: 50, args: []string{"check", "--fix"}, file: trainJobOf(env("{name: V%d, value: a, value: a}"))},
+		{name: "repair what other parts share", n: 50, args: []string{"check", "--fix"}, file: trainJobOf(env("{name: V%d, value: &a%[1]d %[1]d}\n    - {name: W%[1]d, value: *a%[1]d}"))},
+		{name: "prefer a manager", n: 100, args: []string{"conflicts", "--fix", "--prefer=m.io/a"}, file: trainJobOf(contested("spec: {containers: [{name: node, env: [%s]}]}", "{name: V%d, value: M}"))},
+		// Other commands.
+		{name: "fn", n: 50, args: []string{"fn"}, folder: stdin(itemsOf("{}", func(n int) string { return times(n, trainJob("a%d", "")+nextFile) }))},
+		{name: "fn unknown fields", n: 50, args: []string{"fn"}, folder: stdin(itemsOf("{}", trainJobOf(lines("    unknown%d: 1\n"))))},
+		{name: "fn replicated jobs", n: 10, args: []string{"fn"}, folder: stdin(itemsOf("{to: jobs}", replicated))},
+		{name: "create variables", n: 12, args: []string{"create", "--runtime=torch", "--name=a", "--env=V%d=a"}, folder: nothing},
+		{name: "create labels", n: 300, args: []string{"create", "--runtime=torch", "--name=a", "--label=k%d=a", "--annotation=k%d=a"}, folder: nothing},
+		{name: "create words", n: 12, args: []string{"create", "--runtime=torch", "--name=a", "--command=a%d", "--args=b%d"}, folder: nothing},
+		{name: "create resources", n: 300, args: []string{"create", "--runtime=torch", "--name=a", "--resources=r.io/a%d=1"}, folder: nothing},
+		{name: "create patches", n: 1, args: []string{"create", "--runtime=torch", "--name=a", "--patch=p.io/a%d=patch.yaml"}, folder: func(int) map[string]string {
+			return map[string]string{"patch.yaml": "trainingRuntimeSpec: {template: {metadata: {labels: {a: b}}}}\n"}
+		}},
+		{name: "schema of runtimes", n: 20, args: []string{"schema", "-r", "runtimes.yaml"}, folder: runtimes},
+		{name: "schema of managers", n: 50, args: []string{"schema"}, file: managers},
+		{name: "cases of runtimes", n: 3, args: []string{"test", "--init", "runtimes.yaml", "--output-dir=cases"}, folder: runtimes},
+		{name: "cases", n: 20, args: []string{"test", "cases"}, folder: cases},
+		{name: "update cases", n: 20, args: []string{"test", "cases", "--update"}, folder: cases},
+		{name: "migrate training jobs", n: 50, args: []string{"migrate"}, file: func(n int) string { return times(n, pyTorchJob) }},
+		{name: "migrate replicas", n: 100, args: []string{"migrate"}, file: func(n int) string {
+			return pyTorchJob + "            env:\n" + times(n, "            - {name: V%d, value: a}\n")
+		}},
+		{name: "migrate files", n: 50, args: []string{"migrate", "-l"}, file: func(n int) string { return times(n, pyTorchJob+nextFile) }},
+		{name: "blame variables of Jobs", n: 300, args: []string{"blame", "--to=jobs"}, file: trainJobOf(env(`{name: V%d, value: a}`))},
+		{name: "blame Jobs of replicated jobs", n: 40, args: []string{"blame", "--to=jobs"}, file: replicated},
+		{name: "blame documents to Jobs", n: 50, args: []string{"blame", "--to=jobs"}, file: func(n int) string { return times(n, "---\n"+trainJob("a%d", "")) }},
+		{name: "blame the origins of labels", n: 300, args: []string{"blame", "--show-origin"}, file: trainJobOf(patched("metadata: {labels: {%s}}", `k%d: a`))},
+		{name: "blame another object", n: 200, args: []string{"blame", "--patch", "BESIDE"}, file: deployment("{name: c%d, image: a}"), beside: deployment("{name: c%d, image: b}")},
+		{name: "compare another object", n: 200, args: []string{"conflicts", "--patch", "old.yaml", "--patch", "BESIDE"}, file: deployment("{name: c%d, image: a}"), beside: deployment("{name: c%d, image: b}")},
+		// Files that flags and settings name.
+		{name: "patch files", n: 20, args: []string{"check", "--patch=m.io/a%d=patch.yaml", "jobs.yaml"}, folder: patchFiles},
+		{name: "patches of another object", n: 20, args: []string{"merge", "-f", "base.yaml", "--patch=m%d=patch.yaml"}, folder: func(n int) map[string]string {
+			return map[string]string{"base.yaml": deployment("{name: c%d, image: a}")(1), "patch.yaml": deployment("{name: c%d, image: b}")(1)}
+		}},
+		{name: "apply another object", n: 200, args: []string{"merge", "-f", "object.yaml", "--type=apply", "--crd", "crd.yaml", "--patch", "m=object.yaml"}, folder: manyFields},
+		{name: "definitions", n: 20, args: []string{"check", "--crd", "crds", "objects"}, folder: definitions},
+		{name: "definition of fields", n: 200, args: []string{"check", "--crd", "crd.yaml", "object.yaml"}, folder: manyFields},
+		{name: "runtimes", n: 50, args: []string{"check", "-r", "runtimes.yaml", "jobs.yaml"}, folder: runtimes},
+		{name: "objects before", n: 50, args: []string{"check", "--old", "old.yaml"}, file: func(n int) string { return times(n, "---\n"+trainJob("a%d", "    image: SIDE\n")) }},
+		{name: "terms of a selector", n: 100, args: []string{"check", "-l", strings.TrimSuffix(strings.Repeat("a!=b,", 1000), ",")}, file: trainJobOf(env(`{name: V%d, value: a}`))},
+		{name: "output files", n: 50, args: []string{"render", "--output-dir=out", "--prune"}, file: func(n int) string { return times(n, "---\n"+trainJob("a%d", "")) }},
+		{name: "Secrets", n: 50, args: []string{"render", "--generate-secrets", "--owner-references", "--for=apply"}, file: func(n int) string { return times(n, "---\n"+trainJob("a%d", "")) }},
+		{name: "names", n: 50, args: []string{"render", "-o", "name"}, file: func(n int) string { return times(n, "---\n"+trainJob("a%d", "")) }},
+		{name: "releases", n: 30, args: []string{"diff", "--from-version=2.1", "--to-version=2.3", "jobs.yaml"}, folder: func(n int) map[string]string {
+			return map[string]string{"jobs.yaml": times(n, "---\n"+trainJob("a%d", "")) + workRuntime}
+		}},
+		{name: "managers of a policy", n: 20, args: []string{"check", "jobs.yaml"}, folder: policyOf(managers, func(n int) string { return "managers:\n" + times(n, "- {name: m.io/a%d}\n") })},
+		{name: "required managers", n: 20, args: []string{"check", "jobs.yaml"}, folder: policyOf(trainJobOf(lines("")), func(n int) string { return "managers:\n" + times(n, "- {name: m.io/a%d, required: true}\n") })},
+		{name: "paths of a manager", n: 100, args: []string{"check", "jobs.yaml"}, folder: policyOf(trainJobOf(patched("metadata: {labels: {%s}}", `k%d: a`)), func(n int) string {
+			return "managers:\n- name: m.io/a\n  paths:\n" + times(n, "  - '.spec.replicatedJobs[*].template.spec.template.metadata.labels[\"k%d\"]'\n")
+		})},
+		{name: "patches of a policy", n: 20, args: []string{"conflicts", "jobs.yaml"}, folder: patchFiles},
+		{name: "jobs of a policy", n: 50, args: []string{"check", "jobs.yaml"}, folder: policyOf(func(n int) string { return times(n, "---\n"+trainJob("a%d", "")) }, func(n int) string {
+			return "managers:\n- {name: m.io/a, required: true, for: {names: [a1]}}\n"
+		})},
+		{name: "rules of a policy", n: 100, args: []string{"check", "jobs.yaml"}, folder: policyOf(trainJobOf(contested("spec: {containers: [{name: node, env: [%s]}]}", `{name: V%d, value: M}`)), func(n int) string {
+			return "compose:\n" + times(n, "- {path: '.spec.replicatedJobs[*].template.spec.template.spec.containers[*].env[name=\"V%d\"].value', rule: owner, owner: m.io/a}\n")
+		})},
+		// Trees: of git, of kustomize, and of commands.
+		{name: "check a change of files", n: 20, args: []string{"check", "--git", "HEAD", "jobs", "-r", "rt.yaml"}, folder: jobFiles, isGit: true},
+		{name: "diff a change of files", n: 20, args: []string{"diff", "--git", "HEAD", "jobs", "-r", "rt.yaml"}, folder: jobFiles, isGit: true},
+		{name: "kustomizations", n: 20, args: []string{"check", "-k", "top"}, folder: kustomizations},
+		{name: "files of a kustomization", n: 30, args: []string{"render", "-k", "top"}, folder: kustomized},
+		{name: "broken files of a kustomization", n: 30, args: []string{"check", "-k", "top"}, folder: func(n int) map[string]string {
+			return map[string]string{"top/kustomization.yaml": "resources:\n" + times(n, "- a%d.yaml\n") + "patches:\n" + times(n, "- path: b%d.yaml\n")}
+		}},
+		{name: "a change of kustomizations", n: 10, args: []string{"diff", "-k", "top", "--git", "HEAD"}, folder: kustomizations, isGit: true},
+		{name: "charts", n: 3, args: []string{"check", "charts", "--build", "cat {}/job.yaml", "-r", "rt.yaml"}, folder: func(n int) map[string]string {
+			files := map[string]string{"rt.yaml": workRuntime}
+			for i := range n {
+				files[fmt.Sprintf("charts/c%d/Chart.yaml", i)], files[fmt.Sprintf("charts/c%d/job.yaml", i)] = "name: a\n", trainJob(fmt.Sprint("a", i), "")
+			}
+			return files
+		}},
+		// Repairs.
+		{name: "repair patches", n: 20, args: []string{"conflicts", "--fix", "--prefer=m.io/a"}, file: func(n int) string {
+			const patch = "  - {manager: m.io/M, trainingRuntimeSpec: {template: {metadata: {labels: {k%d: M}}}}}\n"
+			return trainJob("a", "  runtimePatches:\n"+times(n, strings.ReplaceAll(patch, "M", "a"))+times(n, strings.ReplaceAll(patch, "M", "b")))
+		}},
+		{name: "repair one manager's patches", n: 20, args: []string{"check", "--fix"}, file: func(n int) string {
+			return trainJob("a", "  runtimePatches:\n"+times(n, "  - {manager: m.io/a, trainingRuntimeSpec: {template: {metadata: {labels: {k%d: a}}}}}\n"))
+		}},
+		{name: "repair unknown fields", n: 100, args: []string{"check", "--fix"}, file: trainJobOf(lines("    imagee%d: 1\n"))},
+		{name: "repair unknown jobs", n: 20, args: []string{"check", "--fix"}, file: func(n int) string {
+			return wide(trainJob("a", "  runtimePatches:\n  - manager: m.io/a\n    trainingRuntimeSpec: {template: {spec: {replicatedJobs: ["+times(n, "{name: extro%d}, ")+"]}}}\n"), n)
+		}},
+		{name: "check unknown containers", n: 100, args: []string{"check"}, file: func(n int) string {
+			containers := times(n, "{name: c%d, image: a}, ")
+			return strings.Replace(trainJobOf(patched("spec: {containers: [%s]}", `{name: d%d}`))(n), "torch", "many", 1) +
+				strings.Replace(strings.Replace(workRuntime, "name: torch", "name: many", 1), "containers: [", "containers: ["+containers, 1)
+		}},
+		{name: "repair mounts", n: 50, args: []string{"conflicts", "--fix", "--prefer=m.io/a"}, file: trainJobOf(contested("spec: {volumes: [{name: v, emptyDir: {}}], containers: [{name: node, volumeMounts: [%s]}]}", `{name: v, mountPath: /p%d, subPath: M}`))},
+		{name: "check overrides", n: 30, args: []string{"check", "--trainer-version=2.1"}, file: overrides("  - targetJobs: [{name: node}]\n    spec: {nodeSelector: {\"k %d\": a}}\n")},
+		{name: "check managers' patches", n: 30, args: []string{"check"}, file: func(n int) string {
+			return trainJob("a", "  runtimePatches:\n"+times(n, "  - {manager: m.io/a%d, trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: node, template: {spec: {template: {spec: {nodeSelector: {\"k %[1]d\": a}}}}}}]}}}}\n"))
+		}},
 	}
 }
 
@@ -241,10 +345,147 @@ func times(n int, format string) string {
 // nextFile ends a file of an input with several.
 const nextFile = "# next file\n"
 
-// command writes the files of an input, and returns the arguments. A diff compares files in which SIDE has two values.
-func (g growth) command(t *testing.T, n int) []string {
+// stdin is a folder whose only file is the standard input, and nothing is an empty one.
+func stdin(text func(n int) string) func(n int) map[string]string {
+	return func(n int) map[string]string { return map[string]string{"stdin": text(n)} }
+}
+
+func nothing(int) map[string]string { return nil }
+
+// itemsOf is the input of a function with the documents of a text.
+func itemsOf(data string, text func(n int) string) func(n int) string {
+	return func(n int) string {
+		list := "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nfunctionConfig: {apiVersion: v1, kind: ConfigMap, data: " + data + "}\nitems:\n"
+		all := strings.ReplaceAll(text(n)+workRuntime, nextFile, "---\n")
+		for document := range strings.SplitSeq(all, "---\n") {
+			if document = strings.TrimSpace(document); document != "" {
+				list += "- " + strings.ReplaceAll(document, "\n", "\n  ") + "\n"
+			}
+		}
+		return list
+	}
+}
+
+// pyTorchJob is a job of the training operator, whose container goes on.
+const pyTorchJob = `---
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: p}
+spec:
+  pytorchReplicaSpecs:
+    Worker:
+      template:
+        spec:
+          containers:
+          - name: pytorch
+            image: i
+`
+
+// runtimes are n runtimes, and a TrainJob of each.
+func runtimes(n int) map[string]string {
+	return map[string]string{"runtimes.yaml": times(n, strings.Replace(workRuntime, "name: torch,", "name: torch%d,", 1)),
+		"jobs.yaml": times(n, strings.Replace("---\n"+trainJob("a%d", ""), "torch", "torch%[1]d", 1))}
+}
+
+// cases are n golden cases, which fail.
+func cases(n int) map[string]string {
+	files := map[string]string{"cases/rt.yaml": workRuntime}
+	for i := range n {
+		files[fmt.Sprintf("cases/c%d/job.yaml", i)] = trainJob(fmt.Sprint("a", i), "")
+		files[fmt.Sprintf("cases/c%d/want/README", i)] = ""
+	}
+	return files
+}
+
+// jobFiles are n files, and kustomizations n folders of one file each, and kustomized one folder of n files.
+func jobFiles(n int) map[string]string {
+	files := map[string]string{"rt.yaml": workRuntime}
+	for i := range n {
+		files[fmt.Sprintf("jobs/a%d.yaml", i)] = trainJob(fmt.Sprint("a", i), "    image: SIDE\n")
+	}
+	return files
+}
+
+func kustomizations(n int) map[string]string {
+	files := map[string]string{}
+	for i := range n {
+		files[fmt.Sprintf("top/k%d/kustomization.yaml", i)] = "resources: [a.yaml]\n"
+		files[fmt.Sprintf("top/k%d/a.yaml", i)] = trainJob(fmt.Sprint("a", i), "    image: SIDE\n") + workRuntime
+	}
+	return files
+}
+
+func kustomized(n int) map[string]string {
+	files := map[string]string{"top/rt.yaml": workRuntime}
+	text := "resources: [rt.yaml"
+	for i := range n {
+		files[fmt.Sprintf("top/a%d.yaml", i)] = trainJob(fmt.Sprint("a", i), "")
+		text += fmt.Sprintf(", a%d.yaml", i)
+	}
+	files["top/kustomization.yaml"] = text + "]\n"
+	return files
+}
+
+// policyOf is a file of TrainJobs with a policy, and patchFiles one with n files of patches.
+func policyOf(jobs, policy func(n int) string) func(n int) map[string]string {
+	return func(n int) map[string]string {
+		return map[string]string{"jobs.yaml": jobs(n) + workRuntime, "trainweld.yaml": policy(n)}
+	}
+}
+
+func patchFiles(n int) map[string]string {
+	const patch = "trainingRuntimeSpec: {template: {metadata: {labels: {own%d: a}}}}\n"
+	files := policyOf(trainJobOf(lines("")), func(n int) string { return "patches:\n" + times(n, "- {file: patches/p%d.yaml}\n") })(n)
+	for i := range n {
+		files[fmt.Sprintf("patches/p%d.yaml", i)] = fmt.Sprintf("manager: p.io/a%d\n"+patch, i, i)
+	}
+	files["patch.yaml"] = fmt.Sprintf(patch, 0)
+	return files
+}
+
+// definitions are n definitions with an object of each, and manyFields one with n fields, of which the object has twice as many.
+func definitions(n int) map[string]string {
+	files := map[string]string{}
+	for i := range n {
+		kind := fmt.Sprint("Widget", i)
+		files[fmt.Sprintf("crds/%d.yaml", i)] = strings.NewReplacer("Widget", kind, "widgets", strings.ToLower(kind)+"s").Replace(widgetEnum(1))
+		files[fmt.Sprintf("objects/%d.yaml", i)] = strings.Replace(widget(1), "Widget", kind, 1)
+	}
+	return files
+}
+
+func manyFields(n int) map[string]string {
+	return map[string]string{
+		"crd.yaml":    strings.Replace(widgetEnum(1), "modes: ", times(n, "a%d: {type: string}, ")+"modes: ", 1),
+		"object.yaml": widget(1) + times(2*n, "  a%d: 1\n"),
+	}
+}
+
+// command writes the files of an input, and returns the command line. A diff compares files in which SIDE has two values.
+func (g growth) command(t *testing.T, n int) run {
 	t.Helper()
-	dir := t.TempDir()
+	r := run{dir: t.TempDir(), args: []string{}}
+	for _, arg := range g.args {
+		if strings.Contains(arg, "%d") {
+			r.args = append(r.args, strings.Fields(times(n, arg+" "))...)
+		} else {
+			r.args = append(r.args, arg)
+		}
+	}
+	if g.folder != nil {
+		for _, side := range []string{"old", "new"} {
+			for name, text := range g.folder(n) {
+				testenv.WriteIn(t, r.dir, name, strings.ReplaceAll(text, "SIDE", side))
+			}
+			if g.isGit && side == "old" {
+				gitIn(t, r.dir, "", "init", "-q")
+				gitIn(t, r.dir, "", "add", ".")
+				gitIn(t, r.dir, "", "commit", "-qm", "a")
+			}
+		}
+		r.stdin = g.folder(n)["stdin"]
+		return r
+	}
 	text := g.file(n)
 	if g.beside == nil {
 		text += workRuntime
@@ -256,25 +497,29 @@ func (g growth) command(t *testing.T, n int) []string {
 			if len(files) > 1 {
 				name = fmt.Sprintf("%s.yaml/%d.yaml", side, i)
 			}
-			testenv.WriteIn(t, dir, name, file)
+			testenv.WriteIn(t, r.dir, name, file)
 		}
 	}
-	files := []string{"-f", filepath.Join(dir, "new.yaml")}
+	files := []string{"-f", "new.yaml"}
 	if g.args[0] == "diff" {
-		files = []string{filepath.Join(dir, "old.yaml"), filepath.Join(dir, "new.yaml")}
+		files = []string{"old.yaml", "new.yaml"}
 	}
-	var args []string
-	for _, arg := range g.args {
-		if strings.Contains(arg, "%d") {
-			args = append(args, strings.Fields(times(n, arg+" "))...)
-		} else {
-			args = append(args, arg)
-		}
+	r.args = append(r.args, files...)
+	if i := slices.Index(r.args, "BESIDE"); i >= 0 {
+		r.args[i] = "beside.yaml"
+		testenv.WriteIn(t, r.dir, "beside.yaml", g.beside(n))
 	}
-	args = append(args, files...)
-	if i := slices.Index(args, "BESIDE"); i >= 0 {
-		args[i] = filepath.Join(dir, "beside.yaml")
-		testenv.WriteIn(t, dir, "beside.yaml", g.beside(n))
+	return r
+}
+
+// gitIn runs git in a directory, and returns what it prints.
+func gitIn(t *testing.T, dir, stdin string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@example.com"}, args...)...)
+	cmd.Stdin = strings.NewReader(stdin)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("git %s: %v", args, err)
 	}
-	return args
+	return strings.TrimSpace(string(out))
 }

@@ -59,16 +59,17 @@ const mostExponent = 1.114
 func exponent[N int | uint64](few, many N) float64 { return math.Log10(float64(many) / float64(few)) }
 
 // allocated returns the bytes that a command allocates in this process.
-func allocated(t *testing.T, args []string) uint64 {
+func allocated(t *testing.T, r run) uint64 {
 	t.Helper()
+	t.Chdir(r.dir)
 	var stderr bytes.Buffer
-	p := host.Program{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: &stderr, Files: host.Files{}}
+	p := host.Program{Stdin: strings.NewReader(r.stdin), Stdout: io.Discard, Stderr: &stderr, Files: host.Files{}}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	status := runLine(&p, args)
+	status := runLine(&p, r.args)
 	runtime.ReadMemStats(&after)
 	if status != exit.Done && status != exit.Findings {
-		t.Fatalf("%q: status %d\n%.2000s", args, status, stderr.String())
+		t.Fatalf("%q: status %d\n%.2000s", r.args, status, stderr.String())
 	}
 	return after.TotalAlloc - before.TotalAlloc
 }
@@ -81,7 +82,7 @@ func TestCheck_Once(t *testing.T) {
 	}
 	program := counting(t)
 	dir := testenv.WriteTrainJobs(t, 1)
-	profile := counted(t, program, []string{"check", dir})
+	profile := counted(t, program, run{args: []string{"check", dir}})
 	for _, tc := range []struct {
 		file, function string
 		most           int
@@ -120,10 +121,10 @@ func counting(t *testing.T) string {
 }
 
 // steps counts the statements that the program runs.
-func steps(t *testing.T, program string, args []string) int {
+func steps(t *testing.T, program string, r run) int {
 	t.Helper()
 	sum := 0
-	for line := range strings.Lines(counted(t, program, args)) {
+	for line := range strings.Lines(counted(t, program, r)) {
 		fields := strings.Fields(line) // file:from,to statements count
 		if len(fields) != 3 {
 			continue
@@ -136,19 +137,20 @@ func steps(t *testing.T, program string, args []string) int {
 }
 
 // counted runs the program, and returns the counters of its statements.
-func counted(t *testing.T, program string, args []string) string {
+func counted(t *testing.T, program string, r run) string {
 	t.Helper()
 	dir := t.TempDir()
 	counters := filepath.Join(dir, "counters")
 	if err := os.Mkdir(counters, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(program, args...)
+	cmd := exec.Command(program, r.args...)
+	cmd.Dir, cmd.Stdin = r.dir, strings.NewReader(r.stdin)
 	cmd.Env = append(os.Environ(), "GOCOVERDIR="+counters)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	if err := cmd.Run(); err != nil && cmd.ProcessState.ExitCode() != exit.Findings {
-		t.Fatalf("%q: %v\n%s", args, err, stderr.String())
+		t.Fatalf("%q: %v\n%s", r.args, err, stderr.String())
 	}
 	profile := filepath.Join(dir, "profile")
 	if out, err := exec.Command("go", "tool", "covdata", "textfmt", "-i", counters, "-o", profile).CombinedOutput(); err != nil {
