@@ -76,7 +76,11 @@ func (u *Unread) add(documents []*manifest.Document) {
 		case d.IsNext():
 			u.next = true
 		case u.old == nil && d.Object == nil && !d.Broken && group == oldGroup && strings.HasSuffix(d.ID.Kind, "Job"):
-			u.old = &finding.Finding{Object: d.ID, Position: d.Position(fieldpath.Fields("kind"))}
+			remedy := fmt.Sprintf("convert the %s with trainweld migrate, or name other files", d.ID.Kind)
+			if d.APIVersion != oldGroup+"/v1" {
+				remedy = fmt.Sprintf("rewrite the %s by hand, as a TrainJob, or name other files: trainweld migrate converts %s/v1", d.ID.Kind, oldGroup)
+			}
+			u.old = &finding.Finding{Object: d.ID, Position: d.Position(fieldpath.Fields("kind")), Remedy: finding.Remedy{Text: remedy}}
 		}
 	}
 }
@@ -90,8 +94,7 @@ func (flags Flags) NoTrainJob(message, remedy string) finding.Finding {
 		f.Remedy.Text = "correct the selector of -l, or name other files"
 	case flags.Unread == nil:
 	case flags.Unread.old != nil:
-		f.Object, f.Position = flags.Unread.old.Object, flags.Unread.old.Position
-		f.Remedy.Text = fmt.Sprintf("convert the %s with trainweld migrate, or name other files", f.Object.Kind)
+		f.Object, f.Position, f.Remedy = flags.Unread.old.Object, flags.Unread.old.Position, flags.Unread.old.Remedy
 	case flags.Unread.next:
 		f.Remedy.Text = "name other files: no released controller reads an OptimizationJob"
 	}
