@@ -33,7 +33,7 @@ help: ## this list
 patient = { sleep 5 >/dev/null 2>&1; echo "$(1)" >&2; } & note=$$!; $(2); status=$$?; kill $$note 2>/dev/null; exit $$status
 compiling = compiling trainweld with the code of Kubernetes and kustomize: minutes the first time, seconds after that
 
-# The same flags as go test has, so that both share one build cache. A release has its own: internal/release.
+# The same flags as go test has, so that both share one build cache. A release has its own: internal/packaging.
 build: ## write the program to bin/trainweld
 	@$(call patient,$(compiling),go build -ldflags '-X main.revision=$(REVISION)' -o bin/trainweld ./cmd/trainweld)
 	@echo "bin/trainweld is built. Put it on your PATH, or go on with bin/trainweld --help"
@@ -42,12 +42,12 @@ build: ## write the program to bin/trainweld
 # manifest, an SBOM, and the checksums of all. The same revision and toolchain give the same bytes on every machine. A module whose
 # license is not accepted fails.
 release: ## the files of a release, to dist
-	go run -C internal/release . build -version "$(VERSION)" -revision "$(or $(REVISION),unknown)" -time $(TIME) -tags $(TAGS) \
+	go run -C internal/packaging . build -version "$(VERSION)" -revision "$(or $(REVISION),unknown)" -time $(TIME) -tags $(TAGS) \
 		-sources ../.. -output ../../dist
 
 # Names the unreleased changes of the changelog, commits that, and tags the commit: make tag VERSION=v1.2.3. It refuses a tree with changes.
 tag: ## name and tag a release: VERSION=v1.2.3
-	go run -C internal/release . tag -sources ../.. "$(VERSION)"
+	go run -C internal/packaging . tag -sources ../.. "$(VERSION)"
 
 # First the policies' golden files, as a user tests them. Then the tests of the module, with a twentieth of the random cases. No run
 # vets: make lint does, for every module. No run has a limit of time, which a busy machine could exceed.
@@ -72,7 +72,7 @@ test-long: ## all random cases, the tests that take long, and the race detector
 # Operator before it, with the API machinery's strategic merge, with other programs' tests of their merges, and with an API server's field
 # manager, each in a module of its own.
 test-upstream: ## compare with the code of Trainer 2.3, the Training Operator and the API server
-	cd internal/release && go test -vet=off -count=1 -timeout 0 ./...
+	cd internal/packaging && go test -vet=off -count=1 -timeout 0 ./...
 	cd fuzz/upstream && go test -vet=off -count=1 -timeout 0 ./...
 	cd fuzz/trainingoperator && go test -vet=off -count=1 -timeout 0 ./...
 	cd fuzz/strategic && go test -vet=off -count=1 -timeout 0 ./...
@@ -103,7 +103,7 @@ test-hosts: ## examples, kustomize, kpt, editors (with npm and nvim), and a rele
 	@for tool in npm nvim; do command -v $$tool >/dev/null || echo "$$tool is not on this machine: tests of docs/editor.md are skipped"; done
 	cd hosts && go test -count=1 ./...
 	for example in webhook kueue; do (cd examples/$$example && go vet ./... && go test -count=1 ./... && go mod tidy -diff) || exit 1; done
-	cd internal/release && go test -count=1 -run TestRelease . -build
+	cd internal/packaging && go test -count=1 -run TestRelease . -build
 
 # Builds the style and the script of pages from folder web. It needs npm for the types, and writes what the program embeds.
 web: ## the style and the script of pages (with npm)
@@ -144,10 +144,10 @@ lint: ## the static checks
 	cd fuzz/crds && go vet ./...
 	cd hosts && go vet ./...
 	cd web && go vet ./...
-	cd internal/release && go vet ./...
+	cd internal/packaging && go vet ./...
 	cd bench && go vet ./...
 	go run $(STATICCHECK) ./...
-	cd internal/release && go run $(STATICCHECK) ./...
+	cd internal/packaging && go run $(STATICCHECK) ./...
 	cd bench && go run $(STATICCHECK) ./...
 	cd web && go run $(STATICCHECK) ./...
 	GOBIN=$(CURDIR)/bin go install $(STATICCHECK)
@@ -164,7 +164,7 @@ lint: ## the static checks
 	cd fuzz/cluster && go mod tidy -diff
 	cd hosts && go mod tidy -diff
 	cd web && go mod tidy -diff
-	cd internal/release && go mod tidy -diff
+	cd internal/packaging && go mod tidy -diff
 	cd bench && go mod tidy -diff
 	go test -count=1 -run '^TestREADME' ./internal/cli
 	go test -count=1 -run '^(TestImportBudget|TestOnly)' ./merge

@@ -21,7 +21,7 @@ import (
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/parallel"
 	"github.com/trainweld/trainweld/internal/testenv"
-	"github.com/trainweld/trainweld/internal/turns"
+	"github.com/trainweld/trainweld/internal/roundrobin"
 )
 
 // BenchmarkCheck checks 1,000 TrainJobs of one runtime with the program and with kubeconform, and decodes and encodes the same files
@@ -31,11 +31,11 @@ func BenchmarkCheck(b *testing.B) {
 	dir := testenv.WriteTrainJobs(b, jobs)
 	names := filesOf(b, dir, jobs+1)
 	v := newValidator(b)
-	floor := &turns.Side{Name: "yaml", Run: func() error { return each(names, recode) }}
-	ours := &turns.Side{Name: "check", Run: func() error { return check(dir, jobs) }}
-	theirs := &turns.Side{Name: "kubeconform", Run: func() error { return each(names, func(name string) error { return conform(v, name) }) }}
-	sides := []*turns.Side{floor, ours, theirs}
-	turns.Whole(b, 5, sides...)
+	floor := &roundrobin.Side{Name: "yaml", Run: func() error { return each(names, recode) }}
+	ours := &roundrobin.Side{Name: "check", Run: func() error { return check(dir, jobs) }}
+	theirs := &roundrobin.Side{Name: "kubeconform", Run: func() error { return each(names, func(name string) error { return conform(v, name) }) }}
+	sides := []*roundrobin.Side{floor, ours, theirs}
+	roundrobin.Whole(b, 5, sides...)
 	for _, s := range sides {
 		b.ReportMetric((jobs+1)/(s.Quick()/1e9), s.Name+"-documents/s")
 		b.ReportMetric(s.CPU()/1e6/(jobs+1), s.Name+"-cpu-ms")

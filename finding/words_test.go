@@ -17,7 +17,7 @@ import (
 var ofCommandLine = regexp.MustCompile(`(^|[^\w-])--[a-z]|(^|[^\w-])-[a-zA-Z] [A-Z]{2}|\btrainweld [a-z]`)
 
 // otherPrograms are the files that write command lines of programs in Pods.
-var otherPrograms = []string{"render/golden/walk.go", "render/policy/flux_scripts.go", "render/policy/torchtune.go"}
+var otherPrograms = []string{"render/golden/walk.go", "render/mlpolicy/flux_scripts.go", "render/mlpolicy/torchtune.go"}
 
 // TestLibraryNamesNoFlag holds that only the command line knows flags and commands. A linking program has neither.
 func TestLibraryNamesNoFlag(t *testing.T) {

@@ -22,7 +22,7 @@ import (
 	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
-	policies "github.com/trainweld/trainweld/render/policy"
+	policies "github.com/trainweld/trainweld/render/mlpolicy"
 )
 
 // TestHistory renders pairs of every policy and holds, after every stage of the rendering, that

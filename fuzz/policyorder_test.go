@@ -15,7 +15,7 @@ import (
 	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
-	policies "github.com/trainweld/trainweld/render/policy"
+	policies "github.com/trainweld/trainweld/render/mlpolicy"
 )
 
 // TestPolicyOrder runs the policies of generated pairs in every order. They write to different fields: all orders give one

@@ -20,7 +20,7 @@ import (
 
 	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/internal/serverside"
-	"github.com/trainweld/trainweld/internal/turns"
+	"github.com/trainweld/trainweld/internal/roundrobin"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/release"
 )
@@ -50,7 +50,7 @@ func BenchmarkApply(b *testing.B) {
 func benchmarkApply(b *testing.B, server *serverside.Server, jobs, managers int) {
 	template, patches := benchTemplate(jobs), benchPatches(managers, jobs)
 	result := mustApply(b, template, patches, true)
-	turns.Compare(b, fmt.Sprintf("%d jobs, %d managers", jobs, managers), []*turns.Side{
+	roundrobin.Compare(b, fmt.Sprintf("%d jobs, %d managers", jobs, managers), []*roundrobin.Side{
 		{Name: "DeepCopy", Run: func() error { result.Template.DeepCopy(); return nil }},
 		{Name: "Apply", Run: func() error { _, err := merge.Apply(template, patches, merge.Options{}); return err }},
 		{Name: "Apply+owners", Run: func() error { _, err := merge.Apply(template, patches, merge.Options{Owners: true}); return err }},

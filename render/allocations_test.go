@@ -10,7 +10,7 @@ import (
 
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/render/policy"
+	"github.com/trainweld/trainweld/render/mlpolicy"
 )
 
 // TestAllocations holds that a rendering with nothing to report allocates little beyond the merge, and for each patch only
@@ -36,7 +36,7 @@ func TestAllocations(t *testing.T) {
 			in.Patches = append(in.Patches, p)
 		}
 		job := &in.Runtime.Template.Spec.ReplicatedJobs[0].Template
-		job.Labels = map[string]string{policy.Ancestor: policy.Trainer}
+		job.Labels = map[string]string{mlpolicy.Ancestor: mlpolicy.Trainer}
 		job.Spec.Template.Spec.Containers = append(job.Spec.Template.Spec.Containers, corev1.Container{Name: "sync", Image: "i"})
 		in.Runtime.MLPolicy = &trainer.MLPolicy{MLPolicySource: trainer.MLPolicySource{Torch: &trainer.TorchMLPolicySource{}}}
 		in.TrainJob.Spec.Trainer = &trainer.Trainer{Env: []corev1.EnvVar{{Name: "LR", Value: "0.1"}}}

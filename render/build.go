@@ -9,7 +9,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/render/policy"
+	"github.com/trainweld/trainweld/render/mlpolicy"
 )
 
 // build makes the JobSet from the merged template, which it takes over. The companions follow, since they count the
@@ -50,8 +50,8 @@ func (r *renderer) build(merged *merge.Result, left []trainer.RuntimePatch, reco
 // enforce writes everything after the patches into the merged template, in the order of Trainer v2.3.0
 // (pkg/runtime/framework/plugins/jobset). The policies come first, then the counts. The TrainJob's own sections
 // override both, and the marks of the gang schedulers come last. enforce returns false if a policy fails.
-func (r *renderer) enforce(merged *merge.Result, recorded bool, opts Options) (*policy.Job, bool) {
-	in := policy.Input{
+func (r *renderer) enforce(merged *merge.Result, recorded bool, opts Options) (*mlpolicy.Job, bool) {
+	in := mlpolicy.Input{
 		Release: r.release, Earlier: r.in.Earlier,
 		TrainJob: r.in.TrainJob, Runtime: r.in.Runtime, Template: &merged.Template, Order: r.order,
 		TrainJobID: r.trainJob(), RuntimeID: r.runtime(),
@@ -62,8 +62,8 @@ func (r *renderer) enforce(merged *merge.Result, recorded bool, opts Options) (*
 	if opts.FeatureGates.TrainJobStatus && r.release.StatusGate {
 		in.StatusServer = &opts.StatusServer
 	}
-	j := policy.NewJob(in)
-	if !policy.Enforce(j) {
+	j := mlpolicy.NewJob(in)
+	if !mlpolicy.Enforce(j) {
 		return j, false
 	}
 	for _, set := range j.Sets {
@@ -77,7 +77,7 @@ func (r *renderer) enforce(merged *merge.Result, recorded bool, opts Options) (*
 		r.trainer(j, set)
 		j.CheckReplicas(set)
 	}
-	policy.Schedule(j)
+	mlpolicy.Schedule(j)
 	j.SetSuspend()
 	return j, true
 }
@@ -87,18 +87,18 @@ const storageURI = "STORAGE_URI"
 
 // initializer writes a section of spec.initializer into the job with its label. The job runs with one replica, even
 // without the section.
-func (r *renderer) initializer(j *policy.Job, set *policy.PodSet) {
+func (r *renderer) initializer(j *mlpolicy.Job, set *mlpolicy.PodSet) {
 	spec := r.in.TrainJob.Spec.Initializer
 	var uri *string
 	var env []corev1.EnvVar
 	var secret *corev1.LocalObjectReference
 	requested, section := false, ""
 	switch set.Ancestor {
-	case policy.DatasetInitializer:
+	case mlpolicy.DatasetInitializer:
 		if requested = spec != nil && spec.Dataset != nil; requested {
 			section, uri, env, secret = "dataset", spec.Dataset.StorageUri, spec.Dataset.Env, spec.Dataset.SecretRef
 		}
-	case policy.ModelInitializer:
+	case mlpolicy.ModelInitializer:
 		if requested = spec != nil && spec.Model != nil; requested {
 			section, uri, env, secret = "model", spec.Model.StorageUri, spec.Model.Env, spec.Model.SecretRef
 		}
@@ -116,20 +116,20 @@ func (r *renderer) initializer(j *policy.Job, set *policy.PodSet) {
 		}
 		place := set.In("containers", c)
 		if uri != nil {
-			j.UpsertEnv(policy.Computed("spec", "initializer", section, "storageUri"), place, corev1.EnvVar{Name: storageURI, Value: *uri})
+			j.UpsertEnv(mlpolicy.Computed("spec", "initializer", section, "storageUri"), place, corev1.EnvVar{Name: storageURI, Value: *uri})
 		}
-		j.UpsertEnv(policy.Copied("spec", "initializer", section, "env"), place, policy.Env(env)...)
+		j.UpsertEnv(mlpolicy.Copied("spec", "initializer", section, "env"), place, mlpolicy.Env(env)...)
 		if secret != nil {
-			j.AppendEnvFrom(policy.Computed("spec", "initializer", section, "secretRef"), place, corev1.EnvFromSource{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: *secret}})
+			j.AppendEnvFrom(mlpolicy.Computed("spec", "initializer", section, "secretRef"), place, corev1.EnvFromSource{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: *secret}})
 		}
 	}
 }
 
 // trainer writes spec.trainer into the node container of every job with the trainer's label. If MPI's launcher counts
 // as a node, the job called node gets the env as well.
-func (r *renderer) trainer(j *policy.Job, set *policy.PodSet) {
+func (r *renderer) trainer(j *mlpolicy.Job, set *mlpolicy.PodSet) {
 	spec := r.in.TrainJob.Spec.Trainer
-	isTrainer := set.Ancestor == policy.Trainer
+	isTrainer := set.Ancestor == mlpolicy.Trainer
 	if isTrainer {
 		j.SetOneReplica(set)
 	}
@@ -138,23 +138,23 @@ func (r *renderer) trainer(j *policy.Job, set *policy.PodSet) {
 	}
 	for i := range set.Containers() {
 		c := &set.Containers()[i]
-		if c.Name != policy.Node {
+		if c.Name != mlpolicy.Node {
 			continue
 		}
 		place := set.In("containers", c)
 		if isTrainer {
 			if spec.Image != nil {
-				j.SetImage(policy.Copied("spec", "trainer", "image"), place, *spec.Image)
+				j.SetImage(mlpolicy.Copied("spec", "trainer", "image"), place, *spec.Image)
 			}
 			// An empty list clears the runtime's command or args.
 			if j.Command != nil {
 				j.SetCommand(j.CommandFrom, place, j.Command)
 			}
 			if j.Args != nil {
-				j.SetArgs(policy.Copied("spec", "trainer", "args"), place, j.Args)
+				j.SetArgs(mlpolicy.Copied("spec", "trainer", "args"), place, j.Args)
 			}
 		}
-		j.UpsertEnv(policy.Copied("spec", "trainer", "env"), place, policy.Env(spec.Env)...)
+		j.UpsertEnv(mlpolicy.Copied("spec", "trainer", "env"), place, mlpolicy.Env(spec.Env)...)
 	}
 }
 

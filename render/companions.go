@@ -12,13 +12,13 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/internal/defaults"
-	"github.com/trainweld/trainweld/render/policy"
+	"github.com/trainweld/trainweld/render/mlpolicy"
 )
 
 // companions makes the companions of the JobSet, and adds defaults and owner references as the options ask.
-func (r *renderer) companions(j *policy.Job, opts Options) {
-	objects := policy.Companions(j, policy.Payload{Secrets: opts.Secrets, FluxTemplates: opts.FluxTemplates})
-	slices.SortFunc(objects, func(a, b policy.Object) int {
+func (r *renderer) companions(j *mlpolicy.Job, opts Options) {
+	objects := mlpolicy.Companions(j, mlpolicy.Payload{Secrets: opts.Secrets, FluxTemplates: opts.FluxTemplates})
+	slices.SortFunc(objects, func(a, b mlpolicy.Object) int {
 		x, y := a.GetObjectKind().GroupVersionKind(), b.GetObjectKind().GroupVersionKind()
 		return cmp.Or(cmp.Compare(x.Kind, y.Kind), cmp.Compare(a.GetName(), b.GetName()), cmp.Compare(x.Group, y.Group))
 	})
@@ -37,7 +37,7 @@ func (r *renderer) companions(j *policy.Job, opts Options) {
 }
 
 // ownerReferences makes the TrainJob the owner of every object.
-func (r *renderer) ownerReferences(objects []policy.Object) {
+func (r *renderer) ownerReferences(objects []mlpolicy.Object) {
 	job := r.in.TrainJob
 	if job.UID == "" {
 		r.report(finding.Finding{
@@ -46,7 +46,7 @@ func (r *renderer) ownerReferences(objects []policy.Object) {
 			Remedy:  finding.Remedy{Text: "take the TrainJob from the cluster, with its uid, or leave the owner references out"},
 		})
 	}
-	for _, object := range append([]policy.Object{r.out.JobSet}, objects...) {
+	for _, object := range append([]mlpolicy.Object{r.out.JobSet}, objects...) {
 		yes := true
 		object.SetOwnerReferences([]metav1.OwnerReference{{
 			APIVersion: trainer.GroupVersion.String(), Kind: trainer.TrainJobKind, Name: job.Name, UID: job.UID,

@@ -17,7 +17,7 @@ import (
 	"github.com/trainweld/trainweld/internal/casefile"
 	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/render/policy"
+	"github.com/trainweld/trainweld/render/mlpolicy"
 )
 
 // forceInput is a TrainJob with two managers who want the Pod of job node each in another way.
@@ -127,7 +127,7 @@ func TestFindingsWithoutOwners(t *testing.T) {
 		return trainer.PodSpecPatch{Containers: []trainer.ContainerPatch{{Name: "node", Env: []corev1.EnvVar{{Name: "LR", Value: value}}}}}
 	}
 	in := forceInput(env("1"), env("2"))
-	in.Runtime.Template.Spec.ReplicatedJobs[0].Template.Labels = map[string]string{policy.Ancestor: policy.Trainer}
+	in.Runtime.Template.Spec.ReplicatedJobs[0].Template.Labels = map[string]string{mlpolicy.Ancestor: mlpolicy.Trainer}
 	in.TrainJob.Spec.Trainer = &trainer.Trainer{Env: []corev1.EnvVar{{Name: "LR", Value: "3"}}}
 	if same("env of the trainer's container", in); shadowed == 0 {
 		t.Error("the trainer's env replaces the managers' in silence")

@@ -10,7 +10,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/render/policy"
+	"github.com/trainweld/trainweld/render/mlpolicy"
 )
 
 // OrderDependence returns a finding for each field of a JobSet that depends on the order of the managers or of the policies.
@@ -91,7 +91,7 @@ func (r *renderer) enforced(patches []trainer.RuntimePatch, order []string, opts
 	if !ok {
 		return nil, nil
 	}
-	return &merged.Template, policy.Acting(j.Input)
+	return &merged.Template, mlpolicy.Acting(j.Input)
 }
 
 // randomExpansion returns the finding on a variable that the cluster expands in some orders of its policies only.

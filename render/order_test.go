@@ -12,7 +12,7 @@ import (
 
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/render/policy"
+	"github.com/trainweld/trainweld/render/mlpolicy"
 )
 
 // TestOrderDependence_Policies holds the case of https://github.com/kubeflow/trainer/issues/3887 and 3957: the order of the
@@ -38,8 +38,8 @@ func TestOrderDependence_Policies(t *testing.T) {
 				Template: trainer.JobSetTemplateSpec{Spec: jobset.JobSetSpec{ReplicatedJobs: []jobset.ReplicatedJob{{
 					Name: "node",
 					Template: batchv1.JobTemplateSpec{
-						ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{policy.Ancestor: policy.Trainer}},
-						Spec:       batchv1.JobSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: policy.Node}}}}},
+						ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{mlpolicy.Ancestor: mlpolicy.Trainer}},
+						Spec:       batchv1.JobSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: mlpolicy.Node}}}}},
 					},
 				}}}},
 			}

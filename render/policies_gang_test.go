@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/render/policy"
+	"github.com/trainweld/trainweld/render/mlpolicy"
 )
 
 var mpiStories = []policyStory{{
@@ -197,7 +197,7 @@ var otherStories = []policyStory{{
 }, {
 	name: "progress with the server's certificate", reason: "only the cluster knows it",
 	opts: render.Options{
-		FeatureGates: render.FeatureGates{TrainJobStatus: true}, StatusServer: policy.StatusServer{URL: "https://s:1", CA: "pem"},
+		FeatureGates: render.FeatureGates{TrainJobStatus: true}, StatusServer: mlpolicy.StatusServer{URL: "https://s:1", CA: "pem"},
 	},
 	got: envAndConfig, want: []any{"https://s:1/apis/trainer.kubeflow.org/v1alpha1/namespaces/ns/trainjobs/tj/status", "pem"},
 }}

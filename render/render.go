@@ -13,7 +13,7 @@
 //	check.Patches        checks of the patches before the merge
 //	merge.Apply          the runtime's template and the managers' patches
 //	conflict.Find        conflicts between managers
-//	render/policy        counts, and the writes of the runtime's policies
+//	render/mlpolicy        counts, and the writes of the runtime's policies
 //	build.go             the writes of the TrainJob's own sections: the JobSet
 //	companions.go        the ConfigMaps, Secrets and PodGroups of the JobSet
 //	internal/defaults    the API server's defaults
@@ -51,7 +51,7 @@ import (
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/render/internal/defaults"
-	"github.com/trainweld/trainweld/render/policy"
+	"github.com/trainweld/trainweld/render/mlpolicy"
 )
 
 // Input is a TrainJob and its runtime, as the API server stores them, with the defaults of their CRDs. For values
@@ -117,7 +117,7 @@ type Options struct {
 	// FeatureGates are the feature gates of the Trainer's controller.
 	FeatureGates FeatureGates
 	// StatusServer is the server that Pods report to under the feature gate TrainJobStatus.
-	StatusServer policy.StatusServer
+	StatusServer mlpolicy.StatusServer
 	// Secrets is a source of cryptographic randomness for the controller's Secrets, such as crypto/rand.Reader. The
 	// Secrets are the key pair of MPI and the certificate of Flux. They hold real keys, different on every call. If
 	// the source is nil, JobSet omits them, each with a warning.

@@ -14,7 +14,7 @@ import (
 )
 
 // licenses returns the licenses of all code in the built files. The program that checks has all code of the other one. Modules of Go,
-// which internal/release accepts, come before npm's.
+// which internal/packaging accepts, come before npm's.
 func licenses(repository string) ([]byte, error) {
 	list := exec.Command("go", "run", ".", "licenses", "-sources", "../..", "-program", "./cmd/playground/checks", "-platform", "js/wasm")
 	list.Dir, list.Stderr = filepath.Join(repository, "internal", "release"), os.Stderr

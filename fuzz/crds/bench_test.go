@@ -10,8 +10,8 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 
 	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/internal/roundrobin"
 	"github.com/trainweld/trainweld/internal/serverside"
-	"github.com/trainweld/trainweld/internal/turns"
 )
 
 // jobSet is an object of a size that people have: three replicated jobs of two containers each.
@@ -111,7 +111,7 @@ func BenchmarkObject(b *testing.B) {
 			for i := range layers {
 				layers[i] = engine.Layered[engine.Object]{Layer: engine.Manager(manager(i)), Patch: &patches[i]}
 			}
-			owned, bare := &turns.Side{Name: "owned", Run: func() error {
+			owned, bare := &roundrobin.Side{Name: "owned", Run: func() error {
 				result, err := d.plan.Apply(&base, layers, engine.Options{Owners: true})
 				if err != nil {
 					return err
@@ -122,10 +122,10 @@ func BenchmarkObject(b *testing.B) {
 					}
 				}
 				return nil
-			}}, &turns.Side{Name: "bare", Run: func() error { _, err := d.plan.Apply(&base, layers, engine.Options{}); return err }}
-			upstream := &turns.Side{Name: "upstream", Run: func() error { s.apply(b, base, patches); return nil }}
-			turns.Take(b, []*turns.Side{owned, bare, upstream})
-			for _, side := range []*turns.Side{owned, bare, upstream} {
+			}}, &roundrobin.Side{Name: "bare", Run: func() error { _, err := d.plan.Apply(&base, layers, engine.Options{}); return err }}
+			upstream := &roundrobin.Side{Name: "upstream", Run: func() error { s.apply(b, base, patches); return nil }}
+			roundrobin.Take(b, []*roundrobin.Side{owned, bare, upstream})
+			for _, side := range []*roundrobin.Side{owned, bare, upstream} {
 				b.ReportMetric(side.Quick()/1000, "µs/"+side.Name)
 			}
 			b.ReportMetric(upstream.Quick()/owned.Quick(), "times-faster")

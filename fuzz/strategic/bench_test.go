@@ -16,8 +16,8 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 
 	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/internal/roundrobin"
 	"github.com/trainweld/trainweld/internal/serverside"
-	"github.com/trainweld/trainweld/internal/turns"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -79,7 +79,7 @@ func benchmarkMerge[T any](b *testing.B, what string, server *serverside.Server,
 			b.Fatalf("the sides do not make the same:\n%s\n%s", encode(got), encode(upstream))
 		}
 	}
-	turns.Compare(b, fmt.Sprintf("%s, %d managers", what, managers), []*turns.Side{
+	roundrobin.Compare(b, fmt.Sprintf("%s, %d managers", what, managers), []*roundrobin.Side{
 		{Name: "DeepCopy", Run: func() error { deepCopy(&result.Value); return nil }},
 		{Name: "Apply", Run: func() error { _, err := ofValues.Apply(from, values, engine.Options{}); return err }},
 		{Name: "Apply+owners", Run: func() error { _, err := ofValues.Apply(from, values, engine.Options{Owners: true}); return err }},

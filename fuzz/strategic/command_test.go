@@ -17,7 +17,7 @@ import (
 	"github.com/trainweld/trainweld/internal/builtin"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/jsonfields"
-	command "github.com/trainweld/trainweld/internal/merging"
+	command "github.com/trainweld/trainweld/internal/objectmerge"
 	"github.com/trainweld/trainweld/internal/option"
 	"github.com/trainweld/trainweld/internal/workspace"
 )

@@ -25,7 +25,7 @@ import (
 	"github.com/kubeflow/trainer/v2/pkg/runtime/framework/plugins"
 
 	"github.com/trainweld/trainweld/check"
-	"github.com/trainweld/trainweld/internal/turns"
+	"github.com/trainweld/trainweld/internal/roundrobin"
 	"github.com/trainweld/trainweld/render"
 )
 
@@ -37,12 +37,12 @@ func BenchmarkJobSet(b *testing.B) {
 	for _, managers := range []int{1, 4, 16} {
 		b.Run(fmt.Sprintf("managers=%d", managers), func(b *testing.B) {
 			job, spec := benchInput(managers)
-			ours, theirs := &turns.Side{Name: "render.JobSet", Run: func() error {
+			ours, theirs := &roundrobin.Side{Name: "render.JobSet", Run: func() error {
 				_, err := render.JobSet(render.Input{TrainJob: job, Runtime: spec}, render.Options{OwnerReferences: true})
 				return err
-			}}, &turns.Side{Name: "upstream", Run: upstreamJobSet(b, job, spec)}
-			checks := &turns.Side{Name: "check.Patches", Run: func() error { return check.Patches(&spec.Template, job.Spec.RuntimePatches).Err() }}
-			turns.Take(b, []*turns.Side{ours, theirs, checks})
+			}}, &roundrobin.Side{Name: "upstream", Run: upstreamJobSet(b, job, spec)}
+			checks := &roundrobin.Side{Name: "check.Patches", Run: func() error { return check.Patches(&spec.Template, job.Spec.RuntimePatches).Err() }}
+			roundrobin.Take(b, []*roundrobin.Side{ours, theirs, checks})
 			b.ReportMetric(ours.Quick(), "ns/render.JobSet")
 			b.ReportMetric(theirs.Quick(), "ns/upstream")
 			b.ReportMetric(theirs.Quick()/ours.Quick(), "times-faster")

@@ -17,8 +17,8 @@ import (
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/parallel"
+	"github.com/trainweld/trainweld/internal/roundrobin"
 	"github.com/trainweld/trainweld/internal/testenv"
-	"github.com/trainweld/trainweld/internal/turns"
 )
 
 // BenchmarkRender renders a directory of TrainJobs to a directory, with a file for each. They have ten runtimes, and patches of two
@@ -44,13 +44,13 @@ func benchmarkRender(b *testing.B, jobs int) {
 	args := []string{"render", "-R", "-f", filepath.Join(dir, "jobs"), "-r", filepath.Join(dir, "runtimes")}
 	alone := newYAMLAlone(b, dir, args)
 	out := filepath.Join(dir, "out")
-	ours := &turns.Side{
+	ours := &roundrobin.Side{
 		Name:  "render",
 		Run:   func() error { mustRender(b, append(args, "--output-dir", out)); return nil },
 		After: func() error { return os.RemoveAll(out) },
 	}
-	theirs := &turns.Side{Name: "yaml", Run: func() error { alone.run(b); return nil }}
-	turns.Whole(b, 10, ours, theirs)
+	theirs := &roundrobin.Side{Name: "yaml", Run: func() error { alone.run(b); return nil }}
+	roundrobin.Whole(b, 10, ours, theirs)
 	var peak uint64
 	stop := watchHeap(&peak)
 	mustRender(b, append(args, "--output-dir", out))

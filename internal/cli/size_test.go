@@ -11,7 +11,7 @@ import (
 	"github.com/trainweld/trainweld/internal/testenv"
 )
 
-// These flags make the programs of a release: internal/release/release.go.
+// These flags make the programs of a release: internal/packaging/release.go.
 var stripped = []string{"-ldflags=-s -w", "-tags=kustomize_disable_go_plugin_support"}
 
 // TestSize holds the size of the program of a release.

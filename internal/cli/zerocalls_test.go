@@ -27,7 +27,7 @@ import (
 	"github.com/trainweld/trainweld/render/diff"
 	"github.com/trainweld/trainweld/render/explain"
 	"github.com/trainweld/trainweld/render/golden"
-	mlpolicy "github.com/trainweld/trainweld/render/policy"
+	"github.com/trainweld/trainweld/render/mlpolicy"
 	"github.com/trainweld/trainweld/schema"
 	"github.com/trainweld/trainweld/trainjob"
 )
@@ -111,7 +111,7 @@ var exported = []struct {
 		golden.Find, golden.Run, golden.Settings, golden.Update, golden.UpdateFlag, golden.Walk,
 		new(golden.Case), new(golden.Change), new(golden.Line), new(golden.Result),
 	}},
-	{folder: "render/policy", all: []any{
+	{folder: "render/mlpolicy", all: []any{
 		mlpolicy.Acting, mlpolicy.Companions, mlpolicy.Computed, mlpolicy.Copied, mlpolicy.Enforce, mlpolicy.Env, mlpolicy.NewJob,
 		mlpolicy.Schedule,
 		new(mlpolicy.Job), new(mlpolicy.Place), new(mlpolicy.PodSet),

@@ -10,7 +10,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/parallel"
-	"github.com/trainweld/trainweld/internal/produce"
+	"github.com/trainweld/trainweld/internal/pipeline"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/merge"
@@ -56,7 +56,7 @@ type impact struct {
 	noun          string
 	by            map[effect][]jobName
 	frozen        map[effect][]string
-	before, after produce.Load
+	before, after pipeline.Load
 	queues        []*queueMove
 }
 
@@ -186,9 +186,9 @@ func (c *Comparison) impact() *impact {
 	return b
 }
 
-func (j *Job) load() produce.Load {
+func (j *Job) load() pipeline.Load {
 	if j == nil || j.Load == nil {
-		return produce.Load{}
+		return pipeline.Load{}
 	}
 	return j.Load()
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/internal/produce"
+	"github.com/trainweld/trainweld/internal/pipeline"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/render/diff"
@@ -72,7 +72,7 @@ type JobDiff struct {
 
 	old, new              *Job // until judge; nil if created or removed
 	oldQueue, newQueue    string
-	loadBefore, loadAfter produce.Load
+	loadBefore, loadAfter pipeline.Load
 }
 
 // ObjectDiff is an object that differs. If it is created or removed, Old or New is nil.

@@ -8,7 +8,7 @@ import (
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/internal/produce"
+	"github.com/trainweld/trainweld/internal/pipeline"
 	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/render/diff"
 )
@@ -56,7 +56,7 @@ type Job struct {
 	RefusedBy []engine.Claim
 	// Queue is Kueue's queue; it may be empty. Load returns the load of the Pods; nil stands for none.
 	Queue string
-	Load  func() produce.Load
+	Load  func() pipeline.Load
 	// Input and Source are the input of the object. For a JobSet of the input, Source has no TrainJob.
 	Input  *workspace.Input
 	Source workspace.Job

@@ -23,7 +23,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/internal/authorship"
+	"github.com/trainweld/trainweld/internal/blameview"
 	"github.com/trainweld/trainweld/internal/quantity"
 	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/manifest"
@@ -45,7 +45,7 @@ type Object struct {
 	// Broken reports that the object cannot be decoded, which is a finding.
 	Broken bool
 
-	managed *authorship.Managed // nil until asked for
+	managed *blameview.Managed // nil until asked for
 	room    *int
 	read    bool
 }
@@ -84,10 +84,10 @@ func Read(s workspace.Source, flags workspace.Flags, path string) *Dump {
 		{Group: jobset.SchemeGroupVersion.Group, Version: jobset.SchemeGroupVersion.Version, Kind: workspace.JobSetKind},
 		{Group: batchv1.GroupName, Version: "v1", Kind: jobKind}, {Version: "v1", Kind: podKind},
 	} {
-		k.New = func() any { return new(authorship.AnyObject) }
+		k.New = func() any { return new(blameview.AnyObject) }
 		flags.Kinds = append(flags.Kinds, k)
 	}
-	d := &Dump{Input: workspace.New(flags), Kinds: map[string]bool{}, families: map[fieldpath.Object]*Family{}, room: authorship.MaxManaged}
+	d := &Dump{Input: workspace.New(flags), Kinds: map[string]bool{}, families: map[fieldpath.Object]*Family{}, room: blameview.MaxManaged}
 	var found []*Object
 	documents := d.Input.ReadDocuments(s, flags.Files)
 	d.Findings = unreadable(d.Input.Findings)
@@ -257,10 +257,10 @@ func (f *Family) Job(name string) *Object { return f.byName[name] }
 func (o *Object) Position(path fieldpath.Path) fieldpath.Position { return o.Document.Position(path) }
 
 // Managed returns the managed fields of the object, or nil if the dump lacks them.
-func (o *Object) Managed() *authorship.Managed {
+func (o *Object) Managed() *blameview.Managed {
 	if !o.read {
 		o.read = true
-		if m, ok := authorship.ReadManaged(o.Document, o.room); ok {
+		if m, ok := blameview.ReadManaged(o.Document, o.room); ok {
 			o.managed = m
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/admission/internal/jobapi"
 	"github.com/trainweld/trainweld/render/admission/internal/podapi"
-	"github.com/trainweld/trainweld/render/policy"
+	"github.com/trainweld/trainweld/render/mlpolicy"
 )
 
 // jobs reports the findings on the JobSet's Jobs, volume claims and Pods.
@@ -60,9 +60,9 @@ func (c *checker) withNodes(js *jobset.JobSet) *jobset.JobSet {
 // takesNumNodes reports whether spec.trainer.numNodes counts the Pods of a replicated job.
 func (c *checker) takesNumNodes(job *jobset.ReplicatedJob) bool {
 	if p := c.in.Runtime.spec.MLPolicy; p != nil && p.MPI != nil {
-		return job.Name == policy.Node
+		return job.Name == mlpolicy.Node
 	}
-	return job.Template.Labels[policy.Ancestor] == policy.Trainer
+	return job.Template.Labels[mlpolicy.Ancestor] == mlpolicy.Trainer
 }
 
 // jobsOf returns one Job of each replicated job as the API server stores it, and the findings of package render. It returns nil

@@ -9,7 +9,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/render/policy"
+	"github.com/trainweld/trainweld/render/mlpolicy"
 )
 
 // Unlabeled returns a warning if no job of the runtime has the trainer's label. The cluster accepts such a runtime, and writes
@@ -23,13 +23,13 @@ func (r *Runtime) Unlabeled() *finding.Finding {
 		return nil
 	}
 	path := fieldpath.Fields("spec", "template", "spec", "replicatedJobs")
-	if at := slices.IndexFunc(jobs, func(j jobset.ReplicatedJob) bool { return j.Name == policy.Node }); at >= 0 || len(jobs) == 1 {
+	if at := slices.IndexFunc(jobs, func(j jobset.ReplicatedJob) bool { return j.Name == mlpolicy.Node }); at >= 0 || len(jobs) == 1 {
 		path = path.Append(fieldpath.Item("name", jobs[max(at, 0)].Name))
 	}
 	return &finding.Finding{
 		Code: finding.CodeNoTrainerLabel, Severity: finding.Warning, Object: r.id, Path: path,
 		Message: "no job has the trainer's label: the image, the command and the arguments of a TrainJob reach none",
-		Remedy:  finding.Remedy{Text: fmt.Sprintf("label the template of the job that trains with %s: %s", policy.Ancestor, policy.Trainer)},
+		Remedy:  finding.Remedy{Text: fmt.Sprintf("label the template of the job that trains with %s: %s", mlpolicy.Ancestor, mlpolicy.Trainer)},
 	}
 }
 
@@ -62,7 +62,7 @@ func (r *Runtime) withoutImage(containers []corev1.Container, list fieldpath.Pat
 			Message: fmt.Sprintf("container %q has no image, and no TrainJob can set it", c.Name),
 			Remedy:  finding.Remedy{Text: "set the image in the runtime"},
 		}
-		if trainer && c.Name == policy.Node {
+		if trainer && c.Name == mlpolicy.Node {
 			f.Severity = finding.Warning
 			f.Message = fmt.Sprintf("container %q has no image: a TrainJob without spec.trainer.image cannot run", c.Name)
 			f.Remedy.Text = "set a default image in the runtime"
@@ -73,5 +73,5 @@ func (r *Runtime) withoutImage(containers []corev1.Container, list fieldpath.Pat
 }
 
 func isTrainer(job jobset.ReplicatedJob) bool {
-	return job.Template.Labels[policy.Ancestor] == policy.Trainer
+	return job.Template.Labels[mlpolicy.Ancestor] == mlpolicy.Trainer
 }

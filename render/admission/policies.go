@@ -16,7 +16,7 @@ import (
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/render/admission/internal/podapi"
-	"github.com/trainweld/trainweld/render/policy"
+	"github.com/trainweld/trainweld/render/mlpolicy"
 )
 
 // policies checks the rules of the Trainer's plugins, each only if the runtime has its policy. Plain, jax and
@@ -231,12 +231,12 @@ func (c *checker) oneDevice(t *trainer.Trainer) bool {
 // trainer's label.
 func nodeResources(jobs []jobset.ReplicatedJob) *corev1.ResourceRequirements {
 	for i := range jobs {
-		if jobs[i].Name != policy.Node && jobs[i].Template.Labels[policy.Ancestor] != policy.Trainer {
+		if jobs[i].Name != mlpolicy.Node && jobs[i].Template.Labels[mlpolicy.Ancestor] != mlpolicy.Trainer {
 			continue
 		}
 		containers := jobs[i].Template.Spec.Template.Spec.Containers
 		for j := range containers {
-			if containers[j].Name == policy.Node {
+			if containers[j].Name == mlpolicy.Node {
 				return &containers[j].Resources
 			}
 		}
@@ -260,7 +260,7 @@ func (c *checker) mpi(p *trainer.MPIMLPolicySource) {
 	t := c.typed.Spec.Trainer
 	jobs := c.merged.Template.Spec.ReplicatedJobs
 	if t != nil && t.NumNodes != nil && *t.NumNodes >= 2 && p.RunLauncherAsNode != nil && *p.RunLauncherAsNode &&
-		(replicatedJob(jobs, launcher) == nil || replicatedJob(jobs, policy.Node) == nil) {
+		(replicatedJob(jobs, launcher) == nil || replicatedJob(jobs, mlpolicy.Node) == nil) {
 		c.report(finding.CodeNoLauncher, finding.Error, fieldpath.Fields("spec", "trainer", "numNodes"),
 			fmt.Sprintf("the runtime counts the launcher as a node, and needs the jobs launcher and node to run on %d", *t.NumNodes),
 			"set numNodes to 1, or name a runtime with both jobs")
@@ -287,7 +287,7 @@ func (c *checker) flux(p *trainer.FluxMLPolicySource) {
 		c.report(finding.CodeFlux, finding.Error, fieldpath.Fields("spec", "trainer", "numProcPerNode"),
 			fmt.Sprintf("flux runs at least 1 process a node, not %d", *processes), "set numProcPerNode to 1 or more")
 	}
-	job := replicatedJob(c.merged.Template.Spec.ReplicatedJobs, policy.Node)
+	job := replicatedJob(c.merged.Template.Spec.ReplicatedJobs, mlpolicy.Node)
 	if job == nil {
 		return
 	}

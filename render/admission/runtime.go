@@ -13,7 +13,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/render/admission/internal/podapi"
-	"github.com/trainweld/trainweld/render/policy"
+	"github.com/trainweld/trainweld/render/mlpolicy"
 )
 
 // Runtime is a TrainingRuntime or ClusterTrainingRuntime as the cluster stores it. AdmitRuntime returns one. Any
@@ -135,9 +135,9 @@ func (fs *findings) undecodable(o *object, err error) {
 // containerOf returns the container that a job with an ancestor label must have.
 func containerOf(ancestor string) (name string, known bool) {
 	switch ancestor {
-	case policy.Trainer:
-		return policy.Node, true
-	case policy.DatasetInitializer, policy.ModelInitializer:
+	case mlpolicy.Trainer:
+		return mlpolicy.Node, true
+	case mlpolicy.DatasetInitializer, mlpolicy.ModelInitializer:
 		return ancestor, true
 	default:
 		return "", false
@@ -161,7 +161,7 @@ func (r *Runtime) checkAncestors(found *findings) {
 				Message: fmt.Sprintf("the job %q must have 1 replica, not %d", launcher, job.Replicas), Remedy: finding.Remedy{Text: "remove replicas"},
 			})
 		}
-		ancestor := job.Template.Labels[policy.Ancestor]
+		ancestor := job.Template.Labels[mlpolicy.Ancestor]
 		container, known := containerOf(ancestor)
 		if !known {
 			continue

@@ -14,7 +14,7 @@ import (
 	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/render/admission/internal/apirule"
 	"github.com/trainweld/trainweld/render/admission/internal/podapi"
-	"github.com/trainweld/trainweld/render/policy"
+	"github.com/trainweld/trainweld/render/mlpolicy"
 )
 
 // webhook applies the Trainer's validating webhook for TrainJobs (Trainer v2.3.0 pkg/runtime/framework). The webhook
@@ -27,10 +27,10 @@ func (c *checker) webhook() {
 	}
 	if i := c.typed.Spec.Initializer; i != nil {
 		if i.Dataset != nil {
-			c.initializer("dataset", policy.DatasetInitializer)
+			c.initializer("dataset", mlpolicy.DatasetInitializer)
 		}
 		if i.Model != nil {
-			c.initializer("model", policy.ModelInitializer)
+			c.initializer("model", mlpolicy.ModelInitializer)
 		}
 	}
 	c.policies()

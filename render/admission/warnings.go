@@ -13,7 +13,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/admission/internal/podapi"
-	"github.com/trainweld/trainweld/render/policy"
+	"github.com/trainweld/trainweld/render/mlpolicy"
 )
 
 // warn reports patches that are probably mistakes.
@@ -38,11 +38,11 @@ func (c *checker) movedAncestors() {
 		if old == nil {
 			continue
 		}
-		was, is := old.Template.Labels[policy.Ancestor], job.Template.Labels[policy.Ancestor]
+		was, is := old.Template.Labels[mlpolicy.Ancestor], job.Template.Labels[mlpolicy.Ancestor]
 		if was == is {
 			continue
 		}
-		path := jobPath(job.Name).Append(fieldpath.Fields("template", "metadata", "labels")...).Append(fieldpath.Key(policy.Ancestor))
+		path := jobPath(job.Name).Append(fieldpath.Fields("template", "metadata", "labels")...).Append(fieldpath.Key(mlpolicy.Ancestor))
 		claim := c.origin(path)
 		c.add(finding.Finding{
 			Code: finding.CodeAncestorMoved, Severity: finding.Warning, Object: c.job.id, Path: claim.Source, Claims: []engine.Claim{claim},

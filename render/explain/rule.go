@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/render/policy"
+	"github.com/trainweld/trainweld/render/mlpolicy"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -82,9 +82,9 @@ func (r *resolved) union() string {
 // sections maps the containers with a section in the TrainJob to the field for their variables. The webhook rejects
 // patches of these variables (Trainer v2.3.0 pkg/runtime/framework/plugins/jobset).
 var sections = map[string]string{
-	policy.Node:               "spec.trainer.env",
-	policy.DatasetInitializer: "spec.initializer.dataset.env",
-	policy.ModelInitializer:   "spec.initializer.model.env",
+	mlpolicy.Node:               "spec.trainer.env",
+	mlpolicy.DatasetInitializer: "spec.initializer.dataset.env",
+	mlpolicy.ModelInitializer:   "spec.initializer.model.env",
 }
 
 // set returns whether a manager may set the field in a patch, and describes how to set it.
@@ -119,9 +119,9 @@ func (r *resolved) set() (patchable bool, text string) {
 		return false, "spec.trainer.numNodes of the TrainJob, for the trainer's job; for others the runtime's template"
 	}
 	switch {
-	case fromTrainer == "" || container != "" && container != policy.Node:
+	case fromTrainer == "" || container != "" && container != mlpolicy.Node:
 		return false, "the runtime's template only"
-	case container == policy.Node:
+	case container == mlpolicy.Node:
 		return false, fromTrainer + " of the TrainJob, or the runtime's template"
 	default:
 		return false, fromTrainer + " of the TrainJob, for the container node; for others the runtime's template"

@@ -12,7 +12,7 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
 	"github.com/trainweld/trainweld/manifest"
-	"github.com/trainweld/trainweld/render/policy"
+	"github.com/trainweld/trainweld/render/mlpolicy"
 )
 
 // Start is a new case: the name of its folder, and its files by name.
@@ -92,7 +92,7 @@ func (w *walk) nodes() int32 {
 func (w *walk) sections() {
 	w.add("plain", "Nothing but the runtime.", fields{}, "")
 	w.add("suspended", "Nothing runs before the TrainJob is resumed.", fields{"suspend": true}, "")
-	if w.has(policy.Trainer) {
+	if w.has(mlpolicy.Trainer) {
 		w.add("trainer", "The TrainJob's own image, command and variables go before those of the runtime.", fields{"trainer": fields{
 			"image": "registry.example.com/train:1", "command": []any{"python", "train.py"}, "args": []any{"--epochs=3"},
 			"env": []any{fields{"name": "LOG_LEVEL", "value": "debug"}},
@@ -111,7 +111,7 @@ func (w *walk) sections() {
 		}
 	}
 	for _, i := range []struct{ ancestor, field, uri string }{
-		{policy.DatasetInitializer, "dataset", "hf://team/dataset"}, {policy.ModelInitializer, "model", "hf://team/model"},
+		{mlpolicy.DatasetInitializer, "dataset", "hf://team/dataset"}, {mlpolicy.ModelInitializer, "model", "hf://team/model"},
 	} {
 		if w.has(i.ancestor) {
 			w.add(i.ancestor, "The "+i.field+" comes from elsewhere than the runtime says.", fields{"initializer": fields{
@@ -124,11 +124,11 @@ func (w *walk) sections() {
 // has reports whether the runtime has a job with that label and the container that the controller requires.
 func (w *walk) has(ancestor string) bool {
 	container := ancestor
-	if ancestor == policy.Trainer {
-		container = policy.Node
+	if ancestor == mlpolicy.Trainer {
+		container = mlpolicy.Node
 	}
 	return slices.ContainsFunc(w.spec.Template.Spec.ReplicatedJobs, func(j jobset.ReplicatedJob) bool {
-		return j.Template.Labels[policy.Ancestor] == ancestor && slices.ContainsFunc(j.Template.Spec.Template.Spec.Containers,
+		return j.Template.Labels[mlpolicy.Ancestor] == ancestor && slices.ContainsFunc(j.Template.Spec.Template.Spec.Containers,
 			func(c corev1.Container) bool { return c.Name == container })
 	})
 }
@@ -137,7 +137,7 @@ func (w *walk) has(ancestor string) bool {
 func (w *walk) main() *jobset.ReplicatedJob {
 	jobs := w.spec.Template.Spec.ReplicatedJobs
 	for i := range jobs {
-		if jobs[i].Template.Labels[policy.Ancestor] == policy.Trainer {
+		if jobs[i].Template.Labels[mlpolicy.Ancestor] == mlpolicy.Trainer {
 			return &jobs[i]
 		}
 	}
@@ -154,7 +154,7 @@ func (w *walk) patch(name, comment string, metadata fields, job string, template
 		patched["metadata"] = metadata
 	}
 	spec := fields{"runtimePatches": []any{fields{"manager": manager, "trainingRuntimeSpec": fields{"template": patched}}}}
-	if w.has(policy.Trainer) {
+	if w.has(mlpolicy.Trainer) {
 		spec["trainer"] = fields{} // most policies do nothing without it
 	}
 	w.add(name, comment, spec, "")
@@ -201,7 +201,7 @@ func (w *walk) patches() {
 // them.
 func (w *walk) sidecars() {
 	env := []any{fields{"name": "EXAMPLE_REGION", "value": "north"}}
-	own := []string{policy.Node, policy.DatasetInitializer, policy.ModelInitializer}
+	own := []string{mlpolicy.Node, mlpolicy.DatasetInitializer, mlpolicy.ModelInitializer}
 	kinds := []struct {
 		name, comment, field string
 		of                   func(*corev1.PodSpec) []corev1.Container

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/internal/authorship"
+	"github.com/trainweld/trainweld/internal/blameview"
 	"github.com/trainweld/trainweld/internal/commandline"
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
@@ -27,7 +27,7 @@ import (
 type blameFlags struct {
 	option.Render
 	option.Schema
-	shown authorship.Options
+	shown blameview.Options
 }
 
 // Command returns the command with its flags and its help.
@@ -136,7 +136,7 @@ Exit status: 0 done; 1 a finding is an error, and blame shows the rest; 2 usage,
 	f.BoolVar(&flags.ShowValues, "show-values", false, "show the values of environment variables")
 	option.AddColor(cmd, &flags.shown.Color)
 	for flag, words := range map[string][]string{
-		"output": authorship.Formats(), "to": {"jobset", "jobs", "pods"}, "as": {"applied", "stored"},
+		"output": blameview.Formats(), "to": {"jobset", "jobs", "pods"}, "as": {"applied", "stored"},
 	} {
 		commandline.Complete(cmd, flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 	}
@@ -152,7 +152,7 @@ func isPath(arg string) bool {
 
 func run(p *host.Program, flags blameFlags) error {
 	format := flags.shown.Format
-	if err := option.OneOf("-o", format, authorship.Formats()...); err != nil {
+	if err := option.OneOf("-o", format, blameview.Formats()...); err != nil {
 		return exit.Usage(err)
 	}
 	if format != "text" && flags.shown.ShowOrigin {
@@ -175,18 +175,18 @@ func run(p *host.Program, flags blameFlags) error {
 	}
 	shown := flags.shown
 	shown.ShowValues = flags.ShowValues
-	if err := authorship.Write(p, shown, selected); err != nil {
+	if err := blameview.Write(p, shown, selected); err != nil {
 		return err
 	}
 	return exit.For(findings, false)
 }
 
 // selectFields finds the field in every object. It reports an unknown field only if every object lacks it.
-func selectFields(p *host.Program, objects []authorship.Blamed, field string) ([]authorship.Selection, error) {
-	var selected []authorship.Selection
+func selectFields(p *host.Program, objects []blameview.Blamed, field string) ([]blameview.Selection, error) {
+	var selected []blameview.Selection
 	var failed error
 	for _, o := range objects {
-		s := authorship.Selection{Blamed: o}
+		s := blameview.Selection{Blamed: o}
 		if field != "" {
 			var err error
 			s.Fields, err = o.Object.Find(field)

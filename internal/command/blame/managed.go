@@ -9,14 +9,14 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/internal/authorship"
+	"github.com/trainweld/trainweld/internal/blameview"
 	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render/blame"
 )
 
 // around returns the fields that are owned as one value and contain the field at a path.
-func around(b authorship.Blamed, path fieldpath.Path) []*blame.Field {
+func around(b blameview.Blamed, path fieldpath.Path) []*blame.Field {
 	for n := len(path) - 1; n > 0; n-- {
 		found, err := b.Object.Find(path[:n].String())
 		if err != nil {
@@ -26,7 +26,7 @@ func around(b authorship.Blamed, path fieldpath.Path) []*blame.Field {
 		if err != nil {
 			return nil
 		}
-		m := authorship.Managed{Object: object}
+		m := blameview.Managed{Object: object}
 		if slices.ContainsFunc(found, func(f *blame.Field) bool { return !m.IsWhole(f) }) {
 			return nil
 		}
@@ -73,7 +73,7 @@ func managedDocuments(in *workspace.Input, selected bool) (documents []*manifest
 			if d != text.Documents[i] {
 				in.Findings = append(in.Findings, d.Findings...)
 			}
-			has := d.Has(authorship.ManagedFields)
+			has := d.Has(blameview.ManagedFields)
 			if d.Broken {
 				if _, err := d.Fields(); err != nil || !has {
 					continue // a finding says why
@@ -106,13 +106,13 @@ func decodeAll(t workspace.File) []*manifest.Document {
 		if n == len(rounds) {
 			rounds = append(rounds, nil)
 		}
-		rounds[n] = append(rounds[n], manifest.Kind{Group: group, Version: version, Kind: d.ID.Kind, New: func() any { return new(authorship.AnyObject) }})
+		rounds[n] = append(rounds[n], manifest.Kind{Group: group, Version: version, Kind: d.ID.Kind, New: func() any { return new(blameview.AnyObject) }})
 	}
 	documents := slices.Clone(t.Documents)
 	for _, kinds := range rounds {
 		again, _ := manifest.DecodeKinds(t.Name, t.Data, kinds)
 		for i, d := range again {
-			if _, ok := d.Object.(*authorship.AnyObject); (ok || d.Broken) && i < len(documents) && documents[i].ID == d.ID && documents[i].Object == nil {
+			if _, ok := d.Object.(*blameview.AnyObject); (ok || d.Broken) && i < len(documents) && documents[i].ID == d.ID && documents[i].Object == nil {
 				documents[i] = d
 			}
 		}
@@ -121,18 +121,18 @@ func decodeAll(t workspace.File) []*manifest.Document {
 }
 
 // blameManaged blames the managed fields of objects.
-func blameManaged(documents []*manifest.Document) ([]authorship.Blamed, finding.List, error) {
-	var objects []authorship.Blamed
+func blameManaged(documents []*manifest.Document) ([]blameview.Blamed, finding.List, error) {
+	var objects []blameview.Blamed
 	var findings finding.List
-	room := authorship.MaxManaged
+	room := blameview.MaxManaged
 	for _, d := range documents {
-		m, ok := authorship.ReadManaged(d, &room)
+		m, ok := blameview.ReadManaged(d, &room)
 		if ok {
 			o, err := blame.New(struct{}{}, nil, m.History(), blame.Options{})
 			if err != nil {
 				return nil, nil, err
 			}
-			objects = append(objects, authorship.Blamed{ID: d.ID, Object: o, Document: d, Entries: m.Entries})
+			objects = append(objects, blameview.Blamed{ID: d.ID, Object: o, Document: d, Entries: m.Entries})
 		}
 		findings = append(findings, m.Findings...)
 		d.Release()

@@ -9,13 +9,13 @@ import (
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/internal/authorship"
+	"github.com/trainweld/trainweld/internal/blameview"
 	"github.com/trainweld/trainweld/internal/build"
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
-	"github.com/trainweld/trainweld/internal/merging"
+	"github.com/trainweld/trainweld/internal/objectmerge"
 	"github.com/trainweld/trainweld/internal/option"
-	"github.com/trainweld/trainweld/internal/produce"
+	"github.com/trainweld/trainweld/internal/pipeline"
 	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
@@ -23,7 +23,7 @@ import (
 )
 
 // blameAll returns the blamed objects of all TrainJobs of the inputs.
-func blameAll(p *host.Program, flags blameFlags) ([]authorship.Blamed, finding.List, error) {
+func blameAll(p *host.Program, flags blameFlags) ([]blameview.Blamed, finding.List, error) {
 	shared := flags.Render
 	shared.Format, shared.Advisory = "yaml", true
 	if flags.Empty() {
@@ -44,11 +44,11 @@ func blameAll(p *host.Program, flags blameFlags) ([]authorship.Blamed, finding.L
 		shared.Spelled, opts.As = true, render.Applied
 	}
 	opts.Owners, opts.ForceManagers = true, flags.Force
-	p, merges := merging.Applies(p, flags.Flags, flags.Schema)
+	p, merges := objectmerge.Applies(p, flags.Flags, flags.Schema)
 	if merges {
 		return blameOther(p, flags)
 	}
-	var objects []authorship.Blamed
+	var objects []blameview.Blamed
 	var findings finding.List
 	jobs := 0
 	forced := option.NewForced(option.ForceFlag, flags.Force)
@@ -84,7 +84,7 @@ func blameAll(p *host.Program, flags blameFlags) ([]authorship.Blamed, finding.L
 }
 
 // blamePart returns the blamed objects of one part. managed reports that these are objects with managed fields.
-func (flags blameFlags) blamePart(in *workspace.Input, opts render.Options, podOpts render.PodsOptions) (objects []authorship.Blamed, findings finding.List, managed bool, err error) {
+func (flags blameFlags) blamePart(in *workspace.Input, opts render.Options, podOpts render.PodsOptions) (objects []blameview.Blamed, findings finding.List, managed bool, err error) {
 	if documents, live := managedDocuments(in, flags.Selector != nil); documents != nil && in.Build() == "" {
 		err := flags.withoutManaged()
 		switch {
@@ -97,7 +97,7 @@ func (flags blameFlags) blamePart(in *workspace.Input, opts render.Options, podO
 	}
 	findings = in.Findings
 	for _, j := range in.Jobs {
-		found, out := produce.TrainJob(in, j, opts)
+		found, out := pipeline.TrainJob(in, j, opts)
 		findings = append(findings, found...)
 		if out.JobSet == nil || flags.OnConflict == "fail" && found.Err() != nil {
 			continue
@@ -128,8 +128,8 @@ func (flags blameFlags) blamePart(in *workspace.Input, opts render.Options, podO
 }
 
 // blameOther returns the blamed result of patches to an object that is not a TrainJob.
-func blameOther(p *host.Program, flags blameFlags) ([]authorship.Blamed, finding.List, error) {
-	m, found, err := merging.Read(p, workspace.New(flags.Flags), flags.Flags, flags.Schema)
+func blameOther(p *host.Program, flags blameFlags) ([]blameview.Blamed, finding.List, error) {
+	m, found, err := objectmerge.Read(p, workspace.New(flags.Flags), flags.Flags, flags.Schema)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -149,7 +149,7 @@ func blameOther(p *host.Program, flags blameFlags) ([]authorship.Blamed, finding
 		opts.Disputed = append(opts.Disputed, f.Path)
 	}
 	o, err := blame.New(merged.Fields, merged.Type, merged.Owners.All(), opts)
-	return []authorship.Blamed{{ID: m.ID, Object: o}}, found, err
+	return []blameview.Blamed{{ID: m.ID, Object: o}}, found, err
 }
 
 // maxBlamed limits the Jobs or Pods of one TrainJob. Each takes the memory of its whole history, and readers need few.
@@ -160,17 +160,17 @@ type blamer struct {
 	flags blameFlags
 	in    *workspace.Input
 	j     workspace.Job
-	out   produce.Made
+	out   pipeline.Made
 	pods  render.PodsOptions
 	opts  blame.Options
 	found func(finding.List) // receives the findings on Jobs and Pods
 }
 
-func (b blamer) objects() ([]authorship.Blamed, error) {
+func (b blamer) objects() ([]blameview.Blamed, error) {
 	js := b.out.JobSet
 	if b.flags.To == "jobset" {
 		o, err := blame.New(js, merge.JobSetTemplate(), b.out.Owners.All(), b.opts)
-		return []authorship.Blamed{{ID: fieldpath.Object{Kind: workspace.JobSetKind, Namespace: js.Namespace, Name: js.Name}, Object: o}}, err
+		return []blameview.Blamed{{ID: fieldpath.Object{Kind: workspace.JobSetKind, Namespace: js.Namespace, Name: js.Name}, Object: o}}, err
 	}
 	made, err := render.Jobs(js, b.pods.JobsOptions)
 	switch {
@@ -187,7 +187,7 @@ func (b blamer) objects() ([]authorship.Blamed, error) {
 	if b.flags.To == "jobs" {
 		return b.jobs(made, owners)
 	}
-	var objects []authorship.Blamed
+	var objects []blameview.Blamed
 	for pod, err := range render.Pods(js, b.pods) {
 		if err != nil {
 			return nil, exit.Usage(err)
@@ -203,13 +203,13 @@ func (b blamer) objects() ([]authorship.Blamed, error) {
 		if err != nil {
 			return nil, err
 		}
-		objects = append(objects, authorship.Blamed{ID: fieldpath.Object{Kind: "Pod", Namespace: pod.Namespace, Name: cmp.Or(pod.Spec.Hostname, pod.GenerateName)}, Object: o})
+		objects = append(objects, blameview.Blamed{ID: fieldpath.Object{Kind: "Pod", Namespace: pod.Namespace, Name: cmp.Or(pod.Spec.Hostname, pod.GenerateName)}, Object: o})
 	}
 	return objects, nil
 }
 
-func (b blamer) jobs(out *render.JobsOutput, owners *render.ChildOwners) ([]authorship.Blamed, error) {
-	var objects []authorship.Blamed
+func (b blamer) jobs(out *render.JobsOutput, owners *render.ChildOwners) ([]blameview.Blamed, error) {
+	var objects []blameview.Blamed
 	var names []string
 	for _, child := range slices.Concat(out.Jobs, out.Later) {
 		names = append(names, child.Job.Name)
@@ -227,7 +227,7 @@ func (b blamer) jobs(out *render.JobsOutput, owners *render.ChildOwners) ([]auth
 		if err != nil {
 			return nil, err
 		}
-		objects = append(objects, authorship.Blamed{ID: fieldpath.Object{Kind: "Job", Namespace: child.Job.Namespace, Name: child.Job.Name}, Object: o})
+		objects = append(objects, blameview.Blamed{ID: fieldpath.Object{Kind: "Job", Namespace: child.Job.Namespace, Name: child.Job.Name}, Object: o})
 	}
 	if objects == nil && b.pods.Job != "" {
 		return nil, exit.Usage(fmt.Errorf("--job: there is no Job %q%s", b.pods.Job, option.DidYouMean(b.pods.Job, names)))

@@ -3,15 +3,15 @@ package blame
 import (
 	"k8s.io/utils/ptr"
 
-	"github.com/trainweld/trainweld/internal/authorship"
-	"github.com/trainweld/trainweld/internal/produce"
+	"github.com/trainweld/trainweld/internal/blameview"
+	"github.com/trainweld/trainweld/internal/pipeline"
 	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/render"
 )
 
 // wayOf returns how a TrainJob became an object of a kind, and a JobSet its Pods.
-func wayOf(in *workspace.Input, j workspace.Job, kind string, out produce.Made) *authorship.Diagram {
-	way := &authorship.Diagram{Runtime: render.RuntimeOf(j.TrainJob)}
+func wayOf(in *workspace.Input, j workspace.Job, kind string, out pipeline.Made) *blameview.Diagram {
+	way := &blameview.Diagram{Runtime: render.RuntimeOf(j.TrainJob)}
 	for _, patch := range j.TrainJob.Spec.RuntimePatches {
 		way.Managers = append(way.Managers, patch.Manager)
 	}
@@ -23,7 +23,7 @@ func wayOf(in *workspace.Input, j workspace.Job, kind string, out produce.Made) 
 	}
 	for i := range out.JobSet.Spec.ReplicatedJobs {
 		replicated := &out.JobSet.Spec.ReplicatedJobs[i]
-		way.Jobs = append(way.Jobs, authorship.Jobs{
+		way.Jobs = append(way.Jobs, blameview.Jobs{
 			Name: replicated.Name, Replicas: int(replicated.Replicas), Pods: int(ptr.Deref(replicated.Template.Spec.Parallelism, 1)),
 		})
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/host"
-	"github.com/trainweld/trainweld/internal/merging"
+	"github.com/trainweld/trainweld/internal/objectmerge"
 	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render/admission"
@@ -21,7 +21,7 @@ type furtherKinds map[[2]string]*furtherKind
 
 type furtherKind struct {
 	kind       *admission.Kind
-	definition merging.Definition
+	definition objectmerge.Definition
 	unusable   sync.Once // reports an invalid definition once
 }
 
@@ -29,7 +29,7 @@ type furtherKind struct {
 // keep the definitions of the release.
 func readFurther(p *host.Program, flags checkFlags) (checkFlags, *workspace.Input, finding.List) {
 	in := workspace.New(flags.Flags)
-	definitions, found := merging.ReadDefinitions(p, in, flags.definitions)
+	definitions, found := objectmerge.ReadDefinitions(p, in, flags.definitions)
 	flags.further = furtherKinds{}
 	for _, d := range definitions {
 		if d.Group == trainer.GroupVersion.Group || d.Group == jobset.SchemeGroupVersion.Group {

@@ -8,7 +8,7 @@ import (
 	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/render/policy"
+	"github.com/trainweld/trainweld/render/mlpolicy"
 )
 
 // relocations holds the positions of fields in patches that belong to spec.trainer of their TrainJobs.
@@ -74,7 +74,7 @@ func onlyTrainer(runtime map[string]any) string {
 	jobs, _ := valueAt(runtime, "spec", "template", "spec", "replicatedJobs").([]any)
 	found := ""
 	for _, job := range jobs {
-		if valueAt(job, "template", "metadata", "labels", policy.Ancestor) != policy.Trainer {
+		if valueAt(job, "template", "metadata", "labels", mlpolicy.Ancestor) != mlpolicy.Trainer {
 			continue
 		}
 		if found != "" {

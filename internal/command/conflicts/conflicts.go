@@ -14,7 +14,7 @@ import (
 	"github.com/trainweld/trainweld/internal/build"
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
-	"github.com/trainweld/trainweld/internal/merging"
+	"github.com/trainweld/trainweld/internal/objectmerge"
 	"github.com/trainweld/trainweld/internal/option"
 	"github.com/trainweld/trainweld/internal/repair"
 	"github.com/trainweld/trainweld/internal/report"
@@ -114,7 +114,7 @@ func run(p *host.Program, flags conflictsFlags) error {
 	if err := flags.check(); err != nil {
 		return exit.Usage(err)
 	}
-	p, merges := merging.Applies(p, flags.Flags, flags.Schema)
+	p, merges := objectmerge.Applies(p, flags.Flags, flags.Schema)
 	if merges {
 		return conflictsOfObject(p, flags)
 	}
@@ -175,7 +175,7 @@ func conflictsOfObject(p *host.Program, flags conflictsFlags) error {
 		return exit.Usage(errors.New("-r, -n, -R, -l and --force-manager are for TrainJobs: leave them out"))
 	}
 	in := workspace.New(flags.Flags)
-	m, found, err := merging.Read(p, in, flags.Flags, flags.Schema)
+	m, found, err := objectmerge.Read(p, in, flags.Flags, flags.Schema)
 	if err != nil {
 		return err
 	}

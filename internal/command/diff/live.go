@@ -20,8 +20,8 @@ import (
 	"github.com/trainweld/trainweld/internal/live"
 	"github.com/trainweld/trainweld/internal/option"
 	"github.com/trainweld/trainweld/internal/parallel"
+	"github.com/trainweld/trainweld/internal/pipeline"
 	"github.com/trainweld/trainweld/internal/printable"
-	"github.com/trainweld/trainweld/internal/produce"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/revision"
 	"github.com/trainweld/trainweld/internal/workspace"
@@ -144,10 +144,10 @@ func (run *liveRun) compare(whole bool) (*comparison.Comparison, error) {
 	}
 	type made struct {
 		found finding.List
-		out   produce.Made
+		out   pipeline.Made
 	}
 	parallel.Ordered(len(old.in.Jobs), func(i int) made {
-		found, out := produce.TrainJob(old.in, old.in.Jobs[i], run.opts)
+		found, out := pipeline.TrainJob(old.in, old.in.Jobs[i], run.opts)
 		return made{found, out}
 	}, func(i int, m made) {
 		j, from := old.in.Jobs[i], len(old.findings)
@@ -163,7 +163,7 @@ func (run *liveRun) compare(whole bool) (*comparison.Comparison, error) {
 		id := fieldpath.Object{Kind: workspace.JobSetKind, Namespace: js.Namespace, Name: js.Name}
 		known[trainJobOf(id)] = true
 		j := workspace.Job{Document: js.Document}
-		add(run.rendered(j, produce.Made{JobSet: render.DefaultJobSetOf(run.podOptions(j.Release()).Release, js.JobSet)}), id)
+		add(run.rendered(j, pipeline.Made{JobSet: render.DefaultJobSetOf(run.podOptions(j.Release()).Release, js.JobSet)}), id)
 	}
 	if failed != nil {
 		return nil, failed
@@ -180,7 +180,7 @@ func (run *liveRun) compare(whole bool) (*comparison.Comparison, error) {
 }
 
 // rendered returns the rendering of a TrainJob of the files.
-func (run *liveRun) rendered(j workspace.Job, out produce.Made) *rendered {
+func (run *liveRun) rendered(j workspace.Job, out pipeline.Made) *rendered {
 	return &rendered{job: j, out: out, opts: run.podOptions(j.Release()), locate: run.files.locator(j)}
 }
 

@@ -10,10 +10,10 @@ import (
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/internal/authorship"
+	"github.com/trainweld/trainweld/internal/blameview"
 	"github.com/trainweld/trainweld/internal/comparison"
 	"github.com/trainweld/trainweld/internal/live"
-	"github.com/trainweld/trainweld/internal/produce"
+	"github.com/trainweld/trainweld/internal/pipeline"
 	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/release"
@@ -113,7 +113,7 @@ func (c *familyRun) liveRendering() *rendered {
 	if out == nil || out.JobSet == nil {
 		return nil
 	}
-	c.ofLive = &rendered{job: j, out: produce.Made{JobSet: out.JobSet, Companions: out.Companions, Owners: out.Owners}, opts: c.files.opts}
+	c.ofLive = &rendered{job: j, out: pipeline.Made{JobSet: out.JobSet, Companions: out.Companions, Owners: out.Owners}, opts: c.files.opts}
 	c.ofLive.locate = func(claim engine.Claim) fieldpath.Position {
 		if merge.FromRuntime(claim) {
 			return in.ClaimPosition(of, claim)
@@ -167,12 +167,12 @@ func foreignWriter(o *live.Object, change diff.Change) (engine.Claim, bool) {
 var ownerReferences = fieldpath.Fields("metadata", "ownerReferences")
 
 // isCreator reports whether an entry belongs to the controller that made the object.
-func isCreator(m *authorship.Managed, e authorship.Entry) bool {
-	return slices.ContainsFunc(m.OwnersOf(ownerReferences), func(c authorship.Entry) bool { return c.Manager == e.Manager && c.Operation == e.Operation })
+func isCreator(m *blameview.Managed, e blameview.Entry) bool {
+	return slices.ContainsFunc(m.OwnersOf(ownerReferences), func(c blameview.Entry) bool { return c.Manager == e.Manager && c.Operation == e.Operation })
 }
 
 // writerLayer names the client of an entry.
-func writerLayer(o *live.Object, e authorship.Entry) engine.Layer {
+func writerLayer(o *live.Object, e blameview.Entry) engine.Layer {
 	applies := e.Manager == "kubectl-client-side-apply" || e.Manager == "kubectl" || e.Manager == "kubectl-create" || e.Manager == "kubectl-replace"
 	switch {
 	case len(o.Value.GetOwnerReferences()) == 0 && applies:
@@ -290,7 +290,7 @@ func (s *releaseRun) render(run *liveRun, id fieldpath.Object) *rendered {
 	}
 	opts := run.opts
 	opts.Release = &s.release
-	if _, out := produce.TrainJob(s.in, j, opts); out.JobSet != nil {
+	if _, out := pipeline.TrainJob(s.in, j, opts); out.JobSet != nil {
 		s.jobs[id] = &rendered{job: j, out: out, opts: render.PodsOptions{JobsOptions: render.JobsOptions{Release: &s.release, Stored: true}}}
 	}
 	return s.jobs[id]

@@ -13,7 +13,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/comparison"
-	"github.com/trainweld/trainweld/internal/produce"
+	"github.com/trainweld/trainweld/internal/pipeline"
 	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/diff"
@@ -31,7 +31,7 @@ func (p place) key(number int) comparison.Key {
 // rendered is what one TrainJob becomes, as the cluster stores it. Its Jobs and Pods are made when they are asked for.
 type rendered struct {
 	job    workspace.Job // may have no TrainJob
-	out    produce.Made
+	out    pipeline.Made
 	opts   render.PodsOptions
 	locate func(engine.Claim) fieldpath.Position
 
@@ -125,7 +125,7 @@ func (r *rendered) ownersOf(at place, object metav1.Object) (*diff.Owners, error
 
 // children returns the rendering of a JobSet of the cluster.
 func (r *rendered) children(js *jobset.JobSet) *rendered {
-	return &rendered{job: workspace.Job{Document: r.job.Document}, out: produce.Made{JobSet: js}, opts: r.opts}
+	return &rendered{job: workspace.Job{Document: r.job.Document}, out: pipeline.Made{JobSet: js}, opts: r.opts}
 }
 
 // withTemplate returns the rendering with the Pod template of a Job of the cluster, for the Pods of this Job.

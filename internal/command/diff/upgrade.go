@@ -16,7 +16,7 @@ import (
 	"github.com/trainweld/trainweld/internal/comparison"
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
-	"github.com/trainweld/trainweld/internal/produce"
+	"github.com/trainweld/trainweld/internal/pipeline"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/manifest"
@@ -180,7 +180,7 @@ func (u *upgrade) read(s *step) {
 // taken is what a release makes of a TrainJob: its objects, or the errors with which it refuses the TrainJob.
 type taken struct {
 	comparison.Job
-	made     produce.Made
+	made     pipeline.Made
 	findings finding.List
 }
 
@@ -207,7 +207,7 @@ func (u *upgrade) render(s *step, id fieldpath.Object, migrated *trainer.TrainJo
 	if migrated != nil {
 		j.TrainJob, j.Migrated = migrated, true
 	}
-	findings, made := produce.TrainJob(s.in, j, s.opts)
+	findings, made := pipeline.TrainJob(s.in, j, s.opts)
 	t := taken{Job: comparison.Job{ID: id, Runtime: render.RuntimeOf(j.TrainJob)}, made: made, findings: findings}
 	if made.JobSet != nil {
 		t.Job = s.made(j, made, u.flags, s.podOpts)

@@ -18,11 +18,11 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/comparison"
 	"github.com/trainweld/trainweld/internal/host"
-	"github.com/trainweld/trainweld/internal/merging"
+	"github.com/trainweld/trainweld/internal/objectmerge"
 	"github.com/trainweld/trainweld/internal/option"
 	"github.com/trainweld/trainweld/internal/parallel"
+	"github.com/trainweld/trainweld/internal/pipeline"
 	"github.com/trainweld/trainweld/internal/printable"
-	"github.com/trainweld/trainweld/internal/produce"
 	"github.com/trainweld/trainweld/internal/revision"
 	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/merge"
@@ -53,7 +53,7 @@ func versionOf(side *revision.Side) *version {
 // render reads and renders the version. It adds errors to the findings.
 func (v *version) render(p *host.Program, flags diffFlags, opts render.Options) {
 	opts, podOpts := v.asShown(flags, opts)
-	source, merges := merging.Applies(v.side.Program(p), v.flags, flags.Schema)
+	source, merges := objectmerge.Applies(v.side.Program(p), v.flags, flags.Schema)
 	if v.merges = merges && len(v.flags.Files) > 0; v.merges {
 		v.merge(source, flags.Schema, opts.OnConflict)
 		v.label()
@@ -65,10 +65,10 @@ func (v *version) render(p *host.Program, flags diffFlags, opts render.Options) 
 	var spans []span
 	type rendered struct {
 		found finding.List
-		out   produce.Made
+		out   pipeline.Made
 	}
 	parallel.Ordered(len(v.in.Jobs), func(i int) rendered {
-		found, out := produce.TrainJob(v.in, v.in.Jobs[i], opts)
+		found, out := pipeline.TrainJob(v.in, v.in.Jobs[i], opts)
 		return rendered{found, out}
 	}, func(i int, r rendered) {
 		from, j := len(v.findings), v.in.Jobs[i]
@@ -83,8 +83,8 @@ func (v *version) render(p *host.Program, flags diffFlags, opts render.Options) 
 			j := workspace.Job{TrainJob: js.AsTrainJob(), Document: js.Document}
 			v.Jobs = append(v.Jobs, comparison.Job{
 				ID:      fieldpath.Object{Kind: workspace.JobSetKind, Namespace: js.Namespace, Name: js.Name},
-				Objects: v.childrenOf(j, produce.Made{JobSet: js.JobSet}, flags.to, podOpts),
-				Queue:   js.Labels[admission.QueueLabel], Load: loadOf(produce.Made{JobSet: js.JobSet}, j, podOpts),
+				Objects: v.childrenOf(j, pipeline.Made{JobSet: js.JobSet}, flags.to, podOpts),
+				Queue:   js.Labels[admission.QueueLabel], Load: loadOf(pipeline.Made{JobSet: js.JobSet}, j, podOpts),
 				Input: v.in, Source: workspace.Job{Document: js.Document},
 			})
 		}
@@ -106,7 +106,7 @@ func (v *version) asShown(flags diffFlags, opts render.Options) (render.Options,
 }
 
 // made returns the objects of a TrainJob that the flags ask for.
-func (v *version) made(j workspace.Job, out produce.Made, flags diffFlags, opts render.PodsOptions) comparison.Job {
+func (v *version) made(j workspace.Job, out pipeline.Made, flags diffFlags, opts render.PodsOptions) comparison.Job {
 	job := comparison.Job{
 		ID: render.ObjectOf(j.TrainJob), Runtime: render.RuntimeOf(j.TrainJob),
 		Queue: j.Labels[admission.QueueLabel], Load: loadOf(out, j, opts), Input: v.in, Source: j,
@@ -120,17 +120,17 @@ func (v *version) made(j workspace.Job, out produce.Made, flags diffFlags, opts 
 }
 
 // loadOf returns a function that returns the load of a TrainJob or a JobSet.
-func loadOf(out produce.Made, j workspace.Job, opts render.PodsOptions) func() produce.Load {
-	return sync.OnceValue(func() produce.Load {
+func loadOf(out pipeline.Made, j workspace.Job, opts render.PodsOptions) func() pipeline.Load {
+	return sync.OnceValue(func() pipeline.Load {
 		opts.Release = cmp.Or(opts.Release, j.Release())
-		return produce.LoadOf(out.JobSet, out.Companions, opts)
+		return pipeline.LoadOf(out.JobSet, out.Companions, opts)
 	})
 }
 
 // merge merges the patches of an object that is not a TrainJob.
 func (v *version) merge(p *host.Program, how option.Schema, rule render.OnConflict) {
 	v.in = workspace.New(v.flags)
-	m, found, err := merging.Read(p, v.in, v.flags, how)
+	m, found, err := objectmerge.Read(p, v.in, v.flags, how)
 	if err != nil {
 		v.misused = err
 		return
@@ -199,7 +199,7 @@ func (v *version) locator(j workspace.Job) func(engine.Claim) fieldpath.Position
 }
 
 // jobSetOf returns the JobSet and its companions.
-func (v *version) jobSetOf(j workspace.Job, out produce.Made) []comparison.Object {
+func (v *version) jobSetOf(j workspace.Job, out pipeline.Made) []comparison.Object {
 	locate := v.locator(j)
 	objects := []comparison.Object{{
 		Key: keyOf(out.JobSet), Object: out.JobSet,
@@ -240,11 +240,11 @@ func (v *version) companionClaim(j workspace.Job, companion runtime.Object) engi
 }
 
 // childrenOf returns the Jobs or the Pods of the JobSet.
-func (v *version) childrenOf(j workspace.Job, out produce.Made, to string, opts render.PodsOptions) []comparison.Object {
+func (v *version) childrenOf(j workspace.Job, out pipeline.Made, to string, opts render.PodsOptions) []comparison.Object {
 	if opts.Release == nil {
 		opts.Release = j.Release()
 	}
-	f := produce.Children(func() *merge.Ownership { return out.Owners }, out.JobSet, out.Companions, option.Render{To: to}, opts)
+	f := pipeline.Children(func() *merge.Ownership { return out.Owners }, out.JobSet, out.Companions, option.Render{To: to}, opts)
 	if out.Owners == nil {
 		for i := range f.Findings {
 			f.Findings[i].Position = j.Document.Position(f.Findings[i].Path)
@@ -280,7 +280,7 @@ func (v *version) childrenOf(j workspace.Job, out produce.Made, to string, opts 
 
 // childOwners returns a function that returns the owners of a JobSet's Job or Pod. A JobSet of the input has no known owners,
 // so the controllers own all fields.
-func childOwners(out produce.Made, opts render.JobsOptions) func(child any) (*diff.Owners, error) {
+func childOwners(out pipeline.Made, opts render.JobsOptions) func(child any) (*diff.Owners, error) {
 	ofChildren := sync.OnceValues(func() (*render.ChildOwners, error) {
 		return render.OwnersOfChildren(out.JobSet, out.Owners, opts)
 	})

@@ -15,7 +15,7 @@ import (
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/option"
 	"github.com/trainweld/trainweld/internal/output"
-	"github.com/trainweld/trainweld/internal/produce"
+	"github.com/trainweld/trainweld/internal/pipeline"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/resourcelist"
 	"github.com/trainweld/trainweld/internal/workspace"
@@ -197,13 +197,13 @@ func (f *function) run() []*resourcelist.Item {
 	for _, j := range f.in.Jobs {
 		renamed.follow(j, f.in)
 		podOpts.Release = j.Release()
-		found, out := produce.TrainJob(f.in, j, opts)
+		found, out := pipeline.TrainJob(f.in, j, opts)
 		if flags.For == option.ForApply && out.JobSet != nil {
-			found = produce.ForApply(f.in, j, out, found, false)
+			found = pipeline.ForApply(f.in, j, out, found, false)
 		}
 		objects := output.Each(out.Objects())
 		if flags.To != "jobset" && out.JobSet != nil && found.Err() == nil {
-			family := produce.Children(produce.Owners(f.in, j, opts, out), out.JobSet, out.Companions, flags, podOpts)
+			family := pipeline.Children(pipeline.Owners(f.in, j, opts, out), out.JobSet, out.Companions, flags, podOpts)
 			found, objects = append(found, f.in.Locate(j, family.Findings)...), family.Objects
 		}
 		f.findings = append(f.findings, found...)

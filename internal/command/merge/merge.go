@@ -9,7 +9,7 @@ import (
 	"github.com/trainweld/trainweld/internal/commandline"
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
-	"github.com/trainweld/trainweld/internal/merging"
+	"github.com/trainweld/trainweld/internal/objectmerge"
 	"github.com/trainweld/trainweld/internal/option"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/workspace"
@@ -77,7 +77,7 @@ func run(p *host.Program, flags mergeFlags) error {
 	if err != nil {
 		return exit.Usage(err)
 	}
-	m, found, err := merging.Read(p, workspace.New(flags.Flags), flags.Flags, flags.Schema)
+	m, found, err := objectmerge.Read(p, workspace.New(flags.Flags), flags.Flags, flags.Schema)
 	if err != nil {
 		return err
 	}

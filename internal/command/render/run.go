@@ -18,8 +18,8 @@ import (
 	"github.com/trainweld/trainweld/internal/output"
 	"github.com/trainweld/trainweld/internal/outputname"
 	"github.com/trainweld/trainweld/internal/parallel"
+	"github.com/trainweld/trainweld/internal/pipeline"
 	"github.com/trainweld/trainweld/internal/printable"
-	"github.com/trainweld/trainweld/internal/produce"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/manifest"
@@ -56,7 +56,7 @@ type rendered struct {
 	// Pods for standard output are generated only on writing, because they are many. Names take little memory.
 	streamed iter.Seq2[any, error]
 	count    int64 // of Pods
-	table    produce.PodTable
+	table    pipeline.PodTable
 }
 
 func run(p *host.Program, flags option.Render) error {
@@ -206,7 +206,7 @@ func (r *renderRun) one(o workspace.Item) renderedJob {
 	var objects iter.Seq2[any, error]
 	if out.jobSet {
 		j = workspace.Job{TrainJob: o.JobSet.AsTrainJob(), Document: o.JobSet.Document}
-		f := produce.Children(func() *merge.Ownership { return nil }, o.JobSet.JobSet, nil, r.flags, r.podsOf(j))
+		f := pipeline.Children(func() *merge.Ownership { return nil }, o.JobSet.JobSet, nil, r.flags, r.podsOf(j))
 		for i := range f.Findings {
 			f.Findings[i].Position = j.Document.Position(f.Findings[i].Path)
 		}
@@ -232,27 +232,27 @@ func (r *renderRun) one(o workspace.Item) renderedJob {
 }
 
 // trainJob returns the objects that the controllers create for a TrainJob, and the number of Pods.
-func (r *renderRun) trainJob(j workspace.Job) (finding.List, iter.Seq2[any, error], produce.PodTable, int64) {
+func (r *renderRun) trainJob(j workspace.Job) (finding.List, iter.Seq2[any, error], pipeline.PodTable, int64) {
 	if r.flags.ComposeAs != "" {
 		found, objects := r.composed(j)
-		return found, objects, produce.PodTable{}, 0
+		return found, objects, pipeline.PodTable{}, 0
 	}
-	found, out := produce.TrainJob(r.in, j, r.opts)
+	found, out := pipeline.TrainJob(r.in, j, r.opts)
 	if r.flags.For == option.ForApply && out.JobSet != nil {
-		found = produce.ForApply(r.in, j, out, found, r.opts.OwnerReferences && j.UID != "")
+		found = pipeline.ForApply(r.in, j, out, found, r.opts.OwnerReferences && j.UID != "")
 	}
 	found = r.leveled(found, out.JobSet != nil)
 	if r.flags.To == "jobset" || out.JobSet == nil || found.Err() != nil {
-		return found, output.Each(out.Objects()), produce.PodTable{}, 0
+		return found, output.Each(out.Objects()), pipeline.PodTable{}, 0
 	}
-	f := produce.Children(produce.Owners(r.in, j, r.opts, out), out.JobSet, out.Companions, r.flags, r.podsOf(j))
+	f := pipeline.Children(pipeline.Owners(r.in, j, r.opts, out), out.JobSet, out.Companions, r.flags, r.podsOf(j))
 	located := r.in.Locate(j, f.Findings)
 	return append(found, r.leveled(located, f.Objects != nil)...), f.Objects, f.Table, f.Pods
 }
 
 // composed returns the patch with the values of the policy.
 func (r *renderRun) composed(j workspace.Job) (finding.List, iter.Seq2[any, error]) {
-	found, patch := produce.Composed(r.in, j, r.opts, r.flags.ComposeAs)
+	found, patch := pipeline.Composed(r.in, j, r.opts, r.flags.ComposeAs)
 	found = r.leveled(found, patch != nil)
 	if patch == nil {
 		return found, output.Each(nil)

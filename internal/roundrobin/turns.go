@@ -1,0 +1,73 @@
+// Package roundrobin compares the speed of several ways on a busy machine. Only benchmarks import it.
+//
+// All sides take turns within one run, so a slow phase of the machine slows all of them. Read the ratios.
+//
+//	sides := []*turns.Side{{Name: "DeepCopy", Run: deepCopy}, {Name: "Apply", Run: apply}}
+//	turns.Compare(b, "a Pod", sides)
+package roundrobin
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Side is one of the ways that a benchmark compares.
+type Side struct {
+	Name string
+	Run  func() error
+	// After cleans up behind a run of Whole, and is not counted. It may be nil.
+	After func() error
+
+	ns  []float64 // the time of one run, for each turn
+	cpu []float64 // the processor time of it, in turns of Whole
+}
+
+// Quick returns the lower quartile of the turns, in nanoseconds per run. Other programs only make a turn slower.
+func (s *Side) Quick() float64 {
+	sorted := slices.Sorted(slices.Values(s.ns))
+	return sorted[len(sorted)/4]
+}
+
+// Allocations returns the number of allocations per run.
+func (s *Side) Allocations() int {
+	return int(testing.AllocsPerRun(5, func() { _ = s.Run() }))
+}
+
+// Take gives every side forty turns of some milliseconds in each round of the benchmark, in alternation.
+func Take(b *testing.B, sides []*Side) {
+	b.Helper()
+	const turns, turn = 40, 4 * time.Millisecond
+	for range b.N * turns {
+		for _, s := range sides {
+			runtime.GC() // no side pays for another one's garbage
+			n, start := 0, time.Now()
+			for time.Since(start) < turn {
+				if err := s.Run(); err != nil {
+					b.Fatalf("%s: %v", s.Name, err)
+				}
+				n++
+			}
+			s.ns = append(s.ns, float64(time.Since(start).Nanoseconds())/float64(n))
+		}
+	}
+	b.ReportMetric(0, "ns/op") // hides the time of a round of all sides
+}
+
+// Compare takes the turns and reports every side as a multiple of the first one. It logs a table with the allocations. It
+// fails the benchmark on an error of a side.
+func Compare(b *testing.B, title string, sides []*Side) {
+	b.Helper()
+	Take(b, sides)
+	floor := sides[0]
+	var table strings.Builder
+	fmt.Fprintf(&table, "\n%-32s %12s %10s %10s\n", title, "ns", floor.Name+"=1", "allocs")
+	for _, s := range sides {
+		fmt.Fprintf(&table, "  %-30s %12.0f %10.2f %10d\n", s.Name, s.Quick(), s.Quick()/floor.Quick(), s.Allocations())
+		b.ReportMetric(s.Quick()/floor.Quick(), s.Name+"/"+floor.Name)
+	}
+	b.Log(strings.TrimSuffix(table.String(), "\n")) // a benchmark shows ten lines
+}

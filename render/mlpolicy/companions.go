@@ -1,0 +1,129 @@
+package mlpolicy
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+)
+
+// Object is a companion: an object that the controller applies in addition to the JobSet.
+type Object interface {
+	runtime.Object
+	metav1.Object
+}
+
+// Payload is the input for companions that neither the TrainJob nor its runtime contains. Companions omits an object
+// without its payload, with a warning that names the object.
+type Payload struct {
+	// Secrets is a source of cryptographic randomness for keys, such as crypto/rand.Reader. If it is nil, Companions
+	// omits the Secrets.
+	Secrets io.Reader
+	// FluxTemplates is the folder pkg/runtime/framework/plugins/flux/templates of the module
+	// github.com/kubeflow/trainer/v2, in the version of the release. If it is nil, Companions omits the ConfigMap of Flux.
+	FluxTemplates fs.FS
+}
+
+// Companions returns the companions that the policies make, without owner references. They are *corev1.ConfigMap,
+// *corev1.Secret, Volcano's *v1beta1.PodGroup, and the PodGroup of scheduler-plugins as *unstructured.Unstructured.
+// Call it after Enforce and Schedule. It does not change the JobSet, and reports omitted or failed objects in
+// j.Findings.
+func Companions(j *Job, payload Payload) []Object {
+	j = j.filled()
+	j.fillSets()
+	var objects []Object
+	policy := j.source()
+	if policy.MPI != nil {
+		if hosts := j.hostfile(); hosts != nil {
+			objects = append(objects, hosts)
+		}
+		if payload.Secrets == nil {
+			j.secretLeftOut("mpi", j.sshSecretName(), "the key pair with which the launcher reaches the nodes")
+		} else if secret, err := j.sshSecret(payload.Secrets); err != nil {
+			j.noSecret("mpi", j.sshSecretName(), err)
+		} else {
+			objects = append(objects, secret)
+		}
+	}
+	if policy.Flux != nil {
+		if payload.FluxTemplates == nil {
+			j.scriptsLeftOut()
+		} else if templates, err := j.readFluxTemplates(payload.FluxTemplates); err != nil {
+			j.noScripts(err)
+		} else {
+			objects = append(objects, j.fluxScripts(templates))
+		}
+		if payload.Secrets == nil {
+			j.secretLeftOut("flux", j.curveSecretName(), "the certificate with which the brokers know each other")
+		} else if secret, err := j.curveSecret(payload.Secrets); err != nil {
+			j.noSecret("flux", j.curveSecretName(), err)
+		} else {
+			objects = append(objects, secret)
+		}
+	}
+	if j.StatusServer != nil {
+		if j.StatusServer.CA == "" {
+			j.certificateLeftOut()
+		} else {
+			objects = append(objects, j.statusConfig())
+		}
+	}
+	if groups := j.Runtime.PodGroupPolicy; groups != nil {
+		if groups.Coscheduling != nil {
+			objects = append(objects, j.coschedulingGroup())
+		}
+		if groups.Volcano != nil {
+			objects = append(objects, j.volcanoGroup())
+		}
+	}
+	return objects
+}
+
+func (j *Job) secretLeftOut(policy, name, what string) {
+	j.leftOut(policy, finding.Finding{
+		Message: fmt.Sprintf("Secret %s/%s is left out: it holds %s, which the controller makes in the cluster", j.TrainJob.Namespace, name, what),
+		Remedy:  finding.Remedy{Do: finding.Provide, Options: []string{"Secret"}, Text: "apply the TrainJob and let the controller make it, or have one made"},
+	})
+}
+
+func (j *Job) noSecret(policy, name string, err error) {
+	j.aboutRuntime(finding.CodePayload, finding.Error, fieldpath.Fields("spec", "mlPolicy", policy),
+		fmt.Sprintf("Secret %s/%s cannot be made: %v", j.TrainJob.Namespace, name, err), "hand in a working source of random bytes")
+}
+
+func (j *Job) scriptsLeftOut() {
+	j.leftOut("flux", finding.Finding{
+		Message: fmt.Sprintf("ConfigMap %s/%s is left out: its scripts are texts of the Trainer", j.TrainJob.Namespace, j.fluxScriptsName()),
+		Remedy: finding.Remedy{
+			Do: finding.Provide, Options: []string{"ConfigMap"},
+			Text: "name their folder " + j.fluxFolder(),
+		},
+	})
+}
+
+// leftOut reports an omitted object of a policy. A program may add how to include it.
+func (j *Job) leftOut(policy string, f finding.Finding) {
+	f.Code, f.Severity, f.Object, f.Path = finding.CodeLeftOut, finding.Warning, j.RuntimeID, fieldpath.Fields("spec", "mlPolicy", policy)
+	j.report(f)
+}
+
+func (j *Job) noScripts(err error) {
+	j.aboutRuntime(finding.CodePayload, finding.Error, fieldpath.Fields("spec", "mlPolicy", "flux"),
+		fmt.Sprintf("ConfigMap %s/%s cannot be made from the Flux templates: %v", j.TrainJob.Namespace, j.fluxScriptsName(), err),
+		"name the folder "+j.fluxFolder())
+}
+
+func (j *Job) fluxFolder() string {
+	return "pkg/runtime/framework/plugins/flux/templates of the module github.com/kubeflow/trainer/v2 v" + j.Release.Version
+}
+
+func (j *Job) certificateLeftOut() {
+	j.aboutTrainJob(finding.CodeLeftOut, finding.Warning, nil,
+		fmt.Sprintf("ConfigMap %s/%s is left out: it holds the certificate of the controller's status server, which only the cluster knows", j.TrainJob.Namespace, j.statusConfigName()),
+		"apply the TrainJob and let the controller make it")
+}

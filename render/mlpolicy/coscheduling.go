@@ -1,0 +1,41 @@
+package mlpolicy
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/trainweld/trainweld/release"
+)
+
+// coscheduling marks the Pods of all jobs as one group of the scheduler plugin Coscheduling (Trainer v2.3.0
+// pkg/runtime/framework/plugins/coscheduling). This includes the initializers' Pods. Trainer 2.0 marks them under
+// every podGroupPolicy, were it empty.
+func coscheduling(j *Job) {
+	if p := j.Runtime.PodGroupPolicy; p == nil || p.Coscheduling == nil && j.Release.GangLabel == release.CoschedulingLabel {
+		return
+	}
+	for _, set := range j.Sets {
+		j.setPodLabel(scheduler("coscheduling"), set, "scheduling.x-k8s.io/pod-group", j.TrainJob.Name)
+	}
+}
+
+// coschedulingGroup returns the PodGroup of scheduler-plugins. It does not use that project's Go type, which omits an
+// empty minResources: the controller sends it.
+func (j *Job) coschedulingGroup() *unstructured.Unstructured {
+	members, requests := j.gang()
+	resources := map[string]any{}
+	for name, q := range requests {
+		resources[string(name)] = q.String()
+	}
+	group := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "scheduling.x-k8s.io/v1alpha1",
+		"kind":       "PodGroup",
+		"spec": map[string]any{
+			"minMember":              int64(members),
+			"minResources":           resources,
+			"scheduleTimeoutSeconds": int64(orDefault(j.Runtime.PodGroupPolicy.Coscheduling.ScheduleTimeoutSeconds, 60)),
+		},
+	}}
+	group.SetName(j.TrainJob.Name)
+	group.SetNamespace(j.TrainJob.Namespace)
+	return group
+}

@@ -1,0 +1,302 @@
+package mlpolicy
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/release"
+)
+
+// aboutTrainJob and aboutRuntime add a finding on a field of one of the two inputs.
+func (j *Job) aboutTrainJob(code finding.Code, severity finding.Severity, path fieldpath.Path, message, help string) {
+	j.report(finding.Finding{Code: code, Severity: severity, Object: j.TrainJobID, Path: path, Message: message, Remedy: finding.Remedy{Text: help}})
+}
+
+func (j *Job) aboutRuntime(code finding.Code, severity finding.Severity, path fieldpath.Path, message, help string) {
+	j.report(finding.Finding{Code: code, Severity: severity, Object: j.RuntimeID, Path: path, Message: message, Remedy: finding.Remedy{Text: help}})
+}
+
+// report adds a finding once: several jobs may cause the same one.
+func (j *Job) report(f finding.Finding) {
+	key := f.Key()
+	if !slices.ContainsFunc(j.Findings, func(g finding.Finding) bool { return g.Key() == key }) {
+		j.Findings = append(j.Findings, f)
+	}
+}
+
+// inRuntime returns the path in the runtime of a field of the merged template.
+func inRuntime(path fieldpath.Path) fieldpath.Path {
+	return fieldpath.Fields("spec", "template").Append(path...)
+}
+
+func (j *Job) portLost(layer engine.Layer, c Place, before corev1.ContainerPort) {
+	message := fmt.Sprintf("port %d of container %s has no name and is replaced by port %d of %s", before.ContainerPort, c.Name, port, layer)
+	if before.ContainerPort == port {
+		message = fmt.Sprintf("port %d of container %s loses its name %s to the port of %s", port, c.Name, before.Name, layer)
+	}
+	j.aboutRuntime(finding.CodePortLost, finding.Warning, inRuntime(c.Path(fieldpath.Field("ports"), portNumber(before.ContainerPort))), message,
+		"give the port a name, and another number than 29500; the controller takes ports without a name for one and the same")
+}
+
+func (j *Job) portsTakenForOne(c Place, lost, doubled corev1.ContainerPort) {
+	why := "neither has a name"
+	if lost.ContainerPort == doubled.ContainerPort {
+		why = "their numbers are equal"
+	} else if lost.Name != "" {
+		why = "their names are equal"
+	}
+	j.aboutRuntime(finding.CodePortsTakenForOne, finding.Error, inRuntime(c.Path(fieldpath.Field("ports"), portNumber(lost.ContainerPort))),
+		fmt.Sprintf("the controller takes ports %d and %d of container %s for one, since %s: it loses the first and writes the second twice, which the JobSet API rejects",
+			lost.ContainerPort, doubled.ContainerPort, c.Name, why),
+		"give every port of the container a name and a number of its own")
+}
+
+// countReplaced reports a count of the template that another one replaces. The job takes the count of counted.
+func (j *Job) countReplaced(s, counted *PodSet, field string, before *int32) {
+	if before == nil || *before == counted.Count || counted.CountFrom.Layer == merge.TrainJobLayer {
+		return
+	}
+	why, help := "parallelism and completions both become the parallelism, at least one", "write the same number of parallelism and completions, or neither"
+	if s.Ancestor == Trainer && j.Runtime.MLPolicy != nil {
+		why, help = "the trainer's job takes mlPolicy.numNodes, or else one", "set spec.mlPolicy.numNodes of the runtime instead"
+	} else if s.Name != counted.Name {
+		why, help = fmt.Sprintf("all jobs with the trainer's label take that of job %s", counted.Name), "label one job only"
+	}
+	j.aboutRuntime(finding.CodeCountReplaced, finding.Warning, inRuntime(s.JobPath().Append(fieldpath.Field(field))),
+		fmt.Sprintf("%s %d of job %s becomes %d: %s", field, *before, s.Name, counted.Count, why), help)
+}
+
+// CheckReplicas reports a zero in the replicas of a job. The controller loses the zero, and the API fills in one.
+func (j *Job) CheckReplicas(s *PodSet) {
+	j, s = j.filled(), s.filled()
+	if s.Replicas == 0 {
+		j.replicasReplaced(s, 0)
+	}
+}
+
+func (j *Job) replicasReplaced(s *PodSet, before int32) {
+	known := slices.ContainsFunc(j.Runtime.Template.Spec.ReplicatedJobs, func(rj jobset.ReplicatedJob) bool { return rj.Name == s.Name })
+	if before == 1 || !known {
+		return
+	}
+	why := "jobs of a section of the TrainJob run once"
+	if before == 0 {
+		why = "the controller cannot tell a zero from nothing"
+	}
+	j.aboutRuntime(finding.CodeReplicasReplaced, finding.Warning, inRuntime(s.Path().Append(fieldpath.Field("replicas"))),
+		fmt.Sprintf("replicas %d of job %s becomes 1: %s", before, s.Name, why),
+		"write replicas: 1; use parallelism for more Pods, and leave a job out that is not to run")
+}
+
+func (j *Job) suspendReplaced(before *bool) {
+	if before == nil || !*before || orDefault(j.TrainJob.Spec.Suspend, false) {
+		return
+	}
+	j.aboutRuntime(finding.CodeSuspendReplaced, finding.Warning, inRuntime(fieldpath.Fields("spec", "suspend")),
+		"the runtime's suspend: true is replaced by the TrainJob's, and the job starts at once",
+		"set spec.suspend of the TrainJob, or have a queue such as Kueue set it")
+}
+
+// checkTrainer reports TrainJob fields without effect. It runs before any policy.
+func (j *Job) checkTrainer() {
+	j.checkInitializer()
+	t := j.TrainJob.Spec.Trainer
+	if t == nil {
+		return
+	}
+	ignored := func(field, why, help string) {
+		j.aboutTrainJob(finding.CodeReachesNothing, finding.Warning, fieldpath.Fields("spec", "trainer", field),
+			fmt.Sprintf("%s has no effect: %s", field, why), help)
+	}
+	set := j.trainerSet()
+	if set == nil || set.Container(Node) == nil {
+		why := "the runtime has no job with the trainer's label and a container called node"
+		help := fmt.Sprintf("label the job %s: %s in the runtime, and call its container node", Ancestor, Trainer)
+		for _, field := range []struct {
+			name string
+			set  bool
+		}{{"image", t.Image != nil}, {"command", t.Command != nil}, {"args", t.Args != nil}, {"env", t.Env != nil && !j.nodeTakesTrainer()}} {
+			if field.set {
+				ignored(field.name, why, help)
+			}
+		}
+	}
+	j.checkCounts(set, ignored)
+	j.checkResources(set, ignored)
+	if set == nil {
+		return
+	}
+	rest := "and neither its numNodes nor what the policy writes"
+	if j.Release.SecondTrainer == release.FirstTrainerCounts {
+		rest = fmt.Sprintf("and as many Pods as job %s, but not what the policy writes", set.Name)
+	}
+	for _, second := range j.Sets {
+		if second.Ancestor == Trainer && second != set {
+			j.aboutRuntime(finding.CodeSecondTrainer, finding.Warning,
+				inRuntime(second.Path().Append(fieldpath.Fields("template", "metadata", "labels")...).Append(fieldpath.Key(Ancestor))),
+				fmt.Sprintf("jobs %s and %s both carry the trainer's label: the second gets the image, the command and the env of the TrainJob, %s", set.Name, second.Name, rest),
+				"label one job only")
+		}
+	}
+}
+
+func (j *Job) checkCounts(set *PodSet, ignored func(field, why, help string)) {
+	t, policy := j.TrainJob.Spec.Trainer, j.policyName()
+	if t.NumNodes != nil {
+		reached := set
+		if policy == "mpi" {
+			reached = j.set(Node)
+		}
+		switch {
+		case reached == nil && policy == "mpi":
+			ignored("numNodes", "under MPI it is for the job called node, which the runtime lacks", "call the nodes' job node in the runtime")
+		case reached == nil:
+			ignored("numNodes", "the runtime has no job with the trainer's label", fmt.Sprintf("label the job %s: %s in the runtime", Ancestor, Trainer))
+		case *t.NumNodes == 0 && !j.launcherAsNode():
+			j.aboutTrainJob(finding.CodeNeverCreated, finding.Warning, fieldpath.Fields("spec", "trainer", "numNodes"),
+				fmt.Sprintf("the Pods of job %s are never created: numNodes is 0, and the Job completes at once", reached.Name), "set numNodes to 1 or more")
+		}
+	}
+	if j.numProcPerNode() != nil && slices.Contains([]string{"plain", "jax", "xgboost"}, policy) {
+		ignored("numProcPerNode", fmt.Sprintf("a runtime of policy %s starts its processes itself", policy), "drop it, or set what the program of the runtime reads")
+	}
+}
+
+func (j *Job) checkResources(set *PodSet, ignored func(field, why, help string)) {
+	over := j.TrainJob.Spec.Trainer.ResourcesPerNode
+	if over == nil {
+		return
+	}
+	reached := slices.ContainsFunc(j.Sets, func(s *PodSet) bool { return j.takesResources(s) && s.Container(Node) != nil })
+	node := j.set(Node)
+	switch {
+	case j.replacesResources() && over.Limits == nil && over.Requests == nil:
+		ignored("resourcesPerNode", "it has neither limits nor requests", "name the resources, or leave resourcesPerNode out")
+	case !j.replacesResources() && j.Runtime.MLPolicy == nil:
+		ignored("resourcesPerNode", "the runtime has no mlPolicy, and the controller then takes no resources from a TrainJob",
+			"give the runtime an mlPolicy, were it numNodes: 1 alone, or set the resources in the runtime")
+	case !reached:
+		ignored("resourcesPerNode", "the runtime has no job with the trainer's label and a container called node",
+			fmt.Sprintf("label the job %s: %s in the runtime, and call its container node", Ancestor, Trainer))
+	case j.source().MPI != nil && set != nil && set.Name != Node && node != nil && !j.TakesTrainer(node):
+		help := "set the nodes' resources in the runtime"
+		if j.Release.MPINodeTrainer {
+			help += ", or runLauncherAsNode: true"
+		}
+		ignored("resourcesPerNode", fmt.Sprintf("for the nodes, since it goes to job %s alone, which carries the trainer's label", set.Name), help)
+	}
+	if reached && len(over.Claims) > 0 {
+		j.aboutTrainJob(finding.CodeClaimsDropped, finding.Warning, fieldpath.Fields("spec", "trainer", "resourcesPerNode", "claims"),
+			"the controller drops resource claims of resourcesPerNode", "name the claims in the runtime, and leave resourcesPerNode out")
+	}
+}
+
+// claimsDropped reports the resource claims of a container that resourcesPerNode changes.
+func (j *Job) claimsDropped(c Place) {
+	if len(c.Resources.Claims) > 0 {
+		j.aboutRuntime(finding.CodeClaimsDropped, finding.Warning, inRuntime(c.Path(fieldpath.Field("resources"), fieldpath.Field("claims"))),
+			fmt.Sprintf("the controller drops the resource claims of container %s, since the TrainJob has resourcesPerNode", c.Name),
+			"leave spec.trainer.resourcesPerNode out of TrainJobs of this runtime")
+	}
+}
+
+// checkInitializer reports sections without a job. The controller finds the job by its label, and its webhook by its
+// name.
+func (j *Job) checkInitializer() {
+	spec := j.TrainJob.Spec.Initializer
+	if spec == nil {
+		return
+	}
+	for _, section := range []struct {
+		name, ancestor string
+		set            bool
+	}{{"dataset", DatasetInitializer, spec.Dataset != nil}, {"model", ModelInitializer, spec.Model != nil}} {
+		taken := slices.ContainsFunc(j.Sets, func(s *PodSet) bool { return s.Ancestor == section.ancestor && s.Container(section.ancestor) != nil })
+		if section.set && !taken {
+			j.aboutTrainJob(finding.CodeReachesNothing, finding.Warning, fieldpath.Fields("spec", "initializer", section.name),
+				fmt.Sprintf("%s has no effect: the runtime has no job with the label %s and a container of that name", section.name, section.ancestor),
+				fmt.Sprintf("label the job %s: %s in the runtime, and call its container %s", Ancestor, section.ancestor, section.ancestor))
+		}
+	}
+}
+
+// nothingInjected reports why a policy found no container to write to.
+func (j *Job) nothingInjected() {
+	name, set := j.policyName(), j.trainerSet()
+	switch {
+	case set == nil:
+		j.aboutRuntime(finding.CodeNothingInjected, finding.Warning, fieldpath.Fields("spec", "mlPolicy", name),
+			fmt.Sprintf("the %s policy writes nothing: no job carries the trainer's label", name),
+			fmt.Sprintf("label the job %s: %s", Ancestor, Trainer))
+	case set.Container(Node) == nil:
+		j.aboutRuntime(finding.CodeNothingInjected, finding.Warning, fieldpath.Fields("spec", "mlPolicy", name),
+			fmt.Sprintf("the %s policy writes nothing: job %s has no container called node", name, set.Name),
+			"call the trainer's container node")
+	default:
+		j.aboutTrainJob(finding.CodeNothingInjected, finding.Warning, fieldpath.Fields("spec", "trainer"),
+			fmt.Sprintf("the %s policy sets up nothing in a TrainJob without spec.trainer: the nodes do not find each other", name),
+			"write trainer: {}, which is enough")
+	}
+}
+
+// checkMaster reports an address of the policy that belongs to no Pod. The controller assumes that the trainer's job
+// is called node and that the subdomain is the TrainJob's name.
+func (j *Job) checkMaster(set *PodSet) {
+	if set.Name != Node {
+		j.aboutRuntime(finding.CodeMasterAddress, finding.Warning, inRuntime(set.Path().Append(fieldpath.Field("name"))),
+			fmt.Sprintf("the policy writes the address %s, but the trainer's job is called %s: no Pod has that address", j.master(), set.Name),
+			"call the job node")
+	}
+	if s := j.subdomain(); s != j.TrainJob.Name {
+		j.aboutRuntime(finding.CodeMasterAddress, finding.Warning, inRuntime(fieldpath.Fields("spec", "network", "subdomain")),
+			fmt.Sprintf("the policy writes the address %s, but the Pods are in the subdomain %s: no Pod has that address", j.master(), s),
+			"leave the subdomain out; it is then the TrainJob's name")
+	}
+	j.checkHostnames()
+}
+
+// checkHostnames reports Pods without DNS names.
+func (j *Job) checkHostnames() {
+	if network := j.Template.Spec.Network; network != nil && !orDefault(network.EnableDNSHostnames, true) {
+		j.aboutRuntime(finding.CodeMasterAddress, finding.Warning, inRuntime(fieldpath.Fields("spec", "network", "enableDNSHostnames")),
+			fmt.Sprintf("the %s policy names Pods by their DNS names, which enableDNSHostnames: false takes from them", j.policyName()),
+			"leave enableDNSHostnames out")
+	}
+}
+
+// checkGPUs reports GPUs that the container keeps and the policy does not count. A release that replaces resources
+// keeps none.
+func (j *Job) checkGPUs(c Place) {
+	t := j.TrainJob.Spec.Trainer
+	if t == nil || t.ResourcesPerNode == nil || j.replacesResources() {
+		return
+	}
+	if n := gpus(c.Resources); n > 0 && gpus(*t.ResourcesPerNode) == 0 {
+		j.aboutTrainJob(finding.CodeGPUsUnseen, finding.Warning, fieldpath.Fields("spec", "trainer", "resourcesPerNode"),
+			fmt.Sprintf("container %s keeps the runtime's %d GPUs, but the %s policy counts GPUs in resourcesPerNode alone, and sees none", c.Name, n, j.policyName()),
+			"name the GPUs in resourcesPerNode, too")
+	}
+}
+
+// gpusDropped reports GPUs that the container loses, since resourcesPerNode replaces its resources.
+func (j *Job) gpusDropped(c Place) {
+	if n := gpus(c.Resources); j.replacesResources() && n > 0 && gpus(*j.TrainJob.Spec.Trainer.ResourcesPerNode) == 0 {
+		j.aboutTrainJob(finding.CodeGPUsUnseen, finding.Warning, fieldpath.Fields("spec", "trainer", "resourcesPerNode"),
+			fmt.Sprintf("container %s loses the runtime's %d GPUs: Trainer %s replaces all its resources by resourcesPerNode, which names none", c.Name, n, j.Release.Name),
+			"name the GPUs in resourcesPerNode, too")
+	}
+}
+
+func (j *Job) noInjectionTarget(job, container string) {
+	j.aboutRuntime(finding.CodeEnvInjection, finding.Error,
+		fieldpath.Fields("spec", "mlPolicy", "torch", "envInjection", "targets").Append(fieldpath.Item("jobName", job)),
+		fmt.Sprintf("envInjection names container %q of replicated job %q, which the runtime lacks", container, job),
+		"name a container of the runtime's template, or drop the target")
+}

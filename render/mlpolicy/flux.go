@@ -1,0 +1,230 @@
+package mlpolicy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/release"
+)
+
+// The names that the controller's flux plugin uses (Trainer v2.3.0 pkg/constants).
+const (
+	fluxInstaller   = "flux-installer"
+	fluxInstall     = "flux-install"
+	fluxSoftware    = "spack-install"
+	fluxMemory      = "shared-memory"
+	fluxCurve       = "flux-curve"
+	fluxInstallPath = "/mnt/flux"
+	fluxConfigPath  = "/etc/flux-config"
+)
+
+// flux starts a Flux cluster and runs the trainer's command in it (Trainer v2.3.0
+// pkg/runtime/framework/plugins/flux). An init container installs Flux, and a script replaces the command. Without
+// spec.trainer.numNodes, the controller panics on every retry.
+//
+// Only the job called node gets the volumes, but every job with the trainer's label gets the command. The runtime's
+// own args stay after the script's arguments, and the script adds them to the command. The TrainJob's args do not
+// replace them as under all other policies.
+func flux(j *Job) bool {
+	if j.source().Flux == nil {
+		return true
+	}
+	if t := j.TrainJob.Spec.Trainer; t == nil || t.NumNodes == nil {
+		j.fluxNeedsNodes()
+		return false
+	}
+	by := policyWriter("flux")
+	settings := j.fluxSettings()
+	j.checkFlux()
+	j.Command, j.CommandFrom = []string{"/bin/bash", fluxConfigPath + "/entrypoint.sh", j.wrappedCommand()}, j.wrappedFrom()
+	j.Args = nil
+
+	scripts, execute, secret := j.fluxScriptsName(), int32(0o755), int32(0o400)
+	installMount := corev1.VolumeMount{Name: fluxInstall, MountPath: fluxInstallPath}
+	scriptsMount := corev1.VolumeMount{Name: scripts, MountPath: fluxConfigPath, ReadOnly: true}
+	for _, set := range j.Sets {
+		if set.Name != Node {
+			continue
+		}
+		j.upsertVolumes(by, set,
+			emptyDir(fluxSoftware, ""),
+			emptyDir(fluxInstall, ""),
+			corev1.Volume{Name: scripts, VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
+				LocalObjectReference: corev1.LocalObjectReference{Name: scripts}, DefaultMode: &execute,
+			}}})
+		if j.Release.Flux != release.Flux22 {
+			j.upsertVolumes(by, set, emptyDir(fluxMemory, corev1.StorageMediumMemory))
+		}
+		j.upsertVolumes(by, set, corev1.Volume{Name: fluxCurve, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
+			SecretName: j.curveSecretName(), DefaultMode: &secret,
+		}}})
+		j.appendInit(by, set, corev1.Container{
+			Name: fluxInstaller, Image: settings.image, Command: []string{"/bin/bash", fluxConfigPath + "/init.sh"},
+			VolumeMounts: []corev1.VolumeMount{installMount, scriptsMount},
+		})
+		for i := range set.Containers() {
+			c := set.In("containers", &set.Containers()[i])
+			if c.Name != Node {
+				continue
+			}
+			j.upsertMounts(by, c, installMount,
+				corev1.VolumeMount{Name: fluxSoftware, MountPath: "/opt/software"},
+				scriptsMount,
+				corev1.VolumeMount{Name: fluxCurve, MountPath: "/curve", ReadOnly: true},
+			)
+			if j.Release.Flux != release.Flux22 {
+				j.upsertMounts(by, c, corev1.VolumeMount{Name: fluxMemory, MountPath: "/dev/shm", ReadOnly: true})
+			}
+		}
+	}
+	return true
+}
+
+func emptyDir(name string, medium corev1.StorageMedium) corev1.Volume {
+	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: medium}}}
+}
+
+// fluxSettings are the settings that a user sets with variables of the node container. Variables in spec.trainer.env
+// override the runtime's.
+type fluxSettings struct{ image, device, queue string }
+
+// fluxSettings reads the settings. A variable of the TrainJob always counts, so valueFrom makes the setting empty. A
+// variable of the runtime counts only if it has a value.
+func (j *Job) fluxSettings() fluxSettings {
+	s := fluxSettings{image: "ghcr.io/converged-computing/flux-view-ubuntu:tag-jammy", device: "eth0", queue: "fcfs"}
+	set := func(name, value string) {
+		switch name {
+		case "FLUX_VIEW_IMAGE":
+			s.image = value
+		case "FLUX_NETWORK_DEVICE":
+			s.device = value
+		case "FLUX_QUEUE_POLICY":
+			s.queue = value
+		}
+	}
+	if jobs := j.trainerSet(); jobs != nil {
+		if c := jobs.Container(Node); c != nil {
+			for _, e := range c.Env {
+				if e.Value != "" {
+					set(e.Name, e.Value)
+				}
+			}
+		}
+	}
+	for _, e := range j.TrainJob.Spec.Trainer.Env {
+		set(e.Name, e.Value)
+	}
+	return s
+}
+
+// wrappedCommand returns the command that Flux runs, as one string. It is the command of spec.trainer, or else of the
+// runtime, with spec.trainer's args. Trainer 2.2 does not see the runtime's. Spaces join the parts without quotes, so an argument with a space becomes two.
+func (j *Job) wrappedCommand() string {
+	var command []string
+	if set := j.trainerSet(); set != nil && j.Release.Flux != release.Flux22 {
+		if c := set.Container(Node); c != nil {
+			command = c.Command
+		}
+	}
+	t := j.TrainJob.Spec.Trainer
+	if t.Command != nil {
+		command = t.Command
+	}
+	words := append(append([]string{}, command...), t.Args...)
+	return strings.TrimSpace(strings.Join(words, " "))
+}
+
+// wrappedFrom returns the origin of that command.
+func (j *Job) wrappedFrom() Writer {
+	if j.TrainJob.Spec.Trainer.Command != nil {
+		return policyWriter("flux").from("spec", "trainer", "command")
+	}
+	return policyWriter("flux")
+}
+
+// fluxTasks returns the number of processes on each node.
+func (j *Job) fluxTasks(policy *trainer.FluxMLPolicySource) int32 {
+	if n := j.TrainJob.Spec.Trainer.NumProcPerNode; n != nil {
+		return *n
+	}
+	return orDefault(policy.NumProcPerNode, 1)
+}
+
+func (j *Job) fluxScriptsName() string { return j.TrainJob.Name + "-flux-entrypoint" }
+
+func (j *Job) curveSecretName() string { return j.TrainJob.Name + "-flux-curve" }
+
+func (j *Job) fluxNeedsNodes() {
+	j.aboutTrainJob(finding.CodeFluxNodes, finding.Error, fieldpath.Fields("spec", "trainer", "numNodes"),
+		"a runtime of policy flux needs spec.trainer.numNodes: without it the controller crashes on this TrainJob, again and again",
+		"write trainer: {numNodes: 1}, or as many nodes as the job is to have")
+}
+
+// checkFlux reports settings that keep Flux from running the intended command.
+func (j *Job) checkFlux() {
+	const code = finding.CodeFluxCommand
+	t := j.TrainJob.Spec.Trainer
+	for _, set := range j.Sets {
+		node := set.Container(Node)
+		if set.Ancestor != Trainer || node == nil {
+			continue
+		}
+		c := set.In("containers", node)
+		j.checkGPUs(c)
+		if set.Name != Node {
+			j.aboutRuntime(code, finding.Warning, inRuntime(set.Path().Append(fieldpath.Field("name"))),
+				fmt.Sprintf("job %s is to run Flux's script, but the controller mounts it in the job called node only", set.Name),
+				"call the job node")
+		}
+		if len(c.Command) > 0 && t.Command == nil && j.Release.Flux == release.Flux22 {
+			j.aboutRuntime(code, finding.Warning, inRuntime(c.Path(fieldpath.Field("command"))),
+				fmt.Sprintf("Flux does not run the runtime's command of container %s: Trainer %s sees the TrainJob's alone", c.Name, j.Release.Name),
+				"write the command as spec.trainer.command of the TrainJob")
+		}
+		if len(c.Args) > 0 && t.Args != nil {
+			j.aboutTrainJob(code, finding.Warning, fieldpath.Fields("spec", "trainer", "args"),
+				fmt.Sprintf("under flux the TrainJob's args do not replace those of the runtime's container in job %s: Flux runs the command with both, the runtime's last", set.Name),
+				"leave the args out of the runtime, or out of the TrainJob")
+		}
+	}
+	for _, e := range t.Env {
+		if !slices.Contains([]string{"FLUX_VIEW_IMAGE", "FLUX_NETWORK_DEVICE", "FLUX_QUEUE_POLICY"}, e.Name) || e.Value != "" {
+			continue
+		}
+		severity, what := finding.Warning, "it is written into Flux's configuration as nothing"
+		if e.Name == "FLUX_VIEW_IMAGE" {
+			severity, what = finding.Error, "the init container then has no image, and the cluster rejects the Job"
+		}
+		j.aboutTrainJob(code, severity, fieldpath.Fields("spec", "trainer", "env").Append(fieldpath.Item("name", e.Name)),
+			fmt.Sprintf("the controller reads the value of %s itself, and finds none: %s", e.Name, what),
+			"give it a value in place, not by valueFrom, or leave it out")
+	}
+	j.checkFluxGPUs()
+	j.checkHostnames()
+	if s := j.subdomain(); s != j.TrainJob.Name {
+		j.aboutRuntime(finding.CodeMasterAddress, finding.Warning, inRuntime(fieldpath.Fields("spec", "network", "subdomain")),
+			fmt.Sprintf("Flux's brokers look for each other in the subdomain %s, but the Pods are in %s", j.TrainJob.Name, s),
+			"leave the subdomain out; it is then the TrainJob's name")
+	}
+}
+
+// checkFluxGPUs reports tasks that Flux cannot place, since the controller requests all GPUs of a node for each task.
+func (j *Job) checkFluxGPUs() {
+	tasks, n := j.fluxTasks(j.source().Flux), gpus(j.perNode())
+	if tasks < 2 || n == 0 {
+		return
+	}
+	message := fmt.Sprintf("each of the %d tasks of a node asks Flux for all %d GPUs of the node: Flux can place one of them", tasks, n)
+	const help = "run one task a node, which starts the others itself"
+	if j.TrainJob.Spec.Trainer.NumProcPerNode != nil {
+		j.aboutTrainJob(finding.CodeFluxCommand, finding.Warning, fieldpath.Fields("spec", "trainer", "numProcPerNode"), message, help)
+	} else {
+		j.aboutRuntime(finding.CodeFluxCommand, finding.Warning, fieldpath.Fields("spec", "mlPolicy", "flux", "numProcPerNode"), message, help)
+	}
+}

@@ -1,0 +1,114 @@
+package mlpolicy
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/component-helpers/resource"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/release"
+)
+
+// gang returns the number of Pods that a gang scheduler starts together, and their requests. A job counts once,
+// whatever its replicas. A job counts even if its Pods start only after other jobs finish. Limits without requests do
+// not count, although the API server takes them as requests.
+func (j *Job) gang() (members int32, requests corev1.ResourceList) {
+	requests = corev1.ResourceList{}
+	for _, set := range j.Sets {
+		members += set.Count
+		pod := corev1.Pod{Spec: j.countedBySchedulers(set)}
+		for name, q := range resource.PodRequests(&pod, resource.PodResourcesOptions{}) {
+			q = q.DeepCopy() // q may share memory with the container
+			q.Mul(int64(set.Count))
+			sum := requests[name]
+			sum.Add(q)
+			requests[name] = sum
+		}
+	}
+	return members, requests
+}
+
+// checkGang reports gangs that wait for other Pods or resources than the job needs.
+func (j *Job) checkGang() {
+	p := j.Runtime.PodGroupPolicy
+	if p == nil || p.Coscheduling == nil && p.Volcano == nil {
+		return
+	}
+	if p.Coscheduling != nil && p.Volcano != nil {
+		j.aboutRuntime(finding.CodeTwoGangs, finding.Warning, fieldpath.Fields("spec", "podGroupPolicy"),
+			"both coscheduling and volcano act: the Pods carry the marks of both, and there are two PodGroups of one name",
+			"keep the one whose scheduler the cluster runs")
+	}
+	j.checkUncounted()
+	order := j.Template.Spec.StartupPolicy
+	inOrder := order != nil && order.StartupPolicyOrder == jobset.InOrder
+	classes := map[string]bool{}
+	for i, set := range j.Sets {
+		if class := set.pod().PriorityClassName; class != "" {
+			classes[class] = true
+			if p.Volcano != nil && len(classes) == 2 {
+				j.aboutRuntime(finding.CodeGangPriority, finding.Warning, inRuntime(set.PodPath().Append(fieldpath.Field("priorityClassName"))),
+					"the jobs have several priority classes, and Volcano's PodGroup takes that of the last job which has one",
+					"give all jobs one priority class")
+			}
+		}
+		j.checkMembers(set, inOrder && i > 0)
+		j.checkLimits(set)
+	}
+}
+
+// checkMembers compares the Pods that a job adds to minMember with its Pods at the start.
+func (j *Job) checkMembers(set *PodSet, inOrder bool) {
+	if set.Replicas > 1 {
+		j.aboutRuntime(finding.CodeGangCount, finding.Warning, inRuntime(set.Path().Append(fieldpath.Field("replicas"))),
+			fmt.Sprintf("the gang counts job %s once, and not its %d replicas: it may start before all its Pods fit", set.Name, set.Replicas),
+			"write replicas: 1, and use parallelism for more Pods")
+	}
+	path := set.Path().Append(fieldpath.Field("dependsOn"))
+	if len(set.DependsOn) == 0 {
+		path = fieldpath.Fields("spec", "startupPolicy")
+	}
+	if len(set.DependsOn) > 0 || inOrder {
+		j.aboutRuntime(finding.CodeGangCount, finding.Warning, inRuntime(path),
+			fmt.Sprintf("the gang waits for the Pods of job %s, which are made only after those of other jobs ran: it may never start", set.Name),
+			"leave the gang scheduler out of runtimes whose jobs wait for each other")
+	}
+}
+
+// checkUncounted reports a resourcesPerNode that the gang's resources ignore.
+func (j *Job) checkUncounted() {
+	taken := slices.ContainsFunc(j.Sets, func(set *PodSet) bool { return j.takesResources(set) && set.Container(Node) != nil })
+	if !taken || j.Release.GangRequests != release.RuntimeRequests {
+		return
+	}
+	j.aboutTrainJob(finding.CodeGangCount, finding.Warning, fieldpath.Fields("spec", "trainer", "resourcesPerNode"),
+		"the gang's minResources count the requests of the runtime's containers, and not those of resourcesPerNode: the gang may start before it fits, or wait for too much",
+		"set the same requests in the runtime")
+}
+
+// checkLimits reports limits that the gang's resources do not include.
+func (j *Job) checkLimits(set *PodSet) {
+	counted := j.countedBySchedulers(set).Containers
+	for i := range counted {
+		c := set.In("containers", &counted[i])
+		for _, name := range sortedNames(c.Resources.Limits) {
+			if _, requested := c.Resources.Requests[name]; requested {
+				continue
+			}
+			message := fmt.Sprintf("container %s of job %s limits %s and does not request it: the gang's minResources leave it out, and the gang may start before it fits", c.Name, set.Name, name)
+			const help = "request as much as the limit"
+			step := fieldpath.Key(string(name))
+			if t := j.TrainJob.Spec.Trainer; t != nil && t.ResourcesPerNode != nil && c.Name == Node && j.takesResources(set) && j.Release.GangRequests != release.RuntimeRequests {
+				if _, fromJob := t.ResourcesPerNode.Limits[name]; fromJob {
+					j.aboutTrainJob(finding.CodeGangCount, finding.Warning, fieldpath.Fields("spec", "trainer", "resourcesPerNode", "limits").Append(step), message, help)
+					continue
+				}
+			}
+			j.aboutRuntime(finding.CodeGangCount, finding.Warning, inRuntime(c.Path(fieldpath.Field("resources"), fieldpath.Field("limits"), step)), message, help)
+		}
+	}
+}

@@ -1,0 +1,313 @@
+package mlpolicy
+
+import (
+	"slices"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/release"
+)
+
+// Only the functions of this file write to the JobSet, so that ownership records every write of a policy. They follow
+// Trainer v2.3.0 pkg/apply: a write replaces a whole existing item in its place, or appends a new item.
+
+// Path returns the path of the job in the JobSet.
+func (s *PodSet) Path() fieldpath.Path {
+	return fieldpath.Path{fieldpath.Field("spec"), fieldpath.Field("replicatedJobs"), fieldpath.Item("name", s.filled().Name)}
+}
+
+// JobPath returns the path of the spec of the job's Jobs.
+func (s *PodSet) JobPath() fieldpath.Path { return s.Path().Append(jobSpec()...) }
+
+// PodPath returns the path of the spec of the job's Pods.
+func (s *PodSet) PodPath() fieldpath.Path { return s.Path().Append(podSpec()...) }
+
+var (
+	jobSpec = sync.OnceValue(func() fieldpath.Path { return fieldpath.Fields("template", "spec") })
+	podSpec = sync.OnceValue(func() fieldpath.Path { return fieldpath.Fields("template", "spec", "template", "spec") })
+)
+
+// Place is a container and its position in a job.
+type Place struct {
+	*corev1.Container
+	set  *PodSet
+	list string
+}
+
+// In returns the place of a container in its job; list is "containers" or "initContainers".
+func (s *PodSet) In(list string, c *corev1.Container) Place { return Place{c, s, list} }
+
+// Path returns the path in the JobSet of a field of the container.
+func (p Place) Path(steps ...fieldpath.Step) fieldpath.Path {
+	p = p.filled()
+	in := p.set.Path()
+	path := make(fieldpath.Path, 0, len(in)+len(podSpec())+2+len(steps))
+	path = append(append(append(path, in...), podSpec()...), fieldpath.Field(p.list), fieldpath.Item("name", p.Name))
+	return append(path, steps...)
+}
+
+// upsert replaces the first item that matches, or appends the item. It returns the old item, and whether there was
+// one. The list must not share its memory.
+func upsert[T any](list *[]T, item T, match func(*T) bool) (before T, found bool) {
+	for i := range *list {
+		if at := &(*list)[i]; match(at) {
+			before, *at = *at, item
+			return before, true
+		}
+	}
+	*list = append(*list, item)
+	return before, false
+}
+
+// wrote updates Replaced after a write, and reports whether to call Record. Replaced covers only the writes of
+// policies and schedulers: managers cannot set the fields that the TrainJob writes.
+func (j *Job) wrote(by Writer, over bool) (recorded bool) {
+	j.Replaced = j.Replaced || over && by.Layer != merge.TrainJobLayer
+	return j.Record != nil
+}
+
+// recordItem calls Record for one upsert.
+func recordItem[T any](j *Job, by Writer, path fieldpath.Path, before T, found bool, now T) {
+	if found {
+		j.Record(by.Layer, by.From, path, before, now)
+	} else {
+		j.Record(by.Layer, by.From, path, nil, now)
+	}
+}
+
+// UpsertEnv sets environment variables of a container, by name.
+func (j *Job) UpsertEnv(by Writer, c Place, env ...corev1.EnvVar) {
+	j, c = j.filled(), c.filled()
+	name := func(e *corev1.EnvVar) string { return e.Name }
+	first := firstPlaces(c.Env, name)
+	for i := range env {
+		var e, before corev1.EnvVar
+		env[i].DeepCopyInto(&e) // several containers may get the same list
+		old := firstPlace(first, c.Env, name, e.Name)
+		found := old >= 0
+		if found {
+			before, c.Env[old] = c.Env[old], e
+		} else if c.Env = append(c.Env, e); first != nil {
+			first[e.Name] = len(c.Env) - 1
+		} else {
+			first = firstPlaces(c.Env, name) // the list may have become long
+		}
+		if j.wrote(by, found) {
+			recordItem(j, by.item("name", e.Name), c.Path(fieldpath.Field("env"), fieldpath.Item("name", e.Name)), before, found, e)
+		}
+	}
+}
+
+// upsertVolumes sets volumes of a job's Pods, by name.
+func (j *Job) upsertVolumes(by Writer, s *PodSet, volumes ...corev1.Volume) {
+	for i := range volumes {
+		v := *volumes[i].DeepCopy()
+		before, found := upsert(&s.pod().Volumes, v, func(old *corev1.Volume) bool { return old.Name == v.Name })
+		if j.wrote(by, found) {
+			recordItem(j, by, s.PodPath().Append(fieldpath.Field("volumes"), fieldpath.Item("name", v.Name)), before, found, v)
+		}
+	}
+}
+
+// upsertMounts sets volume mounts of a container, by path. It replaces a mount of another volume at that path.
+func (j *Job) upsertMounts(by Writer, c Place, mounts ...corev1.VolumeMount) {
+	for _, m := range mounts {
+		before, found := upsert(&c.VolumeMounts, m, func(old *corev1.VolumeMount) bool { return old.MountPath == m.MountPath })
+		if j.wrote(by, found) {
+			recordItem(j, by, c.Path(fieldpath.Field("volumeMounts"), fieldpath.Item("mountPath", m.MountPath)), before, found, m)
+		}
+	}
+}
+
+// appendInit adds an init container after all others, even if another one has its name.
+func (j *Job) appendInit(by Writer, s *PodSet, c corev1.Container) {
+	list := &s.pod().InitContainers
+	before := *list
+	*list = append(before, *c.DeepCopy())
+	if !j.wrote(by, false) {
+		return
+	}
+	path := s.In("initContainers", &c).Path()
+	if slices.ContainsFunc(before, func(other corev1.Container) bool { return other.Name == c.Name }) {
+		path[len(path)-1] = fieldpath.Index(len(before))
+	}
+	j.Record(by.Layer, by.From, path, nil, c)
+}
+
+// AppendEnvFrom adds a source of environment variables after all others.
+func (j *Job) AppendEnvFrom(by Writer, c Place, source corev1.EnvFromSource) {
+	j, c = j.filled(), c.filled()
+	before := c.EnvFrom
+	c.EnvFrom = append(slices.Clip(c.EnvFrom), source)
+	j.write(by, c, "envFrom", before, c.EnvFrom, len(before) > 0)
+}
+
+// SetImage replaces a container's image.
+func (j *Job) SetImage(by Writer, c Place, image string) {
+	j, c = j.filled(), c.filled()
+	before := c.Image
+	c.Image = image
+	j.write(by, c, "image", before, image, before != "")
+}
+
+// SetCommand replaces a container's command. An empty list clears it.
+func (j *Job) SetCommand(by Writer, c Place, command []string) {
+	j, c = j.filled(), c.filled()
+	before := c.Command
+	c.Command = append([]string{}, command...)
+	j.write(by, c, "command", before, encoded(c.Command), len(before) > 0)
+}
+
+// SetArgs replaces a container's arguments. An empty list clears them.
+func (j *Job) SetArgs(by Writer, c Place, args []string) {
+	j, c = j.filled(), c.filled()
+	before := c.Args
+	c.Args = append([]string{}, args...)
+	j.write(by, c, "args", before, encoded(c.Args), len(before) > 0)
+}
+
+// encoded returns the list, or nil for an empty one, as its encoding omits it.
+func encoded(list []string) any {
+	if len(list) == 0 {
+		return nil
+	}
+	return list
+}
+
+// write records a write to a container's field. Command and arguments do not count as replaced, since policies extend
+// the existing ones.
+func (j *Job) write(by Writer, c Place, field string, before, now any, found bool) {
+	if !j.wrote(by, found && field != "command" && field != "args") {
+		return
+	}
+	if !found {
+		before = nil
+	}
+	j.Record(by.Layer, by.From, c.Path(fieldpath.Field(field)), before, now)
+}
+
+// dropClaims removes a container's resource claims.
+func (j *Job) dropClaims(c Place) {
+	if before := c.Resources.Claims; j.Record != nil && before != nil {
+		by := Computed("spec", "trainer", "resourcesPerNode")
+		j.Record(by.Layer, by.From, c.Path(fieldpath.Field("resources"), fieldpath.Field("claims")), before, nil)
+	}
+	c.Resources.Claims = nil
+}
+
+// setResources writes spec.trainer's list of resources into a container's, key by key. A release that replaces
+// resources drops the other keys.
+func (j *Job) setResources(c Place, field string, list *corev1.ResourceList, over corev1.ResourceList) {
+	by := Copied("spec", "trainer", "resourcesPerNode", field)
+	before := *list
+	if j.replacesResources() {
+		*list = overlay(nil, over)
+	} else {
+		*list = overlay(before, over)
+	}
+	if j.Record == nil {
+		return
+	}
+	for _, name := range sortedNames(before) {
+		if _, kept := (*list)[name]; !kept {
+			dropped := Computed("spec", "trainer", "resourcesPerNode")
+			j.Record(dropped.Layer, dropped.From, c.Path(fieldpath.Field("resources"), fieldpath.Field(field), fieldpath.Key(string(name))), before[name], nil)
+		}
+	}
+	for _, name := range sortedNames(over) {
+		step := fieldpath.Key(string(name))
+		old, found := before[name]
+		by := Writer{by.Layer, engine.Origin{Path: by.From.Path.Append(step)}}
+		recordItem(j, by, c.Path(fieldpath.Field("resources"), fieldpath.Field(field), step), old, found, over[name])
+	}
+}
+
+// SetCounts sets the parallelism and completions of a job's Jobs. Both become the job's count, whatever the runtime
+// has (Trainer v2.3.0 pkg/runtime/framework/plugins/jobset SyncParallelCount). Trainer v2.0.1 gives every job with the
+// trainer's label the count of the first one (builder.go Trainer).
+func (j *Job) SetCounts(s *PodSet) {
+	j, s = j.filled(), s.filled()
+	spec, counted := &s.Template.Spec, s
+	if first := j.trainerSet(); first != nil && s.Ancestor == Trainer && j.Release.SecondTrainer == release.FirstTrainerCounts {
+		counted = first
+	}
+	for _, field := range []struct {
+		name string
+		at   **int32
+	}{{"parallelism", &spec.Parallelism}, {"completions", &spec.Completions}} {
+		before, now := *field.at, counted.Count
+		*field.at = &now
+		j.countReplaced(s, counted, field.name, before)
+		if j.Record != nil {
+			path, by := s.JobPath().Append(fieldpath.Field(field.name)), counted.CountFrom
+			if before == nil {
+				j.Record(by.Layer, by.From, path, nil, now)
+			} else if by.Layer != merge.RuntimeLayer || *before != now {
+				j.Record(by.Layer, by.From, path, *before, now)
+			}
+		}
+	}
+}
+
+// SetOneReplica sets a job's replicas to one. The controller does so for every job with the label of a TrainJob
+// section.
+func (j *Job) SetOneReplica(s *PodSet) {
+	j, s = j.filled(), s.filled()
+	before := s.Replicas
+	s.Replicas = 1
+	j.replicasReplaced(s, before)
+	if j.Record != nil && before != 1 {
+		j.Record(j.by.Layer, j.by.From, s.Path().Append(fieldpath.Field("replicas")), before, int32(1))
+	}
+}
+
+// SetSuspend copies spec.suspend of the TrainJob, even if it is missing.
+func (j *Job) SetSuspend() {
+	j = j.filled()
+	at, now := &j.Template.Spec.Suspend, j.TrainJob.Spec.Suspend
+	before := *at
+	*at = nil
+	if now != nil {
+		suspend := *now
+		*at = &suspend
+	}
+	j.suspendReplaced(before)
+	if j.Record == nil || before == nil && now == nil {
+		return
+	}
+	path := fieldpath.Fields("spec", "suspend")
+	from := engine.Origin{Path: path}
+	switch {
+	case before == nil:
+		j.Record(merge.TrainJobLayer, from, path, nil, *now)
+	case now == nil:
+		j.Record(merge.TrainJobLayer, from, path, *before, nil)
+	default:
+		j.Record(merge.TrainJobLayer, from, path, *before, *now)
+	}
+}
+
+// setPodLabel and setPodAnnotation set one entry in the metadata of a job's Pods.
+func (j *Job) setPodLabel(by Writer, s *PodSet, key, value string) {
+	j.setEntry(by, s, "labels", &s.Template.Spec.Template.Labels, key, value)
+}
+
+func (j *Job) setPodAnnotation(by Writer, s *PodSet, key, value string) {
+	j.setEntry(by, s, "annotations", &s.Template.Spec.Template.Annotations, key, value)
+}
+
+func (j *Job) setEntry(by Writer, s *PodSet, field string, entries *map[string]string, key, value string) {
+	before, found := (*entries)[key]
+	if *entries == nil {
+		*entries = map[string]string{}
+	}
+	(*entries)[key] = value
+	if j.wrote(by, found) {
+		path := s.JobPath().Append(fieldpath.Fields("template", "metadata", field)...).Append(fieldpath.Key(key))
+		recordItem(j, by, path, before, found, value)
+	}
+}
