@@ -8,14 +8,14 @@
 // It answers which text to change for a finding, and which findings remain. It judges the changed files again and again in memory,
 // until nothing is left to repair, and then writes all files or none:
 //
-//	flags.go     the flags, and the writing of the files
-//	fixes.go     the changes that repair a finding
-//	migrate.go   the rewriting of a TrainJob of Trainer 2.1
-//	place.go     the object and the field of a finding in its file
-//	plan.go      the changes that fit together, and their text
-//	remains.go   items of patches that set nothing any more
-//	refusal.go   files that must not be changed, and the findings on repairs that are left to the user
-//	summary.go   the summary
+//	flags.go        the flags, and the writing of the files
+//	fixes.go        the changes that repair a finding
+//	migrate.go      the rewriting of a TrainJob of Trainer 2.1
+//	place.go        the object and the field of a finding in its file
+//	plan.go         the changes that fit together, and their text
+//	unrepaired.go   items of patches that set nothing any more
+//	refusal.go      files that must not be changed, and the findings on repairs that are left to the user
+//	summary.go      the summary
 package repair
 
 import (
