@@ -25,7 +25,6 @@ const (
 
 // readers names the fuzz target, or the reason for none, of each package that decodes JSON or YAML or parses strings.
 var readers = map[string]string{
-	"bench/chart":                      ownMachine,
 	"compose":                          "compose.FuzzLaws",
 	"conflict":                         ownText,
 	"conformance":                      "conformance.FuzzArchive",
