@@ -266,8 +266,8 @@ func (c *ControlPlane) tryUpdate(ctx context.Context, program Program, dir strin
 		if err != nil {
 			return fail("check %q: %v: %s", run, err, found)
 		}
-		if !taken && !isRefused && (waits(objects[1][0], changed) || change.ended()) {
-			continue // what the program refuses is not made yet, or not at all
+		if !taken && !isRefused && waits(objects[1][0], changed) && !slices.ContainsFunc(found, isSeenAtOnce) {
+			continue // what the program refuses is not made yet
 		}
 		if taken == isRefused {
 			return fail("the cluster: %s\n%s\nthe program %q: %s", out.outcome, strings.Join(change.Said, "\n"), run[1:], found)
@@ -304,6 +304,14 @@ func jobSetOf(documents *fuzz.Documents) Object {
 	spec, _ := documents.Runtime["spec"].(Object)
 	template, _ := spec["template"].(Object)
 	return Object{"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": Object{"name": "js", "namespace": "default"}, "spec": template["spec"]}
+}
+
+// isSeenAtOnce reports whether a finding is an error of an update, or of something else than a Job and its Pods. A cluster then rejects the
+// change whether a Job exists or not.
+func isSeenAtOnce(f Finding) bool {
+	kind, _, _ := strings.Cut(f.Object, " ")
+	isOfUpdate, isOfPods := strings.HasPrefix(f.Code, "TW7"), kind == "Job" || kind == "Pod" || strings.Contains(f.Path, ".template.spec.template.")
+	return f.Severity == "error" && (isOfUpdate || !isOfPods)
 }
 
 // waits reports whether some Jobs of a JobSet, or of what a TrainJob becomes, are made only when others are done.

@@ -23,7 +23,7 @@ import (
 type Program string
 
 // Finding is a finding of the program.
-type Finding struct{ Code, Severity, Path, Message string }
+type Finding struct{ Code, Severity, Object, Path, Message string }
 
 // Verdict reports whether the program accepts a case, and returns its findings.
 func (p Program) Verdict(file string, flags ...string) (taken bool, found []Finding, err error) {
