@@ -68,7 +68,7 @@ func (p *plan) applyObjects(dst, base *Object, patches []Layered[Object], o Opti
 		return nil, nil, nil, nil
 	}
 	if o.precedes() {
-		m.log.precedence()
+		m.log.precedence(o.precedence())
 	}
 	var before any
 	if base != nil && *base != nil {

@@ -65,7 +65,7 @@ const (
 
 // A Decision records what a policy decided. The claims of the losers stay in the history, so conflict.Find reports them.
 type Decision struct {
-	// Policy is the name of the option.
+	// Policy is the name of the option in lower case.
 	Policy string
 	// Path is the field whose value was decided.
 	Path fieldpath.Path
@@ -74,28 +74,66 @@ type Decision struct {
 	Losers []Layer
 }
 
-// check returns an error for a policy that does not exist, or for two that contradict each other.
+// An OptionError reports an option that does not exist for a plan, or that contradicts another one.
+type OptionError struct {
+	// Option is the name of the field of Options.
+	Option string
+	// Err states the problem.
+	Err error
+}
+
+// Error names the option.
+func (e *OptionError) Error() string {
+	if e == nil {
+		return "no error"
+	}
+	return fmt.Sprintf("engine: Options.%s: %v", e.Option, e.Err)
+}
+
+// Unwrap returns the problem.
+func (e *OptionError) Unwrap() error {
+	if e == nil {
+		return nil
+	}
+	return e.Err
+}
+
+// Check returns the error of Apply for the options, an [*OptionError], without a merge. A program can call it when it makes the plan.
+func (p *Plan[T, P]) Check(o Options) error {
+	if p == nil || p.plan == nil {
+		return errors.New("engine: a plan that was not compiled merges nothing")
+	}
+	return o.check(p.plan.root)
+}
+
 func (o *Options) check(root *schema.Type) error {
-	err := errors.Join(
+	for _, err := range []error{
 		known("Order", o.Order, PatchOrder, BaseOrder),
 		known("Unions", o.Unions, AllMembers, LastMember, OneMember),
 		known("Empty", o.Empty, SetEmpty, SkipEmpty),
 		known("Precedence", o.Precedence, LastPatch, FirstPatch, BaseAlways),
-	)
+	} {
+		if err != nil {
+			return err
+		}
+	}
 	for i, name := range o.Managers {
 		if slices.Contains(o.Managers[:i], name) {
-			err = errors.Join(err, fmt.Errorf("engine: Options.Managers[%d]: Duplicate value: %q", i, name))
+			return &OptionError{"Managers", fmt.Errorf("Duplicate value: %q", name)}
 		}
 	}
 	if len(o.Managers) > 0 && o.Precedence != LastPatch {
-		err = errors.Join(err, fmt.Errorf("engine: Options.Managers: Forbidden: may not be set when Precedence is %q", o.Precedence))
+		return &OptionError{"Managers", fmt.Errorf("Forbidden: may not be set when Precedence is %q", o.Precedence)}
 	}
-	for i, path := range o.Protected {
-		if wrong := isField(root, path); wrong != nil {
-			err = errors.Join(err, fmt.Errorf("engine: Options.Protected[%d]: %s: %w", i, path, wrong))
+	if o.ProtectedError && len(o.Protected) == 0 {
+		return &OptionError{"ProtectedError", errors.New("Forbidden: may not be set when Protected is empty")}
+	}
+	for _, path := range o.Protected {
+		if err := isField(root, path); err != nil {
+			return &OptionError{"Protected", fmt.Errorf("%s: %w", path, err)}
 		}
 	}
-	return err
+	return nil
 }
 
 // isField returns an error for a path that leads to no field which merges by itself.
@@ -140,7 +178,7 @@ func known[P ~string](option string, value P, values ...P) error {
 	for i, other := range values[1:] {
 		quoted[i] = strconv.Quote(string(other))
 	}
-	return fmt.Errorf("engine: Options.%s: Unsupported value: %q: supported values: %s", option, value, strings.Join(quoted, ", "))
+	return &OptionError{option, fmt.Errorf("Unsupported value: %q: supported values: %s", value, strings.Join(quoted, ", "))}
 }
 
 // decides reports whether a policy needs the history of the fields.
@@ -150,6 +188,14 @@ func (o *Options) decides() bool {
 
 // precedes reports whether the patches merge in another order than the given one.
 func (o *Options) precedes() bool { return o.Precedence == FirstPatch || len(o.Managers) > 0 }
+
+// precedence returns the name of the option that precedes.
+func (o *Options) precedence() string {
+	if len(o.Managers) > 0 {
+		return "managers"
+	}
+	return "precedence"
+}
 
 // mergeOrder returns the order in which the patches merge: the winner comes last. The patches of one manager keep their order.
 func mergeOrder[P any](patches []Layered[P], o Options) []int {
@@ -252,7 +298,7 @@ func (m *merger) decide(value reflect.Value, o Options) (err error) {
 		return err
 	}
 	if o.precedes() {
-		m.log.precedence()
+		m.log.precedence(o.precedence())
 	}
 	follows := m.follows && m.log.reordered
 	if !follows && o.Unions == AllMembers {
@@ -276,7 +322,7 @@ func (m *merger) decide(value reflect.Value, o Options) (err error) {
 }
 
 // precedence records the fields in which the order of the patches decided.
-func (l *log) precedence() {
+func (l *log) precedence(policy string) {
 	for i := range l.nodes {
 		at := node(i)
 		if n := &l.nodes[at]; n.contested && n.last >= 0 {
@@ -286,27 +332,27 @@ func (l *log) precedence() {
 					losers = append(losers, layer)
 				}
 			}
-			l.decide("precedence", l.path(at), l.claims[n.last].layer(), losers)
+			l.decide(policy, l.path(at), l.claims[n.last].layer(), losers)
 		}
 		for _, null := range l.nulls(at) {
 			if layer := l.claims[null.claim].layer(); l.isManager(layer) {
-				l.precedenceWithin(at, null.claim, layer)
+				l.precedenceWithin(policy, at, null.claim, layer)
 			}
 		}
 	}
 }
 
 // precedenceWithin records the fields within a field that a layer's null emptied, or that a later layer made again.
-func (l *log) precedenceWithin(at node, null, layer int32) {
+func (l *log) precedenceWithin(policy string, at node, null, layer int32) {
 	for child := l.nodes[at].child; child != noNode; child = l.nodes[child].next {
 		if last := l.nodes[child].last; last >= 0 && l.isManager(l.claims[last].layer()) && l.claims[last].kind() != nullValue {
 			winner, loser := l.claims[last].layer(), layer
 			if last < null {
 				winner, loser = loser, winner
 			}
-			l.decide("precedence", l.path(child), winner, []int32{loser})
+			l.decide(policy, l.path(child), winner, []int32{loser})
 		}
-		l.precedenceWithin(child, null, layer)
+		l.precedenceWithin(policy, child, null, layer)
 	}
 }
 

@@ -345,12 +345,14 @@ func TestOptions(t *testing.T) {
 		`engine: Options.Order: Unsupported value: "none": supported values: "base"`:           {Order: "none"},
 		`engine: Options.Unions: Unsupported value: "none": supported values: "last", "error"`: {Unions: "none"},
 		`engine: Options.Empty: Unsupported value: "none": supported values: "skip"`:           {Empty: "none"},
-		`engine: Options.Managers[1]: Duplicate value: "a"`:                                    {Managers: []string{"a", "a"}},
+		`engine: Options.Managers: Duplicate value: "a"`:                                       {Managers: []string{"a", "a"}},
+		`engine: Options.ProtectedError: Forbidden: may not be set when Protected is empty`:    {ProtectedError: true},
 		`engine: Options.Managers: Forbidden: may not be set when Precedence is "first"`:       {Managers: []string{"a"}, Precedence: engine.FirstPatch},
 	} {
 		for _, plan := range []*engine.Plan[engine.Object, engine.Object]{engine.ForJSON(), objectPlan("{type: object}")} {
-			if _, err := plan.Apply(nil, nil, o); err == nil || err.Error() != want {
-				t.Errorf("error %v, want %s", err, want)
+			_, err := plan.Apply(nil, nil, o)
+			if checked := plan.Check(o); err == nil || err.Error() != want || fmt.Sprint(checked) != want {
+				t.Errorf("errors %v and %v, want %s", err, checked, want)
 			}
 		}
 	}
@@ -611,7 +613,7 @@ func TestPrecedence(t *testing.T) {
 				}
 				if !slices.ContainsFunc(by.Decisions, func(d engine.Decision) bool {
 					isValue := engine.SameValue(at(treeOf(by.Value), overlap.Path), wins.Value)
-					return d.Policy == "precedence" && slices.Equal(d.Path, overlap.Path) && (d.Winner == wins.Layer || isValue) && len(d.Losers) > 0
+					return (d.Policy == "precedence") == (o.Managers == nil) && slices.Equal(d.Path, overlap.Path) && (d.Winner == wins.Layer || isValue) && len(d.Losers) > 0
 				}) {
 					return fmt.Sprintf("%+v: overlap %v: decisions %v, want %s to win", o, overlap, by.Decisions, wins.Layer)
 				}
@@ -788,7 +790,7 @@ func TestProtected(t *testing.T) {
 			}
 		}
 		told += len(by.Protected)
-		o.ProtectedError = true
+		o.ProtectedError = len(o.Protected) > 0
 		_, _, err = c.merged(t, o)
 		if failed := (*engine.PatchError)(nil); errors.As(err, &failed) != (len(by.Protected) > 0) || failed != nil && failed.Layer != by.Protected[0].Layer {
 			return fmt.Sprintf("error %v, and told are %v", err, by.Protected)
@@ -905,7 +907,7 @@ func TestOptions_Protected(t *testing.T) {
 		}
 		_, err = podPlan(t).Apply(nil, nil, engine.Options{Protected: []fieldpath.Path{path}})
 		if want != "" {
-			want = "engine: Options.Protected[0]: " + want
+			want = "engine: Options.Protected: " + want
 		}
 		if got := fmt.Sprint(err); got != want && (want != "" || err != nil) {
 			t.Errorf("%s: error %v, want %s", text, err, want)

@@ -48,7 +48,7 @@ var exported = []struct {
 	{folder: "docs", all: []any{docs.Codes, docs.Of, docs.PolicySchema}},
 	{folder: "engine", all: []any{
 		engine.For[corev1.Pod, corev1.Pod], engine.ForObject, engine.ForJSON, engine.ForType, engine.ForAny, engine.FieldsV1Paths, engine.Manager, engine.SameValue,
-		new(engine.Plan[corev1.Pod, corev1.Pod]), new(engine.Ownership), new(engine.PatchError), new(engine.PatchedField), new(engine.FieldsV1Error),
+		new(engine.Plan[corev1.Pod, corev1.Pod]), new(engine.Ownership), new(engine.PatchError), new(engine.OptionError), new(engine.PatchedField), new(engine.FieldsV1Error),
 		new(engine.Layer), new(engine.Presence),
 	}},
 	{folder: "fieldpath", all: []any{

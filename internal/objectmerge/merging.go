@@ -12,6 +12,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"unicode"
 
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 	kjson "sigs.k8s.io/json"
@@ -73,6 +74,8 @@ type Object struct {
 	typ     string       // strategic, apply or merge
 	goType  reflect.Type // of a strategic merge
 	schema  *schema.Type // of an apply
+	// Policies are the options of the merge.
+	Policies engine.Options
 }
 
 // mergedPatch is a manager's patch.
@@ -89,6 +92,46 @@ type Result struct {
 	Fields engine.Object // the fields of Value that the base or a patch sets
 	Type   *schema.Type
 	Owners *engine.Ownership
+	// Decisions are those of the policies, and Protected are the protected fields that patches set.
+	Decisions []engine.Decision
+	Protected []engine.Ignored
+}
+
+func (m *Object) options() engine.Options {
+	o := m.Policies
+	o.Owners = true
+	return o
+}
+
+// Check returns the usage error of policies that the object's kind does not have.
+func (m *Object) Check() error {
+	plan := engine.ForJSON()
+	switch m.typ {
+	case option.ApplyType:
+		plan = engine.ForObject(m.schema)
+	case option.StrategicType:
+		var err error
+		if plan, err = engine.ForType(m.goType, schema.Rules{}); err != nil {
+			return err
+		}
+	}
+	var wrong *engine.OptionError
+	if err := plan.Check(m.Policies); errors.As(err, &wrong) {
+		return exit.Usage(fmt.Errorf("--%s: %w", flagOf(wrong.Option), wrong.Err))
+	}
+	return nil
+}
+
+// flagOf returns the flag of an option.
+func flagOf(name string) string {
+	var flag strings.Builder
+	for i, r := range name {
+		if i > 0 && unicode.IsUpper(r) {
+			flag.WriteByte('-')
+		}
+		flag.WriteRune(unicode.ToLower(r))
+	}
+	return flag.String()
 }
 
 // Read reads the base, its definition and the patches. It reports invalid inputs as findings. The error is a usage error.
@@ -393,12 +436,12 @@ func (m *Object) applyStrategic() (out Result, ignored []engine.Ignored, duplica
 	if err != nil {
 		return Result{}, nil, nil, err
 	}
-	result, err := plan.Apply(&m.object, patches, engine.Options{Owners: true})
+	result, err := plan.Apply(&m.object, patches, m.options())
 	if err != nil {
 		return Result{}, nil, nil, err
 	}
 	fields, err := m.fieldsOf(result.Value)
-	return Result{result.Value, fields, plan.Type(), result.Owners}, result.Ignored, result.Duplicates, err
+	return Result{result.Value, fields, plan.Type(), result.Owners, result.Decisions, result.Protected}, result.Ignored, result.Duplicates, err
 }
 
 func (m *Object) applyObjects() (Result, error) {
@@ -406,11 +449,11 @@ func (m *Object) applyObjects() (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	result, err := plan.Apply(&base, patches, engine.Options{Owners: true})
+	result, err := plan.Apply(&base, patches, m.options())
 	if err != nil {
 		return Result{}, err
 	}
-	return Result{result.Value, result.Value, plan.Type(), result.Owners}, nil
+	return Result{result.Value, result.Value, plan.Type(), result.Owners, result.Decisions, result.Protected}, nil
 }
 
 // strategic returns the plan of a strategic merge and its patches.
@@ -492,13 +535,47 @@ func (m *Object) Conflicts(merged *Result, rule render.OnConflict) finding.List 
 			reported[c.Path.String()] = true
 		}
 		f := m.located(c.Finding(m.ID), c)
-		if c.Kind == conflict.Overlap && rule == render.Last {
+		isDecided := m.Policies.Precedence != engine.LastPatch || len(m.Policies.Managers) > 0
+		if c.Kind == conflict.Overlap && (rule == render.Last || isDecided) || c.Kind == conflict.Union && m.Policies.Unions == engine.LastMember {
 			f.Severity = finding.Warning
 		}
 		found = append(found, f)
 	}
+	found = append(found, m.decided(merged)...)
 	if m.typ == option.StrategicType {
 		found = append(found, m.baseUnions(merged, reported)...)
+	}
+	return found
+}
+
+// decided reports what the policies decided.
+func (m *Object) decided(merged *Result) (found finding.List) {
+	name := func(layer engine.Layer) string {
+		if manager, ok := layer.Manager(); ok {
+			return manager
+		}
+		return "the " + string(layer)
+	}
+	for _, d := range merged.Decisions {
+		losers := make([]string, len(d.Losers))
+		for i, layer := range d.Losers {
+			losers[i] = name(layer)
+		}
+		if d.Policy == "protected" {
+			continue // see below
+		}
+		found = append(found, finding.Finding{
+			Code: finding.CodeForced, Severity: finding.Warning, Object: m.ID, Path: d.Path, Position: m.Position(d.Winner, d.Path),
+			Message: fmt.Sprintf("%s wins by --%s, and what %s sets gives way", name(d.Winner), d.Policy, strings.Join(losers, ", ")),
+			Remedy:  finding.Remedy{Text: "remove the field from the patch that gives way"},
+		})
+	}
+	for _, p := range merged.Protected {
+		found = append(found, finding.Finding{
+			Code: finding.CodeForced, Severity: finding.Warning, Object: m.ID, Path: p.Path, Position: m.Position(p.Layer, p.Path),
+			Message: fmt.Sprintf("the field is protected, and what %s sets gives way", name(p.Layer)),
+			Remedy:  finding.Remedy{Text: "remove the field from the patch"},
+		})
 	}
 	return found
 }

@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/internal/commandline"
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
@@ -24,6 +26,8 @@ type mergeFlags struct {
 	onConflict string
 	format     string
 	showValues bool
+	policies   engine.Options
+	protected  []string
 }
 
 // Command returns the command with its flags and its help.
@@ -44,6 +48,11 @@ defaults to the name of the file. A patch may omit apiVersion, kind and name.
              default for TrainJobs, runtimes, JobSets and kinds that a --crd defines.
   merge      as JSON merge patches (RFC 7386). They replace lists whole, and a null removes a field. This is the
              default for all other kinds, with a warning.
+
+--unions, --empty, --order, --precedence, --managers and --protected merge as a program that merges Pod templates may
+want. Without them the merge is the cluster's. What they decide is a warning, beside the conflict.
+
+-o managed adds metadata.managedFields: who owns which field after the merge.
 
 The object goes to standard output, findings to standard error. If a finding is an error, no object is written.
 
@@ -66,10 +75,23 @@ Exit status: 0 done; 1 a finding is an error; 2 usage, input or output failed.`,
 	f.Var((*option.Repeated)(&flags.Patches), "patch", "apply the patch of `[NAME=]FILE` to the base in the order given (repeatable)")
 	flags.Schema.Add(cmd)
 	option.AddOnConflict(cmd, &flags.onConflict, "fail", "fail, an error where managers disagree, or last, a warning, and the last patch wins")
-	f.StringVarP(&flags.format, "output", "o", "yaml", "yaml or json")
+	f.StringVarP(&flags.format, "output", "o", "yaml", "yaml, json, or managed, YAML with metadata.managedFields")
+	choice(cmd, (*string)(&flags.policies.Unions), "unions", "where an object has several members of a union: last, the last layer's stay, or error", "last", "error")
+	choice(cmd, (*string)(&flags.policies.Empty), "empty", "skip, an empty string sets no required field", "skip")
+	choice(cmd, (*string)(&flags.policies.Order), "order", "base, the base's items keep their places and new ones follow", "base")
+	choice(cmd, (*string)(&flags.policies.Precedence), "precedence", "who wins an overlap: first, the first patch, or base, the base always", "first", "base")
+	f.Var((*option.Repeated)(&flags.policies.Managers), "managers", "let a manager win over all others (repeatable, the first one wins over the next)")
+	f.Var((*option.Repeated)(&flags.protected), "protected", "keep the base's value of a field, such as spec.template.spec.containers.image (repeatable)")
+	f.BoolVar(&flags.policies.ProtectedError, "protected-error", false, "a patch of a protected field is an error")
 	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables in findings")
-	commandline.Complete(cmd, "output", cobra.FixedCompletions([]string{"yaml", "json"}, cobra.ShellCompDirectiveNoFileComp))
+	commandline.Complete(cmd, "output", cobra.FixedCompletions([]string{"yaml", "json", "managed"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
+}
+
+// choice adds the flag of a policy. Without it, the policy is the cluster's.
+func choice(cmd *cobra.Command, value *string, name, help string, words ...string) {
+	cmd.Flags().StringVar(value, name, "", help)
+	commandline.Complete(cmd, name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
 func run(p *host.Program, flags mergeFlags) error {
@@ -81,6 +103,12 @@ func run(p *host.Program, flags mergeFlags) error {
 	if err != nil {
 		return err
 	}
+	if found.Err() == nil {
+		m.Policies = flags.policies
+		if err := m.Check(); err != nil {
+			return err
+		}
+	}
 	merged, more := m.Apply(found)
 	if found = append(found, more...); merged != nil {
 		found = append(found, m.Conflicts(merged, rule)...)
@@ -91,15 +119,30 @@ func run(p *host.Program, flags mergeFlags) error {
 	if err := exit.For(found, false); err != nil {
 		return err
 	}
+	if flags.format == "managed" {
+		if err := m.AddManagedFields(merged); err != nil {
+			return err
+		}
+	}
 	encoder := manifest.Encoder{KeepStatus: true}
 	return encoder.Encode(p.Stdout, format, merged.Fields)
 }
 
 // parse parses the flags with a fixed set of values.
-func (flags mergeFlags) parse() (manifest.Format, render.OnConflict, error) {
-	format, err := manifest.ParseFormat(flags.format)
-	if err != nil {
-		return 0, 0, fmt.Errorf("-o: %w", err)
+func (flags *mergeFlags) parse() (manifest.Format, render.OnConflict, error) {
+	format := manifest.YAML
+	if flags.format != "managed" {
+		var err error
+		if format, err = manifest.ParseFormat(flags.format); err != nil {
+			return 0, 0, fmt.Errorf("-o: %w", err)
+		}
+	}
+	for _, text := range flags.protected {
+		path, err := fieldpath.ParsePath(text)
+		if err != nil {
+			return 0, 0, fmt.Errorf("--protected: %w", err)
+		}
+		flags.policies.Protected = append(flags.policies.Protected, path)
 	}
 	rule, err := option.ParseOnConflict(flags.onConflict)
 	if err != nil {
