@@ -84,7 +84,7 @@ func New(p *host.Program, files fs.FS, flags workspace.Flags) (*Builder, error) 
 	case !ok:
 		return nil, errors.New("a build needs files of a disk")
 	}
-	b := &Builder{tree: tree, p: p, flags: flags, limit: Limit, shared: flags.Files, sources: newSources(tree), known: newKustomizations(tree), bases: bases{built: map[string]func() patchedJobs{}}, sandbox: sandbox{limit: mostTime}}
+	b := &Builder{tree: tree, p: p, flags: flags, limit: Limit, shared: flags.Files, sources: newSources(tree), known: newKustomizations(tree), bases: bases{built: map[string]func() patchedJobs{}}, sandbox: sandbox{processor: mostProcessor, time: mostTime}}
 	if flags.BuildCommand != "" {
 		var err error
 		if b.command, err = words(flags.BuildCommand); err != nil {

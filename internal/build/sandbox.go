@@ -16,14 +16,24 @@ import (
 	"github.com/trainweld/trainweld/internal/process"
 )
 
-// mostTime is the longest time that a build by kustomize may take. A small one takes milliseconds, and took more than 10 seconds on a
-// machine with much other work.
-const mostTime = 30 * time.Second
+// The limits of a build by kustomize. A small one takes milliseconds of a processor. On a machine with much other work, it may take long
+// to get them. What the system does not tell about the processor, mostTime bounds alone.
+const (
+	mostProcessor = 10 * time.Second
+	mostTime      = 2 * time.Minute
+)
+
+// mostStopped is the number of builds of a run that may reach a limit. The run builds nothing more then, or many builds would take the
+// limit each.
+const mostStopped = 3
 
 var (
 	errMemory = fmt.Errorf("takes more than %d MiB of memory, and was stopped", mostResident>>20)
 	errDepth  = errors.New("does not end: values nest too deeply, or a reference leads back to itself")
 	errEnded  = errors.New("ends without a result")
+	errTime   = fmt.Errorf("takes more than %s of processor time, and was stopped", mostProcessor)
+	errLate   = fmt.Errorf("does not end within %s, and was stopped", mostTime)
+	errOthers = fmt.Errorf("is not built: %d builds of this run have reached their limits", mostStopped)
 )
 
 // outOfMemory are the words with which Go ends a process that gets no more memory, also for the stack of a thread.
@@ -33,10 +43,12 @@ var outOfMemory = []string{process.OutOfMemory, "cannot allocate memory", "pthre
 // process, because it takes as long to start as many builds do. A build that the process does not survive is told from the others
 // by building it again alone.
 type sandbox struct {
-	turn  sync.RWMutex // builds run at once, or one alone
-	mu    sync.Mutex
-	now   *builds
-	limit time.Duration
+	turn    sync.RWMutex // builds run at once, or one alone
+	mu      sync.Mutex
+	now     *builds
+	stopped int // the builds that have reached a limit
+
+	processor, time time.Duration // the limits of a build
 }
 
 // builds is a running process and its builds.
@@ -50,6 +62,7 @@ type builds struct {
 	running map[uint64]*running
 	reason  error         // for the end of the process
 	ended   chan struct{} // closed with it
+	most    time.Duration // of the processor, for a build
 }
 
 // answerer answers an operation on files.
@@ -61,6 +74,8 @@ type answerer interface {
 type running struct {
 	files answerer
 	made  chan message
+	spent time.Duration // its share of the processor
+	over  chan struct{} // closed when that is too much
 }
 
 // run builds a directory. The error is one of kustomize, or the reason for which the build was stopped.
@@ -75,6 +90,13 @@ func (s *sandbox) run(asked request, files answerer) (product, error) {
 		made, _, err = s.try(asked, files)
 		s.end()
 	}
+	for _, limit := range []error{errTime, errLate, errMemory, errDepth} {
+		if errors.Is(err, limit) {
+			s.mu.Lock()
+			s.stopped++
+			s.mu.Unlock()
+		}
+	}
 	return made, err
 }
 
@@ -82,13 +104,13 @@ func (s *sandbox) run(asked request, files answerer) (product, error) {
 func (s *sandbox) try(asked request, files answerer) (made product, isShared bool, err error) {
 	b, err := s.process()
 	if err != nil {
-		return made, false, fmt.Errorf("cannot be started: %w", err)
+		return made, false, err
 	}
 	text, err := json.Marshal(asked)
 	if err != nil {
 		return made, false, err
 	}
-	r := &running{files, make(chan message, 1)}
+	r := &running{files: files, made: make(chan message, 1), over: make(chan struct{})}
 	b.mu.Lock()
 	b.started++
 	id := b.started
@@ -100,7 +122,7 @@ func (s *sandbox) try(asked request, files answerer) (made product, isShared boo
 		b.mu.Unlock()
 	}()
 	b.send(message{id, opBuild, []string{string(text), asked.Dir}})
-	limit := time.NewTimer(s.limit)
+	limit := time.NewTimer(s.time)
 	defer limit.Stop()
 	select {
 	case m := <-r.made:
@@ -108,7 +130,12 @@ func (s *sandbox) try(asked request, files answerer) (made product, isShared boo
 		return made, false, err
 	case <-limit.C:
 		b.end(nil)
-		return made, false, fmt.Errorf("does not end within %s, and was stopped", s.limit)
+		return made, false, errLate
+	case <-r.over:
+		b.end(nil)
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		return made, b.started > 1, errTime
 	case <-b.ended:
 		b.mu.Lock()
 		defer b.mu.Unlock()
@@ -140,6 +167,9 @@ func (e kustomizeError) Error() string { return string(e) }
 func (s *sandbox) process() (*builds, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.stopped >= mostStopped {
+		return nil, errOthers
+	}
 	if s.now != nil {
 		select {
 		case <-s.now.ended:
@@ -147,7 +177,7 @@ func (s *sandbox) process() (*builds, error) {
 			return s.now, nil
 		}
 	}
-	b, err := start()
+	b, err := start(s.processor)
 	s.now = b
 	return b, err
 }
@@ -163,10 +193,10 @@ func (s *sandbox) end() {
 }
 
 // start starts a process.
-func start() (*builds, error) {
+func start(most time.Duration) (*builds, error) {
 	cmd, err := process.Self(kustomizeWork)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("cannot be started: %w", err)
 	}
 	stderr := &limited{most: 64 << 10}
 	cmd.Stderr = stderr
@@ -179,9 +209,9 @@ func start() (*builds, error) {
 		return nil, err
 	}
 	if err := cmd.Start(); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("cannot be started: %w", err)
 	}
-	b := &builds{cmd: cmd, in: in, running: map[uint64]*running{}, ended: make(chan struct{})}
+	b := &builds{cmd: cmd, in: in, running: map[uint64]*running{}, ended: make(chan struct{}), most: most}
 	go b.watch()
 	go func() {
 		b.serve(bufio.NewReaderSize(out, 1<<16))
@@ -214,10 +244,11 @@ func (b *builds) end(reason error) {
 	_ = b.cmd.Process.Kill() // it may have ended
 }
 
-// watch ends the process when it holds too much memory.
+// watch ends the process when it holds too much memory. It tells a build that has spent too much of the processor.
 func (b *builds) watch() {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
+	var spent time.Duration
 	for {
 		select {
 		case <-b.ended:
@@ -227,6 +258,22 @@ func (b *builds) watch() {
 				b.end(errMemory)
 				return
 			}
+			now := max(spent, process.Spent(b.cmd.Process.Pid))
+			b.charge(now - spent)
+			spent = now
+		}
+	}
+}
+
+// charge shares time of the processor out among the builds that run.
+func (b *builds) charge(spent time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, r := range b.running {
+		before := r.spent
+		r.spent += spent / time.Duration(len(b.running))
+		if before <= b.most && r.spent > b.most {
+			close(r.over)
 		}
 	}
 }

@@ -154,7 +154,7 @@ func TestBuild_Bounded(t *testing.T) {
 		diamond[fmt.Sprintf("../c%d/kustomization.yaml", i)] = fmt.Sprintf("kind: Component\ncomponents: [../c%d, ../c%[1]d]\n", i+1)
 	}
 	diamond["../c24/kustomization.yaml"] = "kind: Component\nnamePrefix: a\n"
-	const stopped = "does not end within 2s, and was stopped"
+	stopped := errTime.Error()
 	for name, tc := range map[string]struct {
 		files map[string]string
 		want  string
@@ -176,8 +176,8 @@ func TestBuild_Bounded(t *testing.T) {
 			}
 			write(t, all)
 			b := newBuilder(t, workspace.Flags{Kustomize: []string{"top", "good"}})
-			if b.sandbox.limit = time.Minute; tc.want == stopped {
-				b.sandbox.limit = 2 * time.Second
+			if b.sandbox.processor = time.Minute; tc.want == stopped {
+				b.sandbox.processor = 2 * time.Second
 			}
 			done := make(chan *workspace.Built)
 			go func() { done <- b.Build("top") }()
@@ -228,7 +228,7 @@ func TestSandbox_OthersGoOn(t *testing.T) {
 		<-g.asked
 		return g, done
 	}
-	b.sandbox.limit = 5 * time.Second
+	b.sandbox.time = 5 * time.Second
 	endless, ends := start()
 	t.Cleanup(func() { close(endless.released) })
 	good, goesOn := start()
@@ -241,7 +241,7 @@ func TestSandbox_OthersGoOn(t *testing.T) {
 	for range 2 {
 		select {
 		case r := <-ends:
-			if r.err == nil || !strings.Contains(r.err.Error(), "does not end within 5s") {
+			if r.err == nil || !strings.Contains(r.err.Error(), errLate.Error()) {
 				t.Errorf("the endless build: %v", r.err)
 			}
 		case r := <-goesOn:
@@ -250,6 +250,52 @@ func TestSandbox_OthersGoOn(t *testing.T) {
 			}
 		case <-late:
 			t.Fatal("a build does not end")
+		}
+	}
+}
+
+// TestSandbox_Waits builds what gets its files late, as on a machine with much other work. Waiting is no time of the processor.
+func TestSandbox_Waits(t *testing.T) {
+	write(t, map[string]string{"good/kustomization.yaml": "resources: [a.yaml]\n", "good/a.yaml": configMap})
+	b := newBuilder(t, workspace.Flags{Kustomize: []string{"good"}})
+	dir, err := b.tree.Real("good")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.sandbox.processor = 5 * time.Second
+	g := &gated{answerer: uninspectedFiles(b.tree), asked: make(chan struct{}), released: make(chan struct{})}
+	go func() {
+		<-g.asked
+		time.Sleep(6 * time.Second)
+		close(g.released)
+	}()
+	if made, err := b.sandbox.run(request{Dir: dir, UsualSchema: true}, g); err != nil || !strings.Contains(string(made.Text), "ConfigMap") {
+		t.Errorf("a build that waits: %q, %v", made.Text, err)
+	}
+}
+
+// TestSandbox_Stopped builds more than a run may whose builds reach a limit. The others are not built, and each has a finding.
+func TestSandbox_Stopped(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("no other system tells the time of the processor")
+	}
+	all := map[string]string{}
+	const count = mostStopped + 2
+	for i := range count {
+		all[fmt.Sprintf("all/k%d/kustomization.yaml", i)], all[fmt.Sprintf("all/k%d/a.yaml", i)] = "resources: [a.yaml]\n", configMap
+	}
+	write(t, all)
+	b := newBuilder(t, workspace.Flags{Kustomize: []string{"all"}})
+	b.sandbox.processor = time.Nanosecond
+	for i := range count {
+		want := errTime
+		if i >= mostStopped {
+			want = errOthers
+		}
+		dir := filepath.Join("all", fmt.Sprint("k", i))
+		built := b.Build(dir)
+		if len(built.Findings) != 1 || !strings.Contains(built.Findings[0].Message, want.Error()) || built.Findings[0].Position.File != filepath.Join(dir, "kustomization.yaml") {
+			t.Errorf("Build(%s) = %q, %v, want %q", dir, built.Text, built.Findings, want)
 		}
 	}
 }

@@ -12,6 +12,9 @@ import (
 // Resident returns 0: this system does not tell. The process watches itself: see [LimitMemory].
 func Resident(int) int64 { return 0 }
 
+// Spent returns 0: this system does not tell.
+func Spent(int) time.Duration { return 0 }
+
 // LimitMemory ends the process once it holds more bytes, with the words that Go has for it.
 func LimitMemory(most int64) {
 	go func() {
