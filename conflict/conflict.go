@@ -24,7 +24,7 @@
 //
 // # The order of the patches
 //
-// [OrderDependence] shows what the order of the patches changes: for each field two orders and their values. No field means that
+// [OrderConflicts] shows what the order of the patches changes: for each field two orders and their values. No field means that
 // all orders give the same value.
 //
 // # Resolving a conflict

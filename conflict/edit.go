@@ -36,8 +36,8 @@ type listOf struct {
 	n     int
 }
 
-// takeAway removes a field from a layer's patch, and reports whether that changed the patch.
-func (e *editor[T, P]) takeAway(layer engine.Layer, path fieldpath.Path) bool {
+// removeField removes a field from a layer's patch, and reports whether that changed the patch.
+func (e *editor[T, P]) removeField(layer engine.Layer, path fieldpath.Path) bool {
 	if e.of == nil {
 		e.patches, e.of, e.copied = slices.Clone(e.patches), map[engine.Layer][]int{}, map[int]bool{}
 		for i := range e.patches {
@@ -54,19 +54,19 @@ func (e *editor[T, P]) takeAway(layer engine.Layer, path fieldpath.Path) bool {
 		if own := e.of[e.winner]; len(own) > 0 && (!e.winning.IsValid() || e.removal.shares) {
 			e.winning, e.removal.shares = reflect.ValueOf(e.plan.CopyPatch(e.patches[own[0]].Patch)), false
 		}
-		changed = e.removal.takeAway(e.plan.Type(), reflect.ValueOf(e.patches[i].Patch), e.winning, path) || changed
+		changed = e.removal.removeField(e.plan.Type(), reflect.ValueOf(e.patches[i].Patch), e.winning, path) || changed
 	}
 	return changed
 }
 
-// takeAway removes the field at the end of the path from a patch's value. The same place of the winner's patch holds winner,
+// removeField removes the field at the end of the path from a patch's value. The same place of the winner's patch holds winner,
 // invalid if absent.
-func (r *removal) takeAway(t *schema.Type, value, winner reflect.Value, path fieldpath.Path) bool {
+func (r *removal) removeField(t *schema.Type, value, winner reflect.Value, path fieldpath.Path) bool {
 	if value = pointee(value); !value.IsValid() {
 		return false
 	}
 	if object, ok := value.Interface().(engine.Object); ok && t.Kind != schema.Map {
-		return takeFromObject(t, object, path)
+		return removeFromObject(t, object, path)
 	}
 	winner = pointee(winner)
 	if len(path) == 0 {
@@ -83,7 +83,7 @@ func (r *removal) takeAway(t *schema.Type, value, winner reflect.Value, path fie
 		}
 		changed := false
 		for _, item := range r.items(t, value, key) {
-			changed = r.takeAway(t.Elem, item, own, rest) || changed
+			changed = r.removeField(t.Elem, item, own, rest) || changed
 		}
 		return changed
 	}
@@ -98,8 +98,8 @@ func (r *removal) takeAway(t *schema.Type, value, winner reflect.Value, path fie
 	return false
 }
 
-// takeFromObject removes a field from a patch that is an object.
-func takeFromObject(t *schema.Type, object engine.Object, path fieldpath.Path) bool {
+// removeFromObject removes a field from a patch that is an object.
+func removeFromObject(t *schema.Type, object engine.Object, path fieldpath.Path) bool {
 	name, ok := path[0].Field()
 	if !ok {
 		if name, ok = path[0].Key(); !ok {
@@ -121,7 +121,7 @@ func takeFromObject(t *schema.Type, object engine.Object, path fieldpath.Path) b
 	changed := false
 	switch value := value.(type) {
 	case engine.Object:
-		changed = takeFromObject(within, value, path[1:])
+		changed = removeFromObject(within, value, path[1:])
 		if changed && len(value) == 0 {
 			delete(object, name)
 		}
@@ -136,7 +136,7 @@ func takeFromObject(t *schema.Type, object engine.Object, path fieldpath.Path) b
 				changed = true
 				return true
 			}
-			changed = takeFromObject(within.Elem, inner, path[2:]) || changed
+			changed = removeFromObject(within.Elem, inner, path[2:]) || changed
 			return false
 		})
 	}
@@ -158,20 +158,20 @@ func (r *removal) takeField(f *schema.StructField, parent, winner reflect.Value,
 		own, _ = f.Patch.Of(winner)
 	}
 	if len(rest) == 0 {
-		return r.leaveOut(f.Patch, parent, own)
+		return r.clearField(f.Patch, parent, own)
 	}
-	if !r.takeAway(f.Type, field, own, rest) {
+	if !r.removeField(f.Type, field, own, rest) {
 		return false
 	}
-	if field.Kind() == reflect.Pointer && f.Type.Kind == schema.Struct && saysNothing(f.Type, field.Elem()) && f.Patch.OmitEmpty {
+	if field.Kind() == reflect.Pointer && f.Type.Kind == schema.Struct && isEmptyPatch(f.Type, field.Elem()) && f.Patch.OmitEmpty {
 		field.SetZero()
 	}
 	return true
 }
 
-// leaveOut empties a field so that the encoding omits it. If the encoding never omits it, leaveOut sets the winner's value. It
+// clearField empties a field so that the encoding omits it. If the encoding never omits it, clearField sets the winner's value. It
 // reports whether the encoding changed.
-func (r *removal) leaveOut(slot *schema.Slot, parent, winner reflect.Value) bool {
+func (r *removal) clearField(slot *schema.Slot, parent, winner reflect.Value) bool {
 	field, _ := slot.Of(parent)
 	before := reflect.New(field.Type()).Elem()
 	before.Set(field)
@@ -207,8 +207,8 @@ func (r *removal) items(t *schema.Type, list reflect.Value, key string) []reflec
 	return known[key]
 }
 
-// saysNothing reports whether a patch's struct encodes as {}.
-func saysNothing(t *schema.Type, value reflect.Value) bool {
+// isEmptyPatch reports whether a patch's struct encodes as {}.
+func isEmptyPatch(t *schema.Type, value reflect.Value) bool {
 	for _, f := range t.Patchable() {
 		if _, encoded := f.Patch.Of(value); encoded {
 			return false

@@ -49,7 +49,7 @@ func Force[T, P any](plan *engine.Plan[T, P], base *T, patches []engine.Layered[
 				found = Find(result.Owners).byLayer()
 			}
 			e := editor[T, P]{plan: plan, patches: patches, winner: engine.Manager(manager)}
-			more := decide(found[e.winner], manager, e.takeAway)
+			more := decide(found[e.winner], manager, e.removeField)
 			if len(more) == 0 {
 				break
 			}
@@ -75,14 +75,14 @@ func (c Conflicts) byLayer() map[engine.Layer]Conflicts {
 }
 
 // decide settles conflicts in which the manager takes part.
-func decide(found Conflicts, manager string, takeAway func(engine.Layer, fieldpath.Path) bool) []Decision {
+func decide(found Conflicts, manager string, remove func(engine.Layer, fieldpath.Path) bool) []Decision {
 	var decisions []Decision
 	for _, c := range found {
 		d := Decision{Conflict: c, Manager: manager}
 		taken := map[string]bool{} // several claims lie within one field that goes
 		for i, path := range c.Against(manager) {
 			field := string(c.Claims[i].Layer) + path.String()
-			if path != nil && (taken[field] || takeAway(c.Claims[i].Layer, path)) {
+			if path != nil && (taken[field] || remove(c.Claims[i].Layer, path)) {
 				d.Lost, taken[field] = append(d.Lost, c.Claims[i]), true
 			}
 		}

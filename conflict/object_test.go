@@ -317,9 +317,9 @@ func TestConflict_Against(t *testing.T) {
 			t.Errorf("Against(%s) for %v (-want +got):\n%s", tc.manager, tc.patches, diff)
 		}
 	}
-	found, err := conflict.OrderDependence(plan, &boxed{}, objectPatches(t, inner, marks))
+	found, err := conflict.OrderConflicts(plan, &boxed{}, objectPatches(t, inner, marks))
 	if err != nil || len(found) != 1 || found[0].Conflict.Kind != conflict.Overlap {
-		t.Errorf("OrderDependence() = %v, %v, want the overlap, and no union", found, err)
+		t.Errorf("OrderConflicts() = %v, %v, want the overlap, and no union", found, err)
 	}
 }
 

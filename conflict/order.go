@@ -10,8 +10,8 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// Dependence is a field whose value depends on the order of the patches, with two orders that show it.
-type Dependence struct {
+// OrderConflict is a field whose value depends on the order of the patches, with two orders that show it.
+type OrderConflict struct {
 	// Conflict holds the claims that the order decides between. Its Kind is Overlap.
 	Conflict Conflict
 	// Orders are the given order and another one, with their different outcomes.
@@ -19,7 +19,7 @@ type Dependence struct {
 }
 
 // Finding returns the dependence as a finding on the rendered object: the overlap with its two orders.
-func (d Dependence) Finding(object fieldpath.Object) finding.Finding {
+func (d OrderConflict) Finding(object fieldpath.Object) finding.Finding {
 	f := d.Conflict.Finding(object)
 	if len(d.Conflict.Managers()) < 2 { // a directive acts on another patch without a claim
 		f.Message = "the order of the patches decides"
@@ -29,18 +29,18 @@ func (d Dependence) Finding(object fieldpath.Object) finding.Finding {
 	return f
 }
 
-// OrderDependence returns every field whose value depends on the order of the managers. Each comes with the given order, with
+// OrderConflicts returns every field whose value depends on the order of the managers. Each comes with the given order, with
 // another one, and with what both merge to. An empty list means that all orders give the same value. The order inside list-maps
-// and sets does not count: merge.OrderDependence shows where it carries meaning.
+// and sets does not count: merge.OrderConflicts shows where it carries meaning.
 //
-// An order matters only where claims oppose each other, so Find names the fields. OrderDependence merges the patches with a manager
+// An order matters only where claims oppose each other, so Find names the fields. OrderConflicts merges the patches with a manager
 // first and with it last, until each of these fields is shown. So it makes at most two merges for each manager, instead of one for
 // each order, and none for a manager that opposes no other one. It drops a conflict that no order shows. A patch with directives, with two
 // items of one key, or with a null in free data may oppose another one without a claim. Then these merges move every manager: they show its effects, and
 // an order in which a patch cannot be merged.
 //
-// OrderDependence changes neither the base nor the patches. It returns the error of the plan's Apply for the given order.
-func OrderDependence[T, P any](plan *engine.Plan[T, P], base *T, patches []engine.Layered[P]) ([]Dependence, error) {
+// OrderConflicts changes neither the base nor the patches. It returns the error of the plan's Apply for the given order.
+func OrderConflicts[T, P any](plan *engine.Plan[T, P], base *T, patches []engine.Layered[P]) ([]OrderConflict, error) {
 	given, err := plan.Apply(base, patches, engine.Options{Owners: true})
 	if err != nil {
 		return nil, err
@@ -49,15 +49,15 @@ func OrderDependence[T, P any](plan *engine.Plan[T, P], base *T, patches []engin
 	t := newTrials(given.Owners, ManagersOf(patches), acts)
 	value := jsonOf(given.Value)
 	for moved, order := range reordered(patches, t.needs) {
-		trial := trial{managers: ManagersOf(order)}
+		tried := reordering{managers: ManagersOf(order)}
 		if result, err := plan.Apply(base, order, engine.Options{}); err != nil {
-			trial.failed = err
+			tried.failed = err
 		} else {
-			trial.differences = differencesOf(plan.Type(), value, jsonOf(result.Value))
+			tried.differences = differencesOf(plan.Type(), value, jsonOf(result.Value))
 		}
-		t.add(moved, trial)
+		t.add(moved, tried)
 	}
-	return t.dependences(), nil
+	return t.orderConflicts(), nil
 }
 
 // Orders returns the given order of the patches. Each order that moves one manager to the end or to the front follows, once. The
@@ -131,7 +131,7 @@ type trials struct {
 	acts     bool // some patch acts on another one without a claim
 	overlaps []*overlapping
 	of       map[engine.Layer][]opposing
-	all      []trial
+	all      []reordering
 }
 
 // overlapping is a conflict with the orders that show it. It is shown by an order that lets another claim win. An order that hides the
@@ -149,8 +149,8 @@ type opposing struct {
 	claim int
 }
 
-// trial is the merge of one order: its differences from the given order, or its error.
-type trial struct {
+// reordering is the merge of one order: its differences from the given order, or its error.
+type reordering struct {
 	managers    []string
 	differences []difference
 	failed      error
@@ -190,8 +190,8 @@ func (o opposing) mayChange(last bool) bool {
 	}
 }
 
-// add adds the trial of an order that moves a manager, and finds the overlaps that it shows.
-func (t *trials) add(moved engine.Layer, made trial) {
+// add adds the outcome of an order that moves a manager, and finds the overlaps that it shows.
+func (t *trials) add(moved engine.Layer, made reordering) {
 	t.all = append(t.all, made)
 	if len(made.differences) == 0 {
 		return
@@ -221,28 +221,28 @@ func (t *trials) add(moved engine.Layer, made trial) {
 	}
 }
 
-// dependences returns the conflicts that a trial shows, and the differences that no conflict explains.
-func (t *trials) dependences() []Dependence {
-	var found []Dependence
+// orderConflicts returns the conflicts that an order shows, and the differences that no conflict explains.
+func (t *trials) orderConflicts() []OrderConflict {
+	var found []OrderConflict
 	var explained branches
 	add := func(c Conflict, orders []finding.Order) {
 		explained.add(c.Path, len(found))
-		found = append(found, Dependence{c, orders})
+		found = append(found, OrderConflict{c, orders})
 	}
 	for _, o := range t.overlaps {
 		if o.orders != nil {
 			add(o.Conflict, o.orders)
 		}
 	}
-	for _, trial := range t.all {
-		if path, isFailed := failedAt(trial.failed); isFailed && !explained.has(path) {
+	for _, tried := range t.all {
+		if path, isFailed := failedAt(tried.failed); isFailed && !explained.has(path) {
 			add(t.claimsAt(path), []finding.Order{
-				{Writers: t.given, Path: path, Effect: "the patches merge"}, {Writers: trial.managers, Path: path, Effect: "the merge fails: " + reasonOf(trial.failed)},
+				{Writers: t.given, Path: path, Effect: "the patches merge"}, {Writers: tried.managers, Path: path, Effect: "the merge fails: " + reasonOf(tried.failed)},
 			})
 		}
-		for _, d := range trial.differences {
+		for _, d := range tried.differences {
 			if !explained.has(d.path) {
-				add(t.claimsAt(d.path), d.orders(t.given, trial.managers))
+				add(t.claimsAt(d.path), d.orders(t.given, tried.managers))
 			}
 		}
 	}

@@ -24,7 +24,7 @@ func (c *counted) DeepCopyInto(out *counted) {
 	*out = counted{Labels: maps.Clone(c.Labels), merges: c.merges}
 }
 
-func TestOrderDependence_Merges(t *testing.T) {
+func TestOrderConflicts_Merges(t *testing.T) {
 	plan, err := engine.For[counted, engine.Object](schema.Rules{})
 	if err != nil {
 		t.Fatal(err)
@@ -38,7 +38,7 @@ func TestOrderDependence_Merges(t *testing.T) {
 			})
 		}
 		merges := 0
-		found, err := conflict.OrderDependence(plan, &counted{Labels: map[string]string{"a": "b"}, merges: &merges}, patches)
+		found, err := conflict.OrderConflicts(plan, &counted{Labels: map[string]string{"a": "b"}, merges: &merges}, patches)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,8 +52,8 @@ func TestOrderDependence_Merges(t *testing.T) {
 	}
 }
 
-// TestOrderDependence_Cases holds the orders and outcomes that show a dependence.
-func TestOrderDependence_Cases(t *testing.T) {
+// TestOrderConflicts_Cases holds the orders and outcomes that show a dependence.
+func TestOrderConflicts_Cases(t *testing.T) {
 	type object = engine.Object
 	plan, err := engine.For[podLike, engine.Object](schema.Rules{Twins: true})
 	if err != nil {
@@ -110,7 +110,7 @@ func TestOrderDependence_Cases(t *testing.T) {
 			for i := range c.patches {
 				patches = append(patches, engine.Layered[engine.Object]{Layer: engine.Manager(fmt.Sprintf("m%d", i)), Patch: &c.patches[i]})
 			}
-			found, err := conflict.OrderDependence(plan, &c.base, patches)
+			found, err := conflict.OrderConflicts(plan, &c.base, patches)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -122,14 +122,14 @@ func TestOrderDependence_Cases(t *testing.T) {
 				}
 			}
 			if !slices.Equal(got, c.want) {
-				t.Errorf("OrderDependence() = %q, want %q", got, c.want)
+				t.Errorf("OrderConflicts() = %q, want %q", got, c.want)
 			}
 		})
 	}
 }
 
 // shown returns the field of a dependence, and the outcome of each order.
-func shown(d conflict.Dependence) string {
+func shown(d conflict.OrderConflict) string {
 	var b strings.Builder
 	for i, order := range d.Orders {
 		separator := ", "

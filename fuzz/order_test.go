@@ -10,8 +10,8 @@ import (
 	"github.com/trainweld/trainweld/merge"
 )
 
-// TestOrderDependence holds the answer against all orders of up to five managers, merged by upstream.
-func TestOrderDependence(t *testing.T) {
+// TestOrderConflicts holds the answer against all orders of up to five managers, merged by upstream.
+func TestOrderConflicts(t *testing.T) {
 	t.Run("Checked", func(t *testing.T) {
 		t.Parallel()
 		law(t, fuzz.Options{Checked: true, Least: 2, Most: 5}, dependenceIsOrder)
@@ -36,7 +36,7 @@ func dependenceIsOrder(c *fuzz.Case) string {
 		return ""
 	}
 	one, other, refused := twoOutcomes(c.Template, c.Patches)
-	found, err := merge.OrderDependence(c.Template, c.Patches)
+	found, err := merge.OrderConflicts(c.Template, c.Patches)
 	switch decides := one != "" || refused != nil; {
 	case err != nil:
 		return fmt.Sprintf("the given order fails to merge: %v", err)

@@ -20,7 +20,7 @@ import (
 
 // TestPolicyOrder runs the policies of generated pairs in every order. They write to different fields: all orders give one
 // template, up to the order inside lists. So the order decides only which references between variables are expanded, and
-// render.OrderDependence reports a pair of orders if and only if it does.
+// render.OrderConflicts reports a pair of orders if and only if it does.
 func TestPolicyOrder(t *testing.T) {
 	t.Parallel()
 	first, several, reported := testenv.Seed(t), 0, 0
@@ -48,7 +48,7 @@ func TestPolicyOrder(t *testing.T) {
 			}
 			depends = depends || len(merge.Expansions(given, now, names, order)) > 0
 		}
-		found := render.OrderDependence(render.Input{TrainJob: pair.TrainJob, Runtime: &pair.Runtime.Spec}, render.Options{FeatureGates: render.FeatureGates{TrainJobStatus: true}})
+		found := render.OrderConflicts(render.Input{TrainJob: pair.TrainJob, Runtime: &pair.Runtime.Spec}, render.Options{FeatureGates: render.FeatureGates{TrainJobStatus: true}})
 		got := slices.ContainsFunc(found, func(f finding.Finding) bool { return f.Code == finding.CodePolicyOrder })
 		if !failed && got != depends {
 			t.Errorf("case %d, policies %v: an order is reported: %v, want %v: %v", seed, names, got, depends, found)

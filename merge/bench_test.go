@@ -19,8 +19,8 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 
 	"github.com/trainweld/trainweld/conflict"
-	"github.com/trainweld/trainweld/internal/serverside"
 	"github.com/trainweld/trainweld/internal/roundrobin"
+	"github.com/trainweld/trainweld/internal/serverside"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/release"
 )

@@ -17,26 +17,26 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// OrderDependence returns every field whose value depends on the order of the patches of a TrainJob, as
-// [conflict.OrderDependence] does. An empty list means that all orders give the same template, up to the order inside list-maps
-// and sets. SequenceDependence shows where that order carries meaning.
+// OrderConflicts returns every field whose value depends on the order of the patches of a TrainJob, as
+// [conflict.OrderConflicts] does. An empty list means that all orders give the same template, up to the order inside list-maps
+// and sets. SequenceWarnings shows where that order carries meaning.
 //
-// OrderDependence returns the error of Apply.
-func OrderDependence(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch) ([]conflict.Dependence, error) {
+// OrderConflicts returns the error of Apply.
+func OrderConflicts(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch) ([]conflict.OrderConflict, error) {
 	if template == nil {
 		template = &trainer.JobSetTemplateSpec{}
 	}
-	found, err := conflict.OrderDependence(plan(), template, layersOf(patches, true))
+	found, err := conflict.OrderConflicts(plan(), template, layersOf(patches, true))
 	if err != nil {
 		return nil, patchError(patches, err)
 	}
 	return found, nil
 }
 
-// SequenceDependence returns a warning for each list whose order carries meaning and depends on the order of the patches. It covers
+// SequenceWarnings returns a warning for each list whose order carries meaning and depends on the order of the patches. It covers
 // init containers, which run one after the other, and variables that refer to others. It tries the orders of conflict.Orders, and
 // skips one that cannot be merged. The caller sets the object of the findings.
-func SequenceDependence(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch) finding.List {
+func SequenceWarnings(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch) finding.List {
 	if template == nil {
 		template = &trainer.JobSetTemplateSpec{}
 	}

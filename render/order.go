@@ -13,15 +13,15 @@ import (
 	"github.com/trainweld/trainweld/render/mlpolicy"
 )
 
-// OrderDependence returns a finding for each field of a JobSet that depends on the order of the managers or of the policies.
+// OrderConflicts returns a finding for each field of a JobSet that depends on the order of the managers or of the policies.
 // Finding.Orders holds two orders and their outcomes. No finding means that every order gives the same
 // JobSet, up to the order inside list-maps and sets.
 //
 // An error marks a field with two outcomes. A note marks a field that holds what a rule of the input gives in the given order. An
 // error also marks a variable that the cluster expands or not, as its policies run in a random order. A warning marks a list of the patches whose order carries meaning: init containers, and variables that refer to
-// others. OrderDependence reads only Release, ForceManagers and the feature gates. Patches that fail to merge are errors, as in
+// others. OrderConflicts reads only Release, ForceManagers and the feature gates. Patches that fail to merge are errors, as in
 // Conflicts.
-func OrderDependence(in Input, opts Options) finding.List {
+func OrderConflicts(in Input, opts Options) finding.List {
 	r, merged, left := patchesMerged(in, opts)
 	if merged == nil {
 		return r.out.Findings
@@ -35,7 +35,7 @@ func OrderDependence(in Input, opts Options) finding.List {
 }
 
 func (r *renderer) patchOrder(patches []trainer.RuntimePatch, owners *merge.Ownership) {
-	found, err := merge.OrderDependence(&r.in.Runtime.Template, patches)
+	found, err := merge.OrderConflicts(&r.in.Runtime.Template, patches)
 	if err != nil {
 		r.report(r.noMerge(err))
 		return
@@ -50,7 +50,7 @@ func (r *renderer) patchOrder(patches []trainer.RuntimePatch, owners *merge.Owne
 		}
 		r.report(f)
 	}
-	for _, f := range merge.SequenceDependence(&r.in.Runtime.Template, patches) {
+	for _, f := range merge.SequenceWarnings(&r.in.Runtime.Template, patches) {
 		f.Object = r.trainJob()
 		r.report(f)
 	}

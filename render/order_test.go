@@ -15,9 +15,9 @@ import (
 	"github.com/trainweld/trainweld/render/mlpolicy"
 )
 
-// TestOrderDependence_Policies holds the case of https://github.com/kubeflow/trainer/issues/3887 and 3957: the order of the
+// TestOrderConflicts_Policies holds the case of https://github.com/kubeflow/trainer/issues/3887 and 3957: the order of the
 // controller's plugins changes what a variable means.
-func TestOrderDependence_Policies(t *testing.T) {
+func TestOrderConflicts_Policies(t *testing.T) {
 	for _, c := range []struct {
 		name, value string
 		source      trainer.MLPolicySource
@@ -45,7 +45,7 @@ func TestOrderDependence_Policies(t *testing.T) {
 			}
 			job := &trainer.TrainJob{Spec: trainer.TrainJobSpec{Trainer: &trainer.Trainer{Env: []corev1.EnvVar{{Name: "ADDRESS", Value: c.value}}}}}
 			var got []string
-			for _, f := range render.OrderDependence(render.Input{TrainJob: job, Runtime: runtime}, render.Options{FeatureGates: c.gates}) {
+			for _, f := range render.OrderConflicts(render.Input{TrainJob: job, Runtime: runtime}, render.Options{FeatureGates: c.gates}) {
 				if f.Code != finding.CodePolicyOrder || f.Severity != finding.Error {
 					t.Errorf("a finding %v", f)
 				}
@@ -54,7 +54,7 @@ func TestOrderDependence_Policies(t *testing.T) {
 				}
 			}
 			if !slices.Equal(got, c.want) {
-				t.Errorf("OrderDependence() = %q, want %q", got, c.want)
+				t.Errorf("OrderConflicts() = %q, want %q", got, c.want)
 			}
 		})
 	}

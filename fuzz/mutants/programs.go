@@ -38,7 +38,7 @@ func testPrograms() []*program {
 	return []*program{
 		{name: "engine", tests: "^(TestStories|TestObjectStories)$"},
 		{name: "conflict"},
-		{name: "fuzz", tests: "^(TestLaws|TestForce|TestOrderDependence|TestPlan|TestUnion|TestCompose)$", cases: "40"},
+		{name: "fuzz", tests: "^(TestLaws|TestForce|TestOrderConflicts|TestPlan|TestUnion|TestCompose)$", cases: "40"},
 		{name: "engine", except: "^TestFieldsV1Paths_Written$"},
 		{name: "compose", cases: "200"},
 		{name: "fuzz/strategic", except: "^(TestJSONMerge|TestLargePatches)$", cases: "200", deep: true},
@@ -46,7 +46,7 @@ func testPrograms() []*program {
 		{name: "fuzz", tests: "^(Fuzz|TestHistory|TestManagedFields|TestChildHistory|TestConflictsWithoutRuntime|TestUpdate)", cases: "20", deep: true},
 		{name: "fuzz/crds", cases: "150", deep: true},
 		{name: "engine", tests: "^TestFieldsV1Paths_Written$"},
-		{name: "fuzz", tests: "^(TestLaws|TestForce|TestOrderDependence|TestPlan)$", cases: "400", deep: true},
+		{name: "fuzz", tests: "^(TestLaws|TestForce|TestOrderConflicts|TestPlan)$", cases: "400", deep: true},
 		{name: "internal/printable", guards: true},
 		{name: "internal/ownfile", guards: true},
 		{name: "internal/process", guards: true},

@@ -108,8 +108,8 @@ func TestIdenticalPatches(t *testing.T) {
 	})
 }
 
-// TestOrderDependence holds the answer against all orders of up to five patches, with directives and without.
-func TestOrderDependence(t *testing.T) {
+// TestOrderConflicts holds the answer against all orders of up to five patches, with directives and without.
+func TestOrderConflicts(t *testing.T) {
 	several := func(directives bool) func(rand.Source) *merging {
 		return func(from rand.Source) *merging {
 			m, g := newBase(from)
@@ -128,7 +128,7 @@ func TestOrderDependence(t *testing.T) {
 }
 
 func dependenceIsOrder(m *merging) string {
-	found, err := conflict.OrderDependence(plans()[m.typ], &m.base, layered(m))
+	found, err := conflict.OrderConflicts(plans()[m.typ], &m.base, layered(m))
 	if err != nil {
 		return ""
 	}

@@ -41,8 +41,8 @@ var exported = []struct {
 }{
 	{folder: "check", all: []any{check.EnvFields, check.IgnoredMetadata, check.Patches}},
 	{folder: "conflict", all: []any{
-		conflict.Find, conflict.Force[corev1.Pod, corev1.Pod], conflict.ManagersOf[corev1.Pod], conflict.OrderDependence[corev1.Pod, corev1.Pod], conflict.Orders[corev1.Pod],
-		new(conflict.Conflict), new(conflict.Conflicts), new(conflict.Decision), new(conflict.Dependence), new(conflict.Kind),
+		conflict.Find, conflict.Force[corev1.Pod, corev1.Pod], conflict.ManagersOf[corev1.Pod], conflict.OrderConflicts[corev1.Pod, corev1.Pod], conflict.Orders[corev1.Pod],
+		new(conflict.Conflict), new(conflict.Conflicts), new(conflict.Decision), new(conflict.OrderConflict), new(conflict.Kind),
 	}},
 	{folder: "compose", all: []any{compose.Find, compose.IsRule, compose.Kinds, compose.Union, new(compose.Composition), new(compose.Kind), new(compose.Rule), new(compose.Rules)}},
 	{folder: "docs", all: []any{docs.Codes, docs.Of, docs.PolicySchema}},
@@ -75,7 +75,7 @@ var exported = []struct {
 		new(manifest.API), new(manifest.Document), new(manifest.Encoder), new(manifest.Format), new(manifest.Texts),
 	}},
 	{folder: "merge", all: []any{
-		merge.Apply, merge.Expansions, merge.Force, merge.JobSetTemplate, merge.ManagedFields, merge.OrderDependence, merge.Warnings, merge.SequenceDependence,
+		merge.Apply, merge.Expansions, merge.Force, merge.JobSetTemplate, merge.ManagedFields, merge.OrderConflicts, merge.Warnings, merge.SequenceWarnings,
 		merge.Compose, merge.Minimal, merge.Remove, merge.Upsert, merge.MinimalIn[[]byte], merge.RemoveIn[[]byte], merge.UpsertIn[[]byte],
 		merge.FormatClaim, merge.FromRuntime, merge.InTemplate, merge.IsSecretOf, merge.OverrideLayer, merge.OverrideOf, merge.PatchPath, merge.PolicyLayer, merge.SchedulerLayer,
 		new(merge.PatchError),
@@ -88,7 +88,7 @@ var exported = []struct {
 	{folder: "render", all: []any{
 		render.Compose, render.Conflicts, render.DefaultJobSet, render.DefaultJobSetOf, render.DefaultPatches,
 		render.DefaultRuntime, render.DefaultTrainJob, render.EphemeralClaims, render.JobSet, render.Jobs, render.Merge,
-		render.Migrate, render.ObjectOf, render.OrderDependence, render.OwnersOfChildren, render.ParseFeatureGates, render.ParseIndexRange, render.Pods, render.CountPods, render.HasEphemeralVolumes, render.Applicable,
+		render.Migrate, render.ObjectOf, render.OrderConflicts, render.OwnersOfChildren, render.ParseFeatureGates, render.ParseIndexRange, render.Pods, render.CountPods, render.HasEphemeralVolumes, render.Applicable,
 		render.PodRanges, render.SystemPriority, render.TooManyPods,
 		render.RuntimeOf,
 		new(render.ChildOwners), new(render.Merging), new(render.Runtimes),

@@ -573,27 +573,27 @@ func (m *Object) decided(merged *Result) (found finding.List) {
 	for _, p := range merged.Protected {
 		found = append(found, finding.Finding{
 			Code: finding.CodeForced, Severity: finding.Warning, Object: m.ID, Path: p.Path, Position: m.Position(p.Layer, p.Path),
-			Message: fmt.Sprintf("the field is protected, and what %s sets gives way", name(p.Layer)),
+			Message: fmt.Sprintf("the field is protected from %s", name(p.Layer)),
 			Remedy:  finding.Remedy{Text: "remove the field from the patch"},
 		})
 	}
 	return found
 }
 
-// OrderDependence returns the fields that depend on the order of the patches, each with two orders.
-func (m *Object) OrderDependence() finding.List {
-	var found []conflict.Dependence
+// OrderConflicts returns the fields that depend on the order of the patches, each with two orders.
+func (m *Object) OrderConflicts() finding.List {
+	var found []conflict.OrderConflict
 	var err error
 	if m.typ == option.StrategicType {
 		var plan *engine.Plan[any, any]
 		var patches []engine.Layered[any]
 		if plan, patches, err = m.strategic(); err == nil {
-			found, err = conflict.OrderDependence(plan, &m.object, patches)
+			found, err = conflict.OrderConflicts(plan, &m.object, patches)
 		}
 	} else {
 		plan, base, patches, failed := m.objects()
 		if err = failed; err == nil {
-			found, err = conflict.OrderDependence(plan, &base, patches)
+			found, err = conflict.OrderConflicts(plan, &base, patches)
 		}
 	}
 	if err != nil {

@@ -181,7 +181,7 @@ func conflictsOfObject(p *host.Program, flags conflictsFlags) error {
 	}
 	merged, more := m.Apply(found)
 	if found = append(found, more...); merged != nil && flags.permute {
-		found = append(found, m.OrderDependence()...)
+		found = append(found, m.OrderConflicts()...)
 	} else if merged != nil {
 		found = append(found, m.Conflicts(merged, render.Fail)...)
 	}
@@ -278,7 +278,7 @@ func conflictsOf(in *workspace.Input, j workspace.Job, flags conflictsFlags) fin
 	find := render.Conflicts
 	if flags.permute {
 		opts.FeatureGates, _ = option.ParseFeatureGates(flags.gates) // checked
-		find = render.OrderDependence
+		find = render.OrderConflicts
 	}
 	found := find(input, opts)
 	if !hasRuntime {

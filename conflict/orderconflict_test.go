@@ -44,8 +44,8 @@ func TestOrders(t *testing.T) {
 	}
 }
 
-// TestOrderDependence_Claims holds the claims of a dependence, the winners of both orders, and what its finding says.
-func TestOrderDependence_Claims(t *testing.T) {
+// TestOrderConflicts_Claims holds the claims of a dependence, the winners of both orders, and what its finding says.
+func TestOrderConflicts_Claims(t *testing.T) {
 	const empties, differ, directive = "one manager empties what another sets: m0, m1", "managers set different values: m0, m1", "the order of the patches decides"
 	type object = engine.Object
 	for _, tc := range []struct {
@@ -92,7 +92,7 @@ func TestOrderDependence_Claims(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			found, err := conflict.OrderDependence(plan, &tc.base, objectPatches(t, tc.patches...))
+			found, err := conflict.OrderConflicts(plan, &tc.base, objectPatches(t, tc.patches...))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -109,14 +109,14 @@ func TestOrderDependence_Claims(t *testing.T) {
 				}
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("OrderDependence() (-want +got):\n%s", diff)
+				t.Errorf("OrderConflicts() (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-// TestOrderDependence_Differences holds which parts of two results count as different, for a type that a definition describes.
-func TestOrderDependence_Differences(t *testing.T) {
+// TestOrderConflicts_Differences holds which parts of two results count as different, for a type that a definition describes.
+func TestOrderConflicts_Differences(t *testing.T) {
 	root, err := schema.ParseOpenAPI([]byte(`{"type": "object", "properties": {"spec": {"type": "object", "properties": {
 		"set": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}},
 		"byTwo": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k", "on"], "items": {"type": "object", "required": ["k", "on"], "properties": {"k": {"type": "string"}, "on": {"type": "boolean"}, "v": {"type": "integer"},
@@ -158,7 +158,7 @@ func TestOrderDependence_Differences(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			base := *objectPatches(t, tc.base)[0].Patch
-			found, err := conflict.OrderDependence(plan, &base, objectPatches(t, tc.patches...))
+			found, err := conflict.OrderConflicts(plan, &base, objectPatches(t, tc.patches...))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -167,7 +167,7 @@ func TestOrderDependence_Differences(t *testing.T) {
 				got = append(got, fmt.Sprintf("%s: %s; winners %q %q", d.Conflict.Path, shown(d), d.Orders[0].Manager, d.Orders[1].Manager))
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("OrderDependence() (-want +got):\n%s", diff)
+				t.Errorf("OrderConflicts() (-want +got):\n%s", diff)
 			}
 		})
 	}
