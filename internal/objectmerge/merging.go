@@ -566,8 +566,8 @@ func (m *Object) decided(merged *Result) (found finding.List) {
 		}
 		found = append(found, finding.Finding{
 			Code: finding.CodeForced, Severity: finding.Warning, Object: m.ID, Path: d.Path, Position: m.Position(d.Winner, d.Path),
-			Message: fmt.Sprintf("%s wins by --%s, and what %s sets gives way", name(d.Winner), d.Policy, strings.Join(losers, ", ")),
-			Remedy:  finding.Remedy{Text: "remove the field from the patch that gives way"},
+			Message: fmt.Sprintf("%s overrides %s (--%s)", name(d.Winner), strings.Join(losers, ", "), d.Policy),
+			Remedy:  finding.Remedy{Text: "remove the field from the patch that is overridden"},
 		})
 	}
 	for _, p := range merged.Protected {
