@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/schema"
 )
@@ -146,4 +147,53 @@ func linked(b *testing.B, source string) float64 {
 		b.Fatal(err)
 	}
 	return float64(info.Size())
+}
+
+// BenchmarkPolicies merges the patches of three managers into a Pod, with owners: by no policy, and by all of them.
+func BenchmarkPolicies(b *testing.B) {
+	plan, err := engine.For[corev1.PodSpec, engine.Object](schema.PodRules(reflect.TypeFor[corev1.PodSpec]()))
+	if err != nil {
+		b.Fatal(err)
+	}
+	env := func(name, value string) any { return engine.Object{"name": name, "value": value} }
+	var base corev1.PodSpec
+	for _, name := range []string{"server", "proxy", "log"} {
+		base.Containers = append(base.Containers, corev1.Container{
+			Name: name, Image: name + ":1", Args: []string{"--port=80", "--verbose"}, Ports: []corev1.ContainerPort{{ContainerPort: 80}, {ContainerPort: 443}},
+			Env:           []corev1.EnvVar{{Name: "A", Value: "1"}, {Name: "B", Value: "2"}, {Name: "C", Value: "3"}},
+			VolumeMounts:  []corev1.VolumeMount{{Name: "data", MountPath: "/data"}, {Name: "tmp", MountPath: "/tmp"}},
+			LivenessProbe: &corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"healthy"}}}, PeriodSeconds: 5},
+		})
+	}
+	base.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}, {Name: "tmp"}}
+	base.NodeSelector = map[string]string{"pool": "a", "zone": "b"}
+	var patches []engine.Layered[engine.Object]
+	for i, name := range []string{"web", "queue", "team"} {
+		patches = append(patches, engine.Layered[engine.Object]{Layer: engine.Manager(name), Patch: &engine.Object{
+			"nodeSelector": engine.Object{"pool": name}, "schedulerName": "s", "volumes": []any{engine.Object{"name": name, "configMap": engine.Object{"name": name}}},
+			"containers": []any{
+				engine.Object{"name": "server", "image": "server:2", "env": []any{env("A", name), env("D", "4")}, "volumeMounts": []any{engine.Object{"name": name, "mountPath": "/" + name}}},
+				engine.Object{"name": []string{"proxy", "log", "new"}[i], "livenessProbe": engine.Object{"httpGet": engine.Object{"port": int64(80), "path": "/"}}, "resources": engine.Object{"limits": engine.Object{"cpu": "1"}}},
+			},
+		}})
+	}
+	protected := []fieldpath.Path{fieldpath.Fields("containers", "args"), fieldpath.Fields("serviceAccountName")}
+	for _, by := range []struct {
+		name string
+		o    engine.Options
+	}{
+		{"none", engine.Options{}},
+		{"all", engine.Options{Order: engine.BaseOrder, Unions: engine.LastMember, Empty: engine.SkipEmpty, Precedence: engine.FirstPatch, Protected: protected}},
+		{"base", engine.Options{Order: engine.BaseOrder, Unions: engine.LastMember, Empty: engine.SkipEmpty, Precedence: engine.BaseAlways, Protected: protected}},
+	} {
+		by.o.Owners = true
+		b.Run(by.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := plan.Apply(&base, patches, by.o); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }
