@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -292,10 +293,34 @@ func (k *kustomization) invalid(err error) {
 	case k.root == nil && len(found) > 0 && found[0].Code == finding.CodeSyntax:
 		at := found[0].Position
 		k.refusals = append(k.refusals, refusal{at.Line, at.Column, found[0].Message, found[0].Remedy.Text, true})
+	case isUnknown && !k.isKnown():
+		k.refusals = append(k.refusals, refusal{0, 0, "kustomize has none of its fields", "write a kustomization", true})
 	case isUnknown:
 		field = strings.Trim(field, `"`)
 		k.fail(field, fmt.Sprintf("kustomize has no field %q", field), "fix or remove the field")
 	}
+}
+
+// isKnown reports whether the file has a field of a kustomization, or nearly one. Another file may be no kustomization, and no word of it
+// is shown.
+func (k *kustomization) isKnown() bool {
+	if k.root == nil || k.root.Kind != yaml.MappingNode {
+		return false
+	}
+	var known, written []string
+	for f := range reflect.TypeFor[types.Kustomization]().Fields() {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && name != "metadata" {
+			known = append(known, name)
+		}
+	}
+	for i := 0; i+1 < len(k.root.Content); i += 2 {
+		key, value := k.root.Content[i].Value, k.root.Content[i+1].Value
+		if key == "kind" && (value == types.KustomizationKind || value == types.ComponentKind) {
+			return true
+		}
+		written = append(written, key)
+	}
+	return finding.AnyNear(written, known)
 }
 
 // find returns the first scalar with a value, or with a key and the value as in KEY=FILE.

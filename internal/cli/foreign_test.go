@@ -64,6 +64,7 @@ func foreignLines() []string {
 		"migrate FILE", "migrate FILE -d", "migrate pt.yaml -r FILE", "migrate - <", "create --runtime rt --name a --patch FILE", "create --runtime rt --name a --patch - <",
 		"schema -f FILE", "schema -f job.yaml -r FILE", "schema -r rt.yaml --policy FILE", "test FILE", "test --init FILE", "fn <",
 		"check config/job.yaml -r rt.yaml", "check policy/job.yaml -r rt.yaml", "check patch/job.yaml -r rt.yaml", "test cases", "render -f job.yaml -r rt.yaml --output-dir out",
+		"check -k resource", "check -k kustomization",
 	}
 }
 
@@ -76,12 +77,14 @@ func TestForeignFiles(t *testing.T) {
 		"dep.yaml":              "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec: {replicas: 1}\n",
 		"pt.yaml":               "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: p}\nspec: {pytorchReplicaSpecs: {Worker: {template: {spec: {containers: [{name: pytorch, image: i}]}}}}}\n",
 		"policy/trainweld.yaml": "policy: policy.yaml\n", "patch/trainweld.yaml": "patches:\n- file: patch.yaml\n", "cases/b/options.yaml": "on-conflict: last\n",
+		"resource/kustomization.yaml": "resources: [foreign.yaml]\n",
 	} {
 		testenv.WriteIn(t, ".", name, text)
 	}
 	for name, text := range foreignFiles() {
 		text = strings.ReplaceAll(text, "MARK", marker)
-		for _, file := range []string{"foreign.yaml", "config/trainweld.yaml", "policy/policy.yaml", "patch/patch.yaml", "cases/a/options.yaml", "cases/b/want/default_llm.yaml", "out/.trainweld-files", "out/.trainweld-journal"} {
+		for _, file := range []string{"foreign.yaml", "config/trainweld.yaml", "policy/policy.yaml", "patch/patch.yaml", "cases/a/options.yaml", "cases/b/want/default_llm.yaml", "out/.trainweld-files", "out/.trainweld-journal",
+			"resource/foreign.yaml", "kustomization/kustomization.yaml"} {
 			testenv.WriteIn(t, ".", file, text)
 		}
 		for _, line := range foreignLines() {
