@@ -20,8 +20,8 @@ import (
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/parallel"
-	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/internal/roundrobin"
+	"github.com/trainweld/trainweld/internal/testenv"
 )
 
 // BenchmarkCheck checks 1,000 TrainJobs of one runtime with the program and with kubeconform, and decodes and encodes the same files
