@@ -119,14 +119,14 @@ func (o *Options) check(root *schema.Type) error {
 	}
 	for i, name := range o.Managers {
 		if slices.Contains(o.Managers[:i], name) {
-			return &OptionError{"Managers", fmt.Errorf("Duplicate value: %q", name)}
+			return &OptionError{"Managers", apiError("Duplicate value", "%q", name)}
 		}
 	}
 	if len(o.Managers) > 0 && o.Precedence != LastPatch {
-		return &OptionError{"Managers", fmt.Errorf("Forbidden: may not be set when Precedence is %q", o.Precedence)}
+		return &OptionError{"Managers", apiError("Forbidden", "may not be set when Precedence is %q", o.Precedence)}
 	}
 	if o.ProtectedError && len(o.Protected) == 0 {
-		return &OptionError{"ProtectedError", errors.New("Forbidden: may not be set when Protected is empty")}
+		return &OptionError{"ProtectedError", apiError("Forbidden", "may not be set when Protected is empty")}
 	}
 	for _, path := range o.Protected {
 		if err := isField(root, path); err != nil {
@@ -139,7 +139,7 @@ func (o *Options) check(root *schema.Type) error {
 // isField returns an error for a path that leads to no field which merges by itself.
 func isField(t *schema.Type, path fieldpath.Path) error {
 	if len(path) == 0 {
-		return errors.New("Required value: must name a field")
+		return apiError("Required value", "must name a field")
 	}
 	for i := 0; i < len(path); i++ {
 		name, isField := path[i].Field()
@@ -154,20 +154,23 @@ func isField(t *schema.Type, path fieldpath.Path) error {
 			}
 			t = t.Elem
 			if !isItem && !isField {
-				return errors.New("Invalid value: an item must be named by its key")
+				return apiError("Invalid value", "an item must be named by its key")
 			}
 		case isField && t.Field(name) != nil:
 			t = t.Field(name).Type
 		case t.Kind == schema.Map && (isKey || isField && t.GoType() == nil), t.Kind == schema.Set && isElement, t.Kind == schema.Struct && t.Elem != nil && (isKey || isField):
 			t = t.Elem
 		case t.Kind == schema.Struct:
-			return fmt.Errorf("Invalid value: there is no field %s", path[i])
+			return apiError("Invalid value", "there is no field %s", path[i])
 		default:
-			return fmt.Errorf("Invalid value: %s is part of a value that does not merge", path[i])
+			return apiError("Invalid value", "%s is part of a value that does not merge", path[i])
 		}
 	}
 	return nil
 }
+
+// apiError returns an error in a form of the API server.
+func apiError(form, format string, args ...any) error { return fmt.Errorf(form+": "+format, args...) }
 
 // known returns an error for an unknown value of an option. The first of its values is the zero one.
 func known[P ~string](option string, value P, values ...P) error {
@@ -178,7 +181,7 @@ func known[P ~string](option string, value P, values ...P) error {
 	for i, other := range values[1:] {
 		quoted[i] = strconv.Quote(string(other))
 	}
-	return &OptionError{option, fmt.Errorf("Unsupported value: %q: supported values: %s", value, strings.Join(quoted, ", "))}
+	return &OptionError{option, apiError("Unsupported value", "%q: supported values: %s", value, strings.Join(quoted, ", "))}
 }
 
 // decides reports whether a policy needs the history of the fields.
@@ -481,7 +484,7 @@ func (l *log) severalMembers(u schema.Union, v visited, last int32) error {
 	layer := l.claims[last].layer()
 	return &PatchError{
 		Layer: l.layers[layer], Index: slices.Index(l.ids, layer), Path: l.path(v.at),
-		Err: fmt.Errorf("Forbidden: may not set more than one member of the union %q: %s", u.Name, strings.Join(members, ", ")),
+		Err: apiError("Forbidden", "may not set more than one member of the union %q: %s", u.Name, strings.Join(members, ", ")),
 	}
 }
 

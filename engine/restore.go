@@ -2,7 +2,6 @@ package engine
 
 import (
 	"encoding/json"
-	"errors"
 	"maps"
 	"reflect"
 	"slices"
@@ -48,7 +47,7 @@ func (l *log) restore(o Options, had func(fieldpath.Path) bool, put func(r resto
 	}
 	if o.ProtectedError && len(told) > 0 {
 		return nil, &PatchError{
-			Layer: told[0].Layer, Index: slices.Index(l.ids, l.layerID(told[0].Layer)), Path: told[0].Path, Err: errors.New("Forbidden: the field is protected"),
+			Layer: told[0].Layer, Index: slices.Index(l.ids, l.layerID(told[0].Layer)), Path: told[0].Path, Err: apiError("Forbidden", "the field is protected"),
 		}
 	}
 	return told, nil
