@@ -17,7 +17,7 @@ import (
 // which internal/packaging accepts, come before npm's.
 func licenses(repository string) ([]byte, error) {
 	list := exec.Command("go", "run", ".", "licenses", "-sources", "../..", "-program", "./cmd/playground/checks", "-platform", "js/wasm")
-	list.Dir, list.Stderr = filepath.Join(repository, "internal", "release"), os.Stderr
+	list.Dir, list.Stderr = filepath.Join(repository, "internal", "packaging"), os.Stderr
 	text, err := list.Output()
 	if err != nil {
 		return nil, fmt.Errorf("the licenses of the program for browsers: %w", err)
