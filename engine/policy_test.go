@@ -644,7 +644,8 @@ func somePolicies(r *rand.Rand) engine.Options {
 	return o
 }
 
-// TestFind_Policies: the conflicts do not depend on a policy, and a policy hides none. The owners of a field tell its value.
+// TestFind_Policies: the conflicts do not depend on a policy, and a policy hides none. The owners of a field tell its value. Which conflict a
+// directive takes part in depends on the order of the merge. So there are conflicts exactly if the patches have some in that order.
 func TestFind_Policies(t *testing.T) {
 	for _, directives := range []bool{false, true} {
 		random := rand.New(rand.NewPCG(1, 2))
@@ -654,6 +655,11 @@ func TestFind_Policies(t *testing.T) {
 			if err != nil {
 				return ""
 			}
+			if directives {
+				if none, _, err = c.inMergeOrder(o).merged(t, engine.Options{}); err != nil {
+					return ""
+				}
+			}
 			want, got := conflictTexts(none.Owners), conflictTexts(by.Owners)
 			if directives && (len(want) > 0) != (len(got) > 0) || !directives && !slices.Equal(want, got) {
 				return fmt.Sprintf("%+v: conflicts\n  %q, want\n  %q", o, got, want)
@@ -661,6 +667,30 @@ func TestFind_Policies(t *testing.T) {
 			return ownersBroken(by)
 		})
 	}
+}
+
+// inMergeOrder returns the case with its patches in the order in which a policy of precedence merges them.
+func (c podCase) inMergeOrder(o engine.Options) podCase {
+	var layers []engine.Layer
+	for _, p := range c.patches {
+		if !slices.Contains(layers, p.Layer) {
+			layers = append(layers, p.Layer)
+		}
+	}
+	rank := func(p engine.Layered[engine.Object]) int {
+		name, _ := p.Layer.Manager()
+		switch at := slices.Index(o.Managers, name); {
+		case o.Precedence == engine.FirstPatch:
+			return -slices.Index(layers, p.Layer)
+		case at >= 0:
+			return len(o.Managers) - at
+		default:
+			return 0
+		}
+	}
+	c.patches = slices.Clone(c.patches)
+	slices.SortStableFunc(c.patches, func(a, b engine.Layered[engine.Object]) int { return rank(a) - rank(b) })
+	return c
 }
 
 // conflictTexts returns the conflicts of a merge in the order of their texts. Where a field is emptied, and in a union, the order of
