@@ -209,7 +209,8 @@ func TestUpdateMakesCasesPass(t *testing.T) {
 
 // TestRun runs this binary's TestCases as go test does, without and with -update.
 func TestRun(t *testing.T) {
-	dir := t.TempDir()
+	dir, outside := t.TempDir(), t.TempDir()
+	testenv.WriteIn(t, outside, "job.yaml", trainJob)
 	if err := os.CopyFS(dir, withFiles(map[string]string{"job.yaml": trainJob, "want/.keep": "", "a/b/job.yaml": trainJob})); err != nil {
 		t.Fatal(err)
 	}
@@ -245,6 +246,12 @@ func TestRun(t *testing.T) {
 	}
 	if out, err = run(); err == nil || !strings.Contains(out, "there is no case in "+dir) {
 		t.Errorf("no case must not pass: %v\n%s", err, out)
+	}
+	if err := os.Symlink(filepath.Join(outside, "job.yaml"), filepath.Join(dir, "job.yaml")); err != nil {
+		t.Skip("needs symbolic links: ", err)
+	}
+	if out, err = run(); err == nil || !strings.Contains(out, "is outside of the repository") {
+		t.Errorf("with a link out of the folder: %v\n%s", err, out)
 	}
 }
 

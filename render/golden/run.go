@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/ownfile"
 	"github.com/trainweld/trainweld/internal/transaction"
 )
@@ -47,9 +48,11 @@ func updating() bool {
 // Run runs every case in a folder and below it as a parallel subtest. Each folder on the path of a case is also a
 // subtest of that name. So go test -run finds the case by its path. With the flag -update (see UpdateFlag), Run
 // writes the rendered files instead of failing. It fails without any case.
+//
+// A file may be a link to another file of its repository, or without a repository of the working directory. A link out of it fails.
 func Run(t *testing.T, dir string) {
 	t.Helper()
-	cases, err := Find(ownfile.Dir(dir), filepath.ToSlash(dir))
+	cases, err := Find(host.Bounded(ownfile.Dir(dir)), filepath.ToSlash(dir))
 	if err != nil {
 		t.Fatalf("%s: %v", dir, err)
 	}
