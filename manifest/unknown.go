@@ -24,7 +24,7 @@ func (d *diagnosis) unknownField(e source.Entry, t reflect.Type) {
 		Message: fmt.Sprintf("unknown field %s", quote(written)),
 	}
 	switch {
-	case formerField(t, e.Name, &f):
+	case formerField(t, e, &f):
 	case d.unpatchable(e.Name, t, &f):
 	default:
 		f.Remedy = d.suggest(e, t)
@@ -191,15 +191,15 @@ func (d *diagnosis) under(name string, t reflect.Type) (text string, path fieldp
 }
 
 // formerField completes a finding on a field of an earlier Trainer (CHANGELOG/CHANGELOG-2.2.md, breaking changes). It reports
-// whether name is such a field.
-func formerField(t reflect.Type, name string, f *finding.Finding) bool {
-	switch t {
-	case reflect.TypeFor[trainer.TorchMLPolicySource]():
-		if name == "numProcPerNode" {
-			f.Message = "numProcPerNode of torch is gone since Trainer 2.2"
-			f.Remedy.Text = "set .spec.trainer.numProcPerNode of the TrainJob, or leave it to the number of its devices"
-			return true
-		}
+// whether the entry is such a field.
+func formerField(t reflect.Type, e source.Entry, f *finding.Finding) bool {
+	if t != reflect.TypeFor[trainer.TorchMLPolicySource]() || e.Name != "numProcPerNode" {
+		return false
 	}
-	return false
+	f.Message = "numProcPerNode of torch is gone since Trainer 2.2"
+	f.Remedy.Text = "set .spec.trainer.numProcPerNode of the TrainJob, or leave it to the number of its devices"
+	if source.Target(e.Value).Value == "auto" {
+		f.Remedy = finding.Remedy{Do: finding.Remove, Text: "remove it: the number of the node's devices, which was auto, is all there is"}
+	}
+	return true
 }

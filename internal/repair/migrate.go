@@ -35,11 +35,11 @@ func Migrate(in *workspace.Input, j workspace.Job, manager string) ([]manifest.C
 	return j.Document.Migration(result.TrainJob.Spec.RuntimePatches), found
 }
 
-// CannotMigrate returns the finding on a TrainJob whose text cannot be rewritten.
-func CannotMigrate(j workspace.Job, err error) finding.Finding {
+// CannotMigrate returns the finding on an object whose text cannot be rewritten.
+func CannotMigrate(object fieldpath.Object, d *manifest.Document, err error) finding.Finding {
 	at := fieldpath.Fields("spec")
 	return finding.Finding{
-		Code: finding.CodeNotMigrated, Severity: finding.Error, Object: render.ObjectOf(j.TrainJob), Path: at, Position: j.Document.Position(at),
+		Code: finding.CodeNotMigrated, Severity: finding.Error, Object: object, Path: at, Position: d.Position(at),
 		Message: fmt.Sprintf("its text cannot be edited: %v", err),
 		Remedy:  finding.Remedy{Text: "write it without anchors and merge keys, and run trainweld migrate again"},
 	}

@@ -49,8 +49,8 @@ func Command(p *host.Program) *cobra.Command {
 		Long: `Rewrite objects of earlier versions for Trainer 2.3.
 
 A TrainJob of Trainer 2.0 or 2.1 with spec.podSpecOverrides, spec.podTemplateOverrides, spec.labels or
-spec.annotations gets a patch of one manager in spec.runtimePatches. The word auto as numProcPerNode is
-removed, since a missing field means the same. A training job of kubeflow.org/v1 becomes a TrainJob and a
+spec.annotations gets a patch of one manager in spec.runtimePatches. The word auto as numProcPerNode, of a
+TrainJob or of a torch policy, is removed, since a missing field means the same. A training job of kubeflow.org/v1 becomes a TrainJob and a
 TrainingRuntime of its own. With --runtime it becomes a TrainJob on an existing runtime. The kinds are
 PyTorchJob, MPIJob, XGBoostJob, JAXJob, TFJob and PaddleJob. docs/migrate.md describes every field.
 
@@ -186,15 +186,15 @@ func (m *migration) file(text workspace.File) output.Rewritten {
 	for i, d := range text.Documents {
 		m.unknownJob(d)
 		var changes []manifest.Change
-		if m.readable[text.Name].jobs[i] {
-			changes = append(changes, withoutProcesses(d))
+		if at := m.readable[text.Name].at[i]; at != nil {
+			changes = append(changes, without(d, at))
 		}
 		if d.Overrides != nil {
 			changes = append(changes, m.overrides(d)...)
 		}
 		made, err := d.Change(changes)
-		if at := m.jobOf(d); err != nil && at >= 0 {
-			m.findings = append(m.findings, repair.CannotMigrate(m.Jobs[at], err))
+		if err != nil {
+			m.findings = append(m.findings, repair.CannotMigrate(m.ID(d), d, err))
 		}
 		edits = append(edits, made...)
 	}

@@ -3,6 +3,7 @@ package migrate
 import (
 	"bytes"
 	"io"
+	"io/fs"
 	"slices"
 
 	"github.com/trainweld/trainweld/fieldpath"
@@ -14,10 +15,18 @@ import (
 
 func processes() fieldpath.Path { return fieldpath.Fields("spec", "trainer", "numProcPerNode") }
 
-// readable is a file of which some TrainJobs have the word auto as numProcPerNode. Trainer 2.2 and later cannot decode it.
+// torchProcesses is the number of a runtime of Trainer 2.0 and 2.1. Later releases have auto only, and no field.
+func torchProcesses() fieldpath.Path {
+	return fieldpath.Fields("spec", "mlPolicy", "torch", "numProcPerNode")
+}
+
+// unset is a field of today's torch policies. Instead of the word auto it is null, which means the same, and moves no line.
+const unset = "envInjection"
+
+// readable is a file with the word auto as numProcPerNode, which Trainer 2.2 and later cannot decode.
 type readable struct {
-	data []byte       // with the word
-	jobs map[int]bool // the indexes of the documents
+	data []byte                 // with the word
+	at   map[int]fieldpath.Path // where null replaces it, by the indexes of the documents
 }
 
 // read reads the inputs, in which null replaces the word auto as numProcPerNode. It means the same, and moves no line. The second
@@ -36,16 +45,17 @@ func read(p *host.Program, flags workspace.Flags) (*workspace.Input, map[string]
 	first.Files, second.Files = overlay, overlay
 	in := workspace.Read(&first, flags)
 	changed := map[string]readable{}
-	for _, text := range in.Files {
-		file := readable{text.Data, map[int]bool{}}
+	for _, text := range append(runtimes(overlay, in), in.Files...) {
+		file := readable{text.Data, map[int]fieldpath.Path{}}
 		var edits []manifest.Edit
 		for i, d := range text.Documents {
-			if !saysAuto(d) {
+			at, change := withoutAuto(d)
+			if at == nil {
 				continue
 			}
 			// A word that other parts of the file share keeps its finding.
-			if made, err := d.Change([]manifest.Change{{Path: processes(), Do: manifest.SetField}}); err == nil {
-				edits, file.jobs[i] = append(edits, made...), true
+			if made, err := d.Change([]manifest.Change{change}); err == nil {
+				edits, file.at[i] = append(edits, made...), at
 			}
 		}
 		if len(edits) == 0 {
@@ -64,23 +74,50 @@ func read(p *host.Program, flags workspace.Flags) (*workspace.Input, map[string]
 	return workspace.Read(&second, flags), changed
 }
 
-// saysAuto reports whether the word is an error of a TrainJob.
-func saysAuto(d *manifest.Document) bool {
-	for _, f := range d.Findings {
-		if f.Code == finding.CodeWrongType && f.Remedy.Do == finding.Remove && slices.Equal(f.Path, processes()) {
-			return true
+// runtimes returns the files with the word that only give runtimes, and are not rewritten.
+func runtimes(files fs.FS, in *workspace.Input) []workspace.File {
+	var found []workspace.File
+	for _, f := range in.Findings {
+		isKnown := func(text workspace.File) bool { return text.Name == f.Position.File }
+		if !isTorchAuto(f) || slices.ContainsFunc(in.Files, isKnown) || slices.ContainsFunc(found, isKnown) {
+			continue
+		}
+		if data, err := fs.ReadFile(files, f.Position.File); err == nil {
+			documents, _ := manifest.Decode(f.Position.File, data)
+			found = append(found, workspace.File{Name: f.Position.File, Data: data, Documents: documents})
 		}
 	}
-	return false
+	return found
 }
 
-// withoutProcesses returns the change that removes the field. It keeps spec.trainer, without which the torch policy does nothing.
-func withoutProcesses(d *manifest.Document) manifest.Change {
-	if fields, err := d.Fields(); err == nil {
-		spec, _ := fields["spec"].(map[string]any)
-		if t, _ := spec["trainer"].(map[string]any); len(t) == 1 {
-			return manifest.Change{Path: processes()[:2], Do: manifest.SetField, Value: map[string]any{}}
+// withoutAuto returns the change that makes a document readable, and the path of the null that it leaves, or nil.
+func withoutAuto(d *manifest.Document) (fieldpath.Path, manifest.Change) {
+	for _, f := range d.Findings {
+		if f.Code == finding.CodeWrongType && f.Remedy.Do == finding.Remove && slices.Equal(f.Path, processes()) {
+			return f.Path, manifest.Change{Path: f.Path, Do: manifest.SetField}
+		}
+		if isTorchAuto(f) {
+			return fieldpath.Fields("spec", "mlPolicy", "torch", unset), manifest.Change{Path: f.Path, Do: manifest.ReplaceField, Name: unset}
 		}
 	}
-	return manifest.Change{Path: processes(), Do: manifest.RemoveField}
+	return nil, manifest.Change{}
+}
+
+// isTorchAuto reports whether the finding is about the word in a runtime.
+func isTorchAuto(f finding.Finding) bool {
+	return f.Code == finding.CodeUnknownField && f.Remedy.Do == finding.Remove && slices.Equal(f.Path, torchProcesses())
+}
+
+// without returns the change that removes the number. It keeps the parent, without which the torch policy does nothing.
+func without(d *manifest.Document, number fieldpath.Path) manifest.Change {
+	parent := number[:len(number)-1]
+	fields, err := d.Fields()
+	for _, step := range parent {
+		name, _ := step.Field()
+		fields, _ = fields[name].(map[string]any)
+	}
+	if err == nil && len(fields) == 1 {
+		return manifest.Change{Path: parent, Do: manifest.SetField, Value: map[string]any{}}
+	}
+	return manifest.Change{Path: number, Do: manifest.RemoveField}
 }
