@@ -27,10 +27,14 @@ func (u *upgrade) keep(ctx context.Context, before, after taken, migrated *train
 		if !slices.ContainsFunc(after.Refused, func(f finding.Finding) bool { return f.Code != finding.CodeUnknownField }) {
 			after.Existing = append(after.Existing, "a client without strict validation loses these fields in silence")
 		}
-		after.Existing = append(after.Existing, u.undecodable(after)...)
+		undecodable := u.undecodable(after)
+		after.Existing = append(after.Existing, undecodable...)
 		after.RefusedBy = u.refusedBy(ctx, after, migrated, false)
 		if after.Objects != nil {
 			u.attribute(before, after, migrated)
+			if undecodable == nil {
+				after.Existing = append(after.Existing, u.existing(ctx, before, after)...)
+			}
 		}
 	default:
 		u.attribute(before, after, migrated)

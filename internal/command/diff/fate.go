@@ -28,7 +28,7 @@ type migration struct {
 
 // migrate converts a TrainJob with fields that the new release lacks, and renders it again. The zero value stands for nothing to
 // convert.
-func (u *upgrade) migrate(ctx context.Context, before taken, id fieldpath.Object) migration {
+func (u *upgrade) migrate(ctx context.Context, before, after taken, id fieldpath.Object) migration {
 	old, new := u.old(), u.new()
 	j, found := old.jobs[id]
 	if !found || before.Refused != nil || new.release.Overrides != release.RuntimePatches {
@@ -36,7 +36,7 @@ func (u *upgrade) migrate(ctx context.Context, before taken, id fieldpath.Object
 	}
 	decoded, _ := u.jobOf(new, id)
 	word := decoded.Migrated && old.in.Earlier(j).NumProcPerNode.String() == "auto"
-	if j.Document.Overrides == nil && !word {
+	if j.Document.Overrides == nil && !word && !(u.hasTorchAuto(id) && slices.ContainsFunc(after.Refused, isTorchProcesses)) {
 		return migration{}
 	}
 	if decoded.Migrated && !word {
@@ -57,6 +57,17 @@ func (u *upgrade) migrate(ctx context.Context, before taken, id fieldpath.Object
 		m.differs = true
 	}
 	return m
+}
+
+// hasTorchAuto reports whether auto is numProcPerNode of the torch policy of a TrainJob's runtime, also by default.
+func (u *upgrade) hasTorchAuto(id fieldpath.Object) bool {
+	j, found := u.old().jobs[id]
+	return found && u.old().in.Earlier(j).TorchNumProcPerNode.String() == "auto"
+}
+
+// isTorchProcesses reports whether the finding says that the release lacks numProcPerNode of a torch policy.
+func isTorchProcesses(f finding.Finding) bool {
+	return f.Code == finding.CodeUnknownField && slices.Equal(f.Path, fieldpath.Fields("spec", "mlPolicy", "torch", "numProcPerNode"))
 }
 
 func firstMessage(errs finding.List) string {

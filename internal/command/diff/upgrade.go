@@ -185,11 +185,16 @@ type taken struct {
 }
 
 // take renders a TrainJob with a release, and asks its API server and its webhooks. A TrainJob after its migration replaces
-// the one of the input.
+// the one of the input. Its runtime is migrated as well.
 func (u *upgrade) take(ctx context.Context, s *step, id fieldpath.Object, migrated *trainer.TrainJob) taken {
 	t := u.render(s, id, migrated)
 	if j, found := u.jobOf(s, id); found {
 		t.Refused = s.verdict(ctx, j, migrated)
+		if migrated != nil && u.hasTorchAuto(id) {
+			if t.Refused = slices.DeleteFunc(t.Refused, isTorchProcesses); len(t.Refused) == 0 {
+				t.Refused = nil
+			}
+		}
 	}
 	if t.Refused == nil && t.made.JobSet == nil {
 		t.Refused = refusals(&s.release, t.findings)
@@ -250,7 +255,7 @@ func (u *upgrade) compare(ctx context.Context) (*comparison.Comparison, finding.
 			neither = append(neither, before.Refused...)
 			continue
 		}
-		migration := u.migrate(ctx, before, id)
+		migration := u.migrate(ctx, before, after, id)
 		if migration.text != "" {
 			after.Existing = append(after.Existing, migration.text)
 		}
