@@ -7,6 +7,7 @@ import (
 
 	"github.com/trainweld/trainweld/docs"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/testenv"
 )
 
 // whole has all fields.
@@ -209,6 +210,7 @@ func TestParse_Docs(t *testing.T) {
 
 // FuzzParse wants an answer to every file, and a position and a remedy for every mistake.
 func FuzzParse(f *testing.F) {
+	testenv.Confine(f)
 	for _, tc := range files() {
 		f.Add([]byte(tc.text))
 	}
@@ -226,3 +228,6 @@ func FuzzParse(f *testing.F) {
 		IsManifest(data)
 	})
 }
+
+// TestFuzzParse_Confined reads policies in a process that can neither start a program nor open a socket.
+func TestFuzzParse_Confined(t *testing.T) { testenv.RunsConfined(t, "FuzzParse") }

@@ -9,6 +9,7 @@ import (
 	"testing/fstest"
 
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/manifest"
 )
 
@@ -21,6 +22,7 @@ func (memory) Copy(string) (string, error)        { return "", nil }
 // FuzzKustomization inspects any kustomization, and looks up the origin of each field of an object that it changes. Refusals and origins
 // are at lines of their files, and a file that names something remote is refused.
 func FuzzKustomization(f *testing.F) {
+	testenv.Confine(f)
 	const object = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b, labels: {c: d}}\ndata: {e: f}\n"
 	for _, k := range []string{
 		"", "resources: [object.yaml]\npatches: [{path: patch.yaml}, {patch: \"kind: ConfigMap\\nmetadata: {name: a}\\ndata: {e: f}\"}]\n", "bases: [https://example.com/a]\n", "resources: [https://example.com/a.yaml]\n", "resources: [github.com/a/b, ../x, object.yaml]\n",
@@ -75,3 +77,6 @@ func FuzzKustomization(f *testing.F) {
 		}
 	})
 }
+
+// TestFuzzKustomization_Confined reads kustomizations in a process that can neither start a program nor open a socket.
+func TestFuzzKustomization_Confined(t *testing.T) { testenv.RunsConfined(t, "FuzzKustomization") }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/internal/testenv"
 )
 
 // commandLines are command lines for the files job.yaml, other.yaml and runtime.yaml. WORD stands for a word that the user types.
@@ -54,6 +55,7 @@ func FuzzCommands(f *testing.F) {
 		f.Add(mutatedJob, mutatedRuntime, string(dump), words[i%len(words)], uint8(i))
 		f.Add(list, mutatedRuntime, strings.Replace(mutatedJob, "x: q", "x: r", 1), "\x1b[31m", uint8(i))
 	}
+	testenv.Confine(f)
 	f.Fuzz(func(t *testing.T, job, runtime, other, word string, which uint8) {
 		if len(job)+len(runtime)+len(other) > 1<<16 || len(word) > 200 {
 			t.Skip("larger than the inputs of a fuzzer need to be")
@@ -63,6 +65,44 @@ func FuzzCommands(f *testing.F) {
 			t.Error(problem)
 		}
 	})
+}
+
+// FuzzNames runs commands on files of any name. No output has its control characters, and no name leads out of the tree.
+func FuzzNames(f *testing.F) {
+	testenv.Confine(f)
+	for _, name := range []string{
+		"job.yaml", "a\nb.yaml", "\x1b[31m.yaml", "::error::a.yaml", "##[error]a", "a\"b\\c", "../outside.yaml", "/etc/hostname", "a/../../b", "-", "*", "[a", "a\xff.yaml", "\u202ea", "trainweld.yaml",
+		".git/config", "a\r", "", "want/default_mutated.yaml", "a\tb/\x00",
+	} {
+		for i := range nameLines("") {
+			f.Add(name, uint8(i))
+		}
+	}
+	f.Fuzz(func(t *testing.T, name string, which uint8) {
+		if len(name) > 200 {
+			t.Skip("longer than a name needs to be")
+		}
+		lines := nameLines(strings.TrimLeft(name, "-"))
+		files := map[string]string{name: mutatedJob, "runtime.yaml": mutatedRuntime, "policy.yaml": fmt.Sprintf("patches: [{file: %q}]\n", name)}
+		if problem := runTwice(t, files, lines[int(which)%len(lines)]); problem != "" {
+			t.Error(problem)
+		}
+	})
+}
+
+// nameLines are command lines for a file of some name.
+func nameLines(name string) [][]string {
+	return [][]string{
+		{"check", name, "-r", "runtime.yaml"}, {"check", name, "-o", "github"}, {"check", ".", "-R", "-o", "json"}, {"check", name, "--fix", "--diff"}, {"check", "runtime.yaml", "--policy", "policy.yaml"},
+		{"conflicts", name, "--patch", name, "-r", name}, {"diff", name, "runtime.yaml", "-o", "markdown"}, {"diff", "runtime.yaml", "--live", name, "-o", "html"},
+		{"render", name, "-r", "runtime.yaml", "--explain"}, {"blame", name, "-r", "runtime.yaml", "-o", "html"}, {"merge", "-f", "runtime.yaml", "--patch", name + "=" + name, "--precedence=first"}, {"migrate", name, "-d"}, {"test", name},
+	}
+}
+
+// TestFuzz_Confined runs commands in a process that can neither start a program nor open a socket.
+func TestFuzz_Confined(t *testing.T) {
+	testenv.RunsConfined(t, "FuzzCommands")
+	testenv.RunsConfined(t, "FuzzNames")
 }
 
 // runTwice runs a command line on files in memory, and returns what is wrong with its output, or "".

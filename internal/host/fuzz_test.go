@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"strings"
 	"testing"
+
+	"github.com/trainweld/trainweld/internal/testenv"
 )
 
 type nowhere struct{ io.Writer }
@@ -15,6 +17,7 @@ func (nowhere) Close() error { return nil }
 // FuzzGitFiles reads any listing of a tree and any contents of git. Each file that a directory lists can be opened, or there is an
 // error, and no link is followed out of the repository.
 func FuzzGitFiles(f *testing.F) {
+	testenv.Confine(f)
 	const blob = "0123456789012345678901234567890123456789"
 	entry := func(mode, kind, name string) string { return mode + " " + kind + " " + blob + "\t" + name + "\x00" }
 	for _, seed := range [][2]string{
@@ -55,3 +58,6 @@ func FuzzGitFiles(f *testing.F) {
 		})
 	})
 }
+
+// TestFuzzGitFiles_Confined reads trees of git in a process that can neither start a program nor open a socket.
+func TestFuzzGitFiles_Confined(t *testing.T) { testenv.RunsConfined(t, "FuzzGitFiles") }

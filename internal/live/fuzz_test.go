@@ -9,6 +9,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/internal/live"
+	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/internal/workspace"
 )
 
@@ -31,6 +32,7 @@ func FuzzRead(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
+	testenv.Confine(f)
 	f.Fuzz(func(t *testing.T, text string) {
 		if len(text) > 1<<15 {
 			t.Skip("larger than the dumps of a fuzzer need to be")
@@ -77,3 +79,6 @@ func holds(t *testing.T, text string, o *live.Object) {
 		}
 	}
 }
+
+// TestFuzzRead_Confined reads dumps in a process that can neither start a program nor open a socket.
+func TestFuzzRead_Confined(t *testing.T) { testenv.RunsConfined(t, "FuzzRead") }

@@ -26,6 +26,14 @@ var allowed = []uint32{
 	unix.SYS_GETRLIMIT, unix.SYS_EXIT, unix.SYS_EXIT_GROUP,
 }
 
+// watched are the system calls that end a process after Trap: they open a socket, connect it, or start a program.
+var watched = []uint32{unix.SYS_SOCKET, unix.SYS_SOCKETPAIR, unix.SYS_CONNECT, unix.SYS_EXECVE, unix.SYS_EXECVEAT}
+
+const (
+	refusal = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
+	signal  = uint32(unix.SECCOMP_RET_TRAP) // Go ends the process, and names the goroutine
+)
+
 // Confine takes the right to open files and sockets, to start programs and to write memory to disk away from all threads of the
 // process, for ever. It returns an error if the kernel has no filters of system calls.
 func Confine() error {
@@ -34,12 +42,19 @@ func Confine() error {
 			return fmt.Errorf("limits of the process: %w", err)
 		}
 	}
+	return install(filter(refusal))
+}
+
+// Trap is Confine for a process that tests hostile inputs. Its memory has no limits, and a socket or a program ends the process, so that
+// no code can hide the attempt.
+func Trap() error { return install(filter(signal)) }
+
+func install(program []unix.SockFilter) error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("no new privileges: %w", err)
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	program := filter()
 	prog := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
 	_, _, e := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&prog)))
 	if e != 0 {
@@ -48,8 +63,8 @@ func Confine() error {
 	return nil
 }
 
-// filter returns a program for the kernel. It allows the calls of the list, and new threads.
-func filter() []unix.SockFilter {
+// filter returns a program for the kernel. It allows the calls of the list, and new threads. Sockets and programs have the given verdict.
+func filter(attempted uint32) []unix.SockFilter {
 	const (
 		load     = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
 		equal    = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
@@ -64,7 +79,8 @@ func filter() []unix.SockFilter {
 		architecture = unix.AUDIT_ARCH_AARCH64
 	}
 	allow := unix.SockFilter{Code: verdict, K: unix.SECCOMP_RET_ALLOW}
-	refuse := unix.SockFilter{Code: verdict, K: unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)}
+	refuse := unix.SockFilter{Code: verdict, K: refusal}
+	attempt := unix.SockFilter{Code: verdict, K: attempted}
 	program := []unix.SockFilter{
 		{Code: load, K: machine},
 		{Code: equal, K: architecture, Jt: 1},
@@ -77,11 +93,14 @@ func filter() []unix.SockFilter {
 		{Code: load, K: argument},
 		{Code: anyOf, K: unix.CLONE_THREAD, Jf: 1},
 		allow,
-		refuse,
+		attempt, // a process
 	}
 	// The calls of the x32 ABI have numbers of their own, which are not in the list.
 	for _, call := range allowed {
 		program = append(program, unix.SockFilter{Code: equal, K: call, Jf: 1}, allow)
+	}
+	for _, call := range watched {
+		program = append(program, unix.SockFilter{Code: equal, K: call, Jf: 1}, attempt)
 	}
 	return append(program, refuse)
 }

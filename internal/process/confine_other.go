@@ -4,3 +4,6 @@ package process
 
 // Confine does nothing on this system.
 func Confine() error { return nil }
+
+// Trap does nothing on this system.
+func Trap() error { return nil }

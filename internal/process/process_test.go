@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -39,6 +40,7 @@ var works = map[string]func(){
 	"free":     func() { report(attempts()) },
 	"confined": confined,
 	"sealed":   sealed,
+	"trapped":  trapped,
 	"again": func() {
 		_, err := Self("again")
 		report(map[string]string{"again": text(err)})
@@ -100,6 +102,24 @@ func confined() {
 	report(attempts())
 }
 
+// trapped tries one thing after Trap.
+func trapped() {
+	if err := Trap(); err != nil {
+		report(map[string]string{"trap": err.Error()})
+		return
+	}
+	var err error
+	switch os.Getenv("TRIES") {
+	case "socket":
+		_, err = net.Listen("tcp", "127.0.0.1:0")
+	case "program":
+		err = (&exec.Cmd{Path: "/bin/true", Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}).Run()
+	case "file":
+		_, err = os.ReadFile("/etc/hostname")
+	}
+	report(map[string]string{"tried": text(err)})
+}
+
 func sealed() {
 	SealLibraries()
 	_, err := http.Get(os.Getenv("URL"))
@@ -142,6 +162,27 @@ func TestConfine(t *testing.T) {
 	confined := map[string]string{"read": "refused", "write": "refused", "socket": "refused", "program": "refused"}
 	if got := run(t, "confined"); !maps.Equal(got, confined) {
 		t.Errorf("a confined process: %q, want %q", got, confined)
+	}
+}
+
+// TestTrap holds that a socket and a program end the process, and that a file is refused.
+func TestTrap(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux takes the rights away: SECURITY.md")
+	}
+	if got := run(t, "trapped", "TRIES=file"); got["tried"] != "refused" {
+		t.Errorf("a file: %q, want that it is refused", got)
+	}
+	for _, try := range []string{"socket", "program"} {
+		cmd, err := Self("trapped")
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd.Env = append(cmd.Env, "TRIES="+try)
+		// Go names the call, unless the system ends the process while it forks.
+		if out, err := cmd.CombinedOutput(); !strings.Contains(fmt.Sprintf("%v %s", err, out), "bad system call") {
+			t.Errorf("a %s: %v, want that the call ends the process\n%s", try, err, out)
+		}
 	}
 }
 
