@@ -128,21 +128,29 @@ func Summary(format string, findings finding.List, opts Options) string {
 	var parts []string
 	for _, severity := range []finding.Severity{finding.Error, finding.Warning} {
 		if n := count[severity]; n > 0 {
-			parts = append(parts, Count(n, severity.String()))
+			parts = append(parts, opts.counted(n, severity))
 		}
 	}
 	if assumed > 0 {
-		note := Count(assumed, finding.Note.String())
-		if opts.Strict {
-			note += " counted as an error (strict)"
-		}
-		parts = append(parts, note)
+		parts = append(parts, opts.counted(assumed, finding.Note))
 	}
 	text := strings.Join(parts, ", ")
 	if format == "github" {
 		text += opts.githubRest(findings)
 	}
 	return text
+}
+
+// counted counts findings of a severity. It says that a strict run fails because of them.
+func (o Options) counted(n int, severity finding.Severity) string {
+	text := Count(n, severity.String())
+	switch {
+	case !o.Strict || severity >= finding.Error:
+		return text
+	case n == 1:
+		return text + " counted as an error (strict)"
+	}
+	return text + " counted as errors (strict)"
 }
 
 // Count formats a number of things: "1 error", "2 errors".

@@ -11,19 +11,20 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/printable"
 )
 
-// withoutParts removes files that hold no objects before a build: patches of a kustomization, and templates of a chart. Only -R lists
-// them by itself. A file that paths names stays. Each removed file is a note. A template is a warning if this run builds nothing: no other
-// file has its objects.
+// withoutParts removes files that hold no objects before a build: patches of a kustomization, and templates of a chart. A file that
+// paths names stays. Each removed file is a note. A template is a warning if this run builds nothing: no other file has its objects.
+// A kustomization that is a PATH without -R is an error if it has patches, or nothing else: it is meant to be built.
 func (ds *Documents) withoutParts(fsys fs.FS, paths, files []string) []string {
-	if !ds.flags.Recursive {
-		return files
-	}
 	patches, charts := map[string]string{}, map[string]bool{} // the kustomization of a patch, and the folders of charts
+	var kustomizations []string
+	isReported := map[string]bool{}
 	for _, file := range files {
 		switch dir, base := filepath.Split(filepath.Clean(file)); base {
 		case "kustomization.yaml", "kustomization.yml":
+			kustomizations = append(kustomizations, file)
 			for _, patch := range patchFiles(fsys, file) {
 				patches[filepath.Join(dir, patch)] = file
 			}
@@ -35,10 +36,13 @@ func (ds *Documents) withoutParts(fsys fs.FS, paths, files []string) []string {
 	if ds.flags.Builds() || ds.flags.Built != nil {
 		unbuilt = finding.Note
 	}
-	return slices.DeleteFunc(files, func(file string) bool {
+	left := slices.DeleteFunc(files, func(file string) bool {
 		f := finding.Finding{Code: finding.CodeBuildPart, Severity: finding.Note, Position: fieldpath.Position{File: file}}
 		if by := patches[filepath.Clean(file)]; by != "" {
-			f.Message, f.Remedy.Text = "patch of "+by+" is skipped", "build the kustomization with -k"
+			f.Message, f.Remedy.Text = "patch of "+printable.Name(by)+" is skipped", "build the kustomization with -k"
+			if ds.isNamed(filepath.Dir(by)) {
+				f.Severity = finding.Error
+			}
 		} else if isTemplate(charts, file) {
 			f.Severity, f.Message, f.Remedy.Text = unbuilt, "template of a chart is skipped", "build the chart with --build"
 		}
@@ -46,8 +50,28 @@ func (ds *Documents) withoutParts(fsys fs.FS, paths, files []string) []string {
 			return false
 		}
 		ds.report(f)
+		isReported[patches[filepath.Clean(file)]] = true
+		ds.flags.Unread.addPart(f.Remedy.Text)
 		return true
 	})
+	for _, file := range kustomizations {
+		dir := filepath.Dir(file)
+		isOther := func(other string) bool { return filepath.Dir(other) == dir && other != file }
+		if !ds.isNamed(dir) || isReported[file] || slices.ContainsFunc(left, isOther) {
+			continue
+		}
+		ds.report(finding.Finding{
+			Code: finding.CodeBuildPart, Severity: finding.Error, Position: fieldpath.Position{File: file},
+			Message: "the kustomization is not built, and its directory holds nothing else", Remedy: finding.Remedy{Text: "build the kustomization with -k"},
+		})
+	}
+	return left
+}
+
+// isNamed reports whether a directory is a PATH of a run without -R.
+func (ds *Documents) isNamed(dir string) bool {
+	isDir := func(path string) bool { return filepath.Clean(path) == dir && !ds.flags.IsBuilt(path) }
+	return !ds.flags.Recursive && slices.ContainsFunc(ds.flags.Files, isDir)
 }
 
 // isTemplate reports whether a file is below the templates of a chart.

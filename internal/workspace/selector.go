@@ -56,10 +56,18 @@ func (flags Flags) selects(d *manifest.Document) bool {
 	return err != nil || flags.Selector.Matches(labels.Set(set))
 }
 
-// Unread records training jobs of the inputs that only other programs read.
+// Unread records what of the inputs only other programs read, or a build.
 type Unread struct {
 	old  *finding.Finding // on the first job of the Training Operator or the MPI Operator
 	next bool             // an OptimizationJob is among the inputs
+	part string           // the advice on the first file that holds no objects before a build
+}
+
+// addPart records a file that holds no objects before a build.
+func (u *Unread) addPart(advice string) {
+	if u != nil && u.part == "" {
+		u.part = advice
+	}
 }
 
 // oldGroup is the API group of the operators before the Trainer.
@@ -97,6 +105,8 @@ func (flags Flags) NoTrainJob(message, remedy string) finding.Finding {
 		f.Object, f.Position, f.Remedy = flags.Unread.old.Object, flags.Unread.old.Position, flags.Unread.old.Remedy
 	case flags.Unread.next:
 		f.Remedy.Text = "name other files: no released controller reads an OptimizationJob"
+	case flags.Unread.part != "":
+		f.Remedy.Text = flags.Unread.part
 	}
 	return f
 }
