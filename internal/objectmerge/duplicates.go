@@ -221,6 +221,9 @@ func (m *Object) memberClaims(f engine.PatchedField, object engine.Object, path 
 		if i := slices.Index(set, child.Name()); i >= 0 {
 			if claim, ok := managerClaim(child); ok {
 				claims[i], isPatched = claim, true
+				if (claim.Value == engine.Presence{}) { // an empty object, such as emptyDir: {}
+					claims[i].Value = object[child.Name()]
+				}
 			}
 		}
 	}
@@ -236,11 +239,19 @@ func (m *Object) memberClaims(f engine.PatchedField, object engine.Object, path 
 	return claims
 }
 
-// managerClaim returns the last claim of a manager on a field, or the first one within it.
+// managerClaim returns the last claim of a manager on the value of a field, or the first one within it, or else on its presence.
 func managerClaim(f engine.PatchedField) (engine.Claim, bool) {
+	var present engine.Claim
+	found := false
 	for _, claim := range slices.Backward(f.Claims()) {
-		if _, ok := claim.Layer.Manager(); ok && claim.Value != nil && (claim.Value != engine.Presence{}) {
+		if _, ok := claim.Layer.Manager(); !ok || claim.Value == nil {
+			continue
+		}
+		if (claim.Value != engine.Presence{}) {
 			return claim, true
+		}
+		if !found {
+			present, found = claim, true
 		}
 	}
 	for child := range f.Children() {
@@ -248,7 +259,7 @@ func managerClaim(f engine.PatchedField) (engine.Claim, bool) {
 			return claim, true
 		}
 	}
-	return engine.Claim{}, false
+	return present, found
 }
 
 func (m *Object) twoMembers(t *schema.Type, u schema.Union, path fieldpath.Path, claims []engine.Claim, set []string) finding.Finding {
