@@ -101,7 +101,10 @@ var stories = []story{
 		owners: []string{
 			`.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms: runtime=[{"matchFields":[{"key":"a","operator":"Exists"}]}] sdk=null`,
 		},
-		findings: []string{`TW302 .affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms`},
+		findings: []string{
+			`TW302 .affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms`,
+			`TW313 .affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms`,
+		},
 	},
 	{
 		name:     "rule 2: a claim is made on a leaf, an entry of a map",
@@ -171,6 +174,7 @@ var stories = []story{
 			`.volumes[name="v"].scaleIO.system: runtime="s" sdk="s" queue="s"`,
 		},
 		conflicts: []string{`overlap .volumes[name="v"].scaleIO.secretRef: sdk="x" queue=null`},
+		findings:  []string{`TW313 .volumes[name="v"].scaleIO.secretRef`},
 	},
 	{
 		name:    "rule 3: two nulls agree",

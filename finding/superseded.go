@@ -19,6 +19,8 @@ var superseded = []struct {
 	// A rule of the definition is narrower than the rule for all objects.
 	{CodeBadMetadata, CodeBrokenRule, atOneField},
 	{CodeManagedByOther, CodeBrokenRule, atOneField},
+	// The definition rejects the null.
+	{CodeZeroNull, CodeWrongType, atOnePlace},
 	// A controller's object repeats the mistake of its source.
 	{CodeEnvWithoutName, CodeEnv, aroundSource},
 	{CodeBadName, CodeDuplicateItem, withinSource},

@@ -2,6 +2,7 @@ package merge_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
 )
 
@@ -163,5 +165,43 @@ func TestUpsertSharesNothing(t *testing.T) {
 	}
 	if replaced[0].TrainingRuntimeSpec.Template.Metadata.Labels["x"] != "2" {
 		t.Errorf("%+v", replaced)
+	}
+}
+
+// TestWarnings_ZeroNulls merges a patch of Go types, one of which encodes a list that is left out as null.
+func TestWarnings_ZeroNulls(t *testing.T) {
+	terms := []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "gpu", Operator: corev1.NodeSelectorOpExists}}}}
+	affinity := func(terms []corev1.NodeSelectorTerm) *corev1.Affinity {
+		return &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: terms}}}
+	}
+	for _, c := range []struct {
+		name        string
+		base, patch []corev1.NodeSelectorTerm
+		want        int
+	}{
+		{"removed", terms, nil, 1},
+		{"set", terms, terms, 0},
+		{"absent", nil, nil, 0},
+	} {
+		template := &trainer.JobSetTemplateSpec{}
+		template.Spec.ReplicatedJobs = []jobset.ReplicatedJob{{Name: "node"}}
+		template.Spec.ReplicatedJobs[0].Template.Spec.Template.Spec.Affinity = affinity(c.base)
+		patch := trainer.RuntimePatch{Manager: "example.com/a", TrainingRuntimeSpec: &trainer.TrainingRuntimeSpecPatch{Template: &trainer.JobSetTemplatePatch{Spec: &trainer.JobSetSpecPatch{
+			ReplicatedJobs: []trainer.ReplicatedJobPatch{{Name: "node", Template: &trainer.JobTemplatePatch{Spec: &trainer.JobSpecPatch{Template: &trainer.PodTemplatePatch{
+				Spec: &trainer.PodSpecPatch{Affinity: affinity(c.patch)},
+			}}}}},
+		}}}}
+		result, err := merge.Apply(template, []trainer.RuntimePatch{patch}, merge.Options{Owners: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := slices.DeleteFunc(merge.Warnings(template, result), func(f finding.Finding) bool { return f.Code != finding.CodeZeroNull })
+		if len(found) != c.want {
+			t.Errorf("%s: %v, want %d of TW313", c.name, found, c.want)
+			continue
+		}
+		if c.want > 0 && !found[0].Claims[0].Source.HasPrefix(merge.PatchPath("example.com/a")) {
+			t.Errorf("%s: the source is %s, want a path in the patch", c.name, found[0].Claims[0].Source)
+		}
 	}
 }

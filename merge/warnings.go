@@ -16,8 +16,8 @@ import (
 )
 
 // Warnings returns findings about a merge other than conflicts between managers. It returns a note for each field in which a
-// patch changed the runtime's value. It returns a warning for each variable that refers to another one that the merge put after
-// it.
+// patch changed the runtime's value. It returns a warning for each field that a patch leaves out and so removes, and for each
+// variable that refers to another one that the merge put after it.
 //
 // The template is the base of the merge, and r its result. Without owners in the result, Warnings returns nil. The caller sets
 // the object of the findings.
@@ -28,7 +28,18 @@ func Warnings(template *trainer.JobSetTemplateSpec, r *Result) finding.List {
 	if template == nil {
 		template = &trainer.JobSetTemplateSpec{}
 	}
-	return append(overrides(r), envOrder(template, r)...)
+	return slices.Concat(overrides(r), zeroNulls(r), envOrder(template, r))
+}
+
+func zeroNulls(r *Result) finding.List {
+	found := finding.ZeroNulls(r.ZeroNulls)
+	for i := range found {
+		claim := &found[i].Claims[0]
+		if manager, ok := claim.Layer.Manager(); ok {
+			claim.Source = append(PatchPath(manager), claim.Source...)
+		}
+	}
+	return found
 }
 
 func overrides(r *Result) finding.List {
