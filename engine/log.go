@@ -36,8 +36,9 @@ type log struct {
 	// verdicts are the decisions of policies against the last claim, and decisions lists what all policies decided.
 	verdicts  map[node]verdict
 	decisions []Decision
-	baseWins  bool // whether the base wins over all patches
-	reordered bool // whether the patches merged in another order than the given one
+	zeroNulls []Ignored // what Go values leave out and so remove
+	baseWins  bool      // whether the base wins over all patches
+	reordered bool      // whether the patches merged in another order than the given one
 }
 
 // node is a field of the tree: an index into log.nodes.

@@ -55,7 +55,6 @@ type merger struct {
 	reading    node           // the field whose value is read from JSON
 	steps      fieldpath.Path // the path within it to the current value
 	ignored    []Ignored
-	zeroNulls  []Ignored
 	duplicates []fieldpath.Path
 	protected  []Ignored
 	noted      map[node]bool // the lists whose duplicates are recorded
@@ -86,7 +85,7 @@ func (m *merger) noteZeroNull(f *schema.StructField, dst reflect.Value, at node)
 		return
 	}
 	if old, present := f.Template.Of(dst); present && !old.IsZero() {
-		m.zeroNulls = append(m.zeroNulls, Ignored{Layer: m.of, Path: m.log.path(at).Append(fieldpath.Field(f.Name))})
+		m.log.zeroNulls = append(m.log.zeroNulls, Ignored{Layer: m.of, Path: m.log.path(at).Append(fieldpath.Field(f.Name))})
 	}
 }
 

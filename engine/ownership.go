@@ -27,6 +27,11 @@ func (o *Ownership) orEmpty() *Ownership {
 	return o
 }
 
+// ZeroNulls are the fields that a Go value leaves out and so removes: its type encodes them as null, because they have no
+// omitempty. A type whose fields all have omitempty, such as an apply configuration of client-go, removes nothing that it leaves
+// out.
+func (o *Ownership) ZeroNulls() []Ignored { return o.orEmpty().log.zeroNulls }
+
 // All yields every field that a layer set, with its claims in the order of writing. The last claim is in force. Fields come in
 // the order of the encoded document: sorted by name, list items in list order.
 //

@@ -162,10 +162,6 @@ type Result[T any] struct {
 	// Ignored are the fields of objects that their Go type lacks. They have no effect, as in a strategic merge patch. A field
 	// that a definition lacks is an error instead, as in a server-side apply: see ForObject.
 	Ignored []Ignored
-	// ZeroNulls are the fields that a Go value leaves out and so removes: its type encodes them as null, because they have no
-	// omitempty. They are found only if Options request owners. A type whose fields all have omitempty, such as an apply
-	// configuration of client-go, removes nothing that it leaves out.
-	ZeroNulls []Ignored
 	// Decisions are what the policies decided, in no particular order of the policies. Order decides nothing.
 	Decisions []Decision
 	// Protected are the protected fields that patches set, or emptied with a field around them.
@@ -192,7 +188,7 @@ func (p *Plan[T, P]) Apply(base *T, patches []Layered[P], o Options) (*Result[T]
 	if err != nil {
 		return nil, err
 	}
-	result.Ignored, result.ZeroNulls, result.Duplicates, result.Protected = m.ignored, m.zeroNulls, m.duplicates, m.protected
+	result.Ignored, result.Duplicates, result.Protected = m.ignored, m.duplicates, m.protected
 	if m.log != nil {
 		result.Decisions = m.log.decisions
 	}

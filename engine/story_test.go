@@ -298,7 +298,7 @@ func outcome[T any](t *testing.T, plan *engine.Plan[T, T], base *T, patches []en
 	for _, path := range result.Duplicates {
 		lines = append(lines, "duplicate "+path.String())
 	}
-	for _, field := range result.ZeroNulls {
+	for _, field := range result.Owners.ZeroNulls() {
 		lines = append(lines, fmt.Sprintf("zero null of %s %s", nameOf(field.Layer), field.Path))
 	}
 	for _, field := range result.Ignored {

@@ -6,11 +6,11 @@ import (
 	"github.com/trainweld/trainweld/engine"
 )
 
-// ZeroNulls returns a warning for each field that a Go value leaves out and so removes: see Result.ZeroNulls of package engine. The
+// ZeroNulls returns a warning for each field that a Go value leaves out and so removes: see Ownership.ZeroNulls of package engine. The
 // caller sets the object.
-func ZeroNulls(nulls []engine.Ignored) List {
+func ZeroNulls(owners *engine.Ownership) List {
 	var found List
-	for _, null := range nulls {
+	for _, null := range owners.ZeroNulls() {
 		found = append(found, Finding{
 			Code: CodeZeroNull, Severity: Warning, Path: null.Path,
 			Message: fmt.Sprintf("%s leaves the field out, and its Go type encodes that as null, which removes the field", null.Layer),

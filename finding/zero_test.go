@@ -45,5 +45,5 @@ func zeroNulls[T, P any](t *testing.T, base T, patch P) finding.List {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return finding.ZeroNulls(result.ZeroNulls)
+	return finding.ZeroNulls(result.Owners)
 }

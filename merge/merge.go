@@ -60,9 +60,6 @@ type Result struct {
 	Template trainer.JobSetTemplateSpec
 	// Owners records who set each field of Template; nil unless Options request it.
 	Owners *Ownership
-	// ZeroNulls are the fields that a patch leaves out and so removes: its Go type encodes them as null. They are found only if
-	// Options request owners. Warnings reports them.
-	ZeroNulls []engine.Ignored
 }
 
 // Ownership records who set each field of a merged template: see [engine.Ownership].
@@ -84,12 +81,14 @@ func Apply(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch,
 	if template == nil {
 		template = &trainer.JobSetTemplateSpec{}
 	}
-	merged, err := plan().Apply(template, layersOf(patches, opts.Owners), engine.Options{Owners: opts.Owners, Base: RuntimeLayer, Source: fieldpath.Fields("spec", "template")})
+	result := &Result{}
+	owners, err := plan().ApplyInto(&result.Template, template, layersOf(patches, opts.Owners), engine.Options{Owners: opts.Owners, Base: RuntimeLayer, Source: fieldpath.Fields("spec", "template")})
 	if err != nil {
 		return nil, patchError(patches, err)
 	}
-	restoreOrder(merged.Value.Spec.ReplicatedJobs, template.Spec.ReplicatedJobs)
-	return &Result{Template: merged.Value, Owners: merged.Owners, ZeroNulls: merged.ZeroNulls}, nil
+	restoreOrder(result.Template.Spec.ReplicatedJobs, template.Spec.ReplicatedJobs)
+	result.Owners = owners
+	return result, nil
 }
 
 // layersOf returns the patches as layers. It sets names and places only if owners are requested.

@@ -43,8 +43,8 @@ func TestApplyConfigurations(t *testing.T) {
 	security := appsapply.DeploymentApplyConfiguration{Spec: appsapply.DeploymentSpec().WithTemplate(coreapply.PodTemplateSpec().WithSpec(
 		coreapply.PodSpec().WithNodeSelector(map[string]string{"pool": "hardened"}).WithContainers(coreapply.Container().WithName("proxy").WithImage("proxy:2"))))}
 	err := compose(defaults, security, func(result *engine.Result[appsv1.Deployment], web appsapply.DeploymentApplyConfiguration) {
-		if err := conflict.Find(result.Owners).Err(); err != nil || len(result.ZeroNulls) > 0 {
-			t.Errorf("conflicts %v, nulls %v", err, result.ZeroNulls)
+		if err := conflict.Find(result.Owners).Err(); err != nil || len(result.Owners.ZeroNulls()) > 0 {
+			t.Errorf("conflicts %v, nulls %v", err, result.Owners.ZeroNulls())
 		}
 		want, err := any(defaults), error(nil)
 		for _, patch := range []any{web, security} {
