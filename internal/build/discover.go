@@ -3,6 +3,7 @@
 package build
 
 import (
+	"fmt"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -41,8 +42,9 @@ func (b *Builder) Find() ([]string, finding.List) {
 		built := false
 		for _, match := range matches {
 			if info, err := fs.Stat(b.tree, match); err == nil && info.IsDir() {
-				below := b.below(match)
-				built = built || len(below) > 0
+				below, deep := b.below(match)
+				found = append(found, deep...)
+				built = built || len(below)+len(deep) > 0
 				dirs = append(dirs, below...)
 			} else if b.command != nil {
 				b.shared = append(b.shared, match)
@@ -75,14 +77,13 @@ func (b *Builder) nothing(name string) finding.Finding {
 	}
 }
 
-// below returns the directory itself if it can be built, or those below it.
-func (b *Builder) below(dir string) []string {
+// below returns the directory itself if it can be built, or those below it. It returns a finding if a directory is too deep to be searched.
+func (b *Builder) below(dir string) (found []string, deep finding.List) {
 	dir = filepath.Clean(dir)
 	if b.isChart(dir) || b.kustomizationIn(dir) != nil {
-		return []string{dir}
+		return []string{dir}, nil
 	}
-	var found []string
-	b.search(dir, &found)
+	b.search(dir, &found, &deep)
 	used := map[string]bool{}
 	for _, dir := range found {
 		if k := b.kustomizationIn(dir); k != nil {
@@ -97,16 +98,23 @@ func (b *Builder) below(dir string) []string {
 			return false // a chart
 		}
 		return k.Kind == types.ComponentKind || used[filepath.Dir(k.file)]
-	})
+	}), deep
 }
 
-func (b *Builder) search(dir string, found *[]string) {
+func (b *Builder) search(dir string, found *[]string, deep *finding.List) {
 	entries, _ := fs.ReadDir(b.tree, dir) // an unreadable directory holds nothing to build
 	for _, e := range entries {
 		if !e.IsDir() || strings.HasPrefix(e.Name(), ".") {
 			continue
 		}
 		below := filepath.Join(dir, e.Name())
+		if isDeep(below) {
+			if *deep == nil {
+				at := fieldpath.Position{File: below}
+				*deep = finding.List{failure(finding.CodeUnreadable, at, fmt.Sprintf("lies in more than %d directories, and is not searched", mostNested), "move it up, or name the directories to build")}
+			}
+			return
+		}
 		if b.isChart(below) {
 			if !b.isLibrary(below) {
 				*found = append(*found, below)
@@ -116,7 +124,7 @@ func (b *Builder) search(dir string, found *[]string) {
 		if b.kustomizationIn(below) != nil {
 			*found = append(*found, below)
 		}
-		b.search(below, found)
+		b.search(below, found, deep)
 	}
 }
 

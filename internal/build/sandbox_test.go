@@ -376,6 +376,7 @@ func TestInspect_Bounded(t *testing.T) {
 	for i := range 1000 {
 		remote += fmt.Sprintf("\"http:%d\", ", i)
 	}
+	deep := strings.Repeat("a/", mostNested+1) + "a"
 	for name, tc := range map[string]struct {
 		text, want string
 		count      int
@@ -385,12 +386,13 @@ func TestInspect_Bounded(t *testing.T) {
 		"few aliases":   {"resources: [&a a.yaml, *a]\n", `"a.yaml" does not exist`, 1},
 		"remote files":  {"crds: [" + remote + "]\n", "is remote", mostRefusals},
 		"literals":      {"configMapGenerator: [{name: a, literals: [" + strings.ReplaceAll(remote, "=", "") + "]}]\n", "a literal has no =", mostRefusals},
+		"deep":          {"resources: [" + deep + "]\n", "lies in more than 100 directories", 1},
 		"missing files": {"resources: [" + strings.ReplaceAll(remote, "http:", "") + "]\n", "does not exist", mostRefusals},
 		"plugin":        {"generators:\n- |\n  apiVersion: builtin\n  kind: ConfigMapGenerator\n  files: [" + long + aliases + "]\n", errExpands.Error(), 1},
 		"remote plugin": {"generators:\n- |\n  apiVersion: builtin\n  kind: ConfigMapGenerator\n  files: [" + remote + "]\n", "is remote", mostRefusals},
 	} {
 		t.Run(name, func(t *testing.T) {
-			k, err := newKustomizations(memory{fstest.MapFS{"kustomization.yaml": {Data: []byte(tc.text)}}}).read("kustomization.yaml")
+			k, err := newKustomizations(memory{fstest.MapFS{"kustomization.yaml": {Data: []byte(tc.text)}, deep + "/a.yaml": {}}}).read("kustomization.yaml")
 			if err != nil || len(k.refusals) != tc.count || !strings.Contains(k.refusals[0].message, tc.want) {
 				t.Errorf("%v; %d refusals, want %d with %q: %.300v", err, len(k.refusals), tc.count, tc.want, k.refusals)
 			}

@@ -85,6 +85,16 @@ func TestFindFailsForWhatCannotBeRead(t *testing.T) {
 	}
 }
 
+// TestFind_Deep refuses folders in a hundred others.
+func TestFind_Deep(t *testing.T) {
+	for folders, want := range map[int]string{99: "", 101: "lies in 100 folders: cases must lie in fewer"} {
+		name := strings.Repeat("a/", folders) + "job.yaml"
+		if _, err := golden.Find(withFiles(map[string]string{name: trainJob}), ""); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("Find() in %d folders: %v, want %q", folders, err, want)
+		}
+	}
+}
+
 // TestFind_Links finds cases with links. A link to a file of the repository is an input, and a link out of it is an error.
 func TestFind_Links(t *testing.T) {
 	dir := t.TempDir()
