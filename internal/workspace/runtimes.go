@@ -35,6 +35,7 @@ type Catalog struct {
 	lock     sync.Mutex // guards the rest
 	resolved map[resolution]*RuntimeSource
 	stock    map[string]map[string]*RuntimeSource // by the version and the name
+	releases map[string][]release.Release         // that ship a runtime, by its name
 }
 
 func newCatalog(flags Flags, settings *Settings, to reporter) *Catalog {
@@ -141,9 +142,7 @@ func (c *Catalog) Find(j Job) (*trainer.TrainingRuntimeSpec, *finding.Finding) {
 		return source.spec, nil
 	}
 	if missing != nil && missing.Remedy.Do == finding.Provide {
-		if near := c.nearShipped(j); near != "" {
-			missing.Remedy.Text = fmt.Sprintf("did you mean %s, which Trainer %s ships? Otherwise %s", near, j.Release().Or().Version, missing.Remedy.Text)
-		}
+		missing.Remedy.Text = c.shippedAs(j) + missing.Remedy.Text
 	}
 	return nil, missing
 }
@@ -240,15 +239,40 @@ func (c *Catalog) stockRuntime(j Job) *RuntimeSource {
 	return c.shipped(j.Release())[id.Name]
 }
 
-// nearShipped returns the runtime of its release that a TrainJob probably means, or "".
-func (c *Catalog) nearShipped(j Job) string {
-	id := render.RuntimeOf(j.TrainJob)
-	if id.Kind != trainer.ClusterTrainingRuntimeKind {
-		return ""
-	}
+// shippedAs returns the begin of an advice, on the runtime of a release that a TrainJob probably means, or "".
+func (c *Catalog) shippedAs(j Job) string {
+	id, r := render.RuntimeOf(j.TrainJob), j.Release()
 	c.lock.Lock()
 	defer c.lock.Unlock()
-	return finding.Nearest(id.Name, slices.Sorted(maps.Keys(c.shipped(j.Release()))))
+	if id.Kind != trainer.ClusterTrainingRuntimeKind {
+		if c.shipped(r)[id.Name] == nil {
+			return ""
+		}
+		return fmt.Sprintf("did you mean the %s %s, which Trainer %s ships? Otherwise ", trainer.ClusterTrainingRuntimeKind, id.Name, r.Or().Version)
+	}
+	if having := c.having(id.Name); len(having) > 0 {
+		return fmt.Sprintf("it is a runtime of %s: ", release.Span(having))
+	}
+	if near := finding.Nearest(id.Name, slices.Sorted(maps.Keys(c.shipped(r)))); near != "" {
+		return fmt.Sprintf("did you mean %s, which Trainer %s ships? Otherwise ", near, r.Or().Version)
+	}
+	return ""
+}
+
+// having returns the releases that ship a runtime. The caller holds the lock.
+func (c *Catalog) having(name string) []release.Release {
+	if c.releases == nil {
+		c.releases = map[string][]release.Release{}
+		for _, r := range release.Known() {
+			if text, err := r.Runtimes(); err == nil { // a release has some
+				documents, _ := manifest.Decode("", text)
+				for _, d := range documents {
+					c.releases[d.ID.Name] = append(c.releases[d.ID.Name], r)
+				}
+			}
+		}
+	}
+	return c.releases[name]
 }
 
 // shipped returns the runtimes that a release ships by their names, and those of the latest release for nil. The caller holds the
