@@ -216,12 +216,12 @@ soak: ## random commands for SOAK=1h
 # Changes of the conflicts and of the engine in one place, to see whether a test notices. Each of some 3,000 is killed, or accepted in
 # fuzz/mutants/survivors.txt with a reason. They take a quarter of an hour. DEEP adds the tests that take long.
 MUTANTS = ./conflict ./engine
-# Guards of SECURITY.md. Those of internal/process are left out: a changed one could end processes of the machine.
-GUARDS = ./internal/printable
+# Guards of SECURITY.md. A changed one could end other processes, so each runs with processes of its own, which needs unshare of Linux.
+GUARDS = ./internal/printable ./internal/ownfile ./internal/process
 DEEP = false
 mutants: ## change one line at a time, and see whether a test notices
 	go run ./fuzz/mutants -deep=$(DEEP) $(MUTANTS)
-	go run ./fuzz/mutants $(GUARDS)
+	go run ./fuzz/mutants -deep=$(DEEP) $(GUARDS)
 
 # The main job: two managers patch a TrainJob, and disagree about one field. The cluster lets the
 # last one win in silence; here the disagreement is named.

@@ -14,6 +14,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	gobuild "go/build"
 	"maps"
 	"os"
 	"path"
@@ -100,7 +101,7 @@ func run(ctx context.Context, out *os.File, folders []string, reasons map[string
 		}
 		fmt.Fprintf(out, "%-40s reaches %4d of %d mutants in %.1f s\n", p.name, p.count(), len(mutants), p.takes.Seconds())
 	}
-	return report(out, mutants, judge(ctx, out, mutants, programs, chosen, workers), reasons, chosen), nil
+	return report(out, mutants, judge(ctx, out, dir, mutants, programs, chosen, workers), reasons, chosen), nil
 }
 
 // overlayOf writes the mutated files of some folders, and returns the mutants and the file for go build's -overlay.
@@ -139,11 +140,15 @@ func overlayOf(dir string, folders []string) (mutants []Mutant, overlay string, 
 	return mutants, overlay, os.WriteFile(overlay, data, 0o666)
 }
 
-// sources reads the files of a package, without its tests.
+// sources reads the files of a package for this system, without its tests.
 func sources(folder string) (names, texts []string, err error) {
 	all, err := filepath.Glob(filepath.Join(folder, "*.go"))
 	for _, name := range all {
-		if strings.HasSuffix(name, "_test.go") {
+		matches, err := gobuild.Default.MatchFile(filepath.Split(name))
+		if err != nil {
+			return nil, nil, err
+		}
+		if strings.HasSuffix(name, "_test.go") || !matches {
 			continue
 		}
 		text, err := os.ReadFile(name)

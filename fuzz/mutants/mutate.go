@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"path"
 	"slices"
 	"strings"
 )
@@ -37,6 +38,7 @@ type source struct {
 	function string
 	first    int             // the number of the first mutant
 	consts   map[string]bool // the constants of the package
+	imports  map[string]bool // the names of imported packages
 	mutants  []Mutant
 	opening  []insertion // in the order of the text, outer ones first
 	closing  []insertion // in the order in which nodes end, inner ones first
@@ -66,10 +68,13 @@ func constants(texts []string) (map[string]bool, error) {
 
 // mutate returns a file in which each mutant can be turned on by its number, counted from first. The package has some constants.
 func mutate(name, text string, first int, consts map[string]bool) (string, []Mutant, error) {
-	s := &source{name: name, text: text, files: token.NewFileSet(), first: first, consts: consts}
+	s := &source{name: name, text: text, files: token.NewFileSet(), first: first, consts: consts, imports: map[string]bool{}}
 	file, err := parser.ParseFile(s.files, name, text, parser.SkipObjectResolution)
 	if err != nil {
 		return "", nil, err
+	}
+	for _, i := range file.Imports {
+		s.imports[path.Base(strings.Trim(i.Path.Value, `"`))] = true
 	}
 	for _, d := range file.Decls {
 		if f, ok := d.(*ast.FuncDecl); ok && f.Body != nil {
@@ -244,13 +249,16 @@ func (s *source) binary(n *ast.BinaryExpr) []insertion {
 	return nil
 }
 
-// isConstant reports whether an operand is a literal or a constant of the package.
+// isConstant reports whether an operand is a literal, a constant of the package, or a name of another package.
 func (s *source) isConstant(e ast.Expr) bool {
 	switch e := e.(type) {
 	case *ast.BasicLit:
 		return true
 	case *ast.Ident:
 		return s.consts[e.Name]
+	case *ast.SelectorExpr: // of another package, such as http.StatusOK
+		of, ok := e.X.(*ast.Ident)
+		return ok && s.imports[of.Name]
 	}
 	return false
 }
@@ -330,35 +338,54 @@ import (
 	"fmt"
 	"os"
 	"strconv"
-	"sync"
+	"strings"
 	"sync/atomic"
 )
 
 var (
 	mutant        = mutantNumber()
-	mutantLog     = os.Getenv(%q)
+	mutantLog     = mutantFile()
 	mutantReached [%d]atomic.Bool
-	mutantFile    sync.Mutex
 )
 
+// A process that a guard starts has no environment. Its parent has.
+func mutantVariable(name string) string {
+	if value, ok := os.LookupEnv(name); ok {
+		return value
+	}
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%%d/environ", os.Getppid()))
+	for _, variable := range strings.Split(string(text), "\x00") {
+		if value, ok := strings.CutPrefix(variable, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
 func mutantNumber() int {
-	n, err := strconv.Atoi(os.Getenv(%q))
+	n, err := strconv.Atoi(mutantVariable(%q))
 	if err != nil {
 		return -1
 	}
 	return n
 }
 
+// The file is open before a guard takes files away.
+func mutantFile() *os.File {
+	name := mutantVariable(%q)
+	if name == "" {
+		return nil
+	}
+	f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+	if err != nil {
+		panic(err)
+	}
+	return f
+}
+
 func mutantOn(n int) bool {
-	if mutantLog != "" && !mutantReached[n].Swap(true) {
-		mutantFile.Lock()
-		defer mutantFile.Unlock()
-		f, err := os.OpenFile(mutantLog, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
-		if err != nil {
-			panic(err)
-		}
-		fmt.Fprintln(f, n)
-		f.Close()
+	if mutantLog != nil && !mutantReached[n].Swap(true) {
+		fmt.Fprintln(mutantLog, n)
 	}
 	return n == mutant
 }
@@ -387,7 +414,7 @@ func mutantAdd[T cmp.Ordered](n int, a, b T) T {
 	}
 	return a + b
 }
-`, pkg, reachedVariable, max(n, 1), mutantVariable)
+`, pkg, max(n, 1), mutantVariable, reachedVariable)
 	for _, f := range []struct{ name, is, other string }{{"Less", "<", "<="}, {"AtMost", "<=", "<"}, {"More", ">", ">="}, {"AtLeast", ">=", ">"}} {
 		fmt.Fprintf(&b, "\nfunc mutant%s[T cmp.Ordered](n int, a, b T) bool {\n\tif mutantOn(n) {\n\t\treturn a %s b\n\t}\n\treturn a %s b\n}\n", f.name, f.other, f.is)
 	}

@@ -65,7 +65,7 @@ type Painter bool
 
 // Paint returns the text in a color.
 func (c Painter) Paint(color, text string) string {
-	if !c || text == "" {
+	if !bool(c) || text == "" {
 		return text
 	}
 	return "\x1b[" + color + "m" + text + "\x1b[0m"

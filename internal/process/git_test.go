@@ -94,6 +94,15 @@ func TestGit_Environment(t *testing.T) {
 			t.Fatalf("%v\n%s", err, out)
 		}
 	}
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	if out, err := process.Git(dir, "config", "--show-origin", "--get-all", "user.name").CombinedOutput(); err == nil {
+		t.Errorf("git config = %q, want no user", out)
+	}
+	write(t, filepath.Join(home, ".gitconfig"), "[user]\n\tname = own\n", 0o600)
+	if out, err := process.Git(dir, "config", "user.name").Output(); err != nil || string(out) != "own\n" {
+		t.Errorf("git config = %q, %v, want the configuration of the user", out, err)
+	}
 	t.Setenv("GIT_DIR", filepath.Join(other, ".git"))
 	if out, err := process.Git(dir, "rev-parse", "--git-dir").Output(); err != nil || string(out) != ".git\n" {
 		t.Errorf("git rev-parse --git-dir = %q, %v, want .git", out, err)

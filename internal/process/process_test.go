@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log"
 	"maps"
 	"net"
 	"net/http"
@@ -122,6 +123,8 @@ func trapped() {
 
 func sealed() {
 	SealLibraries()
+	log.Print("of a library")
+	fmt.Fprintln(os.Stderr, "of a library")
 	_, err := http.Get(os.Getenv("URL"))
 	report(map[string]string{"offline": map[bool]string{true: "yes"}[errors.Is(err, errOffline)]})
 }
@@ -144,6 +147,9 @@ func run(t *testing.T, work string, env ...string) map[string]string {
 		t.Fatalf("%v\n%.3000s", err, stderr.String())
 	}
 	var results map[string]string
+	if stderr.Len() > 0 {
+		t.Errorf("%s: standard error is %q", work, stderr.String())
+	}
 	if err := json.Unmarshal(out, &results); err != nil {
 		t.Fatalf("%v: %q", err, out)
 	}
@@ -246,4 +252,71 @@ func TestSupervised_ParentEnds(t *testing.T) {
 			time.Sleep(10 * time.Millisecond)
 		}
 	}
+}
+
+// TestIs holds that both the name and the environment of a process tell its work: a caller can set one of them by accident.
+func TestIs(t *testing.T) {
+	args := os.Args
+	t.Cleanup(func() { os.Args = args })
+	for _, tc := range []struct {
+		args []string
+		env  string
+		want bool
+	}{
+		{[]string{"trainweld-a"}, "a", true}, {[]string{"trainweld-a"}, "", false}, {[]string{"trainweld"}, "a", false}, {[]string{"trainweld-b"}, "a", false}, {nil, "a", false},
+	} {
+		os.Args = tc.args
+		t.Setenv(role, tc.env)
+		if got := Is("a"); got != tc.want {
+			t.Errorf("%q with %q: %t, want %t", tc.args, tc.env, got, tc.want)
+		}
+	}
+}
+
+// TestSupervised_Ends tells how a command has ended: with its status, by a signal, or because it is no program.
+func TestSupervised_Ends(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the command is one of a shell")
+	}
+	file := filepath.Join(t.TempDir(), "no-program")
+	if err := os.WriteFile(file, []byte("\x7fELF"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		command []string
+		status  int
+		said    string
+	}{
+		{[]string{"sh", "-c", "exit 3"}, 3, ""},
+		{[]string{"sh", "-c", "kill -9 $$"}, 1, "signal: killed"},
+		{[]string{file}, 127, "no-program"},
+	} {
+		ended := runIn(t, context.Background(), tc.command...)
+		if ended.status != tc.status || !strings.Contains(ended.said, tc.said) || tc.said == "" && ended.said != "" {
+			t.Errorf("%q ends with %d and %q, want %d and %q", tc.command, ended.status, ended.said, tc.status, tc.said)
+		}
+	}
+	ctx, stop := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	defer stop()
+	if ended := runIn(t, ctx, "sleep", "60"); ended.status != 1 || ended.said != "" {
+		t.Errorf("a command that was stopped ends with %d and %q", ended.status, ended.said)
+	}
+}
+
+// ended is how a supervised command has ended.
+type ended struct {
+	status int
+	said   string // on standard error
+}
+
+func runIn(t *testing.T, ctx context.Context, command ...string) ended {
+	t.Helper()
+	cmd, err := Supervised(ctx, t.TempDir(), command...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	_ = cmd.Run() // the state tells
+	return ended{cmd.ProcessState.ExitCode(), stderr.String()}
 }
