@@ -213,6 +213,7 @@ func growing() []growth {
 				strings.Replace(strings.Replace(workRuntime, "name: torch", "name: many", 1), "containers: [", "containers: ["+containers, 1)
 		}},
 		{name: "repair mounts", n: 50, args: []string{"conflicts", "--fix", "--prefer=m.io/a"}, file: trainJobOf(contested("spec: {volumes: [{name: v, emptyDir: {}}], containers: [{name: node, volumeMounts: [%s]}]}", `{name: v, mountPath: /p%d, subPath: M}`))},
+		{name: "repair twins", n: 50, args: []string{"conflicts", "--fix", "--prefer=m.io/a"}, file: trainJobOf(contested("spec: {containers: [{name: node, volumeMounts: [%s]}]}", `{name: vM%d, mountPath: /p%[1]d}`))},
 		{name: "check overrides", n: 30, args: []string{"check", "--trainer-version=2.1"}, file: overrides("  - targetJobs: [{name: node}]\n    spec: {nodeSelector: {\"k %d\": a}}\n")},
 		{name: "check managers' patches", n: 30, args: []string{"check"}, file: func(n int) string {
 			return trainJob("a", "  runtimePatches:\n"+times(n, "  - {manager: m.io/a%d, trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: node, template: {spec: {template: {spec: {nodeSelector: {\"k %[1]d\": a}}}}}}]}}}}\n"))

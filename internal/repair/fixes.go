@@ -263,14 +263,32 @@ func (p place) isTwin(value any) bool {
 	if len(p.path) < fromList {
 		return false
 	}
-	list, field := p.path[:len(p.path)-fromList], p.path[len(p.path)-1]
-	for i := 0; p.Has(list.Append(fieldpath.Index(i))); i++ {
-		item := list.Append(fieldpath.Index(i), field)
-		if text, _ := p.Text(item); text == value && p.TextPosition(item) != p.TextPosition(p.path) {
-			return true
-		}
+	text, ok := value.(string)
+	if !ok {
+		return false
 	}
-	return false
+	list, field := p.path[:len(p.path)-fromList], p.path[len(p.path)-1]
+	items := p.itemsWith(list, field)[text]
+	return len(items) > 1 || len(items) == 1 && items[0] != p.TextPosition(p.path)
+}
+
+// itemsWith returns the positions of a field in the items of a list, by its text. Many conflicts ask for the same list.
+func (o *object) itemsWith(list fieldpath.Path, field fieldpath.Step) map[string][]fieldpath.Position {
+	key := list.Append(field).String()
+	items, known := o.items[key]
+	if !known {
+		items = map[string][]fieldpath.Position{}
+		for i := 0; o.Has(list.Append(fieldpath.Index(i))); i++ {
+			item := list.Append(fieldpath.Index(i), field)
+			text, _ := o.Text(item)
+			items[text] = append(items[text], o.TextPosition(item))
+		}
+		if o.items == nil {
+			o.items = map[string]map[string][]fieldpath.Position{}
+		}
+		o.items[key] = items
+	}
+	return items
 }
 
 // unite writes the union of all lists into each of them.

@@ -25,6 +25,8 @@ type object struct {
 	// bases are the paths of its patches, and starts the positions of all but the first, once they are asked for.
 	bases  []fieldpath.Path
 	starts []fieldpath.Position
+	// items are the positions of a field in the items of a list, by the path of both and the field's text.
+	items map[string]map[string][]fieldpath.Position
 	// isShared tells that its file may hold one value at two paths.
 	isShared bool
 }
