@@ -111,6 +111,24 @@ func TestGit_HostileFolder(t *testing.T) {
 	}
 }
 
+// TestIsBare tells the folders that git could take for a repository from those that have only some of its files.
+func TestIsBare(t *testing.T) {
+	for _, tc := range []struct {
+		files string
+		want  bool
+	}{
+		{"HEAD objects refs", true}, {"HEAD commondir", true}, {"HEAD objects", false}, {"HEAD refs", false}, {"HEAD", false}, {"objects refs", false}, {"commondir", false}, {"config", false},
+	} {
+		dir := t.TempDir()
+		for _, name := range strings.Fields(tc.files) {
+			write(t, filepath.Join(dir, name), "", 0o666)
+		}
+		if got := isBare(dir); got != tc.want {
+			t.Errorf("isBare() = %t with %s, want %t", got, tc.files, tc.want)
+		}
+	}
+}
+
 // bare makes a folder that git takes for a repository.
 func bare(t *testing.T, dir, config string) {
 	write(t, filepath.Join(dir, "HEAD"), "ref: refs/heads/main\n", 0o666)
