@@ -130,6 +130,9 @@ func attacks() map[string]attack {
 		"trees": {make: manyTrees, lines: []string{"check --git many .", "diff --git many .", "check -k top --git many"}, want: "lists more than 64 MiB"},
 		"odd names": {files: map[string]string{"jobs/a\n::error::x\x1b[31m\xff.yaml": "MARK: x: y\n", "top/kustomization.yaml": "resources: [\"a\\n::error::x\\e[31m\"]\n"},
 			lines: []string{"check jobs -o github", "diff jobs job.yaml -o markdown", "check -k top -o github"}, want: "error"},
+		"deep folders": {files: map[string]string{strings.Repeat("d/", 1000) + "job.yaml": testenv.TrainJob(0), strings.Repeat("d/", 1000) + "Chart.yaml": "name: a\n"},
+			lines: []string{"test .", "check -k .", "check . --build cat~{}/job.yaml"}, want: "lies in"},
+		"deep bases": {make: deepBases, lines: []string{"check -k top", "render -k top"}, want: "lies in"},
 		// What settings lead to.
 		"policy outside": {files: map[string]string{"trainweld.yaml": "policy: ../outside/secret.yaml\npatches:\n- file: ../outside/secret.yaml\n"}, lines: attackLines[:3], want: "TW"},
 		"patch of a link": {files: map[string]string{"trainweld.yaml": "patches:\n- file: link.yaml\n", "link.yaml": "-> ../outside/secret.yaml"}, lines: attackLines[:3],
@@ -177,6 +180,14 @@ func manyTrees(t *testing.T, dir string) {
 		tree = gitIn(t, dir, entries.String(), "mktree")
 	}
 	gitIn(t, dir, "", "update-ref", "refs/heads/many", gitIn(t, dir, "", "commit-tree", "-m", "a", tree))
+}
+
+// deepBases makes a kustomization whose bases lie in each other.
+func deepBases(t *testing.T, dir string) {
+	for range 400 {
+		dir = filepath.Join(dir, "top")
+		testenv.WriteIn(t, dir, "kustomization.yaml", "resources: [top]\n")
+	}
 }
 
 // TestAttacks runs the program in repositories of strangers. No command of theirs runs, nothing is connected, nothing outside of the
