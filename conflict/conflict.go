@@ -39,9 +39,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -75,7 +75,7 @@ type Conflict struct {
 	Path fieldpath.Path
 	// Claims are the managers' claims in the order of writing. The last claim of an overlap wins in the cluster. A union has
 	// one claim for each manager and member.
-	Claims []engine.Claim
+	Claims []merge.Claim
 	// Fields are the places of the claims in the template, one for each claim. A place differs from Path in a union. It also
 	// differs for a null that empties a field that another manager sets in part.
 	Fields []fieldpath.Path
@@ -92,7 +92,7 @@ var (
 
 // Find returns every conflict between the managers of a merge, or nil if they agree. The merge needs Options.Owners. For nil
 // owners, Find returns one invalid conflict whose message says so.
-func Find(owners *engine.Ownership) Conflicts {
+func Find(owners *merge.Ownership) Conflicts {
 	if owners == nil {
 		return Conflicts{{}}
 	}
@@ -116,7 +116,7 @@ func Find(owners *engine.Ownership) Conflicts {
 }
 
 // overlap returns the conflict on a contested field.
-func overlap(f engine.PatchedField, owners *engine.Ownership) Conflict {
+func overlap(f merge.PatchedField, owners *merge.Ownership) Conflict {
 	c := Conflict{Kind: Overlap, Path: f.Path()}
 	c.add(c.Path, managers(f.Claims()))
 	if hasNull(c.Claims) {
@@ -127,7 +127,7 @@ func overlap(f engine.PatchedField, owners *engine.Ownership) Conflict {
 }
 
 // emptied finds a manager's null on a struct in which another manager sets a field.
-func emptied(f engine.PatchedField, owners *engine.Ownership) (Conflict, bool) {
+func emptied(f merge.PatchedField, owners *merge.Ownership) (Conflict, bool) {
 	if !f.HasNull() || !emptiesAnothers(f, owners) {
 		return Conflict{}, false
 	}
@@ -139,7 +139,7 @@ func emptied(f engine.PatchedField, owners *engine.Ownership) (Conflict, bool) {
 }
 
 // inOrder sorts the claims on several fields into the order of writing.
-func (c *Conflict) inOrder(layers []engine.Layer) {
+func (c *Conflict) inOrder(layers []merge.Layer) {
 	order := make([]int, len(c.Claims))
 	for i := range order {
 		order[i] = i
@@ -148,20 +148,20 @@ func (c *Conflict) inOrder(layers []engine.Layer) {
 		return cmp.Compare(slices.Index(layers, c.Claims[i].Layer), slices.Index(layers, c.Claims[j].Layer))
 	})
 	claims, fields := c.Claims, c.Fields
-	c.Claims, c.Fields = make([]engine.Claim, len(order)), make([]fieldpath.Path, len(order))
+	c.Claims, c.Fields = make([]merge.Claim, len(order)), make([]fieldpath.Path, len(order))
 	for to, from := range order {
 		c.Claims[to], c.Fields[to] = claims[from], fields[from]
 	}
 }
 
-func (c *Conflict) add(path fieldpath.Path, claims []engine.Claim) {
+func (c *Conflict) add(path fieldpath.Path, claims []merge.Claim) {
 	for _, claim := range claims {
 		c.Claims = append(c.Claims, claim)
 		c.Fields = append(c.Fields, path)
 	}
 }
 
-func (c *Conflict) addBelow(f engine.PatchedField) {
+func (c *Conflict) addBelow(f merge.PatchedField) {
 	for child := range f.Children() {
 		c.add(child.Path(), managers(child.Claims()))
 		c.addBelow(child)
@@ -169,7 +169,7 @@ func (c *Conflict) addBelow(f engine.PatchedField) {
 }
 
 // union finds managers that set different members of a union.
-func union(f engine.PatchedField, u schema.Union) (Conflict, bool) {
+func union(f merge.PatchedField, u schema.Union) (Conflict, bool) {
 	if !severalOf(f, u) {
 		return Conflict{}, false
 	}
@@ -200,7 +200,7 @@ func union(f engine.PatchedField, u schema.Union) (Conflict, bool) {
 }
 
 // severalOf reports whether patches reached two fields of a union. It quickly dismisses nearly all objects.
-func severalOf(f engine.PatchedField, u schema.Union) bool {
+func severalOf(f merge.PatchedField, u schema.Union) bool {
 	reached := 0
 	for child := range f.Children() {
 		if name := child.Name(); u.Has(name) || name == u.Discriminator {
@@ -213,9 +213,9 @@ func severalOf(f engine.PatchedField, u schema.Union) bool {
 // discriminated gathers the claims of a union whose discriminator names the member in use. Two managers that choose differently
 // are an overlap on the discriminator, since the merge keeps only one choice. The union is broken if a manager sets a member
 // that another manager's choice forbids. The first manager must make the same choice, or none.
-func discriminated(f engine.PatchedField, u schema.Union) (Conflict, bool) {
+func discriminated(f merge.PatchedField, u schema.Union) (Conflict, bool) {
 	c := Conflict{Kind: Union}
-	var chosen, set []engine.Claim
+	var chosen, set []merge.Claim
 	var chosenAt, setAt []fieldpath.Path
 	for child := range f.Children() {
 		claims := managers(child.Claims())
@@ -228,9 +228,9 @@ func discriminated(f engine.PatchedField, u schema.Union) (Conflict, bool) {
 		}
 	}
 	for i, member := range set {
-		own := slices.IndexFunc(chosen, func(c engine.Claim) bool { return c.Layer == member.Layer })
-		agrees := func(c engine.Claim) bool { return c.Value != u.When && (own < 0 || c.Value == chosen[own].Value) }
-		if !slices.ContainsFunc(chosen, func(c engine.Claim) bool { return c.Layer != member.Layer && agrees(c) }) {
+		own := slices.IndexFunc(chosen, func(c merge.Claim) bool { return c.Layer == member.Layer })
+		agrees := func(c merge.Claim) bool { return c.Value != u.When && (own < 0 || c.Value == chosen[own].Value) }
+		if !slices.ContainsFunc(chosen, func(c merge.Claim) bool { return c.Layer != member.Layer && agrees(c) }) {
 			continue
 		}
 		for j, choice := range chosen {
@@ -245,13 +245,13 @@ func discriminated(f engine.PatchedField, u schema.Union) (Conflict, bool) {
 }
 
 // firstClaims returns the first claim of each manager on a field or within it.
-func firstClaims(f engine.PatchedField) []engine.Claim {
+func firstClaims(f merge.PatchedField) []merge.Claim {
 	firsts := managers(f.Claims())
 	for child := range f.Children() {
 		firsts = append(firsts, firstClaims(child)...)
 	}
-	var seen []engine.Layer
-	return slices.DeleteFunc(firsts, func(c engine.Claim) bool {
+	var seen []merge.Layer
+	return slices.DeleteFunc(firsts, func(c merge.Claim) bool {
 		if slices.Contains(seen, c.Layer) {
 			return true
 		}
@@ -261,26 +261,26 @@ func firstClaims(f engine.PatchedField) []engine.Claim {
 }
 
 // managers removes the claims of layers other than managers.
-func managers(claims []engine.Claim) []engine.Claim {
-	return slices.DeleteFunc(claims, func(c engine.Claim) bool {
+func managers(claims []merge.Claim) []merge.Claim {
+	return slices.DeleteFunc(claims, func(c merge.Claim) bool {
 		_, ok := c.Layer.Manager()
 		return !ok
 	})
 }
 
-func hasNull(claims []engine.Claim) bool {
-	return slices.ContainsFunc(claims, func(c engine.Claim) bool { return c.Value == nil })
+func hasNull(claims []merge.Claim) bool {
+	return slices.ContainsFunc(claims, func(c merge.Claim) bool { return c.Value == nil })
 }
 
 // emptiesAnothers reports whether a manager's null on a field empties a field within it that only other managers set so. If the
 // base lacks the field, upstream drops a patch's $patch with the whole object, unless another patch comes earlier. In that case
 // the patch with the null must not set more either. A manager with the same patch is no other one.
-func emptiesAnothers(f engine.PatchedField, owners *engine.Ownership) bool {
+func emptiesAnothers(f merge.PatchedField, owners *merge.Ownership) bool {
 	kind := f.Type().Kind
 	mayDrop := f.IsMade() && f.Name() != "" && (kind == schema.Struct || kind == schema.Map)
 	for _, claim := range managers(f.Claims()) {
-		isOwn := func(layer engine.Layer) bool { return owners.IsAlike(layer, claim.Layer) }
-		isOther := func(layer engine.Layer) bool { return !isOwn(layer) }
+		isOwn := func(layer merge.Layer) bool { return owners.IsAlike(layer, claim.Layer) }
+		isOther := func(layer merge.Layer) bool { return !isOwn(layer) }
 		if claim.Value == nil && (lacks(f, isOwn, f.IsByValue()) || mayDrop && sets(f, isOther) && lacks(f, isOther, true)) {
 			return true
 		}
@@ -290,19 +290,19 @@ func emptiesAnothers(f engine.PatchedField, owners *engine.Ownership) bool {
 
 // lacks reports whether some layers omit a field that is set within f. If isThere is set, f is present without them, so an
 // empty value in it does not count.
-func lacks(f engine.PatchedField, of func(engine.Layer) bool, isThere bool) bool {
+func lacks(f merge.PatchedField, of func(merge.Layer) bool, isThere bool) bool {
 	isThere = isThere || sets(f, of)
 	for child := range f.Children() {
 		claims := managers(child.Claims())
 		for _, claim := range claims {
-			isSame := slices.ContainsFunc(claims, func(own engine.Claim) bool {
-				return of(own.Layer) && own.Value != nil && engine.SameValue(own.Value, claim.Value)
+			isSame := slices.ContainsFunc(claims, func(own merge.Claim) bool {
+				return of(own.Layer) && own.Value != nil && merge.SameValue(own.Value, claim.Value)
 			})
 			switch {
 			case of(claim.Layer) || isSame:
 			case claim.Value == nil && f.IsEmptied(claim.Layer):
 			case isThere && child.IsEmpty(claim.Value):
-			case claim.Value == engine.Presence{} && sets(child, of):
+			case claim.Value == merge.Presence{} && sets(child, of):
 			default:
 				return true
 			}
@@ -315,8 +315,8 @@ func lacks(f engine.PatchedField, of func(engine.Layer) bool, isThere bool) bool
 }
 
 // sets reports whether some layers set a field, or a field within it.
-func sets(f engine.PatchedField, of func(engine.Layer) bool) bool {
-	if slices.ContainsFunc(managers(f.Claims()), func(c engine.Claim) bool { return of(c.Layer) && c.Value != nil }) {
+func sets(f merge.PatchedField, of func(merge.Layer) bool) bool {
+	if slices.ContainsFunc(managers(f.Claims()), func(c merge.Claim) bool { return of(c.Layer) && c.Value != nil }) {
 		return true
 	}
 	for child := range f.Children() {

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -154,7 +154,7 @@ func keysOf[V any](one, other map[string]V) []string {
 func groups(t *schema.Type, list []any) map[string][]any {
 	found := map[string][]any{}
 	for _, item := range list {
-		object, _ := item.(engine.Object)
+		object, _ := item.(merge.Object)
 		key, ok := keyOf(object[t.Key])
 		if !ok {
 			return nil
@@ -302,7 +302,7 @@ func (b *branches) has(path fieldpath.Path) bool {
 
 // failedAt returns the field at which a merge failed, and whether it failed.
 func failedAt(err error) (fieldpath.Path, bool) {
-	var failed *engine.PatchError
+	var failed *merge.PatchError
 	if errors.As(err, &failed) {
 		return failed.Path, true
 	}
@@ -311,7 +311,7 @@ func failedAt(err error) (fieldpath.Path, bool) {
 
 // reasonOf returns the problem of a failed merge without its place.
 func reasonOf(err error) string {
-	var failed *engine.PatchError
+	var failed *merge.PatchError
 	if errors.As(err, &failed) {
 		return failed.Err.Error()
 	}

@@ -5,18 +5,18 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/schema"
 )
 
 // editor removes fields from patches. It copies each patch before its first change. Its work follows the removed fields, not the
 // number of patches or the length of their lists.
 type editor[T, P any] struct {
-	plan    *engine.Plan[T, P]
-	patches []engine.Layered[P]
-	winner  engine.Layer
-	of      map[engine.Layer][]int // the places of each layer's patches; nil before the first removal
+	plan    *merge.Plan[T, P]
+	patches []merge.Layered[P]
+	winner  merge.Layer
+	of      map[merge.Layer][]int // the places of each layer's patches; nil before the first removal
 	copied  map[int]bool
 	removal removal
 	winning reflect.Value // a copy of the winner's patch, for fields that take its value
@@ -37,9 +37,9 @@ type listOf struct {
 }
 
 // removeField removes a field from a layer's patch, and reports whether that changed the patch.
-func (e *editor[T, P]) removeField(layer engine.Layer, path fieldpath.Path) bool {
+func (e *editor[T, P]) removeField(layer merge.Layer, path fieldpath.Path) bool {
 	if e.of == nil {
-		e.patches, e.of, e.copied = slices.Clone(e.patches), map[engine.Layer][]int{}, map[int]bool{}
+		e.patches, e.of, e.copied = slices.Clone(e.patches), map[merge.Layer][]int{}, map[int]bool{}
 		for i := range e.patches {
 			if e.patches[i].Patch != nil {
 				e.of[e.patches[i].Layer] = append(e.of[e.patches[i].Layer], i)
@@ -65,7 +65,7 @@ func (r *removal) removeField(t *schema.Type, value, winner reflect.Value, path 
 	if value = pointee(value); !value.IsValid() {
 		return false
 	}
-	if object, ok := value.Interface().(engine.Object); ok && t.Kind != schema.Map {
+	if object, ok := value.Interface().(merge.Object); ok && t.Kind != schema.Map {
 		return removeFromObject(t, object, path)
 	}
 	winner = pointee(winner)
@@ -99,7 +99,7 @@ func (r *removal) removeField(t *schema.Type, value, winner reflect.Value, path 
 }
 
 // removeFromObject removes a field from a patch that is an object.
-func removeFromObject(t *schema.Type, object engine.Object, path fieldpath.Path) bool {
+func removeFromObject(t *schema.Type, object merge.Object, path fieldpath.Path) bool {
 	name, ok := path[0].Field()
 	if !ok {
 		if name, ok = path[0].Key(); !ok {
@@ -120,7 +120,7 @@ func removeFromObject(t *schema.Type, object engine.Object, path fieldpath.Path)
 	}
 	changed := false
 	switch value := value.(type) {
-	case engine.Object:
+	case merge.Object:
 		changed = removeFromObject(within, value, path[1:])
 		if changed && len(value) == 0 {
 			delete(object, name)
@@ -128,7 +128,7 @@ func removeFromObject(t *schema.Type, object engine.Object, path fieldpath.Path)
 	case []any:
 		object[name] = slices.DeleteFunc(slices.Clone(value), func(item any) bool {
 			key, text, isItem := path[1].Item()
-			inner, isObject := item.(engine.Object)
+			inner, isObject := item.(merge.Object)
 			if !isItem || !isObject || fmt.Sprint(inner[key]) != text {
 				return false
 			}
@@ -183,7 +183,7 @@ func (r *removal) clearField(slot *schema.Slot, parent, winner reflect.Value) bo
 		field.Set(winner)
 		r.shares = true
 	}
-	return !engine.SameValue(before.Interface(), field.Interface())
+	return !merge.SameValue(before.Interface(), field.Interface())
 }
 
 // items returns the items of a list-map with a key. A list that the API accepts has one.

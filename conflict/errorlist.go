@@ -3,9 +3,9 @@ package conflict
 import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
 )
 
 // ErrorList returns the conflicts as a validating webhook's errors, one for each. An error is on the field of the last patch
@@ -44,7 +44,7 @@ func child(path *field.Path, step fieldpath.Step) *field.Path {
 // badValue returns the value that an error shows. It omits a possible secret.
 func badValue(path fieldpath.Path, value any) any {
 	switch v := value.(type) {
-	case engine.Presence:
+	case merge.Presence:
 		return v.String()
 	case nil:
 		return nil

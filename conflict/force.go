@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
 )
 
 // Decision records a conflict that Force decided.
@@ -17,7 +17,7 @@ type Decision struct {
 	// Manager names the winner.
 	Manager string
 	// Lost are the claims of the conflict that lost.
-	Lost []engine.Claim
+	Lost []merge.Claim
 }
 
 // Force lets managers win every conflict in which they take part. It returns the remaining patches and every decision. If two
@@ -34,21 +34,21 @@ type Decision struct {
 // manager's value and shares the claim.
 //
 // Force returns the error of the plan's Apply.
-func Force[T, P any](plan *engine.Plan[T, P], base *T, patches []engine.Layered[P], managers ...string) ([]engine.Layered[P], []Decision, error) {
+func Force[T, P any](plan *merge.Plan[T, P], base *T, patches []merge.Layered[P], managers ...string) ([]merge.Layered[P], []Decision, error) {
 	var decisions []Decision
-	var found map[engine.Layer]Conflicts // the conflicts of each layer; nil after a change of the patches
+	var found map[merge.Layer]Conflicts // the conflicts of each layer; nil after a change of the patches
 	for _, manager := range managers {
 		// One decision can reveal another conflict, such as a profile that another manager set for the losing type. Each round
 		// removes something, so the loop ends.
 		for {
 			if found == nil {
-				result, err := plan.Apply(base, patches, engine.Options{Owners: true})
+				result, err := plan.Apply(base, patches, merge.Options{Owners: true})
 				if err != nil {
 					return nil, nil, err
 				}
 				found = Find(result.Owners).byLayer()
 			}
-			e := editor[T, P]{plan: plan, patches: patches, winner: engine.Manager(manager)}
+			e := editor[T, P]{plan: plan, patches: patches, winner: merge.Manager(manager)}
 			more := decide(found[e.winner], manager, e.removeField)
 			if len(more) == 0 {
 				break
@@ -60,10 +60,10 @@ func Force[T, P any](plan *engine.Plan[T, P], base *T, patches []engine.Layered[
 }
 
 // byLayer returns the conflicts in which each layer takes part.
-func (c Conflicts) byLayer() map[engine.Layer]Conflicts {
-	of := map[engine.Layer]Conflicts{}
+func (c Conflicts) byLayer() map[merge.Layer]Conflicts {
+	of := map[merge.Layer]Conflicts{}
 	for i := range c {
-		seen := map[engine.Layer]bool{}
+		seen := map[merge.Layer]bool{}
 		for _, claim := range c[i].Claims {
 			if !seen[claim.Layer] {
 				seen[claim.Layer] = true
@@ -75,7 +75,7 @@ func (c Conflicts) byLayer() map[engine.Layer]Conflicts {
 }
 
 // decide settles conflicts in which the manager takes part.
-func decide(found Conflicts, manager string, remove func(engine.Layer, fieldpath.Path) bool) []Decision {
+func decide(found Conflicts, manager string, remove func(merge.Layer, fieldpath.Path) bool) []Decision {
 	var decisions []Decision
 	for _, c := range found {
 		d := Decision{Conflict: c, Manager: manager}
@@ -96,7 +96,7 @@ func decide(found Conflicts, manager string, remove func(engine.Layer, fieldpath
 // Against returns, for each claim, the field of the template to remove from its patch so that the manager wins. It is nil for a claim
 // that may stay. The field is the claim's field, or contains it.
 func (c Conflict) Against(manager string) []fieldpath.Path {
-	layer, paths := engine.Manager(manager), make([]fieldpath.Path, len(c.Claims))
+	layer, paths := merge.Manager(manager), make([]fieldpath.Path, len(c.Claims))
 	if len(c.Fields) != len(c.Claims) {
 		return paths // a conflict of another program
 	}
@@ -133,7 +133,7 @@ func (c Conflict) overlapping(i, j int) fieldpath.Path {
 		return own
 	case c.Claims[i].Value == nil && own.HasPrefix(theirs):
 		return theirs
-	case slices.Equal(theirs, own) && !engine.SameValue(c.Claims[i].Value, c.Claims[j].Value):
+	case slices.Equal(theirs, own) && !merge.SameValue(c.Claims[i].Value, c.Claims[j].Value):
 		return theirs
 	default:
 		return nil
@@ -153,7 +153,7 @@ func (c Conflict) otherMember(i int, own []int) fieldpath.Path {
 // Finding returns the decision as a warning on the rendered object, because a cluster does not know the decision. The winner's
 // claims come last.
 func (d Decision) Finding(object fieldpath.Object) finding.Finding {
-	layer := engine.Manager(d.Manager)
+	layer := merge.Manager(d.Manager)
 	claims := slices.Clone(d.Lost)
 	for _, c := range d.Conflict.Claims {
 		if c.Layer == layer {
@@ -178,7 +178,7 @@ func (d Decision) inCluster() string {
 	}
 	last := d.Conflict.Claims[len(d.Conflict.Claims)-1].Layer
 	name, _ := last.Manager()
-	if last == engine.Manager(d.Manager) {
+	if last == merge.Manager(d.Manager) {
 		return "the cluster lets it win, too, as long as its patch is the last one"
 	}
 	return fmt.Sprintf("the cluster lets the last patch win, which is %s's", name)

@@ -13,9 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/trainweld/trainweld/conflict"
-	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -42,9 +42,9 @@ type boxedItem struct {
 	Out string `json:"out,omitempty"`
 }
 
-func boxedPlan(t *testing.T) *engine.Plan[boxed, engine.Object] {
+func boxedPlan(t *testing.T) *merge.Plan[boxed, merge.Object] {
 	t.Helper()
-	plan, err := engine.For[boxed, engine.Object](schema.Rules{})
+	plan, err := merge.For[boxed, merge.Object](schema.Rules{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,17 +52,17 @@ func boxedPlan(t *testing.T) *engine.Plan[boxed, engine.Object] {
 }
 
 // objectPatches are patches in JSON, of the managers m0, m1 and so on.
-func objectPatches(t *testing.T, texts ...string) []engine.Layered[engine.Object] {
+func objectPatches(t *testing.T, texts ...string) []merge.Layered[merge.Object] {
 	t.Helper()
-	patches := make([]engine.Layered[engine.Object], len(texts))
+	patches := make([]merge.Layered[merge.Object], len(texts))
 	for i, text := range texts {
-		var patch engine.Object
+		var patch merge.Object
 		d := json.NewDecoder(strings.NewReader(text))
 		d.UseNumber()
 		if err := d.Decode(&patch); err != nil {
 			t.Fatal(err)
 		}
-		patches[i] = engine.Layered[engine.Object]{Layer: engine.Manager(fmt.Sprintf("m%d", i)), Patch: &patch}
+		patches[i] = merge.Layered[merge.Object]{Layer: merge.Manager(fmt.Sprintf("m%d", i)), Patch: &patch}
 	}
 	return patches
 }
@@ -116,7 +116,7 @@ func TestFind_Null(t *testing.T) {
 			[]string{`overlap .items[id="1"].box: m0 .items[id="1"].box.a="x", m1 .items[id="1"].box=null`}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			result, err := boxedPlan(t).Apply(&boxed{Part: &box{B: "z"}}, objectPatches(t, tc.patches...), engine.Options{Owners: true})
+			result, err := boxedPlan(t).Apply(&boxed{Part: &box{B: "z"}}, objectPatches(t, tc.patches...), merge.Options{Owners: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -136,7 +136,7 @@ func TestFind_NullOfSeveral(t *testing.T) {
 	for _, first := range []string{`{"part": {"$patch": "delete"}}`, `{"part": {"$patch": "replace", "b": null}}`} {
 		patches := objectPatches(t, `{"part": null}`, first, `{"part": {"a": "x"}}`)
 		patches[2].Layer = patches[1].Layer
-		result, err := boxedPlan(t).Apply(&boxed{Part: &box{B: "z"}}, patches, engine.Options{Owners: true})
+		result, err := boxedPlan(t).Apply(&boxed{Part: &box{B: "z"}}, patches, merge.Options{Owners: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -195,7 +195,7 @@ func TestForce_Object(t *testing.T) {
 			if diff := cmp.Diff(tc.decisions, got); diff != "" {
 				t.Errorf("decisions (-want +got):\n%s", diff)
 			}
-			if result, err := plan.Apply(&boxed{}, left, engine.Options{Owners: true}); err != nil || len(conflict.Find(result.Owners)) > 0 {
+			if result, err := plan.Apply(&boxed{}, left, merge.Options{Owners: true}); err != nil || len(conflict.Find(result.Owners)) > 0 {
 				t.Errorf("conflicts remain: %v", err)
 			}
 		})
@@ -208,8 +208,8 @@ func TestForce_Lost(t *testing.T) {
 	if err != nil || len(decisions) != 1 {
 		t.Fatalf("%v %v", decisions, err)
 	}
-	want := []engine.Claim{{Layer: engine.Manager("m0"), Value: "x"}, {Layer: engine.Manager("m0"), Value: "y"}}
-	if diff := cmp.Diff(want, decisions[0].Lost, cmpopts.IgnoreFields(engine.Claim{}, "Source")); diff != "" {
+	want := []merge.Claim{{Layer: merge.Manager("m0"), Value: "x"}, {Layer: merge.Manager("m0"), Value: "y"}}
+	if diff := cmp.Diff(want, decisions[0].Lost, cmpopts.IgnoreFields(merge.Claim{}, "Source")); diff != "" {
 		t.Errorf("Lost (-want +got):\n%s", diff)
 	}
 }
@@ -246,7 +246,7 @@ func TestForce_Directive(t *testing.T) {
 	} {
 		base := &boxed{Box: &box{B: "z"}, Items: []boxedItem{{ID: 1, Out: "z"}}}
 		patches := objectPatches(t, texts...)
-		result, err := boxedPlan(t).Apply(base, patches, engine.Options{Owners: true})
+		result, err := boxedPlan(t).Apply(base, patches, merge.Options{Owners: true})
 		if err != nil || conflict.Find(result.Owners) == nil {
 			t.Fatalf("%v: want a conflict, %v", texts, err)
 		}
@@ -267,11 +267,11 @@ type valued struct {
 
 // TestForce_Value takes a field from a struct by value.
 func TestForce_Value(t *testing.T) {
-	plan, err := engine.For[valued, valued](schema.Rules{})
+	plan, err := merge.For[valued, valued](schema.Rules{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	patches := []engine.Layered[valued]{{Layer: engine.Manager("m0"), Patch: &valued{box{A: "x"}}}, {Layer: engine.Manager("m1"), Patch: &valued{box{A: "y", B: "z"}}}}
+	patches := []merge.Layered[valued]{{Layer: merge.Manager("m0"), Patch: &valued{box{A: "x"}}}, {Layer: merge.Manager("m1"), Patch: &valued{box{A: "y", B: "z"}}}}
 	left, _, err := conflict.Force(plan, &valued{}, patches, "m0")
 	if err != nil {
 		t.Fatal(err)
@@ -283,7 +283,7 @@ func TestForce_Value(t *testing.T) {
 
 // TestConflict_Against holds the fields that have to go for a manager to win.
 func TestConflict_Against(t *testing.T) {
-	plan, err := engine.For[boxed, engine.Object](schema.Rules{Unions: map[reflect.Type][]schema.Union{reflect.TypeFor[box](): {{Name: "source", Members: []string{"inner", "marks"}}}}})
+	plan, err := merge.For[boxed, merge.Object](schema.Rules{Unions: map[reflect.Type][]schema.Union{reflect.TypeFor[box](): {{Name: "source", Members: []string{"inner", "marks"}}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -300,7 +300,7 @@ func TestConflict_Against(t *testing.T) {
 		{[]string{inner, marks}, "m1", []string{`union .part: m0, m1, m1`, `overlap .part.inner.a: m0 .part.inner.a, m1`}},
 		{[]string{inner, marks, more}, "m2", []string{`union .part: m0, m1, m1`, `overlap .part.inner.a: m0, m1`}},
 	} {
-		result, err := plan.Apply(&boxed{}, objectPatches(t, tc.patches...), engine.Options{Owners: true})
+		result, err := plan.Apply(&boxed{}, objectPatches(t, tc.patches...), merge.Options{Owners: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -323,7 +323,7 @@ func TestConflict_Against(t *testing.T) {
 	}
 }
 
-func textsOf(patches []engine.Layered[engine.Object]) []string {
+func textsOf(patches []merge.Layered[merge.Object]) []string {
 	texts := make([]string, len(patches))
 	for i, p := range patches {
 		text, _ := json.Marshal(p.Patch)
@@ -335,7 +335,7 @@ func textsOf(patches []engine.Layered[engine.Object]) []string {
 // TestConflict_Errors holds what a conflict says as an error and as a finding.
 func TestConflict_Errors(t *testing.T) {
 	path := fieldpath.Fields("box", "a")
-	claims := []engine.Claim{{Layer: engine.Manager("m0"), Value: "x"}, {Layer: "runtime", Value: "w"}, {Layer: engine.Manager("m1"), Value: "y"}, {Layer: engine.Manager("m0"), Value: "z"}}
+	claims := []merge.Claim{{Layer: merge.Manager("m0"), Value: "x"}, {Layer: "runtime", Value: "w"}, {Layer: merge.Manager("m1"), Value: "y"}, {Layer: merge.Manager("m0"), Value: "z"}}
 	overlap := conflict.Conflict{Kind: conflict.Overlap, Path: path, Claims: claims}
 	if got, want := overlap.Managers(), []string{"m0", "m1"}; !slices.Equal(got, want) {
 		t.Errorf("Managers() = %q, want %q", got, want)

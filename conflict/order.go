@@ -5,9 +5,9 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
 )
 
 // OrderConflict is a field whose value depends on the order of the patches, with two orders that show it.
@@ -40,17 +40,17 @@ func (d OrderConflict) Finding(object fieldpath.Object) finding.Finding {
 // an order in which a patch cannot be merged.
 //
 // OrderConflicts changes neither the base nor the patches. It returns the error of the plan's Apply for the given order.
-func OrderConflicts[T, P any](plan *engine.Plan[T, P], base *T, patches []engine.Layered[P]) ([]OrderConflict, error) {
-	given, err := plan.Apply(base, patches, engine.Options{Owners: true})
+func OrderConflicts[T, P any](plan *merge.Plan[T, P], base *T, patches []merge.Layered[P]) ([]OrderConflict, error) {
+	given, err := plan.Apply(base, patches, merge.Options{Owners: true})
 	if err != nil {
 		return nil, err
 	}
-	acts := slices.ContainsFunc(patches, func(p engine.Layered[P]) bool { return actsUnclaimed(plan.Type(), jsonOf(p.Patch), false) })
+	acts := slices.ContainsFunc(patches, func(p merge.Layered[P]) bool { return actsUnclaimed(plan.Type(), jsonOf(p.Patch), false) })
 	t := newTrials(given.Owners, ManagersOf(patches), acts)
 	value := jsonOf(given.Value)
 	for moved, order := range reordered(patches, t.needs) {
 		tried := reordering{managers: ManagersOf(order)}
-		if result, err := plan.Apply(base, order, engine.Options{}); err != nil {
+		if result, err := plan.Apply(base, order, merge.Options{}); err != nil {
 			tried.failed = err
 		} else {
 			tried.differences = differencesOf(plan.Type(), value, jsonOf(result.Value))
@@ -62,9 +62,9 @@ func OrderConflicts[T, P any](plan *engine.Plan[T, P], base *T, patches []engine
 
 // Orders returns the given order of the patches. Each order that moves one manager to the end or to the front follows, once. The
 // patches of one manager keep their order. There are at most twice as many orders as managers.
-func Orders[P any](patches []engine.Layered[P]) [][]engine.Layered[P] {
-	orders := [][]engine.Layered[P]{patches}
-	for _, order := range reordered(patches, func(engine.Layer, bool) bool { return true }) {
+func Orders[P any](patches []merge.Layered[P]) [][]merge.Layered[P] {
+	orders := [][]merge.Layered[P]{patches}
+	for _, order := range reordered(patches, func(merge.Layer, bool) bool { return true }) {
 		orders = append(orders, order)
 	}
 	return orders
@@ -72,10 +72,10 @@ func Orders[P any](patches []engine.Layered[P]) [][]engine.Layered[P] {
 
 // reordered yields the orders that move one manager to the end or to the front, each once, with the manager. It makes those only that
 // are needed when their turn comes.
-func reordered[P any](patches []engine.Layered[P], isNeeded func(layer engine.Layer, last bool) bool) iter.Seq2[engine.Layer, []engine.Layered[P]] {
-	return func(yield func(engine.Layer, []engine.Layered[P]) bool) {
-		own := map[engine.Layer][]int{}
-		var layers []engine.Layer
+func reordered[P any](patches []merge.Layered[P], isNeeded func(layer merge.Layer, last bool) bool) iter.Seq2[merge.Layer, []merge.Layered[P]] {
+	return func(yield func(merge.Layer, []merge.Layered[P]) bool) {
+		own := map[merge.Layer][]int{}
+		var layers []merge.Layer
 		given := make([]int, len(patches))
 		for i, p := range patches {
 			if own[p.Layer] == nil {
@@ -99,7 +99,7 @@ func reordered[P any](patches []engine.Layered[P], isNeeded func(layer engine.La
 					continue
 				}
 				seen[fmt.Sprint(order)] = true
-				moved := make([]engine.Layered[P], len(order))
+				moved := make([]merge.Layered[P], len(order))
 				for to, from := range order {
 					moved[to] = patches[from]
 				}
@@ -112,7 +112,7 @@ func reordered[P any](patches []engine.Layered[P], isNeeded func(layer engine.La
 }
 
 // ManagersOf returns the names of the managers in the order of their patches.
-func ManagersOf[P any](patches []engine.Layered[P]) []string {
+func ManagersOf[P any](patches []merge.Layered[P]) []string {
 	var names []string
 	seen := map[string]bool{}
 	for _, p := range patches {
@@ -127,10 +127,10 @@ func ManagersOf[P any](patches []engine.Layered[P]) []string {
 // trials are the merges of other orders than the given one.
 type trials struct {
 	given    []string // the managers
-	owners   *engine.Ownership
+	owners   *merge.Ownership
 	acts     bool // some patch acts on another one without a claim
 	overlaps []*overlapping
-	of       map[engine.Layer][]opposing
+	of       map[merge.Layer][]opposing
 	all      []reordering
 }
 
@@ -156,8 +156,8 @@ type reordering struct {
 	failed      error
 }
 
-func newTrials(owners *engine.Ownership, given []string, acts bool) *trials {
-	t := &trials{given: given, owners: owners, acts: acts, of: map[engine.Layer][]opposing{}}
+func newTrials(owners *merge.Ownership, given []string, acts bool) *trials {
+	t := &trials{given: given, owners: owners, acts: acts, of: map[merge.Layer][]opposing{}}
 	for _, c := range Find(owners) {
 		if c.Kind != Overlap {
 			continue
@@ -172,7 +172,7 @@ func newTrials(owners *engine.Ownership, given []string, acts bool) *trials {
 }
 
 // needs reports whether an order may show an overlap that no earlier one does.
-func (t *trials) needs(moved engine.Layer, last bool) bool {
+func (t *trials) needs(moved merge.Layer, last bool) bool {
 	return t.acts || slices.ContainsFunc(t.of[moved], func(o opposing) bool { return !o.isShown && o.mayChange(last) })
 }
 
@@ -184,14 +184,14 @@ func (o opposing) mayChange(last bool) bool {
 	case slices.ContainsFunc(o.Fields, func(f fieldpath.Path) bool { return len(f) != len(o.Path) }):
 		return true
 	case last:
-		return !engine.SameValue(jsonOf(o.Claims[o.claim].Value), jsonOf(o.Claims[winner].Value))
+		return !merge.SameValue(jsonOf(o.Claims[o.claim].Value), jsonOf(o.Claims[winner].Value))
 	default:
 		return o.Claims[o.claim].Layer == o.Claims[winner].Layer
 	}
 }
 
 // add adds the outcome of an order that moves a manager, and finds the overlaps that it shows.
-func (t *trials) add(moved engine.Layer, made reordering) {
+func (t *trials) add(moved merge.Layer, made reordering) {
 	t.all = append(t.all, made)
 	if len(made.differences) == 0 {
 		return
@@ -258,7 +258,7 @@ func (c Conflict) winner(o finding.Order) string {
 	last, name := -1, ""
 	for i, claim := range c.Claims {
 		manager, _ := claim.Layer.Manager()
-		if at, ok := at[manager]; ok && at > last && o.IsSet && len(c.Fields[i]) == len(o.Path) && c.Fields[i].HasPrefix(o.Path) && engine.SameValue(jsonOf(claim.Value), o.Value) {
+		if at, ok := at[manager]; ok && at > last && o.IsSet && len(c.Fields[i]) == len(o.Path) && c.Fields[i].HasPrefix(o.Path) && merge.SameValue(jsonOf(claim.Value), o.Value) {
 			last, name = at, manager
 		}
 	}

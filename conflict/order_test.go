@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/trainweld/trainweld/conflict"
-	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -25,16 +25,16 @@ func (c *counted) DeepCopyInto(out *counted) {
 }
 
 func TestOrderConflicts_Merges(t *testing.T) {
-	plan, err := engine.For[counted, engine.Object](schema.Rules{})
+	plan, err := merge.For[counted, merge.Object](schema.Rules{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, n := range []int{1, 2, 3, 5, 50} {
-		var patches []engine.Layered[engine.Object]
+		var patches []merge.Layered[merge.Object]
 		for i := range n {
 			name := fmt.Sprintf("m%d", i)
-			patches = append(patches, engine.Layered[engine.Object]{
-				Layer: engine.Manager(name), Patch: &engine.Object{"labels": map[string]any{"own-" + name: "x", "shared": name}},
+			patches = append(patches, merge.Layered[merge.Object]{
+				Layer: merge.Manager(name), Patch: &merge.Object{"labels": map[string]any{"own-" + name: "x", "shared": name}},
 			})
 		}
 		merges := 0
@@ -54,8 +54,8 @@ func TestOrderConflicts_Merges(t *testing.T) {
 
 // TestOrderConflicts_Cases holds the orders and outcomes that show a dependence.
 func TestOrderConflicts_Cases(t *testing.T) {
-	type object = engine.Object
-	plan, err := engine.For[podLike, engine.Object](schema.Rules{Twins: true})
+	type object = merge.Object
+	plan, err := merge.For[podLike, merge.Object](schema.Rules{Twins: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,9 +106,9 @@ func TestOrderConflicts_Cases(t *testing.T) {
 			[]string{`.labels: m0 m1 = the patches merge, m1 m0 = the merge fails: "$setElementOrder/b" is a directive whose value must be a list; no label, annotation or selector may be called so`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var patches []engine.Layered[engine.Object]
+			var patches []merge.Layered[merge.Object]
 			for i := range c.patches {
-				patches = append(patches, engine.Layered[engine.Object]{Layer: engine.Manager(fmt.Sprintf("m%d", i)), Patch: &c.patches[i]})
+				patches = append(patches, merge.Layered[merge.Object]{Layer: merge.Manager(fmt.Sprintf("m%d", i)), Patch: &c.patches[i]})
 			}
 			found, err := conflict.OrderConflicts(plan, &c.base, patches)
 			if err != nil {

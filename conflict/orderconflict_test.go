@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/trainweld/trainweld/conflict"
-	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -22,9 +22,9 @@ func TestOrders(t *testing.T) {
 		{"a1 a2", "a1 a2"},
 		{"a1 b1 a2 c1", "a1 b1 a2 c1, b1 c1 a1 a2, a1 a2 b1 c1, a1 a2 c1 b1, b1 a1 a2 c1, c1 a1 b1 a2"},
 	} {
-		var patches []engine.Layered[engine.Object]
-		for name := range strings.FieldsSeq(tc.given) {
-			patches = append(patches, engine.Layered[engine.Object]{Layer: engine.Manager(name[:1]), Patch: &engine.Object{"name": name}})
+		var patches []merge.Layered[merge.Object]
+		for _, name := range strings.Fields(tc.given) {
+			patches = append(patches, merge.Layered[merge.Object]{Layer: merge.Manager(name[:1]), Patch: &merge.Object{"name": name}})
 		}
 		var got []string
 		for _, order := range conflict.Orders(patches) {
@@ -38,7 +38,7 @@ func TestOrders(t *testing.T) {
 			t.Errorf("Orders(%q) = %q, want %q", tc.given, got, tc.want)
 		}
 	}
-	layered := []engine.Layered[engine.Object]{{Layer: engine.Manager("b")}, {Layer: "runtime"}, {Layer: engine.Manager("a")}, {Layer: engine.Manager("b")}}
+	layered := []merge.Layered[merge.Object]{{Layer: merge.Manager("b")}, {Layer: "runtime"}, {Layer: merge.Manager("a")}, {Layer: merge.Manager("b")}}
 	if diff := cmp.Diff([]string{"b", "a"}, conflict.ManagersOf(layered)); diff != "" {
 		t.Errorf("ManagersOf() (-want +got):\n%s", diff)
 	}
@@ -47,7 +47,7 @@ func TestOrders(t *testing.T) {
 // TestOrderConflicts_Claims holds the claims of a dependence, the winners of both orders, and what its finding says.
 func TestOrderConflicts_Claims(t *testing.T) {
 	const empties, differ, directive = "one manager empties what another sets: m0, m1", "managers set different values: m0, m1", "the order of the patches decides"
-	type object = engine.Object
+	type object = merge.Object
 	for _, tc := range []struct {
 		name    string
 		base    podLike
@@ -88,7 +88,7 @@ func TestOrderConflicts_Claims(t *testing.T) {
 			[]string{`overlap .args: m0 .args=["x"], m1 .args=["y"]; m0 m1: m1, m1 m0: m0; ` + differ, `overlap .labels["a"]: m0 .labels["a"]="x", m1 .labels["a"]="y"; m0 m1: m1, m1 m0: m0; ` + differ}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			plan, err := engine.For[podLike, object](schema.Rules{Twins: true})
+			plan, err := merge.For[podLike, object](schema.Rules{Twins: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -129,7 +129,7 @@ func TestOrderConflicts_Differences(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan := engine.ForObject(root)
+	plan := merge.ForObject(root)
 	for _, tc := range []struct {
 		name    string
 		base    string

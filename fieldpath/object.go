@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/trainweld/trainweld/internal/printable"
+	"github.com/trainweld/trainweld/fieldpath/printable"
 )
 
 // Object identifies the object of a Finding.

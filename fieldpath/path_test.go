@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/merge"
 )
 
 func ExampleParsePath() {
@@ -104,17 +103,22 @@ func TestPathAppendSharesNothing(t *testing.T) {
 	}
 }
 
+// patchPath is the path of a manager's entry in a list.
+func patchPath(manager string) fieldpath.Path {
+	return fieldpath.Fields("spec", "runtimePatches").Append(fieldpath.Item("manager", manager), fieldpath.Field("template"))
+}
+
 func TestPathHasPrefix(t *testing.T) {
-	path := merge.PatchPath("a.example.com/x").Append(fieldpath.Field("metadata"))
+	path := patchPath("a.example.com/x").Append(fieldpath.Field("metadata"))
 	for _, tc := range []struct {
 		prefix fieldpath.Path
 		want   bool
 	}{
 		{nil, true},
 		{fieldpath.Fields("spec", "runtimePatches"), true},
-		{merge.PatchPath("a.example.com/x"), true},
+		{patchPath("a.example.com/x"), true},
 		{path, true},
-		{merge.PatchPath("a.example.com/y"), false},
+		{patchPath("a.example.com/y"), false},
 		{path.Append(fieldpath.Field("labels")), false},
 		{fieldpath.Path{fieldpath.Key("spec")}, false}, // of another kind
 	} {
@@ -125,7 +129,7 @@ func TestPathHasPrefix(t *testing.T) {
 }
 
 func TestPathAsJSON(t *testing.T) {
-	path := merge.PatchPath("a.example.com/x")
+	path := patchPath("a.example.com/x")
 	text, err := json.Marshal(path)
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,6 @@
 package finding
 
-// Code is the stable name of a kind of finding: TW and a number. The table docs/codes.txt defines and explains each
+// Code is the stable name of a kind of finding: TW and a number. The table render/codes/codes.txt defines and explains each
 // code. The first digit is the stage. Stage 1 is reading, 2 the check of the patches, 3 the merge with its conflicts, and 4
 // rendering. Stage 5 is admission, 6 later rejections by the API server, 7 updates, and 8 rewriting.
 type Code string

@@ -1,4 +1,4 @@
-// Code generated from docs/codes.txt by go test ./docs -update; DO NOT EDIT.
+// Code generated from render/codes/codes.txt by go test ./render/codes -update; DO NOT EDIT.
 
 package finding
 

@@ -5,7 +5,7 @@
 //		return err // every finding of severity Error, one a line
 //	}
 //
-// Every package of this module reports with a Finding. docs/codes.txt explains each Code.
+// Every package of this module reports with a Finding. render/codes/codes.txt explains each Code.
 package finding
 
 import (
@@ -14,8 +14,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/merge"
 )
 
 // Severity is the weight of a Finding. The zero value is invalid, so that a forgotten one shows.
@@ -50,7 +50,7 @@ func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil
 
 // Finding is one problem of an input. Every package reports with this type.
 type Finding struct {
-	// Code is stable and explained in docs/codes.txt.
+	// Code is stable and explained in render/codes/codes.txt.
 	Code Code
 	// Severity is the weight of the finding.
 	Severity Severity
@@ -64,7 +64,7 @@ type Finding struct {
 	// MoreBuilds are further directories whose builds have the same finding: see [List.JoinBuilds].
 	MoreBuilds []string
 	// Claims are the values that disagree or get lost, in the order of writing.
-	Claims []engine.Claim
+	Claims []merge.Claim
 	// Orders are two orders of the writers with different outcomes. They are nil unless a caller asked for the effect of the
 	// order.
 	Orders []Order

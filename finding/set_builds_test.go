@@ -4,21 +4,21 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
 )
 
 // TestJoinBuilds joins findings at one place of a source. Findings at other places, of other values or of no build stay.
 func TestJoinBuilds(t *testing.T) {
-	at := func(build string, line int, object fieldpath.Object, claims ...engine.Claim) finding.Finding {
+	at := func(build string, line int, object fieldpath.Object, claims ...merge.Claim) finding.Finding {
 		return finding.Finding{
 			Code: finding.CodeUnknownField, Severity: finding.Error, Object: object, Message: "m", Build: build, Claims: claims,
 			Position: fieldpath.Position{File: "base/job.yaml", Line: line, Column: 1},
 		}
 	}
 	dev, prod := fieldpath.Object{Kind: "TrainJob", Namespace: "dev", Name: "a"}, fieldpath.Object{Kind: "TrainJob", Namespace: "prod", Name: "a-prod"}
-	value := func(v any) engine.Claim { return engine.Claim{Layer: "manager/a", Value: v} }
+	value := func(v any) merge.Claim { return merge.Claim{Layer: "manager/a", Value: v} }
 	found := finding.List{
 		at("dev", 1, dev), at("prod", 1, prod), at("dev", 2, dev), at("test", 1, prod), at("test", 1, prod),
 		at("dev", 3, dev, value(1)), at("prod", 3, prod, value(2)), at("", 1, dev), at("", 1, dev),

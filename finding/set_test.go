@@ -5,9 +5,9 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
 )
 
 func ExampleSet() {
@@ -47,7 +47,7 @@ func TestSet(t *testing.T) {
 		{"nothing", nil, 0},
 		{"one twice", finding.List{base, base}, 1},
 		{"other claims and another remedy", finding.List{base, other(func(f *finding.Finding) {
-			f.Claims, f.Remedy.Text = []engine.Claim{{}}, "t"
+			f.Claims, f.Remedy.Text = []merge.Claim{{}}, "t"
 		})}, 1},
 		{"another code", finding.List{base, other(func(f *finding.Finding) { f.Code = finding.CodeMissingField })}, 2},
 		{"another severity", finding.List{base, other(func(f *finding.Finding) { f.Severity = finding.Warning })}, 2},
@@ -84,7 +84,7 @@ func TestSupersedes(t *testing.T) {
 	job, other := fieldpath.Object{Kind: "TrainJob", Name: "a"}, fieldpath.Object{Kind: "TrainJob", Name: "b"}
 	spec, labels := fieldpath.Fields("spec"), fieldpath.Fields("spec", "labels")
 	place := fieldpath.Position{File: "a.yaml", Line: 1}
-	from := func(path fieldpath.Path) []engine.Claim { return []engine.Claim{{}, {Source: path}} }
+	from := func(path fieldpath.Path) []merge.Claim { return []merge.Claim{{}, {Source: path}} }
 	for _, tc := range []struct {
 		name string
 		by   finding.Finding

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"unicode/utf8"
 
-	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/merge"
 )
 
 // longestValue limits the characters of a value in reports.
@@ -19,7 +19,7 @@ func FormatValue(path fieldpath.Path, value any, show bool) string {
 	switch v := value.(type) {
 	case nil:
 		return "null"
-	case engine.Presence:
+	case merge.Presence:
 		return v.String()
 	}
 	if !show {

@@ -11,9 +11,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
 )
 
 func TestFormatValue(t *testing.T) {
@@ -33,7 +33,7 @@ func TestFormatValue(t *testing.T) {
 		{label, "a", false, `"a"`, "as JSON"},
 		{label, 3, false, `3`, "as JSON"},
 		{label, nil, false, `null`, "a null empties the field"},
-		{label, engine.Presence{}, false, `present`, "only named"},
+		{label, merge.Presence{}, false, `present`, "only named"},
 		{label, &quantity, false, `"1Gi"`, "as the API writes it"},
 		{label, []corev1.Toleration{{Key: "k"}}, false, `[{"key":"k"}]`, "compact"},
 		{label, strings.Repeat("ä", 100), false, `"` + strings.Repeat("ä", 62) + "…", "cut by characters"},
@@ -45,7 +45,7 @@ func TestFormatValue(t *testing.T) {
 		{env, "hunter2", true, `"hunter2"`, "on request"},
 		{env, 7, false, `***`, "whatever its type"},
 		{env, nil, false, `null`, "there is nothing to hide in a null"},
-		{env, engine.Presence{}, false, `present`, "nor in a presence"},
+		{env, merge.Presence{}, false, `present`, "nor in a presence"},
 		{nil, "a", false, `"a"`, "no path is no secret"},
 	} {
 		if got := finding.FormatValue(tc.path, tc.value, tc.show); got != tc.want {

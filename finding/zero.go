@@ -3,19 +3,19 @@ package finding
 import (
 	"fmt"
 
-	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/merge"
 )
 
-// ZeroNulls returns a warning for each field that a Go value leaves out and so removes: see Ownership.ZeroNulls of package engine. The
+// ZeroNulls returns a warning for each field that a Go value leaves out and so removes: see Ownership.ZeroNulls of package merge. The
 // caller sets the object.
-func ZeroNulls(owners *engine.Ownership) List {
+func ZeroNulls(owners *merge.Ownership) List {
 	var found List
 	for _, null := range owners.ZeroNulls() {
 		found = append(found, Finding{
 			Code: CodeZeroNull, Severity: Warning, Path: null.Path,
 			Message: fmt.Sprintf("%s leaves the field out, and its Go type encodes that as null, which removes the field", null.Layer),
 			Remedy:  Remedy{Text: "use an apply configuration of client-go as the patch, or set the field"},
-			Claims:  []engine.Claim{{Layer: null.Layer, Source: null.Path}},
+			Claims:  []merge.Claim{{Layer: null.Layer, Source: null.Path}},
 		})
 	}
 	return found

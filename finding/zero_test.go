@@ -3,8 +3,8 @@ package finding_test
 import (
 	"testing"
 
-	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -37,11 +37,11 @@ func TestZeroNulls(t *testing.T) {
 // zeroNulls returns the findings on the nulls of a patch.
 func zeroNulls[T, P any](t *testing.T, base T, patch P) finding.List {
 	t.Helper()
-	plan, err := engine.For[T, P](schema.Rules{})
+	plan, err := merge.For[T, P](schema.Rules{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	result, err := plan.Apply(&base, []engine.Layered[P]{{Layer: engine.Manager("web"), Patch: &patch}}, engine.Options{Owners: true})
+	result, err := plan.Apply(&base, []merge.Layered[P]{{Layer: merge.Manager("web"), Patch: &patch}}, merge.Options{Owners: true})
 	if err != nil {
 		t.Fatal(err)
 	}

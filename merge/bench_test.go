@@ -1,268 +1,184 @@
 package merge_test
 
 import (
-	"cmp"
-	"encoding/json"
-	"fmt"
-	"maps"
-	"slices"
-	"strings"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"runtime"
 	"testing"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/strategicpatch"
-	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-	"sigs.k8s.io/structured-merge-diff/v6/typed"
 
-	"github.com/trainweld/trainweld/conflict"
-	"github.com/trainweld/trainweld/internal/roundrobin"
-	"github.com/trainweld/trainweld/internal/serverside"
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/release"
+	"github.com/trainweld/trainweld/schema"
 )
 
-// BenchmarkApply measures one merge, and the search for conflicts in its result, beside the other ways
-// to merge: the Trainer's loop of strategic merge patches over JSON, structured-merge-diff's forced
-// applies, and, as the floor under all of them, one DeepCopy of the result. All sides take turns within
-// one run, so that a machine that slows down slows all of them, and what counts are the ratios.
-func BenchmarkApply(b *testing.B) {
-	definition, err := release.Latest().Definition("JobSet")
-	if err != nil {
-		b.Fatal(err)
-	}
-	server, err := serverside.New(definition)
-	if err != nil {
-		b.Fatal(err)
-	}
-	for _, jobs := range []int{1, 3, 5} {
-		for _, managers := range []int{1, 4, 16} {
-			b.Run(fmt.Sprintf("jobs=%d/managers=%d", jobs, managers), func(b *testing.B) {
-				benchmarkApply(b, server, jobs, managers)
-			})
-		}
-	}
-}
-
-func benchmarkApply(b *testing.B, server *serverside.Server, jobs, managers int) {
-	template, patches := benchTemplate(jobs), benchPatches(managers, jobs)
-	result := mustApply(b, template, patches, true)
-	roundrobin.Compare(b, fmt.Sprintf("%d jobs, %d managers", jobs, managers), []*roundrobin.Side{
-		{Name: "DeepCopy", Run: func() error { result.Template.DeepCopy(); return nil }},
-		{Name: "Apply", Run: func() error { _, err := merge.Apply(template, patches, merge.Options{}); return err }},
-		{Name: "Apply+owners", Run: func() error { _, err := merge.Apply(template, patches, merge.Options{Owners: true}); return err }},
-		{Name: "Find", Run: func() error { return conflict.Find(result.Owners).Err() }},
-		{Name: "upstream", Run: func() error { return upstreamLoop(template, patches) }},
-		{Name: "smd", Run: serverSideApplies(b, server, template, patches)},
-	})
-}
-
-// BenchmarkGrowth measures merges of growing inputs. The last column is the time for each manager, job
-// or variable: a straight line keeps it level.
-func BenchmarkGrowth(b *testing.B) {
-	for _, name := range slices.Sorted(maps.Keys(growths)) {
-		g := growths[name]
-		for _, n := range []int{1, g.most / 16, g.most / 4, g.most} {
-			b.Run(fmt.Sprintf("%s=%d", name, n), func(b *testing.B) {
-				template, patches := g.input(n)
-				for b.Loop() {
-					mustApply(b, template, patches, true)
+// BenchmarkCompile compiles plans. B/held is the memory that a plan keeps, and B/op includes what compiling it leaves behind.
+func BenchmarkCompile(b *testing.B) {
+	for _, plan := range []struct {
+		of      string
+		compile func() (any, error)
+	}{
+		{"Pod", func() (any, error) { return merge.For[corev1.Pod, merge.Object](schema.Rules{}) }},
+		{"Deployment", func() (any, error) { return merge.For[appsv1.Deployment, merge.Object](schema.Rules{}) }},
+	} {
+		b.Run(plan.of, func(b *testing.B) {
+			b.ReportAllocs()
+			for range b.N {
+				if _, err := plan.compile(); err != nil {
+					b.Fatal(err)
 				}
-				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/each")
-			})
-		}
+			}
+			b.StopTimer()
+			kept := make([]any, 20)
+			before := heap()
+			for i := range kept {
+				kept[i], _ = plan.compile()
+			}
+			b.ReportMetric((heap()-before)/float64(len(kept)), "B/held")
+			runtime.KeepAlive(kept)
+		})
 	}
 }
 
-// upstreamLoop is the merge of Trainer v2.3.0 pkg/runtime/core.
-func upstreamLoop(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch) error {
-	labels, annotations := maps.Clone(template.Labels), maps.Clone(template.Annotations)
-	order := map[string]int{}
-	for i, job := range template.Spec.ReplicatedJobs {
-		order[job.Name] = i
-	}
-	merged := template.Spec
-	for i := range patches {
-		patch := patches[i].TrainingRuntimeSpec.Template
-		if patch.Metadata != nil {
-			maps.Copy(labels, patch.Metadata.Labels)
-			maps.Copy(annotations, patch.Metadata.Annotations)
-		}
-		before, err := json.Marshal(merged)
-		if err != nil {
-			return err
-		}
-		change, err := json.Marshal(patch.Spec)
-		if err != nil {
-			return err
-		}
-		after, err := strategicpatch.StrategicMergePatch(before, change, jobset.JobSetSpec{})
-		if err != nil {
-			return err
-		}
-		merged = jobset.JobSetSpec{}
-		if err := json.Unmarshal(after, &merged); err != nil {
-			return err
-		}
-	}
-	slices.SortStableFunc(merged.ReplicatedJobs, func(x, y jobset.ReplicatedJob) int { return cmp.Compare(order[x.Name], order[y.Name]) })
-	return nil
+// heap returns the bytes of the heap that something still uses.
+func heap() float64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return float64(m.HeapAlloc)
 }
 
-// serverSideApplies returns a function that applies every patch by force, as server-side apply does. Reading the
-// values into their typed form is not counted: that is to its favour.
-func serverSideApplies(b *testing.B, server *serverside.Server, template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch) func() error {
+// BenchmarkSize links a program that copies a Deployment, and one that merges patches into it as well.
+func BenchmarkSize(b *testing.B) {
+	const without = `package main
+
+import (
+	"encoding/json"
+	"os"
+
+	appsv1 "k8s.io/api/apps/v1"
+)
+
+func main() {
+	d := &appsv1.Deployment{}
+	if err := json.NewDecoder(os.Stdin).Decode(d); err != nil {
+		panic(err)
+	}
+	json.NewEncoder(os.Stdout).Encode(d.DeepCopy())
+}
+`
+	const with = `package main
+
+import (
+	"encoding/json"
+	"os"
+
+	appsv1 "k8s.io/api/apps/v1"
+
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/schema"
+)
+
+func main() {
+	d, patch := &appsv1.Deployment{}, merge.Object{}
+	in := json.NewDecoder(os.Stdin)
+	if err := in.Decode(d); err != nil {
+		panic(err)
+	}
+	if err := in.Decode(&patch); err != nil {
+		panic(err)
+	}
+	plan, err := merge.For[appsv1.Deployment, merge.Object](schema.Rules{})
+	if err != nil {
+		panic(err)
+	}
+	result, err := plan.Apply(d.DeepCopy(), []merge.Layered[merge.Object]{{Layer: merge.Manager("web"), Patch: &patch}}, merge.Options{Owners: true})
+	if err != nil {
+		panic(err)
+	}
+	for path, claims := range result.Owners.All() {
+		println(path.String(), len(claims))
+	}
+	json.NewEncoder(os.Stdout).Encode(&result.Value)
+}
+`
+	var less, more float64
+	for range b.N {
+		less, more = linked(b, without), linked(b, with)
+	}
+	b.ReportMetric(0, "ns/op") // of the linker
+	b.ReportMetric(less/1e6, "MB/k8s.io/api")
+	b.ReportMetric(more/1e6, "MB/engine")
+	b.ReportMetric((more-less)/1e6, "MB/added")
+}
+
+// linked returns the size of a program without its symbols.
+func linked(b *testing.B, source string) float64 {
 	b.Helper()
-	applied := func(metadata map[string]any, spec any) *typed.TypedValue {
-		value, err := server.Typed(map[string]any{"metadata": metadata, "spec": spec})
-		if err != nil {
-			b.Fatal(err)
-		}
-		return value
+	dir := b.TempDir()
+	file, program := filepath.Join(dir, "main.go"), filepath.Join(dir, "program")
+	if err := os.WriteFile(file, []byte(source), 0o666); err != nil {
+		b.Fatal(err)
 	}
-	live := applied(map[string]any{"labels": template.Labels, "annotations": template.Annotations}, template.Spec)
-	configs := make([]*typed.TypedValue, len(patches))
-	for i := range patches {
-		patch := patches[i].TrainingRuntimeSpec.Template
-		metadata := map[string]any{}
-		if patch.Metadata != nil {
-			metadata["labels"], metadata["annotations"] = patch.Metadata.Labels, patch.Metadata.Annotations
-		}
-		configs[i] = applied(metadata, patch.Spec)
+	if out, err := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", program, file).CombinedOutput(); err != nil {
+		b.Fatalf("%v\n%s", err, out)
 	}
-	set, err := live.ToFieldSet()
+	info, err := os.Stat(program)
 	if err != nil {
 		b.Fatal(err)
 	}
-	return func() error {
-		object := live
-		managers := fieldpath.ManagedFields{"runtime": fieldpath.NewVersionedSet(set, serverside.Version, true)}
-		for i, config := range configs {
-			var err error
-			if object, managers, err = server.Apply(object, config, managers, patches[i].Manager); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
+	return float64(info.Size())
 }
 
-// benchJobs are the names of n jobs.
-func benchJobs(n int) []string {
-	names := []string{"node", "dataset-initializer", "model-initializer"}
-	for i := len(names); i < n; i++ {
-		names = append(names, fmt.Sprintf("worker-%d", i))
+// BenchmarkPolicies merges the patches of three managers into a Pod, with owners: by no policy, and by all of them.
+func BenchmarkPolicies(b *testing.B) {
+	plan, err := merge.For[corev1.PodSpec, merge.Object](schema.PodRules(reflect.TypeFor[corev1.PodSpec]()))
+	if err != nil {
+		b.Fatal(err)
 	}
-	return names[:n]
-}
-
-// benchTemplate is a runtime whose jobs have three containers each.
-func benchTemplate(jobs int) *trainer.JobSetTemplateSpec {
-	t := &trainer.JobSetTemplateSpec{ObjectMeta: metav1.ObjectMeta{
-		Labels:      map[string]string{"team": "platform", "tier": "gpu"},
-		Annotations: map[string]string{"docs": "https://example.com/runtimes"},
-	}}
-	for _, name := range benchJobs(jobs) {
-		job := jobset.ReplicatedJob{Name: name, GroupName: "default", Replicas: 1}
-		job.Template.Labels = map[string]string{"trainer.kubeflow.org/trainjob-ancestor-step": name}
-		pod := &job.Template.Spec.Template
-		pod.Labels = map[string]string{"app": name, "part-of": "training"}
-		pod.Annotations = map[string]string{"prometheus.io/scrape": "true"}
-		pod.Spec = benchPod(name)
-		t.Spec.ReplicatedJobs = append(t.Spec.ReplicatedJobs, job)
+	env := func(name, value string) any { return merge.Object{"name": name, "value": value} }
+	var base corev1.PodSpec
+	for _, name := range []string{"server", "proxy", "log"} {
+		base.Containers = append(base.Containers, corev1.Container{
+			Name: name, Image: name + ":1", Args: []string{"--port=80", "--verbose"}, Ports: []corev1.ContainerPort{{ContainerPort: 80}, {ContainerPort: 443}},
+			Env:           []corev1.EnvVar{{Name: "A", Value: "1"}, {Name: "B", Value: "2"}, {Name: "C", Value: "3"}},
+			VolumeMounts:  []corev1.VolumeMount{{Name: "data", MountPath: "/data"}, {Name: "tmp", MountPath: "/tmp"}},
+			LivenessProbe: &corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"healthy"}}}, PeriodSeconds: 5},
+		})
 	}
-	return t
-}
-
-func benchPod(job string) corev1.PodSpec {
-	seconds := int64(300)
-	pod := corev1.PodSpec{
-		ServiceAccountName: "trainer",
-		NodeSelector:       map[string]string{"pool": "gpu", "zone": "a"},
-		Tolerations: []corev1.Toleration{
-			{Key: "nvidia.com/gpu", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule},
-			{Key: "spot", Operator: corev1.TolerationOpEqual, Value: "true", Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds},
-		},
-		Affinity: &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
-			RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
-				MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "gpu", Operator: corev1.NodeSelectorOpIn, Values: []string{"a100", "h100"}}},
-			}}},
-		}},
-		ImagePullSecrets: []corev1.LocalObjectReference{{Name: "registry"}},
-		RestartPolicy:    corev1.RestartPolicyNever,
-		Volumes: []corev1.Volume{
-			{Name: "workspace", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "workspace"}}},
-			{Name: "shm", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory}}},
-			{Name: "config", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "config"}}}},
-		},
-	}
-	for _, name := range []string{job, "metrics", "sync"} {
-		c := corev1.Container{
-			Name: name, Image: "registry.example.com/training/" + name + ":1.4",
-			Command: []string{"/bin/run", "--config=/etc/config/run.yaml"},
-			Resources: corev1.ResourceRequirements{
-				Limits:   corev1.ResourceList{"cpu": resource.MustParse("4"), "memory": resource.MustParse("16Gi")},
-				Requests: corev1.ResourceList{"cpu": resource.MustParse("2"), "memory": resource.MustParse("8Gi")},
+	base.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}, {Name: "tmp"}}
+	base.NodeSelector = map[string]string{"pool": "a", "zone": "b"}
+	var patches []merge.Layered[merge.Object]
+	for i, name := range []string{"web", "queue", "team"} {
+		patches = append(patches, merge.Layered[merge.Object]{Layer: merge.Manager(name), Patch: &merge.Object{
+			"nodeSelector": merge.Object{"pool": name}, "schedulerName": "s", "volumes": []any{merge.Object{"name": name, "configMap": merge.Object{"name": name}}},
+			"containers": []any{
+				merge.Object{"name": "server", "image": "server:2", "env": []any{env("A", name), env("D", "4")}, "volumeMounts": []any{merge.Object{"name": name, "mountPath": "/" + name}}},
+				merge.Object{"name": []string{"proxy", "log", "new"}[i], "livenessProbe": merge.Object{"httpGet": merge.Object{"port": int64(80), "path": "/"}}, "resources": merge.Object{"limits": merge.Object{"cpu": "1"}}},
 			},
-			VolumeMounts: []corev1.VolumeMount{
-				{Name: "workspace", MountPath: "/workspace"}, {Name: "shm", MountPath: "/dev/shm"}, {Name: "config", MountPath: "/etc/config", ReadOnly: true},
-			},
-		}
-		for i := range 5 {
-			c.Env = append(c.Env, corev1.EnvVar{Name: fmt.Sprintf("SETTING_%d", i), Value: fmt.Sprintf("value-%d", i)})
-		}
-		c.Env = append(c.Env, corev1.EnvVar{Name: "POD_NAME", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "metadata.name"}}})
-		pod.Containers = append(pod.Containers, c)
+		}})
 	}
-	return pod
-}
-
-// benchPatches are patches as managers send them: labels, a node selector, a volume with its mount,
-// a variable, a scheduling gate; some set tolerations and affinity. No two managers disagree.
-func benchPatches(managers, jobs int) []trainer.RuntimePatch {
-	patches := make([]trainer.RuntimePatch, managers)
-	for i := range patches {
-		own := fmt.Sprintf("m%d", i)
-		patch := &trainer.JobSetTemplatePatch{
-			Metadata: &metav1.ObjectMeta{Labels: map[string]string{own + ".example.com/queue": "research"}},
-			Spec:     &trainer.JobSetSpecPatch{},
-		}
-		for _, job := range benchJobs(jobs) {
-			user := int64(1000)
-			pod := &trainer.PodSpecPatch{
-				NodeSelector:    map[string]string{own + ".example.com/flavor": "on-demand", "pool": "gpu-large"},
-				SchedulingGates: []corev1.PodSchedulingGate{{Name: own + ".example.com/topology"}},
-				SecurityContext: &corev1.PodSecurityContext{FSGroup: &user},
-				Volumes: []corev1.Volume{{Name: own, VolumeSource: corev1.VolumeSource{
-					Secret: &corev1.SecretVolumeSource{SecretName: own + "-token"},
-				}}},
-				Containers: []trainer.ContainerPatch{{
-					Name:         "sync",
-					Env:          []corev1.EnvVar{{Name: strings.ToUpper(own) + "_ENDPOINT", Value: "https://" + own + ".example.com"}},
-					VolumeMounts: []corev1.VolumeMount{{Name: own, MountPath: "/var/run/" + own, ReadOnly: true}},
-				}},
-			}
-			if i%4 == 0 {
-				pod.Tolerations = []corev1.Toleration{
-					{Key: "nvidia.com/gpu", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule},
-					{Key: "reserved", Operator: corev1.TolerationOpEqual, Value: "training", Effect: corev1.TaintEffectNoSchedule},
+	protected := []fieldpath.Path{fieldpath.Fields("containers", "args"), fieldpath.Fields("serviceAccountName")}
+	for _, by := range []struct {
+		name string
+		o    merge.Options
+	}{
+		{"none", merge.Options{}},
+		{"all", merge.Options{Order: merge.BaseOrder, Unions: merge.LastMember, Empty: merge.SkipEmpty, Precedence: merge.FirstPatch, Protected: protected}},
+		{"base", merge.Options{Order: merge.BaseOrder, Unions: merge.LastMember, Empty: merge.SkipEmpty, Precedence: merge.BaseAlways, Protected: protected}},
+	} {
+		by.o.Owners = true
+		b.Run(by.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for range b.N {
+				if _, err := plan.Apply(&base, patches, by.o); err != nil {
+					b.Fatal(err)
 				}
 			}
-			patch.Spec.ReplicatedJobs = append(patch.Spec.ReplicatedJobs, trainer.ReplicatedJobPatch{
-				Name: job,
-				Template: &trainer.JobTemplatePatch{Spec: &trainer.JobSpecPatch{Template: &trainer.PodTemplatePatch{
-					Metadata: &metav1.ObjectMeta{Labels: map[string]string{own + ".example.com/pod-set": job}},
-					Spec:     pod,
-				}}},
-			})
-		}
-		patches[i] = trainer.RuntimePatch{
-			Manager:             own + ".example.com/manager",
-			TrainingRuntimeSpec: &trainer.TrainingRuntimeSpecPatch{Template: patch},
-		}
+		})
 	}
-	return patches
 }

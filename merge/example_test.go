@@ -3,146 +3,96 @@ package merge_test
 import (
 	"fmt"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
+	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/schema"
 )
 
-// template is a runtime's template with one job and a node selector.
-func template() *trainer.JobSetTemplateSpec {
-	job := jobset.ReplicatedJob{Name: "node"}
-	job.Template.Spec.Template.Spec = corev1.PodSpec{
-		NodeSelector: map[string]string{"pool": "general"},
-		Containers:   []corev1.Container{{Name: "node"}},
+// A controller composes a Deployment from its defaults and the patches of two teams.
+func Example() {
+	plan, err := merge.For[appsv1.Deployment, merge.Object](schema.Rules{})
+	if err != nil {
+		fmt.Println(err)
+		return
 	}
-	return &trainer.JobSetTemplateSpec{Spec: jobset.JobSetSpec{ReplicatedJobs: []jobset.ReplicatedJob{job}}}
-}
+	defaults := &appsv1.Deployment{}
+	defaults.Spec.Template.Spec.Containers = []corev1.Container{{Name: "server", Image: "server:1.4"}}
+	defaults.Spec.Template.Spec.NodeSelector = map[string]string{"pool": "general"}
 
-// patch is a manager's patch that says nothing yet.
-func patch(manager string) trainer.RuntimePatch {
-	return trainer.RuntimePatch{Manager: manager, TrainingRuntimeSpec: &trainer.TrainingRuntimeSpecPatch{
-		Template: &trainer.JobSetTemplatePatch{Metadata: &metav1.ObjectMeta{Labels: map[string]string{}}},
+	web := merge.Object{"spec": map[string]any{
+		"replicas": int64(3),
+		"template": map[string]any{"spec": map[string]any{
+			"containers": []any{map[string]any{"name": "server", "image": "server:1.5"}},
+		}},
 	}}
-}
-
-// nodeSelector is a manager's patch of the node selector of the job node.
-func nodeSelector(manager string, selector map[string]string) trainer.RuntimePatch {
-	p := patch(manager)
-	p.TrainingRuntimeSpec.Template.Spec = &trainer.JobSetSpecPatch{ReplicatedJobs: []trainer.ReplicatedJobPatch{{
-		Name: "node",
-		Template: &trainer.JobTemplatePatch{Spec: &trainer.JobSpecPatch{Template: &trainer.PodTemplatePatch{
-			Spec: &trainer.PodSpecPatch{NodeSelector: selector},
-		}}},
-	}}}
-	return p
-}
-
-func ExampleApply() {
-	result, err := merge.Apply(template(), []trainer.RuntimePatch{
-		nodeSelector("sdk.example.com/user", map[string]string{"pool": "reserved", "zone": "a"}),
-		nodeSelector("queue.example.com/admission", map[string]string{"pool": "spot"}),
-	}, merge.Options{})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(result.Template.Spec.ReplicatedJobs[0].Template.Spec.Template.Spec.NodeSelector)
-	// Output:
-	// map[pool:spot zone:a]
-}
-
-func ExampleUpsert() {
-	patches := []trainer.RuntimePatch{
-		nodeSelector("sdk.example.com/user", map[string]string{"pool": "reserved", "zone": "a"}),
-		nodeSelector("queue.example.com/admission", map[string]string{"pool": "spot"}),
-	}
-	// The user no longer asks for a zone.
-	patches = merge.Upsert(patches, nodeSelector("sdk.example.com/user", map[string]string{"pool": "reserved"}))
-	for _, p := range patches {
-		fmt.Println(p.Manager, p.TrainingRuntimeSpec.Template.Spec.ReplicatedJobs[0].Template.Spec.Template.Spec.NodeSelector)
-	}
-	// Output:
-	// sdk.example.com/user map[pool:reserved]
-	// queue.example.com/admission map[pool:spot]
-}
-
-// A queue adds its patch when it admits a TrainJob, and keeps what the user asks for.
-func ExampleMinimal() {
-	patches := []trainer.RuntimePatch{nodeSelector("sdk.example.com/user", map[string]string{"pool": "reserved"})}
-	for _, pool := range []string{"reserved", "spot"} {
-		plan, err := merge.Minimal(template(), patches, nodeSelector("queue.example.com/admission", map[string]string{"pool": pool, "zone": "a"}))
-		if err != nil {
-			fmt.Println(err)
-			continue
-		}
-		fmt.Println(plan.TrainingRuntimeSpec.Template.Spec.ReplicatedJobs[0].Template.Spec.Template.Spec.NodeSelector)
-	}
-	// Output:
-	// map[zone:a]
-	// .spec.replicatedJobs[name="node"].template.spec.template.spec.nodeSelector["pool"]: managers set different values: sdk.example.com/user sets "reserved", queue.example.com/admission sets "spot"
-}
-
-// A client of another release keeps the fields that its Go types lack.
-func ExampleMinimalIn() {
-	job := []byte(`{"kind": "TrainJob", "spec": {"futureField": 1.0}}`)
-	patch := nodeSelector("queue.example.com/admission", map[string]string{"pool": "spot"})
-	patched, err := merge.MinimalIn(template(), job, patch)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(string(patched))
-	removed, err := merge.RemoveIn(patched, patch.Manager)
-	fmt.Println(string(removed), err)
-	// Output:
-	// {"kind": "TrainJob", "spec": {"futureField": 1.0,"runtimePatches":[{"manager":"queue.example.com/admission","trainingRuntimeSpec":{"template":{"spec":{"replicatedJobs":[{"name":"node","template":{"spec":{"template":{"spec":{"nodeSelector":{"pool":"spot"}}}}}}]}}}}]}}
-	// {"kind": "TrainJob", "spec": {"futureField": 1.0}} <nil>
-}
-
-func ExampleOwnership_All() {
-	result, err := merge.Apply(template(), []trainer.RuntimePatch{
-		nodeSelector("sdk.example.com/user", map[string]string{"pool": "reserved"}),
-		nodeSelector("queue.example.com/admission", map[string]string{"pool": "spot", "zone": "a"}),
+	security := merge.Object{"spec": map[string]any{
+		"template": map[string]any{"spec": map[string]any{
+			"containers":   []any{map[string]any{"name": "server", "image": "mirror/server:1.4"}},
+			"nodeSelector": map[string]any{"$patch": "replace", "pool": "hardened"},
+		}},
+	}}
+	result, err := plan.Apply(defaults, []merge.Layered[merge.Object]{
+		{Layer: merge.Manager("web"), Patch: &web},
+		{Layer: merge.Manager("security"), Patch: &security},
 	}, merge.Options{Owners: true})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	for path, claims := range result.Owners.All() {
-		if name, _ := path[len(path)-2].Field(); name != "nodeSelector" {
-			continue
-		}
-		fmt.Println(path)
-		for _, c := range claims {
-			fmt.Printf("  %s: %v\n", c.Layer, c.Value)
-		}
-	}
+	spec := result.Value.Spec
+	fmt.Println(*spec.Replicas, spec.Template.Spec.Containers[0].Image, spec.Template.Spec.NodeSelector)
+	fmt.Println(conflict.Find(result.Owners).Err())
 	// Output:
-	// .spec.replicatedJobs[name="node"].template.spec.template.spec.nodeSelector["pool"]
-	//   runtime: general
-	//   manager/sdk.example.com/user: reserved
-	//   manager/queue.example.com/admission: spot
-	// .spec.replicatedJobs[name="node"].template.spec.template.spec.nodeSelector["zone"]
-	//   manager/queue.example.com/admission: a
+	// 3 mirror/server:1.4 map[pool:hardened]
+	// .spec.template.spec.containers[name="server"].image: managers set different values: web sets "server:1.5", security sets "mirror/server:1.4"
 }
 
-func ExampleManagedFields() {
-	sdk, queue := patch("sdk.example.com/user"), patch("queue.example.com/admission")
-	sdk.TrainingRuntimeSpec.Template.Metadata.Labels = map[string]string{"tier": "research", "team": "vision"}
-	queue.TrainingRuntimeSpec.Template.Metadata.Labels = map[string]string{"tier": "batch"}
-	result, err := merge.Apply(&trainer.JobSetTemplateSpec{}, []trainer.RuntimePatch{sdk, queue}, merge.Options{Owners: true})
+// A tool merges the objects of a custom resource by its definition.
+func ExampleForObject() {
+	widgets, err := schema.ParseOpenAPI([]byte(`{"type": "object", "properties": {"spec": {"type": "object", "properties": {
+		"size": {"type": "integer"},
+		"ports": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["port"], "items": {
+			"type": "object", "required": ["port"], "properties": {"port": {"type": "integer"}, "name": {"type": "string"}}
+		}}
+	}}}}`))
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	for _, entry := range merge.ManagedFields(result.Owners) {
-		fmt.Println(entry.Manager, entry.Operation, entry.FieldsV1.GetRawString())
+	base := merge.Object{"spec": map[string]any{"ports": []any{map[string]any{"port": int64(80)}}}}
+	patch := merge.Object{"spec": map[string]any{"size": int64(2), "ports": []any{map[string]any{"port": int64(80), "name": "http"}}}}
+	result, err := merge.ForObject(widgets).Apply(&base, []merge.Layered[merge.Object]{
+		{Layer: merge.Manager("web"), Patch: &patch},
+	}, merge.Options{Owners: true})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(result.Value)
+	for layer, fields := range result.Owners.FieldsV1(nil) {
+		fmt.Println(layer, string(fields))
 	}
 	// Output:
-	// runtime Apply {}
-	// sdk.example.com/user Apply {"f:metadata":{"f:labels":{"f:team":{}}}}
-	// queue.example.com/admission Apply {"f:metadata":{"f:labels":{"f:tier":{}}}}
+	// map[spec:map[ports:[map[name:http port:80]] size:2]]
+	// base {"f:spec":{"f:ports":{"k:{\"port\":80}":{".":{},"f:port":{}}}}}
+	// manager/web {"f:spec":{"f:ports":{"k:{\"port\":80}":{".":{},"f:name":{},"f:port":{}}},"f:size":{}}}
+}
+
+// A tool shows which fields a manager of a live object owns.
+func ExampleFieldsV1Paths() {
+	fieldsV1 := []byte(`{"f:spec":{"f:replicas":{},"f:ports":{"k:{\"port\":80,\"protocol\":\"TCP\"}":{".":{},"f:name":{}}}}}`)
+	for path, err := range merge.FieldsV1Paths(fieldsV1) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(path)
+	}
+	// Output:
+	// .spec.replicas
+	// .spec.ports[port=80,protocol="TCP"]
+	// .spec.ports[port=80,protocol="TCP"].name
 }

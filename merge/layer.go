@@ -1,85 +1,61 @@
 package merge
 
 import (
+	"bytes"
+	"encoding/json"
+	"reflect"
 	"strings"
 
-	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/finding"
 )
 
-// The layers of a TrainJob other than the managers' patches.
-const (
-	// RuntimeLayer is the runtime's JobSet template.
-	RuntimeLayer engine.Layer = "runtime"
-	// TrainJobLayer is spec.trainer, spec.initializer and spec.suspend of the TrainJob.
-	TrainJobLayer engine.Layer = "trainjob"
-	// DefaultLayer holds the defaults of the API server or of a defaulting webhook.
-	DefaultLayer engine.Layer = "default"
-	// JobSetLayer holds the fields that the JobSet controller writes into Jobs and Pods.
-	JobSetLayer engine.Layer = "jobset"
-	// JobLayer holds the fields that the Job controller writes into Pods.
-	JobLayer engine.Layer = "job"
-)
+// Layer names a writer of fields: Base, a manager's patch, or a later writer that a program names. Layers have no order. The
+// history of a field lists its writers in the order of writing.
+type Layer string
 
-const (
-	overridePrefix  = "override/"
-	policyPrefix    = "policy/"
-	schedulerPrefix = "scheduler/"
-)
+const managerPrefix = "manager/"
 
-// PolicyLayer returns the layer of one machine-learning policy, such as torch.
-func PolicyLayer(name string) engine.Layer { return engine.Layer(policyPrefix + name) }
+// Manager returns the layer of one manager's patch.
+func Manager(name string) Layer { return Layer(managerPrefix + name) }
 
-// SchedulerLayer returns the layer of one gang scheduler, such as coscheduling.
-func SchedulerLayer(name string) engine.Layer { return engine.Layer(schedulerPrefix + name) }
+// Manager returns the manager's name and reports whether the layer is a manager's patch.
+func (l Layer) Manager() (string, bool) { return strings.CutPrefix(string(l), managerPrefix) }
 
-// isController reports whether a controller computes the layer's values.
-func isController(l engine.Layer) bool {
-	return l == JobSetLayer || l == JobLayer || strings.HasPrefix(string(l), policyPrefix) || strings.HasPrefix(string(l), schedulerPrefix)
+// Claim records that a layer wrote a value, and the place of the value in the input.
+type Claim struct {
+	// Layer wrote the value.
+	Layer Layer
+	// Value is the written value. It is nil for a null, and Presence for an item or an empty struct that the layer only named.
+	// It may share memory with a result: read it, never change it.
+	Value any
+	// Source is the input field that holds the value, or from which the value was computed. It is nil for a value without a
+	// field, such as a default of the API server.
+	Source fieldpath.Path
+	// Position locates Source in a file. The library leaves it empty; a reader of files sets it.
+	Position fieldpath.Position
 }
 
-// OverrideLayer returns the layer of one override of a TrainJob of Trainer 2.1. The name is the override's position in
-// spec.podTemplateOverrides, or "metadata" for spec.labels and spec.annotations.
-func OverrideLayer(name string) engine.Layer { return engine.Layer(overridePrefix + name) }
+// Origin locates the input of a value that a layer after the patches writes. The zero Origin locates nothing.
+type Origin struct {
+	// Path leads to the field of the input object.
+	Path fieldpath.Path
+	// Computed is true if the value was computed from the field, or if the field is the section that requests it. Otherwise the
+	// field holds the value, and the same paths lead into both.
+	Computed bool
+}
 
-// OverrideOf returns the override of a layer and reports whether the layer is one.
-func OverrideOf(l engine.Layer) (string, bool) { return strings.CutPrefix(string(l), overridePrefix) }
+// Presence is the value of a claim on the presence of a list item or of an empty struct.
+type Presence struct{}
 
-// FromRuntime reports whether the Source of a claim is a field of the runtime, not of the TrainJob.
-func FromRuntime(c engine.Claim) bool {
-	for _, section := range []string{"template", "mlPolicy", "podGroupPolicy"} {
-		if c.Source.HasPrefix(fieldpath.Fields("spec", section)) {
-			return true
-		}
+// String returns "present".
+func (Presence) String() string { return "present" }
+
+// SameValue reports whether two claimed values are equal. It compares their encodings, as the cluster does: 1Gi equals 1024Mi.
+func SameValue(a, b any) bool {
+	if reflect.DeepEqual(a, b) {
+		return true
 	}
-	return false
-}
-
-// PatchPath returns the path of a manager's JobSet template patch in a TrainJob.
-func PatchPath(manager string) fieldpath.Path {
-	return fieldpath.Path{fieldpath.Field("spec"), fieldpath.Field("runtimePatches"), fieldpath.Item("manager", manager), fieldpath.Field("trainingRuntimeSpec"), fieldpath.Field("template")}
-}
-
-// InTemplate returns the path of a claim's source in the JobSet template of the runtime or of a patch. It returns nil if the source
-// lies elsewhere.
-func InTemplate(c engine.Claim) fieldpath.Path {
-	root := fieldpath.Fields("spec", "template")
-	if name, ok := c.Layer.Manager(); ok {
-		root = PatchPath(name)
-	}
-	if !c.Source.HasPrefix(root) {
-		return nil
-	}
-	return c.Source[len(root):]
-}
-
-// FormatClaim formats the value of a claim as FormatValue does. A controller's value is never secret, so it is shown.
-func FormatClaim(path fieldpath.Path, c engine.Claim, show bool) string {
-	return finding.FormatValue(path, c.Value, show || isController(c.Layer))
-}
-
-// IsSecretOf reports whether a layer may have written a secret into the field, as IsSecret does. Controllers write no secrets.
-func IsSecretOf(layer engine.Layer, path fieldpath.Path) bool {
-	return !isController(layer) && finding.IsSecret(path)
+	x, err := json.Marshal(a)
+	y, _ := json.Marshal(b) // empty after an error
+	return err == nil && bytes.Equal(x, y)
 }

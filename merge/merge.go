@@ -1,198 +1,294 @@
-// Package merge merges a list of patches into a runtime's template and records who set each field.
-//
-//	result, err := merge.Apply(&runtime.Spec.Template, job.Spec.RuntimePatches, merge.Options{Owners: true})
-//	if err != nil {
-//		return err
-//	}
-//	for path, claims := range result.Owners.All() {
-//		fmt.Println(path, claims[len(claims)-1].Layer)
-//	}
-//
-// # The laws of a merge
-//
-// [Apply] gives the Trainer controller's result (Trainer v2.3.0 pkg/runtime/core). It merges each patch, in list order, into
-// the template as a strategic merge patch by the struct tags of JobSetSpec. Then it restores the template's order of the
-// replicated jobs. Property tests hold each law against the controller's own code:
-//
-//   - A patch sets the fields of its JSON. An empty field with omitempty sets nothing. An empty field without
-//     it sets the empty value. A null empties the field.
-//   - Structs merge field by field and maps key by key.
-//   - A list with a merge key merges item by item. New items go in front in the patch's order. Items that the
-//     patch names take the patch's order. An item that the patch does not name stays before the named items
-//     that it preceded.
-//   - A patch replaces any other list whole.
-//   - The field template.metadata differs: labels and annotations merge key by key, and all else is ignored.
-//   - Only a null, or a directive in a map, removes anything.
-//
-// A merge has no union rules: it keeps both sources of one volume, as the cluster does. Package check finds such patches before
-// the merge. Package conflict finds them between managers after it.
-//
-// # The patch of a controller
-//
-// [Minimal] returns the patch that a controller adds, so that no other manager loses a field. [Upsert] and [Remove] put it into the
-// list and take it out. [MinimalIn], [UpsertIn] and [RemoveIn] do so in a whole TrainJob that is an object or JSON, and keep the fields
-// that this release of the API lacks.
 package merge
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
-
-	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/schema"
 )
 
-// Options extend Apply. The zero value only merges, which is cheapest.
-type Options struct {
-	// Owners requests Result.Owners.
-	Owners bool
-}
-
-// Result is the result of Apply. It aliases neither the template nor the patches.
-type Result struct {
-	// Template is the merged template.
-	Template trainer.JobSetTemplateSpec
-	// Owners records who set each field of Template; nil unless Options request it.
-	Owners *Ownership
-}
-
-// Ownership records who set each field of a merged template: see [engine.Ownership].
-type Ownership = engine.Ownership
-
-// PatchedField is a field that patches set, or that contains such a field: see [engine.PatchedField].
-type PatchedField = engine.PatchedField
-
-// Claim records that a layer wrote a value: see [engine.Claim].
-type Claim = engine.Claim
-
-// Apply merges patches into a template in the given order, as the Trainer controller does. It changes neither and accepts a nil
-// list. It also follows the controller for a patch of a job or container that the template lacks. Call check.Patches first: it
-// reports such patches.
+// This file merges the JSON of a patch into a Go value as upstream's strategic merge patch does (apimachinery v0.36.3
+// pkg/util/strategicpatch). Each kind has a function and a law:
 //
-// The error is a [*PatchError]. It names the manager and the field at which the controller's own merge would fail. Examples are
-// an item without its merge key and an unknown directive. There is then no result.
-func Apply(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch, opts Options) (*Result, error) {
-	if template == nil {
-		template = &trainer.JobSetTemplateSpec{}
-	}
-	result := &Result{}
-	owners, err := plan().ApplyInto(&result.Template, template, layersOf(patches, opts.Owners), engine.Options{Owners: opts.Owners, Base: RuntimeLayer, Source: fieldpath.Fields("spec", "template")})
-	if err != nil {
-		return nil, patchError(patches, err)
-	}
-	restoreOrder(result.Template.Spec.ReplicatedJobs, template.Spec.ReplicatedJobs)
-	result.Owners = owners
-	return result, nil
+//	struct    object     each field merges by itself; fields that the patch does not encode stay
+//	map       mapping    each key merges by itself; a null removes its key
+//	list-map  listMap    items of one merge key merge, new ones go in front, and the patch orders its own items
+//	set       set        the union of both lists, each element once, in the order of a list-map
+//	scalar    replace    the patch's value, even if it is equal; null empties the field
+//	atomic    replace    like a scalar
+//	raw       overlay    objects merge name by name, since upstream has no rules for their contents
+//
+// Each function decodes its input, so the result shares no memory with a patch. Each claims every leaf of the patch and records
+// the base's earlier value. If a step fails, the patch fails with the path to that step. The file directive.go merges structs
+// and obeys directives, mergelist.go merges lists, order.go orders items, and log.go records claims.
+
+// merger merges one patch after the other into a value that it may change. It walks both along the schema of the value's type.
+// The function of each kind states its law.
+type merger struct {
+	plan   *plan
+	log    *log
+	owners bool // whether to record claims
+	layer  int32
+	left   int // the number of patches after this one
+	// follows is set if new items follow those of the base, which keep their places.
+	follows bool
+	skips   bool // whether an empty string sets no field that is always encoded
+	// ofValue is set for a patch that is a Go value: its type may encode a null that nobody wrote.
+	ofValue bool
+	// fresh is set within a value that the base lacks. The base owns nothing in it, not even a field that is encoded empty.
+	// Upstream takes such a value from the patch, without its directives.
+	fresh bool
+	// verbatim is set within a new item of a list that the base has, and within a replacing value. Upstream takes these
+	// verbatim and obeys no directive in them.
+	verbatim bool
+	// raw holds the lists and maps in which this patch left something that only JSON can express. Examples are an item without
+	// a key, and a map emptied by a directive. A patch that names one item twice reaches them again. The next patch sees the Go
+	// types only.
+	raw []uintptr
+
+	claimed int // the number of claims, recorded or not
+
+	of         Layer          // the layer whose value is read
+	reading    node           // the field whose value is read from JSON
+	steps      fieldpath.Path // the path within it to the current value
+	ignored    []Ignored
+	duplicates []fieldpath.Path
+	protected  []Ignored
+	noted      map[node]bool // the lists whose duplicates are recorded
+	ownership  *Ownership    // of the result
+
+	fronts fronts
+	// The merge keeps one run of these for each list or object that it is in, from the outside to the inside.
+	keys    []patchKey // of the items of a patch's list
+	targets []int32    // of these items in the base's list
+	names   []string   // of the fields of a patch's object
 }
 
-// layersOf returns the patches as layers. It sets names and places only if owners are requested.
-func layersOf(patches []trainer.RuntimePatch, owners bool) []engine.Layered[trainer.JobSetTemplatePatch] {
-	layers := make([]engine.Layered[trainer.JobSetTemplatePatch], len(patches))
-	for i := range patches {
-		if spec := patches[i].TrainingRuntimeSpec; spec != nil {
-			layers[i].Patch = spec.Template
-		}
-		if owners {
-			layers[i].Layer, layers[i].Source = engine.Manager(patches[i].Manager), PatchPath(patches[i].Manager)
-		}
+func (m *merger) isRaw(v reflect.Value) bool { return slices.Contains(m.raw, v.Pointer()) }
+
+// patch merges a whole patch into the value.
+func (m *merger) patch(dst reflect.Value, patch Object) error {
+	at := noNode
+	if m.owners {
+		at = rootNode
 	}
-	return layers
+	return m.structure(m.plan.root, nil, dst, patch, at)
 }
 
-func patchError(patches []trainer.RuntimePatch, err error) error {
-	var failed *engine.PatchError
-	if !errors.As(err, &failed) {
-		return err
+// noteZeroNull records a null that is a Go value's zero value, if it removes something. A pointer with omitempty was set: to an empty
+// time, which encodes as null.
+func (m *merger) noteZeroNull(f *schema.StructField, dst reflect.Value, at node) {
+	if f.Patch.OmitEmpty && f.Patch.IsPointer() {
+		return
 	}
-	return &PatchError{Manager: patches[failed.Index].Manager, Path: failed.Path, Err: failed.Err}
-}
-
-// PatchError reports that the cluster cannot merge a manager's patch.
-type PatchError struct {
-	// Manager owns the patch.
-	Manager string
-	// Path leads to the field of the JobSet template at which the merge fails.
-	Path fieldpath.Path
-	// Err states the problem.
-	Err error
-}
-
-// Error names the manager and the field.
-func (e *PatchError) Error() string {
-	if e == nil {
-		return "no error"
+	if old, present := f.Template.Of(dst); present && !old.IsZero() {
+		m.log.zeroNulls = append(m.log.zeroNulls, Ignored{Layer: m.of, Path: m.log.path(at).Append(fieldpath.Field(f.Name))})
 	}
-	return fmt.Sprintf("patch of manager %q: %s: %s", e.Manager, e.Path, e.Err)
 }
 
-// Unwrap returns the problem.
-func (e *PatchError) Unwrap() error {
-	if e == nil {
+// encoded merges one field of a patch's object into the struct dst.
+func (m *merger) encoded(f *schema.StructField, dst reflect.Value, from any, at node) error {
+	to, present := f.Template.In(dst)
+	child := m.field(at, f)
+	if m.skips && m.skip(f, to, from, child) {
 		return nil
 	}
-	return e.Err
+	if from == nil {
+		m.null(f.Type, to, present, child)
+		return nil
+	}
+	return m.value(f.Type, to, present, from, child)
 }
 
-// ManagedFields returns the ownership in the API server's format. One entry stands for the runtime, then one for each patch in
-// order. Each holds the fields of [engine.Ownership.FieldsV1]. Entries carry no time.
-func ManagedFields(o *Ownership) []metav1.ManagedFieldsEntry {
-	var entries []metav1.ManagedFieldsEntry
-	for layer, fields := range o.FieldsV1(isIgnored) {
-		manager := string(layer)
-		if name, ok := layer.Manager(); ok {
-			manager = name
+// value merges one non-null value of a patch into a field of the base. The flag present states that the base's encoding has the
+// field.
+func (m *merger) value(t *schema.Type, dst reflect.Value, present bool, from any, at node) error {
+	if dst.Kind() == reflect.Pointer && t.Kind > schema.Struct && t.Kind < schema.Atomic {
+		if dst.IsNil() {
+			dst.Set(reflect.New(dst.Type().Elem()))
 		}
-		entries = append(entries, metav1.ManagedFieldsEntry{
-			Manager:    manager,
-			Operation:  metav1.ManagedFieldsOperationApply,
-			APIVersion: jobset.GroupVersion.String(),
-			FieldsType: "FieldsV1",
-			FieldsV1:   &metav1.FieldsV1{Raw: fields},
-		})
+		dst = dst.Elem()
 	}
-	return entries
-}
-
-// isIgnored reports whether the controller ignores a field of the template. Of metadata it takes labels and annotations only.
-func isIgnored(path fieldpath.Path) bool {
-	return len(path) > 1 && path[0] == fieldpath.Field("metadata") && path[1] != fieldpath.Field("labels") && path[1] != fieldpath.Field("annotations")
-}
-
-// restoreOrder sorts the merged jobs into the template's order. A job that the template lacks counts as its first one, like the
-// zero value of the controller's Go map.
-func restoreOrder(merged, template []jobset.ReplicatedJob) {
-	order := make(map[string]int, len(template))
-	for i := range template {
-		order[template[i].Name] = i
+	if t.Kind != schema.Struct && t.Kind != schema.Map && !t.Raw && !m.verbatim &&
+		(!present || m.fresh || jsonKind(dst) != reflect.Map) && hasDirective(from) {
+		m.null(t, dst, present, at) // upstream drops the value with its directive
+		return nil
 	}
-	before := func(a, b jobset.ReplicatedJob) int { return cmp.Compare(order[a.Name], order[b.Name]) }
-	if !slices.IsSortedFunc(merged, before) {
-		slices.SortStableFunc(merged, before)
+	switch t.Kind {
+	case schema.Struct:
+		return m.object(t, dst, present, from, at)
+	case schema.Map:
+		return m.mapping(t, dst, present, from, at)
+	case schema.ListMap:
+		return m.listMap(t, dst, present, from, at)
+	case schema.Set:
+		return m.set(t, dst, present, from, at)
+	default:
+		return m.replace(t, dst, present, from, at)
 	}
 }
 
-// Upsert returns the patches with one manager's entry replaced in full, and without further entries of the manager. It appends the
-// entry if the manager has none. It never changes the given list. It does not merge the old entry with the new one: a manager that
-// sends less withdraws the rest. An entry without a time takes the time of an old entry that is equal otherwise: the cluster sets it.
-func Upsert(patches []trainer.RuntimePatch, entry trainer.RuntimePatch) []trainer.RuntimePatch {
-	entry = *entry.DeepCopy()
-	at := slices.IndexFunc(patches, func(p trainer.RuntimePatch) bool { return p.Manager == entry.Manager })
-	if at < 0 {
-		return append(slices.Clip(patches), entry)
+// object merges a struct, each field by itself.
+func (m *merger) object(t *schema.Type, dst reflect.Value, present bool, from any, at node) error {
+	patch, ok := from.(Object)
+	if !ok {
+		return wrongType(from, "an object")
 	}
-	if entry.Time == nil && engine.SameValue(patches[at].TrainingRuntimeSpec, entry.TrainingRuntimeSpec) {
-		entry.Time = patches[at].Time.DeepCopy()
+	fresh := m.fresh
+	defer func() { m.fresh = fresh }()
+	absent := !present || dst.Kind() == reflect.Pointer && dst.IsNil()
+	if (absent || m.fresh) && !m.verbatim && hasDirective(patch) {
+		if isPureDirective(patch) {
+			m.retain(at, nil)
+		} else {
+			m.null(t, dst, false, at) // upstream drops the value with its directive
+		}
+		return nil
 	}
-	return slices.Insert(Remove(patches, entry.Manager), at, entry)
+	if absent {
+		m.fresh = true
+		m.make(at)
+	}
+	isPointer := dst.Kind() == reflect.Pointer
+	if isPointer {
+		if dst.IsNil() {
+			dst.Set(reflect.New(dst.Type().Elem()))
+		}
+		dst = dst.Elem()
+	}
+	claimed := m.claimed
+	err := m.structure(t, nil, dst, patch, at)
+	if m.claimed == claimed && !t.Plain && isPointer { // a struct by value is encoded in any case
+		m.presence(at, present)
+	}
+	return err
 }
 
-// Remove returns the patches without a manager's entries. It never changes the given list.
-func Remove(patches []trainer.RuntimePatch, manager string) []trainer.RuntimePatch {
-	return slices.DeleteFunc(slices.Clone(patches), func(p trainer.RuntimePatch) bool { return p.Manager == manager })
+// mapping merges two maps key by key.
+func (m *merger) mapping(t *schema.Type, dst reflect.Value, present bool, from any, at node) error {
+	patch, ok := from.(Object)
+	if !ok {
+		return wrongType(from, "an object")
+	}
+	claimed, absent := m.claimed, dst.IsNil()
+	defer func() {
+		if m.claimed == claimed || absent && !dst.IsNil() && dst.Len() == 0 { // nulls alone leave an empty map
+			m.empty(at)
+		}
+	}()
+	return m.directives(t, dst, present, patch, at)
+}
+
+// entry sets one key of a map, or removes the key for a null.
+func (m *merger) entry(t *schema.Type, dst reflect.Value, name string, value any, at node) error {
+	entry, key := m.keyed(at, name), reflect.ValueOf(name).Convert(dst.Type().Key())
+	old := dst.MapIndex(key)
+	if !m.verbatim && value == nil {
+		if old.IsValid() {
+			m.keepOld(entry, scalarType, old, true)
+			dst.SetMapIndex(key, reflect.Value{})
+		}
+		m.claimNull(entry)
+		return nil
+	}
+	if old.IsValid() {
+		if !m.verbatim && clashes(t, old, value) {
+			return within(fieldpath.Key(name), errors.New("an entry that the base has cannot be merged: only scalars replace each other there"))
+		}
+		m.keepOld(entry, scalarType, old, true)
+	}
+	copied, keep := reflect.New(dst.Type().Elem()).Elem(), true
+	if !m.verbatim {
+		value, keep = withoutDirectives(value)
+	}
+	if !keep {
+		dst.SetMapIndex(key, reflect.Value{})
+		m.claimNull(entry)
+		return nil
+	}
+	m.reading = entry
+	if err := m.read(t.Elem, copied, value); err != nil {
+		return within(fieldpath.Key(name), err)
+	}
+	dst.SetMapIndex(key, copied)
+	m.claim(entry, copied)
+	return nil
+}
+
+var errNoMergeKey = fmt.Errorf("a list of objects without a merge key cannot be merged")
+
+// replace sets a scalar or an atomic list to the patch's value.
+func (m *merger) replace(t *schema.Type, dst reflect.Value, present bool, from any, at node) error {
+	m.keepOld(at, t, dst, present)
+	absent := !present || m.fresh || dst.Kind() == reflect.Slice && dst.IsNil()
+	to := dst
+	if dst.Kind() == reflect.Pointer {
+		to = reflect.New(dst.Type().Elem()).Elem() // claims refer to the pointer, so its target stays
+	}
+	if t.Raw && present && !m.fresh {
+		if err := m.overlay(t, to, dst, from); err != nil {
+			return err
+		}
+	} else {
+		m.reading = at
+		if absent && !m.verbatim {
+			from, _ = withoutDirectives(from)
+		}
+		if err := m.read(t, to, from); err != nil {
+			return err
+		}
+	}
+	if to != dst {
+		dst.Set(to.Addr())
+	}
+	m.claim(at, dst)
+	return nil
+}
+
+// overlay merges two values of a type that writes its own JSON. Two objects merge name by name, as upstream merges maps,
+// because upstream has no rules for their contents.
+func (m *merger) overlay(t *schema.Type, to, old reflect.Value, from any) error {
+	was, err := jsonOf(old)
+	if err != nil {
+		return err
+	}
+	base, ok := was.(Object)
+	patch, both := from.(Object)
+	if !ok || !both {
+		if jsonKind(reflect.ValueOf(was)) != jsonKind(reflect.ValueOf(from)) {
+			from, _ = withoutDirectives(from)
+		} else if isComposite(from) && old.Kind() != reflect.Pointer {
+			return errors.New("a list that the base has cannot be merged: the type has no rules for it")
+		}
+		return m.read(t, to, from)
+	}
+	if t.Whole {
+		return m.read(t, to, from)
+	}
+	merged := reflect.ValueOf(&base).Elem()
+	owners := m.owners
+	m.owners = false
+	err = m.directives(&schema.Type{Kind: schema.Map, Elem: scalarType}, merged, true, patch, noNode)
+	m.owners = owners
+	if err != nil {
+		return err
+	}
+	return m.read(t, to, base)
+}
+
+// null empties a field for a patch's null. In a Go patch, a nil pointer or list without omitempty encodes as null.
+func (m *merger) null(t *schema.Type, dst reflect.Value, present bool, at node) {
+	m.keepOld(at, t, dst, present)
+	dst.SetZero()
+	m.claimNull(at)
+}
+
+// empty claims the presence of an empty map or list, if its encoding distinguishes it from null.
+func (m *merger) empty(at node) {
+	if m.owners && m.log.saysEmpty(at) {
+		m.log.add(at, m.layer, presenceValue, "")
+	}
 }

@@ -1,200 +1,326 @@
 package merge
 
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
-	"iter"
+	"cmp"
+	"reflect"
 	"slices"
-	"strings"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-	corev1 "k8s.io/api/core/v1"
-
-	"github.com/trainweld/trainweld/conflict"
-	"github.com/trainweld/trainweld/engine"
-	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/schema"
 )
 
-// OrderConflicts returns every field whose value depends on the order of the patches of a TrainJob, as
-// [conflict.OrderConflicts] does. An empty list means that all orders give the same template, up to the order inside list-maps
-// and sets. SequenceWarnings shows where that order carries meaning.
-//
-// OrderConflicts returns the error of Apply.
-func OrderConflicts(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch) ([]conflict.OrderConflict, error) {
-	if template == nil {
-		template = &trainer.JobSetTemplateSpec{}
-	}
-	found, err := conflict.OrderConflicts(plan(), template, layersOf(patches, true))
-	if err != nil {
-		return nil, patchError(patches, err)
-	}
-	return found, nil
+// front describes a list-map that patches have reached. New items usually go in front of a list. So a front keeps free memory
+// before the first item, for the items of later patches as well. The cost of a patch depends on the patch, not on the list.
+type front struct {
+	first  uintptr       // the address of the list's first item
+	length int           // the length of the list
+	memory reflect.Value // the free items, then the list; invalid if none are free
+	room   int           // the number of free items
+	// index gives each key's distance from the end of the list, which new items in front do not change. It is nil for a list
+	// that is short enough to search.
+	index map[string]int32
+	back  int // what extend has added to these distances
+	// checked is set once every item of the list is known to have a key of its own.
+	checked bool
 }
 
-// SequenceWarnings returns a warning for each list whose order carries meaning and depends on the order of the patches. It covers
-// init containers, which run one after the other, and variables that refer to others. It tries the orders of conflict.Orders, and
-// skips one that cannot be merged. The caller sets the object of the findings.
-func SequenceWarnings(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch) finding.List {
-	if template == nil {
-		template = &trainer.JobSetTemplateSpec{}
-	}
-	if !hasSequence(template, patches) {
-		return nil
-	}
-	var given *trainer.JobSetTemplateSpec
-	var first []string
-	var found finding.List
-	var seen finding.Set
-	for _, order := range conflict.Orders(layersOf(patches, true)) {
-		merged, writers := &trainer.JobSetTemplateSpec{}, conflict.ManagersOf(order)
-		if _, err := plan().ApplyInto(merged, template, order, engine.Options{}); err != nil {
-			continue
+// fronts holds the fronts of all lists.
+type fronts struct {
+	all  []front
+	next int // where to look next
+}
+
+// of returns the front of a list, or adds one. Patches usually reach the lists in the base's order.
+func (f *fronts) of(list reflect.Value) *front {
+	first, n := list.Pointer(), list.Len()
+	for range min(len(f.all), mostFronts) {
+		if f.next >= len(f.all) {
+			f.next = 0
 		}
-		if given == nil {
-			given, first = merged, writers
-			continue
+		f.next++
+		if one := &f.all[f.next-1]; one.first == first && one.length == n {
+			return one
 		}
-		for _, f := range slices.Concat(initOrders(given, merged, first, writers), earlyIn(given, merged, first, writers)) {
-			if !seen.Has(f.Key()) {
-				seen.Add(f)
-				found = append(found, f)
+	}
+	f.all = append(f.all, front{first: first, length: n})
+	f.next = len(f.all)
+	return &f.all[len(f.all)-1]
+}
+
+const (
+	// mostFronts limits the search for a front. A list whose front is further away gets another one.
+	mostFronts = 256
+	// smallList is the length up to which a linear search beats a Go map.
+	smallList = 32
+	// listRoom limits the room reserved for new items of a shorter list. The items that patches name may exist already, and then
+	// add nothing.
+	listRoom = 64
+)
+
+// frontOf returns the front of a list. It checks the keys once for all patches, unless two items share a key: then it reports
+// twins.
+func (m *merger) frontOf(t *schema.Type, list reflect.Value, names *keys) (f *front, twins bool, err error) {
+	f = m.fronts.of(list)
+	if f.checked {
+		return f, false, nil
+	}
+	n := list.Len()
+	for i := range n {
+		name, ok := names.at(i)
+		if !ok {
+			return nil, false, errNoKey(i, t.Key)
+		}
+		if n <= smallList {
+			twins = twins || names.find(i, name) >= 0
+		}
+	}
+	if n > smallList {
+		f.makeIndex(names, n, 0)
+		twins = len(f.index) < n
+	}
+	f.checked = !twins
+	return f, twins, nil
+}
+
+// find returns the position of the first of n items with the key, or -1.
+func (f *front) find(names *keys, n int, name string) int {
+	if f.index == nil {
+		return names.find(n, name)
+	}
+	if fromEnd, found := f.index[name]; found {
+		return n - int(fromEnd) - f.back
+	}
+	return -1
+}
+
+// makeIndex indexes a list of n items that is about to get more.
+func (f *front) makeIndex(names *keys, n, more int) {
+	f.index, f.back = make(map[string]int32, n+more), 0
+	for i := n - 1; i >= 0; i-- {
+		name, _ := names.at(i)
+		f.index[name] = int32(n - i)
+	}
+}
+
+// prepend puts empty items in front of the list, and sets the targets to the new positions of their items. It expects as many
+// new items from each of the patches that are left.
+func (f *front) prepend(list reflect.Value, targets []int32, added, left int) {
+	had := list.Len()
+	if added > 0 {
+		if f.room < added {
+			f.room = max(added, min(added*(1+left), max(listRoom, had)))
+			f.memory = reflect.MakeSlice(list.Type(), f.room+had, f.room+had)
+			reflect.Copy(f.memory.Slice(f.room, f.room+had), list)
+		}
+		f.room -= added
+		list.Set(f.memory.Slice3(f.room, f.memory.Len(), f.memory.Len()))
+		f.first, f.length = list.Pointer(), had+added
+	}
+	for i, target := range targets {
+		switch {
+		case target < 0:
+			targets[i] = target + int32(had)
+		case int(target) < had:
+			targets[i] = target + int32(added)
+		default:
+			targets[i] = target - int32(had)
+		}
+	}
+}
+
+// extend puts empty items behind the list.
+func (f *front) extend(list reflect.Value, added int) {
+	n := list.Len()
+	list.Grow(added)
+	list.SetLen(n + added)
+	for i := n; i < n+added; i++ {
+		list.Index(i).SetZero() // the memory may have been used before
+	}
+	f.first, f.length, f.back = list.Pointer(), n+added, f.back+added
+}
+
+// reorder puts the list, with its new items, into the merged order. It sets the targets to the new positions of their items.
+func (m *merger) reorder(f *front, t *schema.Type, list reflect.Value, targets []int32, twins bool) {
+	n := list.Len()
+	named, added := namedOnce(targets, n)
+	server, rank := make([]int32, n+added), make([]int32, n+added)
+	for i := range server {
+		server[i], rank[i] = int32(i), -1
+		if i >= n {
+			server[i] = -1
+		}
+	}
+	if twins {
+		first := make(map[string]int32, n)
+		names := keysIn(t, list)
+		for i := n - 1; i >= 0; i-- {
+			name, _ := names.at(i)
+			first[name] = int32(i)
+		}
+		for i := range n {
+			name, _ := names.at(i)
+			server[i] = first[name]
+		}
+	}
+	for place, i := range named {
+		rank[i] = int32(place)
+	}
+	for i := range n {
+		rank[i] = rank[server[i]] // duplicates go together
+	}
+	ordered := reflect.MakeSlice(list.Type(), n+added, n+added)
+	places := make([]int32, n+added)
+	for place, i := range arrange(n+added, server, rank) {
+		if int(i) < n {
+			ordered.Index(place).Set(list.Index(int(i)))
+		}
+		places[i] = int32(place)
+	}
+	for i, target := range targets {
+		if target < 0 {
+			targets[i] = ^places[^target]
+		} else {
+			targets[i] = places[target]
+		}
+	}
+	list.Set(ordered)
+	*f = front{first: list.Pointer(), length: n + added, checked: f.checked}
+}
+
+// namedOnce returns the distinct targets in the patch's order, and how many of them are new to the list of n.
+func namedOnce(targets []int32, n int) (named []int32, added int) {
+	seen := make(map[int32]bool, len(targets))
+	for _, i := range targets {
+		i = max(i, ^i)
+		if !seen[i] {
+			named, seen[i] = append(named, i), true
+			if int(i) >= n {
+				added++
 			}
 		}
 	}
-	return found
+	return named, added
 }
 
-// hasSequence reports whether a patch names init containers, or whether a variable may refer to another one.
-func hasSequence(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch) bool {
-	for _, pod := range podsOf(template) {
-		for _, c := range slices.Concat(pod.InitContainers, pod.Containers) {
-			if slices.ContainsFunc(c.Env, func(v corev1.EnvVar) bool { return strings.Contains(v.Value, "$(") }) {
-				return true
-			}
+// arrange returns the merged order of n items. Their places in the base's list are in server, their places in the order of the
+// patch in rank; a missing item has -1. Items of the patch keep its order, the others the base's. Then both are merged. One of
+// the others precedes the patch's next item only if it preceded that item in the base.
+func arrange(n int, server, rank []int32) []int32 {
+	var named, others []int32
+	for i := range int32(n) {
+		if rank[i] >= 0 {
+			named = append(named, i)
+		} else {
+			others = append(others, i)
 		}
 	}
-	return slices.ContainsFunc(patches, func(p trainer.RuntimePatch) bool {
-		text, err := json.Marshal(p)
-		return err != nil || bytes.Contains(text, []byte(`"initContainers"`)) || bytes.Contains(text, []byte("$("))
+	slices.SortStableFunc(named, func(a, b int32) int { return cmp.Compare(rank[a], rank[b]) })
+	slices.SortStableFunc(others, func(a, b int32) int {
+		if server[a] < 0 || server[b] < 0 {
+			return -1 // upstream's comparison of items that neither the base nor the patch's own order names is inconsistent
+		}
+		return cmp.Compare(server[a], server[b])
 	})
+	order := make([]int32, 0, n)
+	for len(named) > 0 && len(others) > 0 {
+		if o := server[others[0]]; o >= 0 && o < server[named[0]] {
+			order, others = append(order, others[0]), others[1:]
+		} else {
+			order, named = append(order, named[0]), named[1:]
+		}
+	}
+	return append(append(order, named...), others...)
 }
 
-// podsOf yields the Pods of the replicated jobs with their paths.
-func podsOf(template *trainer.JobSetTemplateSpec) iter.Seq2[fieldpath.Path, *corev1.PodSpec] {
-	return func(yield func(fieldpath.Path, *corev1.PodSpec) bool) {
-		for i := range template.Spec.ReplicatedJobs {
-			job := &template.Spec.ReplicatedJobs[i]
-			path := fieldpath.Fields("spec", "replicatedJobs").Append(fieldpath.Item("name", job.Name)).Append(fieldpath.Fields("template", "spec", "template", "spec")...)
-			if !yield(path, &job.Template.Spec.Template.Spec) {
-				return
+// findTargets finds the position in the list of each patch item and appends it to m.targets. A new item gets a position from
+// the list's length on, complemented where the patch first names it. It returns the number of new items in added. It reports in
+// inOrder whether the list is in the merged order already, with the new items in front.
+func (m *merger) findTargets(t *schema.Type, f *front, base *keys, names []patchKey, have int) (added int, inOrder bool, err error) {
+	if f.index == nil && have+len(names) > smallList {
+		f.makeIndex(base, have, len(names))
+	}
+	first, last := len(m.targets), -1
+	inOrder = true
+	for i := range names {
+		name := names[i].text
+		if !names[i].ok {
+			return 0, false, errNoKey(i, t.Key)
+		}
+		named := m.targets[first:]
+		target := f.find(base, have, name)
+		if target < 0 && f.index == nil {
+			if twin := slices.Index(names[:i], names[i]); twin >= 0 {
+				target = int(max(named[twin], ^named[twin]))
+			}
+		}
+		switch {
+		case target < 0:
+			target = ^(have + added)
+			if f.index != nil {
+				f.index[name] = int32(-added - f.back) // the place of an item that follows, or a placeholder
+			}
+			added++
+			inOrder = inOrder && last < 0
+			f.checked = f.checked && !omits(t.KeyField(), name) // the next patch finds an item without a key
+		case target >= have:
+		case target > last:
+			last = target
+		default:
+			inOrder = inOrder && slices.Contains(named, int32(target))
+		}
+		m.targets = append(m.targets, int32(target))
+	}
+	if f.index != nil && !m.follows {
+		for i, target := range m.targets[first:] {
+			if target < 0 {
+				f.index[names[i].text] = int32(have+added) - (^target - int32(have))
 			}
 		}
 	}
+	return added, inOrder, nil
 }
 
-// initOrders returns a warning for each job whose init containers two orders of the writers put into different sequences.
-func initOrders(one, other *trainer.JobSetTemplateSpec, first, second []string) finding.List {
-	var found finding.List
-	for path, pod := range podsOf(one) {
-		for at, with := range podsOf(other) {
-			x, y := namesIn(pod.InitContainers), namesIn(with.InitContainers)
-			if !slices.Equal(at, path) || len(x) < 2 || slices.Equal(x, y) || !slices.Equal(slices.Sorted(slices.Values(x)), slices.Sorted(slices.Values(y))) {
-				continue
-			}
-			list := path.Append(fieldpath.Field("initContainers"))
-			found = append(found, finding.Finding{
-				Code: finding.CodeInitOrder, Severity: finding.Warning, Path: list,
-				Message: "the order of the patches decides in which order the init containers run",
-				Remedy:  finding.Remedy{Text: "name the init containers in one patch, or in the runtime"},
-				Orders: []finding.Order{
-					{Writers: first, Path: list, Effect: strings.Join(x, ", then ")},
-					{Writers: second, Path: list, Effect: strings.Join(y, ", then ")},
-				},
-			})
+// ranks returns the positions of elements in a list, -1 for a missing one.
+func ranks(elements, list []string) []int32 {
+	first := make(map[string]int32, len(list))
+	for i := len(list) - 1; i >= 0; i-- {
+		first[list[i]] = int32(i)
+	}
+	at := make([]int32, len(elements))
+	for i, element := range elements {
+		if place, ok := first[element]; ok {
+			at[i] = place
+		} else {
+			at[i] = -1
 		}
 	}
-	return found
+	return at
 }
 
-func namesIn(containers []corev1.Container) []string {
-	names := make([]string, len(containers))
-	for i := range containers {
-		names[i] = containers[i].Name
-	}
-	return names
-}
-
-// earlyIn returns a warning for each variable whose expansion differs between two orders of the patches.
-func earlyIn(one, other *trainer.JobSetTemplateSpec, first, second []string) finding.List {
-	var found finding.List
-	for _, e := range Expansions(one, other, first, second) {
-		found = append(found, finding.Finding{
-			Code: finding.CodeEnvOrder, Severity: finding.Warning, Path: e.Path, Orders: e.Orders,
-			Message: fmt.Sprintf("%s refers to $(%s), which the cluster expands in one order of the patches only", e.From, e.To),
-			Remedy:  finding.Remedy{Text: fmt.Sprintf("define %s before %s in one patch, or both in the runtime", e.To, e.From)},
-		})
-	}
-	return found
-}
-
-// Expansion is a reference of a variable to another one of its container. The cluster expands it only in one of two orders.
-type Expansion struct {
-	// Path is the value of the variable From, which refers to the variable To.
-	Path     fieldpath.Path
-	From, To string
-	// Orders are the two orders of the writers. Their effects state whether the cluster expands the reference.
-	Orders []finding.Order
-}
-
-// Expansions returns the references that the cluster expands in one of two templates only. The templates are the results of two
-// orders of the writers, first and second.
-func Expansions(one, other *trainer.JobSetTemplateSpec, first, second []string) []Expansion {
-	var found []Expansion
-	after := expansionsIn(other)
-	for _, e := range expansionsIn(one) {
-		i := slices.IndexFunc(after, func(o expansion) bool { return o.To == e.To && slices.Equal(o.Path, e.Path) })
-		if i >= 0 && after[i].expands != e.expands {
-			e.Orders = []finding.Order{{Writers: first, Path: e.Path, Effect: e.effect()}, {Writers: second, Path: e.Path, Effect: after[i].effect()}}
-			found = append(found, e.Expansion)
-		}
-	}
-	return found
-}
-
-// expansion is a reference in one template.
-type expansion struct {
-	Expansion
-	expands bool
-}
-
-func (e expansion) effect() string {
-	if e.expands {
-		return fmt.Sprintf("$(%s) is expanded", e.To)
-	}
-	return fmt.Sprintf("$(%s) stays as written", e.To)
-}
-
-func expansionsIn(template *trainer.JobSetTemplateSpec) []expansion {
-	var found []expansion
-	if template == nil {
-		return nil
-	}
-	in := func(list fieldpath.Path, containers []corev1.Container) {
-		for i := range containers {
-			at := variablesAt(containers[i].Env)
-			for j, e := range containers[i].Env {
-				path := list.Append(fieldpath.Item("name", containers[i].Name), fieldpath.Field("env"), fieldpath.Item("name", e.Name), fieldpath.Field("value"))
-				for to, expands := range references(containers[i].Env, at, j) {
-					found = append(found, expansion{Expansion{Path: path, From: e.Name, To: to}, expands})
-				}
+// dedupe returns the distinct elements of both lists, and the old list as upstream then sees it. Upstream overwrites a
+// duplicate with the last element of all. If the decoder left room behind the old list, this happens within that very list.
+// Then an element of the patch can count as an old one. Only an old list with duplicates shows the difference.
+func dedupe(old, patch []string) (server, union []string) {
+	server = slices.Collect(slices.Values(old)) // element by element, as the decoder does: this decides the room
+	union = append(server, patch...)
+	for i := range union {
+		for j := i + 1; j < len(union); j++ {
+			if union[i] == union[j] {
+				union[j] = union[len(union)-1]
+				union = union[:len(union)-1]
+				j--
 			}
 		}
 	}
-	for path, pod := range podsOf(template) {
-		in(path.Append(fieldpath.Field("initContainers")), pod.InitContainers)
-		in(path.Append(fieldpath.Field("containers")), pod.Containers)
+	return server, union
+}
+
+// distinctOf returns the distinct elements of both lists, in their order.
+func distinctOf(old, patch []string) (union []string, order []int32) {
+	seen := make(map[string]bool, len(old)+len(patch))
+	for _, element := range slices.Concat(old, patch) {
+		if !seen[element] {
+			union, order, seen[element] = append(union, element), append(order, int32(len(order))), true
+		}
 	}
-	return found
+	return union, order
 }

@@ -2,148 +2,163 @@ package merge_test
 
 import (
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-	corev1 "k8s.io/api/core/v1"
 
-	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/schema"
 )
 
-// pods is a manager's patch of the Pods of the job node.
-func pods(manager string, change func(*trainer.PodSpecPatch)) trainer.RuntimePatch {
-	p := nodeSelector(manager, nil)
-	change(podOf(p))
-	p.TrainingRuntimeSpec.Template.Metadata = nil
-	return p
-}
-
-func podOf(p trainer.RuntimePatch) *trainer.PodSpecPatch {
-	return p.TrainingRuntimeSpec.Template.Spec.ReplicatedJobs[0].Template.Spec.Template.Spec
-}
-
-func selects(labels map[string]string) func(*trainer.PodSpecPatch) {
-	return func(p *trainer.PodSpecPatch) { p.NodeSelector = labels }
-}
-
-func tolerates(keys ...string) func(*trainer.PodSpecPatch) {
-	return func(p *trainer.PodSpecPatch) {
-		for _, key := range keys {
-			p.Tolerations = append(p.Tolerations, corev1.Toleration{Key: key})
+// TestPlan_Zero checks that a plan that was not compiled, nil or zero, merges nothing.
+func TestPlan_Zero(t *testing.T) {
+	for name, plan := range map[string]*merge.Plan[kinds, merge.Object]{"nil": nil, "zero": {}} {
+		patch := merge.Object{"text": "a"}
+		if got := plan.Type(); got != nil {
+			t.Errorf("Type of a plan that is %s = %v, want nil", name, got)
 		}
+		if got := plan.CopyPatch(&patch); got != nil {
+			t.Errorf("CopyPatch of a plan that is %s = %v, want nil", name, got)
+		}
+		result, err := plan.Apply(nil, []merge.Layered[merge.Object]{{Patch: &patch}}, merge.Options{})
+		if err == nil || result != nil {
+			t.Errorf("Apply of a plan that is %s = %v, %v, want an error", name, result, err)
+		}
+	}
+	if plan := merge.ForObject(nil); plan.Type() != nil {
+		t.Errorf("Type of a plan for no definition = %v, want nil", plan.Type())
 	}
 }
 
-func TestPlan(t *testing.T) {
-	const queue, sdk = "queue", "sdk"
-	nothing := trainer.RuntimePatch{Manager: queue}
-	env := func(names ...string) func(*trainer.PodSpecPatch) {
-		return func(p *trainer.PodSpecPatch) {
-			c := trainer.ContainerPatch{Name: "node"}
-			for _, name := range names {
-				c.Env = append(c.Env, corev1.EnvVar{Name: name, Value: "1"})
-			}
-			p.Containers = []trainer.ContainerPatch{c}
-		}
-	}
+// TestPlan_Types checks the types that have no plan.
+func TestPlan_Types(t *testing.T) {
+	missing := schema.Rules{Only: map[string][]string{"nowhere": {"x"}}}
+	noStruct, errNoStruct := merge.For[string, string](schema.Rules{})
+	noPatch, errNoPatch := merge.For[kinds, []string](schema.Rules{})
+	noField, errNoField := merge.For[kinds, kinds](missing)
+	noType, errNoType := merge.ForType(nil, schema.Rules{})
+	noStructType, errNoStructType := merge.ForType(reflect.TypeFor[int](), schema.Rules{})
+	noFieldType, errNoFieldType := merge.ForType(reflect.TypeFor[kinds](), missing)
+	noAny, errNoAny := merge.ForAny(reflect.TypeFor[int](), schema.Rules{})
 	for _, tc := range []struct {
-		name    string
-		patches []trainer.RuntimePatch
-		want    trainer.RuntimePatch
-		plan    trainer.RuntimePatch
-		reason  string
+		plan any
+		err  error
+		want string
 	}{
-		{"nothing wanted", nil, nothing, nothing, "an empty patch stays empty"},
-		{"set by the runtime", nil, pods(queue, selects(map[string]string{"pool": "general"})), nothing, "the runtime sets the field as wanted"},
-		{"over the runtime", nil, pods(queue, selects(map[string]string{"pool": "spot"})), pods(queue, selects(map[string]string{"pool": "spot"})), "a manager may change the runtime's value"},
-		{
-			"set by another manager", []trainer.RuntimePatch{pods(sdk, selects(map[string]string{"pool": "spot"}))},
-			pods(queue, selects(map[string]string{"pool": "spot", "zone": "a"})), pods(queue, selects(map[string]string{"zone": "a"})), "only one key is missing",
-		},
-		{
-			"old entry", []trainer.RuntimePatch{pods(queue, selects(map[string]string{"pool": "spot", "zone": "b"})), pods(sdk, selects(nil))},
-			pods(queue, selects(map[string]string{"pool": "spot"})), pods(queue, selects(map[string]string{"pool": "spot"})), "the manager's old entry sets nothing",
-		},
-		{
-			"equal atomic list", []trainer.RuntimePatch{pods(sdk, tolerates("a", "b"))}, pods(queue, tolerates("a", "b")), nothing, "managers share equal values",
-		},
-		{
-			"order of items", []trainer.RuntimePatch{pods(sdk, env("A", "B"))},
-			pods(queue, env("NEW", "B", "A")), pods(queue, env("NEW")), "the other manager's variables keep their order",
-		},
-		{
-			"order of the runtime", nil, pods(queue, env("NEW", "SECOND", "FIRST")), pods(queue, env("NEW", "FIRST", "SECOND")),
-			"the plan changes the runtime's variables in their order",
-		},
+		{noStruct, errNoStruct, "merge: string is not a struct"},
+		{noPatch, errNoPatch, "merge: patches of type []string are neither structs nor objects"},
+		{noField, errNoField, `merge: merge_test.kinds: rule for "nowhere": there is no field "nowhere"`},
+		{noType, errNoType, "merge: <nil> is not a struct"},
+		{noStructType, errNoStructType, "merge: int is not a struct"},
+		{noFieldType, errNoFieldType, `merge: merge_test.kinds: rule for "nowhere": there is no field "nowhere"`},
+		{noAny, errNoAny, "merge: int is not a struct"},
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			base := template()
-			base.Spec.ReplicatedJobs[0].Template.Spec.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "FIRST"}, {Name: "SECOND"}}
-			plan, err := merge.Minimal(base, tc.patches, tc.want)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(tc.plan, plan); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
-			}
-		})
+		if tc.err == nil || tc.err.Error() != tc.want || !reflect.ValueOf(tc.plan).IsNil() {
+			t.Errorf("got %v, %v, want the error %s", tc.plan, tc.err, tc.want)
+		}
 	}
 }
 
-// TestPlan_Conflict holds that an error names each field, its managers and their values, and no conflict of others.
-func TestPlan_Conflict(t *testing.T) {
-	volume := func(source corev1.VolumeSource) func(*trainer.PodSpecPatch) {
-		return func(p *trainer.PodSpecPatch) { p.Volumes = []corev1.Volume{{Name: "data", VolumeSource: source}} }
+// TestApply_NilPatch checks that a nil patch sets nothing, and that patches count from the first one.
+func TestApply_NilPatch(t *testing.T) {
+	plan := must(merge.For[kinds, merge.Object](schema.Rules{}))
+	patch, wrong := merge.Object{"text": "a"}, merge.Object{"text": int64(1)}
+	layers := []merge.Layered[merge.Object]{{Layer: "one"}, {Layer: "two", Patch: &patch}}
+	result := applied(t, plan, nil, layers)
+	if diff := cmp.Diff([]string{`.text two="a"`}, claimsOf(result.Owners)); diff != "" {
+		t.Errorf("claims (-want +got):\n%s", diff)
 	}
-	const pod = `.spec.replicatedJobs[name="node"].template.spec.template.spec`
+	_, err := plan.Apply(nil, append(layers, merge.Layered[merge.Object]{Layer: "three", Patch: &wrong}), merge.Options{})
+	var failed *merge.PatchError
+	if !errors.As(err, &failed) || failed.Index != 2 || failed.Layer != "three" || failed.Path.String() != ".text" {
+		t.Errorf("Apply returns %v, want an error of the third patch", err)
+	}
+}
+
+// TestApplyInto checks that the value lands in the given place, which the caller must have.
+func TestApplyInto(t *testing.T) {
+	plan := must(merge.For[kinds, kinds](schema.Rules{}))
+	if owners, err := plan.ApplyInto(nil, nil, nil, merge.Options{Owners: true}); err == nil || owners != nil {
+		t.Errorf("ApplyInto(nil) = %v, %v, want an error", owners, err)
+	}
+	var into kinds
+	owners, err := plan.ApplyInto(&into, &kinds{Text: "a"}, []merge.Layered[kinds]{{Layer: "one", Patch: &kinds{Small: 1}}}, merge.Options{Owners: true})
+	if err != nil || into.Text != "a" || into.Small != 1 {
+		t.Fatalf("ApplyInto makes %s, %v", asJSON(into), err)
+	}
+	if diff := cmp.Diff([]string{`.small one=1`, `.text base="a"`}, claimsOf(owners)); diff != "" {
+		t.Errorf("claims (-want +got):\n%s", diff)
+	}
+}
+
+// TestForAny checks the values that a plan for pointers accepts, and that it leaves them alone.
+func TestForAny(t *testing.T) {
+	plan := must(merge.ForAny(reflect.TypeFor[kinds](), schema.Rules{}))
+	var none *kinds
 	for _, tc := range []struct {
-		name    string
-		patches []trainer.RuntimePatch
-		want    trainer.RuntimePatch
-		message string
+		base  any
+		patch any
+		want  string
 	}{
-		{
-			"atomic list", []trainer.RuntimePatch{pods("sdk", tolerates("a"))}, pods("queue", tolerates("a", "b")),
-			pod + `.tolerations: managers set different values: sdk sets [{"key":"a"}], queue sets [{"key":"a"},{"key":"b"}]`,
-		},
-		{
-			"in its place", []trainer.RuntimePatch{pods("queue", selects(nil)), pods("sdk", selects(map[string]string{"pool": "spot"}))},
-			pods("queue", selects(map[string]string{"pool": "reserved"})),
-			pod + `.nodeSelector["pool"]: managers set different values: queue sets "reserved", sdk sets "spot"`,
-		},
-		{
-			"union", []trainer.RuntimePatch{pods("sdk", volume(corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}))},
-			pods("queue", volume(corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/data"}})),
-			"managers set different members of one union",
-		},
+		{&kinds{Text: "a"}, &kinds{Small: 1}, ``},
+		{&kinds{Text: "a"}, merge.Object{"small": int64(1)}, ``},
+		{&kinds{Text: "a"}, nil, `patch of one: : is nil, and must be a pointer to merge_test.kinds`},
+		{&kinds{Text: "a"}, none, `patch of one: : is *merge_test.kinds, and must be a pointer to merge_test.kinds`},
+		{&kinds{Text: "a"}, kinds{}, `patch of one: : is merge_test.kinds, and must be a pointer to merge_test.kinds`},
+		{&kinds{Text: "a"}, &part{}, `patch of one: : is *merge_test.part, and must be a pointer to merge_test.kinds`},
+		{nil, merge.Object{}, `merge: the base is nil, and must be a pointer to merge_test.kinds`},
+		{merge.Object{}, merge.Object{}, `merge: the base is map[string]interface {}, and must be a pointer to merge_test.kinds`},
+		{kinds{}, merge.Object{}, `merge: the base is merge_test.kinds, and must be a pointer to merge_test.kinds`},
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			others := []trainer.RuntimePatch{pods("x", selects(map[string]string{"rack": "1"})), pods("y", selects(map[string]string{"rack": "2"}))}
-			plan, err := merge.Minimal(template(), append(tc.patches, others...), tc.want)
-			var found conflict.Conflicts
-			if !errors.As(err, &found) || len(found) != 1 || !strings.Contains(err.Error(), tc.message) {
-				t.Errorf("Plan = %v, %v, want the error %s", plan, err, tc.message)
+		before := asJSON([]any{tc.base, tc.patch})
+		result, err := plan.Apply(&tc.base, []merge.Layered[any]{{Layer: "one", Patch: &tc.patch}}, merge.Options{Owners: true})
+		if tc.want != "" {
+			if err == nil || err.Error() != tc.want {
+				t.Errorf("Apply(%T, %T) returns %v, want %s", tc.base, tc.patch, err, tc.want)
 			}
-		})
+			continue
+		}
+		if err != nil || !reflect.DeepEqual(result.Value, &kinds{Text: "a", Small: 1}) {
+			t.Fatalf("Apply = %v, %v", result, err)
+		}
+		if diff := cmp.Diff([]string{`.small one=1`, `.text base="a"`}, claimsOf(result.Owners)); diff != "" {
+			t.Errorf("claims (-want +got):\n%s", diff)
+		}
+		result.Value.(*kinds).Text = "b"
+		if now := asJSON([]any{tc.base, tc.patch}); now != before {
+			t.Errorf("the inputs are %s, and were %s", now, before)
+		}
+	}
+	result, err := plan.Apply(nil, []merge.Layered[any]{{Layer: "one"}}, merge.Options{})
+	if err != nil || !reflect.DeepEqual(result.Value, &kinds{}) {
+		t.Errorf("Apply without a base = %v, %v, want an empty value", result, err)
 	}
 }
 
-func TestPlan_PatchError(t *testing.T) {
-	keyless := pods("queue", func(p *trainer.PodSpecPatch) {
-		p.Containers = []trainer.ContainerPatch{{Env: []corev1.EnvVar{{Value: "1"}}}}
-	})
-	for name, patches := range map[string][]trainer.RuntimePatch{"wanted": nil, "other": {pods("sdk", selects(nil)), func() trainer.RuntimePatch { p := keyless; p.Manager = "other"; return p }()}} {
-		want := keyless
-		if name == "other" {
-			want = pods("queue", selects(nil))
-		}
-		_, err := merge.Minimal(template(), patches, want)
-		var failed *merge.PatchError
-		if !errors.As(err, &failed) || failed.Manager != map[string]string{"wanted": "queue", "other": "other"}[name] {
-			t.Errorf("%s: Plan returns %v, want a PatchError", name, err)
-		}
+// TestForAny_Directives checks that the plan finds directives in JSON of any shape within lists that are replaced whole.
+func TestForAny_Directives(t *testing.T) {
+	plan := must(merge.For[ordered, ordered](schema.Rules{}))
+	patch := fromJSON[*ordered](`{"raws":[{"a":{"$patch":"delete"},"b":null,"c":"d"}]}`)
+	result, err := plan.Apply(nil, []merge.Layered[ordered]{{Layer: "one", Patch: patch}}, merge.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := strategicMerge(&ordered{}, patch)
+	if got := asJSON(result.Value); err != nil || got != want || !strings.Contains(got, `[{"c":"d"}]`) {
+		t.Errorf("Apply makes %s, want %s, %v", got, want, err)
+	}
+}
+
+// TestPatchError checks an error without an error.
+func TestPatchError(t *testing.T) {
+	var none *merge.PatchError
+	if none.Error() != "no error" || none.Unwrap() != nil {
+		t.Errorf("a nil PatchError is %q and wraps %v", none.Error(), none.Unwrap())
+	}
+	cause := errors.New("cause")
+	if !errors.Is(&merge.PatchError{Err: cause}, cause) {
+		t.Error("a PatchError does not wrap its cause")
 	}
 }

@@ -8,9 +8,9 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
-	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/mlpolicy"
+	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
 // TestAllocations holds that a rendering with nothing to report allocates little beyond the merge, and for each patch only
@@ -47,7 +47,7 @@ func TestAllocations(t *testing.T) {
 		}
 		whole := testing.AllocsPerRun(20, func() { _, _ = render.JobSet(in, render.Options{}) })
 		merging := testing.AllocsPerRun(20, func() {
-			_, _ = merge.Apply(&in.Runtime.Template, in.TrainJob.Spec.RuntimePatches, merge.Options{Owners: true})
+			_, _ = runtimepatch.Apply(&in.Runtime.Template, in.TrainJob.Spec.RuntimePatches, runtimepatch.Options{Owners: true})
 		})
 		if whole-merging > most {
 			t.Errorf("%d managers: %v allocations, of which %v merge: the rest may take %v", managers, whole, merging, most)

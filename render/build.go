@@ -8,21 +8,21 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/mlpolicy"
+	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
 // build makes the JobSet from the merged template, which it takes over. The companions follow, since they count the
 // items of the JobSet. build returns the merge that the JobSet came from. Its owners know of every write if recorded
 // is set or a policy replaces a value.
-func (r *renderer) build(merged *merge.Result, left []trainer.RuntimePatch, recorded bool, opts Options) *merge.Result {
+func (r *renderer) build(merged *runtimepatch.Result, left []trainer.RuntimePatch, recorded bool, opts Options) *runtimepatch.Result {
 	r.checkManagers(&merged.Template)
 	r.checkGates(opts.FeatureGates)
 	j, enforced := r.enforce(merged, recorded, opts)
 	if !recorded && j.Replaced {
 		// The owners must know the replaced values, but the policies have already written to the template. So merge
 		// again.
-		if again, err := merge.Apply(&r.in.Runtime.Template, left, merge.Options{Owners: true}); err == nil {
+		if again, err := runtimepatch.Apply(&r.in.Runtime.Template, left, runtimepatch.Options{Owners: true}); err == nil {
 			merged = again
 			j, enforced = r.enforce(merged, true, opts)
 		}
@@ -50,7 +50,7 @@ func (r *renderer) build(merged *merge.Result, left []trainer.RuntimePatch, reco
 // enforce writes everything after the patches into the merged template, in the order of Trainer v2.3.0
 // (pkg/runtime/framework/plugins/jobset). The policies come first, then the counts. The TrainJob's own sections
 // override both, and the marks of the gang schedulers come last. enforce returns false if a policy fails.
-func (r *renderer) enforce(merged *merge.Result, recorded bool, opts Options) (*mlpolicy.Job, bool) {
+func (r *renderer) enforce(merged *runtimepatch.Result, recorded bool, opts Options) (*mlpolicy.Job, bool) {
 	in := mlpolicy.Input{
 		Release: r.release, Earlier: r.in.Earlier,
 		TrainJob: r.in.TrainJob, Runtime: r.in.Runtime, Template: &merged.Template, Order: r.order,

@@ -8,11 +8,11 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/release"
+	"github.com/trainweld/trainweld/render/release"
+	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
-// Compose returns the entry of a manager with the values that the rules of the input give, as [merge.Compose] does. An unchanged
+// Compose returns the entry of a manager with the values that the rules of the input give, as [runtimepatch.Compose] does. An unchanged
 // Trainer then renders these values. The findings are those of JobSet for the TrainJob with the entry. If one is an error, or if the
 // other patches hold all values already, there is no entry. Compose does not change its input.
 func Compose(in Input, opts Options, manager string) (*trainer.RuntimePatch, finding.List) {
@@ -23,7 +23,7 @@ func Compose(in Input, opts Options, manager string) (*trainer.RuntimePatch, fin
 		return nil, out.Findings
 	}
 	template := &r.in.Runtime.Template
-	entry, err := merge.Compose(template, Applicable(r.release, template, prune(r.patches())), manager, in.Rules)
+	entry, err := runtimepatch.Compose(template, Applicable(r.release, template, prune(r.patches())), manager, in.Rules)
 	if err == nil {
 		in = in.with(entry)
 	}
@@ -59,11 +59,11 @@ func Compose(in Input, opts Options, manager string) (*trainer.RuntimePatch, fin
 func (in Input) with(entry trainer.RuntimePatch) Input {
 	isOwn := func(p trainer.RuntimePatch) bool { return p.Manager == entry.Manager }
 	if in.TrainJob == nil || !slices.ContainsFunc(in.TrainJob.Spec.RuntimePatches, isOwn) {
-		in.Patches = merge.Upsert(in.Patches, entry)
+		in.Patches = runtimepatch.Upsert(in.Patches, entry)
 		return in
 	}
 	job := *in.TrainJob
-	job.Spec.RuntimePatches = merge.Upsert(job.Spec.RuntimePatches, entry)
+	job.Spec.RuntimePatches = runtimepatch.Upsert(job.Spec.RuntimePatches, entry)
 	in.TrainJob = &job
 	return in
 }

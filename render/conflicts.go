@@ -6,12 +6,12 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
-	"github.com/trainweld/trainweld/compose"
 	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/compose"
 	"github.com/trainweld/trainweld/render/internal/defaults"
+	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
 // Conflicts returns the conflicts of a TrainJob's managers: overlaps, unions, and a warning for each conflict that
@@ -30,7 +30,7 @@ func Conflicts(in Input, opts Options) finding.List {
 
 // patchesMerged merges the patches of all managers. It returns the merge, nil if none succeeds, and the merged patches. The renderer
 // has the findings.
-func patchesMerged(in Input, opts Options) (*renderer, *merge.Result, []trainer.RuntimePatch) {
+func patchesMerged(in Input, opts Options) (*renderer, *runtimepatch.Result, []trainer.RuntimePatch) {
 	r := &renderer{in: in.filled(), release: opts.Release.Or(), out: &Output{}}
 	r.dropUnsupportedFields()
 	_, left, decisions, ok := r.resolvePatches(opts)
@@ -46,13 +46,13 @@ func patchesMerged(in Input, opts Options) (*renderer, *merge.Result, []trainer.
 
 // mergeable merges the patches without those that fail to merge, and reports these. It returns the merge, nil if none succeeds,
 // the merged patches, and the decisions of force.
-func (r *renderer) mergeable(left []trainer.RuntimePatch, decisions []conflict.Decision, opts Options) (*merge.Result, []trainer.RuntimePatch, []conflict.Decision) {
-	apply := func() (*merge.Result, error) {
-		return merge.Apply(&r.in.Runtime.Template, Applicable(r.release, &r.in.Runtime.Template, left), merge.Options{Owners: true})
+func (r *renderer) mergeable(left []trainer.RuntimePatch, decisions []conflict.Decision, opts Options) (*runtimepatch.Result, []trainer.RuntimePatch, []conflict.Decision) {
+	apply := func() (*runtimepatch.Result, error) {
+		return runtimepatch.Apply(&r.in.Runtime.Template, Applicable(r.release, &r.in.Runtime.Template, left), runtimepatch.Options{Owners: true})
 	}
 	merged, err := apply()
 	for range mostUnmergeable {
-		failed := (*merge.PatchError)(nil)
+		failed := (*runtimepatch.PatchError)(nil)
 		if !errors.As(err, &failed) {
 			break
 		}
@@ -71,7 +71,7 @@ func (r *renderer) mergeable(left []trainer.RuntimePatch, decisions []conflict.D
 const mostUnmergeable = 8
 
 // conflicts reports the conflicts between managers.
-func (r *renderer) conflicts(merged *merge.Result, rule OnConflict) {
+func (r *renderer) conflicts(merged *runtimepatch.Result, rule OnConflict) {
 	found := conflict.Find(merged.Owners)
 	composed := r.composed(merged.Owners, found)
 	byPath := pathsOf(composed)
@@ -102,7 +102,7 @@ func (r *renderer) reportConflict(f finding.Finding, rule OnConflict) {
 }
 
 // composed returns the fields that the rules govern. It omits those that force decided, and those in a field that a manager empties.
-func (r *renderer) composed(owners *merge.Ownership, found conflict.Conflicts) []compose.Composition {
+func (r *renderer) composed(owners *runtimepatch.Ownership, found conflict.Conflicts) []compose.Composition {
 	if r.in.Layers != nil {
 		return nil
 	}
@@ -127,7 +127,7 @@ func (r *renderer) composed(owners *merge.Ownership, found conflict.Conflicts) [
 
 // isComposed reports whether a rule composes the values of a patch's field with the runtime's.
 func isComposed(path fieldpath.Path, ruleOf func(fieldpath.Path) (compose.Rule, bool)) bool {
-	within := len(merge.PatchPath(""))
+	within := len(runtimepatch.PatchPath(""))
 	if len(path) <= within {
 		return false
 	}
@@ -158,7 +158,7 @@ func (c compositions) indexOf(contested conflict.Conflict) int {
 // finding on them. The merge keeps the last one only in a container that had mounts before. Elsewhere it keeps both,
 // and the cluster rejects the JobSet.
 func keepsLastMount(template *trainer.JobSetTemplateSpec, path fieldpath.Path) bool {
-	within := path[len(merge.PatchPath("")):]
+	within := path[len(runtimepatch.PatchPath("")):]
 	for i := range template.Spec.ReplicatedJobs {
 		job := &template.Spec.ReplicatedJobs[i]
 		pod := fieldpath.Fields("spec", "replicatedJobs").Append(fieldpath.Item("name", job.Name)).Append(fieldpath.Fields("template", "spec", "template", "spec")...)

@@ -19,13 +19,13 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/internal/casefile"
 	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/casefile"
 )
 
 // probes holds what the Trainer's and JobSet's own code made of inputs, in process.
-const probes = "../testdata/probe"
+const probes = "../internal/testdata/probe"
 
 // refusedOnPurpose are the cases that the Trainer admits and renders and this package reports as
 // errors, beside equal objects; the table of docs/differences.md gives the reasons.

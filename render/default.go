@@ -6,8 +6,8 @@ import (
 	volcano "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/render/internal/defaults"
+	"github.com/trainweld/trainweld/render/release"
 )
 
 // The defaults of the TrainJob CRD that affect a render (Trainer v2.3.0 manifests/base/crds).

@@ -13,10 +13,10 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/fuzz"
-	"github.com/trainweld/trainweld/internal/casefile"
 	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/casefile"
+	"github.com/trainweld/trainweld/render/fuzz"
 	"github.com/trainweld/trainweld/render/mlpolicy"
 )
 

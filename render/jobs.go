@@ -8,8 +8,8 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/render/internal/children"
+	"github.com/trainweld/trainweld/render/release"
 )
 
 // JobsOptions configures Jobs. The zero value gives the Jobs as the JobSet controller sends them, without the ids

@@ -9,10 +9,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	"github.com/trainweld/trainweld/legacy"
-	"github.com/trainweld/trainweld/manifest"
-	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/legacy"
+	"github.com/trainweld/trainweld/render/manifest"
+	"github.com/trainweld/trainweld/render/release"
 )
 
 // twoStages is a JobSet that loads data and then trains on two nodes.

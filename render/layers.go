@@ -6,10 +6,10 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/release"
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/release"
 )
 
 // Layers are the layers that a TrainJob of an earlier API puts over its runtime, as patches without a file. They map
@@ -24,7 +24,7 @@ type Layers interface {
 	// patches.
 	Beside(own bool) finding.Finding
 	// Claim and Finding map a claim or finding on one of the patches to the TrainJob.
-	Claim(engine.Claim) engine.Claim
+	Claim(merge.Claim) merge.Claim
 	Finding(finding.Finding) finding.Finding
 	// Reach returns the paths in the template that a field of the TrainJob sets. It returns nil for a field outside
 	// the layers.

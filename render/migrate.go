@@ -5,13 +5,13 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
-	"github.com/trainweld/trainweld/check"
-	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/legacy"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/check"
 	"github.com/trainweld/trainweld/render/internal/migration"
+	"github.com/trainweld/trainweld/render/legacy"
+	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
 // Migration is the result of migrating a TrainJob of Trainer 2.1 to today's API.
@@ -113,7 +113,7 @@ func isOfOverrides(f finding.Finding) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(f.Claims, func(c engine.Claim) bool { _, ok := merge.OverrideOf(c.Layer); return ok })
+	return slices.ContainsFunc(f.Claims, func(c merge.Claim) bool { _, ok := runtimepatch.OverrideOf(c.Layer); return ok })
 }
 
 // wasReported reports whether a finding is about a field without effect.

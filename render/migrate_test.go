@@ -14,13 +14,13 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/internal/casefile"
-	"github.com/trainweld/trainweld/legacy"
-	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/casefile"
+	"github.com/trainweld/trainweld/render/legacy"
+	"github.com/trainweld/trainweld/render/manifest"
 )
 
-const legacyFolder = "../testdata/legacy"
+const legacyFolder = "../internal/testdata/legacy"
 
 func decodeFile(t *testing.T, file string) *manifest.Document {
 	t.Helper()
@@ -35,7 +35,7 @@ func decodeFile(t *testing.T, file string) *manifest.Document {
 	return documents[0]
 }
 
-// TestGuides renders each wish of testdata/legacy in both APIs: the JobSets are the same, and migrating the
+// TestGuides renders each wish of internal/testdata/legacy in both APIs: the JobSets are the same, and migrating the
 // old form gives the new one.
 func TestGuides(t *testing.T) {
 	runtime := decodeFile(t, filepath.Join(legacyFolder, "runtime.yaml")).Object.(*trainer.ClusterTrainingRuntime)

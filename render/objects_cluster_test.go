@@ -14,9 +14,9 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/internal/casefile"
-	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/casefile"
+	"github.com/trainweld/trainweld/render/manifest"
 )
 
 // TestObjectsEqualTheCluster renders every recorded input that a real control plane accepted and

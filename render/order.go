@@ -6,11 +6,11 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
-	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/mlpolicy"
+	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
 // OrderConflicts returns a finding for each field of a JobSet that depends on the order of the managers or of the policies.
@@ -34,8 +34,8 @@ func OrderConflicts(in Input, opts Options) finding.List {
 	return r.out.Findings
 }
 
-func (r *renderer) patchOrder(patches []trainer.RuntimePatch, owners *merge.Ownership) {
-	found, err := merge.OrderConflicts(&r.in.Runtime.Template, patches)
+func (r *renderer) patchOrder(patches []trainer.RuntimePatch, owners *runtimepatch.Ownership) {
+	found, err := runtimepatch.OrderConflicts(&r.in.Runtime.Template, patches)
 	if err != nil {
 		r.report(r.noMerge(err))
 		return
@@ -50,7 +50,7 @@ func (r *renderer) patchOrder(patches []trainer.RuntimePatch, owners *merge.Owne
 		}
 		r.report(f)
 	}
-	for _, f := range merge.SequenceWarnings(&r.in.Runtime.Template, patches) {
+	for _, f := range runtimepatch.SequenceWarnings(&r.in.Runtime.Template, patches) {
 		f.Object = r.trainJob()
 		r.report(f)
 	}
@@ -69,7 +69,7 @@ func (r *renderer) policyOrder(patches []trainer.RuntimePatch, opts Options) {
 			if given == nil || other == nil {
 				return // a policy fails in any order
 			}
-			for _, e := range merge.Expansions(given, other, names, order) {
+			for _, e := range runtimepatch.Expansions(given, other, names, order) {
 				if f := r.randomExpansion(e); !seen.Has(f.Key()) {
 					seen.Add(f)
 					r.report(f)
@@ -82,7 +82,7 @@ func (r *renderer) policyOrder(patches []trainer.RuntimePatch, opts Options) {
 // enforced returns the template after the policies in an order, and the names of the policies. Without an order it is Acting's.
 // The template is nil if a policy fails.
 func (r *renderer) enforced(patches []trainer.RuntimePatch, order []string, opts Options) (*trainer.JobSetTemplateSpec, []string) {
-	merged, err := merge.Apply(&r.in.Runtime.Template, patches, merge.Options{})
+	merged, err := runtimepatch.Apply(&r.in.Runtime.Template, patches, runtimepatch.Options{})
 	if err != nil {
 		return nil, nil // reported before
 	}
@@ -95,7 +95,7 @@ func (r *renderer) enforced(patches []trainer.RuntimePatch, order []string, opts
 }
 
 // randomExpansion returns the finding on a variable that the cluster expands in some orders of its policies only.
-func (r *renderer) randomExpansion(e merge.Expansion) finding.Finding {
+func (r *renderer) randomExpansion(e runtimepatch.Expansion) finding.Finding {
 	f := finding.Finding{
 		Code: finding.CodePolicyOrder, Severity: finding.Error, Object: r.trainJob(), Path: e.Path, Orders: e.Orders,
 		Message: fmt.Sprintf("%s refers to $(%s), which the cluster expands in some orders of the policies only, and their order is random", e.From, e.To),
@@ -105,7 +105,7 @@ func (r *renderer) randomExpansion(e merge.Expansion) finding.Finding {
 		for _, v := range spec.Env {
 			if v.Name == e.From {
 				source := fieldpath.Fields("spec", "trainer", "env").Append(fieldpath.Item("name", v.Name), fieldpath.Field("value"))
-				f.Claims = []engine.Claim{{Layer: merge.TrainJobLayer, Value: v.Value, Source: source}}
+				f.Claims = []merge.Claim{{Layer: runtimepatch.TrainJobLayer, Value: v.Value, Source: source}}
 			}
 		}
 	}

@@ -13,10 +13,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/internal/children"
+	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
 // ChildOwners returns the layers that set each field of the Jobs and Pods of a JobSet. A field from the JobSet's
@@ -24,7 +24,7 @@ import (
 // default adds the API server's defaults.
 type ChildOwners struct {
 	js     *jobset.JobSet
-	owners *merge.Ownership
+	owners *runtimepatch.Ownership
 	plain  *children.Family // without the changes of the API server
 	asked  *children.Family // with the options of the caller
 
@@ -33,14 +33,14 @@ type ChildOwners struct {
 }
 
 type ownedJob struct {
-	owners   *merge.Ownership
+	owners   *runtimepatch.Ownership
 	template batchv1.JobTemplateSpec
 	at       fieldpath.Path // path of the template in the JobSet
 }
 
 // OwnersOfChildren takes a JobSet and its owners, as JobSet returned them, and the options for its Jobs or Pods. It
 // does not change them. It returns the same errors as Jobs.
-func OwnersOfChildren(js *jobset.JobSet, owners *merge.Ownership, opts JobsOptions) (*ChildOwners, error) {
+func OwnersOfChildren(js *jobset.JobSet, owners *runtimepatch.Ownership, opts JobsOptions) (*ChildOwners, error) {
 	asked, err := children.New(js, children.Options(opts))
 	if err != nil {
 		return nil, err
@@ -53,10 +53,10 @@ func OwnersOfChildren(js *jobset.JobSet, owners *merge.Ownership, opts JobsOptio
 	return &ChildOwners{js: js, owners: owners, plain: plain, asked: asked}, nil
 }
 
-// Job yields the fields of a child Job that Jobs made, with their claims, as merge.Ownership.All does for the JobSet.
+// Job yields the fields of a child Job that Jobs made, with their claims, as runtimepatch.Ownership.All does for the JobSet.
 // Paths are relative to the Job, and sources refer to the inputs. No layer owns apiVersion and kind. It returns an
 // error if the JobSet has no such Job.
-func (c *ChildOwners) Job(job *batchv1.Job) (iter.Seq2[fieldpath.Path, []engine.Claim], error) {
+func (c *ChildOwners) Job(job *batchv1.Job) (iter.Seq2[fieldpath.Path, []merge.Claim], error) {
 	if job == nil {
 		job = &batchv1.Job{}
 	}
@@ -69,7 +69,7 @@ func (c *ChildOwners) Job(job *batchv1.Job) (iter.Seq2[fieldpath.Path, []engine.
 
 // Pod yields the fields of a Pod that Pods made, with their claims. It returns an error if the JobSet has no such
 // Pod.
-func (c *ChildOwners) Pod(pod *corev1.Pod) (iter.Seq2[fieldpath.Path, []engine.Claim], error) {
+func (c *ChildOwners) Pod(pod *corev1.Pod) (iter.Seq2[fieldpath.Path, []merge.Claim], error) {
 	if pod == nil {
 		pod = &corev1.Pod{}
 	}
@@ -95,14 +95,14 @@ func (c *ChildOwners) Pod(pod *corev1.Pod) (iter.Seq2[fieldpath.Path, []engine.C
 	made.Spec.TerminationGracePeriodSeconds = before.Spec.TerminationGracePeriodSeconds
 	made.Spec.InitContainers = withSecurityContexts(now.Spec.InitContainers, before.Spec.InitContainers)
 	made.Spec.Containers = withSecurityContexts(now.Spec.Containers, before.Spec.Containers)
-	owners.WriteChanges(merge.JobLayer, at, before, made)
+	owners.WriteChanges(runtimepatch.JobLayer, at, before, made)
 	filled := now
 	filled.Labels = made.Labels
 	if children.WebhookPlaces(now.Annotations) {
 		filled.Spec.Affinity = before.Spec.Affinity
 	}
-	owners.WriteChanges(merge.DefaultLayer, at, made, filled)
-	owners.WriteChanges(merge.JobSetLayer, at, filled, now)
+	owners.WriteChanges(runtimepatch.DefaultLayer, at, made, filled)
+	owners.WriteChanges(runtimepatch.JobSetLayer, at, filled, now)
 	return fieldsWithin(owners, at), nil
 }
 
@@ -137,13 +137,13 @@ func (c *ChildOwners) job(labels map[string]string) (*ownedJob, error) {
 	sent, stored := templateOf(c.plain.Members[at].Job(index)), templateOf(c.asked.Members[at].Job(index))
 	owners := c.owners.Fork(c.with(path, func(t *batchv1.JobTemplateSpec) { *t = stored }), path)
 	defaulted := c.plain.Members[at].Template
-	owners.WriteChanges(merge.DefaultLayer, path, c.js.Spec.ReplicatedJobs[at].Template, defaulted)
-	owners.WriteChanges(merge.JobSetLayer, path, defaulted, sent)
+	owners.WriteChanges(runtimepatch.DefaultLayer, path, c.js.Spec.ReplicatedJobs[at].Template, defaulted)
+	owners.WriteChanges(runtimepatch.JobSetLayer, path, defaulted, sent)
 	// The Job API writes the labels with which a Job finds its Pods.
 	filled := stored
 	filled.Spec.Template.Labels, filled.Spec.Selector = sent.Spec.Template.Labels, sent.Spec.Selector
-	owners.WriteChanges(merge.DefaultLayer, path, sent, filled)
-	owners.WriteChanges(merge.JobLayer, path, filled, stored)
+	owners.WriteChanges(runtimepatch.DefaultLayer, path, sent, filled)
+	owners.WriteChanges(runtimepatch.JobLayer, path, filled, stored)
 	c.last, c.lastJob = name, &ownedJob{owners, stored, path}
 	return c.lastJob, nil
 }
@@ -171,8 +171,8 @@ func without(labels map[string]string, key string) map[string]string {
 }
 
 // fieldsWithin yields the fields below a path, with relative paths.
-func fieldsWithin(owners *merge.Ownership, at fieldpath.Path) iter.Seq2[fieldpath.Path, []engine.Claim] {
-	return func(yield func(fieldpath.Path, []engine.Claim) bool) {
+func fieldsWithin(owners *runtimepatch.Ownership, at fieldpath.Path) iter.Seq2[fieldpath.Path, []merge.Claim] {
+	return func(yield func(fieldpath.Path, []merge.Claim) bool) {
 		for path, claims := range owners.All() {
 			if len(path) > len(at) && path.HasPrefix(at) && !yield(path[len(at):], claims) {
 				return

@@ -7,17 +7,17 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/internal/casefile"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/casefile"
+	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
 // TestOwnersOfEveryField holds, for every recorded input and in both views, that the owners name each
 // leaf of the JobSet and nothing else, and that the last claim's value is the leaf's.
 func TestOwnersOfEveryField(t *testing.T) {
-	layers := map[engine.Layer]int{}
+	layers := map[merge.Layer]int{}
 	for _, dir := range caseFolders(t, casefile.Shared(t, cluster, "input.yaml", "want/jobset.yaml"), "want/jobset.yaml") {
 		in := readInput(t, filepath.Join(dir, "input.yaml"))
 		for _, view := range []render.View{render.Applied, render.Stored} {
@@ -38,7 +38,7 @@ func TestOwnersOfEveryField(t *testing.T) {
 					t.Errorf("%s: %s is emptied by %s, and is %v", dir, path, last.Layer, got)
 				case last.Value != nil && !found:
 					t.Errorf("%s: %s is set by %s, and is not there", dir, path, last.Layer)
-				case last.Value != nil && last.Value != any(engine.Presence{}):
+				case last.Value != nil && last.Value != any(merge.Presence{}):
 					if want := throughJSON(t, last.Value); !reflect.DeepEqual(want, got) {
 						t.Errorf("%s: %s is %v, and its last claim, by %s, %v", dir, path, got, last.Layer, want)
 					}
@@ -49,9 +49,9 @@ func TestOwnersOfEveryField(t *testing.T) {
 			}
 		}
 	}
-	for _, layer := range []engine.Layer{
-		merge.RuntimeLayer, merge.TrainJobLayer, merge.DefaultLayer, merge.PolicyLayer("torch"), merge.PolicyLayer("mpi"), merge.PolicyLayer("jax"),
-		merge.PolicyLayer("xgboost"), merge.PolicyLayer("flux"), merge.PolicyLayer("plain"), merge.SchedulerLayer("coscheduling"), merge.SchedulerLayer("volcano"),
+	for _, layer := range []merge.Layer{
+		runtimepatch.RuntimeLayer, runtimepatch.TrainJobLayer, runtimepatch.DefaultLayer, runtimepatch.PolicyLayer("torch"), runtimepatch.PolicyLayer("mpi"), runtimepatch.PolicyLayer("jax"),
+		runtimepatch.PolicyLayer("xgboost"), runtimepatch.PolicyLayer("flux"), runtimepatch.PolicyLayer("plain"), runtimepatch.SchedulerLayer("coscheduling"), runtimepatch.SchedulerLayer("volcano"),
 	} {
 		if layers[layer] == 0 {
 			t.Errorf("no field of any case belongs to %s", layer)

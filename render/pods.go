@@ -15,8 +15,8 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/internal/children"
+	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
 // PodsOptions configures and filters Pods. The zero value gives every Pod that the Jobs start with, without the ids
@@ -161,7 +161,7 @@ func CountPods(js *jobset.JobSet, opts PodsOptions) (int64, error) {
 
 // TooManyPods returns a finding if a JobSet, or a run of several, has more Pods than the limit, and else nil. The finding names the
 // largest count of the JobSet, with the last claim of its owners. js is nil for a run, and owners are nil for a JobSet of the user.
-func TooManyPods(js *jobset.JobSet, owners *merge.Ownership, count, limit int64) finding.List {
+func TooManyPods(js *jobset.JobSet, owners *runtimepatch.Ownership, count, limit int64) finding.List {
 	if count <= limit {
 		return nil
 	}

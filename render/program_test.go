@@ -13,8 +13,8 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/trainweld/trainweld/internal/casefile"
 	"github.com/trainweld/trainweld/internal/testenv"
+	"github.com/trainweld/trainweld/render/casefile"
 )
 
 // TestProgramEqualsTheCluster runs the program over every recorded input, as a user would, and

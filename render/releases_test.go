@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/legacy"
-	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/legacy"
+	"github.com/trainweld/trainweld/render/release"
 )
 
 // A releaseStory is one TrainJob, and what each release makes of it. Its switch alone turns the latest release's

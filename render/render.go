@@ -11,7 +11,7 @@
 // The stages, each in a file of its own:
 //
 //	check.Patches        checks of the patches before the merge
-//	merge.Apply          the runtime's template and the managers' patches
+//	runtimepatch.Apply          the runtime's template and the managers' patches
 //	conflict.Find        conflicts between managers
 //	render/mlpolicy        counts, and the writes of the runtime's policies
 //	build.go             the writes of the TrainJob's own sections: the JobSet
@@ -41,17 +41,17 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	"github.com/trainweld/trainweld/check"
-	"github.com/trainweld/trainweld/compose"
 	"github.com/trainweld/trainweld/conflict"
-	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/legacy"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/release"
+	"github.com/trainweld/trainweld/render/check"
+	"github.com/trainweld/trainweld/render/compose"
 	"github.com/trainweld/trainweld/render/internal/defaults"
+	"github.com/trainweld/trainweld/render/legacy"
 	"github.com/trainweld/trainweld/render/mlpolicy"
+	"github.com/trainweld/trainweld/render/release"
+	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
 // Input is a TrainJob and its runtime, as the API server stores them, with the defaults of their CRDs. For values
@@ -105,7 +105,7 @@ type Options struct {
 	// OnConflict is Fail or Last.
 	OnConflict OnConflict
 	// ForceManagers are managers that win all their conflicts, the first one first. Each decision is a warning, see
-	// merge.Force. OnConflict applies to the other conflicts.
+	// runtimepatch.Force. OnConflict applies to the other conflicts.
 	ForceManagers []string
 	// Owners asks for Output.Owners.
 	Owners bool
@@ -140,7 +140,7 @@ type Output struct {
 	Companions []runtime.Object
 	// Owners holds the layers that wrote each field of the JobSet, the effective one last. It shares memory with
 	// JobSet and describes it as returned. It is nil without Options.Owners.
-	Owners *merge.Ownership
+	Owners *runtimepatch.Ownership
 	// Findings are all findings: errors, warnings and notes.
 	Findings finding.List
 }
@@ -152,7 +152,7 @@ func JobSet(in Input, opts Options) (*Output, error) { return Merge(in, opts).Jo
 // Merging is a rendering whose patches are merged, and whose policies have not run yet. The Trainer's webhook judges this state.
 type Merging struct {
 	// Result is the merged template with its owners. It is nil if the cluster merges nothing. JobSet takes it over.
-	Result *merge.Result
+	Result *runtimepatch.Result
 	// Decisions are those of ForceManagers.
 	Decisions []conflict.Decision
 
@@ -176,7 +176,7 @@ func Merge(in Input, opts Options) *Merging {
 	}
 	template := &m.in.Runtime.Template
 	m.reached = Applicable(m.release, template, m.left)
-	m.Result, m.err = merge.Apply(template, m.reached, merge.Options{Owners: true})
+	m.Result, m.err = runtimepatch.Apply(template, m.reached, runtimepatch.Options{Owners: true})
 	return m
 }
 
@@ -191,7 +191,7 @@ func (m *Merging) Without(drop func(i int) bool) (*trainer.JobSetTemplateSpec, e
 			kept = append(kept, patch)
 		}
 	}
-	merged, err := merge.Apply(&m.in.Runtime.Template, kept, merge.Options{})
+	merged, err := runtimepatch.Apply(&m.in.Runtime.Template, kept, runtimepatch.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -253,7 +253,7 @@ func (m *Merging) render() {
 		return
 	}
 	m.conflicts(merged, opts.OnConflict)
-	for _, f := range merge.Warnings(&m.in.Runtime.Template, merged) {
+	for _, f := range runtimepatch.Warnings(&m.in.Runtime.Template, merged) {
 		f.Object = m.trainJob()
 		m.report(f)
 	}
@@ -271,8 +271,8 @@ func (r *renderer) noMerge(err error) finding.Finding {
 		Code: finding.CodeNoMerge, Severity: finding.Error, Object: r.trainJob(), Path: fieldpath.Fields("spec", "runtimePatches"),
 		Message: err.Error(), Remedy: finding.Remedy{Text: "fix the patch of the manager that is named"},
 	}
-	if failed := (*merge.PatchError)(nil); errors.As(err, &failed) {
-		f.Path = merge.PatchPath(failed.Manager).Append(failed.Path...)
+	if failed := (*runtimepatch.PatchError)(nil); errors.As(err, &failed) {
+		f.Path = runtimepatch.PatchPath(failed.Manager).Append(failed.Path...)
 		f.Message = fmt.Sprintf("the cluster fails to merge this patch and rejects the TrainJob: %s", failed.Err)
 		f.Remedy.Text = "fix this field of the patch"
 	}
@@ -309,7 +309,7 @@ func (r *renderer) resolvePatches(opts Options) (patches, left []trainer.Runtime
 // force lets managers win, and returns the remaining patches. If it fails, it returns the patches unchanged, and the
 // merge reports the error.
 func (r *renderer) force(patches []trainer.RuntimePatch, managers []string) ([]trainer.RuntimePatch, []conflict.Decision) {
-	left, decisions, err := merge.Force(&r.in.Runtime.Template, patches, managers...)
+	left, decisions, err := runtimepatch.Force(&r.in.Runtime.Template, patches, managers...)
 	if err != nil {
 		return patches, nil
 	}
@@ -357,15 +357,15 @@ func (r *renderer) unreached(path fieldpath.Path) string {
 }
 
 // own turns the owners of the merge into the owners of the JobSet.
-func (r *renderer) own(merged *merge.Result, as View) {
+func (r *renderer) own(merged *runtimepatch.Result, as View) {
 	owners, template, js := merged.Owners, &merged.Template, r.out.JobSet
 	template.ObjectMeta = metav1.ObjectMeta{Name: js.Name, Namespace: js.Namespace, Labels: js.Labels, Annotations: js.Annotations}
 	for field, value := range map[string]string{"name": js.Name, "namespace": js.Namespace} {
 		path := fieldpath.Fields("metadata", field)
-		owners.Write(merge.TrainJobLayer, engine.Origin{Path: path}, path, nil, value)
+		owners.Write(runtimepatch.TrainJobLayer, merge.Origin{Path: path}, path, nil, value)
 	}
 	if as == Stored {
-		owners.WriteChanges(merge.DefaultLayer, fieldpath.Fields("spec"), template.Spec, js.Spec)
+		owners.WriteChanges(runtimepatch.DefaultLayer, fieldpath.Fields("spec"), template.Spec, js.Spec)
 	}
 	template.Spec = js.Spec
 	if r.in.Layers != nil {

@@ -5,16 +5,16 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
 // shadowed reports values that a later layer replaces. They are managers' values under any layer after the patches,
 // and the runtime's values under a policy or a scheduler. It skips the runtime's values under spec.trainer and
 // spec.initializer, whose purpose is to replace them. Counts have findings of their own.
-func (r *renderer) shadowed(owners *merge.Ownership) {
+func (r *renderer) shadowed(owners *runtimepatch.Ownership) {
 	for f := range owners.Patched() {
 		if !f.Replaced() || isReported(f.Path()) {
 			continue
@@ -43,11 +43,11 @@ func (r *renderer) shadowed(owners *merge.Ownership) {
 }
 
 // isLost reports whether a write of one layer over another's needs a warning.
-func isLost(under, over engine.Layer) bool {
+func isLost(under, over merge.Layer) bool {
 	if _, ok := under.Manager(); ok {
 		return true
 	}
-	return over != merge.TrainJobLayer && over != under
+	return over != runtimepatch.TrainJobLayer && over != under
 }
 
 // isReported reports whether a replaced field needs no finding here. Counts and ports have findings of their own.
@@ -62,8 +62,8 @@ func isReported(path fieldpath.Path) bool {
 	return false
 }
 
-func instead(over engine.Layer) string {
-	if over == merge.TrainJobLayer {
+func instead(over merge.Layer) string {
+	if over == runtimepatch.TrainJobLayer {
 		return ", or set it in the TrainJob's own section instead"
 	}
 	return "; no patch and no runtime can change what this layer writes"

@@ -309,7 +309,7 @@ func fieldNamed(fields []goField, name string) *goField {
 }
 
 func hasOption(options, name string) bool {
-	for option := range strings.SplitSeq(options, ",") {
+	for _, option := range strings.Split(options, ",") {
 		if option == name {
 			return true
 		}

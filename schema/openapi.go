@@ -25,7 +25,7 @@ import (
 // ParseOpenAPI does not check CEL rules and default values, since they do not affect merges.
 //
 // It ignores the schema of apiVersion, kind and metadata, because every object shares them. The types of fields have no slots
-// in a Go type. They merge objects: see ForObject in package engine.
+// in a Go type. They merge objects: see ForObject in package merge.
 func ParseOpenAPI(data []byte, version ...string) (*Type, error) {
 	document, err := documentOf(data)
 	if err != nil {

@@ -6,7 +6,7 @@ import "reflect"
 // not declare them. The rules come from the API server's validation (Kubernetes v1.36 pkg/apis). They are found by the names of
 // the types, so they hold for each version of k8s.io/api.
 //
-//	plan, err := engine.For[appsv1.Deployment, engine.Object](schema.PodRules(reflect.TypeFor[appsv1.Deployment]()))
+//	plan, err := merge.For[appsv1.Deployment, merge.Object](schema.PodRules(reflect.TypeFor[appsv1.Deployment]()))
 func PodRules(root reflect.Type) Rules {
 	r := Rules{Unions: map[reflect.Type][]Union{}}
 	seen := map[reflect.Type]bool{}

@@ -1,12 +1,12 @@
 //go:build js
 
-// Command playground renders for the page of the playground, in a browser: see package internal/playground.
+// Command playground renders for the page of the playground, in a browser: see package cmd/internal/playground.
 package main
 
 import (
-	"github.com/trainweld/trainweld/internal/command/blame"
-	"github.com/trainweld/trainweld/internal/command/render"
-	"github.com/trainweld/trainweld/internal/playground"
+	"github.com/trainweld/trainweld/cmd/internal/command/blame"
+	"github.com/trainweld/trainweld/cmd/internal/command/render"
+	"github.com/trainweld/trainweld/cmd/internal/playground"
 )
 
 func main() { playground.Serve(render.Command, blame.Command) }

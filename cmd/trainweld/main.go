@@ -5,7 +5,7 @@ package main
 import (
 	"os"
 
-	"github.com/trainweld/trainweld/internal/cli"
+	"github.com/trainweld/trainweld/cmd/internal/cli"
 )
 
 // revision is set by the Makefile's build: the revision that a binary was built from is not

@@ -17,7 +17,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/trainweld/trainweld/internal/build"
+	"github.com/trainweld/trainweld/cmd/internal/build"
 	"github.com/trainweld/trainweld/internal/testenv"
 )
 

@@ -15,7 +15,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/trainweld/trainweld/internal/cli"
+	"github.com/trainweld/trainweld/cmd/internal/cli"
 )
 
 // worker is a process that runs the command lines of scripts one after the other: a process for each would take ten times as long. The

@@ -8,13 +8,13 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
-	"github.com/trainweld/trainweld/compose"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/legacy"
-	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/compose"
+	"github.com/trainweld/trainweld/render/legacy"
+	"github.com/trainweld/trainweld/render/release"
+	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
 // Input is a TrainJob with its runtime, further patches and the settings for their check.
@@ -41,7 +41,7 @@ type Input struct {
 	Namespace string
 	// OnConflict selects how to report conflicts between managers.
 	OnConflict render.OnConflict
-	// ForceManagers are managers that win all their conflicts, each with a warning, see merge.Force. The cluster has
+	// ForceManagers are managers that win all their conflicts, each with a warning, see runtimepatch.Force. The cluster has
 	// no such option, so Check then checks a TrainJob after these decisions.
 	ForceManagers []string
 	// FeatureGates are the feature gates of the Trainer's controller.
@@ -83,7 +83,7 @@ type checker struct {
 	overrides *legacy.Overrides
 	merging   *render.Merging
 	// merged is the runtime's template with all patches; later also with what the policies write. It is nil if the cluster's merge fails.
-	merged *merge.Result
+	merged *runtimepatch.Result
 	output *render.Output // nil before the policies
 	owners fieldOwners
 	causes []cause

@@ -7,15 +7,15 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/admission/internal/jobapi"
 	"github.com/trainweld/trainweld/render/admission/internal/podapi"
 	"github.com/trainweld/trainweld/render/mlpolicy"
+	"github.com/trainweld/trainweld/render/release"
+	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
 // jobs reports the findings on the JobSet's Jobs, volume claims and Pods.
@@ -32,7 +32,7 @@ func (c *checker) jobs(js *jobset.JobSet) {
 		}
 		if f.Object.Kind == "ConfigMap" {
 			// The policy makes this ConfigMap, and the runtime sets most of its input.
-			f.Claims = append(f.Claims, engine.Claim{Layer: merge.RuntimeLayer, Value: engine.Presence{}, Source: fieldpath.Fields("spec", "mlPolicy")})
+			f.Claims = append(f.Claims, merge.Claim{Layer: runtimepatch.RuntimeLayer, Value: merge.Presence{}, Source: fieldpath.Fields("spec", "mlPolicy")})
 			c.add(f)
 			continue
 		}

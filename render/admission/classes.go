@@ -6,9 +6,9 @@ import (
 
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
 )
 
@@ -36,6 +36,6 @@ func (c *checker) unknownClass(js *jobset.JobSet, job *jobset.ReplicatedJob, cod
 		Code: code, Severity: finding.Warning, Object: fieldpath.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name}, Path: path,
 		Message: fmt.Sprintf("the inputs hold no %s %q; where the cluster has none either, no Pod of job %q is ever created", kind, name, job.Name),
 		Remedy:  finding.Remedy{Do: finding.Provide, Options: []string{kind}, Text: fmt.Sprintf("give the manifest of the %s, too, or see that the cluster has it", kind)},
-		Claims:  []engine.Claim{c.origin(path)},
+		Claims:  []merge.Claim{c.origin(path)},
 	})
 }

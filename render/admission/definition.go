@@ -15,8 +15,8 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/internal/serverside"
-	"github.com/trainweld/trainweld/release"
+	"github.com/trainweld/trainweld/render/admission/serverside"
+	"github.com/trainweld/trainweld/render/release"
 )
 
 // definition is a custom resource definition of a release.

@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/manifest"
-	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/render/admission"
+	"github.com/trainweld/trainweld/render/manifest"
+	"github.com/trainweld/trainweld/render/release"
 )
 
 // TestStockRuntimesAreNotDoubtful: each runtime that a release ships has the trainer's label, and an image in each container.

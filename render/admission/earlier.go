@@ -6,8 +6,8 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"github.com/trainweld/trainweld/legacy"
-	"github.com/trainweld/trainweld/release"
+	"github.com/trainweld/trainweld/render/legacy"
+	"github.com/trainweld/trainweld/render/release"
 )
 
 // decodeJob decodes the TrainJob into today's Go types. The fields of an earlier release go to the layers and the earlier

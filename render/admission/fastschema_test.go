@@ -19,7 +19,7 @@ import (
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 
 	"github.com/trainweld/trainweld/internal/testenv"
-	"github.com/trainweld/trainweld/release"
+	"github.com/trainweld/trainweld/render/release"
 )
 
 // drawn returns a random value of a schema. Most are valid, and few are of another type or outside of a limit.

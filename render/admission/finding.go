@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/admission/internal/apirule"
 )
 
@@ -46,7 +46,7 @@ type (
 		code finding.Code
 	}
 	claimed struct {
-		layer  engine.Layer
+		layer  merge.Layer
 		source string
 	}
 	// consequence is the effect of one input field on any number of fields and objects.
@@ -99,7 +99,7 @@ func consequenceOf(f finding.Finding) consequence {
 	return consequence{f.Code, f.Message, claimOf(f.Claims[len(f.Claims)-1])}
 }
 
-func claimOf(c engine.Claim) claimed { return claimed{c.Layer, c.Source.String()} }
+func claimOf(c merge.Claim) claimed { return claimed{c.Layer, c.Source.String()} }
 
 // moved adds a position to a list, or removes it if by is -1.
 func moved(list []int, i, by int) []int {
@@ -176,7 +176,7 @@ func (fs *findings) errorAbove(path fieldpath.Path, except int) bool {
 
 // claimed returns the position of the first error in a JobSet or a PodGroup with this last claim, or -1. It compares
 // layer and source.
-func (fs *findings) claimed(c engine.Claim) int {
+func (fs *findings) claimed(c merge.Claim) int {
 	if known := fs.catchUp().claims[claimOf(c)]; len(known) > 0 {
 		return slices.Min(known)
 	}

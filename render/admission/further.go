@@ -12,7 +12,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/release"
+	"github.com/trainweld/trainweld/render/release"
 )
 
 // Kind is a version of a kind that a CustomResourceDefinition defines. It is safe for concurrent use.

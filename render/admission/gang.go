@@ -7,10 +7,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
 // deadline reports a deadline that overflows a duration. The Trainer then finds it exceeded at once (Trainer v2.3.0
@@ -54,10 +54,10 @@ func (c *checker) podGroups(ctx context.Context) (empty bool) {
 			if t := c.typed.Spec.Trainer; slices.Equal(f.Path, members) {
 				empty, f.Remedy = true, finding.Remedy{Text: "set numNodes to 1 or more"}
 				if t != nil && t.NumNodes != nil {
-					f.Claims = []engine.Claim{{Layer: merge.TrainJobLayer, Value: *t.NumNodes, Source: fieldpath.Fields("spec", "trainer", "numNodes")}}
+					f.Claims = []merge.Claim{{Layer: runtimepatch.TrainJobLayer, Value: *t.NumNodes, Source: fieldpath.Fields("spec", "trainer", "numNodes")}}
 				}
 			} else if claim, ok := c.originOfGang(f.Path); ok {
-				f.Claims = []engine.Claim{claim}
+				f.Claims = []merge.Claim{claim}
 			}
 			c.add(f)
 		}
@@ -66,14 +66,14 @@ func (c *checker) podGroups(ctx context.Context) (empty bool) {
 }
 
 // originOfGang returns the origin of a field of Volcano's PodGroup.
-func (c *checker) originOfGang(path fieldpath.Path) (engine.Claim, bool) {
+func (c *checker) originOfGang(path fieldpath.Path) (merge.Claim, bool) {
 	spec := len(fieldpath.Fields("spec"))
 	switch {
 	case slices.Equal(path, fieldpath.Fields("spec", "queue")):
 		return c.origin(fieldpath.Fields("metadata", "annotations").Append(fieldpath.Key(volcanoQueue))), true
 	case path.HasPrefix(fieldpath.Fields("spec", "networkTopology")):
 		source := fieldpath.Fields("spec", "podGroupPolicy", "volcano").Append(path[spec:]...)
-		return engine.Claim{Layer: merge.RuntimeLayer, Value: engine.Presence{}, Source: source}, true
+		return merge.Claim{Layer: runtimepatch.RuntimeLayer, Value: merge.Presence{}, Source: source}, true
 	}
-	return engine.Claim{}, false
+	return merge.Claim{}, false
 }

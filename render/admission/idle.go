@@ -10,36 +10,36 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 
-	"github.com/trainweld/trainweld/compose"
 	"github.com/trainweld/trainweld/conflict"
-	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/compose"
+	"github.com/trainweld/trainweld/render/runtimepatch"
 	"github.com/trainweld/trainweld/schema"
 )
 
 // history says of each manager what the claims on the merged template tell about its patch.
 type history struct {
-	sets    map[engine.Layer]bool // the patch sets a value
-	shares  map[engine.Layer]bool // another patch sets one of these values as well
-	changes map[engine.Layer]bool // the result has a value of the patch, and would have another one without it
-	asks    map[engine.Layer]bool // the claims alone do not decide whether the patch changes the result
+	sets    map[merge.Layer]bool // the patch sets a value
+	shares  map[merge.Layer]bool // another patch sets one of these values as well
+	changes map[merge.Layer]bool // the result has a value of the patch, and would have another one without it
+	asks    map[merge.Layer]bool // the claims alone do not decide whether the patch changes the result
 }
 
 // history reads the claims of the patches. An item that a patch names to reach its fields is no value of the patch. An item that
 // has only a key is a value, and so is an item that the runtime lacks.
 func (c *checker) history() history {
-	h := history{map[engine.Layer]bool{}, map[engine.Layer]bool{}, map[engine.Layer]bool{}, map[engine.Layer]bool{}}
+	h := history{map[merge.Layer]bool{}, map[merge.Layer]bool{}, map[merge.Layer]bool{}, map[merge.Layer]bool{}}
 	var item fieldpath.Path // an item that patches have named, until a field within it follows
-	var named []engine.Claim
+	var named []merge.Claim
 	for path, claims := range c.merged.Owners.All() {
 		if item != nil && !path.HasPrefix(item) {
 			h.add(named)
 		}
 		item, named = nil, nil
 		switch {
-		case claims[len(claims)-1].Value == engine.Presence{} && claims[0].Layer == merge.RuntimeLayer:
+		case claims[len(claims)-1].Value == merge.Presence{} && claims[0].Layer == runtimepatch.RuntimeLayer:
 			item, named = path, claims
 		default:
 			h.add(claims)
@@ -51,8 +51,8 @@ func (c *checker) history() history {
 }
 
 // add adds the values that the claims on one field set.
-func (h history) add(claims []engine.Claim) {
-	first := map[string]engine.Layer{}
+func (h history) add(claims []merge.Claim) {
+	first := map[string]merge.Layer{}
 	for _, claim := range claims {
 		if _, is := claim.Layer.Manager(); !is {
 			continue
@@ -71,7 +71,7 @@ func (h history) add(claims []engine.Claim) {
 }
 
 // compare compares each claim of a manager on a field with the one of the layer below it.
-func (h history) compare(path fieldpath.Path, claims []engine.Claim) {
+func (h history) compare(path fieldpath.Path, claims []merge.Claim) {
 	for i, claim := range claims {
 		if _, is := claim.Layer.Manager(); !is {
 			continue
@@ -85,8 +85,8 @@ func (h history) compare(path fieldpath.Path, claims []engine.Claim) {
 		}
 		_, isField := path[len(path)-1].Field()
 		switch {
-		case engine.SameValue(claim.Value, below):
-		case i == len(claims)-1 && differ(claim.Value, below) && !(isField && claim.Value == engine.Presence{}):
+		case merge.SameValue(claim.Value, below):
+		case i == len(claims)-1 && differ(claim.Value, below) && !(isField && claim.Value == merge.Presence{}):
 			h.changes[claim.Layer] = true
 		default:
 			h.asks[claim.Layer] = true
@@ -102,7 +102,7 @@ func differ(a, b any) bool {
 	case b == nil:
 		v := reflect.ValueOf(a)
 		isEmpty := v.IsZero() || (v.Kind() == reflect.Slice || v.Kind() == reflect.Map) && v.Len() == 0
-		return !isEmpty || v.Type() == reflect.TypeFor[engine.Presence]()
+		return !isEmpty || v.Type() == reflect.TypeFor[merge.Presence]()
 	default:
 		return reflect.TypeOf(a) == reflect.TypeOf(b) && !equality.Semantic.DeepEqual(a, b)
 	}
@@ -136,7 +136,7 @@ func (c *checker) idle() finding.List {
 		times[patches[i].Manager]++
 	}
 	for i, patch := range patches {
-		layer := engine.Manager(patch.Manager)
+		layer := merge.Manager(patch.Manager)
 		if patch.TrainingRuntimeSpec == nil || patch.TrainingRuntimeSpec.Template == nil {
 			candidates = append(candidates, candidate{index: i, certain: true})
 			continue
@@ -145,7 +145,7 @@ func (c *checker) idle() finding.List {
 		found = append(found, clears...)
 		isTwice := times[patch.Manager] > 1 // then their claims are one layer's
 		isLost := slices.ContainsFunc(c.merging.Decisions, func(d conflict.Decision) bool {
-			return slices.ContainsFunc(d.Lost, func(claim engine.Claim) bool { return claim.Layer == layer }) // another finding reports it
+			return slices.ContainsFunc(d.Lost, func(claim merge.Claim) bool { return claim.Layer == layer }) // another finding reports it
 		})
 		isComposed := slices.ContainsFunc(composed, func(by compose.Composition) bool { return slices.Contains(by.Managers(), patch.Manager) })
 		if clears == nil && !isLost && !isComposed && !h.shares[layer] && (isTwice || !h.changes[layer]) {
@@ -159,7 +159,7 @@ func (c *checker) idle() finding.List {
 		switch {
 		case patch.TrainingRuntimeSpec == nil || patch.TrainingRuntimeSpec.Template == nil:
 			message = "patch is empty"
-		case !h.sets[engine.Manager(patch.Manager)]:
+		case !h.sets[merge.Manager(patch.Manager)]:
 			message = "patch sets no field: empty values and nulls set none"
 		default:
 			if conflicts == nil {
@@ -250,7 +250,7 @@ func (c *checker) cannotClear(manager string) finding.List {
 		return nil
 	}
 	var found finding.List
-	emptied(merge.JobSetTemplate(), written, result, merge.PatchPath(manager), func(path fieldpath.Path, value any) {
+	emptied(runtimepatch.JobSetTemplate(), written, result, runtimepatch.PatchPath(manager), func(path fieldpath.Path, value any) {
 		found = append(found, finding.Finding{
 			Code: finding.CodeIdlePatch, Severity: finding.Warning, Object: c.job.id, Path: path,
 			Message: fmt.Sprintf("a patch cannot clear this field: %s has no effect", nameEmpty(value)),

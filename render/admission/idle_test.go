@@ -14,8 +14,8 @@ import (
 
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/testenv"
-	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/admission"
+	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
 const idleRuntime = `
@@ -90,7 +90,7 @@ func TestIdle_Law(t *testing.T) {
 
 func merged(t *testing.T, template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch) *trainer.JobSetTemplateSpec {
 	t.Helper()
-	result, err := merge.Apply(template, patches, merge.Options{})
+	result, err := runtimepatch.Apply(template, patches, runtimepatch.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,14 +11,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/admission/internal/apirule"
 	"github.com/trainweld/trainweld/render/admission/internal/jobapi"
+	"github.com/trainweld/trainweld/render/release"
+	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
 // jobSet admits the rendered JobSet. It returns the JobSet as stored, or nil if its decoding fails.
@@ -118,7 +118,7 @@ func (c *checker) addDownstream(f finding.Finding, path fieldpath.Path) {
 	}
 	claim := c.origin(path)
 	if f.Code == finding.CodeJobSetName && len(validation.IsDNS1035Label(nameOf(path[2]))) == 0 && path[len(path)-1] == fieldpath.Field("name") {
-		claim = engine.Claim{Layer: merge.TrainJobLayer, Value: engine.Presence{}, Source: fieldpath.Fields("metadata", "name")}
+		claim = merge.Claim{Layer: runtimepatch.TrainJobLayer, Value: merge.Presence{}, Source: fieldpath.Fields("metadata", "name")}
 	}
 	if f.Severity == finding.Error && c.explained(f, claim) {
 		return
@@ -161,14 +161,14 @@ func (c *checker) causeOf(path fieldpath.Path) *cause {
 }
 
 // explained reports whether an earlier stage reported an error on the same field of the input.
-func (c *checker) explained(f finding.Finding, claim engine.Claim) bool {
+func (c *checker) explained(f finding.Finding, claim merge.Claim) bool {
 	const anything = 2 // an error on .spec.template explains too much
-	if claim.Layer == merge.RuntimeLayer && c.refused.errorAbove(claim.Source, anything) {
+	if claim.Layer == runtimepatch.RuntimeLayer && c.refused.errorAbove(claim.Source, anything) {
 		return true
 	}
 	lost := c.firstError(c.job.id, claim.Source, func(e *finding.Finding) bool { return e.Code == finding.CodeFileKeyRef })
 	first := -1
-	if claim.Layer != merge.RuntimeLayer {
+	if claim.Layer != runtimepatch.RuntimeLayer {
 		first = c.errorAt(fieldRef{c.job.id, claim.Source.String()}, func(e *finding.Finding) bool { return len(e.Claims) == 0 })
 	}
 	if f.Object.Kind != "JobSet" && (first < 0 || lost >= 0) {
@@ -180,7 +180,7 @@ func (c *checker) explained(f finding.Finding, claim engine.Claim) bool {
 		// The controller loses the source, which causes this error. Report it once, at the field that the cluster
 		// names.
 		c.change(lost, func(earlier *finding.Finding) {
-			earlier.Object, earlier.Path, earlier.Claims = f.Object, f.Path, []engine.Claim{claim}
+			earlier.Object, earlier.Path, earlier.Claims = f.Object, f.Path, []merge.Claim{claim}
 		})
 		return true
 	}
@@ -200,7 +200,7 @@ func templatePath(f finding.Finding) (fieldpath.Path, bool) {
 		}
 		return f.Path[len(template):], true
 	}
-	patch := merge.PatchPath("")
+	patch := runtimepatch.PatchPath("")
 	if len(f.Path) < len(patch) || !f.Path.HasPrefix(fieldpath.Fields("spec", "runtimePatches")) {
 		return nil, false
 	}
@@ -242,7 +242,7 @@ func childFindings(r *release.Release, js *jobset.JobSet, refused finding.List) 
 				return // the cluster rejects the name first
 			}
 		}
-		f.Claims = []engine.Claim{{Layer: merge.JobSetLayer, Value: engine.Presence{}, Source: source}}
+		f.Claims = []merge.Claim{{Layer: runtimepatch.JobSetLayer, Value: merge.Presence{}, Source: source}}
 		found.add(f)
 	})
 	return found.all

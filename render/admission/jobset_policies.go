@@ -13,8 +13,8 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/render/admission/internal/apirule"
+	"github.com/trainweld/trainweld/render/release"
 )
 
 func checkSuccessPolicy(spec *jobset.JobSetSpec, report apirule.Reporter) {

@@ -30,10 +30,10 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/internal/jsonvalue"
-	"github.com/trainweld/trainweld/internal/quantity"
-	"github.com/trainweld/trainweld/legacy"
-	"github.com/trainweld/trainweld/release"
+	"github.com/trainweld/trainweld/merge/quantity"
+	"github.com/trainweld/trainweld/merge/tree"
+	"github.com/trainweld/trainweld/render/legacy"
+	"github.com/trainweld/trainweld/render/release"
 )
 
 // object is one custom resource during its admission.
@@ -165,7 +165,7 @@ func generatedName(prefix string) string {
 
 // as decodes the object into a value of its Go type, as controllers and webhooks do.
 func (o *object) as(into any) error {
-	if jsonvalue.Decode(o.fields, into) {
+	if tree.Decode(o.fields, into) {
 		return nil
 	}
 	text, err := json.Marshal(o.fields)
@@ -400,7 +400,7 @@ func Encode(value any) (map[string]any, error) {
 
 // encode encodes a Go value, and decodes it to fields.
 func encode(value any) (fields map[string]any, err error) {
-	if fields, ok := jsonvalue.Encode(value); ok {
+	if fields, ok := tree.Encode(value); ok {
 		return fields, nil
 	}
 	text, err := json.Marshal(value)

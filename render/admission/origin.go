@@ -6,15 +6,15 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
 // origin returns the claim of the last layer that wrote a JobSet field. If the field has no claim, the nearest item
 // or struct around it counts. origin then returns the claim of the first layer that named it. Value counts only if a
 // layer wrote the field itself.
-func (c *checker) origin(path fieldpath.Path) engine.Claim {
+func (c *checker) origin(path fieldpath.Path) merge.Claim {
 	c.indexOwners()
 	named := c.owners.named(path)
 	if made, ok := c.madeFrom(named); ok {
@@ -26,24 +26,24 @@ func (c *checker) origin(path fieldpath.Path) engine.Claim {
 			continue
 		}
 		claim := claims[len(claims)-1]
-		if _, isPresence := claim.Value.(engine.Presence); isPresence {
+		if _, isPresence := claim.Value.(merge.Presence); isPresence {
 			claim = claims[0] // an item, and a field missing in it, belong to the layer that added the item
-		} else if n == len(named) && claim.Layer != merge.TrainJobLayer { // the finding itself shows the TrainJob's value
+		} else if n == len(named) && claim.Layer != runtimepatch.TrainJobLayer { // the finding itself shows the TrainJob's value
 			return claim
 		}
-		claim.Value = engine.Presence{}
+		claim.Value = merge.Presence{}
 		if source := claim.Source; len(source) > 0 && source[len(source)-1] == named[n-1] { // else a policy computed the value
 			claim.Source = source.Append(named[n:]...)
 		}
 		claim.Source = unnamed(claim.Source, path)
 		return claim
 	}
-	return engine.Claim{Layer: merge.RuntimeLayer, Value: engine.Presence{}, Source: fieldpath.Fields("spec", "template").Append(path...)}
+	return merge.Claim{Layer: runtimepatch.RuntimeLayer, Value: merge.Presence{}, Source: fieldpath.Fields("spec", "template").Append(path...)}
 }
 
 // fieldOwners are the claims on the fields of the JobSet, by their paths.
 type fieldOwners struct {
-	claims map[string][]engine.Claim
+	claims map[string][]merge.Claim
 	items  map[string]fieldpath.Path // of an item of a list-map, by the list and its position
 }
 
@@ -52,7 +52,7 @@ func (c *checker) indexOwners() {
 	if c.owners.claims != nil {
 		return
 	}
-	c.owners = fieldOwners{map[string][]engine.Claim{}, map[string]fieldpath.Path{}}
+	c.owners = fieldOwners{map[string][]merge.Claim{}, map[string]fieldpath.Path{}}
 	if c.merged == nil {
 		return
 	}
@@ -108,15 +108,15 @@ func unnamed(source, path fieldpath.Path) fieldpath.Path {
 
 // madeFrom returns the origin of a value that the JobSet controller derives from a name. Such values are labels and
 // the subdomain of Pods.
-func (c *checker) madeFrom(path fieldpath.Path) (engine.Claim, bool) {
+func (c *checker) madeFrom(path fieldpath.Path) (merge.Claim, bool) {
 	if c.merged == nil || len(c.owners.claims[path.String()]) > 0 {
-		return engine.Claim{}, false
+		return merge.Claim{}, false
 	}
 	source, ok := madeFrom(&c.merged.Template.Spec, path)
 	if !ok || source.HasPrefix(fieldpath.Fields("metadata")) {
-		return engine.Claim{Layer: merge.TrainJobLayer, Value: engine.Presence{}, Source: source}, ok
+		return merge.Claim{Layer: runtimepatch.TrainJobLayer, Value: merge.Presence{}, Source: source}, ok
 	}
-	return engine.Claim{Layer: merge.RuntimeLayer, Value: engine.Presence{}, Source: fieldpath.Fields("spec", "template").Append(source...)}, true
+	return merge.Claim{Layer: runtimepatch.RuntimeLayer, Value: merge.Presence{}, Source: fieldpath.Fields("spec", "template").Append(source...)}, true
 }
 
 // madeFrom returns the field of a JobSet that its controller derives a label, or the subdomain of Pods, from.

@@ -10,13 +10,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/render/admission/internal/podapi"
 	"github.com/trainweld/trainweld/render/mlpolicy"
+	"github.com/trainweld/trainweld/render/release"
+	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
 // policies checks the rules of the Trainer's plugins, each only if the runtime has its policy. Plain, jax and
@@ -64,8 +64,8 @@ func (c *checker) torch(p *trainer.TorchMLPolicySource) {
 						Code: finding.CodeEnvInjection, Severity: finding.Error, Object: c.job.id, Path: fieldpath.Fields("spec", "runtimeRef"),
 						Message: fmt.Sprintf("the runtime injects variables into container %q of job %q, and has no such container", name, target.JobName),
 						Remedy:  finding.Remedy{Text: "name a container of the runtime's template in mlPolicy.torch.envInjection, or drop the target"},
-						Claims: []engine.Claim{{
-							Layer: merge.RuntimeLayer, Value: engine.Presence{},
+						Claims: []merge.Claim{{
+							Layer: runtimepatch.RuntimeLayer, Value: merge.Presence{},
 							Source: fieldpath.Fields("spec", "mlPolicy", "torch", "envInjection", "targets").Append(fieldpath.Item("jobName", target.JobName)),
 						}},
 					})
@@ -298,7 +298,7 @@ func (c *checker) flux(p *trainer.FluxMLPolicySource) {
 			Code: finding.CodeFlux, Severity: finding.Error, Object: c.job.id, Path: fieldpath.Fields("spec", "trainer", "initContainers"),
 			Message: fmt.Sprintf("the flux policy adds an init container called %q, and lets nobody else have one of that name", fluxInstaller),
 			Remedy:  finding.Remedy{Text: "give the runtime's init container another name"},
-			Claims:  []engine.Claim{c.origin(path)},
+			Claims:  []merge.Claim{c.origin(path)},
 		})
 	}
 }
@@ -314,7 +314,7 @@ func (c *checker) volcano() {
 			Code: finding.CodeNoQueue, Severity: finding.Error, Object: c.job.id,
 			Path:    fieldpath.Fields("spec", "annotations").Append(fieldpath.Key(volcanoQueue)),
 			Message: "the name of the Volcano queue is empty", Remedy: finding.Remedy{Text: "name a queue, or drop the annotation to use the default one"},
-			Claims: []engine.Claim{c.origin(fieldpath.Fields("metadata", "annotations").Append(fieldpath.Key(volcanoQueue)))},
+			Claims: []merge.Claim{c.origin(fieldpath.Fields("metadata", "annotations").Append(fieldpath.Key(volcanoQueue)))},
 		})
 	}
 }

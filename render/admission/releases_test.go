@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/render/admission"
+	"github.com/trainweld/trainweld/render/release"
 )
 
 // TestReleases_Rules wants the verdict of each release on a case of each rule.

@@ -11,17 +11,17 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/internal/casefile"
 	"github.com/trainweld/trainweld/internal/testenv"
-	"github.com/trainweld/trainweld/manifest"
-	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/casefile"
+	"github.com/trainweld/trainweld/render/manifest"
+	"github.com/trainweld/trainweld/render/release"
 )
 
 // TestAdmitRendered admits the JobSets of recorded TrainJobs as the controller applies them, and with the defaults of the webhook.
 // Without a null, both are the same JobSet with the same findings.
 func TestAdmitRendered(t *testing.T) {
-	inputs, err := filepath.Glob(filepath.Join(casefile.Shared(t, "../../testdata/cluster"), "*", "input.yaml"))
+	inputs, err := filepath.Glob(filepath.Join(casefile.Shared(t, "../../internal/testdata/cluster"), "*", "input.yaml"))
 	if err != nil || len(inputs) == 0 {
 		t.Fatalf("no inputs: %v", err)
 	}

@@ -11,9 +11,9 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/render/admission/internal/podapi"
 	"github.com/trainweld/trainweld/render/mlpolicy"
+	"github.com/trainweld/trainweld/render/release"
 )
 
 // Runtime is a TrainingRuntime or ClusterTrainingRuntime as the cluster stores it. AdmitRuntime returns one. Any

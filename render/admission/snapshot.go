@@ -11,7 +11,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/release"
+	"github.com/trainweld/trainweld/render/release"
 )
 
 // The controller of Trainer 2.3 stores a runtime, with its managed fields, as YAML in a ConfigMap before it makes anything. The library

@@ -12,10 +12,10 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/internal/serverside"
 	"github.com/trainweld/trainweld/internal/testenv"
-	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/render/admission"
+	"github.com/trainweld/trainweld/render/admission/serverside"
+	"github.com/trainweld/trainweld/render/release"
 )
 
 // storable reports whether the controller's library writes a runtime that somebody has applied, with its managed fields.

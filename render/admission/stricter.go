@@ -2,7 +2,7 @@ package admission
 
 import (
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/release"
+	"github.com/trainweld/trainweld/render/release"
 )
 
 // Stricter reports whether a cluster of the release accepts the object that an error is about: see finding.Finding. What is

@@ -7,14 +7,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/render/admission/internal/apirule"
 	"github.com/trainweld/trainweld/render/admission/internal/podapi"
 	"github.com/trainweld/trainweld/render/mlpolicy"
+	"github.com/trainweld/trainweld/render/release"
+	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
 // webhook applies the Trainer's validating webhook for TrainJobs (Trainer v2.3.0 pkg/runtime/framework). The webhook
@@ -61,7 +61,7 @@ func (c *checker) initializer(section, name string) {
 		c.add(finding.Finding{
 			Code: finding.CodeNoInitializer, Severity: finding.Error, Object: c.job.id, Path: fieldpath.Fields("spec", "runtimeRef"),
 			Message: message, Remedy: finding.Remedy{Text: help},
-			Claims: []engine.Claim{{Layer: merge.TrainJobLayer, Value: engine.Presence{}, Source: path}},
+			Claims: []merge.Claim{{Layer: runtimepatch.TrainJobLayer, Value: merge.Presence{}, Source: path}},
 		})
 	}
 	job := replicatedJob(c.merged.Template.Spec.ReplicatedJobs, name)

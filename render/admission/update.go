@@ -13,11 +13,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/release"
+	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/release"
 )
 
 // Update sends a changed TrainJob through admission, and returns the findings on the change. They include all
@@ -334,7 +334,7 @@ func (c *checker) reapply(ctx context.Context, before *checker) {
 			Code: finding.CodeEndlessUpdate, Severity: finding.Error, Object: stored.id, Path: path,
 			Message: "the JobSet exists, and does not let this be changed: the TrainJob is accepted, and the Trainer retries forever",
 			Remedy:  finding.Remedy{Text: "restore it; of an existing JobSet's Pods only labels, annotations, nodeSelector, tolerations and schedulingGates can be changed"},
-			Claims:  []engine.Claim{c.origin(path)},
+			Claims:  []merge.Claim{c.origin(path)},
 		})
 	}
 }
@@ -342,7 +342,7 @@ func (c *checker) reapply(ctx context.Context, before *checker) {
 // refusedUpdate reports an API server error on the JobSet that the Trainer applies again. A new JobSet would not have
 // this error.
 func (c *checker) refusedUpdate(before *checker, f finding.Finding) {
-	claims := []engine.Claim{c.origin(f.Path)}
+	claims := []merge.Claim{c.origin(f.Path)}
 	switch {
 	case f.Code != finding.CodeImmutable:
 		f.Message = "the change removes the last value, and server-side apply leaves a null: " + f.Message + "; the Trainer retries forever"

@@ -15,8 +15,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/render/admission"
+	"github.com/trainweld/trainweld/render/release"
 )
 
 // object reads one object from YAML that is indented as the code is.

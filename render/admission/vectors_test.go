@@ -15,14 +15,14 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/internal/casefile"
 	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/admission"
+	"github.com/trainweld/trainweld/render/casefile"
 )
 
 // cluster holds cases that a real control plane was given: c1-* are generated, r7-* each break one rule.
-const cluster = "../../testdata/cluster"
+const cluster = "../../internal/testdata/cluster"
 
 // recordedCase is one of them: what was applied, and what became of it.
 type recordedCase struct {

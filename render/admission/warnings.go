@@ -8,12 +8,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/admission/internal/podapi"
 	"github.com/trainweld/trainweld/render/mlpolicy"
+	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
 // warn reports patches that are probably mistakes.
@@ -45,7 +45,7 @@ func (c *checker) movedAncestors() {
 		path := jobPath(job.Name).Append(fieldpath.Fields("template", "metadata", "labels")...).Append(fieldpath.Key(mlpolicy.Ancestor))
 		claim := c.origin(path)
 		c.add(finding.Finding{
-			Code: finding.CodeAncestorMoved, Severity: finding.Warning, Object: c.job.id, Path: claim.Source, Claims: []engine.Claim{claim},
+			Code: finding.CodeAncestorMoved, Severity: finding.Warning, Object: c.job.id, Path: claim.Source, Claims: []merge.Claim{claim},
 			Message: fmt.Sprintf("the patch changes the step of job %q from %s to %s, so that other sections of the TrainJob are written into it", job.Name, orNone(was), orNone(is)),
 			Remedy:  finding.Remedy{Text: "drop the label from the patch; the runtime says which job is which"},
 		})
@@ -72,7 +72,7 @@ func (c *checker) powers(patch *trainer.RuntimePatch) {
 			continue
 		}
 		pod := job.Template.Spec.Template.Spec
-		at := merge.PatchPath(patch.Manager).Append(jobPath(job.Name)...).Append(fieldpath.Fields("template", "spec", "template", "spec")...)
+		at := runtimepatch.PatchPath(patch.Manager).Append(jobPath(job.Name)...).Append(fieldpath.Fields("template", "spec", "template", "spec")...)
 		before := podOf(c.in.Runtime.spec.Template.Spec.ReplicatedJobs, job.Name)
 		c.containerPowers(pod.InitContainers, before.InitContainers, at.Append(fieldpath.Field("initContainers")))
 		c.containerPowers(pod.Containers, before.Containers, at.Append(fieldpath.Field("containers")))

@@ -4,7 +4,7 @@
 //	if out.JobSet == nil {
 //		return err
 //	}
-//	object, err := blame.New(out.JobSet, merge.JobSetTemplate(), out.Owners.All(), blame.Options{})
+//	object, err := blame.New(out.JobSet, runtimepatch.JobSetTemplate(), out.Owners.All(), blame.Options{})
 //	if err != nil {
 //		return err
 //	}
@@ -24,9 +24,9 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/runtimepatch"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -35,7 +35,7 @@ type Options struct {
 	// ShowValues shows the literal values of environment variables.
 	ShowValues bool
 	// Locate returns the position of a claim in a file, for the Position of every claim. Nil leaves them empty.
-	Locate func(engine.Claim) fieldpath.Position
+	Locate func(merge.Claim) fieldpath.Position
 	// Disputed are fields with conflicts between managers that their claims alone do not show. An example is a volume
 	// with two sources from two managers.
 	Disputed []fieldpath.Path
@@ -54,7 +54,7 @@ type Field struct {
 	Path fieldpath.Path
 	// Claims are the claims on the field itself, in the order of the writes. They are nil if only fields within it
 	// have claims. The last claim is in force. If its value is nil, the object no longer has the field.
-	Claims []engine.Claim
+	Claims []merge.Claim
 	// Disputed means that managers claim the field with different values.
 	Disputed bool
 	// Children are the fields directly within it, in the order of the object.
@@ -65,13 +65,13 @@ type Field struct {
 }
 
 // New returns the Object of an API object. The argument history yields the object's fields with their claims. It is
-// merge.Ownership.All for a JobSet, and render.ChildOwners.Job and Pod for its children. The argument t is the merge
+// runtimepatch.Ownership.All for a JobSet, and render.ChildOwners.Job and Pod for its children. The argument t is the merge
 // schema of the object's metadata and spec. For Jobs and Pods, it is JobType and PodType. New keeps the claims, and
 // does not change the object. It returns an error if the object has no encoding.
-func New(object any, t *schema.Type, history iter.Seq2[fieldpath.Path, []engine.Claim], opts Options) (*Object, error) {
+func New(object any, t *schema.Type, history iter.Seq2[fieldpath.Path, []merge.Claim], opts Options) (*Object, error) {
 	o := &Object{root: &Field{}, typ: t}
 	if history == nil {
-		history = func(func(fieldpath.Path, []engine.Claim) bool) {}
+		history = func(func(fieldpath.Path, []merge.Claim) bool) {}
 	}
 	for path, claims := range history {
 		if opts.Locate != nil {
@@ -91,9 +91,9 @@ func New(object any, t *schema.Type, history iter.Seq2[fieldpath.Path, []engine.
 }
 
 // withoutRepeated removes a presence claim if the previous claim has the same layer and source.
-func withoutRepeated(claims []engine.Claim) []engine.Claim {
-	repeats := func(a, b engine.Claim) bool {
-		return a.Layer == b.Layer && a.Value == any(engine.Presence{}) && b.Value == a.Value && slices.Equal(a.Source, b.Source)
+func withoutRepeated(claims []merge.Claim) []merge.Claim {
+	repeats := func(a, b merge.Claim) bool {
+		return a.Layer == b.Layer && a.Value == any(merge.Presence{}) && b.Value == a.Value && slices.Equal(a.Source, b.Source)
 	}
 	for i := 1; i < len(claims); i++ {
 		if repeats(claims[i-1], claims[i]) {
@@ -104,7 +104,7 @@ func withoutRepeated(claims []engine.Claim) []engine.Claim {
 }
 
 // JobType returns the merge schema of Jobs, as far as a JobSet contains them.
-func JobType() *schema.Type { return merge.JobSetTemplate().Lookup(jobTemplate) }
+func JobType() *schema.Type { return runtimepatch.JobSetTemplate().Lookup(jobTemplate) }
 
 // PodType returns the merge schema of Pods.
 func PodType() *schema.Type { return JobType().Lookup(fieldpath.Fields("spec", "template")) }
@@ -162,15 +162,15 @@ func (f *Field) child(step fieldpath.Step) *Field {
 }
 
 // contested reports whether two managers claim different values.
-func contested(claims []engine.Claim) bool {
-	var first *engine.Claim
+func contested(claims []merge.Claim) bool {
+	var first *merge.Claim
 	for i := range claims {
 		if _, ok := claims[i].Layer.Manager(); !ok {
 			continue
 		}
 		if first == nil {
 			first = &claims[i]
-		} else if first.Layer != claims[i].Layer && !engine.SameValue(first.Value, claims[i].Value) {
+		} else if first.Layer != claims[i].Layer && !merge.SameValue(first.Value, claims[i].Value) {
 			return true
 		}
 	}
@@ -182,7 +182,7 @@ func (f *Field) IsPresence() bool {
 	if f == nil {
 		return false
 	}
-	return slices.ContainsFunc(f.Claims, func(c engine.Claim) bool { return c.Value == any(engine.Presence{}) })
+	return slices.ContainsFunc(f.Claims, func(c merge.Claim) bool { return c.Value == any(merge.Presence{}) })
 }
 
 // InForce returns the index of the claim that set the field, or -1 if the field itself has no claim. For a value it
@@ -208,8 +208,8 @@ func (f *Field) Agree() int {
 	if at < 0 {
 		return 0
 	}
-	var agree []engine.Layer
-	for i := len(f.Claims) - 1; i >= 0 && engine.SameValue(f.Claims[i].Value, f.Claims[at].Value); i-- {
+	var agree []merge.Layer
+	for i := len(f.Claims) - 1; i >= 0 && merge.SameValue(f.Claims[i].Value, f.Claims[at].Value); i-- {
 		if layer := f.Claims[i].Layer; layer != f.Claims[at].Layer && !slices.Contains(agree, layer) {
 			agree = append(agree, layer)
 		}
@@ -223,7 +223,7 @@ func (f *Field) Overrides() bool {
 	if at < 0 {
 		return false
 	}
-	return slices.ContainsFunc(f.Claims, func(c engine.Claim) bool { return !engine.SameValue(c.Value, f.Claims[at].Value) })
+	return slices.ContainsFunc(f.Claims, func(c merge.Claim) bool { return !merge.SameValue(c.Value, f.Claims[at].Value) })
 }
 
 // All yields the field and every field within it that has claims, in the order of the object.

@@ -6,20 +6,20 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/fuzz"
-	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/blame"
+	"github.com/trainweld/trainweld/render/fuzz"
+	"github.com/trainweld/trainweld/render/manifest"
+	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
 // TestEveryLineHasItsField blames generated JobSets and holds that the lines are those of the encoded
 // object, and that each of them shows a field that somebody claims, or one that leads to such fields.
 func TestEveryLineHasItsField(t *testing.T) {
 	policies := []fuzz.Policy{fuzz.Plain, fuzz.Torch, fuzz.JAX, fuzz.XGBoost, fuzz.MPI, fuzz.Flux, fuzz.Coscheduling, fuzz.Volcano}
-	layers := map[engine.Layer]int{}
+	layers := map[merge.Layer]int{}
 	for seed := range uint64(300) {
 		p := fuzz.Render(seed, fuzz.PairOptions{Policies: policies})
 		render.DefaultTrainJob(p.TrainJob, nil)
@@ -29,7 +29,7 @@ func TestEveryLineHasItsField(t *testing.T) {
 		if out.JobSet == nil {
 			continue
 		}
-		o, err := blame.New(out.JobSet, merge.JobSetTemplate(), out.Owners.All(), blame.Options{ShowValues: true})
+		o, err := blame.New(out.JobSet, runtimepatch.JobSetTemplate(), out.Owners.All(), blame.Options{ShowValues: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,7 +66,7 @@ func TestEveryLineHasItsField(t *testing.T) {
 			t.FailNow()
 		}
 	}
-	for _, layer := range []engine.Layer{"", merge.RuntimeLayer, merge.TrainJobLayer, merge.DefaultLayer, merge.PolicyLayer("torch"), merge.SchedulerLayer("volcano")} {
+	for _, layer := range []merge.Layer{"", runtimepatch.RuntimeLayer, runtimepatch.TrainJobLayer, runtimepatch.DefaultLayer, runtimepatch.PolicyLayer("torch"), runtimepatch.SchedulerLayer("volcano")} {
 		if layers[layer] == 0 {
 			t.Errorf("no line is of layer %q", layer)
 		}
@@ -87,7 +87,7 @@ func TestMasked(t *testing.T) {
 		render.DefaultTrainJob(p.TrainJob, nil)
 		render.DefaultRuntime(runtime, nil)
 		out, _ := render.JobSet(render.Input{TrainJob: p.TrainJob, Runtime: runtime}, render.Options{OnConflict: render.Last, Owners: true})
-		o, err := blame.New(out.JobSet, merge.JobSetTemplate(), out.Owners.All(), blame.Options{})
+		o, err := blame.New(out.JobSet, runtimepatch.JobSetTemplate(), out.Owners.All(), blame.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -109,9 +109,9 @@ func TestFind_SeveralKeys(t *testing.T) {
 	port := func(port int64, protocol string) fieldpath.Path {
 		return fieldpath.Path{fieldpath.Field("spec"), fieldpath.Field("ports"), fieldpath.ItemBy(fieldpath.ItemKey{Name: "port", Value: port}, fieldpath.ItemKey{Name: "protocol", Value: protocol})}
 	}
-	history := func(yield func(fieldpath.Path, []engine.Claim) bool) {
+	history := func(yield func(fieldpath.Path, []merge.Claim) bool) {
 		for _, path := range []fieldpath.Path{port(80, "TCP"), port(80, "UDP")} {
-			if !yield(path.Append(fieldpath.Field("name")), []engine.Claim{{Layer: engine.Manager("a"), Value: "x"}}) {
+			if !yield(path.Append(fieldpath.Field("name")), []merge.Claim{{Layer: merge.Manager("a"), Value: "x"}}) {
 				return
 			}
 		}

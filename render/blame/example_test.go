@@ -8,9 +8,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/blame"
+	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
 func envVar(name, value string) corev1.EnvVar { return corev1.EnvVar{Name: name, Value: value} }
@@ -34,13 +34,13 @@ func ExampleNew() {
 		fmt.Println(err)
 		return
 	}
-	object, err := blame.New(out.JobSet, merge.JobSetTemplate(), out.Owners.All(), blame.Options{})
+	object, err := blame.New(out.JobSet, runtimepatch.JobSetTemplate(), out.Owners.All(), blame.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	for _, line := range object.Lines() {
-		if line.Layer == merge.TrainJobLayer {
+		if line.Layer == runtimepatch.TrainJobLayer {
 			fmt.Println(strings.TrimSpace(line.Text))
 		}
 	}

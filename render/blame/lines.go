@@ -9,11 +9,11 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/manifest"
+	"github.com/trainweld/trainweld/render/runtimepatch"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -27,7 +27,7 @@ type Line struct {
 	Field *Field
 	// Layer is the layer that set the field. It is "" for a line that only leads to others, unless one layer set them
 	// all.
-	Layer engine.Layer
+	Layer merge.Layer
 	// Continued means that the line continues the value of the previous line.
 	Continued bool
 }
@@ -197,7 +197,7 @@ func (w *lineWriter) leaf(n *yaml.Node, path fieldpath.Path, first, end int) {
 	for i := first; i < end; i++ {
 		w.lines[i].Field, w.lines[i].Continued = field, i > first
 	}
-	var layer engine.Layer
+	var layer merge.Layer
 	if field != nil {
 		layer = field.layer()
 	}
@@ -207,8 +207,8 @@ func (w *lineWriter) leaf(n *yaml.Node, path fieldpath.Path, first, end int) {
 }
 
 // mask masks possible passwords in a value whose lines end before end.
-func (w *lineWriter) mask(n *yaml.Node, layer engine.Layer, path fieldpath.Path, end int) {
-	if !merge.IsSecretOf(layer, path) {
+func (w *lineWriter) mask(n *yaml.Node, layer merge.Layer, path fieldpath.Path, end int) {
+	if !runtimepatch.IsSecretOf(layer, path) {
 		for i, child := range n.Content {
 			step, until := fieldpath.Index(i), end
 			if n.Kind == yaml.MappingNode {
@@ -235,11 +235,11 @@ func (w *lineWriter) mask(n *yaml.Node, layer engine.Layer, path fieldpath.Path,
 }
 
 // layer returns the layer that set the field, or the only layer of all fields within it.
-func (f *Field) layer() engine.Layer {
+func (f *Field) layer() merge.Layer {
 	if at := f.InForce(); at >= 0 {
 		return f.Claims[at].Layer
 	}
-	one := engine.Layer("")
+	one := merge.Layer("")
 	for field := range f.All() {
 		at := field.Claims[field.InForce()]
 		switch {

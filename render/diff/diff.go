@@ -38,8 +38,8 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -95,7 +95,7 @@ type Change struct {
 	From, To int
 	// Before and After are the claims in force on the field and within it, for both objects. They have one claim per
 	// layer, in document order. Attribute sets them.
-	Before, After []engine.Claim
+	Before, After []merge.Claim
 }
 
 // Changes are all differences between two objects, in document order. Fields are sorted by name, and items have the

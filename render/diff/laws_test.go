@@ -20,12 +20,12 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 	"sigs.k8s.io/yaml"
 
-	"github.com/trainweld/trainweld/fuzz"
-	"github.com/trainweld/trainweld/internal/casefile"
 	"github.com/trainweld/trainweld/internal/testenv"
-	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/casefile"
 	"github.com/trainweld/trainweld/render/diff"
+	"github.com/trainweld/trainweld/render/fuzz"
+	"github.com/trainweld/trainweld/render/manifest"
 )
 
 // TestLaws holds the laws of the package for generated pairs of a TrainJob and a runtime, for each of
@@ -335,7 +335,7 @@ func generic(text string) any {
 // recorded are the folders of the inputs that a real control plane was given.
 func recorded(t *testing.T) []string {
 	t.Helper()
-	dirs, err := filepath.Glob(filepath.Join(casefile.Shared(t, "../../testdata/cluster", "input.yaml"), "*", "input.yaml"))
+	dirs, err := filepath.Glob(filepath.Join(casefile.Shared(t, "../../internal/testdata/cluster", "input.yaml"), "*", "input.yaml"))
 	if err != nil || len(dirs) == 0 {
 		t.Fatalf("no recorded inputs: %v", err)
 	}

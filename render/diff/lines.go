@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/manifest"
+	"github.com/trainweld/trainweld/render/manifest"
 	"github.com/trainweld/trainweld/schema"
 )
 

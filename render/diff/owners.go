@@ -5,27 +5,27 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
 // Owners holds the layers that set the fields of one rendered object.
 type Owners struct {
 	fields []owned
 	exact  map[string]int
-	sorted []int32        // positions of fields, by name
-	rest   []engine.Claim // on fields without a known claim
+	sorted []int32       // positions of fields, by name
+	rest   []merge.Claim // on fields without a known claim
 }
 
 type owned struct {
 	name  string // the path as a string
 	path  fieldpath.Path
-	claim engine.Claim // the claim in force
+	claim merge.Claim // the claim in force
 }
 
 // OwnersOf returns the owners of a rendered JobSet, with the claims in force. For nil, it returns empty Owners.
-func OwnersOf(o *merge.Ownership) *Owners {
+func OwnersOf(o *runtimepatch.Ownership) *Owners {
 	if o == nil {
 		return &Owners{}
 	}
@@ -35,7 +35,7 @@ func OwnersOf(o *merge.Ownership) *Owners {
 // OwnersOfFields returns the owners of an object from its fields with their claims. render.ChildOwners yields them
 // for a Job or a Pod. OwnersOfFields keeps the claims in force. The result shares memory with similar, the owners of
 // a similar object, which may be nil. This matters for the many Pods of a Job, which differ little.
-func OwnersOfFields(fields iter.Seq2[fieldpath.Path, []engine.Claim], similar *Owners) *Owners {
+func OwnersOfFields(fields iter.Seq2[fieldpath.Path, []merge.Claim], similar *Owners) *Owners {
 	owners := &Owners{exact: map[string]int{}}
 	if fields == nil {
 		return owners
@@ -76,21 +76,21 @@ func (o *Owners) shared(f owned) owned {
 
 // OwnedBy returns the owners of an object that one layer made, such as the ConfigMap of a policy. The claim needs no
 // value.
-func OwnedBy(claim engine.Claim) *Owners {
+func OwnedBy(claim merge.Claim) *Owners {
 	if claim.Value == nil {
-		claim.Value = engine.Presence{} // the claim is not a null
+		claim.Value = merge.Presence{} // the claim is not a null
 	}
-	return &Owners{rest: []engine.Claim{claim}}
+	return &Owners{rest: []merge.Claim{claim}}
 }
 
 // Of returns the claims in force on a field and the fields within it, one per layer, in document order. If there are
 // none, it returns the claim on the nearest field that contains it.
-func (o *Owners) Of(path fieldpath.Path) []engine.Claim {
+func (o *Owners) Of(path fieldpath.Path) []merge.Claim {
 	if o == nil {
 		return nil
 	}
-	var claims []engine.Claim
-	add := func(c engine.Claim) {
+	var claims []merge.Claim
+	add := func(c merge.Claim) {
 		for _, known := range claims {
 			if known.Layer == c.Layer {
 				return
@@ -107,7 +107,7 @@ func (o *Owners) Of(path fieldpath.Path) []engine.Claim {
 	for n := len(path) - 1; n > 0 && claims == nil; n-- {
 		if i, ok := o.exact[path[:n].String()]; ok {
 			// The presence of an item does not tell which layer set its fields.
-			if _, presence := o.fields[i].claim.Value.(engine.Presence); !presence {
+			if _, presence := o.fields[i].claim.Value.(merge.Presence); !presence {
 				add(o.fields[i].claim)
 			}
 		}
@@ -125,7 +125,7 @@ func (o *Owners) hide(path fieldpath.Path) bool {
 		return true
 	}
 	i, ok := o.exact[path.String()]
-	return !ok || merge.IsSecretOf(o.fields[i].claim.Layer, path)
+	return !ok || runtimepatch.IsSecretOf(o.fields[i].claim.Layer, path)
 }
 
 // within returns the positions of the fields within the named one, in document order. Their names continue with a dot
@@ -159,8 +159,8 @@ func (cs Changes) Attribute(old, new *Owners) {
 }
 
 // emptied returns the claims whose value is null.
-func emptied(claims []engine.Claim) []engine.Claim {
-	var nulls []engine.Claim
+func emptied(claims []merge.Claim) []merge.Claim {
+	var nulls []merge.Claim
 	for _, c := range claims {
 		if c.Value == nil {
 			nulls = append(nulls, c)

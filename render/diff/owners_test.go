@@ -12,12 +12,12 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/diff"
+	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
 // TestEveryChangeHasItsCause compares each recorded input with its neighbour, and a Job and a Pod of each: whoever
@@ -28,7 +28,7 @@ func TestEveryChangeHasItsCause(t *testing.T) {
 	}
 	t.Parallel()
 	last := map[string]ownedObject{}
-	causes := map[engine.Layer]int{}
+	causes := map[merge.Layer]int{}
 	for i, dir := range recorded(t) {
 		if i%testenv.Every(4) > 0 {
 			continue
@@ -46,8 +46,8 @@ func TestEveryChangeHasItsCause(t *testing.T) {
 		}
 	}
 	t.Logf("causes: %v", causes)
-	for _, layer := range []engine.Layer{
-		merge.RuntimeLayer, merge.TrainJobLayer, merge.DefaultLayer, merge.PolicyLayer("torch"), merge.PolicyLayer("mpi"), merge.SchedulerLayer("volcano"), merge.JobSetLayer, merge.JobLayer,
+	for _, layer := range []merge.Layer{
+		runtimepatch.RuntimeLayer, runtimepatch.TrainJobLayer, runtimepatch.DefaultLayer, runtimepatch.PolicyLayer("torch"), runtimepatch.PolicyLayer("mpi"), runtimepatch.SchedulerLayer("volcano"), runtimepatch.JobSetLayer, runtimepatch.JobLayer,
 	} {
 		if causes[layer] == 0 {
 			t.Errorf("nothing changes because of %s", layer)
@@ -84,8 +84,8 @@ func withChildren(t *testing.T, out *render.Output) []ownedObject {
 }
 
 // ownersOf returns a function that takes what ChildOwners returns.
-func ownersOf(t *testing.T) func(iter.Seq2[fieldpath.Path, []engine.Claim], error) *diff.Owners {
-	return func(fields iter.Seq2[fieldpath.Path, []engine.Claim], err error) *diff.Owners {
+func ownersOf(t *testing.T) func(iter.Seq2[fieldpath.Path, []merge.Claim], error) *diff.Owners {
+	return func(fields iter.Seq2[fieldpath.Path, []merge.Claim], err error) *diff.Owners {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
@@ -94,7 +94,7 @@ func ownersOf(t *testing.T) func(iter.Seq2[fieldpath.Path, []engine.Claim], erro
 	}
 }
 
-func holdCauses(t *testing.T, dir string, old, new ownedObject, causes map[engine.Layer]int) {
+func holdCauses(t *testing.T, dir string, old, new ownedObject, causes map[merge.Layer]int) {
 	t.Helper()
 	changes, err := diff.Compare(old.value, new.value, diff.Options{})
 	if err != nil {
@@ -111,7 +111,7 @@ func holdCauses(t *testing.T, dir string, old, new ownedObject, causes map[engin
 	}
 }
 
-func holdCause(t *testing.T, dir string, c diff.Change, when string, claims []engine.Claim, value any, causes map[engine.Layer]int) {
+func holdCause(t *testing.T, dir string, c diff.Change, when string, claims []merge.Claim, value any, causes map[merge.Layer]int) {
 	t.Helper()
 	if len(claims) == 0 {
 		t.Errorf("%s: %s %s: nobody is named for what was %s", dir, c.Kind, c.Path, when)
@@ -120,7 +120,7 @@ func holdCause(t *testing.T, dir string, c diff.Change, when string, claims []en
 	for _, claim := range claims {
 		causes[claim.Layer]++
 	}
-	_, presence := claims[0].Value.(engine.Presence)
+	_, presence := claims[0].Value.(merge.Presence)
 	if structure := strings.HasPrefix(encoded(value), "{"); c.Kind == diff.Moved || presence || structure || len(claims) > 1 {
 		return
 	}
@@ -214,7 +214,7 @@ func compare(t *testing.T, what string, old, new any, before, after *diff.Owners
 	}
 }
 
-func layers(claims []engine.Claim) string {
+func layers(claims []merge.Claim) string {
 	var names []string
 	for _, c := range claims {
 		names = append(names, string(c.Layer))

@@ -14,7 +14,7 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 	kjson "sigs.k8s.io/json"
 
-	"github.com/trainweld/trainweld/manifest"
+	"github.com/trainweld/trainweld/render/manifest"
 	"github.com/trainweld/trainweld/schema"
 )
 

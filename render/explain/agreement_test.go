@@ -15,13 +15,13 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/internal/casefile"
-	"github.com/trainweld/trainweld/manifest"
-	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/admission"
+	"github.com/trainweld/trainweld/render/casefile"
 	"github.com/trainweld/trainweld/render/explain"
+	"github.com/trainweld/trainweld/render/manifest"
+	"github.com/trainweld/trainweld/render/release"
+	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
 // TestWriters holds the table of writers against what the layers write: for every recorded case and every
@@ -39,7 +39,7 @@ func TestWriters(t *testing.T) {
 		}
 	}
 	var files []string
-	for _, dir := range []string{"../../testdata/policies", casefile.Shared(t, "../../testdata/cluster", "input.yaml")} {
+	for _, dir := range []string{"../../internal/testdata/policies", casefile.Shared(t, "../../internal/testdata/cluster", "input.yaml")} {
 		found, err := filepath.Glob(filepath.Join(dir, "*", "input.yaml"))
 		if err != nil || len(found) < 10 {
 			t.Fatalf("%s: %d cases: %v", dir, len(found), err)
@@ -64,7 +64,7 @@ func TestWriters(t *testing.T) {
 				continue // a second item of one key; or what is not there any more: a port that another replaced
 			}
 			for _, c := range claims {
-				if _, ok := c.Layer.Manager(); ok || c.Layer == merge.RuntimeLayer || c.Layer == merge.DefaultLayer {
+				if _, ok := c.Layer.Manager(); ok || c.Layer == runtimepatch.RuntimeLayer || c.Layer == runtimepatch.DefaultLayer {
 					continue
 				}
 				rule, err := explain.Field(path.String())

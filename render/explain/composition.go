@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/trainweld/trainweld/compose"
+	"github.com/trainweld/trainweld/render/compose"
 	"github.com/trainweld/trainweld/schema"
 )
 

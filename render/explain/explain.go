@@ -19,10 +19,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/trainweld/trainweld/compose"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/compose"
+	"github.com/trainweld/trainweld/render/runtimepatch"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -72,7 +72,7 @@ func Field(text string) (Rule, error) {
 	if len(path) == 0 {
 		return Rule{}, fmt.Errorf("name a field, such as %s", example)
 	}
-	root := merge.JobSetTemplate()
+	root := runtimepatch.JobSetTemplate()
 	if name, ok := path[0].Field(); ok && root.Field(name) == nil {
 		return bySuffix(text, path)
 	}
@@ -90,7 +90,7 @@ func bySuffix(text string, end fieldpath.Path) (Rule, error) {
 	names := fieldsOf(end)
 	var found []fieldpath.Path
 	var last []string
-	walk(merge.JobSetTemplate(), nil, func(path fieldpath.Path, _ *schema.Type) bool {
+	walk(runtimepatch.JobSetTemplate(), nil, func(path fieldpath.Path, _ *schema.Type) bool {
 		fields := fieldsOf(path)
 		last = append(last, fields[len(fields)-1])
 		if len(fields) > len(names) && slices.Equal(fields[len(fields)-len(names):], names) {
@@ -107,7 +107,7 @@ func bySuffix(text string, end fieldpath.Path) (Rule, error) {
 	case 1:
 		missing := fieldsOf(found[0])
 		full := fieldpath.Fields(missing[:len(missing)-len(names)]...)
-		r, err := resolve(merge.JobSetTemplate(), full.Append(end...))
+		r, err := resolve(runtimepatch.JobSetTemplate(), full.Append(end...))
 		if err != nil {
 			return Rule{}, fmt.Errorf("%s: %w", text, err)
 		}
@@ -143,7 +143,7 @@ func fieldsOf(path fieldpath.Path) []string {
 // Format without the leading dot. Paths omits fields within lists that merge as a whole.
 func Paths() []string {
 	var paths []string
-	walk(merge.JobSetTemplate(), nil, func(path fieldpath.Path, _ *schema.Type) bool {
+	walk(runtimepatch.JobSetTemplate(), nil, func(path fieldpath.Path, _ *schema.Type) bool {
 		paths = append(paths, strings.TrimPrefix(Format(path), "."))
 		return true
 	})

@@ -3,7 +3,7 @@ package mlpolicy
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/trainweld/trainweld/release"
+	"github.com/trainweld/trainweld/render/release"
 )
 
 // coscheduling marks the Pods of all jobs as one group of the scheduler plugin Coscheduling (Trainer v2.3.0

@@ -7,11 +7,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/release"
+	"github.com/trainweld/trainweld/render/release"
+	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
 // aboutTrainJob and aboutRuntime add a finding on a field of one of the two inputs.
@@ -36,7 +36,7 @@ func inRuntime(path fieldpath.Path) fieldpath.Path {
 	return fieldpath.Fields("spec", "template").Append(path...)
 }
 
-func (j *Job) portLost(layer engine.Layer, c Place, before corev1.ContainerPort) {
+func (j *Job) portLost(layer merge.Layer, c Place, before corev1.ContainerPort) {
 	message := fmt.Sprintf("port %d of container %s has no name and is replaced by port %d of %s", before.ContainerPort, c.Name, port, layer)
 	if before.ContainerPort == port {
 		message = fmt.Sprintf("port %d of container %s loses its name %s to the port of %s", port, c.Name, before.Name, layer)
@@ -60,7 +60,7 @@ func (j *Job) portsTakenForOne(c Place, lost, doubled corev1.ContainerPort) {
 
 // countReplaced reports a count of the template that another one replaces. The job takes the count of counted.
 func (j *Job) countReplaced(s, counted *PodSet, field string, before *int32) {
-	if before == nil || *before == counted.Count || counted.CountFrom.Layer == merge.TrainJobLayer {
+	if before == nil || *before == counted.Count || counted.CountFrom.Layer == runtimepatch.TrainJobLayer {
 		return
 	}
 	why, help := "parallelism and completions both become the parallelism, at least one", "write the same number of parallelism and completions, or neither"

@@ -10,7 +10,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/release"
+	"github.com/trainweld/trainweld/render/release"
 )
 
 // gang returns the number of Pods that a gang scheduler starts together, and their requests. A job counts once,

@@ -11,8 +11,8 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/release"
+	"github.com/trainweld/trainweld/render/release"
+	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
 // The names that the controller's mpi plugin uses (Trainer v2.3.0 pkg/constants).
@@ -137,7 +137,7 @@ func (j *Job) hostfileTooLarge(set *PodSet) {
 	switch {
 	case set.replicas > set.Count:
 		at = inRuntime(set.Path()).Append(fieldpath.Field("replicas"))
-	case set.CountFrom.Layer == merge.TrainJobLayer:
+	case set.CountFrom.Layer == runtimepatch.TrainJobLayer:
 		about = j.aboutTrainJob
 	}
 	about(finding.CodeHostfile, finding.Error, at,

@@ -29,12 +29,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/legacy"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/release"
+	"github.com/trainweld/trainweld/render/legacy"
+	"github.com/trainweld/trainweld/render/release"
+	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
 const (
@@ -74,7 +74,7 @@ type Input struct {
 	// Record receives every write, unless it is nil. Its arguments are the layer, the origin of the value in the
 	// input, the field, and both values. Values have the field's Go type, without a pointer; nil means a missing
 	// field. The value for a list that merges by key is the whole item.
-	Record func(layer engine.Layer, from engine.Origin, path fieldpath.Path, before, now any)
+	Record func(layer merge.Layer, from merge.Origin, path fieldpath.Path, before, now any)
 }
 
 // Job is the JobSet of a TrainJob while the policies write to it.
@@ -180,7 +180,7 @@ func NewJob(in Input) *Job {
 			set.replicas = 1 // the controller loses the zero, and the JobSet API fills in one
 		}
 		if p := rj.Template.Spec.Parallelism; p != nil {
-			set.Count, set.CountFrom = *p, Writer{merge.RuntimeLayer, engine.Origin{Path: inRuntime(set.JobPath().Append(fieldpath.Field("parallelism")))}}
+			set.Count, set.CountFrom = *p, Writer{runtimepatch.RuntimeLayer, merge.Origin{Path: inRuntime(set.JobPath().Append(fieldpath.Field("parallelism")))}}
 		}
 		if set.Ancestor == Trainer && mlPolicy != nil {
 			// The template's own parallelism has no effect here.
@@ -248,7 +248,7 @@ func (j *Job) policyName() string {
 }
 
 // Layer returns the layer of the runtime's policy.
-func (j *Job) Layer() engine.Layer { return merge.PolicyLayer(j.filled().policyName()) }
+func (j *Job) Layer() merge.Layer { return runtimepatch.PolicyLayer(j.filled().policyName()) }
 
 // trainerSet returns the first job with the trainer's ancestor label, or nil.
 func (j *Job) trainerSet() *PodSet {

@@ -7,7 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/trainweld/trainweld/release"
+	"github.com/trainweld/trainweld/render/release"
 )
 
 // resources writes spec.trainer.resourcesPerNode into the node container of the trainer's job. All resource claims are

@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
 // StatusServer is the part of the controller that Pods report their progress to under the feature gate
@@ -37,7 +37,7 @@ func status(j *Job) bool {
 	if j.StatusServer == nil || set == nil {
 		return true
 	}
-	by := Writer{Layer: merge.PolicyLayer(statusName)}
+	by := Writer{Layer: runtimepatch.PolicyLayer(statusName)}
 	url := cmp.Or(j.StatusServer.URL, stockStatusServer)
 	for i := range set.Containers() {
 		c := set.In("containers", &set.Containers()[i])

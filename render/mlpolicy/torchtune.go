@@ -7,7 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"github.com/trainweld/trainweld/release"
+	"github.com/trainweld/trainweld/render/release"
 )
 
 // isTorchTune reports whether the trainer's command is exactly "tune run", which asks for torchtune.

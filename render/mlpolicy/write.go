@@ -6,10 +6,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/release"
+	"github.com/trainweld/trainweld/render/release"
+	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
 // Only the functions of this file write to the JobSet, so that ownership records every write of a policy. They follow
@@ -66,7 +66,7 @@ func upsert[T any](list *[]T, item T, match func(*T) bool) (before T, found bool
 // wrote updates Replaced after a write, and reports whether to call Record. Replaced covers only the writes of
 // policies and schedulers: managers cannot set the fields that the TrainJob writes.
 func (j *Job) wrote(by Writer, over bool) (recorded bool) {
-	j.Replaced = j.Replaced || over && by.Layer != merge.TrainJobLayer
+	j.Replaced = j.Replaced || over && by.Layer != runtimepatch.TrainJobLayer
 	return j.Record != nil
 }
 
@@ -221,7 +221,7 @@ func (j *Job) setResources(c Place, field string, list *corev1.ResourceList, ove
 	for _, name := range sortedNames(over) {
 		step := fieldpath.Key(string(name))
 		old, found := before[name]
-		by := Writer{by.Layer, engine.Origin{Path: by.From.Path.Append(step)}}
+		by := Writer{by.Layer, merge.Origin{Path: by.From.Path.Append(step)}}
 		recordItem(j, by, c.Path(fieldpath.Field("resources"), fieldpath.Field(field), step), old, found, over[name])
 	}
 }
@@ -246,7 +246,7 @@ func (j *Job) SetCounts(s *PodSet) {
 			path, by := s.JobPath().Append(fieldpath.Field(field.name)), counted.CountFrom
 			if before == nil {
 				j.Record(by.Layer, by.From, path, nil, now)
-			} else if by.Layer != merge.RuntimeLayer || *before != now {
+			} else if by.Layer != runtimepatch.RuntimeLayer || *before != now {
 				j.Record(by.Layer, by.From, path, *before, now)
 			}
 		}
@@ -280,14 +280,14 @@ func (j *Job) SetSuspend() {
 		return
 	}
 	path := fieldpath.Fields("spec", "suspend")
-	from := engine.Origin{Path: path}
+	from := merge.Origin{Path: path}
 	switch {
 	case before == nil:
-		j.Record(merge.TrainJobLayer, from, path, nil, *now)
+		j.Record(runtimepatch.TrainJobLayer, from, path, nil, *now)
 	case now == nil:
-		j.Record(merge.TrainJobLayer, from, path, *before, nil)
+		j.Record(runtimepatch.TrainJobLayer, from, path, *before, nil)
 	default:
-		j.Record(merge.TrainJobLayer, from, path, *before, *now)
+		j.Record(runtimepatch.TrainJobLayer, from, path, *before, *now)
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/mlpolicy"
 )
 
@@ -79,7 +79,7 @@ func TestRecordHearsOfEveryWrite(t *testing.T) {
 			parse(t, busyJobs, &in.Runtime.Template.Spec.ReplicatedJobs)
 			in.Template = in.Runtime.Template.DeepCopy()
 			written := map[string]any{}
-			in.Record = func(layer engine.Layer, _ engine.Origin, path fieldpath.Path, before, now any) {
+			in.Record = func(layer merge.Layer, _ merge.Origin, path fieldpath.Path, before, now any) {
 				if layer == "" {
 					t.Errorf("%s was written by nobody", path)
 				}

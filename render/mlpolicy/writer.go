@@ -1,31 +1,31 @@
 package mlpolicy
 
 import (
-	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
 // Writer is the layer that writes a value, and the origin of the value in the input.
 type Writer struct {
-	Layer engine.Layer
-	From  engine.Origin
+	Layer merge.Layer
+	From  merge.Origin
 }
 
 // Copied returns the TrainJob as the writer of a value copied from the named field. In a list of variables, the
 // origin of each one is its own item.
 func Copied(names ...string) Writer {
-	return Writer{merge.TrainJobLayer, engine.Origin{Path: fieldpath.Fields(names...)}}
+	return Writer{runtimepatch.TrainJobLayer, merge.Origin{Path: fieldpath.Fields(names...)}}
 }
 
 // Computed returns the TrainJob as the writer of a value computed from the named field.
 func Computed(names ...string) Writer {
-	return Writer{merge.TrainJobLayer, engine.Origin{Path: fieldpath.Fields(names...), Computed: true}}
+	return Writer{runtimepatch.TrainJobLayer, merge.Origin{Path: fieldpath.Fields(names...), Computed: true}}
 }
 
 // policyWriter returns the writer of a policy's own values. Their origin is its section in the runtime.
 func policyWriter(name string) Writer {
-	return Writer{merge.PolicyLayer(name), engine.Origin{Path: fieldpath.Fields("spec", "mlPolicy", name), Computed: true}}
+	return Writer{runtimepatch.PolicyLayer(name), merge.Origin{Path: fieldpath.Fields("spec", "mlPolicy", name), Computed: true}}
 }
 
 // writer returns the writer of the runtime's policy.
@@ -42,14 +42,14 @@ func (j *Job) writer() Writer {
 
 // from returns the writer for a value computed from the named field of the TrainJob or the runtime.
 func (w Writer) from(names ...string) Writer {
-	w.From = engine.Origin{Path: fieldpath.Fields(names...), Computed: true}
+	w.From = merge.Origin{Path: fieldpath.Fields(names...), Computed: true}
 	return w
 }
 
 // counting returns the writer for a value computed from the count of a job.
 func (w Writer) counting(s *PodSet) Writer {
 	if s != nil && s.CountFrom.From.Path != nil {
-		w.From = engine.Origin{Path: s.CountFrom.From.Path, Computed: true}
+		w.From = merge.Origin{Path: s.CountFrom.From.Path, Computed: true}
 	}
 	return w
 }
@@ -64,5 +64,5 @@ func (w Writer) item(key, value string) Writer {
 
 // scheduler returns the writer of a gang scheduler's values. Their origin is its section in the runtime.
 func scheduler(name string) Writer {
-	return Writer{merge.SchedulerLayer(name), engine.Origin{Path: fieldpath.Fields("spec", "podGroupPolicy", name), Computed: true}}
+	return Writer{runtimepatch.SchedulerLayer(name), merge.Origin{Path: fieldpath.Fields("spec", "podGroupPolicy", name), Computed: true}}
 }

@@ -25,8 +25,8 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/render/internal/defaults"
+	"github.com/trainweld/trainweld/render/release"
 )
 
 // maxJobs is the maximum number of Jobs of one JobSet. No cluster holds as many. Without a limit, a mistyped number

@@ -11,8 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/render/internal/defaults"
+	"github.com/trainweld/trainweld/render/release"
 )
 
 // The Job controller writes completionIndexEnv, which the API's Go module does not export (Kubernetes v1.36.3

@@ -7,10 +7,10 @@ import (
 
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
 // Differences returns a finding for each field that differs between two JobSets, or nil. It compares their encodings.
@@ -92,7 +92,7 @@ func step(before, after any, i int) fieldpath.Step {
 func notSame(object fieldpath.Object, path fieldpath.Path, before, after any, manager string) finding.Finding {
 	return finding.Finding{
 		Code: finding.CodeMigratesOther, Severity: finding.Error, Object: object, Path: path,
-		Claims:  []engine.Claim{{Layer: merge.OverrideLayer("all"), Value: before}, {Layer: engine.Manager(manager), Value: after}},
+		Claims:  []merge.Claim{{Layer: runtimepatch.OverrideLayer("all"), Value: before}, {Layer: merge.Manager(manager), Value: after}},
 		Message: fmt.Sprintf("the patch makes another JobSet than the overrides in %s", path),
 		Remedy:  finding.Remedy{Text: "write this field by hand, in the patch or in the runtime"},
 	}

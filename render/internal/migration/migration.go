@@ -15,8 +15,8 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/legacy"
-	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/legacy"
+	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
 // Fold returns one patch with the effect of all overrides in sequence, or nil if they set nothing. Without a base, it
@@ -27,7 +27,7 @@ func Fold(base *trainer.JobSetTemplateSpec, overrides *legacy.Overrides) (*train
 	for _, name := range overrides.Targets() {
 		bare.Spec.ReplicatedJobs = append(bare.Spec.ReplicatedJobs, jobset.ReplicatedJob{Name: name})
 	}
-	said, err := merge.Apply(&bare, overrides.PatchesOf(bare.Spec.ReplicatedJobs), merge.Options{})
+	said, err := runtimepatch.Apply(&bare, overrides.PatchesOf(bare.Spec.ReplicatedJobs), runtimepatch.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func Fold(base *trainer.JobSetTemplateSpec, overrides *legacy.Overrides) (*train
 	if base == nil {
 		base = &bare
 	}
-	over, err := merge.Apply(base, overrides.PatchesOf(base.Spec.ReplicatedJobs), merge.Options{})
+	over, err := runtimepatch.Apply(base, overrides.PatchesOf(base.Spec.ReplicatedJobs), runtimepatch.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +154,7 @@ func withNames(containers []corev1.Container, patches []trainer.ContainerPatch) 
 // SourceOf returns the path of the last override that sets the patch's path. For an item of a list it returns the
 // list. The positions of an item in the patch's and the override's list differ.
 func SourceOf(overrides *legacy.Overrides, path fieldpath.Path) fieldpath.Path {
-	depth := len(merge.PatchPath(""))
+	depth := len(runtimepatch.PatchPath(""))
 	if len(path) <= depth {
 		return path
 	}

@@ -9,7 +9,7 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
-	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/runtimepatch"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -17,7 +17,7 @@ import (
 // patch's order for its items, and puts new items in front. If that does not suffice, order adds items of the base to
 // the patch, which changes only their positions.
 func order(patch *trainer.PodTemplatePatch, base, result *corev1.PodTemplateSpec) {
-	job := merge.JobSetTemplate().Field("spec").Type.Field("replicatedJobs").Type.Elem
+	job := runtimepatch.JobSetTemplate().Field("spec").Type.Field("replicatedJobs").Type.Elem
 	pod := job.Field("template").Type.Field("spec").Type.Field("template").Type
 	orderValue(pod, reflect.ValueOf(patch), reflect.ValueOf(base), reflect.ValueOf(result))
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	bounded "github.com/trainweld/trainweld/internal/quantity"
+	bounded "github.com/trainweld/trainweld/merge/quantity"
 	"github.com/trainweld/trainweld/render/admission/internal/apirule"
 )
 

@@ -1,0 +1,235 @@
+// Package golden checks whether runtimes still render to the objects that their authors reviewed.
+//
+//	func TestRuntimes(t *testing.T) { golden.Run(t, "testdata/runtimes") }
+//
+//	var _ = golden.UpdateFlag() // go test -update
+//
+// # Cases
+//
+// A case is a folder with inputs and their expected objects:
+//
+//	torch/runtime.yaml                      a runtime for all cases below
+//	torch/four-nodes/trainjob.yaml          a TrainJob: the folder is a case
+//	torch/four-nodes/options.yaml           how to render it, unless the defaults suffice
+//	torch/four-nodes/want/default_llm.yaml  all objects of TrainJob default/llm
+//	torch/four-nodes/want/findings.txt      the errors and warnings, if any
+//
+// Inputs are the *.yaml, *.yml and *.json files of the folder itself. Runtimes may also be in any folder above it, up
+// to the tested one. TrainJobs of other folders are not inputs. A folder is a case if it contains a TrainJob or a
+// want folder. The package skips folders and files whose names begin with a dot.
+//
+// The files of want are the files that "trainweld render --output-dir want" writes, one for each TrainJob without
+// errors. All *.yaml, *.yml and *.json files in want, and findings.txt, belong to the case. The case fails if one of
+// them has no rendered counterpart. The package ignores other files and folders in want.
+//
+// # Options
+//
+// An options.yaml has the words of trainweld render's flags:
+//
+//	to: pods                # jobset, jobs or pods
+//	as: stored              # applied or stored
+//	on-conflict: last       # fail or last
+//	force-manager: example.com/kueue # the manager that wins conflicts, one or a list
+//	patch: [kueue.yaml]     # files of further managers' patches
+//	trainer-version: "2.2"  # the release of the Trainer
+//	namespace: team-a
+//	feature-gates: TrainJobStatus=true
+//	flux-templates: ../flux # the folder of Flux's scripts
+//	owner-references: true
+//	show-notes: true        # also write notes to findings.txt
+//	job: node               # of Pods: only these
+//	index: 0..1
+//	all-indexes: true
+//	jobset-uid: 5e0c3a52-5f4e-4d0e-9d3b-0d6b1c9f5b11
+//
+// It applies to its folder and all folders below. A file in a folder below overrides it, and a file in want itself
+// overrides both. Paths are relative to the folder of the file, and must stay within the tested folder. The package
+// never makes Secrets, and so never writes them. Without trainer-version, the nearest trainweld.yaml in a folder of
+// the case or above it names the release.
+//
+// # Comparing
+//
+// Files are compared byte by byte, except for line ends. A difference names the merge key, and each field with the
+// layer that sets it now.
+package golden
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/trainweld/trainweld/cmd/internal/ownfile"
+)
+
+// The names of a case's own files and folders.
+const (
+	wantFolder  = "want"
+	optionsFile = "options.yaml"
+)
+
+// Findings is the name of the file in want with the errors and warnings, one per line.
+const Findings = "findings.txt"
+
+// Case is a folder with inputs and their expected objects.
+type Case struct {
+	// Name is the path of the folder below the searched one, with slashes; "." is the searched folder itself.
+	Name string
+
+	fsys   fs.FS
+	folder string   // prefix of file names in messages
+	inputs []string // its own input files
+	above  []string // input files of the folders above, the outermost first
+}
+
+// Find returns the cases in a folder and below it, sorted by name. The argument folder is the prefix of file names in
+// messages about the cases, and may be empty.
+//
+// It returns an error if a folder or a file cannot be read. Case.Run reports the problems within the files.
+func Find(fsys fs.FS, folder string) ([]*Case, error) {
+	if fsys == nil {
+		return nil, &fs.PathError{Op: "open", Path: folder, Err: fs.ErrNotExist}
+	}
+	var cases []*Case
+	if err := find(&Case{Name: ".", fsys: fsys, folder: folder}, &cases); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(cases, func(a, b *Case) int { return comparePaths(a.Name, b.Name) })
+	return cases, nil
+}
+
+// comparePaths sorts the contents of a folder directly after it.
+func comparePaths(a, b string) int {
+	return slices.Compare(strings.Split(a, "/"), strings.Split(b, "/"))
+}
+
+// mostNested is the number of folders above one that is searched. Each case reads the options of all folders above it, and to find a file
+// the system goes through all of them.
+const mostNested = 100
+
+// find adds the folder, if it is a case, and the cases below it.
+func find(c *Case, cases *[]*Case) error {
+	if strings.Count(c.Name, "/") >= mostNested {
+		return fmt.Errorf("%s lies in %d folders: cases must lie in fewer", c.at(c.Name), mostNested)
+	}
+	entries, err := fs.ReadDir(c.fsys, c.Name)
+	if err != nil {
+		return err
+	}
+	var below []string
+	isCase, before := false, len(*cases)
+	for _, e := range entries {
+		name := path.Join(c.Name, e.Name())
+		switch {
+		case strings.HasPrefix(e.Name(), "."):
+		case e.IsDir() && e.Name() == wantFolder:
+			isCase = true
+		case e.IsDir():
+			below = append(below, name)
+		case isManifest(e.Name()) && e.Name() != optionsFile:
+			isInput, err := isFile(c.fsys, name)
+			if err != nil {
+				return err
+			}
+			if isInput {
+				c.inputs = append(c.inputs, name)
+			}
+		}
+	}
+	for _, name := range below {
+		next := &Case{Name: name, fsys: c.fsys, folder: c.folder, above: slices.Concat(c.above, c.inputs)}
+		if err := find(next, cases); err != nil {
+			return err
+		}
+	}
+	var holds kinds
+	for _, file := range c.inputs {
+		if isCase {
+			break
+		}
+		if err := holds.read(c.fsys, file); err != nil {
+			return err
+		}
+	}
+	// A TrainJob beside the runtime of cases is a manifest of its own.
+	if isCase || holds.job && !(holds.runtime && len(*cases) > before) {
+		*cases = append(*cases, c)
+	}
+	return nil
+}
+
+func isManifest(name string) bool {
+	return slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name))
+}
+
+// isFile reports whether the entry is a file or a link to one. It returns an error for a link that its file system does not follow.
+func isFile(fsys fs.FS, name string) (bool, error) {
+	info, err := fs.Stat(fsys, name)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, err
+	}
+	return err == nil && info.Mode().IsRegular(), nil
+}
+
+// read returns the content of an input, with Unix line ends.
+func read(fsys fs.FS, file string) ([]byte, error) { return unixLines(ownfile.ReadInput(fsys, file)) }
+
+// readOwn returns the content of a file with a fixed name, with Unix line ends.
+func readOwn(fsys fs.FS, file string) ([]byte, error) { return unixLines(ownfile.ReadFS(fsys, file)) }
+
+func unixLines(data []byte, err error) ([]byte, error) {
+	if err != nil || !bytes.Contains(data, []byte("\r\n")) {
+		return data, err
+	}
+	return bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")), nil
+}
+
+// at returns the path of a file in messages.
+func (c *Case) at(name string) string { return path.Join(c.folder, name) }
+
+// folders returns the case's folder and all folders above it, the outermost first.
+func (c *Case) folders() []string {
+	all := []string{"."}
+	if c.Name == "." {
+		return all
+	}
+	for i, r := range c.Name + "/" {
+		if r == '/' {
+			all = append(all, c.Name[:i])
+		}
+	}
+	return all
+}
+
+// wanted returns the files of want by name, or nil without such a folder.
+func (c *Case) wanted() (map[string][]byte, error) {
+	folder := path.Join(c.Name, wantFolder)
+	entries, err := fs.ReadDir(c.fsys, folder)
+	if err != nil {
+		if info, missing := fs.Stat(c.fsys, folder); missing == nil && !info.IsDir() {
+			return nil, fmt.Errorf("%s is not a folder; remove it", c.at(folder))
+		} else if missing != nil {
+			return nil, nil
+		}
+		return nil, err
+	}
+	files := map[string][]byte{}
+	for _, e := range entries {
+		name := path.Join(folder, e.Name())
+		if !isOurs(e.Name()) || !e.Type().IsRegular() {
+			continue
+		}
+		if files[e.Name()], err = readOwn(c.fsys, name); err != nil {
+			return nil, err
+		}
+	}
+	return files, nil
+}
+
+// isOurs reports whether rendering may write a file of this name to want.
+func isOurs(name string) bool {
+	return !strings.HasPrefix(name, ".") && name != optionsFile && (isManifest(name) || name == Findings)
+}

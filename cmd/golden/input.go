@@ -1,0 +1,104 @@
+package golden
+
+import (
+	"bytes"
+	"io/fs"
+	"slices"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/cmd/internal/ownfile"
+	"github.com/trainweld/trainweld/cmd/internal/workspace"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/manifest"
+)
+
+// kinds are the kinds of objects in files.
+type kinds struct {
+	job     bool // a TrainJob, also one that would be valid without the errors of its file
+	runtime bool
+}
+
+// read adds the kinds of a file.
+func (k *kinds) read(fsys fs.FS, file string) error {
+	if info, err := fs.Stat(fsys, file); err == nil && info.Size() > ownfile.Limit {
+		return nil
+	}
+	data, err := ownfile.ReadInput(fsys, file)
+	if err != nil || !bytes.Contains(data, []byte(trainer.TrainJobKind)) && !manifest.MayHoldRuntime(data) {
+		return err
+	}
+	documents, findings := manifest.Decode(file, data)
+	for _, d := range documents {
+		k.job = k.job || d.ID.Kind == trainer.TrainJobKind
+		k.runtime = k.runtime || workspace.IsRuntime(d.ID)
+	}
+	k.job = k.job || len(documents) == 0 && findings.Err() != nil && bytes.Contains(data, []byte("kind: "+trainer.TrainJobKind))
+	return nil
+}
+
+// input is the decoded input of a case.
+type input struct {
+	*workspace.Input
+	opts  options
+	flags workspace.Flags
+	// above are the findings in the files above.
+	above finding.List
+}
+
+// load reads the files of a case.
+func (c *Case) load(opts options) (*input, error) {
+	flags := workspace.Flags{Release: opts.jobSet.Release, Namespace: opts.namespace, Spelled: opts.to != "jobset", Steady: true}
+	in := &input{Input: workspace.New(flags), opts: opts, flags: flags}
+	for _, file := range c.above {
+		if err := in.readFile(c, file, &in.above); err != nil {
+			return nil, err
+		}
+	}
+	for _, file := range c.inputs {
+		if err := in.readFile(c, file, &in.Findings); err != nil {
+			return nil, err
+		}
+	}
+	for _, file := range opts.patches {
+		data, err := read(c.fsys, file)
+		if err != nil {
+			return nil, err
+		}
+		patches, findings := in.APIOf(c.fsys, file).DecodePatches(c.at(file), data)
+		in.Patches = append(in.Patches, patches...)
+		in.Findings = append(in.Findings, findings...)
+	}
+	in.DefaultPatches()
+	for i := range in.Findings {
+		in.Findings[i].Object = flags.InNamespace(in.Findings[i].Object)
+	}
+	return in, nil
+}
+
+// readFile adds the contents of one file, and appends its findings to found. It skips TrainJobs of files above.
+func (in *input) readFile(c *Case, file string, found *finding.List) error {
+	if slices.Contains(in.opts.patches, file) || in.IsConfig(c.fsys, file) {
+		return nil
+	}
+	data, err := read(c.fsys, file)
+	if err != nil {
+		return err
+	}
+	documents, findings, _ := in.APIOf(c.fsys, file).Decode(c.at(file), data, nil)
+	*found = append(*found, manifest.Tolerate(findings, finding.CodeNotAnObject)...)
+	for _, d := range documents {
+		in.Add(d, found != &in.above)
+	}
+	return nil
+}
+
+// place returns the position of a claim on a TrainJob's rendering.
+func (in *input) place(j workspace.Job, c merge.Claim) fieldpath.Position {
+	if c.Position != (fieldpath.Position{}) {
+		return c.Position
+	}
+	return in.ClaimPosition(j, c)
+}

@@ -1,0 +1,177 @@
+package golden
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/trainweld/trainweld/cmd/internal/ownfile"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/manifest"
+)
+
+// options configure the rendering of a case.
+type options struct {
+	to, namespace string
+	patches       []string // files, below the tested folder
+	showNotes     bool
+	jobSet        render.Options
+	pods          render.PodsOptions
+}
+
+// options reads the options.yaml files of the case, the nearest last.
+func (c *Case) options() (options, []Failure, error) {
+	opts := options{to: "jobset"}
+	var problems []Failure
+	for _, folder := range append(c.folders(), path.Join(c.Name, wantFolder)) {
+		file := path.Join(folder, optionsFile)
+		data, err := ownfile.ReadFS(c.fsys, file)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return opts, nil, fmt.Errorf("%s: %w", c.at(file), err)
+		}
+		r := optionsReader{c: c, file: file, opts: &opts}
+		r.read(data)
+		problems = append(problems, r.problems...)
+	}
+	opts.pods.Stored = opts.jobSet.As == render.Stored
+	opts.pods.OwnerReferences = opts.jobSet.OwnerReferences
+	if opts.to != "jobset" {
+		// The JobSet's own defaults would look like explicit values.
+		opts.jobSet.As = render.Applied
+	}
+	return opts, problems, nil
+}
+
+type optionsReader struct {
+	c        *Case
+	file     string
+	opts     *options
+	problems []Failure
+}
+
+func (r *optionsReader) refuse(n *yaml.Node, format string, args ...any) {
+	r.problems = append(r.problems, Failure{
+		Position: fieldpath.Position{File: r.c.at(r.file), Line: n.Line, Column: n.Column}, Message: fmt.Sprintf(format, args...),
+	})
+}
+
+// read sets a file's options, and adds all its problems.
+func (r *optionsReader) read(data []byte) {
+	var document yaml.Node
+	if err := yaml.Unmarshal(data, &document); err != nil {
+		unreadable := Failure{Position: fieldpath.Position{File: r.c.at(r.file)}, Message: err.Error()}
+		if _, found := manifest.Decode(r.c.at(r.file), data); len(found) > 0 { // it knows the place and the help
+			unreadable = Failure{Position: found[0].Position, Message: found[0].Message + "; " + found[0].Remedy.Text}
+		}
+		r.problems = append(r.problems, unreadable)
+		return
+	}
+	if len(document.Content) == 0 {
+		return // only comments
+	}
+	root := document.Content[0]
+	if root.Kind != yaml.MappingNode {
+		r.refuse(root, "options are a map, such as to: pods")
+		return
+	}
+	all, seen := map[string]setting{}, map[string]bool{}
+	for _, s := range settings() {
+		all[s.Name] = s
+	}
+	names := slices.Sorted(maps.Keys(all))
+	var keys []string
+	for i := 0; i < len(root.Content); i += 2 {
+		keys = append(keys, root.Content[i].Value)
+	}
+	if len(keys) > 0 && !finding.AnyNear(keys, names) {
+		r.refuse(root, "has none of the options %s", strings.Join(names, ", ")) // the file may be any, so no key is repeated
+		return
+	}
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		key, value := root.Content[i], root.Content[i+1]
+		option, known := all[key.Value]
+		switch {
+		case seen[key.Value]:
+			r.refuse(key, "%s stands here twice; keep one", key.Value)
+		case key.Value == "generate-secrets":
+			r.refuse(key, "Secrets are never written to want; leave generate-secrets out")
+		case !known:
+			hint := "there are " + strings.Join(names, ", ")
+			if near := finding.Nearest(key.Value, names); near != "" {
+				hint = fmt.Sprintf("did you mean %s?", near)
+			}
+			r.refuse(key, "there is no option %q; %s", key.Value, hint)
+		default:
+			text, err := option.read(value)
+			if err == nil {
+				err = option.set(r, value, text)
+			}
+			if err != nil {
+				r.refuse(value, "%s: %v", key.Value, err)
+			}
+		}
+		seen[key.Value] = true
+	}
+}
+
+// several returns the items of a list, or a single value as a list.
+func several(n *yaml.Node) []*yaml.Node {
+	if n.Kind == yaml.SequenceNode {
+		return n.Content
+	}
+	return []*yaml.Node{n}
+}
+
+func text(n *yaml.Node) (string, error) {
+	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
+		return "", errors.New("give it one word")
+	}
+	return n.Value, nil
+}
+
+func truth(n *yaml.Node) (bool, error) {
+	value := false
+	if n.Tag != "!!bool" || n.Decode(&value) != nil {
+		return false, errors.New("give it true or false")
+	}
+	return value, nil
+}
+
+func word(n *yaml.Node, allowed ...string) (string, error) {
+	value, err := text(n)
+	if err != nil || slices.Contains(allowed, value) {
+		return value, err
+	}
+	err = fmt.Errorf("%q is none of %s", value, strings.Join(allowed, ", "))
+	if near := finding.Nearest(value, allowed); near != "" {
+		err = fmt.Errorf("%w; did you mean %s?", err, near)
+	}
+	return "", err
+}
+
+// path returns a path below the tested folder, relative to the folder of the options in the file.
+func (r *optionsReader) path(n *yaml.Node) (string, error) {
+	name, err := text(n)
+	if err != nil {
+		return "", err
+	}
+	full := path.Join(path.Dir(r.file), name)
+	if path.IsAbs(name) || !fs.ValidPath(full) {
+		return "", fmt.Errorf("%s leads out of the folder that is tested; name a path within it", name)
+	}
+	if _, err := fs.Stat(r.c.fsys, full); err != nil {
+		return "", err
+	}
+	return full, nil
+}

@@ -1,0 +1,284 @@
+package golden
+
+import (
+	"bytes"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"github.com/trainweld/trainweld/cmd/internal/outputname"
+	"github.com/trainweld/trainweld/cmd/internal/ports"
+	"github.com/trainweld/trainweld/cmd/internal/workspace"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/diff"
+	"github.com/trainweld/trainweld/render/manifest"
+	"github.com/trainweld/trainweld/render/release"
+	"github.com/trainweld/trainweld/render/runtimepatch"
+)
+
+// object is one rendered object and its owners.
+type object struct {
+	value  any
+	owners func() (*diff.Owners, error) // a function, since most objects never differ
+	place  func(merge.Claim) fieldpath.Position
+}
+
+// rendering is the result of rendering a case.
+type rendering struct {
+	files    map[string][]byte   // of want
+	objects  map[string][]object // of each file
+	findings finding.List
+}
+
+// render renders all TrainJobs of a case.
+func (in *input) render() (*rendering, error) {
+	r := &rendering{files: map[string][]byte{}, objects: map[string][]object{}}
+	r.findings = append(r.findings, in.Findings...)
+	for _, j := range in.Jobs {
+		objects, found := in.renderJob(j)
+		found.Sort()
+		r.findings = append(r.findings, found...)
+		if found.Err() != nil {
+			continue
+		}
+		var b bytes.Buffer
+		values := make([]any, len(objects))
+		for i, o := range objects {
+			values[i] = o.value
+		}
+		if err := manifest.Encode(&b, manifest.YAML, values...); err != nil {
+			return nil, fmt.Errorf("%s: %w", render.ObjectOf(j.TrainJob), err)
+		}
+		name := outputname.Of(render.ObjectOf(j.TrainJob), manifest.YAML)
+		r.files[name], r.objects[name] = b.Bytes(), objects
+	}
+	if text := findingsText(r.findings, in.opts.showNotes); len(text) > 0 {
+		r.files[Findings] = text
+	}
+	return r, nil
+}
+
+// findingsText returns the content of findings.txt, with a line for each finding. It omits positions, which change
+// with every comment in the inputs.
+func findingsText(findings finding.List, notes bool) []byte {
+	var shown finding.Set
+	for _, f := range findings {
+		if f.Severity > finding.Note || notes {
+			f.Position, f.Message = fieldpath.Position{}, strings.Join(strings.Fields(f.Message), " ")
+			shown.Add(f)
+		}
+	}
+	var b bytes.Buffer
+	for _, f := range shown.List() {
+		fmt.Fprintln(&b, findingLine(f))
+	}
+	return b.Bytes()
+}
+
+func findingLine(f finding.Finding) string {
+	line := fmt.Sprintf("%s %s: ", f.Severity, f.Code)
+	if where := strings.TrimSpace(f.Object.String() + " " + f.Path.String()); where != "" {
+		line += where + ": "
+	}
+	return line + strings.Join(strings.Fields(f.Message), " ")
+}
+
+// renderJob renders one TrainJob. It returns the objects of trainweld render in the same order.
+func (in *input) renderJob(j workspace.Job) ([]object, finding.List) {
+	if found := outputname.Unsafe(render.ObjectOf(j.TrainJob), j.Document); found != nil {
+		return nil, found
+	}
+	spec, missing := in.Find(j)
+	named := render.RuntimeOf(j.TrainJob)
+	found := in.foundAbove(named, missing != nil)
+	if missing != nil {
+		missing.Position = j.Document.Position(missing.Path)
+		if !in.Broken[named] { // else the runtime's own findings give the reason
+			found = append(found, *missing)
+		} else if found.Err() == nil && in.Findings.Err() == nil {
+			found = append(found, *missing)
+		}
+		return nil, found
+	}
+	opts := in.opts.jobSet
+	opts.Owners, opts.Release = true, j.Release()
+	// The error repeats the findings.
+	out, _ := render.JobSet(render.Input{TrainJob: j.TrainJob, Runtime: spec, Patches: in.PatchesFor(j), Layers: j.Layers(), Earlier: in.Earlier(j)}, opts)
+	found = append(append(found, in.ReleaseFindings(j)...), out.Findings...)
+	if out.JobSet == nil || found.Err() != nil {
+		return nil, found
+	}
+	place := func(c merge.Claim) fieldpath.Position { return in.place(j, c) }
+	if in.opts.to == "jobset" {
+		objects := []object{{out.JobSet, func() (*diff.Owners, error) { return diff.OwnersOf(out.Owners), nil }, place}}
+		for _, companion := range out.Companions {
+			if companion.GetObjectKind().GroupVersionKind().Kind == "Secret" {
+				continue // never written, and not made without a source of randomness
+			}
+			objects = append(objects, object{companion, ownedBy(companionLayer(spec, companion)), place})
+		}
+		return objects, found
+	}
+	before := out.JobSet.Spec.DeepCopy()
+	ports.Spell(out.JobSet, spec)
+	out.Owners.WriteChanges(runtimepatch.DefaultLayer, fieldpath.Fields("spec"), *before, out.JobSet.Spec)
+	objects, more := in.children(out, opts.Release, place)
+	return objects, append(found, more...)
+}
+
+// foundAbove returns the findings in files above that concern a case. They are those on its runtime. If the runtime
+// is missing, they are all errors that may be the reason.
+func (in *input) foundAbove(runtime fieldpath.Object, missing bool) finding.List {
+	var found finding.List
+	for _, f := range in.above {
+		of := in.flags.InNamespace(f.Object)
+		if of == runtime || missing && f.Severity >= finding.Error && of.Kind != trainer.TrainJobKind {
+			found = append(found, f)
+		}
+	}
+	return found
+}
+
+// companionLayer returns the layer that made a companion of the JobSet.
+func companionLayer(spec *trainer.TrainingRuntimeSpec, companion runtime.Object) merge.Layer {
+	switch gvk := companion.GetObjectKind().GroupVersionKind(); {
+	case gvk.Kind == "PodGroup" && strings.Contains(gvk.Group, "volcano"):
+		return runtimepatch.SchedulerLayer("volcano")
+	case gvk.Kind == "PodGroup":
+		return runtimepatch.SchedulerLayer("coscheduling")
+	case spec.MLPolicy != nil && spec.MLPolicy.MPI != nil:
+		return runtimepatch.PolicyLayer("mpi")
+	case spec.MLPolicy != nil && spec.MLPolicy.Flux != nil:
+		return runtimepatch.PolicyLayer("flux")
+	default:
+		return runtimepatch.RuntimeLayer
+	}
+}
+
+// children returns the Jobs with the Service and the claims, or the Pods.
+func (in *input) children(out *render.Output, r *release.Release, place func(merge.Claim) fieldpath.Position) ([]object, finding.List) {
+	opts := in.opts.pods
+	opts.Release, opts.Companions = r, out.Companions
+	made, err := render.Jobs(out.JobSet, opts.JobsOptions)
+	if err != nil {
+		return nil, made.Findings // a TrainJob without a name never gets here
+	}
+	owners, err := render.OwnersOfChildren(out.JobSet, out.Owners, opts.JobsOptions)
+	if err != nil {
+		return nil, append(made.Findings, noChildren(out.JobSet, err))
+	}
+	controller := ownedBy(runtimepatch.JobSetLayer)
+	var objects []object
+	if in.opts.to == "jobs" {
+		for _, child := range made.Jobs {
+			objects = append(objects, object{child.Job, func() (*diff.Owners, error) { return ownersOf(owners.Job(child.Job)) }, place})
+		}
+		if made.Service != nil {
+			objects = append(objects, object{made.Service, controller, place})
+		}
+		for _, claim := range made.Claims {
+			objects = append(objects, object{claim, controller, place})
+		}
+		if !opts.Stored {
+			return objects, made.Findings
+		}
+	}
+	if in.opts.to == "jobs" && !render.HasEphemeralVolumes(out.JobSet) {
+		return objects, made.Findings
+	}
+	count, err := render.CountPods(out.JobSet, opts)
+	if err != nil {
+		return nil, append(made.Findings, noChildren(out.JobSet, err))
+	}
+	if found := render.TooManyPods(out.JobSet, out.Owners, count, render.MaxPods); found != nil {
+		return nil, append(made.Findings, found...)
+	}
+	for pod, err := range render.Pods(out.JobSet, opts) {
+		if err != nil {
+			return nil, append(made.Findings, noChildren(out.JobSet, err))
+		}
+		if in.opts.to == "pods" {
+			objects = append(objects, object{pod, func() (*diff.Owners, error) { return ownersOf(owners.Pod(pod)) }, place})
+			continue
+		}
+		for _, claim := range render.EphemeralClaims(pod, randomSuffix) {
+			objects = append(objects, object{claim, controller, place})
+		}
+	}
+	return objects, made.Findings
+}
+
+// noChildren returns the finding on a JobSet whose Jobs and Pods cannot be made.
+func noChildren(js *jobset.JobSet, err error) finding.Finding {
+	return finding.Finding{
+		Code: finding.CodeNoName, Severity: finding.Error, Object: fieldpath.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name},
+		Message: err.Error(), Remedy: finding.Remedy{Text: "fix the job and the index of options.yaml"},
+	}
+}
+
+// ownedBy returns the owners of an object that one layer made.
+func ownedBy(layer merge.Layer) func() (*diff.Owners, error) {
+	return func() (*diff.Owners, error) { return diff.OwnedBy(merge.Claim{Layer: layer}), nil }
+}
+
+// ownersOf returns the owners of an object from its fields with their claims.
+func ownersOf(fields iter.Seq2[fieldpath.Path, []merge.Claim], err error) (*diff.Owners, error) {
+	if err != nil {
+		return nil, err
+	}
+	return diff.OwnersOfFields(fields, nil), nil
+}
+
+// randomSuffix replaces the end of a Pod's name, which only a cluster knows, as in trainweld render.
+const randomSuffix = "RAND"
+
+// keyOf returns the kind and the name of an object, or the prefix of its name.
+func keyOf(value any) objectKey {
+	var key objectKey
+	if o, ok := value.(runtime.Object); ok {
+		gvk := o.GetObjectKind().GroupVersionKind()
+		key.group, key.kind = gvk.Group, gvk.Kind
+	}
+	if m, ok := value.(metav1.Object); ok {
+		// Only the cluster knows the end of a Pod's name.
+		key.namespace, key.name = m.GetNamespace(), m.GetName()+m.GetGenerateName()
+	}
+	return key
+}
+
+// objectKey identifies an object in a file. Pods of a Job share the prefix of their names, so they also have a
+// number.
+type objectKey struct {
+	group, kind, namespace, name string
+	number                       int
+}
+
+func (k objectKey) String() string {
+	text := k.kind + " " + k.namespace + "/" + k.name
+	if k.number > 0 {
+		text += fmt.Sprintf(" (number %d)", k.number+1)
+	}
+	return text
+}
+
+// keysOf returns the keys of objects, made unique by their numbers.
+func keysOf[T any](objects []T, key func(T) objectKey) []objectKey {
+	keys := make([]objectKey, len(objects))
+	seen := map[objectKey]int{}
+	for i, o := range objects {
+		k := key(o)
+		keys[i] = k
+		keys[i].number = seen[k]
+		seen[k]++
+	}
+	return slices.Clip(keys)
+}

@@ -1,0 +1,216 @@
+package golden
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/release"
+)
+
+// Options configures the run of a case. The zero value masks the values of environment variables.
+type Options struct {
+	// Release is the release of the Trainer for all cases. If it is nil, the options of a case name one, or the nearest
+	// trainweld.yaml; else it is the latest one.
+	Release *release.Release
+	// ShowValues shows the literal values of environment variables.
+	ShowValues bool
+}
+
+// Result is the result of a case.
+type Result struct {
+	// Case is the executed case.
+	Case *Case
+	// Failures are all failures, by file. A case without any has passed.
+	Failures []Failure
+	// Changes are the files of want that Update would write and remove, by name.
+	Changes []Change
+	// Expected are the findings of severity Error from rendering the case. Their remedies name the options of a case.
+	Expected finding.List
+}
+
+// Failure is a difference between a case and its expected files, or a problem of the case.
+type Failure struct {
+	// Position is the file or folder, and the place in it if known. Its path starts with the searched folder.
+	Position fieldpath.Position
+	// Message describes the failure in one sentence without a final stop.
+	Message string
+	// Update is the effect of Update on the failure, such as "writes it". It is empty if Update does nothing.
+	Update string
+	// Lines show the differences.
+	Lines []Line
+}
+
+// Line is a line of a difference.
+type Line struct {
+	// Mark is '-' for the file, '+' for the rendered objects, and ' ' for all other lines.
+	Mark byte
+	// Text is the line itself. It may contain any text of the inputs, even control characters.
+	Text string
+}
+
+// String returns the line after its mark.
+func (l Line) String() string { return strings.TrimRight(string(l.Mark)+" "+l.Text, " ") }
+
+// Change is a file of want that differs from the rendered one.
+type Change struct {
+	// File is its path, starting with the searched folder. Name is the path below that folder.
+	File, Name string
+	// Old is the present content, nil for a missing file. New is the rendered content, nil for a file to remove.
+	Old, New []byte
+
+	// irregular means that the entry is not a regular file, so that it is not read.
+	irregular bool
+	// Old and New in the form for output.
+	shownOld, shownNew []byte
+}
+
+// Passed reports whether the case renders to the files of want.
+func (r *Result) Passed() bool { return r == nil || len(r.Failures) == 0 }
+
+// Changed reports whether a file of want, such as Findings, is among the changes.
+func (r *Result) Changed(name string) bool {
+	return r != nil && slices.ContainsFunc(r.Changes, func(c Change) bool { return path.Base(c.File) == name })
+}
+
+// Updatable reports whether Update makes a failed case pass. It does so if the case could be rendered.
+func (r *Result) Updatable() bool { return r == nil || len(r.Failures) == 0 || len(r.Changes) > 0 }
+
+func (r *Result) fail(file, format string, args ...any) {
+	r.Failures = append(r.Failures, Failure{Position: fieldpath.Position{File: file}, Message: fmt.Sprintf(format, args...)})
+}
+
+// Run renders a case and compares the result with want. The result holds the problems of the case. Run returns an
+// error only if it cannot read a file, or if Find did not return the case.
+func (c *Case) Run(opts Options) (*Result, error) {
+	if c == nil || c.fsys == nil {
+		return nil, errors.New("the case is none that Find has found")
+	}
+	r := &Result{Case: c}
+	settings, problems, err := c.options()
+	if err != nil {
+		return nil, err
+	}
+	if r.Failures = problems; problems != nil {
+		return r, nil
+	}
+	if opts.Release != nil {
+		settings.jobSet.Release = opts.Release
+	}
+	in, err := c.load(settings)
+	if err != nil {
+		return nil, err
+	}
+	if len(in.Jobs) == 0 && in.Findings.Err() == nil {
+		r.fail(c.at(c.Name), "the case holds no TrainJob; add one, or remove its want folder")
+		return r, nil
+	}
+	if err := in.UnknownManager(settings.jobSet.ForceManagers); err != nil {
+		r.fail(c.at(c.Name), "force-manager: %v", err)
+		return r, nil
+	}
+	got, err := in.render()
+	if err != nil {
+		r.fail(c.at(c.Name), "%v", err)
+		return r, nil
+	}
+	for _, f := range got.findings {
+		if f.Severity >= finding.Error {
+			f.Remedy.Text = help(f)
+			r.Expected = append(r.Expected, f)
+		}
+	}
+	want, err := c.wanted()
+	if err != nil {
+		return nil, err
+	}
+	if want == nil && len(got.files) > 0 {
+		r.fail(c.at(path.Join(c.Name, wantFolder)), "there is no such folder")
+		r.Failures[0].Update = "writes it"
+		for _, f := range r.Expected {
+			r.Failures[0].Lines = append(r.Failures[0].Lines, Line{' ', f.Error()})
+		}
+	}
+	names := map[string][]byte{}
+	maps.Copy(names, want)
+	maps.Copy(names, got.files)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		old, isThere := want[name]
+		new, isRendered := got.files[name]
+		if isThere && isRendered && bytes.Equal(old, new) {
+			continue
+		}
+		below := path.Join(c.Name, wantFolder, name)
+		change := Change{File: c.at(below), Name: below, Old: old, New: new}
+		if info, err := fs.Lstat(c.fsys, below); old == nil && err == nil {
+			change.irregular = !info.Mode().IsRegular()
+		}
+		change.show(opts, got.objects[name])
+		r.Changes = append(r.Changes, change)
+		if want != nil {
+			r.Failures = append(r.Failures, change.failure(opts, got, name))
+		}
+	}
+	return r, nil
+}
+
+// failure returns the failure for a changed file.
+func (c *Change) failure(opts Options, got *rendering, name string) Failure {
+	f := Failure{Position: fieldpath.Position{File: c.File}}
+	switch {
+	case name == Findings:
+		f.Message, f.Update = "the findings differ", "writes them"
+		f.Lines = append(unified(c.Old, c.New), helpFor(c, got.findings)...)
+	case c.irregular:
+		f.Message, f.Update = "must be a regular file", "replaces a link"
+	case c.Old == nil:
+		f.Message, f.Update = "the file is missing", "writes it"
+	case c.New == nil:
+		f.Message, f.Update = "nothing renders to this file any more", "removes it"
+	default:
+		f.Message, f.Update = "differs from what is rendered", "writes that"
+		f.Lines = explain(opts, c.Old, got.objects[name])
+	}
+	return f
+}
+
+// helpFor returns the positions and remedies of the unexpected findings.
+func helpFor(c *Change, findings finding.List) []Line {
+	var lines []Line
+	for _, f := range findings {
+		if line := findingLine(f) + "\n"; help(f) == "" || bytes.Contains(c.Old, []byte(line)) || !bytes.Contains(c.New, []byte(line)) {
+			continue
+		}
+		text := string(f.Code)
+		if f.Position != (fieldpath.Position{}) {
+			text = f.Position.String() + ": " + text
+		}
+		lines = append(lines, Line{' ', text + ": " + help(f)})
+	}
+	return lines
+}
+
+// help returns the remedy of a finding, with the option that applies it.
+func help(f finding.Finding) string {
+	switch r := f.Remedy; {
+	case r.Do == finding.LetOneWin && f.Code == finding.CodeUnion:
+		return r.Text + "; to render with one manager's member, set force-manager in options.yaml"
+	case r.Do == finding.LetOneWin:
+		return r.Text + "; to let the last patch win, as in the cluster, set on-conflict: last in options.yaml; to let another manager win, set force-manager"
+	case f.AssumesRuntime():
+		return r.Text + ": set trainer-version in options.yaml, or stock: true in trainweld.yaml"
+	case f.Code == finding.CodeNoRuntime && r.Do != finding.Edit:
+		return r.Text + " in a file beside the TrainJob, or in a folder above it"
+	case r.Do == finding.Provide && slices.Contains(r.Options, "ConfigMap"):
+		return r.Text + " with flux-templates in options.yaml"
+	default:
+		return r.Text
+	}
+}

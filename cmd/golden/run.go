@@ -1,0 +1,146 @@
+package golden
+
+import (
+	"errors"
+	"flag"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/ownfile"
+	"github.com/trainweld/trainweld/cmd/internal/transaction"
+)
+
+// updateFlag is the name of the flag, as in most packages with golden files.
+const updateFlag = "update"
+
+// UpdateFlag defines the flag -update for the tests of a package, unless it exists, and reports whether it existed.
+// Call it before flags are parsed: in the initialization of a package-level variable of the test, as in
+//
+//	var _ = golden.UpdateFlag()
+//
+// or in TestMain. A package that defines a boolean flag of this name needs no call: Run reads that flag. Importing
+// this package defines nothing.
+func UpdateFlag() bool {
+	if flag.Lookup(updateFlag) != nil {
+		return true
+	}
+	flag.Bool(updateFlag, false, "write what the cases of golden tests render to")
+	return false
+}
+
+// updating returns the value of the flag.
+func updating() bool {
+	f := flag.Lookup(updateFlag)
+	if f == nil {
+		return false
+	}
+	getter, ok := f.Value.(flag.Getter)
+	if !ok {
+		return false
+	}
+	on, _ := getter.Get().(bool)
+	return on
+}
+
+// Run runs every case in a folder and below it as a parallel subtest. Each folder on the path of a case is also a
+// subtest of that name. So go test -run finds the case by its path. With the flag -update (see UpdateFlag), Run
+// writes the rendered files instead of failing. It fails without any case.
+//
+// A file may be a link to another file of its repository, or without a repository of the working directory. A link out of it fails.
+func Run(t *testing.T, dir string) {
+	t.Helper()
+	cases, err := Find(host.Bounded(ownfile.Dir(dir)), filepath.ToSlash(dir))
+	if err != nil {
+		t.Fatalf("%s: %v", dir, err)
+	}
+	if len(cases) == 0 {
+		t.Fatalf("there is no case in %s: a case is a folder with a TrainJob, and with want", dir)
+	}
+	runTree(t, dir, "", cases)
+}
+
+// runTree runs the cases of a folder, which must be sorted.
+func runTree(t *testing.T, dir, folder string, cases []*Case) {
+	for len(cases) > 0 {
+		if c := cases[0]; c.Name == folder || c.Name == "." {
+			t.Run("case", func(t *testing.T) { runCase(t, dir, c) })
+			cases = cases[1:]
+			continue
+		}
+		step, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(cases[0].Name, folder), "/"), "/")
+		below := path.Join(folder, step)
+		n := 0
+		for n < len(cases) && (cases[n].Name == below || strings.HasPrefix(cases[n].Name, below+"/")) {
+			n++
+		}
+		these := cases[:n]
+		cases = cases[n:]
+		t.Run(step, func(t *testing.T) {
+			if len(these) == 1 && these[0].Name == below {
+				runCase(t, dir, these[0])
+				return
+			}
+			runTree(t, dir, below, these)
+		})
+	}
+}
+
+func runCase(t *testing.T, dir string, c *Case) {
+	t.Parallel()
+	r, err := c.Run(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if updating() && r.Updatable() {
+		if err := Update(dir, r); err != nil {
+			t.Fatal(err)
+		}
+		for _, change := range r.Changes {
+			t.Logf("wrote %s", change.File)
+		}
+		return
+	}
+	for _, f := range r.Failures {
+		var b strings.Builder
+		for _, l := range f.Lines {
+			b.WriteString("\n    " + l.String())
+		}
+		message := f.Message
+		if f.Update != "" {
+			message += "; -" + updateFlag + " " + f.Update
+		}
+		t.Errorf("%s: %s%s", f.Position, message, b.String())
+	}
+}
+
+// Update writes the changes of a result below the searched folder, so that want has the rendered files. It changes
+// all files or none. It does not touch unchanged files, or files of other cases. A killed run may have changed some
+// files, each one completely. The next run finishes and cleans up, even in a case that passes.
+//
+// It follows no links below the folder. It replaces a link in the place of a file. A link in the place of want is an
+// error.
+func Update(folder string, r *Result) (err error) {
+	if r == nil || r.Case == nil {
+		return errors.New("there is no result of a case")
+	}
+	if len(r.Changes) == 0 {
+		return transaction.Recover(folder, nil)
+	}
+	dir, err := transaction.Open(folder, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, dir.Close()) }()
+	changes := transaction.Changes{Dir: dir}
+	for _, c := range r.Changes {
+		if c.New != nil {
+			changes.Put(c.Name, c.New)
+		} else {
+			changes.Delete(c.Name)
+		}
+	}
+	return transaction.Write([]transaction.Changes{changes}, func() error { return nil }, func(int, int) {})
+}

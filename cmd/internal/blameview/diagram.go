@@ -1,0 +1,213 @@
+package blameview
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/trainweld/trainweld/cmd/internal/page"
+	"github.com/trainweld/trainweld/cmd/internal/report"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/fieldpath/printable"
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/runtimepatch"
+)
+
+// Diagram describes how a TrainJob becomes Pods.
+type Diagram struct {
+	Runtime  fieldpath.Object
+	Managers []string // of the patches, in their order
+	Jobs     []Jobs
+}
+
+// Jobs are the Jobs of one replicated job, and the Pods that each of them runs at once.
+type Jobs struct {
+	Name           string
+	Replicas, Pods int
+}
+
+// mostJobs is the number of replicated jobs that a drawing shows.
+const mostJobs = 8
+
+// The measures of a drawing.
+const (
+	boxWidth, boxHeight = 300, 40
+	gap                 = 14
+	longestLabel        = 40
+	longestDetail       = 46
+)
+
+// The classes of boxes without a layer.
+const (
+	resultClass = "result"
+	podsClass   = "pods"
+)
+
+// The shapes that drawings share.
+const (
+	firstShape = "first"
+	layerShape = "layer"
+	plainShape = "plain"
+)
+
+// node is a box of a drawing.
+type node struct {
+	class, label, detail, full, file string // full describes the box if the label does not
+	isDisputed                       bool
+}
+
+// way draws the way from the runtime through patches and policies to Pods.
+func (b *blamePage) way(o *pageObject) {
+	stops := b.stops(o)
+	b.Open("svg", page.Class("way"), attr("viewBox", fmt.Sprintf("0 0 %d %d", boxWidth, len(stops)*(boxHeight+gap)-gap)),
+		attr("role", "group"), attr("aria-label", "The way to the Pods"))
+	for i, s := range stops {
+		b.Open("svg", page.Class(strings.TrimSpace("stop "+s.class)), attr("y", strconv.Itoa(i*(boxHeight+gap))), page.If(s.file != o.file, attr("data-file", printable.Name(s.file))))
+		label, detail := report.Shorten(report.Printable(s.label), longestLabel), report.Shorten(report.Printable(s.detail), longestDetail)
+		switch {
+		case s.full != "":
+			b.Add("title", s.full)
+		case label != report.Printable(s.label):
+			b.Add("title", s.label)
+		}
+		b.Shape("use", attr("href", "#"+shapeOf(i, s)))
+		b.Add("text", label)
+		b.Add("text", detail, page.Class(detailClass(s)))
+		b.Close()
+	}
+	b.Close()
+}
+
+// shapes appends the boxes that all drawings of a page share. A box may have an arrow to it, and a color.
+func (b *blamePage) shapes() {
+	b.Open("svg", page.Class("shapes"), attr("aria-hidden", "true"))
+	for _, shape := range []struct {
+		id               string
+		isFirst, isLayer bool
+	}{{firstShape, true, true}, {layerShape, false, true}, {plainShape, false, false}} {
+		b.Open("g", page.ID(shape.id))
+		if !shape.isFirst {
+			b.Shape("path", page.Class("arrow"), attr("d", "M20-13v12m-4-5 4 5 4-5"))
+		}
+		b.Shape("path", page.Class("box"), attr("d", "M0 0h300v40H0z"))
+		if shape.isLayer {
+			b.Shape("path", page.Class("bar"), attr("d", "M3 0v40"))
+			b.Shape("path", page.Class("gap"), attr("d", "M3 0v40")) // of a double bar
+		}
+		b.Close()
+	}
+	b.Close()
+}
+
+// shapeOf returns the shape of a stop.
+func shapeOf(i int, s node) string {
+	switch {
+	case s.class == resultClass, s.class == podsClass:
+		return plainShape
+	case i == 0:
+		return firstShape
+	default:
+		return layerShape
+	}
+}
+
+func detailClass(s node) string {
+	if s.isDisputed {
+		return "detail error"
+	}
+	return "detail"
+}
+
+// stops returns the boxes of a drawing: the layers in the order of writing, the object, and its Jobs.
+func (b *blamePage) stops(o *pageObject) []node {
+	var stops []node
+	var managers, before, after []owned
+	for _, of := range o.layers {
+		switch _, isManager := of.layer.Manager(); {
+		case isManager:
+			managers = append(managers, of)
+		case of.layer == runtimepatch.RuntimeLayer:
+			before = append(before, of)
+		default:
+			after = append(after, of)
+		}
+	}
+	slices.SortStableFunc(after, func(a, b owned) int { return writeOrder(a.layer) - writeOrder(b.layer) })
+	way := Diagram{}
+	if o.Way != nil {
+		way = *o.Way
+	}
+	if way.Runtime.Name != "" && before == nil {
+		before = append(before, owned{layer: runtimepatch.RuntimeLayer})
+	}
+	for _, of := range before {
+		stops = append(stops, b.layerStop(o, of, strings.TrimSpace("runtime "+way.Runtime.Name)))
+	}
+	for i, of := range inOrder(managers, way.Managers) {
+		name, _ := of.layer.Manager()
+		stops = append(stops, b.layerStop(o, of, fmt.Sprintf("%d. %s", i+1, name)))
+	}
+	for _, of := range after {
+		stops = append(stops, b.layerStop(o, of, string(of.layer)))
+	}
+	lines := len(o.Object.Lines())
+	stops = append(stops, node{class: resultClass, label: o.ID.Kind + " " + o.ID.Name, detail: report.Count(lines, "line")})
+	for i, jobs := range way.Jobs {
+		if i == mostJobs {
+			rest := report.Count(len(way.Jobs)-i, "more replicated job")
+			stops = append(stops, node{class: podsClass, label: rest})
+			break
+		}
+		stops = append(stops, node{
+			class: podsClass, label: jobs.Name, full: "replicated job " + jobs.Name,
+			detail: fmt.Sprintf("%s with %s", report.Count(jobs.Replicas, "Job"), report.Count(jobs.Pods, "Pod")),
+		})
+	}
+	return stops
+}
+
+// writeOrder returns the place of a layer in the order of writing, behind the managers.
+func writeOrder(layer merge.Layer) int {
+	order := []string{string(runtimepatch.TrainJobLayer), "policy", "scheduler", string(runtimepatch.DefaultLayer), string(runtimepatch.JobSetLayer), string(runtimepatch.JobLayer)}
+	kind, _, _ := strings.Cut(string(layer), "/")
+	if i := slices.Index(order, kind); i >= 0 {
+		return i
+	}
+	return len(order)
+}
+
+// layerStop returns the box of a layer.
+func (b *blamePage) layerStop(o *pageObject, of owned, label string) node {
+	s := node{class: b.layers.Class(string(of.layer)), label: label, detail: report.Count(of.lines, "line"), isDisputed: of.disputed > 0}
+	if s.isDisputed {
+		s.detail += fmt.Sprintf(", %d disputed", of.disputed)
+	}
+	if file := o.files[of.layer]; file != "" {
+		s.file = file
+		s.detail += ", " + file[strings.LastIndexByte(file, '/')+1:]
+	}
+	return s
+}
+
+// inOrder returns the managers of patches in the order of the patches, and those without a line.
+func inOrder(managers []owned, order []string) []owned {
+	var all []owned
+	for _, name := range order {
+		layer := merge.Manager(name)
+		i := slices.IndexFunc(managers, func(o owned) bool { return o.layer == layer })
+		switch {
+		case slices.ContainsFunc(all, func(o owned) bool { return o.layer == layer }):
+		case i < 0:
+			all = append(all, owned{layer: layer})
+		default:
+			all = append(all, managers[i])
+		}
+	}
+	for _, of := range managers {
+		if !slices.ContainsFunc(all, func(o owned) bool { return o.layer == of.layer }) {
+			all = append(all, of)
+		}
+	}
+	return all
+}

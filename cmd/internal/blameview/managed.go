@@ -1,0 +1,381 @@
+package blameview
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/blame"
+	"github.com/trainweld/trainweld/render/manifest"
+)
+
+// ManagedFields is the path of the entries.
+var ManagedFields = fieldpath.Fields("metadata", "managedFields")
+
+const readManaged = "read the object with kubectl get -o yaml --show-managed-fields"
+
+// MaxManaged limits the paths of a run, in bytes. Each path repeats the text of the fields around it. In memory it takes a
+// multiple of that size.
+const MaxManaged = 64 << 20
+
+// Managed holds the managed fields of one object.
+type Managed struct {
+	// Entries are the entries of metadata.managedFields, and Object is the object. Findings report invalid entries.
+	Entries  []Entry
+	Object   map[string]any
+	Findings finding.List
+
+	document *manifest.Document
+	fields   []*managedField
+	byPath   map[string]*managedField
+	room     *int
+	lists    map[managedList]map[fieldpath.Step]int32
+	indexes  map[*any]int // how many lists has of each list
+	// The owners of a place and of the fields within it, and the owners of a field as one value; nil before the first use.
+	within, whole map[string]map[merge.Layer]bool
+}
+
+// managedField records the owners of a field.
+type managedField struct {
+	path   fieldpath.Path
+	places []int32 // the indexes of the items on its path
+	claims []merge.Claim
+}
+
+// AnyObject decodes an object of any kind. Document.Fields returns its fields.
+type AnyObject struct{}
+
+// UnmarshalJSON accepts any JSON.
+func (*AnyObject) UnmarshalJSON([]byte) error { return nil }
+
+// ReadManaged reads the managed fields of an object, and reduces room by the size of their paths. All objects of a run share a
+// room of MaxManaged. A negative room reads nothing. ok is false for an object without managed fields, which is a finding.
+func ReadManaged(d *manifest.Document, room *int) (m *Managed, ok bool) {
+	m = &Managed{document: d, room: room}
+	return m, m.read()
+}
+
+func (m *Managed) report(code finding.Code, at fieldpath.Path, message, help string) {
+	m.Findings = append(m.Findings, finding.Finding{
+		Code: code, Severity: finding.Error, Object: m.document.ID, Path: at, Position: m.document.Position(at), Message: message, Remedy: finding.Remedy{Text: help},
+	})
+}
+
+// read reports whether the object has managed fields.
+func (m *Managed) read() bool {
+	var err error
+	if m.Object, err = m.document.Fields(); err != nil {
+		m.report(finding.CodeWrongType, nil, "the object cannot be decoded", readManaged)
+		return false
+	}
+	metadata, _ := m.Object["metadata"].(map[string]any)
+	entries, isList := metadata["managedFields"].([]any)
+	switch {
+	case metadata["managedFields"] != nil && !isList:
+		m.report(finding.CodeWrongType, ManagedFields, "must be a list", readManaged)
+		return false
+	case len(entries) == 0:
+		m.report(finding.CodeNoTrainJob, ManagedFields, "required in an object that is not a TrainJob", readManaged)
+		return false
+	}
+	m.byPath = map[string]*managedField{}
+	m.Entries = make([]Entry, len(entries))
+	for i := range entries {
+		m.entry(i, entries[i])
+	}
+	m.order()
+	return true
+}
+
+// entry reads one entry. An invalid entry owns no field.
+func (m *Managed) entry(i int, value any) {
+	at := ManagedFields.Append(fieldpath.Index(i))
+	entry, ok := value.(map[string]any)
+	if !ok {
+		m.report(finding.CodeWrongType, at, "must be an object", readManaged)
+		return
+	}
+	e := Entry{Position: m.document.Position(at)}
+	for name, field := range map[string]*string{
+		"manager": &e.Manager, "operation": &e.Operation, "subresource": &e.Subresource, "apiVersion": &e.APIVersion, "time": &e.Time,
+	} {
+		*field, _ = entry[name].(string)
+	}
+	m.Entries[i] = e
+	if fieldsType, isText := entry["fieldsType"].(string); isText && fieldsType != "" && fieldsType != "FieldsV1" {
+		m.report(finding.CodeBadValue, at.Append(fieldpath.Field("fieldsType")), fmt.Sprintf("unsupported value %.64q: must be FieldsV1", fieldsType), readManaged)
+		return
+	}
+	if entry["fieldsV1"] == nil {
+		return
+	}
+	at = at.Append(fieldpath.Field("fieldsV1"))
+	data, err := json.Marshal(entry["fieldsV1"])
+	if err != nil {
+		m.report(finding.CodeBadValue, at, "invalid value: must be JSON", readManaged)
+		return
+	}
+	var paths []fieldpath.Path
+	for path, err := range merge.FieldsV1Paths(data) {
+		var invalid *merge.FieldsV1Error
+		switch {
+		case errors.As(err, &invalid):
+			message := "invalid value: " + invalid.Err.Error()
+			if where := invalid.Path.String(); where != "" && len(where) <= 256 {
+				message = "invalid value in " + where + ": " + invalid.Err.Error()
+			}
+			m.report(finding.CodeBadValue, at, message, readManaged)
+			return
+		case !m.take(at, 16*len(path)):
+			return
+		}
+		paths = append(paths, path.Append())
+	}
+	for _, path := range paths {
+		text := path.String()
+		if !m.take(at, len(text)) {
+			return
+		}
+		m.own(i, path, text)
+	}
+}
+
+// take reserves room for bytes and reports whether there is enough. It reports the limit once.
+func (m *Managed) take(at fieldpath.Path, bytes int) bool {
+	if *m.room < 0 {
+		return false
+	}
+	if *m.room -= bytes; *m.room < 0 {
+		m.report(finding.CodeSyntax, at, fmt.Sprintf("the paths of the managed fields take more than %d MiB", MaxManaged>>20), "read fewer objects at once")
+		return false
+	}
+	return true
+}
+
+// own adds a field to an entry.
+func (m *Managed) own(i int, path fieldpath.Path, text string) {
+	field := m.byPath[text]
+	if field == nil {
+		field = &managedField{path: path}
+		field.places, _ = m.walk(path)
+		m.byPath[text] = field
+		m.fields = append(m.fields, field)
+	}
+	field.claims = append(field.claims, merge.Claim{Layer: EntryLayer(i), Value: merge.Presence{}, Position: m.Entries[i].Position})
+}
+
+// order sorts the fields by name, and list items in the order of the object.
+func (m *Managed) order() {
+	slices.SortFunc(m.fields, func(a, b *managedField) int {
+		for i := range min(len(a.path), len(b.path)) {
+			if a.path[i] != b.path[i] {
+				return cmp.Or(cmp.Compare(a.places[i], b.places[i]), strings.Compare(a.path[i].String(), b.path[i].String()))
+			}
+		}
+		return cmp.Compare(len(a.path), len(b.path))
+	})
+}
+
+// History yields the fields with their entries, in the form that package blame takes.
+func (m *Managed) History() iter.Seq2[fieldpath.Path, []merge.Claim] {
+	return func(yield func(fieldpath.Path, []merge.Claim) bool) {
+		for _, field := range m.fields {
+			if !yield(field.path, field.claims) {
+				return
+			}
+		}
+	}
+}
+
+// maxIndexes limits the sets of merge keys by which one list is indexed. A list of a cluster has one.
+const maxIndexes = 8
+
+// managedList names an index of a list by its first item and its merge keys.
+type managedList struct {
+	first *any
+	keys  string
+}
+
+// walk returns the value at a path, and the position of each item on the way. A field has position 0.
+func (m *Managed) walk(path fieldpath.Path) (places []int32, value any) {
+	places, value = make([]int32, len(path)), m.Object
+	for i, step := range path {
+		switch v := value.(type) {
+		case map[string]any:
+			name, ok := step.Field()
+			if !ok {
+				name, _ = step.Key()
+			}
+			value = v[name]
+		case []any:
+			place, ok := m.place(v, step)
+			if places[i] = place; !ok {
+				places[i], value = int32(len(v)), nil
+			} else {
+				value = v[place]
+			}
+		default:
+			value = nil
+		}
+	}
+	return places, value
+}
+
+// place returns the position of an item.
+func (m *Managed) place(list []any, step fieldpath.Step) (int32, bool) {
+	if i, ok := step.Index(); ok {
+		return int32(i), i < len(list)
+	}
+	if len(list) == 0 {
+		return 0, false
+	}
+	keys := step.Keys()
+	of := managedList{first: &list[0]}
+	for _, key := range keys {
+		of.keys += strconv.Quote(key.Name)
+	}
+	index := m.lists[of]
+	if index == nil {
+		if m.indexes[of.first] == maxIndexes {
+			return 0, false
+		}
+		index = make(map[fieldpath.Step]int32, len(list))
+		for i, item := range list {
+			at := fieldpath.ElementOf(item)
+			if keys != nil {
+				fields, _ := item.(map[string]any)
+				itemKeys := slices.Clone(keys)
+				for k := range itemKeys {
+					itemKeys[k].Value = fields[itemKeys[k].Name]
+				}
+				at = fieldpath.ItemBy(itemKeys...)
+			}
+			if _, duplicate := index[at]; !duplicate {
+				index[at] = int32(i)
+			}
+		}
+		if m.lists == nil {
+			m.lists, m.indexes = map[managedList]map[fieldpath.Step]int32{}, map[*any]int{}
+		}
+		m.lists[of] = index
+		m.indexes[of.first]++
+	}
+	place, ok := index[step]
+	return place, ok
+}
+
+// IsWhole reports whether a field is owned as one value and holds others, as an atomic map does.
+func (m *Managed) IsWhole(f *blame.Field) bool {
+	if f.Claims == nil || f.Children != nil || f.Path[len(f.Path)-1].Keys() != nil {
+		return false
+	}
+	switch _, value := m.walk(f.Path); value := value.(type) {
+	case map[string]any:
+		return len(value) > 0
+	case []any:
+		return len(value) > 0
+	}
+	return false
+}
+
+// OwnersOf returns the entries that own the field at a path or fields within it, each once. Without any, it returns the
+// entries that own a field around it as one value. Items of the path match by the value of a merge key. The object must have the field.
+func (m *Managed) OwnersOf(path fieldpath.Path) []Entry {
+	if m.within == nil {
+		m.indexOwners()
+	}
+	places, ok := m.whereabouts(path)
+	if !ok {
+		return nil
+	}
+	own := m.within[placeKey(places)]
+	for n := len(places) - 1; n >= 0 && own == nil; n-- {
+		own = m.whole[placeKey(places[:n])]
+	}
+	var entries []Entry
+	for i, e := range m.Entries {
+		if own[EntryLayer(i)] {
+			entries = append(entries, e)
+		}
+	}
+	return entries
+}
+
+// indexOwners collects the owners of each place with the fields within it, and of each field that is owned as one value.
+func (m *Managed) indexOwners() {
+	m.within, m.whole = map[string]map[merge.Layer]bool{}, map[string]map[merge.Layer]bool{}
+	add := func(to map[string]map[merge.Layer]bool, key string, claims []merge.Claim) {
+		if to[key] == nil {
+			to[key] = map[merge.Layer]bool{}
+		}
+		for _, c := range claims {
+			to[key][c.Layer] = true
+		}
+	}
+	for i, field := range m.fields {
+		places, _ := m.whereabouts(field.path)
+		for n := range places {
+			add(m.within, placeKey(places[:n]), field.claims)
+		}
+		add(m.within, placeKey(places), field.claims)
+		// The fields are in the order of the object: those within a field follow it.
+		if i+1 == len(m.fields) || !m.fields[i+1].path.HasPrefix(field.path) {
+			add(m.whole, placeKey(places), field.claims)
+		}
+	}
+}
+
+// placeKey joins places.
+func placeKey(places []string) string { return strings.Join(places, "\x00") }
+
+// whereabouts returns the name of each field of a path, and the position of each item. It returns false if the object lacks the
+// field.
+func (m *Managed) whereabouts(path fieldpath.Path) (places []string, ok bool) {
+	value := any(m.Object)
+	for _, step := range path {
+		switch v := value.(type) {
+		case map[string]any:
+			name, isField := step.Field()
+			if !isField {
+				name, _ = step.Key()
+			}
+			places = append(places, name)
+			if value, ok = v[name]; !ok {
+				return places, false
+			}
+		case []any:
+			i := m.item(v, step)
+			if places = append(places, strconv.Itoa(i)); i < 0 {
+				return places, false
+			}
+			value = v[i]
+		default:
+			return append(places, step.String()), false
+		}
+	}
+	return places, true
+}
+
+// item returns the position of an item, or -1. A merge key matches as text or as a number.
+func (m *Managed) item(list []any, step fieldpath.Step) int {
+	if i, ok := m.place(list, step); ok {
+		return int(i)
+	}
+	key, text, isItem := step.Item()
+	number, err := strconv.ParseInt(text, 10, 64)
+	if !isItem || err != nil {
+		return -1
+	}
+	if i, ok := m.place(list, fieldpath.ItemBy(fieldpath.ItemKey{Name: key, Value: number})); ok {
+		return int(i)
+	}
+	return -1
+}

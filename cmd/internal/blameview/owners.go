@@ -1,0 +1,168 @@
+package blameview
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/report"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/runtimepatch"
+)
+
+// ownersReport is the report of -o json on managed fields: every object with its owned fields.
+type ownersReport struct {
+	Objects []ownersObject `json:"objects" doc:"The objects with managed fields."`
+}
+
+type ownersObject struct {
+	Kind      string        `json:"kind"`
+	Namespace string        `json:"namespace"`
+	Name      string        `json:"name"`
+	Fields    []ownersField `json:"fields" doc:"The owned fields, or those of FIELD."`
+}
+
+type ownersField struct {
+	Path   string  `json:"path" doc:"The field, such as .spec.replicas."`
+	Owners []owner `json:"owners" doc:"The entries of metadata.managedFields that hold the field."`
+}
+
+// owner is an entry of metadata.managedFields with its position.
+type owner struct {
+	Manager     string `json:"manager"`
+	Operation   string `json:"operation" doc:"Apply or Update."`
+	Subresource string `json:"subresource,omitempty"`
+	APIVersion  string `json:"apiVersion,omitempty"`
+	Time        string `json:"time,omitempty"`
+	File        string `json:"file" doc:"The file of the entry."`
+	Line        int    `json:"line" doc:"From 1. 0 if it is not known."`
+	Column      int    `json:"column" doc:"In characters, from 1. 0 if it is not known."`
+}
+
+// newOwnersReport reports the selected fields.
+func newOwnersReport(selected []Selection) ownersReport {
+	out := ownersReport{Objects: []ownersObject{}}
+	for _, s := range selected {
+		o := ownersObject{Kind: s.ID.Kind, Namespace: s.ID.Namespace, Name: s.ID.Name, Fields: []ownersField{}}
+		for field := range s.each() {
+			f := ownersField{Path: field.Path.String()}
+			for _, c := range field.Claims {
+				e := s.entryOf(c)
+				f.Owners = append(f.Owners, owner{
+					Manager: e.Manager, Operation: e.Operation, Subresource: e.Subresource, APIVersion: e.APIVersion, Time: e.Time,
+					File: e.Position.File, Line: e.Position.Line, Column: e.Position.Column,
+				})
+			}
+			o.Fields = append(o.Fields, f)
+		}
+		out.Objects = append(out.Objects, o)
+	}
+	return out
+}
+
+// owners writes a legend, and a line for each owner of each field.
+func (t *blameText) owners(s Selection) {
+	t.colors = map[merge.Layer]string{runtimepatch.RuntimeLayer: dim}
+	var rows []row
+	count := map[merge.Layer]int{}
+	for field := range s.each() {
+		for _, c := range field.Claims {
+			t.color(c.Layer)
+			count[c.Layer]++
+			rows = append(rows, row{name: report.Line(s.entryOf(c).label()), text: report.Printable(field.Path.String()), layer: c.Layer})
+		}
+	}
+	fmt.Fprintln(t.w, t.paint(host.Bold, "# "+report.Printable(s.ID.String())+", by who owns each field"))
+	var table [][]string
+	var layers []merge.Layer
+	for i, e := range s.Entries {
+		layer := EntryLayer(i)
+		if count[layer] == 0 {
+			continue
+		}
+		layers = append(layers, layer)
+		table = append(table, []string{e.label(), report.Count(count[layer], "field"), e.Time})
+	}
+	t.table("#   ", table, layers)
+	t.write(rows)
+}
+
+// ownersOf writes the owners of the selected fields.
+func (t *blameText) ownersOf(s Selection) {
+	t.colors = map[merge.Layer]string{runtimepatch.RuntimeLayer: dim}
+	fmt.Fprintln(t.w, t.paint(host.Bold, report.Printable(s.ID.String())))
+	for field := range s.each() {
+		fmt.Fprintln(t.w, report.Printable(field.Path.String()))
+		var table [][]string
+		var layers []merge.Layer
+		for _, c := range field.Claims {
+			e := s.entryOf(c)
+			t.color(c.Layer)
+			layers = append(layers, c.Layer)
+			table = append(table, []string{e.label(), e.Time, e.Position.String()})
+		}
+		t.table("  ", table, layers)
+	}
+}
+
+// table writes cells in columns and omits empty columns. The first cell has the color of its layer.
+func (t *blameText) table(indent string, rows [][]string, layers []merge.Layer) {
+	var widths []int
+	for _, cells := range rows {
+		widths = append(widths, make([]int, max(0, len(cells)-len(widths)))...)
+		for i := range cells {
+			if i == 0 {
+				cells[i] = report.Line(cells[i])
+			} else {
+				cells[i] = report.Printable(cells[i])
+			}
+			widths[i] = max(widths[i], report.Width(cells[i]))
+		}
+	}
+	report.Fit(widths, 2, t.screen.Room()-len(indent))
+	for i, cells := range rows {
+		var b strings.Builder
+		b.WriteString(indent)
+		for j, cell := range cells {
+			if widths[j] == 0 {
+				continue
+			}
+			cell = report.Shorten(cell, widths[j])
+			text := cell
+			if j == 0 {
+				text = t.paint(t.colors[layers[i]], cell)
+			}
+			b.WriteString(text + strings.Repeat(" ", widths[j]-report.Width(cell)+2))
+		}
+		fmt.Fprintln(t.w, strings.TrimRight(b.String(), " "))
+	}
+}
+
+// Entry is one entry of metadata.managedFields.
+type Entry struct {
+	Manager, Operation, Subresource, APIVersion, Time string
+	Position                                          fieldpath.Position
+}
+
+// action returns the operation and the subresource.
+func (e Entry) action() string {
+	return strings.TrimSpace(cmp.Or(e.Operation, "-") + " " + e.Subresource)
+}
+
+// label names the entry in a column.
+func (e Entry) label() string { return cmp.Or(e.Manager, "-") + " " + e.action() }
+
+// EntryLayer numbers an entry as the layer of its claims. Two entries may have the same manager.
+func EntryLayer(i int) merge.Layer { return merge.Layer(strconv.Itoa(i)) }
+
+// entryOf returns the entry of a claim.
+func (b Blamed) entryOf(c merge.Claim) Entry {
+	i, err := strconv.Atoi(string(c.Layer))
+	if err != nil || i < 0 || i >= len(b.Entries) {
+		return Entry{}
+	}
+	return b.Entries[i]
+}

@@ -1,0 +1,362 @@
+package blameview
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/trainweld/trainweld/cmd/internal/page"
+	"github.com/trainweld/trainweld/cmd/internal/report"
+	"github.com/trainweld/trainweld/fieldpath/printable"
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/blame"
+	"github.com/trainweld/trainweld/render/runtimepatch"
+)
+
+// mostOpen is the number of objects that a page shows open. More of them begin as a table.
+const mostOpen = 2
+
+// blamePage writes objects as a page. Objects with disagreements come first.
+type blamePage struct {
+	page.Body
+	opts    Options
+	layers  page.Layers
+	places  bool
+	folding *folding
+}
+
+func writeBlamePage(w io.Writer, version string, opts Options, selected []Selection) error {
+	b := blamePage{opts: opts}
+	objects := make([]pageObject, len(selected))
+	disputed := 0
+	for i, s := range selected {
+		objects[i] = newPageObject(s)
+		disputed += len(objects[i].disputed)
+	}
+	slices.SortStableFunc(objects, func(a, b pageObject) int { return min(len(b.disputed), 1) - min(len(a.disputed), 1) })
+	for i := range objects {
+		objects[i].id = "o" + strconv.Itoa(i+1)
+	}
+	for _, b.folding = range foldings() {
+		b.Body = page.Body{}
+		b.body(objects)
+		if b.Len() <= mostBytes {
+			break
+		}
+	}
+	text := []string{lead(objects, disputed)}
+	if note := b.folding.note(); note != "" {
+		text = append(text, note)
+	}
+	d := page.Document{Title: "Who set each field", Lead: text, Version: version, Layers: &b.layers, HasPlaces: b.places}
+	return page.Write(w, d, &b.Body)
+}
+
+// body appends all objects.
+func (b *blamePage) body(objects []pageObject) {
+	b.shapes()
+	if len(objects) > mostOpen {
+		b.overview(objects)
+	}
+	for i := range objects {
+		b.object(&objects[i], len(objects) <= mostOpen)
+	}
+}
+
+// lead counts the objects and the fields on which managers disagree.
+func lead(objects []pageObject, disputed int) string {
+	text := report.Count(len(objects), "object")
+	if len(objects) == 1 {
+		text = objects[0].title()
+	}
+	switch {
+	case disputed > 0:
+		return fmt.Sprintf("%s: managers disagree on %s", text, report.Count(disputed, "field"))
+	default:
+		return text + ": no manager disagrees with another one"
+	}
+}
+
+// pageObject is an object with its fields that a page shows.
+type pageObject struct {
+	Selection
+	id       string
+	disputed []*blame.Field
+	history  []*blame.Field       // other fields with several claims
+	number   map[*blame.Field]int // of both
+	layers   []owned              // of the lines
+	files    map[merge.Layer]string
+	file     string // of most layers
+}
+
+func newPageObject(s Selection) pageObject {
+	o := pageObject{Selection: s, number: map[*blame.Field]int{}, files: map[merge.Layer]string{}}
+	for f := range s.each() {
+		switch {
+		case f.Disputed && s.Fields == nil:
+			o.disputed = append(o.disputed, f)
+		case len(f.Claims) > 1 || s.Fields != nil:
+			o.history = append(o.history, f)
+		default:
+			continue
+		}
+		o.number[f] = len(o.number)
+	}
+	count := map[merge.Layer]map[string]int{}
+	for _, line := range s.Object.Lines() {
+		r := row{layer: line.Layer}
+		if line.Field != nil && line.Field.Disputed && !line.Continued {
+			r.mark = disputedMark
+		}
+		o.layers = countLine(o.layers, r)
+		if at := line.Field.InForce(); at >= 0 && !line.Continued && line.Field.Claims[at].Position.File != "" {
+			if count[line.Layer] == nil {
+				count[line.Layer] = map[string]int{}
+			}
+			file := line.Field.Claims[at].Position.File
+			if count[line.Layer][file]++; count[line.Layer][file] > count[line.Layer][o.files[line.Layer]] {
+				o.files[line.Layer] = file
+			}
+		}
+	}
+	slices.SortStableFunc(o.layers, func(a, b owned) int { return rank(a.layer) - rank(b.layer) })
+	uses := map[string]int{}
+	for _, of := range o.layers {
+		if file := o.files[of.layer]; file != "" {
+			if uses[file]++; uses[file] > uses[o.file] {
+				o.file = file
+			}
+		}
+	}
+	return o
+}
+
+// overview appends a table of the objects with the managers of their lines.
+func (b *blamePage) overview(objects []pageObject) {
+	b.Open("nav", page.Attr{Name: "aria-label", Value: "objects"})
+	b.Open("table", page.Class("list"))
+	b.Add("caption", "The objects of this page")
+	b.Open("thead")
+	b.Open("tr")
+	for _, head := range []string{"object", "disputed", "managers"} {
+		b.Add("th", head, page.Attr{Name: "scope", Value: "col"})
+	}
+	b.Close()
+	b.Close()
+	b.Open("tbody")
+	for i := range objects {
+		o := &objects[i]
+		b.Void("tr", page.Class("item"))
+		b.Void("th")
+		b.Add("a", o.title(), page.Attr{Name: "href", Value: "#" + o.id})
+		disputed := ""
+		if n := len(o.disputed); n > 0 {
+			disputed = strconv.Itoa(n)
+		}
+		b.Cell("td", disputed, page.Class("num error"))
+		b.Void("td")
+		for _, of := range o.layers {
+			if name, isManager := of.layer.Manager(); isManager {
+				b.Add("span", name, page.Class("by "+b.layers.Class(string(of.layer))))
+			}
+		}
+		b.Break()
+	}
+	b.Close()
+	b.Close()
+	b.Close()
+}
+
+// object appends an object: disagreements, the way of its patches, its lines, and the history of its fields.
+func (b *blamePage) object(o *pageObject, open bool) {
+	b.Open("details", page.Class("item object"), page.ID(o.id), attr("data-file", printable.Name(o.file)), page.If(open, page.Attr{Name: "open"}))
+	b.Open("summary")
+	b.Add("h2", o.title())
+	if n := len(o.disputed); n > 0 {
+		b.Add("span", fmt.Sprintf("%d disputed", n), page.Class("error"))
+	}
+	b.Close()
+	switch {
+	case o.Unset != nil:
+		b.unset(o)
+	case o.Entries != nil:
+		b.owners(o)
+	case o.Fields != nil:
+		for _, f := range o.history {
+			b.field(o, f)
+		}
+	default:
+		b.whole(o)
+	}
+	b.Close()
+}
+
+// whole appends all parts of an object.
+func (b *blamePage) whole(o *pageObject) {
+	b.Open("div", page.Class("columns"))
+	b.Open("div", page.Class("side"))
+	b.way(o)
+	b.Close()
+	b.Open("div")
+	if o.disputed != nil {
+		b.Open("section", page.Class("first"))
+		b.Add("h3", "Managers disagree")
+		for _, f := range o.disputed {
+			b.field(o, f)
+		}
+		b.Close()
+	}
+	b.lines(o)
+	history := slices.DeleteFunc(slices.Clone(o.history), func(f *blame.Field) bool { return !b.folding.hasHistory(f) })
+	if len(history) > 0 {
+		b.Open("details", page.Class("history"))
+		b.Open("summary")
+		b.Text("History of " + report.Count(len(history), "field"))
+		b.Close()
+		for _, f := range history {
+			b.field(o, f)
+		}
+		b.Close()
+	}
+	b.Close()
+	b.Close()
+}
+
+// field appends the claims on a field. Its line refers to them.
+func (b *blamePage) field(o *pageObject, f *blame.Field) {
+	rows := make([]page.Claim, len(f.Claims))
+	for i, c := range f.Claims {
+		rows[i] = page.Claim{Layer: string(c.Layer), Value: runtimepatch.FormatClaim(f.Path, c, b.opts.ShowValues), Place: c.Position.String()}
+		if c.Value == nil {
+			rows[i].Value = "emptied"
+		}
+		if i == f.InForce() && len(f.Claims) > 1 {
+			rows[i].Mark = "wins"
+			if f.IsPresence() {
+				rows[i].Mark = "brought it"
+			}
+		}
+	}
+	b.Claims(&b.layers, f.Path.String(), rows, page.ID(fmt.Sprintf("%slh%d", o.id, o.number[f])))
+}
+
+// unset appends the layers that could set a field.
+func (b *blamePage) unset(o *pageObject) {
+	b.Open("p")
+	b.Add("code", o.Unset.Path.String())
+	b.Text(": nobody sets it; it could be set by:")
+	b.Close()
+	b.Open("ul")
+	for _, setter := range o.Unset.Setters {
+		b.Add("li", setter)
+	}
+	b.Close()
+}
+
+// owners appends the owners of fields from metadata.managedFields.
+func (b *blamePage) owners(o *pageObject) {
+	b.Open("table", page.Class("list"))
+	b.Add("caption", "The owners of the fields")
+	b.Open("thead")
+	b.Open("tr")
+	for _, head := range []string{"field", "owner", "time", "place"} {
+		b.Add("th", head, page.Attr{Name: "scope", Value: "col"})
+	}
+	b.Close()
+	b.Close()
+	b.Open("tbody")
+	for f := range o.each() {
+		for _, c := range f.Claims {
+			e := o.entryOf(c)
+			b.Void("tr", page.Class("item"))
+			b.Void("th")
+			b.Add("code", f.Path.String())
+			b.Void("td")
+			b.Add("span", e.label(), page.Class("by "+b.layers.Class(e.label())))
+			b.Cell("td", e.Time)
+			b.Cell("td", e.Position.String(), page.Class("place"))
+		}
+	}
+	b.Close()
+	b.Close()
+}
+
+// lines appends the YAML of an object. Each run of lines starts with the name of its layer.
+func (b *blamePage) lines(o *pageObject) {
+	lines := o.Object.Lines()
+	b.Add("p", "+N: N others set the same value. ~: the value replaces another one.", page.Class("legend"))
+	b.Open("ol", page.Class("own"), page.ID(o.id+"l"), page.Attr{Name: "aria-label", Value: o.title() + ", by who set each line"})
+	var before merge.Layer
+	var stack pathStack
+	var losers []string
+	folds, hidden := b.folding.of(o, lines), 0
+	for i, line := range lines {
+		step, name := stack.step(line), ""
+		if line.Layer != before {
+			name = layerName(line.Layer)
+		}
+		before = line.Layer
+		if f, ok := folds[i]; ok {
+			b.folded(line, name, f)
+			hidden = f.lines
+		}
+		if hidden > 0 {
+			hidden--
+			continue
+		}
+		b.line(o, line, name, step)
+		if f := line.Field; f != nil && f.Disputed && !line.Continued && !b.folding.isBrief() {
+			losers = losersOf(line, b.opts.ShowValues, false)
+		}
+		if i+1 == len(lines) || !lines[i+1].Continued {
+			for _, text := range losers {
+				b.Cell("li", text, page.Class("loser"))
+			}
+			losers = nil
+		}
+	}
+	b.Close()
+}
+
+// line appends a line. The name is that of its layer, or "" for the layer of the line before. The step belongs to its path, if the
+// script cannot derive it from the text.
+func (b *blamePage) line(o *pageObject, line blame.Line, name, step string) {
+	f, class, mark, place, history := line.Field, b.layers.Class(string(line.Layer)), "", "", ""
+	if f != nil && !line.Continued {
+		if at := f.InForce(); at >= 0 {
+			position := f.Claims[at].Position
+			position.Column = 0
+			if position.File == o.files[line.Layer] {
+				position.File = ""
+			}
+			place = strings.TrimPrefix(position.String(), ":")
+			if n := f.Agree(); n > 0 && line.Layer != runtimepatch.RuntimeLayer {
+				mark += " +" + strconv.Itoa(n)
+			}
+			if f.Overrides() && !f.Disputed {
+				mark += " ~"
+			}
+		}
+		if i, ok := o.number[f]; ok && b.folding.hasHistory(f) {
+			history = strconv.Itoa(i)
+		}
+	}
+	isDisputed := f != nil && f.Disputed && !line.Continued
+	if isDisputed {
+		class += " disputed"
+	}
+	b.places = b.places || place != ""
+	b.Void("li", page.If(class != "", page.Class(strings.TrimSpace(class))), attr("data-p", place), attr("data-s", step), attr("data-h", history))
+	if text := strings.TrimSpace(name + mark); text != "" || isDisputed {
+		b.Add("b", text) // the style adds the word disputed
+	}
+	b.Text(line.Text)
+	b.Break()
+}
+
+// attr returns an attribute, or none without a value.
+func attr(name, value string) page.Attr {
+	return page.If(value != "", page.Attr{Name: name, Value: value})
+}

@@ -1,0 +1,227 @@
+package blameview
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/report"
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/blame"
+	"github.com/trainweld/trainweld/render/runtimepatch"
+)
+
+// row is a line of the output, before its columns are measured.
+type row struct {
+	name, origin, mark, text string
+	layer                    merge.Layer
+}
+
+// owned counts the lines of a layer.
+type owned struct {
+	layer           merge.Layer
+	lines, disputed int
+}
+
+// object writes a legend and the YAML of an object. Each line starts with the layer that set it.
+func (t *blameText) object(s Selection) {
+	t.colors = map[merge.Layer]string{runtimepatch.RuntimeLayer: dim}
+	var rows []row
+	var count []owned
+	lines := s.Object.Lines()
+	var losers []row
+	for i, line := range lines {
+		r := t.row(line)
+		count = countLine(count, r)
+		rows = append(rows, r)
+		if r.mark == disputedMark {
+			losers = t.losers(line)
+		}
+		if i+1 == len(lines) || !lines[i+1].Continued { // behind the value, which may have several lines
+			rows, losers = append(rows, losers...), nil
+		}
+	}
+	t.legend(s, rows, count)
+	t.write(rows)
+}
+
+// row splits a line into its columns.
+func (t *blameText) row(line blame.Line) row {
+	r := row{text: report.Printable(line.Text), layer: line.Layer, name: layerName(line.Layer)}
+	if line.Layer == runtimepatch.RuntimeLayer {
+		r.name = quietMark
+	}
+	t.color(line.Layer)
+	f := line.Field
+	if f == nil || line.Continued {
+		return r
+	}
+	if at := f.InForce(); at >= 0 {
+		if n := f.Agree(); n > 0 && line.Layer != runtimepatch.RuntimeLayer {
+			r.name += fmt.Sprintf("%s%d", agreeMark, n)
+		}
+		if t.opts.ShowOrigin {
+			origin := f.Claims[at].Position
+			origin.Column = 0
+			r.origin = report.Printable(origin.String())
+		}
+		if f.Overrides() {
+			r.mark = overridesMark
+		}
+	}
+	if f.Disputed {
+		r.mark = disputedMark
+	}
+	return r
+}
+
+func countLine(count []owned, r row) []owned {
+	if r.layer == "" {
+		return count
+	}
+	i := slices.IndexFunc(count, func(o owned) bool { return o.layer == r.layer })
+	if i < 0 {
+		i, count = len(count), append(count, owned{layer: r.layer})
+	}
+	count[i].lines++
+	if r.mark == disputedMark {
+		count[i].disputed++
+	}
+	return count
+}
+
+// losers returns the rows below a disputed line.
+func (t *blameText) losers(line blame.Line) []row {
+	var rows []row
+	for _, text := range losersOf(line, t.opts.ShowValues, true) {
+		rows = append(rows, row{text: report.Printable(text)})
+	}
+	return rows
+}
+
+// losersOf returns comments with the values of the other layers on a disputed line, and with their places if withPlace is set. The
+// last manager wins over them.
+func losersOf(line blame.Line, showValues, withPlace bool) []string {
+	f := line.Field
+	at := f.InForce()
+	if at < 0 {
+		return nil
+	}
+	indent := strings.Repeat(" ", len(line.Text)-len(strings.TrimLeft(line.Text, " -")))
+	var comments []string
+	for i, c := range f.Claims {
+		if i == at || merge.SameValue(c.Value, f.Claims[at].Value) {
+			continue
+		}
+		text := fmt.Sprintf("%s# %s set %s", indent, layerName(c.Layer), runtimepatch.FormatClaim(f.Path, c, showValues))
+		if place := c.Position.String(); withPlace && place != "" {
+			text += " at " + place
+		}
+		comments = append(comments, text)
+	}
+	if comments == nil {
+		comments = append(comments, indent+"# managers set different members of one union: the merge keeps both, and the cluster rejects it")
+	}
+	return comments
+}
+
+// write writes the rows in columns.
+func (t *blameText) write(rows []row) {
+	names, origins := 0, 0
+	for _, r := range rows {
+		names, origins = max(names, report.Width(r.name)), max(origins, report.Width(r.origin))
+	}
+	room := 0 // for the text
+	if columns := t.screen.Columns; columns > 0 {
+		names, origins = min(names, max(10, columns/3)), min(origins, max(10, columns/4))
+		room = columns - names - 5
+		if t.opts.ShowOrigin {
+			room -= 2 + origins
+		}
+		room = max(room, 8)
+	}
+	before := row{}
+	for _, r := range rows {
+		name := r.name
+		if t.screen.Terminal && name != quietMark && name == before.name && r.layer == before.layer {
+			name = "" // the bar continues in its color
+		}
+		before = r
+		t.cell(name, names, t.colors[r.layer])
+		if t.opts.ShowOrigin {
+			fmt.Fprint(t.w, "  ")
+			t.cell(r.origin, origins, dim)
+		}
+		mark := cmp.Or(r.mark, " ")
+		if r.mark == disputedMark {
+			mark = t.paint(alarm, mark)
+		}
+		fmt.Fprintf(t.w, " %s %s", mark, t.paint(t.colors[r.layer], "│"))
+		if text := r.text; text != "" {
+			if runes := []rune(text); room > 0 && len(runes) > room {
+				text = string(runes[:room-1]) + "…"
+			}
+			if r.layer == runtimepatch.RuntimeLayer {
+				text = t.paint(dim, text)
+			}
+			fmt.Fprint(t.w, " ", text)
+		}
+		fmt.Fprintln(t.w)
+	}
+}
+
+// cell writes a column, shortened to its width or filled up.
+func (t *blameText) cell(text string, width int, color string) {
+	text = report.Shorten(text, width)
+	fmt.Fprint(t.w, t.paint(color, text), strings.Repeat(" ", max(0, width-report.Width(text))))
+}
+
+// legend writes the owners of the lines, and the meaning of the marks that occur.
+func (t *blameText) legend(s Selection, rows []row, count []owned) {
+	fmt.Fprintln(t.w, t.paint(host.Bold, "# "+s.title()+", by who set each line"))
+	slices.SortStableFunc(count, func(a, b owned) int { return cmp.Compare(rank(a.layer), rank(b.layer)) })
+	width := 0
+	for _, o := range count {
+		width = max(width, utf8.RuneCountInString(report.Printable(string(o.layer))))
+	}
+	for _, o := range count {
+		text := report.Count(o.lines, "line")
+		if o.layer == runtimepatch.RuntimeLayer {
+			text += ", marked " + quietMark
+		}
+		if o.disputed > 0 {
+			text += ", " + t.paint(alarm, fmt.Sprintf("%d disputed", o.disputed))
+		}
+		name := report.Printable(string(o.layer))
+		fmt.Fprintf(t.w, "#   %s%s  %s\n", t.paint(t.colors[o.layer], name), strings.Repeat(" ", width-utf8.RuneCountInString(name)), text)
+	}
+	var marks []string
+	for _, mark := range []struct{ sign, text string }{
+		{disputedMark, " managers disagree"}, {overridesMark, " replaces another value"}, {agreeMark, "N others set the same value"},
+	} {
+		if slices.ContainsFunc(rows, func(r row) bool {
+			return r.mark == mark.sign || mark.sign == agreeMark && strings.Contains(r.name, agreeMark)
+		}) {
+			marks = append(marks, strings.TrimSpace(mark.sign)+mark.text)
+		}
+	}
+	if marks != nil {
+		fmt.Fprintln(t.w, "# "+strings.Join(marks, "   "))
+	}
+}
+
+// rank returns the order of a layer in the legend: the runtime, the managers, then the others.
+func rank(layer merge.Layer) int {
+	_, isManager := layer.Manager()
+	switch {
+	case layer == runtimepatch.RuntimeLayer:
+		return 0
+	case isManager:
+		return 1
+	default:
+		return 2
+	}
+}

@@ -1,0 +1,207 @@
+// Package blameview shows the layers that set the fields of objects: line by line, as histories, and as JSON.
+package blameview
+
+import (
+	"bufio"
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/option"
+	"github.com/trainweld/trainweld/cmd/internal/report"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/fieldpath/printable"
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/blame"
+	"github.com/trainweld/trainweld/render/manifest"
+	"github.com/trainweld/trainweld/render/runtimepatch"
+)
+
+// Options controls the output.
+type Options struct {
+	Field      string // a path as in a manifest; "" for all fields
+	Format     string // text, json or html
+	Color      option.Color
+	ShowOrigin bool
+	ShowValues bool
+}
+
+// Formats returns the names of the formats. The first one is for terminals.
+func Formats() []string { return []string{"text", "json", "html"} }
+
+// Write writes the selected fields to standard output.
+func Write(p *host.Program, opts Options, selected []Selection) error {
+	if opts.Format == "html" {
+		return writeBlamePage(p.Stdout, p.Version(), opts, selected)
+	}
+	managed := len(selected) > 0 && selected[0].Entries != nil
+	if opts.Format == "json" && managed {
+		return report.EncodeReport(p.Stdout, newOwnersReport(selected))
+	}
+	if opts.Format == "json" {
+		return writeBlameJSON(p.Stdout, selected, opts.ShowValues)
+	}
+	t := blameText{w: bufio.NewWriter(p.Stdout), screen: opts.Color.Screen(p, p.Stdout), opts: opts}
+	for i, s := range selected {
+		if i > 0 {
+			fmt.Fprintln(t.w)
+		}
+		switch {
+		case managed && opts.Field == "":
+			t.owners(s)
+		case managed:
+			t.ownersOf(s)
+		case opts.Field == "":
+			t.object(s)
+		default:
+			t.history(s)
+		}
+	}
+	return t.w.Flush()
+}
+
+// each yields the selected fields, or all.
+func (s Selection) each() iter.Seq[*blame.Field] {
+	return func(yield func(*blame.Field) bool) {
+		if s.Fields == nil && s.Unset == nil {
+			s.Object.Fields()(yield)
+			return
+		}
+		for _, f := range s.Fields {
+			for field := range f.All() {
+				if !yield(field) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// blameText writes for people.
+type blameText struct {
+	w      *bufio.Writer
+	screen host.Screen
+	opts   Options
+	colors map[merge.Layer]string
+}
+
+// The marks of lines.
+const (
+	quietMark     = "·"
+	disputedMark  = "!"
+	overridesMark = "~"
+	agreeMark     = " +"
+)
+
+// The ANSI escapes of owners, in the order in which they appear; the runtime is dim.
+var ownerColors = []string{"36", "33", "35", "32", "34", "96", "93", "95", "92", "94"}
+
+const (
+	dim   = "2"
+	alarm = "1;31"
+)
+
+// layerName returns a layer for a column: a manager by its bare name.
+func layerName(layer merge.Layer) string {
+	if name, ok := layer.Manager(); ok {
+		return report.Line(name)
+	}
+	return string(layer)
+}
+
+// color returns the color of a layer, and assigns one on first use.
+func (t *blameText) color(layer merge.Layer) string {
+	if layer != "" && t.colors[layer] == "" {
+		t.colors[layer] = ownerColors[(len(t.colors)-1)%len(ownerColors)]
+	}
+	return t.colors[layer]
+}
+
+func (t *blameText) paint(color, text string) string {
+	return host.Painter(t.screen.Color && color != "").Paint(color, text)
+}
+
+// history writes the claims of all layers on the selected fields.
+func (t *blameText) history(s Selection) {
+	fmt.Fprintln(t.w, t.paint(host.Bold, s.title()))
+	if s.Unset != nil {
+		fmt.Fprintf(t.w, "%s\n  nobody sets it; it could be set by:\n", report.Printable(s.Unset.Path.String()))
+		for _, who := range s.Unset.Setters {
+			fmt.Fprintf(t.w, "  - %s\n", report.Printable(who))
+		}
+		return
+	}
+	t.colors = map[merge.Layer]string{runtimepatch.RuntimeLayer: dim}
+	for field := range s.each() {
+		text := report.Printable(field.Path.String())
+		if field.Disputed {
+			text += "   " + t.paint(alarm, "managers disagree")
+		}
+		fmt.Fprintln(t.w, text)
+		t.claims(field)
+	}
+}
+
+// claims writes a table of the claims on a field.
+func (t *blameText) claims(f *blame.Field) {
+	rows := make([][]string, len(f.Claims))
+	var widths [3]int
+	for i, c := range f.Claims {
+		value := runtimepatch.FormatClaim(f.Path, c, t.opts.ShowValues)
+		if c.Value == nil {
+			value = "emptied"
+		}
+		rows[i] = []string{report.Printable(string(c.Layer)), report.Printable(value), report.Printable(c.Position.String())}
+		for j := range widths {
+			widths[j] = max(widths[j], report.Width(rows[i][j]))
+		}
+		t.color(c.Layer)
+	}
+	report.Fit(widths[:], 2, t.screen.Room()-len("    brought it"))
+	for i, cells := range rows {
+		var b strings.Builder
+		for j, cell := range cells {
+			cell = report.Shorten(cell, widths[j])
+			text := cell
+			if j == 0 {
+				text = t.paint(t.colors[f.Claims[i].Layer], cell)
+			}
+			b.WriteString("  " + text + strings.Repeat(" ", widths[j]-report.Width(cell)))
+		}
+		if i == f.InForce() && len(f.Claims) > 1 {
+			word := "wins"
+			if f.IsPresence() {
+				word = "brought it"
+			}
+			b.WriteString("  " + t.paint(host.Bold, word))
+		}
+		fmt.Fprintln(t.w, strings.TrimRight(b.String(), " "))
+	}
+}
+
+// Blamed is an object with the layers that set its fields.
+type Blamed struct {
+	ID     fieldpath.Object
+	Object *blame.Object
+	Build  string   // the directory whose build holds the TrainJob, or ""
+	Way    *Diagram // nil for objects that come of no TrainJob
+	// Document and Entries describe an object with managed fields. They are nil for objects rendered from a TrainJob.
+	Document *manifest.Document
+	Entries  []Entry
+}
+
+// title names the object in a report.
+func (b Blamed) title() string {
+	if b.Build == "" {
+		return report.Printable(b.ID.String())
+	}
+	return report.Printable(b.ID.String() + ", built from " + printable.Name(b.Build))
+}
+
+// Selection is an object with its selected fields.
+type Selection struct {
+	Blamed
+	Fields []*blame.Field // nil if no field was selected
+	Unset  *blame.UnsetField
+}

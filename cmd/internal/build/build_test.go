@@ -1,0 +1,474 @@
+package build
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/kustomize/kyaml/openapi"
+	"sigs.k8s.io/yaml"
+
+	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/workspace"
+	"github.com/trainweld/trainweld/internal/testenv"
+)
+
+// TestMain runs this binary as the command of a build if its first argument says so.
+func TestMain(m *testing.M) {
+	Serve()
+	if len(os.Args) < 3 || !strings.HasPrefix(os.Args[1], "build-") {
+		os.Exit(m.Run())
+	}
+	switch os.Args[1] {
+	case "build-hangs":
+		fmt.Fprintln(os.Stderr, "child", startSelf("build-sleeps", os.Stdout, nil))
+		time.Sleep(time.Minute)
+	case "build-says":
+		file := filepath.Join(os.Args[2], "Chart.yaml")
+		text, err := os.ReadFile(file)
+		fmt.Printf("%q %q %v", os.Args[2:], text, err)
+	case "build-sleeps":
+		if file := os.Getenv("SLEEPS"); file != "" {
+			_ = os.WriteFile(file, nil, 0o600)
+		}
+		time.Sleep(time.Minute)
+	case "build-leaves":
+		fmt.Printf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: child-%d}\n", startSelf("build-sleeps", nil, nil))
+	case "build-detaches":
+		out, err := selfCommand("build-forks").Output()
+		if err != nil {
+			panic(err)
+		}
+		fmt.Printf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: child-%s}\n", out)
+	case "build-forks": // and ends, so that nothing tells whose descendant the other one is
+		fmt.Print(startSelf("build-sleeps", nil, detached()))
+	case "build-floods":
+		for line := bytes.Repeat([]byte("# flood\n"), 1<<13); ; {
+			if _, err := os.Stdout.Write(line); err != nil {
+				return
+			}
+		}
+	}
+}
+
+func selfCommand(what string) *exec.Cmd { return exec.Command(os.Args[0], what, ".") }
+
+// startSelf starts this binary and returns the number of the process.
+func startSelf(what string, stdout *os.File, attributes *syscall.SysProcAttr) int {
+	child := selfCommand(what)
+	if child.SysProcAttr = attributes; stdout != nil {
+		child.Stdout = stdout
+	}
+	if err := child.Start(); err != nil {
+		panic(err)
+	}
+	return child.Process.Pid
+}
+
+// write writes files below a new directory, and changes into it.
+func write(t *testing.T, files map[string]string) {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		name = filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("GIT_CEILING_DIRECTORIES", filepath.Dir(dir))
+	t.Chdir(dir)
+}
+
+func newBuilder(t *testing.T, flags workspace.Flags) *Builder {
+	t.Helper()
+	b, err := New(&host.Program{}, host.Files{}, flags)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { b.Close() })
+	return b
+}
+
+// commandBuilder builds a chart with this binary. Its copies are below a folder of their own.
+func commandBuilder(t *testing.T, what string) (b *Builder, copies string) {
+	t.Helper()
+	write(t, map[string]string{"chart/Chart.yaml": "name: a\n"})
+	copies = t.TempDir()
+	t.Setenv("TMPDIR", copies)
+	self, err := os.Executable()
+	if err != nil || strings.Contains(self, " ") {
+		t.Skipf("the test binary has no path for a command: %q, %v", self, err)
+	}
+	return newBuilder(t, workspace.Flags{Files: []string{"chart"}, BuildCommand: self + " " + what + " {}"}), copies
+}
+
+// isEmpty fails if a copy of the tree is left.
+func isEmpty(t *testing.T, copies string) {
+	t.Helper()
+	if left, err := os.ReadDir(copies); err != nil || len(left) > 0 {
+		t.Errorf("the copy is left: %v, %v", left, err)
+	}
+}
+
+// isGone fails if a process is still there.
+func isGone(t *testing.T, pid int) {
+	t.Helper()
+	for range 100 {
+		if !runs(pid) {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	t.Errorf("process %d still runs", pid)
+}
+
+func TestBuild_CommandThatHangs(t *testing.T) {
+	b, copies := commandBuilder(t, "build-hangs")
+	b.limit = 2 * time.Second
+	start := time.Now()
+	built := b.Build("chart")
+	if took := time.Since(start); took > 30*time.Second {
+		t.Errorf("the build took %s", took)
+	}
+	if len(built.Findings) != 1 || !strings.Contains(built.Findings[0].Message, "does not end within 2s, and was stopped: child ") {
+		t.Fatalf("Build() = %v, want one finding on the limit", built.Findings)
+	}
+	var pid int
+	_, after, _ := strings.Cut(built.Findings[0].Message, "child ")
+	if _, err := fmt.Sscan(after, &pid); err != nil {
+		t.Fatal(err)
+	}
+	isGone(t, pid)
+	if found := b.Close(); found != nil {
+		t.Errorf("Close() = %v", found)
+	}
+	isEmpty(t, copies)
+}
+
+// TestBuild_CommandThatLeavesAProcess builds with commands that leave a process, in the session of the command or in another one.
+func TestBuild_CommandThatLeavesAProcess(t *testing.T) {
+	for _, what := range []string{"build-leaves", "build-detaches"} {
+		t.Run(what, func(t *testing.T) {
+			if what == "build-detaches" && runtime.GOOS != "linux" {
+				t.Skip("only Linux tells whose descendant an orphan is: SECURITY.md")
+			}
+			b, copies := commandBuilder(t, what)
+			built := b.Build("chart")
+			if built.Findings != nil {
+				t.Fatalf("Build() = %v", built.Findings)
+			}
+			var pid int
+			_, after, _ := strings.Cut(string(built.Text), "child-")
+			if _, err := fmt.Sscan(strings.TrimRight(after, "}\n"), &pid); err != nil {
+				t.Fatal(err)
+			}
+			isGone(t, pid)
+			b.Close()
+			isEmpty(t, copies)
+		})
+	}
+}
+
+func TestBuild_CommandThatFloods(t *testing.T) {
+	b, copies := commandBuilder(t, "build-floods")
+	built := b.Build("chart")
+	if len(built.Findings) != 1 || built.Text != nil || !strings.HasSuffix(built.Findings[0].Message, "prints more than 64 MiB") {
+		t.Errorf("Build() = %v, want one finding on the size", built.Findings)
+	}
+	b.Close()
+	isEmpty(t, copies)
+}
+
+// TestBuild_CommandNames builds directories whose names are no words, in a tree of such a name, with and without a repository. Each
+// command gets its directory by a path that is no option, and reads the file of that directory.
+func TestBuild_CommandNames(t *testing.T) {
+	names := []string{"-x", "--help", "a b", "{}", "$(touch x)", "chart"}
+	if runtime.GOOS == "linux" {
+		names = append(names, "a\nb", "a\xffb", "a\x1b[31m", `a\nb`, "a\"b")
+	}
+	for _, isRepository := range []bool{false, true} {
+		above := t.TempDir()
+		dir := filepath.Join(above, "tree")
+		if runtime.GOOS == "linux" {
+			dir += "\nname: other"
+		}
+		for _, name := range names {
+			testenv.WriteIn(t, filepath.Join(dir, name), "Chart.yaml", "name: "+name)
+		}
+		t.Setenv("GIT_CEILING_DIRECTORIES", above)
+		t.Chdir(dir)
+		if isRepository {
+			if out, err := exec.Command("git", "init", "-q").CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+		}
+		b := newBuilder(t, workspace.Flags{Files: names, BuildCommand: os.Args[0] + " build-says {}"})
+		for _, name := range names {
+			for _, named := range []string{name, filepath.Join(dir, name)} {
+				built := b.Build(named)
+				want := fmt.Sprintf("%q %q <nil>", []string{"." + string(filepath.Separator) + name}, "name: "+name)
+				if string(built.Text) != want || built.Findings != nil {
+					t.Errorf("Build(%q) = %q, %v, want %q", named, built.Text, built.Findings, want)
+				}
+			}
+		}
+		b.Close()
+	}
+}
+
+func TestBuild_InterruptedCommand(t *testing.T) {
+	b, copies := commandBuilder(t, "build-sleeps")
+	sleeps := filepath.Join(t.TempDir(), "sleeps")
+	t.Setenv("SLEEPS", sleeps)
+	done := make(chan *workspace.Built)
+	go func() { done <- b.Build("chart") }()
+	for _, err := os.Stat(sleeps); err != nil; _, err = os.Stat(sleeps) {
+		time.Sleep(10 * time.Millisecond)
+	}
+	b.copy.end() // as after a signal
+	isEmpty(t, copies)
+	if built := <-done; len(built.Findings) == 0 {
+		t.Error("the build has no finding")
+	}
+}
+
+const schema = `{"definitions": {"example": {
+  "x-kubernetes-group-version-kind": [{"group": "example.com", "kind": "Thing", "version": "v1"}],
+  "properties": {"spec": {"type": "object", "properties": {"items": {
+    "type": "array", "items": {"type": "object"}, "x-kubernetes-patch-merge-key": "id", "x-kubernetes-patch-strategy": "merge"}}}}}}}`
+
+// TestBuild_Schemas builds kustomizations with and without a schema of their own at once. kustomize holds one schema for the process.
+func TestBuild_Schemas(t *testing.T) {
+	thing := "apiVersion: example.com/v1\nkind: Thing\nmetadata: {name: a}\nspec: {items: [{id: 1, a: 1}, {id: 2, a: 2}]}\n"
+	patches := "patches: [{patch: '{apiVersion: example.com/v1, kind: Thing, metadata: {name: a}, spec: {items: [{id: 2, a: 3}]}}'}]\n"
+	files := map[string]string{"base/thing.yaml": thing, "base/kustomization.yaml": "resources: [thing.yaml]\n"}
+	var dirs []string
+	for i := range 6 {
+		dir := fmt.Sprintf("overlays/%02d", i)
+		dirs = append(dirs, dir)
+		text := "resources: [../../base]\n" + patches
+		if i%3 == 0 {
+			text += "openapi: {path: schema.json}\n"
+			files[dir+"/schema.json"] = schema
+		}
+		files[dir+"/kustomization.yaml"] = text
+	}
+	write(t, files)
+	want := make([]string, len(dirs))
+	for i, dir := range dirs {
+		want[i] = kustomized(t, dir)
+	}
+	if want[0] == want[1] {
+		t.Fatal("the schema makes no difference; this test looks at the wrong things")
+	}
+	b := newBuilder(t, workspace.Flags{Kustomize: []string{"overlays"}})
+	var all sync.WaitGroup
+	for i, dir := range dirs {
+		all.Go(func() {
+			built := b.Build(dir)
+			if got := asYAML(t, built.Text); got != want[i] || built.Findings != nil {
+				t.Errorf("%s: got %s and %v, want %s", dir, got, built.Findings, want[i])
+			}
+		})
+	}
+	all.Wait()
+}
+
+// TestBuild_SameAsKustomize compares builds with those of kustomize itself, also where the user asks for annotations.
+func TestBuild_SameAsKustomize(t *testing.T) {
+	base := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {y: \"on\", n: \"1\"}\n"
+	for name, text := range map[string]string{
+		"plain":           "resources: [../base]\n",
+		"annotated":       "resources: [../base]\nbuildMetadata: [originAnnotations]\n",
+		"managed":         "resources: [../base]\nbuildMetadata: [managedByLabel]\n",
+		"transformations": "resources: [../base]\nbuildMetadata: [transformerAnnotations]\nnamePrefix: a-\n",
+		"generator":       "configMapGenerator: [{name: b, literals: [c=d]}]\ncommonAnnotations: {a: b}\n",
+		"json":            `{"resources": ["../base"], "namespace": "a"}`,
+		"data":            "configMapGenerator: [{name: b, files: [script.sh]}]\n",
+		"empty":           "resources: []\nconfigMapGenerator: []\nnamespace: a\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			write(t, map[string]string{"base/a.yaml": base, "base/kustomization.yaml": "resources: [a.yaml]\n", "top/kustomization.yaml": text, "top/script.sh": "#!/bin/sh\necho: builtin \\ {\n"})
+			built := newBuilder(t, workspace.Flags{Kustomize: []string{"top"}}).Build("top")
+			if want := kustomized(t, "top"); asYAML(t, built.Text) != want || built.Findings != nil {
+				t.Errorf("Build() = %s, %v, want %s", asYAML(t, built.Text), built.Findings, want)
+			}
+		})
+	}
+}
+
+// kustomized is what kustomize alone makes of a directory, in a process that has built nothing.
+func kustomized(t *testing.T, dir string) string {
+	t.Helper()
+	openapi.ResetOpenAPI()
+	made, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), dir)
+	openapi.ResetOpenAPI()
+	schemas.ready = false
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := made.AsYaml()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func asYAML(t *testing.T, text []byte) string {
+	t.Helper()
+	var objects []string
+	for line := range bytes.Lines(text) {
+		object, err := yaml.JSONToYAML(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		objects = append(objects, string(object))
+	}
+	return strings.Join(objects, "---\n")
+}
+
+func TestFind(t *testing.T) {
+	const overlay, component = "resources: [../../base]\n", "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n"
+	write(t, map[string]string{
+		"apps/base/kustomization.yaml":                               "resources: []\n",
+		"apps/overlays/eu/kustomization.yml":                         overlay,
+		"apps/overlays/us/Kustomization":                             overlay,
+		"apps/queue/kustomization.yaml":                              component,
+		"apps/.hidden/kustomization.yaml":                            overlay,
+		"charts/a/Chart.yaml":                                        "name: a\n",
+		"charts/a/charts/sub/Chart.yaml":                             "name: sub\n",
+		"charts/b/templates/x/Chart.yaml":                            "name: b\n",
+		"charts/b/deploy/kustomization.yaml":                         "resources: []\n",
+		"empty/readme.md":                                            "nothing\n",
+		"job.yaml":                                                   "kind: A\n",
+		"apps/overlays/eu/deep/kustomization.yaml":                   "resources: []\n",
+		"below" + strings.Repeat("/a", mostNested+1) + "/Chart.yaml": "name: a\n",
+		"above" + strings.Repeat("/a", mostNested) + "/Chart.yaml":   "name: a\n",
+	})
+	for _, tc := range []struct {
+		flags workspace.Flags
+		want  []string
+		found int
+	}{
+		{flags: workspace.Flags{Kustomize: []string{"apps"}}, want: []string{"apps/overlays/eu", "apps/overlays/eu/deep", "apps/overlays/us"}},
+		{flags: workspace.Flags{Kustomize: []string{"apps/base"}}, want: []string{"apps/base"}},
+		{flags: workspace.Flags{Kustomize: []string{"./apps/overlays/*/"}}, want: []string{"apps/overlays/eu", "apps/overlays/us"}},
+		{flags: workspace.Flags{Kustomize: []string{"apps/overlays", "apps/overlays/us"}}, want: []string{"apps/overlays/eu", "apps/overlays/eu/deep", "apps/overlays/us"}},
+		{flags: workspace.Flags{Kustomize: []string{"empty", "nowhere", "job.yaml", "no*"}}, found: 4},
+		{flags: workspace.Flags{Files: []string{"charts", "job.yaml"}, BuildCommand: "a {}"}, want: []string{"charts/a", "charts/b/deploy", "charts/b/templates/x"}},
+		{flags: workspace.Flags{Files: []string{"charts/a"}, BuildCommand: "a {}"}, want: []string{"charts/a"}},
+		{flags: workspace.Flags{Files: []string{"below"}, BuildCommand: "a {}"}, found: 1},
+		{flags: workspace.Flags{Files: []string{"above"}, BuildCommand: "a {}"}, want: []string{"above" + strings.Repeat("/a", mostNested)}},
+		{flags: workspace.Flags{Files: []string{"empty"}, BuildCommand: "a {}"}, found: 1},
+		{flags: workspace.Flags{Files: []string{"job.yaml"}, BuildCommand: "a {}"}, found: 1},
+	} {
+		dirs, found := newBuilder(t, tc.flags).Find()
+		for i := range dirs {
+			dirs[i] = filepath.ToSlash(dirs[i])
+		}
+		if !slices.Equal(dirs, tc.want) || len(found) != tc.found {
+			t.Errorf("Find(%q %q) = %q, %v, want %q and %d findings", tc.flags.Kustomize, tc.flags.Files, dirs, found, tc.want, tc.found)
+		}
+	}
+}
+
+func TestMasked(t *testing.T) {
+	const withheld = "(the rest may hold values of a Secret, and is not shown)"
+	for _, tc := range []struct{ text, want string }{
+		{"", ""},
+		{"Error: template: a/templates/job.yaml:3:5: nil pointer\n", "Error: template: a/templates/job.yaml:3:5: nil pointer"},
+		{"password: hunter2 and more", "password: *** *** ***"},
+		{"DB_PASSWORD=hunter2", "DB_PASSWORD=***"},
+		{"--api-token=hunter2 now", "--api-token=*** ***"},
+		{"Authorization: Bearer hunter2", "Authorization: *** ***"},
+		{"header bearer hunter2", "header bearer ***"},
+		{"at https://user:hunter2@example.com/a?b", "at https://***@example.com/a?b"},
+		{"key AbCdEfGh1234567890IjKl is used", "key *** is used"},
+		{"aHVudGVyMmh1bnRlcjJodW50ZXI=", "***"},
+		{"first\nkind: Secret\ndata:\n  a: hunter2\n", "first | " + withheld},
+		{"stringData: |\n  hunter2\n", withheld}, {"error in {stringData: {a: hunter2}}\n", withheld}, {"'kind': \"Secret\"\nhunter2\n", withheld},
+		{`{"kind":"Secret","data":{"a":"hunter2"}}`, withheld}, {"pwd=hunter2 x", "pwd=*** ***"}, {"auth: hunter2", "auth: ***"},
+		{"-----BEGIN PRIVATE KEY-----\nhunter2\n-----END PRIVATE KEY-----\nend", "-----BEGIN PRIVATE KEY----- | end"},
+		{"1\n2\n3\n4\n5\n6\n7\n", "1 | 2 | 3 | 4 | 5 | (2 more lines)"},
+		{"\x1b[31mred\x00", `\x1b[31mred\x00`},
+		{strings.Repeat("ä", 400), strings.Repeat("ä", 300) + "…"},
+	} {
+		if got := masked(tc.text); got != tc.want {
+			t.Errorf("masked(%q) = %q, want %q", tc.text, got, tc.want)
+		}
+	}
+}
+
+func TestWords(t *testing.T) {
+	for _, tc := range []struct {
+		command string
+		want    []string
+	}{
+		{"helm template {}", []string{"helm", "template", "{}"}},
+		{"  cue  export ./{}/... ", []string{"cue", "export", "./{}/..."}},
+		{"helm template", nil},
+		{"{}", nil},
+		{" ", nil},
+	} {
+		if got, err := words(tc.command); !slices.Equal(got, tc.want) || (err == nil) != (tc.want != nil) {
+			t.Errorf("words(%q) = %q, %v, want %q", tc.command, got, err, tc.want)
+		}
+	}
+}
+
+func TestIsRepository(t *testing.T) {
+	for path, want := range map[string]bool{
+		"../../base": false, "base": false, "a/b@c": false, "a.git/b": false,
+		"git@example.com:a/b": true, "github.com/a/b": true, "GitHub.com:a/b": true, "ssh://a/b": true, "file:///a": true, "git::a/b": true,
+	} {
+		if got := isRepository(path); got != want {
+			t.Errorf("isRepository(%q) = %t, want %t", path, got, want)
+		}
+	}
+}
+
+// TestTrace reads a build, and looks for lines of its text.
+func TestTrace(t *testing.T) {
+	write(t, map[string]string{
+		"base/kustomization.yaml": "resources: [job.yaml]\n",
+		"base/job.yaml":           "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata:\n  name: llm\nspec:\n  runtimeRef: {name: a}\n  wrong: 1\n",
+		"eu/kustomization.yaml":   "namePrefix: eu-\nresources: [../base]\n",
+	})
+	flags := workspace.Flags{Kustomize: []string{"eu"}}
+	var found int
+	err := Parts(&host.Program{Files: host.Files{}}, flags, func(part workspace.Flags) error {
+		in := workspace.Read(&host.Program{Files: host.Files{}}, part)
+		in.Label(in.Findings)
+		for _, f := range in.Findings {
+			if found++; f.Build != "eu" || f.Position.File != filepath.Join("base", "job.yaml") || f.Position.Line != 7 {
+				t.Errorf("%v of build %q", f, f.Build)
+			}
+			if line := in.Line(f.Position); line != "  wrong: 1" {
+				t.Errorf("Line() = %q", line)
+			}
+		}
+		for _, j := range in.Jobs {
+			if at := j.Document.Position(nil); at.File != filepath.Join("base", "job.yaml") {
+				t.Errorf("%s is at %s", j.Name, at)
+			}
+		}
+		return nil
+	})
+	if err != nil || found != 1 {
+		t.Errorf("%d findings, %v, want one", found, err)
+	}
+}

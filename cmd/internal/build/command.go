@@ -1,0 +1,151 @@
+//go:build !js
+
+package build
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"github.com/trainweld/trainweld/cmd/internal/process"
+	"github.com/trainweld/trainweld/cmd/internal/workspace"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/fieldpath/printable"
+	"github.com/trainweld/trainweld/finding"
+)
+
+// place stands for the directory in a command.
+const place = "{}"
+
+// words splits a command at spaces. No shell reads it.
+func words(command string) ([]string, error) {
+	words := strings.Fields(command)
+	if len(words) == 0 || !strings.Contains(strings.Join(words[1:], " "), place) {
+		return nil, fmt.Errorf("--build: %q does not say where the directory goes: write %s for it, as in 'helm template %s'", command, place, place)
+	}
+	return words, nil
+}
+
+// runCommand builds a directory by the user's command, in a copy of the tree.
+func (b *Builder) runCommand(built *workspace.Built) {
+	fail := func(code finding.Code, message, help string) {
+		built.Findings = append(built.Findings, failure(code, fieldpath.Position{File: built.File}, message, help))
+	}
+	built.File = b.fileOf(built.Dir)
+	folder, dir, err := b.copy.place(built.Dir)
+	if err != nil {
+		fail(finding.CodeBuildFailed, printable.Error(err), "run the command itself, and name its output")
+		return
+	}
+	args := make([]string, len(b.command))
+	for i, word := range b.command {
+		args[i] = strings.ReplaceAll(word, place, "."+string(filepath.Separator)+dir) // a name such as -x is no option
+	}
+	ctx, cancel := context.WithTimeout(b.copy.running, b.limit)
+	defer cancel()
+	stdout, stderr := &limited{most: mostOutput, full: cancel}, &limited{most: 64 << 10}
+	cmd, err := process.Supervised(ctx, folder, args...)
+	if err == nil {
+		cmd.Stdout, cmd.Stderr = stdout, stderr
+		err = b.copy.run(cmd)
+	}
+	name := strings.Join(b.command, " ")
+	switch {
+	case stdout.over:
+		fail(finding.CodeBuildOutput, fmt.Sprintf("%s %s", name, errLarge), "build fewer objects at once")
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		fail(finding.CodeBuildFailed, fmt.Sprintf("%s does not end within %s, and was stopped%s", name, b.limit, messages(stderr.kept.Bytes())), "try the command alone; it may wait for an input or for the network")
+	case err != nil:
+		fail(finding.CodeBuildFailed, fmt.Sprintf("%s fails: %v%s", name, err, messages(stderr.kept.Bytes())), "try the command alone in the directory that it is written for")
+	default:
+		b.takeOutput(built, name, stdout.kept.Bytes(), fail)
+	}
+	if written := b.copy.written(built.Dir); written != "" {
+		built.Text = nil
+		fail(finding.CodeBuildWrites, fmt.Sprintf("%s writes %s, and a build writes no file; your tree is unchanged", name, written), "write the file before the build, and commit it, or use a command that only prints")
+	}
+}
+
+// fileOf returns the file of a directory that a user would edit first.
+func (b *Builder) fileOf(dir string) string {
+	if b.isChart(dir) {
+		return filepath.Join(dir, chartFile)
+	}
+	if k := b.kustomizationIn(dir); k != nil {
+		return filepath.Join(dir, filepath.Base(k.file))
+	}
+	return dir
+}
+
+// takeOutput keeps the output of a command, if it is a stream of objects.
+func (b *Builder) takeOutput(built *workspace.Built, name string, text []byte, fail func(code finding.Code, message, help string)) {
+	if len(bytes.TrimSpace(text)) == 0 {
+		fail(finding.CodeBuildOutput, name+" prints nothing", "use a command that prints manifests")
+		return
+	}
+	o := &origins{sources: b.sources, dir: built.Dir, file: built.File}
+	real, err := b.tree.Real(built.Dir)
+	if err == nil {
+		o.real = real
+		if k := b.known.in(real); k != nil && !b.isChart(built.Dir) {
+			o.closure, _ = b.closure(k)
+		}
+	}
+	o.parts = b.templates(built.Dir, text)
+	built.Text, built.Origin = text, o.at
+}
+
+// templates returns the templates that helm names before each object.
+func (b *Builder) templates(dir string, text []byte) []origin {
+	var parts []origin
+	start := true
+	line := 0
+	for text := range bytes.Lines(text) {
+		line++
+		named, isSource := bytes.CutPrefix(bytes.TrimSpace(text), []byte("# Source: "))
+		switch {
+		case bytes.HasPrefix(text, []byte("---")):
+			parts, start = append(parts, origin{line: line}), true
+			continue
+		case start && isSource:
+			parts = append(parts, origin{line: line, file: b.template(dir, string(named)), template: true})
+		}
+		start = false
+	}
+	return parts
+}
+
+// template returns the file of a template, which helm names by the name of its chart. It returns "" for an unknown one.
+func (b *Builder) template(dir, named string) string {
+	_, below, _ := strings.Cut(named, "/")
+	for _, file := range []string{filepath.Join(dir, filepath.FromSlash(below)), filepath.Join(dir, filepath.FromSlash(named))} {
+		if info, err := fs.Stat(b.tree, file); err == nil && !info.IsDir() {
+			return file
+		}
+	}
+	return ""
+}
+
+// limited keeps the first bytes that are written to it. It does not embed the buffer, since io.Copy would then use the buffer's ReadFrom.
+type limited struct {
+	kept bytes.Buffer
+	most int
+	over bool
+	full func() // called once there are more; nil to go on
+}
+
+func (l *limited) Write(p []byte) (int, error) {
+	room := max(0, l.most-l.kept.Len())
+	if len(p) > room {
+		l.kept.Write(p[:room])
+		if l.over = true; l.full != nil {
+			l.full()
+		}
+		return len(p), nil
+	}
+	return l.kept.Write(p)
+}

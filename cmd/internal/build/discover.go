@@ -1,0 +1,155 @@
+//go:build !js
+
+package build
+
+import (
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	"sigs.k8s.io/kustomize/api/types"
+
+	"github.com/trainweld/trainweld/cmd/internal/ownfile"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/manifest"
+)
+
+// chartFile is the file that makes a directory a Helm chart.
+const chartFile = "Chart.yaml"
+
+// Find returns the directories to build: the named ones, or those found below them. It skips components, directories that
+// another one uses, charts within a chart, and library charts. From then on, the builder's shared files are those that are not built.
+func (b *Builder) Find() ([]string, finding.List) {
+	named := b.flags.Kustomize
+	if b.command != nil {
+		named = b.flags.Files
+	}
+	var dirs []string
+	var found finding.List
+	b.shared = nil
+	if b.command == nil {
+		b.shared = b.flags.Files
+	}
+	for _, name := range named {
+		matches := []string{name}
+		if _, err := fs.Stat(b.tree, name); err != nil && strings.ContainsAny(name, "*?[") {
+			matches, _ = manifest.Match(b.tree, name)
+		}
+		built := false
+		for _, match := range matches {
+			if info, err := fs.Stat(b.tree, match); err == nil && info.IsDir() {
+				below, deep := b.below(match)
+				found = append(found, deep...)
+				built = built || len(below)+len(deep) > 0
+				dirs = append(dirs, below...)
+			} else if b.command != nil {
+				b.shared = append(b.shared, match)
+				built = true
+			}
+		}
+		if !built {
+			found = append(found, b.nothing(name))
+		}
+	}
+	if b.command != nil && len(dirs) == 0 && found == nil {
+		found = append(found, failure(finding.CodeNothingToBuild, fieldpath.Position{}, "--build has no directory to build", "name a directory with a "+chartFile+" or a kustomization.yaml"))
+	}
+	slices.Sort(dirs)
+	return slices.Compact(dirs), found
+}
+
+func (b *Builder) nothing(name string) finding.Finding {
+	at := fieldpath.Position{File: name}
+	info, err := fs.Stat(b.tree, name)
+	switch {
+	case err != nil:
+		return failure(finding.CodeUnreadable, at, "does not exist", "check the path; it is relative to the working directory")
+	case !info.IsDir():
+		return failure(finding.CodeNothingToBuild, at, "is a file", "name the directory that holds it")
+	case b.command != nil:
+		return failure(finding.CodeNothingToBuild, at, "no directory here or below holds a "+chartFile+" or a kustomization.yaml", "name a directory that does")
+	default:
+		return failure(finding.CodeNothingToBuild, at, "no directory here or below holds a kustomization.yaml", "name a directory that does, or build with another command: --build")
+	}
+}
+
+// below returns the directory itself if it can be built, or those below it. It returns a finding if a directory is too deep to be searched.
+func (b *Builder) below(dir string) (found []string, deep finding.List) {
+	dir = filepath.Clean(dir)
+	if b.isChart(dir) || b.kustomizationIn(dir) != nil {
+		return []string{dir}, nil
+	}
+	b.search(dir, &found, &deep)
+	used := map[string]bool{}
+	for _, dir := range found {
+		if k := b.kustomizationIn(dir); k != nil {
+			for _, other := range k.dirs {
+				used[other] = true
+			}
+		}
+	}
+	return slices.DeleteFunc(found, func(dir string) bool {
+		k := b.kustomizationIn(dir)
+		if k == nil {
+			return false // a chart
+		}
+		return k.Kind == types.ComponentKind || used[filepath.Dir(k.file)]
+	}), deep
+}
+
+func (b *Builder) search(dir string, found *[]string, deep *finding.List) {
+	entries, _ := fs.ReadDir(b.tree, dir) // an unreadable directory holds nothing to build
+	for _, e := range entries {
+		if !e.IsDir() || strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		below := filepath.Join(dir, e.Name())
+		if isDeep(below) {
+			if *deep == nil {
+				at := fieldpath.Position{File: below}
+				*deep = finding.List{failure(finding.CodeUnreadable, at, fmt.Sprintf("lies in more than %d directories, and is not searched", mostNested), "move it up, or name the directories to build")}
+			}
+			return
+		}
+		if b.isChart(below) {
+			if !b.isLibrary(below) {
+				*found = append(*found, below)
+			}
+			continue // charts within it belong to it
+		}
+		if b.kustomizationIn(below) != nil {
+			*found = append(*found, below)
+		}
+		b.search(below, found, deep)
+	}
+}
+
+func (b *Builder) isChart(dir string) bool {
+	if b.command == nil {
+		return false
+	}
+	info, err := fs.Stat(b.tree, filepath.Join(dir, chartFile))
+	return err == nil && !info.IsDir()
+}
+
+// isLibrary reports whether a chart only holds templates for other charts. Helm cannot render such a chart alone.
+func (b *Builder) isLibrary(dir string) bool {
+	data, err := ownfile.ReadInput(b.tree, filepath.Join(dir, chartFile))
+	if err != nil {
+		return false
+	}
+	var chart struct{ Type string }
+	return yaml.Unmarshal(data, &chart) == nil && chart.Type == "library"
+}
+
+func (b *Builder) kustomizationIn(dir string) *kustomization {
+	real, err := b.tree.Real(dir)
+	if err != nil {
+		return nil
+	}
+	return b.known.in(real)
+}

@@ -1,0 +1,478 @@
+//go:build !js
+
+package build
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+
+	"go.yaml.in/yaml/v3"
+	"sigs.k8s.io/kustomize/api/konfig"
+	"sigs.k8s.io/kustomize/api/types"
+
+	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/ownfile"
+	"github.com/trainweld/trainweld/fieldpath/printable"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/manifest"
+)
+
+// kustomizations holds the inspected kustomization files of a tree. Many builds read the same base.
+type kustomizations struct {
+	tree  host.Tree
+	mu    sync.Mutex
+	files map[string]func() (*kustomization, error)
+}
+
+// kustomization is an inspected kustomization file, or the configuration of a generator or a transformer.
+type kustomization struct {
+	file string // without links
+	data []byte
+	root *yaml.Node // nil if the file is not YAML
+	types.Kustomization
+	dirs     []string // the directories that it names, without links
+	refusals []refusal
+}
+
+// refusal is a reason for which a kustomization is not built.
+type refusal struct {
+	line, column  int
+	message, help string
+	fails         bool // kustomize fails, too: the build is not forbidden
+}
+
+// The limits of a kustomization file. A build of a larger one would take too long.
+const (
+	mostKustomization = 1 << 20
+	mostExpanded      = 4 << 20
+	mostRefusals      = 100
+)
+
+// mostNested is the number of directories above one that is built. To find a file, the system goes through all of them, and a build asks for
+// many files.
+const mostNested = 100
+
+func isDeep(dir string) bool { return strings.Count(dir, string(filepath.Separator)) > mostNested }
+
+func newKustomizations(tree host.Tree) *kustomizations {
+	return &kustomizations{tree: tree, files: map[string]func() (*kustomization, error){}}
+}
+
+func isKustomization(name string) bool {
+	return slices.Contains(konfig.RecognizedKustomizationFileNames(), name)
+}
+
+// in returns the kustomization file of a directory, or nil without one.
+func (ks *kustomizations) in(dir string) *kustomization {
+	for _, name := range konfig.RecognizedKustomizationFileNames() {
+		if k, err := ks.read(filepath.Join(dir, name)); err == nil {
+			return k
+		}
+	}
+	return nil
+}
+
+// read returns an inspected kustomization file.
+func (ks *kustomizations) read(file string) (*kustomization, error) {
+	ks.mu.Lock()
+	read, known := ks.files[file]
+	if !known {
+		read = sync.OnceValues(func() (*kustomization, error) { return ks.inspect(file) })
+		ks.files[file] = read
+	}
+	ks.mu.Unlock()
+	return read()
+}
+
+func (ks *kustomizations) inspect(file string) (*kustomization, error) {
+	k := &kustomization{file: file}
+	info, err := fs.Stat(ks.tree, file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, err
+	case err == nil && info.IsDir():
+		return nil, fs.ErrNotExist
+	}
+	var data []byte
+	if err == nil && info.Size() <= mostKustomization { // a revision does not know the size
+		data, err = ownfile.ReadInput(ks.tree, file)
+	}
+	if err == nil && max(info.Size(), int64(len(data))) > mostKustomization {
+		err = fmt.Errorf("must be at most %d MiB", mostKustomization>>20)
+	}
+	if err != nil {
+		var path *fs.PathError
+		if errors.As(err, &path) {
+			err = path.Err
+		}
+		k.refusals = []refusal{{message: "cannot be read: " + err.Error(), help: "put a regular file of the repository here", fails: true}}
+		return k, nil
+	}
+	k.data = data
+	var document yaml.Node
+	if yaml.Unmarshal(data, &document) == nil && len(document.Content) > 0 {
+		k.root = document.Content[0]
+	}
+	if expands(k.root) {
+		k.fail("", errExpands.Error(), "write the values out instead of using YAML aliases")
+		return k, nil
+	}
+	if err := k.Unmarshal(data); err != nil {
+		k.invalid(err)
+		return k, nil
+	}
+	seen := map[string]bool{}
+	//lint:ignore SA1019 repositories still have the field
+	for _, path := range slices.Concat(k.Resources, k.Bases, k.Components) {
+		if len(k.refusals) == mostRefusals {
+			break
+		}
+		if !seen[path] {
+			ks.base(k, path)
+		}
+		seen[path] = true
+	}
+	for _, entry := range slices.Concat(k.Generators, k.Transformers, k.Validators) {
+		if strings.Contains(strings.TrimSpace(entry), "\n") || strings.HasPrefix(strings.TrimSpace(entry), "{") {
+			k.plugins([]byte(entry), entry)
+		} else {
+			ks.base(k, entry)
+		}
+	}
+	for _, file := range filesOf(&k.Kustomization) {
+		k.local(file)
+	}
+	for _, g := range k.ConfigMapGenerator {
+		k.literals(g.LiteralSources)
+	}
+	for _, g := range k.SecretGenerator {
+		k.literals(g.LiteralSources)
+	}
+	if len(k.HelmCharts)+len(k.HelmChartInflationGenerator) > 0 {
+		k.refuse("helmCharts", "a Helm chart is inflated by the program helm, which kustomize does not run here", "build the chart itself")
+	}
+	return k, nil
+}
+
+// patchesOf returns the patches of a kustomization in the order of their application. It includes the deprecated fields. A patch of
+// patchesStrategicMerge may be a file or the text itself.
+func patchesOf(k *types.Kustomization) []types.Patch {
+	var patches []types.Patch
+	//lint:ignore SA1019 repositories still have the field
+	for _, p := range k.PatchesStrategicMerge {
+		patches = append(patches, types.Patch{Path: string(p), Patch: string(p)})
+	}
+	//lint:ignore SA1019 repositories still have the field
+	return slices.Concat(patches, k.Patches, k.PatchesJson6902)
+}
+
+// filesOf returns the files that a kustomization names, apart from bases.
+func filesOf(k *types.Kustomization) []string {
+	named := slices.Concat(k.Crds, k.Configurations, []string{k.OpenAPI["path"]}, patchFiles(k))
+	for _, r := range k.Replacements {
+		named = append(named, r.Path)
+	}
+	sources := func(s types.KvPairSources) {
+		for _, file := range slices.Concat(s.FileSources, s.EnvSources, []string{s.EnvSource}) {
+			named = append(named, withoutKey(file))
+		}
+	}
+	for _, g := range k.ConfigMapGenerator {
+		sources(g.KvPairSources)
+	}
+	for _, g := range k.SecretGenerator {
+		sources(g.KvPairSources)
+	}
+	return named
+}
+
+// withoutKey returns the file of KEY=FILE.
+func withoutKey(file string) string {
+	if _, path, keyed := strings.Cut(file, "="); keyed && !isURL(file) {
+		return path
+	}
+	return file
+}
+
+// literals refuses literals that kustomize would quote in its message.
+func (k *kustomization) literals(sources []string) {
+	for _, literal := range sources {
+		if !strings.Contains(literal, "=") {
+			k.fail(literal, "a literal has no =", "write KEY=VALUE")
+		}
+	}
+}
+
+// base inspects a path to a file or a directory.
+func (ks *kustomizations) base(k *kustomization, named string) {
+	path := filepath.Join(filepath.Dir(k.file), named)
+	info, err := fs.Stat(ks.tree, path)
+	switch {
+	case isURL(named) || isRepository(named) && (err != nil || info.IsDir()):
+		k.refuse(named, printable.Quoted(named)+" is remote, and a build fetches nothing", "copy the base into the repository, and name it by its path")
+	case errors.Is(err, fs.ErrNotExist) && !strings.Contains(named, "\n"):
+		k.fail(named, printable.Quoted(named)+" does not exist", "fix the path; it is relative to this file")
+	case errors.Is(err, host.ErrOutside):
+		k.fail(named, printable.Quoted(named)+" "+host.ErrOutside.Error(), "copy the base into the repository, and name it by its path")
+	case err == nil && info.IsDir() && isDeep(path):
+		k.fail(named, fmt.Sprintf("%s lies in more than %d directories", printable.Quoted(named), mostNested), "move the base up")
+	case err == nil && info.IsDir():
+		if real, err := ks.tree.Real(path); err == nil {
+			k.dirs = append(k.dirs, real)
+		}
+	}
+}
+
+// local inspects a path to a file that kustomize loads.
+func (k *kustomization) local(named string) {
+	if isURL(named) {
+		k.refuse(named, printable.Quoted(named)+" is remote, and a build fetches nothing", "copy the file into the repository, and name it by its path")
+	}
+}
+
+// isURL reports whether kustomize would fetch a path by HTTP.
+func isURL(path string) bool {
+	lower := strings.ToLower(path)
+	return strings.HasPrefix(lower, "http:") || strings.HasPrefix(lower, "https:")
+}
+
+// isRepository reports whether kustomize may take a path for a git repository.
+func isRepository(path string) bool {
+	lower := strings.ToLower(path)
+	user, _, _ := strings.Cut(lower, "/")
+	return strings.Contains(lower, "://") || strings.HasPrefix(lower, "git::") || strings.Contains(user, "@") ||
+		strings.HasPrefix(lower, "github.com/") || strings.HasPrefix(lower, "github.com:")
+}
+
+// refuse adds a refusal at the line of a key or a value, up to mostRefusals.
+func (k *kustomization) refuse(at, message, help string) {
+	k.add(refusal{message: message, help: help}, at)
+}
+
+// fail adds a refusal of what kustomize refuses, too.
+func (k *kustomization) fail(at, message, help string) {
+	k.add(refusal{message: message, help: help, fails: true}, at)
+}
+
+func (k *kustomization) add(r refusal, at string) {
+	if len(k.refusals) == mostRefusals {
+		return
+	}
+	if n := find(k.root, at); n != nil && at != "" {
+		r.line, r.column = n.Line, n.Column
+	}
+	if !slices.Contains(k.refusals, r) {
+		k.refusals = append(k.refusals, r)
+	}
+}
+
+var errExpands = fmt.Errorf("has aliases that expand it to more than %d MiB", mostExpanded>>20)
+
+// expands reports whether a text is larger than mostExpanded once its aliases are written out, as decoders do.
+func expands(root *yaml.Node) bool {
+	left := mostExpanded
+	var count func(n *yaml.Node) bool
+	count = func(n *yaml.Node) bool {
+		if n == nil {
+			return false
+		}
+		if left -= len(n.Value) + 1; n.Alias != nil {
+			left -= 64 // an anchor may hold its own alias, and then no stack is deep enough
+		}
+		return left < 0 || count(n.Alias) || slices.ContainsFunc(n.Content, count)
+	}
+	return count(root)
+}
+
+// invalid refuses a file that kustomize cannot read, with the place in it. Without a place it leaves the report to kustomize.
+func (k *kustomization) invalid(err error) {
+	_, found := manifest.Decode(k.file, k.data)
+	_, field, isUnknown := strings.Cut(err.Error(), "unknown field ")
+	switch {
+	case k.root == nil && len(found) > 0 && found[0].Code == finding.CodeSyntax:
+		at := found[0].Position
+		k.refusals = append(k.refusals, refusal{at.Line, at.Column, found[0].Message, found[0].Remedy.Text, true})
+	case isUnknown && !k.isKnown():
+		k.refusals = append(k.refusals, refusal{0, 0, "kustomize has none of its fields", "write a kustomization", true})
+	case isUnknown:
+		field = strings.Trim(field, `"`)
+		k.fail(field, fmt.Sprintf("kustomize has no field %q", field), "fix or remove the field")
+	}
+}
+
+// isKnown reports whether the file has a field of a kustomization, or nearly one. Another file may be no kustomization, and no word of it
+// is shown.
+func (k *kustomization) isKnown() bool {
+	if k.root == nil || k.root.Kind != yaml.MappingNode {
+		return false
+	}
+	var known, written []string
+	for f := range reflect.TypeFor[types.Kustomization]().Fields() {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && name != "metadata" {
+			known = append(known, name)
+		}
+	}
+	for i := 0; i+1 < len(k.root.Content); i += 2 {
+		key, value := k.root.Content[i].Value, k.root.Content[i+1].Value
+		if key == "kind" && (value == types.KustomizationKind || value == types.ComponentKind) {
+			return true
+		}
+		written = append(written, key)
+	}
+	return finding.AnyNear(written, known)
+}
+
+// find returns the first scalar with a value, or with a key and the value as in KEY=FILE.
+func find(n *yaml.Node, value string) *yaml.Node {
+	if n == nil || n.Kind == yaml.ScalarNode && (n.Value == value || value != "" && strings.HasSuffix(n.Value, "="+value)) {
+		return n
+	}
+	for _, child := range n.Content {
+		if found := find(child, value); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+// plugin inspects a file that may configure a generator or a transformer of kustomize. It returns nil for other files.
+func (ks *kustomizations) plugin(file string, data []byte) *kustomization {
+	// Escapes and tags may hide the word. The build of a larger file fails by itself if it needs more than files.
+	if len(data) > mostKustomization || !slices.ContainsFunc([]string{"builtin", `\`, "!"}, func(sign string) bool { return bytes.Contains(data, []byte(sign)) }) {
+		return nil
+	}
+	k := &kustomization{file: file, data: data}
+	var document yaml.Node
+	if yaml.Unmarshal(data, &document) == nil {
+		k.root = &document
+	}
+	k.plugins(data, "")
+	return k
+}
+
+// plugins inspects the configurations of generators and transformers in a text. The text may stand in a value of the file.
+func (k *kustomization) plugins(text []byte, within string) {
+	for decoder := yaml.NewDecoder(bytes.NewReader(text)); len(k.refusals) < mostRefusals; {
+		var document yaml.Node
+		err := decoder.Decode(&document)
+		if expands(&document) {
+			err = errExpands
+		}
+		var object any
+		if err == nil {
+			err = document.Decode(&object)
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return
+		case err != nil:
+			if isObject(text) {
+				k.refuse(within, "cannot be inspected: "+strings.Join(strings.Fields(strings.TrimPrefix(err.Error(), "yaml: ")), " "), "fix the file")
+			}
+			return
+		}
+		fields := fieldsOf(object)
+		if fields["apiversion"] != "builtin" {
+			continue
+		}
+		if kind, _ := fields["kind"].(string); strings.HasPrefix(kind, "HelmChart") {
+			k.refuse(cmp.Or(within, kind), "a Helm chart is inflated by the program helm, which kustomize does not run here", "build the chart itself")
+		}
+		files := paths(object)
+		slices.Sort(files)
+		for _, named := range files {
+			if named = withoutKey(named); isURL(named) {
+				k.refuse(cmp.Or(within, named), printable.Quoted(named)+" is remote, and a build fetches nothing", "copy the file into the repository, and name it by its path")
+			}
+		}
+	}
+}
+
+// isObject reports whether a text that cannot be decoded may still be an object for kustomize, which takes duplicate keys.
+func isObject(text []byte) bool {
+	for decoder := yaml.NewDecoder(bytes.NewReader(text)); ; {
+		var document yaml.Node
+		if decoder.Decode(&document) != nil {
+			return false
+		}
+		for _, n := range document.Content {
+			for i := 0; n.Kind == yaml.MappingNode && i < len(n.Content); i += 2 {
+				if strings.EqualFold(n.Content[i].Value, "apiVersion") {
+					return true
+				}
+			}
+		}
+	}
+}
+
+// fieldsOf returns the fields of an object by their names in lower case, as kustomize ignores case. Other values have none.
+func fieldsOf(object any) map[string]any {
+	fields := map[string]any{}
+	switch object := object.(type) {
+	case map[string]any:
+		for name, value := range object {
+			fields[strings.ToLower(name)] = value
+		}
+	case map[any]any: // with a key that is no string
+		for name, value := range object {
+			if name, ok := name.(string); ok {
+				fields[strings.ToLower(name)] = value
+			}
+		}
+	}
+	return fields
+}
+
+// paths returns the strings of fields that name files, in any order.
+func paths(value any) (found []string) {
+	var add func(value any, key string)
+	add = func(value any, key string) {
+		switch v := value.(type) {
+		case string:
+			if slices.Contains([]string{"path", "paths", "file", "files", "env", "envs"}, key) {
+				found = append(found, v)
+			}
+		case []any:
+			for _, item := range v {
+				add(item, key)
+			}
+		default:
+			for name, field := range fieldsOf(value) {
+				add(field, name)
+			}
+		}
+	}
+	add(value, "")
+	return found
+}
+
+// withOrigins returns the file with the option that names the source of each object.
+func (k *kustomization) withOrigins() ([]byte, error) {
+	if k.root == nil || k.root.Kind != yaml.MappingNode || slices.Contains(k.BuildMetadata, types.OriginAnnotations) {
+		return k.data, nil
+	}
+	const field = "buildMetadata"
+	option := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: types.OriginAnnotations}
+	top := *k.root
+	top.Content = nil
+	list := &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{option}}
+	for i := 0; i+1 < len(k.root.Content); i += 2 {
+		key, value := k.root.Content[i], k.root.Content[i+1]
+		if strings.EqualFold(key.Value, field) {
+			list.Content = append(list.Content, value.Content...)
+			continue
+		}
+		top.Content = append(top.Content, key, value)
+	}
+	top.Content = append(top.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: field}, list)
+	return yaml.Marshal(&top)
+}

@@ -1,0 +1,134 @@
+//go:build !js
+
+package build
+
+import (
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/kustomize/api/types"
+
+	"github.com/trainweld/trainweld/cmd/internal/report"
+	"github.com/trainweld/trainweld/cmd/internal/workspace"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/fieldpath/printable"
+	"github.com/trainweld/trainweld/finding"
+)
+
+// kustomize builds a directory as the program kustomize does by default: without plugins, and with files below the root of each
+// kustomization only. It returns the TrainJobs.
+func (b *Builder) kustomize(built *workspace.Built) (jobs patchedJobs) {
+	real, err := b.tree.Real(built.Dir)
+	if err != nil {
+		built.Findings = append(built.Findings, failure(finding.CodeBuildFailed, fieldpath.Position{File: built.Dir}, "cannot be read: "+err.Error(), "check that you may read it"))
+		return nil
+	}
+	top := b.known.in(real)
+	if top == nil {
+		built.Findings = append(built.Findings, failure(finding.CodeNothingToBuild, fieldpath.Position{File: built.Dir}, "holds no kustomization file", "name the directory of a kustomization.yaml"))
+		return nil
+	}
+	built.File = filepath.Join(built.Dir, filepath.Base(top.file))
+	var refused []*kustomization
+	closure, ok := b.closure(top)
+	for _, k := range closure {
+		if k.refusals != nil {
+			refused = append(refused, k)
+		}
+	}
+	var made product
+	if refused == nil {
+		seen := &files{tree: b.tree, known: b.known, top: real}
+		keep := slices.Contains(top.BuildMetadata, types.OriginAnnotations)
+		made, err = b.sandbox.run(request{Dir: real, UsualSchema: ok, KeepOrigins: keep}, seen)
+		refused = seen.refused()
+	}
+	if refused != nil {
+		built.Findings = append(built.Findings, b.refusals(built.Dir, real, refused)...)
+		return nil
+	}
+	if err != nil {
+		built.Findings = append(built.Findings, b.failed(built, real, err))
+		return nil
+	}
+	b.take(built, real, closure, made)
+	return made.Jobs
+}
+
+// failed returns the finding on a build that made nothing.
+func (b *Builder) failed(built *workspace.Built, real string, err error) finding.Finding {
+	message, help := "kustomize "+err.Error(), "simplify the kustomization"
+	var said kustomizeError
+	switch {
+	case errors.Is(err, errCrash):
+		message, help = "kustomize crashes", "simplify the kustomization, and report the crash to kustomize"
+	case errors.As(err, &said):
+		message, help = "kustomize fails: "+b.reason(built.Dir, real, err), "run kustomize build "+printable.Name(built.Dir)+" to try it alone"
+	}
+	return failure(finding.CodeBuildFailed, fieldpath.Position{File: built.File}, message, help)
+}
+
+// closure returns a kustomization and those that it names, each before those. It reports whether none of them sets a schema of
+// its own.
+func (b *Builder) closure(top *kustomization) (all []*kustomization, usualSchema bool) {
+	usualSchema = true
+	seen := map[*kustomization]bool{nil: true}
+	var add func(k *kustomization)
+	add = func(k *kustomization) {
+		if seen[k] {
+			return
+		}
+		seen[k] = true
+		all = append(all, k)
+		usualSchema = usualSchema && len(k.OpenAPI) == 0
+		for _, dir := range k.dirs {
+			add(b.known.in(dir))
+		}
+	}
+	add(top)
+	return all, usualSchema
+}
+
+// refusals returns the findings on kustomization files that must not be built.
+func (b *Builder) refusals(dir, real string, refused []*kustomization) finding.List {
+	var found finding.List
+	for _, k := range refused {
+		for _, r := range k.refusals {
+			code := finding.CodeBuildRefused
+			if r.fails {
+				code = finding.CodeBuildFailed
+			}
+			at := fieldpath.Position{File: below(dir, real, k.file), Line: r.line, Column: r.column}
+			found = append(found, failure(code, at, r.message, r.help))
+		}
+	}
+	return found.Distinct()
+}
+
+// reason returns an error of kustomize without values, and with paths as the user writes them.
+func (b *Builder) reason(dir, real string, err error) string {
+	text := strings.ReplaceAll(err.Error(), real+string(filepath.Separator), dir+string(filepath.Separator))
+	text = strings.ReplaceAll(text, real, dir)
+	if here, err := b.tree.Real("."); err == nil {
+		text = strings.ReplaceAll(text, here+string(filepath.Separator), "")
+	}
+	return report.Printable(safeReason(text))
+}
+
+// take takes the product of a build.
+func (b *Builder) take(built *workspace.Built, real string, closure []*kustomization, made product) {
+	o := &origins{sources: b.sources, dir: built.Dir, real: real, file: built.File, closure: closure}
+	for i, from := range made.Sources {
+		part := origin{line: i + 1, generated: from.Generated}
+		switch {
+		case from.File != "":
+			part.file = filepath.Join(built.Dir, filepath.FromSlash(from.File))
+		case from.Known:
+			part.file = built.File
+		}
+		o.parts = append(o.parts, part)
+	}
+	built.Text, built.Origin = made.Text, o.at
+}

@@ -1,0 +1,136 @@
+//go:build !js
+
+package build
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+	"unicode"
+
+	"github.com/trainweld/trainweld/cmd/internal/report"
+)
+
+// The part of a command's messages that a finding shows.
+const (
+	mostLines = 5
+	mostLine  = 300 // characters
+)
+
+const mask = "***"
+
+// secretStart finds a line of a Secret, or of its data, in YAML or JSON of any form.
+var secretStart = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\bkind["']?\s*[:=]\s*["']?secret\b|\b(stringData|data)["']?\s*:`)
+})
+
+// messages returns the end of a finding with the first lines that a command has written to standard error.
+func messages(stderr []byte) string {
+	text := masked(string(stderr))
+	if text == "" {
+		return ""
+	}
+	return ": " + text
+}
+
+// masked returns the first lines of a message on one line. It masks values that may be secret: behind a key with a word such as
+// password or token, between the lines of a key in PEM, in the user part of a URL, and long words that
+// mix letters and digits. From a line on that may belong to a Secret, it shows nothing.
+func masked(text string) string {
+	var shown []string
+	inKey := false
+	more := 0
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		switch {
+		case line == "":
+			continue
+		case strings.HasPrefix(line, "-----BEGIN"):
+			inKey = true
+		case strings.HasPrefix(line, "-----END"):
+			inKey = false
+			continue
+		case inKey:
+			continue
+		case secretStart().MatchString(line):
+			return report.Printable(strings.Join(append(shown, "(the rest may hold values of a Secret, and is not shown)"), " | "))
+		}
+		if len(shown) == mostLines {
+			more++
+			continue
+		}
+		shown = append(shown, maskedLine(line))
+	}
+	if more > 0 {
+		shown = append(shown, fmt.Sprintf("(%s)", report.Count(more, "more line")))
+	}
+	return report.Printable(strings.Join(shown, " | "))
+}
+
+func maskedLine(line string) string {
+	if runes := []rune(line); len(runes) > mostLine {
+		line = string(runes[:mostLine]) + "…"
+	}
+	words := strings.Fields(line)
+	secret := false // the rest of the line
+	for i, word := range words {
+		lower := strings.ToLower(word)
+		at := strings.IndexAny(word, ":=")
+		switch {
+		case secret:
+			words[i] = mask
+		case strings.Contains(lower, "://"):
+			words[i] = withoutUser(word)
+		case at > 0 && isSecretKey(lower[:at]):
+			if secret = true; at+1 < len(word) {
+				words[i] = word[:at+1] + mask
+			}
+		case lower == "bearer" || lower == "basic":
+			secret = true
+		case isOpaque(word):
+			words[i] = mask
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// isSecretKey reports whether a key names a secret.
+func isSecretKey(key string) bool {
+	for _, word := range []string{"passw", "pwd", "auth", "secret", "token", "credential", "apikey", "api_key", "api-key", "private", "accesskey", "access_key", "access-key", "passphrase"} {
+		if strings.Contains(key, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// withoutUser masks the user of a URL.
+func withoutUser(word string) string {
+	start := strings.Index(word, "://") + len("://")
+	end := start + strings.IndexAny(word[start:]+"/", "/?#")
+	if at := strings.LastIndexByte(word[start:end], '@'); at >= 0 {
+		return word[:start] + mask + word[start+at:]
+	}
+	return word
+}
+
+// isOpaque reports whether a word looks like a key or like base64, rather than like a path or a name.
+func isOpaque(word string) bool {
+	word = strings.Trim(word, `"'`+"`,;()[]{}")
+	if len(word) < 20 || strings.ContainsAny(word, "./:") && !strings.HasSuffix(word, "=") {
+		return false
+	}
+	digits, lower, upper := false, false, false
+	for _, r := range word {
+		switch {
+		case unicode.IsDigit(r):
+			digits = true
+		case unicode.IsLower(r):
+			lower = true
+		case unicode.IsUpper(r):
+			upper = true
+		}
+	}
+	return digits && lower && upper || strings.HasSuffix(word, "=")
+}

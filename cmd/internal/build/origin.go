@@ -1,0 +1,382 @@
+//go:build !js
+
+package build
+
+import (
+	"bytes"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+	"sync"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/ownfile"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/render/manifest"
+)
+
+// origins finds the sources of one build's objects.
+type origins struct {
+	sources *sources
+	dir     string // the built directory
+	real    string // the same without links
+	file    string // where nothing else is known
+	parts   []origin
+	closure []*kustomization // that may have set fields, the last one to do so first
+}
+
+// origin is the source of the object from a line of the output on.
+type origin struct {
+	line      int
+	file      string // empty if unknown
+	generated bool   // the file configures a generator
+	template  bool   // the file is a template, whose lines are not those of objects
+}
+
+// at returns the origin of the object at a line.
+func (o *origins) at(line int) manifest.Origin {
+	part := origin{}
+	if i := sort.Search(len(o.parts), func(i int) bool { return o.parts[i].line > line }); i > 0 {
+		part = o.parts[i-1]
+	}
+	return func(d *manifest.Document, path fieldpath.Path) fieldpath.Position { return o.position(part, d, path) }
+}
+
+// position returns the position of a field: in the source of the object, or where a kustomization sets it. A template and an
+// unknown source have no lines.
+func (o *origins) position(part origin, d *manifest.Document, path fieldpath.Path) fieldpath.Position {
+	if part.file == "" && d != nil {
+		part.file = o.annotated(d)
+	}
+	whole := fieldpath.Position{File: part.file}
+	if whole.File == "" {
+		whole.File = o.file
+	}
+	if d == nil || part.template || part.file == "" {
+		return whole
+	}
+	for len(path) > 0 && !d.Has(path) {
+		path = path[:len(path)-1]
+	}
+	source := o.sources.object(part.file, d)
+	value, isScalar := d.Text(path)
+	if source != nil && source.Has(path) {
+		if text, _ := source.Text(path); !isScalar || text == value {
+			return source.Position(path)
+		}
+	}
+	if at, ok := o.setter(d, path); ok {
+		return at
+	}
+	switch {
+	case source != nil:
+		return source.Position(path)
+	case part.generated:
+		return o.generator(part.file, d.ID.Kind)
+	default:
+		return whole
+	}
+}
+
+// annotated returns the source that an annotation of kustomize names.
+func (o *origins) annotated(d *manifest.Document) string {
+	text, _ := d.Text(fieldpath.Fields("metadata", "annotations").Append(fieldpath.Key("config.kubernetes.io/origin")))
+	var from struct{ Path, Repo string }
+	if yaml.Unmarshal([]byte(text), &from) != nil || from.Path == "" || from.Repo != "" {
+		return ""
+	}
+	return filepath.Join(o.dir, filepath.FromSlash(from.Path))
+}
+
+// generator returns the position of the key that generates objects of a kind.
+func (o *origins) generator(file, kind string) fieldpath.Position {
+	at := fieldpath.Position{File: file}
+	for _, k := range o.closure {
+		if kind == "" || below(o.dir, o.real, k.file) != file {
+			continue
+		}
+		if key := k.key(strings.ToLower(kind[:1]) + kind[1:] + "Generator"); key != nil {
+			at.Line, at.Column = key.Line, key.Column
+		}
+	}
+	return at
+}
+
+// setter returns the position at which a kustomization sets a field.
+func (o *origins) setter(d *manifest.Document, path fieldpath.Path) (fieldpath.Position, bool) {
+	for _, k := range o.closure {
+		file := below(o.dir, o.real, k.file)
+		for _, p := range slices.Backward(patchesOf(&k.Kustomization)) {
+			if at, ok := o.patch(k, p.Path, p.Patch, d, path); ok {
+				return at, true
+			}
+		}
+		for _, name := range settersOf(path) {
+			if key := k.key(name); key != nil && (name != "replacements" || o.replaces(k, path)) {
+				return fieldpath.Position{File: file, Line: key.Line, Column: key.Column}, true
+			}
+		}
+	}
+	return fieldpath.Position{}, false
+}
+
+// patch returns the position at which a patch, of a file or of the kustomization itself, sets a field.
+func (o *origins) patch(k *kustomization, file, text string, d *manifest.Document, path fieldpath.Path) (fieldpath.Position, bool) {
+	if !strings.Contains(file, "\n") && file != "" {
+		name := filepath.Join(filepath.Dir(below(o.dir, o.real, k.file)), filepath.FromSlash(file))
+		if f := o.sources.file(name); f != nil {
+			return f.sets(d, path)
+		}
+	}
+	node := find(k.root, text)
+	if text == "" || node == nil {
+		return fieldpath.Position{}, false
+	}
+	at, ok := newSource(below(o.dir, o.real, k.file), []byte(text)).sets(d, path)
+	at.Column = 0
+	if node.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0 {
+		at.Line = node.Line
+	} else {
+		at.Line += node.Line
+	}
+	return at, ok
+}
+
+// replaces reports whether a replacement of the kustomization may write a field. The end of its target must be a step of the path.
+func (o *origins) replaces(k *kustomization, path fieldpath.Path) bool {
+	replacements := keyOf(k.root, "replacements")
+	if replacements == nil {
+		return false
+	}
+	for _, r := range replacements.Content {
+		if file := keyOf(r, "path"); file != nil {
+			var document yaml.Node
+			name := filepath.Join(filepath.Dir(below(o.dir, o.real, k.file)), filepath.FromSlash(file.Value))
+			if data, ok := o.sources.read(name); !ok || yaml.Unmarshal(data, &document) != nil {
+				continue
+			}
+			r = &document
+		}
+		if targets(r, path) {
+			return true
+		}
+	}
+	return false
+}
+
+// targets reports whether a field path within n ends with a step of the path.
+func targets(n *yaml.Node, path fieldpath.Path) bool {
+	if fields := keyOf(n, "fieldPaths"); fields != nil {
+		return slices.ContainsFunc(fields.Content, func(f *yaml.Node) bool {
+			end := strings.TrimSuffix(strings.ReplaceAll(f.Value, `\`, ""), "]")
+			return slices.ContainsFunc(path, func(s fieldpath.Step) bool {
+				name, ok := s.Field()
+				if !ok {
+					name, ok = s.Key()
+				}
+				return ok && strings.HasSuffix(end, name)
+			})
+		})
+	}
+	return slices.ContainsFunc(n.Content, func(child *yaml.Node) bool { return targets(child, path) })
+}
+
+// settersOf returns the keys of a kustomization that set a field.
+func settersOf(path fieldpath.Path) []string {
+	has := func(names ...string) bool { return path.HasPrefix(fieldpath.Fields(names...)) }
+	last := ""
+	if len(path) > 0 {
+		last, _ = path[len(path)-1].Field()
+	}
+	switch {
+	case has("metadata", "name"):
+		return []string{"namePrefix", "nameSuffix"}
+	case has("metadata", "namespace"):
+		return []string{"namespace"}
+	case within(path, "labels"):
+		return []string{"labels", "commonLabels", "replacements"}
+	case within(path, "annotations"):
+		return []string{"commonAnnotations", "replacements"}
+	case last == "image":
+		return []string{"images", "imageTags", "replacements"}
+	case last == "name":
+		return []string{"namePrefix", "nameSuffix", "replacements"}
+	default:
+		return []string{"replacements"}
+	}
+}
+
+// within reports whether a path leads into this field of metadata, of the object or of a template.
+func within(path fieldpath.Path, field string) bool {
+	for i := range path {
+		if path[i:].HasPrefix(fieldpath.Fields("metadata", field)) {
+			return true
+		}
+	}
+	return false
+}
+
+// key returns the node of a key of the kustomization, or nil.
+func (k *kustomization) key(name string) *yaml.Node {
+	if k.root == nil || k.root.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := 0; i+1 < len(k.root.Content); i += 2 {
+		if strings.EqualFold(k.root.Content[i].Value, name) {
+			return k.root.Content[i]
+		}
+	}
+	return nil
+}
+
+// keyOf returns the value of a key of a map, or nil.
+func keyOf(n *yaml.Node, name string) *yaml.Node {
+	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == name {
+			return n.Content[i+1]
+		}
+	}
+	return nil
+}
+
+// sources holds the files that positions lie in. Builds share it.
+type sources struct {
+	tree  host.Tree
+	mu    sync.Mutex
+	files map[string]func() *source
+}
+
+// source is a file with its objects.
+type source struct {
+	data    []byte
+	objects []*manifest.Document
+	changes []jsonChange
+}
+
+// jsonChange is an operation of a JSON patch.
+type jsonChange struct {
+	path string
+	at   fieldpath.Position
+}
+
+func newSources(tree host.Tree) *sources {
+	return &sources{tree: tree, files: map[string]func() *source{}}
+}
+
+// file returns a file, or nil if it cannot be read.
+func (s *sources) file(name string) *source {
+	s.mu.Lock()
+	read, known := s.files[name]
+	if !known {
+		read = sync.OnceValue(func() *source {
+			if info, err := fs.Stat(s.tree, name); err != nil || info.IsDir() {
+				return nil
+			}
+			data, err := ownfile.ReadInput(s.tree, name)
+			if err != nil {
+				return nil
+			}
+			return newSource(name, data)
+		})
+		s.files[name] = read
+	}
+	s.mu.Unlock()
+	return read()
+}
+
+// read returns the data of a file.
+func (s *sources) read(name string) ([]byte, bool) {
+	if f := s.file(name); f != nil {
+		return f.data, true
+	}
+	return nil, false
+}
+
+// object returns the object of a file from which a build made another one: of the same kind, with a name that is the same or a
+// part of it.
+func (s *sources) object(file string, made *manifest.Document) *manifest.Document {
+	f := s.file(file)
+	if f == nil {
+		return nil
+	}
+	var best *manifest.Document
+	count := 0
+	for _, d := range f.objects {
+		if d.ID.Kind != made.ID.Kind {
+			continue
+		}
+		count++
+		if d.ID.Name == made.ID.Name && (best == nil || best.ID.Name != made.ID.Name || d.ID.Namespace == made.ID.Namespace) {
+			best = d
+		} else if strings.Contains(made.ID.Name, d.ID.Name) && (best == nil || len(best.ID.Name) < len(d.ID.Name)) {
+			best = d
+		}
+	}
+	if best == nil && count == 1 {
+		best = f.objects[slices.IndexFunc(f.objects, func(d *manifest.Document) bool { return d.ID.Kind == made.ID.Kind })]
+	}
+	return best
+}
+
+func newSource(name string, data []byte) *source {
+	s := &source{data: data}
+	if start := bytes.TrimSpace(data); bytes.HasPrefix(start, []byte("- ")) || bytes.HasPrefix(start, []byte("[")) || bytes.Contains(data, []byte("\n- op")) {
+		var document yaml.Node
+		if yaml.Unmarshal(data, &document) == nil && len(document.Content) > 0 {
+			for _, change := range document.Content[0].Content {
+				if path := keyOf(change, "path"); path != nil {
+					s.changes = append(s.changes, jsonChange{path.Value, fieldpath.Position{File: name, Line: path.Line, Column: path.Column}})
+				}
+			}
+		}
+		return s
+	}
+	s.objects, _ = manifest.Decode(name, data)
+	return s
+}
+
+// sets returns the position at which a patch sets a field of an object.
+func (s *source) sets(d *manifest.Document, path fieldpath.Path) (fieldpath.Position, bool) {
+	value, isScalar := d.Text(path)
+	for _, o := range slices.Backward(s.objects) {
+		if o.ID.Kind != d.ID.Kind || !o.Has(path) {
+			continue
+		}
+		if text, _ := o.Text(path); !isScalar || text == value {
+			return o.Position(path), true
+		}
+	}
+	at, rest := pointer(path)
+	for _, c := range slices.Backward(s.changes) {
+		if rest == "" && c.path == at || strings.HasPrefix(at, c.path+"/") || rest != "" && strings.HasPrefix(c.path, at+"/") && strings.HasSuffix(c.path, rest) {
+			return c.at, true
+		}
+	}
+	return fieldpath.Position{}, false
+}
+
+// pointer returns a path as a JSON pointer. An item by its key has no pointer: then the pointer ends before it, and rest is the
+// pointer's last part.
+func pointer(path fieldpath.Path) (whole, rest string) {
+	escape := strings.NewReplacer("~", "~0", "/", "~1")
+	var b strings.Builder
+	for i, step := range path {
+		name, ok := step.Field()
+		if key, isKey := step.Key(); isKey {
+			name, ok = key, true
+		} else if n, isIndex := step.Index(); isIndex {
+			name, ok = strconv.Itoa(n), true
+		}
+		if !ok {
+			last, _ := pointer(path[max(i+1, len(path)-1):])
+			return b.String(), last
+		}
+		b.WriteString("/" + escape.Replace(name))
+	}
+	return b.String(), ""
+}

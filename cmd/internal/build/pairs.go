@@ -1,0 +1,117 @@
+//go:build !js
+
+package build
+
+import (
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/parallel"
+	"github.com/trainweld/trainweld/cmd/internal/workspace"
+	"github.com/trainweld/trainweld/finding"
+)
+
+// Pairs calls take for each part of two versions, in order. Builds pair up by their directories. A directory that one version lacks
+// is empty there. Without builds, the flags of both versions are the only pair. It returns the first error of take, and then builds
+// nothing more.
+func Pairs(p *host.Program, old, new Version, take func(old, new workspace.Flags) error) error {
+	before, err := side(p, old)
+	if err != nil {
+		return err
+	}
+	after, err := side(p, new)
+	if err != nil {
+		before.Close()
+		return err
+	}
+	if before.Builder == nil && after.Builder == nil {
+		return take(old.Flags, new.Flags)
+	}
+	defer host.CollectLess()()
+	keys := slices.Sorted(maps.Keys(before.dirs))
+	for key := range after.dirs {
+		if _, known := before.dirs[key]; !known {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	type pair struct{ old, new *workspace.Built }
+	progress := p.Progress()
+	defer progress.End()
+	parallel.Ordered(len(keys), func(i int) pair {
+		if err != nil {
+			return pair{}
+		}
+		return pair{before.build(keys[i], after), after.build(keys[i], before)}
+	}, func(i int, made pair) {
+		progress.Step("built", i+1, len(keys))
+		if err == nil {
+			err = take(before.with(made.old), after.with(made.new))
+		}
+	})
+	foundBefore, foundAfter := before.Close(), after.Close()
+	if len(keys) == 0 || after.missing != nil { // else the old version may lack what the new one has
+		foundBefore, foundAfter = append(foundBefore, before.missing...), append(foundAfter, after.missing...)
+	}
+	if err == nil && len(foundBefore)+len(foundAfter) > 0 {
+		err = take(before.with(&workspace.Built{Findings: foundBefore}), after.with(&workspace.Built{Findings: foundAfter}))
+	}
+	return err
+}
+
+// versionSide is a version with its builder, which is nil without builds, and its directories by what they have in common with
+// those of the other version.
+type versionSide struct {
+	*Builder
+	flags   workspace.Flags
+	dirs    map[string]string
+	root    string
+	missing finding.List
+}
+
+func side(p *host.Program, v Version) (*versionSide, error) {
+	b, err := New(p, v.Files, v.Flags)
+	s := &versionSide{Builder: b, flags: v.Flags, dirs: map[string]string{}, root: v.Root}
+	if b == nil || err != nil {
+		return s, err
+	}
+	var dirs []string
+	dirs, s.missing = b.Find()
+	for _, dir := range dirs {
+		s.dirs[s.key(dir)] = dir
+	}
+	return s, nil
+}
+
+// key returns the path of a directory below the root.
+func (s *versionSide) key(dir string) string {
+	if s.root == "" {
+		return dir
+	}
+	below, err := filepath.Rel(s.root, dir)
+	if err != nil || below == ".." || strings.HasPrefix(below, ".."+string(filepath.Separator)) {
+		return dir
+	}
+	return below
+}
+
+// with returns the flags of a part. A version that lacks all paths to build has no builder.
+func (s *versionSide) with(built *workspace.Built) workspace.Flags {
+	if s.Builder != nil {
+		return s.With(built)
+	}
+	part := s.flags
+	part.Built = built
+	return part
+}
+
+// build builds a directory. It returns an empty build for a directory that only the other version has.
+func (s *versionSide) build(key string, other *versionSide) *workspace.Built {
+	if dir, known := s.dirs[key]; known {
+		return s.Build(dir)
+	}
+	return &workspace.Built{Dir: other.dirs[key], File: other.dirs[key]}
+}

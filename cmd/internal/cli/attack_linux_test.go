@@ -1,0 +1,311 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/trainweld/trainweld/cmd/internal/process"
+	"github.com/trainweld/trainweld/internal/testenv"
+)
+
+// attack is a repository of a stranger, and the command lines that a pipeline runs in it.
+type attack struct {
+	// files maps names to texts. A text "-> TARGET" makes a link, "fifo" a named pipe, and "sparse" a file of 3 TiB. URL stands for a
+	// server, SENTINEL for a file that a command of the attacker would write, and MARK for a text that no report shows.
+	files map[string]string
+	make  func(t *testing.T, dir string) // what else to make, after a commit of the files
+	lines []string                       // a ~ stands for a space within a word
+	want  string                         // in what the lines print, or "" where they may succeed
+}
+
+// attackLines are the lines that start git, build or read settings.
+var attackLines = []string{
+	"check --git HEAD . -r rt.yaml", "diff --git HEAD .", "render -f job.yaml -r rt.yaml --output-dir S --exit-code", "check ch --build cat~{}/job.yaml -r rt.yaml", "check -k top --git HEAD",
+}
+
+// attacks returns the repositories. Each is one of a class: others of the class are in the tests of the guards.
+func attacks() map[string]attack {
+	const (
+		object    = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
+		generator = "apiVersion: builtin\nkind: ConfigMapGenerator\nmetadata: {name: a}\nfiles: ['a=URL/a']\n"
+		run       = "touch SENTINEL"
+		byGit     = "git@localhost:a?ref=--upload-pack=touch SENTINEL;"
+	)
+	in := func(kind string) string {
+		return kind + "items:\n- " + strings.ReplaceAll(generator, "\n", "\n  ") + "\n"
+	}
+	top := func(kustomization string, more ...string) map[string]string {
+		files := map[string]string{"top/kustomization.yaml": kustomization, "top/a.yaml": object}
+		for i := 0; i < len(more); i += 2 {
+			files[more[i]] = more[i+1]
+		}
+		return files
+	}
+	build := []string{"check -k top", "render -k top"}
+	plugin := func(text string) attack {
+		return attack{files: top("generators: [g.yaml]\n", "top/g.yaml", text), lines: build, want: "TW12"}
+	}
+	remote := func(key, value string, more ...string) attack {
+		return attack{files: top(key+": ['"+value+"']\n", more...), lines: build, want: "TW12"}
+	}
+	configured := func(text string) attack {
+		return attack{lines: attackLines, make: func(t *testing.T, dir string) {
+			config, err := os.OpenFile(filepath.Join(dir, ".git/config"), os.O_APPEND|os.O_WRONLY, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprint(config, strings.ReplaceAll(text, "SENTINEL", os.Getenv("SENTINEL")))
+			if err := config.Close(); err != nil {
+				t.Fatal(err)
+			}
+			testenv.WriteIn(t, dir, "rt.yaml", valuesRuntime+"# changed\n")
+		}}
+	}
+	chart := func(text string) map[string]string {
+		return map[string]string{"ch/Chart.yaml": text, "ch/job.yaml": testenv.TrainJob(0)}
+	}
+	long := strings.Repeat("x", 1<<18)
+	return map[string]attack{
+		// What kustomize would fetch or run.
+		"URL":             remote("resources", "URL/a.yaml"),
+		"file of a URL":   remote("resources", byGit, "top/"+byGit, "no manifest\n"),
+		"file of HTTP":    remote("components", "git::http:/localhost/a.git?ref=--exec", "top/git::http:/localhost/a.git?ref=--exec", "no manifest\n"),
+		"schema":          {files: top("openapi: {path: 'URL/a.json'}\n"), lines: build, want: "TW12"},
+		"plugin":          plugin(generator),
+		"List":            plugin(in("apiVersion: v1\nkind: List\n")),
+		"ConfigMapList":   plugin(in("apiVersion: v1\nkind: ConfigMapList\n")),
+		"ResourceList":    plugin(in("apiVersion: config.kubernetes.io/v1\nkind: ResourceList\n")),
+		"UTF-16":          plugin(inUTF16(generator)),
+		"absolute plugin": plugin("apiVersion: /builtin" + strings.TrimPrefix(generator, "apiVersion: builtin")),
+		"patched plugin": {files: top("generators: [sub]\n", "top/sub/g.yaml", "apiVersion: builtin\nkind: ConfigMapGenerator\nmetadata: {name: a}\n",
+			"top/sub/kustomization.yaml", "resources: [g.yaml]\npatches:\n- target: {kind: ConfigMapGenerator}\n  patch: '[{op: add, path: /files, value: [\"a=URL/a\"]}]'\n"), lines: build, want: "TW12"},
+		"chart":         {files: top("helmCharts: [{name: a, repo: 'URL'}]\n"), lines: build, want: "TW12"},
+		"exec function": plugin("apiVersion: example.com/v1\nkind: A\nmetadata:\n  name: a\n  annotations:\n    config.kubernetes.io/function: 'exec: {path: ./run.sh}'\n"),
+		// What kustomize does not end.
+		"aliases":           {files: top("resources: [a.yaml]\ncommonAnnotations: {a: &a \"" + long + "\"" + strings.Repeat(", *a : *a", 1<<15) + "}\n"), lines: build[:1], want: "TW12"},
+		"circle of aliases": {files: top("resources: &a [*a]\n"), lines: build, want: "TW12"},
+		"circle of bases":   {files: top("resources: [../base]\n", "base/kustomization.yaml", "resources: [../top]\n"), lines: build, want: "TW12"},
+		"circle of crds": {files: top("resources: [a.yaml]\ncrds: [crd.json]\n", "top/crd.json", `{"a.A": {"Schema": {"properties": {"kind": {}, "apiVersion": {}, "metadata": {}, "spec": {"$ref": "a.A"}}}}}`),
+			lines: build[:1], want: "TW122"},
+		"nested":       {files: top(strings.Repeat("[", 1<<17)), lines: build, want: "TW12"},
+		"device":       {files: map[string]string{"top/kustomization.yaml": "-> /dev/zero"}, lines: build, want: "TW12"},
+		"named pipe":   {files: map[string]string{"top/kustomization.yaml": "fifo"}, lines: build, want: "TW12"},
+		"large":        {files: map[string]string{"top/kustomization.yaml": "sparse"}, lines: build, want: "TW12"},
+		"pipe in it":   {files: top("resources: [b.yaml]\n", "top/b.yaml", "fifo"), lines: build, want: "TW12"},
+		"outside":      {files: top("resources: [../../outside/secret.yaml]\n"), lines: build, want: "TW12"},
+		"link outside": {files: top("configMapGenerator: [{name: a, files: [b]}]\n", "top/b", "-> ../../outside/secret.yaml"), lines: build, want: "TW12"},
+		// What git would obey.
+		"monitor": configured("[core]\n\tfsmonitor = " + run + "\n"),
+		"ext":     configured("[remote \"o\"]\n\turl = ext::sh -c " + run + "\n\tpromisor = true\n[extensions]\n\tpartialClone = o\n[protocol]\n\tallow = always\n[protocol \"ext\"]\n\tallow = always\n"),
+		"programs": configured("[core]\n\tsshCommand = " + run + "\n\tpager = " + run + "\n\teditor = " + run + "\n\taskPass = " + run + "\n\tgitProxy = " + run + "\n\talternateRefsCommand = " + run +
+			"\n[alias]\n\tls-files = !" + run + "\n[credential]\n\thelper = !" + run + "\n[pager]\n\tls-files = " + run + "\n"),
+		"working tree":  configured("[core]\n\tworktree = ../outside\n"),
+		"excludes file": configured("[core]\n\texcludesFile = /dev/zero\n"),
+		"bare folder": {files: map[string]string{"ch/HEAD": "ref: refs/heads/a\n", "ch/objects/a": "", "ch/refs/a": "", "ch/config": "[core]\n\tbare = true\n\tfsmonitor = " + run + "\n", "ch/Chart.yaml": "name: a\n"},
+			lines: append([]string{"render -f job.yaml -r rt.yaml --output-dir ch --exit-code"}, attackLines...)},
+		// What a tree leads to.
+		"link of a tree":  {files: map[string]string{"ch/Chart.yaml": "name: a\n", "a/b/c": "-> ../..", "out": "-> a/b/c/../nothing"}, lines: attackLines[3:4], want: "is a link out of the tree"},
+		"sparse file":     {files: chart("name: a\n"), make: func(t *testing.T, dir string) { special(t, filepath.Join(dir, "large"), "sparse") }, lines: attackLines[3:4], want: "larger than 1024 MiB"},
+		"device as chart": {files: map[string]string{"ch/Chart.yaml": "-> /dev/zero"}, lines: attackLines[3:4], want: "TW12"},
+		"pipe as chart":   {files: map[string]string{"ch/sub/Chart.yaml": "fifo"}, lines: attackLines[3:4], want: "TW12"},
+		"chart as option": {files: map[string]string{"--help/Chart.yaml": "name: a\n", "--help/job.yaml": testenv.TrainJob(0)}, lines: []string{"check . --build cat~{}/job.yaml"}, want: "--help/Chart.yaml"},
+		"source of chart": {files: map[string]string{"ch/Chart.yaml": "name: a\n", "ch/job.yaml": "---\n# Source: a/../../outside/secret.yaml\n" + testenv.TrainJob(0)}, lines: attackLines[3:4]},
+		"process of chart": {files: map[string]string{"ch/Chart.yaml": "name: a\n", "ch/run.sh": "setsid sh -c 'sleep 2; touch SENTINEL' >/dev/null 2>&1 &\ncat $1/job.yaml\n", "ch/job.yaml": testenv.TrainJob(0)},
+			lines: []string{"check ch --build sh~ch/run.sh~{}", "check ch --build sleep~3~./{}"}},
+		"trees": {make: manyTrees, lines: []string{"check --git many .", "diff --git many .", "check -k top --git many"}, want: "lists more than 64 MiB"},
+		"odd names": {files: map[string]string{"jobs/a\n::error::x\x1b[31m\xff.yaml": "MARK: x: y\n", "top/kustomization.yaml": "resources: [\"a\\n::error::x\\e[31m\"]\n"},
+			lines: []string{"check jobs -o github", "diff jobs job.yaml -o markdown", "check -k top -o github"}, want: "error"},
+		"deep folders": {files: map[string]string{strings.Repeat("d/", 1000) + "job.yaml": testenv.TrainJob(0), strings.Repeat("d/", 1000) + "Chart.yaml": "name: a\n"},
+			lines: []string{"test .", "check -k .", "check . --build cat~{}/job.yaml"}, want: "lies in"},
+		"deep bases": {make: deepBases, lines: []string{"check -k top", "render -k top"}, want: "lies in"},
+		// What settings lead to.
+		"policy outside": {files: map[string]string{"trainweld.yaml": "policy: ../outside/secret.yaml\npatches:\n- file: ../outside/secret.yaml\n"}, lines: attackLines[:3], want: "TW"},
+		"patch of a link": {files: map[string]string{"trainweld.yaml": "patches:\n- file: link.yaml\n", "link.yaml": "-> ../outside/secret.yaml"}, lines: attackLines[:3],
+			want: "is outside of the repository"},
+		"patch of a pipe":  {files: map[string]string{"trainweld.yaml": "patches:\n- file: pipe.yaml\n", "pipe.yaml": "fifo"}, lines: attackLines[:3], want: "must be a regular file"},
+		"settings: pipe":   {files: map[string]string{"trainweld.yaml": "fifo"}, lines: append([]string{"test .", "migrate -l ."}, attackLines[:3]...), want: "regular file"},
+		"settings: device": {files: map[string]string{"trainweld.yaml": "-> /dev/zero"}, lines: attackLines[:3], want: "is outside of the repository"},
+		"settings: link":   {files: map[string]string{"trainweld.yaml": "-> ../outside/secret.yaml"}, lines: attackLines[:3], want: "is outside of the repository"},
+		"case of a link":   {files: map[string]string{"cases/a/job.yaml": "-> ../../../outside/secret.yaml", "cases/a/want/README": ""}, lines: []string{"test cases", "test cases --update"}, want: "is outside of the repository"},
+		"pipe of jobs":     {files: map[string]string{"jobs/a.yaml": "fifo", "jobs/b.yaml": "-> /dev/zero"}, lines: []string{"check jobs", "render -f jobs -r rt.yaml", "migrate jobs", "diff jobs job.yaml"}, want: "is no regular file"},
+	}
+}
+
+// special makes a file of a kind that attack describes.
+func special(t *testing.T, file, text string) {
+	t.Helper()
+	err := os.MkdirAll(filepath.Dir(file), 0o777)
+	target, isLink := strings.CutPrefix(text, "-> ")
+	switch {
+	case err != nil:
+	case isLink:
+		err = os.Symlink(target, file)
+	case text == "fifo":
+		err = unix.Mkfifo(file, 0o666)
+	case text == "sparse":
+		if err = os.WriteFile(file, nil, 0o666); err == nil {
+			err = os.Truncate(file, 3<<40)
+		}
+	default:
+		err = os.WriteFile(file, []byte(text), 0o666)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// manyTrees makes a revision whose trees name each other often: 10^9 files in a few objects.
+func manyTrees(t *testing.T, dir string) {
+	tree := gitIn(t, dir, "", "rev-parse", "HEAD^{tree}")
+	for range 9 {
+		var entries strings.Builder
+		for i := range 10 {
+			fmt.Fprintf(&entries, "040000 tree %s\t%0100d\n", tree, i)
+		}
+		tree = gitIn(t, dir, entries.String(), "mktree")
+	}
+	gitIn(t, dir, "", "update-ref", "refs/heads/many", gitIn(t, dir, "", "commit-tree", "-m", "a", tree))
+}
+
+// deepBases makes a kustomization whose bases lie in each other.
+func deepBases(t *testing.T, dir string) {
+	for range 400 {
+		dir = filepath.Join(dir, "top")
+		testenv.WriteIn(t, dir, "kustomization.yaml", "resources: [top]\n")
+	}
+}
+
+// TestAttacks runs the program in repositories of strangers. No command of theirs runs, nothing is connected, nothing outside of the
+// repository is read or written, and each run ends soon and small, with a message.
+func TestAttacks(t *testing.T) {
+	if testenv.Race {
+		t.Skip("the race detector multiplies the memory and the time that the limits are for; the same test runs without it")
+	}
+	var connections atomic.Int32
+	server := httptest.NewUnstartedServer(http.NotFoundHandler())
+	server.Config.ConnState = func(net.Conn, http.ConnState) { connections.Add(1) }
+	server.Start()
+	t.Cleanup(func() {
+		server.Close()
+		if n := connections.Load(); n > 0 {
+			t.Errorf("%d connections, want none", n)
+		}
+	})
+	all := attacks()
+	for i, name := range slices.Sorted(maps.Keys(all)) {
+		a := all[name]
+		if testenv.Every(2) > 1 { // one line of each
+			a.lines = a.lines[i%len(a.lines):][:1]
+		}
+		t.Run(name, func(t *testing.T) {
+			above := t.TempDir()
+			sentinel, programs, dir := filepath.Join(above, "sentinel"), filepath.Join(above, "programs"), filepath.Join(above, "repository")
+			t.Setenv("SENTINEL", sentinel)
+			for _, program := range []string{"ssh", "helm", "git-upload-pack", "git-remote-http", "curl", "pager"} {
+				testenv.WriteIn(t, programs, program, "#!/bin/sh\ntouch "+sentinel+"\n")
+				if err := os.Chmod(filepath.Join(programs, program), 0o777); err != nil {
+					t.Fatal(err)
+				}
+			}
+			t.Setenv("PATH", programs+string(filepath.ListSeparator)+os.Getenv("PATH"))
+			testenv.WriteIn(t, above, "outside/secret.yaml", "MARK: MARK\nkind: TrainJob\n")
+			testenv.WriteIn(t, dir, "job.yaml", "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: llm}\nspec: {runtimeRef: {name: rt}}\n")
+			testenv.WriteIn(t, dir, "rt.yaml", valuesRuntime)
+			testenv.WriteIn(t, dir, "S/README", "")
+			for file, text := range a.files {
+				text = strings.NewReplacer("URL", server.URL, "SENTINEL", sentinel).Replace(text)
+				special(t, filepath.Join(dir, strings.NewReplacer("SENTINEL", "s").Replace(file)), text)
+			}
+			gitIn(t, above, "", "init", "-q", dir)
+			gitIn(t, dir, "", "add", "job.yaml", "rt.yaml", "S")
+			gitIn(t, dir, "", "commit", "-qm", "a")
+			if a.make != nil {
+				a.make(t, dir)
+			}
+			for _, line := range a.lines {
+				a.run(t, dir, line)
+				if _, err := os.Stat(sentinel); err == nil {
+					t.Fatalf("%s: a command of the attacker ran", line)
+				}
+			}
+			if a.files["ch/run.sh"] != "" { // longer than its process would need
+				time.Sleep(2 * time.Second)
+				if _, err := os.Stat(sentinel); err == nil {
+					t.Error("a process outlives its build")
+				}
+			}
+			entries, err := os.ReadDir(above)
+			if err != nil || len(entries) != 3 {
+				t.Errorf("written outside of the repository: %v, %v", entries, err)
+			}
+		})
+	}
+}
+
+// The limits of a run. A machine may be busy, so the time is far above the limits of the program.
+const (
+	mostAttackTime   = 2 * time.Minute
+	mostAttackMemory = 500 << 20
+)
+
+// run runs a command line in the repository.
+func (a attack) run(t *testing.T, dir, line string) {
+	t.Helper()
+	words := strings.Fields(line)
+	for i := range words {
+		words[i] = strings.ReplaceAll(words[i], "~", " ")
+	}
+	cmd := exec.Command("trainweld", words...)
+	var out bytes.Buffer
+	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = dir, &out, &out, time.Second
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		_ = cmd.Wait() // the state says how it ended
+		close(ended)
+	}()
+	var most int64
+	for start := time.Now(); ; {
+		select {
+		case <-ended:
+		case <-time.After(5 * time.Millisecond):
+			most = max(most, process.Resident(cmd.Process.Pid))
+			if time.Since(start) < mostAttackTime && most < mostAttackMemory {
+				continue
+			}
+			_ = cmd.Process.Kill() // it may have ended
+			<-ended
+			t.Errorf("%s: stopped after %s at %d MiB", line, time.Since(start).Round(time.Second), most>>20)
+		}
+		break
+	}
+	said := out.String()
+	if status := cmd.ProcessState.ExitCode(); status < 0 || status > 2 || strings.Contains(said, "goroutine ") {
+		t.Errorf("%s: status %d: %.2000s", line, status, said)
+	}
+	if !strings.Contains(said, a.want) {
+		t.Errorf("%s: %.2000s\nwant %q", line, said, a.want)
+	}
+	for text := range strings.Lines(said) {
+		if strings.Contains(text, "MARK") || strings.ContainsFunc(text, acts) || !utf8.ValidString(text) || strings.HasPrefix(text, "::error::x") {
+			t.Errorf("%s: shows %.300q", line, text)
+		}
+	}
+}

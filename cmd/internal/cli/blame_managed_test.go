@@ -1,0 +1,112 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/trainweld/trainweld/cmd/internal/exit"
+	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/internal/testenv"
+	"github.com/trainweld/trainweld/render/casefile"
+)
+
+// blameStdin runs blame on an object of standard input.
+func blameStdin(object string, args ...string) (status int, stdout, stderr string) {
+	var out, errs bytes.Buffer
+	p := host.Program{Stdin: strings.NewReader(object), Stdout: &out, Stderr: &errs, Files: host.Files{}}
+	status = runLine(&p, append([]string{"blame", "-f", "-"}, args...))
+	return status, out.String(), errs.String()
+}
+
+// liveDeployment returns the Deployment of the script.
+func liveDeployment(t *testing.T) string {
+	t.Helper()
+	live := casefile.Read(t, filepath.Join(testdata, "script", "blame_managed_fields.txtar"))[0].Text("live.yaml")
+	if live == nil {
+		t.Fatal("the script has no live.yaml")
+	}
+	return string(live)
+}
+
+// TestBlameManaged_Mutated breaks a live object in random places. Blame neither panics nor writes invalid JSON.
+func TestBlameManaged_Mutated(t *testing.T) {
+	if testenv.Race {
+		t.Skip("one goroutine, and hundreds of objects")
+	}
+	live, from := liveDeployment(t), testenv.Seed(t)
+	for seed := from; seed < from+max(5, testenv.Cases(t, 100)); seed++ {
+		r := rand.New(rand.NewPCG(seed, 2))
+		object := mutate(r, live)
+		for _, args := range [][]string{{"-o", "json"}, nil, {"image"}, {"spec.template.spec.containers[0].env[0].value"}} {
+			status, stdout, stderr := blameStdin(object, args...)
+			if status < 0 || status > 2 {
+				t.Errorf("seed %d: blame %q = status %d\n%s", seed, args, status, object)
+			}
+			if args != nil && args[0] == "-o" && stdout != "" && !json.Valid([]byte(stdout)) {
+				t.Errorf("seed %d: blame %q writes invalid JSON:\n%s", seed, args, stdout)
+			}
+			tame(t, append(args, fmt.Sprint(seed)), "stderr", stderr, "")
+			if args == nil {
+				tame(t, append(args, fmt.Sprint(seed)), "stdout", stdout, "")
+			}
+		}
+	}
+}
+
+// TestBlameManaged_Limits reads managed fields that are deep, and whose paths take more than a run may.
+func TestBlameManaged_Limits(t *testing.T) {
+	if testenv.Race {
+		t.Skip("one goroutine, and thousands of fields")
+	}
+	object := func(levels, fields int) string {
+		var b strings.Builder
+		b.WriteString(`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"a","managedFields":[{"manager":"m","operation":"Apply","fieldsV1":`)
+		b.WriteString(strings.Repeat(`{"f:a":`, levels) + `{"f:b":{}`)
+		for i := range fields {
+			fmt.Fprintf(&b, `,"f:%d":{}`, i)
+		}
+		b.WriteString(strings.Repeat("}", levels+1) + "}]}}")
+		return b.String()
+	}
+	for _, tc := range []struct {
+		name           string
+		levels, fields int
+		status         int
+		want           string
+	}{
+		{"deep", 900, 10, exit.Done, ".a.a.b\n"},
+		{"too deep", 2000, 10, exit.Findings, "TW100"},
+		{"deep and wide", 900, 50_000, exit.Findings, "TW100: the paths of the managed fields take more than 64 MiB"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			status, stdout, stderr := blameStdin(object(tc.levels, tc.fields))
+			if status != tc.status || !strings.Contains(stdout+stderr, tc.want) {
+				t.Errorf("blame = status %d, want %d and %q\n%.2000s", status, tc.status, tc.want, stderr)
+			}
+		})
+	}
+}
+
+// TestBlameManaged_Hostile escapes names that a terminal acts on.
+func TestBlameManaged_Hostile(t *testing.T) {
+	object := `{"apiVersion": "v1", "kind": "Secret\u001b[1m", "metadata": {"name": "a\u001b[2J", "managedFields": [
+		{"manager": "::error::\u001b[1m", "operation": "\u202e", "time": "\u0007", "subresource": "\u001b", "fieldsV1": {"f:\u001b[1m": {}, "v:\"\\u001b\"": {}}},
+		{"manager": "m", "fieldsType": "\u001b[1m"}, {"manager": "m", "fieldsV1": {"\u001b[1m": {}}}, "\u001b"]}}`
+	for _, args := range [][]string{nil, {"-o", "json"}, {`["\x1b[1m"]`}, {"x"}} {
+		_, stdout, stderr := blameStdin(object, args...)
+		format := ""
+		if len(args) == 2 {
+			format = "json"
+		}
+		tame(t, args, "stdout", stdout, format)
+		tame(t, args, "stderr", stderr, "")
+		if shows := len(args) != 1 || args[0] != "x"; (stdout != "") != shows || stderr == "" {
+			t.Errorf("blame %q writes %q", args, stdout)
+		}
+	}
+}

@@ -1,0 +1,234 @@
+package cli
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/trainweld/trainweld/cmd/internal/exit"
+	"github.com/trainweld/trainweld/cmd/internal/host"
+)
+
+// runBlame runs blame on the quick start's files, with an environment and a terminal of its own.
+func runBlame(t *testing.T, env map[string]string, columns int, args ...string) string {
+	t.Helper()
+	return runOn(t, env, columns, "blame", args...)
+}
+
+// runOn runs a command with the quick start's files on a terminal of a width; 0 stands for a pipe.
+func runOn(t *testing.T, env map[string]string, columns int, command string, args ...string) string {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	p := host.Program{
+		Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Files: host.Files{},
+		Env:  func(name string) string { return env[name] },
+		Size: func(io.Writer) (int, bool) { return columns, columns > 0 },
+	}
+	quickstart := filepath.Join(repository, "internal", "testdata", "quickstart")
+	args = append([]string{command, "-f", filepath.Join(quickstart, "job.yaml"), "-r", filepath.Join(quickstart, "runtime.yaml")}, args...)
+	if status := runLine(&p, args); status != exit.Done {
+		t.Fatalf("%q: status %d\n%s", args, status, stderr.String())
+	}
+	return stdout.String()
+}
+
+// TestBlameColors: colours only where somebody can see them and wants them.
+func TestBlameColors(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		env     map[string]string
+		columns int
+		flag    string
+		want    bool
+	}{
+		{"a pipe", nil, 0, "auto", false},
+		{"a terminal", nil, 100, "auto", true},
+		{"NO_COLOR on a terminal", map[string]string{"NO_COLOR": "1"}, 100, "auto", false},
+		{"an empty NO_COLOR says nothing", map[string]string{"NO_COLOR": ""}, 100, "auto", true},
+		{"a dumb terminal", map[string]string{"TERM": "dumb"}, 100, "auto", false},
+		{"a flag goes before NO_COLOR", map[string]string{"NO_COLOR": "1"}, 0, "always", true},
+		{"never", nil, 100, "never", false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			for _, field := range [][]string{nil, {"spec.suspend"}} {
+				got := runBlame(t, tc.env, tc.columns, append(field, "--color="+tc.flag)...)
+				if strings.Contains(got, "\x1b[") != tc.want {
+					t.Errorf("%q: coloured is %v, want %v", field, !tc.want, tc.want)
+				}
+			}
+		})
+	}
+}
+
+// TestBlameWidth: on a terminal lines are cut at its width, or at that of COLUMNS, and a name stands where
+// it changes; elsewhere lines are whole and each has its name.
+func TestBlameWidth(t *testing.T) {
+	body := func(text string) []string {
+		var lines []string
+		for line := range strings.Lines(text) {
+			if !strings.HasPrefix(line, "#") {
+				lines = append(lines, strings.TrimSuffix(line, "\n"))
+			}
+		}
+		return lines
+	}
+	longest := func(lines []string) (n int) {
+		for _, line := range lines {
+			n = max(n, utf8.RuneCountInString(line))
+		}
+		return n
+	}
+	named := func(lines []string) (n int) {
+		for _, line := range lines {
+			if strings.HasPrefix(line, "policy/torch") {
+				n++
+			}
+		}
+		return n
+	}
+	pipe := body(runBlame(t, nil, 0))
+	if n := longest(pipe); n < 100 {
+		t.Errorf("the longest line in a pipe has %d characters: this test needs a longer one", n)
+	}
+	if n := named(pipe); n < 10 {
+		t.Errorf("%d lines of a pipe are named policy/torch", n)
+	}
+	for _, columns := range []int{60, 80, 100} {
+		terminal := body(runBlame(t, map[string]string{"TERM": "dumb"}, columns))
+		if n := longest(terminal); n > columns {
+			t.Errorf("a line has %d characters on a terminal of %d columns", n, columns)
+		}
+		if n := named(terminal); n == 0 || n > 3 {
+			t.Errorf("policy/torch is named %d times on a terminal, want once for each run of lines", n)
+		}
+		if len(terminal) != len(pipe) {
+			t.Errorf("%d lines on a terminal, %d in a pipe", len(terminal), len(pipe))
+		}
+		if n := longest(body(runBlame(t, map[string]string{"COLUMNS": "60"}, columns, "--color=never"))); n > 60 {
+			t.Errorf("a line has %d characters with COLUMNS=60", n)
+		}
+	}
+}
+
+// TestTablesFitTheTerminal: tables fit into a terminal, and are whole in a pipe, whatever COLUMNS says.
+func TestTablesFitTheTerminal(t *testing.T) {
+	for _, tc := range []struct {
+		command string
+		args    []string
+		least   int // a narrower table is illegible
+	}{
+		{"render", []string{"--on-conflict=last", "--to=pods", "--index=0", "-o", "table"}, 80},
+		{"render", []string{"--on-conflict=last", "--to=pods", "--index=0", "-o", "wide"}, 110},
+		{"blame", []string{"nodeSelector", "--color=never"}, 60},
+	} {
+		longest := func(text string) (n int) {
+			for _, line := range strings.Split(text, "\n") {
+				if !strings.HasPrefix(line, ".") && !strings.HasPrefix(line, "team-a/") { // paths and totals are not tables
+					n = max(n, utf8.RuneCountInString(line))
+				}
+			}
+			return n
+		}
+		whole := runOn(t, nil, 0, tc.command, tc.args...)
+		if got := runOn(t, map[string]string{"COLUMNS": "60"}, 0, tc.command, tc.args...); got != whole {
+			t.Errorf("%s %q in a pipe with COLUMNS = %s, want the whole table", tc.command, tc.args, got)
+		}
+		if got := runOn(t, nil, 1000, tc.command, tc.args...); got != whole {
+			t.Errorf("%s %q on a wide terminal = %s, want %s", tc.command, tc.args, got, whole)
+		}
+		got := runOn(t, nil, tc.least, tc.command, tc.args...)
+		if n := longest(got); n > tc.least || n >= longest(whole) || !strings.Contains(got, "…") {
+			t.Errorf("%s %q has a line of %d columns on a terminal of %d:\n%s", tc.command, tc.args, n, tc.least, got)
+		}
+	}
+}
+
+// marker is a value that no report may show.
+const marker = "m4rk3r"
+
+// TestBlameShowsNoValues feeds a marker as the value of variables wherever one can be set, and looks for it
+// in every format; asked for, it is there.
+func TestBlameShowsNoValues(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, []byte(strings.ReplaceAll(text, "MARK", marker)), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	patch := func(manager, value string) string {
+		return `manager: ` + manager + `
+trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: node, template: {spec: {template: {spec: {
+  containers: [{name: sidecar, env: [{name: DISPUTED, value: ` + value + `}, {name: UNION, ` + map[bool]string{true: "value: MARK", false: "valueFrom: {fieldRef: {fieldPath: metadata.name}}"}[value == "MARK-1"] + `}]}],
+  initContainers: [{name: setup, env: [{name: A, value: ` + value + `}]}]}}}}}]}}}
+`
+	}
+	job := write("job.yaml", `
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: llm}
+spec:
+  runtimeRef: {name: rt}
+  trainer: {numNodes: 1, env: [{name: T, value: MARK}, {name: LINES, value: "MARK\nMARK\n"}, {name: PET_EXTRA, value: MARK}]}
+  initializer: {dataset: {storageUri: "hf://MARK/x", env: [{name: D, value: "MARK"}]}}
+`)
+	runtime := write("runtime.yaml", `
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: ClusterTrainingRuntime
+metadata: {name: rt}
+spec:
+  mlPolicy: {torch: {envInjection: {targets: [{jobName: node, containerNames: [sidecar]}]}}}
+  template:
+    spec:
+      replicatedJobs:
+      - name: dataset-initializer
+        template:
+          metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: dataset-initializer}}
+          spec: {template: {spec: {volumes: [{name: initializer, emptyDir: {}}], containers: [{name: dataset-initializer, image: i, volumeMounts: [{name: initializer, mountPath: /w}]}]}}}
+      - name: node
+        template:
+          metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
+          spec:
+            template:
+              spec:
+                initContainers: [{name: setup, image: i, env: [{name: A, value: MARK}]}]
+                containers:
+                - {name: node, image: i, env: [{name: T, value: "MARK of the runtime"}, {name: PET_NNODES, value: MARK}]}
+                - {name: sidecar, image: i, env: [{name: DISPUTED, value: MARK}, {name: PET_MASTER_PORT, value: MARK}]}
+`)
+	first, second := write("first.yaml", patch("a.example.com/x", "MARK-1")), write("second.yaml", patch("b.example.com/y", "MARK-2"))
+	for _, to := range []string{"--to=jobset", "--to=jobs", "--to=pods"} {
+		for _, more := range [][]string{
+			{}, {"-o", "json"}, {"spec"}, {"-o", "json", "spec"}, {"--color=always", "--show-origin"}, {"--as=stored"}, {"--on-conflict=fail"},
+		} {
+			args := append([]string{"blame", "-f", job, "-r", runtime, "--patch", first, "--patch", second, to}, more...)
+			for _, show := range []bool{false, true} {
+				if show {
+					args = append(args, "--show-values")
+				}
+				var stdout, stderr bytes.Buffer
+				p := host.Program{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Files: host.Files{}}
+				if status := runLine(&p, args); status != exit.Findings {
+					t.Fatalf("%q: status %d, want %d for the union\n%s", args, status, exit.Findings, stderr.String())
+				}
+				text := stdout.String() + stderr.String()
+				if text == "" {
+					t.Fatalf("%q: no output", args)
+				}
+				for _, line := range strings.Split(text, "\n") {
+					if !show && strings.Contains(line, marker) {
+						t.Errorf("%q shows a value: %s", args, line)
+					}
+				}
+				if show && !strings.Contains(text, marker) {
+					t.Errorf("%q does not show the values:\n%s", args, text)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,141 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/trainweld/trainweld/cmd/internal/confined"
+	"github.com/trainweld/trainweld/cmd/internal/exit"
+	"github.com/trainweld/trainweld/cmd/internal/host"
+)
+
+// commandLines are command lines for the files job.yaml, other.yaml and runtime.yaml. WORD stands for a word that the user types.
+func commandLines(word string) [][]string {
+	const inputs = "job.yaml -r runtime.yaml"
+	var lines [][]string
+	for _, line := range []string{
+		"check " + inputs + " -o json", "check " + inputs + " -o sarif --old other.yaml", "check job.yaml other.yaml --crd runtime.yaml -o junit", "check . -o github --severity=WORD", "check " + inputs + " -l=WORD --feature-gates=WORD",
+		"check " + inputs + " --diff", "conflicts " + inputs + " -o html --patch=other.yaml", "conflicts " + inputs + " --policy=other.yaml --force-manager=WORD",
+		"render " + inputs + " --on-conflict=last --to=pods --max-pods=50 -o yaml", "render " + inputs + " --on-conflict=last --to=pods --max-pods=50 --index=WORD -o wide", "render " + inputs + " --to=jobs --explain --as=stored",
+		"render " + inputs + " --trainer-version=2.1 --for=apply --on-conflict=last", "render " + inputs + " -o json --compose-as=WORD", "blame " + inputs + " -o json WORD", "blame " + inputs + " --to=pods --max-pods=50 -o html", "blame -f job.yaml --show-managed-fields",
+		"diff job.yaml other.yaml -r runtime.yaml --to=pods -o json", "diff other.yaml runtime.yaml -f job.yaml -o markdown", "diff job.yaml -r runtime.yaml --live=other.yaml -o html", "migrate job.yaml -d --strict", "migrate -l other.yaml",
+		"merge -f job.yaml --patch other.yaml --crd runtime.yaml", "merge -f job.yaml --patch other.yaml --schema=open", "fn", "explain WORD", "explain -f job.yaml -r runtime.yaml WORD", "schema WORD", "schema -f job.yaml -r runtime.yaml", "version WORD",
+		"create --runtime=WORD --name=a --env=WORD --resources=WORD --label=WORD --patch=other.yaml", "__complete blame -f job.yaml -r runtime.yaml WORD", "test cases --run=WORD",
+	} {
+		fields := strings.Fields(line)
+		for i, field := range fields {
+			if field == "WORD" && strings.HasPrefix(word, "-") {
+				word = "x" + word // a flag may name a file to write
+			}
+			fields[i] = strings.ReplaceAll(field, "WORD", word)
+		}
+		lines = append(lines, fields)
+	}
+	return lines
+}
+
+// FuzzCommands runs each command on any files and words. None panics or writes what a terminal acts on, and the same input has the same
+// output.
+func FuzzCommands(f *testing.F) {
+	dump, err := os.ReadFile(filepath.Join(repository, "internal", "testdata", "live", "dump.yaml"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	list := "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- " + strings.ReplaceAll(strings.TrimSpace(mutatedJob), "\n", "\n  ") + "\n"
+	words := []string{"spec.replicatedJobs[name=node]", "TW300=off", "app in (a, b),!c", "0..1", "TrainJobStatus=true", "NAME=4Gi", "a.io/b", "TrainJob"}
+	for i := range commandLines("") {
+		f.Add(mutatedJob, mutatedRuntime, string(dump), words[i%len(words)], uint8(i))
+		f.Add(list, mutatedRuntime, strings.Replace(mutatedJob, "x: q", "x: r", 1), "\x1b[31m", uint8(i))
+	}
+	confined.Fuzz(f)
+	f.Fuzz(func(t *testing.T, job, runtime, other, word string, which uint8) {
+		if len(job)+len(runtime)+len(other) > 1<<16 || len(word) > 200 {
+			t.Skip("larger than the inputs of a fuzzer need to be")
+		}
+		lines := commandLines(word)
+		if problem := runTwice(t, map[string]string{"job.yaml": job, "runtime.yaml": runtime, "other.yaml": other}, lines[int(which)%len(lines)]); problem != "" {
+			t.Error(problem)
+		}
+	})
+}
+
+// FuzzNames runs commands on files of any name. No output has its control characters, and no name leads out of the tree.
+func FuzzNames(f *testing.F) {
+	confined.Fuzz(f)
+	for _, name := range []string{
+		"job.yaml", "a\nb.yaml", "\x1b[31m.yaml", "::error::a.yaml", "##[error]a", "a\"b\\c", "../outside.yaml", "/etc/hostname", "a/../../b", "-", "*", "[a", "a\xff.yaml", "\u202ea", "trainweld.yaml",
+		".git/config", "a\r", "", "want/default_mutated.yaml", "a\tb/\x00",
+	} {
+		for i := range nameLines("") {
+			f.Add(name, uint8(i))
+		}
+	}
+	f.Fuzz(func(t *testing.T, name string, which uint8) {
+		if len(name) > 200 {
+			t.Skip("longer than a name needs to be")
+		}
+		lines := nameLines(strings.TrimLeft(name, "-"))
+		files := map[string]string{name: mutatedJob, "runtime.yaml": mutatedRuntime, "policy.yaml": fmt.Sprintf("patches: [{file: %q}]\n", name)}
+		if problem := runTwice(t, files, lines[int(which)%len(lines)]); problem != "" {
+			t.Error(problem)
+		}
+	})
+}
+
+// nameLines are command lines for a file of some name.
+func nameLines(name string) [][]string {
+	return [][]string{
+		{"check", name, "-r", "runtime.yaml"}, {"check", name, "-o", "github"}, {"check", ".", "-R", "-o", "json"}, {"check", name, "--fix", "--diff"}, {"check", "runtime.yaml", "--policy", "policy.yaml"},
+		{"conflicts", name, "--patch", name, "-r", name}, {"diff", name, "runtime.yaml", "-o", "markdown"}, {"diff", "runtime.yaml", "--live", name, "-o", "html"},
+		{"render", name, "-r", "runtime.yaml", "--explain"}, {"blame", name, "-r", "runtime.yaml", "-o", "html"}, {"merge", "-f", "runtime.yaml", "--patch", name + "=" + name, "--precedence=first"}, {"migrate", name, "-d"}, {"test", name},
+	}
+}
+
+// TestFuzz_Confined runs commands in a process that can neither start a program nor open a socket.
+func TestFuzz_Confined(t *testing.T) {
+	confined.Runs(t, "FuzzCommands")
+	confined.Runs(t, "FuzzNames")
+}
+
+// runTwice runs a command line on files in memory, and returns what is wrong with its output, or "".
+func runTwice(t *testing.T, files map[string]string, args []string) string {
+	t.Helper()
+	tree := fstest.MapFS{}
+	for name, text := range files {
+		tree[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	var outputs [2][2]bytes.Buffer
+	var statuses [2]int
+	for i := range outputs {
+		start := time.Now()
+		p := host.Program{Stdin: strings.NewReader(files["job.yaml"]), Stdout: &outputs[i][0], Stderr: &outputs[i][1], Files: tree}
+		statuses[i] = runLine(&p, args)
+		if took := time.Since(start); took > time.Minute {
+			return fmt.Sprintf("%.80q takes %s", args, took)
+		}
+	}
+	stdout, stderr, status := outputs[0][0].String(), outputs[0][1].String(), statuses[0]
+	switch {
+	case status < exit.Done || status > exit.Failed:
+		return fmt.Sprintf("%.80q ends with status %d", args, status)
+	case status != statuses[1] || stdout != outputs[1][0].String() || stderr != outputs[1][1].String():
+		return fmt.Sprintf("%.80q answers %d\n%s\n%s\nand then %d\n%s\n%s", args, status, stdout, stderr, statuses[1], outputs[1][0].String(), outputs[1][1].String())
+	case status == exit.Failed && stderr == "":
+		return fmt.Sprintf("%.80q fails without a word", args)
+	case slices.Contains(args, "json") && args[0] != "render" && stdout != "" && !json.Valid([]byte(stdout)):
+		return fmt.Sprintf("%.80q writes invalid JSON:\n%s", args, stdout)
+	}
+	tame(t, args, "standard error", stderr, "")
+	if i := strings.IndexFunc(stdout, acts); i >= 0 && args[0] != "migrate" && args[0] != "__complete" {
+		return fmt.Sprintf("%.80q writes %.80q", args, stdout[i:])
+	}
+	return ""
+}

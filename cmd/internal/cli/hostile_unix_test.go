@@ -1,0 +1,289 @@
+//go:build unix
+
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/trainweld/trainweld/cmd/internal/exit"
+	"github.com/trainweld/trainweld/internal/testenv"
+)
+
+// obstacles are what somebody may have put in the place of a file that trainweld opens by its name.
+func obstacles(outside string) map[string]func(file string) error {
+	return map[string]func(file string) error{
+		"link":          func(file string) error { return os.Symlink(filepath.Join(outside, "victim"), file) },
+		"dangling link": func(file string) error { return os.Symlink(filepath.Join(outside, "nowhere"), file) },
+		"endless":       func(file string) error { return os.Symlink("/dev/zero", file) },
+		"pipe":          func(file string) error { return syscall.Mkfifo(file, 0o666) },
+		"link to pipe":  func(file string) error { return os.Symlink(filepath.Join(outside, "pipe"), file) },
+		"directory":     func(file string) error { return os.Mkdir(file, 0o777) },
+	}
+}
+
+// inTime runs a command that must not hang.
+func inTime(t *testing.T, args ...string) (status int, output string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, "trainweld", args...).CombinedOutput()
+	var exit *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		t.Fatalf("%q hangs", args)
+	case errors.As(err, &exit):
+		status = exit.ExitCode()
+	case err != nil:
+		t.Fatal(err)
+	}
+	return status, string(out)
+}
+
+// listing is what a directory holds, each link with where it leads.
+func listing(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := filepath.WalkDir(dir, func(file string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		all[file] = e.Type().String()
+		switch {
+		case e.Type()&fs.ModeSymlink != 0:
+			to, err := os.Readlink(file)
+			all[file] += to
+			return err
+		case e.Type().IsRegular():
+			text, err := os.ReadFile(file)
+			all[file] += string(text)
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// TestOwnFiles_Obstacles puts something else in the place of each own file: every command refuses it at once, changes
+// nothing, and touches nothing to which a link leads.
+func TestOwnFiles_Obstacles(t *testing.T) {
+	if testenv.Race {
+		t.Skip("starts many processes")
+	}
+	runtime := filepath.Join(testdata, "shared", "runtime.yaml")
+	for _, tc := range []struct {
+		name, file string
+		args       func(dir string) []string
+		status     int
+	}{
+		{"render, journal", ".trainweld-journal", func(dir string) []string {
+			return []string{"render", "-f", dir, "--output-dir", dir}
+		}, exit.Failed},
+		{"render, list", ".trainweld-files", func(dir string) []string {
+			return []string{"render", "-f", dir, "--output-dir", dir, "--prune"}
+		}, exit.Failed},
+		{"migrate, journal", ".trainweld-journal", func(dir string) []string {
+			return []string{"migrate", "-w", dir}
+		}, exit.Failed},
+		{"test, journal", ".trainweld-journal", func(dir string) []string { return []string{"test", "--update", dir} }, exit.Failed},
+		{"init, journal", ".trainweld-journal", func(dir string) []string {
+			return []string{"test", "--init", runtime, "--output-dir", dir}
+		}, exit.Failed},
+		{"test, options", "options.yaml", func(dir string) []string { return []string{"test", "--update", dir} }, exit.Failed},
+		{"test, golden", "want/default_one.yaml", func(dir string) []string { return []string{"test", dir} }, exit.Findings},
+	} {
+		for kind := range obstacles("") {
+			t.Run(tc.name+", "+kind, func(t *testing.T) {
+				t.Parallel()
+				outside, dir := t.TempDir(), t.TempDir()
+				testenv.WriteIn(t, outside, "victim", "keep me")
+				if err := syscall.Mkfifo(filepath.Join(outside, "pipe"), 0o666); err != nil {
+					t.Fatal(err)
+				}
+				testenv.WriteIn(t, dir, "job.yaml", "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata:\n  name: one\nspec:\n  labels:\n    a: b\n  runtimeRef:\n    name: plain\n")
+				runtimeText, err := os.ReadFile(runtime)
+				if err != nil {
+					t.Fatal(err)
+				}
+				testenv.WriteIn(t, dir, "runtime.yaml", string(runtimeText))
+				testenv.WriteIn(t, dir, "want/notes.txt", "mine")
+				if err := obstacles(outside)[kind](filepath.Join(dir, tc.file)); err != nil {
+					t.Fatal(err)
+				}
+				before := []map[string]string{listing(t, dir), listing(t, outside)}
+				status, out := inTime(t, tc.args(dir)...)
+				if status != tc.status {
+					t.Errorf("status %d, want %d\n%s", status, tc.status, out)
+				}
+				if !strings.Contains(out, filepath.Base(tc.file)) {
+					t.Errorf("the message does not name the file:\n%s", out)
+				}
+				if diff := cmp.Diff(before, []map[string]string{listing(t, dir), listing(t, outside)}); diff != "" {
+					t.Errorf("something was changed (-want +got):\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
+// TestInput_Pipe reads named pipes and devices as streams, in one go, up to the limit.
+func TestInput_Pipe(t *testing.T) {
+	dir := t.TempDir()
+	pipe := filepath.Join(dir, "pipe.yaml")
+	if err := syscall.Mkfifo(pipe, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	job, err := os.ReadFile(filepath.Join(testdata, "shared", "job.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	runtime := filepath.Join(testdata, "shared", "runtime.yaml")
+	for _, args := range [][]string{
+		{"render", "-f", pipe, "-r", runtime}, {"check", pipe, "-r", runtime}, {"blame", "-f", pipe, "-r", runtime}, {"migrate", pipe, "-r", runtime},
+	} {
+		go func() {
+			if w, err := os.OpenFile(pipe, os.O_WRONLY, 0); err == nil {
+				_, _ = w.Write(job)
+				w.Close()
+			}
+		}()
+		if status, out := inTime(t, args...); status != exit.Done {
+			t.Errorf("%q: status %d\n%s", args, status, out)
+		}
+	}
+	if status, out := inTime(t, "check", "/dev/zero"); status != exit.Findings || !strings.Contains(out, "is larger than 64 MiB") {
+		t.Errorf("/dev/zero: status %d\n%s", status, out)
+	}
+}
+
+// TestInterruptedOpen interrupts processes that wait for somebody to write into a named pipe.
+func TestInterruptedOpen(t *testing.T) {
+	dir := t.TempDir()
+	pipe, other := filepath.Join(dir, "pipe.yaml"), filepath.Join(dir, "out")
+	if err := syscall.Mkfifo(pipe, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	job := filepath.Join(testdata, "shared", "job.yaml")
+	sends := []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP}
+	// A run under nohup ignores SIGHUP, and so do the processes that it starts.
+	sends = slices.DeleteFunc(sends, func(s syscall.Signal) bool { return signal.Ignored(s) })
+	for _, args := range [][]string{
+		{"render", "-f", pipe, "--output-dir", other}, {"check", pipe}, {"migrate", "-w", pipe}, {"create", "--runtime=r", "--name=n", "--patch", pipe},
+		{"diff", pipe, job}, {"conflicts", "-f", job, "-r", pipe}, {"test", "--init", pipe},
+	} {
+		for _, sent := range sends {
+			run := exec.Command("trainweld", args...)
+			var out bytes.Buffer
+			run.Stdout, run.Stderr = &out, &out
+			if err := run.Start(); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(300 * time.Millisecond) // it waits by then; if not, it ends all the same
+			_ = run.Process.Signal(sent)
+			_ = run.Wait()
+			status := run.ProcessState.Sys().(syscall.WaitStatus)
+			if got := run.ProcessState.ExitCode(); got != 128+int(sent) && (!status.Signaled() || status.Signal() != sent) {
+				t.Errorf("%q, %v: %v\n%s", args, sent, run.ProcessState, out.String())
+			}
+			if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+				t.Errorf("%q, %v: left behind %v, %v", args, sent, left, err)
+			}
+		}
+	}
+}
+
+// TestInterruptedReading interrupts processes that wait for their input: they end at once, with the
+// signal's status, and nothing was written.
+func TestInterruptedReading(t *testing.T) {
+	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		dir := filepath.Join(t.TempDir(), "out")
+		run := renderInto("-", dir)
+		input, err := run.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := run.Start(); err != nil {
+			t.Fatal(err)
+		}
+		// More than a pipe holds: once it is written, the process is reading.
+		if _, err := input.Write(bytes.Repeat([]byte("#\n"), 1<<17)); err != nil {
+			t.Fatal(err)
+		}
+		if err := run.Process.Signal(signal); err != nil {
+			t.Fatal(err)
+		}
+		_ = run.Wait() // says what the status does
+		if status := run.ProcessState.ExitCode(); status != 128+int(signal) {
+			t.Errorf("%s: %v", signal, run.ProcessState)
+		}
+		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: the directory is there: %v", signal, err)
+		}
+	}
+}
+
+// TestInterruptedProcess interrupts processes of each command that writes files, at random moments. One with the status of
+// the signal has left everything as it was, or was done with everything; any other was too late, and has done everything.
+func TestInterruptedProcess(t *testing.T) {
+	if testenv.LongOnly(t, "sends signals to processes for several seconds"); testenv.Race {
+		t.Skip("sends signals to processes for several seconds")
+	}
+	random := seeded(t)
+	all := writers(t)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		t.Run(name, func(t *testing.T) {
+			w, ends := all[name], map[string]int{}
+			w.complete(t, 0)
+			for i := range 20 {
+				version := 1 - i%2
+				w.prepare(t, w.dir, version)
+				before := testenv.Tree(t, w.dir)
+				sent := []syscall.Signal{syscall.SIGINT, syscall.SIGTERM}[random.IntN(2)]
+				state := w.disturb(t, random, version, sent)
+				now := testenv.Tree(t, w.dir)
+				switch status := state.ExitCode(); {
+				case status == exit.Done:
+					ends["too late"]++
+					if diff := cmp.Diff(w.trees[version], now); diff != "" {
+						t.Fatalf("a run that was too late to be interrupted left something else than a clean one (-want +got):\n%s", diff)
+					}
+				case status == 128+int(sent) && maps.Equal(w.trees[version], now):
+					ends["ended when all was done"]++
+				case status == 128+int(sent):
+					ends["undone"]++
+					if diff := cmp.Diff(before, now); diff != "" {
+						t.Fatalf("an interrupted run has changed something (-want +got):\n%s", diff)
+					}
+				case status == -1 && maps.Equal(before, now):
+					ends["ended before it could listen"]++ // by the signal itself
+				default:
+					t.Fatalf("status %d", status)
+				}
+				if i%5 == 4 {
+					w.complete(t, version)
+				}
+			}
+			t.Logf("ends of 20 runs: %v", ends)
+			if ends["undone"] == 0 {
+				t.Error("no run was interrupted")
+			}
+		})
+	}
+}

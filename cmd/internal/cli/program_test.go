@@ -1,0 +1,183 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/trainweld/trainweld/cmd/internal/build"
+	"github.com/trainweld/trainweld/cmd/internal/exit"
+	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/internal/testenv"
+)
+
+// TestEveryCommandHasExamples asks every command, also those that are yet to come, for its help.
+func TestEveryCommandHasExamples(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	p := host.Program{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Files: host.Files{}}
+	var commands [][]string
+	var collect func(cmd *cobra.Command, path []string)
+	collect = func(cmd *cobra.Command, path []string) {
+		commands = append(commands, path)
+		for _, c := range cmd.Commands() {
+			collect(c, append(path[:len(path):len(path)], c.Name()))
+		}
+	}
+	collect(Root(&p, nil), nil)
+	if len(commands) < 8 {
+		t.Errorf("only %d commands: %q", len(commands), commands)
+	}
+	for _, path := range commands {
+		stdout.Reset()
+		stderr.Reset()
+		if status := runLine(&p, append(path, "--help")); status != exit.Done || stderr.Len() > 0 {
+			t.Errorf("%q: status %d, %s", path, status, stderr.String())
+		}
+		text := stdout.String()
+		_, examples, ok := strings.Cut(text, "\nExamples:\n")
+		if first, _, _ := strings.Cut(examples, "\n\n"); len(path) > 0 && (!ok || !strings.Contains(first, "trainweld")) {
+			t.Errorf("the help of %q has no example:\n%s", path, text)
+		}
+		if !strings.Contains(text, "\nUsage:\n") {
+			t.Errorf("the help of %q has no usage:\n%s", path, text)
+		}
+		if n := strings.Count(text, "\n"); n > firstScreen {
+			t.Errorf("the help of %q has %d lines, want at most %d:\n%s", path, n, firstScreen, text)
+		}
+	}
+}
+
+// TestHelpShowsTheMostUsedFlagsFirst: all of the help of a command with many flags begins with five of them. It shows each flag once, in
+// 80 columns.
+func TestHelpShowsTheMostUsedFlagsFirst(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	p := host.Program{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Files: host.Files{}}
+	for _, cmd := range Root(&p, nil).Commands() {
+		stdout.Reset()
+		if status := runLine(&p, []string{cmd.Name(), "--help-all"}); status != exit.Done {
+			t.Fatalf("%s: status %d, %s", cmd.Name(), status, stderr.String())
+		}
+		_, text, _ := strings.Cut(strings.ReplaceAll(stdout.String(), "\nMost used flags:\n", "\nFlags:\n"), "\nFlags:\n")
+		names := mostUsed(cmd.Name())
+		count := 0
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			count++
+			if n := len(regexp.MustCompile(`(?m)^(  -., |      )--`+f.Name+`[ \[]`).FindAllString(text, -1)); n != 1 && !f.Hidden {
+				t.Errorf("the help of %s shows --%s %d times", cmd.Name(), f.Name, n)
+			}
+		})
+		if few := count <= 7; few != (names == nil) || !few && len(names) != 5 {
+			t.Errorf("%s has %d flags, and its most used flags are %q, want five if there are more than six", cmd.Name(), count, names)
+		}
+		if names == nil {
+			continue
+		}
+		first, _, ok := strings.Cut(text, "\nOther flags:\n")
+		before := -1
+		for _, name := range names {
+			at := strings.Index(first, "--"+name+" ")
+			if !ok || at <= before {
+				t.Errorf("the most used flags of %s do not show --%s in its place:\n%s", cmd.Name(), name, first)
+			}
+			before = at
+		}
+		for line := range strings.Lines(text) {
+			if len(line) > leastHelp+1 {
+				t.Errorf("the help of %s has a line of %d columns: %s", cmd.Name(), len(line)-1, line)
+			}
+		}
+	}
+}
+
+// testdata holds the inputs that scripts of the program share.
+const testdata = "../../trainweld/testdata"
+
+// TestMain puts the program on the PATH, as this very binary, so that tests run it as a process of its own.
+func TestMain(m *testing.M) {
+	build.Serve()
+	programs := confinements()
+	maps.Copy(programs, map[string]func(){
+		"trainweld":             func() { os.Exit(Run(Start("", ""), os.Args)) },
+		"trainweld-allocations": allocations, "trainweld-collections": collections,
+	})
+	testscript.Main(m, programs)
+}
+
+func TestInvoked(t *testing.T) {
+	args := []string{"render", ""}
+	for _, tc := range []struct {
+		file, name string
+		args       []string
+		reason     string
+	}{
+		{"trainweld", "trainweld", args, "its own name"},
+		{"/usr/local/bin/trainweld", "trainweld", args, "a path is not a name"},
+		{"/tmp/build-1/b001/exe/main", "trainweld", args, "any other name is not for it to take"},
+		{"/home/me/.krew/bin/kubectl-trainweld", "kubectl trainweld", args, "as krew links it"},
+		{"kubectl-trainweld.exe", "kubectl trainweld", args, "as Windows has it"},
+		{"KUBECTL-TRAINWELD.EXE", "kubectl trainweld", args, "Windows does not tell capitals apart"},
+		{"bin/kubectl_complete-trainweld", "kubectl trainweld", []string{"__complete", "render", ""}, "a question of kubectl's"},
+	} {
+		name, got := invoked(tc.file, args)
+		if name != tc.name || !slices.Equal(got, tc.args) {
+			t.Errorf("%s: %s: %q %q, want %q %q", tc.reason, tc.file, name, got, tc.name, tc.args)
+		}
+	}
+}
+
+// allocations runs the program as a process of its own and prints how many bytes it allocated, in place
+// of its output.
+func allocations() {
+	p := host.Program{Stdin: os.Stdin, Stdout: io.Discard, Stderr: io.Discard, Files: host.Files{}}
+	status := runLine(&p, os.Args[1:])
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	fmt.Println(stats.TotalAlloc)
+	os.Exit(status)
+}
+
+// TestOnlyCheckLoadsDefinitions wants no command but check to unpack and compile the custom resource
+// definitions: that allocates tens of megabytes, which shows.
+func TestOnlyCheckLoadsDefinitions(t *testing.T) {
+	if testenv.Race {
+		t.Skip("the race detector allocates memory of its own")
+	}
+	allocates := func(args ...string) uint64 {
+		t.Helper()
+		out, err := exec.Command("trainweld-allocations", args...).Output()
+		if err != nil {
+			t.Fatalf("%q: %v", args, err)
+		}
+		n, err := strconv.ParseUint(strings.TrimSpace(string(out)), 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%q allocates %.1f MiB", args, float64(n)/(1<<20))
+		return n
+	}
+	inputs := []string{testdata + "/shared/job.yaml", "-r", testdata + "/shared/runtime.yaml"}
+	check := allocates(append([]string{"check"}, inputs...)...)
+	for _, args := range [][]string{
+		append([]string{"render"}, inputs...),
+		append([]string{"render", "--to=pods", "--as=stored"}, inputs...),
+		{"version"}, {"check", "--help"},
+	} {
+		const times = 3
+		if n := allocates(args...); n*times > check {
+			t.Errorf("%q allocates %d bytes, check %d: does it load the definitions?", args, n, check)
+		}
+	}
+}

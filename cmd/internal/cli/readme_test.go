@@ -1,0 +1,131 @@
+package cli
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/trainweld/trainweld/internal/testenv"
+)
+
+const repository = "../../.."
+
+// TestREADMECommands runs every command of the console blocks of the README and of two pages from the
+// repository's root, as a reader would, and compares what it prints with what the document says.
+func TestREADMECommands(t *testing.T) {
+	for document, least := range map[string]int{"README.md": 3, "docs/create.md": 2, "docs/policy.md": 4, "docs/live.md": 1, "docs/fix.md": 1} {
+		commands := 0
+		for _, block := range blocks(t, document, "console") {
+			for _, part := range strings.Split("\n"+block, "\n$ ")[1:] {
+				commands++
+				command, want, _ := strings.Cut(part, "\n")
+				cmd := exec.Command("sh", "-c", command)
+				cmd.Dir = repository
+				cmd.Env = append(os.Environ(), "TMPDIR=")
+				// The status is the command's own business: documents show failing ones, too.
+				got, _ := cmd.CombinedOutput()
+				if string(got) != want {
+					t.Errorf("$ %s\nprints:\n%s\n%s says:\n%s", command, got, document, want)
+				}
+			}
+		}
+		if commands < least {
+			t.Errorf("found %d commands in %s; its blocks are no longer what this test looks for", commands, document)
+		}
+	}
+}
+
+// TestREADMELibrary holds the README's Go against an example that is compiled and run.
+func TestREADMELibrary(t *testing.T) {
+	example, err := os.ReadFile(filepath.Join(repository, "render", "runtimepatch", "conflict_example_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	unindent := regexp.MustCompile(`(?m)^\t+`)
+	for _, block := range blocks(t, "README.md", "go") {
+		if !bytes.Contains(unindent.ReplaceAll(example, nil), unindent.ReplaceAll([]byte(block), nil)) {
+			t.Errorf("render/runtimepatch/conflict_example_test.go does not hold this block of the README:\n%s", block)
+		}
+	}
+}
+
+// TestLibraryDoc holds the Go of docs/library.md against the webhook and the examples, which are compiled and
+// run.
+func TestLibraryDoc(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(repository, "docs", "library.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	unindent := regexp.MustCompile(`(?m)^\t+`)
+	var code []byte
+	for _, file := range []string{"docs/examples/webhook/validator.go", "docs/examples/kueue/reconciler.go", "render/runtimepatch/reconcile_example_test.go", "merge/example_test.go", "cmd/internal/fuzz/strategic/applyconfig_test.go", "render/jobs_example_test.go"} {
+		source, err := os.ReadFile(filepath.Join(repository, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		code = append(code, unindent.ReplaceAll(source, nil)...)
+	}
+	found := blocksOf(string(text), "go")
+	if len(found) < 8 {
+		t.Errorf("found %d blocks of Go in docs/library.md; they are no longer what this test looks for", len(found))
+	}
+	for _, block := range found {
+		if !bytes.Contains(code, unindent.ReplaceAll([]byte(block), nil)) {
+			t.Errorf("neither the webhook nor an example holds this block of docs/library.md:\n%s", block)
+		}
+	}
+}
+
+// TestREADMETargets runs what the quick start says, but for the tests, which would run themselves.
+func TestREADMETargets(t *testing.T) {
+	text := document(t, "README.md")
+	for _, target := range []string{"make demo", "make test"} {
+		if !strings.Contains(text, "    "+target+" ") {
+			t.Errorf("the README's quick start does not name %q", target)
+		}
+	}
+	testenv.LongOnly(t, "make demo links the program")
+	cmd := exec.Command("make", "--no-print-directory", "demo")
+	cmd.Dir = repository
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("make demo: %v\n%s", err, out)
+	}
+	for _, want := range []string{"kind: JobSet", "warning TW300", "kueue.x-k8s.io/manager"} {
+		if !bytes.Contains(out, []byte(want)) {
+			t.Errorf("make demo does not print %q:\n%s", want, out)
+		}
+	}
+}
+
+func document(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(repository, filepath.FromSlash(name)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// blocks are a document's code blocks of one language.
+func blocks(t *testing.T, name, language string) []string {
+	t.Helper()
+	found := blocksOf(document(t, name), language)
+	if len(found) == 0 {
+		t.Errorf("%s has no block of %s", name, language)
+	}
+	return found
+}
+
+// blocksOf are the code blocks of one language in a text.
+func blocksOf(text, language string) []string {
+	var found []string
+	for _, match := range regexp.MustCompile("(?ms)^```"+language+"\n(.*?)^```$").FindAllStringSubmatch(text, -1) {
+		found = append(found, match[1])
+	}
+	return found
+}

@@ -1,0 +1,162 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/trainweld/trainweld/cmd/internal/host"
+)
+
+// mostUsed returns the five flags that the help of a command shows first. Commands with few flags have none.
+func mostUsed(command string) []string {
+	switch command {
+	case "render":
+		return []string{"filename", "runtime", "patch", "on-conflict", "output"}
+	case "merge":
+		return []string{"filename", "patch", "crd", "type", "output"}
+	case "check":
+		return []string{"runtime", "patch", "severity", "old", "output"}
+	case "conflicts":
+		return []string{"runtime", "patch", "recursive", "force-manager", "output"}
+	case "blame":
+		return []string{"filename", "runtime", "patch", "show-origin", "to"}
+	case "diff":
+		return []string{"git", "runtime", "patch", "to", "output"}
+	case "migrate":
+		return []string{"filename", "in-place", "diff", "list", "runtime"}
+	case "create":
+		return []string{"runtime", "name", "image", "num-nodes", "resources"}
+	case "test":
+		return []string{"update", "run", "init", "verbose", "output"}
+	case "schema":
+		return []string{"filename", "runtime", "recursive", "policy", "trainer-version"}
+	default:
+		return nil
+	}
+}
+
+// The width of the help: that of the terminal within limits, and the least in a pipe.
+const (
+	leastHelp = 80
+	mostHelp  = 120
+)
+
+// firstScreen is the most lines of the help that a command shows without --help-all.
+const firstScreen = 25
+
+// showHelp returns a function that writes the help of a command: all of it if it fits the first screen or is asked for, else what most
+// people need.
+func showHelp(p *host.Program) func(*cobra.Command, []string) {
+	return func(cmd *cobra.Command, _ []string) {
+		cmd.InitDefaultHelpFlag()
+		room := min(max(p.Screen(p.Stdout).Room(), leastHelp), mostHelp)
+		text := wholeHelp(cmd, room)
+		if asked := cmd.Flags().Lookup(helpAll); strings.Count(text, "\n") > firstScreen && (asked == nil || !asked.Changed) {
+			text = shortHelp(cmd, room)
+		}
+		fmt.Fprint(cmd.OutOrStdout(), text)
+	}
+}
+
+// wholeHelp has the description, the examples, the commands and the flags of a command.
+func wholeHelp(cmd *cobra.Command, room int) string {
+	var b strings.Builder
+	b.WriteString(cmp.Or(cmd.Long, cmd.Short) + "\n\nUsage:\n")
+	if cmd.Runnable() {
+		fmt.Fprintf(&b, "  %s\n", cmd.UseLine())
+	}
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(&b, "  %s [command]\n", cmd.CommandPath())
+	}
+	if cmd.HasExample() {
+		fmt.Fprintf(&b, "\nExamples:\n%s\n", cmd.Example)
+	}
+	listCommands(&b, cmd)
+	first, others := sorted(cmd)
+	if first.HasFlags() {
+		b.WriteString("\nMost used flags:\n" + first.FlagUsagesWrapped(room))
+		b.WriteString("\nOther flags:\n" + others.FlagUsagesWrapped(room))
+	} else if others.HasAvailableFlags() {
+		b.WriteString("\nFlags:\n" + others.FlagUsagesWrapped(room))
+	}
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(&b, "\nUse \"%s [command] --help\" for more information about a command.\n", cmd.CommandPath())
+	}
+	return b.String()
+}
+
+// shortHelp has two examples, and the commands or the most used flags.
+func shortHelp(cmd *cobra.Command, room int) string {
+	var b strings.Builder
+	line, next := cmd.UseLine(), cmd.CommandPath()+" --"+helpAll+`" for all flags and examples`
+	if cmd.HasAvailableSubCommands() {
+		line, next = cmd.CommandPath()+" [command]", cmd.CommandPath()+` [command] --help" for more information about a command`
+	}
+	fmt.Fprintf(&b, "%s.\n\nUsage:\n  %s\n", cmd.Short, line)
+	if listCommands(&b, cmd); !cmd.HasAvailableSubCommands() {
+		examples := strings.SplitN(cmd.Example, "\n\n", 3)
+		fmt.Fprintf(&b, "\nExamples:\n%s\n", strings.Join(examples[:min(len(examples), 2)], "\n\n"))
+		first, others := sorted(cmd)
+		if !first.HasFlags() {
+			first = others
+		}
+		first.VisitAll(func(f *pflag.Flag) {
+			usage, _, _ := strings.Cut(f.Usage, "; ")
+			f.Usage = strings.TrimSuffix(usage, " (repeatable)")
+		})
+		b.WriteString("\nFlags:\n" + first.FlagUsagesWrapped(room))
+	}
+	fmt.Fprintf(&b, "\nUse \"%s.\n", next)
+	return b.String()
+}
+
+func listCommands(b *strings.Builder, cmd *cobra.Command) {
+	if !cmd.HasAvailableSubCommands() {
+		return
+	}
+	b.WriteString("\nAvailable Commands:\n")
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			fmt.Fprintf(b, "  %-*s %s\n", c.NamePadding(), c.Name(), c.Short)
+		}
+	}
+}
+
+// helpAll is the flag that asks for all of the help. It sets --help, at which a command stops.
+const helpAll = "help-all"
+
+type helpAllFlag struct{ flags *pflag.FlagSet }
+
+func (f helpAllFlag) Set(value string) error { return f.flags.Set("help", value) }
+func (f helpAllFlag) String() string         { return "" }
+func (f helpAllFlag) Type() string           { return "bool" }
+
+// addHelpAll gives the flag to a command and to those below it.
+func addHelpAll(cmd *cobra.Command) {
+	cmd.InitDefaultHelpFlag()
+	cmd.Flags().VarPF(helpAllFlag{cmd.Flags()}, helpAll, "", "help with all flags and examples").NoOptDefVal = "true"
+	for _, c := range cmd.Commands() {
+		addHelpAll(c)
+	}
+}
+
+// sorted returns the most used flags of a command in the order of mostUsed, and its other flags by their names.
+func sorted(cmd *cobra.Command) (first, others *pflag.FlagSet) {
+	first, others = pflag.NewFlagSet("", pflag.ContinueOnError), pflag.NewFlagSet("", pflag.ContinueOnError)
+	first.SortFlags = false
+	for _, name := range mostUsed(cmd.Name()) {
+		if f := cmd.LocalFlags().Lookup(name); f != nil {
+			first.AddFlag(f)
+		}
+	}
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if first.Lookup(f.Name) == nil {
+			others.AddFlag(f)
+		}
+	})
+	return first, others
+}

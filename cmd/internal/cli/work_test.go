@@ -1,0 +1,164 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/trainweld/trainweld/cmd/internal/exit"
+	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/internal/testenv"
+)
+
+// TestWorkIsLinear holds the work that inputs choose: ten times the input may take little more than ten times the
+// steps. A step is a statement that the program runs, as the instrumentation for coverage counts it.
+func TestWorkIsLinear(t *testing.T) {
+	if testenv.LongOnly(t, "it builds the program once more, and counts statements"); testenv.Race {
+		t.Skip("it builds the program once more, and counts statements")
+	}
+	program := counting(t)
+	for _, tc := range growing() {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			few, many := steps(t, program, tc.command(t, tc.n)), steps(t, program, tc.command(t, 10*tc.n))
+			if e := exponent(few, many); e > mostExponent {
+				t.Errorf("10 times the input takes %d steps, and not %d: exponent %.2f", many, few, e)
+			}
+		})
+	}
+}
+
+// TestMemoryIsLinear holds the same for the bytes that the program allocates, also in other modules.
+func TestMemoryIsLinear(t *testing.T) {
+	if testenv.LongOnly(t, "it runs each command with many objects"); testenv.Race {
+		t.Skip("it runs each command with many objects")
+	}
+	for _, tc := range growing() {
+		t.Run(tc.name, func(t *testing.T) {
+			allocated(t, tc.command(t, tc.n)) // fills the caches
+			few, many := allocated(t, tc.command(t, tc.n)), allocated(t, tc.command(t, 10*tc.n))
+			if e := exponent(few, many); e > mostExponent {
+				t.Errorf("10 times the input takes %d bytes, and not %d: exponent %.2f", many, few, e)
+			}
+		})
+	}
+}
+
+// mostExponent is the largest exponent of the growth from one input to another one of ten times its size.
+const mostExponent = 1.114
+
+func exponent[N int | uint64](few, many N) float64 { return math.Log10(float64(many) / float64(few)) }
+
+// allocated returns the bytes that a command allocates in this process.
+func allocated(t *testing.T, r run) uint64 {
+	t.Helper()
+	t.Chdir(r.dir)
+	var stderr bytes.Buffer
+	p := host.Program{Stdin: strings.NewReader(r.stdin), Stdout: io.Discard, Stderr: &stderr, Files: host.Files{}}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	status := runLine(&p, r.args)
+	runtime.ReadMemStats(&after)
+	if status != exit.Done && status != exit.Findings {
+		t.Fatalf("%q: status %d\n%.2000s", r.args, status, stderr.String())
+	}
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// TestCheck_Once counts the calls of a check of a clean TrainJob with two managers and its runtime. The JobSet is the third object that is
+// judged. Reading decodes the TrainJob and the runtime once more, to find their mistakes. The merge encodes each of the two patches.
+func TestCheck_Once(t *testing.T) {
+	if testenv.LongOnly(t, "it builds the program once more, and counts calls"); testenv.Race {
+		t.Skip("it builds the program once more, and counts calls")
+	}
+	program := counting(t)
+	dir := testenv.WriteTrainJobs(t, 1)
+	profile := counted(t, program, run{args: []string{"check", dir}})
+	for _, tc := range []struct {
+		file, function string
+		most           int
+	}{
+		{"render/manifest/internal/source/yaml.go", "ToJSON", 2},
+		{"render/manifest/internal/source/yaml.go", "ParseYAML", 0},
+		{"render/runtimepatch/merge.go", "Apply", 1},
+		{"render/render.go", "Merge", 1},
+		{"merge/tree/decode.go", "Decode", 3 + 2},
+		{"merge/tree/encode.go", "Encode", 2 + 2},
+	} {
+		text, err := os.ReadFile(filepath.Join("../../..", tc.file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, _, found := strings.Cut(string(text), "\nfunc "+tc.function+"(")
+		line := strings.Count(before, "\n") + 2
+		n := regexp.MustCompile(fmt.Sprintf(`(?m)^\S*/%s:%d\.\S* \d+ (\d+)$`, regexp.QuoteMeta(tc.file), line)).FindStringSubmatch(profile)
+		if !found || n == nil {
+			t.Errorf("%s has no function %s", tc.file, tc.function)
+		} else if calls, _ := strconv.Atoi(n[1]); calls > tc.most {
+			t.Errorf("%s is called %d times, want at most %d", tc.function, calls, tc.most)
+		}
+	}
+}
+
+// counting builds the program with a counter for each of its statements.
+func counting(t *testing.T) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "trainweld")
+	build := exec.Command("go", "build", "-cover", "-covermode=count", "-coverpkg=github.com/trainweld/trainweld/...", "-o", program, "../../trainweld")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return program
+}
+
+// steps counts the statements that the program runs.
+func steps(t *testing.T, program string, r run) int {
+	t.Helper()
+	sum := 0
+	for line := range strings.Lines(counted(t, program, r)) {
+		fields := strings.Fields(line) // file:from,to statements count
+		if len(fields) != 3 {
+			continue
+		}
+		statements, _ := strconv.Atoi(fields[1])
+		count, _ := strconv.Atoi(fields[2])
+		sum += statements * count
+	}
+	return sum
+}
+
+// counted runs the program, and returns the counters of its statements.
+func counted(t *testing.T, program string, r run) string {
+	t.Helper()
+	dir := t.TempDir()
+	counters := filepath.Join(dir, "counters")
+	if err := os.Mkdir(counters, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(program, r.args...)
+	cmd.Dir, cmd.Stdin = r.dir, strings.NewReader(r.stdin)
+	cmd.Env = append(os.Environ(), "GOCOVERDIR="+counters)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	if err := cmd.Run(); err != nil && cmd.ProcessState.ExitCode() != exit.Findings {
+		t.Fatalf("%q: %v\n%s", r.args, err, stderr.String())
+	}
+	profile := filepath.Join(dir, "profile")
+	if out, err := exec.Command("go", "tool", "covdata", "textfmt", "-i", counters, "-o", profile).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	text, err := os.ReadFile(profile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

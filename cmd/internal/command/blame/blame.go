@@ -1,0 +1,240 @@
+// Package blame implements the command blame. It shows the layer that set each line of an object, and the history of a field.
+package blame
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/trainweld/trainweld/cmd/internal/blameview"
+	"github.com/trainweld/trainweld/cmd/internal/commandline"
+	"github.com/trainweld/trainweld/cmd/internal/exit"
+	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/option"
+	"github.com/trainweld/trainweld/cmd/internal/report"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/blame"
+	"github.com/trainweld/trainweld/render/manifest"
+)
+
+// blameFlags are the flags of blame. Flags shared with render have the same meaning.
+type blameFlags struct {
+	option.Render
+	option.Schema
+	shown blameview.Options
+}
+
+// Command returns the command with its flags and its help.
+func Command(p *host.Program) *cobra.Command {
+	flags := blameFlags{}
+	cmd := &cobra.Command{
+		Use:   "blame PATH... [-k DIR]... [-r PATH]... [--patch [NAME=]FILE]... [FIELD] [flags]",
+		Short: "Show who set each line of the JobSet, a Job or a Pod, and the history of a field",
+		Long: `Show the JobSet of a TrainJob, or with --to its Jobs or Pods. Each line begins with the layer that set it:
+a manager's patch, the TrainJob's own sections (trainjob), the runtime's policy (policy/torch), a gang
+scheduler, or the API server's defaults (default). In Jobs and Pods it may also be the controller that
+creates them (jobset, job). A dot marks fields of the runtime. Other marks:
+
+  !   managers disagree: the last one wins, and the others follow as comments
+  ~   the value replaces another one
+  +N  N other layers set the same value
+
+A PATH is an argument that exists, ends in .yaml, .yml or .json, or is - for standard input. -f also
+accepts globs. FIELD is a path as in a manifest, such as 'spec.replicatedJobs[name="node"].template.spec'.
+You may omit its beginning and the items of lists. With a FIELD, blame shows the history of the field and
+of its parts: the value of every layer in the order of writing, with its place in the files.
+
+-o html is a page for a browser: one file that loads nothing. docs/pages.md describes it.
+
+On a terminal, blame shows a name only where it changes, and cuts lines at the width. Otherwise every line
+has its name, for grep. Literal values of environment variables are masked unless you set --show-values.
+The output is a report: do not apply it.
+
+With -k or --build, each kustomization or chart in or below a directory is an input of its own, together with
+the other files. A finding names the build, and its place in the sources. docs/builds.md has the details.
+
+With --patch, one object of another kind merges as in the command merge.
+
+If the inputs hold no TrainJob, blame shows the owners of other objects from their metadata.managedFields:
+the last writers of each field, without values and history. Read the objects with
+kubectl get -o yaml --show-managed-fields. Each line names the manager, its operation and subresource. A
+field with several owners has several lines. With -o json each field has its path and its owners, with the
+place of each entry.
+
+Exit status: 0 done; 1 a finding is an error, and blame shows the rest; 2 usage, input or output failed.`,
+		Example: `  # Who set each line of the JobSet
+  trainweld blame job.yaml -r runtime.yaml
+
+  # With the file and line that each comes from
+  trainweld blame -f job.yaml -r runtime.yaml --show-origin
+
+  # Why do the Pods run on these nodes?
+  trainweld blame -f job.yaml -r runtime.yaml nodeSelector
+
+  # What Kueue's patch would change
+  trainweld blame -f job.yaml -r runtime.yaml --patch kueue.yaml | grep kueue
+
+  # The same as a page
+  trainweld blame -f job.yaml -r runtime.yaml -o html > page.html
+
+  # The first Pod of the nodes
+  trainweld blame -f job.yaml -r runtime.yaml --to=pods --job=node --index=0
+
+  # Who owns the replicas of a Deployment in a cluster?
+  kubectl get deployment web -o yaml --show-managed-fields | trainweld blame -f - spec.replicas`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			var fields []string
+			for _, arg := range args {
+				if isPath(arg) {
+					flags.Files = append(flags.Files, arg)
+				} else {
+					fields = append(fields, arg)
+				}
+			}
+			switch len(fields) {
+			case 0:
+			case 1:
+				flags.shown.Field = fields[0]
+			default:
+				return exit.Usage(fmt.Errorf("blame takes one FIELD, got %q; none of them is a file", fields))
+			}
+			return run(p, flags)
+		},
+		ValidArgsFunction: func(_ *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+			for _, arg := range args {
+				if !isPath(arg) {
+					return nil, cobra.ShellCompDirectiveNoFileComp
+				}
+				flags.Files = append(flags.Files, arg)
+			}
+			if len(flags.Files) == 0 {
+				return nil, cobra.ShellCompDirectiveDefault // a path
+			}
+			return completeField(p, flags, toComplete), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+		},
+	}
+	f := cmd.Flags()
+	option.AddInputs(f, &flags.Flags, "read TrainJobs and runtimes, or other objects with managed fields, from a file, directory, glob or - (repeatable)", "apply the managers' patches of `[NAME=]FILE` to every TrainJob, after its own (repeatable)")
+	option.AddBuilds(f, &flags.Flags)
+	f.StringVarP(&flags.shown.Format, "output", "o", "text", "text, json, or html for a page to read in a browser")
+	f.StringVar(&flags.To, "to", "jobset", "what to show: jobset, jobs or pods")
+	f.StringVar(&flags.As, "as", "applied", "applied: what the controllers send to the API server; stored: with what the API server and the webhooks fill in")
+	option.AddOnConflict(cmd, &flags.OnConflict, "last", "last: the last patch wins, as in the cluster; fail: managers that disagree are an error")
+	option.AddForceManager(p, cmd, &flags.Force, &flags.Flags)
+	option.AddTrainerVersion(cmd, &flags.Release)
+	flags.Schema.Add(cmd)
+	option.AddFeatureGates(f, &flags.FeatureGates, "")
+	f.StringVar(&flags.Children.Job, "job", "", "with --to=jobs or --to=pods: only this Job, or those of this replicated job")
+	f.StringVar(&flags.Children.Index, "index", "", "with --to=pods: only the Pods of this completion index, or of these: N or N..M")
+	f.BoolVar(&flags.shown.ShowOrigin, "show-origin", false, "show the file and line that each line comes from")
+	f.BoolVar(&flags.ShowValues, "show-values", false, "show the values of environment variables")
+	option.AddColor(cmd, &flags.shown.Color)
+	for flag, words := range map[string][]string{
+		"output": blameview.Formats(), "to": {"jobset", "jobs", "pods"}, "as": {"applied", "stored"},
+	} {
+		commandline.Complete(cmd, flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+	}
+	return cmd
+}
+
+// isPath reports whether an argument is a path and not a field. A path exists, is standard input, or has a manifest's
+// extension.
+func isPath(arg string) bool {
+	_, err := os.Lstat(arg)
+	return err == nil || arg == manifest.Stdin || slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(arg))
+}
+
+func run(p *host.Program, flags blameFlags) error {
+	format := flags.shown.Format
+	if err := option.OneOf("-o", format, blameview.Formats()...); err != nil {
+		return exit.Usage(err)
+	}
+	if format != "text" && flags.shown.ShowOrigin {
+		return exit.Usage(fmt.Errorf("--show-origin has no effect on -o %s: leave it out", format))
+	}
+	if err := flags.shown.Color.Check(flags.shown.Format); err != nil {
+		return exit.Usage(err)
+	}
+	objects, findings, err := blameAll(p, flags)
+	if err != nil {
+		return err
+	}
+	findings = slices.DeleteFunc(findings.Distinct(), func(f finding.Finding) bool { return f.Severity < finding.Error && !f.AssumesRuntime() })
+	if err := report.WriteBeside(p.Stderr, findings, report.Options{ShowValues: flags.ShowValues, Color: flags.shown.Color.Screen(p, p.Stderr).Color}); err != nil {
+		return err
+	}
+	selected, err := selectFields(p, objects, flags.shown.Field)
+	if err != nil {
+		return err
+	}
+	shown := flags.shown
+	shown.ShowValues = flags.ShowValues
+	if err := blameview.Write(p, shown, selected); err != nil {
+		return err
+	}
+	return exit.For(findings, false)
+}
+
+// selectFields finds the field in every object. It reports an unknown field only if every object lacks it.
+func selectFields(p *host.Program, objects []blameview.Blamed, field string) ([]blameview.Selection, error) {
+	var selected []blameview.Selection
+	var failed error
+	for _, o := range objects {
+		s := blameview.Selection{Blamed: o}
+		if field != "" {
+			var err error
+			s.Fields, err = o.Object.Find(field)
+			var unknown *blame.UnknownField
+			switch {
+			case err == nil:
+			case errors.As(err, &s.Unset):
+			case o.Entries != nil && errors.As(err, &unknown):
+				if s.Fields = around(o, unknown.Path); s.Fields != nil {
+					break
+				}
+				failed = cmp.Or(failed, error(exit.Usage(fmt.Errorf("%s: no manager owns %s", o.ID, strings.TrimPrefix(unknown.Error(), "there is no field ")))))
+				continue
+			case errors.As(err, &unknown):
+				failed = cmp.Or(failed, error(exit.Usage(fmt.Errorf("%s: %w", o.ID, err))))
+				continue
+			default:
+				return nil, exit.Usage(err)
+			}
+		}
+		selected = append(selected, s)
+	}
+	if selected == nil {
+		return nil, failed
+	}
+	return selected, nil
+}
+
+// completeField returns the paths of the rendered objects that start with word.
+func completeField(p *host.Program, flags blameFlags, word string) []string {
+	objects, _, err := blameAll(p, flags)
+	if err != nil {
+		return nil
+	}
+	dot := strings.HasPrefix(word, ".")
+	var paths []string
+	for _, o := range objects {
+		for field := range o.Object.Fields() {
+			for n := 1; n <= len(field.Path); n++ {
+				text := field.Path[:n].String()
+				if !dot {
+					text = strings.TrimPrefix(text, ".")
+				}
+				if strings.HasPrefix(text, word) && !slices.Contains(paths, text) && report.Printable(text) == text {
+					paths = append(paths, text)
+				}
+			}
+		}
+	}
+	return paths
+}

@@ -1,0 +1,31 @@
+package blame
+
+import (
+	"k8s.io/utils/ptr"
+
+	"github.com/trainweld/trainweld/cmd/internal/blameview"
+	"github.com/trainweld/trainweld/cmd/internal/pipeline"
+	"github.com/trainweld/trainweld/cmd/internal/workspace"
+	"github.com/trainweld/trainweld/render"
+)
+
+// wayOf returns how a TrainJob became an object of a kind, and a JobSet its Pods.
+func wayOf(in *workspace.Input, j workspace.Job, kind string, out pipeline.Made) *blameview.Diagram {
+	way := &blameview.Diagram{Runtime: render.RuntimeOf(j.TrainJob)}
+	for _, patch := range j.TrainJob.Spec.RuntimePatches {
+		way.Managers = append(way.Managers, patch.Manager)
+	}
+	for _, patch := range in.PatchesFor(j) {
+		way.Managers = append(way.Managers, patch.Manager)
+	}
+	if kind != workspace.JobSetKind {
+		return way
+	}
+	for i := range out.JobSet.Spec.ReplicatedJobs {
+		replicated := &out.JobSet.Spec.ReplicatedJobs[i]
+		way.Jobs = append(way.Jobs, blameview.Jobs{
+			Name: replicated.Name, Replicas: int(replicated.Replicas), Pods: int(ptr.Deref(replicated.Template.Spec.Parallelism, 1)),
+		})
+	}
+	return way
+}

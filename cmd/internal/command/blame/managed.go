@@ -1,0 +1,144 @@
+package blame
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/cmd/internal/blameview"
+	"github.com/trainweld/trainweld/cmd/internal/workspace"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/blame"
+	"github.com/trainweld/trainweld/render/manifest"
+)
+
+// around returns the fields that are owned as one value and contain the field at a path.
+func around(b blameview.Blamed, path fieldpath.Path) []*blame.Field {
+	for n := len(path) - 1; n > 0; n-- {
+		found, err := b.Object.Find(path[:n].String())
+		if err != nil {
+			continue
+		}
+		object, err := b.Document.Fields()
+		if err != nil {
+			return nil
+		}
+		m := blameview.Managed{Object: object}
+		if slices.ContainsFunc(found, func(f *blame.Field) bool { return !m.IsWhole(f) }) {
+			return nil
+		}
+		return found
+	}
+	return nil
+}
+
+// withoutManaged returns an error for flags that affect TrainJobs only.
+func (flags blameFlags) withoutManaged() error {
+	for _, f := range []struct {
+		flag string
+		set  bool
+	}{
+		{"--runtime", flags.Runtimes != nil}, {"--patch", flags.Patches != nil}, {"--namespace", flags.Namespace != ""},
+		{"--to", flags.To != "jobset"}, {"--as", flags.As != "applied"}, {"--on-conflict", flags.OnConflict != "last"},
+		{"--force-manager", flags.Force != nil}, {"--feature-gates", flags.FeatureGates != ""},
+		{"--job", flags.Children.Job != ""}, {"--index", flags.Children.Index != ""},
+		{"--show-origin", flags.shown.ShowOrigin}, {"--show-values", flags.ShowValues},
+	} {
+		if f.set {
+			return fmt.Errorf("%s has no effect on managed fields, and the inputs hold no TrainJob: remove it", f.flag)
+		}
+	}
+	return nil
+}
+
+// managedDocuments returns the objects of -f outside the Trainer's API. It returns none if the inputs hold a TrainJob, or if the
+// command line selects TrainJobs. live reports whether an object has managed fields.
+func managedDocuments(in *workspace.Input, selected bool) (documents []*manifest.Document, live bool) {
+	if selected {
+		return nil, false
+	}
+	for _, text := range in.Files {
+		if slices.ContainsFunc(text.Documents, func(d *manifest.Document) bool { return workspace.IsTrainer(d) && d.ID.Kind == trainer.TrainJobKind }) {
+			return nil, false
+		}
+	}
+	for _, text := range in.Files {
+		for i, d := range decodeAll(text) {
+			if workspace.IsTrainer(d) {
+				continue
+			}
+			if d != text.Documents[i] {
+				in.Findings = append(in.Findings, d.Findings...)
+			}
+			has := d.Has(blameview.ManagedFields)
+			if d.Broken {
+				if _, err := d.Fields(); err != nil || !has {
+					continue // a finding says why
+				}
+			}
+			documents, live = append(documents, d), live || has
+		}
+	}
+	return documents, live
+}
+
+// decodeAll decodes a file again, including objects of other kinds. The decoder takes one version of a kind at a time.
+func decodeAll(t workspace.File) []*manifest.Document {
+	var rounds [][]manifest.Kind
+	versions := map[[2]string][]string{}
+	for _, d := range t.Documents {
+		if d.Object != nil || d.Broken || workspace.IsTrainer(d) {
+			continue
+		}
+		group, version, ok := strings.Cut(d.APIVersion, "/")
+		if !ok {
+			group, version = "", d.APIVersion
+		}
+		kind := [2]string{group, d.ID.Kind}
+		if slices.Contains(versions[kind], version) {
+			continue
+		}
+		n := len(versions[kind])
+		versions[kind] = append(versions[kind], version)
+		if n == len(rounds) {
+			rounds = append(rounds, nil)
+		}
+		rounds[n] = append(rounds[n], manifest.Kind{Group: group, Version: version, Kind: d.ID.Kind, New: func() any { return new(blameview.AnyObject) }})
+	}
+	documents := slices.Clone(t.Documents)
+	for _, kinds := range rounds {
+		again, _ := manifest.DecodeKinds(t.Name, t.Data, kinds)
+		for i, d := range again {
+			if _, ok := d.Object.(*blameview.AnyObject); (ok || d.Broken) && i < len(documents) && documents[i].ID == d.ID && documents[i].Object == nil {
+				documents[i] = d
+			}
+		}
+	}
+	return documents
+}
+
+// blameManaged blames the managed fields of objects.
+func blameManaged(documents []*manifest.Document) ([]blameview.Blamed, finding.List, error) {
+	var objects []blameview.Blamed
+	var findings finding.List
+	room := blameview.MaxManaged
+	for _, d := range documents {
+		m, ok := blameview.ReadManaged(d, &room)
+		if ok {
+			o, err := blame.New(struct{}{}, nil, m.History(), blame.Options{})
+			if err != nil {
+				return nil, nil, err
+			}
+			objects = append(objects, blameview.Blamed{ID: d.ID, Object: o, Document: d, Entries: m.Entries})
+		}
+		findings = append(findings, m.Findings...)
+		d.Release()
+		if room < 0 {
+			break
+		}
+	}
+	return objects, findings, nil
+}

@@ -1,0 +1,236 @@
+package blame
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/trainweld/trainweld/cmd/internal/blameview"
+	"github.com/trainweld/trainweld/cmd/internal/build"
+	"github.com/trainweld/trainweld/cmd/internal/exit"
+	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/objectmerge"
+	"github.com/trainweld/trainweld/cmd/internal/option"
+	"github.com/trainweld/trainweld/cmd/internal/pipeline"
+	"github.com/trainweld/trainweld/cmd/internal/workspace"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/blame"
+	"github.com/trainweld/trainweld/render/runtimepatch"
+)
+
+// blameAll returns the blamed objects of all TrainJobs of the inputs.
+func blameAll(p *host.Program, flags blameFlags) ([]blameview.Blamed, finding.List, error) {
+	shared := flags.Render
+	shared.Format, shared.Advisory = "yaml", true
+	if flags.Empty() {
+		return nil, nil, exit.Usage(errors.New("nothing to blame: name files with -f, or - for standard input"))
+	}
+	_, opts, err := shared.Parse()
+	if err != nil {
+		return nil, nil, exit.Usage(err)
+	}
+	if err := flags.Children.Check(flags.To, "yaml", true); err != nil {
+		return nil, nil, exit.Usage(err)
+	}
+	podOpts, err := flags.Children.Options(opts.As, false)
+	if err != nil {
+		return nil, nil, exit.Usage(err)
+	}
+	if flags.To != "jobset" {
+		shared.Spelled, opts.As = true, render.Applied
+	}
+	opts.Owners, opts.ForceManagers = true, flags.Force
+	p, merges := objectmerge.Applies(p, flags.Flags, flags.Schema)
+	if merges {
+		return blameOther(p, flags)
+	}
+	var objects []blameview.Blamed
+	var findings finding.List
+	jobs := 0
+	forced := option.NewForced(option.ForceFlag, flags.Force)
+	err = build.Parts(p, shared.Flags, func(part workspace.Flags) error {
+		in := workspace.Read(p, part)
+		forced.Take(in)
+		made, found, managed, err := flags.blamePart(in, opts, podOpts)
+		for i := range made {
+			made[i].Build = in.Build()
+		}
+		in.Label(found)
+		objects, findings = append(objects, made...), append(findings, found...)
+		if jobs += len(in.Jobs); managed {
+			jobs++
+		}
+		return err
+	})
+	if err == nil {
+		err = forced.Err()
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if jobs > 0 && findings.Err() == nil {
+		if err := flags.Children.NoPods(int64(len(objects))); err != nil {
+			return nil, nil, err
+		}
+	}
+	if jobs == 0 && findings.Err() == nil {
+		findings = append(findings, flags.Flags.NoTrainJob("the inputs hold no TrainJob", "name files with TrainJobs with -f; -r is for runtimes only, and -R descends into directories"))
+	}
+	return objects, findings, nil
+}
+
+// blamePart returns the blamed objects of one part. managed reports that these are objects with managed fields.
+func (flags blameFlags) blamePart(in *workspace.Input, opts render.Options, podOpts render.PodsOptions) (objects []blameview.Blamed, findings finding.List, managed bool, err error) {
+	if documents, live := managedDocuments(in, flags.Selector != nil); documents != nil && in.Build() == "" {
+		err := flags.withoutManaged()
+		switch {
+		case err != nil && live:
+			return nil, nil, false, exit.Usage(err)
+		case live, err == nil && in.Findings.Err() == nil:
+			objects, findings, err := blameManaged(documents)
+			return objects, append(in.Findings, findings...), true, err
+		}
+	}
+	findings = in.Findings
+	for _, j := range in.Jobs {
+		found, out := pipeline.TrainJob(in, j, opts)
+		findings = append(findings, found...)
+		if out.JobSet == nil || flags.OnConflict == "fail" && found.Err() != nil {
+			continue
+		}
+		b := blamer{flags: flags, in: in, j: j, out: out, pods: podOpts}
+		b.pods.Release = j.Release()
+		b.opts = blame.Options{ShowValues: flags.ShowValues, Locate: func(c merge.Claim) fieldpath.Position { return in.Origin(j, c) }}
+		if flags.To == "jobset" {
+			for _, f := range found {
+				if f.Code.IsDispute() {
+					b.opts.Disputed = append(b.opts.Disputed, f.Path)
+				}
+			}
+		}
+		b.found = func(more finding.List) {
+			findings = append(findings, in.Locate(j, more)...)
+		}
+		made, err := b.objects()
+		if err != nil {
+			return nil, nil, false, err
+		}
+		for i := range made {
+			made[i].Way = wayOf(in, j, made[i].ID.Kind, out)
+		}
+		objects = append(objects, made...)
+	}
+	return objects, findings, false, nil
+}
+
+// blameOther returns the blamed result of patches to an object that is not a TrainJob.
+func blameOther(p *host.Program, flags blameFlags) ([]blameview.Blamed, finding.List, error) {
+	m, found, err := objectmerge.Read(p, workspace.New(flags.Flags), flags.Flags, flags.Schema)
+	if err != nil {
+		return nil, nil, err
+	}
+	if m != nil && m.ID.Kind == "Secret" && !flags.ShowValues {
+		return nil, nil, exit.Usage(errors.New("the lines of a Secret are its values: add --show-values to see them"))
+	}
+	merged, more := m.Apply(found)
+	if found = append(found, more...); merged == nil {
+		return nil, found, nil
+	}
+	conflicts := m.Conflicts(merged, render.Fail)
+	if found = append(found, conflicts...); flags.OnConflict == "fail" && conflicts != nil {
+		return nil, found, nil
+	}
+	opts := blame.Options{ShowValues: flags.ShowValues, Locate: func(c merge.Claim) fieldpath.Position { return m.Position(c.Layer, c.Source) }}
+	for _, f := range conflicts {
+		opts.Disputed = append(opts.Disputed, f.Path)
+	}
+	o, err := blame.New(merged.Fields, merged.Type, merged.Owners.All(), opts)
+	return []blameview.Blamed{{ID: m.ID, Object: o}}, found, err
+}
+
+// maxBlamed limits the Jobs or Pods of one TrainJob. Each takes the memory of its whole history, and readers need few.
+const maxBlamed = 1000
+
+// blamer blames the objects of one TrainJob.
+type blamer struct {
+	flags blameFlags
+	in    *workspace.Input
+	j     workspace.Job
+	out   pipeline.Made
+	pods  render.PodsOptions
+	opts  blame.Options
+	found func(finding.List) // receives the findings on Jobs and Pods
+}
+
+func (b blamer) objects() ([]blameview.Blamed, error) {
+	js := b.out.JobSet
+	if b.flags.To == "jobset" {
+		o, err := blame.New(js, runtimepatch.JobSetTemplate(), b.out.Owners.All(), b.opts)
+		return []blameview.Blamed{{ID: fieldpath.Object{Kind: workspace.JobSetKind, Namespace: js.Namespace, Name: js.Name}, Object: o}}, err
+	}
+	made, err := render.Jobs(js, b.pods.JobsOptions)
+	switch {
+	case made == nil:
+		return nil, err
+	case err != nil:
+		b.found(made.Findings)
+		return nil, nil
+	}
+	owners, err := render.OwnersOfChildren(js, b.out.Owners, b.pods.JobsOptions)
+	if err != nil {
+		return nil, err
+	}
+	if b.flags.To == "jobs" {
+		return b.jobs(made, owners)
+	}
+	var objects []blameview.Blamed
+	for pod, err := range render.Pods(js, b.pods) {
+		if err != nil {
+			return nil, exit.Usage(err)
+		}
+		if len(objects) == maxBlamed {
+			return nil, exit.Usage(fmt.Errorf("there are more than %d Pods, of which most are alike: select some with --job and --index", maxBlamed))
+		}
+		history, err := owners.Pod(pod)
+		if err != nil {
+			return nil, err
+		}
+		o, err := blame.New(pod, blame.PodType(), history, b.opts)
+		if err != nil {
+			return nil, err
+		}
+		objects = append(objects, blameview.Blamed{ID: fieldpath.Object{Kind: "Pod", Namespace: pod.Namespace, Name: cmp.Or(pod.Spec.Hostname, pod.GenerateName)}, Object: o})
+	}
+	return objects, nil
+}
+
+func (b blamer) jobs(out *render.JobsOutput, owners *render.ChildOwners) ([]blameview.Blamed, error) {
+	var objects []blameview.Blamed
+	var names []string
+	for _, child := range slices.Concat(out.Jobs, out.Later) {
+		names = append(names, child.Job.Name)
+		if only := b.pods.Job; only != "" && only != child.ReplicatedJob && only != child.Job.Name {
+			continue
+		}
+		if len(objects) == maxBlamed {
+			return nil, exit.Usage(fmt.Errorf("there are more than %d Jobs, of which most are alike: select one with --job", maxBlamed))
+		}
+		history, err := owners.Job(child.Job)
+		if err != nil {
+			return nil, err
+		}
+		o, err := blame.New(child.Job, blame.JobType(), history, b.opts)
+		if err != nil {
+			return nil, err
+		}
+		objects = append(objects, blameview.Blamed{ID: fieldpath.Object{Kind: "Job", Namespace: child.Job.Namespace, Name: child.Job.Name}, Object: o})
+	}
+	if objects == nil && b.pods.Job != "" {
+		return nil, exit.Usage(fmt.Errorf("--job: there is no Job %q%s", b.pods.Job, option.DidYouMean(b.pods.Job, names)))
+	}
+	return objects, nil
+}

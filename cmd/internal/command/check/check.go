@@ -1,0 +1,234 @@
+// Package check implements the command check. It reports whether the cluster would accept the objects and run them.
+package check
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/trainweld/trainweld/cmd/internal/exit"
+	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/option"
+	"github.com/trainweld/trainweld/cmd/internal/repair"
+	"github.com/trainweld/trainweld/cmd/internal/report"
+	"github.com/trainweld/trainweld/cmd/internal/revision"
+	"github.com/trainweld/trainweld/cmd/internal/workspace"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/manifest"
+)
+
+// checkFlags are the flags of check.
+type checkFlags struct {
+	workspace.Flags
+	old, git   string
+	recreate   bool
+	onConflict string
+	force      []string
+	severity   []string
+	format     string
+	color      option.Color
+	all        bool
+
+	gates       string   // the value of --feature-gates
+	definitions []string // the paths of --crd
+	further     furtherKinds
+	fix         repair.Flags
+	preferred   *option.Forced // of --prefer
+	strict      bool
+	showValues  bool
+	showNotes   bool
+	counted     *counted
+}
+
+// Command returns the command with its flags and its help.
+func Command(p *host.Program) *cobra.Command {
+	var flags checkFlags
+	cmd := &cobra.Command{
+		Use:   "check PATH... [-k DIR]... [-r PATH]... [--patch [NAME=]FILE]... [--git REV | --old PATH] [flags]",
+		Short: "Check whether the cluster accepts TrainJobs, runtimes and JobSets, and can run them",
+		Long: `Check whether the cluster accepts TrainJobs, runtimes and JobSets, and can run them. The command reports all
+findings of admission, the controllers and the API server at once, from the TrainJob to its Pods, each at its
+line and column. It needs no cluster.
+
+An error is an input that the cluster rejects, at admission or when a controller creates an object later. An
+input that can never run is also an error, and so are managers that disagree. A warning is an input that the
+cluster accepts but that is probably a mistake. docs/findings.md lists the codes. Findings with one cause in
+several objects appear once, with their number and the first three objects.
+
+A PATH is a file, a directory, a quoted glob or - for standard input. Files hold TrainJobs, runtimes, JobSets,
+PriorityClasses and RuntimeClasses as YAML or JSON. The command skips other kinds. It checks a runtime of -r
+only if a TrainJob references it. With --crd it also checks objects of the kinds that definitions define: their
+fields, types and rules, as on creation.
+
+A policy file, trainweld.yaml or --policy FILE, lists the known managers and what each may set, adds patches to
+TrainJobs, and sets severities. A violation is an error. docs/policy.md describes the file.
+
+With --git REV, the command checks the paths in that revision and in the working tree, and reports only the
+findings that the revision lacks. REV..REV and REV...REV compare two revisions, as in diff. Only these findings
+count for the exit status. A finding lasts if its line moves, or its object moves to another file. An object of
+both versions is an update, and the findings include what the cluster rejects of it, as with --old. With
+--recreate, TrainJobs and JobSets are deleted and created again instead.
+
+With -k or --build, each kustomization or chart in or below a directory is an input of its own, together with
+the other files. A finding names the build, and its place in the sources. docs/builds.md has the details.
+
+With --old, an object in both states is an update of the old one, and an object that is only new is created.
+The patches of --patch and of the policy belong to both states. Without a status, an old TrainJob that is not
+suspended counts as having active Pods.
+
+With --fix, the command changes the files where a finding has one right repair, and reports what remains. --prefer
+settles conflicts, and -d shows the changes instead. All files change or none. docs/fix.md lists the repairs.
+
+The report goes to standard output, a summary to standard error.
+
+Exit status: 0 no finding is an error; 1 a finding is an error; 2 usage, input or output failed.`,
+		Example: `  # One TrainJob, its runtime from another file
+  trainweld check job.yaml -r runtime.yaml
+
+  # Everything below a directory, with what the platform's patches make of it
+  trainweld check -R manifests/ --patch platform.yaml
+
+  # Only the findings that a branch brings
+  trainweld check --git origin/main...HEAD jobs/ -r runtimes/
+
+  # What a pull request changes, against the main branch in another working tree
+  trainweld check jobs/ -r runtimes/ --old ../main/jobs
+
+  # For GitHub's code scanning; managers may overlap, and idle patches are no matter
+  trainweld check jobs/ -r runtimes/ -o sarif --on-conflict=last --severity TW541=off > findings.sarif
+
+  # What a repair would change, and then the repair
+  trainweld check jobs/ -r runtimes/ --fix -d
+  trainweld check jobs/ -r runtimes/ --fix
+
+  # The overlays of a repository, and its charts
+  trainweld check -k overlays/ -r runtimes/
+  trainweld check --build 'helm template {}' charts/ -r runtimes/
+
+  # From a pipe
+  kustomize build . | trainweld check -`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			flags.Files = append(flags.Files, args...)
+			if cmd.Flags().Changed("old") && flags.old == "" {
+				return exit.Usage(errors.New("--old: an empty path: give it a file or a directory"))
+			}
+			if cmd.Flags().Changed("git") && flags.git == "" {
+				return exit.Usage(errors.New("--git: no revision; name a branch, a tag or a commit"))
+			}
+			return run(p, flags)
+		},
+	}
+	f := cmd.Flags()
+	option.AddInputs(f, &flags.Flags, "check a file, directory, glob or -, as a PATH (repeatable)", option.LaidOver)
+	option.AddBuilds(f, &flags.Flags)
+	f.StringVar(&flags.old, "old", "", "a file or directory with the state before: judge the change from there")
+	f.StringVar(&flags.git, "git", "", "report only findings that this revision of git lacks; REV..REV and REV...REV compare revisions")
+	option.AddRecreate(f, &flags.recreate)
+	option.AddOnConflict(cmd, &flags.onConflict, "fail", "fail, an error where managers disagree, or last, a warning, and the last patch wins as in the cluster")
+	option.AddForceManager(p, cmd, &flags.force, &flags.Flags)
+	option.AddTrainerVersion(cmd, &flags.Release)
+	option.AddFeatureGates(f, &flags.gates, "")
+	option.AddDefinitions(f, &flags.definitions, "also check objects of the kinds that the CustomResourceDefinitions of a file, directory or glob define (repeatable)")
+	flags.fix.Add(p, cmd, &flags.Flags)
+	option.AddSeverity(cmd, &flags.severity)
+	option.AddReportFormat(cmd, &flags.format)
+	option.AddColor(cmd, &flags.color)
+	option.AddAll(f, &flags.all)
+	f.BoolVar(&flags.strict, "strict", false, "count warnings, and the note on a runtime of the release, as errors")
+	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables in findings")
+	f.BoolVar(&flags.showNotes, "show-notes", false, "also show notes, which report no problem")
+	return cmd
+}
+
+func run(p *host.Program, flags checkFlags) error {
+	levels, onConflict, err := flags.parse()
+	if err != nil {
+		return exit.Usage(err)
+	}
+	if flags.old != "" && flags.Builds() {
+		return exit.Usage(errors.New("--old has no builds: compare with a revision, --git"))
+	}
+	defer host.CollectLess()()
+	flags.Decided, flags.Repairs, flags.preferred = levels.Codes(), true, flags.fix.Preferred()
+	ctx := context.Background()
+	var was *standing
+	if flags.git != "" {
+		old, new, err := revision.Sides(p, flags.git, flags.Flags)
+		if err != nil {
+			return err
+		}
+		defer old.Close()
+		defer new.Close()
+		was = newStanding(p, old, flags, onConflict, levels)
+		p, flags.Flags = new.Program(p), new.Flags
+	}
+	var j *results
+	var fixed *repair.Result
+	judge := func(p *host.Program) (found finding.List, in *workspace.Input, err error) {
+		if j, err = judgeParts(ctx, p, flags, onConflict, was); err != nil {
+			return nil, nil, err
+		}
+		return j.ordered(func(found finding.List) finding.List { return was.introduced(levels.Apply(found)) }), j.lines, nil
+	}
+	var found finding.List
+	if !flags.fix.On() {
+		var in *workspace.Input
+		if found, in, err = judge(p); err == nil {
+			found = repair.WithoutRefused(p, flags.Flags, found, in)
+		}
+	} else if fixed, err = flags.fix.Apply(p, flags.Flags, judge); err == nil {
+		found = levels.Apply(fixed.Found)
+	}
+	if err != nil {
+		return err
+	}
+	found = found.JoinBuilds()
+	opts := report.Options{
+		ShowValues: flags.showValues, Color: flags.color.Screen(p, p.Stdout).Color, ShowNotes: flags.showNotes, Strict: flags.strict,
+		All: flags.all, More: option.ShowsAll, Title: "What the cluster would say", Lead: fmt.Sprint(j.count) + report.Releases(j.lines.Releases()),
+		Line: j.lines.Line, Quote: j.lines.Quote, Version: p.Version(), Releases: j.lines.Releases(), Files: j.lines.Order,
+	}
+	if err := report.Write(flags.fix.Report(p), flags.format, found, opts); err != nil {
+		return err
+	}
+	fmt.Fprintf(p.Stderr, "%s%s%s: %s%s%s\n", flags.fix.Summary(fixed, flags.preferred), j.count, report.Releases(opts.Releases), cmp.Or(report.Summary(flags.format, found, opts), "nothing to report"), was, flags.fix.Hint(found))
+	return exit.For(found, flags.strict)
+}
+
+// parse parses the flags with a fixed set of values.
+func (flags checkFlags) parse() (option.Severities, render.OnConflict, error) {
+	if flags.Empty() {
+		return nil, 0, errors.New("nothing to check: name files or directories, or - for standard input")
+	}
+	if err := option.KnownFormat(flags.format); err != nil {
+		return nil, 0, err
+	}
+	onConflict, err := option.ParseOnConflict(flags.onConflict)
+	if err != nil {
+		return nil, 0, err
+	}
+	if _, err := option.ParseFeatureGates(flags.gates); err != nil {
+		return nil, 0, err
+	}
+	levels, err := option.ParseSeverities(flags.severity)
+	if err != nil {
+		return nil, 0, err
+	}
+	if flags.fix.On() && flags.git != "" {
+		return nil, 0, errors.New("--fix changes files, and --git reads revisions: leave one of the two out")
+	}
+	if flags.old != "" && flags.git != "" {
+		return nil, 0, errors.New("--git and --old both name the state before: leave one of the two out")
+	}
+	if flags.recreate && flags.old == "" && flags.git == "" {
+		return nil, 0, errors.New("--recreate has no effect on objects without a state before: add --git or --old, or leave it out")
+	}
+	if flags.old == manifest.Stdin {
+		return nil, 0, errors.New("--old: give a file or a directory, and the new state on standard input")
+	}
+	return levels, onConflict, cmp.Or(flags.color.Check(flags.format), option.CheckDefinitions(flags.definitions), flags.fix.Check(), flags.CheckPaths())
+}

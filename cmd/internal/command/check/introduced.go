@@ -1,0 +1,117 @@
+package check
+
+import (
+	"context"
+
+	"github.com/trainweld/trainweld/cmd/internal/build"
+	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/option"
+	"github.com/trainweld/trainweld/cmd/internal/report"
+	"github.com/trainweld/trainweld/cmd/internal/revision"
+	"github.com/trainweld/trainweld/cmd/internal/workspace"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/admission"
+)
+
+// standing judges the version before a change, and counts its findings. A nil standing is empty.
+type standing struct {
+	side       *revision.Side
+	p          *host.Program
+	flags      checkFlags
+	onConflict render.OnConflict
+	levels     option.Severities
+
+	known revision.Standing
+	kept  finding.List // the findings of the new version that stood before
+	// judged tells that the version has objects. The new one may have lost all of them.
+	judged bool
+}
+
+// newStanding returns the version before a change, before it is read.
+func newStanding(p *host.Program, side *revision.Side, flags checkFlags, onConflict render.OnConflict, levels option.Severities) *standing {
+	was := &standing{side: side, p: side.Program(p), flags: flags, onConflict: onConflict, levels: levels, known: revision.Standing{}}
+	was.flags.Flags, was.flags.git = side.Flags, ""
+	was.flags.force = nil // the version before may lack a manager
+	was.flags.counted = nil
+	if len(flags.definitions) > 0 {
+		further, in, found := readFurther(was.p, was.flags)
+		was.flags = further
+		in.Label(found)
+		was.known.Add(levels.Apply(found))
+	}
+	return was
+}
+
+// version returns the version for its builds.
+func (was *standing) version() build.Version {
+	return build.Version{Files: was.side.Files, Flags: was.flags.Flags}
+}
+
+// judge judges a part of the version before. It returns the state from which the part of the new version is an update.
+func (was *standing) judge(ctx context.Context, part workspace.Flags) *oldState {
+	if was.side.Flags.Empty() {
+		return nil
+	}
+	flags := was.flags
+	flags.Flags = part
+	j := newJudge(was.p, flags, was.onConflict, nil)
+	found := j.run(ctx)
+	j.progress.End()
+	j.in.Label(found)
+	was.judged = was.judged || j.count.any(flags.Selector != nil)
+	was.known.Add(was.levels.Apply(found))
+	before := &oldState{in: j.in, objects: j.objects, runtimes: j.runtimes, refused: j.refusedObjects(found)}
+	if flags.Selector != nil { // a label may be new
+		flags.Selector = nil
+		all := newJudge(was.p, flags, was.onConflict, nil)
+		before.in, before.objects, before.runtimes = all.in, all.objects, all.runtimes
+	}
+	return before
+}
+
+// refusedObjects returns the TrainJobs and JobSets that the cluster rejects, so that it does not have them. A missing runtime may be
+// in the cluster.
+func (j *runner) refusedObjects(found finding.List) map[fieldpath.Object]bool {
+	refused := map[fieldpath.Object]bool{}
+	for _, f := range found {
+		isRuntime := f.Code == finding.CodeNoRuntime || f.Code == finding.CodeRuntimeRefused
+		if f.Severity >= finding.Error && !isRuntime && !admission.Stricter(j.objects[f.Object].API().Release(), f) {
+			refused[f.Object] = true
+		}
+	}
+	return refused
+}
+
+// introduced returns the findings that the version before lacks.
+func (was *standing) introduced(found finding.List) finding.List {
+	if was == nil {
+		return found
+	}
+	var brought finding.List
+	for _, f := range found.Distinct() {
+		switch {
+		case f.Code == finding.CodeUnreadable, f.Code == finding.CodeNoTrainJob && !was.judged:
+			brought = append(brought, f) // a mistake in the command line
+		case f.Code == finding.CodeNoTrainJob:
+		case was.known.Take(f):
+			was.kept = append(was.kept, f)
+		default:
+			brought = append(brought, f)
+		}
+	}
+	return brought
+}
+
+// String returns the end of a summary.
+func (was *standing) String() string {
+	if was == nil {
+		return ""
+	}
+	kept := len(report.Options{ShowNotes: was.flags.showNotes}.Shown(was.kept))
+	if kept == 0 {
+		return ""
+	}
+	return "; " + report.Count(kept, "finding") + " stood before in " + was.side.Name
+}

@@ -1,0 +1,155 @@
+package check
+
+import (
+	"context"
+	"sync/atomic"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/workspace"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/admission"
+	"github.com/trainweld/trainweld/render/manifest"
+)
+
+// oldState holds the objects before a change: those of --old, or of a revision. A nil past is empty.
+type oldState struct {
+	judge    *runner
+	in       *workspace.Input
+	objects  map[fieldpath.Object]*manifest.Document // TrainJobs and JobSets
+	runtimes *admittedRuntimes
+	refused  map[fieldpath.Object]bool // the objects of a revision that the cluster rejects, so that it lacks them
+	first    *manifest.Document        // of --old
+	// met is set once an old object is among the new objects.
+	met atomic.Bool
+}
+
+// readPast reads the old state. It reports unreadable files only: other findings were reported when the state was new.
+func readPast(p *host.Program, j *runner) *oldState {
+	if j.flags.old == "" {
+		return nil
+	}
+	flags := j.flags.Flags
+	flags.Selector = nil // a label may be new
+	in := workspace.New(flags)
+	in.Step = j.progress.Step
+	was := &oldState{in: in, objects: map[fieldpath.Object]*manifest.Document{}, runtimes: &admittedRuntimes{}}
+	in.ReadFiles(p, []string{j.flags.old}, func(d workspace.Decoded) {
+		unreadable := map[read]bool{}
+		for _, f := range d.Findings {
+			switch f.Code {
+			case finding.CodeSyntax, finding.CodeUnreadable:
+				in.Findings = append(in.Findings, f)
+			case finding.CodeWrongType, finding.CodeAmbiguousWord:
+				if f.Severity == finding.Error {
+					in.Findings = append(in.Findings, f)
+					unreadable[read{f.Position.File, f.Object.Kind, f.Object.Name}] = true
+				}
+			}
+		}
+		for _, document := range d.Documents {
+			if !unreadable[read{document.File, document.ID.Kind, document.ID.Name}] {
+				was.add(document)
+			}
+			document.Object = nil
+		}
+	})
+	j.in.Findings = append(j.in.Findings, in.Findings...)
+	j.in.AddLines(in.Lines)
+	return was
+}
+
+func (was *oldState) add(d *manifest.Document) {
+	switch id := was.in.ID(d); {
+	case d.Object == nil && !d.Broken:
+		return
+	case id.Kind == trainer.TrainJobKind, id.Kind == workspace.JobSetKind:
+		was.objects[id] = d
+	default:
+		source, _ := was.in.AddText(d, true)
+		if source == nil {
+			return
+		}
+	}
+	if was.first == nil {
+		was.first = d
+	}
+}
+
+// runtimeFields returns the fields of a runtime's old state, or nil if there is none.
+func (was *oldState) runtimeFields(id fieldpath.Object, api *manifest.API) map[string]any {
+	if was == nil || was.in.Named(id) == nil {
+		return nil
+	}
+	was.met.Store(true)
+	fields, err := was.in.Named(id).Document.As(api).Fields()
+	if err != nil {
+		return nil
+	}
+	return fields
+}
+
+// fieldsOf returns the old state of a TrainJob or a JobSet by the API of the new one, or nil if there is none.
+func (was *oldState) fieldsOf(id fieldpath.Object, api *manifest.API) (map[string]any, *manifest.Document) {
+	if was == nil || was.objects[id] == nil || was.refused[id] {
+		return nil, nil
+	}
+	if was.met.Store(true); was.judge.flags.recreate {
+		return nil, nil
+	}
+	d := was.objects[id].As(api)
+	fields, err := d.Fields()
+	if err != nil {
+		return nil, nil
+	}
+	return fields, d
+}
+
+// checkJobSet judges a JobSet as an update if its old state is known, else as a creation.
+func (was *oldState) checkJobSet(ctx context.Context, j *runner, d *manifest.Document, fields map[string]any) finding.List {
+	r, namespace := d.API().Release(), j.flags.Namespace
+	if old, _ := was.fieldsOf(j.in.ID(d), d.API()); old != nil {
+		return admission.UpdateJobSet(ctx, r, old, fields, namespace)
+	}
+	return admission.AdmitJobSet(ctx, d.API().Release(), fields, namespace)
+}
+
+// check judges a TrainJob as an update if its old state is known, else as a creation. It assumes the patches of other managers
+// before and after the change.
+func (was *oldState) check(ctx context.Context, in admission.Input, job workspace.Job) finding.List {
+	fields, d := was.fieldsOf(render.ObjectOf(job.TrainJob), job.Document.API())
+	if fields == nil {
+		return admission.Check(ctx, in)
+	}
+	old := in
+	named := workspace.Job{TrainJob: workspace.Outline(fields, job.Namespace), Document: d}
+	old.TrainJob, old.Layers, old.Earlier, old.Runtime = fields, named.Layers(), was.in.Earlier(named), nil
+	if source := was.in.SourceOf(named); source != nil {
+		old.Runtime = was.admit(ctx, was.runtimes.of(source), render.RuntimeOf(named.TrainJob))
+	}
+	return admission.Update(ctx, old, in)
+}
+
+// admit admits an old runtime as a creation. It drops the findings, which were reported when the runtime was new.
+func (was *oldState) admit(ctx context.Context, held *admittedRuntime, named fieldpath.Object) *admission.Runtime {
+	created := *was.judge
+	created.oldState = nil
+	runtime, _ := created.admit(ctx, held, named)
+	return runtime
+}
+
+// unrelated reports an old state without any of the new objects.
+func (was *oldState) unrelated() *finding.Finding {
+	if was == nil || was.first == nil || was.met.Load() {
+		return nil
+	}
+	at := fieldpath.Fields("metadata", "name")
+	return &finding.Finding{
+		Code: finding.CodeUnknownOldObject, Severity: finding.Warning, Object: was.in.ID(was.first), Path: at, Position: was.first.Position(at),
+		Message: "nothing of the old state is among the new objects; all of them were judged as created",
+		Remedy:  finding.Remedy{Text: "give the old and the new state of the same objects: kind, namespace and name are what counts"},
+	}
+}

@@ -1,0 +1,125 @@
+package check
+
+import (
+	"context"
+
+	"github.com/trainweld/trainweld/cmd/internal/build"
+	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/option"
+	"github.com/trainweld/trainweld/cmd/internal/report"
+	"github.com/trainweld/trainweld/cmd/internal/workspace"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/manifest"
+)
+
+// results holds the findings of all parts of a run. Without builds there is one part.
+type results struct {
+	parts []partResults
+	count counts
+	lines *workspace.Input // the lines of all files
+}
+
+// partResults holds the findings of one part.
+type partResults struct {
+	found finding.List
+	order []string // the files
+}
+
+// judgeParts reads and judges the parts one after the other, so that only one is in memory. With a version before, it judges each part
+// as an update of the part there.
+func judgeParts(ctx context.Context, p *host.Program, flags checkFlags, onConflict render.OnConflict, was *standing) (*results, error) {
+	all := &results{lines: workspace.New(flags.Flags)}
+	if len(flags.definitions) > 0 {
+		var in *workspace.Input
+		var found finding.List
+		flags, in, found = readFurther(p, flags)
+		all.parts = append(all.parts, partResults{found, in.Order})
+		all.lines.AddPart(in)
+	}
+	forced := option.NewForced(option.ForceFlag, flags.force)
+	failed := false
+	if flags.Builds() {
+		flags.counted = &counted{objects: map[read]bool{}}
+	}
+	err := parts(ctx, p, flags, was, func(part workspace.Flags, before *oldState) error {
+		flags := flags
+		flags.Flags = part
+		j := newJudge(p, flags, onConflict, before)
+		forced.Take(j.in)
+		flags.preferred.Take(j.in)
+		found := j.run(ctx)
+		j.progress.End()
+		j.in.Label(found)
+		all.parts = append(all.parts, partResults{found, j.in.Order})
+		all.count.add(j.count)
+		all.lines.AddPart(j.in)
+		failed = failed || found.Err() != nil
+		if flags.counted != nil {
+			flags.counted.later = true
+		}
+		return nil
+	})
+	if err == nil {
+		err = forced.Err()
+	}
+	if err != nil {
+		return nil, err
+	}
+	selected := flags.Selector != nil
+	if !all.count.any(selected) && (selected || !failed && all.count.next == 0) {
+		none := flags.NoTrainJob("the inputs hold no TrainJob, runtime or JobSet", "name files that hold some; -r is for runtimes that TrainJobs name, and -R descends into directories")
+		if !selected && none.Position.File == "" && len(all.lines.Order) > 0 {
+			none.Position = fieldpath.Position{File: all.lines.Order[0]}
+		}
+		all.parts = append(all.parts, partResults{found: finding.List{none}})
+	}
+	return all, nil
+}
+
+// parts calls take for each part, with its state in the version before.
+func parts(ctx context.Context, p *host.Program, flags checkFlags, was *standing, take func(part workspace.Flags, before *oldState) error) error {
+	if was == nil {
+		return build.Parts(p, flags.Flags, func(part workspace.Flags) error { return take(part, nil) })
+	}
+	new := build.Version{Files: p.Files, Flags: flags.Flags}
+	return build.Pairs(p, was.version(), new, func(old, part workspace.Flags) error { return take(part, was.judge(ctx, old)) })
+}
+
+// ordered returns the findings that pick returns, in the order of the parts, the files and their lines, each once.
+func (all *results) ordered(pick func(finding.List) finding.List) finding.List {
+	var found finding.List
+	for _, part := range all.parts {
+		found = append(found, report.InOrder(oncePerRuntime(pick(part.found)), part.order)...)
+	}
+	return found.Distinct()
+}
+
+// counted are the objects of shared files that earlier parts have counted. A nil one counts all, for a run of one part.
+type counted struct {
+	objects map[read]bool
+	later   bool // than the first part
+}
+
+// countOnce counts a document. The parts of a run count an object of a shared file once. kind is empty for any document.
+func (j *runner) countOnce(d *manifest.Document, count *int, kind string) {
+	c, key := j.flags.counted, read{d.File, kind, d.ID.String()}
+	switch {
+	case c == nil || j.flags.IsBuilt(d.File):
+		*count++
+	case !c.later || kind != "" && !c.objects[key]:
+		c.objects[key] = true
+		*count++
+	}
+}
+
+// add adds another count.
+func (t *counts) add(other counts) {
+	t.documents += other.documents
+	t.jobs += other.jobs
+	t.runtimes += other.runtimes
+	t.jobSets += other.jobSets
+	t.others += other.others
+	t.next += other.next
+}

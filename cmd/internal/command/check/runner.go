@@ -1,0 +1,261 @@
+package check
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/option"
+	"github.com/trainweld/trainweld/cmd/internal/parallel"
+	"github.com/trainweld/trainweld/cmd/internal/report"
+	"github.com/trainweld/trainweld/cmd/internal/workspace"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/admission"
+	"github.com/trainweld/trainweld/render/manifest"
+)
+
+// runner runs the input of check through admission. It first reads everything, since a runtime may follow the TrainJobs that
+// name it. Then it judges each document. To save memory, it keeps only the text of a document after reading.
+type runner struct {
+	progress    *host.Progress
+	in          *workspace.Input
+	flags       checkFlags
+	onConflict  render.OnConflict
+	runtimes    *admittedRuntimes
+	own         []*admittedRuntime // the runtimes to judge
+	aside       []*admittedRuntime // the runtimes of -r
+	classes     []string           // the names of the PriorityClasses
+	runClasses  []string           // the names of the RuntimeClasses
+	results     []result
+	reading     map[read]finding.List                   // the decoding findings of each object
+	objects     map[fieldpath.Object]*manifest.Document // TrainJobs and JobSets
+	oldState    *oldState
+	relocations *relocations
+	count       counts
+}
+
+// result judges one document.
+type result func(ctx context.Context) finding.List
+
+// read identifies an object of a file.
+type read struct{ file, kind, name string }
+
+// counts counts the judged objects.
+type counts struct{ documents, jobs, runtimes, jobSets, others, next int }
+
+// any reports whether any object was judged. A selector is for TrainJobs and JobSets: then others do not count.
+func (t counts) any(selected bool) bool {
+	return t.jobs+t.jobSets > 0 || !selected && t.runtimes+t.others > 0
+}
+
+// String returns a summary such as "checked 2 TrainJobs and 1 runtime in 5 documents".
+func (t counts) String() string {
+	var parts []string
+	for _, part := range []struct {
+		n    int
+		what string
+	}{{t.jobs, "TrainJob"}, {t.runtimes, "runtime"}, {t.jobSets, "JobSet"}, {t.others, "other object"}} {
+		if part.n > 0 {
+			parts = append(parts, report.Count(part.n, part.what))
+		}
+	}
+	skipped := ""
+	if t.next > 0 {
+		skipped = fmt.Sprintf(", skipped %s", report.Count(t.next, "OptimizationJob"))
+	}
+	if parts == nil {
+		return fmt.Sprintf("checked nothing in %s%s", report.Count(t.documents, "document"), skipped)
+	}
+	last := len(parts) - 1
+	text := parts[last]
+	if last > 0 {
+		text = strings.Join(parts[:last], ", ") + " and " + text
+	}
+	return fmt.Sprintf("checked %s in %s%s", text, report.Count(t.documents, "document"), skipped)
+}
+
+// newJudge returns a judge that has read all inputs. Without a state before, it reads that of --old.
+func newJudge(p *host.Program, flags checkFlags, onConflict render.OnConflict, before *oldState) *runner {
+	j := &runner{
+		progress: p.Progress(), in: workspace.New(flags.Flags), flags: flags, onConflict: onConflict,
+		runtimes: &admittedRuntimes{}, reading: map[read]finding.List{}, relocations: &relocations{}, objects: map[fieldpath.Object]*manifest.Document{},
+	}
+	j.in.Step = j.progress.Step
+	if j.oldState = before; before == nil {
+		j.oldState = readPast(p, j)
+	}
+	if j.oldState != nil {
+		j.oldState.judge = j
+	}
+	j.in.ReadFiles(p, flags.Files, func(d workspace.Decoded) {
+		j.in.Findings = append(j.in.Findings, d.Findings...)
+		j.take(d, true)
+	})
+	j.in.ReadFiles(p, flags.Runtimes, func(d workspace.Decoded) {
+		for _, f := range d.Findings {
+			// Findings on an object are reported with the object.
+			if f.Object.Name == "" {
+				j.in.Findings = append(j.in.Findings, f)
+			}
+		}
+		j.take(d, false)
+	})
+	j.in.ReadPatches(p)
+	j.in.Findings = j.in.WithoutPatchFiles(j.in.Findings)
+	return j
+}
+
+// take records the documents of a file. Unless all is set, it skips the TrainJobs and JobSets, and does not judge runtimes.
+func (j *runner) take(file workspace.Decoded, all bool) {
+	for _, f := range file.Findings {
+		key := read{f.Position.File, f.Object.Kind, f.Object.Name}
+		j.reading[key] = append(j.reading[key], f)
+	}
+	for _, d := range file.Documents {
+		j.countOnce(d, &j.count.documents, "")
+		j.document(d, all)
+		d.Object = nil
+	}
+}
+
+func (j *runner) document(d *manifest.Document, all bool) {
+	known := d.Object != nil || d.Broken
+	switch kind := d.ID.Kind; {
+	case kind == "PriorityClass" && strings.HasPrefix(d.APIVersion, "scheduling.k8s.io/"):
+		j.classes = append(j.classes, d.ID.Name)
+	case kind == "RuntimeClass" && strings.HasPrefix(d.APIVersion, "node.k8s.io/"):
+		j.runClasses = append(j.runClasses, d.ID.Name)
+	case d.IsNext() && all:
+		j.count.next++
+	case !known:
+	case j.furtherKind(d) != nil:
+		if all {
+			j.count.others++
+			j.results = append(j.results, func(ctx context.Context) finding.List { return j.furtherObject(ctx, j.furtherKind(d), d) })
+		}
+	case kind == trainer.TrainJobKind && all:
+		j.countOnce(d, &j.count.jobs, d.ID.Kind)
+		j.in.AddName(d)
+		j.objects[j.in.ID(d)] = d
+		j.results = append(j.results, func(ctx context.Context) finding.List { return j.trainJob(ctx, d) })
+	case kind == workspace.JobSetKind && all:
+		j.countOnce(d, &j.count.jobSets, d.ID.Kind)
+		j.objects[j.in.ID(d)] = d
+		j.results = append(j.results, func(ctx context.Context) finding.List { return j.jobSet(ctx, d) })
+	default:
+		j.runtime(d, all)
+	}
+}
+
+// run judges all documents, and returns their findings.
+func (j *runner) run(ctx context.Context) finding.List {
+	var found finding.List
+	parallel.Ordered(len(j.results), func(i int) finding.List {
+		return j.results[i](ctx)
+	}, func(i int, f finding.List) {
+		j.progress.Step("checked", i+1, len(j.results))
+		found = append(found, f...)
+	})
+	for _, held := range j.aside {
+		if held.named.Load() {
+			j.countOnce(held.Document, &j.count.runtimes, held.Document.ID.Kind)
+			found = append(found, j.in.Rate(strict(j.reading[read{held.Document.File, held.Document.ID.Kind, held.Document.ID.Name}]))...)
+			found = append(found, j.judgeRuntime(ctx, held)...)
+		}
+	}
+	for _, held := range j.runtimes.others {
+		found = append(found, j.judgeRuntime(ctx, held)...)
+	}
+	found = j.flags.further.unscoped(append(j.in.Rate(strict(j.relocations.mark(j.in.Findings))), j.doubtful(ctx, found)...))
+	if unrelated := j.oldState.unrelated(); unrelated != nil {
+		found = append(found, *unrelated)
+	}
+	return found
+}
+
+// strict returns findings on files as a strict API server has them: it rejects the fields of earlier releases.
+func strict(found finding.List) finding.List {
+	for i := range found {
+		if found[i].Code == finding.CodeOldAPI {
+			found[i].Severity = finding.Error
+		}
+	}
+	return found
+}
+
+// trainJob judges one TrainJob.
+func (j *runner) trainJob(ctx context.Context, d *manifest.Document) finding.List {
+	defer d.Release()
+	fields, err := d.Fields()
+	if err != nil {
+		return nil // decoding has reported the error
+	}
+	job := workspace.Job{TrainJob: workspace.Outline(fields, cmp.Or(j.flags.Namespace, "default")), Document: d, Written: fields}
+	gates, _ := option.ParseFeatureGates(j.flags.gates) // checked
+	in := admission.Input{
+		Release: job.Release(), Earlier: j.in.Earlier(job), Rules: j.in.CompositionsOf(job),
+		TrainJob: fields, Layers: job.Layers(), Patches: j.in.PatchesFor(job), Namespace: j.flags.Namespace, OnConflict: j.onConflict, ForceManagers: j.flags.force, FeatureGates: gates, PriorityClasses: j.classes, RuntimeClasses: j.runClasses,
+	}
+	held, missing := j.runtimeOf(job)
+	j.relocations.note(d, job, held)
+	if held != nil {
+		in.Runtime, _ = j.admit(ctx, held, render.RuntimeOf(job.TrainJob))
+		held.named.Store(true)
+	}
+	found := append(j.in.ReleaseFindings(job), j.oldState.check(ctx, in, job)...)
+	switch {
+	case missing != nil:
+		ref := fieldpath.Fields("spec", "runtimeRef")
+		unread := slices.ContainsFunc(d.Findings, func(f finding.Finding) bool { return f.Severity == finding.Error && ref.HasPrefix(f.Path) })
+		if !hasError(found, ref) && !hasError(d.Findings, ref) && !unread {
+			found = append(finding.List{*missing}, found...)
+		}
+	case in.Runtime == nil || held.Document.Broken:
+		if !slices.ContainsFunc(found, func(f finding.Finding) bool { return f.Code == finding.CodeRuntimeRefused }) {
+			found = append(found, finding.Finding{
+				Code: finding.CodeRuntimeRefused, Severity: finding.Error, Object: render.ObjectOf(job.TrainJob), Path: fieldpath.Fields("spec", "runtimeRef"),
+				Message: fmt.Sprintf("the cluster rejects %s, and so every TrainJob that names it", render.RuntimeOf(job.TrainJob)), Remedy: finding.Remedy{Text: "fix the runtime, or reference another one"},
+			})
+		}
+	}
+	found = withoutDoubles(j.in.Locate(job, found), d)
+	if d.Findings.Err() != nil {
+		// The judgment lacks the fields that cannot be decoded, so that a patch may look idle.
+		for i := range found {
+			found[i].Remedy.IsCertain = false
+		}
+	}
+	found.Sort()
+	return found
+}
+
+// hasError reports whether found has an error at the path or below it.
+func hasError(found finding.List, path fieldpath.Path) bool {
+	return slices.ContainsFunc(found, func(f finding.Finding) bool { return f.Severity == finding.Error && f.Path.HasPrefix(path) })
+}
+
+// jobSet judges a JobSet of the input. A finding on a generated object has a claim with the JobSet's field that causes it.
+func (j *runner) jobSet(ctx context.Context, d *manifest.Document) finding.List {
+	defer d.Release()
+	fields, err := d.Fields()
+	if err != nil {
+		return nil // decoding has reported the error
+	}
+	found := j.oldState.checkJobSet(ctx, j, d, fields)
+	for i := range found {
+		f := &found[i]
+		f.Position = d.Position(f.Path)
+		for c := range f.Claims {
+			f.Claims[c].Position = d.Position(f.Claims[c].Source)
+			f.Position = f.Claims[c].Position
+		}
+	}
+	return j.in.Rate(withoutDoubles(found, d))
+}

@@ -1,0 +1,167 @@
+package check
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/trainweld/trainweld/cmd/internal/workspace"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/admission"
+	"github.com/trainweld/trainweld/render/manifest"
+)
+
+// admittedRuntime is a runtime that TrainJobs may name. It is admitted once, on first use.
+type admittedRuntime struct {
+	*workspace.RuntimeSource
+	// named is set once a TrainJob names the runtime.
+	named atomic.Bool
+
+	once    sync.Once
+	runtime *admission.Runtime // nil if the fields are not a valid runtime
+	found   finding.List
+}
+
+// admittedRuntimes are the runtimes by their sources.
+type admittedRuntimes struct {
+	mu   sync.Mutex
+	held map[*workspace.RuntimeSource]*admittedRuntime
+	// others are those of the inputs that a TrainJob of another release names.
+	others []*admittedRuntime
+}
+
+// add returns the runtime of a new source.
+func (h *admittedRuntimes) add(source *workspace.RuntimeSource) *admittedRuntime {
+	if h.held == nil {
+		h.held = map[*workspace.RuntimeSource]*admittedRuntime{}
+	}
+	h.held[source] = &admittedRuntime{RuntimeSource: source}
+	return h.held[source]
+}
+
+// of returns the runtime of a source. A TrainJob's release may read a source of its own.
+func (h *admittedRuntimes) of(source *workspace.RuntimeSource) *admittedRuntime {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	held := h.held[source]
+	if held == nil {
+		if held = h.add(source); !source.Stock {
+			h.others = append(h.others, held)
+		}
+	}
+	return held
+}
+
+// runtime records a runtime or a snapshot. It judges a runtime itself, unless it was named only for TrainJobs. A snapshot is
+// judged with its TrainJob.
+func (j *runner) runtime(d *manifest.Document, all bool) {
+	source, kept := j.in.AddText(d, false)
+	if source == nil {
+		return
+	}
+	held := &admittedRuntime{RuntimeSource: source}
+	if kept {
+		held = j.runtimes.add(source)
+	}
+	judged := all && source.Snapshot == nil
+	if judged {
+		j.countOnce(d, &j.count.runtimes, d.ID.Kind)
+		j.own = append(j.own, held)
+		j.results = append(j.results, func(ctx context.Context) finding.List { return j.judgeRuntime(ctx, held) })
+	}
+	if kept && !judged {
+		j.aside = append(j.aside, held)
+	}
+}
+
+// runtimeOf returns the runtime of a TrainJob, preferring its snapshot, or a finding if it is missing.
+func (j *runner) runtimeOf(job workspace.Job) (*admittedRuntime, *finding.Finding) {
+	if _, missing := j.in.RuntimeOf(job); missing != nil {
+		return nil, missing
+	}
+	source := j.in.SourceOf(job)
+	if source == nil {
+		return nil, nil
+	}
+	return j.runtimes.of(source), nil
+}
+
+// admit runs a runtime through admission, as an update if its old state is known. Like the Trainer, it treats a snapshot as
+// the runtime that its TrainJob names.
+func (j *runner) admit(ctx context.Context, held *admittedRuntime, named fieldpath.Object) (*admission.Runtime, finding.List) {
+	held.once.Do(func() {
+		fields, err := held.Fields(named)
+		if err != nil {
+			return // decoding has reported the error
+		}
+		r := held.Document.API().Release()
+		if old := j.oldState.runtimeFields(j.in.ID(held.Document), held.Document.API()); old != nil && held.Snapshot == nil {
+			held.runtime, held.found = admission.UpdateRuntime(ctx, r, old, fields, j.flags.Namespace)
+			if created, refused := admission.AdmitRuntime(ctx, r, fields, j.flags.Namespace); held.found.Err() != nil && refused.Err() == nil && created != nil {
+				held.runtime, _ = admission.AdmitRuntime(ctx, r, old, j.flags.Namespace) // the cluster keeps it
+			}
+			return
+		}
+		held.runtime, held.found = admission.AdmitRuntime(ctx, r, fields, j.flags.Namespace)
+	})
+	return held.runtime, held.found
+}
+
+// judgeRuntime returns the findings on a runtime itself, with their positions.
+func (j *runner) judgeRuntime(ctx context.Context, held *admittedRuntime) finding.List {
+	runtime, all := j.admit(ctx, held, fieldpath.Object{})
+	found := make(finding.List, len(all))
+	copy(found, all)
+	for i := range found {
+		f := &found[i]
+		f.Position = held.Position(f.Path)
+		for c := range f.Claims {
+			f.Claims[c].Position = held.Position(f.Claims[c].Source)
+		}
+		if held.Snapshot != nil && runtime != nil {
+			f.Message = fmt.Sprintf("%s; the runtime is the one that the Trainer has kept for its TrainJob", f.Message)
+		}
+	}
+	if held.Snapshot == nil {
+		found = withoutDoubles(found, held.Document)
+	}
+	return j.in.Rate(found)
+}
+
+// doubtful adds the findings on runtimes that the cluster accepts and that are probably mistakes. A missing label explains that a
+// policy has no effect.
+func (j *runner) doubtful(ctx context.Context, found finding.List) finding.List {
+	unlabeled := map[fieldpath.Object]bool{}
+	for _, f := range j.in.Rate(j.doubts(ctx)) {
+		unlabeled[f.Object] = unlabeled[f.Object] || f.Code == finding.CodeNoTrainerLabel
+		found = append(found, f)
+	}
+	return slices.DeleteFunc(found, func(f finding.Finding) bool { return f.Code == finding.CodeNothingInjected && unlabeled[f.Object] })
+}
+
+// doubts returns these findings. A TrainJob that names a runtime shows a missing image better.
+func (j *runner) doubts(ctx context.Context) finding.List {
+	var found finding.List
+	for i, held := range slices.Concat(j.own, j.aside) {
+		named := held.named.Load()
+		if held.Snapshot != nil || held.Document.Broken || i >= len(j.own) && !named {
+			continue
+		}
+		runtime, _ := j.admit(ctx, held, fieldpath.Object{})
+		var doubts finding.List
+		if f := runtime.Unlabeled(); f != nil {
+			doubts = append(doubts, *f)
+		}
+		if !named {
+			doubts = append(doubts, runtime.WithoutImage()...)
+		}
+		for i := range doubts {
+			doubts[i].Position = held.Position(doubts[i].Path)
+		}
+		found = append(found, j.in.Rate(doubts)...)
+	}
+	return found
+}

@@ -1,0 +1,304 @@
+// Package conflicts implements the command conflicts. It lists the disagreements between managers of TrainJobs.
+package conflicts
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"github.com/spf13/cobra"
+
+	"github.com/trainweld/trainweld/cmd/internal/build"
+	"github.com/trainweld/trainweld/cmd/internal/exit"
+	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/objectmerge"
+	"github.com/trainweld/trainweld/cmd/internal/option"
+	"github.com/trainweld/trainweld/cmd/internal/repair"
+	"github.com/trainweld/trainweld/cmd/internal/report"
+	"github.com/trainweld/trainweld/cmd/internal/workspace"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/manifest"
+)
+
+// conflictsFlags are the flags of conflicts.
+type conflictsFlags struct {
+	workspace.Flags
+	option.Schema
+	force      []string
+	fix        repair.Flags
+	permute    bool
+	gates      string
+	format     string
+	color      option.Color
+	all        bool
+	showValues bool
+}
+
+// Command returns the command with its flags and its help.
+func Command(p *host.Program) *cobra.Command {
+	var flags conflictsFlags
+	cmd := &cobra.Command{
+		Use:   "conflicts PATH... [-k DIR]... [-r PATH]... [--patch [NAME=]FILE]... [flags]",
+		Short: "List what the managers of TrainJobs disagree on",
+		Long: `List the conflicts between the managers of TrainJobs, and nothing else. Each has the object, the field, every
+manager with its value and its place, the manager that wins in the cluster, and a remedy.
+
+An overlap is one field with several values: in the cluster the last patch wins silently. A union is a group
+of members of which an object may have only one, such as the sources of a volume. The cluster keeps all of
+them, and rejects the object. A conflict that several TrainJobs share appears once, with the first three.
+
+A PATH is a file, a directory, a quoted glob or - for standard input. Files hold TrainJobs and runtimes as YAML
+or JSON. The command skips other kinds. It also reports why it cannot examine a TrainJob, such as an unreadable
+file or a missing runtime. The report goes to standard output, a summary to standard error.
+
+With -k or --build, each kustomization or chart in or below a directory is an input of its own, together with
+the other files. A finding names the build, and its place in the sources. docs/builds.md has the details.
+
+With --permute, the command lists only what depends on an order, each with two orders and their outcomes: fields
+for which the order of the patches decides, and variables for which the order of the controller's policies does,
+which is random. Nothing found means that all orders give the same JobSet. A union is the same in all orders. The
+order inside lists counts only if it carries meaning: a warning names init containers and variables.
+
+With --fix and --prefer, the command removes from the files what others set against a manager. With --fix=union, it
+writes the union of lists whose order has no meaning into the patches of all managers. -d shows the changes instead.
+All files change or none, and the report lists the conflicts that remain. docs/fix.md has the details.
+
+With --patch, one object of another kind merges as in the command merge.
+
+Exit status: 0 no conflict; 1 a conflict, or a TrainJob that cannot be examined; 2 usage, input or output failed.`,
+		Example: `  # One TrainJob, its runtime from another file
+  trainweld conflicts job.yaml -r runtime.yaml
+
+  # Everything below a directory, with the platform's and Kueue's patches laid over it
+  trainweld conflicts -R manifests/ --patch platform.yaml --patch kueue.yaml
+
+  # What is left to settle when Kueue wins where it takes part
+  trainweld conflicts jobs/ -r runtimes/ --force-manager=kueue.x-k8s.io/manager
+
+  # Let Kueue win, in the files
+  trainweld conflicts jobs/ -r runtimes/ --fix --prefer=kueue.x-k8s.io/manager
+
+  # Does any order of the patches, or of the controller's policies, change the result?
+  trainweld conflicts jobs/ -r runtimes/ --permute
+
+  # As a page for a browser: one file that loads nothing
+  trainweld conflicts jobs/ -r runtimes/ -o html > conflicts.html
+
+  # Beside the lines of a pull request on GitHub
+  trainweld conflicts jobs/ -r runtimes/ -o github`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			flags.Files = append(flags.Files, args...)
+			return run(p, flags)
+		},
+	}
+	f := cmd.Flags()
+	option.AddInputs(f, &flags.Flags, "look at a file, directory, glob or -, as at a PATH (repeatable)", option.LaidOver)
+	option.AddBuilds(f, &flags.Flags)
+	option.AddForceManager(p, cmd, &flags.force, &flags.Flags)
+	flags.fix.Add(p, cmd, &flags.Flags)
+	f.BoolVar(&flags.permute, "permute", false, "list what depends on the order of the patches or policies, with two orders and their outcomes")
+	option.AddFeatureGates(f, &flags.gates, "with --permute: ")
+	option.AddTrainerVersion(cmd, &flags.Release)
+	flags.Schema.Add(cmd)
+	option.AddReportFormat(cmd, &flags.format)
+	option.AddColor(cmd, &flags.color)
+	option.AddAll(f, &flags.all)
+	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables")
+	return cmd
+}
+
+func run(p *host.Program, flags conflictsFlags) error {
+	if err := flags.check(); err != nil {
+		return exit.Usage(err)
+	}
+	p, merges := objectmerge.Applies(p, flags.Flags, flags.Schema)
+	if merges {
+		return conflictsOfObject(p, flags)
+	}
+	flags.Repairs = flags.fix.On()
+	preferred, jobs := flags.fix.Preferred(), 0
+	judge := func(p *host.Program) (found finding.List, all *workspace.Input, err error) {
+		found, all, jobs, err = conflictsOfAll(p, flags, preferred)
+		return found, all, err
+	}
+	if flags.fix.On() {
+		fixed, err := flags.fix.Apply(p, flags.Flags, judge)
+		if err != nil {
+			return err
+		}
+		fmt.Fprint(p.Stderr, flags.fix.Summary(fixed, preferred))
+		return reportConflicts(p, flags, fixed.Input, fixed.Found, report.Count(jobs, "TrainJob"))
+	}
+	found, all, err := judge(p)
+	if err != nil {
+		return err
+	}
+	return reportConflicts(p, flags, all, found, report.Count(jobs, "TrainJob"))
+}
+
+// conflictsOfAll returns the conflicts of all parts, the lines of all files, and the number of TrainJobs.
+func conflictsOfAll(p *host.Program, flags conflictsFlags, preferred *option.Forced) (found finding.List, all *workspace.Input, jobs int, err error) {
+	all = workspace.New(flags.Flags)
+	forced := option.NewForced(option.ForceFlag, flags.force)
+	err = build.Parts(p, flags.Flags, func(part workspace.Flags) error {
+		in := workspace.Read(p, part)
+		forced.Take(in)
+		preferred.Take(in)
+		conflicts := conflictsIn(in, flags)
+		in.Label(conflicts)
+		found = append(found, report.InOrder(conflicts, in.Order)...)
+		all.AddPart(in)
+		jobs += len(in.Jobs)
+		return nil
+	})
+	if err == nil {
+		err = forced.Err()
+	}
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	if jobs == 0 && found.Err() == nil {
+		found = append(found, flags.NoTrainJob("the inputs hold no TrainJob", "name files that hold some; -r is for runtimes only, and -R descends into directories"))
+	}
+	return found.Distinct(), all, jobs, nil
+}
+
+// conflictsOfObject reports the disagreements on an object that is not a TrainJob.
+func conflictsOfObject(p *host.Program, flags conflictsFlags) error {
+	if flags.fix.On() {
+		return exit.Usage(errors.New("--fix is for TrainJobs: leave it out"))
+	}
+	if len(flags.force) > 0 || len(flags.Runtimes) > 0 || flags.Namespace != "" || flags.Recursive || flags.Selector != nil {
+		return exit.Usage(errors.New("-r, -n, -R, -l and --force-manager are for TrainJobs: leave them out"))
+	}
+	in := workspace.New(flags.Flags)
+	m, found, err := objectmerge.Read(p, in, flags.Flags, flags.Schema)
+	if err != nil {
+		return err
+	}
+	merged, more := m.Apply(found)
+	if found = append(found, more...); merged != nil && flags.permute {
+		found = append(found, m.OrderConflicts()...)
+	} else if merged != nil {
+		found = append(found, m.Conflicts(merged, render.Fail)...)
+	}
+	found = slices.DeleteFunc(found, func(f finding.Finding) bool { return f.Severity < finding.Error })
+	return reportConflicts(p, flags, in, found, "1 object")
+}
+
+func reportConflicts(p *host.Program, flags conflictsFlags, in *workspace.Input, found finding.List, of string) error {
+	found = found.JoinBuilds()
+	opts := report.Options{
+		ShowValues: flags.showValues, Color: flags.color.Screen(p, p.Stdout).Color, Line: in.Line, Quote: in.Quote, Version: p.Version(), Releases: in.Releases(), Files: in.Order,
+		All: flags.all, More: option.ShowsAll, Title: "Who disagrees", Lead: "looked at " + of + report.Releases(in.Releases()),
+		ShowNotes: true, // a note tells which rule settles a conflict
+	}
+	if err := report.Write(flags.fix.Report(p), flags.format, found, opts); err != nil {
+		return err
+	}
+	none := "no conflict"
+	switch {
+	case slices.ContainsFunc(found, func(f finding.Finding) bool { return !f.AssumesRuntime() }):
+		none = "the policy's rules settle every conflict"
+	case flags.permute:
+		none = "no order matters"
+	}
+	fmt.Fprintf(p.Stderr, "looked at %s%s: %s\n", of, report.Releases(opts.Releases), cmp.Or(report.Summary(flags.format, found, opts), none))
+	return exit.For(found, false)
+}
+
+// check returns an error for invalid flags.
+func (flags conflictsFlags) check() error {
+	if flags.Empty() {
+		return errors.New("nothing to look at: name files or directories, or - for standard input")
+	}
+	if flags.permute && flags.fix.On() {
+		return errors.New("--permute shows orders, and --fix repairs conflicts: leave one of the two out")
+	}
+	if flags.gates != "" && !flags.permute {
+		return errors.New("--feature-gates has an effect on the order of policies only: add --permute, or leave it out")
+	}
+	if _, err := option.ParseFeatureGates(flags.gates); err != nil {
+		return err
+	}
+	if err := option.KnownFormat(flags.format); err != nil {
+		return err
+	}
+	if err := flags.Schema.Check(); err != nil {
+		return err
+	}
+	return cmp.Or(flags.color.Check(flags.format), flags.fix.Check(), flags.CheckPaths())
+}
+
+// conflictsIn returns the conflicts of all TrainJobs, and the errors that hide others.
+func conflictsIn(in *workspace.Input, flags conflictsFlags) finding.List {
+	var found finding.List
+	for _, f := range in.Findings {
+		if f.Severity >= finding.Error {
+			found = append(found, f)
+		}
+	}
+	for _, j := range in.Jobs {
+		found = append(found, conflictsOf(in, j, flags)...)
+	}
+	for _, d := range in.Refused {
+		if job := salvaged(in, d, flags.NamespaceOf("")); job != nil {
+			found = append(found, disagreements(conflictsOf(in, *job, flags))...)
+		}
+	}
+	return found
+}
+
+// salvaged returns a TrainJob that fails to decode, with the decodable parts of its patches, since managers may disagree
+// there. It returns nil if nothing is decodable.
+func salvaged(in *workspace.Input, d *manifest.Document, namespace string) *workspace.Job {
+	fields, err := d.Fields()
+	if err != nil {
+		return nil
+	}
+	of := workspace.Outline(fields, namespace)
+	of.Spec.RuntimePatches = workspace.Decodable(fields)
+	render.DefaultTrainJob(of, nil)
+	return &workspace.Job{TrainJob: of, Document: d}
+}
+
+// conflictsOf returns the conflicts of one TrainJob. It also returns errors that may hide others: a missing runtime, or a
+// patch that fails to merge. Disagreements do not depend on the runtime, so an empty one replaces a missing one.
+func conflictsOf(in *workspace.Input, j workspace.Job, flags conflictsFlags) finding.List {
+	spec, missing := in.RuntimeOf(j)
+	hasRuntime := spec != nil
+	if !hasRuntime {
+		spec = &trainer.TrainingRuntimeSpec{}
+	}
+	input := render.Input{TrainJob: j.TrainJob, Runtime: spec, Patches: in.PatchesFor(j), Layers: j.Layers(), Earlier: in.Earlier(j), Rules: in.CompositionsOf(j)}
+	opts := render.Options{Release: j.Release(), ForceManagers: flags.force}
+	find := render.Conflicts
+	if flags.permute {
+		opts.FeatureGates, _ = option.ParseFeatureGates(flags.gates) // checked
+		find = render.OrderConflicts
+	}
+	found := find(input, opts)
+	if !hasRuntime {
+		found = disagreements(found)
+		for i := range found {
+			found[i].Remedy.IsCertain = false // the runtime's value may take part in a rule
+		}
+	}
+	if missing != nil {
+		found = append(found, *missing)
+	}
+	found = append(found, slices.DeleteFunc(in.ReleaseFindings(j), func(f finding.Finding) bool { return f.Severity < finding.Error && !f.AssumesRuntime() })...)
+	found = in.Locate(j, found)
+	found.Sort()
+	return found
+}
+
+// disagreements returns the findings on managers that disagree.
+func disagreements(found finding.List) finding.List {
+	return slices.DeleteFunc(found, func(f finding.Finding) bool {
+		return !f.Code.IsDispute() && f.Code != finding.CodeComposed && f.Code != finding.CodeForced && f.Code != finding.CodePolicyOrder && f.Orders == nil
+	})
+}

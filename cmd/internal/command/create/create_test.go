@@ -1,0 +1,41 @@
+package create
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+
+	"github.com/trainweld/trainweld/cmd/internal/host"
+)
+
+// TestCreateDocumented wants a row in the table of docs/create.md for every flag of create that says
+// something of the TrainJob, and for no other.
+func TestCreateDocumented(t *testing.T) {
+	p := host.Program{Stdin: strings.NewReader(""), Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}, Files: host.Files{}}
+	text, err := os.ReadFile("../../../../docs/create.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := map[string]bool{}
+	for _, line := range strings.Split(string(text), "\n") {
+		if flag, ok := strings.CutPrefix(line, "| `--"); ok {
+			name, _, _ := strings.Cut(flag, "`")
+			rows[name] = true
+		}
+	}
+	Command(&p).Flags().VisitAll(func(f *pflag.Flag) {
+		if f.Name == "output" || f.Name == "show-values" {
+			return
+		}
+		if !rows[f.Name] {
+			t.Errorf("docs/create.md has no row for --%s", f.Name)
+		}
+		delete(rows, f.Name)
+	})
+	for name := range rows {
+		t.Errorf("docs/create.md has a row for --%s, which create does not have", name)
+	}
+}

@@ -1,0 +1,108 @@
+package diff
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/trainweld/trainweld/cmd/internal/comparison"
+	"github.com/trainweld/trainweld/cmd/internal/workspace"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/runtimepatch"
+)
+
+// This file keeps a comparison going if a version has errors: one broken TrainJob hides no other.
+
+// span is the part of a version's findings that rendering a TrainJob has made.
+type span struct {
+	from, to int
+	job      workspace.Job
+}
+
+// refuse gives each TrainJob its errors, and keeps the other errors in strays. Call it after label.
+func (v *version) refuse(spans []span) {
+	errs := map[fieldpath.Object]finding.List{}
+	made := make([]bool, len(v.findings)) // the findings of a rendering
+	sources := map[fieldpath.Object]workspace.Job{}
+	for _, s := range spans {
+		id := render.ObjectOf(s.job.TrainJob)
+		sources[id] = s.job
+		for i := s.from; i < s.to; i++ {
+			if made[i] = true; v.findings[i].Severity >= finding.Error {
+				errs[id] = append(errs[id], v.findings[i])
+			}
+		}
+	}
+	for _, d := range v.in.Refused {
+		sources[v.in.ID(d)] = workspace.Job{Document: d}
+	}
+	for i, f := range v.findings {
+		switch _, known := sources[f.Object]; {
+		case made[i] || f.Severity < finding.Error:
+		case known:
+			errs[f.Object] = append(errs[f.Object], f)
+		default:
+			v.strays = append(v.strays, f)
+		}
+	}
+	v.Jobs = slices.DeleteFunc(v.Jobs, func(j comparison.Job) bool { return errs[j.ID] != nil })
+	add := func(id fieldpath.Object) {
+		if found := errs[id]; found != nil {
+			v.Jobs = append(v.Jobs, v.refused(id, sources[id], found))
+			delete(errs, id)
+		}
+	}
+	for _, s := range spans {
+		add(render.ObjectOf(s.job.TrainJob))
+	}
+	for _, d := range v.in.Refused {
+		add(v.in.ID(d))
+	}
+}
+
+// refused returns a TrainJob that the version does not render.
+func (v *version) refused(id fieldpath.Object, source workspace.Job, errs finding.List) comparison.Job {
+	errs = errs.Distinct()
+	by := merge.Claim{Layer: runtimepatch.TrainJobLayer, Value: merge.Presence{}, Position: errs[0].Position}
+	return comparison.Job{
+		ID: id, Build: v.in.Build(), Refused: errs, RefusedBy: slices.Repeat([]merge.Claim{by}, len(errs)), Input: v.in, Source: source,
+	}
+}
+
+// hide adds the TrainJobs of the other version that errors hide in this one. An unreadable file hides its TrainJobs, and a failed
+// build hides all. They are not removed.
+func (v *version) hide(other *version) {
+	if len(v.strays) == 0 {
+		return
+	}
+	known := map[fieldpath.Object]bool{}
+	for _, j := range v.Jobs {
+		known[j.ID] = true
+	}
+	none := len(v.Jobs) == 0
+	for _, j := range other.Jobs {
+		if known[j.ID] || j.Source.Document == nil {
+			continue
+		}
+		file := other.within(j.Source.Document.File)
+		errs := slices.DeleteFunc(slices.Clone(v.strays), func(f finding.Finding) bool {
+			return !none && v.within(strings.TrimPrefix(f.Position.File, v.side.Prefix)) != file
+		})
+		if len(errs) > 0 {
+			v.Jobs = append(v.Jobs, v.refused(j.ID, workspace.Job{}, errs))
+		}
+	}
+}
+
+// within returns the path of a file below OLD or NEW, or the path itself.
+func (v *version) within(file string) string {
+	file = filepath.ToSlash(filepath.Clean(file))
+	root := filepath.ToSlash(filepath.Clean(v.side.Name))
+	if file == root {
+		return ""
+	}
+	return strings.TrimPrefix(file, root+"/")
+}

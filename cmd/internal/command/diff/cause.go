@@ -1,0 +1,227 @@
+package diff
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/cmd/internal/comparison"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/diff"
+	"github.com/trainweld/trainweld/render/release"
+)
+
+// This file finds the switches that cause the differences between two releases.
+
+// keep adds a TrainJob to both versions, with the causes of what differs.
+func (u *upgrade) keep(ctx context.Context, before, after taken, migrated *trainer.TrainJob) {
+	switch {
+	case before.Refused != nil:
+		before.RefusedBy = u.refusedBy(ctx, before, migrated, true)
+	case after.Refused != nil:
+		if !slices.ContainsFunc(after.Refused, func(f finding.Finding) bool { return f.Code != finding.CodeUnknownField }) {
+			after.Existing = append(after.Existing, "a client without strict validation loses these fields in silence")
+		}
+		undecodable := u.undecodable(after)
+		after.Existing = append(after.Existing, undecodable...)
+		after.RefusedBy = u.refusedBy(ctx, after, migrated, false)
+		if after.Objects != nil {
+			u.attribute(before, after, migrated)
+			if undecodable == nil {
+				after.Existing = append(after.Existing, u.existing(ctx, before, after)...)
+			}
+		}
+	default:
+		u.attribute(before, after, migrated)
+		after.Existing = append(after.Existing, u.existing(ctx, before, after)...)
+	}
+	u.old().Jobs = append(u.old().Jobs, before.Job)
+	u.new().Jobs = append(u.new().Jobs, after.Job)
+}
+
+// cause names the switch of a step, or its part that changes a field of an object, with the release that turned it.
+func (s *step) cause(kind string, runtime fieldpath.Object, path fieldpath.Path) merge.Claim {
+	id, place := s.of.ID, append([]string{strings.TrimPrefix(kind, "Cluster")}, words(path)...)
+	if id == stockSwitch {
+		place = append([]string{runtime.Name}, place...)
+	}
+	if part, found := s.of.Part(s.change.In, place...); found {
+		id = part.ID
+	}
+	return merge.Claim{Layer: causeOf(id, s.change.In), Value: merge.Presence{}}
+}
+
+// behind returns the cause of a moved field. For a field that moves because the release lacks another one, this is the cause of the
+// refusal of that one: of the same name, or else the first.
+func (s *step) behind(after taken, claim merge.Claim, path fieldpath.Path) merge.Claim {
+	if claim.Layer != causeOf(s.of.ID, s.change.In) || s.of.Parts == nil {
+		return claim
+	}
+	moved := words(path)
+	for i, by := range slices.Backward(after.RefusedBy) {
+		if !s.has(by.Layer) {
+			continue
+		}
+		lacking := words(after.Refused[i].Path)
+		if len(lacking) > 0 && slices.Contains(moved, lacking[len(lacking)-1]) {
+			return by
+		}
+		claim = by
+	}
+	return claim
+}
+
+// has reports whether a part of the step's switch has the name.
+func (s *step) has(name merge.Layer) bool {
+	return slices.ContainsFunc(s.of.Parts, func(p release.Part) bool { return p.In == s.change.In && causeOf(p.ID, p.In) == name })
+}
+
+// stockSwitch is the switch of the runtimes that a release installs.
+const stockSwitch = "stock"
+
+func causeOf(id, in string) merge.Layer { return merge.Layer(id + " " + in) }
+
+// words returns the names in a path.
+func words(path fieldpath.Path) []string {
+	var names []string
+	for _, step := range path {
+		if name, ok := step.Field(); ok {
+			names = append(names, name)
+		} else if name, ok := step.Key(); ok {
+			names = append(names, name)
+		} else if _, value, ok := step.Item(); ok {
+			names = append(names, value)
+		}
+	}
+	return names
+}
+
+// refusedBy returns for each error of a refusal a switch whose change brings it, or ends it. One step has the error, and an earlier or
+// later one does not. It halves the way between them until they are neighbors.
+func (u *upgrade) refusedBy(ctx context.Context, t taken, migrated *trainer.TrainJob, ends bool) []merge.Claim {
+	verdicts := map[int]finding.List{}
+	has := func(step int, f finding.Finding) bool {
+		if _, known := verdicts[step]; !known {
+			verdicts[step] = u.take(ctx, u.steps[step], t.ID, migrated).Refused
+		}
+		return slices.ContainsFunc(verdicts[step], func(other finding.Finding) bool {
+			return other.Code == f.Code && other.Object == f.Object && other.Path.String() == f.Path.String()
+		})
+	}
+	claims := make([]merge.Claim, len(t.Refused))
+	for i, f := range t.Refused {
+		low, high := 0, len(u.steps)-1
+		for high-low > 1 {
+			if middle := (low + high) / 2; has(middle, f) != ends {
+				high = middle
+			} else {
+				low = middle
+			}
+		}
+		claims[i] = u.steps[high].cause(f.Object.Kind, t.Runtime, f.Path)
+	}
+	return claims
+}
+
+// attribute sets the causes of the differing fields. The cause of a field is the last switch whose change moved it.
+func (u *upgrade) attribute(before, after taken, migrated *trainer.TrainJob) {
+	if same(before.Objects, after.Objects) {
+		return
+	}
+	causes := map[comparison.Key]map[string]moved{}
+	last := before
+	for _, s := range u.steps[1:] {
+		now := after
+		if s != u.new() {
+			if now = u.render(s, before.ID, migrated); now.Objects == nil {
+				continue // the next switch that lets it render shows what changed
+			}
+		}
+		for key, paths := range changed(last.Objects, now.Objects) {
+			if causes[key] == nil {
+				causes[key] = map[string]moved{}
+			}
+			for name, path := range paths {
+				causes[key][name] = moved{path, s.behind(after, s.cause(key.Kind, before.Runtime, path), path)}
+			}
+		}
+		last = now
+	}
+	for _, objects := range [][]comparison.Object{before.Objects, after.Objects} {
+		for i := range objects {
+			objects[i].Causes = ownersOf(causes[objects[i].Key])
+		}
+	}
+}
+
+// moved is a changed field with its cause.
+type moved struct {
+	path  fieldpath.Path
+	claim merge.Claim
+}
+
+// ownersOf returns the causes of an object's fields. The root stands for an object that comes or goes.
+func ownersOf(fields map[string]moved) *diff.Owners {
+	if whole, ok := fields[""]; ok {
+		return diff.OwnedBy(whole.claim)
+	}
+	names := slices.Sorted(maps.Keys(fields))
+	return diff.OwnersOfFields(func(yield func(fieldpath.Path, []merge.Claim) bool) {
+		for _, name := range names {
+			if !yield(fields[name].path, []merge.Claim{fields[name].claim}) {
+				return
+			}
+		}
+	}, nil)
+}
+
+// same reports whether nothing differs between the objects.
+func same(old, new []comparison.Object) bool { return len(changed(old, new)) == 0 }
+
+// changed returns the fields that differ, by object and name.
+func changed(old, new []comparison.Object) map[comparison.Key]map[string]fieldpath.Path {
+	out := map[comparison.Key]map[string]fieldpath.Path{}
+	of := map[comparison.Key]any{}
+	for _, o := range old {
+		of[o.Key] = o.Object
+	}
+	for _, o := range new {
+		before, found := of[o.Key]
+		delete(of, o.Key)
+		if !found {
+			out[o.Key] = map[string]fieldpath.Path{"": nil}
+			continue
+		}
+		changes, err := diff.Compare(before, o.Object, diff.Options{})
+		if err != nil || len(changes) == 0 {
+			continue // Compare of the comparison reports an error
+		}
+		out[o.Key] = map[string]fieldpath.Path{}
+		for _, c := range changes {
+			out[o.Key][c.Path.String()] = c.Path
+		}
+	}
+	for key := range of {
+		out[key] = map[string]fieldpath.Path{"": nil}
+	}
+	return out
+}
+
+// reasons explains the switches that turn.
+func (u *upgrade) reasons() map[merge.Layer]comparison.Reason {
+	reasons := map[merge.Layer]comparison.Reason{}
+	for _, s := range u.steps[1:] {
+		reasons[causeOf(s.of.ID, s.change.In)] = comparison.Reason{Text: s.change.Why, Link: s.change.Link}
+		for _, part := range s.of.Parts {
+			if part.In == s.change.In {
+				reasons[causeOf(part.ID, part.In)] = comparison.Reason{Text: part.Why, Link: part.Link}
+			}
+		}
+	}
+	return reasons
+}

@@ -1,0 +1,374 @@
+// Package diff implements the command diff. It shows the differences between two versions of the inputs.
+package diff
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/trainweld/trainweld/cmd/internal/commandline"
+	"github.com/trainweld/trainweld/cmd/internal/comparison"
+	"github.com/trainweld/trainweld/cmd/internal/exit"
+	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/option"
+	"github.com/trainweld/trainweld/cmd/internal/output"
+	"github.com/trainweld/trainweld/cmd/internal/report"
+	"github.com/trainweld/trainweld/cmd/internal/revision"
+	"github.com/trainweld/trainweld/cmd/internal/workspace"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/manifest"
+)
+
+// exitDiffers is diff's exit status for differences.
+const exitDiffers = 1
+
+// diffFlags are the flags of diff.
+type diffFlags struct {
+	workspace.Flags
+	option.Schema
+	git         string
+	format      string
+	to, as      string
+	onConflict  string
+	force       []string
+	gates       string // the value of --feature-gates
+	color       option.Color
+	exitZero    bool
+	all         bool
+	rest        string // the file for what a comment lacks
+	from, until string
+	live        string // the dump of a cluster
+	showValues  bool
+	recreate    bool
+}
+
+// Command returns the command with its flags and its help.
+func Command(p *host.Program) *cobra.Command {
+	var flags diffFlags
+	cmd := &cobra.Command{
+		Use:   "diff OLD NEW | --git REV {PATH... | -k DIR...} | --live DUMP PATH... | --from-version X --to-version Y PATH... [-r PATH]... [--patch [NAME=]FILE]... [flags]",
+		Short: "Show what changes in the JobSets, Jobs or Pods of TrainJobs, and who causes it",
+		Long: `Render two versions of the inputs, and show the changes of each TrainJob in its JobSet and related objects, or
+with --to in its Jobs or Pods. Items of lists match by their merge keys, never by position. Each change has
+its cause: the layer that sets the value, and its place. A change that several TrainJobs, Jobs or Pods share
+appears once, apart from names and indexes. JSON and --all have all of them.
+
+OLD and NEW are files, directories, quoted globs or - for standard input. The inputs of -f, -r and --patch
+belong to both. With --git REV, the command reads all paths in that revision and in the working tree.
+REV..REV compares two revisions. REV...REV compares the second one with their merge base, as a pull request
+does. A path that one version lacks is empty there. With -l, each version has its own labels.
+
+With -k or --build, the command builds both versions, and compares the builds of each directory. docs/builds.md
+has the details.
+
+With --from-version and --to-version, the command renders the paths as two releases of the Trainer do. A
+summary comes first, by cause: the behaviour that changed between the releases. A TrainJob may be refused or
+accepted from now on. One with fields that migrate rewrites appears as it is and migrated. Comments say what
+becomes of a TrainJob that exists. docs/versions.md lists the behaviours.
+
+With --live, the command compares what the paths render to with the objects of a cluster. DUMP is the output
+of kubectl get trainjobs,jobsets,jobs,pods -o yaml --show-managed-fields. Each difference has its cause: a patch
+of the live TrainJob, a client of the managed fields, another release, or a webhook. Defaults of the cluster are
+no difference. docs/live.md lists the causes.
+
+If managers disagree, the last patch wins, as in the cluster. Standard error has the conflicts of the new
+version. Literal values of environment variables are masked. A changed one reads "*** (before)" and
+"*** (after)".
+
+The report begins with the blast radius: JobSets that are replaced, kept or updated if the TrainJobs exist,
+updates that the cluster refuses, Pods, GPUs, and Kueue's queues. An update that the cluster refuses differs, also if
+no object changes. With --recreate, TrainJobs are deleted and created again instead. docs/review.md has the rules.
+
+-o html is a page for a browser. -o markdown is a comment on a pull request of at most 60,000 characters: what the change does, who causes it,
+who disagrees, what to do, and the changes. --rest FILE gets what does not fit.
+
+OLD and NEW may each hold one object of another kind. With --patch it merges as in the command merge.
+
+With -o text, the program in KUBECTL_EXTERNAL_DIFF compares two directories of objects, as for kubectl diff.
+It runs without a shell. Spaces separate its words.
+
+Exit status: 0 nothing differs; 1 something differs; 2 usage, input or output failed, or an input does not
+render. The report then names the TrainJobs that do not render, and compares the others.`,
+		Example: `  # What the working tree changes over the main branch
+  trainweld diff --git origin/main jobs/ -r runtimes/
+
+  # What it changes in the overlays of a repository
+  trainweld diff --git origin/main -k overlays/ -r runtimes/
+
+  # What another version of a runtime does to the TrainJobs of a directory
+  trainweld diff torch-1.yaml torch-2.yaml -f jobs/
+
+  # What an upgrade of the Trainer does to a repository
+  trainweld diff --from-version 2.1 --to-version 2.3 jobs/ -r runtimes/
+
+  # Why the objects of a cluster differ from the files
+  kubectl get trainjobs,jobsets,jobs,pods -o yaml --show-managed-fields | trainweld diff jobs/ -r runtimes/ --live -
+
+  # Two directories, down to the Pods
+  trainweld diff before/ after/ -R --to=pods
+
+  # A comment for a pull request
+  trainweld diff --git origin/main...HEAD jobs/ -r runtimes/ -o markdown --rest rest.md --exit-zero > comment.md`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("git") && flags.git == "" {
+				return exit.Usage(errors.New("--git: no revision; name a branch, a tag or a commit"))
+			}
+			if cmd.Flags().Changed("live") && flags.live == "" {
+				return exit.Usage(errors.New("--live: an empty path: name a file, a directory or -"))
+			}
+			return run(p, flags, args)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&flags.git, "git", "", "compare the paths as they are in this revision of git with the working tree; REV..REV and REV...REV compare revisions")
+	f.StringVar(&flags.from, "from-version", "", "compare what this release of the Trainer makes of the paths with what --to-version makes of them")
+	f.StringVar(&flags.until, "to-version", "", "the release of the Trainer to upgrade to")
+	f.StringVar(&flags.live, "live", "", "compare what the paths render to with the objects of a cluster, from the `DUMP` of kubectl get -o yaml: a file, a directory or -")
+	f.VarP((*option.Paths)(&flags.Files), "filename", "f", "read TrainJobs and runtimes from a file, directory or glob, for both versions (repeatable)")
+	f.VarP((*option.Paths)(&flags.Runtimes), "runtime", "r", "read runtimes from a file, directory or glob, for both versions; nothing else is read from it (repeatable)")
+	f.Var((*option.Repeated)(&flags.Patches), "patch", "apply the managers' patches of `[NAME=]FILE` to every TrainJob of both versions, after its own (repeatable)")
+	option.AddPolicy(f, &flags.Flags)
+	option.AddScope(f, &flags.Flags)
+	option.AddBuilds(f, &flags.Flags)
+	option.AddSelector(f, &flags.Flags)
+	f.StringVarP(&flags.format, "output", "o", "text", "text, json, markdown for a comment on a pull request, or html for a page")
+	f.StringVar(&flags.to, "to", "jobset", "what to compare: jobset, with the ConfigMaps and PodGroups beside it; jobs, with the Service and the volume claims; or pods")
+	f.StringVar(&flags.as, "as", "applied", "applied: what the controllers send to the API server; stored: with what the API server and the webhooks fill in")
+	option.AddOnConflict(cmd, &flags.onConflict, "last", "last: where managers disagree the last patch wins, as in the cluster; fail: such an input does not render")
+	option.AddForceManager(p, cmd, &flags.force, &flags.Flags)
+	option.AddTrainerVersion(cmd, &flags.Release)
+	option.AddFeatureGates(f, &flags.gates, "")
+	flags.Schema.Add(cmd)
+	f.StringVar(&flags.rest, "rest", "", "with -o markdown: write what the comment lacks to this `FILE`, which is empty if nothing is missing")
+	option.AddRecreate(f, &flags.recreate)
+	option.AddColor(cmd, &flags.color)
+	f.BoolVar(&flags.exitZero, "exit-zero", false, "end with status 0 also where something differs")
+	option.AddAll(f, &flags.all)
+	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables")
+	for name, values := range map[string][]string{
+		"output": {"text", "json", "markdown", "html"}, "to": {"jobset", "jobs", "pods"}, "as": {"applied", "stored"},
+	} {
+		commandline.Complete(cmd, name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+	}
+	return cmd
+}
+
+func run(p *host.Program, flags diffFlags, args []string) error {
+	flags.Advisory = true
+	paint := flags.color.Painter(p, p.Stdout)
+	opts, err := flags.options()
+	if err != nil {
+		return exit.Usage(err)
+	}
+	if flags.recreate && (flags.live != "" || flags.from != "" || flags.until != "") {
+		return exit.Usage(errors.New("--recreate is about updates to another version of the inputs: leave it out"))
+	}
+	if flags.live != "" {
+		return runLive(p, flags, opts, args, paint)
+	}
+	if flags.from != "" || flags.until != "" {
+		if flags.Builds() {
+			return exit.Usage(errors.New("--from-version and --to-version have no builds: build first, and name the files"))
+		}
+		return runUpgrade(p, flags, opts, args, paint)
+	}
+	old, new, err := readVersions(p, flags, args)
+	if err != nil {
+		return err
+	}
+	defer old.side.Close()
+	defer new.side.Close()
+	c, findings, err := compareParts(p, flags, opts, old, new)
+	if err != nil {
+		return err
+	}
+	if err := report.WriteBeside(p.Stderr, findings, flags.shown(p)); err != nil {
+		return err
+	}
+	failed := findings.Err() != nil
+	if c == nil || failed && (!reportsErrors(c, findings) || p.Getenv(externalVariable) != "") {
+		return exit.Status(exit.Failed)
+	}
+	status, err := writeDiff(p, c, flags, paint)
+	return flags.outcome(status, findings, err)
+}
+
+// outcome returns the end of a comparison that is written: an error in writing, findings that are errors, or differences.
+func (flags diffFlags) outcome(status int, findings finding.List, err error) error {
+	switch {
+	case err != nil:
+		return err
+	case findings.Err() != nil:
+		return exit.Status(exit.Failed)
+	case status != exit.Done && !flags.exitZero:
+		return exit.Status(status)
+	}
+	return nil
+}
+
+// reportsErrors reports whether a comparison with errors says more than the errors: the new version renders other TrainJobs, and no
+// path of the command line is wrong.
+func reportsErrors(c *comparison.Comparison, found finding.List) bool {
+	return c.Renders() && !slices.ContainsFunc(found, func(f finding.Finding) bool { return f.Code == finding.CodeUnreadable })
+}
+
+// shown returns the options for the findings beside the report.
+func (flags *diffFlags) shown(p *host.Program) report.Options {
+	return report.Options{ShowValues: flags.showValues, Color: flags.color.Screen(p, p.Stderr).Color, All: flags.all, More: option.ShowsAll}
+}
+
+// writeDiff writes the report, and returns the exit status.
+func writeDiff(p *host.Program, c *comparison.Comparison, flags diffFlags, paint host.Painter) (int, error) {
+	c.All = flags.all
+	status := exit.Done
+	if c.Differs() {
+		status = exitDiffers
+	}
+	switch external := strings.Fields(p.Getenv(externalVariable)); {
+	case flags.format == "json":
+		return status, c.WriteJSON(p.Stdout)
+	case flags.format == "html":
+		return status, c.WriteHTML(p.Stdout, p.Version())
+	case flags.format == "markdown" && flags.rest != "":
+		return status, writeComment(p, c, flags.rest)
+	case flags.format == "markdown":
+		return status, c.WriteMarkdown(p.Stdout, nil, "")
+	case len(external) > 0 && c.Differs():
+		return externalDiff(p, external, c)
+	default:
+		return status, c.WriteText(p.Stdout, paint)
+	}
+}
+
+// writeComment writes a comment, and what it lacks to a file. The file is empty if the comment shows all.
+func writeComment(p *host.Program, c *comparison.Comparison, file string) error {
+	var rest bytes.Buffer
+	err := output.WriteAll(p, func(w *output.Writing) error {
+		if err := c.WriteMarkdown(p.Stdout, &rest, file); err != nil {
+			return err
+		}
+		changes, err := w.In(filepath.Dir(file))
+		if err != nil {
+			return err
+		}
+		changes.Put(filepath.Base(file), rest.Bytes())
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("--rest: %w", err)
+	}
+	return nil
+}
+
+// toldByDiff returns the errors of both versions, and the conflicts of the new one. The commands render and check report all
+// others.
+func toldByDiff(old, new finding.List) finding.List {
+	var told finding.List
+	for _, f := range old {
+		if f.Severity >= finding.Error {
+			told = append(told, f)
+		}
+	}
+	for _, f := range new {
+		if f.Severity >= finding.Error || isConflict(f) || isForReview(f) || f.AssumesRuntime() {
+			told = append(told, f)
+		}
+	}
+	return told.Distinct()
+}
+
+// isConflict reports whether managers disagree.
+func isConflict(f finding.Finding) bool {
+	return f.Code.IsDispute() || f.Code == finding.CodeForced
+}
+
+// isForReview reports whether a finding is about the patches that a policy or an overlay wants.
+func isForReview(f finding.Finding) bool {
+	switch f.Code {
+	case finding.CodeUnlistedManager, finding.CodePatchOrder, finding.CodeForbiddenField, finding.CodeMissingManager, finding.CodeLostPatch:
+		return true
+	default:
+		return false
+	}
+}
+
+// only returns the findings that are, each once.
+func only(found finding.List, are func(finding.Finding) bool) finding.List {
+	return slices.DeleteFunc(found.Distinct(), func(f finding.Finding) bool { return !are(f) })
+}
+
+// options parses the flags with a fixed set of values.
+func (flags *diffFlags) options() (render.Options, error) {
+	opts := render.Options{Owners: true, ForceManagers: flags.force}
+	err := cmp.Or(
+		option.OneOf("-o", flags.format, "text", "json", "markdown", "html"),
+		option.OneOf("--to", flags.to, "jobset", "jobs", "pods"),
+		option.OneOf("--as", flags.as, "applied", "stored"),
+		option.OneOf("--on-conflict", flags.onConflict, "last", "fail"),
+	)
+	if err != nil {
+		return opts, err
+	}
+	if flags.rest != "" && flags.format != "markdown" {
+		return opts, fmt.Errorf("--rest has no effect on -o %s: add -o markdown, or leave it out", flags.format)
+	}
+	if err := cmp.Or(flags.color.Check(flags.format), workspace.CheckNamespace(flags.Namespace), flags.Schema.Check()); err != nil {
+		return opts, err
+	}
+	if opts.FeatureGates, err = option.ParseFeatureGates(flags.gates); err != nil {
+		return opts, err
+	}
+	if flags.onConflict == "last" {
+		opts.OnConflict = render.Last
+	}
+	if flags.as == "stored" {
+		opts.As = render.Stored
+	}
+	return opts, nil
+}
+
+// readVersions returns the two versions that the command line names.
+func readVersions(p *host.Program, flags diffFlags, args []string) (old, new *version, err error) {
+	for _, path := range slices.Concat(args, flags.both()) {
+		if path == "" {
+			return nil, nil, exit.Usage(errors.New("an empty path: name a file, a directory, a glob or -"))
+		}
+	}
+	if flags.git != "" {
+		in := flags.Flags
+		in.Files = slices.Concat(args, flags.Files)
+		before, after, err := revision.Sides(p, flags.git, in)
+		if err != nil {
+			return nil, nil, err
+		}
+		return versionOf(before), versionOf(after), nil
+	}
+	switch {
+	case len(args) != 2:
+		return nil, nil, exit.Usage(fmt.Errorf("diff compares OLD with NEW, got %s; or compare paths with a revision: --git REV PATH", report.Count(len(args), "path")))
+	case args[0] == manifest.Stdin && args[1] == manifest.Stdin:
+		return nil, nil, exit.Usage(errors.New("standard input can be read once: give - as OLD or as NEW"))
+	case slices.Contains(flags.both(), manifest.Stdin):
+		return nil, nil, exit.Usage(errors.New("-f, -r and --patch are read for both versions, and standard input can be read once: name a file"))
+	}
+	side := func(path string) *version {
+		in := flags.Flags
+		in.Files = slices.Concat([]string{path}, flags.Files)
+		v := versionOf(&revision.Side{Name: path, Files: p.Files, Flags: in})
+		v.root = path
+		return v
+	}
+	return side(args[0]), side(args[1]), nil
+}
+
+// both returns the paths that both versions read.
+func (flags *diffFlags) both() []string {
+	return slices.Concat(flags.Files, flags.Runtimes, flags.PatchFiles())
+}

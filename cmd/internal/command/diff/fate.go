@@ -1,0 +1,156 @@
+package diff
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/cmd/internal/report"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/admission"
+	"github.com/trainweld/trainweld/render/release"
+	"github.com/trainweld/trainweld/render/trainjob"
+)
+
+// This file says what becomes of TrainJobs that exist, and of those that migrate converts.
+
+// migration is what becomes of a TrainJob that migrate converts.
+type migration struct {
+	text    string // a sentence on it, if it does not differ
+	job     *trainer.TrainJob
+	after   taken
+	differs bool
+}
+
+// migrate converts a TrainJob with fields that the new release lacks, and renders it again. The zero value stands for nothing to
+// convert.
+func (u *upgrade) migrate(ctx context.Context, before, after taken, id fieldpath.Object) migration {
+	old, new := u.old(), u.new()
+	j, found := old.jobs[id]
+	if !found || before.Refused != nil || new.release.Overrides != release.RuntimePatches {
+		return migration{}
+	}
+	decoded, _ := u.jobOf(new, id)
+	word := decoded.Migrated && old.in.Earlier(j).NumProcPerNode.String() == "auto"
+	if j.Document.Overrides == nil && !word && !(u.hasTorchAuto(id) && slices.ContainsFunc(after.Refused, isTorchProcesses)) {
+		return migration{}
+	}
+	if decoded.Migrated && !word {
+		return migration{text: "trainweld migrate cannot convert it: " + firstMessage(withCode(new.errs[id], finding.CodeWrongType))}
+	}
+	job := j.TrainJob
+	if j.Document.Overrides != nil {
+		runtime, _ := old.in.RuntimeOf(j)
+		result := render.Migrate(render.Input{TrainJob: j.TrainJob, Runtime: runtime}, j.Document.Overrides, trainjob.SDKManager)
+		if job = result.TrainJob; job == nil {
+			return migration{text: "trainweld migrate cannot convert it: " + firstMessage(result.Findings)}
+		}
+	}
+	m := migration{job: job, after: u.take(ctx, new, id, job)}
+	if m.after.Refused == nil && same(before.Objects, m.after.Objects) {
+		m.text = "after trainweld migrate it renders as before"
+	} else {
+		m.differs = true
+	}
+	return m
+}
+
+// hasTorchAuto reports whether auto is numProcPerNode of the torch policy of a TrainJob's runtime, also by default.
+func (u *upgrade) hasTorchAuto(id fieldpath.Object) bool {
+	j, found := u.old().jobs[id]
+	return found && u.old().in.Earlier(j).TorchNumProcPerNode.String() == "auto"
+}
+
+// isTorchProcesses reports whether the finding says that the release lacks numProcPerNode of a torch policy.
+func isTorchProcesses(f finding.Finding) bool {
+	return f.Code == finding.CodeUnknownField && slices.Equal(f.Path, fieldpath.Fields("spec", "mlPolicy", "torch", "numProcPerNode"))
+}
+
+func firstMessage(errs finding.List) string {
+	for _, f := range errs {
+		if f.Severity >= finding.Error {
+			return fmt.Sprintf("%s %s: %s", f.Code, f.Path, f.Message)
+		}
+	}
+	return "no reason is known"
+}
+
+// existing says what happens to a TrainJob that exists and is suspended: the new release applies its JobSet again.
+func (u *upgrade) existing(ctx context.Context, before, after taken) []string {
+	if before.made.JobSet == nil || after.made.JobSet == nil || before.Migrated {
+		return nil
+	}
+	if len(after.Objects) == 0 && len(before.Objects) > 0 {
+		return []string{fmt.Sprintf("if it exists, its JobSet stays as it is: %s neither updates nor deletes it", u.new().Name)}
+	}
+	old, err := admission.Encode(before.made.JobSet)
+	if err != nil {
+		return nil
+	}
+	new, err := admission.Encode(after.made.JobSet)
+	if err != nil {
+		return nil
+	}
+	if spec, ok := old["spec"].(map[string]any); ok {
+		spec["suspend"] = true // of a suspended JobSet, five fields of Pods may change
+	}
+	var fields []string
+	for _, f := range admission.UpdateJobSet(ctx, &u.new().release, old, new, before.ID.Namespace) {
+		if path := f.Path.String(); f.Severity >= finding.Error && !slices.Contains(fields, path) {
+			fields = append(fields, path)
+		}
+	}
+	if fields == nil {
+		return nil
+	}
+	const most = 3
+	lines := []string{"if it exists and is suspended, it never resumes: its JobSet does not let these fields change"}
+	for i, path := range fields {
+		if i == most {
+			return append(lines, fmt.Sprintf("  and %s", report.Count(len(fields)-most, "more field")))
+		}
+		lines = append(lines, "  "+path)
+	}
+	return lines
+}
+
+// undecodable says what a stored TrainJob does whose field has another type in the new release. A list of TrainJobs with it cannot be
+// decoded, so the cache of the controller never fills (client-go v0.36.3 tools/cache).
+func (u *upgrade) undecodable(t taken) []string {
+	for _, f := range t.Refused {
+		if f.Code == finding.CodeWrongType && f.Object.Kind == finding.TrainJobKind {
+			if u.blocked == 0 {
+				u.blocker = t.ID
+			}
+			u.blocked++
+			return []string{fmt.Sprintf("if it exists, the controller of %s cannot decode %s: it lists no TrainJob of the cluster at all, and reconciles none; rewrite or delete it before the upgrade", u.new().Name, f.Path)}
+		}
+	}
+	return nil
+}
+
+// notes says what happens to all TrainJobs that exist.
+func (u *upgrade) notes() []string {
+	notes := []string{"a TrainJob that runs keeps its JobSet: what differs reaches new TrainJobs, and suspended ones when they resume"}
+	if u.flags.to != "jobset" {
+		notes = append(notes, "Jobs and Pods are those of Kubernetes 1.36 for both releases")
+	}
+	if u.old().release.Index() > u.new().release.Index() {
+		notes = append(notes, fmt.Sprintf("%s is earlier than %s: what the causes name is undone", u.new().Name, u.old().Name))
+	}
+	if u.old().release.RuntimeRead == release.LiveRuntime && u.new().release.RuntimeRead == release.RuntimeSnapshot {
+		notes = append(notes, fmt.Sprintf("%s takes a snapshot of its runtime for each existing TrainJob, as the upgrade has left the runtime", u.new().Name))
+	}
+	if u.blocked > 0 {
+		which := u.blocker.String()
+		if u.blocked > 1 {
+			which += fmt.Sprintf(" and %d more", u.blocked-1)
+		}
+		notes = append(notes, fmt.Sprintf("none of this happens, and no TrainJob is reconciled, while one is stored that %s cannot decode: %s", u.new().Name, which))
+	}
+	return notes
+}

@@ -1,0 +1,83 @@
+package diff
+
+import (
+	"cmp"
+
+	"github.com/trainweld/trainweld/cmd/internal/build"
+	"github.com/trainweld/trainweld/cmd/internal/comparison"
+	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/option"
+	"github.com/trainweld/trainweld/cmd/internal/workspace"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render"
+)
+
+// compareParts renders and compares two versions, one build after the other. Without builds it compares them as a whole. It returns
+// the findings to show. A TrainJob with errors is refused. Without any TrainJob there is no comparison.
+func compareParts(p *host.Program, flags diffFlags, opts render.Options, old, new *version) (*comparison.Comparison, finding.List, error) {
+	var all *comparison.Comparison
+	var told finding.List
+	jobs, updates := 0, newUpdates(flags, opts)
+	forced := option.NewForced(option.ForceFlag, flags.force) // one version may lack a manager
+	err := build.Pairs(p, old.builds(), new.builds(), func(oldPart, newPart workspace.Flags) error {
+		before, after := old.with(oldPart), new.with(newPart)
+		before.render(p, flags, opts)
+		after.render(p, flags, opts)
+		if err := cmp.Or(before.misused, after.misused); err != nil {
+			return err
+		}
+		forced.Take(before.in)
+		forced.Take(after.in)
+		told = append(told, toldByDiff(before.findings, after.findings)...)
+		jobs += len(before.Jobs) + len(after.Jobs)
+		if (before.merges || after.merges) && told.Err() != nil {
+			return nil
+		}
+		before.hide(after)
+		after.hide(before)
+		for _, v := range []*version{before, after} {
+			v.Conflicts = only(v.findings, isConflict)
+			v.Findings = append(only(v.findings, isForReview), v.strays.Distinct()...)
+		}
+		after.Whole = flags.whole(p)
+		after.UpdateEffect = func(old, new *comparison.Job) comparison.UpdateEffect {
+			return after.placed(updates.updateEffect(old, new))
+		}
+		c, err := comparison.Compare(&before.Version, &after.Version, flags.showValues)
+		if err != nil {
+			return err
+		}
+		all = all.With(c)
+		before.Jobs, after.Jobs = nil, nil // owners refer to the versions
+		return nil
+	})
+	if err == nil {
+		err = forced.Err()
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if jobs == 0 && told.Err() == nil {
+		told = append(told, flags.Flags.NoTrainJob("neither version holds a TrainJob", "name files with TrainJobs; -r is for runtimes only, and -R descends into directories"))
+	}
+	return all, told.Distinct(), nil
+}
+
+// placed adds the revision to the file names in an effect.
+func (v *version) placed(f comparison.UpdateEffect) comparison.UpdateEffect {
+	v.in.Label(f.Findings)
+	v.prefix(f.Findings)
+	return f
+}
+
+// builds returns the version for its builds.
+func (v *version) builds() build.Version {
+	return build.Version{Files: v.side.Files, Flags: v.flags, Root: v.root}
+}
+
+// with returns the version of one part, before it is read.
+func (v *version) with(part workspace.Flags) *version {
+	made := *v
+	made.flags = part
+	return &made
+}

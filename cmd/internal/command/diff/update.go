@@ -1,0 +1,262 @@
+package diff
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/trainweld/trainweld/cmd/internal/comparison"
+	"github.com/trainweld/trainweld/cmd/internal/workspace"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/admission"
+	"github.com/trainweld/trainweld/render/runtimepatch"
+)
+
+// This file predicts the update of existing TrainJobs to the new version.
+//
+// The API server rejects changes of a TrainJob's immutable fields (Trainer v2.3.0 pkg/apis/trainer/v1alpha1). The Trainer's webhook
+// rejects changed patches of a running job (pkg/runtime/framework/plugins/jobset). The Trainer applies a JobSet again only while
+// the TrainJob or the JobSet is suspended. It uses the runtime of its snapshot. JobSet's webhook then rejects most changes of its
+// jobs (JobSet v0.12.0 pkg/webhooks). Only a new TrainJob replaces a JobSet.
+
+// updates asks admission for the effects of TrainJobs.
+type updates struct {
+	flags diffFlags
+	opts  render.Options
+
+	mu       sync.Mutex
+	runtimes map[*workspace.RuntimeSource]func() *admission.Runtime
+	refusals map[*workspace.RuntimeSource]func() finding.List // of the new runtimes
+}
+
+func newUpdates(flags diffFlags, opts render.Options) *updates {
+	return &updates{
+		flags: flags, opts: opts,
+		runtimes: map[*workspace.RuntimeSource]func() *admission.Runtime{}, refusals: map[*workspace.RuntimeSource]func() finding.List{},
+	}
+}
+
+// updateEffect returns the update of a TrainJob or a JobSet. The findings have the positions of the new version.
+func (u *updates) updateEffect(old, new *comparison.Job) comparison.UpdateEffect {
+	switch {
+	case old.Source.Document == nil || new.Source.Document == nil:
+		return comparison.UpdateEffect{} // an object of another kind
+	case u.flags.recreate:
+		return comparison.UpdateEffect{Update: comparison.Replaced}
+	}
+	ctx := context.Background()
+	if new.Source.TrainJob == nil {
+		return u.jobSetFate(ctx, old, new)
+	}
+	before, ok := u.input(ctx, old)
+	after, okNew := u.input(ctx, new)
+	if !ok || !okNew {
+		return comparison.UpdateEffect{}
+	}
+	found := admission.Update(ctx, before, after)
+	refused := withCode(found, finding.CodeImmutable, finding.CodePatchedRunning, finding.CodeMovedQueue)
+	frozen := frozenBy(found, finding.CodeImmutable)
+	if frozen == nil {
+		endless := withCode(admission.Update(ctx, suspended(before), suspended(after)), finding.CodeEndlessUpdate)
+		frozen, refused = frozenBy(endless, finding.CodeEndlessUpdate), append(refused, endless...)
+	}
+	updateEffect := comparison.UpdateEffect{Frozen: frozen, Findings: blame(old, new, new.Input.Locate(new.Source, refused))}
+	switch {
+	case frozen != nil:
+		updateEffect.Update = comparison.Replaced
+	case hasCode(found, finding.CodePatchedRunning), hasCode(found, finding.CodeMovedQueue):
+		updateEffect.Update = comparison.Refused
+	case hasCode(found, finding.CodeUpdateIgnored) && isSameSpec(before, after):
+		updateEffect.Update = comparison.Kept
+	case !old.IsSuspended() && !new.IsSuspended():
+		updateEffect.Update = comparison.Delayed
+	default:
+		updateEffect.Update = comparison.Updated
+	}
+	if kept := u.refusedRuntime(ctx, old, new); kept != nil {
+		if updateEffect.Update != comparison.Replaced {
+			updateEffect.Update = comparison.Refused
+		}
+		for _, f := range kept {
+			updateEffect.Frozen = append(updateEffect.Frozen, f.Object.String()+" "+f.Path.String())
+		}
+		updateEffect.Findings = append(updateEffect.Findings, kept...)
+	}
+	return updateEffect
+}
+
+// refusedRuntime returns the errors with which the cluster rejects the change of a TrainJob's runtime. It keeps the old one.
+func (u *updates) refusedRuntime(ctx context.Context, old, new *comparison.Job) finding.List {
+	was, is := old.Input.SourceOf(old.Source), new.Input.SourceOf(new.Source)
+	named := render.RuntimeOf(new.Source.TrainJob)
+	if was == nil || is == nil || was.Stock || is.Stock || was.Snapshot != nil || is.Snapshot != nil || named != render.RuntimeOf(old.Source.TrainJob) {
+		return nil
+	}
+	u.mu.Lock()
+	judge, known := u.refusals[is]
+	if !known {
+		judge = sync.OnceValue(func() finding.List {
+			before, err := was.Fields(named)
+			if err != nil {
+				return nil
+			}
+			after, err := is.Fields(named)
+			if err != nil {
+				return nil
+			}
+			_, found := admission.UpdateRuntime(ctx, new.Source.Release(), before, after, u.flags.Namespace)
+			found = withCode(found, finding.CodeImmutable)
+			for i := range found {
+				f := &found[i]
+				f.Position = is.Position(f.Path)
+				f.Claims = append(f.Claims, merge.Claim{Layer: runtimepatch.RuntimeLayer, Value: merge.Presence{}, Source: f.Path, Position: f.Position})
+			}
+			return new.Input.Rate(found)
+		})
+		u.refusals[is] = judge
+	}
+	u.mu.Unlock()
+	return judge()
+}
+
+// suspended returns a TrainJob that is suspended and has no active Pods.
+func suspended(in admission.Input) admission.Input {
+	in.TrainJob = maps.Clone(in.TrainJob)
+	delete(in.TrainJob, "status")
+	spec, _ := in.TrainJob["spec"].(map[string]any)
+	if spec = maps.Clone(spec); spec != nil {
+		spec["suspend"] = true
+		in.TrainJob["spec"] = spec
+	}
+	return in
+}
+
+// jobSetFate returns the update of a JobSet of the input.
+func (u *updates) jobSetFate(ctx context.Context, old, new *comparison.Job) comparison.UpdateEffect {
+	before, err := old.Source.Document.Fields()
+	if err != nil {
+		return comparison.UpdateEffect{}
+	}
+	after, err := new.Source.Document.Fields()
+	if err != nil {
+		return comparison.UpdateEffect{}
+	}
+	found := admission.UpdateJobSet(ctx, new.Source.Release(), before, after, u.flags.Namespace)
+	frozen := frozenBy(found, finding.CodeImmutable)
+	refused := withCode(found, finding.CodeImmutable, finding.CodeMovedQueue)
+	update := comparison.Updated
+	switch {
+	case frozen != nil:
+		update = comparison.Replaced
+	case len(refused) > 0:
+		update = comparison.Refused
+	}
+	for i := range refused {
+		refused[i].Position = new.Source.Document.Position(refused[i].Path)
+	}
+	return comparison.UpdateEffect{Update: update, Frozen: frozen, Findings: new.Input.Rate(refused)}
+}
+
+// input returns a TrainJob for admission. It returns false for one that cannot be decoded.
+func (u *updates) input(ctx context.Context, of *comparison.Job) (admission.Input, bool) {
+	in, j := of.Input, of.Source
+	fields, err := j.Document.Fields()
+	if err != nil {
+		return admission.Input{}, false
+	}
+	return admission.Input{
+		Release: j.Release(), TrainJob: fields, Runtime: u.runtime(ctx, in, j), Patches: in.PatchesFor(j), Layers: j.Layers(), Earlier: in.Earlier(j), Rules: in.CompositionsOf(j),
+		Namespace: u.flags.Namespace, OnConflict: render.Last, ForceManagers: u.opts.ForceManagers, FeatureGates: u.opts.FeatureGates,
+	}, true
+}
+
+// runtime admits the runtime of a TrainJob, each once. It returns nil without one.
+func (u *updates) runtime(ctx context.Context, in *workspace.Input, j workspace.Job) *admission.Runtime {
+	source := in.SourceOf(j)
+	if source == nil {
+		return nil
+	}
+	u.mu.Lock()
+	admit, known := u.runtimes[source]
+	if !known {
+		admit = sync.OnceValue(func() *admission.Runtime {
+			fields, err := source.Fields(render.RuntimeOf(j.TrainJob))
+			if err != nil {
+				return nil
+			}
+			runtime, _ := admission.AdmitRuntime(ctx, j.Release(), fields, u.flags.Namespace) // check reports the findings
+			return runtime
+		})
+		u.runtimes[source] = admit
+	}
+	u.mu.Unlock()
+	return admit()
+}
+
+// frozenBy returns the fields of findings with a code, each once.
+func frozenBy(found finding.List, code finding.Code) []string {
+	var fields []string
+	for _, f := range found {
+		if path := f.Path.String(); f.Code == code && !slices.Contains(fields, path) {
+			fields = append(fields, path)
+		}
+	}
+	return fields
+}
+
+// withCode returns the findings with one of the codes.
+func withCode(found finding.List, codes ...finding.Code) finding.List {
+	return slices.DeleteFunc(slices.Clone(found), func(f finding.Finding) bool { return !slices.Contains(codes, f.Code) })
+}
+
+// blame adds the layers that bring the errors of an update: the managers whose patches differ, or the TrainJob for its other fields.
+// The claims have their places in the new version.
+func blame(old, new *comparison.Job, refused finding.List) finding.List {
+	for i := range refused {
+		f := &refused[i]
+		add := func(layer merge.Layer, source fieldpath.Path) {
+			claim := merge.Claim{Layer: layer, Value: merge.Presence{}, Source: source}
+			claim.Position = new.Input.ClaimPosition(new.Source, claim)
+			f.Claims = append(f.Claims, claim)
+		}
+		if f.Code == finding.CodePatchedRunning {
+			before, after := patchesByManager(old), patchesByManager(new)
+			all := maps.Clone(before)
+			maps.Copy(all, after)
+			for _, manager := range slices.Sorted(maps.Keys(all)) {
+				if !equality.Semantic.DeepEqual(before[manager], after[manager]) {
+					add(merge.Manager(manager), f.Path.Append(fieldpath.Item("manager", manager)))
+				}
+			}
+		}
+		if len(f.Claims) == 0 { // also for overrides of an earlier release
+			add(runtimepatch.TrainJobLayer, f.Path)
+		}
+	}
+	return refused
+}
+
+// patchesByManager returns the patches of a TrainJob, including those of its policy.
+func patchesByManager(of *comparison.Job) map[string][]trainer.RuntimePatch {
+	patches := map[string][]trainer.RuntimePatch{}
+	for _, p := range slices.Concat(of.Source.Spec.RuntimePatches, of.Input.PatchesFor(of.Source)) {
+		patches[p.Manager] = append(patches[p.Manager], p)
+	}
+	return patches
+}
+
+func hasCode(found finding.List, code finding.Code) bool {
+	return slices.ContainsFunc(found, func(f finding.Finding) bool { return f.Code == code })
+}
+
+// isSameSpec reports whether the TrainJobs and their patches are equal.
+func isSameSpec(old, new admission.Input) bool {
+	return equality.Semantic.DeepEqual(old.TrainJob["spec"], new.TrainJob["spec"]) && equality.Semantic.DeepEqual(old.Patches, new.Patches)
+}

@@ -1,0 +1,340 @@
+package diff
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/cmd/internal/comparison"
+	"github.com/trainweld/trainweld/cmd/internal/exit"
+	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/pipeline"
+	"github.com/trainweld/trainweld/cmd/internal/report"
+	"github.com/trainweld/trainweld/cmd/internal/workspace"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/manifest"
+	"github.com/trainweld/trainweld/render/release"
+)
+
+// This file compares what two releases of the Trainer make of the same inputs.
+//
+// It renders each TrainJob with both releases. Where they differ, it turns one switch at a time, release by release, and renders
+// again. The last switch whose change moves a field is the cause.
+
+// upgrade is one comparison of releases.
+type upgrade struct {
+	source workspace.Source
+	flags  diffFlags
+	opts   render.Options
+	steps  []*step // the first one is the old release, the last one the new
+	// blocked counts the TrainJobs that the new release cannot decode, and blocker is the first of them.
+	blocked int
+	blocker fieldpath.Object
+}
+
+// step is a release on the way.
+type step struct {
+	version
+	release release.Release
+	// of is the switch whose change made the step, and change says which. The first step has none.
+	of     release.Switch
+	change release.Change
+	// alike is the step before if both read the inputs alike.
+	alike *step
+
+	opts     render.Options
+	podOpts  render.PodsOptions
+	jobs     map[fieldpath.Object]workspace.Job
+	errs     map[fieldpath.Object]finding.List // of reading, by the object that they are about
+	runtimes map[*workspace.RuntimeSource]admitted
+}
+
+// releases parses the two flags. Either both are set or none.
+func (flags *diffFlags) releases(args []string) (from, to *release.Release, err error) {
+	switch {
+	case flags.from == "" || flags.until == "":
+		return nil, nil, errors.New("--from-version and --to-version belong together: name both")
+	case flags.Release != nil:
+		return nil, nil, errors.New("--from-version and --to-version name the releases: leave --trainer-version out")
+	case flags.git != "":
+		return nil, nil, errors.New("--git compares revisions, and --from-version compares releases: leave one of the two out")
+	case len(args)+len(flags.Files) == 0:
+		return nil, nil, errors.New("nothing to compare: name files or directories with TrainJobs")
+	}
+	if from, err = release.Parse(flags.from); err != nil {
+		return nil, nil, fmt.Errorf("--from-version: %w", err)
+	}
+	if to, err = release.Parse(flags.until); err != nil {
+		return nil, nil, fmt.Errorf("--to-version: %w", err)
+	}
+	if from.Version == to.Version {
+		return nil, nil, fmt.Errorf("--from-version and --to-version both name Trainer %s: nothing can differ", to.Version)
+	}
+	return from, to, nil
+}
+
+// onceRead is a source whose standard input can be read by every step.
+type onceRead struct {
+	files fs.FS
+	stdin []byte
+	err   error
+}
+
+func (s *onceRead) Inputs() (fs.FS, io.Reader) {
+	if s.err != nil {
+		return s.files, io.MultiReader(bytes.NewReader(s.stdin), failing{s.err})
+	}
+	return s.files, bytes.NewReader(s.stdin)
+}
+
+// failing is a reader that fails.
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }
+
+// newUpgrade lists the steps from one release to another.
+func newUpgrade(p *host.Program, flags diffFlags, opts render.Options, args []string, from, to *release.Release) *upgrade {
+	flags.Files = slices.Concat(args, flags.Files)
+	files, stdin := p.Inputs()
+	source := &onceRead{files: files}
+	if slices.Contains(slices.Concat(flags.Files, flags.both()), "-") {
+		source.stdin, source.err = io.ReadAll(stdin)
+	}
+	u := &upgrade{source: source, flags: flags, opts: opts}
+	now := *from
+	u.add(now, release.Switch{}, release.Change{})
+	for _, next := range way(from, to) {
+		before := now
+		for _, s := range release.Switches() {
+			if s.Set(&now, &next) {
+				now.Name, now.Version, now.JobSetVersion = next.Name, next.Version, next.JobSetVersion
+				u.add(now, s, s.Between(&before, &next))
+			}
+		}
+	}
+	return u
+}
+
+// way returns the known releases after one up to another, which may be earlier.
+func way(from, to *release.Release) []release.Release {
+	known := release.Known()
+	low, high := from.Index(), to.Index()
+	if low < high {
+		return known[low+1 : high+1]
+	}
+	back := slices.Clone(known[high:low])
+	slices.Reverse(back)
+	return back
+}
+
+func (u *upgrade) add(r release.Release, of release.Switch, change release.Change) {
+	s := &step{release: r, of: of, change: change, runtimes: map[*workspace.RuntimeSource]admitted{}}
+	s.Name = "Trainer " + r.Version
+	s.flags = u.flags.Flags
+	s.flags.Release = &s.release
+	s.opts = u.opts
+	s.opts.Release = &s.release
+	s.opts, s.podOpts = s.asShown(u.flags, s.opts)
+	if n := len(u.steps); n > 0 {
+		if last := &u.steps[n-1].release; last.Schema == r.Schema && last.JobSetSchema == r.JobSetSchema && last.Stock == r.Stock && last.RuntimeRead == r.RuntimeRead {
+			s.alike = u.steps[n-1]
+		}
+	}
+	u.steps = append(u.steps, s)
+}
+
+func (u *upgrade) old() *step { return u.steps[0] }
+func (u *upgrade) new() *step { return u.steps[len(u.steps)-1] }
+
+// read reads the inputs as the release of the step decodes them.
+func (u *upgrade) read(s *step) {
+	if s.in != nil {
+		return
+	}
+	if s.alike != nil && s != u.new() { // the findings of the last step name its release
+		u.read(s.alike)
+		s.in, s.jobs, s.errs = s.alike.in, s.alike.jobs, s.alike.errs
+		return
+	}
+	s.in = workspace.Read(u.source, s.flags)
+	s.jobs, s.errs = map[fieldpath.Object]workspace.Job{}, map[fieldpath.Object]finding.List{}
+	for _, f := range s.in.Findings {
+		if f.Severity >= finding.Error {
+			s.errs[f.Object] = append(s.errs[f.Object], f)
+		}
+	}
+	for _, j := range s.in.Jobs {
+		s.jobs[render.ObjectOf(j.TrainJob)] = j
+	}
+	s.TrainJobs = len(s.in.Jobs) + len(s.in.Refused)
+}
+
+// taken is what a release makes of a TrainJob: its objects, or the errors with which it refuses the TrainJob.
+type taken struct {
+	comparison.Job
+	made     pipeline.Made
+	findings finding.List
+}
+
+// take renders a TrainJob with a release, and asks its API server and its webhooks. A TrainJob after its migration replaces
+// the one of the input. Its runtime is migrated as well.
+func (u *upgrade) take(ctx context.Context, s *step, id fieldpath.Object, migrated *trainer.TrainJob) taken {
+	t := u.render(s, id, migrated)
+	if j, found := u.jobOf(s, id); found {
+		t.Refused = s.verdict(ctx, j, migrated)
+		if migrated != nil && u.hasTorchAuto(id) {
+			if t.Refused = slices.DeleteFunc(t.Refused, isTorchProcesses); len(t.Refused) == 0 {
+				t.Refused = nil
+			}
+		}
+	}
+	if t.Refused == nil && t.made.JobSet == nil {
+		t.Refused = refusals(&s.release, t.findings)
+	}
+	return t
+}
+
+// render renders a TrainJob with a release.
+func (u *upgrade) render(s *step, id fieldpath.Object, migrated *trainer.TrainJob) taken {
+	u.read(s)
+	j, found := u.jobOf(s, id)
+	if !found {
+		return taken{Job: comparison.Job{ID: id, Refused: s.errs[id]}} // it cannot be decoded
+	}
+	if migrated != nil {
+		j.TrainJob, j.Migrated = migrated, true
+	}
+	findings, made := pipeline.TrainJob(s.in, j, s.opts)
+	t := taken{Job: comparison.Job{ID: id, Runtime: render.RuntimeOf(j.TrainJob)}, made: made, findings: findings}
+	if made.JobSet != nil {
+		t.Job = s.made(j, made, u.flags, s.podOpts)
+		if s.release.ManagedBy && isManagedElsewhere(findings) {
+			t.Objects, t.Load = []comparison.Object{}, nil
+		}
+	}
+	t.Migrated = migrated != nil
+	return t
+}
+
+// jobOf returns a TrainJob as the release of a step reads it. If only the old release decodes it, the TrainJob lacks the field whose
+// type differs: legacy.Earlier holds that field.
+func (u *upgrade) jobOf(s *step, id fieldpath.Object) (workspace.Job, bool) {
+	j, found := s.jobs[id]
+	if found {
+		return j, true
+	}
+	at := slices.IndexFunc(s.in.Refused, func(d *manifest.Document) bool { return s.in.ID(d) == id })
+	if j, found = u.old().jobs[id]; !found || at < 0 {
+		return workspace.Job{}, false
+	}
+	return workspace.Job{TrainJob: j.TrainJob, Document: s.in.Refused[at], Migrated: true}, true
+}
+
+// isManagedElsewhere reports whether another controller manages a TrainJob, by the findings of its rendering.
+func isManagedElsewhere(findings finding.List) bool {
+	return slices.ContainsFunc(findings, func(f finding.Finding) bool { return f.Code == finding.CodeManagedByOther })
+}
+
+// compare compares the two releases. It returns the comparison, and the errors of TrainJobs that neither release takes.
+func (u *upgrade) compare(ctx context.Context) (*comparison.Comparison, finding.List, error) {
+	old, new := u.old(), u.new()
+	u.read(old)
+	u.read(new)
+	neither := u.broken()
+	for _, id := range u.ids() {
+		before, after := u.take(ctx, old, id, nil), u.take(ctx, new, id, nil)
+		if before.Refused != nil && after.Refused != nil {
+			neither = append(neither, before.Refused...)
+			continue
+		}
+		migration := u.migrate(ctx, before, after, id)
+		if migration.text != "" {
+			after.Existing = append(after.Existing, migration.text)
+		}
+		if migration.job != nil {
+			after.Objects = nil // those of its migration say more
+		}
+		u.keep(ctx, before, after, nil)
+		if migration.differs {
+			before.Migrated = true
+			u.keep(ctx, before, migration.after, migration.job)
+		}
+	}
+	new.Reasons = u.reasons()
+	c, err := comparison.Compare(&old.Version, &new.Version, u.flags.showValues)
+	if err == nil && c.Differs() {
+		new.Notes = u.notes()
+	}
+	return c, neither.Distinct(), err
+}
+
+// broken returns the errors that belong to no TrainJob and no runtime, such as an unreadable file.
+func (u *upgrade) broken() finding.List {
+	var errs finding.List
+	for _, s := range []*step{u.old(), u.new()} {
+		for _, f := range s.in.Findings {
+			if f.Severity >= finding.Error && (f.Object.Kind != finding.TrainJobKind || f.Object.Name == "") && !workspace.IsRuntime(f.Object) {
+				errs = append(errs, f)
+			}
+		}
+	}
+	return errs
+}
+
+// ids returns the TrainJobs of both releases: those that a release decodes in the order of the files, then the others.
+func (u *upgrade) ids() []fieldpath.Object {
+	var ids []fieldpath.Object
+	seen := map[fieldpath.Object]bool{}
+	add := func(id fieldpath.Object) {
+		if !seen[id] && id.Name != "" {
+			ids = append(ids, id)
+		}
+		seen[id] = true
+	}
+	steps := []*step{u.old(), u.new()}
+	for _, s := range steps {
+		for _, j := range s.in.Jobs {
+			add(render.ObjectOf(j.TrainJob))
+		}
+	}
+	for _, s := range steps {
+		for _, d := range s.in.Refused {
+			add(s.in.ID(d))
+		}
+	}
+	return ids
+}
+
+// runUpgrade writes the comparison of two releases. It ends with the status of diff, or with a failure if there is a TrainJob
+// that neither release takes.
+func runUpgrade(p *host.Program, flags diffFlags, opts render.Options, args []string, paint host.Painter) error {
+	from, to, err := flags.releases(args)
+	if err != nil {
+		return exit.Usage(err)
+	}
+	u := newUpgrade(p, flags, opts, args, from, to)
+	u.new().Whole = flags.whole(p)
+	c, findings, err := u.compare(context.Background())
+	if err != nil {
+		return err
+	}
+	if u.old().TrainJobs+u.new().TrainJobs == 0 && findings.Err() == nil {
+		findings = append(findings, flags.Flags.NoTrainJob("the inputs hold no TrainJob", "name files with TrainJobs; -r is for runtimes only, and -R descends into directories"))
+	}
+	if err := report.WriteBeside(p.Stderr, findings, flags.shown(p)); err != nil {
+		return err
+	}
+	status := exit.Done
+	if len(u.new().Jobs) > 0 {
+		status, err = writeDiff(p, c, flags, paint)
+	}
+	return flags.outcome(status, findings, err)
+}

@@ -1,0 +1,328 @@
+package diff
+
+import (
+	"cmp"
+	"iter"
+	"maps"
+	"reflect"
+	"strings"
+	"sync"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/trainweld/trainweld/cmd/internal/comparison"
+	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/objectmerge"
+	"github.com/trainweld/trainweld/cmd/internal/option"
+	"github.com/trainweld/trainweld/cmd/internal/parallel"
+	"github.com/trainweld/trainweld/cmd/internal/pipeline"
+	"github.com/trainweld/trainweld/cmd/internal/revision"
+	"github.com/trainweld/trainweld/cmd/internal/workspace"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/fieldpath/printable"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/admission"
+	"github.com/trainweld/trainweld/render/diff"
+	"github.com/trainweld/trainweld/render/runtimepatch"
+)
+
+// version is one version of the inputs, with its rendered objects.
+type version struct {
+	comparison.Version
+	side  revision.Side
+	flags workspace.Flags // of the side, and those that the output needs
+	root  string          // OLD or NEW, or ""
+
+	in       *workspace.Input
+	findings finding.List
+	misused  error        // an error for flags that do not fit the object
+	strays   finding.List // the errors of no TrainJob
+	merges   bool         // the version is an object of another kind
+}
+
+// versionOf returns the version of a side, before it is read.
+func versionOf(side *revision.Side) *version {
+	return &version{Version: comparison.Version{Name: printable.Name(side.Name), Prefix: side.Prefix}, side: *side, flags: side.Flags}
+}
+
+// render reads and renders the version. It adds errors to the findings.
+func (v *version) render(p *host.Program, flags diffFlags, opts render.Options) {
+	opts, podOpts := v.asShown(flags, opts)
+	source, merges := objectmerge.Applies(v.side.Program(p), v.flags, flags.Schema)
+	if v.merges = merges && len(v.flags.Files) > 0; v.merges {
+		v.merge(source, flags.Schema, opts.OnConflict)
+		v.label()
+		return
+	}
+	v.in = workspace.Read(source, v.flags)
+	v.TrainJobs = len(v.in.Jobs)
+	v.findings = v.in.Findings
+	var spans []span
+	type rendered struct {
+		found finding.List
+		out   pipeline.Made
+	}
+	parallel.Ordered(len(v.in.Jobs), func(i int) rendered {
+		found, out := pipeline.TrainJob(v.in, v.in.Jobs[i], opts)
+		return rendered{found, out}
+	}, func(i int, r rendered) {
+		from, j := len(v.findings), v.in.Jobs[i]
+		v.findings = append(v.findings, r.found...)
+		if r.out.JobSet != nil && r.found.Err() == nil {
+			v.Jobs = append(v.Jobs, v.made(j, r.out, flags, podOpts))
+		}
+		spans = append(spans, span{from, len(v.findings), j})
+	})
+	if flags.to != "jobset" {
+		for _, js := range v.in.JobSets {
+			j := workspace.Job{TrainJob: js.AsTrainJob(), Document: js.Document}
+			v.Jobs = append(v.Jobs, comparison.Job{
+				ID:      fieldpath.Object{Kind: workspace.JobSetKind, Namespace: js.Namespace, Name: js.Name},
+				Objects: v.childrenOf(j, pipeline.Made{JobSet: js.JobSet}, flags.to, podOpts),
+				Queue:   js.Labels[admission.QueueLabel], Load: loadOf(pipeline.Made{JobSet: js.JobSet}, j, podOpts),
+				Input: v.in, Source: workspace.Job{Document: js.Document},
+			})
+		}
+	}
+	for i := range v.Jobs {
+		v.Jobs[i].Build = v.in.Build()
+	}
+	v.label()
+	v.refuse(spans)
+}
+
+// asShown returns the options for a JobSet and for its children in the form that the flags ask for.
+func (v *version) asShown(flags diffFlags, opts render.Options) (render.Options, render.PodsOptions) {
+	podOpts := render.PodsOptions{JobsOptions: render.JobsOptions{Release: opts.Release, Stored: opts.As == render.Stored}}
+	if flags.to != "jobset" {
+		v.flags.Spelled, opts.As = true, render.Applied
+	}
+	return opts, podOpts
+}
+
+// made returns the objects of a TrainJob that the flags ask for.
+func (v *version) made(j workspace.Job, out pipeline.Made, flags diffFlags, opts render.PodsOptions) comparison.Job {
+	job := comparison.Job{
+		ID: render.ObjectOf(j.TrainJob), Runtime: render.RuntimeOf(j.TrainJob),
+		Queue: j.Labels[admission.QueueLabel], Load: loadOf(out, j, opts), Input: v.in, Source: j,
+	}
+	if flags.to == "jobset" {
+		job.Objects = v.jobSetOf(j, out)
+	} else {
+		job.Objects = v.childrenOf(j, out, flags.to, opts)
+	}
+	return job
+}
+
+// loadOf returns a function that returns the load of a TrainJob or a JobSet.
+func loadOf(out pipeline.Made, j workspace.Job, opts render.PodsOptions) func() pipeline.Load {
+	return sync.OnceValue(func() pipeline.Load {
+		opts.Release = cmp.Or(opts.Release, j.Release())
+		return pipeline.LoadOf(out.JobSet, out.Companions, opts)
+	})
+}
+
+// merge merges the patches of an object that is not a TrainJob.
+func (v *version) merge(p *host.Program, how option.Schema, rule render.OnConflict) {
+	v.in = workspace.New(v.flags)
+	m, found, err := objectmerge.Read(p, v.in, v.flags, how)
+	if err != nil {
+		v.misused = err
+		return
+	}
+	merged, more := m.Apply(found)
+	if v.findings = append(found, more...); merged == nil {
+		return
+	}
+	v.findings = append(v.findings, m.Conflicts(merged, rule)...)
+	object := comparison.Object{
+		Key: comparison.Key{Kind: m.ID.Kind, Name: m.ID.Name}, Object: withoutStatus(merged.Value),
+		Owners: func() (*diff.Owners, error) { return diff.OwnersOf(merged.Owners), nil },
+		Locate: func(c merge.Claim) fieldpath.Position { return v.at(m.Position(c.Layer, c.Source)) },
+	}
+	v.Jobs = append(v.Jobs, comparison.Job{ID: m.ID, Objects: []comparison.Object{object}})
+}
+
+// withoutStatus returns an object without its status, which manifests do not set.
+func withoutStatus(object any) any {
+	if fields, ok := object.(merge.Object); ok {
+		fields = maps.Clone(fields)
+		delete(fields, "status")
+		return fields
+	}
+	of := reflect.ValueOf(object).Elem()
+	copied := reflect.New(of.Type())
+	copied.Elem().Set(of)
+	if status := copied.Elem().FieldByName("Status"); status.IsValid() {
+		status.SetZero()
+	}
+	return copied.Interface()
+}
+
+// label names the build and the revision in the findings.
+func (v *version) label() {
+	v.in.Label(v.findings)
+	v.prefix(v.findings)
+}
+
+// prefix adds the revision to the file names in findings.
+func (v *version) prefix(found finding.List) {
+	for i := range found {
+		f := &found[i]
+		f.Position = v.at(f.Position)
+		for c := range f.Claims {
+			f.Claims[c].Position = v.at(f.Claims[c].Position)
+		}
+	}
+}
+
+func (v *version) at(p fieldpath.Position) fieldpath.Position {
+	if p.File != "" {
+		p.File = v.side.Prefix + p.File
+	}
+	return p
+}
+
+// locator returns a function that returns the positions of a TrainJob's claims.
+func (v *version) locator(j workspace.Job) func(merge.Claim) fieldpath.Position {
+	return func(c merge.Claim) fieldpath.Position {
+		if c.Position == (fieldpath.Position{}) {
+			c.Position = v.in.ClaimPosition(j, c)
+		}
+		return v.at(c.Position)
+	}
+}
+
+// jobSetOf returns the JobSet and its companions.
+func (v *version) jobSetOf(j workspace.Job, out pipeline.Made) []comparison.Object {
+	locate := v.locator(j)
+	objects := []comparison.Object{{
+		Key: keyOf(out.JobSet), Object: out.JobSet,
+		Owners: func() (*diff.Owners, error) { return diff.OwnersOf(out.Owners), nil }, Locate: locate,
+	}}
+	for _, companion := range out.Companions {
+		objects = append(objects, comparison.Object{
+			Key: keyOf(companion), Object: companion, Locate: locate,
+			Owners: func() (*diff.Owners, error) { return diff.OwnedBy(v.companionClaim(j, companion)), nil },
+		})
+	}
+	return objects
+}
+
+// companionClaim returns the claim of the runtime's policy that creates a companion of the JobSet.
+func (v *version) companionClaim(j workspace.Job, companion runtime.Object) merge.Claim {
+	claim := merge.Claim{Layer: runtimepatch.RuntimeLayer}
+	at := fieldpath.Fields("spec", "mlPolicy")
+	switch gvk := companion.GetObjectKind().GroupVersionKind(); {
+	case gvk.Kind != "PodGroup":
+		spec, _ := v.in.RuntimeOf(j)
+		if spec == nil || spec.MLPolicy == nil {
+			break
+		}
+		switch {
+		case spec.MLPolicy.MPI != nil:
+			claim.Layer, at = runtimepatch.PolicyLayer("mpi"), fieldpath.Fields("spec", "mlPolicy", "mpi")
+		case spec.MLPolicy.Flux != nil:
+			claim.Layer, at = runtimepatch.PolicyLayer("flux"), fieldpath.Fields("spec", "mlPolicy", "flux")
+		}
+	case strings.Contains(gvk.Group, "volcano"):
+		claim.Layer, at = runtimepatch.SchedulerLayer("volcano"), fieldpath.Fields("spec", "podGroupPolicy", "volcano")
+	default:
+		claim.Layer, at = runtimepatch.SchedulerLayer("coscheduling"), fieldpath.Fields("spec", "podGroupPolicy", "coscheduling")
+	}
+	claim.Position = v.in.RuntimePosition(j, at)
+	return claim
+}
+
+// childrenOf returns the Jobs or the Pods of the JobSet.
+func (v *version) childrenOf(j workspace.Job, out pipeline.Made, to string, opts render.PodsOptions) []comparison.Object {
+	if opts.Release == nil {
+		opts.Release = j.Release()
+	}
+	f := pipeline.Children(func() *runtimepatch.Ownership { return out.Owners }, out.JobSet, out.Companions, option.Render{To: to}, opts)
+	if out.Owners == nil {
+		for i := range f.Findings {
+			f.Findings[i].Position = j.Document.Position(f.Findings[i].Path)
+		}
+	} else {
+		f.Findings = v.in.Locate(j, f.Findings)
+	}
+	v.findings = append(v.findings, f.Findings...)
+	if f.Objects == nil {
+		return nil
+	}
+	locate := v.locator(j)
+	owners := childOwners(out, opts.JobsOptions)
+	var objects []comparison.Object
+	seen := map[comparison.Key]int{}
+	for object, err := range f.Objects {
+		if err != nil {
+			v.findings = append(v.findings, finding.Finding{
+				Code: finding.CodeNoName, Severity: finding.Error, Object: render.ObjectOf(j.TrainJob),
+				Position: j.Document.Position(nil), Message: err.Error(), Remedy: finding.Remedy{Text: "fix the JobSet"},
+			})
+			return nil
+		}
+		o := comparison.Object{Key: keyOf(object), Object: object, Locate: locate}
+		n := seen[o.Key]
+		seen[o.Key]++
+		o.Key.Number = n
+		o.Owners = func() (*diff.Owners, error) { return owners(object) }
+		objects = append(objects, o)
+	}
+	return objects
+}
+
+// childOwners returns a function that returns the owners of a JobSet's Job or Pod. A JobSet of the input has no known owners,
+// so the controllers own all fields.
+func childOwners(out pipeline.Made, opts render.JobsOptions) func(child any) (*diff.Owners, error) {
+	ofChildren := sync.OnceValues(func() (*render.ChildOwners, error) {
+		return render.OwnersOfChildren(out.JobSet, out.Owners, opts)
+	})
+	var last *diff.Owners // a Pod's owners resemble the owners of the previous Pod
+	return func(child any) (*diff.Owners, error) {
+		job, isJob := child.(*batchv1.Job)
+		pod, isPod := child.(*corev1.Pod)
+		switch {
+		case isPod && out.Owners == nil:
+			return diff.OwnedBy(merge.Claim{Layer: runtimepatch.JobLayer}), nil
+		case !isJob && !isPod || out.Owners == nil:
+			return diff.OwnedBy(merge.Claim{Layer: runtimepatch.JobSetLayer}), nil
+		}
+		owners, err := ofChildren()
+		if err != nil {
+			return nil, err
+		}
+		var fields iter.Seq2[fieldpath.Path, []merge.Claim]
+		if isJob {
+			fields, err = owners.Job(job)
+		} else {
+			fields, err = owners.Pod(pod)
+		}
+		if err != nil {
+			return nil, err
+		}
+		last = diff.OwnersOfFields(fields, last)
+		return last, nil
+	}
+}
+
+// keyOf returns the kind and the name of an object, or its generateName.
+func keyOf(object any) comparison.Key {
+	var key comparison.Key
+	if o, ok := object.(runtime.Object); ok {
+		gvk := o.GetObjectKind().GroupVersionKind()
+		key.Group, key.Kind = gvk.Group, gvk.Kind
+	}
+	if m, ok := object.(metav1.Object); ok {
+		if key.Name = m.GetName(); key.Name == "" {
+			key.Name = m.GetGenerateName()
+		}
+	}
+	return key
+}

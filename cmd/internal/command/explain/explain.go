@@ -1,0 +1,233 @@
+// Package explain implements the command explain. It shows how patches to a field merge, and which layers write it.
+package explain
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/trainweld/trainweld/cmd/internal/commandline"
+	"github.com/trainweld/trainweld/cmd/internal/exit"
+	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/report"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/render/compose"
+	"github.com/trainweld/trainweld/render/explain"
+)
+
+// Command returns the command with its flags and its help.
+func Command(p *host.Program) *cobra.Command {
+	format := "text"
+	cmd := &cobra.Command{
+		Use:   "explain {FIELD|CODE} [-o text|json]",
+		Short: "Explain how a field merges and who may set it, or what a finding means",
+		Long: `Explain a field of a TrainJob's JobSet: how its patches merge, which fields exclude it, who may set it, when it
+can change, and which policies replace it. FIELD is a path as findings show it. You may omit the leading dot,
+the items of lists, or the beginning if the end names one field only.
+
+A field of a TrainJob or of a runtime is a path from its root, such as spec.runtimePatches. The command shows its
+kind and the releases of the Trainer that have it.
+
+CODE is the code of a finding, such as TW300. The command explains it, and says what to do. If releases differ,
+it says which release changed what.
+
+Exit status: 0 done; 2 no such field or code.`,
+		Example: `  # What becomes of two managers' node selectors
+  trainweld explain nodeSelector
+
+  # Who sets the command of the trainer's container
+  trainweld explain 'containers[name="node"].command'
+
+  # What a finding means
+  trainweld explain TW300
+
+  # Which releases have a field of a TrainJob
+  trainweld explain spec.trainer.numProcPerNode
+
+  # From the root, as kubectl explain takes it
+  trainweld explain spec.replicatedJobs.template.spec.template.spec.volumes`,
+		ValidArgsFunction: func(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			if strings.HasPrefix(strings.ToUpper(typed), "TW") {
+				return codeNames(), cobra.ShellCompDirectiveNoFileComp
+			}
+			return fieldCompletions(typed), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return exit.Usage(fmt.Errorf("explain takes one field or code, got %d", len(args)))
+			}
+			if format != "json" && format != "text" {
+				return exit.Usage(fmt.Errorf("--output: %q is not a format; use text or json", format))
+			}
+			if isCode(args[0]) {
+				return writeCode(p.Stdout, args[0], format)
+			}
+			rule, err := explain.Field(args[0])
+			if err != nil {
+				if defined := define(args[0]); defined != nil {
+					if format == "json" {
+						return writeDefinedJSON(p.Stdout, defined)
+					}
+					return writeDefined(p.Stdout, defined)
+				}
+			}
+			switch {
+			case err != nil:
+				return err
+			case format == "json":
+				return writeRuleJSON(p.Stdout, rule)
+			default:
+				return writeRule(p.Stdout, rule)
+			}
+		},
+	}
+	cmd.Flags().StringVarP(&format, "output", "o", "text", "text or json")
+	commandline.Complete(cmd, "output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// fieldCompletions returns the fields that continue the typed path by one step. All fields would be a thousand.
+func fieldCompletions(typed string) []string {
+	var found []string
+	dotted := strings.HasPrefix(typed, ".")
+	typed = strings.TrimPrefix(typed, ".")
+	for _, path := range explain.Paths() {
+		rest, ok := strings.CutPrefix(path, typed)
+		if !ok || strings.Contains(strings.TrimPrefix(rest, "."), ".") {
+			continue
+		}
+		if dotted {
+			path = "." + path
+		}
+		found = append(found, path)
+	}
+	return found
+}
+
+// writeRule writes a rule for people.
+func writeRule(w io.Writer, rule explain.Rule) error {
+	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	line := func(what, text string) {
+		if text != "" {
+			fmt.Fprintf(out, "  %s\t%s\n", what, text)
+		}
+	}
+	fmt.Fprintf(out, "%s\n\n", explain.Format(rule.Path))
+	line("kind", rule.Kind)
+	line("merges", rule.Merge)
+	line("union", rule.Union)
+	line("composes", composesText(rule))
+	line("in", sinceOf(rule))
+	line("set by", rule.Set)
+	line("changed", rule.Change)
+	what := "written over"
+	for _, text := range writersText(rule) {
+		line(what, text)
+		what = ""
+	}
+	if len(rule.Fields) > 0 {
+		fmt.Fprintf(out, "\n  field\tkind\tin a patch\n")
+	}
+	for _, f := range rule.Fields {
+		patch := "no"
+		if f.Patchable {
+			patch = "yes"
+		}
+		fmt.Fprintf(out, "  %s\t%s\t%s\n", f.Name, f.Kind, patch)
+	}
+	return out.Flush()
+}
+
+// writersText returns the layers that write over a field, with a line for each layer and origin.
+func writersText(rule explain.Rule) []string {
+	var lines []string
+	var last explain.Writer
+	for i, w := range rule.Writers {
+		at := 0
+		for at < len(w.Path) && at < len(rule.Path) && (w.Path[at] == rule.Path[at] || isOpen(w.Path[at])) {
+			at++
+		}
+		within := explain.Format(w.Path[at:])
+		if within != "" && i > 0 && w.Layer == last.Layer && w.From == last.From {
+			lines[len(lines)-1] += " " + within
+			continue
+		}
+		last = w
+		text := "by " + string(w.Layer)
+		if w.From != "" {
+			text += " from " + w.From
+		}
+		if within != "" {
+			text += ": " + within
+		}
+		lines = append(lines, text)
+	}
+	return lines
+}
+
+// isOpen reports whether a step stands for any item.
+func isOpen(step fieldpath.Step) bool {
+	_, value, ok := step.Item()
+	return ok && value == ""
+}
+
+// ruleJSON is a rule for programs.
+type ruleJSON struct {
+	Path         string         `json:"path" doc:"The field of the JobSet."`
+	Kind         string         `json:"kind" doc:"The kind of the field, such as struct or list-map by name."`
+	Merge        string         `json:"merge" doc:"How patches merge."`
+	Union        string         `json:"union,omitempty" doc:"The union that the field is a member of."`
+	Releases     string         `json:"releases,omitempty" doc:"The releases of the Trainer that have the field, unless all have it."`
+	Patchable    bool           `json:"patchable" doc:"A patch may set the field."`
+	Compositions []compose.Kind `json:"compositions,omitempty" doc:"The rules that a policy may set for the field."`
+	SetBy        string         `json:"setBy" doc:"Who may set the field."`
+	Changed      string         `json:"changed" doc:"When the field may change."`
+	WrittenOver  []writerJSON   `json:"writtenOver,omitempty" doc:"The layers that write over the field."`
+	Fields       []memberJSON   `json:"fields,omitempty" doc:"The fields below it."`
+}
+
+type writerJSON struct {
+	Layer string `json:"layer"`
+	Path  string `json:"path"`
+	From  string `json:"from,omitempty" doc:"The field of the TrainJob or of the runtime that the value comes from."`
+}
+
+type memberJSON struct {
+	Name      string `json:"name"`
+	Kind      string `json:"kind"`
+	Patchable bool   `json:"patchable"`
+}
+
+// composesText names the rules of a policy, if some rule gives a value of its own.
+func composesText(rule explain.Rule) string {
+	kinds := rule.Compositions
+	if len(kinds) == 0 || kinds[0] == compose.KindAgree {
+		return ""
+	}
+	names := make([]string, len(kinds))
+	for i, kind := range kinds {
+		names[i] = string(kind)
+	}
+	last := len(names) - 1
+	return "by a rule of the policy: " + strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
+func writeRuleJSON(w io.Writer, rule explain.Rule) error {
+	out := ruleJSON{
+		Path: explain.Format(rule.Path), Kind: rule.Kind, Merge: rule.Merge, Union: rule.Union,
+		Patchable: rule.Patchable, Compositions: rule.Compositions, SetBy: rule.Set, Changed: rule.Change, Releases: sinceOf(rule),
+	}
+	for _, writer := range rule.Writers {
+		out.WrittenOver = append(out.WrittenOver, writerJSON{string(writer.Layer), explain.Format(writer.Path), writer.From})
+	}
+	for _, f := range rule.Fields {
+		out.Fields = append(out.Fields, memberJSON(f))
+	}
+	return report.EncodeReport(w, out)
+}

@@ -1,0 +1,161 @@
+package explain
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/trainweld/trainweld/cmd/internal/report"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/explain"
+	"github.com/trainweld/trainweld/render/release"
+)
+
+// switchesOf returns the switches between releases that decide about a code.
+func switchesOf(code finding.Code) []string {
+	return map[finding.Code][]string{
+		finding.CodeOldAPI:            {"overrides"},
+		finding.CodeTwoAPIs:           {"overrides"},
+		finding.CodeUnknownJob:        {string(release.PatchedJobsExist), "merge-root"},
+		finding.CodeManagedByOther:    {"managed-by"},
+		finding.CodeGPUsUnseen:        {"nproc"},
+		finding.CodeSecondTrainer:     {"second-trainer"},
+		finding.CodeHostfile:          {"endpoints"},
+		finding.CodeGangCount:         {"gang-requests"},
+		finding.CodeRuntimeReplicas:   {string(release.RuntimeLauncher)},
+		finding.CodeRuntimeContainer:  {string(release.RuntimeContainers)},
+		finding.CodeNoInitializer:     {string(release.InitializerMount)},
+		finding.CodeReservedEnv:       {string(release.TorchAlways), string(release.MPIEnv)},
+		finding.CodeTorchTune:         {"torchtune", string(release.TorchTuneNodes), string(release.TorchTuneQLoRA), string(release.TorchTuneOneNode), string(release.TorchTuneArgs)},
+		finding.CodeFlux:              {"flux", string(release.FluxProcesses)},
+		finding.CodeDeprecated:        {string(release.RuntimeDeprecated)},
+		finding.CodeJobSetDependsOn:   {string(release.JobSetDependency)},
+		finding.CodeJobSetCoordinator: {string(release.JobSetCoordinator)},
+		finding.CodePatchedRunning:    {string(release.PatchedOnResume)},
+	}[code]
+}
+
+// changesOf returns the changes of releases that decide about a code, the oldest first.
+func changesOf(code finding.Code) []release.Change {
+	var changes []release.Change
+	ids := switchesOf(code)
+	for _, s := range release.Switches() {
+		if slices.Contains(ids, s.ID) {
+			changes = append(changes, s.Changes...)
+		}
+	}
+	slices.SortStableFunc(changes, func(a, b release.Change) int { return strings.Compare(a.In, b.In) })
+	return changes
+}
+
+// definitionsJSON is the report on a path from the root of an object.
+type definitionsJSON struct {
+	Definitions []definedField `json:"definitions" doc:"The fields at the path, one for each kind of object that has it."`
+}
+
+// definedField is a field of a TrainJob or a runtime, and the releases that have it.
+type definedField struct {
+	Object string        `json:"object" doc:"The kind of the object."`
+	Path   string        `json:"path"`
+	Kinds  []definedKind `json:"kinds" doc:"The types of the field, with the releases of the Trainer."`
+	Fields []string      `json:"fields,omitempty" doc:"The names of the fields below it, in the latest release that has it."`
+}
+
+// definedKind is the kind of a field in consecutive releases.
+type definedKind struct {
+	Kind     string   `json:"kind"`
+	Releases []string `json:"releases"`
+
+	in []release.Release
+}
+
+// define returns the fields at a path from the root of a TrainJob or of a runtime.
+func define(path string) []definedField {
+	var names []string
+	for _, step := range strings.Split(strings.TrimPrefix(path, "."), ".") {
+		name, _, _ := strings.Cut(step, "[")
+		names = append(names, name)
+	}
+	var known release.Definitions
+	var found []definedField
+	for _, kind := range []string{finding.TrainJobKind, "ClusterTrainingRuntime"} {
+		defined := definedField{Object: kind, Path: "." + strings.Join(names, ".")}
+		for _, r := range known.Having(kind, names...) {
+			root, err := known.Fields(&r, kind)
+			if err != nil {
+				continue // Having has read it
+			}
+			f := root.Find(names...)
+			if n := len(defined.Kinds); n == 0 || defined.Kinds[n-1].Kind != typeOf(f) {
+				defined.Kinds = append(defined.Kinds, definedKind{Kind: typeOf(f)})
+			}
+			last := &defined.Kinds[len(defined.Kinds)-1]
+			last.Releases, last.in = append(last.Releases, r.Name), append(last.in, r)
+			for f.Items != nil {
+				f = f.Items
+			}
+			defined.Fields = slices.Sorted(maps.Keys(f.Fields))
+		}
+		if defined.Kinds != nil {
+			found = append(found, defined)
+		}
+	}
+	return found
+}
+
+// typeOf returns the type of a field in words.
+func typeOf(f *release.Field) string {
+	switch {
+	case f.IntOrString:
+		return "integer or string"
+	case f.Items != nil:
+		return "list of " + typeOf(f.Items)
+	case f.Values != nil:
+		return "map of " + typeOf(f.Values)
+	default:
+		return f.Type
+	}
+}
+
+func writeDefined(w io.Writer, fields []definedField) error {
+	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for i, f := range fields {
+		if i > 0 {
+			fmt.Fprintln(out)
+		}
+		fmt.Fprintf(out, "%s %s\n\n", f.Object, f.Path)
+		for _, k := range f.Kinds {
+			fmt.Fprintf(out, "  kind\t%s in %s\n", k.Kind, release.Span(k.in))
+		}
+		if len(f.Fields) > 0 {
+			fmt.Fprintf(out, "  fields\t%s\n", strings.Join(f.Fields, ", "))
+		}
+	}
+	return out.Flush()
+}
+
+func writeDefinedJSON(w io.Writer, fields []definedField) error {
+	return report.EncodeReport(w, definitionsJSON{fields})
+}
+
+// sinceOf returns the releases with a field of the JobSet, or "" if all have it.
+func sinceOf(rule explain.Rule) string {
+	var names []string
+	for _, step := range rule.Path {
+		if name, ok := step.Field(); ok {
+			names = append(names, name)
+		} else if _, _, ok := step.Item(); !ok {
+			return "" // within a map
+		}
+	}
+	var known release.Definitions
+	having := known.Having("JobSet", names...)
+	if len(having) == len(release.Known()) || len(rule.Path) > 0 && rule.Path[0] == fieldpath.Field("metadata") {
+		return ""
+	}
+	return release.Span(having)
+}

@@ -1,0 +1,256 @@
+// Package fn implements the command fn. It renders TrainJobs in a pipeline of kustomize or kpt.
+package fn
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/trainweld/trainweld/cmd/internal/exit"
+	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/option"
+	"github.com/trainweld/trainweld/cmd/internal/output"
+	"github.com/trainweld/trainweld/cmd/internal/pipeline"
+	"github.com/trainweld/trainweld/cmd/internal/report"
+	"github.com/trainweld/trainweld/cmd/internal/resourcelist"
+	"github.com/trainweld/trainweld/cmd/internal/workspace"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/manifest"
+)
+
+// Command returns the command with its flags and its help.
+func Command(p *host.Program) *cobra.Command {
+	return &cobra.Command{
+		Use:   "fn",
+		Short: "Render TrainJobs as a KRM function of kustomize or kpt",
+		Long: `Read a ResourceList from standard input, render its TrainJobs, and write it to standard output. kustomize and
+kpt run it as a KRM function. Runtimes are items of the list, or in files. The JobSet of a TrainJob and its
+related objects replace it. With mode: add they follow it, and replace the results of an earlier run. All
+other items stay as they are, including JobSets. Annotations that name an item's file stay.
+
+Findings become results of the list. A conflict has a tag for each manager's value. Findings also go to
+standard error, since kustomize does not show results. If one is an error, the items stay as they were.
+
+Options are the data of the functionConfig, a ConfigMap:
+
+  to             jobset, jobs or pods
+  as             applied or stored
+  for            review, or apply for JobSets that are applied instead of the TrainJobs: see render --help
+  onConflict     fail or last
+  forceManagers  managers that win all their conflicts, one a line, the first one first
+  mode           replace or add
+  trainerVersion the release of the Trainer, with its JobSet: 2.0, 2.1, 2.2 or 2.3
+  namespace      the namespace of objects that name none (default "default")
+  patches        managers' patches as text, applied to every TrainJob after its own
+  files          files and directories with TrainJobs and runtimes, one a line, for a generator
+  runtimeFiles   files and directories with runtimes, one a line
+  patchFiles     files with managers' patches, one a line
+  policy         the policy file (default the nearest trainweld.yaml)
+  recursive      true to also read subdirectories
+  strict         true to count warnings as errors
+  showNotes      true to also show notes, which report no problem
+
+Paths are relative to the working directory, which is that of the kustomization.
+
+Exit status: 0 done; 1 a finding is an error; 2 usage, input or output failed.`,
+		Example: `  # As kustomize runs it, by this annotation of the functionConfig; kustomize needs --enable-alpha-plugins
+  # --enable-exec
+  #
+  #   config.kubernetes.io/function: |
+  #     exec: {path: trainweld, args: [fn]}
+  kustomize build --enable-alpha-plugins --enable-exec .
+
+  # By hand
+  trainweld fn < resourcelist.yaml`,
+		Args: option.NoArguments,
+		RunE: func(*cobra.Command, []string) error { return run(p) },
+	}
+}
+
+// run answers one ResourceList. It returns an error for other input.
+func run(p *host.Program) error {
+	data, unreadable := manifest.Read(p.Files, p.Stdin, manifest.Stdin)
+	if unreadable != nil {
+		return fmt.Errorf("standard input: %s; %s", unreadable.Message, report.Help(*unreadable))
+	}
+	list, err := resourcelist.Read(data)
+	if err != nil {
+		return fmt.Errorf("standard input: %w; a function is given a ResourceList: see 'trainweld fn --help'", err)
+	}
+	opts, wrong := parseFnOptions(list.Config)
+	if wrong != nil {
+		return refuse(p, list, wrong)
+	}
+	f := newFunction(p, list, opts)
+	if err := option.UnknownManager(f.in, option.ForceFlag, opts.Force); err != nil {
+		return refuse(p, list, []misuse{{".data.forceManagers", strings.TrimPrefix(err.Error(), option.ForceFlag+": ")}})
+	}
+	items := f.run()
+	findings := f.told(f.findings.Distinct())
+	if err := report.WriteBeside(p.Stderr, f.forPeople(findings), report.Options{ShowNotes: opts.ShowNotes, Strict: opts.Strict, Help: fnHelp}); err != nil {
+		return err
+	}
+	failed := exit.For(findings, opts.Strict)
+	list.Results = f.results(findings) // results identify items by their indexes in the input
+	if failed == nil {
+		list.Items = items
+	}
+	if err := list.Write(p.Stdout); err != nil {
+		return err
+	}
+	return failed
+}
+
+// refuse answers with the errors of the options and with the unchanged items.
+func refuse(p *host.Program, list *resourcelist.List, wrong []misuse) error {
+	for _, w := range wrong {
+		fmt.Fprintf(p.Stderr, "trainweld: %s\n", report.Printable(w.Error()))
+		list.Results = append(list.Results, misuseResult(list.Config, w))
+	}
+	if err := list.Write(p.Stdout); err != nil {
+		return err
+	}
+	return exit.Status(exit.Failed)
+}
+
+// function is a run over one list.
+type function struct {
+	list     *resourcelist.List
+	opts     *fnOptions
+	in       *workspace.Input
+	jobs     map[*manifest.Document]*resourcelist.Item // by their documents
+	versions map[fieldpath.Object]string               // the apiVersions of the decoded objects
+	findings finding.List
+}
+
+// newFunction reads the items, and the files that the options name.
+func newFunction(p *host.Program, list *resourcelist.List, opts *fnOptions) *function {
+	// The JobSet would otherwise appear to set the API server's defaults.
+	opts.Spelled = opts.To != "jobset"
+	f := &function{
+		list: list, opts: opts, in: workspace.New(opts.Flags),
+		jobs: map[*manifest.Document]*resourcelist.Item{}, versions: map[fieldpath.Object]string{},
+	}
+	for i, item := range list.Items {
+		f.readItem(p, i, item)
+	}
+	for _, d := range f.in.ReadDocuments(p, opts.Files) {
+		f.add(d, true)
+	}
+	for _, d := range f.in.ReadDocuments(p, opts.Runtimes) {
+		f.add(d, false)
+	}
+	if opts.patches != "" {
+		patches, findings := f.in.ApplyPolicy(p.Files, configFile, ".").DecodePatches(configFile, []byte(opts.patches))
+		f.in.Patches = append(f.in.Patches, patches...)
+		f.in.Findings = append(f.in.Findings, findings...)
+	}
+	f.in.ReadPatches(p)
+	f.in.DefaultPatches()
+	f.in.Findings = f.in.Rate(f.in.WithoutPatchFiles(f.in.Findings))
+	return f
+}
+
+// readItem reads a TrainJob, a runtime or a snapshot. It ignores other items.
+func (f *function) readItem(p *host.Program, i int, item *resourcelist.Item) {
+	data, err := item.YAML()
+	if err != nil {
+		f.in.Findings = append(f.in.Findings, finding.Finding{
+			Code: finding.CodeSyntax, Severity: finding.Error, Position: fieldpath.Position{File: itemFile(i)},
+			Message: err.Error(), Remedy: finding.Remedy{Text: "fix the item; it cannot be written as YAML"},
+		})
+		return
+	}
+	documents, findings, _ := f.in.ApplyPolicy(p.Files, itemFile(i), ".").Decode(itemFile(i), data, nil)
+	for n := range findings {
+		findings[n].Object = f.opts.InNamespace(findings[n].Object)
+	}
+	// An item without apiVersion and kind belongs to another tool.
+	f.in.Findings = append(f.in.Findings, slices.DeleteFunc(findings, func(f finding.Finding) bool { return f.Code == finding.CodeNotAnObject })...)
+	for _, d := range documents { // one, or none if the item is broken
+		f.jobs[d] = item
+		f.add(d, true)
+	}
+}
+
+func (f *function) add(d *manifest.Document, jobs bool) {
+	f.versions[f.opts.InNamespace(d.ID)] = d.APIVersion
+	f.in.Add(d, jobs)
+}
+
+// run renders all TrainJobs, and returns the items with the rendered objects.
+func (f *function) run() []*resourcelist.Item {
+	f.findings = f.in.Findings
+	placing := newPlacing(f.list.Items)
+	opts := render.Options{As: f.opts.as, OnConflict: f.opts.conflict, ForceManagers: f.opts.Force, FeatureGates: f.opts.gates}
+	flags := f.opts.Render
+	podOpts, _ := flags.Children.Options(opts.As, false) // Options returns no error here: fn has no option for an invalid value
+	if flags.To != "jobset" {
+		opts.As = render.Applied
+	}
+	renamed := formerOf(f.in, f.jobs)
+	for _, j := range f.in.Jobs {
+		renamed.follow(j, f.in)
+		podOpts.Release = j.Release()
+		found, out := pipeline.TrainJob(f.in, j, opts)
+		if flags.For == option.ForApply && out.JobSet != nil {
+			found = pipeline.ForApply(f.in, j, out, found, false)
+		}
+		objects := output.Each(out.Objects())
+		if flags.To != "jobset" && out.JobSet != nil && found.Err() == nil {
+			family := pipeline.Children(pipeline.Owners(f.in, j, opts, out), out.JobSet, out.Companions, flags, podOpts)
+			found, objects = append(found, f.in.Locate(j, family.Findings)...), family.Objects
+		}
+		f.findings = append(f.findings, found...)
+		if objects == nil || found.Err() != nil {
+			continue
+		}
+		made, err := newItems(objects)
+		if err != nil {
+			f.findings = append(f.findings, finding.Finding{
+				Code: finding.CodeSyntax, Severity: finding.Error, Object: render.ObjectOf(j.TrainJob),
+				Message: err.Error(), Remedy: finding.Remedy{Text: "this is a mistake of trainweld; report it with the TrainJob and its runtime"},
+			})
+			continue
+		}
+		placing.put(f.jobs[j.Document], made, f.opts.add)
+	}
+	return placing.items()
+}
+
+// newItems returns items with the objects.
+func newItems(objects func(func(any, error) bool)) ([]*resourcelist.Item, error) {
+	var items []*resourcelist.Item
+	for object, err := range objects {
+		if err != nil {
+			return nil, err
+		}
+		var b bytes.Buffer
+		if err := manifest.Encode(&b, manifest.YAML, object); err != nil {
+			return nil, err
+		}
+		item, err := resourcelist.NewItem(b.Bytes())
+		if err != nil {
+			return nil, fmt.Errorf("reading back what was rendered: %w", err)
+		}
+		items = append(items, item)
+	}
+	return items, nil
+}
+
+// Items have no readable file: annotations name it at most, and its lines differ. These names identify items until a finding
+// is reported.
+const (
+	itemPrefix = "\x00item "
+	configFile = "\x00functionConfig"
+)
+
+func itemFile(i int) string { return fmt.Sprintf("%s%d", itemPrefix, i) }
+
+// isStream reports whether a position lies in standard input.
+func isStream(p fieldpath.Position) bool { return strings.HasPrefix(p.File, "\x00") }

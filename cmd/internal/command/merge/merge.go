@@ -1,0 +1,155 @@
+// Package merge implements the command merge. It merges the patches of several managers into any object.
+package merge
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/trainweld/trainweld/cmd/internal/commandline"
+	"github.com/trainweld/trainweld/cmd/internal/exit"
+	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/objectmerge"
+	"github.com/trainweld/trainweld/cmd/internal/option"
+	"github.com/trainweld/trainweld/cmd/internal/report"
+	"github.com/trainweld/trainweld/cmd/internal/workspace"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/manifest"
+)
+
+// mergeFlags are the flags of merge.
+type mergeFlags struct {
+	workspace.Flags
+	option.Schema
+	onConflict string
+	format     string
+	showValues bool
+	policies   merge.Options
+	protected  []string
+}
+
+// Command returns the command with its flags and its help.
+func Command(p *host.Program) *cobra.Command {
+	var flags mergeFlags
+	cmd := &cobra.Command{
+		Use:   "merge -f BASE --patch [NAME=]FILE... [--crd PATH]... [flags]",
+		Short: "Merge the patches of several managers into any object",
+		Long: `Merge the patches of several managers into an object of any kind, in the order given. Managers that disagree are
+an error. BASE is a file with one object, or - for standard input. NAME is the manager of the patch, any string. It
+defaults to the name of the file. A patch may omit apiVersion, kind and name.
+
+--type says how the patches merge:
+
+  strategic  as strategic merge patches. $patch, $retainKeys and the other directives work, and a null removes a
+             field. This is the default for Kubernetes' own kinds.
+  apply      as forced server-side applies in order, by the schema of a CustomResourceDefinition. This is the
+             default for TrainJobs, runtimes, JobSets and kinds that a --crd defines.
+  merge      as JSON merge patches (RFC 7386). They replace lists whole, and a null removes a field. This is the
+             default for all other kinds, with a warning.
+
+--unions, --empty, --order, --precedence, --managers and --protected merge as a program that merges Pod templates may
+want. Without them the merge is the cluster's. What they decide is a warning, beside the conflict.
+
+-o managed adds metadata.managedFields: who owns which field after the merge.
+
+The object goes to standard output, findings to standard error. If a finding is an error, no object is written.
+
+Exit status: 0 done; 1 a finding is an error; 2 usage, input or output failed.`,
+		Example: `  # A Deployment, and what two teams want of it
+  trainweld merge -f deployment.yaml --patch web=web.yaml --patch security=security.yaml
+
+  # A custom resource, by its definition
+  trainweld merge -f workflow.yaml --crd crds/ --patch team.yaml
+
+  # The last patch wins where the two disagree, with a warning
+  trainweld merge -f deployment.yaml --patch a.yaml --patch b.yaml --on-conflict=last`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			flags.Files = append(flags.Files, args...)
+			return run(p, flags)
+		},
+	}
+	f := cmd.Flags()
+	f.VarP((*option.Repeated)(&flags.Files), "filename", "f", "the file of the base, or -")
+	f.Var((*option.Repeated)(&flags.Patches), "patch", "apply the patch of `[NAME=]FILE` to the base in the order given (repeatable)")
+	flags.Schema.Add(cmd)
+	option.AddOnConflict(cmd, &flags.onConflict, "fail", "fail, an error where managers disagree, or last, a warning, and the last patch wins")
+	f.StringVarP(&flags.format, "output", "o", "yaml", "yaml, json, or managed, YAML with metadata.managedFields")
+	choice(cmd, (*string)(&flags.policies.Unions), "unions", "where an object has several members of a union: last, the last layer's stay, or error", "last", "error")
+	choice(cmd, (*string)(&flags.policies.Empty), "empty", "skip, an empty string sets no required field", "skip")
+	choice(cmd, (*string)(&flags.policies.Order), "order", "base, the base's items keep their places and new ones follow", "base")
+	choice(cmd, (*string)(&flags.policies.Precedence), "precedence", "who wins an overlap: first, the first patch, or base, the base always", "first", "base")
+	f.Var((*option.Repeated)(&flags.policies.Managers), "managers", "let a manager win over all others (repeatable, the first one wins over the next)")
+	f.Var((*option.Repeated)(&flags.protected), "protected", "keep the base's value of a field, such as spec.template.spec.containers.image (repeatable)")
+	f.BoolVar(&flags.policies.ProtectedError, "protected-error", false, "a patch of a protected field is an error")
+	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables in findings")
+	commandline.Complete(cmd, "output", cobra.FixedCompletions([]string{"yaml", "json", "managed"}, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// choice adds the flag of a policy. Without it, the policy is the cluster's.
+func choice(cmd *cobra.Command, value *string, name, help string, words ...string) {
+	cmd.Flags().StringVar(value, name, "", help)
+	commandline.Complete(cmd, name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+}
+
+func run(p *host.Program, flags mergeFlags) error {
+	format, rule, err := flags.parse()
+	if err != nil {
+		return exit.Usage(err)
+	}
+	m, found, err := objectmerge.Read(p, workspace.New(flags.Flags), flags.Flags, flags.Schema)
+	if err != nil {
+		return err
+	}
+	if found.Err() == nil {
+		m.Policies = flags.policies
+		if err := m.Check(); err != nil {
+			return err
+		}
+	}
+	merged, more := m.Apply(found)
+	if found = append(found, more...); merged != nil {
+		found = append(found, m.Conflicts(merged, rule)...)
+	}
+	if err := report.WriteBeside(p.Stderr, found, report.Options{ShowValues: flags.showValues}); err != nil {
+		return err
+	}
+	if err := exit.For(found, false); err != nil {
+		return err
+	}
+	if flags.format == "managed" {
+		if err := m.AddManagedFields(merged); err != nil {
+			return err
+		}
+	}
+	encoder := manifest.Encoder{KeepStatus: true}
+	return encoder.Encode(p.Stdout, format, merged.Fields)
+}
+
+// parse parses the flags with a fixed set of values.
+func (flags *mergeFlags) parse() (manifest.Format, render.OnConflict, error) {
+	format := manifest.YAML
+	if flags.format != "managed" {
+		var err error
+		if format, err = manifest.ParseFormat(flags.format); err != nil {
+			return 0, 0, fmt.Errorf("-o: %w", err)
+		}
+	}
+	for _, text := range flags.protected {
+		path, err := fieldpath.ParsePath(text)
+		if err != nil {
+			return 0, 0, fmt.Errorf("--protected: %w", err)
+		}
+		flags.policies.Protected = append(flags.policies.Protected, path)
+	}
+	rule, err := option.ParseOnConflict(flags.onConflict)
+	if err != nil {
+		return 0, 0, err
+	}
+	if err := flags.Schema.Check(); err != nil {
+		return 0, 0, err
+	}
+	return format, rule, flags.CheckPaths()
+}

@@ -1,0 +1,258 @@
+// Package migrate implements the command migrate. It converts old TrainJobs and jobs of the Training Operator to today's API.
+package migrate
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"github.com/spf13/cobra"
+
+	"github.com/trainweld/trainweld/cmd/internal/commandline"
+	"github.com/trainweld/trainweld/cmd/internal/exit"
+	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/option"
+	"github.com/trainweld/trainweld/cmd/internal/output"
+	"github.com/trainweld/trainweld/cmd/internal/repair"
+	"github.com/trainweld/trainweld/cmd/internal/report"
+	"github.com/trainweld/trainweld/cmd/internal/workspace"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/fieldpath/printable"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/check"
+	"github.com/trainweld/trainweld/render/manifest"
+	"github.com/trainweld/trainweld/render/release"
+	"github.com/trainweld/trainweld/render/trainjob"
+)
+
+// migrateFlags are the flags of migrate.
+type migrateFlags struct {
+	workspace.Flags
+	target     *release.Release // of the rewritten objects
+	manager    string
+	onto       existingFlags
+	inPlace    bool
+	diff       bool
+	list       bool
+	strict     bool
+	showValues bool
+	showNotes  bool
+}
+
+// Command returns the command with its flags and its help.
+func Command(p *host.Program) *cobra.Command {
+	var flags migrateFlags
+	cmd := &cobra.Command{
+		Use:   "migrate PATH... [-r PATH]... [flags]",
+		Short: "Rewrite objects of earlier versions for Trainer 2.3",
+		Long: `Rewrite objects of earlier versions for Trainer 2.3.
+
+A TrainJob of Trainer 2.0 or 2.1 with spec.podSpecOverrides, spec.podTemplateOverrides, spec.labels or
+spec.annotations gets a patch of one manager in spec.runtimePatches. The word auto as numProcPerNode, of a
+TrainJob or of a torch policy, is removed, since a missing field means the same. A training job of kubeflow.org/v1 becomes a TrainJob and a
+TrainingRuntime of its own. With --runtime it becomes a TrainJob on an existing runtime. The kinds are
+PyTorchJob, MPIJob, XGBoostJob, JAXJob, TFJob and PaddleJob. docs/migrate.md describes every field.
+
+The command proves the rewrite of a TrainJob: it renders both forms with the TrainJob's runtime, and compares
+the JobSets. If they differ, or if today's API cannot express a field, a finding gives the reason. Then the
+command writes nothing.
+
+A PATH is a file, a directory, a quoted glob or - for standard input. Runtimes may also come with -r. The
+rewritten files go to standard output. Everything else in them stays, with comments and order. -w writes the
+files in place, -d shows the changes, and -l lists the changed files.
+
+With --trainer-version 2.2, fields that Trainer 2.2 lacks are errors in the rewritten objects.
+
+Exit status: 0 done; 1 a finding is an error; 2 usage, input or output failed.`,
+		Example: `  # A TrainJob, proved with its runtime
+  trainweld migrate job.yaml -r runtime.yaml
+
+  # What would change below a directory
+  trainweld migrate -R jobs/ -r runtimes/ -d
+
+  # A PyTorchJob to a TrainingRuntime and a TrainJob
+  trainweld migrate pytorchjob.yaml
+
+  # A PyTorchJob to a TrainJob on a runtime of the cluster
+  trainweld migrate pytorchjob.yaml --runtime torch-distributed
+
+  # The files themselves, under another manager's name
+  trainweld migrate -R jobs/ -r runtimes/ -w --manager team-a.example.com/defaults`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			flags.Files = append(flags.Files, args...)
+			if err := flags.check(); err != nil {
+				return exit.Usage(err)
+			}
+			return run(p, flags)
+		},
+	}
+	f := cmd.Flags()
+	f.VarP((*option.Paths)(&flags.Files), "filename", "f", "rewrite the objects of a file, directory, glob or - (repeatable)")
+	f.VarP((*option.Paths)(&flags.Runtimes), "runtimes", "r", "read runtimes from a file, directory or glob; also <trainjob>-runtime-snapshot ConfigMaps (repeatable)")
+	option.AddScope(f, &flags.Flags)
+	f.StringVar(&flags.manager, "manager", trainjob.SDKManager, "the manager whose patch the overrides become")
+	f.BoolVarP(&flags.inPlace, "in-place", "w", false, "write the files in place, all of them or none, instead of to standard output")
+	f.BoolVarP(&flags.diff, "diff", "d", false, "show the changes instead of the files")
+	f.BoolVarP(&flags.list, "list", "l", false, "list the files that change instead of showing them")
+	f.BoolVar(&flags.strict, "strict", false, "count warnings as errors: write nothing that is not proved")
+	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables in findings")
+	f.BoolVar(&flags.showNotes, "show-notes", false, "also show notes, which report no problem")
+	option.AddTrainerVersion(cmd, &flags.target)
+	flags.onto.add(cmd)
+	commandline.Complete(cmd, "manager", cobra.FixedCompletions([]string{trainjob.SDKManager}, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// check returns an error for flags that exclude each other.
+func (flags migrateFlags) check() error {
+	if len(flags.Files) == 0 {
+		return errors.New("nothing to migrate: name files, or - for standard input")
+	}
+	stdin := 0
+	for _, path := range append(append([]string{}, flags.Files...), flags.Runtimes...) {
+		switch path {
+		case manifest.Stdin:
+			stdin++
+		case "":
+			return errors.New("an empty path: name a file, a directory, a glob or -")
+		}
+	}
+	switch {
+	case stdin > 1:
+		return errors.New("standard input can be read once: name - once only")
+	case stdin > 0 && flags.inPlace:
+		return errors.New("-w: standard input cannot be written in place; leave -w out to have standard output")
+	}
+	if flags.target != nil && flags.target.Overrides != release.RuntimePatches {
+		return fmt.Errorf("--trainer-version: migrate writes spec.runtimePatches, which Trainer %s lacks: name a later release", flags.target.Name)
+	}
+	for _, f := range check.Patches(&trainer.JobSetTemplateSpec{}, []trainer.RuntimePatch{{Manager: flags.manager}}) {
+		return fmt.Errorf("--manager: %s; %s", f.Message, report.Help(f))
+	}
+	if err := workspace.CheckNamespace(flags.Namespace); err != nil {
+		return err
+	}
+	return flags.onto.check()
+}
+
+// migration is one run of the command.
+type migration struct {
+	*workspace.Input
+	flags    migrateFlags
+	findings finding.List
+	made     map[fieldpath.Object]*manifest.Document // the source documents of the new objects
+	readable map[string]readable                     // the files whose text is not the one of Input
+}
+
+func run(p *host.Program, flags migrateFlags) error {
+	flags.Kinds, flags.AnyRelease = trainingJobKinds(), true
+	var at output.Places
+	if flags.inPlace {
+		at = output.PlacesOf(p, flags.Flags)
+		if err := output.Recover(p, at); err != nil {
+			return fmt.Errorf("-w: %w", err)
+		}
+	}
+	m := migration{flags: flags}
+	m.Input, m.readable = read(p, flags.Flags)
+	for _, f := range m.Input.Findings {
+		if f.Code != finding.CodeOldAPI { // migrate resolves this finding
+			m.findings = append(m.findings, f)
+		}
+	}
+	var files []output.Rewritten
+	for _, text := range m.Files {
+		files = append(files, m.file(text))
+	}
+	findings := m.findings.Distinct()
+	if err := report.WriteBeside(p.Stderr, findings, report.Options{ShowValues: flags.showValues, ShowNotes: flags.showNotes}); err != nil {
+		return err
+	}
+	if err := exit.For(findings, flags.strict); err != nil {
+		return err
+	}
+	if flags.inPlace {
+		if err := output.WriteInPlace(p, at, files); err != nil {
+			return fmt.Errorf("-w: %w", err)
+		}
+	}
+	return showRewritten(p, files, flags)
+}
+
+// file rewrites the old objects of one file.
+func (m *migration) file(text workspace.File) output.Rewritten {
+	var edits []manifest.Edit
+	for i, d := range text.Documents {
+		m.unknownJob(d)
+		var changes []manifest.Change
+		if at := m.readable[text.Name].at[i]; at != nil {
+			changes = append(changes, without(d, at))
+		}
+		if d.Overrides != nil {
+			changes = append(changes, m.overrides(d)...)
+		}
+		made, err := d.Change(changes)
+		if err != nil {
+			m.findings = append(m.findings, repair.CannotMigrate(m.ID(d), d, err))
+		}
+		edits = append(edits, made...)
+	}
+	edits = append(edits, m.trainingJobs(text)...)
+	after := manifest.ApplyEdits(text.Data, edits)
+	m.fits(text.Name, after)
+	before := text.Data
+	if file, ok := m.readable[text.Name]; ok {
+		before = file.data
+	}
+	return output.Rewritten{Name: text.Name, Old: before, New: after}
+}
+
+// fits reports the fields of a rewritten file that the target release lacks. Their places are those of the new text.
+func (m *migration) fits(file string, after []byte) {
+	if m.flags.target == nil {
+		return
+	}
+	documents, _, _ := m.API(m.flags.target).Decode(file, after, m.flags.Kinds)
+	for _, d := range documents {
+		for _, f := range d.Findings {
+			f.Position = fieldpath.Position{File: file}
+			f.Object = m.flags.InNamespace(f.Object)
+			m.findings = append(m.findings, f)
+		}
+	}
+}
+
+// showRewritten writes the requested output.
+func showRewritten(p *host.Program, files []output.Rewritten, flags migrateFlags) error {
+	var out bytes.Buffer
+	for _, f := range files {
+		switch {
+		case flags.list || flags.diff:
+			if flags.list && f.Changed() {
+				fmt.Fprintln(&out, printable.Line(printable.Name(f.Name)))
+			}
+			if flags.diff {
+				_ = output.WriteDiffs(&out, []output.Rewritten{f}) // a buffer takes all
+			}
+		case !flags.inPlace:
+			separate(&out, f.New)
+			out.Write(f.New)
+		}
+	}
+	_, err := p.Stdout.Write(out.Bytes())
+	return err
+}
+
+// separate separates two files of a stream: by a line break, and by "---" unless the next file starts with it.
+func separate(out *bytes.Buffer, next []byte) {
+	if out.Len() == 0 {
+		return
+	}
+	if !bytes.HasSuffix(out.Bytes(), []byte("\n")) {
+		out.WriteByte('\n')
+	}
+	if !bytes.HasPrefix(next, []byte("---")) {
+		out.WriteString("---\n")
+	}
+}

@@ -1,0 +1,123 @@
+package migrate
+
+import (
+	"bytes"
+	"io"
+	"io/fs"
+	"slices"
+
+	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/workspace"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/manifest"
+)
+
+func processes() fieldpath.Path { return fieldpath.Fields("spec", "trainer", "numProcPerNode") }
+
+// torchProcesses is the number of a runtime of Trainer 2.0 and 2.1. Later releases have auto only, and no field.
+func torchProcesses() fieldpath.Path {
+	return fieldpath.Fields("spec", "mlPolicy", "torch", "numProcPerNode")
+}
+
+// unset is a field of today's torch policies. Instead of the word auto it is null, which means the same, and moves no line.
+const unset = "envInjection"
+
+// readable is a file with the word auto as numProcPerNode, which Trainer 2.2 and later cannot decode.
+type readable struct {
+	data []byte                 // with the word
+	at   map[int]fieldpath.Path // where null replaces it, by the indexes of the documents
+}
+
+// read reads the inputs, in which null replaces the word auto as numProcPerNode. It means the same, and moves no line. The second
+// result describes the files with the word, by name.
+func read(p *host.Program, flags workspace.Flags) (*workspace.Input, map[string]readable) {
+	tree, ok := p.Files.(host.Tree)
+	if !ok {
+		return workspace.Read(p, flags), nil
+	}
+	var stdin bytes.Buffer
+	first, second := *p, *p
+	if p.Stdin != nil {
+		first.Stdin, second.Stdin = io.TeeReader(p.Stdin, &stdin), &stdin
+	}
+	overlay := host.NewOverlay(tree) // keeps the content of pipes
+	first.Files, second.Files = overlay, overlay
+	in := workspace.Read(&first, flags)
+	changed := map[string]readable{}
+	for _, text := range append(runtimes(overlay, in), in.Files...) {
+		file := readable{text.Data, map[int]fieldpath.Path{}}
+		var edits []manifest.Edit
+		for i, d := range text.Documents {
+			at, change := withoutAuto(d)
+			if at == nil {
+				continue
+			}
+			// A word that other parts of the file share keeps its finding.
+			if made, err := d.Change([]manifest.Change{change}); err == nil {
+				edits, file.at[i] = append(edits, made...), at
+			}
+		}
+		if len(edits) == 0 {
+			continue
+		}
+		changed[text.Name] = file
+		if after := manifest.ApplyEdits(text.Data, edits); text.Name == manifest.Stdin {
+			second.Stdin = bytes.NewReader(after)
+		} else {
+			overlay.Change(text.Name, after)
+		}
+	}
+	if len(changed) == 0 {
+		return in, nil
+	}
+	return workspace.Read(&second, flags), changed
+}
+
+// runtimes returns the files with the word that only give runtimes, and are not rewritten.
+func runtimes(files fs.FS, in *workspace.Input) []workspace.File {
+	var found []workspace.File
+	for _, f := range in.Findings {
+		isKnown := func(text workspace.File) bool { return text.Name == f.Position.File }
+		if !isTorchAuto(f) || slices.ContainsFunc(in.Files, isKnown) || slices.ContainsFunc(found, isKnown) {
+			continue
+		}
+		if data, err := fs.ReadFile(files, f.Position.File); err == nil {
+			documents, _ := manifest.Decode(f.Position.File, data)
+			found = append(found, workspace.File{Name: f.Position.File, Data: data, Documents: documents})
+		}
+	}
+	return found
+}
+
+// withoutAuto returns the change that makes a document readable, and the path of the null that it leaves, or nil.
+func withoutAuto(d *manifest.Document) (fieldpath.Path, manifest.Change) {
+	for _, f := range d.Findings {
+		if f.Code == finding.CodeWrongType && f.Remedy.Do == finding.Remove && slices.Equal(f.Path, processes()) {
+			return f.Path, manifest.Change{Path: f.Path, Do: manifest.SetField}
+		}
+		if isTorchAuto(f) {
+			return fieldpath.Fields("spec", "mlPolicy", "torch", unset), manifest.Change{Path: f.Path, Do: manifest.ReplaceField, Name: unset}
+		}
+	}
+	return nil, manifest.Change{}
+}
+
+// isTorchAuto reports whether the finding is about the word in a runtime.
+func isTorchAuto(f finding.Finding) bool {
+	return f.Code == finding.CodeUnknownField && f.Remedy.Do == finding.Remove && slices.Equal(f.Path, torchProcesses())
+}
+
+// without returns the change that removes the number. It keeps the parent, without which the torch policy does nothing.
+func without(d *manifest.Document, number fieldpath.Path) manifest.Change {
+	parent := number[:len(number)-1]
+	fields, err := d.Fields()
+	for _, step := range parent {
+		name, _ := step.Field()
+		fields, _ = fields[name].(map[string]any)
+	}
+	if err == nil && len(fields) == 1 {
+		return manifest.Change{Path: parent, Do: manifest.SetField, Value: map[string]any{}}
+	}
+	return manifest.Change{Path: number, Do: manifest.RemoveField}
+}

@@ -1,0 +1,256 @@
+package migrate
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/trainweld/trainweld/cmd/internal/commandline"
+	"github.com/trainweld/trainweld/cmd/internal/option"
+	"github.com/trainweld/trainweld/cmd/internal/trainingjob"
+	"github.com/trainweld/trainweld/cmd/internal/workspace"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/admission"
+	"github.com/trainweld/trainweld/render/manifest"
+)
+
+// existingFlags select the runtime of the training jobs of kubeflow.org/v1.
+type existingFlags struct {
+	runtime, kind, gang string
+}
+
+func (flags *existingFlags) add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&flags.runtime, "runtime", "", "the runtime that training jobs of kubeflow.org/v1 run on; without it one is made for each")
+	f.StringVar(&flags.kind, "runtime-kind", trainer.ClusterTrainingRuntimeKind, "the kind of the runtime: ClusterTrainingRuntime or TrainingRuntime")
+	f.StringVar(&flags.gang, "gang-scheduler", "", "the gang scheduler of the training operator: coscheduling or volcano; by default what a job's schedulingPolicy looks like")
+	commandline.Complete(cmd, "runtime-kind", cobra.FixedCompletions(runtimeKinds(), cobra.ShellCompDirectiveNoFileComp))
+	commandline.Complete(cmd, "gang-scheduler", cobra.FixedCompletions(gangSchedulers(), cobra.ShellCompDirectiveNoFileComp))
+	commandline.Complete(cmd, "runtime", cobra.NoFileCompletions)
+}
+
+func runtimeKinds() []string {
+	return []string{trainer.ClusterTrainingRuntimeKind, trainer.TrainingRuntimeKind}
+}
+
+func gangSchedulers() []string {
+	return []string{string(trainingjob.Coscheduling), string(trainingjob.Volcano)}
+}
+
+func (flags existingFlags) check() error {
+	if err := option.OneOf("--runtime-kind", flags.kind, runtimeKinds()...); err != nil {
+		return err
+	}
+	if flags.gang != "" {
+		if err := option.OneOf("--gang-scheduler", flags.gang, gangSchedulers()...); err != nil {
+			return err
+		}
+	}
+	if strings.ContainsRune(flags.runtime, filepath.Separator) || filepath.Ext(flags.runtime) == ".yaml" {
+		return fmt.Errorf("--runtime: %q is not a name of a runtime; files with runtimes are read with -r", flags.runtime)
+	}
+	return nil
+}
+
+// trainingJobKinds returns the kinds of kubeflow.org/v1.
+func trainingJobKinds() []manifest.Kind {
+	var kinds []manifest.Kind
+	for _, kind := range trainingjob.Kinds() {
+		k := manifest.Kind{Group: trainingjob.Group, Version: trainingjob.Version, Kind: kind, New: func() any { return trainingjob.New(kind) }}
+		if kind == "MPIJob" {
+			k.Others = map[string]string{"v2beta1": "rewrite the MPI Operator's job by hand, as a TrainJob of a runtime with mlPolicy.mpi: v1 has other fields"}
+		}
+		kinds = append(kinds, k)
+	}
+	return kinds
+}
+
+// unknownJob warns of a training job of a kind that Convert does not accept. The group has further kinds, such as Notebook.
+func (m *migration) unknownJob(d *manifest.Document) {
+	kinds := trainingjob.Kinds()
+	group, _, _ := strings.Cut(d.APIVersion, "/")
+	hint := option.DidYouMean(d.ID.Kind, kinds)
+	if group != trainingjob.Group || slices.Contains(kinds, d.ID.Kind) || hint == "" && !strings.HasSuffix(d.ID.Kind, "Job") {
+		return
+	}
+	at := fieldpath.Fields("kind")
+	m.findings = append(m.findings, finding.Finding{
+		Code: finding.CodeUnknownKind, Severity: finding.Warning, Object: m.flags.InNamespace(d.ID), Path: at, Position: d.Position(at),
+		Message: fmt.Sprintf("the kind %s has no TrainJob, and stays as it is", d.ID.Kind),
+		Remedy:  finding.Remedy{Text: "the kinds that migrate are " + strings.Join(kinds, ", ") + hint},
+	})
+}
+
+// trainingJobs returns the edits that replace the training jobs of kubeflow.org/v1 in a file.
+func (m *migration) trainingJobs(file workspace.File) []manifest.Edit {
+	var edits []manifest.Edit
+	var all []any
+	var items []*manifest.Document
+	var refused error
+	for _, d := range file.Documents {
+		objects := m.trainingJob(d)
+		if objects == nil {
+			continue
+		}
+		all = append(all, objects...)
+		edit, err := replace(d, objects)
+		if err != nil {
+			items, refused = append(items, d), err
+			continue
+		}
+		edits = append(edits, edit)
+	}
+	switch {
+	case len(items) == 0:
+	case len(items) < len(file.Documents):
+		for _, d := range items {
+			m.notReplaced(d, refused)
+		}
+	default:
+		// A List with training jobs only, as kubectl get writes it, becomes a stream or a JSON List.
+		var text bytes.Buffer
+		if err := manifest.Encode(&text, items[0].Format(), all...); err != nil {
+			m.notReplaced(items[0], err)
+			return nil
+		}
+		return []manifest.Edit{{Start: 0, End: len(file.Data), Text: text.Bytes()}}
+	}
+	return edits
+}
+
+// replace returns the edit that replaces a document by objects.
+func replace(d *manifest.Document, objects []any) (manifest.Edit, error) {
+	var text bytes.Buffer
+	if err := manifest.Encode(&text, d.Format(), objects...); err != nil {
+		return manifest.Edit{}, err
+	}
+	return d.Replace(text.Bytes())
+}
+
+// trainingJob converts a training job of kubeflow.org/v1. It returns nil for other objects, and after an error, which it
+// reports.
+func (m *migration) trainingJob(d *manifest.Document) []any {
+	old, ok := d.Object.(runtime.Object)
+	if !ok || trainingjob.New(d.ID.Kind) == nil || !strings.HasPrefix(d.APIVersion, trainingjob.Group+"/") {
+		return nil
+	}
+	result, findings := trainingjob.Convert(old, m.conversion(d))
+	if result != nil {
+		findings = append(findings, m.refused(d, result)...)
+		findings = append(findings, m.taken(d, result)...)
+	}
+	for i := range findings {
+		findings[i].Object.Namespace = m.namespaceOf(d)
+		findings[i].Position = d.Position(findings[i].Path)
+	}
+	m.findings = append(m.findings, findings...)
+	if findings.Err() != nil {
+		return nil
+	}
+	return result.Objects()
+}
+
+func (m *migration) notReplaced(d *manifest.Document, err error) {
+	id := fieldpath.Object{Kind: d.ID.Kind, Namespace: m.namespaceOf(d), Name: d.ID.Name}
+	m.findings = append(m.findings, finding.Finding{
+		Code: finding.CodeNotMigrated, Severity: finding.Error, Object: id, Position: d.Position(nil),
+		Message: fmt.Sprintf("it cannot be replaced in its file: %v", err), Remedy: finding.Remedy{Text: "take it out of the others, and migrate again"},
+	})
+}
+
+// conversion returns the options for one job. It finds an existing runtime among the inputs.
+func (m *migration) conversion(d *manifest.Document) trainingjob.Options {
+	opts := trainingjob.Options{
+		RuntimeName: m.flags.onto.runtime, RuntimeKind: m.flags.onto.kind, Manager: m.flags.manager, Gang: trainingjob.GangScheduler(m.flags.onto.gang),
+	}
+	if opts.RuntimeName == "" {
+		return opts
+	}
+	group := trainer.SchemeGroupVersion.Group
+	job := &trainer.TrainJob{Spec: trainer.TrainJobSpec{RuntimeRef: trainer.RuntimeRef{APIGroup: &group, Kind: &opts.RuntimeKind, Name: opts.RuntimeName}}}
+	job.Namespace = m.namespaceOf(d)
+	opts.Runtime, _ = m.RuntimeOf(workspace.Job{TrainJob: job, Document: d}) // nil if it is missing, which is valid
+	return opts
+}
+
+// namespaceOf returns the namespace of an object.
+func (m *migration) namespaceOf(d *manifest.Document) string {
+	return cmp.Or(d.ID.Namespace, m.flags.Namespace, "default")
+}
+
+// taken reports new objects with the name of another object of the inputs. Jobs of several kinds may share a name, and all
+// become TrainJobs.
+func (m *migration) taken(d *manifest.Document, result *trainingjob.Result) finding.List {
+	ids := []fieldpath.Object{{Kind: trainer.TrainJobKind, Namespace: m.namespaceOf(d), Name: result.TrainJob.Name}}
+	if result.Runtime != nil {
+		ids = append(ids, fieldpath.Object{Kind: trainer.TrainingRuntimeKind, Namespace: m.namespaceOf(d), Name: result.Runtime.Name})
+	}
+	var findings finding.List
+	for _, id := range ids {
+		other := m.made[id]
+		if other == nil {
+			other = m.ByName[id]
+		}
+		if source := m.Named(id); other == nil && source != nil {
+			other = source.Document
+		}
+		if other == nil {
+			if m.made == nil {
+				m.made = map[fieldpath.Object]*manifest.Document{}
+			}
+			m.made[id] = d
+			continue
+		}
+		path := fieldpath.Fields("metadata", "name")
+		findings = append(findings, finding.Finding{
+			Code: finding.CodeDuplicateObject, Severity: finding.Error, Object: d.ID, Path: path,
+			Message: fmt.Sprintf("it becomes %s, and so does, or is, the object at %s", id, other.Position(path)), Remedy: finding.Remedy{Text: "rename one of the two"},
+		})
+	}
+	return findings
+}
+
+// refused returns the reasons why the cluster rejects the new objects. Most are errors in the old job's Pods.
+func (m *migration) refused(d *manifest.Document, result *trainingjob.Result) finding.List {
+	ctx := context.Background()
+	job, err := admission.Encode(result.TrainJob)
+	if err != nil {
+		return m.unencodable(d, err)
+	}
+	in := admission.Input{TrainJob: job, Namespace: m.namespaceOf(d)}
+	var findings finding.List
+	if result.Runtime != nil {
+		fields, err := admission.Encode(result.Runtime)
+		if err != nil {
+			return m.unencodable(d, err)
+		}
+		in.Runtime, findings = admission.AdmitRuntime(ctx, nil, fields, in.Namespace)
+	}
+	var errs finding.List
+	for _, f := range append(findings, admission.Check(ctx, in)...) {
+		if f.Severity < finding.Error || f.Code == finding.CodeRuntimeRefused {
+			continue
+		}
+		errs = append(errs, finding.Finding{
+			Code: f.Code, Severity: f.Severity, Object: d.ID, Path: fieldpath.Fields("metadata", "name"),
+			Message: fmt.Sprintf("the cluster would reject what it becomes: %s %s: %s", f.Object, f.Path, f.Message), Remedy: finding.Remedy{Text: cmp.Or(f.Remedy.Text, "fix the old job")},
+		})
+	}
+	return errs
+}
+
+func (m *migration) unencodable(d *manifest.Document, err error) finding.List {
+	return finding.List{{
+		Code: finding.CodeWrongType, Severity: finding.Error, Object: d.ID,
+		Message: fmt.Sprintf("what it becomes cannot be encoded: %v", err), Remedy: finding.Remedy{Text: "fix the value that is named"},
+	}}
+}

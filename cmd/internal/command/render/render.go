@@ -1,0 +1,115 @@
+// Package render implements the command render. It renders TrainJobs to manifests.
+package render
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/trainweld/trainweld/cmd/internal/commandline"
+	"github.com/trainweld/trainweld/cmd/internal/exit"
+	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/option"
+	"github.com/trainweld/trainweld/cmd/internal/output"
+)
+
+// Command returns the command with its flags and its help.
+func Command(p *host.Program) *cobra.Command {
+	var flags option.Render
+	cmd := &cobra.Command{
+		Use:   "render [-f PATH]... [-k DIR]... [-r PATH]... [--patch [NAME=]FILE]... [flags]",
+		Short: "Render TrainJobs to the JobSets, Jobs or Pods that the cluster creates",
+		Long: `Render TrainJobs to the objects that the cluster creates. --to=jobset, the default, renders the objects that the
+Trainer's controller applies. --to=jobs and --to=pods render the objects that the next controllers create. For
+these two the input may also be a JobSet.
+
+A PATH is a file, a directory, a quoted glob or - for standard input. Files hold TrainJobs and runtimes as YAML
+or JSON. The kind, namespace and name identify a TrainJob's runtime. Objects go to standard output or to
+--output-dir, findings to standard error. If a finding is an error, no object is written.
+
+With -k or --build, each kustomization or chart in or below a directory is an input of its own, together with
+the other files. A finding names the build, and its place in the sources. docs/builds.md has the details.
+
+Exit status: 0 done; 1 a finding is an error, or with --exit-code a file changes; 2 usage, input or output
+failed; 130 and 143 interrupted by SIGINT and SIGTERM, with nothing written to --output-dir.`,
+		Example: `  # One TrainJob, its runtime from another file
+  trainweld render -f job.yaml -r runtime.yaml
+
+  # What the platform's and Kueue's patches, laid over it in this order, make of it
+  trainweld render -f job.yaml -r runtime.yaml --patch platform.yaml --patch kueue.yaml
+
+  # As the cluster would, also where managers disagree: the last patch wins, with a warning
+  trainweld render -f job.yaml -r runtime.yaml --on-conflict=last
+
+  # As if one manager's patch won wherever managers disagree, with a warning for each value that gives way
+  trainweld render -f job.yaml -r runtime.yaml --force-manager=trainer.kubeflow.org/kubeflow-sdk
+
+  # The patch that gives the TrainJob the union of tolerations that the policy asks for
+  trainweld render -f job.yaml -r runtime.yaml --compose-as=platform.example.com/compose
+
+  # Every TrainJob below a directory to a file of its own
+  trainweld render -R -f jobs/ -r runtimes/ --output-dir rendered/
+
+  # The same, and without the files of TrainJobs that are gone
+  trainweld render -R -f jobs/ -r runtimes/ --output-dir rendered/ --prune
+
+  # The Pods of the first two nodes, as the cluster stores them
+  trainweld render -f job.yaml -r runtime.yaml --to=pods --job=node --index=0..1 --as=stored
+
+  # Who runs where, at a glance
+  trainweld render -f job.yaml -r runtime.yaml --to=pods -o table
+
+  # The overlays of a repository, one folder each
+  trainweld render -k overlays/ -r runtimes/ --output-dir rendered/
+
+  # From a pipe
+  kustomize build . | trainweld render -f -`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			flags.Files = append(flags.Files, args...)
+			if cmd.Flags().Changed("output-dir") && flags.OutputDir == "" {
+				return exit.Usage(errors.New("--output-dir: an empty path; name a directory"))
+			}
+			if cmd.Flags().Changed("compose-as") && flags.ComposeAs == "" {
+				return exit.Usage(errors.New("--compose-as: an empty name; name a manager"))
+			}
+			if flags.Prune && flags.OutputDir == "" {
+				return exit.Usage(errors.New("--prune removes files from --output-dir: name a directory with it"))
+			}
+			if flags.ExitCode && flags.OutputDir == "" {
+				return exit.Usage(errors.New("--exit-code tells whether files of --output-dir change: name a directory with it"))
+			}
+			return run(p, flags)
+		},
+	}
+	f := cmd.Flags()
+	option.AddInputs(f, &flags.Flags, "read TrainJobs and runtimes from a file, directory, glob or - (repeatable)", option.LaidOver)
+	option.AddBuilds(f, &flags.Flags)
+	f.StringVarP(&flags.Format, "output", "o", "yaml", "yaml, json, name, or, of Pods, table or wide")
+	f.StringVar(&flags.OutputDir, "output-dir", "", "write one file per TrainJob into this directory, all or none")
+	f.BoolVar(&flags.Prune, "prune", false, "with --output-dir: remove the files that an earlier run with --prune has written, that are no longer made, and that nobody has changed; "+output.OwnFilesName+" lists them")
+	f.BoolVar(&flags.ExitCode, "exit-code", false, "with --output-dir: name the files that are written or removed, or that git does not track, and end with status 1 if there is one")
+	f.StringVar(&flags.To, "to", "jobset", "what to render: jobset, with the ConfigMaps, Secrets and PodGroups beside it; jobs, with the Service and the volume claims; or pods")
+	f.StringVar(&flags.For, "for", option.ForReview, "review: what the controller applies; apply: the same to apply instead of the TrainJobs, with a warning for each loss")
+	f.StringVar(&flags.As, "as", "applied", "applied: what the controllers send to the API server; stored: with what the API server and the webhooks fill in")
+	option.AddOnConflict(cmd, &flags.OnConflict, "fail", "fail, an error where managers disagree, or last, a warning, and the last patch wins as in the cluster")
+	f.StringVar(&flags.ComposeAs, "compose-as", "", "write the patch of this manager that gives the TrainJob the values of the policy's rules, instead of objects: docs/policy.md")
+	option.AddForceManager(p, cmd, &flags.Force, &flags.Flags)
+	option.AddTrainerVersion(cmd, &flags.Release)
+	f.BoolVar(&flags.Secrets, "generate-secrets", false, "make the Secrets that the controller makes: MPI's SSH keys, Flux's certificate; new ones on every run")
+	f.StringVar(&flags.FluxTemplates, "flux-templates", "", "the folder of Flux's scripts in the trainer module: pkg/runtime/framework/plugins/flux/templates")
+	option.AddFeatureGates(f, &flags.FeatureGates, "")
+	f.BoolVar(&flags.OwnerReferences, "owner-references", false, "add the controllers' owner references, without the uids that only a cluster has")
+	flags.Children.Add(f)
+	option.AddSeverity(cmd, &flags.Severity)
+	option.AddColor(cmd, &flags.Color)
+	f.BoolVar(&flags.Strict, "strict", false, "count warnings, and the note on a runtime of the release, as errors")
+	f.BoolVar(&flags.ShowValues, "show-values", false, "show the values of environment variables in findings")
+	option.AddAll(f, &flags.All)
+	f.BoolVar(&flags.ShowNotes, "show-notes", false, "also show notes, which report no problem")
+	commandline.Complete(cmd, "output", cobra.FixedCompletions([]string{"yaml", "json", option.NameFormat, option.TableFormat, option.WideFormat}, cobra.ShellCompDirectiveNoFileComp))
+	commandline.Complete(cmd, "to", cobra.FixedCompletions([]string{"jobset", "jobs", "pods"}, cobra.ShellCompDirectiveNoFileComp))
+	commandline.Complete(cmd, "for", cobra.FixedCompletions([]string{option.ForReview, option.ForApply}, cobra.ShellCompDirectiveNoFileComp))
+	commandline.Complete(cmd, "as", cobra.FixedCompletions([]string{"applied", "stored"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.MarkFlagDirname("output-dir")
+	return cmd
+}

@@ -1,0 +1,353 @@
+package render
+
+import (
+	"errors"
+	"io"
+	"iter"
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/trainweld/trainweld/cmd/internal/build"
+	"github.com/trainweld/trainweld/cmd/internal/exit"
+	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/option"
+	"github.com/trainweld/trainweld/cmd/internal/output"
+	"github.com/trainweld/trainweld/cmd/internal/outputname"
+	"github.com/trainweld/trainweld/cmd/internal/parallel"
+	"github.com/trainweld/trainweld/cmd/internal/pipeline"
+	"github.com/trainweld/trainweld/cmd/internal/report"
+	"github.com/trainweld/trainweld/cmd/internal/workspace"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/fieldpath/printable"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/manifest"
+	"github.com/trainweld/trainweld/render/runtimepatch"
+)
+
+// renderRun is one run of render. It renders and encodes on all cores, in order, and writes the result only without errors. To
+// save memory, a spool keeps the encoded objects, and nothing else remains of a TrainJob.
+type renderRun struct {
+	p        *host.Program
+	flags    option.Render
+	levels   option.Severities
+	format   manifest.Format
+	opts     render.Options
+	podOpts  render.PodsOptions
+	progress *host.Progress
+	in       *workspace.Input
+	encoders sync.Pool
+	spool    output.Spool
+	// The rendered TrainJobs in their order, then the JobSets.
+	made     [2][]rendered
+	findings [2]finding.Set
+	unsafe   finding.List
+	err      error
+	pods     atomic.Int64 // the number of Pods so far
+}
+
+// rendered is the result of one TrainJob, or of a JobSet of the input.
+type rendered struct {
+	id    fieldpath.Object
+	build string           // the built directory
+	texts []output.Section // in the spool
+	// Pods for standard output are generated only on writing, because they are many. Names take little memory.
+	streamed iter.Seq2[any, error]
+	count    int64 // of Pods
+	table    pipeline.PodTable
+}
+
+func run(p *host.Program, flags option.Render) error {
+	format, opts, err := flags.Parse()
+	if err != nil {
+		return exit.Usage(err)
+	}
+	if err := flags.Children.Check(flags.To, flags.Format, false); err != nil {
+		return exit.Usage(err)
+	}
+	podOpts, err := flags.Children.Options(opts.As, opts.OwnerReferences)
+	if err != nil {
+		return exit.Usage(err)
+	}
+	if flags.To != "jobset" {
+		// The JobSet would otherwise appear to set the API server's defaults.
+		flags.Spelled, opts.As = true, render.Applied
+	}
+	levels, err := option.ParseSeverities(flags.Severity)
+	if err != nil {
+		return exit.Usage(err)
+	}
+	flags.Decided, opts.ForceManagers = levels.Codes(), flags.Force
+	r := &renderRun{
+		p: p, flags: flags, levels: levels, format: format, opts: opts, podOpts: podOpts,
+		progress: p.Progress(),
+		encoders: sync.Pool{New: func() any { return new(manifest.Encoder) }},
+	}
+	shown := report.Options{
+		ShowValues: flags.ShowValues, ShowNotes: flags.ShowNotes, Color: flags.Color.Screen(p, p.Stderr).Color, All: flags.All, More: option.ShowsAll, Strict: flags.Strict,
+	}
+	defer r.spool.Close()
+	found, err := r.render()
+	if err == nil && r.err == nil && found.Err() == nil && !flags.AsTable() {
+		err = flags.Children.NoPods(r.pods.Load())
+	}
+	if err != nil {
+		r.progress.End()
+		return err
+	}
+	all := slices.Concat(r.made[0], r.made[1])
+	if flags.ComposeAs != "" {
+		all = slices.DeleteFunc(all, func(m rendered) bool { return m.texts == nil }) // there is nothing to compose
+	}
+	if flags.OutputDir != "" && exit.For(found, flags.Strict) == nil && r.err == nil {
+		return r.toDir(all, found, shown)
+	}
+	r.progress.End()
+	if err := report.WriteBeside(p.Stderr, found, shown); err != nil {
+		return err
+	}
+	if err := exit.For(found, flags.Strict); err != nil {
+		return err
+	}
+	switch {
+	case r.err != nil:
+		return r.err
+	case flags.AsTable():
+		for _, m := range all {
+			if err := m.table.Write(p.Stdout, p.Screen(p.Stdout).Room()); err != nil {
+				return err
+			}
+		}
+		return nil
+	default:
+		return r.write(p.Stdout, all)
+	}
+}
+
+// toDir writes all objects to files, and then the findings.
+func (r *renderRun) toDir(all []rendered, found finding.List, shown report.Options) error {
+	made, err := r.writeDir(all)
+	r.progress.End()
+	found = append(found, r.editedFiles(made.Edited)...)
+	err = errors.Join(report.WriteBeside(r.p.Stderr, found, shown), err, exit.For(found, r.flags.Strict))
+	if err == nil && r.flags.ExitCode {
+		err = r.tellChanges(made, all)
+	}
+	return err
+}
+
+// render reads and renders all inputs, one part after the other, and returns the findings.
+func (r *renderRun) render() (finding.List, error) {
+	go runtimepatch.JobSetTemplate() // makes the plan of the merge while the first file is read
+	forced := option.NewForced(option.ForceFlag, r.flags.Force)
+	var read finding.List
+	err := build.Parts(r.p, r.flags.Flags, func(part workspace.Flags) error {
+		read = append(read, r.part(part)...)
+		forced.Take(r.in)
+		return nil
+	})
+	if err == nil {
+		err = forced.Err()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r.found(read), nil
+}
+
+// part reads and renders one part, and returns the findings of reading.
+func (r *renderRun) part(part workspace.Flags) finding.List {
+	r.in = workspace.New(part)
+	r.in.Step = r.progress.Step
+	r.in.NoNotes = !r.flags.ShowNotes && len(r.levels) == 0 // a note may become a warning
+	f := workspace.NewStream(r.p, r.in)
+	parallel.Stream(f.Objects(r.flags.To != "jobset"), r.one, func(o renderedJob) {
+		r.progress.Step("rendered", o.file+1, f.Jobs)
+		r.take(o)
+	})
+	r.in.Findings = r.levels.ApplyToWarnings(f.Findings())
+	r.in.Label(r.in.Findings)
+	return r.in.Findings
+}
+
+// found returns the findings of all parts.
+func (r *renderRun) found(read finding.List) finding.List {
+	found := slices.Concat(read, r.findings[0].List(), r.findings[1].List())
+	if len(r.made[0])+len(r.made[1]) == 0 && found.Err() == nil {
+		found = append(found, r.flags.Flags.NoTrainJob("the inputs hold no TrainJob", "name files with TrainJobs with -f; -r is for runtimes only, and -R descends into directories"))
+	}
+	count := int64(0)
+	for _, m := range slices.Concat(r.made[0], r.made[1]) {
+		count += min(m.count, math.MaxInt64-count)
+	}
+	if found.Err() == nil {
+		found = append(found, render.TooManyPods(nil, nil, count, r.flags.Children.MaxPods.Count())...)
+	}
+	return append(found, r.unsafe...).Distinct()
+}
+
+// renderedJob is the result of one TrainJob or JobSet, before the spool.
+type renderedJob struct {
+	rendered
+	texts    [][]byte
+	findings finding.List
+	unsafe   finding.List
+	file     int
+	jobSet   bool
+	err      error
+}
+
+// one renders one TrainJob or JobSet and encodes its objects.
+func (r *renderRun) one(o workspace.Item) renderedJob {
+	out := renderedJob{file: o.File, jobSet: o.JobSet != nil}
+	j := o.Job
+	var objects iter.Seq2[any, error]
+	if out.jobSet {
+		j = workspace.Job{TrainJob: o.JobSet.AsTrainJob(), Document: o.JobSet.Document}
+		f := pipeline.Children(func() *runtimepatch.Ownership { return nil }, o.JobSet.JobSet, nil, r.flags, r.podsOf(j))
+		for i := range f.Findings {
+			f.Findings[i].Position = j.Document.Position(f.Findings[i].Path)
+		}
+		out.findings, objects, out.table, out.count = r.leveled(f.Findings, f.Objects != nil), f.Objects, f.Table, f.Pods
+	} else {
+		out.findings, objects, out.table, out.count = r.trainJob(j)
+	}
+	if r.pods.Add(out.count) > r.flags.Children.MaxPods.Count() {
+		objects = nil // the run will fail
+	}
+	out.id = render.ObjectOf(j.TrainJob)
+	if r.flags.OutputDir != "" {
+		out.unsafe = outputname.Unsafe(out.id, j.Document)
+	}
+	switch {
+	case objects == nil || out.findings.Err() != nil: // nothing to write
+	case r.flags.To == "pods" && r.flags.OutputDir == "" || r.flags.Format == option.NameFormat:
+		out.streamed = objects
+	default:
+		out.texts, out.err = r.encode(objects)
+	}
+	return out
+}
+
+// trainJob returns the objects that the controllers create for a TrainJob, and the number of Pods.
+func (r *renderRun) trainJob(j workspace.Job) (finding.List, iter.Seq2[any, error], pipeline.PodTable, int64) {
+	if r.flags.ComposeAs != "" {
+		found, objects := r.composed(j)
+		return found, objects, pipeline.PodTable{}, 0
+	}
+	found, out := pipeline.TrainJob(r.in, j, r.opts)
+	if r.flags.For == option.ForApply && out.JobSet != nil {
+		found = pipeline.ForApply(r.in, j, out, found, r.opts.OwnerReferences && j.UID != "")
+	}
+	found = r.leveled(found, out.JobSet != nil)
+	if r.flags.To == "jobset" || out.JobSet == nil || found.Err() != nil {
+		return found, output.Each(out.Objects()), pipeline.PodTable{}, 0
+	}
+	f := pipeline.Children(pipeline.Owners(r.in, j, r.opts, out), out.JobSet, out.Companions, r.flags, r.podsOf(j))
+	located := r.in.Locate(j, f.Findings)
+	return append(found, r.leveled(located, f.Objects != nil)...), f.Objects, f.Table, f.Pods
+}
+
+// composed returns the patch with the values of the policy.
+func (r *renderRun) composed(j workspace.Job) (finding.List, iter.Seq2[any, error]) {
+	found, patch := pipeline.Composed(r.in, j, r.opts, r.flags.ComposeAs)
+	found = r.leveled(found, patch != nil)
+	if patch == nil {
+		return found, output.Each(nil)
+	}
+	comment := render.ObjectOf(j.TrainJob).String()
+	if built := r.in.Build(); built != "" {
+		comment += ", built from " + printable.Name(built)
+	}
+	return found, output.Each([]any{output.Commented{Object: patch, Comment: comment}})
+}
+
+// leveled returns the findings on an object with the severities of the command line. Without the rendered object, its errors stay.
+func (r *renderRun) leveled(found finding.List, rendered bool) finding.List {
+	if rendered {
+		return r.levels.Apply(found)
+	}
+	return r.levels.ApplyToWarnings(found)
+}
+
+// podsOf returns the options for the Jobs and Pods of a TrainJob or a JobSet.
+func (r *renderRun) podsOf(j workspace.Job) render.PodsOptions {
+	opts := r.podOpts
+	opts.Release = j.Release()
+	return opts
+}
+
+func (r *renderRun) encode(objects iter.Seq2[any, error]) ([][]byte, error) {
+	encoder := r.encoders.Get().(*manifest.Encoder)
+	defer r.encoders.Put(encoder)
+	var texts [][]byte
+	for text, err := range output.Encoded(encoder, r.format, objects) {
+		if err != nil {
+			return nil, err
+		}
+		texts = append(texts, slices.Clone(text))
+	}
+	return texts, nil
+}
+
+// take stores the next result. Findings on a runtime occur once for each of its TrainJobs, and are stored once.
+func (r *renderRun) take(o renderedJob) {
+	group := 0
+	if o.jobSet {
+		group = 1
+	}
+	r.in.Label(o.findings)
+	r.in.Label(o.unsafe)
+	r.findings[group].Add(o.findings...)
+	r.unsafe = append(r.unsafe, o.unsafe...)
+	made := o.rendered
+	made.build = r.in.Build()
+	for _, text := range o.texts {
+		at, err := r.spool.Add(text)
+		if r.err == nil {
+			r.err = err
+		}
+		made.texts = append(made.texts, at)
+	}
+	if r.err == nil {
+		r.err = o.err
+	}
+	r.made[group] = append(r.made[group], made)
+}
+
+// write writes all objects as one stream.
+func (r *renderRun) write(w io.Writer, all []rendered) error {
+	if r.flags.To == "pods" || r.flags.Format == option.NameFormat {
+		streams := make([]iter.Seq2[any, error], len(all))
+		for i := range all {
+			streams[i] = all[i].streamed
+		}
+		if r.flags.Format == option.NameFormat {
+			return output.Names(w, output.Chain(streams))
+		}
+		return output.Encode(w, r.format, output.Chain(streams))
+	}
+	out := output.NewStream(w, r.format)
+	for _, m := range all {
+		if err := r.frame(&out.Framing, m); err != nil {
+			return err
+		}
+	}
+	return out.Close()
+}
+
+// frame writes the objects of one TrainJob.
+func (r *renderRun) frame(out *output.Framing, m rendered) error {
+	for _, at := range m.texts {
+		text, err := r.spool.Text(at)
+		if err != nil {
+			return err
+		}
+		if err := out.Add(text); err != nil {
+			return err
+		}
+	}
+	return nil
+}

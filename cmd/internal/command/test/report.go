@@ -1,0 +1,181 @@
+package test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/trainweld/trainweld/cmd/golden"
+	"github.com/trainweld/trainweld/cmd/internal/exit"
+	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/report"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/fieldpath/printable"
+)
+
+// testRun reports on cases in order.
+type testRun struct {
+	flags     testFlags
+	out, errs io.Writer
+	paint     host.Painter
+
+	tests   []report.Test // for formats that need all tests at once
+	passed  int
+	failed  int
+	changed int // cases with an update, written or shown
+	broken  int // cases that failed to run
+	err     error
+}
+
+func (t *testRun) printf(format string, args ...any) {
+	if _, err := fmt.Fprintf(t.out, format, args...); err != nil && t.err == nil {
+		t.err = err
+	}
+}
+
+// take reports on the next case.
+func (t *testRun) take(c testCase, r *golden.Result, err error) {
+	name := c.path()
+	switch {
+	case err != nil:
+		t.broken++
+		fmt.Fprintf(t.errs, "%s: %s\n", report.Line(printable.Name(name)), report.Printable(err.Error()))
+	case r.Passed():
+		t.passed++
+		if t.flags.verbose && t.flags.format == "text" {
+			t.printf("%s %s\n", t.paint.Paint(host.Green, "ok  "), printable.Name(name))
+		}
+	case t.flags.update != "" && r.Updatable():
+		t.changed++
+		t.update(name, r)
+	default:
+		t.failed++
+		if t.flags.format == "text" {
+			t.failure(name, r)
+		}
+	}
+	if t.flags.format != "text" {
+		t.tests = append(t.tests, asTest(c, r, err))
+	}
+}
+
+// failure writes the failures of a case.
+func (t *testRun) failure(name string, r *golden.Result) {
+	t.printf("%s %s\n", t.paint.Paint(host.Red, "FAIL"), printable.Name(name))
+	for _, f := range r.Failures {
+		t.printf("  %s: %s\n", f.Position, report.Printable(messageOf(f)))
+		for _, l := range f.Lines {
+			t.printf("    %s\n", t.line(l))
+		}
+	}
+}
+
+func (t *testRun) line(l golden.Line) string {
+	text := report.Printable(l.String())
+	switch l.Mark {
+	case '-':
+		return t.paint.Paint(host.Red, text)
+	case '+':
+		return t.paint.Paint(host.Green, text)
+	default:
+		return text
+	}
+}
+
+// update writes the updated files of a case.
+func (t *testRun) update(name string, r *golden.Result) {
+	for i := range r.Changes {
+		c := &r.Changes[i]
+		switch {
+		case t.flags.update == updateDiff:
+			for line := range strings.Lines(c.Diff()) {
+				t.printf("%s\n", t.diffLine(strings.TrimSuffix(line, "\n")))
+			}
+		case c.New == nil:
+			t.printf("removed %s\n", printable.Name(c.File))
+		default:
+			t.printf("wrote %s\n", printable.Name(c.File))
+		}
+	}
+	if !r.Changed(golden.Findings) {
+		return
+	}
+	for _, f := range r.Expected {
+		fmt.Fprintf(t.errs, "%s now expects an error: %s\n", report.Line(printable.Name(name)), report.Printable(f.Error()))
+	}
+}
+
+func (t *testRun) diffLine(line string) string {
+	text := report.PrintableTabs(line)
+	switch {
+	case strings.HasPrefix(line, "--- "), strings.HasPrefix(line, "+++ "):
+		return t.paint.Paint(host.Bold, text)
+	case strings.HasPrefix(line, "@@"):
+		return t.paint.Paint(host.Cyan, text)
+	case strings.HasPrefix(line, "-"):
+		return t.paint.Paint(host.Red, text)
+	case strings.HasPrefix(line, "+"):
+		return t.paint.Paint(host.Green, text)
+	default:
+		return text
+	}
+}
+
+// end writes the summary, and returns an error with the exit status.
+func (t *testRun) end() error {
+	if t.flags.format != "text" {
+		t.err = errors.Join(t.err, report.WriteTests(t.out, t.flags.format, t.tests))
+	}
+	if t.err != nil {
+		return t.err
+	}
+	parts := []string{}
+	add := func(n int, what string) {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, what))
+		}
+	}
+	add(t.passed, "passed")
+	if t.flags.update == updateDiff {
+		add(t.changed, "would be updated")
+	} else {
+		add(t.changed, "updated")
+	}
+	add(t.failed, "failed")
+	add(t.broken, "could not be run")
+	fmt.Fprintf(t.errs, "%s: %s\n", report.Count(t.passed+t.changed+t.failed+t.broken, "case"), strings.Join(parts, ", "))
+	switch {
+	case t.broken > 0:
+		return exit.Status(exit.Failed)
+	case t.failed > 0, t.changed > 0 && t.flags.update == updateDiff:
+		return exit.Status(exit.Findings)
+	default:
+		return nil
+	}
+}
+
+// messageOf returns the message of a failure, and the effect of --update on it.
+func messageOf(f golden.Failure) string {
+	if f.Update == "" {
+		return f.Message
+	}
+	return f.Message + "; --update " + f.Update
+}
+
+// asTest returns a case in the form of the reports for continuous integration.
+func asTest(c testCase, r *golden.Result, err error) report.Test {
+	test := report.Test{Suite: c.dir, Name: c.Name}
+	if err != nil {
+		test.Failures = []report.TestFailure{{Position: fieldpath.Position{File: c.path()}, Message: err.Error()}}
+		return test
+	}
+	for _, f := range r.Failures {
+		one := report.TestFailure{Position: f.Position, Message: messageOf(f)}
+		for _, l := range f.Lines {
+			one.Lines = append(one.Lines, l.String())
+		}
+		test.Failures = append(test.Failures, one)
+	}
+	return test
+}

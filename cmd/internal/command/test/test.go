@@ -1,0 +1,285 @@
+// Package test implements the command test. It checks that recorded TrainJobs still render to the same objects.
+package test
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/trainweld/trainweld/cmd/golden"
+	"github.com/trainweld/trainweld/cmd/internal/commandline"
+	"github.com/trainweld/trainweld/cmd/internal/exit"
+	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/option"
+	"github.com/trainweld/trainweld/cmd/internal/output"
+	"github.com/trainweld/trainweld/cmd/internal/ownfile"
+	"github.com/trainweld/trainweld/cmd/internal/parallel"
+	"github.com/trainweld/trainweld/cmd/internal/report"
+	"github.com/trainweld/trainweld/fieldpath/printable"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/manifest"
+	"github.com/trainweld/trainweld/render/release"
+)
+
+// testFlags are the flags of test.
+type testFlags struct {
+	run        string
+	update     string
+	format     string
+	color      option.Color
+	verbose    bool
+	showValues bool
+	release    *release.Release
+	init       bool
+	outputDir  string
+}
+
+// The values of --update.
+const (
+	updateWrite = "write"
+	updateDiff  = "diff"
+)
+
+// Command returns the command with its flags and its help.
+func Command(p *host.Program) *cobra.Command {
+	var flags testFlags
+	cmd := &cobra.Command{
+		Use:   "test DIR... [--run REGEXP] [--update[=diff]] [flags] | test --init RUNTIME... [--output-dir DIR]",
+		Short: "Test that runtimes render to their reviewed results",
+		Long: `Render the cases below directories, and compare the results with their want folders. A case is a folder with a
+TrainJob. Its runtime is in the same folder, or in a folder above it up to DIR, so that cases can share it. An
+options.yaml has the names of render's flags, such as to: pods, for its folder and the folders below.
+
+The folder want has one file for each TrainJob, as render --output-dir writes it. Its findings.txt has the errors
+and warnings, if there are any. A difference is shown by merge key, with the layer that sets the field now.
+--update writes the results, and removes files without a result. --update=diff shows these changes.
+
+--init creates cases for runtimes: TrainJobs that use the features of each runtime. It writes them to the folder of
+the runtime, or to --output-dir with a copy of the runtime. It does not change an existing case.
+
+The report goes to standard output, a summary to standard error. docs/golden.md has more.
+
+Exit status: 0 every case passes, or was updated; 1 a case fails, or --update=diff shows a change; 2 usage, input
+or output failed.`,
+		Example: `  # Every case below a directory
+  trainweld test testdata/runtimes
+
+  # Those of one runtime, with the names of those that pass
+  trainweld test testdata/runtimes --run torch/ -v
+
+  # What a new version of a runtime changes, and then take it
+  trainweld test testdata/runtimes --update=diff
+  trainweld test testdata/runtimes --update
+
+  # A first set of cases for a runtime
+  trainweld test --init runtimes/torch.yaml
+
+  # For continuous integration
+  trainweld test testdata/runtimes -o junit > golden.xml`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if flags.init {
+				return initialize(p, cmd, flags, args)
+			}
+			return run(p, flags, args)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&flags.run, "run", "", "only the cases whose paths match this regular expression")
+	f.StringVar(&flags.update, "update", "", "write what the cases render to; with =diff, show what would be written")
+	f.Lookup("update").NoOptDefVal = updateWrite
+	f.StringVarP(&flags.format, "output", "o", "text", "the format of the report: text, "+strings.Join(report.TestFormats(), ", "))
+	option.AddColor(cmd, &flags.color)
+	f.BoolVarP(&flags.verbose, "verbose", "v", false, "also name the cases that pass")
+	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables in what differs")
+	option.AddTrainerVersion(cmd, &flags.release)
+	f.BoolVar(&flags.init, "init", false, "make cases for runtimes, instead of running any")
+	f.StringVar(&flags.outputDir, "output-dir", "", "with --init: write the cases, and a copy of the runtime, into this directory")
+	for name, values := range map[string][]string{
+		"update": {updateWrite, updateDiff}, "output": testFormats(),
+	} {
+		commandline.Complete(cmd, name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+	}
+	_ = cmd.MarkFlagDirname("output-dir")
+	return cmd
+}
+
+func testFormats() []string { return append([]string{"text"}, report.TestFormats()...) }
+
+// check returns an error for invalid flags.
+func (flags testFlags) check(dirs []string) error {
+	if len(dirs) == 0 {
+		return errors.New("nothing to test: name directories with cases")
+	}
+	if slices.Contains(dirs, "") {
+		return errors.New("an empty path: name a directory")
+	}
+	if err := option.OneOf("-o", flags.format, testFormats()...); err != nil {
+		return err
+	}
+	if flags.update != "" {
+		if err := option.OneOf("--update", flags.update, updateWrite, updateDiff); err != nil {
+			return err
+		}
+	}
+	if flags.update != "" && flags.format != "text" {
+		return fmt.Errorf("--update reports as text: leave -o %s out", flags.format)
+	}
+	if flags.format != "text" && flags.verbose {
+		return fmt.Errorf("-v has no effect on -o %s: leave it out", flags.format)
+	}
+	if err := flags.color.Check(flags.format); err != nil {
+		return err
+	}
+	if flags.outputDir != "" {
+		return errors.New("--output-dir goes with --init; cases hold what they render to in their own want folders")
+	}
+	return nil
+}
+
+// testCase is a case with the directory that was searched for it.
+type testCase struct {
+	*golden.Case
+	dir string
+}
+
+func (c testCase) path() string { return path.Join(filepath.ToSlash(c.dir), c.Name) }
+
+// run runs cases.
+func run(p *host.Program, flags testFlags, dirs []string) error {
+	if err := flags.check(dirs); err != nil {
+		return exit.Usage(err)
+	}
+	if missing := unreadableDirs(p, dirs); missing != nil {
+		if err := report.WriteBeside(p.Stderr, missing, report.Options{}); err != nil {
+			return err
+		}
+		return exit.Status(exit.Failed)
+	}
+	if flags.update == updateWrite {
+		if err := output.Recover(p, dirs); err != nil {
+			return fmt.Errorf("--update: %w", err)
+		}
+	}
+	cases, err := findCases(dirs, flags.run)
+	if err != nil {
+		return err
+	}
+	t := testRun{flags: flags, out: p.Stdout, errs: p.Stderr, paint: flags.color.Painter(p, p.Stdout)}
+	progress := p.Progress()
+	var updates []outcome
+	parallel.Ordered(len(cases), func(i int) outcome {
+		r, err := cases[i].Run(golden.Options{Release: flags.release, ShowValues: flags.showValues})
+		return outcome{cases[i], r, err}
+	}, func(i int, o outcome) {
+		if flags.update == updateWrite { // take reports it after the files are written
+			updates = append(updates, o)
+		} else {
+			progress.End()
+			t.take(o.testCase, o.result, o.err)
+		}
+		progress.Step("tested", i+1, len(cases))
+	})
+	progress.End()
+	if err := updateCases(p, updates); err != nil {
+		return fmt.Errorf("--update: %w", err)
+	}
+	for _, o := range updates {
+		t.take(o.testCase, o.result, o.err)
+	}
+	return t.end()
+}
+
+// outcome is the result of a case.
+type outcome struct {
+	testCase
+	result *golden.Result
+	err    error
+}
+
+// updateCases writes the changes of all cases, or of none.
+func updateCases(p *host.Program, outcomes []outcome) error {
+	return output.WriteAll(p, func(w *output.Writing) error {
+		for _, o := range outcomes {
+			if o.err != nil || len(o.result.Changes) == 0 {
+				continue
+			}
+			if err := addCase(w, o.dir, o.result); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// unreadableDirs returns findings on missing and unreadable directories.
+func unreadableDirs(p *host.Program, dirs []string) finding.List {
+	var missing finding.List
+	for _, dir := range dirs {
+		if _, err := fs.Stat(p.Files, dir); err != nil {
+			_, found := manifest.Files(p.Files, []string{dir}, false)
+			missing = append(missing, found...)
+		}
+	}
+	return missing
+}
+
+// findCases returns the cases below dirs whose paths match run. It returns each case once.
+func findCases(dirs []string, run string) ([]testCase, error) {
+	match, err := regexp.Compile(run)
+	if err != nil {
+		return nil, exit.Usage(fmt.Errorf("--run: %w", err))
+	}
+	var cases []testCase
+	seen := map[string]bool{}
+	all := 0
+	for _, dir := range dirs {
+		if info, err := os.Stat(dir); err != nil {
+			return nil, err
+		} else if !info.IsDir() {
+			return nil, exit.Usage(fmt.Errorf("%s is not a directory; test takes directories with cases, and --init takes runtimes", printable.Name(dir)))
+		}
+		found, err := golden.Find(host.Bounded(ownfile.Dir(dir)), filepath.ToSlash(dir))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", printable.Name(dir), err)
+		}
+		if len(found) == 0 {
+			return nil, fmt.Errorf("there is no case in %s: a case is a folder with a TrainJob; --init makes some for a runtime", printable.Name(dir))
+		}
+		all += len(found)
+		for _, c := range found {
+			one := testCase{c, dir}
+			if name := one.path(); !seen[name] && match.MatchString(name) {
+				seen[name] = true
+				cases = append(cases, one)
+			}
+		}
+	}
+	if len(cases) == 0 {
+		return nil, exit.Usage(fmt.Errorf("--run: %q matches none of %s, such as %s", run, report.Count(all, "case"), path.Join(filepath.ToSlash(dirs[0]), "...")))
+	}
+	return cases, nil
+}
+
+// addCase adds the changes of a case below a directory.
+func addCase(w *output.Writing, dir string, r *golden.Result) error {
+	changes, err := w.In(dir)
+	if err != nil {
+		return err
+	}
+	for _, c := range r.Changes {
+		if c.New != nil {
+			changes.Put(c.Name, c.New)
+		} else {
+			changes.Delete(c.Name)
+		}
+	}
+	return nil
+}

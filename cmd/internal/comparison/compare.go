@@ -1,0 +1,434 @@
+// Package comparison compares two versions of rendered objects, and finds the layers that cause the changes.
+package comparison
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/trainweld/trainweld/cmd/internal/pipeline"
+	"github.com/trainweld/trainweld/cmd/internal/report"
+	"github.com/trainweld/trainweld/cmd/internal/workspace"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/diff"
+)
+
+// Comparison holds the differences between two versions for the reports.
+type Comparison struct {
+	// All shows each TrainJob by itself, even if several change alike.
+	All bool
+
+	old, new *Version
+	mask     bool
+	Jobs     []*JobDiff // the differing ones in the order of the new version, then the removed ones
+	same     int
+	noun     string // the compared kind: TrainJob, or JobSet if there are JobSets only
+
+	conflicts, findings openFindings
+
+	shown map[string]bool // the TrainJobs whose changes a report shows, by what makes them alike
+}
+
+// state is the change of a TrainJob or of an object.
+type state string
+
+const (
+	stateChanged state = "changed"
+	stateCreated state = "created"
+	stateRemoved state = "removed"
+	// Only the new version refuses the TrainJob, or only the old one.
+	stateRefused  state = "refused"
+	stateAccepted state = "accepted"
+	// In a cluster, what the files lack is extra, and what the cluster lacks is missing.
+	stateExtra   state = "extra"
+	stateMissing state = "missing"
+)
+
+// states are the states in the order of a report.
+var states = []state{stateChanged, stateCreated, stateRemoved, stateMissing, stateExtra, stateRefused, stateAccepted}
+
+// JobDiff is a TrainJob that differs.
+type JobDiff struct {
+	ID      fieldpath.Object
+	Build   string // the directory whose build holds the TrainJob, or ""
+	runtime fieldpath.Object
+	state   state
+	Objects []*ObjectDiff
+	alike   string // equal for TrainJobs with the same changes, apart from names and positions
+
+	migrated     bool
+	refused      finding.List // of the version that refuses it
+	refusedBy    []merge.Claim
+	existing     []string
+	updateEffect UpdateEffect
+	rewritten    bool // the TrainJob itself changes
+
+	old, new              *Job // until judge; nil if created or removed
+	oldQueue, newQueue    string
+	loadBefore, loadAfter pipeline.Load
+}
+
+// ObjectDiff is an object that differs. If it is created or removed, Old or New is nil.
+type ObjectDiff struct {
+	Key           Key
+	state         state
+	Old, New      any
+	changes       diff.Changes // with masked values and with their causes
+	before, after *owners
+	alike         string
+}
+
+// owners holds the layers that set an object's fields, and locates their claims.
+type owners struct {
+	*diff.Owners
+	causes *diff.Owners // in their place, if not nil
+	locate func(merge.Claim) fieldpath.Position
+}
+
+// of returns the claims on a field with their positions.
+func (o *owners) of(path fieldpath.Path) []merge.Claim {
+	if o == nil {
+		return nil
+	}
+	if o.causes != nil {
+		return o.causes.Of(path)
+	}
+	return o.located(o.Of(path))
+}
+
+func (o *owners) located(claims []merge.Claim) []merge.Claim {
+	claims = slices.Clone(claims)
+	for i := range claims {
+		claims[i].Position = o.locate(claims[i])
+	}
+	return claims
+}
+
+// Differs reports whether anything differs.
+func (c *Comparison) Differs() bool { return len(c.Jobs) > 0 }
+
+// Renders reports whether the new version renders a TrainJob.
+func (c *Comparison) Renders() bool {
+	return c.same > 0 || slices.ContainsFunc(c.Jobs, func(j *JobDiff) bool {
+		return j.state != stateRemoved && (j.state != stateRefused || j.isUpdateRefused())
+	})
+}
+
+// Compare matches the TrainJobs of two versions by namespace and name, and their objects by kind and name. It returns the
+// errors of owners and of JSON encodings.
+func Compare(old, new *Version, showValues bool) (*Comparison, error) {
+	c := &Comparison{old: old, new: new, mask: !showValues}
+	c.noun = finding.TrainJobKind
+	if old.TrainJobs+new.TrainJobs == 0 {
+		c.noun = workspace.JobSetKind
+	}
+	before := map[identity]*Job{}
+	for i := range old.Jobs {
+		before[old.Jobs[i].identity()] = &old.Jobs[i]
+	}
+	for i := range new.Jobs {
+		after := &new.Jobs[i]
+		j, err := c.job(before[after.identity()], after)
+		if err != nil {
+			return nil, err
+		}
+		delete(before, after.identity())
+		c.keep(j)
+	}
+	for i := range old.Jobs {
+		if gone := before[old.Jobs[i].identity()]; gone != nil {
+			j, err := c.job(gone, nil)
+			if err != nil {
+				return nil, err
+			}
+			c.keep(j)
+		}
+	}
+	c.judge()
+	c.compact(c)
+	if new.Live {
+		c.name()
+	}
+	c.conflicts, c.findings = c.openFindingsOf(old.Conflicts, new.Conflicts), c.openFindingsOf(old.Findings, new.Findings)
+	return c, nil
+}
+
+// name names the states of a cluster.
+func (c *Comparison) name() {
+	names := map[state]state{stateCreated: stateExtra, stateRemoved: stateMissing}
+	for _, j := range c.Jobs {
+		j.state = cmp.Or(names[j.state], j.state)
+		for _, o := range j.Objects {
+			o.state = cmp.Or(names[o.state], o.state)
+		}
+	}
+}
+
+// With returns the comparison with the TrainJobs of another part of the same versions. A nil comparison is empty.
+func (c *Comparison) With(part *Comparison) *Comparison {
+	if c == nil {
+		return part
+	}
+	c.compact(part)
+	if c.Jobs, c.same = append(c.Jobs, part.Jobs...), c.same+part.same; part.noun == finding.TrainJobKind {
+		c.noun = part.noun
+	}
+	c.conflicts.add(part.conflicts)
+	c.findings.add(part.findings)
+	return c
+}
+
+// compact drops objects and owners of a part that no report shows. They belong to TrainJobs that change like an earlier one, or to
+// Pods that change like an earlier Pod of their TrainJob. The changes stay.
+func (c *Comparison) compact(part *Comparison) {
+	if part.new.Whole {
+		return
+	}
+	if c.shown == nil {
+		c.shown = map[string]bool{}
+	}
+	for _, j := range part.Jobs {
+		seen := map[string]bool{}
+		for _, o := range j.Objects {
+			if (c.shown[j.alike] || seen[o.alike]) && o.state == stateChanged {
+				o.Old, o.New, o.before, o.after = nil, nil, nil, nil
+			}
+			seen[o.alike] = true
+		}
+		c.shown[j.alike] = true
+	}
+}
+
+// identity tells the TrainJobs of a version apart.
+type identity struct {
+	id       fieldpath.Object
+	migrated bool
+}
+
+func (j *Job) identity() identity { return identity{j.ID, j.Migrated} }
+
+// isSame reports whether nothing of the TrainJob's objects and of its queue differs.
+func (j *JobDiff) isSame() bool { return len(j.Objects) == 0 && len(j.queueChange()) == 0 }
+
+func (c *Comparison) keep(j *JobDiff) {
+	if j.rewritten = j.state == stateChanged && c.new.UpdateEffect != nil && j.new.rewrites(j.old); j.state == stateChanged && j.isSame() && !j.rewritten {
+		if !j.migrated {
+			c.same++
+		}
+		return
+	}
+	c.Jobs = append(c.Jobs, j)
+}
+
+// job compares the objects of a TrainJob. Either side may be nil.
+func (c *Comparison) job(old, new *Job) (*JobDiff, error) {
+	j := &JobDiff{state: stateChanged, old: old, new: new, oldQueue: old.queue(), newQueue: new.queue()}
+	var before, after []Object
+	if old != nil {
+		j.ID, j.Build, j.runtime, before = old.ID, old.Build, old.Runtime, old.Objects
+	}
+	if new != nil {
+		j.ID, j.Build, j.runtime, after = new.ID, new.Build, new.Runtime, new.Objects
+		j.migrated, j.existing = new.Migrated, new.Existing
+	}
+	switch {
+	case new != nil && new.Refused != nil && (old == nil || old.Refused == nil):
+		if j.refuse(stateRefused, new.Refused, new.RefusedBy); new.Objects == nil {
+			return j, nil
+		}
+	case old != nil && new != nil && old.Refused != nil && new.Refused == nil:
+		j.refuse(stateAccepted, old.Refused, old.RefusedBy)
+		return j, nil
+	case old == nil:
+		j.state = stateCreated
+	case new == nil:
+		j.state = stateRemoved
+	}
+	known := map[Key]*Object{}
+	for i := range before {
+		known[before[i].Key] = &before[i]
+	}
+	add := func(old, new *Object) error {
+		o, err := c.object(j, old, new)
+		if o != nil {
+			j.Objects = append(j.Objects, o)
+		}
+		return err
+	}
+	for i := range after {
+		if err := add(known[after[i].Key], &after[i]); err != nil {
+			return nil, err
+		}
+		delete(known, after[i].Key)
+	}
+	for i := range before {
+		if known[before[i].Key] != nil {
+			if err := add(&before[i], nil); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if j.alike == "" {
+		j.alike = strings.Join(j.head(), "\x00")
+	}
+	for _, o := range j.Objects {
+		j.alike += "\x00" + o.alike
+	}
+	if j.state == stateCreated || j.state == stateRemoved {
+		j.alike = j.ID.Kind + j.name().String() // show each one completely
+	}
+	return j, nil
+}
+
+// refuse sets the errors with which one version, or the cluster, refuses a TrainJob.
+func (j *JobDiff) refuse(s state, errs finding.List, by []merge.Claim) {
+	j.state, j.refused, j.refusedBy = s, errs, by
+	parts := j.head()
+	for _, f := range j.refused {
+		parts = append(parts, report.Nameless(fmt.Sprint(f.Code, f.Path, f.Message), j.ID.Name))
+	}
+	j.alike = strings.Join(parts, "\x00")
+}
+
+// queueChange returns a line on a TrainJob that changes its queue. The JobSet does not show the queue.
+func (j *JobDiff) queueChange() []string {
+	if j.state != stateChanged || j.oldQueue == j.newQueue {
+		return nil
+	}
+	return []string{fmt.Sprintf("queue: %s -> %s", cmp.Or(j.oldQueue, "none"), cmp.Or(j.newQueue, "none"))}
+}
+
+// comments returns lines on the TrainJob itself.
+func (j *JobDiff) comments() []string { return slices.Concat(j.queueChange(), j.existing) }
+
+// head returns what TrainJobs share beside their changes to be alike.
+func (j *JobDiff) head() []string {
+	head := []string{string(j.state), strconv.FormatBool(j.migrated)}
+	for _, line := range j.comments() {
+		head = append(head, report.Nameless(line, j.ID.Name))
+	}
+	return head
+}
+
+// object compares two objects. It returns nil if they are equal.
+func (c *Comparison) object(j *JobDiff, old, new *Object) (*ObjectDiff, error) {
+	o := &ObjectDiff{state: stateChanged}
+	if old != nil {
+		o.Key, o.Old, o.before = old.Key, old.Object, &owners{locate: old.Locate, causes: old.Causes}
+	}
+	if new != nil {
+		o.Key, o.New, o.after = new.Key, new.Object, &owners{locate: new.Locate, causes: new.Causes}
+	}
+	switch {
+	case old == nil:
+		o.state = stateCreated
+	case new == nil:
+		o.state = stateRemoved
+	default:
+		plain, err := diff.Compare(old.Object, new.Object, diff.Options{})
+		if err != nil || len(plain) == 0 {
+			return nil, err
+		}
+		if o.before.Owners, err = old.Owners(); err != nil {
+			return nil, err
+		}
+		if o.after.Owners, err = new.Owners(); err != nil {
+			return nil, err
+		}
+		if o.changes, err = diff.Compare(old.Object, new.Object, c.options(o)); err != nil {
+			return nil, err
+		}
+		o.attribute()
+		o.alike = alike(j, o, plain)
+		return o, nil
+	}
+	var err error
+	if old != nil {
+		o.before.Owners, err = old.Owners()
+	} else {
+		o.after.Owners, err = new.Owners()
+	}
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal([]any{o.Old, o.New})
+	if err != nil {
+		return nil, err
+	}
+	name, whole := o.Key.Name, string(text)
+	if o.isChild() {
+		whole = indexes().ReplaceAllString(report.Nameless(whole, strings.TrimSuffix(name, "-")), "")
+		name = ""
+	}
+	o.alike = fmt.Sprint(o.state, o.Key.Kind, report.Nameless(name, j.ID.Name), report.Nameless(whole, j.ID.Name))
+	return o, nil
+}
+
+// attribute sets who changed what.
+func (o *ObjectDiff) attribute() {
+	o.changes.Attribute(o.before.Owners, o.after.Owners)
+	for i := range o.changes {
+		c := &o.changes[i]
+		switch {
+		case o.after.causes == nil:
+			c.Before, c.After = o.before.located(c.Before), o.after.located(c.After)
+		case o.before.causes == nil:
+			c.Before, c.After = o.before.located(c.Before), o.after.causes.Of(c.Path)
+		default:
+			c.Before, c.After = nil, o.after.causes.Of(c.Path)
+		}
+	}
+}
+
+// options returns the options for the lines of an object.
+func (c *Comparison) options(o *ObjectDiff) diff.Options {
+	opts := diff.Options{Mask: c.mask}
+	if o.before != nil {
+		opts.Before = o.before.Owners
+	}
+	if o.after != nil {
+		opts.After = o.after.Owners
+	}
+	return opts
+}
+
+// isChild reports whether a JobSet has several objects of this kind.
+func (o *ObjectDiff) isChild() bool { return o.Key.Kind == "Job" || o.Key.Kind == "Pod" }
+
+// indexes matches the labels and annotations that number the Jobs of a JobSet and the Pods of a Job.
+var indexes = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`"(jobset\.sigs\.k8s\.io/(job-index|job-key|job-global-index|job-group-index)|batch\.kubernetes\.io/job-completion-index)":"[^"]*",?`)
+})
+
+// alike returns a string that is equal for objects with the same changes and causes. It ignores the names of TrainJobs and the
+// positions of causes.
+func alike(j *JobDiff, o *ObjectDiff, changes diff.Changes) string {
+	var b strings.Builder
+	fmt.Fprintln(&b, o.Key.Kind)
+	if !o.isChild() {
+		fmt.Fprintln(&b, report.Nameless(o.Key.Name, j.ID.Name))
+	}
+	for i, c := range changes {
+		text, err := json.Marshal([]any{c.Kind, c.Path, c.Old, c.New, c.From, c.To})
+		if err != nil {
+			return o.Key.Kind + o.Key.Name // not reached: changes consist of JSON values
+		}
+		fmt.Fprintln(&b, report.Nameless(string(text), j.ID.Name), layersOf(o.changes[i].Before), layersOf(o.changes[i].After))
+	}
+	return b.String()
+}
+
+func layersOf(claims []merge.Claim) []merge.Layer {
+	layers := make([]merge.Layer, len(claims))
+	for i, c := range claims {
+		layers[i] = c.Layer
+	}
+	return layers
+}

@@ -1,0 +1,189 @@
+package comparison
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/trainweld/trainweld/cmd/internal/page"
+	"github.com/trainweld/trainweld/cmd/internal/report"
+)
+
+// mostOpen is the number of groups that a page shows open.
+const mostOpen = 5
+
+// WriteHTML writes the comparison as a page. It has the parts of a comment on a pull request, and all changes. It returns the errors of
+// w and of the encoding.
+func (c *Comparison) WriteHTML(w io.Writer, version string) error {
+	b := htmlWriter{showValues: !c.mask}
+	s := c.summary()
+	b.blast(c.impact().rows())
+	for _, note := range c.new.Notes {
+		b.Add("p", note)
+	}
+	concerns := c.concerns()
+	for i := range concerns {
+		b.concern(&concerns[i])
+	}
+	b.causes(s)
+	b.todo(c.remedies(concerns, firstNames, func(text string) string { return text }))
+	groups := c.groups()
+	for i, g := range groups {
+		if i == 0 {
+			b.Add("h2", "What changes")
+		}
+		lines, err := c.lines(g)
+		if err != nil {
+			return err
+		}
+		b.group(i, g, lines, len(groups) <= mostOpen)
+	}
+	lead := []string{c.old.Name + " and " + c.new.Name + ": " + s.headline()}
+	return page.Write(w, page.Document{Title: "What differs", Lead: lead, Version: version, Layers: &b.layers, Filtered: "changes"}, &b.Body)
+}
+
+// htmlWriter writes the parts of a page.
+type htmlWriter struct {
+	page.Body
+	layers     page.Layers
+	showValues bool
+}
+
+// blast appends the blast radius as a table.
+func (b *htmlWriter) blast(rows []row) {
+	if len(rows) == 0 {
+		return
+	}
+	b.Open("table", page.Class("list"))
+	b.Add("caption", "Effects on existing TrainJobs")
+	b.Open("tbody")
+	for _, r := range rows {
+		text := r.text
+		if r.names != nil {
+			text += ": " + firstNames(r.names, mostBlast)
+		}
+		if r.frozen != "" {
+			text += fmt.Sprintf(" (%s cannot change)", r.frozen)
+		}
+		b.Open("tr")
+		b.Add("th", r.head, page.Attr{Name: "scope", Value: "row"})
+		b.Add("td", text)
+		b.Close()
+	}
+	b.Close()
+	b.Close()
+}
+
+// concern appends conflicts or other findings, new ones first.
+func (b *htmlWriter) concern(s *findingSection) {
+	if len(s.groups) == 0 {
+		return
+	}
+	b.Add("h2", s.head)
+	text := report.Count(len(s.brought)+len(s.stood), s.noun)
+	if n := len(s.brought); n > 0 {
+		text += fmt.Sprintf(", %d new", n)
+	}
+	if s.elsewhere > 0 {
+		text += fmt.Sprintf("; %d more in TrainJobs that do not change", s.elsewhere)
+	}
+	b.Add("p", text)
+	if s.new > 0 {
+		b.Add("p", "New with this change:")
+		report.Cards(&b.Body, &b.layers, s.opts, s.groups[:s.new])
+	}
+	if s.new > 0 && s.new < len(s.groups) {
+		b.Add("p", "Before this change as well:")
+	}
+	report.Cards(&b.Body, &b.layers, s.opts, s.groups[s.new:])
+}
+
+// causes appends the layers and files that cause the changes.
+func (b *htmlWriter) causes(s summary) {
+	for i, by := range s.causes {
+		if i == 0 {
+			b.Add("h2", "Who causes it")
+			b.Open("ul")
+		}
+		b.Open("li")
+		b.Add("strong", by.name)
+		b.Text(fmt.Sprintf("%s: %s", by.place(), report.Count(len(by.jobs), s.noun)))
+		if by.Link != "" {
+			b.Text(", ")
+			b.Add("a", "source", page.Attr{Name: "href", Value: by.Link})
+		}
+		b.Open("ul")
+		for j, row := range by.rows {
+			if j == mostRows {
+				b.Add("li", "and "+report.Count(len(by.rows)-mostRows, "more change"))
+				break
+			}
+			of := ""
+			if len(row.jobs) < len(by.jobs) {
+				of = fmt.Sprintf(" (%s)", firstNames(row.jobs, 5))
+			}
+			b.Open("li")
+			b.Add("code", row.what)
+			b.Text(of)
+			b.Close()
+		}
+		b.Close()
+		b.Close()
+		if i == len(s.causes)-1 {
+			b.Close()
+		}
+	}
+}
+
+func (b *htmlWriter) todo(remedies []string) {
+	for i, remedy := range remedies {
+		if i == 0 {
+			b.Add("h2", "What to do")
+			b.Open("ul")
+		}
+		b.Add("li", remedy)
+		if i == len(remedies)-1 {
+			b.Close()
+		}
+	}
+}
+
+// hunkClass returns the class of a line with a mark.
+func hunkClass(mark byte) string {
+	switch mark {
+	case '-':
+		return "del"
+	case '+':
+		return "add"
+	case '@':
+		return "at"
+	case 'a', 'b', '!':
+		return "head"
+	default:
+		return ""
+	}
+}
+
+// group appends the unified diff of a group with a margin for the layers. A cause follows its line.
+func (b *htmlWriter) group(number int, g *group, lines []hunkLine, open bool) {
+	b.Open("details", page.Class("item object"), page.ID("g"+strconv.Itoa(number+1)), page.If(open, page.Attr{Name: "open"}))
+	b.Open("summary")
+	b.Add("h3", g.title())
+	b.Close()
+	b.Open("ol", page.Class("diff"))
+	for _, l := range lines {
+		text, class := l.text, strings.TrimSpace(hunkClass(l.mark)+" "+b.layers.Class(string(l.layer)))
+		if l.mark == '-' || l.mark == '+' || l.mark == ' ' {
+			text = string(l.mark) + text
+		}
+		b.Void("li", page.If(class != "", page.Class(class)))
+		b.Text(text)
+		if l.note != "" {
+			b.Add("i", "# "+l.note)
+		}
+		b.Break()
+	}
+	b.Close()
+	b.Close()
+}

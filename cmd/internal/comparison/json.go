@@ -1,0 +1,249 @@
+package comparison
+
+import (
+	"io"
+	"math/big"
+	"slices"
+
+	"github.com/trainweld/trainweld/cmd/internal/report"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/diff"
+)
+
+// The JSON of a comparison. It lists every differing TrainJob with all its changes, without groups.
+type (
+	jsonDiff struct {
+		Notes     []string    `json:"notes,omitempty" doc:"What holds for the whole comparison, such as a change of a stored version."`
+		Summary   jsonSummary `json:"summary"`
+		Blast     jsonBlast   `json:"blastRadius" doc:"What the changes do to TrainJobs that run."`
+		TrainJobs []jsonJob   `json:"trainJobs" doc:"The TrainJobs that differ."`
+		Conflicts []jsonFound `json:"conflicts,omitempty" doc:"What managers disagree on, new ones first."`
+		Findings  []jsonFound `json:"findings,omitempty" doc:"Other findings on the new version, new ones first."`
+	}
+	jsonFound struct {
+		New       bool             `json:"new" doc:"The old version lacks it."`
+		Severity  finding.Severity `json:"severity"`
+		Kind      string           `json:"kind,omitempty"`
+		Namespace string           `json:"namespace,omitempty"`
+		Name      string           `json:"name,omitempty"`
+		Build     string           `json:"build,omitempty"`
+		jsonRefusal
+		Claims []jsonClaim `json:"claims,omitempty"`
+	}
+	jsonBlast struct {
+		Replaced int          `json:"replaced" doc:"TrainJobs whose JobSet is made anew."`
+		Refused  int          `json:"refused" doc:"TrainJobs whose update the cluster rejects."`
+		Kept     int          `json:"kept" doc:"TrainJobs that keep what they run."`
+		Delayed  int          `json:"delayed" doc:"TrainJobs whose change waits for their resume."`
+		Updated  int          `json:"updated" doc:"TrainJobs that are updated in place."`
+		Pods     jsonNumber   `json:"pods"`
+		Devices  []jsonDevice `json:"devices" doc:"The devices that all Pods request, by resource."`
+		Queues   []*queueMove `json:"queues" doc:"TrainJobs that move to another queue."`
+	}
+	jsonNumber struct {
+		Before *big.Int `json:"before"`
+		After  *big.Int `json:"after"`
+	}
+	jsonDevice struct {
+		Resource string `json:"resource"`
+		jsonNumber
+	}
+	jsonSummary struct {
+		Changed  int         `json:"changed"`
+		Created  int         `json:"created"`
+		Removed  int         `json:"removed"`
+		Same     int         `json:"same"`
+		Refused  int         `json:"refused,omitempty"`
+		Accepted int         `json:"accepted,omitempty"`
+		Causes   []jsonCause `json:"causes" doc:"Who or what causes the changes, the most TrainJobs first."`
+	}
+	jsonCause struct {
+		Name      string       `json:"name"`
+		Files     []string     `json:"files,omitempty"`
+		TrainJobs int          `json:"trainJobs"`
+		Changes   []jsonChange `json:"changes"`
+		Reason    string       `json:"reason,omitempty" doc:"Why a release changes them, and link is the thread."`
+		Link      string       `json:"link,omitempty"`
+	}
+	jsonChange struct {
+		What      string `json:"what"`
+		TrainJobs int    `json:"trainJobs"`
+	}
+	jsonJob struct {
+		Kind      string        `json:"kind"`
+		Namespace string        `json:"namespace"`
+		Name      string        `json:"name"`
+		Build     string        `json:"build,omitempty"`
+		State     state         `json:"state"`
+		Objects   []jsonObject  `json:"objects" doc:"The objects that differ."`
+		Migrated  bool          `json:"migrated,omitempty" doc:"The text differs, and renders to the same."`
+		Refused   []jsonRefusal `json:"refused,omitempty" doc:"Why the cluster rejects the new version."`
+		Causes    []merge.Layer `json:"causes,omitempty" doc:"Who causes the rejection."`
+		Existing  []string      `json:"existing,omitempty" doc:"What holds for a TrainJob that exists already."`
+		Update    Update        `json:"update,omitempty" doc:"What an update does to a TrainJob that exists."`
+		Frozen    []string      `json:"frozen,omitempty" doc:"The fields that an update does not change."`
+	}
+	jsonRefusal struct {
+		Code    finding.Code `json:"code"`
+		Path    string       `json:"path,omitempty"`
+		Message string       `json:"message"`
+		File    string       `json:"file,omitempty"`
+		Line    int          `json:"line,omitempty"`
+		Column  int          `json:"column,omitempty"`
+	}
+	jsonObject struct {
+		Kind    string      `json:"kind"`
+		Name    string      `json:"name"`
+		State   state       `json:"state"`
+		Old     any         `json:"old,omitempty" doc:"The object that is removed."`
+		New     any         `json:"new,omitempty" doc:"The object that is created."`
+		Changes []jsonField `json:"changes,omitempty" doc:"The fields of a changed object that differ."`
+	}
+	jsonField struct {
+		Kind   diff.Kind      `json:"kind"`
+		Path   fieldpath.Path `json:"path"`
+		Old    any            `json:"old,omitempty"`
+		New    any            `json:"new,omitempty"`
+		From   *int           `json:"from,omitempty" doc:"The place of a list's item in the old version, from 0."`
+		To     *int           `json:"to,omitempty" doc:"The place of a list's item in the new version, from 0."`
+		Before []jsonClaim    `json:"before,omitempty" doc:"Who set the old value."`
+		After  []jsonClaim    `json:"after,omitempty" doc:"Who set the new value."`
+	}
+	jsonClaim struct {
+		Layer  merge.Layer `json:"layer"`
+		File   string      `json:"file,omitempty"`
+		Line   int         `json:"line,omitempty"`
+		Column int         `json:"column,omitempty"`
+	}
+)
+
+// WriteJSON writes the comparison for programs.
+func (c *Comparison) WriteJSON(w io.Writer) error {
+	s := c.summary()
+	out := jsonDiff{
+		Summary: jsonSummary{
+			Changed: s.counts[stateChanged], Created: s.counts[stateCreated] + s.counts[stateExtra], Removed: s.counts[stateRemoved] + s.counts[stateMissing], Same: s.same,
+			Refused: s.counts[stateRefused], Accepted: s.counts[stateAccepted],
+			Causes: []jsonCause{},
+		},
+		Blast:     c.impact().json(),
+		TrainJobs: []jsonJob{}, Notes: c.new.Notes,
+		Conflicts: c.conflicts.json(), Findings: c.findings.json(),
+	}
+	for _, by := range s.causes {
+		cause := jsonCause{Name: by.name, Files: by.files, TrainJobs: len(by.jobs), Reason: by.Text, Link: by.Link}
+		for _, row := range by.rows {
+			cause.Changes = append(cause.Changes, jsonChange{row.what, len(row.jobs)})
+		}
+		out.Summary.Causes = append(out.Summary.Causes, cause)
+	}
+	for _, j := range c.Jobs {
+		job := jsonJob{Kind: j.ID.Kind, Namespace: j.ID.Namespace, Name: j.ID.Name, Build: j.Build, State: j.state, Objects: []jsonObject{}, Migrated: j.migrated, Causes: distinct(layersOf(j.refusers())), Existing: j.comments(), Update: j.updateEffect.Update, Frozen: j.updateEffect.Frozen}
+		for _, f := range j.refused {
+			job.Refused = append(job.Refused, refusalOf(f))
+		}
+		for _, o := range j.Objects {
+			object, err := c.jsonObject(o)
+			if err != nil {
+				return err
+			}
+			job.Objects = append(job.Objects, object)
+		}
+		out.TrainJobs = append(out.TrainJobs, job)
+	}
+	return report.EncodeReport(w, out)
+}
+
+// refusers returns the layers that cause the errors of the TrainJob.
+func (j *JobDiff) refusers() []merge.Claim {
+	var claims []merge.Claim
+	for i := range j.refused {
+		claims = append(claims, j.causesOf(i)...)
+	}
+	return claims
+}
+
+func refusalOf(f finding.Finding) jsonRefusal {
+	return jsonRefusal{f.Code, f.Path.String(), f.Message, f.Position.File, f.Position.Line, f.Position.Column}
+}
+
+// json lists the findings, new ones first.
+func (c *openFindings) json() []jsonFound {
+	var out []jsonFound
+	for i, f := range slices.Concat(c.brought, c.stood) {
+		out = append(out, jsonFound{
+			New: i < len(c.brought), Severity: f.Severity, Kind: f.Object.Kind, Namespace: f.Object.Namespace, Name: f.Object.Name, Build: f.Build,
+			jsonRefusal: refusalOf(f), Claims: jsonClaims(f.Claims),
+		})
+	}
+	return out
+}
+
+func (b *impact) json() jsonBlast {
+	out := jsonBlast{
+		Replaced: b.count(Replaced), Refused: b.count(Refused), Kept: b.count(Kept), Delayed: b.count(Delayed), Updated: b.count(Updated),
+		Pods:    jsonNumber{orZero(b.before.Pods), orZero(b.after.Pods)},
+		Devices: []jsonDevice{}, Queues: append([]*queueMove{}, b.queues...),
+	}
+	for _, name := range b.devices() {
+		out.Devices = append(out.Devices, jsonDevice{name, jsonNumber{orZero(b.before.Devices[name]), orZero(b.after.Devices[name])}})
+	}
+	return out
+}
+
+func (b *impact) count(u Update) int { return len(b.by[effect{u, true}]) + len(b.by[effect{u, false}]) }
+
+func (c *Comparison) jsonObject(o *ObjectDiff) (jsonObject, error) {
+	object := jsonObject{Kind: o.Key.Kind, Name: o.Key.Name, State: o.state}
+	if c.new.Live && o.state != stateChanged {
+		return object, nil // the files or the dump have it
+	}
+	if o.state != stateChanged {
+		var err error
+		object.Old, object.New, err = c.Shown(o)
+		return object, err
+	}
+	for _, change := range o.changes {
+		field := jsonField{
+			Kind: change.Kind, Path: change.Path, Old: change.Old, New: change.New,
+			Before: jsonClaims(change.Before), After: jsonClaims(change.After),
+		}
+		if change.From != diff.NoItem {
+			field.From = &change.From
+		}
+		if change.To != diff.NoItem {
+			field.To = &change.To
+		}
+		object.Changes = append(object.Changes, field)
+	}
+	return object, nil
+}
+
+// Shown returns both versions of an object: masked and decoded from JSON, or unchanged if values are shown.
+func (c *Comparison) Shown(o *ObjectDiff) (old, new any, err error) {
+	if !c.mask {
+		return o.Old, o.New, nil
+	}
+	return diff.Mask(o.Old, o.New, c.options(o))
+}
+
+func jsonClaims(claims []merge.Claim) []jsonClaim {
+	out := make([]jsonClaim, len(claims))
+	for i, c := range claims {
+		out[i] = jsonClaim{c.Layer, c.Position.File, c.Position.Line, c.Position.Column}
+	}
+	return out
+}
+
+// distinct returns the layers, each once, in the order of the first of each.
+func distinct(layers []merge.Layer) []merge.Layer {
+	var out []merge.Layer
+	for _, l := range layers {
+		if !slices.Contains(out, l) {
+			out = append(out, l)
+		}
+	}
+	return out
+}

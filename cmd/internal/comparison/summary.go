@@ -1,0 +1,230 @@
+package comparison
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/trainweld/trainweld/cmd/internal/report"
+	"github.com/trainweld/trainweld/cmd/internal/workspace"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/fieldpath/printable"
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/diff"
+	"github.com/trainweld/trainweld/render/runtimepatch"
+)
+
+// summary counts the changes and their causes over all TrainJobs.
+type summary struct {
+	noun   string
+	counts map[state]int
+	same   int
+	causes []*cause // the causes with the most TrainJobs first
+
+	reasons map[merge.Layer]Reason
+}
+
+// cause is a runtime, a manager or a section of the TrainJobs that sets changed values.
+type cause struct {
+	name  string
+	files []string // its files, sorted
+	jobs  []jobName
+	rows  []*summaryRow
+	Reason
+}
+
+// summaryRow is a change with its TrainJobs.
+type summaryRow struct {
+	what string
+	jobs []jobName
+}
+
+// summary summarizes all changes.
+func (c *Comparison) summary() summary {
+	s := summary{noun: c.noun, counts: map[state]int{}, same: c.same, reasons: c.new.Reasons}
+	known := map[string]*cause{}
+	for _, j := range c.Jobs {
+		if !j.migrated {
+			s.counts[j.state]++
+		}
+		for i, f := range j.refused {
+			s.add(known, j, j.causesOf(i), strings.TrimSpace(fmt.Sprintf("%s: %s %s", j.state, f.Code, f.Path)))
+		}
+		if j.state == stateCreated || j.state == stateRemoved {
+			continue
+		}
+		for _, o := range j.Objects {
+			if o.state != stateChanged {
+				s.add(known, j, o.owning().of(nil), fmt.Sprintf("%s %s", o.state, o.Key.Kind))
+			}
+			for _, change := range o.changes {
+				s.add(known, j, whoChanges(change), what(o.Key.Kind, change))
+			}
+		}
+	}
+	for _, by := range s.causes {
+		by.files = c.withoutOld(by.files)
+	}
+	slices.SortStableFunc(s.causes, func(a, b *cause) int { return len(b.jobs) - len(a.jobs) })
+	return s
+}
+
+// withoutOld removes the files of the old revision that the list also names in the new one.
+func (c *Comparison) withoutOld(files []string) []string {
+	listed := map[string]bool{}
+	for _, file := range files {
+		listed[file] = true
+	}
+	return slices.DeleteFunc(files, func(file string) bool {
+		path, isOld := strings.CutPrefix(file, c.old.Prefix)
+		return isOld && c.old.Prefix != c.new.Prefix && listed[c.new.Prefix+path]
+	})
+}
+
+// owning returns the owners of the new object, or of the old one if it is removed.
+func (o *ObjectDiff) owning() *owners {
+	if o.New == nil {
+		return o.before
+	}
+	return o.after
+}
+
+// whoChanges returns the claims that cause a change: the new claims, or the removed ones if the field is unset.
+func whoChanges(c diff.Change) []merge.Claim {
+	if len(c.After) > 0 {
+		return c.After
+	}
+	return c.Before
+}
+
+// what describes a change in a few words.
+func what(kind string, c diff.Change) string {
+	if kind == workspace.JobSetKind {
+		return fmt.Sprintf("%s %s", c.Kind, c.Path)
+	}
+	return fmt.Sprintf("%s %s %s", c.Kind, kind, c.Path)
+}
+
+func (s *summary) add(known map[string]*cause, j *JobDiff, claims []merge.Claim, what string) {
+	if len(claims) == 0 {
+		claims = []merge.Claim{{Layer: "unknown"}}
+	}
+	for _, claim := range claims {
+		name := string(claim.Layer)
+		if claim.Layer == runtimepatch.RuntimeLayer && j.runtime != (fieldpath.Object{}) {
+			name = j.runtime.String()
+		}
+		by := known[name]
+		if by == nil {
+			by = &cause{name: name, Reason: s.reasons[claim.Layer]}
+			known[name] = by
+			s.causes = append(s.causes, by)
+		}
+		if file := claim.Position.File; file != "" && !slices.Contains(by.files, file) {
+			by.files = append(by.files, file)
+			slices.Sort(by.files)
+		}
+		by.jobs = appendNew(by.jobs, j.name())
+		i := slices.IndexFunc(by.rows, func(r *summaryRow) bool { return r.what == what })
+		if i < 0 {
+			i = len(by.rows)
+			by.rows = append(by.rows, &summaryRow{what: what})
+		}
+		by.rows[i].jobs = appendNew(by.rows[i].jobs, j.name())
+	}
+}
+
+func appendNew(names []jobName, name jobName) []jobName {
+	// The TrainJobs come in order.
+	if n := len(names); n > 0 && names[n-1] == name {
+		return names
+	}
+	return append(names, name)
+}
+
+// place returns the reason of a cause, or its file, or the number of its files.
+func (c *cause) place() string {
+	if c.Text != "" {
+		return ": " + c.Text
+	}
+	switch len(c.files) {
+	case 0:
+		return ""
+	case 1:
+		return " in " + printable.Name(c.files[0])
+	default:
+		return fmt.Sprintf(" in %d files", len(c.files))
+	}
+}
+
+// headline counts the differing TrainJobs by state.
+func (s summary) headline() string {
+	total := s.same
+	var parts []string
+	for _, state := range states {
+		if n := s.counts[state]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, state))
+			total += n
+		}
+	}
+	if len(parts) == 0 {
+		return fmt.Sprintf("nothing differs in %s", report.Count(total, s.noun))
+	}
+	differ := "differ"
+	if total == 1 {
+		differ = "differs"
+	}
+	return fmt.Sprintf("%d of %s %s: %s", total-s.same, report.Count(total, s.noun), differ, strings.Join(parts, ", "))
+}
+
+// mostRows is the number of changes that a summary lists for a cause.
+const mostRows = 12
+
+// firstNames lists the first names of objects of one kind.
+func firstNames(names []jobName, most int) string {
+	list := make([]string, len(names))
+	for i, name := range names {
+		list[i] = name.String()
+	}
+	return listed(list, most)
+}
+
+// listed joins the first strings of a list, and shortens each.
+func listed(list []string, most int) string {
+	var first []string
+	for _, text := range list[:min(most, len(list))] {
+		first = append(first, shortened(text, longestName))
+	}
+	joined := strings.Join(first, ", ")
+	if len(list) > most {
+		joined += fmt.Sprintf(" and %d more", len(list)-most)
+	}
+	return joined
+}
+
+// longestName is the longest name in a list: a namespace and a name.
+const longestName = 330
+
+// markdownNames lists the first names.
+func markdownNames(names []jobName, most int) string {
+	var list []string
+	for _, name := range names[:min(most, len(names))] {
+		list = append(list, name.markdown())
+	}
+	joined := strings.Join(list, ", ")
+	if len(names) > most {
+		joined += fmt.Sprintf(" and %d more", len(names)-most)
+	}
+	return joined
+}
+
+// shortened cuts text to a number of characters.
+func shortened(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return text
+}

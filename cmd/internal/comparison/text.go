@@ -1,0 +1,202 @@
+package comparison
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/report"
+	"github.com/trainweld/trainweld/fieldpath"
+)
+
+// WriteText writes the comparison for people: the blast radius, and a unified diff of each group. The causes precede the diffs if
+// several TrainJobs differ, or if causes need reasons. Otherwise it writes nothing without differences. It returns the errors of w
+// and of the encoding.
+func (c *Comparison) WriteText(w io.Writer, paint host.Painter) error {
+	out := bufio.NewWriter(w)
+	s, rows := c.summary(), c.impact().rows()
+	caused := len(c.Jobs) > 1 || c.new.Reasons != nil
+	summarized := caused || len(rows) > 0
+	if summarized {
+		fmt.Fprintln(out, paint.Paint(host.Bold, s.headline()))
+		blastText(out, rows)
+	}
+	if caused {
+		if len(rows) > 0 && len(s.causes) > 0 {
+			fmt.Fprintf(out, "\n%s\n", paint.Paint(host.Bold, "who causes it"))
+		}
+		s.text(out)
+	}
+	for _, note := range c.new.Notes {
+		fmt.Fprintln(out, report.Line("note: "+note))
+	}
+	for i, g := range c.groups() {
+		if i > 0 || summarized {
+			fmt.Fprintln(out)
+		}
+		fmt.Fprintln(out, paint.Paint(host.Bold, report.Line(g.title())))
+		lines, err := c.lines(g)
+		if err != nil {
+			return err
+		}
+		for _, l := range lines {
+			fmt.Fprintln(out, l.painted(paint))
+		}
+	}
+	return out.Flush()
+}
+
+// blastText writes the blast radius.
+func blastText(w io.Writer, rows []row) {
+	for _, r := range rows {
+		text := r.text
+		if r.names != nil {
+			text += ": " + firstNames(r.names, mostBlast)
+		}
+		if r.frozen != "" {
+			text += fmt.Sprintf(" (%s cannot change)", r.frozen)
+		}
+		fmt.Fprintf(w, "  %-8s  %s\n", r.head, report.Printable(text))
+	}
+}
+
+// title returns the TrainJobs of a group.
+func (g *group) title() string {
+	first := g.jobs[0]
+	if len(g.jobs) == 1 {
+		return fmt.Sprintf("%s %s%s is %s", first.ID.Kind, first.name(), first.when(), first.state)
+	}
+	return fmt.Sprintf("%s%s are %s alike: %s", report.Count(len(g.jobs), first.ID.Kind), first.when(), first.state, firstNames(g.names(), 10))
+}
+
+// when tells a TrainJob after its migration from the one before.
+func (j *JobDiff) when() string {
+	if j.migrated {
+		return ", migrated,"
+	}
+	return ""
+}
+
+// lines returns the lines of a group: what happens to existing TrainJobs, the errors of a refusal, and the unified diffs of its
+// blocks.
+func (c *Comparison) lines(g *group) ([]hunkLine, error) {
+	var lines []hunkLine
+	first := g.jobs[0]
+	for _, text := range first.comments() {
+		lines = append(lines, hunkLine{mark: '#', text: " " + text})
+	}
+	for i, f := range first.refused {
+		l := hunkLine{mark: '!', text: fmt.Sprintf(" %s: %s", strings.TrimSpace(fmt.Sprintf("%s %s %s", f.Position, f.Code, f.Path)), f.Message)}
+		if note := claimText(first.causesOf(i)[0]); i == 0 || note != claimText(first.causesOf(i - 1)[0]) {
+			l.note = note
+		}
+		lines = append(lines, l)
+	}
+	for _, b := range g.blocks {
+		block, err := c.block(g, b)
+		if err != nil {
+			return nil, err
+		}
+		lines = append(lines, block...)
+	}
+	return lines, nil
+}
+
+// block returns the unified diff of a block, shown for its first object.
+func (c *Comparison) block(g *group, b block) ([]hunkLine, error) {
+	first := b.objects[0]
+	others := append([]*ObjectDiff(nil), b.objects[1:]...)
+	for _, j := range g.jobs[1:] {
+		for _, o := range j.Objects {
+			if o.alike == first.alike {
+				others = append(others, o)
+			}
+		}
+	}
+	name := b.title(g.jobs[0].ID.Namespace)
+	lines := []hunkLine{{mark: 'a', text: "--- " + c.old.Name + ": " + name}, {mark: 'b', text: "+++ " + c.new.Name + ": " + name}}
+	switch first.state {
+	case stateCreated, stateExtra:
+		lines[0].text = "--- /dev/null"
+	case stateRemoved, stateMissing:
+		lines[1].text = "+++ /dev/null"
+	}
+	if c.new.Live && first.state != stateChanged { // the whole object says nothing on a difference
+		if cause, ok := soleClaim(first.owning().of(nil), nil); ok {
+			lines = append(lines, hunkLine{mark: '#', text: " " + claimText(cause)})
+		}
+		return lines, nil
+	}
+	hunks, err := c.hunks(first, others)
+	if err != nil {
+		return nil, err
+	}
+	return append(lines, hunks...), nil
+}
+
+// title returns the objects of a block.
+func (b block) title(namespace string) string {
+	const most = 5
+	var list []string
+	for i, o := range b.objects {
+		if i == most {
+			return fmt.Sprintf("%s and %d more", strings.Join(list, ", "), len(b.objects)-most)
+		}
+		name := fieldpath.Object{Namespace: namespace, Name: o.Key.Name}.String()
+		if i == 0 || b.objects[i-1].Key.Kind != o.Key.Kind {
+			name = o.Key.Kind + " " + name
+		}
+		if o.Key.Number > 0 {
+			name += fmt.Sprintf(" (number %d)", o.Key.Number+1)
+		}
+		list = append(list, name)
+	}
+	return strings.Join(list, ", ")
+}
+
+// String returns the line with escapes for characters that a terminal interprets, except tabs.
+func (l hunkLine) String() string {
+	text := report.PrintableTabs(l.text)
+	if l.note != "" {
+		text += "  # " + report.Printable(l.note)
+	}
+	if l.mark == '@' || l.mark == 'a' || l.mark == 'b' {
+		return text
+	}
+	return report.Line(string(l.mark) + text)
+}
+
+func (l hunkLine) painted(paint host.Painter) string {
+	switch l.mark {
+	case '-':
+		return paint.Paint(host.Red, l.String())
+	case '+':
+		return paint.Paint(host.Green, l.String())
+	case '@':
+		return paint.Paint(host.Cyan, l.String())
+	case 'a', 'b':
+		return paint.Paint(host.Bold, l.String())
+	default:
+		return l.String()
+	}
+}
+
+// text writes the causes.
+func (s summary) text(w io.Writer) {
+	for _, by := range s.causes {
+		fmt.Fprintf(w, "  %s: %s\n", report.Printable(by.name+by.place()), report.Count(len(by.jobs), s.noun))
+		for i, row := range by.rows {
+			if i == mostRows {
+				fmt.Fprintf(w, "    and %s\n", report.Count(len(by.rows)-mostRows, "more change"))
+				break
+			}
+			of := ""
+			if len(row.jobs) < len(by.jobs) {
+				of = fmt.Sprintf(" (%s)", firstNames(row.jobs, 5))
+			}
+			fmt.Fprintf(w, "    %s\n", report.Printable(row.what+of))
+		}
+	}
+}

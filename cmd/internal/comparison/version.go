@@ -1,0 +1,98 @@
+package comparison
+
+import (
+	"reflect"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/trainweld/trainweld/cmd/internal/pipeline"
+	"github.com/trainweld/trainweld/cmd/internal/workspace"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/diff"
+)
+
+// Version is one of the two compared renderings.
+type Version struct {
+	Name      string // its name in the report
+	Prefix    string // before the file names of a revision
+	Jobs      []Job
+	TrainJobs int // the number of TrainJobs in the input
+	// Reasons explain layers that are no layers of a merge but causes, see Object.Causes. The new version has them.
+	Reasons map[merge.Layer]Reason
+	// Notes follow the summary. The new version has them.
+	Notes []string
+	// Whole keeps the objects of all TrainJobs, for Comparison.All and for another program. The new version has it.
+	Whole bool
+	// Live tells that the objects are those of a cluster. The new version has it.
+	Live bool
+	// Conflicts are the disagreements between managers that the cluster settles in silence.
+	Conflicts finding.List
+	// Findings are further ones for a review.
+	Findings finding.List
+	// UpdateEffect returns the update of a TrainJob that exists. The new version has it, unless updates do not matter. It may be called
+	// concurrently.
+	UpdateEffect func(old, new *Job) UpdateEffect
+}
+
+// Reason explains a cause.
+type Reason struct {
+	Text string // a sentence without a full stop
+	Link string // may be empty
+}
+
+// Job is a TrainJob, or a JobSet of the input, with its rendered objects.
+type Job struct {
+	ID      fieldpath.Object
+	Build   string           // the directory whose build holds it, or ""
+	Runtime fieldpath.Object // the TrainJob's runtime; zero for a JobSet
+	Objects []Object
+	// Migrated tells a TrainJob after its migration from the one of the same name.
+	Migrated bool
+	// Refused are the errors with which this version refuses the TrainJob, and RefusedBy has the cause of each. The Objects of such a
+	// TrainJob, if any, are those that it would make without the refusal.
+	Refused   finding.List
+	RefusedBy []merge.Claim
+	// Queue is Kueue's queue; it may be empty. Load returns the load of the Pods; nil stands for none.
+	Queue string
+	Load  func() pipeline.Load
+	// Input and Source are the input of the object. For a JobSet of the input, Source has no TrainJob.
+	Input  *workspace.Input
+	Source workspace.Job
+	// Existing says what happens to the TrainJob if it exists already.
+	Existing []string
+}
+
+// rewrites reports whether the TrainJob or the JobSet itself differs from its old state, with the patches of its policy.
+func (j *Job) rewrites(old *Job) bool {
+	a, b := old.Source, j.Source
+	switch {
+	case a.Document == nil || b.Document == nil:
+		return false // an object of another kind
+	case a.TrainJob == nil || b.TrainJob == nil:
+		before, err := a.Document.Fields()
+		after, errNew := b.Document.Fields()
+		return err == nil && errNew == nil && !reflect.DeepEqual(before["spec"], after["spec"])
+	default:
+		return !equality.Semantic.DeepEqual(a.Spec, b.Spec) || !equality.Semantic.DeepEqual(a.Layers(), b.Layers()) ||
+			!equality.Semantic.DeepEqual(old.Input.PatchesFor(a), j.Input.PatchesFor(b))
+	}
+}
+
+// Object is one rendered object.
+type Object struct {
+	Key    Key
+	Object any
+	// Owners returns the owners of its fields. It is a function because most objects do not differ.
+	Owners func() (*diff.Owners, error)
+	Locate func(merge.Claim) fieldpath.Position
+	// Causes are the causes of changed fields in place of their owners; nil without any.
+	Causes *diff.Owners
+}
+
+// Key identifies an object of a TrainJob. Pods of a Job may share the prefix of their names, and have different numbers then.
+type Key struct {
+	Group, Kind, Name string
+	Number            int
+}

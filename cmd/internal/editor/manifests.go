@@ -1,0 +1,100 @@
+package editor
+
+import (
+	"regexp"
+	"strings"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/render/release"
+	"github.com/trainweld/trainweld/render/release/definition"
+)
+
+// anyObject is the name of the definition of an object of any kind.
+const anyObject = "Object"
+
+// manifests returns the schema of a file of any objects, also of a List or an array of them.
+func (b *builder) manifests() (object, error) {
+	definitions := object{}
+	one, err := b.anyKind(definitions)
+	if err != nil {
+		return nil, err
+	}
+	definitions[anyObject] = one
+	return several("Manifests", anyObject, definitions), nil
+}
+
+// several returns the schema of a file with one object of a definition, with a List, or with an array. A List in a List has no schema:
+// a schema that leads back to itself takes language servers minutes.
+func several(title, name string, definitions object) object {
+	list := object{"items": reference(name)}
+	return object{
+		"title": title, "definitions": definitions,
+		"if": object{"type": "array"}, "then": list,
+		"else": object{"if": isList(), "then": object{"properties": object{"items": list}}, "else": reference(name)},
+	}
+}
+
+// anyKind returns the schema of an object, which has the schema of its kind, and puts the schemas of the kinds into the definitions. It
+// accepts other kinds.
+func (b *builder) anyKind(definitions object) (object, error) {
+	s := object{}
+	var snippets, versions []any
+	for _, kind := range definition.Kinds() {
+		of, err := b.schema(kind)
+		if err != nil {
+			return nil, err
+		}
+		definitions[kind] = of
+		version := text(below(of, "apiVersion")["const"])
+		group, _, _ := strings.Cut(version, "/")
+		add(s, object{"if": isOf(kind, group), "then": reference(kind)})
+		snippets = append(snippets, object{"label": kind, "body": kind})
+		if len(versions) == 0 || versions[len(versions)-1].(object)["label"] != version {
+			versions = append(versions, object{"label": version, "body": version})
+		}
+	}
+	s["properties"] = object{"kind": object{"type": "string", "defaultSnippets": snippets}}
+	// The kind, once there is one, has its version.
+	add(s, object{"if": object{"not": object{"required": []any{"kind"}}}, "then": object{"properties": object{"apiVersion": object{"defaultSnippets": versions}}}})
+	if b.release.Overrides == release.RuntimePatches {
+		patch, err := b.patch()
+		if err != nil {
+			return nil, err
+		}
+		definitions[Patches] = patch
+		add(s, object{"if": object{"type": "object", "required": []any{"trainingRuntimeSpec"}, "not": object{"required": []any{"kind"}}}, "then": reference(Patches)})
+	}
+	return s, nil
+}
+
+// patches returns the schema of a file for --patch: a RuntimePatch, a TrainJob, or several of them.
+func (b *builder) patches() (object, error) {
+	patch, err := b.patch()
+	if err != nil {
+		return nil, err
+	}
+	job, err := b.trainJob()
+	if err != nil {
+		return nil, err
+	}
+	return several(Patches, anyObject, object{
+		Patches: patch, trainer.TrainJobKind: job,
+		anyObject: object{"if": object{"required": []any{"kind"}}, "then": reference(trainer.TrainJobKind), "else": reference(Patches)},
+	}), nil
+}
+
+// reference returns a reference to a definition.
+func reference(name string) object { return object{"$ref": "#/definitions/" + name} }
+
+// isOf returns a schema of the objects of a kind of a group.
+func isOf(kind, group string) object {
+	s := named("kind", kind)
+	s["type"], s["properties"].(object)["apiVersion"] = "object", object{"pattern": "^" + regexp.QuoteMeta(group) + "/"}
+	return s
+}
+
+// isList returns a schema of Lists of objects.
+func isList() object {
+	return object{"type": "object", "required": []any{"kind", "items"}, "properties": object{"kind": object{"pattern": "List$"}}}
+}

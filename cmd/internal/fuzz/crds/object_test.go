@@ -1,0 +1,198 @@
+package crds_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/trainweld/trainweld/conflict"
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// number is the number that a variable of the environment holds, or another.
+func number(t testing.TB, variable string, otherwise uint64) uint64 {
+	text := os.Getenv(variable)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		t.Fatalf("%s=%s: want a number: %v", variable, text, err)
+	}
+	return n
+}
+
+// compare compares the outcomes of a pair, and reports whether both sides merge it.
+func (d *definition) compare(t testing.TB, p pair) bool {
+	t.Helper()
+	want := d.upstream(p)
+	if want.refused < 0 && !p.updated && strings.Contains(fmt.Sprint(want.err), "duplicate entries") {
+		p.updated = true // nobody can apply such a base, and a live object may be one
+		want = d.upstream(p)
+	}
+	got, result := d.ours(p)
+	if want.err == nil && strings.Contains(fmt.Sprint(got.err), "must be a scalar, as a merge key") {
+		return false // docs/differences.md, "Managed fields"
+	}
+	if difference := compare(want, got, p.updated); difference != "" {
+		t.Fatalf("of %s:\nbase %s\npatches %s\n%s", d.name, canonical(p.base), canonical(p.patches), difference)
+	}
+	if result != nil {
+		d.laws(t, p, result)
+	}
+	return want.err == nil
+}
+
+// laws holds a merge against what any merge keeps: it shares nothing with its inputs, does not depend on whether owners are
+// asked for, and names a contest if and only if the order of two patches matters.
+func (d *definition) laws(t testing.TB, p pair, result *merge.Result[merge.Object]) {
+	t.Helper()
+	base := d.whole(p.base)
+	var layers []merge.Layered[merge.Object]
+	for i := range p.patches {
+		layers = append(layers, merge.Layered[merge.Object]{Layer: merge.Manager(manager(i)), Patch: &p.patches[i]})
+	}
+	inputs := canonical([]any{base, p.patches})
+	without, err := d.plan.Apply(&base, layers, merge.Options{})
+	if err != nil || canonical(without.Value) != canonical(result.Value) {
+		t.Fatalf("of %s: without owners: %v\n%s\nwith\n%s", d.name, err, canonical(without), canonical(result.Value))
+	}
+	scribble(without.Value)
+	if now := canonical([]any{base, p.patches}); now != inputs {
+		t.Fatalf("of %s: the result shares memory with\n%s", d.name, inputs)
+	}
+	if len(layers) < 2 {
+		return
+	}
+	layers = layers[:2]
+	one, err := d.plan.Apply(&base, layers, merge.Options{Owners: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	layers[0], layers[1] = layers[1], layers[0]
+	other, err := d.plan.Apply(&base, layers, merge.Options{Owners: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	differs := canonical(unordered(d.typ, one.Value)) != canonical(unordered(d.typ, other.Value))
+	if found := conflict.Find(one.Owners); (len(found) > 0) != differs {
+		t.Fatalf("of %s: conflicts %v, and the order matters is %t:\nbase %s\npatches %s\n%s\n%s", d.name, found, differs, canonical(base), canonical(p.patches[:2]), canonical(one.Value), canonical(other.Value))
+	}
+	if found, err := conflict.OrderConflicts(d.plan, &base, layers); err != nil || (len(found) > 0) != differs {
+		t.Fatalf("of %s: order dependences %v, error %v, and the order matters is %t:\nbase %s\npatches %s", d.name, found, err, differs, canonical(base), canonical(p.patches[:2]))
+	}
+}
+
+// whole is a base of the definition's kind.
+func (d *definition) whole(base merge.Object) merge.Object {
+	base = deepCopy(base)
+	base["apiVersion"], base["kind"] = d.kind.GroupVersion().String(), d.kind.Kind
+	return base
+}
+
+// scribble writes over all of a value.
+func scribble(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, value := range v {
+			scribble(value)
+		}
+		v["scribble"] = true
+	case []any:
+		for i, value := range v {
+			scribble(value)
+			v[i] = "scribble"
+		}
+	}
+}
+
+// unordered is a value whose list-maps and sets are sorted.
+func unordered(t *schema.Type, v any) any {
+	for t.Kind == schema.Untyped {
+		switch v.(type) {
+		case map[string]any:
+			t = t.Object
+		case []any:
+			t = t.List
+		default:
+			return v
+		}
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		if t.Kind == schema.Atomic {
+			return v
+		}
+		out := map[string]any{}
+		for name, value := range v {
+			of := t.Elem
+			if f := t.Field(name); f != nil {
+				of = f.Type
+			}
+			out[name] = unordered(of, value)
+		}
+		return out
+	case []any:
+		if t.Kind == schema.Atomic {
+			return v
+		}
+		texts := make([]string, len(v))
+		for i, item := range v {
+			texts[i] = canonical(unordered(t.Elem, item))
+		}
+		slices.Sort(texts)
+		return texts
+	}
+	return v
+}
+
+// TestServerSideApplyOfRandomSchemas is TestServerSideApply for schemas that nobody has written yet.
+func TestServerSideApplyOfRandomSchemas(t *testing.T) {
+	seed := number(t, "TRAINWELD_SEED", 1)
+	s := &schemas{Rand: rand.New(rand.NewPCG(seed, 1))}
+	for i := range number(t, "TRAINWELD_SCHEMAS", 2000) / 100 {
+		data := wrapped(s.root())
+		if places, _, _ := judged(data); len(places) > 0 {
+			continue // the default of a key is not of its type
+		}
+		d, err := compile(string(data), data)
+		if err != nil {
+			t.Fatalf("%s: %v", data, err)
+		}
+		g := &generator{Rand: rand.New(rand.NewPCG(seed, i)), root: d.typ}
+		for range 30 {
+			d.compare(t, g.pair())
+		}
+	}
+}
+
+// TestServerSideApply compares forced applies: the object, the fields of each manager, and what is refused.
+func TestServerSideApply(t *testing.T) {
+	seed := number(t, "TRAINWELD_SEED", 1)
+	all := files(t)
+	cases := int(number(t, "TRAINWELD_OBJECTS", 1500)) / len(all)
+	for name, data := range all {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d, err := compile(name, data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			g := &generator{Rand: rand.New(rand.NewPCG(seed, uint64(len(data)))), root: d.typ}
+			refused, merged := 0, 0
+			for range cases {
+				if d.compare(t, g.pair()) {
+					merged++
+				} else {
+					refused++
+				}
+			}
+			t.Logf("%d merged, %d refused", merged, refused)
+		})
+	}
+}

@@ -1,0 +1,247 @@
+// Package crds_test compares the merge of objects with an API server's: its own field manager, over a type converter that it
+// makes of the same definition.
+package crds_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/controller/openapi/builder"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/apimachinery/pkg/util/managedfields/managedfieldstest"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/release"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// definition is a custom resource definition, compiled by both sides.
+type definition struct {
+	name      string
+	kind      runtimeschema.GroupVersionKind
+	typ       *schema.Type
+	plan      *merge.Plan[merge.Object, merge.Object]
+	converter managedfields.TypeConverter
+}
+
+// files are the definitions of testdata, and those of all releases.
+func files(t testing.TB) map[string][]byte {
+	t.Helper()
+	all := map[string][]byte{}
+	names, err := filepath.Glob("testdata/*.json.gz")
+	if err != nil || len(names) == 0 {
+		t.Fatalf("%v, %d files", err, len(names))
+	}
+	for _, name := range names {
+		packed, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := gzip.NewReader(bytes.NewReader(packed))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all[strings.TrimSuffix(filepath.Base(name), ".json.gz")], err = io.ReadAll(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, r := range release.Known() {
+		for _, kind := range []string{"TrainJob", "TrainingRuntime", "ClusterTrainingRuntime", "JobSet"} {
+			if all[kind+"-"+r.Name], err = r.Definition(kind); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return all
+}
+
+// compile reads a definition as both sides do.
+func compile(name string, data []byte) (*definition, error) {
+	crd := &apiextensions.CustomResourceDefinition{}
+	if err := json.Unmarshal(data, crd); err != nil {
+		return nil, err
+	}
+	version := crd.Spec.Versions[0].Name
+	d := &definition{name: name, kind: runtimeschema.GroupVersionKind{Group: crd.Spec.Group, Version: version, Kind: crd.Spec.Names.Kind}}
+	var err error
+	if d.typ, err = schema.ParseOpenAPI(data); err != nil {
+		return nil, err
+	}
+	d.plan = merge.ForObject(d.typ)
+	openAPI, err := builder.BuildOpenAPIV3(crd, version, builder.Options{})
+	if err != nil {
+		return nil, err
+	}
+	d.converter, err = managedfields.NewTypeConverter(openAPI.Components.Schemas, crd.Spec.PreserveUnknownFields)
+	return d, err
+}
+
+// outcome is what became of the patches: an object and the fields of each manager, or the number of the patch that was refused.
+type outcome struct {
+	object  string
+	fields  map[string]*fieldpath.Set
+	refused int
+	err     error
+}
+
+// pair is a base and patches, each by a manager of its own.
+type pair struct {
+	base    merge.Object
+	patches []merge.Object
+	// updated says that the base was not applied, and may name an item twice.
+	updated bool
+}
+
+func manager(i int) string { return fmt.Sprintf("manager-%d", i) }
+
+// upstream applies the base and then each patch with force.
+func (d *definition) upstream(p pair) outcome {
+	m := managedfieldstest.NewTestFieldManager(d.converter, d.kind)
+	apply := func(object merge.Object, name string, update bool) error {
+		object = deepCopy(object)
+		object["apiVersion"], object["kind"] = d.kind.GroupVersion().String(), d.kind.Kind
+		if update {
+			return m.Update(&unstructured.Unstructured{Object: object}, name)
+		}
+		return m.Apply(&unstructured.Unstructured{Object: object}, name, true)
+	}
+	if err := apply(p.base, "base", p.updated); err != nil {
+		return outcome{refused: -1, err: err}
+	}
+	for i, patch := range p.patches {
+		if err := apply(patch, manager(i), false); err != nil {
+			return outcome{refused: i, err: err}
+		}
+	}
+	live := m.Live().(*unstructured.Unstructured)
+	out := outcome{fields: map[string]*fieldpath.Set{}}
+	for _, entry := range live.GetManagedFields() {
+		set := &fieldpath.Set{}
+		if err := set.FromJSON(bytes.NewReader(entry.FieldsV1.Raw)); err != nil {
+			return outcome{refused: -2, err: err}
+		}
+		out.fields[entry.Manager] = set
+	}
+	live.SetManagedFields(nil)
+	out.object = canonical(live.Object)
+	return out
+}
+
+// ours is what the engine makes of them.
+func (d *definition) ours(p pair) (outcome, *merge.Result[merge.Object]) {
+	base := deepCopy(p.base)
+	base["apiVersion"], base["kind"] = d.kind.GroupVersion().String(), d.kind.Kind
+	var layers []merge.Layered[merge.Object]
+	for i := range p.patches {
+		patch := deepCopy(p.patches[i])
+		layers = append(layers, merge.Layered[merge.Object]{Layer: merge.Manager(manager(i)), Patch: &patch})
+	}
+	result, err := d.plan.Apply(&base, layers, merge.Options{Owners: true})
+	if err != nil {
+		var refused *merge.PatchError
+		if !errors.As(err, &refused) {
+			return outcome{refused: -2, err: err}, nil
+		}
+		for i := range layers {
+			if layers[i].Layer == refused.Layer {
+				return outcome{refused: i, err: err}, nil
+			}
+		}
+		return outcome{refused: -1, err: err}, nil
+	}
+	out := outcome{object: canonical(result.Value), fields: map[string]*fieldpath.Set{}}
+	for layer, text := range result.Owners.FieldsV1(nil) {
+		set := &fieldpath.Set{}
+		if err := set.FromJSON(bytes.NewReader(text)); err != nil {
+			return outcome{refused: -2, err: fmt.Errorf("%s: %w in %s", layer, err, text)}, nil
+		}
+		name, ok := layer.Manager()
+		if !ok {
+			name = string(layer)
+		}
+		if !set.Empty() {
+			out.fields[name] = set
+		}
+	}
+	return out, result
+}
+
+// compare says how two outcomes differ, "" for not at all.
+func compare(want, got outcome, updated bool) string {
+	if (want.err == nil) != (got.err == nil) || want.refused != got.refused {
+		return fmt.Sprintf("upstream refuses %d: %v\nwe refuse %d: %v", want.refused, want.err, got.refused, got.err)
+	}
+	if want.err != nil {
+		return ""
+	}
+	if want.object != got.object {
+		return fmt.Sprintf("upstream's object\n%s\nours\n%s", want.object, got.object)
+	}
+	names := map[string]bool{}
+	for _, fields := range []map[string]*fieldpath.Set{want.fields, got.fields} {
+		for name := range fields {
+			names[name] = true
+		}
+	}
+	// The field manager gives an object without owners one for what it held.
+	delete(names, "before-first-apply")
+	if updated {
+		delete(names, "base") // an update owns also the fields that contain what it set
+	}
+	for name := range names {
+		w, g := want.fields[name], got.fields[name]
+		if w == nil {
+			w = fieldpath.NewSet()
+		}
+		if g == nil {
+			g = fieldpath.NewSet()
+		}
+		if !w.Equals(g) {
+			return fmt.Sprintf("%s owns upstream, and not with us:\n%s\nand with us alone:\n%s", name, w.Difference(g), g.Difference(w))
+		}
+	}
+	return ""
+}
+
+func canonical(v any) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetIndent("", " ")
+	if err := e.Encode(v); err != nil {
+		return err.Error()
+	}
+	return b.String()
+}
+
+func deepCopy(o merge.Object) merge.Object { return copyOf(o).(map[string]any) }
+
+func copyOf(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for key, value := range v {
+			out[key] = copyOf(value)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, value := range v {
+			out[i] = copyOf(value)
+		}
+		return out
+	default:
+		return v
+	}
+}

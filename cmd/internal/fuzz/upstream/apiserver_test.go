@@ -1,0 +1,143 @@
+package upstream_test
+
+import (
+	"flag"
+	"os"
+	"os/exec"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/trainweld/trainweld/cmd/internal/fuzz/oracle"
+	"github.com/trainweld/trainweld/cmd/internal/fuzz/upstream"
+	"github.com/trainweld/trainweld/render/release"
+)
+
+var version = flag.String("release", "", "the `minor` version of an earlier release of the Trainer to compare with; empty for the latest one")
+
+// started is the earlier release that the tests compare with, if there is one.
+var started struct {
+	once sync.Once
+	*upstream.Upstream
+	err error
+	dir string
+}
+
+// TestMain lets the heap grow: much of the time went into collecting the garbage of small cases.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(800)
+	code := m.Run()
+	if started.Upstream != nil {
+		_ = started.Stop()
+	}
+	_ = os.RemoveAll(started.dir)
+	os.Exit(code)
+}
+
+// modules are the directories of the latest release's modules.
+var modules = sync.OnceValues(func() (oracle.Modules, error) {
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/kubeflow/trainer/v2", "sigs.k8s.io/jobset").Output()
+	dirs := append(strings.Fields(string(out)), "", "")
+	return oracle.Modules{Trainer: dirs[0], JobSet: dirs[1]}, err
+})
+
+// released returns the release that the flag names.
+func released(t *testing.T) *upstream.Upstream {
+	t.Helper()
+	started.once.Do(func() {
+		if *version == "" {
+			var of oracle.Modules
+			if of, started.err = modules(); started.err == nil {
+				started.Upstream, started.err = upstream.Latest(of)
+			}
+			return
+		}
+		if started.dir, started.err = os.MkdirTemp("", "oracle"); started.err == nil {
+			started.Upstream, started.err = upstream.Start(*version, "../releases", started.dir)
+		}
+	})
+	if started.err != nil {
+		t.Fatal(started.err)
+	}
+	return started.Upstream
+}
+
+// again is the end of a command that runs a test again.
+func again() string {
+	if *version == "" {
+		return ""
+	}
+	return " -release " + *version
+}
+
+// latest returns the latest release, whatever the flag says.
+func latest(t *testing.T) *oracle.Oracle {
+	t.Helper()
+	of, err := modules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := upstream.New(of)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// apiServer is the API server of a release. Failures of the oracle itself end the test.
+type apiServer struct {
+	t *testing.T
+	*upstream.Upstream
+}
+
+func newAPIServer(t *testing.T) *apiServer { return &apiServer{t, released(t)} }
+
+// latest reports whether the server is that of the latest release.
+func (s *apiServer) latest() bool { return s.Release.Version == release.Latest().Version }
+
+func (s *apiServer) must(err error) {
+	s.t.Helper()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// hold makes the server hold objects as it stored them, and nothing else.
+func (s *apiServer) hold(objects ...upstream.Object) {
+	s.t.Helper()
+	s.must(s.Hold(slices.DeleteFunc(objects, func(o upstream.Object) bool { return o == nil })...))
+}
+
+// apply creates an object, or updates old; it returns what is stored, or why nothing is.
+func (s *apiServer) apply(object, old upstream.Object) (stored upstream.Object, refused []string) {
+	s.t.Helper()
+	stored, refused, err := s.Apply(object, old)
+	s.must(err)
+	return stored, refused
+}
+
+// refusesForm reports whether the server refuses a new object for its form, before any webhook.
+func (s *apiServer) refusesForm(object upstream.Object) bool {
+	s.t.Helper()
+	if kind, _ := object["kind"].(string); kind != "TrainJob" && !strings.HasSuffix(kind, "TrainingRuntime") {
+		return true
+	}
+	refused, err := s.Form(object)
+	s.must(err)
+	return refused
+}
+
+// serverNamespace is where requests go for objects that name no namespace.
+const serverNamespace = oracle.Namespace
+
+// asJSON is the object as an API server decodes it, sharing no memory with the argument.
+func asJSON(t *testing.T, object upstream.Object) upstream.Object {
+	t.Helper()
+	out, err := oracle.Copy(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}

@@ -1,0 +1,189 @@
+package host
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/trainweld/trainweld/cmd/internal/ownfile"
+)
+
+// ErrOutside is the error for a file outside of the tree, by its path or by a link.
+var ErrOutside = errors.New("is outside of the repository")
+
+// Bounded returns the files of the trees in which the named files lie. A tree is the repository of git, or without one the working
+// directory, or else the named directory. The result opens regular files only, and no file to which a path or a link leads out of
+// the trees. A revision has these bounds already, and so do files of another kind: Bounded returns them as they are.
+func Bounded(fsys fs.FS, names ...string) fs.FS {
+	b := &bounded{}
+	switch files := fsys.(type) {
+	case Files:
+		b.Tree = files
+	case *Overlay:
+		b.Tree = files
+	case ownfile.Dir:
+		b.Tree, b.folder = Files{}, string(files)
+		names = []string{b.folder}
+	default:
+		return fsys
+	}
+	for _, name := range names {
+		if root, err := treeOf(name); err == nil {
+			b.roots = append(b.roots, root)
+		}
+	}
+	return b
+}
+
+// bounded holds the files below its roots.
+type bounded struct {
+	Tree
+	folder string   // of a file system of one folder
+	roots  []string // without links
+}
+
+// treeOf returns the root of the tree of a path. A link that leads out of a repository stays in it, and so leads out of the tree.
+func treeOf(name string) (root string, err error) {
+	here, err := Files{}.Real(".")
+	if err != nil {
+		return "", err
+	}
+	for strings.ContainsAny(name, "*?[") {
+		if _, err := os.Lstat(name); err == nil {
+			break
+		}
+		name = filepath.Dir(name) // of a pattern
+	}
+	whole := filepath.Clean(name)
+	if !filepath.IsAbs(whole) {
+		whole = filepath.Join(here, whole)
+	}
+	for dir := whole; ; dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			if real, err := filepath.EvalSymlinks(dir); err == nil && (root == "" || !within(real, root)) {
+				root = real
+			}
+		}
+		if dir == filepath.Dir(dir) {
+			break
+		}
+	}
+	if root != "" {
+		return root, nil
+	}
+	if within(here, whole) {
+		return here, nil
+	}
+	if root, err = filepath.EvalSymlinks(whole); err != nil {
+		return "", err
+	}
+	if info, err := os.Stat(root); err == nil && !info.IsDir() {
+		root = filepath.Dir(root)
+	}
+	return root, nil
+}
+
+// within reports whether a path is a directory or below it.
+func within(dir, path string) bool {
+	relative, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(relative)
+}
+
+// locate returns a file without links, and the root of its tree.
+func (b *bounded) locate(name string) (dir, real string, err error) {
+	if b.folder != "" {
+		if name, err = ownfile.Dir(b.folder).At("open", name); err != nil {
+			return "", "", err
+		}
+	}
+	if real, err = b.Tree.Real(name); err != nil {
+		return "", "", err
+	}
+	for _, dir := range b.roots {
+		if within(dir, real) {
+			return dir, real, nil
+		}
+	}
+	return "", "", &fs.PathError{Op: "open", Path: name, Err: ErrOutside}
+}
+
+// in calls open with the root of a file and its path below it.
+func (b *bounded) in(name string, open func(root *os.Root, below string) error) error {
+	dir, real, err := b.locate(name)
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close() // reading only
+	below, err := filepath.Rel(dir, real)
+	if err != nil {
+		return err
+	}
+	return open(root, below)
+}
+
+// Real returns the absolute path of a file without symbolic links.
+func (b *bounded) Real(name string) (string, error) {
+	_, real, err := b.locate(name)
+	return real, err
+}
+
+func (b *bounded) Open(name string) (file fs.File, err error) {
+	err = b.in(name, func(root *os.Root, below string) (err error) {
+		if file, err = ownfile.Open(root, below); err != nil {
+			return err
+		}
+		if _, isOverlay := b.Tree.(*Overlay); isOverlay {
+			file.Close() // reading only
+			file, err = b.Tree.Open(name)
+		}
+		return err
+	})
+	return file, err
+}
+
+func (b *bounded) Stat(name string) (info fs.FileInfo, err error) {
+	err = b.in(name, func(root *os.Root, below string) (err error) {
+		info, err = root.Stat(below)
+		return err
+	})
+	return info, err
+}
+
+// Lstat describes a file, and follows no link in its last place.
+func (b *bounded) Lstat(name string) (info fs.FileInfo, err error) {
+	err = b.in(filepath.Dir(name), func(root *os.Root, below string) (err error) {
+		info, err = root.Lstat(filepath.Join(below, filepath.Base(name)))
+		return err
+	})
+	return info, err
+}
+
+// ReadLink returns the target of a link.
+func (b *bounded) ReadLink(name string) (target string, err error) {
+	err = b.in(filepath.Dir(name), func(root *os.Root, below string) (err error) {
+		target, err = root.Readlink(filepath.Join(below, filepath.Base(name)))
+		return err
+	})
+	return target, err
+}
+
+func (b *bounded) ReadDir(name string) (entries []fs.DirEntry, err error) {
+	err = b.in(name, func(root *os.Root, below string) (err error) {
+		dir, err := root.Open(below) // root.FS() refuses names that are no UTF-8
+		if err != nil {
+			return err
+		}
+		defer dir.Close() // reading only
+		entries, err = dir.ReadDir(-1)
+		slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+		return err
+	})
+	return entries, err
+}

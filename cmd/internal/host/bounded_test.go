@@ -1,0 +1,83 @@
+package host
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/fstest"
+
+	"github.com/trainweld/trainweld/cmd/internal/ownfile"
+)
+
+// TestBounded opens files of trees. A tree is a repository, or the working directory, or the folder that is named.
+func TestBounded(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"outside", "repository/a", "repository/sub/a", "repository/inner/.git/HEAD", "repository/inner/a", "repository/.git/HEAD", "other/.git/HEAD", "other/a", "plain/a", "plain/sub/a"} {
+		write(t, filepath.Join(dir, name), name, 0o666)
+	}
+	for name, to := range map[string]string{
+		"repository/in": "sub/a", "repository/out": "../outside", "repository/absolute": filepath.Join(dir, "outside"), "repository/other": "../other", "plain/up": "../outside", "repository/nothing": "missing",
+	} {
+		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
+			t.Skip("needs symbolic links: ", err)
+		}
+	}
+	for _, tc := range []struct {
+		here, named, file string
+		want              error
+		reason            string
+	}{
+		{"repository", ".", "a", nil, "a file of the repository"},
+		{"repository/sub", ".", "../a", nil, "a repository is larger than the working directory"},
+		{"repository", ".", "in", nil, "a link within the repository"},
+		{"repository", ".", "out", ErrOutside, "a link out of it"},
+		{"repository", ".", "absolute", ErrOutside, "a link out of it by its whole path"},
+		{"repository", ".", "../outside", ErrOutside, "a path out of it"},
+		{"repository", ".", "nothing", fs.ErrNotExist, "a link to nothing"},
+		{"repository", "inner", "inner/a", nil, "a repository in another one"},
+		{"repository", "inner", "a", ErrOutside, "a repository in another one is a tree of its own"},
+		{"repository", "other", "other/a", ErrOutside, "a link to another repository leads out of this one"},
+		{"repository", "su*", "sub/a", nil, "a pattern"},
+		{"plain", ".", "sub/a", nil, "without a repository, the working directory"},
+		{"plain", ".", "up", ErrOutside, "a link out of the working directory"},
+		{"plain/sub", "../a", "../a", nil, "a named file elsewhere"},
+		{"plain/sub", "..", "../a", nil, "a named folder elsewhere"},
+		{"plain/sub", "../a", "../../outside", ErrOutside, "what lies above a named file"},
+		{"plain/sub", "missing/*", "a", nil, "a pattern in the working directory"},
+		{"plain/sub", "../../missing", "a", ErrOutside, "a named folder that is missing has no files"},
+	} {
+		t.Run(tc.reason, func(t *testing.T) {
+			t.Chdir(filepath.Join(dir, tc.here))
+			changed := NewOverlay(Files{})
+			for _, files := range []fs.FS{Files{}, changed} {
+				bounded := Bounded(files, tc.named)
+				data, err := fs.ReadFile(bounded, tc.file)
+				if !errors.Is(err, tc.want) || (tc.want == nil) != (len(data) > 0) {
+					t.Errorf("ReadFile(%s) = %q, %v; want %v", tc.file, data, err, tc.want)
+				}
+				if _, err := fs.Stat(bounded, tc.file); !errors.Is(err, tc.want) {
+					t.Errorf("Stat(%s) = %v, want %v", tc.file, err, tc.want)
+				}
+			}
+			changed.Change(tc.file, []byte("changed"))
+			if data, err := fs.ReadFile(Bounded(changed, tc.named), tc.file); !errors.Is(err, tc.want) || tc.want == nil && string(data) != "changed" {
+				t.Errorf("ReadFile(%s) = %q, %v; want the change or %v", tc.file, data, err, tc.want)
+			}
+		})
+	}
+	t.Chdir(dir)
+	folder := Bounded(ownfile.Dir(filepath.Join(dir, "plain")))
+	for name, want := range map[string]error{"a": nil, "sub/a": nil, "../outside": fs.ErrInvalid, "missing": fs.ErrNotExist} {
+		if _, err := fs.ReadFile(folder, name); !errors.Is(err, want) {
+			t.Errorf("ReadFile(%s) of a folder = %v, want %v", name, err, want)
+		}
+	}
+	if memory := (fstest.MapFS{"a": {Data: []byte("a")}}); len(Bounded(memory).(fstest.MapFS)) != 1 {
+		t.Error("files of another kind are not returned as they are")
+	}
+}

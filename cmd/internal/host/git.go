@@ -1,0 +1,533 @@
+package host
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/trainweld/trainweld/cmd/internal/process"
+	"github.com/trainweld/trainweld/fieldpath/printable"
+)
+
+// GitFiles is a file system with the files of a git revision. Paths are absolute or relative to the working directory. It runs
+// git to read each file on opening.
+type GitFiles struct {
+	name   string
+	root   string // of the repository
+	prefix string // the working directory below root
+	tree   map[string]*gitEntry
+
+	asking sync.Mutex // files are opened concurrently, but git answers in order
+	ask    io.WriteCloser
+	answer *bufio.Reader
+	end    func() error // ends git; nil if it does not run
+}
+
+// gitEntry is a file, a directory, a link or a submodule.
+type gitEntry struct {
+	name     string // without its directory
+	mode     string // in git's notation
+	hash     string
+	children []*gitEntry
+}
+
+// The modes of git that this package distinguishes.
+const (
+	gitTree      = "040000"
+	gitLink      = "120000"
+	gitSubmodule = "160000"
+	gitProgram   = "100755"
+)
+
+// OpenRevision resolves a revision and lists its files. It returns an error without git, outside a working tree, for an unknown
+// revision, and for a tree with files that no checkout has.
+func OpenRevision(rev string) (*GitFiles, error) {
+	root, prefix, err := worktree(".")
+	if errors.Is(err, process.ErrNotFound) {
+		return nil, fmt.Errorf("--git needs the git program, and it is not on the PATH: %w; install it, or compare two directories", err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--git: %w", err)
+	}
+	r := &GitFiles{name: rev, root: root, prefix: prefix}
+	tree, err := resolve(root, rev, "tree")
+	if err != nil {
+		return nil, err
+	}
+	listing, err := git(root, "ls-tree", "-r", "-t", "-z", "--full-tree", tree)
+	if err != nil {
+		return nil, fmt.Errorf("--git: the files of %s cannot be listed: %w", rev, err)
+	}
+	return r, r.list(listing)
+}
+
+// MergeBase returns the short name of the common ancestor of two revisions.
+func MergeBase(first, second string) (string, error) {
+	root, _, err := worktree(".")
+	if err != nil {
+		return "", fmt.Errorf("--git: %w", err)
+	}
+	commits := make([]string, 2)
+	for i, rev := range []string{first, second} {
+		if commits[i], err = resolve(root, rev, "commit"); err != nil {
+			return "", err
+		}
+	}
+	base, err := git(root, "merge-base", commits[0], commits[1])
+	if err != nil {
+		return "", fmt.Errorf("--git: %s and %s have no common ancestor here: %w; fetch more of their history where the clone is a shallow one", first, second, err)
+	}
+	short, err := git(root, "rev-parse", "--short", line(base))
+	return line(short), err
+}
+
+// resolve returns the hash of a revision's tree or commit.
+func resolve(root, rev, kind string) (string, error) {
+	hash, err := git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{"+kind+"}")
+	if err != nil {
+		return "", fmt.Errorf("--git: the repository %s has no revision %q; check the name, and fetch it first where the clone is a shallow one, as those of CI often are", printable.Name(root), rev)
+	}
+	return line(hash), nil
+}
+
+// Untracked returns the files below a directory that git neither tracks nor ignores. It returns none outside of a working tree.
+func Untracked(dir string) (names []string, err error) {
+	if _, _, err = worktree(dir); errors.Is(err, errNoRepository) || errors.Is(err, process.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return listed(dir, "--others")
+}
+
+// listed returns the files below a directory of a working tree that git lists, without ignored files.
+func listed(dir string, which ...string) (names []string, err error) {
+	listing, err := git(dir, append([]string{"ls-files", "-z", "--exclude-standard"}, which...)...)
+	if err != nil {
+		return nil, fmt.Errorf("the files of %s cannot be listed: %w", dir, err)
+	}
+	for name := range strings.SplitSeq(strings.TrimSuffix(string(listing), "\x00"), "\x00") {
+		if name != "" {
+			names = append(names, name)
+		}
+	}
+	return slices.Compact(names), nil // an unmerged file has several entries
+}
+
+var errNoRepository = errors.New("the working directory is in no working tree of git")
+
+// worktree returns the root of the working tree of git that holds a directory, as an absolute path without links, and the path of the
+// directory below it. It finds the root itself. A folder that merely looks like a repository, or whose configuration names another
+// working tree, is an error: a stranger's files choose neither the configuration nor the files of a run.
+func worktree(dir string) (root, prefix string, err error) {
+	if err := process.Git(dir).Err; err != nil {
+		return "", "", err
+	}
+	here, err := Files{}.Real(dir)
+	if err != nil {
+		return "", "", err
+	}
+	for root = here; ; root = filepath.Dir(root) {
+		if _, err := os.Lstat(filepath.Join(root, ".git")); err == nil {
+			break
+		}
+		if isBare(root) {
+			return "", "", fmt.Errorf("%s looks like a bare repository of git, whose configuration may be a stranger's: rename or remove its file HEAD", printable.Quoted(root))
+		}
+		if root == filepath.Dir(root) {
+			return "", "", errNoRepository
+		}
+	}
+	out, err := git(root, "rev-parse", "--show-toplevel")
+	if err != nil {
+		return "", "", err
+	}
+	top, errTop := os.Stat(filepath.FromSlash(strings.TrimSuffix(string(out), "\n")))
+	own, errOwn := os.Stat(root)
+	if errTop != nil || errOwn != nil || !os.SameFile(top, own) {
+		return "", "", fmt.Errorf("%s is no working tree of its own: git takes another folder for its working tree", printable.Quoted(root))
+	}
+	prefix, err = filepath.Rel(root, here)
+	if prefix = filepath.ToSlash(prefix); prefix == "." {
+		prefix = ""
+	}
+	return root, prefix, err
+}
+
+// isBare reports whether git would take a folder for a bare repository. Versions of git before 2.38 have no setting against that.
+func isBare(dir string) bool {
+	has := func(name string) bool {
+		_, err := os.Lstat(filepath.Join(dir, name))
+		return err == nil
+	}
+	return has("HEAD") && (has("objects") && has("refs") || has("commondir"))
+}
+
+// The limits of a run of git. A few trees that name each other often make a listing without end, and git waits for a named pipe in the
+// place of its files.
+const (
+	mostListed = 64 << 20 // bytes: the paths of about a million files
+	mostGit    = 30 * time.Second
+)
+
+// git runs git in a directory and returns its output. The error includes git's message.
+func git(dir string, args ...string) ([]byte, error) { return gitWithin(mostGit, dir, args...) }
+
+func gitWithin(most time.Duration, dir string, args ...string) ([]byte, error) {
+	var stdout, stderr bytes.Buffer
+	cmd := process.Git(dir, args...)
+	cmd.Stderr = &stderr
+	pipe, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	var isLate atomic.Bool
+	limit := time.AfterFunc(most, func() {
+		isLate.Store(true)
+		_ = cmd.Process.Kill() // it may have ended
+	})
+	defer limit.Stop()
+	if _, err = stdout.ReadFrom(io.LimitReader(pipe, mostListed+1)); stdout.Len() > mostListed {
+		_ = cmd.Process.Kill() // it waits for a reader
+	}
+	err = errors.Join(err, cmd.Wait())
+	complaint := strings.TrimSpace(stderr.String())
+	switch {
+	case stdout.Len() > mostListed:
+		return nil, fmt.Errorf("git %s lists more than %d MiB of names", args[0], mostListed>>20)
+	case isLate.Load():
+		return nil, fmt.Errorf("git %s does not end within %s", args[0], most)
+	case err != nil && complaint != "":
+		return nil, fmt.Errorf("git %s: %w: %s", args[0], err, complaint)
+	}
+	return stdout.Bytes(), err
+}
+
+// line returns a line of output without its end.
+func line(out []byte) string { return strings.TrimSuffix(string(out), "\n") }
+
+// list parses the output of ls-tree: mode, type and hash, a tab and the path, each ended by a NUL. A directory precedes its
+// files. The listing has no sizes, because a partial clone would fetch every file for them.
+func (r *GitFiles) list(listing []byte) error {
+	r.tree = map[string]*gitEntry{".": {name: ".", mode: gitTree}}
+	for record := range strings.SplitSeq(string(listing), "\x00") {
+		if record == "" {
+			continue
+		}
+		meta, file, _ := strings.Cut(record, "\t")
+		fields := strings.Fields(meta)
+		if len(fields) != 3 {
+			return fmt.Errorf("--git: git ls-tree printed %q, which is not understood", record)
+		}
+		if err := checkName(file); err != nil {
+			return fmt.Errorf("--git: %s: %w", r.name, err)
+		}
+		parent := r.tree[path.Dir(file)]
+		if r.tree[file] != nil || parent == nil || parent.mode != gitTree {
+			return fmt.Errorf("--git: %s: the tree has two files of the name %s, or one below a file", r.name, printable.Quoted(file))
+		}
+		entry := &gitEntry{name: path.Base(file), mode: fields[0], hash: fields[2]}
+		r.tree[file] = entry
+		parent.children = append(parent.children, entry)
+	}
+	return nil
+}
+
+// mostLinks is the largest number of symbolic links in a path.
+const mostLinks = 40
+
+// find returns the entry of a path and follows links. It also returns the path of the entry below the root.
+func (r *GitFiles) find(op, name string) (entry *gitEntry, inside string, err error) {
+	fail := func(err error) (*gitEntry, string, error) {
+		return nil, "", &fs.PathError{Op: op, Path: name, Err: err}
+	}
+	inside, err = r.inside(name)
+	if err != nil {
+		return fail(err)
+	}
+	for range mostLinks {
+		entry, rest, at := r.descend(inside)
+		switch {
+		case entry == nil:
+			return fail(fs.ErrNotExist)
+		case entry.mode == gitSubmodule:
+			return fail(fmt.Errorf("%s is a submodule, whose files are in another repository; run diff there", at))
+		case entry.mode != gitLink:
+			return entry, inside, nil
+		}
+		target, err := r.blob(entry, mostTarget)
+		if err != nil {
+			return fail(err)
+		}
+		if path.IsAbs(string(target)) {
+			return fail(fmt.Errorf("%s is a link out of the repository", at))
+		}
+		if inside = path.Join(path.Dir(at), string(target), rest); inside == ".." || strings.HasPrefix(inside, "../") {
+			return fail(fmt.Errorf("%s is a link out of the repository", at))
+		}
+	}
+	return fail(errors.New("too many links"))
+}
+
+// inside returns a path relative to the repository's root.
+func (r *GitFiles) inside(name string) (string, error) {
+	inside := path.Join(r.prefix, filepath.ToSlash(name))
+	if filepath.IsAbs(name) {
+		// git prints the root without links, but the path may contain links.
+		dir, base := filepath.Split(filepath.Clean(name))
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			name = filepath.Join(real, base)
+		}
+		rel, err := filepath.Rel(r.root, name)
+		if err != nil {
+			return "", fmt.Errorf("is outside of the repository %s", r.root)
+		}
+		inside = filepath.ToSlash(rel)
+	}
+	if inside == ".." || strings.HasPrefix(inside, "../") {
+		return "", fmt.Errorf("is outside of the repository %s", r.root)
+	}
+	return path.Clean(inside), nil
+}
+
+// descend follows a path to the first link or submodule. It returns that entry with its path, and the rest of the path. It
+// returns nil for a missing file.
+func (r *GitFiles) descend(inside string) (entry *gitEntry, rest, at string) {
+	if inside == "." {
+		return r.tree["."], "", "."
+	}
+	parts := strings.Split(inside, "/")
+	for i := range parts {
+		at = strings.Join(parts[:i+1], "/")
+		if entry = r.tree[at]; entry == nil {
+			return nil, "", ""
+		}
+		if entry.mode == gitLink || entry.mode == gitSubmodule {
+			return entry, strings.Join(parts[i+1:], "/"), at
+		}
+	}
+	return entry, "", at
+}
+
+// The sizes of the largest file that is read, as in package manifest, and of the largest target of a link, as in Linux.
+const (
+	mostBlob   = 64 << 20
+	mostTarget = 4096
+)
+
+// blob reads the content of an entry of at most so many bytes. One git process serves all entries, up to one that is larger.
+func (r *GitFiles) blob(e *gitEntry, most int64) ([]byte, error) {
+	r.asking.Lock()
+	defer r.asking.Unlock()
+	if r.end == nil {
+		if err := r.start(); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := fmt.Fprintln(r.ask, e.hash); err != nil {
+		return nil, fmt.Errorf("git cat-file: %w", err)
+	}
+	header, err := r.answer.ReadString('\n')
+	if err != nil {
+		return nil, fmt.Errorf("git cat-file: %w", err)
+	}
+	fields := strings.Fields(header)
+	if len(fields) != 3 {
+		return nil, fmt.Errorf("git cat-file: %s", strings.TrimSpace(header))
+	}
+	size, err := strconv.ParseInt(fields[2], 10, 64)
+	if err == nil && size < 0 {
+		err = fmt.Errorf("the size %d", size)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("git cat-file: %w", err)
+	}
+	if size > most {
+		_ = r.end() // reading it to its end could take hours
+		r.end = nil
+		if e.mode == gitLink {
+			return nil, fmt.Errorf("is a link with a target of more than %d bytes", most)
+		}
+		return nil, fmt.Errorf("is larger than %d MiB", most>>20)
+	}
+	data := make([]byte, size+1) // with the line break that follows
+	if _, err := io.ReadFull(r.answer, data); err != nil {
+		return nil, fmt.Errorf("git cat-file: %w", err)
+	}
+	return data[:size], nil
+}
+
+func (r *GitFiles) start() error {
+	cmd := process.Git(r.root, "cat-file", "--batch")
+	ask, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	answer, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	r.ask, r.answer = ask, bufio.NewReader(answer)
+	r.end = func() error { return errors.Join(answer.Close(), ask.Close(), cmd.Wait()) }
+	return nil
+}
+
+// Close ends the git process.
+func (r *GitFiles) Close() error {
+	if r.end == nil {
+		return nil
+	}
+	return r.end()
+}
+
+func (r *GitFiles) Open(name string) (fs.File, error) {
+	entry, _, err := r.find("open", name)
+	if err != nil {
+		return nil, err
+	}
+	if entry.mode == gitTree {
+		return &gitFile{Reader: bytes.NewReader(nil), entry: entry}, nil
+	}
+	data, err := r.blob(entry, mostBlob)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+	}
+	return &gitFile{Reader: bytes.NewReader(data), entry: entry}, nil
+}
+
+func (r *GitFiles) Stat(name string) (fs.FileInfo, error) {
+	entry, _, err := r.find("stat", name)
+	if err != nil {
+		return nil, err
+	}
+	return entry, nil
+}
+
+func (r *GitFiles) ReadDir(name string) ([]fs.DirEntry, error) {
+	entry, _, err := r.find("readdir", name)
+	if err != nil {
+		return nil, err
+	}
+	entries := make([]fs.DirEntry, len(entry.children))
+	for i, child := range entry.children {
+		entries[i] = fs.FileInfoToDirEntry(child)
+	}
+	return entries, nil
+}
+
+// Real returns the absolute path of a file without symbolic links.
+func (r *GitFiles) Real(name string) (string, error) {
+	_, inside, err := r.find("open", name)
+	return filepath.Join(r.root, filepath.FromSlash(inside)), err
+}
+
+// Copy copies all files of the revision, without submodules.
+func (r *GitFiles) Copy(dir string) (prefix string, err error) {
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(r.tree)), func(name string) bool {
+		mode := r.tree[name].mode
+		return mode == gitTree || mode == gitSubmodule
+	})
+	sizes, err := r.sizes(names)
+	if err != nil {
+		return "", err
+	}
+	var c copying
+	for i, name := range names {
+		entry := r.tree[name]
+		f := copied{name: name, size: sizes[i], mode: 0o644}
+		switch entry.mode {
+		case gitLink:
+			target, err := r.blob(entry, mostTarget)
+			if err != nil {
+				return "", fmt.Errorf("%s: %w", name, err)
+			}
+			f.link = string(target)
+		case gitProgram:
+			f.mode = 0o755
+			fallthrough
+		default:
+			f.open = func() (io.ReadCloser, error) {
+				data, err := r.blob(entry, mostBlob)
+				if err != nil {
+					return nil, fmt.Errorf("%s: %w", name, err)
+				}
+				return io.NopCloser(bytes.NewReader(data)), nil
+			}
+		}
+		c.add(f)
+	}
+	return r.prefix, c.write(dir)
+}
+
+// sizes returns the size of each file without reading it.
+func (r *GitFiles) sizes(names []string) ([]int64, error) {
+	var hashes bytes.Buffer
+	for _, name := range names {
+		fmt.Fprintln(&hashes, r.tree[name].hash)
+	}
+	cmd := process.Git(r.root, "cat-file", "--batch-check=%(objectsize)")
+	cmd.Stdin = &hashes
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("git cat-file: %w", err)
+	}
+	sizes := make([]int64, 0, len(names))
+	for text := range strings.Lines(string(out)) {
+		size, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("git cat-file: %s", strings.TrimSpace(text))
+		}
+		sizes = append(sizes, size)
+	}
+	if len(sizes) != len(names) {
+		return nil, fmt.Errorf("git cat-file: %d sizes for %d files", len(sizes), len(names))
+	}
+	return sizes, nil
+}
+
+// gitFile is an open file, or an open directory, which has no content.
+type gitFile struct {
+	*bytes.Reader
+	entry *gitEntry
+}
+
+func (f *gitFile) Stat() (fs.FileInfo, error) { return f.entry, nil }
+func (f *gitFile) Close() error               { return nil }
+
+func (e *gitEntry) Name() string       { return e.name }
+func (e *gitEntry) Size() int64        { return 0 } // unknown until the content is read
+func (e *gitEntry) ModTime() time.Time { return time.Time{} }
+func (e *gitEntry) Sys() any           { return nil }
+func (e *gitEntry) IsDir() bool        { return e.Mode().IsDir() }
+
+// Mode returns the mode of a directory for a submodule. Reading it returns a clear error.
+func (e *gitEntry) Mode() fs.FileMode {
+	switch e.mode {
+	case gitTree, gitSubmodule:
+		return fs.ModeDir
+	case gitLink:
+		return fs.ModeSymlink
+	default:
+		return 0
+	}
+}

@@ -1,0 +1,103 @@
+package host
+
+import (
+	"bytes"
+	"cmp"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/trainweld/trainweld/cmd/internal/ownfile"
+)
+
+// Overlay is a tree with other content for some of its files. It keeps the content of pipes, so that they can be read again. It is safe
+// for concurrent use.
+type Overlay struct {
+	Tree
+	mu      sync.Mutex
+	changed map[string][]byte
+}
+
+// NewOverlay returns a tree without changes.
+func NewOverlay(tree Tree) *Overlay { return &Overlay{Tree: tree, changed: map[string][]byte{}} }
+
+// Change sets the content of a file, under all of its names.
+func (o *Overlay) Change(name string, data []byte) {
+	key := o.key(name)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.changed[key] = data
+}
+
+// key returns a name that all links to a file share.
+func (o *Overlay) key(name string) string {
+	real, err := o.Real(name)
+	if err != nil {
+		return filepath.Clean(name)
+	}
+	return real
+}
+
+// Open opens a file with its content in the overlay.
+func (o *Overlay) Open(name string) (fs.File, error) {
+	key := o.key(name)
+	o.mu.Lock()
+	data, ok := o.changed[key]
+	o.mu.Unlock()
+	if ok {
+		return memoryFile{bytes.NewReader(data), name}, nil
+	}
+	f, err := o.Tree.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err != nil || info.Mode().IsRegular() || info.IsDir() {
+		return f, err
+	}
+	defer f.Close() // reading only
+	if data, err = io.ReadAll(io.LimitReader(f, ownfile.Limit+1)); err != nil {
+		return nil, err
+	}
+	o.Change(name, data)
+	return memoryFile{bytes.NewReader(data), name}, nil
+}
+
+// Copy copies the tree with the changes.
+func (o *Overlay) Copy(dir string) (prefix string, err error) {
+	if prefix, err = o.Tree.Copy(dir); err != nil {
+		return prefix, err
+	}
+	here, err := o.Real(".")
+	if err != nil {
+		return prefix, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return prefix, err
+	}
+	defer root.Close() // WriteFile reports the errors of writing
+	for name, data := range o.changed {
+		rel, errRel := filepath.Rel(here, name)
+		if to := filepath.Join(prefix, rel); errRel == nil && filepath.IsLocal(to) {
+			err = cmp.Or(err, root.WriteFile(to, data, 0o600))
+		}
+	}
+	return prefix, err
+}
+
+// memoryFile is an open file in memory.
+type memoryFile struct {
+	*bytes.Reader
+	name string
+}
+
+func (f memoryFile) Close() error               { return nil }
+func (f memoryFile) Stat() (fs.FileInfo, error) { return f, nil }
+func (f memoryFile) Name() string               { return filepath.Base(f.name) }
+func (f memoryFile) Mode() fs.FileMode          { return 0o444 }
+func (f memoryFile) ModTime() time.Time         { return time.Time{} }
+func (f memoryFile) IsDir() bool                { return false }
+func (f memoryFile) Sys() any                   { return nil }

@@ -1,0 +1,370 @@
+package hosts
+
+import (
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/kustomize/kyaml/openapi"
+)
+
+// component is the shipped component by the names of its files.
+func component(t *testing.T) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	dir := filepath.Join(repository, "docs", "examples", "components", "trainjobs")
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		files["/trainjobs/"+entry.Name()] = read(t, filepath.Join(dir, entry.Name()))
+	}
+	return files
+}
+
+// overlay is what kustomize makes of files with the overlay in /overlay, over the resources of /base.
+func overlay(t *testing.T, files ...map[string]string) string {
+	t.Helper()
+	memory := filesys.MakeFsInMemory()
+	for _, some := range files {
+		for name, text := range some {
+			if err := memory.WriteFile(name, []byte(text)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	openapi.ResetOpenAPI() // the schema of an earlier build stays otherwise
+	result, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(memory, "/overlay")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := result.AsYaml()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// without is files without a text, which one of them holds once.
+func without(t *testing.T, files map[string]string, name, text string) map[string]string {
+	t.Helper()
+	if strings.Count(files[name], text) != 1 {
+		t.Fatalf("%s holds %q %d times", name, text, strings.Count(files[name], text))
+	}
+	less := maps.Clone(files)
+	less[name] = strings.Replace(files[name], text, "", 1)
+	return less
+}
+
+// lists are the fields on the way to a reference or a merging list that hold lists of named items.
+var lists = []string{"runtimePatches", "replicatedJobs", "containers", "initContainers", "volumes", "sources", "env", "envFrom", "imagePullSecrets"}
+
+// nested is an object with a value at a path of field names. Items of lists have the key of their list, and the name x.
+func nested(path []string, value any) any {
+	for _, field := range slices.Backward(path) {
+		inner := map[string]any{field: value}
+		if slices.Contains(lists, field) {
+			item, ok := value.(map[string]any)
+			if ok && field == "runtimePatches" {
+				item["manager"] = "x.example.com/x"
+			} else if ok && field != "imagePullSecrets" && field != "sources" && field != "envFrom" {
+				item["name"] = "x"
+			}
+			inner[field] = []any{value}
+		}
+		value = inner
+	}
+	return value
+}
+
+// manifestOf is a manifest of an object called x.
+func manifestOf(t *testing.T, apiVersion, kind string, fields any) string {
+	t.Helper()
+	object := map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": map[string]any{"name": "x"}}
+	if fields, ok := fields.(map[string]any); ok {
+		maps.Copy(object, fields)
+	}
+	text, err := json.Marshal(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func apiOf(kind string) string {
+	switch kind {
+	case "ConfigMap", "Secret", "PersistentVolumeClaim", "ServiceAccount":
+		return "v1"
+	case "JobSet":
+		return "jobset.x-k8s.io/v1alpha2"
+	default:
+		return "trainer.kubeflow.org/v1alpha1"
+	}
+}
+
+// TestComponentNames wants a prefix to reach each field of names.yaml, and not without its line.
+func TestComponentNames(t *testing.T) {
+	shipped := component(t)
+	delete(shipped, "/trainjobs/queue.yaml")
+	shipped = without(t, shipped, "/trainjobs/kustomization.yaml", "replacements:\n  - path: queue.yaml\n")
+	of := ""
+	tried := 0
+	for line := range strings.Lines(shipped["/trainjobs/names.yaml"]) {
+		if named, ok := strings.CutPrefix(line, "- kind: "); ok {
+			of = strings.TrimSpace(named)
+		}
+		spec := regexp.MustCompile(`^  - \{kind: (\w+), path: (\S+)\}\n$`).FindStringSubmatch(line)
+		if spec == nil {
+			continue
+		}
+		tried++
+		fields, ok := nested(strings.Split(spec[2], "/"), "x").(map[string]any)
+		if !ok {
+			t.Fatalf("no object of %q", line)
+		}
+		files := map[string]string{
+			"/base/kustomization.yaml":    "resources: [object.yaml, named.yaml]\n",
+			"/base/object.yaml":           manifestOf(t, apiOf(spec[1]), spec[1], fields),
+			"/base/named.yaml":            manifestOf(t, apiOf(of), of, nil),
+			"/overlay/kustomization.yaml": "resources: [../base]\nnamePrefix: eu-\ncomponents: [../trainjobs]\n",
+		}
+		last := spec[2][strings.LastIndex(spec[2], "/")+1:]
+		renamed := regexp.MustCompile(`(?m)^ {4,}(- )?` + last + `: eu-x$`) // deeper than metadata.name
+		if text := overlay(t, shipped, files); !renamed.MatchString(text) {
+			t.Errorf("%s %s keeps the name of its %s:\n%s", spec[1], spec[2], of, text)
+		}
+		// Two lines of one text differ in the kind that they name.
+		section := shipped["/trainjobs/names.yaml"][strings.Index(shipped["/trainjobs/names.yaml"], "- kind: "+of+"\n"):]
+		less := maps.Clone(shipped)
+		less["/trainjobs/names.yaml"] = strings.Replace(shipped["/trainjobs/names.yaml"], section, strings.Replace(section, line, "", 1), 1)
+		if text := overlay(t, less, files); renamed.MatchString(text) {
+			t.Errorf("%s %s has the new name of its %s without a line for it:\n%s", spec[1], spec[2], of, text)
+		}
+	}
+	if tried < 80 {
+		t.Errorf("only %d lines; does this test read the file?", tried)
+	}
+}
+
+// listNode is a part of the component's schema.
+type listNode struct {
+	Properties map[string]*listNode `json:"properties"`
+	Items      *listNode            `json:"items"`
+	Keys       []string             `json:"x-kubernetes-list-map-keys"`
+	Strategy   string               `json:"x-kubernetes-patch-strategy"`
+}
+
+// merging calls do for each list that merges; base and patch give the object an item each there. The first list on the way has
+// one item of both, by its keys.
+func (n *listNode) merging(path string, wrap func(any) any, do func(path string, base, patch any)) {
+	if n == nil {
+		return
+	}
+	for _, field := range slices.Sorted(maps.Keys(n.Properties)) {
+		wrap := func(value any) any { return wrap(map[string]any{field: value}) }
+		property, at := n.Properties[field], path+"."+field
+		if property.Strategy != "merge" {
+			property.merging(at, wrap, do)
+			continue
+		}
+		item := func(name string) any {
+			if len(property.Keys) == 0 {
+				return name
+			}
+			keys := map[string]any{}
+			for _, key := range property.Keys {
+				keys[key] = name
+			}
+			return keys
+		}
+		do(at, wrap([]any{item("one")}), wrap([]any{item("two")}))
+		property.Items.merging(at, func(value any) any {
+			same, ok := item("x").(map[string]any)
+			if fields, isObject := value.(map[string]any); ok && isObject {
+				maps.Copy(same, fields)
+			}
+			return wrap([]any{same})
+		}, do)
+	}
+}
+
+// TestComponentLists patches an item into each list of the schema, of each kind: the item of the base stays, and does not
+// without the schema.
+func TestComponentLists(t *testing.T) {
+	shipped := component(t)
+	delete(shipped, "/trainjobs/queue.yaml")
+	shipped = without(t, shipped, "/trainjobs/kustomization.yaml", "replacements:\n  - path: queue.yaml\n")
+	bare := without(t, shipped, "/trainjobs/kustomization.yaml", "openapi:\n  path: schema.json\n")
+	var schema struct{ Definitions map[string]*listNode }
+	if err := json.Unmarshal([]byte(shipped["/trainjobs/schema.json"]), &schema); err != nil {
+		t.Fatal(err)
+	}
+	tried := 0
+	for _, name := range slices.Sorted(maps.Keys(schema.Definitions)) {
+		kind := name[strings.LastIndex(name, ".")+1:]
+		schema.Definitions[name].merging("", func(value any) any { return value }, func(path string, base, patch any) {
+			tried++
+			files := map[string]string{
+				"/base/kustomization.yaml":    "resources: [object.yaml]\n",
+				"/base/object.yaml":           manifestOf(t, apiOf(kind), kind, base),
+				"/overlay/patch.yaml":         manifestOf(t, apiOf(kind), kind, patch),
+				"/overlay/kustomization.yaml": "resources: [../base]\npatches: [{path: patch.yaml}]\ncomponents: [../trainjobs]\n",
+			}
+			if text := overlay(t, shipped, files); !strings.Contains(text, "one") || !strings.Contains(text, "two") {
+				t.Errorf("%s %s loses an item:\n%s", kind, path, text)
+			}
+			if text := overlay(t, bare, files); strings.Contains(text, "one") || !strings.Contains(text, "two") {
+				t.Errorf("%s %s merges without the schema:\n%s", kind, path, text)
+			}
+		})
+	}
+	if tried < 100 {
+		t.Errorf("only %d lists; does this test read the schema?", tried)
+	}
+}
+
+// cluster is a base with a TrainJob of two managers, its runtime and a Deployment, and the overlay of a cluster.
+var cluster = map[string]string{
+	"/base/kustomization.yaml": "resources: [objects.yaml]\n",
+	"/base/objects.yaml": `
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: llm, namespace: team}
+spec:
+  runtimeRef: {name: torch, kind: TrainingRuntime}
+  trainer: {image: train:1}
+---
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainingRuntime
+metadata: {name: torch, namespace: team}
+spec: {template: {spec: {replicatedJobs: [{name: node, template: {spec: {template: {spec: {containers: [{name: node}]}}}}}]}}}
+---
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: ClusterTrainingRuntime
+metadata: {name: shared}
+spec: {template: {spec: {replicatedJobs: [{name: node, template: {spec: {template: {spec: {containers: [{name: node}]}}}}}]}}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: team}
+spec: {template: {spec: {containers: [{name: one}, {name: two}]}}}
+`,
+	"/overlay/kustomization.yaml": `
+resources: [../base]
+components: [../trainjobs]
+namespace: eu
+images: [{name: train, newTag: "2"}]
+labels: [{pairs: {team: a}, includeTemplates: true}]
+configMapGenerator:
+  - name: cluster
+    literals: [queue=eu-queue]
+    options: {annotations: {config.kubernetes.io/local-config: "true"}}
+patches:
+  - patch: '{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: team}, spec: {template: {spec: {containers: [{name: two, image: two}]}}}}'
+`,
+}
+
+// TestComponentLines wants each line that the other tests leave out to do something that is not done without it. The schema also
+// says which kinds have no namespace.
+func TestComponentLines(t *testing.T) {
+	shipped := component(t)
+	whole := overlay(t, shipped, cluster)
+	if !strings.Contains(whole, "name: one") {
+		t.Errorf("a Deployment loses a container to the component's schema:\n%s", whole)
+	}
+	jobSetLabels := "spec:\n  template:\n    metadata:\n      labels:\n        team: a\n"
+	podLabels := "template:\n              metadata:\n                labels:\n                  team: a\n"
+	for _, c := range []struct{ file, line, does string }{
+		{"kustomization.yaml", "openapi:\n  path: schema.json\n", "  name: shared\nspec:"},
+		{"kustomization.yaml", "  - images.yaml\n", "image: train:2"},
+		{"kustomization.yaml", "  - labels.yaml\n", jobSetLabels},
+		{"kustomization.yaml", "replacements:\n  - path: queue.yaml\n", "kueue.x-k8s.io/queue-name: eu-queue"},
+		{"images.yaml", "  - {kind: TrainJob, path: spec/trainer/image}\n", "image: train:2"},
+		{"labels.yaml", "  - {kind: TrainingRuntime, path: spec/template/metadata/labels, create: true}\n", "kind: TrainingRuntime\nmetadata:\n  labels:\n    team: a\n  name: torch\n  namespace: eu\n" + jobSetLabels},
+		{"labels.yaml", "  - {kind: ClusterTrainingRuntime, path: spec/template/metadata/labels, create: true}\n", "kind: ClusterTrainingRuntime\nmetadata:\n  labels:\n    team: a\n  name: shared\n" + jobSetLabels},
+		{"labels.yaml", "  - {kind: TrainingRuntime, path: \"spec/template/spec/replicatedJobs[]/template/spec/template/metadata/labels\", create: true}\n", podLabels},
+		{"labels.yaml", "  - {kind: ClusterTrainingRuntime, path: \"spec/template/spec/replicatedJobs[]/template/spec/template/metadata/labels\", create: true}\n", podLabels},
+	} {
+		if !strings.Contains(whole, c.does) {
+			t.Errorf("%s: the line %q does nothing:\n%s", c.file, c.line, whole)
+		}
+		name := "/trainjobs/" + c.file
+		less := overlay(t, without(t, shipped, name, c.line), cluster)
+		if strings.Count(less, c.does) >= strings.Count(whole, c.does) {
+			t.Errorf("%s: without %q there is still %q in:\n%s", c.file, c.line, c.does, less)
+		}
+	}
+}
+
+// TestJobSetsTransformer renders after the overlay's own patches and names. kustomize changes the names in the JobSet.
+func TestJobSetsTransformer(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.CopyFS(filepath.Join(dir, "kustomize"), os.DirFS(filepath.Join(repository, "docs", "examples", "components"))); err != nil {
+		t.Fatal(err)
+	}
+	kustomization := filepath.Join(dir, "overlays", "eu", "kustomization.yaml")
+	for file, text := range map[string]string{
+		kustomization: `
+resources: [../../base]
+namePrefix: eu-
+components: [../../kustomize/trainjobs]
+transformers: [../../kustomize/jobsets]
+images: [{name: train, newTag: "2"}]
+configMapGenerator:
+  - {name: settings, namespace: team, literals: [a=1]}
+  - name: cluster
+    literals: [queue=eu-queue]
+    options: {annotations: {config.kubernetes.io/local-config: "true"}}
+`,
+		filepath.Join(dir, "base", "kustomization.yaml"): "resources: [objects.yaml]\n",
+		filepath.Join(dir, "base", "objects.yaml"): `
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: llm, namespace: team}
+spec:
+  runtimeRef: {name: torch, kind: TrainingRuntime}
+  trainer: {image: train:1}
+---
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainingRuntime
+metadata: {name: torch, namespace: team}
+spec:
+  mlPolicy: {numNodes: 1, torch: {}}
+  template:
+    spec:
+      replicatedJobs:
+        - name: node
+          template:
+            metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
+            spec:
+              template:
+                spec:
+                  containers: [{name: node, image: train:1, envFrom: [{configMapRef: {name: settings}}]}]
+`,
+	} {
+		write(t, file, text)
+	}
+	openapi.ResetOpenAPI()
+	text, err := build(filepath.Dir(kustomization))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want(t, text, "kind: JobSet", "name: eu-llm\n", "image: train:2", "name: eu-settings-", "kueue.x-k8s.io/queue-name: eu-queue")
+	wantNot(t, text, "kind: TrainJob\n", "internal.config.kubernetes.io")
+
+	edit(t, kustomization, "transformers: [../../kustomize/jobsets]\n", "")
+	openapi.ResetOpenAPI()
+	if text, err = build(filepath.Dir(kustomization)); err != nil {
+		t.Fatal(err)
+	}
+	want(t, text, "kind: TrainJob\n", "name: eu-torch\n")
+	wantNot(t, text, "kind: JobSet")
+}

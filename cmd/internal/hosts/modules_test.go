@@ -1,0 +1,149 @@
+package hosts
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const core = "github.com/trainweld/trainweld"
+
+// proxied is a version of this tree's modules in a proxy of its own.
+type proxied struct {
+	version, repository string
+	env                 []string
+}
+
+// newProxy gives the modules of this tree a version, as make tag does, and a proxy that has it.
+func newProxy(t *testing.T) proxied {
+	t.Helper()
+	folder, p := t.TempDir(), proxied{repository: filepath.Join(t.TempDir(), "trainweld")}
+	packaging := filepath.Join(repository, "cmd", "internal", "packaging")
+	p.version = strings.TrimSpace(must(t, packaging, []string{"GOWORK=off"}, "go", "run", ".", "proxy", "-sources", "../../..", "-output", folder, "-repository", p.repository).stdout)
+	others := strings.TrimSpace(must(t, repository, nil, "go", "env", "GOPROXY").stdout)
+	p.env = []string{"GOWORK=off", "GOFLAGS=", "GONOSUMDB=" + core, "GOPROXY=file://" + filepath.ToSlash(folder) + "," + others}
+	return p
+}
+
+// TestModules asks the go command what it makes of the modules without the workspace: the files of each are complete, and replace and
+// exclude nothing. The lowest versions that the core names are enough for its tests.
+func TestModules(t *testing.T) {
+	need(t, "git")
+	p := newProxy(t)
+	for _, folder := range []string{"", "render", "cmd"} {
+		dir := filepath.Join(p.repository, folder)
+		must(t, dir, p.env, "go", "mod", "tidy", "-diff")
+		mod := read(t, filepath.Join(dir, "go.mod"))
+		for _, directive := range []string{"\nreplace", "\nexclude"} {
+			if strings.Contains(mod, directive) {
+				t.Errorf("go.mod in %q has a directive %s, which go install refuses", folder, strings.TrimSpace(directive))
+			}
+		}
+	}
+	must(t, p.repository, p.env, "go", "mod", "verify")
+	must(t, p.repository, p.env, "go", "test", "-vet=off", "./fieldpath/...", "./schema", "./merge/...", "./finding", "./conflict")
+	bin := t.TempDir()
+	must(t, bin, append(p.env, "GOBIN="+bin), "go", "install", core+"/cmd/trainweld@"+p.version)
+	if got := must(t, bin, nil, filepath.Join(bin, "trainweld"), "version").stdout; !strings.Contains(got, "trainweld "+p.version+"\n") {
+		t.Errorf("the installed program prints %q, want version %s", got, p.version)
+	}
+	// pre-commit installs the packages of the repository and then those that the hook names.
+	hooks := read(t, filepath.Join(p.repository, ".pre-commit-hooks.yaml"))
+	var all []struct {
+		AdditionalDependencies []string `yaml:"additional_dependencies"`
+	}
+	decode(t, hooks, &all)
+	for _, hook := range all {
+		if !slices.Equal(hook.AdditionalDependencies, []string{core + "/cmd/trainweld@" + p.version}) {
+			t.Errorf("a hook installs %q", hook.AdditionalDependencies)
+		}
+	}
+	must(t, p.repository, slices.Concat(p.env, []string{"GOWORK=", "GOBIN=" + bin}), "go", "install", "./...")
+}
+
+// controller merges with the core what client-go's types describe.
+const controller = `package main
+
+import (
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+MERGE
+)
+
+func main() {
+	fmt.Println(scheme.Scheme.IsVersionRegistered(appsv1.SchemeGroupVersion))
+	LINES
+}
+`
+
+const merging = `plan, err := merge.For[appsv1.Deployment, merge.Object](schema.Rules{})
+	if err != nil {
+		panic(err)
+	}
+	patch := merge.Object{"spec": map[string]any{"replicas": int64(2)}}
+	result, err := plan.Apply(&appsv1.Deployment{}, []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), Patch: &patch}}, merge.Options{Owners: true})
+	if err != nil || conflict.Find(result.Owners).Err() != nil || *result.Value.Spec.Replicas != 2 {
+		panic(err)
+	}`
+
+// TestImporters adds the core to controllers on several versions of Kubernetes. Their line go and every module that they link stay, and
+// the list of modules gets nothing but the core and, on newer versions, modules that only an older Kubernetes links.
+func TestImporters(t *testing.T) {
+	need(t, "git")
+	p := newProxy(t)
+	for _, c := range []struct{ kubernetes, version string }{{"v0.32.0", "1.23.0"}, {"v0.34.0", "1.24.0"}, {"v0.36.0", "1.26.0"}} {
+		t.Run(c.kubernetes, func(t *testing.T) {
+			dir := t.TempDir()
+			write := func(name, text string) {
+				t.Helper()
+				if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+					t.Fatal(err)
+				}
+			}
+			program := func(imports, lines string) {
+				write("main.go", strings.NewReplacer("MERGE", imports, "LINES", lines).Replace(controller))
+			}
+			write("go.mod", "module example.com/controller\n\ngo "+c.version+"\n\nrequire k8s.io/client-go "+c.kubernetes+"\n")
+			program("", "")
+			must(t, dir, p.env, "go", "mod", "tidy")
+			listed := func() map[string]bool {
+				lines := strings.Split(strings.TrimSpace(must(t, dir, p.env, "go", "list", "-m", "all").stdout), "\n")
+				return maps.Collect(func(yield func(string, bool) bool) {
+					for _, line := range lines {
+						if !yield(line, true) {
+							return
+						}
+					}
+				})
+			}
+			linked := func() string {
+				return must(t, dir, p.env, "go", "list", "-deps", "-f", "{{with .Module}}{{.Path}} {{.Version}}{{end}}", ".").stdout
+			}
+			modules, links := listed(), linked()
+			must(t, dir, p.env, "go", "get", core+"@"+p.version)
+			program("\n\t\""+core+"/conflict\"\n\t\""+core+"/merge\"\n\t\""+core+"/schema\"", merging)
+			must(t, dir, p.env, "go", "mod", "tidy")
+			must(t, dir, p.env, "go", "run", ".")
+			if mod := read(t, filepath.Join(dir, "go.mod")); !strings.Contains(mod, "\ngo "+c.version+"\n") {
+				t.Errorf("the line go has changed:\n%s", mod)
+			}
+			for line := range strings.Lines(linked()) {
+				if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, core+" ") && !strings.Contains("\n"+links, "\n"+line+"\n") {
+					t.Errorf("the controller links %s, and did not before", line)
+				}
+			}
+			old := strings.Fields("github.com/gogo/protobuf github.com/golang/protobuf github.com/google/gofuzz sigs.k8s.io/structured-merge-diff/v4")
+			for line := range listed() {
+				name, _, _ := strings.Cut(line, " ")
+				if !modules[line] && name != core && (c.kubernetes == "v0.32.0" || !slices.Contains(old, name)) {
+					t.Errorf("the list of modules has %s, and did not before", line)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,268 @@
+// Package live reads the objects of a cluster from the output of kubectl get -o yaml. It removes the fields that every cluster
+// fills in.
+//
+//	dump := live.Read(program, flags, "dump.yaml")
+//	for _, family := range dump.Families {
+//		if js := family.JobSet; js != nil {
+//			fmt.Println(js.ID, js.Writers(fieldpath.Fields("spec", "suspend")))
+//		}
+//	}
+//
+// A family has a TrainJob, its JobSet, its Jobs and its Pods. Any of them may be missing.
+package live
+
+import (
+	"cmp"
+	"encoding/json"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"github.com/trainweld/trainweld/cmd/internal/blameview"
+	"github.com/trainweld/trainweld/cmd/internal/workspace"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge/quantity"
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/manifest"
+)
+
+// The kinds of the objects of a family, except JobSet.
+const (
+	jobKind = "Job"
+	podKind = "Pod"
+)
+
+// Object is one object of a dump.
+type Object struct {
+	ID       fieldpath.Object
+	Document *manifest.Document
+	// Value is a *trainer.TrainJob, a *jobset.JobSet, a *batchv1.Job or a *corev1.Pod, as the dump has it.
+	Value metav1.Object
+	// Broken reports that the object cannot be decoded, which is a finding.
+	Broken bool
+
+	managed *blameview.Managed // nil until asked for
+	room    *int
+	read    bool
+}
+
+// Family is a TrainJob of a dump, with the objects that controllers make from it.
+type Family struct {
+	ID       fieldpath.Object
+	TrainJob *Object
+	JobSet   *Object
+	Jobs     []*Object
+	Pods     []*Object
+
+	byName map[string]*Object // the Jobs
+}
+
+// Dump holds the objects of a cluster.
+type Dump struct {
+	Families []*Family // in the order of the first object of each
+	// Input has the runtimes of the dump and their snapshots. Add adds TrainJobs.
+	Input *workspace.Input
+	// Findings report files that cannot be read, and objects that cannot be decoded.
+	Findings finding.List
+	// Kinds are the kinds of the dump's objects. A kind that the dump lacks was not asked for.
+	Kinds map[string]bool
+	// Bare counts the objects without managed fields.
+	Bare int
+
+	families map[fieldpath.Object]*Family
+	room     int
+}
+
+// Read reads a file, a directory or standard input. Flags give the namespace and the release.
+func Read(s workspace.Source, flags workspace.Flags, path string) *Dump {
+	flags.Files, flags.Runtimes, flags.Patches, flags.Policy, flags.Selector = []string{path}, nil, nil, "", nil
+	for _, k := range []manifest.Kind{
+		{Group: jobset.SchemeGroupVersion.Group, Version: jobset.SchemeGroupVersion.Version, Kind: workspace.JobSetKind},
+		{Group: batchv1.GroupName, Version: "v1", Kind: jobKind}, {Version: "v1", Kind: podKind},
+	} {
+		k.New = func() any { return new(blameview.AnyObject) }
+		flags.Kinds = append(flags.Kinds, k)
+	}
+	d := &Dump{Input: workspace.New(flags), Kinds: map[string]bool{}, families: map[fieldpath.Object]*Family{}, room: blameview.MaxManaged}
+	var found []*Object
+	documents := d.Input.ReadDocuments(s, flags.Files)
+	d.Findings = unreadable(d.Input.Findings)
+	at := map[fieldpath.Object]int{} // of two objects of one name the last one counts
+	for _, document := range documents {
+		o := d.object(document, flags)
+		switch i, known := 0, false; {
+		case o == nil:
+			d.Input.Add(document, false)
+			continue
+		case o.ID.Name != "":
+			if i, known = at[o.ID]; known {
+				found[i] = o
+				continue
+			}
+			at[o.ID] = len(found)
+		}
+		found = append(found, o)
+	}
+	d.group(found)
+	return d
+}
+
+// unreadable returns the errors in files. It omits the fields, versions and kinds that a newer cluster may have.
+func unreadable(found finding.List) finding.List {
+	var errs finding.List
+	for _, f := range found {
+		switch f.Code {
+		case finding.CodeUnknownField, finding.CodeUnknownVersion, finding.CodeUnknownKind:
+		default:
+			if f.Severity >= finding.Error {
+				errs = append(errs, f)
+			}
+		}
+	}
+	return errs
+}
+
+// object decodes an object of a family, or returns nil for another kind. It ignores unknown fields, which a newer cluster may have.
+func (d *Dump) object(document *manifest.Document, flags workspace.Flags) *Object {
+	o := &Object{ID: document.ID, Document: document, room: &d.room}
+	switch kind := document.ID.Kind; {
+	case kind == finding.TrainJobKind && workspace.IsTrainer(document):
+		o.Value = &trainer.TrainJob{}
+	case kind == workspace.JobSetKind && document.APIVersion == jobset.SchemeGroupVersion.String():
+		o.Value = &jobset.JobSet{}
+	case kind == jobKind && document.APIVersion == batchv1.SchemeGroupVersion.String():
+		o.Value = &batchv1.Job{}
+	case kind == podKind && document.APIVersion == "v1":
+		o.Value = &corev1.Pod{}
+	default:
+		return nil
+	}
+	if job, ok := document.Object.(*trainer.TrainJob); ok {
+		o.Value = job
+	} else if err := o.decode(); err != nil {
+		o.Broken = true
+		d.Findings = append(d.Findings, finding.Finding{
+			Code: finding.CodeWrongType, Severity: finding.Error, Object: o.ID, Position: document.Position(nil),
+			Message: "the object cannot be decoded", Remedy: finding.Remedy{Text: "read the object with kubectl get -o yaml"},
+		})
+	}
+	if o.Broken {
+		o.Value.SetNamespace(document.ID.Namespace)
+		o.Value.SetName(document.ID.Name)
+	}
+	o.Value.SetNamespace(flags.NamespaceOf(o.Value.GetNamespace()))
+	o.ID.Namespace, o.ID.Name = o.Value.GetNamespace(), o.Value.GetName()
+	if job, ok := o.Value.(*trainer.TrainJob); ok {
+		render.DefaultTrainJob(job, document.Sets)
+	}
+	d.Kinds[o.ID.Kind] = true
+	if len(o.Value.GetManagedFields()) == 0 {
+		d.Bare++
+	}
+	return o
+}
+
+func (o *Object) decode() error {
+	fields, err := o.Document.Fields()
+	if err != nil {
+		return err
+	}
+	data, err := json.Marshal(fields)
+	if err != nil {
+		return err
+	}
+	return quantity.Unmarshal(data, o.Value, json.Unmarshal)
+}
+
+// group puts each object into its family.
+func (d *Dump) group(found []*Object) {
+	ofJob := map[fieldpath.Object]*Family{}
+	for _, o := range found {
+		switch o.ID.Kind {
+		case finding.TrainJobKind:
+			d.family(o.ID.Namespace, o.ID.Name).TrainJob = o
+		case workspace.JobSetKind:
+			d.family(o.ID.Namespace, o.ID.Name).JobSet = o
+		}
+	}
+	for _, o := range found {
+		if o.ID.Kind == jobKind {
+			if name := jobSetOf(o); name != "" {
+				f := d.family(o.ID.Namespace, name)
+				f.Jobs, f.byName[o.ID.Name], ofJob[o.ID] = append(f.Jobs, o), o, f
+			}
+		}
+	}
+	for _, o := range found {
+		if o.ID.Kind != podKind {
+			continue
+		}
+		f := ofJob[fieldpath.Object{Kind: jobKind, Namespace: o.ID.Namespace, Name: owner(o, jobKind)}]
+		if name := o.Value.GetLabels()[jobset.JobSetNameKey]; f == nil && name != "" {
+			f = d.family(o.ID.Namespace, name)
+		}
+		if f != nil {
+			f.Pods = append(f.Pods, o)
+		}
+	}
+}
+
+func (d *Dump) family(namespace, name string) *Family {
+	id := fieldpath.Object{Kind: finding.TrainJobKind, Namespace: namespace, Name: name}
+	f := d.families[id]
+	if f == nil {
+		f = &Family{ID: id, byName: map[string]*Object{}}
+		d.families[id] = f
+		d.Families = append(d.Families, f)
+	}
+	return f
+}
+
+// Family returns the family of a TrainJob, or nil.
+func (d *Dump) Family(id fieldpath.Object) *Family { return d.families[id] }
+
+// IsOfTrainer reports whether a TrainJob is or was the owner of the family.
+func (f *Family) IsOfTrainer() bool {
+	return f.TrainJob != nil || f.JobSet != nil && owner(f.JobSet, finding.TrainJobKind) != ""
+}
+
+// jobSetOf returns the name of the JobSet that owns a Job, or else of that in its labels.
+func jobSetOf(job *Object) string {
+	return cmp.Or(owner(job, workspace.JobSetKind), job.Value.GetLabels()[jobset.JobSetNameKey])
+}
+
+// owner returns the name of the owner of a kind, or "".
+func owner(o *Object, kind string) string {
+	for _, ref := range o.Value.GetOwnerReferences() {
+		if ref.Kind == kind {
+			return ref.Name
+		}
+	}
+	return ""
+}
+
+// JobOf returns the Job of a Pod, or nil if the dump lacks it.
+func (f *Family) JobOf(pod *Object) *Object {
+	return f.Job(cmp.Or(owner(pod, jobKind), pod.Value.GetLabels()[batchv1.JobNameLabel]))
+}
+
+// Job returns the Job of a name, or nil.
+func (f *Family) Job(name string) *Object { return f.byName[name] }
+
+// Position returns the position of a field in the dump.
+func (o *Object) Position(path fieldpath.Path) fieldpath.Position { return o.Document.Position(path) }
+
+// Managed returns the managed fields of the object, or nil if the dump lacks them.
+func (o *Object) Managed() *blameview.Managed {
+	if !o.read {
+		o.read = true
+		if m, ok := blameview.ReadManaged(o.Document, o.room); ok {
+			o.managed = m
+		}
+	}
+	return o.managed
+}

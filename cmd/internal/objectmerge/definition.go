@@ -1,0 +1,152 @@
+package objectmerge
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/workspace"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/manifest"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// definitionKind is the kind CustomResourceDefinition.
+var definitionKind = manifest.Kind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition", New: func() any { return new(merge.Object) }}
+
+// Definition is a CustomResourceDefinition of the inputs.
+type Definition struct {
+	Document    *manifest.Document
+	Fields      merge.Object
+	Group, Kind string // of the objects that it defines
+}
+
+// ReadDefinitions reads the definitions in paths, and returns an error if there is none. It reports no mistakes in objects of other
+// kinds, and a directory may hold files without objects.
+func ReadDefinitions(p *host.Program, in *workspace.Input, paths []string) ([]Definition, finding.List) {
+	files, found := manifest.Files(p.Files, paths, false)
+	var definitions []Definition
+	for _, file := range files {
+		data, unreadable := in.Open(p, file)
+		if unreadable != nil {
+			found = append(found, *unreadable)
+			continue
+		}
+		documents, more := manifest.DecodeKinds(file, data, []manifest.Kind{definitionKind})
+		named := slices.Contains(paths, file)
+		found = append(found, slices.DeleteFunc(more, func(f finding.Finding) bool {
+			return f.Object.Kind != "" && f.Object.Kind != definitionKind.Kind || f.Code == finding.CodeNotAnObject && !named
+		})...)
+		for _, d := range documents {
+			fields, err := d.Fields()
+			if err != nil || d.ID.Kind != definitionKind.Kind || d.Broken {
+				continue
+			}
+			group, kind := definedBy(fields)
+			definitions = append(definitions, Definition{d, fields, group, kind})
+		}
+	}
+	if len(definitions) == 0 && found == nil && len(paths) > 0 {
+		found = append(found, finding.Finding{
+			Code: finding.CodeUnreadable, Severity: finding.Error, Position: fieldpath.Position{File: paths[0]},
+			Message: "holds no CustomResourceDefinition", Remedy: finding.Remedy{Text: "name the files of definitions with --crd"},
+		})
+	}
+	return definitions, found
+}
+
+// definitionOf returns the schema of an object's kind from the definitions in paths. Without paths it is that of the Trainer's release
+// of the file, or nil for other kinds.
+func definitionOf(p *host.Program, in *workspace.Input, paths []string, of *manifest.Document) (*schema.Type, finding.List) {
+	if len(paths) == 0 {
+		return embedded(p, in, of)
+	}
+	definitions, found := ReadDefinitions(p, in, paths)
+	group, version, _ := strings.Cut(of.APIVersion, "/")
+	var kinds []string
+	for _, d := range definitions {
+		if d.Group == group && d.Kind == of.ID.Kind {
+			t, err := parseDefinition(d.Fields, version)
+			if err != nil {
+				return nil, append(found, d.Unusable(err)...)
+			}
+			return t, found
+		}
+		kinds = append(kinds, d.Group+" "+d.Kind)
+	}
+	if found.Err() == nil {
+		f := finding.Finding{
+			Code: finding.CodeNoSchema, Severity: finding.Error, Object: of.ID, Position: of.Position(fieldpath.Fields("kind")),
+			Message: fmt.Sprintf("no --crd defines %s %s", group, of.ID.Kind), Remedy: finding.Remedy{Text: "name the file of its CustomResourceDefinition with --crd"},
+		}
+		if len(kinds) > 0 {
+			f.Message += "; they define " + strings.Join(kinds, ", ")
+		}
+		found = append(found, f)
+	}
+	return nil, found
+}
+
+// embedded returns the schema of a TrainJob, a runtime or a JobSet, or nil for an object of another kind.
+func embedded(p *host.Program, in *workspace.Input, of *manifest.Document) (*schema.Type, finding.List) {
+	group, version, _ := strings.Cut(of.APIVersion, "/")
+	if !workspace.IsTrainer(of) && group != jobset.SchemeGroupVersion.Group {
+		return nil, nil
+	}
+	text, err := in.ReleaseOf(p.Files, of.File).Definition(of.ID.Kind)
+	if err != nil {
+		return nil, in.Findings // a kind that no release defines
+	}
+	t, err := schema.ParseOpenAPI(text, version)
+	if err != nil {
+		return nil, append(in.Findings, finding.Finding{
+			Code: finding.CodeUnknownVersion, Severity: finding.Error, Object: of.ID, Position: of.Position(fieldpath.Fields("apiVersion")),
+			Message: err.Error(), Remedy: finding.Remedy{Text: "use a version that the definition serves, or give one with --crd"},
+		})
+	}
+	return t, in.Findings
+}
+
+// definedBy returns the group and kind that a definition defines.
+func definedBy(definition merge.Object) (group, kind string) {
+	spec, _ := definition["spec"].(map[string]any)
+	names, _ := spec["names"].(map[string]any)
+	return fmt.Sprint(spec["group"]), fmt.Sprint(names["kind"])
+}
+
+func parseDefinition(definition merge.Object, version string) (*schema.Type, error) {
+	data, err := json.Marshal(definition)
+	if err != nil {
+		return nil, err
+	}
+	return schema.ParseOpenAPI(data, version)
+}
+
+// Unusable reports each error in a definition.
+func (definition Definition) Unusable(err error) finding.List {
+	d := definition.Document
+	errs := []error{err}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		errs = joined.Unwrap()
+	}
+	var found finding.List
+	for _, err := range errs {
+		f := finding.Finding{
+			Code: finding.CodeNoSchema, Severity: finding.Error, Object: d.ID, Position: d.Position(nil),
+			Message: err.Error(), Remedy: finding.Remedy{Text: "use a definition that an API server accepts"},
+		}
+		if at, problem, ok := strings.Cut(err.Error(), ": "); ok {
+			if path, err := fieldpath.ParsePath(at); err == nil {
+				f.Path, f.Message, f.Position = path, problem, d.Position(path)
+			}
+		}
+		found = append(found, f)
+	}
+	return found
+}

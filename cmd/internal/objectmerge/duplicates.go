@@ -1,0 +1,330 @@
+package objectmerge
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// A strategic merge patch knows items of a list by one merge key. The API tells the items of three lists apart by a second field, so it
+// takes lists that a patch cannot address. The second field only classifies what the merge has done.
+
+// second is the field that tells apart two items of one merge key, and its default.
+type second struct{ name, fallback string }
+
+// secondKey returns the second of the x-kubernetes-list-map-keys of an item's type (Kubernetes v1.36 k8s.io/api), or the zero value.
+func secondKey(item reflect.Type) second {
+	switch item {
+	case reflect.TypeFor[corev1.ContainerPort](), reflect.TypeFor[corev1.ServicePort]():
+		return second{"protocol", string(corev1.ProtocolTCP)}
+	case reflect.TypeFor[corev1.TopologySpreadConstraint]():
+		return second{"whenUnsatisfiable", ""}
+	}
+	return second{}
+}
+
+// of returns the field's value in an item.
+func (s second) of(item merge.Object) string {
+	if text, ok := item[s.name].(string); ok && text != "" {
+		return text
+	}
+	return s.fallback
+}
+
+// duplicateSeverity returns the severity of two items with the same keys. The API server warns of some, and takes others in silence
+// (Kubernetes v1.36 pkg/api/pod/warnings.go, pkg/apis).
+func duplicateSeverity(item reflect.Type) finding.Severity {
+	switch item {
+	case reflect.TypeFor[corev1.ContainerPort](), reflect.TypeFor[corev1.EnvVar](), reflect.TypeFor[corev1.HostAlias](),
+		reflect.TypeFor[corev1.LocalObjectReference](), reflect.TypeFor[corev1.ObjectReference](), reflect.TypeFor[metav1.OwnerReference](),
+		reflect.TypeFor[corev1.NodeAddress](), reflect.TypeFor[corev1.PodIP](), reflect.TypeFor[corev1.HostIP]():
+		return finding.Warning
+	}
+	if strings.HasSuffix(item.Name(), "Condition") {
+		return finding.Warning
+	}
+	return finding.Error
+}
+
+// itemCheck checks the items of a merged object by their keys in the API.
+type itemCheck struct {
+	*Object
+	base   merge.Object
+	values lookup
+}
+
+// items reports items with the same keys, and items that the merge has dropped, if a patch has one of them.
+func (c itemCheck) items(t *schema.Type, value any, path fieldpath.Path) (found finding.List) {
+	switch value := value.(type) {
+	case merge.Object:
+		for _, name := range slices.Sorted(maps.Keys(value)) {
+			step := fieldpath.Field(name)
+			if t != nil && t.Kind == schema.Map {
+				step = fieldpath.Key(name)
+			}
+			if of := fieldType(t, name); of != nil && of.Kind != schema.Scalar {
+				found = append(found, c.items(of, value[name], path.Append(step))...)
+			}
+		}
+	case []any:
+		if t.Kind == schema.ListMap {
+			found = c.list(t, value, path)
+		}
+		for i, item := range value {
+			step := fieldpath.Index(i)
+			if t.Kind == schema.ListMap {
+				step = fieldpath.Item(t.Key, keyOf(t, item))
+			}
+			found = append(found, c.items(t.Elem, item, path.Append(step))...)
+		}
+	}
+	return found
+}
+
+// patchItem is the last item of a patch with certain keys.
+type patchItem struct {
+	manager *mergedPatch
+	index   int
+	isClear bool // whether the item itself has all keys
+}
+
+// list checks one list.
+func (c itemCheck) list(t *schema.Type, list []any, path fieldpath.Path) (found finding.List) {
+	merged, double := map[string]bool{}, []merge.Object(nil)
+	for _, item := range list {
+		if object, ok := item.(merge.Object); ok && object[t.Key] != nil {
+			key := keysText(t, object)
+			if merged[key] {
+				double = append(double, object)
+			}
+			merged[key] = true
+		}
+	}
+	second := secondKey(t.Elem.GoType())
+	if double == nil && second.name == "" {
+		return nil
+	}
+	patched := map[string]patchItem{} // by all keys
+	byMergeKey := map[string]patchItem{}
+	var inputs []merge.Object
+	base, _ := c.values.at(c.base, path).([]any)
+	for _, item := range base {
+		if object, ok := item.(merge.Object); ok && object[t.Key] != nil {
+			inputs = append(inputs, object)
+		}
+	}
+	for i := range c.patches {
+		items, _ := c.values.at(c.patches[i].fields, path).([]any)
+		for n, item := range items {
+			object, ok := item.(merge.Object)
+			switch {
+			case !ok || object[t.Key] == nil:
+			case object["$patch"] != nil: // what it deletes is no loss
+				inputs = slices.DeleteFunc(inputs, func(o merge.Object) bool { return object["$patch"] == "replace" || keyOf(t, o) == keyOf(t, object) })
+			default:
+				at := patchItem{&c.patches[i], n, object[second.name] != nil}
+				patched[keysText(t, object)] = at
+				if at.isClear {
+					byMergeKey[keyOf(t, object)] = at
+					inputs = append(inputs, object)
+				}
+			}
+		}
+	}
+	report := func(code finding.Code, severity finding.Severity, object merge.Object, at patchItem, message, help string) {
+		found = append(found, finding.Finding{
+			Code: code, Severity: severity, Object: c.ID, Path: path.Append(fieldpath.Item(t.Key, keyOf(t, object))),
+			Position: at.manager.document.Position(path.Append(fieldpath.Index(at.index))), Message: message, Remedy: finding.Remedy{Text: help},
+		})
+	}
+	for _, object := range double {
+		if at, ok := patched[keysText(t, object)]; ok {
+			report(finding.CodeDuplicateItem, duplicateSeverity(t.Elem.GoType()), object, at, "Duplicate value: "+keysText(t, object), "combine the two, or give one of them another key")
+		}
+	}
+	if second.name == "" {
+		return found
+	}
+	for _, object := range inputs {
+		key := keysText(t, object)
+		if at, ok := byMergeKey[keyOf(t, object)]; ok && !merged[key] {
+			merged[key] = true // reported once
+			report(finding.CodeSameKey, finding.Warning, object, at, fmt.Sprintf("the result lacks %s: a strategic merge patch has one item of %s %s", key, t.Key, keyOf(t, object)),
+				"use --type=merge with the whole list to have both items")
+		}
+	}
+	return found
+}
+
+// keysText returns the keys of an item as the API server quotes them.
+func keysText(t *schema.Type, item merge.Object) string {
+	keys := map[string]any{t.Key: item[t.Key]}
+	second := secondKey(t.Elem.GoType())
+	if second.name == "" {
+		text, _ := json.Marshal(item[t.Key])
+		return string(text)
+	}
+	keys[second.name] = second.of(item)
+	text, _ := json.Marshal(keys)
+	return string(text)
+}
+
+// baseUnions reports unions of which the base and a patch, or one patch, set two members. conflict.Find reports those of two managers.
+func (m *Object) baseUnions(merged *Result, reported map[string]bool) (found finding.List) {
+	values := lookup{}
+	for f := range merged.Owners.Patched() {
+		t := f.Type()
+		if t == nil || len(t.Unions) == 0 {
+			continue
+		}
+		path := f.Path()
+		object, _ := values.at(merged.Fields, path).(merge.Object)
+		for _, u := range t.Unions {
+			set := slices.DeleteFunc(slices.Clone(u.Members), func(name string) bool { return object[name] == nil })
+			if u.Discriminator != "" {
+				if choice, ok := object[u.Discriminator].(string); !ok || choice == u.When || len(set) == 0 {
+					continue
+				}
+				set = append(set, u.Discriminator)
+			}
+			if len(set) < 2 || reported[path.String()] {
+				continue
+			}
+			if claims := m.memberClaims(f, object, path, set); claims != nil {
+				found = append(found, m.twoMembers(t, u, path, claims, set))
+			}
+		}
+	}
+	return found
+}
+
+// memberClaims returns one claim for each member that is set: a manager's, or else the base's. It returns nil if no patch sets one.
+func (m *Object) memberClaims(f merge.PatchedField, object merge.Object, path fieldpath.Path, set []string) []merge.Claim {
+	claims := make([]merge.Claim, len(set))
+	for i, name := range set {
+		field := path.Append(fieldpath.Field(name))
+		claims[i] = merge.Claim{Layer: merge.Base, Value: object[name], Source: field}
+	}
+	isPatched := false
+	for child := range f.Children() {
+		if i := slices.Index(set, child.Name()); i >= 0 {
+			if claim, ok := managerClaim(child); ok {
+				claims[i], isPatched = claim, true
+				if (claim.Value == merge.Presence{}) { // an empty object, such as emptyDir: {}
+					claims[i].Value = object[child.Name()]
+				}
+			}
+		}
+	}
+	if !isPatched {
+		return nil
+	}
+	for i := range claims {
+		claims[i].Position = m.Position(claims[i].Layer, claims[i].Source)
+		if m.ID.Kind == "Secret" {
+			claims[i].Value = "***"
+		}
+	}
+	return claims
+}
+
+// managerClaim returns the last claim of a manager on the value of a field, or the first one within it, or else on its presence.
+func managerClaim(f merge.PatchedField) (merge.Claim, bool) {
+	var present merge.Claim
+	found := false
+	for _, claim := range slices.Backward(f.Claims()) {
+		if _, ok := claim.Layer.Manager(); !ok || claim.Value == nil {
+			continue
+		}
+		if (claim.Value != merge.Presence{}) {
+			return claim, true
+		}
+		if !found {
+			present, found = claim, true
+		}
+	}
+	for child := range f.Children() {
+		if claim, ok := managerClaim(child); ok {
+			return claim, true
+		}
+	}
+	return present, found
+}
+
+func (m *Object) twoMembers(t *schema.Type, u schema.Union, path fieldpath.Path, claims []merge.Claim, set []string) finding.Finding {
+	f := finding.Finding{
+		Code: finding.CodeTwoSources, Severity: finding.Error, Object: m.ID, Path: path, Claims: claims,
+		Message: fmt.Sprintf("sets %s; the merge keeps both, and the cluster rejects the object", strings.Join(set, " and ")),
+		Remedy:  finding.Remedy{Text: "set the other member to null in the patch"},
+	}
+	if t.GoType() == reflect.TypeFor[corev1.EnvVar]() {
+		f.Code = finding.CodeValueAndValueFrom
+	}
+	if u.Discriminator != "" {
+		f.Message = fmt.Sprintf("Forbidden: %s may not be specified when %s is not %s", set[0], u.Discriminator, u.When)
+		f.Remedy.Text = fmt.Sprintf("set %s to null in the patch", set[0])
+	}
+	for _, c := range claims {
+		if _, ok := c.Layer.Manager(); ok {
+			f.Position = c.Position
+		}
+	}
+	return f
+}
+
+// lookup finds values by their path. It remembers the items of lists by their keys.
+type lookup map[*any]map[string]int
+
+// at returns the value at a path, or nil. An item is the first of its key.
+func (l lookup) at(value any, path fieldpath.Path) any {
+	for _, step := range path {
+		switch in := value.(type) {
+		case merge.Object:
+			name, ok := step.Field()
+			if !ok {
+				name, _ = step.Key()
+			}
+			value = in[name]
+		case []any:
+			i, ok := step.Index()
+			if key, want, isItem := step.Item(); isItem {
+				i, ok = l.index(in, key)[want]
+			}
+			if !ok || i >= len(in) {
+				return nil
+			}
+			value = in[i]
+		default:
+			return nil
+		}
+	}
+	return value
+}
+
+// index returns the first item of each key in a list.
+func (l lookup) index(list []any, key string) map[string]int {
+	if len(list) == 0 {
+		return nil
+	}
+	if l[&list[0]] == nil {
+		first := map[string]int{}
+		for i, item := range slices.Backward(list) {
+			if object, ok := item.(merge.Object); ok && object[key] != nil {
+				first[fmt.Sprint(object[key])] = i
+			}
+		}
+		l[&list[0]] = first
+	}
+	return l[&list[0]]
+}

@@ -1,0 +1,633 @@
+// Package objectmerge merges the patches of several managers into one object of any kind.
+package objectmerge
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"unicode"
+
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+	kjson "sigs.k8s.io/json"
+
+	"github.com/trainweld/trainweld/cmd/internal/builtin"
+	"github.com/trainweld/trainweld/cmd/internal/exit"
+	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/option"
+	"github.com/trainweld/trainweld/cmd/internal/report"
+	"github.com/trainweld/trainweld/cmd/internal/workspace"
+	"github.com/trainweld/trainweld/conflict"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/merge/jsonfields"
+	"github.com/trainweld/trainweld/merge/quantity"
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/manifest"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// Applies reports whether a command for TrainJobs gets the inputs of merge. These are one object of another kind with patches,
+// or a flag for such objects. The returned program can read standard input again.
+func Applies(p *host.Program, flags workspace.Flags, how option.Schema) (*host.Program, bool) {
+	if flags.Builds() {
+		return p, false
+	}
+	if how.MergeType != "" || len(how.Definitions) > 0 {
+		return p, true
+	}
+	if len(flags.Files) != 1 || len(flags.Runtimes) > 0 || len(flags.Patches) == 0 {
+		return p, false
+	}
+	again := *p
+	files, _ := manifest.Files(p.Files, flags.Files, false)
+	if !slices.Equal(files, flags.Files) {
+		return &again, false
+	}
+	var seen bytes.Buffer
+	data, unreadable := manifest.Read(p.Files, io.TeeReader(p.Stdin, &seen), files[0])
+	again.Stdin = io.MultiReader(&seen, p.Stdin)
+	if unreadable != nil {
+		return &again, false
+	}
+	documents, _ := manifest.Decode(files[0], data)
+	if len(documents) != 1 {
+		return &again, false
+	}
+	group, _, _ := strings.Cut(documents[0].APIVersion, "/")
+	return &again, !workspace.IsTrainer(documents[0]) && group != jobset.SchemeGroupVersion.Group && !documents[0].Broken
+}
+
+// Object is a base of any kind with its patches.
+type Object struct {
+	base    *manifest.Document
+	object  any // the base as a Go value, of a strategic merge
+	ID      fieldpath.Object
+	patches []mergedPatch
+	typ     string       // strategic, apply or merge
+	goType  reflect.Type // of a strategic merge
+	schema  *schema.Type // of an apply
+	// Policies are the options of the merge.
+	Policies merge.Options
+}
+
+// mergedPatch is a manager's patch.
+type mergedPatch struct {
+	manager  string
+	document *manifest.Document
+	data     []byte // of the file
+	fields   merge.Object
+}
+
+// Result is the merged object.
+type Result struct {
+	Value  any          // a pointer to an API struct, or an merge.Object
+	Fields merge.Object // the fields of Value that the base or a patch sets
+	Type   *schema.Type
+	Owners *merge.Ownership
+	// Decisions are those of the policies, and Protected are the protected fields that patches set.
+	Decisions []merge.Decision
+	Protected []merge.Ignored
+}
+
+func (m *Object) options() merge.Options {
+	o := m.Policies
+	o.Owners = true
+	return o
+}
+
+// Check returns the usage error of policies that the object's kind does not have.
+func (m *Object) Check() error {
+	plan := merge.ForJSON()
+	switch m.typ {
+	case option.ApplyType:
+		plan = merge.ForObject(m.schema)
+	case option.StrategicType:
+		var err error
+		if plan, err = merge.ForType(m.goType, schema.Rules{}); err != nil {
+			return err
+		}
+	}
+	var wrong *merge.OptionError
+	if err := plan.Check(m.Policies); errors.As(err, &wrong) {
+		return exit.Usage(fmt.Errorf("--%s: %w", flagOf(wrong.Option), wrong.Err))
+	}
+	return nil
+}
+
+// flagOf returns the flag of an option.
+func flagOf(name string) string {
+	var flag strings.Builder
+	for i, r := range name {
+		if i > 0 && unicode.IsUpper(r) {
+			flag.WriteByte('-')
+		}
+		flag.WriteRune(unicode.ToLower(r))
+	}
+	return flag.String()
+}
+
+// Read reads the base, its definition and the patches. It reports invalid inputs as findings. The error is a usage error.
+func Read(p *host.Program, in *workspace.Input, flags workspace.Flags, how option.Schema) (*Object, finding.List, error) {
+	switch {
+	case len(flags.Files) == 0:
+		return nil, nil, exit.Usage(errors.New("there is no base: name the file of one object with -f, or - for standard input"))
+	case len(flags.Files) > 1:
+		return nil, nil, exit.Usage(fmt.Errorf("there is one base, and %d files are given: name the patches with --patch", len(flags.Files)))
+	case flags.Release != nil:
+		return nil, nil, exit.Usage(errors.New("--trainer-version is for TrainJobs: leave it out"))
+	case flags.Selector != nil:
+		return nil, nil, exit.Usage(errors.New("-l is for TrainJobs: leave it out"))
+	case len(flags.Patches) == 0:
+		return nil, nil, exit.Usage(errors.New("nothing to merge: name the patches with --patch"))
+	}
+	m := &Object{}
+	file := flags.Files[0]
+	data, unreadable := in.Open(p, file)
+	if unreadable != nil {
+		return nil, finding.List{*unreadable}, nil
+	}
+	documents, found := manifest.Decode(file, data)
+	if len(documents) != 1 {
+		if found.Err() == nil {
+			found = append(found, notOne(file, documents, "the base is one object"))
+		}
+		return nil, found, nil
+	}
+	is := documents[0]
+	definition, found := definitionOf(p, in, how.Definitions, is)
+	if found.Err() != nil {
+		return nil, found, nil
+	}
+	m.schema = definition
+	m.goType, _ = builtin.TypeOf(is.APIVersion, is.ID.Kind)
+	err := m.choose(how, is)
+	if err != nil {
+		return nil, nil, exit.Usage(err)
+	}
+	kind := objectKind(is, nil)
+	if m.typ == option.StrategicType {
+		kind = objectKind(is, m.goType)
+	}
+	documents, more := manifest.DecodeAs(file, data, kind)
+	if found = append(found, more...); found.Err() != nil {
+		return nil, found, nil
+	}
+	m.base, m.ID = documents[0], documents[0].ID
+	if m.typ == option.StrategicType {
+		if m.object, err = m.decodeBase(); err != nil {
+			return nil, append(found, m.refused(err)), nil
+		}
+	}
+	if m.typ == option.JSONType && how.MergeType == "" {
+		found = append(found, finding.Finding{
+			Code: finding.CodeNoSchema, Severity: finding.Warning, Object: m.ID, Position: m.base.Position(fieldpath.Fields("kind")),
+			Message: fmt.Sprintf("no schema of %s %s is known: the patches merge as JSON merge patches, which replace lists as a whole", is.APIVersion, is.ID.Kind),
+			Remedy:  finding.Remedy{Text: "give its CustomResourceDefinition with --crd, or use --type=merge"},
+		})
+	}
+	found, err = m.readPatches(p, in, flags.Patches, objectKind(is, nil), found)
+	if err != nil {
+		return nil, nil, err
+	}
+	return m, found, nil
+}
+
+// decodeBase decodes the base as an API server decodes an object of its own kinds. Package manifest drops null values of maps, as it
+// does in custom resources.
+func (m *Object) decodeBase() (any, error) {
+	fields, err := m.base.Fields()
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(fields)
+	if err != nil {
+		return nil, err
+	}
+	object := reflect.New(m.goType).Interface()
+	return object, quantity.Unmarshal(text, object, kjson.UnmarshalCaseSensitivePreserveInts)
+}
+
+// readPatches reads the patches, and appends their findings to those before. The error is a usage error.
+func (m *Object) readPatches(p *host.Program, in *workspace.Input, patches []string, kind manifest.Kind, found finding.List) (finding.List, error) {
+	for _, patch := range patches {
+		manager, file := workspace.ManagerOf(patch)
+		if manager == "" {
+			manager = filepath.Base(file)
+		}
+		if slices.ContainsFunc(m.patches, func(p mergedPatch) bool { return p.manager == manager }) {
+			return nil, exit.Usage(fmt.Errorf("--patch: manager %q has two patches: name the managers with --patch NAME=FILE, or combine the two patches", manager))
+		}
+		read, more := readMergedPatch(p, in, file, kind)
+		if found = append(found, more...); more.Err() == nil {
+			read.manager = manager
+			found = append(found, m.mismatches(read)...)
+			found = append(found, m.foreignDirectives(read, read.fields, nil)...)
+			if m.isFieldless(read) {
+				found = append(found, finding.Finding{
+					Code: finding.CodeUnknownField, Severity: finding.Error, Object: m.ID, Position: read.document.Position(nil),
+					Message: "the patch has no field of a " + m.ID.Kind, Remedy: finding.Remedy{Text: "name another file"},
+				})
+				continue
+			}
+			m.patches = append(m.patches, read)
+		}
+	}
+	return found, nil
+}
+
+// objectKind returns the kind of a document, to decode it strictly as a Go type. A nil type stands for any object.
+func objectKind(d *manifest.Document, t reflect.Type) manifest.Kind {
+	group, version, ok := strings.Cut(d.APIVersion, "/")
+	if !ok {
+		group, version = "", d.APIVersion
+	}
+	kind := manifest.Kind{Group: group, Version: version, Kind: d.ID.Kind, New: func() any { return new(merge.Object) }}
+	if t != nil {
+		kind.New = func() any { return reflect.New(t).Interface() }
+	}
+	return kind
+}
+
+// choose selects the type of the merge.
+func (m *Object) choose(flags option.Schema, d *manifest.Document) error {
+	name := d.APIVersion + " " + d.ID.Kind
+	m.typ = flags.MergeType
+	switch {
+	case m.typ == "" && m.schema != nil:
+		m.typ = option.ApplyType
+	case m.typ == "" && m.goType != nil:
+		m.typ = option.StrategicType
+	case m.typ == "":
+		m.typ = option.JSONType
+	}
+	switch {
+	case m.typ == option.ApplyType && m.schema == nil:
+		return fmt.Errorf("--type=apply: no --crd defines %s, and an apply needs its schema", name)
+	case m.typ == option.StrategicType && m.goType == nil:
+		return fmt.Errorf("--type=strategic: %s is not a kind of Kubernetes itself, and a cluster takes no strategic merge patch for it: use --type=apply with its --crd, or --type=merge", name)
+	case len(flags.Definitions) > 0 && m.typ != option.ApplyType:
+		return fmt.Errorf("--crd has no effect on --type=%s: leave one of the two out", m.typ)
+	}
+	return nil
+}
+
+// readMergedPatch reads the only patch of a file.
+func readMergedPatch(p *host.Program, in *workspace.Input, file string, kind manifest.Kind) (mergedPatch, finding.List) {
+	data, unreadable := in.Open(p, file)
+	if unreadable != nil {
+		return mergedPatch{}, finding.List{*unreadable}
+	}
+	documents, found := manifest.DecodeAs(file, data, kind)
+	if found.Err() != nil {
+		return mergedPatch{}, found
+	}
+	if len(documents) != 1 {
+		return mergedPatch{}, append(found, notOne(file, documents, "a patch is one object"))
+	}
+	patch := mergedPatch{document: documents[0], data: data}
+	if documents[0].Object == nil {
+		return patch, found // another kind: see mismatches
+	}
+	fields, err := documents[0].Fields()
+	if err != nil {
+		return patch, append(found, finding.Finding{Code: finding.CodeSyntax, Severity: finding.Error, Position: documents[0].Position(nil), Message: err.Error()})
+	}
+	for _, name := range []string{"apiVersion", "kind"} {
+		if !documents[0].Has(fieldpath.Fields(name)) {
+			delete(fields, name)
+		}
+	}
+	patch.fields = fields
+	return patch, found
+}
+
+// notOne reports a file without exactly one object.
+func notOne(file string, documents []*manifest.Document, rule string) finding.Finding {
+	f := finding.Finding{
+		Code: finding.CodeNotAnObject, Severity: finding.Error, Position: fieldpath.Position{File: file},
+		Message: fmt.Sprintf("holds %s: %s", report.Count(len(documents), "object"), rule), Remedy: finding.Remedy{Text: "name a file that holds one"},
+	}
+	if len(documents) > 1 {
+		f.Position = documents[1].Position(nil)
+	}
+	return f
+}
+
+// mismatches reports the identifying fields in which a patch differs from the base.
+func (m *Object) mismatches(patch mergedPatch) finding.List {
+	var found finding.List
+	of, is := m.base, patch.document
+	for _, field := range []struct {
+		path     fieldpath.Path
+		want, is string
+	}{
+		{fieldpath.Fields("apiVersion"), of.APIVersion, is.APIVersion},
+		{fieldpath.Fields("kind"), of.ID.Kind, is.ID.Kind},
+		{fieldpath.Fields("metadata", "name"), of.ID.Name, is.ID.Name},
+		{fieldpath.Fields("metadata", "namespace"), of.ID.Namespace, is.ID.Namespace},
+	} {
+		if field.is == "" || field.is == field.want {
+			continue
+		}
+		found = append(found, finding.Finding{
+			Code: finding.CodeNoMerge, Severity: finding.Error, Object: m.ID, Path: field.path, Position: is.Position(field.path),
+			Message: fmt.Sprintf("invalid value %q: must be %q, as in the base", field.is, field.want),
+			Remedy:  finding.Remedy{Text: "remove the field from the patch, or give the patch its own base"},
+		})
+	}
+	return found
+}
+
+// isFieldless reports whether a patch has none of the fields of the base's kind. Its file may be any, such as one of passwords, so a
+// finding must not repeat its keys.
+func (m *Object) isFieldless(patch mergedPatch) bool {
+	var names []string
+	switch {
+	case m.typ == option.StrategicType:
+		names = jsonfields.Structs{}.Names(m.goType)
+	case m.schema != nil:
+		for _, field := range m.schema.Fields {
+			names = append(names, field.Name)
+		}
+	}
+	isDirective := func(name string) bool { return strings.HasPrefix(name, "$") }
+	keys := slices.Collect(maps.Keys(patch.fields))
+	return len(names) > 0 && len(keys) > 0 && !finding.AnyNear(keys, names) && !slices.ContainsFunc(keys, isDirective)
+}
+
+// foreignDirectives reports the directives in a patch that is no strategic merge patch. There, they are fields that no kind has.
+func (m *Object) foreignDirectives(patch mergedPatch, value any, path fieldpath.Path) (found finding.List) {
+	if m.typ == option.StrategicType {
+		return nil
+	}
+	switch value := value.(type) {
+	case merge.Object:
+		for _, name := range slices.Sorted(maps.Keys(value)) {
+			at := path.Append(fieldpath.Field(name))
+			if !isDirective(name) {
+				found = append(found, m.foreignDirectives(patch, value[name], at)...)
+				continue
+			}
+			found = append(found, finding.Finding{
+				Code: finding.CodeNoMerge, Severity: finding.Error, Object: m.ID, Path: at, Position: patch.document.Position(at),
+				Message: fmt.Sprintf("Forbidden: %s is a directive of strategic merge patches, which %s does not take", name, m.ID.Kind),
+				Remedy:  finding.Remedy{Text: "remove the directive, and set the whole list or object instead"},
+			})
+		}
+	case []any:
+		for i, item := range value {
+			found = append(found, m.foreignDirectives(patch, item, path.Append(fieldpath.Index(i)))...)
+		}
+	}
+	return found
+}
+
+// Apply merges the patches, unless reading has errors. If the merge fails, it returns nil and findings with the reasons.
+func (m *Object) Apply(reading finding.List) (*Result, finding.List) {
+	if reading.Err() != nil {
+		return nil, nil
+	}
+	var out Result
+	var ignored []merge.Ignored
+	var duplicates []fieldpath.Path
+	var err error
+	if m.typ == option.StrategicType {
+		out, ignored, duplicates, err = m.applyStrategic()
+	} else {
+		out, err = m.applyObjects()
+	}
+	if err != nil {
+		if wrong := m.wrongTypes(); wrong != nil {
+			return nil, wrong
+		}
+		return nil, finding.List{m.refused(err)}
+	}
+	var found finding.List
+	if m.typ == option.StrategicType {
+		base, _ := m.base.Fields() // an error is that of the merge
+		found = itemCheck{m, base, lookup{}}.items(out.Type, out.Fields, nil)
+	}
+	for _, field := range ignored {
+		found = append(found, finding.Finding{
+			Code: finding.CodeUnknownField, Severity: finding.Error, Object: m.ID, Path: field.Path, Position: m.Position(field.Layer, field.Path),
+			Message: fmt.Sprintf("unknown field %q", strings.TrimPrefix(field.Path[len(field.Path)-1:].String(), ".")), Remedy: finding.Remedy{Text: "remove the field, or correct its name"},
+		})
+	}
+	for _, path := range duplicates {
+		found = append(found, finding.Finding{
+			Code: finding.CodeSameKey, Severity: finding.Warning, Object: m.ID, Path: path, Position: m.base.Position(path),
+			Message: "duplicate merge key: a strategic merge patch changes the first of these items only",
+			Remedy:  finding.Remedy{Text: "use --type=merge with the whole list, or give each item a merge key of its own"},
+		})
+	}
+	return &out, found
+}
+
+func (m *Object) applyStrategic() (out Result, ignored []merge.Ignored, duplicates []fieldpath.Path, err error) {
+	plan, patches, err := m.strategic()
+	if err != nil {
+		return Result{}, nil, nil, err
+	}
+	result, err := plan.Apply(&m.object, patches, m.options())
+	if err != nil {
+		return Result{}, nil, nil, err
+	}
+	fields, err := m.fieldsOf(result.Value)
+	return Result{result.Value, fields, plan.Type(), result.Owners, result.Decisions, result.Protected}, result.Ignored, result.Duplicates, err
+}
+
+func (m *Object) applyObjects() (Result, error) {
+	plan, base, patches, err := m.objects()
+	if err != nil {
+		return Result{}, err
+	}
+	result, err := plan.Apply(&base, patches, m.options())
+	if err != nil {
+		return Result{}, err
+	}
+	return Result{result.Value, result.Value, plan.Type(), result.Owners, result.Decisions, result.Protected}, nil
+}
+
+// strategic returns the plan of a strategic merge and its patches.
+func (m *Object) strategic() (*merge.Plan[any, any], []merge.Layered[any], error) {
+	rules := schema.PodRules(m.goType)
+	rules.Twins = true
+	plan, err := merge.ForAny(m.goType, rules)
+	patches := make([]merge.Layered[any], len(m.patches))
+	for i, p := range m.patches {
+		patch := any(p.fields)
+		patches[i] = merge.Layered[any]{Layer: merge.Manager(p.manager), Patch: &patch}
+	}
+	return plan, patches, err
+}
+
+// objects returns the plan of another merge, its base and its patches.
+func (m *Object) objects() (*merge.Plan[merge.Object, merge.Object], merge.Object, []merge.Layered[merge.Object], error) {
+	base, err := m.base.Fields()
+	plan := merge.ForJSON()
+	if m.typ == option.ApplyType {
+		plan = merge.ForObject(m.schema)
+	}
+	patches := make([]merge.Layered[merge.Object], len(m.patches))
+	for i := range m.patches {
+		patches[i] = merge.Layered[merge.Object]{Layer: merge.Manager(m.patches[i].manager), Patch: &m.patches[i].fields}
+	}
+	return plan, base, patches, err
+}
+
+// wrongTypes reports the values of the patches that the Go type cannot hold, as for the base.
+func (m *Object) wrongTypes() (found finding.List) {
+	if m.typ != option.StrategicType {
+		return nil
+	}
+	for _, patch := range m.patches {
+		_, more := manifest.DecodeAs(patch.document.File, patch.data, objectKind(m.base, m.goType))
+		for _, f := range more {
+			if f.Severity == finding.Error && (f.Code == finding.CodeWrongType || f.Code == finding.CodeAmbiguousWord) {
+				f.Object = m.ID
+				found = append(found, f)
+			}
+		}
+	}
+	return found
+}
+
+// refused returns the error of a merge as a finding.
+func (m *Object) refused(err error) finding.Finding {
+	f := finding.Finding{Code: finding.CodeNoMerge, Severity: finding.Error, Object: m.ID, Message: err.Error(), Remedy: finding.Remedy{Text: "correct the value"}}
+	var at *merge.PatchError
+	if errors.As(err, &at) {
+		f.Path, f.Message = at.Path, at.Err.Error()
+		f.Position = m.Position(at.Layer, at.Path)
+		if m.typ == option.ApplyType && m.schema.Lookup(at.Path) == nil {
+			f.Remedy.Text = "remove the field, or correct its name"
+		}
+	}
+	return f
+}
+
+// Position returns the position of a field in a layer.
+func (m *Object) Position(layer merge.Layer, path fieldpath.Path) fieldpath.Position {
+	if manager, ok := layer.Manager(); ok {
+		for _, p := range m.patches {
+			if p.manager == manager {
+				return p.document.Position(path)
+			}
+		}
+	}
+	return m.base.Position(path)
+}
+
+// Conflicts returns the disagreements of the managers, and the unions of which a patch and the base set two members.
+func (m *Object) Conflicts(merged *Result, rule render.OnConflict) finding.List {
+	var found finding.List
+	reported := map[string]bool{}
+	for _, c := range conflict.Find(merged.Owners) {
+		if c.Kind == conflict.Union {
+			reported[c.Path.String()] = true
+		}
+		f := m.located(c.Finding(m.ID), c)
+		isDecided := m.Policies.Precedence != merge.LastPatch || len(m.Policies.Managers) > 0
+		if c.Kind == conflict.Overlap && (rule == render.Last || isDecided) || c.Kind == conflict.Union && m.Policies.Unions == merge.LastMember {
+			f.Severity = finding.Warning
+		}
+		found = append(found, f)
+	}
+	found = append(found, m.decided(merged)...)
+	if m.typ == option.StrategicType {
+		found = append(found, m.baseUnions(merged, reported)...)
+	}
+	return found
+}
+
+// decided reports what the policies decided.
+func (m *Object) decided(merged *Result) (found finding.List) {
+	name := func(layer merge.Layer) string {
+		if manager, ok := layer.Manager(); ok {
+			return manager
+		}
+		return "the " + string(layer)
+	}
+	for _, d := range merged.Decisions {
+		losers := make([]string, len(d.Losers))
+		for i, layer := range d.Losers {
+			losers[i] = name(layer)
+		}
+		if d.Policy == "protected" {
+			continue // see below
+		}
+		found = append(found, finding.Finding{
+			Code: finding.CodeForced, Severity: finding.Warning, Object: m.ID, Path: d.Path, Position: m.Position(d.Winner, d.Path),
+			Message: fmt.Sprintf("%s overrides %s (--%s)", name(d.Winner), strings.Join(losers, ", "), d.Policy),
+			Remedy:  finding.Remedy{Text: "remove the field from the patch that is overridden"},
+		})
+	}
+	for _, p := range merged.Protected {
+		found = append(found, finding.Finding{
+			Code: finding.CodeForced, Severity: finding.Warning, Object: m.ID, Path: p.Path, Position: m.Position(p.Layer, p.Path),
+			Message: fmt.Sprintf("the field is protected from %s", name(p.Layer)),
+			Remedy:  finding.Remedy{Text: "remove the field from the patch"},
+		})
+	}
+	return found
+}
+
+// OrderConflicts returns the fields that depend on the order of the patches, each with two orders.
+func (m *Object) OrderConflicts() finding.List {
+	var found []conflict.OrderConflict
+	var err error
+	if m.typ == option.StrategicType {
+		var plan *merge.Plan[any, any]
+		var patches []merge.Layered[any]
+		if plan, patches, err = m.strategic(); err == nil {
+			found, err = conflict.OrderConflicts(plan, &m.object, patches)
+		}
+	} else {
+		plan, base, patches, failed := m.objects()
+		if err = failed; err == nil {
+			found, err = conflict.OrderConflicts(plan, &base, patches)
+		}
+	}
+	if err != nil {
+		return finding.List{m.refused(err)}
+	}
+	var findings finding.List
+	for _, d := range found {
+		f := m.located(d.Finding(m.ID), d.Conflict)
+		for i := range f.Orders {
+			if m.ID.Kind == "Secret" && f.Orders[i].Value != nil {
+				f.Orders[i].Value = "***"
+			}
+		}
+		findings = append(findings, f)
+	}
+	return findings
+}
+
+// located returns a conflict with the positions of its claims, and without the values of a Secret.
+func (m *Object) located(f finding.Finding, c conflict.Conflict) finding.Finding {
+	for i := range f.Claims {
+		if m.ID.Kind == "Secret" && f.Claims[i].Value != nil {
+			f.Claims[i].Value = "***"
+		}
+		f.Claims[i].Position = m.Position(f.Claims[i].Layer, f.Claims[i].Source)
+	}
+	f.Position = workspace.LastPlace(f.Claims)
+	if len(c.Managers()) < 2 {
+		return f
+	}
+	f.Remedy = finding.Remedy{Do: finding.ChooseOne, Text: "keep the one member that is meant, and remove the other from its patch"}
+	if c.Kind == conflict.Overlap {
+		last, _ := c.Claims[len(c.Claims)-1].Layer.Manager()
+		f.Remedy = finding.Remedy{Text: fmt.Sprintf("set the field in one patch only, or set the same value in all; to let %s win, as in the cluster, use trainweld merge --on-conflict=last", last)}
+	}
+	return f
+}

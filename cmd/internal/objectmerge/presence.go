@@ -1,0 +1,233 @@
+package objectmerge
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+
+	kjson "sigs.k8s.io/json"
+
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/merge/jsonfields"
+	"github.com/trainweld/trainweld/merge/tree"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// present records which fields the base and the patches set. The encoding of a Go type also writes required fields that no input
+// sets, such as a selector that is null.
+type present struct {
+	fields map[string]*present
+	items  map[string][]*present // the items of a list with a merge key, by their key
+	list   []*present            // the items of another list
+}
+
+// directives are the names of fields that no object has. Some are the start of a longer name.
+var directives = []string{"$patch", "$retainKeys", "$setElementOrder/", "$deleteFromPrimitiveList/"}
+
+func isDirective(name string) bool {
+	for _, d := range directives {
+		if name == d || strings.HasSuffix(d, "/") && strings.HasPrefix(name, d) {
+			return true
+		}
+	}
+	return false
+}
+
+// place is a place in a Go type: the type there, and the merge key of a list.
+type place struct {
+	t   reflect.Type
+	key string
+}
+
+// presence walks values by their Go types.
+type presence struct{ structs jsonfields.Structs }
+
+// field returns the place of a field or an entry. It has no type if the Go type does not tell it.
+func (w presence) field(at place, name string) (f place, isPointer bool) {
+	switch {
+	case at.t == nil:
+	case at.t.Kind() == reflect.Map:
+		return place{t: at.t.Elem()}, false
+	case at.t.Kind() == reflect.Struct:
+		if f, ok := w.structs.Field(at.t, name); ok {
+			return place{f.Type, f.MergeKey}, f.Type.Kind() == reflect.Pointer
+		}
+	}
+	return place{}, false
+}
+
+// concrete returns the place without pointers. A type with its own encoding has nothing within it.
+func (at place) concrete() place {
+	if at.t != nil {
+		if at.t = jsonfields.Concrete(at.t); jsonfields.DecodesItself(at.t) {
+			at.t = nil
+		}
+	}
+	return at
+}
+
+func (at place) item() place {
+	if at.t == nil || at.t.Kind() != reflect.Slice {
+		return place{}
+	}
+	return place{t: at.t.Elem()}
+}
+
+// add records the fields of a value of an input. It returns p, or a new record for nil.
+func (w presence) add(p *present, at place, value any) *present {
+	if p == nil {
+		p = &present{}
+	}
+	at = at.concrete()
+	switch value := value.(type) {
+	case map[string]any:
+		if p.fields == nil {
+			p.fields = make(map[string]*present, len(value))
+		}
+		for name, field := range value {
+			of, _ := w.field(at, name)
+			switch {
+			case isDirective(name):
+			case field == nil:
+				delete(p.fields, name)
+			default:
+				p.fields[name] = w.add(p.fields[name], of, field)
+			}
+		}
+	case []any:
+		if at.key == "" {
+			p.list = make([]*present, len(value))
+			for i, item := range value {
+				p.list[i] = w.add(nil, at.item(), item)
+			}
+			break
+		}
+		// Items of one key are separate in a list that is new, and merge into the first one of another list.
+		merges := len(p.items) > 0
+		if !merges {
+			p.items = map[string][]*present{}
+		}
+		for _, item := range value {
+			key := keyIn(item, at.key)
+			if merges && p.items[key] != nil {
+				w.add(p.items[key][0], at.item(), item)
+			} else {
+				p.items[key] = append(p.items[key], w.add(nil, at.item(), item))
+			}
+		}
+	}
+	return p
+}
+
+// prune removes the fields of an encoded value that are as empty as the Go type makes them, and that no input sets. It keeps what a
+// pointer holds, which an input has set.
+func (w presence) prune(p *present, at place, value any) {
+	at = at.concrete()
+	switch value := value.(type) {
+	case map[string]any:
+		if at.t == nil || at.t.Kind() == reflect.Map {
+			if at.t != nil {
+				for name, entry := range value {
+					of, _ := w.field(at, name)
+					w.prune(p.of(name), of, entry)
+				}
+			}
+			return
+		}
+		for name, field := range value {
+			of, isPointer := w.field(at, name)
+			set := p.of(name)
+			w.prune(set, of, field)
+			if field == nil || set == nil && !isPointer && isZero(of, field) {
+				delete(value, name)
+			}
+		}
+	case []any:
+		seen := map[string]int{}
+		for i, item := range value {
+			var set *present
+			switch {
+			case p == nil:
+			case at.key != "":
+				key := keyIn(item, at.key)
+				if n := seen[key]; n < len(p.items[key]) {
+					set = p.items[key][n]
+				}
+				seen[key]++
+			case i < len(p.list):
+				set = p.list[i]
+			}
+			w.prune(set, at.item(), item)
+		}
+	}
+}
+
+// of returns the record of a field, or nil.
+func (p *present) of(name string) *present {
+	if p == nil {
+		return nil
+	}
+	return p.fields[name]
+}
+
+// isZero reports whether a pruned value encodes the zero value of its Go type. The zero quantity is "0", for example.
+func isZero(at place, value any) bool {
+	if at.t == nil {
+		return false
+	}
+	if fields, ok := value.(map[string]any); ok {
+		return len(fields) == 0 && at.t.Kind() == reflect.Struct
+	}
+	zero, err := json.Marshal(reflect.Zero(at.t).Interface())
+	text, failed := json.Marshal(value)
+	return err == nil && failed == nil && bytes.Equal(zero, text)
+}
+
+func keyIn(item any, key string) string {
+	object, _ := item.(map[string]any)
+	return fmt.Sprint(object[key])
+}
+
+func keyOf(t *schema.Type, item any) string { return keyIn(item, t.Key) }
+
+// fieldType returns the type of a field or an entry, or nil.
+func fieldType(t *schema.Type, name string) *schema.Type {
+	switch {
+	case t == nil:
+		return nil
+	case t.Kind == schema.Struct:
+		if f := t.Field(name); f != nil {
+			return f.Type
+		}
+		return nil
+	default:
+		return t.Elem
+	}
+}
+
+// fieldsOf returns the fields of a merged value that the base or a patch sets.
+func (m *Object) fieldsOf(value any) (merge.Object, error) {
+	base, err := m.base.Fields()
+	if err != nil {
+		return nil, err
+	}
+	w, root := presence{jsonfields.Structs{}}, place{t: m.goType}
+	set := w.add(nil, root, base)
+	for _, patch := range m.patches {
+		w.add(set, root, patch.fields)
+	}
+	merged, ok := tree.Encode(value)
+	if !ok {
+		text, err := json.Marshal(value)
+		if err == nil {
+			err = kjson.UnmarshalCaseSensitivePreserveInts(text, &merged)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	w.prune(set, root, merged)
+	return merged, nil
+}

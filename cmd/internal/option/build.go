@@ -1,0 +1,75 @@
+package option
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/trainweld/trainweld/cmd/internal/exit"
+	"github.com/trainweld/trainweld/cmd/internal/workspace"
+)
+
+// AddBuilds adds the flags that build directories.
+func AddBuilds(f *pflag.FlagSet, flags *workspace.Flags) {
+	f.VarP((*Paths)(&flags.Kustomize), "kustomize", "k", "build the kustomizations in or below a directory, each as an input of its own with the other files (repeatable)")
+	f.Var((*buildCommand)(&flags.BuildCommand), "build", "build the charts and kustomizations in or below the PATHs that are directories: run `COMMAND` in a copy of the repository, with {} for the directory, such as 'helm template {}'; the command may use the network")
+	_ = f.SetAnnotation("kustomize", cobra.BashCompSubdirsInDir, nil)
+}
+
+// buildCommand is the command of --build.
+type buildCommand string
+
+func (c *buildCommand) String() string { return string(*c) }
+
+func (c *buildCommand) Set(value string) error {
+	if strings.TrimSpace(value) == "" {
+		return exit.Usage(errors.New("--build: the command is empty: name one, such as 'helm template {}'"))
+	}
+	*c = buildCommand(value)
+	return nil
+}
+
+// Type returns the placeholder in the help.
+func (*buildCommand) Type() string { return "string" }
+
+// Forced collects which managers of a flag, such as --force-manager, the parts of a run know. Some parts may lack a manager.
+type Forced struct {
+	flag   string
+	names  []string
+	known  map[string]bool
+	failed map[string]error
+}
+
+// NewForced returns a collection for the managers of a flag.
+func NewForced(flag string, names []string) *Forced {
+	return &Forced{flag, names, map[string]bool{}, map[string]error{}}
+}
+
+// Take takes the managers of a part. A nil Forced takes none.
+func (f *Forced) Take(in *workspace.Input) {
+	if f == nil {
+		return
+	}
+	for _, name := range f.names {
+		if err := UnknownManager(in, f.flag, []string{name}); err != nil {
+			f.failed[name] = err
+		} else {
+			f.known[name] = true
+		}
+	}
+}
+
+// Err returns an error for a manager that every part lacks.
+func (f *Forced) Err() error {
+	if f == nil {
+		return nil
+	}
+	for _, name := range f.names {
+		if !f.known[name] && f.failed[name] != nil {
+			return f.failed[name]
+		}
+	}
+	return nil
+}

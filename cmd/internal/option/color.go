@@ -1,0 +1,61 @@
+package option
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/trainweld/trainweld/cmd/internal/commandline"
+	"github.com/trainweld/trainweld/cmd/internal/exit"
+	"github.com/trainweld/trainweld/cmd/internal/host"
+)
+
+// Color is the value of --color.
+type Color string
+
+const autoColor Color = "auto"
+
+func colorWords() []string { return []string{string(autoColor), "always", "never"} }
+
+// AddColor adds the flag --color.
+func AddColor(cmd *cobra.Command, color *Color) {
+	*color = autoColor
+	cmd.Flags().Var(color, "color", "color the text: auto, for a terminal unless NO_COLOR is set, always or never")
+	commandline.Complete(cmd, "color", cobra.FixedCompletions(colorWords(), cobra.ShellCompDirectiveNoFileComp))
+}
+
+func (c *Color) String() string { return string(*c) }
+
+func (c *Color) Set(word string) error {
+	if err := OneOf("--color", word, colorWords()...); err != nil {
+		return exit.Usage(err)
+	}
+	*c = Color(word)
+	return nil
+}
+
+// Type returns the placeholder in the help.
+func (*Color) Type() string { return "string" }
+
+// Check returns an error for a color of a format other than text.
+func (c Color) Check(format string) error {
+	if c == autoColor || format == "text" {
+		return nil
+	}
+	return fmt.Errorf("--color has no effect on -o %s: leave it out", format)
+}
+
+// Screen returns the capabilities of an output of the program. The flag decides on colors.
+func (c Color) Screen(p *host.Program, out io.Writer) host.Screen {
+	s := p.Screen(out)
+	if c != autoColor {
+		s.Color = c == "always"
+	}
+	return s
+}
+
+// Painter returns what adds the colors to the text of an output.
+func (c Color) Painter(p *host.Program, out io.Writer) host.Painter {
+	return host.Painter(c.Screen(p, out).Color)
+}

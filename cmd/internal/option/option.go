@@ -1,0 +1,217 @@
+// Package option defines the flags that several commands share, and parses their values.
+package option
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/trainweld/trainweld/cmd/internal/commandline"
+	"github.com/trainweld/trainweld/cmd/internal/exit"
+	"github.com/trainweld/trainweld/cmd/internal/report"
+	"github.com/trainweld/trainweld/cmd/internal/workspace"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/manifest"
+)
+
+// DidYouMean returns the end of a message on an unknown name: a similar known name, or "".
+func DidYouMean(name string, names []string) string {
+	if near := finding.Nearest(name, names); near != "" {
+		return fmt.Sprintf("; did you mean %s?", near)
+	}
+	return ""
+}
+
+// OneOf returns an error for a value of a flag that is none of its words.
+func OneOf(flag, value string, words ...string) error {
+	if slices.Contains(words, value) {
+		return nil
+	}
+	known := "none of " + strings.Join(words, ", ")
+	if len(words) == 2 {
+		known = fmt.Sprintf("neither %s nor %s", words[0], words[1])
+	}
+	return fmt.Errorf("%s: %q is %s%s", flag, value, known, DidYouMean(value, words))
+}
+
+// NoArguments returns an error for arguments of a command that takes none.
+func NoArguments(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return exit.Usage(fmt.Errorf("%s takes no arguments, got %q", cmd.Name(), args[0]))
+}
+
+// AddReportFormat adds the flag for a report's format.
+func AddReportFormat(cmd *cobra.Command, format *string) {
+	formats := report.Formats()
+	cmd.Flags().StringVarP(format, "output", "o", formats[0], "the format of the report: "+strings.Join(formats, ", "))
+	commandline.Complete(cmd, "output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// ShowsAll tells how the user sees the findings that a group does not show, see report.Options.More.
+const ShowsAll = "--all shows each"
+
+// AddAll adds the flag --all.
+func AddAll(f *pflag.FlagSet, all *bool) {
+	f.BoolVar(all, "all", false, "show every finding and every TrainJob, also those with one cause")
+}
+
+// AddFeatureGates adds the flag --feature-gates. with says which flag it needs, or is empty.
+func AddFeatureGates(f *pflag.FlagSet, gates *string, with string) {
+	f.StringVar(gates, "feature-gates", "", with+"feature gates of the Trainer's controller: TrainJobStatus=true")
+}
+
+// ParseFeatureGates parses the value of --feature-gates.
+func ParseFeatureGates(text string) (render.FeatureGates, error) {
+	gates, err := render.ParseFeatureGates(text)
+	if err != nil {
+		return gates, fmt.Errorf("--feature-gates: %w", err)
+	}
+	return gates, nil
+}
+
+// AddRecreate adds the flag --recreate.
+func AddRecreate(f *pflag.FlagSet, recreate *bool) {
+	f.BoolVar(recreate, "recreate", false, "expect that TrainJobs and JobSets are deleted and created again, not updated")
+}
+
+// KnownFormat returns an error for an unknown report format.
+func KnownFormat(format string) error { return OneOf("-o", format, report.Formats()...) }
+
+// AddOnConflict adds the flag --on-conflict. usual is its default.
+func AddOnConflict(cmd *cobra.Command, rule *string, usual, help string) {
+	words := []string{"fail", "last"}
+	if usual == "last" {
+		words = []string{"last", "fail"}
+	}
+	cmd.Flags().StringVar(rule, "on-conflict", usual, help)
+	commandline.Complete(cmd, "on-conflict", cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// ParseOnConflict parses the value of --on-conflict.
+func ParseOnConflict(word string) (render.OnConflict, error) {
+	rule := render.Fail
+	if word == "last" {
+		rule = render.Last
+	}
+	return rule, OneOf("--on-conflict", word, "fail", "last")
+}
+
+// Repeated is a repeatable flag that keeps all its values in order. Unlike it, StringArray of pflag creates a CSV writer to
+// format its empty default. That would be two dozen for every command line.
+type Repeated []string
+
+func (r *Repeated) String() string { return strings.Join(*r, ",") }
+
+func (r *Repeated) Set(value string) error {
+	*r = append(*r, value)
+	return nil
+}
+
+// Type returns the type in the help. It also tells the completion that the flag is repeatable.
+func (r *Repeated) Type() string { return "stringArray" }
+
+// Paths is a repeatable flag of paths and globs. It splits a value at commas, like kubectl, unless a file matches the whole value.
+type Paths []string
+
+func (p *Paths) String() string { return (*Repeated)(p).String() }
+
+func (p *Paths) Set(value string) error {
+	if strings.Contains(value, ",") && !isFile(value) {
+		*p = append(*p, strings.Split(value, ",")...)
+	} else {
+		*p = append(*p, value)
+	}
+	return nil
+}
+
+// isFile reports whether a file has this name or matches this glob.
+func isFile(name string) bool {
+	if _, err := os.Lstat(name); err == nil {
+		return true
+	}
+	matches, err := filepath.Glob(name)
+	return err == nil && matches != nil
+}
+
+// Type returns the type of Repeated.
+func (p *Paths) Type() string { return (*Repeated)(p).Type() }
+
+// LaidOver is the help of --patch in commands that merge patches into TrainJobs.
+const LaidOver = "apply the managers' patches of `[NAME=]FILE` to every TrainJob, after its own; a file has a RuntimePatch, a list of them, or a TrainJob (repeatable)"
+
+// AddInputs adds the flags that select the input. filename and patch are the help of -f and --patch.
+func AddInputs(f *pflag.FlagSet, flags *workspace.Flags, filename, patch string) {
+	f.VarP((*Paths)(&flags.Files), "filename", "f", filename)
+	f.VarP((*Paths)(&flags.Runtimes), "runtime", "r", "read runtimes from a file, directory or glob; also <trainjob>-runtime-snapshot ConfigMaps (repeatable)")
+	f.Var((*Repeated)(&flags.Patches), "patch", patch)
+	AddPolicy(f, flags)
+	AddScope(f, flags)
+	AddSelector(f, flags)
+}
+
+// AddSelector adds the flag that selects TrainJobs by their labels.
+func AddSelector(f *pflag.FlagSet, flags *workspace.Flags) {
+	flags.Unread = &workspace.Unread{}
+	f.VarP(selector{&flags.Selector}, "selector", "l", "only TrainJobs, and JobSets of the input, with these labels: app=x, 'tier in (a, b)' or '!team'; runtimes are always read")
+}
+
+type selector struct{ of *labels.Selector }
+
+func (s selector) String() string {
+	if s.of == nil || *s.of == nil {
+		return ""
+	}
+	return (*s.of).String()
+}
+
+func (s selector) Set(text string) error {
+	parsed, err := labels.Parse(text)
+	switch {
+	case err != nil:
+		return exit.Usage(fmt.Errorf("-l: invalid selector: %w", err))
+	case parsed.Empty():
+		return exit.Usage(errors.New("-l: the selector is empty: name labels, such as app=x"))
+	}
+	*s.of = parsed
+	return nil
+}
+
+// Type returns the placeholder in the help.
+func (selector) Type() string { return "selector" }
+
+// AddPolicy adds the flag --policy.
+func AddPolicy(f *pflag.FlagSet, flags *workspace.Flags) {
+	f.Var((*policyFile)(&flags.Policy), "policy", "read managers, patches and severities from this `FILE` (default the nearest "+workspace.ConfigName+" of each file)")
+}
+
+// policyFile is the path of a policy.
+type policyFile string
+
+func (p *policyFile) String() string { return string(*p) }
+
+func (p *policyFile) Set(file string) error {
+	if file == "" || file == manifest.Stdin {
+		return exit.Usage(fmt.Errorf("--policy: name a file, not %q", file))
+	}
+	*p = policyFile(file)
+	return nil
+}
+
+// Type returns the type of a path.
+func (p *policyFile) Type() string { return "string" }
+
+// AddScope adds the flags for recursion and for the namespace of objects without one.
+func AddScope(f *pflag.FlagSet, flags *workspace.Flags) {
+	f.BoolVarP(&flags.Recursive, "recursive", "R", false, "also read subdirectories")
+	f.StringVarP(&flags.Namespace, "namespace", "n", "", `the namespace of objects that name none (default "default")`)
+}

@@ -1,0 +1,230 @@
+package option
+
+import (
+	"cmp"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/trainweld/trainweld/cmd/internal/exit"
+	"github.com/trainweld/trainweld/cmd/internal/workspace"
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/manifest"
+)
+
+// Render holds the flags of render. blame and fn share most of them.
+type Render struct {
+	workspace.Flags
+	Format     string
+	OutputDir  string
+	Prune      bool
+	ExitCode   bool
+	To, As     string
+	For        string
+	OnConflict string
+	ComposeAs  string
+	Force      []string
+	Severity   []string
+	Color      Color
+	Strict     bool
+	ShowValues bool
+	ShowNotes  bool
+	All        bool
+
+	Secrets         bool
+	FluxTemplates   string
+	FeatureGates    string
+	OwnerReferences bool
+	Children        Children
+}
+
+// AsTable reports whether the format is a table of Pods.
+func (flags Render) AsTable() bool {
+	return flags.Format == TableFormat || flags.Format == WideFormat
+}
+
+// Parse parses the flags with a fixed set of values, and returns an error for an invalid one.
+func (flags Render) Parse() (manifest.Format, render.Options, error) {
+	var opts render.Options
+	if flags.Empty() {
+		return 0, opts, errors.New("nothing to render: name files with -f, or - for standard input")
+	}
+	var format manifest.Format
+	if flags.AsTable() {
+		if flags.To != "pods" || flags.OutputDir != "" {
+			return 0, opts, fmt.Errorf("-o %s is a table of Pods for standard output: add --to=pods, and leave --output-dir out", flags.Format)
+		}
+	} else if flags.Format == NameFormat {
+		if flags.OutputDir != "" {
+			return 0, opts, errors.New("-o name writes names to standard output: leave --output-dir out")
+		}
+	} else {
+		var err error
+		if format, err = manifest.ParseFormat(flags.Format); err != nil {
+			return 0, opts, OneOf("-o", flags.Format, "yaml", "json", NameFormat, TableFormat, WideFormat)
+		}
+	}
+	var err error
+	if opts.OnConflict, err = ParseOnConflict(flags.OnConflict); err != nil {
+		return 0, opts, err
+	}
+	err = cmp.Or(OneOf("--to", flags.To, "jobset", "jobs", "pods"), OneOf("--as", flags.As, "applied", "stored"), flags.checkFor(), flags.checkComposeAs())
+	if err != nil {
+		return 0, opts, err
+	}
+	if flags.As == "stored" {
+		opts.As = render.Stored
+	}
+	if opts.FeatureGates, err = ParseFeatureGates(flags.FeatureGates); err != nil {
+		return 0, opts, err
+	}
+	if flags.Secrets {
+		opts.Secrets = rand.Reader
+	}
+	if flags.FluxTemplates != "" {
+		opts.FluxTemplates = os.DirFS(flags.FluxTemplates)
+	}
+	opts.OwnerReferences = flags.OwnerReferences
+	return format, opts, flags.CheckPaths()
+}
+
+// The values of --for.
+const (
+	ForReview = "review"
+	ForApply  = "apply"
+)
+
+// checkFor returns an error for an unknown value of --for, and for objects that nobody applies.
+func (flags Render) checkFor() error {
+	switch {
+	case flags.For == "":
+		return nil
+	case flags.For == ForApply && flags.To != "jobset":
+		return fmt.Errorf("--for=apply renders JobSets: the JobSet controller makes the %s of an applied JobSet; remove --to", strings.ToUpper(flags.To[:1])+flags.To[1:])
+	}
+	return OneOf("--for", flags.For, ForReview, ForApply)
+}
+
+// checkComposeAs returns an error for flags that have no effect on a patch.
+func (flags Render) checkComposeAs() error {
+	if flags.ComposeAs == "" {
+		return nil
+	}
+	for _, f := range []struct {
+		flag string
+		set  bool
+	}{
+		{"--to=" + flags.To, flags.To != "jobset"}, {"--for=" + flags.For, flags.For == ForApply}, {"-o " + flags.Format, flags.Format == NameFormat},
+		{"--generate-secrets", flags.Secrets}, {"--owner-references", flags.OwnerReferences},
+	} {
+		if f.set {
+			return fmt.Errorf("--compose-as writes patches, on which %s has no effect: leave one of the two out", f.flag)
+		}
+	}
+	return nil
+}
+
+// The formats in addition to the manifests' formats: two tables of Pods, and the names of objects.
+const (
+	TableFormat = "table"
+	WideFormat  = "wide"
+	NameFormat  = "name"
+)
+
+// Children holds the flags that select Jobs and Pods for --to=jobs and --to=pods.
+type Children struct {
+	Job        string
+	Index      string
+	allIndexes bool
+	jobSetUID  string
+	Explain    bool
+	MaxPods    podLimit
+}
+
+// Add adds the flags.
+func (c *Children) Add(f *pflag.FlagSet) {
+	f.StringVar(&c.Job, "job", "", "with --to=pods: only the Pods of this Job, or of this replicated job")
+	f.StringVar(&c.Index, "index", "", "with --to=pods: only the Pods of this completion index, or of these: N or N..M")
+	f.BoolVar(&c.allIndexes, "all-indexes", false, "with --to=pods: also the Pods that a Job creates only as others finish")
+	f.BoolVar(&c.Explain, "explain", false, "with --to=jobs: say in a comment before each Job what it waits for")
+	f.Var(&c.MaxPods, "max-pods", "with --to=pods: refuse a run of more Pods")
+	f.StringVar(&c.jobSetUID, "jobset-uid", "", "the uid of the JobSet, for the labels that carry it")
+}
+
+// Check returns an error for flags without an effect on the output.
+func (c *Children) Check(to, format string, jobs bool) error {
+	for _, f := range []struct {
+		flag string
+		set  bool
+		with []string
+	}{
+		{"--job", c.Job != "" && jobs, []string{"jobs", "pods"}},
+		{"--job", c.Job != "" && !jobs, []string{"pods"}},
+		{"--index", c.Index != "", []string{"pods"}},
+		{"--all-indexes", c.allIndexes, []string{"pods"}},
+		{"--jobset-uid", c.jobSetUID != "", []string{"jobs", "pods"}},
+		{"--max-pods", c.MaxPods.Count() != render.MaxPods, []string{"pods"}},
+		{"--explain", c.Explain, []string{"jobs"}},
+	} {
+		if f.set && !slices.Contains(f.with, to) {
+			return fmt.Errorf("%s has no effect on --to=%s: add --to=%s, or leave it out", f.flag, to, strings.Join(f.with, " or --to="))
+		}
+	}
+	if c.Explain && format != "yaml" {
+		return fmt.Errorf("--explain writes comments, and -o %s has none: leave one of the two out", format)
+	}
+	return nil
+}
+
+// Options returns the library's options for Pods, which include the options for Jobs.
+func (c *Children) Options(view render.View, owners bool) (render.PodsOptions, error) {
+	opts := render.PodsOptions{
+		JobsOptions: render.JobsOptions{
+			Stored: view == render.Stored, JobSetUID: types.UID(c.jobSetUID), OwnerReferences: owners,
+		},
+		Job: c.Job, AllIndexes: c.allIndexes,
+	}
+	if c.Index == "" {
+		return opts, nil
+	}
+	var err error
+	if opts.Indexes, err = render.ParseIndexRange(c.Index); err != nil {
+		return opts, fmt.Errorf("--index: %w", err)
+	}
+	return opts, nil
+}
+
+// NoPods returns a usage error for an index that no Pod of the run has.
+func (c *Children) NoPods(pods int64) error {
+	if c.Index == "" || pods > 0 {
+		return nil
+	}
+	return exit.Usage(fmt.Errorf("--index: no Pod has an index of %s", c.Index))
+}
+
+// podLimit is the value of a flag that limits the Pods of a run. Zero, as in commands without the flag, stands for
+// render.MaxPods.
+type podLimit int64
+
+// Count returns the limit.
+func (l *podLimit) Count() int64 { return cmp.Or(int64(*l), render.MaxPods) }
+
+func (l *podLimit) Set(text string) error {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 1 {
+		return exit.Usage(fmt.Errorf("--max-pods: invalid value %q: must be a whole number of at least 1", text))
+	}
+	*l = podLimit(n)
+	return nil
+}
+
+func (l *podLimit) String() string { return strconv.FormatInt(l.Count(), 10) }
+
+func (*podLimit) Type() string { return "int" }

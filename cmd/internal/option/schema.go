@@ -1,0 +1,55 @@
+package option
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/trainweld/trainweld/cmd/internal/commandline"
+)
+
+// Schema holds the flags for merging patches into an object that is not a TrainJob.
+type Schema struct {
+	Definitions []string
+	MergeType   string
+}
+
+// Add adds the flags to a command.
+func (flags *Schema) Add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	AddDefinitions(f, &flags.Definitions, "read CustomResourceDefinitions from a file, directory or glob (repeatable)")
+	f.StringVar(&flags.MergeType, "type", "", "how patches merge: strategic, apply or merge (default by the kind)")
+	commandline.Complete(cmd, "type", cobra.FixedCompletions([]string{StrategicType, ApplyType, JSONType}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// AddDefinitions adds the flag --crd.
+func AddDefinitions(f *pflag.FlagSet, paths *[]string, help string) {
+	f.Var((*Paths)(paths), "crd", help)
+}
+
+// CheckDefinitions returns an error for an empty path of --crd.
+func CheckDefinitions(paths []string) error {
+	if slices.Contains(paths, "") {
+		return errors.New("--crd: an empty path; name a file, a directory or a glob")
+	}
+	return nil
+}
+
+// Check returns an error for an unknown type or an empty path.
+func (flags Schema) Check() error {
+	if flags.MergeType != "" {
+		if err := OneOf("--type", flags.MergeType, StrategicType, ApplyType, JSONType); err != nil {
+			return err
+		}
+	}
+	return CheckDefinitions(flags.Definitions)
+}
+
+// The values of --type.
+const (
+	StrategicType = "strategic"
+	ApplyType     = "apply"
+	JSONType      = "merge"
+)

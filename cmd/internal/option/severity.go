@@ -1,0 +1,124 @@
+package option
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/trainweld/trainweld/cmd/internal/commandline"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
+)
+
+// Severities maps codes to their new severity. Zero removes the findings.
+type Severities map[finding.Code]finding.Severity
+
+const severityOff = "off"
+
+func severityLevels() []string {
+	return []string{finding.Error.String(), finding.Warning.String(), finding.Note.String(), severityOff}
+}
+
+func codeNames() []string {
+	var names []string
+	for _, code := range codes.Codes() {
+		names = append(names, string(code))
+	}
+	return names
+}
+
+// AddSeverity adds the flag --severity.
+func AddSeverity(cmd *cobra.Command, words *[]string) {
+	cmd.Flags().Var((*Repeated)(words), "severity", "CODE=LEVEL: report a code as an error, a warning or a note, or, with off, not at all (repeatable)")
+	commandline.Complete(cmd, "severity", completeSeverity)
+}
+
+// ParseSeverities parses the values of --severity. The last value for a code wins.
+func ParseSeverities(words []string) (Severities, error) {
+	parsed := Severities{}
+	for _, word := range words {
+		name, level, ok := strings.Cut(word, "=")
+		if !ok {
+			return nil, fmt.Errorf("--severity: %q is not CODE=LEVEL, such as TW541=off", word)
+		}
+		if !slices.Contains(codeNames(), name) {
+			return nil, fmt.Errorf("--severity: there is no finding %q%s", name, DidYouMean(name, codeNames()))
+		}
+		code := finding.Code(name)
+		switch level {
+		case finding.Error.String():
+			parsed[code] = finding.Error
+		case finding.Warning.String():
+			parsed[code] = finding.Warning
+		case finding.Note.String():
+			parsed[code] = finding.Note
+		case severityOff:
+			parsed[code] = 0
+		default:
+			return nil, OneOf("--severity", level, severityLevels()...)
+		}
+	}
+	return parsed, nil
+}
+
+// Codes returns the codes that have a severity.
+func (s Severities) Codes() map[finding.Code]bool {
+	codes := map[finding.Code]bool{}
+	for code := range s {
+		codes[code] = true
+	}
+	return codes
+}
+
+// Apply returns the findings with their new severities, without the removed ones.
+func (s Severities) Apply(findings finding.List) finding.List {
+	if len(s) == 0 {
+		return findings
+	}
+	var kept finding.List
+	for _, f := range findings {
+		if severity, decided := s[f.Code]; decided {
+			if severity == 0 {
+				continue
+			}
+			f.Severity = severity
+		}
+		kept = append(kept, f)
+	}
+	return kept
+}
+
+// ApplyToWarnings applies the severities to notes and warnings, and keeps errors. An object with such an error cannot be rendered.
+func (s Severities) ApplyToWarnings(findings finding.List) finding.List {
+	if len(s) == 0 {
+		return findings
+	}
+	var kept finding.List
+	for _, f := range findings {
+		if f.Severity >= finding.Error {
+			kept = append(kept, f)
+		} else {
+			kept = append(kept, s.Apply(finding.List{f})...)
+		}
+	}
+	return kept
+}
+
+// completeSeverity completes the code, then the level.
+func completeSeverity(_ *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+	if name, _, ok := strings.Cut(toComplete, "="); ok {
+		var words []string
+		for _, level := range severityLevels() {
+			words = append(words, name+"="+level)
+		}
+		return words, cobra.ShellCompDirectiveNoFileComp
+	}
+	var words []string
+	for _, code := range codes.Codes() {
+		page, _ := codes.Of(code) // every code has one
+		words = append(words, string(code)+"=\t"+page.Title)
+	}
+	return words, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+}

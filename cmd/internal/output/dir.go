@@ -1,0 +1,84 @@
+package output
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/trainweld/trainweld/cmd/internal/transaction"
+)
+
+// Dir is a directory for the output files. A write changes all files or none.
+type Dir struct {
+	Path string
+	// Listed adds the files to the directory's list of its own files, if it has one.
+	Listed bool
+	// Prune removes files that an earlier run wrote and this run does not.
+	Prune bool
+	// Step receives the progress.
+	Step func(verb string, done, total int)
+}
+
+// Outcome names the files that a write changed, sorted.
+type Outcome struct {
+	Wrote, Removed []string
+	// Edited are the files that pruning keeps because someone has edited them.
+	Edited []string
+}
+
+// Write writes all files, or none. It leaves files with equal content and other files untouched, except files that pruning
+// removes.
+func (d Dir) Write(files []transaction.File, interrupted func() error) (made Outcome, err error) {
+	dir, err := transaction.Open(d.Path, interrupted)
+	if err != nil {
+		return made, err
+	}
+	defer func() { err = errors.Join(err, dir.Close()) }()
+	changes, edited, err := d.changes(dir, files, interrupted)
+	if err != nil {
+		return made, fmt.Errorf("%w; nothing was changed", err)
+	}
+	err = transaction.Write([]transaction.Changes{changes}, interrupted, func(done, total int) { d.Step("wrote", done, total) })
+	if err != nil {
+		return made, err
+	}
+	made.Removed, made.Edited = slices.Sorted(maps.Keys(changes.Remove)), edited
+	for _, f := range changes.Write {
+		made.Wrote = append(made.Wrote, f.Name)
+	}
+	slices.Sort(made.Wrote)
+	return made, nil
+}
+
+// changes returns the changed files, and the changes to files of earlier runs.
+func (d Dir) changes(dir *transaction.Dir, files []transaction.File, interrupted func() error) (c transaction.Changes, edited []string, err error) {
+	c.Dir = dir
+	var own ownFiles
+	if d.Listed {
+		if own, err = readOwnFiles(dir, d.Path); err != nil {
+			return c, nil, err
+		}
+	}
+	sums := make([]string, len(files))
+	look := func(i int, text []byte) {
+		if own != nil || d.Prune {
+			sums[i] = transaction.Sum(text)
+		}
+	}
+	c.Write, err = dir.Changed(files, look, interrupted, func(done, total int) { d.Step("compared", done, total) })
+	if err != nil || own == nil && !d.Prune {
+		return c, nil, err
+	}
+	made := ownFiles{}
+	for i, f := range files {
+		made[f.Name] = sums[i]
+	}
+	var record ownFiles
+	record, c.Remove, edited = own.next(dir, made, d.Prune)
+	if text := record.text(); !bytes.Equal(text, own.text()) || own == nil {
+		c.Write = append(c.Write, transaction.File{Name: OwnFilesName, Text: func() ([]byte, error) { return text, nil }})
+	}
+	return c, edited, nil
+}

@@ -1,0 +1,118 @@
+package page
+
+import (
+	"strings"
+
+	"github.com/trainweld/trainweld/fieldpath/printable"
+)
+
+// Body is a part of a page. Its methods append elements, and escape every string. They write control characters as the reports for
+// terminals do. Names of elements and attributes are constants of this program.
+type Body struct {
+	b    []byte
+	open []string
+}
+
+// Attr is an attribute of an element. The zero value adds nothing.
+type Attr struct{ Name, Value string }
+
+// Class returns the attribute for classes.
+func Class(names string) Attr { return Attr{"class", names} }
+
+// ID returns the attribute that a link to the element names.
+func ID(id string) Attr { return Attr{"id", id} }
+
+// If returns the attribute under a condition.
+func If(condition bool, a Attr) Attr {
+	if condition {
+		return a
+	}
+	return Attr{}
+}
+
+// Open starts an element. Close ends it.
+func (b *Body) Open(tag string, attrs ...Attr) {
+	b.start(tag, attrs)
+	b.open = append(b.open, tag)
+}
+
+// Close ends the element that was opened last.
+func (b *Body) Close() {
+	last := len(b.open) - 1
+	b.b = append(append(append(b.b, "</"...), b.open[last]...), ">\n"...)
+	b.open = b.open[:last]
+}
+
+// Text appends text.
+func (b *Body) Text(text string) {
+	b.b = append(b.b, escape(printable.String(text))...)
+}
+
+// Add appends an element that holds text only.
+func (b *Body) Add(tag, text string, attrs ...Attr) {
+	b.start(tag, attrs)
+	b.Text(text)
+	b.b = append(append(append(b.b, "</"...), tag...), '>')
+}
+
+// Void appends a start tag only. Use it for elements without content, such as input, and without a required end tag, such as tr.
+func (b *Body) Void(tag string, attrs ...Attr) { b.start(tag, attrs) }
+
+// Cell appends an element with text and without its end tag, which HTML does not require for cells of tables and items of lists.
+func (b *Body) Cell(tag, text string, attrs ...Attr) {
+	b.start(tag, attrs)
+	b.Text(text)
+	b.b = append(b.b, '\n')
+}
+
+// Shape appends an element of SVG without content.
+func (b *Body) Shape(tag string, attrs ...Attr) {
+	b.start(tag, attrs)
+	b.b = append(b.b[:len(b.b)-1], " />"...) // the space keeps the slash out of an attribute without quotes
+}
+
+// Len returns the number of bytes.
+func (b *Body) Len() int { return len(b.b) }
+
+// Break appends a line end to the source of the page. The page does not show it.
+func (b *Body) Break() { b.b = append(b.b, '\n') }
+
+func (b *Body) start(tag string, attrs []Attr) {
+	b.b = append(append(b.b, '<'), tag...)
+	for _, a := range attrs {
+		if a.Name == "" {
+			continue
+		}
+		b.b = append(append(b.b, ' '), a.Name...)
+		switch {
+		case a.Value == "":
+		case isPlain(a.Value):
+			b.b = append(append(b.b, '='), a.Value...)
+		case !strings.Contains(a.Value, "'"):
+			b.b = append(append(append(b.b, "='"...), escape(printable.String(a.Value))...), '\'')
+		default:
+			b.b = append(append(append(b.b, `="`...), strings.ReplaceAll(escape(printable.String(a.Value)), `"`, "&quot;")...), '"')
+		}
+	}
+	b.b = append(b.b, '>')
+}
+
+// escape escapes the characters with a meaning in text, which end no attribute.
+func escape(text string) string {
+	if !strings.ContainsAny(text, "&<>") {
+		return text
+	}
+	return strings.ReplaceAll(strings.ReplaceAll(strings.ReplaceAll(text, "&", "&amp;"), "<", "&lt;"), ">", "&gt;")
+}
+
+// isPlain reports whether an attribute needs no quotes. A page with 400 TrainJobs is a fifth smaller without them.
+func isPlain(value string) bool {
+	for i := range len(value) {
+		switch c := value[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '-', c == '_', c == '.', c == ':', c == '#':
+		default:
+			return false
+		}
+	}
+	return true
+}

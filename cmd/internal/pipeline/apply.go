@@ -1,0 +1,162 @@
+package pipeline
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/trainweld/trainweld/cmd/internal/workspace"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/release"
+	"github.com/trainweld/trainweld/render/runtimepatch"
+)
+
+// The names by which Kueue finds a job's queue, and its own patch of a TrainJob.
+const (
+	kueueDomain  = "kueue.x-k8s.io"
+	queueLabel   = kueueDomain + "/queue-name"
+	kueueManager = kueueDomain + "/manager"
+	multiKueue   = kueueDomain + "/multikueue"
+)
+
+// ForApply prepares the rendered objects of a TrainJob for an apply instead of the TrainJob. It keeps what a JobSet can hold of the
+// TrainJob: Kueue's labels and annotations, the suspension of a queued job, and MultiKueue as the manager. It returns the findings
+// on the rendering, and a warning for each loss. owned reports whether the objects have owner references.
+func ForApply(in *workspace.Input, j workspace.Job, made Made, found finding.List, owned bool) finding.List {
+	a := application{in: in, job: j, made: made}
+	found = a.secrets(found)
+	a.queue()
+	a.suspension()
+	if !owned {
+		a.ownership()
+	}
+	a.snapshot()
+	found = append(found, in.Locate(j, a.losses)...)
+	found.Sort()
+	return found
+}
+
+// application collects the losses of one TrainJob.
+type application struct {
+	in     *workspace.Input
+	job    workspace.Job
+	made   Made
+	losses finding.List
+}
+
+func (a *application) warn(code finding.Code, path fieldpath.Path, message, remedy string) {
+	a.losses = append(a.losses, finding.Finding{
+		Code: code, Severity: finding.Warning, Object: render.ObjectOf(a.job.TrainJob), Path: path,
+		Message: message, Remedy: finding.Remedy{Text: remedy},
+	})
+}
+
+// queue copies Kueue's metadata to the JobSet. Kueue reads the same labels of TrainJobs and of JobSets.
+func (a *application) queue() {
+	js := a.made.JobSet
+	js.Labels = withKueues(js.Labels, a.job.Labels)
+	js.Annotations = withKueues(js.Annotations, a.job.Annotations)
+	if by := a.job.Spec.ManagedBy; by != nil && *by == multiKueue && js.Spec.ManagedBy == nil {
+		js.Spec.ManagedBy = by
+	}
+	name, queued := a.job.Labels[queueLabel]
+	if queued {
+		a.warn(finding.CodeQueueMoves, fieldpath.Fields("metadata", "labels").Append(fieldpath.Key(queueLabel)),
+			fmt.Sprintf("queue %q admits the JobSet instead of the TrainJob, and Kueue changes its templates instead of a patch", name),
+			"enable Kueue's integration jobset.x-k8s.io/jobset, and apply only fields that Kueue does not set")
+	}
+	for _, p := range a.job.Spec.RuntimePatches {
+		if p.Manager == kueueManager && p.TrainingRuntimeSpec != nil && p.TrainingRuntimeSpec.Template != nil && p.TrainingRuntimeSpec.Template.Spec != nil && len(p.TrainingRuntimeSpec.Template.Spec.ReplicatedJobs) > 0 {
+			a.warn(finding.CodeQueueMoves, runtimepatch.PatchPath(kueueManager),
+				"the JobSet holds the placement of an earlier admission by Kueue, and Kueue adds that of the next one",
+				"remove this patch from the TrainJob before you render it")
+		}
+	}
+}
+
+// withKueues returns labels with those of from that Kueue reads.
+func withKueues(labels, from map[string]string) map[string]string {
+	copied := false
+	for key, value := range from {
+		domain, _, _ := strings.Cut(key, "/")
+		if domain != kueueDomain && !strings.HasSuffix(domain, "."+kueueDomain) {
+			continue
+		}
+		if !copied {
+			if labels, copied = maps.Clone(labels), true; labels == nil {
+				labels = map[string]string{}
+			}
+		}
+		labels[key] = value
+	}
+	return labels
+}
+
+// suspension suspends a queued JobSet, as Kueue's webhook suspends its TrainJob.
+func (a *application) suspension() {
+	at := fieldpath.Fields("spec", "suspend")
+	suspended := a.job.Spec.Suspend != nil && *a.job.Spec.Suspend
+	_, queued := a.job.Labels[queueLabel]
+	switch {
+	case queued:
+		yes := true
+		a.made.JobSet.Spec.Suspend = &yes
+		a.warn(finding.CodeSuspendMoves, at, "the JobSet is suspended until Kueue admits it, and another apply suspends it again",
+			"apply the JobSet once, and let Kueue resume it")
+	case suspended:
+		a.warn(finding.CodeSuspendMoves, at, "the JobSet is suspended, and resuming the TrainJob does not resume it",
+			"resume the JobSet itself: set its spec.suspend to false")
+	}
+}
+
+// ownership reports what the Trainer's controller does for its own JobSet only.
+func (a *application) ownership() {
+	a.warn(finding.CodeNoController, fieldpath.Fields("metadata", "name"),
+		"no TrainJob owns the applied objects: none shows their status, and deleting one leaves them",
+		"delete the objects yourself, and do not apply the TrainJob: it would take over the JobSet of its name")
+	if seconds := a.job.Spec.ActiveDeadlineSeconds; seconds > 0 {
+		a.warn(finding.CodeNoController, fieldpath.Fields("spec", "activeDeadlineSeconds"),
+			fmt.Sprintf("nothing ends the JobSet after %d seconds: only the Trainer's controller counts them", seconds),
+			"set activeDeadlineSeconds in the Jobs of the runtime's template, where it counts for each Job")
+	}
+}
+
+// secrets reports the Secrets that only the Trainer's controller makes, and those that the output holds. It returns the other
+// findings.
+func (a *application) secrets(found finding.List) finding.List {
+	var others finding.List
+	for _, f := range found {
+		if f.Code != finding.CodeLeftOut || !slices.Contains(f.Remedy.Options, "Secret") {
+			others = append(others, f)
+			continue
+		}
+		f.Code, f.Severity = finding.CodeSecretMoves, finding.Warning
+		f.Message += ", and for no applied JobSet"
+		f.Remedy.Text = "have one made"
+		a.losses = append(a.losses, f)
+	}
+	for _, o := range a.made.Companions {
+		if secret, ok := o.(*corev1.Secret); ok {
+			a.warn(finding.CodeSecretMoves, nil,
+				fmt.Sprintf("the output holds the keys of Secret %s/%s, and every rendering makes new ones", secret.Namespace, secret.Name),
+				"apply the output once, and keep it out of git")
+		}
+	}
+	return others
+}
+
+// snapshot reports a runtime that the Trainer would keep for the TrainJob.
+func (a *application) snapshot() {
+	source := a.in.SourceOf(a.job)
+	if source == nil || source.Snapshot != nil || a.job.Release().Or().RuntimeRead == release.LiveRuntime {
+		return
+	}
+	a.warn(finding.CodeNoSnapshot, fieldpath.Fields("spec", "runtimeRef"),
+		fmt.Sprintf("the Trainer keeps no snapshot of %s: a later rendering takes a changed runtime, which a running JobSet rejects", render.RuntimeOf(a.job.TrainJob)),
+		"keep the rendered objects, or the runtime with them")
+}

@@ -1,0 +1,222 @@
+package pipeline
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"iter"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	resourcehelper "k8s.io/component-helpers/resource"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"github.com/trainweld/trainweld/cmd/internal/report"
+	"github.com/trainweld/trainweld/render"
+)
+
+// PodTable is the table of a JobSet's Pods. It generates them twice, first to measure the columns, and so holds one at a time.
+// Beyond mostPodRows Pods, it has one row for each Job, because only their indexes differ.
+type PodTable struct {
+	jobSet *jobset.JobSet
+	opts   render.PodsOptions
+	waits  map[string]string // by Job
+	wide   bool
+}
+
+var podColumns = []string{"JOB", "INDEX", "HOSTNAME", "DNS NAME", "NODE SELECTOR", "REQUESTS", "GPUS", "WAITS FOR"}
+
+// mostPodRows is the largest number of Pods of a JobSet with a row each.
+const mostPodRows = 1000
+
+// podGap is the number of spaces between two columns.
+const podGap = 3
+
+// Write writes a row for every Pod and a line with the totals. The rows fit into room, if it is not 0. It returns the errors of w
+// and of the Pods.
+func (t PodTable) Write(w io.Writer, room int) error {
+	header := podColumns
+	if t.wide {
+		header = append(slices.Clone(header), "IMAGES", "VOLUMES")
+	}
+	widths := make([]int, len(header))
+	measure := func(row []string) {
+		for i, cell := range row {
+			widths[i] = max(widths[i], report.Width(cell))
+		}
+	}
+	measure(header)
+	total := corev1.ResourceList{}
+	count, err := render.CountPods(t.jobSet, t.opts)
+	if err != nil {
+		return err
+	}
+	rows := t.ranges
+	if count <= mostPodRows {
+		rows = t.pods
+	}
+	gpus := new(big.Int)
+	for r, err := range rows() {
+		if err != nil {
+			return err
+		}
+		measure(t.row(r))
+		pods := int64(r.Last-r.First) + 1
+		for name, q := range requests(r.Pod) {
+			sum := total[name]
+			q.Mul(pods)
+			sum.Add(q)
+			total[name] = sum
+		}
+		gpus.Add(gpus, new(big.Int).Mul(big.NewInt(podGPUs(r.Pod)), big.NewInt(pods)))
+	}
+	report.Fit(widths, podGap, room) // nothing follows the last column
+	out := bufio.NewWriter(w)
+	writeRow(out, header, widths)
+	for r := range rows() {
+		writeRow(out, t.row(r), widths)
+	}
+	fmt.Fprintln(out, report.Line(fmt.Sprintf("%s/%s: %s, %s, requests %s", t.jobSet.Namespace, t.jobSet.Name,
+		countOf(big.NewInt(count), "Pod"), countOf(gpus, "GPU"), orDash(resourcesText(total)))))
+	return out.Flush()
+}
+
+func countOf(n *big.Int, what string) string {
+	if n.IsInt64() && n.Int64() == 1 {
+		return "1 " + what
+	}
+	return n.String() + " " + what + "s"
+}
+
+// pods yields each Pod as a range of one.
+func (t PodTable) pods() iter.Seq2[render.PodRange, error] {
+	return func(yield func(render.PodRange, error) bool) {
+		for pod, err := range render.Pods(t.jobSet, t.opts) {
+			if !yield(render.PodRange{Pod: pod}, err) {
+				return
+			}
+		}
+	}
+}
+
+func (t PodTable) ranges() iter.Seq2[render.PodRange, error] {
+	return render.PodRanges(t.jobSet, t.opts)
+}
+
+func writeRow(w io.Writer, row []string, widths []int) {
+	var b strings.Builder
+	for i, cell := range row {
+		cell = report.Shorten(cell, widths[i])
+		b.WriteString(cell)
+		b.WriteString(strings.Repeat(" ", widths[i]-report.Width(cell)+podGap))
+	}
+	fmt.Fprintln(w, strings.TrimRight(b.String(), " "))
+}
+
+func (t PodTable) row(r render.PodRange) []string {
+	pod := r.Pod
+	labels := pod.Labels
+	hostname, index := pod.Spec.Hostname, labels[batchv1.JobCompletionIndexAnnotation]
+	if r.First < r.Last {
+		first, all := "-"+strconv.Itoa(r.First), fmt.Sprintf("%d..%d", r.First, r.Last)
+		if before, ok := strings.CutSuffix(hostname, first); ok {
+			hostname = before + "-{" + all + "}"
+		}
+		if index != "" {
+			index = all
+		}
+	}
+	job := fmt.Sprintf("%s-%s-%s", t.jobSet.Name, labels[jobset.ReplicatedJobNameKey], labels[jobset.JobIndexKey])
+	dns := ""
+	if hostname != "" && pod.Spec.Subdomain != "" {
+		dns = hostname + "." + pod.Spec.Subdomain
+	}
+	row := []string{
+		job, index, hostname, dns,
+		pairs(pod.Spec.NodeSelector), resourcesText(requests(pod)), fmt.Sprint(podGPUs(pod)), t.waits[job],
+	}
+	if t.wide {
+		var images, volumes []string
+		for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+			images = append(images, c.Image)
+		}
+		for _, v := range pod.Spec.Volumes {
+			volumes = append(volumes, v.Name)
+		}
+		row = append(row, strings.Join(images, ","), strings.Join(volumes, ","))
+	}
+	for i := range row {
+		row[i] = orDash(report.Printable(row[i]))
+	}
+	row[0] = report.Line(row[0])
+	return row
+}
+
+func orDash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}
+
+// requests returns the requests that the scheduler counts for the Pod. An API server copies limits to missing requests, so
+// they count.
+func requests(pod *corev1.Pod) corev1.ResourceList {
+	counted := pod.DeepCopy()
+	for _, list := range [][]corev1.Container{counted.Spec.InitContainers, counted.Spec.Containers} {
+		for i := range list {
+			r := &list[i].Resources
+			for name, q := range r.Limits {
+				if _, set := r.Requests[name]; !set {
+					if r.Requests == nil {
+						r.Requests = corev1.ResourceList{}
+					}
+					r.Requests[name] = q
+				}
+			}
+		}
+	}
+	return resourcehelper.PodRequests(counted, resourcehelper.PodResourcesOptions{})
+}
+
+func resourcesText(list corev1.ResourceList) string {
+	text := map[string]string{}
+	for name, q := range list {
+		text[string(name)] = quantity(q)
+	}
+	return pairs(text)
+}
+
+func quantity(q resource.Quantity) string { return q.String() }
+
+// pairs formats a map like kubectl: key=value, sorted.
+func pairs(m map[string]string) string {
+	list := make([]string, 0, len(m))
+	for key, value := range m {
+		list = append(list, key+"="+value)
+	}
+	slices.Sort(list)
+	return strings.Join(list, ",")
+}
+
+// waitsFor returns the dependencies of each Job of the JobSet.
+func waitsFor(out *render.JobsOutput) map[string]string {
+	waits := map[string]string{}
+	for _, child := range slices.Concat(out.Jobs, out.Later) {
+		waits[child.Job.Name] = waitsText(child)
+	}
+	return waits
+}
+
+func waitsText(child render.ChildJob) string {
+	var parts []string
+	for _, w := range child.WaitsFor {
+		parts = append(parts, fmt.Sprintf("%s %s", w.Name, strings.ToLower(string(w.Status))))
+	}
+	return strings.Join(parts, ", ")
+}

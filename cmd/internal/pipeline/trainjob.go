@@ -1,0 +1,96 @@
+// Package pipeline renders one TrainJob to its objects, their owners, and findings with positions.
+package pipeline
+
+import (
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"k8s.io/apimachinery/pkg/runtime"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"github.com/trainweld/trainweld/cmd/internal/ports"
+	"github.com/trainweld/trainweld/cmd/internal/workspace"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/runtimepatch"
+)
+
+// Made holds the rendered objects of one TrainJob.
+type Made struct {
+	JobSet     *jobset.JobSet
+	Companions []runtime.Object
+	Owners     *runtimepatch.Ownership // nil unless requested
+}
+
+// Objects returns the JobSet and its companions.
+func (m Made) Objects() []any {
+	var objects []any
+	if m.JobSet != nil {
+		objects = append(objects, m.JobSet)
+	}
+	for _, companion := range m.Companions {
+		objects = append(objects, companion)
+	}
+	return objects
+}
+
+// TrainJob renders one TrainJob with all its patches, and sets the positions of its findings.
+func TrainJob(in *workspace.Input, j workspace.Job, opts render.Options) (finding.List, Made) {
+	input, missing := inputOf(in, j)
+	if input.Runtime == nil {
+		return missing, Made{}
+	}
+	if opts.Release == nil {
+		opts.Release = j.Release()
+	}
+	// The error repeats the findings.
+	out, _ := render.JobSet(input, opts)
+	out.Findings = in.Locate(j, append(in.ReleaseFindings(j), out.Findings...))
+	out.Findings.Sort()
+	if in.IsSpelled() && out.JobSet != nil {
+		before := out.JobSet.Spec.DeepCopy()
+		ports.Spell(out.JobSet, input.Runtime)
+		if out.Owners != nil {
+			out.Owners.WriteChanges(runtimepatch.DefaultLayer, fieldpath.Fields("spec"), *before, out.JobSet.Spec)
+		}
+	}
+	return out.Findings, Made{out.JobSet, out.Companions, out.Owners}
+}
+
+// Owners returns the owners of a rendered TrainJob. It renders once more without them.
+func Owners(in *workspace.Input, j workspace.Job, opts render.Options, made Made) func() *runtimepatch.Ownership {
+	return func() *runtimepatch.Ownership {
+		if made.Owners == nil {
+			opts.Owners = true
+			_, made = TrainJob(in, j, opts)
+		}
+		return made.Owners
+	}
+}
+
+// Composed returns the patch of a manager that gives one TrainJob the values of its policy, or nil. See [render.Compose].
+func Composed(in *workspace.Input, j workspace.Job, opts render.Options, manager string) (finding.List, *trainer.RuntimePatch) {
+	input, found := inputOf(in, j)
+	if input.Runtime == nil {
+		return found, nil
+	}
+	if opts.Release == nil {
+		opts.Release = j.Release()
+	}
+	patch, found := render.Compose(input, opts, manager)
+	found = in.Locate(j, append(in.ReleaseFindings(j), found...))
+	found.Sort()
+	return found, patch
+}
+
+// inputOf returns the input of rendering a TrainJob. Without a runtime, it returns the findings on it.
+func inputOf(in *workspace.Input, j workspace.Job) (render.Input, finding.List) {
+	spec, missing := in.RuntimeOf(j)
+	if spec == nil {
+		findings := in.ReleaseFindings(j)
+		if missing != nil {
+			findings = append(findings, *missing)
+		}
+		return render.Input{}, in.Locate(j, findings)
+	}
+	return render.Input{TrainJob: j.TrainJob, Patches: in.PatchesFor(j), Runtime: spec, Layers: j.Layers(), Earlier: in.Earlier(j), Rules: in.CompositionsOf(j)}, nil
+}

@@ -1,0 +1,134 @@
+package repair
+
+import (
+	"bytes"
+	"errors"
+	"sort"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/manifest"
+)
+
+// place is a field of an object in a file.
+type place struct {
+	*object
+	path fieldpath.Path
+	// isOwn tells that the path is the finding's: the field is not in a file of patches.
+	isOwn bool
+}
+
+// object is an object of a file, with the changes to it.
+type object struct {
+	*manifest.Document
+	at fieldpath.Position // identifies the object
+	// bases are the paths of its patches, and starts the positions of all but the first, once they are asked for.
+	bases  []fieldpath.Path
+	starts []fieldpath.Position
+	// items are the positions of a field in the items of a list, by the path of both and the field's text.
+	items map[string]map[string][]fieldpath.Position
+	// isShared tells that its file may hold one value at two paths.
+	isShared bool
+}
+
+// errNoPlace is the error of a finding whose field the text does not have in one place.
+var errNoPlace = errors.New("the file does not hold the field at one place")
+
+// place returns the field of a position. path leads to the field in the finding's object, which may hold it in several forms: a patch
+// in a file of its own has another root than the TrainJob.
+func (r *pass) place(p fieldpath.Position, path fieldpath.Path) (place, error) {
+	object := r.objectAt(p)
+	if object == nil {
+		return place{}, errNoPlace
+	}
+	document := object.Document
+	found := place{object: object}
+	if document.IsAt(path, p) {
+		found.path, found.isOwn = path, true
+		return found, nil
+	}
+	for _, inPatch := range pathsInPatch(path) {
+		for _, base := range object.basesAt(p) {
+			if candidate := base.Append(inPatch...); document.IsAt(candidate, p) {
+				found.path = candidate
+				return found, nil
+			}
+		}
+	}
+	return place{}, errNoPlace
+}
+
+// basesAt returns the paths of the patches that may hold a position: the object as one patch, and the last patch that starts before. An
+// alias shares values with other patches.
+func (o *object) basesAt(p fieldpath.Position) []fieldpath.Path {
+	if o.bases == nil {
+		o.bases = patchesIn(o.Document)
+		for _, base := range o.bases[1:] {
+			o.starts = append(o.starts, o.TextPosition(base))
+		}
+	}
+	if o.isShared {
+		return o.bases
+	}
+	n := sort.Search(len(o.starts), func(i int) bool {
+		return o.starts[i].Line > p.Line || o.starts[i].Line == p.Line && o.starts[i].Column > p.Column
+	})
+	return []fieldpath.Path{nil, o.bases[n]}
+}
+
+// objectAt returns the object that holds a position, or nil.
+func (r *pass) objectAt(p fieldpath.Position) *object {
+	data, ok := r.in.Data(p.File)
+	if !ok || p.Line == 0 {
+		return nil
+	}
+	texts := r.texts[p.File]
+	if texts == nil {
+		texts = manifest.NewTexts(p.File, data)
+		r.texts[p.File] = texts
+	}
+	document := texts.At(p)
+	if document == nil {
+		return nil
+	}
+	at := document.TextPosition(nil)
+	if r.objects[at] == nil {
+		r.objects[at] = &object{Document: document, at: at, isShared: bytes.ContainsRune(data, '*')}
+	}
+	return r.objects[at]
+}
+
+// around returns the place of the nearest field around a path that has the position. The cluster reports fields of an item that no
+// file sets.
+func (r *pass) around(p fieldpath.Position, path fieldpath.Path) (place, error) {
+	for n := len(path); n > 0; n-- {
+		if at, err := r.place(p, path[:n]); err == nil {
+			return at, nil
+		}
+	}
+	return place{}, errNoPlace
+}
+
+// patchesIn returns the paths of the patches in a document: of a TrainJob, or of a patch alone.
+func patchesIn(d *manifest.Document) []fieldpath.Path {
+	bases := []fieldpath.Path{nil}
+	list := fieldpath.Fields("spec", "runtimePatches")
+	for i := 0; d.Has(list.Append(fieldpath.Index(i))); i++ {
+		bases = append(bases, list.Append(fieldpath.Index(i)))
+	}
+	return bases
+}
+
+// pathsInPatch returns the paths in a patch that a finding's path may stand for: of a TrainJob's patch, or of the JobSet.
+func pathsInPatch(path fieldpath.Path) []fieldpath.Path {
+	const patch = 3 // the steps to an entry of spec.runtimePatches
+	if len(path) >= patch && path.HasPrefix(fieldpath.Fields("spec", "runtimePatches")) {
+		return []fieldpath.Path{path[patch:]}
+	}
+	return []fieldpath.Path{fieldpath.Fields("trainingRuntimeSpec", "template").Append(path...)}
+}
+
+// isOf reports whether a place belongs to the object of a finding, by its kind and name. A patch in a file of its own has no kind.
+func (p place) isOf(f finding.Finding) bool {
+	return p.isOwn && (p.ID.Kind == f.Object.Kind && p.ID.Name == f.Object.Name || p.ID.Kind == "" && !isOfTrainJob(f))
+}

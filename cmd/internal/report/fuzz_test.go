@@ -1,0 +1,87 @@
+package report_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/net/html"
+
+	"github.com/trainweld/trainweld/cmd/internal/report"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
+)
+
+// FuzzFormats puts any text into every part of a finding. Each format has to stay what it is, to hold
+// one finding, and to keep from the terminal what that would act on.
+func FuzzFormats(f *testing.F) {
+	for _, text := range []string{"", "plain", hostile, "%", "::", "]]>", "\n", "\x00\xff", "\u2028", "\U000e0001", "\ufeff"} {
+		f.Add(text, 3)
+	}
+	f.Fuzz(func(t *testing.T, text string, column int) {
+		position := fieldpath.Position{File: text, Line: 2, Column: column}
+		found := finding.Finding{
+			Code: finding.CodeSyntax, Severity: finding.Error, Object: fieldpath.Object{Kind: "TrainJob", Name: text},
+			Path: fieldpath.Fields("metadata", "labels").Append(fieldpath.Key(text)), Position: position,
+			Orders:  []finding.Order{{Writers: []string{text}, Path: fieldpath.Fields(text), Value: text, IsSet: true, Manager: text}, {Writers: []string{text}, Effect: text}},
+			Claims:  []merge.Claim{{Layer: merge.Manager(text), Value: text, Source: fieldpath.Fields(text), Position: position}},
+			Message: text, Remedy: finding.Remedy{Text: "h" + text},
+		}
+		line := strings.ReplaceAll(text, "\n", " ")
+		opts := report.Options{Line: func(fieldpath.Position) string { return line }, Quote: func(fieldpath.Position, bool) (string, bool) { return line, true }, Version: text, Files: []string{text}}
+		for _, format := range report.Formats() {
+			got := written(t, format, finding.List{found}, opts)
+			if !utf8.ValidString(got) {
+				t.Errorf("%s writes what is no UTF-8: %q", format, got)
+			}
+			if i := strings.IndexFunc(got, acts); i >= 0 {
+				t.Errorf("%s writes %q", format, got[i:])
+			}
+			switch format {
+			case "json":
+				var all struct{ Findings []struct{ Message string } }
+				if err := json.Unmarshal([]byte(got), &all); err != nil || len(all.Findings) != 1 || all.Findings[0].Message != valid(text) {
+					t.Errorf("the message does not read back: %v %v", err, all)
+				}
+			case "sarif":
+				if results := parseSARIF(t, got).Runs[0].Results; len(results) != 1 {
+					t.Errorf("%d results", len(results))
+				}
+			case "github":
+				commands := parseGitHub(t, got)
+				if len(commands) != 1 || len(strings.Split(commands[0].text, "\n")) != 6 {
+					t.Errorf("not one command with six lines: %q", commands)
+				}
+			case "html":
+				root, err := html.Parse(strings.NewReader(got))
+				if err != nil {
+					t.Fatal(err)
+				}
+				count := map[string]int{}
+				for n := range root.Descendants() {
+					if n.Type == html.ElementNode {
+						count[n.Data]++
+					}
+				}
+				if count["article"] != 1 || count["script"] != 1 || count["h3"] != 1 || count["img"] != 0 {
+					t.Errorf("not one card: %v", count)
+				}
+			case "junit":
+				if all := parseJUnit(t, got); all.counts != (counts{Tests: 1, Failures: 1}) {
+					t.Errorf("not one failure: %v", all.counts)
+				}
+			}
+		}
+	})
+}
+
+// acts reports whether a terminal may act on a character, or show others in another order for it.
+func acts(r rune) bool {
+	return r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.In(r, unicode.Cf) || r == '\u2028' || r == '\u2029')
+}
+
+// valid is a text as JSON can hold it: each byte that is no UTF-8 is U+FFFD.
+func valid(text string) string { return string([]rune(text)) }

@@ -1,0 +1,174 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/trainweld/trainweld/fieldpath/printable"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/runtimepatch"
+)
+
+// jsonReport is the report of findings. The tags doc are the descriptions of the JSON Schema.
+type jsonReport struct {
+	Findings []jsonFinding `json:"findings" doc:"All findings, in the order of the files and their lines."`
+	Version  string        `json:"trainerVersion,omitempty" doc:"The releases of the Trainer that the input names, such as \"2.1.0\" or \"2.1.0, 2.3.0\". Jobs and Pods are those of Kubernetes 1.36 for every release."`
+}
+
+// jsonFinding is a finding for programs. An unknown position has line 0 and column 0.
+type jsonFinding struct {
+	Code     finding.Code     `json:"code" doc:"The stable code: see findings.md."`
+	Severity finding.Severity `json:"severity"`
+	Object   string           `json:"object" doc:"Kind, namespace and name, such as \"TrainJob team-a/llm\". Empty if no object is known."`
+	Path     string           `json:"path" doc:"The field, such as .spec.trainer.numNodes. Empty for the whole object."`
+	Message  message          `json:"message"`
+	Help     string           `json:"help" doc:"What to do. Empty for some notes."`
+	Claims   []jsonClaim      `json:"claims" doc:"The values involved, in the order of writing."`
+	Orders   []jsonOrder      `json:"orders,omitempty" doc:"With conflicts --permute: two orders of the writers with different outcomes."`
+	Build    string           `json:"build,omitempty" doc:"The directory whose build holds the object. The file and the line are those of the source."`
+	More     []string         `json:"moreBuilds,omitempty" doc:"Further directories whose builds have the finding at the same place of the source. The object is that of the first build."`
+	Repair   repairKind       `json:"repair,omitempty" doc:"certain: the finding has one right repair, which --fix makes. choice: the user chooses one with --fix --prefer=MANAGER or --fix=union. Missing without a repair."`
+	jsonPosition
+}
+
+type (
+	message    string
+	repairKind string
+)
+
+// jsonClaim holds the value of a claim: null if the layer emptied the field. Present is set instead if the layer only named an
+// item or an empty struct. Masked is set if the value is a mask. Field is the path from the finding to the claim's field, if
+// they differ.
+type jsonClaim struct {
+	Layer   merge.Layer `json:"layer" doc:"Who set the value, such as manager/NAME, runtime, trainjob or policy/torch."`
+	Value   any         `json:"value" doc:"The value as JSON. Null if the layer empties the field, or only names an item."`
+	Present bool        `json:"present,omitempty" doc:"The layer only names an item or an empty object."`
+	Masked  bool        `json:"masked,omitempty" doc:"The value is a mask: --show-values shows the value."`
+	Field   string      `json:"field,omitempty" doc:"Leads from the path of the finding to the field that the layer set, if that is another one."`
+	jsonPosition
+}
+
+// jsonOrder is an order of the writers. Unset is set if the field is missing in this order. Effect states an outcome that is not a
+// value.
+type jsonOrder struct {
+	Writers []string `json:"writers" doc:"The names of the managers or of the policies, the first one first."`
+	Value   any      `json:"value" doc:"The value of the field in this order, as JSON. Null if the field is missing, or if effect states the outcome."`
+	Unset   bool     `json:"unset,omitempty" doc:"The field is missing in this order."`
+	Masked  bool     `json:"masked,omitempty" doc:"The value is a mask: --show-values shows the value."`
+	Field   string   `json:"field,omitempty" doc:"Leads from the path of the finding to the field of the value, if that is another one."`
+	Manager string   `json:"manager,omitempty" doc:"The manager that sets this value."`
+	Effect  string   `json:"effect,omitempty" doc:"An outcome that is not a value, such as a merge that fails."`
+}
+
+type jsonPosition struct {
+	File   string `json:"file" doc:"The file, empty if there is none."`
+	Line   int    `json:"line" doc:"From 1. 0 if it is not known, or for a whole file."`
+	Column int    `json:"column" doc:"In characters, from 1. 0 if it is not known, or for a whole line."`
+}
+
+// writeJSON writes one object with the list of findings.
+func writeJSON(w io.Writer, findings finding.List, opts Options) error {
+	list := make([]jsonFinding, len(findings))
+	for i, f := range findings {
+		claims := make([]jsonClaim, len(f.Claims))
+		for j, c := range f.Claims {
+			claims[j] = opts.jsonClaim(f, c)
+		}
+		list[i] = jsonFinding{f.Code, f.Severity, f.Object.String(), f.Path.String(), message(f.Message), opts.help(f), claims, opts.jsonOrders(f), f.Build, f.MoreBuilds, repairOf(f), jsonPosition(f.Position)}
+	}
+	return EncodeReport(w, jsonReport{list, opts.trainerVersions()})
+}
+
+// repairOf returns "certain" for a finding with one right repair, "choice" for one that the user chooses, and "" without a repair.
+func repairOf(f finding.Finding) repairKind {
+	switch {
+	case f.Remedy.IsCertain:
+		return "certain"
+	case f.Remedy.Do == finding.LetOneWin:
+		return "choice"
+	}
+	return ""
+}
+
+// trainerVersions returns the versions of Releases, separated by commas.
+func (o Options) trainerVersions() string {
+	versions := make([]string, len(o.Releases))
+	for i, r := range o.Releases {
+		versions[i] = r.Version
+	}
+	return strings.Join(versions, ", ")
+}
+
+func (o Options) jsonClaim(f finding.Finding, c merge.Claim) jsonClaim {
+	claim := jsonClaim{Layer: c.Layer, Value: c.Value, jsonPosition: jsonPosition(c.Position)}
+	if tail := tailOf(f, c); len(tail) > 0 {
+		claim.Field = tail.String()
+	}
+	path := pathOf(f, c)
+	switch {
+	case c.Value == any(merge.Presence{}):
+		claim.Value, claim.Present = nil, true
+	case c.Value != nil && !o.ShowValues && runtimepatch.IsSecretOf(c.Layer, path):
+		claim.Value, claim.Masked = runtimepatch.FormatClaim(path, c, false), true
+	case !o.ShowValues:
+		claim.Value = finding.HideSecrets(path, c.Value)
+	}
+	return claim
+}
+
+func (o Options) jsonOrders(f finding.Finding) []jsonOrder {
+	var orders []jsonOrder
+	for _, order := range f.Orders {
+		j := jsonOrder{Writers: order.Writers, Value: order.Value, Unset: !order.IsSet && order.Effect == "", Manager: order.Manager, Effect: order.Effect}
+		if tail := below(f.Path, order.Path); len(tail) > 0 {
+			j.Field = tail.String()
+		}
+		switch {
+		case o.ShowValues || !order.IsSet:
+		case order.Value != nil && finding.IsSecret(order.Path):
+			j.Value, j.Masked = order.Outcome(false), true
+		default:
+			j.Value = finding.HideSecrets(order.Path, order.Value)
+		}
+		orders = append(orders, j)
+	}
+	return orders
+}
+
+// encodeJSON writes a value as indented JSON. It escapes characters that a terminal interprets, and keeps all others.
+func encodeJSON(w io.Writer, value any) error {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(value); err != nil {
+		return err
+	}
+	_, err := w.Write(escapeJSON(b.Bytes()))
+	return err
+}
+
+// escapeJSON escapes the invisible characters that the encoder keeps: DEL, control characters above ASCII, and characters that
+// change the writing direction.
+func escapeJSON(text []byte) []byte {
+	var b bytes.Buffer
+	for len(text) > 0 {
+		r, size := utf8.DecodeRune(text)
+		if r == '\n' || printable.Shows(r) {
+			b.Write(text[:size])
+		} else if r > 0xffff {
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		} else {
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+		text = text[size:]
+	}
+	return b.Bytes()
+}

@@ -1,0 +1,441 @@
+package report_test
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/trainweld/trainweld/cmd/internal/report"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/jsonschema"
+	"github.com/trainweld/trainweld/render/manifest"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// secret is in the sources and in the claims of the findings, as the value of a variable only.
+const secret = "hunter2-marker"
+
+// sources are the files of the findings.
+var sources = map[string]string{
+	"jobs/llm.yaml": `apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: llm, namespace: team-a}
+spec:
+  trainer:
+    env:
+    - name: TOKEN
+      value: ` + secret + `
+    - {value: ` + secret + `, name: KEY, kind: wrong}
+    - name: LONG
+      value: |
+        ` + secret + `
+          and: more of ` + secret + `
+  nodeSelector:
+    pool: a100-reserved
+`,
+	"jobs/größe 50%.yaml": "a:\tb: c\n日本語: ✓ pool: 一\n" + strings.Repeat("x", 200) + ": {" + strings.Repeat("y ", 100) + "}\n\x1b[31mred\x00 \u202eevil\u009b\n",
+}
+
+func line(p fieldpath.Position) string {
+	lines := strings.Split(sources[p.File], "\n")
+	if p.Line < 1 || p.Line > len(lines) {
+		return ""
+	}
+	return lines[p.Line-1]
+}
+
+// quote lets the lines of what is no object through, to see how each is shown.
+func quote(p fieldpath.Position, values bool) (string, bool) {
+	if p.File == "jobs/llm.yaml" {
+		return manifest.Quotes([]byte(sources[p.File]))(p.Line, values)
+	}
+	return line(p), line(p) != ""
+}
+
+func path(t *testing.T, text string) fieldpath.Path {
+	t.Helper()
+	p, err := fieldpath.ParsePath(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// hostile is what an input may hold to break a report.
+const hostile = "a\nb\r::error file=x::y %0A%25 ]]> <b>&amp; \x1b[2J\x1b]0;t\x07 \x00 \x7f \u009b \u202e \xff\xfe [z](http://x) {0} \"q\" ,;:"
+
+// findings are of every severity, with and without claims and places.
+func findings(t *testing.T) finding.List {
+	const llm, größe = "jobs/llm.yaml", "jobs/größe 50%.yaml"
+	job := fieldpath.Object{Kind: "TrainJob", Namespace: "team-a", Name: "llm"}
+	pod := `.spec.replicatedJobs[name="node"].template.spec.template.spec`
+	env := pod + `.containers[name="sidecar"].env[name="TOKEN"]`
+	patch := func(manager, rest string) fieldpath.Path {
+		return path(t, `.spec.runtimePatches[manager="`+manager+`"].trainingRuntimeSpec.template`+rest)
+	}
+	return finding.List{
+		{
+			Code: finding.CodeOverlap, Severity: finding.Error, Object: job, Path: path(t, pod+`.nodeSelector["pool"]`),
+			Position: fieldpath.Position{File: llm, Line: 15, Column: 11},
+			Claims: []merge.Claim{
+				{Layer: merge.Manager("a.example.com/sdk"), Value: "a100-reserved", Source: patch("a.example.com/sdk", pod+`.nodeSelector["pool"]`), Position: fieldpath.Position{File: llm, Line: 15, Column: 11}},
+				{Layer: merge.Manager("queue.example.com/日本"), Value: "一二", Source: patch("queue.example.com/日本", pod+`.nodeSelector["pool"]`), Position: fieldpath.Position{File: größe, Line: 2, Column: 13}},
+			},
+			Orders: []finding.Order{
+				{Writers: []string{"a.example.com/sdk", "queue.example.com/日本"}, Path: path(t, pod+`.nodeSelector["pool"]`), Value: "一二", IsSet: true, Manager: "queue.example.com/日本"},
+				{Writers: []string{"queue.example.com/日本", "a.example.com/sdk"}, Path: path(t, pod+`.nodeSelector["pool"]`)},
+			},
+			Message: "managers set different values: a.example.com/sdk, queue.example.com/日本", Remedy: finding.Remedy{Text: "agree on one value"},
+		},
+		{
+			Code: finding.CodeUnion, Severity: finding.Error, Object: job, Path: path(t, env),
+			Position: fieldpath.Position{File: llm, Line: 8, Column: 14},
+			Claims: []merge.Claim{
+				{Layer: merge.Manager("a.example.com/sdk"), Value: secret, Source: patch("a.example.com/sdk", env+`.value`), Position: fieldpath.Position{File: llm, Line: 8, Column: 14}},
+				{Layer: merge.Manager("b.example.com/x"), Value: "key", Source: patch("b.example.com/x", env+`.valueFrom.secretKeyRef.key`)},
+			},
+			Orders: []finding.Order{
+				{Writers: []string{"a.example.com/sdk", "b.example.com/x"}, Path: path(t, env+`.value`), Value: secret, IsSet: true},
+				{Writers: []string{"b.example.com/x", "a.example.com/sdk"}, Path: path(t, env), Effect: "the merge fails: an item without a key"},
+			},
+			Message: "managers set different members of one union", Remedy: finding.Remedy{Text: "keep the one member that is meant"},
+		},
+		{
+			Code: finding.CodeUnknownField, Severity: finding.Warning, Object: job, Path: path(t, `.spec.trainer.env[1].kind`),
+			Position: fieldpath.Position{File: llm, Line: 9, Column: 45},
+			Message:  "the place stands behind a value on one line, so the line is not shown", Remedy: finding.Remedy{Text: "none"},
+		},
+		{
+			Code: finding.CodeSyntax, Severity: finding.Error, Position: fieldpath.Position{File: llm, Line: 13, Column: 3},
+			Message: "the place is within the text of a value, so the line is not shown", Remedy: finding.Remedy{Text: "none"},
+		},
+		{
+			Code: finding.CodeSyntax, Severity: finding.Error, Position: fieldpath.Position{File: größe, Line: 1, Column: 7},
+			Message: "a tab is before the column", Remedy: finding.Remedy{Text: "none"},
+		},
+		{
+			Code: finding.CodeSyntax, Severity: finding.Warning, Position: fieldpath.Position{File: größe, Line: 2, Column: 7},
+			Message: "wide characters are before the column", Remedy: finding.Remedy{Text: "none"},
+		},
+		{
+			Code: finding.CodeSyntax, Severity: finding.Warning, Position: fieldpath.Position{File: größe, Line: 3, Column: 201},
+			Message: "the column is in the middle of a long line", Remedy: finding.Remedy{Text: "none"},
+		},
+		{
+			Code: finding.CodeSyntax, Severity: finding.Warning, Position: fieldpath.Position{File: größe, Line: 4, Column: 6},
+			Message: "control characters are in the line", Remedy: finding.Remedy{Text: "none"},
+		},
+		{
+			Code: finding.CodeAmbiguousWord, Severity: finding.Warning, Position: fieldpath.Position{File: llm, Line: 14},
+			Message: "a line without a column", Remedy: finding.Remedy{Text: "none"},
+		},
+		{
+			Code: finding.CodeOldVersion, Severity: finding.Note, Object: job, Position: fieldpath.Position{File: llm, Line: 1, Column: 13},
+			Message: "a note",
+		},
+		{
+			Code: finding.CodeNoTrainJob, Severity: finding.Error,
+			Message: "the inputs hold no TrainJob", Remedy: finding.Remedy{Text: "name files"},
+		},
+		{
+			Code: finding.CodeUnreadable, Severity: finding.Error, Object: fieldpath.Object{Kind: "TrainJob", Name: hostile},
+			Path: fieldpath.Fields("metadata", "labels").Append(fieldpath.Key(hostile)), Position: fieldpath.Position{File: hostile, Line: 3, Column: 4},
+			Claims:  []merge.Claim{{Layer: merge.Manager(hostile), Value: hostile, Source: fieldpath.Fields("metadata", "name"), Position: fieldpath.Position{File: hostile, Line: 9, Column: 9}}},
+			Orders:  []finding.Order{{Writers: []string{hostile}, Path: fieldpath.Fields("metadata", "name"), Value: hostile, IsSet: true, Manager: hostile}, {Writers: []string{hostile}, Effect: hostile}},
+			Message: hostile, Remedy: finding.Remedy{Text: hostile},
+		},
+	}
+}
+
+func options() report.Options {
+	return report.Options{
+		ShowNotes: true, Line: line, Quote: quote, Version: "v1.2.3",
+		Files: []string{"jobs/llm.yaml", "jobs/größe 50%.yaml", "runtimes/torch.yaml"},
+	}
+}
+
+func written(t *testing.T, format string, findings finding.List, opts report.Options) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := report.Write(&b, format, findings, opts); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// TestGolden compares each format with what is expected, for findings of every kind and for none.
+func TestGolden(t *testing.T) {
+	plain, values, color := options(), options(), options()
+	plain.ShowNotes = false
+	values.ShowValues = true
+	color.Color = true
+	for _, format := range report.Formats() {
+		got := []txtar.File{
+			{Name: "all", Data: []byte(written(t, format, findings(t), options()))},
+			{Name: "none", Data: []byte(written(t, format, nil, options()))},
+			{Name: "plain", Data: []byte(written(t, format, findings(t)[:3], plain))},
+			{Name: "values", Data: []byte(written(t, format, findings(t)[:4], values))},
+		}
+		if format == "text" {
+			got = append(got, txtar.File{Name: "color", Data: []byte(written(t, format, findings(t)[:3], color))})
+		}
+		for i := range got {
+			got[i].Data = assets.ReplaceAll(got[i].Data, nil)
+		}
+		golden(t, format, got)
+	}
+	for _, shown := range []report.Options{options(), plain, values} {
+		jsonschema.Check(t, "../../../docs/json/findings.schema.json", []byte(written(t, "json", findings(t), shown)))
+	}
+}
+
+// assets matches the style and the script of a page, and the policy with their hashes.
+var assets = regexp.MustCompile(`(?s)<(style|script)>.*?</(style|script)>\n|<meta http-equiv=Content-Security-Policy [^>]*>`)
+
+// golden compares all reports of one format with the format's archive.
+func golden(t *testing.T, format string, reports []txtar.File) {
+	t.Helper()
+	file, got := filepath.Join("testdata", format+".txtar"), txtar.Format(&txtar.Archive{Files: reports})
+	if *update {
+		if err := os.WriteFile(file, got, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", file, diff)
+	}
+	for i, read := range txtar.Parse(got).Files {
+		if i >= len(reports) || !bytes.Equal(read.Data, reports[i].Data) {
+			t.Errorf("%s does not hold the report %s as it is written", file, read.Name)
+		}
+	}
+}
+
+// TestValuesAreMasked looks for the value of a variable in every format.
+func TestValuesAreMasked(t *testing.T) {
+	for _, format := range report.Formats() {
+		if got := written(t, format, findings(t), options()); strings.Contains(got, secret) {
+			t.Errorf("%s shows the value of a variable:\n%s", format, got)
+		}
+		shown := options()
+		shown.ShowValues = true
+		if got := written(t, format, findings(t), shown); !strings.Contains(got, secret) {
+			t.Errorf("%s shows no value of a variable, though it was asked to:\n%s", format, got)
+		}
+	}
+}
+
+// TestNothingActsOnATerminal wants no character in any format that a terminal acts on, and valid UTF-8.
+func TestNothingActsOnATerminal(t *testing.T) {
+	for _, format := range report.Formats() {
+		got := written(t, format, findings(t), options())
+		if strings.ToValidUTF8(got, "") != got {
+			t.Errorf("%s writes what is no UTF-8", format)
+		}
+		for _, bad := range []string{"\x1b", "\x00", "\x07", "\r", "\x7f", "\u009b", "\u202e"} {
+			if strings.Contains(got, bad) {
+				t.Errorf("%s writes %q as it is", format, bad)
+			}
+		}
+	}
+}
+
+func TestUnknownFormat(t *testing.T) {
+	var b bytes.Buffer
+	err := report.Write(&b, "yaml", nil, report.Options{})
+	if err == nil || !strings.Contains(err.Error(), `"yaml"`) || b.Len() > 0 {
+		t.Errorf("an unknown format gives %v and writes %q", err, b.String())
+	}
+}
+
+type full struct{}
+
+var errFull = errors.New("full")
+
+func (full) Write([]byte) (int, error) { return 0, errFull }
+
+// TestWriteFails wants the error of a writer, whatever the format.
+func TestWriteFails(t *testing.T) {
+	for _, format := range report.Formats() {
+		if err := report.Write(full{}, format, findings(t), options()); !errors.Is(err, errFull) {
+			t.Errorf("%s onto a full disk gives %v", format, err)
+		}
+	}
+}
+
+func TestHelp(t *testing.T) {
+	for _, tc := range []struct {
+		code   finding.Code
+		remedy finding.Remedy
+		want   string
+	}{
+		{finding.CodeNoName, finding.Remedy{Text: "t"}, "t"},
+		{finding.CodeNoName, finding.Remedy{Do: finding.SetValue, Options: []string{"a"}, Text: "t"}, "t"},
+		{finding.CodeOverlap, finding.Remedy{Do: finding.LetOneWin, Options: []string{"a", "b"}, Text: "t"}, "t; to let b win, as in the cluster, use --on-conflict=last; to let another manager win, use --force-manager=NAME"},
+		{finding.CodeUnion, finding.Remedy{Do: finding.LetOneWin, Text: "t"}, "t; to render with one manager's member, use --force-manager=NAME"},
+		{finding.CodeUnion, finding.Remedy{Do: finding.ChooseOne, Text: "t"}, "t"},
+		{finding.CodeNotComposed, finding.Remedy{Do: finding.Compose, Text: "t"}, "t, as --fix does; render --compose-as=NAME prints a patch with it; to render the cluster's value, use --on-conflict=last"},
+		{finding.CodeOldAPI, finding.Remedy{Do: finding.Migrate, Text: "t"}, "t with trainweld migrate"},
+		{finding.CodeNoRuntime, finding.Remedy{Do: finding.Provide, Options: []string{"TrainingRuntime"}, Text: "t"}, "t with -r FILE"},
+		{finding.CodeLeftOut, finding.Remedy{Do: finding.Provide, Options: []string{"Secret"}, Text: "t"}, "t with --generate-secrets"},
+		{finding.CodeNoPriorityClass, finding.Remedy{Do: finding.Provide, Options: []string{"PriorityClass"}, Text: "t"}, "t"},
+	} {
+		if got := report.Help(finding.Finding{Code: tc.code, Severity: finding.Error, Remedy: tc.remedy}); got != tc.want {
+			t.Errorf("Help(%s, %v) = %q, want %q", tc.code, tc.remedy, got, tc.want)
+		}
+		if got := report.Help(finding.Finding{Code: tc.code, Severity: finding.Warning, Remedy: tc.remedy}); strings.Contains(got, "--on-conflict") {
+			t.Errorf("Help(warning %s, %v) = %q, want no flag that the run has already", tc.code, tc.remedy, got)
+		}
+	}
+}
+
+// many returns n findings of one code in one file.
+func many(n int) finding.List {
+	all := make(finding.List, n)
+	for i := range all {
+		all[i] = finding.Finding{
+			Code: finding.CodeWrongType, Severity: finding.Error, Message: fmt.Sprintf("m%d", i), Remedy: finding.Remedy{Text: "h"},
+			Position: fieldpath.Position{File: "a.yaml", Line: i + 1, Column: 1},
+		}
+	}
+	return all
+}
+
+// TestWrite_Limits wants formats for people to count what they do not show, and the others to hold all.
+func TestWrite_Limits(t *testing.T) {
+	all := append(many(report.MaxShown+20), finding.Finding{
+		Code: finding.CodeWrongType, Severity: finding.Error, Message: "other", Remedy: finding.Remedy{Text: "h"}, Position: fieldpath.Position{File: "b.yaml", Line: 1, Column: 1},
+	})
+	for format, want := range map[string]int{"text": report.MaxShown, "github": report.MaxShown, "json": report.MaxShown + 20, "sarif": report.MaxShown + 20, "junit": report.MaxShown + 20} {
+		text := written(t, format, all, report.Options{})
+		got := 0
+		for i := range all {
+			if strings.Contains(text, fmt.Sprintf("m%d", i)) && strings.Contains(text, fmt.Sprintf("m%d\n", i)) || strings.Contains(text, fmt.Sprintf(`m%d"`, i)) || strings.Contains(text, fmt.Sprintf(`m%d\n`, i)) || strings.Contains(text, fmt.Sprintf(`m%d%%0A`, i)) {
+				got++
+			}
+		}
+		if got != want {
+			t.Errorf("%s shows %d findings, want %d", format, got, want)
+		}
+		if !strings.Contains(text, "other") {
+			t.Errorf("%s does not show the finding of another file", format)
+		}
+		const rest = "20 more findings of TW103"
+		if counts := strings.Contains(text, rest); counts != (want == report.MaxShown) {
+			t.Errorf("%s: says %q: %t", format, rest, counts)
+		}
+	}
+}
+
+// TestWrite_LimitOfTheRun wants a last finding that counts the others.
+func TestWrite_LimitOfTheRun(t *testing.T) {
+	text := written(t, "json", many(report.MaxFindings+7), report.Options{})
+	if got := strings.Count(text, `"code"`); got != report.MaxFindings+1 {
+		t.Errorf("the report holds %d findings, want %d", got, report.MaxFindings+1)
+	}
+	if want := fmt.Sprintf("the run has %d findings", report.MaxFindings+7); !strings.Contains(text, want) {
+		t.Errorf("the report does not say %q", want)
+	}
+}
+
+// snippet is the source line and the line of the caret of a finding at a column of the last line of a
+// file, without what leads them; "" where there is none.
+func snippet(t *testing.T, text string, column int) string {
+	t.Helper()
+	lines := strings.Split(text, "\n")
+	opts := report.Options{Quote: func(p fieldpath.Position, _ bool) (string, bool) {
+		if p.File != "f.yaml" || p.Line < 1 || p.Line > len(lines) {
+			t.Errorf("asked for line %d of %s", p.Line, p.File)
+			return "", false
+		}
+		return lines[p.Line-1], true
+	}}
+	found := finding.Finding{Code: finding.CodeSyntax, Severity: finding.Error, Position: fieldpath.Position{File: "f.yaml", Line: len(lines), Column: column}, Message: "m", Remedy: finding.Remedy{Text: "h"}}
+	var shown []string
+	for line := range strings.Lines(written(t, "text", finding.List{found}, opts)) {
+		if _, rest, ok := strings.Cut(line, " | "); ok {
+			shown = append(shown, rest)
+		}
+	}
+	return strings.Join(shown, "")
+}
+
+func TestSnippet(t *testing.T) {
+	long := strings.Repeat("x", 150)
+	for _, tc := range []struct {
+		line   string
+		column int
+		want   string
+		reason string
+	}{
+		{"a: b", 4, "a: b\n   ^\n", "under the character"},
+		{"a: b", 1, "a: b\n^\n", "the first one"},
+		{"a: b", 5, "a: b\n    ^\n", "behind the last one"},
+		{"a: b", 99, "a: b\n    ^\n", "farther than the line goes"},
+		{"a: b", 0, "a: b\n", "no column, no caret"},
+		{"a:\tb", 4, "a:\tb\n  \t^\n", "a tab is as wide as the tab above"},
+		{"\ta", 2, "\ta\n\t^\n", "also in front"},
+		{"日本: x", 5, "日本: x\n      ^\n", "characters of two columns"},
+		{"🚀: x", 4, "🚀: x\n    ^\n", "emoji, too"},
+		{"e\u0301: x", 5, "e\u0301: x\n   ^\n", "a mark goes onto the character before"},
+		{"ä: x", 4, "ä: x\n   ^\n", "characters, not bytes"},
+		{"\x1b[0m: x", 7, "␛[0m: x\n      ^\n", "what a terminal would act on shows, and is one character still"},
+		{"a: b\r", 4, "a: b␍\n   ^\n", "the end of a line of another system"},
+		{strings.Repeat("x", 1<<16+1), 9, "", "no line for a person"},
+		{"", 1, "", "nothing to show"},
+		{" \t ", 1, "", "nothing to show"},
+		{long, 1, strings.Repeat("x", 100) + "…\n^\n", "a long line, cut behind"},
+		{long, 151, "…" + strings.Repeat("x", 60) + "\n" + strings.Repeat(" ", 61) + "^\n", "cut in front"},
+		{long, 80, "…" + strings.Repeat("x", 100) + "…\n" + strings.Repeat(" ", 61) + "^\n", "cut on both sides"},
+		{strings.Repeat("日", 75), 40, "…" + strings.Repeat("日", 50) + "…\n" + strings.Repeat(" ", 61) + "^\n", "wide characters, cut by columns"},
+		{strings.Repeat("日", 3000) + "!", 3001, "…" + strings.Repeat("日", 30) + "!\n" + strings.Repeat(" ", 61) + "^\n", "far behind many wide characters"},
+		{"\xff\x80\x80: b", 6, "���: b\n     ^\n", "bytes that are not UTF-8 are characters of their own"},
+		{strings.Repeat("x", 100), 100, strings.Repeat("x", 100) + "\n" + strings.Repeat(" ", 99) + "^\n", "just short enough"},
+	} {
+		if got := snippet(t, tc.line, tc.column); got != tc.want {
+			t.Errorf("%q at %d:\n%s\nwant\n%s: %s", tc.line, tc.column, got, tc.want, tc.reason)
+		}
+	}
+}
+
+func TestSnippet_Masked(t *testing.T) {
+	quote := func(_ fieldpath.Position, values bool) (string, bool) {
+		if values {
+			return "value: s3cret", true
+		}
+		return "value: ***", true
+	}
+	for _, tc := range []struct {
+		column int
+		show   bool
+		want   string
+		reason string
+	}{
+		{8, false, "  1 | value: ***\n    |        ^\n", "the value begins there"},
+		{12, false, "", "behind it there is nothing to point at"},
+		{12, true, "  1 | value: s3cret\n    |            ^\n", "shown on request"},
+	} {
+		found := finding.Finding{Code: finding.CodeSyntax, Severity: finding.Error, Position: fieldpath.Position{File: "f", Line: 1, Column: tc.column}, Message: "m"}
+		got := written(t, "text", finding.List{found}, report.Options{ShowValues: tc.show, Quote: quote})
+		if _, got, _ = strings.Cut(got, "\n"); got != tc.want {
+			t.Errorf("at %d:\n%s\nwant\n%s: %s", tc.column, got, tc.want, tc.reason)
+		}
+	}
+}

@@ -1,0 +1,189 @@
+package report_test
+
+import (
+	"encoding/json"
+	"net/url"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/trainweld/trainweld/cmd/internal/report"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+)
+
+// sarifLog is what the tests look at. That the files are SARIF is for the tests of cmd/internal/fuzz/upstream to
+// see, which have its schema.
+type sarifLog struct {
+	Runs []struct {
+		Tool struct {
+			Driver struct {
+				Rules []struct {
+					ID string `json:"id"`
+				} `json:"rules"`
+			} `json:"driver"`
+		} `json:"tool"`
+		Results []sarifResult `json:"results"`
+	} `json:"runs"`
+}
+
+type sarifResult struct {
+	RuleID    string `json:"ruleId"`
+	RuleIndex int    `json:"ruleIndex"`
+	Message   struct {
+		Text string `json:"text"`
+	} `json:"message"`
+	Locations []struct {
+		PhysicalLocation struct {
+			ArtifactLocation struct {
+				URI string `json:"uri"`
+			} `json:"artifactLocation"`
+			Region struct {
+				StartLine, StartColumn, EndLine, EndColumn int
+			} `json:"region"`
+		} `json:"physicalLocation"`
+	} `json:"locations"`
+	PartialFingerprints map[string]string `json:"partialFingerprints"`
+}
+
+func parseSARIF(t *testing.T, text string) sarifLog {
+	t.Helper()
+	var log sarifLog
+	if err := json.Unmarshal([]byte(text), &log); err != nil {
+		t.Fatalf("%v in\n%s", err, text)
+	}
+	if len(log.Runs) != 1 {
+		t.Fatalf("%d runs", len(log.Runs))
+	}
+	return log
+}
+
+// TestSARIF wants a rule for each result, one location for each, and none with an empty property,
+// which is what GitHub asks for.
+func TestSARIF(t *testing.T) {
+	all := findings(t)
+	for _, opts := range []report.Options{options(), {}, {ShowNotes: true, Line: line}} {
+		text := written(t, "sarif", all, opts)
+		run := parseSARIF(t, text).Runs[0]
+		var whole any
+		if err := json.Unmarshal([]byte(text), &whole); err != nil {
+			t.Fatal(err)
+		}
+		noneEmpty(t, "", whole)
+		for _, r := range run.Results {
+			if got := run.Tool.Driver.Rules[r.RuleIndex].ID; got != r.RuleID {
+				t.Errorf("the rule of a result of %s is %s", r.RuleID, got)
+			}
+			if len(r.Locations) != 1 {
+				t.Fatalf("%d locations of %s", len(r.Locations), r.RuleID)
+			}
+			at := r.Locations[0].PhysicalLocation
+			if u, err := url.Parse(at.ArtifactLocation.URI); err != nil || u.IsAbs() || at.ArtifactLocation.URI == "" {
+				t.Errorf("%q is no relative URI: %v", at.ArtifactLocation.URI, err)
+			}
+			if at.Region.StartLine < 1 || at.Region.StartColumn < 1 || at.Region.EndLine != at.Region.StartLine {
+				t.Errorf("no region: %+v", at.Region)
+			}
+			if end := at.Region.EndColumn; end != 0 && end <= at.Region.StartColumn {
+				t.Errorf("an empty region: %+v", at.Region)
+			}
+		}
+	}
+}
+
+// noneEmpty wants no empty text, object or list within a value.
+func noneEmpty(t *testing.T, at string, value any) {
+	t.Helper()
+	empty := value == nil || value == ""
+	switch v := value.(type) {
+	case map[string]any:
+		empty = len(v) == 0
+		for key, child := range v {
+			noneEmpty(t, at+"."+key, child)
+		}
+	case []any:
+		empty = len(v) == 0
+		for _, child := range v {
+			noneEmpty(t, at+"[]", child)
+		}
+	}
+	if empty {
+		t.Errorf("%s is empty", at)
+	}
+}
+
+// TestSARIFFingerprints wants fingerprints that differ, that stay when lines move, and that say nothing
+// of values.
+func TestSARIFFingerprints(t *testing.T) {
+	fingerprints := func(edit func(*finding.Finding)) []string {
+		all := append(findings(t), findings(t)[0])
+		for i := range all {
+			edit(&all[i])
+		}
+		var prints []string
+		for _, r := range parseSARIF(t, written(t, "sarif", all, options())).Runs[0].Results {
+			prints = append(prints, r.PartialFingerprints["trainweld/v1"])
+		}
+		return prints
+	}
+	before := fingerprints(func(*finding.Finding) {})
+	seen := map[string]bool{}
+	for _, print := range before {
+		if print == "" || seen[print] {
+			t.Errorf("%q is no fingerprint of one result: %v", print, before)
+		}
+		seen[print] = true
+	}
+	after := fingerprints(func(f *finding.Finding) {
+		f.Position.Line += 7
+		f.Position.Column++
+		for i := range f.Claims {
+			f.Claims[i].Position.Line += 7
+			f.Claims[i].Value = "another"
+		}
+	})
+	if diff := cmp.Diff(before, after); diff != "" {
+		t.Errorf("the fingerprints change with the lines: %s", diff)
+	}
+}
+
+func TestSARIFURI(t *testing.T) {
+	absolute := map[string]string{"/jobs/a b.yaml": "file:///jobs/a%20b.yaml"}
+	if runtime.GOOS == "windows" {
+		absolute = map[string]string{`C:\jobs\a b.yaml`: "file:///C:/jobs/a%20b.yaml"}
+	}
+	want := map[string]string{
+		"a.yaml":                           "a.yaml",
+		"./a.yaml":                         "a.yaml",
+		filepath.Join("..", "b", "a.yaml"): "../b/a.yaml",
+		"50% #1?.yaml":                     "50%25%20%231%3F.yaml",
+		"größe.yaml":                       "gr%C3%B6%C3%9Fe.yaml",
+		"a:b.yaml":                         "./a:b.yaml",
+		"\xff.yaml":                        "%FF.yaml",
+		"-":                                "-",
+	}
+	for file, uri := range absolute {
+		want[file] = uri
+	}
+	for file, uri := range want {
+		found := finding.Finding{Code: finding.CodeSyntax, Severity: finding.Error, Position: fieldpath.Position{File: file, Line: 1, Column: 1}, Message: "m", Remedy: finding.Remedy{Text: "h"}}
+		got := parseSARIF(t, written(t, "sarif", finding.List{found}, report.Options{})).Runs[0].Results[0].Locations[0].PhysicalLocation.ArtifactLocation.URI
+		if got != uri {
+			t.Errorf("the URI of %q is %q, want %q", file, got, uri)
+		}
+	}
+}
+
+// TestSARIFLinks wants no link in a message: what looks like one comes from an input.
+func TestSARIFLinks(t *testing.T) {
+	all := findings(t)
+	for _, r := range parseSARIF(t, written(t, "sarif", all[len(all)-1:], options())).Runs[0].Results {
+		for i := range len(r.Message.Text) {
+			if r.Message.Text[i] == '[' && (i == 0 || r.Message.Text[i-1] != '\\') {
+				t.Errorf("the message may hold a link: %s", r.Message.Text)
+			}
+		}
+	}
+}

@@ -1,0 +1,206 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	eastasian "golang.org/x/text/width"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/fieldpath/printable"
+	"github.com/trainweld/trainweld/finding"
+)
+
+// The widths of a snippet, and of its part before the caret, in terminal columns.
+const (
+	longestSnippet = 100
+	beforeCaret    = 60
+	mostRest       = 6                  // lines of a value below its field
+	longestMark    = 16                 // the characters that a command of a workflow starts with
+	nearCaret      = 4 * longestSnippet // the characters measured on either side, since a long line may have many findings
+)
+
+// snippet writes the source line of a finding with a caret under its column. The line starts with its number, so that it
+// cannot imitate a line of the report or a workflow command.
+func (t text) snippet(f finding.Finding) {
+	shown, under, ok := t.opts.snippet(f, longestSnippet)
+	if !ok {
+		return
+	}
+	number := strconv.Itoa(f.Position.Line)
+	fmt.Fprintf(t.w, "  %s | %s\n", number, shown)
+	if f.Position.Column > 0 {
+		fmt.Fprintf(t.w, "  %s | %s%s\n", strings.Repeat(" ", len(number)), under, t.paint(colorOf(f.Severity), "^"))
+	}
+}
+
+// snippet returns the part of a finding's source line around its column, of at most longest terminal columns, and blanks as wide as the
+// part before the column.
+func (o Options) snippet(f finding.Finding, longest int) (shown, under string, ok bool) {
+	line, ok := o.source(f.Position)
+	if !ok {
+		return "", "", false
+	}
+	at := min(max(f.Position.Column-1, 0), utf8.RuneCountInString(line))
+	from := max(at-nearCaret, 0)
+	shown, under = cut(visible(runesOf(line, from, at+nearCaret)), at-from, longest)
+	return shown, under, true
+}
+
+// runesOf returns the characters of a line between two columns. It converts only those.
+func runesOf(line string, from, to int) []rune {
+	if !utf8.ValidString(line) {
+		line = string([]rune(line)) // a replacement character for each invalid byte
+	}
+	start := offsetOf(line, from)
+	return []rune(line[start : start+offsetOf(line[start:], to-from)])
+}
+
+// offsetOf returns the offset of a character of a valid text, or the length of a shorter text.
+func offsetOf(text string, characters int) int {
+	at := 0
+	for characters > 0 && at < len(text) {
+		to := min(at+characters, len(text)) // a character has a byte at least
+		for to < len(text) && !utf8.RuneStart(text[to]) {
+			to++
+		}
+		characters -= utf8.RuneCountInString(text[at:to])
+		at = to
+	}
+	return at
+}
+
+// visible replaces each character that a terminal interprets by a visible one, and so keeps the columns. It keeps tabs,
+// because the line of the caret repeats them.
+func visible(runes []rune) []rune {
+	for i, r := range runes {
+		switch {
+		case r == '\t' || printable.Shows(r):
+		case r < ' ':
+			runes[i] = '␀' + r
+		case r == 0x7f:
+			runes[i] = '␡'
+		default:
+			runes[i] = unicode.ReplacementChar
+		}
+		if i > 0 && r == '#' && printable.StartsCommand(string(runes[i-1:min(len(runes), i+longestMark)])) {
+			runes[i] = unicode.ReplacementChar
+		}
+	}
+	return runes
+}
+
+// nameWidth returns the characters of the field's name at the column of a finding with claims: the value in dispute stands behind it.
+func (o Options) nameWidth(f finding.Finding) int {
+	line, ok := o.source(f.Position)
+	if !ok || len(f.Claims) < 2 {
+		return 0
+	}
+	name, _, _ := strings.Cut(string(runesOf(line, max(f.Position.Column-1, 0), f.Position.Column+nearCaret)), ": ")
+	return utf8.RuneCountInString(name)
+}
+
+// rest returns the lines of a value that begins below the source line of a finding, at most mostRest of them.
+func (o Options) rest(f finding.Finding) []string {
+	line, ok := o.source(f.Position)
+	if !ok || f.Position.Column == 0 {
+		return nil
+	}
+	isItem := func(line string) bool { return strings.HasPrefix(strings.TrimLeft(line, " "), "-") }
+	atItem := isItem(string(runesOf(line, f.Position.Column-1, f.Position.Column)))
+	var lines []string
+	for p := f.Position; len(lines) < mostRest; {
+		p.Line++
+		next, ok := o.source(fieldpath.Position{File: p.File, Line: p.Line})
+		deep := len(next) - len(strings.TrimLeft(next, " "))
+		// The items of a list may stand below the first letter of its field.
+		if !ok || deep < p.Column-1 || deep == p.Column-1 && (atItem || !isItem(next)) {
+			break
+		}
+		shown, _ := cut(visible(runesOf(next, 0, 2*nearCaret)), 0, nearCaret)
+		lines = append(lines, shown)
+	}
+	return lines
+}
+
+// cut returns the line, or the part of a long one around the character at. It also returns blanks as wide as the part before
+// that character.
+func cut(line []rune, at, longest int) (shown, under string) {
+	from, to := 0, len(line)
+	if columns(line) > longest {
+		for before := columns(line[:at]); before > beforeCaret; from++ {
+			before -= columnsOf(line[from])
+		}
+		to = at
+		for w := columns(line[from:at]); to < len(line) && w+columnsOf(line[to]) <= longest; to++ {
+			w += columnsOf(line[to])
+		}
+	}
+	var b strings.Builder
+	if from > 0 {
+		b.WriteString(" ")
+		shown = "…"
+	}
+	for _, r := range line[from:at] {
+		if r == '\t' {
+			b.WriteRune(r)
+		} else {
+			b.WriteString(strings.Repeat(" ", columnsOf(r)))
+		}
+	}
+	shown += string(line[from:to])
+	if to < len(line) {
+		shown += "…"
+	}
+	return strings.TrimRight(shown, " \t"), b.String()
+}
+
+// width returns the number of terminal columns of a string.
+func width(text string) int { return columns([]rune(text)) }
+
+func columns(runes []rune) int {
+	n := 0
+	for _, r := range runes {
+		n += columnsOf(r)
+	}
+	return n
+}
+
+// columnsOf returns the columns of a character: two for East Asian characters and emoji, none for combining marks. A tab
+// counts with its largest width.
+func columnsOf(r rune) int {
+	switch {
+	case ' ' <= r && r <= '~':
+		return 1
+	case r == '\t':
+		return 8
+	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
+		return 0
+	}
+	switch eastasian.LookupRune(r).Kind() {
+	case eastasian.EastAsianWide, eastasian.EastAsianFullwidth:
+		return 2
+	}
+	return 1
+}
+
+// longestLine is the longest line that is shown in part, in bytes. A longer one is not text for people, and too slow to
+// process for each finding.
+const longestLine = 1 << 16
+
+// source returns the part of a position's line that may be shown, and whether the position lies in it.
+func (o Options) source(p fieldpath.Position) (string, bool) {
+	if o.Quote == nil || p.Line <= 0 {
+		return "", false
+	}
+	line, ok := o.Quote(p, o.ShowValues)
+	if !ok || len(line) > longestLine || strings.TrimSpace(line) == "" {
+		return "", false
+	}
+	// Behind a masked value, a caret would point at nothing.
+	masked := strings.HasSuffix(line, " ***")
+	return line, !masked || p.Column <= utf8.RuneCountInString(line)
+}

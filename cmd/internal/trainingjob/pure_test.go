@@ -1,0 +1,125 @@
+package trainingjob_test
+
+import (
+	"os/exec"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/trainweld/trainweld/cmd/internal/trainingjob"
+	"github.com/trainweld/trainweld/render/casefile"
+)
+
+// TestConvertIsPure converts every case twice at a time, and then writes all over the result: the job is as it
+// was, and converts to the same again.
+func TestConvertIsPure(t *testing.T) {
+	for _, archive := range casefile.Read(t, "testdata/*.txtar") {
+		if text := archive.Text("job.yaml"); text != nil {
+			t.Run(archive.Name(), func(t *testing.T) { pure(t, text) })
+		}
+	}
+}
+
+func pure(t *testing.T, text []byte) {
+	var head struct{ Kind string }
+	if err := yaml.Unmarshal(text, &head); err != nil {
+		t.Fatal(err)
+	}
+	job := trainingjob.New(head.Kind)
+	if err := yaml.Unmarshal(text, job); err != nil {
+		t.Fatal(err)
+	}
+	before := asYAML(t, job)
+	for _, opts := range []trainingjob.Options{{}, {RuntimeName: "r"}, {Gang: trainingjob.Volcano}} {
+		var results [2]*trainingjob.Result
+		var group sync.WaitGroup
+		for i := range results {
+			group.Go(func() { results[i], _ = trainingjob.Convert(job, opts) })
+		}
+		group.Wait()
+		if results[0] == nil {
+			continue
+		}
+		want := asYAML(t, results[0])
+		if got := asYAML(t, results[1]); got != want {
+			t.Errorf("two results: %s\n%s", want, got)
+		}
+		scribble(reflect.ValueOf(results[0]))
+		if got := asYAML(t, job); got != before {
+			t.Errorf("the result shares memory with the job: %s\n%s", before, got)
+		}
+		if got := asYAML(t, results[1]); got != want {
+			t.Errorf("two results share memory: %s\n%s", want, got)
+		}
+	}
+}
+
+func asYAML(t *testing.T, v any) string {
+	t.Helper()
+	text, err := yaml.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// scribble writes over everything that can be reached from a value.
+func scribble(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			scribble(v.Elem())
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			scribble(v.Field(i))
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			scribble(v.Index(i))
+		}
+	case reflect.Map:
+		for _, key := range v.MapKeys() {
+			v.SetMapIndex(key, reflect.Value{})
+		}
+	case reflect.String:
+		if v.CanSet() {
+			v.SetString("scribble")
+		}
+	case reflect.Int32, reflect.Int64:
+		if v.CanSet() {
+			v.SetInt(-1)
+		}
+	case reflect.Bool:
+		if v.CanSet() {
+			v.SetBool(!v.Bool())
+		}
+	}
+}
+
+// TestDependencies wants no client in this package, and the old API in no package of those that others link
+// for today's. The old API's types themselves import one small package of controller-runtime.
+func TestDependencies(t *testing.T) {
+	const module = "github.com/trainweld/trainweld/"
+	linked := func(packages ...string) []string {
+		out, err := exec.Command("go", append([]string{"list", "-deps"}, packages...)...).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Fields(string(out))
+	}
+	for _, dependency := range linked(module + "cmd/internal/trainingjob") {
+		if strings.HasPrefix(dependency, "k8s.io/client-go/") ||
+			strings.HasPrefix(dependency, "sigs.k8s.io/controller-runtime/") && dependency != "sigs.k8s.io/controller-runtime/pkg/scheme" {
+			t.Errorf("it links %s", dependency)
+		}
+	}
+	for _, dependency := range linked(module+"merge", module+"conflict", module+"render", module+"render/manifest", module+"render/trainjob") {
+		if strings.HasPrefix(dependency, "github.com/kubeflow/training-operator/") {
+			t.Errorf("the library links %s", dependency)
+		}
+	}
+}

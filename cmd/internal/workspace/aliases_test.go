@@ -1,0 +1,31 @@
+package workspace
+
+import (
+	"testing"
+
+	"github.com/trainweld/trainweld/render/manifest"
+)
+
+// TestAliases wants the limit of aliases to be that of all files together, and the files without any to be read.
+func TestAliases(t *testing.T) {
+	var run aliases
+	text := []byte("a: &a [x]\nb: *a\nkind: A\napiVersion: v1\n")
+	for i, tc := range []struct {
+		expanded int
+		refused  bool
+	}{{manifest.MaxExpanded / 2, false}, {0, false}, {manifest.MaxExpanded / 2, false}, {1, true}, {0, false}} {
+		if got := run.take(Decoded{file: "a", expanded: tc.expanded}); (got.Findings != nil) != tc.refused {
+			t.Errorf("file %d: got %v, want it refused: %t", i, got.Findings, tc.refused)
+		}
+	}
+	if got := run.take(run.decode(New(Flags{}).Documents, "b", text, true)); got.Documents != nil || got.Findings == nil {
+		t.Errorf("a file with aliases is read beyond the limit: %v", got.Findings)
+	}
+	if got := run.take(run.decode(New(Flags{}).Documents, "c", []byte("kind: A\napiVersion: v1\n"), true)); len(got.Documents) != 1 {
+		t.Errorf("a file without aliases is not read: %v", got.Findings)
+	}
+	var fresh aliases
+	if got := fresh.take(fresh.decode(New(Flags{}).Documents, "b", text, true)); len(got.Documents) != 1 || got.expanded == 0 {
+		t.Errorf("a file with aliases is not read, or not counted: %v", got)
+	}
+}

@@ -1,0 +1,247 @@
+// This file finds the policy of a file: the nearest trainweld.yaml, unless --policy names one.
+
+package workspace
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/render/manifest"
+	"github.com/trainweld/trainweld/render/policy"
+	"github.com/trainweld/trainweld/render/release"
+)
+
+// ConfigName is the name of the policy file for the objects of its directory and below.
+const ConfigName = "trainweld.yaml"
+
+// Settings answers what the policy files say of a file: the release, the patches and the severities.
+type Settings struct {
+	reporter
+	flags Flags
+	lines *Lines
+	// The policy files, and what holds for each directory and file.
+	configs     map[string]config
+	configOrder []string
+	governing   map[string]governing
+	byFile      map[string]*manifest.API
+	// stockAccepted are the files whose policy accepts the runtimes of a release.
+	stockAccepted map[string]bool
+	rules         map[string]*rules
+	Patches       []manifest.Patch // of --patch: see PatchesFor
+	patchers      []string         // the managers of patches in TrainJobs
+
+	lock        sync.Mutex // guards the rest
+	apis        map[string]*manifest.API
+	definitions release.Definitions
+	patched     map[string]map[fieldpath.Object]bool // the TrainJobs that get the patches of a file
+}
+
+func newSettings(flags Flags, lines *Lines, to reporter) *Settings {
+	return &Settings{
+		reporter: to, flags: flags, lines: lines,
+		configs: map[string]config{}, governing: map[string]governing{}, byFile: map[string]*manifest.API{},
+		stockAccepted: map[string]bool{}, rules: map[string]*rules{}, apis: map[string]*manifest.API{},
+	}
+}
+
+// config is the content of a policy file. A manifest of the name has a kind, and is none.
+type config struct {
+	is      bool
+	release *release.Release // nil without a valid one
+	rules   *rules           // nil without any, and after an error
+	stock   *bool            // whether the file accepts runtimes of a release
+}
+
+// governing holds the release and the rules for the objects of a directory. They may come from two files. A file without
+// trainerVersion leaves the release to a file above it. A file with nothing else leaves the rules to that file.
+type governing struct {
+	release *release.Release
+	rules   *rules
+	stock   *bool
+}
+
+// policyOf returns the release and the rules for the objects of a directory. The file of --policy goes before the nearest
+// trainweld.yaml.
+func (st *Settings) policyOf(fsys fs.FS, dir string) governing {
+	if st.flags.AnyRelease {
+		return governing{}
+	}
+	g := st.nearest(fsys, dir)
+	if st.flags.Policy != "" {
+		named := st.config(fsys, st.flags.Policy)
+		g.rules = named.rules
+		if named.release != nil {
+			g.release = named.release
+		}
+		if named.stock != nil {
+			g.stock = named.stock
+		}
+	}
+	if st.flags.Release != nil {
+		g.release = st.flags.Release
+	}
+	return g
+}
+
+// ReleaseOf returns the release for the objects of a file, or nil if nothing names one.
+func (st *Settings) ReleaseOf(fsys fs.FS, file string) *release.Release {
+	return st.policyOf(fsys, dirOf(file)).release
+}
+
+// nearest returns the release and the rules of the nearest trainweld.yaml of a directory.
+func (st *Settings) nearest(fsys fs.FS, dir string) governing {
+	if g, known := st.governing[dir]; known {
+		return g
+	}
+	found := st.config(fsys, path.Join(dir, ConfigName))
+	g := governing{found.release, found.rules, found.stock}
+	if above, ok := parent(fsys, dir); ok && (g.release == nil || g.rules == nil || g.stock == nil) {
+		outer := st.nearest(fsys, above)
+		if g.release == nil {
+			g.release = outer.release
+		}
+		if g.rules == nil {
+			g.rules = outer.rules
+		}
+		if g.stock == nil {
+			g.stock = outer.stock
+		}
+	}
+	st.governing[dir] = g
+	return g
+}
+
+// dirOf returns the directory whose policy holds for a file. Standard input belongs to the working directory.
+func dirOf(file string) string {
+	if file == manifest.Stdin {
+		return "."
+	}
+	return path.Dir(filepath.ToSlash(file))
+}
+
+// parent returns the directory above another one. It returns false at the root of a git repository or of the file system.
+func parent(fsys fs.FS, dir string) (string, bool) {
+	if _, err := fs.Stat(fsys, path.Join(dir, ".git")); err == nil || dir == filepath.ToSlash(filepath.VolumeName(dir)) && dir != "" {
+		return "", false
+	}
+	above := path.Dir(dir)
+	if dir == "." || path.Base(dir) == ".." {
+		above = path.Join(dir, "..")
+	}
+	here, err := fs.Stat(fsys, dir)
+	if err != nil {
+		return "", false
+	}
+	there, err := fs.Stat(fsys, above)
+	return above, err == nil && above != dir && !os.SameFile(here, there)
+}
+
+// config reads a policy file once, and reports the mistakes in it.
+func (st *Settings) config(fsys fs.FS, file string) config {
+	file = path.Clean(filepath.ToSlash(file))
+	if c, known := st.configs[file]; known {
+		return c
+	}
+	var c config
+	named := file == path.Clean(filepath.ToSlash(st.flags.Policy)) && st.flags.Policy != ""
+	if info, err := fs.Stat(fsys, file); named || err == nil && !info.IsDir() {
+		if !named {
+			fsys = host.Bounded(fsys, path.Dir(file)) // nobody has named the file
+		}
+		data, unreadable := manifest.Read(fsys, nil, file)
+		switch {
+		case unreadable != nil:
+			c.is = true
+			st.report(*unreadable)
+		case named || !policy.IsManifest(data):
+			c = st.parseConfig(file, data)
+		}
+	}
+	st.configs[file] = c
+	st.configOrder = append(st.configOrder, file)
+	return c
+}
+
+func (st *Settings) parseConfig(file string, data []byte) config {
+	p, found := policy.Parse(file, data)
+	st.report(found...)
+	st.lines.opened(file, data)
+	c := config{is: true, release: p.Release(), stock: p.Stock()}
+	if p.HasRules() && found.Err() == nil {
+		c.rules = &rules{Policy: p}
+	}
+	return c
+}
+
+// withoutConfigs removes each policy file from the files, and records what holds for the others.
+func (ds *Documents) withoutConfigs(fsys fs.FS, files []string) []string {
+	var kept []string
+	for _, file := range files {
+		if !ds.settings.IsConfig(fsys, file) {
+			ds.settings.ApplyPolicy(fsys, file, dirOf(file))
+			kept = append(kept, file)
+		}
+	}
+	return kept
+}
+
+// ApplyPolicy records that the policy of a directory holds for the objects of a file, and reads the patches of the policy. It returns the
+// API for the objects, or nil if the input names no release for them.
+func (st *Settings) ApplyPolicy(fsys fs.FS, file, dir string) *manifest.API {
+	g := st.policyOf(fsys, dir)
+	api := st.API(g.release)
+	if api != nil {
+		st.byFile[file] = api
+	}
+	st.stockAccepted[file] = g.stock != nil && *g.stock
+	if g.rules != nil {
+		st.rules[file] = g.rules
+		st.readRules(fsys, g.rules)
+	}
+	return api
+}
+
+// APIOf returns the API for the objects of a file, or nil if the input names no release for them.
+func (st *Settings) APIOf(fsys fs.FS, file string) *manifest.API {
+	return st.API(st.policyOf(fsys, dirOf(file)).release)
+}
+
+// IsConfig reports whether a file is a policy file, and not a manifest of that name. It reports the mistakes in it.
+func (st *Settings) IsConfig(fsys fs.FS, file string) bool {
+	if file == manifest.Stdin {
+		return false
+	}
+	clean := path.Clean(filepath.ToSlash(file))
+	isNamed := st.flags.Policy != "" && clean == path.Clean(filepath.ToSlash(st.flags.Policy))
+	return (path.Base(clean) == ConfigName || isNamed) && st.config(fsys, clean).is
+}
+
+// Releases returns the releases that the input names, the oldest first.
+func (st *Settings) Releases() []release.Release {
+	st.lock.Lock()
+	defer st.lock.Unlock()
+	return slices.DeleteFunc(release.Known(), func(r release.Release) bool { return st.apis[r.Version] == nil })
+}
+
+// API returns the API of a release, or nil for nil. Each release has one API in a run.
+func (st *Settings) API(r *release.Release) *manifest.API {
+	if r == nil {
+		return nil
+	}
+	st.lock.Lock()
+	defer st.lock.Unlock()
+	return st.api(r)
+}
+
+func (st *Settings) api(r *release.Release) *manifest.API {
+	if st.apis[r.Version] == nil {
+		st.apis[r.Version] = manifest.NewAPI(r, &st.definitions)
+	}
+	return st.apis[r.Version]
+}

@@ -1,0 +1,201 @@
+package workspace
+
+import (
+	"slices"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/compose"
+	"github.com/trainweld/trainweld/render/runtimepatch"
+)
+
+// Locator finds the line of a field: in a TrainJob, a patch or a runtime.
+type Locator struct {
+	settings *Settings
+	catalog  *Catalog
+	// NoNotes omits the notes of rendering. A note's position needs another parse of its file, which is too slow for notes
+	// that stay hidden.
+	NoNotes bool
+}
+
+// Locate sets the severities of the findings of a TrainJob as its policy does, and the positions of the findings and of their
+// claims. It returns the findings that remain, in the given list.
+func (l *Locator) Locate(j Job, findings finding.List) finding.List {
+	rules := l.settings.rules[j.Document.File]
+	findings = l.settings.rate(rules, findings)
+	if l.NoNotes {
+		findings = slices.DeleteFunc(findings, func(f finding.Finding) bool { return f.Severity == finding.Note && !f.AssumesRuntime() })
+	}
+	for i := range findings {
+		f := &findings[i]
+		if f.Code == finding.CodeIdlePatch && rules != nil && len(f.Path) > 0 {
+			_, manager, _ := f.Path[len(f.Path)-1].Item()
+			f.Remedy.IsCertain = f.Remedy.IsCertain && !rules.Requires(j.TrainJob, manager)
+		}
+		for c := range f.Claims {
+			if claim := &f.Claims[c]; !compose.IsRule(*claim) { // a rule has its position
+				claim.Position = l.ClaimPosition(j, *claim)
+			}
+		}
+		if f.Position != (fieldpath.Position{}) {
+			continue
+		}
+		f.Position = l.position(j, *f)
+	}
+	return findings
+}
+
+// position returns the position of a finding whose claims have positions. A finding on a generated object gets the position of
+// the last claim, else the position of the TrainJob's name.
+func (l *Locator) position(j Job, f finding.Finding) fieldpath.Position {
+	if f.Code == finding.CodeUnknownJob {
+		f.Path = toReplicatedJob(f.Path) // the cluster reports a field that no file sets
+	}
+	if IsRuntime(f.Object) {
+		return l.RuntimePosition(j, f.Path)
+	}
+	if at := LastPlace(disputed(f)); at != (fieldpath.Position{}) {
+		return at
+	}
+	switch {
+	case f.Object.Kind == JobSetKind || f.Path.HasPrefix(fieldpath.Fields("spec", "replicatedJobs")):
+		return l.resultPosition(j, f.Path)
+	case f.Object.Kind == finding.TrainJobKind:
+		return l.jobPosition(j, f.Path)
+	default:
+		return j.Document.Position(fieldpath.Fields("metadata", "name"))
+	}
+}
+
+// toReplicatedJob cuts a path behind the item of replicatedJobs.
+func toReplicatedJob(path fieldpath.Path) fieldpath.Path {
+	for i := range path {
+		if path[i] == fieldpath.Field("replicatedJobs") && i+1 < len(path) {
+			return path[:i+2]
+		}
+	}
+	return path
+}
+
+// IsRuntime reports whether an object is a runtime of either kind.
+func IsRuntime(o fieldpath.Object) bool {
+	return o.Kind == trainer.TrainingRuntimeKind || o.Kind == trainer.ClusterTrainingRuntimeKind
+}
+
+// JobSetKind is the kind in findings on the JobSet of a TrainJob.
+const JobSetKind = "JobSet"
+
+// resultPosition returns the source of a JobSet's field: the last patch that sets it, or the runtime's template. Otherwise it
+// returns the position of the TrainJob's name.
+func (l *Locator) resultPosition(j Job, path fieldpath.Path) fieldpath.Position {
+	for _, p := range slices.Backward(l.settings.patchesFor(j)) {
+		if at := p.Base.Append(runtimepatch.PatchPath(p.Patch.Manager)[patchDepth:]...).Append(path...); p.Document.Has(at) {
+			return p.Document.Position(at)
+		}
+	}
+	for _, p := range slices.Backward(j.Spec.RuntimePatches) {
+		if at := runtimepatch.PatchPath(p.Manager).Append(path...); j.Document.Has(at) {
+			return j.Document.Position(at)
+		}
+	}
+	if o := j.Document.Overrides; o != nil {
+		for _, at := range o.SourcesOf(path) {
+			if j.Document.Has(at) {
+				return j.Document.Position(at)
+			}
+		}
+	}
+	if at := fieldpath.Fields("spec", "template").Append(path...); l.runtimeHas(j, at) {
+		return l.RuntimePosition(j, at)
+	}
+	return j.Document.Position(fieldpath.Fields("metadata", "name"))
+}
+
+// disputed returns the claims that a finding is about. It omits the layer that shadows the others, and the value of a rule.
+func disputed(f finding.Finding) []merge.Claim {
+	if f.Code != finding.CodeShadowed && f.Code != finding.CodeNotComposed {
+		return f.Claims
+	}
+	last := f.Claims[len(f.Claims)-1].Layer
+	return slices.DeleteFunc(slices.Clone(f.Claims), func(c merge.Claim) bool { return c.Layer == last })
+}
+
+// Origin returns ClaimPosition, but no position for a runtime's default from the API server. ClaimPosition would return the
+// position of the nearest field in the file.
+func (l *Locator) Origin(j Job, c merge.Claim) fieldpath.Position {
+	if c.Layer == runtimepatch.RuntimeLayer && !l.runtimeHas(j, c.Source) {
+		return fieldpath.Position{}
+	}
+	return l.ClaimPosition(j, c)
+}
+
+// LastPlace returns the last known position of the claims. Claims disagree on a field of the result, and the last one sets it.
+func LastPlace(claims []merge.Claim) fieldpath.Position {
+	for _, c := range slices.Backward(claims) {
+		if c.Position != (fieldpath.Position{}) {
+			return c.Position
+		}
+	}
+	return fieldpath.Position{}
+}
+
+// ClaimPosition returns the position of a claim's source. A TrainJob's default from the API server has no position.
+func (l *Locator) ClaimPosition(j Job, c merge.Claim) fieldpath.Position {
+	if len(c.Source) == 0 || c.Layer == runtimepatch.TrainJobLayer && !j.Document.Has(c.Source) {
+		return fieldpath.Position{}
+	}
+	if runtimepatch.FromRuntime(c) {
+		return l.RuntimePosition(j, c.Source)
+	}
+	return l.jobPosition(j, c.Source)
+}
+
+func (l *Locator) runtimeHas(j Job, path fieldpath.Path) bool {
+	source := l.catalog.SourceOf(j)
+	return source != nil && !source.Stock && (source.Snapshot != nil || source.Document.Has(path))
+}
+
+// RuntimePosition returns the position of a field in the TrainJob's runtime. Without a runtime, it returns the position of
+// runtimeRef.
+func (l *Locator) RuntimePosition(j Job, path fieldpath.Path) fieldpath.Position {
+	if source := l.catalog.SourceOf(j); source != nil && !source.Stock {
+		return source.Position(path)
+	}
+	return j.Document.Position(fieldpath.Fields("spec", "runtimeRef"))
+}
+
+// patchDepth is the length of the path to an entry of .spec.runtimePatches.
+const patchDepth = 3
+
+// jobPosition returns the position of a TrainJob's field: in its own file, or in the file of a patch.
+func (l *Locator) jobPosition(j Job, path fieldpath.Path) fieldpath.Position {
+	if len(path) < patchDepth || !path.HasPrefix(fieldpath.Fields("spec", "runtimePatches")) {
+		return j.Document.Position(path)
+	}
+	own := len(j.Spec.RuntimePatches)
+	further := l.settings.patchesFor(j)
+	at := -1
+	if i, ok := path[2].Index(); ok {
+		at = i - own
+	} else if _, manager, ok := path[2].Item(); ok {
+		for i := range own {
+			if j.Spec.RuntimePatches[i].Manager == manager {
+				return j.Document.Position(path)
+			}
+		}
+		for i := range further {
+			if further[i].Patch.Manager == manager {
+				at = i
+				break
+			}
+		}
+	}
+	if at < 0 || at >= len(further) {
+		return j.Document.Position(path)
+	}
+	patch := further[at]
+	return patch.Document.Position(patch.Base.Append(path[patchDepth:]...))
+}

@@ -1,0 +1,111 @@
+// This file reads the patches of --patch and of policies, and their managers.
+
+package workspace
+
+import (
+	"fmt"
+	"io/fs"
+	"slices"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/manifest"
+)
+
+// ReadPatches reads the files of --patch.
+func (st *Settings) ReadPatches(s Source) {
+	fsys, _ := s.Inputs()
+	read := map[string]bool{}
+	for _, patch := range st.flags.Patches {
+		manager, path := ManagerOf(patch)
+		files, findings := manifest.Files(fsys, []string{path}, false)
+		st.report(findings...)
+		for _, file := range files {
+			if key := manager + "=" + file; !read[key] {
+				read[key] = true
+				st.readPatches(s, manager, file)
+			}
+		}
+	}
+}
+
+// readPatches reads the patches of a file. If manager is set, all of them belong to it.
+func (st *Settings) readPatches(s Source, manager, file string) {
+	data, unreadable := st.lines.Open(s, file)
+	if unreadable != nil {
+		st.report(*unreadable)
+		return
+	}
+	fsys, _ := s.Inputs()
+	st.Patches = append(st.Patches, st.decodePatches(fsys, manager, file, data)...)
+}
+
+// decodePatches returns the patches of a file, and reports its mistakes.
+func (st *Settings) decodePatches(fsys fs.FS, manager, file string, data []byte) []manifest.Patch {
+	patches, findings := st.ApplyPolicy(fsys, file, dirOf(file)).DecodePatches(file, data)
+	if len(patches) == 0 && len(findings) == 0 {
+		findings = finding.List{{
+			Code: finding.CodeNotAnObject, Severity: finding.Error, Position: fieldpath.Position{File: file},
+			Message: "has no patch", Remedy: finding.Remedy{Text: "write a RuntimePatch, a list of them, or a TrainJob with patches, or do not name the file"},
+		}}
+	}
+	for i := range findings {
+		findings[i].Object = st.flags.InNamespace(findings[i].Object)
+	}
+	for i := range patches {
+		switch is := patches[i].Patch.Manager; {
+		case manager == "" || is == manager:
+		case is == "":
+			patches[i].Patch.Manager = manager
+		default:
+			at := fieldpath.Fields("manager")
+			findings = append(findings, finding.Finding{
+				Code: finding.CodeBadManager, Severity: finding.Error, Object: st.flags.InNamespace(patches[i].Document.ID), Path: patches[i].Base.Append(at...),
+				Position: patches[i].Document.Position(patches[i].Base.Append(at...)),
+				Message:  fmt.Sprintf("invalid value %q: must be %q, as the file of the patch is named", is, manager),
+				Remedy:   finding.Remedy{Text: "remove the manager from the patch, or name the patch by it"},
+			})
+		}
+	}
+	st.report(findings...)
+	return patches
+}
+
+// UnknownManager returns an error for the first manager without a patch, with a hint at the known ones. It returns nil after an
+// error in reading: the patch may stand in the unread part.
+func (st *Settings) UnknownManager(managers []string) error {
+	known := st.Managers()
+	for _, name := range managers {
+		if _, ok := slices.BinarySearch(known, name); ok || st.found.Err() != nil {
+			continue
+		}
+		hint := ""
+		switch near := finding.Nearest(name, known); {
+		case near != "":
+			hint = fmt.Sprintf("; did you mean %s?", near)
+		case len(known) > 0:
+			hint = fmt.Sprintf("; the managers are %q", known)
+		}
+		return fmt.Errorf("no patch is of manager %q%s", name, hint)
+	}
+	return nil
+}
+
+// Managers returns the sorted names of all managers with a patch, without duplicates.
+func (st *Settings) Managers() []string {
+	names := slices.Clone(st.patchers)
+	for _, p := range st.allPatches() {
+		names = append(names, p.Patch.Manager)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// patchedBy records the managers of a TrainJob.
+func (st *Settings) patchedBy(job *trainer.TrainJob) {
+	for i := range job.Spec.RuntimePatches {
+		st.patchers = append(st.patchers, job.Spec.RuntimePatches[i].Manager)
+	}
+}

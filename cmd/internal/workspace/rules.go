@@ -1,0 +1,205 @@
+// This file applies the policy of a TrainJob: its patches, its managers and its severities.
+
+package workspace
+
+import (
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/compose"
+	"github.com/trainweld/trainweld/render/manifest"
+	"github.com/trainweld/trainweld/render/policy"
+)
+
+// rules is a policy with its patches.
+type rules struct {
+	*policy.Policy
+	read    bool
+	patches [][]manifest.Patch // of each entry
+}
+
+// readRules reads the patches of a policy once.
+func (st *Settings) readRules(fsys fs.FS, r *rules) {
+	if r.read {
+		return
+	}
+	r.read = true
+	r.patches = make([][]manifest.Patch, len(r.Patches()))
+	for i, entry := range r.Patches() {
+		data, unreadable := manifest.Read(host.Bounded(fsys, filepath.Dir(entry.Position.File)), nil, entry.File)
+		if unreadable != nil {
+			f := *unreadable
+			f.Message = entry.File + ": " + f.Message
+			f.Path, f.Position = entry.Path, entry.Position
+			st.report(f)
+			continue
+		}
+		st.lines.opened(entry.File, data)
+		r.patches[i] = st.decodePatches(fsys, entry.Manager, entry.File, data)
+	}
+}
+
+// PatchesFor returns the patches that a TrainJob gets after its own ones. The patches of its policy come first, then the patches of
+// --patch. They are as written until DefaultPatches. Do not change them. It is safe for concurrent use after reading.
+func (st *Settings) PatchesFor(j Job) []trainer.RuntimePatch {
+	further := st.patchesFor(j)
+	patches := make([]trainer.RuntimePatch, len(further))
+	for i := range further {
+		patches[i] = further[i].Patch
+	}
+	if st.flags.Repairs {
+		st.lock.Lock()
+		defer st.lock.Unlock()
+		for i := range further {
+			st.notePatched(further[i].Document.File, render.ObjectOf(j.TrainJob))
+		}
+	}
+	return patches
+}
+
+// notePatched records that a TrainJob gets the patches of a file.
+func (st *Settings) notePatched(file string, job fieldpath.Object) {
+	if st.patched == nil {
+		st.patched = map[string]map[fieldpath.Object]bool{}
+	}
+	if st.patched[file] == nil {
+		st.patched[file] = map[fieldpath.Object]bool{}
+	}
+	st.patched[file][job] = true
+}
+
+// PatchedBy returns the TrainJobs that get the patches of a file from --patch or a policy, by their names. It needs Flags.Repairs.
+func (st *Settings) PatchedBy(file string) []fieldpath.Object {
+	return slices.SortedFunc(maps.Keys(st.patched[file]), func(a, b fieldpath.Object) int { return strings.Compare(a.String(), b.String()) })
+}
+
+// patchesFor returns the patches of PatchesFor with their positions.
+func (st *Settings) patchesFor(j Job) []manifest.Patch {
+	r := st.rules[j.Document.File]
+	if r == nil {
+		return st.Patches
+	}
+	var patches []manifest.Patch
+	for i, entry := range r.Patches() {
+		if entry.Applies(j.TrainJob) {
+			patches = append(patches, r.patches[i]...)
+		}
+	}
+	if patches == nil {
+		return st.Patches
+	}
+	return append(patches, st.Patches...)
+}
+
+// CompositionsOf returns the rules by which the policy of a TrainJob composes values.
+func (st *Settings) CompositionsOf(j Job) compose.Rules {
+	r := st.rules[j.Document.File]
+	if r == nil {
+		return nil
+	}
+	return r.Compositions()
+}
+
+// allPatches returns the patches of all policies, then the patches of --patch.
+func (st *Settings) allPatches() []manifest.Patch {
+	var patches []manifest.Patch
+	for _, file := range st.configOrder {
+		if r := st.configs[file].rules; r != nil {
+			patches = append(patches, slices.Concat(r.patches...)...)
+		}
+	}
+	return append(patches, st.Patches...)
+}
+
+// DefaultPatches sets the API server's defaults in all further patches, for a rendering. Call it once, after reading.
+func (st *Settings) DefaultPatches() {
+	all := st.allPatches()
+	patches := make([]trainer.RuntimePatch, len(all))
+	for i := range all {
+		patches[i] = all[i].Patch
+	}
+	render.DefaultPatches(patches, func(i int, at fieldpath.Path) bool { // they share their values with the input's
+		return all[i].Document.Sets(all[i].Base.Append(at...))
+	})
+}
+
+// violations returns the findings of a TrainJob's policy on its patches.
+func (st *Settings) violations(j Job) finding.List {
+	r := st.rules[j.Document.File]
+	if r == nil {
+		return nil
+	}
+	own := j.Spec.RuntimePatches
+	if j.Written != nil {
+		own = Decodable(j.Written)
+	}
+	found := r.Check(j.TrainJob, slices.Concat(own, st.PatchesFor(j)))
+	if st.flags.Advisory {
+		for i := range found {
+			found[i].Severity = finding.Warning
+		}
+	}
+	return found
+}
+
+// rate sets the severities of findings by a policy, and drops the findings that it removes. A severity of the flags goes before it.
+func (st *Settings) rate(r *rules, findings finding.List) finding.List {
+	if r == nil {
+		return findings
+	}
+	for i := range findings {
+		findings[i].Severity = st.severity(r, findings[i])
+	}
+	return slices.DeleteFunc(findings, func(f finding.Finding) bool { return f.Severity == 0 })
+}
+
+// Rate sets the severities of findings by the policies of their files, and drops the findings that a policy removes. Locate does so
+// for findings on a TrainJob.
+func (st *Settings) Rate(findings finding.List) finding.List {
+	var kept finding.List
+	for _, f := range findings {
+		file := f.Position.File
+		if f.Build != "" {
+			file = st.flags.Built.Name()
+		}
+		if f.Severity = st.severity(st.rules[file], f); f.Severity > 0 {
+			kept = append(kept, f)
+		}
+	}
+	return kept
+}
+
+// severity returns the severity of a finding under a policy.
+func (st *Settings) severity(r *rules, f finding.Finding) finding.Severity {
+	if r == nil || st.flags.Decided[f.Code] {
+		return f.Severity
+	}
+	severity := r.Severity(f)
+	if st.flags.Advisory && f.Code == finding.CodeNoComposition {
+		return min(severity, finding.Warning)
+	}
+	if st.flags.Advisory && severity > f.Severity {
+		return max(f.Severity, min(severity, finding.Warning))
+	}
+	return severity
+}
+
+// WithoutPatchFiles removes the warnings on patches that --patch or a policy reads: they are not stray files of a directory.
+func (st *Settings) WithoutPatchFiles(findings finding.List) finding.List {
+	isPatch := map[string]bool{}
+	for _, p := range st.allPatches() {
+		isPatch[filepath.Clean(p.Document.File)] = true
+	}
+	return slices.DeleteFunc(findings, func(f finding.Finding) bool {
+		return f.Code == finding.CodeNotAnObject && f.Severity == finding.Warning && isPatch[filepath.Clean(f.Position.File)]
+	})
+}

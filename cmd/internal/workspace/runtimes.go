@@ -1,0 +1,449 @@
+// This file collects the runtimes and their positions.
+
+package workspace
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	kjson "sigs.k8s.io/json"
+
+	"github.com/trainweld/trainweld/cmd/internal/ports"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/legacy"
+	"github.com/trainweld/trainweld/render/manifest"
+	"github.com/trainweld/trainweld/render/release"
+)
+
+// Catalog holds the runtimes, and where they come from. Releases may have different runtimes of one name.
+type Catalog struct {
+	reporter
+	flags    Flags
+	settings *Settings
+	Broken   map[fieldpath.Object]bool   // runtimes that exist but cannot be decoded
+	runtimes map[string]*render.Runtimes // by the version of the release
+	sources  map[released]*RuntimeSource // by the runtime, or by the TrainJob of a snapshot
+	built    map[fieldpath.Object]bool   // the runtimes of a build
+
+	lock     sync.Mutex // guards the rest
+	resolved map[resolution]*RuntimeSource
+	stock    map[string]map[string]*RuntimeSource // by the version and the name
+	releases map[string][]release.Release         // that ship a runtime, by its name
+}
+
+func newCatalog(flags Flags, settings *Settings, to reporter) *Catalog {
+	return &Catalog{
+		reporter: to, flags: flags, settings: settings,
+		Broken: map[fieldpath.Object]bool{}, runtimes: map[string]*render.Runtimes{}, sources: map[released]*RuntimeSource{}, built: map[fieldpath.Object]bool{},
+		resolved: map[resolution]*RuntimeSource{}, stock: map[string]map[string]*RuntimeSource{},
+	}
+}
+
+// IsSpelled reports Flags.Spelled.
+func (c *Catalog) IsSpelled() bool { return c.flags.Spelled }
+
+// RuntimeSource is the source of a runtime. A ConfigMap holds a snapshot as a string, so fields of a snapshot have the
+// position of that string.
+type RuntimeSource struct {
+	Document *manifest.Document
+	Snapshot any // the runtime of a snapshot that the Trainer keeps for a TrainJob
+	// Stock reports a runtime that the release ships, and the inputs lack. Its text has no position.
+	Stock bool
+	// Findings are those on a runtime that a TrainJob of another release reads.
+	Findings finding.List
+
+	spec *trainer.TrainingRuntimeSpec // nil after an error
+}
+
+// Position returns the position of a field of the runtime.
+func (s *RuntimeSource) Position(path fieldpath.Path) fieldpath.Position {
+	switch {
+	case s.Stock:
+		return fieldpath.Position{}
+	case s.Snapshot != nil:
+		path = fieldpath.Fields("data", "runtime")
+	}
+	return s.Document.Position(path)
+}
+
+// Fields returns the fields of the runtime. The Trainer treats a snapshot as the runtime that its TrainJob names, so a snapshot
+// gets that kind and name.
+func (s *RuntimeSource) Fields(named fieldpath.Object) (map[string]any, error) {
+	if s.Snapshot == nil {
+		return s.Document.Fields()
+	}
+	text, err := json.Marshal(s.Snapshot)
+	if err != nil {
+		return nil, err
+	}
+	fields := map[string]any{}
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(text, &fields); err != nil {
+		return nil, err
+	}
+	meta, ok := fields["metadata"].(map[string]any)
+	if !ok {
+		meta = map[string]any{}
+		fields["metadata"] = meta
+	}
+	fields["kind"], meta["name"] = named.Kind, named.Name
+	delete(meta, "namespace")
+	if named.Namespace != "" {
+		meta["namespace"] = named.Namespace
+	}
+	return fields, nil
+}
+
+// released is an object of a release, which has a version; none is empty.
+type released struct {
+	version string
+	fieldpath.Object
+}
+
+func versionOf(d *manifest.Document) string {
+	if r := d.API().Release(); r != nil {
+		return r.Version
+	}
+	return ""
+}
+
+// resolution is a source as a release reads it.
+type resolution struct {
+	version string
+	source  *RuntimeSource
+}
+
+// RuntimeOf returns the runtime of a TrainJob as Find does. It returns nil for both if the runtime is broken: then the runtime
+// has its own findings.
+func (c *Catalog) RuntimeOf(j Job) (*trainer.TrainingRuntimeSpec, *finding.Finding) {
+	spec, missing := c.Find(j)
+	if missing != nil && c.Broken[render.RuntimeOf(j.TrainJob)] {
+		return nil, nil
+	}
+	return spec, missing
+}
+
+// Find returns the runtime of a TrainJob as its release reads it, or a finding if it is missing. It returns nil for both if the
+// release cannot decode the runtime: see ReleaseFindings. It is safe for concurrent use.
+func (c *Catalog) Find(j Job) (*trainer.TrainingRuntimeSpec, *finding.Finding) {
+	source, version := c.source(j)
+	known := c.runtimes[version]
+	if known == nil {
+		known = &render.Runtimes{}
+	}
+	_, missing := known.Find(j.TrainJob)
+	if source != nil && (missing == nil || missing.Code == finding.CodeNoRuntime) {
+		return source.spec, nil
+	}
+	if missing != nil && missing.Remedy.Do == finding.Provide {
+		missing.Remedy.Text = c.shippedAs(j) + missing.Remedy.Text
+	}
+	return nil, missing
+}
+
+// SourceOf returns the source of a TrainJob's runtime, preferring a snapshot. It returns nil without a runtime.
+func (c *Catalog) SourceOf(j Job) *RuntimeSource {
+	source, _ := c.source(j)
+	return source
+}
+
+// Named returns the source of a runtime of any release, or nil.
+func (c *Catalog) Named(id fieldpath.Object) *RuntimeSource {
+	for _, version := range c.versions("") {
+		if source := c.sources[released{version, id}]; source != nil {
+			return source
+		}
+	}
+	return nil
+}
+
+// versions returns the versions with runtimes: the given one, none, and the others from the latest on.
+func (c *Catalog) versions(first string) []string {
+	versions := []string{first}
+	if len(c.runtimes) == 0 || len(c.runtimes) == 1 && c.runtimes[first] != nil {
+		return versions
+	}
+	versions = append(versions, "")
+	for _, r := range slices.Backward(release.Known()) {
+		versions = append(versions, r.Version)
+	}
+	return versions
+}
+
+// Earlier returns the fields of earlier releases in a TrainJob and in its runtime.
+func (c *Catalog) Earlier(j Job) legacy.Earlier {
+	var earlier legacy.Earlier
+	if j.Document != nil && !j.Migrated {
+		earlier = j.Document.Earlier
+	}
+	if source := c.SourceOf(j); source != nil {
+		earlier.TorchNumProcPerNode = source.Document.Earlier.TorchNumProcPerNode
+	}
+	return earlier
+}
+
+// source returns the source of a TrainJob's runtime. Runtimes of its own release come first, then those without a release,
+// then those of others. Last come the runtimes that the release ships. The version is that of the runtimes that hold the
+// source, or lack it.
+func (c *Catalog) source(j Job) (*RuntimeSource, string) {
+	api, version := j.Document.API(), versionOf(j.Document)
+	for _, version := range c.versions(version) {
+		for _, id := range []fieldpath.Object{render.ObjectOf(j.TrainJob), render.RuntimeOf(j.TrainJob)} {
+			if source := c.sources[released{version, id}]; source != nil {
+				return c.as(source, api), version
+			}
+		}
+	}
+	if c.runtimes[version] == nil {
+		version = ""
+	}
+	if c.Broken[render.RuntimeOf(j.TrainJob)] {
+		return nil, version
+	}
+	return c.stockRuntime(j), version
+}
+
+// as returns the source as an API reads it. A snapshot is the controller's own, and stays.
+func (c *Catalog) as(source *RuntimeSource, api *manifest.API) *RuntimeSource {
+	if source.Snapshot != nil || source.Document.API() == api {
+		return source
+	}
+	version := ""
+	if api != nil {
+		version = api.Release().Version
+	}
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	key := resolution{version, source}
+	if c.resolved[key] == nil {
+		d := source.Document.As(api)
+		c.resolved[key] = &RuntimeSource{Document: d, Findings: d.Findings, spec: c.specOf(d)}
+	}
+	return c.resolved[key]
+}
+
+// stockRuntime returns the runtime of a TrainJob that its release ships, or nil.
+func (c *Catalog) stockRuntime(j Job) *RuntimeSource {
+	id := render.RuntimeOf(j.TrainJob)
+	if id.Kind != trainer.ClusterTrainingRuntimeKind {
+		return nil
+	}
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	return c.shipped(j.Release())[id.Name]
+}
+
+// shippedAs returns the begin of an advice, on the runtime of a release that a TrainJob probably means, or "".
+func (c *Catalog) shippedAs(j Job) string {
+	id, r := render.RuntimeOf(j.TrainJob), j.Release()
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	if id.Kind != trainer.ClusterTrainingRuntimeKind {
+		if c.shipped(r)[id.Name] == nil {
+			return ""
+		}
+		return fmt.Sprintf("did you mean the %s %s, which Trainer %s ships? Otherwise ", trainer.ClusterTrainingRuntimeKind, id.Name, r.Or().Version)
+	}
+	if having := c.having(id.Name); len(having) > 0 {
+		return fmt.Sprintf("it is a runtime of %s: ", release.Span(having))
+	}
+	if near := finding.Nearest(id.Name, slices.Sorted(maps.Keys(c.shipped(r)))); near != "" {
+		return fmt.Sprintf("did you mean %s, which Trainer %s ships? Otherwise ", near, r.Or().Version)
+	}
+	return ""
+}
+
+// having returns the releases that ship a runtime. The caller holds the lock.
+func (c *Catalog) having(name string) []release.Release {
+	if c.releases == nil {
+		c.releases = map[string][]release.Release{}
+		for _, r := range release.Known() {
+			if text, err := r.Runtimes(); err == nil { // a release has some
+				documents, _ := manifest.Decode("", text)
+				for _, d := range documents {
+					c.releases[d.ID.Name] = append(c.releases[d.ID.Name], r)
+				}
+			}
+		}
+	}
+	return c.releases[name]
+}
+
+// shipped returns the runtimes that a release ships by their names, and those of the latest release for nil. The caller holds the
+// lock.
+func (c *Catalog) shipped(r *release.Release) map[string]*RuntimeSource {
+	version := ""
+	if r != nil {
+		version = r.Version
+	}
+	if c.stock[version] == nil {
+		named := map[string]*RuntimeSource{}
+		c.stock[version] = named
+		if text, err := r.Or().Runtimes(); err == nil { // a release has some
+			var documents []*manifest.Document
+			if r == nil {
+				documents, _ = manifest.Decode("", text)
+			} else {
+				documents, _, _ = c.settings.API(r).Decode("", text, nil)
+			}
+			for _, d := range documents {
+				named[d.ID.Name] = &RuntimeSource{Document: d, Stock: true, spec: c.specOf(d)}
+			}
+		}
+	}
+	return c.stock[version]
+}
+
+// ReleaseFindings returns the findings on a TrainJob's runtime and further patches that depend on the TrainJob's release. It also
+// returns the violations of the TrainJob's policy.
+func (in *Input) ReleaseFindings(j Job) finding.List {
+	found := in.runtimeFindings(j)
+	for _, p := range in.patchesFor(j) {
+		if d := p.Document.As(j.Document.API()); d != p.Document {
+			found = append(found, d.Findings...)
+		}
+	}
+	return append(found, in.violations(j)...)
+}
+
+func (c *Catalog) runtimeFindings(j Job) finding.List {
+	source := c.SourceOf(j)
+	switch {
+	case source == nil:
+		return nil
+	case source.Stock && (c.flags.Release != nil || c.settings.stockAccepted[j.Document.File]):
+		return nil
+	case source.Stock:
+		ref := fieldpath.Fields("spec", "runtimeRef", "name")
+		return finding.List{{
+			Code: finding.CodeNoRuntime, Severity: finding.Note, Object: render.ObjectOf(j.TrainJob), Path: ref, Position: j.Document.Position(ref),
+			Message: fmt.Sprintf("the inputs hold no %s: the runtimes come from Trainer %s, and the cluster may have changed them", render.RuntimeOf(j.TrainJob), j.Release().Or().Version),
+			Remedy:  finding.Remedy{Text: "accept that"},
+		}}
+	default:
+		return slices.Clone(source.Findings)
+	}
+}
+
+// specOf returns the spec of a runtime with the API server's defaults, or nil for another object.
+func (c *Catalog) specOf(d *manifest.Document) *trainer.TrainingRuntimeSpec {
+	var spec *trainer.TrainingRuntimeSpec
+	switch r := d.Object.(type) {
+	case *trainer.TrainingRuntime:
+		spec = &r.Spec
+	case *trainer.ClusterTrainingRuntime:
+		spec = &r.Spec
+	default:
+		return nil
+	}
+	c.setDefaults(spec, d)
+	return spec
+}
+
+// AddRuntime adds a runtime or a snapshot for a rendering, and returns its source, or nil for any other object. It reports a duplicate
+// and does not keep it.
+func (c *Catalog) AddRuntime(d *manifest.Document) (source *RuntimeSource, kept bool) {
+	id, source := c.read(d)
+	if source.spec == nil {
+		return nil, false
+	}
+	if source.Snapshot == nil {
+		c.setDefaults(source.spec, d)
+	}
+	return source, c.put(id, source, false)
+}
+
+// AddText adds a runtime or a snapshot for its text, without the decoded object: a runtime that cannot be decoded counts too. If last is
+// set, a later runtime replaces an earlier one of its name, as after kubectl apply.
+func (c *Catalog) AddText(d *manifest.Document, last bool) (source *RuntimeSource, kept bool) {
+	switch id, source := c.read(d); {
+	case source.spec == nil && !IsRuntime(id):
+		return nil, false
+	case id.Name == "":
+		return source, false // no TrainJob can reference it
+	default:
+		source.spec = &trainer.TrainingRuntimeSpec{}
+		return source, c.put(id, source, last)
+	}
+}
+
+// read returns the source that a document is, and its object: for a snapshot, its TrainJob. A source without a spec holds no runtime, or one
+// that cannot be decoded.
+func (c *Catalog) read(d *manifest.Document) (fieldpath.Object, *RuntimeSource) {
+	source := &RuntimeSource{Document: d}
+	id, runtime := c.flags.idOf(d), d.Object
+	if c.flags.IsBuilt(d.File) {
+		c.built[id] = true
+	}
+	if cm, ok := runtime.(*corev1.ConfigMap); ok {
+		if d.API().Release().Or().RuntimeRead == release.LiveRuntime {
+			return id, source // the controller knows no snapshots
+		}
+		id, source.Snapshot = c.snapshotOf(cm, d)
+		runtime = source.Snapshot
+	}
+	switch r := runtime.(type) {
+	case *trainer.TrainingRuntime:
+		source.spec = &r.Spec
+	case *trainer.ClusterTrainingRuntime:
+		source.spec = &r.Spec
+	}
+	return id, source
+}
+
+// put adds a source under the name of its object. It reports a duplicate, unless the last one counts.
+func (c *Catalog) put(id fieldpath.Object, source *RuntimeSource, last bool) (kept bool) {
+	d := source.Document
+	at := released{versionOf(d), id}
+	known := c.runtimes[at.version]
+	if known == nil {
+		known = &render.Runtimes{}
+		c.runtimes[at.version] = known
+	}
+	add := known.Add
+	if source.Snapshot != nil {
+		add = known.AddSnapshot
+	}
+	if refused := add(id, source.spec); refused != nil && !last {
+		if source.Snapshot != nil {
+			refused.Message = fmt.Sprintf("the inputs hold two snapshots of the runtime of %s", id)
+			refused.Object = d.ID
+		}
+		refused.Position = d.Position(refused.Path)
+		c.report(c.flags.sayOther(*refused, c.sources[at].Document))
+		return false
+	}
+	c.sources[at] = source
+	return true
+}
+
+// setDefaults sets the API server's defaults in a runtime.
+func (c *Catalog) setDefaults(spec *trainer.TrainingRuntimeSpec, d *manifest.Document) {
+	plain := ports.Plain(spec)
+	render.DefaultRuntime(spec, d.Sets)
+	if c.flags.Spelled {
+		for _, p := range plain {
+			p.Protocol = ""
+		}
+	}
+}
+
+// snapshotOf returns the runtime in a ConfigMap, and the TrainJob that the snapshot is for. It returns nil for any other
+// ConfigMap, and for an invalid one, which it reports.
+func (c *Catalog) snapshotOf(cm *corev1.ConfigMap, d *manifest.Document) (fieldpath.Object, any) {
+	name, runtime, err := manifest.Snapshot(cm)
+	if err != nil {
+		at := fieldpath.Fields("data", "runtime")
+		c.report(finding.Finding{
+			Code: finding.CodeWrongType, Severity: finding.Error, Object: d.ID, Path: at, Position: d.Position(at),
+			Message: err.Error(), Remedy: finding.Remedy{Text: "take the ConfigMap from the cluster as it is, or leave it out to use the runtime itself"},
+		})
+	}
+	return fieldpath.Object{Kind: trainer.TrainJobKind, Namespace: c.flags.NamespaceOf(cm.Namespace), Name: name}, runtime
+}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"github.com/trainweld/trainweld/conflict"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/check"
+	"github.com/trainweld/trainweld/render/compose"
+	"github.com/trainweld/trainweld/render/policy"
+	"github.com/trainweld/trainweld/render/runtimepatch"
+)
+
+// validator refuses TrainJobs whose patches the cluster could not use or the policy forbids, or whose managers
+// set one field to different values. Runtimes tells it what the patches are laid over.
+type validator struct {
+	runtimes client.Reader
+	policy   *policy.Policy // nil allows everything
+}
+
+var _ admission.Validator[*trainer.TrainJob] = validator{}
+
+func (v validator) ValidateCreate(ctx context.Context, job *trainer.TrainJob) (admission.Warnings, error) {
+	return v.review(ctx, job)
+}
+
+// ValidateUpdate lets everything pass that changes no patch: finalizers, labels and suspension of a TrainJob
+// that was admitted before this webhook stay possible.
+func (v validator) ValidateUpdate(ctx context.Context, old, job *trainer.TrainJob) (admission.Warnings, error) {
+	if reflect.DeepEqual(old.Spec.RuntimePatches, job.Spec.RuntimePatches) && reflect.DeepEqual(old.Spec.RuntimeRef, job.Spec.RuntimeRef) {
+		return nil, nil
+	}
+	return v.review(ctx, job)
+}
+
+func (v validator) ValidateDelete(context.Context, *trainer.TrainJob) (admission.Warnings, error) {
+	return nil, nil
+}
+
+// review answers with every finding at once.
+func (v validator) review(ctx context.Context, job *trainer.TrainJob) (admission.Warnings, error) {
+	template, err := v.template(ctx, job)
+	if err != nil {
+		return nil, err
+	}
+	patches := job.Spec.RuntimePatches
+	at := field.NewPath("spec", "runtimePatches")
+	findings := v.rated(append(check.Patches(template, patches), v.policy.Check(job, patches)...))
+	if err := findings.Err(); err != nil {
+		return nil, invalid(job, field.ErrorList{field.Invalid(at, field.OmitValueType{}, err.Error())})
+	}
+	result, err := runtimepatch.Apply(template, patches, runtimepatch.Options{Owners: true})
+	if err != nil {
+		return nil, invalid(job, field.ErrorList{field.Invalid(at, field.OmitValueType{}, err.Error())})
+	}
+	rules := v.policy.Compositions()
+	var conflicts conflict.Conflicts
+	for _, c := range conflict.Find(result.Owners) {
+		if _, isComposed := rules.For(c.Path); isComposed && c.Kind == conflict.Overlap {
+			continue
+		}
+		f := c.Finding(fieldpath.Object{})
+		if v.policy.Severity(f) == finding.Error {
+			conflicts = append(conflicts, c)
+		}
+		findings = append(findings, v.rated(finding.List{f})...)
+	}
+	if len(conflicts) > 0 {
+		return nil, invalid(job, conflicts.ErrorList(at))
+	}
+	for _, c := range compose.Find(result.Owners, rules) {
+		if !c.IsHeld() {
+			findings = append(findings, v.rated(finding.List{c.Finding(fieldpath.Object{})})...)
+		}
+	}
+	findings = append(findings, v.rated(runtimepatch.Warnings(template, result))...)
+	if err := findings.Err(); err != nil {
+		return nil, invalid(job, field.ErrorList{field.Invalid(at, field.OmitValueType{}, err.Error())})
+	}
+	var warnings admission.Warnings
+	for _, f := range findings {
+		if f.Severity == finding.Warning {
+			warnings = append(warnings, f.Error())
+		}
+	}
+	return warnings, nil
+}
+
+// rated returns the findings with the severities of the policy, without those that it removes.
+func (v validator) rated(findings finding.List) finding.List {
+	for i := range findings {
+		findings[i].Severity = v.policy.Severity(findings[i])
+	}
+	return slices.DeleteFunc(findings, func(f finding.Finding) bool { return f.Severity == 0 })
+}
+
+// template is the JobSet template of the runtime that a TrainJob names.
+func (v validator) template(ctx context.Context, job *trainer.TrainJob) (*trainer.JobSetTemplateSpec, error) {
+	ref := job.Spec.RuntimeRef
+	kind := trainer.ClusterTrainingRuntimeKind
+	if ref.Kind != nil {
+		kind = *ref.Kind
+	}
+	at := field.NewPath("spec", "runtimeRef")
+	var template *trainer.JobSetTemplateSpec
+	var err error
+	switch kind {
+	case trainer.ClusterTrainingRuntimeKind:
+		runtime := &trainer.ClusterTrainingRuntime{}
+		err = v.runtimes.Get(ctx, client.ObjectKey{Name: ref.Name}, runtime)
+		template = &runtime.Spec.Template
+	case trainer.TrainingRuntimeKind:
+		runtime := &trainer.TrainingRuntime{}
+		err = v.runtimes.Get(ctx, client.ObjectKey{Namespace: job.Namespace, Name: ref.Name}, runtime)
+		template = &runtime.Spec.Template
+	default:
+		kinds := []string{trainer.ClusterTrainingRuntimeKind, trainer.TrainingRuntimeKind}
+		return nil, invalid(job, field.ErrorList{field.NotSupported(at.Child("kind"), kind, kinds)})
+	}
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, invalid(job, field.ErrorList{field.NotFound(at, kind+" "+ref.Name)})
+	case err != nil:
+		return nil, apierrors.NewInternalError(fmt.Errorf("get %s %s: %w", kind, ref.Name, err))
+	}
+	return template, nil
+}
+
+func invalid(job *trainer.TrainJob, errs field.ErrorList) error {
+	return apierrors.NewInvalid(trainer.GroupVersion.WithKind(trainer.TrainJobKind).GroupKind(), job.Name, errs)
+}

@@ -1,0 +1,156 @@
+package merge_test
+
+import (
+	"math"
+	"reflect"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// memory has a field for each way in which values share memory.
+type memory struct {
+	Text     string                     `json:"text,omitempty"`
+	Pointer  *string                    `json:"pointer,omitempty"`
+	List     []string                   `json:"list,omitempty"`
+	Lists    [][]string                 `json:"lists,omitempty"`
+	Array    [2][]string                `json:"array"`
+	Arrays   [][2][]string              `json:"arrays,omitempty"`
+	Map      map[string]string          `json:"map,omitempty"`
+	Maps     []map[string]string        `json:"maps,omitempty"`
+	Structs  map[string]whole           `json:"structs,omitempty"`
+	Pointers map[string]*whole          `json:"pointers,omitempty"`
+	Any      any                        `json:"any,omitempty"`
+	Anys     []any                      `json:"anys,omitempty"`
+	Loop     *memory                    `json:"loop,omitempty"`
+	Loops    []memory                   `json:"loops,omitempty"`
+	At       metav1.Time                `json:"at,omitempty"`
+	Micro    *metav1.MicroTime          `json:"micro,omitempty"`
+	Quantity resource.Quantity          `json:"quantity"`
+	Raw      runtime.RawExtension       `json:"raw"`
+	Raws     []runtime.RawExtension     `json:"raws,omitempty"`
+	Either   *intstr.IntOrString        `json:"either,omitempty"`
+	Limits   map[word]resource.Quantity `json:"limits,omitempty"`
+}
+
+// TestCopyPatch shows that a copy equals its patch, and shares no memory with it.
+func TestCopyPatch(t *testing.T) {
+	plan := must(merge.For[memory, memory](schema.Rules{}))
+	text := func(s string) *string { return &s }
+	huge := resource.MustParse("123456789012345678901234567890")
+	at := metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 678, time.FixedZone("x", 3600)))
+	micro := metav1.NewMicroTime(at.Time)
+	for name, patch := range map[string]memory{
+		"nothing":    {},
+		"text":       {Text: "a", Pointer: text("b")},
+		"lists":      {List: []string{"a"}, Lists: [][]string{{"a"}, nil, {}}},
+		"arrays":     {Array: [2][]string{{"a"}, nil}, Arrays: [][2][]string{{nil, {"b"}}}},
+		"maps":       {Map: map[string]string{"a": "b"}, Maps: []map[string]string{{"a": "b"}, nil, {}}},
+		"structs":    {Structs: map[string]whole{"a": {Labels: map[string]string{"a": "b"}}}, Pointers: map[string]*whole{"a": {Whole: &whole{Name: "b"}}, "c": nil}},
+		"anything":   {Any: map[string]any{"a": []any{"b", nil, int64(1)}}, Anys: []any{[]any{"a"}, nil}},
+		"loops":      {Loop: &memory{List: []string{"a"}}, Loops: []memory{{Map: map[string]string{"a": "b"}}}},
+		"times":      {At: at, Micro: &micro},
+		"quantities": {Quantity: huge, Limits: map[word]resource.Quantity{"a": resource.MustParse("1Gi")}},
+		"JSON":       {Raw: runtime.RawExtension{Raw: []byte(`{"a":1}`)}, Raws: []runtime.RawExtension{{Raw: []byte(`"a"`)}, {}}},
+		"no JSON":    {Raw: runtime.RawExtension{Raw: []byte(`{`)}},
+		"an integer": {Either: &intstr.IntOrString{IntVal: 1, StrVal: "hidden"}},
+	} {
+		copied := plan.CopyPatch(&patch)
+		if !reflect.DeepEqual(*copied, patch) {
+			t.Errorf("%s: CopyPatch(%#v) = %#v", name, patch, *copied)
+		}
+		if name == "no JSON" {
+			continue
+		}
+		before := asJSON(patch)
+		scribble(reflect.ValueOf(copied))
+		if after := asJSON(patch); after != before {
+			t.Errorf("%s: a change of the copy changed the original from\n%s\nto\n%s", name, before, after)
+		}
+	}
+	if plan.CopyPatch(nil) != nil {
+		t.Error("CopyPatch(nil) is not nil")
+	}
+}
+
+// TestCopyPatch_Object shows that the copy of an encoded object keeps its JSON.
+func TestCopyPatch_Object(t *testing.T) {
+	plan := must(merge.For[memory, memory](schema.Rules{}))
+	pod := &corev1.Pod{}
+	pod.Labels = map[string]string{"a": "b"}
+	copied := plan.CopyPatch(&memory{Raw: runtime.RawExtension{Object: pod}})
+	before := asJSON(copied)
+	pod.Labels["a"] = "c"
+	if after := asJSON(copied); after != before {
+		t.Errorf("a change of the object changed the copy from\n%s\nto\n%s", before, after)
+	}
+}
+
+// TestApply_Verbatim checks that the result shares no memory with an object that a directive takes verbatim.
+func TestApply_Verbatim(t *testing.T) {
+	plan := must(merge.For[document, merge.Object](schema.Rules{}))
+	patch := fromJSON[merge.Object](`{"$patch": "replace", "frees": {"a": {"b": [{}]}}}`)
+	before := asJSON(patch)
+	result := applied(t, plan, &document{Name: "a"}, []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), Patch: &patch}})
+	scribble(reflect.ValueOf(&result.Value))
+	if after := asJSON(patch); after != before {
+		t.Errorf("a change of the result changed the patch from\n%s\nto\n%s", before, after)
+	}
+}
+
+// scribble clears everything that a value reaches.
+func scribble(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			scribble(v.Elem())
+		}
+	case reflect.Slice, reflect.Array:
+		for i := range v.Len() {
+			scribble(v.Index(i))
+		}
+	case reflect.Map:
+		for _, key := range v.MapKeys() {
+			scribble(v.MapIndex(key))
+			v.SetMapIndex(key, reflect.Value{})
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				scribble(v.Field(i))
+			}
+		}
+	}
+	if v.CanSet() {
+		v.SetZero()
+	}
+}
+
+// TestSameValue shows that values are equal if their encodings are.
+func TestSameValue(t *testing.T) {
+	for name, c := range map[string]struct {
+		a, b any
+		want bool
+	}{
+		"no values":             {nil, nil, true},
+		"equal strings":         {"a", "a", true},
+		"quantities":            {resource.MustParse("1Gi"), resource.MustParse("1024Mi"), true},
+		"a number and a string": {1, "1", false},
+		"a value and none":      {"a", nil, false},
+		"values without JSON":   {math.Inf(1), math.NaN(), false},
+		"one value with JSON":   {math.Inf(1), 1, false},
+		"the other one":         {1, math.Inf(1), false},
+	} {
+		if got := merge.SameValue(c.a, c.b); got != c.want {
+			t.Errorf("%s: SameValue(%v, %v) = %t, want %t", name, c.a, c.b, got, c.want)
+		}
+	}
+}

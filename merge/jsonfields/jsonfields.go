@@ -1,0 +1,133 @@
+// Package jsonfields lists the fields of Go structs by the rules of encoding/json. It knows their names, inlined structs, and
+// the merge keys of lists.
+package jsonfields
+
+import (
+	"encoding"
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// Field is a field of a struct by the rules of encoding/json. Fields of inlined structs count.
+type Field struct {
+	Name                string
+	Index               []int
+	Type                reflect.Type
+	OmitEmpty, OmitZero bool
+	Reference           bool   // the name of a LocalObjectReference
+	MergeKey            string // of a list-map
+}
+
+// Structs caches the fields of struct types. It is not a package variable, so calls share nothing.
+type Structs map[reflect.Type][]Field
+
+// Of returns the fields of a struct type, sorted by name.
+func (s Structs) Of(t reflect.Type) []Field {
+	if fields, ok := s[t]; ok {
+		return fields
+	}
+	fields := fieldsOf(t)
+	s[t] = fields
+	return fields
+}
+
+// Field returns a field by its exact name, and whether it exists.
+func (s Structs) Field(t reflect.Type, name string) (Field, bool) {
+	fields := s.Of(t)
+	i, ok := slices.BinarySearchFunc(fields, name, func(f Field, name string) int { return strings.Compare(f.Name, name) })
+	if !ok {
+		return Field{}, false
+	}
+	return fields[i], true
+}
+
+func (s Structs) Names(t reflect.Type) []string {
+	var names []string
+	for _, f := range s.Of(t) {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+func fieldsOf(t reflect.Type) []Field {
+	fields := make([]Field, 0, t.NumField())
+	var inlined []reflect.StructField
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case name == "-" && options == "":
+			continue
+		case f.Anonymous && name == "" && Concrete(f.Type).Kind() == reflect.Struct:
+			inlined = append(inlined, f)
+			continue
+		case !f.IsExported():
+			continue
+		case name == "":
+			name = f.Name
+		}
+		field := Field{Name: name, Index: f.Index, Type: f.Type, Reference: nameOf(t) == "k8s.io/api/core/v1.LocalObjectReference" && name == "name"}
+		for _, option := range strings.Split(options, ",") {
+			field.OmitEmpty = field.OmitEmpty || option == "omitempty"
+			field.OmitZero = field.OmitZero || option == "omitzero"
+		}
+		if f.Type.Kind() == reflect.Slice {
+			if field.MergeKey = f.Tag.Get("patchMergeKey"); field.MergeKey == "" {
+				field.MergeKey = patchMergeKey(f.Type.Elem())
+			}
+		}
+		fields = append(fields, field)
+	}
+	// A field of the struct hides a field with the same name in an inlined struct.
+	for _, outer := range inlined {
+		for _, f := range fieldsOf(Concrete(outer.Type)) {
+			if !slices.ContainsFunc(fields, func(g Field) bool { return g.Name == f.Name }) {
+				f.Index = append(slices.Clone(outer.Index), f.Index...)
+				fields = append(fields, f)
+			}
+		}
+	}
+	slices.SortFunc(fields, func(a, b Field) int { return strings.Compare(a.Name, b.Name) })
+	return fields
+}
+
+// patchMergeKey returns the merge key of the Trainer's own list-maps. Their Go types lack the tag (Trainer v2.3.0
+// pkg/apis/trainer/v1alpha1, +listMapKey), and they merge like the lists that they mirror.
+func patchMergeKey(item reflect.Type) string {
+	switch nameOf(item) {
+	case trainerTypes + "RuntimePatch":
+		return "manager"
+	case trainerTypes + "ReplicatedJobPatch", trainerTypes + "ContainerPatch", trainerTypes + "JobStatus",
+		"github.com/trainweld/trainweld/legacy.ContainerOverride":
+		return "name"
+	case "k8s.io/api/core/v1.VolumeMount":
+		return "mountPath"
+	case "k8s.io/api/core/v1.EnvVar", "k8s.io/api/core/v1.Volume", "k8s.io/api/core/v1.PodSchedulingGate",
+		"k8s.io/api/core/v1.LocalObjectReference":
+		return "name"
+	case "k8s.io/apimachinery/pkg/apis/meta/v1.Condition":
+		return "type"
+	}
+	return ""
+}
+
+const trainerTypes = "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1."
+
+// nameOf returns the name of a type with its package. The package links no API types.
+func nameOf(t reflect.Type) string { return t.PkgPath() + "." + t.Name() }
+
+// Concrete returns the type without its pointers.
+func Concrete(t reflect.Type) reflect.Type {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t
+}
+
+// DecodesItself reports whether values of the type have their own decoder, such as quantities and times.
+func DecodesItself(t reflect.Type) bool {
+	p := reflect.PointerTo(t)
+	return p.Implements(reflect.TypeFor[json.Unmarshaler]()) || p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
+}

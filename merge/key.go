@@ -1,0 +1,223 @@
+package merge
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// keys reads the merge keys of the items of a Go list.
+type keys struct {
+	list reflect.Value
+	slot *schema.Slot
+}
+
+// keysIn returns the keys of the items of a list-map.
+func keysIn(t *schema.Type, list reflect.Value) keys {
+	k := keys{list: list}
+	if key := t.KeyField(); key != nil {
+		k.slot = &key.Template
+	}
+	return k
+}
+
+// at returns the key of an item and reports whether the item's encoding has one.
+func (k *keys) at(i int) (string, bool) { return keyOf(k.slot, pointee(k.list.Index(i))) }
+
+// find returns the position of the first item with the key among the first n items, or -1.
+func (k *keys) find(n int, name string) int {
+	for i := range n {
+		if other, _ := k.at(i); other == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// patchKey is the merge key of a patch's item.
+type patchKey struct {
+	text string
+	ok   bool // whether the item has one
+}
+
+// keysOfPatch returns the keys of the items of a patch's list, which it appends to m.keys.
+func (m *merger) keysOfPatch(t *schema.Type, items []any) []patchKey {
+	first, of := len(m.keys), keyTypeOf(t)
+	for _, item := range items {
+		object, _ := item.(Object)
+		var name patchKey
+		if key := object[t.Key]; key != nil {
+			name = patchKey{of.text(key), true}
+		}
+		m.keys = append(m.keys, name)
+	}
+	return m.keys[first:]
+}
+
+// A keyType is the Go type of a merge key or of an element. It is nil if a definition describes the list.
+type keyType struct{ reflect.Type }
+
+// keyTypeOf returns the type of the keys of a list-map, or of the elements of another list.
+func keyTypeOf(t *schema.Type) keyType {
+	of := t.Elem
+	if t.Kind == schema.ListMap {
+		of = nil
+		if key := t.KeyField(); key != nil {
+			of = key.Type
+		}
+	}
+	return keyType{of.GoType()}
+}
+
+// text returns a key of a patch's JSON as scalarText returns the same key in a Go value. A key of another JSON type equals no
+// key of a Go value.
+func (of keyType) text(key any) string {
+	want := "string"
+	if of.Type != nil && of.Kind() == reflect.Bool {
+		want = "boolean"
+	} else if of.Type != nil && of.Kind() != reflect.String && of.Kind() != reflect.Struct {
+		want = "number"
+	}
+	if of.Type == nil || typeInJSON(key) == want {
+		return scalarText(reflect.ValueOf(key))
+	}
+	return typedKey(key)
+}
+
+// keyOf returns the merge key of an item and reports whether the item's encoding has one.
+func keyOf(slot *schema.Slot, item reflect.Value) (string, bool) {
+	v, encoded := slot.Of(item)
+	if v = pointee(v); !v.IsValid() {
+		return "", false
+	}
+	return scalarText(v), encoded
+}
+
+// omits reports whether the encoding of an item may omit the merge key: an empty one.
+func omits(key *schema.StructField, name string) bool {
+	if key == nil || !key.Template.OmitEmpty && !key.Template.OmitZero {
+		return false
+	}
+	return name == "" || name == "0" || name == "false" || name == typedMark+"0"
+}
+
+// setKey sets the merge key of a new item.
+func (m *merger) setKey(t *schema.Type, item reflect.Value, from Object) error {
+	key, value := t.KeyField(), from[t.Key]
+	if key == nil || value == nil {
+		return nil
+	}
+	if item.Kind() == reflect.Pointer {
+		if item.IsNil() {
+			item.Set(reflect.New(item.Type().Elem()))
+		}
+		item = item.Elem()
+	}
+	to, _ := key.Template.In(item)
+	if err := m.read(key.Type, to, value); err != nil {
+		return within(fieldpath.Field(t.Key), err)
+	}
+	return nil
+}
+
+// distinct returns an error if two items of a patch's list share a key, unless the plan's rules allow it.
+func (m *merger) distinct(t *schema.Type, names []patchKey) error {
+	if m.plan.twins {
+		return nil
+	}
+	firsts := firstsOf(names)
+	for i, name := range names {
+		if name.ok && firsts.find(i, name.text) >= 0 {
+			return within(itemStep(t, name.text), errDuplicate)
+		}
+	}
+	return nil
+}
+
+// firsts finds the first item with a key among the preceding items of a patch's list.
+type firsts struct {
+	names []patchKey
+	index map[string]int32 // nil for a list that is short enough to search
+}
+
+func firstsOf(names []patchKey) firsts {
+	f := firsts{names: names}
+	if len(names) > smallList {
+		f.index = make(map[string]int32, len(names))
+		for i, name := range names {
+			if _, known := f.index[name.text]; !known && name.ok {
+				f.index[name.text] = int32(i)
+			}
+		}
+	}
+	return f
+}
+
+// find returns the position of the first of n items with the key, or -1.
+func (f *firsts) find(n int, text string) int {
+	if f.index != nil {
+		if first, known := f.index[text]; known && int(first) < n {
+			return int(first)
+		}
+		return -1
+	}
+	return slices.Index(f.names[:n], patchKey{text, true})
+}
+
+// noteDuplicates records each merge key that several items of a list share. The first patch that reaches the list finds them
+// all. No patch adds a second item of a key, unless the plan's rules allow it.
+func (m *merger) noteDuplicates(t *schema.Type, names *keys, n int, at node) {
+	if m.noted[at] {
+		return
+	}
+	if m.noted == nil {
+		m.noted = map[node]bool{}
+	}
+	m.noted[at] = true
+	list, items := m.log.path(at), make(map[string]int, n)
+	for i := range n {
+		name, _ := names.at(i)
+		if items[name]++; items[name] == 2 {
+			m.duplicates = append(m.duplicates, list.Append(itemStep(t, name)))
+		}
+	}
+}
+
+// errNoKey is upstream's error for a list with an item that lacks its merge key. Upstream fails only if the base has the list,
+// because it takes a list that the base lacks verbatim.
+func errNoKey(index int, key string) error {
+	return within(fieldpath.Index(index), fmt.Errorf("an item without its merge key cannot be merged; give it a %s", strconv.Quote(key)))
+}
+
+// texts returns the elements of a list of scalars as they appear in paths.
+func texts(list reflect.Value) []string {
+	texts := make([]string, list.Len())
+	for i := range texts {
+		texts[i] = scalarText(list.Index(i))
+	}
+	return texts
+}
+
+// scalarText returns a scalar as it appears in paths.
+func scalarText(v reflect.Value) string {
+	v = pointee(v)
+	switch {
+	case !v.IsValid():
+		return "null"
+	case v.Kind() == reflect.String:
+		return v.String()
+	case v.Kind() == reflect.Struct:
+		value, _ := jsonOf(v)
+		if text, ok := value.(string); isScalar(value) && (!ok || strings.HasPrefix(text, typedMark)) {
+			return typedKey(value) // 80 and "80" are two values of an IntOrString
+		}
+		return fmt.Sprint(value)
+	default:
+		return fmt.Sprint(v.Interface())
+	}
+}

@@ -1,0 +1,353 @@
+package merge_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/internal/testenv"
+	"github.com/trainweld/trainweld/merge"
+)
+
+// TestFieldsV1Paths tells the paths that each kind of name in FieldsV1 leads to.
+func TestFieldsV1Paths(t *testing.T) {
+	for _, tc := range []struct {
+		name, fields string
+		want         []string
+	}{
+		{"nothing", `{}`, nil},
+		{"space", " {\n} ", nil},
+		{"the object itself", `{".": {}}`, nil},
+		{"fields", `{"f:spec":{"f:replicas":{},"f:template":{"f:spec":{"f:nodeName":{}}}}}`, []string{".spec.replicas", ".spec.template.spec.nodeName"}},
+		{"presence", `{"f:metadata":{"f:labels":{".":{},"f:app":{},"f:example.com/team":{}}}}`,
+			[]string{".metadata.labels", ".metadata.labels.app", `.metadata.labels["example.com/team"]`}},
+		{"presence after the fields", `{"f:a":{"f:b":{},".":{}}}`, []string{".a.b", ".a"}},
+		{"names that need quotes", `{"f:":{},"f:a b":{},"f:a\"b":{},"f:a:b":{},"f:$x-_9":{}}`, []string{`[""]`, `["a b"]`, `["a\"b"]`, `["a:b"]`, ".$x-_9"}},
+		{"an item", `{"f:env":{"k:{\"name\":\"A\"}":{".":{},"f:value":{}}}}`, []string{`.env[name="A"]`, `.env[name="A"].value`}},
+		{"several keys", `{"f:ports":{"k:{\"protocol\":\"TCP\",\"port\":80}":{}}}`, []string{`.ports[port=80,protocol="TCP"]`}},
+		{"keys of other types", `{"k:{\"a\":true}":{},"k:{\"a\":null}":{},"k:{\"a\":1.5}":{},"k:{\"a\":\"true\"}":{}}`, []string{`[a=true]`, `[a=null]`, `[a=1.5]`, `[a="true"]`}},
+		{"elements", `{"f:finalizers":{"v:\"x\"":{},"v:80":{},"v:-1.5":{},"v:false":{},"v:null":{}}}`,
+			[]string{`.finalizers[="x"]`, ".finalizers[=80]", ".finalizers[=-1.5]", ".finalizers[=false]", ".finalizers[=null]"}},
+		{"an element that is a map", `{"v:{\"b\":[1],\"a\":2}":{}}`, []string{`[={"a":2,"b":[1]}]`}},
+		{"positions", `{"f:args":{"i:0":{},"i:12":{"f:x":{}}}}`, []string{".args[0]", ".args[12].x"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got, err := pathsOf(tc.fields)
+			if err != nil {
+				t.Fatalf("FieldsV1Paths(%s): %v", tc.fields, err)
+			}
+			if diff := cmp.Diff(tc.want, texts(got)); diff != "" {
+				t.Errorf("FieldsV1Paths(%s) (-want +got):\n%s", tc.fields, diff)
+			}
+		})
+	}
+}
+
+// TestFieldsV1Paths_Invalid tells the place and the reason at which a text is no FieldsV1.
+func TestFieldsV1Paths_Invalid(t *testing.T) {
+	deep := func(levels int) string {
+		return strings.Repeat(`{"f:a":`, levels) + "{}" + strings.Repeat("}", levels)
+	}
+	for _, tc := range []struct{ name, fields, want string }{
+		{"nothing", ``, `byte 0: invalid JSON: unexpected end`},
+		{"null", `null`, `byte 4: must be an object`},
+		{"a list", `[]`, `byte 1: must be an object`},
+		{"a string for a field", `{"f:a":{"f:b":"x"}}`, `byte 17 in .a.b: must be an object`},
+		{"null for a field", `{"f:a":null}`, `byte 11 in .a: must be an object`},
+		{"no end", `{"f:a":{"f:b":{}`, `byte 16 in .a: invalid JSON: unexpected end`},
+		{"no JSON", `{"f:a":{,}}`, `byte 8 in .a: invalid JSON: `},
+		{"text after it", `{"f:a":{}} {}`, `unexpected text after the value`},
+		{"a bracket after it", `{}]`, `unexpected text after the value`},
+		{"an unknown prefix", `{"f:a":{"x:b":{}}}`, `byte 13 in .a: invalid key "x:b": must start with "f:", "k:", "v:" or "i:"`},
+		{"no prefix", `{"name":{}}`, `byte 7: invalid key "name": must start with "f:", "k:", "v:" or "i:"`},
+		{"half a prefix", `{"f":{}}`, `invalid key "f": must start with`},
+		{"an empty key", `{"":{}}`, `invalid key "": must start with`},
+		{"a long prefix", `{"ff:a":{}}`, `invalid key "ff:a": must start with`},
+		{"a duplicate", `{"f:a":{},"f:b":{},"f:a":{}}`, `byte 24: duplicate key "f:a"`},
+		{"a duplicate of a later field", `{"f:a":{},"f:b":{},"f:b":{}}`, `byte 24: duplicate key "f:b"`},
+		{"a duplicate in other words", `{"k:{\"a\":1,\"b\":2}":{},"k:{\"b\":2.0,\"a\":1}":{}}`, `duplicate key "k:{\"b\":2.0,\"a\":1}"`},
+		{"presence twice", `{"f:a":{".":{},".":{}}}`, `in .a: duplicate key "."`},
+		{"presence with a value", `{"f:a":{".":true}}`, `in .a: invalid value of ".": must be {}`},
+		{"presence with fields", `{"f:a":{".":{"f:b":{}}}}`, `in .a: invalid value of ".": must be {}`},
+		{"an item without keys", `{"k:{}":{}}`, `must have at least one merge key after "k:"`},
+		{"an item of text", `{"k:name":{}}`, `invalid key "k:name": invalid JSON`},
+		{"an item of a string", `{"k:\"a\"":{}}`, `must be an object after "k:"`},
+		{"an item with a list as its key", `{"k:{\"a\":[1]}":{}}`, `the value of merge key "a" must be a scalar`},
+		{"an item with an empty key", `{"k:{\"\":1}":{}}`, `the name of a merge key must not be empty`},
+		{"an item with a duplicate key", `{"k:{\"a\":1,\"a\":2}":{}}`, `duplicate merge key "a"`},
+		{"an item with a huge number", `{"k:{\"a\":1e999}":{}}`, `the number is out of range`},
+		{"an item with text after it", `{"k:{\"a\":1}x":{}}`, `unexpected text after the value`},
+		{"an item without an end", `{"k:{\"a\":1":{}}`, `invalid JSON: unexpected end`},
+		{"an element of nothing", `{"v:":{}}`, `invalid key "v:": invalid JSON after "v:"`},
+		{"an element with a huge number in it", `{"v:[{\"a\":1e999}]":{}}`, `the number is out of range`},
+		{"an element with text after it", `{"v:1 2":{}}`, `unexpected text after the value`},
+		{"no position", `{"i:":{}}`, `must be a position after "i:"`},
+		{"a negative position", `{"i:-1":{}}`, `must be a position after "i:"`},
+		{"a long key", `{"` + strings.Repeat("é", 1000) + `":{}}`, `éé…éé`},
+		{"a key of 128 bytes", `{"` + strings.Repeat("x", 128) + `":{}}`, `invalid key "` + strings.Repeat("x", 128) + `"`},
+		{"10,000 levels", deep(10_000), `must be at most 10000 levels deep`},
+		{"a million levels", deep(1_000_000), `must be at most 10000 levels deep`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			_, err := pathsOf(tc.fields)
+			var invalid *merge.FieldsV1Error
+			if !errors.As(err, &invalid) || !strings.Contains(err.Error(), tc.want) || len(err.Error()) > 1000 {
+				t.Errorf("FieldsV1Paths = %v, want a FieldsV1Error with %q", err, tc.want)
+			}
+		})
+	}
+}
+
+// TestFieldsV1Error formats an error that states nothing.
+func TestFieldsV1Error(t *testing.T) {
+	for _, err := range []*merge.FieldsV1Error{nil, {}} {
+		if err.Error() != "no error" || err.Unwrap() != nil {
+			t.Errorf("%#v: Error = %q, Unwrap = %v", err, err.Error(), err.Unwrap())
+		}
+	}
+}
+
+// TestFieldsV1Paths_Large reads an object of many fields below many levels, each of which is named.
+func TestFieldsV1Paths_Large(t *testing.T) {
+	const levels, fields = 9_900, 100_000
+	var b strings.Builder
+	for range levels {
+		b.WriteString(`{".":{},"f:a":`)
+	}
+	b.WriteString(`{"f:0":{}`)
+	for i := range fields - 1 {
+		fmt.Fprintf(&b, `,"f:%d":{}`, i+1)
+	}
+	b.WriteString(strings.Repeat("}", levels+1))
+	n := 0
+	for path, err := range merge.FieldsV1Paths([]byte(b.String())) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n++; n == levels+fields-1 && len(path) != levels+1 {
+			t.Errorf("the last path has %d steps, want %d", len(path), levels+1)
+		}
+	}
+	if n != levels-1+fields {
+		t.Errorf("FieldsV1Paths yields %d paths, want %d", n, levels-1+fields)
+	}
+}
+
+// TestFieldsV1Paths_Stop ends the iteration early.
+func TestFieldsV1Paths_Stop(t *testing.T) {
+	for path, err := range merge.FieldsV1Paths([]byte(`{"f:a":{".":{},"f:b":{}},"x":{}}`)) {
+		if err != nil || path.String() != ".a" {
+			t.Errorf("the first path is %s, %v, want .a", path, err)
+		}
+		break
+	}
+}
+
+// TestFieldsV1Paths_Written reads back the FieldsV1 of generated merges.
+func TestFieldsV1Paths_Written(t *testing.T) {
+	paths := 0
+	plan := objectPlan(specSchema)
+	next := rand.New(rand.NewPCG(testenv.Seed(t), 0))
+	for range 300 {
+		base := merge.Object(randomSpec(next))
+		one, other := merge.Object(randomSpec(next)), merge.Object(randomSpec(next))
+		result, err := plan.Apply(&base, []merge.Layered[merge.Object]{
+			{Layer: merge.Manager("a"), Patch: &one}, {Layer: merge.Manager("b"), Patch: &other},
+		}, merge.Options{Owners: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		paths += readsBack(t, result.Owners)
+	}
+	if paths < 1000 {
+		t.Errorf("%d paths of objects read, want more", paths)
+	}
+}
+
+// randomSpec generates an object of specSchema.
+func randomSpec(next *rand.Rand) map[string]any {
+	word := func() string { return []string{"a", "b", "app.example.com/x", "<&>", `"`, ""}[next.IntN(6)] }
+	spec := map[string]any{}
+	if next.IntN(2) == 0 {
+		spec["replicas"] = int64(next.IntN(3))
+	}
+	if next.IntN(2) == 0 {
+		spec["labels"] = map[string]any{word(): word(), word(): word()}
+	}
+	if next.IntN(2) == 0 {
+		spec["tags"] = []any{fmt.Sprint(next.IntN(3)), "x" + word()}
+	}
+	if next.IntN(3) == 0 {
+		spec["args"] = []any{word()}
+	}
+	if next.IntN(3) == 0 {
+		spec["selector"] = map[string]any{"app": word()}
+	}
+	if next.IntN(2) == 0 {
+		spec["values"] = map[string]any{word(): map[string]any{word(): word()}, "n": []any{}}
+	}
+	if next.IntN(3) == 0 {
+		spec["resources"] = []any{nil, map[string]any{}, map[string]any{"cpu": int64(1)}}[next.IntN(3)]
+	}
+	if next.IntN(3) > 0 {
+		port := int64(80 + next.IntN(3))
+		spec["ports"] = []any{map[string]any{"port": port, "name": word()}, map[string]any{"port": port, "protocol": []string{"UDP", "<"}[next.IntN(2)]}}
+	}
+	return map[string]any{"spec": spec}
+}
+
+// readsBack compares the paths of each layer with the history. Written again, they must equal
+// the input. It returns their number.
+func readsBack(t *testing.T, owners *merge.Ownership) (paths int) {
+	t.Helper()
+	claimed := map[string]bool{}
+	for path, claims := range owners.All() {
+		for _, c := range claims {
+			claimed[string(c.Layer)+inFields(path).String()] = true
+		}
+	}
+	for layer, data := range owners.FieldsV1(nil) {
+		got, err := pathsOf(string(data))
+		if err != nil {
+			t.Fatalf("FieldsV1Paths(%s): %v", data, err)
+		}
+		paths += len(got)
+		again := map[string]any{}
+		for _, path := range got {
+			if !claimed[string(layer)+path.String()] && !isMergeKey(path) {
+				t.Errorf("%s owns %s, which it never claimed", layer, path)
+			}
+			insert(again, path)
+		}
+		var want any
+		if err := json.Unmarshal(data, &want); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(canonical(t, want), any(again)); diff != "" {
+			t.Fatalf("the fields of %s, read and written again (-want +got):\n%s", layer, diff)
+		}
+	}
+	return paths
+}
+
+// isMergeKey reports whether a path leads to a merge key: who names an item owns it, without a claim.
+func isMergeKey(path fieldpath.Path) bool {
+	if len(path) < 2 {
+		return false
+	}
+	name, _ := path[len(path)-1].Field()
+	return slices.ContainsFunc(path[len(path)-2].Keys(), func(k fieldpath.ItemKey) bool { return k.Name == name })
+}
+
+// insert adds a path to a FieldsV1 value.
+func insert(fields map[string]any, path fieldpath.Path) {
+	for _, step := range path {
+		key := elementText(step)
+		if fields[key] == nil {
+			fields[key] = map[string]any{}
+		}
+		fields = fields[key].(map[string]any)
+	}
+	fields["."] = map[string]any{}
+}
+
+// elementText is a step as FieldsV1 spells it, with sorted keys.
+func elementText(step fieldpath.Step) string {
+	if name, ok := step.Field(); ok {
+		return "f:" + name
+	}
+	if name, ok := step.Key(); ok {
+		return "f:" + name
+	}
+	if i, ok := step.Index(); ok {
+		return fmt.Sprintf("i:%d", i)
+	}
+	var value any
+	kind := "k:"
+	if keys := step.Keys(); keys != nil {
+		byName := map[string]any{}
+		for _, key := range keys {
+			byName[key.Name] = key.Value
+		}
+		value = byName
+	} else {
+		kind = "v:"
+		value, _ = step.ElementValue()
+	}
+	data, _ := json.Marshal(value)
+	return kind + string(data)
+}
+
+// canonical spells the keys of a FieldsV1 value as elementText does, with "." in every field that is named.
+func canonical(t *testing.T, fields any) any {
+	t.Helper()
+	in, out := fields.(map[string]any), map[string]any{}
+	for key, value := range in {
+		if strings.HasPrefix(key, "k:") || strings.HasPrefix(key, "v:") {
+			var element any
+			if err := json.Unmarshal([]byte(key[2:]), &element); err != nil {
+				t.Fatal(err)
+			}
+			data, _ := json.Marshal(element)
+			key = key[:2] + string(data)
+		}
+		if inner := canonical(t, value).(map[string]any); key != "." && len(inner) == 0 {
+			out[key] = map[string]any{".": map[string]any{}}
+		} else {
+			out[key] = inner
+		}
+	}
+	return out
+}
+
+// inFields spells a path as FieldsV1Paths does, which cannot tell the keys of maps from fields.
+func inFields(path fieldpath.Path) fieldpath.Path {
+	var spelled fieldpath.Path
+	for _, step := range path {
+		name, ok := step.Key()
+		if !ok {
+			name, ok = step.Field()
+		}
+		if ok {
+			step = nameStep(name)
+		}
+		spelled = append(spelled, step)
+	}
+	return spelled
+}
+
+const plainName = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_$"
+
+func nameStep(name string) fieldpath.Step {
+	if name == "" || strings.ContainsFunc(name, func(c rune) bool { return !strings.ContainsRune(plainName, c) }) {
+		return fieldpath.Key(name)
+	}
+	return fieldpath.Field(name)
+}
+
+// pathsOf reads all paths, or the error.
+func pathsOf(fields string) ([]fieldpath.Path, error) {
+	var paths []fieldpath.Path
+	for path, err := range merge.FieldsV1Paths([]byte(fields)) {
+		if err != nil {
+			return nil, err
+		}
+		paths = append(paths, path.Append())
+	}
+	return paths, nil
+}
+
+func texts(paths []fieldpath.Path) []string {
+	var all []string
+	for _, path := range paths {
+		all = append(all, path.String())
+	}
+	return all
+}

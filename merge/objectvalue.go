@@ -1,0 +1,309 @@
+package merge
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// This file reads the scalars and the keys of objects: which kind a value has, when two are equal, and what names an item.
+
+var anyScalar = &schema.Type{Kind: schema.Scalar}
+
+// as returns how a value merges in a field of a type. If the definition leaves that open, the value's JSON decides. The error
+// states that the field cannot hold the value.
+func as(t *schema.Type, v any) (*schema.Type, error) {
+	if v == nil {
+		return t, nil
+	}
+	is := typeInJSON(v)
+	if is == "" {
+		return nil, fmt.Errorf("must be JSON, and is %T", v)
+	}
+	if t.Kind == schema.Untyped {
+		switch is {
+		case "object":
+			return t.Object, nil
+		case "list":
+			return t.List, nil
+		}
+		return anyScalar, nil
+	}
+	want := t.JSON
+	switch {
+	case t.Kind == schema.Struct || t.Kind == schema.Map || t.Object != nil:
+		want = "object"
+	case t.Kind != schema.Scalar:
+		want = "list"
+	case want == "" && is != "object" && is != "list":
+		return t, nil
+	case want == "":
+		want = "scalar"
+	}
+	if is != want {
+		return nil, fmt.Errorf("must be %s, and is %s", withArticle(want), withArticle(is))
+	}
+	return t, nil
+}
+
+func withArticle(name string) string {
+	if name == "object" {
+		return "an object"
+	}
+	return "a " + name
+}
+
+// typeInJSON returns the name of a value's JSON type, or "" for other values.
+func typeInJSON(v any) string {
+	switch v.(type) {
+	case string:
+		return "string"
+	case bool:
+		return "boolean"
+	case map[string]any:
+		return "object"
+	case []any:
+		return "list"
+	case int64, float64, int, int32, int16, int8, uint, uint64, uint32, uint16, uint8, float32, json.Number:
+		return "number"
+	default:
+		return ""
+	}
+}
+
+// jsonName returns the name of a value's JSON type with its article, or the Go type of other values.
+func jsonName(v any) string {
+	is := typeInJSON(v)
+	switch {
+	case v == nil:
+		return "null"
+	case is == "":
+		return fmt.Sprintf("%T", v)
+	}
+	return withArticle(is)
+}
+
+// isScalar reports whether a value is a scalar of JSON other than null.
+func isScalar(v any) bool {
+	is := typeInJSON(v)
+	return is != "" && is != "object" && is != "list"
+}
+
+// scalarOf converts a scalar to its form in objects: all numbers are int64 or float64.
+func scalarOf(v any) (any, error) {
+	switch n := v.(type) {
+	case string, bool, int64:
+		return v, nil
+	case float64:
+		if math.IsNaN(n) || math.IsInf(n, 0) {
+			return nil, fmt.Errorf("must be a number, and is %v", n)
+		}
+		return v, nil
+	case float32:
+		return scalarOf(float64(n))
+	case json.Number:
+		return scalarOf(plainNumbers(n))
+	}
+	switch n := reflect.ValueOf(v); {
+	case n.CanInt():
+		return n.Int(), nil
+	case n.Uint() <= math.MaxInt64:
+		return int64(n.Uint()), nil
+	default:
+		return float64(n.Uint()), nil
+	}
+}
+
+// filledOf returns how a field's value merges, if it merges in parts and has any; otherwise nil.
+func filledOf(t *schema.Type, v any) *schema.Type {
+	if isEmpty(v) {
+		return nil
+	}
+	of, err := as(t, v)
+	if err != nil || of.Kind == schema.Atomic {
+		return nil
+	}
+	return of
+}
+
+// isEmpty reports whether a value has no members. A scalar has none.
+func isEmpty(v any) bool {
+	object, _ := v.(map[string]any)
+	list, _ := v.([]any)
+	return len(object)+len(list) == 0
+}
+
+// sameObject reports whether two values are equal for an API server: 1 equals 1.0.
+func sameObject(a, b any) bool {
+	switch a := a.(type) {
+	case nil:
+		return b == nil
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		if !ok || len(a) != len(b) {
+			return false
+		}
+		for name, value := range a {
+			if other, ok := b[name]; !ok || !sameObject(value, other) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		b, ok := b.([]any)
+		return ok && slices.EqualFunc(a, b, sameObject)
+	case int64:
+		if b, ok := b.(float64); ok {
+			return float64(a) == b
+		}
+		return a == b
+	case float64:
+		if b, ok := b.(int64); ok {
+			return a == float64(b)
+		}
+		return a == b
+	default:
+		return a == b
+	}
+}
+
+// typedMark begins a node's key that is JSON and not a plain string. Such a key holds several merge keys, or one that is not a
+// string.
+const typedMark = "\x01"
+
+// itemKeyOf returns the log's key for an item of a list-map or of a set.
+func itemKeyOf(t *schema.Type, item any) (string, error) {
+	if t.Kind == schema.Set {
+		return keyOfScalar(item)
+	}
+	fields, ok := item.(map[string]any)
+	if !ok {
+		return "", fmt.Errorf("must be an object, and is %s", jsonName(item))
+	}
+	var keys map[string]any
+	for _, name := range t.Keys {
+		v, ok := fields[name]
+		if !ok {
+			v = elemOf(t).Field(name).Default
+			if v == nil {
+				continue // an item that lacks one of several keys is an item of its own
+			}
+		}
+		if text, ok := v.(string); ok && len(t.Keys) == 1 && !strings.HasPrefix(text, typedMark) {
+			return text, nil
+		}
+		if v != nil {
+			if !isScalar(v) {
+				return "", inside(fieldpath.Field(name), fmt.Errorf("must be a scalar, as a merge key, and is %s", jsonName(v)))
+			}
+			var err error
+			if v, err = scalarOf(v); err != nil {
+				return "", inside(fieldpath.Field(name), err)
+			}
+		}
+		if keys == nil {
+			keys = make(map[string]any, len(t.Keys))
+		}
+		keys[name] = v
+	}
+	if keys == nil {
+		return "", fmt.Errorf("an item without its merge key cannot be merged; give it a %s", strconv.Quote(strings.Join(t.Keys, ", ")))
+	}
+	return typedKey(keys), nil
+}
+
+// elemOf returns the struct of a list's items.
+func elemOf(t *schema.Type) *schema.Type {
+	if t.Elem.Object != nil {
+		return t.Elem.Object
+	}
+	return t.Elem
+}
+
+// keyOfScalar returns the key of an element of a set.
+func keyOfScalar(v any) (string, error) {
+	if text, ok := v.(string); ok && !strings.HasPrefix(text, typedMark) {
+		return text, nil
+	}
+	if !isScalar(v) {
+		return "", fmt.Errorf("must be a scalar, as an element of a set, and is %s", jsonName(v))
+	}
+	v, err := scalarOf(v)
+	if err != nil {
+		return "", err
+	}
+	return typedKey(v), nil
+}
+
+// typedKey returns a key as JSON: a scalar, or several merge keys by name.
+func typedKey(v any) string {
+	b := append(make([]byte, 0, 64), typedMark...)
+	keys, ok := v.(map[string]any)
+	if !ok {
+		return string(appendScalar(b, v))
+	}
+	names := make([]string, 0, 4)
+	for name := range keys {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	b = append(b, '{')
+	for i, name := range names {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(appendEscaped(append(b, '"'), name), '"', ':')
+		b = appendScalar(b, keys[name])
+	}
+	return string(append(b, '}'))
+}
+
+func appendScalar(b []byte, v any) []byte {
+	switch v := v.(type) {
+	case string:
+		return append(appendEscaped(append(b, '"'), v), '"')
+	case int64:
+		return strconv.AppendInt(b, v, 10)
+	}
+	text, _ := json.Marshal(v) // v is JSON
+	return append(b, text...)
+}
+
+// typedOf decodes a JSON key and reports whether the key is JSON.
+func typedOf(key string) (any, bool) {
+	text, typed := strings.CutPrefix(key, typedMark)
+	if !typed {
+		return nil, false
+	}
+	var v any
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	_ = d.Decode(&v) // typedKey wrote it
+	return plainNumbers(v), true
+}
+
+// itemStepOf returns the step to an item of a list-map, or to an element of a set.
+func itemStepOf(t *schema.Type, key string) fieldpath.Step {
+	v, typed := typedOf(key)
+	switch keys, ok := v.(map[string]any); {
+	case !typed && t.Kind == schema.Set:
+		return fieldpath.Element(key)
+	case !typed:
+		return itemStep(t, key)
+	case !ok:
+		return fieldpath.ElementOf(v)
+	default:
+		all := make([]fieldpath.ItemKey, 0, len(keys))
+		for name, value := range keys {
+			all = append(all, fieldpath.ItemKey{Name: name, Value: value})
+		}
+		return fieldpath.ItemBy(all...)
+	}
+}

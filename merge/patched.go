@@ -1,0 +1,138 @@
+package merge
+
+import (
+	"iter"
+	"slices"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// PatchedField is a field that patches set, or that contains such a field. It is a cheap handle into an Ownership for searches.
+// It makes paths and claims only on demand.
+type PatchedField struct {
+	log *log
+	at  node
+}
+
+// Patched yields every field that patches set and every field that contains one. They come in the order in which the patches
+// first reached them; a field follows the fields that contain it. Patched omits the fields that only the base set.
+func (o *Ownership) Patched() iter.Seq[PatchedField] {
+	return func(yield func(PatchedField) bool) {
+		l := o.orEmpty().log
+		for i := range l.nodes {
+			if !yield(PatchedField{l, node(i)}) {
+				return
+			}
+		}
+	}
+}
+
+// record returns the log of the field. The zero PatchedField has an empty log.
+func (f PatchedField) record() *log {
+	if f.log == nil {
+		return (*Ownership)(nil).orEmpty().log
+	}
+	return f.log
+}
+
+// Children yields the patched fields directly within this one.
+func (f PatchedField) Children() iter.Seq[PatchedField] {
+	return func(yield func(PatchedField) bool) {
+		for child := f.record().nodes[f.at].child; child != noNode; child = f.record().nodes[child].next {
+			if !yield(PatchedField{f.record(), child}) {
+				return
+			}
+		}
+	}
+}
+
+// Name returns the name of the field in its struct, or "" for an item, an entry or an element.
+func (f PatchedField) Name() string {
+	if field := f.record().nodes[f.at].field; field != nil {
+		return field.Name
+	}
+	return ""
+}
+
+// Type returns how the field merges.
+func (f PatchedField) Type() *schema.Type { return f.record().typ(f.at) }
+
+// Contested reports whether two managers claimed the field with different values.
+func (f PatchedField) Contested() bool { return f.record().nodes[f.at].contested }
+
+// Path returns the path to the field in the value.
+func (f PatchedField) Path() fieldpath.Path { return f.record().path(f.at) }
+
+// Claims returns the claims on the field itself, as Ownership.All yields them, or nil.
+func (f PatchedField) Claims() []Claim {
+	l := f.record()
+	claims := l.claimsOf(f.at, f.Path())
+	if l.reordered {
+		slices.SortStableFunc(claims, func(a, b Claim) int { return l.rankOf(a.Layer) - l.rankOf(b.Layer) })
+	}
+	return claims
+}
+
+// IsEmpty reports whether a claimed value equals the value of the unset field: null, or the empty value of a field that is not
+// a pointer.
+func (f PatchedField) IsEmpty(value any) bool { return f.record().isEmpty(f.at, value) }
+
+// IsByValue reports whether the field is always present: the value itself, or a struct's field that is not a pointer.
+func (f PatchedField) IsByValue() bool {
+	return f.at == rootNode || f.record().nodes[f.at].field != nil && !f.record().isPointer(f.at)
+}
+
+// IsMade reports whether a patch made the field or one that contains it, because the base lacks it.
+func (f PatchedField) IsMade() bool { return f.record().isMade(f.at) }
+
+// IsEmptied reports whether a $patch directive of a layer empties the field and sets nothing. Such a directive does not make
+// the field.
+func (f PatchedField) IsEmptied(by Layer) bool {
+	return slices.ContainsFunc(f.record().retained[f.at], func(r retention) bool {
+		return r.kept == nil && f.record().layerName(f.record().layers[r.layer]) == by
+	})
+}
+
+// HasClaims reports whether the field itself has claims, not only a field within it.
+func (f PatchedField) HasClaims() bool { return f.record().nodes[f.at].first >= 0 }
+
+// HasNull reports whether a claim on the field itself empties it.
+func (f PatchedField) HasNull() bool {
+	for i := f.record().nodes[f.at].first; i >= 0; i = f.record().claims[i].next {
+		if f.record().claims[i].kind() == nullValue {
+			return true
+		}
+	}
+	return false
+}
+
+// HasSeveral reports whether patches reached more than one field directly within this one.
+func (f PatchedField) HasSeveral() bool {
+	n := &f.record().nodes[f.at]
+	return n.child != n.tail
+}
+
+// Overrides reports whether patches changed the base's value: the base claims the field, and another value is in force.
+func (f PatchedField) Overrides() bool {
+	n := &f.record().nodes[f.at]
+	if n.first == n.last || f.record().claims[n.first].layer() != baseLayer {
+		return false
+	}
+	stays := f.record().inForce(f.at)
+	return stays < 0 || !f.record().equal(n.first, stays)
+}
+
+// Replaced reports whether a layer after the patches replaced a different value of an earlier layer.
+func (f PatchedField) Replaced() bool {
+	n := &f.record().nodes[f.at]
+	if n.first == n.last || f.record().claims[n.last].layer() <= f.record().managers {
+		return false
+	}
+	for i := n.first; i != n.last; i = f.record().claims[i].next {
+		if !f.record().equal(i, n.last) {
+			return true
+		}
+	}
+	return false
+}

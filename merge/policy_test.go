@@ -1,0 +1,946 @@
+package merge_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/trainweld/trainweld/conflict"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/internal/testenv"
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// The laws of the policies, for Pods and the patches of several managers.
+
+// podCase is a Pod with patches.
+type podCase struct {
+	base    corev1.PodSpec
+	patches []merge.Layered[merge.Object]
+}
+
+// podMaker makes Pods and patches to them, as JSON.
+type podMaker struct {
+	*rand.Rand
+	nulls, directives bool
+}
+
+func (m podMaker) one(of ...any) any { return of[m.IntN(len(of))] }
+
+// object makes an object with some of the fields.
+func (m podMaker) object(fields map[string]func() any) merge.Object {
+	made := merge.Object{}
+	for _, name := range slices.Sorted(func(yield func(string) bool) {
+		for name := range fields {
+			if !yield(name) {
+				return
+			}
+		}
+	}) {
+		switch {
+		case m.IntN(2) > 0:
+		case m.nulls && m.IntN(12) == 0:
+			made[name] = nil
+		default:
+			made[name] = fields[name]()
+		}
+	}
+	if m.directives && m.IntN(25) == 0 {
+		made["$patch"] = "replace"
+	}
+	return made
+}
+
+// list makes items of distinct keys.
+func (m podMaker) list(key string, fields map[string]func() any, keys ...any) []any {
+	list := []any{}
+	for _, i := range m.Perm(len(keys))[:m.IntN(len(keys)+1)] {
+		item := m.object(fields)
+		delete(item, "$patch")
+		if m.directives && m.IntN(12) == 0 {
+			item = merge.Object{"$patch": "delete"}
+		}
+		item[key] = keys[i]
+		list = append(list, item)
+	}
+	return list
+}
+
+func (m podMaker) text() any { return m.one("x", "y", "z") }
+
+func (m podMaker) number() any { return m.one(int64(1), int64(2), int64(3)) }
+
+func (m podMaker) probe() any {
+	return m.object(map[string]func() any{
+		"exec":           func() any { return merge.Object{"command": []any{m.text()}} },
+		"httpGet":        func() any { return m.object(map[string]func() any{"path": m.text, "port": m.number, "host": m.text}) },
+		"grpc":           func() any { return merge.Object{"port": m.number()} },
+		"periodSeconds":  m.number,
+		"timeoutSeconds": m.number,
+	})
+}
+
+func (m podMaker) container() map[string]func() any {
+	return map[string]func() any{
+		"image": m.text, "command": func() any { return []any{m.text()} }, "livenessProbe": m.probe, "readinessProbe": m.probe,
+		"env": func() any {
+			return m.list("name", map[string]func() any{"value": m.text, "valueFrom": func() any {
+				return m.object(map[string]func() any{
+					"fieldRef":     func() any { return merge.Object{"fieldPath": m.one("", "spec.nodeName")} },
+					"secretKeyRef": func() any { return merge.Object{"name": m.text(), "key": m.one("", "k")} },
+				})
+			}}, "A", "B", "C")
+		},
+		"volumeMounts": func() any {
+			return m.list("mountPath", map[string]func() any{"name": func() any { return m.one("", "v") }, "subPath": m.text, "subPathExpr": m.text}, "/a", "/b", "/c")
+		},
+		"ports": func() any {
+			return m.list("containerPort", map[string]func() any{"name": m.text, "protocol": m.text}, int64(1), int64(2), int64(3))
+		},
+		"securityContext": func() any {
+			return m.object(map[string]func() any{"runAsUser": m.number, "seccompProfile": func() any {
+				return m.object(map[string]func() any{"type": func() any { return m.one("Localhost", "Unconfined") }, "localhostProfile": m.text})
+			}})
+		},
+	}
+}
+
+func (m podMaker) spec() merge.Object {
+	return m.object(map[string]func() any{
+		"containers":     func() any { return m.list("name", m.container(), "a", "b", "c") },
+		"initContainers": func() any { return m.list("name", m.container(), "i", "j") },
+		"volumes": func() any {
+			return m.list("name", map[string]func() any{
+				"emptyDir": func() any { return m.object(map[string]func() any{"medium": m.text}) },
+				"hostPath": func() any { return merge.Object{"path": m.text()} },
+				"secret":   func() any { return m.object(map[string]func() any{"secretName": m.text}) },
+			}, "v", "w", "u")
+		},
+		"nodeSelector": func() any {
+			entries := m.object(map[string]func() any{"k": m.text, "l": m.text})
+			delete(entries, "$patch")
+			return entries
+		},
+		"tolerations": func() any { return []any{merge.Object{"key": m.text()}} }, "schedulerName": m.text, "priority": m.number,
+		"imagePullSecrets": func() any { return m.list("name", nil, "r", "s", "t") },
+	})
+}
+
+// podPlan merges patches of any shape into Pods.
+func podPlan(t testing.TB) *merge.Plan[corev1.PodSpec, merge.Object] {
+	plan, err := merge.For[corev1.PodSpec, merge.Object](schema.PodRules(reflect.TypeFor[corev1.PodSpec]()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan
+}
+
+// forPods calls hold with many cases. A case may have nulls in its patches, and some have directives. A law that is broken is a
+// text.
+func forPods(t *testing.T, directives bool, hold func(podCase) string) {
+	random := rand.New(rand.NewPCG(testenv.Seed(t), 7))
+	for range testenv.Cases(t, 4_000) {
+		m := podMaker{Rand: random}
+		var c podCase
+		if err := json.Unmarshal([]byte(inJSON(m.spec())), &c.base); err != nil {
+			t.Fatal(err)
+		}
+		m.nulls, m.directives = random.IntN(3) == 0, directives && random.IntN(2) == 0
+		for i := range 1 + random.IntN(4) {
+			patch := m.spec()
+			c.patches = append(c.patches, merge.Layered[merge.Object]{Layer: merge.Manager(fmt.Sprint("m", i)), Patch: &patch})
+		}
+		if broken := hold(c); broken != "" {
+			t.Fatalf("%s\nbase %s\npatches %s", broken, inJSON(c.base), inJSON(c.patches))
+		}
+	}
+}
+
+func inJSON(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}
+
+// treeOf is a value in JSON.
+func treeOf(v any) (tree any) {
+	_ = json.Unmarshal([]byte(inJSON(v)), &tree)
+	return tree
+}
+
+// unordered is a tree with the items of its list-maps in the order of their keys.
+func unordered(t *schema.Type, tree any) any {
+	switch tree := tree.(type) {
+	case map[string]any:
+		for name, value := range tree {
+			if f := t.Field(name); f != nil {
+				tree[name] = unordered(f.Type, value)
+			}
+		}
+	case []any:
+		if t.Kind == schema.ListMap {
+			for i := range tree {
+				tree[i] = unordered(t.Elem, tree[i])
+			}
+			slices.SortStableFunc(tree, func(a, b any) int { return cmp.Compare(keyIn(t, a), keyIn(t, b)) })
+		}
+	}
+	return tree
+}
+
+func keyIn(t *schema.Type, item any) string { return fmt.Sprint(item.(map[string]any)[t.Key]) }
+
+// TestOrder: an order permutes items and changes no value.
+func TestOrder(t *testing.T) {
+	plan := podPlan(t)
+	forPods(t, true, func(c podCase) string {
+		upstream, err := plan.Apply(&c.base, c.patches, merge.Options{})
+		based, other := plan.Apply(&c.base, c.patches, merge.Options{Order: merge.BaseOrder})
+		if (err == nil) != (other == nil) {
+			return fmt.Sprintf("errors %v and %v", err, other)
+		}
+		if err != nil {
+			return ""
+		}
+		return gocmp.Diff(unordered(plan.Type(), treeOf(upstream.Value)), unordered(plan.Type(), treeOf(based.Value)))
+	})
+}
+
+// TestOrder_Base: the items of the base come first, in their order. New ones follow in the order in which the patches name them.
+func TestOrder_Base(t *testing.T) {
+	plan := podPlan(t)
+	forPods(t, false, func(c podCase) string {
+		layers, nulls := []any{treeOf(c.base)}, false
+		for _, p := range c.patches {
+			layers, nulls = append(layers, treeOf(*p.Patch)), nulls || strings.Contains(inJSON(*p.Patch), "null")
+		}
+		for _, o := range []merge.Options{{}, {Precedence: merge.FirstPatch}, {Managers: []string{"m1"}}} {
+			o.Order = merge.BaseOrder
+			result, err := plan.Apply(&c.base, c.patches, o)
+			if err != nil || nulls && o.Precedence+merge.PrecedencePolicy(strings.Join(o.Managers, "")) != "" {
+				return ""
+			}
+			if broken := firstNamed(plan.Type(), treeOf(result.Value), layers); broken != "" {
+				return fmt.Sprintf("%+v: %s", o, broken)
+			}
+		}
+		return ""
+	})
+}
+
+// firstNamed reports items of a list-map that are not in the order in which the layers name them first. A null forgets the earlier layers.
+func firstNamed(t *schema.Type, got any, layers []any) string {
+	switch got := got.(type) {
+	case map[string]any:
+		for name, value := range got {
+			f := t.Field(name)
+			if f == nil {
+				continue
+			}
+			var within []any
+			for _, layer := range layers {
+				if layer == nil {
+					within = nil
+					continue
+				}
+				if of, isThere := layer.(map[string]any)[name]; isThere {
+					within = append(within, of)
+				}
+			}
+			if broken := firstNamed(f.Type, value, within); broken != "" {
+				return broken
+			}
+		}
+	case []any:
+		if t.Kind != schema.ListMap {
+			return ""
+		}
+		rank, items := map[string]int{}, map[string][]any{}
+		for _, layer := range layers {
+			if layer == nil {
+				rank, items = map[string]int{}, map[string][]any{}
+				continue
+			}
+			for _, item := range layer.([]any) {
+				key := keyIn(t, item)
+				if _, isNamed := rank[key]; !isNamed {
+					rank[key] = len(rank)
+				}
+				items[key] = append(items[key], item)
+			}
+		}
+		last := -1
+		for _, item := range got {
+			key := keyIn(t, item)
+			if rank[key] < last {
+				return fmt.Sprintf("%s: item %s is not at its place in %s", t, key, inJSON(got))
+			}
+			last = rank[key]
+			if broken := firstNamed(t.Elem, item, items[key]); broken != "" {
+				return broken
+			}
+		}
+	}
+	return ""
+}
+
+// TestOrder_Long: long lists, which are indexed, keep their order as well, and so do sets and the lists of a definition.
+func TestOrder_Long(t *testing.T) {
+	names := func(prefix string, n int) (list []any, set []any) {
+		for i := range n {
+			list, set = append(list, merge.Object{"name": fmt.Sprint(prefix, i)}), append(set, fmt.Sprint(prefix, i))
+		}
+		return list, set
+	}
+	old, oldSet := names("b", 40)
+	var patches []merge.Layered[merge.Object]
+	for i := range 4 {
+		added, addedSet := names(fmt.Sprint("p", i, "-"), 3)
+		patch := merge.Object{"items": append(added, old[20-i], merge.Object{"name": "p0-1"}), "marks": append(addedSet, oldSet[9])}
+		if i == 0 {
+			patch["items"] = added
+		}
+		patches = append(patches, merge.Layered[merge.Object]{Layer: merge.Manager(fmt.Sprint(i)), Patch: &patch})
+	}
+	base := merge.Object{"items": old, "marks": oldSet}
+	typed, err := merge.ForType(reflect.TypeFor[lists](), schema.Rules{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defined := objectPlan(`{type: object, properties: {
+		items: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name], items: {type: object, required: [name], properties: {name: {type: string}}}},
+		marks: {type: array, x-kubernetes-list-type: set, items: {type: string}}}}`)
+	for _, plan := range []*merge.Plan[merge.Object, merge.Object]{typed, defined} {
+		result, err := plan.Apply(&base, patches, merge.Options{Order: merge.BaseOrder})
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantSet, list := slices.Clone(oldSet), slices.Clone(old)
+		for i := range 4 {
+			added, addedSet := names(fmt.Sprint("p", i, "-"), 3)
+			list, wantSet = append(list, added...), append(wantSet, addedSet...)
+		}
+		if d := gocmp.Diff(merge.Object{"items": list, "marks": wantSet}, result.Value); d != "" {
+			t.Errorf("order (-want +got):\n%s", d)
+		}
+	}
+}
+
+// TestOptions rejects policies that do not exist or contradict each other, in each kind of plan.
+func TestOptions(t *testing.T) {
+	for want, o := range map[string]merge.Options{
+		`merge: Options.Order: Unsupported value: "none": supported values: "base"`:           {Order: "none"},
+		`merge: Options.Unions: Unsupported value: "none": supported values: "last", "error"`: {Unions: "none"},
+		`merge: Options.Empty: Unsupported value: "none": supported values: "skip"`:           {Empty: "none"},
+		`merge: Options.Managers: Duplicate value: "a"`:                                       {Managers: []string{"a", "a"}},
+		`merge: Options.ProtectedError: Forbidden: may not be set when Protected is empty`:    {ProtectedError: true},
+		`merge: Options.Managers: Forbidden: may not be set when Precedence is "first"`:       {Managers: []string{"a"}, Precedence: merge.FirstPatch},
+	} {
+		for _, plan := range []*merge.Plan[merge.Object, merge.Object]{merge.ForJSON(), objectPlan("{type: object}")} {
+			_, err := plan.Apply(nil, nil, o)
+			if checked := plan.Check(o); err == nil || err.Error() != want || fmt.Sprint(checked) != want {
+				t.Errorf("errors %v and %v, want %s", err, checked, want)
+			}
+		}
+	}
+}
+
+// TestUnions_Error names the members of a union and their layers.
+func TestUnions_Error(t *testing.T) {
+	base := corev1.PodSpec{Containers: []corev1.Container{{Name: "c", LivenessProbe: &corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{}}}}}}
+	probe := func(member string, fields merge.Object) merge.Layered[merge.Object] {
+		return merge.Layered[merge.Object]{Layer: merge.Manager(member), Patch: &merge.Object{
+			"containers": []any{merge.Object{"name": "c", "livenessProbe": merge.Object{member: fields}}},
+		}}
+	}
+	_, err := podPlan(t).Apply(&base, []merge.Layered[merge.Object]{probe("grpc", merge.Object{"port": int64(1)}), probe("httpGet", merge.Object{})}, merge.Options{Unions: merge.OneMember})
+	want := `patch of manager/httpGet: .containers[name="c"].livenessProbe: Forbidden: may not set more than one member of the union "handler": ` +
+		`exec of base, httpGet of manager/httpGet, grpc of manager/grpc`
+	if err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
+	profile := func(name, field, value string) merge.Layered[merge.Object] {
+		return merge.Layered[merge.Object]{Layer: merge.Manager(name), Patch: &merge.Object{"securityContext": merge.Object{"seccompProfile": merge.Object{field: value}}}}
+	}
+	_, err = podPlan(t).Apply(nil, []merge.Layered[merge.Object]{profile("a", "localhostProfile", "p"), profile("b", "type", "Unconfined")}, merge.Options{Unions: merge.OneMember})
+	want = `patch of manager/b: .securityContext.seccompProfile: Forbidden: may not set more than one member of the union "profile": ` +
+		`type "Unconfined" of manager/b, localhostProfile of manager/a`
+	if err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
+}
+
+// differing returns the fields in which two trees differ. The order of list-maps does not count.
+func differing(t *schema.Type, a, b any, at fieldpath.Path) (found []fieldpath.Path) {
+	x, isObject := a.(map[string]any)
+	y, areObjects := b.(map[string]any)
+	switch {
+	case isObject && areObjects && (t.Kind == schema.Struct || t.Kind == schema.Map):
+		names := maps.Clone(x)
+		maps.Copy(names, y)
+		for _, name := range slices.Sorted(maps.Keys(names)) {
+			of := t.Elem
+			if f := t.Field(name); f != nil {
+				of = f.Type
+			}
+			found = append(found, differing(of, x[name], y[name], at.Append(t.Step(name)))...)
+		}
+	case t.Kind == schema.ListMap:
+		old, now := itemsOf(t, a), itemsOf(t, b)
+		names := maps.Clone(old)
+		maps.Copy(names, now)
+		for _, key := range slices.Sorted(maps.Keys(names)) {
+			found = append(found, differing(t.Elem, old[key], now[key], at.Append(fieldpath.Item(t.Key, key)))...)
+		}
+	case !reflect.DeepEqual(a, b):
+		found = append(found, at)
+	}
+	return found
+}
+
+func itemsOf(t *schema.Type, list any) map[string]any {
+	items := map[string]any{}
+	of, _ := list.([]any)
+	for _, item := range of {
+		items[keyIn(t, item)] = item
+	}
+	return items
+}
+
+// at returns the part of a tree at a path, or nil.
+func at(tree any, path fieldpath.Path) any {
+	for _, step := range path {
+		switch of := tree.(type) {
+		case map[string]any:
+			name, isField := step.Field()
+			if !isField {
+				name, _ = step.Key()
+			}
+			tree = of[name]
+		case []any:
+			tree = nil
+			for _, item := range of {
+				if key, value, ok := step.Item(); ok && fmt.Sprint(item.(map[string]any)[key]) == value {
+					tree = item
+				}
+			}
+		default:
+			return nil
+		}
+	}
+	return tree
+}
+
+// said returns what the base and the patches hold at a path, nil for nothing.
+func (c podCase) said(path fieldpath.Path) (base any, patches []any) {
+	for _, p := range c.patches {
+		patches = append(patches, at(treeOf(*p.Patch), path))
+	}
+	return at(treeOf(c.base), path), patches
+}
+
+// merged merges the patches by a policy and by none.
+func (c podCase) merged(t *testing.T, o merge.Options) (none, by *merge.Result[corev1.PodSpec], err error) {
+	t.Helper()
+	plan := podPlan(t)
+	if none, err = plan.Apply(&c.base, c.patches, merge.Options{Owners: true}); err != nil {
+		return nil, nil, err
+	}
+	by, err = plan.Apply(&c.base, c.patches, o)
+	return none, by, err
+}
+
+// TestUnions: the policy of unions removes members of unions only: those that another patch than the last on the union sets. An
+// error names what would be removed.
+func TestUnions(t *testing.T) {
+	pod := podPlan(t).Type()
+	decided := 0
+	forPods(t, false, func(c podCase) string {
+		none, by, err := c.merged(t, merge.Options{Unions: merge.LastMember})
+		if err != nil {
+			return ""
+		}
+		changed := differing(pod, treeOf(none.Value), treeOf(by.Value), nil)
+		for _, path := range changed {
+			last := len(path) - 1
+			name, _ := path[last].Field()
+			u := slices.IndexFunc(pod.Lookup(path[:last]).Unions, func(u schema.Union) bool { return u.Has(name) })
+			if u < 0 || at(treeOf(by.Value), path) != nil {
+				return fmt.Sprintf("%s is no member that was removed", path)
+			}
+			if !slices.ContainsFunc(by.Decisions, func(d merge.Decision) bool {
+				return slices.Equal(d.Path, path) && d.Policy == "unions" && len(d.Losers) > 0
+			}) {
+				return fmt.Sprintf("no decision on %s: %v", path, by.Decisions)
+			}
+			union := pod.Lookup(path[:last]).Unions[u]
+			if _, said := c.said(path); union.Discriminator == "" && said[len(said)-1] != nil {
+				return fmt.Sprintf("the last patch sets %s, and it was removed", path)
+			}
+		}
+		decided += len(changed)
+		_, _, err = c.merged(t, merge.Options{Unions: merge.OneMember})
+		var failed *merge.PatchError
+		if errors.As(err, &failed) != (len(changed) > 0) {
+			return fmt.Sprintf("error %v, and %d members were removed", err, len(changed))
+		}
+		return broken(pod, treeOf(by.Value), c, nil)
+	})
+	if decided == 0 {
+		t.Error("nothing was decided")
+	}
+}
+
+// broken reports a union without a discriminator of which different patches set two members, or a patch and the base.
+func broken(t *schema.Type, tree any, c podCase, path fieldpath.Path) string {
+	switch tree := tree.(type) {
+	case map[string]any:
+		for name, value := range tree {
+			if f := t.Field(name); f != nil {
+				if b := broken(f.Type, value, c, path.Append(fieldpath.Field(name))); b != "" {
+					return b
+				}
+			}
+		}
+		for _, u := range t.Unions {
+			setters := map[int]bool{}
+			for name := range tree {
+				if u.Discriminator != "" || !u.Has(name) {
+					continue
+				}
+				base, patches := c.said(path.Append(fieldpath.Field(name)))
+				last := -1
+				for i, said := range patches {
+					if said != nil {
+						last = i
+					}
+				}
+				if last >= 0 || base != nil {
+					setters[last] = true
+				}
+			}
+			if len(setters) > 1 {
+				return fmt.Sprintf("%s: several members of union %q: %s", path, u.Name, inJSON(tree))
+			}
+		}
+	case []any:
+		for _, item := range tree {
+			if t.Kind == schema.ListMap {
+				if b := broken(t.Elem, item, c, path.Append(fieldpath.Item(t.Key, keyIn(t, item)))); b != "" {
+					return b
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// TestEmpty: the policy of empty strings changes only strings that are always encoded. They keep the last text that is not empty.
+func TestEmpty(t *testing.T) {
+	pod := podPlan(t).Type()
+	decided := 0
+	forPods(t, false, func(c podCase) string {
+		none, by, err := c.merged(t, merge.Options{Empty: merge.SkipEmpty})
+		if err != nil {
+			return fmt.Sprint(err)
+		}
+		for _, path := range differing(pod, treeOf(none.Value), treeOf(by.Value), nil) {
+			name, _ := path[len(path)-1].Field()
+			base, patches := c.said(path)
+			want := any("")
+			for _, said := range append([]any{base}, patches...) {
+				if said != nil && said != "" {
+					want = said
+				}
+			}
+			f := pod.Lookup(path[:len(path)-1]).Field(name)
+			if f.Template.OmitEmpty || at(treeOf(none.Value), path) != "" || at(treeOf(by.Value), path) != want {
+				return fmt.Sprintf("%s: %v, want %v", path, at(treeOf(by.Value), path), want)
+			}
+			if !slices.ContainsFunc(by.Decisions, func(d merge.Decision) bool { return slices.Equal(d.Path, path) && d.Policy == "empty" }) {
+				return fmt.Sprintf("no decision on %s", path)
+			}
+			decided++
+		}
+		return ""
+	})
+	if decided == 0 {
+		t.Error("nothing was decided")
+	}
+}
+
+// TestPrecedence: a precedence changes a value only where Find reports an overlap, and then the manager that it names wins.
+func TestPrecedence(t *testing.T) {
+	pod := podPlan(t).Type()
+	decided := 0
+	forPods(t, false, func(c podCase) string {
+		for _, o := range []merge.Options{{Precedence: merge.FirstPatch}, {Managers: []string{"m1", "m0"}}} {
+			none, by, err := c.merged(t, o)
+			if err != nil {
+				return fmt.Sprint(err)
+			}
+			found := conflict.Find(none.Owners)
+			for _, path := range differing(pod, treeOf(none.Value), treeOf(by.Value), nil) {
+				if !slices.ContainsFunc(found, func(c conflict.Conflict) bool { return path.HasPrefix(c.Path) || c.Path.HasPrefix(path) }) {
+					return fmt.Sprintf("%+v changes %s, and no overlap is reported", o, path)
+				}
+			}
+			for _, overlap := range found {
+				if overlap.Kind != conflict.Overlap || slices.ContainsFunc(overlap.Claims, func(c merge.Claim) bool { return c.Value == nil }) {
+					continue
+				}
+				wins := overlap.Claims[0]
+				if o.Precedence == "" {
+					wins = overlap.Claims[len(overlap.Claims)-1]
+					for _, name := range []string{"m0", "m1"} {
+						if i := slices.IndexFunc(overlap.Claims, func(c merge.Claim) bool { return c.Layer == merge.Manager(name) }); i >= 0 {
+							wins = overlap.Claims[i]
+						}
+					}
+				}
+				if !slices.ContainsFunc(by.Decisions, func(d merge.Decision) bool {
+					isValue := merge.SameValue(at(treeOf(by.Value), overlap.Path), wins.Value)
+					return (d.Policy == "precedence") == (o.Managers == nil) && slices.Equal(d.Path, overlap.Path) && (d.Winner == wins.Layer || isValue) && len(d.Losers) > 0
+				}) {
+					return fmt.Sprintf("%+v: overlap %v: decisions %v, want %s to win", o, overlap, by.Decisions, wins.Layer)
+				}
+				decided++
+			}
+		}
+		return ""
+	})
+	if decided == 0 {
+		t.Error("nothing was decided")
+	}
+}
+
+// somePolicies returns options with policies at random.
+func somePolicies(r *rand.Rand) merge.Options {
+	o := merge.Options{
+		Owners: true, Order: []merge.OrderPolicy{"", merge.BaseOrder}[r.IntN(2)], Unions: []merge.UnionPolicy{"", merge.LastMember}[r.IntN(2)],
+		Empty: []merge.EmptyPolicy{"", merge.SkipEmpty}[r.IntN(2)], Precedence: []merge.PrecedencePolicy{"", merge.FirstPatch}[r.IntN(2)],
+	}
+	if r.IntN(3) == 0 {
+		o.Protected = []fieldpath.Path{fieldpath.Fields("containers", "livenessProbe"), fieldpath.Fields("nodeSelector")}
+	}
+	if r.IntN(4) == 0 {
+		o.Precedence = merge.BaseAlways
+	} else if o.Precedence == "" && r.IntN(2) == 0 {
+		o.Managers = []string{"m2", "m0"}
+	}
+	return o
+}
+
+// TestFind_Policies: the conflicts do not depend on a policy, and a policy hides none. The owners of a field tell its value. Which conflict a
+// directive takes part in depends on the order of the merge. So there are conflicts exactly if the patches have some in that order.
+func TestFind_Policies(t *testing.T) {
+	for _, directives := range []bool{false, true} {
+		random := rand.New(rand.NewPCG(1, 2))
+		forPods(t, directives, func(c podCase) string {
+			o := somePolicies(random)
+			none, by, err := c.merged(t, o)
+			if err != nil {
+				return ""
+			}
+			if directives {
+				if none, _, err = c.inMergeOrder(o).merged(t, merge.Options{}); err != nil {
+					return ""
+				}
+			}
+			want, got := conflictTexts(none.Owners), conflictTexts(by.Owners)
+			if directives && (len(want) > 0) != (len(got) > 0) || !directives && !slices.Equal(want, got) {
+				return fmt.Sprintf("%+v: conflicts\n  %q, want\n  %q", o, got, want)
+			}
+			return ownersBroken(by)
+		})
+	}
+}
+
+// inMergeOrder returns the case with its patches in the order in which a policy of precedence merges them.
+func (c podCase) inMergeOrder(o merge.Options) podCase {
+	var layers []merge.Layer
+	for _, p := range c.patches {
+		if !slices.Contains(layers, p.Layer) {
+			layers = append(layers, p.Layer)
+		}
+	}
+	rank := func(p merge.Layered[merge.Object]) int {
+		name, _ := p.Layer.Manager()
+		switch at := slices.Index(o.Managers, name); {
+		case o.Precedence == merge.FirstPatch:
+			return -slices.Index(layers, p.Layer)
+		case at >= 0:
+			return len(o.Managers) - at
+		default:
+			return 0
+		}
+	}
+	c.patches = slices.Clone(c.patches)
+	slices.SortStableFunc(c.patches, func(a, b merge.Layered[merge.Object]) int { return rank(a) - rank(b) })
+	return c
+}
+
+// conflictTexts returns the conflicts of a merge in the order of their texts. Where a field is emptied, and in a union, the order of
+// the merge decides which claims within the field stand for a manager.
+func conflictTexts(owners *merge.Ownership) (texts []string) {
+	for _, c := range conflict.Find(owners) {
+		claims := c.Managers()
+		if c.Kind == conflict.Overlap && !slices.ContainsFunc(c.Claims, func(c merge.Claim) bool { return c.Value == nil }) {
+			claims = nil
+			for i, claim := range c.Claims {
+				claims = append(claims, fmt.Sprint(c.Fields[i], claim))
+			}
+		}
+		slices.Sort(claims)
+		texts = append(texts, fmt.Sprint(c.Kind, c.Path, claims))
+	}
+	slices.Sort(texts)
+	return texts
+}
+
+// leaves returns the values of a tree that merge as one, by their paths, without those that a Go type encodes although nobody sets them.
+func leaves(t *schema.Type, tree any, path fieldpath.Path, into map[string]any) map[string]any {
+	switch {
+	case tree == nil || tree == "" || tree == 0.0:
+	case t.Kind == schema.Struct || t.Kind == schema.Map:
+		for name, value := range tree.(map[string]any) {
+			of := t.Elem
+			if f := t.Field(name); f != nil {
+				of = f.Type
+			}
+			leaves(of, value, path.Append(t.Step(name)), into)
+		}
+	case t.Kind == schema.ListMap:
+		for key, item := range itemsOf(t, tree) {
+			fields := maps.Clone(item.(map[string]any))
+			delete(fields, t.Key)
+			into[path.Append(fieldpath.Item(t.Key, key)).String()] = true
+			leaves(t.Elem, fields, path.Append(fieldpath.Item(t.Key, key)), into)
+		}
+	default:
+		into[path.String()] = tree
+	}
+	return into
+}
+
+// TestPrecedence_Base: what the base sets stays, and patches set the rest.
+func TestPrecedence_Base(t *testing.T) {
+	pod := podPlan(t).Type()
+	forPods(t, true, func(c podCase) string {
+		none, by, err := c.merged(t, merge.Options{Precedence: merge.BaseAlways, Owners: true})
+		if err != nil {
+			return ""
+		}
+		base, before, now := leaves(pod, treeOf(c.base), nil, map[string]any{}), leaves(pod, treeOf(none.Value), nil, map[string]any{}), leaves(pod, treeOf(by.Value), nil, map[string]any{})
+		for path, value := range base {
+			if d := gocmp.Diff(value, now[path]); d != "" {
+				return fmt.Sprintf("%s (-base +got):\n%s", path, d)
+			}
+		}
+		for path, value := range before {
+			if _, isOfBase := base[path]; !isOfBase && !reflect.DeepEqual(now[path], value) {
+				return fmt.Sprintf("%s is %v, and a patch sets %v", path, now[path], value)
+			}
+		}
+		return ownersBroken(by)
+	})
+}
+
+// TestProtected: protected fields keep the base's values, no other field changes, and whoever sets one is told.
+func TestProtected(t *testing.T) {
+	pod := podPlan(t).Type()
+	random := rand.New(rand.NewPCG(3, 4))
+	told := 0
+	forPods(t, true, func(c podCase) string {
+		o := merge.Options{Owners: true}
+		for _, text := range []string{
+			"containers.image", `containers[name="a"]`, "volumes", "nodeSelector", "containers.livenessProbe", "schedulerName", `nodeSelector["k"]`, "imagePullSecrets",
+			"containers.env", "initContainers.securityContext.runAsUser", `containers[name=""].readinessProbe.httpGet`, "tolerations", "initContainers.ports", "containers.command",
+		} {
+			if path, err := fieldpath.ParsePath(text); err != nil {
+				t.Fatal(err)
+			} else if random.IntN(5) == 0 {
+				o.Protected = append(o.Protected, path)
+			}
+		}
+		none, by, err := c.merged(t, o)
+		if err != nil {
+			return ""
+		}
+		isProtected := func(path fieldpath.Path) bool {
+			return slices.ContainsFunc(o.Protected, func(pattern fieldpath.Path) bool {
+				if name, _ := pattern[0].Field(); len(pattern) > 1 && strings.HasSuffix(name, "ontainers") {
+					if _, isField := pattern[1].Field(); isField {
+						pattern = slices.Insert(slices.Clone(pattern), 1, fieldpath.Item("name", ""))
+					}
+				}
+				return path.Matches(pattern)
+			})
+		}
+		base, before, now := leaves(pod, treeOf(c.base), nil, map[string]any{}), leaves(pod, treeOf(none.Value), nil, map[string]any{}), leaves(pod, treeOf(by.Value), nil, map[string]any{})
+		all := maps.Clone(base)
+		maps.Copy(all, before)
+		maps.Copy(all, now)
+		changes := false
+		for text := range all {
+			path, err := fieldpath.ParsePath(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := before[text]
+			if isProtected(path) {
+				want = base[text]
+				changes = changes || !reflect.DeepEqual(want, before[text])
+			} else if _, isItem, _ := path[len(path)-1].Item(); isItem != "" && want == nil {
+				continue // an item that a protected field keeps
+			}
+			if !reflect.DeepEqual(want, now[text]) {
+				return fmt.Sprintf("%v: %s is %v, want %v", o.Protected, text, now[text], want)
+			}
+		}
+		if changes && len(by.Protected) == 0 {
+			return fmt.Sprintf("%v: nobody is told", o.Protected)
+		}
+		for _, p := range by.Protected {
+			if !isProtected(p.Path) || p.Layer == merge.Base {
+				return fmt.Sprintf("%v: %v is told", o.Protected, p)
+			}
+		}
+		told += len(by.Protected)
+		o.ProtectedError = len(o.Protected) > 0
+		_, _, err = c.merged(t, o)
+		if failed := (*merge.PatchError)(nil); errors.As(err, &failed) != (len(by.Protected) > 0) || failed != nil && failed.Layer != by.Protected[0].Layer {
+			return fmt.Sprintf("error %v, and told are %v", err, by.Protected)
+		}
+		return ownersBroken(by)
+	})
+	if told == 0 {
+		t.Error("nobody was told")
+	}
+}
+
+// ownersBroken reports a field whose last claim is not its value.
+func ownersBroken(by *merge.Result[corev1.PodSpec]) string {
+	value := treeOf(by.Value)
+	for path, claims := range by.Owners.All() {
+		is, last := at(value, path), claims[len(claims)-1].Value
+		switch want := treeOf(last).(type) {
+		case nil:
+			if reflect.ValueOf(is).IsValid() && reflect.ValueOf(is).Comparable() && is != "" && is != 0.0 { // a null on a struct stays where its fields are set again
+				return fmt.Sprintf("%s is %v, and its owners say that it is removed: %v", path, is, claims)
+			}
+		case string, float64, bool:
+			if is != want && (want != "" || is != nil) {
+				return fmt.Sprintf("%s is %v, and its owners say %v", path, is, claims)
+			}
+		}
+	}
+	return ""
+}
+
+// TestPolicies_Objects: the policies of objects without a Go type.
+func TestPolicies_Objects(t *testing.T) {
+	defined := objectPlan(`{type: object, properties: {
+		spec: {type: object, properties: {project: {type: string}, other: {type: string}, deep: {type: object, properties: {x: {type: string}, y: {type: string}}}}},
+		items: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name], items: {type: object, required: [name], properties: {name: {type: string}, image: {type: string}}}},
+		marks: {type: array, x-kubernetes-list-type: set, items: {type: string}}}}`)
+	path := func(text string) (paths []fieldpath.Path) {
+		parsed, err := fieldpath.ParsePath(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return append(paths, parsed)
+	}
+	const base = `{"spec": {"project": "p", "deep": {"x": "1"}}, "items": [{"name": "a", "image": "i"}, {"name": "b"}], "marks": ["m"]}`
+	for i, c := range []struct {
+		plan           *merge.Plan[merge.Object, merge.Object]
+		o              merge.Options
+		patches        []string
+		want           string
+		told, decision string
+	}{
+		{merge.ForJSON(), merge.Options{Protected: path("spec.project")}, []string{`{"spec": {"project": "q", "other": "o"}}`},
+			`{"spec": {"project": "p", "other": "o", "deep": {"x": "1"}}, "items": [{"name": "a", "image": "i"}, {"name": "b"}], "marks": ["m"]}`, ".spec.project", ".spec.project"},
+		{merge.ForJSON(), merge.Options{Protected: path("spec.project")}, []string{`{"spec": null, "items": null, "marks": null}`}, `{"spec": {"project": "p"}}`, ".spec.project", ""},
+		{merge.ForJSON(), merge.Options{Protected: path("extra")}, []string{`{"extra": {"a": "b"}, "items": null, "marks": null, "spec": null}`}, `{}`, ".extra", ".extra.a"},
+		{merge.ForJSON(), merge.Options{Precedence: merge.BaseAlways}, []string{`{"spec": {"project": "q", "other": "o"}, "items": [], "marks": null}`},
+			`{"spec": {"project": "p", "other": "o", "deep": {"x": "1"}}, "items": [{"name": "a", "image": "i"}, {"name": "b"}], "marks": ["m"]}`, "", ".spec.project"},
+		{defined, merge.Options{Protected: path("items.image")}, []string{`{"items": [{"name": "a", "image": "j"}, {"name": "c", "image": "k"}]}`},
+			`{"spec": {"project": "p", "deep": {"x": "1"}}, "items": [{"name": "a", "image": "i"}, {"name": "b"}, {"name": "c"}], "marks": ["m"]}`, `.items[name="a"].image`, `.items[name="a"].image`},
+		{defined, merge.Options{Precedence: merge.BaseAlways}, []string{`{"items": [{"name": "a", "image": "j"}, {"name": "c", "image": "k"}], "spec": {"project": "q", "deep": null}}`},
+			`{"spec": {"project": "p", "deep": {"x": "1"}}, "items": [{"name": "a", "image": "i"}, {"name": "b"}, {"name": "c", "image": "k"}], "marks": ["m"]}`, "", `.items[name="a"].image`},
+		{merge.ForJSON(), merge.Options{Precedence: merge.FirstPatch}, []string{`{"spec": {"project": "q"}, "items": null, "marks": null}`, `{"spec": {"project": "r"}}`},
+			`{"spec": {"project": "q", "deep": {"x": "1"}}}`, "", ".spec.project"},
+	} {
+		object := fromJSON[merge.Object](base)
+		var patches []merge.Layered[merge.Object]
+		for j, text := range c.patches {
+			patch := fromJSON[merge.Object](text)
+			patches = append(patches, merge.Layered[merge.Object]{Layer: merge.Manager(fmt.Sprint(j)), Patch: &patch})
+		}
+		result, err := c.plan.Apply(&object, patches, c.o)
+		if err != nil {
+			t.Fatal(i, err)
+		}
+		if d := gocmp.Diff(fromJSON[merge.Object](c.want), result.Value); d != "" {
+			t.Errorf("%d: (-want +got):\n%s", i, d)
+		}
+		if d := gocmp.Diff(fromJSON[merge.Object](base), object); d != "" {
+			t.Errorf("%d: the base changed:\n%s", i, d)
+		}
+		if (len(result.Protected) > 0) != (c.told != "") || c.told != "" && result.Protected[0].Path.String() != c.told {
+			t.Errorf("%d: told are %v, want %s", i, result.Protected, c.told)
+		}
+		if c.decision != "" && !slices.ContainsFunc(result.Decisions, func(d merge.Decision) bool { return d.Path.String() == c.decision }) {
+			t.Errorf("%d: decisions %v, want one on %s", i, result.Decisions, c.decision)
+		}
+		if c.told == "" {
+			continue
+		}
+		c.o.ProtectedError = true
+		if _, err := c.plan.Apply(&object, patches, c.o); err == nil || err.Error() != "patch of manager/0: "+c.told+": Forbidden: the field is protected" {
+			t.Errorf("%d: error %v", i, err)
+		}
+	}
+}
+
+// TestOptions_Protected rejects protected paths that lead to no field.
+func TestOptions_Protected(t *testing.T) {
+	for text, want := range map[string]string{
+		"containers.imag":        `.containers.imag: Invalid value: there is no field .imag`,
+		"containers[0]":          `.containers[0]: Invalid value: an item must be named by its key`,
+		"tolerations.key":        `.tolerations.key: Invalid value: .key is part of a value that does not merge`,
+		"schedulerName.x":        `.schedulerName.x: Invalid value: .x is part of a value that does not merge`,
+		"containers.image":       "",
+		"volumes":                "",
+		`containers[name="a"]`:   "",
+		`nodeSelector["a.b/c"]`:  "",
+		"containers.env.value":   "",
+		"containers.env[name=A]": "",
+	} {
+		path, err := fieldpath.ParsePath(text)
+		if err != nil {
+			continue
+		}
+		_, err = podPlan(t).Apply(nil, nil, merge.Options{Protected: []fieldpath.Path{path}})
+		if want != "" {
+			want = "merge: Options.Protected: " + want
+		}
+		if got := fmt.Sprint(err); got != want && (want != "" || err != nil) {
+			t.Errorf("%s: error %v, want %s", text, err, want)
+		}
+	}
+}

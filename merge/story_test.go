@@ -1,0 +1,500 @@
+package merge_test
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	kjson "sigs.k8s.io/json"
+
+	"github.com/trainweld/trainweld/conflict"
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/schema"
+)
+
+var update = flag.Bool("update", false, "rewrite the outcomes of stories")
+
+// A story is a base with the patches to it. In a file, "#" begins its name, "base" its base, and the name of a manager a patch.
+// The patch is an object, or after "typed" a Go value. The outcome follows, and an empty line ends it:
+//
+//	= the value
+//	the path of a field, and its claims in order
+//	a manager "owns" the fields of FieldsV1
+//	"contested", "made", "emptied by a manager", "conflict of managers", "duplicate", "zero null of a manager" or "ignored from
+//	a manager", and a path
+//
+// It may be an error. A patch that API machinery takes, and the engine does not, is "stricter". The outcome by the rules for
+// twins follows if it differs.
+type story struct {
+	name, base string
+	patches    []storyPatch
+}
+
+type storyPatch struct {
+	manager, text string
+	typed         bool
+}
+
+// TestStories tells what patches make of values of Go types, and who owns the fields then. API machinery makes the same values.
+func TestStories(t *testing.T) {
+	tellAll(t, "testdata/things.txt", tellerOf[thing]())
+	tellAll(t, "testdata/documents.txt", tellerOf[document]())
+	tellAll(t, "testdata/kinds.txt", tellerOf[kinds]())
+	tellAll(t, "testdata/edges.txt", tellerOf[edges]())
+}
+
+// TestObjectStories tells what patches make of objects, by schemas and without one. Decoded and exact numbers merge alike.
+func TestObjectStories(t *testing.T) {
+	for _, read := range []func(string) merge.Object{fromJSON[merge.Object], exactObject} {
+		tellAll(t, "testdata/objects.txt", objectTeller(objectPlan(storySchema), read))
+		tellAll(t, "testdata/specs.txt", objectTeller(objectPlan(specSchema), read))
+		tellAll(t, "testdata/shapes.txt", objectTeller(objectPlan(shapesSchema), read))
+		tellAll(t, "testdata/json.txt", objectTeller(merge.ForJSON(), read))
+	}
+}
+
+// positions matches the position of a duplicate in a path or in FieldsV1.
+var positions = regexp.MustCompile(`(\[|"i:)\d+`)
+
+// TestStories_Long shows that items merge alike in short lists and in long ones, which are indexed.
+func TestStories_Long(t *testing.T) {
+	teller := tellerOf[thing]()
+	for _, block := range strings.Split(`# a list that the base lacks
+a {"parts": [{"name": "a", "image": "x"}, OTHERS, {"name": "b", "labels": {"a": "1"}}, {"name": "a", "args": ["y"]}]}
+b {"parts": [{"name": "b", "image": "z"}]}
+
+# a typed list that the base lacks
+a typed {"parts": [OTHERS, {"name": "a", "image": "x"}, {"name": "b", "labels": {"a": "1"}}, {"name": "a", "args": ["y"]}]}
+
+# a list that the base has
+base {"parts": [{"name": "b"}, {"name": "c"}]}
+a {"parts": [{"name": "a", "image": "x"}, {"name": "b", "labels": {"a": "1"}}, OTHERS, {"name": "a", "args": ["y"]}]}
+
+# a list of distinct items
+a {"parts": [{"name": "a"}, OTHERS, {"name": "b", "args": ["y"]}]}
+
+# items without a name
+a {"parts": [{"name": ""}, OTHERS, {"name": "", "args": ["y"]}]}`, "\n\n") {
+		var want []string
+		for _, n := range []int{1, 29, 30, 31, 100} {
+			others := make([]string, n)
+			for i := range others {
+				others[i] = fmt.Sprintf(`{"name": "other-%d"}`, i)
+			}
+			story, _, _ := readStory(strings.ReplaceAll(block, "OTHERS", strings.Join(others, ", ")))
+			got := slices.DeleteFunc(teller.tell(t, story), func(line string) bool { return strings.Contains(line, "other-") })
+			for i, line := range got {
+				got[i] = positions.ReplaceAllString(line, "$1")
+			}
+			if want == nil {
+				want = got
+			} else if d := cmp.Diff(want, got); d != "" {
+				t.Errorf("%s, with %d other items (-1 other +got):\n%s", story.name, n, d)
+			}
+		}
+	}
+}
+
+// tellAll compares the outcomes of the stories in a file.
+func tellAll[T any](t *testing.T, file string, teller teller[T]) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := strings.Split(strings.TrimSpace(string(text)), "\n\n")
+	for i, block := range blocks {
+		story, told, want := readStory(block)
+		t.Run(story.name, func(t *testing.T) {
+			got := teller.tell(t, story)
+			if d := cmp.Diff(want, got); d != "" && !*update {
+				t.Errorf("outcome (-want +got):\n%s", d)
+			}
+			blocks[i] = strings.Join(slices.Concat(told, got), "\n")
+		})
+	}
+	if *update {
+		if err := os.WriteFile(file, []byte(strings.Join(blocks, "\n\n")+"\n"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// readStory returns a story, the lines that tell it and the lines of its outcome.
+func readStory(block string) (s story, told, outcome []string) {
+	lines := strings.Split(block, "\n")
+	for i, line := range lines {
+		switch word, text, _ := strings.Cut(line, " "); word {
+		case "#":
+			s.name = text
+		case "base":
+			s.base = text
+		case "=", "error:", "stricter:":
+			return s, lines[:i], lines[i:]
+		default:
+			text, typed := strings.CutPrefix(text, "typed ")
+			s.patches = append(s.patches, storyPatch{word, text, typed})
+		}
+	}
+	return s, lines, nil
+}
+
+// A teller tells stories of values, or of objects.
+type teller[T any] struct {
+	plan    *merge.Plan[T, T]
+	twins   *merge.Plan[T, T] // takes patches with two items of one key
+	base    func(text string) *T
+	patch   func(p storyPatch) *T
+	objects func(t *testing.T, s story, outcome string) // merges by the plans of objects
+}
+
+// tellerOf tells stories of values of a Go type.
+func tellerOf[V any]() teller[any] {
+	of := reflect.TypeFor[V]()
+	read := func(text string) *any {
+		v := any(fromJSON[*V](text))
+		return &v
+	}
+	return teller[any]{
+		plan: must(merge.ForAny(of, schema.Rules{})), twins: must(merge.ForAny(of, schema.Rules{Twins: true})),
+		base: func(text string) *any {
+			if text == "" {
+				text = "{}"
+			}
+			return read(text)
+		},
+		patch: func(p storyPatch) *any {
+			if p.typed {
+				return read(p.text)
+			}
+			object := fromJSON[any](p.text)
+			return &object
+		},
+		objects: mergesObjects[V],
+	}
+}
+
+// mergesObjects checks that the plans of objects for a Go type make the same value, or return the same error.
+func mergesObjects[V any](t *testing.T, s story, outcome string) {
+	t.Helper()
+	patches := make([]merge.Layered[merge.Object], len(s.patches))
+	for i, p := range s.patches {
+		patch, ok := fromJSON[any](p.text).(merge.Object)
+		if p.typed || !ok {
+			return
+		}
+		patches[i] = merge.Layered[merge.Object]{Layer: merge.Manager(p.manager), Patch: &patch}
+	}
+	values := must(merge.For[V, merge.Object](schema.Rules{}))
+	objects := must(merge.ForType(reflect.TypeFor[V](), schema.Rules{}))
+	base, object := fromJSON[*V](s.base), fromJSON[merge.Object](s.base)
+	kind, want, _ := strings.Cut(outcome, " ")
+	wantObject := want
+	if kind == "=" {
+		wantObject = asJSON(fromJSON[any](want))
+	}
+	for _, owners := range []bool{false, true} {
+		o := merge.Options{Owners: owners}
+		if result, err := values.Apply(base, patches, o); err != nil && err.Error() != want || err == nil && asJSON(result.Value) != want {
+			t.Errorf("For makes %v, %v, want %s", result, err, outcome)
+		}
+		if result, err := objects.Apply(&object, patches, o); err != nil && err.Error() != wantObject || err == nil && asJSON(result.Value) != wantObject {
+			t.Errorf("ForType makes %v, %v, want %s", result, err, outcome)
+		}
+	}
+}
+
+// objectTeller tells stories of objects.
+func objectTeller(plan *merge.Plan[merge.Object, merge.Object], readObject func(string) merge.Object) teller[merge.Object] {
+	read := func(text string) *merge.Object {
+		if text == "" {
+			return nil
+		}
+		object := readObject(text)
+		return &object
+	}
+	return teller[merge.Object]{plan: plan, base: read, patch: func(p storyPatch) *merge.Object { return read(p.text) }}
+}
+
+// tell returns the lines of a story's outcome.
+func (w teller[T]) tell(t *testing.T, s story) []string {
+	t.Helper()
+	base := w.base(s.base)
+	patches := make([]merge.Layered[T], len(s.patches))
+	for i, p := range s.patches {
+		patches[i] = merge.Layered[T]{Layer: merge.Manager(p.manager), Patch: w.patch(p)}
+	}
+	lines := outcome(t, w.plan, base, patches)
+	if w.twins == nil {
+		return lines
+	}
+	w.objects(t, s, lines[0])
+	switch others := outcome(t, w.twins, base, patches); {
+	case slices.Equal(others, lines):
+		return lines
+	case strings.HasPrefix(lines[0], "= "):
+		t.Errorf("%s: the rules for twins change the outcome (-without +with):\n%s", s.name, cmp.Diff(lines, others))
+		return lines
+	default:
+		return append(lines, others...)
+	}
+}
+
+// outcome applies patches, and returns the lines of the outcome. It checks that the input stays as it is. The value is the same
+// without a record of owners, and API machinery makes the same value of a Go type.
+func outcome[T any](t *testing.T, plan *merge.Plan[T, T], base *T, patches []merge.Layered[T]) []string {
+	t.Helper()
+	before := asJSON([]any{base, patches})
+	result, err := plan.Apply(base, patches, merge.Options{Owners: true})
+	bare, bareErr := plan.Apply(base, patches, merge.Options{})
+	if after := asJSON([]any{base, patches}); after != before {
+		t.Errorf("Apply changed its input from\n%s\nto\n%s", before, after)
+	}
+	var upstream string
+	upstreamErr := errors.New("merges no objects")
+	_, isObject := any(base).(*merge.Object)
+	if !isObject {
+		all := make([]any, len(patches))
+		for i, p := range patches {
+			all[i] = p.Patch
+		}
+		upstream, upstreamErr = strategicMerge(*base, all...)
+	}
+	if err != nil {
+		var refused *merge.PatchError
+		if !errors.As(err, &refused) || refused.Index >= 0 && refused.Layer != patches[refused.Index].Layer || bareErr == nil || bareErr.Error() != err.Error() {
+			t.Errorf("without owners the error is %v, want %v", bareErr, err)
+		}
+		if upstreamErr == nil {
+			return []string{"stricter: " + err.Error()}
+		}
+		return []string{"error: " + err.Error()}
+	}
+	value := asJSON(result.Value)
+	switch {
+	case bareErr != nil:
+		t.Fatalf("without owners: %v", bareErr)
+	case !reflect.DeepEqual(bare.Value, result.Value):
+		t.Errorf("without owners the value is %s, want %s", asJSON(bare.Value), value)
+	case !isObject && (upstreamErr != nil || upstream != value):
+		t.Errorf("upstream makes %s, %v, want %s", upstream, upstreamErr, value)
+	}
+	claims := claimsOf(result.Owners)
+	stopAnywhere(result.Owners, len(claims))
+	lines := append([]string{"= " + value}, claims...)
+	lines = append(lines, fieldsOf(result.Owners)...)
+	lines = append(lines, patchedOf(t, result.Owners, isObject)...)
+	for _, c := range conflict.Find(result.Owners) {
+		lines = append(lines, fmt.Sprintf("conflict of %s %s", strings.Join(c.Managers(), " "), c.Path))
+	}
+	for _, path := range result.Duplicates {
+		lines = append(lines, "duplicate "+path.String())
+	}
+	for _, field := range result.Owners.ZeroNulls() {
+		lines = append(lines, fmt.Sprintf("zero null of %s %s", nameOf(field.Layer), field.Path))
+	}
+	for _, field := range result.Ignored {
+		lines = append(lines, fmt.Sprintf("ignored from %s %s", nameOf(field.Layer), field.Path))
+	}
+	return lines
+}
+
+// stopAnywhere stops after each of the fields. An iteration that continues then panics.
+func stopAnywhere(owners *merge.Ownership, fields int) {
+	for n := range fields {
+		left := n
+		for range owners.All() {
+			if left--; left < 0 {
+				break
+			}
+		}
+	}
+}
+
+// patchedOf returns a line for each field that patches contest, make or empty.
+func patchedOf(t *testing.T, o *merge.Ownership, ofObjects bool) []string {
+	t.Helper()
+	var lines []string
+	yielded := map[string]bool{}
+	for path, claims := range o.All() {
+		yielded[path.String()] = true
+		for _, c := range claims {
+			v := reflect.ValueOf(c.Value)
+			if v.Kind() == reflect.Pointer || v.Kind() == reflect.String && v.Type() != reflect.TypeFor[string]() {
+				t.Errorf("%v: the claimed value is a %T", path, c.Value)
+			}
+		}
+	}
+	made := map[string]bool{}
+	for f := range o.Patched() {
+		path := f.Path()
+		if claims := f.Claims(); !ofObjects && len(claims) > 0 && claims[0].Value != (merge.Presence{}) && !yielded[path.String()] {
+			t.Errorf("%v has claims, and All omits it: %v", path, claims)
+		}
+		if f.Contested() {
+			lines = append(lines, "contested "+path.String())
+		}
+		if made[path.String()] = f.IsMade(); f.IsMade() && !made[path[:max(len(path)-1, 0)].String()] {
+			lines = append(lines, "made "+path.String())
+		}
+		for _, layer := range o.Layers() {
+			if f.IsEmptied(layer) {
+				lines = append(lines, fmt.Sprintf("emptied by %s %s", nameOf(layer), path))
+			}
+		}
+	}
+	return lines
+}
+
+// claimsOf returns a line for each field, with its claims in order.
+func claimsOf(o *merge.Ownership) []string {
+	return linesOf(o, claimText)
+}
+
+// sourcesOf returns a line for each field, with the sources of its claims.
+func sourcesOf(o *merge.Ownership) []string {
+	return linesOf(o, func(c merge.Claim) string { return c.Source.String() })
+}
+
+// linesOf returns a line for each field, with a text for each of its claims.
+func linesOf(o *merge.Ownership, text func(merge.Claim) string) []string {
+	var lines []string
+	for path, claims := range o.All() {
+		line := path.String()
+		for _, c := range claims {
+			line += " " + text(c)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// claimText returns the layer of a claim and its value. It distinguishes null from a value that encodes as null.
+func claimText(c merge.Claim) string {
+	value := asJSON(c.Value)
+	switch {
+	case c.Value == merge.Presence{}:
+		value = "present"
+	case value == "null" && c.Value != nil:
+		value = fmt.Sprintf("null(%T)", c.Value)
+	}
+	return nameOf(c.Layer) + "=" + value
+}
+
+// fieldsOf returns a line for each layer, with its fields.
+func fieldsOf(o *merge.Ownership) []string {
+	var lines []string
+	for layer, fields := range o.FieldsV1(nil) {
+		lines = append(lines, fmt.Sprintf("%s owns %s", nameOf(layer), fields))
+	}
+	return lines
+}
+
+// nameOf returns the name of a manager, or of another layer.
+func nameOf(l merge.Layer) string {
+	if name, ok := l.Manager(); ok {
+		return name
+	}
+	return string(l)
+}
+
+// objectPlan returns the plan of an OpenAPI schema.
+func objectPlan(text string) *merge.Plan[merge.Object, merge.Object] {
+	return merge.ForObject(must(schema.ParseOpenAPI([]byte(text))))
+}
+
+// strategicMerge returns the JSON that API machinery makes of patches to a value of a Go type. It panics for some patches, and
+// then an API server rejects the request.
+func strategicMerge(base any, patches ...any) (result string, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			result, err = "", fmt.Errorf("panic: %v", p)
+		}
+	}()
+	of := reflect.TypeOf(base)
+	if of.Kind() == reflect.Pointer {
+		of = of.Elem()
+	}
+	result = asJSON(base)
+	for _, patch := range patches {
+		merged, err := strategicpatch.StrategicMergePatch([]byte(result), []byte(asJSON(patch)), reflect.Zero(of).Interface())
+		if err != nil {
+			return "", err
+		}
+		into := reflect.New(of).Interface()
+		if err := kjson.UnmarshalCaseSensitivePreserveInts(merged, into); err != nil {
+			return "", err
+		}
+		result = asJSON(into)
+	}
+	return result, nil
+}
+
+// fromJSON reads JSON as API machinery does: an integer is an int64. It returns the zero value for "".
+func fromJSON[T any](text string) T {
+	var into T
+	if text == "" {
+		return into
+	}
+	if err := kjson.UnmarshalCaseSensitivePreserveInts([]byte(text), &into); err != nil {
+		panic(fmt.Sprintf("%s: %v", text, err))
+	}
+	return into
+}
+
+// applied returns the result of patches, with its owners.
+func applied[B, P any](t testing.TB, plan *merge.Plan[B, P], base *B, patches []merge.Layered[P]) *merge.Result[B] {
+	t.Helper()
+	result, err := plan.Apply(base, patches, merge.Options{Owners: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+// patchesOf reads patches such as `a {"on": true}`, which begin with the manager.
+func patchesOf[P any](read func(text string) P, lines ...string) []merge.Layered[P] {
+	patches := make([]merge.Layered[P], len(lines))
+	for i, line := range lines {
+		manager, text, _ := strings.Cut(line, " ")
+		patch := read(text)
+		patches[i] = merge.Layered[P]{Layer: merge.Manager(manager), Patch: &patch}
+	}
+	return patches
+}
+
+// exactObject reads an object with its numbers as they stand.
+func exactObject(text string) merge.Object { return exactJSON(text).(merge.Object) }
+
+// exactJSON reads JSON with its numbers as they stand. It returns nil for "".
+func exactJSON(text string) any {
+	if text == "" {
+		return nil
+	}
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.UseNumber()
+	var v any
+	if err := decoder.Decode(&v); err != nil {
+		panic(fmt.Sprintf("%s: %v", text, err))
+	}
+	return v
+}
+
+// asJSON returns a value as JSON.
+func asJSON(v any) string { return string(must(json.Marshal(v))) }
+
+// must returns a value that is part of a test, and so has no error.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}

@@ -1,0 +1,114 @@
+package merge
+
+import "github.com/trainweld/trainweld/schema"
+
+// typ returns how the field at a node merges.
+func (l *log) typ(at node) *schema.Type {
+	n := &l.nodes[at]
+	switch {
+	case at == rootNode:
+		return l.root
+	case n.field != nil:
+		return n.field.Type
+	default:
+		t := l.typ(n.parent)
+		if t.Object != nil {
+			t = t.Object
+		}
+		return t.Elem
+	}
+}
+
+// lookup finds the child of a node by field, or by key if field is nil.
+func (l *log) lookup(at node, field *schema.StructField, key string) node {
+	if at == noNode {
+		return noNode
+	}
+	child := l.nodes[at].child
+	for child != noNode && (l.nodes[child].field != field || l.nodes[child].key != key) {
+		child = l.nodes[child].next
+	}
+	return child
+}
+
+// finder returns a function that finds many children of a node by their keys. It changes nothing.
+func (l *log) finder(at node) func(key string) node {
+	if at == noNode || l.nodes[at].children <= wideNode {
+		return func(key string) node { return l.lookup(at, nil, key) }
+	}
+	index := childIndex{byKey: map[string]node{}}
+	for child := l.nodes[at].child; child != noNode; child = l.nodes[child].next {
+		index.byKey[l.nodes[child].key] = child
+	}
+	return index.find
+}
+
+// child finds the child of a node as lookup does, or adds it.
+func (l *log) child(at node, field *schema.StructField, key string) node {
+	found := noNode
+	if field == nil && l.nodes[at].children > wideNode {
+		found = l.indexOf(at).find(key)
+	} else {
+		found = l.lookup(at, field, key)
+	}
+	if found == noNode {
+		found = l.grow(at, field, key)
+	}
+	return found
+}
+
+// grow adds a child that the node lacks.
+func (l *log) grow(at node, field *schema.StructField, key string) node {
+	child := node(len(l.nodes))
+	parent := &l.nodes[at]
+	if parent.tail == noNode {
+		parent.child = child
+	} else {
+		l.nodes[parent.tail].next = child
+	}
+	parent.tail = child
+	parent.children = min(parent.children+1, wideNode+1)
+	l.nodes = append(l.nodes, pathNode{parent: at, child: noNode, tail: noNode, next: noNode, first: -1, last: -1, field: field, key: key})
+	for _, r := range l.retained[at] {
+		if r.empties(&l.nodes[child]) {
+			l.add(child, r.layer, nullValue, "")
+		}
+	}
+	return child
+}
+
+// wideNode is the number of children above which a node gets an index.
+const wideNode = 32
+
+// childIndex maps the children of a node, up to the last indexed one, by key.
+type childIndex struct {
+	byKey map[string]node
+	last  node
+}
+
+// indexOf returns the up-to-date index of a node's children.
+func (l *log) indexOf(at node) *childIndex {
+	index := l.wide[at]
+	if index == nil {
+		if l.wide == nil {
+			l.wide = map[node]*childIndex{}
+		}
+		index = &childIndex{byKey: make(map[string]node, 4*wideNode), last: noNode}
+		l.wide[at] = index
+	}
+	next := l.nodes[at].child
+	if index.last != noNode {
+		next = l.nodes[index.last].next
+	}
+	for ; next != noNode; next = l.nodes[next].next {
+		index.byKey[l.nodes[next].key], index.last = next, next
+	}
+	return index
+}
+
+func (i *childIndex) find(key string) node {
+	if child, ok := i.byKey[key]; ok {
+		return child
+	}
+	return noNode
+}

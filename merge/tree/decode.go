@@ -1,0 +1,173 @@
+package tree
+
+import (
+	"encoding/json"
+	"reflect"
+	"unicode/utf8"
+
+	"github.com/trainweld/trainweld/merge/quantity"
+)
+
+// Decode sets the value that into points to, which must be a zero value. It reports whether it converted the whole value, and
+// leaves a zero value otherwise.
+func Decode(value any, into any) bool {
+	v := reflect.ValueOf(into)
+	if v.Kind() != reflect.Pointer || v.IsNil() {
+		return false
+	}
+	v = v.Elem()
+	if value != nil && shapeOf(v.Type()).decode(value, v) {
+		return true
+	}
+	v.SetZero()
+	return false
+}
+
+// decode sets a zero value.
+func (s *shape) decode(value any, into reflect.Value) bool {
+	s.analyze()
+	if value == nil {
+		return s.form != self && s.form != unsupported
+	}
+	switch s.form {
+	case boolean:
+		v, ok := value.(bool)
+		into.SetBool(v)
+		return ok
+	case integer:
+		v, ok := value.(int64)
+		if !ok || into.OverflowInt(v) {
+			return false
+		}
+		into.SetInt(v)
+		return true
+	case unsigned:
+		v, ok := value.(int64)
+		if !ok || v < 0 || into.OverflowUint(uint64(v)) {
+			return false
+		}
+		into.SetUint(uint64(v))
+		return true
+	case text:
+		v, ok := value.(string)
+		if !ok || !utf8.ValidString(v) {
+			return false
+		}
+		into.SetString(v)
+		return true
+	case pointer:
+		at := reflect.New(s.item.of)
+		into.Set(at)
+		return s.item.decode(value, at.Elem())
+	case list:
+		return s.decodeList(value, into)
+	case entries:
+		return s.decodeEntries(value, into)
+	case object:
+		return s.decodeObject(value, into)
+	case self:
+		return s.decodeSelf(value, into)
+	}
+	return false
+}
+
+func (s *shape) decodeList(value any, into reflect.Value) bool {
+	items, ok := value.([]any)
+	if !ok {
+		return false
+	}
+	into.Set(reflect.MakeSlice(s.of, len(items), len(items)))
+	for i := range items {
+		if !s.item.decode(items[i], into.Index(i)) {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *shape) decodeEntries(value any, into reflect.Value) bool {
+	fields, ok := value.(map[string]any)
+	if !ok {
+		return false
+	}
+	if into.Type() == reflect.TypeFor[map[string]string]() {
+		return decodeStrings(fields, into)
+	}
+	into.Set(reflect.MakeMapWithSize(s.of, len(fields)))
+	key := reflect.New(s.of.Key()).Elem()
+	for name, value := range fields {
+		entry := reflect.New(s.item.of).Elem()
+		if value == nil || !utf8.ValidString(name) || !s.item.decode(value, entry) {
+			return false
+		}
+		key.SetString(name)
+		into.SetMapIndex(key, entry)
+	}
+	return true
+}
+
+// decodeStrings decodes the most frequent type of a map.
+func decodeStrings(fields map[string]any, into reflect.Value) bool {
+	m := make(map[string]string, len(fields))
+	for name, value := range fields {
+		v, ok := value.(string)
+		if !ok || !utf8.ValidString(name) || !utf8.ValidString(v) {
+			return false
+		}
+		m[name] = v
+	}
+	into.Set(reflect.ValueOf(m))
+	return true
+}
+
+func (s *shape) decodeObject(value any, into reflect.Value) bool {
+	fields, ok := value.(map[string]any)
+	if !ok {
+		return false
+	}
+	for name, value := range fields {
+		i, ok := s.byName[name]
+		if !ok {
+			return false
+		}
+		if f := &s.fields[i]; f.optional || !f.shape.decode(value, into.FieldByIndex(f.Index)) {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *shape) decodeSelf(value any, into reflect.Value) bool {
+	var data []byte
+	switch v := value.(type) {
+	case string:
+		if s.bounded && quantity.Check(v) != nil {
+			return false
+		}
+		if isPlain(v) {
+			data = make([]byte, 0, len(v)+2)
+			data = append(append(append(data, '"'), v...), '"')
+		}
+	case int64, bool:
+	default:
+		return false
+	}
+	if data == nil {
+		var err error
+		if data, err = json.Marshal(value); err != nil {
+			return false
+		}
+	}
+	return into.Addr().Interface().(json.Unmarshaler).UnmarshalJSON(data) == nil
+}
+
+// isPlain reports whether JSON writes a string as it is, between quotes.
+func isPlain(v string) bool {
+	for i := range len(v) {
+		switch c := v[i]; {
+		case c < ' ', c >= utf8.RuneSelf, c == '"', c == '\\', c == '<', c == '>', c == '&':
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,150 @@
+package merge_test
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// TestPatched_Many checks that a field has one history however many fields stand beside it. An index finds one of many.
+func TestPatched_Many(t *testing.T) {
+	for _, n := range []int{30, 31, 32, 33, 34, 35, 70} {
+		names := make([]string, n)
+		structFields := make([]reflect.StructField, n)
+		fields, labels := map[string]any{}, map[string]any{}
+		items, set := make([]any, n), make([]any, n)
+		for i := range n {
+			names[i] = fmt.Sprintf("n%03d", i)
+			structFields[i] = reflect.StructField{Name: fmt.Sprintf("N%03d", i), Type: reflect.TypeFor[string](), Tag: reflect.StructTag(fmt.Sprintf(`json:"%s,omitempty"`, names[i]))}
+			fields[names[i]], labels[names[i]] = "a", "a"
+			items[i], set[i] = map[string]any{"name": names[i], "value": "a"}, names[i]
+		}
+		values := reflect.StructOf([]reflect.StructField{
+			{Name: "Fields", Type: reflect.StructOf(structFields), Tag: `json:"fields"`},
+			{Name: "Labels", Type: reflect.TypeFor[map[string]string](), Tag: `json:"labels,omitempty"`},
+			{Name: "Entries", Type: reflect.TypeFor[map[string]*string](), Tag: `json:"entries,omitempty"`},
+			{Name: "Items", Type: reflect.TypeFor[[]writtenItem](), Tag: `json:"items,omitempty" patchStrategy:"merge" patchMergeKey:"name"`},
+			{Name: "Set", Type: reflect.TypeFor[[]string](), Tag: `json:"set,omitempty" patchStrategy:"merge"`},
+		})
+		plan, err := merge.ForType(values, schema.Rules{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		patch := merge.Object{"fields": fields, "labels": labels, "entries": labels, "items": items, "set": set}
+		// The last patch comes in another order, and adds to each.
+		more := fromJSON[merge.Object](asJSON(patch))
+		for _, key := range []string{"labels", "entries"} {
+			more[key].(map[string]any)["more"] = "b"
+		}
+		slices.Reverse(more["set"].([]any))
+		more["set"] = append(more["set"].([]any), "more")
+		more["items"] = append(more["items"].([]any), map[string]any{"name": "more", "value": "b"})
+		result := applied(t, plan, nil, []merge.Layered[merge.Object]{{Layer: "one", Patch: &patch}, {Layer: "two", Patch: &patch}, {Layer: "three", Patch: &more}})
+		want := map[string]string{}
+		three := ` one="a" two="a" three="a"`
+		for _, name := range names {
+			want[".fields."+name] = three
+			want[`.labels["`+name+`"]`], want[`.entries["`+name+`"]`] = three, three
+			want[`.items[name="`+name+`"]`], want[`.items[name="`+name+`"].value`] = ` one=present two=present three=present`, three
+			want[`.set[="`+name+`"]`] = ` one=present two=present three=present`
+		}
+		want[`.labels["more"]`], want[`.entries["more"]`], want[`.set[="more"]`] = ` three="b"`, ` three="b"`, ` three=present`
+		want[`.items[name="more"]`], want[`.items[name="more"].value`] = ` three=present`, ` three="b"`
+		got := map[string]string{}
+		for path, claims := range result.Owners.All() {
+			line := ""
+			for _, c := range claims {
+				line += " " + claimText(c)
+			}
+			if _, again := got[path.String()]; again {
+				t.Errorf("%d: %s is there twice", n, path)
+			}
+			got[path.String()] = line
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("%d fields (-want +got):\n%s", n, diff)
+		}
+		// The value, five fields, and all within them.
+		patched := 0
+		for range result.Owners.Patched() {
+			patched++
+		}
+		if wantPatched := 1 + 5 + n + 3*(n+1) + 2*(n+1); patched != wantPatched {
+			t.Errorf("%d: Patched yields %d fields, want %d", n, patched, wantPatched)
+		}
+	}
+}
+
+// TestPatched_Allocations checks that an index of many fields lasts: one more entry costs a constant number of allocations.
+func TestPatched_Allocations(t *testing.T) {
+	plan := must(merge.For[written, merge.Object](schema.Rules{}))
+	count := func(n int) float64 {
+		labels := map[string]any{}
+		for i := range n {
+			labels[fmt.Sprint("n", i)] = "a"
+		}
+		patch := merge.Object{"labels": labels}
+		layers := []merge.Layered[merge.Object]{{Layer: "one", Patch: &patch}, {Layer: "two", Patch: &patch}}
+		return testing.AllocsPerRun(3, func() {
+			if _, err := plan.Apply(nil, layers, merge.Options{Owners: true}); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	if few, many := count(200), count(400); many-few > 200*12 {
+		t.Errorf("%v allocations for 200 entries, %v for 400", few, many)
+	}
+}
+
+// TestPatched_JSON checks the paths and types of fields of objects without a schema.
+func TestPatched_JSON(t *testing.T) {
+	base := fromJSON[merge.Object](`{"a":{"b":1},"c":{"d":{"e":1}}}`)
+	patch := fromJSON[merge.Object](`{"a":{"b":{"f g":2}},"c":{"d":{"h":[1]}}}`)
+	result := applied(t, merge.ForJSON(), &base, []merge.Layered[merge.Object]{{Layer: "one", Patch: &patch}})
+	var got []string
+	for f := range result.Owners.Patched() {
+		got = append(got, fmt.Sprint(f.Path(), " ", f.Type()))
+	}
+	want := []string{" map", ".a untyped", ".a.b untyped", `.a.b["f g"] untyped`, ".c untyped", ".c.d untyped", ".c.d.h untyped"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("patched fields (-want +got):\n%s", diff)
+	}
+}
+
+// TestRetainKeys_Later checks that $retainKeys empties a field that a later patch reaches first, unless it names the field.
+func TestRetainKeys_Later(t *testing.T) {
+	result := writtenResult(t, `{}`,
+		`{"part":{"$retainKeys":["text"],"text":"a"},"labels":{"x":"1"}}`,
+		`{"labels":{"$retainKeys":["y","z"],"y":"2"}}`,
+		`{"part":{"args":["b"],"text":"c"},"labels":{"w":"3","z":"4"}}`,
+	)
+	want := []string{
+		`.labels["w"] b=null c="3"`, `.labels["x"] a="1" b=null`, `.labels["y"] b="2"`, `.labels["z"] c="4"`,
+		`.part.args a=null c=["b"]`, `.part.text a="a" c="c"`,
+	}
+	if diff := cmp.Diff(want, claimsOf(result.Owners)); diff != "" {
+		t.Errorf("claims (-want +got):\n%s", diff)
+	}
+}
+
+// TestPatched_Order shows that a directive reaches the entries of a map in the order of their keys.
+func TestPatched_Order(t *testing.T) {
+	base := any(fromJSON[*thing](`{"labels": {"h": "", "d": "", "a": "", "c": "", "g": "", "b": "", "f": "", "e": ""}}`))
+	patch := fromJSON[any](`{"labels": {"$retainKeys": []}}`)
+	result := applied(t, must(merge.ForAny(reflect.TypeFor[thing](), schema.Rules{})), &base, []merge.Layered[any]{{Layer: "a", Patch: &patch}})
+	var got []string
+	for f := range result.Owners.Patched() {
+		if f.HasNull() {
+			got = append(got, f.Path().String())
+		}
+	}
+	if !slices.IsSorted(got) || len(got) != 8 {
+		t.Errorf("Patched = %q, want 8 paths in order", got)
+	}
+}

@@ -1,0 +1,410 @@
+package merge
+
+import (
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// Write records that a layer after the patches wrote the field at path. The origin from locates the input of the new value. The
+// old and the new value of the field are before and now: a value of the field's Go type, a pointer to one, or nil for none.
+//
+// Write records each leaf of a struct. A leaf that before has and now lacks is recorded as emptied. An unclaimed part of before
+// belonged to the base, or to the patch that added the item around it.
+//
+// Write only records: the caller changes the value that the Ownership came with. For a path to a field that the type lacks, it
+// records nothing. For an object that merged by a definition, before and now are JSON, and nil is none.
+func (o *Ownership) Write(layer Layer, from Origin, path fieldpath.Path, before, now any) {
+	o = o.orEmpty()
+	o.write(writer{log: o.log, layer: o.log.layerID(layer), from: from}, path, before, now)
+}
+
+// WriteChanges records a layer that fills in missing fields, as defaulting does. Unlike Write, it records only the leaves whose
+// values differ in before and now.
+func (o *Ownership) WriteChanges(layer Layer, path fieldpath.Path, before, now any) {
+	o = o.orEmpty()
+	o.write(writer{log: o.log, layer: o.log.layerID(layer), changes: true}, path, before, now)
+}
+
+func (o *Ownership) write(w writer, path fieldpath.Path, before, now any) {
+	if o.isObject() {
+		w.object(path, before, now)
+		return
+	}
+	l := o.log
+	at := rootNode
+	var key *schema.StructField
+	for _, step := range path {
+		f, name, of, ok := stepIn(l.typ(at), step)
+		if !ok {
+			return // the type lacks the field
+		}
+		at, key = l.child(at, f, name), of
+	}
+	w.field = at
+	t := l.typ(at)
+	b, n := indirect(reflect.ValueOf(before)), indirect(reflect.ValueOf(now))
+	if len(path) > 0 {
+		last := path[len(path)-1]
+		_, isTwin := last.Index()
+		_, isElement := last.Element()
+		if isTwin || isElement {
+			w.presence(at, b.IsValid(), n.IsValid())
+		}
+		if isElement {
+			return
+		}
+	}
+	w.value(t, key, at, b, n)
+}
+
+// stepIn returns what a node's child has for a step in a type: the field, or the key, of an item with the field that holds it.
+func stepIn(t *schema.Type, step fieldpath.Step) (field *schema.StructField, key string, of *schema.StructField, ok bool) {
+	if name, isField := step.Field(); isField {
+		field = t.Field(name)
+		return field, "", nil, field != nil
+	}
+	if t.Elem == nil {
+		return nil, "", nil, false
+	}
+	key, isKey := step.Key()
+	if mergeKey, value, isItem := step.Item(); isItem {
+		key, of = value, t.Elem.Field(mergeKey)
+		if _, isText := step.Keys()[0].Value.(string); !isText {
+			key = keyTypeOf(t).text(step.Keys()[0].Value)
+		}
+	} else if position, isIndex := step.Index(); isIndex {
+		key = twinMark + strconv.Itoa(position)
+	} else if !isKey {
+		key, _ = step.Element()
+	}
+	return nil, key, of, true
+}
+
+// layerID returns the number of a layer. It adds an unknown layer to the log.
+func (l *log) layerID(layer Layer) int32 {
+	i := slices.Index(l.layers, layer)
+	if i < 0 {
+		i = len(l.layers)
+		l.layers, l.places = append(l.layers, layer), append(l.places, nil)
+	}
+	return int32(i)
+}
+
+// indirect returns the value that a pointer points to, invalid for nil.
+func indirect(v reflect.Value) reflect.Value {
+	if v.IsValid() && v.Kind() == reflect.Pointer {
+		return v.Elem() // invalid for nil
+	}
+	return v
+}
+
+type writer struct {
+	*log
+	layer   int32
+	from    Origin
+	field   node // the written field
+	changes bool // record only differences
+	keep    bool // record only the earlier owners of removed fields
+}
+
+// say claims that the field is present or empty.
+func (w writer) say(at node, kind valueKind) {
+	last := w.nodes[at].last
+	w.add(at, w.layer, kind, "")
+	w.note(at, last)
+}
+
+// note records the source of the newest claim; last is the claim before it. It drops a claim that repeats the same layer's last
+// claim. The TrainJob's variables are written once before the policies and once after them.
+func (w writer) note(at node, last int32) {
+	now := w.nodes[at].last
+	if last >= 0 && w.claims[last].layer() == w.layer && w.equal(last, now) && w.firstWithin(at, last, now) == now {
+		w.claims[last].next, w.nodes[at].last = -1, last
+		return
+	}
+	if w.from.Path == nil {
+		return
+	}
+	if w.sources == nil {
+		w.log.sources = map[int32]fieldpath.Path{}
+	}
+	source := w.from.Path
+	if !w.from.Computed {
+		source = source.Append(w.pathWithin(w.field, at)...)
+	}
+	w.sources[now] = source
+}
+
+// value records a write of one field. before and now are invalid for a missing value.
+func (w writer) value(t *schema.Type, key *schema.StructField, at node, before, now reflect.Value) {
+	switch t.Kind {
+	case schema.Struct:
+		w.structure(t, key, at, before, now)
+	case schema.Map:
+		w.mapping(at, before, now)
+	case schema.ListMap:
+		w.list(t, at, before, now)
+	case schema.Set:
+		w.set(at, before, now)
+	default:
+		w.leaf(at, before, now)
+	}
+}
+
+func (w writer) leaf(at node, before, now reflect.Value) {
+	if w.changes && before.IsValid() && now.IsValid() && SameValue(before.Interface(), now.Interface()) {
+		return
+	}
+	if w.nodes[at].first < 0 && before.IsValid() {
+		w.addValue(at, baseLayer, before)
+	}
+	if w.keep {
+		return
+	}
+	last := w.nodes[at].last
+	if now.IsValid() {
+		w.addValue(at, w.layer, now)
+		w.note(at, last)
+	} else if before.IsValid() {
+		w.say(at, nullValue)
+	}
+}
+
+func (w writer) structure(t *schema.Type, key *schema.StructField, at node, before, now reflect.Value) {
+	isBare := func(v reflect.Value) bool { return v.IsValid() && w.isPointer(at) && !hasLeaf(t, v) }
+	isSaid := key != nil || isBare(now) || isBare(before) && !now.IsValid()
+	if isSaid && now.IsValid() {
+		w.presence(at, before.IsValid(), true)
+	}
+	w.fields(t, key, at, before, now)
+	if isSaid && !now.IsValid() { // its null would empty the fields again
+		w.presence(at, before.IsValid(), false)
+	}
+}
+
+// fields records a write of the fields of a struct except its merge key.
+func (w writer) fields(t *schema.Type, key *schema.StructField, at node, before, now reflect.Value) {
+	for _, f := range t.Fields {
+		b, n := encodedField(f, before), encodedField(f, now)
+		if f == key || !b.IsValid() && !n.IsValid() {
+			continue
+		}
+		child := w.child(at, f, "")
+		w.value(f.Type, nil, child, b, n)
+		if f.Type.Kind == schema.Struct && !w.keep && !n.IsValid() && b.IsValid() && w.isPointer(child) {
+			w.say(child, nullValue)
+		}
+	}
+}
+
+// presence records that an item or an empty struct was written or removed.
+func (w writer) presence(at node, before, now bool) {
+	if w.changes && before == now {
+		return
+	}
+	if before && w.nodes[at].first < 0 {
+		w.add(at, w.maker(at), presenceValue, "")
+	}
+	if w.keep {
+		return
+	}
+	if now {
+		w.say(at, presenceValue)
+	} else if before {
+		w.say(at, nullValue)
+	}
+}
+
+// maker returns the layer that owns the presence of a field without claims of its own: the patch that made it, or the base.
+func (l *log) maker(at node) int32 {
+	for made := at; made != noNode; made = l.nodes[made].parent {
+		if l.nodes[made].made != baseLayer {
+			return l.nodes[made].made
+		}
+	}
+	return baseLayer
+}
+
+// isPointer reports whether a field is a pointer. Only a pointer can be empty, or be removed whole.
+func (l *log) isPointer(at node) bool {
+	return l.nodes[at].field != nil && l.nodes[at].field.Template.IsPointer()
+}
+
+func encodedField(f *schema.StructField, parent reflect.Value) reflect.Value {
+	if !parent.IsValid() {
+		return reflect.Value{}
+	}
+	v, encoded := f.Template.Of(parent)
+	if !encoded || isNil(v) {
+		return reflect.Value{}
+	}
+	return indirect(v)
+}
+
+func (w writer) mapping(at node, before, now reflect.Value) {
+	keys := func(m reflect.Value) []string {
+		if !m.IsValid() {
+			return nil
+		}
+		return sortedKeys(m)
+	}
+	for _, key := range slices.Compact(slices.Sorted(slices.Values(slices.Concat(keys(before), keys(now))))) {
+		entry := func(m reflect.Value) reflect.Value {
+			if !m.IsValid() {
+				return m
+			}
+			return m.MapIndex(reflect.ValueOf(key).Convert(m.Type().Key()))
+		}
+		w.leaf(w.child(at, nil, key), entry(before), entry(now))
+	}
+}
+
+func (w writer) set(at node, before, now reflect.Value) {
+	elements := func(set reflect.Value) []string {
+		if !set.IsValid() {
+			return nil
+		}
+		return texts(set)
+	}
+	had, has := elements(before), elements(now)
+	for _, element := range has {
+		w.presence(w.child(at, nil, element), slices.Contains(had, element), true)
+	}
+	for _, element := range had {
+		if !slices.Contains(has, element) {
+			w.presence(w.child(at, nil, element), true, false)
+		}
+	}
+}
+
+func (w writer) list(t *schema.Type, at node, before, now reflect.Value) {
+	key := t.KeyField()
+	items := func(list reflect.Value) (names []string, byName map[string]reflect.Value) {
+		byName = map[string]reflect.Value{}
+		there := map[string]bool{}
+		for i := 0; list.IsValid() && i < list.Len(); i++ {
+			name := itemKey(keyText(key, list.Index(i)), i, there)
+			names, byName[name] = append(names, name), indirect(list.Index(i))
+		}
+		return names, byName
+	}
+	had, old := items(before)
+	has, new := items(now)
+	write := func(name string) {
+		child, isKey := w.child(at, nil, name), key
+		if strings.HasPrefix(name, twinMark) {
+			isKey = nil // the path of a duplicate does not contain its key
+			w.presence(child, old[name].IsValid(), new[name].IsValid())
+		}
+		w.value(t.Elem, isKey, child, old[name], new[name])
+	}
+	for _, name := range has {
+		write(name)
+	}
+	for _, name := range had {
+		if !new[name].IsValid() {
+			write(name)
+		}
+	}
+}
+
+// Fork returns a copy of the ownership for another value of the same type, given as the value or a pointer to it. Later writes
+// to one copy do not appear in the other. Objects made from a JobSet use it: their fields begin with the JobSet's history. The copy has
+// the history of the fields within a path, and no other one.
+func (o *Ownership) Fork(value any, within fieldpath.Path) *Ownership {
+	old := o.orEmpty().log
+	l := *old
+	l.layers, l.places = slices.Clone(l.layers), slices.Clone(l.places)
+	l.wide, l.repeats, l.sets, l.literals = nil, nil, nil, nil // the index grows again, and a merge alone needs the others
+	l.nodes, l.claims, l.values, l.sources, l.retained, l.verdicts = nil, nil, nil, nil, nil, nil
+	top := rootNode
+	kept := []node{top} // in the copy, a node has its place in kept
+	for _, step := range within {
+		field, key, _, ok := stepIn(old.typ(top), step)
+		if top = old.lookup(top, field, key); !ok || top == noNode {
+			break
+		}
+		kept = append(kept, top)
+	}
+	below := len(kept) - 1 // from here on, a node is kept with its children
+	for i := below; top != noNode && i < len(kept); i++ {
+		for child := old.nodes[kept[i]].child; child != noNode; child = old.nodes[child].next {
+			kept = append(kept, child)
+		}
+	}
+	l.keep(old, kept, below)
+	return &Ownership{log: &l, value: indirect(reflect.ValueOf(value))}
+}
+
+// keep copies nodes of another log with their claims. Each of the first ones has the next one as its only child.
+func (l *log) keep(old *log, kept []node, below int) {
+	renumbered := make(map[node]node, len(kept))
+	var claims []int32
+	for i, at := range kept {
+		renumbered[at] = node(i)
+		for c := old.nodes[at].first; c >= 0; c = old.claims[c].next {
+			claims = append(claims, c)
+		}
+	}
+	slices.Sort(claims) // a later claim has a higher number
+	place := make(map[int32]int32, len(claims)+1)
+	place[-1] = -1
+	for i, c := range claims {
+		place[c] = int32(i)
+	}
+	before := func(c int32) int32 { // how many of the claims were made before one
+		n, _ := slices.BinarySearch(claims, c)
+		return int32(n)
+	}
+	nodeOf := func(at node) node {
+		if n, ok := renumbered[at]; ok {
+			return n
+		}
+		return noNode
+	}
+	for i, at := range kept {
+		n := old.nodes[at]
+		n.first, n.last = place[n.first], place[n.last]
+		n.held = before(n.held)
+		n.parent, n.child, n.tail, n.next = nodeOf(n.parent), nodeOf(n.child), nodeOf(n.tail), nodeOf(n.next)
+		if i <= below {
+			n.next = noNode
+		}
+		if i < below {
+			n.child, n.tail, n.children = node(i+1), node(i+1), 1
+		}
+		if l.nodes = append(l.nodes, n); old.retained[at] != nil {
+			if l.retained == nil {
+				l.retained = map[node][]retention{}
+			}
+			l.retained[node(i)] = slices.Clone(old.retained[at])
+		}
+	}
+	for i, at := range kept {
+		if v, ok := old.verdicts[at]; ok {
+			if l.verdicts == nil {
+				l.verdicts = map[node]verdict{}
+			}
+			l.verdicts[node(i)] = verdict{place[v.claim], v.layer, before(v.after)}
+		}
+	}
+	for i, c := range claims {
+		copied := old.claims[c]
+		copied.next = place[copied.next]
+		l.claims = append(l.claims, copied)
+		if copied.kind() == otherValue {
+			l.values = append(l.values, anyValue{int32(i), old.other(c)})
+		}
+		if source, ok := old.sources[c]; ok {
+			if l.sources == nil {
+				l.sources = map[int32]fieldpath.Path{}
+			}
+			l.sources[int32(i)] = source
+		}
+	}
+}

@@ -1,0 +1,488 @@
+// Package check finds mistakes in a runtime's template and in the patches to it, before any merge.
+//
+//	findings := check.Patches(&runtime.Spec.Template, job.Spec.RuntimePatches)
+//	if err := findings.Err(); err != nil {
+//		return err
+//	}
+package check
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/runtimepatch"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// longestManager is the TrainJob CRD's limit on a manager's name (Trainer v2.3.0).
+const longestManager = 253
+
+// Patches checks a runtime's template and the patches to it before any merge, and returns all findings. It never changes its
+// arguments. A nil template is an empty one.
+//
+// Errors are inputs that the cluster rejects, at admission or when it creates a Job, and inputs that can never run:
+//
+//   - A manager has a bad name, or two patches.
+//   - A patch is for a replicated job, container or init container that the template lacks. The cluster notices
+//     only after its merge has added it.
+//   - A patch sets env on a container whose env has an API of its own.
+//   - Two members of one union are set: in the patch, in the runtime, or one in each.
+//   - Two items share a merge key.
+//   - A map holds a directive.
+//
+// Warnings are inputs that the cluster accepts silently: ignored metadata, lost tolerations, and reordered init containers.
+//
+// Paths start at the TrainJob's .spec for findings in a patch, and at the runtime's for findings in the template. The object of
+// a finding has the kind of the TrainJob or the runtime.
+func Patches(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch) finding.List {
+	if template == nil {
+		template = &trainer.JobSetTemplateSpec{}
+	}
+	const deepest = 24 // steps for which memory is made at once
+	c := checker{
+		patches: patches, trail: make([]step, 0, deepest), named: map[string]int{}, jobs: places(template.Spec.ReplicatedJobs, jobName),
+		trainer: onlyTrainer(template.Spec.ReplicatedJobs),
+	}
+	for i := range patches {
+		c.named[patches[i].Manager]++
+	}
+	c.template(template)
+	c.object.Kind = finding.TrainJobKind
+	c.managers(patches)
+	for i := range patches {
+		c.current = i
+		c.patchOf(template, &patches[i])
+	}
+	return c.findings
+}
+
+type checker struct {
+	object   fieldpath.Object
+	findings finding.List
+	trail    []step // memory for the walks
+
+	patches []trainer.RuntimePatch
+	named   map[string]int // the number of each manager's patches
+	jobs    map[string]int // the places of the template's jobs
+	// jobNames are the names of the jobs, once a patch names another one.
+	jobNames *choice
+	trainer  string         // the job that alone gets spec.trainer, or ""
+	patched  map[string]int // the jobs of the current patch, once it has an unknown one
+	current  int            // the patch that the path and the layer of a finding name
+}
+
+func (c *checker) report(code finding.Code, severity finding.Severity, path fieldpath.Path, help, message string, args ...any) *finding.Finding {
+	c.findings = append(c.findings, finding.Finding{
+		Code: code, Severity: severity, Object: c.object, Path: path,
+		Message: fmt.Sprintf(message, args...), Remedy: finding.Remedy{Text: help},
+	})
+	return &c.findings[len(c.findings)-1]
+}
+
+// inTemplate returns the path from a runtime to the spec of its template.
+func inTemplate() fieldpath.Path { return fieldpath.Fields("spec", "template", "spec") }
+
+// managers checks the managers' names. Trainer v2.3.0 pkg/runtime/framework/plugins/jobset requires a domain-prefixed path. Its
+// CRD requires 1 to 253 characters and one entry a manager.
+func (c *checker) managers(patches []trainer.RuntimePatch) {
+	const form = `name the manager as a domain and a path, such as "team-a.example.com/defaults"`
+	entry := func(i int, steps ...fieldpath.Step) fieldpath.Path {
+		return fieldpath.Fields("spec", "runtimePatches").Append(fieldpath.Index(i)).Append(steps...)
+	}
+	firsts := places(patches, managerName)
+	for i := range patches {
+		name := patches[i].Manager
+		var errs field.ErrorList
+		switch {
+		case name == "":
+			c.report(finding.CodeBadManager, finding.Error, entry(i), form, "the patch has no manager")
+		case len(name) > longestManager:
+			c.report(finding.CodeBadManager, finding.Error, entry(i, fieldpath.Field("manager")), form, "manager name is %d characters long: must be at most %d", len(name), longestManager)
+		default:
+			errs = validation.IsDomainPrefixedPath(nil, name)
+		}
+		for _, err := range errs {
+			c.report(finding.CodeBadManager, finding.Error, entry(i, fieldpath.Field("manager")), form, "invalid manager name %q: %s", name, err.Detail)
+		}
+		if first := firsts[name]; first < i && name != "" {
+			f := c.report(finding.CodeDuplicateManager, finding.Error, entry(i, fieldpath.Field("manager")), "combine the two patches, or remove one",
+				"manager %q has two patches", name)
+			f.Claims, f.Remedy.Do = twice(merge.Manager(name), entry(first), entry(i)), finding.Merge
+		}
+	}
+}
+
+// twice returns one presence claim for each of two duplicates of a layer.
+func twice(layer merge.Layer, first, second fieldpath.Path) []merge.Claim {
+	return []merge.Claim{{Layer: layer, Value: merge.Presence{}, Source: first}, {Layer: layer, Value: merge.Presence{}, Source: second}}
+}
+
+// template checks a runtime's template by itself.
+func (c *checker) template(template *trainer.JobSetTemplateSpec) {
+	c.object.Kind = finding.RuntimeKind
+	c.walk(nil, template)
+}
+
+// walk checks a patch, nil for none, and the template along the plan.
+func (c *checker) walk(patch *trainer.JobSetSpecPatch, template *trainer.JobSetTemplateSpec) {
+	spec := runtimepatch.JobSetTemplate().Field("spec").Type
+	w := walker{checker: c, alone: patch == nil}
+	runtime := spec.View(reflect.ValueOf(&template.Spec).Elem(), false)
+	if patch == nil {
+		w.walk(spec, schema.View{}, runtime, 0, "")
+	} else {
+		w.walk(spec, spec.View(reflect.ValueOf(patch).Elem(), true), runtime, 0, "")
+	}
+}
+
+// patchOf checks one manager's patch against the runtime's template.
+func (c *checker) patchOf(template *trainer.JobSetTemplateSpec, patch *trainer.RuntimePatch) {
+	if patch.TrainingRuntimeSpec == nil || patch.TrainingRuntimeSpec.Template == nil {
+		return
+	}
+	p := patch.TrainingRuntimeSpec.Template
+	if p.Metadata != nil {
+		c.metadata(p.Metadata, false, func() fieldpath.Path { return c.at("metadata") })
+		c.directives(reflect.ValueOf(p.Metadata.Labels), func() fieldpath.Path { return c.at("metadata", "labels") })
+		c.directives(reflect.ValueOf(p.Metadata.Annotations), func() fieldpath.Path { return c.at("metadata", "annotations") })
+	}
+	if p.Spec == nil {
+		return
+	}
+	c.walk(p.Spec, template)
+	c.patched = nil
+	for i := range p.Spec.ReplicatedJobs {
+		c.job(template.Spec.ReplicatedJobs, &p.Spec.ReplicatedJobs[i])
+	}
+}
+
+// at returns the path to a field of the current patch. It uses the manager's name, or the position if the name is empty or duplicate.
+func (c *checker) at(names ...string) fieldpath.Path {
+	manager := c.patches[c.current].Manager
+	path := runtimepatch.PatchPath(manager)
+	if manager == "" || c.named[manager] > 1 {
+		path[2] = fieldpath.Index(c.current)
+	}
+	return path.Append(fieldpath.Fields(names...)...)
+}
+
+// layer returns the layer of the current patch.
+func (c *checker) layer() merge.Layer { return merge.Manager(c.patches[c.current].Manager) }
+
+// atJob returns the path to a replicated job of the patch, or to the named field of its Pods' spec.
+func (c *checker) atJob(job string, podField ...string) fieldpath.Path {
+	path := c.at("spec", "replicatedJobs").Append(fieldpath.Item("name", job))
+	if len(podField) == 0 {
+		return path
+	}
+	return path.Append(fieldpath.Fields("template", "spec", "template", "spec")...).Append(fieldpath.Fields(podField...)...)
+}
+
+// job checks a patch of a replicated job.
+func (c *checker) job(jobs []jobset.ReplicatedJob, patch *trainer.ReplicatedJobPatch) {
+	var job *jobset.ReplicatedJob
+	if i, ok := c.jobs[patch.Name]; ok {
+		job = &jobs[i]
+	}
+	c.mainEnv(patch)
+	if patch.Name == "" {
+		return // reported as such
+	}
+	if job == nil {
+		if c.patched == nil {
+			c.patched = places(c.patches[c.current].TrainingRuntimeSpec.Template.Spec.ReplicatedJobs, patchedJobName)
+		}
+		if c.jobNames == nil {
+			c.jobNames = newChoice(len(jobs), func(i int) string { return jobs[i].Name })
+		}
+		f := c.report(finding.CodeUnknownJob, finding.Error, c.atJob(patch.Name), "patch one of the runtime's jobs"+c.jobNames.among(patch.Name),
+			"the runtime has no replicated job %q; the cluster would add one that has no containers", patch.Name)
+		c.jobNames.rename(&f.Remedy, patch.Name, c.patched)
+		return
+	}
+	if patch.Template == nil {
+		return
+	}
+	if patch.Template.Metadata != nil {
+		c.metadata(patch.Template.Metadata, false, func() fieldpath.Path {
+			return c.atJob(patch.Name).Append(fieldpath.Fields("template", "metadata")...)
+		})
+	}
+	if patch.Template.Spec == nil || patch.Template.Spec.Template == nil {
+		return
+	}
+	pod := patch.Template.Spec.Template
+	if pod.Metadata != nil {
+		c.metadata(pod.Metadata, true, func() fieldpath.Path {
+			return c.atJob(patch.Name).Append(fieldpath.Fields("template", "spec", "template", "metadata")...)
+		})
+	}
+	if pod.Spec != nil {
+		c.pod(job, pod.Spec)
+	}
+}
+
+func (c *checker) pod(job *jobset.ReplicatedJob, patch *trainer.PodSpecPatch) {
+	pod := &job.Template.Spec.Template.Spec
+	c.containers(job.Name, "container", "containers", patch.Containers, pod.Containers, pod.InitContainers)
+	c.containers(job.Name, "init container", "initContainers", patch.InitContainers, pod.InitContainers, pod.Containers)
+	c.initOrder(job.Name, patch.InitContainers, pod.InitContainers)
+	c.tolerations(job.Name, patch.Tolerations, pod.Tolerations)
+}
+
+// containers reports patches for containers that the runtime lacks. Trainer v2.3.0 looks for them only after its merge has
+// added them. So it admits them, and the Job is later rejected because a container lacks an image.
+func (c *checker) containers(job, what, list string, patches []trainer.ContainerPatch, have, others []corev1.Container) {
+	known := places(have, containerName)
+	var names *choice
+	var patched, elsewhere map[string]int
+	for i := range patches {
+		name := patches[i].Name
+		if _, ok := known[name]; ok || name == "" {
+			continue // one without a name is reported as such
+		}
+		if names == nil {
+			names = newChoice(len(have), func(i int) string { return have[i].Name })
+			patched, elsewhere = places(patches, patchName), places(others, containerName)
+		}
+		_, isOther := elsewhere[name]
+		remedy := finding.Remedy{Text: fmt.Sprintf("patch one of the job's %ss%s", what, names.among(name))}
+		switch {
+		case isOther:
+			other := "initContainers"
+			if what == "init container" {
+				other = "containers"
+			}
+			to := c.atJob(job, other).Append(fieldpath.Item("name", name))
+			remedy = finding.Remedy{Do: finding.Move, Options: []string{to.String()}, IsCertain: true, Text: fmt.Sprintf("%q is in the runtime's %s: patch it there", name, other)}
+		case len(have) == 0:
+			remedy.Text = fmt.Sprintf("drop it from the patch, or add the %s to the runtime: the job has none", what)
+		default:
+			names.rename(&remedy, name, patched)
+		}
+		c.report(finding.CodeUnknownContainer, finding.Error, c.atJob(job, list).Append(fieldpath.Item("name", name)), "",
+			"the runtime's replicated job %q has no %s %q; the cluster would add one that has no image", job, what, name).Remedy = remedy
+	}
+}
+
+// choice are the names of which a patch must use one.
+type choice struct {
+	list  []string
+	names finding.Names
+}
+
+func newChoice(n int, name func(i int) string) *choice {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = name(i)
+	}
+	return &choice{list, finding.NewNames(list)}
+}
+
+// mostNamed is the number of names that a help text lists.
+const mostNamed = 10
+
+// among lists names for a help text, after the name that was probably meant.
+func (c *choice) among(name string) string {
+	if len(c.list) == 0 {
+		return "; it has none"
+	}
+	around, named := c.names.Around(name), c.list
+	if len(named) > mostNamed {
+		named = around[:mostNamed]
+	}
+	list := joined(named, len(c.list))
+	if near := finding.Nearest(name, around); near != "" {
+		return fmt.Sprintf(": did you mean %q? It has %s", near, list)
+	}
+	return ": it has " + list
+}
+
+// joined lists the names of the first of n items.
+func joined(names []string, n int) string {
+	list := strings.Join(names, ", ")
+	if n > len(names) {
+		list += fmt.Sprintf(" and %d more", n-len(names))
+	}
+	return list
+}
+
+// rename makes a remedy the renaming of an item to the near name. The repair is certain if the name is clear, and the patch has no item of it.
+func (c *choice) rename(r *finding.Remedy, name string, patched map[string]int) {
+	around := c.names.Around(name)
+	near := finding.Nearest(name, around)
+	if near == "" {
+		return
+	}
+	r.Do, r.Options = finding.Rename, []string{near}
+	_, isPatched := patched[near]
+	r.IsCertain = !isPatched && !c.names.IsLong() && finding.IsClear(name, near, around)
+}
+
+// EnvFields returns the fields of a TrainJob that set the env of a container, by the name of the container. No patch may set the env
+// of a container of these names (Trainer v2.3.0 pkg/runtime/framework/plugins/jobset).
+func EnvFields() map[string]string {
+	return map[string]string{
+		"node": "spec.trainer.env", "dataset-initializer": "spec.initializer.dataset.env", "model-initializer": "spec.initializer.model.env",
+	}
+}
+
+// mainEnv reports env on the containers whose env the TrainJob sets itself. Only the container's name counts, in any job, even
+// in one that the runtime lacks.
+func (c *checker) mainEnv(patch *trainer.ReplicatedJobPatch) {
+	if patch.Template == nil || patch.Template.Spec == nil || patch.Template.Spec.Template == nil || patch.Template.Spec.Template.Spec == nil {
+		return
+	}
+	containers := patch.Template.Spec.Template.Spec.Containers
+	for i := range containers {
+		if len(containers[i].Env) == 0 {
+			continue
+		}
+		if api := EnvFields()[containers[i].Name]; api != "" {
+			at := c.atJob(patch.Name, "containers").Append(fieldpath.Item("name", containers[i].Name), fieldpath.Field("env"))
+			f := c.report(finding.CodeEnvOnMain, finding.Error, at, "set "+api+" of the TrainJob instead",
+				"no patch may set env of a container called %q", containers[i].Name)
+			if containers[i].Name == "node" && patch.Name == c.trainer && c.trainer != "" {
+				f.Remedy.Do, f.Remedy.Options, f.Remedy.IsCertain = finding.Move, []string{"." + api}, true
+			}
+		}
+	}
+}
+
+// ancestorLabel marks the jobs that get the sections of a TrainJob (Trainer v2.3.0 pkg/constants).
+const ancestorLabel = "trainer.kubeflow.org/trainjob-ancestor-step"
+
+// onlyTrainer returns the job that alone has the label by which the controller finds the job for spec.trainer, or "".
+func onlyTrainer(jobs []jobset.ReplicatedJob) string {
+	only := ""
+	for i := range jobs {
+		if jobs[i].Template.Labels[ancestorLabel] != "trainer" {
+			continue
+		}
+		if only != "" {
+			return ""
+		}
+		only = jobs[i].Name
+	}
+	return only
+}
+
+// initOrder warns of a patch that names init containers in another order than the runtime. The merge takes the patch's order,
+// and the containers run in it.
+func (c *checker) initOrder(job string, patches []trainer.ContainerPatch, have []corev1.Container) {
+	known, last, order := places(have, containerName), -1, ""
+	for i := range patches {
+		at, ok := known[patches[i].Name]
+		if !ok {
+			continue
+		}
+		if at < last {
+			if order == "" {
+				var names []string
+				for i := range have[:min(len(have), mostNamed)] {
+					names = append(names, have[i].Name)
+				}
+				order = joined(names, len(have))
+			}
+			c.report(finding.CodeInitOrder, finding.Warning, c.atJob(job, "initContainers").Append(fieldpath.Item("name", patches[i].Name)),
+				fmt.Sprintf("name them in the runtime's order: %s", order),
+				"init container %q will run after %q, in the patch's order and not in the runtime's", patches[i].Name, have[last].Name)
+		}
+		last = max(last, at)
+	}
+}
+
+// tolerations warns of a list that drops tolerations of the runtime: a patch replaces the list whole.
+func (c *checker) tolerations(job string, patch, have []corev1.Toleration) {
+	if len(patch) == 0 || len(have) == 0 {
+		return
+	}
+	type value struct {
+		corev1.Toleration // without its seconds
+		hasSeconds        bool
+		seconds           int64
+	}
+	valueOf := func(t corev1.Toleration) value {
+		v := value{Toleration: t}
+		if t.TolerationSeconds != nil {
+			v.hasSeconds, v.seconds = true, *t.TolerationSeconds
+		}
+		v.TolerationSeconds = nil
+		return v
+	}
+	kept := map[value]bool{}
+	for i := range patch {
+		kept[valueOf(patch[i])] = true
+	}
+	var lost []string
+	for i := range have {
+		if !kept[valueOf(have[i])] {
+			lost = append(lost, finding.FormatValue(nil, have[i], false))
+		}
+	}
+	if lost == nil {
+		return
+	}
+	f := c.report(finding.CodeDropsTolerations, finding.Warning, c.atJob(job, "tolerations"), "repeat the runtime's tolerations in the patch, or drop them from the runtime if they are not meant",
+		"the list replaces the runtime's whole, and drops %s", strings.Join(lost, " and "))
+	runtime := inTemplate().Append(f.Path[len(c.at("spec")):]...)
+	f.Claims = []merge.Claim{{Layer: runtimepatch.RuntimeLayer, Value: have, Source: runtime}, {Layer: c.layer(), Value: patch, Source: f.Path}}
+}
+
+// metadata warns of fields in a patch's metadata other than labels and annotations. The API documents only these two. The
+// controllers ignore the rest, except a Pod template's finalizers. These reach the Pods and prevent their deletion (Kubernetes
+// v1.36 pkg/controller/controller_utils.go).
+func (c *checker) metadata(m *metav1.ObjectMeta, ofPod bool, path func() fieldpath.Path) {
+	for f := range jobMetadata().Encoded(reflect.ValueOf(m).Elem()) {
+		if f.Name == "labels" || f.Name == "annotations" {
+			continue
+		}
+		remedy := &c.report(finding.CodeIgnoredMetadata, finding.Warning, path().Append(fieldpath.Field(f.Name)), "set labels and annotations only, and drop the rest", "%s", IgnoredMetadata(f.Name, ofPod)).Remedy
+		if !reachesPods(f.Name, ofPod) {
+			remedy.Do, remedy.IsCertain = finding.Remove, true
+		}
+	}
+}
+
+// IgnoredMetadata states the problem of a field in a patch's metadata that is neither labels nor annotations. ofPod tells that the
+// metadata is that of a Pod template.
+func IgnoredMetadata(name string, ofPod bool) string {
+	if reachesPods(name, ofPod) {
+		return name + " reach the Pods, which then never go away by themselves; a patch's metadata is meant for labels and annotations"
+	}
+	return fmt.Sprintf("the cluster ignores %s here: of a patch's metadata it takes labels and annotations", name)
+}
+
+// reachesPods reports whether a field of a patch's metadata has an effect that its author hardly means.
+func reachesPods(name string, ofPod bool) bool { return ofPod && name == "finalizers" }
+
+var jobMetadata = sync.OnceValue(func() *schema.Type {
+	return runtimepatch.JobSetTemplate().Lookup(fieldpath.Path{fieldpath.Field("spec"), fieldpath.Field("replicatedJobs"), fieldpath.Item("name", ""), fieldpath.Field("template"), fieldpath.Field("metadata")})
+})
+
+// places returns the position of the first item with each key.
+func places[T any](list []T, key func(*T) string) map[string]int {
+	at := make(map[string]int, len(list))
+	for i := len(list) - 1; i >= 0; i-- {
+		at[key(&list[i])] = i
+	}
+	return at
+}
+
+func jobName(j *jobset.ReplicatedJob) string              { return j.Name }
+func patchedJobName(p *trainer.ReplicatedJobPatch) string { return p.Name }
+func managerName(p *trainer.RuntimePatch) string          { return p.Manager }
+func containerName(c *corev1.Container) string            { return c.Name }
+func patchName(c *trainer.ContainerPatch) string          { return c.Name }

@@ -1,0 +1,218 @@
+package check
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/runtimepatch"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// walker goes through a patch and the runtime's template at once, along the compiled plan. Both have the same steps, since the
+// items of a list are found by their merge keys.
+type walker struct {
+	*checker
+	alone bool // there is no patch
+}
+
+// step is a step of the walk. A path is put together only when there is something to report.
+type step struct {
+	field *schema.StructField // nil for an item
+	list  *schema.Type        // of an item
+	key   string
+	index int // of an item that its key does not tell from the others, -1 otherwise
+}
+
+// operand is one of the two structs. The zero side is absent.
+type operand struct {
+	schema.View
+	ofPatch bool
+	depth   int // of the struct, in the trail
+}
+
+// path returns the path to a side, and some steps on. Only the patch, or a template alone, shows items by position.
+func (w *walker) path(s operand, steps ...fieldpath.Step) fieldpath.Path {
+	path := inTemplate()
+	if s.ofPatch {
+		path = w.at("spec")
+	}
+	for _, c := range w.trail[:s.depth] {
+		switch {
+		case c.field != nil:
+			path = append(path, fieldpath.Field(c.field.Name))
+		case c.index >= 0 && (s.ofPatch || w.alone):
+			path = append(path, fieldpath.Index(c.index))
+		default:
+			path = append(path, fieldpath.Item(c.list.Key, c.key))
+		}
+	}
+	return append(path, steps...)
+}
+
+func (w *walker) layerOf(s operand) merge.Layer {
+	if s.ofPatch {
+		return w.layer()
+	}
+	return runtimepatch.RuntimeLayer
+}
+
+// pathAt returns a function that gives the patch's path to a depth, as long as the walk is within it.
+func (w *walker) pathAt(depth int) func() fieldpath.Path {
+	return func() fieldpath.Path { return w.path(operand{ofPatch: true, depth: depth}) }
+}
+
+// claim returns the claim of a side on a field.
+func (w *walker) claim(s operand, f *schema.StructField) merge.Claim {
+	return merge.Claim{Layer: w.layerOf(s), Value: s.Value(f).Interface(), Source: w.path(s, fieldpath.Field(f.Name))}
+}
+
+// walk checks what hangs on the shape of the values alone: unions, merge keys, directives. With
+// only a runtime it checks that; with a patch, the patch by itself and against the runtime.
+func (w *walker) walk(t *schema.Type, patch, runtime schema.View, depth int, parent string) {
+	for i := range t.Unions {
+		p, r := operand{patch, true, depth}, operand{runtime, false, depth}
+		if t.Unions[i].Discriminator == "" {
+			w.union(t, i, p, r, parent)
+		} else {
+			w.discriminated(t, t.Unions[i], p, r)
+		}
+	}
+	leader, fields := patch, t.Inside()
+	if !patch.IsPresent() {
+		leader, fields = runtime, t.Nested()
+	}
+	for f, i := leader.Next(fields, 0); f != nil; f, i = leader.Next(fields, i) {
+		w.trail = append(w.trail[:depth], step{field: f})
+		switch f.Type.Kind {
+		case schema.Struct:
+			w.walk(f.Type, patch.Struct(f), runtime.Struct(f), depth+1, f.Name)
+		case schema.ListMap:
+			w.list(f, patch, runtime, depth+1)
+		case schema.Map:
+			w.directives(leader.Value(f), w.pathAt(depth+1))
+		case schema.Atomic:
+			w.nestedDirectives(f.Type, leader.Value(f), w.pathAt(depth+1))
+		}
+	}
+}
+
+// list checks the items of a list-map, each against the runtime's of the same key.
+func (w *walker) list(f *schema.StructField, patch, runtime schema.View, depth int) {
+	t, ofPatch := f.Type, patch.IsPresent()
+	if t.Key == "containerPort" || t.Key == "topologyKey" {
+		return // Kubernetes tells their items apart by more than the merge key
+	}
+	var list, other items
+	leader := runtime
+	if ofPatch {
+		leader = patch
+		other.read(runtime, f)
+	}
+	list.read(leader, f)
+	at := operand{ofPatch: ofPatch, depth: depth}
+	for i := range list.Len() {
+		step := step{list: t, key: list.Key(i), index: -1}
+		if step.key == "" {
+			step.index = i
+			if !mayLackKey(f, ofPatch) {
+				w.keyless(f, t, w.path(at, fieldpath.Index(i)))
+				continue
+			}
+		}
+		if first := list.find(step.key); first < i {
+			w.duplicate(f, at, leader, first, i, step.key)
+			step.index = i
+		}
+		w.trail = append(w.trail[:depth], step)
+		if ofPatch {
+			w.walk(t.Elem, list.At(i), other.At(other.find(step.key)), depth+1, f.Name)
+		} else {
+			w.walk(t.Elem, schema.View{}, list.At(i), depth+1, f.Name)
+		}
+	}
+	if f.Name == "volumeMounts" && ofPatch && list.Len() > 1 {
+		w.mountNames(t.Elem, &list, at)
+	}
+}
+
+// duplicate reports an item whose key a first one has.
+func (w *walker) duplicate(f *schema.StructField, list operand, from schema.View, first, i int, key string) {
+	code := finding.CodeDuplicateItem
+	if f.Name == "volumeMounts" && list.ofPatch {
+		code = finding.CodeOneMountPath // the TrainJob CRD tells a patch's mounts apart by name
+	}
+	at := w.path(list, fieldpath.Index(i))
+	found := w.report(code, finding.Error, at, "combine the two, or give one of them another "+f.Type.Key,
+		"two items of %s have the %s %q", f.Name, f.Type.Key, key)
+	found.Claims = twice(w.layerOf(list), w.path(list, fieldpath.Index(first)), at)
+	if all := reflect.Indirect(from.Value(f)); reflect.DeepEqual(all.Index(first).Interface(), all.Index(i).Interface()) {
+		found.Remedy.Do, found.Remedy.IsCertain = finding.Remove, true
+	}
+}
+
+// items holds the items of a list-map.
+type items struct {
+	schema.List
+	first map[string]int // the first item of each key; nil where a search is as fast
+}
+
+// read sets l to the list in a field.
+func (l *items) read(from schema.View, f *schema.StructField) {
+	const short = 32
+	l.List = from.List(f)
+	if l.Len() <= short {
+		return
+	}
+	l.first = make(map[string]int, l.Len())
+	for i := range l.Len() {
+		if _, duplicate := l.first[l.Key(i)]; !duplicate {
+			l.first[l.Key(i)] = i
+		}
+	}
+}
+
+// find returns the position of the first item that has a key; -1 where none has it.
+func (l *items) find(key string) int {
+	if l.first == nil {
+		return l.Find(key)
+	}
+	if i, ok := l.first[key]; ok {
+		return i
+	}
+	return -1
+}
+
+// mayLackKey reports whether the cluster accepts an item with an empty merge key. It accepts a reference to a pull secret, and
+// a runtime's replicated job. JobSet v0.12.0 pkg/webhooks validates only names made of the job's name.
+func mayLackKey(f *schema.StructField, ofPatch bool) bool {
+	return f.Name == "imagePullSecrets" || !ofPatch && (f.Name == "replicatedJobs" || f.Name == "dependsOn")
+}
+
+func (w *walker) keyless(f *schema.StructField, t *schema.Type, path fieldpath.Path) {
+	code := finding.CodeNoMergeKey
+	if f.Name == "env" {
+		code = finding.CodeEnvWithoutName
+	}
+	w.report(code, finding.Error, path, fmt.Sprintf("give the item a %s", t.Key), "an item of %s has no %s", f.Name, t.Key)
+}
+
+// mountNames reports two mounts of one volume in one patch. The merge identifies mounts by path, but the TrainJob CRD lists
+// them by name (Trainer v2.3.0 ContainerPatch).
+func (w *walker) mountNames(mount *schema.Type, mounts *items, list operand) {
+	seen := map[string]int{}
+	for i := range mounts.Len() {
+		name := mounts.At(i).Value(mount.Field("name")).String()
+		if first, duplicate := seen[name]; duplicate {
+			at := w.path(list, fieldpath.Index(i))
+			w.report(finding.CodeDuplicateItem, finding.Error, at,
+				"mount the volume at one path in this patch, and at the other in the runtime or by another volume of the same source",
+				"the TrainJob API takes one mount of a volume in a container's patch, and volume %q is mounted twice", name,
+			).Claims = twice(w.layerOf(list), w.path(list, fieldpath.Index(first)), at)
+		} else {
+			seen[name] = i
+		}
+	}
+}

@@ -1,0 +1,66 @@
+// Package codes explains the code of a finding, and holds the schema of a policy file. The table codes.txt is its source. The constants
+// of package finding and the pages in findings are generated from it.
+//
+//	if page, ok := codes.Of(finding.Code); ok {
+//		fmt.Println(page.Title)
+//	}
+package codes
+
+import (
+	_ "embed"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/trainweld/trainweld/finding"
+)
+
+//go:embed codes.txt
+var codes string
+
+//go:embed policy.schema.json
+var policySchema string
+
+// PolicySchema returns the JSON Schema of trainweld.yaml.
+func PolicySchema() []byte { return []byte(policySchema) }
+
+// Page is the section of one code.
+type Page struct {
+	// Title names the problem in a few words.
+	Title string
+	// Meaning is the first paragraph, on one line. It begins with the severity.
+	Meaning string
+	// Fix says what to do, on one line.
+	Fix string
+	// Markdown is the whole section without its heading.
+	Markdown string
+}
+
+// pages are the sections by their codes.
+var pages = sync.OnceValue(func() map[finding.Code]Page {
+	all := map[finding.Code]Page{}
+	for _, section := range strings.Split(codes, "\n## ")[1:] {
+		heading, body, _ := strings.Cut(section, "\n")
+		code, title, _ := strings.Cut(heading, ": ")
+		code, _, _ = strings.Cut(code, " ")
+		body, _, _ = strings.Cut(body, "\n# ") // the next family
+		body = strings.TrimSpace(body)
+		meaning, _, _ := strings.Cut(body, "\n\n")
+		_, fix, _ := strings.Cut(body, "\n\nFix: ")
+		fix, _, _ = strings.Cut(fix, "\n\n")
+		all[finding.Code(code)] = Page{Title: title, Meaning: oneLine(meaning), Fix: oneLine(fix), Markdown: body}
+	}
+	return all
+})
+
+// Of returns the page of a code, and whether there is one: there is for every code of package finding.
+func Of(code finding.Code) (Page, bool) {
+	page, ok := pages()[code]
+	return page, ok
+}
+
+// Codes returns all codes that have a page, in the order of their numbers.
+func Codes() []finding.Code { return slices.Sorted(maps.Keys(pages())) }
+
+func oneLine(paragraph string) string { return strings.Join(strings.Fields(paragraph), " ") }

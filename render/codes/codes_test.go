@@ -1,0 +1,122 @@
+package codes_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"go/format"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
+)
+
+var update = flag.Bool("update", false, "write the files that codes.txt generates")
+
+// pages is the folder of the documents.
+const pages = "../../docs"
+
+// heading matches the heading of a code in codes.txt: the code, the name of its constant, and its title.
+var heading = regexp.MustCompile(`(?m)^## (TW[1-9]\d\d) (\w+): (\S.*\S)$`)
+
+// TestCodes holds that the pages of findings and the constants of package finding are what codes.txt gives.
+func TestCodes(t *testing.T) {
+	table, err := os.ReadFile("codes.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	introduction, families, _ := strings.Cut(string(table), "\n# ")
+	var index, constants strings.Builder
+	index.WriteString(introduction + "\n| task | codes |\n| --- | --- |\n")
+	constants.WriteString("// Code generated from render/codes/codes.txt by go test ./render/codes -update; DO NOT EDIT.\n\npackage finding\n")
+	generated := map[string]string{}
+	for _, family := range strings.Split(families, "\n# ") {
+		slug, text, _ := strings.Cut(family, ": ")
+		title, _, _ := strings.Cut(text, "\n")
+		page := "findings/" + slug + ".md"
+		generated[page] = "# " + strings.TrimRight(heading.ReplaceAllString(text, "## $1: $3"), "\n") + "\n"
+		fmt.Fprintf(&index, "| [%s](%s) |", title, page)
+		fmt.Fprintf(&constants, "\n// Codes of the page docs/%s.\nconst (\n", page)
+		for _, match := range heading.FindAllStringSubmatch(text, -1) {
+			fmt.Fprintf(&index, " [%s](%s#%s)", match[1], page, anchor(match[1]+": "+match[3]))
+			fmt.Fprintf(&constants, "\tCode%s Code = %q // %s\n", match[2], match[1], match[3])
+		}
+		index.WriteString(" |\n")
+		constants.WriteString(")\n")
+	}
+	generated["findings.md"] = index.String()
+	source, err := format.Source([]byte(constants.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	generated["../finding/codes.go"] = string(source)
+	for name, want := range generated {
+		file := filepath.Join(pages, name)
+		if *update {
+			if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := os.ReadFile(file)
+		if err != nil || !bytes.Equal(got, []byte(want)) {
+			t.Errorf("%s (-file +codes.txt): run go test ./render/codes -update: %v\n%s", file, err, cmp.Diff(string(got), want))
+		}
+	}
+	found, err := filepath.Glob(pages + "/findings/*.md")
+	if err != nil || len(found) != len(generated)-2 {
+		t.Errorf("findings has the pages %v, %v; codes.txt has %d families", found, err, len(generated)-2)
+	}
+}
+
+// anchor returns the anchor that a heading of Markdown has.
+func anchor(heading string) string {
+	return strings.ReplaceAll(regexp.MustCompile(`[^\w -]`).ReplaceAllString(strings.ToLower(heading), ""), " ", "-")
+}
+
+// TestOf holds that every code of the table has its page, in the order of their numbers.
+func TestOf(t *testing.T) {
+	text, err := os.ReadFile("codes.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	headings := heading.FindAllStringSubmatch(string(text), -1)
+	if len(headings) < 100 || len(headings) != strings.Count(string(text), "\n## ") {
+		t.Fatalf("found %d headings", len(headings))
+	}
+	var order []finding.Code
+	for _, match := range headings {
+		code := finding.Code(match[1])
+		order = append(order, code)
+		page, ok := codes.Of(code)
+		if !ok || page.Title != match[3] {
+			t.Errorf("the title of %s is %q, want %q", code, page.Title, match[3])
+		}
+		for name, line := range map[string]string{"Meaning": page.Meaning, "Fix": page.Fix} {
+			if line == "" || strings.ContainsAny(line, "\n") || len(line) > 1024 {
+				t.Errorf("%s of %s must be a line of at most 1024 bytes: %q", name, code, line)
+			}
+		}
+		if strings.Contains(page.Markdown, "\n# ") || strings.Contains(page.Markdown, "\n## ") {
+			t.Errorf("the text of %s is not its section:\n%s", code, page.Markdown)
+		}
+	}
+	if codes := codes.Codes(); !slices.Equal(codes, order) || len(slices.Compact(codes)) != len(order) {
+		t.Errorf("the codes are %v, want the order of the table: %v", codes, order)
+	}
+	if page, ok := codes.Of("TW999"); ok {
+		t.Errorf("TW999 has the page %v", page)
+	}
+}
+
+func ExampleOf() {
+	page, _ := codes.Of(finding.CodeOldVersion)
+	fmt.Println(page.Fix)
+	// Output: set `apiVersion: trainer.kubeflow.org/v1alpha1`.
+}

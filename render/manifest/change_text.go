@@ -1,0 +1,396 @@
+package manifest
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/trainweld/trainweld/render/manifest/internal/encode"
+	"github.com/trainweld/trainweld/render/manifest/internal/source"
+)
+
+// editing derives the edits of a text from its changed parts.
+type editing struct {
+	*changer
+	lists int    // the indentation of lists below their keys
+	step  string // the indentation of a level in JSON of several lines
+	made  []Edit
+	err   error
+}
+
+// edits returns the edits of the text, sorted.
+func (c *changer) edits() ([]Edit, error) {
+	e := &editing{changer: c, lists: listIndent(c.root.node)}
+	if c.JSON {
+		e.step = cmp.Or(e.jsonIndent(c.root.node), "  ")
+	}
+	if c.root.value != nil {
+		return nil, errWhole
+	}
+	e.parts(c.root)
+	if e.err != nil {
+		return nil, e.err
+	}
+	slices.SortStableFunc(e.made, func(a, b Edit) int { return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End)) })
+	for i := 1; i < len(e.made); i++ {
+		if e.made[i].Start < e.made[i-1].End {
+			return nil, errOverlap
+		}
+	}
+	return e.made, nil
+}
+
+// replace adds an edit. Line breaks become those of the text.
+func (e *editing) replace(start, end int, text string) {
+	if end, next := e.LineEnd(0), e.NextLine(0); string(e.Data[end:next]) == "\r\n" {
+		text = strings.ReplaceAll(text, "\n", "\r\n")
+	}
+	e.made = append(e.made, Edit{start, end, []byte(text)})
+}
+
+// lines inserts lines at the start of a line, or at the end of the text.
+func (e *editing) lines(at int, text string) {
+	if at == len(e.Data) && at > 0 && e.LineEnd(e.LineStart(at)) == at {
+		text = "\n" + strings.TrimSuffix(text, "\n")
+	}
+	e.replace(at, at, text)
+}
+
+func (e *editing) fail(err error) {
+	if e.err == nil {
+		e.err = err
+	}
+}
+
+// isReplaced reports whether a part gets another text as a whole.
+func (e *editing) isReplaced(p *part) bool {
+	if p.value != nil || !p.isKnown {
+		return p.value != nil
+	}
+	n := source.Target(p.node)
+	if (n.Kind == yaml.MappingNode) != (p.kind == encode.Object) || n.Kind == yaml.ScalarNode {
+		return true
+	}
+	stays := slices.ContainsFunc(p.parts, func(child *part) bool { return child.node != nil && !child.isGone })
+	return !stays && slices.ContainsFunc(p.parts, func(child *part) bool { return child.node == nil && !child.isGone })
+}
+
+// parts adds the edits of the parts of a value.
+func (e *editing) parts(p *part) {
+	if !p.isKnown {
+		return
+	}
+	isFlow := e.IsFlow(source.Target(p.node))
+	for _, child := range p.parts {
+		if child.node == nil || child.isGone || child.isMerged {
+			continue
+		}
+		if child == e.replaced && !isFlow {
+			e.inPlace(p, child)
+			continue
+		}
+		if child == e.replaced && len(e.lost) > 0 && e.hasOwnLine(child) {
+			line := e.LineStart(e.flowStart(child))
+			e.lines(line, e.lostLines(e.flowStart(child)-line))
+		}
+		if child.name != child.was {
+			e.replace(e.Content(child.key), e.End(child.key, 0), e.keyText(child, isFlow))
+		}
+		switch {
+		case !e.isReplaced(child):
+			e.parts(child)
+		case slices.ContainsFunc(source.Target(child.node).Content, e.IsMerge):
+			e.fail(errShared)
+		case isFlow:
+			e.inFlow(child)
+		default:
+			e.inBlock(child)
+		}
+	}
+	// After the parts within, whose new lines may have the same place.
+	switch {
+	case !slices.ContainsFunc(p.parts, func(child *part) bool { return child.isGone || child.node == nil }):
+	case isFlow:
+		e.flow(p)
+	default:
+		e.block(p)
+	}
+}
+
+// inPlace replaces the lines of a part of an object by those of its new name and value, below the comments without a place.
+func (e *editing) inPlace(p, child *part) {
+	at, indent := e.place(child)
+	if strings.TrimSpace(e.Before(at)) != "" {
+		e.fail(errReads)
+		return
+	}
+	start, end := e.LineStart(at), e.behind(child)
+	if e.used[child.key] {
+		start = e.aboveStart(start) // the new text has them
+	}
+	text := e.lostLines(indent) + e.partLines(p, child, indent)
+	if end == len(e.Data) && e.LineEnd(e.LineStart(end)) == end && end > e.LineStart(end) {
+		text = strings.TrimSuffix(text, "\n")
+	}
+	e.replace(start, end, text)
+}
+
+// lostLines returns the lines of the comments without a place.
+func (e *editing) lostLines(indent int) string {
+	var b strings.Builder
+	for _, comment := range e.lost {
+		b.WriteString(strings.Repeat(" ", indent) + comment + "\n")
+	}
+	return b.String()
+}
+
+// keyText returns the new name of a part in the quotes of the old one.
+func (e *editing) keyText(p *part, isFlow bool) string {
+	b := &bytes.Buffer{}
+	(&encode.Writer{Buffer: b}).Inline(quotedLike(&encode.Value{Kind: encode.Text, Text: p.name}, p.key), isFlow, e.JSON)
+	return b.String()
+}
+
+// quotedLike gives a string of one line the quotes of a scalar in the text.
+func quotedLike(v *encode.Value, n *yaml.Node) *encode.Value {
+	style := n.Style & (yaml.SingleQuotedStyle | yaml.DoubleQuotedStyle)
+	if n.Kind != yaml.ScalarNode || v.Kind != encode.Text || style == 0 || !encode.IsOneLine(v.Text) {
+		return v
+	}
+	styled := *v
+	styled.Note = &encode.Note{Text: style, HasText: true}
+	return &styled
+}
+
+// place returns the offset of a part's key or dash, and its indentation.
+func (e *editing) place(p *part) (at, indent int) {
+	if p.key != nil {
+		at = e.Start(p.key)
+	} else {
+		at = e.Dash(p.node)
+	}
+	return at, at - e.LineStart(at)
+}
+
+// behind returns the end of the lines of a part in block style.
+func (e *editing) behind(p *part) int {
+	_, indent := e.place(p)
+	return e.Region(e.End(p.node, indent), indent)
+}
+
+// block adds the edits that remove and insert parts of a collection in block style.
+func (e *editing) block(p *part) {
+	old := e.inText(p)
+	isFirst := len(old) > 0 && e.hasOwnLine(old[0]) // what follows a dash moves up itself
+	for i, child := range old {
+		if child.isGone {
+			e.removeLines(child, old[i+1:], isFirst)
+		} else {
+			isFirst = false
+		}
+	}
+	at, indent := -1, 0
+	if len(old) > 0 {
+		_, indent = e.place(old[0])
+	}
+	if p.kind == encode.Object && len(old) > 0 {
+		at = e.behind(old[len(old)-1])
+	}
+	for _, child := range p.parts {
+		switch {
+		case child.node != nil:
+			if p.kind == encode.Array {
+				at = e.behind(child)
+			}
+			continue
+		case child.isGone:
+			continue
+		case len(old) == 0:
+			e.fail(errShared) // only merge keys
+			return
+		case at < 0:
+			first, _ := e.place(old[0])
+			if at = e.LineStart(first); strings.TrimSpace(e.Before(first)) != "" {
+				e.fail(errReads)
+				return
+			}
+		}
+		e.lines(at, e.partLines(p, child, indent))
+	}
+}
+
+// inText returns the parts that the value's own text holds, in its order.
+func (e *editing) inText(p *part) []*part {
+	var old []*part
+	for _, child := range p.parts {
+		if child.node != nil && !child.isMerged {
+			old = append(old, child)
+		}
+	}
+	if p.kind == encode.Object {
+		slices.SortStableFunc(old, func(a, b *part) int { return cmp.Compare(e.Start(a.key), e.Start(b.key)) })
+	}
+	return old
+}
+
+// isBlankLine reports whether the line from an offset on has white space only.
+func (e *editing) isBlankLine(line int) bool {
+	return strings.TrimSpace(string(e.Data[line:e.LineEnd(line)])) == ""
+}
+
+// removeLines removes the lines of a part. behind are the later parts. isFirst says that no earlier part stays.
+func (e *editing) removeLines(p *part, behind []*part, isFirst bool) {
+	start, _ := e.place(p)
+	end := e.behind(p)
+	if strings.TrimLeft(e.Before(start), " ") == "" {
+		if start = e.LineStart(start); p.isMoved || e.used[p.key] {
+			start = e.aboveStart(start)
+		}
+		e.replace(start, end, "")
+		if end < len(e.Data) && e.isBlankLine(end) && (isFirst || start == 0 || e.isBlankLine(e.LineStart(start-1))) {
+			e.replace(end, e.NextLine(end), "") // one of two blank lines that would meet, or one above the first part
+		}
+		return
+	}
+	// The next line follows the dash.
+	stop := end
+	for stop < len(e.Data) {
+		i := slices.IndexFunc(behind, func(other *part) bool {
+			at, _ := e.place(other)
+			return other.isGone && e.LineStart(at) == stop
+		})
+		if i >= 0 {
+			stop = e.behind(behind[i])
+			continue
+		}
+		if !e.isBlankLine(stop) {
+			break
+		}
+		stop = e.NextLine(stop)
+	}
+	e.replace(start, end, "")
+	for line := end; line < stop; line = e.NextLine(line) {
+		if e.isBlankLine(line) {
+			e.replace(line, e.NextLine(line), "")
+		}
+	}
+	if stop < len(e.Data) {
+		e.replace(stop, stop+e.Indent(stop), "")
+	}
+}
+
+// aboveStart returns the start of the comments directly above a line.
+func (e *changer) aboveStart(line int) int {
+	indent := e.Indent(line)
+	for line > 0 {
+		before := e.LineStart(line - 1)
+		text := strings.TrimRight(string(e.Data[before:line]), "\r\n")
+		if e.Indent(before) != indent || !strings.HasPrefix(text[min(indent, len(text)):], "#") {
+			break
+		}
+		line = before
+	}
+	return line
+}
+
+// above returns the comments directly above a field or an item that has lines of its own.
+func (c *changer) above(p *part) []string {
+	at := c.Dash(p.node)
+	if p.key != nil {
+		at = c.Start(p.key)
+	}
+	if strings.TrimLeft(c.Before(at), " ") != "" {
+		return nil
+	}
+	line := c.LineStart(at)
+	return commentLines(string(c.Data[c.aboveStart(line):line]))
+}
+
+// partLines returns the lines of a new part of a collection.
+func (e *editing) partLines(p, child *part, indent int) string {
+	b := &bytes.Buffer{}
+	out := &encode.Writer{Buffer: b, Lists: e.lists}
+	v := e.valueOf(child)
+	if p.kind == encode.Object {
+		out.Indent(indent)
+		out.Entries(&encode.Value{Kind: encode.Object, Entries: []encode.Member{{Key: child.name, Value: v}}}, indent)
+		return b.String()
+	}
+	return e.below(&encode.Value{Kind: encode.Array, Items: []*encode.Value{v}}, indent, 0)
+}
+
+// below returns the lines of a collection below a key.
+func (e *editing) below(v *encode.Value, indent, lists int) string {
+	b := &bytes.Buffer{}
+	plain := *v
+	plain.Note = nil
+	(&encode.Writer{Buffer: b, Lists: lists}).Entries(&encode.Value{Kind: encode.Object, Entries: []encode.Member{{Key: "key", Value: &plain}}}, indent)
+	_, text, _ := strings.Cut(b.String(), "\n")
+	return text
+}
+
+// inBlock replaces the value of a part of a collection in block style.
+func (e *editing) inBlock(p *part) {
+	v := quotedLike(e.valueOf(p), p.node)
+	at, indent := e.place(p)
+	mark := at + len("-")
+	if p.key != nil {
+		mark = e.Skip(e.End(p.key, 0))
+		if mark >= len(e.Data) || e.Data[mark] != ':' {
+			e.fail(errReads)
+			return
+		}
+		mark++
+	}
+	start, end := e.Start(p.node), e.End(p.node, indent)
+	if p.node.Anchor != "" && p.node.Kind == yaml.ScalarNode {
+		start = e.Content(p.node)
+	}
+	isBlank := start >= end
+	isBelow := !isBlank && e.LineStart(start) != e.LineStart(mark)
+	b := &bytes.Buffer{}
+	isInline := (&encode.Writer{Buffer: b}).Inline(v, false, false)
+	switch {
+	case isInline && isBlank:
+		e.replace(mark, mark, " "+b.String())
+	case isInline && isBelow:
+		e.replace(mark, mark, " "+b.String())
+		e.replace(e.NextLine(mark), e.Region(end, indent), "")
+	case isInline:
+		e.replace(start, end, b.String())
+	case p.key == nil:
+		b.Reset()
+		text := strings.TrimPrefix(strings.TrimLeft(e.below(&encode.Value{Kind: encode.Array, Items: []*encode.Value{v}}, indent, 0), " "), "- ")
+		e.replace(mark, max(end, mark), " "+strings.TrimSuffix(text, "\n"))
+	case isBelow:
+		e.replace(e.NextLine(mark), e.Region(end, indent), e.below(v, indent, e.lists))
+	default:
+		e.replace(mark, max(end, mark), "")
+		e.lines(e.NextLine(max(end, mark)), e.below(v, indent, e.lists))
+	}
+}
+
+// listIndent returns the indentation of the first list below a node relative to its key.
+func listIndent(root *yaml.Node) int {
+	found := -1
+	var walk func(n *yaml.Node)
+	walk = func(n *yaml.Node) {
+		for i, child := range n.Content {
+			if found >= 0 {
+				return
+			}
+			if n.Kind == yaml.MappingNode && i%2 == 1 && child.Kind == yaml.SequenceNode && child.Style&yaml.FlowStyle == 0 && len(child.Content) > 0 {
+				if deep := child.Column - n.Content[i-1].Column; deep >= 0 {
+					found = deep
+					return
+				}
+			}
+			walk(child)
+		}
+	}
+	walk(root)
+	return max(found, 0)
+}

@@ -1,0 +1,240 @@
+package manifest
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/trainweld/trainweld/render/manifest/internal/encode"
+	"github.com/trainweld/trainweld/render/manifest/internal/source"
+)
+
+// generic returns the value of a part, or an error value if it has no JSON form.
+func (c *changer) generic(p *part) any {
+	switch {
+	case p.value != nil:
+		return genericOf(p.value)
+	case !p.isKnown:
+		return genericNode(c.Reading, p.node)
+	case p.kind == encode.Object:
+		object := map[string]any{}
+		for _, child := range p.parts {
+			if !child.isGone {
+				object[child.name] = c.generic(child)
+			}
+		}
+		return object
+	}
+	list := []any{}
+	for _, child := range p.parts {
+		if !child.isGone {
+			list = append(list, c.generic(child))
+		}
+	}
+	return list
+}
+
+func genericNode(r *source.Reading, n *yaml.Node) any {
+	var b bytes.Buffer
+	if n == nil || r.Convert(&b, n) != nil {
+		return errNotJSON
+	}
+	return fromJSON(b.Bytes())
+}
+
+func genericOf(v *encode.Value) any {
+	var b bytes.Buffer
+	encode.JSON(&b, v, 0)
+	return fromJSON(b.Bytes())
+}
+
+// fromJSON decodes JSON, and keeps the digits of numbers.
+func fromJSON(j []byte) any {
+	d := json.NewDecoder(bytes.NewReader(j))
+	d.UseNumber()
+	var value any
+	if err := d.Decode(&value); err != nil {
+		return errNotJSON
+	}
+	return value
+}
+
+// verify reads the edited text, and returns an error if it is not the changed object.
+func (c *changer) verify(edits []Edit) error {
+	text, start, want := c.extent()
+	edited := &source.Source{File: &source.File{}, Text: applyAt(text, start, edits), JSON: c.JSON}
+	root, err := edited.Nodes()
+	if err != nil || root == nil {
+		return errReads
+	}
+	var b bytes.Buffer
+	if err := source.NewReading(edited).Convert(&b, root); err != nil {
+		return errNotJSON
+	}
+	if !reflect.DeepEqual(fromJSON(b.Bytes()), c.generic(want)) {
+		return errReads
+	}
+	return nil
+}
+
+// lostComments returns the comments that edits lose.
+func (c *changer) lostComments(edits []Edit) (lost []string) {
+	text, start, _ := c.extent()
+	if c.JSON || bytes.IndexByte(text, '#') < 0 {
+		return nil
+	}
+	root, _, err := source.ParseYAML(text)
+	edited, _, errEdited := source.ParseYAML(applyAt(text, start, edits))
+	if err != nil || errEdited != nil {
+		return nil // verify reports the error
+	}
+	before, after := map[string]int{}, map[string]int{}
+	lines := comments(root, before)
+	comments(edited, after)
+	for _, line := range lines {
+		if after[line] < before[line] {
+			lost = append(lost, line)
+			after[line]++
+		}
+	}
+	return lost
+}
+
+// applyAt returns a part of the text from start on with the edits applied.
+func applyAt(text []byte, start int, edits []Edit) []byte {
+	edits = slices.Clone(edits)
+	for i := range edits {
+		edits[i].Start, edits[i].End = edits[i].Start-start, edits[i].End-start
+	}
+	return ApplyEdits(text, edits)
+}
+
+// extent returns the text that holds the object, its start, and what it reads as. It is the object alone where possible, since a List may
+// have thousands of items.
+func (c *changer) extent() (text []byte, start int, want *part) {
+	if item, start, end := c.alone(); item != nil {
+		return c.Data[start:end], start, &part{isKnown: true, kind: encode.Array, parts: []*part{item}}
+	}
+	return c.Data, 0, c.root
+}
+
+// alone returns the object with its lines if it is an item of a List in block style, and no part of the text has an alias.
+func (c *changer) alone() (item *part, start, end int) {
+	if len(c.at) == 0 || len(c.aliases) > 0 {
+		return nil, 0, 0
+	}
+	around := c.root
+	for _, step := range c.at {
+		if n := source.Target(around.node); c.IsFlow(n) {
+			return nil, 0, 0
+		}
+		found := c.matches(around, step)
+		if len(found) != 1 {
+			return nil, 0, 0
+		}
+		item, around = found[0], found[0]
+	}
+	if item.node == nil || item.key != nil || c.IsFlow(item.node) {
+		return nil, 0, 0
+	}
+	dash := c.Dash(item.node)
+	if strings.TrimSpace(c.Before(dash)) != "" {
+		return nil, 0, 0
+	}
+	indent := dash - c.LineStart(dash)
+	return item, c.LineStart(dash), c.Region(c.End(item.node, indent), indent)
+}
+
+// valueOf returns the value of a part for writing.
+func (c *changer) valueOf(p *part) *encode.Value {
+	if p.value != nil {
+		return p.value
+	}
+	if !p.isKnown {
+		v, err := c.noted(p.key, p.node)
+		if err != nil {
+			return &encode.Value{Text: "null"}
+		}
+		return v
+	}
+	v := &encode.Value{Kind: p.kind}
+	for _, child := range p.parts {
+		switch {
+		case child.isGone:
+		case p.kind == encode.Object:
+			v.Entries = append(v.Entries, encode.Member{Key: child.name, Value: c.valueOf(child)})
+		default:
+			v.Items = append(v.Items, c.valueOf(child))
+		}
+	}
+	return v
+}
+
+// noted returns the value of a node with its order, comments and quotes. key is the node of its key, or nil for an item.
+func (c *changer) noted(key, n *yaml.Node) (*encode.Value, error) {
+	v := &encode.Value{Note: &encode.Note{IsFlow: n.Style&yaml.FlowStyle != 0 && lastLine(n) == n.Line}}
+	switch n.Kind {
+	case yaml.AliasNode:
+		return nil, errShared
+	case yaml.MappingNode:
+		v.Kind = encode.Object
+		entries, clashes := c.Entries(n)
+		if len(clashes) > 0 {
+			return nil, errDiffers
+		}
+		for _, e := range entries {
+			if e.Err != nil || e.Merged {
+				return nil, errShared
+			}
+			member, err := c.noted(e.Key, e.Value)
+			if err != nil {
+				return nil, err
+			}
+			if s := e.Key.Style & (yaml.SingleQuotedStyle | yaml.DoubleQuotedStyle); s != 0 && encode.IsOneLine(e.Name) {
+				member.Note.Key, member.Note.HasKey = s, true
+			}
+			v.Entries = append(v.Entries, encode.Member{Key: e.Name, Value: member})
+		}
+	case yaml.SequenceNode:
+		v.Kind = encode.Array
+		for _, item := range n.Content {
+			member, err := c.noted(nil, item)
+			if err != nil {
+				return nil, err
+			}
+			v.Items = append(v.Items, member)
+		}
+	default:
+		j, err := c.Scalar(n)
+		if err != nil {
+			return nil, errNotJSON
+		}
+		if v.Text = string(j); j[0] == '"' {
+			v.Kind = encode.Text
+			if err := json.Unmarshal(j, &v.Text); err != nil {
+				return nil, errNotJSON
+			}
+			if quoted := quotedLike(v, n); quoted.Note != nil && quoted.Note.HasText {
+				v.Note.Text, v.Note.HasText = quoted.Note.Text, true
+			}
+		}
+	}
+	if key != nil {
+		addComments(v.Note, key, n, v.Kind)
+	} else {
+		addComments(v.Note, n, n, v.Kind)
+	}
+	return v, nil
+}
+
+// lastLine returns the line on which the last node below n starts.
+func lastLine(n *yaml.Node) int {
+	for len(n.Content) > 0 {
+		n = n.Content[len(n.Content)-1]
+	}
+	return n.Line
+}

@@ -1,0 +1,244 @@
+package manifest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/manifest/internal/source"
+)
+
+// maxObjects limits the objects of a file, so that empty ones cannot fill the memory.
+const maxObjects = 100_000
+
+// Decode reads a stream of YAML documents or JSON values: objects, and Lists of objects. Each item is a Document. It also reads arrays
+// of objects, and reports them: kubectl rejects them. Decode skips empty documents. file names the input in findings; Decode does not open it.
+//
+// It returns all readable documents and all problems, in the order of the file. Input that an API server rejects under strict
+// field validation is an error: unknown fields, duplicate keys and wrong types. Other errors are invalid YAML or JSON, an
+// unknown version, and a document without apiVersion and kind. [Tolerate] turns the last one into a warning, for callers that
+// scan a directory. A finding has the position of its key or of its value. Documents of other kinds have no Object and no
+// findings. Callers check for a missing metadata.name.
+//
+// It never panics. The documents share memory with data, so do not change it.
+func Decode(file string, data []byte) ([]*Document, finding.List) {
+	d := newDecoder(file, data)
+	d.stream()
+	return d.documents, d.findings
+}
+
+// DecodeKinds is Decode for a caller that reads further kinds, such as kinds of an earlier API. Their New creates the Object
+// of such documents.
+func DecodeKinds(file string, data []byte, further []Kind) ([]*Document, finding.List) {
+	documents, findings, _ := DecodeExpanded(file, data, further)
+	return documents, findings
+}
+
+// DecodeAs is DecodeKinds for one kind, which objects without apiVersion and kind have. It may replace a kind of this package,
+// which is then decoded into the object of its New.
+func DecodeAs(file string, data []byte, kind Kind) ([]*Document, finding.List) {
+	d := newDecoder(file, data)
+	d.further = []Kind{kind}
+	d.from.identity = identity{apiVersion: strings.TrimPrefix(kind.Group+"/"+kind.Version, "/"), kind: kind.Kind}
+	d.stream()
+	return d.documents, d.findings
+}
+
+// DecodeExpanded is DecodeKinds for a caller that reads many files. expanded is the number of bytes that YAML aliases add when
+// expanded, up to [MaxExpanded] for a small file.
+func DecodeExpanded(file string, data []byte, further []Kind) (documents []*Document, findings finding.List, expanded int) {
+	return (*API)(nil).Decode(file, data, further)
+}
+
+// HasAliases reports whether a file may have YAML aliases. A true may be wrong.
+func HasAliases(data []byte) bool { return source.MayHaveAliases(data) }
+
+// Tolerate returns the findings, with errors of the given codes as warnings. It drops such an error on a document that has nothing
+// of a Kubernetes object, whose remedy is finding.Omit. A caller that scans a directory tolerates finding.CodeNotAnObject, because
+// directories hold other files.
+func Tolerate(findings finding.List, codes ...finding.Code) finding.List {
+	var tolerated finding.List
+	for _, f := range findings {
+		if slices.Contains(codes, f.Code) && f.Severity == finding.Error {
+			if f.Remedy.Do == finding.Omit {
+				continue
+			}
+			f.Severity = finding.Warning
+		}
+		tolerated = append(tolerated, f)
+	}
+	return tolerated
+}
+
+// decoder reads one file.
+type decoder struct {
+	file      *source.File
+	documents []*Document
+	findings  finding.List
+	// further holds the kinds to read in addition to this package's kinds.
+	further []Kind
+	// api is the API to decode by, or nil.
+	api *API
+	// from identifies objects without apiVersion and kind.
+	from origin
+	// patches treats an object without apiVersion and kind as a RuntimePatch.
+	patches bool
+	// expanded counts the bytes that aliases have added so far.
+	expanded int
+}
+
+func newDecoder(name string, data []byte) *decoder {
+	return &decoder{file: &source.File{Name: name, Data: data}}
+}
+
+func (d *decoder) stream() {
+	if f := refuse(d.file); f != nil {
+		d.findings = append(d.findings, *f)
+		return
+	}
+	for c := range source.Split(d.file.Data) {
+		if d.full() {
+			break
+		}
+		d.chunk(c)
+	}
+	d.full()
+	d.findings.Sort()
+}
+
+// full reports whether the file has reached a limit. It adds one finding on the limit.
+func (d *decoder) full() bool {
+	var f finding.Finding
+	switch {
+	case len(d.findings) >= maxFindings:
+		f.Message = fmt.Sprintf("has more than %d findings; the rest of it was not read", maxFindings)
+		f.Remedy.Text = "fix these first"
+	case d.expanded > MaxExpanded:
+		f.Message = fmt.Sprintf("has aliases that expand it to more than %d MiB; the rest of it was not read", MaxExpanded>>20)
+		f.Remedy.Text = "write the values out instead of using YAML aliases"
+	case len(d.documents) >= maxObjects:
+		f.Message = fmt.Sprintf("has more than %d objects; the rest of it was not read", maxObjects)
+		f.Remedy.Text = "split it into several files"
+	default:
+		return false
+	}
+	f.Code, f.Severity, f.Position = finding.CodeSyntax, finding.Error, fieldpath.Position{File: d.file.Name}
+	if n := len(d.findings); n == 0 || d.findings[n-1].Message != f.Message {
+		d.findings = append(d.findings, f)
+	}
+	return true
+}
+
+// refuse returns the reason for not reading a file, or nil.
+func refuse(f *source.File) *finding.Finding {
+	finding := &finding.Finding{Code: finding.CodeSyntax, Severity: finding.Error, Position: fieldpath.Position{File: f.Name}}
+	whole := &source.Source{File: f, Text: f.Data, Line: 1, Column: 1}
+	switch nul := bytes.IndexByte(f.Data, 0); {
+	case len(f.Data) > maxFile:
+		return tooLarge(f.Name)
+	case bytes.HasPrefix(f.Data, []byte("\xFF\xFE")) || bytes.HasPrefix(f.Data, []byte("\xFE\xFF")):
+		finding.Position = whole.At(0)
+		finding.Message = "is text in UTF-16, not in UTF-8"
+		finding.Remedy.Text = "save it as UTF-8"
+	case nul >= 0:
+		finding.Position = whole.At(nul)
+		finding.Message = fmt.Sprintf("is not text: byte %d is NUL", nul+1)
+		finding.Remedy.Text = "name a YAML or JSON file"
+	case !utf8.Valid(f.Data):
+		at := invalidAt(f.Data)
+		finding.Position = whole.At(at)
+		finding.Message = fmt.Sprintf("is not text in UTF-8: byte %d is not part of a character", at+1)
+		finding.Remedy.Text = "save it as UTF-8, or name a YAML or JSON file"
+	default:
+		return nil
+	}
+	return finding
+}
+func invalidAt(data []byte) int {
+	for i := 0; i < len(data); {
+		r, n := utf8.DecodeRune(data[i:])
+		if r == utf8.RuneError && n == 1 {
+			return i
+		}
+		i += n
+	}
+	return len(data)
+}
+
+func (d *decoder) chunk(c source.Chunk) {
+	s := c.Source(d.file)
+	if c.Err != nil {
+		d.syntax(s, c.Err)
+		return
+	}
+	switch err := c.CheckJSON(); err {
+	case nil:
+		for v := range source.JSONValues(s) {
+			if d.full() {
+				return
+			}
+			d.value(v, nil, v.Text, d.from)
+			v.Release()
+		}
+		return
+	case source.ErrTooDeep:
+		d.syntax(s, err)
+		return
+	}
+	if len(s.Text) > source.MaxDocument && d.largeList(s) || d.tooLarge(s, len(s.Text)) {
+		return
+	}
+	d.document(s, d.from)
+}
+
+// largeList reads the items of a List above the limit of a document, each as a document. It returns false for another document.
+func (d *decoder) largeList(s *source.Source) bool {
+	head, items, ok := source.Items(s)
+	if !ok || len(head.Text) > source.MaxDocument {
+		return false
+	}
+	converted, err := source.ToJSON(head)
+	if err != nil {
+		return false
+	}
+	var h header
+	if err := json.Unmarshal(converted, &h); err != nil {
+		return false
+	}
+	id := identity{h.APIVersion, h.Kind, "", ""}
+	if is, _ := isList(id, objectItems, d.further); !is {
+		return false
+	}
+	for item := range items {
+		if d.full() {
+			break
+		}
+		if !d.tooLarge(item, len(item.Text)) {
+			d.document(item, origin{id.item(), d.from.lists + 1})
+		}
+	}
+	return true
+}
+
+// document reads a document in YAML.
+func (d *decoder) document(s *source.Source, from origin) {
+	defer s.Release()
+	converted, err := source.ToJSON(s)
+	if d.expanded += s.Expanded; d.expanded > MaxExpanded {
+		return // full reports it
+	}
+	if err != nil {
+		d.diagnose(s, nil, from, err)
+		return
+	}
+	s.Doubtful = source.HasDoubtfulKeys(s.Text)
+	d.value(s, nil, converted, from)
+}
+
+// MaxExpanded is the largest number of bytes that YAML aliases may add to one file when expanded. It also suits a whole run.
+const MaxExpanded = 32 << 20

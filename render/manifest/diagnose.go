@@ -1,0 +1,356 @@
+package manifest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/api/resource"
+	kjson "sigs.k8s.io/json"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge/jsonfields"
+	"github.com/trainweld/trainweld/merge/quantity"
+	"github.com/trainweld/trainweld/render/manifest/internal/source"
+	"github.com/trainweld/trainweld/render/release"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// maxFindings limits the findings of a file, so that a hostile file cannot cause millions.
+const maxFindings = 20_000
+
+// diagnosis walks an object that fails to decode or has doubtful keys. It reports every error of the decoder with its
+// position.
+type diagnosis struct {
+	*source.Reading
+	source   *source.Source
+	object   fieldpath.Object
+	structs  jsonfields.Structs
+	findings finding.List
+	room     int            // the number of findings that may still be added
+	path     fieldpath.Path // the path of the current value; findings clone it
+	around   []frame        // the structs around the current value, outermost first
+
+	// api and shape are the release's, or nil. definition is the current value's in the shape, or nil if the release does not
+	// define the value. lacking are the findings on fields that the release lacks.
+	api        *API
+	shape      *shape
+	definition *release.Field
+	lacking    finding.List
+
+	isTrial bool // only whether there is a finding counts
+	isAny   bool // the file may be any, such as one of passwords: no finding repeats a key of its top level
+}
+
+// frame is a struct around the current value.
+type frame struct {
+	typ  reflect.Type
+	node *yaml.Node
+	deep int // the length of its path
+}
+
+// diagnose walks a node as a value of the type t. It returns at most room findings.
+func diagnose(s *source.Source, object fieldpath.Object, n *yaml.Node, t reflect.Type, room int) finding.List {
+	d := newDiagnosis(s, object, room)
+	d.value(n, t, "")
+	return d.findings
+}
+
+func newDiagnosis(s *source.Source, object fieldpath.Object, room int) *diagnosis {
+	return &diagnosis{Reading: source.NewReading(s), source: s, object: object, structs: jsonfields.Structs{}, room: room}
+}
+
+// add reports a finding about the current value and the steps below it.
+func (d *diagnosis) add(f finding.Finding, at *yaml.Node, below ...fieldpath.Step) {
+	d.addTo(&d.findings, f, at, below...)
+}
+
+func (d *diagnosis) addTo(found *finding.List, f finding.Finding, at *yaml.Node, below ...fieldpath.Step) {
+	if d.room == 0 {
+		return
+	}
+	d.room--
+	f.Path = d.path.Append(below...)
+	f.Object = d.object
+	f.Position = d.source.Position(at)
+	*found = append(*found, f)
+}
+
+// below calls check with the path extended by step, to a value with a definition.
+func (d *diagnosis) below(step fieldpath.Step, definition *release.Field, check func()) {
+	around := d.definition
+	d.path = append(d.path, step)
+	d.define(definition)
+	check()
+	d.path, d.definition = d.path[:len(d.path)-1], around
+}
+
+// define sets the definition of the current value.
+func (d *diagnosis) define(f *release.Field) {
+	if d.definition = f; f != nil && f.Open {
+		d.definition = nil
+	}
+}
+
+// itemDefinition and valueDefinition return the definitions of a list's items and of a map's values.
+func (d *diagnosis) itemDefinition() *release.Field {
+	if d.definition == nil {
+		return nil
+	}
+	return d.definition.Items
+}
+
+func (d *diagnosis) valueDefinition() *release.Field {
+	if d.definition == nil {
+		return nil
+	}
+	return d.definition.Values
+}
+
+// value checks a value against its type. For an untyped value it checks only the keys. mergeKey is the merge key of a
+// list-map.
+func (d *diagnosis) value(n *yaml.Node, t reflect.Type, mergeKey string) {
+	if d.room == 0 {
+		return
+	}
+	// Report the value of an alias at its definition.
+	n = source.Target(n)
+	if t != nil {
+		t = jsonfields.Concrete(t)
+	}
+	switch {
+	case t == reflect.TypeFor[later]():
+	case t == nil || t.Kind() == reflect.Interface:
+		d.untyped(n)
+	case jsonfields.DecodesItself(t):
+		if !d.JSON && n.Kind != yaml.ScalarNode {
+			d.untyped(n)
+		}
+		d.decode(n, t)
+	case d.IsNull(n):
+		// null is the absent value of every type.
+	case t.Kind() == reflect.Struct:
+		if n.Kind != yaml.MappingNode {
+			d.wrongType(n, t)
+			return
+		}
+		d.fields(n, t)
+	case t.Kind() == reflect.Map:
+		if n.Kind != yaml.MappingNode {
+			d.wrongType(n, t)
+			return
+		}
+		step := fieldpath.Key
+		if t.Elem().Kind() == reflect.Interface {
+			step = untypedStep
+		}
+		for _, e := range d.keys(n, step) {
+			d.doubtfulKey(e, step)
+			d.below(step(e.Name), d.valueDefinition(), func() { d.value(e.Value, t.Elem(), "") })
+		}
+	case t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8:
+		if n.Kind != yaml.SequenceNode {
+			d.wrongType(n, t)
+			return
+		}
+		steps := d.items(n, mergeKey)
+		for i, item := range n.Content {
+			d.below(steps[i], d.itemDefinition(), func() { d.value(item, t.Elem(), "") })
+		}
+	case n.Kind != yaml.ScalarNode:
+		d.wrongType(n, t)
+	default:
+		d.decode(n, t)
+	}
+}
+
+// decode decodes the value with the real decoder, so that both agree.
+func (d *diagnosis) decode(n *yaml.Node, t reflect.Type) {
+	if text, ok := d.Text(n); ok && t == reflect.TypeFor[resource.Quantity]() {
+		if err := quantity.Check(text); err != nil {
+			d.add(finding.Finding{Code: finding.CodeWrongType, Severity: finding.Error, Message: err.Error(), Remedy: finding.Remedy{Text: "write " + expected(t)}}, n)
+			return
+		}
+	}
+	var b bytes.Buffer
+	if err := d.Convert(&b, n); err != nil {
+		d.wrongType(n, t)
+		return
+	}
+	strict, err := kjson.UnmarshalStrict(b.Bytes(), reflect.New(t).Interface())
+	if err != nil || len(strict) > 0 {
+		d.wrongType(n, t)
+	}
+}
+
+// fields checks the fields of a struct.
+func (d *diagnosis) fields(n *yaml.Node, t reflect.Type) {
+	d.around = append(d.around, frame{t, n, len(d.path)})
+	for _, e := range d.keys(n, fieldpath.Field) {
+		if d.room == 0 {
+			break
+		}
+		f, ok := d.structs.Field(t, e.Name)
+		var definition *release.Field
+		if d.definition != nil {
+			definition = d.definition.Fields[e.Name]
+			switch {
+			case definition == nil && d.lacks(e, ok):
+				ok = false
+			case definition == nil:
+				d.unknownField(e, t)
+				ok = false
+			case d.shape.ignored[definition]:
+				ok = false
+			}
+		} else if !ok {
+			d.unknownField(e, t)
+		}
+		if !ok {
+			d.below(fieldpath.Field(e.Name), nil, func() { d.untyped(e.Value) })
+			continue
+		}
+		d.below(fieldpath.Field(e.Name), definition, func() { d.value(e.Value, f.Type, f.MergeKey) })
+	}
+	d.around = d.around[:len(d.around)-1]
+}
+
+// untypedStep returns the step to a name in an untyped object.
+func untypedStep(name string) fieldpath.Step { return (*schema.Type)(nil).Step(name) }
+
+// untyped checks that the keys of an untyped value are valid and that its scalars have a JSON form.
+func (d *diagnosis) untyped(n *yaml.Node) {
+	if d.room == 0 {
+		return
+	}
+	n = source.Target(n)
+	switch n.Kind {
+	case yaml.MappingNode:
+		for _, e := range d.keys(n, untypedStep) {
+			d.doubtfulKey(e, untypedStep)
+			d.below(untypedStep(e.Name), nil, func() { d.untyped(e.Value) })
+		}
+	case yaml.SequenceNode:
+		for i, item := range n.Content {
+			d.below(fieldpath.Index(i), nil, func() { d.untyped(item) })
+		}
+	default:
+		if _, err := d.Scalar(n); err != nil {
+			d.add(finding.Finding{
+				Code: finding.CodeWrongType, Severity: finding.Error,
+				Message: "has a value that JSON does not have",
+				Remedy:  finding.Remedy{Text: "write a number, true, false, null or a text in double quotes"},
+			}, n)
+		}
+	}
+}
+
+// keys returns the entries of a mapping with a valid key. It reports invalid keys.
+func (d *diagnosis) keys(n *yaml.Node, step func(string) fieldpath.Step) []source.Entry {
+	entries, clashes := d.Entries(n)
+	for _, c := range clashes {
+		f := finding.Finding{Code: finding.CodeDuplicateKey, Severity: finding.Error}
+		line, written := d.source.Position(c.First).Line, source.Target(c.Key).Value
+		below := []fieldpath.Step{step(c.Name)}
+		switch {
+		case d.isAny && len(d.path) == 0:
+			f.Message, f.Remedy.Text, below = fmt.Sprintf("the key is already set in line %d", line), "keep one of the two", nil
+		case c.Merge:
+			f.Message = fmt.Sprintf("%s is set in line %d and again by the merge key behind it; YAML readers differ on which wins", quote(c.Name), line)
+			f.Remedy.Text = `move "<<" in front of the keys that override what it brings`
+		case c.Name != written:
+			f.Message = fmt.Sprintf("the bare key %s is read as %s, which is already set in line %d", clip(written), quote(c.Name), line)
+			f.Remedy.Text = "quote it: " + quote(written)
+		default:
+			f.Message = fmt.Sprintf("%s is already set in line %d", quote(c.Name), line)
+			f.Remedy.Text = "keep one of the two"
+			if len(clashes) <= mostClashes && d.isRepeated(n, c) {
+				f.Remedy.Do, f.Remedy.IsCertain = finding.Remove, true
+			}
+		}
+		d.add(f, c.Key, below...)
+	}
+	named := make([]source.Entry, 0, len(entries))
+	for _, e := range entries {
+		if e.Err != nil {
+			help := "write the key as a text in double quotes"
+			if d.IsMerge(e.Key) {
+				help = `write "<<: *name", where the anchor &name marks an object`
+			}
+			d.add(finding.Finding{
+				Code: finding.CodeWrongType, Severity: finding.Error,
+				Message: firstLine(e.Err.Error()), Remedy: finding.Remedy{Text: help},
+			}, e.Key)
+			continue
+		}
+		named = append(named, e)
+	}
+	return named
+}
+
+// doubtfulKey warns of a map's key that Kubernetes reads as a different string.
+func (d *diagnosis) doubtfulKey(e source.Entry, step func(string) fieldpath.Step) {
+	key := source.Target(e.Key)
+	if e.Name == key.Value || e.Merged || e.Clashes {
+		return
+	}
+	d.add(finding.Finding{
+		Code: finding.CodeAmbiguousWord, Severity: finding.Warning,
+		Message: fmt.Sprintf("the bare key %s is read as %s", clip(key.Value), quote(e.Name)),
+		Remedy:  finding.Remedy{Do: finding.Rename, Options: []string{key.Value}, IsCertain: true, Text: fmt.Sprintf("quote it: %s", quote(key.Value))},
+	}, e.Key, step(e.Name))
+}
+
+// items returns the steps from a list to its items. A step uses the merge key if the item has a unique value of it, else the
+// index.
+func (d *diagnosis) items(n *yaml.Node, mergeKey string) []fieldpath.Step {
+	steps := make([]fieldpath.Step, len(n.Content))
+	values := make([]string, len(n.Content))
+	count := map[string]int{}
+	if mergeKey != "" {
+		for i, item := range n.Content {
+			if _, v := d.Lookup(source.Target(item), mergeKey); v != nil {
+				if kind := source.KindOf(v, d.Reading); kind == "string" || kind == "number" {
+					values[i], _ = d.Text(v)
+				}
+				count[values[i]]++
+			}
+		}
+	}
+	for i := range steps {
+		if count[values[i]] == 1 && values[i] != "" {
+			steps[i] = fieldpath.Item(mergeKey, values[i])
+		} else {
+			steps[i] = fieldpath.Index(i)
+		}
+	}
+	return steps
+}
+
+func firstLine(s string) string {
+	end, _ := source.LineEnd([]byte(s), 0)
+	return s[:end]
+}
+
+// longestQuote is the largest number of input characters in a message.
+const longestQuote = 60
+
+// clip shortens a string of the input for a message.
+func clip(s string) string {
+	if r := []rune(firstLine(s)); len(r) > longestQuote {
+		return string(r[:longestQuote]) + "…"
+	}
+	return firstLine(s)
+}
+
+// quote returns a shortened string of the input in double quotes.
+func quote(s string) string {
+	j, err := json.Marshal(clip(s))
+	if err != nil {
+		return `"…"`
+	}
+	return string(j)
+}

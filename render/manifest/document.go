@@ -1,0 +1,202 @@
+package manifest
+
+import (
+	"errors"
+	"fmt"
+
+	kjson "sigs.k8s.io/json"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/legacy"
+	"github.com/trainweld/trainweld/render/manifest/internal/source"
+)
+
+// Document is one object of an input: a YAML document, a JSON value, or an item of a List.
+type Document struct {
+	// File is the file name passed to Decode.
+	File string
+	// ID is the object's kind, namespace and name in the input. Missing parts are empty.
+	ID fieldpath.Object
+	// APIVersion is the apiVersion in the input, even if the object was read as another version.
+	APIVersion string
+	// Object is a *trainer.TrainJob, *trainer.TrainingRuntime, *trainer.ClusterTrainingRuntime, *jobset.JobSet,
+	// *corev1.ConfigMap, or the object of a further Kind. It is nil for other kinds and for a broken object.
+	Object any
+	// Overrides holds the fields of a TrainJob that Trainer 2.2 removed, or nil without any. Object holds the other fields.
+	Overrides *legacy.Overrides
+	// Earlier holds further fields of earlier releases, from a decoding by the API of one of these.
+	Earlier legacy.Earlier
+	// Broken reports that an object of a known kind has errors. It distinguishes a broken runtime from a missing one.
+	Broken bool
+	// Findings holds the unknown fields, duplicate keys and wrong types of the object. Decode returns them as well.
+	Findings finding.List
+
+	source *source.Source
+	at     fieldpath.Path // from the root of the source to the object: nil, or the path of a List's item
+	// raw is the object's JSON, and read its kind. Both are empty for other kinds.
+	raw  []byte
+	read *readable
+	api  *API
+	// origin finds the sources of a generated object; nil for a file of the user.
+	origin Origin
+}
+
+// API returns the API by which the document was decoded; it may be nil.
+func (d *Document) API() *API {
+	if d == nil {
+		return nil
+	}
+	return d.api
+}
+
+// As decodes the document by another API. The copy has its own Findings, and shares the text. As returns the document itself
+// for its own API, and for a kind that the releases do not define.
+func (d *Document) As(api *API) *Document {
+	if d == nil || d.api == api || d.raw == nil || api.shapeOf(d.read) == nil && d.api.shapeOf(d.read) == nil {
+		return d
+	}
+	again := newDecoder(d.File, d.source.File.Data)
+	again.api, again.patches = api, d.read.kind == patchKind
+	from := origin{identity: identity{apiVersion: d.APIVersion, kind: d.ID.Kind}}
+	if again.patches {
+		from = origin{} // a patch has no kind of its own
+	}
+	again.object(d.source, d.at, d.raw, from)
+	if len(again.documents) != 1 {
+		return d
+	}
+	other := again.documents[0]
+	if other.Findings = again.findings; d.origin != nil {
+		other.Trace(d.origin)
+	}
+	return other
+}
+
+// Fields returns the object of the file, decoded from JSON. The map includes values that a Go struct loses, such as an
+// explicit 0 and unknown fields. Numbers are int64 or float64. The fields apiVersion and kind name the decoded kind. For a
+// broken object, Fields returns its JSON, with the last value of a duplicate key. After a decoding by an API, it omits the
+// fields that the API lacks. Otherwise it omits the fields of a TrainJob in Overrides.
+//
+// It returns an error for other kinds, and for an object without JSON. Each call returns a new map.
+func (d *Document) Fields() (map[string]any, error) {
+	if d == nil {
+		return nil, errNoText
+	}
+	if d.raw == nil {
+		return nil, fmt.Errorf("%s: %s cannot be read as JSON; see what Decode found in it", d.File, d.ID)
+	}
+	var fields map[string]any
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(d.raw, &fields); err != nil {
+		return nil, fmt.Errorf("%s: %s: %w; see what Decode found in it", d.File, d.ID, err)
+	}
+	if shape := d.api.shapeOf(d.read); shape != nil {
+		shape.prune(fields, shape.fields)
+	} else {
+		withoutOld(fields, d.read)
+	}
+	if d.read.kind != patchKind {
+		fields["apiVersion"], fields["kind"] = d.read.apiVersion(), d.read.kind
+	}
+	return fields, nil
+}
+
+// Position returns the position of a field in the file. It is the position of the key, or the first character of a list item.
+// The empty path returns the position of the object. A missing field returns the position of its nearest parent. A field from
+// a YAML merge key (<<) has its original position.
+//
+// The first call parses the document again and keeps an index. Later calls take as many steps as the path has. It is safe for
+// concurrent use.
+//
+// After Trace, it is the position in the source of the object.
+func (d *Document) Position(p fieldpath.Path) fieldpath.Position {
+	if d != nil && d.origin != nil {
+		return d.origin(d, p)
+	}
+	return d.TextPosition(p)
+}
+
+// TextPosition is Position in the text that was decoded, also for a generated object. It tells fields apart.
+func (d *Document) TextPosition(p fieldpath.Path) fieldpath.Position {
+	s, at := d.place()
+	return s.Position(s.Find(at, p))
+}
+
+// Has reports whether the file has the field, even with an empty value, which a Go value does not show.
+func (d *Document) Has(p fieldpath.Path) bool {
+	s, at := d.place()
+	return s.Value(at, p) != nil
+}
+
+// IsAt reports whether a position of the text is that of a field: of its key or its value, also of a later duplicate.
+func (d *Document) IsAt(path fieldpath.Path, position fieldpath.Position) bool {
+	s, at := d.place()
+	value := s.Value(at, path)
+	if value == nil {
+		return false
+	}
+	if s.Position(s.Find(at, path)) == position || s.Position(value) == position {
+		return true
+	}
+	name, ok := "", len(path) > 0
+	if ok {
+		name, ok = nameOf(path[len(path)-1])
+	}
+	if !ok {
+		return false
+	}
+	object := source.Target(s.Value(at, path[:len(path)-1]))
+	r := source.NewReading(s)
+	for i := 0; i+1 < len(object.Content); i += 2 {
+		if key := object.Content[i]; s.Position(key) == position {
+			text, err := r.Name(key)
+			return err == nil && text == name
+		}
+	}
+	return false
+}
+
+// Sets reports whether the file sets the field to a value other than null. The API server treats null as unset.
+func (d *Document) Sets(p fieldpath.Path) bool {
+	s, at := d.place()
+	value := s.Value(at, p)
+	return value != nil && source.KindOf(value, source.NewReading(s)) != "null"
+}
+
+// Format returns the format of the document.
+func (d *Document) Format() Format {
+	if s, _ := d.place(); s.JSON {
+		return JSON
+	}
+	return YAML
+}
+
+// SourceLine returns a line of the document's file without its line break, or "" for a missing line. Lines count from 1 and
+// end by the rules of YAML.
+func (d *Document) SourceLine(line int) string {
+	s, _ := d.place()
+	return s.File.Line(line)
+}
+
+// Release frees the index of Position and Has, which takes a hundred times the memory of the text. The index is freed once all
+// objects of the text are released; a YAML List has many. Later calls parse the text again. It is safe for concurrent use.
+func (d *Document) Release() {
+	if s, _ := d.place(); s.InUse.Add(-1) <= 0 {
+		s.Release()
+	}
+}
+
+// errNoText is the error of a document that this package did not create.
+var errNoText = errors.New("the document has no text")
+
+// place returns the source and the path of the document's object, or an empty source.
+func (d *Document) place() (*source.Source, fieldpath.Path) {
+	if d == nil || d.source == nil {
+		return &source.Source{File: &source.File{}}, nil
+	}
+	return d.source, d.at
+}
+
+// Lines returns a function that returns the lines of a file by number, like Document.SourceLine. The file need not hold
+// documents. It is safe for concurrent use.
+func Lines(data []byte) func(line int) string { return (&source.File{Data: data}).Line }

@@ -1,0 +1,218 @@
+package manifest_test
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/testenv"
+	"github.com/trainweld/trainweld/render/manifest"
+)
+
+// TestHostile reads what was made to do harm: it is refused by name, within bounds of time and memory
+// that are generous for slow machines and far below what the input asks for.
+func TestHostile(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		in   func() string
+		want string // of the first finding: code and message
+		mega int    // bytes allocated, in MiB
+	}{
+		{"a large file", func() string { return strings.Repeat("# comment\n", 7<<20) }, "TW100 is larger than 64 MiB", 1},
+		{"a large document", func() string { return job + "spec: {}\n" + strings.Repeat("# comment\n", 1<<19) }, "TW100 a document of 5.0 MiB is larger than the 3 MiB that an API server takes", 1},
+		{"a large JSON object", func() string {
+			return `{"apiVersion":"v1","kind":"ConfigMap","data":{"a":"` + strings.Repeat("a", 4<<20) + `"}}`
+		}, "TW100 a document of 4.0 MiB is larger than the 3 MiB that an API server takes", 40},
+		{"a NUL", func() string { return "kind: \x00\n" }, "TW100 is not text: byte 7 is NUL", 1},
+		{"a binary file", func() string { return "\x7fELF\x02\x01\x01\x00" }, "TW100 is not text: byte 8 is NUL", 1},
+		{"UTF-16", func() string { return "\xff\xfek\x00i\x00" }, "TW100 is text in UTF-16, not in UTF-8", 1},
+		{"Latin-1", func() string { return "kind: caf\xe9\n" }, "TW100 is not text in UTF-8: byte 10 is not part of a character", 1},
+		{"a control character", func() string { return "kind: \x01\n" }, "TW100 cannot be parsed: control characters are not allowed", 1},
+		{"nested lists", func() string { return strings.Repeat("[", 3<<20) }, "TW100 is nested deeper than 1000 levels", 40},
+		{"nested lists, closed", func() string { return "a: " + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) }, "TW100 is nested deeper than 1000 levels", 60},
+		{"nested block lists", func() string { return strings.Repeat("- ", 9000) + "a\n" }, "TW100 is nested deeper than 1000 levels", 60},
+		{"nested objects", func() string { return strings.Repeat("{a: ", 700000) }, "TW100 is nested deeper than 1000 levels", 60},
+		{"nested keys", func() string { return strings.Repeat("? ", 9000) + "\n" }, "TW100 is nested deeper than 1000 levels", 60},
+		{"nested JSON", func() string { return strings.Repeat(`{"a":`, 10<<20) }, "TW100 is nested deeper than 1000 levels", 40},
+		{"nested JSON in a List", func() string {
+			return `{"kind":"List","apiVersion":"v1","items":[` + strings.Repeat("[", 1500) + strings.Repeat("]", 1500) + "]}"
+		}, "TW100 is nested deeper than 1000 levels", 10},
+		{"an alias bomb", func() string {
+			var b strings.Builder
+			b.WriteString("a: &a [x, x, x, x, x, x, x, x, x]\n")
+			for c := 'b'; c <= 'z'; c++ {
+				fmt.Fprintf(&b, "%c: &%c [%s]\n", c, c, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*%c, ", c-1), 9), ", "))
+			}
+			return b.String()
+		}, "TW100 is refused: its aliases expand it to more than 3 MiB", 10},
+		{"an alias bomb of text", func() string {
+			return "a: &a " + strings.Repeat("x", 1<<20) + "\nb: [" + strings.Repeat("*a, ", 10000) + "]\n"
+		}, "TW100 is refused: its aliases expand it to more than 3 MiB", 60},
+		{"an alias bomb of merge keys", func() string {
+			var b strings.Builder
+			b.WriteString("a0: &a0 {" + strings.Repeat("x: y, ", 10) + "}\n")
+			for i := 1; i < 40; i++ {
+				fmt.Fprintf(&b, "a%d: &a%d {l: *a%d, r: *a%d}\n", i, i, i-1, i-1)
+			}
+			return b.String()
+		}, "TW100 is refused: its aliases expand it to more than 3 MiB", 10},
+		{"aliases of many documents", func() string {
+			return strings.Repeat("---\na: &a ["+strings.Repeat("x,", 1000)+"x]\nb: ["+strings.Repeat("*a,", 1400)+"*a]\n", 40)
+		}, "TW100 has aliases that expand it to more than 32 MiB; the rest of it was not read", 4000},
+		{"a deep chain of aliases", func() string {
+			var b strings.Builder
+			b.WriteString("a0: &a0 x\n")
+			for i := 1; i < 2000; i++ {
+				fmt.Fprintf(&b, "a%d: &a%d [*a%d]\n", i, i, i-1)
+			}
+			return b.String()
+		}, "TW100 is nested deeper than 1000 levels", 40},
+		{"a chain of merge keys", func() string {
+			var b strings.Builder
+			b.WriteString(job + "spec:\n  a0: &a0 {k0: x}\n")
+			for i := 1; i < 700; i++ {
+				fmt.Fprintf(&b, "  a%d: &a%d {<<: *a%d, k%d: x}\n", i, i, i-1, i)
+			}
+			return b.String()
+		}, "TW101 unknown field \"a0\"", 2000},
+		{"an alias to itself", func() string { return "a: &a [*a]\n" }, "TW100 is refused: an alias refers to the value that contains it", 1},
+		{"a merge of itself", func() string { return "a: &a {<<: *a}\n" }, "TW100 is refused: an alias refers to the value that contains it", 1},
+		{"a million values", func() string { return "[" + strings.Repeat("1,", 1<<20) + "1]" }, "TW100 has more than 20000 findings; the rest of it was not read", 100},
+		{"a million values in YAML", func() string {
+			return job + "spec: {trainer: {command: [" + strings.Repeat("a,", 700000) + "]}, x: 1}\n"
+		}, "TW101 unknown field \"x\"", 3000},
+		{"many findings", func() string {
+			var b strings.Builder
+			b.WriteString(job)
+			for i := range 100000 {
+				fmt.Fprintf(&b, "a%d: 1\n", i)
+			}
+			return b.String()
+		}, "TW100 has more than 20000 findings; the rest of it was not read", 1000},
+		{"many documents", func() string { return strings.Repeat("---\na\n", 1<<20) }, "TW100 has more than 20000 findings; the rest of it was not read", 1000},
+		{"many objects", func() string { return "[" + strings.Repeat(`{"kind":"A","apiVersion":"b"},`, 120000) + "1]" }, "TW100 has more than 100000 objects; the rest of it was not read", 1000},
+		{"a long key", func() string { return job + strings.Repeat("a", 1000) + ": 1\n" }, "TW101 unknown field \"" + strings.Repeat("a", 60) + "…\"", 2},
+		{"a very long key", func() string { return job + "? " + strings.Repeat("a", 1<<20) + "\n: 1\n" }, "TW101 unknown field \"" + strings.Repeat("a", 60) + "…\"", 100},
+		{"a long JSON line", func() string {
+			return `{"apiVersion":"v1","kind":"ConfigMap","x":1,"data":{` + strings.TrimSuffix(strings.Repeat(`"k":"v",`, 100000), ",") + "}}"
+		}, "TW100 has more than 20000 findings; the rest of it was not read", 1000},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if tc.mega >= 1000 && tc.name != "many objects" && tc.name != "aliases of many documents" {
+				testenv.LongOnly(t, "it reads megabytes of values, and smaller inputs meet the same limits")
+			}
+			data := []byte(tc.in())
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			_, findings := manifest.Decode("in", data)
+			runtime.ReadMemStats(&after)
+			if len(findings) == 0 {
+				t.Fatal("nothing was found")
+			}
+			if got := string(findings[0].Code) + " " + findings[0].Message; got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+			if findings[0].Severity != finding.Error || findings[0].Remedy.Text == "" {
+				t.Errorf("%v: it should be an error that says what to do", findings[0])
+			}
+			if len(findings) > 20_010 {
+				t.Errorf("%d findings", len(findings))
+			}
+			mega := int(after.TotalAlloc-before.TotalAlloc) >> 20
+			if mega > tc.mega {
+				t.Errorf("allocated %d MiB, want at most %d", mega, tc.mega)
+			}
+			t.Logf("%d bytes, %d MiB", len(data), mega)
+		})
+	}
+}
+
+// TestLargeList reads a List in JSON that is larger than an object may be.
+func TestLargeList(t *testing.T) {
+	item := `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"a":"` + strings.Repeat("a", 1<<20) + `"}}`
+	in := `{"apiVersion":"v1","kind":"List","items":[` + strings.Repeat(item+",", 5) + item + "]}"
+	documents, findings := manifest.Decode("in", []byte(in))
+	if len(documents) != 6 || len(findings) > 0 {
+		t.Fatalf("got %d documents, %v; each item is small enough", len(documents), findings)
+	}
+	if got, want := documents[1].Position(nil).Column, 43+len(item)+1; got != want {
+		t.Errorf("the second item is at column %d, want %d", got, want)
+	}
+}
+
+// TestLegitimateAliases reads anchors as people use them.
+func TestLegitimateAliases(t *testing.T) {
+	documents, findings := manifest.Decode("in", []byte("x: &x {a: &y [b], c: *y}\nkind: Pod\napiVersion: v1\nz: [*x, *x, *y]\n"))
+	if len(documents) != 1 || len(findings) > 0 {
+		t.Errorf("got %d documents, %v", len(documents), findings)
+	}
+}
+
+// TestQuotes marks each line of a file with what may be repeated of it: nothing, all, or its beginning.
+func TestQuotes(t *testing.T) {
+	const object = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\n"
+	for _, tc := range []struct{ name, in, want, reason string }{
+		{"object", object + "spec:\n  suspend: true # x\n", object + "spec:\n  suspend: true # x\n", "all of it"},
+		{"no object", "user: me\npassword: S\n", "-\n-\n", "it may be anything"},
+		{"half an object", "kind: TrainJob\npassword: S\n", "-\n-\n", "it may be anything"},
+		{"a bare value", "-----BEGIN KEY-----\nS\n", "-\n-\n", "a key"},
+		{"two documents", "password: S\n---\n" + object + "---\nS\n", "-\n-\n" + object + "-\n-\n", "each counts for itself"},
+		{"a patch", "manager: a.io/b\ntrainingRuntimeSpec: {}\n", "manager: a.io/b\ntrainingRuntimeSpec: {}\n", "has no kind"},
+		{"patches", "- manager: a.io/b\n  trainingRuntimeSpec: {}\n", "- manager: a.io/b\n  trainingRuntimeSpec: {}\n", "a list of them"},
+		{"no patches", "- manager: a.io/b\n  password: S\n- S\n", "-\n-\n-\n", "a list of something"},
+		{"env", object + "spec:\n  env:\n  - name: A\n    value: S\n  image: x\n", object + "spec:\n  env:\n-\n-\n  image: x\n", "a list"},
+		{"env as a map", object + "env:\n  A: S\nimage: x\n", object + "env:\n-\nimage: x\n", "whatever its form"},
+		{"env in flow style", object + "spec: {env: [{name: A, value: S}], image: x}\n", object + "spec: {env: ***\n", "on one line"},
+		{"env in flow style over lines", object + "spec: {env: [{name: A,\n  value: S}], image: x,\n  name: y}\n", object + "spec: {env: ***\n-\n  name: y}\n", "on several"},
+		{"misspelled", object + "Env:\n- Value: S\nevn:\n- valeu: S\nenvs: S\n", object + "Env:\n-\nevn:\n-\nenvs: ***\n", "a typo is what reports are about"},
+		{"annotation without a blank", object + "metadata:\n  annotations:\n    kubectl.kubernetes.io/last-applied-configuration:S\n  name: y\n", object + "metadata:\n  annotations:\n-\n  name: y\n", "text, not a key"},
+		{"envFrom", object + "envFrom:\n- secretRef: {name: S}\n", object + "envFrom:\n-\n", "beside env"},
+		{"value", object + "header:\n- name: a\n  value: S\n- \"value\": S\n- {name: a, value: S}\n", object + "header:\n- name: a\n  value: ***\n- \"value\": ***\n- {name: a, value: ***\n", "rather once too often"},
+		{"values", object + "values: [a]\nevalue: x\nthe value: x\n", object + "values: [a]\nevalue: x\nthe value: x\n", "other keys"},
+		{"block scalar", object + "value: |\n  S\n   a: b\n  S\nkind2: x\n", object + "value: ***\n-\n-\n-\nkind2: x\n", "to its end"},
+		{"quoted over lines", object + "value: \"S\n  S\"\nx: y\n", object + "value: ***\n-\nx: y\n", "to its end"},
+		{"nothing", object + "value:\nx: y\n", object + "value:\nx: y\n", "null is no secret"},
+		{"key of its own line", object + "? value\n: S\n", object + "? value\n-\n", "a long form"},
+		{"alias", object + "a: &S hunter2\nvalue: *S\n", object + "-\nvalue: ***\n", "the value stands elsewhere"},
+		{"alias in env", object + "a: &S\n  b: S\n  c:\n  - S\nenv: [*S]\nd: x\n", object + "-\n-\n-\n-\nenv: ***\nd: x\n", "all of it"},
+		{"merge key", object + "a: &S\n  b: S\nenv:\n- <<: *S\n  name: x\n", object + "-\n-\nenv:\n-\n-\n", "it is an alias"},
+		{"Secret", "apiVersion: v1\nkind: Secret\nstringData: {a: S}\ndata:\n  b: S\ntype: x\n", "-\n-\n-\n-\n-\n-\n", "a misspelled key has its values"},
+		{"Secret in a List", "apiVersion: v1\nkind: List\nitems:\n- kind: Secret\n  stringdata: {a: S}\n- kind: x\n", "apiVersion: v1\nkind: List\nitems:\n-\n-\n- kind: x\n", "as an item"},
+		{"last applied", object + "metadata:\n  annotations:\n    kubectl.kubernetes.io/last-applied-configuration: |\n      S\n    a: b\n",
+			object + "metadata:\n  annotations:\n    kubectl.kubernetes.io/last-applied-configuration: ***\n-\n    a: b\n", "has the whole object"},
+		{"a value whose key is lost", object + "metadata:\n  labels: {a: b}\n        S\n", object + "metadata:\n  labels: {a: b}\n-\n", "and that cannot be parsed"},
+		{"JSON", `{"apiVersion":"a/v1","kind":"K","env":[{"name":"A","value":"S"}]}`, `{"apiVersion":"a/v1","kind":"K","env": ***`, "on one line"},
+		{"JSON over lines", "{\"apiVersion\":\"a/v1\",\n\"kind\":\"K\",\n\"env\":[\n{\"value\":\n\"S\"}],\n\"x\":1}\n", "{\"apiVersion\":\"a/v1\",\n\"kind\":\"K\",\n\"env\": ***\n-\n-\n\"x\":1}\n", "without indentation"},
+		{"List", "apiVersion: v1\nkind: List\nitems:\n- S\n- kind: x\n", "apiVersion: v1\nkind: List\nitems:\n-\n- kind: x\n", "an item that is no object"},
+		{"broken", object + "spec:\n  env:\n  - name: A\n    value: \"S\n  image: x\n  a: b: c\n", object + "spec:\n  env:\n-\n-\n  image: x\n  a: b: c\n", "no parser tells"},
+		{"broken at the key", object + "spec: {a: b, env: [S\n", object + "spec: {a: b, env: ***\n", "no parser tells"},
+		{"broken, with a tab", object + "env:\n\t- S\n- S\nS\nimage: x\n", object + "env:\n-\n-\n-\nimage: x\n", "no indentation that counts"},
+		{"broken and no object", "user: me\npassword: \"S\n", "-\n-\n", "it may be anything"},
+		{"broken and a Secret", "apiVersion: v1\nkind: Secret\npassword: \"S\n", "-\n-\n-\n", "it is full of them"},
+		{"broken JSON", "{\"apiVersion\": \"a/v1\",\n\"kind\": \"TrainJob\",\n\"password\": S\n", "-\n-\n-\n", "nothing can be told"},
+		{"NUL", object + "a: \x00\n", "-\n-\n-\n", "no text"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			quote := manifest.Quotes([]byte(tc.in))
+			var got, all strings.Builder
+			for n := range strings.Count(strings.TrimSuffix(tc.in, "\n"), "\n") + 1 {
+				text, ok := quote(n+1, false)
+				if !ok {
+					text = "-"
+				}
+				got.WriteString(text + "\n")
+				if text, ok := quote(n+1, true); ok {
+					all.WriteString(text + "\n")
+				}
+			}
+			if want := strings.TrimSuffix(tc.want, "\n") + "\n"; got.String() != want {
+				t.Errorf("got\n%swant\n%s%s", got.String(), want, tc.reason)
+			}
+			if strings.Contains(tc.want, "***") && all.String() != strings.TrimSuffix(tc.in, "\n")+"\n" {
+				t.Errorf("with values, got\n%s", all.String())
+			}
+		})
+	}
+}

@@ -1,0 +1,82 @@
+package manifest
+
+import (
+	"fmt"
+	"strings"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/legacy"
+	"github.com/trainweld/trainweld/render/manifest/internal/source"
+	"github.com/trainweld/trainweld/render/release"
+)
+
+// decodesOld decodes a TrainJob with fields that Trainer 2.2 removed.
+func (d *decoder) decodesOld(j []byte, object *any) bool {
+	if _, ok := (*object).(*trainer.TrainJob); !ok {
+		return false
+	}
+	old := new(legacy.TrainJob)
+	if !decodes(j, old) {
+		return false
+	}
+	*object = old
+	return true
+}
+
+// withoutOld removes these fields from a TrainJob.
+func withoutOld(fields map[string]any, read *readable) {
+	if read.group != trainerGroup || read.kind != trainer.TrainJobKind {
+		return
+	}
+	if spec, ok := fields["spec"].(map[string]any); ok {
+		for _, name := range legacy.Fields() {
+			delete(spec, name)
+		}
+	}
+}
+
+// isOld reports whether a TrainJob's spec has one of these fields.
+func isOld(r *source.Reading, n *yaml.Node) bool {
+	_, spec := r.Lookup(n, "spec")
+	if spec == nil {
+		return false
+	}
+	for _, name := range legacy.Fields() {
+		if key, _ := r.Lookup(source.Target(spec), name); key != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// oldAPI returns a warning about a document for Trainer 2.0 or 2.1.
+func oldAPI(d *Document) finding.Finding {
+	f := finding.Finding{
+		Code: finding.CodeOldAPI, Severity: finding.Warning, Object: d.ID,
+		Remedy: finding.Remedy{Do: finding.Migrate, IsCertain: true, Text: "the fields act as in Trainer 2.1: rewrite them as .spec.runtimePatches"},
+	}
+	var names []string
+	for _, name := range legacy.Fields() {
+		path := fieldpath.Fields("spec", name)
+		if !d.Has(path) {
+			continue
+		}
+		if names = append(names, "spec."+name); f.Path == nil {
+			f.Path, f.Position = path, d.Position(path)
+		}
+	}
+	verb := "is"
+	if len(names) > 1 {
+		verb = "are"
+	}
+	since := "2.2"
+	if len(names) == 1 && names[0] == "spec."+string(release.PodSpecOverrides) {
+		since = "2.1"
+	}
+	f.Message = fmt.Sprintf("%s %s gone since Trainer %s", strings.Join(names, ", "), verb, since)
+	return f
+}

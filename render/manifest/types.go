@@ -1,0 +1,144 @@
+package manifest
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge/jsonfields"
+	"github.com/trainweld/trainweld/render/manifest/internal/source"
+)
+
+// wrongType reports a value of the wrong type.
+func (d *diagnosis) wrongType(n *yaml.Node, t reflect.Type) {
+	want, got := expected(t), source.KindOf(n, d.Reading)
+	f := finding.Finding{
+		Code: finding.CodeWrongType, Severity: finding.Error,
+		Message: fmt.Sprintf("must be %s, not %s", want, source.Article(got)),
+		Remedy:  finding.Remedy{Text: fmt.Sprintf("write %s", want)},
+	}
+	bare := n.Kind == yaml.ScalarNode && !source.IsString(n)
+	switch {
+	case bare && t.Kind() == reflect.String && finding.IsSecret(d.path):
+		// Do not show the value, which may be a password.
+		f.Remedy.Text = "put it in double quotes"
+		if !d.JSON && source.IsAmbiguous(n.Value) {
+			f.Code = finding.CodeAmbiguousWord
+			f.Message = "must be a string; Kubernetes reads this bare word as a boolean"
+		}
+	case bare && !d.JSON && source.IsAmbiguous(n.Value):
+		f.Code = finding.CodeAmbiguousWord
+		f.Message = fmt.Sprintf("must be %s; Kubernetes reads the bare word %s as the boolean %t", want, n.Value, isYes(n.Value))
+		if takesText(t) {
+			f.Remedy.Text = fmt.Sprintf("quote it: %s", quote(n.Value))
+		}
+	case bare && t.Kind() == reflect.String && got == "boolean":
+		f.Remedy.Text = fmt.Sprintf("quote it: %s", quote(n.Value))
+	case bare && t.Kind() == reflect.String:
+		f.Remedy.Text = "put it in double quotes"
+	case got == "number" && isInteger(t) && d.IsFraction(n):
+		f.Message = "must be an integer, not a fraction"
+	case got == "string" && takesText(t), got == "number" && (isInteger(t) || jsonfields.DecodesItself(t)):
+		// The kind is right, but the value is not.
+		f.Message = "must be " + precise(t)
+		f.Remedy.Text = "write " + precise(t)
+	case got == "string" && n.Kind == yaml.ScalarNode && n.Style != 0 && !takesText(t) && !isCollection(t):
+		f.Remedy.Text = fmt.Sprintf("write %s, without quotes", want)
+	case n.Kind != yaml.SequenceNode && t.Kind() == reflect.Slice && isCollection(t):
+		f.Remedy.Text = `begin each item with "- ", or put the items in [ ]`
+	case n.Kind == yaml.SequenceNode && isCollection(t):
+		f.Remedy.Text = "write one object: it is not a list"
+	}
+	if n.Kind == yaml.ScalarNode && strings.Contains(n.Value, "{{") {
+		f.Remedy.Text = "if it is a template, render it first"
+	} else if got == "string" && slices.Equal(d.path, fieldpath.Fields("spec", "trainer", "numProcPerNode")) {
+		// Trainer 2.1 took auto, cpu and gpu.
+		f.Remedy.Text = "write an integer, or leave it out to have the number of the node's devices, which was auto until Trainer 2.1"
+		if n.Value == "cpu" || n.Value == "gpu" {
+			f.Remedy.Text = fmt.Sprintf("write the number of the node's %ss, which the word %s stood for until Trainer 2.1", strings.ToUpper(n.Value), n.Value)
+		}
+	}
+	d.repairType(&f.Remedy, n, t)
+	d.add(f, n)
+}
+
+// expected returns the name of a type's values with an article.
+func expected(t reflect.Type) string {
+	switch t {
+	case reflect.TypeFor[resource.Quantity]():
+		return "a quantity such as 500m or 8Gi"
+	case reflect.TypeFor[metav1.Time](), reflect.TypeFor[metav1.MicroTime]():
+		return "a time such as 2026-01-31T09:00:00Z"
+	case reflect.TypeFor[metav1.Duration]():
+		return "a duration such as 90s"
+	case reflect.TypeFor[intstr.IntOrString]():
+		return "an integer or a string"
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return "a string"
+	case reflect.Bool:
+		return "a boolean"
+	case reflect.Float32, reflect.Float64:
+		return "a number"
+	case reflect.Slice:
+		if t.Elem().Kind() == reflect.Uint8 {
+			return "a string in base64"
+		}
+		return "a list"
+	case reflect.Struct, reflect.Map:
+		return "an object"
+	}
+	if isInteger(t) {
+		return "an integer"
+	}
+	return "another value"
+}
+
+// precise returns a more exact name than expected, for a value of the right kind.
+func precise(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Int32:
+		return fmt.Sprintf("an integer from %d to %d", math.MinInt32, math.MaxInt32)
+	case reflect.Int64, reflect.Int:
+		return fmt.Sprintf("an integer from %d to %d", math.MinInt64, math.MaxInt64)
+	}
+	return expected(t)
+}
+
+func isInteger(t reflect.Type) bool {
+	return reflect.Int <= t.Kind() && t.Kind() <= reflect.Uint64
+}
+
+// isCollection reports whether values of the type are lists or objects.
+func isCollection(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Struct, reflect.Map:
+		return !jsonfields.DecodesItself(t)
+	case reflect.Slice:
+		return t.Elem().Kind() != reflect.Uint8
+	}
+	return false
+}
+
+// takesText reports whether a quoted string can be a value of the type.
+func takesText(t reflect.Type) bool {
+	return t.Kind() == reflect.String || jsonfields.DecodesItself(t) || t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8
+}
+
+func isYes(word string) bool {
+	switch word {
+	case "y", "Y", "yes", "Yes", "YES", "on", "On", "ON":
+		return true
+	}
+	return false
+}

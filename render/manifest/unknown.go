@@ -1,0 +1,205 @@
+package manifest
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge/jsonfields"
+	"github.com/trainweld/trainweld/render/legacy"
+	"github.com/trainweld/trainweld/render/manifest/internal/source"
+	"github.com/trainweld/trainweld/render/release"
+)
+
+// unknownField reports a key that is not a field of the struct, and suggests a similar field.
+func (d *diagnosis) unknownField(e source.Entry, t reflect.Type) {
+	written := source.Target(e.Key).Value
+	f := finding.Finding{
+		Code: finding.CodeUnknownField, Severity: finding.Error,
+		Message: fmt.Sprintf("unknown field %s", quote(written)),
+	}
+	switch {
+	case formerField(t, e, &f):
+	case d.unpatchable(e.Name, t, &f):
+	default:
+		f.Remedy = d.suggest(e, t)
+	}
+	d.add(f, e.Key, fieldpath.Field(e.Name))
+}
+
+// lacks reports a field that the API's release lacks, if another release or its Go type, as typed says, has it. Any other field
+// is a mistake in every release.
+func (d *diagnosis) lacks(e source.Entry, typed bool) bool {
+	names := slices.Clone(d.shape.in)
+	for _, step := range d.path {
+		if name, ok := step.Field(); ok {
+			names = append(names, name)
+		}
+	}
+	names = append(names, e.Name)
+	having := d.api.having(d.shape.kind, names...)
+	if len(having) == 0 && !typed {
+		return false
+	}
+	f := finding.Finding{
+		Code: finding.CodeUnknownField, Severity: finding.Error,
+		Message: fmt.Sprintf("unknown field %s: no release of the Trainer has it here", quote(e.Name)), Remedy: finding.Remedy{Do: finding.Remove, Text: "remove it"},
+	}
+	if len(having) > 0 {
+		f.Message = fmt.Sprintf("%s is a field of %s; Trainer %s has no such field", strings.Join(names, "."), release.Span(having), d.api.Release().Name)
+		f.Remedy.Text = "remove it, or deploy to a release that has it"
+		if replaced := d.replaced(names); replaced != "" {
+			f.Remedy = finding.Remedy{Text: fmt.Sprintf("use .spec.%s, or deploy to a release that has the field", replaced)}
+			if replaced == release.RuntimePatches && slices.Contains(legacy.Fields(), e.Name) {
+				f.Remedy = finding.Remedy{Do: finding.Migrate, Text: "rewrite it as .spec.runtimePatches"}
+			}
+		}
+	}
+	d.addTo(&d.lacking, f, e.Key, fieldpath.Field(e.Name))
+	return true
+}
+
+// replaced returns the field of the release that does what another release's field of the TrainJob does, or "".
+func (d *diagnosis) replaced(names []string) release.Overrides {
+	if d.shape.kind != trainer.TrainJobKind || len(names) != 2 || names[0] != "spec" {
+		return ""
+	}
+	isOverride := func(r release.Release) bool { return names[1] == string(r.Overrides) }
+	if slices.ContainsFunc(release.Known(), isOverride) || slices.Contains(legacy.Fields(), names[1]) {
+		return d.api.Release().Overrides
+	}
+	return ""
+}
+
+// mostFields is the largest number of fields that a remedy lists.
+const mostFields = 12
+
+// longestName is the longest key that is compared with field names.
+const longestName = 64
+
+// suggest returns the remedy for an unknown field. It suggests a similar field of the struct, or a field of the same name
+// nearby, or removal.
+func (d *diagnosis) suggest(e source.Entry, t reflect.Type) finding.Remedy {
+	name := e.Name
+	if len(name) > longestName {
+		return finding.Remedy{Do: finding.Remove, Text: "remove it"}
+	}
+	names := slices.DeleteFunc(d.structs.Names(t), func(name string) bool { return d.definition != nil && d.definition.Fields[name] == nil })
+	near := finding.Nearest(name, names)
+	isClear := near != "" && finding.IsClear(name, near, names)
+	if near != "" && (strings.EqualFold(strings.TrimSuffix(near, "s"), strings.TrimSuffix(name, "s")) || len(near) > 5) {
+		return d.rename(e, near, t, isClear)
+	}
+	if h := d.nearby(name, t); h.text != "" {
+		return d.moveTo(e, h)
+	}
+	if mirror := mirrored(t); mirror != nil {
+		if meant := finding.Nearest(name, d.structs.Names(mirror)); meant != "" && !slices.Contains(names, meant) {
+			return finding.Remedy{Text: fmt.Sprintf("did you mean %q? No patch may set that: %s", meant, d.setter(meant, mirror))}
+		}
+	}
+	if near != "" {
+		return d.rename(e, near, t, isClear)
+	}
+	for _, known := range names { // such as resources for resourcesPerNode
+		if len(name) > 3 && (strings.HasPrefix(known, name) || strings.HasPrefix(name, known)) {
+			return d.rename(e, known, t, false)
+		}
+	}
+	if len(names) <= mostFields {
+		return finding.Remedy{Do: finding.Remove, Text: "remove it; the fields here are " + strings.Join(names, ", ")}
+	}
+	return finding.Remedy{Do: finding.Remove, Text: "remove it"}
+}
+
+// home is a place of a field with a name, as a path or, within lists, as text only.
+type home struct {
+	path   fieldpath.Path
+	text   string
+	typ    reflect.Type
+	isOnly bool
+}
+
+// nearby returns the place of a field with this name, in the nearest surrounding struct or below the current one.
+func (d *diagnosis) nearby(name string, t reflect.Type) home {
+	var found home
+	under, path, typ, isOnly := d.under(name, t)
+	for i := len(d.around) - 2; i >= 0; i-- {
+		around := d.around[i]
+		f, ok := d.structs.Field(around.typ, name)
+		switch {
+		case ok && found.path == nil:
+			found = home{path: d.path[:around.deep].Append(fieldpath.Field(name)), typ: f.Type, isOnly: under == ""}
+			found.text = found.path.String()
+		case ok:
+			found.isOnly = false
+		}
+	}
+	if found.path == nil && under != "" {
+		found = home{path: d.path.Append(path...), text: d.path.String() + under, typ: typ, isOnly: isOnly}
+	}
+	return found
+}
+
+// under returns the shortest path down to a field of this name, at most six levels deep, with its type. It is the only one if no
+// other field of that depth has the name, and no list is on the way.
+func (d *diagnosis) under(name string, t reflect.Type) (text string, path fieldpath.Path, typ reflect.Type, isOnly bool) {
+	type place struct {
+		typ    reflect.Type
+		path   fieldpath.Path
+		text   string
+		isList bool
+	}
+	seen := map[reflect.Type]bool{t: true}
+	level := []place{{typ: t}}
+	for range 6 {
+		var next []place
+		found := 0
+		for _, p := range level {
+			for _, f := range d.structs.Of(p.typ) {
+				at := place{jsonfields.Concrete(f.Type), p.path.Append(fieldpath.Field(f.Name)), p.text + "." + f.Name, p.isList}
+				if at.typ.Kind() == reflect.Slice {
+					at.typ, at.text, at.isList = jsonfields.Concrete(at.typ.Elem()), at.text+"[]", true
+				}
+				if at.typ.Kind() != reflect.Struct || jsonfields.DecodesItself(at.typ) || seen[at.typ] || f.Name == "status" || f.Name == "metadata" {
+					continue
+				}
+				if field, ok := d.structs.Field(at.typ, name); ok {
+					if found++; found == 1 {
+						text, path, typ, isOnly = at.text+"."+name, at.path.Append(fieldpath.Field(name)), field.Type, !at.isList
+					}
+				}
+				if !slices.ContainsFunc(next, func(other place) bool { return other.typ == at.typ }) {
+					next = append(next, at)
+				}
+			}
+		}
+		if found > 0 {
+			return text, path, typ, isOnly && found == 1
+		}
+		for _, p := range next {
+			seen[p.typ] = true
+		}
+		level = next
+	}
+	return "", nil, nil, false
+}
+
+// formerField completes a finding on a field of an earlier Trainer (CHANGELOG/CHANGELOG-2.2.md, breaking changes). It reports
+// whether the entry is such a field.
+func formerField(t reflect.Type, e source.Entry, f *finding.Finding) bool {
+	if t != reflect.TypeFor[trainer.TorchMLPolicySource]() || e.Name != "numProcPerNode" {
+		return false
+	}
+	f.Message = "numProcPerNode of torch is gone since Trainer 2.2"
+	f.Remedy.Text = "set .spec.trainer.numProcPerNode of the TrainJob, or leave it to the number of its devices"
+	if source.Target(e.Value).Value == "auto" {
+		f.Remedy = finding.Remedy{Do: finding.Remove, Text: "remove it: the number of the node's devices, which was auto, is all there is"}
+	}
+	return true
+}

@@ -1,0 +1,135 @@
+package policy
+
+import (
+	"fmt"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/runtimepatch"
+)
+
+// Check returns the violations of the policy by the patches of a TrainJob. patches holds all patches in the order of the merge. The
+// TrainJob's own ones come first.
+//
+// A finding has the TrainJob as its object, and severity Error. Its path is a field of the JobSet that a patch sets, or an entry of
+// spec.runtimePatches. The entries count over all patches.
+func (p *Policy) Check(job *trainer.TrainJob, patches []trainer.RuntimePatch) finding.List {
+	if p == nil || p.managers == nil {
+		return nil
+	}
+	if job == nil {
+		job = &trainer.TrainJob{}
+	}
+	var found finding.List
+	report := func(code finding.Code, at fieldpath.Path, help, message string, args ...any) *finding.Finding {
+		found = append(found, finding.Finding{
+			Code: code, Severity: finding.Error, Path: at,
+			Object:  fieldpath.Object{Kind: trainer.TrainJobKind, Namespace: job.Namespace, Name: job.Name},
+			Message: fmt.Sprintf(message, args...), Remedy: finding.Remedy{Text: help},
+		})
+		return &found[len(found)-1]
+	}
+	list := fieldpath.Fields("spec", "runtimePatches")
+	last, has := -1, map[string]bool{}
+	for i := range patches {
+		has[patches[i].Manager] = true
+	}
+	for i := range patches {
+		name := patches[i].Manager
+		if name == "" {
+			continue // the check of patches reports it
+		}
+		at := list.Append(fieldpath.Index(i), fieldpath.Field("manager"))
+		n := p.indexOf(name)
+		if n < 0 {
+			report(finding.CodeUnlistedManager, at, "", "%s lists no manager %q", p.file, name).Remedy = p.unlisted(name, has)
+			continue
+		}
+		if n < last {
+			report(finding.CodePatchOrder, at, "move the patch, or change the order of the managers in the policy", "the patch of %s must come before the patch of %s", name, p.managers[last].name)
+		}
+		last = max(last, n)
+		p.managers[n].forbidden(patches[i], func(path fieldpath.Path, claim merge.Claim) {
+			f := report(finding.CodeForbiddenField, path, "remove the field from the patch, or add it to the paths of the manager", "the policy does not let %s set this field (%s)", name, p.managers[n].position)
+			f.Claims = []merge.Claim{claim}
+		})
+	}
+	for _, m := range p.managers {
+		if !has[m.name] && m.isRequired(job) {
+			report(finding.CodeMissingManager, list, "add a patch of the manager", "required: a patch of %s (%s)", m.name, m.position)
+		}
+	}
+	return found
+}
+
+// Requires reports whether a TrainJob must have a patch of the manager.
+func (p *Policy) Requires(job *trainer.TrainJob, manager string) bool {
+	if p == nil || job == nil {
+		return false
+	}
+	n := p.indexOf(manager)
+	return n >= 0 && p.managers[n].isRequired(job)
+}
+
+func (m manager) isRequired(job *trainer.TrainJob) bool { return m.required && m.of.matches(job) }
+
+func (p *Policy) indexOf(name string) int {
+	if n, ok := p.places[name]; ok {
+		return n
+	}
+	return -1
+}
+
+// unlisted returns the remedy for a manager that the policy does not list. has tells which managers
+// have a patch.
+func (p *Policy) unlisted(name string, has map[string]bool) finding.Remedy {
+	around := p.names.Around(name)
+	r := finding.Remedy{Text: meant(name, around, "remove the patch, or add the manager to the policy")}
+	if near := finding.Nearest(name, around); near != "" {
+		r.Do, r.Options, r.IsCertain = finding.SetValue, []string{near}, !has[near] && !p.names.IsLong() && finding.IsClear(name, near, around)
+	}
+	return r
+}
+
+// forbidden calls report for each field of a patch that the manager may not set. It skips an item if the patch sets a field within
+// it, or if the manager may set one.
+func (m manager) forbidden(patch trainer.RuntimePatch, report func(fieldpath.Path, merge.Claim)) {
+	if m.paths == nil {
+		return
+	}
+	result, err := runtimepatch.Apply(nil, []trainer.RuntimePatch{patch}, runtimepatch.Options{Owners: true})
+	if err != nil {
+		return // rendering reports it
+	}
+	var named merge.Claim
+	var item fieldpath.Path // an item that the patch has named, until a field within it follows
+	for path, claims := range result.Owners.All() {
+		if item != nil && !path.HasPrefix(item) {
+			report(item, named)
+		}
+		item = nil
+		claim := claims[len(claims)-1]
+		_, isManager := claim.Layer.Manager()
+		switch {
+		case !isManager || m.maySet(path):
+		case claim.Value != (merge.Presence{}):
+			report(path, claim)
+		case !m.paths.HasWithin(path):
+			item, named = path, claim
+		}
+	}
+	if item != nil {
+		report(item, named)
+	}
+}
+
+// maySet reports whether the manager may set a field.
+func (m manager) maySet(path fieldpath.Path) bool {
+	for range m.paths.Matching(path) {
+		return true
+	}
+	return false
+}

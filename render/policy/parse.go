@@ -1,0 +1,333 @@
+package policy
+
+import (
+	"encoding/json"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/yaml"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/check"
+	"github.com/trainweld/trainweld/render/codes"
+	"github.com/trainweld/trainweld/render/explain"
+	"github.com/trainweld/trainweld/render/manifest"
+	"github.com/trainweld/trainweld/render/release"
+)
+
+// IsManifest reports whether a file holds an object of Kubernetes: it has a kind or an apiVersion. A file with the name of a
+// policy may be one.
+func IsManifest(data []byte) bool {
+	var head struct {
+		APIVersion any `json:"apiVersion"`
+		Kind       any `json:"kind"`
+	}
+	return yaml.Unmarshal(data, &head) == nil && (head.APIVersion != nil || head.Kind != nil)
+}
+
+// Parse reads a policy from YAML or JSON. file names it in findings; Parse does not open it.
+//
+// All mistakes are errors with a position. They are unknown fields, duplicate keys, wrong types, and values that can have no effect.
+// The policy holds the valid part of the file.
+//
+// A policy may raise every code. It may lower warnings and notes, and errors with the code of an overlap (TW300), of fields of
+// earlier releases (TW120) or of a violation of the policy (TW230 to TW233).
+func Parse(file string, data []byte) (*Policy, finding.List) {
+	r := reader{file: file}
+	r.read(data)
+	r.findings.Sort()
+	return &r.policy, r.findings
+}
+
+// reader reads one file.
+type reader struct {
+	file     string
+	document *manifest.Document
+	policy   Policy
+	findings finding.List
+}
+
+const example = `set trainerVersion, stock, managers, patches, compose or severities, such as trainerVersion: "2.3"`
+
+func (r *reader) read(data []byte) {
+	r.policy.file = r.file
+	kind := manifest.Kind{Group: "trainweld", Version: "v1", Kind: "Policy", New: func() any { return new(file) }}
+	documents, found := manifest.DecodeAs(r.file, data, kind)
+	for _, f := range found {
+		f.Object = fieldpath.Object{}
+		if f.Code == finding.CodeNotAnObject {
+			f.Code, f.Message, f.Remedy = finding.CodeWrongType, "must be an object", finding.Remedy{Text: example}
+		}
+		if f.Code == finding.CodeUnknownField && len(f.Path) > 0 {
+			f.Message = fmt.Sprintf("%s in version %d", f.Message, latest)
+		}
+		r.findings = append(r.findings, f)
+	}
+	switch {
+	case len(documents) == 0 && len(found) == 0:
+		r.findings = append(r.findings, finding.Finding{
+			Code: finding.CodeMissingField, Severity: finding.Error, Position: fieldpath.Position{File: r.file, Line: 1, Column: 1},
+			Message: "required: the file sets no field", Remedy: finding.Remedy{Text: example},
+		})
+		return
+	case len(documents) == 0:
+		return
+	}
+	r.document = documents[0]
+	if len(documents) > 1 {
+		r.findings = append(r.findings, finding.Finding{
+			Code: finding.CodeWrongType, Severity: finding.Error, Position: documents[1].Position(nil),
+			Message: "must be one object: the file holds several documents", Remedy: finding.Remedy{Text: "keep one of them"},
+		})
+	}
+	if r.document.ID.Kind != kind.Kind {
+		r.findings = nil
+		r.report(finding.CodeWrongType, nil, example, "must be a policy, not %s", r.document.ID)
+		return
+	}
+	of, ok := r.document.Object.(*file)
+	if !ok {
+		of = r.salvaged()
+	}
+	at := fieldpath.Fields("version")
+	isRead := !slices.ContainsFunc(r.findings, func(f finding.Finding) bool { return f.Path.HasPrefix(at) })
+	if of.Version != nil && *of.Version != latest && isRead {
+		r.findings = nil // a later version may have the fields
+		r.report(finding.CodeBadValue, at, fmt.Sprintf("set version: %d, or use a program that knows the version", latest), "Unsupported value: %d: supported values: %d", *of.Version, latest)
+		return
+	}
+	r.version(of.TrainerVersion)
+	r.policy.stock = of.Stock
+	r.managers(of.Managers)
+	r.patches(of.Patches)
+	r.compositions(of.Compose)
+	r.severities(of.Severities)
+	if !r.policy.HasRules() && r.policy.release == nil && r.policy.stock == nil && len(r.findings) == 0 {
+		r.report(finding.CodeMissingField, nil, example, "required: the file sets no field")
+	}
+}
+
+// salvaged returns the decodable part of a file with mistakes.
+func (r *reader) salvaged() *file {
+	of := &file{}
+	fields, err := r.document.Fields()
+	if err != nil {
+		return of
+	}
+	for name, value := range fields {
+		if data, err := json.Marshal(map[string]any{name: value}); err == nil {
+			_ = json.Unmarshal(data, of) // decoding has reported the error
+		}
+	}
+	return of
+}
+
+// report reports a mistake in a field, unless there is one in the field or around it.
+func (r *reader) report(code finding.Code, at fieldpath.Path, help, message string, args ...any) {
+	if slices.ContainsFunc(r.findings, func(f finding.Finding) bool { return len(f.Path) > 0 && at.HasPrefix(f.Path) }) {
+		return
+	}
+	r.findings = append(r.findings, finding.Finding{
+		Code: code, Severity: finding.Error, Path: at, Position: r.document.Position(at),
+		Message: fmt.Sprintf(message, args...), Remedy: finding.Remedy{Text: help},
+	})
+}
+
+// empty reports a field without a value, if the file has it.
+func (r *reader) empty(at fieldpath.Path, help string) {
+	isBroken := func(f finding.Finding) bool { return f.Path.HasPrefix(at) }
+	if r.document.Has(at) && !slices.ContainsFunc(r.findings, isBroken) {
+		r.report(finding.CodeMissingField, at, help, "required: must not be empty")
+	}
+}
+
+func (r *reader) version(v version) {
+	at := fieldpath.Fields("trainerVersion")
+	if v == "" {
+		r.empty(at, "name a known release, or remove the field")
+		return
+	}
+	var err error
+	if r.policy.release, err = release.Parse(string(v)); err != nil {
+		r.report(finding.CodeBadValue, at, "name a known release", "%s", err)
+	}
+}
+
+func (r *reader) managers(entries []managerEntry) {
+	list := fieldpath.Fields("managers")
+	if len(entries) == 0 {
+		r.empty(list, "name a manager, or remove the field to allow all managers")
+	}
+	r.policy.places = map[string]int{}
+	for i, e := range entries {
+		at := list.Append(fieldpath.Index(i))
+		m := manager{name: e.Name, required: e.Required, position: r.document.Position(at)}
+		r.managerName(e.Name, at)
+		if _, isKnown := r.policy.places[e.Name]; !isKnown {
+			r.policy.places[e.Name] = i
+		} else {
+			r.report(finding.CodeBadValue, at.Append(fieldpath.Field("name")), "keep one of the two", "duplicate manager %q", e.Name)
+		}
+		if e.For != nil && !e.Required {
+			r.report(finding.CodeBrokenRule, at.Append(fieldpath.Field("for")), "set required: true, or remove the field", "forbidden without required: true")
+		}
+		m.of = r.selector(e.For, at.Append(fieldpath.Field("for")))
+		paths := at.Append(fieldpath.Field("paths"))
+		if len(e.Paths) == 0 {
+			r.empty(paths, "name a field, or remove paths to allow all fields")
+		}
+		var patterns []fieldpath.Path
+		for n, text := range e.Paths {
+			if pattern := r.path(text, paths.Append(fieldpath.Index(n))); pattern != nil {
+				patterns = append(patterns, pattern)
+			}
+		}
+		if patterns != nil {
+			m.paths = fieldpath.NewPatterns(patterns)
+		}
+		r.policy.managers = append(r.policy.managers, m)
+	}
+	r.policy.names = finding.NewNames(r.policy.Managers())
+}
+
+// managerName checks the name as the check of patches does.
+func (r *reader) managerName(name string, at fieldpath.Path) {
+	if name != "" {
+		at = at.Append(fieldpath.Field("name"))
+	}
+	for _, f := range check.Patches(nil, []trainer.RuntimePatch{{Manager: name}}) {
+		code := finding.CodeBadValue
+		if name == "" {
+			code, f.Message = finding.CodeMissingField, "name: required"
+		}
+		r.report(code, at, f.Remedy.Text, "%s", f.Message)
+	}
+}
+
+// path resolves a field that a manager may set. It returns nil for an invalid one.
+func (r *reader) path(text string, at fieldpath.Path) fieldpath.Path { return r.field(text, at).Path }
+
+// field explains a field that a manager may set. It returns the zero rule for an invalid one.
+func (r *reader) field(text string, at fieldpath.Path) explain.Rule {
+	const help = "name a field of a JobSet that patches may set"
+	rule, err := explain.Field(text)
+	switch {
+	case err != nil:
+		problem, choices, several := strings.Cut(err.Error(), "\n")
+		if several {
+			problem, _, _ = strings.Cut(problem, ";")
+			r.report(finding.CodeBadValue, at, "name one of them: "+strings.ReplaceAll(strings.TrimSpace(choices), "\n  ", ", "), "invalid path: %s", problem)
+			return explain.Rule{}
+		}
+		r.report(finding.CodeBadValue, at, help, "invalid path: %s", problem)
+	case !rule.Patchable:
+		r.report(finding.CodeUnpatchable, at, help, "no patch may set %s", text)
+	case slices.ContainsFunc(rule.Path, func(s fieldpath.Step) bool { _, is := s.Index(); return is }):
+		r.report(finding.CodeBadValue, at, "name the list itself", "invalid path: the list merges as a whole")
+	default:
+		return rule
+	}
+	return explain.Rule{}
+}
+
+func (r *reader) patches(entries []patchEntry) {
+	list := fieldpath.Fields("patches")
+	if len(entries) == 0 {
+		r.empty(list, "name a file of patches, or remove the field")
+	}
+	for i, e := range entries {
+		at := list.Append(fieldpath.Index(i))
+		file := at.Append(fieldpath.Field("file"))
+		switch {
+		case e.File == "":
+			r.report(finding.CodeMissingField, at, "name a file of patches, relative to this file", "file: required")
+			continue
+		case path.IsAbs(e.File) || e.File == manifest.Stdin || strings.Contains(e.File, `\`):
+			r.report(finding.CodeBadValue, file, "name a file relative to this file, with / between folders", "invalid value %q: must be a relative path", e.File)
+			continue
+		}
+		if e.Manager != "" {
+			for _, f := range check.Patches(nil, []trainer.RuntimePatch{{Manager: e.Manager}}) {
+				r.report(finding.CodeBadValue, at.Append(fieldpath.Field("manager")), f.Remedy.Text, "%s", f.Message)
+			}
+		}
+		r.policy.patches = append(r.policy.patches, Patch{
+			File: path.Join(path.Dir(r.file), e.File), Manager: e.Manager, Path: file, Position: r.document.Position(file),
+			of: r.selector(e.For, at.Append(fieldpath.Field("for"))),
+		})
+	}
+}
+
+func (r *reader) selector(e *forJobs, at fieldpath.Path) selector {
+	if e == nil {
+		return selector{}
+	}
+	s := selector{namespaces: e.Namespaces, names: e.Names, runtimes: e.Runtimes}
+	for _, list := range []struct {
+		name     string
+		patterns []string
+	}{{"namespaces", e.Namespaces}, {"names", e.Names}, {"runtimes", e.Runtimes}} {
+		in := at.Append(fieldpath.Field(list.name))
+		if len(list.patterns) == 0 {
+			r.empty(in, "name one, or remove the field to select all")
+		}
+		for i, pattern := range list.patterns {
+			if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
+				r.report(finding.CodeBadValue, in.Append(fieldpath.Index(i)), "name one; * stands for any characters", "invalid pattern %q", pattern)
+			}
+		}
+	}
+	in := at.Append(fieldpath.Field("labels"))
+	if e.Labels == "" {
+		r.empty(in, "set a label selector, or remove the field to select all")
+		return s
+	}
+	var err error
+	if s.labels, err = labels.Parse(e.Labels); err != nil {
+		r.report(finding.CodeBadValue, in, "set a label selector, such as app=x", "invalid label selector: %s", err)
+	}
+	return s
+}
+
+func (r *reader) severities(of map[string]level) {
+	list := fieldpath.Fields("severities")
+	if len(of) == 0 {
+		r.empty(list, "name a code, or remove the field")
+		return
+	}
+	known := codes.Codes()
+	names := make([]string, len(known))
+	for i, code := range known {
+		names[i] = string(code)
+	}
+	words := []string{string(off), finding.Note.String(), finding.Warning.String(), finding.Error.String()}
+	r.policy.severities = map[finding.Code]finding.Severity{}
+	for name, level := range of {
+		at, code := list.Append(fieldpath.Key(name)), finding.Code(name)
+		severity := finding.Severity(slices.Index(words, string(level)))
+		page, isKnown := codes.Of(code)
+		switch {
+		case !isKnown:
+			r.report(finding.CodeBadValue, at, meant(name, names, "name a code of docs/findings.md"), "unknown code %q", name)
+		case severity < 0:
+			r.report(finding.CodeBadValue, at, meant(string(level), words, "set one of them"), "unsupported value %q: must be %s", level, strings.Join(words, ", "))
+		case severity < finding.Error && strings.HasPrefix(page.Meaning, "Error. ") && !isLowered(code):
+			r.report(finding.CodeBrokenRule, at, "remove it, and fix the problem that the code reports", "%s is always an error: nothing can be rendered, or the cluster rejects it", code)
+		default:
+			r.policy.severities[code] = severity
+		}
+	}
+}
+
+// meant returns the remedy for an unknown word: the word that is near, or else the remedy otherwise.
+func meant(word string, words []string, otherwise string) string {
+	if near := finding.Nearest(word, words); near != "" {
+		return fmt.Sprintf("did you mean %q?", near)
+	}
+	return otherwise
+}

@@ -1,0 +1,208 @@
+package policy
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
+)
+
+// whole has all fields.
+const whole = `# yaml-language-server: $schema=policy.schema.json
+trainerVersion: "2.3"
+managers:
+  - name: platform.example.com/defaults
+    required: true
+    for: {namespaces: [team-*]}
+    paths:
+      - .spec.replicatedJobs[*].template.spec.template.spec.nodeSelector
+      - containers[*].env
+  - name: kueue.x-k8s.io/manager
+patches:
+  - file: patches/eu.yaml
+    manager: platform.example.com/defaults
+    for: {namespaces: [team-*], labels: "app=x,tier!=test", names: [llm-*], runtimes: [torch-distributed]}
+  - file: ../all.yaml
+compose:
+  - path: .spec.replicatedJobs[*].template.spec.template.spec.tolerations
+    rule: union
+    tolerationSeconds: maximum
+  - {path: '.spec.replicatedJobs[*].template.spec.template.spec.containers[*].securityContext.capabilities.drop', rule: union}
+  - {path: '.spec.replicatedJobs[node].template.spec.template.spec.terminationGracePeriodSeconds', rule: minimum}
+  - {path: '.spec.replicatedJobs[*].template.spec.template.spec.nodeSelector[pool]', rule: owner, owner: kueue.x-k8s.io/manager}
+  - {path: '.spec.replicatedJobs[*].template.spec.template.metadata', rule: agree}
+severities: {TW107: off, TW541: error, TW302: warning, TW300: note, TW230: "off"}
+version: 1
+`
+
+type fileCase struct {
+	name, text string
+	found      []string // position, code, path and a part of the message of each mistake
+	beyond     bool     // the mistake is beyond a JSON Schema
+}
+
+func files() []fileCase {
+	return []fileCase{
+		{name: "all fields", text: whole},
+		{name: "JSON", text: `{"trainerVersion": "2.1", "severities": {"TW541": "off"}}`},
+		{name: "a number as the version", text: "trainerVersion: 2.0\n"},
+		{name: "no field", text: "{}\n", found: []string{"1:1 TW500  required"}},
+		{name: "a comment", text: "# trainerVersion\n", found: []string{"1:1 TW500  required"}},
+		{name: "a list", text: "- trainerVersion: \"2.3\"\n", found: []string{"1:3 TW103  must be an object"}},
+		{name: "a word", text: "2.3\n", found: []string{"1:1 TW103  must be an object"}},
+		{name: "no YAML", text: "managers: [\n", found: []string{"1:1 TW100  cannot be parsed"}},
+		{name: "two documents", text: "trainerVersion: 2.1\n---\ntrainerVersion: 2.2\n", found: []string{"3:1 TW103  must be one object"}, beyond: true},
+		{name: "a manifest", text: "apiVersion: v1\nkind: ConfigMap\n", found: []string{"1:1 TW103  must be a policy, not ConfigMap"}},
+		{name: "an unknown field", text: "manager: []\n", found: []string{`1:1 TW101 .manager unknown field "manager" in version 1; did you mean "managers"?`}},
+		{name: "a later version", text: "version: 2\nusers: [a]\ntrainerVersion: 9.9\n", found: []string{"1:1 TW501 .version Unsupported value: 2: supported values: 1"}},
+		{name: "version zero", text: "version: 0\nstock: true\n", found: []string{"1:1 TW501 .version Unsupported value: 0: supported values: 1"}},
+		{name: "a version of a wrong type", text: "version: v1\nstock: true\n", found: []string{"1:10 TW103 .version"}},
+		{name: "a version and nothing else", text: "version: 1\n", found: []string{"1:1 TW500  required"}, beyond: true},
+		{name: "a duplicate key", text: "trainerVersion: 2.1\ntrainerVersion: 2.2\n", found: []string{"2:1 TW102 .trainerVersion"}, beyond: true},
+		{name: "an unknown release", text: "trainerVersion: \"9.9\"\n", found: []string{`1:1 TW501 .trainerVersion "9.9" is not a known release`}, beyond: true},
+		{name: "a wrong type", text: "patches: {file: a.yaml}\n", found: []string{"1:10 TW103 .patches must be a list"}},
+		{name: "a wrong type and a bad value", text: "managers: 3\ntrainerVersion: \"9.9\"\n", found: []string{"1:11 TW103 .managers", "2:1 TW501 .trainerVersion"}},
+		{name: "empty lists", text: "managers: []\npatches: []\nseverities: {}\n", found: []string{"1:1 TW500 .managers", "2:1 TW500 .patches", "3:1 TW500 .severities"}},
+		{name: "a manager without a name", text: "managers: [{required: true}]\n", found: []string{"1:12 TW500 .managers[0] name: required"}},
+		{name: "an invalid name", text: "managers: [{name: kueue}]\n", found: []string{`1:13 TW501 .managers[0].name invalid manager name "kueue"`}, beyond: true},
+		{name: "a duplicate manager", text: "managers: [{name: a.b/c}, {name: a.b/c}]\n", found: []string{`1:28 TW501 .managers[1].name duplicate manager "a.b/c"`}, beyond: true},
+		{name: "for without required", text: "managers: [{name: a.b/c, for: {names: [a]}}]\n", found: []string{"1:26 TW502 .managers[0].for forbidden without required: true"}, beyond: true},
+		{name: "no paths", text: "managers: [{name: a.b/c, paths: []}]\n", found: []string{"1:26 TW500 .managers[0].paths required"}},
+		{name: "a path of nothing", text: "managers: [{name: a.b/c, paths: [.spec.replicatedJob]}]\n", found: []string{"1:34 TW501 .managers[0].paths[0] invalid path"}, beyond: true},
+		{name: "a path of several fields", text: "managers: [{name: a.b/c, paths: [metadata.labels, labels]}]\n", found: []string{"1:51 TW501 .managers[0].paths[1] invalid path: 4 fields are called labels; name one of them: .metadata.labels, .spec.replicatedJobs[name].template.metadata.labels, "}, beyond: true},
+		{name: "a path that no patch sets", text: "managers: [{name: a.b/c, paths: ['containers[node].image']}]\n", found: []string{"1:34 TW104 .managers[0].paths[0] no patch may set"}, beyond: true},
+		{name: "metadata that the definition prunes", text: "managers: [{name: a.b/c, paths: ['.spec.replicatedJobs[*].template.spec.template.metadata.ownerReferences', '.spec.replicatedJobs[*].template.metadata.generateName']}]\n", found: []string{"1:34 TW104 .managers[0].paths[0] no patch may set", "1:109 TW104 .managers[0].paths[1] no patch may set"}, beyond: true},
+		{name: "an item of an atomic list", text: "managers: [{name: a.b/c, paths: ['tolerations[*]']}]\n", found: []string{"1:34 TW501 .managers[0].paths[0] invalid path: the list merges as a whole"}, beyond: true},
+		{name: "a patch without a file", text: "patches: [{for: {names: [a]}}]\n", found: []string{"1:11 TW500 .patches[0] file: required"}},
+		{name: "an absolute file", text: "patches: [{file: /a.yaml}]\n", found: []string{`1:12 TW501 .patches[0].file invalid value "/a.yaml"`}, beyond: true},
+		{name: "standard input", text: "patches: [{file: \"-\"}]\n", found: []string{`1:12 TW501 .patches[0].file invalid value "-"`}, beyond: true},
+		{name: "an invalid manager of a file", text: "patches: [{file: a.yaml, manager: x}]\n", found: []string{`1:26 TW501 .patches[0].manager invalid manager name "x"`}, beyond: true},
+		{name: "an invalid pattern", text: "patches: [{file: a.yaml, for: {names: ['[a']}}]\n", found: []string{`1:40 TW501 .patches[0].for.names[0] invalid pattern "[a"`}, beyond: true},
+		{name: "an invalid selector", text: "patches: [{file: a.yaml, for: {labels: a==b=c}}]\n", found: []string{"1:32 TW501 .patches[0].for.labels invalid label selector"}, beyond: true},
+		{name: "an empty selector", text: "patches: [{file: a.yaml, for: {labels: '', runtimes: []}}]\n", found: []string{"1:32 TW500 .patches[0].for.labels", "1:44 TW500 .patches[0].for.runtimes"}},
+		{name: "no rules", text: "compose: []\n", found: []string{"1:1 TW500 .compose"}},
+		{name: "a rule without fields", text: "compose: [{}]\n", found: []string{"1:11 TW500 .compose[0] rule: required; set one of them: union, minimum, maximum, agree, owner"}},
+		{name: "a rule without a path", text: "compose: [{rule: agree}]\n", found: []string{"1:11 TW500 .compose[0] path: required"}},
+		{name: "an unknown rule", text: "compose: [{rule: unon, path: tolerations}]\n", found: []string{`1:12 TW501 .compose[0].rule unsupported value "unon": must be union, minimum, maximum, agree, owner; did you mean "union"?`}},
+		{name: "a path of no field", text: "compose: [{path: toleration, rule: union}]\n", found: []string{"1:12 TW501 .compose[0].path invalid path: no field of a JobSet is called toleration; did you mean tolerations?"}, beyond: true},
+		{name: "a rule for an item", text: "compose: [{path: 'tolerations[0]', rule: agree}]\n", found: []string{"1:12 TW501 .compose[0].path invalid path: the list merges as a whole; name the list itself"}, beyond: true},
+		{name: "a rule for a field that no patch sets", text: "compose: [{path: 'containers[node].image', rule: agree}]\n", found: []string{"1:12 TW104 .compose[0].path no patch may set"}, beyond: true},
+		{name: "a rule for metadata that the definition prunes", text: "compose: [{path: '.spec.replicatedJobs[*].template.spec.template.metadata.managedFields', rule: agree}]\n", found: []string{"1:12 TW104 .compose[0].path no patch may set"}, beyond: true},
+		{name: "a union of a map", text: "compose: [{path: nodeSelector, rule: union}]\n", found: []string{"1:32 TW235 .compose[0].rule union does not fit .spec.replicatedJobs[name].template.spec.template.spec.nodeSelector, a field of the kind map; set agree or owner; a union needs a list whose order has no meaning"}, beyond: true},
+		{name: "a union of a list with an order", text: "compose: [{path: sysctls, rule: union}]\n", found: []string{"1:27 TW235 .compose[0].rule"}, beyond: true},
+		{name: "a maximum of users", text: "compose: [{path: '.spec.replicatedJobs[*].template.spec.template.spec.securityContext.runAsUser', rule: maximum}]\n", found: []string{"1:99 TW235 .compose[0].rule maximum does not fit"}, beyond: true},
+		{name: "a minimum of a list", text: "compose: [{path: tolerations, rule: minimum}]\n", found: []string{"1:31 TW235 .compose[0].rule minimum does not fit"}, beyond: true},
+		{name: "a rule without an owner", text: "compose: [{path: tolerations, rule: owner}]\n", found: []string{"1:11 TW500 .compose[0] owner: required"}, beyond: true},
+		{name: "an owner of another rule", text: "compose: [{path: tolerations, rule: union, owner: a.b/c}]\n", found: []string{"1:44 TW502 .compose[0].owner forbidden without rule: owner"}, beyond: true},
+		{name: "an invalid owner", text: "compose: [{path: tolerations, rule: owner, owner: kueue}]\n", found: []string{`1:44 TW501 .compose[0].owner invalid manager name "kueue"`}, beyond: true},
+		{name: "an owner that is not listed", text: "managers: [{name: a.b/c}]\ncompose: [{path: tolerations, rule: owner, owner: a.b/d}]\n", found: []string{`2:44 TW501 .compose[0].owner managers lists no manager "a.b/d"`}, beyond: true},
+		{name: "seconds of no tolerations", text: "compose: [{path: nodeSelector, rule: agree, tolerationSeconds: maximum}]\n", found: []string{"1:45 TW502 .compose[0].tolerationSeconds forbidden: only the union of tolerations has it"}, beyond: true},
+		{name: "unknown seconds", text: "compose: [{path: tolerations, rule: union, tolerationSeconds: minimum}]\n", found: []string{`1:44 TW501 .compose[0].tolerationSeconds unsupported value "minimum": must be agree, maximum`}},
+		{name: "empty seconds", text: "compose: [{path: tolerations, rule: union, tolerationSeconds: ''}]\n", found: []string{"1:44 TW500 .compose[0].tolerationSeconds required"}},
+		{name: "two rules for one path", text: "compose: [{path: tolerations, rule: union}, {path: '.spec.replicatedJobs[*].template.spec.template.spec.tolerations', rule: agree}]\n", found: []string{"1:46 TW501 .compose[1].path duplicate path .spec.replicatedJobs[name].template.spec.template.spec.tolerations"}, beyond: true},
+		{name: "an unknown code", text: "severities: {TW3000: off}\n", found: []string{`1:14 TW501 .severities["TW3000"] unknown code "TW3000"; did you mean "TW300"?`}},
+		{name: "an unknown severity", text: "severities: {TW541: warn}\n", found: []string{`1:14 TW501 .severities["TW541"] unsupported value "warn": must be off, note, warning, error; set one of them`}},
+		{name: "true as a severity", text: "severities: {TW541: on}\n", found: []string{`1:21 TW105 .severities["TW541"]`}},
+		{name: "an error that leaves nothing to render", text: "severities: {TW400: warning}\n", found: []string{`1:14 TW502 .severities["TW400"] TW400 is always an error`}, beyond: true},
+		{name: "aliases", text: "patches:\n  - &a {file: a.yaml}\n  - *a\n"},
+	}
+}
+
+func TestParse(t *testing.T) {
+	for _, tc := range files() {
+		t.Run(tc.name, func(t *testing.T) {
+			_, found := Parse("dir/trainweld.yaml", []byte(tc.text))
+			if len(found) != len(tc.found) {
+				t.Fatalf("Parse finds %v, want %q", found, tc.found)
+			}
+			for i, f := range found {
+				got := fmt.Sprintf("%d:%d %s %s %s; %s", f.Position.Line, f.Position.Column, f.Code, f.Path, f.Message, f.Remedy.Text)
+				if !strings.HasPrefix(got, tc.found[i]) || f.Position.File != "dir/trainweld.yaml" || strings.Contains(got, "\n") || f.Severity != finding.Error || f.Remedy.Text == "" {
+					t.Errorf("Parse finds %q, want %q", got, tc.found[i])
+				}
+			}
+		})
+	}
+}
+
+func TestParse_Content(t *testing.T) {
+	p, found := Parse("dir/trainweld.yaml", []byte(whole))
+	if found.Err() != nil || p.Release().Name != "2.3" || !p.HasRules() {
+		t.Fatalf("Parse = %v, %v", p, found)
+	}
+	var files []string
+	for _, patch := range p.Patches() {
+		files = append(files, patch.File+" "+patch.Manager+" "+patch.Position.String())
+	}
+	want := "dir/patches/eu.yaml platform.example.com/defaults dir/trainweld.yaml:12:5|all.yaml  dir/trainweld.yaml:15:5"
+	if got := strings.Join(files, "|"); got != want {
+		t.Errorf("the patches are %q, want %q", got, want)
+	}
+	var rules []string
+	for _, rule := range p.Compositions() {
+		rules = append(rules, fmt.Sprint(rule.Path[len(rule.Path)-1], " ", rule.Kind, rule.Owner, rule.Seconds, " ", rule.Position))
+	}
+	want = `.tolerations unionmaximum dir/trainweld.yaml:17:5|.drop union dir/trainweld.yaml:20:5|.terminationGracePeriodSeconds minimum dir/trainweld.yaml:21:5|` +
+		`["pool"] ownerkueue.x-k8s.io/manager dir/trainweld.yaml:22:5|.metadata agree dir/trainweld.yaml:23:5`
+	if got := strings.Join(rules, "|"); got != want {
+		t.Errorf("the rules are %q, want %q", got, want)
+	}
+	only, _ := Parse("trainweld.yaml", []byte(`trainerVersion: "2.1"`))
+	var none *Policy
+	if only.HasRules() || none.HasRules() || none.Release() != nil || none.Patches() != nil || none.Compositions() != nil || none.Check(nil, nil) != nil {
+		t.Error("a policy without rules has some")
+	}
+}
+
+func TestIsManifest(t *testing.T) {
+	for text, want := range map[string]bool{
+		"kind: TrainJob\n": true, "apiVersion: v1\n": true, "trainerVersion: 2.1\n": false, "": false, "- kind: a\n": false, "a: [\n": false,
+		"kind: TrainJob\n---\na: b\n": true,
+	} {
+		if got := IsManifest([]byte(text)); got != want {
+			t.Errorf("IsManifest(%q) = %t, want %t", text, got, want)
+		}
+	}
+}
+
+func TestSeverity(t *testing.T) {
+	p, found := Parse("trainweld.yaml", []byte("severities: {TW107: off, TW541: error, TW302: warning, TW300: note, TW211: note}\n"))
+	if found != nil {
+		t.Fatal(found)
+	}
+	var none *Policy
+	for _, tc := range []struct {
+		code     finding.Code
+		is, want finding.Severity
+		reason   string
+	}{
+		{finding.CodeIdlePatch, finding.Warning, finding.Error, "a policy raises a warning"},
+		{finding.CodeOverride, finding.Note, finding.Warning, "a policy raises a note"},
+		{finding.CodeNotAnObject, finding.Warning, 0, "off removes a warning"},
+		{finding.CodeNotAnObject, finding.Error, finding.Error, "an error that leaves nothing to render stays"},
+		{finding.CodeOverlap, finding.Error, finding.Note, "managers may disagree"},
+		{finding.CodeDropsTolerations, finding.Warning, finding.Note, "a policy lowers a warning"},
+		{finding.CodeUnion, finding.Error, finding.Error, "the policy does not name the code"},
+	} {
+		f := finding.Finding{Code: tc.code, Severity: tc.is}
+		if got := p.Severity(f); got != tc.want {
+			t.Errorf("Severity(%s, %s) = %s, want %s: %s", tc.code, tc.is, got, tc.want, tc.reason)
+		}
+		if got := none.Severity(f); got != tc.is {
+			t.Errorf("without a policy, Severity(%s) = %s, want %s", tc.code, got, tc.is)
+		}
+	}
+}
+
+// TestParse_Docs holds that the section of each code begins with its severity, because Parse reads it there.
+func TestParse_Docs(t *testing.T) {
+	for _, code := range codes.Codes() {
+		page, _ := codes.Of(code)
+		word := strings.Trim(strings.Fields(page.Meaning)[0], ".;,")
+		if word != "Error" && word != "Warning" && word != "Note" && code != finding.CodeOldAPI {
+			t.Errorf("the section of %s begins with %q, want a severity", code, word)
+		}
+	}
+}

@@ -1,0 +1,140 @@
+// Package policy answers whose patch goes where. A policy lists the managers of TrainJobs, the fields that each may set, the files of
+// patches that TrainJobs get, the rules that compose the values of several managers, and the severities of findings.
+//
+//	p, findings := policy.Parse("trainweld.yaml", data)
+//	if err := findings.Err(); err != nil {
+//		return err
+//	}
+//	for _, f := range p.Check(job, job.Spec.RuntimePatches) {
+//		fmt.Println(p.Severity(f), f)
+//	}
+//
+// The package opens no file. docs/policy.md describes the file, and render/codes/policy.schema.json its form.
+package policy
+
+import (
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/compose"
+	"github.com/trainweld/trainweld/render/release"
+)
+
+// Policy is the content of a policy file. A nil Policy is empty: it allows everything.
+type Policy struct {
+	file       string
+	release    *release.Release
+	stock      *bool
+	managers   []manager
+	places     map[string]int // the first of each name in managers
+	names      finding.Names  // of the managers
+	patches    []Patch
+	rules      compose.Rules
+	severities map[finding.Code]finding.Severity
+}
+
+// manager is a known manager. The managers have the order of their patches.
+type manager struct {
+	name     string
+	required bool
+	of       selector            // the TrainJobs that require it
+	paths    *fieldpath.Patterns // the fields that it may set; nil for all
+	position fieldpath.Position
+}
+
+// Patch is a file of patches, and the TrainJobs that get them.
+type Patch struct {
+	// File is the path of the file. It starts at the directory that the policy's own path starts at.
+	File string
+	// Manager owns the patches of the file that name no manager. It may be empty.
+	Manager string
+	// Path and Position locate the entry in the policy.
+	Path     fieldpath.Path
+	Position fieldpath.Position
+
+	of selector
+}
+
+// Applies reports whether a TrainJob gets the patches. The namespace of the TrainJob must be set.
+func (p Patch) Applies(job *trainer.TrainJob) bool { return p.of.matches(job) }
+
+// selector selects TrainJobs. A TrainJob must match each list that is not empty. The zero selector selects all.
+type selector struct {
+	namespaces, names, runtimes []string
+	labels                      labels.Selector // nil selects all
+}
+
+// Release returns the release that the policy names, or nil.
+func (p *Policy) Release() *release.Release {
+	if p == nil {
+		return nil
+	}
+	return p.release
+}
+
+// Stock returns whether runtimes of a release may stand in for those that the inputs lack, without a note. It is nil if the policy does
+// not say.
+func (p *Policy) Stock() *bool {
+	if p == nil {
+		return nil
+	}
+	return p.stock
+}
+
+// HasRules reports whether the policy has fields other than trainerVersion and stock.
+func (p *Policy) HasRules() bool {
+	return p != nil && (p.managers != nil || p.patches != nil || p.rules != nil || p.severities != nil)
+}
+
+// Patches returns the files of patches in the order of the policy.
+func (p *Policy) Patches() []Patch {
+	if p == nil {
+		return nil
+	}
+	return p.patches
+}
+
+// Compositions returns the rules that compose the values of several managers, in the order of the policy.
+func (p *Policy) Compositions() compose.Rules {
+	if p == nil {
+		return nil
+	}
+	return p.rules
+}
+
+// Managers returns the names of the known managers in the order of their patches.
+func (p *Policy) Managers() []string {
+	var names []string
+	if p != nil {
+		for _, m := range p.managers {
+			names = append(names, m.name)
+		}
+	}
+	return names
+}
+
+// Severity returns the severity of a finding under the policy, or 0 if the policy removes the finding. An error stays one, unless
+// the policy may lower its code: see [Parse].
+func (p *Policy) Severity(f finding.Finding) finding.Severity {
+	if p == nil {
+		return f.Severity
+	}
+	s, decided := p.severities[f.Code]
+	if !decided || s < f.Severity && f.Severity >= finding.Error && !isLowered(f.Code) {
+		return f.Severity
+	}
+	return s
+}
+
+// isLowered reports whether a policy may lower errors of a code. The cluster takes a TrainJob with such an error, and this
+// program can render it. Other errors leave nothing to render, or an object that the cluster rejects.
+func isLowered(code finding.Code) bool {
+	switch code {
+	case finding.CodeOverlap, finding.CodeNotComposed, finding.CodeOldAPI,
+		finding.CodeUnlistedManager, finding.CodePatchOrder, finding.CodeForbiddenField, finding.CodeMissingManager:
+		return true
+	}
+	return false
+}

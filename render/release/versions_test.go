@@ -1,0 +1,86 @@
+package release_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/trainweld/trainweld/render/release"
+)
+
+var update = flag.Bool("update", false, "write docs/versions.md, and the files of docs/examples/components/trainjobs that come from the definitions")
+
+// TestVersions wants the tables of docs/versions.md to say what the data of this package says.
+func TestVersions(t *testing.T) {
+	const file, from, to = "../../docs/versions.md", "<!-- tables -->\n", "<!-- end of tables -->\n"
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, found := bytes.Cut(text, []byte(from))
+	_, after, ended := bytes.Cut(rest, []byte(to))
+	if !found || !ended {
+		t.Fatalf("%s lacks %q or %q", file, from, to)
+	}
+	want := string(before) + from + tables() + to + string(after)
+	if string(text) == want {
+		return
+	}
+	if !*update {
+		t.Fatalf("%s differs from the data; run go test ./render/release -update, and look at the difference", file)
+	}
+	if err := os.WriteFile(file, []byte(want), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// tables returns the table of behaviors and the list of changes.
+func tables() string {
+	var b strings.Builder
+	known := release.Known()
+	b.WriteString("\n## The behaviors\n\n| behavior | decides |")
+	for _, r := range known {
+		fmt.Fprintf(&b, " %s |", r.Name)
+	}
+	b.WriteString("\n| --- | --- |" + strings.Repeat(" --- |", len(known)) + "\n")
+	for _, s := range release.Switches() {
+		fmt.Fprintf(&b, "| `%s` | %s |", s.ID, s.Title)
+		for i := range known {
+			fmt.Fprintf(&b, " %s |", s.Value(&known[i]))
+		}
+		b.WriteString("\n")
+	}
+	line := func(head, id, why, link string) {
+		fmt.Fprintf(&b, "%s%s`: %s", head, id, why)
+		if link != "" {
+			names := strings.Split(link, "/")
+			fmt.Fprintf(&b, " ([%s](%s))", strings.Join(names[3:5], "/")+map[string]string{"pull": "#", "releases": " "}[names[5]]+names[len(names)-1], link)
+		}
+		b.WriteString(".\n")
+	}
+	b.WriteString("\n## The changes\n")
+	for _, r := range known[1:] {
+		fmt.Fprintf(&b, "\n### Trainer %s\n\n", r.Name)
+		for _, s := range release.Switches() {
+			for _, change := range s.Changes {
+				if change.In != r.Name {
+					continue
+				}
+				line("- `", s.ID, change.Why, change.Link)
+				if s.ID == "jobset-definition" {
+					continue // the definitions of runtimes have the same parts
+				}
+				for _, p := range s.Parts {
+					if p.In == change.In {
+						line("- `"+s.ID+"` `", p.ID, p.Why, p.Link)
+					}
+				}
+			}
+		}
+	}
+	b.WriteString("\n")
+	return b.String()
+}

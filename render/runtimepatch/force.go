@@ -1,0 +1,34 @@
+package runtimepatch
+
+import (
+	"slices"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/conflict"
+)
+
+// Force decides conflicts for the patches of a TrainJob, as [conflict.Force] does. It lets managers win every conflict in which
+// they take part. It returns the remaining patches and every decision. The law holds for patches that check.Patches accepts.
+//
+// Force returns the error of Apply.
+func Force(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch, managers ...string) ([]trainer.RuntimePatch, []conflict.Decision, error) {
+	if template == nil {
+		template = &trainer.JobSetTemplateSpec{}
+	}
+	left, decisions, err := conflict.Force(plan(), template, layersOf(patches, true), managers...)
+	if err != nil {
+		return nil, nil, patchError(patches, err)
+	}
+	if decisions == nil {
+		return patches, nil, nil
+	}
+	patches = slices.Clone(patches)
+	for i := range patches {
+		patches[i] = *patches[i].DeepCopy()
+		if spec := patches[i].TrainingRuntimeSpec; spec != nil {
+			spec.Template = left[i].Patch
+		}
+	}
+	return patches, decisions, nil
+}

@@ -1,0 +1,198 @@
+// Package runtimepatch merges a list of patches into a runtime's template and records who set each field.
+//
+//	result, err := merge.Apply(&runtime.Spec.Template, job.Spec.RuntimePatches, merge.Options{Owners: true})
+//	if err != nil {
+//		return err
+//	}
+//	for path, claims := range result.Owners.All() {
+//		fmt.Println(path, claims[len(claims)-1].Layer)
+//	}
+//
+// # The laws of a merge
+//
+// [Apply] gives the Trainer controller's result (Trainer v2.3.0 pkg/runtime/core). It merges each patch, in list order, into
+// the template as a strategic merge patch by the struct tags of JobSetSpec. Then it restores the template's order of the
+// replicated jobs. Property tests hold each law against the controller's own code:
+//
+//   - A patch sets the fields of its JSON. An empty field with omitempty sets nothing. An empty field without
+//     it sets the empty value. A null empties the field.
+//   - Structs merge field by field and maps key by key.
+//   - A list with a merge key merges item by item. New items go in front in the patch's order. Items that the
+//     patch names take the patch's order. An item that the patch does not name stays before the named items
+//     that it preceded.
+//   - A patch replaces any other list whole.
+//   - The field template.metadata differs: labels and annotations merge key by key, and all else is ignored.
+//   - Only a null, or a directive in a map, removes anything.
+//
+// A merge has no union rules: it keeps both sources of one volume, as the cluster does. Package check finds such patches before
+// the merge. Package conflict finds them between managers after it.
+//
+// # The patch of a controller
+//
+// [Minimal] returns the patch that a controller adds, so that no other manager loses a field. [Upsert] and [Remove] put it into the
+// list and take it out. [MinimalIn], [UpsertIn] and [RemoveIn] do so in a whole TrainJob that is an object or JSON, and keep the fields
+// that this release of the API lacks.
+package runtimepatch
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/merge"
+)
+
+// Options extend Apply. The zero value only merges, which is cheapest.
+type Options struct {
+	// Owners requests Result.Owners.
+	Owners bool
+}
+
+// Result is the result of Apply. It aliases neither the template nor the patches.
+type Result struct {
+	// Template is the merged template.
+	Template trainer.JobSetTemplateSpec
+	// Owners records who set each field of Template; nil unless Options request it.
+	Owners *Ownership
+}
+
+// Ownership records who set each field of a merged template: see [merge.Ownership].
+type Ownership = merge.Ownership
+
+// PatchedField is a field that patches set, or that contains such a field: see [merge.PatchedField].
+type PatchedField = merge.PatchedField
+
+// Claim records that a layer wrote a value: see [merge.Claim].
+type Claim = merge.Claim
+
+// Apply merges patches into a template in the given order, as the Trainer controller does. It changes neither and accepts a nil
+// list. It also follows the controller for a patch of a job or container that the template lacks. Call check.Patches first: it
+// reports such patches.
+//
+// The error is a [*PatchError]. It names the manager and the field at which the controller's own merge would fail. Examples are
+// an item without its merge key and an unknown directive. There is then no result.
+func Apply(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch, opts Options) (*Result, error) {
+	if template == nil {
+		template = &trainer.JobSetTemplateSpec{}
+	}
+	result := &Result{}
+	owners, err := plan().ApplyInto(&result.Template, template, layersOf(patches, opts.Owners), merge.Options{Owners: opts.Owners, Base: RuntimeLayer, Source: fieldpath.Fields("spec", "template")})
+	if err != nil {
+		return nil, patchError(patches, err)
+	}
+	restoreOrder(result.Template.Spec.ReplicatedJobs, template.Spec.ReplicatedJobs)
+	result.Owners = owners
+	return result, nil
+}
+
+// layersOf returns the patches as layers. It sets names and places only if owners are requested.
+func layersOf(patches []trainer.RuntimePatch, owners bool) []merge.Layered[trainer.JobSetTemplatePatch] {
+	layers := make([]merge.Layered[trainer.JobSetTemplatePatch], len(patches))
+	for i := range patches {
+		if spec := patches[i].TrainingRuntimeSpec; spec != nil {
+			layers[i].Patch = spec.Template
+		}
+		if owners {
+			layers[i].Layer, layers[i].Source = merge.Manager(patches[i].Manager), PatchPath(patches[i].Manager)
+		}
+	}
+	return layers
+}
+
+func patchError(patches []trainer.RuntimePatch, err error) error {
+	var failed *merge.PatchError
+	if !errors.As(err, &failed) {
+		return err
+	}
+	return &PatchError{Manager: patches[failed.Index].Manager, Path: failed.Path, Err: failed.Err}
+}
+
+// PatchError reports that the cluster cannot merge a manager's patch.
+type PatchError struct {
+	// Manager owns the patch.
+	Manager string
+	// Path leads to the field of the JobSet template at which the merge fails.
+	Path fieldpath.Path
+	// Err states the problem.
+	Err error
+}
+
+// Error names the manager and the field.
+func (e *PatchError) Error() string {
+	if e == nil {
+		return "no error"
+	}
+	return fmt.Sprintf("patch of manager %q: %s: %s", e.Manager, e.Path, e.Err)
+}
+
+// Unwrap returns the problem.
+func (e *PatchError) Unwrap() error {
+	if e == nil {
+		return nil
+	}
+	return e.Err
+}
+
+// ManagedFields returns the ownership in the API server's format. One entry stands for the runtime, then one for each patch in
+// order. Each holds the fields of [merge.Ownership.FieldsV1]. Entries carry no time.
+func ManagedFields(o *Ownership) []metav1.ManagedFieldsEntry {
+	var entries []metav1.ManagedFieldsEntry
+	for layer, fields := range o.FieldsV1(isIgnored) {
+		manager := string(layer)
+		if name, ok := layer.Manager(); ok {
+			manager = name
+		}
+		entries = append(entries, metav1.ManagedFieldsEntry{
+			Manager:    manager,
+			Operation:  metav1.ManagedFieldsOperationApply,
+			APIVersion: jobset.GroupVersion.String(),
+			FieldsType: "FieldsV1",
+			FieldsV1:   &metav1.FieldsV1{Raw: fields},
+		})
+	}
+	return entries
+}
+
+// isIgnored reports whether the controller ignores a field of the template. Of metadata it takes labels and annotations only.
+func isIgnored(path fieldpath.Path) bool {
+	return len(path) > 1 && path[0] == fieldpath.Field("metadata") && path[1] != fieldpath.Field("labels") && path[1] != fieldpath.Field("annotations")
+}
+
+// restoreOrder sorts the merged jobs into the template's order. A job that the template lacks counts as its first one, like the
+// zero value of the controller's Go map.
+func restoreOrder(merged, template []jobset.ReplicatedJob) {
+	order := make(map[string]int, len(template))
+	for i := range template {
+		order[template[i].Name] = i
+	}
+	before := func(a, b jobset.ReplicatedJob) int { return cmp.Compare(order[a.Name], order[b.Name]) }
+	if !slices.IsSortedFunc(merged, before) {
+		slices.SortStableFunc(merged, before)
+	}
+}
+
+// Upsert returns the patches with one manager's entry replaced in full, and without further entries of the manager. It appends the
+// entry if the manager has none. It never changes the given list. It does not merge the old entry with the new one: a manager that
+// sends less withdraws the rest. An entry without a time takes the time of an old entry that is equal otherwise: the cluster sets it.
+func Upsert(patches []trainer.RuntimePatch, entry trainer.RuntimePatch) []trainer.RuntimePatch {
+	entry = *entry.DeepCopy()
+	at := slices.IndexFunc(patches, func(p trainer.RuntimePatch) bool { return p.Manager == entry.Manager })
+	if at < 0 {
+		return append(slices.Clip(patches), entry)
+	}
+	if entry.Time == nil && merge.SameValue(patches[at].TrainingRuntimeSpec, entry.TrainingRuntimeSpec) {
+		entry.Time = patches[at].Time.DeepCopy()
+	}
+	return slices.Insert(Remove(patches, entry.Manager), at, entry)
+}
+
+// Remove returns the patches without a manager's entries. It never changes the given list.
+func Remove(patches []trainer.RuntimePatch, manager string) []trainer.RuntimePatch {
+	return slices.DeleteFunc(slices.Clone(patches), func(p trainer.RuntimePatch) bool { return p.Manager == manager })
+}

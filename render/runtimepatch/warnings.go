@@ -1,0 +1,152 @@
+package runtimepatch
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"regexp"
+	"slices"
+	"strings"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+)
+
+// Warnings returns findings about a merge other than conflicts between managers. It returns a note for each field in which a
+// patch changed the runtime's value. It returns a warning for each field that a patch leaves out and so removes, and for each
+// variable that refers to another one that the merge put after it.
+//
+// The template is the base of the merge, and r its result. Without owners in the result, Warnings returns nil. The caller sets
+// the object of the findings.
+func Warnings(template *trainer.JobSetTemplateSpec, r *Result) finding.List {
+	if r == nil || r.Owners == nil {
+		return nil
+	}
+	if template == nil {
+		template = &trainer.JobSetTemplateSpec{}
+	}
+	return slices.Concat(overrides(r), zeroNulls(r), envOrder(template, r))
+}
+
+func zeroNulls(r *Result) finding.List {
+	found := finding.ZeroNulls(r.Owners)
+	for i := range found {
+		claim := &found[i].Claims[0]
+		if manager, ok := claim.Layer.Manager(); ok {
+			claim.Source = append(PatchPath(manager), claim.Source...)
+		}
+	}
+	return found
+}
+
+func overrides(r *Result) finding.List {
+	var found finding.List
+	for f := range r.Owners.Patched() {
+		if !f.Overrides() {
+			continue
+		}
+		found = append(found, finding.Finding{
+			Code: finding.CodeOverride, Severity: finding.Note, Path: f.Path(), Claims: f.Claims(),
+			Message: "a patch changes what the runtime sets",
+		})
+	}
+	return found
+}
+
+// reference matches $(NAME) in the value of a variable. Kubernetes expands it to a variable that is defined earlier. It does
+// not expand $$(NAME).
+var reference = regexp.MustCompile(`(^|[^$])((?:\$\$)*)\$\(([^()]+)\)`)
+
+// envOrder compares each container's variables before and after the merge. The merge puts new variables in front, so an old or
+// new reference may then come too early.
+func envOrder(template *trainer.JobSetTemplateSpec, r *Result) finding.List {
+	var found finding.List
+	was := map[string]*corev1.PodSpec{}
+	for i := range template.Spec.ReplicatedJobs {
+		was[template.Spec.ReplicatedJobs[i].Name] = &template.Spec.ReplicatedJobs[i].Template.Spec.Template.Spec
+	}
+	for i := range r.Template.Spec.ReplicatedJobs {
+		job := &r.Template.Spec.ReplicatedJobs[i]
+		before := cmp.Or(was[job.Name], &corev1.PodSpec{})
+		pod := &job.Template.Spec.Template.Spec
+		found = envOrderIn(found, job.Name, "initContainers", pod.InitContainers, before.InitContainers)
+		found = envOrderIn(found, job.Name, "containers", pod.Containers, before.Containers)
+	}
+	return found
+}
+
+// envOrderIn appends the findings for one list of a job's containers.
+func envOrderIn(found finding.List, job, list string, containers, before []corev1.Container) finding.List {
+	for i := range containers {
+		c := &containers[i]
+		early := tooEarly(c.Env)
+		if early == nil {
+			continue
+		}
+		old := map[[2]string]bool{} // the runtime's own order
+		if j := slices.IndexFunc(before, func(b corev1.Container) bool { return b.Name == c.Name }); j >= 0 {
+			for _, pair := range tooEarly(before[j].Env) {
+				old[pair] = true
+			}
+		}
+		for _, pair := range early {
+			if old[pair] {
+				continue
+			}
+			found = append(found, finding.Finding{
+				Code: finding.CodeEnvOrder, Severity: finding.Warning,
+				Path: fieldpath.Fields("spec", "replicatedJobs").Append(fieldpath.Item("name", job)).Append(fieldpath.Fields("template", "spec", "template", "spec", list)...).
+					Append(fieldpath.Item("name", c.Name), fieldpath.Field("env"), fieldpath.Item("name", pair[0])),
+				Message: fmt.Sprintf("%s refers to $(%s), which the merge puts after it, so that it is not expanded: new variables go in front", pair[0], pair[1]),
+				Remedy:  finding.Remedy{Text: fmt.Sprintf("name %s before %s in the patch, or define both in the runtime", pair[1], pair[0])},
+			})
+		}
+	}
+	return found
+}
+
+// tooEarly lists the references to variables that are defined only later.
+func tooEarly(env []corev1.EnvVar) [][2]string {
+	var pairs [][2]string
+	at := variablesAt(env)
+	for i := range env {
+		for name, expands := range references(env, at, i) {
+			if !expands {
+				pairs = append(pairs, [2]string{env[i].Name, name})
+			}
+		}
+	}
+	return pairs
+}
+
+// variablesAt returns the first and the last place of each variable in a list.
+func variablesAt(env []corev1.EnvVar) map[string][2]int {
+	at := make(map[string][2]int, len(env))
+	for i := range env {
+		first, ok := at[env[i].Name]
+		if !ok {
+			first[0] = i
+		}
+		at[env[i].Name] = [2]int{first[0], i}
+	}
+	return at
+}
+
+// references yields the variables of the list that the i-th one refers to, and whether the reference is expanded: an earlier one
+// has the name.
+func references(env []corev1.EnvVar, at map[string][2]int, i int) iter.Seq2[string, bool] {
+	return func(yield func(string, bool) bool) {
+		if !strings.Contains(env[i].Value, "$(") {
+			return
+		}
+		for _, match := range reference.FindAllStringSubmatch(env[i].Value, -1) {
+			places, isKnown := at[match[3]]
+			if isEarlier := places[0] < i; isKnown && (isEarlier || places[1] > i) && !yield(match[3], isEarlier) {
+				return
+			}
+		}
+	}
+}

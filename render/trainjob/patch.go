@@ -1,0 +1,217 @@
+package trainjob
+
+import (
+	"encoding/json"
+	"strings"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/check"
+	"github.com/trainweld/trainweld/render/runtimepatch"
+)
+
+// The types of a patch have the SDK's names. They are aliases of the API's types, so patches need no conversion. The API's
+// PodSpecPatch has terminationGracePeriodSeconds, which the SDK's lacks.
+type (
+	TrainingRuntimeSpecPatch = trainer.TrainingRuntimeSpecPatch
+	JobSetTemplatePatch      = trainer.JobSetTemplatePatch
+	JobSetSpecPatch          = trainer.JobSetSpecPatch
+	ReplicatedJobPatch       = trainer.ReplicatedJobPatch
+	JobTemplatePatch         = trainer.JobTemplatePatch
+	JobSpecPatch             = trainer.JobSpecPatch
+	PodTemplatePatch         = trainer.PodTemplatePatch
+	PodSpecPatch             = trainer.PodSpecPatch
+	ContainerPatch           = trainer.ContainerPatch
+)
+
+// RuntimePatch adds a manager's patch of the runtime, the SDK's RuntimePatch. It omits empty values, like the SDK.
+//
+// The SDK requires a name that is not blank for each ContainerPatch, including init containers. Each variable needs a name,
+// and a value or a valueFrom with one of KnownSources. Each mount needs a name and an absolute path. All other rules that need
+// no runtime come from check.Patches.
+type RuntimePatch struct {
+	// Manager is the manager of the patch. Empty stands for SDKManager, which the SDK always sends.
+	Manager             string
+	TrainingRuntimeSpec *TrainingRuntimeSpecPatch
+	// Written reports whether the source text of the patch sets a field. In Go, an empty value of a variable looks like a
+	// missing one. A nil Written treats it as missing.
+	Written func(fieldpath.Path) bool
+}
+
+func (o RuntimePatch) apply(b *builder) {
+	manager := o.Manager
+	if manager == "" {
+		manager = SDKManager
+	}
+	// The copy goes through JSON, which defines a patch.
+	var spec *TrainingRuntimeSpecPatch
+	text, err := json.Marshal(o.TrainingRuntimeSpec)
+	if err == nil {
+		err = json.Unmarshal(text, &spec)
+	}
+	if err != nil {
+		b.refuse(finding.CodeWrongType, runtimepatch.PatchPath(manager), "fix the patch", "the patch cannot be written as JSON: %v", err)
+		return
+	}
+	b.job.Spec.RuntimePatches = append(b.job.Spec.RuntimePatches, trainer.RuntimePatch{Manager: manager, TrainingRuntimeSpec: strip(spec)})
+	b.written = append(b.written, o.Written)
+}
+
+// checkPatches checks the SDK's rules, and the cluster's rules that do not depend on the runtime.
+func (b *builder) checkPatches() {
+	patches := b.job.Spec.RuntimePatches
+	list := fieldpath.Fields("spec", "runtimePatches")
+	if len(patches) > mostPatches {
+		b.refuse(finding.CodeBadValue, list, "merge patches of your own into one", "there are %d patches: must be at most %d", len(patches), mostPatches)
+	}
+	b.findings = append(b.findings, check.Patches(templateOf(patches), patches)...)
+	count := map[string]int{}
+	for i := range patches {
+		count[patches[i].Manager]++
+	}
+	for i := range patches {
+		step := fieldpath.Item("manager", patches[i].Manager)
+		if count[patches[i].Manager] > 1 {
+			step = fieldpath.Index(i)
+		}
+		for path, pod := range pods(&patches[i]) {
+			c := containers{b, list.Append(step), b.written[i]}
+			c.check(path.Append(fieldpath.Field("initContainers")), pod.InitContainers)
+			c.check(path.Append(fieldpath.Field("containers")), pod.Containers)
+		}
+	}
+}
+
+// pods yields the patched Pods with their paths in the patch.
+func pods(patch *trainer.RuntimePatch) func(yield func(fieldpath.Path, *PodSpecPatch) bool) {
+	return func(yield func(fieldpath.Path, *PodSpecPatch) bool) {
+		if patch.TrainingRuntimeSpec == nil || patch.TrainingRuntimeSpec.Template == nil || patch.TrainingRuntimeSpec.Template.Spec == nil {
+			return
+		}
+		jobs := patch.TrainingRuntimeSpec.Template.Spec.ReplicatedJobs
+		for i := range jobs {
+			t := jobs[i].Template
+			if t == nil || t.Spec == nil || t.Spec.Template == nil || t.Spec.Template.Spec == nil {
+				continue
+			}
+			path := fieldpath.Fields("trainingRuntimeSpec", "template", "spec", "replicatedJobs").Append(itemOf(jobs[i].Name, i)).
+				Append(fieldpath.Fields("template", "spec", "template", "spec")...)
+			if !yield(path, t.Spec.Template.Spec) {
+				return
+			}
+		}
+	}
+}
+
+// itemOf returns the step to a list item by its name, or by its index without a name.
+func itemOf(name string, i int) fieldpath.Step {
+	if name == "" {
+		return fieldpath.Index(i)
+	}
+	return fieldpath.Item("name", name)
+}
+
+// templateOf returns a template with all parts that the patches name. So no finding of check.Patches depends on the runtime.
+func templateOf(patches []trainer.RuntimePatch) *trainer.JobSetTemplateSpec {
+	template := &trainer.JobSetTemplateSpec{}
+	for i := range patches {
+		if patches[i].TrainingRuntimeSpec == nil || patches[i].TrainingRuntimeSpec.Template == nil || patches[i].TrainingRuntimeSpec.Template.Spec == nil {
+			continue
+		}
+		for _, patch := range patches[i].TrainingRuntimeSpec.Template.Spec.ReplicatedJobs {
+			if patch.Name == "" {
+				continue
+			}
+			job := addJob(template, patch.Name)
+			if patch.Template == nil || patch.Template.Spec == nil || patch.Template.Spec.Template == nil || patch.Template.Spec.Template.Spec == nil {
+				continue
+			}
+			pod := patch.Template.Spec.Template.Spec
+			addContainers(&job.Containers, pod.Containers)
+			addContainers(&job.InitContainers, pod.InitContainers)
+		}
+	}
+	return template
+}
+
+func addJob(template *trainer.JobSetTemplateSpec, name string) *corev1.PodSpec {
+	jobs := &template.Spec.ReplicatedJobs
+	for i := range *jobs {
+		if (*jobs)[i].Name == name {
+			return &(*jobs)[i].Template.Spec.Template.Spec
+		}
+	}
+	*jobs = append(*jobs, jobset.ReplicatedJob{Name: name, Template: batchv1.JobTemplateSpec{}})
+	return &(*jobs)[len(*jobs)-1].Template.Spec.Template.Spec
+}
+
+func addContainers(list *[]corev1.Container, patches []ContainerPatch) {
+	have := map[string]bool{}
+	for i := range *list {
+		have[(*list)[i].Name] = true
+	}
+	for i := range patches {
+		if name := patches[i].Name; name != "" && !have[name] {
+			have[name] = true
+			*list = append(*list, corev1.Container{Name: name})
+		}
+	}
+}
+
+// containers checks the containers of one patch.
+type containers struct {
+	*builder
+	patch   fieldpath.Path
+	written func(fieldpath.Path) bool
+}
+
+func (c containers) check(list fieldpath.Path, patches []ContainerPatch) {
+	for i := range patches {
+		p := &patches[i]
+		at := list.Append(itemOf(p.Name, i))
+		// check.Patches reports an empty name, which is a missing key.
+		if p.Name != "" && strings.TrimSpace(p.Name) == "" {
+			c.refuse(finding.CodeBadName, c.patch.Append(at...), "name a container of the runtime", "the name of a container is blank")
+		}
+		c.env(at.Append(fieldpath.Field("env")), p.Env)
+		c.mounts(at.Append(fieldpath.Field("volumeMounts")), p.VolumeMounts)
+	}
+}
+
+func (c containers) env(list fieldpath.Path, env []corev1.EnvVar) {
+	for i := range env {
+		v := &env[i]
+		at := list.Append(itemOf(v.Name, i))
+		switch {
+		case v.Name == "": // check.Patches reports it
+		case v.ValueFrom != nil:
+			if !known(v.ValueFrom) {
+				c.refuse(finding.CodeEnv, c.patch.Append(at.Append(fieldpath.Field("valueFrom"))...), sourcesHelp(), "the source of the variable %s is none that the SDK knows", v.Name)
+			}
+		case v.Value == "" && (c.written == nil || !c.written(at.Append(fieldpath.Field("value")))):
+			c.refuse(finding.CodeEnv, c.patch.Append(at...), "give it a value or a valueFrom", "the variable %s has neither a value nor a valueFrom", v.Name)
+		}
+	}
+}
+
+func (c containers) mounts(list fieldpath.Path, mounts []corev1.VolumeMount) {
+	for i := range mounts {
+		m := &mounts[i]
+		at := c.patch.Append(list.Append(fieldpath.Index(i))...)
+		if m.MountPath != "" {
+			at = c.patch.Append(list.Append(fieldpath.Item("mountPath", m.MountPath))...)
+		}
+		if m.Name == "" {
+			c.refuse(finding.CodeMount, at, "name the volume that is mounted", "the mount has no name")
+		}
+		// check.Patches reports a mount without a path, which is its key.
+		if m.MountPath != "" && !strings.HasPrefix(m.MountPath, "/") {
+			c.refuse(finding.CodeMount, at.Append(fieldpath.Field("mountPath")), "begin it with /", "%q is not an absolute path", m.MountPath)
+		}
+	}
+}
