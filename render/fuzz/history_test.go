@@ -53,7 +53,7 @@ func TestHistory(t *testing.T) {
 				next = fuzz.SmallerPair(p)
 			}
 		}
-		t.Fatalf("pair %d: %s\n\nthe smallest pair that still breaks it:\n%s\nrun it again: TRAINWELD_CASE=%d go test ./fuzz/ -run '^%s$'",
+		t.Fatalf("pair %d: %s\n\nthe smallest pair that still breaks it:\n%s\nrun it again: TRAINWELD_CASE=%d go test ./render/fuzz/ -run '^%s$'",
 			seed, broken, pairAsYAML(p), seed, t.Name())
 	}
 }

@@ -64,7 +64,7 @@ func checkMigrate(t *testing.T, seed uint64, count map[string]int) {
 		data, err := yaml.Marshal(o)
 		text.WriteString(fmt.Sprintf("---\n%s%v\n", data, err))
 	}
-	t.Fatalf("%v: %s\n\nthe smallest that still does:\n%s\nrun it again: TRAINWELD_CASE=%d go test ./fuzz/ -run '^TestMigrate$'", pair, broken, text.String(), seed)
+	t.Fatalf("%v: %s\n\nthe smallest that still does:\n%s\nrun it again: TRAINWELD_CASE=%d go test ./render/fuzz/ -run '^TestMigrate$'", pair, broken, text.String(), seed)
 }
 
 const migrateManager = "example.com/migrated"
