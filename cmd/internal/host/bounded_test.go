@@ -17,7 +17,7 @@ func TestBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"outside", "repository/a", "repository/sub/a", "repository/inner/.git/HEAD", "repository/inner/a", "repository/.git/HEAD", "other/.git/HEAD", "other/a", "plain/a", "plain/sub/a"} {
+	for _, name := range []string{"outside", "repository/a", "repository/sub/a", "repository/inner/.git/HEAD", "repository/inner/a", "repository/in[ner/.git/HEAD", "repository/in[ner/a", "repository/.git/HEAD", "other/.git/HEAD", "other/a", "plain/a", "plain/sub/a"} {
 		write(t, filepath.Join(dir, name), name, 0o666)
 	}
 	for name, to := range map[string]string{
@@ -42,6 +42,7 @@ func TestBounded(t *testing.T) {
 		{"repository", "inner", "inner/a", nil, "a repository in another one"},
 		{"repository", "inner", "a", ErrOutside, "a repository in another one is a tree of its own"},
 		{"repository", "other", "other/a", ErrOutside, "a link to another repository leads out of this one"},
+		{"repository", "in[ner", "a", ErrOutside, "a repository whose name looks like a pattern"},
 		{"repository", "su*", "sub/a", nil, "a pattern"},
 		{"plain", ".", "sub/a", nil, "without a repository, the working directory"},
 		{"plain", ".", "up", ErrOutside, "a link out of the working directory"},
