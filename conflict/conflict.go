@@ -1,7 +1,7 @@
 // Package conflict finds disagreements between managers: patches that set one field to different values, or different members
 // of one union.
 //
-//	result, err := merge.Apply(&runtime.Spec.Template, job.Spec.RuntimePatches, merge.Options{Owners: true})
+//	result, err := plan.Apply(&deployment, patches, merge.Options{Owners: true})
 //	if err != nil {
 //		return err
 //	}

@@ -31,7 +31,7 @@ func (d OrderConflict) Finding(object fieldpath.Object) finding.Finding {
 
 // OrderConflicts returns every field whose value depends on the order of the managers. Each comes with the given order, with
 // another one, and with what both merge to. An empty list means that all orders give the same value. The order inside list-maps
-// and sets does not count: merge.OrderConflicts shows where it carries meaning.
+// and sets does not count: OrderConflicts shows where it carries meaning.
 //
 // An order matters only where claims oppose each other, so Find names the fields. OrderConflicts merges the patches with a manager
 // first and with it last, until each of these fields is shown. So it makes at most two merges for each manager, instead of one for

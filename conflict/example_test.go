@@ -1,0 +1,41 @@
+package conflict_test
+
+import (
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+
+	"github.com/trainweld/trainweld/conflict"
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// A controller merges what several managers want of a Deployment, asks whether they agree, and records who set what.
+func Example() {
+	plan, err := merge.For[appsv1.Deployment, merge.Object](schema.Rules{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	patches := []merge.Layered[merge.Object]{
+		{Layer: merge.Manager("web"), Patch: &merge.Object{"spec": map[string]any{"replicas": int64(3)}}},
+		{Layer: merge.Manager("autoscaler"), Patch: &merge.Object{"spec": map[string]any{"replicas": int64(5), "minReadySeconds": int64(10)}}},
+	}
+	result, err := plan.Apply(&appsv1.Deployment{}, patches, merge.Options{Owners: true})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(*result.Value.Spec.Replicas)
+	fmt.Println(conflict.Find(result.Owners).Err())
+	for layer, fields := range result.Owners.FieldsV1(nil) {
+		if manager, ok := layer.Manager(); ok {
+			fmt.Println(manager, string(fields))
+		}
+	}
+	// Output:
+	// 5
+	// .spec.replicas: managers set different values: web sets 3, autoscaler sets 5
+	// web {}
+	// autoscaler {"f:spec":{"f:minReadySeconds":{},"f:replicas":{}}}
+}
