@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"maps"
 	"os"
 	"runtime"
 	"slices"
@@ -68,7 +69,8 @@ func foreignLines() []string {
 	}
 }
 
-// TestForeignFiles names files that are no manifest in each place that reads one. No message repeats a word of them.
+// TestForeignFiles names files that are no manifest in each place that reads one. No message repeats a word of them. A short run gives
+// each file to some of the command lines, others in each run.
 func TestForeignFiles(t *testing.T) {
 	const job = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: llm}\nspec: {runtimeRef: {name: rt}, trainer: {numNodes: 1}}\n"
 	t.Chdir(t.TempDir())
@@ -81,13 +83,18 @@ func TestForeignFiles(t *testing.T) {
 	} {
 		testenv.WriteIn(t, ".", name, text)
 	}
-	for name, text := range foreignFiles() {
-		text = strings.ReplaceAll(text, "MARK", marker)
+	files, every := foreignFiles(), uint64(testenv.Every(8))
+	first := testenv.Seed(t)
+	for i, name := range slices.Sorted(maps.Keys(files)) {
+		text := strings.ReplaceAll(files[name], "MARK", marker)
 		for _, file := range []string{"foreign.yaml", "config/trainweld.yaml", "policy/policy.yaml", "patch/patch.yaml", "cases/a/options.yaml", "cases/b/want/default_llm.yaml", "out/.trainweld-files", "out/.trainweld-journal",
 			"resource/foreign.yaml", "kustomization/kustomization.yaml"} {
 			testenv.WriteIn(t, ".", file, text)
 		}
-		for _, line := range foreignLines() {
+		for j, line := range foreignLines() {
+			if (first+uint64(i+j))%every != 0 {
+				continue
+			}
 			words := strings.Fields(strings.ReplaceAll(line, "FILE", "foreign.yaml"))
 			var stdout, stderr bytes.Buffer
 			p := host.Program{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Files: host.Files{}}
@@ -112,7 +119,7 @@ func TestForeignFiles(t *testing.T) {
 }
 
 // TestOddNames names files by a name that a terminal acts on in each place that reads or writes one. Wherever the name stands, it
-// stands as git writes it.
+// stands as git writes it. A short run gives each kind of file to some of the command lines, others in each run.
 func TestOddNames(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("no other system has files with such names")
@@ -122,8 +129,9 @@ func TestOddNames(t *testing.T) {
 		"check FILE --git HEAD", "check -k FILE -r rt.yaml", "render -k FILE -r rt.yaml", "check FILE --build true~{}", "diff FILE job.yaml -r rt.yaml -o markdown --rest FILE", "test --init job.yaml -r rt.yaml --output-dir FILE",
 		"migrate -w FILE", "migrate -l FILE", "check FILE -R -r rt.yaml", "check FILE/* -r rt.yaml", "test FILE -o junit", "test FILE -o github", "test FILE -v", "test FILE --update", "render -f FILE -r rt.yaml -R", "diff --git HEAD FILE",
 		"check FILE -r rt.yaml -o github", "check FILE -r rt.yaml -o junit", "diff FILE job.yaml -r rt.yaml -o html")
+	first, every := testenv.Seed(t), uint64(testenv.Every(4))
 	for _, prefix := range []string{"", "no/", "job.yaml/"} {
-		for _, kind := range []string{"missing", "directory", "manifest", "text", "link", "kustomization", "broken kustomization", "cases", "device"} {
+		for i, kind := range []string{"missing", "directory", "manifest", "text", "link", "kustomization", "broken kustomization", "cases", "device"} {
 			t.Run(prefix+kind, func(t *testing.T) {
 				t.Chdir(t.TempDir())
 				for name, text := range map[string]string{"job.yaml": job, "rt.yaml": valuesRuntime, "dep.yaml": "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec: {replicas: 1}\n",
@@ -161,7 +169,10 @@ func TestOddNames(t *testing.T) {
 				} else if kind != "missing" {
 					t.Skip("below what is no directory, all are missing")
 				}
-				for _, line := range lines {
+				for j, line := range lines {
+					if (first+uint64(i+j))%every != 0 {
+						continue
+					}
 					words := strings.Fields(line)
 					for i := range words {
 						words[i] = strings.ReplaceAll(strings.ReplaceAll(words[i], "FILE", odd), "~", " ")
