@@ -100,6 +100,9 @@ func (m *merger) encoded(f *schema.StructField, dst reflect.Value, from any, at 
 		m.null(f.Type, to, present, child)
 		return nil
 	}
+	if list, ok := from.([]any); ok && len(list) == 0 && f.Type.Kind == schema.Set && f.Template.OmitEmpty && !f.Template.IsPointer() {
+		m.noteSet(child, nil) // encoded, the set is not there, and the next patch's set is taken verbatim
+	}
 	return m.value(f.Type, to, present, from, child)
 }
 

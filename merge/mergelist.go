@@ -168,16 +168,16 @@ func (m *merger) claimSpecial(t *schema.Type, item any, at node) {
 	}
 }
 
-// A setPatch is a set without an element, or one that repeats an element where there are none.
+// A setPatch is a set without an element, which its type omits, or one that repeats an element where there are none.
 type setPatch struct {
 	layer int32
 	value []string
 }
 
-// noteRepeats records a patch's set if its order with others may decide: upstream takes a set verbatim where the base lacks it, and the
-// next patch removes the duplicates, even an empty one.
-func (m *merger) noteRepeats(at node, inBase bool, named []string) {
-	if !m.owners || len(named) > 0 && (inBase || len(named) == len(slices.Compact(slices.Sorted(slices.Values(named))))) {
+// noteSet records a patch's set whose order with others may decide: upstream takes a set verbatim where the base lacks it, and the next
+// patch removes the duplicates, even an empty one.
+func (m *merger) noteSet(at node, named []string) {
+	if !m.owners {
 		return
 	}
 	if m.log.sets == nil {
@@ -238,7 +238,9 @@ func (m *merger) set(t *schema.Type, dst reflect.Value, present bool, from any, 
 	if len(named) == 0 {
 		m.empty(at)
 	}
-	m.noteRepeats(at, inBase, named)
+	if !inBase && len(named) > len(slices.Compact(slices.Sorted(slices.Values(named)))) {
+		m.noteSet(at, named)
+	}
 	has := make(map[string]bool, len(old))
 	for _, element := range old {
 		has[element] = true

@@ -157,13 +157,25 @@ func dependenceIsOrder(m *merging) string {
 	return ""
 }
 
-// takesLiterally reports whether a patch holds a $patch or a null within an item of a list, where upstream drops it only if the
-// base lacks the list. docs/differences.md names this and what isOfParts finds, and TestOverlapIsOrder_Cases shows them.
+// takesLiterally reports whether a patch holds a $patch or a null within an item that the base lacks, and another patch meets the item.
+// Upstream drops it if the list is not there yet, or the item is, and keeps it in an item that it adds. docs/differences.md names this
+// and what isOfParts finds, and TestOverlapIsOrder_Cases shows them.
 func takesLiterally(m *merging) bool {
-	return slices.ContainsFunc(m.patches, func(patch any) bool { return holdsLiteral(plans()[m.typ].Type(), jsonOf(patch), false) })
+	patches := make([]any, len(m.patches))
+	for i, patch := range m.patches {
+		patches[i] = jsonOf(patch)
+	}
+	for i, patch := range patches {
+		if holdsLiteral(plans()[m.typ].Type(), jsonOf(m.base), patch, slices.Delete(slices.Clone(patches), i, i+1), false) {
+			return true
+		}
+	}
+	return false
 }
 
-func holdsLiteral(t *schema.Type, v any, inItem bool) bool {
+// holdsLiteral looks at a value of a patch, with the values of the base and of the other patches in its place. inItem tells that it is
+// within such an item.
+func holdsLiteral(t *schema.Type, base, v any, others []any, inItem bool) bool {
 	switch v := v.(type) {
 	case object:
 		if inItem && v["$patch"] != nil {
@@ -176,21 +188,56 @@ func holdsLiteral(t *schema.Type, v any, inItem bool) bool {
 			} else if isMap && t != nil {
 				of = t.Elem
 			}
-			if inItem && isMap && value == nil || holdsLiteral(of, value, inItem) {
+			if inItem && isMap && value == nil || holdsLiteral(of, fieldOf(base, name), value, mapped(others, func(other any) any { return fieldOf(other, name) }), inItem) {
 				return true
 			}
 		}
 	case []any:
+		isMerged := t != nil && t.Kind == schema.ListMap
 		for _, item := range v {
-			if o, ok := item.(object); ok && !inItem && t != nil && t.Kind == schema.ListMap && o["$patch"] != nil {
+			o, _ := item.(object)
+			if !inItem && isMerged && o["$patch"] != nil {
 				continue // the list's own directive
 			}
-			if holdsLiteral(elemOf(t), item, true) {
+			literal, old, same := inItem, any(nil), []any(nil)
+			if isMerged && !inItem {
+				of := func(list any) any { return itemOf(list, t.Key, o[t.Key]) }
+				old, same = of(base), mapped(others, of)
+				meeting := same
+				if items, _ := base.([]any); len(items) == 0 {
+					meeting = others
+				}
+				literal = old == nil && slices.ContainsFunc(meeting, func(other any) bool { return other != nil })
+			}
+			if holdsLiteral(elemOf(t), old, item, same, literal) {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+func mapped(values []any, of func(any) any) []any {
+	made := make([]any, len(values))
+	for i, v := range values {
+		made[i] = of(v)
+	}
+	return made
+}
+
+func fieldOf(v any, name string) any {
+	o, _ := v.(object)
+	return o[name]
+}
+
+func itemOf(list any, key string, value any) any {
+	items, _ := list.([]any)
+	for _, item := range items {
+		if o, _ := item.(object); o != nil && o[key] == value {
+			return item
+		}
+	}
+	return nil
 }
 
 // dropsAt reports whether a patch has a $patch and more in an object, which upstream drops where the base lacks the object or
@@ -364,6 +411,10 @@ func TestOverlapIsOrder_Cases(t *testing.T) {
 			[]string{`{"spec":{"selector":null}}`, `{"spec":{"selector":{"matchLabels":{"c":null}}}}`}, true},
 		{"an empty map that null does not mean", reflect.TypeFor[mpi.MPIJob](), `{}`,
 			[]string{`{"spec":{"mpiReplicaSpecs":{}}}`, `{"spec":{"mpiReplicaSpecs":null}}`}, true},
+		{"duplicates that an empty set removes, which its type omits", reflect.TypeFor[corev1.Pod](), `{}`,
+			[]string{`{"metadata":{"finalizers":["c","c"]}}`, `{"metadata":{"finalizers":[]}}`}, true},
+		{"duplicates that go in any case, since an empty set is there", reflect.TypeFor[edges](), `{}`,
+			[]string{`{"ends":["c","c"]}`, `{"ends":[]}`}, false},
 		{"an empty list that null does not mean", reflect.TypeFor[storagev1.CSINode](), `{}`,
 			[]string{`{"spec":{"drivers":[]}}`, `{"spec":{"drivers":null}}`}, true},
 		{"an empty list that is replaced whole", reflect.TypeFor[corev1.PodExecOptions](), `{}`,
