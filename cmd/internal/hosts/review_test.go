@@ -41,11 +41,11 @@ func host(t *testing.T, name string) {
 	}
 }
 
-// repositoryOf is a repository with an example, at its place below the component for kustomize.
+// repositoryOf is a repository with an example, at its place beside the component for kustomize.
 func repositoryOf(t *testing.T, name string) (dir string) {
 	t.Helper()
 	root := t.TempDir()
-	for _, folder := range []string{"kustomize", filepath.Join("examples", name)} {
+	for _, folder := range []string{filepath.Join("docs", "examples", "components"), filepath.Join("docs", "examples", name)} {
 		if err := os.CopyFS(filepath.Join(root, folder), os.DirFS(filepath.Join(repository, folder))); err != nil {
 			t.Fatal(err)
 		}

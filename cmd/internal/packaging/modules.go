@@ -71,15 +71,14 @@ func (r release) modules(p platform) ([]module, error) {
 		if l.Standard || l.Module == nil {
 			continue
 		}
-		m := module{path: l.Module.Path, version: l.Module.Version, own: isOwn(l.Module.Path)}
-		roots[m.path] = l.Module.Dir
-		if m.own {
-			m.version = r.version
-			if roots[m.path], err = filepath.Abs(r.sources); err != nil { // the license lies in the root
+		m, root := module{path: l.Module.Path, version: l.Module.Version, own: isOwn(l.Module.Path)}, l.Module.Dir
+		if m.own { // the siblings are one module here: their license lies in the root
+			m.path, m.version = core, r.version
+			if root, err = filepath.Abs(r.sources); err != nil {
 				return nil, err
 			}
 		}
-		found[m.path] = m
+		found[m.path], roots[m.path] = m, root
 		folders[m.path] = append(folders[m.path], l.Dir)
 	}
 	all := []module{std}

@@ -99,7 +99,7 @@ func TestRefuses(t *testing.T) {
 		name, want string
 		args       []string
 	}{
-		{"no command", "must be build, tag or licenses", nil},
+		{"no command", "must be build, tag, proxy or licenses", nil},
 		{"unknown command", `unknown command "bild"`, []string{"bild"}},
 		{"unknown platform", `unknown platform "plan9/amd64"`, []string{"build", "-version", "v1", "-platforms", "plan9/amd64"}},
 		{"no version", `-version: invalid value ""`, []string{"build"}},

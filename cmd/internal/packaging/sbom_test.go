@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -110,15 +111,23 @@ func checkPackage(t *testing.T, p *spdx.Package) {
 
 // linkedModules returns the modules of a platform's program by the shortest way.
 func linkedModules(t *testing.T, p platform) []string {
-	const form = "{{with .Module}}{{.Path}} {{if .Main}}v1.2.3{{else}}{{.Version}}{{end}}{{end}}"
-	cmd := exec.Command("go", "list", "-deps", "-f", form, program)
-	cmd.Dir = root
-	cmd.Env = append(cmd.Environ(), "GOOS="+p.os, "GOARCH="+p.arch, "CGO_ENABLED=0")
+	file, err := withSiblings(root, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{.Path}} {{.Version}}{{end}}", program)
+	cmd.Dir = filepath.Join(root, "cmd")
+	cmd.Env = append(cmd.Environ(), "GOOS="+p.os, "GOARCH="+p.arch, "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=-modfile="+file)
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	for i, line := range lines {
+		if name, _, _ := strings.Cut(line, " "); isOwn(name) {
+			lines[i] = core + " v1.2.3"
+		}
+	}
 	slices.Sort(lines)
 	return slices.DeleteFunc(slices.Compact(lines), func(line string) bool { return line == "" })
 }

@@ -61,8 +61,7 @@ func (r repository) pin(version, message string) error {
 						lines = append(lines, line)
 					}
 				}
-				slices.Sort(lines)
-				return strings.Join(lines, "")
+				return inOrder(lines)
 			})
 			if err != nil {
 				return err
@@ -87,6 +86,23 @@ func (r repository) pin(version, message string) error {
 		sums += name + " " + whole + "\n" + name + "/go.mod " + alone + "\n"
 	}
 	return nil
+}
+
+// inOrder returns lines of a go.sum in the order of the go command.
+func inOrder(lines []string) string {
+	var versions []modulepath.Version
+	of := map[modulepath.Version]string{}
+	for _, line := range lines {
+		fields := strings.Fields(line)
+		v := modulepath.Version{Path: fields[0], Version: fields[1]}
+		versions, of[v] = append(versions, v), line
+	}
+	modulepath.Sort(versions)
+	var text strings.Builder
+	for _, v := range versions {
+		text.WriteString(of[v])
+	}
+	return text.String()
 }
 
 // rewrite changes a file of the repository.
