@@ -377,6 +377,7 @@ func build(t *testing.T) Program {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "trainweld")
 	command := exec.Command("go", "build", "-C", "../../../..", "-o", path, "./cmd/trainweld")
+	command.Env = append(command.Environ(), "GOWORK=") // the program is in the workspace, and this module is not
 	var failure bytes.Buffer
 	command.Stderr = &failure
 	if err := command.Run(); err != nil {

@@ -73,6 +73,9 @@ func build(ctx context.Context, dir, overlay string, deep, guards bool) ([]*prog
 		built[p.name] = p.binary
 		cmd := exec.CommandContext(ctx, "go", "test", "-vet=off", "-c", "-overlay", overlay, "-o", p.binary, ".")
 		cmd.Dir = filepath.FromSlash(p.name)
+		if _, err := os.Stat(filepath.Join(cmd.Dir, "go.mod")); err == nil { // a module that go.work does not name
+			cmd.Env = append(cmd.Environ(), "GOWORK=off")
+		}
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return nil, fmt.Errorf("build %s: %w\n%s", p.name, err, out)
 		}

@@ -1,4 +1,4 @@
-// Package operators_test runs other programs' tests of their merges through the engine. The cases are data: see testdata.
+// Package operators_test runs other programs' tests of their merges through merge. The cases are data: see testdata.
 package operators_test
 
 import (
@@ -55,7 +55,7 @@ type testCase struct {
 	Patches      []json.RawMessage
 	Conflicts    []string
 	Fails        bool
-	// Differs names the reason for another result of the engine, an entry of testdata/reasons.yaml.
+	// Differs names the reason for another result of merge, an entry of testdata/reasons.yaml.
 	Differs string
 }
 
@@ -145,7 +145,7 @@ func read(t *testing.T, file string, into any) {
 	}
 }
 
-// check compares the engine with the program, and with the strategic merge that most of the programs call.
+// check compares merge with the program, and with the strategic merge that most of the programs call.
 func check(t *testing.T, tb table, c testCase, reasons map[string]reason) {
 	for name, value := range tb.Wants {
 		if !slices.Contains(policies[name], value) && (name != "protected" || value == "") {

@@ -64,6 +64,7 @@ func Start(dir, bin string) (*Process, error) {
 func run(dir string, args ...string) (string, error) {
 	command := exec.Command("go", args...)
 	command.Dir, command.Stderr = dir, os.Stderr
+	command.Env = append(command.Environ(), "GOWORK=off") // go.work does not name the modules of releases
 	out, err := command.Output()
 	if err != nil {
 		return "", fmt.Errorf("go %s in %s: %w", args[0], dir, err)

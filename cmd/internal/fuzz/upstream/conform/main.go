@@ -80,6 +80,7 @@ func start(name string) (*upstream.Upstream, error) {
 		return upstream.Start(name, "cmd/internal/fuzz/releases", filepath.Join("bin", "oracles"))
 	}
 	list := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/kubeflow/trainer/v2", "sigs.k8s.io/jobset")
+	list.Env = append(list.Environ(), "GOWORK=off")
 	list.Dir, list.Stderr = "cmd/internal/fuzz/upstream", os.Stderr
 	out, err := list.Output()
 	folders := strings.Fields(string(out))

@@ -123,7 +123,7 @@ func TestReports(t *testing.T) {
 func TestProgram(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "trainweld")
 	build := exec.Command("go", "build", "-o", binary, "./cmd/trainweld")
-	build.Dir = filepath.Join("..", "..", "..", "..", "..")
+	build.Dir, build.Env = filepath.Join("..", "..", "..", "..", ".."), append(build.Environ(), "GOWORK=") // where the program is in the workspace
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
