@@ -62,6 +62,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/cmd/internal/ownfile"
 )
 
@@ -106,14 +107,10 @@ func comparePaths(a, b string) int {
 	return slices.Compare(strings.Split(a, "/"), strings.Split(b, "/"))
 }
 
-// mostNested is the number of folders above one that is searched. Each case reads the options of all folders above it, and to find a file
-// the system goes through all of them.
-const mostNested = 100
-
 // find adds the folder, if it is a case, and the cases below it.
 func find(c *Case, cases *[]*Case) error {
-	if strings.Count(c.Name, "/") >= mostNested {
-		return fmt.Errorf("%s lies in %d folders: cases must lie in fewer", c.at(c.Name), mostNested)
+	if strings.Count(c.Name, "/") >= host.MostNested {
+		return fmt.Errorf("%s lies in %d folders: cases must lie in fewer", c.at(c.Name), host.MostNested)
 	}
 	entries, err := fs.ReadDir(c.fsys, c.Name)
 	if err != nil {

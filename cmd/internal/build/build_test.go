@@ -344,20 +344,20 @@ func asYAML(t *testing.T, text []byte) string {
 func TestFind(t *testing.T) {
 	const overlay, component = "resources: [../../base]\n", "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n"
 	write(t, map[string]string{
-		"apps/base/kustomization.yaml":                               "resources: []\n",
-		"apps/overlays/eu/kustomization.yml":                         overlay,
-		"apps/overlays/us/Kustomization":                             overlay,
-		"apps/queue/kustomization.yaml":                              component,
-		"apps/.hidden/kustomization.yaml":                            overlay,
-		"charts/a/Chart.yaml":                                        "name: a\n",
-		"charts/a/charts/sub/Chart.yaml":                             "name: sub\n",
-		"charts/b/templates/x/Chart.yaml":                            "name: b\n",
-		"charts/b/deploy/kustomization.yaml":                         "resources: []\n",
-		"empty/readme.md":                                            "nothing\n",
-		"job.yaml":                                                   "kind: A\n",
-		"apps/overlays/eu/deep/kustomization.yaml":                   "resources: []\n",
-		"below" + strings.Repeat("/a", mostNested+1) + "/Chart.yaml": "name: a\n",
-		"above" + strings.Repeat("/a", mostNested) + "/Chart.yaml":   "name: a\n",
+		"apps/base/kustomization.yaml":                                    "resources: []\n",
+		"apps/overlays/eu/kustomization.yml":                              overlay,
+		"apps/overlays/us/Kustomization":                                  overlay,
+		"apps/queue/kustomization.yaml":                                   component,
+		"apps/.hidden/kustomization.yaml":                                 overlay,
+		"charts/a/Chart.yaml":                                             "name: a\n",
+		"charts/a/charts/sub/Chart.yaml":                                  "name: sub\n",
+		"charts/b/templates/x/Chart.yaml":                                 "name: b\n",
+		"charts/b/deploy/kustomization.yaml":                              "resources: []\n",
+		"empty/readme.md":                                                 "nothing\n",
+		"job.yaml":                                                        "kind: A\n",
+		"apps/overlays/eu/deep/kustomization.yaml":                        "resources: []\n",
+		"below" + strings.Repeat("/a", host.MostNested+1) + "/Chart.yaml": "name: a\n",
+		"above" + strings.Repeat("/a", host.MostNested) + "/Chart.yaml":   "name: a\n",
 	})
 	for _, tc := range []struct {
 		flags workspace.Flags
@@ -372,7 +372,7 @@ func TestFind(t *testing.T) {
 		{flags: workspace.Flags{Files: []string{"charts", "job.yaml"}, BuildCommand: "a {}"}, want: []string{"charts/a", "charts/b/deploy", "charts/b/templates/x"}},
 		{flags: workspace.Flags{Files: []string{"charts/a"}, BuildCommand: "a {}"}, want: []string{"charts/a"}},
 		{flags: workspace.Flags{Files: []string{"below"}, BuildCommand: "a {}"}, found: 1},
-		{flags: workspace.Flags{Files: []string{"above"}, BuildCommand: "a {}"}, want: []string{"above" + strings.Repeat("/a", mostNested)}},
+		{flags: workspace.Flags{Files: []string{"above"}, BuildCommand: "a {}"}, want: []string{"above" + strings.Repeat("/a", host.MostNested)}},
 		{flags: workspace.Flags{Files: []string{"empty"}, BuildCommand: "a {}"}, found: 1},
 		{flags: workspace.Flags{Files: []string{"job.yaml"}, BuildCommand: "a {}"}, found: 1},
 	} {

@@ -12,6 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 	"sigs.k8s.io/kustomize/api/types"
 
+	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/cmd/internal/ownfile"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
@@ -111,7 +112,7 @@ func (b *Builder) search(dir string, found *[]string, deep *finding.List) {
 		if isDeep(below) {
 			if *deep == nil {
 				at := fieldpath.Position{File: below}
-				*deep = finding.List{failure(finding.CodeUnreadable, at, fmt.Sprintf("lies in more than %d directories, and is not searched", mostNested), "move it up, or name the directories to build")}
+				*deep = finding.List{failure(finding.CodeUnreadable, at, fmt.Sprintf("lies in more than %d directories, and is not searched", host.MostNested), "move it up, or name the directories to build")}
 			}
 			return
 		}

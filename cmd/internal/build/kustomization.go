@@ -57,11 +57,8 @@ const (
 	mostRefusals      = 100
 )
 
-// mostNested is the number of directories above one that is built. To find a file, the system goes through all of them, and a build asks for
-// many files.
-const mostNested = 100
-
-func isDeep(dir string) bool { return strings.Count(dir, string(filepath.Separator)) > mostNested }
+// isDeep reports whether a directory lies too deep to be built.
+func isDeep(dir string) bool { return strings.Count(dir, string(filepath.Separator)) > host.MostNested }
 
 func newKustomizations(tree host.Tree) *kustomizations {
 	return &kustomizations{tree: tree, files: map[string]func() (*kustomization, error){}}
@@ -224,7 +221,7 @@ func (ks *kustomizations) base(k *kustomization, named string) {
 	case errors.Is(err, host.ErrOutside):
 		k.fail(named, printable.Quoted(named)+" "+host.ErrOutside.Error(), "copy the base into the repository, and name it by its path")
 	case err == nil && info.IsDir() && isDeep(path):
-		k.fail(named, fmt.Sprintf("%s lies in more than %d directories", printable.Quoted(named), mostNested), "move the base up")
+		k.fail(named, fmt.Sprintf("%s lies in more than %d directories", printable.Quoted(named), host.MostNested), "move the base up")
 	case err == nil && info.IsDir():
 		if real, err := ks.tree.Real(path); err == nil {
 			k.dirs = append(k.dirs, real)

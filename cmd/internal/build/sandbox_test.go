@@ -376,7 +376,7 @@ func TestInspect_Bounded(t *testing.T) {
 	for i := range 1000 {
 		remote += fmt.Sprintf("\"http:%d\", ", i)
 	}
-	deep := strings.Repeat("a/", mostNested+1) + "a"
+	deep := strings.Repeat("a/", host.MostNested+1) + "a"
 	for name, tc := range map[string]struct {
 		text, want string
 		count      int

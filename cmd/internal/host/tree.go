@@ -16,6 +16,9 @@ import (
 	"github.com/trainweld/trainweld/fieldpath/printable"
 )
 
+// MostNested is the number of directories above one that is searched or built. To find a file, the system goes through all of them.
+const MostNested = 100
+
 // Tree is a working tree, or a revision of it. Paths are absolute or relative to the working directory.
 type Tree interface {
 	fs.FS
