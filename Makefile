@@ -176,7 +176,7 @@ measure:
 	$(call in,$(FUZZ)/upstream) test -run '^$$' -bench JobSet -benchtime 1x .
 	$(call in,$(FUZZ)/strategic) test -run '^$$' -bench Merge -benchtime 1x .
 	$(call in,$(FUZZ)/crds) test -run '^$$' -bench Object -benchtime 1x .
-	go test -run '^$$' -bench Compile ./merge
+	go test -run '^$$' -bench Compile ./merge ./render/runtimepatch
 	go test -run '^$$' -bench Size -benchtime 1x ./merge
 	go test -run '^$$' -bench . -benchtime 1x ./cmd/internal/cli
 	$(call in,cmd/internal/bench) test -run '^$$' -bench . -benchtime 1x .

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -20,10 +21,43 @@ import (
 
 	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/internal/roundrobin"
+	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/admission/serverside"
 	"github.com/trainweld/trainweld/render/release"
 	"github.com/trainweld/trainweld/render/runtimepatch"
+	"github.com/trainweld/trainweld/schema"
 )
+
+// BenchmarkCompile compiles the plan of a template's type, and that of JobSet's definition.
+func BenchmarkCompile(b *testing.B) {
+	definition, err := release.Latest().Definition("JobSet")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, plan := range []struct {
+		of      string
+		compile func() (any, error)
+	}{
+		{"JobSetTemplateSpec", func() (any, error) {
+			return merge.For[trainer.JobSetTemplateSpec, trainer.JobSetTemplatePatch](schema.Rules{
+				Unions: schema.PodRules(reflect.TypeFor[trainer.JobSetTemplateSpec]()).Unions, Only: map[string][]string{"metadata": {"labels", "annotations"}},
+			})
+		}},
+		{"definition-of-JobSet", func() (any, error) {
+			t, err := schema.ParseOpenAPI(definition)
+			return merge.ForObject(t), err
+		}},
+	} {
+		b.Run(plan.of, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := plan.compile(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
 
 // BenchmarkApply measures one merge, and the search for conflicts in its result, beside the other ways
 // to merge: the Trainer's loop of strategic merge patches over JSON, structured-merge-diff's forced
