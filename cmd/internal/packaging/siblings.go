@@ -29,14 +29,14 @@ func isOwn(module string) bool {
 	return slices.ContainsFunc(siblings, func(folder string) bool { return module == path.Join(core, folder) })
 }
 
-// named matches a version of a sibling in a go.mod, in go.work and in the hooks of pre-commit.
-var named = regexp.MustCompile(`(` + regexp.QuoteMeta(core) + `(?:/\w+)*[ @])v\d[\w.+-]*`)
+// named matches a version of a sibling in a go.mod and in go.work.
+var named = regexp.MustCompile(`(` + regexp.QuoteMeta(core) + `(?:/\w+)* )v\d[\w.+-]*`)
 
 // naming are the files that name the version of a sibling.
-var naming = []string{"go.work", ".pre-commit-hooks.yaml", "render/go.mod", "cmd/go.mod"}
+var naming = []string{"go.work", "render/go.mod", "cmd/go.mod"}
 
-// pin commits all changes, with the siblings' versions and checksums in the files that name them. A checksum covers the module's files,
-// and so those of each module are complete before the next one names it.
+// pin commits all changes, with the siblings' versions and checksums in the files that name them. A checksum covers the module's files.
+// So it completes each module before the next one names it.
 func (r repository) pin(version, message string) error {
 	for _, name := range naming {
 		if err := r.rewrite(name, func(text string) string { return named.ReplaceAllString(text, "${1}"+version) }); err != nil {
@@ -142,8 +142,8 @@ func hashOf(archive []byte) (string, error) {
 	return dirhash.HashZip(file.Name(), dirhash.Hash1)
 }
 
-// proxy makes a version of the siblings from the files of a working tree that git would commit, and writes it to a folder as a proxy of
-// modules has it. The repository with that version is new. The version follows from the files, so caches of modules never hold another
+// proxy makes a version of the siblings from the files of a working tree that git would commit. It writes the version to a folder, in
+// the form of a module proxy. The repository with that version is new. The version follows from the files, so caches of modules never hold another
 // tree by its name.
 func proxy(sources, output string, r repository) (version string, err error) {
 	if err := copyFiles(sources, r.root); err != nil {

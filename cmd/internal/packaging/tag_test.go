@@ -33,7 +33,6 @@ func newRepository(t *testing.T, changes string) repository {
 	writeFile(t, r, changelogFile, changes)
 	writeFile(t, r, "LICENSE", "a license\n")
 	writeFile(t, r, "go.work", "go 1.26.0\n\nreplace (\n\tgithub.com/trainweld/trainweld v0.0.0 => ./\n\tgithub.com/trainweld/trainweld/render v0.0.0 => ./render\n)\n")
-	writeFile(t, r, ".pre-commit-hooks.yaml", "additional_dependencies: [github.com/trainweld/trainweld/cmd/trainweld@v0.0.0]\n")
 	writeFile(t, r, "go.mod", "module github.com/trainweld/trainweld\n")
 	writeFile(t, r, "render/go.mod", "module github.com/trainweld/trainweld/render\n\nrequire github.com/trainweld/trainweld v0.0.0\n")
 	writeFile(t, r, "cmd/go.mod", "module github.com/trainweld/trainweld/cmd\n\nrequire (\n\tgithub.com/trainweld/trainweld v0.0.0\n\tgithub.com/trainweld/trainweld/render v0.0.0\n)\n")
