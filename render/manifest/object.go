@@ -109,7 +109,7 @@ func (d *decoder) items(n int, at fieldpath.Path, read func(i int, p fieldpath.P
 	}
 }
 
-// object decodes an object from JSON. If that fails, it calls mend.
+// object decodes an object from JSON. If that fails, it calls diagnose.
 func (d *decoder) object(s *source.Source, at fieldpath.Path, j []byte, from origin) {
 	var h header
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(j, &h); err != nil {
