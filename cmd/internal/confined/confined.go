@@ -24,7 +24,7 @@ import (
 const probe = "TRAINWELD_PROBE"
 
 // Fuzz takes the network, the files and the programs away from a worker of go test -fuzz. Call it before f.Fuzz. An input that makes
-// the code open a socket or start a program ends the worker, and so is a failure of the target. The other tests of the package, which share
+// the code open a socket or start a program ends the worker, and so fails the target. The other tests of the package, which share
 // a process with the seeds in go test, keep their rights.
 func Fuzz(f *testing.F) {
 	f.Helper()
