@@ -13,32 +13,39 @@ import (
 	"strconv"
 	"strings"
 
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 )
 
-// ParseOpenAPI reads a definition and returns how the objects of its custom resource merge under server-side apply. The
-// definition is a CustomResourceDefinition of apiextensions.k8s.io/v1, or the openAPIV3Schema of one of its versions, as JSON or
-// YAML. It is one document; empty documents around it do not count. The default version is the stored one.
+// ParseOpenAPI reads how the objects of a kind merge under server-side apply, from JSON or YAML. The data is one document of three;
+// empty documents around it do not count:
 //
-// The schema must be structural, as Kubernetes requires of every definition. The error lists each violation by its JSON path.
-// ParseOpenAPI does not check CEL rules and default values, since they do not affect merges.
+//   - a CustomResourceDefinition of apiextensions.k8s.io/v1. The default version is the stored one.
+//   - the openAPIV3Schema of one of its versions.
+//   - an OpenAPI v3 document, as an API server prints it: kubectl get --raw /openapi/v3/apis/apps/v1. It must name a kind.
 //
-// It ignores the schema of apiVersion, kind and metadata, because every object shares them. The types of fields have no slots
-// in a Go type. They merge objects: see ForObject in package merge.
-func ParseOpenAPI(data []byte, version ...string) (*Type, error) {
-	document, err := documentOf(data)
+// The schema of a definition must be structural, as Kubernetes requires. The error lists each violation by its JSON path.
+// ParseOpenAPI does not check CEL rules and default values, since they do not affect merges. It ignores a definition's schema of
+// apiVersion, kind and metadata, because every object shares them.
+//
+// The types of fields have no slots in a Go type. They merge objects: see ForObject in package merge.
+func ParseOpenAPI(data []byte, of ...runtimeschema.GroupVersionKind) (*Type, error) {
+	read, err := documentOf(data)
 	if err != nil {
 		return nil, fmt.Errorf("read the definition: %w", err)
 	}
-	root, ok := document.(map[string]any)
+	root, ok := read.(map[string]any)
 	if !ok {
-		return nil, fmt.Errorf("read the definition: must be an object, and is %s", jsonName(document))
+		return nil, fmt.Errorf("read the definition: must be an object, and is %s", jsonName(read))
+	}
+	if d := documentIn(root); d != nil {
+		return d.kind(of)
 	}
 	at := &place{text: "openAPIV3Schema"}
 	if _, whole := root["spec"]; whole || root["kind"] != nil {
 		var err error
-		if root, at, err = versionOf(root, version); err != nil {
+		if root, at, err = versionOf(root, of); err != nil {
 			return nil, err
 		}
 	}
@@ -109,7 +116,7 @@ func onlyYAML(data []byte) (only []byte, err error) {
 var errSeveral = errors.New("there is more than one document")
 
 // versionOf finds the schema of a version in a definition, and its place.
-func versionOf(definition map[string]any, wanted []string) (map[string]any, *place, error) {
+func versionOf(definition map[string]any, of []runtimeschema.GroupVersionKind) (map[string]any, *place, error) {
 	if kind := definition["kind"]; kind != "CustomResourceDefinition" {
 		return nil, nil, fmt.Errorf("kind: must be CustomResourceDefinition, and is %v", kind)
 	}
@@ -120,10 +127,17 @@ func versionOf(definition map[string]any, wanted []string) (map[string]any, *pla
 	if spec["preserveUnknownFields"] == true {
 		return nil, nil, errors.New("spec.preserveUnknownFields: must be false")
 	}
+	var wanted runtimeschema.GroupVersionKind
+	if len(of) > 0 {
+		wanted = of[0]
+	}
+	if names := asSchema(spec["names"]); wanted.Kind != "" && (names["kind"] != wanted.Kind || spec["group"] != wanted.Group) {
+		return nil, nil, fmt.Errorf("spec.names.kind: must be %s of %s, and is %v of %v", wanted.Kind, wanted.Group, names["kind"], spec["group"])
+	}
 	versions, _ := spec["versions"].([]any)
 	for i, v := range versions {
 		v, _ := v.(map[string]any)
-		if len(wanted) > 0 && v["name"] != wanted[0] || len(wanted) == 0 && v["storage"] != true && len(versions) > 1 {
+		if wanted.Version != "" && v["name"] != wanted.Version || wanted.Version == "" && v["storage"] != true && len(versions) > 1 {
 			continue
 		}
 		at := &place{text: "spec.versions[" + strconv.Itoa(i) + "].schema.openAPIV3Schema"}
@@ -134,8 +148,8 @@ func versionOf(definition map[string]any, wanted []string) (map[string]any, *pla
 		}
 		return root, at, nil
 	}
-	if len(wanted) > 0 {
-		return nil, nil, fmt.Errorf("spec.versions: there is no version %q", wanted[0])
+	if wanted.Version != "" {
+		return nil, nil, fmt.Errorf("spec.versions: there is no version %q", wanted.Version)
 	}
 	return nil, nil, errors.New("spec.versions: there is no version that is stored")
 }
@@ -143,8 +157,13 @@ func versionOf(definition map[string]any, wanted []string) (map[string]any, *pla
 // Open returns the type of objects without a schema: objects merge by key, and every other value is replaced.
 func Open() *Type { return newOpenAPI().free.Object }
 
-// openAPI compiles a structural schema. Definitions repeat a few types often, so it makes one of each.
+// openAPI compiles a schema. Definitions repeat a few types often, so it makes one of each.
 type openAPI struct {
+	document document         // nil for a definition
+	types    map[string]*Type // of the document, by name
+	left     []pending
+	lists    []*Type // the list-maps by one key
+
 	any, text, number, boolean *Type
 	// free is a value that only its JSON describes: objects merge by key, and all else is replaced. Within a list of such
 	// values the type is whole, and objects are replaced as well.
@@ -154,6 +173,7 @@ type openAPI struct {
 
 func newOpenAPI() *openAPI {
 	c := &openAPI{
+		types:   map[string]*Type{},
 		any:     &Type{Kind: Scalar},
 		text:    &Type{Kind: Scalar, JSON: "string"},
 		number:  &Type{Kind: Scalar, JSON: "number"},
@@ -171,15 +191,18 @@ func newOpenAPI() *openAPI {
 
 // root returns the type of whole objects.
 func (c *openAPI) root(s map[string]any) *Type {
-	return c.object(s, s[keepsUnknown] == true, true)
+	return c.finish(c.object(s, s[keepsUnknown] == true, true))
 }
 
 // value returns the type of a schema. The flag free states that an outer schema keeps unknown fields, and so do all inner ones.
 func (c *openAPI) value(s map[string]any, free bool) *Type {
+	if name, ok := reference(s); ok && c.document != nil {
+		return c.named(name, s[mapType])
+	}
 	free = free || s[keepsUnknown] == true
 	switch s["type"] {
 	case "object":
-		return c.object(s, free, s[embedded] == true)
+		return c.object(s, free, s[embedded] == true && c.document == nil)
 	case "array":
 		return c.list(s, free)
 	case "integer", "number":
@@ -262,14 +285,14 @@ func (c *openAPI) list(s map[string]any, free bool) *Type {
 	if items, ok := s["items"].(map[string]any); ok {
 		t.Elem = c.value(items, free)
 	}
-	switch s[listType] {
+	switch kind, keys := c.document.strategy(s); kind {
 	case "set":
 		t.Kind = Set
 	case "map":
-		t.Kind, t.Keys = ListMap, texts(s[listKeys])
+		t.Kind, t.Keys = ListMap, keys
 		if len(t.Keys) == 1 {
 			t.Key = t.Keys[0]
-			t.key = t.Elem.Field(t.Key)
+			c.lists = append(c.lists, t)
 		}
 	}
 	return t

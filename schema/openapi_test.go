@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/schema"
 )
@@ -90,12 +92,12 @@ func TestParseOpenAPIOfVersions(t *testing.T) {
 	other := `{"type": "object", "properties": {"data": {"type": "string"}}}`
 	both := []byte(definition(portsSchema, other))
 	for _, test := range []struct {
-		version []string
-		field   string
-	}{{nil, "data"}, {[]string{"v2"}, "data"}, {[]string{"v1"}, "spec"}} {
-		root, err := schema.ParseOpenAPI(both, test.version...)
+		of    []runtimeschema.GroupVersionKind
+		field string
+	}{{nil, "data"}, {[]runtimeschema.GroupVersionKind{{Version: "v2"}}, "data"}, {[]runtimeschema.GroupVersionKind{{Version: "v1"}}, "spec"}} {
+		root, err := schema.ParseOpenAPI(both, test.of...)
 		if err != nil || root.Field(test.field) == nil {
-			t.Errorf("version %q: %v, field %s: %v", test.version, err, test.field, root.Field(test.field))
+			t.Errorf("of %v: %v, field %s: %v", test.of, err, test.field, root.Field(test.field))
 		}
 	}
 }

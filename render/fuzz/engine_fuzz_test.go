@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	smdpath "sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/trainweld/trainweld/conflict"
@@ -106,9 +107,18 @@ func jobSetDefinition(t testing.TB) []byte {
 	return data
 }
 
-// FuzzParseOpenAPI reads definitions. One that is read merges objects.
+// apiDocument is an OpenAPI document with a kind that refers to itself.
+const apiDocument = `{"openapi": "3.0.0", "components": {"schemas": {"A": {"type": "object",
+	"x-kubernetes-group-version-kind": [{"group": "", "version": "v1", "kind": "A"}], "properties": {
+		"kind": {"type": "string"}, "metadata": {"allOf": [{"$ref": "#/components/schemas/M"}]}, "a": {"$ref": "#/components/schemas/A"},
+		"w": {"allOf": [{"$ref": "#/components/schemas/A"}], "x-kubernetes-map-type": "atomic"},
+		"l": {"type": "array", "items": {"$ref": "#/components/schemas/M"}, "x-kubernetes-patch-strategy": "merge", "x-kubernetes-patch-merge-key": "name"}}},
+	"M": {"type": "object", "properties": {"name": {"type": "string"}, "labels": {"type": "object", "additionalProperties": {"type": "string"}}}}}}}`
+
+// FuzzParseOpenAPI reads definitions and documents. One that is read merges objects.
 func FuzzParseOpenAPI(f *testing.F) {
 	f.Add(jobSetDefinition(f))
+	f.Add([]byte(apiDocument))
 	for _, seed := range []string{
 		manyKinds, `{}`, `[]`, `{"kind": "CustomResourceDefinition"}`, `{"type": "object", "properties": {"a": {"$ref": "#/properties/a"}}}`,
 		`{"type": "object", "properties": {"a": {"anyOf": [{"type": "integer"}, {"type": "string"}]}}, "not": {"properties": {"b": {}}}}`,
@@ -117,12 +127,24 @@ func FuzzParseOpenAPI(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
+		patch := merge.Object{"kind": "A", "metadata": merge.Object{"name": "x", "labels": merge.Object{"a": "b"}}}
+		layers := []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), Patch: &patch}}
 		root, err := schema.ParseOpenAPI(data)
 		if err != nil {
+			root, err = schema.ParseOpenAPI(data, runtimeschema.GroupVersionKind{Version: "v1", Kind: "A"})
+			if err != nil {
+				return
+			}
+			nested := merge.Object{"a": merge.Object{"a": merge.Object{"w": patch, "l": []any{patch["metadata"]}}}}
+			for _, patch := range []merge.Object{patch, nested} {
+				layers[0].Patch = &patch
+				if result, err := merge.ForObject(root).Apply(&nested, layers, merge.Options{Owners: true}); err == nil {
+					holdsObject(t, result)
+				}
+			}
 			return
 		}
-		patch := merge.Object{"kind": "A", "metadata": merge.Object{"name": "x", "labels": merge.Object{"a": "b"}}}
-		result, err := merge.ForObject(root).Apply(&patch, []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), Patch: &patch}}, merge.Options{Owners: true})
+		result, err := merge.ForObject(root).Apply(&patch, layers, merge.Options{Owners: true})
 		if err != nil {
 			t.Fatalf("every object has kind and metadata: %v", err)
 		}

@@ -6,9 +6,11 @@ import (
 	"slices"
 	"strings"
 
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/option"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
@@ -61,13 +63,18 @@ func ReadDefinitions(p *host.Program, in *workspace.Input, paths []string) ([]De
 	return definitions, found
 }
 
-// definitionOf returns the schema of an object's kind from the definitions in paths. Without paths it is that of the Trainer's release
-// of the file, or nil for other kinds.
-func definitionOf(p *host.Program, in *workspace.Input, paths []string, of *manifest.Document) (*schema.Type, finding.List) {
-	if len(paths) == 0 {
+// definitionOf returns the schema of an object's kind from documents and definitions. Without these it is that of the Trainer's
+// release of the file, or nil for other kinds.
+func definitionOf(p *host.Program, in *workspace.Input, how option.Schema, of *manifest.Document) (*schema.Type, finding.List) {
+	if how.Names() == "" {
 		return embedded(p, in, of)
 	}
-	definitions, found := ReadDefinitions(p, in, paths)
+	t, found, lacking := documentOf(p, in, how.Documents, of)
+	if t != nil || len(how.Definitions) == 0 {
+		return t, append(found, lacking...)
+	}
+	definitions, more := ReadDefinitions(p, in, how.Definitions)
+	found = append(found, more...)
 	group, version, _ := strings.Cut(of.APIVersion, "/")
 	var kinds []string
 	for _, d := range definitions {
@@ -93,6 +100,27 @@ func definitionOf(p *host.Program, in *workspace.Input, paths []string, of *mani
 	return nil, found
 }
 
+// documentOf returns the schema of an object's kind from the first OpenAPI document that has it. Without one, lacking has the error of
+// each document.
+func documentOf(p *host.Program, in *workspace.Input, files []string, of *manifest.Document) (t *schema.Type, found, lacking finding.List) {
+	for _, file := range files {
+		data, unreadable := in.Open(p, file)
+		if unreadable != nil {
+			found = append(found, *unreadable)
+			continue
+		}
+		t, err := schema.ParseOpenAPI(data, runtimeschema.FromAPIVersionAndKind(of.APIVersion, of.ID.Kind))
+		if err == nil {
+			return t, found, nil
+		}
+		lacking = append(lacking, finding.Finding{
+			Code: finding.CodeNoSchema, Severity: finding.Error, Object: of.ID, Position: fieldpath.Position{File: file},
+			Message: err.Error(), Remedy: finding.Remedy{Text: "name the document of the kind's group with --openapi"},
+		})
+	}
+	return nil, found, lacking
+}
+
 // embedded returns the schema of a TrainJob, a runtime or a JobSet, or nil for an object of another kind.
 func embedded(p *host.Program, in *workspace.Input, of *manifest.Document) (*schema.Type, finding.List) {
 	group, version, _ := strings.Cut(of.APIVersion, "/")
@@ -103,7 +131,7 @@ func embedded(p *host.Program, in *workspace.Input, of *manifest.Document) (*sch
 	if err != nil {
 		return nil, in.Findings // a kind that no release defines
 	}
-	t, err := schema.ParseOpenAPI(text, version)
+	t, err := schema.ParseOpenAPI(text, runtimeschema.GroupVersionKind{Version: version})
 	if err != nil {
 		return nil, append(in.Findings, finding.Finding{
 			Code: finding.CodeUnknownVersion, Severity: finding.Error, Object: of.ID, Position: of.Position(fieldpath.Fields("apiVersion")),
@@ -125,7 +153,7 @@ func parseDefinition(definition merge.Object, version string) (*schema.Type, err
 	if err != nil {
 		return nil, err
 	}
-	return schema.ParseOpenAPI(data, version)
+	return schema.ParseOpenAPI(data, runtimeschema.GroupVersionKind{Version: version})
 }
 
 // Unusable reports each error in a definition.

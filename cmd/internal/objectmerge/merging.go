@@ -40,7 +40,7 @@ func Applies(p *host.Program, flags workspace.Flags, how option.Schema) (*host.P
 	if flags.Builds() {
 		return p, false
 	}
-	if how.MergeType != "" || len(how.Definitions) > 0 {
+	if how.MergeType != "" || how.Names() != "" {
 		return p, true
 	}
 	if len(flags.Files) != 1 || len(flags.Runtimes) > 0 || len(flags.Patches) == 0 {
@@ -162,7 +162,7 @@ func Read(p *host.Program, in *workspace.Input, flags workspace.Flags, how optio
 		return nil, found, nil
 	}
 	is := documents[0]
-	definition, found := definitionOf(p, in, how.Definitions, is)
+	definition, found := definitionOf(p, in, how, is)
 	if found.Err() != nil {
 		return nil, found, nil
 	}
@@ -270,11 +270,11 @@ func (m *Object) choose(flags option.Schema, d *manifest.Document) error {
 	}
 	switch {
 	case m.typ == option.ApplyType && m.schema == nil:
-		return fmt.Errorf("--type=apply: no --crd defines %s, and an apply needs its schema", name)
+		return fmt.Errorf("--type=apply: no --crd or --openapi defines %s, and an apply needs its schema", name)
 	case m.typ == option.StrategicType && m.goType == nil:
 		return fmt.Errorf("--type=strategic: %s is not a kind of Kubernetes itself, and a cluster takes no strategic merge patch for it: use --type=apply with its --crd, or --type=merge", name)
-	case len(flags.Definitions) > 0 && m.typ != option.ApplyType:
-		return fmt.Errorf("--crd has no effect on --type=%s: leave one of the two out", m.typ)
+	case flags.Names() != "" && m.typ != option.ApplyType:
+		return fmt.Errorf("%s has no effect on --type=%s: leave one of the two out", flags.Names(), m.typ)
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 // Schema holds the flags for merging patches into an object that is not a TrainJob.
 type Schema struct {
 	Definitions []string
+	Documents   []string // of OpenAPI
 	MergeType   string
 }
 
@@ -20,6 +21,7 @@ type Schema struct {
 func (flags *Schema) Add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	AddDefinitions(f, &flags.Definitions, "read CustomResourceDefinitions from a file, directory or glob (repeatable)")
+	f.Var((*Paths)(&flags.Documents), "openapi", "read an OpenAPI v3 document, as kubectl get --raw /openapi/v3/apis/apps/v1 prints it (repeatable)")
 	f.StringVar(&flags.MergeType, "type", "", "how patches merge: strategic, apply or merge (default by the kind)")
 	commandline.Complete(cmd, "type", cobra.FixedCompletions([]string{StrategicType, ApplyType, JSONType}, cobra.ShellCompDirectiveNoFileComp))
 }
@@ -44,7 +46,21 @@ func (flags Schema) Check() error {
 			return err
 		}
 	}
+	if slices.Contains(flags.Documents, "") {
+		return errors.New("--openapi: an empty path; name a file")
+	}
 	return CheckDefinitions(flags.Definitions)
+}
+
+// Names returns the flag that names schemas, or "" if none does.
+func (flags Schema) Names() string {
+	switch {
+	case len(flags.Definitions) > 0:
+		return "--crd"
+	case len(flags.Documents) > 0:
+		return "--openapi"
+	}
+	return ""
 }
 
 // The values of --type.
