@@ -45,12 +45,7 @@ type plan struct {
 }
 
 // staged returns the staged name of a file.
-func (p plan) staged(name string) string {
-	if p.Stage == "" {
-		return name + stageSuffix
-	}
-	return name + "." + p.Stage + stageSuffix
-}
+func (p plan) staged(name string) string { return name + "." + p.Stage + stageSuffix }
 
 func (p plan) names() []string {
 	return slices.Concat(p.Write, p.Make, slices.Sorted(maps.Keys(p.Remove)))
@@ -160,7 +155,6 @@ func (d *Dir) recover() error {
 		if len(lines) > 1 && lines[1] == commitLine {
 			left.forget(d)
 			err = left.finish(d)
-			d.written = true
 		} else {
 			left.undo(d.root)
 		}

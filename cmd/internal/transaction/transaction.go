@@ -69,7 +69,6 @@ type Dir struct {
 	root    *os.Root
 	journal *lockedfile.File
 	made    []string // directories that Open has created
-	written bool     // the directories must stay
 	left    bool     // the journal must stay: the next run has work to do
 }
 
@@ -94,7 +93,11 @@ func Open(dir string, interrupted func() error) (_ *Dir, err error) {
 	}
 	d := &Dir{path: dir, root: root, made: made}
 	if err := d.lock(interrupted); err != nil {
-		return nil, errors.Join(err, root.Close())
+		err = errors.Join(err, root.Close())
+		if errors.Is(err, fs.ErrNotExist) && interrupted() == nil {
+			return Open(dir, interrupted) // another run had created the directory, has written nothing and has removed it
+		}
+		return nil, err
 	}
 	if err := d.recover(); err != nil {
 		d.left = true
@@ -115,24 +118,22 @@ func Recover(dir string, interrupted func() error) error {
 	return d.Close()
 }
 
-// Close releases the directory. Unless something was written, it removes directories that Open has created.
+// Close releases the directory. Unless something is in them, it removes directories that Open has created.
 func (d *Dir) Close() error {
 	var err error
 	if !d.left {
 		err = d.removeJournal()
 	}
 	err = errors.Join(err, d.journal.Close(), d.root.Close())
-	if !d.written && !d.left {
-		removeDirs(d.made)
-	}
+	removeDirs(d.made)
 	return err
 }
 
 // Is reports whether d is the directory at a path.
 func (d *Dir) Is(dir string) bool {
-	own, err := d.root.Stat(".")
-	other, errOther := os.Stat(dir)
-	return err == nil && errOther == nil && os.SameFile(own, other)
+	own, _ := d.root.Stat(".")
+	other, _ := os.Stat(dir) // nothing is no file
+	return os.SameFile(own, other)
 }
 
 // ReadFile reads a regular file of the directory.
@@ -223,7 +224,6 @@ func Write(all []Changes, interrupted func() error, step func(done, total int)) 
 
 // finish applies a committed plan.
 func (d *Dir) finish(p plan) error {
-	d.written = true
 	err := p.finish(d)
 	d.left = err != nil
 	return err
@@ -363,7 +363,7 @@ func (d *Dir) writeNew(name, staged string, data []byte) error {
 func makeDirs(dir string) ([]string, error) {
 	var made []string
 	for d := filepath.Clean(dir); ; d = filepath.Dir(d) {
-		if _, err := os.Lstat(d); !errors.Is(err, fs.ErrNotExist) || d == filepath.Dir(d) {
+		if _, err := os.Lstat(d); err == nil || d == filepath.Dir(d) {
 			break
 		}
 		made = append(made, d)

@@ -28,6 +28,7 @@ type program struct {
 	cases   string // of each law
 	deep    bool   // it takes long, or belongs to a module of its own
 	guards  bool   // it tests guards of SECURITY.md, and no engine
+	long    string // "1" for the tests at full length
 	binary  string
 	takes   time.Duration
 	reached []bool
@@ -53,7 +54,9 @@ func testPrograms() []*program {
 		{name: "cmd/internal/host", except: "^Test(Copy_Size|Progress)|_Confined$", guards: true},
 		{name: "cmd/internal/transaction", guards: true},
 		{name: "cmd/internal/build", except: "^TestBuild_Bounded$|_Confined$|^TestSandbox_", guards: true},
+		{name: "cmd/internal/cli", tests: "^(TestOwnFiles_Obstacles|TestTwoProcessesAtOnce|TestConfine|TestNamedPrograms)$", guards: true},
 		{name: "cmd/internal/build", tests: "^TestSandbox_", deep: true, guards: true},
+		{name: "cmd/internal/cli", tests: "^(TestKilledRuns|TestAttacks)$", long: "1", deep: true, guards: true},
 	}
 }
 
@@ -139,7 +142,7 @@ func (p *program) start(ctx context.Context, dir string, limit time.Duration, va
 	}
 	cmd := exec.CommandContext(ctx, command[0], append(command[1:], args...)...)
 	cmd.Dir = filepath.FromSlash(p.name)
-	cmd.Env = append(os.Environ(), variable, "TMPDIR="+dir, "TRAINWELD_SEED=1", "TRAINWELD_CASES="+p.cases, "TRAINWELD_OBJECTS="+p.cases, "TRAINWELD_SCHEMAS="+p.cases)
+	cmd.Env = append(os.Environ(), variable, "TMPDIR="+dir, "TRAINWELD_SEED=1", "TRAINWELD_LONG="+p.long, "TRAINWELD_CASES="+p.cases, "TRAINWELD_OBJECTS="+p.cases, "TRAINWELD_SCHEMAS="+p.cases)
 	cmd.WaitDelay = time.Second
 	return cmd.CombinedOutput()
 }
