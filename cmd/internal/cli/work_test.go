@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,7 +29,7 @@ func TestWorkIsLinear(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			few, many := steps(t, program, tc.command(t, tc.n)), steps(t, program, tc.command(t, 10*tc.n))
-			if e := exponent(few, many); e > mostExponent {
+			if e := testenv.Exponent(few, many); e > mostExponent {
 				t.Errorf("10 times the input takes %d steps, and not %d: exponent %.2f", many, few, e)
 			}
 		})
@@ -46,7 +45,7 @@ func TestMemoryIsLinear(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			allocated(t, tc.command(t, tc.n)) // fills the caches
 			few, many := allocated(t, tc.command(t, tc.n)), allocated(t, tc.command(t, 10*tc.n))
-			if e := exponent(few, many); e > mostExponent {
+			if e := testenv.Exponent(few, many); e > mostExponent {
 				t.Errorf("10 times the input takes %d bytes, and not %d: exponent %.2f", many, few, e)
 			}
 		})
@@ -55,8 +54,6 @@ func TestMemoryIsLinear(t *testing.T) {
 
 // mostExponent is the largest exponent of the growth from one input to another one of ten times its size.
 const mostExponent = 1.114
-
-func exponent[N int | uint64](few, many N) float64 { return math.Log10(float64(many) / float64(few)) }
 
 // allocated returns the bytes that a command allocates in this process.
 func allocated(t *testing.T, r run) uint64 {
@@ -121,19 +118,9 @@ func counting(t *testing.T) string {
 }
 
 // steps counts the statements that the program runs.
-func steps(t *testing.T, program string, r run) int {
+func steps(t *testing.T, program string, r run) uint64 {
 	t.Helper()
-	sum := 0
-	for line := range strings.Lines(counted(t, program, r)) {
-		fields := strings.Fields(line) // file:from,to statements count
-		if len(fields) != 3 {
-			continue
-		}
-		statements, _ := strconv.Atoi(fields[1])
-		count, _ := strconv.Atoi(fields[2])
-		sum += statements * count
-	}
-	return sum
+	return testenv.Statements(counted(t, program, r))
 }
 
 // counted runs the program, and returns the counters of its statements.
