@@ -25,7 +25,7 @@ TAGS := kustomize_disable_go_plugin_support
 # Runs go in a module that go.work does not name: it has replaces of its own.
 in = cd $(1) && GOWORK=off go
 FUZZ := cmd/internal/fuzz
-ALONE := $(addprefix $(FUZZ)/,upstream trainingoperator strategic operators crds) $(ORACLES) cmd/internal/hosts cmd/internal/packaging cmd/internal/bench cmd/web
+ALONE := $(addprefix $(FUZZ)/,upstream trainingoperator strategic operators crds kueue) $(ORACLES) cmd/internal/hosts cmd/internal/packaging cmd/internal/bench cmd/web
 
 .PHONY: help nightly build release tag test test-long test-upstream test-releases oracles test-hosts web playground test-web differential lint vulnerabilities apidiff bench measure fuzz soak mutants demo generate
 
@@ -73,10 +73,10 @@ test-long: ## all random cases, the tests that take long, and the race detector
 	TRAINWELD_CASES=100 go test -vet=off -timeout 0 $(RACE) -run '^(TestLaws|TestForce|TestHistory|TestChildHistory|TestManagedFields|TestMigrate|TestRewrite)$$' ./render/fuzz
 	go test -vet=off $(RACE) -run '^(TestPositionsFromManyGoroutines|TestInputsAreShared)$$' ./render/manifest ./render
 
-# The parts of a release that need no build. Then the comparison with the controllers' own code of Trainer 2.3 and of the Training
-# Operator before it, with the API machinery's strategic merge, with other programs' tests of their merges, and with an API server's field
+# The parts of a release that need no build. Then the comparison with the controllers' own code of Trainer 2.3, of Kueue and of the Training
+# Operator, with the API machinery's strategic merge, with other programs' tests of their merges, and with an API server's field
 # manager, each in a module of its own.
-test-upstream: ## compare with the code of Trainer 2.3, the Training Operator and the API server
+test-upstream: ## compare with the code of Trainer 2.3, Kueue, the Training Operator and the API server
 	$(call in,cmd/internal/packaging) test -vet=off -count=1 -timeout 0 ./...
 	$(call in,$(FUZZ)/upstream) test -vet=off -count=1 -timeout 0 ./...
 	$(call in,$(FUZZ)/trainingoperator) test -vet=off -count=1 -timeout 0 ./...

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -71,7 +72,7 @@ func members(t reflect.Type, special map[reflect.Type]Schema, fields Schema, req
 			continue
 		}
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if name == "" {
+		if name == "" || name == "-" {
 			continue
 		}
 		if options == "" {
@@ -117,6 +118,7 @@ func Golden(t testing.TB, file string, schema Schema, update bool) {
 func Report(title string, t reflect.Type, version int, special map[reflect.Type]Schema) Schema {
 	s := Of(t, special)
 	required, _ := s["required"].([]string)
+	required = slices.DeleteFunc(slices.Clone(required), func(name string) bool { return name == "schemaVersion" })
 	s["title"], s["required"] = title, append([]string{"schemaVersion"}, required...)
 	s["properties"].(Schema)["schemaVersion"] = Schema{"enum": []int{version}, "description": "The version of this schema. A field that goes or changes its meaning makes another one; a new field does not."}
 	return s

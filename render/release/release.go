@@ -211,6 +211,12 @@ func Latest() *Release {
 	return &r
 }
 
+// Kueue returns the release whose code Kueue 0.17 to 0.19 links, whatever release a cluster runs.
+func Kueue() *Release {
+	r, _ := Parse("2.2")
+	return r
+}
+
 // Known returns copies of all releases, the oldest first.
 func Known() []Release { return slices.Clone(releases) }
 

@@ -33,6 +33,7 @@ data: {a: b}
 	for schema, lines := range map[string][][]string{
 		"findings": slices.Concat(reports("check", commands["check"]), reports("conflicts", commands["conflicts"])), "diff": reports("diff", commands["diff"]),
 		"blame": reports("blame", commands["blame"]), "owners": {{"blame", "-f", managed}, {"blame", "-f", managed, "data.a"}}, "version": {{"version"}},
+		"podsets":      {append([]string{"render", "--to=podsets"}, commands["render"][0]...)},
 		"explain-code": reports("explain", explain[:1]), "explain-definitions": reports("explain", explain[1:2]), "explain-field": reports("explain", explain[2:]),
 	} {
 		file := schema + ".schema.json"

@@ -81,13 +81,13 @@ var exported = []struct {
 	}},
 	{folder: "render/policy", all: []any{policy.IsManifest, policy.Parse, new(policy.Patch), new(policy.Policy)}},
 	{folder: "render/release", all: []any{
-		release.Known, release.Latest, release.Parse, release.PodGroup, release.Span, release.Switches,
+		release.Known, release.Kueue, release.Latest, release.Parse, release.PodGroup, release.Span, release.Switches,
 		new(release.Definitions), new(release.Field), new(release.Release), new(release.Rules), new(release.Switch),
 	}},
 	{folder: "render", all: []any{
 		render.Compose, render.Conflicts, render.DefaultJobSet, render.DefaultJobSetOf, render.DefaultPatches,
 		render.DefaultRuntime, render.DefaultTrainJob, render.EphemeralClaims, render.JobSet, render.Jobs, render.Merge,
-		render.Migrate, render.ObjectOf, render.OrderConflicts, render.OwnersOfChildren, render.ParseFeatureGates, render.ParseIndexRange, render.Pods, render.CountPods, render.HasEphemeralVolumes, render.Applicable,
+		render.Migrate, render.ObjectOf, render.OrderConflicts, render.OwnersOfChildren, render.ParseFeatureGates, render.ParseIndexRange, render.Pods, render.PodSets, render.Requests, render.Totals, render.CountPods, render.HasEphemeralVolumes, render.Applicable,
 		render.PodRanges, render.SystemPriority, render.TooManyPods,
 		render.RuntimeOf,
 		new(render.ChildOwners), new(render.Merging), new(render.Runtimes),

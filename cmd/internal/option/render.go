@@ -58,8 +58,8 @@ func (flags Render) Parse() (manifest.Format, render.Options, error) {
 	}
 	var format manifest.Format
 	if flags.AsTable() {
-		if flags.To != "pods" || flags.OutputDir != "" {
-			return 0, opts, fmt.Errorf("-o %s is a table of Pods for standard output: add --to=pods, and leave --output-dir out", flags.Format)
+		if flags.To != "pods" && flags.To != PodSets || flags.OutputDir != "" {
+			return 0, opts, fmt.Errorf("-o %s is a table of Pods or Pod sets for standard output: add --to=pods or --to=podsets, and leave --output-dir out", flags.Format)
 		}
 	} else if flags.Format == NameFormat {
 		if flags.OutputDir != "" {
@@ -75,7 +75,7 @@ func (flags Render) Parse() (manifest.Format, render.Options, error) {
 	if opts.OnConflict, err = ParseOnConflict(flags.OnConflict); err != nil {
 		return 0, opts, err
 	}
-	err = cmp.Or(OneOf("--to", flags.To, "jobset", "jobs", "pods"), OneOf("--as", flags.As, "applied", "stored"), flags.checkFor(), flags.checkComposeAs())
+	err = cmp.Or(OneOf("--to", flags.To, "jobset", "jobs", "pods", PodSets), OneOf("--as", flags.As, "applied", "stored"), flags.checkFor(), flags.checkIneffective())
 	if err != nil {
 		return 0, opts, err
 	}
@@ -112,24 +112,31 @@ func (flags Render) checkFor() error {
 	return OneOf("--for", flags.For, ForReview, ForApply)
 }
 
-// checkComposeAs returns an error for flags that have no effect on a patch.
-func (flags Render) checkComposeAs() error {
+// checkIneffective returns an error for flags that have no effect on a patch, or on Pod sets.
+func (flags Render) checkIneffective() error {
+	made := "--compose-as writes patches"
 	if flags.ComposeAs == "" {
-		return nil
+		made = "--to=podsets writes Pod sets"
+		if flags.To != PodSets {
+			return nil
+		}
 	}
 	for _, f := range []struct {
 		flag string
 		set  bool
 	}{
-		{"--to=" + flags.To, flags.To != "jobset"}, {"--for=" + flags.For, flags.For == ForApply}, {"-o " + flags.Format, flags.Format == NameFormat},
-		{"--generate-secrets", flags.Secrets}, {"--owner-references", flags.OwnerReferences},
+		{"--to=" + flags.To, flags.ComposeAs != "" && flags.To != "jobset"}, {"--for=" + flags.For, flags.For == ForApply}, {"-o " + flags.Format, flags.Format == NameFormat},
+		{"--as=" + flags.As, flags.ComposeAs == "" && flags.As == "stored"}, {"--generate-secrets", flags.Secrets}, {"--owner-references", flags.OwnerReferences},
 	} {
 		if f.set {
-			return fmt.Errorf("--compose-as writes patches, on which %s has no effect: leave one of the two out", f.flag)
+			return fmt.Errorf("%s, on which %s has no effect: leave one of the two out", made, f.flag)
 		}
 	}
 	return nil
 }
+
+// PodSets is the value of --to for what Kueue counts.
+const PodSets = "podsets"
 
 // The formats in addition to the manifests' formats: two tables of Pods, and the names of objects.
 const (

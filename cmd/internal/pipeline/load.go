@@ -73,7 +73,7 @@ func (l *Load) Add(other Load) {
 // devices returns the accelerators that a Pod requests, by their resources.
 func devices(pod *corev1.Pod) map[string]*big.Int {
 	all := map[string]*big.Int{}
-	for name, q := range requests(pod) {
+	for name, q := range render.Requests(&pod.Spec) {
 		if IsDevice(string(name)) {
 			all[string(name)] = big.NewInt(q.Value())
 		}

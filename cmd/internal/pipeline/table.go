@@ -13,7 +13,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	resourcehelper "k8s.io/component-helpers/resource"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/cmd/internal/report"
@@ -67,7 +66,7 @@ func (t PodTable) Write(w io.Writer, room int) error {
 		}
 		measure(t.row(r))
 		pods := int64(r.Last-r.First) + 1
-		for name, q := range requests(r.Pod) {
+		for name, q := range render.Requests(&r.Pod.Spec) {
 			sum := total[name]
 			q.Mul(pods)
 			sum.Add(q)
@@ -138,7 +137,7 @@ func (t PodTable) row(r render.PodRange) []string {
 	}
 	row := []string{
 		job, index, hostname, dns,
-		pairs(pod.Spec.NodeSelector), resourcesText(requests(pod)), fmt.Sprint(podGPUs(pod)), t.waits[job],
+		pairs(pod.Spec.NodeSelector), resourcesText(render.Requests(&pod.Spec)), fmt.Sprint(podGPUs(pod)), t.waits[job],
 	}
 	if t.wide {
 		var images, volumes []string
@@ -162,26 +161,6 @@ func orDash(text string) string {
 		return "-"
 	}
 	return text
-}
-
-// requests returns the requests that the scheduler counts for the Pod. An API server copies limits to missing requests, so
-// they count.
-func requests(pod *corev1.Pod) corev1.ResourceList {
-	counted := pod.DeepCopy()
-	for _, list := range [][]corev1.Container{counted.Spec.InitContainers, counted.Spec.Containers} {
-		for i := range list {
-			r := &list[i].Resources
-			for name, q := range r.Limits {
-				if _, set := r.Requests[name]; !set {
-					if r.Requests == nil {
-						r.Requests = corev1.ResourceList{}
-					}
-					r.Requests[name] = q
-				}
-			}
-		}
-	}
-	return resourcehelper.PodRequests(counted, resourcehelper.PodResourcesOptions{})
 }
 
 func resourcesText(list corev1.ResourceList) string {

@@ -21,7 +21,7 @@ func Command(p *host.Program) *cobra.Command {
 		Short: "Render TrainJobs to the JobSets, Jobs or Pods that the cluster creates",
 		Long: `Render TrainJobs to the objects that the cluster creates. --to=jobset, the default, renders the objects that the
 Trainer's controller applies. --to=jobs and --to=pods render the objects that the next controllers create. For
-these two the input may also be a JobSet.
+these two the input may also be a JobSet. --to=podsets renders what Kueue counts: docs/kueue.md.
 
 A PATH is a file, a directory, a quoted glob or - for standard input. Files hold TrainJobs and runtimes as YAML
 or JSON. The kind, namespace and name identify a TrainJob's runtime. Objects go to standard output or to
@@ -84,11 +84,11 @@ failed; 130 and 143 interrupted by SIGINT and SIGTERM, with nothing written to -
 	f := cmd.Flags()
 	option.AddInputs(f, &flags.Flags, "read TrainJobs and runtimes from a file, directory, glob or - (repeatable)", option.LaidOver)
 	option.AddBuilds(f, &flags.Flags)
-	f.StringVarP(&flags.Format, "output", "o", "yaml", "yaml, json, name, or, of Pods, table or wide")
+	f.StringVarP(&flags.Format, "output", "o", "yaml", "yaml, json, name, or, of Pods and Pod sets, table or wide")
 	f.StringVar(&flags.OutputDir, "output-dir", "", "write one file per TrainJob into this directory, all or none")
 	f.BoolVar(&flags.Prune, "prune", false, "with --output-dir: remove the files that an earlier run with --prune has written, that are no longer made, and that nobody has changed; "+output.OwnFilesName+" lists them")
 	f.BoolVar(&flags.ExitCode, "exit-code", false, "with --output-dir: name the files that are written or removed, or that git does not track, and end with status 1 if there is one")
-	f.StringVar(&flags.To, "to", "jobset", "what to render: jobset, with the ConfigMaps, Secrets and PodGroups beside it; jobs, with the Service and the volume claims; or pods")
+	f.StringVar(&flags.To, "to", "jobset", "what to render: jobset, with the ConfigMaps, Secrets and PodGroups beside it; jobs, with the Service and the volume claims; pods; or podsets, which Kueue counts")
 	f.StringVar(&flags.For, "for", option.ForReview, "review: what the controller applies; apply: the same to apply instead of the TrainJobs, with a warning for each loss")
 	f.StringVar(&flags.As, "as", "applied", "applied: what the controllers send to the API server; stored: with what the API server and the webhooks fill in")
 	option.AddOnConflict(cmd, &flags.OnConflict, "fail", "fail, an error where managers disagree, or last, a warning, and the last patch wins as in the cluster")
@@ -107,7 +107,7 @@ failed; 130 and 143 interrupted by SIGINT and SIGTERM, with nothing written to -
 	option.AddAll(f, &flags.All)
 	f.BoolVar(&flags.ShowNotes, "show-notes", false, "also show notes, which report no problem")
 	commandline.Complete(cmd, "output", cobra.FixedCompletions([]string{"yaml", "json", option.NameFormat, option.TableFormat, option.WideFormat}, cobra.ShellCompDirectiveNoFileComp))
-	commandline.Complete(cmd, "to", cobra.FixedCompletions([]string{"jobset", "jobs", "pods"}, cobra.ShellCompDirectiveNoFileComp))
+	commandline.Complete(cmd, "to", cobra.FixedCompletions([]string{"jobset", "jobs", "pods", option.PodSets}, cobra.ShellCompDirectiveNoFileComp))
 	commandline.Complete(cmd, "for", cobra.FixedCompletions([]string{option.ForReview, option.ForApply}, cobra.ShellCompDirectiveNoFileComp))
 	commandline.Complete(cmd, "as", cobra.FixedCompletions([]string{"applied", "stored"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.MarkFlagDirname("output-dir")

@@ -56,7 +56,7 @@ type rendered struct {
 	// Pods for standard output are generated only on writing, because they are many. Names take little memory.
 	streamed iter.Seq2[any, error]
 	count    int64 // of Pods
-	table    pipeline.PodTable
+	table    pipeline.Table
 }
 
 func run(p *host.Program, flags option.Render) error {
@@ -163,7 +163,7 @@ func (r *renderRun) part(part workspace.Flags) finding.List {
 	r.in.Step = r.progress.Step
 	r.in.NoNotes = !r.flags.ShowNotes && len(r.levels) == 0 // a note may become a warning
 	f := workspace.NewStream(r.p, r.in)
-	parallel.Stream(f.Objects(r.flags.To != "jobset"), r.one, func(o renderedJob) {
+	parallel.Stream(f.Objects(r.flags.To == "jobs" || r.flags.To == "pods"), r.one, func(o renderedJob) {
 		r.progress.Step("rendered", o.file+1, f.Jobs)
 		r.take(o)
 	})
@@ -232,10 +232,14 @@ func (r *renderRun) one(o workspace.Item) renderedJob {
 }
 
 // trainJob returns the objects that the controllers create for a TrainJob, and the number of Pods.
-func (r *renderRun) trainJob(j workspace.Job) (finding.List, iter.Seq2[any, error], pipeline.PodTable, int64) {
+func (r *renderRun) trainJob(j workspace.Job) (finding.List, iter.Seq2[any, error], pipeline.Table, int64) {
 	if r.flags.ComposeAs != "" {
 		found, objects := r.composed(j)
-		return found, objects, pipeline.PodTable{}, 0
+		return found, objects, nil, 0
+	}
+	if r.flags.To == option.PodSets {
+		found, sets := pipeline.PodSets(r.in, j, r.opts)
+		return r.leveled(found, sets != nil), output.Each([]any{sets}), sets, 0
 	}
 	found, out := pipeline.TrainJob(r.in, j, r.opts)
 	if r.flags.For == option.ForApply && out.JobSet != nil {
@@ -243,7 +247,7 @@ func (r *renderRun) trainJob(j workspace.Job) (finding.List, iter.Seq2[any, erro
 	}
 	found = r.leveled(found, out.JobSet != nil)
 	if r.flags.To == "jobset" || out.JobSet == nil || found.Err() != nil {
-		return found, output.Each(out.Objects()), pipeline.PodTable{}, 0
+		return found, output.Each(out.Objects()), nil, 0
 	}
 	f := pipeline.Children(pipeline.Owners(r.in, j, r.opts, out), out.JobSet, out.Companions, r.flags, r.podsOf(j))
 	located := r.in.Locate(j, f.Findings)

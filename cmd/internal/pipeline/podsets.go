@@ -1,0 +1,88 @@
+package pipeline
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/trainweld/trainweld/cmd/internal/report"
+	"github.com/trainweld/trainweld/cmd/internal/workspace"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render"
+)
+
+// Table is a table for a screen of some columns.
+type Table interface {
+	Write(w io.Writer, room int) error
+}
+
+// PodSetReport holds the Pod sets of one TrainJob.
+type PodSetReport struct {
+	SchemaVersion int                 `json:"schemaVersion"`
+	Namespace     string              `json:"namespace" doc:"That of the TrainJob."`
+	Name          string              `json:"name" doc:"That of the TrainJob."`
+	PodSets       []render.PodSet     `json:"podSets" doc:"What Kueue counts, in the order of the replicated jobs."`
+	Totals        corev1.ResourceList `json:"totals" doc:"The requests of all Pods."`
+}
+
+// PodSets returns the Pod sets of one TrainJob, or nil, and its findings with their positions.
+func PodSets(in *workspace.Input, j workspace.Job, opts render.Options) (finding.List, *PodSetReport) {
+	found, made := TrainJob(in, j, opts)
+	if made.JobSet == nil {
+		return found, nil
+	}
+	if opts.Release == nil {
+		opts.Release = j.Release()
+	}
+	input, _ := inputOf(in, j)
+	sets, err := render.PodSets(input, opts)
+	var own finding.List
+	if errors.As(err, &own) {
+		own = slices.DeleteFunc(slices.Clone(own), func(f finding.Finding) bool { return f.Code != finding.CodeNoPodSets })
+	}
+	for _, set := range sets {
+		own = append(own, set.Findings...)
+	}
+	found = append(found, in.Locate(j, own)...)
+	if sets == nil {
+		return found, nil
+	}
+	return found, &PodSetReport{report.SchemaVersion, j.TrainJob.Namespace, j.TrainJob.Name, sets, render.Totals(sets)}
+}
+
+// Write writes a row for each Pod set, and a line with the totals.
+func (r *PodSetReport) Write(w io.Writer, room int) error {
+	rows := [][]string{{"POD SET", "PODS", "REQUESTS OF A POD", "TOPOLOGY"}}
+	pods := new(big.Int)
+	for _, set := range r.PodSets {
+		pods.Add(pods, big.NewInt(int64(set.Count)))
+		topology := ""
+		if t := set.TopologyRequest; t.Required != nil {
+			topology = "required " + *t.Required
+		} else if t.Preferred != nil {
+			topology = "preferred " + *t.Preferred
+		} else if t.Unconstrained != nil {
+			topology = fmt.Sprintf("unconstrained %t", *t.Unconstrained)
+		}
+		rows = append(rows, []string{set.Name, fmt.Sprint(set.Count), resourcesText(set.Requests), topology})
+	}
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i := range row {
+			row[i] = orDash(report.Printable(row[i]))
+			widths[i] = max(widths[i], report.Width(row[i]))
+		}
+	}
+	report.Fit(widths, podGap, room)
+	out := bufio.NewWriter(w)
+	for _, row := range rows {
+		writeRow(out, row, widths)
+	}
+	fmt.Fprintln(out, report.Line(fmt.Sprintf("%s/%s: %s, requests %s", r.Namespace, r.Name, countOf(pods, "Pod"), orDash(resourcesText(r.Totals)))))
+	return out.Flush()
+}
