@@ -5,6 +5,8 @@ package cli
 import (
 	"bytes"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -34,6 +36,11 @@ func confinements() map[string]func() {
 	return map[string]func(){
 		"trainweld-alone":   confined(append(network, unix.SYS_EXECVE, unix.SYS_EXECVEAT, unix.SYS_CLONE)...),
 		"trainweld-offline": confined(network...),
+		"trainweld-fetches": func() {
+			Start("", "")
+			_, err := http.Get(os.Args[1])
+			fmt.Print(err)
+		},
 	}
 }
 
@@ -106,6 +113,15 @@ func TestNoNetworkNoPrograms(t *testing.T) {
 		}
 		runConfined(t, "trainweld-alone", nil, args)
 	})
+}
+
+// TestStart_Sealed fetches something in a process of the program, as a library could.
+func TestStart_Sealed(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	defer server.Close()
+	if out, err := exec.Command("trainweld-fetches", server.URL).Output(); err != nil || !bytes.Contains(out, []byte("a build fetches nothing")) {
+		t.Errorf("a request by HTTP: %q, %v", out, err)
+	}
 }
 
 // TestNamedPrograms runs the flags that name a program. They open no socket, and they start that program only: the folder of

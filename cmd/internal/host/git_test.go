@@ -2,6 +2,7 @@ package host
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -249,8 +250,9 @@ func TestGit_Endless(t *testing.T) {
 		t.Skip("needs a script")
 	}
 	t.Setenv("PATH", filepath.Dir(endless)+string(filepath.ListSeparator)+os.Getenv("PATH"))
-	if _, err := gitWithin(time.Second, dir, "ls-files"); err == nil || !strings.Contains(err.Error(), "does not end within 1s") {
-		t.Errorf("git() = %v", err)
+	start := time.Now()
+	if _, err := gitWithin(time.Second, dir, "ls-files"); err == nil || !strings.Contains(err.Error(), "does not end within 1s") || time.Since(start) > 30*time.Second {
+		t.Errorf("git() = %v after %s", err, time.Since(start))
 	}
 }
 
@@ -314,6 +316,7 @@ func TestCopying_Names(t *testing.T) {
 		`"a" is a link out of the tree`:                      {{name: "a", link: "../b"}},
 		`"b" is a link out of the tree`:                      {{name: "p/q/l", link: "../.."}, {name: "b", link: "p/q/l/../nothing"}},
 		`"c" is a link out of the tree`:                      {{name: "c", link: "d/e"}, {name: "d", link: "/tmp"}},
+		`"e" is a link out of the tree`:                      {{name: "e", link: "/tmp"}},
 	} {
 		to := t.TempDir()
 		var c copying
@@ -326,5 +329,28 @@ func TestCopying_Names(t *testing.T) {
 		if entries, err := os.ReadDir(to); err != nil || len(entries) > 0 {
 			t.Errorf("write() wrote %v, %v before it failed", entries, err)
 		}
+	}
+}
+
+// TestCopying_Grown copies a file that is longer than it was, one that is shorter, and one that another file of the same name links to.
+func TestCopying_Grown(t *testing.T) {
+	to := t.TempDir()
+	texts := func(text string) func() (io.ReadCloser, error) {
+		return func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil }
+	}
+	c := copying{files: []copied{{name: "grown", size: 3, open: texts("grown")}, {name: "shrunk", size: 9, open: texts("shrunk")}, {name: "own", mode: 0o700, open: texts("")}}}
+	if err := c.write(to); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"grown": "gro", "shrunk": "shrunk", "own": ""} {
+		if text, err := os.ReadFile(filepath.Join(to, name)); err != nil || string(text) != want {
+			t.Errorf("%s: %q, %v, want %q", name, text, err, want)
+		}
+	}
+	if err := (&copying{files: []copied{{name: "again", link: "own"}, {name: "again", size: 4, open: texts("evil")}}}).write(to); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("a second file of one name: %v", err)
+	}
+	if text, err := os.ReadFile(filepath.Join(to, "own")); err != nil || len(text) > 0 {
+		t.Errorf("a link was written through: %q, %v", text, err)
 	}
 }

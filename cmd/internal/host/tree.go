@@ -200,7 +200,7 @@ func (c *copying) check() error {
 				return fmt.Errorf("%s is a file or a link, and %s lies below it", printable.Quoted(above), printable.Quoted(f.name))
 			}
 		}
-		if f.open == nil && (filepath.IsAbs(f.link) || leadsOut(f.name, targets)) {
+		if f.open == nil && leadsOut(f.name, targets) {
 			return fmt.Errorf("%s is a link out of the tree, and a build gets a copy of the tree: remove the link, or let git ignore it", printable.Quoted(f.name))
 		}
 	}
@@ -240,7 +240,7 @@ func leadsOut(name string, targets map[string]string) bool {
 		if target == "" {
 			continue
 		}
-		if path.IsAbs(target) {
+		if path.IsAbs(target) || filepath.IsAbs(target) {
 			return true
 		}
 		if links++; links > mostLinks {

@@ -11,10 +11,9 @@ var gitSettings = []string{
 	"-c", "safe.bareRepository=explicit",
 	"-c", "core.fsmonitor=false",
 	"-c", "core.hooksPath=" + os.DevNull,
-	"-c", "protocol.allow=never",
 	"-c", "credential.helper=",
 	"-c", "core.bigFileThreshold=64m", // larger files do not fit into its memory
-	"--no-pager", "--no-optional-locks",
+	"--no-optional-locks",
 }
 
 // gitVariables forbid what a repository's configuration could allow again, such as the protocol ext. A missing object is an error

@@ -1,12 +1,15 @@
 package process_test
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/trainweld/trainweld/cmd/internal/process"
 )
@@ -106,6 +109,40 @@ func TestGit_Environment(t *testing.T) {
 	t.Setenv("GIT_DIR", filepath.Join(other, ".git"))
 	if out, err := process.Git(dir, "rev-parse", "--git-dir").Output(); err != nil || string(out) != ".git\n" {
 		t.Errorf("git rev-parse --git-dir = %q, %v, want .git", out, err)
+	}
+}
+
+// TestGit_Settings holds what no configuration of a repository overrides: git asks nobody, fetches nothing late, and
+// writes no index to save later work.
+func TestGit_Settings(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "file"), "text", 0o600)
+	for _, args := range []string{"init -q", "add .", "-c user.name=a -c user.email=a@example.com commit -qm a"} {
+		if out, err := gitIn(dir, args).CombinedOutput(); err != nil {
+			t.Fatalf("git %s: %v\n%s", args, err, out)
+		}
+	}
+	fill := process.Git(dir, "credential", "fill")
+	fill.Stdin = strings.NewReader("protocol=https\nhost=example.com\n\n")
+	if out, err := fill.CombinedOutput(); err == nil || !strings.Contains(string(out), "terminal prompts disabled") {
+		t.Errorf("git asks for a user: %v\n%s", err, out)
+	}
+	if !slices.Contains(fill.Env, "GIT_NO_LAZY_FETCH=1") { // git has it since 2.45
+		t.Errorf("git may fetch what is missing: %q", fill.Env)
+	}
+	index := filepath.Join(dir, ".git", "index")
+	before, err := os.ReadFile(index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(filepath.Join(dir, "file"), time.Time{}, time.Unix(1, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := process.Git(dir, "status").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if after, err := os.ReadFile(index); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("git has written the index: %v", err)
 	}
 }
 

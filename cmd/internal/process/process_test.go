@@ -95,12 +95,28 @@ func attempts() map[string]string {
 	return results
 }
 
+// confined tries everything in the thread that has taken the rights away, and in one that was there before.
 func confined() {
+	ready, isConfined, other := make(chan bool), make(chan bool), make(chan map[string]string)
+	go func() {
+		runtime.LockOSThread()
+		close(ready)
+		<-isConfined
+		other <- attempts()
+	}()
+	<-ready
 	if err := Confine(); err != nil {
 		report(map[string]string{"confine": err.Error()})
 		return
 	}
-	report(attempts())
+	close(isConfined)
+	results := <-other
+	for what, how := range attempts() {
+		if results[what] != how {
+			results[what] += " and " + how
+		}
+	}
+	report(results)
 }
 
 // trapped tries one thing after Trap.
