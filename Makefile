@@ -55,11 +55,12 @@ tag: ## name and tag a release: VERSION=v1.2.3
 	GOWORK=off go run -C cmd/internal/packaging . tag -sources ../../.. "$(VERSION)"
 
 # First the policies' golden files, as a user tests them. Then the tests of the module, with a twentieth of the random cases. No run
-# vets: make lint does, for every module. No run has a limit of time, which a busy machine could exceed.
+# vets: make lint does, for every module. No run has a limit of time, which a busy machine could exceed. Without tables for a debugger
+# the sixty test programs are linked in two thirds of the time.
 test: ## the tests, with a twentieth of the random cases
 	@echo "compiling the packages and their tests: minutes the first time. Then each package prints a line."
 	go run ./cmd/trainweld test internal/testdata/policies
-	go test -vet=off -timeout 0 work
+	go test -vet=off -ldflags=-w -timeout 0 work
 	@echo "make test ran the golden cases of internal/testdata/policies, and the tests of each package with a twentieth of the random cases. It did not run:"
 	@$(MAKE) -s help | grep -E 'make test-|make lint'
 	@echo "  TestBuild_Bounded under the race detector, which multiplies the memory and the time that its limits are for"

@@ -17,9 +17,12 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/trainweld/trainweld/conflict"
+	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/schema"
 )
+
+func TestMain(m *testing.M) { os.Exit(testenv.Tests{M: m}.Run()) }
 
 var update = flag.Bool("update", false, "rewrite the outcomes of stories")
 

@@ -2,17 +2,21 @@ package render_test
 
 import (
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"testing"
 
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/casefile"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
+
+func TestMain(m *testing.M) { os.Exit(testenv.Tests{M: m}.Run()) }
 
 // TestOwnersOfEveryField holds, for every recorded input and in both views, that the owners name each
 // leaf of the JobSet and nothing else, and that the last claim's value is the leaf's.

@@ -27,7 +27,7 @@ var update = flag.Bool("update", false, "rewrite what the scripts in testdata/sc
 // process of its own.
 func TestMain(m *testing.M) {
 	build.Serve()
-	testscript.Main(m, map[string]func(){"builder": builder, "worker": work, "trainweld": main, "kubectl-trainweld": main, "kubectl_complete-trainweld": main})
+	testscript.Main(testenv.Tests{M: m}, map[string]func(){"builder": builder, "worker": work, "trainweld": main, "kubectl-trainweld": main, "kubectl_complete-trainweld": main})
 }
 
 // builder is a command for --build. builder print DIR prints the templates of a chart as helm does; the other words fail in their ways.

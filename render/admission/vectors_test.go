@@ -21,6 +21,8 @@ import (
 	"github.com/trainweld/trainweld/render/casefile"
 )
 
+func TestMain(m *testing.M) { os.Exit(testenv.Tests{M: m}.Run()) }
+
 // cluster holds cases that a real control plane was given: c1-* are generated, r7-* each break one rule.
 const cluster = "../../internal/testdata/cluster"
 

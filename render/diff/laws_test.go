@@ -28,6 +28,8 @@ import (
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
+func TestMain(m *testing.M) { os.Exit(testenv.Tests{M: m}.Run()) }
+
 // TestLaws holds the laws of the package for generated pairs of a TrainJob and a runtime, for each of
 // which a second one is made: another pair, one that lacks something, or one whose lists are in another
 // order. The JobSets are compared, and so are the Jobs and the Pods.

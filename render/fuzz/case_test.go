@@ -14,12 +14,7 @@ import (
 	"github.com/trainweld/trainweld/render/fuzz"
 )
 
-// TestMain lets the heap grow: the cases are small, and a quarter of the time went into collecting
-// their garbage.
-func TestMain(m *testing.M) {
-	debug.SetGCPercent(800)
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { os.Exit(testenv.Tests{M: m}.Run()) }
 
 // law runs a property over many cases: half of them the same in every run, half of them new. The
 // property returns "" or what is wrong with the case.

@@ -2,6 +2,7 @@ package manifest_test
 
 import (
 	"fmt"
+	"os"
 	"runtime"
 	"strings"
 	"testing"
@@ -10,6 +11,8 @@ import (
 	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/render/manifest"
 )
+
+func TestMain(m *testing.M) { os.Exit(testenv.Tests{M: m}.Run()) }
 
 // TestHostile reads what was made to do harm: it is refused by name, within bounds of time and memory
 // that are generous for slow machines and far below what the input asks for.

@@ -1,15 +1,19 @@
 package blameview
 
 import (
+	"os"
 	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/blame"
 	"github.com/trainweld/trainweld/render/fuzz"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
+
+func TestMain(m *testing.M) { os.Exit(testenv.Tests{M: m}.Run()) }
 
 // reader derives paths from lines and steps as the script of a page does.
 type reader struct {

@@ -183,7 +183,7 @@ func TestBuild_Bounded(t *testing.T) {
 			write(t, all)
 			b := newBuilder(t, workspace.Flags{Kustomize: []string{"top", "good"}})
 			if b.sandbox.processor = time.Minute; tc.want == stopped {
-				b.sandbox.processor = 2 * time.Second
+				b.sandbox.processor = time.Second
 			}
 			done := make(chan *workspace.Built)
 			go func() { done <- b.Build("top") }()
