@@ -53,6 +53,14 @@ func TestMain(m *testing.M) {
 		fmt.Printf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: child-%s}\n", out)
 	case "build-forks": // and ends, so that nothing tells whose descendant the other one is
 		fmt.Print(startSelf("build-sleeps", nil, detached()))
+	case "build-tells":
+		fmt.Fprintln(os.Stderr, "password: hunter2")
+		os.Exit(1)
+	case "build-fills":
+		for held := bytes.Repeat([]byte("full"), mostResident/4); ; {
+			time.Sleep(time.Minute)
+			runtime.KeepAlive(held)
+		}
 	case "build-floods":
 		for line := bytes.Repeat([]byte("# flood\n"), 1<<13); ; {
 			if _, err := os.Stdout.Write(line); err != nil {
@@ -191,6 +199,14 @@ func TestBuild_CommandThatFloods(t *testing.T) {
 	}
 	b.Close()
 	isEmpty(t, copies)
+}
+
+// TestBuild_CommandThatTells holds that the finding on a command shows no password of its messages.
+func TestBuild_CommandThatTells(t *testing.T) {
+	b, _ := commandBuilder(t, "build-tells")
+	if built := b.Build("chart"); len(built.Findings) != 1 || !strings.HasSuffix(built.Findings[0].Message, "fails: exit status 1: password: ***") {
+		t.Errorf("Build() = %v, want one finding with a masked password", built.Findings)
+	}
 }
 
 // TestBuild_CommandNames builds directories whose names are no words, in a tree of such a name, with and without a repository. Each

@@ -260,6 +260,27 @@ func TestSandbox_OthersGoOn(t *testing.T) {
 	}
 }
 
+// TestSandbox_Memory watches a process that no system bounds. It ends above the limit.
+func TestSandbox_Memory(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the process watches itself on other systems")
+	}
+	b := &builds{cmd: selfCommand("build-fills"), ended: make(chan struct{})}
+	if err := b.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	limit := time.AfterFunc(time.Minute, func() { b.end(errLate) })
+	defer limit.Stop()
+	go b.watch()
+	_ = b.cmd.Wait() // it was killed
+	close(b.ended)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.reason != errMemory {
+		t.Errorf("it ends for the reason %v, want %v", b.reason, errMemory)
+	}
+}
+
 // TestSandbox_Waits builds what gets its files late, as on a machine with much other work. Waiting is no time of the processor.
 func TestSandbox_Waits(t *testing.T) {
 	write(t, map[string]string{"good/kustomization.yaml": "resources: [a.yaml]\n", "good/a.yaml": configMap})
@@ -395,6 +416,7 @@ func TestInspect_Bounded(t *testing.T) {
 		"deep":          {"resources: [" + deep + "]\n", "lies in more than 100 directories", 1},
 		"missing files": {"resources: [" + strings.ReplaceAll(remote, "http:", "") + "]\n", "does not exist", mostRefusals},
 		"plugin":        {"generators:\n- |\n  apiVersion: builtin\n  kind: ConfigMapGenerator\n  files: [" + long + aliases + "]\n", errExpands.Error(), 1},
+		"large":         {"resources: [a.yaml]\n#" + strings.Repeat("x", mostKustomization), "must be at most 1 MiB", 1},
 		"remote plugin": {"generators:\n- |\n  apiVersion: builtin\n  kind: ConfigMapGenerator\n  files: [" + remote + "]\n", "is remote", mostRefusals},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -42,6 +42,13 @@ var works = map[string]func(){
 	"confined": confined,
 	"sealed":   sealed,
 	"trapped":  trapped,
+	"filling": func() {
+		if err := Confine(); err != nil {
+			panic(err)
+		}
+		held := bytes.Repeat([]byte("full"), 150<<20) // beyond what it may map
+		report(map[string]string{"holds": fmt.Sprint(len(held))})
+	},
 	"again": func() {
 		_, err := Self("again")
 		report(map[string]string{"again": text(err)})
@@ -184,6 +191,20 @@ func TestConfine(t *testing.T) {
 	confined := map[string]string{"read": "refused", "write": "refused", "socket": "refused", "program": "refused"}
 	if got := run(t, "confined"); !maps.Equal(got, confined) {
 		t.Errorf("a confined process: %q, want %q", got, confined)
+	}
+}
+
+// TestConfine_Memory fills the memory of a confined process. It ends with words that tell the reason.
+func TestConfine_Memory(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("other systems bound no memory: SECURITY.md")
+	}
+	cmd, err := Self("filling")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "memory") {
+		t.Errorf("it holds what it wants: %v\n%.300s", err, out)
 	}
 }
 
