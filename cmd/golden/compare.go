@@ -2,11 +2,14 @@ package golden
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	linediff "github.com/rogpeppe/go-internal/diff"
+	node "go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
@@ -23,13 +26,21 @@ type wantedObject struct {
 	text string
 }
 
-// wantedObjects returns the objects of a file.
+var errAliases = errors.New("has aliases")
+
+// wantedObjects returns the objects of a file. It refuses aliases, which could expand it to any size.
 func wantedObjects(data []byte) ([]wantedObject, error) {
 	var objects []wantedObject
+	var hasAlias func(n *node.Node) bool
+	hasAlias = func(n *node.Node) bool { return n.Kind == node.AliasNode || slices.ContainsFunc(n.Content, hasAlias) }
 	for _, text := range strings.Split("\n"+string(data), "\n---\n") {
 		var o unstructured.Unstructured
 		if strings.TrimSpace(text) == "" {
 			continue
+		}
+		var document node.Node
+		if strings.Contains(text, "*") && (node.Unmarshal([]byte(text), &document) != nil || hasAlias(&document)) {
+			return nil, errAliases
 		}
 		if err := yaml.Unmarshal([]byte(text), &o.Object); err != nil {
 			return nil, err
@@ -93,7 +104,7 @@ func pair(old []wantedObject, new []object) pairs {
 func explain(opts Options, old []byte, new []object) []Line {
 	objects, err := wantedObjects(old)
 	if err != nil {
-		return []Line{{' ', "the file is not valid YAML"}}
+		return []Line{{' ', "the file is not valid YAML, or has aliases"}}
 	}
 	var lines []Line
 	all := pair(objects, new)

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/labels"
-	"sigs.k8s.io/yaml"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
@@ -23,11 +23,16 @@ import (
 // IsManifest reports whether a file holds an object of Kubernetes: it has a kind or an apiVersion. A file with the name of a
 // policy may be one.
 func IsManifest(data []byte) bool {
-	var head struct {
-		APIVersion any `json:"apiVersion"`
-		Kind       any `json:"kind"`
+	var document yaml.Node // aliases stay what they are
+	if yaml.Unmarshal(data, &document) != nil || len(document.Content) == 0 || document.Content[0].Kind != yaml.MappingNode {
+		return false
 	}
-	return yaml.Unmarshal(data, &head) == nil && (head.APIVersion != nil || head.Kind != nil)
+	for pair := range slices.Chunk(document.Content[0].Content, 2) {
+		if (pair[0].Value == "apiVersion" || pair[0].Value == "kind") && pair[1].Tag != "!!null" {
+			return true
+		}
+	}
+	return false
 }
 
 // Parse reads a policy from YAML or JSON. file names it in findings; Parse does not open it.

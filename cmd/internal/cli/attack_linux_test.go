@@ -97,7 +97,10 @@ func attacks() map[string]attack {
 		"chart":         {files: top("helmCharts: [{name: a, repo: 'URL'}]\n"), lines: build, want: "TW12"},
 		"exec function": plugin("apiVersion: example.com/v1\nkind: A\nmetadata:\n  name: a\n  annotations:\n    config.kubernetes.io/function: 'exec: {path: ./run.sh}'\n"),
 		// What kustomize does not end.
-		"aliases":           {files: top("resources: [a.yaml]\ncommonAnnotations: {a: &a \"" + long + "\"" + strings.Repeat(", *a : *a", 1<<15) + "}\n"), lines: build[:1], want: "TW12"},
+		"aliases":             {files: top("resources: [a.yaml]\ncommonAnnotations: {a: &a \"" + long + "\"" + strings.Repeat(", *a : *a", 1<<15) + "}\n"), lines: build[:1], want: "TW12"},
+		"aliases of settings": {files: map[string]string{"trainweld.yaml": "a: &a " + long + "\nb: [" + strings.Repeat("*a, ", 1<<12) + "]\n"}, lines: attackLines[:1], want: "TW100"},
+		"aliases of a golden file": {files: map[string]string{"cases/a/job.yaml": testenv.TrainJob(0), "cases/rt.yaml": valuesRuntime, "cases/a/want/default_a.yaml": "a: &a " + long + "\nb: [" + strings.Repeat("*a, ", 1<<12) + "]\n"},
+			lines: []string{"test cases"}, want: "FAIL"},
 		"circle of aliases": {files: top("resources: &a [*a]\n"), lines: build, want: "TW12"},
 		"circle of bases":   {files: top("resources: [../base]\n", "base/kustomization.yaml", "resources: [../top]\n"), lines: build, want: "TW12"},
 		"circle of crds": {files: top("resources: [a.yaml]\ncrds: [crd.json]\n", "top/crd.json", `{"a.A": {"Schema": {"properties": {"kind": {}, "apiVersion": {}, "metadata": {}, "spec": {"$ref": "a.A"}}}}}`),
