@@ -45,7 +45,9 @@ func OrderConflicts[T, P any](plan *merge.Plan[T, P], base *T, patches []merge.L
 	if err != nil {
 		return nil, err
 	}
-	acts := slices.ContainsFunc(patches, func(p merge.Layered[P]) bool { return actsUnclaimed(plan.Type(), jsonOf(p.Patch), false) })
+	acts := slices.ContainsFunc(patches, func(p merge.Layered[P]) bool {
+		return p.JSON != nil || actsUnclaimed(plan.Type(), jsonOf(p.Patch), false)
+	})
 	t := newTrials(given.Owners, ManagersOf(patches), acts)
 	value := jsonOf(given.Value)
 	for moved, order := range reordered(patches, t.needs) {

@@ -38,6 +38,7 @@ type log struct {
 	decisions []Decision
 	zeroNulls []Ignored // what Go values leave out and so remove
 	baseWins  bool      // whether the base wins over all patches
+	live      bool      // whether the base is a live object, whose owners have claimed what they own
 	reordered bool      // whether the patches merged in another order than the given one
 }
 

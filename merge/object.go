@@ -36,10 +36,23 @@ func ForJSON() *Plan[Object, Object] {
 
 // applyObjects implements ApplyInto for a plan of objects.
 func (p *plan) applyObjects(dst, base *Object, patches []Layered[Object], o Options) (*log, *Ownership, []Ignored, error) {
-	m := objects{owners: o.Owners || o.decides(), at: noNode, removes: p.removes, follows: o.Order == BaseOrder}
+	m := objects{owners: o.Owners || o.Managed || o.decides(), at: noNode, removes: p.removes, follows: o.Order == BaseOrder}
+	var owners []Layer
+	if o.Managed {
+		var from Object
+		if base != nil {
+			from = *base
+		}
+		var err error
+		if m.live, from, err = liveOf(from); err != nil {
+			return nil, nil, nil, failed(baseLayerOf(o), -1, err)
+		}
+		base, owners = &from, m.live.layers
+	}
 	order := mergeOrder(patches, o)
 	if m.owners {
-		m.log = logOf(p.root, patches, o)
+		m.log = logOf(p.root, patches, o, owners...)
+		m.log.live = m.live != nil
 		m.log.reordered = !slices.IsSorted(order)
 		m.at = rootNode
 	}
@@ -52,14 +65,27 @@ func (p *plan) applyObjects(dst, base *Object, patches []Layered[Object], o Opti
 		}
 		live, m.twins = copied.(map[string]any), false
 	}
-	for _, i := range order {
-		if patches[i].Patch == nil || *patches[i].Patch == nil {
-			continue
+	if m.live != nil {
+		if err := m.claimOwners(p.root, live); err != nil {
+			return nil, nil, nil, failed(baseLayerOf(o), -1, err)
 		}
+	}
+	for _, i := range order {
 		if m.owners {
 			m.layer = m.log.ids[i]
 		}
-		if err := m.whole(p.root, live, *patches[i].Patch); err != nil {
+		var err error
+		switch patch := patches[i]; {
+		case patch.JSON != nil && o.decides():
+			err = errors.New("a JSON patch permits no policy but Order")
+		case patch.JSON != nil:
+			live, err = m.operations(p.root, live, patch.JSON)
+		case patch.Patch != nil && *patch.Patch != nil && m.live != nil:
+			err = m.apply(p.root, live, *patch.Patch)
+		case patch.Patch != nil && *patch.Patch != nil:
+			err = m.whole(p.root, live, *patch.Patch)
+		}
+		if err != nil {
 			return nil, nil, nil, failed(patches[i].Layer, i, err)
 		}
 	}
@@ -80,12 +106,50 @@ func (p *plan) applyObjects(dst, base *Object, patches []Layered[Object], o Opti
 		live, _ = m.object(r, p.root, live, before, pattern).(map[string]any)
 	})
 	*dst = live
-	return m.log, &Ownership{log: m.log, value: reflect.ValueOf(live)}, told, err
+	owned := &Ownership{log: m.log, value: reflect.ValueOf(live)}
+	if m.live != nil {
+		version, _ := live["apiVersion"].(string)
+		if version == "" {
+			return nil, nil, nil, failed(baseLayerOf(o), -1, inside(fieldpath.Field("apiVersion"), errors.New("required in an object with owners")))
+		}
+		entries, err := m.managedFields(owned, patches, version)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		metadata, _ := live["metadata"].(Object)
+		if metadata == nil {
+			metadata = Object{}
+		}
+		if metadata["managedFields"] = any(entries); len(entries) == 0 {
+			delete(metadata, "managedFields")
+		}
+		live["metadata"] = metadata
+	}
+	return m.log, owned, told, err
+}
+
+// apply merges a manager's patch, which replaces its earlier one.
+func (m *objects) apply(t *schema.Type, live, patch Object) error {
+	if metadata, _ := patch["metadata"].(Object); metadata["managedFields"] != nil {
+		return &PatchError{Path: fieldpath.Fields("managedFields", "metadata"), Err: errManaged}
+	}
+	if layer := m.layer; !m.live.owned {
+		m.layer, m.live.owned = baseLayer, true
+		m.update(t, nil, false, live, true, m.at, false)
+		m.layer = layer
+	}
+	last := m.lastOf()
+	if err := m.whole(t, live, patch); err != nil {
+		return err
+	}
+	m.replaceLast(t, live, last)
+	return nil
 }
 
 // objects merges one patch after the other into an object that it may change.
 type objects struct {
 	log     *log
+	live    *live // the owners of a live object, otherwise nil
 	owners  bool
 	layer   int32
 	at      node // the node of the root
@@ -98,13 +162,21 @@ type objects struct {
 
 // whole merges a whole patch into an object. The patch cannot change the object's kind.
 func (m *objects) whole(t *schema.Type, live, patch Object) error {
+	if err := sameKind(live, patch); err != nil {
+		return err
+	}
+	return m.fields(t, live, patch, m.at)
+}
+
+// sameKind returns an error for a patch to an object of another kind.
+func sameKind(live, patch Object) error {
 	for _, name := range []string{"apiVersion", "kind"} {
 		is, _ := live[name].(string)
 		if said, ok := patch[name].(string); ok && is != "" && is != said {
 			return inside(fieldpath.Field(name), fmt.Errorf("must be %q, as in the base, and is %q", is, said))
 		}
 	}
-	return m.fields(t, live, patch, m.at)
+	return nil
 }
 
 // value merges a patch's value into a field and returns the new value. The flag had states that the field has an old value. The

@@ -31,6 +31,14 @@ func (m *objects) keep(at node, t *schema.Type, old any, had, named bool) {
 	}
 	if kind := claimedAs(t, old, named); kind != aroundValue {
 		m.log.addAs(at, baseLayer, kind, old)
+		m.unowned(at)
+	}
+}
+
+// unowned takes a field of a live object from the base: nobody owns it.
+func (m *objects) unowned(at node) {
+	if m.live != nil {
+		m.log.nodes[at].held = int32(len(m.log.claims))
 	}
 }
 
@@ -38,6 +46,7 @@ func (m *objects) keep(at node, t *schema.Type, old any, had, named bool) {
 func (m *objects) keepPresence(at node) {
 	if m.owners && m.log.nodes[at].first < 0 {
 		m.log.add(at, baseLayer, presenceValue, "")
+		m.unowned(at)
 	}
 }
 
@@ -64,6 +73,9 @@ func claimedAs(t *schema.Type, v any, named bool) valueKind {
 func (m *objects) say(at node, kind valueKind, value any) {
 	if !m.owners {
 		return
+	}
+	if m.live != nil {
+		m.live.named[m.layer] = append(m.live.named[m.layer], at)
 	}
 	n := &m.log.nodes[at]
 	contested := n.contested
@@ -96,6 +108,7 @@ func (m *objects) overturn(at node) {
 			for i := m.log.nodes[child].first; i >= 0; i = m.log.claims[i].next {
 				within = append(within, m.log.claims[i].layer())
 			}
+			m.log.nodes[child].held = int32(len(m.log.claims))
 			gather(child)
 		}
 	}
@@ -127,12 +140,22 @@ func (l *log) addPlain(at node, layer int32, v any) {
 }
 
 // logOf returns an empty log for patches.
-func logOf[P any](root *schema.Type, patches []Layered[P], o Options) *log {
+func logOf[P any](root *schema.Type, patches []Layered[P], o Options, owners ...Layer) *log {
 	l := newLog(root, len(patches), o)
 	l.baseWins = o.Precedence == BaseAlways
+	for _, owner := range owners {
+		l.layerID(owner)
+	}
 	for i := range patches {
-		l.ids[i] = l.layerID(patches[i].Layer)
+		layer := patches[i].Layer
+		if name, ok := layer.Manager(); ok && o.Managed && patches[i].JSON != nil {
+			layer = updated(name)
+		}
+		l.ids[i] = l.layerID(layer)
 		l.from(l.ids[i], patches[i].Source)
+	}
+	for _, owner := range owners {
+		l.from(l.layerID(owner), l.places[baseLayer])
 	}
 	l.managers = int32(len(l.layers) - 1)
 	l.only = make([]int32, len(l.layers))
@@ -156,7 +179,7 @@ func (w writer) object(path fieldpath.Path, before, now any) {
 		if !ok {
 			name, ok = step.Key()
 		}
-		switch key, item := keyOfStep(step); {
+		switch key, item := keyOfStep(t, step); {
 		case ok && (t.Kind == schema.Struct || t.Kind == schema.Map):
 			f, member, err := fieldOf(t, name)
 			if err != nil {
@@ -228,6 +251,7 @@ type part struct {
 	field       *schema.StructField
 	typ         *schema.Type
 	before, now any
+	had, has    bool
 }
 
 func partsOf(parts map[string]part, t *schema.Type, v any, now bool) {
@@ -236,9 +260,9 @@ func partsOf(parts map[string]part, t *schema.Type, v any, now bool) {
 		p := parts[key]
 		p.field, p.typ = f, of
 		if now {
-			p.now = value
+			p.now, p.has = value, true
 		} else {
-			p.before = value
+			p.before, p.had = value, true
 		}
 		parts[key] = p
 	}
@@ -275,9 +299,9 @@ func (l *log) addAs(at node, layer int32, kind valueKind, value any) {
 }
 
 // keyOfStep returns the log's key for the item or element of a step.
-func keyOfStep(step fieldpath.Step) (string, bool) {
+func keyOfStep(t *schema.Type, step fieldpath.Step) (string, bool) {
 	if keys := step.Keys(); keys != nil {
-		if text, ok := keys[0].Value.(string); ok && len(keys) == 1 && !strings.HasPrefix(text, typedMark) {
+		if text, ok := keys[0].Value.(string); ok && len(t.Keys) == 1 && len(keys) == 1 && !strings.HasPrefix(text, typedMark) {
 			return text, true
 		}
 		byName := map[string]any{}

@@ -193,7 +193,9 @@ func (o *Ownership) objectFields(sets []fieldSet, ignored func(fieldpath.Path) b
 			return true
 		}
 		if _, isJudged := w.verdicts[at]; at == noNode || w.nodes[at].first < 0 || isJudged {
-			sets[baseLayer].insert(w.named())
+			if !w.live {
+				sets[baseLayer].insert(w.named())
+			}
 			return true
 		}
 		for i := w.nodes[at].first; i >= 0; i = w.claims[i].next {

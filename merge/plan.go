@@ -125,6 +125,8 @@ type Layered[P any] struct {
 	Layer Layer
 	// Patch is the patch; a nil patch sets nothing.
 	Patch *P
+	// JSON is a JSON patch to an object, instead of Patch: an update by the manager. It owns what it adds and changes.
+	JSON []Operation
 	// Source locates the patch in its document: sources of claims begin with it.
 	Source fieldpath.Path
 }
@@ -136,6 +138,11 @@ type Options struct {
 	// Base names the layer of the base, "base" if empty. Source locates the base in its document.
 	Base   Layer
 	Source fieldpath.Path
+
+	// Managed states that the base is a live object of a definition. The owners in its metadata.managedFields claim their fields. A patch
+	// replaces what its manager has applied before: fields that nobody owns then are removed. The result has the new managedFields, without
+	// a time for those of the patches. It permits no policy but Order.
+	Managed bool
 
 	// The policies of the merge. Their zero values merge as the cluster.
 	Order      OrderPolicy
@@ -215,7 +222,7 @@ func (p *Plan[T, P]) apply(dst, base *T, patches []Layered[P], o Options) (merge
 	if p == nil || p.plan == nil {
 		return merger{}, errors.New("merge: a plan that was not compiled merges nothing")
 	}
-	if err := o.check(p.plan.root); err != nil {
+	if err := o.check(p.plan); err != nil {
 		return merger{}, err
 	}
 	m := merger{plan: p.plan, follows: o.Order == BaseOrder, skips: o.Empty == SkipEmpty}
@@ -264,6 +271,9 @@ func (p *Plan[T, P]) apply(dst, base *T, patches []Layered[P], o Options) (merge
 		}
 	}
 	for place, i := range order {
+		if patches[i].JSON != nil {
+			return merger{}, &PatchError{Layer: patches[i].Layer, Index: i, Err: errors.New("a JSON patch changes objects only: use ForObject or ForJSON")}
+		}
 		if patches[i].Patch == nil {
 			continue
 		}

@@ -103,10 +103,17 @@ func (p *Plan[T, P]) Check(o Options) error {
 	if p == nil || p.plan == nil {
 		return errors.New("merge: a plan that was not compiled merges nothing")
 	}
-	return o.check(p.plan.root)
+	return o.check(p.plan)
 }
 
-func (o *Options) check(root *schema.Type) error {
+func (o *Options) check(p *plan) error {
+	root := p.root
+	switch {
+	case o.Managed && (!p.objects || p.removes):
+		return &OptionError{"Managed", apiError("Forbidden", "may only be set for objects of a definition")}
+	case o.Managed && o.decides():
+		return &OptionError{"Managed", apiError("Forbidden", "may not be set with a policy that decides")}
+	}
 	for _, err := range []error{
 		known("Order", o.Order, PatchOrder, BaseOrder),
 		known("Unions", o.Unions, AllMembers, LastMember, OneMember),

@@ -353,3 +353,69 @@ func rounded(value any) any {
 	}
 	return value
 }
+
+// FuzzLive merges a live object with owners and patches of two kinds. What is merged can be merged again.
+func FuzzLive(f *testing.F) {
+	const base = `{"apiVersion": "v1", "spec": {"n": 1, "m": {"x": 1}, "l": [{"k": "a", "v": "x"}]}, "metadata": {"managedFields": [
+		{"manager": "a", "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": {"f:spec": {"f:n": {}, "f:l": {"k:{\"k\":\"a\",\"p\":80}": {".": {}, "f:k": {}, "f:v": {}}}}}},
+		{"manager": "a", "operation": "Update", "apiVersion": "v1", "subresource": "status", "fieldsType": "FieldsV1", "fieldsV1": {"f:spec": {".": {}, "f:m": {"f:x": {}}}}}]}}`
+	for _, patch := range []string{`{"spec": {"m": {"y": 2}}}`, `{"spec": {"n": null, "l": []}}`, `{"spec": {"m": null, "u": {"a": {"b": 1}}}}`} {
+		f.Add([]byte(base), []byte(patch), []byte(`[{"op": "add", "path": "/spec/l/-", "value": {"k": "b"}}, {"op": "move", "from": "/spec/n", "path": "/spec/u"}]`))
+		f.Add([]byte(patch), []byte(patch), []byte("- {op: copy, from: /spec, path: /spec/u}\n- {op: test, path: /spec/m, value: null}\n- {op: remove, path: /spec/m}"))
+	}
+	root, err := schema.ParseOpenAPI([]byte(manyKinds))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, base, patch, operations []byte) {
+		var objects [2]merge.Object
+		if json.Unmarshal(base, &objects[0]) != nil || json.Unmarshal(patch, &objects[1]) != nil {
+			t.Skip("no object")
+		}
+		parsed, err := merge.ParseJSONPatch(operations)
+		if err != nil {
+			t.Skip("no JSON patch")
+		}
+		layers := []merge.Layered[merge.Object]{
+			{Layer: merge.Manager("a"), Patch: &objects[1]}, {Layer: merge.Manager("b"), JSON: parsed}, {Layer: merge.Manager("a"), Patch: &objects[1]},
+		}
+		for _, o := range []merge.Options{{Owners: true}, {Owners: true, Managed: true}} {
+			before := encode([]any{objects, parsed})
+			result, err := merge.ForObject(root).Apply(&objects[0], layers, o)
+			if err != nil {
+				var refused *merge.PatchError
+				if !errors.As(err, &refused) {
+					t.Fatal(err)
+				}
+				continue
+			}
+			conflict.Find(result.Owners)
+			holdsObject(t, result)
+			again, err := merge.ForObject(root).Apply(&result.Value, layers[:1], o)
+			if err != nil {
+				t.Fatalf("the result cannot be merged again: %v", err)
+			}
+			scrawl(result.Value)
+			scrawl(again.Value)
+			if after := encode([]any{objects, parsed}); !bytes.Equal(before, after) {
+				t.Fatalf("the inputs changed from\n%s\nto\n%s", before, after)
+			}
+		}
+	})
+}
+
+// scrawl writes over all of a value.
+func scrawl(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, value := range v {
+			scrawl(value)
+		}
+		v["scrawl"] = true
+	case []any:
+		for i, value := range v {
+			scrawl(value)
+			v[i] = "scrawl"
+		}
+	}
+}

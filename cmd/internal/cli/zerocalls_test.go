@@ -46,7 +46,7 @@ var exported = []struct {
 	{folder: "render/compose", all: []any{compose.Find, compose.IsRule, compose.Kinds, compose.Union, new(compose.Composition), new(compose.Kind), new(compose.Rule), new(compose.Rules)}},
 	{folder: "render/codes", all: []any{codes.Codes, codes.Of, codes.PolicySchema}},
 	{folder: "merge", all: []any{
-		merge.For[corev1.Pod, corev1.Pod], merge.ForObject, merge.ForJSON, merge.ForType, merge.ForAny, merge.FieldsV1Paths, merge.Manager, merge.SameValue,
+		merge.For[corev1.Pod, corev1.Pod], merge.ForObject, merge.ForJSON, merge.ForType, merge.ForAny, merge.FieldsV1Paths, merge.Manager, merge.ParseJSONPatch, merge.SameValue,
 		new(merge.Plan[corev1.Pod, corev1.Pod]), new(merge.Ownership), new(merge.PatchError), new(merge.OptionError), new(merge.PatchedField), new(merge.FieldsV1Error),
 		new(merge.Layer), new(merge.Presence),
 	}},

@@ -1,0 +1,487 @@
+package merge
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// This file reads metadata.managedFields of a live object and writes them after a merge, as an API server does. The source is
+// structured-merge-diff v6.4.2: merge.Updater, typed.Compare and typed.RemoveItems. The owners of the object claim its fields. An
+// apply replaces the manager's earlier one: it removes what that one named, and nobody names now.
+
+// live holds the owners of a live object.
+type live struct {
+	entries []Object
+	layers  []Layer          // of the entries
+	ids     []int32          // of these layers
+	named   map[int32][]node // the fields that a layer has claimed
+	owned   bool             // whether the object has owners. The first apply makes the base one otherwise.
+}
+
+const beforeFirstApply = "before-first-apply"
+
+// updated returns the layer of a manager's updates. Its applies have other fields.
+func updated(manager string) Layer { return Manager(manager + " (Update)") }
+
+// liveOf reads the owners of a base, and returns a base without them.
+func liveOf(base Object) (*live, Object, error) {
+	metadata, _ := base["metadata"].(Object)
+	l := &live{named: map[int32][]node{}}
+	list, ok := metadata["managedFields"].([]any)
+	if !ok && metadata["managedFields"] != nil {
+		return nil, nil, ownersError(-1, "", "must be a list, and is %s", jsonName(metadata["managedFields"]))
+	}
+	for i, v := range list {
+		entry, _ := v.(Object)
+		of, _ := entry["operation"].(string)
+		version, _ := entry["apiVersion"].(string)
+		kind, _ := entry["fieldsType"].(string)
+		layer := []string{}
+		switch {
+		case entry == nil:
+			return nil, nil, ownersError(i, "", "must be an object, and is %s", jsonName(v))
+		case of == "Update":
+			if layer = append(layer, of); version != base["apiVersion"] {
+				layer = append(layer, version)
+			}
+		case of != "Apply":
+			return nil, nil, ownersError(i, "operation", "must be Apply or Update, and is %q", of)
+		}
+		if version == "" {
+			return nil, nil, ownersError(i, "apiVersion", "required")
+		}
+		if kind != "FieldsV1" {
+			return nil, nil, ownersError(i, "fieldsType", "must be FieldsV1, and is %q", kind)
+		}
+		name, _ := entry["manager"].(string)
+		if resource, _ := entry["subresource"].(string); resource != "" {
+			layer = append(layer, resource)
+		}
+		if len(layer) > 0 {
+			name += " (" + strings.Join(layer, " ") + ")"
+		}
+		l.entries, l.layers = append(l.entries, entry), append(l.layers, Manager(name))
+	}
+	if metadata["managedFields"] != nil {
+		base, metadata = maps.Clone(base), maps.Clone(metadata)
+		delete(metadata, "managedFields")
+		base["metadata"] = metadata
+	}
+	l.owned = len(l.entries) > 0
+	return l, base, nil
+}
+
+// ownersError returns an error on an entry of the managed fields. Its path is in reverse order.
+func ownersError(i int, field, format string, args ...any) error {
+	path := fieldpath.Fields("managedFields", "metadata")
+	if i >= 0 {
+		path = slices.Insert(path, 0, fieldpath.Index(i))
+	}
+	if field != "" {
+		path = slices.Insert(path, 0, fieldpath.Field(field))
+	}
+	return &PatchError{Path: path, Err: fmt.Errorf(format, args...)}
+}
+
+// claimOwners records what the owners of a live object claim.
+func (m *objects) claimOwners(t *schema.Type, object Object) error {
+	for i, entry := range m.live.entries {
+		m.layer = m.log.layerID(m.live.layers[i])
+		m.live.ids = append(m.live.ids, m.layer)
+		fields, ok := entry["fieldsV1"].(Object)
+		if !ok {
+			return ownersError(i, "fieldsV1", "must be an object, and is %s", jsonName(entry["fieldsV1"]))
+		}
+		if err := m.own(t, object, fields, m.at); err != nil {
+			return ownersError(i, "fieldsV1", "%w", err)
+		}
+	}
+	return nil
+}
+
+// own records the fields of an object or a list that one entry names. It skips those that the object lacks.
+func (m *objects) own(t *schema.Type, v any, fields Object, at node) error {
+	parts := map[string]part{}
+	partsOf(parts, t, v, true)
+	isList := t.Kind == schema.ListMap || t.Kind == schema.Set
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		within, ok := fields[name].(Object)
+		if !ok {
+			return fmt.Errorf("the value of %q must be an object", shortened(name))
+		}
+		if name == "." {
+			continue
+		}
+		step, err := stepOf(name)
+		if err != nil {
+			return fmt.Errorf("invalid key %q: %w", shortened(name), err)
+		}
+		key, isItem := keyOfStep(t, step)
+		if !isItem {
+			key = name[2:]
+		}
+		p, has := parts[key]
+		if !has || isItem != isList {
+			continue
+		}
+		child := m.child(at, p.field, key)
+		_, itself := within["."]
+		of := filledOf(p.typ, p.now)
+		if itself || len(within) == 0 || of == nil && !isEmpty(p.now) {
+			m.claimNow(child, p.typ, p.now)
+		}
+		if of != nil {
+			if err := m.own(of, p.now, within, child); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// claimNow records a claim on a field with its value, or on its presence.
+func (m *objects) claimNow(at node, t *schema.Type, value any) {
+	kind := claimedAs(t, value, true)
+	if kind == aroundValue {
+		kind = presenceValue
+	}
+	m.say(at, kind, value)
+}
+
+// update records an update of a field by the layer. The layer owns what it adds and changes, with the fields around what it adds. What
+// it removes has no owner. named has the meaning that it has in a merge.
+func (m *objects) update(t *schema.Type, old any, had bool, now any, has bool, at node, named bool) {
+	before, after := filledOf(t, old), filledOf(t, now)
+	isLeaf := func(v any) bool {
+		of, err := as(t, v)
+		return v != nil && err == nil && (of.Kind == schema.Scalar || of.Kind == schema.Atomic)
+	}
+	switch {
+	case !has:
+		m.keep(at, t, old, had, named)
+		m.lose(at)
+		m.say(at, nullValue, nil)
+		m.log.nodes[at].held = int32(len(m.log.claims))
+	case !had:
+		m.lose(at)
+		m.claimNow(at, t, now)
+	case before == nil && after == nil && !sameObject(old, now), (before == nil) != (after == nil) && (isLeaf(old) || isLeaf(now)):
+		m.keep(at, t, old, had, named)
+		m.lose(at)
+		m.claimNow(at, t, now)
+	}
+	if before == nil && after == nil {
+		return
+	}
+	parts := map[string]part{}
+	partsOf(parts, t, old, false)
+	partsOf(parts, t, now, true)
+	for _, key := range slices.Sorted(maps.Keys(parts)) {
+		if p := parts[key]; !p.had || !p.has || !sameObject(p.before, p.now) {
+			m.update(p.typ, p.before, p.had, p.now, p.has, m.child(at, p.field, key), p.field == nil)
+		}
+	}
+}
+
+// holds reports whether a layer owns a field, or any layer for -1.
+func (m *objects) holds(at node, layer int32) bool {
+	n := &m.log.nodes[at]
+	for i := n.first; i >= 0; i = m.log.claims[i].next {
+		c := &m.log.claims[i]
+		if i >= n.held && c.kind() != aroundValue && (layer < 0 || c.layer() == layer) {
+			return true
+		}
+	}
+	return false
+}
+
+// applied is what a manager applied the last time.
+type applied struct {
+	fields map[node]bool
+	within map[node][]node // the fields that hold such fields, and the way to these
+	claims int32           // how many claims there were
+	owned  map[node]bool   // whether anybody owns something in a field
+}
+
+// lastOf returns what the layer has applied so far. The next apply replaces it.
+func (m *objects) lastOf() *applied {
+	last := &applied{fields: map[node]bool{}, within: map[node][]node{}, claims: int32(len(m.log.claims)), owned: map[node]bool{}}
+	seen := map[node]bool{rootNode: true}
+	for _, at := range m.live.named[m.layer] {
+		if last.fields[at] || !m.holds(at, m.layer) {
+			continue
+		}
+		last.fields[at] = true
+		for ; !seen[at]; at = m.log.nodes[at].parent {
+			seen[at] = true
+			last.within[m.log.nodes[at].parent] = append(last.within[m.log.nodes[at].parent], at)
+		}
+	}
+	return last
+}
+
+// replaceLast revokes the claims of the layer's last apply, and removes the fields that nobody owns now.
+func (m *objects) replaceLast(t *schema.Type, object Object, last *applied) {
+	var stays []node
+	for _, at := range m.live.named[m.layer] {
+		if m.log.revoke(at, m.layer, last.claims) {
+			stays = append(stays, at)
+		}
+	}
+	m.live.named[m.layer] = stays
+	if len(last.fields) > 0 {
+		m.prune(t, object, rootNode, last, false, false)
+	}
+}
+
+// revoke removes the claims of a layer that were made before others, and reports whether it has later ones.
+func (l *log) revoke(at node, layer, before int32) (stays bool) {
+	n := &l.nodes[at]
+	first, last, others := int32(-1), int32(-1), map[int32]bool{}
+	for i := n.first; i >= 0; {
+		next := l.claims[i].next
+		if of := l.claims[i].layer(); of != layer || i >= before {
+			if last < 0 {
+				first = i
+			} else {
+				l.claims[last].next = i
+			}
+			last = i
+			l.claims[i].next = -1
+			stays = stays || of == layer
+			others[of] = l.isManager(of)
+		}
+		i = next
+	}
+	n.first, n.last = first, last
+	managers := 0
+	for _, is := range others {
+		if is {
+			managers++
+		}
+	}
+	n.contested = n.contested && managers > 1
+	return stays
+}
+
+// prune removes from an object or a list what the last apply named and nobody owns now, and returns the rest. A field that it empties
+// is null then. The flags state that the last apply named a field around it, and that nobody owned that one.
+func (m *objects) prune(t *schema.Type, v any, at node, last *applied, named, unowned bool) any {
+	below := map[string]node{}
+	for _, child := range last.within[at] {
+		n := &m.log.nodes[child]
+		if n.field != nil {
+			below[n.field.Name] = child
+		} else {
+			below[n.key] = child
+		}
+	}
+	rest := func(of *schema.Type, value any, child node) (any, bool) {
+		field := m.log.nodes[child].field
+		isNamed := last.fields[child] || field != nil && len(last.within[child]) > 0
+		named := named || isNamed
+		counts := field == nil || isInSet(of, value)
+		unowned := unowned || counts && named && !m.isOwned(child, last)
+		to := filledOf(of, value)
+		if counts && isNamed && (unowned || to != nil && !m.remains(to, value, child, last, t.Kind != schema.ListMap)) {
+			m.disown(child)
+			return nil, false
+		}
+		if to == nil || len(last.within[child]) == 0 {
+			return value, true
+		}
+		return m.prune(to, value, child, last, named, unowned), true
+	}
+	if fields, ok := v.(Object); ok {
+		for _, name := range slices.Sorted(maps.Keys(fields)) {
+			child, is := below[name]
+			if !is {
+				continue
+			}
+			_, of, err := fieldOf(t, name)
+			if err != nil {
+				continue
+			}
+			var stays bool
+			if fields[name], stays = rest(of, fields[name], child); !stays {
+				delete(fields, name)
+			}
+		}
+		if len(fields) == 0 {
+			return nil
+		}
+		return fields
+	}
+	var out []any
+	for _, item := range v.([]any) {
+		key, _ := itemKeyOf(t, item)
+		if child, is := below[key]; is {
+			var stays bool
+			if item, stays = rest(t.Elem, item, child); !stays {
+				continue
+			}
+		}
+		if item != nil { // an emptied one has no key
+			out = append(out, item)
+		}
+	}
+	if out == nil {
+		return nil
+	}
+	return out
+}
+
+// isInSet reports whether a set of fields names a field of a struct, or something within.
+func isInSet(t *schema.Type, v any) bool {
+	of := filledOf(t, v)
+	if of == nil {
+		return claimedAs(t, v, false) != aroundValue
+	}
+	parts := map[string]part{}
+	partsOf(parts, of, v, true)
+	for _, p := range parts {
+		if p.field == nil || isInSet(p.typ, p.now) {
+			return true
+		}
+	}
+	return false
+}
+
+// remains reports whether a set of fields still names something in an object or a list without what nobody owns. If nothing is left,
+// it returns isEmptied.
+func (m *objects) remains(t *schema.Type, v any, at node, last *applied, isEmptied bool) bool {
+	parts := map[string]part{}
+	partsOf(parts, t, v, true)
+	for key, p := range parts {
+		child, isIn := m.child(at, p.field, key), p.field == nil || isInSet(p.typ, p.now)
+		if isIn && !m.isOwned(child, last) {
+			continue
+		}
+		isEmptied = false
+		of := filledOf(p.typ, p.now)
+		if p.field == nil || isIn && (of == nil || m.remains(of, p.now, child, last, true)) {
+			return true
+		}
+	}
+	return isEmptied
+}
+
+// isOwned reports whether any layer owns a field, or something in a field of a struct. The identity of the object stays without one.
+func (m *objects) isOwned(at node, last *applied) bool {
+	if m.holds(at, -1) || m.isIdentity(at) {
+		return true
+	}
+	if m.log.nodes[at].field == nil {
+		return false
+	}
+	if is, known := last.owned[at]; known {
+		return is
+	}
+	is := false
+	for child := m.log.nodes[at].child; child != noNode && !is; child = m.log.nodes[child].next {
+		is = m.owns(child)
+	}
+	last.owned[at] = is
+	return is
+}
+
+// owns reports whether any layer owns a field or something within.
+func (m *objects) owns(at node) bool {
+	if m.holds(at, -1) {
+		return true
+	}
+	for child := m.log.nodes[at].child; child != noNode; child = m.log.nodes[child].next {
+		if m.owns(child) {
+			return true
+		}
+	}
+	return false
+}
+
+// isIdentity reports whether a field identifies the object, so that it has no owner and stays.
+func (m *objects) isIdentity(at node) bool {
+	var steps []objectStep
+	for ; at != rootNode && len(steps) < 3; at = m.log.nodes[at].parent {
+		n := &m.log.nodes[at]
+		step := objectStep{field: n.field, key: n.key}
+		if n.field != nil {
+			step.key = n.field.Name
+		}
+		steps = slices.Insert(steps, 0, step)
+	}
+	return serverKeeps(steps)
+}
+
+// disown records that the layer has removed a field, which then has no owner.
+func (m *objects) disown(at node) {
+	if m.log.nodes[at].first >= 0 {
+		m.log.add(at, m.layer, nullValue, "")
+	}
+	m.log.nodes[at].held = int32(len(m.log.claims))
+	for child := m.log.nodes[at].child; child != noNode; child = m.log.nodes[child].next {
+		m.disown(child)
+	}
+}
+
+// managedFields returns the entries of the merged object. An entry that the patches have not replaced keeps its time. One that they
+// have replaced has none, and comes after those with a time, as with the time of the merge.
+func (m *objects) managedFields(o *Ownership, patches []Layered[Object], version string) ([]any, error) {
+	sets := make([]fieldSet, len(m.log.layers))
+	o.objectFields(sets, nil)
+	entries := map[int32]Object{}
+	for i, id := range m.live.ids {
+		entries[id] = maps.Clone(m.live.entries[i])
+	}
+	if len(m.live.entries) == 0 {
+		entries[baseLayer] = Object{"manager": beforeFirstApply, "operation": "Update", "apiVersion": version}
+	}
+	for i := range patches {
+		if name, ok := patches[i].Layer.Manager(); ok {
+			of := "Apply"
+			if patches[i].JSON != nil {
+				of = "Update"
+			}
+			entries[m.log.ids[i]] = Object{"manager": name, "operation": of, "apiVersion": version}
+		}
+	}
+	var list []any
+	for id := range m.log.layers {
+		entry, ok := entries[int32(id)]
+		text := sets[id].encode()
+		if !ok || string(text) == "{}" {
+			continue
+		}
+		var fields Object
+		if err := json.Unmarshal(text, &fields); err != nil {
+			return nil, err
+		}
+		entry["fieldsType"], entry["fieldsV1"] = "FieldsV1", fields
+		list = append(list, entry)
+	}
+	text := func(entry any, name string) string {
+		value, _ := entry.(Object)[name].(string)
+		if name == "time" && value == "" {
+			return "~" // after each digit
+		}
+		return value
+	}
+	slices.SortStableFunc(list, func(a, b any) int {
+		for _, name := range []string{"operation", "time", "manager", "apiVersion", "subresource"} {
+			if c := cmp.Compare(text(a, name), text(b, name)); c != 0 {
+				return c
+			}
+		}
+		return 0
+	})
+	return list, nil
+}
+
+var errManaged = errors.New("must not be set in a patch of an object with owners")

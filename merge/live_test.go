@@ -1,0 +1,240 @@
+package merge_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/trainweld/trainweld/conflict"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// webPlan merges objects of a small definition.
+func webPlan() *merge.Plan[merge.Object, merge.Object] {
+	return objectPlan(`{"type": "object", "properties": {"spec": {"type": "object", "properties": {
+		"replicas": {"type": "integer"}, "paused": {"type": "boolean"}, "labels": {"type": "object", "additionalProperties": {"type": "string"}},
+		"ports": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"],
+			"items": {"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}, "port": {"type": "integer"}}}}}},
+		"status": {"type": "object", "properties": {"ready": {"type": "integer"}}}}}`)
+}
+
+// objectOf reads an object from YAML.
+func objectOf(t *testing.T, text string) merge.Object {
+	t.Helper()
+	var object merge.Object
+	if err := yaml.Unmarshal([]byte(text), &object); err != nil {
+		t.Fatal(err)
+	}
+	return object
+}
+
+const liveWeb = `
+apiVersion: example.com/v1
+kind: Web
+metadata:
+  name: web
+  managedFields:
+  - {manager: team, operation: Apply, apiVersion: example.com/v1, time: "2026-01-02T00:00:00Z", fieldsType: FieldsV1, fieldsV1:
+      {"f:spec": {"f:replicas": {}, "f:paused": {}, "f:labels": {"f:a": {}, "f:b": {}}, "f:ports": {'k:{"name":"web"}': {".": {}, "f:name": {}, "f:port": {}}}}}}
+  - {manager: other, operation: Apply, apiVersion: example.com/v1, time: "2026-01-01T00:00:00Z", fieldsType: FieldsV1, fieldsV1: {"f:spec": {"f:labels": {"f:b": {}}}}}
+  - {manager: team, operation: Update, apiVersion: example.com/v1, time: "2026-01-03T00:00:00Z", fieldsType: FieldsV1, fieldsV1: {"f:spec": {"f:paused": {}}}}
+  - {manager: kubelet, operation: Update, apiVersion: example.com/v1, subresource: status, fieldsType: FieldsV1, fieldsV1: {"f:status": {".": {}, "f:ready": {}}}}
+spec:
+  replicas: 2
+  paused: true
+  labels: {a: x, b: x, c: x}
+  ports: [{name: web, port: 80}]
+status: {ready: 1}
+`
+
+func TestManaged(t *testing.T) {
+	live, patch := objectOf(t, liveWeb), objectOf(t, "{spec: {replicas: 3, labels: {d: x}}}")
+	result, err := webPlan().Apply(&live, []merge.Layered[merge.Object]{{Layer: merge.Manager("team"), Patch: &patch}}, merge.Options{Managed: true, Owners: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The label b has another owner, and paused an update's. Nobody owns c, which the manager has not applied.
+	want := objectOf(t, `
+apiVersion: example.com/v1
+kind: Web
+metadata:
+  name: web
+  managedFields:
+  - {manager: other, operation: Apply, apiVersion: example.com/v1, time: "2026-01-01T00:00:00Z", fieldsType: FieldsV1, fieldsV1: {"f:spec": {"f:labels": {"f:b": {}}}}}
+  - {manager: team, operation: Apply, apiVersion: example.com/v1, fieldsType: FieldsV1, fieldsV1: {"f:spec": {"f:replicas": {}, "f:labels": {"f:d": {}}}}}
+  - {manager: team, operation: Update, apiVersion: example.com/v1, time: "2026-01-03T00:00:00Z", fieldsType: FieldsV1, fieldsV1: {"f:spec": {"f:paused": {}}}}
+  - {manager: kubelet, operation: Update, apiVersion: example.com/v1, subresource: status, fieldsType: FieldsV1, fieldsV1: {"f:status": {".": {}, "f:ready": {}}}}
+spec: {replicas: 3, paused: true, labels: {b: x, c: x, d: x}}
+status: {ready: 1}
+`)
+	if w, g := asJSON(want), asJSON(result.Value); w != g {
+		t.Errorf("got\n%s\nwant\n%s", g, w)
+	}
+	if found := conflict.Find(result.Owners); len(found) > 0 {
+		t.Errorf("a manager disagrees with itself: %v", found)
+	}
+}
+
+// TestManaged_Conflicts reports what a server-side apply without force would report.
+func TestManaged_Conflicts(t *testing.T) {
+	for text, want := range map[string]string{
+		"{spec: {replicas: 2}}":                           "[]",
+		"{spec: {replicas: 4}}":                           "[.spec.replicas manager/team manager/new]",
+		"{spec: {paused: false}}":                         "[.spec.paused manager/team manager/team (Update) manager/new]",
+		"{status: {ready: 2}}":                            "[.status.ready manager/kubelet (Update status) manager/new]",
+		"{spec: {labels: {c: z}}}":                        "[]",
+		"{spec: {ports: [{name: web}, {name: metrics}]}}": "[]",
+	} {
+		live, patch := objectOf(t, liveWeb), objectOf(t, text)
+		result, err := webPlan().Apply(&live, []merge.Layered[merge.Object]{{Layer: merge.Manager("new"), Patch: &patch}}, merge.Options{Managed: true, Owners: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := []string{}
+		for _, c := range conflict.Find(result.Owners) {
+			found = append(found, c.Path.String())
+			for _, claim := range c.Claims {
+				found = append(found, string(claim.Layer))
+			}
+		}
+		if got := fmt.Sprint(found); got != want {
+			t.Errorf("%s: conflicts %s, want %s", text, got, want)
+		}
+	}
+}
+
+func TestManaged_NoOwners(t *testing.T) {
+	live, patch := objectOf(t, "{apiVersion: v1, spec: {replicas: 2, labels: {a: x}}}"), objectOf(t, "{spec: {replicas: 3}}")
+	result, err := webPlan().Apply(&live, []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), Patch: &patch}}, merge.Options{Managed: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"managedFields":[` +
+		`{"apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{"f:spec":{"f:replicas":{}}},"manager":"a","operation":"Apply"},` +
+		`{"apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{"f:spec":{".":{},"f:labels":{".":{},"f:a":{}}}},"manager":"before-first-apply","operation":"Update"}]}`
+	if got := asJSON(result.Value["metadata"]); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestManaged_Invalid(t *testing.T) {
+	for name, test := range map[string]struct{ old, new, want string }{
+		"an operation":  {"operation: Apply", "operation: Patch", `patch of base: .metadata.managedFields[0].operation: must be Apply or Update, and is "Patch"`},
+		"no version":    {"apiVersion: example.com/v1, time", "time", `.metadata.managedFields[0].apiVersion: required`},
+		"a fields type": {"fieldsType: FieldsV1", "fieldsType: V2", `.metadata.managedFields[0].fieldsType: must be FieldsV1, and is "V2"`},
+		"fields":        {`{"f:spec": {"f:paused": {}}}`, `3`, `.metadata.managedFields[2].fieldsV1: must be an object, and is a number`},
+		"a key":         {`"f:paused"`, `"paused"`, `.metadata.managedFields[0].fieldsV1: invalid key "paused"`},
+		"a value":       {`"f:paused": {}`, `"f:paused": 1`, `.metadata.managedFields[0].fieldsV1: the value of "f:paused" must be an object`},
+		"an entry":      {"- {manager: team, operation: Apply", "- 3\n  - {manager: team, operation: Apply", `.metadata.managedFields[0]: must be an object, and is a number`},
+	} {
+		live, patch := objectOf(t, strings.Replace(liveWeb, test.old, test.new, 1)), merge.Object{}
+		_, err := webPlan().Apply(&live, []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), Patch: &patch}}, merge.Options{Managed: true})
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, want %s", name, err, test.want)
+		}
+	}
+	if _, err := webPlan().Apply(&merge.Object{}, nil, merge.Options{Managed: true}); err == nil || !strings.Contains(err.Error(), ".apiVersion: required") {
+		t.Errorf("without a version: %v", err)
+	}
+	live := objectOf(t, liveWeb)
+	for _, patch := range []merge.Layered[merge.Object]{
+		{Layer: merge.Manager("a"), Patch: &live},
+		{Layer: merge.Manager("a"), JSON: []merge.Operation{{Op: "add", Path: "/metadata/managedFields", Value: []any{}}}},
+	} {
+		_, err := webPlan().Apply(&live, []merge.Layered[merge.Object]{patch}, merge.Options{Managed: true})
+		if err == nil || !strings.Contains(err.Error(), "patch of manager/a: .metadata.managedFields: must not be set") {
+			t.Errorf("a patch with owners: %v", err)
+		}
+	}
+	for name, err := range map[string]error{
+		"without a schema": merge.ForJSON().Check(merge.Options{Managed: true}),
+		"with a policy":    webPlan().Check(merge.Options{Managed: true, Precedence: merge.FirstPatch}),
+	} {
+		var wrong *merge.OptionError
+		if !errors.As(err, &wrong) || wrong.Option != "Managed" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestJSONPatch_Owners(t *testing.T) {
+	base := objectOf(t, "{spec: {replicas: 2, labels: {a: x}, ports: [{name: web, port: 80}, {name: metrics}]}}")
+	first, err := merge.ParseJSONPatch([]byte("- {op: test, path: /spec/ports/0/port, value: 80}\n- {op: remove, path: /spec/ports/0}\n- {op: replace, path: /spec/replicas, value: 3}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := objectOf(t, "{spec: {replicas: 4, ports: [{name: metrics, port: 90}]}}")
+	result, err := webPlan().Apply(&base, []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), JSON: first}, {Layer: merge.Manager("b"), Patch: &second}}, merge.Options{Owners: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := asJSON(result.Value), `{"spec":{"labels":{"a":"x"},"ports":[{"name":"metrics","port":90}],"replicas":4}}`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	var got []string
+	for path, claims := range result.Owners.All() {
+		line := path.String()
+		for _, claim := range claims {
+			line += fmt.Sprint(" ", claim.Layer, "=", claim.Value)
+		}
+		got = append(got, line)
+	}
+	want := []string{
+		`.spec.labels["a"] base=x`, `.spec.ports[name="metrics"] base=present manager/b=present`, `.spec.ports[name="metrics"].name base=metrics manager/b=metrics`,
+		`.spec.ports[name="metrics"].port manager/b=90`, `.spec.ports[name="web"] base=present manager/a=<nil>`,
+		`.spec.ports[name="web"].name base=web manager/a=<nil>`, `.spec.ports[name="web"].port base=80 manager/a=<nil>`,
+		`.spec.replicas base=2 manager/a=3 manager/b=4`,
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if found := conflict.Find(result.Owners); len(found) != 1 || found[0].Path.String() != ".spec.replicas" {
+		t.Errorf("conflicts %v", found)
+	}
+}
+
+func TestJSONPatch_Invalid(t *testing.T) {
+	for patch, want := range map[string]string{
+		`[{"op": "test", "path": "/spec/replicas", "value": 3}]`:                                                                   ".spec.replicas: operation 0 (test): the value differs",
+		`[{"op": "add", "path": "/spec/paused", "value": true}, {"op": "remove", "path": "/spec/ports/1"}]`:                        ".spec.ports[1]: operation 1 (remove): the list has no index 1",
+		`[{"op": "add", "path": "/spec/none/a", "value": 1}]`:                                                                      `.spec.none.a: operation 0 (add): there is no field "none"`,
+		`[{"op": "add", "path": "spec", "value": 1}]`:                                                                              `operation 0 (add): invalid path "spec": must be empty or start with /`,
+		`[{"op": "move", "from": "/spec/ports/9", "path": "/spec/ports/-"}]`:                                                       `.spec.ports.-: operation 0 (move): from: the list has no index 9`,
+		`[{"op": "merge", "path": "/spec"}]`:                                                                                       ".spec: operation 0 (merge): unknown operation",
+		`[{"op": "remove", "path": ""}]`:                                                                                           "operation 0 (remove): the whole object can only be replaced by an object",
+		`[{"op": "add", "path": "/spec/unknown", "value": 1}]`:                                                                     ".spec.unknown: the definition has no such field",
+		`[{"op": "replace", "path": "/spec/replicas", "value": "many"}]`:                                                           ".spec.replicas: must be a number, and is a string",
+		`[{"op": "replace", "path": "/kind", "value": "Other"}]`:                                                                   `.kind: must be "Web", as in the base, and is "Other"`,
+		`[` + strings.Repeat(`{"op": "copy", "from": "/spec", "path": "/spec/ports/-"},`, 60) + `{"op": "test", "path": "/kind"}]`: "copies more than 3145728 bytes",
+		`[` + strings.Repeat(`{"op": "test", "path": "/none"},`, 10000) + `{"op": "test", "path": "/none"}]`:                       "must have at most 10000 operations, and has 10001",
+	} {
+		base := objectOf(t, "{kind: Web, spec: {replicas: 2, labels: {}, ports: [{name: web}]}}")
+		operations, err := merge.ParseJSONPatch([]byte(patch))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = webPlan().Apply(&base, []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), JSON: operations}}, merge.Options{})
+		var at *merge.PatchError
+		if !errors.As(err, &at) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.100s: %v, want %s", patch, err, want)
+		}
+	}
+	for _, text := range []string{"{}", "3", "[3]", "- op: [", `[{"op": 1}]`} {
+		if _, err := merge.ParseJSONPatch([]byte(text)); err == nil {
+			t.Errorf("ParseJSONPatch(%q) has no error", text)
+		}
+	}
+	type spec struct{ Replicas int }
+	plan := must(merge.For[spec, spec](schema.Rules{}))
+	if _, err := plan.Apply(&spec{}, []merge.Layered[spec]{{JSON: []merge.Operation{}}}, merge.Options{}); err == nil || !strings.Contains(err.Error(), "a JSON patch changes objects only") {
+		t.Errorf("a Go value: %v", err)
+	}
+	if _, err := webPlan().Apply(nil, []merge.Layered[merge.Object]{{JSON: []merge.Operation{}}}, merge.Options{Protected: []fieldpath.Path{fieldpath.Fields("spec", "replicas")}}); err == nil || !strings.Contains(err.Error(), "no policy but Order") {
+		t.Errorf("with a policy: %v", err)
+	}
+}
