@@ -145,6 +145,7 @@ func attacks() map[string]attack {
 		"settings: device": {files: map[string]string{"trainweld.yaml": "-> /dev/zero"}, lines: attackLines[:3], want: "is outside of the repository"},
 		"settings: link":   {files: map[string]string{"trainweld.yaml": "-> ../outside/secret.yaml"}, lines: attackLines[:3], want: "is outside of the repository"},
 		"case of a link":   {files: map[string]string{"cases/a/job.yaml": "-> ../../../outside/secret.yaml", "cases/a/want/README": ""}, lines: []string{"test cases", "test cases --update"}, want: "is outside of the repository"},
+		"link for output":  {files: map[string]string{"out": "-> ../outside"}, lines: []string{"render -f job.yaml -r rt.yaml --output-dir out", "render -f job.yaml -r rt.yaml --output-dir out/deep", "test --init rt.yaml --output-dir out"}, want: "is outside of the repository"},
 		"pipe of jobs":     {files: map[string]string{"jobs/a.yaml": "fifo", "jobs/b.yaml": "-> /dev/zero"}, lines: []string{"check jobs", "render -f jobs -r rt.yaml", "migrate jobs", "diff jobs job.yaml"}, want: "is no regular file"},
 	}
 }

@@ -86,6 +86,19 @@ func treeOf(name string) (root string, err error) {
 	return root, nil
 }
 
+// LeadsOut reports whether the path of a directory, which may be missing, lies in a repository and leads out of it by a link.
+func LeadsOut(dir string) bool {
+	root, err := treeOf(dir)
+	if _, errGit := os.Lstat(filepath.Join(root, ".git")); err != nil || errGit != nil {
+		return false
+	}
+	for ; ; dir = filepath.Dir(dir) {
+		if real, err := (Files{}).Real(dir); err == nil || dir == filepath.Dir(dir) {
+			return err == nil && !within(root, real)
+		}
+	}
+}
+
 // within reports whether a path is a directory or below it.
 func within(dir, path string) bool {
 	relative, err := filepath.Rel(dir, path)

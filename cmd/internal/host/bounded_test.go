@@ -71,6 +71,21 @@ func TestBounded(t *testing.T) {
 			}
 		})
 	}
+	t.Chdir(filepath.Join(dir, "repository"))
+	for name, want := range map[string]bool{
+		".": false, "sub": false, "new/deep": false, "other": true, "other/new/deep": true, "../other": false, "../plain": false, filepath.Join(dir, "repository", "other"): true, "in": false, "nothing/new": false,
+	} {
+		if got := LeadsOut(name); got != want {
+			t.Errorf("LeadsOut(%s) = %t", name, got)
+		}
+	}
+	t.Chdir(filepath.Join(dir, "plain"))
+	if err := os.Symlink("../other", "other"); err != nil {
+		t.Fatal(err)
+	}
+	if LeadsOut("other") {
+		t.Error("a link leads out of a folder that is no repository")
+	}
 	t.Chdir(dir)
 	folder := Bounded(ownfile.Dir(filepath.Join(dir, "plain")))
 	for name, want := range map[string]error{"a": nil, "sub/a": nil, "../outside": fs.ErrInvalid, "missing": fs.ErrNotExist} {

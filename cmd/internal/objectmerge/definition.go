@@ -109,6 +109,12 @@ func documentOf(p *host.Program, in *workspace.Input, files []string, of *manife
 			found = append(found, *unreadable)
 			continue
 		}
+		if manifest.HasAliases(data) && !json.Valid(data) { // they may expand to any size
+			if _, invalid := manifest.Decode(file, data); slices.ContainsFunc(invalid, func(f finding.Finding) bool { return f.Code == finding.CodeSyntax }) {
+				found = append(found, invalid...)
+				continue
+			}
+		}
 		t, err := schema.ParseOpenAPI(data, runtimeschema.FromAPIVersionAndKind(of.APIVersion, of.ID.Kind))
 		if err == nil {
 			return t, found, nil

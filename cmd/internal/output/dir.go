@@ -7,7 +7,9 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/cmd/internal/transaction"
+	"github.com/trainweld/trainweld/fieldpath/printable"
 )
 
 // Dir is a directory for the output files. A write changes all files or none.
@@ -31,7 +33,7 @@ type Outcome struct {
 // Write writes all files, or none. It leaves files with equal content and other files untouched, except files that pruning
 // removes.
 func (d Dir) Write(files []transaction.File, interrupted func() error) (made Outcome, err error) {
-	dir, err := transaction.Open(d.Path, interrupted)
+	dir, err := open(d.Path, interrupted)
 	if err != nil {
 		return made, err
 	}
@@ -50,6 +52,14 @@ func (d Dir) Write(files []transaction.File, interrupted func() error) (made Out
 	}
 	slices.Sort(made.Wrote)
 	return made, nil
+}
+
+// open opens a directory for writing. No link of a repository chooses one outside of it.
+func open(dir string, interrupted func() error) (*transaction.Dir, error) {
+	if host.LeadsOut(dir) {
+		return nil, fmt.Errorf("%s %w; name where the link leads, or remove it", printable.Name(dir), host.ErrOutside)
+	}
+	return transaction.Open(dir, interrupted)
 }
 
 // changes returns the changed files, and the changes to files of earlier runs.

@@ -61,7 +61,7 @@ func (w *Writing) In(dir string) (*transaction.Changes, error) {
 			return c, nil
 		}
 	}
-	d, err := transaction.Open(dir, w.Interrupted)
+	d, err := open(dir, w.Interrupted)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package transaction
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -92,10 +93,7 @@ func (d *Dir) lock(interrupted func() error) error {
 			}
 			journal.Close()
 		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		if err := interrupted(); err != nil {
+		if err := cmp.Or(err, interrupted()); err != nil {
 			return err
 		}
 	}

@@ -95,7 +95,7 @@ func Open(dir string, interrupted func() error) (_ *Dir, err error) {
 	if err := d.lock(interrupted); err != nil {
 		err = errors.Join(err, root.Close())
 		if errors.Is(err, fs.ErrNotExist) && interrupted() == nil {
-			return Open(dir, interrupted) // another run had created the directory, has written nothing and has removed it
+			return Open(dir, interrupted) // another run has removed its journal, or the directory that it had created
 		}
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -147,6 +148,7 @@ func TestOpen_AtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	var all sync.WaitGroup
+	var inside atomic.Int32
 	for run := range 8 {
 		all.Go(func() {
 			for range 25 {
@@ -155,10 +157,15 @@ func TestOpen_AtOnce(t *testing.T) {
 					t.Error(err)
 					return
 				}
+				if inside.Add(1) != 1 {
+					t.Error("two runs have the directory at once")
+				}
 				changes := transaction.Changes{Dir: d}
 				changes.Put("a", fmt.Append(nil, run))
 				changes.Put(fmt.Sprint("of-", run), nil)
-				if err := errors.Join(transaction.Write([]transaction.Changes{changes}, never, quiet), d.Close()); err != nil {
+				err = transaction.Write([]transaction.Changes{changes}, never, quiet)
+				inside.Add(-1)
+				if err := errors.Join(err, d.Close()); err != nil {
 					t.Error(err)
 				}
 			}
