@@ -2,6 +2,7 @@ package objectmerge
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/merge"
@@ -16,26 +17,15 @@ func isIdentity(path fieldpath.Path) bool {
 	return false
 }
 
-// AddManagedFields adds metadata.managedFields to the merged object: an update by the base, then an apply by each manager. A layer
-// without fields has no entry.
+// AddManagedFields adds metadata.managedFields to the merged object. Those of a live object are as the API server writes them. Another
+// one has an update by the base and by each JSON patch, and an apply by each other patch. A layer without fields has no entry.
 func (m *Object) AddManagedFields(merged *Result) error {
-	var entries []any
-	for layer, data := range merged.Owners.FieldsV1(isIdentity) {
-		if string(data) == "{}" {
-			continue
-		}
-		var fields merge.Object
-		if err := json.Unmarshal(data, &fields); err != nil {
+	entries := merged.managed
+	if !m.managed {
+		var err error
+		if entries, err = m.entries(merged); err != nil {
 			return err
 		}
-		manager, isManager := layer.Manager()
-		operation := "Apply"
-		if !isManager {
-			manager, operation = string(layer), "Update"
-		}
-		entries = append(entries, merge.Object{
-			"manager": manager, "operation": operation, "apiVersion": m.base.APIVersion, "fieldsType": "FieldsV1", "fieldsV1": fields,
-		})
 	}
 	metadata, _ := merged.Fields["metadata"].(merge.Object)
 	if metadata == nil {
@@ -44,4 +34,29 @@ func (m *Object) AddManagedFields(merged *Result) error {
 	}
 	metadata["managedFields"] = entries
 	return nil
+}
+
+func (m *Object) entries(merged *Result) (entries any, err error) {
+	list := []any{}
+	for layer, data := range merged.Owners.FieldsV1(isIdentity) {
+		if string(data) == "{}" {
+			continue
+		}
+		var fields merge.Object
+		if err := json.Unmarshal(data, &fields); err != nil {
+			return nil, err
+		}
+		manager, isManager := layer.Manager()
+		operation := "Apply"
+		if !isManager {
+			manager, operation = string(layer), "Update"
+		}
+		if slices.ContainsFunc(m.patches, func(p mergedPatch) bool { return p.manager == manager && p.json != nil }) {
+			operation = "Update"
+		}
+		list = append(list, merge.Object{
+			"manager": manager, "operation": operation, "apiVersion": m.base.APIVersion, "fieldsType": "FieldsV1", "fieldsV1": fields,
+		})
+	}
+	return list, nil
 }

@@ -74,6 +74,7 @@ type Object struct {
 	typ     string       // strategic, apply or merge
 	goType  reflect.Type // of a strategic merge
 	schema  *schema.Type // of an apply
+	managed bool         // whether the base is a live object, whose owners an apply respects
 	// Policies are the options of the merge.
 	Policies merge.Options
 }
@@ -84,6 +85,7 @@ type mergedPatch struct {
 	document *manifest.Document
 	data     []byte // of the file
 	fields   merge.Object
+	json     []merge.Operation // a JSON patch instead of fields
 }
 
 // Result is the merged object.
@@ -95,11 +97,12 @@ type Result struct {
 	// Decisions are those of the policies, and Protected are the protected fields that patches set.
 	Decisions []merge.Decision
 	Protected []merge.Ignored
+	managed   any // the new metadata.managedFields of a live object
 }
 
 func (m *Object) options() merge.Options {
 	o := m.Policies
-	o.Owners = true
+	o.Owners, o.Managed = true, m.managed
 	return o
 }
 
@@ -116,7 +119,10 @@ func (m *Object) Check() error {
 		}
 	}
 	var wrong *merge.OptionError
-	if err := plan.Check(m.Policies); errors.As(err, &wrong) {
+	switch err := plan.Check(m.options()); {
+	case errors.As(err, &wrong) && wrong.Option == "Managed":
+		return exit.Usage(errors.New("the base has metadata.managedFields: their owners permit no policy but --order: leave out one of the two"))
+	case wrong != nil:
 		return exit.Usage(fmt.Errorf("--%s: %w", flagOf(wrong.Option), wrong.Err))
 	}
 	return nil
@@ -193,6 +199,7 @@ func Read(p *host.Program, in *workspace.Input, flags workspace.Flags, how optio
 			Remedy:  finding.Remedy{Text: "give its CustomResourceDefinition with --crd, or use --type=merge"},
 		})
 	}
+	m.managed = m.typ == option.ApplyType && m.base.Has(fieldpath.Fields("metadata", "managedFields"))
 	found, err = m.readPatches(p, in, flags.Patches, objectKind(is, nil), found)
 	if err != nil {
 		return nil, nil, err
@@ -226,8 +233,15 @@ func (m *Object) readPatches(p *host.Program, in *workspace.Input, patches []str
 			return nil, exit.Usage(fmt.Errorf("--patch: manager %q has two patches: name the managers with --patch NAME=FILE, or combine the two patches", manager))
 		}
 		read, more := readMergedPatch(p, in, file, kind)
+		read.manager = manager
+		if read.json != nil {
+			if m.typ == option.StrategicType {
+				return nil, exit.Usage(fmt.Errorf("--patch %s: a JSON patch needs --type=merge, or --type=apply with --openapi", file))
+			}
+			m.patches = append(m.patches, read)
+			continue
+		}
 		if found = append(found, more...); more.Err() == nil {
-			read.manager = manager
 			found = append(found, m.mismatches(read)...)
 			found = append(found, m.foreignDirectives(read, read.fields, nil)...)
 			if m.isFieldless(read) {
@@ -284,6 +298,9 @@ func readMergedPatch(p *host.Program, in *workspace.Input, file string, kind man
 	data, unreadable := in.Open(p, file)
 	if unreadable != nil {
 		return mergedPatch{}, finding.List{*unreadable}
+	}
+	if operations, err := merge.ParseJSONPatch(data); err == nil && !slices.ContainsFunc(operations, func(o merge.Operation) bool { return o.Op == "" }) {
+		return mergedPatch{document: &manifest.Document{File: file}, data: data, json: operations}, nil
 	}
 	documents, found := manifest.DecodeAs(file, data, kind)
 	if found.Err() != nil {
@@ -441,7 +458,7 @@ func (m *Object) applyStrategic() (out Result, ignored []merge.Ignored, duplicat
 		return Result{}, nil, nil, err
 	}
 	fields, err := m.fieldsOf(result.Value)
-	return Result{result.Value, fields, plan.Type(), result.Owners, result.Decisions, result.Protected}, result.Ignored, result.Duplicates, err
+	return Result{result.Value, fields, plan.Type(), result.Owners, result.Decisions, result.Protected, nil}, result.Ignored, result.Duplicates, err
 }
 
 func (m *Object) applyObjects() (Result, error) {
@@ -453,7 +470,12 @@ func (m *Object) applyObjects() (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	return Result{result.Value, result.Value, plan.Type(), result.Owners, result.Decisions, result.Protected}, nil
+	out := Result{result.Value, result.Value, plan.Type(), result.Owners, result.Decisions, result.Protected, nil}
+	if metadata, ok := result.Value["metadata"].(merge.Object); ok && m.managed {
+		out.managed = metadata["managedFields"]
+		delete(metadata, "managedFields") // as kubectl get
+	}
+	return out, nil
 }
 
 // strategic returns the plan of a strategic merge and its patches.
@@ -478,7 +500,7 @@ func (m *Object) objects() (*merge.Plan[merge.Object, merge.Object], merge.Objec
 	}
 	patches := make([]merge.Layered[merge.Object], len(m.patches))
 	for i := range m.patches {
-		patches[i] = merge.Layered[merge.Object]{Layer: merge.Manager(m.patches[i].manager), Patch: &m.patches[i].fields}
+		patches[i] = merge.Layered[merge.Object]{Layer: merge.Manager(m.patches[i].manager), Patch: &m.patches[i].fields, JSON: m.patches[i].json}
 	}
 	return plan, base, patches, err
 }
@@ -518,7 +540,10 @@ func (m *Object) refused(err error) finding.Finding {
 func (m *Object) Position(layer merge.Layer, path fieldpath.Path) fieldpath.Position {
 	if manager, ok := layer.Manager(); ok {
 		for _, p := range m.patches {
-			if p.manager == manager {
+			switch {
+			case p.json != nil && (p.manager == manager || p.manager+" (Update)" == manager):
+				return fieldpath.Position{File: p.document.File}
+			case p.json == nil && p.manager == manager:
 				return p.document.Position(path)
 			}
 		}
