@@ -93,6 +93,9 @@ func (d *Dir) lock(interrupted func() error) error {
 			}
 			journal.Close()
 		}
+		if errors.Is(err, fs.ErrNotExist) {
+			err = nil // the other run has removed it
+		}
 		if err := cmp.Or(err, interrupted()); err != nil {
 			return err
 		}

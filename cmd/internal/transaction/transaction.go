@@ -93,9 +93,9 @@ func Open(dir string, interrupted func() error) (_ *Dir, err error) {
 	}
 	d := &Dir{path: dir, root: root, made: made}
 	if err := d.lock(interrupted); err != nil {
-		err = errors.Join(err, root.Close())
-		if errors.Is(err, fs.ErrNotExist) && interrupted() == nil {
-			return Open(dir, interrupted) // another run has removed its journal, or the directory that it had created
+		isGone := errors.Is(err, fs.ErrNotExist) && !d.Is(dir)
+		if err = errors.Join(err, root.Close()); isGone {
+			return Open(dir, interrupted) // another run had created the directory, has written nothing and has removed it
 		}
 		return nil, err
 	}

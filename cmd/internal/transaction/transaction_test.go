@@ -379,6 +379,17 @@ func TestOpen_Refused(t *testing.T) {
 	}
 }
 
+// TestOpen_NoFiles opens a directory that takes no files.
+func TestOpen_NoFiles(t *testing.T) {
+	const dir = "/proc/self"
+	if _, err := os.Stat(dir); err != nil {
+		t.Skip("only Linux has such a directory: ", err)
+	}
+	if _, err := transaction.Open(dir, nil); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Open() = %v", err)
+	}
+}
+
 // TestRecover_Nothing recovers a directory without a journal, and none.
 func TestRecover_Nothing(t *testing.T) {
 	work := t.TempDir()
