@@ -23,8 +23,11 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
+	schedulinghelpers "k8s.io/component-helpers/scheduling/corev1"
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -47,8 +50,10 @@ type answer struct {
 	PodSets []kueue.PodSet `json:"podSets,omitempty"`
 	// Totals are the requests of each Pod set, in Kueue's integers.
 	Totals []map[corev1.ResourceName]int64 `json:"totals,omitempty"`
-	Patch  *trainer.RuntimePatch           `json:"patch,omitempty"`
-	Error  string                          `json:"error,omitempty"`
+	// Fits tells for each Pod set which flavors its selectors and tolerations allow.
+	Fits  [][]bool              `json:"fits,omitempty"`
+	Patch *trainer.RuntimePatch `json:"patch,omitempty"`
+	Error string                `json:"error,omitempty"`
 }
 
 func main() {
@@ -99,21 +104,28 @@ func (c *cluster) answer(ctx context.Context, q question) (a answer) {
 	}()
 	c.question = q
 	job := (*trainjob.TrainJob)(q.TrainJob.DeepCopy())
-	sets, err := job.PodSets(ctx, c)
+	podSets, err := job.PodSets(ctx, c)
 	if err != nil {
 		return answer{Error: err.Error()}
 	}
-	a.PodSets = sets
-	wl := &kueue.Workload{Spec: kueue.WorkloadSpec{PodSets: sets}}
+	a.PodSets = podSets
+	wl := &kueue.Workload{Spec: kueue.WorkloadSpec{PodSets: podSets}}
 	wl = wl.DeepCopy()
 	workload.AdjustResources(ctx, c, wl)
 	for _, set := range workload.NewInfo(wl).TotalRequests {
 		a.Totals = append(a.Totals, resources.ToMap(set.Requests))
 	}
+	for i := range podSets {
+		fits := make([]bool, len(q.Flavors))
+		for k := range q.Flavors {
+			fits[k] = isFit(&podSets[i].Template.Spec, &q.Flavors[k])
+		}
+		a.Fits = append(a.Fits, fits)
+	}
 	if q.Workload == nil {
 		return a
 	}
-	q.Workload.Spec.PodSets = sets
+	q.Workload.Spec.PodSets = podSets
 	infos, err := getPodSetsInfoFromStatus(ctx, c, q.Workload)
 	if err == nil {
 		job = (*trainjob.TrainJob)(q.TrainJob.DeepCopy())
@@ -129,6 +141,16 @@ func (c *cluster) answer(ctx context.Context, q question) (a answer) {
 		}
 	}
 	return a
+}
+
+// isFit is the part of the flavor assigner that needs no ClusterQueue.
+func isFit(spec *corev1.PodSpec, flavor *kueue.ResourceFlavor) bool {
+	_, untolerated := schedulinghelpers.FindMatchingUntoleratedTaint(logr.Discard(), flavor.Spec.NodeTaints, append(spec.Tolerations, flavor.Spec.Tolerations...), func(t *corev1.Taint) bool {
+		return t.Effect == corev1.TaintEffectNoSchedule || t.Effect == corev1.TaintEffectNoExecute
+	}, true)
+	selector := flavorSelector(spec, sets.KeySet(flavor.Spec.NodeLabels))
+	match, err := selector.Match(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Labels: flavor.Spec.NodeLabels}})
+	return !untolerated && match && err == nil
 }
 
 // cluster is the client of an API server with the objects of a question. It has no LimitRange and no RuntimeClass.

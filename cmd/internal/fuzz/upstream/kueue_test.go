@@ -3,11 +3,13 @@ package upstream_test
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,6 +18,7 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/trainweld/trainweld/cmd/internal/fuzz/upstream"
 	"github.com/trainweld/trainweld/finding"
@@ -88,6 +91,7 @@ func (k *kueue) again(t *testing.T, question any) kueueAnswer {
 type kueueAnswer struct {
 	PodSets []any              `json:"podSets"`
 	Totals  []map[string]int64 `json:"totals"`
+	Fits    [][]bool           `json:"fits"`
 	Patch   any                `json:"patch"`
 	Error   string             `json:"error"`
 }
@@ -213,6 +217,12 @@ func queuedPair(t *testing.T, seed uint64) *fuzz.Pair {
 		if r.IntN(2) == 0 {
 			annotate(r, &pod.Annotations)
 		}
+		if r.IntN(2) == 0 {
+			pod.Spec.NodeSelector, pod.Spec.Tolerations = someEntries(r), someTolerations(r)
+		}
+		if r.IntN(3) == 0 {
+			pod.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: someTerms(r)}}
+		}
 		for c := range pod.Spec.Containers {
 			if r.IntN(2) == 0 {
 				resources := &pod.Spec.Containers[c].Resources
@@ -264,4 +274,167 @@ func annotate(r *rand.Rand, annotations *map[string]string) {
 			(*annotations)["kueue.x-k8s.io/podset-"+a.name] = a.values[r.IntN(len(a.values))]
 		}
 	}
+}
+
+// TestAdmissions compares the patch of generated admissions, and the flavors that fit, with Kueue's own. TRAINWELD_ADMISSION asks for one.
+func TestAdmissions(t *testing.T) {
+	k := startKueue(t)
+	admitted, refused, either, fit, unfit, cases := 0, 0, 0, 0, 0, 0
+	eachCase(t, "TRAINWELD_ADMISSION", 8000, func(seed uint64) {
+		pair := queuedPair(t, seed)
+		in := render.Input{TrainJob: pair.TrainJob, Runtime: &pair.Runtime.Spec}
+		sets, err := render.PodSets(in, render.Options{OnConflict: render.Last})
+		if err != nil {
+			return
+		}
+		cases++
+		r := rand.New(rand.NewPCG(seed, 3))
+		flavors, w := someFlavors(r), someAdmission(r, pair.TrainJob, sets)
+		at := slices.IndexFunc(pair.TrainJob.Spec.RuntimePatches, func(p trainer.RuntimePatch) bool { return p.Manager == render.KueueManager })
+		got, err := render.Admit(in, sets, w, flavors)
+		if at < 0 { // as Kueue's webhook leaves it
+			at = len(pair.TrainJob.Spec.RuntimePatches)
+			pair.TrainJob.Spec.RuntimePatches = append(pair.TrainJob.Spec.RuntimePatches, trainer.RuntimePatch{Manager: render.KueueManager})
+		}
+		spec := &pair.TrainJob.Spec.RuntimePatches[at].TrainingRuntimeSpec // Kueue crashes on an entry of its own without it
+		if *spec == nil {
+			*spec = &trainer.TrainingRuntimeSpecPatch{}
+		}
+		if (*spec).Template == nil {
+			(*spec).Template = &trainer.JobSetTemplatePatch{}
+		}
+		if (*spec).Template.Spec == nil {
+			(*spec).Template.Spec = &trainer.JobSetSpecPatch{}
+		}
+		question := map[string]any{"trainJob": pair.TrainJob, "runtime": pair.Runtime, "flavors": flavors, "workload": w}
+		a := k.ask(t, question)
+		for i := range sets {
+			for n, flavor := range flavors {
+				set := sets[i]
+				set.TopologyRequest = nil
+				_, err := render.Assign(pair.TrainJob, []render.PodSet{set}, map[string]string{set.Name: flavor.Name}, flavors)
+				if (err == nil) != a.Fits[i][n] {
+					t.Errorf("admission %d, set %s, flavor %s: Assign() = %v, Kueue fits %t", seed, set.Name, flavor.Name, err, a.Fits[i][n])
+				}
+				if fit++; err != nil {
+					fit, unfit = fit-1, unfit+1
+				}
+			}
+		}
+		if err != nil {
+			disagree := strings.Contains(err.Error(), "Kueue takes either value")
+			for n := 0; disagree && n < 100; n++ {
+				if b := k.ask(t, question); a.Error != b.Error || !cmp.Equal(a.Patch, b.Patch) {
+					either++
+					return
+				}
+			}
+			if a.Error == "" {
+				t.Errorf("admission %d: Admit() = %v, Kueue admits", seed, err)
+			}
+			refused++
+			return
+		}
+		want := plainJSON(t, got.TrainJob.Spec.RuntimePatches[at])
+		for n := 0; n < 100 && a.Error == "" && !cmp.Equal(a.Patch, want); n++ { // the flavors of a set come in random order
+			a = k.ask(t, question)
+		}
+		if diff := cmp.Diff(a.Patch, want); diff != "" || a.Error != "" {
+			t.Errorf("admission %d: %s\n(-Kueue +ours)\n%s", seed, a.Error, diff)
+		}
+		admitted++
+	})
+	t.Logf("%d admissions: %d patches equal to Kueue's, %d fail in both, %d with either value; %d flavors fit, %d do not", cases, admitted, refused, either, fit, unfit)
+	if cases > 100 && (admitted < cases/4 || refused == 0 || either == 0 || fit == 0 || unfit == 0) {
+		t.Error("the generator makes too little of one kind")
+	}
+}
+
+// someEntries returns entries of a small alphabet, which maps of Pods and flavors share.
+func someEntries(r *rand.Rand) map[string]string {
+	entries := map[string]string{}
+	for _, key := range []string{"pool", "zone", "app"} {
+		if r.IntN(3) == 0 {
+			entries[key] = []string{"a", "b", "1"}[r.IntN(3)]
+		}
+	}
+	return entries
+}
+
+func someTolerations(r *rand.Rand) (all []corev1.Toleration) {
+	for range r.IntN(3) {
+		all = append(all, corev1.Toleration{
+			Key: []string{"", "spot", "gpu"}[r.IntN(3)], Operator: []corev1.TolerationOperator{"", corev1.TolerationOpEqual, corev1.TolerationOpExists, corev1.TolerationOpLt}[r.IntN(4)],
+			Value: []string{"", "1", "x"}[r.IntN(3)], Effect: []corev1.TaintEffect{"", corev1.TaintEffectNoSchedule, corev1.TaintEffectNoExecute}[r.IntN(3)],
+		})
+	}
+	return all
+}
+
+func someFlavors(r *rand.Rand) []render.ResourceFlavor {
+	flavors := make([]render.ResourceFlavor, 4)
+	for i := range flavors {
+		f := &flavors[i]
+		f.Name, f.Spec.NodeLabels, f.Spec.Tolerations = fmt.Sprint("flavor-", i), someEntries(r), someTolerations(r)
+		for range r.IntN(3) {
+			f.Spec.NodeTaints = append(f.Spec.NodeTaints, corev1.Taint{
+				Key: []string{"spot", "gpu"}[r.IntN(2)], Value: []string{"", "1", "x"}[r.IntN(3)],
+				Effect: []corev1.TaintEffect{corev1.TaintEffectNoSchedule, corev1.TaintEffectNoExecute, corev1.TaintEffectPreferNoSchedule}[r.IntN(3)],
+			})
+		}
+	}
+	return flavors
+}
+
+func someAdmission(r *rand.Rand, job *trainer.TrainJob, sets []render.PodSet) *render.Workload {
+	w := &render.Workload{}
+	w.Name, w.Namespace = "trainjob-x", job.Namespace
+	w.OwnerReferences = []metav1.OwnerReference{{Kind: trainer.TrainJobKind, Name: job.Name, UID: job.UID}}
+	w.Spec.QueueName = []string{"", "queue"}[r.IntN(2)]
+	if r.IntN(4) == 0 {
+		w.Labels = map[string]string{"kueue.x-k8s.io/multikueue-origin": "m"}
+	}
+	w.Status.Admission = &render.Admission{ClusterQueue: []string{"cluster", "not.a.label", ""}[r.IntN(3)]}
+	for _, set := range sets {
+		a := render.PodSetAssignment{Name: set.Name, Flavors: map[string]string{}}
+		for _, resource := range []string{"cpu", "memory", "nvidia.com/gpu"} {
+			if r.IntN(3) > 0 {
+				a.Flavors[resource] = fmt.Sprint("flavor-", max(0, r.IntN(8)-4))
+			}
+		}
+		if r.IntN(20) == 0 {
+			a.Flavors["cpu"] = "unknown"
+		}
+		if r.IntN(3) == 0 {
+			a.TopologyAssignment = map[string]any{"levels": []string{"rack"}}
+		}
+		w.Status.Admission.PodSetAssignments = append(w.Status.Admission.PodSetAssignments, a)
+	}
+	for c := range r.IntN(3) {
+		check := render.AdmissionCheck{Name: fmt.Sprint("check-", c)}
+		for _, set := range sets {
+			if r.IntN(2) == 0 {
+				check.PodSetUpdates = append(check.PodSetUpdates, render.PodSetUpdate{
+					Name: set.Name, Labels: someEntries(r), Annotations: someEntries(r), NodeSelector: someEntries(r), Tolerations: someTolerations(r),
+				})
+			}
+		}
+		w.Status.AdmissionChecks = append(w.Status.AdmissionChecks, check)
+	}
+	return w
+}
+
+func someTerms(r *rand.Rand) *corev1.NodeSelector {
+	selector := &corev1.NodeSelector{}
+	for range r.IntN(3) {
+		term := corev1.NodeSelectorTerm{}
+		for range r.IntN(3) {
+			operators := []corev1.NodeSelectorOperator{corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn, corev1.NodeSelectorOpExists, corev1.NodeSelectorOpDoesNotExist, corev1.NodeSelectorOpGt, corev1.NodeSelectorOpLt, "Like"}
+			term.MatchExpressions = append(term.MatchExpressions, corev1.NodeSelectorRequirement{
+				Key: []string{"pool", "zone", "other"}[r.IntN(3)], Operator: operators[r.IntN(len(operators))], Values: [][]string{nil, {"a"}, {"a", "b"}, {"0"}}[r.IntN(4)],
+			})
+		}
+		selector.NodeSelectorTerms = append(selector.NodeSelectorTerms, term)
+	}
+	return selector
 }
