@@ -29,6 +29,7 @@ func commandLines(word string) [][]string {
 		"diff job.yaml other.yaml -r runtime.yaml --to=pods -o json", "diff other.yaml runtime.yaml -f job.yaml -o markdown", "diff job.yaml -r runtime.yaml --live=other.yaml -o html", "migrate job.yaml -d --strict", "migrate -l other.yaml",
 		"merge -f job.yaml --patch other.yaml --crd runtime.yaml", "merge -f job.yaml --patch other.yaml --schema=open", "fn", "explain WORD", "explain -f job.yaml -r runtime.yaml WORD", "schema WORD", "schema -f job.yaml -r runtime.yaml", "version WORD",
 		"create --runtime=WORD --name=a --env=WORD --resources=WORD --label=WORD --patch=other.yaml", "__complete blame -f job.yaml -r runtime.yaml WORD", "test cases --run=WORD",
+		"check " + inputs + " --flavors other.yaml", "render " + inputs + " --on-conflict=last --flavors other.yaml --flavor=WORD", "render " + inputs + " --on-conflict=last --to=podsets -o table",
 	} {
 		fields := strings.Fields(line)
 		for i, field := range fields {
@@ -54,6 +55,13 @@ func FuzzCommands(f *testing.F) {
 	for i := range commandLines("") {
 		f.Add(mutatedJob, mutatedRuntime, string(dump), words[i%len(words)], uint8(i))
 		f.Add(list, mutatedRuntime, strings.Replace(mutatedJob, "x: q", "x: r", 1), "\x1b[31m", uint8(i))
+	}
+	flavors, err := os.ReadFile(filepath.Join(repository, "internal", "testdata", "flavors", "flavors.yaml"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	for i := range 3 {
+		f.Add(mutatedJob, mutatedRuntime, string(flavors), "node=spot", uint8(len(commandLines(""))-1-i))
 	}
 	confined.Fuzz(f)
 	f.Fuzz(func(t *testing.T, job, runtime, other, word string, which uint8) {

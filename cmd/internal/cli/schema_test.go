@@ -27,12 +27,19 @@ metadata:
   - {manager: kubectl, operation: Update, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {"f:data": {"f:a": {}}}}
 data: {a: b}
 `)
+	flavors := filepath.Join(filepath.Dir(managed), "flavors.yaml")
+	testenv.WriteIn(t, filepath.Dir(managed), "flavors.yaml", `apiVersion: kueue.x-k8s.io/v1beta2
+kind: ResourceFlavor
+metadata: {name: spot}
+spec: {nodeTaints: [{key: spot, effect: NoSchedule}]}
+`)
 	commands := outputCommands(t)
 	explain := commands["explain"]
 	seen := map[string]bool{}
 	for schema, lines := range map[string][][]string{
 		"findings": slices.Concat(reports("check", commands["check"]), reports("conflicts", commands["conflicts"])), "diff": reports("diff", commands["diff"]),
 		"blame": reports("blame", commands["blame"]), "owners": {{"blame", "-f", managed}, {"blame", "-f", managed, "data.a"}}, "version": {{"version"}},
+		"flavors":      {append([]string{"check", "--flavors", flavors}, commands["render"][0]...)},
 		"podsets":      {append([]string{"render", "--to=podsets"}, commands["render"][0]...)},
 		"explain-code": reports("explain", explain[:1]), "explain-definitions": reports("explain", explain[1:2]), "explain-field": reports("explain", explain[2:]),
 	} {

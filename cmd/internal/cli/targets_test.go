@@ -44,6 +44,7 @@ func readers() map[string]string {
 		"cmd/internal/live":                "cmd/internal/live.FuzzRead",
 		"cmd/internal/objectmerge":         "cmd/internal/cli.FuzzCommands",
 		"cmd/internal/option":              "cmd/internal/cli.FuzzCommands",
+		"cmd/internal/pipeline":            "cmd/internal/cli.FuzzCommands",
 		"cmd/internal/process":             kernelText,
 		"merge/quantity":                   "merge/quantity.FuzzParse",
 		"cmd/internal/playground":          "cmd/internal/playground.FuzzRun",

@@ -30,6 +30,8 @@ type Render struct {
 	For        string
 	OnConflict string
 	ComposeAs  string
+	Queued     []string // the paths of --flavors
+	Assigned   []string // the values of --flavor
 	Force      []string
 	Severity   []string
 	Color      Color

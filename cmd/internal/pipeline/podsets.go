@@ -2,11 +2,9 @@ package pipeline
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"io"
 	"math/big"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -41,10 +39,7 @@ func PodSets(in *workspace.Input, j workspace.Job, opts render.Options) (finding
 	}
 	input, _ := inputOf(in, j)
 	sets, err := render.PodSets(input, opts)
-	var own finding.List
-	if errors.As(err, &own) {
-		own = slices.DeleteFunc(slices.Clone(own), func(f finding.Finding) bool { return f.Code != finding.CodeNoPodSets })
-	}
+	own := noPodSets(err)
 	for _, set := range sets {
 		own = append(own, set.Findings...)
 	}

@@ -35,6 +35,7 @@ type checkFlags struct {
 
 	gates       string   // the value of --feature-gates
 	definitions []string // the paths of --crd
+	flavors     []string // the paths of --flavors
 	further     furtherKinds
 	fix         repair.Flags
 	preferred   *option.Forced // of --prefer
@@ -105,6 +106,9 @@ Exit status: 0 no finding is an error; 1 a finding is an error; 2 usage, input o
   trainweld check jobs/ -r runtimes/ --fix -d
   trainweld check jobs/ -r runtimes/ --fix
 
+  # Which flavors Kueue could give to each TrainJob, and what would conflict
+  trainweld check jobs/ -r runtimes/ --flavors flavors/
+
   # The overlays of a repository, and its charts
   trainweld check -k overlays/ -r runtimes/
   trainweld check --build 'helm template {}' charts/ -r runtimes/
@@ -133,6 +137,7 @@ Exit status: 0 no finding is an error; 1 a finding is an error; 2 usage, input o
 	option.AddTrainerVersion(cmd, &flags.Release)
 	option.AddFeatureGates(f, &flags.gates, "")
 	option.AddDefinitions(f, &flags.definitions, "also check objects of the kinds that the CustomResourceDefinitions of a file, directory or glob define (repeatable)")
+	f.Var((*option.Paths)(&flags.flavors), "flavors", "write instead which ResourceFlavors of Kueue in a file, directory or glob each TrainJob can have (repeatable)")
 	flags.fix.Add(p, cmd, &flags.Flags)
 	option.AddSeverity(cmd, &flags.severity)
 	option.AddReportFormat(cmd, &flags.format)
@@ -151,6 +156,9 @@ func run(p *host.Program, flags checkFlags) error {
 	}
 	if flags.old != "" && flags.Builds() {
 		return exit.Usage(errors.New("--old has no builds: compare with a revision, --git"))
+	}
+	if flags.flavors != nil {
+		return runFlavors(p, flags, levels)
 	}
 	defer host.CollectLess()()
 	flags.Decided, flags.Repairs, flags.preferred = levels.Codes(), true, flags.fix.Preferred()

@@ -59,6 +59,9 @@ failed; 130 and 143 interrupted by SIGINT and SIGTERM, with nothing written to -
   # Who runs where, at a glance
   trainweld render -f job.yaml -r runtime.yaml --to=pods -o table
 
+  # As Kueue admits it to a flavor
+  trainweld render -f job.yaml -r runtime.yaml --flavors flavors.yaml --flavor node=spot
+
   # The overlays of a repository, one folder each
   trainweld render -k overlays/ -r runtimes/ --output-dir rendered/
 
@@ -93,6 +96,8 @@ failed; 130 and 143 interrupted by SIGINT and SIGTERM, with nothing written to -
 	f.StringVar(&flags.As, "as", "applied", "applied: what the controllers send to the API server; stored: with what the API server and the webhooks fill in")
 	option.AddOnConflict(cmd, &flags.OnConflict, "fail", "fail, an error where managers disagree, or last, a warning, and the last patch wins as in the cluster")
 	f.StringVar(&flags.ComposeAs, "compose-as", "", "write the patch of this manager that gives the TrainJob the values of the policy's rules, instead of objects: docs/policy.md")
+	f.Var((*option.Paths)(&flags.Queued), "flavors", "read ResourceFlavors and Workloads of Kueue: admit each TrainJob as its Workload says, or --flavor (repeatable)")
+	f.StringArrayVar(&flags.Assigned, "flavor", nil, "admit the Pod set to the ResourceFlavor of --flavors: PODSET=FLAVOR (repeatable)")
 	option.AddForceManager(p, cmd, &flags.Force, &flags.Flags)
 	option.AddTrainerVersion(cmd, &flags.Release)
 	f.BoolVar(&flags.Secrets, "generate-secrets", false, "make the Secrets that the controller makes: MPI's SSH keys, Flux's certificate; new ones on every run")

@@ -38,6 +38,7 @@ type renderRun struct {
 	podOpts  render.PodsOptions
 	progress *host.Progress
 	in       *workspace.Input
+	queue    *pipeline.Queue
 	encoders sync.Pool
 	spool    output.Spool
 	// The rendered TrainJobs in their order, then the JobSets.
@@ -89,7 +90,12 @@ func run(p *host.Program, flags option.Render) error {
 		ShowValues: flags.ShowValues, ShowNotes: flags.ShowNotes, Color: flags.Color.Screen(p, p.Stderr).Color, All: flags.All, More: option.ShowsAll, Strict: flags.Strict,
 	}
 	defer r.spool.Close()
+	var queued finding.List
+	if r.queue, queued, err = pipeline.ReadQueue(p, flags.Flags, flags.Queued, flags.Assigned); err != nil {
+		return exit.Usage(err)
+	}
 	found, err := r.render()
+	found = append(queued, found...)
 	if err == nil && r.err == nil && found.Err() == nil && !flags.AsTable() {
 		err = flags.Children.NoPods(r.pods.Load())
 	}
@@ -185,7 +191,7 @@ func (r *renderRun) found(read finding.List) finding.List {
 	if found.Err() == nil {
 		found = append(found, render.TooManyPods(nil, nil, count, r.flags.Children.MaxPods.Count())...)
 	}
-	return append(found, r.unsafe...).Distinct()
+	return append(append(found, r.queue.Unused()...), r.unsafe...).Distinct()
 }
 
 // renderedJob is the result of one TrainJob or JobSet, before the spool.
@@ -233,6 +239,10 @@ func (r *renderRun) one(o workspace.Item) renderedJob {
 
 // trainJob returns the objects that the controllers create for a TrainJob, and the number of Pods.
 func (r *renderRun) trainJob(j workspace.Job) (finding.List, iter.Seq2[any, error], pipeline.Table, int64) {
+	j, admission := r.queue.Admit(r.in, j, r.opts)
+	if admission != nil {
+		return r.levels.ApplyToWarnings(admission), output.Each(nil), nil, 0
+	}
 	if r.flags.ComposeAs != "" {
 		found, objects := r.composed(j)
 		return found, objects, nil, 0
