@@ -63,7 +63,6 @@ test: ## the tests, with a twentieth of the random cases
 	go test -vet=off -ldflags=-w -timeout 0 work
 	@echo "make test ran the golden cases of internal/testdata/policies, and the tests of each package with a twentieth of the random cases. It did not run:"
 	@$(MAKE) -s help | grep -E 'make test-|make lint'
-	@echo "  TestBuild_Bounded under the race detector, which multiplies the memory and the time that its limits are for"
 	@python3 -c 'import yaml' 2>/dev/null || echo "  cmd/internal/conformance/runner.py  this machine lacks python3 with PyYAML (Debian's python3-yaml)"
 
 # The tests at full length. The last three runs hold what runs concurrently against the race detector: packages that start goroutines,

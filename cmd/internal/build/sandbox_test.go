@@ -141,11 +141,9 @@ func TestBuild_StaysInside(t *testing.T) {
 	}
 }
 
-// TestBuild_Bounded builds what kustomize itself does not end, or not in little memory. Each ends with one finding at its file.
+// TestBuild_Bounded builds what kustomize itself does not end, or not in little memory. Each ends with one finding at its file. The race
+// detector takes more memory, and ends the process with words of its own.
 func TestBuild_Bounded(t *testing.T) {
-	if testenv.Race {
-		t.Skip("the race detector multiplies the memory and the time that the limits are for; the same test runs without it")
-	}
 	nested := func(open, close string) string { return strings.Repeat(open, 9000) + strings.Repeat(close, 9000) }
 	bomb := "  a0: &a0 [x, x, x, x, x, x, x, x, x]\n"
 	for i := range 8 {
@@ -191,7 +189,7 @@ func TestBuild_Bounded(t *testing.T) {
 				t.Errorf("the build beside it: %q, %v", good.Text, good.Findings)
 			}
 			built := <-done
-			if len(built.Findings) != 1 || built.Findings[0].Code != finding.CodeBuildFailed || !strings.Contains(built.Findings[0].Message, tc.want) || built.Findings[0].Position.File != filepath.Join("top", "kustomization.yaml") {
+			if len(built.Findings) != 1 || built.Findings[0].Code != finding.CodeBuildFailed || !strings.Contains(built.Findings[0].Message, tc.want) && !testenv.Race || built.Findings[0].Position.File != filepath.Join("top", "kustomization.yaml") {
 				t.Errorf("Build() = %v, want one finding with %q", built.Findings, tc.want)
 			}
 		})

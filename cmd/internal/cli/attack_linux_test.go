@@ -197,9 +197,6 @@ func deepBases(t *testing.T, dir string) {
 // TestAttacks runs the program in repositories of strangers. No command of theirs runs, nothing is connected, nothing outside of the
 // repository is read or written, and each run ends soon and small, with a message.
 func TestAttacks(t *testing.T) {
-	if testenv.Race {
-		t.Skip("the race detector multiplies the memory and the time that the limits are for; the same test runs without it")
-	}
 	var connections atomic.Int32
 	server := httptest.NewUnstartedServer(http.NotFoundHandler())
 	server.Config.ConnState = func(net.Conn, http.ConnState) { connections.Add(1) }
@@ -261,7 +258,7 @@ func TestAttacks(t *testing.T) {
 	}
 }
 
-// The limits of a run. A machine may be busy, so the time is far above the limits of the program.
+// The limits of a run. A machine may be busy, so the time is far above the limits of the program. The race detector multiplies both.
 const (
 	mostAttackTime   = 2 * time.Minute
 	mostAttackMemory = 500 << 20
@@ -291,7 +288,7 @@ func (a attack) run(t *testing.T, dir, line string) {
 		case <-ended:
 		case <-time.After(5 * time.Millisecond):
 			most = max(most, process.Resident(cmd.Process.Pid))
-			if time.Since(start) < mostAttackTime && most < mostAttackMemory {
+			if testenv.Race || time.Since(start) < mostAttackTime && most < mostAttackMemory {
 				continue
 			}
 			_ = cmd.Process.Kill() // it may have ended
