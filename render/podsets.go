@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"math/bits"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -70,6 +71,11 @@ func PodSets(in Input, o Options) ([]PodSet, error) {
 		return nil, err
 	}
 	o.Release = o.Release.Or()
+	if reflect.DeepEqual(in.Live, in.Runtime) {
+		in.Live = nil
+	} else if in.Live != nil {
+		in.Runtime = in.Live
+	}
 	m := Merge(in, Options{Release: release.Kueue(), OnConflict: Last, ForceManagers: o.ForceManagers})
 	if o.Release.Overrides != release.RuntimePatches {
 		return nil, m.noPodSets(fmt.Errorf("Kueue reads spec.runtimePatches, which Trainer %s lacks", o.Release.Name))
@@ -270,24 +276,41 @@ func topologyOf(annotations map[string]string, replicas int32) (*TopologyRequest
 	return r, nil
 }
 
-// compare reports each set that the cluster runs in other numbers. Both have the same jobs: a patch of another job is an error.
+// compare reports each set that the cluster runs in other numbers. Kueue reads the live runtime, and the Trainer its snapshot: then the
+// jobs may be others, and the finding is about the runtime.
 func (r *renderer) compare(sets []PodSet, js *jobset.JobSet, cluster *release.Release) {
+	jobs := js.Spec.ReplicatedJobs
+	named := func(name string) int {
+		return slices.IndexFunc(jobs, func(job jobset.ReplicatedJob) bool { return strings.ToLower(job.Name) == name })
+	}
+	warn := func(set *PodSet, f finding.Finding, name string, counts, runs any) {
+		f.Code, f.Severity = finding.CodeQueueCounts, finding.Warning
+		f.Message = fmt.Sprintf("Kueue counts %v for replicated job %q; Trainer %s runs %v", counts, name, cluster.Name, runs)
+		if r.in.Live != nil {
+			f.Message += " by its snapshot of the runtime"
+			f.Object, f.Path, f.Remedy.Text = r.trainJob(), fieldpath.Fields("spec", "runtimeRef"), "create the TrainJob again, or restore the runtime"
+		}
+		set.Findings = append(set.Findings, f)
+	}
 	for i := range sets {
-		set, job := &sets[i], &js.Spec.ReplicatedJobs[i]
-		warn := func(object fieldpath.Object, path fieldpath.Path, counts, runs any, remedy string) {
-			set.Findings = append(set.Findings, finding.Finding{
-				Code: finding.CodeQueueCounts, Severity: finding.Warning, Object: object, Path: path,
-				Message: fmt.Sprintf("Kueue counts %v for replicated job %q; Trainer %s runs %v", counts, job.Name, cluster.Name, runs),
-				Remedy:  finding.Remedy{Text: remedy},
-			})
+		set := &sets[i]
+		count, runs, requests := fmt.Sprintf("%d Pods", set.Count), int64(0), set.Requests
+		if at := named(set.Name); at >= 0 {
+			runs = int64(max(1, jobs[at].Replicas)) * int64(*jobs[at].Template.Spec.Parallelism) // the JobSet API reads a lost zero as one
+			requests = queued(Requests(&jobs[at].Template.Spec.Template.Spec))
 		}
-		pods := int64(max(1, job.Replicas)) * int64(*job.Template.Spec.Parallelism) // the JobSet API reads a lost zero as one
-		if int64(set.Count) != pods {
-			path := fieldpath.Fields("spec", "template", "spec", "replicatedJobs").Append(fieldpath.Item("name", job.Name))
-			warn(r.runtime(), path, fmt.Sprintf("%d Pods", set.Count), pods, "set replicas to at least 1")
+		if int64(set.Count) != runs {
+			path := fieldpath.Fields("spec", "template", "spec", "replicatedJobs").Append(fieldpath.Item("name", set.Name))
+			warn(set, finding.Finding{Object: r.runtime(), Path: path, Remedy: finding.Remedy{Text: "set replicas to at least 1"}}, set.Name, count, runs)
 		}
-		if counts, runs := requestsText(set.Requests), requestsText(queued(Requests(&job.Template.Spec.Template.Spec))); counts != runs {
-			warn(r.trainJob(), fieldpath.Fields("spec", "trainer", "resourcesPerNode"), counts+" a Pod", runs, "set every resource in resourcesPerNode that the runtime sets")
+		if counts, runs := requestsText(set.Requests), requestsText(requests); counts != runs {
+			path, remedy := fieldpath.Fields("spec", "trainer", "resourcesPerNode"), "set every resource in resourcesPerNode that the runtime sets"
+			warn(set, finding.Finding{Object: r.trainJob(), Path: path, Remedy: finding.Remedy{Text: remedy}}, set.Name, counts+" a Pod", runs)
+		}
+	}
+	for i := range jobs {
+		if !slices.ContainsFunc(sets, func(set PodSet) bool { return set.Name == strings.ToLower(jobs[i].Name) }) { // in the snapshot only
+			warn(&sets[0], finding.Finding{}, jobs[i].Name, "no Pods", int64(max(1, jobs[i].Replicas))*int64(*jobs[i].Template.Spec.Parallelism))
 		}
 	}
 }

@@ -62,6 +62,8 @@ type Input struct {
 	TrainJob *trainer.TrainJob
 	// Runtime is the spec of the TrainingRuntime or ClusterTrainingRuntime; nil counts as an empty one.
 	Runtime *trainer.TrainingRuntimeSpec
+	// Live is the runtime in the cluster, if Runtime is the Trainer's snapshot of it. PodSets reads it, as Kueue does; nil counts as Runtime.
+	Live *trainer.TrainingRuntimeSpec
 	// Patches are further managers' patches. They follow the TrainJob's own patches, in this order. A release without
 	// runtimePatches reads neither; it reports further patches as an error.
 	Patches []trainer.RuntimePatch

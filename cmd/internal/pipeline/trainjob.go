@@ -92,5 +92,5 @@ func inputOf(in *workspace.Input, j workspace.Job) (render.Input, finding.List) 
 		}
 		return render.Input{}, in.Locate(j, findings)
 	}
-	return render.Input{TrainJob: j.TrainJob, Patches: in.PatchesFor(j), Runtime: spec, Layers: j.Layers(), Earlier: in.Earlier(j), Rules: in.CompositionsOf(j)}, nil
+	return render.Input{TrainJob: j.TrainJob, Patches: in.PatchesFor(j), Runtime: spec, Live: in.LiveOf(j), Layers: j.Layers(), Earlier: in.Earlier(j), Rules: in.CompositionsOf(j)}, nil
 }

@@ -153,6 +153,18 @@ func (c *Catalog) SourceOf(j Job) *RuntimeSource {
 	return source
 }
 
+// LiveOf returns the runtime of a TrainJob that has a snapshot of it, or nil.
+func (c *Catalog) LiveOf(j Job) *trainer.TrainingRuntimeSpec {
+	if source := c.SourceOf(j); source == nil || source.Snapshot == nil {
+		return nil
+	}
+	live := c.Named(render.RuntimeOf(j.TrainJob))
+	if live == nil {
+		return nil
+	}
+	return c.as(live, j.Document.API()).spec
+}
+
 // Named returns the source of a runtime of any release, or nil.
 func (c *Catalog) Named(id fieldpath.Object) *RuntimeSource {
 	for _, version := range c.versions("") {
