@@ -37,7 +37,8 @@ const (
 	mostCopied     = 3 << 20 // bytes
 )
 
-// ParseJSONPatch reads a JSON patch from JSON or YAML: a list of operations.
+// ParseJSONPatch reads a JSON patch from JSON or YAML: a list of operations. It expands aliases, of which a stranger's YAML may have any
+// number.
 func ParseJSONPatch(data []byte) ([]Operation, error) {
 	if !json.Valid(data) {
 		text, err := yaml.YAMLToJSONStrict(data)

@@ -58,6 +58,15 @@ func DecodeExpanded(file string, data []byte, further []Kind) (documents []*Docu
 // HasAliases reports whether a file may have YAML aliases. A true may be wrong.
 func HasAliases(data []byte) bool { return source.MayHaveAliases(data) }
 
+// IsBounded reports whether a decoder that expands aliases may read a text: it is no YAML with aliases, or one document within the limits.
+func IsBounded(data []byte) bool {
+	if !HasAliases(data) || json.Valid(data) {
+		return true
+	}
+	_, _, err := source.ParseYAML(data)
+	return err == nil
+}
+
 // Tolerate returns the findings, with errors of the given codes as warnings. It drops such an error on a document that has nothing
 // of a Kubernetes object, whose remedy is finding.Omit. A caller that scans a directory tolerates finding.CodeNotAnObject, because
 // directories hold other files.

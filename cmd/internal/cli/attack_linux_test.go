@@ -101,6 +101,8 @@ func attacks() map[string]attack {
 		"aliases of settings": {files: map[string]string{"trainweld.yaml": "a: &a " + long + "\nb: [" + strings.Repeat("*a, ", 1<<12) + "]\n"}, lines: attackLines[:1], want: "TW100"},
 		"aliases of a golden file": {files: map[string]string{"cases/a/job.yaml": testenv.TrainJob(0), "cases/rt.yaml": valuesRuntime, "cases/a/want/default_a.yaml": "a: &a " + long + "\nb: [" + strings.Repeat("*a, ", 1<<12) + "]\n"},
 			lines: []string{"test cases"}, want: "FAIL"},
+		"aliases of a patch": {files: map[string]string{"a.yaml": object, "b.yaml": "a: &a " + long + "\nb: [" + strings.Repeat("*a, ", 1<<12) + "]\n"},
+			lines: []string{"merge -f a.yaml --patch b.yaml", "merge -f a.yaml --patch a.yaml --openapi b.yaml"}, want: "expand"},
 		"circle of aliases": {files: top("resources: &a [*a]\n"), lines: build, want: "TW12"},
 		"circle of bases":   {files: top("resources: [../base]\n", "base/kustomization.yaml", "resources: [../top]\n"), lines: build, want: "TW12"},
 		"circle of crds": {files: top("resources: [a.yaml]\ncrds: [crd.json]\n", "top/crd.json", `{"a.A": {"Schema": {"properties": {"kind": {}, "apiVersion": {}, "metadata": {}, "spec": {"$ref": "a.A"}}}}}`),

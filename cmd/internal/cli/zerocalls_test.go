@@ -66,7 +66,7 @@ func exported() []exportedPackage {
 		}},
 		{folder: "render/manifest", all: []any{
 			manifest.ApplyEdits, manifest.Decode, manifest.DecodeAs, manifest.DecodeExpanded, manifest.DecodeKinds, manifest.DecodePatches, manifest.Encode,
-			manifest.Files, manifest.HasAliases, manifest.Lines, manifest.Match, manifest.MayHoldRuntime, manifest.NewAPI, manifest.NewTexts, manifest.ParseFormat, manifest.Quotes, manifest.Read,
+			manifest.Files, manifest.HasAliases, manifest.IsBounded, manifest.Lines, manifest.Match, manifest.MayHoldRuntime, manifest.NewAPI, manifest.NewTexts, manifest.ParseFormat, manifest.Quotes, manifest.Read,
 			manifest.Snapshot, manifest.Tolerate,
 			new(manifest.API), new(manifest.Document), new(manifest.Encoder), new(manifest.Format), new(manifest.Texts),
 		}},

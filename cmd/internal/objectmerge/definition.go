@@ -2,6 +2,7 @@ package objectmerge
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -100,6 +101,9 @@ func definitionOf(p *host.Program, in *workspace.Input, how option.Schema, of *m
 	return nil, found
 }
 
+// errAliases is the error for YAML that is not expanded.
+var errAliases = errors.New("has aliases, and is not one document that they expand to at most 3 MiB")
+
 // documentOf returns the schema of an object's kind from the first OpenAPI document that has it. Without one, lacking has the error of
 // each document.
 func documentOf(p *host.Program, in *workspace.Input, files []string, of *manifest.Document) (t *schema.Type, found, lacking finding.List) {
@@ -109,13 +113,10 @@ func documentOf(p *host.Program, in *workspace.Input, files []string, of *manife
 			found = append(found, *unreadable)
 			continue
 		}
-		if manifest.HasAliases(data) && !json.Valid(data) { // they may expand to any size
-			if _, invalid := manifest.Decode(file, data); slices.ContainsFunc(invalid, func(f finding.Finding) bool { return f.Code == finding.CodeSyntax }) {
-				found = append(found, invalid...)
-				continue
-			}
+		t, err := (*schema.Type)(nil), errAliases
+		if manifest.IsBounded(data) {
+			t, err = schema.ParseOpenAPI(data, runtimeschema.FromAPIVersionAndKind(of.APIVersion, of.ID.Kind))
 		}
-		t, err := schema.ParseOpenAPI(data, runtimeschema.FromAPIVersionAndKind(of.APIVersion, of.ID.Kind))
 		if err == nil {
 			return t, found, nil
 		}

@@ -293,13 +293,21 @@ func (m *Object) choose(flags option.Schema, d *manifest.Document) error {
 	return nil
 }
 
+// operationsIn returns the operations of a JSON patch. What is none, or would expand without a limit, is left to the reader of objects.
+func operationsIn(data []byte) ([]merge.Operation, error) {
+	if !manifest.IsBounded(data) {
+		return nil, errAliases
+	}
+	return merge.ParseJSONPatch(data)
+}
+
 // readMergedPatch reads the only patch of a file.
 func readMergedPatch(p *host.Program, in *workspace.Input, file string, kind manifest.Kind) (mergedPatch, finding.List) {
 	data, unreadable := in.Open(p, file)
 	if unreadable != nil {
 		return mergedPatch{}, finding.List{*unreadable}
 	}
-	if operations, err := merge.ParseJSONPatch(data); err == nil && !slices.ContainsFunc(operations, func(o merge.Operation) bool { return o.Op == "" }) {
+	if operations, err := operationsIn(data); err == nil && !slices.ContainsFunc(operations, func(o merge.Operation) bool { return o.Op == "" }) {
 		return mergedPatch{document: &manifest.Document{File: file}, data: data, json: operations}, nil
 	}
 	documents, found := manifest.DecodeAs(file, data, kind)
