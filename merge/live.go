@@ -21,9 +21,10 @@ import (
 type live struct {
 	entries []Object
 	layers  []Layer          // of the entries
-	ids     []int32          // of these layers
 	named   map[int32][]node // the fields that a layer has claimed
 	owned   bool             // whether the object has owners. The first apply makes the base one otherwise.
+	// parts are those of the object's fields, until the claims of all entries are recorded.
+	parts map[node]map[string]part
 }
 
 const beforeFirstApply = "before-first-apply"
@@ -34,7 +35,7 @@ func updated(manager string) Layer { return Manager(manager + " (Update)") }
 // liveOf reads the owners of a base, and returns a base without them.
 func liveOf(base Object) (*live, Object, error) {
 	metadata, _ := base["metadata"].(Object)
-	l := &live{named: map[int32][]node{}}
+	l := &live{named: map[int32][]node{}, parts: map[node]map[string]part{}}
 	list, ok := metadata["managedFields"].([]any)
 	if !ok && metadata["managedFields"] != nil {
 		return nil, nil, ownersError(-1, "", "must be a list, and is %s", jsonName(metadata["managedFields"]))
@@ -94,8 +95,7 @@ func ownersError(i int, field, format string, args ...any) error {
 // claimOwners records what the owners of a live object claim.
 func (m *objects) claimOwners(t *schema.Type, object Object) error {
 	for i, entry := range m.live.entries {
-		m.layer = m.log.layerID(m.live.layers[i])
-		m.live.ids = append(m.live.ids, m.layer)
+		m.layer = m.log.owners[i]
 		fields, ok := entry["fieldsV1"].(Object)
 		if !ok {
 			return ownersError(i, "fieldsV1", "must be an object, and is %s", jsonName(entry["fieldsV1"]))
@@ -104,13 +104,18 @@ func (m *objects) claimOwners(t *schema.Type, object Object) error {
 			return ownersError(i, "fieldsV1", "%w", err)
 		}
 	}
+	m.live.parts = nil
 	return nil
 }
 
 // own records the fields of an object or a list that one entry names. It skips those that the object lacks.
 func (m *objects) own(t *schema.Type, v any, fields Object, at node) error {
-	parts := map[string]part{}
-	partsOf(parts, t, v, true)
+	parts := m.live.parts[at]
+	if parts == nil {
+		parts = map[string]part{}
+		partsOf(parts, t, v, true)
+		m.live.parts[at] = parts
+	}
 	isList := t.Kind == schema.ListMap || t.Kind == schema.Set
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		within, ok := fields[name].(Object)
@@ -184,11 +189,45 @@ func (m *objects) update(t *schema.Type, old any, had bool, now any, has bool, a
 	parts := map[string]part{}
 	partsOf(parts, t, old, false)
 	partsOf(parts, t, now, true)
+	were, are := twinsOf(before, old), twinsOf(after, now)
 	for _, key := range slices.Sorted(maps.Keys(parts)) {
-		if p := parts[key]; !p.had || !p.has || !sameObject(p.before, p.now) {
-			m.update(p.typ, p.before, p.had, p.now, p.has, m.child(at, p.field, key), p.field == nil)
+		p, twins := parts[key], len(are[key]) > 1
+		if p.had && p.has && len(were[key]) < 2 && !twins && sameObject(p.before, p.now) || twins && sameObject(were[key], are[key]) {
+			continue
+		}
+		child := m.child(at, p.field, key)
+		if len(were[key]) > 1 { // of which only the presence has owners
+			m.update(presenceType, []any{}, true, nil, false, child, true)
+			p.before, p.had = nil, false
+		}
+		if twins {
+			p.now, p.has = nil, false
+		}
+		if p.had || p.has {
+			m.update(p.typ, p.before, p.had, p.now, p.has, child, p.field == nil)
+		}
+		if twins {
+			m.update(presenceType, nil, false, []any{}, true, child, true)
 		}
 	}
+}
+
+// twinsOf returns the items of a list by key, if some share theirs.
+func twinsOf(t *schema.Type, v any) map[string][]any {
+	list, isList := v.([]any)
+	if t == nil || !isList {
+		return nil
+	}
+	items, are := map[string][]any{}, false
+	for _, item := range list {
+		key, _ := itemKeyOf(t, item)
+		items[key] = append(items[key], item)
+		are = are || len(items[key]) > 1
+	}
+	if !are {
+		return nil
+	}
+	return items
 }
 
 // holds reports whether a layer owns a field, or any layer for -1.
@@ -245,7 +284,7 @@ func (m *objects) replaceLast(t *schema.Type, object Object, last *applied) {
 // revoke removes the claims of a layer that were made before others, and reports whether it has later ones.
 func (l *log) revoke(at node, layer, before int32) (stays bool) {
 	n := &l.nodes[at]
-	first, last, others := int32(-1), int32(-1), map[int32]bool{}
+	first, last, managers := int32(-1), int32(-1), map[int32]bool{}
 	for i := n.first; i >= 0; {
 		next := l.claims[i].next
 		if of := l.claims[i].layer(); of != layer || i >= before {
@@ -257,18 +296,14 @@ func (l *log) revoke(at node, layer, before int32) (stays bool) {
 			last = i
 			l.claims[i].next = -1
 			stays = stays || of == layer
-			others[of] = l.isManager(of)
+			if l.isManager(of) {
+				managers[of] = true
+			}
 		}
 		i = next
 	}
 	n.first, n.last = first, last
-	managers := 0
-	for _, is := range others {
-		if is {
-			managers++
-		}
-	}
-	n.contested = n.contested && managers > 1
+	n.contested = n.contested && len(managers) > 1
 	return stays
 }
 
@@ -277,12 +312,7 @@ func (l *log) revoke(at node, layer, before int32) (stays bool) {
 func (m *objects) prune(t *schema.Type, v any, at node, last *applied, named, unowned bool) any {
 	below := map[string]node{}
 	for _, child := range last.within[at] {
-		n := &m.log.nodes[child]
-		if n.field != nil {
-			below[n.field.Name] = child
-		} else {
-			below[n.key] = child
-		}
+		below[m.log.name(child)] = child
 	}
 	rest := func(of *schema.Type, value any, child node) (any, bool) {
 		field := m.log.nodes[child].field
@@ -409,14 +439,10 @@ func (m *objects) owns(at node) bool {
 // isIdentity reports whether a field identifies the object, so that it has no owner and stays.
 func (m *objects) isIdentity(at node) bool {
 	var steps []objectStep
-	for ; at != rootNode && len(steps) < 3; at = m.log.nodes[at].parent {
-		n := &m.log.nodes[at]
-		step := objectStep{field: n.field, key: n.key}
-		if n.field != nil {
-			step.key = n.field.Name
-		}
-		steps = slices.Insert(steps, 0, step)
+	for ; at != rootNode; at = m.log.nodes[at].parent {
+		steps = append(steps, objectStep{key: m.log.name(at)})
 	}
+	slices.Reverse(steps)
 	return serverKeeps(steps)
 }
 
@@ -436,9 +462,14 @@ func (m *objects) disown(at node) {
 func (m *objects) managedFields(o *Ownership, patches []Layered[Object], version string) ([]any, error) {
 	sets := make([]fieldSet, len(m.log.layers))
 	o.objectFields(sets, nil)
-	entries := map[int32]Object{}
-	for i, id := range m.live.ids {
-		entries[id] = maps.Clone(m.live.entries[i])
+	entries, order := map[int32]Object{}, []string{"operation", "time", "manager", "apiVersion", "subresource"}
+	for i, id := range m.log.owners {
+		entries[id] = Object{}
+		for _, name := range order {
+			if text, ok := m.live.entries[i][name].(string); ok {
+				entries[id][name] = text
+			}
+		}
 	}
 	if len(m.live.entries) == 0 {
 		entries[baseLayer] = Object{"manager": beforeFirstApply, "operation": "Update", "apiVersion": version}
@@ -474,7 +505,7 @@ func (m *objects) managedFields(o *Ownership, patches []Layered[Object], version
 		return value
 	}
 	slices.SortStableFunc(list, func(a, b any) int {
-		for _, name := range []string{"operation", "time", "manager", "apiVersion", "subresource"} {
+		for _, name := range order {
 			if c := cmp.Compare(text(a, name), text(b, name)); c != 0 {
 				return c
 			}

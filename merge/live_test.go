@@ -108,6 +108,24 @@ func TestManaged_Conflicts(t *testing.T) {
 	}
 }
 
+// TestManaged_Duplicates gives the presence of a duplicate item to who has duplicated it.
+func TestManaged_Duplicates(t *testing.T) {
+	live := objectOf(t, liveWeb)
+	port := merge.Object{"name": "web", "port": int64(81)}
+	result, err := webPlan().Apply(&live, []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), JSON: []merge.Operation{{Op: "add", Path: "/spec/ports/-", Value: port}}}}, merge.Options{Managed: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries := result.Value["metadata"].(merge.Object)["managedFields"].([]any)
+	const of = `{"f:spec":{"f:labels":{"f:a":{},"f:b":{}},"f:paused":{},"f:replicas":{}}}`
+	if got := asJSON(entries[1].(merge.Object)["fieldsV1"]); got != of {
+		t.Errorf("team owns %s, want %s", got, of)
+	}
+	if got, want := asJSON(entries[3]), `{"apiVersion":"example.com/v1","fieldsType":"FieldsV1","fieldsV1":{"f:spec":{"f:ports":{"k:{\"name\":\"web\"}":{}}}},"manager":"a","operation":"Update"}`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
 func TestManaged_NoOwners(t *testing.T) {
 	live, patch := objectOf(t, "{apiVersion: v1, spec: {replicas: 2, labels: {a: x}}}"), objectOf(t, "{spec: {replicas: 3}}")
 	result, err := webPlan().Apply(&live, []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), Patch: &patch}}, merge.Options{Managed: true})

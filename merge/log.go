@@ -19,6 +19,7 @@ type log struct {
 	rename   func(Claim) Claim // nil keeps claims as they are
 	managers int32             // how many of the layers are managers', from 1 on
 	ids      []int32           // the layer of each patch
+	owners   []int32           // the layers of a live object's owners
 	nodes    []pathNode
 	claims   []claim
 	values   []anyValue
@@ -123,6 +124,14 @@ func (l *log) from(layer int32, place fieldpath.Path) {
 	if l.places[layer] == nil {
 		l.places[layer] = append(fieldpath.Path{}, place...)
 	}
+}
+
+// name returns the name of a field, or the key of an entry or an item.
+func (l *log) name(at node) string {
+	if f := l.nodes[at].field; f != nil {
+		return f.Name
+	}
+	return l.nodes[at].key
 }
 
 // add records a claim on a field.

@@ -144,7 +144,7 @@ func logOf[P any](root *schema.Type, patches []Layered[P], o Options, owners ...
 	l := newLog(root, len(patches), o)
 	l.baseWins = o.Precedence == BaseAlways
 	for _, owner := range owners {
-		l.layerID(owner)
+		l.owners = append(l.owners, l.layerID(owner))
 	}
 	for i := range patches {
 		layer := patches[i].Layer
@@ -154,8 +154,8 @@ func logOf[P any](root *schema.Type, patches []Layered[P], o Options, owners ...
 		l.ids[i] = l.layerID(layer)
 		l.from(l.ids[i], patches[i].Source)
 	}
-	for _, owner := range owners {
-		l.from(l.layerID(owner), l.places[baseLayer])
+	for _, owner := range l.owners {
+		l.from(owner, l.places[baseLayer])
 	}
 	l.managers = int32(len(l.layers) - 1)
 	l.only = make([]int32, len(l.layers))

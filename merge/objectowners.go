@@ -92,10 +92,7 @@ func (w *objectWalk) contents(t *schema.Type, v any, at node) bool {
 	}
 	if w.gone && at != noNode { // add the fields that a later layer removed
 		for child := w.nodes[at].child; child != noNode; child = w.nodes[child].next {
-			name := w.nodes[child].key
-			if f := w.nodes[child].field; f != nil {
-				name = f.Name
-			}
+			name := w.name(child)
 			if _, there := fields[name]; !there {
 				names = append(names, name)
 			}

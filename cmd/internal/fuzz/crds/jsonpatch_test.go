@@ -30,9 +30,7 @@ func (p *patcher) json(depth int) any {
 	case depth > 0 && p.chance(0.4):
 		list := []any{}
 		for range p.IntN(4) {
-			if v := p.json(depth - 1); v != nil { // upstream panics if it tests a list with a null
-				list = append(list, v)
-			}
+			list = append(list, p.json(depth-1))
 		}
 		return list
 	}
@@ -109,6 +107,13 @@ func at(v any, pointer string) any {
 	return copyOf(v)
 }
 
+// apply applies a patch as the API server does, and reports whether that panics: it tests no list with a null.
+func apply(patch jsonpatch.Patch, document string) (out []byte, panics bool, err error) {
+	defer func() { panics = recover() != nil }()
+	out, err = patch.Apply([]byte(document))
+	return out, false, err
+}
+
 // TestJSONPatch compares JSON patches with the library of the API server: the objects, and which patches fail.
 func TestJSONPatch(t *testing.T) {
 	p := &patcher{generator{Rand: rand.New(rand.NewPCG(number(t, "TRAINWELD_SEED", 1), 2))}}
@@ -129,7 +134,10 @@ func TestJSONPatch(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, upstream := theirs.Apply([]byte(canonical(document)))
+		want, panics, upstream := apply(theirs, canonical(document))
+		if panics {
+			continue
+		}
 		before := canonical([]any{document, parsed})
 		result, err := merge.ForJSON().Apply(&document, []merge.Layered[merge.Object]{{Layer: merge.Manager("m"), JSON: parsed}}, merge.Options{Owners: true})
 		if (err == nil) != (upstream == nil) {

@@ -132,6 +132,9 @@ func (d *definition) sequence(t testing.TB, g *generator) (steps int) {
 		if _, err := d.plan.Apply(nil, []merge.Layered[merge.Object]{{Patch: &s.object}}, merge.Options{}); err != nil {
 			s.object = g.object() // two items lack their keys
 		}
+		if s.update && g.chance(0.2) {
+			twice(g, s.object)
+		}
 		s.object["apiVersion"], s.object["kind"] = start["apiVersion"], start["kind"]
 		meta, _ := s.object["metadata"].(merge.Object)
 		if meta == nil {
