@@ -205,17 +205,11 @@ func Admit(in Input, sets []PodSet, w *Workload, flavors []ResourceFlavor) (Inpu
 	if at < 0 { // Kueue's webhook adds it on creation
 		at, *patches = len(*patches), append(*patches, trainer.RuntimePatch{Manager: KueueManager})
 	}
-	spec := &(*patches)[at].TrainingRuntimeSpec
-	if *spec == nil {
-		*spec = &trainer.TrainingRuntimeSpecPatch{}
+	template := &trainer.JobSetTemplatePatch{Spec: &trainer.JobSetSpecPatch{ReplicatedJobs: jobs}}
+	if old := (*patches)[at].TrainingRuntimeSpec; old != nil && old.Template != nil {
+		template.Metadata = old.Template.Metadata
 	}
-	if (*spec).Template == nil {
-		(*spec).Template = &trainer.JobSetTemplatePatch{}
-	}
-	if (*spec).Template.Spec == nil {
-		(*spec).Template.Spec = &trainer.JobSetSpecPatch{}
-	}
-	(*spec).Template.Spec.ReplicatedJobs = jobs
+	(*patches)[at].TrainingRuntimeSpec = &trainer.TrainingRuntimeSpecPatch{Template: template}
 	return in, nil
 }
 

@@ -78,7 +78,7 @@ func PodSets(in Input, o Options) ([]PodSet, error) {
 	}
 	m := Merge(in, Options{Release: release.Kueue(), OnConflict: Last, ForceManagers: o.ForceManagers})
 	if o.Release.Overrides != release.RuntimePatches {
-		return nil, m.noPodSets(fmt.Errorf("Kueue reads spec.runtimePatches, which Trainer %s lacks", o.Release.Name))
+		return nil, m.noPodSets(fmt.Errorf("spec.runtimePatches does not exist in Trainer %s", o.Release.Name))
 	}
 	sets, err := m.podSets()
 	if err != nil {
@@ -109,7 +109,12 @@ func Requests(spec *corev1.PodSpec) corev1.ResourceList {
 		return nil
 	}
 	counted := *spec.DeepCopy()
-	fill := func(r *corev1.ResourceRequirements) { r.Requests = merged(r.Requests, r.Limits) }
+	fill := func(r *corev1.ResourceRequirements) {
+		all := corev1.ResourceList{}
+		maps.Copy(all, r.Limits)
+		maps.Copy(all, r.Requests)
+		r.Requests = all
+	}
 	for _, c := range defaults.Containers(&counted) {
 		fill(&c.Resources)
 	}
@@ -117,16 +122,6 @@ func Requests(spec *corev1.PodSpec) corev1.ResourceList {
 		fill(counted.Resources)
 	}
 	return resourcehelper.PodRequests(&corev1.Pod{Spec: counted}, resourcehelper.PodResourcesOptions{})
-}
-
-// merged returns the entries of list, and those of others that it lacks.
-func merged(list, others corev1.ResourceList) corev1.ResourceList {
-	all := maps.Clone(others)
-	if all == nil {
-		return list
-	}
-	maps.Copy(all, list)
-	return all
 }
 
 // noPodSets returns the finding on a TrainJob of which Kueue makes no Workload.
@@ -141,7 +136,7 @@ func (r *renderer) noPodSets(err error) finding.List {
 // init container; nothing else that they write reaches the Workload.
 func (m *Merging) podSets() ([]PodSet, error) {
 	if m.Result == nil {
-		return nil, cmp.Or(m.err, errors.New("Trainer 2.2 does not merge its patches"))
+		return nil, cmp.Or(m.err, errors.New("its patches do not merge in Trainer 2.2"))
 	}
 	runtime := *m.in.Runtime
 	if p := runtime.PodGroupPolicy; p != nil { // Volcano writes an annotation only, which Kueue ignores

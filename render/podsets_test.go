@@ -81,7 +81,7 @@ func TestPodSets_Findings(t *testing.T) {
 		}, `TW469 .spec.template.spec.replicatedJobs[name="node"]: Kueue counts 0 Pods for replicated job "node"; Trainer 2.3 runs 2`},
 		{"a release before patches", func(_ *trainer.TrainJob, _ *trainer.TrainingRuntimeSpec, o *render.Options) {
 			o.Release, _ = release.Parse("2.1")
-		}, `TW468 .spec: Kueue makes no Workload of the TrainJob: Kueue reads spec.runtimePatches, which Trainer 2.1 lacks`},
+		}, `TW468 .spec: Kueue makes no Workload of the TrainJob: spec.runtimePatches does not exist in Trainer 2.1`},
 		{"no number", annotate("slice-size", "two"), ""}, // counts with slice-required-topology only
 		{"no boolean", annotate("unconstrained-topology", "yes"), `TW468 .spec: Kueue makes no Workload of the TrainJob: replicated job "node": annotation kueue.x-k8s.io/podset-unconstrained-topology: invalid value "yes": must be true or false`},
 		{"four layers", annotate("slice-required-topology-constraints", "[{},{},{},{}]"), `TW468 .spec: Kueue makes no Workload of the TrainJob: replicated job "node": annotation kueue.x-k8s.io/podset-slice-required-topology-constraints: invalid value "[{},{},{},{}]": must be a list of 1 to 3 layers`},

@@ -208,13 +208,8 @@ func (q *Queue) Try(in *workspace.Input, j workspace.Job, opts render.Options) (
 	}
 	opts.OnConflict = render.Last
 	if sets == nil {
-		if input.Runtime != nil && found == nil {
-			out, _ := render.JobSet(input, opts)
-			found = in.Locate(j, out.Findings)
-		} else if found == nil {
-			_, found = inputOf(in, j)
-		}
-		return nil, found
+		reported, _ := TrainJob(in, j, opts)
+		return nil, append(found, reported...)
 	}
 	var before finding.Set
 	out, _ := render.JobSet(input, opts)

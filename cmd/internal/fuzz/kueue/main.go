@@ -31,6 +31,7 @@ import (
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 	"sigs.k8s.io/kueue/pkg/controller/jobs/trainjob"
 	"sigs.k8s.io/kueue/pkg/resources"
@@ -60,6 +61,7 @@ func main() {
 	definitions := flag.String("definitions", "", "the folder of Kueue's custom resource definitions")
 	flag.Parse()
 	klog.SetLogger(logr.Discard()) // a number that overflows prints a stack
+	log.SetLogger(logr.Discard())
 	if err := serve(*definitions); err != nil {
 		fmt.Fprintf(os.Stderr, "kueue: %v\n", err)
 		os.Exit(1)
