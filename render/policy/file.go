@@ -25,6 +25,9 @@ type managerEntry struct {
 	Required bool     `json:"required,omitempty" doc:"A TrainJob without a patch of the manager is a finding."`
 	For      *forJobs `json:"for,omitempty" doc:"The TrainJobs that require the manager. Without it, all of them."`
 	Paths    []string `json:"paths,omitempty" doc:"The fields of the JobSet that the manager may set, with all fields below them. [*] is any item. Without it, the manager may set all fields."`
+
+	Users           []string `json:"users,omitempty" doc:"The users that may add, change or remove the patch in the cluster. Without users and serviceAccounts, all may."`
+	ServiceAccounts []string `json:"serviceAccounts,omitempty" doc:"The service accounts that may, each as namespace/name."`
 }
 
 type patchEntry struct {

@@ -10,6 +10,7 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
@@ -186,18 +187,50 @@ func (r *reader) managers(entries []managerEntry) {
 		if len(e.Paths) == 0 {
 			r.empty(paths, "name a field, or remove paths to allow all fields")
 		}
-		var patterns []fieldpath.Path
 		for n, text := range e.Paths {
 			if pattern := r.path(text, paths.Append(fieldpath.Index(n))); pattern != nil {
-				patterns = append(patterns, pattern)
+				m.patterns = append(m.patterns, pattern)
 			}
 		}
-		if patterns != nil {
-			m.paths = fieldpath.NewPatterns(patterns)
+		if m.patterns != nil {
+			m.paths = fieldpath.NewPatterns(m.patterns)
 		}
+		m.users = r.users(e, at)
 		r.policy.managers = append(r.policy.managers, m)
 	}
 	r.policy.names = finding.NewNames(r.policy.Managers())
+}
+
+// users returns the names of the users and service accounts that may change the patch of a manager in the cluster.
+func (r *reader) users(e managerEntry, at fieldpath.Path) (names []string) {
+	for _, list := range []struct {
+		name   string
+		values []string
+		isName func(string) bool
+		help   string
+	}{
+		{"users", e.Users, func(name string) bool { return name != "" }, "name a user as the API server knows it"},
+		{"serviceAccounts", e.ServiceAccounts, func(name string) bool {
+			namespace, account, ok := strings.Cut(name, "/")
+			return ok && len(validation.IsDNS1123Label(namespace)) == 0 && len(validation.IsDNS1123Subdomain(account)) == 0
+		}, "name its namespace and its name, such as kueue-system/kueue-controller-manager"},
+	} {
+		in := at.Append(fieldpath.Field(list.name))
+		if len(list.values) == 0 {
+			r.empty(in, list.help)
+		}
+		for i, name := range list.values {
+			if !list.isName(name) {
+				r.report(finding.CodeBadValue, in.Append(fieldpath.Index(i)), list.help, "invalid value %q", name)
+				continue
+			}
+			if namespace, account, ok := strings.Cut(name, "/"); ok && list.name == "serviceAccounts" {
+				name = "system:serviceaccount:" + namespace + ":" + account
+			}
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // managerName checks the name as the check of patches does.

@@ -41,6 +41,8 @@ type manager struct {
 	required bool
 	of       selector            // the TrainJobs that require it
 	paths    *fieldpath.Patterns // the fields that it may set; nil for all
+	patterns []fieldpath.Path    // those of paths
+	users    []string            // who may change its patch in the cluster; nil for all
 	position fieldpath.Position
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/command/fn"
 	"github.com/trainweld/trainweld/cmd/internal/command/merge"
 	"github.com/trainweld/trainweld/cmd/internal/command/migrate"
+	"github.com/trainweld/trainweld/cmd/internal/command/policy"
 	"github.com/trainweld/trainweld/cmd/internal/command/render"
 	"github.com/trainweld/trainweld/cmd/internal/command/schema"
 	"github.com/trainweld/trainweld/cmd/internal/command/test"
@@ -49,6 +50,7 @@ func commands() []func(*host.Program) *cobra.Command {
 		explain.Command,
 		migrate.Command,
 		create.Command,
+		policy.Command,
 		schema.Command,
 		test.Command,
 		fn.Command,

@@ -44,6 +44,8 @@ func outputCommands(t *testing.T) map[string][][]string {
 	}
 	testenv.WriteIn(t, work, "base.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")
 	testenv.WriteIn(t, work, "data.yaml", "data: {a: b}\n")
+	managers := filepath.Join(work, "policy.yaml")
+	testenv.WriteIn(t, work, "policy.yaml", "managers: [{name: example.com/a, required: true}]\n")
 	patch, other := filepath.Join(work, "a.yaml"), filepath.Join(work, "b.yaml")
 	old, cases := filepath.Join(work, "old.yaml"), filepath.Join(work, "cases")
 	return map[string][][]string{
@@ -59,9 +61,12 @@ func outputCommands(t *testing.T) map[string][][]string {
 		"create":    {{"--runtime=plain", "--name=llm"}},
 		"test":      {{cases, "--update=diff"}, {cases}},
 		"fn":        {{}},
+		"policy":    {{"--policy", managers}},
 		"schema":    {{"policy"}, {"-r", runtime}},
 		"version":   {{}},
 		"help":      {{}, {"render"}},
+
+		"policy test": {{job, "--policy", managers}},
 
 		"completion": {{}}, "completion bash": {{}}, "completion zsh": {{}}, "completion fish": {{}}, "completion powershell": {{}},
 	}

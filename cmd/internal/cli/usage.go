@@ -89,15 +89,20 @@ func wholeHelp(cmd *cobra.Command, room int) string {
 	return b.String()
 }
 
+// isGroup reports whether people come to a command for its subcommands.
+func isGroup(cmd *cobra.Command) bool {
+	return cmd.HasAvailableSubCommands() && (!cmd.HasParent() || !cmd.Runnable())
+}
+
 // shortHelp has two examples, and the commands or the most used flags.
 func shortHelp(cmd *cobra.Command, room int) string {
 	var b strings.Builder
 	line, next := cmd.UseLine(), cmd.CommandPath()+" --"+helpAll+`" for all flags and examples`
-	if cmd.HasAvailableSubCommands() {
+	if isGroup(cmd) {
 		line, next = cmd.CommandPath()+" [command]", cmd.CommandPath()+` [command] --help" for more information about a command`
 	}
 	fmt.Fprintf(&b, "%s.\n\nUsage:\n  %s\n", cmd.Short, line)
-	if listCommands(&b, cmd); !cmd.HasAvailableSubCommands() {
+	if listCommands(&b, cmd); !isGroup(cmd) {
 		examples := strings.SplitN(cmd.Example, "\n\n", 3)
 		fmt.Fprintf(&b, "\nExamples:\n%s\n", strings.Join(examples[:min(len(examples), 2)], "\n\n"))
 		first, others := sorted(cmd)

@@ -142,6 +142,7 @@ func TestNoVerbShowsValues(t *testing.T) {
 		"create":  {objects: true, lines: [][]string{{"create", "--runtime=rt", "--name=a", "--env=A=" + marker, "--env==" + marker}, {"create", "--runtime=rt", "--name=a", "--patch", patch}}},
 		"test":    {lines: [][]string{{"test", golden}, {"test", golden, "--update=diff"}, {"test", golden, "-o", "junit"}, {"test", golden, "-o", "github"}}},
 		"fn":      {objects: true, stdin: list, lines: [][]string{{"fn"}}},
+		"policy":  {lines: [][]string{{"policy", "test", job, "--policy", write("policy.yaml", "managers: [{name: c.example.com/z, required: true, paths: [nodeSelector]}]\n"), "--old", changed}, {"policy", "test", bad, "--policy", filepath.Join(dir, "policy.yaml")}}},
 		"schema":  {objects: true, lines: [][]string{{"schema", "-f", bad, "-r", filepath.Join(dir, "none.yaml")}}},
 		"version": {lines: [][]string{{"version"}}},
 	}
@@ -181,7 +182,7 @@ func TestNoVerbShowsValues(t *testing.T) {
 				shown = shown || strings.Contains(run(append(slices.Clone(args), "--show-values")...), marker)
 			}
 		}
-		if !shown && !u.objects && verb != "explain" && verb != "version" {
+		if !shown && !u.objects && verb != "explain" && verb != "version" && verb != "policy" {
 			t.Errorf("%s shows no value with --show-values, and so none that could have been hidden was there", verb)
 		}
 		if !said {

@@ -15,6 +15,7 @@ import (
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/admission"
+	"github.com/trainweld/trainweld/render/admission/vap"
 	"github.com/trainweld/trainweld/render/blame"
 	"github.com/trainweld/trainweld/render/check"
 	"github.com/trainweld/trainweld/render/codes"
@@ -76,7 +77,7 @@ func exported() []exportedPackage {
 			runtimepatch.FormatClaim, runtimepatch.FromRuntime, runtimepatch.InTemplate, runtimepatch.IsSecretOf, runtimepatch.OverrideLayer, runtimepatch.OverrideOf, runtimepatch.PatchPath, runtimepatch.PolicyLayer, runtimepatch.SchedulerLayer,
 			new(runtimepatch.PatchError),
 		}},
-		{folder: "render/policy", all: []any{policy.IsManifest, policy.Parse, new(policy.Patch), new(policy.Policy)}},
+		{folder: "render/policy", all: []any{policy.AdmissionBinding, policy.IsManifest, policy.IsOfUsers, policy.Parse, new(policy.Patch), new(policy.Policy)}},
 		{folder: "render/release", all: []any{
 			release.Known, release.Kueue, release.Latest, release.Parse, release.PodGroup, release.Span, release.Switches,
 			new(release.Definitions), new(release.Field), new(release.Release), new(release.Rules), new(release.Switch),
@@ -102,6 +103,7 @@ func exported() []exportedPackage {
 			diff.Compare, diff.Lines, diff.Mask, diff.OwnedBy, diff.OwnersOf, diff.OwnersOfFields,
 			new(diff.Changes), new(diff.Kind), new(diff.Owners),
 		}},
+		{folder: "render/admission/vap", all: []any{vap.Compile, new(vap.Expressions)}},
 		{folder: "render/explain", all: []any{explain.Field, explain.Format, explain.Paths}},
 		{folder: "cmd/golden", except: map[string]string{"Run": "it is given the running test"}, all: []any{
 			golden.Find, golden.Run, golden.Settings, golden.Update, golden.UpdateFlag, golden.Walk,

@@ -1,0 +1,150 @@
+package policy
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/trainweld/trainweld/cmd/internal/exit"
+	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/option"
+	"github.com/trainweld/trainweld/cmd/internal/report"
+	"github.com/trainweld/trainweld/cmd/internal/workspace"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/admission/vap"
+	"github.com/trainweld/trainweld/render/policy"
+)
+
+// testFlags are the flags of policy test.
+type testFlags struct {
+	workspace.Flags
+	user, old string
+}
+
+func testCommand(p *host.Program) *cobra.Command {
+	var flags testFlags
+	cmd := &cobra.Command{
+		Use:   "test PATH... [--as USER] [--old PATH] [--policy FILE] [flags]",
+		Short: "Judge TrainJobs by the expressions of a policy, without a cluster",
+		Long: `Judge TrainJobs by the expressions that policy -o vap writes, and compare with what check says of the same rules.
+A TrainJob that is also below --old is an update of it, and any other one is created.
+
+Exit status: 0 all TrainJobs are admitted; 1 one is refused, or the expressions and check disagree; 2 usage, input or
+output failed.`,
+		Example: `  # Who may change what
+  trainweld policy test jobs/ --old ../main/jobs --as system:serviceaccount:kueue-system:kueue-controller-manager
+
+  # With a policy of another name
+  trainweld policy test jobs/ --policy platform.yaml`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			flags.Files = append(flags.Files, args...)
+			if flags.Empty() {
+				return exit.Usage(errors.New("nothing to judge: name files or directories, or - for standard input"))
+			}
+			return test(p, flags)
+		},
+	}
+	f := cmd.Flags()
+	option.AddPolicy(f, &flags.Flags)
+	f.Lookup("policy").Usage = whichFile
+	option.AddScope(f, &flags.Flags)
+	f.StringVar(&flags.user, "as", "", "the user that sends the requests, as the API server knows it")
+	f.StringVar(&flags.old, "old", "", "a file or directory with the TrainJobs before")
+	return cmd
+}
+
+func test(p *host.Program, flags testFlags) error {
+	of, err := read(p, flags.Policy)
+	if err != nil {
+		return err
+	}
+	object, _ := of.AdmissionPolicy("policy")
+	expressions, err := vap.Compile(object)
+	if err != nil {
+		return err
+	}
+	before := map[fieldpath.Object]map[string]any{}
+	if flags.old != "" {
+		old := flags.Flags
+		old.Files = []string{flags.old}
+		if err := each(p, old, func(j workspace.Job, id fieldpath.Object, fields map[string]any) { before[id] = fields }); err != nil {
+			return err
+		}
+	}
+	var out bytes.Buffer
+	jobs, refused, differ := 0, 0, 0
+	err = each(p, flags.Flags, func(j workspace.Job, id fieldpath.Object, fields map[string]any) {
+		jobs++
+		refusals, _ := expressions.Judge(context.Background(), fields, before[id], flags.user)
+		byRules := false
+		for _, r := range refusals {
+			byRules = byRules || !policy.IsOfUsers(object.Spec.Validations[r.Validation])
+			fmt.Fprintf(&out, "%s: %s: refused: %s\n", j.Document.Position(nil), id, r.Message)
+		}
+		if len(refusals) > 0 {
+			refused++
+		}
+		found := violations(of, j)
+		if (found != nil) != byRules {
+			differ++
+			fmt.Fprintf(&out, "%s: %s: check disagrees: %d errors of the same rules\n", j.Document.Position(nil), id, len(found))
+		}
+	})
+	if err == nil {
+		_, err = out.WriteTo(p.Stdout)
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(p.Stderr, "judged %s: %d refused, %d on which check disagrees\n", report.Count(jobs, "TrainJob"), refused, differ)
+	if refused+differ > 0 {
+		return exit.Status(exit.Findings)
+	}
+	return nil
+}
+
+// each calls use for the TrainJobs of the files, with their fields. It reports the files that cannot be read.
+func each(p *host.Program, flags workspace.Flags, use func(j workspace.Job, id fieldpath.Object, fields map[string]any)) error {
+	in := workspace.Read(p, flags)
+	if err := report.WriteBeside(p.Stderr, in.Findings.Distinct(), report.Options{}); err != nil {
+		return err
+	}
+	if in.Findings.Err() != nil {
+		return exit.Status(exit.Failed)
+	}
+	for _, j := range in.Jobs {
+		fields, err := j.Document.Content()
+		if err != nil {
+			return err
+		}
+		if metadata, ok := fields["metadata"].(map[string]any); ok {
+			metadata["namespace"] = j.TrainJob.Namespace
+		}
+		use(j, render.ObjectOf(j.TrainJob), fields)
+	}
+	return nil
+}
+
+// violations returns what check reports by the rules that the expressions state.
+func violations(of *policy.Policy, j workspace.Job) finding.List {
+	found := of.Check(j.TrainJob, j.TrainJob.Spec.RuntimePatches)
+	if of.Compositions() == nil {
+		for _, f := range render.Conflicts(render.Input{TrainJob: j.TrainJob}, render.Options{Release: j.Release()}) {
+			if f.Code == finding.CodeOverlap {
+				found = append(found, f)
+			}
+		}
+	}
+	var errs finding.List
+	for _, f := range found {
+		if of.Severity(f) == finding.Error {
+			errs = append(errs, f)
+		}
+	}
+	return errs
+}

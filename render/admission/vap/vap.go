@@ -1,0 +1,132 @@
+// Package vap answers whether the expressions of a ValidatingAdmissionPolicy refuse an object, without a cluster.
+//
+//	object, left := policy.AdmissionPolicy("trainjobs")
+//	expressions, err := vap.Compile(object)
+//	if err != nil {
+//		return err
+//	}
+//	refused, cost := expressions.Judge(ctx, trainJob, nil, "system:serviceaccount:team-a:ci")
+package vap
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	admissionregistration "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/util/version"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	"k8s.io/apiserver/pkg/cel/environment"
+	"k8s.io/apiserver/pkg/cel/library"
+)
+
+// Expressions are the compiled expressions of a ValidatingAdmissionPolicy. They judge a request as the API server of Kubernetes 1.36
+// does, but know of the request only its user.
+type Expressions struct {
+	variables   []named
+	validations []validation
+}
+
+type named struct {
+	name    string
+	program cel.Program
+}
+
+type validation struct {
+	holds, message cel.Program
+	text           string
+}
+
+// Compile compiles the expressions of a policy. The error names the first that does not compile.
+func Compile(vap *admissionregistration.ValidatingAdmissionPolicy) (*Expressions, error) {
+	if vap == nil {
+		return nil, nil
+	}
+	options := []cel.EnvOption{}
+	for _, name := range []string{"object", "oldObject", "request", "variables"} {
+		options = append(options, cel.Variable(name, cel.DynType))
+	}
+	set, err := environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()).Extend(environment.VersionedOptions{IntroducedVersion: version.MajorMinor(1, 0), EnvOptions: options})
+	if err != nil {
+		return nil, err
+	}
+	env, err := set.Env(environment.NewExpressions)
+	if err != nil {
+		return nil, err
+	}
+	program := func(expression string) cel.Program {
+		if err != nil || expression == "" {
+			return nil
+		}
+		ast, issues := env.Compile(expression)
+		if err = issues.Err(); err != nil {
+			err = fmt.Errorf("%s: %w", expression, err)
+			return nil
+		}
+		var p cel.Program
+		p, err = env.Program(ast, cel.CostLimit(celconfig.PerCallLimit), cel.CostTracking(&library.CostEstimator{}), cel.InterruptCheckFrequency(celconfig.CheckFrequency))
+		return p
+	}
+	e := &Expressions{}
+	for _, v := range vap.Spec.Variables {
+		e.variables = append(e.variables, named{v.Name, program(v.Expression)})
+	}
+	for _, v := range vap.Spec.Validations {
+		e.validations = append(e.validations, validation{program(v.Expression), program(v.MessageExpression), v.Message})
+	}
+	return e, err
+}
+
+// Cost is the cost of the expressions in the units of the API server: of the dearest one, which it limits to 1,000,000, and of all,
+// which it limits to 10,000,000.
+type Cost struct{ Call, Request uint64 }
+
+// Refusal is a validation that refuses an object: its number in the policy, and its message.
+type Refusal struct {
+	Validation int
+	Message    string
+}
+
+// Judge returns the validations that refuse an object, and what all cost. before is the object that an update replaces, or nil. An
+// expression that cannot be evaluated refuses the object. A nil e refuses nothing.
+func (e *Expressions) Judge(ctx context.Context, object, before map[string]any, user string) (refused []Refusal, cost Cost) {
+	if e == nil {
+		return nil, cost
+	}
+	variables := map[string]ref.Val{}
+	input := map[string]any{"object": object, "oldObject": nil, "request": map[string]any{"userInfo": map[string]any{"username": user}}, "variables": variables}
+	if before != nil {
+		input["oldObject"] = before
+	}
+	run := func(p cel.Program) ref.Val {
+		value, details, err := p.ContextEval(ctx, input)
+		if details != nil && details.ActualCost() != nil {
+			cost.Call, cost.Request = max(cost.Call, *details.ActualCost()), cost.Request+*details.ActualCost()
+		}
+		if err != nil {
+			return types.WrapErr(err)
+		}
+		return value
+	}
+	for _, v := range e.variables {
+		variables[v.name] = run(v.program)
+	}
+	for i, v := range e.validations {
+		holds := run(v.holds)
+		if holds == types.True {
+			continue
+		}
+		text := v.text
+		if types.IsError(holds) {
+			text = fmt.Sprint(holds)
+		} else if v.message != nil {
+			if said, ok := run(v.message).Value().(string); ok {
+				text = said
+			}
+		}
+		refused = append(refused, Refusal{i, text})
+	}
+	return refused, cost
+}

@@ -1,0 +1,266 @@
+package vap_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+
+	"github.com/trainweld/trainweld/conflict"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/testenv"
+	"github.com/trainweld/trainweld/render/admission/vap"
+	"github.com/trainweld/trainweld/render/fuzz"
+	"github.com/trainweld/trainweld/render/policy"
+	"github.com/trainweld/trainweld/render/runtimepatch"
+)
+
+// paths are fields that a policy allows, from a whole branch to one key.
+var paths = []string{
+	".metadata.labels", ".metadata.annotations[team]", ".spec.replicatedJobs[*].template.metadata", ".spec.replicatedJobs[*].template.spec.template.spec",
+	".spec.replicatedJobs[*].template.spec.template.spec.nodeSelector", ".spec.replicatedJobs[*].template.spec.template.spec.tolerations",
+	".spec.replicatedJobs[node].template.spec.template.spec.containers[*].env", ".spec.replicatedJobs[node].template.spec.template.metadata.labels[app]",
+	".spec.replicatedJobs[*].template.spec.template.spec.volumes[*].emptyDir", ".spec.replicatedJobs[*].template.spec.template.spec.containers[node]",
+}
+
+// draw returns a policy for some of the managers of the random patches, and one more.
+func draw(r *rand.Rand) string {
+	names := []string{"example.com/required"}
+	for _, name := range []string{"a.example/queue", "b.example/sdk", "c.example/platform", "d.example/webhook", "e.example/late"} {
+		if r.IntN(8) > 0 {
+			names = append(names, name)
+		}
+	}
+	if r.IntN(2) == 0 {
+		r.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+	}
+	var b strings.Builder
+	b.WriteString("managers:\n")
+	for _, name := range names {
+		fmt.Fprintf(&b, "- name: %s\n", name)
+		if name == "example.com/required" {
+			b.WriteString("  required: true\n")
+			if r.IntN(2) == 0 {
+				b.WriteString("  for: {namespaces: ['team-?', eu*], labels: 'tier in (a,b),!test'}\n")
+			}
+		}
+		if r.IntN(2) == 0 {
+			allowed, _ := json.Marshal(pick(r, paths))
+			fmt.Fprintf(&b, "  paths: %s\n", allowed)
+		}
+		if r.IntN(3) == 0 {
+			b.WriteString("  users: [ann]\n  serviceAccounts: [kueue-system/kueue]\n")
+		}
+	}
+	return b.String()
+}
+
+func pick(r *rand.Rand, list []string) []string {
+	some := slices.Clone(list)
+	r.Shuffle(len(some), func(i, j int) { some[i], some[j] = some[j], some[i] })
+	return some[:1+r.IntN(4)]
+}
+
+// TestJudge_Agrees holds that the expressions of a policy refuse the TrainJobs in which the policy finds a violation, or a user changes
+// the patch of another manager, or managers disagree on a value. They refuse no others.
+func TestJudge_Agrees(t *testing.T) {
+	first := testenv.Seed(t)
+	seen := map[string]int{}
+	for i := range testenv.Cases(t, 100) {
+		r := rand.New(rand.NewPCG(first+i, 1))
+		text := draw(r)
+		p, found := policy.Parse("trainweld.yaml", []byte(text))
+		if found != nil {
+			t.Fatalf("%s\n%v", text, found)
+		}
+		object, left := p.AdmissionPolicy("trainjobs")
+		expressions, err := vap.Compile(object)
+		if err != nil || len(left) != 2 {
+			t.Fatalf("%s\n%v %q", text, err, left)
+		}
+		for j := range uint64(50) {
+			seed := first + 100*i + j
+			c := fuzz.Merge(seed, fuzz.Options{Checked: true, Most: 4})
+			before := fuzz.Merge(seed/2, fuzz.Options{Checked: true, Most: 4})
+			stored(c.Patches)
+			stored(before.Patches)
+			result, err := runtimepatch.Apply(nil, c.Patches, runtimepatch.Options{Owners: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(result.Owners.ZeroNulls()) > 0 {
+				continue // the controller reads a required field as null that the stored object lacks, which the definition refuses
+			}
+			job := &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Name: "llm", Namespace: []string{"team-a", "team-ab", "eu1"}[r.IntN(3)], Labels: []map[string]string{{"tier": "a"}, {"tier": "b", "test": ""}, nil}[r.IntN(3)]}}
+			job.Spec.RuntimeRef.Name, job.Spec.RuntimePatches = "rt", before.Patches
+			old := tree(t, job)
+			job.Spec.RuntimePatches = c.Patches
+			if j%2 == 0 {
+				old = nil
+			}
+			user := []string{"ann", "bob", "system:serviceaccount:kueue-system:kueue"}[r.IntN(3)]
+			refused, _ := expressions.Judge(t.Context(), tree(t, job), old, user)
+			got, want := map[string]bool{}, map[string]bool{}
+			for _, r := range refused {
+				got[kind(r.Message)] = true
+			}
+			for _, f := range p.Check(job, c.Patches) {
+				want[string(f.Code)] = true
+			}
+			for _, one := range conflict.Find(result.Owners) {
+				if code := one.Finding(fieldpath.Object{}).Code; code == finding.CodeOverlap {
+					want[string(code)] = true
+				}
+			}
+			for _, manager := range p.Managers() {
+				if user == "bob" && hasUsers(text, manager) && !reflect.DeepEqual(entry(tree(t, job), manager), entry(old, manager)) {
+					want["users"] = true
+				}
+			}
+			for k := range want {
+				seen[k]++
+			}
+			if fmt.Sprint(got) != fmt.Sprint(want) {
+				patches, _ := json.Marshal(c.Patches)
+				t.Errorf("seed %d, user %s: refused for %v, want %v\n%v\n%s\n%.3000s", seed, user, got, want, refused, text, patches)
+			}
+		}
+	}
+	for _, kind := range []string{"TW230", "TW231", "TW232", "TW233", "TW300", "users"} {
+		if seen[kind] == 0 {
+			t.Errorf("no case is refused for %s", kind)
+		}
+	}
+}
+
+// TestJudge_Cost judges sixteen patches, each of ten jobs with ten containers: half of what the API server allows must do.
+func TestJudge_Cost(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("managers:\n")
+	var patches []any
+	for m := range 16 {
+		name := fmt.Sprintf("example.com/m%d", m)
+		fmt.Fprintf(&text, "- name: %s\n  paths: ['%s', '.spec.replicatedJobs[*].template.spec.template.metadata.labels', '.spec.replicatedJobs[*].template.spec.template.spec.containers[*].env']\n  users: [ann]\n", name, strings.Join(paths[:6], "', '"))
+		var jobs []any
+		for j := range 10 {
+			var containers []any
+			for c := range 10 {
+				containers = append(containers, map[string]any{"name": fmt.Sprint("c", c), "env": []any{map[string]any{"name": fmt.Sprint("E", m), "value": "v"}}})
+			}
+			pod := map[string]any{
+				"metadata": map[string]any{"labels": map[string]any{fmt.Sprint("l", m): "v"}},
+				"spec":     map[string]any{"nodeSelector": map[string]any{"pool": "a", fmt.Sprint("n", m): "v"}, "containers": containers, "tolerations": []any{map[string]any{"key": "k", "operator": "Exists"}}},
+			}
+			jobs = append(jobs, map[string]any{"name": fmt.Sprint("j", j), "template": map[string]any{"spec": map[string]any{"template": pod}}})
+		}
+		patches = append(patches, map[string]any{"manager": name, "trainingRuntimeSpec": map[string]any{"template": map[string]any{"spec": map[string]any{"replicatedJobs": jobs}}}})
+	}
+	p, found := policy.Parse("trainweld.yaml", []byte(text.String()))
+	if found != nil {
+		t.Fatal(found)
+	}
+	object, _ := p.AdmissionPolicy("trainjobs")
+	expressions, err := vap.Compile(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	job := map[string]any{"metadata": map[string]any{"name": "llm", "namespace": "team-a"}, "spec": map[string]any{"runtimeRef": map[string]any{"name": "rt"}, "runtimePatches": patches}}
+	refused, cost := expressions.Judge(t.Context(), job, job, "bob")
+	if t.Log(cost); refused != nil || cost.Call > celconfig.PerCallLimit/2 || cost.Request > celconfig.RuntimeCELCostBudget/2 {
+		t.Errorf("Judge() = %v at %+v, want half of %d and of %d", refused, cost, celconfig.PerCallLimit, celconfig.RuntimeCELCostBudget)
+	}
+}
+
+// hasUsers reports whether the policy's text names users of a manager.
+func hasUsers(text, manager string) bool {
+	_, after, _ := strings.Cut(text, "- name: "+manager+"\n")
+	entry, _, _ := strings.Cut(after, "- name:")
+	return strings.Contains(entry, "users:")
+}
+
+// entry returns what the patches of an object say for a manager, but not when.
+func entry(object map[string]any, manager string) any {
+	spec, _ := object["spec"].(map[string]any)
+	patches, _ := spec["runtimePatches"].([]any)
+	for _, p := range patches {
+		if p := p.(map[string]any); p["manager"] == manager {
+			return []any{p["trainingRuntimeSpec"]}
+		}
+	}
+	return nil
+}
+
+// stored removes what the definition prunes.
+func stored(patches []trainer.RuntimePatch) {
+	prune := func(m *metav1.ObjectMeta) {
+		if m != nil {
+			*m = metav1.ObjectMeta{Name: m.Name, Namespace: m.Namespace, Labels: m.Labels, Annotations: m.Annotations, Finalizers: m.Finalizers}
+		}
+	}
+	for _, p := range patches {
+		if p.TrainingRuntimeSpec == nil || p.TrainingRuntimeSpec.Template == nil {
+			continue
+		}
+		t := p.TrainingRuntimeSpec.Template
+		prune(t.Metadata)
+		if t.Spec == nil {
+			continue
+		}
+		for _, j := range t.Spec.ReplicatedJobs {
+			if j.Template == nil {
+				continue
+			}
+			prune(j.Template.Metadata)
+			if j.Template.Spec != nil && j.Template.Spec.Template != nil {
+				prune(j.Template.Spec.Template.Metadata)
+			}
+		}
+	}
+}
+
+// kind is the code of what a message is about.
+func kind(message string) string {
+	for part, kind := range map[string]string{"lists no manager": "TW230", "must have the order": "TW231", " set .": "TW232", "required: ": "TW233", "different values": "TW300", "change the patch": "users"} {
+		if strings.Contains(message, part) {
+			return kind
+		}
+	}
+	return message
+}
+
+func tree(t *testing.T, job *trainer.TrainJob) (object map[string]any) {
+	t.Helper()
+	text, err := json.Marshal(job)
+	if err == nil {
+		err = json.Unmarshal(text, &object)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return withoutNulls(object).(map[string]any)
+}
+
+// withoutNulls returns what an API server stores of an object: it admits no null here.
+func withoutNulls(value any) any {
+	switch of := value.(type) {
+	case map[string]any:
+		for name, v := range of {
+			if of[name] = withoutNulls(v); v == nil {
+				delete(of, name)
+			}
+		}
+	case []any:
+		for i := range of {
+			of[i] = withoutNulls(of[i])
+		}
+	}
+	return value
+}
