@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"testing/fstest"
 
@@ -72,8 +73,30 @@ func TestBounded(t *testing.T) {
 		})
 	}
 	t.Chdir(filepath.Join(dir, "repository"))
+	links := Bounded(Files{}, ".").(*bounded)
+	if to, err := links.ReadLink("in"); err != nil || to != "sub/a" {
+		t.Errorf("ReadLink(in) = %q, %v", to, err)
+	}
+	if info, err := links.Lstat("out"); err != nil || info.Mode().Type() != fs.ModeSymlink {
+		t.Errorf("Lstat(out) = %v, %v", info, err)
+	}
+	for _, name := range []string{"other/a", "../outside"} {
+		_, errLink := links.ReadLink(name)
+		_, errInfo := links.Lstat(name)
+		if !errors.Is(errLink, ErrOutside) || !errors.Is(errInfo, ErrOutside) {
+			t.Errorf("%s: ReadLink() = %v, Lstat() = %v", name, errLink, errInfo)
+		}
+	}
+	var names []string
+	entries, err := links.ReadDir(".")
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	if err != nil || !slices.IsSorted(names) || len(names) != 10 {
+		t.Errorf("ReadDir() = %q, %v", names, err)
+	}
 	for name, want := range map[string]bool{
-		".": false, "sub": false, "new/deep": false, "other": true, "other/new/deep": true, "../other": false, "../plain": false, filepath.Join(dir, "repository", "other"): true, "in": false, "nothing/new": false,
+		".": false, "sub": false, "new/deep": false, "other": true, "other/new/deep": true, "../other": false, "../plain": false, "../plain/missing": false, filepath.Join(dir, "repository", "other"): true, "in": false, "nothing/new": false,
 	} {
 		if got := LeadsOut(name); got != want {
 			t.Errorf("LeadsOut(%s) = %t", name, got)

@@ -354,3 +354,140 @@ func TestCopying_Grown(t *testing.T) {
 		t.Errorf("a link was written through: %q, %v", text, err)
 	}
 }
+
+// TestRevisions resolves what is no revision, or has no common ancestor. A folder outside of a repository has no files of git.
+func TestRevisions(t *testing.T) {
+	dir := repository(t)
+	tree := plainGit(t, dir, "", "rev-parse", "HEAD^{tree}")
+	other := plainGit(t, dir, "", "commit-tree", "-m", "other", tree)
+	short := plainGit(t, dir, "", "rev-parse", "--short", "HEAD")
+	if base, err := MergeBase("HEAD", "HEAD"); err != nil || base != short {
+		t.Errorf("MergeBase() = %q, %v, want %q", base, err, short)
+	}
+	for _, tc := range []struct{ first, second, want string }{
+		{"HEAD", "nothing", `has no revision "nothing"`}, {"--output=x", "HEAD", `has no revision "--output=x"`}, {"HEAD", tree, "has no revision"}, {"HEAD", other, "have no common ancestor here"},
+	} {
+		if base, err := MergeBase(tc.first, tc.second); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("MergeBase(%s, %s) = %q, %v, want %q", tc.first, tc.second, base, err, tc.want)
+		}
+	}
+	if _, err := OpenRevision("HEAD:dir/file"); err == nil || !strings.Contains(err.Error(), "has no revision") {
+		t.Errorf("OpenRevision() of a file = %v", err)
+	}
+	write(t, filepath.Join(dir, "new"), "", 0o666)
+	write(t, filepath.Join(dir, ".gitignore"), "ignored\n", 0o666)
+	write(t, filepath.Join(dir, "ignored"), "", 0o666)
+	if names, err := Untracked("."); err != nil || fmt.Sprint(names) != "[.gitignore new]" {
+		t.Errorf("Untracked() = %q, %v", names, err)
+	}
+	t.Chdir(t.TempDir())
+	if names, err := Untracked("."); names != nil || err != nil {
+		t.Errorf("Untracked() outside of a repository = %q, %v", names, err)
+	}
+	if _, err := OpenRevision("HEAD"); !errors.Is(err, errNoRepository) {
+		t.Errorf("OpenRevision() outside of a repository = %v", err)
+	}
+	if _, err := MergeBase("HEAD", "HEAD"); !errors.Is(err, errNoRepository) {
+		t.Errorf("MergeBase() outside of a repository = %v", err)
+	}
+}
+
+// TestGitFiles reads a revision as a file system: by links, from a folder of the repository, and by whole paths.
+func TestGitFiles(t *testing.T) {
+	dir := repository(t)
+	for name, to := range map[string]string{"link": "dir/file", "up": "dir", "out": "../x", "whole": "/etc/passwd", "loop": "loop", "dir/back": "../link"} {
+		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
+			t.Skip("needs symbolic links: ", err)
+		}
+	}
+	write(t, filepath.Join(dir, "dir", "run"), "run", 0o777)
+	plainGit(t, dir, "", "add", ".")
+	plainGit(t, dir, "", "update-index", "--add", "--cacheinfo", "160000,"+strings.Repeat("1", 40)+",module")
+	plainGit(t, dir, "", "commit", "-qm", "b")
+	t.Chdir("dir")
+	r, err := OpenRevision("HEAD")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for _, tc := range []struct{ name, text, real, want string }{
+		{"file", "text", "dir/file", ""}, {"./../link", "text", "dir/file", ""}, {"back", "text", "dir/file", ""}, {"../up/file", "text", "dir/file", ""}, {filepath.Join(dir, "up", "run"), "run", "dir/run", ""},
+		{"../out", "", "", "../out is a link out of the repository"}, {"../whole", "", "", "whole is a link out of the repository"}, {"../loop", "", "", "too many links"},
+		{"missing", "", "", "file does not exist"}, {"file/below", "", "", "file does not exist"}, {"../../x", "", "", "is outside of the repository"}, {filepath.Dir(dir), "", "", "is outside of the repository"},
+		{"../module", "", "", "module is a submodule"}, {"../module/a", "", "", "module is a submodule"},
+	} {
+		text, err := fs.ReadFile(r, tc.name)
+		if tc.want != "" {
+			want := strings.TrimPrefix(tc.want, "../")
+			_, errStat := r.Stat(tc.name)
+			if err == nil || !strings.Contains(err.Error(), want) || errStat == nil || !strings.Contains(errStat.Error(), want) {
+				t.Errorf("%s: %q, %v, %v, want %q", tc.name, text, err, errStat, want)
+			}
+			continue
+		}
+		real, errReal := r.Real(tc.name)
+		if err != nil || errReal != nil || string(text) != tc.text || real != filepath.Join(dir, tc.real) {
+			t.Errorf("%s: %q, %v; it is %s, %v", tc.name, text, err, real, errReal)
+		}
+	}
+	listed := func(name string) (all []string) {
+		entries, err := r.ReadDir(name)
+		if err != nil {
+			t.Error(err)
+		}
+		for _, e := range entries {
+			all = append(all, e.Name()+" "+e.Type().String())
+		}
+		return all
+	}
+	if got, want := fmt.Sprint(listed(".")), "[back L--------- file ---------- run ----------]"; got != want {
+		t.Errorf("ReadDir(.) = %s, want %s", got, want)
+	}
+	if got, want := fmt.Sprint(listed("..")), "[dir d--------- link L--------- loop L--------- module d--------- out L--------- up L--------- whole L---------]"; got != want {
+		t.Errorf("ReadDir(..) = %s, want %s", got, want)
+	}
+	if f, err := r.Open("."); err != nil {
+		t.Error(err)
+	} else if info, err := f.Stat(); err != nil || !info.IsDir() || info.Size() != 0 || info.Sys() != nil || !info.ModTime().IsZero() {
+		t.Errorf("the folder is %v, %v", info, err)
+	}
+	if _, err := r.ReadDir("../module"); err == nil {
+		t.Error("a submodule has files")
+	}
+}
+
+// TestGitFiles_Copy copies a revision: programs stay programs, and links links.
+func TestGitFiles_Copy(t *testing.T) {
+	dir := repository(t)
+	write(t, filepath.Join(dir, "dir", "run"), "run", 0o777)
+	if err := os.Symlink("dir/file", filepath.Join(dir, "link")); err != nil {
+		t.Skip("needs symbolic links: ", err)
+	}
+	plainGit(t, dir, "", "add", ".")
+	plainGit(t, dir, "", "update-index", "--add", "--cacheinfo", "160000,"+strings.Repeat("1", 40)+",module")
+	plainGit(t, dir, "", "commit", "-qm", "b")
+	t.Chdir("dir")
+	r, err := OpenRevision("HEAD")
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := t.TempDir()
+	prefix, err := r.Copy(to)
+	if err := errors.Join(err, r.Close()); err != nil || prefix != "dir" {
+		t.Fatalf("Copy() = %q, %v", prefix, err)
+	}
+	got := map[string]string{}
+	err = filepath.WalkDir(to, func(name string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		info, err := e.Info()
+		text, _ := os.ReadFile(name)
+		below, _ := filepath.Rel(to, name)
+		got[filepath.ToSlash(below)] = fmt.Sprintf("%v %t %s", info.Mode().Type(), info.Mode()&0o100 != 0 && e.Type().IsRegular(), text)
+		return err
+	})
+	if want := "map[dir/file:---------- false text dir/run:---------- true run link:L--------- false text]"; err != nil || fmt.Sprint(got) != want {
+		t.Errorf("Copy() made %v, %v, want %s", got, err, want)
+	}
+}
