@@ -53,6 +53,9 @@ func ParseJSONPatch(data []byte) ([]Operation, error) {
 	if err := decoder.Decode(&operations); err != nil {
 		return nil, fmt.Errorf("must be a list of operations: %w", err)
 	}
+	if operations == nil {
+		return nil, errors.New("must be a list of operations, and is null")
+	}
 	for i := range operations {
 		operations[i].Value = plainNumbers(operations[i].Value)
 	}

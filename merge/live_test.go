@@ -242,7 +242,7 @@ func TestJSONPatch_Invalid(t *testing.T) {
 			t.Errorf("%.100s: %v, want %s", patch, err, want)
 		}
 	}
-	for _, text := range []string{"{}", "3", "[3]", "- op: [", `[{"op": 1}]`} {
+	for _, text := range []string{"", "null", "# none", "{}", "3", "[3]", "- op: [", `[{"op": 1}]`} {
 		if _, err := merge.ParseJSONPatch([]byte(text)); err == nil {
 			t.Errorf("ParseJSONPatch(%q) has no error", text)
 		}
