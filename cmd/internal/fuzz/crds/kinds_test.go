@@ -95,3 +95,26 @@ func TestServerSideApplyOfBuiltInKinds(t *testing.T) {
 		t.Errorf("%d kinds", kinds)
 	}
 }
+
+// TestServerSideApplyOfServedDefinitions is TestServerSideApply for definitions by the documents that the API server makes of them.
+func TestServerSideApplyOfServedDefinitions(t *testing.T) {
+	seed := number(t, "TRAINWELD_SEED", 1)
+	all := files(t)
+	for name, data := range all {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d, err := compile(name, data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d.typ, err = schema.ParseOpenAPI(d.served, d.kind); err != nil {
+				t.Fatal(err)
+			}
+			d.plan = merge.ForObject(d.typ)
+			g := &generator{Rand: rand.New(rand.NewPCG(seed, uint64(len(data)))), root: d.typ}
+			for range int(number(t, "TRAINWELD_OBJECTS", 1500)) / len(all) {
+				d.compare(t, g.pair())
+			}
+		})
+	}
+}

@@ -34,6 +34,7 @@ type definition struct {
 	typ       *schema.Type
 	plan      *merge.Plan[merge.Object, merge.Object]
 	converter managedfields.TypeConverter
+	served    []byte // the OpenAPI document of the definition's version
 }
 
 // files are the definitions of testdata, and those of all releases.
@@ -82,6 +83,9 @@ func compile(name string, data []byte) (*definition, error) {
 	d.plan = merge.ForObject(d.typ)
 	openAPI, err := builder.BuildOpenAPIV3(crd, version, builder.Options{})
 	if err != nil {
+		return nil, err
+	}
+	if d.served, err = json.Marshal(openAPI); err != nil {
 		return nil, err
 	}
 	d.converter, err = managedfields.NewTypeConverter(openAPI.Components.Schemas, crd.Spec.PreserveUnknownFields)
