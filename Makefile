@@ -203,7 +203,7 @@ soak: ## random commands for SOAK=1h
 # cmd/internal/fuzz/mutants/survivors.txt with a reason. They take a quarter of an hour. DEEP adds the tests that take long.
 MUTANTS = ./conflict ./merge
 # Guards of SECURITY.md. A changed one could end other processes, so each runs with processes of its own, which needs unshare of Linux.
-GUARDS = ./fieldpath/printable ./cmd/internal/ownfile ./cmd/internal/process
+GUARDS = ./fieldpath/printable ./cmd/internal/ownfile ./cmd/internal/process ./cmd/internal/transaction
 DEEP = false
 mutants: ## change one line at a time, and see whether a test notices
 	go run ./cmd/internal/fuzz/mutants -deep=$(DEEP) $(MUTANTS)

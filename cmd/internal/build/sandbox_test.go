@@ -426,7 +426,7 @@ func TestInspect_Bounded(t *testing.T) {
 	}
 }
 
-// TestBuild_Names builds kustomizations in directories whose names are no words. Searching for them finds each.
+// TestBuild_Names builds kustomizations in directories whose names are no words. Searching for them finds each, and one process builds all.
 func TestBuild_Names(t *testing.T) {
 	names := []string{"-x", "a b", "plain"}
 	if runtime.GOOS == "linux" {
@@ -443,10 +443,15 @@ func TestBuild_Names(t *testing.T) {
 	if len(dirs) != len(names) || found != nil {
 		t.Errorf("Find() = %q, %v, want %q", dirs, found, names)
 	}
+	processes := map[*builds]bool{}
 	for _, dir := range dirs {
 		if built := b.Build(dir); built.Findings != nil || len(built.Text) == 0 {
 			t.Errorf("Build(%q) = %q, %v", dir, built.Text, built.Findings)
 		}
+		processes[b.sandbox.now] = true
+	}
+	if len(processes) != 1 {
+		t.Errorf("%d processes build, want one for all", len(processes))
 	}
 }
 
