@@ -308,6 +308,9 @@ func TestAdmissions(t *testing.T) {
 		}
 		question := map[string]any{"trainJob": pair.TrainJob, "runtime": pair.Runtime, "flavors": flavors, "workload": w}
 		a := k.ask(t, question)
+		if len(a.Fits) != len(sets) {
+			t.Fatalf("admission %d: Kueue counts no Pod sets: %s", seed, a.Error)
+		}
 		for i := range sets {
 			for n, flavor := range flavors {
 				set := sets[i]
