@@ -321,7 +321,7 @@ func (m *objects) prune(t *schema.Type, v any, at node, last *applied, named, un
 		counts := field == nil || isInSet(of, value)
 		unowned := unowned || counts && named && !m.isOwned(child, last)
 		to := filledOf(of, value)
-		if counts && isNamed && (unowned || to != nil && !m.remains(to, value, child, last, t.Kind != schema.ListMap)) {
+		if counts && isNamed && !m.isIdentity(child) && (unowned || to != nil && !m.remains(to, value, child, last, t.Kind != schema.ListMap)) {
 			m.disown(child)
 			return nil, false
 		}
@@ -390,9 +390,15 @@ func isInSet(t *schema.Type, v any) bool {
 func (m *objects) remains(t *schema.Type, v any, at node, last *applied, isEmptied bool) bool {
 	parts := map[string]part{}
 	partsOf(parts, t, v, true)
+	find := m.log.finder(at)
 	for key, p := range parts {
-		child, isIn := m.child(at, p.field, key), p.field == nil || isInSet(p.typ, p.now)
-		if isIn && !m.isOwned(child, last) {
+		isIn, child := p.field == nil || isInSet(p.typ, p.now), noNode
+		if p.field != nil {
+			child = m.log.lookup(at, p.field, "")
+		} else {
+			child = find(key)
+		}
+		if isIn && (child == noNode || !m.isOwned(child, last)) {
 			continue
 		}
 		isEmptied = false
