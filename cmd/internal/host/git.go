@@ -156,16 +156,13 @@ func worktree(dir string) (root, prefix string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	top, errTop := os.Stat(filepath.FromSlash(strings.TrimSuffix(string(out), "\n")))
-	own, errOwn := os.Stat(root)
-	if errTop != nil || errOwn != nil || !os.SameFile(top, own) {
+	top, _ := os.Stat(filepath.FromSlash(line(out))) // nothing is no file
+	own, _ := os.Stat(root)
+	if !os.SameFile(top, own) {
 		return "", "", fmt.Errorf("%s is no working tree of its own: git takes another folder for its working tree", printable.Quoted(root))
 	}
 	prefix, err = filepath.Rel(root, here)
-	if prefix = filepath.ToSlash(prefix); prefix == "." {
-		prefix = ""
-	}
-	return root, prefix, err
+	return root, filepath.ToSlash(prefix), err
 }
 
 // isBare reports whether git would take a folder for a bare repository. Versions of git before 2.38 have no setting against that.

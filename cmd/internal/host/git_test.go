@@ -256,6 +256,23 @@ func TestGit_Endless(t *testing.T) {
 	}
 }
 
+// TestGit_Says runs git that complains: that is a warning of a success, and the reason of a failure.
+func TestGit_Says(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("needs a script")
+	}
+	dir, programs := t.TempDir(), t.TempDir()
+	t.Setenv("PATH", programs+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	for _, tc := range []struct{ script, out, want string }{
+		{"echo careful >&2; echo out", "out\n", "<nil>"}, {"echo wrong >&2; echo out; exit 3", "", "git a: exit status 3: wrong"}, {"exit 3", "", "exit status 3"},
+	} {
+		write(t, filepath.Join(programs, "git"), "#!/bin/sh\n"+tc.script+"\n", 0o777)
+		if out, err := git(dir, "a"); fmt.Sprint(err) != tc.want || string(out) != tc.out {
+			t.Errorf("%s: %q, %v, want %q, %s", tc.script, out, err, tc.out, tc.want)
+		}
+	}
+}
+
 // TestCopy_OddNames copies files whose names are not UTF-8 or have line breaks, within folders of such names.
 func TestCopy_OddNames(t *testing.T) {
 	if runtime.GOOS != "linux" {
