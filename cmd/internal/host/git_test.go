@@ -220,12 +220,13 @@ func TestOpenRevision_Large(t *testing.T) {
 	}
 	plainGit(t, dir, "", "add", ".")
 	plainGit(t, dir, "", "update-index", "--add", "--cacheinfo", "120000,"+plainGit(t, dir, strings.Repeat("a/", mostTarget), "hash-object", "-w", "--stdin")+",link")
+	plainGit(t, dir, "", "update-index", "--add", "--cacheinfo", "120000,"+plainGit(t, dir, strings.Repeat("a/", mostTarget/2), "hash-object", "-w", "--stdin")+",longest")
 	plainGit(t, dir, "", "commit", "-qm", "a")
 	r, err := OpenRevision("HEAD")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]string{"large": "is larger than 64 MiB", "link": "is a link with a target of more than 4096 bytes"} {
+	for name, want := range map[string]string{"large": "is larger than 64 MiB", "link": "is a link with a target of more than 4096 bytes", "longest": "file does not exist"} {
 		if _, err := r.Open(name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Open(%s) = %v", name, err)
 		}
@@ -417,7 +418,12 @@ func TestGitFiles(t *testing.T) {
 			t.Skip("needs symbolic links: ", err)
 		}
 	}
+	linked := filepath.Join(t.TempDir(), "linked")
+	if err := os.Symlink(dir, linked); err != nil {
+		t.Fatal(err)
+	}
 	write(t, filepath.Join(dir, "dir", "run"), "run", 0o777)
+	write(t, filepath.Join(dir, "dir", "empty"), "", 0o666)
 	plainGit(t, dir, "", "add", ".")
 	plainGit(t, dir, "", "update-index", "--add", "--cacheinfo", "160000,"+strings.Repeat("1", 40)+",module")
 	plainGit(t, dir, "", "commit", "-qm", "b")
@@ -428,7 +434,7 @@ func TestGitFiles(t *testing.T) {
 	}
 	defer r.Close()
 	for _, tc := range []struct{ name, text, real, want string }{
-		{"file", "text", "dir/file", ""}, {"./../link", "text", "dir/file", ""}, {"back", "text", "dir/file", ""}, {"../up/file", "text", "dir/file", ""}, {filepath.Join(dir, "up", "run"), "run", "dir/run", ""},
+		{"file", "text", "dir/file", ""}, {"empty", "", "dir/empty", ""}, {filepath.Join(linked, "dir", "file"), "text", "dir/file", ""}, {"./../link", "text", "dir/file", ""}, {"back", "text", "dir/file", ""}, {"../up/file", "text", "dir/file", ""}, {filepath.Join(dir, "up", "run"), "run", "dir/run", ""},
 		{"../out", "", "", "../out is a link out of the repository"}, {"../whole", "", "", "whole is a link out of the repository"}, {"../loop", "", "", "too many links"},
 		{"missing", "", "", "file does not exist"}, {"file/below", "", "", "file does not exist"}, {"../../x", "", "", "is outside of the repository"}, {filepath.Dir(dir), "", "", "is outside of the repository"},
 		{"../module", "", "", "module is a submodule"}, {"../module/a", "", "", "module is a submodule"},
@@ -457,7 +463,7 @@ func TestGitFiles(t *testing.T) {
 		}
 		return all
 	}
-	if got, want := fmt.Sprint(listed(".")), "[back L--------- file ---------- run ----------]"; got != want {
+	if got, want := fmt.Sprint(listed(".")), "[back L--------- empty ---------- file ---------- run ----------]"; got != want {
 		t.Errorf("ReadDir(.) = %s, want %s", got, want)
 	}
 	if got, want := fmt.Sprint(listed("..")), "[dir d--------- link L--------- loop L--------- module d--------- out L--------- up L--------- whole L---------]"; got != want {
