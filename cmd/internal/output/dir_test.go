@@ -27,12 +27,6 @@ func directory(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// The names of the journal and of files that are not in their places yet.
-const (
-	journalName = ".trainweld-journal"
-	stageSuffix = ".trainweld-new"
-)
-
 func fileOf(name, text string) transaction.File {
 	return transaction.File{Name: name, Text: func() ([]byte, error) { return []byte(text), nil }}
 }
