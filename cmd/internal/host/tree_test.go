@@ -3,6 +3,8 @@ package host
 import (
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -53,5 +55,37 @@ func TestCopy(t *testing.T) {
 				t.Errorf("copyFiles() = %v; the file is %q, %v", err, text, errRead)
 			}
 		})
+	}
+}
+
+// TestFilesBelow lists a folder without repositories in it, and copies what is still there.
+func TestFilesBelow(t *testing.T) {
+	from, to := t.TempDir(), t.TempDir()
+	for _, name := range []string{"a", "dir/b", ".git/HEAD", "module/.git", "module/c", "module/d/e"} {
+		write(t, filepath.Join(from, name), name, 0o666)
+	}
+	names, err := filesBelow(from)
+	if want := []string{"a", "dir/b", "module/c", "module/d/e"}; err != nil || !slices.Equal(names, want) {
+		t.Errorf("filesBelow() = %q, %v, want %q", names, err, want)
+	}
+	if names, err := filesBelow(filepath.Join(from, "missing")); err == nil {
+		t.Errorf("filesBelow() of nothing = %q", names)
+	}
+	if err := copyFiles(from, append([]string{"gone", "dir"}, names...), to); err != nil {
+		t.Error(err)
+	}
+	if copied, err := filesBelow(to); err != nil || !slices.Equal(copied, names) {
+		t.Errorf("copied are %q, %v, want %q", copied, err, names)
+	}
+}
+
+// TestCopying_Circle copies links that lead back to themselves, and on Linux names that differ in case.
+func TestCopying_Circle(t *testing.T) {
+	c := copying{files: []copied{{name: "a", link: "b"}, {name: "b", link: "a/c"}}}
+	if runtime.GOOS == "linux" {
+		c.files = append(c.files, copied{name: "dir", link: "nowhere"}, copied{name: "DIR/link", link: "x"})
+	}
+	if err := c.write(t.TempDir()); err != nil {
+		t.Error(err)
 	}
 }
