@@ -33,8 +33,11 @@ func (p *Policy) AdmissionPolicy(name string) (*admissionregistration.Validating
 	w := &vapWriter{policy: p}
 	w.variable("patches", "object.spec.?runtimePatches.orValue([])")
 	w.managers()
+	w.validate("violations", "the patches break the policy")
 	w.users()
+	w.validate(usersRule, "the policy does not let this user change the patches")
 	w.overlaps()
+	w.validate("overlaps", "managers set different values of one field")
 	fail, exact := admissionregistration.Fail, admissionregistration.Exact
 	return &admissionregistration.ValidatingAdmissionPolicy{
 		TypeMeta:   metav1.TypeMeta{APIVersion: admissionregistration.SchemeGroupVersion.String(), Kind: "ValidatingAdmissionPolicy"},
@@ -56,8 +59,10 @@ func (p *Policy) AdmissionPolicy(name string) (*admissionregistration.Validating
 
 // IsOfUsers reports whether a validation of [Policy.AdmissionPolicy] is about who sends the request. The check of files knows no users.
 func IsOfUsers(v admissionregistration.Validation) bool {
-	return strings.HasPrefix(v.Expression, "variables.writer")
+	return strings.HasPrefix(v.Expression, "variables."+usersRule+".")
 }
+
+const usersRule = "users"
 
 // AdmissionBinding returns the binding that puts a ValidatingAdmissionPolicy of this name into force. The selectors select namespaces and
 // TrainJobs by their labels; nil selects all.
@@ -81,18 +86,40 @@ type vapWriter struct {
 	variables   []admissionregistration.Variable
 	validations []admissionregistration.Validation
 	left        []string
+	rules       []string // of the next validation
 }
 
 func (w *vapWriter) variable(name, expression string) {
 	w.variables = append(w.variables, admissionregistration.Variable{Name: name, Expression: expression})
 }
 
-// empty demands that a list of words is empty. message is an expression that may use them.
-func (w *vapWriter) empty(name, words, message string) {
+// demand adds a rule: an expression that must be true, and one for the message otherwise.
+func (w *vapWriter) demand(holds, message string) {
+	w.rules = append(w.rules, holds+" ? '' : "+message)
+}
+
+// empty demands that a list of words is empty. The message ends with them.
+func (w *vapWriter) empty(name, words, before, after string) {
 	w.variable(name, words)
+	message := text(before) + " + variables." + name + ".join(', ')"
+	if after != "" {
+		message += " + " + text(after)
+	}
+	w.demand("variables."+name+".size() == 0", message)
+}
+
+// validate makes one validation of the rules so far, whose message has all broken ones. The API server checks the types of each
+// validation anew, with all variables.
+func (w *vapWriter) validate(name, otherwise string) {
+	if w.rules == nil {
+		return
+	}
+	w.variable(name, "["+strings.Join(w.rules, ", ")+"].filter(m, m != '')")
 	w.validations = append(w.validations, admissionregistration.Validation{
-		Expression: "variables." + name + ".size() == 0", MessageExpression: strings.ReplaceAll(message, "WORDS", "variables."+name+".join(', ')"),
+		Expression: "variables." + name + ".size() == 0", MessageExpression: "variables." + name + ".join('; ')",
+		Message: otherwise, // a message of more than 5 KiB does not count
 	})
+	w.rules = nil
 }
 
 // isError reports whether the policy refuses a TrainJob for a code. If not, it notes what is left.
@@ -112,20 +139,16 @@ func (w *vapWriter) managers() {
 	}
 	names := literal(p.Managers()...)
 	if w.isError(finding.CodeUnlistedManager, "unlisted managers") {
-		w.empty("unlisted", "variables.patches.map(p, p.manager).filter(m, !(m in "+names+"))", text(p.file+" lists no manager ")+" + WORDS")
+		w.empty("unlisted", "variables.patches.map(p, p.manager).filter(m, !(m in "+names+"))", p.file+" lists no manager ", "")
 	}
 	if w.isError(finding.CodePatchOrder, "the order of patches") {
-		w.validations = append(w.validations, admissionregistration.Validation{
-			Expression: "variables.patches.map(p, p.manager).filter(m, m in " + names + ").map(m, " + names + ".indexOf(m)).isSorted()",
-			Message:    "the patches must have the order " + strings.Join(p.Managers(), ", "),
-		})
+		w.demand("variables.patches.map(p, p.manager).filter(m, m in "+names+").map(m, "+names+".indexOf(m)).isSorted()",
+			text("the patches must have the order "+strings.Join(p.Managers(), ", ")))
 	}
 	for i, m := range p.managers {
 		own := "variables.patches.filter(p, p.manager == " + text(m.name) + ")"
 		if m.required && w.isError(finding.CodeMissingManager, "required managers") {
-			w.validations = append(w.validations, admissionregistration.Validation{
-				Expression: "!(" + m.of.expression() + ") || " + own + ".size() > 0", Message: "required: a patch of " + m.name,
-			})
+			w.demand("!("+m.of.expression()+") || "+own+".size() > 0", text("required: a patch of "+m.name))
 		}
 		if m.paths != nil && w.isError(finding.CodeForbiddenField, "the paths of managers") {
 			var set []string
@@ -133,7 +156,7 @@ func (w *vapWriter) managers() {
 				set = append(set, fmt.Sprintf("%s ? [%s] : []", isSet, text(pattern(path))))
 			})
 			w.empty(fmt.Sprintf("outside%d", i), own+".map(p, ["+strings.Join(set, ", ")+"].filter(l, l.size() > 0).map(l, l[0])).filter(l, l.size() > 0).map(l, l.join(', '))",
-				text("the policy does not let "+m.name+" set ")+" + WORDS")
+				"the policy does not let "+m.name+" set ", "")
 		}
 	}
 }
@@ -153,7 +176,7 @@ func (w *vapWriter) users() {
 			return fmt.Sprintf("variables.%s.filter(p, p.manager == %s).map(p, p.?trainingRuntimeSpec.orValue({}))", list, text(m.name))
 		}
 		w.empty(fmt.Sprintf("writer%d", i), fmt.Sprintf("request.userInfo.username in %s || %s == %s ? [] : [request.userInfo.username]", literal(m.users...), of("patches"), of("before")),
-			text("the policy does not let ")+" + WORDS + "+text(" change the patch of "+m.name))
+			"the policy does not let ", " change the patch of "+m.name)
 	}
 }
 
@@ -316,7 +339,7 @@ func (w *vapWriter) compareItems(t *schema.Type, path fieldpath.Path, in items) 
 func (w *vapWriter) disagree(path fieldpath.Path, each, all, differs string) {
 	if differs != "" {
 		w.empty("overlap"+strconv.Itoa(len(w.variables)), "variables.patches.filter(p, "+fmt.Sprintf(each, fmt.Sprintf(all, differs))+").map(p, p.manager)",
-			text("managers set different values of "+pattern(path)+": ")+" + WORDS")
+			"managers set different values of "+pattern(path)+": ", "")
 	}
 }
 

@@ -55,17 +55,20 @@ func (c *ControlPlane) Do(method, path string, body []byte) (Answer, error) {
 			kind = "application/apply-patch+yaml"
 		}
 	}
-	return c.send(method, path, kind, body)
+	return c.send("", method, path, kind, body)
 }
 
-// send sends a request with a body of the content type.
-func (c *ControlPlane) send(method, path, kind string, body []byte) (Answer, error) {
+// send sends a request of a user, or of the administrator, with a body of the content type.
+func (c *ControlPlane) send(user, method, path, kind string, body []byte) (Answer, error) {
 	request, err := http.NewRequest(method, c.URL+path, bytes.NewReader(body))
 	if err != nil {
 		return Answer{}, err
 	}
 	request.Header.Set("Authorization", "Bearer "+c.Token)
 	request.Header.Set("Content-Type", kind)
+	if user != "" {
+		request.Header.Set("Impersonate-User", user)
+	}
 	response, err := c.http.Do(request)
 	if err != nil {
 		return Answer{}, err

@@ -21,11 +21,12 @@ import (
 )
 
 var (
-	cases   = flag.Int("cases", 50, "how many generated cases are compared")
-	edits   = flag.Int("edits", 72, "how many changes by hand and by programs are compared, of 36 kinds")
-	updates = flag.Int("updates", 20, "how many updates are compared, each of six sorts")
-	seed    = flag.Uint64("seed", 1, "seed of the first case")
-	lanes   = flag.Int("lanes", 8, "how many cases are recorded at a time")
+	cases    = flag.Int("cases", 50, "how many generated cases are compared")
+	edits    = flag.Int("edits", 72, "how many changes by hand and by programs are compared, of 36 kinds")
+	updates  = flag.Int("updates", 20, "how many updates are compared, each of six sorts")
+	policies = flag.Int("policies", 8, "how many generated policies are enforced, with forty requests each")
+	seed     = flag.Uint64("seed", 1, "seed of the first case")
+	lanes    = flag.Int("lanes", 8, "how many cases are recorded at a time")
 )
 
 // TestAgainstCluster compares the program with a running control plane: its verdicts, the fields that it names and its objects for
@@ -41,6 +42,7 @@ func TestAgainstCluster(t *testing.T) {
 	if err := c.namespace("dry-run"); err != nil {
 		t.Fatal(err)
 	}
+	t.Run("policies", func(t *testing.T) { c.tryPolicies(t, *policies, 40) })
 	t.Run("cases", func(t *testing.T) {
 		counts := inLanes(t, *cases, func(seed uint64, dir string) result { return c.try(t.Context(), program, dir, seed) })
 		if counts[Undecided]*20 > *cases {

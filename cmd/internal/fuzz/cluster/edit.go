@@ -78,7 +78,7 @@ func (c *ControlPlane) Touch(ctx context.Context, objects []Object, edit Edit) (
 		if k.kind != edit.Kind || len(items) == 0 {
 			continue
 		}
-		answer, err := r.c.send(http.MethodPatch, k.path(r.namespace)+"/"+text(items[0], "metadata", "name")+"?fieldManager="+edit.Manager, "application/merge-patch+json", data)
+		answer, err := r.c.send("", http.MethodPatch, k.path(r.namespace)+"/"+text(items[0], "metadata", "name")+"?fieldManager="+edit.Manager, "application/merge-patch+json", data)
 		if err != nil || answer.Status != http.StatusOK {
 			return nil, err
 		}

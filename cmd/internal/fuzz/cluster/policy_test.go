@@ -1,0 +1,214 @@
+package cluster
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	admissionregistration "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/admission/plugin/policy/validating"
+	"k8s.io/apiserver/pkg/cel/openapi/resolver"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/restmapper"
+
+	"github.com/trainweld/trainweld/render/admission/vap"
+	"github.com/trainweld/trainweld/render/fuzz"
+	"github.com/trainweld/trainweld/render/policy"
+)
+
+// managers are those of the generated documents.
+var managers = []string{"b.example/sdk", "a.example/queue", "d.example/webhook", "c.example/platform", "e.example/late"}
+
+// storedRuntime and storedJob are there before the policy is. The TrainJob is suspended, so that its patches may change.
+const (
+	storedRuntime = `{"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainingRuntime","metadata":{"name":"rt","labels":{"trainer.kubeflow.org/framework":"torch"}},"spec":{"template":{"spec":{"replicatedJobs":[
+		{"name":"node","template":{"metadata":{"labels":{"trainer.kubeflow.org/trainjob-ancestor-step":"trainer"}},"spec":{"template":{"spec":{"containers":[{"name":"node","image":"i"}]}}}}}]}}}}`
+	storedJob = `{"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","metadata":{"name":"stored","labels":{"tier":"a"}},"spec":{"suspend":true,"runtimeRef":{"kind":"TrainingRuntime","name":"rt"},"runtimePatches":[
+		{"manager":"b.example/sdk","trainingRuntimeSpec":{"template":{"metadata":{"labels":{"a":"b"}}}}},
+		{"manager":"a.example/queue","trainingRuntimeSpec":{"template":{"spec":{"replicatedJobs":[{"name":"node","template":{"spec":{"template":{"spec":{"nodeSelector":{"pool":"a"}}}}}}]}}}}]}}`
+)
+
+// drawPolicy returns the text of a policy for some of the managers.
+func drawPolicy(r *rand.Rand) string {
+	var b strings.Builder
+	b.WriteString("managers:\n")
+	for _, i := range r.Perm(len(managers))[:3+r.IntN(3)] {
+		fmt.Fprintf(&b, "- name: %s\n", managers[i])
+		if r.IntN(4) == 0 {
+			b.WriteString("  required: true\n  for: {labels: tier=a, names: ['s*', 'l*']}\n")
+		}
+		if r.IntN(2) == 0 {
+			b.WriteString("  paths: ['.metadata.labels', '.spec.replicatedJobs[*].template.spec.template.spec.nodeSelector', '.spec.replicatedJobs[node].template.spec.template.spec.containers[*]']\n")
+		}
+		if r.IntN(2) == 0 {
+			b.WriteString("  users: [ann]\n  serviceAccounts: [kueue-system/kueue]\n")
+		}
+	}
+	return b.String()
+}
+
+// tryPolicies installs policies in namespaces of their own, sends requests of several users, and compares each verdict of the API server
+// with that of the expressions without a cluster.
+func (c *ControlPlane) tryPolicies(t *testing.T, policies, requests int) {
+	counts := map[string]int{}
+	var slowest time.Duration
+	for n := range policies {
+		r := rand.New(rand.NewPCG(*seed, uint64(n)))
+		namespace, err := c.Namespace()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, object := range []string{storedRuntime, storedJob} {
+			var of Object
+			if err := json.Unmarshal([]byte(object), &of); err != nil {
+				t.Fatal(err)
+			}
+			for try := range 100 { // the webhook may not know the runtime yet
+				answer, err := c.Create(of, namespace, "")
+				if err == nil && answer.Status == http.StatusCreated {
+					break
+				}
+				if err != nil || try == 99 {
+					t.Fatalf("%v %s", err, answer.Body)
+				}
+				time.Sleep(50 * time.Millisecond)
+			}
+		}
+		text := drawPolicy(r)
+		p, found := policy.Parse("trainweld.yaml", []byte(text))
+		if found != nil {
+			t.Fatalf("%s\n%v", text, found)
+		}
+		name := fmt.Sprint("policy-", namespace)
+		object, _ := p.AdmissionPolicy(name)
+		expressions, err := vap.Compile(object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		if warnings := c.typeWarnings(object); len(warnings) > 0 {
+			t.Errorf("%s\n%v", text, warnings)
+		}
+		checked := time.Since(start)
+		start = time.Now()
+		c.post(t, "validatingadmissionpolicies", object)
+		c.post(t, "validatingadmissionpolicybindings", policy.AdmissionBinding(name, &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: namespace}}, nil))
+		path := "/apis/trainer.kubeflow.org/v1alpha1/namespaces/" + namespace + "/trainjobs"
+		stored, err := c.Do(http.MethodGet, path+"/stored", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.waitForPolicy(t, path)
+		t.Logf("the types are checked in %v, the policy is in force after %v", checked, time.Since(start))
+		for i := range requests {
+			document := fuzz.Document(*seed+uint64(n*requests+i), fuzz.DocumentOptions{Managers: 1 + i%4})
+			var job, before Object
+			method, at := http.MethodPost, path
+			if job = document.TrainJob; i%2 == 0 {
+				_ = json.Unmarshal(stored.Body, &before)
+				var changed Object
+				_ = json.Unmarshal(stored.Body, &changed)
+				spec, _ := job["spec"].(Object)
+				changed["spec"].(Object)["runtimePatches"] = spec["runtimePatches"]
+				if i%4 == 0 { // one entry changes, goes, or stays
+					patches := before["spec"].(Object)["runtimePatches"].([]any)
+					changed["spec"].(Object)["runtimePatches"] = [][]any{patches, patches[:1], patches[1:], append([]any{Object{"manager": "e.example/late"}}, patches...)}[r.IntN(4)]
+				}
+				job, method, at = changed, http.MethodPut, path+"/stored"
+			} else {
+				if spec, _ := job["spec"].(Object); i%4 == 1 {
+					if patches, _ := spec["runtimePatches"].([]any); len(patches) > 0 {
+						first, _ := patches[0].(Object)
+						first["manager"] = p.Managers()[r.IntN(len(p.Managers()))]
+						spec["runtimePatches"] = patches[:1]
+					}
+				}
+				job["metadata"] = Object{"name": "llm", "labels": Object{"tier": []string{"a", "b"}[r.IntN(2)]}}
+			}
+			user := []string{"ann", "bob", "system:serviceaccount:kueue-system:kueue"}[r.IntN(3)]
+			job["metadata"].(Object)["namespace"] = namespace
+			body, err := json.Marshal(job)
+			if err != nil {
+				t.Fatal(err)
+			}
+			start := time.Now()
+			answer, err := c.send(user, method, at+"?dryRun=All", "application/json", body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if took := time.Since(start); took > slowest {
+				slowest = took
+			}
+			said := string(answer.Body)
+			denied := strings.Contains(said, "denied request: ")
+			if !denied && answer.Status >= 300 && !strings.Contains(said, "admission webhook") {
+				counts["invalid"]++
+				continue
+			}
+			var plain Object
+			if err := json.Unmarshal(body, &plain); err != nil {
+				t.Fatal(err)
+			}
+			refused, _ := expressions.Judge(t.Context(), plain, before, user)
+			counts[fmt.Sprintf("%s refused %t", method, denied)]++
+			named := false
+			for _, one := range refused {
+				quoted, _ := json.Marshal("denied request: " + one.Message)
+				named = named || strings.Contains(said, strings.Trim(string(quoted), `"`))
+			}
+			if denied != (len(refused) > 0) || denied && !named {
+				t.Errorf("%s by %s: the API server: %.600s\nthe expressions: %v\n%s\n%s", method, user, said, refused, text, body)
+			}
+		}
+	}
+	t.Logf("%d policies, %d requests: %v; the slowest took %v", policies, policies*requests, counts, slowest)
+	for _, want := range []string{"POST refused true", "POST refused false", "PUT refused true", "PUT refused false"} {
+		if counts[want] == 0 {
+			t.Errorf("no %s", want)
+		}
+	}
+}
+
+func (c *ControlPlane) post(t *testing.T, plural string, object any) {
+	t.Helper()
+	body, err := json.Marshal(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if answer, err := c.Do(http.MethodPost, "/apis/admissionregistration.k8s.io/v1/"+plural, body); err != nil || answer.Status != http.StatusCreated {
+		t.Fatalf("%v %s", err, answer.Body)
+	}
+}
+
+// waitForPolicy waits until the API server enforces the policy of a namespace: it knows no manager x.
+func (c *ControlPlane) waitForPolicy(t *testing.T, path string) {
+	t.Helper()
+	probe := `{"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","metadata":{"name":"probe"},"spec":{"runtimeRef":{"kind":"TrainingRuntime","name":"rt"},"runtimePatches":[{"manager":"x.example.com/x"}]}}`
+	for range 600 {
+		answer, err := c.Do(http.MethodPost, path+"?dryRun=All", []byte(probe))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(answer.Body), "denied request: ") {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Fatal("the policy is not enforced after 30 seconds")
+}
+
+// typeWarnings are what the controller of policies writes to their status.
+func (c *ControlPlane) typeWarnings(object *admissionregistration.ValidatingAdmissionPolicy) []admissionregistration.ExpressionWarning {
+	client := discovery.NewDiscoveryClientForConfigOrDie(c.rest)
+	checker := validating.TypeChecker{
+		SchemaResolver: &resolver.ClientDiscoveryResolver{Discovery: client}, RestMapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(client)),
+	}
+	return checker.Check(object)
+}
