@@ -103,8 +103,7 @@ func copyFiles(folder string, names []string, dir string) error {
 		local := filepath.FromSlash(name)
 		info, err := from.Lstat(local)
 		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			continue
+		case errors.Is(err, fs.ErrNotExist): // deleted since
 		case err != nil:
 			return err
 		case info.Mode()&fs.ModeSymlink != 0:
