@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	admissionregistration "k8s.io/api/admissionregistration/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
 
@@ -20,13 +18,14 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// AdmissionPolicy returns the ValidatingAdmissionPolicy that enforces the policy when a TrainJob is created or updated, and the rules
-// that it does not enforce, in sentences. name is the object's name. The expressions need Kubernetes 1.33.
+// AdmissionPolicy returns the ValidatingAdmissionPolicy that enforces the policy when a TrainJob is created or updated, as decoded JSON,
+// and the rules that it does not enforce, in sentences. It is nil if no rule is left. name is the object's name. The expressions need
+// Kubernetes 1.33.
 //
 // It refuses what [Policy.Check] reports as an error, and two managers that set different values of one field. Beyond that, only the
 // users of a manager may add, change or remove its patch, where the policy names users. A rule whose severity the policy lowers is left
 // to the check of files.
-func (p *Policy) AdmissionPolicy(name string) (*admissionregistration.ValidatingAdmissionPolicy, []string) {
+func (p *Policy) AdmissionPolicy(name string) (object map[string]any, left []string) {
 	if p == nil {
 		p = &Policy{}
 	}
@@ -38,59 +37,58 @@ func (p *Policy) AdmissionPolicy(name string) (*admissionregistration.Validating
 	w.validate(usersRule, "the policy does not let this user change the patches")
 	w.overlaps()
 	w.validate("overlaps", "managers set different values of one field")
-	fail, exact := admissionregistration.Fail, admissionregistration.Exact
-	return &admissionregistration.ValidatingAdmissionPolicy{
-		TypeMeta:   metav1.TypeMeta{APIVersion: admissionregistration.SchemeGroupVersion.String(), Kind: "ValidatingAdmissionPolicy"},
-		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec: admissionregistration.ValidatingAdmissionPolicySpec{
-			FailurePolicy: &fail,
-			MatchConstraints: &admissionregistration.MatchResources{MatchPolicy: &exact, ResourceRules: []admissionregistration.NamedRuleWithOperations{{
-				RuleWithOperations: admissionregistration.RuleWithOperations{
-					Operations: []admissionregistration.OperationType{admissionregistration.Create, admissionregistration.Update},
-					Rule: admissionregistration.Rule{
-						APIGroups: []string{trainer.GroupVersion.Group}, APIVersions: []string{trainer.GroupVersion.Version}, Resources: []string{"trainjobs"},
-					},
-				},
-			}}},
-			Variables: w.variables, Validations: w.validations,
-		},
-	}, w.left
+	if w.validations == nil {
+		return nil, w.left
+	}
+	return admissionObject("ValidatingAdmissionPolicy", name, map[string]any{
+		"failurePolicy": "Fail",
+		"matchConstraints": map[string]any{"matchPolicy": "Exact", "resourceRules": []any{map[string]any{
+			"apiGroups": []any{trainer.GroupVersion.Group}, "apiVersions": []any{trainer.GroupVersion.Version}, "resources": []any{"trainjobs"},
+			"operations": []any{"CREATE", "UPDATE"},
+		}}},
+		"variables": w.variables, "validations": w.validations,
+	}), w.left
 }
 
-// IsOfUsers reports whether a validation of [Policy.AdmissionPolicy] is about who sends the request. The check of files knows no users.
-func IsOfUsers(v admissionregistration.Validation) bool {
-	return strings.HasPrefix(v.Expression, "variables."+usersRule+".")
+// IsOfUsers reports whether an expression of [Policy.AdmissionPolicy] is about who sends the request. The check of files knows no users.
+func IsOfUsers(expression string) bool {
+	return strings.HasPrefix(expression, "variables."+usersRule+".")
 }
 
 const usersRule = "users"
 
-// AdmissionBinding returns the binding that puts a ValidatingAdmissionPolicy of this name into force. The selectors select namespaces and
-// TrainJobs by their labels; nil selects all.
-func AdmissionBinding(name string, namespaces, jobs *metav1.LabelSelector) *admissionregistration.ValidatingAdmissionPolicyBinding {
-	b := &admissionregistration.ValidatingAdmissionPolicyBinding{
-		TypeMeta:   metav1.TypeMeta{APIVersion: admissionregistration.SchemeGroupVersion.String(), Kind: "ValidatingAdmissionPolicyBinding"},
-		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec: admissionregistration.ValidatingAdmissionPolicyBindingSpec{
-			PolicyName: name, ValidationActions: []admissionregistration.ValidationAction{admissionregistration.Deny},
-		},
-	}
+// AdmissionBinding returns the binding that puts a ValidatingAdmissionPolicy of this name into force, as decoded JSON. The selectors
+// select namespaces and TrainJobs by their labels; nil selects all.
+func AdmissionBinding(name string, namespaces, jobs map[string]any) map[string]any {
+	spec := map[string]any{"policyName": name, "validationActions": []any{"Deny"}}
 	if namespaces != nil || jobs != nil {
-		b.Spec.MatchResources = &admissionregistration.MatchResources{NamespaceSelector: namespaces, ObjectSelector: jobs}
+		of := map[string]any{}
+		spec["matchResources"] = of
+		if namespaces != nil {
+			of["namespaceSelector"] = namespaces
+		}
+		if jobs != nil {
+			of["objectSelector"] = jobs
+		}
 	}
-	return b
+	return admissionObject("ValidatingAdmissionPolicyBinding", name, spec)
+}
+
+func admissionObject(kind, name string, spec map[string]any) map[string]any {
+	return map[string]any{"apiVersion": "admissionregistration.k8s.io/v1", "kind": kind, "metadata": map[string]any{"name": name}, "spec": spec}
 }
 
 // vapWriter collects the expressions of a ValidatingAdmissionPolicy.
 type vapWriter struct {
 	policy      *Policy
-	variables   []admissionregistration.Variable
-	validations []admissionregistration.Validation
+	variables   []any
+	validations []any
 	left        []string
 	rules       []string // of the next validation
 }
 
 func (w *vapWriter) variable(name, expression string) {
-	w.variables = append(w.variables, admissionregistration.Variable{Name: name, Expression: expression})
+	w.variables = append(w.variables, map[string]any{"name": name, "expression": expression})
 }
 
 // demand adds a rule: an expression that must be true, and one for the message otherwise.
@@ -115,9 +113,9 @@ func (w *vapWriter) validate(name, otherwise string) {
 		return
 	}
 	w.variable(name, "["+strings.Join(w.rules, ", ")+"].filter(m, m != '')")
-	w.validations = append(w.validations, admissionregistration.Validation{
-		Expression: "variables." + name + ".size() == 0", MessageExpression: "variables." + name + ".join('; ')",
-		Message: otherwise, // a message of more than 5 KiB does not count
+	w.validations = append(w.validations, map[string]any{
+		"expression": "variables." + name + ".size() == 0", "messageExpression": "variables." + name + ".join('; ')",
+		"message": otherwise, // a message of more than 5 KiB does not count
 	})
 	w.rules = nil
 }

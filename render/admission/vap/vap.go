@@ -16,6 +16,7 @@ import (
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	admissionregistration "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/version"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"k8s.io/apiserver/pkg/cel/environment"
@@ -35,14 +36,16 @@ type named struct {
 }
 
 type validation struct {
-	holds, message cel.Program
-	text           string
+	expression, text string
+	holds, message   cel.Program
 }
 
-// Compile compiles the expressions of a policy. The error names the first that does not compile.
-func Compile(vap *admissionregistration.ValidatingAdmissionPolicy) (*Expressions, error) {
-	if vap == nil {
-		return nil, nil
+// Compile compiles the expressions of a ValidatingAdmissionPolicy, given as decoded JSON. The error names the first that does not
+// compile.
+func Compile(object map[string]any) (*Expressions, error) {
+	var vap admissionregistration.ValidatingAdmissionPolicy
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object, &vap); err != nil {
+		return nil, err
 	}
 	options := []cel.EnvOption{}
 	for _, name := range []string{"object", "oldObject", "request", "variables"} {
@@ -74,7 +77,7 @@ func Compile(vap *admissionregistration.ValidatingAdmissionPolicy) (*Expressions
 		e.variables = append(e.variables, named{v.Name, program(v.Expression)})
 	}
 	for _, v := range vap.Spec.Validations {
-		e.validations = append(e.validations, validation{program(v.Expression), program(v.MessageExpression), v.Message})
+		e.validations = append(e.validations, validation{v.Expression, v.Message, program(v.Expression), program(v.MessageExpression)})
 	}
 	return e, err
 }
@@ -83,11 +86,8 @@ func Compile(vap *admissionregistration.ValidatingAdmissionPolicy) (*Expressions
 // which it limits to 10,000,000.
 type Cost struct{ Call, Request uint64 }
 
-// Refusal is a validation that refuses an object: its number in the policy, and its message.
-type Refusal struct {
-	Validation int
-	Message    string
-}
+// Refusal is a validation that refuses an object, and its message.
+type Refusal struct{ Expression, Message string }
 
 // Judge returns the validations that refuse an object, and what all cost. before is the object that an update replaces, or nil. An
 // expression that cannot be evaluated refuses the object. A nil e refuses nothing.
@@ -113,7 +113,7 @@ func (e *Expressions) Judge(ctx context.Context, object, before map[string]any, 
 	for _, v := range e.variables {
 		variables[v.name] = run(v.program)
 	}
-	for i, v := range e.validations {
+	for _, v := range e.validations {
 		holds := run(v.holds)
 		if holds == types.True {
 			continue
@@ -126,7 +126,7 @@ func (e *Expressions) Judge(ctx context.Context, object, before map[string]any, 
 				text = said
 			}
 		}
-		refused = append(refused, Refusal{i, text})
+		refused = append(refused, Refusal{v.expression, text})
 	}
 	return refused, cost
 }

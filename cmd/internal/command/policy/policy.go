@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -99,16 +100,10 @@ func write(p *host.Program, flags policyFlags) error {
 		return err
 	}
 	vap, left := of.AdmissionPolicy(flags.name)
-	var objects []any
-	for _, object := range []any{vap, policy.AdmissionBinding(flags.name, namespaces, jobs)} {
-		fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
-		if err != nil {
-			return err
-		}
-		delete(fields, "status")
-		objects = append(objects, fields)
+	if vap == nil {
+		return fmt.Errorf("the policy has no rule for the API server: %s", strings.Join(left, "; "))
 	}
-	if err := manifest.Encode(p.Stdout, manifest.YAML, objects...); err != nil {
+	if err := manifest.Encode(p.Stdout, manifest.YAML, vap, policy.AdmissionBinding(flags.name, namespaces, jobs)); err != nil {
 		return err
 	}
 	for _, rule := range left {
@@ -118,7 +113,7 @@ func write(p *host.Program, flags policyFlags) error {
 }
 
 // selector reads the label selector of a flag. It is nil without one.
-func selector(flag, text string) (*metav1.LabelSelector, error) {
+func selector(flag, text string) (map[string]any, error) {
 	if text == "" {
 		return nil, nil
 	}
@@ -126,5 +121,5 @@ func selector(flag, text string) (*metav1.LabelSelector, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: invalid selector: %w", flag, err)
 	}
-	return s, nil
+	return runtime.DefaultUnstructuredConverter.ToUnstructured(s)
 }

@@ -83,7 +83,7 @@ func test(p *host.Program, flags testFlags) error {
 		refusals, _ := expressions.Judge(context.Background(), fields, before[id], flags.user)
 		byRules := false
 		for _, r := range refusals {
-			byRules = byRules || !policy.IsOfUsers(object.Spec.Validations[r.Validation])
+			byRules = byRules || !policy.IsOfUsers(r.Expression)
 			fmt.Fprintf(&out, "%s: %s: refused: %s\n", j.Document.Position(nil), id, r.Message)
 		}
 		if len(refusals) > 0 {

@@ -11,7 +11,7 @@ import (
 
 	admissionregistration "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/admission/plugin/policy/validating"
 	"k8s.io/apiserver/pkg/cel/openapi/resolver"
 	"k8s.io/client-go/discovery"
@@ -93,13 +93,13 @@ func (c *ControlPlane) tryPolicies(t *testing.T, policies, requests int) {
 			t.Fatal(err)
 		}
 		start := time.Now()
-		if warnings := c.typeWarnings(object); len(warnings) > 0 {
+		if warnings := c.typeWarnings(t, object); len(warnings) > 0 {
 			t.Errorf("%s\n%v", text, warnings)
 		}
 		checked := time.Since(start)
 		start = time.Now()
 		c.post(t, "validatingadmissionpolicies", object)
-		c.post(t, "validatingadmissionpolicybindings", policy.AdmissionBinding(name, &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: namespace}}, nil))
+		c.post(t, "validatingadmissionpolicybindings", policy.AdmissionBinding(name, Object{"matchLabels": Object{corev1.LabelMetadataName: namespace}}, nil))
 		path := "/apis/trainer.kubeflow.org/v1alpha1/namespaces/" + namespace + "/trainjobs"
 		stored, err := c.Do(http.MethodGet, path+"/stored", nil)
 		if err != nil {
@@ -205,10 +205,15 @@ func (c *ControlPlane) waitForPolicy(t *testing.T, path string) {
 }
 
 // typeWarnings are what the controller of policies writes to their status.
-func (c *ControlPlane) typeWarnings(object *admissionregistration.ValidatingAdmissionPolicy) []admissionregistration.ExpressionWarning {
+func (c *ControlPlane) typeWarnings(t *testing.T, object Object) []admissionregistration.ExpressionWarning {
+	t.Helper()
+	var of admissionregistration.ValidatingAdmissionPolicy
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object, &of); err != nil {
+		t.Fatal(err)
+	}
 	client := discovery.NewDiscoveryClientForConfigOrDie(c.rest)
 	checker := validating.TypeChecker{
 		SchemaResolver: &resolver.ClientDiscoveryResolver{Discovery: client}, RestMapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(client)),
 	}
-	return checker.Check(object)
+	return checker.Check(&of)
 }
