@@ -183,12 +183,12 @@ func (w *vapWriter) users() {
 func (m manager) outside(t *schema.Type, path fieldpath.Path, at string, report func(path fieldpath.Path, isSet string)) {
 	switch within := m.paths.HasWithin(path); {
 	case len(path) > 0 && m.maySet(path):
-	case !within && (t.Kind == schema.Struct && !isFrame(path) || t.Kind == schema.Map):
-		report(path, at+".orValue({}) != {}")
-	case !within && t.Kind != schema.Scalar && t.Kind != schema.Struct:
-		report(path, at+".orValue([]) != []")
-	case !within && t.Kind == schema.Scalar:
+	case !within && t.Kind == schema.Map:
+		report(path, at+".orValue({}) != {}") // an empty map or list sets nothing, and an empty object is set
+	case !within && (t.Kind == schema.Scalar || t.Kind == schema.Struct && !isFrame(path)):
 		report(path, at+".hasValue()")
+	case !within && t.Kind != schema.Struct:
+		report(path, at+".orValue([]) != []")
 	case t.Kind == schema.Struct:
 		for _, f := range t.Patchable() {
 			if isStored(path, f) {
