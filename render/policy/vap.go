@@ -25,7 +25,7 @@ import (
 // It refuses what [Policy.Check] reports as an error, and two managers that set different values of one field. Beyond that, only the
 // users of a manager may add, change or remove its patch, where the policy names users. A rule whose severity the policy lowers is left
 // to the check of files.
-func (p *Policy) AdmissionPolicy(name string) (object map[string]any, left []string) {
+func AdmissionPolicy(p *Policy, name string) (object map[string]any, left []string) {
 	if p == nil {
 		p = &Policy{}
 	}
@@ -50,7 +50,7 @@ func (p *Policy) AdmissionPolicy(name string) (object map[string]any, left []str
 	}), w.left
 }
 
-// IsOfUsers reports whether an expression of [Policy.AdmissionPolicy] is about who sends the request. The check of files knows no users.
+// IsOfUsers reports whether an expression of [AdmissionPolicy] is about who sends the request. The check of files knows no users.
 func IsOfUsers(expression string) bool {
 	return strings.HasPrefix(expression, "variables."+usersRule+".")
 }

@@ -1,6 +1,6 @@
 // Package vap answers whether the expressions of a ValidatingAdmissionPolicy refuse an object, without a cluster.
 //
-//	object, left := policy.AdmissionPolicy("trainjobs")
+//	object, left := policy.AdmissionPolicy(p, "trainjobs")
 //	expressions, err := vap.Compile(object)
 //	if err != nil {
 //		return err

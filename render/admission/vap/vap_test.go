@@ -82,7 +82,7 @@ func TestJudge_Agrees(t *testing.T) {
 		if found != nil {
 			t.Fatalf("%s\n%v", text, found)
 		}
-		object, left := p.AdmissionPolicy("trainjobs")
+		object, left := policy.AdmissionPolicy(p, "trainjobs")
 		expressions, err := vap.Compile(object)
 		if err != nil || len(left) != 2 {
 			t.Fatalf("%s\n%v %q", text, err, left)
@@ -192,7 +192,7 @@ func large(t testing.TB, n int) (*vap.Expressions, map[string]any) {
 	if found != nil {
 		t.Fatal(found)
 	}
-	object, _ := p.AdmissionPolicy("trainjobs")
+	object, _ := policy.AdmissionPolicy(p, "trainjobs")
 	expressions, err := vap.Compile(object)
 	if err != nil {
 		t.Fatal(err)

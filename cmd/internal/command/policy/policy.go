@@ -99,7 +99,7 @@ func write(p *host.Program, flags policyFlags) error {
 	if err != nil {
 		return err
 	}
-	vap, left := of.AdmissionPolicy(flags.name)
+	vap, left := policy.AdmissionPolicy(of, flags.name)
 	if vap == nil {
 		return fmt.Errorf("the policy has no rule for the API server: %s", strings.Join(left, "; "))
 	}

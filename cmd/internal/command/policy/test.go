@@ -63,7 +63,7 @@ func test(p *host.Program, flags testFlags) error {
 	if err != nil {
 		return err
 	}
-	object, _ := of.AdmissionPolicy("policy")
+	object, _ := policy.AdmissionPolicy(of, "policy")
 	expressions, err := vap.Compile(object)
 	if err != nil {
 		return err

@@ -87,7 +87,7 @@ func (c *ControlPlane) tryPolicies(t *testing.T, policies, requests int) {
 			t.Fatalf("%s\n%v", text, found)
 		}
 		name := fmt.Sprint("policy-", namespace)
-		object, _ := p.AdmissionPolicy(name)
+		object, _ := policy.AdmissionPolicy(p, name)
 		expressions, err := vap.Compile(object)
 		if err != nil {
 			t.Fatal(err)
