@@ -489,7 +489,7 @@ func TestPlayground_Endless(t *testing.T) {
 			postMessage(message) { if (!window.hangs || message instanceof WebAssembly.Module) super.postMessage(message); }
 		};
 		const wait = setTimeout;
-		window.setTimeout = (f, ms) => wait(f, ms >= 20000 && window.hangs ? 1 : ms);`}))
+		window.setTimeout = (f, ms) => wait(f, ms === 20000 && window.hangs ? 1 : ms);`}))
 	p.run(t, answeredAfter("0"), wait(`document.body.dataset.warm === "yes"`))
 	before := eval[string](t, p, `document.body.dataset.answer`)
 	eval[bool](t, p, `window.hangs = true`)
