@@ -36,11 +36,11 @@ var paths = []string{
 func draw(r *rand.Rand) string {
 	names := []string{"example.com/required"}
 	for _, name := range []string{"a.example/queue", "b.example/sdk", "c.example/platform", "d.example/webhook", "e.example/late"} {
-		if r.IntN(8) > 0 {
+		if r.IntN(3) > 0 {
 			names = append(names, name)
 		}
 	}
-	if r.IntN(2) == 0 {
+	if r.IntN(4) > 0 {
 		r.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
 	}
 	var b strings.Builder
@@ -57,7 +57,7 @@ func draw(r *rand.Rand) string {
 			allowed, _ := json.Marshal(pick(r, paths))
 			fmt.Fprintf(&b, "  paths: %s\n", allowed)
 		}
-		if r.IntN(3) == 0 {
+		if r.IntN(3) > 0 {
 			b.WriteString("  users: [ann]\n  serviceAccounts: [kueue-system/kueue]\n")
 		}
 	}
@@ -213,7 +213,10 @@ func entry(object map[string]any, manager string) any {
 	patches, _ := spec["runtimePatches"].([]any)
 	for _, p := range patches {
 		if p := p.(map[string]any); p["manager"] == manager {
-			return []any{p["trainingRuntimeSpec"]}
+			if of := p["trainingRuntimeSpec"]; of != nil {
+				return of
+			}
+			return map[string]any{} // an empty one says no more
 		}
 	}
 	return nil
