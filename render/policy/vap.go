@@ -24,7 +24,8 @@ import (
 //
 // It refuses what [Policy.Check] reports as an error, and two managers that set different values of one field. Beyond that, only the
 // users of a manager may add, change or remove its patch, where the policy names users. A rule whose severity the policy lowers is left
-// to the check of files.
+// to the check of files. An update counts if it changes patches or labels: controllers must be able to resume or delete a TrainJob that is
+// older than the policy.
 func AdmissionPolicy(p *Policy, name string) (object map[string]any, left []string) {
 	if p == nil {
 		p = &Policy{}
@@ -42,7 +43,9 @@ func AdmissionPolicy(p *Policy, name string) (object map[string]any, left []stri
 	}
 	return admissionObject("ValidatingAdmissionPolicy", name, map[string]any{
 		"failurePolicy": "Fail",
-		"matchConstraints": map[string]any{"matchPolicy": "Exact", "resourceRules": []any{map[string]any{
+		"matchConditions": []any{map[string]any{"name": "changes-patches-or-labels", "expression": "oldObject == null || " +
+			"object.spec.?runtimePatches != oldObject.spec.?runtimePatches || object.metadata.?labels != oldObject.metadata.?labels"}},
+		"matchConstraints": map[string]any{"matchPolicy": "Equivalent", "resourceRules": []any{map[string]any{
 			"apiGroups": []any{trainer.GroupVersion.Group}, "apiVersions": []any{trainer.GroupVersion.Version}, "resources": []any{"trainjobs"},
 			"operations": []any{"CREATE", "UPDATE"},
 		}}},
@@ -125,7 +128,9 @@ func (w *vapWriter) isError(code finding.Code, rule string) bool {
 	if w.policy.Severity(finding.Finding{Code: code, Severity: finding.Error}) == finding.Error {
 		return true
 	}
-	w.left = append(w.left, fmt.Sprintf("%s: the policy lowers %s", rule, code))
+	if why := fmt.Sprintf("%s: the policy lowers %s", rule, code); !slices.Contains(w.left, why) {
+		w.left = append(w.left, why)
+	}
 	return false
 }
 
@@ -430,23 +435,49 @@ func pattern(path fieldpath.Path) string {
 
 var anyKey = regexp.MustCompile(`\[\w+=""\]`)
 
-// expressionOf returns the regular expression of a pattern of [path.Match].
+// expressionOf returns the regular expression of a valid pattern of [path.Match].
 func expressionOf(pattern string) string {
 	var b strings.Builder
 	b.WriteString("^")
-	for i := 0; i < len(pattern); i++ {
-		switch c := pattern[i]; {
-		case c == '*':
+	rest := []rune(pattern)
+	next := func() rune {
+		if rest[0] == '\\' {
+			rest = rest[1:]
+		}
+		c := rest[0]
+		rest = rest[1:]
+		return c
+	}
+	for len(rest) > 0 {
+		switch rest[0] {
+		case '*':
 			b.WriteString("[^/]*")
-		case c == '?':
+			rest = rest[1:]
+		case '?':
 			b.WriteString("[^/]")
-		case c == '[' || c == ']' || c == '-' || c == '^':
-			b.WriteByte(c) // a class means the same in both
-		case c == '\\' && i+1 < len(pattern):
-			i++
-			b.WriteString(regexp.QuoteMeta(pattern[i : i+1]))
+			rest = rest[1:]
+		case '[':
+			rest = rest[1:]
+			not, ranges := "", ""
+			if rest[0] == '^' {
+				not, rest = "^", rest[1:]
+			}
+			for ranges == "" || rest[0] != ']' {
+				first := next()
+				last := first
+				if rest[0] == '-' {
+					rest = rest[1:]
+					last = next()
+				}
+				if first > last {
+					first, last = 0, 0 // it holds no letter, and no name has a null
+				}
+				ranges += fmt.Sprintf(`\x{%X}-\x{%X}`, first, last)
+			}
+			rest = rest[1:]
+			fmt.Fprintf(&b, "[%s%s]", not, ranges)
 		default:
-			b.WriteString(regexp.QuoteMeta(pattern[i : i+1]))
+			b.WriteString(regexp.QuoteMeta(string(next())))
 		}
 	}
 	return b.String() + "$"

@@ -37,7 +37,7 @@ func ReadQueue(s workspace.Source, flags workspace.Flags, paths, assigned []stri
 	q := &Queue{}
 	for _, text := range assigned {
 		set, flavor, ok := strings.Cut(text, "=")
-		if _, twice := q.assigned[set]; !ok || set == "" || flavor == "" || twice {
+		if _, isAssigned := q.assigned[set]; !ok || set == "" || flavor == "" || isAssigned {
 			return nil, nil, fmt.Errorf("--flavor: invalid value %q: must be PODSET=FLAVOR, once for each Pod set", text)
 		}
 		if q.assigned == nil {

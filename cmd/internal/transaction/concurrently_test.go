@@ -17,7 +17,7 @@ func TestConcurrently(t *testing.T) {
 			var told []int
 			err := concurrently(n, func(i int) error {
 				if ran[i].Swap(true) {
-					t.Errorf("piece %d runs twice", i)
+					t.Errorf("piece %d runs again", i)
 				}
 				if i >= fails {
 					return fmt.Errorf("piece %d", i)

@@ -5,7 +5,7 @@
 //	if err != nil {
 //		return err
 //	}
-//	refused, cost := expressions.Judge(ctx, trainJob, nil, "system:serviceaccount:team-a:ci")
+//	verdict := expressions.Judge(ctx, trainJob, nil, "system:serviceaccount:team-a:ci")
 package vap
 
 import (
@@ -26,8 +26,8 @@ import (
 // Expressions are the compiled expressions of a ValidatingAdmissionPolicy. They judge a request as the API server of Kubernetes 1.36
 // does, but know of the request only its user.
 type Expressions struct {
-	variables   []named
-	validations []validation
+	conditions, variables []named
+	validations           []validation
 }
 
 type named struct {
@@ -60,7 +60,7 @@ func Compile(object map[string]any) (*Expressions, error) {
 		return nil, err
 	}
 	program := func(expression string) cel.Program {
-		if err != nil || expression == "" {
+		if err != nil {
 			return nil
 		}
 		ast, issues := env.Compile(expression)
@@ -73,27 +73,45 @@ func Compile(object map[string]any) (*Expressions, error) {
 		return p
 	}
 	e := &Expressions{}
+	for _, c := range vap.Spec.MatchConditions {
+		e.conditions = append(e.conditions, named{c.Name, program(c.Expression)})
+	}
 	for _, v := range vap.Spec.Variables {
 		e.variables = append(e.variables, named{v.Name, program(v.Expression)})
 	}
 	for _, v := range vap.Spec.Validations {
-		e.validations = append(e.validations, validation{v.Expression, v.Message, program(v.Expression), program(v.MessageExpression)})
+		one := validation{expression: v.Expression, text: v.Message, holds: program(v.Expression)}
+		if v.MessageExpression != "" {
+			one.message = program(v.MessageExpression)
+		}
+		e.validations = append(e.validations, one)
 	}
-	return e, err
+	if err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// Verdict is what the expressions say of a request.
+type Verdict struct {
+	// Skipped tells that the policy's conditions leave the request out.
+	Skipped bool
+	Refused []Refusal
+	Cost    Cost
 }
 
 // Cost is the cost of the expressions in the units of the API server: of the dearest one, which it limits to 1,000,000, and of all,
 // which it limits to 10,000,000.
 type Cost struct{ Call, Request uint64 }
 
-// Refusal is a validation that refuses an object, and its message.
+// Refusal is the expression that refuses an object, or the name of the condition, and its message.
 type Refusal struct{ Expression, Message string }
 
-// Judge returns the validations that refuse an object, and what all cost. before is the object that an update replaces, or nil. An
-// expression that cannot be evaluated refuses the object. A nil e refuses nothing.
-func (e *Expressions) Judge(ctx context.Context, object, before map[string]any, user string) (refused []Refusal, cost Cost) {
+// Judge judges a request. before is the object that an update replaces, or nil. An expression that cannot be evaluated refuses the object.
+// A nil e refuses nothing.
+func (e *Expressions) Judge(ctx context.Context, object, before map[string]any, user string) (v Verdict) {
 	if e == nil {
-		return nil, cost
+		return v
 	}
 	variables := map[string]ref.Val{}
 	input := map[string]any{"object": object, "oldObject": nil, "request": map[string]any{"userInfo": map[string]any{"username": user}}, "variables": variables}
@@ -103,30 +121,40 @@ func (e *Expressions) Judge(ctx context.Context, object, before map[string]any, 
 	run := func(p cel.Program) ref.Val {
 		value, details, err := p.ContextEval(ctx, input)
 		if details != nil && details.ActualCost() != nil {
-			cost.Call, cost.Request = max(cost.Call, *details.ActualCost()), cost.Request+*details.ActualCost()
+			v.Cost.Call, v.Cost.Request = max(v.Cost.Call, *details.ActualCost()), v.Cost.Request+*details.ActualCost()
 		}
 		if err != nil {
 			return types.WrapErr(err)
 		}
 		return value
 	}
-	for _, v := range e.variables {
-		variables[v.name] = run(v.program)
+	for _, c := range e.conditions {
+		switch matches := run(c.program); {
+		case types.IsError(matches):
+			v.Refused = append(v.Refused, Refusal{c.name, fmt.Sprint(matches)})
+			return v
+		case matches != types.True:
+			v.Skipped = true
+			return v
+		}
 	}
-	for _, v := range e.validations {
-		holds := run(v.holds)
+	for _, each := range e.variables {
+		variables[each.name] = run(each.program)
+	}
+	for _, each := range e.validations {
+		holds := run(each.holds)
 		if holds == types.True {
 			continue
 		}
-		text := v.text
+		text := each.text
 		if types.IsError(holds) {
 			text = fmt.Sprint(holds)
-		} else if v.message != nil {
-			if said, ok := run(v.message).Value().(string); ok {
+		} else if each.message != nil {
+			if said, ok := run(each.message).Value().(string); ok {
 				text = said
 			}
 		}
-		refused = append(refused, Refusal{v.expression, text})
+		v.Refused = append(v.Refused, Refusal{each.expression, text})
 	}
-	return refused, cost
+	return v
 }

@@ -108,7 +108,14 @@ func TestJudge_Agrees(t *testing.T) {
 				old = nil
 			}
 			user := []string{"ann", "bob", "system:serviceaccount:kueue-system:kueue"}[r.IntN(3)]
-			refused, _ := expressions.Judge(t.Context(), tree(t, job), old, user)
+			verdict := expressions.Judge(t.Context(), tree(t, job), old, user)
+			if verdict.Skipped {
+				if old == nil || !reflect.DeepEqual(old, tree(t, job)) {
+					t.Errorf("seed %d: a change of patches is not judged", seed)
+				}
+				continue
+			}
+			refused := verdict.Refused
 			got, want := map[string]bool{}, map[string]bool{}
 			for _, r := range refused {
 				for message := range strings.SplitSeq(r.Message, "; ") {
@@ -147,7 +154,8 @@ func TestJudge_Agrees(t *testing.T) {
 // TestJudge_Cost judges sixteen patches, each of ten jobs with ten containers: half of what the API server allows must do.
 func TestJudge_Cost(t *testing.T) {
 	expressions, job := large(t, 10)
-	refused, cost := expressions.Judge(t.Context(), job, job, "bob")
+	verdict := expressions.Judge(t.Context(), job, nil, "ann")
+	refused, cost := verdict.Refused, verdict.Cost
 	if t.Log(cost); refused != nil || cost.Call > celconfig.PerCallLimit/2 || cost.Request > celconfig.RuntimeCELCostBudget/2 {
 		t.Errorf("Judge() = %v at %+v, want half of %d and of %d", refused, cost, celconfig.PerCallLimit, celconfig.RuntimeCELCostBudget)
 	}
@@ -159,7 +167,7 @@ func BenchmarkJudge(b *testing.B) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			expressions, job := large(b, n)
 			for b.Loop() {
-				expressions.Judge(b.Context(), job, job, "bob")
+				expressions.Judge(b.Context(), job, nil, "ann")
 			}
 		})
 	}

@@ -32,7 +32,8 @@ func testCommand(p *host.Program) *cobra.Command {
 		Use:   "test PATH... [--as USER] [--old PATH] [--policy FILE] [flags]",
 		Short: "Judge TrainJobs by the expressions of a policy, without a cluster",
 		Long: `Judge TrainJobs by the expressions that policy -o vap writes, and compare with what check says of the same rules.
-A TrainJob that is also below --old is an update of it, and any other one is created.
+A TrainJob that is also below --old is an update of it, and any other one is created. An update that changes neither
+patches nor labels is admitted.
 
 Exit status: 0 all TrainJobs are admitted; 1 one is refused, or the expressions and check disagree; 2 usage, input or
 output failed.`,
@@ -77,22 +78,26 @@ func test(p *host.Program, flags testFlags) error {
 		}
 	}
 	var out bytes.Buffer
+	say := func(format string, args ...any) { fmt.Fprintln(&out, report.Line(fmt.Sprintf(format, args...))) }
 	jobs, refused, differ := 0, 0, 0
 	err = each(p, flags.Flags, func(j workspace.Job, id fieldpath.Object, fields map[string]any) {
 		jobs++
-		refusals, _ := expressions.Judge(context.Background(), fields, before[id], flags.user)
-		byRules := false
-		for _, r := range refusals {
-			byRules = byRules || !policy.IsOfUsers(r.Expression)
-			fmt.Fprintf(&out, "%s: %s: refused: %s\n", j.Document.Position(nil), id, r.Message)
+		verdict := expressions.Judge(context.Background(), fields, before[id], flags.user)
+		if verdict.Skipped {
+			return
 		}
-		if len(refusals) > 0 {
+		byRules := false
+		for _, r := range verdict.Refused {
+			byRules = byRules || !policy.IsOfUsers(r.Expression)
+			say("%s: %s: refused: %s", j.Document.Position(nil), id, r.Message)
+		}
+		if len(verdict.Refused) > 0 {
 			refused++
 		}
 		found := violations(of, j)
 		if (found != nil) != byRules {
 			differ++
-			fmt.Fprintf(&out, "%s: %s: check disagrees: %d errors of the same rules\n", j.Document.Position(nil), id, len(found))
+			say("%s: %s: check disagrees: %d errors of the same rules", j.Document.Position(nil), id, len(found))
 		}
 	})
 	if err == nil {

@@ -156,7 +156,7 @@ func (c *ControlPlane) tryPolicies(t *testing.T, policies, requests int) {
 			if err := json.Unmarshal(body, &plain); err != nil {
 				t.Fatal(err)
 			}
-			refused, _ := expressions.Judge(t.Context(), plain, before, user)
+			refused := expressions.Judge(t.Context(), plain, before, user).Refused
 			counts[fmt.Sprintf("%s refused %t", method, denied)]++
 			named := false
 			for _, one := range refused {
