@@ -41,19 +41,10 @@ func ReadDefinitions(p *host.Program, in *workspace.Input, paths []string) ([]De
 			found = append(found, *unreadable)
 			continue
 		}
-		documents, more := manifest.DecodeKinds(file, data, []manifest.Kind{definitionKind})
+		more, wrong := DecodeDefinitions(file, data)
 		named := slices.Contains(paths, file)
-		found = append(found, slices.DeleteFunc(more, func(f finding.Finding) bool {
-			return f.Object.Kind != "" && f.Object.Kind != definitionKind.Kind || f.Code == finding.CodeNotAnObject && !named
-		})...)
-		for _, d := range documents {
-			fields, err := d.Fields()
-			if err != nil || d.ID.Kind != definitionKind.Kind || d.Broken {
-				continue
-			}
-			group, kind := definedBy(fields)
-			definitions = append(definitions, Definition{d, fields, group, kind})
-		}
+		found = append(found, slices.DeleteFunc(wrong, func(f finding.Finding) bool { return f.Code == finding.CodeNotAnObject && !named })...)
+		definitions = append(definitions, more...)
 	}
 	if len(definitions) == 0 && found == nil && len(paths) > 0 {
 		found = append(found, finding.Finding{
@@ -64,11 +55,26 @@ func ReadDefinitions(p *host.Program, in *workspace.Input, paths []string) ([]De
 	return definitions, found
 }
 
+// DecodeDefinitions returns the definitions in a file. It reports no mistakes in objects of other kinds.
+func DecodeDefinitions(file string, data []byte) (definitions []Definition, found finding.List) {
+	documents, found := manifest.DecodeKinds(file, data, []manifest.Kind{definitionKind})
+	found = slices.DeleteFunc(found, func(f finding.Finding) bool { return f.Object.Kind != "" && f.Object.Kind != definitionKind.Kind })
+	for _, d := range documents {
+		fields, err := d.Fields()
+		if err != nil || d.ID.Kind != definitionKind.Kind || d.Broken {
+			continue
+		}
+		group, kind := definedBy(fields)
+		definitions = append(definitions, Definition{d, fields, group, kind})
+	}
+	return definitions, found
+}
+
 // definitionOf returns the schema of an object's kind from documents and definitions. Without these it is that of the Trainer's
 // release of the file, or nil for other kinds.
 func definitionOf(p *host.Program, in *workspace.Input, how option.Schema, of *manifest.Document) (*schema.Type, finding.List) {
 	if how.Names() == "" {
-		return embedded(p, in, of)
+		return Embedded(p, in, of)
 	}
 	t, found, lacking := documentOf(p, in, how.Documents, of)
 	if t != nil || len(how.Definitions) == 0 {
@@ -80,11 +86,8 @@ func definitionOf(p *host.Program, in *workspace.Input, how option.Schema, of *m
 	var kinds []string
 	for _, d := range definitions {
 		if d.Group == group && d.Kind == of.ID.Kind {
-			t, err := parseDefinition(d.Fields, version)
-			if err != nil {
-				return nil, append(found, d.Unusable(err)...)
-			}
-			return t, found
+			t, more := d.Schema(version)
+			return t, append(found, more...)
 		}
 		kinds = append(kinds, d.Group+" "+d.Kind)
 	}
@@ -128,8 +131,8 @@ func documentOf(p *host.Program, in *workspace.Input, files []string, of *manife
 	return nil, found, lacking
 }
 
-// embedded returns the schema of a TrainJob, a runtime or a JobSet, or nil for an object of another kind.
-func embedded(p *host.Program, in *workspace.Input, of *manifest.Document) (*schema.Type, finding.List) {
+// Embedded returns the schema of a TrainJob, a runtime or a JobSet, or nil for an object of another kind.
+func Embedded(p *host.Program, in *workspace.Input, of *manifest.Document) (*schema.Type, finding.List) {
 	group, version, _ := strings.Cut(of.APIVersion, "/")
 	if !workspace.IsTrainer(of) && group != jobset.SchemeGroupVersion.Group {
 		return nil, nil
@@ -155,12 +158,17 @@ func definedBy(definition merge.Object) (group, kind string) {
 	return fmt.Sprint(spec["group"]), fmt.Sprint(names["kind"])
 }
 
-func parseDefinition(definition merge.Object, version string) (*schema.Type, error) {
-	data, err := json.Marshal(definition)
+// Schema returns the schema of a version.
+func (definition Definition) Schema(version string) (*schema.Type, finding.List) {
+	data, err := json.Marshal(definition.Fields)
 	if err != nil {
-		return nil, err
+		return nil, definition.Unusable(err)
 	}
-	return schema.ParseOpenAPI(data, runtimeschema.GroupVersionKind{Version: version})
+	t, err := schema.ParseOpenAPI(data, runtimeschema.GroupVersionKind{Version: version})
+	if err != nil {
+		return nil, definition.Unusable(err)
+	}
+	return t, nil
 }
 
 // Unusable reports each error in a definition.

@@ -94,7 +94,7 @@ func (c itemCheck) items(t *schema.Type, value any, path fieldpath.Path) (found 
 
 // patchItem is the last item of a patch with certain keys.
 type patchItem struct {
-	manager *mergedPatch
+	manager *Patch
 	index   int
 	isClear bool // whether the item itself has all keys
 }

@@ -2,6 +2,7 @@ package objectmerge
 
 import (
 	"encoding/json"
+	"iter"
 	"slices"
 
 	"github.com/trainweld/trainweld/fieldpath"
@@ -36,12 +37,20 @@ func (m *Object) AddManagedFields(merged *Result) error {
 	return nil
 }
 
+// FieldsV1 returns the fields that each layer owns, as in metadata.managedFields. A layer without fields is omitted.
+func (m *Object) FieldsV1(merged *Result) iter.Seq2[merge.Layer, []byte] {
+	return func(yield func(merge.Layer, []byte) bool) {
+		for layer, data := range merged.Owners.FieldsV1(isIdentity) {
+			if string(data) != "{}" && !yield(layer, data) {
+				return
+			}
+		}
+	}
+}
+
 func (m *Object) entries(merged *Result) (entries any, err error) {
 	list := []any{}
-	for layer, data := range merged.Owners.FieldsV1(isIdentity) {
-		if string(data) == "{}" {
-			continue
-		}
+	for layer, data := range m.FieldsV1(merged) {
 		var fields merge.Object
 		if err := json.Unmarshal(data, &fields); err != nil {
 			return nil, err
@@ -51,7 +60,7 @@ func (m *Object) entries(merged *Result) (entries any, err error) {
 		if !isManager {
 			manager, operation = string(layer), "Update"
 		}
-		if slices.ContainsFunc(m.patches, func(p mergedPatch) bool { return p.manager == manager && p.json != nil }) {
+		if slices.ContainsFunc(m.patches, func(p Patch) bool { return p.manager == manager && p.json != nil }) {
 			operation = "Update"
 		}
 		list = append(list, merge.Object{

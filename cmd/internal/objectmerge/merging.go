@@ -70,21 +70,79 @@ type Object struct {
 	base    *manifest.Document
 	object  any // the base as a Go value, of a strategic merge
 	ID      fieldpath.Object
-	patches []mergedPatch
-	typ     string       // strategic, apply or merge
-	goType  reflect.Type // of a strategic merge
-	schema  *schema.Type // of an apply
-	managed bool         // whether the base is a live object, whose owners an apply respects
+	patches []Patch
+	*Kind
+	managed bool // whether the base is a live object, whose owners an apply respects
 	// Policies are the options of the merge.
 	Policies merge.Options
 }
 
-// mergedPatch is a manager's patch.
-type mergedPatch struct {
+// Kind says how the objects of one kind merge.
+type Kind struct {
+	apiVersion, kind string
+	typ              string       // strategic, apply or merge
+	goType           reflect.Type // of a strategic merge
+	schema           *schema.Type // of an apply
+	strategic        *merge.Plan[any, any]
+	objects          *merge.Plan[merge.Object, merge.Object] // of another merge
+}
+
+// NewKind returns a kind by its definition, or without one by its Go type, or nil if it has neither.
+func NewKind(apiVersion, kind string, definition *schema.Type) (*Kind, error) {
+	k, err := newKind(apiVersion, kind, definition, option.Schema{})
+	if err != nil || k.typ == option.JSONType {
+		return nil, err
+	}
+	return k, nil
+}
+
+func newKind(apiVersion, kind string, definition *schema.Type, how option.Schema) (*Kind, error) {
+	k := &Kind{apiVersion: apiVersion, kind: kind, schema: definition, objects: merge.ForJSON()}
+	k.goType, _ = builtin.TypeOf(apiVersion, kind)
+	err := k.choose(how)
+	switch {
+	case err != nil:
+	case k.typ == option.ApplyType:
+		k.objects = merge.ForObject(k.schema)
+	case k.typ == option.StrategicType:
+		rules := schema.PodRules(k.goType)
+		rules.Twins = true
+		k.strategic, err = merge.ForAny(k.goType, rules)
+	}
+	return k, err
+}
+
+// Object reads an object of the kind as a base. It returns nil if a finding is an error.
+func (k *Kind) Object(file string, data []byte) (*Object, finding.List) {
+	var t reflect.Type
+	if k.typ == option.StrategicType {
+		t = k.goType
+	}
+	documents, found := manifest.DecodeAs(file, data, k.header(t))
+	if found.Err() == nil && len(documents) != 1 {
+		found = append(found, notOne(file, documents, "the base is one object"))
+	}
+	if found.Err() != nil {
+		return nil, found
+	}
+	m := &Object{Kind: k, base: documents[0], ID: documents[0].ID}
+	if m.typ == option.StrategicType {
+		var err error
+		if m.object, err = m.decodeBase(); err != nil {
+			return nil, append(found, m.refused(err))
+		}
+	}
+	m.managed = m.typ == option.ApplyType && m.base.Has(fieldpath.Fields("metadata", "managedFields"))
+	return m, found
+}
+
+// Patch is a manager's patch.
+type Patch struct {
 	manager  string
 	document *manifest.Document
 	data     []byte // of the file
 	fields   merge.Object
+	is       fieldpath.Object  // what the patch calls its object
 	json     []merge.Operation // a JSON patch instead of fields
 }
 
@@ -100,6 +158,14 @@ type Result struct {
 	managed   any // the new metadata.managedFields of a live object
 }
 
+// Base returns the fields of the base, in the form of Result.Fields.
+func (m *Object) Base() (merge.Object, error) {
+	if m.typ == option.StrategicType {
+		return m.fieldsOf(m.object, nil)
+	}
+	return m.base.Fields()
+}
+
 func (m *Object) options() merge.Options {
 	o := m.Policies
 	o.Owners, o.Managed = true, m.managed
@@ -108,24 +174,26 @@ func (m *Object) options() merge.Options {
 
 // Check returns the usage error of policies that the object's kind does not have.
 func (m *Object) Check() error {
-	plan := merge.ForJSON()
-	switch m.typ {
-	case option.ApplyType:
-		plan = merge.ForObject(m.schema)
-	case option.StrategicType:
-		var err error
-		if plan, err = merge.ForType(m.goType, schema.Rules{}); err != nil {
-			return err
-		}
-	}
-	var wrong *merge.OptionError
-	switch err := plan.Check(m.options()); {
-	case errors.As(err, &wrong) && wrong.Option == "Managed":
+	switch wrong := m.Wrong(m.Policies); {
+	case wrong == nil:
+		return nil
+	case wrong.Option == "Managed":
 		return exit.Usage(errors.New("the base has metadata.managedFields: their owners permit no policy but --order: leave out one of the two"))
-	case wrong != nil:
+	default:
 		return exit.Usage(fmt.Errorf("--%s: %w", flagOf(wrong.Option), wrong.Err))
 	}
-	return nil
+}
+
+// Wrong returns the error of policies that the kind does not have, or nil.
+func (m *Object) Wrong(policies merge.Options) *merge.OptionError {
+	m.Policies = policies
+	err := m.objects.Check(m.options())
+	if m.typ == option.StrategicType {
+		err = m.strategic.Check(m.options())
+	}
+	var wrong *merge.OptionError
+	errors.As(err, &wrong)
+	return wrong
 }
 
 // flagOf returns the flag of an option.
@@ -154,7 +222,6 @@ func Read(p *host.Program, in *workspace.Input, flags workspace.Flags, how optio
 	case len(flags.Patches) == 0:
 		return nil, nil, exit.Usage(errors.New("nothing to merge: name the patches with --patch"))
 	}
-	m := &Object{}
 	file := flags.Files[0]
 	data, unreadable := in.Open(p, file)
 	if unreadable != nil {
@@ -172,25 +239,13 @@ func Read(p *host.Program, in *workspace.Input, flags workspace.Flags, how optio
 	if found.Err() != nil {
 		return nil, found, nil
 	}
-	m.schema = definition
-	m.goType, _ = builtin.TypeOf(is.APIVersion, is.ID.Kind)
-	err := m.choose(how, is)
+	kind, err := newKind(is.APIVersion, is.ID.Kind, definition, how)
 	if err != nil {
 		return nil, nil, exit.Usage(err)
 	}
-	kind := objectKind(is, nil)
-	if m.typ == option.StrategicType {
-		kind = objectKind(is, m.goType)
-	}
-	documents, more := manifest.DecodeAs(file, data, kind)
-	if found = append(found, more...); found.Err() != nil {
+	m, more := kind.Object(file, data)
+	if found = append(found, more...); m == nil {
 		return nil, found, nil
-	}
-	m.base, m.ID = documents[0], documents[0].ID
-	if m.typ == option.StrategicType {
-		if m.object, err = m.decodeBase(); err != nil {
-			return nil, append(found, m.refused(err)), nil
-		}
 	}
 	if m.typ == option.JSONType && how.MergeType == "" {
 		found = append(found, finding.Finding{
@@ -199,8 +254,7 @@ func Read(p *host.Program, in *workspace.Input, flags workspace.Flags, how optio
 			Remedy:  finding.Remedy{Text: "give its CustomResourceDefinition with --crd, or use --type=merge"},
 		})
 	}
-	m.managed = m.typ == option.ApplyType && m.base.Has(fieldpath.Fields("metadata", "managedFields"))
-	found, err = m.readPatches(p, in, flags.Patches, objectKind(is, nil), found)
+	found, err = m.readPatches(p, in, flags.Patches, found)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -223,47 +277,62 @@ func (m *Object) decodeBase() (any, error) {
 }
 
 // readPatches reads the patches, and appends their findings to those before. The error is a usage error.
-func (m *Object) readPatches(p *host.Program, in *workspace.Input, patches []string, kind manifest.Kind, found finding.List) (finding.List, error) {
+func (m *Object) readPatches(p *host.Program, in *workspace.Input, patches []string, found finding.List) (finding.List, error) {
 	for _, patch := range patches {
 		manager, file := workspace.ManagerOf(patch)
 		if manager == "" {
 			manager = filepath.Base(file)
 		}
-		if slices.ContainsFunc(m.patches, func(p mergedPatch) bool { return p.manager == manager }) {
+		if m.HasPatch(manager) {
 			return nil, exit.Usage(fmt.Errorf("--patch: manager %q has two patches: name the managers with --patch NAME=FILE, or combine the two patches", manager))
 		}
-		read, more := readMergedPatch(p, in, file, kind)
-		read.manager = manager
-		if read.json != nil {
-			if m.typ == option.StrategicType {
-				return nil, exit.Usage(fmt.Errorf("--patch %s: a JSON patch needs --type=merge, or --type=apply with --openapi", file))
-			}
-			m.patches = append(m.patches, read)
+		data, unreadable := in.Open(p, file)
+		if unreadable != nil {
+			found = append(found, *unreadable)
 			continue
 		}
-		if found = append(found, more...); more.Err() == nil {
-			found = append(found, m.mismatches(read)...)
-			found = append(found, m.foreignDirectives(read, read.fields, nil)...)
-			if m.isFieldless(read) {
-				found = append(found, finding.Finding{
-					Code: finding.CodeUnknownField, Severity: finding.Error, Object: m.ID, Position: read.document.Position(nil),
-					Message: "the patch has no field of a " + m.ID.Kind, Remedy: finding.Remedy{Text: "name another file"},
-				})
-				continue
-			}
-			m.patches = append(m.patches, read)
+		read, more := m.Patch(manager, file, data)
+		if found = append(found, more...); more.Err() != nil {
+			continue
 		}
+		if !m.Takes(read) {
+			return nil, exit.Usage(fmt.Errorf("--patch %s: a JSON patch needs --type=merge, or --type=apply with --openapi", file))
+		}
+		found = append(found, m.Add(read)...)
 	}
 	return found, nil
 }
 
-// objectKind returns the kind of a document, to decode it strictly as a Go type. A nil type stands for any object.
-func objectKind(d *manifest.Document, t reflect.Type) manifest.Kind {
-	group, version, ok := strings.Cut(d.APIVersion, "/")
-	if !ok {
-		group, version = "", d.APIVersion
+// Takes reports whether objects of the kind take a patch: a strategic merge takes no JSON patch.
+func (k *Kind) Takes(patch Patch) bool { return k.typ != option.StrategicType || patch.json == nil }
+
+// HasPatch reports whether a manager has a patch.
+func (m *Object) HasPatch(manager string) bool {
+	return slices.ContainsFunc(m.patches, func(p Patch) bool { return p.manager == manager })
+}
+
+// Add adds a patch, and reports what it has that the base's kind does not take.
+func (m *Object) Add(patch Patch) (found finding.List) {
+	if patch.json == nil {
+		found = append(m.mismatches(patch), m.foreignDirectives(patch, patch.fields, nil)...)
+		if m.isFieldless(patch) {
+			return append(found, finding.Finding{
+				Code: finding.CodeUnknownField, Severity: finding.Error, Object: m.ID, Position: patch.document.Position(nil),
+				Message: "the patch has no field of a " + m.ID.Kind, Remedy: finding.Remedy{Text: "use a patch of this kind"},
+			})
+		}
 	}
-	kind := manifest.Kind{Group: group, Version: version, Kind: d.ID.Kind, New: func() any { return new(merge.Object) }}
+	m.patches = append(m.patches, patch)
+	return found
+}
+
+// header returns the kind of a document, to decode it strictly as a Go type. A nil type stands for any object.
+func (k *Kind) header(t reflect.Type) manifest.Kind {
+	group, version, ok := strings.Cut(k.apiVersion, "/")
+	if !ok {
+		group, version = "", k.apiVersion
+	}
+	kind := manifest.Kind{Group: group, Version: version, Kind: k.kind, New: func() any { return new(merge.Object) }}
 	if t != nil {
 		kind.New = func() any { return reflect.New(t).Interface() }
 	}
@@ -271,24 +340,24 @@ func objectKind(d *manifest.Document, t reflect.Type) manifest.Kind {
 }
 
 // choose selects the type of the merge.
-func (m *Object) choose(flags option.Schema, d *manifest.Document) error {
-	name := d.APIVersion + " " + d.ID.Kind
-	m.typ = flags.MergeType
+func (k *Kind) choose(flags option.Schema) error {
+	name := k.apiVersion + " " + k.kind
+	k.typ = flags.MergeType
 	switch {
-	case m.typ == "" && m.schema != nil:
-		m.typ = option.ApplyType
-	case m.typ == "" && m.goType != nil:
-		m.typ = option.StrategicType
-	case m.typ == "":
-		m.typ = option.JSONType
+	case k.typ == "" && k.schema != nil:
+		k.typ = option.ApplyType
+	case k.typ == "" && k.goType != nil:
+		k.typ = option.StrategicType
+	case k.typ == "":
+		k.typ = option.JSONType
 	}
 	switch {
-	case m.typ == option.ApplyType && m.schema == nil:
+	case k.typ == option.ApplyType && k.schema == nil:
 		return fmt.Errorf("--type=apply: no --crd or --openapi defines %s, and an apply needs its schema", name)
-	case m.typ == option.StrategicType && m.goType == nil:
+	case k.typ == option.StrategicType && k.goType == nil:
 		return fmt.Errorf("--type=strategic: %s is not a kind of Kubernetes itself, and a cluster takes no strategic merge patch for it: use --type=apply with its --crd, or --type=merge", name)
-	case flags.Names() != "" && m.typ != option.ApplyType:
-		return fmt.Errorf("%s has no effect on --type=%s: leave one of the two out", flags.Names(), m.typ)
+	case flags.Names() != "" && k.typ != option.ApplyType:
+		return fmt.Errorf("%s has no effect on --type=%s: leave one of the two out", flags.Names(), k.typ)
 	}
 	return nil
 }
@@ -301,23 +370,19 @@ func operationsIn(data []byte) ([]merge.Operation, error) {
 	return merge.ParseJSONPatch(data)
 }
 
-// readMergedPatch reads the only patch of a file.
-func readMergedPatch(p *host.Program, in *workspace.Input, file string, kind manifest.Kind) (mergedPatch, finding.List) {
-	data, unreadable := in.Open(p, file)
-	if unreadable != nil {
-		return mergedPatch{}, finding.List{*unreadable}
-	}
+// Patch reads a manager's patch of the kind, which is the only one of its file.
+func (k *Kind) Patch(manager, file string, data []byte) (Patch, finding.List) {
 	if operations, err := operationsIn(data); err == nil && !slices.ContainsFunc(operations, func(o merge.Operation) bool { return o.Op == "" }) {
-		return mergedPatch{document: &manifest.Document{File: file}, data: data, json: operations}, nil
+		return Patch{manager: manager, document: &manifest.Document{File: file}, data: data, json: operations}, nil
 	}
-	documents, found := manifest.DecodeAs(file, data, kind)
+	documents, found := manifest.DecodeAs(file, data, k.header(nil))
 	if found.Err() != nil {
-		return mergedPatch{}, found
+		return Patch{}, found
 	}
 	if len(documents) != 1 {
-		return mergedPatch{}, append(found, notOne(file, documents, "a patch is one object"))
+		return Patch{}, append(found, notOne(file, documents, "a patch is one object"))
 	}
-	patch := mergedPatch{document: documents[0], data: data}
+	patch := Patch{manager: manager, document: documents[0], data: data, is: documents[0].ID}
 	if documents[0].Object == nil {
 		return patch, found // another kind: see mismatches
 	}
@@ -334,6 +399,20 @@ func readMergedPatch(p *host.Program, in *workspace.Input, file string, kind man
 	return patch, found
 }
 
+// Unnamed returns the patch without the name and the namespace of its object, for objects that are selected otherwise.
+func (p Patch) Unnamed() Patch {
+	if metadata, ok := p.fields["metadata"].(merge.Object); ok {
+		p.fields, metadata = maps.Clone(p.fields), maps.Clone(metadata)
+		delete(metadata, "name")
+		delete(metadata, "namespace")
+		if p.fields["metadata"] = metadata; len(metadata) == 0 {
+			delete(p.fields, "metadata")
+		}
+	}
+	p.is = fieldpath.Object{}
+	return p
+}
+
 // notOne reports a file without exactly one object.
 func notOne(file string, documents []*manifest.Document, rule string) finding.Finding {
 	f := finding.Finding{
@@ -347,7 +426,7 @@ func notOne(file string, documents []*manifest.Document, rule string) finding.Fi
 }
 
 // mismatches reports the identifying fields in which a patch differs from the base.
-func (m *Object) mismatches(patch mergedPatch) finding.List {
+func (m *Object) mismatches(patch Patch) finding.List {
 	var found finding.List
 	of, is := m.base, patch.document
 	for _, field := range []struct {
@@ -356,8 +435,8 @@ func (m *Object) mismatches(patch mergedPatch) finding.List {
 	}{
 		{fieldpath.Fields("apiVersion"), of.APIVersion, is.APIVersion},
 		{fieldpath.Fields("kind"), of.ID.Kind, is.ID.Kind},
-		{fieldpath.Fields("metadata", "name"), of.ID.Name, is.ID.Name},
-		{fieldpath.Fields("metadata", "namespace"), of.ID.Namespace, is.ID.Namespace},
+		{fieldpath.Fields("metadata", "name"), of.ID.Name, patch.is.Name},
+		{fieldpath.Fields("metadata", "namespace"), of.ID.Namespace, patch.is.Namespace},
 	} {
 		if field.is == "" || field.is == field.want {
 			continue
@@ -373,7 +452,7 @@ func (m *Object) mismatches(patch mergedPatch) finding.List {
 
 // isFieldless reports whether a patch has none of the fields of the base's kind. Its file may be any, such as one of passwords, so a
 // finding must not repeat its keys.
-func (m *Object) isFieldless(patch mergedPatch) bool {
+func (m *Object) isFieldless(patch Patch) bool {
 	var names []string
 	switch {
 	case m.typ == option.StrategicType:
@@ -389,7 +468,7 @@ func (m *Object) isFieldless(patch mergedPatch) bool {
 }
 
 // foreignDirectives reports the directives in a patch that is no strategic merge patch. There, they are fields that no kind has.
-func (m *Object) foreignDirectives(patch mergedPatch, value any, path fieldpath.Path) (found finding.List) {
+func (m *Object) foreignDirectives(patch Patch, value any, path fieldpath.Path) (found finding.List) {
 	if m.typ == option.StrategicType {
 		return nil
 	}
@@ -457,20 +536,18 @@ func (m *Object) Apply(reading finding.List) (*Result, finding.List) {
 }
 
 func (m *Object) applyStrategic() (out Result, ignored []merge.Ignored, duplicates []fieldpath.Path, err error) {
-	plan, patches, err := m.strategic()
+	plan := m.strategic
+	result, err := plan.Apply(&m.object, m.strategicPatches(), m.options())
 	if err != nil {
 		return Result{}, nil, nil, err
 	}
-	result, err := plan.Apply(&m.object, patches, m.options())
-	if err != nil {
-		return Result{}, nil, nil, err
-	}
-	fields, err := m.fieldsOf(result.Value)
+	fields, err := m.fieldsOf(result.Value, m.patches)
 	return Result{result.Value, fields, plan.Type(), result.Owners, result.Decisions, result.Protected, nil}, result.Ignored, result.Duplicates, err
 }
 
 func (m *Object) applyObjects() (Result, error) {
-	plan, base, patches, err := m.objects()
+	plan := m.objects
+	base, patches, err := m.objectPatches()
 	if err != nil {
 		return Result{}, err
 	}
@@ -486,31 +563,24 @@ func (m *Object) applyObjects() (Result, error) {
 	return out, nil
 }
 
-// strategic returns the plan of a strategic merge and its patches.
-func (m *Object) strategic() (*merge.Plan[any, any], []merge.Layered[any], error) {
-	rules := schema.PodRules(m.goType)
-	rules.Twins = true
-	plan, err := merge.ForAny(m.goType, rules)
+// strategicPatches returns the patches of a strategic merge.
+func (m *Object) strategicPatches() []merge.Layered[any] {
 	patches := make([]merge.Layered[any], len(m.patches))
 	for i, p := range m.patches {
 		patch := any(p.fields)
 		patches[i] = merge.Layered[any]{Layer: merge.Manager(p.manager), Patch: &patch}
 	}
-	return plan, patches, err
+	return patches
 }
 
-// objects returns the plan of another merge, its base and its patches.
-func (m *Object) objects() (*merge.Plan[merge.Object, merge.Object], merge.Object, []merge.Layered[merge.Object], error) {
+// objectPatches returns the base and the patches of another merge.
+func (m *Object) objectPatches() (merge.Object, []merge.Layered[merge.Object], error) {
 	base, err := m.base.Fields()
-	plan := merge.ForJSON()
-	if m.typ == option.ApplyType {
-		plan = merge.ForObject(m.schema)
-	}
 	patches := make([]merge.Layered[merge.Object], len(m.patches))
 	for i := range m.patches {
 		patches[i] = merge.Layered[merge.Object]{Layer: merge.Manager(m.patches[i].manager), Patch: &m.patches[i].fields, JSON: m.patches[i].json}
 	}
-	return plan, base, patches, err
+	return base, patches, err
 }
 
 // wrongTypes reports the values of the patches that the Go type cannot hold, as for the base.
@@ -519,7 +589,7 @@ func (m *Object) wrongTypes() (found finding.List) {
 		return nil
 	}
 	for _, patch := range m.patches {
-		_, more := manifest.DecodeAs(patch.document.File, patch.data, objectKind(m.base, m.goType))
+		_, more := manifest.DecodeAs(patch.document.File, patch.data, m.header(m.goType))
 		for _, f := range more {
 			if f.Severity == finding.Error && (f.Code == finding.CodeWrongType || f.Code == finding.CodeAmbiguousWord) {
 				f.Object = m.ID
@@ -599,7 +669,7 @@ func (m *Object) decided(merged *Result) (found finding.List) {
 		}
 		found = append(found, finding.Finding{
 			Code: finding.CodeForced, Severity: finding.Warning, Object: m.ID, Path: d.Path, Position: m.Position(d.Winner, d.Path),
-			Message: fmt.Sprintf("%s overrides %s (--%s)", name(d.Winner), strings.Join(losers, ", "), d.Policy),
+			Message: fmt.Sprintf("%s overrides %s (%s)", name(d.Winner), strings.Join(losers, ", "), d.Policy),
 			Remedy:  finding.Remedy{Text: "remove the field from the patch that is overridden"},
 		})
 	}
@@ -618,15 +688,11 @@ func (m *Object) OrderConflicts() finding.List {
 	var found []conflict.OrderConflict
 	var err error
 	if m.typ == option.StrategicType {
-		var plan *merge.Plan[any, any]
-		var patches []merge.Layered[any]
-		if plan, patches, err = m.strategic(); err == nil {
-			found, err = conflict.OrderConflicts(plan, &m.object, patches)
-		}
+		found, err = conflict.OrderConflicts(m.strategic, &m.object, m.strategicPatches())
 	} else {
-		plan, base, patches, failed := m.objects()
+		base, patches, failed := m.objectPatches()
 		if err = failed; err == nil {
-			found, err = conflict.OrderConflicts(plan, &base, patches)
+			found, err = conflict.OrderConflicts(m.objects, &base, patches)
 		}
 	}
 	if err != nil {

@@ -207,15 +207,15 @@ func fieldType(t *schema.Type, name string) *schema.Type {
 	}
 }
 
-// fieldsOf returns the fields of a merged value that the base or a patch sets.
-func (m *Object) fieldsOf(value any) (merge.Object, error) {
+// fieldsOf returns the fields of a merged value that the base or one of the patches sets.
+func (m *Object) fieldsOf(value any, patches []Patch) (merge.Object, error) {
 	base, err := m.base.Fields()
 	if err != nil {
 		return nil, err
 	}
 	w, root := presence{jsonfields.Structs{}}, place{t: m.goType}
 	set := w.add(nil, root, base)
-	for _, patch := range m.patches {
+	for _, patch := range patches {
 		w.add(set, root, patch.fields)
 	}
 	merged, ok := tree.Encode(value)
