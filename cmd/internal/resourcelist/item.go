@@ -103,6 +103,17 @@ func (i *Item) SetFile(file File, like *Item) {
 // Annotation returns the value of an annotation, or "".
 func (i *Item) Annotation(key string) string { return text(field(i.annotations(), key)) }
 
+// Strings returns the strings of a map in the metadata, such as labels.
+func (i *Item) Strings(name string) map[string]string {
+	all := map[string]string{}
+	if n := follow(field(follow(field(i.node, "metadata")), name)); n != nil && n.Kind == yaml.MappingNode {
+		for f := 0; f+1 < len(n.Content); f += 2 {
+			all[n.Content[f].Value] = text(n.Content[f+1])
+		}
+	}
+	return all
+}
+
 func (i *Item) annotations() *yaml.Node {
 	return follow(field(follow(field(i.node, "metadata")), "annotations"))
 }

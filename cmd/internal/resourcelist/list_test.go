@@ -2,6 +2,7 @@ package resourcelist_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/trainweld/trainweld/cmd/internal/resourcelist"
+	"github.com/trainweld/trainweld/schema"
 )
 
 // Example passes a list on with a result.
@@ -99,5 +101,73 @@ func TestRead(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s", test.reason, diff)
 			}
 		})
+	}
+}
+
+// TestItem_Change holds that a change rewrites what differs, and nothing else.
+func TestItem_Change(t *testing.T) {
+	named := &schema.Type{Kind: schema.ListMap, Key: "name"}
+	for _, test := range []struct {
+		name, reason, item, from, to, want string
+	}{
+		{"equal", "nothing differs", "a: yes # c\nb: {c: 010}\n", `{"a":true,"b":{"c":8}}`, `{"a":true,"b":{"c":8}}`, "a: yes # c\nb: {c: 010}\n"},
+		{"a field", "others keep their text and comments", "# of a\na: 1 # one\nb: 010\n", `{"a":1,"b":8}`, `{"a":2,"b":8}`, "# of a\na: 2 # one\nb: 010\n"},
+		{"fields", "new ones follow by name", "b: 1\nc: 1\n", `{"b":1,"c":1}`, `{"b":1,"z":"yes","a":[]}`, "b: 1\na: []\nz: \"yes\"\n"},
+		{"null", "it sets nothing", "a: null\nb: ~\nc: 1\n", `{"c":1}`, `{"c":2,"b":3}`, "a: null\nc: 2\nb: 3\n"},
+		{"map-list", "items keep their text by key", "l:\n- name: a # a\n- name: b # b\n  c: 1\n", `{"l":[{"name":"a"},{"name":"b","c":1}]}`, `{"l":[{"name":"n"},{"name":"b","c":2}]}`, "l:\n  - name: \"n\"\n  - name: b # b\n    c: 2\n"},
+		{"atomic list", "items keep their text if they are equal", "s: [a, 0x1, a]\n", `{"s":["a",1,"a"]}`, `{"s":[1,"a","b"]}`, "s: [0x1, a, b]\n"},
+		{"another kind of value", "it is replaced", "a: {b: 1}\n", `{"a":{"b":1}}`, `{"a":[1]}`, "a:\n  - 1\n"},
+		{"merge key", "one key stands for several fields", "a: {<<: {b: 1, c: 1}, d: 1}\n", `{"a":{"b":1,"c":1,"d":1}}`, `{"a":{"b":1,"d":1}}`, "a:\n  b: 1\n  d: 1\n"},
+		{"aliases", "the other place stays as it is", "a: &x {b: 1}\nc: *x\n", `{"a":{"b":1},"c":{"b":1}}`, `{"a":{"b":2},"c":{"b":1}}`, "a: {b: 2}\nc: {b: 1}\n"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			item, err := resourcelist.NewItem([]byte(test.item))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var from, to map[string]any
+			for text, into := range map[string]*map[string]any{test.from: &from, test.to: &to} {
+				if err := json.Unmarshal([]byte(text), into); err != nil {
+					t.Fatal(err)
+				}
+				if test.from == test.to {
+					to = from
+				}
+			}
+			list := &schema.Type{Kind: schema.Struct, Fields: []*schema.StructField{{Name: "l", Type: named}}}
+			changed, err := item.Change(list, from, to)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for what, of := range map[string]*resourcelist.Item{test.want: changed, test.item: item} {
+				text, err := of.YAML()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if what != test.want {
+					original, _ := resourcelist.NewItem([]byte(what))
+					data, _ := original.YAML()
+					what = string(data)
+				}
+				if diff := cmp.Diff(what, string(text)); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", test.reason, diff)
+				}
+			}
+		})
+	}
+}
+
+// TestItem_Change_Bomb holds that a change does not expand aliases without a limit.
+func TestItem_Change_Bomb(t *testing.T) {
+	text := "a0: &a0 [x]\n"
+	for i := range 30 {
+		text += fmt.Sprintf("a%d: &a%d [*a%d, *a%d]\n", i+1, i+1, i, i)
+	}
+	item, err := resourcelist.NewItem([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := item.Change(nil, map[string]any{}, map[string]any{"b": 1}); err == nil || !strings.Contains(err.Error(), "aliases stand for too much") {
+		t.Errorf("Change of an item that expands to 2^30 = %v", err)
 	}
 }
