@@ -127,6 +127,15 @@ func growing() []growth {
 		{name: "fn", n: 50, args: []string{"fn"}, folder: stdin(itemsOf("{}", func(n int) string { return times(n, trainJob("a%d", "")+nextFile) }))},
 		{name: "fn unknown fields", n: 50, args: []string{"fn"}, folder: stdin(itemsOf("{}", trainJobOf(lines("    unknown%d: 1\n"))))},
 		{name: "fn replicated jobs", n: 10, args: []string{"fn"}, folder: stdin(itemsOf("{to: jobs}", replicated))},
+		{name: "fn merge", n: 50, args: []string{"fn"}, folder: stdin(mergeList("{manager: a, target: {kind: Deployment}, patch: {spec: {template: {spec: {containers: [{name: c1, image: b}]}}}}}", func(n int) string {
+			return times(n, "- {apiVersion: apps/v1, kind: Deployment, metadata: {name: d%d}, spec: {template: {spec: {containers: [{name: c1, image: a}]}}}}\n")
+		}))},
+		{name: "fn merge patches", n: 20, args: []string{"fn"}, folder: func(n int) map[string]string {
+			patches := strings.TrimSuffix(times(n, "{manager: m%d, target: {kind: Deployment}, patch: {spec: {template: {spec: {containers: [{name: c%[1]d, image: b}]}}}}}, "), ", ")
+			return stdin(mergeList(patches, func(n int) string {
+				return "- " + strings.ReplaceAll(deployment("{name: c%d, image: a}")(n), "\n", "\n  ") + "\n"
+			}))(n)
+		}},
 		{name: "create variables", n: 12, args: []string{"create", "--runtime=torch", "--name=a", "--env=V%d=a"}, folder: nothing},
 		{name: "create labels", n: 300, args: []string{"create", "--runtime=torch", "--name=a", "--label=k%d=a", "--annotation=k%d=a"}, folder: nothing},
 		{name: "create words", n: 12, args: []string{"create", "--runtime=torch", "--name=a", "--command=a%d", "--args=b%d"}, folder: nothing},
@@ -349,6 +358,13 @@ const nextFile = "# next file\n"
 // stdin is a folder whose only file is the standard input, and nothing is an empty one.
 func stdin(text func(n int) string) func(n int) map[string]string {
 	return func(n int) map[string]string { return map[string]string{"stdin": text(n)} }
+}
+
+// mergeList is the input of a function that merges patches into items.
+func mergeList(patches string, items func(n int) string) func(n int) string {
+	return func(n int) string {
+		return "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nfunctionConfig: {apiVersion: trainweld.github.io/v1alpha1, kind: MergePatches, patches: [" + patches + "]}\nitems:\n" + items(n)
+	}
 }
 
 func nothing(int) map[string]string { return nil }

@@ -72,6 +72,22 @@ func writeHostile(t *testing.T, dir string) func(name string) string {
 		"list":    m{"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList", "items": l{job(meta, "rt", patches("a")), unknown, m{"apiVersion": hostile, "kind": hostile, "metadata": m{"name": hostile}}}},
 		"config":  m{"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList", "functionConfig": m{"apiVersion": "v1", "kind": "ConfigMap", "metadata": m{"name": hostile}, "data": m{"to": hostile, hostile: hostile, "files": hostile}}, "items": l{}},
 	}
+	patch := func(manager string, target, patch any) m {
+		return m{"manager": manager, "target": target, "patch": patch}
+	}
+	mergeConfig := func(config m, items ...any) m {
+		config["apiVersion"], config["kind"], config["metadata"] = "trainweld.github.io/v1alpha1", "MergePatches", m{"name": hostile}
+		return m{"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList", "functionConfig": config, "items": items}
+	}
+	labeled := func(value string) m { return m{"metadata": m{"labels": m{"l": value, hostile: value}}, hostile: 1} }
+	objects["merge"] = mergeConfig(m{"patches": l{patch("a/"+hostile, m{"kind": "JobSet"}, labeled("a"+hostile)), patch(hostile, m{}, labeled("b"+hostile)), patch(hostile, nil, hostile)}}, jobSet, meta)
+	objects["conflict"] = mergeConfig(m{"patches": l{
+		patch("a/"+hostile, m{}, m{"metadata": m{"annotations": m{hostile: "a" + hostile}}}), patch(hostile, m{}, m{"metadata": m{"annotations": m{hostile: hostile}}}),
+	}}, m{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": m{"name": hostile}})
+	objects["definition"] = mergeConfig(m{"configMaps": l{hostile}, "definitionFiles": l{hostile}, "definitions": l{m{"kind": "CustomResourceDefinition", hostile: hostile}}, "patches": l{
+		patch(hostile, m{"name": ".*"}, m{hostile: hostile}), patch(hostile, m{"kind": hostile}, hostile+": &x [*x]"),
+	}}, m{"apiVersion": hostile, "kind": hostile, "metadata": m{"name": hostile}})
+	objects["options"] = mergeConfig(m{"patches": l{patch("", m{hostile: hostile, "labelSelector": hostile, "name": "(" + hostile}, 1)}, "protected": l{hostile}, "onConflict": hostile, "unions": hostile, hostile: hostile})
 	const fileName = "x\x1b[31m\u202e\n::error::pwned ##[error]`<script>"
 	path := func(name string) string {
 		return filepath.Join(dir, name+"-"+strings.ReplaceAll(fileName, "/", "")+".yaml")
@@ -182,7 +198,7 @@ func TestHostile(t *testing.T) {
 	add("test", "cases", "--update=diff", "--show-values")
 	add("test", "cases", "-v", "--run", hostile)
 	add("test", hostile)
-	for _, stdin := range []string{file("list"), file("config"), broken} {
+	for _, stdin := range []string{file("list"), file("config"), file("merge"), file("conflict"), file("definition"), file("options"), broken} {
 		runs = append(runs, run{args: []string{"fn"}, stdin: stdin, objects: true})
 	}
 	runs = append(runs, run{args: []string{"create", "--runtime", hostile, "--name", "llm", "--env", "A=" + hostile, "--label", hostile + "=" + hostile, "--image", hostile}, objects: true})

@@ -225,6 +225,11 @@ func TestNoFormShowsValues(t *testing.T) {
 		"env:\n    - {name: A, value: MARK}\n    - {name: A, value: MARK-2}", "env:\n    - {value: MARK}", "env:\n    - {name: \"\", value: MARK}", "env:\n    - {name: PET_NNODES, value: MARK}",
 		"Env:\n    - {name: A, value: MARK}", "evn:\n    - {name: A, value: MARK}", "env:\n    - name: A\n     value: MARK", "env:\n\t- MARK", "env: [{name: A, value: MARK", "env:\n    - ? value\n      : [MARK]",
 	} {
+		files[fmt.Sprintf("fn env %d", i)] = mergeList("{manager: a, target: {kind: Deployment}, patch: {spec: {template: {spec: {containers: [{name: c0, env: [{name: A, value: MARK}, {name: A, value: 5}]}]}}}}}, "+
+			"{manager: b, target: {kind: Deployment}, patch: {spec: {template: {spec: {containers: [{name: c0, env: [{name: A, value: MARK2}]}]}}}}}",
+			func(int) string {
+				return "- " + strings.ReplaceAll(deployment("{name: c%d}")(1)+"    "+env, "\n", "\n  ") + "\n"
+			})(1)
 		files[fmt.Sprintf("env %d", i)] = head + "    " + env + "\n"
 	}
 	dir := t.TempDir()

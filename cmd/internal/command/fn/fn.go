@@ -1,4 +1,4 @@
-// Package fn implements the command fn. It renders TrainJobs in a pipeline of kustomize or kpt.
+// Package fn implements the command fn. It renders TrainJobs and merges patches in a pipeline of kustomize or kpt.
 package fn
 
 import (
@@ -27,7 +27,7 @@ import (
 func Command(p *host.Program) *cobra.Command {
 	return &cobra.Command{
 		Use:   "fn",
-		Short: "Render TrainJobs as a KRM function of kustomize or kpt",
+		Short: "Render TrainJobs or merge patches as a KRM function of kustomize or kpt",
 		Long: `Read a ResourceList from standard input, render its TrainJobs, and write it to standard output. kustomize and
 kpt run it as a KRM function. Runtimes are items of the list, or in files. The JobSet of a TrainJob and its
 related objects replace it. With mode: add they follow it, and replace the results of an earlier run. All
@@ -54,6 +54,20 @@ Options are the data of the functionConfig, a ConfigMap:
   recursive      true to also read subdirectories
   strict         true to count warnings as errors
   showNotes      true to also show notes, which report no problem
+
+A functionConfig of kind MergePatches, of trainweld.github.io/v1alpha1, instead merges managers' patches into items
+of any kind, by the definition of the kind, and renders nothing:
+
+  patches         the patches in their order: manager, patch, an object or a string with one, and target, which selects
+                  items as in a kustomization, by default the object that the patch names
+  definitions     CustomResourceDefinitions. Those among the items count, and of the Trainer and JobSet all are known
+  configMaps      names of ConfigMaps among the items with CustomResourceDefinitions
+  definitionFiles files and directories with CustomResourceDefinitions
+  onConflict, unions, empty, order, precedence, managers, protected, protectedError
+                  as the flags of trainweld merge
+  strict          true to count warnings as errors
+
+Results tell which fields each manager owns, as FieldsV1.
 
 Paths are relative to the working directory, which is that of the kustomization.
 
@@ -82,6 +96,9 @@ func run(p *host.Program) error {
 	if err != nil {
 		return fmt.Errorf("standard input: %w; a function is given a ResourceList: see 'trainweld fn --help'", err)
 	}
+	if isMerge(list.Config) {
+		return runMerge(p, list)
+	}
 	opts, wrong := parseFnOptions(list.Config)
 	if wrong != nil {
 		return refuse(p, list, wrong)
@@ -90,17 +107,21 @@ func run(p *host.Program) error {
 	if err := option.UnknownManager(f.in, option.ForceFlag, opts.Force); err != nil {
 		return refuse(p, list, []misuse{{".data.forceManagers", strings.TrimPrefix(err.Error(), option.ForceFlag+": ")}})
 	}
-	items := f.run()
+	return f.answer(p, f.run(), nil, fnHelp)
+}
+
+// answer writes the findings, and the list with the items unless a finding is an error. The results are those of the items.
+func (f *function) answer(p *host.Program, items []*resourcelist.Item, results []resourcelist.Result, help func(finding.Finding) string) error {
 	findings := f.told(f.findings.Distinct())
-	if err := report.WriteBeside(p.Stderr, f.forPeople(findings), report.Options{ShowNotes: opts.ShowNotes, Strict: opts.Strict, Help: fnHelp}); err != nil {
+	if err := report.WriteBeside(p.Stderr, f.forPeople(findings), report.Options{ShowNotes: f.opts.ShowNotes, Strict: f.opts.Strict, Help: help}); err != nil {
 		return err
 	}
-	failed := exit.For(findings, opts.Strict)
-	list.Results = f.results(findings) // results identify items by their indexes in the input
+	failed := exit.For(findings, f.opts.Strict)
+	f.list.Results = f.results(findings, help) // results identify items by their indexes in the input
 	if failed == nil {
-		list.Items = items
+		f.list.Items, f.list.Results = items, append(f.list.Results, results...)
 	}
-	if err := list.Write(p.Stdout); err != nil {
+	if err := f.list.Write(p.Stdout); err != nil {
 		return err
 	}
 	return failed
@@ -160,10 +181,7 @@ func newFunction(p *host.Program, list *resourcelist.List, opts *fnOptions) *fun
 func (f *function) readItem(p *host.Program, i int, item *resourcelist.Item) {
 	data, err := item.YAML()
 	if err != nil {
-		f.in.Findings = append(f.in.Findings, finding.Finding{
-			Code: finding.CodeSyntax, Severity: finding.Error, Position: fieldpath.Position{File: itemFile(i)},
-			Message: err.Error(), Remedy: finding.Remedy{Text: "fix the item; it cannot be written as YAML"},
-		})
+		f.in.Findings = append(f.in.Findings, unwritable(i, err))
 		return
 	}
 	documents, findings, _ := f.in.ApplyPolicy(p.Files, itemFile(i), ".").Decode(itemFile(i), data, nil)
@@ -175,6 +193,13 @@ func (f *function) readItem(p *host.Program, i int, item *resourcelist.Item) {
 	for _, d := range documents { // one, or none if the item is broken
 		f.jobs[d] = item
 		f.add(d, true)
+	}
+}
+
+func unwritable(i int, err error) finding.Finding {
+	return finding.Finding{
+		Code: finding.CodeSyntax, Severity: finding.Error, Position: fieldpath.Position{File: itemFile(i)},
+		Message: err.Error(), Remedy: finding.Remedy{Text: "fix the item; it cannot be written as YAML"},
 	}
 }
 

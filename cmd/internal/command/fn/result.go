@@ -22,7 +22,7 @@ import (
 )
 
 // results returns the findings as results of a ResourceList.
-func (f *function) results(findings finding.List) []resourcelist.Result {
+func (f *function) results(findings finding.List, help func(finding.Finding) string) []resourcelist.Result {
 	var results []resourcelist.Result
 	assumed := 0
 	for _, found := range findings {
@@ -30,15 +30,15 @@ func (f *function) results(findings finding.List) []resourcelist.Result {
 			assumed++
 		}
 		if found.Severity > finding.Note || f.opts.ShowNotes && !found.AssumesRuntime() || found.AssumesRuntime() && assumed == 1 {
-			results = append(results, f.result(found))
+			results = append(results, f.result(found, help))
 		}
 	}
 	return results
 }
 
-func (f *function) result(finding finding.Finding) resourcelist.Result {
+func (f *function) result(finding finding.Finding, helpOf func(finding.Finding) string) resourcelist.Result {
 	r := resourcelist.Result{Message: finding.Message, Severity: resultSeverity(finding.Severity), Tags: map[string]string{"code": string(finding.Code)}}
-	if help := fnHelp(finding); help != "" {
+	if help := helpOf(finding); help != "" {
 		r.Message += "; " + help
 	}
 	if version := f.apiVersion(finding.Object); version != "" && finding.Object.Name != "" {

@@ -1,0 +1,475 @@
+// This file merges managers' patches into the items of a list.
+
+package fn
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/resid"
+
+	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/objectmerge"
+	"github.com/trainweld/trainweld/cmd/internal/option"
+	"github.com/trainweld/trainweld/cmd/internal/parallel"
+	"github.com/trainweld/trainweld/cmd/internal/resourcelist"
+	"github.com/trainweld/trainweld/cmd/internal/workspace"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/fieldpath/printable"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/manifest"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// The kind of a functionConfig with patches for objects of any kind.
+const (
+	mergeGroup   = "trainweld.github.io"
+	mergeVersion = "v1alpha1"
+	mergeKind    = "MergePatches"
+)
+
+// mergePatches is such a functionConfig.
+type mergePatches struct {
+	metav1.TypeMeta `json:",inline"`
+	Metadata        metav1.ObjectMeta `json:"metadata,omitempty"`
+	Patches         []managerPatch    `json:"patches"`
+	// The definitions of kinds, the names of ConfigMaps in the list and paths with more.
+	Definitions     []merge.Object `json:"definitions,omitempty"`
+	ConfigMaps      []string       `json:"configMaps,omitempty"`
+	DefinitionFiles []string       `json:"definitionFiles,omitempty"`
+
+	OnConflict     string                 `json:"onConflict,omitempty"`
+	Unions         merge.UnionPolicy      `json:"unions,omitempty"`
+	Empty          merge.EmptyPolicy      `json:"empty,omitempty"`
+	Order          merge.OrderPolicy      `json:"order,omitempty"`
+	Precedence     merge.PrecedencePolicy `json:"precedence,omitempty"`
+	Managers       []string               `json:"managers,omitempty"`
+	Protected      []string               `json:"protected,omitempty"`
+	ProtectedError bool                   `json:"protectedError,omitempty"`
+	Strict         bool                   `json:"strict,omitempty"`
+}
+
+// managerPatch is a manager's patch with the objects that it changes: those of Target, or the one that it names.
+type managerPatch struct {
+	Manager string          `json:"manager"`
+	Target  *types.Selector `json:"target,omitempty"`
+	Patch   any             `json:"patch"`
+}
+
+// mergeOptions are the options of a parsed mergePatches.
+type mergeOptions struct {
+	mergePatches
+	onConflict render.OnConflict
+	policies   merge.Options
+	targets    []target
+	texts      [][]byte // the patches
+}
+
+// target selects items as kustomize does: by their present and their former names.
+type target struct {
+	*types.SelectorRegex
+	labels, annotations labels.Selector
+}
+
+// isMerge reports whether a functionConfig is meant to be a mergePatches.
+func isMerge(config *resourcelist.Item) bool { return config != nil && config.ID().Kind == mergeKind }
+
+// parseMergePatches returns the options, or all errors in them.
+func parseMergePatches(config *resourcelist.Item) (o *mergeOptions, wrong []misuse) {
+	refuse := func(path, format string, args ...any) {
+		wrong = append(wrong, misuse{path, fmt.Sprintf(format, args...)})
+	}
+	o = &mergeOptions{}
+	data, err := config.YAML()
+	if err != nil {
+		return nil, []misuse{{".", err.Error()}}
+	}
+	kind := manifest.Kind{Group: mergeGroup, Version: mergeVersion, Kind: mergeKind, New: func() any { return &o.mergePatches }}
+	documents, found := manifest.DecodeKinds(configFile, data, []manifest.Kind{kind})
+	for _, f := range found {
+		refuse(f.Path.String(), "%s; %s", f.Message, f.Remedy.Text)
+	}
+	if len(wrong) == 0 && (len(documents) != 1 || documents[0].Object == nil) {
+		refuse(".apiVersion", "unsupported value %q: must be %s/%s", config.ID().APIVersion, mergeGroup, mergeVersion)
+	}
+	if len(wrong) > 0 {
+		return nil, wrong
+	}
+	if len(o.Patches) == 0 {
+		refuse(".patches", "required")
+	}
+	for i, p := range o.Patches {
+		at := fmt.Sprintf(".patches[%d]", i)
+		if p.Manager == "" {
+			refuse(at+".manager", "required")
+		}
+		text, isText := p.Patch.(string)
+		if fields, ok := p.Patch.(map[string]any); ok {
+			encoded, _ := json.Marshal(fields) // decoded JSON, which has no error
+			text = string(encoded)
+		} else if !isText {
+			refuse(at+".patch", "required: an object, or a string with one")
+			continue
+		}
+		selected, path, err := newTarget(p.Target, text)
+		if err != nil {
+			refuse(at+path, "%v", err)
+		}
+		o.texts, o.targets = append(o.texts, []byte(text)), append(o.targets, selected)
+	}
+	if o.OnConflict == "" {
+		o.OnConflict = "fail"
+	}
+	if o.onConflict, err = option.ParseOnConflict(o.OnConflict); err != nil {
+		refuse(".onConflict", "%s", strings.TrimPrefix(err.Error(), "--on-conflict: "))
+	}
+	o.policies = merge.Options{Unions: o.Unions, Empty: o.Empty, Order: o.Order, Precedence: o.Precedence, Managers: o.Managers, ProtectedError: o.ProtectedError}
+	for i, text := range o.Protected {
+		path, err := fieldpath.ParsePath(text)
+		if err != nil {
+			refuse(fmt.Sprintf(".protected[%d]", i), "%v", err)
+		}
+		o.policies.Protected = append(o.policies.Protected, path)
+	}
+	if slices.Contains(o.DefinitionFiles, manifest.Stdin) || slices.Contains(o.DefinitionFiles, "") {
+		refuse(".definitionFiles", "standard input is the ResourceList itself; name files or directories")
+	}
+	return o, wrong
+}
+
+// newTarget returns what a selector, or else the name of a patch, selects. An error is that of the field at the path.
+func newTarget(s *types.Selector, patch string) (t target, path string, err error) {
+	if s == nil {
+		item, err := resourcelist.NewItem([]byte(patch))
+		if err != nil || item.ID().Kind == "" || item.ID().Name == "" {
+			return t, ".target", errors.New("required for a patch without kind and metadata.name")
+		}
+		id := item.ID()
+		group, version := resid.ParseGroupVersion(id.APIVersion)
+		gvk := resid.Gvk{Group: regexp.QuoteMeta(group), Version: regexp.QuoteMeta(version), Kind: regexp.QuoteMeta(id.Kind)}
+		s = &types.Selector{ResId: resid.ResId{Gvk: gvk, Name: regexp.QuoteMeta(id.Name), Namespace: regexp.QuoteMeta(id.Namespace)}}
+	}
+	if t.SelectorRegex, err = types.NewSelectorRegex(s); err != nil {
+		return t, ".target", err
+	}
+	if t.labels, err = labels.Parse(s.LabelSelector); err != nil {
+		return t, ".target.labelSelector", err
+	}
+	if t.annotations, err = labels.Parse(s.AnnotationSelector); err != nil {
+		return t, ".target.annotationSelector", err
+	}
+	return t, "", nil
+}
+
+// formerNamespaces is the annotation in which kustomize lists the former namespaces of an object, between commas.
+const formerNamespaces = "internal.config.kubernetes.io/previousNamespaces"
+
+// selects reports whether an item is among those that a patch changes.
+func (t target) selects(item *resourcelist.Item) bool {
+	id := item.ID()
+	group, version := resid.ParseGroupVersion(id.APIVersion)
+	if !t.MatchGvk(resid.Gvk{Group: group, Version: version, Kind: id.Kind}) {
+		return false
+	}
+	if id.Namespace == "" {
+		id.Namespace = "default"
+	}
+	annotations := item.Strings("annotations")
+	return slices.ContainsFunc(append(strings.Split(annotations[formerNames], ","), id.Name), t.MatchName) &&
+		slices.ContainsFunc(append(strings.Split(annotations[formerNamespaces], ","), id.Namespace), t.MatchNamespace) &&
+		t.labels.Matches(labels.Set(item.Strings("labels"))) && t.annotations.Matches(labels.Set(annotations))
+}
+
+// mergedKind is a kind of the items with the patches of its objects, by their indexes.
+type mergedKind struct {
+	*objectmerge.Kind
+	patches map[int]*objectmerge.Patch // nil for a patch with errors
+}
+
+// merger merges the patches of one configuration.
+type merger struct {
+	*function
+	*mergeOptions
+	host        *host.Program
+	definitions []objectmerge.Definition
+	kinds       map[resourcelist.ID]*mergedKind // by apiVersion and kind
+}
+
+// outcome is what the patches make of one item.
+type outcome struct {
+	item   *resourcelist.Item // nil if a finding is an error
+	result resourcelist.Result
+	found  finding.List
+	wrong  *merge.OptionError
+}
+
+// runMerge answers one ResourceList with patches for its items.
+func runMerge(p *host.Program, list *resourcelist.List) error {
+	o, wrong := parseMergePatches(list.Config)
+	if wrong != nil {
+		return refuse(p, list, wrong)
+	}
+	opts := &fnOptions{}
+	opts.Strict = o.Strict
+	f := &function{list: list, opts: opts, in: workspace.New(opts.Flags), versions: map[fieldpath.Object]string{}}
+	m := &merger{function: f, mergeOptions: o, host: p, kinds: map[resourcelist.ID]*mergedKind{}}
+	m.in.ApplyPolicy(p.Files, configFile, ".")
+	m.readDefinitions()
+	items, results, unfit := m.run()
+	if unfit != nil {
+		return refuse(p, list, []misuse{{"." + strings.ToLower(unfit.Option[:1]) + unfit.Option[1:], unfit.Err.Error()}})
+	}
+	return f.answer(p, items, results, mergeHelp)
+}
+
+// run merges the patches into the items. It returns the items, a result for each changed one, and the error of an option that a kind
+// does not have.
+func (m *merger) run() ([]*resourcelist.Item, []resourcelist.Result, *merge.OptionError) {
+	f, o := m.function, m.mergeOptions
+	type selection struct {
+		at int
+		of *mergedKind
+		by []int
+	}
+	var selected []selection
+	used := make([]bool, len(o.targets))
+	for i, item := range f.list.Items {
+		var by []int
+		for n, t := range o.targets {
+			if t.selects(item) {
+				by, used[n] = append(by, n), true
+			}
+		}
+		if by != nil {
+			id := item.ID()
+			f.versions[fieldpath.Object{Kind: id.Kind, Namespace: id.Namespace, Name: id.Name}] = id.APIVersion
+			selected = append(selected, selection{at: i, of: m.kindOf(i, by), by: by})
+		}
+	}
+	for n, isUsed := range used {
+		if !isUsed {
+			f.findings = append(f.findings, m.named(configFile, finding.List{{
+				Code: finding.CodeNoMerge, Severity: finding.Warning, Position: fieldpath.Position{File: patchFile(n)},
+				Message: "the target selects no item", Remedy: finding.Remedy{Text: "correct its target, or remove the patch"},
+			}})...)
+		}
+	}
+	items := slices.Clone(f.list.Items)
+	var results []resourcelist.Result
+	var wrong *merge.OptionError
+	parallel.Ordered(len(selected), func(i int) outcome { return m.merge(selected[i].at, selected[i].of, selected[i].by) }, func(i int, out outcome) {
+		f.findings = append(f.findings, m.named(itemFile(selected[i].at), out.found)...)
+		if out.wrong != nil && wrong == nil {
+			wrong = out.wrong
+		}
+		if out.item != nil {
+			items[selected[i].at], results = out.item, append(results, out.result)
+		}
+	})
+	return items, results, wrong
+}
+
+// readDefinitions reads the definitions of the configuration and of the list. Of several for one kind, the first one counts.
+func (m *merger) readDefinitions() {
+	add := func(file string, data []byte) {
+		definitions, found := objectmerge.DecodeDefinitions(file, data)
+		m.definitions, m.findings = append(m.definitions, definitions...), append(m.findings, found...)
+	}
+	for _, definition := range m.Definitions {
+		data, _ := json.Marshal(definition) // decoded JSON, which has no error
+		add(configFile, data)
+	}
+	for _, name := range m.ConfigMaps {
+		read := false
+		for i, item := range m.list.Items {
+			if id := item.ID(); id.APIVersion != "v1" || id.Kind != "ConfigMap" || !slices.Contains(append(strings.Split(item.Annotation(formerNames), ","), id.Name), name) {
+				continue
+			}
+			data, _ := item.Data()
+			for _, key := range slices.Sorted(maps.Keys(data)) {
+				add(itemFile(i), []byte(data[key]))
+			}
+			read = true
+		}
+		if !read {
+			m.findings = append(m.findings, finding.Finding{
+				Code: finding.CodeNoSchema, Severity: finding.Error, Position: fieldpath.Position{File: configFile},
+				Message: "no item is the ConfigMap " + printable.Name(name), Remedy: finding.Remedy{Text: "add it to the items, or correct its name in configMaps"},
+			})
+		}
+	}
+	for i, item := range m.list.Items {
+		if id := item.ID(); id.Kind == "CustomResourceDefinition" {
+			if data, err := item.YAML(); err == nil { // else the item cannot be written, see merge
+				add(itemFile(i), data)
+			}
+		}
+	}
+	definitions, found := objectmerge.ReadDefinitions(m.host, m.in, m.DefinitionFiles)
+	m.definitions, m.findings = append(m.definitions, definitions...), append(m.findings, found...)
+}
+
+// kindOf returns the kind of an item with its patches, or nil if it has no definition.
+func (m *merger) kindOf(i int, by []int) *mergedKind {
+	id := m.list.Items[i].ID()
+	id.Name, id.Namespace = "", ""
+	k, ok := m.kinds[id]
+	if !ok {
+		k = m.newKind(i, id)
+		m.kinds[id] = k
+	}
+	for _, n := range by {
+		if k == nil {
+			break
+		}
+		if _, ok := k.patches[n]; ok {
+			continue
+		}
+		patch, found := k.Patch(m.Patches[n].Manager, patchFile(n), m.texts[n])
+		if found.Err() == nil && !k.Takes(patch) {
+			found = finding.List{{
+				Code: finding.CodeNoMerge, Severity: finding.Error, Position: fieldpath.Position{File: patchFile(n)},
+				Message: "a JSON patch cannot merge into a " + printable.Name(id.Kind), Remedy: finding.Remedy{Text: "write a patch with the fields, or add a definition of the kind"},
+			}}
+		}
+		patch = patch.Unnamed()
+		if k.patches[n] = &patch; found.Err() != nil {
+			k.patches[n] = nil
+		}
+		m.findings = append(m.findings, m.named(configFile, found)...)
+	}
+	return k
+}
+
+// patchFile identifies a patch until its findings are named.
+func patchFile(n int) string { return fmt.Sprintf("%s %d", configFile, n) }
+
+// named returns findings with the patch in their messages, unless they name managers, and with a file that they belong to.
+func (m *merger) named(file string, found finding.List) finding.List {
+	rename := func(at *fieldpath.Position) (n int, ok bool) {
+		text, ok := strings.CutPrefix(at.File, configFile+" ")
+		if n, _ = strconv.Atoi(text); ok {
+			at.File = file
+		}
+		return n, ok
+	}
+	for i := range found {
+		f := &found[i]
+		if n, ok := rename(&f.Position); ok && len(f.Claims) == 0 && f.Code != finding.CodeForced {
+			f.Message = fmt.Sprintf("patches[%d] of %s: %s", n, printable.Name(m.Patches[n].Manager), f.Message)
+		}
+		for c := range f.Claims {
+			rename(&f.Claims[c].Position)
+		}
+	}
+	return found
+}
+
+func (m *merger) newKind(i int, id resourcelist.ID) *mergedKind {
+	group, version := resid.ParseGroupVersion(id.APIVersion)
+	var t *schema.Type
+	var found finding.List
+	if d := slices.IndexFunc(m.definitions, func(d objectmerge.Definition) bool { return d.Group == group && d.Kind == id.Kind }); d >= 0 {
+		t, found = m.definitions[d].Schema(version)
+	} else {
+		t, found = objectmerge.Embedded(m.host, m.in, &manifest.Document{File: configFile, APIVersion: id.APIVersion, ID: fieldpath.Object{Kind: id.Kind}})
+	}
+	m.findings = append(m.findings, found...)
+	kind, err := objectmerge.NewKind(id.APIVersion, id.Kind, t)
+	if kind != nil && err == nil && found.Err() == nil {
+		return &mergedKind{kind, map[int]*objectmerge.Patch{}}
+	}
+	if found.Err() == nil {
+		of := m.list.Items[i].ID()
+		m.findings = append(m.findings, finding.Finding{
+			Code: finding.CodeNoSchema, Severity: finding.Error, Position: fieldpath.Position{File: itemFile(i)}, Object: fieldpath.Object{Kind: of.Kind, Namespace: of.Namespace, Name: of.Name},
+			Message: fmt.Sprintf("no definition of %s %s", printable.Name(id.APIVersion), printable.Name(id.Kind)),
+			Remedy:  finding.Remedy{Text: "add its CustomResourceDefinition to the items or to definitions, or name its ConfigMap in configMaps"},
+		})
+	}
+	return nil
+}
+
+// merge merges patches into an item.
+func (m *merger) merge(i int, kind *mergedKind, by []int) (out outcome) {
+	if kind == nil {
+		return out
+	}
+	item := m.list.Items[i]
+	data, err := item.YAML()
+	if err != nil {
+		return outcome{found: finding.List{unwritable(i, err)}}
+	}
+	object, found := kind.Object(itemFile(i), data)
+	if out.found = found; object == nil {
+		return out
+	}
+	var managers []string
+	for _, n := range by {
+		patch, manager := kind.patches[n], m.Patches[n].Manager
+		switch {
+		case patch == nil:
+			return out
+		case object.HasPatch(manager):
+			out.found = append(out.found, finding.Finding{
+				Code: finding.CodeDuplicateManager, Severity: finding.Error, Object: object.ID, Position: fieldpath.Position{File: patchFile(n)},
+				Message: "the manager has another patch for this object", Remedy: finding.Remedy{Text: "combine the two patches, or remove one"},
+			})
+		default:
+			out.found = append(out.found, object.Add(*patch)...)
+			managers = append(managers, manager)
+		}
+	}
+	if out.wrong = object.Wrong(m.policies); out.wrong != nil {
+		return out
+	}
+	merged, more := object.Apply(out.found)
+	if out.found = append(out.found, more...); merged != nil {
+		out.found = append(out.found, object.Conflicts(merged, m.onConflict)...)
+	}
+	if merged == nil || out.found.Err() != nil {
+		return out
+	}
+	base, err := object.Base()
+	if err == nil {
+		out.item, err = item.Change(merged.Type, base, merged.Fields)
+	}
+	if err != nil {
+		out.found = append(out.found, unwritable(i, err))
+		return out
+	}
+	out.result = m.result(finding.Finding{Severity: finding.Note, Object: object.ID, Position: fieldpath.Position{File: itemFile(i)}, Message: "merged the patches of " + strings.Join(managers, ", ")}, mergeHelp)
+	out.result.Tags = map[string]string{"manager": strings.Join(managers, ",")}
+	for layer, fields := range object.FieldsV1(merged) {
+		if _, ok := layer.Manager(); ok {
+			out.result.Tags[string(layer)] = string(fields)
+		}
+	}
+	return out
+}
+
+// mergeHelp returns the remedy of a finding, with the option that applies it.
+func mergeHelp(f finding.Finding) string {
+	switch {
+	case f.Code == finding.CodeOverlap && f.Severity >= finding.Error:
+		return "set the field in one patch only, or set the same value in all; to let the last patch win, as in the cluster, set onConflict: last; to let another manager win, set managers: [NAME]"
+	case f.Code == finding.CodeOverlap:
+		return "set the field in one patch only, or set the same value in all"
+	case f.Code == finding.CodeSameKey:
+		return "set the whole list in one patch, with $patch: replace"
+	case f.Code == finding.CodeUnknownVersion:
+		return "use a version that the definition serves, or add a definition of this one"
+	}
+	return f.Remedy.Text
+}
