@@ -2,7 +2,6 @@ package manifest
 
 import (
 	"encoding/json"
-	"fmt"
 	"math/rand/v2"
 	"reflect"
 	"strings"
@@ -10,6 +9,7 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"go.yaml.in/yaml/v3"
+	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/internal/testenv"
@@ -88,9 +88,9 @@ spec:
                       securityContext: {capabilities: {add: [NET_ADMIN]}}
 `
 
-// TestWalkAgreesWithDecoder breaks valid objects at random and asks the fast way and the walk: one
-// finds something if and only if the other does.
-func TestWalkAgreesWithDecoder(t *testing.T) {
+// TestAgreesWithLibrary breaks valid objects at random, and asks Kubernetes' library for YAML with its decoder, the tree of the nodes,
+// and the walk. They find something, or give the same object.
+func TestAgreesWithLibrary(t *testing.T) {
 	cases, seed := int(testenv.Cases(t, 1000)), testenv.Seed(t)
 	rng := rand.New(rand.NewPCG(seed, 0))
 	broken := 0
@@ -110,54 +110,45 @@ func TestWalkAgreesWithDecoder(t *testing.T) {
 		if err != nil {
 			continue // a tree that has no text
 		}
-		s := &source.Source{File: &source.File{Name: "job.yaml"}, Text: text, Line: 1, Column: 1}
-		converted, err := source.ToJSON(s)
-		var got, want trainer.TrainJob
+		var want trainer.TrainJob
+		converted, err := sigsyaml.YAMLToJSONStrict(text)
 		fails := err != nil || unmarshalSafe(converted, &want) != nil
-		if err == nil && (decodes(converted, &got) == fails || !fails && !reflect.DeepEqual(got, want)) {
-			t.Errorf("the codec and JSON disagree: %+v, want %+v\n%s", got, want, text)
-		}
+		s := &source.Source{File: &source.File{Name: "job.yaml"}, Text: text, Line: 1, Column: 1}
 		root, parseErr := s.Nodes()
 		if parseErr != nil {
 			if !fails {
-				t.Errorf("the decoder takes what cannot be parsed: %v\n%s", parseErr, text)
+				t.Errorf("the library takes what cannot be parsed: %v\n%s", parseErr, text)
 			}
 			continue
 		}
 		if root == nil {
 			continue // an empty document
 		}
+		o := &objectNode{Reading: source.NewReading(s), node: root, kind: &readable{make: func() any { return new(trainer.TrainJob) }}}
+		o.tree, _, err = o.Tree(root)
+		got, pruned := new(trainer.TrainJob), new(trainer.TrainJob)
+		if found := err != nil || !o.decodes(got); found != fails {
+			t.Errorf("the library fails: %t; the tree: %t, %v\n%s", fails, found, err, text)
+		}
 		findings := diagnose(s, fieldpath.Object{}, root, reflect.TypeFor[trainer.TrainJob](), maxFindings)
 		if finds := findings.Err() != nil; finds != fails {
-			t.Fatalf("decoder fails: %t (%v); walk finds: %v\n%s", fails, err, findings.Err(), text)
+			t.Fatalf("the library fails: %t; the walk finds: %v\n%s", fails, findings.Err(), text)
 		}
 		if fails {
 			broken++
-		} else if err := decodeNodes(s, root); err != nil {
+			continue
+		}
+		if err := o.decodePruned(pruned); err != nil {
 			t.Fatalf("the nodes do not decode, the text does: %v\n%s", err, text)
+		}
+		if want := generic(&want); !reflect.DeepEqual(generic(got), want) || !reflect.DeepEqual(generic(pruned), want) {
+			t.Errorf("library: %v\ntree: %v\nwalk: %v\n%s", want, generic(got), generic(pruned), text)
 		}
 	}
 	t.Logf("%d of %d were broken", broken, cases)
 	if broken < cases/10 || broken > cases*19/20 {
 		t.Errorf("%d of %d cases were broken: the mutations no longer test both answers", broken, cases)
 	}
-}
-
-// decodeNodes decodes by way of the nodes, and compares with the fast way.
-func decodeNodes(s *source.Source, root *yaml.Node) error {
-	fast, slow := new(trainer.TrainJob), new(trainer.TrainJob)
-	if err := new(decoder).decodeNode(source.NewReading(s), root, nil, slow); err != nil {
-		return err
-	}
-	converted, err := source.ToJSON(s)
-	if err != nil {
-		return err
-	}
-	decodes(converted, fast)
-	if want, got := generic(fast), generic(slow); !reflect.DeepEqual(want, got) {
-		return fmt.Errorf("text: %v\nnodes: %v", want, got)
-	}
-	return nil
 }
 
 // generic is the object as encoding/json sees it, so that raw JSON is compared by what it says.

@@ -145,8 +145,8 @@ func (s *shape) ignore(structs jsonfields.Structs, t reflect.Type, f *release.Fi
 	}
 }
 
-// prune removes the fields that the shape lacks or ignores from a JSON value. It reports whether there are any.
-func (s *shape) prune(value any, f *release.Field) bool {
+// prune reports whether a JSON value has fields that the shape lacks or ignores, and removes them if removes is set.
+func (s *shape) prune(value any, f *release.Field, removes bool) bool {
 	if f == nil || f.Open {
 		return false
 	}
@@ -157,30 +157,26 @@ func (s *shape) prune(value any, f *release.Field) bool {
 			below := f.Values
 			if below == nil {
 				if below = f.Fields[name]; below == nil || s.ignored[below] {
-					delete(v, name)
 					pruned = true
+					if removes {
+						delete(v, name)
+					}
 				}
 			}
-			pruned = s.prune(field, below) || pruned
+			pruned = s.prune(field, below, removes) || pruned
 		}
 	case []any:
 		for _, item := range v {
-			pruned = s.prune(item, f.Items) || pruned
+			pruned = s.prune(item, f.Items, removes) || pruned
 		}
 	}
 	return pruned
 }
 
-// lacks reports whether an object in JSON has fields that the shape lacks or ignores.
-func (s *shape) lacks(j []byte) bool {
-	value, err := untyped(j)
-	return err != nil || s.prune(value, s.fields)
-}
-
 // pruned returns an object in JSON without these fields.
 func (s *shape) pruned(j []byte) ([]byte, error) {
 	value, err := untyped(j)
-	if err != nil || !s.prune(value, s.fields) {
+	if err != nil || !s.prune(value, s.fields, true) {
 		return j, err
 	}
 	return json.Marshal(value)

@@ -2,8 +2,11 @@ package manifest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -106,7 +109,7 @@ func newDecoder(name string, data []byte) *decoder {
 }
 
 func (d *decoder) stream() {
-	if f := refuse(d.file); f != nil {
+	if f := notText(d.file); f != nil {
 		d.findings = append(d.findings, *f)
 		return
 	}
@@ -143,8 +146,8 @@ func (d *decoder) full() bool {
 	return true
 }
 
-// refuse returns the reason for not reading a file, or nil.
-func refuse(f *source.File) *finding.Finding {
+// notText returns the reason for not reading a file, or nil.
+func notText(f *source.File) *finding.Finding {
 	finding := &finding.Finding{Code: finding.CodeSyntax, Severity: finding.Error, Position: fieldpath.Position{File: f.Name}}
 	whole := &source.Source{File: f, Text: f.Data, Line: 1, Column: 1}
 	switch nul := bytes.IndexByte(f.Data, 0); {
@@ -191,62 +194,114 @@ func (d *decoder) chunk(c source.Chunk) {
 			if d.full() {
 				return
 			}
-			d.value(v, nil, v.Text, d.from)
-			v.Release()
+			d.document(v, d.from)
 		}
-		return
 	case source.ErrTooDeep:
 		d.syntax(s, err)
-		return
+	default:
+		d.document(s, d.from)
 	}
-	if len(s.Text) > source.MaxDocument && d.largeList(s) || d.tooLarge(s, len(s.Text)) {
-		return
-	}
-	d.document(s, d.from)
 }
 
-// largeList reads the items of a List above the limit of a document, each as a document. It returns false for another document.
-func (d *decoder) largeList(s *source.Source) bool {
+// document reads a document or a JSON value.
+func (d *decoder) document(s *source.Source, from origin) {
+	defer s.Release()
+	if s.JSON && s.Text[0] == '[' && from.lists == 0 {
+		d.elements(s)
+		return
+	}
+	if (s.JSON || len(s.Text) > source.MaxDocument) && d.splitList(s, from) || d.tooLarge(s, len(s.Text)) {
+		return
+	}
+	root, err := s.Nodes()
+	if d.expanded += s.Expanded; d.expanded > MaxExpanded {
+		return // full reports it
+	}
+	var refusal error
+	if err != nil && !refuses(err) || err == nil && s.IsUnusual() {
+		refusal = s.Refusal()
+	}
+	switch {
+	case err != nil:
+		d.syntax(s, cmp.Or(refusal, err)) // kubectl's error is nearer to the fault
+	case root == nil:
+	case refusal != nil && strings.HasPrefix(refusal.Error(), "yaml: invalid map key") && bytes.Contains(s.Text, []byte("{{")):
+		d.syntax(s, source.ErrTemplate)
+	default:
+		findings, documents := len(d.findings), len(d.documents)
+		d.node(s, source.NewReading(s), nil, root, from)
+		if refusal == nil || strings.HasPrefix(refusal.Error(), "yaml: unmarshal errors:") || len(d.findings) > findings {
+			// Errors of that prefix are duplicate keys, which the walk reports. If it reports none, a key overrides a merged one:
+			// the library rejects that, Kubernetes accepts it.
+			return
+		}
+		d.refuse(s, d.documents[documents:], refusal)
+	}
+}
+
+// refuses reports whether the text is valid YAML that this package rejects.
+func refuses(err error) bool {
+	return errors.Is(err, source.ErrTooDeep) || errors.Is(err, source.ErrBomb) || errors.Is(err, source.ErrCycle) || errors.As(err, new(source.TrailingError))
+}
+
+// refuse drops the objects of a text that only kubectl cannot read.
+func (d *decoder) refuse(s *source.Source, documents []*Document, refusal error) {
+	read := false
+	for _, document := range documents {
+		if document.Object != nil {
+			document.Object, document.Broken, read = nil, true, true
+		}
+	}
+	if read {
+		d.syntax(s, refusal)
+	}
+}
+
+// elements reads the elements of an array, each as a document.
+func (d *decoder) elements(s *source.Source) {
+	n, before := 0, len(d.documents)
+	for item := range source.Elements(s) {
+		if d.full() {
+			return
+		}
+		d.document(item, origin{lists: 1})
+		n++
+	}
+	d.list(s, nil, n, d.documents[before:])
+}
+
+// splitList reads the items of a List, each as a document. It returns false for another document.
+func (d *decoder) splitList(s *source.Source, from origin) bool {
 	head, items, ok := source.Items(s)
-	if !ok || len(head.Text) > source.MaxDocument {
+	if !ok {
 		return false
 	}
-	converted, err := source.ToJSON(head)
-	if err != nil {
+	root, err := head.Nodes()
+	if err != nil || root == nil {
 		return false
 	}
-	var h header
-	if err := json.Unmarshal(converted, &h); err != nil {
+	r := source.NewReading(head)
+	id := identityOf(r, root).within(from.identity)
+	is, known := isList(id, itemsOf(items), d.further)
+	if !is {
 		return false
 	}
-	id := identity{h.APIVersion, h.Kind, "", ""}
-	if is, _ := isList(id, objectItems, d.further); !is {
-		return false
+	if known {
+		d.findings = append(d.findings, diagnose(head, id.object(), root, reflect.TypeFor[list](), d.room())...)
+	}
+	if from.lists == maxLists {
+		d.tooManyLists(s, nil)
+		return true
 	}
 	for item := range items {
 		if d.full() {
 			break
 		}
 		if !d.tooLarge(item, len(item.Text)) {
-			d.document(item, origin{id.item(), d.from.lists + 1})
+			d.document(item, origin{id.item(), from.lists + 1})
 		}
 	}
 	return true
-}
-
-// document reads a document in YAML.
-func (d *decoder) document(s *source.Source, from origin) {
-	defer s.Release()
-	converted, err := source.ToJSON(s)
-	if d.expanded += s.Expanded; d.expanded > MaxExpanded {
-		return // full reports it
-	}
-	if err != nil {
-		d.diagnose(s, nil, from, err)
-		return
-	}
-	s.Doubtful = source.HasDoubtfulKeys(s.Text)
-	d.value(s, nil, converted, from)
 }
 
 // MaxExpanded is the largest number of bytes that YAML aliases may add to one file when expanded. It also suits a whole run.

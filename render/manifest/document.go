@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	kjson "sigs.k8s.io/json"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
@@ -34,10 +34,10 @@ type Document struct {
 
 	source *source.Source
 	at     fieldpath.Path // from the root of the source to the object: nil, or the path of a List's item
-	// raw is the object's JSON, and read its kind. Both are empty for other kinds.
-	raw  []byte
-	read *readable
-	api  *API
+	// fields is the object as decoded JSON, and read its kind. Both are nil for other kinds. Never change fields.
+	fields map[string]any
+	read   *readable
+	api    *API
 	// origin finds the sources of a generated object; nil for a file of the user.
 	origin Origin
 }
@@ -53,7 +53,7 @@ func (d *Document) API() *API {
 // As decodes the document by another API. The copy has its own Findings, and shares the text. As returns the document itself
 // for its own API, and for a kind that the releases do not define.
 func (d *Document) As(api *API) *Document {
-	if d == nil || d.api == api || d.raw == nil || api.shapeOf(d.read) == nil && d.api.shapeOf(d.read) == nil {
+	if d == nil || d.api == api || d.fields == nil || api.shapeOf(d.read) == nil && d.api.shapeOf(d.read) == nil {
 		return d
 	}
 	again := newDecoder(d.File, d.source.File.Data)
@@ -62,7 +62,9 @@ func (d *Document) As(api *API) *Document {
 	if again.patches {
 		from = origin{} // a patch has no kind of its own
 	}
-	again.object(d.source, d.at, d.raw, from)
+	if n := d.source.Value(d.at, nil); n != nil {
+		again.node(d.source, source.NewReading(d.source), d.at, n, from)
+	}
 	if len(again.documents) != 1 {
 		return d
 	}
@@ -73,25 +75,22 @@ func (d *Document) As(api *API) *Document {
 	return other
 }
 
-// Fields returns the object of the file, decoded from JSON. The map includes values that a Go struct loses, such as an
+// Fields returns the object of the file as decoded JSON. The map includes values that a Go struct loses, such as an
 // explicit 0 and unknown fields. Numbers are int64 or float64. The fields apiVersion and kind name the decoded kind. For a
 // broken object, Fields returns its JSON, with the last value of a duplicate key. After a decoding by an API, it omits the
 // fields that the API lacks. Otherwise it omits the fields of a TrainJob in Overrides.
 //
-// It returns an error for other kinds, and for an object without JSON. Each call returns a new map.
+// It returns an error for other kinds, and for an object without a JSON form. Each call returns a new map.
 func (d *Document) Fields() (map[string]any, error) {
 	if d == nil {
 		return nil, errNoText
 	}
-	if d.raw == nil {
+	if d.fields == nil {
 		return nil, fmt.Errorf("%s: %s cannot be read as JSON; see what Decode found in it", d.File, d.ID)
 	}
-	var fields map[string]any
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(d.raw, &fields); err != nil {
-		return nil, fmt.Errorf("%s: %s: %w; see what Decode found in it", d.File, d.ID, err)
-	}
+	fields := runtime.DeepCopyJSON(d.fields)
 	if shape := d.api.shapeOf(d.read); shape != nil {
-		shape.prune(fields, shape.fields)
+		shape.prune(fields, shape.fields, true)
 	} else {
 		withoutOld(fields, d.read)
 	}

@@ -1,7 +1,6 @@
 package manifest
 
 import (
-	"encoding/json"
 	"path"
 	"path/filepath"
 	"reflect"
@@ -56,19 +55,6 @@ func isKustomize(keys []string) bool {
 	has := func(key string) bool { return slices.Contains(keys, key) }
 	return has("op") && has("path") || has("source") && has("targets") ||
 		slices.ContainsFunc([]string{"nameReference", "namePrefix", "nameSuffix", "varReference", "commonLabels", "commonAnnotations", "templateLabels"}, has)
-}
-
-// jsonKeys returns the keys of an object. It returns nil for invalid JSON.
-func jsonKeys(j []byte) []string {
-	var fields map[string]json.RawMessage
-	if json.Unmarshal(j, &fields) != nil {
-		return nil
-	}
-	keys := make([]string, 0, len(fields))
-	for key := range fields {
-		keys = append(keys, key)
-	}
-	return keys
 }
 
 // nodeKeys returns the keys of a mapping.

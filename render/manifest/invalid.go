@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
-	"fmt"
 	"reflect"
 	"strings"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/trainweld/trainweld/fieldpath"
@@ -17,121 +15,37 @@ import (
 	"github.com/trainweld/trainweld/render/manifest/internal/source"
 )
 
-// diagnose reports the errors of the value at the path, or decodes it after all. It runs after the fast decoding fails. cause is
-// the error of the conversion to JSON, or nil.
-func (d *decoder) diagnose(s *source.Source, at fieldpath.Path, from origin, cause error) {
-	root, err := s.Nodes()
-	if errors.Is(err, source.ErrTooLarge) {
-		d.tooLarge(s, len(s.Text))
-		return
-	}
-	if err != nil {
-		if cause == nil || refuses(err) {
-			cause = err
-		}
-		d.syntax(s, cause)
-		return
-	}
-	if root == nil {
-		return
-	}
-	if cause != nil && strings.HasPrefix(cause.Error(), "yaml: invalid map key") && bytes.Contains(s.Text, []byte("{{")) {
-		d.syntax(s, source.ErrTemplate)
-		return
-	}
-	r := source.NewReading(s)
-	n := root
-	for _, step := range at {
-		if _, n = r.Step(n, step); n == nil {
-			d.syntax(s, fmt.Errorf("the value at %s cannot be found again", at))
-			return
-		}
-	}
-	findings, documents := len(d.findings), len(d.documents)
-	d.node(s, r, at, n, from)
-	if cause == nil || strings.HasPrefix(cause.Error(), "yaml: unmarshal errors:") || len(d.findings) > findings {
-		// Errors of that prefix are duplicate keys, which the walk reports. If it reports none, a key overrides a merged one:
-		// the conversion rejects that, Kubernetes accepts it.
-		return
-	}
-	// The two YAML parsers disagree, and Kubernetes uses the one that fails.
-	read := false
-	for _, document := range d.documents[documents:] {
-		if document.Object != nil {
-			document.Object, document.Broken, read = nil, true, true
-		}
-	}
-	if read {
-		d.syntax(s, cause)
-	}
-}
-
-// refuses reports whether the text is valid YAML that this package rejects.
-func refuses(err error) bool {
-	return errors.Is(err, source.ErrTooDeep) || errors.Is(err, source.ErrBomb) || errors.Is(err, source.ErrCycle) || errors.As(err, new(source.TrailingError))
-}
-
-// node decodes a value from its nodes.
-func (d *decoder) node(s *source.Source, r *source.Reading, at fieldpath.Path, n *yaml.Node, from origin) {
-	n = source.Target(n)
-	switch {
-	case n.Kind == yaml.SequenceNode && from.lists == 0:
-		d.items(len(n.Content), at, func(i int, p fieldpath.Path) { d.node(s, r, p, n.Content[i], origin{lists: 1}) })
-		return
-	case n.Kind != yaml.MappingNode:
-		if kind := source.KindOf(n, r); from.lists > 0 || kind != "null" {
-			d.notAnObject(s, at, fmt.Sprintf("is %s, not an object", source.Article(kind)))
-		}
-		return
-	}
-	own := identityOf(r, n)
-	id := own.within(from.identity)
-	_, items := r.Lookup(n, "items")
-	if is, known := isList(id, nodeItems(items), d.further); is {
-		if known {
-			d.findings = append(d.findings, diagnose(s, id.object(), n, reflect.TypeFor[list](), d.room())...)
-		}
-		if from.lists == maxLists {
-			d.tooManyLists(s, at)
-		} else if items != nil && source.Target(items).Kind == yaml.SequenceNode {
-			d.items(len(source.Target(items).Content), at.Append(fieldpath.Field("items")), func(i int, p fieldpath.Path) {
-				d.node(s, r, p, source.Target(items).Content[i], origin{id.item(), from.lists + 1})
-			})
-		}
-		return
-	}
-	_, manager := r.Lookup(n, "manager")
-	kind, f := d.recognize(&id, r.Word(manager), func() []string { return nodeKeys(n) })
+// diagnose reports the errors of an object, or decodes it after all. f is the finding on its kind, or nil.
+func (d *decoder) diagnose(s *source.Source, at fieldpath.Path, o *objectNode, id identity, f *finding.Finding) {
 	walk := newDiagnosis(s, id.object(), d.room())
-	if kind != nil && own.apiVersion == "" && own.kind == "" {
-		f = cmp.Or(f, walk.fieldless(id.kind, kind.make(), nodeKeys(n)))
+	if own := identityOf(o.Reading, o.node); own.apiVersion == "" && own.kind == "" {
+		f = cmp.Or(f, walk.fieldless(id.kind, o.kind.make(), nodeKeys(o.node)))
 	}
 	document := d.add(s, at, id, f, nil)
-	if kind == nil || document.Broken {
+	if document.Broken {
 		return
 	}
-	var j bytes.Buffer
-	if err := r.Convert(&j, n); err == nil {
-		document.raw, document.read = j.Bytes(), kind
+	if fields := o.fields(); fields != nil {
+		document.fields, document.read = fields, o.kind
 	}
-	object, shape := kind.make(), d.api.shapeOf(kind)
-	if shape != nil {
-		object = shape.make()
-	} else if _, ok := object.(*trainer.TrainJob); ok && isOld(r, n) {
+	object := o.kind.make()
+	if o.shape != nil {
+		object = o.shape.make()
+	} else if o.isTrainJob() && isOld(o.Reading, o.node) {
 		object = new(legacy.TrainJob)
 		d.findings = append(d.findings, oldAPI(document))
 	}
-	walk.api, walk.shape = d.api, shape
-	if shape != nil {
-		walk.define(shape.fields)
+	walk.api, walk.shape = d.api, o.shape
+	if o.shape != nil {
+		walk.define(o.shape.fields)
 	}
-	walk.value(n, reflect.TypeOf(object), "")
+	walk.value(o.node, reflect.TypeOf(object), "")
 	found := walk.findings
 	if found.Err() == nil {
-		if err := d.decodeNode(r, n, shape, object); err != nil {
+		if err := o.decodePruned(object); err != nil {
 			found = append(found, finding.Finding{
 				Code: finding.CodeWrongType, Severity: finding.Error, Object: document.ID,
-				Position: s.Position(n),
+				Position: s.Position(o.node),
 				Message:  "cannot be decoded: " + firstLine(source.Unquoted(err.Error())),
 				Remedy:   finding.Remedy{Text: "compare it with the API reference of " + id.kind},
 			})
@@ -142,23 +56,23 @@ func (d *decoder) node(s *source.Source, r *source.Reading, at fieldpath.Path, n
 	d.findings = append(d.findings, found...)
 	document.Findings = found
 	if !document.Broken {
-		document.take(kind, shape, object)
+		document.take(o.kind, o.shape, object)
 	}
 }
 
 // room returns the number of findings that the file may still have, at least one.
 func (d *decoder) room() int { return max(1, maxFindings-len(d.findings)) }
 
-// decodeNode decodes a node strictly.
-func (d *decoder) decodeNode(r *source.Reading, n *yaml.Node, shape *shape, into any) error {
+// decodePruned decodes the object strictly, without the fields that its shape lacks.
+func (o *objectNode) decodePruned(into any) error {
 	var b bytes.Buffer
-	if err := r.Convert(&b, n); err != nil {
+	if err := o.Convert(&b, o.node); err != nil {
 		return err
 	}
 	j := b.Bytes()
-	if shape != nil {
+	if o.shape != nil {
 		var err error
-		if j, err = shape.pruned(j); err != nil {
+		if j, err = o.shape.pruned(j); err != nil {
 			return err
 		}
 	}

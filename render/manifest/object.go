@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"iter"
+	"reflect"
 	"slices"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"go.yaml.in/yaml/v3"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	kjson "sigs.k8s.io/json"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
@@ -17,18 +19,6 @@ import (
 	"github.com/trainweld/trainweld/render/legacy"
 	"github.com/trainweld/trainweld/render/manifest/internal/source"
 )
-
-// header identifies an object, and holds the items of a List.
-type header struct {
-	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
-	Metadata   struct {
-		Name      string `json:"name"`
-		Namespace string `json:"namespace"`
-	} `json:"metadata"`
-	Manager string            `json:"manager"` // of a RuntimePatch
-	Items   []json.RawMessage `json:"items"`
-}
 
 // list is a List with undecoded items.
 type list struct {
@@ -49,39 +39,41 @@ type origin struct {
 // maxLists limits the nesting of Lists, because each level reads the inner ones again. More than one is unusual.
 const maxLists = 8
 
-// value reads the JSON value of the source's node at a path.
-func (d *decoder) value(s *source.Source, at fieldpath.Path, j []byte, from origin) {
-	j = bytes.TrimLeft(j, " \t\r\n")
+// node reads the value of a node, which stands at a path.
+func (d *decoder) node(s *source.Source, r *source.Reading, at fieldpath.Path, n *yaml.Node, from origin) {
+	n = source.Target(n)
 	switch {
-	case j[0] == '{':
-		d.object(s, at, j, from)
-	case j[0] == '[' && from.lists > 0:
-		d.notAnObject(s, at, "is a list, not an object")
-	case j[0] == '[' && s.JSON:
-		n, before := 0, len(d.documents)
-		for item := range source.Elements(s) {
-			if d.full() {
-				return
-			}
-			d.value(item, nil, item.Text, origin{lists: 1})
-			item.Release()
-			n++
-		}
-		d.list(s, at, n, d.documents[before:])
-	case j[0] == '[':
+	case n.Kind == yaml.SequenceNode && from.lists == 0:
 		before := len(d.documents)
-		var items []json.RawMessage
-		if err := json.Unmarshal(j, &items); err != nil {
-			d.syntax(s, err)
-			return
+		d.items(len(n.Content), at, func(i int, p fieldpath.Path) { d.node(s, r, p, n.Content[i], origin{lists: 1}) })
+		d.list(s, at, len(n.Content), d.documents[before:])
+		return
+	case n.Kind == yaml.SequenceNode:
+		d.notAnObject(s, at, "is a list, not an object")
+		return
+	case n.Kind != yaml.MappingNode:
+		if from.lists > 0 || !r.IsNull(n) {
+			d.notAnObject(s, at, "is a bare value, not an object")
 		}
-		d.items(len(items), at, func(i int, p fieldpath.Path) { d.value(s, p, items[i], origin{lists: 1}) })
-		d.list(s, at, len(items), d.documents[before:])
-	case j[0] == 'n' && from.lists == 0:
-		// An empty document.
-	default:
-		d.notAnObject(s, at, "is a bare value, not an object")
+		return
 	}
+	id := identityOf(r, n).within(from.identity)
+	_, items := r.Lookup(n, "items")
+	if is, known := isList(id, nodeItems(items), d.further); is {
+		if known {
+			d.findings = append(d.findings, diagnose(s, id.object(), n, reflect.TypeFor[list](), d.room())...)
+		}
+		if from.lists == maxLists {
+			d.tooManyLists(s, at)
+		} else if items != nil && source.Target(items).Kind == yaml.SequenceNode {
+			items = source.Target(items)
+			d.items(len(items.Content), at.Append(fieldpath.Field("items")), func(i int, p fieldpath.Path) {
+				d.node(s, r, p, items.Content[i], origin{id.item(), from.lists + 1})
+			})
+		}
+		return
+	}
+	d.object(s, r, at, n, id)
 }
 
 // list reports a list that is no document for kubectl: an empty one, and one with objects that this program reads.
@@ -109,60 +101,86 @@ func (d *decoder) items(n int, at fieldpath.Path, read func(i int, p fieldpath.P
 	}
 }
 
-// object decodes an object from JSON. If that fails, it calls diagnose.
-func (d *decoder) object(s *source.Source, at fieldpath.Path, j []byte, from origin) {
-	var h header
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(j, &h); err != nil {
-		d.diagnose(s, at, from, nil)
-		return
-	}
-	id := identity{h.APIVersion, h.Kind, h.Metadata.Namespace, h.Metadata.Name}.within(from.identity)
-	if is, known := isList(id, jsonItems(h.Items), d.further); is {
-		if known && unmarshalSafe(j, new(list)) != nil {
-			d.diagnose(s, at, from, nil)
+// object decodes an object. If that fails, it walks the nodes for the reasons.
+func (d *decoder) object(s *source.Source, r *source.Reading, at fieldpath.Path, n *yaml.Node, id identity) {
+	if len(s.Text)+s.Expanded > source.MaxDocument/largestEscape {
+		var j bytes.Buffer
+		if r.Convert(&j, n) == nil && d.tooLarge(s, j.Len()) {
 			return
 		}
-		item := origin{id.item(), from.lists + 1}
-		switch {
-		case from.lists == maxLists:
-			d.tooManyLists(s, at)
-		case s.JSON:
-			for e := range source.Elements(source.LastMember(s, "items")) {
-				if d.full() {
-					return
-				}
-				d.value(e, nil, e.Text, item)
-				e.Release()
-			}
-		default:
-			d.items(len(h.Items), at.Append(fieldpath.Field("items")), func(i int, p fieldpath.Path) {
-				d.value(s, p, h.Items[i], item)
-			})
-		}
-		return
 	}
-	if d.tooLarge(s, len(j)) {
-		return
-	}
-	kind, f := d.recognize(&id, h.Manager, func() []string { return jsonKeys(j) })
+	_, manager := r.Lookup(n, "manager")
+	kind, f := d.recognize(&id, r.Word(manager), n)
 	if kind == nil {
 		d.add(s, at, id, f, nil)
 		return
 	}
-	object, shape := kind.make(), d.api.shapeOf(kind)
-	if shape != nil {
-		object = shape.make()
-	}
-	if s.Doubtful || !decodes(j, object) && (shape != nil || !d.decodesOld(j, &object)) || shape != nil && shape.lacks(j) {
-		d.diagnose(s, at, from, nil)
+	o := &objectNode{Reading: r, node: n, kind: kind, shape: d.api.shapeOf(kind)}
+	var doubtful bool
+	var err error
+	o.tree, doubtful, err = r.Tree(n)
+	object := o.decode()
+	if doubtful || err != nil || object == nil {
+		d.diagnose(s, at, o, id, f)
 		return
 	}
 	document := d.add(s, at, id, f, nil)
 	if _, ok := object.(*legacy.TrainJob); ok {
 		d.findings = append(d.findings, oldAPI(document))
 	}
-	document.raw, document.read = j, kind
-	document.take(kind, shape, object)
+	document.fields, document.read = o.fields(), kind
+	document.take(kind, o.shape, object)
+}
+
+// largestEscape is the number of bytes in JSON for the longest escape of a byte.
+const largestEscape = 6
+
+// objectNode is an object of a known kind in a document.
+type objectNode struct {
+	*source.Reading
+	node  *yaml.Node
+	kind  *readable
+	shape *shape // of the kind, or nil
+	tree  any    // the value of the node, or nil for one without a JSON form
+}
+
+func (o *objectNode) fields() map[string]any {
+	fields, _ := o.tree.(map[string]any)
+	return fields
+}
+
+// decode returns the decoded object, or nil for one with errors.
+func (o *objectNode) decode() any {
+	if o.tree == nil {
+		return nil
+	}
+	if o.shape == nil {
+		if object := o.kind.make(); o.decodes(object) {
+			return object
+		}
+		if old := new(legacy.TrainJob); o.isTrainJob() && o.decodes(old) {
+			return old
+		}
+	} else if object := o.shape.make(); !o.shape.prune(o.tree, o.shape.fields, false) && o.decodes(object) {
+		return object
+	}
+	return nil
+}
+
+// isTrainJob reports whether the object is read as a TrainJob of today's API.
+func (o *objectNode) isTrainJob() bool {
+	_, ok := o.kind.make().(*trainer.TrainJob)
+	return ok
+}
+
+// decodes reports whether the object decodes strictly and case-sensitively, as in an API server. For the first object of a kind, the
+// decoder of JSON analyzes all types below it. That took a third of a short run, so it decodes only what package tree does not convert.
+func (o *objectNode) decodes(into any) bool {
+	if tree.Decode(o.tree, into) {
+		return true
+	}
+	var j bytes.Buffer
+	return o.Convert(&j, o.node) == nil && unmarshalSafe(j.Bytes(), into) == nil
 }
 
 // take sets the decoded object of a document.
@@ -179,26 +197,15 @@ func (document *Document) take(kind *readable, shape *shape, object any) {
 	document.Object = object
 }
 
-func jsonItems(items []json.RawMessage) listItems {
-	for _, item := range items {
-		if item[0] != '{' {
+// itemsOf classifies the items of a JSON List.
+func itemsOf(items iter.Seq[*source.Source]) listItems {
+	kind := noItems
+	for item := range items {
+		if kind = objectItems; item.JSON && item.Text[0] != '{' {
 			return otherItems
 		}
 	}
-	if len(items) == 0 {
-		return noItems
-	}
-	return objectItems
-}
-
-// decodes reports whether JSON decodes strictly and case-sensitively, as in an API server. For the first object of a kind the decoder
-// of JSON analyzes all types below it. That took a third of a short run, so it decodes only what jsonvalue does not convert.
-func decodes(j []byte, into any) bool {
-	var value any
-	if strict, err := kjson.UnmarshalStrict(j, &value); err == nil && len(strict) == 0 && tree.Decode(value, into) {
-		return true
-	}
-	return unmarshalSafe(j, into) == nil
+	return kind
 }
 
 // unmarshalSafe is unmarshalStrict, and returns an error for a quantity that takes too long.
@@ -207,8 +214,8 @@ func unmarshalSafe(j []byte, into any) error { return quantity.Unmarshal(j, into
 // patchKind is the kind of a RuntimePatch, which has none in the API.
 const patchKind = "RuntimePatch"
 
-// recognize returns the kind of an object with these keys. In a file of patches, apiVersion and kind may be missing.
-func (d *decoder) recognize(id *identity, manager string, keys func() []string) (*readable, *finding.Finding) {
+// recognize returns the kind of an object. In a file of patches, apiVersion and kind may be missing.
+func (d *decoder) recognize(id *identity, manager string, n *yaml.Node) (*readable, *finding.Finding) {
 	if id.apiVersion != "" && id.kind != "" {
 		return recognize(*id, d.further)
 	}
@@ -227,9 +234,9 @@ func (d *decoder) recognize(id *identity, manager string, keys func() []string) 
 	switch {
 	case manager != "" && len(missing) > len("apiVersion"):
 		f.Remedy.Do, f.Remedy.Options = finding.Provide, []string{patchKind}
-	case isKustomize(keys()):
+	case isKustomize(nodeKeys(n)):
 		return nil, nil
-	case isForeign(keys()):
+	case isForeign(nodeKeys(n)):
 		f.Remedy.Do = finding.Omit
 	}
 	return nil, f

@@ -14,19 +14,6 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// decodesOld decodes a TrainJob with fields that Trainer 2.2 removed.
-func (d *decoder) decodesOld(j []byte, object *any) bool {
-	if _, ok := (*object).(*trainer.TrainJob); !ok {
-		return false
-	}
-	old := new(legacy.TrainJob)
-	if !decodes(j, old) {
-		return false
-	}
-	*object = old
-	return true
-}
-
 // withoutOld removes these fields from a TrainJob.
 func withoutOld(fields map[string]any, read *readable) {
 	if read.group != trainerGroup || read.kind != trainer.TrainJobKind {

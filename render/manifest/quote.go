@@ -88,7 +88,7 @@ func (r ranges) merged() ranges {
 
 func quotesOf(f *source.File) *quotes {
 	q := &quotes{cut: map[int]int{}}
-	if refuse(f) != nil {
+	if notText(f) != nil {
 		return q
 	}
 	for c := range source.Split(f.Data) {

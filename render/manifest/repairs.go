@@ -44,7 +44,7 @@ func (d *diagnosis) repairType(r *finding.Remedy, n *yaml.Node, t reflect.Type) 
 	if !ok {
 		return
 	}
-	if option := meant(text, t); option != "" && decodes([]byte(option), reflect.New(t).Interface()) {
+	if option := meant(text, t); option != "" && unmarshalSafe([]byte(option), reflect.New(t).Interface()) == nil {
 		r.Do, r.Options, r.IsCertain = finding.SetValue, []string{option}, true
 	}
 }

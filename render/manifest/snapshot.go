@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -48,15 +49,23 @@ func snapshot(cm *corev1.ConfigMap) (any, error) {
 	case len(text) > source.MaxDocument:
 		return nil, source.ErrTooLarge
 	}
-	j, err := source.ToJSON(&source.Source{File: &source.File{}, Text: []byte(text), Line: 1, Column: 1})
-	if err != nil {
+	s := &source.Source{File: &source.File{}, Text: []byte(text), Line: 1, Column: 1}
+	root, err := s.Nodes()
+	var j bytes.Buffer
+	r := source.NewReading(s)
+	if err == nil && root != nil {
+		if _, _, err = r.Tree(root); err == nil {
+			err = r.Convert(&j, root)
+		}
+	}
+	switch {
+	case err != nil:
 		return nil, fmt.Errorf("cannot be parsed: %s", source.Unquoted(err.Error()))
+	case root == nil || source.KindOf(root, r) != "object":
+		return nil, errors.New("is not an object")
 	}
-	var h header
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(j, &h); err != nil {
-		return nil, fmt.Errorf("is not a runtime: %w", err)
-	}
-	kind, f := recognize(identity{apiVersion: h.APIVersion, kind: h.Kind}, nil)
+	id := identityOf(r, source.Target(root))
+	kind, f := recognize(identity{apiVersion: id.apiVersion, kind: id.kind}, nil)
 	if kind == nil && f != nil {
 		return nil, fmt.Errorf("%s; %s", f.Message, f.Remedy.Text)
 	}
@@ -64,12 +73,12 @@ func snapshot(cm *corev1.ConfigMap) (any, error) {
 		object := kind.make()
 		switch object.(type) {
 		case *trainer.TrainingRuntime, *trainer.ClusterTrainingRuntime:
-			if err := quantity.Unmarshal(j, object, kjson.UnmarshalCaseSensitivePreserveInts); err != nil {
+			if err := quantity.Unmarshal(j.Bytes(), object, kjson.UnmarshalCaseSensitivePreserveInts); err != nil {
 				return nil, fmt.Errorf("cannot be decoded: %s", source.Unquoted(err.Error()))
 			}
 			kind.name(object)
 			return object, nil
 		}
 	}
-	return nil, fmt.Errorf("is a %s of %q, not a TrainingRuntime or ClusterTrainingRuntime", h.Kind, h.APIVersion)
+	return nil, fmt.Errorf("is a %s of %q, not a TrainingRuntime or ClusterTrainingRuntime", id.kind, id.apiVersion)
 }

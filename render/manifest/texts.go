@@ -1,13 +1,11 @@
 package manifest
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"slices"
 
 	"go.yaml.in/yaml/v3"
-	kjson "sigs.k8s.io/json"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/render/manifest/internal/source"
@@ -46,14 +44,15 @@ func (t *Texts) json(s *source.Source, from origin) {
 		}
 		return
 	}
-	var h header
-	if s.Text[0] == '{' && from.lists <= maxLists && kjson.UnmarshalCaseSensitivePreserveInts(s.Text, &h) == nil {
-		id := identity{h.APIVersion, h.Kind, h.Metadata.Namespace, h.Metadata.Name}.within(from.identity)
-		if is, _ := isList(id, jsonItems(h.Items), nil); is {
-			for e := range source.Elements(source.LastMember(s, "items")) {
-				t.json(e, origin{id.item(), from.lists + 1})
+	if head, items, ok := source.Items(s); ok && from.lists <= maxLists {
+		if root, err := head.Nodes(); err == nil {
+			id := identityOf(source.NewReading(head), root).within(from.identity)
+			if is, _ := isList(id, itemsOf(items), nil); is {
+				for e := range items {
+					t.json(e, origin{id.item(), from.lists + 1})
+				}
+				return
 			}
-			return
 		}
 	}
 	t.sources = append(t.sources, s)
@@ -126,12 +125,9 @@ func (d *Document) Content() (map[string]any, error) {
 	if n == nil {
 		return nil, errNoText
 	}
-	var b bytes.Buffer
-	if err := source.NewReading(s).Convert(&b, n); err != nil {
-		return nil, err
-	}
-	var content map[string]any
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(b.Bytes(), &content); err != nil {
+	tree, _, err := source.NewReading(s).Tree(n)
+	content, ok := tree.(map[string]any)
+	if !ok {
 		return nil, errors.Join(errNoText, err)
 	}
 	return content, nil

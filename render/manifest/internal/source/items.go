@@ -3,17 +3,22 @@ package source
 import (
 	"bytes"
 	"iter"
+	"slices"
+	"unicode/utf8"
 )
 
-// Items splits a List in YAML whose items stand on lines of their own, as kubectl writes it. A document has a limit, and a List of
-// a whole cluster exceeds it. head is the document without its items, on lines of the same numbers. Each item is a part of the
-// file: blanks replace its dash. It returns false for another form, and for a text with aliases, which items could share.
+// Items splits a List in JSON, or one in YAML whose items stand on lines of their own, as kubectl writes it. A document has a limit,
+// and a List of a whole cluster exceeds it. head is the document without its items. Each item is a part of the file; in YAML, blanks
+// replace its dash. It returns false for another form, for a head that is too large, and for a text with aliases, which items could share.
 func Items(s *Source) (head *Source, items iter.Seq[*Source], ok bool) {
+	if s.JSON {
+		return membersOf(s, "items")
+	}
 	if MayHaveAliases(s.Text) {
 		return nil, nil, false
 	}
 	start, end, indent, ok := itemLines(s.Text)
-	if !ok {
+	if !ok || len(s.Text)-(end-start) > MaxDocument {
 		return nil, nil, false
 	}
 	head = &Source{File: s.File, Text: append(append([]byte{}, s.Text[:start]...), s.Text[end:]...), Offset: s.Offset, Line: s.Line, Column: 1, Part: true}
@@ -70,4 +75,19 @@ func itemLines(text []byte) (start, end, indent int, ok bool) {
 // isDash reports whether a text starts with an item at an indentation.
 func isDash(text []byte, indent int) bool {
 	return len(text) > indent+1 && len(bytes.TrimLeft(text[:indent], " ")) == 0 && text[indent] == '-' && text[indent+1] == ' '
+}
+
+// membersOf splits a JSON object with a list. White space replaces the items of the head, so that the rest keeps its place.
+func membersOf(s *Source, name string) (head *Source, items iter.Seq[*Source], ok bool) {
+	list := lastMember(s, name)
+	if list == nil || len(s.Text)-len(list.Text) > MaxDocument {
+		return nil, nil, false
+	}
+	start := list.Offset - s.Offset
+	last := list.Text[bytes.LastIndexByte(list.Text, '\n')+1:]
+	gap := bytes.Repeat([]byte("\n"), bytes.Count(list.Text, []byte("\n")))
+	gap = append(gap, bytes.Repeat([]byte(" "), max(0, utf8.RuneCount(last)-len("[]")))...)
+	head = &Source{File: s.File, Offset: s.Offset, Line: s.Line, Column: s.Column, JSON: true, Part: true}
+	head.Text = slices.Concat(s.Text[:start], []byte("["), gap, []byte("]"), s.Text[start+len(list.Text):])
+	return head, Elements(list), true
 }

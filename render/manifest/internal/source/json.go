@@ -79,12 +79,9 @@ func JSONValues(s *Source) iter.Seq[*Source] {
 }
 
 // Elements yields the elements of a JSON array, each as a source. So a long array needs only the memory of its largest
-// element. It yields none for a nil source.
+// element. It yields none for another value.
 func Elements(s *Source) iter.Seq[*Source] {
 	return func(yield func(*Source) bool) {
-		if s == nil {
-			return
-		}
 		r := newJSONReader(s.Text, false)
 		if !r.take('[') || r.take(']') {
 			return
@@ -94,8 +91,8 @@ func Elements(s *Source) iter.Seq[*Source] {
 	}
 }
 
-// LastMember returns the value of a key of a JSON object, or nil. It returns the last of duplicate keys.
-func LastMember(s *Source, name string) *Source {
+// lastMember returns the list of a key of a JSON object, or nil. It returns the last of duplicate keys.
+func lastMember(s *Source, name string) *Source {
 	var found *Source
 	r := newJSONReader(s.Text, false)
 	if !r.take('{') || r.take('}') {
@@ -291,25 +288,4 @@ func (r *jsonReader) number() (*yaml.Node, error) {
 		n.Value = string(text)
 	}
 	return n, nil
-}
-
-// jsonDepth returns the nesting depth of valid JSON.
-func jsonDepth(text []byte) int {
-	depth, deepest := 0, 0
-	quoted := false
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{' || c == '[':
-			depth++
-			deepest = max(deepest, depth)
-		case c == '}' || c == ']':
-			depth--
-		}
-	}
-	return deepest
 }

@@ -82,8 +82,8 @@ func (s *Source) lacksLast(p fieldpath.Path) bool {
 	}
 	lacks, known := s.lacks[name]
 	if !known {
-		// An escape or a tag could encode the name.
-		lacks = !doubtfulKey([]byte(name)) && !bytes.Contains(s.Text, []byte(name)) && !bytes.ContainsAny(s.Text, `\!`)
+		// An escape or a tag could encode the name, and another word be read as it.
+		lacks = IsString(&yaml.Node{Value: name}) && !bytes.Contains(s.Text, []byte(name)) && !bytes.ContainsAny(s.Text, `\!`)
 		if s.lacks == nil {
 			s.lacks = map[string]bool{}
 		}

@@ -3,6 +3,7 @@ package source
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+	kjson "sigs.k8s.io/json"
 	sigsyaml "sigs.k8s.io/yaml"
 )
 
@@ -29,8 +31,9 @@ type Reading struct {
 }
 
 type scalar struct {
-	json []byte
-	err  error
+	json  []byte
+	value any
+	err   error
 }
 
 // NewReading returns a reading for the nodes of a source.
@@ -46,16 +49,38 @@ func (r *Reading) Scalar(n *yaml.Node) ([]byte, error) {
 	if r.JSON || n.Style == 0 && isInteger10(n.Value) {
 		return []byte(n.Value), nil
 	}
+	s := r.resolve(n)
+	return s.json, s.err
+}
+
+// resolve asks the library for a scalar that is not obvious.
+func (r *Reading) resolve(n *yaml.Node) scalar {
 	text := spell(n)
 	s, ok := r.memo[text]
 	if !ok {
-		s.json, s.err = sigsyaml.YAMLToJSONStrict([]byte("- " + text))
-		if s.err == nil {
+		if r.JSON {
+			s.json = []byte(text)
+		} else if s.json, s.err = sigsyaml.YAMLToJSONStrict([]byte("- " + text)); s.err == nil {
 			s.json = bytes.TrimSuffix(bytes.TrimPrefix(s.json, []byte("[")), []byte("]"))
+		}
+		if s.err == nil {
+			s.err = kjson.UnmarshalCaseSensitivePreserveInts(s.json, &s.value)
 		}
 		r.memo[text] = s
 	}
-	return s.json, s.err
+	return s
+}
+
+// scalar returns the value of a scalar node.
+func (r *Reading) scalar(n *yaml.Node) (any, error) {
+	if IsString(n) {
+		return n.Value, nil
+	}
+	if n.Style == 0 && isInteger10(n.Value) {
+		return strconv.ParseInt(n.Value, 10, 64)
+	}
+	s := r.resolve(n)
+	return s.value, s.err
 }
 
 // isInteger10 recognizes unambiguous integers, so that a list of them needs no library calls.
@@ -93,8 +118,8 @@ func (r *Reading) Name(n *yaml.Node) (string, error) {
 	return string(s.json), s.err
 }
 
-// IsString reports whether the scalar is a string by its style or its first character. YAML 1.1 resolves only strings that
-// start like a number or a boolean, or with ~ (go.yaml.in/yaml/v2 resolve.go).
+// IsString reports whether the scalar is a string by its style or its characters. YAML 1.1 resolves only strings that start like a number
+// or a boolean, or with ~ (go.yaml.in/yaml/v2 resolve.go). A false may be wrong.
 func IsString(n *yaml.Node) bool {
 	if n.Style&yaml.TaggedStyle != 0 {
 		switch n.Tag {
@@ -109,7 +134,25 @@ func IsString(n *yaml.Node) bool {
 	if n.Value == "" {
 		return false
 	}
-	return strings.IndexByte("0123456789+-.yYnNtTfFoO~", n.Value[0]) < 0 || strings.ContainsAny(n.Value, "\n")
+	const outsideNumbers = ":ghijklmopqrstuvwxyGHIJKLMOPQRSTUVWXY" // characters in which no number and no time ends
+	switch first, last := n.Value[0], n.Value[len(n.Value)-1]; {
+	case strings.ContainsAny(n.Value, "\n"):
+		return true
+	case strings.IndexByte("0123456789+-.", first) >= 0:
+		return strings.IndexByte(outsideNumbers, last) >= 0 || n.Value == "-"
+	case strings.IndexByte("yYnNtTfFoO~", first) >= 0:
+		return !IsAmbiguous(n.Value) && !isKeyword(n.Value)
+	}
+	return true
+}
+
+// isKeyword reports whether YAML, in each version, reads the bare word as a boolean or null.
+func isKeyword(word string) bool {
+	switch word {
+	case "true", "True", "TRUE", "false", "False", "FALSE", "null", "Null", "NULL", "~":
+		return true
+	}
+	return false
 }
 
 // spell writes the scalar on one line with the same meaning.
@@ -188,6 +231,86 @@ func (r *Reading) Convert(b *bytes.Buffer, n *yaml.Node) error {
 		b.Write(j)
 	}
 	return nil
+}
+
+// ErrDuplicate is the error of a key that a mapping has twice.
+var ErrDuplicate = errors.New("a key is set twice")
+
+// Tree returns the value of a node as decoded JSON, with int64 or float64 for numbers. isDoubtful reports that the key of an entry is
+// read as another string than it is written. The error is ErrDuplicate for a tree that has the last value of a duplicate key. After
+// another error the tree is nil.
+func (r *Reading) Tree(n *yaml.Node) (tree any, isDoubtful bool, err error) {
+	t := treeBuilder{Reading: r}
+	if tree, err = t.value(n); err == nil && t.repeats {
+		err = ErrDuplicate
+	}
+	return tree, t.isDoubtful, err
+}
+
+type treeBuilder struct {
+	*Reading
+	isDoubtful, repeats bool
+}
+
+func (t *treeBuilder) value(n *yaml.Node) (any, error) {
+	n = Target(n)
+	switch n.Kind {
+	case yaml.MappingNode:
+		return t.mapping(n)
+	case yaml.SequenceNode:
+		items := make([]any, len(n.Content))
+		for i, item := range n.Content {
+			var err error
+			if items[i], err = t.value(item); err != nil {
+				return nil, err
+			}
+		}
+		return items, nil
+	default:
+		return t.scalar(n)
+	}
+}
+
+func (t *treeBuilder) mapping(n *yaml.Node) (any, error) {
+	fields := make(map[string]any, len(n.Content)/2)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if t.IsMerge(n.Content[i]) {
+			return fields, t.merging(n, fields)
+		}
+		name, err := t.Name(n.Content[i])
+		if err != nil {
+			return nil, err
+		}
+		if err := t.entry(fields, name, n.Content[i], n.Content[i+1]); err != nil {
+			return nil, err
+		}
+	}
+	return fields, nil
+}
+
+// merging adds all entries of a mapping with merge keys.
+func (t *treeBuilder) merging(n *yaml.Node, fields map[string]any) error {
+	clear(fields)
+	entries, clashes := t.Entries(n)
+	t.repeats = t.repeats || len(clashes) > 0
+	for _, e := range entries {
+		if e.Err != nil {
+			return e.Err
+		}
+		if err := t.entry(fields, e.Name, e.Key, e.Value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *treeBuilder) entry(fields map[string]any, name string, key, value *yaml.Node) (err error) {
+	if _, isSet := fields[name]; isSet {
+		t.repeats = true
+	}
+	t.isDoubtful = t.isDoubtful || name != Target(key).Value
+	fields[name], err = t.value(value)
+	return err
 }
 
 // Target follows aliases to their value.

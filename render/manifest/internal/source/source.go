@@ -1,12 +1,11 @@
 // Package source reads YAML and JSON like Kubernetes, and knows the position of each value.
 //
-// A File has lines. Split cuts it into chunks, the texts of Sources. ToJSON converts a Source at once. Nodes parses it into
-// nodes with positions. A Reading interprets a node like Kubernetes.
+// A File has lines. Split cuts it into chunks, the texts of Sources. Nodes parses a Source into nodes with positions. A Reading
+// interprets a node like Kubernetes; Tree makes decoded JSON of it.
 //
 //	split.go     documents and lines
 //	yaml.go      YAML and its limits
 //	json.go      JSON
-//	doubtful.go  keys that YAML 1.1 may read differently
 //	scalar.go    scalars, with the library that Kubernetes uses (sigs.k8s.io/yaml)
 //	mapping.go   keys, including merged ones
 //	position.go  the nodes and positions of paths
@@ -73,10 +72,8 @@ type Source struct {
 	// Offset, Line and Column are the start of Text in the file.
 	Offset, Line, Column int
 	JSON                 bool
-	// Part tells that the text is not that of the file: see Items.
+	// Part tells that the text is not that of the file: see Items. Its size is not limited.
 	Part bool
-	// Doubtful reports that a key may be read as a different string.
-	Doubtful bool
 
 	// InUse counts the documents that are not released.
 	InUse atomic.Int64
@@ -100,7 +97,7 @@ func (s *Source) Nodes() (*yaml.Node, error) {
 // parse is Nodes for a caller that holds the lock.
 func (s *Source) parse() (*yaml.Node, error) {
 	if s.root == nil && s.err == nil {
-		if len(s.Text) > MaxDocument {
+		if len(s.Text) > MaxDocument && !s.Part {
 			s.err = ErrTooLarge
 		} else if s.JSON {
 			s.root, s.err = parseJSON(s.Text)

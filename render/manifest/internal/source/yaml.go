@@ -38,27 +38,18 @@ type TrailingError struct{ line, column int }
 
 func (TrailingError) Error() string { return "there is more text after the end of the value" }
 
-// ToJSON converts the YAML document to JSON, as Kubernetes reads it.
-func ToJSON(s *Source) ([]byte, error) {
-	if MayHaveAliases(s.Text) || !IsBlockAtMargin(s.Text) || mayEnd(s.Text) {
-		// ParseYAML rejects alias bombs and text behind the value. The conversion below would expand the former, and ignore
-		// the latter.
-		if _, err := s.Nodes(); err != nil {
-			return nil, err
-		}
-	}
-	var converted []byte
-	err := contain(func() (err error) {
-		converted, err = sigsyaml.YAMLToJSONStrict(s.Text)
+// Refusal returns the error of the library with which kubectl reads a text in YAML, or nil.
+func (s *Source) Refusal() error {
+	return contain(func() error {
+		_, err := sigsyaml.YAMLToJSONStrict(s.Text)
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	if jsonDepth(converted) > maxDepth {
-		return nil, ErrTooDeep
-	}
-	return converted, nil
+}
+
+// IsUnusual reports whether the library may refuse a text in YAML whose nodes are fine: for many aliases, a tab, a rare line break, or a
+// template. It is for a parsed source.
+func (s *Source) IsUnusual() bool {
+	return !s.JSON && (s.Expanded > 0 || bytes.IndexByte(s.Text, '\t') >= 0 || bytes.Contains(s.Text, []byte("{{")) || mayEnd(s.Text))
 }
 
 // mayEnd reports whether a document may end within the text, at a marker that kubectl does not split at. A true may be wrong.
@@ -99,6 +90,9 @@ func ParseYAML(text []byte) (root *yaml.Node, expanded int, err error) {
 		return nil, 0, nil
 	}
 	root = document.Content[0]
+	if bytes.IndexByte(text, '!') >= 0 && bareTag().Match(text) {
+		tagStrings(root, bytes.SplitAfter(text, []byte("\n")))
+	}
 	e, err := (&expansion{seen: map[*yaml.Node]extent{}}).of(root)
 	switch {
 	case err != nil:
@@ -113,6 +107,23 @@ func ParseYAML(text []byte) (root *yaml.Node, expanded int, err error) {
 	}
 	return root, expanded, nil
 }
+
+// bareTag matches the tag ! that makes a string of any scalar. The nodes lack it.
+func bareTag() *regexp.Regexp { return regexp.MustCompile(`(?:^|[\s\[{,])!(?:[\s,\]}]|$)`) }
+
+// tagStrings tags the scalars of the lines that have a bare tag as strings.
+func tagStrings(n *yaml.Node, lines [][]byte) {
+	if n.Kind == yaml.ScalarNode && n.Style == 0 && n.Line <= len(lines) {
+		if start := []rune(string(lines[n.Line-1])); n.Column <= len(start) && startsWithBareTag().MatchString(string(start[n.Column-1:])) {
+			n.Tag, n.Style = "!!str", yaml.TaggedStyle
+		}
+	}
+	for _, child := range n.Content {
+		tagStrings(child, lines)
+	}
+}
+
+func startsWithBareTag() *regexp.Regexp { return regexp.MustCompile(`^(?:&\S+\s+)?!(?:[\s,\]}]|$)`) }
 
 // contain turns a panic into an error. The YAML libraries panic inside and pass on unknown panics. A bad file must not end the
 // program.
