@@ -11,9 +11,8 @@ import (
 	"strings"
 	"sync"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/internal/yamltext"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -37,11 +36,10 @@ const (
 	mostCopied     = 3 << 20 // bytes
 )
 
-// ParseJSONPatch reads a JSON patch from JSON or YAML: a list of operations. It expands aliases, of which a stranger's YAML may have any
-// number.
+// ParseJSONPatch reads a JSON patch from JSON or YAML: a list of operations. Aliases may expand it to 3 MiB.
 func ParseJSONPatch(data []byte) ([]Operation, error) {
 	if !json.Valid(data) {
-		text, err := yaml.YAMLToJSONStrict(data)
+		text, err := yamltext.ToJSON(data)
 		if err != nil {
 			return nil, err
 		}

@@ -242,9 +242,9 @@ func TestJSONPatch_Invalid(t *testing.T) {
 			t.Errorf("%.100s: %v, want %s", patch, err, want)
 		}
 	}
-	for _, text := range []string{"", "null", "# none", "{}", "3", "[3]", "- op: [", `[{"op": 1}]`} {
+	for _, text := range []string{"", "null", "# none", "{}", "3", "[3]", "- op: [", `[{"op": 1}]`, "- &a {op: " + strings.Repeat("x", 1<<20) + "}\n- *a\n- *a\n- *a\n"} {
 		if _, err := merge.ParseJSONPatch([]byte(text)); err == nil {
-			t.Errorf("ParseJSONPatch(%q) has no error", text)
+			t.Errorf("ParseJSONPatch(%.80q) has no error", text)
 		}
 	}
 	type spec struct{ Replicas int }

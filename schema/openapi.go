@@ -15,7 +15,8 @@ import (
 
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
-	"sigs.k8s.io/yaml"
+
+	"github.com/trainweld/trainweld/internal/yamltext"
 )
 
 // ParseOpenAPI reads how the objects of a kind merge under server-side apply, from JSON or YAML. The data is one document of three;
@@ -27,7 +28,7 @@ import (
 //
 // The schema of a definition must be structural, as Kubernetes requires. The error lists each violation by its JSON path.
 // ParseOpenAPI does not check CEL rules and default values, since they do not affect merges. It ignores a definition's schema of
-// apiVersion, kind and metadata, because every object shares them.
+// apiVersion, kind and metadata, because every object shares them. Aliases may expand a document to 3 MiB.
 //
 // The types of fields have no slots in a Go type. They merge objects: see ForObject in package merge.
 func ParseOpenAPI(data []byte, of ...runtimeschema.GroupVersionKind) (*Type, error) {
@@ -99,7 +100,7 @@ func onlyYAML(data []byte) (only []byte, err error) {
 			return only, nil
 		}
 		if err == nil {
-			text, err = yaml.YAMLToJSONStrict(text)
+			text, err = yamltext.ToJSON(text)
 		}
 		switch {
 		case err != nil:

@@ -198,9 +198,10 @@ spec:
 		"- a\n":                                  "must be an object, and is a list",
 		"a: [\n":                                 "read the definition: ",
 		"type: object\nproperties: &a {b: *a}\n": "read the definition: ",
+		"a: &a " + strings.Repeat("x", 1<<20) + "\nb: [*a, *a, *a]\n": "its aliases expand it to more than 3 MiB",
 	} {
 		if _, err := schema.ParseOpenAPI([]byte(bad)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("ParseOpenAPI(%q) = %v, want %q", bad, err, want)
+			t.Errorf("ParseOpenAPI(%.80q) = %v, want %q", bad, err, want)
 		}
 	}
 }
