@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -80,10 +81,18 @@ func TestRead(t *testing.T) {
 		{"two documents", "there is one list", head + "---\n" + head, "", "second document"},
 		{"items of no list", "they are a list", head + "items: {}\n", "", "items is no list"},
 		{"configuration of no object", "it is an object", head + "functionConfig: [1]\n", "", "functionConfig is no object"},
+		{"the items as an item of their own", "it has no end", head + "items: &x [*x]\n", "", "aliases stand for too much"},
+		{"a long text, a hundred times", "it is as long as its copies", head + "items:\n  - &x {a: " + strings.Repeat("a", 1<<16) + "}\n" + strings.Repeat("  - *x\n", 100), "", "aliases stand for too much"},
 		{"an alias of an item around itself", "it has no end", head + "items:\n  - &x {a: 1}\n  - b: &y {c: [*y]}\n  - d: *y\n", "", "aliases stand for too much"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
 			list, err := resourcelist.Read([]byte(test.input))
+			runtime.ReadMemStats(&after)
+			if took := after.TotalAlloc - before.TotalAlloc; took > 64<<20 {
+				t.Errorf("takes %d MiB", took>>20)
+			}
 			if test.err != "" {
 				if err == nil || !strings.Contains(err.Error(), test.err) {
 					t.Fatalf("%v, want %q: %s", err, test.err, test.reason)

@@ -64,8 +64,11 @@ func text(n *yaml.Node) string {
 	return n.Value
 }
 
-// maxResolved limits the nodes that aliases expand to in one list. A few lines may expand to billions.
-const maxResolved = 1 << 20
+// maxResolved limits the bytes that aliases expand to in one list, at nodeSize and the text for a node. A few lines may expand to billions.
+const (
+	maxResolved = 4 << 20
+	nodeSize    = 32
+)
 
 // resolve replaces aliases of nodes outside n by copies. It keeps aliases of nodes inside.
 func resolve(n *yaml.Node, budget *int) error {
@@ -100,10 +103,10 @@ func replaceAliases(n *yaml.Node, outside func(*yaml.Node) bool, budget *int) er
 
 // expanded returns a copy of the node without anchors and aliases.
 func expanded(n *yaml.Node, budget *int) (*yaml.Node, error) {
-	if *budget--; *budget < 0 {
+	n = follow(n)
+	if *budget -= nodeSize + len(n.Value); *budget < 0 {
 		return nil, errors.New("its aliases stand for too much; write out what they mean")
 	}
-	n = follow(n)
 	c := *n
 	c.Anchor, c.Content = "", make([]*yaml.Node, len(n.Content))
 	for i, child := range n.Content {
