@@ -412,19 +412,39 @@ func TestMasked(t *testing.T) {
 		{"--api-token=hunter2 now", "--api-token=*** ***"},
 		{"Authorization: Bearer hunter2", "Authorization: *** ***"},
 		{"header bearer hunter2", "header bearer ***"},
-		{"at https://user:hunter2@example.com/a?b", "at https://***@example.com/a?b"},
-		{"key AbCdEfGh1234567890IjKl is used", "key *** is used"},
-		{"aHVudGVyMmh1bnRlcjJodW50ZXI=", "***"},
+		{"--password hunter2", "--password ***"}, {"the token is missing", "the token is missing"}, {"=hunter2", "=hunter2"},
+		{"at https://user:hunter2@example.com/a?b", "at https://***@example.com/a?***"}, {"https://a:hun/ter2@b#c", "https://***@b#***"},
+		{"https://@b/?token=hunter2", "https://***@b/?***"}, {"token=https://b", "token=***"}, {"https://b/c", "https://b/c"},
+		{"key AbCdEfGh1234567890IjKl is used", "key *** is used"}, {"AbCdEfGh1234567890Ij", "***"}, {"AbCdEfGh1234567890I", "AbCdEfGh1234567890I"},
+		{"aHVudGVyMmh1bnRlcjJodW50ZXI=", "***"}, {`"aHVudGVyMmh1b/nRlcjJodW50ZXI=",`, "***"}, {"aHVudGVyMmh1bnRlcj==", "***"}, {"aHVudGVyMmh1bnRlc==", "aHVudGVyMmh1bnRlc=="},
+		{"charts/AbCdEfGh1234567890IjKl/a", "charts/AbCdEfGh1234567890IjKl/a"}, {"hun-TER-2345678901234567", "***"},
+		{"0123456789abcdef01234567", "***"}, {"AKIA0123456789ABCDEF", "***"}, {"torch-distributed-worker-12", "torch-distributed-worker-12"},
+		{"01234567890123456789", "01234567890123456789"}, {"AbcdefghijklmnopqrsT", "AbcdefghijklmnopqrsT"},
+		{"\n \n-----BEGIN A-----\nhunter2\n -----END A-----\nend", "-----BEGIN A----- | end"},
 		{"first\nkind: Secret\ndata:\n  a: hunter2\n", "first | " + withheld},
 		{"stringData: |\n  hunter2\n", withheld}, {"error in {stringData: {a: hunter2}}\n", withheld}, {"'kind': \"Secret\"\nhunter2\n", withheld},
 		{`{"kind":"Secret","data":{"a":"hunter2"}}`, withheld}, {"pwd=hunter2 x", "pwd=*** ***"}, {"auth: hunter2", "auth: ***"},
 		{"-----BEGIN PRIVATE KEY-----\nhunter2\n-----END PRIVATE KEY-----\nend", "-----BEGIN PRIVATE KEY----- | end"},
 		{"1\n2\n3\n4\n5\n6\n7\n", "1 | 2 | 3 | 4 | 5 | (2 more lines)"},
 		{"\x1b[31mred\x00", `\x1b[31mred\x00`},
-		{strings.Repeat("ä", 400), strings.Repeat("ä", 300) + "…"},
+		{strings.Repeat("ä", 400), strings.Repeat("ä", 300) + "…"}, {strings.Repeat("ä", 300), strings.Repeat("ä", 300)},
 	} {
 		if got := masked(tc.text); got != tc.want {
 			t.Errorf("masked(%q) = %q, want %q", tc.text, got, tc.want)
+		}
+	}
+}
+
+// TestSafeReason shows the known parts of a message, once each, and at most five.
+func TestSafeReason(t *testing.T) {
+	const missing, denied = "no such file or directory", "permission denied"
+	for text, want := range map[string]string{
+		missing + " hunter2 " + missing + ": " + denied: missing + ": " + denied,
+		"line 1 has invalid utf8 bytes, line 2 has invalid utf8 bytes, line 3 has invalid utf8 bytes, permission denied, file does not exist, exceeded max depth": "line 1 has invalid utf8 bytes: line 2 has invalid utf8 bytes: line 3 has invalid utf8 bytes: permission denied: file does not exist",
+		"hunter2": "its message may hold values of the files, and is not shown",
+	} {
+		if got := safeReason(text); got != want {
+			t.Errorf("safeReason(%q) = %q, want %q", text, got, want)
 		}
 	}
 }

@@ -182,7 +182,7 @@ func (p *product) write(objects resmap.ResMap, keepOrigins bool) error {
 	return nil
 }
 
-// remoteFiles are the files of the parent, for one build. They cannot be written.
+// remoteFiles are the files of the parent, for one build. They cannot be written, and a build asks for files by their names only.
 type remoteFiles struct {
 	c       *child
 	build   uint64
@@ -191,7 +191,10 @@ type remoteFiles struct {
 
 var _ filesys.FileSystem = (*remoteFiles)(nil)
 
-var errReadOnly = errors.New("a build writes no file")
+var (
+	errReadOnly = errors.New("a build writes no file")
+	errUnlisted = errors.New("a build lists no directory")
+)
 
 func (f *remoteFiles) Create(string) (filesys.File, error)  { return nil, errReadOnly }
 func (f *remoteFiles) Mkdir(string) error                   { return errReadOnly }
@@ -199,8 +202,11 @@ func (f *remoteFiles) MkdirAll(string) error                { return errReadOnly
 func (f *remoteFiles) RemoveAll(string) error               { return errReadOnly }
 func (f *remoteFiles) WriteFile(string, []byte) error       { return errReadOnly }
 func (f *remoteFiles) Open(string) (filesys.File, error)    { return nil, errReadOnly }
-func (f *remoteFiles) Glob(string) ([]string, error)        { return nil, errReadOnly }
-func (f *remoteFiles) Walk(string, filepath.WalkFunc) error { return errReadOnly }
+func (f *remoteFiles) Glob(string) ([]string, error)        { return nil, errUnlisted }
+func (f *remoteFiles) Walk(string, filepath.WalkFunc) error { return errUnlisted }
+func (f *remoteFiles) ReadDir(string) ([]string, error)     { return nil, errUnlisted }
+func (f *remoteFiles) IsDir(string) bool                    { return false }
+func (f *remoteFiles) Exists(string) bool                   { return false }
 
 // ask sends an operation on a file to the parent, and waits for the answer.
 func (f *remoteFiles) ask(op byte, name string) ([]string, error) {
@@ -214,18 +220,6 @@ func (f *remoteFiles) ask(op byte, name string) ([]string, error) {
 	}
 	return answer.parts[1:], nil
 }
-
-func (f *remoteFiles) IsDir(name string) bool {
-	yes, _ := f.ask(opIsDir, name)
-	return len(yes) > 0
-}
-
-func (f *remoteFiles) Exists(name string) bool {
-	yes, _ := f.ask(opExists, name)
-	return len(yes) > 0
-}
-
-func (f *remoteFiles) ReadDir(name string) ([]string, error) { return f.ask(opReadDir, name) }
 
 // CleanedAbs returns the directory and the name of a file, without links.
 func (f *remoteFiles) CleanedAbs(name string) (filesys.ConfirmedDir, string, error) {

@@ -42,16 +42,6 @@ func (f *files) answer(op byte, name string) []string {
 	var parts []string
 	var err error
 	switch op {
-	case opIsDir, opExists:
-		if info, err := fs.Stat(f.tree, name); err == nil && (op == opExists || info.IsDir()) {
-			parts = []string{"yes"}
-		}
-	case opReadDir:
-		var entries []fs.DirEntry
-		entries, err = fs.ReadDir(f.tree, name)
-		for _, e := range entries {
-			parts = append(parts, e.Name())
-		}
 	case opClean:
 		parts, err = f.clean(name)
 	case opRead:

@@ -35,7 +35,7 @@ func messages(stderr []byte) string {
 }
 
 // masked returns the first lines of a message on one line. It masks values that may be secret: behind a key with a word such as
-// password or token, between the lines of a key in PEM, in the user part of a URL, and long words that
+// password or token, between the lines of a key in PEM, in the user and the query of a URL, and long words that
 // mix letters and digits. From a line on that may belong to a Secret, it shows nothing.
 func masked(text string) string {
 	var shown []string
@@ -76,16 +76,20 @@ func maskedLine(line string) string {
 	secret := false // the rest of the line
 	for i, word := range words {
 		lower := strings.ToLower(word)
+		key := lower
 		at := strings.IndexAny(word, ":=")
+		if at != -1 {
+			key = lower[:at]
+		}
 		switch {
 		case secret:
 			words[i] = mask
-		case strings.Contains(lower, "://"):
-			words[i] = withoutUser(word)
-		case at > 0 && isSecretKey(lower[:at]):
-			if secret = true; at+1 < len(word) {
+		case isSecretKey(key) && (at != -1 || strings.HasPrefix(key, "-")):
+			if secret = true; at != -1 && at+1 < len(word) {
 				words[i] = word[:at+1] + mask
 			}
+		case strings.Contains(lower, "://"):
+			words[i] = plainURL(word)
 		case lower == "bearer" || lower == "basic":
 			secret = true
 		case isOpaque(word):
@@ -105,32 +109,28 @@ func isSecretKey(key string) bool {
 	return false
 }
 
-// withoutUser masks the user of a URL.
-func withoutUser(word string) string {
-	start := strings.Index(word, "://") + len("://")
-	end := start + strings.IndexAny(word[start:]+"/", "/?#")
-	if at := strings.LastIndexByte(word[start:end], '@'); at >= 0 {
-		return word[:start] + mask + word[start+at:]
+// plainURL masks the user of a URL, whose password may hold any character, and its query.
+func plainURL(word string) string {
+	if at := strings.IndexAny(word, "?#"); at != -1 {
+		word = word[:at+1] + mask
 	}
-	return word
+	scheme, rest, _ := strings.Cut(word, "://")
+	if at := strings.LastIndexByte(rest, '@'); at != -1 {
+		rest = mask + rest[at:]
+	}
+	return scheme + "://" + rest
 }
 
-// isOpaque reports whether a word looks like a key or like base64, rather than like a path or a name.
+// isOpaque reports whether a word looks like a key, like a hash or like base64, rather than like a path or a name.
 func isOpaque(word string) bool {
 	word = strings.Trim(word, `"'`+"`,;()[]{}")
-	if len(word) < 20 || strings.ContainsAny(word, "./:") && !strings.HasSuffix(word, "=") {
+	if strings.HasSuffix(word, "=") {
+		return len(word) >= 20
+	}
+	if len(word) < 20 || strings.ContainsAny(word, "./:") {
 		return false
 	}
-	digits, lower, upper := false, false, false
-	for _, r := range word {
-		switch {
-		case unicode.IsDigit(r):
-			digits = true
-		case unicode.IsLower(r):
-			lower = true
-		case unicode.IsUpper(r):
-			upper = true
-		}
-	}
-	return digits && lower && upper || strings.HasSuffix(word, "=")
+	has := func(is func(rune) bool) bool { return strings.ContainsFunc(word, is) }
+	lower, upper := has(unicode.IsLower), has(unicode.IsUpper)
+	return has(unicode.IsDigit) && (lower && upper || (lower || upper) && !strings.ContainsAny(word, "-_"))
 }

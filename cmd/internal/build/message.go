@@ -18,12 +18,9 @@ type message struct {
 
 // The operations. Answers have the operation that they answer; an operation on files has an error, or "", as its first part.
 const (
-	opBuild   = 'b' // a directory; what the build makes
-	opIsDir   = 'd' // a path; a part if it is a directory
-	opExists  = 'e' // a path; a part if it exists
-	opReadDir = 'l' // a path; the names
-	opClean   = 'c' // a path; the directory and the name without links
-	opRead    = 'r' // a path; the content
+	opBuild = 'b' // a directory; what the build makes
+	opClean = 'c' // a path; the directory and the name without links
+	opRead  = 'r' // a path; the content
 )
 
 // mostParts and mostPart limit a message. A part is a file, or the output of a build.
