@@ -1,10 +1,13 @@
 package yamltext
 
 import (
+	"bytes"
 	"fmt"
 	"runtime"
 	"strings"
 	"testing"
+
+	"sigs.k8s.io/yaml"
 )
 
 // TestToJSON_Aliases counts the memory for aliases of long strings, of short lists and of maps, and for merge keys.
@@ -39,4 +42,20 @@ func TestToJSON_Aliases(t *testing.T) {
 			t.Errorf("%s takes %d MiB", tc.name, bytes>>20)
 		}
 	}
+}
+
+// FuzzToJSON converts any text. It reads only YAML that the plain conversion reads, and to the same JSON.
+func FuzzToJSON(f *testing.F) {
+	for _, seed := range []string{"a: &a x\nb: [*a, {<<: {c: *a}}]\n", "a: &a [*a]\n", "? {a: 1}\n: b\n", "- *a\n- &a 1\n"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		got, err := ToJSON(text)
+		if err != nil {
+			return
+		}
+		if want, err := yaml.YAMLToJSONStrict(text); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s, want %s, %v", got, want, err)
+		}
+	})
 }

@@ -53,6 +53,7 @@ func readers() map[string]string {
 		"cmd/internal/resourcelist":        "cmd/internal/resourcelist.FuzzRead",
 		"render/admission/serverside":      ownData,
 		"internal/testenv":                 testedTexts,
+		"internal/yamltext":                "internal/yamltext.FuzzToJSON",
 		"cmd/internal/transaction":         "cmd/internal/transaction.FuzzRecover",
 		"cmd/internal/workspace":           "cmd/internal/cli.FuzzCommands",
 		"cmd/internal/trainingjob":         "cmd/internal/trainingjob.FuzzConvert",
