@@ -52,12 +52,17 @@ func (c *checker) history() history {
 
 // add adds the values that the claims on one field set.
 func (h history) add(claims []merge.Claim) {
-	first := map[string]merge.Layer{}
-	for _, claim := range claims {
+	var first map[string]merge.Layer
+	for i, claim := range claims {
 		if _, is := claim.Layer.Manager(); !is {
 			continue
 		}
-		h.sets[claim.Layer] = true
+		if h.sets[claim.Layer] = true; first == nil {
+			if i == len(claims)-1 {
+				return // nobody shares it
+			}
+			first = map[string]merge.Layer{}
+		}
 		text, err := json.Marshal(claim.Value)
 		if err != nil {
 			continue

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -291,7 +292,7 @@ func (o *object) mutate(js *jobset.JobSet) (*jobset.JobSet, error) {
 	was, is := &js.Spec, &full.Spec
 	hasDefaults := was.Network == nil && is.Network != nil || was.SuccessPolicy == nil && is.SuccessPolicy != nil ||
 		was.StartupPolicy == nil && is.StartupPolicy != nil
-	if !hasDefaults && equality.Semantic.DeepEqual(*is, *was) {
+	if !hasDefaults && (reflect.DeepEqual(is, was) || equality.Semantic.DeepEqual(is, was)) { // the first is faster, and mostly true
 		return full, nil
 	}
 	return full, o.reencode(full)
