@@ -32,7 +32,7 @@ func (f *Family) lostEndpoints() finding.List {
 	endpoints := sync.OnceValue(f.endpointPattern)
 	start := strings.ToValidUTF8(f.Name, "?") + "-" // of each host
 	scan := func(object fieldpath.Object, path fieldpath.Path, what, text string) {
-		if !strings.Contains(text, start) {
+		if !strings.Contains(text, start) || f.isFirstHost(text) {
 			return
 		}
 		told := map[string]bool{}
@@ -141,6 +141,13 @@ func (f *Family) endpointPattern() *regexp.Regexp {
 		domains += "|" + quote(subdomain)
 	}
 	return regexp.MustCompile(`(?:^|[^a-zA-Z0-9.-])` + name + `-([a-z0-9-]*[a-z0-9])-([0-9]+)-([0-9]+)\.(` + domains + `)(?:$|[^a-zA-Z0-9-])`)
+}
+
+// isFirstHost reports whether a text is the host of the first Pod of a replicated job. Most texts with a host are, and need no pattern.
+func (f *Family) isFirstHost(text string) bool {
+	return slices.ContainsFunc(f.Members, func(m *Members) bool {
+		return text == f.Name+"-"+m.Name+"-0-0."+f.subdomain && f.noSuchPod(m.Name, "0", "0", f.subdomain) == ""
+	})
 }
 
 // noSuchPod returns the reason why no Pod has this host, or the empty string if a Pod has it.
