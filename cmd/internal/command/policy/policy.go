@@ -70,8 +70,10 @@ const whichFile = "rules of `FILE` (default " + workspace.ConfigName + ")"
 
 // read returns the policy of a file, or the status of a file with mistakes, which it reports.
 func read(p *host.Program, file string) (*policy.Policy, error) {
-	file = cmp.Or(file, workspace.ConfigName)
 	files, stdin := p.Inputs()
+	if file == "" {
+		file, files = workspace.ConfigName, host.Bounded(files, ".") // nobody has named the file
+	}
 	data, unreadable := manifest.Read(files, stdin, file)
 	if unreadable != nil {
 		return nil, errors.New(unreadable.Error())

@@ -55,6 +55,7 @@ func testPrograms() []*program {
 		{name: "cmd/internal/host", tests: "^Test(Copy_Size|OpenRevision_Large|Git_HostileFolder)$", guards: true},
 		{name: "cmd/internal/transaction", guards: true},
 		{name: "cmd/internal/build", except: "^TestBuild_Bounded$|_Confined$|^TestSandbox_", guards: true},
+		{name: "cmd/trainweld", tests: "^TestScripts/build_(command|kustomize|lost)$", guards: true},
 		{name: "cmd/internal/cli", tests: "^(TestOwnFiles_Obstacles|TestTwoProcessesAtOnce|TestNamedPrograms)$", guards: true},
 		{name: "cmd/internal/build", tests: "^TestSandbox_", deep: true, guards: true},
 		{name: "cmd/internal/cli", tests: "^(TestKilledRuns|TestAttacks)$", long: "1", deep: true, guards: true},
