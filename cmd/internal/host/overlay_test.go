@@ -22,8 +22,15 @@ func TestOverlay_Copy(t *testing.T) {
 	if text, err := fs.ReadFile(files, "dir/file"); err != nil || string(text) != "changed" {
 		t.Errorf("the file is %q, %v", text, err)
 	}
-	if info, err := fs.Stat(files, "dir"); err != nil || !info.IsDir() {
-		t.Errorf("a folder is %v, %v", info, err)
+	for name, isDir := range map[string]bool{"dir": true, "dir/file": false} {
+		f, err := files.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info, err := f.Stat(); err != nil || info.IsDir() != isDir {
+			t.Errorf("%s is %v, %v", name, info, err)
+		}
+		f.Close() // reading only
 	}
 	to := t.TempDir()
 	if _, err := files.Copy(to); err != nil {
