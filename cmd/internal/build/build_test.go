@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -431,6 +432,18 @@ func TestMasked(t *testing.T) {
 	} {
 		if got := masked(tc.text); got != tc.want {
 			t.Errorf("masked(%q) = %q, want %q", tc.text, got, tc.want)
+		}
+	}
+}
+
+// TestRemote names an address without its secrets.
+func TestRemote(t *testing.T) {
+	for address, want := range map[string]string{
+		"git@github.com:a/b": "git@github.com:a/b", "https://example.com/a?ref=b": "https://example.com/a?ref=b", "git@example.com/a:b@c": "***@c",
+		"https://a@example.com/b": "https://***@example.com/b", "https://example.com/a?ref=b&token=c": "https://example.com/a?***", "a@b://c": "a@b://c",
+	} {
+		if got := remote(address); got != strconv.Quote(want)+" is remote, and a build fetches nothing" {
+			t.Errorf("remote(%q) = %s, want %s", address, got, want)
 		}
 	}
 }

@@ -215,7 +215,7 @@ func (ks *kustomizations) base(k *kustomization, named string) {
 	info, err := fs.Stat(ks.tree, path)
 	switch {
 	case isURL(named) || isRepository(named) && (err != nil || info.IsDir()):
-		k.refuse(named, printable.Quoted(named)+" is remote, and a build fetches nothing", "copy the base into the repository, and name it by its path")
+		k.refuse(named, remote(named), "copy the base into the repository, and name it by its path")
 	case errors.Is(err, fs.ErrNotExist) && !strings.Contains(named, "\n"):
 		k.fail(named, printable.Quoted(named)+" does not exist", "fix the path; it is relative to this file")
 	case errors.Is(err, host.ErrOutside):
@@ -232,8 +232,16 @@ func (ks *kustomizations) base(k *kustomization, named string) {
 // local inspects a path to a file that kustomize loads.
 func (k *kustomization) local(named string) {
 	if isURL(named) {
-		k.refuse(named, printable.Quoted(named)+" is remote, and a build fetches nothing", "copy the file into the repository, and name it by its path")
+		k.refuse(named, remote(named), "copy the file into the repository, and name it by its path")
 	}
+}
+
+// remote is the message for an address that kustomize would fetch from. It may hold a password.
+func remote(named string) string {
+	if before, query, ok := strings.Cut(named, "?"); ok && isSecretKey(strings.ToLower(query)) {
+		named = before + "?" + mask
+	}
+	return printable.Quoted(withoutUser(named)) + " is remote, and a build fetches nothing"
 }
 
 // isURL reports whether kustomize would fetch a path by HTTP.
@@ -388,7 +396,7 @@ func (k *kustomization) plugins(text []byte, within string) {
 		slices.Sort(files)
 		for _, named := range files {
 			if named = withoutKey(named); isURL(named) {
-				k.refuse(cmp.Or(within, named), printable.Quoted(named)+" is remote, and a build fetches nothing", "copy the file into the repository, and name it by its path")
+				k.refuse(cmp.Or(within, named), remote(named), "copy the file into the repository, and name it by its path")
 			}
 		}
 	}

@@ -109,16 +109,24 @@ func isSecretKey(key string) bool {
 	return false
 }
 
-// plainURL masks the user of a URL, whose password may hold any character, and its query.
+// plainURL masks the user and the query of a URL.
 func plainURL(word string) string {
 	if at := strings.IndexAny(word, "?#"); at != -1 {
 		word = word[:at+1] + mask
 	}
-	scheme, rest, _ := strings.Cut(word, "://")
-	if at := strings.LastIndexByte(rest, '@'); at != -1 {
-		rest = mask + rest[at:]
+	return withoutUser(word)
+}
+
+// withoutUser masks the user of an address, whose password may hold any character. Without a scheme or a password, the user is one such as git.
+func withoutUser(address string) string {
+	start := 0
+	if at := strings.Index(address, "://"); at != -1 {
+		start = at + len("://")
 	}
-	return scheme + "://" + rest
+	if at := strings.LastIndexByte(address, '@'); at >= start && (start > 0 || strings.Contains(address[:at], ":")) {
+		return address[:start] + mask + address[at:]
+	}
+	return address
 }
 
 // isOpaque reports whether a word looks like a key, like a hash or like base64, rather than like a path or a name.

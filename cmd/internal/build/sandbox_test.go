@@ -459,6 +459,9 @@ func TestBuild_Names(t *testing.T) {
 func TestBuild_Secrets(t *testing.T) {
 	const secret = "hunter2"
 	for name, text := range map[string]string{
+		"URL":             "resources: ['https://a:hunter2@example.com/b']\npatches: [{path: 'https://hunter2@example.com/b'}]\n",
+		"address":         "resources: ['a:hunter2@example.com:b']\n",
+		"query":           "resources: ['https://example.com/b?ref=c&access_token=hunter2']\n",
 		"literal":         "secretGenerator: [{name: a, literals: [hunter2]}]\n",
 		"file":            "secretGenerator: [{name: a, files: [\"=hunter2=b\"]}]\n",
 		"plugin literal":  "generators:\n- |-\n  apiVersion: builtin\n  kind: SecretGenerator\n  metadata: {name: a}\n  literals: [hunter2]\n",
