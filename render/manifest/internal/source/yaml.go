@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"go.yaml.in/yaml/v3"
 	sigsyaml "sigs.k8s.io/yaml"
@@ -91,7 +93,11 @@ func ParseYAML(text []byte) (root *yaml.Node, expanded int, err error) {
 	}
 	root = document.Content[0]
 	if bytes.IndexByte(text, '!') >= 0 && bareTag().Match(text) {
-		tagStrings(root, bytes.SplitAfter(text, []byte("\n")))
+		var lines [][]rune
+		for line := range bytes.Lines(text) {
+			lines = append(lines, []rune(string(line)))
+		}
+		tagStrings(root, lines)
 	}
 	e, err := (&expansion{seen: map[*yaml.Node]extent{}}).of(root)
 	switch {
@@ -111,10 +117,15 @@ func ParseYAML(text []byte) (root *yaml.Node, expanded int, err error) {
 // bareTag matches the tag ! that makes a string of any scalar. The nodes lack it.
 func bareTag() *regexp.Regexp { return regexp.MustCompile(`(?:^|[\s\[{,])!(?:[\s,\]}]|$)`) }
 
-// tagStrings tags the scalars of the lines that have a bare tag as strings.
-func tagStrings(n *yaml.Node, lines [][]byte) {
-	if n.Kind == yaml.ScalarNode && n.Style == 0 && n.Line <= len(lines) {
-		if start := []rune(string(lines[n.Line-1])); n.Column <= len(start) && startsWithBareTag().MatchString(string(start[n.Column-1:])) {
+// tagStrings tags the scalars with a bare tag as strings. Lines are converted once, since one may have all scalars.
+func tagStrings(n *yaml.Node, lines [][]rune) {
+	if n.Kind == yaml.ScalarNode && n.Style == 0 && n.Line <= len(lines) && n.Column <= len(lines[n.Line-1]) {
+		text := lines[n.Line-1][n.Column-1:]
+		if text[0] == '&' { // an anchor
+			text = text[max(0, slices.IndexFunc(text, unicode.IsSpace)):]
+			text = text[max(0, slices.IndexFunc(text, func(r rune) bool { return !unicode.IsSpace(r) })):]
+		}
+		if len(text) > 0 && text[0] == '!' && (len(text) == 1 || unicode.IsSpace(text[1]) || strings.ContainsRune(",]}", text[1])) {
 			n.Tag, n.Style = "!!str", yaml.TaggedStyle
 		}
 	}
@@ -122,8 +133,6 @@ func tagStrings(n *yaml.Node, lines [][]byte) {
 		tagStrings(child, lines)
 	}
 }
-
-func startsWithBareTag() *regexp.Regexp { return regexp.MustCompile(`^(?:&\S+\s+)?!(?:[\s,\]}]|$)`) }
 
 // contain turns a panic into an error. The YAML libraries panic inside and pass on unknown panics. A bad file must not end the
 // program.
