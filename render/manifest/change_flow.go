@@ -45,7 +45,7 @@ func (e *editing) flow(p *part) {
 		switch hasComma, isCommented := e.behindFlow(at); {
 		case at < 0 && e.hasOwnLine(first): // above its comments
 			line := e.aboveStart(e.LineStart(e.flowStart(first)))
-			e.lines(line, e.Before(e.flowStart(first))+e.flowPart(child, first)+",\n")
+			e.lines(line, string(e.Before(e.flowStart(first)))+e.flowPart(child, first)+",\n")
 		case at < 0:
 			start := e.flowStart(first)
 			e.replace(start, start, e.flowPart(child, first)+","+e.separator(first))
@@ -97,7 +97,7 @@ func (e *editing) hasComma(p *part) bool {
 
 // hasOwnLine reports whether nothing stands before a part in its line.
 func (e *editing) hasOwnLine(p *part) bool {
-	return strings.TrimSpace(e.Before(e.flowStart(p))) == ""
+	return len(bytes.TrimSpace(e.Before(e.flowStart(p)))) == 0
 }
 
 // removeFlow removes a part with the comma behind it.
@@ -112,10 +112,10 @@ func (e *editing) removeFlow(p *part, isLast bool) {
 	}
 	if isLast {
 		before := e.Before(start)
-		start -= len(before) - len(strings.TrimRight(before, " \t"))
+		start -= len(before) - len(bytes.TrimRight(before, " \t"))
 	} else {
-		rest := string(e.Data[end:e.LineEnd(end)])
-		end += len(rest) - len(strings.TrimLeft(rest, " \t"))
+		rest := e.Data[end:e.LineEnd(end)]
+		end += len(rest) - len(bytes.TrimLeft(rest, " \t"))
 	}
 	e.replace(start, end, "")
 }
@@ -123,7 +123,7 @@ func (e *editing) removeFlow(p *part, isLast bool) {
 // separator returns the white space behind a comma, in the style of the neighbor.
 func (e *editing) separator(neighbor *part) string {
 	if e.hasOwnLine(neighbor) {
-		return "\n" + e.Before(e.flowStart(neighbor))
+		return "\n" + string(e.Before(e.flowStart(neighbor)))
 	}
 	if e.JSON && !e.isSpacious(neighbor) {
 		return ""
@@ -175,8 +175,8 @@ func (e *editing) flowValue(v *encode.Value, near int, hasLines bool) string {
 // jsonIndent returns the indentation of a level in JSON of several lines: that of the first part on a line of its own.
 func (e *editing) jsonIndent(n *yaml.Node) string {
 	for i, child := range n.Content {
-		if before := e.Before(e.Start(child)); i == 0 && strings.TrimSpace(before) == "" {
-			return strings.TrimPrefix(before, indentOf(e.Data, e.Start(n)))
+		if before := e.Before(e.Start(child)); i == 0 && len(bytes.TrimSpace(before)) == 0 {
+			return strings.TrimPrefix(string(before), indentOf(e.Data, e.Start(n)))
 		}
 		if indent := e.jsonIndent(child); indent != "" {
 			return indent

@@ -123,7 +123,7 @@ func (e *editing) parts(p *part) {
 // inPlace replaces the lines of a part of an object by those of its new name and value, below the comments without a place.
 func (e *editing) inPlace(p, child *part) {
 	at, indent := e.place(child)
-	if strings.TrimSpace(e.Before(at)) != "" {
+	if len(bytes.TrimSpace(e.Before(at))) > 0 {
 		e.fail(errReads)
 		return
 	}
@@ -213,7 +213,7 @@ func (e *editing) block(p *part) {
 			return
 		case at < 0:
 			first, _ := e.place(old[0])
-			if at = e.LineStart(first); strings.TrimSpace(e.Before(first)) != "" {
+			if at = e.LineStart(first); len(bytes.TrimSpace(e.Before(first))) > 0 {
 				e.fail(errReads)
 				return
 			}
@@ -245,7 +245,7 @@ func (e *editing) isBlankLine(line int) bool {
 func (e *editing) removeLines(p *part, behind []*part, isFirst bool) {
 	start, _ := e.place(p)
 	end := e.behind(p)
-	if strings.TrimLeft(e.Before(start), " ") == "" {
+	if len(bytes.TrimLeft(e.Before(start), " ")) == 0 {
 		if start = e.LineStart(start); p.isMoved || e.used[p.key] {
 			start = e.aboveStart(start)
 		}
@@ -302,7 +302,7 @@ func (c *changer) above(p *part) []string {
 	if p.key != nil {
 		at = c.Start(p.key)
 	}
-	if strings.TrimLeft(c.Before(at), " ") != "" {
+	if len(bytes.TrimLeft(c.Before(at), " ")) > 0 {
 		return nil
 	}
 	line := c.LineStart(at)

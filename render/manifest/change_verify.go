@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"reflect"
 	"slices"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -142,7 +141,7 @@ func (c *changer) alone() (item *part, start, end int) {
 		return nil, 0, 0
 	}
 	dash := c.Dash(item.node)
-	if strings.TrimSpace(c.Before(dash)) != "" {
+	if len(bytes.TrimSpace(c.Before(dash))) > 0 {
 		return nil, 0, 0
 	}
 	indent := dash - c.LineStart(dash)

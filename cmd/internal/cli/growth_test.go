@@ -41,6 +41,7 @@ func growing() []growth {
 		{name: "check labels", n: 300, args: []string{"check", "-o", "json"}, file: trainJobOf(patched("metadata: {labels: {%s}}", `k%d: "-"`))},
 		{name: "check node selectors", n: 300, args: []string{"check", "-o", "json"}, file: trainJobOf(patched("spec: {nodeSelector: {%s}}", `"k %d": a`))},
 		{name: "check one long line", n: 300, args: []string{"check", "-o", "junit"}, file: trainJobOf(patched("spec: {nodeSelector: {%s}}", `"k %d": a`))},
+		{name: "check bare tags of one line", n: 300, args: []string{"check"}, file: trainJobOf(patched("spec: {nodeSelector: {%s}}", `k%d: ! 1`))},
 		{name: "check tolerations", n: 300, args: []string{"check", "-o", "json"}, file: trainJobOf(patched("spec: {tolerations: [%s]}", `{key: "a %d"}`))},
 		{name: "check volumes", n: 300, args: []string{"check", "-o", "json"}, file: trainJobOf(patched("spec: {volumes: [%s]}", `{name: V%d, emptyDir: {}}`))},
 		{name: "check pull secrets", n: 300, args: []string{"check", "-o", "json"}, file: trainJobOf(patched("spec: {imagePullSecrets: [%s]}", `{name: a%d}`))},
@@ -122,7 +123,7 @@ func growing() []growth {
 		{name: "repair variables", n: 50, args: []string{"check", "--fix"}, file: trainJobOf(env("{name: V%d, value: %[1]d}"))},
 		{name: "repair duplicate keys", n: 50, args: []string{"check", "--fix"}, file: trainJobOf(env("{name: V%d, value: a, value: a}"))},
 		{name: "repair what other parts share", n: 50, args: []string{"check", "--fix"}, file: trainJobOf(env("{name: V%d, value: &a%[1]d %[1]d}\n    - {name: W%[1]d, value: *a%[1]d}"))},
-		{name: "prefer a manager", n: 100, args: []string{"conflicts", "--fix", "--prefer=m.io/a"}, file: trainJobOf(contested("spec: {containers: [{name: node, env: [%s]}]}", "{name: V%d, value: M}"))},
+		{name: "prefer a manager", n: 400, args: []string{"conflicts", "--fix", "--prefer=m.io/a"}, file: trainJobOf(contested("spec: {containers: [{name: node, env: [%s]}]}", "{name: V%d, value: M}"))},
 		// Other commands.
 		{name: "fn", n: 50, args: []string{"fn"}, folder: stdin(itemsOf("{}", func(n int) string { return times(n, trainJob("a%d", "")+nextFile) }))},
 		{name: "fn unknown fields", n: 50, args: []string{"fn"}, folder: stdin(itemsOf("{}", trainJobOf(lines("    unknown%d: 1\n"))))},

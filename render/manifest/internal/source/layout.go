@@ -99,8 +99,8 @@ func (l *Layout) LineEnd(at int) int {
 	return end
 }
 
-// Before returns the text of the line before the offset.
-func (l *Layout) Before(at int) string { return string(l.Data[l.LineStart(at):at]) }
+// Before returns the text of the line before the offset. It is a part of Data, since a line may be long.
+func (l *Layout) Before(at int) []byte { return l.Data[l.LineStart(at):at] }
 
 // Indent returns the number of spaces at the start of the offset's line.
 func (l *Layout) Indent(at int) int {
