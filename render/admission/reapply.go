@@ -15,6 +15,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/admission/serverside"
 )
 
 // createJobSet returns the JobSet as stored on its creation, with the defaults of its definition and webhook. It
@@ -38,7 +39,14 @@ func (d *definition) createJobSet(applied map[string]any, namespace string, foun
 func (o *object) reapplied(before, now map[string]any) *object {
 	created := clone(before).(map[string]any)
 	structuraldefaulting.PruneNonNullableNullsWithoutDefaults(created, o.schema)
-	fields, err := o.server().Reapply(applicable(o.fields, o.definition), applicable(created, o.definition), applicable(now, o.definition))
+	return o.applied(now, func(s *serverside.Server, live, now map[string]any) (map[string]any, error) {
+		return s.Reapply(live, applicable(created, o.definition), now)
+	})
+}
+
+// applied returns the stored JobSet after an apply of the given kind, or nil if the server fails to read one of the objects.
+func (o *object) applied(now map[string]any, apply func(s *serverside.Server, live, now map[string]any) (map[string]any, error)) *object {
+	fields, err := apply(o.server(), applicable(o.fields, o.definition), applicable(now, o.definition))
 	if err != nil {
 		return nil
 	}

@@ -57,6 +57,8 @@ type Family struct {
 	JobSet   *Object
 	Jobs     []*Object
 	Pods     []*Object
+	// Doubled are objects of the dump of which another one took the place, and further JobSets of the TrainJob.
+	Doubled []*Object
 
 	byName map[string]*Object // the Jobs
 }
@@ -73,8 +75,10 @@ type Dump struct {
 	// Bare counts the objects without managed fields.
 	Bare int
 
-	families map[fieldpath.Object]*Family
-	room     int
+	families  map[fieldpath.Object]*Family
+	snapshots []*manifest.Document
+	file      string
+	room      int
 }
 
 // Read reads a file, a directory or standard input. Flags give the namespace and the release.
@@ -87,8 +91,8 @@ func Read(s workspace.Source, flags workspace.Flags, path string) *Dump {
 		k.New = func() any { return new(blameview.AnyObject) }
 		flags.Kinds = append(flags.Kinds, k)
 	}
-	d := &Dump{Input: workspace.New(flags), Kinds: map[string]bool{}, families: map[fieldpath.Object]*Family{}, room: blameview.MaxManaged}
-	var found []*Object
+	d := &Dump{Input: workspace.New(flags), Kinds: map[string]bool{}, families: map[fieldpath.Object]*Family{}, file: path, room: blameview.MaxManaged}
+	var found, doubled []*Object
 	documents := d.Input.ReadDocuments(s, flags.Files)
 	d.Findings = unreadable(d.Input.Findings)
 	at := map[fieldpath.Object]int{} // of two objects of one name the last one counts
@@ -96,11 +100,14 @@ func Read(s workspace.Source, flags workspace.Flags, path string) *Dump {
 		o := d.object(document, flags)
 		switch i, known := 0, false; {
 		case o == nil:
+			if _, ok := document.Object.(*corev1.ConfigMap); ok {
+				d.snapshots = append(d.snapshots, document)
+			}
 			d.Input.Add(document, false)
 			continue
 		case o.ID.Name != "":
 			if i, known = at[o.ID]; known {
-				found[i] = o
+				doubled, found[i] = append(doubled, o), o
 				continue
 			}
 			at[o.ID] = len(found)
@@ -108,6 +115,11 @@ func Read(s workspace.Source, flags workspace.Flags, path string) *Dump {
 		found = append(found, o)
 	}
 	d.group(found)
+	for _, o := range doubled {
+		if f := d.families[fieldpath.Object{Kind: finding.TrainJobKind, Namespace: o.ID.Namespace, Name: o.ID.Name}]; f != nil {
+			f.Doubled = append(f.Doubled, o)
+		}
+	}
 	return d
 }
 
@@ -187,6 +199,10 @@ func (d *Dump) group(found []*Object) {
 			d.family(o.ID.Namespace, o.ID.Name).TrainJob = o
 		case workspace.JobSetKind:
 			d.family(o.ID.Namespace, o.ID.Name).JobSet = o
+			if name := owner(o, finding.TrainJobKind); name != "" && name != o.ID.Name {
+				f := d.family(o.ID.Namespace, name)
+				f.Doubled = append(f.Doubled, o)
+			}
 		}
 	}
 	for _, o := range found {

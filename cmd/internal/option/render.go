@@ -32,6 +32,7 @@ type Render struct {
 	ComposeAs  string
 	Queued     []string // the paths of --flavors
 	Assigned   []string // the values of --flavor
+	Observed   string   // the dump of a cluster
 	Force      []string
 	Severity   []string
 	Color      Color
@@ -83,6 +84,9 @@ func (flags Render) Parse() (manifest.Format, render.Options, error) {
 	}
 	if flags.As == "stored" {
 		opts.As = render.Stored
+	}
+	if flags.Observed != "" && (flags.To != "jobset" && flags.To != "jobs" || flags.As == "stored" || flags.ComposeAs != "" || flags.For == ForApply) {
+		return 0, opts, errors.New("--observed renders a JobSet or Jobs as stored, --to=jobset or --to=jobs: leave --as, --for and --compose-as out; Pods that exist never change, and others follow their Job")
 	}
 	if opts.FeatureGates, err = ParseFeatureGates(flags.FeatureGates); err != nil {
 		return 0, opts, err

@@ -10,10 +10,12 @@
 package serverside
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/kube-openapi/pkg/validation/spec"
@@ -132,6 +134,48 @@ func (s *Server) Reapply(live, before, now map[string]any) (map[string]any, erro
 	}
 	fields, _ := applied.AsValue().Unstructured().(map[string]any)
 	return fields, nil
+}
+
+// Owners returns the fields of each manager of a live object, as its metadata.managedFields has them. It leaves out the status, and metadata
+// other than labels and annotations, which are not in the schema. applier is the key of the manager that applies.
+func Owners(entries []metav1.ManagedFieldsEntry, applier string) (fieldpath.ManagedFields, error) {
+	owners := fieldpath.ManagedFields{}
+	for i, entry := range entries {
+		if entry.FieldsV1 == nil || entry.Subresource != "" {
+			continue
+		}
+		var fields map[string]json.RawMessage
+		if err := json.Unmarshal(entry.FieldsV1.Raw, &fields); err != nil {
+			return nil, err
+		}
+		maps.DeleteFunc(fields, func(name string, _ json.RawMessage) bool { return name != "f:spec" && name != "f:metadata" })
+		if raw, ok := fields["f:metadata"]; ok {
+			var metadata map[string]json.RawMessage
+			if err := json.Unmarshal(raw, &metadata); err != nil {
+				return nil, err
+			}
+			maps.DeleteFunc(metadata, func(name string, _ json.RawMessage) bool { return name != "f:labels" && name != "f:annotations" })
+			var err error
+			if fields["f:metadata"], err = json.Marshal(metadata); err != nil {
+				return nil, err
+			}
+		}
+		kept, err := json.Marshal(fields)
+		if err != nil {
+			return nil, err
+		}
+		set := fieldpath.NewSet()
+		if err := set.FromJSON(bytes.NewReader(kept)); err != nil {
+			return nil, err
+		}
+		isApply := entry.Operation == metav1.ManagedFieldsOperationApply
+		name := fmt.Sprintf("%s %s %d", entry.Manager, entry.Operation, i)
+		if isApply && entry.Manager == applier {
+			name = applier
+		}
+		owners[name] = fieldpath.NewVersionedSet(set, fieldpath.APIVersion(entry.APIVersion), isApply)
+	}
+	return owners, nil
 }
 
 // oneVersion converts between versions of a kind with a single version.

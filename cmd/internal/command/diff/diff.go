@@ -45,6 +45,7 @@ type diffFlags struct {
 	rest        string // the file for what a comment lacks
 	from, until string
 	live        string // the dump of a cluster
+	observed    bool   // what becomes of the objects in it
 	showValues  bool
 	recreate    bool
 }
@@ -52,8 +53,9 @@ type diffFlags struct {
 // Command returns the command with its flags and its help.
 func Command(p *host.Program) *cobra.Command {
 	var flags diffFlags
+	var observed string
 	cmd := &cobra.Command{
-		Use:   "diff OLD NEW | --git REV {PATH... | -k DIR...} | --live DUMP PATH... | --from-version X --to-version Y PATH... [-r PATH]... [--patch [NAME=]FILE]... [flags]",
+		Use:   "diff OLD NEW | --git REV {PATH... | -k DIR...} | --live DUMP PATH... | --observed DUMP PATH... | --from-version X --to-version Y PATH... [-r PATH]... [--patch [NAME=]FILE]... [flags]",
 		Short: "Show what changes in the JobSets, Jobs or Pods of TrainJobs, and who causes it",
 		Long: `Render two versions of the inputs, and show the changes of each TrainJob in its JobSet and related objects, or
 with --to in its Jobs or Pods. Items of lists match by their merge keys, never by position. Each change has
@@ -72,6 +74,9 @@ With --from-version and --to-version, the command renders the paths as two relea
 summary comes first, by cause: the behaviour that changed between the releases. A TrainJob may be refused or
 accepted from now on. One with fields that migrate rewrites appears as it is and migrated. Comments say what
 becomes of a TrainJob that exists. docs/versions.md lists the behaviours.
+
+With --observed, the command tells what the controllers make of the paths where the objects of DUMP exist. A field
+takes effect now, at resume or never. docs/observed.md has the rules.
 
 With --live, the command compares what the paths render to with the objects of a cluster. DUMP is the output
 of kubectl get trainjobs,jobsets,jobs,pods -o yaml --show-managed-fields. Each difference has its cause: a patch
@@ -123,6 +128,14 @@ render. The report then names the TrainJobs that do not render, and compares the
 			if cmd.Flags().Changed("live") && flags.live == "" {
 				return exit.Usage(errors.New("--live: an empty path: name a file, a directory or -"))
 			}
+			if flags.observed = cmd.Flags().Changed("observed"); flags.observed {
+				if cmd.Flags().Changed("live") {
+					return exit.Usage(errors.New("--live and --observed read the same dump: leave one of the two out"))
+				}
+				if flags.live = observed; observed == "" {
+					return exit.Usage(errors.New("--observed: an empty path: name a file, a directory or -"))
+				}
+			}
 			return run(p, flags, args)
 		},
 	}
@@ -130,6 +143,7 @@ render. The report then names the TrainJobs that do not render, and compares the
 	f.StringVar(&flags.git, "git", "", "compare the paths as they are in this revision of git with the working tree; REV..REV and REV...REV compare revisions")
 	f.StringVar(&flags.from, "from-version", "", "compare what this release of the Trainer makes of the paths with what --to-version makes of them")
 	f.StringVar(&flags.until, "to-version", "", "the release of the Trainer to upgrade to")
+	f.StringVar(&observed, "observed", "", "tell for each field of the objects in this `DUMP` of a cluster whether the paths change it: now, at resume or never: docs/observed.md")
 	f.StringVar(&flags.live, "live", "", "compare what the paths render to with the objects of a cluster, from the `DUMP` of kubectl get -o yaml: a file, a directory or -")
 	f.VarP((*option.Paths)(&flags.Files), "filename", "f", "read TrainJobs and runtimes from a file, directory or glob, for both versions (repeatable)")
 	f.VarP((*option.Paths)(&flags.Runtimes), "runtime", "r", "read runtimes from a file, directory or glob, for both versions; nothing else is read from it (repeatable)")
@@ -138,7 +152,7 @@ render. The report then names the TrainJobs that do not render, and compares the
 	option.AddScope(f, &flags.Flags)
 	option.AddBuilds(f, &flags.Flags)
 	option.AddSelector(f, &flags.Flags)
-	f.StringVarP(&flags.format, "output", "o", "text", "text, json, markdown for a comment on a pull request, or html for a page")
+	f.StringVarP(&flags.format, "output", "o", "text", "text, json, markdown for a comment on a pull request, or html for a page; with --observed: text, table or json")
 	f.StringVar(&flags.to, "to", "jobset", "what to compare: jobset, with the ConfigMaps and PodGroups beside it; jobs, with the Service and the volume claims; or pods")
 	f.StringVar(&flags.as, "as", "applied", "applied: what the controllers send to the API server; stored: with what the API server and the webhooks fill in")
 	option.AddOnConflict(cmd, &flags.onConflict, "last", "last: where managers disagree the last patch wins, as in the cluster; fail: such an input does not render")
@@ -153,7 +167,7 @@ render. The report then names the TrainJobs that do not render, and compares the
 	option.AddAll(f, &flags.all)
 	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables")
 	for name, values := range map[string][]string{
-		"output": {"text", "json", "markdown", "html"}, "to": {"jobset", "jobs", "pods"}, "as": {"applied", "stored"},
+		"output": {"text", "table", "json", "markdown", "html"}, "to": {"jobset", "jobs", "pods"}, "as": {"applied", "stored"},
 	} {
 		commandline.Complete(cmd, name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
@@ -169,6 +183,9 @@ func run(p *host.Program, flags diffFlags, args []string) error {
 	}
 	if flags.recreate && (flags.live != "" || flags.from != "" || flags.until != "") {
 		return exit.Usage(errors.New("--recreate is about updates to another version of the inputs: leave it out"))
+	}
+	if flags.observed {
+		return runObserved(p, flags, opts, args)
 	}
 	if flags.live != "" {
 		return runLive(p, flags, opts, args, paint)
@@ -304,11 +321,19 @@ func only(found finding.List, are func(finding.Finding) bool) finding.List {
 	return slices.DeleteFunc(found.Distinct(), func(f finding.Finding) bool { return !are(f) })
 }
 
+// formats returns the values of -o.
+func (flags *diffFlags) formats() []string {
+	if flags.observed {
+		return []string{"text", "table", "json"}
+	}
+	return []string{"text", "json", "markdown", "html"}
+}
+
 // options parses the flags with a fixed set of values.
 func (flags *diffFlags) options() (render.Options, error) {
 	opts := render.Options{Owners: true, ForceManagers: flags.force}
 	err := cmp.Or(
-		option.OneOf("-o", flags.format, "text", "json", "markdown", "html"),
+		option.OneOf("-o", flags.format, flags.formats()...),
 		option.OneOf("--to", flags.to, "jobset", "jobs", "pods"),
 		option.OneOf("--as", flags.as, "applied", "stored"),
 		option.OneOf("--on-conflict", flags.onConflict, "last", "fail"),

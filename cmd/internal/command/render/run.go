@@ -12,6 +12,7 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/build"
 	"github.com/trainweld/trainweld/cmd/internal/exit"
 	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/live"
 	"github.com/trainweld/trainweld/cmd/internal/option"
 	"github.com/trainweld/trainweld/cmd/internal/output"
 	"github.com/trainweld/trainweld/cmd/internal/outputname"
@@ -39,6 +40,7 @@ type renderRun struct {
 	progress *host.Progress
 	in       *workspace.Input
 	queue    *pipeline.Queue
+	dump     *live.Dump // nil without --observed
 	encoders sync.Pool
 	spool    output.Spool
 	// The rendered TrainJobs in their order, then the JobSets.
@@ -93,6 +95,10 @@ func run(p *host.Program, flags option.Render) error {
 	var queued finding.List
 	if r.queue, queued, err = pipeline.ReadQueue(p, flags.Flags, flags.Queued, flags.Assigned); err != nil {
 		return exit.Usage(err)
+	}
+	if flags.Observed != "" {
+		r.dump = live.Read(p, flags.Flags, flags.Observed)
+		queued = append(queued, r.dump.Findings...)
 	}
 	found, err := r.render()
 	found = append(queued, found...)
@@ -167,6 +173,9 @@ func (r *renderRun) render() (finding.List, error) {
 func (r *renderRun) part(part workspace.Flags) finding.List {
 	r.in = workspace.New(part)
 	r.in.Step = r.progress.Step
+	if r.dump != nil {
+		r.dump.Keep(r.in)
+	}
 	r.in.NoNotes = !r.flags.ShowNotes && len(r.levels) == 0 // a note may become a warning
 	f := workspace.NewStream(r.p, r.in)
 	parallel.Stream(f.Objects(r.flags.To == "jobs" || r.flags.To == "pods"), r.one, func(o renderedJob) {
@@ -255,6 +264,9 @@ func (r *renderRun) trainJob(j workspace.Job) (finding.List, iter.Seq2[any, erro
 	if r.flags.For == option.ForApply && out.JobSet != nil {
 		found = pipeline.ForApply(r.in, j, out, found, r.opts.OwnerReferences && j.UID != "")
 	}
+	if r.dump != nil && out.JobSet != nil && found.Err() == nil {
+		return r.observed(j, out, found)
+	}
 	found = r.leveled(found, out.JobSet != nil)
 	if r.flags.To == "jobset" || out.JobSet == nil || found.Err() != nil {
 		return found, output.Each(out.Objects()), nil, 0
@@ -262,6 +274,23 @@ func (r *renderRun) trainJob(j workspace.Job) (finding.List, iter.Seq2[any, erro
 	f := pipeline.Children(pipeline.Owners(r.in, j, r.opts, out), out.JobSet, out.Companions, r.flags, r.podsOf(j))
 	located := r.in.Locate(j, f.Findings)
 	return append(found, r.leveled(located, f.Objects != nil)...), f.Objects, f.Table, f.Pods
+}
+
+// observed returns what the controllers make of the objects in the dump.
+func (r *renderRun) observed(j workspace.Job, out pipeline.Made, found finding.List) (finding.List, iter.Seq2[any, error], pipeline.Table, int64) {
+	second, more := r.dump.Second(render.ObjectOf(j.TrainJob), r.podsOf(j).Release, out.JobSet)
+	found = r.leveled(append(found, more...), second != nil)
+	if second == nil || found.Err() != nil {
+		return found, output.Each(nil), nil, 0
+	}
+	if r.flags.To == "jobset" {
+		return found, output.Each([]any{second.Now.JobSet}), nil, 0
+	}
+	var jobs []any
+	for _, job := range second.Now.Jobs {
+		jobs = append(jobs, job)
+	}
+	return found, output.Each(jobs), nil, 0
 }
 
 // composed returns the patch with the values of the policy.

@@ -21,12 +21,13 @@ import (
 )
 
 var (
-	cases    = flag.Int("cases", 50, "how many generated cases are compared")
-	edits    = flag.Int("edits", 72, "how many changes by hand and by programs are compared, of 36 kinds")
-	updates  = flag.Int("updates", 20, "how many updates are compared, each of six sorts")
-	policies = flag.Int("policies", 8, "how many generated policies are enforced, with forty requests each")
-	seed     = flag.Uint64("seed", 1, "seed of the first case")
-	lanes    = flag.Int("lanes", 8, "how many cases are recorded at a time")
+	cases        = flag.Int("cases", 50, "how many generated cases are compared")
+	edits        = flag.Int("edits", 72, "how many changes by hand and by programs are compared, of 36 kinds")
+	updates      = flag.Int("updates", 20, "how many updates are compared, each of six sorts")
+	readmissions = flag.Int("readmissions", 30, "how many TrainJobs are admitted three times, with five to nine writes each")
+	policies     = flag.Int("policies", 8, "how many generated policies are enforced, with forty requests each")
+	seed         = flag.Uint64("seed", 1, "seed of the first case")
+	lanes        = flag.Int("lanes", 8, "how many cases are recorded at a time")
 )
 
 // TestAgainstCluster compares the program with a running control plane: its verdicts, the fields that it names and its objects for
@@ -51,6 +52,9 @@ func TestAgainstCluster(t *testing.T) {
 	})
 	t.Run("edits", func(t *testing.T) {
 		inLanes(t, *edits, func(seed uint64, dir string) result { return c.tryEdit(t.Context(), program, dir, seed) })
+	})
+	t.Run("readmissions", func(t *testing.T) {
+		inLanes(t, *readmissions, func(seed uint64, dir string) result { return c.tryReadmissions(t.Context(), program, dir, seed) })
 	})
 	// Most fields cannot be changed; the third and last have those that can.
 	for _, within := range []string{

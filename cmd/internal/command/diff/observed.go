@@ -1,0 +1,149 @@
+package diff
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"text/tabwriter"
+
+	"github.com/trainweld/trainweld/cmd/internal/exit"
+	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/live"
+	"github.com/trainweld/trainweld/cmd/internal/parallel"
+	"github.com/trainweld/trainweld/cmd/internal/pipeline"
+	"github.com/trainweld/trainweld/cmd/internal/report"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render"
+)
+
+// observedReport is the report of --observed.
+type observedReport struct {
+	TrainJobs []observedJob `json:"trainJobs"`
+}
+
+type observedJob struct {
+	Namespace string        `json:"namespace"`
+	Name      string        `json:"name"`
+	Changes   []live.Effect `json:"changes" doc:"The fields of the JobSet, then of its Jobs."`
+}
+
+// runObserved writes for each field in which the objects of a dump differ from the files whether it changes, and when.
+func runObserved(p *host.Program, flags diffFlags, opts render.Options, args []string) error {
+	if err := flags.checkLive(args); err != nil {
+		return exit.Usage(err)
+	}
+	flags.Files = slices.Concat(args, flags.Files)
+	opts.Owners = false
+	run, err := newLiveRun(p, flags, opts)
+	if err != nil {
+		return err
+	}
+	in := run.files.in
+	run.dump.Keep(in)
+	found := slices.Clone(in.Findings)
+	r := observedReport{TrainJobs: []observedJob{}}
+	type told struct {
+		found   finding.List
+		effects []live.Effect
+		err     error
+	}
+	parallel.Ordered(len(in.Jobs), func(i int) told {
+		j := in.Jobs[i]
+		found, out := pipeline.TrainJob(in, j, opts)
+		if out.JobSet == nil || found.Err() != nil {
+			return told{found: found}
+		}
+		id := render.ObjectOf(j.TrainJob)
+		second, more := run.dump.Second(id, run.podOptions(j.Release()).Release, out.JobSet)
+		if found = append(found, more...); second == nil {
+			return told{found: found}
+		}
+		effects, err := run.dump.Family(id).Effects(second)
+		return told{found, effects, err}
+	}, func(i int, t told) {
+		if found = append(found, t.found...); t.err != nil && err == nil {
+			err = t.err
+		}
+		if t.effects != nil {
+			id := render.ObjectOf(in.Jobs[i].TrainJob)
+			r.TrainJobs = append(r.TrainJobs, observedJob{id.Namespace, id.Name, t.effects})
+		}
+	})
+	if err != nil {
+		return err
+	}
+	found = append(toldByObserved(found), run.dump.Findings...).Distinct()
+	if len(in.Jobs) == 0 && found.Err() == nil {
+		found = append(found, flags.NoTrainJob("the inputs hold no TrainJob", "name files with TrainJobs; -r is for runtimes only, and -R descends into directories"))
+	}
+	if err := report.WriteBeside(p.Stderr, found, flags.shown(p)); err != nil {
+		return err
+	}
+	status := exit.Done
+	if len(r.TrainJobs) > 0 {
+		status = exitDiffers
+	}
+	switch flags.format {
+	case "json":
+		err = report.EncodeReport(p.Stdout, r)
+	case "table":
+		err = r.table(p)
+	default:
+		err = r.text(p)
+	}
+	return flags.outcome(status, found, err)
+}
+
+// toldByObserved returns the findings that the report needs: errors, conflicts, and what is wrong with the dump.
+func toldByObserved(found finding.List) finding.List {
+	return append(toldByDiff(nil, found), only(found, func(f finding.Finding) bool {
+		return f.Code == finding.CodeUnknownOldObject || f.Code == finding.CodeUnknownField
+	})...)
+}
+
+// table writes one line for each field.
+func (r observedReport) table(p *host.Program) error {
+	table := tabwriter.NewWriter(p.Stdout, 0, 0, 3, ' ', 0)
+	fmt.Fprintln(table, "TRAINJOB\tOBJECT\tFIELD\tEFFECT\tREASON")
+	for _, j := range r.TrainJobs {
+		for _, e := range j.Changes {
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", report.Line(j.Namespace+"/"+j.Name), report.Printable(e.Kind+"/"+e.Name), report.Printable(fieldOf(e)), e.When, whyOf(e))
+		}
+	}
+	return table.Flush()
+}
+
+// text writes the fields of each TrainJob, those that change first.
+func (r observedReport) text(p *host.Program) error {
+	var w bytes.Buffer
+	for i, j := range r.TrainJobs {
+		if i > 0 {
+			fmt.Fprintln(&w)
+		}
+		fmt.Fprintf(&w, "TrainJob %s\n", report.Printable(j.Namespace+"/"+j.Name))
+		for _, when := range []live.When{live.Now, live.AtResume, live.Never} {
+			for _, e := range j.Changes {
+				if e.When == when {
+					fmt.Fprintf(&w, "  %s: %s %s %s: %s\n", when, report.Printable(e.Kind+"/"+e.Name), report.Printable(fieldOf(e)), e.Change, whyOf(e))
+				}
+			}
+		}
+	}
+	_, err := w.WriteTo(p.Stdout)
+	return err
+}
+
+func fieldOf(e live.Effect) string {
+	if e.Path == "" {
+		return "(object)"
+	}
+	return e.Path
+}
+
+func whyOf(e live.Effect) string {
+	text := e.Reason
+	if e.Thread != "" {
+		text += " (" + e.Thread + ")"
+	}
+	return report.Printable(text)
+}

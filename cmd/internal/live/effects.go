@@ -1,0 +1,333 @@
+package live
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"github.com/trainweld/trainweld/cmd/internal/workspace"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/admission"
+	"github.com/trainweld/trainweld/render/diff"
+	"github.com/trainweld/trainweld/render/release"
+)
+
+// This file tells which changes of the files reach the objects that exist.
+
+// When tells when a changed field takes effect.
+type When string
+
+// The values of When.
+const (
+	Now      When = "now"
+	AtResume When = "at resume"
+	Never    When = "never"
+)
+
+// The threads behind the reasons.
+const (
+	mergesThread  = "https://github.com/kubernetes-sigs/jobset/issues/1294"
+	refusalThread = "https://github.com/kubeflow/trainer/issues/3008"
+)
+
+// Effect is a field in which an object of the cluster differs from what the files make, and whether it changes. An empty path is
+// the object itself.
+type Effect struct {
+	Kind   string    `json:"kind"`
+	Name   string    `json:"name"`
+	Path   string    `json:"path,omitempty" doc:"The field. Without it, the object itself."`
+	Change diff.Kind `json:"change"`
+	When   When      `json:"when" doc:"now, at resume, or never: only if the TrainJob is deleted and created again."`
+	Reason string    `json:"reason"`
+	Thread string    `json:"thread,omitempty" doc:"The thread of the project that explains the reason."`
+
+	at fieldpath.Path
+}
+
+// Second returns what the controllers make of the JobSet that the Trainer applies for a TrainJob, where the cluster has the dump's objects. It
+// returns nil if they cannot be read.
+func (d *Dump) Second(id fieldpath.Object, r *release.Release, applied *jobset.JobSet) (*admission.Second, finding.List) {
+	f, found := d.familyFor(id)
+	var observed admission.Observed
+	if f != nil {
+		if f.TrainJob != nil {
+			observed.Finished = isOver(f.TrainJob)
+		}
+		if f.JobSet != nil && !f.JobSet.Broken {
+			fields, err := f.JobSet.Document.Fields()
+			if err != nil {
+				return nil, found // reported on reading
+			}
+			observed.JobSet = fields
+		}
+		for _, o := range f.Jobs {
+			if job, ok := o.Value.(*batchv1.Job); ok && !o.Broken {
+				observed.Jobs = append(observed.Jobs, job)
+			}
+		}
+	}
+	second, refused := admission.SecondWrite(context.Background(), r, observed, applied)
+	if found = append(found, refused...); second != nil {
+		for _, unknown := range second.Unknown {
+			unknown.Severity, unknown.Position = finding.Warning, f.JobSet.Position(unknown.Path)
+			unknown.Message += ": the dump is of another release"
+			unknown.Remedy.Text = "name the release of the cluster with --trainer-version"
+			found = append(found, unknown)
+		}
+	}
+	return second, found
+}
+
+func isOver(o *Object) bool {
+	job, ok := o.Value.(*trainer.TrainJob)
+	if !ok {
+		return false
+	}
+	failed := meta.FindStatusCondition(job.Status.Conditions, trainer.TrainJobFailed)
+	late := failed != nil && failed.Status == metav1.ConditionTrue && failed.Reason == trainer.TrainJobDeadlineExceededReason
+	return late || meta.IsStatusConditionTrue(job.Status.Conditions, trainer.TrainJobComplete)
+}
+
+// Keep gives the input the snapshots of the dump, from which the Trainer renders a TrainJob that exists.
+func (d *Dump) Keep(in *workspace.Input) {
+	for _, document := range d.snapshots {
+		in.Add(document, false)
+	}
+}
+
+// familyFor returns the family of a TrainJob, or nil, and what the dump lacks of it.
+func (d *Dump) familyFor(id fieldpath.Object) (*Family, finding.List) {
+	f := d.families[id]
+	lacking := func(message, help string) (*Family, finding.List) {
+		return f, finding.List{{
+			Code: finding.CodeUnknownOldObject, Severity: finding.Warning, Object: id, Position: fieldpath.Position{File: d.file},
+			Message: message, Remedy: finding.Remedy{Text: help},
+		}}
+	}
+	const whole = "dump trainjobs,jobsets,jobs,pods,configmaps of its namespace"
+	switch {
+	case f == nil || f.TrainJob == nil && f.JobSet == nil:
+		f = nil
+		return lacking("the dump lacks the TrainJob, and its objects were taken as new", whole+", or leave the TrainJob out")
+	case len(f.Doubled) > 0:
+		var found finding.List
+		for _, o := range f.Doubled {
+			at := fieldpath.Fields("metadata", "name")
+			found = append(found, finding.Finding{
+				Code: finding.CodeUnknownOldObject, Severity: finding.Error, Object: o.ID, Path: at, Position: o.Position(at),
+				Message: fmt.Sprintf("Duplicate value: the dump holds more than one %s of %s", o.ID.Kind, id), Remedy: finding.Remedy{Text: "take one dump of one cluster"},
+			})
+		}
+		return f, found
+	case f.TrainJob == nil:
+		return lacking("the dump has objects of the TrainJob, and lacks the TrainJob itself", whole)
+	case !d.Kinds[workspace.JobSetKind]:
+		return lacking("the dump holds no JobSet, and those of the TrainJob were taken as new", whole)
+	case f.JobSet != nil && !d.Kinds[jobKind]:
+		return lacking("the dump holds no Job, and those of the JobSet were taken as new", whole)
+	}
+	return f, nil
+}
+
+// Effects compares the family with what the files make of it: the JobSet, then the Jobs.
+func (f *Family) Effects(second *admission.Second) ([]Effect, error) {
+	if f == nil || f.JobSet == nil {
+		return []Effect{{Kind: workspace.JobSetKind, Name: second.Wanted.JobSet.Name, Change: diff.Added, When: Now, Reason: "the cluster has none"}}, nil
+	}
+	c := effects{family: f, second: second}
+	live, _ := f.JobSet.Value.(*jobset.JobSet)
+	if err := c.compare(live, second.Now.JobSet, second.Resumed.JobSet, second.Wanted.JobSet); err != nil {
+		return nil, err
+	}
+	now, resumed := byName(second.Now.Jobs), byName(second.Resumed.Jobs)
+	wanted := map[string]bool{}
+	for _, job := range second.Wanted.Jobs {
+		wanted[job.Name] = true
+		at := Effect{Kind: jobKind, Name: job.Name, Change: diff.Added, When: Now, Reason: "JobSet creates the Job"}
+		switch o := f.byName[job.Name]; {
+		case o != nil:
+			was, _ := o.Value.(*batchv1.Job)
+			if err := c.compare(was, now[job.Name], resumed[job.Name], job); err != nil {
+				return nil, err
+			}
+			continue
+		case now[job.Name] != nil:
+		case resumed[job.Name] != nil:
+			at.When, at.Reason = AtResume, c.skipped("JobSet creates the Job")
+		default:
+			at.When, at.Reason, at.Thread = Never, c.refused(nil), refusalThread
+		}
+		c.all = append(c.all, at)
+	}
+	for _, o := range f.Jobs {
+		if !wanted[o.ID.Name] {
+			c.all = append(c.all, Effect{Kind: jobKind, Name: o.ID.Name, Change: diff.Removed, When: Never, Reason: "JobSet keeps a Job that its JobSet no longer has"})
+		}
+	}
+	return c.all, nil
+}
+
+func byName(jobs []*batchv1.Job) map[string]*batchv1.Job {
+	named := map[string]*batchv1.Job{}
+	for _, job := range jobs {
+		named[job.Name] = job
+	}
+	return named
+}
+
+type effects struct {
+	family *Family
+	second *admission.Second
+	all    []Effect
+}
+
+// compare adds the effects on one object.
+func (c *effects) compare(live, now, resumed, wanted metav1.Object) error {
+	want := ordered(Plain(wanted))
+	rest := func(o metav1.Object) (diff.Changes, error) {
+		o = ordered(Plain(o))
+		Admitted(o, want)
+		return diff.Compare(o, want, diff.Options{})
+	}
+	changes, err := rest(live)
+	if err != nil {
+		return err
+	}
+	afterNow, err := rest(now)
+	if err != nil {
+		return err
+	}
+	afterResume, err := rest(resumed)
+	if err != nil {
+		return err
+	}
+	for _, change := range changes {
+		e := Effect{Kind: jobKind, Name: live.GetName(), Path: change.Path.String(), Change: change.Kind, at: change.Path}
+		_, isJobSet := live.(*jobset.JobSet)
+		if isJobSet {
+			e.Kind = workspace.JobSetKind
+		}
+		switch {
+		case !remains(afterNow, change.Path):
+			e.When, e.Reason = Now, "JobSet merges it into the Job, which it resumes"
+			if isJobSet {
+				e.Reason = "the Trainer applies the JobSet"
+			} else if change.Path.HasPrefix(fieldpath.Fields("spec", "suspend")) {
+				e.Reason = "JobSet suspends and resumes its Jobs"
+			}
+			e.Reason += c.random(e)
+		case !remains(afterResume, change.Path):
+			e.When, e.Reason = AtResume, c.skipped("JobSet merges it into the Job when it resumes")
+			if isJobSet {
+				e.Reason = c.skipped("the Trainer applies the JobSet")
+			}
+			e.Reason += c.random(e)
+		default:
+			e.When = Never
+			e.Reason, e.Thread = c.stale(e, isJobSet)
+		}
+		c.all = append(c.all, e)
+	}
+	return nil
+}
+
+// skipped adds to a reason that a running TrainJob has to be suspended first.
+func (c *effects) skipped(reason string) string {
+	if c.second.Skipped {
+		return "the Trainer applies nothing while the TrainJob runs: suspend it, and resume it; then " + reason
+	}
+	return reason
+}
+
+// random tells of a list that gets a random order.
+func (c *effects) random(e Effect) string {
+	if e.Kind == jobKind && c.second.Unordered[e.Name] && isList(e.at) {
+		return "; in an order that changes from run to run, as Go's maps do"
+	}
+	return ""
+}
+
+// stale explains a field that never changes.
+func (c *effects) stale(e Effect, isJobSet bool) (reason, thread string) {
+	pod := fieldpath.Fields("spec", "template")
+	switch {
+	case c.family.TrainJob != nil && isOver(c.family.TrainJob):
+		return "the TrainJob is over, and its controller applies nothing more", ""
+	case len(c.second.Refused)+len(c.second.ResumeRefused) > 0:
+		return c.refused(e.at), refusalThread
+	case isJobSet:
+		var by []string
+		if m := c.family.JobSet.Managed(); m != nil && e.Change != diff.Added {
+			for _, entry := range m.OwnersOf(e.at) {
+				by = append(by, entry.Manager)
+			}
+		}
+		if len(by) == 0 {
+			return "another manager than the Trainer has set it, and keeps it", ""
+		}
+		return strings.Join(slices.Compact(by), " and ") + " has set it, and keeps it", ""
+	case isMutable(e.at, pod):
+		return "JobSet merges its template into a Job that exists, and removes nothing: it stays until the Job is deleted" + c.random(e), mergesThread
+	default:
+		return "immutable in a Job that exists", refusalThread
+	}
+}
+
+// refused explains that the API server refuses the JobSet.
+func (c *effects) refused(path fieldpath.Path) string {
+	when, errs := "", c.second.Refused
+	if len(errs) == 0 {
+		when, errs = " with the next suspension or resume", c.second.ResumeRefused
+	}
+	if len(errs) == 0 {
+		return "JobSet does not create the Job"
+	}
+	for _, f := range errs {
+		if path != nil && (f.Path.HasPrefix(path) || path.HasPrefix(f.Path)) {
+			return fmt.Sprintf("the API server refuses it%s: %s", when, f.Message)
+		}
+	}
+	return fmt.Sprintf("the API server refuses the whole JobSet%s, since it refuses %s: %s", when, errs[0].Path, errs[0].Message)
+}
+
+// isMutable reports whether a field of a Pod template can change while the Job is suspended.
+func isMutable(path, template fieldpath.Path) bool {
+	for _, field := range []fieldpath.Path{
+		fieldpath.Fields("metadata", "labels"), fieldpath.Fields("metadata", "annotations"),
+		fieldpath.Fields("spec", "nodeSelector"), fieldpath.Fields("spec", "tolerations"), fieldpath.Fields("spec", "schedulingGates"),
+	} {
+		if path.HasPrefix(template.Append(field...)) {
+			return true
+		}
+	}
+	return false
+}
+
+func isList(path fieldpath.Path) bool {
+	pod := fieldpath.Fields("spec", "template", "spec")
+	return path.HasPrefix(pod.Append(fieldpath.Field("tolerations"))) || path.HasPrefix(pod.Append(fieldpath.Field("schedulingGates")))
+}
+
+// remains reports whether a field, one within it or one around it differs.
+func remains(changes diff.Changes, path fieldpath.Path) bool {
+	return slices.ContainsFunc(changes, func(c diff.Change) bool { return c.Path.HasPrefix(path) || path.HasPrefix(c.Path) })
+}
+
+// ordered sorts the lists of a Job that JobSet writes in a random order. Their order has no meaning.
+func ordered(o metav1.Object) metav1.Object {
+	if job, ok := o.(*batchv1.Job); ok {
+		pod := &job.Spec.Template.Spec
+		slices.SortFunc(pod.Tolerations, func(a, b corev1.Toleration) int { return strings.Compare(a.String(), b.String()) })
+		slices.SortFunc(pod.SchedulingGates, func(a, b corev1.PodSchedulingGate) int { return strings.Compare(a.Name, b.Name) })
+	}
+	return o
+}

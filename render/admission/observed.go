@@ -1,0 +1,310 @@
+package admission
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+	smd "sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/typed"
+
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/admission/serverside"
+	"github.com/trainweld/trainweld/render/release"
+)
+
+// Observed is the state of the objects that controllers made of a TrainJob.
+type Observed struct {
+	// JobSet is the live object with its managed fields, or nil if the cluster has none. Without managed fields, all fields that the
+	// cluster does not fill in are the Trainer's.
+	JobSet map[string]any
+	Jobs   []*batchv1.Job
+	// Finished tells that the TrainJob is complete or has exceeded its deadline, so that its controller applies nothing more.
+	Finished bool
+}
+
+// Second is what the controllers make of a TrainJob that they meet for the second time.
+type Second struct {
+	// Now is the state once they have come to rest, and Resumed the state after the TrainJob has also been suspended, if it runs,
+	// and resumed. Either is the state before if nothing changes.
+	Now, Resumed State
+	// Wanted is the state that the cluster would have if it created all objects now.
+	Wanted State
+	// Skipped tells that the Trainer applies nothing while the TrainJob and its JobSet run.
+	Skipped bool
+	// Refused are the errors of the API server on the apply of the JobSet; the Trainer retries forever. Those in ResumeRefused come
+	// with the next suspension or resume.
+	Refused, ResumeRefused finding.List
+	// Unknown are fields of the live JobSet that the release does not know: the dump is of another one.
+	Unknown finding.List
+	// Unordered are the Jobs whose tolerations or scheduling gates get a random order when they resume.
+	Unordered map[string]bool
+}
+
+// State is a JobSet with its Jobs, as stored.
+type State struct {
+	JobSet *jobset.JobSet
+	Jobs   []*batchv1.Job
+}
+
+// trainerManager is the field manager of the Trainer's controller (Trainer v2.3.0 pkg/controller).
+const trainerManager = "trainer"
+
+// SecondWrite returns what the controllers make of the JobSet that the Trainer applies, from an observed state. It returns nil and findings if
+// one of the two cannot be read.
+//
+// The Trainer applies the JobSet unless both it and the TrainJob run. The JobSet takes five fields of its Pod templates while it is
+// suspended. Jobs that exist get them when they resume (JobSet v0.12.0 pkg/controllers). Jobs that do not exist are made.
+func SecondWrite(ctx context.Context, r *release.Release, observed Observed, applied *jobset.JobSet) (*Second, finding.List) {
+	found := &findings{}
+	d := found.definition(r, jobSetKind)
+	if d == nil {
+		return nil, found.all
+	}
+	w := writing{ctx: ctx, definition: d, second: &Second{Unordered: map[string]bool{}}}
+	out := w.second
+	config, err := Encode(applied)
+	if err != nil {
+		return nil, unread(err)
+	}
+	created := d.createJobSet(config, applied.Namespace, found)
+	if created == nil {
+		return nil, found.all
+	}
+	if out.Wanted.JobSet, err = jobSetIn(created); err != nil {
+		return nil, unread(err)
+	}
+	if out.Wanted.Jobs, err = w.jobs(out.Wanted.JobSet); err != nil {
+		return nil, unread(err)
+	}
+	if observed.JobSet == nil {
+		out.Now, out.Resumed = out.Wanted, out.Wanted
+		return out, nil
+	}
+	read := &findings{}
+	live := d.decode(clone(observed.JobSet).(map[string]any), applied.Namespace, read)
+	if live.broken {
+		return nil, read.all
+	}
+	out.Unknown = slices.DeleteFunc(read.all, func(f finding.Finding) bool { return f.Code != finding.CodeUnknownField })
+	if err := w.own(live, observed.JobSet, config, created); err != nil {
+		return nil, unread(err)
+	}
+	before, err := jobSetIn(live)
+	if err != nil {
+		return nil, unread(err)
+	}
+	at := live
+	jobs := make([]*batchv1.Job, len(observed.Jobs))
+	for i, job := range observed.Jobs {
+		jobs[i] = job.DeepCopy()
+		jobs[i].ManagedFields, jobs[i].ResourceVersion, jobs[i].TypeMeta = nil, "", metav1.TypeMeta{APIVersion: batchv1.SchemeGroupVersion.String(), Kind: "Job"}
+	}
+	out.Now = State{before, jobs}
+	if observed.Finished {
+		out.Resumed = out.Now
+		return out, nil
+	}
+	if out.Skipped = !suspendedJobSet(before) && !suspendedJobSet(applied); !out.Skipped {
+		at, out.Refused = w.apply(at, config)
+		if out.Now, err = w.follow(at, jobs); err != nil {
+			return nil, unread(err)
+		}
+	}
+	out.Resumed = out.Now
+	for _, suspend := range []bool{true, false} {
+		if suspend && !out.Skipped || len(out.Refused)+len(out.ResumeRefused) > 0 {
+			continue
+		}
+		spec := maps.Clone(mapOf(config, "spec"))
+		spec["suspend"] = suspend
+		next := maps.Clone(config)
+		next["spec"] = spec
+		at, out.ResumeRefused = w.apply(at, next)
+		if out.Resumed, err = w.follow(at, out.Resumed.Jobs); err != nil {
+			return nil, unread(err)
+		}
+	}
+	return out, nil
+}
+
+func unread(err error) finding.List {
+	return finding.List{{Code: finding.CodeWrongType, Severity: finding.Error, Message: err.Error(), Remedy: finding.Remedy{Text: "read the object with kubectl get -o yaml"}}}
+}
+
+// writing applies JobSets one after the other.
+type writing struct {
+	ctx        context.Context
+	definition *definition
+	owners     smd.ManagedFields
+	second     *Second
+}
+
+// own reads who owns the fields of the live JobSet, which is whole with its managed fields.
+func (w *writing) own(live *object, whole, config map[string]any, created *object) error {
+	var metadata metav1.ObjectMeta
+	data, err := json.Marshal(mapOf(whole, "metadata"))
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, &metadata); err != nil {
+		return err
+	}
+	if len(metadata.ManagedFields) > 0 {
+		w.owners, err = serverside.Owners(metadata.ManagedFields, trainerManager)
+		return err
+	}
+	before, err := w.definition.server().Typed(applicable(withoutFilled(live.fields, config, created.fields), w.definition), typed.AllowDuplicates)
+	if err != nil {
+		return err
+	}
+	set, err := before.ToFieldSet()
+	if err != nil {
+		return err
+	}
+	w.owners = smd.ManagedFields{trainerManager: smd.NewVersionedSet(set, serverside.Version, true)}
+	return nil
+}
+
+// apply applies a JobSet as the Trainer. It returns the object as it was if the API server refuses the change.
+func (w *writing) apply(live *object, config map[string]any) (*object, finding.List) {
+	owners := w.owners.Copy()
+	next := live.applied(config, func(s *serverside.Server, before, now map[string]any) (map[string]any, error) {
+		object, err := s.Typed(before, typed.AllowDuplicates)
+		if err != nil {
+			return nil, err
+		}
+		applied, err := s.Typed(now)
+		if err != nil {
+			return nil, err
+		}
+		result, left, err := s.Apply(object, applied, owners, trainerManager)
+		if err != nil {
+			return nil, err
+		}
+		owners = left
+		fields, _ := result.AsValue().Unstructured().(map[string]any)
+		return fields, nil
+	})
+	if next == nil {
+		return live, unread(fmt.Errorf("the API server cannot apply the JobSet"))
+	}
+	refused, changed := next.update(w.ctx, live)
+	for _, path := range changed {
+		refused = append(refused, finding.Finding{
+			Code: finding.CodeImmutable, Severity: finding.Error, Object: live.id, Path: path, Message: "field is immutable", Remedy: finding.Remedy{Text: unfreeze(path)},
+		})
+	}
+	if len(refused) > 0 {
+		return live, refused
+	}
+	w.owners = owners
+	return next, nil
+}
+
+// follow returns the state after the JobSet controller has seen the JobSet.
+func (w *writing) follow(o *object, jobs []*batchv1.Job) (State, error) {
+	js, err := jobSetIn(o)
+	if err != nil {
+		return State{}, err
+	}
+	made, err := w.jobs(js)
+	if err != nil {
+		return State{}, err
+	}
+	templates := map[string]*corev1.PodTemplateSpec{}
+	for i := range js.Spec.ReplicatedJobs {
+		templates[js.Spec.ReplicatedJobs[i].Name] = &js.Spec.ReplicatedJobs[i].Template.Spec.Template
+	}
+	state := State{JobSet: js}
+	known := map[string]bool{}
+	for _, job := range jobs {
+		known[job.Name] = true
+		is := job.Spec.Suspend != nil && *job.Spec.Suspend
+		template := templates[job.Labels[jobset.ReplicatedJobNameKey]]
+		switch wants := suspendedJobSet(js); {
+		case is == wants || finishedJob(job):
+		case wants:
+			job = job.DeepCopy()
+			job.Spec.Suspend = new(true)
+		default:
+			job = job.DeepCopy()
+			job.Spec.Suspend = new(false)
+			if template != nil && w.resume(&job.Spec.Template, template) {
+				w.second.Unordered[job.Name] = true
+			}
+		}
+		state.Jobs = append(state.Jobs, job)
+	}
+	for _, job := range made {
+		if !known[job.Name] {
+			state.Jobs = append(state.Jobs, job)
+		}
+	}
+	return state, nil
+}
+
+// jobs returns the Jobs that a JobSet has in its present state.
+func (w *writing) jobs(js *jobset.JobSet) (jobs []*batchv1.Job, err error) {
+	made, err := render.Jobs(js, render.JobsOptions{Release: &w.definition.release, Stored: true})
+	if made == nil {
+		return nil, err
+	}
+	for _, child := range made.Jobs {
+		jobs = append(jobs, child.Job)
+	}
+	return jobs, nil
+}
+
+// resume gives a Job the fields of its template that may change (JobSet v0.12.0 pkg/controllers, resumeJob). It reports whether a list
+// gets a random order.
+func (w *writing) resume(pod, template *corev1.PodTemplateSpec) (unordered bool) {
+	if !w.definition.release.JobSet.ResumeMerges {
+		pod.Labels, pod.Annotations = template.Labels, template.Annotations
+		pod.Spec.NodeSelector, pod.Spec.Tolerations, pod.Spec.SchedulingGates = template.Spec.NodeSelector, template.Spec.Tolerations, template.Spec.SchedulingGates
+		return false
+	}
+	mergeInto(&pod.Labels, template.Labels)
+	mergeInto(&pod.Annotations, template.Annotations)
+	mergeInto(&pod.Spec.NodeSelector, template.Spec.NodeSelector)
+	pod.Spec.Tolerations = union(pod.Spec.Tolerations, template.Spec.Tolerations)
+	pod.Spec.SchedulingGates = union(pod.Spec.SchedulingGates, template.Spec.SchedulingGates)
+	return len(pod.Spec.Tolerations) > 1 || len(pod.Spec.SchedulingGates) > 1
+}
+
+func mergeInto(into *map[string]string, from map[string]string) {
+	if *into == nil && len(from) > 0 {
+		*into = map[string]string{}
+	}
+	maps.Copy(*into, from)
+}
+
+// union returns the items of both lists, each once. JobSet compares items as Go does: tolerations that tolerate for some seconds are never equal.
+func union[T comparable](a, b []T) (all []T) {
+	for _, item := range slices.Concat(a, b) {
+		if !slices.Contains(all, item) {
+			all = append(all, item)
+		}
+	}
+	return all
+}
+
+func finishedJob(job *batchv1.Job) bool {
+	return slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
+		return (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue
+	})
+}
+
+func jobSetIn(o *object) (*jobset.JobSet, error) {
+	js := &jobset.JobSet{}
+	err := o.as(js)
+	js.ManagedFields, js.ResourceVersion, js.Status = nil, "", jobset.JobSetStatus{}
+	return js, err
+}
