@@ -57,15 +57,15 @@ type State struct {
 // trainerManager is the field manager of the Trainer's controller (Trainer v2.3.0 pkg/controller).
 const trainerManager = "trainer"
 
-// SecondWrite returns what the controllers make of the JobSet that the Trainer applies, from an observed state. It returns nil and findings if
-// one of the two cannot be read.
+// SecondWrite returns what the controllers make of the JobSet that the Trainer applies, from an observed state. It returns nil without a
+// JobSet, and nil with findings if one of the two cannot be read.
 //
 // The Trainer applies the JobSet unless both it and the TrainJob run. The JobSet takes five fields of its Pod templates while it is
 // suspended. Jobs that exist get them when they resume (JobSet v0.12.0 pkg/controllers). Jobs that do not exist are made.
 func SecondWrite(ctx context.Context, r *release.Release, observed Observed, applied *jobset.JobSet) (*Second, finding.List) {
 	found := &findings{}
 	d := found.definition(r, jobSetKind)
-	if d == nil {
+	if d == nil || applied == nil {
 		return nil, found.all
 	}
 	w := writing{ctx: ctx, definition: d, second: &Second{Unordered: map[string]bool{}}}
@@ -102,8 +102,8 @@ func SecondWrite(ctx context.Context, r *release.Release, observed Observed, app
 		return nil, unread(err)
 	}
 	at := live
-	jobs := make([]*batchv1.Job, len(observed.Jobs))
-	for i, job := range observed.Jobs {
+	jobs := slices.DeleteFunc(slices.Clone(observed.Jobs), func(job *batchv1.Job) bool { return job == nil })
+	for i, job := range jobs {
 		jobs[i] = job.DeepCopy()
 		jobs[i].ManagedFields, jobs[i].ResourceVersion, jobs[i].TypeMeta = nil, "", metav1.TypeMeta{APIVersion: batchv1.SchemeGroupVersion.String(), Kind: "Job"}
 	}

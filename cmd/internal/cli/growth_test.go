@@ -84,6 +84,8 @@ func growing() []growth {
 		{name: "diff documents", n: 50, args: []string{"diff"}, file: func(n int) string { return times(n, "---\n"+trainJob("a%d", "    image: SIDE\n")) }},
 		{name: "diff with live variables", n: 300, args: []string{"diff", "--live"}, file: trainJobOf(env(`{name: V%d, value: SIDE}`))},
 		{name: "diff with live labels", n: 300, args: []string{"diff", "-o", "json", "--live"}, file: trainJobOf(patched("metadata: {labels: {%s}}", `k%d: SIDE`))},
+		{name: "diff with observed documents", n: 50, args: []string{"diff", "new.yaml", "-o", "table", "--observed", "dump.yaml"}, folder: observed("", "")},
+		{name: "diff with observed labels", n: 300, args: []string{"diff", "new.yaml", "-o", "json", "--observed", "dump.yaml"}, folder: observed("  labels: {%s}\n", "k%d: a, ")},
 		{name: "diff with live documents", n: 50, args: []string{"diff", "--live"}, file: func(n int) string { return times(n, "---\n"+trainJob("a%d", "    image: SIDE\n")) }},
 		{name: "render variables", n: 500, args: []string{"render", "--to=pods"}, file: trainJobOf(env(`{name: V%d, value: a}`))},
 		{name: "render files", n: 50, args: []string{"render"}, file: func(n int) string { return times(n, trainJob("a%d", "")+nextFile) }},
@@ -528,6 +530,22 @@ func (g growth) command(t *testing.T, n int) run {
 		testenv.WriteIn(t, r.dir, "beside.yaml", g.beside(n))
 	}
 	return r
+}
+
+// observed returns TrainJobs and a dump with their suspended JobSets, or one whose JobSet has more metadata of n entries.
+func observed(metadata, entry string) func(n int) map[string]string {
+	const jobSet = "---\napiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata:\n  name: a%d\n  namespace: default\nMORE" +
+		"spec: {suspend: true, replicatedJobs: [{name: node, template: {spec: {template: {spec: {containers: [{name: node, image: old}]}}}}}]}\n"
+	return func(n int) map[string]string {
+		jobs, more := n, ""
+		if entry != "" {
+			jobs, more = 1, fmt.Sprintf(metadata, times(n, entry))
+		}
+		return map[string]string{
+			"new.yaml":  times(jobs, "---\n"+trainJob("a%d", "    image: new\n")) + workRuntime,
+			"dump.yaml": strings.ReplaceAll(times(jobs, jobSet), "MORE", more),
+		}
+	}
 }
 
 // gitIn runs git in a directory, and returns what it prints.

@@ -181,6 +181,11 @@ func TestHostile(t *testing.T) {
 			add("diff", job, "-r", runtime, "--live", dump, "-o", format, "--show-values")
 		}
 	}
+	for _, dump := range []string{changed, unknown, broken, jobSet} {
+		add("diff", job, "-r", runtime, "--observed", dump)
+		add("diff", job, "-r", runtime, "--observed", dump, "-o", "table")
+		add("render", job, "-r", runtime, "--observed", dump, "--to=jobs", "-o", "json")
+	}
 	add("blame", "-f", job, "-r", runtime, "nodeSelector", "-o", "html")
 	add("blame", "-f", job, "-r", runtime, "nodeSelector", "--show-values")
 	add("blame", "-f", job, "-r", runtime, "metadata")

@@ -17,7 +17,7 @@ import (
 
 // TestReports_Schemas holds each report of -o json against its schema in docs, and that each schema has a report.
 func TestReports_Schemas(t *testing.T) {
-	const folder = "../../../docs/json"
+	const folder, quickstart = "../../../docs/json", "../../../internal/testdata/quickstart"
 	managed := filepath.Join(t.TempDir(), "managed.yaml")
 	testenv.WriteIn(t, filepath.Dir(managed), "managed.yaml", `apiVersion: v1
 kind: ConfigMap
@@ -40,6 +40,7 @@ spec: {nodeTaints: [{key: spot, effect: NoSchedule}]}
 		"findings": slices.Concat(reports("check", commands["check"]), reports("conflicts", commands["conflicts"])), "diff": reports("diff", commands["diff"]),
 		"blame": reports("blame", commands["blame"]), "owners": {{"blame", "-f", managed}, {"blame", "-f", managed, "data.a"}}, "version": {{"version"}},
 		"flavors":      {append([]string{"check", "--flavors", flavors}, commands["render"][0]...)},
+		"observed":     {{"diff", filepath.Join(quickstart, "job.yaml"), "-r", filepath.Join(quickstart, "runtime.yaml"), "--observed", filepath.Join(quickstart, "../live/dump.yaml")}},
 		"podsets":      {append([]string{"render", "--to=podsets"}, commands["render"][0]...)},
 		"explain-code": reports("explain", explain[:1]), "explain-definitions": reports("explain", explain[1:2]), "explain-field": reports("explain", explain[2:]),
 	} {

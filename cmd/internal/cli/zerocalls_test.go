@@ -91,7 +91,7 @@ func exported() []exportedPackage {
 			new(render.ChildOwners), new(render.Merging), new(render.Runtimes), new(render.Workload),
 		}},
 		{folder: "render/admission", all: []any{
-			admission.AdmitJobSet, admission.AdmitRuntime, admission.Check, admission.Encode, admission.Kinds, admission.Stamp, admission.Stricter,
+			admission.AdmitJobSet, admission.AdmitRuntime, admission.Check, admission.Encode, admission.Kinds, admission.SecondWrite, admission.Stamp, admission.Stricter,
 			admission.Update, admission.UpdateJobSet, admission.UpdateRuntime,
 			new(admission.Kind), new(admission.Runtime),
 		}},

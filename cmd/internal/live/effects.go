@@ -193,23 +193,24 @@ type effects struct {
 // compare adds the effects on one object.
 func (c *effects) compare(live, now, resumed, wanted metav1.Object) error {
 	want := ordered(Plain(wanted))
-	rest := func(o metav1.Object) (diff.Changes, error) {
+	differences := func(o metav1.Object) (diff.Changes, error) {
 		o = ordered(Plain(o))
 		Admitted(o, want)
 		return diff.Compare(o, want, diff.Options{})
 	}
-	changes, err := rest(live)
+	changes, err := differences(live)
 	if err != nil {
 		return err
 	}
-	afterNow, err := rest(now)
+	atNow, err := differences(now)
 	if err != nil {
 		return err
 	}
-	afterResume, err := rest(resumed)
+	atResume, err := differences(resumed)
 	if err != nil {
 		return err
 	}
+	afterNow, afterResume := remainingOf(atNow), remainingOf(atResume)
 	for _, change := range changes {
 		e := Effect{Kind: jobKind, Name: live.GetName(), Path: change.Path.String(), Change: change.Kind, at: change.Path}
 		_, isJobSet := live.(*jobset.JobSet)
@@ -217,7 +218,7 @@ func (c *effects) compare(live, now, resumed, wanted metav1.Object) error {
 			e.Kind = workspace.JobSetKind
 		}
 		switch {
-		case !remains(afterNow, change.Path):
+		case !afterNow.has(change.Path):
 			e.When, e.Reason = Now, "JobSet merges it into the Job, which it resumes"
 			if isJobSet {
 				e.Reason = "the Trainer applies the JobSet"
@@ -225,7 +226,7 @@ func (c *effects) compare(live, now, resumed, wanted metav1.Object) error {
 				e.Reason = "JobSet suspends and resumes its Jobs"
 			}
 			e.Reason += c.random(e)
-		case !remains(afterResume, change.Path):
+		case !afterResume.has(change.Path):
 			e.When, e.Reason = AtResume, c.skipped("JobSet merges it into the Job when it resumes")
 			if isJobSet {
 				e.Reason = c.skipped("the Trainer applies the JobSet")
@@ -317,9 +318,31 @@ func isList(path fieldpath.Path) bool {
 	return path.HasPrefix(pod.Append(fieldpath.Field("tolerations"))) || path.HasPrefix(pod.Append(fieldpath.Field("schedulingGates")))
 }
 
-// remains reports whether a field, one within it or one around it differs.
-func remains(changes diff.Changes, path fieldpath.Path) bool {
-	return slices.ContainsFunc(changes, func(c diff.Change) bool { return c.Path.HasPrefix(path) || path.HasPrefix(c.Path) })
+// remaining are the fields that still differ, and those around them, by their paths.
+type remaining struct{ fields, around map[string]bool }
+
+func remainingOf(changes diff.Changes) remaining {
+	r := remaining{map[string]bool{}, map[string]bool{}}
+	for _, c := range changes {
+		r.fields[c.Path.String()] = true
+		for n := range len(c.Path) + 1 {
+			r.around[c.Path[:n].String()] = true
+		}
+	}
+	return r
+}
+
+// has reports whether a field, one within it or one around it differs.
+func (r remaining) has(path fieldpath.Path) bool {
+	if r.around[path.String()] {
+		return true
+	}
+	for n := range path {
+		if r.fields[path[:n].String()] {
+			return true
+		}
+	}
+	return false
 }
 
 // ordered sorts the lists of a Job that JobSet writes in a random order. Their order has no meaning.

@@ -167,7 +167,7 @@ render. The report then names the TrainJobs that do not render, and compares the
 	option.AddAll(f, &flags.all)
 	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables")
 	for name, values := range map[string][]string{
-		"output": {"text", "table", "json", "markdown", "html"}, "to": {"jobset", "jobs", "pods"}, "as": {"applied", "stored"},
+		"output": {"text", "json", "markdown", "html"}, "to": {"jobset", "jobs", "pods"}, "as": {"applied", "stored"},
 	} {
 		commandline.Complete(cmd, name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
