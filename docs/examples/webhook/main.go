@@ -3,8 +3,10 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
+	"net/http"
 	"os"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
@@ -25,34 +27,17 @@ const path = "/validate-trainjob"
 func main() {
 	port := flag.Int("port", 9443, "the port to serve HTTPS on")
 	certs := flag.String("cert-dir", "/certs", "the directory of tls.crt and tls.key")
-	health := flag.String("health-address", ":8081", "where to answer /healthz")
+	health := flag.String("health-address", ":8081", "where to answer /healthz and /readyz")
 	file := flag.String("policy", "", "the policy file: managers, their paths and severities; its patches are not applied")
 	flag.Parse()
 	ctrl.SetLogger(zap.New())
-	rules, err := readPolicy(*file)
-	if err == nil {
-		err = run(*port, *certs, *health, rules)
-	}
-	if err != nil {
+	if err := run(*port, *certs, *health, *file); err != nil {
 		fmt.Fprintf(os.Stderr, "webhook: %v\n", err)
 		os.Exit(1)
 	}
 }
 
-// readPolicy reads the policy file. Without a file, there are no rules.
-func readPolicy(file string) (*policy.Policy, error) {
-	if file == "" {
-		return nil, nil
-	}
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	rules, findings := policy.Parse(file, data)
-	return rules, findings.Err()
-}
-
-func run(port int, certs, health string, rules *policy.Policy) error {
+func run(port int, certs, health, file string) error {
 	scheme, err := newScheme()
 	if err != nil {
 		return err
@@ -70,11 +55,18 @@ func run(port int, certs, health string, rules *policy.Policy) error {
 	if err != nil {
 		return err
 	}
-	if err := manager.AddHealthzCheck("healthz", healthz.Ping); err != nil {
+	server := manager.GetWebhookServer()
+	// The manager's client reads runtimes from a cache that watches them.
+	hook := &reloading{file: file, handler: func(rules *policy.Policy) (http.Handler, error) {
+		return admission.StandaloneWebhook(admission.WithValidator(scheme, validator{runtimes: manager.GetClient(), policy: rules}), admission.StandaloneOptions{})
+	}}
+	if _, err := hook.current(); err != nil {
+		return err // a rollout stops at a Pod that does not start
+	}
+	if err := errors.Join(manager.AddHealthzCheck("healthz", healthz.Ping), manager.AddReadyzCheck("readyz", server.StartedChecker())); err != nil {
 		return err
 	}
-	// The manager's client reads runtimes from a cache that watches them.
-	manager.GetWebhookServer().Register(path, admission.WithValidator(scheme, validator{runtimes: manager.GetClient(), policy: rules}))
+	server.Register(path, hook)
 	return manager.Start(ctrl.SetupSignalHandler())
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -15,12 +16,15 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	"sigs.k8s.io/yaml"
+
+	"github.com/trainweld/trainweld/render/policy"
 )
 
 // TestMain keeps controller-runtime's log out of what commands print.
@@ -90,6 +94,8 @@ func TestManifests(t *testing.T) {
 	var (
 		service       corev1.Service
 		deployment    appsv1.Deployment
+		config        corev1.ConfigMap
+		budget        policyv1.PodDisruptionBudget
 		role          rbacv1.ClusterRole
 		configuration admissionregistrationv1.ValidatingWebhookConfiguration
 		certificate   struct {
@@ -104,7 +110,7 @@ func TestManifests(t *testing.T) {
 	)
 	kinds := map[string]any{
 		"Namespace": &corev1.Namespace{}, "ServiceAccount": &corev1.ServiceAccount{}, "ClusterRole": &role,
-		"ClusterRoleBinding": &rbacv1.ClusterRoleBinding{}, "Deployment": &deployment, "Service": &service,
+		"ClusterRoleBinding": &rbacv1.ClusterRoleBinding{}, "Deployment": &deployment, "ConfigMap": &config, "PodDisruptionBudget": &budget, "Service": &service,
 		"Certificate": &certificate, "ValidatingWebhookConfiguration": &configuration,
 	}
 	for _, document := range strings.Split(string(text), "\n---\n") {
@@ -150,6 +156,20 @@ func TestManifests(t *testing.T) {
 	}
 	if !slices.Contains(container.Args, "-cert-dir="+container.VolumeMounts[0].MountPath) {
 		t.Errorf("the certificate is not where %q looks for it", container.Args)
+	}
+	for file, text := range config.Data {
+		if _, found := policy.Parse(file, []byte(text)); found != nil {
+			t.Errorf("the policy: %v", found)
+		}
+		if mount := container.VolumeMounts[1]; !slices.Contains(container.Args, "-policy="+mount.MountPath+"/"+file) || mount.SubPath != "" {
+			t.Errorf("the policy is not where %q looks for it, or never changes", container.Args)
+		}
+	}
+	if from := pod.Spec.Volumes[1].ConfigMap.Name; from != config.Name || len(config.Data) != 1 {
+		t.Errorf("the policy is in %s, and %s is mounted", config.Name, from)
+	}
+	if !maps.Equal(budget.Spec.Selector.MatchLabels, pod.Labels) {
+		t.Errorf("the budget selects %v", budget.Spec.Selector.MatchLabels)
 	}
 	rule := hook.Rules[0]
 	if rule.APIGroups[0] != "trainer.kubeflow.org" || rule.APIVersions[0] != "v1alpha1" || rule.Resources[0] != "trainjobs" {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -153,15 +154,11 @@ func TestPolicy(t *testing.T) {
 			if err := os.WriteFile(file, []byte(tc.policy), 0o666); err != nil {
 				t.Fatal(err)
 			}
-			rules, err := readPolicy(file)
-			if err != nil {
-				t.Fatal(err)
-			}
 			job := trainJob(t)
 			if tc.job != nil {
 				tc.job(job)
 			}
-			response := askWith(t, rules, &admissionv1.AdmissionRequest{Operation: admissionv1.Create, Object: raw(t, job)})
+			response := askWith(t, file, &admissionv1.AdmissionRequest{Operation: admissionv1.Create, Object: raw(t, job)})
 			if response.Allowed != tc.allowed {
 				t.Fatalf("allowed: %t, want %t: %+v", response.Allowed, tc.allowed, response.Result)
 			}
@@ -175,21 +172,40 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-// TestPolicy_Mistakes wants the program to end if it cannot read its policy.
-func TestPolicy_Mistakes(t *testing.T) {
-	dir := t.TempDir()
-	file := filepath.Join(dir, "trainweld.yaml")
-	if err := os.WriteFile(file, []byte("manager: []\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := readPolicy(file); err == nil || !strings.Contains(err.Error(), `did you mean "managers"?`) {
-		t.Errorf("the error of a mistake is %v", err)
-	}
-	if _, err := readPolicy(filepath.Join(dir, "missing.yaml")); err == nil {
-		t.Error("a missing file is no error")
-	}
-	if rules, err := readPolicy(""); rules != nil || err != nil {
-		t.Errorf("without a file, the rules are %v, %v", rules, err)
+// TestReloading changes the policy file under a handler. A request with a broken or missing file fails with the status 500, by which
+// the API server goes on as the failurePolicy says.
+func TestReloading(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "trainweld.yaml")
+	made := 0
+	hook := &reloading{file: file, handler: func(rules *policy.Policy) (http.Handler, error) {
+		made++
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, rules.Managers()) }), nil
+	}}
+	for _, tc := range []struct {
+		text   string // "" removes the file
+		status int
+		says   string
+		made   int
+	}{
+		{"managers: [{name: a.example.com/a}]\n", http.StatusOK, "[a.example.com/a]", 1},
+		{"managers: [{name: a.example.com/a}]\n", http.StatusOK, "[a.example.com/a]", 1},
+		{"manager: []\n", http.StatusInternalServerError, `did you mean "managers"?`, 1},
+		{"managers: [{name: a.example.com/a}]\n", http.StatusOK, "[a.example.com/a]", 1},
+		{"managers: [{name: b.example.com/b}]\n", http.StatusOK, "[b.example.com/b]", 2},
+		{"", http.StatusInternalServerError, "no such file", 2},
+	} {
+		err := os.WriteFile(file, []byte(tc.text), 0o666)
+		if tc.text == "" {
+			err = os.Remove(file)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer := httptest.NewRecorder()
+		hook.ServeHTTP(answer, httptest.NewRequest(http.MethodPost, path, nil))
+		if body := answer.Body.String(); answer.Code != tc.status || !strings.Contains(body, tc.says) || made != tc.made {
+			t.Errorf("%q: status %d after %d handlers, want %d after %d: %s", tc.text, answer.Code, made, tc.status, tc.made, body)
+		}
 	}
 }
 
@@ -216,10 +232,10 @@ func later(job *trainer.TrainJob) {
 // ask sends a request over HTTPS and returns the answer to it.
 func ask(t *testing.T, request *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
 	t.Helper()
-	return askWith(t, nil, request)
+	return askWith(t, "", request)
 }
 
-func askWith(t *testing.T, rules *policy.Policy, request *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+func askWith(t *testing.T, file string, request *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
 	t.Helper()
 	scheme, err := newScheme()
 	if err != nil {
@@ -236,12 +252,10 @@ func askWith(t *testing.T, rules *policy.Policy, request *admissionv1.AdmissionR
 			return c.Get(ctx, key, into, opts...)
 		},
 	}).Build()
-	handler, err := admission.StandaloneWebhook(admission.WithValidator(scheme, validator{runtimes: runtimes, policy: rules}), admission.StandaloneOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	mux := http.NewServeMux()
-	mux.Handle(path, handler)
+	mux.Handle(path, &reloading{file: file, handler: func(rules *policy.Policy) (http.Handler, error) {
+		return admission.StandaloneWebhook(admission.WithValidator(scheme, validator{runtimes: runtimes, policy: rules}), admission.StandaloneOptions{})
+	}})
 	server := httptest.NewTLSServer(mux)
 	defer server.Close()
 

@@ -91,7 +91,7 @@ func Start(ctx context.Context, dir string) (*ControlPlane, error) {
 	if err := c.wait(ctx, failed, func() bool { return c.answers("/readyz") }); err != nil {
 		return nil, err
 	}
-	authority, err := writeCertificate(dir)
+	authority, err := writeCertificate(dir, 0)
 	if err != nil {
 		return nil, err
 	}

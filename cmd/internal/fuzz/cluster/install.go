@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"k8s.io/client-go/util/cert"
 	"sigs.k8s.io/yaml"
@@ -20,9 +21,10 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// writeCertificate writes the certificate of the webhooks. It returns the authority that the API server must trust.
-func writeCertificate(dir string) ([]byte, error) {
-	certificate, key, err := cert.GenerateSelfSignedCertKey("127.0.0.1", nil, nil)
+// writeCertificate writes the certificate of webhooks, which is an hour old and valid for an age, or a year for 0. It returns the
+// authority that the API server must trust.
+func writeCertificate(dir string, age time.Duration) ([]byte, error) {
+	certificate, key, err := cert.GenerateSelfSignedCertKeyWithOptions(cert.SelfSignedCertKeyOptions{Host: "127.0.0.1", MaxAge: age})
 	if err != nil {
 		return nil, err
 	}
