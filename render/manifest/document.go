@@ -64,6 +64,7 @@ func (d *Document) As(api *API) *Document {
 	}
 	if n := d.source.Value(d.at, nil); n != nil {
 		again.node(d.source, source.NewReading(d.source), d.at, n, from)
+		d.source.Release() // the copy needs the nodes no longer than Decode does
 	}
 	if len(again.documents) != 1 {
 		return d
