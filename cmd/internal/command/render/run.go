@@ -9,10 +9,11 @@ import (
 	"sync"
 	"sync/atomic"
 
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
 	"github.com/trainweld/trainweld/cmd/internal/build"
 	"github.com/trainweld/trainweld/cmd/internal/exit"
 	"github.com/trainweld/trainweld/cmd/internal/host"
-	"github.com/trainweld/trainweld/cmd/internal/live"
 	"github.com/trainweld/trainweld/cmd/internal/option"
 	"github.com/trainweld/trainweld/cmd/internal/output"
 	"github.com/trainweld/trainweld/cmd/internal/outputname"
@@ -25,6 +26,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/manifest"
+	"github.com/trainweld/trainweld/render/release"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
@@ -40,7 +42,7 @@ type renderRun struct {
 	progress *host.Progress
 	in       *workspace.Input
 	queue    *pipeline.Queue
-	dump     *live.Dump // nil without --observed
+	dump     observedDump // nil without --observed
 	encoders sync.Pool
 	spool    output.Spool
 	// The rendered TrainJobs in their order, then the JobSets.
@@ -49,6 +51,13 @@ type renderRun struct {
 	unsafe   finding.List
 	err      error
 	pods     atomic.Int64 // the number of Pods so far
+}
+
+// observedDump has the objects of a cluster. A browser has none, and its program does not link what they need.
+type observedDump interface {
+	Keep(*workspace.Input)
+	// objects returns what the controllers make of the objects of a TrainJob: its JobSet, or its Jobs; or nil after an error.
+	objects(j workspace.Job, r *release.Release, applied *jobset.JobSet, isJobSet bool) (finding.List, []any)
 }
 
 // rendered is the result of one TrainJob, or of a JobSet of the input.
@@ -97,8 +106,11 @@ func run(p *host.Program, flags option.Render) error {
 		return exit.Usage(err)
 	}
 	if flags.Observed != "" {
-		r.dump = live.Read(p, flags.Flags, flags.Observed)
-		queued = append(queued, r.dump.Findings...)
+		var unread finding.List
+		if r.dump, unread, err = readDump(p, flags.Flags, flags.Observed); err != nil {
+			return exit.Usage(err)
+		}
+		queued = append(queued, unread...)
 	}
 	found, err := r.render()
 	found = append(queued, found...)
@@ -265,7 +277,8 @@ func (r *renderRun) trainJob(j workspace.Job) (finding.List, iter.Seq2[any, erro
 		found = pipeline.ForApply(r.in, j, out, found, r.opts.OwnerReferences && j.UID != "")
 	}
 	if r.dump != nil && out.JobSet != nil && found.Err() == nil {
-		return r.observed(j, out, found)
+		more, objects := r.dump.objects(j, r.podsOf(j).Release, out.JobSet, r.flags.To == "jobset")
+		return r.leveled(append(found, more...), objects != nil), output.Each(objects), nil, 0
 	}
 	found = r.leveled(found, out.JobSet != nil)
 	if r.flags.To == "jobset" || out.JobSet == nil || found.Err() != nil {
@@ -274,23 +287,6 @@ func (r *renderRun) trainJob(j workspace.Job) (finding.List, iter.Seq2[any, erro
 	f := pipeline.Children(pipeline.Owners(r.in, j, r.opts, out), out.JobSet, out.Companions, r.flags, r.podsOf(j))
 	located := r.in.Locate(j, f.Findings)
 	return append(found, r.leveled(located, f.Objects != nil)...), f.Objects, f.Table, f.Pods
-}
-
-// observed returns what the controllers make of the objects in the dump.
-func (r *renderRun) observed(j workspace.Job, out pipeline.Made, found finding.List) (finding.List, iter.Seq2[any, error], pipeline.Table, int64) {
-	second, more := r.dump.Second(render.ObjectOf(j.TrainJob), r.podsOf(j).Release, out.JobSet)
-	found = r.leveled(append(found, more...), second != nil)
-	if second == nil || found.Err() != nil {
-		return found, output.Each(nil), nil, 0
-	}
-	if r.flags.To == "jobset" {
-		return found, output.Each([]any{second.Now.JobSet}), nil, 0
-	}
-	var jobs []any
-	for _, job := range second.Now.Jobs {
-		jobs = append(jobs, job)
-	}
-	return found, output.Each(jobs), nil, 0
 }
 
 // composed returns the patch with the values of the policy.

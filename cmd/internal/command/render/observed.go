@@ -1,0 +1,36 @@
+//go:build !js
+
+package render
+
+import (
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/live"
+	"github.com/trainweld/trainweld/cmd/internal/workspace"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/release"
+)
+
+type liveDump struct{ *live.Dump }
+
+func readDump(p *host.Program, flags workspace.Flags, path string) (observedDump, finding.List, error) {
+	dump := live.Read(p, flags, path)
+	return liveDump{dump}, dump.Findings, nil
+}
+
+func (d liveDump) objects(j workspace.Job, r *release.Release, applied *jobset.JobSet, isJobSet bool) (finding.List, []any) {
+	second, found := d.Second(render.ObjectOf(j.TrainJob), r, applied)
+	if second == nil || found.Err() != nil {
+		return found, nil
+	}
+	if isJobSet {
+		return found, []any{second.Now.JobSet}
+	}
+	jobs := []any{}
+	for _, job := range second.Now.Jobs {
+		jobs = append(jobs, job)
+	}
+	return found, jobs
+}

@@ -1,0 +1,13 @@
+package render
+
+import (
+	"errors"
+
+	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/workspace"
+	"github.com/trainweld/trainweld/finding"
+)
+
+func readDump(*host.Program, workspace.Flags, string) (observedDump, finding.List, error) {
+	return nil, nil, errors.New("--observed: a browser has no dump of a cluster")
+}
