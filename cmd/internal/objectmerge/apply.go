@@ -1,0 +1,266 @@
+package objectmerge
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/trainweld/trainweld/cmd/internal/option"
+	"github.com/trainweld/trainweld/cmd/internal/workspace"
+	"github.com/trainweld/trainweld/conflict"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/manifest"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// Result is the merged object.
+type Result struct {
+	Value  any          // a pointer to an API struct, or an merge.Object
+	Fields merge.Object // the fields of Value that the base or a patch sets
+	Type   *schema.Type
+	Owners *merge.Ownership
+	// Decisions are those of the policies, and Protected are the protected fields that patches set.
+	Decisions []merge.Decision
+	Protected []merge.Ignored
+	managed   any // the new metadata.managedFields of a live object
+}
+
+// Apply merges the patches, unless reading has errors. If the merge fails, it returns nil and findings with the reasons.
+func (m *Object) Apply(reading finding.List) (*Result, finding.List) {
+	if reading.Err() != nil {
+		return nil, nil
+	}
+	var out Result
+	var ignored []merge.Ignored
+	var duplicates []fieldpath.Path
+	var err error
+	if m.typ == option.StrategicType {
+		out, ignored, duplicates, err = m.applyStrategic()
+	} else {
+		out, err = m.applyObjects()
+	}
+	if err != nil {
+		if wrong := m.wrongTypes(); wrong != nil {
+			return nil, wrong
+		}
+		return nil, finding.List{m.refused(err)}
+	}
+	var found finding.List
+	if m.typ == option.StrategicType {
+		base, _ := m.base.Fields() // an error is that of the merge
+		found = itemCheck{m, base, lookup{}}.items(out.Type, out.Fields, nil)
+	}
+	for _, field := range ignored {
+		found = append(found, finding.Finding{
+			Code: finding.CodeUnknownField, Severity: finding.Error, Object: m.ID, Path: field.Path, Position: m.Position(field.Layer, field.Path),
+			Message: fmt.Sprintf("unknown field %q", strings.TrimPrefix(field.Path[len(field.Path)-1:].String(), ".")), Remedy: finding.Remedy{Text: "remove the field, or correct its name"},
+		})
+	}
+	for _, path := range duplicates {
+		found = append(found, finding.Finding{
+			Code: finding.CodeSameKey, Severity: finding.Warning, Object: m.ID, Path: path, Position: m.base.Position(path),
+			Message: "duplicate merge key: a strategic merge patch changes the first of these items only",
+			Remedy:  finding.Remedy{Text: "use --type=merge with the whole list, or give each item a merge key of its own"},
+		})
+	}
+	return &out, found
+}
+
+func (m *Object) applyStrategic() (out Result, ignored []merge.Ignored, duplicates []fieldpath.Path, err error) {
+	plan := m.strategic
+	result, err := plan.Apply(&m.object, m.strategicPatches(), m.options())
+	if err != nil {
+		return Result{}, nil, nil, err
+	}
+	fields, err := m.fieldsOf(result.Value, m.patches)
+	return Result{result.Value, fields, plan.Type(), result.Owners, result.Decisions, result.Protected, nil}, result.Ignored, result.Duplicates, err
+}
+
+func (m *Object) applyObjects() (Result, error) {
+	plan := m.objects
+	base, patches, err := m.objectPatches()
+	if err != nil {
+		return Result{}, err
+	}
+	result, err := plan.Apply(&base, patches, m.options())
+	if err != nil {
+		return Result{}, err
+	}
+	out := Result{result.Value, result.Value, plan.Type(), result.Owners, result.Decisions, result.Protected, nil}
+	if metadata, ok := result.Value["metadata"].(merge.Object); ok && m.managed {
+		out.managed = metadata["managedFields"]
+		delete(metadata, "managedFields") // as kubectl get
+	}
+	return out, nil
+}
+
+// strategicPatches returns the patches of a strategic merge.
+func (m *Object) strategicPatches() []merge.Layered[any] {
+	patches := make([]merge.Layered[any], len(m.patches))
+	for i, p := range m.patches {
+		patch := any(p.fields)
+		patches[i] = merge.Layered[any]{Layer: merge.Manager(p.manager), Patch: &patch}
+	}
+	return patches
+}
+
+// objectPatches returns the base and the patches of another merge.
+func (m *Object) objectPatches() (merge.Object, []merge.Layered[merge.Object], error) {
+	base, err := m.base.Fields()
+	patches := make([]merge.Layered[merge.Object], len(m.patches))
+	for i := range m.patches {
+		patches[i] = merge.Layered[merge.Object]{Layer: merge.Manager(m.patches[i].manager), Patch: &m.patches[i].fields, JSON: m.patches[i].json}
+	}
+	return base, patches, err
+}
+
+// wrongTypes reports the values of the patches that the Go type cannot hold, as for the base.
+func (m *Object) wrongTypes() (found finding.List) {
+	if m.typ != option.StrategicType {
+		return nil
+	}
+	for _, patch := range m.patches {
+		_, more := manifest.DecodeAs(patch.document.File, patch.data, m.header(m.goType))
+		for _, f := range more {
+			if f.Severity == finding.Error && (f.Code == finding.CodeWrongType || f.Code == finding.CodeAmbiguousWord) {
+				f.Object = m.ID
+				found = append(found, f)
+			}
+		}
+	}
+	return found
+}
+
+// refused returns the error of a merge as a finding.
+func (m *Object) refused(err error) finding.Finding {
+	f := finding.Finding{Code: finding.CodeNoMerge, Severity: finding.Error, Object: m.ID, Message: err.Error(), Remedy: finding.Remedy{Text: "correct the value"}}
+	var at *merge.PatchError
+	if errors.As(err, &at) {
+		f.Path, f.Message = at.Path, at.Err.Error()
+		f.Position = m.Position(at.Layer, at.Path)
+		if m.typ == option.ApplyType && m.schema.Lookup(at.Path) == nil {
+			f.Remedy.Text = "remove the field, or correct its name"
+		}
+	}
+	return f
+}
+
+// Position returns the position of a field in a layer.
+func (m *Object) Position(layer merge.Layer, path fieldpath.Path) fieldpath.Position {
+	if manager, ok := layer.Manager(); ok {
+		for _, p := range m.patches {
+			switch {
+			case p.json != nil && (p.manager == manager || p.manager+" (Update)" == manager):
+				return fieldpath.Position{File: p.document.File}
+			case p.json == nil && p.manager == manager:
+				return p.document.Position(path)
+			}
+		}
+	}
+	return m.base.Position(path)
+}
+
+// Conflicts returns the disagreements of the managers, and the unions of which a patch and the base set two members.
+func (m *Object) Conflicts(merged *Result, rule render.OnConflict) finding.List {
+	var found finding.List
+	reported := map[string]bool{}
+	for _, c := range conflict.Find(merged.Owners) {
+		if c.Kind == conflict.Union {
+			reported[c.Path.String()] = true
+		}
+		f := m.located(c.Finding(m.ID), c)
+		isDecided := m.Policies.Precedence != merge.LastPatch || len(m.Policies.Managers) > 0
+		if c.Kind == conflict.Overlap && (rule == render.Last || isDecided) || c.Kind == conflict.Union && m.Policies.Unions == merge.LastMember {
+			f.Severity = finding.Warning
+		}
+		found = append(found, f)
+	}
+	found = append(found, m.decided(merged)...)
+	if m.typ == option.StrategicType {
+		found = append(found, m.baseUnions(merged, reported)...)
+	}
+	return found
+}
+
+// decided reports what the policies decided.
+func (m *Object) decided(merged *Result) (found finding.List) {
+	name := func(layer merge.Layer) string {
+		if manager, ok := layer.Manager(); ok {
+			return manager
+		}
+		return "the " + string(layer)
+	}
+	for _, d := range merged.Decisions {
+		losers := make([]string, len(d.Losers))
+		for i, layer := range d.Losers {
+			losers[i] = name(layer)
+		}
+		if d.Policy == "protected" {
+			continue // see below
+		}
+		found = append(found, finding.Finding{
+			Code: finding.CodeForced, Severity: finding.Warning, Object: m.ID, Path: d.Path, Position: m.Position(d.Winner, d.Path),
+			Message: fmt.Sprintf("%s overrides %s (%s)", name(d.Winner), strings.Join(losers, ", "), d.Policy),
+			Remedy:  finding.Remedy{Text: "remove the field from the patch that is overridden"},
+		})
+	}
+	for _, p := range merged.Protected {
+		found = append(found, finding.Finding{
+			Code: finding.CodeForced, Severity: finding.Warning, Object: m.ID, Path: p.Path, Position: m.Position(p.Layer, p.Path),
+			Message: fmt.Sprintf("the field is protected from %s", name(p.Layer)),
+			Remedy:  finding.Remedy{Text: "remove the field from the patch"},
+		})
+	}
+	return found
+}
+
+// OrderConflicts returns the fields that depend on the order of the patches, each with two orders.
+func (m *Object) OrderConflicts() finding.List {
+	var found []conflict.OrderConflict
+	var err error
+	if m.typ == option.StrategicType {
+		found, err = conflict.OrderConflicts(m.strategic, &m.object, m.strategicPatches())
+	} else {
+		base, patches, failed := m.objectPatches()
+		if err = failed; err == nil {
+			found, err = conflict.OrderConflicts(m.objects, &base, patches)
+		}
+	}
+	if err != nil {
+		return finding.List{m.refused(err)}
+	}
+	var findings finding.List
+	for _, d := range found {
+		f := m.located(d.Finding(m.ID), d.Conflict)
+		for i := range f.Orders {
+			if m.ID.Kind == "Secret" && f.Orders[i].Value != nil {
+				f.Orders[i].Value = "***"
+			}
+		}
+		findings = append(findings, f)
+	}
+	return findings
+}
+
+// located returns a conflict with the positions of its claims, and without the values of a Secret.
+func (m *Object) located(f finding.Finding, c conflict.Conflict) finding.Finding {
+	for i := range f.Claims {
+		if m.ID.Kind == "Secret" && f.Claims[i].Value != nil {
+			f.Claims[i].Value = "***"
+		}
+		f.Claims[i].Position = m.Position(f.Claims[i].Layer, f.Claims[i].Source)
+	}
+	f.Position = workspace.LastPlace(f.Claims)
+	if len(c.Managers()) < 2 {
+		return f
+	}
+	f.Remedy = finding.Remedy{Do: finding.ChooseOne, Text: "keep the one member that is meant, and remove the other from its patch"}
+	if c.Kind == conflict.Overlap {
+		last, _ := c.Claims[len(c.Claims)-1].Layer.Manager()
+		f.Remedy = finding.Remedy{Text: fmt.Sprintf("set the field in one patch only, or set the same value in all; to let %s win, as in the cluster, use trainweld merge --on-conflict=last", last)}
+	}
+	return f
+}

@@ -1,0 +1,313 @@
+// Package objectmerge merges the patches of several managers into one object of any kind.
+package objectmerge
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"unicode"
+
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+	kjson "sigs.k8s.io/json"
+
+	"github.com/trainweld/trainweld/cmd/internal/builtin"
+	"github.com/trainweld/trainweld/cmd/internal/exit"
+	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/option"
+	"github.com/trainweld/trainweld/cmd/internal/workspace"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/merge/quantity"
+	"github.com/trainweld/trainweld/render/manifest"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// Applies reports whether a command for TrainJobs gets the inputs of merge. These are one object of another kind with patches,
+// or a flag for such objects. The returned program can read standard input again.
+func Applies(p *host.Program, flags workspace.Flags, how option.Schema) (*host.Program, bool) {
+	if flags.Builds() {
+		return p, false
+	}
+	if how.MergeType != "" || how.Names() != "" {
+		return p, true
+	}
+	if len(flags.Files) != 1 || len(flags.Runtimes) > 0 || len(flags.Patches) == 0 {
+		return p, false
+	}
+	again := *p
+	files, _ := manifest.Files(p.Files, flags.Files, false)
+	if !slices.Equal(files, flags.Files) {
+		return &again, false
+	}
+	var seen bytes.Buffer
+	data, unreadable := manifest.Read(p.Files, io.TeeReader(p.Stdin, &seen), files[0])
+	again.Stdin = io.MultiReader(&seen, p.Stdin)
+	if unreadable != nil {
+		return &again, false
+	}
+	documents, _ := manifest.Decode(files[0], data)
+	if len(documents) != 1 {
+		return &again, false
+	}
+	group, _, _ := strings.Cut(documents[0].APIVersion, "/")
+	return &again, !workspace.IsTrainer(documents[0]) && group != jobset.SchemeGroupVersion.Group && !documents[0].Broken
+}
+
+// Object is a base of any kind with its patches.
+type Object struct {
+	base    *manifest.Document
+	object  any // the base as a Go value, of a strategic merge
+	ID      fieldpath.Object
+	patches []Patch
+	*Kind
+	managed bool // whether the base is a live object, whose owners an apply respects
+	// Policies are the options of the merge.
+	Policies merge.Options
+}
+
+// Kind says how the objects of one kind merge.
+type Kind struct {
+	apiVersion, kind string
+	typ              string       // strategic, apply or merge
+	goType           reflect.Type // of a strategic merge
+	schema           *schema.Type // of an apply
+	strategic        *merge.Plan[any, any]
+	objects          *merge.Plan[merge.Object, merge.Object] // of another merge
+}
+
+// NewKind returns a kind by its definition, or without one by its Go type, or nil if it has neither.
+func NewKind(apiVersion, kind string, definition *schema.Type) (*Kind, error) {
+	k, err := newKind(apiVersion, kind, definition, option.Schema{})
+	if err != nil || k.typ == option.JSONType {
+		return nil, err
+	}
+	return k, nil
+}
+
+func newKind(apiVersion, kind string, definition *schema.Type, how option.Schema) (*Kind, error) {
+	k := &Kind{apiVersion: apiVersion, kind: kind, schema: definition, objects: merge.ForJSON()}
+	k.goType, _ = builtin.TypeOf(apiVersion, kind)
+	err := k.choose(how)
+	switch {
+	case err != nil:
+	case k.typ == option.ApplyType:
+		k.objects = merge.ForObject(k.schema)
+	case k.typ == option.StrategicType:
+		rules := schema.PodRules(k.goType)
+		rules.Twins = true
+		k.strategic, err = merge.ForAny(k.goType, rules)
+	}
+	return k, err
+}
+
+// Object reads an object of the kind as a base. It returns nil if a finding is an error.
+func (k *Kind) Object(file string, data []byte) (*Object, finding.List) {
+	var t reflect.Type
+	if k.typ == option.StrategicType {
+		t = k.goType
+	}
+	documents, found := manifest.DecodeAs(file, data, k.header(t))
+	if found.Err() == nil && len(documents) != 1 {
+		found = append(found, notOne(file, documents, "the base is one object"))
+	}
+	if found.Err() != nil {
+		return nil, found
+	}
+	m := &Object{Kind: k, base: documents[0], ID: documents[0].ID}
+	if m.typ == option.StrategicType {
+		var err error
+		if m.object, err = m.decodeBase(); err != nil {
+			return nil, append(found, m.refused(err))
+		}
+	}
+	m.managed = m.typ == option.ApplyType && m.base.Has(fieldpath.Fields("metadata", "managedFields"))
+	return m, found
+}
+
+// Base returns the fields of the base, in the form of Result.Fields.
+func (m *Object) Base() (merge.Object, error) {
+	if m.typ == option.StrategicType {
+		return m.fieldsOf(m.object, nil)
+	}
+	return m.base.Fields()
+}
+
+func (m *Object) options() merge.Options {
+	o := m.Policies
+	o.Owners, o.Managed = true, m.managed
+	return o
+}
+
+// Check returns the usage error of policies that the object's kind does not have.
+func (m *Object) Check() error {
+	switch wrong := m.Wrong(m.Policies); {
+	case wrong == nil:
+		return nil
+	case wrong.Option == "Managed":
+		return exit.Usage(errors.New("the base has metadata.managedFields: their owners permit no policy but --order: leave out one of the two"))
+	default:
+		return exit.Usage(fmt.Errorf("--%s: %w", flagOf(wrong.Option), wrong.Err))
+	}
+}
+
+// Wrong returns the error of policies that the kind does not have, or nil.
+func (m *Object) Wrong(policies merge.Options) *merge.OptionError {
+	m.Policies = policies
+	err := m.objects.Check(m.options())
+	if m.typ == option.StrategicType {
+		err = m.strategic.Check(m.options())
+	}
+	var wrong *merge.OptionError
+	errors.As(err, &wrong)
+	return wrong
+}
+
+// flagOf returns the flag of an option.
+func flagOf(name string) string {
+	var flag strings.Builder
+	for i, r := range name {
+		if i > 0 && unicode.IsUpper(r) {
+			flag.WriteByte('-')
+		}
+		flag.WriteRune(unicode.ToLower(r))
+	}
+	return flag.String()
+}
+
+// Read reads the base, its definition and the patches. It reports invalid inputs as findings. The error is a usage error.
+func Read(p *host.Program, in *workspace.Input, flags workspace.Flags, how option.Schema) (*Object, finding.List, error) {
+	switch {
+	case len(flags.Files) == 0:
+		return nil, nil, exit.Usage(errors.New("there is no base: name the file of one object with -f, or - for standard input"))
+	case len(flags.Files) > 1:
+		return nil, nil, exit.Usage(fmt.Errorf("there is one base, and %d files are given: name the patches with --patch", len(flags.Files)))
+	case flags.Release != nil:
+		return nil, nil, exit.Usage(errors.New("--trainer-version is for TrainJobs: leave it out"))
+	case flags.Selector != nil:
+		return nil, nil, exit.Usage(errors.New("-l is for TrainJobs: leave it out"))
+	case len(flags.Patches) == 0:
+		return nil, nil, exit.Usage(errors.New("nothing to merge: name the patches with --patch"))
+	}
+	file := flags.Files[0]
+	data, unreadable := in.Open(p, file)
+	if unreadable != nil {
+		return nil, finding.List{*unreadable}, nil
+	}
+	documents, found := manifest.Decode(file, data)
+	if len(documents) != 1 {
+		if found.Err() == nil {
+			found = append(found, notOne(file, documents, "the base is one object"))
+		}
+		return nil, found, nil
+	}
+	is := documents[0]
+	definition, found := definitionOf(p, in, how, is)
+	if found.Err() != nil {
+		return nil, found, nil
+	}
+	kind, err := newKind(is.APIVersion, is.ID.Kind, definition, how)
+	if err != nil {
+		return nil, nil, exit.Usage(err)
+	}
+	m, more := kind.Object(file, data)
+	if found = append(found, more...); m == nil {
+		return nil, found, nil
+	}
+	if m.typ == option.JSONType && how.MergeType == "" {
+		found = append(found, finding.Finding{
+			Code: finding.CodeNoSchema, Severity: finding.Warning, Object: m.ID, Position: m.base.Position(fieldpath.Fields("kind")),
+			Message: fmt.Sprintf("no schema of %s %s is known: the patches merge as JSON merge patches, which replace lists as a whole", is.APIVersion, is.ID.Kind),
+			Remedy:  finding.Remedy{Text: "give its CustomResourceDefinition with --crd, or use --type=merge"},
+		})
+	}
+	found, err = m.readPatches(p, in, flags.Patches, found)
+	if err != nil {
+		return nil, nil, err
+	}
+	return m, found, nil
+}
+
+// decodeBase decodes the base as an API server decodes an object of its own kinds. Package manifest drops null values of maps, as it
+// does in custom resources.
+func (m *Object) decodeBase() (any, error) {
+	fields, err := m.base.Fields()
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(fields)
+	if err != nil {
+		return nil, err
+	}
+	object := reflect.New(m.goType).Interface()
+	return object, quantity.Unmarshal(text, object, kjson.UnmarshalCaseSensitivePreserveInts)
+}
+
+// readPatches reads the patches, and appends their findings to those before. The error is a usage error.
+func (m *Object) readPatches(p *host.Program, in *workspace.Input, patches []string, found finding.List) (finding.List, error) {
+	for _, patch := range patches {
+		manager, file := workspace.ManagerOf(patch)
+		if manager == "" {
+			manager = filepath.Base(file)
+		}
+		if m.HasPatch(manager) {
+			return nil, exit.Usage(fmt.Errorf("--patch: manager %q has two patches: name the managers with --patch NAME=FILE, or combine the two patches", manager))
+		}
+		data, unreadable := in.Open(p, file)
+		if unreadable != nil {
+			found = append(found, *unreadable)
+			continue
+		}
+		read, more := m.Patch(manager, file, data)
+		if found = append(found, more...); more.Err() != nil {
+			continue
+		}
+		if !m.Takes(read) {
+			return nil, exit.Usage(fmt.Errorf("--patch %s: a JSON patch needs --type=merge, or --type=apply with --openapi", file))
+		}
+		found = append(found, m.Add(read)...)
+	}
+	return found, nil
+}
+
+// header returns the kind of a document, to decode it strictly as a Go type. A nil type stands for any object.
+func (k *Kind) header(t reflect.Type) manifest.Kind {
+	group, version, ok := strings.Cut(k.apiVersion, "/")
+	if !ok {
+		group, version = "", k.apiVersion
+	}
+	kind := manifest.Kind{Group: group, Version: version, Kind: k.kind, New: func() any { return new(merge.Object) }}
+	if t != nil {
+		kind.New = func() any { return reflect.New(t).Interface() }
+	}
+	return kind
+}
+
+// choose selects the type of the merge.
+func (k *Kind) choose(flags option.Schema) error {
+	name := k.apiVersion + " " + k.kind
+	k.typ = flags.MergeType
+	switch {
+	case k.typ == "" && k.schema != nil:
+		k.typ = option.ApplyType
+	case k.typ == "" && k.goType != nil:
+		k.typ = option.StrategicType
+	case k.typ == "":
+		k.typ = option.JSONType
+	}
+	switch {
+	case k.typ == option.ApplyType && k.schema == nil:
+		return fmt.Errorf("--type=apply: no --crd or --openapi defines %s, and an apply needs its schema", name)
+	case k.typ == option.StrategicType && k.goType == nil:
+		return fmt.Errorf("--type=strategic: %s is not a kind of Kubernetes itself, and a cluster takes no strategic merge patch for it: use --type=apply with its --crd, or --type=merge", name)
+	case flags.Names() != "" && k.typ != option.ApplyType:
+		return fmt.Errorf("%s has no effect on --type=%s: leave one of the two out", flags.Names(), k.typ)
+	}
+	return nil
+}
