@@ -86,6 +86,12 @@ func growing() []growth {
 		{name: "diff with live labels", n: 300, args: []string{"diff", "-o", "json", "--live"}, file: trainJobOf(patched("metadata: {labels: {%s}}", `k%d: SIDE`))},
 		{name: "diff with observed documents", n: 50, args: []string{"diff", "new.yaml", "-o", "table", "--observed", "dump.yaml"}, folder: observed("", "")},
 		{name: "diff with observed labels", n: 300, args: []string{"diff", "new.yaml", "-o", "json", "--observed", "dump.yaml"}, folder: observed("  labels: {%s}\n", "k%d: a, ")},
+		{name: "diff with refused variables", n: 1000, args: []string{"diff", "new.yaml", "--observed", "dump.yaml"}, folder: func(n int) map[string]string {
+			files := observed("", "")(1)
+			files["dump.yaml"] = strings.Replace(files["dump.yaml"], "name: a0", "name: a", 1)
+			files["new.yaml"] = trainJobOf(env(`{name: V%d, value: a}`))(n) + workRuntime
+			return files
+		}},
 		{name: "diff with live documents", n: 50, args: []string{"diff", "--live"}, file: func(n int) string { return times(n, "---\n"+trainJob("a%d", "    image: SIDE\n")) }},
 		{name: "render variables", n: 500, args: []string{"render", "--to=pods"}, file: trainJobOf(env(`{name: V%d, value: a}`))},
 		{name: "render files", n: 50, args: []string{"render"}, file: func(n int) string { return times(n, trainJob("a%d", "")+nextFile) }},

@@ -39,8 +39,7 @@ const (
 	refusalThread = "https://github.com/kubeflow/trainer/issues/3008"
 )
 
-// Effect is a field in which an object of the cluster differs from what the files make, and whether it changes. An empty path is
-// the object itself.
+// Effect is a difference between an object of the cluster and the files, and tells when it goes. An empty path is the object itself.
 type Effect struct {
 	Kind   string    `json:"kind"`
 	Name   string    `json:"name"`
@@ -53,8 +52,8 @@ type Effect struct {
 	at fieldpath.Path
 }
 
-// Second returns what the controllers make of the JobSet that the Trainer applies for a TrainJob, where the cluster has the dump's objects. It
-// returns nil if they cannot be read.
+// Second predicts the states of the dump's objects after the Trainer has rendered a JobSet for their TrainJob. It returns nil if they
+// cannot be read.
 func (d *Dump) Second(id fieldpath.Object, r *release.Release, applied *jobset.JobSet) (*admission.Second, finding.List) {
 	f, found := d.familyFor(id)
 	var observed admission.Observed
@@ -104,7 +103,7 @@ func (d *Dump) Keep(in *workspace.Input) {
 	}
 }
 
-// familyFor returns the family of a TrainJob, or nil, and what the dump lacks of it.
+// familyFor returns the family of a TrainJob, or nil, and findings on its missing objects.
 func (d *Dump) familyFor(id fieldpath.Object) (*Family, finding.List) {
 	f := d.families[id]
 	lacking := func(message, help string) (*Family, finding.List) {
@@ -117,7 +116,7 @@ func (d *Dump) familyFor(id fieldpath.Object) (*Family, finding.List) {
 	switch {
 	case f == nil || f.TrainJob == nil && f.JobSet == nil:
 		f = nil
-		return lacking("the dump lacks the TrainJob, and its objects were taken as new", whole+", or leave the TrainJob out")
+		return lacking("the dump lacks the TrainJob, and its objects count as new", whole+", or leave the TrainJob out")
 	case len(f.Doubled) > 0:
 		var found finding.List
 		for _, o := range f.Doubled {
@@ -131,19 +130,20 @@ func (d *Dump) familyFor(id fieldpath.Object) (*Family, finding.List) {
 	case f.TrainJob == nil:
 		return lacking("the dump has objects of the TrainJob, and lacks the TrainJob itself", whole)
 	case !d.Kinds[workspace.JobSetKind]:
-		return lacking("the dump holds no JobSet, and those of the TrainJob were taken as new", whole)
+		return lacking("the dump holds no JobSet, and a JobSet of the TrainJob counts as new", whole)
 	case f.JobSet != nil && !d.Kinds[jobKind]:
-		return lacking("the dump holds no Job, and those of the JobSet were taken as new", whole)
+		return lacking("the dump holds no Job, and Jobs of the JobSet count as new", whole)
 	}
 	return f, nil
 }
 
-// Effects compares the family with what the files make of it: the JobSet, then the Jobs.
+// Effects compares the family with new objects of the files: the JobSet, then the Jobs.
 func (f *Family) Effects(second *admission.Second) ([]Effect, error) {
 	if f == nil || f.JobSet == nil {
 		return []Effect{{Kind: workspace.JobSetKind, Name: second.Wanted.JobSet.Name, Change: diff.Added, When: Now, Reason: "the cluster has none"}}, nil
 	}
-	c := effects{family: f, second: second}
+	c := effects{family: f, second: second, errs: slices.Concat(second.Refused, second.ResumeRefused)}
+	c.places = placesOf(c.errs, func(f finding.Finding) fieldpath.Path { return f.Path })
 	live, _ := f.JobSet.Value.(*jobset.JobSet)
 	if err := c.compare(live, second.Now.JobSet, second.Resumed.JobSet, second.Wanted.JobSet); err != nil {
 		return nil, err
@@ -187,6 +187,8 @@ func byName(jobs []*batchv1.Job) map[string]*batchv1.Job {
 type effects struct {
 	family *Family
 	second *admission.Second
+	errs   finding.List // of the API server, on the apply or on the next one
+	places places       // of errs
 	all    []Effect
 }
 
@@ -210,15 +212,18 @@ func (c *effects) compare(live, now, resumed, wanted metav1.Object) error {
 	if err != nil {
 		return err
 	}
-	afterNow, afterResume := remainingOf(atNow), remainingOf(atResume)
+	pathOf := func(c diff.Change) fieldpath.Path { return c.Path }
+	afterNow, afterResume := placesOf(atNow, pathOf), placesOf(atResume, pathOf)
 	for _, change := range changes {
 		e := Effect{Kind: jobKind, Name: live.GetName(), Path: change.Path.String(), Change: change.Kind, at: change.Path}
 		_, isJobSet := live.(*jobset.JobSet)
 		if isJobSet {
 			e.Kind = workspace.JobSetKind
 		}
+		_, remains := afterNow.find(change.Path)
+		_, stays := afterResume.find(change.Path)
 		switch {
-		case !afterNow.has(change.Path):
+		case !remains:
 			e.When, e.Reason = Now, "JobSet merges it into the Job, which it resumes"
 			if isJobSet {
 				e.Reason = "the Trainer applies the JobSet"
@@ -226,7 +231,7 @@ func (c *effects) compare(live, now, resumed, wanted metav1.Object) error {
 				e.Reason = "JobSet suspends and resumes its Jobs"
 			}
 			e.Reason += c.random(e)
-		case !afterResume.has(change.Path):
+		case !stays:
 			e.When, e.Reason = AtResume, c.skipped("JobSet merges it into the Job when it resumes")
 			if isJobSet {
 				e.Reason = c.skipped("the Trainer applies the JobSet")
@@ -263,7 +268,7 @@ func (c *effects) stale(e Effect, isJobSet bool) (reason, thread string) {
 	switch {
 	case c.family.TrainJob != nil && isOver(c.family.TrainJob):
 		return "the TrainJob is over, and its controller applies nothing more", ""
-	case len(c.second.Refused)+len(c.second.ResumeRefused) > 0:
+	case len(c.errs) > 0:
 		return c.refused(e.at), refusalThread
 	case isJobSet:
 		var by []string
@@ -285,19 +290,17 @@ func (c *effects) stale(e Effect, isJobSet bool) (reason, thread string) {
 
 // refused explains that the API server refuses the JobSet.
 func (c *effects) refused(path fieldpath.Path) string {
-	when, errs := "", c.second.Refused
-	if len(errs) == 0 {
-		when, errs = " with the next suspension or resume", c.second.ResumeRefused
-	}
-	if len(errs) == 0 {
+	if len(c.errs) == 0 {
 		return "JobSet does not create the Job"
 	}
-	for _, f := range errs {
-		if path != nil && (f.Path.HasPrefix(path) || path.HasPrefix(f.Path)) {
-			return fmt.Sprintf("the API server refuses it%s: %s", when, f.Message)
-		}
+	when := ""
+	if len(c.second.Refused) == 0 {
+		when = " with the next suspension or resume"
 	}
-	return fmt.Sprintf("the API server refuses the whole JobSet%s, since it refuses %s: %s", when, errs[0].Path, errs[0].Message)
+	if i, ok := c.places.find(path); ok && path != nil {
+		return fmt.Sprintf("the API server refuses it%s: %s", when, c.errs[i].Message)
+	}
+	return fmt.Sprintf("the API server refuses the whole JobSet%s, since it refuses %s: %s", when, c.errs[0].Path, c.errs[0].Message)
 }
 
 // isMutable reports whether a field of a Pod template can change while the Job is suspended.
@@ -318,31 +321,32 @@ func isList(path fieldpath.Path) bool {
 	return path.HasPrefix(pod.Append(fieldpath.Field("tolerations"))) || path.HasPrefix(pod.Append(fieldpath.Field("schedulingGates")))
 }
 
-// remaining are the fields that still differ, and those around them, by their paths.
-type remaining struct{ fields, around map[string]bool }
+// places finds a path among others: the same one, one within it, or one around it. Values are indexes.
+type places struct{ at, around map[string]int }
 
-func remainingOf(changes diff.Changes) remaining {
-	r := remaining{map[string]bool{}, map[string]bool{}}
-	for _, c := range changes {
-		r.fields[c.Path.String()] = true
-		for n := range len(c.Path) + 1 {
-			r.around[c.Path[:n].String()] = true
+func placesOf[T any](all []T, path func(T) fieldpath.Path) places {
+	p := places{map[string]int{}, map[string]int{}}
+	for i, of := range slices.Backward(all) { // the first one stays
+		own := path(of)
+		p.at[own.String()] = i
+		for n := range len(own) + 1 {
+			p.around[own[:n].String()] = i
 		}
 	}
-	return r
+	return p
 }
 
-// has reports whether a field, one within it or one around it differs.
-func (r remaining) has(path fieldpath.Path) bool {
-	if r.around[path.String()] {
-		return true
+// find returns the index of a path.
+func (p places) find(path fieldpath.Path) (i int, ok bool) {
+	if i, ok = p.around[path.String()]; ok {
+		return i, true
 	}
 	for n := range path {
-		if r.fields[path[:n].String()] {
-			return true
+		if i, ok = p.at[path[:n].String()]; ok {
+			return i, true
 		}
 	}
-	return false
+	return 0, false
 }
 
 // ordered sorts the lists of a Job that JobSet writes in a random order. Their order has no meaning.
