@@ -3,7 +3,7 @@ package admission
 import (
 	"context"
 	"encoding/json"
-	"fmt"
+	"errors"
 	"maps"
 	"slices"
 
@@ -30,17 +30,17 @@ type Observed struct {
 	Finished bool
 }
 
-// Second is what the controllers make of a TrainJob that they meet for the second time.
+// Second has the states of a TrainJob's objects after its controllers have seen the TrainJob again.
 type Second struct {
-	// Now is the state once they have come to rest, and Resumed the state after the TrainJob has also been suspended, if it runs,
-	// and resumed. Either is the state before if nothing changes.
+	// Now is the state after the controllers have come to rest. Resumed is the state after a suspension, if the TrainJob runs, and a
+	// resume.
 	Now, Resumed State
 	// Wanted is the state that the cluster would have if it created all objects now.
 	Wanted State
 	// Skipped tells that the Trainer applies nothing while the TrainJob and its JobSet run.
 	Skipped bool
-	// Refused are the errors of the API server on the apply of the JobSet; the Trainer retries forever. Those in ResumeRefused come
-	// with the next suspension or resume.
+	// Refused are the errors of the API server on the apply of the JobSet; the Trainer retries forever. ResumeRefused are its errors on
+	// the next suspension or resume.
 	Refused, ResumeRefused finding.List
 	// Unknown are fields of the live JobSet that the release does not know: the dump is of another one.
 	Unknown finding.List
@@ -57,8 +57,8 @@ type State struct {
 // trainerManager is the field manager of the Trainer's controller (Trainer v2.3.0 pkg/controller).
 const trainerManager = "trainer"
 
-// SecondWrite returns what the controllers make of the JobSet that the Trainer applies, from an observed state. It returns nil without a
-// JobSet, and nil with findings if one of the two cannot be read.
+// SecondWrite predicts the states of observed objects after the Trainer has rendered a JobSet to apply. It returns nil without a JobSet,
+// and nil with findings if one of the two cannot be read.
 //
 // The Trainer applies the JobSet unless both it and the TrainJob run. The JobSet takes five fields of its Pod templates while it is
 // suspended. Jobs that exist get them when they resume (JobSet v0.12.0 pkg/controllers). Jobs that do not exist are made.
@@ -194,7 +194,7 @@ func (w *writing) apply(live *object, config map[string]any) (*object, finding.L
 		return fields, nil
 	})
 	if next == nil {
-		return live, unread(fmt.Errorf("the API server cannot apply the JobSet"))
+		return live, unread(errors.New("the API server cannot apply the JobSet"))
 	}
 	refused, changed := next.update(w.ctx, live)
 	for _, path := range changed {
@@ -237,7 +237,7 @@ func (w *writing) follow(o *object, jobs []*batchv1.Job) (State, error) {
 		default:
 			job = job.DeepCopy()
 			job.Spec.Suspend = new(false)
-			if template != nil && w.resume(&job.Spec.Template, template) {
+			if template != nil && resume(&job.Spec.Template, template) {
 				w.second.Unordered[job.Name] = true
 			}
 		}
@@ -263,14 +263,9 @@ func (w *writing) jobs(js *jobset.JobSet) (jobs []*batchv1.Job, err error) {
 	return jobs, nil
 }
 
-// resume gives a Job the fields of its template that may change (JobSet v0.12.0 pkg/controllers, resumeJob). It reports whether a list
-// gets a random order.
-func (w *writing) resume(pod, template *corev1.PodTemplateSpec) (unordered bool) {
-	if !w.definition.release.JobSet.ResumeMerges {
-		pod.Labels, pod.Annotations = template.Labels, template.Annotations
-		pod.Spec.NodeSelector, pod.Spec.Tolerations, pod.Spec.SchedulingGates = template.Spec.NodeSelector, template.Spec.Tolerations, template.Spec.SchedulingGates
-		return false
-	}
+// resume adds to a Job the five fields of its template that may change, and removes none (JobSet v0.8.2 to v0.12.0 pkg/controllers,
+// resumeJob). It reports whether a list gets a random order.
+func resume(pod, template *corev1.PodTemplateSpec) (unordered bool) {
 	mergeInto(&pod.Labels, template.Labels)
 	mergeInto(&pod.Annotations, template.Annotations)
 	mergeInto(&pod.Spec.NodeSelector, template.Spec.NodeSelector)
@@ -288,9 +283,10 @@ func mergeInto(into *map[string]string, from map[string]string) {
 
 // union returns the items of both lists, each once. JobSet compares items as Go does: tolerations that tolerate for some seconds are never equal.
 func union[T comparable](a, b []T) (all []T) {
+	seen := map[T]bool{}
 	for _, item := range slices.Concat(a, b) {
-		if !slices.Contains(all, item) {
-			all = append(all, item)
+		if !seen[item] {
+			seen[item], all = true, append(all, item)
 		}
 	}
 	return all

@@ -44,7 +44,7 @@ func (o *object) reapplied(before, now map[string]any) *object {
 	})
 }
 
-// applied returns the stored JobSet after an apply of the given kind, or nil if the server fails to read one of the objects.
+// applied returns the stored JobSet after an apply, or nil if the server cannot read one of the objects.
 func (o *object) applied(now map[string]any, apply func(s *serverside.Server, live, now map[string]any) (map[string]any, error)) *object {
 	fields, err := apply(o.server(), applicable(o.fields, o.definition), applicable(now, o.definition))
 	if err != nil {

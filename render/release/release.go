@@ -86,9 +86,6 @@ type JobSet struct {
 	GroupLabels bool
 	// PriorityLabel says which Pods carry the label of their priority.
 	PriorityLabel PriorityLabel
-	// ResumeMerges lets a resumed JobSet add labels, annotations, node selectors, tolerations and scheduling gates of its templates to
-	// the Jobs that exist, and remove none. Without it, they replace those of the Jobs.
-	ResumeMerges bool
 }
 
 // The values of the fields of a Release. Their words are stable: reports and the conformance suite show them.
@@ -171,7 +168,7 @@ var releases = []Release{
 		Overrides: PodSpecOverrides, MergeRoot: PodSpecRoot, Resources: ReplaceResources, GangRequests: RuntimeRequests,
 		MPISlots: SlotsAsSet, Endpoints: FirstReplica, NProc: NProcOfTrainer, TorchTune: TorchTune20, JAXNeedsTrainer: true, Flux: Flux22,
 		GangLabel: AnyGangLabel, SecondTrainer: FirstTrainerCounts, RuntimeRead: LiveRuntime,
-		JobSet: JobSet{ResumeMerges: true, PriorityLabel: ExclusivePriority},
+		JobSet: JobSet{PriorityLabel: ExclusivePriority},
 	},
 	{
 		Name: "2.1", Version: "2.1.0", JobSetVersion: "0.10.1", Schema: "2.1.0", JobSetSchema: "0.10.1", Stock: "2.1.0",
@@ -182,7 +179,7 @@ var releases = []Release{
 		Overrides: PodTemplateOverrides, MergeRoot: PodTemplateRoot, Resources: ReplaceResources, GangRequests: RuntimeRequests,
 		MPINodeTrainer: true, MPISlots: SlotsOfGPU, Endpoints: FirstReplica, NProc: NProcOfNode, TorchTune: TorchTune21, JAXNeedsTrainer: true, Flux: Flux22,
 		GangLabel: CoschedulingLabel, SecondTrainer: OwnCounts, RuntimeRead: LiveRuntime,
-		JobSet: JobSet{ResumeMerges: true, GroupLabels: true, PriorityLabel: ExclusivePriority},
+		JobSet: JobSet{GroupLabels: true, PriorityLabel: ExclusivePriority},
 	},
 	{
 		Name: "2.2", Version: "2.2.1", JobSetVersion: "0.11.0", Schema: "2.2.1", JobSetSchema: "0.11.0", Stock: "2.2.1",
@@ -193,7 +190,7 @@ var releases = []Release{
 		Overrides: RuntimePatches, MergeRoot: JobTemplateRoot, Resources: ReplaceResources, GangRequests: TrainerRequests,
 		MPINodeTrainer: true, MPISlots: SlotsOfGPU, Endpoints: FirstReplica, NProc: NProcOfNode, TorchTune: TorchTune21, JAXNeedsTrainer: true, Flux: Flux22,
 		GangLabel: CoschedulingLabel, SecondTrainer: OwnCounts, RuntimeRead: LiveRuntime, StatusGate: true,
-		JobSet: JobSet{ResumeMerges: true, Claims: true, GroupLabels: true, PriorityLabel: EveryPriority},
+		JobSet: JobSet{Claims: true, GroupLabels: true, PriorityLabel: EveryPriority},
 	},
 	{
 		Name: "2.3", Version: "2.3.0", JobSetVersion: "0.12.0", Schema: "2.3.0", JobSetSchema: "0.12.0", Stock: "2.3.0",
@@ -204,7 +201,7 @@ var releases = []Release{
 		Overrides: RuntimePatches, MergeRoot: JobSetRoot, Resources: MergeResources, GangRequests: MergedRequests,
 		MPINodeTrainer: true, MPISlots: SlotsOfGPU, SSHModes: true, Endpoints: AllReplicas, NProc: NProcOfNode, TorchTune: TorchTune23, InitLists: true, Flux: Flux23,
 		GangLabel: CoschedulingLabel, SecondTrainer: OwnCounts, RuntimeRead: RuntimeSnapshot, StatusGate: true, ManagedBy: true,
-		JobSet: JobSet{ResumeMerges: true, Claims: true, GroupLabels: true, PriorityLabel: EveryPriority},
+		JobSet: JobSet{Claims: true, GroupLabels: true, PriorityLabel: EveryPriority},
 	},
 }
 
