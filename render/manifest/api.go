@@ -145,7 +145,7 @@ func (s *shape) ignore(structs jsonfields.Structs, t reflect.Type, f *release.Fi
 	}
 }
 
-// prune reports whether a JSON value has fields that the shape lacks or ignores, and removes them if removes is set.
+// prune reports whether a JSON value has fields that the shape lacks or ignores. It removes them if removes is set.
 func (s *shape) prune(value any, f *release.Field, removes bool) bool {
 	if f == nil || f.Open {
 		return false

@@ -24,7 +24,7 @@ func TestBounded_Pipe(t *testing.T) {
 	}
 }
 
-// TestOverlay_Pipe reads a named pipe, whose writer comes once, twice.
+// TestOverlay_Pipe reads a named pipe, whose writer comes once, for a second time.
 func TestOverlay_Pipe(t *testing.T) {
 	pipe := filepath.Join(repository(t), "pipe")
 	if err := syscall.Mkfifo(pipe, 0o666); err != nil {

@@ -45,7 +45,7 @@ type diffFlags struct {
 	rest        string // the file for what a comment lacks
 	from, until string
 	live        string // the dump of a cluster
-	observed    bool   // what becomes of the objects in it
+	observed    bool   // predicts the changes of its objects
 	showValues  bool
 	recreate    bool
 }
@@ -143,7 +143,7 @@ render. The report then names the TrainJobs that do not render, and compares the
 	f.StringVar(&flags.git, "git", "", "compare the paths as they are in this revision of git with the working tree; REV..REV and REV...REV compare revisions")
 	f.StringVar(&flags.from, "from-version", "", "compare what this release of the Trainer makes of the paths with what --to-version makes of them")
 	f.StringVar(&flags.until, "to-version", "", "the release of the Trainer to upgrade to")
-	f.StringVar(&observed, "observed", "", "tell for each field of the objects in this `DUMP` of a cluster whether the paths change it: now, at resume or never: docs/observed.md")
+	f.StringVar(&observed, "observed", "", "tell when the paths change the objects in this `DUMP` of a cluster: now, at resume or never (docs/observed.md)")
 	f.StringVar(&flags.live, "live", "", "compare what the paths render to with the objects of a cluster, from the `DUMP` of kubectl get -o yaml: a file, a directory or -")
 	f.VarP((*option.Paths)(&flags.Files), "filename", "f", "read TrainJobs and runtimes from a file, directory or glob, for both versions (repeatable)")
 	f.VarP((*option.Paths)(&flags.Runtimes), "runtime", "r", "read runtimes from a file, directory or glob, for both versions; nothing else is read from it (repeatable)")

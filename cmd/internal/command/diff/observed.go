@@ -27,7 +27,7 @@ type observedJob struct {
 	Changes   []live.Effect `json:"changes" doc:"The fields of the JobSet, then of its Jobs."`
 }
 
-// runObserved writes for each field in which the objects of a dump differ from the files whether it changes, and when.
+// runObserved writes the differences between the objects of a dump and the files, and tells when each goes.
 func runObserved(p *host.Program, flags diffFlags, opts render.Options, args []string) error {
 	if err := flags.checkLive(args); err != nil {
 		return exit.Usage(err)
@@ -94,7 +94,7 @@ func runObserved(p *host.Program, flags diffFlags, opts render.Options, args []s
 	return flags.outcome(status, found, err)
 }
 
-// toldByObserved returns the findings that the report needs: errors, conflicts, and what is wrong with the dump.
+// toldByObserved returns the findings that the report needs: errors, conflicts, and faults of the dump.
 func toldByObserved(found finding.List) finding.List {
 	return append(toldByDiff(nil, found), only(found, func(f finding.Finding) bool {
 		return f.Code == finding.CodeUnknownOldObject || f.Code == finding.CodeUnknownField
@@ -113,7 +113,7 @@ func (r observedReport) table(p *host.Program) error {
 	return table.Flush()
 }
 
-// text writes the fields of each TrainJob, those that change first.
+// text writes the fields of each TrainJob. Fields that change come first.
 func (r observedReport) text(p *host.Program) error {
 	var w bytes.Buffer
 	for i, j := range r.TrainJobs {

@@ -101,7 +101,7 @@ failed; 130 and 143 interrupted by SIGINT and SIGTERM, with nothing written to -
 	f.StringVar(&flags.ComposeAs, "compose-as", "", "write the patch of this manager that gives the TrainJob the values of the policy's rules, instead of objects: docs/policy.md")
 	f.Var((*option.Paths)(&flags.Queued), "flavors", "read ResourceFlavors and Workloads of Kueue: admit each TrainJob as its Workload says, or --flavor (repeatable)")
 	f.StringArrayVar(&flags.Assigned, "flavor", nil, "admit the Pod set to the ResourceFlavor of --flavors: PODSET=FLAVOR (repeatable)")
-	f.StringVar(&flags.Observed, "observed", "", "render what the controllers make of the objects in this `DUMP` of a cluster, instead of new ones: docs/observed.md")
+	f.StringVar(&flags.Observed, "observed", "", "render the objects in this `DUMP` of a cluster as the controllers change them, instead of new ones (docs/observed.md)")
 	option.AddForceManager(p, cmd, &flags.Force, &flags.Flags)
 	option.AddTrainerVersion(cmd, &flags.Release)
 	f.BoolVar(&flags.Secrets, "generate-secrets", false, "make the Secrets that the controller makes: MPI's SSH keys, Flux's certificate; new ones on every run")

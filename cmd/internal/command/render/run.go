@@ -56,7 +56,7 @@ type renderRun struct {
 // observedDump has the objects of a cluster. A browser has none, and its program does not link what they need.
 type observedDump interface {
 	Keep(*workspace.Input)
-	// objects returns what the controllers make of the objects of a TrainJob: its JobSet, or its Jobs; or nil after an error.
+	// objects returns the JobSet of a TrainJob, or its Jobs, as the controllers change them. It returns nil after an error.
 	objects(j workspace.Job, r *release.Release, applied *jobset.JobSet, isJobSet bool) (finding.List, []any)
 }
 

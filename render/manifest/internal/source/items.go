@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// Items splits a List in JSON, or one in YAML whose items stand on lines of their own, as kubectl writes it. A document has a limit,
-// and a List of a whole cluster exceeds it. head is the document without its items. Each item is a part of the file; in YAML, blanks
-// replace its dash. It returns false for another form, for a head that is too large, and for a text with aliases, which items could share.
+// Items splits a List in JSON, or in YAML with items on lines of their own, as kubectl writes it. A List of a whole cluster exceeds the
+// limit of a document. head is the document without its items. Each item is a part of the file; in YAML, blanks replace its dash. It
+// returns false for another form and for a head that is too large. It returns false for a text with aliases, which items could share.
 func Items(s *Source) (head *Source, items iter.Seq[*Source], ok bool) {
 	if s.JSON {
 		return membersOf(s, "items")

@@ -48,8 +48,8 @@ func (s *Source) Refusal() error {
 	})
 }
 
-// IsUnusual reports whether the library may refuse a text in YAML whose nodes are fine: for many aliases, a tab, a rare line break, or a
-// template. It is for a parsed source.
+// IsUnusual reports whether the library may refuse a parsed text in YAML. It may do so for aliases, a tab, a rare line break, or a
+// template.
 func (s *Source) IsUnusual() bool {
 	return !s.JSON && (s.Expanded > 0 || bytes.IndexByte(s.Text, '\t') >= 0 || bytes.Contains(s.Text, []byte("{{")) || mayEnd(s.Text))
 }
