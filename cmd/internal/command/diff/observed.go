@@ -39,6 +39,9 @@ func runObserved(p *host.Program, flags diffFlags, opts render.Options, args []s
 		return err
 	}
 	in := run.files.in
+	if run.dump.Findings.Err() != nil {
+		in.Jobs = nil // their objects are unknown
+	}
 	run.dump.Keep(in)
 	found := slices.Clone(in.Findings)
 	r := observedReport{TrainJobs: []observedJob{}}
@@ -55,7 +58,7 @@ func runObserved(p *host.Program, flags diffFlags, opts render.Options, args []s
 		}
 		id := render.ObjectOf(j.TrainJob)
 		second, more := run.dump.Second(id, run.podOptions(j.Release()).Release, out.JobSet)
-		if found = append(found, more...); second == nil {
+		if found = append(found, more...); second == nil || found.Err() != nil {
 			return told{found: found}
 		}
 		effects, err := run.dump.Family(id).Effects(second)
@@ -83,10 +86,11 @@ func runObserved(p *host.Program, flags diffFlags, opts render.Options, args []s
 	if len(r.TrainJobs) > 0 {
 		status = exitDiffers
 	}
-	switch flags.format {
-	case "json":
+	switch {
+	case run.dump.Findings.Err() != nil: // nothing to write
+	case flags.format == "json":
 		err = report.EncodeReport(p.Stdout, r)
-	case "table":
+	case flags.format == "table":
 		err = r.table(p)
 	default:
 		err = r.text(p)

@@ -21,6 +21,9 @@ func readDump(p *host.Program, flags workspace.Flags, path string) (observedDump
 }
 
 func (d liveDump) objects(j workspace.Job, r *release.Release, applied *jobset.JobSet, isJobSet bool) (finding.List, []any) {
+	if d.Findings.Err() != nil {
+		return nil, nil // the objects are unknown
+	}
 	second, found := d.Second(render.ObjectOf(j.TrainJob), r, applied)
 	if second == nil || found.Err() != nil {
 		return found, nil
