@@ -145,7 +145,7 @@ func Owners(entries []metav1.ManagedFieldsEntry, applier string) (fieldpath.Mana
 			continue
 		}
 		var fields map[string]json.RawMessage
-		if err := json.Unmarshal(entry.FieldsV1.Raw, &fields); err != nil {
+		if err := json.Unmarshal(entry.FieldsV1.GetRawBytes(), &fields); err != nil {
 			return nil, err
 		}
 		maps.DeleteFunc(fields, func(name string, _ json.RawMessage) bool { return name != "f:spec" && name != "f:metadata" })
