@@ -75,7 +75,7 @@ func definitionParts() []Part {
 			[]string{"TrainJob podTemplateOverrides", "TrainJob runtimePatches", "TrainJob spec labels", "TrainJob spec annotations"}},
 		{"deadline", "2.2", "a TrainJob may have activeDeadlineSeconds", trainer(3258), []string{"TrainJob activeDeadlineSeconds"}},
 		{"trainer-status", "2.2", "the status has the progress of the training", trainer(3227), []string{"TrainJob trainerStatus"}},
-		{"bounds", "2.2", "bounds apply to lists and strings: 128 items of env, command and args, 500 characters of an image, 2048 of a storageUri", trainer(3309),
+		{"bounds", "2.2", "bounds apply: 128 items of env, command and args, 500 characters of an image, 2048 of a storageUri", trainer(3309),
 			[]string{
 				"TrainJob status", "TrainJob env", "TrainJob storageUri", "TrainJob managedBy", "TrainJob runtimeRef name", "TrainJob runtimeRef kind",
 				"TrainJob runtimeRef apiGroup", "TrainJob trainer args", "TrainJob trainer command", "TrainJob trainer image", "TrainingRuntime sshAuthMountPath",
@@ -117,7 +117,7 @@ func stockParts() []Part {
 		{"stock-jax", "2.2", "there is a runtime jax-distributed", trainer(3151), []string{"jax-distributed"}},
 		{"stock-xgboost", "2.2", "there is a runtime xgboost-distributed", trainer(3200), []string{"xgboost-distributed"}},
 		{"stock-num-proc-per-node", "2.2", "the torch policies of the runtimes have no numProcPerNode", trainer(3239), []string{"numProcPerNode"}},
-		{"stock-claims", "2.2", "the runtimes of torchtune claim their volumes; before, a claim with the name of the runtime had to exist", trainer(3150),
+		{"stock-claims", "2.2", "the runtimes of torchtune claim their volumes; before, a claim of their name had to exist", trainer(3150),
 			[]string{"torchtune-* volumes", "torchtune-* volumeClaimPolicies", "torchtune-* PersistentVolumeClaim"}},
 		{"stock-torch", "2.2", "the image has PyTorch 2.10", trainer(3320), []string{"torch-distributed* node image"}},
 		{"stock-images", "2.2", tagged, released("2.2.1"), []string{"image", "CACHE_IMAGE"}},

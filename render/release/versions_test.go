@@ -69,14 +69,15 @@ func tables() string {
 				if change.In != r.Name {
 					continue
 				}
-				line("- `", s.ID, change.Why, change.Link)
-				if s.ID == "jobset-definition" {
-					continue // the definitions of runtimes have the same parts
-				}
+				listed := 0
 				for _, p := range s.Parts {
-					if p.In == change.In {
+					if p.In == change.In && s.ID != "jobset-definition" { // the definitions of runtimes have the same parts
 						line("- `"+s.ID+"` `", p.ID, p.Why, p.Link)
+						listed++
 					}
+				}
+				if listed == 0 {
+					line("- `", s.ID, change.Why, change.Link)
 				}
 			}
 		}
