@@ -233,7 +233,7 @@ func differences(t *schema.Type, at *spec.Schema, path fieldpath.Path, found map
 	}
 }
 
-var differenceRow = regexp.MustCompile("^\\| `([^`]+)` \\| ([^|]+) \\|")
+var differenceRow = regexp.MustCompile("^\\| `([^|]+)` \\| ([^|]+) \\|")
 
 // documentedDifferences reads the table of the section on managed fields.
 func documentedDifferences(t *testing.T) map[string]string {
@@ -250,7 +250,9 @@ func documentedDifferences(t *testing.T) map[string]string {
 	rows := map[string]string{}
 	for line := range strings.Lines(section) {
 		if m := differenceRow.FindStringSubmatch(line); m != nil {
-			rows[m[1]] = strings.TrimSpace(m[2])
+			for _, name := range strings.Split(m[1], "`, `") {
+				rows[name] = strings.TrimSpace(m[2])
+			}
 		}
 	}
 	return rows
