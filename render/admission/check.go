@@ -27,6 +27,8 @@ type Input struct {
 	// Runtime is the runtime that the TrainJob names. If it is nil, Check checks only the TrainJob itself. The caller
 	// reports a missing runtime.
 	Runtime *Runtime
+	// Live is the runtime in the cluster, if Runtime is the Trainer's snapshot of it. Check warns if they differ.
+	Live *Runtime
 	// Patches are further managers' patches. They follow the TrainJob's own patches, in this order.
 	Patches []trainer.RuntimePatch
 	// Layers are the settings in fields of an earlier API, which TrainJob must not contain. It is nil for one of
@@ -68,6 +70,9 @@ func (in Input) namespace() string {
 func Check(ctx context.Context, in Input) finding.List {
 	c := newChecker(in)
 	c.admit(ctx, nil)
+	if c.typed != nil {
+		c.ignoredRuntime(in.Runtime, in.Live)
+	}
 	c.checkControllers(ctx)
 	return c.result()
 }

@@ -30,20 +30,31 @@ import (
 // controller makes objects for a TrainJob that is finished. The status of the old TrainJob tells whether Pods are active. Without a status, a job has active Pods unless
 // it is suspended or finished.
 func Update(ctx context.Context, old, new Input) finding.List {
+	found, _ := update(ctx, old, new, nil)
+	return found
+}
+
+// UpdateObserved is Update where the cluster has the observed objects of the old TrainJob. It also returns their next states, or nil without a
+// JobSet to apply.
+func UpdateObserved(ctx context.Context, old, new Input, observed Observed) (finding.List, *Second) {
+	return update(ctx, old, new, &observed)
+}
+
+func update(ctx context.Context, old, new Input, observed *Observed) (finding.List, *Second) {
 	before, after := newChecker(old), newChecker(new)
 	before.admit(ctx, nil)
 	if before.typed == nil {
 		after.add(before.all...)
-		return after.result()
+		return after.result(), nil
 	}
 	after.admit(ctx, before)
 	if after.typed == nil {
-		return after.result()
+		return after.result(), nil
 	}
 	if before.job.id != after.job.id {
 		after.report(finding.CodeUnknownOldObject, finding.Error, fieldpath.Fields("metadata", "name"),
 			fmt.Sprintf("the old object is %s: another one", before.job.id), "give the old and the new state of one object")
-		return after.result()
+		return after.result(), nil
 	}
 	after.patchedRunning(before)
 	if !suspended(after) {
@@ -53,17 +64,23 @@ func Update(ctx context.Context, old, new Input) finding.List {
 		before.in.Runtime = after.in.Runtime
 	}
 	if before.in.Runtime == nil {
-		return after.result()
+		return after.result(), nil
 	}
-	after.ignoredRuntime(before.in.Runtime)
-	if after.validate() && !before.finished() {
+	after.ignoredRuntime(before.in.Runtime, after.in.Runtime)
+	if after.validate() {
 		after.keepRuntime(before.in.Runtime)
-		after.make(ctx)
+		if !before.finished() {
+			after.make(ctx)
+		}
 	}
-	if !before.isTerminal() && !after.isUnchanged(before) {
+	var second *Second
+	switch {
+	case observed != nil:
+		second = after.applySecond(ctx, before, *observed)
+	case !before.isTerminal() && !after.isUnchanged(before):
 		after.reapply(ctx, before)
 	}
-	return after.result()
+	return after.result(), second
 }
 
 // UpdateRuntime sends a changed TrainingRuntime or ClusterTrainingRuntime through admission. Most of a template can
@@ -256,14 +273,24 @@ func isTrue(status *trainer.TrainJobStatus, condition string) bool {
 	return meta.IsStatusConditionTrue(status.Conditions, condition)
 }
 
-// ignoredRuntime warns that a changed runtime does not reach an existing TrainJob.
-func (c *checker) ignoredRuntime(kept *Runtime) {
-	r := c.in.Runtime
-	if c.job.release.RuntimeRead == release.LiveRuntime || r == nil || r == kept || r.id != kept.id || equality.Semantic.DeepEqual(r.spec, kept.spec) {
+// ignoredRuntime warns that a changed runtime does not reach an existing TrainJob, and that Kueue counts the Pods of the changed one.
+func (c *checker) ignoredRuntime(kept, r *Runtime) {
+	if kept == nil || c.job.release.RuntimeRead == release.LiveRuntime || r == nil || r == kept || r.id != kept.id || equality.Semantic.DeepEqual(r.spec, kept.spec) {
 		return
 	}
 	c.report(finding.CodeUpdateIgnored, finding.Warning, fieldpath.Fields("spec", "runtimeRef"),
-		fmt.Sprintf("%s has changed, and the Trainer goes on with what it was when the TrainJob was created", r.id), "delete the TrainJob and create it again to use the changed runtime")
+		fmt.Sprintf("%s has changed, and the Trainer goes on with what it was when the TrainJob was created; kubectl shows the changed one", r.id), "delete the TrainJob and create it again to use the changed runtime")
+	in := c.renderInput(kept)
+	in.Live = &r.spec
+	sets, _ := render.PodSets(in, render.Options{Release: c.in.Release, OnConflict: render.Last, ForceManagers: c.in.ForceManagers, FeatureGates: c.in.FeatureGates})
+	for _, set := range sets {
+		for _, f := range set.Findings {
+			if c.typed.Labels[QueueLabel] == "" {
+				f.Severity = finding.Note
+			}
+			c.add(f)
+		}
+	}
 }
 
 // keepRuntime makes the controllers use the runtime that the TrainJob began with, if the release keeps it.
@@ -317,18 +344,7 @@ func (c *checker) reapply(ctx context.Context, before *checker) {
 		return
 	}
 	refused, changed := updated.update(ctx, stored)
-	var created *findings
-	for _, f := range refused {
-		if created == nil && f.Code != finding.CodeImmutable {
-			created = &findings{}
-			if fresh := d.createJobSet(again, c.job.id.Namespace, created); fresh != nil {
-				fresh.validate(ctx, nil, created)
-			}
-		}
-		if f.Code == finding.CodeImmutable || !created.has(f.Object, f.Path, f.Code) {
-			c.refusedUpdate(before, f)
-		}
-	}
+	c.refusedUpdates(ctx, before, d, again, refused)
 	for _, path := range changed {
 		c.add(finding.Finding{
 			Code: finding.CodeEndlessUpdate, Severity: finding.Error, Object: stored.id, Path: path,
@@ -336,6 +352,50 @@ func (c *checker) reapply(ctx context.Context, before *checker) {
 			Remedy:  finding.Remedy{Text: "restore it; of an existing JobSet's Pods only labels, annotations, nodeSelector, tolerations and schedulingGates can be changed"},
 			Claims:  []merge.Claim{c.origin(path)},
 		})
+	}
+}
+
+// applySecond predicts the next states of the observed objects, and reports what the API server refuses of the JobSet. It returns nil if no
+// JobSet is applied.
+func (c *checker) applySecond(ctx context.Context, before *checker, observed Observed) *Second {
+	if c.merging == nil || !c.managedHere() {
+		return nil
+	}
+	if c.output == nil { // the TrainJob is over
+		c.output, _ = c.merging.JobSet()
+	}
+	if c.output.JobSet == nil {
+		return nil
+	}
+	second, unread := SecondWrite(ctx, c.release(), observed, c.output.JobSet)
+	if second == nil {
+		if observed.JobSet != nil {
+			c.add(unread...)
+		}
+		return nil
+	}
+	d := c.definition(c.in.Release, jobSetKind)
+	config, err := Encode(c.output.JobSet)
+	if d == nil || err != nil {
+		return second
+	}
+	c.refusedUpdates(ctx, before, d, config, slices.Concat(second.Refused, second.ResumeRefused))
+	return second
+}
+
+// refusedUpdates reports the API server's errors on an update of a JobSet, except those that a new one would have as well.
+func (c *checker) refusedUpdates(ctx context.Context, before *checker, d *definition, applied map[string]any, refused finding.List) {
+	var created *findings
+	for _, f := range refused {
+		if created == nil && f.Code != finding.CodeImmutable {
+			created = &findings{}
+			if fresh := d.createJobSet(applied, c.job.id.Namespace, created); fresh != nil {
+				fresh.validate(ctx, nil, created)
+			}
+		}
+		if f.Code == finding.CodeImmutable || !created.has(f.Object, f.Path, f.Code) {
+			c.refusedUpdate(before, f)
+		}
 	}
 }
 

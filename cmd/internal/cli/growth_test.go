@@ -86,6 +86,8 @@ func growing() []growth {
 		{name: "diff with live labels", n: 300, args: []string{"diff", "-o", "json", "--live"}, file: trainJobOf(patched("metadata: {labels: {%s}}", `k%d: SIDE`))},
 		{name: "diff with observed documents", n: 50, args: []string{"diff", "new.yaml", "-o", "table", "--observed", "dump.yaml"}, folder: observed("", "")},
 		{name: "diff with observed labels", n: 300, args: []string{"diff", "new.yaml", "-o", "json", "--observed", "dump.yaml"}, folder: observed("  labels: {%s}\n", "k%d: a, ")},
+		{name: "check with observed documents", n: 50, args: []string{"check", "new.yaml", "--observed", "dump.yaml"}, folder: observed("", "")},
+		{name: "check with observed labels", n: 300, args: []string{"check", "new.yaml", "-o", "json", "--observed", "dump.yaml"}, folder: observed("  labels: {%s}\n", "k%d: a, ")},
 		{name: "diff with refused variables", n: 1000, args: []string{"diff", "new.yaml", "--observed", "dump.yaml"}, folder: func(n int) map[string]string {
 			files := observed("", "")(1)
 			files["dump.yaml"] = strings.Replace(files["dump.yaml"], "name: a0", "name: a", 1)

@@ -92,7 +92,7 @@ func exported() []exportedPackage {
 		}},
 		{folder: "render/admission", all: []any{
 			admission.AdmitJobSet, admission.AdmitRuntime, admission.Check, admission.Encode, admission.Kinds, admission.SecondWrite, admission.Stamp, admission.Stricter,
-			admission.Update, admission.UpdateJobSet, admission.UpdateRuntime,
+			admission.Update, admission.UpdateJobSet, admission.UpdateObserved, admission.UpdateRuntime,
 			new(admission.Kind), new(admission.Runtime),
 		}},
 		{folder: "render/blame", all: []any{

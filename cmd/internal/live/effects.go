@@ -55,35 +55,90 @@ type Effect struct {
 // Second predicts the states of the dump's objects after the Trainer has rendered a JobSet for their TrainJob. It returns nil if they
 // cannot be read.
 func (d *Dump) Second(id fieldpath.Object, r *release.Release, applied *jobset.JobSet) (*admission.Second, finding.List) {
+	observed, found := d.Observed(id)
+	if observed == nil {
+		return nil, found
+	}
+	second, refused := admission.SecondWrite(context.Background(), r, *observed, applied)
+	return second, slices.Concat(found, refused, d.families[id].Unknown(second))
+}
+
+// Observed returns the objects of a TrainJob, and findings on missing ones. It returns nil if they cannot be read.
+func (d *Dump) Observed(id fieldpath.Object) (*admission.Observed, finding.List) {
 	f, found := d.familyFor(id)
-	var observed admission.Observed
-	if f != nil {
-		if f.TrainJob != nil {
-			observed.Finished = isOver(f.TrainJob)
+	observed := &admission.Observed{}
+	if f == nil {
+		return observed, found
+	}
+	if f.TrainJob != nil {
+		observed.Finished = isOver(f.TrainJob)
+	}
+	if f.JobSet != nil && !f.JobSet.Broken {
+		fields, err := f.JobSet.Document.Fields()
+		if err != nil {
+			return nil, found // reported on reading
 		}
-		if f.JobSet != nil && !f.JobSet.Broken {
-			fields, err := f.JobSet.Document.Fields()
-			if err != nil {
-				return nil, found // reported on reading
-			}
-			observed.JobSet = fields
-		}
-		for _, o := range f.Jobs {
-			if job, ok := o.Value.(*batchv1.Job); ok && !o.Broken {
-				observed.Jobs = append(observed.Jobs, job)
-			}
+		observed.JobSet = fields
+	}
+	for _, o := range f.Jobs {
+		if job, ok := o.Value.(*batchv1.Job); ok && !o.Broken {
+			observed.Jobs = append(observed.Jobs, job)
 		}
 	}
-	second, refused := admission.SecondWrite(context.Background(), r, observed, applied)
-	if found = append(found, refused...); second != nil {
-		for _, unknown := range second.Unknown {
-			unknown.Severity, unknown.Position = finding.Warning, f.JobSet.Position(unknown.Path)
-			unknown.Message += ": the dump is of another release"
-			unknown.Remedy.Text = "name the release of the cluster with --trainer-version"
-			found = append(found, unknown)
-		}
+	return observed, found
+}
+
+// Unknown warns of the fields of the live JobSet that the release does not know.
+func (f *Family) Unknown(second *admission.Second) (found finding.List) {
+	if second == nil {
+		return nil
 	}
-	return second, found
+	for _, unknown := range second.Unknown {
+		unknown.Severity, unknown.Position = finding.Warning, f.JobSet.Position(unknown.Path)
+		unknown.Message += ": the dump is of another release"
+		unknown.Remedy.Text = "name the release of the cluster with --trainer-version"
+		found = append(found, unknown)
+	}
+	return found
+}
+
+// Stale warns of the fields of objects that differ from the files and never change. A field that the files remove has its place in the dump. For
+// others, locate returns the place of a field of the JobSet in the files. Refusals of the JobSet are findings of their own.
+func (f *Family) Stale(second *admission.Second, locate func(fieldpath.Path) fieldpath.Position) (found finding.List) {
+	if f == nil || second == nil || len(second.Refused)+len(second.ResumeRefused) > 0 {
+		return nil
+	}
+	effects, err := f.Effects(second)
+	if err != nil {
+		return finding.List{{
+			Code: finding.CodeWrongType, Severity: finding.Error, Object: f.ID, Position: f.JobSet.Position(nil),
+			Message: err.Error(), Remedy: finding.Remedy{Text: "read the object with kubectl get -o yaml"},
+		}}
+	}
+	for _, e := range effects {
+		if e.When != Never {
+			continue
+		}
+		o, at := f.JobSet, e.at
+		if e.Kind == jobKind {
+			if o = f.byName[e.Name]; o == nil {
+				continue // JobSet does not create it, as TW702 tells
+			}
+			at = fieldpath.Fields("spec", "replicatedJobs").Append(fieldpath.Item("name", o.Value.GetLabels()[jobset.ReplicatedJobNameKey]), fieldpath.Field("template")).Append(at...)
+		}
+		stale := finding.Finding{
+			Code: finding.CodeUpdateIgnored, Severity: finding.Warning, Object: o.ID, Path: e.at, Position: o.Position(e.at),
+			Message: "the change does not reach the object that exists: " + e.Reason, Remedy: finding.Remedy{Text: "delete the TrainJob and create it again"},
+		}
+		if e.Thread != "" {
+			stale.Remedy.Text += "; see " + e.Thread
+		}
+		if e.Change != diff.Removed {
+			stale.Position = locate(at)
+		}
+		found = append(found, stale)
+	}
+	return found
 }
 
 func isOver(o *Object) bool {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -25,6 +26,7 @@ import (
 type checkFlags struct {
 	workspace.Flags
 	old, git   string
+	observed   string // the dump of a cluster
 	recreate   bool
 	onConflict string
 	force      []string
@@ -49,7 +51,7 @@ type checkFlags struct {
 func Command(p *host.Program) *cobra.Command {
 	var flags checkFlags
 	cmd := &cobra.Command{
-		Use:   "check PATH... [-k DIR]... [-r PATH]... [--patch [NAME=]FILE]... [--git REV | --old PATH] [flags]",
+		Use:   "check PATH... [-k DIR]... [-r PATH]... [--patch [NAME=]FILE]... [--git REV | --old PATH | --observed DUMP] [flags]",
 		Short: "Check whether the cluster accepts TrainJobs, runtimes and JobSets, and can run them",
 		Long: `Check whether the cluster accepts TrainJobs, runtimes and JobSets, and can run them. The command reports all
 findings of admission, the controllers and the API server at once, from the TrainJob to its Pods, each at its
@@ -79,7 +81,8 @@ the other files. A finding names the build, and its place in the sources. docs/b
 
 With --old, an object in both states is an update of the old one, and an object that is only new is created.
 The patches of --patch and of the policy belong to both states. Without a status, an old TrainJob that is not
-suspended counts as having active Pods.
+suspended counts as having active Pods. --observed is --old for a cluster: the controllers go on from the objects
+of its dump. The findings include what never takes effect. docs/observed.md has the details.
 
 With --fix, the command changes the files where a finding has one right repair, and reports what remains. --prefer
 settles conflicts, and -d shows the changes instead. All files change or none. docs/fix.md lists the repairs.
@@ -98,6 +101,10 @@ Exit status: 0 no finding is an error; 1 a finding is an error; 2 usage, input o
 
   # What a pull request changes, against the main branch in another working tree
   trainweld check jobs/ -r runtimes/ --old ../main/jobs
+
+  # What a cluster refuses, and what never reaches the objects that exist
+  kubectl get trainjobs,jobsets,jobs,configmaps -A -o yaml --show-managed-fields > dump.yaml
+  trainweld check jobs/ -r runtimes/ --observed dump.yaml
 
   # For GitHub's code scanning; managers may overlap, and idle patches are no matter
   trainweld check jobs/ -r runtimes/ -o sarif --on-conflict=last --severity TW541=off > findings.sarif
@@ -120,6 +127,9 @@ Exit status: 0 no finding is an error; 1 a finding is an error; 2 usage, input o
 			if cmd.Flags().Changed("old") && flags.old == "" {
 				return exit.Usage(errors.New("--old: an empty path: give it a file or a directory"))
 			}
+			if cmd.Flags().Changed("observed") && flags.observed == "" {
+				return exit.Usage(errors.New("--observed: an empty path: name the dump of a cluster"))
+			}
 			if cmd.Flags().Changed("git") && flags.git == "" {
 				return exit.Usage(errors.New("--git: no revision; name a branch, a tag or a commit"))
 			}
@@ -130,6 +140,7 @@ Exit status: 0 no finding is an error; 1 a finding is an error; 2 usage, input o
 	option.AddInputs(f, &flags.Flags, "check a file, directory, glob or -, as a PATH (repeatable)", option.LaidOver)
 	option.AddBuilds(f, &flags.Flags)
 	f.StringVar(&flags.old, "old", "", "a file or directory with the state before: judge the change from there")
+	f.StringVar(&flags.observed, "observed", "", "a dump of kubectl get -o yaml: judge the change from there, with the objects that controllers made")
 	f.StringVar(&flags.git, "git", "", "report only findings that this revision of git lacks; REV..REV and REV...REV compare revisions")
 	option.AddRecreate(f, &flags.recreate)
 	option.AddOnConflict(cmd, &flags.onConflict, "fail", "fail, an error where managers disagree, or last, a warning, and the last patch wins as in the cluster")
@@ -154,8 +165,8 @@ func run(p *host.Program, flags checkFlags) error {
 	if err != nil {
 		return exit.Usage(err)
 	}
-	if flags.old != "" && flags.Builds() {
-		return exit.Usage(errors.New("--old has no builds: compare with a revision, --git"))
+	if (flags.old != "" || flags.observed != "") && flags.Builds() {
+		return exit.Usage(errors.New("--old and --observed have no builds: compare with a revision, --git, or build first, and name the files"))
 	}
 	if flags.flavors != nil {
 		return runFlavors(p, flags, levels)
@@ -229,14 +240,14 @@ func (flags checkFlags) parse() (option.Severities, render.OnConflict, error) {
 	if flags.fix.On() && flags.git != "" {
 		return nil, 0, errors.New("--fix changes files, and --git reads revisions: leave one of the two out")
 	}
-	if flags.old != "" && flags.git != "" {
-		return nil, 0, errors.New("--git and --old both name the state before: leave one of the two out")
+	if states := slices.DeleteFunc([]string{flags.git, flags.old, flags.observed}, func(s string) bool { return s == "" }); len(states) > 1 {
+		return nil, 0, errors.New("--git, --old and --observed each name the state before: give one of them")
 	}
 	if flags.recreate && flags.old == "" && flags.git == "" {
 		return nil, 0, errors.New("--recreate has no effect on objects without a state before: add --git or --old, or leave it out")
 	}
-	if flags.old == manifest.Stdin {
-		return nil, 0, errors.New("--old: give a file or a directory, and the new state on standard input")
+	if flags.old == manifest.Stdin || flags.observed == manifest.Stdin {
+		return nil, 0, errors.New("--old, --observed: give a file or a directory, and the new state on standard input")
 	}
 	return levels, onConflict, cmp.Or(flags.color.Check(flags.format), option.CheckDefinitions(flags.definitions), flags.fix.Check(), flags.CheckPaths())
 }

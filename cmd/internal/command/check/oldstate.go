@@ -2,11 +2,13 @@ package check
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
 	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/live"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
@@ -15,7 +17,7 @@ import (
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
-// oldState holds the objects before a change: those of --old, or of a revision. A nil past is empty.
+// oldState holds the objects before a change: those of --old, of a cluster, or of a revision. A nil past is empty.
 type oldState struct {
 	judge    *runner
 	in       *workspace.Input
@@ -23,12 +25,16 @@ type oldState struct {
 	runtimes *admittedRuntimes
 	refused  map[fieldpath.Object]bool // the objects of a revision that the cluster rejects, so that it lacks them
 	first    *manifest.Document        // of --old
+	dump     *live.Dump                // of --observed
 	// met is set once an old object is among the new objects.
 	met atomic.Bool
 }
 
 // readPast reads the old state. It reports unreadable files only: other findings were reported when the state was new.
 func readPast(p *host.Program, j *runner) *oldState {
+	if j.flags.observed != "" {
+		return readObserved(p, j)
+	}
 	if j.flags.old == "" {
 		return nil
 	}
@@ -59,6 +65,25 @@ func readPast(p *host.Program, j *runner) *oldState {
 	})
 	j.in.Findings = append(j.in.Findings, in.Findings...)
 	j.in.AddLines(in.Lines)
+	return was
+}
+
+// readObserved reads the old state from the dump of a cluster.
+func readObserved(p *host.Program, j *runner) *oldState {
+	dump := live.Read(p, j.flags.Flags, j.flags.observed)
+	j.in.Findings = append(j.in.Findings, dump.Findings...)
+	j.in.AddLines(dump.Input.Lines)
+	if dump.Findings.Err() != nil {
+		return nil // the objects are unknown
+	}
+	was := &oldState{in: dump.Input, objects: map[fieldpath.Object]*manifest.Document{}, runtimes: &admittedRuntimes{}, dump: dump}
+	for _, f := range dump.Families {
+		for _, o := range []*live.Object{f.TrainJob, f.JobSet} {
+			if o != nil && !o.Broken {
+				was.objects[o.ID] = o.Document
+			}
+		}
+	}
 	return was
 }
 
@@ -120,17 +145,45 @@ func (was *oldState) checkJobSet(ctx context.Context, j *runner, d *manifest.Doc
 // check judges a TrainJob as an update if its old state is known, else as a creation. It assumes the patches of other managers
 // before and after the change.
 func (was *oldState) check(ctx context.Context, in admission.Input, job workspace.Job) finding.List {
-	fields, d := was.fieldsOf(render.ObjectOf(job.TrainJob), job.Document.API())
+	id := render.ObjectOf(job.TrainJob)
+	if was != nil && was.dump != nil {
+		return was.checkObserved(ctx, in, job, id)
+	}
+	fields, d := was.fieldsOf(id, job.Document.API())
 	if fields == nil {
 		return admission.Check(ctx, in)
 	}
+	return admission.Update(ctx, was.input(ctx, in, job, fields, d), in)
+}
+
+// checkObserved judges a TrainJob as an update of a cluster: also what its controllers make of the objects that exist.
+func (was *oldState) checkObserved(ctx context.Context, in admission.Input, job workspace.Job, id fieldpath.Object) finding.List {
+	observed, found := was.dump.Observed(id)
+	old := in // if the dump lacks the TrainJob
+	if fields, d := was.fieldsOf(id, job.Document.API()); fields != nil {
+		old = was.input(ctx, in, job, fields, d)
+	} else if observed != nil && observed.JobSet == nil {
+		return append(found, admission.Check(ctx, in)...)
+	}
+	if observed == nil || found.Err() != nil {
+		return append(found, admission.Update(ctx, old, in)...)
+	}
+	updated, second := admission.UpdateObserved(ctx, old, in, *observed)
+	family := was.dump.Family(id)
+	return slices.Concat(found, updated, family.Unknown(second), family.Stale(second, func(path fieldpath.Path) fieldpath.Position {
+		return was.judge.in.Locate(job, finding.List{{Object: fieldpath.Object{Kind: workspace.JobSetKind}, Path: path}})[0].Position
+	}))
+}
+
+// input returns the old state of a TrainJob for admission.
+func (was *oldState) input(ctx context.Context, in admission.Input, job workspace.Job, fields map[string]any, d *manifest.Document) admission.Input {
 	old := in
 	named := workspace.Job{TrainJob: workspace.Outline(fields, job.Namespace), Document: d}
 	old.TrainJob, old.Layers, old.Earlier, old.Runtime = fields, named.Layers(), was.in.Earlier(named), nil
 	if source := was.in.SourceOf(named); source != nil {
 		old.Runtime = was.admit(ctx, was.runtimes.of(source), render.RuntimeOf(named.TrainJob))
 	}
-	return admission.Update(ctx, old, in)
+	return old
 }
 
 // admit admits an old runtime as a creation. It drops the findings, which were reported when the runtime was new.

@@ -208,6 +208,9 @@ func (j *runner) trainJob(ctx context.Context, d *manifest.Document) finding.Lis
 	if held != nil {
 		in.Runtime, _ = j.admit(ctx, held, render.RuntimeOf(job.TrainJob))
 		held.named.Store(true)
+		if live := j.in.Named(render.RuntimeOf(job.TrainJob)); held.Snapshot != nil && live != nil {
+			in.Live, _ = j.admit(ctx, j.runtimes.of(live), fieldpath.Object{})
+		}
 	}
 	found := append(j.in.ReleaseFindings(job), j.oldState.check(ctx, in, job)...)
 	switch {
