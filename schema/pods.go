@@ -54,8 +54,10 @@ func unionsOf(t reflect.Type) []Union {
 		return all("handler")
 	case "k8s.io/api/core/v1.EnvVar":
 		return []Union{{Name: "value", Members: []string{"value", "valueFrom"}}}
-	case "k8s.io/api/core/v1.EnvVarSource":
+	case "k8s.io/api/core/v1.EnvVarSource", "k8s.io/api/core/v1.VolumeProjection":
 		return all("source")
+	case "k8s.io/api/core/v1.EnvFromSource":
+		return []Union{{Name: "source", Members: []string{"configMapRef", "secretRef"}}}
 	case "k8s.io/api/core/v1.VolumeMount":
 		return []Union{{Name: "sub-path", Members: []string{"subPath", "subPathExpr"}}}
 	case "k8s.io/api/core/v1.SeccompProfile", "k8s.io/api/core/v1.AppArmorProfile":

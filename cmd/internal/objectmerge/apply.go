@@ -179,8 +179,9 @@ func (m *Object) Conflicts(merged *Result, rule render.OnConflict) finding.List 
 		found = append(found, f)
 	}
 	found = append(found, m.decided(merged)...)
-	if m.typ == option.StrategicType {
-		found = append(found, m.baseUnions(merged, reported)...)
+	if m.api != nil {
+		c := unionCheck{Object: m, reported: reported, owners: merged.Owners}
+		found = append(found, c.unions(m.api, merged.Fields, nil)...)
 	}
 	return found
 }

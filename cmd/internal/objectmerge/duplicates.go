@@ -180,63 +180,115 @@ func keysText(t *schema.Type, item merge.Object) string {
 	return string(text)
 }
 
-// baseUnions reports unions of which the base and a patch, or one patch, set two members. conflict.Find reports those of two managers.
-func (m *Object) baseUnions(merged *Result, reported map[string]bool) (found finding.List) {
-	values := lookup{}
-	for f := range merged.Owners.Patched() {
-		t := f.Type()
-		if t == nil || len(t.Unions) == 0 {
-			continue
+// unionCheck checks the unions of a merged object by its Go type, however it merges.
+type unionCheck struct {
+	*Object
+	reported map[string]bool // the unions of which conflict.Find reports two managers
+	owners   *merge.Ownership
+	patched  map[string]merge.PatchedField // by path, once a union has two members
+}
+
+// unions reports unions of which the base and a patch, or one patch, set two members.
+func (c *unionCheck) unions(t *schema.Type, value any, path fieldpath.Path) (found finding.List) {
+	switch value := value.(type) {
+	case merge.Object:
+		if t.Kind != schema.Struct && t.Kind != schema.Map {
+			return nil
 		}
-		path := f.Path()
-		object, _ := values.at(merged.Fields, path).(merge.Object)
 		for _, u := range t.Unions {
-			set := slices.DeleteFunc(slices.Clone(u.Members), func(name string) bool { return object[name] == nil })
-			if u.Discriminator != "" {
-				if choice, ok := object[u.Discriminator].(string); !ok || choice == u.When || len(set) == 0 {
-					continue
-				}
-				set = append(set, u.Discriminator)
+			found = append(found, c.union(t, u, value, path)...)
+		}
+		for _, name := range slices.Sorted(maps.Keys(value)) {
+			step := fieldpath.Field(name)
+			if t.Kind == schema.Map {
+				step = fieldpath.Key(name)
 			}
-			if len(set) < 2 || reported[path.String()] {
-				continue
+			if of := fieldType(t, name); of != nil && of.Kind != schema.Scalar {
+				found = append(found, c.unions(of, value[name], path.Append(step))...)
 			}
-			if claims := m.memberClaims(f, object, path, set); claims != nil {
-				found = append(found, m.twoMembers(t, u, path, claims, set))
+		}
+	case []any:
+		if t.Elem == nil {
+			return nil
+		}
+		for i, item := range value {
+			step := fieldpath.Index(i)
+			if t.Kind == schema.ListMap {
+				step = fieldpath.Item(t.Key, keyOf(t, item))
 			}
+			found = append(found, c.unions(t.Elem, item, path.Append(step))...)
 		}
 	}
 	return found
 }
 
+func (c *unionCheck) union(t *schema.Type, u schema.Union, object merge.Object, path fieldpath.Path) finding.List {
+	set := slices.DeleteFunc(slices.Clone(u.Members), func(name string) bool { return object[name] == nil })
+	if u.Discriminator != "" {
+		if choice, ok := object[u.Discriminator].(string); !ok || choice == u.When || len(set) == 0 {
+			return nil
+		}
+		set = append(set, u.Discriminator)
+	}
+	if len(set) < 2 || c.reported[path.String()] {
+		return nil
+	}
+	if c.patched == nil {
+		c.patched = map[string]merge.PatchedField{}
+		for f := range c.owners.Patched() {
+			c.patched[f.Path().String()] = f
+		}
+	}
+	if claims := c.memberClaims(object, path, set); claims != nil {
+		return finding.List{c.twoMembers(t, u, path, claims, set)}
+	}
+	return nil
+}
+
 // memberClaims returns one claim for each member that is set: a manager's, or else the base's. It returns nil if no patch sets one.
-func (m *Object) memberClaims(f merge.PatchedField, object merge.Object, path fieldpath.Path, set []string) []merge.Claim {
-	claims := make([]merge.Claim, len(set))
+func (c *unionCheck) memberClaims(object merge.Object, path fieldpath.Path, set []string) []merge.Claim {
+	claims, isPatched := make([]merge.Claim, len(set)), false
+	whole, isWhole := c.wholeClaim(path)
 	for i, name := range set {
 		field := path.Append(fieldpath.Field(name))
 		claims[i] = merge.Claim{Layer: merge.Base, Value: object[name], Source: field}
-	}
-	isPatched := false
-	for child := range f.Children() {
-		if i := slices.Index(set, child.Name()); i >= 0 {
-			if claim, ok := managerClaim(child); ok {
+		if f, ok := c.patched[field.String()]; ok {
+			if claim, ok := managerClaim(f); ok {
 				claims[i], isPatched = claim, true
 				if (claim.Value == merge.Presence{}) { // an empty object, such as emptyDir: {}
-					claims[i].Value = object[child.Name()]
+					claims[i].Value = object[name]
 				}
 			}
+		} else if isWhole {
+			claims[i].Layer, isPatched = whole.Layer, true
 		}
 	}
 	if !isPatched {
 		return nil
 	}
 	for i := range claims {
-		claims[i].Position = m.Position(claims[i].Layer, claims[i].Source)
-		if m.ID.Kind == "Secret" {
+		claims[i].Position = c.Position(claims[i].Layer, claims[i].Source)
+		if c.ID.Kind == "Secret" {
 			claims[i].Value = "***"
 		}
 	}
 	return claims
+}
+
+// wholeClaim returns the last claim of a manager on a value that merges as a whole, such as a list of sources, and has the path within it.
+func (c *unionCheck) wholeClaim(path fieldpath.Path) (merge.Claim, bool) {
+	for n := len(path); n >= 0; n-- {
+		f, ok := c.patched[path[:n].String()]
+		if !ok {
+			continue
+		}
+		for _, claim := range slices.Backward(f.Claims()) {
+			if _, ok := claim.Layer.Manager(); ok && claim.Value != nil && (claim.Value != merge.Presence{}) {
+				return claim, true
+			}
+		}
+	}
+	return merge.Claim{}, false
 }
 
 // managerClaim returns the last claim of a manager on the value of a field, or the first one within it, or else on its presence.

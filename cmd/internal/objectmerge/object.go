@@ -76,7 +76,8 @@ type Object struct {
 type Kind struct {
 	apiVersion, kind string
 	typ              string       // strategic, apply or merge
-	goType           reflect.Type // of a strategic merge
+	goType           reflect.Type // of a kind of Kubernetes itself, or nil
+	api              *schema.Type // of the Go type
 	schema           *schema.Type // of an apply
 	strategic        *merge.Plan[any, any]
 	objects          *merge.Plan[merge.Object, merge.Object] // of another merge
@@ -102,7 +103,12 @@ func newKind(apiVersion, kind string, definition *schema.Type, how option.Schema
 	case k.typ == option.StrategicType:
 		rules := schema.PodRules(k.goType)
 		rules.Twins = true
-		k.strategic, err = merge.ForAny(k.goType, rules)
+		if k.strategic, err = merge.ForAny(k.goType, rules); err == nil {
+			k.api = k.strategic.Type()
+		}
+	}
+	if err == nil && k.api == nil && k.goType != nil {
+		k.api, err = schema.Compile(k.goType, nil, schema.PodRules(k.goType))
 	}
 	return k, err
 }
