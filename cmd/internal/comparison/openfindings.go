@@ -59,6 +59,7 @@ func (c *Comparison) concerns() []findingSection {
 	sections := []findingSection{{openFindings: c.conflicts, head: "Who disagrees", noun: "conflict"}, {openFindings: c.findings, head: "Findings", noun: "finding"}}
 	for i := range sections {
 		s := &sections[i]
+		s.brought, s.stood = s.brought.JoinBuilds(), s.stood.JoinBuilds()
 		s.opts = report.Options{ShowValues: !c.mask}
 		s.groups = s.opts.Groups(s.brought)
 		s.new = len(s.groups)
@@ -95,6 +96,7 @@ func (s *findingSection) markdown(most int) (text string, whole bool) {
 // item returns a finding with its managers and their values.
 func (s *findingSection) item(g *report.Group, isNew bool) string {
 	f := g.First
+	built := strings.Join(append([]string{f.Build}, f.MoreBuilds...), ", ")
 	var b strings.Builder
 	b.WriteString("- ")
 	if isNew {
@@ -105,9 +107,9 @@ func (s *findingSection) item(g *report.Group, isNew bool) string {
 		b.WriteString(": " + codeSpan(shortened(f.Path.String(), 500)))
 	}
 	if f.Object.Name != "" {
-		b.WriteString(" of " + jobName{f.Object.Namespace, f.Object.Name, f.Build}.markdown())
-	} else if f.Build != "" {
-		b.WriteString(" in " + codeSpan(f.Build))
+		b.WriteString(" of " + jobName{f.Object.Namespace, f.Object.Name, built}.markdown())
+	} else if built != "" {
+		b.WriteString(" in " + codeSpan(built))
 	}
 	if more := g.More(); more != "" {
 		b.WriteString(" and " + more)

@@ -184,6 +184,7 @@ type Receiver interface {
 // standard output.
 func WriteBeside(w io.Writer, findings finding.List, opts Options) error {
 	const format = "text"
+	findings = findings.JoinBuilds()
 	if err := Write(w, format, findings, opts); err != nil {
 		return err
 	}

@@ -239,9 +239,11 @@ func (j *runner) trainJob(ctx context.Context, d *manifest.Document) finding.Lis
 	return found
 }
 
-// hasError reports whether found has an error at the path or below it.
+// hasError reports whether found has an error on the value at the path or below it. That it may not change is none.
 func hasError(found finding.List, path fieldpath.Path) bool {
-	return slices.ContainsFunc(found, func(f finding.Finding) bool { return f.Severity == finding.Error && f.Path.HasPrefix(path) })
+	return slices.ContainsFunc(found, func(f finding.Finding) bool {
+		return f.Severity == finding.Error && f.Path.HasPrefix(path) && f.Code != finding.CodeImmutable
+	})
 }
 
 // jobSet judges a JobSet of the input. A finding on a generated object has a claim with the JobSet's field that causes it.
