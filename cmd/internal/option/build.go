@@ -11,11 +11,16 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 )
 
+// AddKustomize adds the flag that builds kustomizations.
+func AddKustomize(f *pflag.FlagSet, dirs *[]string, usage string) {
+	f.VarP((*Paths)(dirs), "kustomize", "k", usage+" (repeatable)")
+	_ = f.SetAnnotation("kustomize", cobra.BashCompSubdirsInDir, nil)
+}
+
 // AddBuilds adds the flags that build directories.
 func AddBuilds(f *pflag.FlagSet, flags *workspace.Flags) {
-	f.VarP((*Paths)(&flags.Kustomize), "kustomize", "k", "build the kustomizations in or below a directory, each as an input of its own with the other files (repeatable)")
+	AddKustomize(f, &flags.Kustomize, "build the kustomizations in or below a directory, each as an input of its own with the other files")
 	f.Var((*buildCommand)(&flags.BuildCommand), "build", "build the charts and kustomizations in or below the PATHs that are directories: run `COMMAND` in a copy of the repository, with {} for the directory, such as 'helm template {}'; the command may use the network")
-	_ = f.SetAnnotation("kustomize", cobra.BashCompSubdirsInDir, nil)
 }
 
 // buildCommand is the command of --build.

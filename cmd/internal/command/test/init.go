@@ -15,8 +15,10 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/validation"
+	"sigs.k8s.io/yaml"
 
 	"github.com/trainweld/trainweld/cmd/golden"
+	"github.com/trainweld/trainweld/cmd/internal/build"
 	"github.com/trainweld/trainweld/cmd/internal/exit"
 	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/cmd/internal/output"
@@ -37,14 +39,24 @@ func initialize(p *host.Program, cmd *cobra.Command, flags testFlags, paths []st
 		}
 	}
 	switch {
-	case len(paths) == 0:
+	case len(paths)+len(flags.kustomize) == 0:
 		return exit.Usage(errors.New("--init: name files with runtimes"))
+	case len(flags.kustomize) > 0 && (len(paths) > 0 || flags.outputDir == ""):
+		return exit.Usage(errors.New("--init: give -k with --output-dir, and name no files"))
 	case slices.Contains(paths, ""), cmd.Flags().Changed("output-dir") && flags.outputDir == "":
 		return exit.Usage(errors.New("an empty path: name a file or a directory"))
 	case slices.Contains(paths, manifest.Stdin):
 		return exit.Usage(errors.New("--init puts cases beside the runtime's file: give a file, not -"))
 	}
-	runtimes, findings := runtimesOf(p, paths)
+	var runtimes []runtimeFile
+	var findings finding.List
+	if err := build.Parts(p, workspace.Flags{Files: paths, Kustomize: flags.kustomize}, func(part workspace.Flags) error {
+		more, found := runtimesOf(p, part)
+		runtimes, findings = append(runtimes, more...), append(findings, found...)
+		return nil
+	}); err != nil {
+		return err
+	}
 	if len(runtimes) == 0 && findings.Err() == nil {
 		findings = append(findings, finding.Finding{
 			Code: finding.CodeNoRuntime, Severity: finding.Error,
@@ -73,14 +85,15 @@ func initialize(p *host.Program, cmd *cobra.Command, flags testFlags, paths []st
 // runtimeFile is a runtime for new cases, with its text: of its file, or of one of several documents there.
 type runtimeFile struct {
 	*manifest.Document
-	text []byte
+	text  []byte
+	build string // the directory of the build, or ""
 }
 
-// runtimesOf returns the runtimes in files, with the findings of reading.
-func runtimesOf(p *host.Program, paths []string) ([]runtimeFile, finding.List) {
-	in := workspace.New(workspace.Flags{})
+// runtimesOf returns the runtimes in the files of a part, with the findings of reading.
+func runtimesOf(p *host.Program, part workspace.Flags) ([]runtimeFile, finding.List) {
+	in := workspace.New(part)
 	var runtimes []runtimeFile
-	documents := in.ReadDocuments(p, paths)
+	documents := in.ReadDocuments(p, part.Files)
 	files := map[string]workspace.File{}
 	for _, file := range in.Files {
 		files[file.Name] = file
@@ -104,8 +117,14 @@ func runtimesOf(p *host.Program, paths []string) ([]runtimeFile, finding.List) {
 		if edit, err := d.Replace(nil); err == nil && len(files[d.File].Documents) > 1 {
 			text = text[edit.Start:edit.End]
 		}
-		runtimes = append(runtimes, runtimeFile{d, text})
+		if in.Build() != "" { // kustomize's output is JSON
+			if asYAML, err := yaml.JSONToYAML(text); err == nil {
+				text = asYAML
+			}
+		}
+		runtimes = append(runtimes, runtimeFile{d, text, in.Build()})
 	}
+	in.Label(in.Findings)
 	return runtimes, in.Findings
 }
 
@@ -167,6 +186,11 @@ func (i *initiation) start(w *output.Writing, r runtimeFile) error {
 		return err
 	}
 	root := cmp.Or(i.outputDir, filepath.Dir(r.File))
+	if filepath.IsLocal(r.build) {
+		root = filepath.Join(root, r.build)
+	} else if r.build != "" {
+		root = filepath.Join(root, filepath.Base(r.build))
+	}
 	changes, err := w.In(root)
 	if err != nil {
 		return err
@@ -185,7 +209,7 @@ func (i *initiation) start(w *output.Writing, r runtimeFile) error {
 		own = starts[0].Name
 	}
 	copied := filepath.Base(r.File)
-	if slices.Contains([]string{"trainjob.yaml", "options.yaml", workspace.ConfigName}, copied) {
+	if r.build != "" || slices.Contains([]string{"trainjob.yaml", "options.yaml", workspace.ConfigName}, copied) {
 		copied = "runtime.yaml"
 	}
 	if copied = path.Join(r.ID.Name, copied); own != "" && !changes.Dir.Exists(copied) {

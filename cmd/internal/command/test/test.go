@@ -39,6 +39,7 @@ type testFlags struct {
 	showValues bool
 	release    *release.Release
 	init       bool
+	kustomize  []string
 	outputDir  string
 }
 
@@ -52,7 +53,7 @@ const (
 func Command(p *host.Program) *cobra.Command {
 	var flags testFlags
 	cmd := &cobra.Command{
-		Use:   "test DIR... [--run REGEXP] [--update[=diff]] [flags] | test --init RUNTIME... [--output-dir DIR]",
+		Use:   "test DIR... [--run REGEXP] [--update[=diff]] [flags] | test --init {RUNTIME... [--output-dir DIR] | -k DIR... --output-dir DIR}",
 		Short: "Test that runtimes render to their reviewed results",
 		Long: `Render the cases below directories, and compare the results with their want folders. A case is a folder with a
 TrainJob. Its runtime is in the same folder, or in a folder above it up to DIR, so that cases can share it. An
@@ -63,7 +64,8 @@ and warnings, if there are any. A difference is shown by merge key, with the lay
 --update writes the results, and removes files without a result. --update=diff shows these changes.
 
 --init creates cases for runtimes: TrainJobs that use the features of each runtime. It writes them to the folder of
-the runtime, or to --output-dir with a copy of the runtime. It does not change an existing case.
+the runtime, or to --output-dir with a copy of the runtime. It does not change an existing case. With -k, it takes the runtimes of each
+build, and the cases of a build get a folder of its path.
 
 The report goes to standard output, a summary to standard error. docs/golden.md has more.
 
@@ -81,6 +83,7 @@ or output failed.`,
 
   # A first set of cases for a runtime
   trainweld test --init runtimes/torch.yaml
+  trainweld test --init -k overlays/ --output-dir testdata/runtimes
 
   # For continuous integration
   trainweld test testdata/runtimes -o junit > golden.xml`,
@@ -101,6 +104,7 @@ or output failed.`,
 	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables in what differs")
 	option.AddTrainerVersion(cmd, &flags.release)
 	f.BoolVar(&flags.init, "init", false, "make cases for runtimes, instead of running any")
+	option.AddKustomize(f, &flags.kustomize, "with --init: take the runtimes of the kustomizations in or below a directory")
 	f.StringVar(&flags.outputDir, "output-dir", "", "with --init: write the cases, and a copy of the runtime, into this directory")
 	for name, values := range map[string][]string{
 		"update": {updateWrite, updateDiff}, "output": testFormats(),
@@ -138,8 +142,8 @@ func (flags testFlags) check(dirs []string) error {
 	if err := flags.color.Check(flags.format); err != nil {
 		return err
 	}
-	if flags.outputDir != "" {
-		return errors.New("--output-dir goes with --init; cases hold what they render to in their own want folders")
+	if flags.outputDir != "" || len(flags.kustomize) > 0 {
+		return errors.New("-k and --output-dir go with --init; cases hold what they render to in their own want folders")
 	}
 	return nil
 }
