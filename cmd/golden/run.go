@@ -116,9 +116,9 @@ func runCase(t *testing.T, dir string, c *Case) {
 	}
 }
 
-// Update writes the changes of a result below the searched folder, so that want has the rendered files. It changes
-// all files or none. It does not touch unchanged files, or files of other cases. A killed run may have changed some
-// files, each one completely. The next run finishes and cleans up, even in a case that passes.
+// Update writes the changes of a result below the searched folder, so that want has the rendered files. An error
+// before all new files are complete leaves everything as it was. It does not touch unchanged files, or files of other cases. A
+// killed run may have changed some files, each one completely.
 //
 // It follows no links below the folder. It replaces a link in the place of a file. A link in the place of want is an
 // error.
@@ -127,9 +127,9 @@ func Update(folder string, r *Result) (err error) {
 		return errors.New("there is no result of a case")
 	}
 	if len(r.Changes) == 0 {
-		return transaction.Recover(folder, nil)
+		return nil
 	}
-	dir, err := transaction.Open(folder, nil)
+	dir, err := transaction.Open(folder)
 	if err != nil {
 		return err
 	}

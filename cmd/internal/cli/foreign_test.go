@@ -87,7 +87,7 @@ func TestForeignFiles(t *testing.T) {
 	first := testenv.Seed(t)
 	for i, name := range slices.Sorted(maps.Keys(files)) {
 		text := strings.ReplaceAll(files[name], "MARK", marker)
-		for _, file := range []string{"foreign.yaml", "config/trainweld.yaml", "policy/policy.yaml", "patch/patch.yaml", "cases/a/options.yaml", "cases/b/want/default_llm.yaml", "out/.trainweld-files", "out/.trainweld-journal",
+		for _, file := range []string{"foreign.yaml", "config/trainweld.yaml", "policy/policy.yaml", "patch/patch.yaml", "cases/a/options.yaml", "cases/b/want/default_llm.yaml", "out/.trainweld-files",
 			"resource/foreign.yaml", "kustomization/kustomization.yaml"} {
 			testenv.WriteIn(t, ".", file, text)
 		}

@@ -93,18 +93,8 @@ func TestOwnFiles_Obstacles(t *testing.T) {
 		args       func(dir string) []string
 		status     int
 	}{
-		{"render, journal", ".trainweld-journal", func(dir string) []string {
-			return []string{"render", "-f", dir, "--output-dir", dir}
-		}, exit.Failed},
 		{"render, list", ".trainweld-files", func(dir string) []string {
 			return []string{"render", "-f", dir, "--output-dir", dir, "--prune"}
-		}, exit.Failed},
-		{"migrate, journal", ".trainweld-journal", func(dir string) []string {
-			return []string{"migrate", "-w", dir}
-		}, exit.Failed},
-		{"test, journal", ".trainweld-journal", func(dir string) []string { return []string{"test", "--update", dir} }, exit.Failed},
-		{"init, journal", ".trainweld-journal", func(dir string) []string {
-			return []string{"test", "--init", runtime, "--output-dir", dir}
 		}, exit.Failed},
 		{"test, options", "options.yaml", func(dir string) []string { return []string{"test", "--update", dir} }, exit.Failed},
 		{"test, golden", "want/default_one.yaml", func(dir string) []string { return []string{"test", dir} }, exit.Findings},

@@ -54,7 +54,6 @@ func readers() map[string]string {
 		"render/admission/serverside":      ownData,
 		"internal/testenv":                 testedTexts,
 		"internal/yamltext":                "internal/yamltext.FuzzToJSON",
-		"cmd/internal/transaction":         "cmd/internal/transaction.FuzzRecover",
 		"cmd/internal/workspace":           "cmd/internal/cli.FuzzCommands",
 		"cmd/internal/trainingjob":         "cmd/internal/trainingjob.FuzzConvert",
 		"render/manifest":                  "render/fuzz.FuzzDecode",

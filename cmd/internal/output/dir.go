@@ -12,7 +12,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath/printable"
 )
 
-// Dir is a directory for the output files. A write changes all files or none.
+// Dir is a directory for the output files.
 type Dir struct {
 	Path string
 	// Listed adds the files to the directory's list of its own files, if it has one.
@@ -30,10 +30,10 @@ type Outcome struct {
 	Edited []string
 }
 
-// Write writes all files, or none. It leaves files with equal content and other files untouched, except files that pruning
+// Write writes the files once all are complete. It leaves files with equal content and other files untouched, except files that pruning
 // removes.
 func (d Dir) Write(files []transaction.File, interrupted func() error) (made Outcome, err error) {
-	dir, err := open(d.Path, interrupted)
+	dir, err := open(d.Path)
 	if err != nil {
 		return made, err
 	}
@@ -55,11 +55,11 @@ func (d Dir) Write(files []transaction.File, interrupted func() error) (made Out
 }
 
 // open opens a directory for writing. No link of a repository chooses one outside of it.
-func open(dir string, interrupted func() error) (*transaction.Dir, error) {
+func open(dir string) (*transaction.Dir, error) {
 	if host.LeadsOut(dir) {
 		return nil, fmt.Errorf("%s %w; name where the link leads, or remove it", printable.Name(dir), host.ErrOutside)
 	}
-	return transaction.Open(dir, interrupted)
+	return transaction.Open(dir)
 }
 
 // changes returns the changed files, and the changes to files of earlier runs.

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/diff"
@@ -15,21 +14,19 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/cmd/internal/transaction"
-	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/fieldpath/printable"
-	"github.com/trainweld/trainweld/render/manifest"
 )
 
-// Writing collects changes to files of several directories. They apply as a whole or not at all.
+// Writing collects changes to files of several directories. They apply once all new files are complete.
 type Writing struct {
 	Interrupted func() error
 	dirs        []*transaction.Changes
-	byName      map[string]*transaction.Changes
+	byPath      map[string]*transaction.Changes // by the paths without links
 }
 
-// WriteAll applies the changes that add collects. A signal undoes them until the commit.
+// WriteAll applies the changes that add collects. A signal undoes them until all new files are complete.
 func WriteAll(p *host.Program, add func(*Writing) error) (err error) {
-	w := &Writing{byName: map[string]*transaction.Changes{}}
+	w := &Writing{byPath: map[string]*transaction.Changes{}}
 	var end func()
 	w.Interrupted, end = p.Listen()
 	defer end()
@@ -52,85 +49,25 @@ func WriteAll(p *host.Program, add func(*Writing) error) (err error) {
 
 // In returns the changes to a directory. It opens a new directory.
 func (w *Writing) In(dir string) (*transaction.Changes, error) {
-	if c := w.byName[dir]; c != nil {
+	real := filepath.Clean(dir)
+	if target, err := filepath.EvalSymlinks(dir); err == nil {
+		real = target
+	}
+	if c := w.byPath[real]; c != nil {
 		return c, nil
 	}
-	for _, c := range w.dirs {
-		if c.Dir.Is(dir) {
-			w.byName[dir] = c
-			return c, nil
-		}
-	}
-	d, err := open(dir, w.Interrupted)
+	d, err := open(dir)
 	if err != nil {
 		return nil, err
 	}
 	c := &transaction.Changes{Dir: d}
-	w.dirs, w.byName[dir] = append(w.dirs, c), c
+	w.dirs, w.byPath[real] = append(w.dirs, c), c
 	return c, nil
-}
-
-// Recover completes or undoes the changes of killed runs in directories.
-func Recover(p *host.Program, dirs []string) error {
-	interrupted, end := p.Listen()
-	defer end()
-	for _, dir := range dirs {
-		if err := transaction.Recover(dir, interrupted); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Places are the directories, without links, in which a run rewrites files. They are the directories that its paths name, and
-// the parents of other files. They do not depend on file contents, so the run after a killed one finds its journals.
-type Places []string
-
-// PlacesOf returns the directories for the files that flags name.
-func PlacesOf(p *host.Program, flags workspace.Flags) Places {
-	var all Places
-	paths := slices.Concat(flags.Files, flags.Runtimes, flags.PatchFiles())
-	for _, path := range paths {
-		if info, err := os.Stat(path); err != nil || !info.IsDir() {
-			continue
-		}
-		if real, err := filepath.EvalSymlinks(path); err == nil {
-			all = append(all, real)
-		}
-	}
-	slices.Sort(all)                                            // parents first
-	files, _ := manifest.Files(p.Files, paths, flags.Recursive) // reading reports the findings
-	return all.With(files)
-}
-
-// With returns the directories for further files, too: their parents, unless they are below one of the directories.
-func (p Places) With(files []string) Places {
-	all := slices.Clone(p)
-	for _, file := range files {
-		if real, err := filepath.EvalSymlinks(file); err == nil {
-			if dir, _ := all.find(real); dir == "" {
-				all = append(all, filepath.Dir(real))
-			}
-		}
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
-}
-
-// find returns the directory of a file, and the file's slash-separated name in it.
-func (p Places) find(file string) (dir, name string) {
-	for _, dir := range p {
-		rel, err := filepath.Rel(dir, file)
-		if name := filepath.ToSlash(rel); err == nil && transaction.IsName(name) {
-			return dir, name
-		}
-	}
-	return "", ""
 }
 
 // WriteInPlace writes the changed files. It returns an error if another program changed one since it was read, and for a read-only
 // file.
-func WriteInPlace(p *host.Program, all Places, files []Rewritten) error {
+func WriteInPlace(p *host.Program, files []Rewritten) error {
 	return WriteAll(p, func(w *Writing) error {
 		for _, f := range files {
 			if !f.Changed() {
@@ -140,11 +77,8 @@ func WriteInPlace(p *host.Program, all Places, files []Rewritten) error {
 			if err != nil {
 				return err
 			}
-			dir, name := all.find(real)
-			if dir == "" {
-				return fmt.Errorf("%s was moved while it was read", f.Name)
-			}
-			changes, err := w.In(dir)
+			name := filepath.Base(real)
+			changes, err := w.In(filepath.Dir(real))
 			if err != nil {
 				return err
 			}

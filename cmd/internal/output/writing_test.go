@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/trainweld/trainweld/cmd/internal/host"
-	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/render/manifest"
 )
@@ -37,11 +36,7 @@ func TestWriteInPlace(t *testing.T) {
 			}
 			before := testenv.Tree(t, work)
 			p := host.Program{Files: host.Files{}}
-			at := PlacesOf(&p, workspace.Flags{Files: []string{filepath.Join(work, "jobs"), c}, Recursive: true})
-			if len(at) != 2 {
-				t.Errorf("%q, want two directories", at)
-			}
-			err := WriteInPlace(&p, at, []Rewritten{
+			err := WriteInPlace(&p, []Rewritten{
 				{filepath.Join(work, "jobs", "deep", "b.yaml"), []byte("old b"), []byte("new b")},
 				{filepath.Join(work, "jobs", "a.yaml"), []byte("old a"), []byte("new a")},
 				{link, []byte("old c"), []byte("new c")}, {c, []byte("old c"), []byte("new c")},

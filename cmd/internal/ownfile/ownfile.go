@@ -1,4 +1,4 @@
-// Package ownfile reads trainweld's own files: journals, lists, options and goldens. They have known names in directories that
+// Package ownfile reads trainweld's own files: lists, options and goldens. They have known names in directories that
 // others write to. So the package opens regular files only, follows no link, and reads at most [Limit] bytes.
 //
 //	data, err := ownfile.Read(root, ".trainweld-files")

@@ -67,15 +67,9 @@ func (flags Flags) Report(p *host.Program) io.Writer {
 	return p.Stdout
 }
 
-// Apply repairs the files of an input, and writes them: all or none. With -d it shows the changes instead. It returns an error if a file
+// Apply repairs the files of an input, and writes them. With -d it shows the changes instead. It returns an error if a file
 // changes meanwhile or cannot be written.
 func (flags Flags) Apply(p *host.Program, inputs workspace.Flags, judge Judge) (*Result, error) {
-	places := output.PlacesOf(p, inputs)
-	if !flags.diff {
-		if err := output.Recover(p, places); err != nil {
-			return nil, fmt.Errorf("--fix: %w", err)
-		}
-	}
 	result, err := run(p, inputs, Options{Prefer: flags.prefer, Union: flags.fix == fixUnion}, judge)
 	if err != nil {
 		return nil, err
@@ -83,7 +77,7 @@ func (flags Flags) Apply(p *host.Program, inputs workspace.Flags, judge Judge) (
 	if flags.diff {
 		return result, output.WriteDiffs(p.Stdout, result.Files)
 	}
-	if err := output.WriteInPlace(p, places.With(result.names()), result.Files); err != nil {
+	if err := output.WriteInPlace(p, result.Files); err != nil {
 		return nil, fmt.Errorf("--fix: %w", err)
 	}
 	return result, nil

@@ -55,15 +55,6 @@ type Result struct {
 	repaired []*fix
 }
 
-// names returns the names of the changed files.
-func (r *Result) names() []string {
-	names := make([]string, len(r.Files))
-	for i, f := range r.Files {
-		names[i] = f.Name
-	}
-	return names
-}
-
 // mostRounds is the largest number of judgments. A repair may reveal another finding, and few hide more than one behind the other.
 const mostRounds = 12
 

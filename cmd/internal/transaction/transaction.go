@@ -1,15 +1,14 @@
-// Package transaction changes files as a whole or not at all. A transaction stages new files next to their targets. Then it
-// records in the directories' journals that all are complete, and renames them. If it is killed before the record, nothing has
-// changed, and the next transaction cleans up. If it is killed later, the next transaction completes it. So every file is
-// complete at every moment.
+// Package transaction changes files so that each is whole at every moment. It writes new files next to their targets first, and
+// renames them once all are complete. An error or a signal before that leaves everything as it was. A killed run may leave files
+// of both states, and files whose names end in .trainweld-new, which nothing reads.
 //
-//	dir, err := transaction.Open("out", interrupted)
+//	dir, err := transaction.Open("out")
 //	...
 //	defer dir.Close()
 //	err = transaction.Write([]transaction.Changes{{Dir: dir, Write: files}}, interrupted, step)
 //
 // The path of the directory may contain symbolic links. Below it, no link is followed. A link in place of a file is replaced.
-// A link in place of a folder or the journal is an error. Files keep their permissions. Other hard links keep the old content.
+// A link in place of a folder is an error. Files keep their permissions. Other hard links keep the old content.
 package transaction
 
 import (
@@ -20,13 +19,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/rogpeppe/go-internal/lockedfile"
 
 	"github.com/trainweld/trainweld/cmd/internal/ownfile"
 	"github.com/trainweld/trainweld/fieldpath/printable"
@@ -63,77 +61,31 @@ func (c *Changes) Delete(name string) {
 	}
 }
 
-// Dir is an open directory. No other transaction writes to it until Close.
+// Dir is an open directory.
 type Dir struct {
-	path    string
-	root    *os.Root
-	journal *lockedfile.File
-	made    []string // directories that Open has created
-	left    bool     // the journal must stay: the next run has work to do
+	path string
+	root *os.Root
+	made []string // directories that Open has created
 }
 
-// Open opens a directory, and creates a missing one. It waits for other transactions on it, and completes or undoes the
-// changes of a killed one. An error of interrupted, which may be nil, ends the waiting and is returned.
-func Open(dir string, interrupted func() error) (_ *Dir, err error) {
-	if interrupted == nil {
-		interrupted = func() error { return nil }
-	}
+// Open opens a directory, and creates a missing one.
+func Open(dir string) (*Dir, error) {
 	made, err := makeDirs(dir)
-	defer func() {
-		if err != nil {
-			removeDirs(made)
+	if err == nil {
+		var root *os.Root
+		if root, err = os.OpenRoot(dir); err == nil {
+			return &Dir{dir, root, made}, nil
 		}
-	}()
-	if err != nil {
-		return nil, fmt.Errorf("%w; name a directory that can be written to", err)
 	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, err
-	}
-	d := &Dir{path: dir, root: root, made: made}
-	if err := d.lock(interrupted); err != nil {
-		isGone := errors.Is(err, fs.ErrNotExist) && !d.Is(dir)
-		if err = errors.Join(err, root.Close()); isGone {
-			return Open(dir, interrupted) // another run had created the directory, has written nothing and has removed it
-		}
-		return nil, err
-	}
-	if err := d.recover(); err != nil {
-		d.left = true
-		return nil, errors.Join(fmt.Errorf("finishing what a killed run left: %w", err), d.Close())
-	}
-	return d, nil
-}
-
-// Recover completes or undoes the changes of a killed transaction in a directory, if there is one.
-func Recover(dir string, interrupted func() error) error {
-	if _, err := os.Lstat(filepath.Join(dir, journalName)); err != nil {
-		return nil // no journal, or an invalid directory that other code reports
-	}
-	d, err := Open(dir, interrupted)
-	if err != nil {
-		return err
-	}
-	return d.Close()
+	removeDirs(made)
+	return nil, fmt.Errorf("%w; name a directory that can be written to", err)
 }
 
 // Close releases the directory. Unless something is in them, it removes directories that Open has created.
 func (d *Dir) Close() error {
-	var err error
-	if !d.left {
-		err = d.removeJournal()
-	}
-	err = errors.Join(err, d.journal.Close(), d.root.Close())
+	err := d.root.Close()
 	removeDirs(d.made)
 	return err
-}
-
-// Is reports whether d is the directory at a path.
-func (d *Dir) Is(dir string) bool {
-	own, _ := d.root.Stat(".")
-	other, _ := os.Stat(dir) // nothing is no file
-	return os.SameFile(own, other)
 }
 
 // ReadFile reads a regular file of the directory.
@@ -192,84 +144,166 @@ func (d *Dir) Changed(files []File, look func(i int, text []byte), interrupted f
 	return changed, err
 }
 
-// Write applies all changes or none. An error of interrupted undoes them until the staged files are complete. If the program
-// is killed later, some directories may be changed. The next run into each of them completes the changes.
+// Write applies all changes. An error before all new files are complete, also one of interrupted, leaves everything as it was. The
+// message of a later error, such as a folder in place of a file, names the files that are written.
 func Write(all []Changes, interrupted func() error, step func(done, total int)) error {
-	plans, err := plansFor(all)
-	if err == nil {
-		err = stage(all, plans, interrupted, step)
-	}
+	s := stage{known: map[place]bool{}}
+	err := s.fill(all, interrupted, step)
 	if err == nil {
 		err = interrupted()
 	}
-	// The first committed journal is the point of no return.
-	committed := 0
-	for err == nil && committed < len(all) {
-		if err = all[committed].Dir.commit(); err == nil {
-			committed++
-		}
-	}
-	for i, c := range all {
-		if i >= committed {
-			plans[i].undo(c.Dir.root)
-		} else if errFinish := c.Dir.finish(plans[i]); errFinish != nil {
-			err = errors.Join(err, fmt.Errorf("%w; run it again to do the rest", errFinish))
-		}
-	}
-	if err != nil && committed == 0 {
+	if err != nil {
+		s.undo()
 		return fmt.Errorf("%w; nothing was changed", err)
 	}
-	return err
-}
-
-// finish applies a committed plan.
-func (d *Dir) finish(p plan) error {
-	err := p.finish(d)
-	d.left = err != nil
-	return err
-}
-
-// plansFor returns the plans of all directories.
-func plansFor(all []Changes) ([]plan, error) {
-	plans := make([]plan, len(all)) // empty plans behind an error have nothing to undo
-	for i, c := range all {
-		c.Write = distinct(c.Write)
-		all[i].Write = c.Write
-		p := plan{Stage: strings.ToLower(rand.Text()[:8]), Remove: c.Remove}
-		for _, f := range c.Write {
-			p.Write = append(p.Write, f.Name)
+	wrote, err := s.rename()
+	for _, c := range all {
+		if err == nil {
+			err = c.remove()
 		}
-		made := map[string]bool{}
-		for _, name := range p.names() {
-			if !IsName(name) {
-				return plans, fmt.Errorf("%s is not a file of the directory %s", printable.Quoted(name), printable.Name(c.Dir.path))
-			}
-			missing, err := c.Dir.missing(path.Dir(name))
-			if err != nil {
-				return plans, err
-			}
-			for _, dir := range missing {
-				if !made[dir] {
-					made[dir] = true
-					p.Make = append(p.Make, dir)
-				}
-			}
-		}
-		sums := make([]string, len(p.Write))
-		err := concurrently(len(sums), func(n int) error {
-			sums[n] = c.Dir.Sum(p.Write[n])
-			return nil
-		}, func(int) {})
-		if err != nil {
-			return plans, err
-		}
-		p.Was = map[string]string{}
-		for n, name := range p.Write {
-			p.Was[name] = sums[n]
-		}
-		plans[i] = p
 	}
-	return plans, nil
+	if err != nil {
+		s.undo()
+		return fmt.Errorf("%w; %s", err, changed(wrote))
+	}
+	return nil
+}
+
+// changed names files for a message.
+func changed(files []stagedFile) string {
+	if len(files) == 0 {
+		return "nothing was changed"
+	}
+	names := make([]string, len(files))
+	for i, f := range files {
+		names[i] = printable.Name(f.dir.at(f.name))
+	}
+	return "the run has changed " + strings.Join(names, ", ")
+}
+
+// remove removes the files that are as they were.
+func (c Changes) remove() error {
+	for _, name := range slices.Sorted(maps.Keys(c.Remove)) {
+		if c.Dir.Sum(name) != c.Remove[name] {
+			continue
+		}
+		if err := c.Dir.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return c.Dir.named(err)
+		}
+	}
+	return nil
+}
+
+// place is a file or a folder of a directory.
+type place struct {
+	dir  *Dir
+	name string
+}
+
+// stage holds the new files of a run under their staged names.
+type stage struct {
+	files []stagedFile // that are not renamed yet
+	made  []place      // the folders that the run has made, parents first
+	known map[place]bool
+}
+
+// stagedFile is a file, and its name until all files are complete. It differs between runs, and between a directory and a folder of it.
+type stagedFile struct {
+	place
+	as string
+}
+
+const stageSuffix = ".trainweld-new"
+
+// fill makes the folders, then all staged files, several at once, because most of the time is spent waiting for the disk.
+func (s *stage) fill(all []Changes, interrupted func() error, step func(done, total int)) error {
+	var texts []func() ([]byte, error)
+	for _, c := range all {
+		suffix := "." + strings.ToLower(rand.Text()[:8]) + stageSuffix
+		for name := range c.Remove {
+			if !IsName(name) {
+				return notOf(c.Dir, name)
+			}
+		}
+		for _, f := range distinct(c.Write) {
+			if !IsName(f.Name) {
+				return notOf(c.Dir, f.Name)
+			}
+			if err := s.makeFolder(c.Dir, path.Dir(f.Name)); err != nil {
+				return err
+			}
+			s.files, texts = append(s.files, stagedFile{place{c.Dir, f.Name}, f.Name + suffix}), append(texts, f.Text)
+		}
+	}
+	return concurrently(len(texts), func(i int) error {
+		if err := interrupted(); err != nil {
+			return err
+		}
+		text, err := texts[i]()
+		if err != nil {
+			return err
+		}
+		return s.files[i].dir.writeNew(s.files[i].name, s.files[i].as, text)
+	}, func(done int) { step(done, len(texts)) })
+}
+
+func notOf(d *Dir, name string) error {
+	return fmt.Errorf("%s is not a file of the directory %s", printable.Quoted(name), printable.Name(d.path))
+}
+
+// makeFolder makes a folder with its parents. A link in place of a folder is an error.
+func (s *stage) makeFolder(d *Dir, folder string) error {
+	at := place{d, folder}
+	if folder == "." || s.known[at] {
+		return nil
+	}
+	if err := s.makeFolder(d, path.Dir(folder)); err != nil {
+		return err
+	}
+	s.known[at] = true
+	err := d.root.Mkdir(folder, 0o777)
+	if err == nil {
+		s.made = append(s.made, at)
+		return nil
+	}
+	if !errors.Is(err, fs.ErrExist) {
+		return d.named(err)
+	}
+	if info, err := d.root.Lstat(folder); err != nil || !info.IsDir() {
+		return fmt.Errorf("%s is there and no directory; remove it or write elsewhere", printable.Name(d.at(folder)))
+	}
+	return nil
+}
+
+// rename gives the staged files their names, and returns the ones that it has renamed.
+func (s *stage) rename() (wrote []stagedFile, err error) {
+	all := s.files
+	for i, f := range all {
+		if err := f.dir.root.Rename(f.as, f.name); err != nil {
+			return all[:i], fmt.Errorf("%s: %w", printable.Name(f.dir.at(f.name)), errors.Unwrap(err))
+		}
+		s.files = all[i+1:]
+	}
+	return all, nil
+}
+
+// undo removes what is left of the stage. It ignores errors: a staged file is not a manifest, and a folder with content must stay.
+func (s *stage) undo() {
+	for _, f := range s.files {
+		_ = f.dir.root.Remove(f.as)
+	}
+	for _, folder := range slices.Backward(s.made) {
+		_ = folder.dir.root.Remove(folder.name)
+	}
+}
+
+// IsName reports whether a name leads to a file below the directory, outside hidden folders such as git's.
+func IsName(name string) bool {
+	if !filepath.IsLocal(filepath.FromSlash(name)) || path.Clean(name) != name || name == "." || strings.Contains(name, `\`) && filepath.Separator == '\\' {
+		return false
+	}
+	dir := path.Dir(name)
+	return dir == "." || !strings.HasPrefix(dir, ".") && !strings.Contains(dir, "/.")
 }
 
 // distinct removes files with the name of an earlier one.
@@ -282,24 +316,6 @@ func distinct(files []File) []File {
 	})
 }
 
-// missing returns the missing parents of a folder, outermost first. A link in place of a folder is an error.
-func (d *Dir) missing(folder string) ([]string, error) {
-	var missing []string
-	for ; folder != "."; folder = path.Dir(folder) {
-		info, err := d.root.Lstat(folder)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			missing = append(missing, folder)
-		case err != nil:
-			return nil, d.named(err)
-		case !info.IsDir():
-			return nil, fmt.Errorf("%s is there and no directory; remove it or write elsewhere", d.at(folder))
-		}
-	}
-	slices.Reverse(missing)
-	return missing, nil
-}
-
 // at returns a path for messages.
 func (d *Dir) at(name string) string { return filepath.Join(d.path, filepath.FromSlash(name)) }
 
@@ -309,32 +325,6 @@ func (d *Dir) named(err error) error {
 		return &fs.PathError{Op: strings.TrimSuffix(p.Op, "at"), Path: d.at(p.Path), Err: p.Err}
 	}
 	return err
-}
-
-// stage writes all staged files, several at once, because most of the time is spent waiting for the disk.
-func stage(all []Changes, plans []plan, interrupted func() error, step func(done, total int)) error {
-	type piece struct{ dir, file int }
-	var pieces []piece
-	for i, c := range all {
-		if err := c.Dir.begin(plans[i]); err != nil {
-			return err
-		}
-		for n := range c.Write {
-			pieces = append(pieces, piece{i, n})
-		}
-	}
-	return concurrently(len(pieces), func(i int) error {
-		if err := interrupted(); err != nil {
-			return err
-		}
-		c, p := all[pieces[i].dir], plans[pieces[i].dir]
-		f := c.Write[pieces[i].file]
-		text, err := f.Text()
-		if err != nil {
-			return err
-		}
-		return c.Dir.writeNew(f.Name, p.staged(f.Name), text)
-	}, func(done int) { step(done, len(pieces)) })
 }
 
 // writeNew writes a staged file with the permissions of the file that it replaces.

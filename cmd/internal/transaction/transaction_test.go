@@ -1,6 +1,7 @@
 package transaction_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,13 +10,12 @@ import (
 	"runtime"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/trainweld/trainweld/cmd/internal/transaction"
+	"github.com/trainweld/trainweld/internal/testenv"
 )
 
 func never() error { return nil }
@@ -45,7 +45,7 @@ func tree(t *testing.T, dir string) map[string]string {
 
 func open(t *testing.T, dir string) *transaction.Dir {
 	t.Helper()
-	d, err := transaction.Open(dir, never)
+	d, err := transaction.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,85 +102,6 @@ func TestWrite_SeveralDirectories(t *testing.T) {
 	}
 }
 
-// TestOpen_Interrupted waits for another run until it is interrupted, and leaves what that run holds.
-func TestOpen_Interrupted(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "dir")
-	other := open(t, dir)
-	signal := errors.New("signal")
-	if _, err := transaction.Open(dir, func() error { return signal }); !errors.Is(err, signal) {
-		t.Errorf("Open() = %v, want %v", err, signal)
-	}
-	changes := transaction.Changes{Dir: other}
-	changes.Put("a.yaml", []byte("a"))
-	if err := errors.Join(transaction.Write([]transaction.Changes{changes}, never, quiet), other.Close()); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(map[string]string{"a.yaml": "a"}, tree(t, dir)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if err := open(t, dir).Close(); err != nil {
-		t.Fatal(err)
-	}
-	for tries := 0; openJournals() > 0; tries++ { // what waited lets go of the journal
-		if tries > 1000 {
-			t.Fatalf("%d journals are open", openJournals())
-		}
-		time.Sleep(time.Millisecond)
-	}
-}
-
-// openJournals counts the journals that this process has open, where the system tells.
-func openJournals() (n int) {
-	files, _ := filepath.Glob("/proc/self/fd/*")
-	for _, file := range files {
-		if to, err := os.Readlink(file); err == nil && strings.Contains(to, journalName) {
-			n++
-		}
-	}
-	return n
-}
-
-// TestOpen_AtOnce writes a directory by several runs at once. Each waits for the others, and one file is of the last.
-func TestOpen_AtOnce(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "dir")
-	first, err := transaction.Open(dir, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all sync.WaitGroup
-	var inside atomic.Int32
-	for run := range 8 {
-		all.Go(func() {
-			for range 25 {
-				d, err := transaction.Open(dir, nil)
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				if inside.Add(1) != 1 {
-					t.Error("two runs have the directory at once")
-				}
-				changes := transaction.Changes{Dir: d}
-				changes.Put("a", fmt.Append(nil, run))
-				changes.Put(fmt.Sprint("of-", run), nil)
-				err = transaction.Write([]transaction.Changes{changes}, never, quiet)
-				inside.Add(-1)
-				if err := errors.Join(err, d.Close()); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	time.Sleep(250 * time.Millisecond) // longer than it waits before it asks for an interruption
-	if err := first.Close(); err != nil {
-		t.Error(err)
-	}
-	all.Wait()
-	if files := tree(t, dir); len(files) != 9 || len(files["a"]) != 1 {
-		t.Errorf("left: %q", files)
-	}
-}
-
 // TestWrite_Within writes a directory and a folder of it, which share a new folder and the folder of a file.
 func TestWrite_Within(t *testing.T) {
 	dir := t.TempDir()
@@ -234,9 +155,6 @@ func TestDir(t *testing.T) {
 		}
 	}
 	d := open(t, dir)
-	if !d.Is(dir) || d.Is(work) || d.Is(filepath.Join(work, "nothing")) {
-		t.Error("Is() takes another directory for this one, or this one for another")
-	}
 	if !d.Exists("run") || !d.Exists("link") || d.Exists("nothing") {
 		t.Error("Exists() is wrong")
 	}
@@ -321,82 +239,70 @@ func TestWrite_Undone(t *testing.T) {
 	}
 }
 
-// TestWrite_LeftOver finds a folder in the place of a file when all files are complete. The next run completes the changes.
-func TestWrite_LeftOver(t *testing.T) {
+// TestWrite_Partly finds a folder in the place of a file when all files are complete. The message names the file that is changed,
+// and nothing else is left.
+func TestWrite_Partly(t *testing.T) {
 	work := t.TempDir()
 	dir := filepath.Join(work, "dir")
 	d := open(t, dir)
 	changes := transaction.Changes{Dir: d}
-	changes.Put("a", []byte("a"))
-	changes.Put("b", []byte("b"))
+	for _, name := range []string{"a", "b", "c"} {
+		changes.Put(name, []byte(name))
+	}
 	err := transaction.Write([]transaction.Changes{changes}, never, func(done, total int) {
 		if done == total {
-			if err := os.MkdirAll(filepath.Join(dir, "a", "b"), 0o777); err != nil {
-				t.Error(err)
-			}
+			testenv.WriteIn(t, dir, "b/mine", "mine")
 		}
 	})
-	if err == nil || !strings.Contains(err.Error(), "run it again to do the rest") || strings.Contains(err.Error(), "nothing was changed") {
+	if err == nil || !strings.Contains(err.Error(), filepath.Join(dir, "b")+": ") || !strings.HasSuffix(err.Error(), "; the run has changed "+filepath.Join(dir, "a")) {
 		t.Errorf("Write() = %v", err)
 	}
-	if err := errors.Join(d.Close(), os.RemoveAll(filepath.Join(dir, "a")), transaction.Recover(dir, nil)); err != nil {
+	if err := d.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(map[string]string{"dir": "d---------", "dir/a": "a", "dir/b": "b"}, tree(t, work)); diff != "" {
+	if diff := cmp.Diff(map[string]string{"a": "a", "b/mine": "mine"}, testenv.Tree(t, dir)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
-// TestOpen_Refused opens what is no directory or has a journal of somebody else. The message says what to do, and all stays as it was.
-func TestOpen_Refused(t *testing.T) {
-	for _, tc := range []struct{ dir, journal, want string }{
-		{"file/dir", "", "name a directory that can be written to"},
-		{"file", "", "name a directory that can be written to"},
-		{"new/deep/" + strings.Repeat("x", 1000), "", "name a directory that can be written to"},
-		{"dir", "no plan\n", "dir/.trainweld-journal: invalid character 'o' in literal null (expecting 'u'); remove it if it is not trainweld's"},
-		{"dir", `{"write":["../file"]}` + "\ncommit\n", `it names "../file", which is not a file of this directory; remove it`},
-		{"dir", `{"make":["a/../b"]}` + "\n", `it names "a/../b"`},
-		{"dir", `{"remove":{".git/config":"a"}}` + "\n", `it names ".git/config"`},
-		{"dir", `{"stage":"../a"}` + "\n", `"../a" is not a part of a file's name`},
-		{"dir", `{"other":1}` + "\n", "other"},
-	} {
-		work := t.TempDir()
-		if err := errors.Join(os.WriteFile(filepath.Join(work, "file"), []byte("file"), 0o666), os.Mkdir(filepath.Join(work, "dir"), 0o777)); err != nil {
-			t.Fatal(err)
-		}
-		if tc.journal != "" {
-			if err := os.WriteFile(filepath.Join(work, "dir", journalName), []byte(tc.journal), 0o666); err != nil {
-				t.Fatal(err)
+// TestWrite_AtOnce writes a directory by several runs at once: each file is that of one run, and nothing else is left.
+func TestWrite_AtOnce(t *testing.T) {
+	dir := t.TempDir()
+	var all sync.WaitGroup
+	for run := range 8 {
+		all.Go(func() {
+			for range 25 {
+				d, err := transaction.Open(dir)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				changes := transaction.Changes{Dir: d}
+				changes.Put("a", bytes.Repeat(fmt.Append(nil, run), 10_000))
+				changes.Put(fmt.Sprint("of-", run), nil)
+				if err := errors.Join(transaction.Write([]transaction.Changes{changes}, never, quiet), d.Close()); err != nil {
+					t.Error(err)
+				}
 			}
-		}
-		before := tree(t, work)
-		if d, err := transaction.Open(filepath.Join(work, tc.dir), never); err == nil || !strings.Contains(filepath.ToSlash(err.Error()), tc.want) {
-			t.Errorf("Open(%s) with %q = %v, %v, want %q", tc.dir, tc.journal, d, err, tc.want)
-		}
-		if diff := cmp.Diff(before, tree(t, work)); diff != "" {
-			t.Errorf("Open(%s) with %q (-want +got):\n%s", tc.dir, tc.journal, diff)
-		}
+		})
+	}
+	all.Wait()
+	files := testenv.Tree(t, dir)
+	if text := files["a"]; len(files) != 9 || len(text) != 10_000 || strings.Trim(text, text[:1]) != "" {
+		t.Errorf("%d files, and one of %d bytes", len(files), len(text))
 	}
 }
 
-// TestOpen_NoFiles opens a directory that takes no files.
-func TestOpen_NoFiles(t *testing.T) {
-	const dir = "/proc/self"
-	if _, err := os.Stat(dir); err != nil {
-		t.Skip("only Linux has such a directory: ", err)
-	}
-	if _, err := transaction.Open(dir, nil); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("Open() = %v", err)
-	}
-}
-
-// TestRecover_Nothing recovers a directory without a journal, and none.
-func TestRecover_Nothing(t *testing.T) {
-	work := t.TempDir()
-	if err := errors.Join(transaction.Recover(work, nil), transaction.Recover(filepath.Join(work, "nothing"), nil)); err != nil {
-		t.Error(err)
-	}
-	if diff := cmp.Diff(map[string]string{}, tree(t, work)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+// TestOpen_Refused opens what is no directory. The message says what to do, and all stays as it was.
+func TestOpen_Refused(t *testing.T) {
+	for _, name := range []string{"file/dir", "file", "new/deep/" + strings.Repeat("x", 1000)} {
+		work := t.TempDir()
+		testenv.WriteIn(t, work, "file", "file")
+		if d, err := transaction.Open(filepath.Join(work, name)); err == nil || !strings.Contains(err.Error(), "name a directory that can be written to") {
+			t.Errorf("Open(%s) = %v, %v", name, d, err)
+		}
+		if diff := cmp.Diff(map[string]string{"file": "file"}, testenv.Tree(t, work)); diff != "" {
+			t.Errorf("Open(%s) (-want +got):\n%s", name, diff)
+		}
 	}
 }

@@ -85,7 +85,7 @@ suspended counts as having active Pods. --observed is --old for a cluster: the c
 of its dump. The findings include what never takes effect. docs/observed.md has the details.
 
 With --fix, the command changes the files where a finding has one right repair, and reports what remains. --prefer
-settles conflicts, and -d shows the changes instead. All files change or none. docs/fix.md lists the repairs.
+settles conflicts, and -d shows the changes instead. The files change once all are complete. docs/fix.md lists the repairs.
 
 The report goes to standard output, a summary to standard error.
 

@@ -64,7 +64,7 @@ order inside lists counts only if it carries meaning: a warning names init conta
 
 With --fix and --prefer, the command removes from the files what others set against a manager. With --fix=union, it
 writes the union of lists whose order has no meaning into the patches of all managers. -d shows the changes instead.
-All files change or none, and the report lists the conflicts that remain. docs/fix.md has the details.
+The files change once all are complete, and the report lists the conflicts that remain. docs/fix.md has the details.
 
 With --patch, one object of another kind merges as in the command merge.
 

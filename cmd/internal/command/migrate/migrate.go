@@ -92,7 +92,7 @@ Exit status: 0 done; 1 a finding is an error; 2 usage, input or output failed.`,
 	f.VarP((*option.Paths)(&flags.Runtimes), "runtimes", "r", "read runtimes from a file, directory or glob; also <trainjob>-runtime-snapshot ConfigMaps (repeatable)")
 	option.AddScope(f, &flags.Flags)
 	f.StringVar(&flags.manager, "manager", trainjob.SDKManager, "the manager whose patch the overrides become")
-	f.BoolVarP(&flags.inPlace, "in-place", "w", false, "write the files in place, all of them or none, instead of to standard output")
+	f.BoolVarP(&flags.inPlace, "in-place", "w", false, "write the files in place instead of to standard output")
 	f.BoolVarP(&flags.diff, "diff", "d", false, "show the changes instead of the files")
 	f.BoolVarP(&flags.list, "list", "l", false, "list the files that change instead of showing them")
 	f.BoolVar(&flags.strict, "strict", false, "count warnings as errors: write nothing that is not proved")
@@ -147,13 +147,6 @@ type migration struct {
 
 func run(p *host.Program, flags migrateFlags) error {
 	flags.Kinds, flags.AnyRelease = trainingJobKinds(), true
-	var at output.Places
-	if flags.inPlace {
-		at = output.PlacesOf(p, flags.Flags)
-		if err := output.Recover(p, at); err != nil {
-			return fmt.Errorf("-w: %w", err)
-		}
-	}
 	m := migration{flags: flags}
 	m.Input, m.readable = read(p, flags.Flags)
 	for _, f := range m.Input.Findings {
@@ -173,7 +166,7 @@ func run(p *host.Program, flags migrateFlags) error {
 		return err
 	}
 	if flags.inPlace {
-		if err := output.WriteInPlace(p, at, files); err != nil {
+		if err := output.WriteInPlace(p, files); err != nil {
 			return fmt.Errorf("-w: %w", err)
 		}
 	}

@@ -91,7 +91,7 @@ failed; 130 and 143 interrupted by SIGINT and SIGTERM, with nothing written to -
 	option.AddInputs(f, &flags.Flags, "read TrainJobs and runtimes from a file, directory, glob or - (repeatable)", option.LaidOver)
 	option.AddBuilds(f, &flags.Flags)
 	f.StringVarP(&flags.Format, "output", "o", "yaml", "yaml, json, name, or, of Pods and Pod sets, table or wide")
-	f.StringVar(&flags.OutputDir, "output-dir", "", "write one file per TrainJob into this directory, all or none")
+	f.StringVar(&flags.OutputDir, "output-dir", "", "write one file per TrainJob into this directory, once all are complete")
 	f.BoolVar(&flags.Prune, "prune", false, "with --output-dir: remove the files that an earlier run with --prune has written, that are no longer made, and that nobody has changed; "+output.OwnFilesName+" lists them")
 	f.BoolVar(&flags.ExitCode, "exit-code", false, "with --output-dir: name the files that are written or removed, or that git does not track, and end with status 1 if there is one")
 	f.StringVar(&flags.To, "to", "jobset", "what to render: jobset, with the ConfigMaps, Secrets and PodGroups beside it; jobs, with the Service and the volume claims; pods; or podsets, which Kueue counts")

@@ -167,11 +167,6 @@ func run(p *host.Program, flags testFlags, dirs []string) error {
 		}
 		return exit.Status(exit.Failed)
 	}
-	if flags.update == updateWrite {
-		if err := output.Recover(p, dirs); err != nil {
-			return fmt.Errorf("--update: %w", err)
-		}
-	}
 	cases, err := findCases(dirs, flags.run)
 	if err != nil {
 		return err
@@ -208,7 +203,7 @@ type outcome struct {
 	err    error
 }
 
-// updateCases writes the changes of all cases, or of none.
+// updateCases writes the changes of all cases.
 func updateCases(p *host.Program, outcomes []outcome) error {
 	return output.WriteAll(p, func(w *output.Writing) error {
 		for _, o := range outcomes {
