@@ -75,7 +75,7 @@ func definitionParts() []Part {
 			[]string{"TrainJob podTemplateOverrides", "TrainJob runtimePatches", "TrainJob spec labels", "TrainJob spec annotations"}},
 		{"deadline", "2.2", "a TrainJob may have activeDeadlineSeconds", trainer(3258), []string{"TrainJob activeDeadlineSeconds"}},
 		{"trainer-status", "2.2", "the status has the progress of the training", trainer(3227), []string{"TrainJob trainerStatus"}},
-		{"bounds", "2.2", "bounds apply, such as 128 items of env, 500 characters of an image and 2048 of a storageUri", trainer(3309),
+		{"bounds", "2.2", "lists and strings have bounds, such as 128 items of env and 500 characters of an image", trainer(3309),
 			[]string{
 				"TrainJob status", "TrainJob env", "TrainJob storageUri", "TrainJob managedBy", "TrainJob runtimeRef name", "TrainJob runtimeRef kind",
 				"TrainJob runtimeRef apiGroup", "TrainJob trainer args", "TrainJob trainer command", "TrainJob trainer image", "TrainingRuntime sshAuthMountPath",
