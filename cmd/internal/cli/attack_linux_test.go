@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -119,8 +120,9 @@ func attacks() map[string]attack {
 		"ext":     configured("[remote \"o\"]\n\turl = ext::sh -c " + run + "\n\tpromisor = true\n[extensions]\n\tpartialClone = o\n[protocol]\n\tallow = always\n[protocol \"ext\"]\n\tallow = always\n"),
 		"programs": configured("[core]\n\tsshCommand = " + run + "\n\tpager = " + run + "\n\teditor = " + run + "\n\taskPass = " + run + "\n\tgitProxy = " + run + "\n\talternateRefsCommand = " + run +
 			"\n[alias]\n\tls-files = !" + run + "\n[credential]\n\thelper = !" + run + "\n[pager]\n\tls-files = " + run + "\n"),
-		"working tree":  configured("[core]\n\tworktree = ../outside\n"),
-		"excludes file": configured("[core]\n\texcludesFile = /dev/zero\n"),
+		"working tree":      configured("[core]\n\tworktree = ../outside\n"),
+		"endless reference": {make: func(t *testing.T, dir string) { special(t, filepath.Join(dir, ".git/refs/heads/zero"), "-> /dev/zero") }, lines: []string{"diff --git zero .", "check --git zero ."}, want: "has no revision"},
+		"excludes file":     configured("[core]\n\texcludesFile = /dev/zero\n"),
 		"bare folder": {files: map[string]string{"ch/HEAD": "ref: refs/heads/a\n", "ch/objects/a": "", "ch/refs/a": "", "ch/config": "[core]\n\tbare = true\n\tfsmonitor = " + run + "\n", "ch/Chart.yaml": "name: a\n"},
 			lines: append([]string{"render -f job.yaml -r rt.yaml --output-dir ch --exit-code"}, attackLines...)},
 		// What a tree leads to.
@@ -148,7 +150,9 @@ func attacks() map[string]attack {
 		"settings: link":   {files: map[string]string{"trainweld.yaml": "-> ../outside/secret.yaml"}, lines: attackLines[:3], want: "is outside of the repository"},
 		"case of a link":   {files: map[string]string{"cases/a/job.yaml": "-> ../../../outside/secret.yaml", "cases/a/want/README": ""}, lines: []string{"test cases", "test cases --update"}, want: "is outside of the repository"},
 		"link for output":  {files: map[string]string{"out": "-> ../outside"}, lines: []string{"render -f job.yaml -r rt.yaml --output-dir out", "render -f job.yaml -r rt.yaml --output-dir out/deep", "test --init rt.yaml --output-dir out"}, want: "is outside of the repository"},
-		"pipe of jobs":     {files: map[string]string{"jobs/a.yaml": "fifo", "jobs/b.yaml": "-> /dev/zero"}, lines: []string{"check jobs", "render -f jobs -r rt.yaml", "migrate jobs", "diff jobs job.yaml"}, want: "is no regular file"},
+		"list of files": {files: map[string]string{"S/.trainweld-files": strings.Repeat(strings.Repeat("0", 64)+"  a\n", 300_000)}, lines: []string{"render -f job.yaml -r rt.yaml --output-dir S --prune"},
+			want: "names more than"},
+		"pipe of jobs": {files: map[string]string{"jobs/a.yaml": "fifo", "jobs/b.yaml": "-> /dev/zero"}, lines: []string{"check jobs", "render -f jobs -r rt.yaml", "migrate jobs", "diff jobs job.yaml"}, want: "is no regular file"},
 	}
 }
 
@@ -298,6 +302,10 @@ func (a attack) run(t *testing.T, dir, line string) {
 			t.Errorf("%s: stopped after %s at %d MiB", line, time.Since(start).Round(time.Second), most>>20)
 		}
 		break
+	}
+	// The greatest of the process and of those that it has started.
+	if usage := cmd.ProcessState.SysUsage().(*syscall.Rusage); usage.Maxrss<<10 >= mostAttackMemory && !testenv.Race {
+		t.Errorf("%s: a process takes %d MiB", line, usage.Maxrss>>10)
 	}
 	said := out.String()
 	if status := cmd.ProcessState.ExitCode(); status < 0 || status > 2 || strings.Contains(said, "goroutine ") {

@@ -34,7 +34,8 @@ func FuzzGitFiles(f *testing.F) {
 		f.Add(seed[0], seed[1])
 	}
 	f.Fuzz(func(t *testing.T, listing, contents string) {
-		files := &GitFiles{name: "HEAD", root: "/repository", end: func() error { return nil }, ask: nowhere{io.Discard}, answer: bufio.NewReader(strings.NewReader(contents))}
+		end := func() error { return nil }
+		files := &GitFiles{name: "HEAD", root: "/repository", end: end, kill: end, most: mostGit, ask: nowhere{io.Discard}, answer: bufio.NewReader(strings.NewReader(contents))}
 		if files.list([]byte(listing)) != nil {
 			return
 		}

@@ -34,6 +34,8 @@ type GitFiles struct {
 	ask    io.WriteCloser
 	answer *bufio.Reader
 	end    func() error // ends git; nil if it does not run
+	kill   func() error
+	most   time.Duration // for an answer
 }
 
 // gitEntry is a file, a directory, a link or a submodule.
@@ -62,7 +64,7 @@ func OpenRevision(rev string) (*GitFiles, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--git: %w", err)
 	}
-	r := &GitFiles{name: rev, root: root, prefix: prefix}
+	r := &GitFiles{name: rev, root: root, prefix: prefix, most: mostGit}
 	tree, err := resolve(root, rev, "tree")
 	if err != nil {
 		return nil, err
@@ -174,25 +176,26 @@ func isBare(dir string) bool {
 	return has("HEAD") && (has("objects") && has("refs") || has("commondir"))
 }
 
-// The limits of a run of git. A few trees that name each other often make a listing without end, and git waits for a named pipe in the
-// place of its files.
+// The limits of a run of git, and of an answer. A few trees that name each other often make a listing without end. In the place of its
+// files, git waits for a named pipe, and reads a device without end.
 const (
 	mostListed = 64 << 20 // bytes: the paths of about a million files
 	mostGit    = 30 * time.Second
+	mostHeld   = 384 << 20 // bytes of its memory
 )
 
 // git runs git in a directory and returns its output. The error includes git's message.
-func git(dir string, args ...string) ([]byte, error) { return gitWithin(mostGit, dir, args...) }
+func git(dir string, args ...string) ([]byte, error) { return gitWithin(mostGit, nil, dir, args...) }
 
-func gitWithin(most time.Duration, dir string, args ...string) ([]byte, error) {
+func gitWithin(most time.Duration, stdin io.Reader, dir string, args ...string) ([]byte, error) {
 	var stdout, stderr bytes.Buffer
 	cmd := process.Git(dir, args...)
-	cmd.Stderr = &stderr
+	cmd.Stdin, cmd.Stderr = stdin, &stderr
 	pipe, err := cmd.StdoutPipe()
 	if err != nil {
 		return nil, err
 	}
-	if err := cmd.Start(); err != nil {
+	if err := process.StartWithin(cmd, mostHeld); err != nil {
 		return nil, err
 	}
 	var isLate atomic.Bool
@@ -338,12 +341,15 @@ func (r *GitFiles) blob(e *gitEntry, most int64) ([]byte, error) {
 			return nil, err
 		}
 	}
+	kill := r.kill
+	limit := time.AfterFunc(r.most, func() { _ = kill() }) // no file can be read then
+	defer limit.Stop()
 	if _, err := fmt.Fprintln(r.ask, e.hash); err != nil {
-		return nil, fmt.Errorf("git cat-file: %w", err)
+		return nil, fmt.Errorf("git cat-file has ended: %w", err)
 	}
 	header, err := r.answer.ReadString('\n')
 	if err != nil {
-		return nil, fmt.Errorf("git cat-file: %w", err)
+		return nil, fmt.Errorf("git cat-file ends without an answer, or takes more than %s", r.most)
 	}
 	fields := strings.Fields(header)
 	if len(fields) != 3 {
@@ -381,10 +387,10 @@ func (r *GitFiles) start() error {
 	if err != nil {
 		return err
 	}
-	if err := cmd.Start(); err != nil {
+	if err := process.StartWithin(cmd, mostHeld); err != nil {
 		return err
 	}
-	r.ask, r.answer = ask, bufio.NewReader(answer)
+	r.ask, r.answer, r.kill = ask, bufio.NewReader(answer), cmd.Process.Kill
 	r.end = func() error { return errors.Join(answer.Close(), ask.Close(), cmd.Wait()) }
 	return nil
 }
@@ -482,11 +488,9 @@ func (r *GitFiles) sizes(names []string) ([]int64, error) {
 	for _, name := range names {
 		fmt.Fprintln(&hashes, r.tree[name].hash)
 	}
-	cmd := process.Git(r.root, "cat-file", "--batch-check=%(objectsize)")
-	cmd.Stdin = &hashes
-	out, err := cmd.Output()
+	out, err := gitWithin(r.most, &hashes, r.root, "cat-file", "--batch-check=%(objectsize)")
 	if err != nil {
-		return nil, fmt.Errorf("git cat-file: %w", err)
+		return nil, err
 	}
 	sizes := make([]int64, 0, len(names))
 	for text := range strings.Lines(string(out)) {

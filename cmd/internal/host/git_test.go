@@ -242,9 +242,14 @@ func TestOpenRevision_Large(t *testing.T) {
 	}
 }
 
-// TestGit_Endless runs git that waits for its input. It ends at its limit.
+// TestGit_Endless runs git that waits for its input. It ends at its limit, and a second file does not wait again.
 func TestGit_Endless(t *testing.T) {
 	dir := repository(t)
+	r, err := OpenRevision("HEAD")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.most = time.Second
 	endless := filepath.Join(t.TempDir(), "git")
 	write(t, endless, "#!/bin/sh\nexec sleep 1000\n", 0o777)
 	if runtime.GOOS == "windows" {
@@ -252,8 +257,19 @@ func TestGit_Endless(t *testing.T) {
 	}
 	t.Setenv("PATH", filepath.Dir(endless)+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	start := time.Now()
-	if _, err := gitWithin(time.Second, dir, "ls-files"); err == nil || !strings.Contains(err.Error(), "does not end within 1s") || time.Since(start) > 30*time.Second {
+	if _, err := gitWithin(time.Second, nil, dir, "ls-files"); err == nil || !strings.Contains(err.Error(), "does not end within 1s") || time.Since(start) > 30*time.Second {
 		t.Errorf("git() = %v after %s", err, time.Since(start))
+	}
+	for what, read := range map[string]func() error{
+		"a file": func() error { _, err := r.Open("dir/file"); return err },
+		"sizes":  func() error { _, err := r.sizes([]string{"dir/file"}); return err },
+	} {
+		if err := read(); err == nil || !strings.Contains(err.Error(), "1s") || time.Since(start) > 30*time.Second {
+			t.Errorf("%s: %v after %s", what, err, time.Since(start))
+		}
+	}
+	if _, err := r.Open("dir/file"); err == nil || !strings.Contains(err.Error(), "has ended") {
+		t.Errorf("a second file: %v", err)
 	}
 }
 

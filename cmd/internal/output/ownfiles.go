@@ -22,6 +22,9 @@ import (
 // The list changes only when files do.
 const OwnFilesName = ".trainweld-files"
 
+// mostOwnFiles is the number of files in a list. A stranger's list could fill half a gigabyte.
+const mostOwnFiles = 1 << 18
+
 // ownFiles maps names to sums. It is nil if a directory has no list.
 type ownFiles map[string]string
 
@@ -34,6 +37,9 @@ func readOwnFiles(dir interface{ ReadFile(string) ([]byte, error) }, at string) 
 	}
 	if err != nil {
 		return nil, err
+	}
+	if bytes.Count(data, []byte("\n")) > mostOwnFiles {
+		return nil, fmt.Errorf("%s names more than %d files", path, mostOwnFiles)
 	}
 	own := ownFiles{}
 	for i, line := range strings.Split(strings.TrimSuffix(string(data), "\n"), "\n") {

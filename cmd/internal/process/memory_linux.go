@@ -5,7 +5,18 @@ import (
 	"os"
 	"strconv"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
+
+// StartWithin starts a command that gets no more bytes of memory for its data.
+func StartWithin(cmd *Command, most uint64) error {
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	_ = unix.Prlimit(cmd.Process.Pid, unix.RLIMIT_DATA, &unix.Rlimit{Cur: most, Max: most}, nil) // it may have ended
+	return nil
+}
 
 // Resident returns the bytes of memory that a process holds, or 0 if it has ended.
 func Resident(pid int) int64 {
