@@ -18,6 +18,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/admission"
 	"github.com/trainweld/trainweld/render/diff"
+	"github.com/trainweld/trainweld/render/manifest"
 	"github.com/trainweld/trainweld/render/release"
 )
 
@@ -149,6 +150,40 @@ func isOver(o *Object) bool {
 	failed := meta.FindStatusCondition(job.Status.Conditions, trainer.TrainJobFailed)
 	late := failed != nil && failed.Status == metav1.ConditionTrue && failed.Reason == trainer.TrainJobDeadlineExceededReason
 	return late || meta.IsStatusConditionTrue(job.Status.Conditions, trainer.TrainJobComplete)
+}
+
+// UnreadWorkloads warns of the Workloads of the dump, since a prediction starts from the TrainJob's own patches. One may belong to another object,
+// or to an earlier TrainJob of the name.
+func (d *Dump) UnreadWorkloads() (found finding.List) {
+	for _, w := range d.Workloads {
+		id := d.Input.ID(w)
+		f := finding.Finding{
+			Code: finding.CodeNotAdmitted, Severity: finding.Warning, Object: id, Path: fieldpath.Fields("metadata", "ownerReferences"),
+			Message: "the Workload is not read: the patches of the TrainJob decide", Remedy: finding.Remedy{Text: "render the TrainJob with the ResourceFlavors to see its admission"},
+		}
+		f.Position = w.Position(f.Path)
+		if !d.owns(id.Namespace, w) {
+			f.Message, f.Remedy.Text = "the dump lacks the TrainJob of the Workload", "add the TrainJob to the dump, or remove the Workload"
+		}
+		found = append(found, f)
+	}
+	return found
+}
+
+// owns reports whether a TrainJob of the dump owns a Workload.
+func (d *Dump) owns(namespace string, w *manifest.Document) bool {
+	fields, err := w.Fields()
+	if err != nil {
+		return false
+	}
+	metadata, _ := fields["metadata"].(map[string]any)
+	refs, _ := metadata["ownerReferences"].([]any)
+	return slices.ContainsFunc(refs, func(ref any) bool {
+		owner, _ := ref.(map[string]any)
+		name, _ := owner["name"].(string)
+		f := d.families[fieldpath.Object{Kind: finding.TrainJobKind, Namespace: namespace, Name: name}]
+		return owner["kind"] == finding.TrainJobKind && f != nil && f.TrainJob != nil && owner["uid"] == string(f.TrainJob.Value.GetUID())
+	})
 }
 
 // Keep gives the input the snapshots of the dump, from which the Trainer renders a TrainJob that exists.

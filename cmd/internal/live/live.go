@@ -14,6 +14,7 @@ package live
 import (
 	"cmp"
 	"encoding/json"
+	"strings"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	batchv1 "k8s.io/api/batch/v1"
@@ -34,6 +35,12 @@ import (
 const (
 	jobKind = "Job"
 	podKind = "Pod"
+)
+
+// The kind of Kueue that a dump may hold.
+const (
+	kueueGroup   = "kueue.x-k8s.io"
+	workloadKind = "Workload"
 )
 
 // Object is one object of a dump.
@@ -75,6 +82,9 @@ type Dump struct {
 	// Bare counts the objects without managed fields.
 	Bare int
 
+	// Workloads are Kueue's objects of that kind.
+	Workloads []*manifest.Document
+
 	families  map[fieldpath.Object]*Family
 	snapshots []*manifest.Document
 	file      string
@@ -87,6 +97,7 @@ func Read(s workspace.Source, flags workspace.Flags, path string) *Dump {
 	for _, k := range []manifest.Kind{
 		{Group: jobset.SchemeGroupVersion.Group, Version: jobset.SchemeGroupVersion.Version, Kind: workspace.JobSetKind},
 		{Group: batchv1.GroupName, Version: "v1", Kind: jobKind}, {Version: "v1", Kind: podKind},
+		{Group: kueueGroup, Version: "v1beta2", Kind: workloadKind}, {Group: kueueGroup, Version: "v1beta1", Kind: workloadKind},
 	} {
 		k.New = func() any { return new(blameview.AnyObject) }
 		flags.Kinds = append(flags.Kinds, k)
@@ -102,6 +113,10 @@ func Read(s workspace.Source, flags workspace.Flags, path string) *Dump {
 		case o == nil:
 			if _, ok := document.Object.(*corev1.ConfigMap); ok {
 				d.snapshots = append(d.snapshots, document)
+			}
+			if document.ID.Kind == workloadKind && strings.HasPrefix(document.APIVersion, kueueGroup+"/") {
+				d.Workloads = append(d.Workloads, document)
+				continue
 			}
 			d.Input.Add(document, false)
 			continue

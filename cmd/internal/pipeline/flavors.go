@@ -57,18 +57,25 @@ func ReadQueue(s workspace.Source, flags workspace.Flags, paths, assigned []stri
 		if !strings.HasPrefix(d.APIVersion, kueueGroup+"/") || d.Object == nil {
 			continue
 		}
-		if err := q.add(d, flags); err != nil {
-			in.Findings = append(in.Findings, finding.Finding{
-				Code: finding.CodeWrongType, Severity: finding.Error, Object: d.ID, Position: d.Position(fieldpath.Fields("kind")),
-				Message: err.Error(), Remedy: finding.Remedy{Text: "fix the object"},
-			})
-		}
+		in.Findings = append(in.Findings, q.Add(d, flags)...)
 	}
 	if len(paths) > 0 && len(q.Flavors) == 0 && in.Findings.Err() == nil {
 		return nil, nil, fmt.Errorf("--flavors: no ResourceFlavor in %s", strings.Join(paths, ", "))
 	}
 	slices.SortFunc(q.Flavors, func(a, b render.ResourceFlavor) int { return strings.Compare(a.Name, b.Name) })
 	return q, in.Findings, nil
+}
+
+// Add adds a ResourceFlavor or a Workload. It reports one that cannot be decoded, and a duplicate flavor.
+func (q *Queue) Add(d *manifest.Document, flags workspace.Flags) finding.List {
+	err := q.add(d, flags)
+	if err == nil {
+		return nil
+	}
+	return finding.List{{
+		Code: finding.CodeWrongType, Severity: finding.Error, Object: d.ID, Position: d.Position(fieldpath.Fields("kind")),
+		Message: err.Error(), Remedy: finding.Remedy{Text: "fix the object"},
+	}}
 }
 
 func (q *Queue) add(d *manifest.Document, flags workspace.Flags) error {

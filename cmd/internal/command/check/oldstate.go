@@ -71,7 +71,7 @@ func readPast(p *host.Program, j *runner) *oldState {
 // readObserved reads the old state from the dump of a cluster.
 func readObserved(p *host.Program, j *runner) *oldState {
 	dump := live.Read(p, j.flags.Flags, j.flags.observed)
-	j.in.Findings = append(j.in.Findings, dump.Findings...)
+	j.in.Findings = append(append(j.in.Findings, dump.Findings...), dump.UnreadWorkloads()...)
 	j.in.AddLines(dump.Input.Lines)
 	if dump.Findings.Err() != nil {
 		return nil // the objects are unknown

@@ -75,7 +75,7 @@ func runObserved(p *host.Program, flags diffFlags, opts render.Options, args []s
 	if err != nil {
 		return err
 	}
-	found = append(toldByObserved(found), run.dump.Findings...).Distinct()
+	found = slices.Concat(toldByObserved(found), run.dump.Findings, run.dump.UnreadWorkloads()).Distinct()
 	if len(in.Jobs) == 0 && found.Err() == nil {
 		found = append(found, flags.NoTrainJob("the inputs hold no TrainJob", "name files with TrainJobs; -r is for runtimes only, and -R descends into directories"))
 	}

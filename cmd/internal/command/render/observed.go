@@ -3,10 +3,13 @@
 package render
 
 import (
+	"slices"
+
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/cmd/internal/live"
+	"github.com/trainweld/trainweld/cmd/internal/pipeline"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
@@ -15,9 +18,16 @@ import (
 
 type liveDump struct{ *live.Dump }
 
-func readDump(p *host.Program, flags workspace.Flags, path string) (observedDump, finding.List, error) {
+func readDump(p *host.Program, flags workspace.Flags, path string, queue *pipeline.Queue) (observedDump, finding.List, error) {
 	dump := live.Read(p, flags, path)
-	return liveDump{dump}, dump.Findings, nil
+	if len(queue.Flavors) == 0 {
+		return liveDump{dump}, append(dump.Findings, dump.UnreadWorkloads()...), nil
+	}
+	found := slices.Clone(dump.Findings)
+	for _, w := range dump.Workloads {
+		found = append(found, queue.Add(w, flags)...)
+	}
+	return liveDump{dump}, found, nil
 }
 
 func (d liveDump) objects(j workspace.Job, r *release.Release, applied *jobset.JobSet, isJobSet bool) (finding.List, []any) {

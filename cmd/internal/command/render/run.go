@@ -107,7 +107,7 @@ func run(p *host.Program, flags option.Render) error {
 	}
 	if flags.Observed != "" {
 		var unread finding.List
-		if r.dump, unread, err = readDump(p, flags.Flags, flags.Observed); err != nil {
+		if r.dump, unread, err = readDump(p, flags.Flags, flags.Observed, r.queue); err != nil {
 			return exit.Usage(err)
 		}
 		queued = append(queued, unread...)
