@@ -14,10 +14,10 @@ import (
 
 const repository = "../../.."
 
-// TestREADMECommands runs every command of the console blocks of the README and of two pages from the
-// repository's root, as a reader would, and compares what it prints with what the document says.
+// TestREADMECommands runs every command of the console blocks of the README and of pages from the repository's root,
+// or of an example from its folder, as a reader would, and compares what it prints with what the document says.
 func TestREADMECommands(t *testing.T) {
-	for document, least := range map[string]int{"README.md": 3, "docs/create.md": 2, "docs/policy.md": 4, "docs/live.md": 1, "docs/fix.md": 1, "docs/kueue.md": 1} {
+	for document, least := range map[string]int{"README.md": 3, "docs/create.md": 2, "docs/policy.md": 4, "docs/live.md": 1, "docs/fix.md": 1, "docs/kueue.md": 1, "docs/examples/kueue/readmission/README.md": 5} {
 		commands := 0
 		for _, block := range blocks(t, document, "console") {
 			for _, part := range strings.Split("\n"+block, "\n$ ")[1:] {
@@ -25,6 +25,9 @@ func TestREADMECommands(t *testing.T) {
 				command, want, _ := strings.Cut(part, "\n")
 				cmd := exec.Command("sh", "-c", command)
 				cmd.Dir = repository
+				if strings.HasPrefix(document, "docs/examples/") {
+					cmd.Dir = filepath.Join(repository, filepath.Dir(document))
+				}
 				cmd.Env = append(os.Environ(), "TMPDIR=")
 				// The status is the command's own business: documents show failing ones, too.
 				got, _ := cmd.CombinedOutput()

@@ -8,6 +8,7 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/exit"
 	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/cmd/internal/option"
+	"github.com/trainweld/trainweld/cmd/internal/page"
 	"github.com/trainweld/trainweld/cmd/internal/parallel"
 	"github.com/trainweld/trainweld/cmd/internal/pipeline"
 	"github.com/trainweld/trainweld/cmd/internal/report"
@@ -30,8 +31,8 @@ type flavorRow struct {
 // runFlavors writes which flavors of Kueue each TrainJob can have.
 func runFlavors(p *host.Program, flags checkFlags, levels option.Severities) error {
 	switch {
-	case flags.format != "text" && flags.format != "json":
-		return exit.Usage(fmt.Errorf("--flavors writes text or json, not %s", flags.format))
+	case flags.format != "text" && flags.format != "json" && flags.format != "html":
+		return exit.Usage(fmt.Errorf("--flavors writes text, json or html, not %s", flags.format))
 	case flags.git != "" || flags.old != "" || flags.observed != "" || flags.fix.On() || flags.Builds():
 		return exit.Usage(errors.New("--flavors has no effect on --git, --old, --observed, --fix and builds: leave one of the two out"))
 	}
@@ -59,9 +60,12 @@ func runFlavors(p *host.Program, flags checkFlags, levels option.Severities) err
 	if err := report.WriteBeside(p.Stderr, found, report.Options{ShowValues: flags.showValues, ShowNotes: flags.showNotes, All: flags.all, More: option.ShowsAll, Strict: flags.strict}); err != nil {
 		return err
 	}
-	if flags.format == "json" {
+	switch flags.format {
+	case "json":
 		err = report.EncodeReport(p.Stdout, r)
-	} else {
+	case "html":
+		err = r.page(p, q)
+	default:
 		err = r.write(p, q)
 	}
 	if err != nil {
@@ -83,11 +87,8 @@ func (r flavorReport) write(p *host.Program, q *pipeline.Queue) error {
 		fmt.Fprintf(table, "\n%s", name)
 		for _, f := range row.Flavors {
 			fmt.Fprintf(table, "\t%s", f.Result)
-			if f.Reason != "" {
-				details = append(details, fmt.Sprintf("%s, %s: %s", name, report.Printable(f.Flavor), f.Reason))
-			}
-			for _, c := range f.Conflicts {
-				details = append(details, fmt.Sprintf("%s, %s: %s: %s: %s", name, report.Printable(f.Flavor), c.Code, c.Path, c.Message))
+			for _, reason := range reasons(f) {
+				details = append(details, fmt.Sprintf("%s, %s: %s", name, report.Printable(f.Flavor), reason))
 			}
 		}
 	}
@@ -99,4 +100,49 @@ func (r flavorReport) write(p *host.Program, q *pipeline.Queue) error {
 		fmt.Fprintln(table, report.Line(line))
 	}
 	return table.Flush()
+}
+
+// reasons returns why a flavor is impossible, or its conflicts.
+func reasons(f pipeline.FlavorResult) (all []string) {
+	if f.Reason != "" {
+		all = append(all, f.Reason)
+	}
+	for _, c := range f.Conflicts {
+		all = append(all, fmt.Sprintf("%s: %s: %s", c.Code, c.Path, c.Message))
+	}
+	return all
+}
+
+// page writes the table as a page, with the reasons in their cells.
+func (r flavorReport) page(p *host.Program, q *pipeline.Queue) error {
+	class := map[string]string{pipeline.Admitted: "note", pipeline.Conflicts: "warning", pipeline.Impossible: "error"}
+	column := page.Attr{Name: "scope", Value: "col"}
+	var b page.Body
+	b.Open("table", page.Class("list"))
+	b.Open("thead")
+	b.Open("tr")
+	b.Add("th", "TrainJob", column)
+	for i := range q.Flavors {
+		b.Add("th", q.Flavors[i].Name, column)
+	}
+	b.Close()
+	b.Close()
+	b.Open("tbody")
+	for _, row := range r.TrainJobs {
+		b.Open("tr", page.Class("item"))
+		b.Add("th", row.Namespace+"/"+row.Name, page.Attr{Name: "scope", Value: "row"})
+		for _, f := range row.Flavors {
+			b.Open("td")
+			b.Add("span", f.Result, page.Class(class[f.Result]))
+			for _, reason := range reasons(f) {
+				b.Add("p", reason)
+			}
+			b.Close()
+		}
+		b.Close()
+	}
+	b.Close()
+	b.Close()
+	lead := []string{report.Count(len(r.TrainJobs), "TrainJob") + ", " + report.Count(len(q.Flavors), "flavor")}
+	return page.Write(p.Stdout, page.Document{Title: "Flavors", Lead: lead, Version: p.Version(), Filtered: "TrainJobs"}, &b)
 }
