@@ -15,17 +15,17 @@ import (
 func mostUsed(command string) []string {
 	switch command {
 	case "render":
-		return []string{"filename", "runtime", "patch", "on-conflict", "output"}
+		return []string{"filename", "runtimes", "patch", "on-conflict", "output"}
 	case "merge":
 		return []string{"filename", "patch", "crd", "type", "output"}
 	case "check":
-		return []string{"runtime", "patch", "severity", "old", "output"}
+		return []string{"runtimes", "patch", "severity", "old", "output"}
 	case "conflicts":
-		return []string{"runtime", "patch", "recursive", "force-manager", "output"}
+		return []string{"runtimes", "patch", "recursive", "force-manager", "output"}
 	case "blame":
-		return []string{"filename", "runtime", "patch", "show-origin", "to"}
+		return []string{"filename", "runtimes", "patch", "show-origin", "to"}
 	case "diff":
-		return []string{"git", "runtime", "patch", "to", "output"}
+		return []string{"git", "runtimes", "patch", "to", "output"}
 	case "migrate":
 		return []string{"filename", "in-place", "diff", "list", "runtime"}
 	case "create":
@@ -33,7 +33,7 @@ func mostUsed(command string) []string {
 	case "test":
 		return []string{"update", "run", "init", "verbose", "output"}
 	case "schema":
-		return []string{"filename", "runtime", "recursive", "policy", "trainer-version"}
+		return []string{"filename", "runtimes", "recursive", "policy", "trainer-version"}
 	default:
 		return nil
 	}

@@ -152,7 +152,7 @@ const LaidOver = "apply the managers' patches of `[NAME=]FILE` to every TrainJob
 // AddInputs adds the flags that select the input. filename and patch are the help of -f and --patch.
 func AddInputs(f *pflag.FlagSet, flags *workspace.Flags, filename, patch string) {
 	f.VarP((*Paths)(&flags.Files), "filename", "f", filename)
-	f.VarP((*Paths)(&flags.Runtimes), "runtime", "r", "read runtimes from a file, directory or glob; also <trainjob>-runtime-snapshot ConfigMaps (repeatable)")
+	f.VarP((*Paths)(&flags.Runtimes), "runtimes", "r", "read runtimes from a file, directory or glob; also <trainjob>-runtime-snapshot ConfigMaps (repeatable)")
 	f.Var((*Repeated)(&flags.Patches), "patch", patch)
 	AddPolicy(f, flags)
 	AddScope(f, flags)

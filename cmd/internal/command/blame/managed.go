@@ -41,7 +41,7 @@ func (flags blameFlags) withoutManaged() error {
 		flag string
 		set  bool
 	}{
-		{"--runtime", flags.Runtimes != nil}, {"--patch", flags.Patches != nil}, {"--namespace", flags.Namespace != ""},
+		{"--runtimes", flags.Runtimes != nil}, {"--patch", flags.Patches != nil}, {"--namespace", flags.Namespace != ""},
 		{"--to", flags.To != "jobset"}, {"--as", flags.As != "applied"}, {"--on-conflict", flags.OnConflict != "last"},
 		{"--force-manager", flags.Force != nil}, {"--feature-gates", flags.FeatureGates != ""},
 		{"--job", flags.Children.Job != ""}, {"--index", flags.Children.Index != ""},

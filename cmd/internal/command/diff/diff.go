@@ -146,7 +146,7 @@ render. The report then names the TrainJobs that do not render, and compares the
 	f.StringVar(&observed, "observed", "", "tell when the paths change the objects in this `DUMP` of a cluster: now, at resume or never (docs/observed.md)")
 	f.StringVar(&flags.live, "live", "", "compare what the paths render to with the objects of a cluster, from the `DUMP` of kubectl get -o yaml: a file, a directory or -")
 	f.VarP((*option.Paths)(&flags.Files), "filename", "f", "read TrainJobs and runtimes from a file, directory or glob, for both versions (repeatable)")
-	f.VarP((*option.Paths)(&flags.Runtimes), "runtime", "r", "read runtimes from a file, directory or glob, for both versions; nothing else is read from it (repeatable)")
+	f.VarP((*option.Paths)(&flags.Runtimes), "runtimes", "r", "read runtimes from a file, directory or glob, for both versions; nothing else is read from it (repeatable)")
 	f.Var((*option.Repeated)(&flags.Patches), "patch", "apply the managers' patches of `[NAME=]FILE` to every TrainJob of both versions, after its own (repeatable)")
 	option.AddPolicy(f, &flags.Flags)
 	option.AddScope(f, &flags.Flags)

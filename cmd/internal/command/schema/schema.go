@@ -82,7 +82,7 @@ Exit status: 0 done; 1 a runtime has an error, and nothing is printed; 2 usage, 
 	}
 	f := cmd.Flags()
 	f.VarP((*option.Paths)(&flags.Files), "filename", "f", "read runtimes, and the managers of patches, from a file, directory, glob or - (repeatable)")
-	f.VarP((*option.Paths)(&flags.Runtimes), "runtime", "r", "read runtimes from a file, directory, glob or - (repeatable)")
+	f.VarP((*option.Paths)(&flags.Runtimes), "runtimes", "r", "read runtimes from a file, directory, glob or - (repeatable)")
 	option.AddPolicy(f, &flags.Flags)
 	option.AddScope(f, &flags.Flags)
 	option.AddTrainerVersion(cmd, &flags.Release)
