@@ -3,8 +3,10 @@ package objectmerge
 import (
 	"encoding/json"
 	"iter"
+	"reflect"
 	"slices"
 
+	"github.com/trainweld/trainweld/cmd/internal/option"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/merge"
 )
@@ -37,10 +39,42 @@ func (m *Object) AddManagedFields(merged *Result) error {
 	return nil
 }
 
+// All yields the claims of merged.Owners on what an input sets. The Go type also has the empty values of required fields.
+func (m *Object) All(merged *Result) iter.Seq2[fieldpath.Path, []merge.Claim] {
+	if m.typ != option.StrategicType {
+		return merged.Owners.All()
+	}
+	base, _ := m.base.Fields() // Apply has read them
+	return func(yield func(fieldpath.Path, []merge.Claim) bool) {
+		values := lookup{}
+		for path, claims := range merged.Owners.All() {
+			if first := claims[0]; first.Layer == merge.Base && isEmpty(first.Value) && values.at(base, path) == nil {
+				claims = claims[1:]
+			}
+			isUnset := !slices.ContainsFunc(claims, func(c merge.Claim) bool { return c.Value == nil || !isEmpty(c.Value) })
+			if (!isUnset || values.at(merged.Fields, path) != nil) && !yield(path, claims) {
+				return
+			}
+		}
+	}
+}
+
+// isEmpty reports whether a claim's value is null or the zero value of its type.
+func isEmpty(value any) bool {
+	return value == nil || value != merge.Presence{} && reflect.ValueOf(value).IsZero()
+}
+
 // FieldsV1 returns the fields that each layer owns, as in metadata.managedFields. A layer without fields is omitted.
 func (m *Object) FieldsV1(merged *Result) iter.Seq2[merge.Layer, []byte] {
 	return func(yield func(merge.Layer, []byte) bool) {
-		for layer, data := range merged.Owners.FieldsV1(isIdentity) {
+		values := lookup{}
+		ignored := func(path fieldpath.Path) bool {
+			if _, isElement := path[len(path)-1].Element(); isElement || m.typ != option.StrategicType {
+				return isIdentity(path)
+			}
+			return isIdentity(path) || values.at(merged.Fields, path) == nil
+		}
+		for layer, data := range merged.Owners.FieldsV1(ignored) {
 			if string(data) != "{}" && !yield(layer, data) {
 				return
 			}

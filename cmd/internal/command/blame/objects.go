@@ -148,7 +148,7 @@ func blameOther(p *host.Program, flags blameFlags) ([]blameview.Blamed, finding.
 	for _, f := range conflicts {
 		opts.Disputed = append(opts.Disputed, f.Path)
 	}
-	o, err := blame.New(merged.Fields, merged.Type, merged.Owners.All(), opts)
+	o, err := blame.New(merged.Fields, merged.Type, m.All(merged), opts)
 	return []blameview.Blamed{{ID: m.ID, Object: o}}, found, err
 }
 
