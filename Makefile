@@ -32,7 +32,7 @@ ALONE := $(addprefix $(FUZZ)/,upstream trainingoperator strategic operators crds
 # The first target. A target with a description is in the list.
 help: ## this list
 	@awk -F ': .*## ' '/^[a-z-]+: .*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
-	@echo "Begin with make demo, then make build and bin/trainweld --help. CONTRIBUTING.md has the minutes of each target."
+	@echo "Begin with make demo, then make build and bin/trainweld --help. docs/CONTRIBUTING.md has the minutes of each target."
 
 # Runs the command $(2). After five seconds it tells on standard error what takes long: a first build prints nothing.
 patient = { sleep 5 >/dev/null 2>&1; echo "$(1)" >&2; } & note=$$!; $(2); status=$$?; kill $$note 2>/dev/null; exit $$status

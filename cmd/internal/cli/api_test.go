@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write docs/api")
+var update = flag.Bool("update", false, "write docs/api and docs/json")
 
 // promised are the packages that docs/library.md promises.
 var promised = []string{"fieldpath", "schema", "merge", "finding", "conflict", "render", "render/runtimepatch", "render/check", "render/manifest", "render/admission"}

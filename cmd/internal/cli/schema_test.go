@@ -5,15 +5,38 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/trainweld/trainweld/cmd/internal/command/check"
+	"github.com/trainweld/trainweld/cmd/internal/command/diff"
+	"github.com/trainweld/trainweld/cmd/internal/command/explain"
+	"github.com/trainweld/trainweld/cmd/internal/command/version"
 	"github.com/trainweld/trainweld/cmd/internal/exit"
 	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/render/jsonschema"
 )
+
+// TestSchemas compares the JSON Schemas in docs with the types of the commands' reports.
+func TestSchemas(t *testing.T) {
+	for file, of := range map[string]struct {
+		command string
+		report  reflect.Type
+	}{
+		"version":             {"The report of trainweld version", reflect.TypeFor[version.Report]()},
+		"flavors":             {"The report of trainweld check --flavors", reflect.TypeFor[check.FlavorReport]()},
+		"observed":            {"The report of trainweld diff --observed", reflect.TypeFor[diff.ObservedReport]()},
+		"explain-field":       {"A report of trainweld explain", reflect.TypeFor[explain.FieldReport]()},
+		"explain-code":        {"A report of trainweld explain", reflect.TypeFor[explain.CodeReport]()},
+		"explain-definitions": {"A report of trainweld explain", reflect.TypeFor[explain.DefinitionsReport]()},
+	} {
+		jsonschema.Golden(t, "../../../docs/json/"+file+".schema.json", jsonschema.Report(of.command+" -o json", of.report, report.SchemaVersion, nil), *update)
+	}
+}
 
 // TestReports_Schemas holds each report of -o json against its schema in docs, and that each schema has a report.
 func TestReports_Schemas(t *testing.T) {

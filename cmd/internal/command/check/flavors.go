@@ -17,8 +17,8 @@ import (
 	"github.com/trainweld/trainweld/render"
 )
 
-// flavorReport is the report of --flavors.
-type flavorReport struct {
+// FlavorReport is the report of --flavors.
+type FlavorReport struct {
 	TrainJobs []flavorRow `json:"trainJobs"`
 }
 
@@ -42,7 +42,7 @@ func runFlavors(p *host.Program, flags checkFlags, levels option.Severities) err
 	}
 	in := workspace.New(flags.Flags)
 	stream := workspace.NewStream(p, in)
-	r, jobs := flavorReport{TrainJobs: []flavorRow{}}, finding.List{}
+	r, jobs := FlavorReport{TrainJobs: []flavorRow{}}, finding.List{}
 	type tried struct {
 		row   flavorRow
 		found finding.List
@@ -75,7 +75,7 @@ func runFlavors(p *host.Program, flags checkFlags, levels option.Severities) err
 }
 
 // write writes a table of TrainJobs and flavors, and a line for each conflict and each reason.
-func (r flavorReport) write(p *host.Program, q *pipeline.Queue) error {
+func (r FlavorReport) write(p *host.Program, q *pipeline.Queue) error {
 	table := tabwriter.NewWriter(p.Stdout, 0, 0, 3, ' ', 0)
 	fmt.Fprint(table, "TRAINJOB")
 	for i := range q.Flavors {

@@ -16,8 +16,8 @@ import (
 	"github.com/trainweld/trainweld/render"
 )
 
-// observedReport is the report of --observed.
-type observedReport struct {
+// ObservedReport is the report of --observed.
+type ObservedReport struct {
 	TrainJobs []observedJob `json:"trainJobs"`
 }
 
@@ -44,7 +44,7 @@ func runObserved(p *host.Program, flags diffFlags, opts render.Options, args []s
 	}
 	run.dump.Keep(in)
 	found := slices.Clone(in.Findings)
-	r := observedReport{TrainJobs: []observedJob{}}
+	r := ObservedReport{TrainJobs: []observedJob{}}
 	type told struct {
 		found   finding.List
 		effects []live.Effect
@@ -106,7 +106,7 @@ func toldByObserved(found finding.List) finding.List {
 }
 
 // table writes one line for each field.
-func (r observedReport) table(p *host.Program) error {
+func (r ObservedReport) table(p *host.Program) error {
 	table := tabwriter.NewWriter(p.Stdout, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(table, "TRAINJOB\tOBJECT\tFIELD\tEFFECT\tREASON")
 	for _, j := range r.TrainJobs {
@@ -118,7 +118,7 @@ func (r observedReport) table(p *host.Program) error {
 }
 
 // text writes the fields of each TrainJob. Fields that change come first.
-func (r observedReport) text(p *host.Program) error {
+func (r ObservedReport) text(p *host.Program) error {
 	var w bytes.Buffer
 	for i, j := range r.TrainJobs {
 		if i > 0 {

@@ -19,8 +19,8 @@ func isCode(arg string) bool {
 	return ok && number != "" && strings.ContainsRune("0123456789", rune(number[0]))
 }
 
-// codeJSON is the meaning of a code for programs. The tags doc are the descriptions of the JSON Schema.
-type codeJSON struct {
+// CodeReport is the meaning of a code for programs. The tags doc are the descriptions of the JSON Schema.
+type CodeReport struct {
 	Code    finding.Code `json:"code"`
 	Title   string       `json:"title" doc:"The problem in a few words."`
 	Meaning string       `json:"meaning" doc:"The severity, and what the code says."`
@@ -48,7 +48,7 @@ func writeCode(w io.Writer, name, format string) error {
 		changes = append(changes, jsonChange{change.In, change.Why, change.Link})
 	}
 	if format == "json" {
-		return report.EncodeReport(w, codeJSON{code, page.Title, page.Meaning, page.Fix, changes})
+		return report.EncodeReport(w, CodeReport{code, page.Title, page.Meaning, page.Fix, changes})
 	}
 	fmt.Fprintf(&b, "%s: %s\n\n%s\n", code, page.Title, page.Markdown)
 	for i, c := range changes {

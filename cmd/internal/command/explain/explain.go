@@ -177,8 +177,8 @@ func isOpen(step fieldpath.Step) bool {
 	return ok && value == ""
 }
 
-// ruleJSON is a rule for programs.
-type ruleJSON struct {
+// FieldReport is a rule for programs.
+type FieldReport struct {
 	Path         string         `json:"path" doc:"The field of the JobSet."`
 	Kind         string         `json:"kind" doc:"The kind of the field, such as struct or list-map by name."`
 	Merge        string         `json:"merge" doc:"How patches merge."`
@@ -219,7 +219,7 @@ func composesText(rule explain.Rule) string {
 }
 
 func writeRuleJSON(w io.Writer, rule explain.Rule) error {
-	out := ruleJSON{
+	out := FieldReport{
 		Path: explain.Format(rule.Path), Kind: rule.Kind, Merge: rule.Merge, Union: rule.Union,
 		Patchable: rule.Patchable, Compositions: rule.Compositions, SetBy: rule.Set, Changed: rule.Change, Releases: sinceOf(rule),
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// switchesOf returns the switches between releases that decide about a code.
-func switchesOf(code finding.Code) []string {
+// SwitchesOf returns the switches between releases that decide about a code.
+func SwitchesOf(code finding.Code) []string {
 	return map[finding.Code][]string{
 		finding.CodeOldAPI:            {"overrides"},
 		finding.CodeTwoAPIs:           {"overrides"},
@@ -42,7 +42,7 @@ func switchesOf(code finding.Code) []string {
 // changesOf returns the changes of releases that decide about a code, the oldest first.
 func changesOf(code finding.Code) []release.Change {
 	var changes []release.Change
-	ids := switchesOf(code)
+	ids := SwitchesOf(code)
 	for _, s := range release.Switches() {
 		if slices.Contains(ids, s.ID) {
 			changes = append(changes, s.Changes...)
@@ -52,8 +52,8 @@ func changesOf(code finding.Code) []release.Change {
 	return changes
 }
 
-// definitionsJSON is the report on a path from the root of an object.
-type definitionsJSON struct {
+// DefinitionsReport is the report on a path from the root of an object.
+type DefinitionsReport struct {
 	Definitions []definedField `json:"definitions" doc:"The fields at the path, one for each kind of object that has it."`
 }
 
@@ -139,7 +139,7 @@ func writeDefined(w io.Writer, fields []definedField) error {
 }
 
 func writeDefinedJSON(w io.Writer, fields []definedField) error {
-	return report.EncodeReport(w, definitionsJSON{fields})
+	return report.EncodeReport(w, DefinitionsReport{fields})
 }
 
 // sinceOf returns the releases with a field of the JobSet, or "" if all have it.

@@ -21,8 +21,8 @@ import (
 // renders lists the versions that this program renders for. The modules' versions in go.mod are the same.
 const renders = "Trainer 2.3.0, JobSet 0.12.0, Kubernetes " + release.Kubernetes
 
-// jsonVersion is the report of -o json. The tags doc are the descriptions of the JSON Schema.
-type jsonVersion struct {
+// Report is the report of -o json. The tags doc are the descriptions of the JSON Schema.
+type Report struct {
 	Version  string            `json:"version"`
 	Revision string            `json:"revision" doc:"The commit of the build, or unknown."`
 	Renders  map[string]string `json:"renders" doc:"The versions that the latest release stands for: trainer, jobset and kubernetes."`
@@ -83,7 +83,7 @@ func output(p *host.Program) error {
 	for _, r := range release.Known() {
 		releases = append(releases, jsonRelease{r.Version, r.JobSetVersion})
 	}
-	return report.EncodeReport(p.Stdout, jsonVersion{p.Version(), revision(p), versions, releases, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH})
+	return report.EncodeReport(p.Stdout, Report{p.Version(), revision(p), versions, releases, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH})
 }
 
 // revision returns the commit of this build.

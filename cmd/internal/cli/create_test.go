@@ -1,4 +1,4 @@
-package create
+package cli
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/trainweld/trainweld/cmd/internal/command/create"
 	"github.com/trainweld/trainweld/cmd/internal/host"
 )
 
@@ -15,7 +16,7 @@ import (
 // something of the TrainJob, and for no other.
 func TestCreateDocumented(t *testing.T) {
 	p := host.Program{Stdin: strings.NewReader(""), Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}, Files: host.Files{}}
-	text, err := os.ReadFile("../../../../docs/create.md")
+	text, err := os.ReadFile("../../../docs/create.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +27,7 @@ func TestCreateDocumented(t *testing.T) {
 			rows[name] = true
 		}
 	}
-	Command(&p).Flags().VisitAll(func(f *pflag.Flag) {
+	create.Command(&p).Flags().VisitAll(func(f *pflag.Flag) {
 		if f.Name == "output" || f.Name == "show-values" {
 			return
 		}
