@@ -114,7 +114,7 @@ func reasons(f pipeline.FlavorResult) (all []string) {
 }
 
 // page writes the table as a page, with the reasons in their cells.
-func (r flavorReport) page(p *host.Program, q *pipeline.Queue) error {
+func (r FlavorReport) page(p *host.Program, q *pipeline.Queue) error {
 	class := map[string]string{pipeline.Admitted: "note", pipeline.Conflicts: "warning", pipeline.Impossible: "error"}
 	column := page.Attr{Name: "scope", Value: "col"}
 	var b page.Body
