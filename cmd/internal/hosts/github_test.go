@@ -261,7 +261,7 @@ func TestGitHubFails(t *testing.T) {
 	if !r.failed {
 		t.Errorf("the workflow passes:\n%s", r.log.String())
 	}
-	want(t, r.log.String(), "::error file=jobs/vision.yaml,line=11,")
+	want(t, r.log.String(), "::error file=jobs/vision.yaml,line=11,", "::error file=jobs/llm.yaml,line=9,col=3,title=TW700")
 	if _, err := os.Stat(filepath.Join(r.temp, "rendered")); err == nil {
 		t.Error("it renders all the same")
 	}
@@ -287,23 +287,38 @@ func TestGitHubAction_Overlays(t *testing.T) {
 	for file, text := range map[string]string{
 		"jobs/kustomization.yaml":     "resources: [llm.yaml]\n",
 		"overlays/kustomization.yaml": "resources: [../jobs]\npatches: [{path: nodes.yaml}]\n",
-		"overlays/nodes.yaml":         "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: llm, namespace: team-a}\nspec: {trainer: {numNodes: x}}\n",
+		"overlays/nodes.yaml":         "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: llm, namespace: team-a}\nspec: {trainer: {numNodes: 3}}\n",
 		"team policy.yaml":            "managers:\n- name: platform.example.com/pool\n",
 	} {
 		write(t, filepath.Join(dir, file), text)
 	}
 	commit(t, dir, "overlays")
+	edit(t, filepath.Join(dir, "overlays/nodes.yaml"), "numNodes: 3", "numNodes: x")
+	commit(t, dir, "a mistake")
 	binary := filepath.Join(t.TempDir(), "trainweld")
 	must(t, repository, nil, "go", "build", "-o", binary, "./cmd/trainweld")
 	r := newRunner(t, dir)
 	r.context["github.action_path"] = filepath.Join(dir, "nowhere") // nothing is built
 	r.action(step{ID: "trainweld", With: map[string]string{
-		"kustomize": "overlays", "runtimes": "runtimes", "policy": "team policy.yaml", "trainer-version": "2.2", "binary": binary, "base": "HEAD",
+		"kustomize": "overlays", "runtimes": "runtimes", "policy": "team policy.yaml", "trainer-version": "2.2", "binary": binary, "base": "HEAD~1",
 	}})
 	if !r.failed {
 		t.Error("the action passes with a mistake in an overlay")
 	}
 	want(t, r.log.String(), "::error file=overlays/nodes.yaml,line=4,", "Trainer 2.2")
+
+	edit(t, filepath.Join(dir, "overlays/nodes.yaml"), "numNodes: x", "numNodes: 4")
+	commit(t, dir, "another number")
+	for recreate, title := range map[string]string{"false": "title=TW700", "true": ""} {
+		r := newRunner(t, dir)
+		r.action(step{ID: "trainweld", With: map[string]string{
+			"kustomize": "overlays", "runtimes": "runtimes", "trainer-version": "2.2", "binary": binary, "base": "HEAD~2", "recreate": recreate,
+		}})
+		if r.failed != (title != "") {
+			t.Errorf("recreate %s: failed = %t:\n%s", recreate, r.failed, r.log.String())
+		}
+		want(t, r.log.String(), title)
+	}
 }
 
 // TestGitHubREADME runs what the README says to do by hand.
@@ -312,9 +327,9 @@ func TestGitHubREADME(t *testing.T) {
 	dir := example(t, "github")
 	commit(t, dir, "the example")
 	must(t, dir, nil, "git", "checkout", "-q", "-b", "topic")
-	edit(t, filepath.Join(dir, "jobs", "llm.yaml"), "numNodes: 2", "numNodes: 5")
-	commit(t, dir, "more nodes")
+	edit(t, filepath.Join(dir, "jobs", "llm.yaml"), "spec:\n", "spec:\n  suspend: true\n")
+	commit(t, dir, "suspend")
 	r := must(t, dir, nil, "sh", "-ec", strings.Join(commands(t, dir), "\n"))
-	want(t, r.stdout, "team-a/llm", "5")
+	want(t, r.stdout, "team-a/llm", "suspend: true")
 	wantNot(t, r.stdout, "team-a/vision")
 }
