@@ -492,3 +492,43 @@ func TestBuild_Secrets(t *testing.T) {
 		})
 	}
 }
+
+// TestServe_ConfinedFirst starts the process that builds, and sends it nothing. It gives its rights away before it reads an input.
+func TestServe_ConfinedFirst(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("needs the files of a process in /proc")
+	}
+	t.Setenv("SECRET", "value")
+	b, err := start(mostProcessor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		b.end(nil)
+		<-b.ended
+	}()
+	of := func(file string) string {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", b.cmd.Process.Pid, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	for start := time.Now(); !strings.Contains(of("status"), "\nSeccomp:\t2\n"); time.Sleep(time.Millisecond) {
+		if time.Since(start) > time.Minute {
+			t.Fatal("without an input, the process has no filter")
+		}
+	}
+	if !strings.Contains(of("status"), "\nNoNewPrivs:\t1\n") {
+		t.Error("the process may get new privileges")
+	}
+	if got := of("environ"); got != "TRAINWELD_PROCESS=kustomize\x00" {
+		t.Errorf("the environment of the process is %q", got)
+	}
+	limits := strings.Join(strings.Fields(of("limits")), " ")
+	for _, want := range []string{"Max core file size 0 0", "Max data size 536870912 536870912"} {
+		if !strings.Contains(limits, want) {
+			t.Errorf("the process has the limits %s, want %s", limits, want)
+		}
+	}
+}
