@@ -30,7 +30,7 @@ type attack struct {
 	// server, SENTINEL for a file that a command of the attacker would write, and MARK for a text that no report shows.
 	files map[string]string
 	make  func(t *testing.T, dir string) // what else to make, after a commit of the files
-	lines []string                       // a ~ stands for a space within a word
+	lines []string                       // a ~ stands for a space within a word, and a last word <FILE for the standard input
 	want  string                         // in what the lines print, or "" where they may succeed
 }
 
@@ -47,6 +47,9 @@ func attacks() map[string]attack {
 		run       = "touch SENTINEL"
 		byGit     = "git@localhost:a?ref=--upload-pack=touch SENTINEL;"
 	)
+	function := func(config string) string {
+		return "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: [{apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainJob, metadata: {name: a}, spec: {runtimeRef: {name: rt}}}]\nfunctionConfig: " + config + "\n"
+	}
 	in := func(kind string) string {
 		return kind + "items:\n- " + strings.ReplaceAll(generator, "\n", "\n  ") + "\n"
 	}
@@ -152,6 +155,10 @@ func attacks() map[string]attack {
 		"link for output":  {files: map[string]string{"out": "-> ../outside"}, lines: []string{"render -f job.yaml -r rt.yaml --output-dir out", "render -f job.yaml -r rt.yaml --output-dir out/deep", "test --init rt.yaml --output-dir out"}, want: "is outside of the repository"},
 		"list of files": {files: map[string]string{"S/.trainweld-files": strings.Repeat(strings.Repeat("0", 64)+"  a\n", 300_000)}, lines: []string{"render -f job.yaml -r rt.yaml --output-dir S --prune"},
 			want: "names more than"},
+		"files of a function": {files: map[string]string{"in.yaml": function("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {runtimeFiles: ../outside/secret.yaml}}"), "out": "-> ../outside",
+			"files.yaml": function("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {files: out/secret.yaml}}"), "policy.yaml": function("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {policy: out/secret.yaml}}"),
+			"merge.yaml": function("{apiVersion: trainweld.github.io/v1alpha1, kind: MergePatches, patches: [{manager: a, target: {kind: TrainJob}, patch: {spec: {}}}], definitionFiles: [/dev/zero]}")},
+			lines: []string{"fn <in.yaml", "fn <files.yaml", "fn <policy.yaml", "fn <merge.yaml"}, want: "is outside of the repository"},
 		"pipe of jobs": {files: map[string]string{"jobs/a.yaml": "fifo", "jobs/b.yaml": "-> /dev/zero"}, lines: []string{"check jobs", "render -f jobs -r rt.yaml", "migrate jobs", "diff jobs job.yaml"}, want: "is no regular file"},
 	}
 }
@@ -277,8 +284,17 @@ func (a attack) run(t *testing.T, dir, line string) {
 	for i := range words {
 		words[i] = strings.ReplaceAll(words[i], "~", " ")
 	}
+	var out, in bytes.Buffer
+	if name, isInput := strings.CutPrefix(words[len(words)-1], "<"); isInput {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		words = words[:len(words)-1]
+		in.Write(text)
+	}
 	cmd := exec.Command("trainweld", words...)
-	var out bytes.Buffer
+	cmd.Stdin = &in
 	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = dir, &out, &out, time.Second
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -147,6 +147,12 @@ func growing() []growth {
 				return "- " + strings.ReplaceAll(deployment("{name: c%d, image: a}")(n), "\n", "\n  ") + "\n"
 			}))(n)
 		}},
+		{name: "fn merge patches of items", n: 50, args: []string{"fn"}, folder: func(n int) map[string]string {
+			patches := times(n, "{manager: m%d, target: {kind: ConfigMap, name: d%[1]d}, patch: {data: {a: b}}}, ") + "{manager: a, target: {kind: ConfigMap}, patch: {data: {b: c}}}"
+			return stdin(mergeList(patches, func(n int) string {
+				return times(n, "- {apiVersion: v1, kind: ConfigMap, metadata: {name: d%d}, data: {}}\n")
+			}))(n)
+		}},
 		{name: "create variables", n: 12, args: []string{"create", "--runtime=torch", "--name=a", "--env=V%d=a"}, folder: nothing},
 		{name: "create labels", n: 300, args: []string{"create", "--runtime=torch", "--name=a", "--label=k%d=a", "--annotation=k%d=a"}, folder: nothing},
 		{name: "create words", n: 12, args: []string{"create", "--runtime=torch", "--name=a", "--command=a%d", "--args=b%d"}, folder: nothing},

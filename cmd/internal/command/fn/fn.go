@@ -69,7 +69,7 @@ of any kind, by the definition of the kind, and renders nothing:
 
 Results tell which fields each manager owns, as FieldsV1.
 
-Paths are relative to the working directory, which is that of the kustomization.
+Paths are relative to the working directory, which is that of the kustomization, and stay within the repository.
 
 Exit status: 0 done; 1 a finding is an error; 2 usage, input or output failed.`,
 		Example: `  # As kustomize runs it, by this annotation of the functionConfig; kustomize needs --enable-alpha-plugins
@@ -96,6 +96,9 @@ func run(p *host.Program) error {
 	if err != nil {
 		return fmt.Errorf("standard input: %w; a function is given a ResourceList: see 'trainweld fn --help'", err)
 	}
+	bounded := *p
+	bounded.Files = host.Bounded(p.Files, ".") // a configuration of the repository names the files, and no flag
+	p = &bounded
 	if isMerge(list.Config) {
 		return runMerge(p, list)
 	}

@@ -3,6 +3,7 @@
 package fn
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -79,6 +80,7 @@ type mergeOptions struct {
 // target selects items as kustomize does: by their present and their former names.
 type target struct {
 	*types.SelectorRegex
+	name                string // the only name that it selects, or "" for others
 	labels, annotations labels.Selector
 }
 
@@ -158,7 +160,11 @@ func newTarget(s *types.Selector, patch string) (t target, path string, err erro
 		id := item.ID()
 		group, version := resid.ParseGroupVersion(id.APIVersion)
 		gvk := resid.Gvk{Group: regexp.QuoteMeta(group), Version: regexp.QuoteMeta(version), Kind: regexp.QuoteMeta(id.Kind)}
+		t.name = id.Name
 		s = &types.Selector{ResId: resid.ResId{Gvk: gvk, Name: regexp.QuoteMeta(id.Name), Namespace: regexp.QuoteMeta(id.Namespace)}}
+	}
+	if regexp.QuoteMeta(s.Name) == s.Name {
+		t.name = s.Name
 	}
 	if t.SelectorRegex, err = types.NewSelectorRegex(s); err != nil {
 		return t, ".target", err
@@ -175,20 +181,59 @@ func newTarget(s *types.Selector, patch string) (t target, path string, err erro
 // formerNamespaces is the annotation in which kustomize lists the former namespaces of an object, between commas.
 const formerNamespaces = "internal.config.kubernetes.io/previousNamespaces"
 
-// selects reports whether an item is among those that a patch changes.
-func (t target) selects(item *resourcelist.Item) bool {
+// selectable holds what targets select an item by. Former names count as well.
+type selectable struct {
+	gvk                 resid.Gvk
+	names, namespaces   []string
+	labels, annotations labels.Set
+}
+
+func selectableOf(item *resourcelist.Item) selectable {
 	id := item.ID()
 	group, version := resid.ParseGroupVersion(id.APIVersion)
-	if !t.MatchGvk(resid.Gvk{Group: group, Version: version, Kind: id.Kind}) {
-		return false
-	}
-	if id.Namespace == "" {
-		id.Namespace = "default"
-	}
 	annotations := item.Strings("annotations")
-	return slices.ContainsFunc(append(strings.Split(annotations[formerNames], ","), id.Name), t.MatchName) &&
-		slices.ContainsFunc(append(strings.Split(annotations[formerNamespaces], ","), id.Namespace), t.MatchNamespace) &&
-		t.labels.Matches(labels.Set(item.Strings("labels"))) && t.annotations.Matches(labels.Set(annotations))
+	return selectable{
+		gvk:        resid.Gvk{Group: group, Version: version, Kind: id.Kind},
+		names:      append(strings.Split(annotations[formerNames], ","), id.Name),
+		namespaces: append(strings.Split(annotations[formerNamespaces], ","), cmp.Or(id.Namespace, "default")),
+		labels:     item.Strings("labels"), annotations: annotations,
+	}
+}
+
+// selects reports whether an item is among those that a patch changes.
+func (t target) selects(s selectable) bool {
+	return t.MatchGvk(s.gvk) && slices.ContainsFunc(s.names, t.MatchName) && slices.ContainsFunc(s.namespaces, t.MatchNamespace) &&
+		t.labels.Matches(s.labels) && t.annotations.Matches(s.annotations)
+}
+
+// targets finds the targets that select an item. Most have one name, by which an item finds them without a look at all others.
+type targets struct {
+	all    []target
+	named  map[string][]int
+	others []int
+}
+
+func newTargets(all []target) targets {
+	ts := targets{all: all, named: map[string][]int{}}
+	for n, t := range all {
+		if t.name == "" {
+			ts.others = append(ts.others, n)
+		} else {
+			ts.named[t.name] = append(ts.named[t.name], n)
+		}
+	}
+	return ts
+}
+
+// of returns the indexes of the targets that select an item, in order.
+func (ts targets) of(item *resourcelist.Item) (by []int) {
+	s := selectableOf(item)
+	by = slices.Clone(ts.others)
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(s.names))) {
+		by = append(by, ts.named[name]...)
+	}
+	slices.Sort(by)
+	return slices.DeleteFunc(slices.Compact(by), func(n int) bool { return !ts.all[n].selects(s) })
 }
 
 // mergedKind is a kind of the items with the patches of its objects, by their indexes.
@@ -243,15 +288,13 @@ func (m *merger) run() ([]*resourcelist.Item, []resourcelist.Result, *merge.Opti
 		by []int
 	}
 	var selected []selection
-	used := make([]bool, len(o.targets))
+	used, all := make([]bool, len(o.targets)), newTargets(o.targets)
 	for i, item := range f.list.Items {
-		var by []int
-		for n, t := range o.targets {
-			if t.selects(item) {
-				by, used[n] = append(by, n), true
-			}
+		by := all.of(item)
+		for _, n := range by {
+			used[n] = true
 		}
-		if by != nil {
+		if len(by) > 0 {
 			id := item.ID()
 			f.versions[fieldpath.Object{Kind: id.Kind, Namespace: id.Namespace, Name: id.Name}] = id.APIVersion
 			selected = append(selected, selection{at: i, of: m.kindOf(i, by), by: by})
