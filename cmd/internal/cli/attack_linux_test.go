@@ -148,7 +148,7 @@ func attacks() map[string]attack {
 		"patch of a link": {files: map[string]string{"trainweld.yaml": "patches:\n- file: link.yaml\n", "link.yaml": "-> ../outside/secret.yaml"}, lines: attackLines[:3],
 			want: "is outside of the repository"},
 		"patch of a pipe":  {files: map[string]string{"trainweld.yaml": "patches:\n- file: pipe.yaml\n", "pipe.yaml": "fifo"}, lines: attackLines[:3], want: "must be a regular file"},
-		"settings: pipe":   {files: map[string]string{"trainweld.yaml": "fifo"}, lines: append([]string{"test .", "migrate -l ."}, attackLines[:3]...), want: "regular file"},
+		"settings: pipe":   {files: map[string]string{"trainweld.yaml": "fifo"}, lines: append([]string{"test .", "migrate --list ."}, attackLines[:3]...), want: "regular file"},
 		"settings: device": {files: map[string]string{"trainweld.yaml": "-> /dev/zero"}, lines: attackLines[:3], want: "is outside of the repository"},
 		"settings: link":   {files: map[string]string{"trainweld.yaml": "-> ../outside/secret.yaml"}, lines: attackLines[:3], want: "is outside of the repository"},
 		"case of a link":   {files: map[string]string{"cases/a/job.yaml": "-> ../../../outside/secret.yaml", "cases/a/want/README": ""}, lines: []string{"test cases", "test cases --update"}, want: "is outside of the repository"},

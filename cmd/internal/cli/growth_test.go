@@ -169,7 +169,7 @@ func growing() []growth {
 		{name: "migrate replicas", n: 100, args: []string{"migrate"}, file: func(n int) string {
 			return pyTorchJob + "            env:\n" + times(n, "            - {name: V%d, value: a}\n")
 		}},
-		{name: "migrate files", n: 50, args: []string{"migrate", "-l"}, file: func(n int) string { return times(n, pyTorchJob+nextFile) }},
+		{name: "migrate files", n: 50, args: []string{"migrate", "--list"}, file: func(n int) string { return times(n, pyTorchJob+nextFile) }},
 		{name: "blame variables of Jobs", n: 300, args: []string{"blame", "--to=jobs"}, file: trainJobOf(env(`{name: V%d, value: a}`))},
 		{name: "blame Jobs of replicated jobs", n: 40, args: []string{"blame", "--to=jobs"}, file: replicated},
 		{name: "blame documents to Jobs", n: 50, args: []string{"blame", "--to=jobs"}, file: func(n int) string { return times(n, "---\n"+trainJob("a%d", "")) }},

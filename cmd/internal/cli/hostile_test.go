@@ -194,7 +194,7 @@ func TestHostile(t *testing.T) {
 	add("__complete", "blame", "-f", job, "-r", runtime, "")
 	add("__complete", "blame", "-f", job, "-r", runtime, "spec.replicatedJobs")
 	add("__complete", "check", job, "-r", runtime, "--force-manager", "")
-	for _, flag := range []string{"-d", "-l", "--strict"} {
+	for _, flag := range []string{"-d", "--list", "--strict"} {
 		add("migrate", file("pytorch"), flag)
 		add("migrate", unknown, flag)
 	}
@@ -248,7 +248,7 @@ func TestHostile(t *testing.T) {
 		}
 		tame(t, r.args, "standard error", stderr.String(), "")
 		switch {
-		case r.args[0] == "migrate" && !slices.Contains(r.args, "-d") && !slices.Contains(r.args, "-l"):
+		case r.args[0] == "migrate" && !slices.Contains(r.args, "-d") && !slices.Contains(r.args, "--list"):
 			// The files themselves, rewritten where they are old.
 		case r.objects:
 			if i := strings.IndexFunc(stdout.String(), acts); i >= 0 {

@@ -57,7 +57,7 @@ func outputCommands(t *testing.T) map[string][][]string {
 		"blame":     {{"-f", job, "-r", runtime}, {"-f", job, "-r", runtime, "spec.network"}},
 		"diff":      {{job, "-r", runtime, "--live", old}, {job, old, "-r", runtime}},
 		"explain":   {{"TW510"}, {"spec.runtimePatches"}, {"nodeSelector"}},
-		"migrate":   {{old, "-r", runtime}, {old, "-r", runtime, "-d"}, {old, "-r", runtime, "-l"}},
+		"migrate":   {{old, "-r", runtime}, {old, "-r", runtime, "-d"}, {old, "-r", runtime, "--list"}},
 		"create":    {{"--runtime=plain", "--name=llm"}},
 		"test":      {{cases, "--update=diff"}, {cases}},
 		"fn":        {{}},

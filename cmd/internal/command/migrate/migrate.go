@@ -94,7 +94,7 @@ Exit status: 0 done; 1 a finding is an error; 2 usage, input or output failed.`,
 	f.StringVar(&flags.manager, "manager", trainjob.SDKManager, "the manager whose patch the overrides become")
 	f.BoolVarP(&flags.inPlace, "in-place", "w", false, "write the files in place instead of to standard output")
 	f.BoolVarP(&flags.diff, "diff", "d", false, "show the changes instead of the files")
-	f.BoolVarP(&flags.list, "list", "l", false, "list the files that change instead of showing them")
+	f.BoolVar(&flags.list, "list", false, "list the files that change instead of showing them")
 	f.BoolVar(&flags.strict, "strict", false, "count warnings as errors: write nothing that is not proved")
 	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables in findings")
 	f.BoolVar(&flags.showNotes, "show-notes", false, "also show notes, which report no problem")

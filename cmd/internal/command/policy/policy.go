@@ -49,7 +49,7 @@ Exit status: 0 written; 1 the file has a mistake; 2 usage, input or output faile
   trainweld policy -o vap --namespace-selector team=research | kubectl apply -f -
 
   # What the expressions say of the TrainJobs of a repository, and of one user
-  trainweld policy test jobs/ --as system:serviceaccount:ci:deployer`,
+  trainweld policy test jobs/ --user system:serviceaccount:ci:deployer`,
 		Args: option.NoArguments,
 		RunE: func(*cobra.Command, []string) error { return write(p, flags) },
 	}

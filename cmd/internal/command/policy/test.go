@@ -38,7 +38,7 @@ patches nor labels is admitted.
 Exit status: 0 all TrainJobs are admitted; 1 one is refused, or the expressions and check disagree; 2 usage, input or
 output failed.`,
 		Example: `  # Who may change what
-  trainweld policy test jobs/ --old ../main/jobs --as system:serviceaccount:kueue-system:kueue-controller-manager
+  trainweld policy test jobs/ --old ../main/jobs --user system:serviceaccount:kueue-system:kueue-controller-manager
 
   # With a policy of another name
   trainweld policy test jobs/ --policy platform.yaml`,
@@ -54,7 +54,7 @@ output failed.`,
 	option.AddPolicy(f, &flags.Flags)
 	f.Lookup("policy").Usage = whichFile
 	option.AddScope(f, &flags.Flags)
-	f.StringVar(&flags.user, "as", "", "the user that sends the requests, as the API server knows it")
+	f.StringVar(&flags.user, "user", "", "the user that sends the requests, as the API server knows it")
 	f.StringVar(&flags.old, "old", "", "a file or directory with the TrainJobs before")
 	return cmd
 }
