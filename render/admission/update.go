@@ -374,12 +374,11 @@ func (c *checker) applySecond(ctx context.Context, before *checker, observed Obs
 		}
 		return nil
 	}
-	d := c.definition(c.in.Release, jobSetKind)
-	config, err := Encode(c.output.JobSet)
-	if d == nil || err != nil {
-		return second
+	if refused := slices.Concat(second.Refused, second.ResumeRefused); len(refused) > 0 {
+		if config, err := Encode(c.output.JobSet); err == nil {
+			c.refusedUpdates(ctx, before, c.definition(c.in.Release, jobSetKind), config, refused)
+		}
 	}
-	c.refusedUpdates(ctx, before, d, config, slices.Concat(second.Refused, second.ResumeRefused))
 	return second
 }
 

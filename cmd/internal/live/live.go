@@ -14,6 +14,7 @@ package live
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
@@ -259,6 +260,18 @@ func (d *Dump) Family(id fieldpath.Object) *Family { return d.families[id] }
 // IsOfTrainer reports whether a TrainJob is or was the owner of the family.
 func (f *Family) IsOfTrainer() bool {
 	return f.TrainJob != nil || f.JobSet != nil && owner(f.JobSet, finding.TrainJobKind) != ""
+}
+
+// Release frees what the objects of a family can read again.
+func (f *Family) Release() {
+	if f == nil {
+		return
+	}
+	for _, o := range slices.Concat([]*Object{f.TrainJob, f.JobSet}, f.Jobs) {
+		if o != nil {
+			o.Document.Release()
+		}
+	}
 }
 
 // jobSetOf returns the name of the JobSet that owns a Job, or else of that in its labels.

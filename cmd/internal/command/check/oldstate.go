@@ -168,8 +168,9 @@ func (was *oldState) checkObserved(ctx context.Context, in admission.Input, job 
 	if observed == nil || found.Err() != nil {
 		return append(found, admission.Update(ctx, old, in)...)
 	}
-	updated, second := admission.UpdateObserved(ctx, old, in, *observed)
 	family := was.dump.Family(id)
+	defer family.Release()
+	updated, second := admission.UpdateObserved(ctx, old, in, *observed)
 	return slices.Concat(found, updated, family.Unknown(second), family.Stale(second, func(path fieldpath.Path) fieldpath.Position {
 		return was.judge.in.Locate(job, finding.List{{Object: fieldpath.Object{Kind: workspace.JobSetKind}, Path: path}})[0].Position
 	}))
