@@ -40,7 +40,7 @@ type recordedCase struct {
 
 func (c recordedCase) refused() bool { return c.outcome == "rejected" || c.outcome == "blocked" }
 
-// readCases reads the cases of the folders that match, but for those whose verdict hangs on objects that
+// readCases reads the cases of the folders that match, except the cases whose verdict hangs on objects that
 // only a cluster has.
 func readCases(t *testing.T, pattern string) []recordedCase {
 	t.Helper()

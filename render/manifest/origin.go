@@ -7,7 +7,7 @@ import (
 )
 
 // Origin returns the position of a generated object's field in the source of the object. The lines of the generated text help
-// nobody: a build writes it anew each time.
+// nobody: each build writes it again.
 type Origin func(d *Document, path fieldpath.Path) fieldpath.Position
 
 // Trace makes Position return positions in the sources of a generated object. It also moves the document's findings there. The

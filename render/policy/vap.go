@@ -110,7 +110,7 @@ func (w *vapWriter) empty(name, words, before, after string) {
 }
 
 // validate makes one validation of the rules so far, whose message has all broken ones. The API server checks the types of each
-// validation anew, with all variables.
+// validation again, with all variables.
 func (w *vapWriter) validate(name, otherwise string) {
 	if w.rules == nil {
 		return

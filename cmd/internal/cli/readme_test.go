@@ -83,7 +83,7 @@ func TestLibraryDoc(t *testing.T) {
 	}
 }
 
-// TestREADMETargets runs what the quick start says, but for the tests, which would run themselves.
+// TestREADMETargets runs what the quick start says, except the tests, which would run themselves.
 func TestREADMETargets(t *testing.T) {
 	text := document(t, "README.md")
 	for _, target := range []string{"make demo", "make test"} {

@@ -173,7 +173,7 @@ func (flags createFlags) options(changed func(string) bool) ([]trainjob.Option, 
 	var errs []error
 	for _, required := range []struct{ flag, value string }{{"runtime", flags.runtime}, {"name", flags.name}} {
 		if required.value == "" {
-			errs = append(errs, fmt.Errorf("--%s is required, and nothing is made up for it", required.flag))
+			errs = append(errs, fmt.Errorf("--%s is required", required.flag))
 		}
 	}
 	labels, err := keyValues("label", "KEY=VALUE", flags.labels)

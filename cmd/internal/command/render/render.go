@@ -41,7 +41,7 @@ failed; 130 and 143 interrupted by SIGINT and SIGTERM, with nothing written to -
   # As the cluster would, also where managers disagree: the last patch wins, with a warning
   trainweld render -f job.yaml -r runtime.yaml --on-conflict=last
 
-  # As if one manager's patch won wherever managers disagree, with a warning for each value that gives way
+  # As if one manager's patch won wherever managers disagree, with a warning for each value that is overridden
   trainweld render -f job.yaml -r runtime.yaml --force-manager=trainer.kubeflow.org/kubeflow-sdk
 
   # The patch that gives the TrainJob the union of tolerations that the policy asks for

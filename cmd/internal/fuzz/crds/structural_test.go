@@ -19,7 +19,7 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// schemas draws schemas that are structural but for a few places.
+// schemas draws schemas that are structural except in a few places.
 type schemas struct {
 	*rand.Rand
 	flaws   float64

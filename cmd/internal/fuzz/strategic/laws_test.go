@@ -575,7 +575,7 @@ func ownersText(o *merge.Ownership) string {
 	return s.String()
 }
 
-// scribble changes whatever can be reached from a value, but for what its type hides.
+// scribble changes whatever can be reached from a value, except what its type hides.
 func scribble(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:

@@ -104,7 +104,7 @@ func done(spec *jobset.JobSetSpec, all, succeeded []*corev1.Pod) bool {
 }
 
 // TestExitCodes asks the operator of every exit code whether ExitCode tries again, and wants of the new Job the
-// same: its podFailurePolicy fails it, or the Pod is made anew.
+// same: its podFailurePolicy fails it, or the Pod is made again.
 func TestExitCodes(t *testing.T) {
 	job := &kubeflow.JAXJob{}
 	job.Name = "mine"
@@ -117,7 +117,7 @@ func TestExitCodes(t *testing.T) {
 	}
 	spec := result.Runtime.Spec.Template.Spec.ReplicatedJobs[0].Template.Spec
 	if spec.Template.Spec.RestartPolicy != corev1.RestartPolicyNever || *spec.BackoffLimit == 0 {
-		t.Fatalf("restart policy %s, backoff limit %d: the Job controller does not make Pods anew", spec.Template.Spec.RestartPolicy, *spec.BackoffLimit)
+		t.Fatalf("restart policy %s, backoff limit %d: the Job controller does not make Pods again", spec.Template.Spec.RestartPolicy, *spec.BackoffLimit)
 	}
 	for code := int32(1); code < 256; code++ {
 		if again, want := !fails(spec.PodFailurePolicy, "node", code), train.IsRetryableExitCode(code); again != want {
