@@ -345,10 +345,14 @@ func (c *checker) reapply(ctx context.Context, before *checker) {
 	}
 	refused, changed := updated.update(ctx, stored)
 	c.refusedUpdates(ctx, before, d, again, refused)
+	message := "the JobSet exists, and does not let this be changed"
+	if !slices.ContainsFunc(c.all, func(f finding.Finding) bool { return f.Code == finding.CodeImmutable }) {
+		message += ": the TrainJob is accepted, and the Trainer retries forever"
+	}
 	for _, path := range changed {
 		c.add(finding.Finding{
 			Code: finding.CodeEndlessUpdate, Severity: finding.Error, Object: stored.id, Path: path,
-			Message: "the JobSet exists, and does not let this be changed: the TrainJob is accepted, and the Trainer retries forever",
+			Message: message,
 			Remedy:  finding.Remedy{Text: "restore it; of an existing JobSet's Pods only labels, annotations, nodeSelector, tolerations and schedulingGates can be changed"},
 			Claims:  []merge.Claim{c.origin(path)},
 		})

@@ -225,6 +225,9 @@ func TestUpdate(t *testing.T) {
 			if c.path != "" && !slices.ContainsFunc(found, at) {
 				t.Errorf("no error at %s: %s\n%v", c.path, c.reason, found)
 			}
+			if slices.Contains(c.want, "TW700") && strings.Contains(fmt.Sprint(found), "the TrainJob is accepted") {
+				t.Errorf("a rejected update is said to be accepted:\n%v", found)
+			}
 		})
 	}
 }
