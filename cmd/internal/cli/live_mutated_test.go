@@ -303,7 +303,8 @@ func edit(i int) func(*testing.T, *rand.Rand, *liveCase) (kind, cause string) {
 		o := pick(r, c.dump, e.kind)
 		last := len(names) - 1
 		in := within(o, names[:last]...)
-		if fmt.Sprint(in[names[last]]) == fmt.Sprint(e.value) {
+		isDefault := names[last] == "podReplacementPolicy" && in["podFailurePolicy"] != nil
+		if isDefault || fmt.Sprint(in[names[last]]) == fmt.Sprint(e.value) {
 			return "", ""
 		}
 		in[names[last]] = e.value
