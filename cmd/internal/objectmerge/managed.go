@@ -52,7 +52,7 @@ func (m *Object) All(merged *Result) iter.Seq2[fieldpath.Path, []merge.Claim] {
 				claims = claims[1:]
 			}
 			isUnset := !slices.ContainsFunc(claims, func(c merge.Claim) bool { return c.Value == nil || !isEmpty(c.Value) })
-			if (!isUnset || values.at(merged.Fields, path) != nil) && !yield(path, claims) {
+			if len(claims) > 0 && (!isUnset || values.at(merged.Fields, path) != nil) && !yield(path, claims) {
 				return
 			}
 		}

@@ -84,15 +84,16 @@ func (j *runner) refusedObjects(found finding.List) map[fieldpath.Object]bool {
 	return refused
 }
 
-// introduced returns the findings that the version before lacks.
-func (was *standing) introduced(found finding.List) finding.List {
-	if was == nil {
+// introduced returns the findings that the version before lacks. If neither version has objects, such as those of a broken build, it
+// returns all.
+func (was *standing) introduced(found finding.List, judged bool) finding.List {
+	if was == nil || !judged && !was.judged {
 		return found
 	}
 	var brought finding.List
 	for _, f := range found.Distinct() {
 		switch {
-		case f.Code == finding.CodeUnreadable, f.Code == finding.CodeNoTrainJob && !was.judged:
+		case f.Code == finding.CodeUnreadable:
 			brought = append(brought, f) // a mistake in the command line
 		case f.Code == finding.CodeNoTrainJob:
 		case was.known.Take(f):
