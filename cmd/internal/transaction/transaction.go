@@ -145,7 +145,7 @@ func (d *Dir) Changed(files []File, look func(i int, text []byte), interrupted f
 }
 
 // Write applies all changes. An error before all new files are complete, also one of interrupted, leaves everything as it was. The
-// message of a later error, such as a folder in place of a file, names the files that are written.
+// message of a later error, such as a folder in place of a file, names the files that were changed.
 func Write(all []Changes, interrupted func() error, step func(done, total int)) error {
 	s := stage{known: map[place]bool{}}
 	err := s.fill(all, interrupted, step)
@@ -156,40 +156,18 @@ func Write(all []Changes, interrupted func() error, step func(done, total int)) 
 		s.undo()
 		return fmt.Errorf("%w; nothing was changed", err)
 	}
-	wrote, err := s.rename()
+	err = s.rename()
 	for _, c := range all {
 		if err == nil {
-			err = c.remove()
+			err = s.remove(c)
 		}
 	}
 	if err != nil {
 		s.undo()
-		return fmt.Errorf("%w; %s", err, changed(wrote))
-	}
-	return nil
-}
-
-// changed names files for a message.
-func changed(files []stagedFile) string {
-	if len(files) == 0 {
-		return "nothing was changed"
-	}
-	names := make([]string, len(files))
-	for i, f := range files {
-		names[i] = printable.Name(f.dir.at(f.name))
-	}
-	return "the run has changed " + strings.Join(names, ", ")
-}
-
-// remove removes the files that are as they were.
-func (c Changes) remove() error {
-	for _, name := range slices.Sorted(maps.Keys(c.Remove)) {
-		if c.Dir.Sum(name) != c.Remove[name] {
-			continue
+		if s.changed == nil {
+			return fmt.Errorf("%w; nothing was changed", err)
 		}
-		if err := c.Dir.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return c.Dir.named(err)
-		}
+		return fmt.Errorf("%w; changed before: %s", err, strings.Join(s.changed, ", "))
 	}
 	return nil
 }
@@ -202,9 +180,10 @@ type place struct {
 
 // stage holds the new files of a run under their staged names.
 type stage struct {
-	files []stagedFile // that are not renamed yet
-	made  []place      // the folders that the run has made, parents first
-	known map[place]bool
+	files   []stagedFile // that are not renamed yet
+	made    []place      // the folders that the run has made, parents first
+	known   map[place]bool
+	changed []string // the files that the run has changed, for messages
 }
 
 // stagedFile is a file, and its name until all files are complete. It differs between runs, and between a directory and a folder of it.
@@ -220,7 +199,7 @@ func (s *stage) fill(all []Changes, interrupted func() error, step func(done, to
 	var texts []func() ([]byte, error)
 	for _, c := range all {
 		suffix := "." + strings.ToLower(rand.Text()[:8]) + stageSuffix
-		for name := range c.Remove {
+		for _, name := range slices.Sorted(maps.Keys(c.Remove)) {
 			if !IsName(name) {
 				return notOf(c.Dir, name)
 			}
@@ -275,16 +254,33 @@ func (s *stage) makeFolder(d *Dir, folder string) error {
 	return nil
 }
 
-// rename gives the staged files their names, and returns the ones that it has renamed.
-func (s *stage) rename() (wrote []stagedFile, err error) {
-	all := s.files
-	for i, f := range all {
+// rename gives the staged files their names.
+func (s *stage) rename() error {
+	for len(s.files) > 0 {
+		f := s.files[0]
+		name := printable.Name(f.dir.at(f.name))
 		if err := f.dir.root.Rename(f.as, f.name); err != nil {
-			return all[:i], fmt.Errorf("%s: %w", printable.Name(f.dir.at(f.name)), errors.Unwrap(err))
+			return fmt.Errorf("%s: %w", name, errors.Unwrap(err))
 		}
-		s.files = all[i+1:]
+		s.files, s.changed = s.files[1:], append(s.changed, name)
 	}
-	return all, nil
+	return nil
+}
+
+// remove removes the files that are as they were.
+func (s *stage) remove(c Changes) error {
+	for _, name := range slices.Sorted(maps.Keys(c.Remove)) {
+		if c.Dir.Sum(name) != c.Remove[name] {
+			continue
+		}
+		switch err := c.Dir.root.Remove(name); {
+		case err == nil:
+			s.changed = append(s.changed, printable.Name(c.Dir.at(name)))
+		case !errors.Is(err, fs.ErrNotExist):
+			return c.Dir.named(err)
+		}
+	}
+	return nil
 }
 
 // undo removes what is left of the stage. It ignores errors: a staged file is not a manifest, and a folder with content must stay.

@@ -254,7 +254,7 @@ func TestWrite_Partly(t *testing.T) {
 			testenv.WriteIn(t, dir, "b/mine", "mine")
 		}
 	})
-	if err == nil || !strings.Contains(err.Error(), filepath.Join(dir, "b")+": ") || !strings.HasSuffix(err.Error(), "; the run has changed "+filepath.Join(dir, "a")) {
+	if err == nil || !strings.Contains(err.Error(), filepath.Join(dir, "b")+": ") || !strings.HasSuffix(err.Error(), "; changed before: "+filepath.Join(dir, "a")) {
 		t.Errorf("Write() = %v", err)
 	}
 	if err := d.Close(); err != nil {
