@@ -91,13 +91,14 @@ func (fs List) Distinct() List {
 }
 
 // JoinBuilds returns the list with one finding for each mistake of a source that several builds share. The first one names the other
-// builds. The objects may differ in their names and namespaces, which an overlay sets.
+// builds. The objects may differ in their names and namespaces, which an overlay sets. The objects of one build stay apart.
 func (fs List) JoinBuilds() List {
 	type source struct {
 		Key
 		claims string
+		nth    int // of the objects of a build with the mistake
 	}
-	first := map[source]int{}
+	first, objects, seen := map[source]int{}, map[source]int{}, map[source]bool{}
 	var joined List
 	for _, f := range fs {
 		if f.Build == "" || f.Position == (fieldpath.Position{}) {
@@ -105,19 +106,23 @@ func (fs List) JoinBuilds() List {
 			continue
 		}
 		s := source{Key: f.Key()}
-		s.Object, s.Message, s.Build = fieldpath.Object{Kind: f.Object.Kind}, f.Message, ""
+		s.Message = f.Message
 		for _, c := range f.Claims {
 			s.claims += fmt.Sprintf("%s\x00%v\x00%v\x00", c.Layer, c.Value, c.Position)
 		}
-		at, ok := first[s]
-		if !ok {
-			first[s] = len(joined)
-			joined = append(joined, f)
+		if seen[s] {
 			continue
 		}
-		if known := &joined[at]; known.Build != f.Build && !slices.Contains(known.MoreBuilds, f.Build) {
-			known.MoreBuilds = append(slices.Clip(known.MoreBuilds), f.Build)
+		seen[s] = true
+		s.Object = fieldpath.Object{Kind: f.Object.Kind}
+		objects[s]++
+		s.nth, s.Build = objects[s], ""
+		if at, ok := first[s]; ok {
+			joined[at].MoreBuilds = append(slices.Clip(joined[at].MoreBuilds), f.Build)
+			continue
 		}
+		first[s] = len(joined)
+		joined = append(joined, f)
 	}
 	return joined
 }
