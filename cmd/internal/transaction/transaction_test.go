@@ -265,6 +265,26 @@ func TestWrite_Partly(t *testing.T) {
 	}
 }
 
+// TestWrite_Edited changes a file when all new files are complete. It stays, and the other files to remove go.
+func TestWrite_Edited(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"a", "b", "c"} {
+		testenv.WriteIn(t, dir, name, name)
+	}
+	changes := transaction.Changes{Dir: open(t, dir)}
+	changes.Put("new", nil)
+	for _, name := range []string{"a", "b", "c"} {
+		changes.Delete(name)
+	}
+	err := transaction.Write([]transaction.Changes{changes}, never, func(int, int) { testenv.WriteIn(t, dir, "b", "mine") })
+	if err := errors.Join(err, changes.Dir.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]string{"b": "mine", "new": ""}, testenv.Tree(t, dir)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // TestWrite_AtOnce writes a directory by several runs at once: each file is that of one run, and nothing else is left.
 func TestWrite_AtOnce(t *testing.T) {
 	dir := t.TempDir()
@@ -301,7 +321,7 @@ func TestOpen_Refused(t *testing.T) {
 		if d, err := transaction.Open(filepath.Join(work, name)); err == nil || !strings.Contains(err.Error(), "name a directory that can be written to") {
 			t.Errorf("Open(%s) = %v, %v", name, d, err)
 		}
-		if diff := cmp.Diff(map[string]string{"file": "file"}, testenv.Tree(t, work)); diff != "" {
+		if diff := cmp.Diff(map[string]string{"file": "file"}, tree(t, work)); diff != "" {
 			t.Errorf("Open(%s) (-want +got):\n%s", name, diff)
 		}
 	}
