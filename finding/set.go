@@ -118,10 +118,11 @@ func (fs List) JoinBuilds() List {
 		objects[s]++
 		s.nth, s.Build = objects[s], ""
 		if at, ok := first[s]; ok {
-			joined[at].MoreBuilds = append(slices.Clip(joined[at].MoreBuilds), f.Build)
+			joined[at].MoreBuilds = append(joined[at].MoreBuilds, f.Build)
 			continue
 		}
 		first[s] = len(joined)
+		f.MoreBuilds = slices.Clip(f.MoreBuilds) // the caller's list stays
 		joined = append(joined, f)
 	}
 	return joined

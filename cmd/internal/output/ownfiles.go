@@ -39,7 +39,7 @@ func readOwnFiles(dir interface{ ReadFile(string) ([]byte, error) }, at string) 
 		return nil, err
 	}
 	if bytes.Count(data, []byte("\n")) > mostOwnFiles {
-		return nil, fmt.Errorf("%s names more than %d files", path, mostOwnFiles)
+		return nil, fmt.Errorf("%s names more than %d files; remove it, so that nothing is pruned", path, mostOwnFiles)
 	}
 	own := ownFiles{}
 	for i, line := range strings.Split(strings.TrimSuffix(string(data), "\n"), "\n") {

@@ -191,7 +191,9 @@ func run(p *host.Program, flags checkFlags) error {
 		if j, err = judgeParts(ctx, p, flags, onConflict, was); err != nil {
 			return nil, nil, err
 		}
-		return j.ordered(func(found finding.List) finding.List { return was.introduced(levels.Apply(found), j.count.any(flags.Selector != nil)) }), j.lines, nil
+		return j.ordered(func(found finding.List) finding.List {
+			return was.introduced(levels.Apply(found), j.count.any(flags.Selector != nil))
+		}), j.lines, nil
 	}
 	var found finding.List
 	if !flags.fix.On() {

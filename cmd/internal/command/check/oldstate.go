@@ -156,7 +156,7 @@ func (was *oldState) check(ctx context.Context, in admission.Input, job workspac
 	return admission.Update(ctx, was.input(ctx, in, job, fields, d), in)
 }
 
-// checkObserved judges a TrainJob as an update of a cluster: also what its controllers make of the objects that exist.
+// checkObserved judges a TrainJob as an update of a cluster, with the next states of the objects that exist.
 func (was *oldState) checkObserved(ctx context.Context, in admission.Input, job workspace.Job, id fieldpath.Object) finding.List {
 	observed, found := was.dump.Observed(id)
 	old := in // if the dump lacks the TrainJob

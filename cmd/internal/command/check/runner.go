@@ -239,7 +239,7 @@ func (j *runner) trainJob(ctx context.Context, d *manifest.Document) finding.Lis
 	return found
 }
 
-// hasError reports whether found has an error on the value at the path or below it. That it may not change is none.
+// hasError reports whether found has an error on the value at the path or below it. An immutable field is none.
 func hasError(found finding.List, path fieldpath.Path) bool {
 	return slices.ContainsFunc(found, func(f finding.Finding) bool {
 		return f.Severity == finding.Error && f.Path.HasPrefix(path) && f.Code != finding.CodeImmutable

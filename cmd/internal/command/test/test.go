@@ -64,8 +64,8 @@ and warnings, if there are any. A difference is shown by merge key, with the lay
 --update writes the results, and removes files without a result. --update=diff shows these changes.
 
 --init creates cases for runtimes: TrainJobs that use the features of each runtime. It writes them to the folder of
-the runtime, or to --output-dir with a copy of the runtime. It does not change an existing case. With -k, it takes the runtimes of each
-build, and the cases of a build get a folder of its path.
+the runtime, or to --output-dir with a copy of the runtime. It does not change an existing case. With -k, it takes the
+runtimes of each build, and the cases of a build get a folder of its path.
 
 The report goes to standard output, a summary to standard error. docs/golden.md has more.
 
