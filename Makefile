@@ -27,7 +27,7 @@ in = cd $(1) && GOWORK=off go
 FUZZ := cmd/internal/fuzz
 ALONE := $(addprefix $(FUZZ)/,upstream trainingoperator strategic operators crds kueue) $(ORACLES) cmd/internal/hosts cmd/internal/packaging cmd/internal/bench cmd/web
 
-.PHONY: help nightly build release tag test test-long test-upstream test-releases oracles test-hosts web playground test-web differential lint vulnerabilities apidiff bench measure fuzz soak mutants demo generate
+.PHONY: help nightly build release tag test test-long test-growth test-race test-upstream test-releases oracles test-hosts web playground test-web differential lint vulnerabilities apidiff bench measure fuzz soak mutants demo generate
 
 # The first target. A target with a description is in the list.
 help: ## this list
@@ -65,10 +65,16 @@ test: ## the tests, with a twentieth of the random cases
 	@$(MAKE) -s help | grep -E 'make test-|make lint'
 	@python3 -c 'import yaml' 2>/dev/null || echo "  cmd/internal/conformance/runner.py  this machine lacks python3 with PyYAML (Debian's python3-yaml)"
 
-# The tests at full length. The last three runs hold what runs concurrently against the race detector: packages that start goroutines,
-# the laws that run at the same time, and the tests of other packages that share values.
-test-long: ## all random cases, the tests that take long, and the race detector
+# The tests at full length, for the night.
+test-long: ## all random cases, and the tests that take long
 	TRAINWELD_LONG=1 go test -vet=off -timeout 0 work
+
+# What grows with its input: the work and the memory of each command, and the work of a check.
+test-growth: ## the growth of each command with its input
+	TRAINWELD_LONG=1 go test -vet=off -ldflags=-w -count=1 -timeout 0 -run '^(TestWorkIsLinear|TestMemoryIsLinear|TestCheck_Once)$$' ./cmd/internal/cli
+
+# Packages that start goroutines, the laws that run at the same time, and the tests of other packages that share values.
+test-race: ## what runs concurrently, with the race detector
 	TRAINWELD_CASES=100 go test -vet=off -timeout 0 $(RACE) ./cmd/internal/conformance ./render/runtimepatch ./conflict ./cmd/golden ./cmd/internal/build ./cmd/internal/cli ./cmd/internal/output ./cmd/internal/parallel ./cmd/internal/workspace ./cmd/trainweld
 	TRAINWELD_CASES=100 go test -vet=off -timeout 0 $(RACE) -run '^(TestLaws|TestForce|TestHistory|TestChildHistory|TestManagedFields|TestMigrate|TestRewrite)$$' ./render/fuzz
 	go test -vet=off $(RACE) -run '^(TestPositionsFromManyGoroutines|TestInputsAreShared)$$' ./render/manifest ./render
