@@ -10,8 +10,6 @@ import (
 type Switch struct {
 	// ID is a short stable name, such as resources.
 	ID string
-	// Title says what the behaviour decides, such as "what spec.trainer.resourcesPerNode does".
-	Title string
 	// Changes are the changes, the oldest first.
 	Changes []Change
 	// Parts are the single changes of a change that has many; see Switch.Part.
@@ -82,17 +80,17 @@ func Switches() []Switch { return slices.Concat(shipped(), ruleSwitches(), behav
 // shipped are the switches of what a release ships. A JobSet has the claims before a stock runtime asks for them.
 func shipped() []Switch {
 	all := []Switch{
-		of("definitions", "which fields a TrainJob and a runtime have", func(r *Release) *string { return &r.Schema },
+		of("definitions", func(r *Release) *string { return &r.Schema },
 			Change{"2.1", "the definitions of Trainer 2.1 apply", ""},
 			Change{"2.2", "the definitions of Trainer 2.2 apply", ""},
 			Change{"2.3", "the definitions of Trainer 2.3 apply", ""}),
-		of("jobset-definition", "which fields a JobSet has", func(r *Release) *string { return &r.JobSetSchema },
+		of("jobset-definition", func(r *Release) *string { return &r.JobSetSchema },
 			Change{"2.1", "JobSet 0.10 has groupName, and several items of dependsOn", ""},
 			Change{"2.2", "JobSet 0.11 has volumeClaimPolicies", ""},
 			Change{"2.3", "JobSet 0.12 merges replicatedJobs by name", jobSet(1185)}),
-		of("claims", "whether a JobSet makes volume claims", func(r *Release) *bool { return &r.JobSet.Claims },
+		of("claims", func(r *Release) *bool { return &r.JobSet.Claims },
 			Change{"2.2", "JobSet 0.11 makes the claims of volumeClaimPolicies, and their volumes in the Pods", jobSet(1098)}),
-		of("stock", "which runtimes the release installs", func(r *Release) *string { return &r.Stock },
+		of("stock", func(r *Release) *string { return &r.Stock },
 			Change{"2.1", "the stock runtimes of Trainer 2.1 apply", ""},
 			Change{"2.2", "the stock runtimes of Trainer 2.2 apply", ""},
 			Change{"2.3", "the stock runtimes of Trainer 2.3 apply", ""}),
@@ -104,58 +102,58 @@ func shipped() []Switch {
 // behaviours are the switches of the fields of Release.
 func behaviours() []Switch {
 	return []Switch{
-		of("overrides", "which field of a TrainJob changes the runtime's template", func(r *Release) *Overrides { return &r.Overrides },
+		of("overrides", func(r *Release) *Overrides { return &r.Overrides },
 			Change{"2.1", "the controller reads spec.podTemplateOverrides", trainer(2785)},
 			Change{"2.2", "the controller reads spec.runtimePatches", trainer(3309)}),
-		of("merge-root", "over which object patches merge", func(r *Release) *MergeRoot { return &r.MergeRoot },
+		of("merge-root", func(r *Release) *MergeRoot { return &r.MergeRoot },
 			Change{"2.1", "overrides merge into the Pod template, with its labels and annotations", trainer(2785)},
 			Change{"2.2", "patches merge into the template of each job that they name", trainer(3309)},
 			Change{"2.3", "patches merge into the whole JobSet: a job that the runtime lacks is added", jobSet(1185)}),
-		of("resources", "what spec.trainer.resourcesPerNode does", func(r *Release) *Resources { return &r.Resources },
+		of("resources", func(r *Release) *Resources { return &r.Resources },
 			Change{"2.3", "resourcesPerNode merges into the runtime's resources by key, and only under an mlPolicy; it replaced them all before", trainer(3602)}),
-		of("gang-requests", "which requests a gang's minResources count", func(r *Release) *GangRequests { return &r.GangRequests },
+		of("gang-requests", func(r *Release) *GangRequests { return &r.GangRequests },
 			Change{"2.2", "minResources count the requests of resourcesPerNode alone", trainer(2982)},
 			Change{"2.3", "minResources count the merged requests", trainer(3602)}),
-		of("mpi-node-trainer", "whether MPI's job node takes resourcesPerNode and env", func(r *Release) *bool { return &r.MPINodeTrainer },
+		of("mpi-node-trainer", func(r *Release) *bool { return &r.MPINodeTrainer },
 			Change{"2.1", "if the launcher is a node, the job node takes resourcesPerNode and spec.trainer.env as well", trainer(2653)}),
-		of("mpi-slots", "how many processes MPI runs on a node by default", func(r *Release) *MPISlots { return &r.MPISlots },
+		of("mpi-slots", func(r *Release) *MPISlots { return &r.MPISlots },
 			Change{"2.1", "a number of one in the runtime means one process for each GPU", ""}),
-		of("ssh-modes", "whether MPI's keys have modes of their own", func(r *Release) *bool { return &r.SSHModes },
+		of("ssh-modes", func(r *Release) *bool { return &r.SSHModes },
 			Change{"2.3", "the volume of MPI's keys has the mode 0400, and modes for each key", trainer(3649)}),
-		of("endpoints", "which replicas an MPI hostfile lists", func(r *Release) *Endpoints { return &r.Endpoints },
+		of("endpoints", func(r *Release) *Endpoints { return &r.Endpoints },
 			Change{"2.3", "the hostfile lists all replicas of a job", trainer(3539)}),
-		of("nproc", "which devices PET_NPROC_PER_NODE counts", func(r *Release) *NProc { return &r.NProc },
+		of("nproc", func(r *Release) *NProc { return &r.NProc },
 			Change{"2.1", "auto counts the devices of the node; before, it counted resourcesPerNode only, and a number without requests became one", ""}),
-		of("torchtune", "which recipes of torchtune there are", func(r *Release) *TorchTune { return &r.TorchTune },
+		of("torchtune", func(r *Release) *TorchTune { return &r.TorchTune },
 			Change{"2.1", "torchtune has recipes for LoRA, QLoRA and DoRA, and other models", trainer(2832)},
 			Change{"2.3", "arguments ask for QLoRA and DoRA only with the value True; before, their names alone did", ""}),
-		of("jax-needs-trainer", "whether JAX without a job with the trainer's label crashes the controller", func(r *Release) *bool { return &r.JAXNeedsTrainer },
+		of("jax-needs-trainer", func(r *Release) *bool { return &r.JAXNeedsTrainer },
 			Change{"2.3", "the controller renders a runtime of JAX without a job with the trainer's label; it crashed before", trainer(3563)}),
-		of("init-lists", "whether the controller writes the lists of init containers again", func(r *Release) *bool { return &r.InitLists },
+		of("init-lists", func(r *Release) *bool { return &r.InitLists },
 			Change{"2.3", "of two ports of an init container that the controller takes for one, the second is there twice", ""}),
-		of("gang-label", "under which podGroupPolicy Pods carry the label of their PodGroup", func(r *Release) *GangLabel { return &r.GangLabel },
+		of("gang-label", func(r *Release) *GangLabel { return &r.GangLabel },
 			Change{"2.1", "Pods carry the label of coscheduling only if the runtime asks for coscheduling", ""}),
-		of("flux", "how Flux is installed", func(r *Release) *Flux { return &r.Flux },
+		of("flux", func(r *Release) *Flux { return &r.Flux },
 			Change{"2.3", "Flux has /dev/shm in memory, counts GPUs, and runs the runtime's command if the TrainJob has none", trainer(3325)}),
-		of("second-trainer", "whose parallelism a second job with the trainer's label gets", func(r *Release) *SecondTrainer { return &r.SecondTrainer },
+		of("second-trainer", func(r *Release) *SecondTrainer { return &r.SecondTrainer },
 			Change{"2.1", "each job with the trainer's label has a parallelism of its own; before, all had the first one's", ""}),
-		of("runtime-read", "when the controller reads the runtime", func(r *Release) *RuntimeRead { return &r.RuntimeRead },
+		of("runtime-read", func(r *Release) *RuntimeRead { return &r.RuntimeRead },
 			Change{"2.3", "the controller keeps a snapshot of the runtime for each TrainJob", trainer(3580)}),
-		of("status-gate", "whether there is the feature gate TrainJobStatus", func(r *Release) *bool { return &r.StatusGate },
+		of("status-gate", func(r *Release) *bool { return &r.StatusGate },
 			Change{"2.2", "under the feature gate TrainJobStatus, Pods report their progress", trainer(3227)}),
-		of("managed-by", "whether the controller leaves TrainJobs of other managers alone", func(r *Release) *bool { return &r.ManagedBy },
+		of("managed-by", func(r *Release) *bool { return &r.ManagedBy },
 			Change{"2.3", "the controller makes no JobSet for a TrainJob that another controller manages", trainer(3681)}),
-		of("group-labels", "whether Jobs and Pods carry the group of their JobSet", func(r *Release) *bool { return &r.JobSet.GroupLabels },
+		of("group-labels", func(r *Release) *bool { return &r.JobSet.GroupLabels },
 			Change{"2.1", "Jobs and Pods carry the uid of the JobSet, and their group", jobSet(822)}),
-		of("priority-label", "which Pods carry the label of their priority", func(r *Release) *PriorityLabel { return &r.JobSet.PriorityLabel },
+		of("priority-label", func(r *Release) *PriorityLabel { return &r.JobSet.PriorityLabel },
 			Change{"2.2", "every Pod with a priority carries its label", jobSet(1077)}),
 	}
 }
 
 // of makes the switch of a field.
-func of[T ~string | ~bool](id, title string, field func(*Release) *T, changes ...Change) Switch {
+func of[T ~string | ~bool](id string, field func(*Release) *T, changes ...Change) Switch {
 	return Switch{
-		ID: id, Title: title, Changes: changes,
+		ID: id, Changes: changes,
 		value: func(r *Release) string {
 			if v, ok := any(*field(r)).(bool); ok {
 				return yes(v)

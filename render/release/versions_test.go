@@ -13,9 +13,9 @@ import (
 
 var update = flag.Bool("update", false, "write docs/versions.md, and the files of docs/examples/components/trainjobs that come from the definitions")
 
-// TestVersions wants the tables of docs/versions.md to say what the data of this package says.
+// TestVersions compares the lists of docs/versions.md with the data of this package.
 func TestVersions(t *testing.T) {
-	const file, from, to = "../../docs/versions.md", "<!-- tables -->\n", "<!-- end of tables -->\n"
+	const file, from, to = "../../docs/versions.md", "<!-- changes -->\n", "<!-- end of changes -->\n"
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -25,7 +25,7 @@ func TestVersions(t *testing.T) {
 	if !found || !ended {
 		t.Fatalf("%s lacks %q or %q", file, from, to)
 	}
-	want := string(before) + from + tables() + to + string(after)
+	want := string(before) + from + changes() + to + string(after)
 	if string(text) == want {
 		return
 	}
@@ -37,22 +37,9 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// tables returns the table of behaviors and the list of changes.
-func tables() string {
+// changes returns the lists of changes.
+func changes() string {
 	var b strings.Builder
-	known := release.Known()
-	b.WriteString("\n## The behaviors\n\n| behavior | decides |")
-	for _, r := range known {
-		fmt.Fprintf(&b, " %s |", r.Name)
-	}
-	b.WriteString("\n| --- | --- |" + strings.Repeat(" --- |", len(known)) + "\n")
-	for _, s := range release.Switches() {
-		fmt.Fprintf(&b, "| `%s` | %s |", s.ID, s.Title)
-		for i := range known {
-			fmt.Fprintf(&b, " %s |", s.Value(&known[i]))
-		}
-		b.WriteString("\n")
-	}
 	line := func(head, id, why, link string) {
 		fmt.Fprintf(&b, "%s%s`: %s", head, id, why)
 		if link != "" {
@@ -62,7 +49,7 @@ func tables() string {
 		b.WriteString(".\n")
 	}
 	b.WriteString("\n## The changes\n")
-	for _, r := range known[1:] {
+	for _, r := range release.Known()[1:] {
 		fmt.Fprintf(&b, "\n### Trainer %s\n\n", r.Name)
 		for _, s := range release.Switches() {
 			for _, change := range s.Changes {
