@@ -40,13 +40,11 @@ func TestVersions(t *testing.T) {
 // changes returns the lists of changes.
 func changes() string {
 	var b strings.Builder
-	line := func(head, id, why, link string) {
-		fmt.Fprintf(&b, "%s%s`: %s", head, id, why)
-		if link != "" {
-			names := strings.Split(link, "/")
-			fmt.Fprintf(&b, " ([%s](%s))", strings.Join(names[3:5], "/")+map[string]string{"pull": "#", "releases": " "}[names[5]]+names[len(names)-1], link)
+	line := func(id, why, link string) {
+		if id = "`" + id + "`"; link != "" {
+			id = "[" + id + "](" + link + ")"
 		}
-		b.WriteString(".\n")
+		fmt.Fprintf(&b, "- %s: %s.\n", id, why)
 	}
 	b.WriteString("\n## The changes\n")
 	for _, r := range release.Known()[1:] {
@@ -59,12 +57,12 @@ func changes() string {
 				listed := 0
 				for _, p := range s.Parts {
 					if p.In == change.In && s.ID != "jobset-definition" { // the definitions of runtimes have the same parts
-						line("- `"+s.ID+"` `", p.ID, p.Why, p.Link)
+						line(p.ID, p.Why, p.Link)
 						listed++
 					}
 				}
 				if listed == 0 {
-					line("- `", s.ID, change.Why, change.Link)
+					line(s.ID, change.Why, change.Link)
 				}
 			}
 		}
