@@ -42,13 +42,12 @@ func TestCodes(t *testing.T) {
 		title, _, _ := strings.Cut(text, "\n")
 		page := "findings/" + slug + ".md"
 		generated[page] = "# " + strings.TrimRight(heading.ReplaceAllString(text, "## $1: $3"), "\n") + "\n"
-		fmt.Fprintf(&index, "| [%s](%s) |", title, page)
+		headings := heading.FindAllStringSubmatch(text, -1)
+		fmt.Fprintf(&index, "| [%s](%s) | %s to %s |\n", title, page, headings[0][1], headings[len(headings)-1][1])
 		fmt.Fprintf(&constants, "\n// Codes of the page docs/%s.\nconst (\n", page)
-		for _, match := range heading.FindAllStringSubmatch(text, -1) {
-			fmt.Fprintf(&index, " [%s](%s#%s)", match[1], page, anchor(match[1]+": "+match[3]))
+		for _, match := range headings {
 			fmt.Fprintf(&constants, "\tCode%s Code = %q // %s\n", match[2], match[1], match[3])
 		}
-		index.WriteString(" |\n")
 		constants.WriteString(")\n")
 	}
 	generated["findings.md"] = index.String()
@@ -73,11 +72,6 @@ func TestCodes(t *testing.T) {
 	if err != nil || len(found) != len(generated)-2 {
 		t.Errorf("findings has the pages %v, %v; codes.txt has %d families", found, err, len(generated)-2)
 	}
-}
-
-// anchor returns the anchor that a heading of Markdown has.
-func anchor(heading string) string {
-	return strings.ReplaceAll(regexp.MustCompile(`[^\w -]`).ReplaceAllString(strings.ToLower(heading), ""), " ", "-")
 }
 
 // TestOf holds that every code of the table has its page, in the order of their numbers.
