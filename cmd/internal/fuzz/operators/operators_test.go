@@ -31,7 +31,7 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-var update = flag.Bool("update", false, "rewrite the table of docs/library.md")
+var update = flag.Bool("update", false, "rewrite the table of testdata/README.md")
 
 // program is one file of testdata/programs.
 type program struct {
@@ -124,7 +124,7 @@ func row(to *strings.Builder, name string, counts map[string]int) (cases int) {
 
 // compareTable compares the table of the document with the one of the cases, or writes it.
 func compareTable(t *testing.T, table string) {
-	const file, begin, end = "../../../../docs/library.md", "<!-- operators -->\n", "<!-- end of operators -->\n"
+	const file, begin, end = "testdata/README.md", "<!-- operators -->\n", "<!-- end of operators -->\n"
 	data, err := os.ReadFile(file)
 	before, rest, _ := strings.Cut(string(data), begin)
 	_, after, found := strings.Cut(rest, end)
