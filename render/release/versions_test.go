@@ -2,6 +2,7 @@ package release_test
 
 import (
 	"bytes"
+	"cmp"
 	"flag"
 	"fmt"
 	"os"
@@ -40,11 +41,11 @@ func TestVersions(t *testing.T) {
 // changes returns the lists of changes.
 func changes() string {
 	var b strings.Builder
-	line := func(id, why, link string) {
-		if id = "`" + id + "`"; link != "" {
-			id = "[" + id + "](" + link + ")"
+	linked := func(id, link string) string {
+		if link == "" {
+			return "`" + id + "`"
 		}
-		fmt.Fprintf(&b, "- %s: %s.\n", id, why)
+		return "[`" + id + "`](" + link + ")"
 	}
 	b.WriteString("\n## The changes\n")
 	for _, r := range release.Known()[1:] {
@@ -54,16 +55,13 @@ func changes() string {
 				if change.In != r.Name {
 					continue
 				}
-				listed := 0
+				var parts []string
 				for _, p := range s.Parts {
 					if p.In == change.In && s.ID != "jobset-definition" { // the definitions of runtimes have the same parts
-						line(p.ID, p.Why, p.Link)
-						listed++
+						parts = append(parts, linked(p.ID, p.Link))
 					}
 				}
-				if listed == 0 {
-					line(s.ID, change.Why, change.Link)
-				}
+				fmt.Fprintf(&b, "- %s: %s.\n", linked(s.ID, change.Link), cmp.Or(strings.Join(parts, ", "), change.Why))
 			}
 		}
 	}

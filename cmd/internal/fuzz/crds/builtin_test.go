@@ -16,8 +16,8 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// TestBuiltInKinds holds the table of docs/differences.md against every kind of k8s.io/api: the fields in which a strategic
-// merge and server-side apply do not merge alike.
+// TestBuiltInKinds compares the table of testdata/README.md with every kind of k8s.io/api: the fields in which a strategic merge
+// and server-side apply differ.
 func TestBuiltInKinds(t *testing.T) {
 	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "k8s.io/client-go").Output()
 	if err != nil {
@@ -53,12 +53,12 @@ func TestBuiltInKinds(t *testing.T) {
 	}
 	slices.Sort(rows)
 	want := "| strategic merge | server-side apply | fields |\n|---|---|---|\n" + strings.Join(rows, "")
-	docs, err := os.ReadFile("../../../../docs/differences.md")
+	docs, err := os.ReadFile("testdata/README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(string(docs), want) {
-		t.Errorf("docs/differences.md lacks this table:\n%s", want)
+		t.Errorf("testdata/README.md lacks this table:\n%s", want)
 	}
 }
 
