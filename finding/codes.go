@@ -127,6 +127,8 @@ const (
 	CodeNoController      Code = "TW457" // no controller for applied objects
 	CodeSecretMoves       Code = "TW458" // Secret of the controller
 	CodeNoSnapshot        Code = "TW459" // no snapshot of the runtime
+	CodeExtended          Code = "TW460" // extended patches need another runtime
+	CodeBaseMoved         Code = "TW461" // derived from another base
 	CodeNotAdmitted       Code = "TW467" // flavors that Kueue cannot assign
 	CodeNoPodSets         Code = "TW468" // no Workload in Kueue
 	CodeQueueCounts       Code = "TW469" // Kueue counts other Pods

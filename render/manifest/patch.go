@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
@@ -19,10 +20,21 @@ type Patch struct {
 	// Base is the path of the patch in its document, or empty if the document is the patch.
 	// Document.Position(Base.Append(steps...)) is the position of a field of the patch.
 	Base fieldpath.Path
+	// Extended is the patch of an ExtendedPatch, or nil. Then Patch has only its manager.
+	Extended map[string]any
+}
+
+// ExtendedPatch is a patch of any field of a runtime's spec. The API has no such patches: they make another runtime.
+type ExtendedPatch struct {
+	metav1.TypeMeta `json:",inline"`
+	Metadata        metav1.ObjectMeta `json:"metadata,omitzero"`
+	Manager         string            `json:"manager,omitempty"`
+	// TrainingRuntimeSpec is a part of a runtime's spec.
+	TrainingRuntimeSpec map[string]any `json:"trainingRuntimeSpec,omitempty"`
 }
 
 // DecodePatches reads managers' patches from YAML or JSON, as strictly as [Decode]. It reads a RuntimePatch, a list of them, a
-// TrainJob with spec.runtimePatches, and streams and Lists of these. An object of another kind is an error, and a TrainJob
+// TrainJob with spec.runtimePatches, an ExtendedPatch, and streams and Lists of these. An object of another kind is an error, and a TrainJob
 // without patches a warning.
 //
 // The patches have the order of the file. Apply them in this order.
@@ -33,7 +45,7 @@ func DecodePatches(file string, data []byte) ([]Patch, finding.List) {
 // DecodePatches is the function DecodePatches by the API. Patches are an error if the release has none.
 func (a *API) DecodePatches(file string, data []byte) ([]Patch, finding.List) {
 	d := newDecoder(file, data)
-	d.patches, d.api = true, a
+	d.patches, d.api, d.further = true, a, []Kind{{Group: "trainweld.github.io", Version: "v1alpha1", Kind: "ExtendedPatch", New: func() any { return new(ExtendedPatch) }}}
 	d.stream()
 	if a != nil && a.Release().Overrides != release.RuntimePatches {
 		having := a.having(trainer.TrainJobKind, "spec", "runtimePatches")
@@ -53,6 +65,12 @@ func (a *API) DecodePatches(file string, data []byte) ([]Patch, finding.List) {
 		switch o := document.Object.(type) {
 		case *trainer.RuntimePatch:
 			patches = append(patches, Patch{Patch: *o, Document: document})
+		case *ExtendedPatch:
+			if len(o.TrainingRuntimeSpec) == 0 {
+				d.findings = append(d.findings, withoutPatches(document, finding.Error, "has no trainingRuntimeSpec"))
+				continue
+			}
+			patches = append(patches, Patch{Patch: trainer.RuntimePatch{Manager: o.Manager}, Document: document, Extended: o.TrainingRuntimeSpec})
 		case *trainer.TrainJob:
 			if document.Overrides != nil {
 				f := withoutPatches(document, finding.Error, "has overrides of Trainer 2.1, which are nobody's patches")
@@ -75,7 +93,7 @@ func (a *API) DecodePatches(file string, data []byte) ([]Patch, finding.List) {
 func withoutPatches(d *Document, severity finding.Severity, message string) finding.Finding {
 	return finding.Finding{
 		Code: finding.CodeNotAnObject, Severity: severity, Object: d.ID, Position: d.Position(nil),
-		Message: message, Remedy: finding.Remedy{Text: "give a RuntimePatch, a list of them, or a TrainJob whose patches are taken"},
+		Message: message, Remedy: finding.Remedy{Text: "give a RuntimePatch, a list of them, an ExtendedPatch, or a TrainJob whose patches are taken"},
 	}
 }
 
@@ -90,7 +108,7 @@ func patchesOf(document *Document, job *trainer.TrainJob) []Patch {
 		if p.Manager == "" || count[p.Manager] > 1 {
 			step = fieldpath.Index(i)
 		}
-		patches = append(patches, Patch{p, document, fieldpath.Fields("spec", "runtimePatches").Append(step)})
+		patches = append(patches, Patch{Patch: p, Document: document, Base: fieldpath.Fields("spec", "runtimePatches").Append(step)})
 	}
 	return patches
 }

@@ -85,7 +85,7 @@ func (flags Render) Parse() (manifest.Format, render.Options, error) {
 	if flags.As == "stored" {
 		opts.As = render.Stored
 	}
-	if flags.Observed != "" && (flags.To != "jobset" && flags.To != "jobs" || flags.As == "stored" || flags.ComposeAs != "" || flags.For == ForApply) {
+	if flags.Observed != "" && (flags.To != "jobset" && flags.To != "jobs" || flags.As == "stored" || flags.ComposeAs != "" || flags.For == ForApply || flags.For == ForRuntime) {
 		return 0, opts, errors.New("--observed renders a JobSet or Jobs as stored, --to=jobset or --to=jobs: leave --as, --for and --compose-as out; Pods that exist never change, and others follow their Job")
 	}
 	if opts.FeatureGates, err = ParseFeatureGates(flags.FeatureGates); err != nil {
@@ -103,8 +103,9 @@ func (flags Render) Parse() (manifest.Format, render.Options, error) {
 
 // The values of --for.
 const (
-	ForReview = "review"
-	ForApply  = "apply"
+	ForReview  = "review"
+	ForApply   = "apply"
+	ForRuntime = "runtime"
 )
 
 // checkFor returns an error for an unknown value of --for, and for objects that nobody applies.
@@ -112,10 +113,12 @@ func (flags Render) checkFor() error {
 	switch {
 	case flags.For == "":
 		return nil
+	case flags.For == ForRuntime && (flags.To != "jobset" || flags.As == "stored"):
+		return errors.New("--for=runtime renders runtimes and TrainJobs: remove --to and --as")
 	case flags.For == ForApply && flags.To != "jobset":
 		return fmt.Errorf("--for=apply renders JobSets: the JobSet controller makes the %s of an applied JobSet; remove --to", strings.ToUpper(flags.To[:1])+flags.To[1:])
 	}
-	return OneOf("--for", flags.For, ForReview, ForApply)
+	return OneOf("--for", flags.For, ForReview, ForApply, ForRuntime)
 }
 
 // checkIneffective returns an error for flags that have no effect on a patch, or on Pod sets.
@@ -131,7 +134,7 @@ func (flags Render) checkIneffective() error {
 		flag string
 		set  bool
 	}{
-		{"--to=" + flags.To, flags.ComposeAs != "" && flags.To != "jobset"}, {"--for=" + flags.For, flags.For == ForApply}, {"-o " + flags.Format, flags.Format == NameFormat},
+		{"--to=" + flags.To, flags.ComposeAs != "" && flags.To != "jobset"}, {"--for=" + flags.For, flags.For == ForApply || flags.For == ForRuntime}, {"-o " + flags.Format, flags.Format == NameFormat},
 		{"--as=" + flags.As, flags.ComposeAs == "" && flags.As == "stored"}, {"--generate-secrets", flags.Secrets}, {"--owner-references", flags.OwnerReferences},
 	} {
 		if f.set {

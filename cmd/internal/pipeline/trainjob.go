@@ -44,7 +44,9 @@ func TrainJob(in *workspace.Input, j workspace.Job, opts render.Options) (findin
 	}
 	// The error repeats the findings.
 	out, _ := render.JobSet(input, opts)
-	out.Findings = in.Locate(j, append(in.ReleaseFindings(j), out.Findings...))
+	found := in.ReleaseFindings(j)
+	workspace.LastWins(found, opts.OnConflict)
+	out.Findings = in.Locate(j, append(found, out.Findings...))
 	out.Findings.Sort()
 	if in.IsSpelled() && out.JobSet != nil {
 		before := out.JobSet.Spec.DeepCopy()

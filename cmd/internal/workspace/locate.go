@@ -8,7 +8,6 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/render/compose"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
@@ -36,7 +35,7 @@ func (l *Locator) Locate(j Job, findings finding.List) finding.List {
 			f.Remedy.IsCertain = f.Remedy.IsCertain && !rules.Requires(j.TrainJob, manager)
 		}
 		for c := range f.Claims {
-			if claim := &f.Claims[c]; !compose.IsRule(*claim) { // a rule has its position
+			if claim := &f.Claims[c]; claim.Position == (fieldpath.Position{}) { // a rule and an extended patch have theirs
 				claim.Position = l.ClaimPosition(j, *claim)
 			}
 		}
@@ -155,14 +154,16 @@ func (l *Locator) ClaimPosition(j Job, c merge.Claim) fieldpath.Position {
 
 func (l *Locator) runtimeHas(j Job, path fieldpath.Path) bool {
 	source := l.catalog.SourceOf(j)
-	return source != nil && !source.Stock && (source.Snapshot != nil || source.Document.Has(path))
+	return source != nil && (source.derivation.patchOf(path) != nil || !source.Stock && (source.Snapshot != nil || source.Document.Has(path)))
 }
 
 // RuntimePosition returns the position of a field in the TrainJob's runtime. Without a runtime, it returns the position of
 // runtimeRef.
 func (l *Locator) RuntimePosition(j Job, path fieldpath.Path) fieldpath.Position {
-	if source := l.catalog.SourceOf(j); source != nil && !source.Stock {
-		return source.Position(path)
+	if source := l.catalog.SourceOf(j); source != nil {
+		if at := source.Position(path); at != (fieldpath.Position{}) {
+			return at
+		}
 	}
 	return j.Document.Position(fieldpath.Fields("spec", "runtimeRef"))
 }

@@ -84,6 +84,24 @@ func (st *Settings) PatchedBy(file string) []fieldpath.Object {
 
 // patchesFor returns the patches of PatchesFor with their positions.
 func (st *Settings) patchesFor(j Job) []manifest.Patch {
+	return withoutPatches(st.writtenFor(j), func(p manifest.Patch) bool { return p.Extended != nil })
+}
+
+// extendedFor returns the extended patches that a TrainJob gets.
+func (st *Settings) extendedFor(j Job) []manifest.Patch {
+	return withoutPatches(st.writtenFor(j), func(p manifest.Patch) bool { return p.Extended == nil })
+}
+
+// withoutPatches returns the patches without those that drop selects. It changes no list.
+func withoutPatches(patches []manifest.Patch, drop func(manifest.Patch) bool) []manifest.Patch {
+	if !slices.ContainsFunc(patches, drop) {
+		return patches
+	}
+	return slices.DeleteFunc(slices.Clone(patches), drop)
+}
+
+// writtenFor returns the patches of both kinds that a TrainJob gets.
+func (st *Settings) writtenFor(j Job) []manifest.Patch {
 	r := st.rules[j.Document.File]
 	if r == nil {
 		return st.Patches

@@ -11,6 +11,7 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	kjson "sigs.k8s.io/json"
 
 	"github.com/trainweld/trainweld/cmd/internal/ports"
@@ -20,6 +21,7 @@ import (
 	"github.com/trainweld/trainweld/render/legacy"
 	"github.com/trainweld/trainweld/render/manifest"
 	"github.com/trainweld/trainweld/render/release"
+	"github.com/trainweld/trainweld/schema"
 )
 
 // Catalog holds the runtimes, and where they come from. Releases may have different runtimes of one name.
@@ -34,6 +36,8 @@ type Catalog struct {
 
 	lock     sync.Mutex // guards the rest
 	resolved map[resolution]*RuntimeSource
+	derived  map[string]*RuntimeSource            // by the base and its extended patches
+	schemas  map[string]*schema.Type              // of runtimes, by the version of the release
 	stock    map[string]map[string]*RuntimeSource // by the version and the name
 	releases map[string][]release.Release         // that ship a runtime, by its name
 }
@@ -42,7 +46,7 @@ func newCatalog(flags Flags, settings *Settings, to reporter) *Catalog {
 	return &Catalog{
 		reporter: to, flags: flags, settings: settings,
 		Broken: map[fieldpath.Object]bool{}, runtimes: map[string]*render.Runtimes{}, sources: map[released]*RuntimeSource{}, built: map[fieldpath.Object]bool{},
-		resolved: map[resolution]*RuntimeSource{}, stock: map[string]map[string]*RuntimeSource{},
+		resolved: map[resolution]*RuntimeSource{}, derived: map[string]*RuntimeSource{}, schemas: map[string]*schema.Type{}, stock: map[string]map[string]*RuntimeSource{},
 	}
 }
 
@@ -59,12 +63,15 @@ type RuntimeSource struct {
 	// Findings are those on a runtime that a TrainJob of another release reads.
 	Findings finding.List
 
-	spec *trainer.TrainingRuntimeSpec // nil after an error
+	derivation *derivation                  // nil without extended patches
+	spec       *trainer.TrainingRuntimeSpec // nil after an error
 }
 
 // Position returns the position of a field of the runtime.
 func (s *RuntimeSource) Position(path fieldpath.Path) fieldpath.Position {
 	switch {
+	case s.derivation != nil:
+		return s.derivation.position(path)
 	case s.Stock:
 		return fieldpath.Position{}
 	case s.Snapshot != nil:
@@ -76,7 +83,10 @@ func (s *RuntimeSource) Position(path fieldpath.Path) fieldpath.Position {
 // Fields returns the fields of the runtime. The Trainer treats a snapshot as the runtime that its TrainJob names, so a snapshot
 // gets that kind and name.
 func (s *RuntimeSource) Fields(named fieldpath.Object) (map[string]any, error) {
-	if s.Snapshot == nil {
+	switch {
+	case s.derivation != nil:
+		return runtime.DeepCopyJSON(s.derivation.fields), nil
+	case s.Snapshot == nil:
 		return s.Document.Fields()
 	}
 	text, err := json.Marshal(s.Snapshot)
@@ -208,7 +218,7 @@ func (c *Catalog) source(j Job) (*RuntimeSource, string) {
 	for _, version := range c.versions(version) {
 		for _, id := range []fieldpath.Object{render.ObjectOf(j.TrainJob), render.RuntimeOf(j.TrainJob)} {
 			if source := c.sources[released{version, id}]; source != nil {
-				return c.as(source, api), version
+				return c.derive(j, c.as(source, api)), version
 			}
 		}
 	}
@@ -218,7 +228,7 @@ func (c *Catalog) source(j Job) (*RuntimeSource, string) {
 	if c.Broken[render.RuntimeOf(j.TrainJob)] {
 		return nil, version
 	}
-	return c.stockRuntime(j), version
+	return c.derive(j, c.stockRuntime(j)), version
 }
 
 // as returns the source as an API reads it. A snapshot is the controller's own, and stays.
@@ -326,9 +336,17 @@ func (in *Input) ReleaseFindings(j Job) finding.List {
 
 func (c *Catalog) runtimeFindings(j Job) finding.List {
 	source := c.SourceOf(j)
-	switch {
-	case source == nil:
+	if source == nil {
 		return nil
+	}
+	if source.derivation != nil {
+		return append(c.derivedFindings(j, source), c.sourceFindings(j, source.derivation.base)...)
+	}
+	return c.sourceFindings(j, source)
+}
+
+func (c *Catalog) sourceFindings(j Job, source *RuntimeSource) finding.List {
+	switch {
 	case source.Stock && (c.flags.Release != nil || c.settings.stockAccepted[j.Document.File]):
 		return nil
 	case source.Stock:
@@ -354,7 +372,7 @@ func (c *Catalog) specOf(d *manifest.Document) *trainer.TrainingRuntimeSpec {
 	default:
 		return nil
 	}
-	c.setDefaults(spec, d)
+	c.setDefaults(spec, d.Sets)
 	return spec
 }
 
@@ -366,7 +384,7 @@ func (c *Catalog) AddRuntime(d *manifest.Document) (source *RuntimeSource, kept 
 		return nil, false
 	}
 	if source.Snapshot == nil {
-		c.setDefaults(source.spec, d)
+		c.setDefaults(source.spec, d.Sets)
 	}
 	return source, c.put(id, source, false)
 }
@@ -435,10 +453,10 @@ func (c *Catalog) put(id fieldpath.Object, source *RuntimeSource, last bool) (ke
 	return true
 }
 
-// setDefaults sets the API server's defaults in a runtime.
-func (c *Catalog) setDefaults(spec *trainer.TrainingRuntimeSpec, d *manifest.Document) {
+// setDefaults sets the API server's defaults in a runtime. sets reports whether a file sets a field.
+func (c *Catalog) setDefaults(spec *trainer.TrainingRuntimeSpec, sets func(fieldpath.Path) bool) {
 	plain := ports.Plain(spec)
-	render.DefaultRuntime(spec, d.Sets)
+	render.DefaultRuntime(spec, sets)
 	if c.flags.Spelled {
 		for _, p := range plain {
 			p.Protocol = ""

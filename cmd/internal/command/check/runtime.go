@@ -48,7 +48,7 @@ func (h *admittedRuntimes) of(source *workspace.RuntimeSource) *admittedRuntime 
 	defer h.mu.Unlock()
 	held := h.held[source]
 	if held == nil {
-		if held = h.add(source); !source.Stock {
+		if held = h.add(source); !source.Stock || source.Base() != nil {
 			h.others = append(h.others, held)
 		}
 	}
@@ -124,6 +124,14 @@ func (j *runner) judgeRuntime(ctx context.Context, held *admittedRuntime) findin
 		if held.Snapshot != nil && runtime != nil {
 			f.Message = fmt.Sprintf("%s; the runtime is the one that the Trainer has kept for its TrainJob", f.Message)
 		}
+	}
+	if base := held.Base(); base != nil {
+		if fields, err := base.Fields(fieldpath.Object{}); err == nil {
+			_, ofBase := admission.AdmitRuntime(ctx, held.Document.API().Release(), fields, j.flags.Namespace)
+			held.Rejected(found, ofBase)
+		}
+	} else if f := j.in.Outdated(held.RuntimeSource); f != nil {
+		found = append(found, *f)
 	}
 	if held.Snapshot == nil {
 		found = withoutDoubles(found, held.Document)

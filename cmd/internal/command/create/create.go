@@ -127,6 +127,12 @@ func run(p *host.Program, flags createFlags, changed func(flag string) bool) err
 	findings := in.Findings
 	if findings.Err() == nil {
 		for _, patch := range in.Patches {
+			if patch.Extended != nil {
+				findings = append(findings, finding.Finding{
+					Code: finding.CodeUnpatchable, Severity: finding.Error, Object: patch.Document.ID, Position: patch.Document.Position(nil),
+					Message: "Forbidden: a TrainJob holds no extended patch", Remedy: finding.Remedy{Text: "name it in trainweld render --for=runtime"},
+				})
+			}
 			options = append(options, trainjob.RuntimePatch{
 				Manager: patch.Patch.Manager, TrainingRuntimeSpec: patch.Patch.TrainingRuntimeSpec,
 				Written: func(path fieldpath.Path) bool { return patch.Document.Has(patch.Base.Append(path...)) },

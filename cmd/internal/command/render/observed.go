@@ -3,6 +3,7 @@
 package render
 
 import (
+	"context"
 	"slices"
 
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
@@ -13,6 +14,7 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/admission"
 	"github.com/trainweld/trainweld/render/release"
 )
 
@@ -46,4 +48,10 @@ func (d liveDump) objects(j workspace.Job, r *release.Release, applied *jobset.J
 		jobs = append(jobs, job)
 	}
 	return found, jobs
+}
+
+// admitRuntime returns the findings of a cluster on a runtime.
+func admitRuntime(r *release.Release, fields map[string]any) finding.List {
+	_, found := admission.AdmitRuntime(context.Background(), r, fields, "")
+	return found
 }

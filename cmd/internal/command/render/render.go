@@ -44,6 +44,9 @@ failed; 130 and 143 interrupted by SIGINT and SIGTERM, with nothing written to -
   # As if one manager's patch won wherever managers disagree, with a warning for each value that is overridden
   trainweld render -f job.yaml -r runtime.yaml --force-manager=trainer.kubeflow.org/kubeflow-sdk
 
+  # The runtime that patches of any of its fields make, and the TrainJob that refers to it
+  trainweld render -f job.yaml -r runtime.yaml --patch extended.yaml --for=runtime
+
   # The patch that gives the TrainJob the union of tolerations that the policy asks for
   trainweld render -f job.yaml -r runtime.yaml --compose-as=platform.example.com/compose
 
@@ -95,7 +98,7 @@ failed; 130 and 143 interrupted by SIGINT and SIGTERM, with nothing written to -
 	f.BoolVar(&flags.Prune, "prune", false, "with --output-dir: remove the files that an earlier run with --prune has written, that are no longer made, and that nobody has changed; "+output.OwnFilesName+" lists them")
 	f.BoolVar(&flags.ExitCode, "exit-code", false, "with --output-dir: name the files that are written or removed, or that git does not track, and end with status 1 if there is one")
 	f.StringVar(&flags.To, "to", "jobset", "what to render: jobset, with the ConfigMaps, Secrets and PodGroups beside it; jobs, with the Service and the volume claims; pods; or podsets, which Kueue counts")
-	f.StringVar(&flags.For, "for", option.ForReview, "review: what the controller applies; apply: the same to apply instead of the TrainJobs, with a warning for each loss")
+	f.StringVar(&flags.For, "for", option.ForReview, "review: what the controller applies; apply: the same to apply instead of the TrainJobs, with a warning for each loss; runtime: the TrainJobs, with the runtimes of their extended patches")
 	f.StringVar(&flags.As, "as", "applied", "applied: what the controllers send to the API server; stored: with what the API server and the webhooks fill in")
 	option.AddOnConflict(cmd, &flags.OnConflict, "fail", "fail, an error where managers disagree, or last, a warning, and the last patch wins as in the cluster")
 	f.StringVar(&flags.ComposeAs, "compose-as", "", "write the patch of this manager that gives the TrainJob the values of the policy's rules, instead of objects: docs/policy.md")
@@ -117,7 +120,7 @@ failed; 130 and 143 interrupted by SIGINT and SIGTERM, with nothing written to -
 	f.BoolVar(&flags.ShowNotes, "show-notes", false, "also show notes, which report no problem")
 	commandline.Complete(cmd, "output", cobra.FixedCompletions([]string{"yaml", "json", option.NameFormat, option.TableFormat, option.WideFormat}, cobra.ShellCompDirectiveNoFileComp))
 	commandline.Complete(cmd, "to", cobra.FixedCompletions([]string{"jobset", "jobs", "pods", option.PodSets}, cobra.ShellCompDirectiveNoFileComp))
-	commandline.Complete(cmd, "for", cobra.FixedCompletions([]string{option.ForReview, option.ForApply}, cobra.ShellCompDirectiveNoFileComp))
+	commandline.Complete(cmd, "for", cobra.FixedCompletions([]string{option.ForReview, option.ForApply, option.ForRuntime}, cobra.ShellCompDirectiveNoFileComp))
 	commandline.Complete(cmd, "as", cobra.FixedCompletions([]string{"applied", "stored"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.MarkFlagDirname("output-dir")
 	return cmd

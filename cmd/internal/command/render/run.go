@@ -51,6 +51,7 @@ type renderRun struct {
 	unsafe   finding.List
 	err      error
 	pods     atomic.Int64 // the number of Pods so far
+	derives  atomic.Bool  // whether a TrainJob has extended patches
 }
 
 // observedDump has the objects of a cluster. A browser has none, and its program does not link what they need.
@@ -116,6 +117,9 @@ func run(p *host.Program, flags option.Render) error {
 	found = append(queued, found...)
 	if err == nil && r.err == nil && found.Err() == nil && !flags.AsTable() {
 		err = flags.Children.NoPods(r.pods.Load())
+	}
+	if err == nil && flags.For == option.ForRuntime && found.Err() == nil && !r.derives.Load() {
+		err = exit.Usage(errors.New("--for=runtime: no TrainJob gets an extended patch: name one with --patch, or in the policy file"))
 	}
 	if err != nil {
 		r.progress.End()
@@ -276,6 +280,13 @@ func (r *renderRun) trainJob(j workspace.Job) (finding.List, iter.Seq2[any, erro
 	if r.flags.For == option.ForApply && out.JobSet != nil {
 		found = pipeline.ForApply(r.in, j, out, found, r.opts.OwnerReferences && j.UID != "")
 	}
+	if r.flags.For != option.ForReview {
+		found = slices.DeleteFunc(found, func(f finding.Finding) bool { return f.Code == finding.CodeExtended })
+	}
+	if r.flags.For == option.ForRuntime && out.JobSet != nil {
+		more, objects := r.derived(j)
+		return r.leveled(append(found, more...), true), output.Each(objects), nil, 0
+	}
 	if r.dump != nil && out.JobSet != nil && found.Err() == nil {
 		more, objects := r.dump.objects(j, r.podsOf(j).Release, out.JobSet, r.flags.To == "jobset")
 		return r.leveled(append(found, more...), objects != nil), output.Each(objects), nil, 0
@@ -287,6 +298,24 @@ func (r *renderRun) trainJob(j workspace.Job) (finding.List, iter.Seq2[any, erro
 	f := pipeline.Children(pipeline.Owners(r.in, j, r.opts, out), out.JobSet, out.Companions, r.flags, r.podsOf(j))
 	located := r.in.Locate(j, f.Findings)
 	return append(found, r.leveled(located, f.Objects != nil)...), f.Objects, f.Table, f.Pods
+}
+
+// derived returns the TrainJob for the cluster, after the runtime that its extended patches make, if there are any.
+func (r *renderRun) derived(j workspace.Job) (found finding.List, objects []any) {
+	runtime, job, err := r.in.Derived(j)
+	if err != nil {
+		return finding.List{{Code: finding.CodeNoMerge, Severity: finding.Error, Object: render.ObjectOf(j.TrainJob), Position: j.Document.Position(nil), Message: err.Error()}}, nil
+	}
+	if runtime != nil {
+		r.derives.Store(true)
+		if found = admitRuntime(j.Release(), runtime.Object); found != nil {
+			source := r.in.SourceOf(j)
+			fields, _ := source.Base().Fields(fieldpath.Object{}) // the derived runtime has them
+			source.Rejected(found, admitRuntime(j.Release(), fields))
+		}
+		objects = append(objects, runtime)
+	}
+	return found, append(objects, job)
 }
 
 // composed returns the patch with the values of the policy.

@@ -1,0 +1,492 @@
+// This file derives runtimes from runtimes and extended patches.
+
+package workspace
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	kruntime "k8s.io/apimachinery/pkg/runtime"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/trainweld/trainweld/conflict"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/check"
+	"github.com/trainweld/trainweld/render/manifest"
+	"github.com/trainweld/trainweld/render/mlpolicy"
+	"github.com/trainweld/trainweld/render/runtimepatch"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// The annotations of a derived runtime.
+const (
+	fromAnnotation     = "trainweld.github.io/derived-from" // the kind and the name of the base
+	hashAnnotation     = "trainweld.github.io/base-hash"
+	managersAnnotation = "trainweld.github.io/managers"
+)
+
+// derivation is how extended patches make another runtime of a base.
+type derivation struct {
+	base    *RuntimeSource
+	patches []extension
+	fields  map[string]any // of the base with the patches
+}
+
+// extension is an extended patch whose items of replicatedJobs name the jobs of a base.
+type extension struct {
+	manifest.Patch
+	spec  map[string]any
+	items map[string]int // in the list of the patch, by the name of the job
+}
+
+// derive returns the runtime that a TrainJob's extended patches make of a base, or the base. A snapshot is what the cluster runs, and a
+// derived runtime has the patches already.
+func (c *Catalog) derive(j Job, base *RuntimeSource) *RuntimeSource {
+	patches := c.settings.extendedFor(j)
+	if base == nil || base.Snapshot != nil || len(patches) == 0 {
+		return base
+	}
+	key := fmt.Sprintf("%p", base)
+	for _, p := range patches {
+		key += fmt.Sprintf(" %p", p.Document)
+	}
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	if c.derived[key] == nil {
+		c.derived[key] = c.derivedOf(base, patches)
+	}
+	return c.derived[key]
+}
+
+// derivedOf implements derive. The caller holds the lock.
+func (c *Catalog) derivedOf(base *RuntimeSource, patches []manifest.Patch) *RuntimeSource {
+	fields, err := base.Document.Fields()
+	if _, isDerived := annotation(base.Document, fromAnnotation); isDerived || err != nil {
+		return base
+	}
+	out := *base
+	d := &derivation{base: base, fields: fields}
+	out.derivation = d
+	of := c.flags.idOf(base.Document)
+	report := func(f finding.Finding) {
+		f.Severity, f.Object = finding.Error, of
+		out.Findings = append(out.Findings, f)
+	}
+	var names []string
+	for _, p := range patches {
+		at := fieldpath.Fields("manager")
+		found := check.Patches(nil, []trainer.RuntimePatch{{Manager: p.Patch.Manager}})
+		if slices.Contains(names, p.Patch.Manager) {
+			found = append(found, finding.Finding{Code: finding.CodeDuplicateManager, Message: fmt.Sprintf("Duplicate value: %q", p.Patch.Manager), Remedy: finding.Remedy{Text: "combine the two patches"}})
+		}
+		for _, f := range found {
+			f.Path, f.Position = nil, p.Document.Position(at)
+			report(f)
+		}
+		names = append(names, p.Patch.Manager)
+		d.patches = append(d.patches, extend(p, fields, report))
+	}
+	if len(out.Findings) > 0 {
+		return &out
+	}
+	merged, err := c.merged(base, d)
+	var refused *merge.PatchError
+	switch {
+	case errors.As(err, &refused):
+		f := finding.Finding{Code: finding.CodeNoMerge, Path: refused.Path, Position: d.base.Position(refused.Path), Message: refused.Err.Error(), Remedy: finding.Remedy{Text: "correct the value"}}
+		if refused.Index >= 0 {
+			f.Position = d.patches[refused.Index].position(refused.Path)
+		}
+		if t := c.schemas[versionOf(base.Document)]; t != nil && t.Lookup(refused.Path) == nil {
+			f.Code, f.Message, f.Remedy.Text = finding.CodeUnknownField, fmt.Sprintf("unknown field %q", strings.TrimPrefix(refused.Path.String(), ".")), "remove the field, or correct its name"
+		}
+		report(f)
+		return &out
+	case err != nil:
+		report(finding.Finding{Code: finding.CodeNoMerge, Position: patches[0].Document.Position(nil), Message: err.Error()})
+		return &out
+	}
+	for _, disagreement := range conflict.Find(merged.Owners) {
+		f := disagreement.Finding(of)
+		for i := range f.Claims {
+			name, _ := f.Claims[i].Layer.Manager()
+			f.Claims[i].Position = d.patches[slices.Index(names, name)].position(f.Claims[i].Source)
+		}
+		f.Position = LastPlace(f.Claims)
+		if f.Remedy = (finding.Remedy{Do: finding.ChooseOne, Text: "keep one member, and remove the other from its patch"}); disagreement.Kind == conflict.Overlap {
+			f.Remedy = finding.Remedy{Text: "set the field in one patch only, or set the same value in all; or use --on-conflict=last"}
+		}
+		out.Findings = append(out.Findings, f)
+	}
+	var spec trainer.TrainingRuntimeSpec
+	text, err := json.Marshal(merged.Value["spec"])
+	if err == nil {
+		err = json.Unmarshal(text, &spec)
+	}
+	if err != nil {
+		report(finding.Finding{Code: finding.CodeWrongType, Position: patches[0].Document.Position(nil), Message: err.Error()})
+		return &out
+	}
+	d.fields, out.spec = merged.Value, &spec
+	c.setDefaults(out.spec, func(path fieldpath.Path) bool { return d.patchOf(path) != nil || base.Document.Sets(path) })
+	return &out
+}
+
+// merged merges the patches as server-side applies, by the definition of the base's release. The caller holds the lock.
+func (c *Catalog) merged(base *RuntimeSource, d *derivation) (*merge.Result[merge.Object], error) {
+	version := versionOf(base.Document)
+	if c.schemas[version] == nil {
+		text, err := base.Document.API().Release().Definition(trainer.TrainingRuntimeKind)
+		if err == nil {
+			c.schemas[version], err = schema.ParseOpenAPI(text, runtimeschema.GroupVersionKind{Version: trainer.SchemeGroupVersion.Version})
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	layers := make([]merge.Layered[merge.Object], len(d.patches))
+	for i, p := range d.patches {
+		layers[i] = merge.Layered[merge.Object]{Layer: merge.Manager(p.Patch.Patch.Manager), Patch: &merge.Object{"spec": p.spec}}
+	}
+	return merge.ForObject(c.schemas[version]).Apply(&d.fields, layers, merge.Options{Owners: true, Base: runtimepatch.RuntimeLayer})
+}
+
+// jobsPath leads to the replicated jobs of a runtime.
+func jobsPath() fieldpath.Path { return fieldpath.Fields("spec", "template", "spec", "replicatedJobs") }
+
+// extend returns a patch for the jobs of a runtime. It reports the items that select no job, and those whose job is not clear.
+func extend(p manifest.Patch, runtime map[string]any, report func(finding.Finding)) extension {
+	out := extension{Patch: p, spec: p.Extended, items: map[string]int{}}
+	list, _, _ := unstructured.NestedFieldNoCopy(p.Extended, "template", "spec", "replicatedJobs")
+	items, _ := list.([]any) // the merge reports another type
+	jobs := jobsOf(runtime)
+	var named []any
+	for i, item := range items {
+		fields, ok := item.(map[string]any)
+		if !ok {
+			return out
+		}
+		at := jobsPath().Append(fieldpath.Index(i))
+		wrong := func(code finding.Code, name, help, message string, args ...any) {
+			place := at
+			if name != "" {
+				place = at.Append(fieldpath.Field(name))
+			}
+			report(finding.Finding{Code: code, Path: place, Position: out.position(place), Message: fmt.Sprintf(message, args...), Remedy: finding.Remedy{Text: help}})
+		}
+		selected := selectJobs(fields, jobs, wrong)
+		for _, name := range selected {
+			if _, isDuplicate := out.items[name]; isDuplicate {
+				wrong(finding.CodeDuplicateItem, "", "combine the two items", "Duplicate value: two items of the patch select the job %q", name)
+				continue
+			}
+			out.items[name] = i
+			fields := maps.Clone(fields)
+			delete(fields, "select")
+			fields["name"] = name
+			named = append(named, fields)
+		}
+	}
+	if len(items) > 0 {
+		out.spec = kruntime.DeepCopyJSON(p.Extended)
+		_ = unstructured.SetNestedSlice(out.spec, named, "template", "spec", "replicatedJobs") // the list is there
+	}
+	return out
+}
+
+// replicatedJob is the name of a job with the labels of its template.
+type replicatedJob struct {
+	name   string
+	labels labels.Set
+}
+
+func jobsOf(runtime map[string]any) (jobs []replicatedJob) {
+	list, _, _ := unstructured.NestedSlice(runtime, "spec", "template", "spec", "replicatedJobs")
+	for _, item := range list {
+		fields, _ := item.(map[string]any)
+		name, _, _ := unstructured.NestedString(fields, "name")
+		of, _, _ := unstructured.NestedStringMap(fields, "template", "metadata", "labels")
+		jobs = append(jobs, replicatedJob{name, of})
+	}
+	return jobs
+}
+
+// selectJobs returns the names of the jobs that an item selects: by its name, or by labels or the ancestor of the field select.
+func selectJobs(item map[string]any, jobs []replicatedJob, wrong func(code finding.Code, field, help, message string, args ...any)) (selected []string) {
+	var all []string
+	for _, job := range jobs {
+		all = append(all, fmt.Sprintf("%q", job.name))
+	}
+	known := "use a job of the runtime: " + strings.Join(all, ", ")
+	name, isNamed := item["name"].(string)
+	by, isSelected := item["select"].(map[string]any)
+	const form = "set one of ancestor and labels, such as ancestor: trainer"
+	switch {
+	case isNamed && item["select"] != nil:
+		wrong(finding.CodeBrokenRule, "name", "remove the name", "Forbidden: may not be set beside select, and a patch cannot rename a job")
+		return nil
+	case isNamed:
+		if !slices.ContainsFunc(jobs, func(job replicatedJob) bool { return job.name == name }) {
+			wrong(finding.CodeUnknownJob, "name", known, "Not found: %q", name)
+			return nil
+		}
+		return []string{name}
+	case !isSelected || len(by) != 1:
+		field := "select"
+		if item["select"] == nil {
+			field = ""
+		}
+		wrong(finding.CodeMissingField, field, form, "Required value: must specify a name, or one of select.ancestor and select.labels")
+		return nil
+	}
+	ancestor, isAncestor := by["ancestor"].(string)
+	text, isLabels := by["labels"].(string)
+	selector, err := labels.Parse(text)
+	switch {
+	case isAncestor:
+		selector = labels.SelectorFromSet(labels.Set{mlpolicy.Ancestor: ancestor})
+	case !isLabels || err != nil || text == "":
+		wrong(finding.CodeBadValue, "select", form, "Invalid value: must have an ancestor, or a label selector such as tier=gpu")
+		return nil
+	}
+	for _, job := range jobs {
+		if selector.Matches(job.labels) {
+			selected = append(selected, job.name)
+		}
+	}
+	switch {
+	case len(selected) == 0:
+		wrong(finding.CodeUnknownJob, "select", known, "selects no job of the runtime: no template has the labels %s", selector)
+	case isAncestor && len(selected) > 1:
+		wrong(finding.CodeBadValue, "select", "select one of them by its name, or all with labels", "Invalid value: %q: selects several jobs: %s", ancestor, strings.Join(selected, ", "))
+		return nil
+	}
+	return selected
+}
+
+// path returns the path in the patch's document of a field of the runtime.
+func (e extension) path(path fieldpath.Path) fieldpath.Path {
+	if len(path) > 0 {
+		path = path[1:] // spec
+	}
+	at := e.Base.Append(fieldpath.Field("trainingRuntimeSpec")).Append(path...)
+	if n := len(e.Base) + len(jobsPath()); len(at) > n {
+		if key, name, ok := at[n].Item(); ok && key == "name" && path.HasPrefix(jobsPath()[1:]) {
+			if i, ok := e.items[name]; ok {
+				at[n] = fieldpath.Index(i)
+			}
+		}
+	}
+	return at
+}
+
+func (e extension) position(path fieldpath.Path) fieldpath.Position {
+	return e.Document.Position(e.path(path))
+}
+
+// patchOf returns the last patch that sets a field, or nil.
+func (d *derivation) patchOf(path fieldpath.Path) *extension {
+	if d == nil || !path.HasPrefix(fieldpath.Fields("spec")) {
+		return nil
+	}
+	for i := range slices.Backward(d.patches) {
+		if p := &d.patches[i]; p.Document.Has(p.path(path)) {
+			return p
+		}
+	}
+	return nil
+}
+
+// position returns the position of a field: in the last patch that sets it, else in the base.
+func (d *derivation) position(path fieldpath.Path) fieldpath.Position {
+	if p := d.patchOf(path); p != nil {
+		return p.position(path)
+	}
+	return d.base.Position(path)
+}
+
+// Rejected sets the positions of a cluster's findings on a derived runtime. Those that its base does not have are of the patches.
+func (s *RuntimeSource) Rejected(found, ofBase finding.List) {
+	for i := range found {
+		f := &found[i]
+		f.Position = s.Position(f.Path)
+		if slices.ContainsFunc(ofBase, func(b finding.Finding) bool { return b.Code == f.Code && b.Path.String() == f.Path.String() }) {
+			continue
+		}
+		for n := range slices.Backward(f.Path) {
+			if p := s.derivation.patchOf(f.Path[:n+1]); p != nil {
+				f.Position = p.position(f.Path[:n+1])
+				break
+			}
+		}
+	}
+}
+
+// Base returns the runtime that extended patches make another one of, or nil.
+func (s *RuntimeSource) Base() *RuntimeSource {
+	if s == nil || s.derivation == nil {
+		return nil
+	}
+	return s.derivation.base
+}
+
+// managers returns the managers of the patches, in their order.
+func (d *derivation) managers() []string {
+	names := make([]string, len(d.patches))
+	for i := range d.patches {
+		names[i] = d.patches[i].Patch.Patch.Manager
+	}
+	return names
+}
+
+// annotation returns an annotation of a document's object.
+func annotation(d *manifest.Document, key string) (string, bool) {
+	return d.Text(fieldpath.Fields("metadata", "annotations").Append(fieldpath.Key(key)))
+}
+
+// derivedName returns the name of the runtime that a TrainJob's extended patches make.
+func derivedName(j Job) string { return j.Spec.RuntimeRef.Name + "-" + j.Name }
+
+// LastWins makes warnings of the conflicts of extended patches of which the last one wins.
+func LastWins(found finding.List, rule render.OnConflict) {
+	for i := range found {
+		if found[i].Code == finding.CodeOverlap && IsRuntime(found[i].Object) && rule == render.Last {
+			found[i].Severity = finding.Warning
+		}
+	}
+}
+
+// derivedFindings returns the findings on the runtime that a TrainJob's extended patches make.
+func (c *Catalog) derivedFindings(j Job, source *RuntimeSource) finding.List {
+	found := slices.Clone(source.Findings)
+	if found.Err() != nil {
+		return found
+	}
+	ref := fieldpath.Fields("spec", "runtimeRef", "name")
+	report := func(code finding.Code, severity finding.Severity, help, message string, args ...any) {
+		found = append(found, finding.Finding{
+			Code: code, Severity: severity, Object: render.ObjectOf(j.TrainJob), Path: ref, Position: j.Document.Position(ref),
+			Message: fmt.Sprintf(message, args...), Remedy: finding.Remedy{Text: help},
+		})
+	}
+	report(finding.CodeExtended, finding.Warning, "apply the output of trainweld render --for=runtime instead of the TrainJob",
+		"a cluster reads no extended patches, here of %s", strings.Join(source.derivation.managers(), ", "))
+	name := derivedName(j)
+	if len(name) > validation.DNS1123SubdomainMaxLength {
+		report(finding.CodeBadMetadata, finding.Error, "use a shorter name of the runtime or of the TrainJob", "Too long: may not be more than %d bytes: the derived runtime has the name %s", validation.DNS1123SubdomainMaxLength, name)
+	}
+	id := fieldpath.Object{Kind: trainer.TrainingRuntimeKind, Namespace: j.Namespace, Name: name}
+	if other := c.Named(id); other != nil {
+		if _, isDerived := annotation(other.Document, fromAnnotation); !isDerived {
+			report(finding.CodeDuplicateObject, finding.Error, "rename the other one or the TrainJob", "the derived runtime has the name of %s, at %s", id, other.Position(fieldpath.Fields("metadata", "name")))
+		}
+	}
+	return found
+}
+
+// Derived returns the runtime that a TrainJob's extended patches make, and the TrainJob that refers to it, with all its other patches. It
+// returns no runtime without extended patches.
+func (in *Input) Derived(j Job) (runtime, job *unstructured.Unstructured, err error) {
+	fields, err := j.Document.Fields()
+	if err != nil {
+		return nil, nil, err
+	}
+	_ = unstructured.SetNestedField(fields, j.Namespace, "metadata", "namespace")
+	patches, _, _ := unstructured.NestedSlice(fields, "spec", "runtimePatches")
+	for _, p := range in.patchesFor(j) {
+		patch, err := kruntime.DefaultUnstructuredConverter.ToUnstructured(&p.Patch)
+		if err != nil {
+			return nil, nil, err
+		}
+		patches = append(patches, patch)
+	}
+	if len(patches) > 0 {
+		_ = unstructured.SetNestedSlice(fields, patches, "spec", "runtimePatches")
+	}
+	source := in.SourceOf(j)
+	if source.Base() == nil {
+		return nil, &unstructured.Unstructured{Object: fields}, nil
+	}
+	d := source.derivation
+	if err := unstructured.SetNestedMap(fields, map[string]any{"kind": trainer.TrainingRuntimeKind, "name": derivedName(j)}, "spec", "runtimeRef"); err != nil {
+		return nil, nil, err
+	}
+	hash, err := hashOf(d.base.Document)
+	if err != nil {
+		return nil, nil, err
+	}
+	metadata := map[string]any{"name": derivedName(j), "namespace": j.Namespace, "annotations": map[string]any{
+		fromAnnotation: d.base.Document.ID.Kind + "/" + d.base.Document.ID.Name, hashAnnotation: hash, managersAnnotation: strings.Join(d.managers(), ","),
+	}}
+	if of := trainerLabels(d.fields); len(of) > 0 {
+		metadata["labels"] = of
+	}
+	runtime = &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": trainer.SchemeGroupVersion.String(), "kind": trainer.TrainingRuntimeKind, "metadata": metadata, "spec": kruntime.DeepCopyJSON(d.fields)["spec"],
+	}}
+	return runtime, &unstructured.Unstructured{Object: fields}, nil
+}
+
+// trainerLabels returns the labels of a runtime that the Trainer and its SDK read. Others may belong to the tool that applies it.
+func trainerLabels(runtime map[string]any) map[string]any {
+	all, _, _ := unstructured.NestedMap(runtime, "metadata", "labels")
+	maps.DeleteFunc(all, func(key string, _ any) bool { return !strings.HasPrefix(key, trainer.GroupVersion.Group+"/") })
+	return all
+}
+
+// Outdated returns a finding on a derived runtime whose base has changed or is not among the inputs, or nil.
+func (c *Catalog) Outdated(derived *RuntimeSource) *finding.Finding {
+	d := derived.Document
+	from, isDerived := annotation(d, fromAnnotation)
+	if !isDerived || derived.Snapshot != nil {
+		return nil
+	}
+	kind, name, _ := strings.Cut(from, "/")
+	of := fieldpath.Object{Kind: kind, Name: name}
+	if kind == trainer.TrainingRuntimeKind {
+		of.Namespace = c.flags.idOf(d).Namespace
+	}
+	base := c.Named(of)
+	if base == nil && kind == trainer.ClusterTrainingRuntimeKind {
+		c.lock.Lock()
+		base = c.shipped(d.API().Release())[name]
+		c.lock.Unlock()
+	}
+	at := fieldpath.Fields("metadata", "annotations").Append(fieldpath.Key(hashAnnotation))
+	f := &finding.Finding{
+		Code: finding.CodeBaseMoved, Severity: finding.Warning, Object: c.flags.idOf(d), Path: at, Position: d.Position(at),
+		Message: fmt.Sprintf("the inputs lack its base, %s", of), Remedy: finding.Remedy{Text: "run trainweld render --for=runtime again, or give the base with -r"},
+	}
+	if base != nil {
+		was, _ := d.Text(at)
+		if hash, err := hashOf(base.Document); err == nil && hash == was {
+			return nil
+		}
+		f.Message = fmt.Sprintf("its base, %s, has changed since", of)
+	}
+	return f
+}
+
+// hashOf returns the hash of what a derived runtime takes from its base, as the file has it.
+func hashOf(d *manifest.Document) (string, error) {
+	fields, err := d.Content()
+	if err != nil {
+		return "", err
+	}
+	text, err := json.Marshal([]any{trainerLabels(fields), fields["spec"]})
+	sum := sha256.Sum256(text)
+	return "sha256:" + hex.EncodeToString(sum[:]), err
+}
