@@ -1,7 +1,6 @@
 package merge
 
 import (
-	"cmp"
 	"iter"
 	"reflect"
 	"slices"
@@ -38,14 +37,19 @@ func (o *Ownership) ZeroNulls() []Ignored { return o.orEmpty().log.zeroNulls }
 // A field is a leaf: a scalar, an entry of a map, an atomic list, an element of a set. All also yields the presence of an item
 // of a list-map and of an empty struct. The merge key of an item is not a leaf. A field that a null emptied has a nil as its
 // last claim.
-func (o *Ownership) All() iter.Seq2[fieldpath.Path, []Claim] {
+func (o *Ownership) All() iter.Seq2[fieldpath.Path, []Claim] { return o.walked(false) }
+
+// Reached yields what All yields, without the items of list-maps that no patch of a Go type names.
+func (o *Ownership) Reached() iter.Seq2[fieldpath.Path, []Claim] { return o.walked(true) }
+
+func (o *Ownership) walked(reached bool) iter.Seq2[fieldpath.Path, []Claim] {
 	return func(yield func(fieldpath.Path, []Claim) bool) {
 		o := o.orEmpty()
 		if o.isObject() {
 			o.objectClaims(yield)
 			return
 		}
-		w := walk{log: o.log, yield: yield}
+		w := walk{log: o.log, yield: yield, reached: reached}
 		w.value(o.log.root, o.value, rootNode, nil)
 	}
 }
@@ -103,6 +107,7 @@ type walk struct {
 	// emptiedAround reports that the last claim on the current field is a claim on a struct around it.
 	emptiedAround bool
 	judged        bool // whether a policy decided the current field
+	reached       bool // leave out items that only the base set
 }
 
 // value visits one field. v is invalid if only the log has the field. It returns false to stop.
@@ -173,8 +178,7 @@ func (w *walk) presence(isThere bool, at node, path fieldpath.Path) bool {
 }
 
 func (w *walk) structure(t *schema.Type, key *schema.StructField, v reflect.Value, at node, path fieldpath.Path) bool {
-	fields := slices.SortedFunc(slices.Values(t.Fields), func(a, b *schema.StructField) int { return cmp.Compare(a.Name, b.Name) })
-	for _, f := range fields {
+	for _, f := range t.Sorted() {
 		if f == key {
 			continue
 		}
@@ -220,14 +224,17 @@ func (w *walk) list(t *schema.Type, v reflect.Value, at node, path fieldpath.Pat
 	for i := 0; v.IsValid() && i < v.Len(); i++ {
 		name := keyText(key, v.Index(i))
 		text := itemKey(name, i, there)
-		child, item := find(text), path.Append(itemStep(t, text))
-		isKey, outer := key, w.owner
+		child, isKey, outer := find(text), key, w.owner
 		if text != name {
 			isKey = nil
 			if first := find(name); first != noNode && w.log.nodes[first].made != baseLayer {
 				w.owner = w.log.nodes[first].made // the patch that made an item brought its twins as well
 			}
 		}
+		if w.reached && child == noNode && w.owner == baseLayer {
+			continue
+		}
+		item := path.Append(itemStep(t, text))
 		if !w.presence(true, child, item) || !w.fields(t.Elem, isKey, v.Index(i), child, item) {
 			return false
 		}

@@ -139,6 +139,7 @@ func (c *compiler) finish() {
 		return t.Kind == ListMap || len(t.Unions) > 0 || t.Kind == Map || t.Kind == Atomic && t.maps
 	})
 	for _, t := range c.structs {
+		t.sorted = t.Sorted()
 		some := func(wanted func(*StructField) bool) Fields {
 			return Fields{t, slices.DeleteFunc(slices.Clone(t.Fields), func(f *StructField) bool { return !wanted(f) })}
 		}

@@ -8,6 +8,7 @@ package schema
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/trainweld/trainweld/fieldpath"
@@ -84,6 +85,7 @@ type Type struct {
 	goType    reflect.Type
 	patchType reflect.Type
 	patchable []*StructField
+	sorted    []*StructField // Fields by name, of a compiled struct
 	key       *StructField
 	members   []Fields                // of each union
 	nested    Fields                  // the fields that are list-maps, have a union or hold such a field
@@ -291,6 +293,17 @@ func (t *Type) Patchable() []*StructField {
 		return nil
 	}
 	return t.patchable
+}
+
+// Sorted returns the fields of a Struct by name. The slice is shared: do not change it.
+func (t *Type) Sorted() []*StructField {
+	switch {
+	case t == nil:
+		return nil
+	case t.sorted != nil:
+		return t.sorted
+	}
+	return slices.SortedFunc(slices.Values(t.Fields), func(a, b *StructField) int { return strings.Compare(a.Name, b.Name) })
 }
 
 // Nested returns the fields of a Struct that are list-maps, have a union, or hold such a field.

@@ -33,7 +33,7 @@ func (c *checker) history() history {
 	h := history{map[merge.Layer]bool{}, map[merge.Layer]bool{}, map[merge.Layer]bool{}, map[merge.Layer]bool{}}
 	var item fieldpath.Path // an item that patches have named, until a field within it follows
 	var named []merge.Claim
-	for path, claims := range c.merged.Owners.All() {
+	for path, claims := range c.merged.Owners.Reached() {
 		if item != nil && !path.HasPrefix(item) {
 			h.add(named)
 		}

@@ -30,7 +30,7 @@ func Find(owners *merge.Ownership, rules Rules) []Composition {
 	}
 	var found []Composition
 	ruleOf := rules.Finder()
-	for path, claims := range owners.All() {
+	for path, claims := range owners.Reached() {
 		rule, ok := ruleOf(path)
 		c := Composition{Rule: rule, Path: path, Claims: claims}
 		if !ok || len(c.Managers()) == 0 {
