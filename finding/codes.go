@@ -20,7 +20,7 @@ const (
 	CodeOldAPI         Code = "TW120" // field of Trainer 2.1
 	CodeTwoAPIs        Code = "TW121" // fields of two APIs
 	CodeBuildFailed    Code = "TW122" // build fails
-	CodeBuildRefused   Code = "TW123" // build needs the network or a program
+	CodeBuildRejected  Code = "TW123" // build needs the network or a program
 	CodeNothingToBuild Code = "TW124" // nothing to build
 	CodeBuildOutput    Code = "TW125" // bad build output
 	CodeBuildWrites    Code = "TW126" // build writes a file
@@ -149,7 +149,7 @@ const (
 	CodeFlux              Code = "TW516" // flux setting rejected
 	CodeNoQueue           Code = "TW517" // empty queue
 	CodeDeprecated        Code = "TW518" // deprecated runtime
-	CodeRuntimeRefused    Code = "TW519" // runtime rejected
+	CodeRuntimeRejected   Code = "TW519" // runtime rejected
 	CodeJobSetName        Code = "TW530" // JobSet name too long or invalid
 	CodeJobSetNetwork     Code = "TW531" // invalid subdomain
 	CodeJobSetDependsOn   Code = "TW532" // dependsOn of no earlier job

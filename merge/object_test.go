@@ -18,8 +18,8 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// TestObjectRefuses shows which objects a plan refuses, and why.
-func TestObjectRefuses(t *testing.T) {
+// TestObjectRejects shows which objects a plan rejects, and why.
+func TestObjectRejects(t *testing.T) {
 	plan := objectPlan(specSchema)
 	cyclic := map[string]any{}
 	cyclic["x"] = cyclic
@@ -47,17 +47,17 @@ func TestObjectRefuses(t *testing.T) {
 		"no object":               {"text", `.spec: must be an object, and is a string`},
 	} {
 		_, err := plan.Apply(&merge.Object{"spec": merge.Object{}}, []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), Patch: &merge.Object{"spec": test.spec}}}, merge.Options{Owners: true})
-		var refused *merge.PatchError
-		if !errors.As(err, &refused) || refused.Layer != merge.Manager("a") || refused.Index != 0 {
+		var rejected *merge.PatchError
+		if !errors.As(err, &rejected) || rejected.Layer != merge.Manager("a") || rejected.Index != 0 {
 			t.Errorf("%s: %v", name, err)
-		} else if got := refused.Path.String() + ": " + refused.Err.Error(); !strings.HasSuffix(got, test.want) {
+		} else if got := rejected.Path.String() + ": " + rejected.Err.Error(); !strings.HasSuffix(got, test.want) {
 			t.Errorf("%s: got %s, want %s", name, got, test.want)
 		}
 		if name == "an item twice" || name == "an element twice" {
 			continue // a base may hold them
 		}
 		_, err = plan.Apply(&merge.Object{"spec": test.spec}, nil, merge.Options{})
-		if !errors.As(err, &refused) || refused.Layer != merge.Base || refused.Index != -1 {
+		if !errors.As(err, &rejected) || rejected.Layer != merge.Base || rejected.Index != -1 {
 			t.Errorf("%s in the base: %v", name, err)
 		}
 	}

@@ -125,7 +125,7 @@ func TestApply_Order(t *testing.T) {
 	next := &lister{Rand: rand.New(rand.NewPCG(testenv.Seed(t), 1))}
 	typed := must(merge.For[lists, lists](schema.Rules{Twins: true}))
 	untyped := must(merge.For[lists, merge.Object](schema.Rules{Twins: true}))
-	refused := 0
+	rejected := 0
 	for i := range int(testenv.Cases(t, 2000)) {
 		most := 8
 		if i%10 == 0 {
@@ -171,7 +171,7 @@ func TestApply_Order(t *testing.T) {
 				t.Fatalf("Apply(%s, %s): error %v, want %v", asJSON(base), asJSON(all), err, wantErr)
 			}
 			if err != nil {
-				refused++
+				rejected++
 				continue
 			}
 			if diff := cmp.Diff(want, asJSON(value)); diff != "" {
@@ -179,7 +179,7 @@ func TestApply_Order(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d refused", refused/2)
+	t.Logf("%d refused", rejected/2)
 }
 
 // TestApply_LongList counts the memory of patches that add items to a long list. Beyond what they take in a short list, it takes one

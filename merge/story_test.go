@@ -273,8 +273,8 @@ func outcome[T any](t *testing.T, plan *merge.Plan[T, T], base *T, patches []mer
 		upstream, upstreamErr = strategicMerge(*base, all...)
 	}
 	if err != nil {
-		var refused *merge.PatchError
-		if !errors.As(err, &refused) || refused.Index >= 0 && refused.Layer != patches[refused.Index].Layer || bareErr == nil || bareErr.Error() != err.Error() {
+		var rejected *merge.PatchError
+		if !errors.As(err, &rejected) || rejected.Index >= 0 && rejected.Layer != patches[rejected.Index].Layer || bareErr == nil || bareErr.Error() != err.Error() {
 			t.Errorf("without owners the error is %v, want %v", bareErr, err)
 		}
 		if upstreamErr == nil {

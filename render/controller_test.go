@@ -27,9 +27,9 @@ import (
 // probes holds what the Trainer's and JobSet's own code made of inputs, in process.
 const probes = "../internal/testdata/probe"
 
-// refusedOnPurpose are the cases that the Trainer admits and renders and this package reports as
+// rejectedOnPurpose are the cases that the Trainer admits and renders and this package reports as
 // errors, beside equal objects; the table of docs/differences.md gives the reasons.
-var refusedOnPurpose = map[string]finding.Code{
+var rejectedOnPurpose = map[string]finding.Code{
 	"annotations-directive":                      finding.CodeDirective,
 	"joblabels-directive-drops-ancestor":         finding.CodeDirective,
 	"merge-container-by-initcontainer-name":      finding.CodeUnknownContainer,
@@ -50,7 +50,7 @@ var refusedOnPurpose = map[string]finding.Code{
 }
 
 // TestObjectsEqualTheController compares every object that upstream's code made, kind by kind, and the
-// JobSet also as stored. Cases that upstream refuses at admission are compared as well wherever its
+// JobSet also as stored. Cases that upstream rejects at admission are compared as well wherever its
 // controller would have made objects.
 func TestObjectsEqualTheController(t *testing.T) {
 	templates := fluxTemplates(t)
@@ -85,7 +85,7 @@ func compareWithController(t *testing.T, dir, name string, templates fs.FS, coun
 	}
 	out, err := render.JobSet(in, opts)
 	if outcome(t, dir) == "rendered" {
-		code, onPurpose := refusedOnPurpose[filepath.Base(dir)]
+		code, onPurpose := rejectedOnPurpose[filepath.Base(dir)]
 		if onPurpose != (err != nil) || onPurpose && !onlyErrors(out.Findings, code) {
 			t.Errorf("%s: the errors are %v, on purpose %q", name, err, code)
 		}

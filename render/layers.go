@@ -31,8 +31,8 @@ type Layers interface {
 	Reach(path fieldpath.Path) []fieldpath.Path
 }
 
-// refuseBeside reports managers' patches in addition to layers. It returns whether there are such patches.
-func (r *renderer) refuseBeside(patches []trainer.RuntimePatch) bool {
+// rejectBeside reports managers' patches in addition to layers. It returns whether there are such patches.
+func (r *renderer) rejectBeside(patches []trainer.RuntimePatch) bool {
 	if len(patches) == 0 {
 		return false
 	}
@@ -56,8 +56,8 @@ func (r *renderer) checkLayers() {
 	}
 }
 
-// refuseFurther reports managers' patches in a release that reads none.
-func (r *renderer) refuseFurther() {
+// rejectFurther reports managers' patches in a release that reads none.
+func (r *renderer) rejectFurther() {
 	r.report(finding.Finding{
 		Code: finding.CodeTwoAPIs, Severity: finding.Error, Object: r.trainJob(), Path: fieldpath.Fields("spec"),
 		Message: fmt.Sprintf("patches cannot be applied to the TrainJob: Trainer %s reads spec.%s instead", r.release.Name, r.release.Overrides),

@@ -68,7 +68,7 @@ func Migrate(in Input, overrides *legacy.Overrides, manager string) *Migration {
 		}
 		after := renderNew(in, job)
 		if found = worse(before, after); found != nil {
-			m.refuse(overrides, found)
+			m.reject(overrides, found)
 			return m
 		}
 		if found = migration.Differences(ObjectOf(in.TrainJob), before.JobSet, after.JobSet, manager); found == nil {
@@ -147,8 +147,8 @@ func worse(before, after *Output) finding.List {
 	return found
 }
 
-// refuse reports errors of the new form, on the fields of the old form.
-func (m *Migration) refuse(overrides *legacy.Overrides, found finding.List) {
+// reject reports errors of the new form, on the fields of the old form.
+func (m *Migration) reject(overrides *legacy.Overrides, found finding.List) {
 	for _, f := range found {
 		if f.Severity < finding.Error {
 			continue
@@ -193,6 +193,6 @@ func migrated(in Input, overrides *legacy.Overrides, manager string) (*trainer.T
 		}
 	}
 	m := &Migration{}
-	m.refuse(overrides, found)
+	m.reject(overrides, found)
 	return &job, m.Findings
 }

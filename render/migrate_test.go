@@ -110,7 +110,7 @@ func TestMigrate(t *testing.T) {
 		unknown   bool // the runtime is
 		want      func(patch *trainer.JobSetTemplatePatch) bool
 		findings  []finding.Code
-		refused   bool
+		rejected  bool
 		reason    string
 	}{
 		{
@@ -178,7 +178,7 @@ func TestMigrate(t *testing.T) {
 				{TargetJobs: target("node"), Spec: &legacy.PodTemplateSpecOverride{Containers: mount("/a")}},
 				{TargetJobs: target("node"), Spec: &legacy.PodTemplateSpecOverride{Containers: mount("/b")}},
 			}},
-			refused: true, findings: []finding.Code{finding.CodeNotMigrated},
+			rejected: true, findings: []finding.Code{finding.CodeNotMigrated},
 			reason: "two overrides can mount a volume at two paths, and one patch cannot",
 		},
 		{
@@ -187,7 +187,7 @@ func TestMigrate(t *testing.T) {
 				{TargetJobs: target("node"), Spec: &legacy.PodTemplateSpecOverride{Containers: mount("/a")}},
 				{TargetJobs: target("node"), Spec: &legacy.PodTemplateSpecOverride{Containers: mount("/b")}},
 			}},
-			refused: true, findings: []finding.Code{finding.CodeNotMigrated},
+			rejected: true, findings: []finding.Code{finding.CodeNotMigrated},
 			reason: "what no runtime would help is refused without one",
 		},
 		{
@@ -195,16 +195,16 @@ func TestMigrate(t *testing.T) {
 			overrides: legacy.Overrides{PodTemplateOverrides: []legacy.PodTemplateOverride{
 				{TargetJobs: target("node"), Spec: &legacy.PodTemplateSpecOverride{NodeSelector: map[string]string{"$patch": "replace"}}},
 			}},
-			refused: true, findings: []finding.Code{finding.CodeDirective},
+			rejected: true, findings: []finding.Code{finding.CodeDirective},
 			reason: "a directive acts on the runtime, and would be lost",
 		},
 		{
 			name: "an unknown job", overrides: legacy.Overrides{PodTemplateOverrides: []legacy.PodTemplateOverride{{TargetJobs: target("nod")}}},
-			refused: true, findings: []finding.Code{finding.CodeUnknownJob}, reason: "Trainer 2.1 refused it, and a patch would add the job",
+			rejected: true, findings: []finding.Code{finding.CodeUnknownJob}, reason: "Trainer 2.1 refused it, and a patch would add the job",
 		},
 		{
 			name: "without targetJobs", overrides: legacy.Overrides{PodTemplateOverrides: []legacy.PodTemplateOverride{{}}},
-			refused: true, findings: []finding.Code{finding.CodeMissingField}, reason: "nobody can say which jobs are meant",
+			rejected: true, findings: []finding.Code{finding.CodeMissingField}, reason: "nobody can say which jobs are meant",
 		},
 	}
 	for _, tt := range tests {
@@ -226,10 +226,10 @@ func TestMigrate(t *testing.T) {
 			if !slices.Equal(codes, tt.findings) {
 				t.Errorf("%s: findings\n%v\nwant %v", tt.reason, m.Findings, tt.findings)
 			}
-			if (m.TrainJob == nil) != tt.refused || m.Proved != (!tt.refused && !tt.unknown) {
+			if (m.TrainJob == nil) != tt.rejected || m.Proved != (!tt.rejected && !tt.unknown) {
 				t.Fatalf("%s: TrainJob %v, proved %t: %v", tt.reason, m.TrainJob, m.Proved, m.Findings)
 			}
-			if tt.refused {
+			if tt.rejected {
 				return
 			}
 			var patch *trainer.JobSetTemplatePatch
@@ -243,8 +243,8 @@ func TestMigrate(t *testing.T) {
 	}
 }
 
-// TestMigrateRefusesPatches refuses to make a second author's patch of overrides.
-func TestMigrateRefusesPatches(t *testing.T) {
+// TestMigrateRejectsPatches does not make a second author's patch of overrides.
+func TestMigrateRejectsPatches(t *testing.T) {
 	job := &trainer.TrainJob{Spec: trainer.TrainJobSpec{RuntimePatches: []trainer.RuntimePatch{{Manager: "example.com/m"}}}}
 	m := render.Migrate(render.Input{TrainJob: job}, &legacy.Overrides{Labels: map[string]string{"a": "b"}}, "example.com/m")
 	if m.TrainJob != nil || len(m.Findings) != 1 || m.Findings[0].Code != finding.CodeTwoAPIs {

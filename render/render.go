@@ -159,12 +159,12 @@ type Merging struct {
 	Decisions []conflict.Decision
 
 	renderer
-	opts    Options
-	all     []trainer.RuntimePatch // of all managers
-	left    []trainer.RuntimePatch // by the decisions
-	reached []trainer.RuntimePatch // by the merge
-	refused bool                   // before the merge
-	err     error                  // of the merge
+	opts     Options
+	all      []trainer.RuntimePatch // of all managers
+	left     []trainer.RuntimePatch // by the decisions
+	reached  []trainer.RuntimePatch // by the merge
+	rejected bool                   // before the merge
+	err      error                  // of the merge
 }
 
 // Merge renders a TrainJob up to the merge of its patches. It does not change its input.
@@ -173,7 +173,7 @@ func Merge(in Input, opts Options) *Merging {
 	m.dropUnsupportedFields()
 	var ok bool
 	if m.all, m.left, m.Decisions, ok = m.resolvePatches(opts); !ok {
-		m.refused = true
+		m.rejected = true
 		return m
 	}
 	template := &m.in.Runtime.Template
@@ -205,7 +205,7 @@ func (m *Merging) JobSet() (*Output, error) {
 	if m == nil || m.out == nil {
 		return JobSet(Input{}, Options{})
 	}
-	if !m.refused {
+	if !m.rejected {
 		m.render()
 	}
 	return m.out, m.out.Findings.Err()
@@ -298,10 +298,10 @@ func (r *renderer) patches() []trainer.RuntimePatch {
 func (r *renderer) resolvePatches(opts Options) (patches, left []trainer.RuntimePatch, decisions []conflict.Decision, ok bool) {
 	patches = r.patches()
 	if l := r.in.Layers; l != nil {
-		return l.Patches(), l.PatchesOf(r.in.Runtime.Template.Spec.ReplicatedJobs), nil, !r.refuseBeside(patches)
+		return l.Patches(), l.PatchesOf(r.in.Runtime.Template.Spec.ReplicatedJobs), nil, !r.rejectBeside(patches)
 	}
 	if len(patches) > 0 && r.release.Overrides != release.RuntimePatches {
-		r.refuseFurther()
+		r.rejectFurther()
 		return nil, nil, nil, false
 	}
 	left, decisions = r.force(prune(patches), opts.ForceManagers)

@@ -135,7 +135,7 @@ func (j *judge) document(d document, kind string) {
 		left = left[:len(left)-1]
 		at := (&place{text: "components.schemas"}).key(name)
 		if _, ok := reference(d[name]); ok {
-			j.refuse(at, "must not be a reference, as the target of one")
+			j.reject(at, "must not be a reference, as the target of one")
 			continue
 		}
 		j.referring(d, d[name], at, 0, func(name string) {
@@ -156,11 +156,11 @@ func (j *judge) referring(d document, s map[string]any, at *place, depth int, vi
 		return
 	}
 	if kind := s[mapType]; kind != nil && kind != "atomic" && kind != "granular" {
-		j.refuse(at.child(mapType), "must be atomic or granular, and is %v", kind)
+		j.reject(at.child(mapType), "must be atomic or granular, and is %v", kind)
 	}
 	if name, ok := reference(s); ok {
 		if d[name] == nil {
-			j.refuse(at, "the document has no schema %q", name)
+			j.reject(at, "the document has no schema %q", name)
 		} else if name != quantityName && name != rawName {
 			visit(name)
 		}
@@ -170,10 +170,10 @@ func (j *judge) referring(d document, s map[string]any, at *place, depth int, vi
 	case nil, "object", "integer", "number", "string", "boolean":
 	case "array":
 		if asSchema(s["items"]) == nil {
-			j.refuse(at.child("items"), "required in an array")
+			j.reject(at.child("items"), "required in an array")
 		}
 	default:
-		j.refuse(at.child("type"), "must be one of %q, and is %v", schemaTypes, of)
+		j.reject(at.child("type"), "must be one of %q, and is %v", schemaTypes, of)
 	}
 	if s["items"] != nil {
 		j.lists(d, s, at)
@@ -195,7 +195,7 @@ func (j *judge) lists(d document, s map[string]any, at *place) {
 	kind, keys := d.strategy(s)
 	if kind != "map" {
 		if kind != "atomic" && kind != "set" {
-			j.refuse(at.child(listType), "must be atomic, set or map, and is %v", kind)
+			j.reject(at.child(listType), "must be atomic, set or map, and is %v", kind)
 		}
 		return
 	}
@@ -205,11 +205,11 @@ func (j *judge) lists(d document, s map[string]any, at *place) {
 	}
 	properties := asSchema(items["properties"])
 	if len(keys) == 0 {
-		j.refuse(at.child(listKeys), "required in a map")
+		j.reject(at.child(listKeys), "required in a map")
 	}
 	for _, key := range keys {
 		if items["type"] != "object" || asSchema(properties[key]) == nil {
-			j.refuse(at.child(listKeys), "%q is not a property of the items", key)
+			j.reject(at.child(listKeys), "%q is not a property of the items", key)
 		}
 	}
 }

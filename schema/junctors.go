@@ -19,7 +19,7 @@ func (j *judge) junctors(s map[string]any, at *place, skipAnyOf, skipFirst bool)
 	}
 	if pattern, ok := s["pattern"].(string); ok {
 		if _, err := regexp.Compile(pattern); err != nil {
-			j.refuse(at.child("pattern"), "must be a regular expression: %v", err)
+			j.reject(at.child("pattern"), "must be a regular expression: %v", err)
 		}
 	}
 }
@@ -35,7 +35,7 @@ func (j *judge) nested(s map[string]any, at *place, skipAnyOf bool) {
 		j.nested(properties[name], at.child("properties").key(name), false)
 	}
 	if _, ok := properties["metadata"]; ok {
-		j.refuse(at.child("properties").key("metadata"), "must not be specified in a junctor")
+		j.reject(at.child("properties").key("metadata"), "must not be specified in a junctor")
 	}
 	for _, keyword := range []string{
 		"additionalProperties", "default", "description", "nullable", "title", "type",
@@ -57,7 +57,7 @@ func (j *judge) nested(s map[string]any, at *place, skipAnyOf bool) {
 				continue
 			}
 		}
-		j.refuse(at.child(keyword), "must not be set in a junctor")
+		j.reject(at.child(keyword), "must not be set in a junctor")
 	}
 }
 
@@ -79,7 +79,7 @@ func (j *judge) complete(s, of map[string]any, at, said *place) {
 
 func (j *judge) describes(s, of map[string]any, at, said *place) {
 	if of == nil {
-		j.refuse(at, "required, since %s is set", said)
+		j.reject(at, "required, since %s is set", said)
 		return
 	}
 	j.complete(s, of, at, said)

@@ -102,7 +102,7 @@ func TestParseOpenAPIOfVersions(t *testing.T) {
 	}
 }
 
-func TestParseOpenAPIRefuses(t *testing.T) {
+func TestParseOpenAPIRejects(t *testing.T) {
 	in := func(property string) string {
 		return `{"type": "object", "properties": {"a": ` + property + `}}`
 	}
@@ -153,8 +153,8 @@ func TestParseOpenAPIIsLinear(t *testing.T) {
 		if took := time.Since(start); took > 20*time.Second {
 			t.Errorf("%s: %v", name, took)
 		}
-		switch refused := err != nil; {
-		case refused != (name == "4,000 levels" || name == "10,000 levels" || strings.Contains(name, "no type")):
+		switch rejected := err != nil; {
+		case rejected != (name == "4,000 levels" || name == "10,000 levels" || strings.Contains(name, "no type")):
 			t.Errorf("%s: %v", name, err)
 		case strings.Contains(name, "no type") && strings.Count(err.Error(), "\n") != 49_999:
 			t.Errorf("%s: %d lines", name, strings.Count(err.Error(), "\n"))

@@ -41,7 +41,7 @@ func (p *place) String() string {
 	return string(text)
 }
 
-func (j *judge) refuse(at *place, format string, args ...any) {
+func (j *judge) reject(at *place, format string, args ...any) {
 	text := at.String() + ": " + fmt.Sprintf(format, args...)
 	if j.seen[text] {
 		return
@@ -69,7 +69,7 @@ func (j *judge) root(s map[string]any, at *place) {
 	j.structure(s, at, rootLevel)
 	j.complete(s, s, at, at)
 	if s["nullable"] == true {
-		j.refuse(at.child("nullable"), "must be false at the root")
+		j.reject(at.child("nullable"), "must be false at the root")
 	}
 }
 
@@ -112,39 +112,39 @@ func (j *judge) schema(s map[string]any, at *place, w within) {
 	for _, keyword := range sortedKeys(s) {
 		want, known := keywords[keyword]
 		if is := jsonName(s[keyword]); known && s[keyword] != nil && is != want {
-			j.refuse(at.child(keyword), "must be %s, and is %s", want, is)
+			j.reject(at.child(keyword), "must be %s, and is %s", want, is)
 		}
 	}
 	of, _ := s["type"].(string)
 	switch {
 	case of == "" || slices.Contains(schemaTypes, of):
 	case of == "null":
-		j.refuse(at.child("type"), "must not be null: nullable says that a value may be null")
+		j.reject(at.child("type"), "must not be null: nullable says that a value may be null")
 	default:
-		j.refuse(at.child("type"), "must be one of %q, and is %q", schemaTypes, of)
+		j.reject(at.child("type"), "must be one of %q, and is %q", schemaTypes, of)
 	}
 	for _, keyword := range unsupported {
 		if v := s[keyword]; v != nil && v != "" || v == "" && keyword == "$ref" {
 			if held, ok := v.(map[string]any); ok && len(held) == 0 && (keyword == "definitions" || keyword == "patternProperties") {
 				continue
 			}
-			j.refuse(at.child(keyword), "must not be set")
+			j.reject(at.child(keyword), "must not be set")
 		}
 	}
 	if s["$schema"] != nil && s["$schema"] != "" {
-		j.refuse(at.child("$schema"), "must not be set")
+		j.reject(at.child("$schema"), "must not be set")
 	}
 	if s["default"] != nil && w.noDefaults != "" {
-		j.refuse(at.child("default"), "must not be set %s", w.noDefaults)
+		j.reject(at.child("default"), "must not be set %s", w.noDefaults)
 	}
 	if s["uniqueItems"] == true {
-		j.refuse(at.child("uniqueItems"), "must not be true: %s set says it", listType)
+		j.reject(at.child("uniqueItems"), "must not be true: %s set says it", listType)
 	}
 	if w.meta && s[embedded] == true {
-		j.refuse(at.child(embedded), "must not be set within metadata")
+		j.reject(at.child(embedded), "must not be set within metadata")
 	}
 	if s[keepsUnknown] == false {
-		j.refuse(at.child(keepsUnknown), "must be true or left out")
+		j.reject(at.child(keepsUnknown), "must be true or left out")
 	}
 	j.extensions(s, of, at)
 	j.inner(s, at, w)
@@ -154,36 +154,36 @@ func (j *judge) schema(s map[string]any, at *place, w within) {
 func (j *judge) extensions(s map[string]any, of string, at *place) {
 	if kind, ok := s[mapType].(string); ok {
 		if of != "object" {
-			j.refuse(at.child("type"), "must be object beside %s", mapType)
+			j.reject(at.child("type"), "must be object beside %s", mapType)
 		}
 		if kind != "atomic" && kind != "granular" {
-			j.refuse(at.child(mapType), "must be atomic or granular, and is %q", kind)
+			j.reject(at.child(mapType), "must be atomic or granular, and is %q", kind)
 		}
 	}
 	kind, isList := s[listType].(string)
 	if isList && of != "array" {
-		j.refuse(at.child("type"), "must be array beside %s", listType)
+		j.reject(at.child("type"), "must be array beside %s", listType)
 	}
 	if isList && kind != "atomic" && kind != "set" && kind != "map" {
-		j.refuse(at.child(listType), "must be atomic, set or map, and is %q", kind)
+		j.reject(at.child(listType), "must be atomic, set or map, and is %q", kind)
 	}
 	keys, items := texts(s[listKeys]), asSchema(s["items"])
 	if len(keys) > 0 && kind != "map" {
-		j.refuse(at.child(listType), "must be map beside %s", listKeys)
+		j.reject(at.child(listType), "must be map beside %s", listKeys)
 	}
 	if kind != "set" && kind != "map" {
 		return
 	}
 	if items["nullable"] == true {
-		j.refuse(at.child("items").child("nullable"), "must be false in a %s", kind)
+		j.reject(at.child("items").child("nullable"), "must be false in a %s", kind)
 	}
 	if kind == "set" {
 		itemType, _ := items["type"].(string)
 		if itemList, ok := items[listType].(string); of == "array" && itemType == "array" && ok && itemList != "atomic" {
-			j.refuse(at.child("items").child(listType), "must be atomic in a set")
+			j.reject(at.child("items").child(listType), "must be atomic in a set")
 		}
 		if of == "array" && itemType == "object" && items[mapType] != "atomic" {
-			j.refuse(at.child("items").child(mapType), "must be atomic in a set")
+			j.reject(at.child("items").child(mapType), "must be atomic in a set")
 		}
 		return
 	}
@@ -193,19 +193,19 @@ func (j *judge) extensions(s map[string]any, of string, at *place) {
 // mapKeys checks the keys of a list whose items merge by keys.
 func (j *judge) mapKeys(keys []string, s, items map[string]any, at *place) {
 	if len(keys) == 0 {
-		j.refuse(at.child(listKeys), "required in a map")
+		j.reject(at.child(listKeys), "required in a map")
 	}
 	if s["items"] == nil {
-		j.refuse(at.child("items"), "required in a map")
+		j.reject(at.child("items"), "required in a map")
 	}
 	if _, ok := s["items"].([]any); ok {
-		j.refuse(at.child("items"), "must be one schema in a map")
+		j.reject(at.child("items"), "must be one schema in a map")
 	}
 	if items == nil {
 		return
 	}
 	if items["type"] != "object" {
-		j.refuse(at.child("items").child("type"), "must be object in a map")
+		j.reject(at.child("items").child("type"), "must be object in a map")
 	}
 	required, named := map[string]bool{}, map[string]bool{}
 	for _, name := range texts(items["required"]) {
@@ -216,12 +216,12 @@ func (j *judge) mapKeys(keys []string, s, items map[string]any, at *place) {
 		property, ok := properties[key].(map[string]any)
 		if items["type"] == "object" {
 			if !ok {
-				j.refuse(at.child(listKeys), "%q is not a property of the items", key)
+				j.reject(at.child(listKeys), "%q is not a property of the items", key)
 			} else if property["type"] == "array" || property["type"] == "object" {
-				j.refuse(at.child("items").child("properties").key(key).child("type"), "must be a scalar, as a key of a map")
+				j.reject(at.child("items").child("properties").key(key).child("type"), "must be a scalar, as a key of a map")
 			}
 			if named[key] {
-				j.refuse(at.child(listKeys), "duplicate %q", key)
+				j.reject(at.child(listKeys), "duplicate %q", key)
 			}
 			named[key] = true
 		}
@@ -230,10 +230,10 @@ func (j *judge) mapKeys(keys []string, s, items map[string]any, at *place) {
 		}
 		field := at.child("items").child("properties").key(key)
 		if property["default"] == nil && !required[key] {
-			j.refuse(field.child("default"), "required, as a key of a map that the items do not require")
+			j.reject(field.child("default"), "required, as a key of a map that the items do not require")
 		}
 		if property["nullable"] == true {
-			j.refuse(field.child("nullable"), "must be false, as a key of a map")
+			j.reject(field.child("nullable"), "must be false, as a key of a map")
 		}
 	}
 }
@@ -248,11 +248,11 @@ func (j *judge) inner(s map[string]any, at *place, w within) {
 	case nil:
 	case bool:
 		if !of && len(properties) > 0 {
-			j.refuse(at.child("additionalProperties"), "must not be set beside properties")
+			j.reject(at.child("additionalProperties"), "must not be set beside properties")
 		}
 	case map[string]any:
 		if len(properties) > 0 {
-			j.refuse(at.child("additionalProperties"), "must not be set beside properties")
+			j.reject(at.child("additionalProperties"), "must not be set beside properties")
 		}
 		sub := inside
 		if w.meta {
@@ -260,7 +260,7 @@ func (j *judge) inner(s map[string]any, at *place, w within) {
 		}
 		j.schema(of, at.child("additionalProperties"), sub)
 	default:
-		j.refuse(at.child("additionalProperties"), "must be a schema or a boolean, and is %s", jsonName(of))
+		j.reject(at.child("additionalProperties"), "must be a schema or a boolean, and is %s", jsonName(of))
 	}
 	for _, name := range sortedKeys(properties) {
 		sub := inside
@@ -278,7 +278,7 @@ func (j *judge) inner(s map[string]any, at *place, w within) {
 			if sub, ok := of.(map[string]any); ok {
 				j.schema(sub, at.child(junctor).index(i), inside)
 			} else {
-				j.refuse(at.child(junctor).index(i), "must be an object, and is %s", jsonName(of))
+				j.reject(at.child(junctor).index(i), "must be an object, and is %s", jsonName(of))
 			}
 		}
 	}
@@ -290,9 +290,9 @@ func (j *judge) inner(s map[string]any, at *place, w within) {
 	case map[string]any:
 		j.schema(of, at.child("items"), inside)
 	case []any:
-		j.refuse(at.child("items"), "must be one schema, and is a list")
+		j.reject(at.child("items"), "must be one schema, and is a list")
 	default:
-		j.refuse(at.child("items"), "must be an object, and is %s", jsonName(of))
+		j.reject(at.child("items"), "must be an object, and is %s", jsonName(of))
 	}
 }
 
@@ -301,7 +301,7 @@ func (j *judge) notSchemas(properties any, at *place) {
 	held, _ := properties.(map[string]any)
 	for _, name := range sortedKeys(held) {
 		if asSchema(held[name]) == nil {
-			j.refuse(at.key(name), "must be an object, and is %s", jsonName(held[name]))
+			j.reject(at.key(name), "must be an object, and is %s", jsonName(held[name]))
 		}
 	}
 }
@@ -324,7 +324,7 @@ func (j *judge) structure(s map[string]any, at *place, l level) {
 	of, _ := s["type"].(string)
 	items, properties := asSchema(s["items"]), subschemas(s, "properties")
 	if of == "array" && s["items"] == nil {
-		j.refuse(at.child("items"), "required in an array")
+		j.reject(at.child("items"), "required in an array")
 	}
 	if items != nil {
 		j.structure(items, at.child("items"), itemLevel)
@@ -334,33 +334,33 @@ func (j *judge) structure(s map[string]any, at *place, l level) {
 	}
 	more := s["additionalProperties"]
 	if more != nil && l == rootLevel {
-		j.refuse(at.child("additionalProperties"), "must not be set at the root")
+		j.reject(at.child("additionalProperties"), "must not be set at the root")
 	}
 	if sub := asSchema(more); sub != nil {
 		j.structure(sub, at.child("additionalProperties"), fieldLevel)
 	}
 	if s[intOrString] == true && s[keepsUnknown] == true {
-		j.refuse(at.child(keepsUnknown), "must not be set beside %s", intOrString)
+		j.reject(at.child(keepsUnknown), "must not be set beside %s", intOrString)
 	}
 	if s[intOrString] == true && s[embedded] == true {
-		j.refuse(at.child(embedded), "must not be set beside %s", intOrString)
+		j.reject(at.child(embedded), "must not be set beside %s", intOrString)
 	}
 	j.junctors(s, at, isIntOrString(s["anyOf"]), firstIsIntOrString(s))
 
 	switch {
 	case s[embedded] == true && of != "object":
-		j.refuse(at.child("type"), "must be object beside %s", embedded)
+		j.reject(at.child("type"), "must be object beside %s", embedded)
 	case of == "" && s[intOrString] != true && s[keepsUnknown] != true:
-		j.refuse(at.child("type"), "required")
+		j.reject(at.child("type"), "required")
 	}
 	if s[embedded] == true && more != nil {
-		j.refuse(at.child("additionalProperties"), "must not be set beside %s", embedded)
+		j.reject(at.child("additionalProperties"), "must not be set beside %s", embedded)
 	}
 	if s[embedded] == true && s[keepsUnknown] != true && len(properties) == 0 {
-		j.refuse(at.child("properties"), "required beside %s without %s", embedded, keepsUnknown)
+		j.reject(at.child("properties"), "required beside %s without %s", embedded, keepsUnknown)
 	}
 	if l == rootLevel && of != "" && of != "object" {
-		j.refuse(at.child("type"), "must be object at the root, and is %q", of)
+		j.reject(at.child("type"), "must be object at the root, and is %q", of)
 	}
 	j.identity(s, properties, at, l)
 }
@@ -372,7 +372,7 @@ func (j *judge) identity(s map[string]any, properties map[string]map[string]any,
 	}
 	for _, name := range []string{"apiVersion", "kind"} {
 		if p, ok := properties[name]; ok && p["type"] != "string" {
-			j.refuse(at.child("properties").key(name).child("type"), "must be string")
+			j.reject(at.child("properties").key(name).child("type"), "must be string")
 		}
 	}
 	meta, ok := properties["metadata"]
@@ -381,7 +381,7 @@ func (j *judge) identity(s map[string]any, properties map[string]map[string]any,
 	}
 	at = at.child("properties").key("metadata")
 	if meta["type"] != "object" {
-		j.refuse(at.child("type"), "must be object")
+		j.reject(at.child("type"), "must be object")
 	}
 	if l != rootLevel {
 		return
@@ -408,7 +408,7 @@ func (j *judge) identity(s map[string]any, properties map[string]map[string]any,
 			}
 		}
 		if _, known := structuralKeywords[keyword]; known && keyword != "type" && keyword != "default" {
-			j.refuse(at, "must not specify anything but name and generateName")
+			j.reject(at, "must not specify anything but name and generateName")
 			return
 		}
 	}

@@ -28,7 +28,7 @@ type wantedObject struct {
 
 var errAliases = errors.New("has aliases")
 
-// wantedObjects returns the objects of a file. It refuses aliases, which could expand it to any size.
+// wantedObjects returns the objects of a file. It rejects aliases, which could expand it to any size.
 func wantedObjects(data []byte) ([]wantedObject, error) {
 	var objects []wantedObject
 	var hasAlias func(n *node.Node) bool

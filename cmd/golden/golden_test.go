@@ -85,7 +85,7 @@ func TestFindFailsForWhatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestFind_Deep refuses folders in a hundred others.
+// TestFind_Deep rejects folders in a hundred others.
 func TestFind_Deep(t *testing.T) {
 	for folders, want := range map[int]string{99: "", 101: "lies in 100 folders: cases must lie in fewer"} {
 		name := strings.Repeat("a/", folders) + "job.yaml"
@@ -203,7 +203,7 @@ func TestUpdateMakesCasesPass(t *testing.T) {
 		t.Errorf("%v %v, want the permissions that it had", info.Mode(), err)
 	}
 
-	// Where a link leads, nothing is written: it is replaced, or refused.
+	// Where a link leads, nothing is written: it is replaced, or rejected.
 	if err := errors.Join(os.Remove(file), os.Symlink(outside, file)); err != nil {
 		t.Skip("needs symbolic links: ", err)
 	}

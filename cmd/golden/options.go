@@ -60,7 +60,7 @@ type optionsReader struct {
 	problems []Failure
 }
 
-func (r *optionsReader) refuse(n *yaml.Node, format string, args ...any) {
+func (r *optionsReader) reject(n *yaml.Node, format string, args ...any) {
 	r.problems = append(r.problems, Failure{
 		Position: fieldpath.Position{File: r.c.at(r.file), Line: n.Line, Column: n.Column}, Message: fmt.Sprintf(format, args...),
 	})
@@ -82,7 +82,7 @@ func (r *optionsReader) read(data []byte) {
 	}
 	root := document.Content[0]
 	if root.Kind != yaml.MappingNode {
-		r.refuse(root, "options are a map, such as to: pods")
+		r.reject(root, "options are a map, such as to: pods")
 		return
 	}
 	all, seen := map[string]setting{}, map[string]bool{}
@@ -95,7 +95,7 @@ func (r *optionsReader) read(data []byte) {
 		keys = append(keys, root.Content[i].Value)
 	}
 	if len(keys) > 0 && !finding.AnyNear(keys, names) {
-		r.refuse(root, "has none of the options %s", strings.Join(names, ", ")) // the file may be any, so no key is repeated
+		r.reject(root, "has none of the options %s", strings.Join(names, ", ")) // the file may be any, so no key is repeated
 		return
 	}
 	for i := 0; i+1 < len(root.Content); i += 2 {
@@ -103,22 +103,22 @@ func (r *optionsReader) read(data []byte) {
 		option, known := all[key.Value]
 		switch {
 		case seen[key.Value]:
-			r.refuse(key, "%s stands here twice; keep one", key.Value)
+			r.reject(key, "%s stands here twice; keep one", key.Value)
 		case key.Value == "generate-secrets":
-			r.refuse(key, "Secrets are never written to want; leave generate-secrets out")
+			r.reject(key, "Secrets are never written to want; leave generate-secrets out")
 		case !known:
 			hint := "there are " + strings.Join(names, ", ")
 			if near := finding.Nearest(key.Value, names); near != "" {
 				hint = fmt.Sprintf("did you mean %s?", near)
 			}
-			r.refuse(key, "there is no option %q; %s", key.Value, hint)
+			r.reject(key, "there is no option %q; %s", key.Value, hint)
 		default:
 			text, err := option.read(value)
 			if err == nil {
 				err = option.set(r, value, text)
 			}
 			if err != nil {
-				r.refuse(value, "%s: %v", key.Value, err)
+				r.reject(value, "%s: %v", key.Value, err)
 			}
 		}
 		seen[key.Value] = true

@@ -56,7 +56,7 @@ func TestMain(m *testing.M) {
 		}
 		opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(file), chromedp.Flag("force-color-profile", "srgb"))
 		if os.Geteuid() == 0 {
-			opts = append(opts, chromedp.NoSandbox) // the sandbox refuses to run for root
+			opts = append(opts, chromedp.NoSandbox) // the sandbox does not run for root
 		}
 		allocator, stop := chromedp.NewExecAllocator(context.Background(), opts...)
 		defer stop()

@@ -14,7 +14,7 @@ import (
 // syntax is that of quantities. The parser rejects other strings at once.
 var syntax = regexp.MustCompile(`^[+-]?[0-9.]+([eE][+-]?[0-9]+|[KMGTPEnumk]i?)?$`)
 
-// FuzzParse reads any quantity in bounded time. It gives the value that Kubernetes gives, and what Check refuses, MayExceed sees.
+// FuzzParse reads any quantity in bounded time. It gives the value that Kubernetes gives, and what Check rejects, MayExceed sees.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		"", "1", "1.5Gi", "-0.1m", "+1e3", "1E999", "1e1000", "1e-99999999", "9223372036854775808", "1e", "e9", " 1 ", "0x1", "1Ei", "1n", ".5", "5.", "1e+0000000000000000001",

@@ -94,14 +94,14 @@ type checker struct {
 	causes []cause
 	// causeAt maps a field to the first cause there, counted from 1.
 	causeAt map[string]int
-	// refused are the findings of the runtime.
-	refused findings
+	// rejected are the findings of the runtime.
+	rejected findings
 }
 
 func newChecker(in Input) *checker {
 	c := &checker{in: in}
 	if in.Runtime != nil {
-		c.refused.all = in.Runtime.findings
+		c.rejected.all = in.Runtime.findings
 	}
 	return c
 }
@@ -193,7 +193,7 @@ func (c *checker) validate() bool {
 		return false
 	}
 	if c.in.Runtime.findings.Err() != nil {
-		c.report(finding.CodeRuntimeRefused, finding.Error, fieldpath.Fields("spec", "runtimeRef"),
+		c.report(finding.CodeRuntimeRejected, finding.Error, fieldpath.Fields("spec", "runtimeRef"),
 			fmt.Sprintf("the cluster rejects %s, and so every TrainJob that names it", c.in.Runtime.id), "fix the runtime, or reference another one")
 	}
 	if c.merge(); c.merged != nil {
@@ -215,7 +215,7 @@ func (c *checker) make(ctx context.Context) {
 		if f.Code == finding.CodeLeftOut || f.Severity == finding.Error && c.reported(f) {
 			continue // an object that rendering omits does not matter here
 		}
-		if f.Severity < finding.Error && (f.Object == c.in.Runtime.id && c.refused.has(f.Object, f.Path) || f.Object == c.job.id && c.has(f.Object, f.Path)) {
+		if f.Severity < finding.Error && (f.Object == c.in.Runtime.id && c.rejected.has(f.Object, f.Path) || f.Object == c.job.id && c.has(f.Object, f.Path)) {
 			continue // a consequence of a rejected value
 		}
 		if f.Code == finding.CodeNeverResumed && !c.managedElsewhere() {
@@ -289,7 +289,7 @@ func (c *checker) reported(f finding.Finding) bool {
 	if f.Code == finding.CodeEnvInjection {
 		return c.has(c.job.id, fieldpath.Fields("spec", "runtimeRef"), f.Code) // the path that the webhook prints
 	}
-	return c.findings.reported(f) || c.refused.reported(f)
+	return c.findings.reported(f) || c.rejected.reported(f)
 }
 
 // result returns the findings, except findings that another one supersedes.

@@ -183,7 +183,7 @@ func TestOddInputs(t *testing.T) {
 	}
 }
 
-// A cluster makes a name of generateName before it looks at the object. That there is none yet is refused
+// A cluster makes a name of generateName before it looks at the object. That there is none yet is rejected
 // here alone, and everything else as the cluster does.
 func TestGenerateName(t *testing.T) {
 	for _, c := range []struct{ metadata, spec, want, reason string }{
@@ -203,7 +203,7 @@ func TestGenerateName(t *testing.T) {
 	}
 }
 
-// TestCheck_ListItems wants an object of too many list items refused as a whole: one finding for a hundred thousand.
+// TestCheck_ListItems wants an object of too many list items rejected as a whole: one finding for a hundred thousand.
 func TestCheck_ListItems(t *testing.T) {
 	env := make([]any, 100_000)
 	for i := range env {

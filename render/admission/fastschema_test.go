@@ -79,7 +79,7 @@ func TestPlain(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			taken, refused := 0, 0
+			taken, rejected := 0, 0
 			for range cases {
 				value := drawn(r, d.schema, 3+r.IntN(12))
 				errs := validation.ValidateCustomResource(nil, value, d.validator)
@@ -88,15 +88,15 @@ func TestPlain(t *testing.T) {
 				errs = append(errs, structurallisttype.ValidateListSetsAndMaps(nil, d.schema, fields)...)
 				switch {
 				case !d.plain.accepts(value):
-					refused++
+					rejected++
 				case len(errs) > 0:
 					t.Fatalf("%s %s: plainly valid, but %v\n%v", of.Name, kind, errs[0], value)
 				default:
 					taken++
 				}
 			}
-			if taken == 0 || refused == 0 {
-				t.Errorf("%s %s: %d values taken, %d left to the validator", of.Name, kind, taken, refused)
+			if taken == 0 || rejected == 0 {
+				t.Errorf("%s %s: %d values taken, %d left to the validator", of.Name, kind, taken, rejected)
 			}
 		}
 	}

@@ -164,7 +164,7 @@ func (c *checker) causeOf(path fieldpath.Path) *cause {
 // explained reports whether an earlier stage reported an error on the same field of the input.
 func (c *checker) explained(f finding.Finding, claim merge.Claim) bool {
 	const anything = 2 // an error on .spec.template explains too much
-	if claim.Layer == runtimepatch.RuntimeLayer && c.refused.errorAbove(claim.Source, anything) {
+	if claim.Layer == runtimepatch.RuntimeLayer && c.rejected.errorAbove(claim.Source, anything) {
 		return true
 	}
 	lost := c.firstError(c.job.id, claim.Source, func(e *finding.Finding) bool { return e.Code == finding.CodeFileKeyRef })
@@ -218,16 +218,16 @@ func AdmitJobSet(ctx context.Context, r *release.Release, fields map[string]any,
 	if namespace == "" {
 		namespace = "default"
 	}
-	js, refused := admitJobSet(ctx, r, fields, namespace)
+	js, rejected := admitJobSet(ctx, r, fields, namespace)
 	if js == nil {
-		return refused
+		return rejected
 	}
-	return childFindings(r, js, refused)
+	return childFindings(r, js, rejected)
 }
 
 // childFindings adds the findings on the objects that the JobSet's controller makes to those on the JobSet.
-func childFindings(r *release.Release, js *jobset.JobSet, refused finding.List) finding.List {
-	found, before := &findings{all: refused}, &findings{all: refused}
+func childFindings(r *release.Release, js *jobset.JobSet, rejected finding.List) finding.List {
+	found, before := &findings{all: rejected}, &findings{all: rejected}
 	id := fieldpath.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name}
 	made := jobsOf(r, js, nil)
 	for _, f := range jobFindings(made) {

@@ -82,21 +82,21 @@ func checkFailurePolicy(spec *jobset.JobSetSpec, report apirule.Reporter) {
 
 func (d *definition) checkCoordinator(js *jobset.JobSet, report apirule.Reporter) {
 	coordinator, path := js.Spec.Coordinator, fieldpath.Fields("spec", "coordinator")
-	refuse := func(field, message, help string) {
+	reject := func(field, message, help string) {
 		report(finding.CodeJobSetCoordinator, path.Append(fieldpath.Field(field)), message, help)
 	}
 	job := replicatedJob(js.Spec.ReplicatedJobs, coordinator.ReplicatedJob)
 	switch {
 	case job == nil:
-		refuse("replicatedJob", fmt.Sprintf("there is no replicated job %q", coordinator.ReplicatedJob), "name one of "+jobNames(&js.Spec))
+		reject("replicatedJob", fmt.Sprintf("there is no replicated job %q", coordinator.ReplicatedJob), "name one of "+jobNames(&js.Spec))
 		return
 	case coordinator.JobIndex < 0 || coordinator.JobIndex >= int(job.Replicas):
-		refuse("jobIndex", fmt.Sprintf("%q has %d Jobs, and none of index %d", job.Name, job.Replicas, coordinator.JobIndex), "count from 0")
+		reject("jobIndex", fmt.Sprintf("%q has %d Jobs, and none of index %d", job.Name, job.Replicas, coordinator.JobIndex), "count from 0")
 	case job.Template.Spec.CompletionMode == nil || *job.Template.Spec.CompletionMode != batchv1.IndexedCompletion || job.Template.Spec.Completions == nil:
-		refuse("replicatedJob", fmt.Sprintf("the Pods of %q have no index, and so none of them can be the coordinator", job.Name),
+		reject("replicatedJob", fmt.Sprintf("the Pods of %q have no index, and so none of them can be the coordinator", job.Name),
 			"set completionMode to Indexed, or name another job")
 	case coordinator.PodIndex < 0 || coordinator.PodIndex >= int(*job.Template.Spec.Completions):
-		refuse("podIndex", fmt.Sprintf("each Job of %q has %d Pods, and none of index %d", job.Name, *job.Template.Spec.Completions, coordinator.PodIndex), "count from 0")
+		reject("podIndex", fmt.Sprintf("each Job of %q has %d Pods, and none of index %d", job.Name, *job.Template.Spec.Completions, coordinator.PodIndex), "count from 0")
 	}
 	if !d.has(release.JobSetCoordinator) {
 		return
@@ -107,7 +107,7 @@ func (d *definition) checkCoordinator(js *jobset.JobSet, report apirule.Reporter
 	}
 	address := fmt.Sprintf("%s-%s-%d-%d.%s", js.Name, coordinator.ReplicatedJob, coordinator.JobIndex, coordinator.PodIndex, subdomain)
 	if problems := validation.IsValidLabelValue(address); len(problems) > 0 {
-		refuse("replicatedJob", fmt.Sprintf("the coordinator's address %q becomes a label, and is not a value for one: %s", address, apirule.Brief(problems...)),
+		reject("replicatedJob", fmt.Sprintf("the coordinator's address %q becomes a label, and is not a value for one: %s", address, apirule.Brief(problems...)),
 			"shorten the name of the TrainJob, of the replicated job or of the subdomain")
 	}
 }
@@ -123,16 +123,16 @@ func checkClaims(js *jobset.JobSet, report apirule.Reporter) {
 			name := templates[j].Name
 			// The webhook prints "template", though the field's name is templates.
 			path := fieldpath.Fields("spec", "volumeClaimPolicies").Append(fieldpath.Index(i), fieldpath.Field("templates"), fieldpath.Index(j), fieldpath.Field("metadata"), fieldpath.Field("name"))
-			refuse := func(message, help string) { report(finding.CodeJobSetClaim, path, message, help) }
+			reject := func(message, help string) { report(finding.CodeJobSetClaim, path, message, help) }
 			if seen[name] {
-				refuse(fmt.Sprintf("another claim has the name %q", name), "give the claims different names")
+				reject(fmt.Sprintf("another claim has the name %q", name), "give the claims different names")
 			}
 			seen[name] = true
 			if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
-				refuse(fmt.Sprintf("%q is not a name for a claim: %s", name, apirule.Brief(problems...)), "use lower-case letters, digits, dashes and dots")
+				reject(fmt.Sprintf("%q is not a name for a claim: %s", name, apirule.Brief(problems...)), "use lower-case letters, digits, dashes and dots")
 			}
 			if n := len(name + "-" + js.Name); n > longestClaim {
-				refuse(fmt.Sprintf("the claim's name and the JobSet's have %d characters together, and may have %d", n, longestClaim), "shorten one of them")
+				reject(fmt.Sprintf("the claim's name and the JobSet's have %d characters together, and may have %d", n, longestClaim), "shorten one of them")
 			}
 			checkClaimUse(js.Spec.ReplicatedJobs, name, path, report)
 		}

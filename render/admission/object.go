@@ -262,7 +262,7 @@ func (o *object) validate(ctx context.Context, old *object, found *findings) {
 	fields := maps.Clone(o.fields)
 	delete(fields, "status")
 	if old == nil {
-		o.refuseVersion(found)
+		o.rejectVersion(found)
 	} else {
 		old = &object{definition: old.definition, fields: maps.Clone(old.fields)}
 		delete(old.fields, "status")
@@ -312,8 +312,8 @@ func inOrder(errs field.ErrorList) field.ErrorList {
 	return errs
 }
 
-// refuseVersion reports a resourceVersion on creation (apiserver v0.36.3 pkg/storage/etcd3).
-func (o *object) refuseVersion(found *findings) {
+// rejectVersion reports a resourceVersion on creation (apiserver v0.36.3 pkg/storage/etcd3).
+func (o *object) rejectVersion(found *findings) {
 	meta, _, _ := unstructured.NestedMap(o.fields, "metadata")
 	text, _ := meta["resourceVersion"].(string)
 	if version, err := strconv.ParseUint(text, 10, 64); err != nil || version == 0 {

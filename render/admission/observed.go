@@ -39,9 +39,9 @@ type Second struct {
 	Wanted State
 	// Skipped tells that the Trainer applies nothing while the TrainJob and its JobSet run.
 	Skipped bool
-	// Refused are the errors of the API server on the apply of the JobSet; the Trainer retries forever. ResumeRefused are its errors on
+	// Rejected are the errors of the API server on the apply of the JobSet; the Trainer retries forever. ResumeRejected are its errors on
 	// the next suspension or resume.
-	Refused, ResumeRefused finding.List
+	Rejected, ResumeRejected finding.List
 	// Unknown are fields of the live JobSet that the release does not know: the dump is of another one.
 	Unknown finding.List
 	// Unordered are the Jobs whose tolerations or scheduling gates get a random order when they resume.
@@ -113,21 +113,21 @@ func SecondWrite(ctx context.Context, r *release.Release, observed Observed, app
 		return out, nil
 	}
 	if out.Skipped = !suspendedJobSet(before) && !suspendedJobSet(applied); !out.Skipped {
-		at, out.Refused = w.apply(at, config)
+		at, out.Rejected = w.apply(at, config)
 		if out.Now, err = w.follow(at, jobs); err != nil {
 			return nil, unread(err)
 		}
 	}
 	out.Resumed = out.Now
 	for _, suspend := range []bool{true, false} {
-		if suspend && !out.Skipped || len(out.Refused)+len(out.ResumeRefused) > 0 {
+		if suspend && !out.Skipped || len(out.Rejected)+len(out.ResumeRejected) > 0 {
 			continue
 		}
 		spec := maps.Clone(mapOf(config, "spec"))
 		spec["suspend"] = suspend
 		next := maps.Clone(config)
 		next["spec"] = spec
-		at, out.ResumeRefused = w.apply(at, next)
+		at, out.ResumeRejected = w.apply(at, next)
 		if out.Resumed, err = w.follow(at, out.Resumed.Jobs); err != nil {
 			return nil, unread(err)
 		}
@@ -173,7 +173,7 @@ func (w *writing) own(live *object, whole, config map[string]any, created *objec
 	return nil
 }
 
-// apply applies a JobSet as the Trainer. It returns the object as it was if the API server refuses the change.
+// apply applies a JobSet as the Trainer. It returns the object as it was if the API server rejects the change.
 func (w *writing) apply(live *object, config map[string]any) (*object, finding.List) {
 	owners := w.owners.Copy()
 	next := live.applied(config, func(s *serverside.Server, before, now map[string]any) (map[string]any, error) {
@@ -196,14 +196,14 @@ func (w *writing) apply(live *object, config map[string]any) (*object, finding.L
 	if next == nil {
 		return live, unread(errors.New("the API server cannot apply the JobSet"))
 	}
-	refused, changed := next.update(w.ctx, live)
+	rejected, changed := next.update(w.ctx, live)
 	for _, path := range changed {
-		refused = append(refused, finding.Finding{
+		rejected = append(rejected, finding.Finding{
 			Code: finding.CodeImmutable, Severity: finding.Error, Object: live.id, Path: path, Message: "field is immutable", Remedy: finding.Remedy{Text: unfreeze(path)},
 		})
 	}
-	if len(refused) > 0 {
-		return live, refused
+	if len(rejected) > 0 {
+		return live, rejected
 	}
 	w.owners = owners
 	return next, nil

@@ -129,7 +129,7 @@ const (
 // torchTune checks the rules for a trainer with exactly the command "tune run" (Trainer v2.3.0
 // pkg/runtime/framework/plugins/torch torchtune.go).
 func (c *checker) torchTune(t *trainer.Trainer) {
-	refuse := func(path fieldpath.Path, message, help string) {
+	reject := func(path fieldpath.Path, message, help string) {
 		c.report(finding.CodeTorchTune, finding.Error, path, message, help)
 	}
 	atName, atNodes := fieldpath.Fields("spec", "runtimeRef", "name"), fieldpath.Fields("spec", "trainer", "numNodes")
@@ -146,29 +146,29 @@ func (c *checker) torchTune(t *trainer.Trainer) {
 		}
 	}
 	if recipes.model == "" {
-		refuse(atName, fmt.Sprintf("torchtune takes the model from the name of the runtime, and there is no recipe for %q", model),
+		reject(atName, fmt.Sprintf("torchtune takes the model from the name of the runtime, and there is no recipe for %q", model),
 			"name a runtime <name>-<model>, without further dashes, of the models "+strings.Join(suffixes, ", "))
 	}
 	nodes := int32(1)
 	if t.NumNodes != nil {
 		nodes = *t.NumNodes
 	} else if c.job.has(release.TorchTuneNodes) {
-		refuse(atNodes, "required: the webhook crashes without it", "set numNodes")
+		reject(atNodes, "required: the webhook crashes without it", "set numNodes")
 	}
 	if nodes > 1 && !recipes.nodes {
-		refuse(atNodes, fmt.Sprintf("torchtune runs %s on one node only, not on %d", model, nodes), "set numNodes to 1")
+		reject(atNodes, fmt.Sprintf("torchtune runs %s on one node only, not on %d", model, nodes), "set numNodes to 1")
 	}
 	lora, quantized := c.torchTuneLoRA(t.Args)
 	switch {
 	case nodes != 1 || !quantized || !c.job.has(release.TorchTuneQLoRA):
 	case recipes.qlora == notAtAll:
-		refuse(atName, "torchtune has no QLoRA for "+model, "drop model.quantize_base=True")
+		reject(atName, "torchtune has no QLoRA for "+model, "drop model.quantize_base=True")
 	case recipes.qlora == oneDeviceOnly && !c.oneDevice(t):
-		refuse(fieldpath.Fields("spec", "trainer", "numProcPerNode"), fmt.Sprintf("torchtune does QLoRA of %s on one device only", model),
+		reject(fieldpath.Fields("spec", "trainer", "numProcPerNode"), fmt.Sprintf("torchtune does QLoRA of %s on one device only", model),
 			"set numProcPerNode to 1, or ask for one GPU in resourcesPerNode")
 	}
 	if nodes > 1 && (lora || quantized) && c.job.has(release.TorchTuneOneNode) {
-		refuse(atNodes, "torchtune does no LoRA on several nodes", "set numNodes to 1, or drop the LoRA arguments")
+		reject(atNodes, "torchtune does no LoRA on several nodes", "set numNodes to 1, or drop the LoRA arguments")
 	}
 	for i, arg := range t.Args {
 		if !c.job.has(release.TorchTuneArgs) {
@@ -176,7 +176,7 @@ func (c *checker) torchTune(t *trainer.Trainer) {
 		}
 		key, _, _ := strings.Cut(arg, "=")
 		if slices.Contains([]string{"output_dir", "tokenizer.path", "checkpointer.checkpoint_dir", "tokenizer.merges_file"}, key) {
-			refuse(fieldpath.Fields("spec", "trainer", "args").Append(fieldpath.Index(i)),
+			reject(fieldpath.Fields("spec", "trainer", "args").Append(fieldpath.Index(i)),
 				fmt.Sprintf("the runtime decides on %s, and lets no TrainJob set it", key), "drop the argument")
 		}
 	}

@@ -189,10 +189,10 @@ func (o *object) update(ctx context.Context, stored *object) (finding.List, []fi
 		return found.all, nil
 	}
 	changed := frozen(&old, &new)
-	refused := slices.DeleteFunc(found.all, func(f finding.Finding) bool {
+	rejected := slices.DeleteFunc(found.all, func(f finding.Finding) bool {
 		return f.Code == finding.CodeWrongType && slices.ContainsFunc(changed, func(path fieldpath.Path) bool { return path.HasPrefix(f.Path) })
 	})
-	return refused, slices.DeleteFunc(changed, func(path fieldpath.Path) bool { return found.has(o.id, path, finding.CodeImmutable) })
+	return rejected, slices.DeleteFunc(changed, func(path fieldpath.Path) bool { return found.has(o.id, path, finding.CodeImmutable) })
 }
 
 func suspendedJobSet(js *jobset.JobSet) bool { return js.Spec.Suspend != nil && *js.Spec.Suspend }

@@ -205,10 +205,10 @@ func TestReleases_LiveRuntime(t *testing.T) {
 		found := admission.Update(t.Context(),
 			admission.Input{Release: &r, TrainJob: object(t, jobYAML("\tsuspend: true\n")), Runtime: before},
 			admission.Input{Release: &r, TrainJob: object(t, jobYAML("\tsuspend: true\n")), Runtime: after})
-		refused := slices.ContainsFunc(found, func(f finding.Finding) bool { return f.Code == finding.CodeEndlessUpdate })
+		rejected := slices.ContainsFunc(found, func(f finding.Finding) bool { return f.Code == finding.CodeEndlessUpdate })
 		ignored := slices.ContainsFunc(found, func(f finding.Finding) bool { return f.Code == finding.CodeUpdateIgnored })
-		if live := i < len(release.Known())-1; refused != live || ignored == live {
-			t.Errorf("%s: refused: %t, ignored: %t\n%v", r.Name, refused, ignored, found)
+		if live := i < len(release.Known())-1; rejected != live || ignored == live {
+			t.Errorf("%s: refused: %t, ignored: %t\n%v", r.Name, rejected, ignored, found)
 		}
 	}
 }

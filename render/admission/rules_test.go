@@ -198,7 +198,7 @@ func TestObjectRules(t *testing.T) {
 // JobSet's webhook writes the JobSet as its Go types encode it. An absent list, map or pointer without omitempty becomes
 // null, and the definition rejects a null unless it allows or defaults it. The test removes each such field.
 func TestNullsOfGoTypes(t *testing.T) {
-	var refused, accepted []string
+	var rejected, accepted []string
 	visited := map[reflect.Type]int{}
 	var walk func(typ reflect.Type, path string, wrap func(any) any)
 	walk = func(typ reflect.Type, path string, wrap func(any) any) {
@@ -226,8 +226,8 @@ func TestNullsOfGoTypes(t *testing.T) {
 				switch f.Type.Kind() {
 				case reflect.Slice, reflect.Map, reflect.Pointer:
 					if !strings.Contains(options, "omit") {
-						if nullRefused(t.Context(), t, wrap(map[string]any{}), at) {
-							refused = append(refused, at)
+						if nullRejected(t.Context(), t, wrap(map[string]any{}), at) {
+							rejected = append(rejected, at)
 						} else {
 							accepted = append(accepted, at)
 						}
@@ -238,7 +238,7 @@ func TestNullsOfGoTypes(t *testing.T) {
 		}
 	}
 	walk(reflect.TypeFor[jobset.JobSetSpec](), ".spec", func(v any) any { return v })
-	slices.Sort(refused)
+	slices.Sort(rejected)
 	for _, path := range accepted {
 		if !strings.HasSuffix(path, ".grpc.service") { // which the definition defaults
 			t.Errorf("%s: null is accepted", path)
@@ -261,7 +261,7 @@ func TestNullsOfGoTypes(t *testing.T) {
 		".spec.volumeClaimPolicies[].templates[].spec.dataSource.apiGroup",
 		".spec.volumeClaimPolicies[].templates[].spec.dataSourceRef.apiGroup",
 	}
-	if diff := cmp.Diff(want, refused); diff != "" {
+	if diff := cmp.Diff(want, rejected); diff != "" {
 		t.Errorf("fields whose null is refused (-want +got):\n%s", diff)
 	}
 }
@@ -279,8 +279,8 @@ func TestNullsOfUnchangedJobSet(t *testing.T) {
 	}
 }
 
-// nullRefused reports whether a JobSet whose spec is spec is refused for the field at the path.
-func nullRefused(ctx context.Context, t *testing.T, spec any, path string) bool {
+// nullRejected reports whether a JobSet whose spec is spec is rejected for the field at the path.
+func nullRejected(ctx context.Context, t *testing.T, spec any, path string) bool {
 	t.Helper()
 	var fields map[string]any
 	if err := kjson.UnmarshalCaseSensitivePreserveInts([]byte(`{"apiVersion":"jobset.x-k8s.io/v1alpha2","kind":"JobSet","metadata":{"name":"js"}}`), &fields); err != nil {

@@ -72,7 +72,7 @@ func TestCheck_Snapshot(t *testing.T) {
 		{template, "metadata: {annotations: {? %q : a}, labels"},
 	}
 	before := release.Known()[len(release.Known())-2]
-	r, refused := rand.New(rand.NewPCG(testenv.Seed(t), 0)), map[string]bool{}
+	r, rejected := rand.New(rand.NewPCG(testenv.Seed(t), 0)), map[string]bool{}
 	for range int(testenv.NumberOr(t, "TRAINWELD_CASES", 60)) {
 		var b strings.Builder
 		for range r.IntN(4) {
@@ -96,14 +96,14 @@ func TestCheck_Snapshot(t *testing.T) {
 			}
 			want := of == nil && !storable(t, server, fields)
 			if want {
-				refused[form.text] = true
+				rejected[form.text] = true
 			}
 			if got != want {
 				t.Errorf("%s with a name of %d characters from %q on: an error %t, want %t", form.text, len(name), name[:6], got, want)
 			}
 		}
 	}
-	if len(refused) < 5 {
-		t.Errorf("names are refused in %v only", refused)
+	if len(rejected) < 5 {
+		t.Errorf("names are refused in %v only", rejected)
 	}
 }

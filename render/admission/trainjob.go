@@ -56,7 +56,7 @@ const initializerVolume = "initializer"
 // initializer checks the job for a section of spec.initializer. The webhook finds this job by its name. The
 // controller writes the section into the job with the label of that name.
 func (c *checker) initializer(section, name string) {
-	refuse := func(message, help string) {
+	reject := func(message, help string) {
 		path := fieldpath.Fields("spec", "initializer", section)
 		c.add(finding.Finding{
 			Code: finding.CodeNoInitializer, Severity: finding.Error, Object: c.job.id, Path: fieldpath.Fields("spec", "runtimeRef"),
@@ -66,13 +66,13 @@ func (c *checker) initializer(section, name string) {
 	}
 	job := replicatedJob(c.merged.Template.Spec.ReplicatedJobs, name)
 	if job == nil {
-		refuse(fmt.Sprintf("the TrainJob has an initializer for its %s, and the runtime has no job called %q", section, name),
+		reject(fmt.Sprintf("the TrainJob has an initializer for its %s, and the runtime has no job called %q", section, name),
 			fmt.Sprintf("name a runtime with a job %q, or drop spec.initializer.%s", name, section))
 		return
 	}
 	pod := &job.Template.Spec.Template.Spec
 	if !podapi.HasContainer(pod.Containers, name) && !podapi.HasContainer(pod.InitContainers, name) {
-		refuse(fmt.Sprintf("the runtime's job %q has no container called %q", name, name),
+		reject(fmt.Sprintf("the runtime's job %q has no container called %q", name, name),
 			fmt.Sprintf("call the container that fetches the %s %q", section, name))
 		return
 	}
@@ -84,7 +84,7 @@ func (c *checker) initializer(section, name string) {
 			return
 		}
 	}
-	refuse(fmt.Sprintf("container %q of the runtime's job %q does not mount a volume called %q", name, name, initializerVolume),
+	reject(fmt.Sprintf("container %q of the runtime's job %q does not mount a volume called %q", name, name, initializerVolume),
 		fmt.Sprintf("mount a volume called %q where the %s goes", initializerVolume, section))
 }
 

@@ -150,8 +150,8 @@ func UpdateJobSet(ctx context.Context, r *release.Release, old, new map[string]a
 		o.validate(ctx, nil, found)
 		return found.all
 	}
-	refused, changed := updated.update(ctx, stored)
-	found.add(refused...)
+	rejected, changed := updated.update(ctx, stored)
+	found.add(rejected...)
 	for _, path := range changed {
 		found.add(finding.Finding{Code: finding.CodeImmutable, Severity: finding.Error, Object: o.id, Path: path, Message: "field is immutable", Remedy: finding.Remedy{Text: unfreeze(path)}})
 	}
@@ -343,8 +343,8 @@ func (c *checker) reapply(ctx context.Context, before *checker) {
 	if updated == nil {
 		return
 	}
-	refused, changed := updated.update(ctx, stored)
-	c.refusedUpdates(ctx, before, d, again, refused)
+	rejected, changed := updated.update(ctx, stored)
+	c.rejectedUpdates(ctx, before, d, again, rejected)
 	message := "the JobSet exists, and does not let this be changed"
 	if !slices.ContainsFunc(c.all, func(f finding.Finding) bool { return f.Code == finding.CodeImmutable }) {
 		message += ": the TrainJob is accepted, and the Trainer retries forever"
@@ -359,7 +359,7 @@ func (c *checker) reapply(ctx context.Context, before *checker) {
 	}
 }
 
-// applySecond predicts the next states of the observed objects, and reports what the API server refuses of the JobSet. It returns nil if no
+// applySecond predicts the next states of the observed objects, and reports what the API server rejects of the JobSet. It returns nil if no
 // JobSet is applied.
 func (c *checker) applySecond(ctx context.Context, before *checker, observed Observed) *Second {
 	if c.merging == nil || !c.managedHere() {
@@ -378,18 +378,18 @@ func (c *checker) applySecond(ctx context.Context, before *checker, observed Obs
 		}
 		return nil
 	}
-	if refused := slices.Concat(second.Refused, second.ResumeRefused); len(refused) > 0 {
+	if rejected := slices.Concat(second.Rejected, second.ResumeRejected); len(rejected) > 0 {
 		if config, err := Encode(c.output.JobSet); err == nil {
-			c.refusedUpdates(ctx, before, c.definition(c.in.Release, jobSetKind), config, refused)
+			c.rejectedUpdates(ctx, before, c.definition(c.in.Release, jobSetKind), config, rejected)
 		}
 	}
 	return second
 }
 
-// refusedUpdates reports the API server's errors on an update of a JobSet, except those that a new one would have as well.
-func (c *checker) refusedUpdates(ctx context.Context, before *checker, d *definition, applied map[string]any, refused finding.List) {
+// rejectedUpdates reports the API server's errors on an update of a JobSet, except those that a new one would have as well.
+func (c *checker) rejectedUpdates(ctx context.Context, before *checker, d *definition, applied map[string]any, rejected finding.List) {
 	var created *findings
-	for _, f := range refused {
+	for _, f := range rejected {
 		if created == nil && f.Code != finding.CodeImmutable {
 			created = &findings{}
 			if fresh := d.createJobSet(applied, c.job.id.Namespace, created); fresh != nil {
@@ -397,14 +397,14 @@ func (c *checker) refusedUpdates(ctx context.Context, before *checker, d *defini
 			}
 		}
 		if f.Code == finding.CodeImmutable || !created.has(f.Object, f.Path, f.Code) {
-			c.refusedUpdate(before, f)
+			c.rejectedUpdate(before, f)
 		}
 	}
 }
 
-// refusedUpdate reports an API server error on the JobSet that the Trainer applies again. A new JobSet would not have
+// rejectedUpdate reports an API server error on the JobSet that the Trainer applies again. A new JobSet would not have
 // this error.
-func (c *checker) refusedUpdate(before *checker, f finding.Finding) {
+func (c *checker) rejectedUpdate(before *checker, f finding.Finding) {
 	claims := []merge.Claim{c.origin(f.Path)}
 	switch {
 	case f.Code != finding.CodeImmutable:

@@ -32,13 +32,13 @@ type recordedCase struct {
 	objects []map[string]any
 	// outcome is accepted, suspended, partial, ignored, rejected or blocked.
 	outcome string
-	// text is what the cluster said when it refused.
+	// text is what the cluster said when it rejected.
 	text string
 	// failsAgain says that the Trainer failed to apply the JobSet a second time.
 	failsAgain bool
 }
 
-func (c recordedCase) refused() bool { return c.outcome == "rejected" || c.outcome == "blocked" }
+func (c recordedCase) rejected() bool { return c.outcome == "rejected" || c.outcome == "blocked" }
 
 // readCases reads the cases of the folders that match, except the cases whose verdict hangs on objects that
 // only a cluster has.
@@ -231,42 +231,42 @@ func report(found finding.List) string {
 // On the recorded cases, the verdict is the cluster's, and so is the field that it names.
 func TestRecorded(t *testing.T) {
 	cases, stock := recordedCases(t)
-	verdicts, fields, refused := 0, 0, 0
+	verdicts, fields, rejected := 0, 0, 0
 	for _, c := range cases {
 		found := c.check(t, stock)
 		if c.outcome == "suspended" {
 			// The cluster rejects the resume, which comes after the end of the recording.
 			found = slices.DeleteFunc(found, func(f finding.Finding) bool { return f.Code == finding.CodeNeverResumed })
 		}
-		if (found.Err() != nil) != c.refused() {
+		if (found.Err() != nil) != c.rejected() {
 			t.Errorf("%s: the cluster says %s\n%s%s", c.name, c.outcome, c.text, report(found))
 		} else {
 			verdicts++
 		}
-		if !c.refused() {
+		if !c.rejected() {
 			continue
 		}
-		refused++
+		rejected++
 		if !namesField(c.text, found) {
 			t.Errorf("%s: another field\n%s%s", c.name, c.text, report(found))
 		} else {
 			fields++
 		}
 	}
-	t.Logf("verdict %d/%d, field %d/%d", verdicts, len(cases), fields, refused)
+	t.Logf("verdict %d/%d, field %d/%d", verdicts, len(cases), fields, rejected)
 }
 
 // On the cases of one rule each, the verdict is the cluster's as well. Nothing may pass that the cluster
-// refuses or that is blocked later; should something be refused that the cluster runs, then docs/findings.md
+// rejects or that is blocked later; should something be rejected that the cluster runs, then docs/findings.md
 // has to say of its code why the job would never do what it says.
 func TestRules(t *testing.T) {
 	stock := stockRuntimes(t)
-	agree, stricter, fields, refused := 0, 0, 0, 0
+	agree, stricter, fields, rejected := 0, 0, 0, 0
 	cases := readCases(t, "r7-*")
 	for _, c := range cases {
 		found := c.check(t, stock)
 		switch failed := found.Err() != nil; {
-		case failed == c.refused():
+		case failed == c.rejected():
 			agree++
 		case failed:
 			stricter++
@@ -274,15 +274,15 @@ func TestRules(t *testing.T) {
 		default:
 			t.Errorf("%s: passes, and the cluster says %s\n%s", c.name, c.outcome, c.text)
 		}
-		if !c.refused() {
+		if !c.rejected() {
 			continue
 		}
-		refused++
+		rejected++
 		if namesField(c.text, found) {
 			fields++
 		} else {
 			t.Errorf("%s: another field\n%s%s", c.name, c.text, report(found))
 		}
 	}
-	t.Logf("%d agree, %d stricter, of %d; field %d/%d", agree, stricter, len(cases), fields, refused)
+	t.Logf("%d agree, %d stricter, of %d; field %d/%d", agree, stricter, len(cases), fields, rejected)
 }

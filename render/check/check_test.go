@@ -385,7 +385,7 @@ func TestCheck_RuntimeJobWithoutName(t *testing.T) {
 	}
 }
 
-// TestCheckMainEnv asks for env of the main containers, which the Trainer's webhook refuses in any job.
+// TestCheckMainEnv asks for env of the main containers, which the Trainer's webhook rejects in any job.
 func TestCheckMainEnv(t *testing.T) {
 	for _, job := range []string{"node", "worker"} {
 		patch := jobPatch("a.example.com/x", job, &trainer.PodTemplatePatch{})

@@ -141,8 +141,8 @@ func TestMask(t *testing.T) {
 	}
 }
 
-// TestCompareRefuses names what cannot be compared.
-func TestCompareRefuses(t *testing.T) {
+// TestCompareRejects names what cannot be compared.
+func TestCompareRejects(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
 		old, new any
@@ -161,8 +161,8 @@ func TestCompareRefuses(t *testing.T) {
 	}
 }
 
-// TestApplyRefuses holds that changes are not applied to another object.
-func TestApplyRefuses(t *testing.T) {
+// TestApplyRejects holds that changes are not applied to another object.
+func TestApplyRejects(t *testing.T) {
 	old, new := pod(t, `containers: [{name: a, image: x}, {name: b}]`), pod(t, `containers: [{name: c}, {name: a, image: w}]`)
 	changes, err := diff.Compare(old, new, diff.Options{})
 	if err != nil {

@@ -222,8 +222,8 @@ func TestChange(t *testing.T) {
 		after := changeJob(t, "{manager: a.example.com/b, trainingRuntimeSpec: {template: {"+patch+"}}}")
 		found := admission.Update(ctx,
 			admission.Input{TrainJob: before, Runtime: runtime, Namespace: "ns"}, admission.Input{TrainJob: after, Runtime: runtime, Namespace: "ns"})
-		refused := slices.ContainsFunc(found, func(f finding.Finding) bool { return f.Code == finding.CodeEndlessUpdate })
-		if says := strings.Contains(rule.Change, "TW702"); says != refused {
+		rejected := slices.ContainsFunc(found, func(f finding.Finding) bool { return f.Code == finding.CodeEndlessUpdate })
+		if says := strings.Contains(rule.Change, "TW702"); says != rejected {
 			t.Errorf("%s: explain says %q, and admission: %v", path, rule.Change, found)
 		}
 	}

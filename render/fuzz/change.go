@@ -38,7 +38,7 @@ func (g *generator) odd(n *node, at object) (value any, drop bool) {
 	case 0:
 		return nil, false
 	case 1:
-		if there && n.refused == "" {
+		if there && n.rejected == "" {
 			return nil, true
 		}
 		return was, false

@@ -254,7 +254,7 @@ var common = map[string]func(*seen) bool{
 }
 
 var wildOnly = map[string]func(*seen) bool{
-	// check.Patches refuses a profile of the node's with any other type in one patch, and without that
+	// check.Patches rejects a profile of the node's with any other type in one patch, and without that
 	// there is no such clash.
 	"a union: a seccomp or AppArmor profile": func(s *seen) bool { return s.union("seccompProfile", "appArmorProfile") },
 	"upstream refuses it":                    func(s *seen) bool { _, err := upstream(s.Case.Template, s.Case.Patches); return err != nil },

@@ -106,7 +106,7 @@ func Update(seed uint64, within string) (before, after *Documents) {
 	g := newGenerator(seed, DocumentOptions{})
 	fields := slices.DeleteFunc(slices.Clone(fieldsOfTypes().all), func(n *node) bool { return !strings.HasPrefix(n.path, within) })
 	n := fields[seed*7919%uint64(len(fields))]
-	if n.refused == "" {
+	if n.rejected == "" {
 		g.want(n)
 	}
 	before = g.documents(seed)
@@ -115,7 +115,7 @@ func Update(seed uint64, within string) (before, after *Documents) {
 		child(before.Runtime, "spec", "template", "spec")["suspend"] = true
 	}
 	after = before.Clone()
-	if places := g.places(after, n, true); g.chance(0.6) && len(places) > 0 && n.refused == "" {
+	if places := g.places(after, n, true); g.chance(0.6) && len(places) > 0 && n.rejected == "" {
 		pickOf(g.rng, places...)[n.name] = g.value(n)
 		after.Changes = append(after.Changes, n.path)
 		return before, after
@@ -239,13 +239,13 @@ func (g *generator) structure(n *node) object {
 // includes decides whether an object has the field.
 func (g *generator) includes(n, f *node) bool {
 	switch {
-	case required[f.key], !f.optional && f.refused == "" && !rare[f.key]:
+	case required[f.key], !f.optional && f.rejected == "" && !rare[f.key]:
 		return true
 	case f.key == "TrainJobSpec.runtimePatches" && g.opts.Managers > 0:
 		return true
 	case g.wanted[f]:
 		return g.chance(0.9)
-	case f.refused != "" || rare[f.key]:
+	case f.rejected != "" || rare[f.key]:
 		return false
 	}
 	if likely, ok := likelyFields[f.key]; ok {

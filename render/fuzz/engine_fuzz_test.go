@@ -189,9 +189,9 @@ func FuzzObject(f *testing.F) {
 		if after := encode(objects); !bytes.Equal(before, after) {
 			t.Fatalf("the inputs changed from\n%s\nto\n%s", before, after)
 		}
-		var refused *merge.PatchError
+		var rejected *merge.PatchError
 		if err != nil {
-			if !errors.As(err, &refused) || refused.Layer == "" {
+			if !errors.As(err, &rejected) || rejected.Layer == "" {
 				t.Fatalf("%v is no PatchError", err)
 			}
 			return
@@ -383,8 +383,8 @@ func FuzzLive(f *testing.F) {
 			before := encode([]any{objects, parsed})
 			result, err := merge.ForObject(root).Apply(&objects[0], layers, o)
 			if err != nil {
-				var refused *merge.PatchError
-				if !errors.As(err, &refused) {
+				var rejected *merge.PatchError
+				if !errors.As(err, &rejected) {
 					t.Fatal(err)
 				}
 				continue

@@ -11,7 +11,7 @@ import (
 var acceptableFields = sync.OnceValue(func() []*node {
 	var out []*node
 	for _, n := range fieldsOfTypes().all {
-		if !slices.ContainsFunc(ways(n), func(at *node) bool { return at.refused != "" }) {
+		if !slices.ContainsFunc(ways(n), func(at *node) bool { return at.rejected != "" }) {
 			out = append(out, n)
 		}
 	}
@@ -26,8 +26,8 @@ func ways(n *node) (out []*node) {
 	return out
 }
 
-// refused are the fields that no accepted document has, by Go type and field. Only a change sets them.
-var refused = map[string]string{
+// rejected are the fields that no accepted document has, by Go type and field. Only a change sets them.
+var rejected = map[string]string{
 	"PodSpec.ephemeralContainers": "the Job API takes none in a template",
 	"PodSpec.runtimeClassName":    "the class must exist in the cluster",
 	"PodSpec.overhead":            "it needs a runtimeClassName",
@@ -47,14 +47,14 @@ var rare = map[string]bool{
 // embedded are the metadata fields that the definitions keep within an object.
 var embedded = []string{"name", "namespace", "labels", "annotations", "finalizers"}
 
-func refusedReason(n *node, inTrainJob bool) string {
+func rejectedReason(n *node, inTrainJob bool) string {
 	if n.owner == "ObjectMeta" && n.up.up != nil && n.up.up.up != nil && !slices.Contains(embedded, n.name) {
 		return "the definitions drop it from embedded metadata"
 	}
 	if n.key == "EnvVarSource.fileKeyRef" && inTrainJob && n.up.up.up.owner != "ContainerPatch" {
 		return "the controller loses it"
 	}
-	return refused[n.key]
+	return rejected[n.key]
 }
 
 // required are the fields that their objects need although the Go type has omitempty.

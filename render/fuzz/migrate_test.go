@@ -16,7 +16,7 @@ import (
 	"github.com/trainweld/trainweld/render/legacy"
 )
 
-// TestMigrate migrates generated TrainJobs of Trainer 2.1. Each is refused for a reason that one patch really
+// TestMigrate migrates generated TrainJobs of Trainer 2.1. Each is rejected for a reason that one patch really
 // cannot say, or both forms render to the same JobSet; that the proof does not depend on who asks for it, a
 // second rendering of both shows. cmd/internal/fuzz/upstream holds both sides against the Trainer's own code.
 func TestMigrate(t *testing.T) {
@@ -85,7 +85,7 @@ func migrate(pair *fuzz.OldPair) (outcome, broken string) {
 		for _, f := range m.Findings {
 			switch {
 			case f.Severity < finding.Error:
-			case !slices.Contains(refusals, f.Code):
+			case !slices.Contains(rejections, f.Code):
 				return "", fmt.Sprintf("refused with %s\n%s", f.Code, f.Error())
 			default:
 				outcome = "refused with " + string(f.Code)
@@ -113,9 +113,9 @@ func migrate(pair *fuzz.OldPair) (outcome, broken string) {
 	return "proved", ""
 }
 
-// refusals are the reasons for which a generated TrainJob cannot be migrated: two sources of one volume from two
+// rejections are the reasons for which a generated TrainJob cannot be migrated: two sources of one volume from two
 // overrides, which no cluster takes, and what one patch cannot say.
-var refusals = []finding.Code{finding.CodeUnion, finding.CodeNotMigrated}
+var rejections = []finding.Code{finding.CodeUnion, finding.CodeNotMigrated}
 
 func overridden(in render.Input, overrides *legacy.Overrides) any {
 	layers := overrides.DeepCopy()

@@ -35,13 +35,13 @@ func dependenceIsOrder(c *fuzz.Case) string {
 	if _, err := upstream(c.Template, c.Patches); err != nil {
 		return ""
 	}
-	one, other, refused := twoOutcomes(c.Template, c.Patches)
+	one, other, rejected := twoOutcomes(c.Template, c.Patches)
 	found, err := runtimepatch.OrderConflicts(c.Template, c.Patches)
-	switch decides := one != "" || refused != nil; {
+	switch decides := one != "" || rejected != nil; {
 	case err != nil:
 		return fmt.Sprintf("the given order fails to merge: %v", err)
 	case decides && len(found) == 0:
-		return fmt.Sprintf("no dependence is reported, and the order decides (refused: %v):\n%s", refused, cmp.Diff(one, other))
+		return fmt.Sprintf("no dependence is reported, and the order decides (refused: %v):\n%s", rejected, cmp.Diff(one, other))
 	case !decides && len(found) > 0:
 		return fmt.Sprintf("every order gives the same template, and dependences are reported: %v", found)
 	}

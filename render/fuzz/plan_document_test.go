@@ -21,7 +21,7 @@ import (
 // TestPlanIn holds that edits of whole TrainJobs, as objects and as JSON of any style, change nothing outside a manager's entry.
 func TestPlanIn(t *testing.T) {
 	cases := testenv.Cases(t, 1200)
-	first, planned, refused := testenv.Seed(t), 0, 0
+	first, planned, rejected := testenv.Seed(t), 0, 0
 	for seed := first; seed < first+cases; seed++ {
 		d := fuzz.Document(seed, fuzz.DocumentOptions{Managers: int(1 + seed%4)})
 		job, runtime := &trainer.TrainJob{}, &trainer.TrainingRuntime{}
@@ -43,7 +43,7 @@ func TestPlanIn(t *testing.T) {
 				t.Fatalf("seed %d: %v", seed, err)
 			}
 			if err != nil {
-				refused++
+				rejected++
 				if asJSON, err = runtimepatch.UpsertIn(text, want); err == nil {
 					asObject, err = runtimepatch.UpsertIn(d.Clone().TrainJob, want)
 				}
@@ -77,8 +77,8 @@ func TestPlanIn(t *testing.T) {
 			t.Errorf("seed %d: RemoveIn after UpsertIn gives %v\n%s", seed, err, removed)
 		}
 	}
-	if planned < int(cases) || refused < int(cases)/20 {
-		t.Errorf("%d plans and %d refusals; the test looks at the wrong cases", planned, refused)
+	if planned < int(cases) || rejected < int(cases)/20 {
+		t.Errorf("%d plans and %d refusals; the test looks at the wrong cases", planned, rejected)
 	}
 }
 

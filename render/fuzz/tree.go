@@ -16,7 +16,7 @@ type node struct {
 	path     string
 	name     string       // the name in JSON; "" for an item of a list and a value of a map
 	key      string       // the field by its Go type, whatever its path: Container.image
-	refused  string       // why no accepted document has the field
+	rejected string       // why no accepted document has the field
 	owner    string       // the Go type that has the field: Container, v1alpha2.Network
 	typ      reflect.Type // without pointers
 	optional bool         // whether the Go type omits it when it is empty
@@ -55,7 +55,7 @@ func (f *forest) grow(n *node, path string) *node {
 		n.typ = n.typ.Elem()
 	}
 	n.path, n.key = path, n.owner+"."+n.name
-	n.refused = refusedReason(n, strings.HasPrefix(path, "trainJob:"))
+	n.rejected = rejectedReason(n, strings.HasPrefix(path, "trainJob:"))
 	if n.name != "" {
 		f.all = append(f.all, n)
 	}

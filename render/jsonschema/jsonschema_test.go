@@ -8,20 +8,20 @@ import (
 
 const findings = "../../docs/json/findings.schema.json"
 
-// refused counts what Check reports.
-type refused struct {
+// rejected counts what Check reports.
+type rejected struct {
 	testing.TB
 	n int
 }
 
-func (r *refused) Helper()               {}
-func (r *refused) Errorf(string, ...any) { r.n++ }
+func (r *rejected) Helper()               {}
+func (r *rejected) Errorf(string, ...any) { r.n++ }
 
 func TestCheck(t *testing.T) {
 	const finding = `{"code":"TW300","severity":"error","object":"","path":"","message":"m","help":"","file":"","line":1,"column":1,"claims":[{"layer":"runtime","value":null,"file":"","line":0,"column":0}]}`
 	for _, tc := range []struct {
 		name, text string
-		refused    int
+		rejected   int
 	}{
 		{"none", `{"schemaVersion":1,"findings":[]}`, 0},
 		{"one", `{"schemaVersion":1,"findings":[` + finding + `]}`, 0},
@@ -32,10 +32,10 @@ func TestCheck(t *testing.T) {
 		{"a wrong type", `{"schemaVersion":1,"findings":{}}`, 1},
 		{"an unknown severity", `{"schemaVersion":1,"findings":[{"code":"TW300","severity":"fatal","object":"","path":"","message":"m","help":"","file":"","line":1,"column":1,"claims":[]}]}`, 1},
 	} {
-		r := &refused{TB: t}
+		r := &rejected{TB: t}
 		jsonschema.Check(r, findings, []byte(tc.text))
-		if r.n != tc.refused {
-			t.Errorf("Check(%s) reports %d errors, want %d", tc.name, r.n, tc.refused)
+		if r.n != tc.rejected {
+			t.Errorf("Check(%s) reports %d errors, want %d", tc.name, r.n, tc.rejected)
 		}
 	}
 }

@@ -39,7 +39,7 @@ func (c *changer) remove(path fieldpath.Path) error {
 		if p.isMerged {
 			return errShared
 		}
-		if err := c.refuseInside(p); err != nil {
+		if err := c.rejectInside(p); err != nil {
 			return err
 		}
 		c.keep(p)
@@ -71,7 +71,7 @@ func (c *changer) set(path fieldpath.Path, v *encode.Value) error {
 func (c *changer) make(path fieldpath.Path) (*part, error) {
 	p, list := c.root, (*part)(nil)
 	for _, step := range c.at.Append(path...) {
-		if err := c.refuse(p); err != nil {
+		if err := c.reject(p); err != nil {
 			return nil, err
 		}
 		found := c.matches(p, step)
@@ -87,7 +87,7 @@ func (c *changer) make(path fieldpath.Path) (*part, error) {
 		}
 		list, p = p, found[0]
 	}
-	return p, c.refuse(p)
+	return p, c.reject(p)
 }
 
 // add adds the part of a step to p, which may be an item of a list.
@@ -140,7 +140,7 @@ func (c *changer) assign(p *part, v *encode.Value) error {
 	if p.node == nil {
 		return c.fill(p, v)
 	}
-	if err := c.refuse(p); err != nil {
+	if err := c.reject(p); err != nil {
 		return err
 	}
 	c.know(p)
@@ -155,7 +155,7 @@ func (c *changer) assign(p *part, v *encode.Value) error {
 	if p.key == nil {
 		c.added++ // an item, which has no parts to find it by any more
 	}
-	return c.refuseInside(p)
+	return c.rejectInside(p)
 }
 
 // fill gives a new part its value. The keys of a new item stay.
@@ -202,7 +202,7 @@ func (c *changer) assignEntries(p *part, v *encode.Value) error {
 		default:
 			c.keep(child)
 			child.isGone = true
-			if err := c.refuseInside(child); err != nil {
+			if err := c.rejectInside(child); err != nil {
 				return err
 			}
 		}
@@ -245,7 +245,7 @@ func (c *changer) assignItems(p *part, v *encode.Value) error {
 	var items []*part
 	for i, item := range p.parts {
 		if !used[i] || !isOrdered {
-			if err := c.refuseInside(item); err != nil {
+			if err := c.rejectInside(item); err != nil {
 				return err
 			}
 		}
@@ -387,7 +387,7 @@ func (c *changer) substitute(change Change) error {
 	if c.isTaken(parent, p, change.Name) {
 		return errIsSet
 	}
-	if err := c.refuseInside(p); err != nil {
+	if err := c.rejectInside(p); err != nil {
 		return err
 	}
 	v, err := encoded(change.Value)
@@ -420,7 +420,7 @@ func (c *changer) move(path, to fieldpath.Path) error {
 	if err != nil {
 		return err
 	}
-	if err := c.refuseInside(p); err != nil {
+	if err := c.rejectInside(p); err != nil {
 		return err
 	}
 	target, err := c.make(to)

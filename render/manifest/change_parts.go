@@ -139,8 +139,8 @@ func (c *changer) isNull(p *part) bool {
 	return p.value == nil && !p.isKnown && p.node != nil && p.node.Kind == yaml.ScalarNode && c.IsNull(p.node)
 }
 
-// refuse returns an error if a change of the value would change other parts of the text, or is one of another part.
-func (c *changer) refuse(p *part) error {
+// reject returns an error if a change of the value would change other parts of the text, or is one of another part.
+func (c *changer) reject(p *part) error {
 	switch {
 	case p.isGone:
 		return errOverlap
@@ -152,8 +152,8 @@ func (c *changer) refuse(p *part) error {
 	return nil
 }
 
-// refuseInside returns an error if other parts of the text refer to a part of a value.
-func (c *changer) refuseInside(p *part) error {
+// rejectInside returns an error if other parts of the text refer to a part of a value.
+func (c *changer) rejectInside(p *part) error {
 	if len(c.aliases) == 0 || p.node == nil {
 		return nil
 	}
@@ -289,7 +289,7 @@ func (c *changer) find(path fieldpath.Path) (around []*part, found []*part, err 
 	found = []*part{c.root}
 	full := c.at.Append(path...)
 	for i, step := range full {
-		if err := c.refuse(found[0]); err != nil {
+		if err := c.reject(found[0]); err != nil {
 			return nil, nil, err
 		}
 		around = append(around, found[0])
@@ -314,7 +314,7 @@ func (c *changer) one(path fieldpath.Path) (around []*part, p *part, err error) 
 	case len(around) == 0:
 		return nil, nil, errWhole
 	}
-	return around, found[0], c.refuse(found[0])
+	return around, found[0], c.reject(found[0])
 }
 
 // prune removes the maps and lists that became empty.

@@ -260,7 +260,7 @@ func emptied(object map[string]any, c manifest.Change) fieldpath.Path {
 // TestDocument_Change_Random changes random fields of random documents. The text then reads as the changed object, and every
 // line of the text that no change names stays, in its order.
 func TestDocument_Change_Random(t *testing.T) {
-	done, refused := 0, map[string]int{}
+	done, rejected := 0, map[string]int{}
 	for seed := range testenv.Cases(t, 3000) {
 		r := &randomText{Rand: rand.New(rand.NewPCG(seed, 20))}
 		text := r.document()
@@ -295,8 +295,8 @@ func TestDocument_Change_Random(t *testing.T) {
 		}
 		edits, err := documents[0].Change(changes)
 		if err != nil {
-			refused[err.Error()[strings.LastIndex(err.Error(), ": "):]]++
-			if refused["sum"]++; strings.Contains(err.Error(), "safely") {
+			rejected[err.Error()[strings.LastIndex(err.Error(), ": "):]]++
+			if rejected["sum"]++; strings.Contains(err.Error(), "safely") {
 				t.Logf("seed %d: %v %v\n%s", seed, changes, err, text)
 			}
 			continue
@@ -317,9 +317,9 @@ func TestDocument_Change_Random(t *testing.T) {
 			t.Fatalf("seed %d: lost %q\n%s\n%v\n%s", seed, line, text, changes, after)
 		}
 	}
-	t.Logf("%d done, refused %v", done, refused)
-	if refused["sum"]*20 > done {
-		t.Errorf("%d of %d refused", refused["sum"], done)
+	t.Logf("%d done, refused %v", done, rejected)
+	if rejected["sum"]*20 > done {
+		t.Errorf("%d of %d refused", rejected["sum"], done)
 	}
 }
 

@@ -46,8 +46,8 @@ const changeHead = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\n"
 func TestDocument_Change(t *testing.T) {
 	job := func(text string) string { return changeHead + text }
 	tests := []struct {
-		name, file, want, refused, reason string
-		changes                           []step
+		name, file, want, rejected, reason string
+		changes                            []step
 	}{
 		{
 			name: "remove", changes: []step{{"remove", ".spec.b", nil}}, reason: "comments on lines of their own stay",
@@ -118,7 +118,7 @@ func TestDocument_Change(t *testing.T) {
 			file: job("spec:\n  a: {b: 1}\n  a:\n    b: 1\n  l:\n  - {name: x, v: 1}\n  - v: 1\n    name: x\n"), want: job("spec:\n  a: {b: 1}\n  l:\n  - {name: x, v: 1}\n"),
 		},
 		{name: "equal duplicates alone", changes: []step{{"remove", ".spec.a.b", nil}}, file: job("spec:\n  a:\n    b: 1\n    b: 1\n"), want: job("spec:\n  a:\n    b: 1\n"), reason: "the first one stays, and so does the map"},
-		{name: "other duplicates", changes: []step{{"remove", ".spec.a", nil}}, file: job("spec:\n  a: 1\n  a: 2\n"), refused: ".spec.a: it has duplicates with other values", reason: "the user chooses"},
+		{name: "other duplicates", changes: []step{{"remove", ".spec.a", nil}}, file: job("spec:\n  a: 1\n  a: 2\n"), rejected: ".spec.a: it has duplicates with other values", reason: "the user chooses"},
 		{
 			name: "set a scalar", changes: []step{{"set", ".spec.a", 8}, {"set", ".spec.b", "8"}, {"set", ".spec.c", "y"}, {"set", ".spec.d", "z"}, {"set", ".spec.e", true}, {"set", ".spec.l[1]", "w"}},
 			reason: "quotes stay where a string stays", file: job("spec:\n  a: \"8\" # a\n  b: 8\n  c: 'x'   # c\n  d:\n  e: |\n    text\n  l: [a, b]\n"),
@@ -170,7 +170,7 @@ func TestDocument_Change(t *testing.T) {
 			name: "rename", changes: []step{{"rename", ".spec.runtimeref", "runtimeRef"}, {"rename", `.spec.l[name="nod"]`, "node"}, {"set", `.spec.l[name="nod"].v`, 2}}, reason: "a name changes in its place",
 			file: job("spec:\n  \"runtimeref\" : # c\n    name: x\n  l: [{name: 'nod', v: 1}]\n"), want: job("spec:\n  \"runtimeRef\" : # c\n    name: x\n  l: [{name: 'node', v: 2}]\n"),
 		},
-		{name: "rename to a sibling", changes: []step{{"rename", ".spec.a", "b"}}, file: job("spec: {a: 1, b: 2}\n"), refused: ".spec.a: it is already set", reason: "a name is unique"},
+		{name: "rename to a sibling", changes: []step{{"rename", ".spec.a", "b"}}, file: job("spec: {a: 1, b: 2}\n"), rejected: ".spec.a: it is already set", reason: "a name is unique"},
 		{
 			name: "move", changes: []step{{"move", `.spec.p[m="x"].c[name="node"].resources`, ".spec.trainer.resourcesPerNode"}, {"move", `.spec.p[m="x"].c[name="node"].env`, ".spec.trainer.env"}},
 			reason: "comments move along",
@@ -185,7 +185,7 @@ func TestDocument_Change(t *testing.T) {
 			name: "quote", changes: []step{{"quote", ".spec.a", nil}, {"quote", ".spec.b", nil}, {"quote", ".spec.c", nil}}, reason: "a string keeps its characters",
 			file: job("spec: {a: yes, b: 1.10, c: 0x1F}\n"), want: job("spec: {a: \"yes\", b: \"1.10\", c: \"0x1F\"}\n"),
 		},
-		{name: "move to a set field", changes: []step{{"move", ".spec.a", ".spec.b"}}, file: job("spec: {a: 1, b: 2}\n"), refused: ".spec.a: it is already set", reason: "nothing is lost"},
+		{name: "move to a set field", changes: []step{{"move", ".spec.a", ".spec.b"}}, file: job("spec: {a: 1, b: 2}\n"), rejected: ".spec.a: it is already set", reason: "nothing is lost"},
 		{
 			name: "an item of a List", changes: []step{{"set", ".spec.a", 2}, {"remove", ".spec.b", nil}}, reason: "paths start at the object",
 			file: "apiVersion: v1\nkind: List\nitems:\n- " + strings.ReplaceAll(changeHead, "\n", "\n  ") + "spec:\n    a: 1\n    b: 2\n", want: "apiVersion: v1\nkind: List\nitems:\n- " + strings.ReplaceAll(changeHead, "\n", "\n  ") + "spec:\n    a: 2\n",
@@ -198,17 +198,17 @@ func TestDocument_Change(t *testing.T) {
 			name: "an anchor of its own", changes: []step{{"set", ".spec.a", 2}}, reason: "no alias refers to it",
 			file: job("spec:\n  a: &x 1\n"), want: job("spec:\n  a: &x 2\n"),
 		},
-		{name: "an anchor", changes: []step{{"set", ".spec.a", 2}}, file: job("spec:\n  a: &x 1\n  b: *x\n"), refused: ".spec.a: it has an anchor that other parts", reason: "other parts would change"},
-		{name: "an anchor around", changes: []step{{"set", ".spec.a.b", 2}}, file: job("spec:\n  a: &x {b: 1}\n  b: *x\n"), refused: ".spec.a.b: it has an anchor that other parts", reason: "other parts would change"},
-		{name: "an anchor within", changes: []step{{"remove", ".spec.a", nil}}, file: job("spec:\n  a: {b: &x 1}\n  b: *x\n"), refused: ".spec.a: it has an anchor that other parts", reason: "the alias would lose it"},
-		{name: "an alias", changes: []step{{"set", ".spec.b.c", 2}}, file: job("spec:\n  a: &x {c: 1}\n  b: *x\n"), refused: ".spec.b.c: it comes from a merge key or an alias", reason: "the anchor would change"},
+		{name: "an anchor", changes: []step{{"set", ".spec.a", 2}}, file: job("spec:\n  a: &x 1\n  b: *x\n"), rejected: ".spec.a: it has an anchor that other parts", reason: "other parts would change"},
+		{name: "an anchor around", changes: []step{{"set", ".spec.a.b", 2}}, file: job("spec:\n  a: &x {b: 1}\n  b: *x\n"), rejected: ".spec.a.b: it has an anchor that other parts", reason: "other parts would change"},
+		{name: "an anchor within", changes: []step{{"remove", ".spec.a", nil}}, file: job("spec:\n  a: {b: &x 1}\n  b: *x\n"), rejected: ".spec.a: it has an anchor that other parts", reason: "the alias would lose it"},
+		{name: "an alias", changes: []step{{"set", ".spec.b.c", 2}}, file: job("spec:\n  a: &x {c: 1}\n  b: *x\n"), rejected: ".spec.b.c: it comes from a merge key or an alias", reason: "the anchor would change"},
 		{name: "an alias as a whole", changes: []step{{"remove", ".spec.b", nil}}, file: job("spec:\n  a: &x {c: 1}\n  b: *x\n"), want: job("spec:\n  a: &x {c: 1}\n"), reason: "the alias is a text of its own"},
-		{name: "a merge key", changes: []step{{"remove", ".spec.b.c", nil}}, file: job("spec:\n  a: &x {c: 1}\n  b:\n    <<: *x\n    d: 1\n"), refused: ".spec.b.c: it comes from a merge key", reason: "the anchor would change"},
-		{name: "missing", changes: []step{{"remove", ".spec.b", nil}}, file: job("spec: {a: 1}\n"), refused: ".spec.b: it is missing", reason: "the text changed"},
-		{name: "within a removed field", changes: []step{{"remove", ".spec.a", nil}, {"set", ".spec.a.b", 2}}, file: job("spec: {a: {b: 1}, c: 1}\n"), refused: ".spec.a.b: another change edits the same lines", reason: "they contradict"},
-		{name: "around a set field", changes: []step{{"set", ".spec.a.b", 2}, {"remove", ".spec.a", nil}}, file: job("spec: {a: {b: 1}, c: 1}\n"), refused: ".spec.a: another change edits the same lines", reason: "they contradict"},
-		{name: "two values", changes: []step{{"set", ".spec.a", 2}, {"set", ".spec.a", 3}}, file: job("spec: {a: 1}\n"), refused: ".spec.a: another change edits the same lines", reason: "they contradict"},
-		{name: "a scalar on the way", changes: []step{{"set", ".spec.a.b", 2}}, file: job("spec: {a: 1}\n"), refused: ".spec.a.b: the path does not fit the value", reason: "a number has no fields"},
+		{name: "a merge key", changes: []step{{"remove", ".spec.b.c", nil}}, file: job("spec:\n  a: &x {c: 1}\n  b:\n    <<: *x\n    d: 1\n"), rejected: ".spec.b.c: it comes from a merge key", reason: "the anchor would change"},
+		{name: "missing", changes: []step{{"remove", ".spec.b", nil}}, file: job("spec: {a: 1}\n"), rejected: ".spec.b: it is missing", reason: "the text changed"},
+		{name: "within a removed field", changes: []step{{"remove", ".spec.a", nil}, {"set", ".spec.a.b", 2}}, file: job("spec: {a: {b: 1}, c: 1}\n"), rejected: ".spec.a.b: another change edits the same lines", reason: "they contradict"},
+		{name: "around a set field", changes: []step{{"set", ".spec.a.b", 2}, {"remove", ".spec.a", nil}}, file: job("spec: {a: {b: 1}, c: 1}\n"), rejected: ".spec.a: another change edits the same lines", reason: "they contradict"},
+		{name: "two values", changes: []step{{"set", ".spec.a", 2}, {"set", ".spec.a", 3}}, file: job("spec: {a: 1}\n"), rejected: ".spec.a: another change edits the same lines", reason: "they contradict"},
+		{name: "a scalar on the way", changes: []step{{"set", ".spec.a.b", 2}}, file: job("spec: {a: 1}\n"), rejected: ".spec.a.b: the path does not fit the value", reason: "a number has no fields"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -222,9 +222,9 @@ func TestDocument_Change(t *testing.T) {
 			}
 			edits, err := documents[0].Change(changes)
 			switch {
-			case tt.refused != "":
-				if err == nil || !strings.HasPrefix(err.Error(), tt.refused) {
-					t.Errorf("%s: %v, want %s", tt.reason, err, tt.refused)
+			case tt.rejected != "":
+				if err == nil || !strings.HasPrefix(err.Error(), tt.rejected) {
+					t.Errorf("%s: %v, want %s", tt.reason, err, tt.rejected)
 				}
 				return
 			case err != nil:

@@ -217,35 +217,35 @@ func (d *decoder) document(s *source.Source, from origin) {
 	if d.expanded += s.Expanded; d.expanded > MaxExpanded {
 		return // full reports it
 	}
-	var refusal error
-	if err != nil && !refuses(err) || err == nil && s.IsUnusual() {
-		refusal = s.Refusal()
+	var rejection error
+	if err != nil && !rejects(err) || err == nil && s.IsUnusual() {
+		rejection = s.Rejection()
 	}
 	switch {
 	case err != nil:
-		d.syntax(s, cmp.Or(refusal, err)) // kubectl's error is nearer to the fault
+		d.syntax(s, cmp.Or(rejection, err)) // kubectl's error is nearer to the fault
 	case root == nil:
-	case refusal != nil && strings.HasPrefix(refusal.Error(), "yaml: invalid map key") && bytes.Contains(s.Text, []byte("{{")):
+	case rejection != nil && strings.HasPrefix(rejection.Error(), "yaml: invalid map key") && bytes.Contains(s.Text, []byte("{{")):
 		d.syntax(s, source.ErrTemplate)
 	default:
 		findings, documents := len(d.findings), len(d.documents)
 		d.node(s, source.NewReading(s), nil, root, from)
-		if refusal == nil || strings.HasPrefix(refusal.Error(), "yaml: unmarshal errors:") || len(d.findings) > findings {
+		if rejection == nil || strings.HasPrefix(rejection.Error(), "yaml: unmarshal errors:") || len(d.findings) > findings {
 			// Errors of that prefix are duplicate keys, which the walk reports. If it reports none, a key overrides a merged one:
 			// the library rejects that, Kubernetes accepts it.
 			return
 		}
-		d.refuse(s, d.documents[documents:], refusal)
+		d.reject(s, d.documents[documents:], rejection)
 	}
 }
 
-// refuses reports whether the text is valid YAML that this package rejects.
-func refuses(err error) bool {
+// rejects reports whether the text is valid YAML that this package rejects.
+func rejects(err error) bool {
 	return errors.Is(err, source.ErrTooDeep) || errors.Is(err, source.ErrBomb) || errors.Is(err, source.ErrCycle) || errors.As(err, new(source.TrailingError))
 }
 
-// refuse drops the objects of a text that only kubectl cannot read.
-func (d *decoder) refuse(s *source.Source, documents []*Document, refusal error) {
+// reject drops the objects of a text that only kubectl cannot read.
+func (d *decoder) reject(s *source.Source, documents []*Document, rejection error) {
 	read := false
 	for _, document := range documents {
 		if document.Object != nil {
@@ -253,7 +253,7 @@ func (d *decoder) refuse(s *source.Source, documents []*Document, refusal error)
 		}
 	}
 	if read {
-		d.syntax(s, refusal)
+		d.syntax(s, rejection)
 	}
 }
 

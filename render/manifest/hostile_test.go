@@ -14,7 +14,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(testenv.Tests{M: m}.Run()) }
 
-// TestHostile reads what was made to do harm: it is refused by name, within bounds of time and memory
+// TestHostile reads what was made to do harm: it is rejected by name, within bounds of time and memory
 // that are generous for slow machines and far below what the input asks for.
 func TestHostile(t *testing.T) {
 	for _, tc := range []struct {

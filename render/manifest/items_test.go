@@ -82,8 +82,8 @@ func TestDecode_LargeList(t *testing.T) {
 	}
 }
 
-// TestDecode_LargeListRefused holds that other large documents stay refused.
-func TestDecode_LargeListRefused(t *testing.T) {
+// TestDecode_LargeListRejected holds that other large documents stay rejected.
+func TestDecode_LargeListRejected(t *testing.T) {
 	items := "- " + strings.ReplaceAll(strings.Join(largeItems(), "- "), "\n", "\n  ")
 	items = strings.ReplaceAll(items, "\n  - apiVersion", "\n- apiVersion")
 	for name, text := range map[string]string{

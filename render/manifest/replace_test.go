@@ -19,7 +19,7 @@ func TestReplaceField(t *testing.T) {
 	tests := []struct {
 		name, file, want, reason string
 		isRemoved, isReversed    bool
-		refused                  string
+		rejected                 string
 	}{
 		{
 			name: "in place", file: head + "spec:\n  # of labels\n  labels:\n    b: 'x' # of b\n  suspend:   true\n",
@@ -79,10 +79,10 @@ func TestReplaceField(t *testing.T) {
 			want:   head + "spec: {\n  # of labels\n  # of c\n  made: {a: [\"1\", two], b: x},\n  suspend: true}\n",
 			reason: "what has no place any more stands before the new field",
 		},
-		{name: "comments without a line", file: head + "spec: {suspend: true, labels: {\n    # of c\n    c: d}}\n", refused: ".spec.labels: its comments would be lost", reason: "no comment fits"},
+		{name: "comments without a line", file: head + "spec: {suspend: true, labels: {\n    # of c\n    c: d}}\n", rejected: ".spec.labels: its comments would be lost", reason: "no comment fits"},
 		{name: "an alias", file: head + "metadata:\n  annotations: &a\n    c: d\nspec:\n  labels: *a\n", want: head + "metadata:\n  annotations: &a\n    c: d\nspec:\n  made:\n    a:\n    - \"1\"\n    - two\n    b: x\n", reason: "what it refers to stays where it is"},
-		{name: "an anchor", file: head + "spec:\n  labels: &a\n    c: d\nmetadata:\n  annotations: *a\n", refused: ".spec.labels: it has an anchor that other parts of the file refer to", reason: "they would lose it"},
-		{name: "a merge key", file: head + "metadata:\n  annotations: &a {labels: {b: x}}\nspec:\n  <<: *a\n", refused: ".spec.labels: it comes from a merge key", reason: "the text of another field says it"},
+		{name: "an anchor", file: head + "spec:\n  labels: &a\n    c: d\nmetadata:\n  annotations: *a\n", rejected: ".spec.labels: it has an anchor that other parts of the file refer to", reason: "they would lose it"},
+		{name: "a merge key", file: head + "metadata:\n  annotations: &a {labels: {b: x}}\nspec:\n  <<: *a\n", rejected: ".spec.labels: it comes from a merge key", reason: "the text of another field says it"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -104,9 +104,9 @@ func TestReplaceField(t *testing.T) {
 			}
 			edits, err := documents[0].Change(changes)
 			switch {
-			case tt.refused != "":
-				if err == nil || !strings.HasPrefix(err.Error(), tt.refused) {
-					t.Errorf("%s: %v, want %s", tt.reason, err, tt.refused)
+			case tt.rejected != "":
+				if err == nil || !strings.HasPrefix(err.Error(), tt.rejected) {
+					t.Errorf("%s: %v, want %s", tt.reason, err, tt.rejected)
 				}
 				return
 			case err != nil:
@@ -124,7 +124,7 @@ func TestReplace(t *testing.T) {
 	const other = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other}\n"
 	tests := []struct {
 		name, file, want, reason string
-		refused                  bool
+		rejected                 bool
 	}{
 		{name: "alone", file: other, want: "NEW\n", reason: "the document is the file"},
 		{
@@ -142,9 +142,9 @@ func TestReplace(t *testing.T) {
 			name: "JSON values", file: `{"apiVersion": "v1", "kind": "ConfigMap"} {"apiVersion": "v1", "kind": "ConfigMap", "data": {}}`,
 			want: "NEW\n {\"apiVersion\": \"v1\", \"kind\": \"ConfigMap\", \"data\": {}}", reason: "the value itself, and nothing around it",
 		},
-		{name: "an item of a List", file: "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: ConfigMap}\n", refused: true, reason: "an item has no room for two"},
-		{name: "a JSON array", file: `[{"apiVersion": "v1", "kind": "Secret"}, {"apiVersion": "v1", "kind": "Secret"}]`, refused: true, reason: "an element neither"},
-		{name: "an item of a JSON List", file: `{"apiVersion": "v1", "kind": "List", "items": [{"apiVersion": "v1", "kind": "ConfigMap"}]}`, refused: true, reason: "nor an item of JSON"},
+		{name: "an item of a List", file: "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: ConfigMap}\n", rejected: true, reason: "an item has no room for two"},
+		{name: "a JSON array", file: `[{"apiVersion": "v1", "kind": "Secret"}, {"apiVersion": "v1", "kind": "Secret"}]`, rejected: true, reason: "an element neither"},
+		{name: "an item of a JSON List", file: `{"apiVersion": "v1", "kind": "List", "items": [{"apiVersion": "v1", "kind": "ConfigMap"}]}`, rejected: true, reason: "nor an item of JSON"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -153,7 +153,7 @@ func TestReplace(t *testing.T) {
 				t.Fatal(err)
 			}
 			edit, err := documents[0].Replace([]byte("NEW\n"))
-			if (err != nil) != tt.refused {
+			if (err != nil) != tt.rejected {
 				t.Fatalf("%s: %v", tt.reason, err)
 			}
 			if err != nil {

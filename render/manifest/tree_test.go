@@ -165,7 +165,7 @@ func FuzzCodec(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) { compare(t, text) })
 }
 
-// TestCodec_Limits wants a refusal of values that are not the pointer to a zero struct.
+// TestCodec_Limits wants a rejection of values that are not the pointer to a zero struct.
 func TestCodec_Limits(t *testing.T) {
 	var missing *corev1.Pod
 	for _, value := range []any{nil, corev1.Pod{}, missing, new(int)} {

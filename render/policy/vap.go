@@ -22,7 +22,7 @@ import (
 // and the rules that it does not enforce, in sentences. It is nil if no rule is left. name is the object's name. The expressions need
 // Kubernetes 1.33.
 //
-// It refuses what [Policy.Check] reports as an error, and two managers that set different values of one field. Beyond that, only the
+// It rejects what [Policy.Check] reports as an error, and two managers that set different values of one field. Beyond that, only the
 // users of a manager may add, change or remove its patch, where the policy names users. A rule whose severity the policy lowers is left
 // to the check of files. An update counts if it changes patches or labels: controllers must be able to resume or delete a TrainJob that is
 // older than the policy.
@@ -123,7 +123,7 @@ func (w *vapWriter) validate(name, otherwise string) {
 	w.rules = nil
 }
 
-// isError reports whether the policy refuses a TrainJob for a code. If not, it notes what is left.
+// isError reports whether the policy rejects a TrainJob for a code. If not, it notes what is left.
 func (w *vapWriter) isError(code finding.Code, rule string) bool {
 	if w.policy.Severity(finding.Finding{Code: code, Severity: finding.Error}) == finding.Error {
 		return true
@@ -338,7 +338,7 @@ func (w *vapWriter) compareItems(t *schema.Type, path fieldpath.Path, in items) 
 	}
 }
 
-// disagree refuses the patches for which an expression in its enclosing ones is true. It is "" for fields that never differ.
+// disagree rejects the patches for which an expression in its enclosing ones is true. It is "" for fields that never differ.
 func (w *vapWriter) disagree(path fieldpath.Path, each, all, differs string) {
 	if differs != "" {
 		w.empty("overlap"+strconv.Itoa(len(w.variables)), "variables.patches.filter(p, "+fmt.Sprintf(each, fmt.Sprintf(all, differs))+").map(p, p.manager)",

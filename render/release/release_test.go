@@ -10,7 +10,7 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// TestParse wants short and full versions to name a release, and an unknown one to be refused with the known ones.
+// TestParse wants short and full versions to name a release, and an unknown one to be rejected with the known ones.
 func TestParse(t *testing.T) {
 	for text, want := range map[string]string{"2.0": "2.0.1", "v2.1": "2.1.0", "2.2.1": "2.2.1", "v2.3.0": "2.3.0"} {
 		if r, err := release.Parse(text); err != nil || r.Version != want {

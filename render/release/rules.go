@@ -8,9 +8,9 @@ type Rule string
 const (
 	// NameOnCreate requires a DNS label as the name of a new TrainJob. Later definitions have a rule of their own.
 	NameOnCreate Rule = "name-on-create"
-	// PatchedJobsExist refuses overrides and patches of replicated jobs that the runtime lacks.
+	// PatchedJobsExist rejects overrides and patches of replicated jobs that the runtime lacks.
 	PatchedJobsExist Rule = "patched-jobs-exist"
-	// PatchedOnce refuses two overrides of one job.
+	// PatchedOnce rejects two overrides of one job.
 	PatchedOnce Rule = "patched-once"
 	// PatchedOnResume lets patches change together with the end of a suspension, not only with its beginning.
 	PatchedOnResume Rule = "patched-on-resume"
@@ -23,15 +23,15 @@ const (
 	TorchProcesses Rule = "torch-processes"
 	// TorchTuneNodes requires numNodes of a TrainJob for torchtune: the webhook crashes without it.
 	TorchTuneNodes Rule = "torchtune-nodes"
-	// TorchTuneQLoRA refuses QLoRA where torchtune has no recipe for it.
+	// TorchTuneQLoRA rejects QLoRA where torchtune has no recipe for it.
 	TorchTuneQLoRA Rule = "torchtune-qlora"
-	// TorchTuneOneNode refuses LoRA on several nodes.
+	// TorchTuneOneNode rejects LoRA on several nodes.
 	TorchTuneOneNode Rule = "torchtune-one-node"
-	// TorchTuneArgs refuses arguments that the runtime sets.
+	// TorchTuneArgs rejects arguments that the runtime sets.
 	TorchTuneArgs Rule = "torchtune-args"
 	// MPIProcesses requires a number as numProcPerNode.
 	MPIProcesses Rule = "mpi-processes"
-	// MPIEnv refuses the variables that MPI's policy sets.
+	// MPIEnv rejects the variables that MPI's policy sets.
 	MPIEnv Rule = "mpi-env"
 	// FluxProcesses counts the TrainJob's numProcPerNode before the runtime's.
 	FluxProcesses Rule = "flux-processes"
@@ -49,7 +49,7 @@ const (
 	JobSetGroup Rule = "jobset-group"
 	// JobSetCoordinator requires an address of the coordinator that can be a label's value.
 	JobSetCoordinator Rule = "jobset-coordinator"
-	// JobSetDependency refuses an empty list of dependencies: the webhook crashes.
+	// JobSetDependency rejects an empty list of dependencies: the webhook crashes.
 	JobSetDependency Rule = "jobset-dependency"
 )
 

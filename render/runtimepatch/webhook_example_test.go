@@ -20,14 +20,14 @@ import (
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
-// A validating admission webhook refuses TrainJobs whose managers disagree, with an error for each field.
+// A validating admission webhook rejects TrainJobs whose managers disagree, with an error for each field.
 // The one of docs/examples/webhook does so with controller-runtime.
 func Example_webhook() {
 	template := &trainer.JobSetTemplateSpec{}
 	template.Spec.ReplicatedJobs = []jobset.ReplicatedJob{{Name: "node"}}
 
-	// refuse returns why a TrainJob is refused, or nil.
-	refuse := func(job *trainer.TrainJob) *apierrors.StatusError {
+	// reject returns why a TrainJob is rejected, or nil.
+	reject := func(job *trainer.TrainJob) *apierrors.StatusError {
 		patches := job.Spec.RuntimePatches
 		at := field.NewPath("spec", "runtimePatches")
 		kind := trainer.GroupVersion.WithKind(trainer.TrainJobKind).GroupKind()
@@ -56,8 +56,8 @@ func Example_webhook() {
 			return
 		}
 		response := &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true}
-		if refused := refuse(job); refused != nil {
-			response.Allowed, response.Result = false, &refused.ErrStatus
+		if rejected := reject(job); rejected != nil {
+			response.Allowed, response.Result = false, &rejected.ErrStatus
 		}
 		review.Request, review.Response = nil, response
 		w.Header().Set("Content-Type", "application/json")
@@ -97,9 +97,9 @@ func Example_webhook() {
 		return review.Response
 	}
 
-	refused := ask(pool("sdk.example.com/user", "reserved"), pool("queue.example.com/admission", "spot"))
-	fmt.Println(refused.Allowed, refused.Result.Code)
-	for _, cause := range refused.Result.Details.Causes {
+	rejected := ask(pool("sdk.example.com/user", "reserved"), pool("queue.example.com/admission", "spot"))
+	fmt.Println(rejected.Allowed, rejected.Result.Code)
+	for _, cause := range rejected.Result.Details.Causes {
 		fmt.Println(cause.Field)
 		fmt.Println(cause.Message)
 	}

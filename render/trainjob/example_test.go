@@ -74,7 +74,7 @@ func ExampleNew() {
 }
 
 // The SDK's rules hold for patches before anything is sent.
-func ExampleNew_refused() {
+func ExampleNew_rejected() {
 	patch := trainjob.ContainerPatch{Name: "metrics", VolumeMounts: []corev1.VolumeMount{{Name: "data", MountPath: "data"}}}
 	_, findings := trainjob.New("torch-distributed", trainjob.Name("llm"),
 		trainjob.RuntimePatch{TrainingRuntimeSpec: &trainjob.TrainingRuntimeSpecPatch{

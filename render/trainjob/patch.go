@@ -55,7 +55,7 @@ func (o RuntimePatch) apply(b *builder) {
 		err = json.Unmarshal(text, &spec)
 	}
 	if err != nil {
-		b.refuse(finding.CodeWrongType, runtimepatch.PatchPath(manager), "fix the patch", "the patch cannot be written as JSON: %v", err)
+		b.reject(finding.CodeWrongType, runtimepatch.PatchPath(manager), "fix the patch", "the patch cannot be written as JSON: %v", err)
 		return
 	}
 	b.job.Spec.RuntimePatches = append(b.job.Spec.RuntimePatches, trainer.RuntimePatch{Manager: manager, TrainingRuntimeSpec: strip(spec)})
@@ -67,7 +67,7 @@ func (b *builder) checkPatches() {
 	patches := b.job.Spec.RuntimePatches
 	list := fieldpath.Fields("spec", "runtimePatches")
 	if len(patches) > mostPatches {
-		b.refuse(finding.CodeBadValue, list, "merge patches of your own into one", "there are %d patches: must be at most %d", len(patches), mostPatches)
+		b.reject(finding.CodeBadValue, list, "merge patches of your own into one", "there are %d patches: must be at most %d", len(patches), mostPatches)
 	}
 	b.findings = append(b.findings, check.Patches(templateOf(patches), patches)...)
 	count := map[string]int{}
@@ -176,7 +176,7 @@ func (c containers) check(list fieldpath.Path, patches []ContainerPatch) {
 		at := list.Append(itemOf(p.Name, i))
 		// check.Patches reports an empty name, which is a missing key.
 		if p.Name != "" && strings.TrimSpace(p.Name) == "" {
-			c.refuse(finding.CodeBadName, c.patch.Append(at...), "name a container of the runtime", "the name of a container is blank")
+			c.reject(finding.CodeBadName, c.patch.Append(at...), "name a container of the runtime", "the name of a container is blank")
 		}
 		c.env(at.Append(fieldpath.Field("env")), p.Env)
 		c.mounts(at.Append(fieldpath.Field("volumeMounts")), p.VolumeMounts)
@@ -191,10 +191,10 @@ func (c containers) env(list fieldpath.Path, env []corev1.EnvVar) {
 		case v.Name == "": // check.Patches reports it
 		case v.ValueFrom != nil:
 			if !known(v.ValueFrom) {
-				c.refuse(finding.CodeEnv, c.patch.Append(at.Append(fieldpath.Field("valueFrom"))...), sourcesHelp(), "the source of the variable %s is none that the SDK knows", v.Name)
+				c.reject(finding.CodeEnv, c.patch.Append(at.Append(fieldpath.Field("valueFrom"))...), sourcesHelp(), "the source of the variable %s is none that the SDK knows", v.Name)
 			}
 		case v.Value == "" && (c.written == nil || !c.written(at.Append(fieldpath.Field("value")))):
-			c.refuse(finding.CodeEnv, c.patch.Append(at...), "give it a value or a valueFrom", "the variable %s has neither a value nor a valueFrom", v.Name)
+			c.reject(finding.CodeEnv, c.patch.Append(at...), "give it a value or a valueFrom", "the variable %s has neither a value nor a valueFrom", v.Name)
 		}
 	}
 }
@@ -207,11 +207,11 @@ func (c containers) mounts(list fieldpath.Path, mounts []corev1.VolumeMount) {
 			at = c.patch.Append(list.Append(fieldpath.Item("mountPath", m.MountPath))...)
 		}
 		if m.Name == "" {
-			c.refuse(finding.CodeMount, at, "name the volume that is mounted", "the mount has no name")
+			c.reject(finding.CodeMount, at, "name the volume that is mounted", "the mount has no name")
 		}
 		// check.Patches reports a mount without a path, which is its key.
 		if m.MountPath != "" && !strings.HasPrefix(m.MountPath, "/") {
-			c.refuse(finding.CodeMount, at.Append(fieldpath.Field("mountPath")), "begin it with /", "%q is not an absolute path", m.MountPath)
+			c.reject(finding.CodeMount, at.Append(fieldpath.Field("mountPath")), "begin it with /", "%q is not an absolute path", m.MountPath)
 		}
 	}
 }

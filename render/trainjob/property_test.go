@@ -103,14 +103,14 @@ func generated(seed uint64) []trainjob.Option {
 		}
 		return all
 	})
-	// Now and then something that New has to refuse, lest admission finds it.
-	refused := []trainjob.Option{
+	// Now and then something that New has to reject, lest admission finds it.
+	rejected := []trainjob.Option{
 		trainjob.Name("7b"), trainjob.Name("Llm"), trainjob.Labels{"a": "x y"}, trainjob.TrainerImage(strings.Repeat("i", 501)),
 		trainjob.TrainerCommand(make([]string, 129)), trainjob.ActiveDeadlineSeconds(-1), trainjob.RuntimeKind("Runtime"),
 		trainjob.TrainerEnv{Name: "B", Value: "twice"}, trainjob.RuntimePatch{Manager: "me"},
 	}
 	if rng.IntN(3) == 0 {
-		options = append(options, refused[rng.IntN(len(refused))])
+		options = append(options, rejected[rng.IntN(len(rejected))])
 	}
 	for _, patch := range fuzz.Merge(seed, fuzz.Options{Checked: true}).Patches {
 		options = append(options, trainjob.RuntimePatch{Manager: patch.Manager, TrainingRuntimeSpec: patch.TrainingRuntimeSpec})

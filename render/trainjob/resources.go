@@ -66,7 +66,7 @@ func (b *builder) resources() {
 		name := resourceName(given)
 		path := at.Append(fieldpath.Key(name))
 		if first, twice := from[name]; twice {
-			b.refuse(finding.CodeResources, path, "set it once", "%q and %q are one resource, %s", first, given, name)
+			b.reject(finding.CodeResources, path, "set it once", "%q and %q are one resource, %s", first, given, name)
 			continue
 		}
 		from[name] = given
@@ -78,10 +78,10 @@ func (b *builder) resources() {
 		}
 	}
 	if len(profiles) > 1 {
-		b.refuse(finding.CodeResources, at, "keep one of them", "several MIG profiles exclude each other: %s", strings.Join(profiles, ", "))
+		b.reject(finding.CodeResources, at, "keep one of them", "several MIG profiles exclude each other: %s", strings.Join(profiles, ", "))
 	}
 	if _, gpus := from[gpu]; gpus && len(profiles) > 0 {
-		b.refuse(finding.CodeResources, at, "remove one of the two", "whole GPUs, %s, and parts of one, %s, exclude each other", gpu, profiles[0])
+		b.reject(finding.CodeResources, at, "remove one of the two", "whole GPUs, %s, and parts of one, %s, exclude each other", gpu, profiles[0])
 	}
 	b.trainer().ResourcesPerNode = &corev1.ResourceRequirements{Limits: list, Requests: list.DeepCopy()}
 }
@@ -94,20 +94,20 @@ func (b *builder) quantity(path fieldpath.Path, given, name string) (resource.Qu
 		if near := finding.Nearest(given, plainResources()); near != "" {
 			help = "did you mean " + near + "?"
 		}
-		b.refuse(finding.CodeResources, path, help, "there is no resource %q", given)
+		b.reject(finding.CodeResources, path, help, "there is no resource %q", given)
 		return resource.Quantity{}, false
 	}
 	for _, problem := range validation.IsQualifiedName(name) {
-		b.refuse(finding.CodeResources, path, "name a resource that nodes have, such as "+gpu, "invalid resource name %q: %s", given, problem)
+		b.reject(finding.CodeResources, path, "name a resource that nodes have, such as "+gpu, "invalid resource name %q: %s", given, problem)
 	}
 	q, err := quantity.Parse(b.given[given])
 	switch {
 	case err != nil:
-		b.refuse(finding.CodeResources, path, "use a quantity such as 4, 500m, 16Gi or 1G", "invalid value %q of %s", b.given[given], given)
+		b.reject(finding.CodeResources, path, "use a quantity such as 4, 500m, 16Gi or 1G", "invalid value %q of %s", b.given[given], given)
 	case q.Sign() < 0:
-		b.refuse(finding.CodeResources, path, "use 0 or more", "invalid value %q of %s: must be at least 0", b.given[given], given)
+		b.reject(finding.CodeResources, path, "use 0 or more", "invalid value %q of %s: must be at least 0", b.given[given], given)
 	case extended && q.MilliValue()%1000 != 0:
-		b.refuse(finding.CodeResources, path, "use a whole number", "invalid value %q of %s: must be a whole number", b.given[given], given)
+		b.reject(finding.CodeResources, path, "use a whole number", "invalid value %q of %s: must be a whole number", b.given[given], given)
 	default:
 		return q, true
 	}

@@ -33,8 +33,8 @@ func variable(v corev1.EnvVar) trainjob.RuntimePatch {
 	return container(trainjob.ContainerPatch{Name: "metrics", Env: []corev1.EnvVar{v}})
 }
 
-// refusals are what New refuses; the reason begins with who else does.
-var refusals = map[string]struct {
+// rejections are what New rejects; the reason begins with who else does.
+var rejections = map[string]struct {
 	reason string
 	option trainjob.Option
 	code   finding.Code
@@ -127,9 +127,9 @@ var refusals = map[string]struct {
 		finding.CodeResources, limits + `["nvidia.com/gpu"]`, "must be a whole number"},
 }
 
-// TestRefusals wants one finding for each, with its place and what to do, and no TrainJob.
-func TestRefusals(t *testing.T) {
-	for name, c := range refusals {
+// TestRejections wants one finding for each, with its place and what to do, and no TrainJob.
+func TestRejections(t *testing.T) {
+	for name, c := range rejections {
 		t.Run(name, func(t *testing.T) {
 			job, findings := trainjob.New("torch-distributed", trainjob.Name("nightly"), c.option)
 			if job != nil || len(findings) != 1 {
@@ -147,7 +147,7 @@ func TestRefusals(t *testing.T) {
 }
 
 // TestAllFindings wants everything that is wrong at once, and two patches of one manager, which the SDK
-// sends and the cluster refuses, told by their places.
+// sends and the cluster rejects, told by their places.
 func TestAllFindings(t *testing.T) {
 	job, findings := trainjob.New("", trainjob.Labels{"a b": "x y"}, trainjob.NumNodes(0),
 		mount(corev1.VolumeMount{MountPath: "data"}), trainjob.RuntimePatch{},

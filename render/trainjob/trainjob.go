@@ -94,7 +94,7 @@ func (b *builder) trainer() *trainer.Trainer {
 	return b.job.Spec.Trainer
 }
 
-func (b *builder) refuse(code finding.Code, path fieldpath.Path, help, message string, args ...any) {
+func (b *builder) reject(code finding.Code, path fieldpath.Path, help, message string, args ...any) {
 	b.findings = append(b.findings, finding.Finding{
 		Code: code, Severity: finding.Error, Path: path, Message: fmt.Sprintf(message, args...), Remedy: finding.Remedy{Text: help},
 	})
@@ -108,7 +108,7 @@ func (b *builder) check() {
 	if s := b.deadline; s != nil {
 		b.job.Spec.ActiveDeadlineSeconds = *s
 		if *s < 1 {
-			b.refuse(finding.CodeBadValue, fieldpath.Fields("spec", "activeDeadlineSeconds"), "use 1 or more, or remove it",
+			b.reject(finding.CodeBadValue, fieldpath.Fields("spec", "activeDeadlineSeconds"), "use 1 or more, or remove it",
 				"invalid value %d: must be at least 1", *s)
 		}
 	}
@@ -119,17 +119,17 @@ func (b *builder) check() {
 func (b *builder) checkNames() {
 	name := fieldpath.Fields("metadata", "name")
 	if b.job.Name == "" {
-		b.refuse(finding.CodeNoName, name, "name it: names of Jobs, Pods and addresses are made from it, and a random one would not be the same twice",
+		b.reject(finding.CodeNoName, name, "name it: names of Jobs, Pods and addresses are made from it, and a random one would not be the same twice",
 			"the TrainJob has no name")
 	} else {
 		for _, problem := range validation.IsDNS1035Label(b.job.Name) {
-			b.refuse(finding.CodeBadMetadata, name, "use lower-case letters, digits and hyphens, and begin with a letter",
+			b.reject(finding.CodeBadMetadata, name, "use lower-case letters, digits and hyphens, and begin with a letter",
 				"invalid name %q: %s", b.job.Name, problem)
 		}
 	}
 	if b.job.Namespace != "" {
 		for _, problem := range validation.IsDNS1123Label(b.job.Namespace) {
-			b.refuse(finding.CodeBadMetadata, fieldpath.Fields("metadata", "namespace"), "use lower-case letters, digits and hyphens",
+			b.reject(finding.CodeBadMetadata, fieldpath.Fields("metadata", "namespace"), "use lower-case letters, digits and hyphens",
 				"invalid namespace %q: %s", b.job.Namespace, problem)
 		}
 	}
@@ -137,9 +137,9 @@ func (b *builder) checkNames() {
 	runtime := fieldpath.Fields("spec", "runtimeRef", "name")
 	switch {
 	case ref.Name == "":
-		b.refuse(finding.CodeMissingField, runtime, "name a runtime, such as torch-distributed", "the TrainJob names no runtime")
+		b.reject(finding.CodeMissingField, runtime, "name a runtime, such as torch-distributed", "the TrainJob names no runtime")
 	case len(ref.Name) > longestRuntimeName:
-		b.refuse(finding.CodeBadValue, runtime, "name a runtime that exists", "the runtime's name has %d characters: must have at most %d", len(ref.Name), longestRuntimeName)
+		b.reject(finding.CodeBadValue, runtime, "name a runtime that exists", "the runtime's name has %d characters: must have at most %d", len(ref.Name), longestRuntimeName)
 	}
 	if ref.Kind == nil {
 		return
@@ -154,5 +154,5 @@ func (b *builder) checkNames() {
 	if near := finding.Nearest(*ref.Kind, kinds); near != "" {
 		help = fmt.Sprintf("did you mean %q?", near)
 	}
-	b.refuse(finding.CodeUnknownRuntime, fieldpath.Fields("spec", "runtimeRef", "kind"), help, "unsupported value %q", *ref.Kind)
+	b.reject(finding.CodeUnknownRuntime, fieldpath.Fields("spec", "runtimeRef", "kind"), help, "unsupported value %q", *ref.Kind)
 }

@@ -23,14 +23,14 @@ type files struct {
 	invalid []*kustomization // that must not be built
 }
 
-// refused returns the files that were asked for and must not be built.
-func (f *files) refused() []*kustomization {
+// rejected returns the files that were asked for and must not be built.
+func (f *files) rejected() []*kustomization {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.invalid)
 }
 
-func (f *files) refuse(k *kustomization) error {
+func (f *files) reject(k *kustomization) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.invalid = append(f.invalid, k)
@@ -74,8 +74,8 @@ func (f *files) read(name string) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if k := f.known.plugin(name, data); k != nil && k.refusals != nil {
-			return nil, f.refuse(k)
+		if k := f.known.plugin(name, data); k != nil && k.rejections != nil {
+			return nil, f.reject(k)
 		}
 		return data, nil
 	}
@@ -83,8 +83,8 @@ func (f *files) read(name string) ([]byte, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case k.refusals != nil:
-		return nil, f.refuse(k)
+	case k.rejections != nil:
+		return nil, f.reject(k)
 	case filepath.Dir(name) == f.top:
 		return k.withOrigins()
 	default:

@@ -19,8 +19,8 @@ type memory struct{ fstest.MapFS }
 func (m memory) Real(name string) (string, error) { return filepath.Join("/tree", name), nil }
 func (memory) Copy(string) (string, error)        { return "", nil }
 
-// FuzzKustomization inspects any kustomization, and looks up the origin of each field of an object that it changes. Refusals and origins
-// are at lines of their files, and a file that names something remote is refused.
+// FuzzKustomization inspects any kustomization, and looks up the origin of each field of an object that it changes. Rejections and origins
+// are at lines of their files, and a file that names something remote is rejected.
 func FuzzKustomization(f *testing.F) {
 	confined.Fuzz(f)
 	const object = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b, labels: {c: d}}\ndata: {e: f}\n"
@@ -48,18 +48,18 @@ func FuzzKustomization(f *testing.F) {
 			t.Fatal(err)
 		}
 		lines := func(name string) int { return strings.Count(strings.ReplaceAll(texts[name], "\r", "\n"), "\n") + 1 }
-		for _, r := range k.refusals {
+		for _, r := range k.rejections {
 			if r.message == "" || r.help == "" || strings.Contains(r.help, "\n") || r.line > lines("kustomization.yaml") {
 				t.Errorf("%q: the refusal %+v", text, r)
 			}
 		}
 		for _, name := range k.Resources {
-			if strings.HasPrefix(name, "https://") && len(k.refusals) == 0 {
+			if strings.HasPrefix(name, "https://") && len(k.rejections) == 0 {
 				t.Errorf("%q names %q, and is not refused", text, name)
 			}
 		}
 		if other := known.plugin("patch.yaml", []byte(patch)); other != nil {
-			for _, r := range other.refusals {
+			for _, r := range other.rejections {
 				if r.message == "" || r.line > lines("patch.yaml") {
 					t.Errorf("%q: the refusal %+v", patch, r)
 				}

@@ -39,12 +39,12 @@ type kustomization struct {
 	data []byte
 	root *yaml.Node // nil if the file is not YAML
 	types.Kustomization
-	dirs     []string // the directories that it names, without links
-	refusals []refusal
+	dirs       []string // the directories that it names, without links
+	rejections []rejection
 }
 
-// refusal is a reason for which a kustomization is not built.
-type refusal struct {
+// rejection is a reason for which a kustomization is not built.
+type rejection struct {
 	line, column  int
 	message, help string
 	fails         bool // kustomize fails, too: the build is not forbidden
@@ -54,7 +54,7 @@ type refusal struct {
 const (
 	mostKustomization = 1 << 20
 	mostExpanded      = 4 << 20
-	mostRefusals      = 100
+	mostRejections    = 100
 )
 
 // isDeep reports whether a directory lies too deep to be built.
@@ -111,7 +111,7 @@ func (ks *kustomizations) inspect(file string) (*kustomization, error) {
 		if errors.As(err, &path) {
 			err = path.Err
 		}
-		k.refusals = []refusal{{message: "cannot be read: " + err.Error(), help: "put a regular file of the repository here", fails: true}}
+		k.rejections = []rejection{{message: "cannot be read: " + err.Error(), help: "put a regular file of the repository here", fails: true}}
 		return k, nil
 	}
 	k.data = data
@@ -130,7 +130,7 @@ func (ks *kustomizations) inspect(file string) (*kustomization, error) {
 	seen := map[string]bool{}
 	//lint:ignore SA1019 repositories still have the field
 	for _, path := range slices.Concat(k.Resources, k.Bases, k.Components) {
-		if len(k.refusals) == mostRefusals {
+		if len(k.rejections) == mostRejections {
 			break
 		}
 		if !seen[path] {
@@ -155,7 +155,7 @@ func (ks *kustomizations) inspect(file string) (*kustomization, error) {
 		k.literals(g.LiteralSources)
 	}
 	if len(k.HelmCharts)+len(k.HelmChartInflationGenerator) > 0 {
-		k.refuse("helmCharts", "a Helm chart is inflated by the program helm, which kustomize does not run here", "build the chart itself")
+		k.reject("helmCharts", "a Helm chart is inflated by the program helm, which kustomize does not run here", "build the chart itself")
 	}
 	return k, nil
 }
@@ -200,7 +200,7 @@ func withoutKey(file string) string {
 	return file
 }
 
-// literals refuses literals that kustomize would quote in its message.
+// literals rejects literals that kustomize would quote in its message.
 func (k *kustomization) literals(sources []string) {
 	for _, literal := range sources {
 		if !strings.Contains(literal, "=") {
@@ -215,7 +215,7 @@ func (ks *kustomizations) base(k *kustomization, named string) {
 	info, err := fs.Stat(ks.tree, path)
 	switch {
 	case isURL(named) || isRepository(named) && (err != nil || info.IsDir()):
-		k.refuse(named, remote(named), "copy the base into the repository, and name it by its path")
+		k.reject(named, remote(named), "copy the base into the repository, and name it by its path")
 	case errors.Is(err, fs.ErrNotExist) && !strings.Contains(named, "\n"):
 		k.fail(named, printable.Quoted(named)+" does not exist", "fix the path; it is relative to this file")
 	case errors.Is(err, host.ErrOutside):
@@ -232,7 +232,7 @@ func (ks *kustomizations) base(k *kustomization, named string) {
 // local inspects a path to a file that kustomize loads.
 func (k *kustomization) local(named string) {
 	if isURL(named) {
-		k.refuse(named, remote(named), "copy the file into the repository, and name it by its path")
+		k.reject(named, remote(named), "copy the file into the repository, and name it by its path")
 	}
 }
 
@@ -258,25 +258,25 @@ func isRepository(path string) bool {
 		strings.HasPrefix(lower, "github.com/") || strings.HasPrefix(lower, "github.com:")
 }
 
-// refuse adds a refusal at the line of a key or a value, up to mostRefusals.
-func (k *kustomization) refuse(at, message, help string) {
-	k.add(refusal{message: message, help: help}, at)
+// reject adds a rejection at the line of a key or a value, up to mostRejections.
+func (k *kustomization) reject(at, message, help string) {
+	k.add(rejection{message: message, help: help}, at)
 }
 
-// fail adds a refusal of what kustomize refuses, too.
+// fail adds a rejection of what kustomize rejects, too.
 func (k *kustomization) fail(at, message, help string) {
-	k.add(refusal{message: message, help: help, fails: true}, at)
+	k.add(rejection{message: message, help: help, fails: true}, at)
 }
 
-func (k *kustomization) add(r refusal, at string) {
-	if len(k.refusals) == mostRefusals {
+func (k *kustomization) add(r rejection, at string) {
+	if len(k.rejections) == mostRejections {
 		return
 	}
 	if n := find(k.root, at); n != nil && at != "" {
 		r.line, r.column = n.Line, n.Column
 	}
-	if !slices.Contains(k.refusals, r) {
-		k.refusals = append(k.refusals, r)
+	if !slices.Contains(k.rejections, r) {
+		k.rejections = append(k.rejections, r)
 	}
 }
 
@@ -298,16 +298,16 @@ func expands(root *yaml.Node) bool {
 	return count(root)
 }
 
-// invalid refuses a file that kustomize cannot read, with the place in it. Without a place it leaves the report to kustomize.
+// invalid rejects a file that kustomize cannot read, with the place in it. Without a place it leaves the report to kustomize.
 func (k *kustomization) invalid(err error) {
 	_, found := manifest.Decode(k.file, k.data)
 	_, field, isUnknown := strings.Cut(err.Error(), "unknown field ")
 	switch {
 	case k.root == nil && len(found) > 0 && found[0].Code == finding.CodeSyntax:
 		at := found[0].Position
-		k.refusals = append(k.refusals, refusal{at.Line, at.Column, found[0].Message, found[0].Remedy.Text, true})
+		k.rejections = append(k.rejections, rejection{at.Line, at.Column, found[0].Message, found[0].Remedy.Text, true})
 	case isUnknown && !k.isKnown():
-		k.refusals = append(k.refusals, refusal{0, 0, "kustomize has none of its fields", "write a kustomization", true})
+		k.rejections = append(k.rejections, rejection{0, 0, "kustomize has none of its fields", "write a kustomization", true})
 	case isUnknown:
 		field = strings.Trim(field, `"`)
 		k.fail(field, fmt.Sprintf("kustomize has no field %q", field), "fix or remove the field")
@@ -366,7 +366,7 @@ func (ks *kustomizations) plugin(file string, data []byte) *kustomization {
 
 // plugins inspects the configurations of generators and transformers in a text. The text may stand in a value of the file.
 func (k *kustomization) plugins(text []byte, within string) {
-	for decoder := yaml.NewDecoder(bytes.NewReader(text)); len(k.refusals) < mostRefusals; {
+	for decoder := yaml.NewDecoder(bytes.NewReader(text)); len(k.rejections) < mostRejections; {
 		var document yaml.Node
 		err := decoder.Decode(&document)
 		if expands(&document) {
@@ -381,7 +381,7 @@ func (k *kustomization) plugins(text []byte, within string) {
 			return
 		case err != nil:
 			if isObject(text) {
-				k.refuse(within, "cannot be inspected: "+strings.Join(strings.Fields(strings.TrimPrefix(err.Error(), "yaml: ")), " "), "fix the file")
+				k.reject(within, "cannot be inspected: "+strings.Join(strings.Fields(strings.TrimPrefix(err.Error(), "yaml: ")), " "), "fix the file")
 			}
 			return
 		}
@@ -390,13 +390,13 @@ func (k *kustomization) plugins(text []byte, within string) {
 			continue
 		}
 		if kind, _ := fields["kind"].(string); strings.HasPrefix(kind, "HelmChart") {
-			k.refuse(cmp.Or(within, kind), "a Helm chart is inflated by the program helm, which kustomize does not run here", "build the chart itself")
+			k.reject(cmp.Or(within, kind), "a Helm chart is inflated by the program helm, which kustomize does not run here", "build the chart itself")
 		}
 		files := paths(object)
 		slices.Sort(files)
 		for _, named := range files {
 			if named = withoutKey(named); isURL(named) {
-				k.refuse(cmp.Or(within, named), remote(named), "copy the file into the repository, and name it by its path")
+				k.reject(cmp.Or(within, named), remote(named), "copy the file into the repository, and name it by its path")
 			}
 		}
 	}

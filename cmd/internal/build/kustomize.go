@@ -31,22 +31,22 @@ func (b *Builder) kustomize(built *workspace.Built) (jobs patchedJobs) {
 		return nil
 	}
 	built.File = filepath.Join(built.Dir, filepath.Base(top.file))
-	var refused []*kustomization
+	var rejected []*kustomization
 	closure, ok := b.closure(top)
 	for _, k := range closure {
-		if k.refusals != nil {
-			refused = append(refused, k)
+		if k.rejections != nil {
+			rejected = append(rejected, k)
 		}
 	}
 	var made product
-	if refused == nil {
+	if rejected == nil {
 		seen := &files{tree: b.tree, known: b.known, top: real}
 		keep := slices.Contains(top.BuildMetadata, types.OriginAnnotations)
 		made, err = b.sandbox.run(request{Dir: real, UsualSchema: ok, KeepOrigins: keep}, seen)
-		refused = seen.refused()
+		rejected = seen.rejected()
 	}
-	if refused != nil {
-		built.Findings = append(built.Findings, b.refusals(built.Dir, real, refused)...)
+	if rejected != nil {
+		built.Findings = append(built.Findings, b.rejections(built.Dir, real, rejected)...)
 		return nil
 	}
 	if err != nil {
@@ -91,12 +91,12 @@ func (b *Builder) closure(top *kustomization) (all []*kustomization, usualSchema
 	return all, usualSchema
 }
 
-// refusals returns the findings on kustomization files that must not be built.
-func (b *Builder) refusals(dir, real string, refused []*kustomization) finding.List {
+// rejections returns the findings on kustomization files that must not be built.
+func (b *Builder) rejections(dir, real string, rejected []*kustomization) finding.List {
 	var found finding.List
-	for _, k := range refused {
-		for _, r := range k.refusals {
-			code := finding.CodeBuildRefused
+	for _, k := range rejected {
+		for _, r := range k.rejections {
+			code := finding.CodeBuildRejected
 			if r.fails {
 				code = finding.CodeBuildFailed
 			}

@@ -325,7 +325,7 @@ func TestSandbox_Stopped(t *testing.T) {
 	}
 }
 
-// TestBuild_Files builds what would read files outside of the repository, or files that are not regular. Each is refused at once.
+// TestBuild_Files builds what would read files outside of the repository, or files that are not regular. Each is rejected at once.
 func TestBuild_Files(t *testing.T) {
 	for name, tc := range map[string]struct {
 		files map[string]string
@@ -382,7 +382,7 @@ func TestFind_Bounded(t *testing.T) {
 	if b.isChart("a") || b.isLibrary("a") {
 		t.Error("a link out of the repository makes a chart")
 	}
-	if k := b.kustomizationIn("b"); k == nil || len(k.refusals) != 1 || len(k.data) > 0 {
+	if k := b.kustomizationIn("b"); k == nil || len(k.rejections) != 1 || len(k.data) > 0 {
 		t.Errorf("the kustomization is %v", k)
 	}
 	if file := b.template("a", "a/../../outside/Chart.yaml"); file != "" {
@@ -393,7 +393,7 @@ func TestFind_Bounded(t *testing.T) {
 	}
 }
 
-// TestInspect_Bounded inspects texts that are small, and grow in their reader. Each has few refusals.
+// TestInspect_Bounded inspects texts that are small, and grow in their reader. Each has few rejections.
 func TestInspect_Bounded(t *testing.T) {
 	long := "&a \"" + strings.Repeat("x", 1000) + "\""
 	aliases := strings.Repeat(", *a", mostExpanded/1000+1)
@@ -409,18 +409,18 @@ func TestInspect_Bounded(t *testing.T) {
 		"aliases":       {"resources: [" + long + aliases + "]\n", errExpands.Error(), 1},
 		"circle":        {"resources: &a [*a]\n", errExpands.Error(), 1},
 		"few aliases":   {"resources: [&a a.yaml, *a]\n", `"a.yaml" does not exist`, 1},
-		"remote files":  {"crds: [" + remote + "]\n", "is remote", mostRefusals},
-		"literals":      {"configMapGenerator: [{name: a, literals: [" + strings.ReplaceAll(remote, "=", "") + "]}]\n", "a literal has no =", mostRefusals},
+		"remote files":  {"crds: [" + remote + "]\n", "is remote", mostRejections},
+		"literals":      {"configMapGenerator: [{name: a, literals: [" + strings.ReplaceAll(remote, "=", "") + "]}]\n", "a literal has no =", mostRejections},
 		"deep":          {"resources: [" + deep + "]\n", "lies in more than 100 directories", 1},
-		"missing files": {"resources: [" + strings.ReplaceAll(remote, "http:", "") + "]\n", "does not exist", mostRefusals},
+		"missing files": {"resources: [" + strings.ReplaceAll(remote, "http:", "") + "]\n", "does not exist", mostRejections},
 		"plugin":        {"generators:\n- |\n  apiVersion: builtin\n  kind: ConfigMapGenerator\n  files: [" + long + aliases + "]\n", errExpands.Error(), 1},
 		"large":         {"resources: [a.yaml]\n#" + strings.Repeat("x", mostKustomization), "must be at most 1 MiB", 1},
-		"remote plugin": {"generators:\n- |\n  apiVersion: builtin\n  kind: ConfigMapGenerator\n  files: [" + remote + "]\n", "is remote", mostRefusals},
+		"remote plugin": {"generators:\n- |\n  apiVersion: builtin\n  kind: ConfigMapGenerator\n  files: [" + remote + "]\n", "is remote", mostRejections},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k, err := newKustomizations(memory{fstest.MapFS{"kustomization.yaml": {Data: []byte(tc.text)}, deep + "/a.yaml": {}}}).read("kustomization.yaml")
-			if err != nil || len(k.refusals) != tc.count || !strings.Contains(k.refusals[0].message, tc.want) {
-				t.Errorf("%v; %d refusals, want %d with %q: %.300v", err, len(k.refusals), tc.count, tc.want, k.refusals)
+			if err != nil || len(k.rejections) != tc.count || !strings.Contains(k.rejections[0].message, tc.want) {
+				t.Errorf("%v; %d refusals, want %d with %q: %.300v", err, len(k.rejections), tc.count, tc.want, k.rejections)
 			}
 		})
 	}

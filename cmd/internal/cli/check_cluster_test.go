@@ -48,7 +48,7 @@ func (c checked) errors() []checkedFinding {
 }
 
 // TestCheckCluster wants the program's verdict on every case to be the cluster's, and, where the cluster
-// refuses, an error at a field that the cluster names. Cases of stock runtimes, which stand beside no
+// rejects, an error at a field that the cluster names. Cases of stock runtimes, which stand beside no
 // runtime, are left out.
 func TestCheckCluster(t *testing.T) {
 	if testenv.Race {
@@ -62,7 +62,7 @@ func TestCheckCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var agree, stricter, fields, refused, total, stock int
+	var agree, stricter, fields, rejected, total, stock int
 	for _, input := range inputs {
 		dir := filepath.Dir(input)
 		name := filepath.Base(dir)
@@ -80,7 +80,7 @@ func TestCheckCluster(t *testing.T) {
 		got := checkPaths(t, input, "--on-conflict=last")
 		errs := got.errors()
 		if outcome == "suspended" {
-			// The recording ends before the resume, at which the cluster refuses to apply the JobSet. The controller already fails.
+			// The recording ends before the resume, at which the cluster does not apply the JobSet. The controller already fails.
 			before := len(errs)
 			errs = slices.DeleteFunc(errs, func(f checkedFinding) bool { return f.Code == "TW431" })
 			if fails := strings.Contains(want("controller-errors.txt"), "spec.volumeClaimPolicies: "); fails != (len(errs) < before) {
@@ -96,20 +96,20 @@ func TestCheckCluster(t *testing.T) {
 		}
 		total++
 		text := want("rejected.txt") + want("blocked.txt")
-		refuses := outcome == "rejected" || outcome == "blocked"
+		rejects := outcome == "rejected" || outcome == "blocked"
 		switch {
 		case got.status != exit.Done && got.status != exit.Findings, (got.status == exit.Findings) != (len(errs) > 0):
 			t.Errorf("%s: status %d with %d errors", name, got.status, len(errs))
-		case refuses == (len(errs) > 0):
+		case rejects == (len(errs) > 0):
 			agree++
-		case refuses:
+		case rejects:
 			t.Errorf("%s passes, and the cluster says %s\n%s", name, outcome, text)
 		default:
 			stricter++
 			t.Errorf("%s: the cluster says %s, and check %+v", name, outcome, errs)
 		}
-		if refuses {
-			refused++
+		if rejects {
+			rejected++
 			if namesField(text, errs) {
 				fields++
 			} else {
@@ -122,7 +122,7 @@ func TestCheckCluster(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d agree, %d stricter, of %d; field %d/%d; %d need stock runtimes", agree, stricter, total, fields, refused, stock)
+	t.Logf("%d agree, %d stricter, of %d; field %d/%d; %d need stock runtimes", agree, stricter, total, fields, rejected, stock)
 	if total < 400 {
 		t.Errorf("only %d cases", total)
 	}

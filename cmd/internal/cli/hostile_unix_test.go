@@ -81,7 +81,7 @@ func listing(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// TestOwnFiles_Obstacles puts something else in the place of each own file: every command refuses it at once, changes
+// TestOwnFiles_Obstacles puts something else in the place of each own file: every command rejects it at once, changes
 // nothing, and touches nothing to which a link leads.
 func TestOwnFiles_Obstacles(t *testing.T) {
 	if testenv.Race {

@@ -204,7 +204,7 @@ func TestDiffLive_Defaults(t *testing.T) {
 		}
 		r := diffLive(t, dump, inputs...)
 		if r.status == 2 {
-			continue // the command refuses what the code in process did not
+			continue // the command rejects what the code in process did not
 		}
 		compared++
 		if r.status != 0 {

@@ -17,7 +17,7 @@ import (
 )
 
 // valuesRuntime and valuesJob hold a marker as the value of every variable, in what is right, in what managers
-// disagree on, and in what is refused.
+// disagree on, and in what is rejected.
 const (
 	valuesRuntime = `
 apiVersion: trainer.kubeflow.org/v1alpha1

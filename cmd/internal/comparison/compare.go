@@ -43,8 +43,8 @@ const (
 	stateChanged state = "changed"
 	stateCreated state = "created"
 	stateRemoved state = "removed"
-	// Only the new version refuses the TrainJob, or only the old one.
-	stateRefused  state = "refused"
+	// Only the new version rejects the TrainJob, or only the old one.
+	stateRejected state = "refused"
 	stateAccepted state = "accepted"
 	// In a cluster, what the files lack is extra, and what the cluster lacks is missing.
 	stateExtra   state = "extra"
@@ -52,7 +52,7 @@ const (
 )
 
 // states are the states in the order of a report.
-var states = []state{stateChanged, stateCreated, stateRemoved, stateMissing, stateExtra, stateRefused, stateAccepted}
+var states = []state{stateChanged, stateCreated, stateRemoved, stateMissing, stateExtra, stateRejected, stateAccepted}
 
 // JobDiff is a TrainJob that differs.
 type JobDiff struct {
@@ -64,8 +64,8 @@ type JobDiff struct {
 	alike   string // equal for TrainJobs with the same changes, apart from names and positions
 
 	migrated     bool
-	refused      finding.List // of the version that refuses it
-	refusedBy    []merge.Claim
+	rejected     finding.List // of the version that rejects it
+	rejectedBy   []merge.Claim
 	existing     []string
 	updateEffect UpdateEffect
 	rewritten    bool // the TrainJob itself changes
@@ -117,7 +117,7 @@ func (c *Comparison) Differs() bool { return len(c.Jobs) > 0 }
 // Renders reports whether the new version renders a TrainJob.
 func (c *Comparison) Renders() bool {
 	return c.same > 0 || slices.ContainsFunc(c.Jobs, func(j *JobDiff) bool {
-		return j.state != stateRemoved && (j.state != stateRefused || j.isUpdateRefused())
+		return j.state != stateRemoved && (j.state != stateRejected || j.isUpdateRejected())
 	})
 }
 
@@ -239,12 +239,12 @@ func (c *Comparison) job(old, new *Job) (*JobDiff, error) {
 		j.migrated, j.existing = new.Migrated, new.Existing
 	}
 	switch {
-	case new != nil && new.Refused != nil && (old == nil || old.Refused == nil):
-		if j.refuse(stateRefused, new.Refused, new.RefusedBy); new.Objects == nil {
+	case new != nil && new.Rejected != nil && (old == nil || old.Rejected == nil):
+		if j.reject(stateRejected, new.Rejected, new.RejectedBy); new.Objects == nil {
 			return j, nil
 		}
-	case old != nil && new != nil && old.Refused != nil && new.Refused == nil:
-		j.refuse(stateAccepted, old.Refused, old.RefusedBy)
+	case old != nil && new != nil && old.Rejected != nil && new.Rejected == nil:
+		j.reject(stateAccepted, old.Rejected, old.RejectedBy)
 		return j, nil
 	case old == nil:
 		j.state = stateCreated
@@ -287,11 +287,11 @@ func (c *Comparison) job(old, new *Job) (*JobDiff, error) {
 	return j, nil
 }
 
-// refuse sets the errors with which one version, or the cluster, refuses a TrainJob.
-func (j *JobDiff) refuse(s state, errs finding.List, by []merge.Claim) {
-	j.state, j.refused, j.refusedBy = s, errs, by
+// reject sets the errors with which one version, or the cluster, rejects a TrainJob.
+func (j *JobDiff) reject(s state, errs finding.List, by []merge.Claim) {
+	j.state, j.rejected, j.rejectedBy = s, errs, by
 	parts := j.head()
-	for _, f := range j.refused {
+	for _, f := range j.rejected {
 		parts = append(parts, report.Nameless(fmt.Sprint(f.Code, f.Path, f.Message), j.ID.Name))
 	}
 	j.alike = strings.Join(parts, "\x00")

@@ -23,9 +23,9 @@ const (
 	// Replaced: the cluster rejects the update in any state. Its JobSet changes only with a new TrainJob. Without frozen fields, the
 	// TrainJob is deleted and created again in any case.
 	Replaced Update = "replaced"
-	// Refused: the cluster rejects the update while the job runs, or in any state if it has frozen fields. The JobSet would not change
+	// Rejected: the cluster rejects the update while the job runs, or in any state if it has frozen fields. The JobSet would not change
 	// in that case.
-	Refused Update = "refused"
+	Rejected Update = "refused"
 	// Kept: the JobSet stays as it is, because the job keeps the runtime with which it began.
 	Kept Update = "kept"
 	// Delayed: the JobSet stays as it is until the job is suspended.
@@ -118,9 +118,9 @@ func (j *JobDiff) withoutObjects() {
 		j.updateEffect = UpdateEffect{}
 		return
 	case j.updateEffect.Update == Replaced:
-		j.updateEffect.Update = Refused // there is nothing to replace
+		j.updateEffect.Update = Rejected // there is nothing to replace
 	}
-	j.refuse(stateRefused, j.updateEffect.Findings, nil)
+	j.reject(stateRejected, j.updateEffect.Findings, nil)
 }
 
 // isUpdate reports whether the new version changes a TrainJob that both versions have, objects of it, or its queue.
@@ -138,20 +138,20 @@ func (j *JobDiff) fateKey() string {
 }
 
 // causesOf returns the layers that cause an error of the TrainJob, at least one.
-func (j *JobDiff) causesOf(refused int) []merge.Claim {
+func (j *JobDiff) causesOf(rejected int) []merge.Claim {
 	switch {
-	case !j.isUpdateRefused():
-		return j.refusedBy[refused : refused+1]
-	case len(j.refused[refused].Claims) == 0: // a JobSet of the input
+	case !j.isUpdateRejected():
+		return j.rejectedBy[rejected : rejected+1]
+	case len(j.rejected[rejected].Claims) == 0: // a JobSet of the input
 		return []merge.Claim{{Layer: runtimepatch.JobSetLayer, Value: merge.Presence{}}}
 	default:
-		return j.refused[refused].Claims
+		return j.rejected[rejected].Claims
 	}
 }
 
-// isUpdateRefused reports whether both versions render the TrainJob, and the cluster rejects the update.
-func (j *JobDiff) isUpdateRefused() bool {
-	return j.state == stateRefused && j.updateEffect.Update != ""
+// isUpdateRejected reports whether both versions render the TrainJob, and the cluster rejects the update.
+func (j *JobDiff) isUpdateRejected() bool {
+	return j.state == stateRejected && j.updateEffect.Update != ""
 }
 
 // IsSuspended reports whether the TrainJob is suspended. It returns false for nil and for a JobSet.
@@ -166,14 +166,14 @@ func (j *Job) IsSuspended() bool {
 func (c *Comparison) impact() *impact {
 	b := &impact{noun: c.noun, by: map[effect][]jobName{}, frozen: map[effect][]string{}}
 	for _, j := range c.Jobs {
-		if j.migrated || j.state == stateRefused && !j.isUpdateRefused() || j.state == stateAccepted {
+		if j.migrated || j.state == stateRejected && !j.isUpdateRejected() || j.state == stateAccepted {
 			continue // the summary has them
 		}
 		if e := j.updateEffect.effect(); e.update != "" {
 			b.by[e] = append(b.by[e], j.name())
 			b.frozen[e] = append(b.frozen[e], j.updateEffect.Frozen...)
 		}
-		if j.isUpdateRefused() {
+		if j.isUpdateRejected() {
 			continue // its Pods stay
 		}
 		b.before.Add(j.loadBefore)
@@ -243,8 +243,8 @@ func (b *impact) rows() []row {
 	}{
 		{effect{Replaced, true}, "JobSet", b.replacing()},
 		{effect{Replaced, false}, "JobSet", "deleted and created again"},
-		{effect{Refused, true}, "update", "in any state"},
-		{effect{Refused, false}, "update", "while the job runs"},
+		{effect{Rejected, true}, "update", "in any state"},
+		{effect{Rejected, false}, "update", "while the job runs"},
 		{effect{Kept, false}, "JobSet", "by the runtime with which the job began"},
 		{effect{Delayed, false}, "JobSet", "until the job is suspended"},
 		{effect{Updated, false}, "JobSet", "in place, while the job is suspended"},

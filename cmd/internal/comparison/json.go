@@ -29,12 +29,12 @@ type (
 		Namespace string           `json:"namespace,omitempty"`
 		Name      string           `json:"name,omitempty"`
 		Build     string           `json:"build,omitempty"`
-		jsonRefusal
+		jsonRejection
 		Claims []jsonClaim `json:"claims,omitempty"`
 	}
 	jsonBlast struct {
 		Replaced int          `json:"replaced" doc:"TrainJobs whose JobSet is made anew."`
-		Refused  int          `json:"refused" doc:"TrainJobs whose update the cluster rejects."`
+		Rejected int          `json:"refused" doc:"TrainJobs whose update the cluster rejects."`
 		Kept     int          `json:"kept" doc:"TrainJobs that keep what they run."`
 		Delayed  int          `json:"delayed" doc:"TrainJobs whose change waits for their resume."`
 		Updated  int          `json:"updated" doc:"TrainJobs that are updated in place."`
@@ -55,7 +55,7 @@ type (
 		Created  int         `json:"created"`
 		Removed  int         `json:"removed"`
 		Same     int         `json:"same"`
-		Refused  int         `json:"refused,omitempty"`
+		Rejected int         `json:"refused,omitempty"`
 		Accepted int         `json:"accepted,omitempty"`
 		Causes   []jsonCause `json:"causes" doc:"Who or what causes the changes, the most TrainJobs first."`
 	}
@@ -72,20 +72,20 @@ type (
 		TrainJobs int    `json:"trainJobs"`
 	}
 	jsonJob struct {
-		Kind      string        `json:"kind"`
-		Namespace string        `json:"namespace"`
-		Name      string        `json:"name"`
-		Build     string        `json:"build,omitempty"`
-		State     state         `json:"state"`
-		Objects   []jsonObject  `json:"objects" doc:"The objects that differ."`
-		Migrated  bool          `json:"migrated,omitempty" doc:"The text differs, and renders to the same."`
-		Refused   []jsonRefusal `json:"refused,omitempty" doc:"Why the cluster rejects the new version."`
-		Causes    []merge.Layer `json:"causes,omitempty" doc:"Who causes the rejection."`
-		Existing  []string      `json:"existing,omitempty" doc:"What holds for a TrainJob that exists already."`
-		Update    Update        `json:"update,omitempty" doc:"What an update does to a TrainJob that exists."`
-		Frozen    []string      `json:"frozen,omitempty" doc:"The fields that an update does not change."`
+		Kind      string          `json:"kind"`
+		Namespace string          `json:"namespace"`
+		Name      string          `json:"name"`
+		Build     string          `json:"build,omitempty"`
+		State     state           `json:"state"`
+		Objects   []jsonObject    `json:"objects" doc:"The objects that differ."`
+		Migrated  bool            `json:"migrated,omitempty" doc:"The text differs, and renders to the same."`
+		Rejected  []jsonRejection `json:"refused,omitempty" doc:"Why the cluster rejects the new version."`
+		Causes    []merge.Layer   `json:"causes,omitempty" doc:"Who causes the rejection."`
+		Existing  []string        `json:"existing,omitempty" doc:"What holds for a TrainJob that exists already."`
+		Update    Update          `json:"update,omitempty" doc:"What an update does to a TrainJob that exists."`
+		Frozen    []string        `json:"frozen,omitempty" doc:"The fields that an update does not change."`
 	}
-	jsonRefusal struct {
+	jsonRejection struct {
 		Code    finding.Code `json:"code"`
 		Path    string       `json:"path,omitempty"`
 		Message string       `json:"message"`
@@ -125,7 +125,7 @@ func (c *Comparison) WriteJSON(w io.Writer) error {
 	out := jsonDiff{
 		Summary: jsonSummary{
 			Changed: s.counts[stateChanged], Created: s.counts[stateCreated] + s.counts[stateExtra], Removed: s.counts[stateRemoved] + s.counts[stateMissing], Same: s.same,
-			Refused: s.counts[stateRefused], Accepted: s.counts[stateAccepted],
+			Rejected: s.counts[stateRejected], Accepted: s.counts[stateAccepted],
 			Causes: []jsonCause{},
 		},
 		Blast:     c.impact().json(),
@@ -140,9 +140,9 @@ func (c *Comparison) WriteJSON(w io.Writer) error {
 		out.Summary.Causes = append(out.Summary.Causes, cause)
 	}
 	for _, j := range c.Jobs {
-		job := jsonJob{Kind: j.ID.Kind, Namespace: j.ID.Namespace, Name: j.ID.Name, Build: j.Build, State: j.state, Objects: []jsonObject{}, Migrated: j.migrated, Causes: distinct(layersOf(j.refusers())), Existing: j.comments(), Update: j.updateEffect.Update, Frozen: j.updateEffect.Frozen}
-		for _, f := range j.refused {
-			job.Refused = append(job.Refused, refusalOf(f))
+		job := jsonJob{Kind: j.ID.Kind, Namespace: j.ID.Namespace, Name: j.ID.Name, Build: j.Build, State: j.state, Objects: []jsonObject{}, Migrated: j.migrated, Causes: distinct(layersOf(j.rejecters())), Existing: j.comments(), Update: j.updateEffect.Update, Frozen: j.updateEffect.Frozen}
+		for _, f := range j.rejected {
+			job.Rejected = append(job.Rejected, rejectionOf(f))
 		}
 		for _, o := range j.Objects {
 			object, err := c.jsonObject(o)
@@ -156,17 +156,17 @@ func (c *Comparison) WriteJSON(w io.Writer) error {
 	return report.EncodeReport(w, out)
 }
 
-// refusers returns the layers that cause the errors of the TrainJob.
-func (j *JobDiff) refusers() []merge.Claim {
+// rejecters returns the layers that cause the errors of the TrainJob.
+func (j *JobDiff) rejecters() []merge.Claim {
 	var claims []merge.Claim
-	for i := range j.refused {
+	for i := range j.rejected {
 		claims = append(claims, j.causesOf(i)...)
 	}
 	return claims
 }
 
-func refusalOf(f finding.Finding) jsonRefusal {
-	return jsonRefusal{f.Code, f.Path.String(), f.Message, f.Position.File, f.Position.Line, f.Position.Column}
+func rejectionOf(f finding.Finding) jsonRejection {
+	return jsonRejection{f.Code, f.Path.String(), f.Message, f.Position.File, f.Position.Line, f.Position.Column}
 }
 
 // json lists the findings, new ones first.
@@ -175,7 +175,7 @@ func (c *openFindings) json() []jsonFound {
 	for i, f := range slices.Concat(c.brought, c.stood) {
 		out = append(out, jsonFound{
 			New: i < len(c.brought), Severity: f.Severity, Kind: f.Object.Kind, Namespace: f.Object.Namespace, Name: f.Object.Name, Build: f.Build,
-			jsonRefusal: refusalOf(f), Claims: jsonClaims(f.Claims),
+			jsonRejection: rejectionOf(f), Claims: jsonClaims(f.Claims),
 		})
 	}
 	return out
@@ -183,7 +183,7 @@ func (c *openFindings) json() []jsonFound {
 
 func (b *impact) json() jsonBlast {
 	out := jsonBlast{
-		Replaced: b.count(Replaced), Refused: b.count(Refused), Kept: b.count(Kept), Delayed: b.count(Delayed), Updated: b.count(Updated),
+		Replaced: b.count(Replaced), Rejected: b.count(Rejected), Kept: b.count(Kept), Delayed: b.count(Delayed), Updated: b.count(Updated),
 		Pods:    jsonNumber{orZero(b.before.Pods), orZero(b.after.Pods)},
 		Devices: []jsonDevice{}, Queues: append([]*queueMove{}, b.queues...),
 	}

@@ -159,11 +159,11 @@ func (c *Comparison) remedies(concerns []findingSection, names func([]jobName, i
 	}
 	kind := c.noun
 	add(Replaced, "delete the "+kind+" if it exists, and create it again", "delete the %d "+kind+"s where they exist, and create them again")
-	add(Refused, "suspend the job, and apply the change once no Pods are active", "suspend the %d jobs, and apply the change once no Pods are active")
+	add(Rejected, "suspend the job, and apply the change once no Pods are active", "suspend the %d jobs, and apply the change once no Pods are active")
 	add(Kept, "to use the changed runtime, delete the TrainJob if it exists, and create it again", "to use the changed runtime, delete the %d TrainJobs where they exist, and create them again")
 	for _, j := range c.Jobs {
-		for _, f := range j.refused {
-			if j.state == stateRefused && j.updateEffect.effect() != (effect{Refused, false}) {
+		for _, f := range j.rejected {
+			if j.state == stateRejected && j.updateEffect.effect() != (effect{Rejected, false}) {
 				lines = append(lines, string(f.Code)+": "+escape(f.Remedy.Text))
 			}
 		}

@@ -47,7 +47,7 @@ func (c *Comparison) summary() summary {
 		if !j.migrated {
 			s.counts[j.state]++
 		}
-		for i, f := range j.refused {
+		for i, f := range j.rejected {
 			s.add(known, j, j.causesOf(i), strings.TrimSpace(fmt.Sprintf("%s: %s %s", j.state, f.Code, f.Path)))
 		}
 		if j.state == stateCreated || j.state == stateRemoved {

@@ -79,7 +79,7 @@ func (j *JobDiff) when() string {
 	return ""
 }
 
-// lines returns the lines of a group: what happens to existing TrainJobs, the errors of a refusal, and the unified diffs of its
+// lines returns the lines of a group: what happens to existing TrainJobs, the errors of a rejection, and the unified diffs of its
 // blocks.
 func (c *Comparison) lines(g *group) ([]hunkLine, error) {
 	var lines []hunkLine
@@ -87,7 +87,7 @@ func (c *Comparison) lines(g *group) ([]hunkLine, error) {
 	for _, text := range first.comments() {
 		lines = append(lines, hunkLine{mark: '#', text: " " + text})
 	}
-	for i, f := range first.refused {
+	for i, f := range first.rejected {
 		l := hunkLine{mark: '!', text: fmt.Sprintf(" %s: %s", strings.TrimSpace(fmt.Sprintf("%s %s %s", f.Position, f.Code, f.Path)), f.Message)}
 		if note := claimText(first.causesOf(i)[0]); i == 0 || note != claimText(first.causesOf(i - 1)[0]) {
 			l.note = note

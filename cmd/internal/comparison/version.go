@@ -50,10 +50,10 @@ type Job struct {
 	Objects []Object
 	// Migrated tells a TrainJob after its migration from the one of the same name.
 	Migrated bool
-	// Refused are the errors with which this version refuses the TrainJob, and RefusedBy has the cause of each. The Objects of such a
-	// TrainJob, if any, are those that it would make without the refusal.
-	Refused   finding.List
-	RefusedBy []merge.Claim
+	// Rejected are the errors with which this version rejects the TrainJob, and RejectedBy has the cause of each. The Objects of such a
+	// TrainJob, if any, are those that it would make without the rejection.
+	Rejected   finding.List
+	RejectedBy []merge.Claim
 	// Queue is Kueue's queue; it may be empty. Load returns the load of the Pods; nil stands for none.
 	Queue string
 	Load  func() pipeline.Load

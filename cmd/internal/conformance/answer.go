@@ -36,29 +36,29 @@ func serve(args []string, in io.Reader, out, problems io.Writer) int {
 		return 2
 	}
 	r, err := release.Parse(*name)
-	var refused finding.List
+	var rejected finding.List
 	if err == nil {
-		refused, err = answer(r, in, out, problems)
+		rejected, err = answer(r, in, out, problems)
 	}
 	switch {
 	case err != nil:
 		fmt.Fprintln(problems, "conformance:", err)
 		return 2
-	case refused != nil:
-		fmt.Fprintln(problems, refused)
+	case rejected != nil:
+		fmt.Fprintln(problems, rejected)
 		return 1
 	}
 	return 0
 }
 
-// answer writes the objects of a TrainJob and the warnings of the webhooks, or returns the errors with which the release refuses an object.
-func answer(r *release.Release, in io.Reader, out, warnings io.Writer) (refused finding.List, err error) {
+// answer writes the objects of a TrainJob and the warnings of the webhooks, or returns the errors with which the release rejects an object.
+func answer(r *release.Release, in io.Reader, out, warnings io.Writer) (rejected finding.List, err error) {
 	data, err := io.ReadAll(in)
 	if err != nil {
 		return nil, err
 	}
 	documents, found, _ := manifest.NewAPI(r, nil).Decode("stdin", data, nil)
-	if errs := refusals(r, found); errs != nil {
+	if errs := rejections(r, found); errs != nil {
 		return errs, nil
 	}
 	if documents, err = withStock(r, documents); err != nil {
@@ -72,7 +72,7 @@ func answer(r *release.Release, in io.Reader, out, warnings io.Writer) (refused 
 				fmt.Fprintln(warnings, "Warning:", f.Message)
 			}
 		}
-		if errs := refusals(r, found); err != nil || errs != nil {
+		if errs := rejections(r, found); err != nil || errs != nil {
 			return errs, err
 		}
 	}
@@ -160,9 +160,9 @@ func (c *cluster) apply(ctx context.Context, d *manifest.Document) (finding.List
 	return found, nil
 }
 
-// refusals returns the errors that the cluster has as well: those of admission, and those on the JobSet and on the labels of its Jobs,
+// rejections returns the errors that the cluster has as well: those of admission, and those on the JobSet and on the labels of its Jobs,
 // with which the controllers fail on every reconciliation.
-func refusals(r *release.Release, found finding.List) finding.List {
+func rejections(r *release.Release, found finding.List) finding.List {
 	labels := fieldpath.Fields("metadata", "labels")
 	var errs finding.List
 	for _, f := range found {

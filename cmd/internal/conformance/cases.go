@@ -32,8 +32,8 @@ type testCase struct {
 
 // result is what becomes of a case.
 type result struct {
-	Refused bool
-	Items   []any
+	Rejected bool
+	Items    []any
 	// Warns tells that a webhook warns.
 	Warns bool
 	// Owners are the fields of the patches' managers, where server-side apply agrees with the merge. A program that says
@@ -42,10 +42,10 @@ type result struct {
 }
 
 // In an archive, BEHAVIOUR/NAME/input.yaml has the runtime and the TrainJob. BEHAVIOUR/NAME/2.0,2.1.json has the List of
-// these releases, and BEHAVIOUR/NAME/2.2.refused and BEHAVIOUR/NAME/2.2.warns have no text.
+// these releases, and BEHAVIOUR/NAME/2.2.rejected and BEHAVIOUR/NAME/2.2.warns have no text.
 const (
 	inputFile = "input.yaml"
-	refused   = ".refused"
+	rejected  = ".refused"
 	accepted  = ".json"
 	owners    = ".owners"
 	warns     = ".warns"
@@ -102,8 +102,8 @@ func parseArchive(file string, read *txtar.Archive) (*archive, error) {
 		case part == inputFile:
 			c.input = f.Data
 			continue
-		case ext == refused:
-			want.Refused = true
+		case ext == rejected:
+			want.Rejected = true
 		case ext == accepted:
 			if want.Items, err = items(f.Data); err != nil {
 				return nil, fmt.Errorf("%s: %w", f.Name, err)
@@ -126,7 +126,7 @@ func parseArchive(file string, read *txtar.Archive) (*archive, error) {
 			}
 			continue
 		default:
-			return nil, fmt.Errorf("%s: a case has %s, RELEASES%s, RELEASES%s, RELEASES%s and RELEASES%s only", f.Name, inputFile, accepted, refused, owners, warns)
+			return nil, fmt.Errorf("%s: a case has %s, RELEASES%s, RELEASES%s, RELEASES%s and RELEASES%s only", f.Name, inputFile, accepted, rejected, owners, warns)
 		}
 		for _, r := range releases {
 			c.want[r] = want
@@ -219,10 +219,10 @@ func (a *archive) text() ([]byte, error) {
 	return txtar.Format(out), nil
 }
 
-// text returns the List of a result, or no text for a refusal, with the extension of its file.
+// text returns the List of a result, or no text for a rejection, with the extension of its file.
 func (r result) text() (text, ext string, err error) {
-	if r.Refused {
-		return "", refused, nil
+	if r.Rejected {
+		return "", rejected, nil
 	}
 	list, err := json.MarshalIndent(listOf(r.Items), "", " ")
 	return string(list) + "\n", accepted, err

@@ -80,7 +80,7 @@ func TestCases(t *testing.T) {
 }
 
 // notShown are the behaviours whose turn no result shows: a feature gate, and rules that only changed their place, so that another one
-// refuses the same. The proofs of TestFlips name them.
+// rejects the same. The proofs of TestFlips name them.
 var notShown = []string{"status-gate", "jobset-group", "jobset-dependency", "jobset-coordinator", "name-on-create", "mpi-processes"}
 
 // shows reports whether a case of a behaviour has another result in a release than in the one before.

@@ -20,8 +20,8 @@ var equivalent = map[string]struct {
 	"merge-root 2.0 as 2.1": {"an override of 2.0 has no metadata, and PodSpec merges alike in a template", lacks("TrainJob", "spec", "podSpecOverrides", "metadata")},
 	"merge-root 2.1 as 2.0": {"the field of an override says what it changes, and both merge by the tags of PodSpec", has("TrainJob", "spec", "podTemplateOverrides", "metadata")},
 	"merge-root 2.1 as 2.2": {"an override changes templates of Pods only", lacks("TrainJob", "spec", "runtimePatches")},
-	"merge-root 2.2 as 2.1": {"the webhook refuses jobs that the runtime lacks, and the fields of a patch say what it changes", refusesUnknownJobs},
-	"merge-root 2.2 as 2.3": {"the webhook refuses jobs that the runtime lacks, and the others merge by name", refusesUnknownJobs},
+	"merge-root 2.2 as 2.1": {"the webhook refuses jobs that the runtime lacks, and the fields of a patch say what it changes", rejectsUnknownJobs},
+	"merge-root 2.2 as 2.3": {"the webhook refuses jobs that the runtime lacks, and the others merge by name", rejectsUnknownJobs},
 
 	"jobset-definition 2.0 as 2.1": {"the next JobSet has all fields of the runtime's template", nextHasTemplate},
 	"jobset-definition 2.1 as 2.2": {"the next JobSet has all fields of the runtime's template", nextHasTemplate},
@@ -52,7 +52,7 @@ func lacks(kind string, path ...string) func(*release.Release, *release.Definiti
 	return func(r *release.Release, d *release.Definitions) bool { return !has(kind, path...)(r, d) }
 }
 
-func refusesUnknownJobs(r *release.Release, _ *release.Definitions) bool {
+func rejectsUnknownJobs(r *release.Release, _ *release.Definitions) bool {
 	return r.Rules.Has(release.PatchedJobsExist)
 }
 
@@ -135,8 +135,8 @@ func TestFlips(t *testing.T) {
 // notices returns a case that a release fails, or "" for none. It asks the cases of the behaviour first, and then all others if it may.
 func notices(archives []*archive, behaviour string, r *release.Release, all bool) string {
 	run := runner{children: true, warnings: true, program: func(_ []string, in io.Reader, out, problems io.Writer) (int, error) {
-		refused, err := answer(r, in, out, problems)
-		if refused != nil {
+		rejected, err := answer(r, in, out, problems)
+		if rejected != nil {
 			return 1, nil
 		}
 		return 0, err

@@ -4,7 +4,7 @@
 //
 // It starts PROGRAM once for each case and release, as PROGRAM --release 2.2. Standard input has a v1 List: the runtime and the
 // TrainJob. The program writes a List with the objects that the Trainer's controller applies, and ends with status 0. Status 1
-// means that the cluster of that release refuses the TrainJob or its runtime, or that the controller makes no objects. Every
+// means that the cluster of that release rejects the TrainJob or its runtime, or that the controller makes no objects. Every
 // other status is a failure. The report counts what passes for each behaviour.
 //
 // The program answers for trainweld itself:

@@ -121,7 +121,7 @@ func parts(items []any) (template map[string]any, patches []managed, err error) 
 func agrees(applied any, template map[string]any, patches []managed) (bool, error) {
 	base := &trainer.JobSetTemplateSpec{}
 	if err := convert(template, base); err != nil {
-		return false, nil // the schema refuses such a runtime
+		return false, nil // the schema rejects such a runtime
 	}
 	typed := make([]trainer.RuntimePatch, len(patches))
 	for i, p := range patches {

@@ -97,9 +97,9 @@ func (r *runner) judge(want, got result, err error) string {
 		return err.Error()
 	case r.record:
 		return ""
-	case want.Refused && !got.Refused:
+	case want.Rejected && !got.Rejected:
 		return "renders it, and the release refuses it"
-	case !want.Refused && got.Refused:
+	case !want.Rejected && got.Rejected:
 		return "refuses it, and the release renders it"
 	case r.warnings && want.Warns && !got.Warns:
 		return "does not warn, and the release does"
@@ -151,7 +151,7 @@ func (r *runner) ask(c *testCase, release string) (result, error) {
 	case err != nil:
 		return result{}, err
 	case status == 1:
-		return result{Refused: true}, nil
+		return result{Rejected: true}, nil
 	case status != 0:
 		return result{}, fmt.Errorf("exit status %d: %s", status, strings.TrimSpace(problems.String()))
 	}

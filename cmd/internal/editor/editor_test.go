@@ -140,8 +140,8 @@ func leadsBack(definitions object) string {
 	return cycle
 }
 
-// TestSchema_Refused holds what has no schema.
-func TestSchema_Refused(t *testing.T) {
+// TestSchema_Rejected holds what has no schema.
+func TestSchema_Rejected(t *testing.T) {
 	for _, tc := range []struct{ kind, release, want string }{
 		{"Pod", "2.3", `no kind "Pod"`},
 		{editor.Patches, "2.1", "no patches of managers in Trainer 2.1: its TrainJobs have .spec.podTemplateOverrides"},
@@ -157,7 +157,7 @@ func TestSchema_Refused(t *testing.T) {
 	}
 }
 
-// TestSchema_Unpatchable holds that the schema of TrainJobs refuses each field that no patch may set, with the words of the finding.
+// TestSchema_Unpatchable holds that the schema of TrainJobs rejects each field that no patch may set, with the words of the finding.
 func TestSchema_Unpatchable(t *testing.T) {
 	for _, r := range release.Known() {
 		s := schemaOf(t, "TrainJob", r, names())

@@ -52,7 +52,7 @@ func (b *builder) restrict(patch object) {
 		if parent == nil {
 			continue // of a struct that the release lacks
 		}
-		refuse(items(parent), f.Path[last], f.Message, f.Remedy)
+		reject(items(parent), f.Path[last], f.Message, f.Remedy)
 	}
 	b.restrictMetadata(patch)
 	b.restrictEnv(patch)
@@ -69,8 +69,8 @@ func (b *builder) restrict(patch object) {
 	}
 }
 
-// refuse makes a field of an object an error with a message, and hides it from the completion.
-func refuse(of object, field, message, remedy string) {
+// reject makes a field of an object an error with a message, and hides it from the completion.
+func reject(of object, field, message, remedy string) {
 	fields := of["properties"].(object)
 	if _, patchable := fields[field]; patchable {
 		return // in this release
@@ -100,7 +100,7 @@ func (b *builder) restrictMetadata(patch object) {
 	}
 }
 
-// restrictEnv refuses env of the containers whose env the TrainJob sets.
+// restrictEnv rejects env of the containers whose env the TrainJob sets.
 func (b *builder) restrictEnv(patch object) {
 	of := patch
 	for _, name := range b.pathToContainers() {

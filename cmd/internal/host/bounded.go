@@ -189,7 +189,7 @@ func (b *bounded) ReadLink(name string) (target string, err error) {
 
 func (b *bounded) ReadDir(name string) (entries []fs.DirEntry, err error) {
 	err = b.in(name, func(root *os.Root, below string) (err error) {
-		dir, err := root.Open(below) // root.FS() refuses names that are no UTF-8
+		dir, err := root.Open(below) // root.FS() rejects names that are no UTF-8
 		if err != nil {
 			return err
 		}

@@ -321,7 +321,7 @@ func TestCopy_OddNames(t *testing.T) {
 	}
 }
 
-// TestCopy_Size refuses a tree of sparse files, and writes nothing.
+// TestCopy_Size rejects a tree of sparse files, and writes nothing.
 func TestCopy_Size(t *testing.T) {
 	dir := repository(t)
 	file := filepath.Join(dir, "sparse")
@@ -338,7 +338,7 @@ func TestCopy_Size(t *testing.T) {
 	}
 }
 
-// TestCopying_Names refuses names and links that lead out of the copy before it writes a file.
+// TestCopying_Names rejects names and links that lead out of the copy before it writes a file.
 func TestCopying_Names(t *testing.T) {
 	file := copied{open: func() (io.ReadCloser, error) { return nil, os.ErrInvalid }}
 	named := func(name string) copied { f := file; f.name = name; return f }

@@ -66,7 +66,7 @@ func (Files) Copy(dir string) (prefix string, err error) {
 	return prefix, copyFiles(root, names, dir)
 }
 
-// filesBelow returns the files of a folder, without those of a repository. Their names may be no UTF-8, which os.DirFS refuses.
+// filesBelow returns the files of a folder, without those of a repository. Their names may be no UTF-8, which os.DirFS rejects.
 func filesBelow(folder string) (names []string, err error) {
 	err = filepath.WalkDir(folder, func(name string, d fs.DirEntry, err error) error {
 		if d != nil && d.Name() == ".git" {

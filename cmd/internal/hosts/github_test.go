@@ -65,7 +65,7 @@ func newRunner(t *testing.T, dir string) *runner {
 
 var expression = regexp.MustCompile(`\$\{\{\s*(.*?)\s*\}\}`)
 
-// expand writes what expressions stand for, and refuses those that this test does not know.
+// expand writes what expressions stand for, and rejects those that this test does not know.
 func (r *runner) expand(text string) string {
 	r.t.Helper()
 	return expression.ReplaceAllStringFunc(text, func(e string) string {

@@ -36,8 +36,8 @@ const (
 
 // The threads behind the reasons.
 const (
-	mergesThread  = "https://github.com/kubernetes-sigs/jobset/issues/1294"
-	refusalThread = "https://github.com/kubeflow/trainer/issues/3008"
+	mergesThread    = "https://github.com/kubernetes-sigs/jobset/issues/1294"
+	rejectionThread = "https://github.com/kubeflow/trainer/issues/3008"
 )
 
 // Effect is a difference between an object of the cluster and the files, and tells when it goes. An empty path is the object itself.
@@ -60,8 +60,8 @@ func (d *Dump) Second(id fieldpath.Object, r *release.Release, applied *jobset.J
 	if observed == nil {
 		return nil, found
 	}
-	second, refused := admission.SecondWrite(context.Background(), r, *observed, applied)
-	return second, slices.Concat(found, refused, d.families[id].Unknown(second))
+	second, rejected := admission.SecondWrite(context.Background(), r, *observed, applied)
+	return second, slices.Concat(found, rejected, d.families[id].Unknown(second))
 }
 
 // Observed returns the objects of a TrainJob, and findings on missing ones. It returns nil if they cannot be read.
@@ -104,9 +104,9 @@ func (f *Family) Unknown(second *admission.Second) (found finding.List) {
 }
 
 // Stale warns of the fields of objects that differ from the files and never change. A field that the files remove has its place in the dump. For
-// others, locate returns the place of a field of the JobSet in the files. Refusals of the JobSet are findings of their own.
+// others, locate returns the place of a field of the JobSet in the files. Rejections of the JobSet are findings of their own.
 func (f *Family) Stale(second *admission.Second, locate func(fieldpath.Path) fieldpath.Position) (found finding.List) {
-	if f == nil || second == nil || len(second.Refused)+len(second.ResumeRefused) > 0 {
+	if f == nil || second == nil || len(second.Rejected)+len(second.ResumeRejected) > 0 {
 		return nil
 	}
 	effects, err := f.Effects(second)
@@ -232,7 +232,7 @@ func (f *Family) Effects(second *admission.Second) ([]Effect, error) {
 	if f == nil || f.JobSet == nil {
 		return []Effect{{Kind: workspace.JobSetKind, Name: second.Wanted.JobSet.Name, Change: diff.Added, When: Now, Reason: "the cluster has none"}}, nil
 	}
-	c := effects{family: f, second: second, errs: slices.Concat(second.Refused, second.ResumeRefused)}
+	c := effects{family: f, second: second, errs: slices.Concat(second.Rejected, second.ResumeRejected)}
 	c.places = placesOf(c.errs, func(f finding.Finding) fieldpath.Path { return f.Path })
 	live, _ := f.JobSet.Value.(*jobset.JobSet)
 	if err := c.compare(live, second.Now.JobSet, second.Resumed.JobSet, second.Wanted.JobSet); err != nil {
@@ -254,7 +254,7 @@ func (f *Family) Effects(second *admission.Second) ([]Effect, error) {
 		case resumed[job.Name] != nil:
 			at.When, at.Reason = AtResume, c.skipped("JobSet creates the Job")
 		default:
-			at.When, at.Reason, at.Thread = Never, c.refused(nil), refusalThread
+			at.When, at.Reason, at.Thread = Never, c.rejected(nil), rejectionThread
 		}
 		c.all = append(c.all, at)
 	}
@@ -359,7 +359,7 @@ func (c *effects) stale(e Effect, isJobSet bool) (reason, thread string) {
 	case c.family.TrainJob != nil && isOver(c.family.TrainJob):
 		return "the TrainJob is over, and its controller applies nothing more", ""
 	case len(c.errs) > 0:
-		return c.refused(e.at), refusalThread
+		return c.rejected(e.at), rejectionThread
 	case isJobSet:
 		var by []string
 		if m := c.family.JobSet.Managed(); m != nil && e.Change != diff.Added {
@@ -374,17 +374,17 @@ func (c *effects) stale(e Effect, isJobSet bool) (reason, thread string) {
 	case isMutable(e.at, pod):
 		return "JobSet merges its template into a Job that exists, and removes nothing: it stays until the Job is deleted" + c.random(e), mergesThread
 	default:
-		return "immutable in a Job that exists", refusalThread
+		return "immutable in a Job that exists", rejectionThread
 	}
 }
 
-// refused explains that the API server refuses the JobSet.
-func (c *effects) refused(path fieldpath.Path) string {
+// rejected explains that the API server rejects the JobSet.
+func (c *effects) rejected(path fieldpath.Path) string {
 	if len(c.errs) == 0 {
 		return "JobSet does not create the Job"
 	}
 	when := ""
-	if len(c.second.Refused) == 0 {
+	if len(c.second.Rejected) == 0 {
 		when = " with the next suspension or resume"
 	}
 	if i, ok := c.places.find(path); ok && path != nil {

@@ -46,7 +46,7 @@ func (m *Object) Apply(reading finding.List) (*Result, finding.List) {
 		if wrong := m.wrongTypes(); wrong != nil {
 			return nil, wrong
 		}
-		return nil, finding.List{m.refused(err)}
+		return nil, finding.List{m.rejected(err)}
 	}
 	var found finding.List
 	if m.typ == option.StrategicType {
@@ -134,8 +134,8 @@ func (m *Object) wrongTypes() (found finding.List) {
 	return found
 }
 
-// refused returns the error of a merge as a finding.
-func (m *Object) refused(err error) finding.Finding {
+// rejected returns the error of a merge as a finding.
+func (m *Object) rejected(err error) finding.Finding {
 	f := finding.Finding{Code: finding.CodeNoMerge, Severity: finding.Error, Object: m.ID, Message: err.Error(), Remedy: finding.Remedy{Text: "correct the value"}}
 	var at *merge.PatchError
 	if errors.As(err, &at) {
@@ -231,7 +231,7 @@ func (m *Object) OrderConflicts() finding.List {
 		}
 	}
 	if err != nil {
-		return finding.List{m.refused(err)}
+		return finding.List{m.rejected(err)}
 	}
 	var findings finding.List
 	for _, d := range found {

@@ -130,7 +130,7 @@ func (k *Kind) Object(file string, data []byte) (*Object, finding.List) {
 	if m.typ == option.StrategicType {
 		var err error
 		if m.object, err = m.decodeBase(); err != nil {
-			return nil, append(found, m.refused(err))
+			return nil, append(found, m.rejected(err))
 		}
 	}
 	m.managed = m.typ == option.ApplyType && m.base.Has(fieldpath.Fields("metadata", "managedFields"))

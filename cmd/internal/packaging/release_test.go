@@ -90,7 +90,7 @@ func TestMake_Again(t *testing.T) {
 	}
 }
 
-func TestRefuses(t *testing.T) {
+func TestRejects(t *testing.T) {
 	folder := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(folder, imageFolder, "mine"), 0o777); err != nil {
 		t.Fatal(err)

@@ -20,7 +20,7 @@ const changelogFile = "docs/CHANGELOG.md"
 type repository struct{ root string }
 
 // tag gives the unreleased changes of the changelog a version, writes the version into the modules that require one another, commits
-// that, and tags the commit once for each module. It refuses a tree with changes, a
+// that, and tags the commit once for each module. It rejects a tree with changes, a
 // version that is not later than the last one, and a changelog without changes. Then it leaves everything as it was.
 func (r repository) tag(version string, at time.Time) error {
 	if err := r.checkVersion(version); err != nil {

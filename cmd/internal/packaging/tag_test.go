@@ -108,8 +108,8 @@ func TestTag(t *testing.T) {
 	}
 }
 
-// TestTag_Refuses holds that a refused tag changes no file, commit or tag.
-func TestTag_Refuses(t *testing.T) {
+// TestTag_Rejects holds that a rejected tag changes no file, commit or tag.
+func TestTag_Rejects(t *testing.T) {
 	for _, test := range []struct {
 		name, version, want string
 		prepare             func(t *testing.T, r repository)

@@ -30,8 +30,8 @@ var allowed = []uint32{
 var watched = []uint32{unix.SYS_SOCKET, unix.SYS_SOCKETPAIR, unix.SYS_CONNECT, unix.SYS_EXECVE, unix.SYS_EXECVEAT}
 
 const (
-	refusal = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
-	signal  = uint32(unix.SECCOMP_RET_TRAP) // Go ends the process, and names the goroutine
+	rejection = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
+	signal    = uint32(unix.SECCOMP_RET_TRAP) // Go ends the process, and names the goroutine
 )
 
 // Confine takes the right to open files and sockets, to start programs and to write memory to disk away from all threads of the
@@ -42,7 +42,7 @@ func Confine() error {
 			return fmt.Errorf("limits of the process: %w", err)
 		}
 	}
-	return install(filter(refusal))
+	return install(filter(rejection))
 }
 
 // Trap is Confine for a process that tests hostile inputs. Its memory has no limits, and a socket or a program ends the process, so that
@@ -79,12 +79,12 @@ func filter(attempted uint32) []unix.SockFilter {
 		architecture = unix.AUDIT_ARCH_AARCH64
 	}
 	allow := unix.SockFilter{Code: verdict, K: unix.SECCOMP_RET_ALLOW}
-	refuse := unix.SockFilter{Code: verdict, K: refusal}
+	reject := unix.SockFilter{Code: verdict, K: rejection}
 	attempt := unix.SockFilter{Code: verdict, K: attempted}
 	program := []unix.SockFilter{
 		{Code: load, K: machine},
 		{Code: equal, K: architecture, Jt: 1},
-		refuse,
+		reject,
 		{Code: load, K: number},
 		// clone3 has its flags in memory, which a filter cannot read. Go does not use it, and C libraries fall back to clone.
 		{Code: equal, K: unix.SYS_CLONE3, Jf: 1},
@@ -102,5 +102,5 @@ func filter(attempted uint32) []unix.SockFilter {
 	for _, call := range watched {
 		program = append(program, unix.SockFilter{Code: equal, K: call, Jf: 1}, attempt)
 	}
-	return append(program, refuse)
+	return append(program, reject)
 }

@@ -52,21 +52,21 @@ func TestFilter(t *testing.T) {
 		confined, trapped            uint32
 	}{
 		{"a read", own, unix.SYS_READ, 0, unix.SECCOMP_RET_ALLOW, unix.SECCOMP_RET_ALLOW},
-		{"a file", own, unix.SYS_OPENAT, 0, refusal, refusal},
-		{"a socket", own, unix.SYS_SOCKET, 0, refusal, signal},
-		{"a connection", own, unix.SYS_CONNECT, 0, refusal, signal},
-		{"a program", own, unix.SYS_EXECVE, 0, refusal, signal},
-		{"a program of a file", own, unix.SYS_EXECVEAT, 0, refusal, signal},
+		{"a file", own, unix.SYS_OPENAT, 0, rejection, rejection},
+		{"a socket", own, unix.SYS_SOCKET, 0, rejection, signal},
+		{"a connection", own, unix.SYS_CONNECT, 0, rejection, signal},
+		{"a program", own, unix.SYS_EXECVE, 0, rejection, signal},
+		{"a program of a file", own, unix.SYS_EXECVEAT, 0, rejection, signal},
 		{"a thread", own, unix.SYS_CLONE, unix.CLONE_THREAD | unix.CLONE_VM, unix.SECCOMP_RET_ALLOW, unix.SECCOMP_RET_ALLOW},
-		{"a process", own, unix.SYS_CLONE, unix.CLONE_VM, refusal, signal},
+		{"a process", own, unix.SYS_CLONE, unix.CLONE_VM, rejection, signal},
 		{"a thread or a process", own, unix.SYS_CLONE3, 0, unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS), unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)},
-		{"a ring of calls", own, unix.SYS_IO_URING_SETUP, 0, refusal, refusal},
-		{"memory of another process", own, unix.SYS_PTRACE, 0, refusal, refusal},
-		{"a signal to a process", own, unix.SYS_KILL, 0, refusal, refusal},
-		{"a call of another architecture", other, unix.SYS_READ, 0, refusal, refusal},
-		{"a call of another ABI", own, x32 | unix.SYS_READ, 0, refusal, refusal},
+		{"a ring of calls", own, unix.SYS_IO_URING_SETUP, 0, rejection, rejection},
+		{"memory of another process", own, unix.SYS_PTRACE, 0, rejection, rejection},
+		{"a signal to a process", own, unix.SYS_KILL, 0, rejection, rejection},
+		{"a call of another architecture", other, unix.SYS_READ, 0, rejection, rejection},
+		{"a call of another ABI", own, x32 | unix.SYS_READ, 0, rejection, rejection},
 	} {
-		for attempted, want := range map[uint32]uint32{refusal: tc.confined, signal: tc.trapped} {
+		for attempted, want := range map[uint32]uint32{rejection: tc.confined, signal: tc.trapped} {
 			if got := verdict(t, filter(attempted), tc.architecture, tc.call, tc.argument); got != want {
 				t.Errorf("%s: %#x, want %#x", tc.name, got, want)
 			}

@@ -8,7 +8,7 @@
 //		if err := process.Confine(); err != nil { ... }
 //	}
 //
-// On Linux, [Confine] asks the kernel to refuse files, sockets and programs. Elsewhere it does nothing.
+// On Linux, [Confine] asks the kernel to reject files, sockets and programs. Elsewhere it does nothing.
 package process
 
 import (

@@ -208,7 +208,7 @@ func TestConfine_Memory(t *testing.T) {
 	}
 }
 
-// TestTrap holds that a socket and a program end the process, and that a file is refused.
+// TestTrap holds that a socket and a program end the process, and that a file is rejected.
 func TestTrap(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux takes the rights away: SECURITY.md")

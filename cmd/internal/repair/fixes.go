@@ -38,7 +38,7 @@ func (c change) key() string {
 	return fmt.Sprintf("%s %d %s %s %s %v", c.at, c.Do, c.Path, c.Name, c.To, c.Value)
 }
 
-// add adds the repair of a finding, if it has one or the user chose one. Otherwise it records why the repair is refused.
+// add adds the repair of a finding, if it has one or the user chose one. Otherwise it records why the repair is rejected.
 func (r *pass) add(f finding.Finding) {
 	make := r.repairOf(f)
 	m := idOf(f)
@@ -49,8 +49,8 @@ func (r *pass) add(f finding.Finding) {
 		r.reject(f, finding.CodeNotRepaired, "the finding outlasts the repair", byHand)
 		return
 	}
-	if refusal := r.generated(f); refusal != nil {
-		r.refused[m] = *refusal
+	if rejection := r.generated(f); rejection != nil {
+		r.rejected[m] = *rejection
 		return
 	}
 	changes, err := make(f)

@@ -193,7 +193,7 @@ func (f *fixCase) laws(repaired map[string]int) string {
 	template := f.template()
 	left, summary := f.run("conflicts", f.flags...)
 	if strings.HasPrefix(summary, "repaired nothing") {
-		if mode == "prefer" && slices.ContainsFunc(left, f.isPreferred) && !slices.ContainsFunc(left, isRefusal) {
+		if mode == "prefer" && slices.ContainsFunc(left, f.isPreferred) && !slices.ContainsFunc(left, isRejection) {
 			return "nothing is repaired, and nothing refused"
 		}
 		return ""
@@ -204,7 +204,7 @@ func (f *fixCase) laws(repaired map[string]int) string {
 		return "a second run changes something: " + summary
 	}
 	for _, c := range left {
-		if mode == "prefer" && f.isPreferred(c) && !slices.ContainsFunc(left, isRefusal) {
+		if mode == "prefer" && f.isPreferred(c) && !slices.ContainsFunc(left, isRejection) {
 			return fmt.Sprintf("%s on %s is left", c.Code, c.Path)
 		}
 	}
@@ -277,7 +277,7 @@ func inPod(path string) string {
 
 func isConflict(s shown) bool { return s.Code == "TW300" || s.Code == "TW301" }
 
-func isRefusal(s shown) bool { return strings.HasPrefix(s.Code, "TW81") }
+func isRejection(s shown) bool { return strings.HasPrefix(s.Code, "TW81") }
 
 // isPreferred reports whether a preferred manager takes part in a conflict.
 func (f *fixCase) isPreferred(s shown) bool {

@@ -55,13 +55,13 @@ func (r *pass) plan() map[string][]byte {
 	}
 	for _, w := range r.fixes {
 		r.tried[idOf(w.finding)]++
-		delete(r.refused, idOf(w.finding))
+		delete(r.rejected, idOf(w.finding))
 		r.repaired = append(r.repaired, w)
 	}
 	return changed
 }
 
-// dropUnshared refuses each change of a shared patch that some of its TrainJobs do not need: it would change their results.
+// dropUnshared rejects each change of a shared patch that some of its TrainJobs do not need: it would change their results.
 func (r *pass) dropUnshared() {
 	wanted := map[string]map[fieldpath.Object]bool{}
 	for _, w := range r.fixes {
@@ -121,7 +121,7 @@ func (r *pass) dropOpposed() {
 	})
 }
 
-// combine returns the edits of each file for all repairs that can be done together. The others wait for the next round, or are refused if
+// combine returns the edits of each file for all repairs that can be done together. The others wait for the next round, or are rejected if
 // they cannot be done alone.
 func (r *pass) combine() map[string][]manifest.Edit {
 	r.dropUnfit()
@@ -159,7 +159,7 @@ func (r *pass) combine() map[string][]manifest.Edit {
 	}
 }
 
-// dropUnfit drops the repairs that an object does not take beside those before, and refuses those that it does not take alone.
+// dropUnfit drops the repairs that an object does not take beside those before, and rejects those that it does not take alone.
 func (r *pass) dropUnfit() {
 	objects, fixes := r.changedObjects()
 	dropped := map[*fix]bool{}
@@ -190,7 +190,7 @@ func (r *pass) dropUnfit() {
 	r.fixes = slices.DeleteFunc(r.fixes, func(w *fix) bool { return dropped[w] })
 }
 
-// compatible returns the kept repairs of an object, and those of fixes that can be done beside them. It drops the others, and refuses
+// compatible returns the kept repairs of an object, and those of fixes that can be done beside them. It drops the others, and rejects
 // those that cannot be done alone. Among many repairs that fit, it finds those that do not by halves.
 func (r *pass) compatible(o *object, kept, fixes []*fix, drop func(*fix)) []*fix {
 	all := slices.Concat(kept, fixes)

@@ -14,7 +14,7 @@
 //	place.go        the object and the field of a finding in its file
 //	plan.go         the changes that fit together, and their text
 //	unrepaired.go   items of patches that set nothing any more
-//	refusal.go      files that must not be changed, and the findings on repairs that are left to the user
+//	rejection.go      files that must not be changed, and the findings on repairs that are left to the user
 //	summary.go      the summary
 package repair
 
@@ -48,7 +48,7 @@ type Judge func(p *host.Program) (finding.List, *workspace.Input, error)
 type Result struct {
 	// Files are the changed files, sorted by name.
 	Files []output.Rewritten
-	// Found are the findings on the changed files, and a warning for each refused repair. Input holds their lines.
+	// Found are the findings on the changed files, and a warning for each rejected repair. Input holds their lines.
 	Found finding.List
 	Input *workspace.Input
 	// repaired are the repairs, in the order of the rounds.
@@ -86,9 +86,9 @@ func run(p *host.Program, inputs workspace.Flags, opts Options, judge Judge) (*R
 	}
 }
 
-// WithoutRefused returns the findings on the files of a program, without the promise of a repair where a run would refuse it. in is the
+// WithoutRejected returns the findings on the files of a program, without the promise of a repair where a run would reject it. in is the
 // input of the findings, read with Flags.Repairs.
-func WithoutRefused(p *host.Program, inputs workspace.Flags, found finding.List, in *workspace.Input) finding.List {
+func WithoutRejected(p *host.Program, inputs workspace.Flags, found finding.List, in *workspace.Input) finding.List {
 	tree, ok := p.Files.(host.Tree)
 	if !ok || !slices.ContainsFunc(found, func(f finding.Finding) bool { return f.Remedy.IsCertain }) {
 		return found
@@ -99,7 +99,7 @@ func WithoutRefused(p *host.Program, inputs workspace.Flags, found finding.List,
 	r.plan()
 	found = slices.Clone(found)
 	for i := range found {
-		if _, refused := s.refused[idOf(found[i])]; refused {
+		if _, rejected := s.rejected[idOf(found[i])]; rejected {
 			found[i].Remedy.IsCertain = false
 		}
 	}
@@ -124,7 +124,7 @@ type fixer struct {
 	vain     map[findingID]bool // the findings that outlast their repairs
 	original map[string][]byte
 	tried    map[findingID]int
-	refused  map[findingID]finding.Finding // the findings on refused repairs
+	rejected map[findingID]finding.Finding // the findings on rejected repairs
 	repaired []*fix
 }
 
@@ -132,7 +132,7 @@ func newFixer(p *host.Program, tree host.Tree, inputs workspace.Flags, opts Opti
 	reader := *p
 	s := &fixer{
 		opts: opts, inputs: inputs, reader: &reader, overlay: host.NewOverlay(tree), vain: vain,
-		original: map[string][]byte{}, tried: map[findingID]int{}, refused: map[findingID]finding.Finding{},
+		original: map[string][]byte{}, tried: map[findingID]int{}, rejected: map[findingID]finding.Finding{},
 	}
 	reader.Files = s.overlay
 	return s
@@ -187,9 +187,9 @@ func (s *fixer) result(found finding.List, in *workspace.Input) *Result {
 	left := map[findingID]bool{}
 	for _, f := range found {
 		left[idOf(f)] = true
-		if refusal, ok := s.refused[idOf(f)]; ok {
-			refusal.Position = f.Position
-			r.Found = append(r.Found, refusal)
+		if rejection, ok := s.rejected[idOf(f)]; ok {
+			rejection.Position = f.Position
+			r.Found = append(r.Found, rejection)
 		}
 	}
 	r.Found = report.InOrder(append(slices.Clone(found), r.Found...), in.Order).Distinct()

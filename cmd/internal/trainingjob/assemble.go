@@ -229,7 +229,7 @@ func (c *conversion) checkNames() {
 		}
 		name := fmt.Sprintf("%s-%s-%d-%d%s", c.meta.Name, r.name, job, pod, randomSuffix)
 		if over := len(name) - maxLabel; over > 0 {
-			c.refuse(fieldpath.Fields("metadata", "name"), fmt.Sprintf("the Pods of job %s would be called like %q, which has %d characters more than a name may", r.name, name, over),
+			c.reject(fieldpath.Fields("metadata", "name"), fmt.Sprintf("the Pods of job %s would be called like %q, which has %d characters more than a name may", r.name, name, over),
 				fmt.Sprintf("give the job a name of at most %d characters", len(c.meta.Name)-over))
 			return
 		}

@@ -42,7 +42,7 @@ func (c *conversion) gang() (policy *trainer.PodGroupPolicy, annotations map[str
 	path := fieldpath.Fields("spec", "runPolicy", "schedulingPolicy")
 	for _, r := range c.roles {
 		if r.apart && r.count > 1 {
-			c.refuse(path, fmt.Sprintf("master and %s differ, so that each Pod of %s is a Job of its own, and the Trainer's gang would count only one of the %d", r.name, r.name, r.count),
+			c.reject(path, fmt.Sprintf("master and %s differ, so that each Pod of %s is a Job of its own, and the Trainer's gang would count only one of the %d", r.name, r.name, r.count),
 				"let master and worker agree, or remove the schedulingPolicy")
 			return nil, nil
 		}
@@ -54,18 +54,18 @@ func (c *conversion) gang() (policy *trainer.PodGroupPolicy, annotations map[str
 	case Coscheduling:
 		policy.Coscheduling = &trainer.CoschedulingPodGroupPolicySource{}
 	default:
-		c.refuse(path, fmt.Sprintf("there is no gang scheduler %q", scheduler), fmt.Sprintf("say %s or %s", Coscheduling, Volcano))
+		c.reject(path, fmt.Sprintf("there is no gang scheduler %q", scheduler), fmt.Sprintf("say %s or %s", Coscheduling, Volcano))
 		return nil, nil
 	}
 	if p == nil {
 		return policy, nil
 	}
 	if p.MinAvailable != nil && *p.MinAvailable != c.total() {
-		c.refuse(path.Append(fieldpath.Field("minAvailable")), fmt.Sprintf("the Trainer's gang always waits for all Pods, which are %d, and not for %d", c.total(), *p.MinAvailable),
+		c.reject(path.Append(fieldpath.Field("minAvailable")), fmt.Sprintf("the Trainer's gang always waits for all Pods, which are %d, and not for %d", c.total(), *p.MinAvailable),
 			"remove it to wait for all")
 	}
 	if p.MinResources != nil {
-		c.refuse(path.Append(fieldpath.Field("minResources")), "the Trainer adds the resources of the gang up from the requests of its Pods, and takes no others",
+		c.reject(path.Append(fieldpath.Field("minResources")), "the Trainer adds the resources of the gang up from the requests of its Pods, and takes no others",
 			"remove it, and let the Pods request what they need")
 	}
 	ignored := func(name string) {
@@ -116,7 +116,7 @@ func (c *conversion) ganged(r *role, pod *corev1.PodSpec) {
 		c.changed(path, fmt.Sprintf("the Pods of %s get the priority class, from which the Trainer takes that of their gang; the old controller gave it to the gang alone", r.name),
 			"see that the class exists, and that its Pods may preempt others")
 	default:
-		c.refuse(path, fmt.Sprintf("the gang has the priority class %q and the Pods of %s have %q: the Trainer takes the one of the Pods", class, r.name, pod.PriorityClassName),
+		c.reject(path, fmt.Sprintf("the gang has the priority class %q and the Pods of %s have %q: the Trainer takes the one of the Pods", class, r.name, pod.PriorityClassName),
 			"name one class for both")
 	}
 }

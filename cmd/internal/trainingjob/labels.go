@@ -92,7 +92,7 @@ func (c *conversion) relabelRef(r *role, path *string) {
 	label = oldPrefix + strings.TrimSuffix(label, "']")
 	now := c.newLabel(label)
 	if now == "" {
-		c.refuse(r.path(), fmt.Sprintf("a field reference reads the label %s, which no label of the new Pods replaces", label),
+		c.reject(r.path(), fmt.Sprintf("a field reference reads the label %s, which no label of the new Pods replaces", label),
 			"read another field, or write the value")
 		return
 	}
@@ -210,6 +210,6 @@ func (c *conversion) keys(keys []string, path fieldpath.Path) {
 }
 
 func (c *conversion) noSelector(label string, path fieldpath.Path) {
-	c.refuse(path, fmt.Sprintf("Pods are chosen by the label %s, and no label of the new Pods says the same", label),
+	c.reject(path, fmt.Sprintf("Pods are chosen by the label %s, and no label of the new Pods says the same", label),
 		fmt.Sprintf("choose them by %s, %s or a label of your own", jobSetName, replicatedJob))
 }

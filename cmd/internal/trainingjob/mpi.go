@@ -139,7 +139,7 @@ func (c *conversion) serveSSH(r *role) {
 	case slices.ContainsFunc(words, func(w string) bool { return path.Base(strings.Trim(w, `;&"'`)) == "sshd" }):
 		return // it already runs sshd in its own way
 	case len(container.Command) > 0 && (len(sleeps) != 2 || path.Base(sleeps[0]) != "sleep"):
-		c.refuse(field, fmt.Sprintf("the nodes run %q, and the launcher reaches them by SSH now, so that they must run sshd", words[0]),
+		c.reject(field, fmt.Sprintf("the nodes run %q, and the launcher reaches them by SSH now, so that they must run sshd", words[0]),
 			fmt.Sprintf("remove the command, or let it end in %s -De", sshd))
 		return
 	}
@@ -171,7 +171,7 @@ func (c *conversion) checkMPIPod(r *role) {
 			for k, text := range texts[field] {
 				for _, name := range gone() {
 					if strings.Contains(text, name) {
-						c.refuse(at.Append(fieldpath.Field(field), fieldpath.Index(k)), goneReason(name), "train with a fixed number of nodes, listed in /etc/mpi/hostfile")
+						c.reject(at.Append(fieldpath.Field(field), fieldpath.Index(k)), goneReason(name), "train with a fixed number of nodes, listed in /etc/mpi/hostfile")
 					}
 				}
 			}
@@ -184,11 +184,11 @@ func (c *conversion) checkMPIPod(r *role) {
 				c.add(finding.CodeEnvReplaced, finding.Warning, field, "the old controller set it over this one, and now SSH starts the processes", "remove it")
 				continue
 			case strings.HasPrefix(e.Name, "I_MPI_"):
-				c.refuse(field, "it is for Intel MPI, and the Trainer's policy sets up Open MPI only", "use Open MPI, or write a runtime for Intel MPI by hand")
+				c.reject(field, "it is for Intel MPI, and the Trainer's policy sets up Open MPI only", "use Open MPI, or write a runtime for Intel MPI by hand")
 			default:
 				for _, name := range gone() {
 					if strings.Contains(e.Value, name) {
-						c.refuse(field, goneReason(name), "remove it")
+						c.reject(field, goneReason(name), "remove it")
 					}
 				}
 			}

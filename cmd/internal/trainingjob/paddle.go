@@ -92,7 +92,7 @@ func (c *conversion) paddleElastic(policy *kubeflow.PaddleElasticPolicy) {
 	}
 	path := fieldpath.Fields("spec", "elasticPolicy")
 	if len(policy.Metrics) > 0 {
-		c.refuse(path.Append(fieldpath.Field("metrics")), "the Trainer has no autoscaler: a JobSet keeps its number of Pods",
+		c.reject(path.Append(fieldpath.Field("metrics")), "the Trainer has no autoscaler: a JobSet keeps its number of Pods",
 			"remove it, and write as many replicas as the job is to have")
 		return
 	}

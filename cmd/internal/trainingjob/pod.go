@@ -49,7 +49,7 @@ func (c *conversion) rename(r *role, t *corev1.PodTemplateSpec) {
 	for _, list := range [][]corev1.Container{t.Spec.Containers, t.Spec.InitContainers} {
 		for i := range list {
 			if list[i].Name == node {
-				c.refuse(r.path(fieldpath.Field("containers")).Append(fieldpath.Item("name", node)),
+				c.reject(r.path(fieldpath.Field("containers")).Append(fieldpath.Item("name", node)),
 					fmt.Sprintf("container %q must take this name, since the Trainer trains in a container called %q", old, node), "rename the container that has it")
 				return
 			}
@@ -178,7 +178,7 @@ func (c *conversion) namePorts(container *corev1.Container, path fieldpath.Path)
 	for _, p := range container.Ports {
 		taken[p.Name] = true
 		if numbers[p.ContainerPort] {
-			c.refuse(path.Append(fieldpath.Field("ports")), fmt.Sprintf("port %d is a duplicate, and the Trainer takes the two for one, whatever their protocols", p.ContainerPort),
+			c.reject(path.Append(fieldpath.Field("ports")), fmt.Sprintf("port %d is a duplicate, and the Trainer takes the two for one, whatever their protocols", p.ContainerPort),
 				"remove one of the two: a port needs no declaration to be reached")
 		}
 		numbers[p.ContainerPort] = true

@@ -139,13 +139,13 @@ func (c *conversion) checkRunPolicy() {
 	c.checkRestarts()
 	c.checkCleanPods(run)
 	if s := c.run.ActiveDeadlineSeconds; s != nil && *s < 1 {
-		c.refuse(run.Append(fieldpath.Field("activeDeadlineSeconds")), fmt.Sprintf("a deadline of %d seconds: a TrainJob takes 1 or more", *s), "remove it, or write how long the job may run")
+		c.reject(run.Append(fieldpath.Field("activeDeadlineSeconds")), fmt.Sprintf("a deadline of %d seconds: a TrainJob takes 1 or more", *s), "remove it, or write how long the job may run")
 	}
 	if b := c.run.BackoffLimit; b != nil {
 		path := run.Append(fieldpath.Field("backoffLimit"))
 		switch jobs := c.jobs(); {
 		case *b < 0:
-			c.refuse(path, fmt.Sprintf("a backoff limit of %d: a Job takes 0 or more", *b), "remove it")
+			c.reject(path, fmt.Sprintf("a backoff limit of %d: a Job takes 0 or more", *b), "remove it")
 		case jobs > 1:
 			c.changed(path, fmt.Sprintf("each of the %d Jobs counts its own restarts up to %d, where the old controller counted those of all Pods together", jobs, *b), "lower it, if the sum matters")
 		}

@@ -166,7 +166,7 @@ func (p *pyTorch) checkElastic() {
 		return
 	}
 	if len(policy.Metrics) > 0 {
-		p.refuse(path.Append(fieldpath.Field("metrics")), "the Trainer has no autoscaler: a JobSet keeps its number of Pods",
+		p.reject(path.Append(fieldpath.Field("metrics")), "the Trainer has no autoscaler: a JobSet keeps its number of Pods",
 			"remove it, and write as many replicas as the job is to have")
 	}
 	if policy.NProcPerNode != nil && p.spec.NprocPerNode != nil {

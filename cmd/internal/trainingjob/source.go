@@ -151,7 +151,7 @@ func (c *conversion) checkName() {
 	path := fieldpath.Fields("metadata", "name")
 	switch {
 	case c.meta.Name == "" && c.meta.GenerateName != "":
-		c.refuse(fieldpath.Fields("metadata", "generateName"), "the addresses of the Pods, which the new objects spell out, are made of the job's name, and generateName leaves it to the cluster",
+		c.reject(fieldpath.Fields("metadata", "generateName"), "the addresses of the Pods, which the new objects spell out, are made of the job's name, and generateName leaves it to the cluster",
 			"write a name")
 	case c.meta.Name == "":
 		c.invalid(path, "the job has no name", "give it one")
@@ -240,8 +240,8 @@ func (c *conversion) add(code finding.Code, severity finding.Severity, path fiel
 	})
 }
 
-// refuse reports a field that cannot be converted.
-func (c *conversion) refuse(path fieldpath.Path, message, help string) {
+// reject reports a field that cannot be converted.
+func (c *conversion) reject(path fieldpath.Path, message, help string) {
 	c.add(finding.CodeNotCarried, finding.Error, path, message, help)
 }
 

@@ -24,7 +24,7 @@ func (c *conversion) tensorFlow(job *kubeflow.TFJob) {
 		c.invalid(fieldpath.Fields("spec", "tfReplicaSpecs"), "a job has a Chief or a Master, and not both", "keep one of the two")
 	}
 	if job.Spec.EnableDynamicWorker {
-		c.refuse(fieldpath.Fields("spec", "enableDynamicWorker"),
+		c.reject(fieldpath.Fields("spec", "enableDynamicWorker"),
 			"TF_CONFIG of dynamic workers is written again for each worker that comes or goes, and a JobSet keeps its number of Pods", "remove it to train with a fixed number of workers")
 	}
 	allWorkers := false

@@ -313,8 +313,8 @@ func TestWrite_AtOnce(t *testing.T) {
 	}
 }
 
-// TestOpen_Refused opens what is no directory. The message says what to do, and all stays as it was.
-func TestOpen_Refused(t *testing.T) {
+// TestOpen_Rejected opens what is no directory. The message says what to do, and all stays as it was.
+func TestOpen_Rejected(t *testing.T) {
 	for _, name := range []string{"file/dir", "file", "new/deep/" + strings.Repeat("x", 1000)} {
 		work := t.TempDir()
 		testenv.WriteIn(t, work, "file", "file")

@@ -12,10 +12,10 @@ func TestAliases(t *testing.T) {
 	text := []byte("a: &a [x]\nb: *a\nkind: A\napiVersion: v1\n")
 	for i, tc := range []struct {
 		expanded int
-		refused  bool
+		rejected bool
 	}{{manifest.MaxExpanded / 2, false}, {0, false}, {manifest.MaxExpanded / 2, false}, {1, true}, {0, false}} {
-		if got := run.take(Decoded{file: "a", expanded: tc.expanded}); (got.Findings != nil) != tc.refused {
-			t.Errorf("file %d: got %v, want it refused: %t", i, got.Findings, tc.refused)
+		if got := run.take(Decoded{file: "a", expanded: tc.expanded}); (got.Findings != nil) != tc.rejected {
+			t.Errorf("file %d: got %v, want it refused: %t", i, got.Findings, tc.rejected)
 		}
 	}
 	if got := run.take(run.decode(New(Flags{}).Documents, "b", text, true)); got.Documents != nil || got.Findings == nil {

@@ -440,13 +440,13 @@ func (c *Catalog) put(id fieldpath.Object, source *RuntimeSource, last bool) (ke
 	if source.Snapshot != nil {
 		add = known.AddSnapshot
 	}
-	if refused := add(id, source.spec); refused != nil && !last {
+	if rejected := add(id, source.spec); rejected != nil && !last {
 		if source.Snapshot != nil {
-			refused.Message = fmt.Sprintf("the inputs hold two snapshots of the runtime of %s", id)
-			refused.Object = d.ID
+			rejected.Message = fmt.Sprintf("the inputs hold two snapshots of the runtime of %s", id)
+			rejected.Object = d.ID
 		}
-		refused.Position = d.Position(refused.Path)
-		c.report(c.flags.sayOther(*refused, c.sources[at].Document))
+		rejected.Position = d.Position(rejected.Path)
+		c.report(c.flags.sayOther(*rejected, c.sources[at].Document))
 		return false
 	}
 	c.sources[at] = source

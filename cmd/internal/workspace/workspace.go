@@ -31,7 +31,7 @@ type Input struct {
 	Jobs     []Job
 	JobSets  []JobSet
 	ByName   map[fieldpath.Object]*manifest.Document // the TrainJobs
-	Refused  []*manifest.Document                    // TrainJobs that cannot be decoded as a whole
+	Rejected []*manifest.Document                    // TrainJobs that cannot be decoded as a whole
 	Findings finding.List
 	flags    Flags
 }
@@ -106,7 +106,7 @@ func (in *Input) Add(d *manifest.Document, jobs bool) {
 	case nil:
 		if d.Broken {
 			if jobs && d.ID.Kind == trainer.TrainJobKind {
-				in.Refused = append(in.Refused, d)
+				in.Rejected = append(in.Rejected, d)
 			}
 			in.Broken[in.ID(d)] = true
 		}

@@ -1,4 +1,4 @@
-// Command webhook is a validating admission webhook for TrainJobs: it refuses those whose managers set one
+// Command webhook is a validating admission webhook for TrainJobs: it rejects those whose managers set one
 // field to different values, and answers with who sets what. See the README.
 package main
 

@@ -21,7 +21,7 @@ import (
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
-// validator refuses TrainJobs whose patches the cluster could not use or the policy forbids, or whose managers
+// validator rejects TrainJobs whose patches the cluster could not use or the policy forbids, or whose managers
 // set one field to different values. Runtimes tells it what the patches are laid over.
 type validator struct {
 	runtimes client.Reader

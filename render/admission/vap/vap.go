@@ -1,4 +1,4 @@
-// Package vap answers whether the expressions of a ValidatingAdmissionPolicy refuse an object, without a cluster.
+// Package vap answers whether the expressions of a ValidatingAdmissionPolicy reject an object, without a cluster.
 //
 //	object, left := policy.AdmissionPolicy(p, "trainjobs")
 //	expressions, err := vap.Compile(object)
@@ -95,20 +95,20 @@ func Compile(object map[string]any) (*Expressions, error) {
 // Verdict is what the expressions say of a request.
 type Verdict struct {
 	// Skipped tells that the policy's conditions leave the request out.
-	Skipped bool
-	Refused []Refusal
-	Cost    Cost
+	Skipped  bool
+	Rejected []Rejection
+	Cost     Cost
 }
 
 // Cost is the cost of the expressions in the units of the API server: of the dearest one, which it limits to 1,000,000, and of all,
 // which it limits to 10,000,000.
 type Cost struct{ Call, Request uint64 }
 
-// Refusal is the expression that refuses an object, or the name of the condition, and its message.
-type Refusal struct{ Expression, Message string }
+// Rejection is the expression that rejects an object, or the name of the condition, and its message.
+type Rejection struct{ Expression, Message string }
 
-// Judge judges a request. before is the object that an update replaces, or nil. An expression that cannot be evaluated refuses the object.
-// A nil e refuses nothing.
+// Judge judges a request. before is the object that an update replaces, or nil. An expression that cannot be evaluated rejects the object.
+// A nil e rejects nothing.
 func (e *Expressions) Judge(ctx context.Context, object, before map[string]any, user string) (v Verdict) {
 	if e == nil {
 		return v
@@ -131,7 +131,7 @@ func (e *Expressions) Judge(ctx context.Context, object, before map[string]any, 
 	for _, c := range e.conditions {
 		switch matches := run(c.program); {
 		case types.IsError(matches):
-			v.Refused = append(v.Refused, Refusal{c.name, fmt.Sprint(matches)})
+			v.Rejected = append(v.Rejected, Rejection{c.name, fmt.Sprint(matches)})
 			return v
 		case matches != types.True:
 			v.Skipped = true
@@ -154,7 +154,7 @@ func (e *Expressions) Judge(ctx context.Context, object, before map[string]any, 
 				text = said
 			}
 		}
-		v.Refused = append(v.Refused, Refusal{each.expression, text})
+		v.Rejected = append(v.Rejected, Rejection{each.expression, text})
 	}
 	return v
 }

@@ -70,8 +70,8 @@ func pick(r *rand.Rand, list []string) []string {
 	return some[:1+r.IntN(4)]
 }
 
-// TestJudge_Agrees holds that the expressions of a policy refuse the TrainJobs in which the policy finds a violation, or a user changes
-// the patch of another manager, or managers disagree on a value. They refuse no others.
+// TestJudge_Agrees holds that the expressions of a policy reject the TrainJobs in which the policy finds a violation, or a user changes
+// the patch of another manager, or managers disagree on a value. They reject no others.
 func TestJudge_Agrees(t *testing.T) {
 	first := testenv.Seed(t)
 	seen := map[string]int{}
@@ -98,7 +98,7 @@ func TestJudge_Agrees(t *testing.T) {
 				t.Fatal(err)
 			}
 			if hasNull(encoded(t, c.Patches)) {
-				continue // of a required field, which the definition refuses
+				continue // of a required field, which the definition rejects
 			}
 			job := &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Name: "llm", Namespace: []string{"team-a", "team-ab", "eu1"}[r.IntN(3)], Labels: []map[string]string{{"tier": "a"}, {"tier": "b", "test": ""}, nil}[r.IntN(3)]}}
 			job.Spec.RuntimeRef.Name, job.Spec.RuntimePatches = "rt", before.Patches
@@ -115,9 +115,9 @@ func TestJudge_Agrees(t *testing.T) {
 				}
 				continue
 			}
-			refused := verdict.Refused
+			rejected := verdict.Rejected
 			got, want := map[string]bool{}, map[string]bool{}
-			for _, r := range refused {
+			for _, r := range rejected {
 				for message := range strings.SplitSeq(r.Message, "; ") {
 					got[kind(message)] = true
 				}
@@ -140,7 +140,7 @@ func TestJudge_Agrees(t *testing.T) {
 			}
 			if fmt.Sprint(got) != fmt.Sprint(want) {
 				patches, _ := json.Marshal(c.Patches)
-				t.Errorf("seed %d, user %s: refused for %v, want %v\n%v\n%s\n%.3000s", seed, user, got, want, refused, text, patches)
+				t.Errorf("seed %d, user %s: refused for %v, want %v\n%v\n%s\n%.3000s", seed, user, got, want, rejected, text, patches)
 			}
 		}
 	}
@@ -155,9 +155,9 @@ func TestJudge_Agrees(t *testing.T) {
 func TestJudge_Cost(t *testing.T) {
 	expressions, job := large(t, 10)
 	verdict := expressions.Judge(t.Context(), job, nil, "ann")
-	refused, cost := verdict.Refused, verdict.Cost
-	if t.Log(cost); refused != nil || cost.Call > celconfig.PerCallLimit/2 || cost.Request > celconfig.RuntimeCELCostBudget/2 {
-		t.Errorf("Judge() = %v at %+v, want half of %d and of %d", refused, cost, celconfig.PerCallLimit, celconfig.RuntimeCELCostBudget)
+	rejected, cost := verdict.Rejected, verdict.Cost
+	if t.Log(cost); rejected != nil || cost.Call > celconfig.PerCallLimit/2 || cost.Request > celconfig.RuntimeCELCostBudget/2 {
+		t.Errorf("Judge() = %v at %+v, want half of %d and of %d", rejected, cost, celconfig.PerCallLimit, celconfig.RuntimeCELCostBudget)
 	}
 }
 

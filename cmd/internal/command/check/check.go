@@ -199,7 +199,7 @@ func run(p *host.Program, flags checkFlags) error {
 	if !flags.fix.On() {
 		var in *workspace.Input
 		if found, in, err = judge(p); err == nil {
-			found = repair.WithoutRefused(p, flags.Flags, found, in)
+			found = repair.WithoutRejected(p, flags.Flags, found, in)
 		}
 	} else if fixed, err = flags.fix.Apply(p, flags.Flags, judge); err == nil {
 		found = levels.Apply(fixed.Found)

@@ -62,7 +62,7 @@ func (was *standing) judge(ctx context.Context, part workspace.Flags) *oldState 
 	j.in.Label(found)
 	was.judged = was.judged || j.count.any(flags.Selector != nil)
 	was.known.Add(was.levels.Apply(found))
-	before := &oldState{in: j.in, objects: j.objects, runtimes: j.runtimes, refused: j.refusedObjects(found)}
+	before := &oldState{in: j.in, objects: j.objects, runtimes: j.runtimes, rejected: j.rejectedObjects(found)}
 	if flags.Selector != nil { // a label may be new
 		flags.Selector = nil
 		all := newJudge(was.p, flags, was.onConflict, nil)
@@ -71,17 +71,17 @@ func (was *standing) judge(ctx context.Context, part workspace.Flags) *oldState 
 	return before
 }
 
-// refusedObjects returns the TrainJobs and JobSets that the cluster rejects, so that it does not have them. A missing runtime may be
+// rejectedObjects returns the TrainJobs and JobSets that the cluster rejects, so that it does not have them. A missing runtime may be
 // in the cluster.
-func (j *runner) refusedObjects(found finding.List) map[fieldpath.Object]bool {
-	refused := map[fieldpath.Object]bool{}
+func (j *runner) rejectedObjects(found finding.List) map[fieldpath.Object]bool {
+	rejected := map[fieldpath.Object]bool{}
 	for _, f := range found {
-		isRuntime := f.Code == finding.CodeNoRuntime || f.Code == finding.CodeRuntimeRefused
+		isRuntime := f.Code == finding.CodeNoRuntime || f.Code == finding.CodeRuntimeRejected
 		if f.Severity >= finding.Error && !isRuntime && !admission.Stricter(j.objects[f.Object].API().Release(), f) {
-			refused[f.Object] = true
+			rejected[f.Object] = true
 		}
 	}
-	return refused
+	return rejected
 }
 
 // introduced returns the findings that the version before lacks. If neither version has objects, such as those of a broken build, it

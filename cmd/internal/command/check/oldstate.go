@@ -23,7 +23,7 @@ type oldState struct {
 	in       *workspace.Input
 	objects  map[fieldpath.Object]*manifest.Document // TrainJobs and JobSets
 	runtimes *admittedRuntimes
-	refused  map[fieldpath.Object]bool // the objects of a revision that the cluster rejects, so that it lacks them
+	rejected map[fieldpath.Object]bool // the objects of a revision that the cluster rejects, so that it lacks them
 	first    *manifest.Document        // of --old
 	dump     *live.Dump                // of --observed
 	// met is set once an old object is among the new objects.
@@ -119,7 +119,7 @@ func (was *oldState) runtimeFields(id fieldpath.Object, api *manifest.API) map[s
 
 // fieldsOf returns the old state of a TrainJob or a JobSet by the API of the new one, or nil if there is none.
 func (was *oldState) fieldsOf(id fieldpath.Object, api *manifest.API) (map[string]any, *manifest.Document) {
-	if was == nil || was.objects[id] == nil || was.refused[id] {
+	if was == nil || was.objects[id] == nil || was.rejected[id] {
 		return nil, nil
 	}
 	if was.met.Store(true); was.judge.flags.recreate {

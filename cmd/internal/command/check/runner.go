@@ -225,9 +225,9 @@ func (j *runner) trainJob(ctx context.Context, d *manifest.Document) finding.Lis
 			found = append(finding.List{*missing}, found...)
 		}
 	case in.Runtime == nil || held.Document.Broken:
-		if !slices.ContainsFunc(found, func(f finding.Finding) bool { return f.Code == finding.CodeRuntimeRefused }) {
+		if !slices.ContainsFunc(found, func(f finding.Finding) bool { return f.Code == finding.CodeRuntimeRejected }) {
 			found = append(found, finding.Finding{
-				Code: finding.CodeRuntimeRefused, Severity: finding.Error, Object: render.ObjectOf(job.TrainJob), Path: fieldpath.Fields("spec", "runtimeRef"),
+				Code: finding.CodeRuntimeRejected, Severity: finding.Error, Object: render.ObjectOf(job.TrainJob), Path: fieldpath.Fields("spec", "runtimeRef"),
 				Message: fmt.Sprintf("the cluster rejects %s, and so every TrainJob that names it", render.RuntimeOf(job.TrainJob)), Remedy: finding.Remedy{Text: "fix the runtime, or reference another one"},
 			})
 		}

@@ -100,7 +100,7 @@ func (j *runner) admit(ctx context.Context, held *admittedRuntime, named fieldpa
 		r := held.Document.API().Release()
 		if old := j.oldState.runtimeFields(j.in.ID(held.Document), held.Document.API()); old != nil && held.Snapshot == nil {
 			held.runtime, held.found = admission.UpdateRuntime(ctx, r, old, fields, j.flags.Namespace)
-			if created, refused := admission.AdmitRuntime(ctx, r, fields, j.flags.Namespace); held.found.Err() != nil && refused.Err() == nil && created != nil {
+			if created, rejected := admission.AdmitRuntime(ctx, r, fields, j.flags.Namespace); held.found.Err() != nil && rejected.Err() == nil && created != nil {
 				held.runtime, _ = admission.AdmitRuntime(ctx, r, old, j.flags.Namespace) // the cluster keeps it
 			}
 			return

@@ -244,7 +244,7 @@ func conflictsIn(in *workspace.Input, flags conflictsFlags) finding.List {
 	for _, j := range in.Jobs {
 		found = append(found, conflictsOf(in, j, flags)...)
 	}
-	for _, d := range in.Refused {
+	for _, d := range in.Rejected {
 		if job := salvaged(in, d, flags.NamespaceOf("")); job != nil {
 			found = append(found, disagreements(conflictsOf(in, *job, flags))...)
 		}

@@ -22,8 +22,8 @@ type span struct {
 	job      workspace.Job
 }
 
-// refuse gives each TrainJob its errors, and keeps the other errors in strays. Call it after label.
-func (v *version) refuse(spans []span) {
+// reject gives each TrainJob its errors, and keeps the other errors in strays. Call it after label.
+func (v *version) reject(spans []span) {
 	errs := map[fieldpath.Object]finding.List{}
 	made := make([]bool, len(v.findings)) // the findings of a rendering
 	sources := map[fieldpath.Object]workspace.Job{}
@@ -36,7 +36,7 @@ func (v *version) refuse(spans []span) {
 			}
 		}
 	}
-	for _, d := range v.in.Refused {
+	for _, d := range v.in.Rejected {
 		sources[v.in.ID(d)] = workspace.Job{Document: d}
 	}
 	for i, f := range v.findings {
@@ -51,24 +51,24 @@ func (v *version) refuse(spans []span) {
 	v.Jobs = slices.DeleteFunc(v.Jobs, func(j comparison.Job) bool { return errs[j.ID] != nil })
 	add := func(id fieldpath.Object) {
 		if found := errs[id]; found != nil {
-			v.Jobs = append(v.Jobs, v.refused(id, sources[id], found))
+			v.Jobs = append(v.Jobs, v.rejected(id, sources[id], found))
 			delete(errs, id)
 		}
 	}
 	for _, s := range spans {
 		add(render.ObjectOf(s.job.TrainJob))
 	}
-	for _, d := range v.in.Refused {
+	for _, d := range v.in.Rejected {
 		add(v.in.ID(d))
 	}
 }
 
-// refused returns a TrainJob that the version does not render.
-func (v *version) refused(id fieldpath.Object, source workspace.Job, errs finding.List) comparison.Job {
+// rejected returns a TrainJob that the version does not render.
+func (v *version) rejected(id fieldpath.Object, source workspace.Job, errs finding.List) comparison.Job {
 	errs = errs.Distinct()
 	by := merge.Claim{Layer: runtimepatch.TrainJobLayer, Value: merge.Presence{}, Position: errs[0].Position}
 	return comparison.Job{
-		ID: id, Build: v.in.Build(), Refused: errs, RefusedBy: slices.Repeat([]merge.Claim{by}, len(errs)), Input: v.in, Source: source,
+		ID: id, Build: v.in.Build(), Rejected: errs, RejectedBy: slices.Repeat([]merge.Claim{by}, len(errs)), Input: v.in, Source: source,
 	}
 }
 
@@ -92,7 +92,7 @@ func (v *version) hide(other *version) {
 			return !none && v.within(strings.TrimPrefix(f.Position.File, v.side.Prefix)) != file
 		})
 		if len(errs) > 0 {
-			v.Jobs = append(v.Jobs, v.refused(j.ID, workspace.Job{}, errs))
+			v.Jobs = append(v.Jobs, v.rejected(j.ID, workspace.Job{}, errs))
 		}
 	}
 }

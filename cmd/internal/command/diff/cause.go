@@ -21,15 +21,15 @@ import (
 // keep adds a TrainJob to both versions, with the causes of what differs.
 func (u *upgrade) keep(ctx context.Context, before, after taken, migrated *trainer.TrainJob) {
 	switch {
-	case before.Refused != nil:
-		before.RefusedBy = u.refusedBy(ctx, before, migrated, true)
-	case after.Refused != nil:
-		if !slices.ContainsFunc(after.Refused, func(f finding.Finding) bool { return f.Code != finding.CodeUnknownField }) {
+	case before.Rejected != nil:
+		before.RejectedBy = u.rejectedBy(ctx, before, migrated, true)
+	case after.Rejected != nil:
+		if !slices.ContainsFunc(after.Rejected, func(f finding.Finding) bool { return f.Code != finding.CodeUnknownField }) {
 			after.Existing = append(after.Existing, "a client without strict validation loses these fields in silence")
 		}
 		undecodable := u.undecodable(after)
 		after.Existing = append(after.Existing, undecodable...)
-		after.RefusedBy = u.refusedBy(ctx, after, migrated, false)
+		after.RejectedBy = u.rejectedBy(ctx, after, migrated, false)
 		if after.Objects != nil {
 			u.attribute(before, after, migrated)
 			if undecodable == nil {
@@ -57,17 +57,17 @@ func (s *step) cause(kind string, runtime fieldpath.Object, path fieldpath.Path)
 }
 
 // behind returns the cause of a moved field. For a field that moves because the release lacks another one, this is the cause of the
-// refusal of that one: of the same name, or else the first.
+// rejection of that one: of the same name, or else the first.
 func (s *step) behind(after taken, claim merge.Claim, path fieldpath.Path) merge.Claim {
 	if claim.Layer != causeOf(s.of.ID, s.change.In) || s.of.Parts == nil {
 		return claim
 	}
 	moved := words(path)
-	for i, by := range slices.Backward(after.RefusedBy) {
+	for i, by := range slices.Backward(after.RejectedBy) {
 		if !s.has(by.Layer) {
 			continue
 		}
-		lacking := words(after.Refused[i].Path)
+		lacking := words(after.Rejected[i].Path)
 		if len(lacking) > 0 && slices.Contains(moved, lacking[len(lacking)-1]) {
 			return by
 		}
@@ -101,20 +101,20 @@ func words(path fieldpath.Path) []string {
 	return names
 }
 
-// refusedBy returns for each error of a refusal a switch whose change brings it, or ends it. One step has the error, and an earlier or
+// rejectedBy returns for each error of a rejection a switch whose change brings it, or ends it. One step has the error, and an earlier or
 // later one does not. It halves the way between them until they are neighbors.
-func (u *upgrade) refusedBy(ctx context.Context, t taken, migrated *trainer.TrainJob, ends bool) []merge.Claim {
+func (u *upgrade) rejectedBy(ctx context.Context, t taken, migrated *trainer.TrainJob, ends bool) []merge.Claim {
 	verdicts := map[int]finding.List{}
 	has := func(step int, f finding.Finding) bool {
 		if _, known := verdicts[step]; !known {
-			verdicts[step] = u.take(ctx, u.steps[step], t.ID, migrated).Refused
+			verdicts[step] = u.take(ctx, u.steps[step], t.ID, migrated).Rejected
 		}
 		return slices.ContainsFunc(verdicts[step], func(other finding.Finding) bool {
 			return other.Code == f.Code && other.Object == f.Object && other.Path.String() == f.Path.String()
 		})
 	}
-	claims := make([]merge.Claim, len(t.Refused))
-	for i, f := range t.Refused {
+	claims := make([]merge.Claim, len(t.Rejected))
+	for i, f := range t.Rejected {
 		low, high := 0, len(u.steps)-1
 		for high-low > 1 {
 			if middle := (low + high) / 2; has(middle, f) != ends {

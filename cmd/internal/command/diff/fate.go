@@ -31,12 +31,12 @@ type migration struct {
 func (u *upgrade) migrate(ctx context.Context, before, after taken, id fieldpath.Object) migration {
 	old, new := u.old(), u.new()
 	j, found := old.jobs[id]
-	if !found || before.Refused != nil || new.release.Overrides != release.RuntimePatches {
+	if !found || before.Rejected != nil || new.release.Overrides != release.RuntimePatches {
 		return migration{}
 	}
 	decoded, _ := u.jobOf(new, id)
 	word := decoded.Migrated && old.in.Earlier(j).NumProcPerNode.String() == "auto"
-	if j.Document.Overrides == nil && !word && !(u.hasTorchAuto(id) && slices.ContainsFunc(after.Refused, isTorchProcesses)) {
+	if j.Document.Overrides == nil && !word && !(u.hasTorchAuto(id) && slices.ContainsFunc(after.Rejected, isTorchProcesses)) {
 		return migration{}
 	}
 	if decoded.Migrated && !word {
@@ -51,7 +51,7 @@ func (u *upgrade) migrate(ctx context.Context, before, after taken, id fieldpath
 		}
 	}
 	m := migration{job: job, after: u.take(ctx, new, id, job)}
-	if m.after.Refused == nil && same(before.Objects, m.after.Objects) {
+	if m.after.Rejected == nil && same(before.Objects, m.after.Objects) {
 		m.text = "after trainweld migrate it renders as before"
 	} else {
 		m.differs = true
@@ -121,7 +121,7 @@ func (u *upgrade) existing(ctx context.Context, before, after taken) []string {
 // undecodable says what a stored TrainJob does whose field has another type in the new release. A list of TrainJobs with it cannot be
 // decoded, so the cache of the controller never fills (client-go v0.36.3 tools/cache).
 func (u *upgrade) undecodable(t taken) []string {
-	for _, f := range t.Refused {
+	for _, f := range t.Rejected {
 		if f.Code == finding.CodeWrongType && f.Object.Kind == finding.TrainJobKind {
 			if u.blocked == 0 {
 				u.blocker = t.ID

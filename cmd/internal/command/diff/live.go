@@ -168,13 +168,13 @@ func (run *liveRun) compare(whole bool) (*comparison.Comparison, error) {
 	if failed != nil {
 		return nil, failed
 	}
-	old.refuse(spans)
-	for _, d := range old.in.Refused {
+	old.reject(spans)
+	for _, d := range old.in.Rejected {
 		known[old.in.ID(d)] = true
 	}
 	run.extra(known, new)
 	// A TrainJob that the files do not render has no comparison: the errors name it.
-	old.Jobs = slices.DeleteFunc(old.Jobs, func(j comparison.Job) bool { return j.Refused != nil })
+	old.Jobs = slices.DeleteFunc(old.Jobs, func(j comparison.Job) bool { return j.Rejected != nil })
 	new.Reasons, new.Notes = run.reasons(), run.notes()
 	return comparison.Compare(&old.Version, new, run.flags.showValues)
 }

@@ -31,15 +31,15 @@ type updates struct {
 	flags diffFlags
 	opts  render.Options
 
-	mu       sync.Mutex
-	runtimes map[*workspace.RuntimeSource]func() *admission.Runtime
-	refusals map[*workspace.RuntimeSource]func() finding.List // of the new runtimes
+	mu         sync.Mutex
+	runtimes   map[*workspace.RuntimeSource]func() *admission.Runtime
+	rejections map[*workspace.RuntimeSource]func() finding.List // of the new runtimes
 }
 
 func newUpdates(flags diffFlags, opts render.Options) *updates {
 	return &updates{
 		flags: flags, opts: opts,
-		runtimes: map[*workspace.RuntimeSource]func() *admission.Runtime{}, refusals: map[*workspace.RuntimeSource]func() finding.List{},
+		runtimes: map[*workspace.RuntimeSource]func() *admission.Runtime{}, rejections: map[*workspace.RuntimeSource]func() finding.List{},
 	}
 }
 
@@ -61,18 +61,18 @@ func (u *updates) updateEffect(old, new *comparison.Job) comparison.UpdateEffect
 		return comparison.UpdateEffect{}
 	}
 	found := admission.Update(ctx, before, after)
-	refused := withCode(found, finding.CodeImmutable, finding.CodePatchedRunning, finding.CodeMovedQueue)
+	rejected := withCode(found, finding.CodeImmutable, finding.CodePatchedRunning, finding.CodeMovedQueue)
 	frozen := frozenBy(found, finding.CodeImmutable)
 	if frozen == nil {
 		endless := withCode(admission.Update(ctx, suspended(before), suspended(after)), finding.CodeEndlessUpdate)
-		frozen, refused = frozenBy(endless, finding.CodeEndlessUpdate), append(refused, endless...)
+		frozen, rejected = frozenBy(endless, finding.CodeEndlessUpdate), append(rejected, endless...)
 	}
-	updateEffect := comparison.UpdateEffect{Frozen: frozen, Findings: blame(old, new, new.Input.Locate(new.Source, refused))}
+	updateEffect := comparison.UpdateEffect{Frozen: frozen, Findings: blame(old, new, new.Input.Locate(new.Source, rejected))}
 	switch {
 	case frozen != nil:
 		updateEffect.Update = comparison.Replaced
 	case hasCode(found, finding.CodePatchedRunning), hasCode(found, finding.CodeMovedQueue):
-		updateEffect.Update = comparison.Refused
+		updateEffect.Update = comparison.Rejected
 	case hasCode(found, finding.CodeUpdateIgnored) && isSameSpec(before, after):
 		updateEffect.Update = comparison.Kept
 	case !old.IsSuspended() && !new.IsSuspended():
@@ -80,9 +80,9 @@ func (u *updates) updateEffect(old, new *comparison.Job) comparison.UpdateEffect
 	default:
 		updateEffect.Update = comparison.Updated
 	}
-	if kept := u.refusedRuntime(ctx, old, new); kept != nil {
+	if kept := u.rejectedRuntime(ctx, old, new); kept != nil {
 		if updateEffect.Update != comparison.Replaced {
-			updateEffect.Update = comparison.Refused
+			updateEffect.Update = comparison.Rejected
 		}
 		for _, f := range kept {
 			updateEffect.Frozen = append(updateEffect.Frozen, f.Object.String()+" "+f.Path.String())
@@ -92,15 +92,15 @@ func (u *updates) updateEffect(old, new *comparison.Job) comparison.UpdateEffect
 	return updateEffect
 }
 
-// refusedRuntime returns the errors with which the cluster rejects the change of a TrainJob's runtime. It keeps the old one.
-func (u *updates) refusedRuntime(ctx context.Context, old, new *comparison.Job) finding.List {
+// rejectedRuntime returns the errors with which the cluster rejects the change of a TrainJob's runtime. It keeps the old one.
+func (u *updates) rejectedRuntime(ctx context.Context, old, new *comparison.Job) finding.List {
 	was, is := old.Input.SourceOf(old.Source), new.Input.SourceOf(new.Source)
 	named := render.RuntimeOf(new.Source.TrainJob)
 	if was == nil || is == nil || was.Stock || is.Stock || was.Snapshot != nil || is.Snapshot != nil || named != render.RuntimeOf(old.Source.TrainJob) {
 		return nil
 	}
 	u.mu.Lock()
-	judge, known := u.refusals[is]
+	judge, known := u.rejections[is]
 	if !known {
 		judge = sync.OnceValue(func() finding.List {
 			before, err := was.Fields(named)
@@ -120,7 +120,7 @@ func (u *updates) refusedRuntime(ctx context.Context, old, new *comparison.Job) 
 			}
 			return new.Input.Rate(found)
 		})
-		u.refusals[is] = judge
+		u.rejections[is] = judge
 	}
 	u.mu.Unlock()
 	return judge()
@@ -150,18 +150,18 @@ func (u *updates) jobSetFate(ctx context.Context, old, new *comparison.Job) comp
 	}
 	found := admission.UpdateJobSet(ctx, new.Source.Release(), before, after, u.flags.Namespace)
 	frozen := frozenBy(found, finding.CodeImmutable)
-	refused := withCode(found, finding.CodeImmutable, finding.CodeMovedQueue)
+	rejected := withCode(found, finding.CodeImmutable, finding.CodeMovedQueue)
 	update := comparison.Updated
 	switch {
 	case frozen != nil:
 		update = comparison.Replaced
-	case len(refused) > 0:
-		update = comparison.Refused
+	case len(rejected) > 0:
+		update = comparison.Rejected
 	}
-	for i := range refused {
-		refused[i].Position = new.Source.Document.Position(refused[i].Path)
+	for i := range rejected {
+		rejected[i].Position = new.Source.Document.Position(rejected[i].Path)
 	}
-	return comparison.UpdateEffect{Update: update, Frozen: frozen, Findings: new.Input.Rate(refused)}
+	return comparison.UpdateEffect{Update: update, Frozen: frozen, Findings: new.Input.Rate(rejected)}
 }
 
 // input returns a TrainJob for admission. It returns false for one that cannot be decoded.
@@ -218,9 +218,9 @@ func withCode(found finding.List, codes ...finding.Code) finding.List {
 
 // blame adds the layers that bring the errors of an update: the managers whose patches differ, or the TrainJob for its other fields.
 // The claims have their places in the new version.
-func blame(old, new *comparison.Job, refused finding.List) finding.List {
-	for i := range refused {
-		f := &refused[i]
+func blame(old, new *comparison.Job, rejected finding.List) finding.List {
+	for i := range rejected {
+		f := &rejected[i]
 		add := func(layer merge.Layer, source fieldpath.Path) {
 			claim := merge.Claim{Layer: layer, Value: merge.Presence{}, Source: source}
 			claim.Position = new.Input.ClaimPosition(new.Source, claim)
@@ -240,7 +240,7 @@ func blame(old, new *comparison.Job, refused finding.List) finding.List {
 			add(runtimepatch.TrainJobLayer, f.Path)
 		}
 	}
-	return refused
+	return rejected
 }
 
 // patchesByManager returns the patches of a TrainJob, including those of its policy.

@@ -174,10 +174,10 @@ func (u *upgrade) read(s *step) {
 	for _, j := range s.in.Jobs {
 		s.jobs[render.ObjectOf(j.TrainJob)] = j
 	}
-	s.TrainJobs = len(s.in.Jobs) + len(s.in.Refused)
+	s.TrainJobs = len(s.in.Jobs) + len(s.in.Rejected)
 }
 
-// taken is what a release makes of a TrainJob: its objects, or the errors with which it refuses the TrainJob.
+// taken is what a release makes of a TrainJob: its objects, or the errors with which it rejects the TrainJob.
 type taken struct {
 	comparison.Job
 	made     pipeline.Made
@@ -189,15 +189,15 @@ type taken struct {
 func (u *upgrade) take(ctx context.Context, s *step, id fieldpath.Object, migrated *trainer.TrainJob) taken {
 	t := u.render(s, id, migrated)
 	if j, found := u.jobOf(s, id); found {
-		t.Refused = s.verdict(ctx, j, migrated)
+		t.Rejected = s.verdict(ctx, j, migrated)
 		if migrated != nil && u.hasTorchAuto(id) {
-			if t.Refused = slices.DeleteFunc(t.Refused, isTorchProcesses); len(t.Refused) == 0 {
-				t.Refused = nil
+			if t.Rejected = slices.DeleteFunc(t.Rejected, isTorchProcesses); len(t.Rejected) == 0 {
+				t.Rejected = nil
 			}
 		}
 	}
-	if t.Refused == nil && t.made.JobSet == nil {
-		t.Refused = refusals(&s.release, t.findings)
+	if t.Rejected == nil && t.made.JobSet == nil {
+		t.Rejected = rejections(&s.release, t.findings)
 	}
 	return t
 }
@@ -207,7 +207,7 @@ func (u *upgrade) render(s *step, id fieldpath.Object, migrated *trainer.TrainJo
 	u.read(s)
 	j, found := u.jobOf(s, id)
 	if !found {
-		return taken{Job: comparison.Job{ID: id, Refused: s.errs[id]}} // it cannot be decoded
+		return taken{Job: comparison.Job{ID: id, Rejected: s.errs[id]}} // it cannot be decoded
 	}
 	if migrated != nil {
 		j.TrainJob, j.Migrated = migrated, true
@@ -231,11 +231,11 @@ func (u *upgrade) jobOf(s *step, id fieldpath.Object) (workspace.Job, bool) {
 	if found {
 		return j, true
 	}
-	at := slices.IndexFunc(s.in.Refused, func(d *manifest.Document) bool { return s.in.ID(d) == id })
+	at := slices.IndexFunc(s.in.Rejected, func(d *manifest.Document) bool { return s.in.ID(d) == id })
 	if j, found = u.old().jobs[id]; !found || at < 0 {
 		return workspace.Job{}, false
 	}
-	return workspace.Job{TrainJob: j.TrainJob, Document: s.in.Refused[at], Migrated: true}, true
+	return workspace.Job{TrainJob: j.TrainJob, Document: s.in.Rejected[at], Migrated: true}, true
 }
 
 // isManagedElsewhere reports whether another controller manages a TrainJob, by the findings of its rendering.
@@ -251,8 +251,8 @@ func (u *upgrade) compare(ctx context.Context) (*comparison.Comparison, finding.
 	neither := u.broken()
 	for _, id := range u.ids() {
 		before, after := u.take(ctx, old, id, nil), u.take(ctx, new, id, nil)
-		if before.Refused != nil && after.Refused != nil {
-			neither = append(neither, before.Refused...)
+		if before.Rejected != nil && after.Rejected != nil {
+			neither = append(neither, before.Rejected...)
 			continue
 		}
 		migration := u.migrate(ctx, before, after, id)
@@ -306,7 +306,7 @@ func (u *upgrade) ids() []fieldpath.Object {
 		}
 	}
 	for _, s := range steps {
-		for _, d := range s.in.Refused {
+		for _, d := range s.in.Rejected {
 			add(s.in.ID(d))
 		}
 	}

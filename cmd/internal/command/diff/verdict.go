@@ -30,7 +30,7 @@ func (s *step) verdict(ctx context.Context, j workspace.Job, migrated *trainer.T
 		fields, err = admission.Encode(j.TrainJob)
 	}
 	if err != nil {
-		return refusals(&s.release, found) // decoding has reported it
+		return rejections(&s.release, found) // decoding has reported it
 	}
 	in.TrainJob = fields
 	if _, missing := s.in.RuntimeOf(j); missing != nil {
@@ -39,7 +39,7 @@ func (s *step) verdict(ctx context.Context, j workspace.Job, migrated *trainer.T
 	runtime := s.admit(ctx, j)
 	in.Runtime, found = runtime.Runtime, append(found, runtime.found...)
 	found = append(found, admission.Check(ctx, in)...)
-	return refusals(&s.release, s.in.Locate(j, found))
+	return rejections(&s.release, s.in.Locate(j, found))
 }
 
 // admitted is a runtime that the release has judged, with the findings on its text and on the runtime.
@@ -66,8 +66,8 @@ func (s *step) admit(ctx context.Context, j workspace.Job) admitted {
 	return a
 }
 
-// refusals returns the errors that a cluster of the release has as well.
-func refusals(r *release.Release, found finding.List) finding.List {
+// rejections returns the errors that a cluster of the release has as well.
+func rejections(r *release.Release, found finding.List) finding.List {
 	var errs finding.List
 	for _, f := range found {
 		if f.Severity >= finding.Error && !admission.Stricter(r, f) {

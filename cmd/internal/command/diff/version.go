@@ -93,7 +93,7 @@ func (v *version) render(p *host.Program, flags diffFlags, opts render.Options) 
 		v.Jobs[i].Build = v.in.Build()
 	}
 	v.label()
-	v.refuse(spans)
+	v.reject(spans)
 }
 
 // asShown returns the options for a JobSet and for its children in the form that the flags ask for.

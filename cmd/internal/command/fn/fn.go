@@ -104,11 +104,11 @@ func run(p *host.Program) error {
 	}
 	opts, wrong := parseFnOptions(list.Config)
 	if wrong != nil {
-		return refuse(p, list, wrong)
+		return reject(p, list, wrong)
 	}
 	f := newFunction(p, list, opts)
 	if err := option.UnknownManager(f.in, option.ForceFlag, opts.Force); err != nil {
-		return refuse(p, list, []misuse{{".data.forceManagers", strings.TrimPrefix(err.Error(), option.ForceFlag+": ")}})
+		return reject(p, list, []misuse{{".data.forceManagers", strings.TrimPrefix(err.Error(), option.ForceFlag+": ")}})
 	}
 	return f.answer(p, f.run(), nil, fnHelp)
 }
@@ -130,8 +130,8 @@ func (f *function) answer(p *host.Program, items []*resourcelist.Item, results [
 	return failed
 }
 
-// refuse answers with the errors of the options and with the unchanged items.
-func refuse(p *host.Program, list *resourcelist.List, wrong []misuse) error {
+// reject answers with the errors of the options and with the unchanged items.
+func reject(p *host.Program, list *resourcelist.List, wrong []misuse) error {
 	for _, w := range wrong {
 		fmt.Fprintf(p.Stderr, "trainweld: %s\n", report.Printable(w.Error()))
 		list.Results = append(list.Results, misuseResult(list.Config, w))

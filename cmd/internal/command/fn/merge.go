@@ -89,7 +89,7 @@ func isMerge(config *resourcelist.Item) bool { return config != nil && config.ID
 
 // parseMergePatches returns the options, or all errors in them.
 func parseMergePatches(config *resourcelist.Item) (o *mergeOptions, wrong []misuse) {
-	refuse := func(path, format string, args ...any) {
+	reject := func(path, format string, args ...any) {
 		wrong = append(wrong, misuse{path, fmt.Sprintf(format, args...)})
 	}
 	o = &mergeOptions{}
@@ -100,33 +100,33 @@ func parseMergePatches(config *resourcelist.Item) (o *mergeOptions, wrong []misu
 	kind := manifest.Kind{Group: mergeGroup, Version: mergeVersion, Kind: mergeKind, New: func() any { return &o.mergePatches }}
 	documents, found := manifest.DecodeKinds(configFile, data, []manifest.Kind{kind})
 	for _, f := range found {
-		refuse(f.Path.String(), "%s; %s", f.Message, f.Remedy.Text)
+		reject(f.Path.String(), "%s; %s", f.Message, f.Remedy.Text)
 	}
 	if len(wrong) == 0 && (len(documents) != 1 || documents[0].Object == nil) {
-		refuse(".apiVersion", "unsupported value %q: must be %s/%s", config.ID().APIVersion, mergeGroup, mergeVersion)
+		reject(".apiVersion", "unsupported value %q: must be %s/%s", config.ID().APIVersion, mergeGroup, mergeVersion)
 	}
 	if len(wrong) > 0 {
 		return nil, wrong
 	}
 	if len(o.Patches) == 0 {
-		refuse(".patches", "required")
+		reject(".patches", "required")
 	}
 	for i, p := range o.Patches {
 		at := fmt.Sprintf(".patches[%d]", i)
 		if p.Manager == "" {
-			refuse(at+".manager", "required")
+			reject(at+".manager", "required")
 		}
 		text, isText := p.Patch.(string)
 		if fields, ok := p.Patch.(map[string]any); ok {
 			encoded, _ := json.Marshal(fields) // decoded JSON, which has no error
 			text = string(encoded)
 		} else if !isText {
-			refuse(at+".patch", "required: an object, or a string with one")
+			reject(at+".patch", "required: an object, or a string with one")
 			continue
 		}
 		selected, path, err := newTarget(p.Target, text)
 		if err != nil {
-			refuse(at+path, "%v", err)
+			reject(at+path, "%v", err)
 		}
 		o.texts, o.targets = append(o.texts, []byte(text)), append(o.targets, selected)
 	}
@@ -134,18 +134,18 @@ func parseMergePatches(config *resourcelist.Item) (o *mergeOptions, wrong []misu
 		o.OnConflict = "fail"
 	}
 	if o.onConflict, err = option.ParseOnConflict(o.OnConflict); err != nil {
-		refuse(".onConflict", "%s", strings.TrimPrefix(err.Error(), "--on-conflict: "))
+		reject(".onConflict", "%s", strings.TrimPrefix(err.Error(), "--on-conflict: "))
 	}
 	o.policies = merge.Options{Unions: o.Unions, Empty: o.Empty, Order: o.Order, Precedence: o.Precedence, Managers: o.Managers, ProtectedError: o.ProtectedError}
 	for i, text := range o.Protected {
 		path, err := fieldpath.ParsePath(text)
 		if err != nil {
-			refuse(fmt.Sprintf(".protected[%d]", i), "%v", err)
+			reject(fmt.Sprintf(".protected[%d]", i), "%v", err)
 		}
 		o.policies.Protected = append(o.policies.Protected, path)
 	}
 	if slices.Contains(o.DefinitionFiles, manifest.Stdin) || slices.Contains(o.DefinitionFiles, "") {
-		refuse(".definitionFiles", "standard input is the ResourceList itself; name files or directories")
+		reject(".definitionFiles", "standard input is the ResourceList itself; name files or directories")
 	}
 	return o, wrong
 }
@@ -263,7 +263,7 @@ type outcome struct {
 func runMerge(p *host.Program, list *resourcelist.List) error {
 	o, wrong := parseMergePatches(list.Config)
 	if wrong != nil {
-		return refuse(p, list, wrong)
+		return reject(p, list, wrong)
 	}
 	opts := &fnOptions{}
 	opts.Strict = o.Strict
@@ -273,7 +273,7 @@ func runMerge(p *host.Program, list *resourcelist.List) error {
 	m.readDefinitions()
 	items, results, unfit := m.run()
 	if unfit != nil {
-		return refuse(p, list, []misuse{{"." + strings.ToLower(unfit.Option[:1]) + unfit.Option[1:], unfit.Err.Error()}})
+		return reject(p, list, []misuse{{"." + strings.ToLower(unfit.Option[:1]) + unfit.Option[1:], unfit.Err.Error()}})
 	}
 	return f.answer(p, items, results, mergeHelp)
 }

@@ -95,7 +95,7 @@ func (m *migration) trainingJobs(file workspace.File) []manifest.Edit {
 	var edits []manifest.Edit
 	var all []any
 	var items []*manifest.Document
-	var refused error
+	var rejected error
 	for _, d := range file.Documents {
 		objects := m.trainingJob(d)
 		if objects == nil {
@@ -104,7 +104,7 @@ func (m *migration) trainingJobs(file workspace.File) []manifest.Edit {
 		all = append(all, objects...)
 		edit, err := replace(d, objects)
 		if err != nil {
-			items, refused = append(items, d), err
+			items, rejected = append(items, d), err
 			continue
 		}
 		edits = append(edits, edit)
@@ -113,7 +113,7 @@ func (m *migration) trainingJobs(file workspace.File) []manifest.Edit {
 	case len(items) == 0:
 	case len(items) < len(file.Documents):
 		for _, d := range items {
-			m.notReplaced(d, refused)
+			m.notReplaced(d, rejected)
 		}
 	default:
 		// A List with training jobs only, as kubectl get writes it, becomes a stream or a JSON List.
@@ -145,7 +145,7 @@ func (m *migration) trainingJob(d *manifest.Document) []any {
 	}
 	result, findings := trainingjob.Convert(old, m.conversion(d))
 	if result != nil {
-		findings = append(findings, m.refused(d, result)...)
+		findings = append(findings, m.rejected(d, result)...)
 		findings = append(findings, m.taken(d, result)...)
 	}
 	for i := range findings {
@@ -219,8 +219,8 @@ func (m *migration) taken(d *manifest.Document, result *trainingjob.Result) find
 	return findings
 }
 
-// refused returns the reasons why the cluster rejects the new objects. Most are errors in the old job's Pods.
-func (m *migration) refused(d *manifest.Document, result *trainingjob.Result) finding.List {
+// rejected returns the reasons why the cluster rejects the new objects. Most are errors in the old job's Pods.
+func (m *migration) rejected(d *manifest.Document, result *trainingjob.Result) finding.List {
 	ctx := context.Background()
 	job, err := admission.Encode(result.TrainJob)
 	if err != nil {
@@ -237,7 +237,7 @@ func (m *migration) refused(d *manifest.Document, result *trainingjob.Result) fi
 	}
 	var errs finding.List
 	for _, f := range append(findings, admission.Check(ctx, in)...) {
-		if f.Severity < finding.Error || f.Code == finding.CodeRuntimeRefused {
+		if f.Severity < finding.Error || f.Code == finding.CodeRuntimeRejected {
 			continue
 		}
 		errs = append(errs, finding.Finding{

@@ -79,7 +79,7 @@ func test(p *host.Program, flags testFlags) error {
 	}
 	var out bytes.Buffer
 	say := func(format string, args ...any) { fmt.Fprintln(&out, report.Line(fmt.Sprintf(format, args...))) }
-	jobs, refused, differ := 0, 0, 0
+	jobs, rejected, differ := 0, 0, 0
 	err = each(p, flags.Flags, func(j workspace.Job, id fieldpath.Object, fields map[string]any) {
 		jobs++
 		verdict := expressions.Judge(context.Background(), fields, before[id], flags.user)
@@ -87,12 +87,12 @@ func test(p *host.Program, flags testFlags) error {
 			return
 		}
 		byRules := false
-		for _, r := range verdict.Refused {
+		for _, r := range verdict.Rejected {
 			byRules = byRules || !policy.IsOfUsers(r.Expression)
 			say("%s: %s: refused: %s", j.Document.Position(nil), id, r.Message)
 		}
-		if len(verdict.Refused) > 0 {
-			refused++
+		if len(verdict.Rejected) > 0 {
+			rejected++
 		}
 		found := violations(of, j)
 		if (found != nil) != byRules {
@@ -106,8 +106,8 @@ func test(p *host.Program, flags testFlags) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(p.Stderr, "judged %s: %d refused, %d on which check disagrees\n", report.Count(jobs, "TrainJob"), refused, differ)
-	if refused+differ > 0 {
+	fmt.Fprintf(p.Stderr, "judged %s: %d refused, %d on which check disagrees\n", report.Count(jobs, "TrainJob"), rejected, differ)
+	if rejected+differ > 0 {
 		return exit.Status(exit.Findings)
 	}
 	return nil

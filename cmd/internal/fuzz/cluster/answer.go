@@ -21,8 +21,8 @@ type Answer struct {
 	Warnings []string
 }
 
-// Refusal returns the error as kubectl shows it.
-func (a Answer) Refusal() string {
+// Rejection returns the error as kubectl shows it.
+func (a Answer) Rejection() string {
 	var status struct{ Reason, Message string }
 	if json.Unmarshal(a.Body, &status) != nil || status.Message == "" {
 		return fmt.Sprintf("HTTP %d: %s", a.Status, a.Body)

@@ -127,7 +127,7 @@ func (c *ControlPlane) try(ctx context.Context, program Program, dir string, see
 	if err != nil {
 		return fail("check: %v: %s", err, found)
 	}
-	refused := recorded.Outcome == Rejected || recorded.Outcome == Blocked
+	rejected := recorded.Outcome == Rejected || recorded.Outcome == Blocked
 	switch {
 	case strings.Contains(recorded.Words, "DeadlineExceeded") && shortDeadline(documents.TrainJob):
 		// It passed while the case was recorded.
@@ -138,17 +138,17 @@ func (c *ControlPlane) try(ctx context.Context, program Program, dir string, see
 		// The program leaves it out, with a warning.
 		return out
 	case !taken && (recorded.Outcome == Suspended || recorded.Outcome == Partial || recorded.Outcome == Ignored):
-		// What the program refuses is not made yet, or not at all.
+		// What the program rejects is not made yet, or not at all.
 		return out
-	case !taken && !refused && recorded.Finished && len(recorded.said()) > 0 && recorded.Names(found):
-		// The Job was over before what was refused could count.
+	case !taken && !rejected && recorded.Finished && len(recorded.said()) > 0 && recorded.Names(found):
+		// The Job was over before what was rejected could count.
 		return out
-	case taken && refused && recorded.Finished:
-		// What was refused came after the end.
+	case taken && rejected && recorded.Finished:
+		// What was rejected came after the end.
 		return out
-	case taken == refused:
+	case taken == rejected:
 		return fail("the cluster: %s %s\n%s\nthe program: %s", recorded.Outcome, recorded.Words, strings.Join(recorded.said(), "\n"), found)
-	case refused && !recorded.Names(found):
+	case rejected && !recorded.Names(found):
 		return fail("the cluster: %s\nthe program names other fields: %s", strings.Join(recorded.said(), "\n"), found)
 	case recorded.Outcome != Accepted && recorded.Outcome != Suspended || recorded.Finished:
 		return out
@@ -243,11 +243,11 @@ func (c *ControlPlane) tryUpdate(ctx context.Context, program Program, dir strin
 	if err != nil {
 		return fail("%v", err)
 	}
-	isRefused := len(change.Said) > 0
+	isRejected := len(change.Said) > 0
 	if out.outcome = "no base"; change.Before != nil {
 		objects[0][at]["status"] = change.Before["status"]
-	} else if !isRefused || strings.Contains(change.Said[0], "failed to create typed patch object") {
-		return out // also what only server-side apply refuses
+	} else if !isRejected || strings.Contains(change.Said[0], "failed to create typed patch object") {
+		return out // also what only server-side apply rejects
 	}
 	var files []string
 	for i, name := range []string{"old", "new", "live"} {
@@ -262,7 +262,7 @@ func (c *ControlPlane) tryUpdate(ctx context.Context, program Program, dir strin
 	if change.Before != nil {
 		runs = [][]string{{files[1], "--old", files[0]}, {files[1], "--old", files[2]}}
 		out.outcome = "taken"
-		if isRefused {
+		if isRejected {
 			out.outcome = "refused"
 		}
 	}
@@ -274,10 +274,10 @@ func (c *ControlPlane) tryUpdate(ctx context.Context, program Program, dir strin
 		if err != nil {
 			return fail("check %q: %v: %s", run, err, found)
 		}
-		if !taken && !isRefused && waits(objects[1][0], changed) && !slices.ContainsFunc(found, isSeenAtOnce) {
-			continue // what the program refuses is not made yet
+		if !taken && !isRejected && waits(objects[1][0], changed) && !slices.ContainsFunc(found, isSeenAtOnce) {
+			continue // what the program rejects is not made yet
 		}
-		if taken == isRefused {
+		if taken == isRejected {
 			return fail("the cluster: %s\n%s\nthe program %q: %s", out.outcome, strings.Join(change.Said, "\n"), run[1:], found)
 		}
 	}

@@ -43,8 +43,8 @@ func (p Program) Verdict(file string, flags ...string) (taken bool, found []Find
 // are ends of JobSet paths.
 func (c *Case) Names(found []Finding) bool {
 	var named []string
-	for _, refusal := range c.Refusals {
-		named = append(named, refusal.Fields...)
+	for _, rejection := range c.Rejections {
+		named = append(named, rejection.Fields...)
 	}
 	for _, line := range c.said() {
 		for _, path := range pathInText.FindAllStringSubmatch(line, -1) {
@@ -273,7 +273,7 @@ func (c *ControlPlane) defaulted(object Object) (Object, error) {
 		return nil, err
 	}
 	if answer.Status != http.StatusCreated {
-		return nil, errors.New(answer.Refusal())
+		return nil, errors.New(answer.Rejection())
 	}
 	var stored Object
 	if err := exact([]byte(strings.ReplaceAll(string(answer.Body), `"namespace":"dry-run"`, `"namespace":"default"`)), &stored); err != nil {
@@ -414,8 +414,8 @@ func (c *Case) NeedsCluster() bool {
 // said returns every message of the cluster against a case.
 func (c *Case) said() []string {
 	lines := slices.Clone(c.Failures)
-	for _, refusal := range c.Refusals {
-		lines = append(lines, refusal.Kind+": "+refusal.Text)
+	for _, rejection := range c.Rejections {
+		lines = append(lines, rejection.Kind+": "+rejection.Text)
 	}
 	for _, event := range c.Events {
 		lines = append(lines, text(event, "message"))

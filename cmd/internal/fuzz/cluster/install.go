@@ -130,7 +130,7 @@ func (c *ControlPlane) installOne(document, authority []byte, module string, por
 		return err
 	}
 	if answer.Status != http.StatusCreated {
-		return errors.New(answer.Refusal())
+		return errors.New(answer.Rejection())
 	}
 	if names, isDefinition := object["spec"].(map[string]any); isDefinition {
 		plural := names["names"].(map[string]any)["plural"]

@@ -82,7 +82,7 @@ func (c *ControlPlane) Namespace() (string, error) {
 func (c *ControlPlane) namespace(name string) error {
 	answer, err := c.Do(http.MethodPost, "/api/v1/namespaces", []byte(`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"`+name+`"}}`))
 	if err == nil && answer.Status != http.StatusCreated {
-		err = fmt.Errorf("namespace %s: %s", name, answer.Refusal())
+		err = fmt.Errorf("namespace %s: %s", name, answer.Rejection())
 	}
 	return err
 }
@@ -121,7 +121,7 @@ func inNamespace(object Object, namespace string) Object {
 func (r *recording) list(from resource, query string) ([]Object, error) {
 	answer, err := r.c.Do(http.MethodGet, from.path(r.namespace)+query, nil)
 	if err != nil || answer.Status != http.StatusOK {
-		return nil, fmt.Errorf("%s: %s: %w", from.plural, answer.Refusal(), err)
+		return nil, fmt.Errorf("%s: %s: %w", from.plural, answer.Rejection(), err)
 	}
 	var list struct {
 		Kind  string

@@ -156,15 +156,15 @@ func (c *ControlPlane) tryPolicies(t *testing.T, policies, requests int) {
 			if err := json.Unmarshal(body, &plain); err != nil {
 				t.Fatal(err)
 			}
-			refused := expressions.Judge(t.Context(), plain, before, user).Refused
+			rejected := expressions.Judge(t.Context(), plain, before, user).Rejected
 			counts[fmt.Sprintf("%s refused %t", method, denied)]++
 			named := false
-			for _, one := range refused {
+			for _, one := range rejected {
 				quoted, _ := json.Marshal("denied request: " + one.Message)
 				named = named || strings.Contains(said, strings.Trim(string(quoted), `"`))
 			}
-			if denied != (len(refused) > 0) || denied && !named {
-				t.Errorf("%s by %s: the API server: %.600s\nthe expressions: %v\n%s\n%s", method, user, said, refused, text, body)
+			if denied != (len(rejected) > 0) || denied && !named {
+				t.Errorf("%s by %s: the API server: %.600s\nthe expressions: %v\n%s\n%s", method, user, said, rejected, text, body)
 			}
 		}
 	}

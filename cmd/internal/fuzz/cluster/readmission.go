@@ -45,7 +45,7 @@ func (c *ControlPlane) Readmissions(ctx context.Context, program Program, dir st
 			return writes, "", err
 		}
 		if answer.Status != http.StatusOK {
-			return writes, "the cluster refuses the TrainJob: " + answer.Refusal(), nil
+			return writes, "the cluster refuses the TrainJob: " + answer.Rejection(), nil
 		}
 		if err := r.rest(ctx); err != nil {
 			return writes, "", err

@@ -38,8 +38,8 @@ type Case struct {
 	Outcome string
 	// Words describe how the outcome shows.
 	Words string
-	// Refusals are the rejections at admission, in the order of the objects.
-	Refusals []Refusal
+	// Rejections are the rejections at admission, in the order of the objects.
+	Rejections []Rejection
 	// Warnings are the warnings of admission.
 	Warnings []string
 	// Failures are errors of the controllers, and Events their events of type Warning.
@@ -53,8 +53,8 @@ type Case struct {
 	Objects map[string][]Object
 }
 
-// Refusal is a rejection of an object at admission.
-type Refusal struct {
+// Rejection is a rejection of an object at admission.
+type Rejection struct {
 	Kind, Name, Text string
 	// Fields are the paths that the API server names.
 	Fields []string
@@ -101,10 +101,10 @@ func (r *recording) play(ctx context.Context, objects []Object) error {
 	}
 	if trainjob == nil {
 		r.out.Outcome = Rejected
-		if refused := r.out.Refusals; len(refused) == 1 && refused[0].Kind == "TrainJob" && strings.HasSuffix(refused[0].Text, mustBeThere) {
+		if rejected := r.out.Rejections; len(rejected) == 1 && rejected[0].Kind == "TrainJob" && strings.HasSuffix(rejected[0].Text, mustBeThere) {
 			r.out.Outcome, r.out.Words = Undecided, "the webhook has lost sight of the runtime"
 		}
-		if len(r.out.Refusals) == 0 {
+		if len(r.out.Rejections) == 0 {
 			r.out.Outcome, r.out.Words = Accepted, "no TrainJob"
 		}
 		return nil
@@ -115,14 +115,14 @@ func (r *recording) play(ctx context.Context, objects []Object) error {
 	if err := r.read(); err != nil {
 		return err
 	}
-	if r.out.Outcome == Blocked && strings.HasPrefix(r.out.Words, "BLOCKED: pods refused") && !slices.ContainsFunc(r.out.Events, refusesForGood) {
+	if r.out.Outcome == Blocked && strings.HasPrefix(r.out.Words, "BLOCKED: pods refused") && !slices.ContainsFunc(r.out.Events, rejectsForGood) {
 		r.out.Outcome, r.out.Waits = Accepted, true
 	}
 	return nil
 }
 
-// refusesForGood reports whether an event is about more than a follower that waits for its leader's node.
-func refusesForGood(event Object) bool {
+// rejectsForGood reports whether an event is about more than a follower that waits for its leader's node.
+func rejectsForGood(event Object) bool {
 	message := text(event, "message")
 	return event["reason"] == "FailedCreate" && !strings.Contains(message, "follower pod") && !strings.Contains(message, "leader pod")
 }
@@ -204,7 +204,7 @@ func (r *recording) create(ctx context.Context, object Object) (Answer, error) {
 	}
 	r.out.Warnings = append(r.out.Warnings, answer.Warnings...)
 	if answer.Status != http.StatusCreated {
-		r.out.Refusals = append(r.out.Refusals, Refusal{text(object, "kind"), text(object, "metadata", "name"), answer.Refusal(), answer.Fields()})
+		r.out.Rejections = append(r.out.Rejections, Rejection{text(object, "kind"), text(object, "metadata", "name"), answer.Rejection(), answer.Fields()})
 		return answer, nil
 	}
 	return answer, r.c.known(ctx, answer.Body)
@@ -315,7 +315,7 @@ func (r *recording) playKubelet(ctx context.Context, name string) error {
 			return err
 		}
 		if answer.Status != http.StatusOK && answer.Status != http.StatusNotFound { // its Job may be gone by now
-			return fmt.Errorf("status of a Pod: %s", answer.Refusal())
+			return fmt.Errorf("status of a Pod: %s", answer.Rejection())
 		}
 	}
 	return nil

@@ -94,7 +94,7 @@ func (r *recording) look(ctx context.Context, name string, isCalm bool) (state, 
 		return s, nil
 	}
 	r.compareCounts(&s, &set, jobs.Items, pods.Items)
-	if isCalm && strings.HasPrefix(s.words, shortOfPods) && r.refusesPods() {
+	if isCalm && strings.HasPrefix(s.words, shortOfPods) && r.rejectsPods() {
 		s.outcome, s.words = Blocked, "BLOCKED: pods refused: "+strings.TrimPrefix(s.words, shortOfPods)
 	}
 	isSuspended := trainjob.Spec.Suspend != nil && *trainjob.Spec.Suspend
@@ -204,7 +204,7 @@ func isOver(job *batchv1.Job) bool {
 	})
 }
 
-func (r *recording) refusesPods() bool {
+func (r *recording) rejectsPods() bool {
 	events, err := r.list(resource{"v1", "events", true}, "?fieldSelector=type%3DWarning")
 	return err == nil && slices.ContainsFunc(events, func(event Object) bool { return event["reason"] == "FailedCreate" })
 }

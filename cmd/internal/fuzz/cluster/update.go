@@ -44,7 +44,7 @@ func (c *ControlPlane) Update(ctx context.Context, objects []Object, changed Obj
 	if where.plural == "jobsets" {
 		answer, err := r.apply(path, objects[0])
 		if err != nil || answer.Status != http.StatusCreated {
-			return &Change{Said: []string{answer.Refusal()}}, err
+			return &Change{Said: []string{answer.Rejection()}}, err
 		}
 		if err := r.rest(ctx); err != nil {
 			return nil, err
@@ -105,7 +105,7 @@ func (c *ControlPlane) Update(ctx context.Context, objects []Object, changed Obj
 		}
 	}
 	if answer.Status != http.StatusOK {
-		change.Said = []string{answer.Refusal()}
+		change.Said = []string{answer.Rejection()}
 		return change, nil
 	}
 	for {
@@ -125,7 +125,7 @@ func (c *ControlPlane) Update(ctx context.Context, objects []Object, changed Obj
 			return nil, err
 		}
 		if job = resumed; answer.Status != http.StatusOK {
-			change.Said = []string{answer.Refusal()}
+			change.Said = []string{answer.Rejection()}
 			return change, nil
 		}
 	}
@@ -163,7 +163,7 @@ func (r *recording) succeed(ctx context.Context) error {
 				return err
 			}
 			if answer.Status != http.StatusOK && answer.Status != http.StatusNotFound {
-				return fmt.Errorf("status of a Pod: %s", answer.Refusal())
+				return fmt.Errorf("status of a Pod: %s", answer.Rejection())
 			}
 		}
 	}
@@ -207,7 +207,7 @@ func (r *recording) saidSince(known []Object) []string {
 	said := slices.Clone(r.out.Failures)
 	for _, event := range r.out.Events {
 		isKnown := slices.ContainsFunc(known, func(k Object) bool { return name(k) == name(event) })
-		if !isKnown && refusesForGood(event) {
+		if !isKnown && rejectsForGood(event) {
 			said = append(said, text(event, "message"))
 		}
 	}

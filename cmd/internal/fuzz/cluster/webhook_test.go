@@ -173,7 +173,7 @@ func (c *ControlPlane) tryWebhook(t *testing.T, requests int) {
 		case answer.Status == http.StatusCreated:
 			return strings.TrimSpace("accepted " + strings.Join(answer.Warnings, " "))
 		}
-		return answer.Refusal()
+		return answer.Rejection()
 	}
 	const accepted, conflict, failed = "accepted", "managers set different values", "failed calling webhook"
 	wait := func(job []byte, want string) string {

@@ -31,7 +31,7 @@ func number(t testing.TB, variable string, otherwise uint64) uint64 {
 func (d *definition) compare(t testing.TB, p pair) bool {
 	t.Helper()
 	want := d.upstream(p)
-	if want.refused < 0 && !p.updated && strings.Contains(fmt.Sprint(want.err), "duplicate entries") {
+	if want.rejected < 0 && !p.updated && strings.Contains(fmt.Sprint(want.err), "duplicate entries") {
 		p.updated = true // nobody can apply such a base, and a live object may be one
 		want = d.upstream(p)
 	}
@@ -171,7 +171,7 @@ func TestServerSideApplyOfRandomSchemas(t *testing.T) {
 	}
 }
 
-// TestServerSideApply compares forced applies: the object, the fields of each manager, and what is refused.
+// TestServerSideApply compares forced applies: the object, the fields of each manager, and what is rejected.
 func TestServerSideApply(t *testing.T) {
 	seed := number(t, "TRAINWELD_SEED", 1)
 	all := files(t)
@@ -184,15 +184,15 @@ func TestServerSideApply(t *testing.T) {
 				t.Fatal(err)
 			}
 			g := &generator{Rand: rand.New(rand.NewPCG(seed, uint64(len(data)))), root: d.typ}
-			refused, merged := 0, 0
+			rejected, merged := 0, 0
 			for range cases {
 				if d.compare(t, g.pair()) {
 					merged++
 				} else {
-					refused++
+					rejected++
 				}
 			}
-			t.Logf("%d merged, %d refused", merged, refused)
+			t.Logf("%d merged, %d refused", merged, rejected)
 		})
 	}
 }

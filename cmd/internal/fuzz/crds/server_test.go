@@ -92,12 +92,12 @@ func compile(name string, data []byte) (*definition, error) {
 	return d, err
 }
 
-// outcome is what became of the patches: an object and the fields of each manager, or the number of the patch that was refused.
+// outcome is what became of the patches: an object and the fields of each manager, or the number of the patch that was rejected.
 type outcome struct {
-	object  string
-	fields  map[string]*fieldpath.Set
-	refused int
-	err     error
+	object   string
+	fields   map[string]*fieldpath.Set
+	rejected int
+	err      error
 }
 
 // pair is a base and patches, each by a manager of its own.
@@ -122,11 +122,11 @@ func (d *definition) upstream(p pair) outcome {
 		return m.Apply(&unstructured.Unstructured{Object: object}, name, true)
 	}
 	if err := apply(p.base, "base", p.updated); err != nil {
-		return outcome{refused: -1, err: err}
+		return outcome{rejected: -1, err: err}
 	}
 	for i, patch := range p.patches {
 		if err := apply(patch, manager(i), false); err != nil {
-			return outcome{refused: i, err: err}
+			return outcome{rejected: i, err: err}
 		}
 	}
 	live := m.Live().(*unstructured.Unstructured)
@@ -134,7 +134,7 @@ func (d *definition) upstream(p pair) outcome {
 	for _, entry := range live.GetManagedFields() {
 		set := &fieldpath.Set{}
 		if err := set.FromJSON(bytes.NewReader(entry.FieldsV1.Raw)); err != nil {
-			return outcome{refused: -2, err: err}
+			return outcome{rejected: -2, err: err}
 		}
 		out.fields[entry.Manager] = set
 	}
@@ -154,22 +154,22 @@ func (d *definition) ours(p pair) (outcome, *merge.Result[merge.Object]) {
 	}
 	result, err := d.plan.Apply(&base, layers, merge.Options{Owners: true})
 	if err != nil {
-		var refused *merge.PatchError
-		if !errors.As(err, &refused) {
-			return outcome{refused: -2, err: err}, nil
+		var rejected *merge.PatchError
+		if !errors.As(err, &rejected) {
+			return outcome{rejected: -2, err: err}, nil
 		}
 		for i := range layers {
-			if layers[i].Layer == refused.Layer {
-				return outcome{refused: i, err: err}, nil
+			if layers[i].Layer == rejected.Layer {
+				return outcome{rejected: i, err: err}, nil
 			}
 		}
-		return outcome{refused: -1, err: err}, nil
+		return outcome{rejected: -1, err: err}, nil
 	}
 	out := outcome{object: canonical(result.Value), fields: map[string]*fieldpath.Set{}}
 	for layer, text := range result.Owners.FieldsV1(nil) {
 		set := &fieldpath.Set{}
 		if err := set.FromJSON(bytes.NewReader(text)); err != nil {
-			return outcome{refused: -2, err: fmt.Errorf("%s: %w in %s", layer, err, text)}, nil
+			return outcome{rejected: -2, err: fmt.Errorf("%s: %w in %s", layer, err, text)}, nil
 		}
 		name, ok := layer.Manager()
 		if !ok {
@@ -184,8 +184,8 @@ func (d *definition) ours(p pair) (outcome, *merge.Result[merge.Object]) {
 
 // compare says how two outcomes differ, "" for not at all.
 func compare(want, got outcome, updated bool) string {
-	if (want.err == nil) != (got.err == nil) || want.refused != got.refused {
-		return fmt.Sprintf("upstream refuses %d: %v\nwe refuse %d: %v", want.refused, want.err, got.refused, got.err)
+	if (want.err == nil) != (got.err == nil) || want.rejected != got.rejected {
+		return fmt.Sprintf("upstream refuses %d: %v\nwe refuse %d: %v", want.rejected, want.err, got.rejected, got.err)
 	}
 	if want.err != nil {
 		return ""

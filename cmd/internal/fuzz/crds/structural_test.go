@@ -244,7 +244,7 @@ func wrapped(root any) []byte {
 	return data
 }
 
-// judged are the places at which apiextensions refuses a definition. ok is false where it cannot be read, and some says that
+// judged are the places at which apiextensions rejects a definition. ok is false where it cannot be read, and some says that
 // a keyword that no definition may have kept it from judging the structure.
 func judged(data []byte) (places map[string]string, some, ok bool) {
 	crd, internal := &v1.CustomResourceDefinition{}, &apiextensions.CustomResourceDefinition{}
@@ -274,8 +274,8 @@ func judged(data []byte) (places map[string]string, some, ok bool) {
 	return places, err != nil, true
 }
 
-// refused are the places that ParseOpenAPI names.
-func refused(err error) map[string]string {
+// rejected are the places that ParseOpenAPI names.
+func rejected(err error) map[string]string {
 	places := map[string]string{}
 	if err == nil {
 		return places
@@ -291,7 +291,7 @@ func refused(err error) map[string]string {
 	return places
 }
 
-// TestStructural compares what is refused of random schemas, and of real ones with flaws, with apiextensions: each place of it.
+// TestStructural compares what is rejected of random schemas, and of real ones with flaws, with apiextensions: each place of it.
 func TestStructural(t *testing.T) {
 	g := &schemas{Rand: rand.New(rand.NewPCG(number(t, "TRAINWELD_SEED", 1), 0))}
 	cases := int(number(t, "TRAINWELD_SCHEMAS", 2000))
@@ -333,7 +333,7 @@ func TestStructural(t *testing.T) {
 			}
 			continue
 		}
-		got := refused(err)
+		got := rejected(err)
 		if len(want) == 0 {
 			accepted++
 		}
@@ -344,7 +344,7 @@ func TestStructural(t *testing.T) {
 	t.Logf("%d structural, %d that cannot be read, of %d", accepted, unread, cases)
 }
 
-// places says at which places only one side refuses a schema.
+// places says at which places only one side rejects a schema.
 func places(want, got map[string]string, some bool) string {
 	var b strings.Builder
 	for place, message := range want {

@@ -58,9 +58,9 @@ func (o *Oracle) DefaultJobSet(object Object) (Object, error) {
 
 // Mutate sends a new object to one of JobSet's mutating webhooks.
 func (o *Oracle) Mutate(path string, object Object) (Object, error) {
-	mutated, refused, err := o.admit(o.jobSetHooks, path, object, nil)
-	if refused != "" {
-		return nil, fmt.Errorf("refused: %s", refused)
+	mutated, rejected, err := o.admit(o.jobSetHooks, path, object, nil)
+	if rejected != "" {
+		return nil, fmt.Errorf("refused: %s", rejected)
 	}
 	return mutated, err
 }

@@ -15,7 +15,7 @@
 //	{"render": {"trainJob": {…}, "runtime": {…}}}    the objects that the controller applies
 //	{"children": {…}}                                a JobSet as it is stored, and what its controller creates
 //	{"hold": [{…}]}                                  the objects of the cluster, for the next questions
-//	{"apply": {"object": {…}, "old": {…}}}           the object as it is stored, or why the API server refuses it
+//	{"apply": {"object": {…}, "old": {…}}}           the object as it is stored, or why the API server rejects it
 //	{"form": {…}}                                    the same without webhooks
 //	{"pod": {…}}                                     a new Pod as JobSet's webhook leaves it
 //	{"prune": {…}}                                   the object without the fields that its definition lacks

@@ -64,15 +64,15 @@ func (o *Oracle) hooksFor(kind string) map[string]*admission.Webhook {
 	return o.hooks
 }
 
-// AdmitJobSet sends a JobSet to the validating webhook, and returns the reason for which it refuses.
-func (o *Oracle) AdmitJobSet(object, old Object) (refused string, err error) {
-	_, refused, err = o.admit(o.jobSetHooks, "/validate"+hooksOf("JobSet"), object, old)
-	return refused, err
+// AdmitJobSet sends a JobSet to the validating webhook, and returns the reason for which it rejects.
+func (o *Oracle) AdmitJobSet(object, old Object) (rejected string, err error) {
+	_, rejected, err = o.admit(o.jobSetHooks, "/validate"+hooksOf("JobSet"), object, old)
+	return rejected, err
 }
 
-// admit sends an object to a webhook. It returns the object that the webhook makes, or the reason for which it refuses. The API
-// server takes a panic as a refusal.
-func (o *Oracle) admit(hooks map[string]*admission.Webhook, path string, object, old Object) (out Object, refused string, err error) {
+// admit sends an object to a webhook. It returns the object that the webhook makes, or the reason for which it rejects. The API
+// server takes a panic as a rejection.
+func (o *Oracle) admit(hooks map[string]*admission.Webhook, path string, object, old Object) (out Object, rejected string, err error) {
 	hook := hooks[path]
 	if hook == nil {
 		return nil, "", fmt.Errorf("there is no webhook %s", path)

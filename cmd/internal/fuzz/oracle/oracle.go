@@ -92,8 +92,8 @@ type Outcome struct {
 	Objects []Object `json:"objects,omitempty"`
 	// Failed is the error or the panic of the controller, if it returned no objects.
 	Failed string `json:"failed,omitempty"`
-	// Refused are the errors of the validating webhook, or its panic.
-	Refused []string `json:"refused,omitempty"`
+	// Rejected are the errors of the validating webhook, or its panic.
+	Rejected []string `json:"refused,omitempty"`
 }
 
 var errNoTrainer, errNoJobSet = errors.New("this oracle has no Trainer"), errors.New("this oracle has no JobSet")
@@ -127,11 +127,11 @@ func (o *Oracle) Render(trainJob, runtime Object, later ...Object) (outcome Outc
 	if runtime != nil {
 		held, err := o.Default(runtime)
 		if err != nil {
-			return Outcome{Failed: err.Error(), Refused: []string{err.Error()}}
+			return Outcome{Failed: err.Error(), Rejected: []string{err.Error()}}
 		}
 		object, err := o.typed(held)
 		if err != nil {
-			return Outcome{Failed: err.Error(), Refused: []string{err.Error()}}
+			return Outcome{Failed: err.Error(), Rejected: []string{err.Error()}}
 		}
 		switch {
 		case !o.definitions[runtime["kind"].(string)].namespaced:

@@ -47,8 +47,8 @@ type Answer struct {
 	Children *Children `json:"children,omitempty"`
 	// Object answers Prune and Pod, and Apply where the object is stored.
 	Object Object `json:"object,omitempty"`
-	// Refused answers Apply, and Form with one word.
-	Refused []string `json:"refused,omitempty"`
+	// Rejected answers Apply, and Form with one word.
+	Rejected []string `json:"refused,omitempty"`
 	// Warnings are those of the webhooks, for Apply.
 	Warnings []string `json:"warnings,omitempty"`
 	// Error is an error of the oracle itself.
@@ -66,11 +66,11 @@ func (o *Oracle) Ask(q Question) (a Answer, err error) {
 	case q.Hold != nil:
 		err = o.Hold(q.Hold.Objects...)
 	case q.Apply != nil:
-		a.Object, a.Refused, err = o.Apply(q.Apply.Object, q.Apply.Old)
+		a.Object, a.Rejected, err = o.Apply(q.Apply.Object, q.Apply.Old)
 		a.Warnings = o.warnings
 	case q.Form != nil:
 		if o.Form(q.Form) {
-			a.Refused = []string{"form"}
+			a.Rejected = []string{"form"}
 		}
 	case q.Pod != nil:
 		a.Object, err = o.Mutate("/mutate--v1-pod", q.Pod)

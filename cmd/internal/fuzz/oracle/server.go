@@ -28,9 +28,9 @@ import (
 const Namespace = "ns"
 
 // Apply creates an object, or updates old, as an API server with the release's definitions and webhooks does. It is strict
-// about unknown fields, as kubectl asks. It returns the object as stored, or the reasons for which it is refused. As kubectl
+// about unknown fields, as kubectl asks. It returns the object as stored, or the reasons for which it is rejected. As kubectl
 // does, it sends a new object to the namespace that the object names, and an update to the namespace of the old one.
-func (o *Oracle) Apply(object, old Object) (stored Object, refused []string, err error) {
+func (o *Oracle) Apply(object, old Object) (stored Object, rejected []string, err error) {
 	o.warnings = nil
 	d, err := o.of(object)
 	if err != nil {
@@ -40,9 +40,9 @@ func (o *Oracle) Apply(object, old Object) (stored Object, refused []string, err
 	if old != nil {
 		requested = (&unstructured.Unstructured{Object: old}).GetNamespace()
 	}
-	decoded, refused, err := o.Decode(object, requested)
-	if refused != nil || err != nil {
-		return nil, refused, err
+	decoded, rejected, err := o.Decode(object, requested)
+	if rejected != nil || err != nil {
+		return nil, rejected, err
 	}
 	kind := object["kind"].(string)
 	path, hooks := hooksOf(kind), o.hooksFor(kind)
@@ -59,8 +59,8 @@ func (o *Oracle) Apply(object, old Object) (stored Object, refused []string, err
 	if u := (&unstructured.Unstructured{Object: decoded}); old == nil && u.GetGenerateName() != "" && u.GetName() == "" {
 		u.SetName(names.SimpleNameGenerator.GenerateName(u.GetGenerateName()))
 	}
-	if refused, err = o.Validate(decoded, old); len(refused) > 0 || err != nil {
-		return nil, refused, err
+	if rejected, err = o.Validate(decoded, old); len(rejected) > 0 || err != nil {
+		return nil, rejected, err
 	}
 	// From Trainer 2.3 on, the webhooks' configuration leaves out runtimes with a label.
 	if isRuntime(kind) && o.trainer.SkipsLabeled() && unchecked(decoded) && (old == nil || unchecked(old)) {
@@ -79,8 +79,8 @@ func unchecked(object Object) bool {
 	return u.GetLabels()["trainer.kubeflow.org/webhook-validation"] == "disabled"
 }
 
-// Form reports whether the API server refuses a new object for its form, before any webhook.
-func (o *Oracle) Form(object Object) (refused bool) {
+// Form reports whether the API server rejects a new object for its form, before any webhook.
+func (o *Oracle) Form(object Object) (rejected bool) {
 	namespace, _, _ := unstructured.NestedString(object, "metadata", "namespace")
 	decoded, errs, err := o.Decode(object, cmp.Or(namespace, Namespace))
 	if len(errs) > 0 || err != nil {
@@ -91,8 +91,8 @@ func (o *Oracle) Form(object Object) (refused bool) {
 	return len(errs) > 0 || err != nil
 }
 
-// Decode reads the object of a request to a namespace. It refuses unknown fields, and fills in defaults.
-func (o *Oracle) Decode(object Object, requested string) (decoded Object, refused []string, err error) {
+// Decode reads the object of a request to a namespace. It rejects unknown fields, and fills in defaults.
+func (o *Oracle) Decode(object Object, requested string) (decoded Object, rejected []string, err error) {
 	d, err := o.of(object)
 	if err != nil {
 		return nil, nil, err
@@ -141,17 +141,17 @@ func prepare(object Object) {
 	delete(metadata, "generation")
 }
 
-// Validate returns the reasons for which the API server refuses to store an object, apart from webhooks.
-func (o *Oracle) Validate(object, old Object) (refused []string, err error) {
+// Validate returns the reasons for which the API server does not store an object, apart from webhooks.
+func (o *Oracle) Validate(object, old Object) (rejected []string, err error) {
 	d, err := o.of(object)
 	if err != nil {
 		return nil, err
 	}
 	errs, err := d.validate(object, old)
 	for _, err := range errs {
-		refused = append(refused, err.Error())
+		rejected = append(rejected, err.Error())
 	}
-	return refused, err
+	return rejected, err
 }
 
 func (d *definition) validate(object, old Object) (field.ErrorList, error) {

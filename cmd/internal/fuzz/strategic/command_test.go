@@ -25,20 +25,20 @@ import (
 // TestCommand compares what trainweld merge makes of every built-in kind with upstream. The objects, once decoded, are equal, and no
 // object has a field that neither the base nor a patch has.
 func TestCommand(t *testing.T) {
-	var taken, refused atomic.Int64
+	var taken, rejected atomic.Int64
 	n := forCases(t, 3_000, newMerging, func(m *merging) string {
 		differs, isTaken := compareCommand(m)
 		if isTaken {
 			taken.Add(1)
 		} else {
-			refused.Add(1)
+			rejected.Add(1)
 		}
 		return differs
 	})
 	if n >= 1000 && taken.Load() < int64(n)/8 {
 		t.Errorf("only %d of %d objects merge: the law says little", taken.Load(), n)
 	}
-	t.Logf("%d bases, %d merged and %d refused", n, taken.Load(), refused.Load())
+	t.Logf("%d bases, %d merged and %d refused", n, taken.Load(), rejected.Load())
 }
 
 // TestCommand_Keys does the same for lists with items of one merge key, which the command takes as the API server does.
@@ -153,17 +153,17 @@ func compareCommand(m *merging) (differs string, taken bool) {
 		return fmt.Sprintf("the command cannot read the case: %v", err), false
 	}
 	if merge == nil || found.Err() != nil {
-		return "", false // a field that the kind does not have, which an API server refuses or drops
+		return "", false // a field that the kind does not have, which an API server rejects or drops
 	}
 	merged, more := merge.Apply(found)
-	want, failedAt, refused := upstream(is)
+	want, failedAt, rejected := upstream(is)
 	switch {
-	case merged == nil && refused == nil && !stricter(is):
+	case merged == nil && rejected == nil && !stricter(is):
 		return fmt.Sprintf("the command refuses it (%v), and upstream does not", more.Err()), false
 	case merged == nil:
 		return "", false
-	case refused != nil:
-		return fmt.Sprintf("upstream refuses patch %d (%v), and the command does not", failedAt, refused), false
+	case rejected != nil:
+		return fmt.Sprintf("upstream refuses patch %d (%v), and the command does not", failedAt, rejected), false
 	}
 	if got, wanted := canonical(m.typ, merged.Fields), canonical(m.typ, want); !bytes.Equal(got, wanted) && !(stricter(is) && directs(is)) {
 		return fmt.Sprintf("the command makes\n  %s\nand upstream\n  %s", got, wanted), true

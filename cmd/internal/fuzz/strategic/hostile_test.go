@@ -116,7 +116,7 @@ func TestLargePatches(t *testing.T) {
 	}
 }
 
-// TestStricter shows what the engine refuses, and upstream takes.
+// TestStricter shows what the engine rejects, and upstream takes.
 func TestStricter(t *testing.T) {
 	pods := reflect.TypeFor[corev1.Pod]()
 	base := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "a"}}}}

@@ -332,7 +332,7 @@ func (m *merging) isOfParts(c conflict.Conflict) bool {
 	return objects > 1
 }
 
-// permute tries every order of the patches until one is refused.
+// permute tries every order of the patches until one is rejected.
 func permute(patches []any, try func([]any) bool) bool {
 	var place func(order []any, left []any) bool
 	place = func(order, left []any) bool {

@@ -92,16 +92,16 @@ func newBase(from rand.Source) (*merging, *generator) {
 
 // TestEqualsUpstream compares the engine with StrategicMergePatch, patch by patch.
 func TestEqualsUpstream(t *testing.T) {
-	var refused, patches atomic.Int64
+	var rejected, patches atomic.Int64
 	n := forCases(t, 7_000, newMerging, func(m *merging) string {
-		differs, isRefused := compare(m)
+		differs, isRejected := compare(m)
 		patches.Add(int64(len(m.patches)))
-		if isRefused {
-			refused.Add(1)
+		if isRejected {
+			rejected.Add(1)
 		}
 		return differs
 	})
-	t.Logf("%d bases with %d patches, %d of them refused", n, patches.Load(), refused.Load())
+	t.Logf("%d bases with %d patches, %d of them refused", n, patches.Load(), rejected.Load())
 }
 
 // TestEqualsUpstream_Cases are cases that random ones found, and few of them reach.
@@ -117,16 +117,16 @@ func TestEqualsUpstream_Cases(t *testing.T) {
 			object{"spec": object{"containers": []any{object{"name": ""}}}}, object{"spec": object{"containers": []any{object{"name": "", "image": "a"}}}},
 		},
 	} {
-		if differs, refused := compare(&merging{typ: reflect.TypeFor[corev1.Pod](), base: &corev1.Pod{}, patches: patches}); differs != "" || refused {
-			t.Errorf("%s: refused %v, %s", reason, refused, differs)
+		if differs, rejected := compare(&merging{typ: reflect.TypeFor[corev1.Pod](), base: &corev1.Pod{}, patches: patches}); differs != "" || rejected {
+			t.Errorf("%s: refused %v, %s", reason, rejected, differs)
 		}
 	}
 	for reason, patch := range map[string]any{
 		"an item without a key, in an order of none": object{"spec": object{"$setElementOrder/containers": []any{}, "containers": []any{object{"image": "a"}}}},
 		"an item without a key, in an order":         object{"spec": object{"$setElementOrder/containers": []any{object{"name": "a"}}, "containers": []any{object{"image": "a"}}}},
 	} {
-		if differs, refused := compare(&merging{typ: reflect.TypeFor[corev1.Pod](), base: &corev1.Pod{}, patches: []any{patch}}); differs != "" || !refused {
-			t.Errorf("%s: refused %v, %s", reason, refused, differs)
+		if differs, rejected := compare(&merging{typ: reflect.TypeFor[corev1.Pod](), base: &corev1.Pod{}, patches: []any{patch}}); differs != "" || !rejected {
+			t.Errorf("%s: refused %v, %s", reason, rejected, differs)
 		}
 	}
 }
@@ -169,8 +169,8 @@ func (m *merging) String() string {
 	return s.String()
 }
 
-// compare says how the engine differs from upstream, and whether upstream refuses the case.
-func compare(m *merging) (differs string, refused bool) {
+// compare says how the engine differs from upstream, and whether upstream rejects the case.
+func compare(m *merging) (differs string, rejected bool) {
 	want, failedAt, wantErr := upstream(m)
 	var wanted []byte
 	if wantErr == nil {
@@ -208,7 +208,7 @@ func canonical(t reflect.Type, value any) []byte {
 	return encode(jsonOf(again))
 }
 
-// stricter reports whether a patch holds what the engine refuses, and upstream takes at times: the rows of docs/differences.md that
+// stricter reports whether a patch holds what the engine rejects, and upstream takes at times: the rows of docs/differences.md that
 // TestStricter shows one by one.
 func stricter(m *merging) bool {
 	found := false
@@ -300,7 +300,7 @@ func layered(m *merging) []merge.Layered[any] {
 	return layers
 }
 
-// upstream is the API machinery's result, or which patch it refuses and why.
+// upstream is the API machinery's result, or which patch it rejects and why.
 func upstream(m *merging) (result any, failedAt int, err error) {
 	result = m.base
 	for i, patch := range m.patches {

@@ -15,7 +15,7 @@ import (
 	"github.com/trainweld/trainweld/render/admission"
 )
 
-// TestGenerated converts generated jobs. What is refused is refused by name; of the rest the Pods are those
+// TestGenerated converts generated jobs. What is rejected is rejected by name; of the rest the Pods are those
 // of the operator, and the cluster takes the result.
 func TestGenerated(t *testing.T) {
 	first, count := uint64(0), testenv.NumberOr(t, "TRAINWELD_JOBS", 400)
@@ -86,7 +86,7 @@ func findingKind(findings finding.List, job apiruntime.Object) string {
 	return kind
 }
 
-// accepted says why the cluster would refuse the result.
+// accepted says why the cluster would reject the result.
 func accepted(t *testing.T, result *trainingjob.Result) string {
 	ctx := context.Background()
 	runtime, err := admission.Encode(result.Runtime)

@@ -190,7 +190,7 @@ func hostfiles(old *trainingoperator.Made, now []*corev1.Pod, hostfile string) s
 
 // TestExamples compares the Pods of every example that is migrated. Those that are not are named here.
 func TestExamples(t *testing.T) {
-	refused := map[string]string{
+	rejected := map[string]string{
 		"mpi/tensorflow-mnist-elastic.yaml":                      "discover_hosts.sh",
 		"pytorch/elastic/imagenet/imagenet.yaml":                 ".spec.elasticPolicy.metrics",
 		"xgboost/smoke-dist/xgboostjob_v1alpha1_rabit_test.yaml": `unknown field "apiVersion"`,
@@ -220,8 +220,8 @@ func TestExamples(t *testing.T) {
 				continue
 			}
 			jobs++
-			t.Run(fmt.Sprintf("%s/%d", name, i), func(t *testing.T) { example(t, document, head.Kind, refused[name]) })
-			delete(refused, name)
+			t.Run(fmt.Sprintf("%s/%d", name, i), func(t *testing.T) { example(t, document, head.Kind, rejected[name]) })
+			delete(rejected, name)
 		}
 		return nil
 	})
@@ -231,12 +231,12 @@ func TestExamples(t *testing.T) {
 	if jobs < 27 {
 		t.Errorf("%d jobs in %s: want all 27", jobs, dir)
 	}
-	for name := range refused {
+	for name := range rejected {
 		t.Errorf("%s is not there", name)
 	}
 }
 
-func example(t *testing.T, document, kind, refused string) {
+func example(t *testing.T, document, kind, rejected string) {
 	job := trainingjob.New(kind)
 	if job == nil {
 		t.Fatalf("no type for %s", kind)
@@ -248,9 +248,9 @@ func example(t *testing.T, document, kind, refused string) {
 		result, err = converted, findings.Err()
 	}
 	switch {
-	case refused != "" && (err == nil || !strings.Contains(err.Error(), refused)):
-		t.Fatalf("want it refused for %s, got %v", refused, err)
-	case refused != "":
+	case rejected != "" && (err == nil || !strings.Contains(err.Error(), rejected)):
+		t.Fatalf("want it refused for %s, got %v", rejected, err)
+	case rejected != "":
 		return
 	case err != nil:
 		t.Fatal(err)

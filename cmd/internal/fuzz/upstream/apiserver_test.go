@@ -111,22 +111,22 @@ func (s *apiServer) hold(objects ...upstream.Object) {
 }
 
 // apply creates an object, or updates old; it returns what is stored, or why nothing is.
-func (s *apiServer) apply(object, old upstream.Object) (stored upstream.Object, refused []string) {
+func (s *apiServer) apply(object, old upstream.Object) (stored upstream.Object, rejected []string) {
 	s.t.Helper()
-	stored, refused, err := s.Apply(object, old)
+	stored, rejected, err := s.Apply(object, old)
 	s.must(err)
-	return stored, refused
+	return stored, rejected
 }
 
-// refusesForm reports whether the server refuses a new object for its form, before any webhook.
-func (s *apiServer) refusesForm(object upstream.Object) bool {
+// rejectsForm reports whether the server rejects a new object for its form, before any webhook.
+func (s *apiServer) rejectsForm(object upstream.Object) bool {
 	s.t.Helper()
 	if kind, _ := object["kind"].(string); kind != "TrainJob" && !strings.HasSuffix(kind, "TrainingRuntime") {
 		return true
 	}
-	refused, err := s.Form(object)
+	rejected, err := s.Form(object)
 	s.must(err)
-	return refused
+	return rejected
 }
 
 // serverNamespace is where requests go for objects that name no namespace.

@@ -26,12 +26,12 @@ const (
 type input struct {
 	name              string
 	trainJob, runtime upstream.Object
-	// refused says that the cluster is known to refuse it, by rules that rendering does not know.
-	refused bool
+	// rejected says that the cluster is known to reject it, by rules that rendering does not know.
+	rejected bool
 }
 
 // TestCases compares the renderings of the module's own examples and of a folder of cases. What
-// trainweld refuses and upstream renders must be in differences.txt, and nothing else may be.
+// trainweld rejects and upstream renders must be in differences.txt, and nothing else may be.
 func TestCases(t *testing.T) {
 	differences, err := upstream.Differences(differencesFile)
 	if err != nil {
@@ -52,7 +52,7 @@ func TestCases(t *testing.T) {
 }
 
 // TestExamples compares the renderings of a release's own examples and of TrainJobs for its stock runtimes. What trainweld
-// refuses the release refuses.
+// rejects the release rejects.
 func TestExamples(t *testing.T) {
 	for _, in := range slices.Concat(examples(t), stock(t)) {
 		t.Run(in.name, func(t *testing.T) { compareCase(t, in, nil, map[upstream.Difference]bool{}) })
@@ -73,7 +73,7 @@ func compareCase(t *testing.T, in input, differences []upstream.Difference, need
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(got.Refused) > 0 {
+	if len(got.Rejected) > 0 {
 		listed := false
 		for _, code := range got.Codes() {
 			for _, d := range differences {
@@ -82,15 +82,15 @@ func compareCase(t *testing.T, in input, differences []upstream.Difference, need
 				}
 			}
 		}
-		clusterRefuses := in.refused || want.Failed != "" || len(want.Refused) > 0
-		if !listed && !clusterRefuses {
-			t.Errorf("trainweld refuses what upstream renders, and %s does not list it:\n%v", differencesFile, got.Refused)
+		clusterRejects := in.rejected || want.Failed != "" || len(want.Rejected) > 0
+		if !listed && !clusterRejects {
+			t.Errorf("trainweld refuses what upstream renders, and %s does not list it:\n%v", differencesFile, got.Rejected)
 		}
-		t.Logf("refused: %v; upstream: %q, %s", got.Codes(), want.Refused, want.Failed)
+		t.Logf("refused: %v; upstream: %q, %s", got.Codes(), want.Rejected, want.Failed)
 	}
 	switch {
 	case len(got.Objects) == 0:
-		return // refused before there is anything to compare
+		return // rejected before there is anything to compare
 	case want.Failed != "":
 		t.Fatalf("upstream does not render it (%v), and trainweld does", want.Failed)
 	}
@@ -230,7 +230,7 @@ func cases(t *testing.T) (inputs []input) {
 			trainJob: read(t, file)[0], runtime: read(t, runtime)[0],
 		}
 		if results := read(t, filepath.Join(dir, "want", "result.yaml")); len(results) > 0 {
-			in.refused = results[0]["outcome"] != "rendered"
+			in.rejected = results[0]["outcome"] != "rendered"
 		}
 		inputs = append(inputs, in)
 	}

@@ -138,12 +138,12 @@ func TestGangs(t *testing.T) {
 	for range n {
 		job, runtime := g.pair()
 		server.hold()
-		stored, refused := server.apply(runtime, nil)
-		if refused != nil {
+		stored, rejected := server.apply(runtime, nil)
+		if rejected != nil {
 			continue
 		}
 		server.hold(stored)
-		if _, refused := server.apply(job, nil); refused != nil {
+		if _, rejected := server.apply(job, nil); rejected != nil {
 			continue
 		}
 		outcome, err := server.Render(job, runtime)

@@ -35,15 +35,15 @@ func TestJobSetUpdates(t *testing.T) {
 	verdicts := map[string]int{}
 	for seed := range uint64(*jobSets / 2) {
 		old, changed, what := changedJobSet(t, seed)
-		stored, refused, err := server.Apply(old, nil)
+		stored, rejected, err := server.Apply(old, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if refused != nil {
+		if rejected != nil {
 			verdicts["not created"]++
 			continue
 		}
-		refused = reapply(t, server, applier, stored, old, changed)
+		rejected = reapply(t, server, applier, stored, old, changed)
 		var errs finding.List
 		for _, f := range admission.UpdateJobSet(t.Context(), nil, old, changed, serverNamespace) {
 			early := f.Code < "TW400" || f.Code >= "TW500" && f.Code < "TW540" || f.Code == finding.CodeImmutable
@@ -51,14 +51,14 @@ func TestJobSetUpdates(t *testing.T) {
 				errs = append(errs, f)
 			}
 		}
-		verdicts[fmt.Sprintf("%s: upstream refuses %v, here %v", what, len(refused) > 0, len(errs) > 0)]++
-		if (len(refused) > 0) != (len(errs) > 0) {
+		verdicts[fmt.Sprintf("%s: upstream refuses %v, here %v", what, len(rejected) > 0, len(errs) > 0)]++
+		if (len(rejected) > 0) != (len(errs) > 0) {
 			was, _ := yaml.Marshal(old)
 			is, err := yaml.Marshal(changed)
 			if err != nil {
 				t.Fatal(err)
 			}
-			t.Fatalf("seed %d (%s): upstream %q\nfound %v\n%s---\n%s", seed, what, refused, errs, was, is)
+			t.Fatalf("seed %d (%s): upstream %q\nfound %v\n%s---\n%s", seed, what, rejected, errs, was, is)
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(verdicts)) {
@@ -74,8 +74,8 @@ func TestJobSetReplacements(t *testing.T) {
 		old, _, _ := changedJobSet(t, seed)
 		old, err := server.Prune(old)
 		server.must(err)
-		stored, refused := server.apply(old, nil)
-		if refused != nil {
+		stored, rejected := server.apply(old, nil)
+		if rejected != nil {
 			verdicts["not created"]++
 			continue
 		}
@@ -83,7 +83,7 @@ func TestJobSetReplacements(t *testing.T) {
 		server.must(err)
 		r := rand.New(rand.NewPCG(seed, 23))
 		changed, what := changeJobSet(t, mutator{r}, stored)
-		_, refused = server.apply(changed, stored)
+		_, rejected = server.apply(changed, stored)
 		var errs finding.List
 		for _, f := range admission.UpdateJobSet(t.Context(), server.Release, stored, changed, serverNamespace) {
 			early := f.Code < "TW400" || f.Code >= "TW500" && f.Code < "TW540" || f.Code == finding.CodeImmutable || f.Code == finding.CodeUnknownOldObject
@@ -94,14 +94,14 @@ func TestJobSetReplacements(t *testing.T) {
 				errs = append(errs, f)
 			}
 		}
-		verdicts[fmt.Sprintf("%s: upstream refuses %v, here %v", what, len(refused) > 0, len(errs) > 0)]++
-		if (len(refused) > 0) != (len(errs) > 0) {
+		verdicts[fmt.Sprintf("%s: upstream refuses %v, here %v", what, len(rejected) > 0, len(errs) > 0)]++
+		if (len(rejected) > 0) != (len(errs) > 0) {
 			was, _ := yaml.Marshal(stored)
 			is, err := yaml.Marshal(changed)
 			if err != nil {
 				t.Fatal(err)
 			}
-			t.Fatalf("seed %d (%s): upstream %q\nfound %v\n%s---\n%s", seed, what, refused, errs, was, is)
+			t.Fatalf("seed %d (%s): upstream %q\nfound %v\n%s---\n%s", seed, what, rejected, errs, was, is)
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(verdicts)) {
@@ -109,16 +109,16 @@ func TestJobSetReplacements(t *testing.T) {
 	}
 }
 
-// reapply applies a changed JobSet over the one that its manager applied before, and returns why it is refused.
+// reapply applies a changed JobSet over the one that its manager applied before, and returns why it is rejected.
 func reapply(t *testing.T, o *oracle.Oracle, applier *serverside.Server, stored, old, changed upstream.Object) []string {
 	t.Helper()
 	schema := o.Schema("JobSet")
-	decoded, refused, err := o.Decode(changed, serverNamespace)
+	decoded, rejected, err := o.Decode(changed, serverNamespace)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if refused != nil {
-		return refused
+	if rejected != nil {
+		return rejected
 	}
 	created := asJSON(t, old)
 	defaulting.PruneNonNullableNullsWithoutDefaults(created, schema) // an apply over an object that exists keeps its nulls
@@ -145,11 +145,11 @@ func reapply(t *testing.T, o *oracle.Oracle, applier *serverside.Server, stored,
 		maps.Copy(metadata, entries)
 	}
 	decoded["spec"] = fields["spec"]
-	if refused, err = o.Validate(decoded, stored); err != nil {
+	if rejected, err = o.Validate(decoded, stored); err != nil {
 		t.Fatal(err)
 	}
-	if refused != nil {
-		return refused
+	if rejected != nil {
+		return rejected
 	}
 	denied, err := o.AdmitJobSet(decoded, stored)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 // TestJobSetVerdicts compares verdicts on new JobSets, generated and mutated: of the definition that the
-// JobSet module ships with JobSet's own webhooks, and of package admission. What is refused later, at the
+// JobSet module ships with JobSet's own webhooks, and of package admission. What is rejected later, at the
 // Jobs and Pods, is no part of it.
 func TestJobSetVerdicts(t *testing.T) {
 	server := newAPIServer(t)
@@ -26,7 +26,7 @@ func TestJobSetVerdicts(t *testing.T) {
 			server.must(err)
 			js = pruned
 		}
-		_, refused := server.apply(js, nil)
+		_, rejected := server.apply(js, nil)
 		var errs finding.List
 		for _, f := range admission.AdmitJobSet(t.Context(), server.Release, js, serverNamespace) {
 			// Below TW540 stands what the API server and the webhooks say; TW4 is about what comes later.
@@ -35,13 +35,13 @@ func TestJobSetVerdicts(t *testing.T) {
 				errs = append(errs, f)
 			}
 		}
-		verdicts[fmt.Sprintf("upstream refuses %v, here %v", len(refused) > 0, len(errs) > 0)]++
-		if (len(refused) > 0) != (len(errs) > 0) {
+		verdicts[fmt.Sprintf("upstream refuses %v, here %v", len(rejected) > 0, len(errs) > 0)]++
+		if (len(rejected) > 0) != (len(errs) > 0) {
 			data, err := yaml.Marshal(js)
 			if err != nil {
 				t.Fatal(err)
 			}
-			t.Fatalf("seed %d: upstream %q\nfound %v\n%s", seed, refused, errs, data)
+			t.Fatalf("seed %d: upstream %q\nfound %v\n%s", seed, rejected, errs, data)
 		}
 	}
 	t.Log(verdicts)

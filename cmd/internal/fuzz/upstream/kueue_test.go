@@ -131,14 +131,14 @@ func eachCase(t *testing.T, variable string, cases uint64, check func(seed uint6
 // TestPodSets compares the Pod sets of generated pairs, and what they request, with Kueue's own. TRAINWELD_PODSET asks for one pair.
 func TestPodSets(t *testing.T) {
 	k := startKueue(t)
-	compared, failed, refused, warned, cases := 0, 0, 0, 0, 0
+	compared, failed, rejected, warned, cases := 0, 0, 0, 0, 0
 	eachCase(t, "TRAINWELD_PODSET", 8000, func(seed uint64) {
 		cases++
 		pair := queuedPair(t, seed)
 		sets, err := render.PodSets(render.Input{TrainJob: pair.TrainJob, Runtime: &pair.Runtime.Spec}, render.Options{OnConflict: render.Last})
 		list, _ := err.(finding.List)
 		if err != nil && (len(list) != 1 || list[0].Code != finding.CodeNoPodSets) {
-			refused++
+			rejected++
 			return
 		}
 		question := map[string]any{"trainJob": pair.TrainJob, "runtime": pair.Runtime}
@@ -181,7 +181,7 @@ func TestPodSets(t *testing.T) {
 		}
 		compared++
 	})
-	t.Logf("%d pairs: %d equal to Kueue, %d where both fail, %d rejected by the cluster; %d sets with findings", cases, compared, failed, refused, warned)
+	t.Logf("%d pairs: %d equal to Kueue, %d where both fail, %d rejected by the cluster; %d sets with findings", cases, compared, failed, rejected, warned)
 	if cases > 100 && (compared < cases/3 || failed == 0 || warned == 0) {
 		t.Errorf("%d compared, %d failed, %d warned: the generator makes too little of one kind", compared, failed, warned)
 	}
@@ -279,7 +279,7 @@ func annotate(r *rand.Rand, annotations *map[string]string) {
 // TestAdmissions compares the patch of generated admissions, and the flavors that fit, with Kueue's own. TRAINWELD_ADMISSION asks for one.
 func TestAdmissions(t *testing.T) {
 	k := startKueue(t)
-	admitted, refused, either, fit, unfit, cases := 0, 0, 0, 0, 0, 0
+	admitted, rejected, either, fit, unfit, cases := 0, 0, 0, 0, 0, 0
 	eachCase(t, "TRAINWELD_ADMISSION", 8000, func(seed uint64) {
 		pair := queuedPair(t, seed)
 		in := render.Input{TrainJob: pair.TrainJob, Runtime: &pair.Runtime.Spec}
@@ -335,7 +335,7 @@ func TestAdmissions(t *testing.T) {
 			if a.Error == "" {
 				t.Errorf("admission %d: Admit() = %v, Kueue admits", seed, err)
 			}
-			refused++
+			rejected++
 			return
 		}
 		want := plainJSON(t, got.TrainJob.Spec.RuntimePatches[at])
@@ -347,8 +347,8 @@ func TestAdmissions(t *testing.T) {
 		}
 		admitted++
 	})
-	t.Logf("%d admissions: %d patches equal to Kueue's, %d fail in both, %d with either value; %d flavors fit, %d do not", cases, admitted, refused, either, fit, unfit)
-	if cases > 100 && (admitted < cases/4 || refused == 0 || either == 0 || fit == 0 || unfit == 0) {
+	t.Logf("%d admissions: %d patches equal to Kueue's, %d fail in both, %d with either value; %d flavors fit, %d do not", cases, admitted, rejected, either, fit, unfit)
+	if cases > 100 && (admitted < cases/4 || rejected == 0 || either == 0 || fit == 0 || unfit == 0) {
 		t.Error("the generator makes too little of one kind")
 	}
 }

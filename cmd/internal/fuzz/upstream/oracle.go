@@ -158,17 +158,17 @@ func (u *Upstream) Hold(objects ...Object) error {
 	return err
 }
 
-// Apply creates an object, or updates old. It returns the object as stored, or the reasons for which it is refused.
-func (u *Upstream) Apply(object, old Object) (stored Object, refused []string, err error) {
+// Apply creates an object, or updates old. It returns the object as stored, or the reasons for which it is rejected.
+func (u *Upstream) Apply(object, old Object) (stored Object, rejected []string, err error) {
 	a, err := u.of(object).Ask(oracle.Question{Apply: &oracle.Request{Object: object, Old: old}})
 	u.Warnings = a.Warnings
-	return a.Object, a.Refused, err
+	return a.Object, a.Rejected, err
 }
 
-// Form reports whether the API server refuses a new object for its form, before any webhook.
-func (u *Upstream) Form(object Object) (refused bool, err error) {
+// Form reports whether the API server rejects a new object for its form, before any webhook.
+func (u *Upstream) Form(object Object) (rejected bool, err error) {
 	a, err := u.of(object).Ask(oracle.Question{Form: object})
-	return len(a.Refused) > 0, err
+	return len(a.Rejected) > 0, err
 }
 
 // Children returns a JobSet as it is stored, and what its controller creates.

@@ -22,7 +22,7 @@ func TestPairs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := pairs{server: newAPIServer(t), codes: map[string]bool{}, refused: map[string]int{}}
+	p := pairs{server: newAPIServer(t), codes: map[string]bool{}, rejected: map[string]int{}}
 	for _, d := range differences {
 		p.codes[d.Code] = true
 	}
@@ -44,7 +44,7 @@ func TestPairs(t *testing.T) {
 	for range n / 2 {
 		p.check(t, fresh.Uint64())
 	}
-	t.Logf("%d pairs: %d equal, %d refused by the definitions, %d by both sides, refused by trainweld alone: %v", n, p.equal, p.early, p.both, p.refused)
+	t.Logf("%d pairs: %d equal, %d refused by the definitions, %d by both sides, refused by trainweld alone: %v", n, p.equal, p.early, p.both, p.rejected)
 	if p.server.Release.Overrides == release.PodTemplateOverrides {
 		t.Logf("%d of them with several overrides for one job", p.overlapping)
 		if p.overlapping < int(n)/20 {
@@ -58,10 +58,10 @@ func TestPairs(t *testing.T) {
 
 type pairs struct {
 	server      *apiServer
-	codes       map[string]bool // of deliberate refusals
-	refused     map[string]int  // pairs that only trainweld refuses, by code
+	codes       map[string]bool // of deliberate rejections
+	rejected    map[string]int  // pairs that only trainweld rejects, by code
 	equal, both int
-	early       int // pairs that the definitions refuse
+	early       int // pairs that the definitions reject
 	wrong       int
 	overlapping int // equal pairs with several overrides for one job
 }
@@ -123,7 +123,7 @@ func (p *pairs) generate(t *testing.T, seed uint64) *fuzz.Documents {
 	}
 	pair := fuzz.Released(seed, p.server.Release, options)
 	if p.server.latest() && seed%4 == 0 {
-		return pair // with fields that it lacks, which the definitions refuse
+		return pair // with fields that it lacks, which the definitions reject
 	}
 	var err error
 	if pair.TrainJob, err = p.server.Prune(pair.TrainJob); err != nil {
@@ -143,7 +143,7 @@ func kindOf(text string) string {
 
 // quietly tries a smaller pair without counting it.
 func quietly(p *pairs, pair *fuzz.Documents) string {
-	return (&pairs{server: p.server, codes: p.codes, refused: map[string]int{}}).broken(pair)
+	return (&pairs{server: p.server, codes: p.codes, rejected: map[string]int{}}).broken(pair)
 }
 
 // broken says what is wrong with the pair's rendering, or "".
@@ -153,8 +153,8 @@ func (p *pairs) broken(pair *fuzz.Documents) (text string) {
 			text = fmt.Sprintf("trainweld panics\n%v", r)
 		}
 	}()
-	// What the definitions refuse is TestVerdicts' concern.
-	if p.server.refusesForm(pair.Runtime) || p.server.refusesForm(pair.TrainJob) {
+	// What the definitions reject is TestVerdicts' concern.
+	if p.server.rejectsForm(pair.Runtime) || p.server.rejectsForm(pair.TrainJob) {
 		p.early++
 		return ""
 	}
@@ -168,29 +168,29 @@ func (p *pairs) broken(pair *fuzz.Documents) (text string) {
 	if err != nil {
 		return fmt.Sprintf("upstream fails\n%v", err)
 	}
-	refused := len(got.Refused) > 0
+	rejected := len(got.Rejected) > 0
 	switch {
-	case want.Failed != "" && !refused:
+	case want.Failed != "" && !rejected:
 		return fmt.Sprintf("trainweld renders what upstream does not\n%v", want.Failed)
 	case want.Failed != "":
 		p.both++
 		return ""
-	case refused && len(want.Refused) > 0:
+	case rejected && len(want.Rejected) > 0:
 		p.both++
-	case refused:
+	case rejected:
 		listed := false
 		for _, code := range got.Codes() {
 			if p.codes[code] {
-				p.refused[code]++
+				p.rejected[code]++
 				listed = true
 			}
 		}
 		if !listed {
-			return fmt.Sprintf("trainweld refuses what upstream renders: %v\n%v", got.Codes(), got.Refused)
+			return fmt.Sprintf("trainweld refuses what upstream renders: %v\n%v", got.Codes(), got.Rejected)
 		}
 	}
 	if len(got.Objects) == 0 {
-		return fmt.Sprintf("trainweld has no objects beside its refusal: %v\n%v", got.Codes(), got.Refused)
+		return fmt.Sprintf("trainweld has no objects beside its refusal: %v\n%v", got.Codes(), got.Rejected)
 	}
 	diff, err := variant(p.server.Upstream, want, in, got, kinds)
 	if err != nil {
@@ -199,7 +199,7 @@ func (p *pairs) broken(pair *fuzz.Documents) (text string) {
 	if diff != "" {
 		return "trainweld renders something else than upstream\n" + diff
 	}
-	if !refused {
+	if !rejected {
 		p.equal++
 		if overlaps(in.trainJob) {
 			p.overlapping++

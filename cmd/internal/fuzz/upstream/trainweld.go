@@ -21,14 +21,14 @@ import (
 type Rendered struct {
 	// Objects exist even next to a rejection, wherever the controller would get that far.
 	Objects []Object
-	// Refused are the findings of severity Error.
-	Refused finding.List
+	// Rejected are the findings of severity Error.
+	Rejected finding.List
 }
 
 // Codes returns the distinct codes of the rejection, sorted.
 func (r Rendered) Codes() []string {
 	var codes []string
-	for _, f := range r.Refused {
+	for _, f := range r.Rejected {
 		codes = append(codes, string(f.Code))
 	}
 	slices.Sort(codes)
@@ -50,7 +50,7 @@ func Trainweld(u *Upstream, trainJob, runtime Object) (Rendered, error) {
 		}
 		documents, findings, _ := u.API.Decode("input.yaml", data, nil)
 		if findings.Err() != nil {
-			return Rendered{Refused: failing(findings)}, nil
+			return Rendered{Rejected: failing(findings)}, nil
 		}
 		for _, d := range documents {
 			switch o := d.Object.(type) {
@@ -84,7 +84,7 @@ func Trainweld(u *Upstream, trainJob, runtime Object) (Rendered, error) {
 	}
 	spec, missing := runtimes.Find(in.TrainJob)
 	if missing != nil {
-		return Rendered{Refused: finding.List{*missing}}, nil
+		return Rendered{Rejected: finding.List{*missing}}, nil
 	}
 	in.Runtime = spec
 	out, _ := render.JobSet(in, render.Options{
@@ -93,7 +93,7 @@ func Trainweld(u *Upstream, trainJob, runtime Object) (Rendered, error) {
 		Secrets:       rand.Reader,
 		FluxTemplates: os.DirFS(filepath.Join(u.Modules.Trainer, "pkg", "runtime", "framework", "plugins", "flux", "templates")),
 	})
-	r := Rendered{Refused: failing(out.Findings)}
+	r := Rendered{Rejected: failing(out.Findings)}
 	if out.JobSet == nil {
 		return r, nil
 	}

@@ -141,7 +141,7 @@ func (g *generator) pair(r *rand.Rand) (job, runtime upstream.Object) {
 	}
 	for range mostTries {
 		job, runtime = g.rendered(r.Uint64())
-		if _, refused := g.server.apply(runtime, nil); len(refused) == 0 {
+		if _, rejected := g.server.apply(runtime, nil); len(rejected) == 0 {
 			break
 		}
 	}

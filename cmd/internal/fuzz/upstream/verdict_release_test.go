@@ -10,8 +10,8 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// earlierRefusals are those of earlier releases only, and those with other codes there.
-var earlierRefusals = []refusal{
+// earlierRejections are those of earlier releases only, and those with other codes there.
+var earlierRejections = []rejection{
 	{"names on create", regexp.MustCompile(`metadata\.name: Invalid value: .*DNS-1035`), []finding.Code{finding.CodeBrokenRule}},
 	{"patched jobs", regexp.MustCompile(`must not have (targetJob|replicated job) that doesn't exist`), []finding.Code{finding.CodeUnknownJob}},
 	{"patched containers", regexp.MustCompile(`must not have (initContainer|container) that doesn't exist`), []finding.Code{finding.CodeUnknownJob}},
@@ -20,14 +20,14 @@ var earlierRefusals = []refusal{
 	{"merges", regexp.MustCompile(`panic: `), []finding.Code{finding.CodeNoMerge, finding.CodeTorchTune}},
 }
 
-// refusalsOf returns the refusals of a release.
-func refusalsOf(r *release.Release) []refusal {
+// rejectionsOf returns the rejections of a release.
+func rejectionsOf(r *release.Release) []rejection {
 	if r.Version == release.Latest().Version {
-		return refusals
+		return rejections
 	}
-	all := slices.Clone(earlierRefusals)
-	for _, known := range refusals {
-		if !slices.ContainsFunc(earlierRefusals, func(e refusal) bool { return e.rule == known.rule }) {
+	all := slices.Clone(earlierRejections)
+	for _, known := range rejections {
+		if !slices.ContainsFunc(earlierRejections, func(e rejection) bool { return e.rule == known.rule }) {
 			all = append(all, known)
 		}
 	}

@@ -8,11 +8,11 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// refusals are what the cluster's admission refuses: what its message says, and the codes that stand for it
+// rejections are what the cluster's admission rejects: what its message says, and the codes that stand for it
 // here: first what the API server says by the definitions, then the webhooks. Two rules of the webhooks are
 // left out, since nothing breaks them: that of patches for jobs and containers which the runtime lacks, which
 // upstream looks for when it has added them, and volcano's of PriorityClasses, which are all there.
-var refusals = []refusal{
+var rejections = []rejection{
 	{"unknown fields", regexp.MustCompile(`(?m)^unknown fields `), []finding.Code{finding.CodeUnknownField}},
 	{"wrong types", regexp.MustCompile(`must be of type |cannot unmarshal|Checked value must be of type|parsing time|unable to parse`), []finding.Code{finding.CodeWrongType}},
 	{"required fields", regexp.MustCompile(`: Required value`), []finding.Code{finding.CodeMissingField, finding.CodeWrongType, finding.CodeBadMetadata, finding.CodeBadManager}},
@@ -36,7 +36,7 @@ var refusals = []refusal{
 	{"unchangeable fields", regexp.MustCompile(`field is immutable`), []finding.Code{finding.CodeImmutable, finding.CodeBadMetadata, finding.CodeUnknownOldObject}},
 	{"the runtime's kind", regexp.MustCompile(`unsupported runtime: \S`), []finding.Code{finding.CodeUnknownRuntime}},
 	{"no runtime's kind", regexp.MustCompile(`(?m)unsupported runtime: $`), []finding.Code{finding.CodeUnknownRuntime, finding.CodeMissingField}},
-	{"the runtime", regexp.MustCompile(`must be created before the TrainJob`), []finding.Code{finding.CodeNoRuntime, finding.CodeRuntimeRefused}},
+	{"the runtime", regexp.MustCompile(`must be created before the TrainJob`), []finding.Code{finding.CodeNoRuntime, finding.CodeRuntimeRejected}},
 	{"merges", regexp.MustCompile(`panic: `), []finding.Code{finding.CodeNoMerge}},
 	{"the dataset's job", regexp.MustCompile(`must have dataset-initializer job when`), []finding.Code{finding.CodeNoInitializer}},
 	{"the dataset's container", regexp.MustCompile(`must have container with name - dataset-initializer in`), []finding.Code{finding.CodeNoInitializer}},
@@ -65,22 +65,22 @@ var refusals = []refusal{
 	{"runtimes' containers", regexp.MustCompile(`must contain the required container for the ancestor`), []finding.Code{finding.CodeRuntimeContainer}},
 }
 
-// refusal is a rule of the cluster's admission.
-type refusal struct {
+// rejection is a rule of the cluster's admission.
+type rejection struct {
 	rule  string
 	says  *regexp.Regexp
 	codes []finding.Code
 }
 
-// coverage counts, for each rule, the objects that upstream refuses by it and that are refused here for the
+// coverage counts, for each rule, the objects that upstream rejects by it and that are rejected here for the
 // same reason.
 type coverage struct{ seen map[string]int }
 
-// count notes a refusal of both sides. It returns the rules by which upstream refuses the object and for
+// count notes a rejection of both sides. It returns the rules by which upstream rejects the object and for
 // which there is no finding.
-func (c *coverage) count(refusals []refusal, refused []string, found finding.List) (missing []string) {
-	text := strings.Join(refused, "\n")
-	for _, r := range refusals {
+func (c *coverage) count(rejections []rejection, rejected []string, found finding.List) (missing []string) {
+	text := strings.Join(rejected, "\n")
+	for _, r := range rejections {
 		if !r.says.MatchString(text) {
 			continue
 		}
@@ -105,9 +105,9 @@ func hasCode(found finding.List, codes []finding.Code) bool {
 }
 
 // report logs the table, and in a long run wants every rule to be in it.
-func (c *coverage) report(t *testing.T, refusals []refusal, long bool) {
+func (c *coverage) report(t *testing.T, rejections []rejection, long bool) {
 	t.Helper()
-	for _, r := range refusals {
+	for _, r := range rejections {
 		t.Logf("%7d  %-30s %v", c.seen[r.rule], r.rule, r.codes)
 		if long && c.seen[r.rule] == 0 {
 			t.Errorf("no object of this run breaks the rule about %s: the generator misses it", r.rule)

@@ -46,7 +46,7 @@ func TestVerdicts(t *testing.T) {
 		t.Logf("%7d  %s", v.steps[key], key)
 	}
 	t.Logf("the objects that both sides refuse, by rule:")
-	v.coverage.report(t, refusalsOf(v.server.Release), n >= longRun && v.server.latest())
+	v.coverage.report(t, rejectionsOf(v.server.Release), n >= longRun && v.server.latest())
 	t.Logf("the objects that upstream takes, by the codes that are stricter:")
 	for _, code := range finding.StricterCodes() {
 		if code == finding.CodeNotComposed || code == finding.CodeNoComposition {
@@ -122,9 +122,9 @@ func newCounts(v *verdicts) *verdicts {
 func (v *verdicts) compare(c *verdictCase) string {
 	ctx := v.t.Context()
 	v.server.hold()
-	stored, refused := v.server.apply(c.runtime, nil)
+	stored, rejected := v.server.apply(c.runtime, nil)
 	runtime, found := admission.AdmitRuntime(ctx, v.server.Release, c.runtime, serverNamespace)
-	if text := v.step("create a runtime", refused, found); text != "" {
+	if text := v.step("create a runtime", rejected, found); text != "" {
 		return text
 	}
 	if runtime == nil {
@@ -132,16 +132,16 @@ func (v *verdicts) compare(c *verdictCase) string {
 	}
 	v.server.hold(stored)
 	in := admission.Input{Release: v.server.Release, TrainJob: c.job, Runtime: runtime, Namespace: serverNamespace}
-	job, refused := v.server.apply(c.job, nil)
-	if text := v.step("create a TrainJob", refused, admission.Check(ctx, in)); text != "" {
+	job, rejected := v.server.apply(c.job, nil)
+	if text := v.step("create a TrainJob", rejected, admission.Check(ctx, in)); text != "" {
 		return text
 	}
 	changed := runtime
 	held := stored
 	if stored != nil && c.changedRuntime != nil {
-		updated, refused := v.server.apply(c.changedRuntime, stored)
+		updated, rejected := v.server.apply(c.changedRuntime, stored)
 		after, found := admission.UpdateRuntime(ctx, v.server.Release, c.runtime, c.changedRuntime, serverNamespace)
-		if text := v.step("update a runtime", refused, found); text != "" {
+		if text := v.step("update a runtime", rejected, found); text != "" {
 			return text
 		}
 		if updated != nil {
@@ -153,10 +153,10 @@ func (v *verdicts) compare(c *verdictCase) string {
 		return ""
 	}
 	v.server.hold(append(v.jobSetsOf(job), held)...)
-	_, refused = v.server.apply(c.changedJob, job)
+	_, rejected = v.server.apply(c.changedJob, job)
 	out := in
 	out.TrainJob, out.Runtime = c.changedJob, changed
-	return v.step("update a "+state(job)+" TrainJob to be "+state(c.changedJob), refused, admission.Update(ctx, in, out))
+	return v.step("update a "+state(job)+" TrainJob to be "+state(c.changedJob), rejected, admission.Update(ctx, in, out))
 }
 
 // jobSetsOf returns the JobSet of a TrainJob that runs in this cluster: its Pods are active.
@@ -183,7 +183,7 @@ func state(job upstream.Object) string {
 }
 
 // step compares the verdicts on one object.
-func (v *verdicts) step(what string, refused []string, found finding.List) string {
+func (v *verdicts) step(what string, rejected []string, found finding.List) string {
 	var errs, stricter finding.List
 	for _, f := range found {
 		switch {
@@ -195,11 +195,11 @@ func (v *verdicts) step(what string, refused []string, found finding.List) strin
 		}
 	}
 	switch {
-	case len(refused) > 0 && len(errs) == 0:
-		return fmt.Sprintf("%s: upstream refuses it\n%s\nfound:\n%v", what, strings.Join(refused, "\n"), found)
-	case len(refused) == 0 && len(errs) > 0:
+	case len(rejected) > 0 && len(errs) == 0:
+		return fmt.Sprintf("%s: upstream refuses it\n%s\nfound:\n%v", what, strings.Join(rejected, "\n"), found)
+	case len(rejected) == 0 && len(errs) > 0:
 		return fmt.Sprintf("%s: upstream takes it\n%v", what, errs)
-	case len(refused) == 0:
+	case len(rejected) == 0:
 		v.steps[what+": taken"]++
 		for _, f := range stricter {
 			v.stricter[f.Code]++
@@ -207,8 +207,8 @@ func (v *verdicts) step(what string, refused []string, found finding.List) strin
 		return ""
 	}
 	v.steps[what+": refused"]++
-	if missing := v.coverage.count(refusalsOf(v.server.Release), refused, errs); len(missing) > 0 {
-		return fmt.Sprintf("%s: refused for other reasons %q\n%s\nfound:\n%v", what, missing, strings.Join(refused, "\n"), errs)
+	if missing := v.coverage.count(rejectionsOf(v.server.Release), rejected, errs); len(missing) > 0 {
+		return fmt.Sprintf("%s: refused for other reasons %q\n%s\nfound:\n%v", what, missing, strings.Join(rejected, "\n"), errs)
 	}
 	return ""
 }

@@ -57,7 +57,7 @@ const (
 )
 
 func checkCounts(spec *batchv1.JobSpec, at fieldpath.Path, report apirule.Reporter) {
-	refuse := func(field, message, help string) {
+	reject := func(field, message, help string) {
 		report(finding.CodeJobSpec, at.Append(fieldpath.Field(field)), message, help)
 	}
 	apirule.NonNegative(report, finding.CodeJobSpec, at.Append(fieldpath.Field("parallelism")), spec.Parallelism)
@@ -68,7 +68,7 @@ func checkCounts(spec *batchv1.JobSpec, at fieldpath.Path, report apirule.Report
 	apirule.NonNegative(report, finding.CodeJobSpec, at.Append(fieldpath.Field("backoffLimitPerIndex")), spec.BackoffLimitPerIndex)
 	apirule.NonNegative(report, finding.CodeJobSpec, at.Append(fieldpath.Field("maxFailedIndexes")), spec.MaxFailedIndexes)
 	if spec.MaxFailedIndexes != nil && spec.BackoffLimitPerIndex == nil {
-		refuse("backoffLimitPerIndex", apirule.Missing("when maxFailedIndexes is specified"), "set it, or remove maxFailedIndexes")
+		reject("backoffLimitPerIndex", apirule.Missing("when maxFailedIndexes is specified"), "set it, or remove maxFailedIndexes")
 	}
 	if spec.CompletionMode != nil {
 		apirule.OneOf(report, finding.CodeJobSpec, at.Append(fieldpath.Field("completionMode")), *spec.CompletionMode, batchv1.IndexedCompletion, batchv1.NonIndexedCompletion)
@@ -77,44 +77,44 @@ func checkCounts(spec *batchv1.JobSpec, at fieldpath.Path, report apirule.Report
 		const help = "set completionMode to Indexed, or remove the field"
 		if spec.CompletionMode == nil || *spec.CompletionMode == batchv1.NonIndexedCompletion {
 			if spec.BackoffLimitPerIndex != nil {
-				refuse("backoffLimitPerIndex", apirule.Invalid(*spec.BackoffLimitPerIndex, needsIndex), help)
+				reject("backoffLimitPerIndex", apirule.Invalid(*spec.BackoffLimitPerIndex, needsIndex), help)
 			}
 			if spec.MaxFailedIndexes != nil {
-				refuse("maxFailedIndexes", apirule.Invalid(*spec.MaxFailedIndexes, needsIndex), help)
+				reject("maxFailedIndexes", apirule.Invalid(*spec.MaxFailedIndexes, needsIndex), help)
 			}
 		}
 		return
 	}
 	if spec.Completions == nil {
-		refuse("completions", apirule.Missing("when completion mode is Indexed"), "set it")
+		reject("completions", apirule.Missing("when completion mode is Indexed"), "set it")
 		return
 	}
 	if p := spec.Parallelism; p != nil && *p > mostParallel {
-		refuse("parallelism", apirule.Invalid(*p, fmt.Sprintf("must be less than or equal to %d when completion mode is Indexed", mostParallel)), "lower it")
+		reject("parallelism", apirule.Invalid(*p, fmt.Sprintf("must be less than or equal to %d when completion mode is Indexed", mostParallel)), "lower it")
 	}
 	if m := spec.MaxFailedIndexes; m != nil {
 		if *m > *spec.Completions {
-			refuse("maxFailedIndexes", apirule.Invalid(*m, "must be less than or equal to completions"), "lower it")
+			reject("maxFailedIndexes", apirule.Invalid(*m, "must be less than or equal to completions"), "lower it")
 		}
 		if *m > mostFailedIndexesOfAny {
-			refuse("maxFailedIndexes", apirule.Invalid(*m, fmt.Sprintf("must be less than or equal to %d", mostFailedIndexesOfAny)), "lower it")
+			reject("maxFailedIndexes", apirule.Invalid(*m, fmt.Sprintf("must be less than or equal to %d", mostFailedIndexesOfAny)), "lower it")
 		}
 	}
 	if *spec.Completions > mostCompletions && spec.BackoffLimitPerIndex != nil {
-		checkManyIndexes(spec, refuse)
+		checkManyIndexes(spec, reject)
 	}
 }
 
 // checkManyIndexes checks a Job with more than mostCompletions indexes and a backoff limit for each.
-func checkManyIndexes(spec *batchv1.JobSpec, refuse func(field, message, help string)) {
+func checkManyIndexes(spec *batchv1.JobSpec, reject func(field, message, help string)) {
 	const ofMany = "must be less than or equal to %d when completions are above %d and used with backoff limit per index"
 	if spec.MaxFailedIndexes == nil {
-		refuse("maxFailedIndexes", apirule.Missing(fmt.Sprintf("must be specified when completions is above %d", mostCompletions)), "set it")
+		reject("maxFailedIndexes", apirule.Missing(fmt.Sprintf("must be specified when completions is above %d", mostCompletions)), "set it")
 	} else if *spec.MaxFailedIndexes > mostFailedOfMany {
-		refuse("maxFailedIndexes", apirule.Invalid(*spec.MaxFailedIndexes, fmt.Sprintf(ofMany, mostFailedOfMany, mostCompletions)), "lower it")
+		reject("maxFailedIndexes", apirule.Invalid(*spec.MaxFailedIndexes, fmt.Sprintf(ofMany, mostFailedOfMany, mostCompletions)), "lower it")
 	}
 	if p := spec.Parallelism; p != nil && *p > mostParallelOfMany {
-		refuse("parallelism", apirule.Invalid(*p, fmt.Sprintf(ofMany, mostParallelOfMany, mostCompletions)), "lower it")
+		reject("parallelism", apirule.Invalid(*p, fmt.Sprintf(ofMany, mostParallelOfMany, mostCompletions)), "lower it")
 	}
 }
 

@@ -71,23 +71,23 @@ func checkExitCodes(spec *batchv1.JobSpec, codes *batchv1.PodFailurePolicyOnExit
 		report(finding.CodeJobSpec, at.Append(fieldpath.Field("containerName")), apirule.Invalid(*name, "must be one of the container or initContainer names in the pod template"), "use a container of the job")
 	}
 	values := at.Append(fieldpath.Field("values"))
-	refuse := func(path fieldpath.Path, message, help string) { report(finding.CodeJobSpec, path, message, help) }
+	reject := func(path fieldpath.Path, message, help string) { report(finding.CodeJobSpec, path, message, help) }
 	switch n := len(codes.Values); {
 	case n == 0:
-		refuse(values, apirule.Invalid(codes.Values, "at least one value is required"), "set the exit codes")
+		reject(values, apirule.Invalid(codes.Values, "at least one value is required"), "set the exit codes")
 	case n > mostExitCodes:
-		refuse(values, apirule.TooMany(n, mostExitCodes), "remove some of them")
+		reject(values, apirule.TooMany(n, mostExitCodes), "remove some of them")
 	}
 	for i, code := range codes.Values {
 		if code == 0 && codes.Operator == batchv1.PodFailurePolicyOnExitCodesOpIn {
-			refuse(values.Append(fieldpath.Index(i)), apirule.Invalid(code, "must not be 0 for the In operator"), "remove it")
+			reject(values.Append(fieldpath.Index(i)), apirule.Invalid(code, "must not be 0 for the In operator"), "remove it")
 		}
 		if slices.Contains(codes.Values[:i], code) {
-			refuse(values.Append(fieldpath.Index(i)), apirule.Duplicate(code), "remove one of the two")
+			reject(values.Append(fieldpath.Index(i)), apirule.Duplicate(code), "remove one of the two")
 		}
 	}
 	if !slices.IsSorted(codes.Values) {
-		refuse(values, apirule.InvalidObject("must be ordered"), "sort the exit codes")
+		reject(values, apirule.InvalidObject("must be ordered"), "sort the exit codes")
 	}
 }
 
@@ -116,19 +116,19 @@ func checkJobSuccessPolicy(spec *batchv1.JobSpec, report apirule.Reporter) {
 }
 
 func checkSuccessRule(rule *batchv1.SuccessPolicyRule, completions int32, at fieldpath.Path, report apirule.Reporter) {
-	refuse := func(path fieldpath.Path, message, help string) { report(finding.CodeJobSpec, path, message, help) }
+	reject := func(path fieldpath.Path, message, help string) { report(finding.CodeJobSpec, path, message, help) }
 	if rule.SucceededCount == nil && rule.SucceededIndexes == nil {
-		refuse(at, apirule.Missing("at least one of succeededCount or succeededIndexes must be specified"), "set succeededCount or succeededIndexes")
+		reject(at, apirule.Missing("at least one of succeededCount or succeededIndexes must be specified"), "set succeededCount or succeededIndexes")
 	}
 	total := int32(0)
 	if rule.SucceededIndexes != nil {
 		path := at.Append(fieldpath.Field("succeededIndexes"))
 		if n := len(*rule.SucceededIndexes); n > longestIndexSet {
-			refuse(path, apirule.TooLong(longestIndexSet), "use ranges")
+			reject(path, apirule.TooLong(longestIndexSet), "use ranges")
 		}
 		n, ok := countIndexes(*rule.SucceededIndexes, completions)
 		if !ok {
-			refuse(path, apirule.Invalid(*rule.SucceededIndexes, fmt.Sprintf("error parsing succeededIndexes: the Job has %d completions", completions)), `set numbers and ranges in order, such as "1,3-5"`)
+			reject(path, apirule.Invalid(*rule.SucceededIndexes, fmt.Sprintf("error parsing succeededIndexes: the Job has %d completions", completions)), `set numbers and ranges in order, such as "1,3-5"`)
 		}
 		total = n
 	}
@@ -136,10 +136,10 @@ func checkSuccessRule(rule *batchv1.SuccessPolicyRule, completions int32, at fie
 		path := at.Append(fieldpath.Field("succeededCount"))
 		apirule.NonNegative(report, finding.CodeJobSpec, path, count)
 		if *count > completions {
-			refuse(path, apirule.Invalid(*count, fmt.Sprintf("must be less than or equal to %d (the number of specified completions)", completions)), "lower it")
+			reject(path, apirule.Invalid(*count, fmt.Sprintf("must be less than or equal to %d (the number of specified completions)", completions)), "lower it")
 		}
 		if rule.SucceededIndexes != nil && *count > total {
-			refuse(path, apirule.Invalid(*count, fmt.Sprintf("must be less than or equal to %d (the number of indexes in the specified succeededIndexes field)", total)), "lower it")
+			reject(path, apirule.Invalid(*count, fmt.Sprintf("must be less than or equal to %d (the number of indexes in the specified succeededIndexes field)", total)), "lower it")
 		}
 	}
 }

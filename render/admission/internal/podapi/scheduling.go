@@ -53,25 +53,25 @@ func (p *podChecker) checkLabelValue(path fieldpath.Path, value string) {
 }
 
 func (p *podChecker) checkToleration(t *corev1.Toleration, at fieldpath.Path) {
-	refuse := func(field, message, help string) {
+	reject := func(field, message, help string) {
 		p.report(finding.CodeScheduling, at.Append(fieldpath.Field(field)), message, help)
 	}
 	if t.Key != "" {
 		apirule.QualifiedName(p.report, finding.CodeScheduling, at.Append(fieldpath.Field("key")), t.Key)
 	} else if t.Operator != corev1.TolerationOpExists {
-		refuse("operator", apirule.Invalid(string(t.Operator), "operator must be Exists when `key` is empty, which means \"match all values and all keys\""), "set the key, or use Exists to tolerate every taint")
+		reject("operator", apirule.Invalid(string(t.Operator), "operator must be Exists when `key` is empty, which means \"match all values and all keys\""), "set the key, or use Exists to tolerate every taint")
 	}
 	if t.TolerationSeconds != nil && t.Effect != corev1.TaintEffectNoExecute {
-		refuse("effect", apirule.Invalid(string(t.Effect), "effect must be 'NoExecute' when `tolerationSeconds` is set"), "use NoExecute, or remove tolerationSeconds")
+		reject("effect", apirule.Invalid(string(t.Effect), "effect must be 'NoExecute' when `tolerationSeconds` is set"), "use NoExecute, or remove tolerationSeconds")
 	}
 	switch t.Operator {
 	case corev1.TolerationOpEqual, "":
 		if problems := validation.IsValidLabelValue(t.Value); len(problems) > 0 {
-			refuse("operator", apirule.Invalid(t.Value, strings.Join(problems, ";")), "use a valid value of a taint")
+			reject("operator", apirule.Invalid(t.Value, strings.Join(problems, ";")), "use a valid value of a taint")
 		}
 	case corev1.TolerationOpExists:
 		if t.Value != "" {
-			refuse("operator", apirule.Invalid(t.Value, "value must be empty when `operator` is 'Exists'"), "remove the value, or use Equal")
+			reject("operator", apirule.Invalid(t.Value, "value must be empty when `operator` is 'Exists'"), "remove the value, or use Equal")
 		}
 	default:
 		apirule.OneOf(p.report, finding.CodeScheduling, at.Append(fieldpath.Field("operator")), t.Operator, corev1.TolerationOpEqual, corev1.TolerationOpExists)

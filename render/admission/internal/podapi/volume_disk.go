@@ -21,7 +21,7 @@ func (p *podChecker) checkDisk(v *corev1.Volume, source string, at fieldpath.Pat
 	need := func(field, value string) {
 		apirule.Required(p.report, finding.CodeVolume, at.Append(fieldpath.Field(field)), value)
 	}
-	refuse := func(field, message, help string) {
+	reject := func(field, message, help string) {
 		report := at
 		if field != "" {
 			report = at.Append(fieldpath.Field(field))
@@ -49,14 +49,14 @@ func (p *podChecker) checkDisk(v *corev1.Volume, source string, at fieldpath.Pat
 			if v.Flocker.DatasetName != "" {
 				message = apirule.Invalid("resource", "datasetName and datasetUUID can not be specified simultaneously")
 			}
-			refuse("", message, "set either datasetName or datasetUUID")
+			reject("", message, "set either datasetName or datasetUUID")
 		}
 		if strings.Contains(v.Flocker.DatasetName, "/") {
-			refuse("datasetName", apirule.Invalid(v.Flocker.DatasetName, "must not contain '/'"), "remove the slash")
+			reject("datasetName", apirule.Invalid(v.Flocker.DatasetName, "must not contain '/'"), "remove the slash")
 		}
 	case "rbd":
 		if len(v.RBD.CephMonitors) == 0 {
-			refuse("monitors", apirule.Missing(""), "set Ceph's monitors")
+			reject("monitors", apirule.Missing(""), "set Ceph's monitors")
 		}
 		need("image", v.RBD.RBDImage)
 	case "cinder":
@@ -66,7 +66,7 @@ func (p *podChecker) checkDisk(v *corev1.Volume, source string, at fieldpath.Pat
 		}
 	case "cephfs":
 		if len(v.CephFS.Monitors) == 0 {
-			refuse("monitors", apirule.Missing(""), "set Ceph's monitors")
+			reject("monitors", apirule.Missing(""), "set Ceph's monitors")
 		}
 	case "quobyte":
 		p.checkQuobyte(v.Quobyte, at)

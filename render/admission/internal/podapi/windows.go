@@ -28,19 +28,19 @@ func (p *podChecker) checkOnWindows() {
 	if !p.isWindows() {
 		return
 	}
-	p.refuseSet(&p.Spec, linuxPodFields, p.at)
+	p.rejectSet(&p.Spec, linuxPodFields, p.at)
 	if c := p.Spec.SecurityContext; c != nil {
-		p.refuseSet(c, linuxSecurityFields, p.field("securityContext"))
+		p.rejectSet(c, linuxSecurityFields, p.field("securityContext"))
 	}
 	for _, c := range p.containers() {
 		if c.SecurityContext != nil {
-			p.refuseSet(c.SecurityContext, linuxContainerFields, c.at.Append(fieldpath.Field("securityContext")))
+			p.rejectSet(c.SecurityContext, linuxContainerFields, c.at.Append(fieldpath.Field("securityContext")))
 		}
 	}
 }
 
-// refuseSet reports each of the fields that the struct sets.
-func (p *podChecker) refuseSet(value any, fields []string, at fieldpath.Path) {
+// rejectSet reports each of the fields that the struct sets.
+func (p *podChecker) rejectSet(value any, fields []string, at fieldpath.Path) {
 	v := reflect.ValueOf(value).Elem()
 	for i := range v.NumField() {
 		name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")

@@ -51,7 +51,7 @@ func TestTree_Scalars(t *testing.T) {
 	}
 }
 
-// TestIsUnusual wants the library asked for each text that it refuses and the nodes take.
+// TestIsUnusual wants the library asked for each text that it rejects and the nodes take.
 func TestIsUnusual(t *testing.T) {
 	aliases := "a: &a [" + strings.Repeat("x, ", 1200) + "x]\nb: &b [" + strings.Repeat("*a, ", 400) + "*a]\n"
 	for name, text := range map[string]string{
@@ -64,7 +64,7 @@ func TestIsUnusual(t *testing.T) {
 			if root, err := s.Nodes(); err != nil || root == nil {
 				t.Fatalf("the nodes refuse it: %v", err)
 			}
-			if s.Refusal() == nil {
+			if s.Rejection() == nil {
 				t.Error("the library takes it")
 			}
 			if !s.IsUnusual() {
@@ -74,7 +74,7 @@ func TestIsUnusual(t *testing.T) {
 	}
 }
 
-// FuzzTree reads any text with the nodes and with the library. Both refuse it, or give the same value.
+// FuzzTree reads any text with the nodes and with the library. Both reject it, or give the same value.
 func FuzzTree(f *testing.F) {
 	for _, text := range []string{
 		"a: 1\nb: [x, {c: ~}]\n", "a: &a {b: 1}\nc: {<<: *a, b: 2}\n", "- |\n  a\n   b\n- >-\n  c\n\n  d\n", "? a\n: b\n", "a: 'it''s'\nb: \"\\u00e9\\n\"\n", "%YAML 1.1\n", "a: b\n...\nc\n", "# only\n", "a:\n- b\n-\n",
@@ -96,7 +96,7 @@ func FuzzTree(f *testing.F) {
 			// The library takes keys of two types that are the same in JSON, and reads one of the two values.
 			isOurs := errors.Is(err, ErrDuplicate) || errors.Is(err, ErrTooDeep) || errors.Is(err, ErrBomb) || errors.Is(err, ErrCycle) || errors.As(err, new(TrailingError))
 			switch {
-			case !isCertain || isOurs: // the caller asks the library, reports the key, or refuses what kubectl reads in part
+			case !isCertain || isOurs: // the caller asks the library, reports the key, or rejects what kubectl reads in part
 			case wantErr != nil && strings.HasPrefix(wantErr.Error(), "yaml: unmarshal errors:") && bytes.Contains(s.Text, []byte("<<")): // a key may override a merged one
 			case (err == nil) != (wantErr == nil):
 				t.Errorf("%q: the nodes: %v, the library: %v", s.Text, err, wantErr)

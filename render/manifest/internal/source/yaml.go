@@ -40,15 +40,15 @@ type TrailingError struct{ line, column int }
 
 func (TrailingError) Error() string { return "there is more text after the end of the value" }
 
-// Refusal returns the error of the library with which kubectl reads a text in YAML, or nil.
-func (s *Source) Refusal() error {
+// Rejection returns the error of the library with which kubectl reads a text in YAML, or nil.
+func (s *Source) Rejection() error {
 	return contain(func() error {
 		_, err := sigsyaml.YAMLToJSONStrict(s.Text)
 		return err
 	})
 }
 
-// IsUnusual reports whether the library may refuse a parsed text in YAML. It may do so for aliases, a tab, a rare line break, or a
+// IsUnusual reports whether the library may reject a parsed text in YAML. It may do so for aliases, a tab, a rare line break, or a
 // template.
 func (s *Source) IsUnusual() bool {
 	return !s.JSON && (s.Expanded > 0 || bytes.IndexByte(s.Text, '\t') >= 0 || bytes.Contains(s.Text, []byte("{{")) || mayEnd(s.Text))

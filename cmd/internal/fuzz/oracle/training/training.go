@@ -79,26 +79,26 @@ func (c Code) Build(cluster client.Client, indexer client.FieldIndexer, stored o
 	impl, ok := runtimes[key]
 	if !ok {
 		unsupported := fmt.Sprintf("unsupported runtime: %s", key)
-		return oracle.Outcome{Failed: unsupported, Refused: []string{unsupported}}
+		return oracle.Outcome{Failed: unsupported, Rejected: []string{unsupported}}
 	}
-	outcome := oracle.Outcome{Refused: validate(impl, job)}
+	outcome := oracle.Outcome{Rejected: validate(impl, job)}
 	if outcome.Objects, err = build(impl, job); err != nil {
 		outcome.Failed = err.Error()
 	}
 	return outcome
 }
 
-func validate(impl trainerruntime.Runtime, job *trainer.TrainJob) (refused []string) {
+func validate(impl trainerruntime.Runtime, job *trainer.TrainJob) (rejected []string) {
 	defer func() {
 		if r := recover(); r != nil {
-			refused = append(refused, fmt.Sprintf("panic: %v", r))
+			rejected = append(rejected, fmt.Sprintf("panic: %v", r))
 		}
 	}()
 	_, errs := impl.ValidateObjects(context.Background(), nil, job.DeepCopy())
 	for _, err := range errs {
-		refused = append(refused, err.Error())
+		rejected = append(rejected, err.Error())
 	}
-	return refused
+	return rejected
 }
 
 func build(impl trainerruntime.Runtime, job *trainer.TrainJob) (objects []oracle.Object, err error) {

@@ -32,13 +32,13 @@ import (
 func main() {
 	name := flag.String("release", "", "the release of the Trainer")
 	flag.Parse()
-	items, refused, err := answer(*name, os.Stdin, os.Stderr)
+	items, rejected, err := answer(*name, os.Stdin, os.Stderr)
 	switch {
 	case err != nil:
 		fmt.Fprintln(os.Stderr, "conform:", err)
 		os.Exit(2)
-	case refused != nil:
-		fmt.Fprintln(os.Stderr, strings.Join(refused, "\n"))
+	case rejected != nil:
+		fmt.Fprintln(os.Stderr, strings.Join(rejected, "\n"))
 		os.Exit(1)
 	}
 	if err := json.NewEncoder(os.Stdout).Encode(map[string]any{"apiVersion": "v1", "kind": "List", "items": items}); err != nil {
@@ -48,8 +48,8 @@ func main() {
 }
 
 // answer applies the objects of a List, and returns what the controllers of the release make of them, or the reasons of a
-// refusal. It writes the warnings of the webhooks.
-func answer(name string, in io.Reader, warnings io.Writer) (items []upstream.Object, refused []string, err error) {
+// rejection. It writes the warnings of the webhooks.
+func answer(name string, in io.Reader, warnings io.Writer) (items []upstream.Object, rejected []string, err error) {
 	var list struct{ Items []upstream.Object }
 	if err := json.NewDecoder(in).Decode(&list); err != nil {
 		return nil, nil, err
@@ -64,8 +64,8 @@ func answer(name string, in io.Reader, warnings io.Writer) (items []upstream.Obj
 		return nil, nil, err
 	}
 	for _, object := range list.Items {
-		if refused, err = c.apply(object); err != nil || refused != nil {
-			return nil, refused, err
+		if rejected, err = c.apply(object); err != nil || rejected != nil {
+			return nil, rejected, err
 		}
 	}
 	if c.job == nil {
@@ -129,9 +129,9 @@ func (c *cluster) withStock(objects []upstream.Object) ([]upstream.Object, error
 	return objects, nil
 }
 
-// apply creates or updates an object. It reconciles a TrainJob. It returns the reasons for which the cluster refuses the object, or one
+// apply creates or updates an object. It reconciles a TrainJob. It returns the reasons for which the cluster rejects the object, or one
 // that a controller makes of it.
-func (c *cluster) apply(object upstream.Object) (refused []string, err error) {
+func (c *cluster) apply(object upstream.Object) (rejected []string, err error) {
 	isJob := object["kind"] == trainer.TrainJobKind
 	old := c.job
 	if !isJob {
@@ -139,9 +139,9 @@ func (c *cluster) apply(object upstream.Object) (refused []string, err error) {
 			old = c.later[len(c.later)-1]
 		}
 	}
-	stored, refused, err := c.u.Apply(object, old)
-	if err != nil || refused != nil {
-		return refused, err
+	stored, rejected, err := c.u.Apply(object, old)
+	if err != nil || rejected != nil {
+		return rejected, err
 	}
 	for _, warning := range c.u.Warnings {
 		fmt.Fprintln(c.warnings, "Warning:", warning)
@@ -166,7 +166,7 @@ func (c *cluster) apply(object upstream.Object) (refused []string, err error) {
 }
 
 // reconcile makes the objects of the TrainJob. The JobSet goes through its own API server, and so do the names of its Jobs.
-func (c *cluster) reconcile() (refused []string, err error) {
+func (c *cluster) reconcile() (rejected []string, err error) {
 	c.items = []upstream.Object{}
 	if managed, err := c.isManagedElsewhere(); err != nil || managed {
 		return nil, err
@@ -187,8 +187,8 @@ func (c *cluster) reconcile() (refused []string, err error) {
 		if typed["kind"] != "JobSet" {
 			continue
 		}
-		if refused, err := c.applyJobSet(object); err != nil || refused != nil {
-			return refused, err
+		if rejected, err := c.applyJobSet(object); err != nil || rejected != nil {
+			return rejected, err
 		}
 	}
 	return nil, nil
@@ -203,15 +203,15 @@ func (c *cluster) isManagedElsewhere() (bool, error) {
 	return oracle.Convert(c.job, job) == nil && trainjob.IsManagedByExternalController(job), nil
 }
 
-func (c *cluster) applyJobSet(object upstream.Object) (refused []string, err error) {
+func (c *cluster) applyJobSet(object upstream.Object) (rejected []string, err error) {
 	applied, err := oracle.Copy(object)
 	if err != nil {
 		return nil, err
 	}
 	prune(applied)
 	if c.jobSet == nil {
-		if c.jobSet, refused, err = c.u.Apply(applied, nil); err != nil || refused != nil {
-			return refused, err
+		if c.jobSet, rejected, err = c.u.Apply(applied, nil); err != nil || rejected != nil {
+			return rejected, err
 		}
 	}
 	children, err := c.u.Children(object)
@@ -220,8 +220,8 @@ func (c *cluster) applyJobSet(object upstream.Object) (refused []string, err err
 	}
 	// An apply keeps the defaults that the mutating webhook has set.
 	prune(children.JobSet)
-	if c.jobSet, refused, err = c.u.Apply(children.JobSet, c.jobSet); err != nil || refused != nil {
-		return refused, err
+	if c.jobSet, rejected, err = c.u.Apply(children.JobSet, c.jobSet); err != nil || rejected != nil {
+		return rejected, err
 	}
 	for _, child := range children.Created {
 		child["apiVersion"] = versions[fmt.Sprint(child["kind"])]
@@ -234,7 +234,7 @@ func (c *cluster) applyJobSet(object upstream.Object) (refused []string, err err
 			return nil, err
 		}
 		if errs := validation.ValidateLabels(job.Labels, field.NewPath("metadata", "labels")); len(errs) > 0 {
-			return []string{errs.ToAggregate().Error()}, nil // the API server refuses the Job
+			return []string{errs.ToAggregate().Error()}, nil // the API server rejects the Job
 		}
 		pod, err := c.pod(job)
 		if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
-// The remedies of refused repairs.
+// The remedies of rejected repairs.
 const (
 	byHand   = "change the file by hand"
 	ownPatch = "give the TrainJobs patches of their own, or change the shared patch by hand"
@@ -19,7 +19,7 @@ const (
 
 // reject records that a repair is left to the user.
 func (r *pass) reject(f finding.Finding, code finding.Code, reason, help string) {
-	r.refused[idOf(f)] = finding.Finding{
+	r.rejected[idOf(f)] = finding.Finding{
 		Code: code, Severity: finding.Warning, Object: f.Object, Path: f.Path, Position: f.Position, Build: f.Build,
 		Message: fmt.Sprintf("%s is not repaired: %s", f.Code, reason), Remedy: finding.Remedy{Text: help},
 	}
@@ -27,13 +27,13 @@ func (r *pass) reject(f finding.Finding, code finding.Code, reason, help string)
 
 // generated returns a finding on a repair in a file that another program writes, or nil. It names the source.
 func (r *pass) generated(f finding.Finding) *finding.Finding {
-	refuse := func(reason, help string) *finding.Finding {
+	reject := func(reason, help string) *finding.Finding {
 		r.reject(f, finding.CodeGenerated, reason, help)
-		refusal := r.refused[idOf(f)]
-		return &refusal
+		rejection := r.rejected[idOf(f)]
+		return &rejection
 	}
 	if f.Build != "" {
-		return refuse("the object is the output of a build of "+f.Build, "change the sources of the build: see the position")
+		return reject("the object is the output of a build of "+f.Build, "change the sources of the build: see the position")
 	}
 	files := []fieldpath.Position{f.Position}
 	for _, c := range f.Claims {
@@ -41,7 +41,7 @@ func (r *pass) generated(f finding.Finding) *finding.Finding {
 	}
 	for _, p := range files {
 		if reason, help := r.markOf(p.File); reason != "" {
-			return refuse(reason, help)
+			return reject(reason, help)
 		}
 	}
 	return nil
