@@ -110,29 +110,29 @@ func (c *conversion) decides(path fieldpath.Path, message string) {
 	c.add(finding.CodeRuntimeDecides, finding.Warning, path, message, "look at the runtime, or leave its name out and have one made for the job")
 }
 
-// fate is the way in which a Pod's field reaches the existing runtime.
-type fate int
+// route is the way in which a Pod's field reaches the existing runtime.
+type route int
 
 const (
-	runtimeOnly fate = iota // only a runtime can have it
-	byPatch                 // in a patch of the TrainJob
-	byTrainer               // in its spec.trainer
-	harmless                // the runtime decides, and programs do not depend on it
-	elsewhere               // reported or converted in another way
+	runtimeOnly route = iota // only a runtime can have it
+	byPatch                  // in a patch of the TrainJob
+	byTrainer                // in its spec.trainer
+	harmless                 // the runtime decides, and programs do not depend on it
+	elsewhere                // reported or converted in another way
 )
 
-// podFates returns the fates of a PodSpec's fields, and containerFates the fates of the training container's fields. Other
+// podRoutes returns the routes of a PodSpec's fields, and containerRoutes the routes of the training container's fields. Other
 // fields are runtimeOnly.
-func podFates() map[string]fate {
-	return map[string]fate{
+func podRoutes() map[string]route {
+	return map[string]route{
 		"serviceAccountName": byPatch, "volumes": byPatch, "imagePullSecrets": byPatch, "securityContext": byPatch,
 		"nodeSelector": byPatch, "affinity": byPatch, "tolerations": byPatch, "schedulingGates": byPatch,
 		"terminationGracePeriodSeconds": byPatch, "containers": elsewhere, "restartPolicy": elsewhere,
 	}
 }
 
-func containerFates() map[string]fate {
-	return map[string]fate{
+func containerRoutes() map[string]route {
+	return map[string]route{
 		"image": byTrainer, "command": byTrainer, "args": byTrainer, "env": byTrainer, "resources": byTrainer,
 		"volumeMounts": byPatch, "securityContext": byPatch, "name": elsewhere,
 		"imagePullPolicy": harmless, "ports": harmless, "terminationMessagePath": harmless, "terminationMessagePolicy": harmless,
@@ -146,7 +146,7 @@ func (c *conversion) checkContainer(container, has *corev1.Container, path field
 	if len(rest.Image) <= maxImage {
 		rest.Image = ""
 	}
-	c.checkFields(rest, has, path, containerFates())
+	c.checkFields(rest, has, path, containerRoutes())
 	mounts := map[string]bool{}
 	for _, m := range container.VolumeMounts {
 		if mounts[m.Name] {
@@ -161,7 +161,7 @@ func (c *conversion) checkPod(pod, has *corev1.PodSpec, r *role) {
 	if rest.DeprecatedServiceAccount == rest.ServiceAccountName {
 		rest.DeprecatedServiceAccount = ""
 	}
-	c.checkFields(rest, has, r.path(), podFates())
+	c.checkFields(rest, has, r.path(), podRoutes())
 	for i := range pod.Containers {
 		if name := pod.Containers[i].Name; name != node && !containsEqual(has, &pod.Containers[i]) {
 			c.onlyRuntime(r.path(fieldpath.Field("containers"), fieldpath.Item("name", name)), "a TrainJob cannot add a container to those of a runtime")
@@ -175,11 +175,11 @@ func containsEqual(pod *corev1.PodSpec, container *corev1.Container) bool {
 
 // checkFields reports unconvertible fields in which the runtime differs, or may differ if it is unknown. In that case has is a
 // nil pointer.
-func (c *conversion) checkFields(fields, has any, path fieldpath.Path, fates map[string]fate) {
+func (c *conversion) checkFields(fields, has any, path fieldpath.Path, routes map[string]route) {
 	mine, theirs := asMap(fields), asMap(has)
 	for _, name := range slices.Sorted(maps.Keys(mine)) {
 		at := path.Append(fieldpath.Field(name))
-		switch f := fates[name]; {
+		switch f := routes[name]; {
 		case f == byPatch || f == elsewhere || reflect.DeepEqual(mine[name], theirs[name]):
 		case f == harmless:
 			c.decides(at, fmt.Sprintf("a TrainJob has no word for %s: the runtime's is in force", name))

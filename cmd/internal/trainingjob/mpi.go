@@ -155,8 +155,8 @@ func (c *conversion) serveSSH(r *role) {
 // discoverHosts is the script that lists the running nodes.
 const discoverHosts = "/etc/mpi/discover_hosts.sh"
 
-// gone returns the paths that the old controller mounted and the Trainer does not.
-func gone() []string { return []string{discoverHosts, "/etc/mpi/kubexec.sh", "/opt/kube"} }
+// unsupportedPaths returns the paths that the old controller mounted and the Trainer does not.
+func unsupportedPaths() []string { return []string{discoverHosts, "/etc/mpi/kubexec.sh", "/opt/kube"} }
 
 // rshAgent sets the program with which Open MPI starts processes on other nodes.
 const rshAgent = "OMPI_MCA_plm_rsh_agent"
@@ -169,9 +169,9 @@ func (c *conversion) checkMPIPod(r *role) {
 		texts := map[string][]string{"command": container.Command, "args": container.Args}
 		for _, field := range []string{"command", "args"} {
 			for k, text := range texts[field] {
-				for _, name := range gone() {
+				for _, name := range unsupportedPaths() {
 					if strings.Contains(text, name) {
-						c.reject(at.Append(fieldpath.Field(field), fieldpath.Index(k)), goneReason(name), "train with a fixed number of nodes, listed in /etc/mpi/hostfile")
+						c.reject(at.Append(fieldpath.Field(field), fieldpath.Index(k)), unsupportedReason(name), "train with a fixed number of nodes, listed in /etc/mpi/hostfile")
 					}
 				}
 			}
@@ -186,9 +186,9 @@ func (c *conversion) checkMPIPod(r *role) {
 			case strings.HasPrefix(e.Name, "I_MPI_"):
 				c.reject(field, "it is for Intel MPI, and the Trainer's policy sets up Open MPI only", "use Open MPI, or write a runtime for Intel MPI by hand")
 			default:
-				for _, name := range gone() {
+				for _, name := range unsupportedPaths() {
 					if strings.Contains(e.Value, name) {
-						c.reject(field, goneReason(name), "remove it")
+						c.reject(field, unsupportedReason(name), "remove it")
 					}
 				}
 			}
@@ -198,7 +198,7 @@ func (c *conversion) checkMPIPod(r *role) {
 	}
 }
 
-func goneReason(name string) string {
+func unsupportedReason(name string) string {
 	if name == discoverHosts {
 		return name + " lists the nodes that run at a time, and the Trainer has no elastic MPI: nothing writes it now"
 	}

@@ -24,13 +24,13 @@ func (c *conversion) template(r *role, rename bool) corev1.PodTemplateSpec {
 		c.dropped(finding.Note, r.path(fieldpath.Field("restartPolicy")), "the replica type's restartPolicy is the one in force, in the old API as well", "")
 	}
 	t.Spec.RestartPolicy = podRestart(r.replica.spec.RestartPolicy)
-	for _, gone := range []struct {
+	for _, removed := range []struct {
 		name  string
 		value *string
 	}{{"hostname", &t.Spec.Hostname}, {"subdomain", &t.Spec.Subdomain}} {
-		if *gone.value != "" {
-			c.changed(r.path(fieldpath.Field(gone.name)), fmt.Sprintf("the Pods get their own %s, by which they find each other", gone.name), "remove it")
-			*gone.value = ""
+		if *removed.value != "" {
+			c.changed(r.path(fieldpath.Field(removed.name)), fmt.Sprintf("the Pods get their own %s, by which they find each other", removed.name), "remove it")
+			*removed.value = ""
 		}
 	}
 	if rename {
