@@ -13,16 +13,16 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 )
 
-// Fate is the outcome for a variable that the operator set.
-type Fate string
+// Outcome is the outcome for a variable that the operator set.
+type Outcome string
 
 const (
 	// Carried variables keep their value, except for the addresses of Pods in it.
-	Carried Fate = "carried"
+	Carried Outcome = "carried"
 	// Mapped variables have a value of the policy.
-	Mapped Fate = "mapped"
+	Mapped Outcome = "mapped"
 	// Gone variables are missing.
-	Gone Fate = "gone"
+	Gone Outcome = "gone"
 )
 
 // Comparison configures the comparison of the Pods of one job.
@@ -31,8 +31,8 @@ type Comparison struct {
 	Kind string
 	// Main returns the name of the container that trains, by replica type.
 	Main func(kubeflow.ReplicaType) string
-	// Fates are the fates of the kind's variables.
-	Fates map[string]Fate
+	// Outcomes are the outcomes of the kind's variables.
+	Outcomes map[string]Outcome
 	// Added are the variables that only new Pods have.
 	Added []string
 }
@@ -139,13 +139,13 @@ func (c Comparison) env(before, is *corev1.Pod, was, now *corev1.Container, read
 		value, there := has[name]
 		delete(has, name)
 		value, want := readdress(value), readdress(had[name])
-		switch fate := c.Fates[name]; {
-		case fate == Gone && there:
+		switch outcome := c.Outcomes[name]; {
+		case outcome == Gone && there:
 			fmt.Fprintf(&out, "variable %s is there, %q\n", name, value)
-		case fate == Gone:
+		case outcome == Gone:
 		case !there:
 			fmt.Fprintf(&out, "variable %s is not there: want %q\n", name, want)
-		case fate != Mapped && value != want:
+		case outcome != Mapped && value != want:
 			fmt.Fprintf(&out, "variable %s is %q: want %q\n", name, value, want)
 		}
 	}

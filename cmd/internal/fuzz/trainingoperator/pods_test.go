@@ -28,8 +28,8 @@ var examples = sync.OnceValues(func() (string, error) {
 	return filepath.Join(strings.TrimSpace(string(out)), "examples"), err
 })
 
-// fates reads the table of variables of docs/migrate.md.
-var fates = sync.OnceValues(func() (map[string]map[string]trainingoperator.Fate, error) {
+// outcomes reads the table of variables of docs/migrate.md.
+var outcomes = sync.OnceValues(func() (map[string]map[string]trainingoperator.Outcome, error) {
 	text, err := os.ReadFile("../../../../docs/migrate.md")
 	if err != nil {
 		return nil, err
@@ -40,19 +40,19 @@ var fates = sync.OnceValues(func() (map[string]map[string]trainingoperator.Fate,
 	if !found || len(rows) == 0 {
 		return nil, fmt.Errorf("docs/migrate.md has no table of variables")
 	}
-	all := map[string]map[string]trainingoperator.Fate{}
+	all := map[string]map[string]trainingoperator.Outcome{}
 	for _, row := range rows {
-		fate := trainingoperator.Fate(row[3])
-		switch fate {
+		outcome := trainingoperator.Outcome(row[3])
+		switch outcome {
 		case trainingoperator.Carried, trainingoperator.Mapped, trainingoperator.Gone:
 		default:
-			return nil, fmt.Errorf("variable %s of %s is %q", row[2], row[1], fate)
+			return nil, fmt.Errorf("variable %s of %s is %q", row[2], row[1], outcome)
 		}
 		if all[row[1]] == nil {
-			all[row[1]] = map[string]trainingoperator.Fate{}
+			all[row[1]] = map[string]trainingoperator.Outcome{}
 		}
 		for _, variable := range strings.Split(row[2], ", ") {
-			all[row[1]][variable] = fate
+			all[row[1]][variable] = outcome
 		}
 	}
 	return all, nil
@@ -146,7 +146,7 @@ func renderPods(result *trainingjob.Result) (pods []*corev1.Pod, hostfile string
 // compare says where the converted job's Pods are not those that the operator makes.
 func compare(job apiruntime.Object, result *trainingjob.Result) (string, error) {
 	kind := strings.TrimPrefix(fmt.Sprintf("%T", job), "*v1.")
-	all, err := fates()
+	all, err := outcomes()
 	if err != nil {
 		return "", err
 	}
@@ -158,7 +158,7 @@ func compare(job apiruntime.Object, result *trainingjob.Result) (string, error) 
 	if err != nil {
 		return "", fmt.Errorf("trainweld: %w", err)
 	}
-	c := trainingoperator.Comparison{Kind: kind, Main: mainOf(job), Fates: all[kind], Added: append(added[kind], "JOB_COMPLETION_INDEX")}
+	c := trainingoperator.Comparison{Kind: kind, Main: mainOf(job), Outcomes: all[kind], Added: append(added[kind], "JOB_COMPLETION_INDEX")}
 	if diff := c.Diff(old.Pods, now); diff != "" {
 		return diff, nil
 	}
