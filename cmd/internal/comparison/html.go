@@ -18,7 +18,7 @@ const mostOpen = 5
 func (c *Comparison) WriteHTML(w io.Writer, version string) error {
 	b := htmlWriter{showValues: !c.mask}
 	s := c.summary()
-	b.blast(c.impact().rows())
+	b.impactTable(c.impact().rows())
 	for _, note := range c.new.Notes {
 		b.Add("p", note)
 	}
@@ -50,8 +50,8 @@ type htmlWriter struct {
 	showValues bool
 }
 
-// blast appends the blast radius as a table.
-func (b *htmlWriter) blast(rows []row) {
+// impactTable appends the impact as a table.
+func (b *htmlWriter) impactTable(rows []row) {
 	if len(rows) == 0 {
 		return
 	}

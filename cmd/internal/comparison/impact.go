@@ -51,7 +51,7 @@ type effect struct {
 
 func (f UpdateEffect) effect() effect { return effect{f.Update, f.Frozen != nil} }
 
-// impact is the blast radius of a change: what it does to the cluster, over all TrainJobs that differ.
+// impact is the impact of a change: what it does to the cluster, over all TrainJobs that differ.
 type impact struct {
 	noun          string
 	by            map[effect][]jobName
@@ -85,8 +85,8 @@ func (c *Comparison) askEffects() {
 	var first []*JobDiff
 	number := map[string]int{}
 	for _, j := range c.Jobs {
-		if _, known := number[j.fateKey()]; !known && j.isUpdate() {
-			number[j.fateKey()] = len(first)
+		if _, known := number[j.effectKey()]; !known && j.isUpdate() {
+			number[j.effectKey()] = len(first)
 			first = append(first, j)
 		}
 	}
@@ -94,7 +94,7 @@ func (c *Comparison) askEffects() {
 	parallel.Ordered(len(first), func(i int) UpdateEffect { return c.new.UpdateEffect(first[i].old, first[i].new) }, func(i int, f UpdateEffect) { effects[i] = f })
 	for _, j := range c.Jobs {
 		if j.isUpdate() {
-			j.updateEffect = effects[number[j.fateKey()]]
+			j.updateEffect = effects[number[j.effectKey()]]
 		}
 		if len(j.Objects) == 0 && j.state == stateChanged && !j.migrated {
 			j.withoutObjects()
@@ -128,8 +128,8 @@ func (j *JobDiff) isUpdate() bool {
 	return j.state == stateChanged && !j.migrated && (len(j.Objects) > 0 || j.rewritten || j.oldQueue != j.newQueue)
 }
 
-// fateKey is equal for TrainJobs with the same changes, state and runtime. A TrainJob that changes itself has its own.
-func (j *JobDiff) fateKey() string {
+// effectKey is equal for TrainJobs with the same changes, state and runtime. A TrainJob that changes itself has its own.
+func (j *JobDiff) effectKey() string {
 	key := fmt.Sprint(j.alike, "\x00", j.runtime, j.old.IsSuspended(), j.new.IsSuspended())
 	if j.rewritten {
 		key = fmt.Sprint(key, "\x00", j.ID)
@@ -162,7 +162,7 @@ func (j *Job) IsSuspended() bool {
 	return j.Source.Spec.Suspend != nil && *j.Source.Spec.Suspend
 }
 
-// impact returns the blast radius.
+// impact returns the impact.
 func (c *Comparison) impact() *impact {
 	b := &impact{noun: c.noun, by: map[effect][]jobName{}, frozen: map[effect][]string{}}
 	for _, j := range c.Jobs {
@@ -220,7 +220,7 @@ func (b *impact) queue(j *JobDiff) {
 	b.queues = append(b.queues, &move)
 }
 
-// row is a line of the blast radius: its head, a text, names, and the fields that cannot change.
+// row is a line of the impact: its head, a text, names, and the fields that cannot change.
 type row struct {
 	head, text, frozen string
 	names              []jobName

@@ -17,7 +17,7 @@ type (
 	jsonDiff struct {
 		Notes     []string    `json:"notes,omitempty" doc:"What holds for the whole comparison, such as a change of a stored version."`
 		Summary   jsonSummary `json:"summary"`
-		Blast     jsonBlast   `json:"blastRadius" doc:"What the changes do to TrainJobs that run."`
+		Blast     jsonImpact  `json:"blastRadius" doc:"What the changes do to TrainJobs that run."`
 		TrainJobs []jsonJob   `json:"trainJobs" doc:"The TrainJobs that differ."`
 		Conflicts []jsonFound `json:"conflicts,omitempty" doc:"What managers disagree on, new ones first."`
 		Findings  []jsonFound `json:"findings,omitempty" doc:"Other findings on the new version, new ones first."`
@@ -32,7 +32,7 @@ type (
 		jsonRejection
 		Claims []jsonClaim `json:"claims,omitempty"`
 	}
-	jsonBlast struct {
+	jsonImpact struct {
 		Replaced int          `json:"replaced" doc:"TrainJobs whose JobSet is made anew."`
 		Rejected int          `json:"refused" doc:"TrainJobs whose update the cluster rejects."`
 		Kept     int          `json:"kept" doc:"TrainJobs that keep what they run."`
@@ -181,8 +181,8 @@ func (c *openFindings) json() []jsonFound {
 	return out
 }
 
-func (b *impact) json() jsonBlast {
-	out := jsonBlast{
+func (b *impact) json() jsonImpact {
+	out := jsonImpact{
 		Replaced: b.count(Replaced), Rejected: b.count(Rejected), Kept: b.count(Kept), Delayed: b.count(Delayed), Updated: b.count(Updated),
 		Pods:    jsonNumber{orZero(b.before.Pods), orZero(b.after.Pods)},
 		Devices: []jsonDevice{}, Queues: append([]*queueMove{}, b.queues...),

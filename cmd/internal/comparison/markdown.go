@@ -20,14 +20,14 @@ const (
 	lastLine = 400
 )
 
-// WriteMarkdown writes the comparison as a comment on a pull request. The comment has the blast radius, the causes, the conflicts,
+// WriteMarkdown writes the comparison as a comment on a pull request. The comment has the impact, the causes, the conflicts,
 // the remedies, and a collapsed section for each group of TrainJobs. A section that does not fit is cut, and the last line counts
 // the missing TrainJobs. The missing parts go to rest, the file restName; rest may be nil. It returns the errors of both writers
 // and of the encoding.
 func (c *Comparison) WriteMarkdown(w, rest io.Writer, restName string) error {
 	var b strings.Builder
 	s := c.summary()
-	blastMarkdown(&b, s.headline(), c.impact().rows())
+	writeImpactMarkdown(&b, s.headline(), c.impact().rows())
 	for i, note := range c.new.Notes {
 		if i == 0 {
 			b.WriteByte('\n')
@@ -227,8 +227,8 @@ func escaped(text string) string {
 	return html.EscapeString(report.Printable(shortened(text, longestName)))
 }
 
-// blastMarkdown writes the headline and the blast radius as a table.
-func blastMarkdown(w io.Writer, headline string, rows []row) {
+// writeImpactMarkdown writes the headline and the impact as a table.
+func writeImpactMarkdown(w io.Writer, headline string, rows []row) {
 	fmt.Fprintf(w, "### trainweld: %s\n", headline)
 	for i, r := range rows {
 		if i == 0 {

@@ -148,10 +148,10 @@ func (c *Comparison) todo(b *strings.Builder, concerns []findingSection) {
 
 // remedies returns the first remedies, each once. names lists TrainJobs, and escape escapes text, as the format of the report needs.
 func (c *Comparison) remedies(concerns []findingSection, names func([]jobName, int) string, escape func(string) string) []string {
-	blast := c.impact()
+	impact := c.impact()
 	var lines []string
 	add := func(u Update, one, many string) {
-		if ids := blast.by[effect{u, u == Replaced}]; len(ids) == 1 {
+		if ids := impact.by[effect{u, u == Replaced}]; len(ids) == 1 {
 			lines = append(lines, one+": "+names(ids, 1))
 		} else if len(ids) > 1 {
 			lines = append(lines, fmt.Sprintf(many, len(ids))+": "+names(ids, 5))

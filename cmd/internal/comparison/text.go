@@ -11,7 +11,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 )
 
-// WriteText writes the comparison for people: the blast radius, and a unified diff of each group. The causes precede the diffs if
+// WriteText writes the comparison for people: the impact, and a unified diff of each group. The causes precede the diffs if
 // several TrainJobs differ, or if causes need reasons. Otherwise it writes nothing without differences. It returns the errors of w
 // and of the encoding.
 func (c *Comparison) WriteText(w io.Writer, paint host.Painter) error {
@@ -21,7 +21,7 @@ func (c *Comparison) WriteText(w io.Writer, paint host.Painter) error {
 	summarized := caused || len(rows) > 0
 	if summarized {
 		fmt.Fprintln(out, paint.Paint(host.Bold, s.headline()))
-		blastText(out, rows)
+		writeImpactText(out, rows)
 	}
 	if caused {
 		if len(rows) > 0 && len(s.causes) > 0 {
@@ -48,8 +48,8 @@ func (c *Comparison) WriteText(w io.Writer, paint host.Painter) error {
 	return out.Flush()
 }
 
-// blastText writes the blast radius.
-func blastText(w io.Writer, rows []row) {
+// writeImpactText writes the impact.
+func writeImpactText(w io.Writer, rows []row) {
 	for _, r := range rows {
 		text := r.text
 		if r.names != nil {

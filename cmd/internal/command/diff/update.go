@@ -53,7 +53,7 @@ func (u *updates) updateEffect(old, new *comparison.Job) comparison.UpdateEffect
 	}
 	ctx := context.Background()
 	if new.Source.TrainJob == nil {
-		return u.jobSetFate(ctx, old, new)
+		return u.jobSetEffect(ctx, old, new)
 	}
 	before, ok := u.input(ctx, old)
 	after, okNew := u.input(ctx, new)
@@ -138,8 +138,8 @@ func suspended(in admission.Input) admission.Input {
 	return in
 }
 
-// jobSetFate returns the update of a JobSet of the input.
-func (u *updates) jobSetFate(ctx context.Context, old, new *comparison.Job) comparison.UpdateEffect {
+// jobSetEffect returns the update of a JobSet of the input.
+func (u *updates) jobSetEffect(ctx context.Context, old, new *comparison.Job) comparison.UpdateEffect {
 	before, err := old.Source.Document.Fields()
 	if err != nil {
 		return comparison.UpdateEffect{}
