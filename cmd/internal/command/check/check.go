@@ -188,7 +188,7 @@ func run(p *host.Program, flags checkFlags) error {
 	var j *results
 	var fixed *repair.Result
 	judge := func(p *host.Program) (found finding.List, in *workspace.Input, err error) {
-		if j, err = judgeParts(ctx, p, flags, onConflict, was); err != nil {
+		if j, err = checkParts(ctx, p, flags, onConflict, was); err != nil {
 			return nil, nil, err
 		}
 		return j.ordered(func(found finding.List) finding.List {

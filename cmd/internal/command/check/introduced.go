@@ -56,7 +56,7 @@ func (was *standing) judge(ctx context.Context, part workspace.Flags) *oldState 
 	}
 	flags := was.flags
 	flags.Flags = part
-	j := newJudge(was.p, flags, was.onConflict, nil)
+	j := newRunner(was.p, flags, was.onConflict, nil)
 	found := j.run(ctx)
 	j.progress.End()
 	j.in.Label(found)
@@ -65,7 +65,7 @@ func (was *standing) judge(ctx context.Context, part workspace.Flags) *oldState 
 	before := &oldState{in: j.in, objects: j.objects, runtimes: j.runtimes, rejected: j.rejectedObjects(found)}
 	if flags.Selector != nil { // a label may be new
 		flags.Selector = nil
-		all := newJudge(was.p, flags, was.onConflict, nil)
+		all := newRunner(was.p, flags, was.onConflict, nil)
 		before.in, before.objects, before.runtimes = all.in, all.objects, all.runtimes
 	}
 	return before

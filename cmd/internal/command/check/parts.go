@@ -27,9 +27,9 @@ type partResults struct {
 	order []string // the files
 }
 
-// judgeParts reads and judges the parts one after the other, so that only one is in memory. With a version before, it judges each part
+// checkParts reads and judges the parts one after the other, so that only one is in memory. With a version before, it judges each part
 // as an update of the part there.
-func judgeParts(ctx context.Context, p *host.Program, flags checkFlags, onConflict render.OnConflict, was *standing) (*results, error) {
+func checkParts(ctx context.Context, p *host.Program, flags checkFlags, onConflict render.OnConflict, was *standing) (*results, error) {
 	all := &results{lines: workspace.New(flags.Flags)}
 	if len(flags.definitions) > 0 {
 		var in *workspace.Input
@@ -46,7 +46,7 @@ func judgeParts(ctx context.Context, p *host.Program, flags checkFlags, onConfli
 	err := parts(ctx, p, flags, was, func(part workspace.Flags, before *oldState) error {
 		flags := flags
 		flags.Flags = part
-		j := newJudge(p, flags, onConflict, before)
+		j := newRunner(p, flags, onConflict, before)
 		forced.Take(j.in)
 		flags.preferred.Take(j.in)
 		found := j.run(ctx)

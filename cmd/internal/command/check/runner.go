@@ -81,8 +81,8 @@ func (t counts) String() string {
 	return fmt.Sprintf("checked %s in %s%s", text, report.Count(t.documents, "document"), skipped)
 }
 
-// newJudge returns a judge that has read all inputs. Without a state before, it reads that of --old.
-func newJudge(p *host.Program, flags checkFlags, onConflict render.OnConflict, before *oldState) *runner {
+// newRunner returns a judge that has read all inputs. Without a state before, it reads that of --old.
+func newRunner(p *host.Program, flags checkFlags, onConflict render.OnConflict, before *oldState) *runner {
 	j := &runner{
 		progress: p.Progress(), in: workspace.New(flags.Flags), flags: flags, onConflict: onConflict,
 		runtimes: &admittedRuntimes{}, reading: map[read]finding.List{}, relocations: &relocations{}, objects: map[fieldpath.Object]*manifest.Document{},
@@ -167,11 +167,11 @@ func (j *runner) run(ctx context.Context) finding.List {
 		if held.named.Load() {
 			j.countOnce(held.Document, &j.count.runtimes, held.Document.ID.Kind)
 			found = append(found, j.in.Rate(strict(j.reading[read{held.Document.File, held.Document.ID.Kind, held.Document.ID.Name}]))...)
-			found = append(found, j.judgeRuntime(ctx, held)...)
+			found = append(found, j.checkRuntime(ctx, held)...)
 		}
 	}
 	for _, held := range j.runtimes.others {
-		found = append(found, j.judgeRuntime(ctx, held)...)
+		found = append(found, j.checkRuntime(ctx, held)...)
 	}
 	found = j.flags.further.unscoped(append(j.in.Rate(strict(j.relocations.mark(j.in.Findings))), j.doubtful(ctx, found)...))
 	if unrelated := j.oldState.unrelated(); unrelated != nil {

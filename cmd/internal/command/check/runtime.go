@@ -70,7 +70,7 @@ func (j *runner) runtime(d *manifest.Document, all bool) {
 	if judged {
 		j.countOnce(d, &j.count.runtimes, d.ID.Kind)
 		j.own = append(j.own, held)
-		j.results = append(j.results, func(ctx context.Context) finding.List { return j.judgeRuntime(ctx, held) })
+		j.results = append(j.results, func(ctx context.Context) finding.List { return j.checkRuntime(ctx, held) })
 	}
 	if kept && !judged {
 		j.aside = append(j.aside, held)
@@ -110,8 +110,8 @@ func (j *runner) admit(ctx context.Context, held *admittedRuntime, named fieldpa
 	return held.runtime, held.found
 }
 
-// judgeRuntime returns the findings on a runtime itself, with their positions.
-func (j *runner) judgeRuntime(ctx context.Context, held *admittedRuntime) finding.List {
+// checkRuntime returns the findings on a runtime itself, with their positions.
+func (j *runner) checkRuntime(ctx context.Context, held *admittedRuntime) finding.List {
 	runtime, all := j.admit(ctx, held, fieldpath.Object{})
 	found := make(finding.List, len(all))
 	copy(found, all)
