@@ -119,13 +119,13 @@ func (c *checker) managers(patches []trainer.RuntimePatch) {
 		if first := firsts[name]; first < i && name != "" {
 			f := c.report(finding.CodeDuplicateManager, finding.Error, entry(i, fieldpath.Field("manager")), "combine the two patches, or remove one",
 				"manager %q has two patches", name)
-			f.Claims, f.Remedy.Do = twice(merge.Manager(name), entry(first), entry(i)), finding.Merge
+			f.Claims, f.Remedy.Do = duplicateClaims(merge.Manager(name), entry(first), entry(i)), finding.Merge
 		}
 	}
 }
 
-// twice returns one presence claim for each of two duplicates of a layer.
-func twice(layer merge.Layer, first, second fieldpath.Path) []merge.Claim {
+// duplicateClaims returns one presence claim for each of two duplicates of a layer.
+func duplicateClaims(layer merge.Layer, first, second fieldpath.Path) []merge.Claim {
 	return []merge.Claim{{Layer: layer, Value: merge.Presence{}, Source: first}, {Layer: layer, Value: merge.Presence{}, Source: second}}
 }
 

@@ -147,7 +147,7 @@ func (w *walker) duplicate(f *schema.StructField, list operand, from schema.View
 	at := w.path(list, fieldpath.Index(i))
 	found := w.report(code, finding.Error, at, "combine the two, or give one of them another "+f.Type.Key,
 		"two items of %s have the %s %q", f.Name, f.Type.Key, key)
-	found.Claims = twice(w.layerOf(list), w.path(list, fieldpath.Index(first)), at)
+	found.Claims = duplicateClaims(w.layerOf(list), w.path(list, fieldpath.Index(first)), at)
 	if all := reflect.Indirect(from.Value(f)); reflect.DeepEqual(all.Index(first).Interface(), all.Index(i).Interface()) {
 		found.Remedy.Do, found.Remedy.IsCertain = finding.Remove, true
 	}
@@ -210,7 +210,7 @@ func (w *walker) mountNames(mount *schema.Type, mounts *items, list operand) {
 			w.report(finding.CodeDuplicateItem, finding.Error, at,
 				"mount the volume at one path in this patch, and at the other in the runtime or by another volume of the same source",
 				"the TrainJob API takes one mount of a volume in a container's patch, and volume %q is mounted twice", name,
-			).Claims = twice(w.layerOf(list), w.path(list, fieldpath.Index(first)), at)
+			).Claims = duplicateClaims(w.layerOf(list), w.path(list, fieldpath.Index(first)), at)
 		} else {
 			seen[name] = i
 		}
