@@ -232,7 +232,7 @@ func (g *generator) structure(n *node) object {
 			o[f.name] = g.value(f)
 		}
 	}
-	g.mend(n, o)
+	g.fix(n, o)
 	return o
 }
 

@@ -211,7 +211,7 @@ func (p *pairs) broken(pair *fuzz.Documents) (text string) {
 func pairYAML(pair *fuzz.Documents) string { return string(pair.YAML()) }
 
 // regressions holds pairs of a runtime and a TrainJob in one file each that once rendered otherwise
-// than upstream. A generated pair that fails is written there when it has been made small: mend what
+// than upstream. A generated pair that fails is written there when it has been made small: fix what
 // is wrong, give the file a name that says what it was, and commit it.
 const regressions = "../../../../internal/testdata/regressions"
 

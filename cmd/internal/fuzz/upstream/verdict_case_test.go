@@ -225,7 +225,7 @@ func (c *verdictCase) shrink(t *testing.T, wrong func(*verdictCase) bool) *verdi
 }
 
 // verdictRegressions holds cases that once had two verdicts, an archive each. One that is generated is
-// written there when it has been made small: mend what is wrong, give the archive a name that says what it
+// written there when it has been made small: fix what is wrong, give the archive a name that says what it
 // was, and commit it.
 const verdictRegressions = "../../../../internal/testdata/verdicts"
 

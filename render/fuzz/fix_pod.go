@@ -266,7 +266,7 @@ func (g *generator) pod(o object) {
 	g.podWide(o, main)
 }
 
-// volumeItems mends the references of a volume to containers and keys.
+// volumeItems fixes the references of a volume to containers and keys.
 func (g *generator) volumeItems(v object, containers []object) {
 	var files []object
 	if d, ok := v["downwardAPI"].(object); ok {
@@ -327,7 +327,7 @@ func (g *generator) claimsOf(container, pod object) {
 	}
 }
 
-// podWide mends the rules between the fields of a Pod's spec.
+// podWide fixes the rules between the fields of a Pod's spec.
 func (g *generator) podWide(o object, containers []object) {
 	if o["restartPolicy"] == "Always" {
 		o["restartPolicy"] = "Never"

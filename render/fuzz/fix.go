@@ -150,8 +150,8 @@ func (g *generator) keepOne(n *node, o object) {
 	}
 }
 
-// mend makes an object of a Go type acceptable, as far as the object itself decides.
-func (g *generator) mend(n *node, o object) {
+// fix makes an object of a Go type acceptable, as far as the object itself decides.
+func (g *generator) fix(n *node, o object) {
 	g.keepOne(n, o)
 	switch typeName(n.typ) {
 	case "ObjectMeta":
