@@ -54,7 +54,7 @@ func showHelp(p *host.Program) func(*cobra.Command, []string) {
 	return func(cmd *cobra.Command, _ []string) {
 		cmd.InitDefaultHelpFlag()
 		room := min(max(p.Screen(p.Stdout).Room(), leastHelp), mostHelp)
-		text := wholeHelp(cmd, room)
+		text := fullHelp(cmd, room)
 		if asked := cmd.Flags().Lookup(helpAll); strings.Count(text, "\n") > firstScreen && (asked == nil || !asked.Changed) {
 			text = shortHelp(cmd, room)
 		}
@@ -62,8 +62,8 @@ func showHelp(p *host.Program) func(*cobra.Command, []string) {
 	}
 }
 
-// wholeHelp has the description, the examples, the commands and the flags of a command.
-func wholeHelp(cmd *cobra.Command, room int) string {
+// fullHelp has the description, the examples, the commands and the flags of a command.
+func fullHelp(cmd *cobra.Command, room int) string {
 	var b strings.Builder
 	b.WriteString(cmp.Or(cmd.Long, cmd.Short) + "\n\nUsage:\n")
 	if cmd.Runnable() {

@@ -446,7 +446,7 @@ func (c *Catalog) put(id fieldpath.Object, source *RuntimeSource, last bool) (ke
 			rejected.Object = d.ID
 		}
 		rejected.Position = d.Position(rejected.Path)
-		c.report(c.flags.sayOther(*rejected, c.sources[at].Document))
+		c.report(c.flags.reportOther(*rejected, c.sources[at].Document))
 		return false
 	}
 	c.sources[at] = source

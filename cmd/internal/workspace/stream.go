@@ -209,7 +209,7 @@ func (f *Stream) reportDuplicates() {
 			documents = f.read(a.first.file).Documents
 		}
 		if n := a.first.document; n < len(documents) {
-			*a.finding = f.in.flags.sayOther(*a.finding, documents[n])
+			*a.finding = f.in.flags.reportOther(*a.finding, documents[n])
 		}
 	}
 	for _, a := range f.duplicates {

@@ -173,11 +173,11 @@ func (flags Flags) duplicate(id fieldpath.Object, d, other *manifest.Document) f
 		Message: fmt.Sprintf("%s is among the inputs twice", id),
 		Remedy:  finding.Remedy{Text: "remove or rename one of the two"},
 	}
-	return flags.sayOther(f, other)
+	return flags.reportOther(f, other)
 }
 
-// sayOther adds the position of the first object to a finding of duplicate.
-func (flags Flags) sayOther(f finding.Finding, other *manifest.Document) finding.Finding {
+// reportOther adds the position of the first object to a finding of duplicate.
+func (flags Flags) reportOther(f finding.Finding, other *manifest.Document) finding.Finding {
 	if other == nil {
 		return f
 	}

@@ -44,8 +44,8 @@ func (r *renderRun) writeDir(all []rendered) (output.Outcome, error) {
 // exitChanged is the exit status of --exit-code for a changed file.
 const exitChanged = 1
 
-// tellChanges names the changed files, and the others that git does not track. It returns status 1 if there is one.
-func (r *renderRun) tellChanges(made output.Outcome, all []rendered) error {
+// reportChanges names the changed files, and the others that git does not track. It returns status 1 if there is one.
+func (r *renderRun) reportChanges(made output.Outcome, all []rendered) error {
 	untracked, err := r.untracked(all)
 	if err != nil {
 		return fmt.Errorf("--exit-code: %w", err)

@@ -161,7 +161,7 @@ func (r *renderRun) toDir(all []rendered, found finding.List, shown report.Optio
 	found = append(found, r.editedFiles(made.Edited)...)
 	err = errors.Join(report.WriteBeside(r.p.Stderr, found, shown), err, exit.For(found, r.flags.Strict))
 	if err == nil && r.flags.ExitCode {
-		err = r.tellChanges(made, all)
+		err = r.reportChanges(made, all)
 	}
 	return err
 }

@@ -144,7 +144,7 @@ type told struct {
 	text string
 }
 
-func (i *initiation) tell(to io.Writer, format string, args ...any) {
+func (i *initiation) report(to io.Writer, format string, args ...any) {
 	i.told = append(i.told, told{to, fmt.Sprintf(format, args...)})
 }
 
@@ -232,7 +232,7 @@ func (i *initiation) start(w *output.Writing, r runtimeFile) error {
 			i.fresh[root][want] = &fstest.MapFile{Mode: fs.ModeDir} // a folder above cases is one only with it
 		}
 		if exists || slices.Contains(i.cases, path.Join(root, folder)) {
-			i.tell(i.p.Stderr, "%s is there already, and left alone", printable.Name(path.Join(filepath.ToSlash(root), folder)))
+			i.report(i.p.Stderr, "%s is there already, and left alone", printable.Name(path.Join(filepath.ToSlash(root), folder)))
 			continue
 		}
 		i.cases = append(i.cases, path.Join(root, folder))
@@ -265,9 +265,9 @@ func (i *initiation) firstRun(w *output.Writing, root string) error {
 		}
 		i.made++
 		name := printable.Name(path.Join(filepath.ToSlash(root), c.Name))
-		i.tell(i.p.Stdout, "wrote %s", name)
+		i.report(i.p.Stdout, "wrote %s", name)
 		for _, f := range r.Expected {
-			i.tell(i.p.Stderr, "%s expects an error: %s", name, report.Printable(f.Error()))
+			i.report(i.p.Stderr, "%s expects an error: %s", name, report.Printable(f.Error()))
 		}
 	}
 	return nil
