@@ -43,7 +43,7 @@ func Companions(j *Job, payload Payload) []Object {
 			objects = append(objects, hosts)
 		}
 		if payload.Secrets == nil {
-			j.secretLeftOut("mpi", j.sshSecretName(), "the key pair with which the launcher reaches the nodes")
+			j.reportOmittedSecret("mpi", j.sshSecretName(), "the key pair with which the launcher reaches the nodes")
 		} else if secret, err := j.sshSecret(payload.Secrets); err != nil {
 			j.noSecret("mpi", j.sshSecretName(), err)
 		} else {
@@ -52,14 +52,14 @@ func Companions(j *Job, payload Payload) []Object {
 	}
 	if policy.Flux != nil {
 		if payload.FluxTemplates == nil {
-			j.scriptsLeftOut()
+			j.reportOmittedScripts()
 		} else if templates, err := j.readFluxTemplates(payload.FluxTemplates); err != nil {
 			j.noScripts(err)
 		} else {
 			objects = append(objects, j.fluxScripts(templates))
 		}
 		if payload.Secrets == nil {
-			j.secretLeftOut("flux", j.curveSecretName(), "the certificate with which the brokers know each other")
+			j.reportOmittedSecret("flux", j.curveSecretName(), "the certificate with which the brokers know each other")
 		} else if secret, err := j.curveSecret(payload.Secrets); err != nil {
 			j.noSecret("flux", j.curveSecretName(), err)
 		} else {
@@ -68,7 +68,7 @@ func Companions(j *Job, payload Payload) []Object {
 	}
 	if j.StatusServer != nil {
 		if j.StatusServer.CA == "" {
-			j.certificateLeftOut()
+			j.reportOmittedCertificate()
 		} else {
 			objects = append(objects, j.statusConfig())
 		}
@@ -84,8 +84,8 @@ func Companions(j *Job, payload Payload) []Object {
 	return objects
 }
 
-func (j *Job) secretLeftOut(policy, name, what string) {
-	j.leftOut(policy, finding.Finding{
+func (j *Job) reportOmittedSecret(policy, name, what string) {
+	j.reportOmitted(policy, finding.Finding{
 		Message: fmt.Sprintf("Secret %s/%s is left out: it holds %s, which the controller makes in the cluster", j.TrainJob.Namespace, name, what),
 		Remedy:  finding.Remedy{Do: finding.Provide, Options: []string{"Secret"}, Text: "apply the TrainJob and let the controller make it, or have one made"},
 	})
@@ -96,8 +96,8 @@ func (j *Job) noSecret(policy, name string, err error) {
 		fmt.Sprintf("Secret %s/%s cannot be made: %v", j.TrainJob.Namespace, name, err), "hand in a working source of random bytes")
 }
 
-func (j *Job) scriptsLeftOut() {
-	j.leftOut("flux", finding.Finding{
+func (j *Job) reportOmittedScripts() {
+	j.reportOmitted("flux", finding.Finding{
 		Message: fmt.Sprintf("ConfigMap %s/%s is left out: its scripts are texts of the Trainer", j.TrainJob.Namespace, j.fluxScriptsName()),
 		Remedy: finding.Remedy{
 			Do: finding.Provide, Options: []string{"ConfigMap"},
@@ -106,8 +106,8 @@ func (j *Job) scriptsLeftOut() {
 	})
 }
 
-// leftOut reports an omitted object of a policy. A program may add how to include it.
-func (j *Job) leftOut(policy string, f finding.Finding) {
+// reportOmitted reports an omitted object of a policy. A program may add how to include it.
+func (j *Job) reportOmitted(policy string, f finding.Finding) {
 	f.Code, f.Severity, f.Object, f.Path = finding.CodeLeftOut, finding.Warning, j.RuntimeID, fieldpath.Fields("spec", "mlPolicy", policy)
 	j.report(f)
 }
@@ -122,7 +122,7 @@ func (j *Job) fluxFolder() string {
 	return "pkg/runtime/framework/plugins/flux/templates of the module github.com/kubeflow/trainer/v2 v" + j.Release.Version
 }
 
-func (j *Job) certificateLeftOut() {
+func (j *Job) reportOmittedCertificate() {
 	j.aboutTrainJob(finding.CodeLeftOut, finding.Warning, nil,
 		fmt.Sprintf("ConfigMap %s/%s is left out: it holds the certificate of the controller's status server, which only the cluster knows", j.TrainJob.Namespace, j.statusConfigName()),
 		"apply the TrainJob and let the controller make it")

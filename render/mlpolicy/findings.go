@@ -45,7 +45,7 @@ func (j *Job) portLost(layer merge.Layer, c Place, before corev1.ContainerPort) 
 		"give the port a name, and another number than 29500; the controller takes ports without a name for one and the same")
 }
 
-func (j *Job) portsTakenForOne(c Place, lost, doubled corev1.ContainerPort) {
+func (j *Job) reportMergedPorts(c Place, lost, doubled corev1.ContainerPort) {
 	why := "neither has a name"
 	if lost.ContainerPort == doubled.ContainerPort {
 		why = "their numbers are equal"

@@ -100,7 +100,7 @@ func (j *Job) Settle(s *PodSet) {
 			changed := false
 			for i := range before {
 				if before[i] != c.Ports[i] {
-					j.portsTakenForOne(c, before[i], c.Ports[i])
+					j.reportMergedPorts(c, before[i], c.Ports[i])
 					changed = true
 				}
 			}
