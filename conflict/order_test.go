@@ -55,7 +55,7 @@ func TestOrderConflicts_Merges(t *testing.T) {
 // TestOrderConflicts_Cases holds the orders and outcomes that show a dependence.
 func TestOrderConflicts_Cases(t *testing.T) {
 	type object = merge.Object
-	plan, err := merge.For[podLike, merge.Object](schema.Rules{Twins: true})
+	plan, err := merge.For[podLike, merge.Object](schema.Rules{AllowDuplicateKeys: true})
 	if err != nil {
 		t.Fatal(err)
 	}

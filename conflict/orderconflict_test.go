@@ -88,7 +88,7 @@ func TestOrderConflicts_Claims(t *testing.T) {
 			[]string{`overlap .args: m0 .args=["x"], m1 .args=["y"]; m0 m1: m1, m1 m0: m0; ` + differ, `overlap .labels["a"]: m0 .labels["a"]="x", m1 .labels["a"]="y"; m0 m1: m1, m1 m0: m0; ` + differ}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			plan, err := merge.For[podLike, object](schema.Rules{Twins: true})
+			plan, err := merge.For[podLike, object](schema.Rules{AllowDuplicateKeys: true})
 			if err != nil {
 				t.Fatal(err)
 			}

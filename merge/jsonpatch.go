@@ -77,9 +77,9 @@ func (m *objects) operations(t *schema.Type, live Object, patch []Operation) (Ob
 	if err != nil {
 		return nil, err
 	}
-	m.twins = true
+	m.allowDuplicates = true
 	checked, err := m.copy(t, root)
-	m.twins = false
+	m.allowDuplicates = false
 	if err != nil {
 		return nil, err
 	}

@@ -127,7 +127,7 @@ func (m *merger) setKey(t *schema.Type, item reflect.Value, from Object) error {
 
 // distinct returns an error if two items of a patch's list share a key, unless the plan's rules allow it.
 func (m *merger) distinct(t *schema.Type, names []patchKey) error {
-	if m.plan.twins {
+	if m.plan.allowDuplicates {
 		return nil
 	}
 	firsts := firstsOf(names)

@@ -189,10 +189,10 @@ func (m *objects) update(t *schema.Type, old any, had bool, now any, has bool, a
 	parts := map[string]part{}
 	partsOf(parts, t, old, false)
 	partsOf(parts, t, now, true)
-	were, are := twinsOf(before, old), twinsOf(after, now)
+	were, are := duplicatesOf(before, old), duplicatesOf(after, now)
 	for _, key := range slices.Sorted(maps.Keys(parts)) {
-		p, twins := parts[key], len(are[key]) > 1
-		if p.had && p.has && len(were[key]) < 2 && !twins && sameObject(p.before, p.now) || twins && sameObject(were[key], are[key]) {
+		p, hasDuplicates := parts[key], len(are[key]) > 1
+		if p.had && p.has && len(were[key]) < 2 && !hasDuplicates && sameObject(p.before, p.now) || hasDuplicates && sameObject(were[key], are[key]) {
 			continue
 		}
 		child := m.child(at, p.field, key)
@@ -200,20 +200,20 @@ func (m *objects) update(t *schema.Type, old any, had bool, now any, has bool, a
 			m.update(presenceType, []any{}, true, nil, false, child, true)
 			p.before, p.had = nil, false
 		}
-		if twins {
+		if hasDuplicates {
 			p.now, p.has = nil, false
 		}
 		if p.had || p.has {
 			m.update(p.typ, p.before, p.had, p.now, p.has, child, p.field == nil)
 		}
-		if twins {
+		if hasDuplicates {
 			m.update(presenceType, nil, false, []any{}, true, child, true)
 		}
 	}
 }
 
-// twinsOf returns the items of a list by key, if some share theirs.
-func twinsOf(t *schema.Type, v any) map[string][]any {
+// duplicatesOf returns the items of a list by key, if some share theirs.
+func duplicatesOf(t *schema.Type, v any) map[string][]any {
 	list, isList := v.([]any)
 	if t == nil || !isList {
 		return nil

@@ -40,11 +40,11 @@ func (m *merger) listMap(t *schema.Type, dst reflect.Value, present bool, from a
 	if err := m.distinct(t, names); err != nil {
 		return err
 	}
-	f, twins, err := m.frontOf(t, dst, &base)
+	f, hasDuplicates, err := m.frontOf(t, dst, &base)
 	if err != nil {
 		return err
 	}
-	if twins && m.owners && len(items) > 0 {
+	if hasDuplicates && m.owners && len(items) > 0 {
 		m.noteDuplicates(t, &base, dst.Len(), at)
 	}
 	first := len(m.targets)
@@ -55,8 +55,8 @@ func (m *merger) listMap(t *schema.Type, dst reflect.Value, present bool, from a
 	switch {
 	case m.follows:
 		f.extend(dst, added)
-	case twins || !inOrder:
-		m.reorder(f, t, dst, m.targets[first:], twins)
+	case hasDuplicates || !inOrder:
+		m.reorder(f, t, dst, m.targets[first:], hasDuplicates)
 	default:
 		f.prepend(dst, m.targets[first:], added, m.left)
 	}

@@ -58,12 +58,12 @@ func (p *plan) applyObjects(dst, base *Object, patches []Layered[Object], o Opti
 	}
 	live := Object{}
 	if base != nil && *base != nil {
-		m.twins = true
+		m.allowDuplicates = true
 		copied, err := m.copy(p.root, *base)
 		if err != nil {
 			return nil, nil, nil, failed(baseLayerOf(o), -1, err)
 		}
-		live, m.twins = copied.(map[string]any), false
+		live, m.allowDuplicates = copied.(map[string]any), false
 	}
 	if m.live != nil {
 		if err := m.claimOwners(p.root, live); err != nil {
@@ -102,7 +102,7 @@ func (p *plan) applyObjects(dst, base *Object, patches []Layered[Object], o Opti
 	}
 	had := func(path fieldpath.Path) bool { return partAt(before, path) != nil }
 	told, err := m.log.restore(o, had, func(r restoring, pattern fieldpath.Path) {
-		m.twins = true
+		m.allowDuplicates = true
 		live, _ = m.object(r, p.root, live, before, pattern).(map[string]any)
 	})
 	*dst = live
@@ -148,16 +148,16 @@ func (m *objects) apply(t *schema.Type, live, patch Object) error {
 
 // objects merges one patch after the other into an object that it may change.
 type objects struct {
-	log     *log
-	live    *live // the owners of a live object, otherwise nil
-	owners  bool
-	layer   int32
-	at      node // the node of the root
-	depth   int
-	twins   bool     // whether a list may hold two items of one name; only the base's may
-	removes bool     // whether a null removes its key
-	follows bool     // whether new items follow those of the base
-	names   []string // the field names of the objects that are being merged, outer objects first
+	log             *log
+	live            *live // the owners of a live object, otherwise nil
+	owners          bool
+	layer           int32
+	at              node // the node of the root
+	depth           int
+	allowDuplicates bool     // whether a list may hold two items of one name; only the base's may
+	removes         bool     // whether a null removes its key
+	follows         bool     // whether new items follow those of the base
+	names           []string // the field names of the objects that are being merged, outer objects first
 }
 
 // whole merges a whole patch into an object. The patch cannot change the object's kind.
@@ -327,7 +327,7 @@ func (m *objects) copy(t *schema.Type, v any) (any, error) {
 		return m.copyFields(to, v)
 	case []any:
 		out := make([]any, len(v))
-		if to.Kind != schema.Atomic && !m.twins {
+		if to.Kind != schema.Atomic && !m.allowDuplicates {
 			if _, err := m.itemsOf(to, v); err != nil {
 				return nil, err
 			}

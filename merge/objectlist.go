@@ -20,7 +20,7 @@ func (m *objects) list(t *schema.Type, old, patch []any, at node) ([]any, error)
 		named[i] = said.find(key)
 		if j := named[i]; j >= 0 {
 			if said.items[j].old >= 0 {
-				said.items[j].twins = true
+				said.items[j].hasDuplicates = true
 			} else {
 				said.items[j].old = int32(i)
 			}
@@ -43,7 +43,7 @@ func (m *objects) list(t *schema.Type, old, patch []any, at node) ([]any, error)
 			if of < 0 {
 				out = append(out, old[i])
 			} else if said.items[of].merged {
-				continue // it has the place of its twin
+				continue // it has the place of its duplicate
 			} else if err := merge(of); err != nil {
 				return nil, err
 			}
@@ -97,10 +97,10 @@ func (m *objects) list(t *schema.Type, old, patch []any, at node) ([]any, error)
 func (m *objects) item(t *schema.Type, list []any, said *saidItem, patch any, at node) (any, error) {
 	child := m.child(at, nil, said.key)
 	had := said.old >= 0
-	if had && (said.twins || t.Kind == schema.Set) {
+	if had && (said.hasDuplicates || t.Kind == schema.Set) {
 		m.keepPresence(child)
 	}
-	if said.twins {
+	if said.hasDuplicates {
 		m.lose(child)
 		had = false
 	}
@@ -122,9 +122,9 @@ type saidItems struct {
 }
 
 type saidItem struct {
-	key           string
-	old           int32 // the position in the old list, -1 for none
-	twins, merged bool
+	key                   string
+	old                   int32 // the position in the old list, -1 for none
+	hasDuplicates, merged bool
 }
 
 // fewItems is the length up to which a linear search is used.

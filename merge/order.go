@@ -57,8 +57,8 @@ const (
 )
 
 // frontOf returns the front of a list. It checks the keys once for all patches, unless two items share a key: then it reports
-// twins.
-func (m *merger) frontOf(t *schema.Type, list reflect.Value, names *keys) (f *front, twins bool, err error) {
+// duplicates.
+func (m *merger) frontOf(t *schema.Type, list reflect.Value, names *keys) (f *front, hasDuplicates bool, err error) {
 	f = m.fronts.of(list)
 	if f.checked {
 		return f, false, nil
@@ -70,15 +70,15 @@ func (m *merger) frontOf(t *schema.Type, list reflect.Value, names *keys) (f *fr
 			return nil, false, errNoKey(i, t.Key)
 		}
 		if n <= smallList {
-			twins = twins || names.find(i, name) >= 0
+			hasDuplicates = hasDuplicates || names.find(i, name) >= 0
 		}
 	}
 	if n > smallList {
 		f.makeIndex(names, n, 0)
-		twins = len(f.index) < n
+		hasDuplicates = len(f.index) < n
 	}
-	f.checked = !twins
-	return f, twins, nil
+	f.checked = !hasDuplicates
+	return f, hasDuplicates, nil
 }
 
 // find returns the position of the first of n items with the key, or -1.
@@ -139,7 +139,7 @@ func (f *front) extend(list reflect.Value, added int) {
 }
 
 // reorder puts the list, with its new items, into the merged order. It sets the targets to the new positions of their items.
-func (m *merger) reorder(f *front, t *schema.Type, list reflect.Value, targets []int32, twins bool) {
+func (m *merger) reorder(f *front, t *schema.Type, list reflect.Value, targets []int32, hasDuplicates bool) {
 	n := list.Len()
 	named, added := namedOnce(targets, n)
 	server, rank := make([]int32, n+added), make([]int32, n+added)
@@ -149,7 +149,7 @@ func (m *merger) reorder(f *front, t *schema.Type, list reflect.Value, targets [
 			server[i] = -1
 		}
 	}
-	if twins {
+	if hasDuplicates {
 		first := make(map[string]int32, n)
 		names := keysIn(t, list)
 		for i := n - 1; i >= 0; i-- {
@@ -248,8 +248,8 @@ func (m *merger) findTargets(t *schema.Type, f *front, base *keys, names []patch
 		named := m.targets[first:]
 		target := f.find(base, have, name)
 		if target < 0 && f.index == nil {
-			if twin := slices.Index(names[:i], names[i]); twin >= 0 {
-				target = int(max(named[twin], ^named[twin]))
+			if duplicate := slices.Index(names[:i], names[i]); duplicate >= 0 {
+				target = int(max(named[duplicate], ^named[duplicate]))
 			}
 		}
 		switch {

@@ -123,8 +123,8 @@ func anys(names []string) []any {
 // items, names that several items share, orders and deletions. A list of more than 32 items has an index.
 func TestApply_Order(t *testing.T) {
 	next := &lister{Rand: rand.New(rand.NewPCG(testenv.Seed(t), 1))}
-	typed := must(merge.For[lists, lists](schema.Rules{Twins: true}))
-	untyped := must(merge.For[lists, merge.Object](schema.Rules{Twins: true}))
+	typed := must(merge.For[lists, lists](schema.Rules{AllowDuplicateKeys: true}))
+	untyped := must(merge.For[lists, merge.Object](schema.Rules{AllowDuplicateKeys: true}))
 	rejected := 0
 	for i := range int(testenv.Cases(t, 2000)) {
 		most := 8

@@ -228,7 +228,7 @@ func (w *walk) list(t *schema.Type, v reflect.Value, at node, path fieldpath.Pat
 		if text != name {
 			isKey = nil
 			if first := find(name); first != noNode && w.log.nodes[first].made != baseLayer {
-				w.owner = w.log.nodes[first].made // the patch that made an item brought its twins as well
+				w.owner = w.log.nodes[first].made // the patch that made an item brought its duplicates as well
 			}
 		}
 		if w.reached && child == noNode && w.owner == baseLayer {

@@ -54,7 +54,7 @@ type ownedFlat struct {
 func ownedResult(t *testing.T, base string, patches []string) *merge.Result[any] {
 	t.Helper()
 	from := any(fromJSON[*owned](base))
-	return applied(t, must(merge.ForAny(reflect.TypeFor[owned](), schema.Rules{Twins: true})), &from, patchesOf(func(text string) any {
+	return applied(t, must(merge.ForAny(reflect.TypeFor[owned](), schema.Rules{AllowDuplicateKeys: true})), &from, patchesOf(func(text string) any {
 		if typed, ok := strings.CutPrefix(text, "typed "); ok {
 			return fromJSON[*owned](typed)
 		}

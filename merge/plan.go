@@ -42,10 +42,10 @@ type plan struct {
 	root   *schema.Type
 	shapes map[reflect.Type]shape
 	// of is the Go type by which a base that is an Object merges. It is nil for a base of a Go type.
-	of      reflect.Type
-	objects bool // whether values are objects that merge by a definition
-	removes bool // whether a null in a patch to such objects removes its key
-	twins   bool // whether a patch may hold two items of one key
+	of              reflect.Type
+	objects         bool // whether values are objects that merge by a definition
+	removes         bool // whether a null in a patch to such objects removes its key
+	allowDuplicates bool // whether a patch may hold two items of one key
 }
 
 // For compiles the plan for a struct type T and patches P to it. P is T, a type that mirrors T with fewer fields, or Object.
@@ -94,7 +94,7 @@ func ForAny(t reflect.Type, r schema.Rules) (*Plan[any, any], error) {
 }
 
 func newPlan(root *schema.Type, r schema.Rules, types ...reflect.Type) *plan {
-	p := &plan{root: root, shapes: map[reflect.Type]shape{}, twins: r.Twins}
+	p := &plan{root: root, shapes: map[reflect.Type]shape{}, allowDuplicates: r.AllowDuplicateKeys}
 	for _, t := range types {
 		p.shapeOf(t)
 	}

@@ -519,7 +519,7 @@ func (l *log) visit(v visited, do func(visited) error) error {
 	if v.t.Kind == schema.ListMap {
 		places = map[string]int{}
 		for i, key := range keysOf(v.t, v.value) {
-			if _, isTwin := places[key]; !isTwin {
+			if _, isDuplicate := places[key]; !isDuplicate {
 				places[key] = i
 			}
 		}

@@ -245,7 +245,7 @@ func (m *merger) restoreItems(r restoring, at node, t *schema.Type, to slot, chi
 	places, gone := map[string]int{}, map[string]bool{}
 	if list := to.inner(false); list.IsValid() {
 		for i, key := range keysOf(t, list) {
-			if _, isTwin := places[key]; !isTwin {
+			if _, isDuplicate := places[key]; !isDuplicate {
 				places[key] = i
 			}
 		}

@@ -42,7 +42,7 @@ type orderedPort struct {
 
 // TestSetElementOrder compares lists, patches to them and their orders with the API machinery. It includes invalid ones.
 func TestSetElementOrder(t *testing.T) {
-	plan := must(merge.For[ordered, merge.Object](schema.Rules{Twins: true}))
+	plan := must(merge.For[ordered, merge.Object](schema.Rules{AllowDuplicateKeys: true}))
 	next := rand.New(rand.NewPCG(testenv.Seed(t), 0))
 	fields := reflect.TypeFor[ordered]()
 	rejected := 0

@@ -37,7 +37,7 @@ var update = flag.Bool("update", false, "rewrite the outcomes of stories")
 //	a manager", and a path
 //
 // It may be an error. A patch that API machinery takes, and the engine does not, is "stricter". The outcome by the rules for
-// twins follows if it differs.
+// duplicates follows if it differs.
 type story struct {
 	name, base string
 	patches    []storyPatch
@@ -153,11 +153,11 @@ func readStory(block string) (s story, told, outcome []string) {
 
 // A teller tells stories of values, or of objects.
 type teller[T any] struct {
-	plan    *merge.Plan[T, T]
-	twins   *merge.Plan[T, T] // takes patches with two items of one key
-	base    func(text string) *T
-	patch   func(p storyPatch) *T
-	objects func(t *testing.T, s story, outcome string) // merges by the plans of objects
+	plan          *merge.Plan[T, T]
+	hasDuplicates *merge.Plan[T, T] // takes patches with two items of one key
+	base          func(text string) *T
+	patch         func(p storyPatch) *T
+	objects       func(t *testing.T, s story, outcome string) // merges by the plans of objects
 }
 
 // tellerOf tells stories of values of a Go type.
@@ -168,7 +168,7 @@ func tellerOf[V any]() teller[any] {
 		return &v
 	}
 	return teller[any]{
-		plan: must(merge.ForAny(of, schema.Rules{})), twins: must(merge.ForAny(of, schema.Rules{Twins: true})),
+		plan: must(merge.ForAny(of, schema.Rules{})), hasDuplicates: must(merge.ForAny(of, schema.Rules{AllowDuplicateKeys: true})),
 		base: func(text string) *any {
 			if text == "" {
 				text = "{}"
@@ -237,11 +237,11 @@ func (w teller[T]) tell(t *testing.T, s story) []string {
 		patches[i] = merge.Layered[T]{Layer: merge.Manager(p.manager), Patch: w.patch(p)}
 	}
 	lines := outcome(t, w.plan, base, patches)
-	if w.twins == nil {
+	if w.hasDuplicates == nil {
 		return lines
 	}
 	w.objects(t, s, lines[0])
-	switch others := outcome(t, w.twins, base, patches); {
+	switch others := outcome(t, w.hasDuplicates, base, patches); {
 	case slices.Equal(others, lines):
 		return lines
 	case strings.HasPrefix(lines[0], "= "):

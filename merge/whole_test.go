@@ -19,13 +19,13 @@ import (
 // also after later writes.
 func TestApply_TypedAndObject(t *testing.T) {
 	merged := 0
-	for _, twins := range []bool{false, true} {
-		rules := schema.Rules{Twins: twins}
+	for _, hasDuplicates := range []bool{false, true} {
+		rules := schema.Rules{AllowDuplicateKeys: hasDuplicates}
 		plan, err := merge.ForAny(reflect.TypeFor[written](), rules)
 		if err != nil {
 			t.Fatal(err)
 		}
-		g := writtenGenerator{rand.New(rand.NewPCG(testenv.Seed(t), 3)), twins}
+		g := writtenGenerator{rand.New(rand.NewPCG(testenv.Seed(t), 3)), hasDuplicates}
 		for i := range 1_000 {
 			value := g.value(2)
 			value.Items = slices.CompactFunc(value.Items, func(a, b writtenItem) bool { return a.Name == b.Name })
@@ -107,7 +107,7 @@ func plainClaims(o *merge.Ownership) []string {
 // writtenGenerator generates values in which little is often the same. Items may share their keys.
 type writtenGenerator struct {
 	*rand.Rand
-	twins bool
+	hasDuplicates bool
 }
 
 func (g writtenGenerator) word() string { return []string{"", "a", "b"}[g.IntN(3)] }
@@ -157,7 +157,7 @@ func (g writtenGenerator) value(depth int) *written {
 // names generates the keys of a list's items.
 func (g writtenGenerator) names() []string {
 	names := g.list()
-	if g.twins && len(names) > 0 && g.IntN(3) == 0 {
+	if g.hasDuplicates && len(names) > 0 && g.IntN(3) == 0 {
 		names = append(names, names[0])
 	}
 	return names

@@ -50,9 +50,9 @@ func (o *Ownership) write(w writer, path fieldpath.Path, before, now any) {
 	b, n := indirect(reflect.ValueOf(before)), indirect(reflect.ValueOf(now))
 	if len(path) > 0 {
 		last := path[len(path)-1]
-		_, isTwin := last.Index()
+		_, isDuplicate := last.Index()
 		_, isElement := last.Element()
-		if isTwin || isElement {
+		if isDuplicate || isElement {
 			w.presence(at, b.IsValid(), n.IsValid())
 		}
 		if isElement {

@@ -19,9 +19,9 @@ type Rules struct {
 	// Only restricts the fields of a struct that a patch may set. Its keys are paths of field names from the root, such as
 	// "metadata" or "spec.template".
 	Only map[string][]string
-	// Twins allows a patch to hold two items of one merge key. A strategic merge combines the two, or keeps both if the base
-	// lacks the list. Without Twins they are an error.
-	Twins bool
+	// AllowDuplicateKeys allows a patch to hold two items of one merge key. A strategic merge combines the two, or keeps both if the base
+	// lacks the list. Without AllowDuplicateKeys they are an error.
+	AllowDuplicateKeys bool
 }
 
 // Compile reads from struct tags and rules how the values of a Go type merge. It pairs the type's fields with the fields of

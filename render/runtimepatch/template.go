@@ -23,7 +23,7 @@ var plan = sync.OnceValue(func() *merge.Plan[trainer.JobSetTemplateSpec, trainer
 		// ignores the rest.
 		Only: map[string][]string{"metadata": {"labels", "annotations"}},
 		// The definition identifies a container's ports by number and protocol, and so admits two of one number.
-		Twins: true,
+		AllowDuplicateKeys: true,
 	})
 	if err != nil {
 		panic(err) // the rule names a field of the API type

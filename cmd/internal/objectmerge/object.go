@@ -102,7 +102,7 @@ func newKind(apiVersion, kind string, definition *schema.Type, how option.Schema
 		k.objects = merge.ForObject(k.schema)
 	case k.typ == option.StrategicType:
 		rules := schema.PodRules(k.goType)
-		rules.Twins = true
+		rules.AllowDuplicateKeys = true
 		if k.strategic, err = merge.ForAny(k.goType, rules); err == nil {
 			k.api = k.strategic.Type()
 		}

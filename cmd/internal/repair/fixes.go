@@ -193,7 +193,7 @@ func (r *pass) prefer(f finding.Finding) ([]change, error) {
 		at.path = at.path[:len(at.path)-len(c.Fields[i])+len(lost)]
 		do := manifest.Change{Path: at.path, Do: manifest.RemoveField}
 		if value, ok := c.valueOf(winner, lost); ok && isRequired(lost) {
-			if do.Do, do.Value = manifest.SetField, value; at.isTwin(value) {
+			if do.Do, do.Value = manifest.SetField, value; at.isDuplicate(value) {
 				return nil, fmt.Errorf("%s is required, and another item of the list has %v", at.path, value)
 			}
 		}
@@ -256,9 +256,9 @@ func isRequired(field fieldpath.Path) bool {
 	return false
 }
 
-// isTwin reports whether another item of the list has a value at the same field. The API of patches identifies mounts by their names,
+// isDuplicate reports whether another item of the list has a value at the same field. The API of patches identifies mounts by their names,
 // and the merge by their paths.
-func (p place) isTwin(value any) bool {
+func (p place) isDuplicate(value any) bool {
 	const fromList = 2
 	if len(p.path) < fromList {
 		return false
