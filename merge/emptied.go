@@ -45,7 +45,7 @@ func (w *walk) emptiable(named bool, at node, path fieldpath.Path) bool {
 			claims = append(claims, c)
 		}
 	}
-	claims = w.log.judged(at, claims, path)
+	claims = w.log.decided(at, claims, path)
 	w.noteVerdict(at)
 	return w.yield(path, claims)
 }
@@ -55,7 +55,7 @@ func (w *walk) emptiable(named bool, at node, path fieldpath.Path) bool {
 func (w *walk) claims(at node, path fieldpath.Path) []Claim {
 	w.emptiedAround = false
 	if len(w.nulls) == 0 || at == noNode {
-		claims := w.log.judged(at, w.log.claimsOf(at, path), path)
+		claims := w.log.decided(at, w.log.claimsOf(at, path), path)
 		w.noteVerdict(at)
 		return claims
 	}
@@ -71,7 +71,7 @@ func (w *walk) claims(at node, path fieldpath.Path) []Claim {
 		for ; next < len(w.nulls) && w.nulls[next].claim < v.after; next++ {
 			claims = w.emptied(claims, w.nulls[next])
 		}
-		claims = w.log.judged(at, claims, path)
+		claims = w.log.decided(at, claims, path)
 	}
 	own := len(claims)
 	for ; next < len(w.nulls); next++ {
@@ -85,7 +85,7 @@ func (w *walk) claims(at node, path fieldpath.Path) []Claim {
 // noteVerdict notes a policy's verdict on a field. No layer owns a field that a policy removed.
 func (w *walk) noteVerdict(at node) {
 	v, ok := w.log.verdicts[at]
-	w.judged, w.emptiedAround = ok, ok && v.claim < 0
+	w.decided, w.emptiedAround = ok, ok && v.claim < 0
 }
 
 // emptied appends a null on a struct around a field to the claims on the field, if there are any.

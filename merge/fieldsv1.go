@@ -51,10 +51,10 @@ func (o *Ownership) valueFields(sets []fieldSet, names []Layer, ignored func(fie
 		}
 		owned := true
 		for i := len(claims) - 1; i >= 0 && owned; i-- {
-			if layer := slices.Index(names, claims[i].Layer); layer >= 0 && (!w.judged || SameValue(claims[i].Value, last.Value)) {
+			if layer := slices.Index(names, claims[i].Layer); layer >= 0 && (!w.decided || SameValue(claims[i].Value, last.Value)) {
 				sets[layer].insertPath(path)
 			}
-			owned = i > 0 && (w.judged || SameValue(claims[i-1].Value, claims[i].Value))
+			owned = i > 0 && (w.decided || SameValue(claims[i-1].Value, claims[i].Value))
 		}
 		return true
 	}

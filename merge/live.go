@@ -158,7 +158,7 @@ func (m *objects) claimNow(at node, t *schema.Type, value any) {
 	if kind == aroundValue {
 		kind = presenceValue
 	}
-	m.say(at, kind, value)
+	m.claimValue(at, kind, value)
 }
 
 // update records an update of a field by the layer. The layer owns what it adds and changes, with the fields around what it adds. What
@@ -173,7 +173,7 @@ func (m *objects) update(t *schema.Type, old any, had bool, now any, has bool, a
 	case !has:
 		m.keep(at, t, old, had, named)
 		m.lose(at)
-		m.say(at, nullValue, nil)
+		m.claimValue(at, nullValue, nil)
 		m.log.nodes[at].held = int32(len(m.log.claims))
 	case !had:
 		m.lose(at)

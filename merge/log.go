@@ -247,13 +247,13 @@ func (l *log) isManager(layer int32) bool { return layer > baseLayer && layer <=
 
 // agree reports whether two claims leave a field alike: with equal values, or both empty.
 func (l *log) agree(at node, i, j int32) bool {
-	return l.equal(i, j) || l.isEmpty(at, l.valueOf(i)) && l.isEmpty(at, l.valueOf(j)) || l.saysSame(at, i, j)
+	return l.equal(i, j) || l.isEmpty(at, l.valueOf(i)) && l.isEmpty(at, l.valueOf(j)) || l.isSameClaim(at, i, j)
 }
 
-// saysSame reports whether the patches of two layers are equal, or equal at a field with no directive around it. Their order then
+// isSameClaim reports whether the patches of two layers are equal, or equal at a field with no directive around it. Their order then
 // changes nothing, even if the claims differ: upstream drops the nulls of a value that the base lacks, and keeps those of the
 // value that replaces it. Two different scalars are never equal in the patches.
-func (l *log) saysSame(at node, i, j int32) bool {
+func (l *log) isSameClaim(at node, i, j int32) bool {
 	c, d := &l.claims[i], &l.claims[j]
 	isScalar := func(k valueKind) bool { return textValue <= k && k <= falseValue }
 	if l.patches == nil || isScalar(c.kind()) && isScalar(d.kind()) {
@@ -358,7 +358,7 @@ func unsharedItems(list []any, key string) map[string]any {
 // isEmpty reports whether a claimed value equals the value of an unset field. That is null, or the empty value of a field that
 // is not a pointer. The encoding of such a field does not distinguish the two.
 func (l *log) isEmpty(at node, value any) bool {
-	if value == nil || l.nodes[at].field == nil || l.isPointer(at) || l.saysEmpty(at) {
+	if value == nil || l.nodes[at].field == nil || l.isPointer(at) || l.encodesEmpty(at) {
 		return value == nil
 	}
 	v := reflect.ValueOf(value)
@@ -366,8 +366,8 @@ func (l *log) isEmpty(at node, value any) bool {
 	return v.IsZero() || isEmptyList || SameValue(value, reflect.Zero(v.Type()).Interface())
 }
 
-// saysEmpty reports whether the encoding distinguishes an empty map or list from null.
-func (l *log) saysEmpty(at node) bool {
+// encodesEmpty reports whether the encoding distinguishes an empty map or list from null.
+func (l *log) encodesEmpty(at node) bool {
 	f := l.nodes[at].field
 	return f != nil && f.Type.Kind >= schema.Map && f.Type.Kind <= schema.Atomic && !f.Template.OmitEmpty
 }

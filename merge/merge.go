@@ -291,7 +291,7 @@ func (m *merger) null(t *schema.Type, dst reflect.Value, present bool, at node) 
 
 // empty claims the presence of an empty map or list, if its encoding distinguishes it from null.
 func (m *merger) empty(at node) {
-	if m.owners && m.log.saysEmpty(at) {
+	if m.owners && m.log.encodesEmpty(at) {
 		m.log.add(at, m.layer, presenceValue, "")
 	}
 }

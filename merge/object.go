@@ -196,7 +196,7 @@ func (m *objects) value(t *schema.Type, old any, had bool, patch any, at node, n
 		// The old value stays. An empty list claims nothing then; a null or an empty object claims the field's presence.
 		m.keep(at, t, old, had, named)
 		if _, list := patch.([]any); !list || named {
-			m.say(at, presenceValue, nil)
+			m.claimValue(at, presenceValue, nil)
 		}
 		return old, nil
 	case patch == nil || to.Kind == schema.Scalar || to.Kind == schema.Atomic:
@@ -208,11 +208,11 @@ func (m *objects) value(t *schema.Type, old any, had bool, patch any, at node, n
 	if is, _ := as(t, old); old != nil && is != to { // a value of another kind goes
 		m.lose(at)
 		if !named {
-			m.say(at, aroundValue, nil)
+			m.claimValue(at, aroundValue, nil)
 		}
 	}
 	if named {
-		m.say(at, presenceValue, nil)
+		m.claimValue(at, presenceValue, nil)
 	}
 	if fields, ok := patch.(map[string]any); ok {
 		into, ok := old.(map[string]any)
@@ -233,15 +233,15 @@ func (m *objects) replace(t, to *schema.Type, old any, had bool, patch any, at n
 	}
 	m.keep(at, t, old, had, named)
 	if filledOf(t, old) != nil {
-		m.overturn(at)
+		m.revokeWithin(at)
 	}
 	if had && !sameObject(old, value) {
 		m.lose(at)
 	}
 	if value == nil {
-		m.say(at, nothingValue, nil)
+		m.claimValue(at, nothingValue, nil)
 	} else {
-		m.say(at, otherValue, value)
+		m.claimValue(at, otherValue, value)
 	}
 	return value, nil
 }
@@ -258,9 +258,9 @@ func (m *objects) empty(t *schema.Type, old any, had bool, patch any, at node, n
 		m.lose(at)
 	}
 	if list && !named {
-		m.say(at, aroundValue, nil)
+		m.claimValue(at, aroundValue, nil)
 	} else {
-		m.say(at, presenceValue, nil)
+		m.claimValue(at, presenceValue, nil)
 	}
 	return value, nil
 }
@@ -303,10 +303,10 @@ func (m *objects) fields(t *schema.Type, into, patch map[string]any, at node) er
 func (m *objects) remove(t *schema.Type, old any, had bool, at node) {
 	if had {
 		m.keep(at, t, old, had, false)
-		m.overturn(at)
+		m.revokeWithin(at)
 		m.lose(at)
 	}
-	m.say(at, nullValue, nil)
+	m.claimValue(at, nullValue, nil)
 }
 
 // copy returns a deep copy of a value and checks the value against its type.

@@ -105,7 +105,7 @@ func (m *objects) item(t *schema.Type, list []any, said *saidItem, patch any, at
 		had = false
 	}
 	if t.Kind == schema.Set {
-		m.say(child, presenceValue, nil)
+		m.claimValue(child, presenceValue, nil)
 		return m.copy(t.Elem, patch)
 	}
 	var old any

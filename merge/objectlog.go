@@ -70,7 +70,7 @@ func claimedAs(t *schema.Type, v any, named bool) valueKind {
 }
 
 // say records the patch's claim on a field.
-func (m *objects) say(at node, kind valueKind, value any) {
+func (m *objects) claimValue(at node, kind valueKind, value any) {
 	if !m.owners {
 		return
 	}
@@ -96,8 +96,8 @@ func (m *objects) lose(at node) {
 	n.held = int32(len(l.claims))
 }
 
-// overturn takes a field from the layers that claimed something within it, and removes their claims there.
-func (m *objects) overturn(at node) {
+// revokeWithin takes a field from the layers that claimed something within it, and removes their claims there.
+func (m *objects) revokeWithin(at node) {
 	if !m.owners {
 		return
 	}

@@ -169,7 +169,7 @@ func (o *Ownership) objectClaims(yield func(fieldpath.Path, []Claim) bool) {
 	w := objectWalk{log: o.log, gone: true}
 	w.visit = func(at node, kind valueKind, value any) bool {
 		path := w.path()
-		claims := o.log.judged(at, o.log.claimsOf(at, path), path)
+		claims := o.log.decided(at, o.log.claimsOf(at, path), path)
 		if claims == nil {
 			if kind == presenceValue {
 				value = Presence{}

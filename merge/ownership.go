@@ -106,7 +106,7 @@ type walk struct {
 	owner int32  // the layer that owns fields without claims
 	// emptiedAround reports that the last claim on the current field is a claim on a struct around it.
 	emptiedAround bool
-	judged        bool // whether a policy decided the current field
+	decided       bool // whether a policy decided the current field
 	reached       bool // leave out items that only the base set
 }
 

@@ -240,8 +240,8 @@ type verdict struct {
 	after int32 // how many claims were made before
 }
 
-// judge records that an earlier claim is in force on a field, or none.
-func (l *log) judge(at node, claim, layer int32) {
+// overrule records that an earlier claim is in force on a field, or none.
+func (l *log) overrule(at node, claim, layer int32) {
 	if l.verdicts == nil {
 		l.verdicts = map[node]verdict{}
 	}
@@ -256,8 +256,8 @@ func (l *log) inForce(at node) int32 {
 	return l.nodes[at].last
 }
 
-// judged appends a verdict to the claims on a field, as the claim in force.
-func (l *log) judged(at node, claims []Claim, path fieldpath.Path) []Claim {
+// decided appends a verdict to the claims on a field, as the claim in force.
+func (l *log) decided(at node, claims []Claim, path fieldpath.Path) []Claim {
 	v, ok := l.verdicts[at]
 	switch {
 	case !ok || claims == nil:
@@ -292,7 +292,7 @@ func (m *merger) skip(f *schema.StructField, to reflect.Value, from any, at node
 	stays := m.log.inForce(at)
 	m.claim(at, reflect.Zero(to.Type()))
 	if stays >= 0 {
-		m.log.judge(at, stays, 0)
+		m.log.overrule(at, stays, 0)
 		m.log.decide("empty", m.log.path(at), m.log.claims[stays].layer(), []int32{m.layer})
 	}
 	return true
@@ -461,7 +461,7 @@ func (l *log) removed(at node, winner int32, losers []int32) []int32 {
 		losers = append(losers, l.claims[i].layer())
 	}
 	if l.nodes[at].first >= 0 {
-		l.judge(at, -1, winner)
+		l.overrule(at, -1, winner)
 	}
 	for child := l.nodes[at].child; child != noNode; child = l.nodes[child].next {
 		losers = l.removed(child, winner, losers)

@@ -123,9 +123,9 @@ func (l *log) baseClaim(at node) int32 {
 	return first
 }
 
-// judge records that the base's claim on a field is in force, or that the field is removed. Emptied are the layers that emptied a
+// overrule records that the base's claim on a field is in force, or that the field is removed. Emptied are the layers that emptied a
 // field around it.
-func (r restoring) judge(at node, emptied []int32) {
+func (r restoring) overrule(at node, emptied []int32) {
 	base := r.baseClaim(at)
 	if r.nodes[at].first < 0 || base < 0 && !r.removes {
 		return
@@ -136,7 +136,7 @@ func (r restoring) judge(at node, emptied []int32) {
 			losers = append(losers, r.claims[i].layer())
 		}
 	}
-	r.log.judge(at, base, baseLayer)
+	r.log.overrule(at, base, baseLayer)
 	if r.claims[r.nodes[at].first].kind() != presenceValue || base < 0 {
 		r.decide(r.policy, r.path(at), baseLayer, losers)
 	}
@@ -144,7 +144,7 @@ func (r restoring) judge(at node, emptied []int32) {
 
 // judgeWithin records that the base's claims on a field and within it are in force.
 func (r restoring) judgeWithin(at node, emptied []int32) {
-	r.judge(at, emptied)
+	r.overrule(at, emptied)
 	emptied = append(emptied[:len(emptied):len(emptied)], r.emptiers(at)...)
 	for child := r.nodes[at].child; child != noNode; child = r.nodes[child].next {
 		r.judgeWithin(child, emptied)

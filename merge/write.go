@@ -113,7 +113,7 @@ type writer struct {
 }
 
 // say claims that the field is present or empty.
-func (w writer) say(at node, kind valueKind) {
+func (w writer) claimValue(at node, kind valueKind) {
 	last := w.nodes[at].last
 	w.add(at, w.layer, kind, "")
 	w.note(at, last)
@@ -171,7 +171,7 @@ func (w writer) leaf(at node, before, now reflect.Value) {
 		w.addValue(at, w.layer, now)
 		w.note(at, last)
 	} else if before.IsValid() {
-		w.say(at, nullValue)
+		w.claimValue(at, nullValue)
 	}
 }
 
@@ -197,7 +197,7 @@ func (w writer) fields(t *schema.Type, key *schema.StructField, at node, before,
 		child := w.child(at, f, "")
 		w.value(f.Type, nil, child, b, n)
 		if f.Type.Kind == schema.Struct && !w.keep && !n.IsValid() && b.IsValid() && w.isPointer(child) {
-			w.say(child, nullValue)
+			w.claimValue(child, nullValue)
 		}
 	}
 }
@@ -214,9 +214,9 @@ func (w writer) presence(at node, before, now bool) {
 		return
 	}
 	if now {
-		w.say(at, presenceValue)
+		w.claimValue(at, presenceValue)
 	} else if before {
-		w.say(at, nullValue)
+		w.claimValue(at, nullValue)
 	}
 }
 

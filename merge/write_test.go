@@ -419,16 +419,16 @@ func TestFork_Within(t *testing.T) {
 // TestFork_Contested checks that managers who differ in a copy of an ownership do not differ in the original.
 func TestFork_Contested(t *testing.T) {
 	result := writtenResult(t, `{}`, `{"text":"a"}`, `{"count":1}`)
-	say := func(o *merge.Ownership, manager, text string) {
+	claimValue := func(o *merge.Ownership, manager, text string) {
 		o.Write(merge.Manager(manager), merge.Origin{}, fieldpath.Fields("text"), "x", text)
 	}
-	say(result.Owners, "a", "b")
+	claimValue(result.Owners, "a", "b")
 	fork := result.Owners.Fork(result.Value, nil)
-	say(result.Owners, "a", "c")
-	say(result.Owners, "a", "d")
-	say(fork, "b", "c")
-	say(fork, "b", "d")
-	say(result.Owners, "a", "e")
+	claimValue(result.Owners, "a", "c")
+	claimValue(result.Owners, "a", "d")
+	claimValue(fork, "b", "c")
+	claimValue(fork, "b", "d")
+	claimValue(result.Owners, "a", "e")
 	for o, want := range map[*merge.Ownership]bool{result.Owners: false, fork: true} {
 		for f := range o.Patched() {
 			if f.Name() == "text" && f.Contested() != want {

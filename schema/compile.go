@@ -177,7 +177,7 @@ func (c *compiler) compile(template, patch reflect.Type) *Type {
 	c.done[pair] = t
 	switch {
 	case encodesItself(template):
-		t.Kind, t.Raw = Scalar, !saysScalar(template)
+		t.Kind, t.Raw = Scalar, !declaresScalar(template)
 	case template.Kind() == reflect.Struct:
 		t.Kind = Struct
 		t.Unions = c.rules.Unions[template]
@@ -377,8 +377,8 @@ func (c *compiler) holdsMaps(t reflect.Type, seen map[reflect.Type]bool) bool {
 	return holds
 }
 
-// saysScalar reports whether a type with its own JSON declares a JSON type other than object, as quantities and times do.
-func saysScalar(t reflect.Type) bool {
+// declaresScalar reports whether a type with its own JSON declares a JSON type other than object, as quantities and times do.
+func declaresScalar(t reflect.Type) bool {
 	declared, ok := reflect.New(t).Interface().(interface{ OpenAPISchemaType() []string })
 	return ok && len(declared.OpenAPISchemaType()) > 0 && !slices.Contains(declared.OpenAPISchemaType(), "object")
 }

@@ -43,7 +43,7 @@ func (d document) kind(of []runtimeschema.GroupVersionKind) (*Type, error) {
 		if kinds, _ := d[name]["x-kubernetes-group-version-kind"].([]any); !slices.ContainsFunc(kinds, is) {
 			continue
 		}
-		j := judge{}
+		j := validator{}
 		j.document(d, name)
 		if len(j.problems) > 0 {
 			return nil, errors.Join(j.problems...)
@@ -128,7 +128,7 @@ func (c *openAPI) finish(t *Type) *Type {
 }
 
 // document checks the schemas that a kind refers to.
-func (j *judge) document(d document, kind string) {
+func (j *validator) document(d document, kind string) {
 	seen := map[string]bool{kind: true}
 	for left := []string{kind}; len(left) > 0 && !j.tooDeep(); {
 		name := left[len(left)-1]
@@ -148,7 +148,7 @@ func (j *judge) document(d document, kind string) {
 }
 
 // referring checks a schema of a document, and visits the names to which it refers.
-func (j *judge) referring(d document, s map[string]any, at *place, depth int, visit func(string)) {
+func (j *validator) referring(d document, s map[string]any, at *place, depth int, visit func(string)) {
 	if depth > deepestSchema {
 		if !j.tooDeep() {
 			j.problems = append(j.problems, errTooDeep)
@@ -191,7 +191,7 @@ func (j *judge) referring(d document, s map[string]any, at *place, depth int, vi
 }
 
 // lists checks the type of a list, and that each item of a list-map can have its keys.
-func (j *judge) lists(d document, s map[string]any, at *place) {
+func (j *validator) lists(d document, s map[string]any, at *place) {
 	kind, keys := d.strategy(s)
 	if kind != "map" {
 		if kind != "atomic" && kind != "set" {

@@ -5,7 +5,7 @@ import "regexp"
 // This file checks what a definition may say below allOf, anyOf, oneOf and not.
 
 // junctors checks the contents of allOf, anyOf, oneOf and not. It skips the two patterns for an integer or a string.
-func (j *judge) junctors(s map[string]any, at *place, skipAnyOf, skipFirst bool) {
+func (j *validator) junctors(s map[string]any, at *place, skipAnyOf, skipFirst bool) {
 	for _, junctor := range []string{"allOf", "anyOf", "oneOf"} {
 		list, _ := s[junctor].([]any)
 		for i, of := range list {
@@ -25,7 +25,7 @@ func (j *judge) junctors(s map[string]any, at *place, skipAnyOf, skipFirst bool)
 }
 
 // nested checks a schema within a junctor, which may only restrict values.
-func (j *judge) nested(s map[string]any, at *place, skipAnyOf bool) {
+func (j *validator) nested(s map[string]any, at *place, skipAnyOf bool) {
 	j.junctors(s, at, skipAnyOf, false)
 	if items := asSchema(s["items"]); items != nil {
 		j.nested(items, at.child("items"), false)
@@ -62,7 +62,7 @@ func (j *judge) nested(s map[string]any, at *place, skipAnyOf bool) {
 }
 
 // complete checks that the schema of describes every value that a junctor of s restricts.
-func (j *judge) complete(s, of map[string]any, at, said *place) {
+func (j *validator) complete(s, of map[string]any, at, said *place) {
 	check := func(sub any, said *place) {
 		if sub := asSchema(sub); sub != nil {
 			j.describes(sub, of, at, said)
@@ -77,7 +77,7 @@ func (j *judge) complete(s, of map[string]any, at, said *place) {
 	}
 }
 
-func (j *judge) describes(s, of map[string]any, at, said *place) {
+func (j *validator) describes(s, of map[string]any, at, said *place) {
 	if of == nil {
 		j.reject(at, "required, since %s is set", said)
 		return

@@ -50,7 +50,7 @@ func ParseOpenAPI(data []byte, of ...runtimeschema.GroupVersionKind) (*Type, err
 			return nil, err
 		}
 	}
-	j := judge{}
+	j := validator{}
 	j.root(root, at)
 	if len(j.problems) > 0 {
 		return nil, errors.Join(j.problems...)

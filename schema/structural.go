@@ -10,8 +10,8 @@ import (
 // sources are apiextensions-apiserver v0.36.3 pkg/apiserver/schema, and pkg/apis/apiextensions/validation for the rules of
 // lists.
 
-// judge collects the distinct problems of a schema, in the order of the document's sorted names.
-type judge struct {
+// validator collects the distinct problems of a schema, in the order of the document's sorted names.
+type validator struct {
 	problems []error
 	seen     map[string]bool
 }
@@ -41,7 +41,7 @@ func (p *place) String() string {
 	return string(text)
 }
 
-func (j *judge) reject(at *place, format string, args ...any) {
+func (j *validator) reject(at *place, format string, args ...any) {
 	text := at.String() + ": " + fmt.Sprintf(format, args...)
 	if j.seen[text] {
 		return
@@ -61,7 +61,7 @@ func (p problem) Error() string { return string(p) }
 const deepestSchema = 500
 
 // root checks the schema of a version.
-func (j *judge) root(s map[string]any, at *place) {
+func (j *validator) root(s map[string]any, at *place) {
 	j.schema(s, at, within{root: true})
 	if j.tooDeep() {
 		return
@@ -74,7 +74,7 @@ func (j *judge) root(s map[string]any, at *place) {
 }
 
 // tooDeep reports whether the check has stopped because of the schema's depth.
-func (j *judge) tooDeep() bool {
+func (j *validator) tooDeep() bool {
 	return len(j.problems) > 0 && j.problems[len(j.problems)-1] == errTooDeep
 }
 
@@ -101,7 +101,7 @@ var (
 )
 
 // schema checks a schema and its inner schemas by the rules that apply everywhere.
-func (j *judge) schema(s map[string]any, at *place, w within) {
+func (j *validator) schema(s map[string]any, at *place, w within) {
 	if j.tooDeep() {
 		return
 	}
@@ -151,7 +151,7 @@ func (j *judge) schema(s map[string]any, at *place, w within) {
 }
 
 // extensions checks the merge extensions of a schema.
-func (j *judge) extensions(s map[string]any, of string, at *place) {
+func (j *validator) extensions(s map[string]any, of string, at *place) {
 	if kind, ok := s[mapType].(string); ok {
 		if of != "object" {
 			j.reject(at.child("type"), "must be object beside %s", mapType)
@@ -191,7 +191,7 @@ func (j *judge) extensions(s map[string]any, of string, at *place) {
 }
 
 // mapKeys checks the keys of a list whose items merge by keys.
-func (j *judge) mapKeys(keys []string, s, items map[string]any, at *place) {
+func (j *validator) mapKeys(keys []string, s, items map[string]any, at *place) {
 	if len(keys) == 0 {
 		j.reject(at.child(listKeys), "required in a map")
 	}
@@ -239,7 +239,7 @@ func (j *judge) mapKeys(keys []string, s, items map[string]any, at *place) {
 }
 
 // inner checks the schemas within a schema.
-func (j *judge) inner(s map[string]any, at *place, w within) {
+func (j *validator) inner(s map[string]any, at *place, w within) {
 	inside := w
 	inside.root = false
 	properties := subschemas(s, "properties")
@@ -297,7 +297,7 @@ func (j *judge) inner(s map[string]any, at *place, w within) {
 }
 
 // notSchemas reports properties that are not schemas.
-func (j *judge) notSchemas(properties any, at *place) {
+func (j *validator) notSchemas(properties any, at *place) {
 	held, _ := properties.(map[string]any)
 	for _, name := range sortedKeys(held) {
 		if asSchema(held[name]) == nil {
@@ -320,7 +320,7 @@ const (
 )
 
 // structure checks that the schema of each value declares its type, and that junctors only restrict values.
-func (j *judge) structure(s map[string]any, at *place, l level) {
+func (j *validator) structure(s map[string]any, at *place, l level) {
 	of, _ := s["type"].(string)
 	items, properties := asSchema(s["items"]), subschemas(s, "properties")
 	if of == "array" && s["items"] == nil {
@@ -366,7 +366,7 @@ func (j *judge) structure(s map[string]any, at *place, l level) {
 }
 
 // identity checks a schema's restrictions on the kind and the metadata of an object.
-func (j *judge) identity(s map[string]any, properties map[string]map[string]any, at *place, l level) {
+func (j *validator) identity(s map[string]any, properties map[string]map[string]any, at *place, l level) {
 	if l != rootLevel && s[embedded] != true {
 		return
 	}
