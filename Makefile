@@ -77,7 +77,7 @@ test-growth: ## the growth of each command with its input
 test-race: ## what runs concurrently, with the race detector
 	TRAINWELD_CASES=100 go test -vet=off -timeout 0 $(RACE) ./cmd/internal/conformance ./render/runtimepatch ./conflict ./cmd/golden ./cmd/internal/build ./cmd/internal/cli ./cmd/internal/output ./cmd/internal/parallel ./cmd/internal/workspace ./cmd/trainweld
 	TRAINWELD_CASES=100 go test -vet=off -timeout 0 $(RACE) -run '^(TestLaws|TestForce|TestHistory|TestChildHistory|TestManagedFields|TestMigrate|TestRewrite)$$' ./render/fuzz
-	go test -vet=off $(RACE) -run '^(TestPositionsFromManyGoroutines|TestInputsAreShared)$$' ./render/manifest ./render
+	go test -vet=off $(RACE) -run '^(TestPositionsFromManyGoroutines|TestInputs_Shared)$$' ./render/manifest ./render
 
 # The parts of a release that need no build. Then the comparison with the controllers' own code of Trainer 2.3, of Kueue and of the Training
 # Operator, with the API machinery's strategic merge, with other programs' tests of their merges, and with an API server's field

@@ -18,8 +18,8 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// TestObjectRejects shows which objects a plan rejects, and why.
-func TestObjectRejects(t *testing.T) {
+// TestObject_Invalid shows which objects a plan rejects, and why.
+func TestObject_Invalid(t *testing.T) {
 	plan := objectPlan(specSchema)
 	cyclic := map[string]any{}
 	cyclic["x"] = cyclic

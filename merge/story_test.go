@@ -48,16 +48,16 @@ type storyPatch struct {
 	typed         bool
 }
 
-// TestStories tells what patches make of values of Go types, and who owns the fields then. API machinery makes the same values.
-func TestStories(t *testing.T) {
+// TestCases tells what patches make of values of Go types, and who owns the fields then. API machinery makes the same values.
+func TestCases(t *testing.T) {
 	tellAll(t, "testdata/things.txt", tellerOf[thing]())
 	tellAll(t, "testdata/documents.txt", tellerOf[document]())
 	tellAll(t, "testdata/kinds.txt", tellerOf[kinds]())
 	tellAll(t, "testdata/edges.txt", tellerOf[edges]())
 }
 
-// TestObjectStories tells what patches make of objects, by schemas and without one. Decoded and exact numbers merge alike.
-func TestObjectStories(t *testing.T) {
+// TestObject_Cases tells what patches make of objects, by schemas and without one. Decoded and exact numbers merge alike.
+func TestObject_Cases(t *testing.T) {
 	for _, read := range []func(string) merge.Object{fromJSON[merge.Object], exactObject} {
 		tellAll(t, "testdata/objects.txt", objectTeller(objectPlan(storySchema), read))
 		tellAll(t, "testdata/specs.txt", objectTeller(objectPlan(specSchema), read))
@@ -69,8 +69,8 @@ func TestObjectStories(t *testing.T) {
 // positions matches the position of a duplicate in a path or in FieldsV1.
 var positions = regexp.MustCompile(`(\[|"i:)\d+`)
 
-// TestStories_Long shows that items merge alike in short lists and in long ones, which are indexed.
-func TestStories_Long(t *testing.T) {
+// TestCases_Long shows that items merge alike in short lists and in long ones, which are indexed.
+func TestCases_Long(t *testing.T) {
 	teller := tellerOf[thing]()
 	for _, block := range strings.Split(`# a list that the base lacks
 a {"parts": [{"name": "a", "image": "x"}, OTHERS, {"name": "b", "labels": {"a": "1"}}, {"name": "a", "args": ["y"]}]}

@@ -123,7 +123,7 @@ func TestJobsFindings(t *testing.T) {
 	}
 }
 
-func TestJobsReject(t *testing.T) {
+func TestJobs_Invalid(t *testing.T) {
 	if _, err := render.Jobs(nil, render.JobsOptions{}); err == nil {
 		t.Error("a nil JobSet is taken")
 	}

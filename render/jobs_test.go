@@ -108,7 +108,7 @@ func TestJobsNumberTheirReplicas(t *testing.T) {
 	}
 }
 
-func TestJobKeyIsTheHashOfNamespaceAndName(t *testing.T) {
+func TestJobKey(t *testing.T) {
 	out := jobs(t, jobSet(t, "metadata: {name: tj, namespace: ns}\nspec:"+oneNode), render.JobsOptions{})
 	if got, want := out.Jobs[0].Job.Labels[jobset.JobKey], "0bcd740d11c56fdbf8216fcf7513d26c028a66d7"; got != want {
 		t.Errorf("job-key %s, want %s", got, want)

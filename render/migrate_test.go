@@ -243,8 +243,8 @@ func TestMigrate(t *testing.T) {
 	}
 }
 
-// TestMigrateRejectsPatches does not make a second author's patch of overrides.
-func TestMigrateRejectsPatches(t *testing.T) {
+// TestMigrate_Patches does not make a second author's patch of overrides.
+func TestMigrate_Patches(t *testing.T) {
 	job := &trainer.TrainJob{Spec: trainer.TrainJobSpec{RuntimePatches: []trainer.RuntimePatch{{Manager: "example.com/m"}}}}
 	m := render.Migrate(render.Input{TrainJob: job}, &legacy.Overrides{Labels: map[string]string{"a": "b"}}, "example.com/m")
 	if m.TrainJob != nil || len(m.Findings) != 1 || m.Findings[0].Code != finding.CodeTwoAPIs {

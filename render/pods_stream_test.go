@@ -78,9 +78,9 @@ func TestSelectionsMakeTheWhole(t *testing.T) {
 	properties.TestingRun(t)
 }
 
-// TestEndpointsNameAPodOrAreReported: whichever Pod the coordinator is said to be, either there is
+// TestEndpoints_Pods: whichever Pod the coordinator is said to be, either there is
 // one whose host is the endpoint, or a finding says that there is none.
-func TestEndpointsNameAPodOrAreReported(t *testing.T) {
+func TestEndpoints_Pods(t *testing.T) {
 	parameters := gopter.DefaultTestParametersWithSeed(2)
 	parameters.MinSuccessfulTests = 300
 	properties := gopter.NewProperties(parameters)
@@ -151,8 +151,8 @@ func BenchmarkPods(b *testing.B) {
 	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "pods/s")
 }
 
-// TestInputsAreShared: several goroutines may render one JobSet, and none changes it.
-func TestInputsAreShared(t *testing.T) {
+// TestInputs_Shared: several goroutines may render one JobSet, and none changes it.
+func TestInputs_Shared(t *testing.T) {
 	js := jobSet(t, `
   volumeClaimPolicies: [{templates: [{metadata: {name: cache, labels: {a: b}}}]}]
   replicatedJobs:

@@ -119,7 +119,7 @@ func TestPodsWithoutIndex(t *testing.T) {
 	}
 }
 
-func TestLongNamesLeaveRoomForTheSuffix(t *testing.T) {
+func TestPods_LongNames(t *testing.T) {
 	a := strings.Repeat("a", 48)
 	for _, c := range []struct {
 		name   string

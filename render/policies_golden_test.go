@@ -14,8 +14,8 @@ import (
 	"github.com/trainweld/trainweld/render"
 )
 
-// TestPolicyGoldensSayWhatTheyShow wants a comment at the head of each input.
-func TestPolicyGoldensSayWhatTheyShow(t *testing.T) {
+// TestPolicyGoldens_Described wants a comment at the head of each input.
+func TestPolicyGoldens_Described(t *testing.T) {
 	for _, dir := range caseFolders(t, "../internal/testdata/policies", "input.yaml") {
 		input := filepath.Join(dir, "input.yaml")
 		if text, err := os.ReadFile(input); err != nil || !bytes.HasPrefix(text, []byte("# ")) {

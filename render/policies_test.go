@@ -88,7 +88,7 @@ func (s policyStory) input(t *testing.T) render.Input {
 	return render.Input{TrainJob: job, Runtime: runtime}
 }
 
-func TestPolicyStories(t *testing.T) {
+func TestPolicy_Cases(t *testing.T) {
 	for _, s := range slices.Concat(countStories, portStories, envStories, mpiStories, fluxStories, gangStories, otherStories) {
 		t.Run(s.name, func(t *testing.T) {
 			out, _ := render.JobSet(s.input(t), s.opts)

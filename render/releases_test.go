@@ -380,9 +380,9 @@ var replaced = []any{nil, object{"memory": "1Gi"}}
 
 func all(want any) [4]any { return [4]any{want, want, want, want} }
 
-// TestReleaseStories renders each story with each release, and with the latest one in which only the story's switch has
+// TestRelease_Cases renders each story with each release, and with the latest one in which only the story's switch has
 // the position of the release.
-func TestReleaseStories(t *testing.T) {
+func TestRelease_Cases(t *testing.T) {
 	told := map[string]bool{
 		// Other packages read these: the definitions and rules, the stock runtimes, and the snapshot of a runtime.
 		"definitions": true, "jobset-definition": true, "stock": true, "runtime-read": true,

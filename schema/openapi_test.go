@@ -102,7 +102,7 @@ func TestParseOpenAPIOfVersions(t *testing.T) {
 	}
 }
 
-func TestParseOpenAPIRejects(t *testing.T) {
+func TestParseOpenAPI_Invalid(t *testing.T) {
 	in := func(property string) string {
 		return `{"type": "object", "properties": {"a": ` + property + `}}`
 	}
@@ -126,8 +126,8 @@ func TestParseOpenAPIRejects(t *testing.T) {
 	}
 }
 
-// TestParseOpenAPIIsLinear reads large schemas: a result or an error comes at once.
-func TestParseOpenAPIIsLinear(t *testing.T) {
+// TestParseOpenAPI_Linear reads large schemas: a result or an error comes at once.
+func TestParseOpenAPI_Linear(t *testing.T) {
 	wide := map[string]any{}
 	for i := range 50_000 {
 		wide[fmt.Sprintf("p%d", i)] = map[string]any{"type": "string"}

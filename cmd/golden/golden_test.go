@@ -134,7 +134,7 @@ func one(t *testing.T, fsys fs.FS, name string) *golden.Result {
 	return r
 }
 
-func TestRunStories(t *testing.T) {
+func TestRun_Cases(t *testing.T) {
 	want := string(bytes.ReplaceAll(files["nodes/want/default_llm.yaml"].Data, []byte(": 2\n"), []byte(": 3\n")))
 	for _, tc := range []struct {
 		name    string
@@ -181,8 +181,8 @@ func TestRunStories(t *testing.T) {
 	}
 }
 
-// TestUpdateMakesCasesPass writes what failed and runs it again, links and permissions included.
-func TestUpdateMakesCasesPass(t *testing.T) {
+// TestUpdate_CasesPass writes what failed and runs it again, links and permissions included.
+func TestUpdate_CasesPass(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, files); err != nil {
 		t.Fatal(err)
@@ -274,8 +274,8 @@ func TestCases(t *testing.T) {
 	golden.Run(t, dir)
 }
 
-// TestRunIsDeterministic runs a case many times over.
-func TestRunIsDeterministic(t *testing.T) {
+// TestRun_Deterministic runs a case many times over.
+func TestRun_Deterministic(t *testing.T) {
 	first := one(t, files, "nodes")
 	for range 20 {
 		if diff := cmp.Diff(first.Failures, one(t, files, "nodes").Failures); diff != "" {

@@ -342,8 +342,8 @@ func TestCheckManagers(t *testing.T) {
 	}
 }
 
-// TestCheckTellsPatchesApart asks for paths by position where managers are no help.
-func TestCheckTellsPatchesApart(t *testing.T) {
+// TestCheck_DistinctPatches asks for paths by position where managers are no help.
+func TestCheck_DistinctPatches(t *testing.T) {
 	ghost := func(manager string) trainer.RuntimePatch {
 		return podPatch(t, manager, `{containers: [{name: ghost}]}`)
 	}
@@ -425,7 +425,7 @@ func TestCheckMetadata(t *testing.T) {
 	}
 }
 
-func TestCheckOfPartsThatAreMissing(t *testing.T) {
+func TestCheck_MissingParts(t *testing.T) {
 	for _, patch := range []trainer.RuntimePatch{
 		{},
 		{TrainingRuntimeSpec: &trainer.TrainingRuntimeSpecPatch{}},

@@ -141,8 +141,8 @@ func TestMask(t *testing.T) {
 	}
 }
 
-// TestCompareRejects names what cannot be compared.
-func TestCompareRejects(t *testing.T) {
+// TestCompare_Invalid names what cannot be compared.
+func TestCompare_Invalid(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
 		old, new any
@@ -161,8 +161,8 @@ func TestCompareRejects(t *testing.T) {
 	}
 }
 
-// TestApplyRejects holds that changes are not applied to another object.
-func TestApplyRejects(t *testing.T) {
+// TestApply_Invalid holds that changes are not applied to another object.
+func TestApply_Invalid(t *testing.T) {
 	old, new := pod(t, `containers: [{name: a, image: x}, {name: b}]`), pod(t, `containers: [{name: c}, {name: a, image: w}]`)
 	changes, err := diff.Compare(old, new, diff.Options{})
 	if err != nil {

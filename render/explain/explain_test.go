@@ -71,8 +71,8 @@ func TestField(t *testing.T) {
 	}
 }
 
-// TestFieldRejects: what is no field, and what the error says of it.
-func TestFieldRejects(t *testing.T) {
+// TestField_Invalid: what is no field, and what the error says of it.
+func TestField_Invalid(t *testing.T) {
 	for _, c := range []struct{ reason, text, says string }{
 		{"nothing", "", "name a field"},
 		{"a typo on the way", "spec.replicatedjobs.template", "did you mean replicatedJobs?"},

@@ -334,7 +334,7 @@ func TestDecodeFilesOfTools(t *testing.T) {
 	}
 }
 
-func TestDecodeIsDeterministic(t *testing.T) {
+func TestDecode_Deterministic(t *testing.T) {
 	in := []byte(job + "spec: {a: 1, b: 2, c: 3, trainer: {x: 1, y: 2}, suspend: 1}\nmetadata: {labels: {y: 1, n: 2, on: 3}}\n")
 	_, first := manifest.Decode("in", in)
 	for range 50 {

@@ -214,7 +214,7 @@ time: "1970-01-01T00:00:00Z"
 	}
 }
 
-func TestEncodeRejects(t *testing.T) {
+func TestEncode_Invalid(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		object any

@@ -27,9 +27,9 @@ func secretsJob(uid string) *Job {
 
 func numbered(seed byte) io.Reader { return rand.NewChaCha8([32]byte{seed}) }
 
-// TestSSHKeyIsReal reads the pair as ssh and mpirun would: the private half as SEC 1 in PEM, the public
+// TestSSHKey_Valid reads the pair as ssh and mpirun would: the private half as SEC 1 in PEM, the public
 // half as OpenSSH's one line, and the one belongs to the other.
-func TestSSHKeyIsReal(t *testing.T) {
+func TestSSHKey_Valid(t *testing.T) {
 	secret, err := secretsJob("uid").sshSecret(numbered(1))
 	if err != nil {
 		t.Fatal(err)
@@ -94,9 +94,9 @@ func TestKeysComeFromTheReader(t *testing.T) {
 	}
 }
 
-// TestCurveKeyFollowsTheUID holds the controller's derivation: the certificate of a TrainJob of the
+// TestCurveKey_UID holds the controller's derivation: the certificate of a TrainJob of the
 // cluster is the one that its controller makes, and needs no random bytes.
-func TestCurveKeyFollowsTheUID(t *testing.T) {
+func TestCurveKey_UID(t *testing.T) {
 	job := secretsJob("uid")
 	job.TrainJob.UID = "00000000-0000-4000-8000-000000000001"
 	secret, err := job.curveSecret(bytes.NewReader(nil))

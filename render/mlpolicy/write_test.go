@@ -64,9 +64,9 @@ trainer:
   resourcesPerNode: {limits: {cpu: 2, memory: 1Gi}}
 `
 
-// TestRecordHearsOfEveryWrite runs every policy with everything that comes after it, and holds that what
+// TestRecord_EveryWrite runs every policy with everything that comes after it, and holds that what
 // differs in the JobSet afterwards was recorded, and that the last record of a field is what stands there.
-func TestRecordHearsOfEveryWrite(t *testing.T) {
+func TestRecord_EveryWrite(t *testing.T) {
 	for _, mlPolicy := range []string{
 		"{}", "{numNodes: 2}", "{torch: {envInjection: {targets: [{jobName: node, containerNames: [node, setup]}]}}}",
 		"{mpi: {}}", "{mpi: {runLauncherAsNode: true}}", "{jax: {}}", "{xgboost: {}}", "{flux: {}}",

@@ -209,8 +209,8 @@ func podPatches(t *testing.T, all []says) []trainer.RuntimePatch {
 	return patches
 }
 
-// TestForceSaysWhatTheClusterDoes wants to know from a decision's help what becomes of it without force.
-func TestForceSaysWhatTheClusterDoes(t *testing.T) {
+// TestForce_ClusterOutcome wants to know from a decision's help what becomes of it without force.
+func TestForce_ClusterOutcome(t *testing.T) {
 	for _, tc := range []struct {
 		force, want string
 		patches     []says

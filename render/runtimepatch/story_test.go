@@ -322,7 +322,7 @@ var stories = []story{
 	},
 }
 
-func TestStories(t *testing.T) {
+func TestCases(t *testing.T) {
 	for _, s := range stories {
 		t.Run(s.name, func(t *testing.T) {
 			template, patches := s.template(t), s.list(t)

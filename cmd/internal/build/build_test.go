@@ -145,7 +145,7 @@ func isGone(t *testing.T, pid int) {
 	t.Errorf("process %d still runs", pid)
 }
 
-func TestBuild_CommandThatHangs(t *testing.T) {
+func TestBuild_EndlessCommand(t *testing.T) {
 	b, copies := commandBuilder(t, "build-hangs")
 	b.limit = 2 * time.Second
 	start := time.Now()
@@ -168,8 +168,8 @@ func TestBuild_CommandThatHangs(t *testing.T) {
 	isEmpty(t, copies)
 }
 
-// TestBuild_CommandThatLeavesAProcess builds with commands that leave a process, in the session of the command or in another one.
-func TestBuild_CommandThatLeavesAProcess(t *testing.T) {
+// TestBuild_OrphanProcess builds with commands that leave a process, in the session of the command or in another one.
+func TestBuild_OrphanProcess(t *testing.T) {
 	for _, what := range []string{"build-leaves", "build-detaches"} {
 		t.Run(what, func(t *testing.T) {
 			if what == "build-detaches" && runtime.GOOS != "linux" {
@@ -192,7 +192,7 @@ func TestBuild_CommandThatLeavesAProcess(t *testing.T) {
 	}
 }
 
-func TestBuild_CommandThatFloods(t *testing.T) {
+func TestBuild_FloodingCommand(t *testing.T) {
 	b, copies := commandBuilder(t, "build-floods")
 	built := b.Build("chart")
 	if len(built.Findings) != 1 || built.Text != nil || !strings.HasSuffix(built.Findings[0].Message, "prints more than 64 MiB") {
@@ -202,8 +202,8 @@ func TestBuild_CommandThatFloods(t *testing.T) {
 	isEmpty(t, copies)
 }
 
-// TestBuild_CommandThatTells holds that the finding on a command shows no password of its messages.
-func TestBuild_CommandThatTells(t *testing.T) {
+// TestBuild_CommandWithSecrets holds that the finding on a command shows no password of its messages.
+func TestBuild_CommandWithSecrets(t *testing.T) {
 	b, _ := commandBuilder(t, "build-tells")
 	if built := b.Build("chart"); len(built.Findings) != 1 || !strings.HasSuffix(built.Findings[0].Message, "fails: exit status 1: password: ***") {
 		t.Errorf("Build() = %v, want one finding with a masked password", built.Findings)

@@ -209,9 +209,9 @@ func (g *gated) answer(op byte, name string) []string {
 	return g.answerer.answer(op, name)
 }
 
-// TestSandbox_OthersGoOn ends the process while two builds run. The one that never gets its files ends at the limit of time. The other
+// TestSandbox_OtherBuilds ends the process while two builds run. The one that never gets its files ends at the limit of time. The other
 // one is built again, and has its product.
-func TestSandbox_OthersGoOn(t *testing.T) {
+func TestSandbox_OtherBuilds(t *testing.T) {
 	write(t, map[string]string{"good/kustomization.yaml": "resources: [a.yaml]\n", "good/a.yaml": configMap})
 	b := newBuilder(t, workspace.Flags{Kustomize: []string{"good"}})
 	dir, err := b.tree.Real("good")

@@ -150,9 +150,9 @@ func TestTablesFitTheTerminal(t *testing.T) {
 // marker is a value that no report may show.
 const marker = "m4rk3r"
 
-// TestBlameShowsNoValues feeds a marker as the value of variables wherever one can be set, and looks for it
+// TestBlame_MaskedValues feeds a marker as the value of variables wherever one can be set, and looks for it
 // in every format; asked for, it is there.
-func TestBlameShowsNoValues(t *testing.T) {
+func TestBlame_MaskedValues(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		file := filepath.Join(dir, name)

@@ -60,9 +60,9 @@ func TestEveryCommandHasExamples(t *testing.T) {
 	}
 }
 
-// TestHelpShowsTheMostUsedFlagsFirst: all of the help of a command with many flags begins with five of them. It shows each flag once, in
+// TestHelp_MostUsedFlags: all of the help of a command with many flags begins with five of them. It shows each flag once, in
 // 80 columns.
-func TestHelpShowsTheMostUsedFlagsFirst(t *testing.T) {
+func TestHelp_MostUsedFlags(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	p := host.Program{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Files: host.Files{}}
 	for _, cmd := range Root(&p, nil).Commands() {

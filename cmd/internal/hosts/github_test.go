@@ -239,8 +239,8 @@ func TestGitHubComments(t *testing.T) {
 	}
 }
 
-// TestGitHubSaysNothing runs it for one that changes no object.
-func TestGitHubSaysNothing(t *testing.T) {
+// TestGitHub_NoFindings runs it for one that changes no object.
+func TestGitHub_NoFindings(t *testing.T) {
 	r := pull(t, func(dir string) {
 		edit(t, filepath.Join(dir, "jobs", "llm.yaml"), "spec:\n", "# A comment.\nspec:\n")
 	})
@@ -268,8 +268,8 @@ func TestGitHubFails(t *testing.T) {
 	want(t, read(t, r.comments), "team-a/llm")
 }
 
-// TestGitHubDoesNotRender runs it for one that does not render: the check says why, beside its line, and the comment names it.
-func TestGitHubDoesNotRender(t *testing.T) {
+// TestGitHub_BrokenTrainJob runs it for one that does not render: the check says why, beside its line, and the comment names it.
+func TestGitHub_BrokenTrainJob(t *testing.T) {
 	r := pull(t, func(dir string) {
 		edit(t, filepath.Join(dir, "jobs", "llm.yaml"), "    name: torch", "    name: toch")
 	})

@@ -43,7 +43,7 @@ func writeDir(dir string, files []transaction.File) error {
 	return err
 }
 
-func TestWriteDirFollowsNoLinks(t *testing.T) {
+func TestWriteDir_Links(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "outside.yaml")
 	if err := os.WriteFile(outside, []byte("outside"), 0o666); err != nil {
 		t.Fatal(err)
@@ -69,7 +69,7 @@ func TestWriteDirFollowsNoLinks(t *testing.T) {
 	}
 }
 
-func TestWriteDirKeepsPermissions(t *testing.T) {
+func TestWriteDir_Permissions(t *testing.T) {
 	dir := directory(t, map[string]string{"a.yaml": "old"})
 	path := filepath.Join(dir, "a.yaml")
 	// Whatever the process' own mask is, one of these would not survive it.

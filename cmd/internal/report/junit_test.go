@@ -150,7 +150,7 @@ func TestWriteTestsGitHub(t *testing.T) {
 	}
 }
 
-func TestWriteTestsRejectsOtherFormats(t *testing.T) {
+func TestWriteTests_OtherFormats(t *testing.T) {
 	var b strings.Builder
 	if err := report.WriteTests(&b, "sarif", tests); err == nil || b.Len() > 0 {
 		t.Errorf("%v, %q; want an error and nothing written", err, b.String())

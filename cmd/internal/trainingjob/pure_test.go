@@ -13,9 +13,9 @@ import (
 	"github.com/trainweld/trainweld/render/casefile"
 )
 
-// TestConvertIsPure converts every case twice at a time, and then writes all over the result: the job is as it
+// TestConvert_Pure converts every case twice at a time, and then writes all over the result: the job is as it
 // was, and converts to the same again.
-func TestConvertIsPure(t *testing.T) {
+func TestConvert_Pure(t *testing.T) {
 	for _, archive := range casefile.Read(t, "testdata/*.txtar") {
 		if text := archive.Text("job.yaml"); text != nil {
 			t.Run(archive.Name(), func(t *testing.T) { pure(t, text) })

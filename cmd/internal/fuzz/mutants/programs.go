@@ -37,7 +37,7 @@ type program struct {
 // testPrograms are the programs that may kill a mutant, the fast ones first.
 func testPrograms() []*program {
 	return []*program{
-		{name: "merge", tests: "^(TestStories|TestObjectStories)$"},
+		{name: "merge", tests: "^(TestCases|TestObject_Cases)$"},
 		{name: "conflict"},
 		{name: "render/fuzz", tests: "^(TestLaws|TestForce|TestOrderConflicts|TestPlan|TestUnion|TestCompose)$", cases: "40"},
 		{name: "merge", except: "^TestFieldsV1Paths_Written$"},

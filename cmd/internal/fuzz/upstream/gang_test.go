@@ -134,7 +134,7 @@ func TestGangs(t *testing.T) {
 		}
 	}
 	g := gangs{rand.New(rand.NewPCG(testenv.Seed(t), 0))}
-	made, rejected := 0, map[string]int{}
+	made, invalid := 0, map[string]int{}
 	for range n {
 		job, runtime := g.pair()
 		server.hold()
@@ -159,7 +159,7 @@ func TestGangs(t *testing.T) {
 			group, _, _ := strings.Cut(object["apiVersion"].(string), "/")
 			for _, e := range validation.ValidateCustomResource(nil, asJSON(t, object), groups[group]) {
 				want = append(want, "."+e.Field)
-				rejected[group+" "+e.Field]++
+				invalid[group+" "+e.Field]++
 			}
 		}
 		ctx := context.Background()
@@ -180,8 +180,8 @@ func TestGangs(t *testing.T) {
 			t.Errorf("rejected fields of the PodGroup: %q, want %q of\n%s\nupstream: %s", got, want, text, strconv.Quote(outcome.Failed))
 		}
 	}
-	t.Logf("%d PodGroups of %d pairs, rejected fields: %v", made, n, rejected)
-	if made < int(n)/2 || len(rejected) < 5 && n >= 500 {
-		t.Errorf("%d PodGroups of %d pairs, rejected fields: %v: the generator makes too few", made, n, rejected)
+	t.Logf("%d PodGroups of %d pairs, rejected fields: %v", made, n, invalid)
+	if made < int(n)/2 || len(invalid) < 5 && n >= 500 {
+		t.Errorf("%d PodGroups of %d pairs, rejected fields: %v: the generator makes too few", made, n, invalid)
 	}
 }

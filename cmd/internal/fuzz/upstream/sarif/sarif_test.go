@@ -146,8 +146,8 @@ func TestProgram(t *testing.T) {
 	}
 }
 
-// TestSchemaRejects sees that the schema is one: what it is to find, it finds.
-func TestSchemaRejects(t *testing.T) {
+// TestSchema_Invalid sees that the schema is one: what it is to find, it finds.
+func TestSchema_Invalid(t *testing.T) {
 	schema := published(t)
 	golden := goldens(t)[0].Data
 	for _, tc := range []struct{ from, to, reason string }{
