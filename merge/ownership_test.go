@@ -12,7 +12,7 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// owned has a field of each kind, so that a story needs few fields.
+// owned has a field of each kind, so that a case needs few fields.
 type owned struct {
 	Name     string            `json:"name,omitempty"`
 	Count    int               `json:"count"` // the encoding always has it

@@ -57,7 +57,7 @@ type write struct {
 
 var jobOrigin = merge.Origin{Path: fieldpath.Fields("job")}
 
-var writeStories = []struct {
+var writeCases = []struct {
 	reason, base string
 	patches      []string // of the managers a, b, …
 	writes       []write
@@ -234,7 +234,7 @@ var writeStories = []struct {
 
 // TestWrite records the writes of layers after the patches.
 func TestWrite(t *testing.T) {
-	for _, tc := range writeStories {
+	for _, tc := range writeCases {
 		t.Run(tc.reason, func(t *testing.T) {
 			result := writtenResult(t, tc.base, tc.patches...)
 			for _, w := range tc.writes {

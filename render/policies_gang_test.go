@@ -8,7 +8,7 @@ import (
 	"github.com/trainweld/trainweld/render/mlpolicy"
 )
 
-var mpiStories = []policyStory{{
+var mpiCases = []policyCase{{
 	name: "the runtime's numNodes goes to the launcher", reason: "the launcher carries the trainer's label, so two launchers each run mpirun over one node",
 	runtime: `mlPolicy: {numNodes: 2, mpi: {}}`, jobs: mpiJobs,
 	findings: []string{"warning TW444 .spec.mlPolicy.numNodes"},
@@ -78,7 +78,7 @@ var mpiStories = []policyStory{{
 	findings: []string{"error TW453 .spec.mlPolicy.mpi"}, got: companionNames, want: []string{"ConfigMap  tj-mpi-hostfile"},
 }}
 
-var fluxStories = []policyStory{{
+var fluxCases = []policyCase{{
 	name: "flux without a trainer section", reason: "the controller crashes on it again and again",
 	runtime: `mlPolicy: {flux: {}}`, findings: []string{"error TW447 .spec.trainer.numNodes"}, got: noJobSet, want: true,
 }, {
@@ -130,7 +130,7 @@ var fluxStories = []policyStory{{
 	findings: []string{"error TW453 .spec.mlPolicy.flux"}, got: companionNames, want: []string{},
 }}
 
-var gangStories = []policyStory{{
+var gangCases = []policyCase{{
 	name: "a gang counts a job once", reason: "whatever its replicas",
 	runtime:  `podGroupPolicy: {coscheduling: {}}`,
 	jobs:     nodeJob + replicatedJob("eval", "replicas: 3", "", "parallelism: 2\n      completions: 2", `containers: [{name: e, image: i, resources: {requests: {cpu: 100m}}}]`),
@@ -176,7 +176,7 @@ var gangStories = []policyStory{{
 	want: object{"scheduling.x-k8s.io/pod-group": "tj"},
 }}
 
-var otherStories = []policyStory{{
+var otherCases = []policyCase{{
 	name: "another controller's TrainJob", reason: "MultiKueue sends it to another cluster, which renders it",
 	job: `managedBy: kueue.x-k8s.io/multikueue`, findings: []string{"warning TW430 .spec.managedBy"},
 	got: counts("node"), want: []int{1, 1, 1},

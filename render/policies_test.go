@@ -19,9 +19,9 @@ import (
 	"github.com/trainweld/trainweld/render"
 )
 
-// A policyStory is one oddity of the controller: what is written, what comes out, and what is said
+// A policyCase is one oddity of the controller: what is written, what comes out, and what is said
 // about it.
-type policyStory struct {
+type policyCase struct {
 	name, reason string
 	// runtime is the rest of a TrainingRuntimeSpec, before the jobs.
 	runtime string
@@ -30,7 +30,7 @@ type policyStory struct {
 	// job is a TrainJobSpec without its runtimeRef.
 	job  string
 	opts render.Options
-	// findings are "severity code path", those that matter for the story in their order.
+	// findings are "severity code path", those that matter for the case in their order.
 	findings []string
 	// got reads the result, and want is what it is to read.
 	got  func(out *render.Output) any
@@ -61,7 +61,7 @@ var nodeJob = replicatedJob("node", "", trainerLabel, "", nodeContainer)
 // mpiJobs are a launcher, which carries the trainer's label, and the nodes.
 var mpiJobs = replicatedJob("launcher", "", trainerLabel, "", nodeContainer) + replicatedJob("node", "", "", "", nodeContainer)
 
-func (s policyStory) input(t *testing.T) render.Input {
+func (s policyCase) input(t *testing.T) render.Input {
 	t.Helper()
 	job := &trainer.TrainJob{}
 	job.Name, job.Namespace = "tj", "ns"
@@ -89,7 +89,7 @@ func (s policyStory) input(t *testing.T) render.Input {
 }
 
 func TestPolicy_Cases(t *testing.T) {
-	for _, s := range slices.Concat(countStories, portStories, envStories, mpiStories, fluxStories, gangStories, otherStories) {
+	for _, s := range slices.Concat(countCases, portCases, envCases, mpiCases, fluxCases, gangCases, otherCases) {
 		t.Run(s.name, func(t *testing.T) {
 			out, _ := render.JobSet(s.input(t), s.opts)
 			var found []string
@@ -118,7 +118,7 @@ func TestPolicy_Cases(t *testing.T) {
 	}
 }
 
-// What stories read.
+// What cases read.
 
 func rjob(out *render.Output, name string) *jobset.ReplicatedJob {
 	jobs := out.JobSet.Spec.ReplicatedJobs
@@ -203,7 +203,7 @@ const (
 	inC    = inPod + `.containers[name="node"]`
 )
 
-var countStories = []policyStory{{
+var countCases = []policyCase{{
 	name: "completions are overwritten", reason: "both counts of a job become its parallelism",
 	jobs:     nodeJob + replicatedJob("eval", "", "", "completions: 6\n      parallelism: 2", nodeContainer),
 	findings: []string{"warning TW433 " + inJobs + `[name="eval"].template.spec.completions`},
@@ -261,7 +261,7 @@ var countStories = []policyStory{{
 	got: func(out *render.Output) any { return containerOf(out, "node").Resources }, want: object{"limits": object{"cpu": "2"}},
 }}
 
-var portStories = []policyStory{{
+var portCases = []policyCase{{
 	name: "an unnamed port is replaced", reason: "the controller takes ports without a name for one",
 	runtime: `mlPolicy: {torch: {}}`, job: `trainer: {}`,
 	jobs:     replicatedJob("node", "", trainerLabel, "", `containers: [{name: node, image: i, ports: [{containerPort: 8080}]}]`),
@@ -291,7 +291,7 @@ var portStories = []policyStory{{
 	},
 }}
 
-var envStories = []policyStory{{
+var envCases = []policyCase{{
 	name: "no trainer section, no rendezvous", reason: "the torch policy acts only beside spec.trainer, were it empty",
 	runtime: `mlPolicy: {torch: {}}`, findings: []string{"warning TW440 .spec.trainer"},
 	got: envNames, want: nil,
@@ -357,7 +357,7 @@ var envStories = []policyStory{{
 	job: `initializer: {dataset: {storageUri: "hf://d"}}`, findings: []string{"warning TW437 .spec.initializer.dataset"},
 }}
 
-// Sources of bytes and texts for stories.
+// Sources of bytes and texts for cases.
 
 func noBytes() io.Reader { return iotest.ErrReader(errors.New("no more")) }
 

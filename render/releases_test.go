@@ -16,10 +16,10 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// A releaseStory is one TrainJob, and what each release makes of it. Its switch alone turns the latest release's
+// A releaseCase is one TrainJob, and what each release makes of it. Its switch alone turns the latest release's
 // rendering into that of each other release.
-type releaseStory struct {
-	policyStory
+type releaseCase struct {
+	policyCase
 	of        string // the switch
 	overrides *legacy.Overrides
 	earlier   legacy.Earlier
@@ -123,36 +123,36 @@ func word(text string) *intstr.IntOrString {
 	return &value
 }
 
-var releaseStories = []releaseStory{{
+var releaseCases = []releaseCase{{
 	// newRuntimeInfo of v2.3.0 merges by key; builder.go of v2.0.1 to v2.2.1 writes the two lists over all.
-	of:          "resources",
-	policyStory: policyStory{name: "other keys", runtime: `mlPolicy: {torch: {}}`, jobs: gpuJob, job: `trainer: {resourcesPerNode: {requests: {memory: 1Gi}}}`},
-	got:         resourcesOf("node"),
-	want:        [4]any{replaced, replaced, replaced, []object{{"nvidia.com/gpu": "2"}, {"cpu": "3", "memory": "1Gi"}}},
-	says:        &[4]string{"loses the runtime's 2 GPUs", "loses the runtime's 2 GPUs", "loses the runtime's 2 GPUs", "keeps the runtime's 2 GPUs"},
+	of:         "resources",
+	policyCase: policyCase{name: "other keys", runtime: `mlPolicy: {torch: {}}`, jobs: gpuJob, job: `trainer: {resourcesPerNode: {requests: {memory: 1Gi}}}`},
+	got:        resourcesOf("node"),
+	want:       [4]any{replaced, replaced, replaced, []object{{"nvidia.com/gpu": "2"}, {"cpu": "3", "memory": "1Gi"}}},
+	says:       &[4]string{"loses the runtime's 2 GPUs", "loses the runtime's 2 GPUs", "loses the runtime's 2 GPUs", "keeps the runtime's 2 GPUs"},
 }, {
 	// builder.go asks for no mlPolicy, newRuntimeInfo of v2.3.0 does.
-	of:          "resources",
-	policyStory: policyStory{name: "without an mlPolicy", jobs: gpuJob, job: `trainer: {resourcesPerNode: {requests: {memory: 1Gi}}}`},
-	got:         resourcesOf("node"),
-	want:        [4]any{replaced, replaced, replaced, []object{{"nvidia.com/gpu": "2"}, {"cpu": "3"}}},
-	says:        &[4]string{"loses", "loses", "loses", "takes no resources from a TrainJob"},
+	of:         "resources",
+	policyCase: policyCase{name: "without an mlPolicy", jobs: gpuJob, job: `trainer: {resourcesPerNode: {requests: {memory: 1Gi}}}`},
+	got:        resourcesOf("node"),
+	want:       [4]any{replaced, replaced, replaced, []object{{"nvidia.com/gpu": "2"}, {"cpu": "3"}}},
+	says:       &[4]string{"loses", "loses", "loses", "takes no resources from a TrainJob"},
 }, {
 	// builder.go looks for limits or requests; an empty list is one.
-	of:          "resources",
-	policyStory: policyStory{name: "an empty list", runtime: `mlPolicy: {torch: {}}`, jobs: gpuJob, job: `trainer: {resourcesPerNode: {limits: {}}}`},
-	got:         resourcesOf("node"),
-	want:        [4]any{[]any{nil, nil}, []any{nil, nil}, []any{nil, nil}, []object{{"nvidia.com/gpu": "2"}, {"cpu": "3"}}},
+	of:         "resources",
+	policyCase: policyCase{name: "an empty list", runtime: `mlPolicy: {torch: {}}`, jobs: gpuJob, job: `trainer: {resourcesPerNode: {limits: {}}}`},
+	got:        resourcesOf("node"),
+	want:       [4]any{[]any{nil, nil}, []any{nil, nil}, []any{nil, nil}, []object{{"nvidia.com/gpu": "2"}, {"cpu": "3"}}},
 }, {
-	of:          "resources",
-	policyStory: policyStory{name: "neither list", jobs: gpuJob, job: `trainer: {resourcesPerNode: {}}`},
-	got:         resourcesOf("node"),
-	want:        all([]object{{"nvidia.com/gpu": "2"}, {"cpu": "3"}}),
-	says:        &[4]string{"neither limits nor requests", "neither limits nor requests", "neither limits nor requests", "takes no resources"},
+	of:         "resources",
+	policyCase: policyCase{name: "neither list", jobs: gpuJob, job: `trainer: {resourcesPerNode: {}}`},
+	got:        resourcesOf("node"),
+	want:       all([]object{{"nvidia.com/gpu": "2"}, {"cpu": "3"}}),
+	says:       &[4]string{"neither limits nor requests", "neither limits nor requests", "neither limits nor requests", "takes no resources"},
 }, {
 	// newRuntimeInfo makes SinglePodRequests: of the runtime up to v2.1.0, of resourcesPerNode in v2.2.1, merged in v2.3.0.
 	of: "gang-requests",
-	policyStory: policyStory{
+	policyCase: policyCase{
 		name: "requests of a gang", runtime: `{mlPolicy: {torch: {}}, podGroupPolicy: {coscheduling: {}}}`, jobs: gpuJob,
 		job: `trainer: {numNodes: 2, resourcesPerNode: {requests: {memory: 1Gi}}}`,
 	},
@@ -161,26 +161,26 @@ var releaseStories = []releaseStory{{
 	says: &[4]string{"minResources count the requests of the runtime's containers", "minResources count the requests of the runtime's containers", "loses", `resources.limits["nvidia.com/gpu"]`},
 }, {
 	// builder.go of v2.1.0 isRunLauncherAsNode.
-	of:          "mpi-node-trainer",
-	policyStory: policyStory{name: "the node's resources", runtime: asANode, jobs: mpiJobs, job: `trainer: {numNodes: 2, resourcesPerNode: {requests: {cpu: 1}}}`},
-	got:         resourcesOf("node"),
-	want:        [4]any{[]any{nil, nil}, []any{nil, object{"cpu": "1"}}, []any{nil, object{"cpu": "1"}}, []any{nil, object{"cpu": "1"}}},
-	says:        &[4]string{"for the nodes, since it goes to job launcher alone", "", "", ""},
+	of:         "mpi-node-trainer",
+	policyCase: policyCase{name: "the node's resources", runtime: asANode, jobs: mpiJobs, job: `trainer: {numNodes: 2, resourcesPerNode: {requests: {cpu: 1}}}`},
+	got:        resourcesOf("node"),
+	want:       [4]any{[]any{nil, nil}, []any{nil, object{"cpu": "1"}}, []any{nil, object{"cpu": "1"}}, []any{nil, object{"cpu": "1"}}},
+	says:       &[4]string{"for the nodes, since it goes to job launcher alone", "", "", ""},
 }, {
-	of:          "mpi-node-trainer",
-	policyStory: policyStory{name: "the node's env", runtime: asANode, jobs: mpiJobs, job: `trainer: {numNodes: 2, env: [{name: A, value: b}]}`},
-	got:         plainly(envValue("node", "A")),
-	want:        [4]any{nil, "b", "b", "b"},
+	of:         "mpi-node-trainer",
+	policyCase: policyCase{name: "the node's env", runtime: asANode, jobs: mpiJobs, job: `trainer: {numNodes: 2, env: [{name: A, value: b}]}`},
+	got:        plainly(envValue("node", "A")),
+	want:       [4]any{nil, "b", "b", "b"},
 }, {
 	// mpi.go of v2.1.0 EnforceMLPolicy.
-	of:          "mpi-slots",
-	policyStory: policyStory{name: "one in the runtime", runtime: `mlPolicy: {mpi: {numProcPerNode: 1}}`, jobs: mpiJobs, job: `trainer: {resourcesPerNode: {limits: {nvidia.com/gpu: 4}}}`},
-	got:         plainly(hostfile),
-	want:        [4]any{"tj-node-0-0.tj slots=1\n", "tj-node-0-0.tj slots=4\n", "tj-node-0-0.tj slots=4\n", "tj-node-0-0.tj slots=4\n"},
+	of:         "mpi-slots",
+	policyCase: policyCase{name: "one in the runtime", runtime: `mlPolicy: {mpi: {numProcPerNode: 1}}`, jobs: mpiJobs, job: `trainer: {resourcesPerNode: {limits: {nvidia.com/gpu: 4}}}`},
+	got:        plainly(hostfile),
+	want:       [4]any{"tj-node-0-0.tj slots=1\n", "tj-node-0-0.tj slots=4\n", "tj-node-0-0.tj slots=4\n", "tj-node-0-0.tj slots=4\n"},
 }, {
 	// mpi.go of v2.3.0 sets the three modes.
-	of:          "ssh-modes",
-	policyStory: policyStory{name: "the keys' modes", runtime: `mlPolicy: {mpi: {}}`, jobs: mpiJobs},
+	of:         "ssh-modes",
+	policyCase: policyCase{name: "the keys' modes", runtime: `mlPolicy: {mpi: {}}`, jobs: mpiJobs},
 	got: plainly(func(out *render.Output) any {
 		secret := rjob(out, "node").Template.Spec.Template.Spec.Volumes[0].Secret
 		return []*int32{secret.DefaultMode, secret.Items[0].Mode, secret.Items[2].Mode}
@@ -188,66 +188,66 @@ var releaseStories = []releaseStory{{
 	want: [4]any{[]any{nil, nil, nil}, []any{nil, nil, nil}, []any{nil, nil, nil}, []int{0o400, 0o640, 0o644}},
 }, {
 	// jobset.go IdentifyPodNetwork: replica 0 up to v2.2.1.
-	of:          "endpoints",
-	policyStory: policyStory{name: "two replicas", runtime: `mlPolicy: {mpi: {}}`, jobs: replicatedJob("node", "replicas: 2", "", "", nodeContainer)},
-	got:         plainly(hostfile),
-	want:        [4]any{"tj-node-0-0.tj slots=1\n", "tj-node-0-0.tj slots=1\n", "tj-node-0-0.tj slots=1\n", "tj-node-0-0.tj slots=1\ntj-node-1-0.tj slots=1\n"},
+	of:         "endpoints",
+	policyCase: policyCase{name: "two replicas", runtime: `mlPolicy: {mpi: {}}`, jobs: replicatedJob("node", "replicas: 2", "", "", nodeContainer)},
+	got:        plainly(hostfile),
+	want:       [4]any{"tj-node-0-0.tj slots=1\n", "tj-node-0-0.tj slots=1\n", "tj-node-0-0.tj slots=1\n", "tj-node-0-0.tj slots=1\ntj-node-1-0.tj slots=1\n"},
 }, {
 	// torch.go of v2.0.1 calculateNumProcPerNode: the runtime's resources never count.
-	of:          "nproc",
-	policyStory: policyStory{name: "auto without resources", runtime: `mlPolicy: {torch: {}}`, job: `trainer: {}`},
-	got:         nprocs, want: [4]any{"auto", "1", "1", "1"},
+	of:         "nproc",
+	policyCase: policyCase{name: "auto without resources", runtime: `mlPolicy: {torch: {}}`, job: `trainer: {}`},
+	got:        nprocs, want: [4]any{"auto", "1", "1", "1"},
 }, {
-	of:          "nproc",
-	policyStory: policyStory{name: "auto and CPUs of the runtime", runtime: `mlPolicy: {torch: {}}`, job: `trainer: {}`, jobs: replicatedJob("node", "", trainerLabel, "", `containers: [{name: node, image: i, resources: {requests: {cpu: 3}}}]`)},
-	got:         nprocs, want: [4]any{"auto", "3", "3", "3"},
+	of:         "nproc",
+	policyCase: policyCase{name: "auto and CPUs of the runtime", runtime: `mlPolicy: {torch: {}}`, job: `trainer: {}`, jobs: replicatedJob("node", "", trainerLabel, "", `containers: [{name: node, image: i, resources: {requests: {cpu: 3}}}]`)},
+	got:        nprocs, want: [4]any{"auto", "3", "3", "3"},
 }, {
-	of:          "nproc",
-	policyStory: policyStory{name: "GPUs as a limit alone", runtime: `mlPolicy: {torch: {}}`, job: `trainer: {resourcesPerNode: {limits: {nvidia.com/gpu: 8}}}`},
-	got:         nprocs, want: [4]any{"1", "auto", "auto", "auto"},
+	of:         "nproc",
+	policyCase: policyCase{name: "GPUs as a limit alone", runtime: `mlPolicy: {torch: {}}`, job: `trainer: {resourcesPerNode: {limits: {nvidia.com/gpu: 8}}}`},
+	got:        nprocs, want: [4]any{"1", "auto", "auto", "auto"},
 }, {
-	of:          "nproc",
-	policyStory: policyStory{name: "GPUs as a request", runtime: `mlPolicy: {torch: {}}`, job: `trainer: {resourcesPerNode: {limits: {nvidia.com/gpu: 8}, requests: {nvidia.com/gpu: 8}}}`},
-	got:         nprocs, want: all("auto"),
+	of:         "nproc",
+	policyCase: policyCase{name: "GPUs as a request", runtime: `mlPolicy: {torch: {}}`, job: `trainer: {resourcesPerNode: {limits: {nvidia.com/gpu: 8}, requests: {nvidia.com/gpu: 8}}}`},
+	got:        nprocs, want: all("auto"),
 }, {
-	of:          "nproc",
-	policyStory: policyStory{name: "GPUs as a limit, CPUs as a request", runtime: `mlPolicy: {torch: {}}`, job: `trainer: {resourcesPerNode: {limits: {nvidia.com/gpu: 8}, requests: {cpu: 8}}}`},
-	got:         nprocs, want: [4]any{"8", "auto", "auto", "auto"},
+	of:         "nproc",
+	policyCase: policyCase{name: "GPUs as a limit, CPUs as a request", runtime: `mlPolicy: {torch: {}}`, job: `trainer: {resourcesPerNode: {limits: {nvidia.com/gpu: 8}, requests: {cpu: 8}}}`},
+	got:        nprocs, want: [4]any{"8", "auto", "auto", "auto"},
 }, {
-	of:          "nproc",
-	policyStory: policyStory{name: "four, and GPUs as a limit alone", runtime: `mlPolicy: {torch: {}}`, job: `trainer: {numProcPerNode: 4, resourcesPerNode: {limits: {nvidia.com/gpu: 8}}}`},
-	got:         nprocs, want: [4]any{"1", "4", "4", "4"},
+	of:         "nproc",
+	policyCase: policyCase{name: "four, and GPUs as a limit alone", runtime: `mlPolicy: {torch: {}}`, job: `trainer: {numProcPerNode: 4, resourcesPerNode: {limits: {nvidia.com/gpu: 8}}}`},
+	got:        nprocs, want: [4]any{"1", "4", "4", "4"},
 }, {
 	// Words are for v2.0.1 and v2.1.0, whose field is an integer or a string; the others are the turn of one switch.
-	of:          "nproc",
-	policyStory: policyStory{name: "cpu", runtime: `mlPolicy: {torch: {}}`, job: `trainer: {resourcesPerNode: {requests: {cpu: 6}}}`},
-	earlier:     legacy.Earlier{NumProcPerNode: word("cpu")},
-	got:         nprocs, want: all("6"),
+	of:         "nproc",
+	policyCase: policyCase{name: "cpu", runtime: `mlPolicy: {torch: {}}`, job: `trainer: {resourcesPerNode: {requests: {cpu: 6}}}`},
+	earlier:    legacy.Earlier{NumProcPerNode: word("cpu")},
+	got:        nprocs, want: all("6"),
 }, {
-	of:          "nproc",
-	policyStory: policyStory{name: "cpu, and no CPU", runtime: `mlPolicy: {torch: {}}`, job: `trainer: {resourcesPerNode: {requests: {nvidia.com/gpu: 6}}}`},
-	earlier:     legacy.Earlier{NumProcPerNode: word("cpu")},
-	got:         nprocs, want: all("1"),
+	of:         "nproc",
+	policyCase: policyCase{name: "cpu, and no CPU", runtime: `mlPolicy: {torch: {}}`, job: `trainer: {resourcesPerNode: {requests: {nvidia.com/gpu: 6}}}`},
+	earlier:    legacy.Earlier{NumProcPerNode: word("cpu")},
+	got:        nprocs, want: all("1"),
 }, {
-	of:          "nproc",
-	policyStory: policyStory{name: "cpu without resourcesPerNode", runtime: `mlPolicy: {torch: {}}`, job: `trainer: {}`},
-	earlier:     legacy.Earlier{TorchNumProcPerNode: word("cpu")},
-	got:         nprocs, want: [4]any{"cpu", "1", "1", "1"},
+	of:         "nproc",
+	policyCase: policyCase{name: "cpu without resourcesPerNode", runtime: `mlPolicy: {torch: {}}`, job: `trainer: {}`},
+	earlier:    legacy.Earlier{TorchNumProcPerNode: word("cpu")},
+	got:        nprocs, want: [4]any{"cpu", "1", "1", "1"},
 }, {
-	of:          "nproc",
-	policyStory: policyStory{name: "gpu", runtime: `mlPolicy: {torch: {}}`, job: `trainer: {resourcesPerNode: {requests: {cpu: 6}}}`},
-	earlier:     legacy.Earlier{TorchNumProcPerNode: word("gpu")},
-	got:         nprocs, want: all("gpu"),
+	of:         "nproc",
+	policyCase: policyCase{name: "gpu", runtime: `mlPolicy: {torch: {}}`, job: `trainer: {resourcesPerNode: {requests: {cpu: 6}}}`},
+	earlier:    legacy.Earlier{TorchNumProcPerNode: word("gpu")},
+	got:        nprocs, want: all("gpu"),
 }, {
-	of:          "nproc",
-	policyStory: policyStory{name: "the TrainJob before the runtime", runtime: `mlPolicy: {torch: {}}`, job: `trainer: {}`},
-	earlier:     legacy.Earlier{TorchNumProcPerNode: word("2"), NumProcPerNode: word("3")},
-	got:         nprocs, want: all("3"),
+	of:         "nproc",
+	policyCase: policyCase{name: "the TrainJob before the runtime", runtime: `mlPolicy: {torch: {}}`, job: `trainer: {}`},
+	earlier:    legacy.Earlier{TorchNumProcPerNode: word("2"), NumProcPerNode: word("3")},
+	got:        nprocs, want: all("3"),
 }, {
 	// torch.go of v2.0.1 getRecipeAndConfig knows one recipe for each size, and TorchTuneImmutableConfigs three items.
-	of:          "torchtune",
-	policyStory: policyStory{name: "LoRA", runtime: `mlPolicy: {torch: {}}`, jobs: tuneJob, job: `trainer: {command: [tune, run], args: [model.lora_attn_modules=x], numProcPerNode: 1}`},
-	got:         command,
+	of:         "torchtune",
+	policyCase: policyCase{name: "LoRA", runtime: `mlPolicy: {torch: {}}`, jobs: tuneJob, job: `trainer: {command: [tune, run], args: [model.lora_attn_modules=x], numProcPerNode: 1}`},
+	got:        command,
 	want: [4]any{
 		"tune run full_finetune_single_device --config _full_single_device output_dir=/o",
 		"tune run lora_finetune_single_device --config _lora_single_device output_dir=/o tokenizer.merges_file=/m",
@@ -256,9 +256,9 @@ var releaseStories = []releaseStory{{
 	},
 }, {
 	// torch.go of v2.0.1 leaves the endpoint out for one process alone.
-	of:          "torchtune",
-	policyStory: policyStory{name: "auto with one GPU", runtime: `mlPolicy: {torch: {}}`, job: `trainer: {command: [tune, run], resourcesPerNode: {limits: {nvidia.com/gpu: 1}, requests: {nvidia.com/gpu: 1}}}`},
-	got:         command,
+	of:         "torchtune",
+	policyCase: policyCase{name: "auto with one GPU", runtime: `mlPolicy: {torch: {}}`, job: `trainer: {command: [tune, run], resourcesPerNode: {limits: {nvidia.com/gpu: 1}, requests: {nvidia.com/gpu: 1}}}`},
+	got:        command,
 	want: [4]any{
 		"tune run --rdzv_endpoint=tj-node-0-0.tj:29500 full_finetune_distributed --config _full",
 		"tune run full_finetune_single_device --config _full_single_device",
@@ -267,9 +267,9 @@ var releaseStories = []releaseStory{{
 	},
 }, {
 	// torchtune.go of v2.1.0 and v2.2.1 isUseQLoraFinetune ignores the values, v2.3.0 isBoolArgEnabled reads them.
-	of:          "torchtune",
-	policyStory: policyStory{name: "QLoRA is false", runtime: `mlPolicy: {torch: {}}`, job: `trainer: {command: [tune, run], args: [model.quantize_base=False], numProcPerNode: 1}`},
-	got:         command,
+	of:         "torchtune",
+	policyCase: policyCase{name: "QLoRA is false", runtime: `mlPolicy: {torch: {}}`, job: `trainer: {command: [tune, run], args: [model.quantize_base=False], numProcPerNode: 1}`},
+	got:        command,
 	want: [4]any{
 		"tune run full_finetune_single_device --config _full_single_device",
 		"tune run lora_finetune_single_device --config _qlora_single_device",
@@ -278,14 +278,14 @@ var releaseStories = []releaseStory{{
 	},
 }, {
 	// jax.go of v2.2.1 reads the count of a missing job. No earlier release has the policy.
-	of:          "jax-needs-trainer",
-	policyStory: policyStory{name: "JAX without a trainer's job", runtime: `mlPolicy: {jax: {}}`, jobs: replicatedJob("node", "", "", "", nodeContainer), job: `trainer: {}`},
-	got:         plainly(noJobSet), want: [4]any{true, true, true, false},
+	of:         "jax-needs-trainer",
+	policyCase: policyCase{name: "JAX without a trainer's job", runtime: `mlPolicy: {jax: {}}`, jobs: replicatedJob("node", "", "", "", nodeContainer), job: `trainer: {}`},
+	got:        plainly(noJobSet), want: [4]any{true, true, true, false},
 	says: &[4]string{"error TW423", "error TW423", "error TW423", "warning TW440"},
 }, {
 	// jobset.go Build of v2.3.0 goes over the init containers as well.
-	of:          "init-lists",
-	policyStory: policyStory{name: "ports of an init container", jobs: replicatedJob("node", "", trainerLabel, "", `initContainers: [{name: s, image: i, ports: [{containerPort: 80}, {containerPort: 81}]}], `+nodeContainer)},
+	of:         "init-lists",
+	policyCase: policyCase{name: "ports of an init container", jobs: replicatedJob("node", "", trainerLabel, "", `initContainers: [{name: s, image: i, ports: [{containerPort: 80}, {containerPort: 81}]}], `+nodeContainer)},
 	got: plainly(func(out *render.Output) any {
 		ports := rjob(out, "node").Template.Spec.Template.Spec.InitContainers[0].Ports
 		return []int32{ports[0].ContainerPort, ports[1].ContainerPort}
@@ -294,14 +294,14 @@ var releaseStories = []releaseStory{{
 	says: &[4]string{"", "", "", "error TW436"},
 }, {
 	// coscheduling.go of v2.0.1 EnforcePodGroupPolicy asks for a podGroupPolicy alone.
-	of:          "gang-label",
-	policyStory: policyStory{name: "an empty podGroupPolicy", runtime: `podGroupPolicy: {}`},
-	got:         plainly(func(out *render.Output) any { return rjob(out, "node").Template.Spec.Template.Labels }),
-	want:        [4]any{object{"scheduling.x-k8s.io/pod-group": "tj"}, nil, nil, nil},
+	of:         "gang-label",
+	policyCase: policyCase{name: "an empty podGroupPolicy", runtime: `podGroupPolicy: {}`},
+	got:        plainly(func(out *render.Output) any { return rjob(out, "node").Template.Spec.Template.Labels }),
+	want:       [4]any{object{"scheduling.x-k8s.io/pod-group": "tj"}, nil, nil, nil},
 }, {
 	// flux.go of v2.2.1 has no volume for /dev/shm.
-	of:          "flux",
-	policyStory: policyStory{name: "Flux's mounts", runtime: `mlPolicy: {flux: {}}`, job: `trainer: {numNodes: 1, command: [lmp]}`},
+	of:         "flux",
+	policyCase: policyCase{name: "Flux's mounts", runtime: `mlPolicy: {flux: {}}`, job: `trainer: {numNodes: 1, command: [lmp]}`},
 	got: plainly(func(out *render.Output) any {
 		paths := []string{}
 		for _, m := range containerOf(out, "node").VolumeMounts {
@@ -312,63 +312,63 @@ var releaseStories = []releaseStory{{
 	want: [4]any{[]string{"/curve"}, []string{"/curve"}, []string{"/curve"}, []string{"/curve", "/dev/shm"}},
 }, {
 	// runtime.go of v2.2.1 toPodSetContainer copies no command, so getOriginalCommand of flux.go finds none.
-	of:          "flux",
-	policyStory: policyStory{name: "Flux and the runtime's command", runtime: `mlPolicy: {flux: {}}`, job: `trainer: {numNodes: 1, args: [x]}`, jobs: replicatedJob("node", "", trainerLabel, "", `containers: [{name: node, image: i, command: [lmp]}]`)},
-	got:         plainly(func(out *render.Output) any { return containerOf(out, "node").Command[2] }),
-	want:        [4]any{"x", "x", "x", "lmp x"},
-	says:        &[4]string{"Flux does not run the runtime's command", "Flux does not run the runtime's command", "Flux does not run the runtime's command", ""},
+	of:         "flux",
+	policyCase: policyCase{name: "Flux and the runtime's command", runtime: `mlPolicy: {flux: {}}`, job: `trainer: {numNodes: 1, args: [x]}`, jobs: replicatedJob("node", "", trainerLabel, "", `containers: [{name: node, image: i, command: [lmp]}]`)},
+	got:        plainly(func(out *render.Output) any { return containerOf(out, "node").Command[2] }),
+	want:       [4]any{"x", "x", "x", "lmp x"},
+	says:       &[4]string{"Flux does not run the runtime's command", "Flux does not run the runtime's command", "Flux does not run the runtime's command", ""},
 }, {
 	// builder.go of v2.0.1 Trainer takes the count of the first job for each.
-	of:          "second-trainer",
-	policyStory: policyStory{name: "a second trainer's job", runtime: `mlPolicy: {torch: {}}`, job: `trainer: {numNodes: 3}`, jobs: nodeJob + replicatedJob("more", "", trainerLabel, "", nodeContainer)},
-	got:         plainly(counts("more")), want: [4]any{[]int{3, 3, 1}, []int{1, 1, 1}, []int{1, 1, 1}, []int{1, 1, 1}},
+	of:         "second-trainer",
+	policyCase: policyCase{name: "a second trainer's job", runtime: `mlPolicy: {torch: {}}`, job: `trainer: {numNodes: 3}`, jobs: nodeJob + replicatedJob("more", "", trainerLabel, "", nodeContainer)},
+	got:        plainly(counts("more")), want: [4]any{[]int{3, 3, 1}, []int{1, 1, 1}, []int{1, 1, 1}, []int{1, 1, 1}},
 	says: &[4]string{"as many Pods as job node", "neither its numNodes", "neither its numNodes", "neither its numNodes"},
 }, {
 	// registry.go of v2.2.1 has the plugin for the gate.
-	of:          "status-gate",
-	policyStory: policyStory{name: "progress", job: `trainer: {}`, opts: render.Options{FeatureGates: render.FeatureGates{TrainJobStatus: true}}},
-	got:         plainly(func(out *render.Output) any { return len(containerOf(out, "node").Env) }), want: [4]any{0, 0, 3, 3},
+	of:         "status-gate",
+	policyCase: policyCase{name: "progress", job: `trainer: {}`, opts: render.Options{FeatureGates: render.FeatureGates{TrainJobStatus: true}}},
+	got:        plainly(func(out *render.Output) any { return len(containerOf(out, "node").Env) }), want: [4]any{0, 0, 3, 3},
 	says: &[4]string{"Trainer 2.0 does not have it", "Trainer 2.1 does not have it", "certificate", "certificate"},
 }, {
 	// The controller of v2.3.0 returns at once; earlier ones do not read managedBy.
-	of:          "managed-by",
-	policyStory: policyStory{name: "another manager", job: `managedBy: kueue.x-k8s.io/multikueue`},
-	got:         plainly(counts("node")), want: all([]int{1, 1, 1}),
+	of:         "managed-by",
+	policyCase: policyCase{name: "another manager", job: `managedBy: kueue.x-k8s.io/multikueue`},
+	got:        plainly(counts("node")), want: all([]int{1, 1, 1}),
 	says: &[4]string{"makes the objects all the same", "makes the objects all the same", "makes the objects all the same", "ignores it"},
 }, {
 	// mergeRuntimePatches of v2.2.1 skips a job that the runtime lacks, v2.3.0 merges it in as the first one.
-	of:          "merge-root",
-	policyStory: policyStory{name: "a patch of an unknown job", job: `runtimePatches: [{manager: x.io/y, trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: other}]}}}}]`},
-	got:         jobNames, want: [4]any{[]string{"node"}, []string{"node"}, []string{"node"}, []string{"other", "node"}},
+	of:         "merge-root",
+	policyCase: policyCase{name: "a patch of an unknown job", job: `runtimePatches: [{manager: x.io/y, trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: other}]}}}}]`},
+	got:        jobNames, want: [4]any{[]string{"node"}, []string{"node"}, []string{"node"}, []string{"other", "node"}},
 	says: &[4]string{"", "", "Trainer 2.2 rejects the TrainJob", "the cluster would add one"},
 }, {
 	// newRuntimeInfo of v2.0.1 and v2.1.0 reads no patches.
-	of:          "overrides",
-	policyStory: policyStory{name: "patches", job: `runtimePatches: [{manager: x.io/y, trainingRuntimeSpec: {template: {metadata: {labels: {a: b}}}}}]`},
-	got:         plainly(func(out *render.Output) any { return out.JobSet.Labels }), want: [4]any{nil, nil, object{"a": "b"}, object{"a": "b"}},
+	of:         "overrides",
+	policyCase: policyCase{name: "patches", job: `runtimePatches: [{manager: x.io/y, trainingRuntimeSpec: {template: {metadata: {labels: {a: b}}}}}]`},
+	got:        plainly(func(out *render.Output) any { return out.JobSet.Labels }), want: [4]any{nil, nil, object{"a": "b"}, object{"a": "b"}},
 }, {
 	// labelAndAnnotateObject of JobSet v0.8.2 and v0.10.1.
-	of:          "group-labels",
-	policyStory: policyStory{name: "marks of a group", runtime: `template: {spec: {replicatedJobs: []}}`},
-	got:         marks, want: [4]any{"", groupKeys, groupKeys, groupKeys},
+	of:         "group-labels",
+	policyCase: policyCase{name: "marks of a group", runtime: `template: {spec: {replicatedJobs: []}}`},
+	got:        marks, want: [4]any{"", groupKeys, groupKeys, groupKeys},
 }, {
 	// The JobSet of v0.8.2 has no groupName, whatever the runtime says.
-	of:          "group-labels",
-	policyStory: policyStory{name: "a group", jobs: replicatedJob("node", "groupName: g", trainerLabel, "", nodeContainer) + replicatedJob("other", "", "", "", nodeContainer)},
-	got:         groups, want: [4]any{[]string{"", "", ""}, []string{"g", "default", "g"}, []string{"g", "default", "g"}, []string{"g", "default", "g"}},
+	of:         "group-labels",
+	policyCase: policyCase{name: "a group", jobs: replicatedJob("node", "groupName: g", trainerLabel, "", nodeContainer) + replicatedJob("other", "", "", "", nodeContainer)},
+	got:        groups, want: [4]any{[]string{"", "", ""}, []string{"g", "default", "g"}, []string{"g", "default", "g"}, []string{"g", "default", "g"}},
 }, {
 	// pod_mutating_webhook.go of JobSet v0.11.0 labels every Pod; v0.10.1 those that it places.
-	of:          "priority-label",
-	policyStory: policyStory{name: "a label of the priority", jobs: replicatedJob("node", "", `metadata: {labels: {x: y}}`, "", nodeContainer)},
-	got:         priority, want: [4]any{false, false, true, true},
+	of:         "priority-label",
+	policyCase: policyCase{name: "a label of the priority", jobs: replicatedJob("node", "", `metadata: {labels: {x: y}}`, "", nodeContainer)},
+	got:        priority, want: [4]any{false, false, true, true},
 }, {
-	of:          "priority-label",
-	policyStory: policyStory{name: "a label of an exclusive Pod's priority", jobs: replicatedJob("node", "", `metadata: {annotations: {alpha.jobset.sigs.k8s.io/exclusive-topology: rack}}`, "", nodeContainer)},
-	got:         priority, want: all(true),
+	of:         "priority-label",
+	policyCase: policyCase{name: "a label of an exclusive Pod's priority", jobs: replicatedJob("node", "", `metadata: {annotations: {alpha.jobset.sigs.k8s.io/exclusive-topology: rack}}`, "", nodeContainer)},
+	got:        priority, want: all(true),
 }, {
 	// jobset_controller.go of JobSet v0.11.0 reconcileVolumeClaimPolicies and addVolumes.
 	of: "claims",
-	policyStory: policyStory{
+	policyCase: policyCase{
 		name: "claims", runtime: `template: {spec: {volumeClaimPolicies: [{templates: [{metadata: {name: data}, spec: {}}]}]}}`,
 		jobs: replicatedJob("node", "", trainerLabel, "", `containers: [{name: node, image: i, volumeMounts: [{name: data, mountPath: /d}]}]`),
 	},
@@ -380,7 +380,7 @@ var replaced = []any{nil, object{"memory": "1Gi"}}
 
 func all(want any) [4]any { return [4]any{want, want, want, want} }
 
-// TestRelease_Cases renders each story with each release, and with the latest one in which only the story's switch has
+// TestRelease_Cases renders each case with each release, and with the latest one in which only the case's switch has
 // the position of the release.
 func TestRelease_Cases(t *testing.T) {
 	told := map[string]bool{
@@ -392,7 +392,7 @@ func TestRelease_Cases(t *testing.T) {
 			told[string(rule)] = true // render/admission's
 		}
 	}
-	for _, s := range releaseStories {
+	for _, s := range releaseCases {
 		told[s.of] = true
 		t.Run(s.of+"/"+s.name, func(t *testing.T) {
 			for i, known := range release.Known() {
@@ -411,7 +411,7 @@ func TestRelease_Cases(t *testing.T) {
 	}
 }
 
-func (s releaseStory) render(t *testing.T, r *release.Release) *render.Output {
+func (s releaseCase) render(t *testing.T, r *release.Release) *render.Output {
 	t.Helper()
 	in, opts := s.input(t), s.opts
 	in.Earlier, opts.Release = s.earlier, r
@@ -422,7 +422,7 @@ func (s releaseStory) render(t *testing.T, r *release.Release) *render.Output {
 	return out
 }
 
-func (s releaseStory) checkFindings(t *testing.T, name string, out *render.Output, i int) {
+func (s releaseCase) checkFindings(t *testing.T, name string, out *render.Output, i int) {
 	t.Helper()
 	if s.says == nil {
 		return
@@ -439,10 +439,10 @@ func (s releaseStory) checkFindings(t *testing.T, name string, out *render.Outpu
 }
 
 // TestFictionalReleases adds releases: copies of the latest in which one switch has the position of an earlier release.
-// Each renders the story of its switch as that release does, and nothing else decides about it.
+// Each renders the case of its switch as that release does, and nothing else decides about it.
 func TestFictionalReleases(t *testing.T) {
 	turns := 0
-	for _, s := range releaseStories {
+	for _, s := range releaseCases {
 		for i, known := range release.Known() {
 			for _, sw := range release.Switches() {
 				fictional := release.Latest()
@@ -457,8 +457,8 @@ func TestFictionalReleases(t *testing.T) {
 			}
 		}
 	}
-	if turns < len(releaseStories) {
-		t.Errorf("%d stories have %d turns", len(releaseStories), turns)
+	if turns < len(releaseCases) {
+		t.Errorf("%d stories have %d turns", len(releaseCases), turns)
 	}
 }
 
@@ -469,7 +469,7 @@ func TestOverridesOfReleases(t *testing.T) {
 	env := []legacy.ContainerOverride{{Name: "side", Env: []corev1.EnvVar{{Name: "B", Value: "2"}}}}
 	tolerations := []corev1.Toleration{{Key: "mine", Operator: corev1.TolerationOpExists}}
 	targets := []legacy.TargetJob{{Name: "node"}, {Name: "gone"}}
-	story := policyStory{jobs: replicatedJob("node", "", trainerLabel, "", `tolerations: [{key: theirs}], containers: [{name: node, image: i}, {name: side, image: i, env: [{name: A, value: "1"}]}]`)}
+	testCase := policyCase{jobs: replicatedJob("node", "", trainerLabel, "", `tolerations: [{key: theirs}], containers: [{name: node, image: i}, {name: side, image: i, env: [{name: A, value: "1"}]}]`)}
 	for name, overrides := range map[string]*legacy.Overrides{
 		"2.0": {PodSpecOverrides: []legacy.PodSpecOverride{{TargetJobs: targets, ServiceAccountName: &account, Tolerations: tolerations, Containers: env}}},
 		"2.1": {PodTemplateOverrides: []legacy.PodTemplateOverride{{TargetJobs: targets, Spec: &legacy.PodTemplateSpecOverride{ServiceAccountName: &account, Tolerations: tolerations, Containers: env}}}},
@@ -478,7 +478,7 @@ func TestOverridesOfReleases(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		in := story.input(t)
+		in := testCase.input(t)
 		in.Layers = overrides
 		out, err := render.JobSet(in, render.Options{Release: r, Owners: true})
 		if want := "Trainer " + name + " rejects the TrainJob"; err == nil || !strings.Contains(err.Error(), want) {
@@ -501,7 +501,7 @@ func TestOverridesOfReleases(t *testing.T) {
 		if sources != want {
 			t.Errorf("%s: serviceAccountName comes from %s, want %s", name, sources, want)
 		}
-		further := story.input(t)
+		further := testCase.input(t)
 		further.Patches = []trainer.RuntimePatch{{Manager: "x.io/y"}}
 		if out, err := render.JobSet(further, render.Options{Release: r}); err == nil || out.JobSet != nil || !strings.Contains(err.Error(), "reads spec."+string(r.Overrides)+" instead") {
 			t.Errorf("%s: a further patch: got %v", name, err)
@@ -509,15 +509,15 @@ func TestOverridesOfReleases(t *testing.T) {
 	}
 }
 
-// TestTurnsEndInTheOtherRelease turns all switches of a release into another's, one at a time: the stories' JobSets and
+// TestTurnsEndInTheOtherRelease turns all switches of a release into another's, one at a time: the cases' JobSets and
 // companions are then those of the other release, and each one that differs has a switch whose turn changed it.
 func TestTurnsEndInTheOtherRelease(t *testing.T) {
-	objects := func(s releaseStory, r *release.Release) string {
+	objects := func(s releaseCase, r *release.Release) string {
 		out := s.render(t, r)
 		return mustJSON(t, []any{out.JobSet, out.Companions, s.got(out, r)})
 	}
 	known := release.Known()
-	for _, s := range releaseStories {
+	for _, s := range releaseCases {
 		for i, from := range known {
 			to := known[(i+1)%len(known)] // also from the last one back to the first
 			now, was, causes := from, objects(s, &from), 0

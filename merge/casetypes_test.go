@@ -285,7 +285,7 @@ type kindsPart struct {
 }
 
 // storySchema has a field of every kind of a definition.
-const storySchema = `{"type": "object", "properties": {
+const testCaseSchema = `{"type": "object", "properties": {
 	"apiVersion": {"type": "string"}, "kind": {"type": "string"},
 	"name": {"type": "string"}, "count": {"type": "integer"}, "on": {"type": "boolean"}, "port": {"x-kubernetes-int-or-string": true},
 	"labels": {"type": "object", "additionalProperties": {"type": "string"}},
@@ -321,7 +321,7 @@ const specSchema = `{"type": "object", "properties": {"spec": {"type": "object",
 		"properties": {"port": {"type": "integer"}, "protocol": {"type": "string", "default": "TCP"}, "name": {"type": "string"}}}}
 }}}}`
 
-// shapesSchema has a field of each kind, so that a story needs few fields.
+// shapesSchema has a field of each kind, so that a case needs few fields.
 const shapesSchema = `{"type": "object", "properties": {
 	"on": {"type": "boolean"},
 	"count": {"type": "integer"},

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) { os.Exit(testenv.Tests{M: m}.Run()) }
 
 var update = flag.Bool("update", false, "rewrite the outcomes of stories")
 
-// A story is a base with the patches to it. In a file, "#" begins its name, "base" its base, and the name of a manager a patch.
+// A case is a base with the patches to it. In a file, "#" begins its name, "base" its base, and the name of a manager a patch.
 // The patch is an object, or after "typed" a Go value. The outcome follows, and an empty line ends it:
 //
 //	= the value
@@ -38,31 +38,31 @@ var update = flag.Bool("update", false, "rewrite the outcomes of stories")
 //
 // It may be an error. A patch that API machinery takes, and the engine does not, is "stricter". The outcome by the rules for
 // duplicates follows if it differs.
-type story struct {
+type testCase struct {
 	name, base string
-	patches    []storyPatch
+	patches    []casePatch
 }
 
-type storyPatch struct {
+type casePatch struct {
 	manager, text string
 	typed         bool
 }
 
 // TestCases tells what patches make of values of Go types, and who owns the fields then. API machinery makes the same values.
 func TestCases(t *testing.T) {
-	tellAll(t, "testdata/things.txt", tellerOf[thing]())
-	tellAll(t, "testdata/documents.txt", tellerOf[document]())
-	tellAll(t, "testdata/kinds.txt", tellerOf[kinds]())
-	tellAll(t, "testdata/edges.txt", tellerOf[edges]())
+	runAll(t, "testdata/things.txt", operationOf[thing]())
+	runAll(t, "testdata/documents.txt", operationOf[document]())
+	runAll(t, "testdata/kinds.txt", operationOf[kinds]())
+	runAll(t, "testdata/edges.txt", operationOf[edges]())
 }
 
 // TestObject_Cases tells what patches make of objects, by schemas and without one. Decoded and exact numbers merge alike.
 func TestObject_Cases(t *testing.T) {
 	for _, read := range []func(string) merge.Object{fromJSON[merge.Object], exactObject} {
-		tellAll(t, "testdata/objects.txt", objectTeller(objectPlan(storySchema), read))
-		tellAll(t, "testdata/specs.txt", objectTeller(objectPlan(specSchema), read))
-		tellAll(t, "testdata/shapes.txt", objectTeller(objectPlan(shapesSchema), read))
-		tellAll(t, "testdata/json.txt", objectTeller(merge.ForJSON(), read))
+		runAll(t, "testdata/objects.txt", objectOperation(objectPlan(testCaseSchema), read))
+		runAll(t, "testdata/specs.txt", objectOperation(objectPlan(specSchema), read))
+		runAll(t, "testdata/shapes.txt", objectOperation(objectPlan(shapesSchema), read))
+		runAll(t, "testdata/json.txt", objectOperation(merge.ForJSON(), read))
 	}
 }
 
@@ -71,7 +71,7 @@ var positions = regexp.MustCompile(`(\[|"i:)\d+`)
 
 // TestCases_Long shows that items merge alike in short lists and in long ones, which are indexed.
 func TestCases_Long(t *testing.T) {
-	teller := tellerOf[thing]()
+	operation := operationOf[thing]()
 	for _, block := range strings.Split(`# a list that the base lacks
 a {"parts": [{"name": "a", "image": "x"}, OTHERS, {"name": "b", "labels": {"a": "1"}}, {"name": "a", "args": ["y"]}]}
 b {"parts": [{"name": "b", "image": "z"}]}
@@ -94,31 +94,31 @@ a {"parts": [{"name": ""}, OTHERS, {"name": "", "args": ["y"]}]}`, "\n\n") {
 			for i := range others {
 				others[i] = fmt.Sprintf(`{"name": "other-%d"}`, i)
 			}
-			story, _, _ := readStory(strings.ReplaceAll(block, "OTHERS", strings.Join(others, ", ")))
-			got := slices.DeleteFunc(teller.tell(t, story), func(line string) bool { return strings.Contains(line, "other-") })
+			testCase, _, _ := readCase(strings.ReplaceAll(block, "OTHERS", strings.Join(others, ", ")))
+			got := slices.DeleteFunc(operation.run(t, testCase), func(line string) bool { return strings.Contains(line, "other-") })
 			for i, line := range got {
 				got[i] = positions.ReplaceAllString(line, "$1")
 			}
 			if want == nil {
 				want = got
 			} else if d := cmp.Diff(want, got); d != "" {
-				t.Errorf("%s, with %d other items (-1 other +got):\n%s", story.name, n, d)
+				t.Errorf("%s, with %d other items (-1 other +got):\n%s", testCase.name, n, d)
 			}
 		}
 	}
 }
 
-// tellAll compares the outcomes of the stories in a file.
-func tellAll[T any](t *testing.T, file string, teller teller[T]) {
+// runAll compares the outcomes of the cases in a file.
+func runAll[T any](t *testing.T, file string, operation operation[T]) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	blocks := strings.Split(strings.TrimSpace(string(text)), "\n\n")
 	for i, block := range blocks {
-		story, told, want := readStory(block)
-		t.Run(story.name, func(t *testing.T) {
-			got := teller.tell(t, story)
+		testCase, told, want := readCase(block)
+		t.Run(testCase.name, func(t *testing.T) {
+			got := operation.run(t, testCase)
 			if d := cmp.Diff(want, got); d != "" && !*update {
 				t.Errorf("outcome (-want +got):\n%s", d)
 			}
@@ -132,8 +132,8 @@ func tellAll[T any](t *testing.T, file string, teller teller[T]) {
 	}
 }
 
-// readStory returns a story, the lines that tell it and the lines of its outcome.
-func readStory(block string) (s story, told, outcome []string) {
+// readCase returns a case, the lines that describe it and the lines of its outcome.
+func readCase(block string) (s testCase, told, outcome []string) {
 	lines := strings.Split(block, "\n")
 	for i, line := range lines {
 		switch word, text, _ := strings.Cut(line, " "); word {
@@ -145,29 +145,29 @@ func readStory(block string) (s story, told, outcome []string) {
 			return s, lines[:i], lines[i:]
 		default:
 			text, typed := strings.CutPrefix(text, "typed ")
-			s.patches = append(s.patches, storyPatch{word, text, typed})
+			s.patches = append(s.patches, casePatch{word, text, typed})
 		}
 	}
 	return s, lines, nil
 }
 
-// A teller tells stories of values, or of objects.
-type teller[T any] struct {
+// An operation runs cases of values, or of objects.
+type operation[T any] struct {
 	plan          *merge.Plan[T, T]
 	hasDuplicates *merge.Plan[T, T] // takes patches with two items of one key
 	base          func(text string) *T
-	patch         func(p storyPatch) *T
-	objects       func(t *testing.T, s story, outcome string) // merges by the plans of objects
+	patch         func(p casePatch) *T
+	objects       func(t *testing.T, s testCase, outcome string) // merges by the plans of objects
 }
 
-// tellerOf tells stories of values of a Go type.
-func tellerOf[V any]() teller[any] {
+// operationOf runs cases of values of a Go type.
+func operationOf[V any]() operation[any] {
 	of := reflect.TypeFor[V]()
 	read := func(text string) *any {
 		v := any(fromJSON[*V](text))
 		return &v
 	}
-	return teller[any]{
+	return operation[any]{
 		plan: must(merge.ForAny(of, schema.Rules{})), hasDuplicates: must(merge.ForAny(of, schema.Rules{AllowDuplicateKeys: true})),
 		base: func(text string) *any {
 			if text == "" {
@@ -175,7 +175,7 @@ func tellerOf[V any]() teller[any] {
 			}
 			return read(text)
 		},
-		patch: func(p storyPatch) *any {
+		patch: func(p casePatch) *any {
 			if p.typed {
 				return read(p.text)
 			}
@@ -187,7 +187,7 @@ func tellerOf[V any]() teller[any] {
 }
 
 // mergesObjects checks that the plans of objects for a Go type make the same value, or return the same error.
-func mergesObjects[V any](t *testing.T, s story, outcome string) {
+func mergesObjects[V any](t *testing.T, s testCase, outcome string) {
 	t.Helper()
 	patches := make([]merge.Layered[merge.Object], len(s.patches))
 	for i, p := range s.patches {
@@ -216,8 +216,8 @@ func mergesObjects[V any](t *testing.T, s story, outcome string) {
 	}
 }
 
-// objectTeller tells stories of objects.
-func objectTeller(plan *merge.Plan[merge.Object, merge.Object], readObject func(string) merge.Object) teller[merge.Object] {
+// objectOperation runs cases of objects.
+func objectOperation(plan *merge.Plan[merge.Object, merge.Object], readObject func(string) merge.Object) operation[merge.Object] {
 	read := func(text string) *merge.Object {
 		if text == "" {
 			return nil
@@ -225,11 +225,11 @@ func objectTeller(plan *merge.Plan[merge.Object, merge.Object], readObject func(
 		object := readObject(text)
 		return &object
 	}
-	return teller[merge.Object]{plan: plan, base: read, patch: func(p storyPatch) *merge.Object { return read(p.text) }}
+	return operation[merge.Object]{plan: plan, base: read, patch: func(p casePatch) *merge.Object { return read(p.text) }}
 }
 
-// tell returns the lines of a story's outcome.
-func (w teller[T]) tell(t *testing.T, s story) []string {
+// run returns the lines of a case's outcome.
+func (w operation[T]) run(t *testing.T, s testCase) []string {
 	t.Helper()
 	base := w.base(s.base)
 	patches := make([]merge.Layered[T], len(s.patches))

@@ -21,10 +21,10 @@ import (
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
-// A story is what happens to the Pod of one replicated job: a runtime, managers that patch it one
+// A case is what happens to the Pod of one replicated job: a runtime, managers that patch it one
 // after the other, and then the Pod, the owners of what they touched, and who disagrees. Paths are
 // those within the Pod's spec.
-type story struct {
+type testCase struct {
 	name, reason string
 	runtime      string
 	patches      []says
@@ -47,7 +47,7 @@ const (
 	team  = "team.example/platform"
 )
 
-var stories = []story{
+var cases = []testCase{
 	{
 		name:    "rule 1: the result equals the Trainer's, new items in front",
 		reason:  "strategic merge puts items that the list lacks before all others, and a later manager's before an earlier one's",
@@ -323,7 +323,7 @@ var stories = []story{
 }
 
 func TestCases(t *testing.T) {
-	for _, s := range stories {
+	for _, s := range cases {
 		t.Run(s.name, func(t *testing.T) {
 			template, patches := s.template(t), s.list(t)
 			result := s.twice(t, template, patches)
@@ -345,7 +345,7 @@ func TestCases(t *testing.T) {
 }
 
 // twice merges in two goroutines that share the inputs, which the race detector watches.
-func (s story) twice(t *testing.T, template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch) *runtimepatch.Result {
+func (s testCase) twice(t *testing.T, template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch) *runtimepatch.Result {
 	var results [2]*runtimepatch.Result
 	var wg sync.WaitGroup
 	for i := range results {
@@ -364,7 +364,7 @@ func (s story) twice(t *testing.T, template *trainer.JobSetTemplateSpec, patches
 	return results[0]
 }
 
-func (s story) template(t *testing.T) *trainer.JobSetTemplateSpec {
+func (s testCase) template(t *testing.T) *trainer.JobSetTemplateSpec {
 	t.Helper()
 	template := &trainer.JobSetTemplateSpec{}
 	template.Spec.ReplicatedJobs = []jobset.ReplicatedJob{{Name: "node"}}
@@ -372,7 +372,7 @@ func (s story) template(t *testing.T) *trainer.JobSetTemplateSpec {
 	return template
 }
 
-func (s story) wanted(t *testing.T) string {
+func (s testCase) wanted(t *testing.T) string {
 	t.Helper()
 	text := s.want
 	if text == "" {
@@ -383,7 +383,7 @@ func (s story) wanted(t *testing.T) string {
 	return encode(pod)
 }
 
-func (s story) list(t *testing.T) []trainer.RuntimePatch {
+func (s testCase) list(t *testing.T) []trainer.RuntimePatch {
 	t.Helper()
 	var patches []trainer.RuntimePatch
 	for _, p := range s.patches {
