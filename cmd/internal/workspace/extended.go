@@ -103,15 +103,15 @@ func (c *Catalog) derivedOf(base *RuntimeSource, patches []manifest.Patch) *Runt
 		return &out
 	}
 	merged, err := c.merged(base, d)
-	var refused *merge.PatchError
+	var rejected *merge.PatchError
 	switch {
-	case errors.As(err, &refused):
-		f := finding.Finding{Code: finding.CodeNoMerge, Path: refused.Path, Position: d.base.Position(refused.Path), Message: refused.Err.Error(), Remedy: finding.Remedy{Text: "correct the value"}}
-		if refused.Index >= 0 {
-			f.Position = d.patches[refused.Index].position(refused.Path)
+	case errors.As(err, &rejected):
+		f := finding.Finding{Code: finding.CodeNoMerge, Path: rejected.Path, Position: d.base.Position(rejected.Path), Message: rejected.Err.Error(), Remedy: finding.Remedy{Text: "correct the value"}}
+		if rejected.Index >= 0 {
+			f.Position = d.patches[rejected.Index].position(rejected.Path)
 		}
-		if t := c.schemas[versionOf(base.Document)]; t != nil && t.Lookup(refused.Path) == nil {
-			f.Code, f.Message, f.Remedy.Text = finding.CodeUnknownField, fmt.Sprintf("unknown field %q", strings.TrimPrefix(refused.Path.String(), ".")), "remove the field, or correct its name"
+		if t := c.schemas[versionOf(base.Document)]; t != nil && t.Lookup(rejected.Path) == nil {
+			f.Code, f.Message, f.Remedy.Text = finding.CodeUnknownField, fmt.Sprintf("unknown field %q", strings.TrimPrefix(rejected.Path.String(), ".")), "remove the field, or correct its name"
 		}
 		report(f)
 		return &out

@@ -215,7 +215,7 @@ func (j *runner) trainJob(ctx context.Context, d *manifest.Document) finding.Lis
 	found := append(j.in.ReleaseFindings(job), j.oldState.check(ctx, in, job)...)
 	workspace.LastWins(found, j.onConflict)
 	if held != nil && held.Base() != nil { // the runtime's own findings are those of the patches, and the cluster accepts the base
-		found = slices.DeleteFunc(found, func(f finding.Finding) bool { return f.Code == finding.CodeRuntimeRefused })
+		found = slices.DeleteFunc(found, func(f finding.Finding) bool { return f.Code == finding.CodeRuntimeRejected })
 	}
 	switch {
 	case missing != nil:
