@@ -89,14 +89,14 @@ func fieldsHaveRows(t *testing.T, tables map[string]map[string]string, typ refle
 			t.Errorf("%s of %s has no row in docs/migrate.md", name, typ.Name())
 		}
 		switch becomes {
-		case "carried", "mapped", "refused", "left out":
+		case "carried", "mapped", "rejected", "left out":
 			if typ != reflect.TypeFor[kubeflow.JobStatus]() {
 				fieldsHaveRows(t, tables, fields[name], seen)
 			}
 		case "":
 			fieldsHaveRows(t, tables, fields[name], seen)
 			if there && !old {
-				t.Errorf("%s of %s is neither carried, mapped, refused nor left out", name, typ.Name())
+				t.Errorf("%s of %s is neither carried, mapped, rejected nor left out", name, typ.Name())
 			}
 		default:
 			t.Errorf("%s of %s is %q", name, typ.Name(), becomes)
