@@ -202,7 +202,7 @@ func namedOnce(targets []int32, n int) (named []int32, added int) {
 }
 
 // arrange returns the merged order of n items. Their places in the base's list are in server, their places in the order of the
-// patch in rank; a missing item has -1. Items of the patch keep its order, the others the base's. Then both are merged. One of
+// patch in rank. A missing item has -1. Items of the patch keep its order, the others the base's. Then both are merged. One of
 // the others precedes the patch's next item only if it preceded that item in the base.
 func arrange(n int, server, rank []int32) []int32 {
 	var named, others []int32

@@ -364,7 +364,7 @@ func jsonOfKey(t *schema.Type, key string) any {
 	return plainNumbers(value)
 }
 
-// object returns a part of an object with the base's values where a pattern names it; an empty pattern names the whole part. An
+// object returns a part of an object with the base's values where a pattern names it. An empty pattern names the whole part. An
 // object that is absent is nil.
 func (m *objects) object(r restoring, t *schema.Type, live, base any, within fieldpath.Path) any {
 	if len(within) == 0 && r.removes {

@@ -28,7 +28,7 @@ import (
 const probes = "../internal/testdata/probe"
 
 // rejectedOnPurpose are the cases that the Trainer admits and renders and this package reports as
-// errors, beside equal objects; the table of docs/differences.md gives the reasons.
+// errors, beside equal objects. The table of docs/differences.md gives the reasons.
 var rejectedOnPurpose = map[string]finding.Code{
 	"annotations-directive":                      finding.CodeDirective,
 	"joblabels-directive-drops-ancestor":         finding.CodeDirective,
@@ -212,7 +212,7 @@ func list(value any, names ...string) []any {
 	return items
 }
 
-// readTyped reads an object through its Go type, which is how two objects are compared; a PodGroup of
+// readTyped reads an object through its Go type, which is how two objects are compared. A PodGroup of
 // scheduler-plugins stays as it is.
 func readTyped(t *testing.T, file string) object {
 	t.Helper()

@@ -11,7 +11,7 @@ import (
 	"github.com/trainweld/trainweld/render"
 )
 
-// FuzzJobs: whatever a JobSet says, Jobs and Pods return; every Pod belongs to a Job that is there,
+// FuzzJobs: whatever a JobSet says, Jobs and Pods return. Every Pod belongs to a Job that is there,
 // and defaulting twice changes nothing.
 func FuzzJobs(f *testing.F) {
 	for _, text := range []string{

@@ -218,7 +218,7 @@ var releaseCases = []releaseCase{{
 	policyCase: policyCase{name: "four, and GPUs as a limit alone", runtime: `mlPolicy: {torch: {}}`, job: `trainer: {numProcPerNode: 4, resourcesPerNode: {limits: {nvidia.com/gpu: 8}}}`},
 	got:        nprocs, want: [4]any{"1", "4", "4", "4"},
 }, {
-	// Words are for v2.0.1 and v2.1.0, whose field is an integer or a string; the others are the turn of one switch.
+	// Words are for v2.0.1 and v2.1.0, whose field is an integer or a string. The others are the turn of one switch.
 	of:         "nproc",
 	policyCase: policyCase{name: "cpu", runtime: `mlPolicy: {torch: {}}`, job: `trainer: {resourcesPerNode: {requests: {cpu: 6}}}`},
 	earlier:    legacy.Earlier{NumProcPerNode: word("cpu")},

@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(testenv.Tests{M: m}, map[string]func(){"builder": builder, "worker": work, "trainweld": main, "kubectl-trainweld": main, "kubectl_complete-trainweld": main})
 }
 
-// builder is a command for --build. builder print DIR prints the templates of a chart as helm does; the other words fail in their ways.
+// builder is a command for --build. builder print DIR prints the templates of a chart as helm does. The other words fail in their ways.
 func builder() {
 	print := func(text string) { fmt.Print(text) }
 	switch what, dir := os.Args[1], os.Args[2]; what {

@@ -9,7 +9,7 @@ import (
 	"github.com/trainweld/trainweld/render/admission"
 )
 
-// jobSetYAML is a JobSet of one job, called node, with one container; the texts go into the spec, the Job's
+// jobSetYAML is a JobSet of one job, called node, with one container. The texts go into the spec, the Job's
 // spec, the Pod's spec and the container.
 func jobSetYAML(spec, job, pod, container string) string {
 	return `

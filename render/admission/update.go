@@ -25,7 +25,7 @@ import (
 // also report changes that the existing JobSet rejects, since the Trainer then retries forever.
 //
 // Update assumes that the cluster has the old TrainJob, and the JobSet that the old runtime renders. The Trainer
-// keeps the runtime that a TrainJob began with; a release that reads the live one uses that of the new input. The webhook
+// keeps the runtime that a TrainJob began with. A release that reads the live one uses that of the new input. The webhook
 // reads the new one in any release. If the old input has no runtime, Update uses the runtime of the new input. No
 // controller makes objects for a TrainJob that is finished. The status of the old TrainJob tells whether Pods are active. Without a status, a job has active Pods unless
 // it is suspended or finished.

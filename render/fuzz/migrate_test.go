@@ -17,7 +17,7 @@ import (
 )
 
 // TestMigrate migrates generated TrainJobs of Trainer 2.1. Each is rejected for a reason that one patch really
-// cannot say, or both forms render to the same JobSet; that the proof does not depend on who asks for it, a
+// cannot say, or both forms render to the same JobSet. That the proof does not depend on who asks for it, a
 // second rendering of both shows. cmd/internal/fuzz/upstream holds both sides against the Trainer's own code.
 func TestMigrate(t *testing.T) {
 	t.Parallel()

@@ -57,7 +57,7 @@ func (s *serverSide) apply(c *fuzz.Case) (*trainer.JobSetTemplateSpec, smdpath.M
 		return nil
 	}
 	metadata := map[string]any{"labels": c.Template.Labels, "annotations": c.Template.Annotations}
-	// An API server stores no null in a runtime; that a Go value encodes a nil list as one says nothing.
+	// An API server stores no null in a runtime. That a Go value encodes a nil list as one says nothing.
 	template := decode(encode(c.Template.Spec))
 	dropNulls(template)
 	if err := step("runtime", metadata, template); err != nil {

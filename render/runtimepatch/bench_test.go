@@ -258,7 +258,7 @@ func benchPod(job string) corev1.PodSpec {
 }
 
 // benchPatches are patches as managers send them: labels, a node selector, a volume with its mount,
-// a variable, a scheduling gate; some set tolerations and affinity. No two managers disagree.
+// a variable, a scheduling gate. Some set tolerations and affinity. No two managers disagree.
 func benchPatches(managers, jobs int) []trainer.RuntimePatch {
 	patches := make([]trainer.RuntimePatch, managers)
 	for i := range patches {

@@ -65,7 +65,7 @@ func TestLayers(t *testing.T) {
 }
 
 // TestTwinsOwners lays a patch over two containers of one name, which an earlier patch brought where the runtime
-// has none. The log knows the two as one; the last claim on a field has to be the one in force all the same.
+// has none. The log knows the two as one. The last claim on a field has to be the one in force all the same.
 func TestTwinsOwners(t *testing.T) {
 	const env = `.spec.replicatedJobs[name="node"].template.spec.template.spec.containers[name="x"].env`
 	containers := func(manager string, containers ...trainer.ContainerPatch) trainer.RuntimePatch {

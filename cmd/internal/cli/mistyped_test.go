@@ -33,7 +33,7 @@ const (
 )
 
 // TestOneFindingPerMistake gives every field of the Go types a value of a wrong type, and a value that most fields of its
-// type do not take. Beside what check says of the document without the field, it has one finding more; for the second, one
+// type do not take. Beside what check says of the document without the field, it has one finding more. For the second, one
 // at most.
 func TestOneFindingPerMistake(t *testing.T) {
 	if testenv.Race {

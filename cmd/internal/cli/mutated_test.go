@@ -190,7 +190,7 @@ func namesSecret(text string) bool {
 }
 
 // TestMutatedInputs breaks a TrainJob and its runtime in random places. No command panics, hangs, shows a secret or writes
-// half of its objects; each finding has a place and a help.
+// half of its objects. Each finding has a place and a help.
 func TestMutatedInputs(t *testing.T) {
 	count := uint64(50)
 	if testenv.Every(2) > 1 {

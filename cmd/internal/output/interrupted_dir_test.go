@@ -31,7 +31,7 @@ func after(times int) func() error {
 }
 
 // TestInterruptedDir interrupts the writing of a directory at every place at which it asks: everything is as it
-// was, also that the directory was not there; but when all is written, it is too late.
+// was, also that the directory was not there. But when all is written, it is too late.
 func TestInterruptedDir(t *testing.T) {
 	files := []transaction.File{fileOf("a.yaml", "new a"), fileOf("b.yaml", "new b"), fileOf("c.yaml", "new c")}
 	for _, before := range []map[string]string{

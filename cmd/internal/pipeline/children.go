@@ -24,7 +24,7 @@ type Family struct {
 }
 
 // Children returns the Jobs or the Pods of a JobSet as a stream, with their findings. Errors are findings, and leave the
-// stream nil. owners returns the owners of the JobSet, for a finding only; they are nil for a JobSet of the user.
+// stream nil. owners returns the owners of the JobSet, for a finding only. They are nil for a JobSet of the user.
 func Children(owners func() *runtimepatch.Ownership, js *jobset.JobSet, companions []runtime.Object, flags option.Render, opts render.PodsOptions) Family {
 	opts.Companions = companions
 	out, err := render.Jobs(js, opts.JobsOptions)

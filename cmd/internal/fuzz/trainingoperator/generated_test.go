@@ -15,7 +15,7 @@ import (
 	"github.com/trainweld/trainweld/render/admission"
 )
 
-// TestGenerated converts generated jobs. What is rejected is rejected by name; of the rest the Pods are those
+// TestGenerated converts generated jobs. What is rejected is rejected by name. Of the rest the Pods are those
 // of the operator, and the cluster takes the result.
 func TestGenerated(t *testing.T) {
 	first, count := uint64(0), testenv.NumberOr(t, "TRAINWELD_JOBS", 400)
