@@ -27,7 +27,7 @@ type part struct {
 	isSet bool
 }
 
-// bothAs returns two values of one kind. A missing or null value counts as empty beside one that is not.
+// bothAs returns two values of one kind. A missing or null value counts as empty next to one that is not.
 func bothAs[T map[string]any | []any](one, other part) (x, y T, ok bool) {
 	x, isX := one.value.(T)
 	y, isY := other.value.(T)

@@ -40,6 +40,6 @@ const (
 	Migrate
 	// Provide adds an input. Options are the kinds of objects to add.
 	Provide
-	// Omit leaves out an input that belongs to another program.
+	// Omit omits an input that belongs to another program.
 	Omit
 )

@@ -6,7 +6,7 @@ import (
 	"github.com/trainweld/trainweld/merge"
 )
 
-// ZeroNulls returns a warning for each field that a Go value leaves out and so removes: see Ownership.ZeroNulls of package merge. The
+// ZeroNulls returns a warning for each field that a Go value omits and so removes: see Ownership.ZeroNulls of package merge. The
 // caller sets the object.
 func ZeroNulls(owners *merge.Ownership) List {
 	var found List

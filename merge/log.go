@@ -37,7 +37,7 @@ type log struct {
 	// verdicts are the decisions of policies against the last claim, and decisions lists what all policies decided.
 	verdicts  map[node]verdict
 	decisions []Decision
-	zeroNulls []Ignored // what Go values leave out and so remove
+	zeroNulls []Ignored // what Go values omit and so remove
 	baseWins  bool      // whether the base wins over all patches
 	live      bool      // whether the base is a live object, whose owners have claimed what they own
 	reordered bool      // whether the patches merged in another order than the given one

@@ -26,7 +26,7 @@ func (o *Ownership) orEmpty() *Ownership {
 	return o
 }
 
-// ZeroNulls are the fields that a Go value leaves out and so removes: its type encodes them as null, because they have no
+// ZeroNulls are the fields that a Go value omits and so removes: its type encodes them as null, because they have no
 // omitempty. A type whose fields all have omitempty, such as an apply configuration of client-go, removes nothing that it leaves
 // out.
 func (o *Ownership) ZeroNulls() []Ignored { return o.orEmpty().log.zeroNulls }
@@ -107,7 +107,7 @@ type walk struct {
 	// emptiedAround reports that the last claim on the current field is a claim on a struct around it.
 	emptiedAround bool
 	decided       bool // whether a policy decided the current field
-	reached       bool // leave out items that only the base set
+	reached       bool // omit items that only the base set
 }
 
 // value visits one field. v is invalid if only the log has the field. It returns false to stop.

@@ -226,7 +226,7 @@ func holdsJSON(t *schema.Type, value any, within *tree.Nesting) (is bool, err er
 
 var errCycle = errors.New("contains itself")
 
-// toJSON returns a patch with the JSON of each other Go value in it. It leaves out the fields that the type lacks.
+// toJSON returns a patch with the JSON of each other Go value in it. It omits the fields that the type lacks.
 func toJSON(t *schema.Type, value any) (any, error) {
 	switch v := value.(type) {
 	case Object:

@@ -12,7 +12,7 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// TestPatched_Many checks that a field has one history however many fields stand beside it. An index finds one of many.
+// TestPatched_Many checks that a field has one history however many fields stand next to it. An index finds one of many.
 func TestPatched_Many(t *testing.T) {
 	for _, n := range []int{30, 31, 32, 33, 34, 35, 70} {
 		names := make([]string, n)

@@ -94,7 +94,7 @@ var directives = []string{
 	`{"$patch":"replace","items":[{"name":"a","value":"a","ports":[{"port":97}]}],"set":["b"]}`,
 }
 
-// plainClaims returns the claims, each repeated one once. It leaves out those on the presence of structs: an object's claims
+// plainClaims returns the claims, each repeated one once. It omits those on the presence of structs: an object's claims
 // within a struct stand for it.
 func plainClaims(o *merge.Ownership) []string {
 	lines := slices.DeleteFunc(claimsOf(o), func(line string) bool { return strings.Contains(line, ".part ") })

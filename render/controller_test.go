@@ -28,7 +28,7 @@ import (
 const probes = "../internal/testdata/probe"
 
 // rejectedOnPurpose are the cases that the Trainer admits and renders and this package reports as
-// errors, beside equal objects. The table of docs/differences.md gives the reasons.
+// errors, next to equal objects. The table of docs/differences.md gives the reasons.
 var rejectedOnPurpose = map[string]finding.Code{
 	"annotations-directive":                      finding.CodeDirective,
 	"joblabels-directive-drops-ancestor":         finding.CodeDirective,

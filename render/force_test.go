@@ -122,7 +122,7 @@ func TestFindingsWithoutOwners(t *testing.T) {
 			}
 		}
 	}
-	// What a manager sets where only the TrainJob may is lost, too, and rejected besides.
+	// What a manager sets where only the TrainJob may is lost, and rejected.
 	env := func(value string) trainer.PodSpecPatch {
 		return trainer.PodSpecPatch{Containers: []trainer.ContainerPatch{{Name: "node", Env: []corev1.EnvVar{{Name: "LR", Value: value}}}}}
 	}

@@ -153,7 +153,7 @@ func templateOf(job *batchv1.Job) batchv1.JobTemplateSpec {
 }
 
 // with returns the JobSet as a template with the replicated job at the path alone, after change to it. A walk over the owners of a
-// child so leaves out the fields of the other jobs.
+// child so omits the fields of the other jobs.
 func (c *ChildOwners) with(at fieldpath.Path, change func(*batchv1.JobTemplateSpec)) *trainer.JobSetTemplateSpec {
 	template := &trainer.JobSetTemplateSpec{ObjectMeta: c.js.ObjectMeta, Spec: c.js.Spec}
 	_, name, _ := at[2].Item()

@@ -39,7 +39,7 @@ type policyCase struct {
 
 const trainerLabel = `metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}`
 
-// replicatedJob writes one job: rest is beside its name, spec beside its Pod template, and pod within
+// replicatedJob writes one job: rest is next to its name, spec next to its Pod template, and pod within
 // its Pod spec.
 func replicatedJob(name, rest, label, spec, pod string) string {
 	return fmt.Sprintf(`

@@ -12,7 +12,7 @@ import (
 )
 
 // TestStoredPodTemplates renders one Pod template as the API server stores it in a Job and in a Pod. What it leaves
-// alone is left out of want; pod is set where the Pod differs from the Job.
+// alone is not in want; pod is set where the Pod differs from the Job.
 func TestStoredPodTemplates(t *testing.T) {
 	for _, tc := range []struct {
 		name, spec, job, pod string

@@ -151,7 +151,7 @@ func find(c *Case, cases *[]*Case) error {
 			return err
 		}
 	}
-	// A TrainJob beside the runtime of cases is a manifest of its own.
+	// A TrainJob next to the runtime of cases is a manifest of its own.
 	if isCase || holds.job && !(holds.runtime && len(*cases) > before) {
 		*cases = append(*cases, c)
 	}

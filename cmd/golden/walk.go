@@ -64,7 +64,7 @@ type walk struct {
 func (w *walk) add(name, comment string, spec fields, options string) {
 	spec["runtimeRef"] = w.runtimeRef
 	metadata := maps.Clone(w.job)
-	metadata["name"] = name // cases of one runtime are TrainJobs beside each other, as in one cluster
+	metadata["name"] = name // cases of one runtime are TrainJobs next to each other, as in one cluster
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# %s\n", comment)
 	err := manifest.Encode(&b, manifest.YAML, fields{

@@ -75,7 +75,7 @@ func builder() {
 }
 
 // TestScripts runs the scripts of testdata/script, one a feature. Each has the files of
-// testdata/shared beside its own, which go before them. Besides testscript's own commands there are:
+// testdata/shared next to its own, which go before them. Besides testscript's own commands there are:
 //
 //	section NAME               start a part in the folder NAME: it holds the files NAME/..., and the shared ones
 //	exits STATUS COMMAND...    run a command, which must end with this very status. The program runs in a worker, and in a run at

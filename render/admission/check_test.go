@@ -13,7 +13,7 @@ import (
 	"github.com/trainweld/trainweld/render/admission"
 )
 
-// What the cluster takes and its author hardly meant.
+// Input that the cluster accepts and that is probably a mistake.
 func TestWarnings(t *testing.T) {
 	for _, c := range []struct {
 		name, job string

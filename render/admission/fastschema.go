@@ -13,7 +13,7 @@ import (
 )
 
 // fastSchema is a schema, compiled to recognize plainly valid values. The validator of the API server builds validators for every value
-// anew, and most values are valid. It still judges all other values: it alone knows the errors and their words. So do the API
+// again, and most values are valid. It still judges all other values: it alone knows the errors and their words. So do the API
 // server's functions that prune a value and fill in its defaults.
 type fastSchema struct {
 	// undecided marks a schema with a rule that only the validator knows.

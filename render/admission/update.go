@@ -263,7 +263,7 @@ func (c *checker) finished() bool {
 // trainJobController is the managedBy value of the Trainer's own controller.
 const trainJobController = "trainer.kubeflow.org/trainjob-controller"
 
-// managedHere reports whether the Trainer of this cluster makes the JobSet. Before 2.3 it did so for other managers, too.
+// managedHere reports whether the Trainer of this cluster makes the JobSet. Before 2.3 it did so for other managers as well.
 func (c *checker) managedHere() bool {
 	job := c.typed
 	return !c.job.release.ManagedBy || job.Spec.ManagedBy == nil || *job.Spec.ManagedBy == trainJobController

@@ -191,7 +191,7 @@ func refersTo(object map[string]any) (fieldpath.Object, bool) {
 	return id, !ok || group == "trainer.kubeflow.org"
 }
 
-// namesField says whether some error names a field that the cluster's text names, too: brackets do not
+// namesField says whether some error names a field that the cluster's text names as well: brackets do not
 // count, and either of the two may be the longer one at either end.
 func namesField(text string, found finding.List) bool {
 	plain := func(path string) string {

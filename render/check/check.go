@@ -465,7 +465,7 @@ func IgnoredMetadata(name string, ofPod bool) string {
 	return fmt.Sprintf("the cluster ignores %s here: of a patch's metadata it takes labels and annotations", name)
 }
 
-// reachesPods reports whether a field of a patch's metadata has an effect that its author hardly means.
+// reachesPods reports whether a field of a patch's metadata has an effect that its author probably did not mean.
 func reachesPods(name string, ofPod bool) bool { return ofPod && name == "finalizers" }
 
 var jobMetadata = sync.OnceValue(func() *schema.Type {

@@ -67,7 +67,7 @@ type Rule struct {
 	// Owner names the manager of KindOwner.
 	Owner string
 	// Seconds composes the tolerationSeconds of tolerations that are equal otherwise: KindAgree or KindMaximum. Empty means
-	// KindAgree. Without seconds, a toleration lasts for ever, which is the maximum.
+	// KindAgree. Without seconds, a toleration lasts forever, which is the maximum.
 	Seconds Kind
 	// Position locates the rule in its file, if it comes from one.
 	Position fieldpath.Position

@@ -312,7 +312,7 @@ func maskingKeepsChanges(old, new any, changes diff.Changes) string {
 type kinds map[diff.Kind]int
 
 // encoded is an object's JSON, keys sorted and without nulls, which say nothing: a pointer to a zero time is
-// written as null, and none is left out.
+// written as null, and none is omitted.
 func encoded(object any) string {
 	data, err := json.Marshal(object)
 	if err != nil {

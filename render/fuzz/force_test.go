@@ -213,7 +213,7 @@ func withoutOpposition(patches []trainer.RuntimePatch, manager string) []any {
 	return all
 }
 
-// opposing are the fields of their claims that cannot stand beside mine.
+// opposing are the fields of their claims that cannot stand next to mine.
 func opposing(mine, theirs leaves) (paths []fieldpath.Path) {
 	for text, their := range theirs {
 		for _, my := range mine {
@@ -271,7 +271,7 @@ func remove(v any, path fieldpath.Path) {
 	remove(object[name], path[1:])
 }
 
-// upstreamOf is upstream for patches as JSON, of which a field can be left out that the Go types always say.
+// upstreamOf is upstream for patches as JSON, of which a field can be omitted that the Go types always say.
 func upstreamOf(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch, changes []any) (*trainer.JobSetTemplateSpec, error) {
 	merged := &trainer.JobSetTemplateSpec{ObjectMeta: *template.ObjectMeta.DeepCopy()}
 	before, err := json.Marshal(&template.Spec)

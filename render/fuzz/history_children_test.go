@@ -135,7 +135,7 @@ func (h history) comesFrom(p *fuzz.Pair) string {
 			if !found {
 				name, _ := c.Source[len(c.Source)-1].Field()
 				if c.Value == nil || name == "command" || name == "args" {
-					continue // encoding/json leaves out an empty one, which clears the runtime's
+					continue // encoding/json omits an empty one, which clears the runtime's
 				}
 				return fmt.Sprintf("%v: %s=%s comes from %v, which the input does not have", path, c.Layer, valueOf(c), c.Source)
 			}

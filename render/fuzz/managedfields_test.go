@@ -25,7 +25,7 @@ import (
 
 // TestManagedFields: what each manager owns is what server-side apply records for the same patches, in
 // every field in which the two merges agree. Where they do not is a table of docs/differences.md, and
-// nothing else is left out.
+// nothing else is omitted.
 func TestManagedFields(t *testing.T) {
 	t.Parallel()
 	server, err := newServerSide()

@@ -237,7 +237,7 @@ func (o *ownership) runtimeIsFirst() string {
 }
 
 // unsaid says whether the template may hold the value without its encoding saying so: a patch can set
-// a service account's name to "", which the template's field then leaves out.
+// a service account's name to "", which the template's field then omits.
 func unsaid(value string) bool { return value == `""` }
 
 // valueOf is a claim's value as leaves have it.

@@ -111,7 +111,7 @@ func TestAPI_Decode(t *testing.T) {
 	}
 }
 
-// TestAPI_Earlier wants the fields of earlier releases beside the object, with their defaults.
+// TestAPI_Earlier wants the fields of earlier releases next to the object, with their defaults.
 func TestAPI_Earlier(t *testing.T) {
 	const in = `
 apiVersion: trainer.kubeflow.org/v1alpha1

@@ -72,7 +72,7 @@ func (l *listing) file(name string) {
 	}
 }
 
-// found adds a file that no path names by itself. A named pipe could wait for its writer for ever, and a device has no end.
+// found adds a file that no path names by itself. A named pipe could wait for its writer forever, and a device has no end.
 func (l *listing) found(name string, kind fs.FileMode) {
 	if kind&(fs.ModeNamedPipe|fs.ModeSocket|fs.ModeDevice) != 0 {
 		l.fail(name, "is no regular file", "remove it, or name it itself")

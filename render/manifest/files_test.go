@@ -181,7 +181,7 @@ type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, errors.New("the pipe broke") }
 
-// endless gives spaces for ever, and counts them.
+// endless gives spaces forever, and counts them.
 type endless struct{ read int }
 
 func (e *endless) Read(p []byte) (int, error) {

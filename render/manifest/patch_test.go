@@ -114,7 +114,7 @@ func TestSnapshot(t *testing.T) {
 	}
 }
 
-// TestDecode_NullEntries puts a null into every map that a TrainJob, a runtime or a JobSet can hold, beside an entry
+// TestDecode_NullEntries puts a null into every map that a TrainJob, a runtime or a JobSet can hold, next to an entry
 // that stays. The API server drops a null with its key.
 func TestDecode_NullEntries(t *testing.T) {
 	tried := 0

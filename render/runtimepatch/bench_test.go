@@ -59,7 +59,7 @@ func BenchmarkCompile(b *testing.B) {
 	}
 }
 
-// BenchmarkApply measures one merge, and the search for conflicts in its result, beside the other ways
+// BenchmarkApply measures one merge, and the search for conflicts in its result, next to the other ways
 // to merge: the Trainer's loop of strategic merge patches over JSON, structured-merge-diff's forced
 // applies, and, as the floor under all of them, one DeepCopy of the result. All sides take turns within
 // one run, so that a machine that slows down slows all of them, and what counts are the ratios.

@@ -168,7 +168,7 @@ func TestUpsertSharesNothing(t *testing.T) {
 	}
 }
 
-// TestWarnings_ZeroNulls merges a patch of Go types, one of which encodes a list that is left out as null.
+// TestWarnings_ZeroNulls merges a patch of Go types, one of which encodes a list that is omitted as null.
 func TestWarnings_ZeroNulls(t *testing.T) {
 	terms := []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "gpu", Operator: corev1.NodeSelectorOpExists}}}}
 	affinity := func(terms []corev1.NodeSelectorTerm) *corev1.Affinity {

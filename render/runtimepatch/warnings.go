@@ -16,7 +16,7 @@ import (
 )
 
 // Warnings returns findings about a merge other than conflicts between managers. It returns a note for each field in which a
-// patch changed the runtime's value. It returns a warning for each field that a patch leaves out and so removes, and for each
+// patch changed the runtime's value. It returns a warning for each field that a patch omits and so removes, and for each
 // variable that refers to another one that the merge put after it.
 //
 // The template is the base of the merge, and r its result. Without owners in the result, Warnings returns nil. The caller sets

@@ -47,7 +47,7 @@ type kustomization struct {
 type rejection struct {
 	line, column  int
 	message, help string
-	fails         bool // kustomize fails, too: the build is not forbidden
+	fails         bool // kustomize fails as well: the build is not forbidden
 }
 
 // The limits of a kustomization file. A build of a larger one would take too long.
@@ -263,7 +263,7 @@ func (k *kustomization) reject(at, message, help string) {
 	k.add(rejection{message: message, help: help}, at)
 }
 
-// fail adds a rejection of what kustomize rejects, too.
+// fail adds a rejection of what kustomize rejects as well.
 func (k *kustomization) fail(at, message, help string) {
 	k.add(rejection{message: message, help: help, fails: true}, at)
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // BenchmarkPods writes 100,000 Pods of one JobSet as YAML, and the same Pods with sigs.k8s.io/yaml
-// beside it, in turns, so that the ratio holds when the machine's speed drifts.
+// next to it, in turns, so that the ratio holds when the machine's speed drifts.
 func BenchmarkPods(b *testing.B) {
 	const pods = 100_000
 	js := wideJobSet(pods)

@@ -48,8 +48,8 @@ func (c checked) errors() []checkedFinding {
 }
 
 // TestCheckCluster wants the program's verdict on every case to be the cluster's, and, where the cluster
-// rejects, an error at a field that the cluster names. Cases of stock runtimes, which stand beside no
-// runtime, are left out.
+// rejects, an error at a field that the cluster names. Cases of stock runtimes, which stand next to no
+// runtime, are omitted.
 func TestCheckCluster(t *testing.T) {
 	if testenv.Race {
 		t.Skip("one file at a time: TestCheckPositions reads many at once")
@@ -149,7 +149,7 @@ func namesField(text string, errs []checkedFinding) bool {
 }
 
 // TestCheckPositions wants a file, a line and a column of every finding about what stands in a file: of all
-// cases at once, of what each script brings as inputs, and with patches and an old state beside them.
+// cases at once, of what each script brings as inputs, and with patches and an old state next to them.
 func TestCheckPositions(t *testing.T) {
 	const patches = "- manager: a.example.com/a\n  trainingRuntimeSpec:\n    template:\n      spec:\n        replicatedJobs:\n" +
 		"        - name: node\n          template: {spec: {template: {spec: {priorityClassName: none, volumes: [{name: Bad, emptyDir: {}}], containers: [{name: node, env: [{name: a, value: b}], volumeMounts: [{name: no, mountPath: /no}]}]}}}}\n"

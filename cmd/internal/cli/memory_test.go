@@ -18,7 +18,7 @@ import (
 )
 
 // TestMemoryIsFlat renders repositories of a thousand and of five thousand TrainJobs, each as a process of its own:
-// neither takes much memory, and the second hardly more than the first.
+// neither takes much memory, and the second little more than the first.
 func TestMemoryIsFlat(t *testing.T) {
 	if testenv.LongOnly(t, "renders thousands of files, and the race detector takes memory of its own"); testenv.Race {
 		t.Skip("renders thousands of files, and the race detector takes memory of its own")

@@ -60,7 +60,7 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// TestProgressOfRender wants render to say how far it is, too, and to wipe that; in a pipe it says nothing.
+// TestProgressOfRender wants render to say how far it is, and to wipe that. In a pipe it says nothing.
 func TestProgressOfRender(t *testing.T) {
 	dir := testenv.WriteTrainJobs(t, 20)
 	for _, terminal := range []bool{true, false} {

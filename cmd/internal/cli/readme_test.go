@@ -29,7 +29,7 @@ func TestREADMECommands(t *testing.T) {
 					cmd.Dir = filepath.Join(repository, filepath.Dir(document))
 				}
 				cmd.Env = append(os.Environ(), "TMPDIR=")
-				// The status is the command's own business: documents show failing ones, too.
+				// The status is the command's own business: documents show failing ones as well.
 				got, _ := cmd.CombinedOutput()
 				if string(got) != want {
 					t.Errorf("$ %s\nprints:\n%s\n%s says:\n%s", command, got, document, want)

@@ -49,7 +49,7 @@ func TestInit(t *testing.T) {
 	}
 }
 
-// BenchmarkStartUp renders one TrainJob in a process, and beside it, in turns, runs a program that links the same
+// BenchmarkStartUp renders one TrainJob in a process, and next to it, in turns, runs a program that links the same
 // packages and does nothing. It reports how long the first takes, and the ratios of wall and processor time.
 func BenchmarkStartUp(b *testing.B) {
 	dir := b.TempDir()

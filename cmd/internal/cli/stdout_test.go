@@ -32,7 +32,7 @@ func (f *fails) Write(p []byte) (int, error) {
 }
 
 // outputCommands are command lines that write to standard output, by command. The last one is run with each format
-// of -o, too.
+// of -o as well.
 func outputCommands(t *testing.T) map[string][][]string {
 	t.Helper()
 	job, runtime := filepath.Join(testdata, "shared", "job.yaml"), filepath.Join(testdata, "shared", "runtime.yaml")

@@ -103,7 +103,7 @@ func TestNoVerbShowsValues(t *testing.T) {
 		}
 		return lines
 	}
-	// An object of any kind holds variables in lists that merge as one value, too, and a Secret is nothing else.
+	// An object of any kind holds variables in lists that merge as one value as well, and a Secret is nothing else.
 	var mergeLines [][]string
 	for i, kind := range []string{"apps/v1 Deployment spec.template.spec", "example.com/v1 Thing spec.pod.spec"} {
 		apiVersion, rest, _ := strings.Cut(kind, " ")

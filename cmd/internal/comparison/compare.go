@@ -308,7 +308,7 @@ func (j *JobDiff) queueChange() []string {
 // comments returns lines on the TrainJob itself.
 func (j *JobDiff) comments() []string { return slices.Concat(j.queueChange(), j.existing) }
 
-// head returns what TrainJobs share beside their changes to be alike.
+// head returns what TrainJobs share next to their changes to be alike.
 func (j *JobDiff) head() []string {
 	head := []string{string(j.state), strconv.FormatBool(j.migrated)}
 	for _, line := range j.comments() {

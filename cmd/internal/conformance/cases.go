@@ -26,7 +26,7 @@ type testCase struct {
 	behaviour, name string
 
 	input []byte
-	// want holds the result of each release. A release without one is left out.
+	// want holds the result of each release. A release without one is omitted.
 	want map[string]result
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // normal returns objects in one form: sorted by kind and name, without what only a cluster knows (status, uids, owner
-// references) and without the empty values that Go types write for missing fields. It leaves out the scripts of Flux.
+// references) and without the empty values that Go types write for missing fields. It omits the scripts of Flux.
 func normal(items []any) []any {
 	var out []any
 	for _, item := range items {

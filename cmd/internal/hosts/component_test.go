@@ -272,7 +272,7 @@ patches:
 `,
 }
 
-// TestComponentLines wants each line that the other tests leave out to do something that is not done without it. The schema also
+// TestComponentLines wants each line that the other tests omit to do something that is not done without it. The schema also
 // says which kinds have no namespace.
 func TestComponentLines(t *testing.T) {
 	shipped := component(t)

@@ -268,7 +268,7 @@ func TestGitHubFails(t *testing.T) {
 	want(t, read(t, r.comments), "team-a/llm")
 }
 
-// TestGitHub_BrokenTrainJob runs it for one that does not render: the check says why, beside its line, and the comment names it.
+// TestGitHub_BrokenTrainJob runs it for one that does not render: the check says why, next to its line, and the comment names it.
 func TestGitHub_BrokenTrainJob(t *testing.T) {
 	r := pull(t, func(dir string) {
 		edit(t, filepath.Join(dir, "jobs", "llm.yaml"), "    name: torch", "    name: toch")

@@ -77,7 +77,7 @@ type ran struct {
 	status         int
 }
 
-// run runs a command of a script; env are its variables besides those of the test.
+// run runs a command of a script; env are its variables next to those of the test.
 func run(t *testing.T, dir string, env []string, name string, args ...string) ran {
 	t.Helper()
 	var stdout, stderr strings.Builder

@@ -65,7 +65,7 @@ func preCommit(t *testing.T, dir string) map[string]ran {
 	return results
 }
 
-// TestPreCommit runs both hooks of the example: on what is right, on what renders anew, on a mistake.
+// TestPreCommit runs both hooks of the example: on what is right, on what renders again, on a mistake.
 func TestPreCommit(t *testing.T) {
 	need(t, "git")
 	dir := example(t, "github")

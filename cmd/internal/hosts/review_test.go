@@ -41,7 +41,7 @@ func host(t *testing.T, name string) {
 	}
 }
 
-// repositoryOf is a repository with an example, at its place beside the component for kustomize.
+// repositoryOf is a repository with an example, at its place next to the component for kustomize.
 func repositoryOf(t *testing.T, name string) (dir string) {
 	t.Helper()
 	root := t.TempDir()

@@ -9,7 +9,7 @@ import (
 // This file finds the default pull policy of an image, as Kubernetes v1.36.3 (pkg/util/parsers) and its parser of image names (module
 // distribution/reference v0.6.0) do.
 
-// pullPolicy returns the default pull policy of an image. The tag latest counts also beside a digest. An image without tag and digest
+// pullPolicy returns the default pull policy of an image. The tag latest counts also next to a digest. An image without tag and digest
 // has it. An image name that does not parse has no tag.
 func pullPolicy(image string) corev1.PullPolicy {
 	if tag, ok := imageTag(image); ok && tag == "latest" {

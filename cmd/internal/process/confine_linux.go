@@ -35,7 +35,7 @@ const (
 )
 
 // Confine takes the right to open files and sockets, to start programs and to write memory to disk away from all threads of the
-// process, for ever. It returns an error if the kernel has no filters of system calls.
+// process, forever. It returns an error if the kernel has no filters of system calls.
 func Confine() error {
 	for resource, most := range map[int]uint64{unix.RLIMIT_CORE: 0, unix.RLIMIT_DATA: mostData} {
 		if err := unix.Setrlimit(resource, &unix.Rlimit{Cur: most, Max: most}); err != nil {

@@ -31,7 +31,7 @@ var ErrNotFound = exec.ErrNotFound
 const role = "TRAINWELD_PROCESS"
 
 // Self returns a command that runs this program for one kind of work. Its environment has nothing else. Work that a process
-// was started for starts no other one: a test binary that does not call [Is] would start itself for ever.
+// was started for starts no other one: a test binary that does not call [Is] would start itself forever.
 func Self(work string) (*Command, error) {
 	file, err := executable()
 	return &Command{Path: file, Args: []string{"trainweld-" + work}, Env: []string{role + "=" + work}, SysProcAttr: ownGroup()}, err

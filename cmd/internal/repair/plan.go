@@ -159,7 +159,7 @@ func (r *pass) combine() map[string][]manifest.Edit {
 	}
 }
 
-// dropUnfit drops the repairs that an object does not take beside those before, and rejects those that it does not take alone.
+// dropUnfit drops the repairs that an object does not take next to those before, and rejects those that it does not take alone.
 func (r *pass) dropUnfit() {
 	objects, fixes := r.changedObjects()
 	dropped := map[*fix]bool{}
@@ -190,7 +190,7 @@ func (r *pass) dropUnfit() {
 	r.fixes = slices.DeleteFunc(r.fixes, func(w *fix) bool { return dropped[w] })
 }
 
-// compatible returns the kept repairs of an object, and those of fixes that can be done beside them. It drops the others, and rejects
+// compatible returns the kept repairs of an object, and those of fixes that can be done next to them. It drops the others, and rejects
 // those that cannot be done alone. Among many repairs that fit, it finds those that do not by halves.
 func (r *pass) compatible(o *object, kept, fixes []*fix, drop func(*fix)) []*fix {
 	all := slices.Concat(kept, fixes)

@@ -11,7 +11,7 @@
 //	text    the place, the message, the source line, every claim, and what to do
 //	json    the same as data
 //	sarif   SARIF 2.1.0, as GitHub's code scanning takes it
-//	github  workflow commands, which GitHub shows beside the lines of a pull request
+//	github  workflow commands, which GitHub shows next to the lines of a pull request
 //	junit   a test suite for each file that was read
 //	html    a page that a browser shows without a network
 //

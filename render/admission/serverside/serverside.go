@@ -136,7 +136,7 @@ func (s *Server) Reapply(live, before, now map[string]any) (map[string]any, erro
 	return fields, nil
 }
 
-// Owners returns the fields of each manager of a live object, as its metadata.managedFields has them. It leaves out the status, and
+// Owners returns the fields of each manager of a live object, as its metadata.managedFields has them. It omits the status, and
 // metadata that the schema lacks. applier is the key of the manager that applies.
 func Owners(entries []metav1.ManagedFieldsEntry, applier string) (fieldpath.ManagedFields, error) {
 	owners := fieldpath.ManagedFields{}

@@ -138,7 +138,7 @@ func read(file string) (*apiextensionsv1.CustomResourceDefinition, error) {
 	return crd, yaml.UnmarshalStrict(text, crd)
 }
 
-// undescribed returns a definition as JSON, without descriptions. It removes them from crd, too.
+// undescribed returns a definition as JSON, without descriptions. It removes them from crd as well.
 func undescribed(crd *apiextensionsv1.CustomResourceDefinition) ([]byte, error) {
 	for _, version := range crd.Spec.Versions {
 		dropDescriptions(version.Schema.OpenAPIV3Schema)

@@ -236,7 +236,7 @@ func reportsErrors(c *comparison.Comparison, found finding.List) bool {
 	return c.Renders() && !slices.ContainsFunc(found, func(f finding.Finding) bool { return f.Code == finding.CodeUnreadable })
 }
 
-// shown returns the options for the findings beside the report.
+// shown returns the options for the findings next to the report.
 func (flags *diffFlags) shown(p *host.Program) report.Options {
 	return report.Options{ShowValues: flags.showValues, Color: flags.color.Screen(p, p.Stderr).Color, All: flags.all, More: option.ShowsAll}
 }

@@ -123,7 +123,7 @@ func comparable(object Object) Object {
 	return copied
 }
 
-// dropEmpty removes nulls, and maps without fields, which Go types leave out.
+// dropEmpty removes nulls, and maps without fields, which Go types omit.
 func dropEmpty(value any) {
 	switch v := value.(type) {
 	case Object:

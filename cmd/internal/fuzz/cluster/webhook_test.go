@@ -98,7 +98,7 @@ func patched(first, second string) []byte {
 		patch("b.example/sdk", first), patch("a.example/queue", second))
 }
 
-// tryWebhook runs the program of docs/examples/webhook beside the control plane, by its manifests and in a namespace of its own: under
+// tryWebhook runs the program of docs/examples/webhook next to the control plane, by its manifests and in a namespace of its own: under
 // parallel requests, restarts, an expired certificate and broken policies. With failurePolicy Fail, no conflict is ever accepted.
 func (c *ControlPlane) tryWebhook(t *testing.T, requests int) {
 	w := &hook{dir: t.TempDir()}

@@ -96,7 +96,7 @@ func (s *server) apply(t testing.TB, base merge.Object, patches []merge.Object) 
 
 // BenchmarkObject lays patches over a JobSet along its definition, with owners and FieldsV1, and compares with
 // structured-merge-diff for the same forced applies. The server's reading and writing of requests, and of managedFields
-// between the applies, is left out.
+// between the applies, is omitted.
 func BenchmarkObject(b *testing.B) {
 	d, err := compile("JobSet", files(b)["JobSet-2.3"])
 	if err != nil {

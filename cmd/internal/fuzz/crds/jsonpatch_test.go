@@ -37,7 +37,7 @@ func (p *patcher) json(depth int) any {
 	return pick[any](&p.generator, "s", "t", int64(1), int64(2), true, nil)
 }
 
-// pointer is a path into a document, or beside it.
+// pointer is a path into a document, or next to it.
 func (p *patcher) pointer(v any) string {
 	path := ""
 	for {

@@ -23,7 +23,7 @@ type Trainer interface {
 	Build(client.Client, client.FieldIndexer, Object) Outcome
 	// Empty returns an empty object of a kind that the cluster holds, or nil for another kind.
 	Empty(kind string) client.Object
-	// SkipsLabeled reports whether the webhooks' configuration leaves out runtimes with the label
+	// SkipsLabeled reports whether the webhooks' configuration omits runtimes with the label
 	// trainer.kubeflow.org/webhook-validation: disabled.
 	SkipsLabeled() bool
 }

@@ -62,7 +62,7 @@ func (o *Oracle) Apply(object, old Object) (stored Object, rejected []string, er
 	if rejected, err = o.Validate(decoded, old); len(rejected) > 0 || err != nil {
 		return nil, rejected, err
 	}
-	// From Trainer 2.3 on, the webhooks' configuration leaves out runtimes with a label.
+	// From Trainer 2.3 on, the webhooks' configuration omits runtimes with a label.
 	if isRuntime(kind) && o.trainer.SkipsLabeled() && unchecked(decoded) && (old == nil || unchecked(old)) {
 		return decoded, nil, nil
 	}

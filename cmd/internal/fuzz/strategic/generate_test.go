@@ -329,7 +329,7 @@ func (g *generator) object(t reflect.Type, directives, wild bool) object {
 	return o
 }
 
-// thin leaves out most of what is only encoded because its tag has no omitempty.
+// thin omits most of what is only encoded because its tag has no omitempty.
 func (g *generator) thin(v any) {
 	switch v := v.(type) {
 	case object:
@@ -515,7 +515,7 @@ func lists(t reflect.Type, o object) (all []field) {
 	return all
 }
 
-// order puts $setElementOrder beside a list.
+// order puts $setElementOrder next to a list.
 func (g *generator) order(t reflect.Type, o object, wild bool) {
 	all := lists(t, o)
 	if len(all) == 0 || wild && g.chance(0.02) {

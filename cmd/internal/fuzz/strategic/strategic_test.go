@@ -326,7 +326,7 @@ func strategicMerge(t reflect.Type, value, patch any) (result any, err error) {
 	return decode(t, merged)
 }
 
-// shrink leaves out of a case what it does not take to break a law.
+// shrink removes from a case what it does not take to break a law.
 func shrink(m *merging, broken string, law func(*merging) string) (*merging, string) {
 	small := func(base object, patches []object) *merging {
 		value, err := decode(m.typ, encode(base))

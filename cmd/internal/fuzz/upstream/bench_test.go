@@ -29,7 +29,7 @@ import (
 	"github.com/trainweld/trainweld/render/check"
 )
 
-// BenchmarkJobSet measures render.JobSet beside the Trainer's own RuntimeInfo and component builders,
+// BenchmarkJobSet measures render.JobSet next to the Trainer's own RuntimeInfo and component builders,
 // both from the same typed values, in turns: what counts is the ratio. Upstream is given a client that
 // answers at once that no JobSet is there, so that no server's work is counted. Ours does more: it
 // checks the patches, looks for conflicts and keeps what each manager set.

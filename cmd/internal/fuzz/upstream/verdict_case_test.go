@@ -92,7 +92,7 @@ func (g *generator) today(seed uint64, r *rand.Rand) *verdictCase {
 	if r.IntN(2) == 0 {
 		set(c.job, r.IntN(3) > 0, "spec", "suspend")
 	}
-	if r.IntN(8) == 0 { // updates, too, meet runtimes and TrainJobs of all kinds
+	if r.IntN(8) == 0 { // updates also meet runtimes and TrainJobs of all kinds
 		c.aim(m, c.job)
 	}
 	switch r.IntN(8) {

@@ -23,7 +23,7 @@ type Code struct {
 	Types []func(*apiruntime.Scheme) error
 	// Runtimes is core.New.
 	Runtimes func(context.Context, client.Client, client.FieldIndexer) (map[string]trainerruntime.Runtime, error)
-	// Labeled says that the webhooks leave out runtimes with a label: see oracle.Trainer.
+	// Labeled says that the webhooks omit runtimes with a label: see oracle.Trainer.
 	Labeled bool
 }
 

@@ -247,7 +247,7 @@ func (c *cluster) applyJobSet(object upstream.Object) (rejected []string, err er
 	return nil, nil
 }
 
-// prune drops the empty values that Go types write, which the controller's apply configurations leave out.
+// prune drops the empty values that Go types write, which the controller's apply configurations omit.
 func prune(value any) {
 	object, _ := value.(upstream.Object)
 	for key, entry := range object {
