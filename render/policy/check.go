@@ -53,7 +53,7 @@ func (p *Policy) Check(job *trainer.TrainJob, patches []trainer.RuntimePatch) fi
 		}
 		last = max(last, n)
 		p.managers[n].forbidden(patches[i], func(path fieldpath.Path, claim merge.Claim) {
-			f := report(finding.CodeForbiddenField, path, "remove the field from the patch, or add it to the paths of the manager", "the policy does not let %s set this field (%s)", name, p.managers[n].position)
+			f := report(finding.CodeForbiddenField, path, forbiddenHelp, "%s", forbiddenBy(p.managers[n]))
 			f.Claims = []merge.Claim{claim}
 		})
 	}
@@ -63,6 +63,32 @@ func (p *Policy) Check(job *trainer.TrainJob, patches []trainer.RuntimePatch) fi
 		}
 	}
 	return found
+}
+
+// CheckField returns the violation of the policy by a manager's patch of a runtime's field, or nil. paths govern the fields of the JobSet
+// alone, so a manager with paths may set no other field.
+func (p *Policy) CheckField(manager string, path fieldpath.Path) *finding.Finding {
+	if p == nil || p.managers == nil {
+		return nil
+	}
+	f := &finding.Finding{Code: finding.CodeForbiddenField, Severity: finding.Error, Path: path}
+	n, template := p.indexOf(manager), fieldpath.Fields("spec", "template")
+	switch {
+	case n < 0:
+		f.Code, f.Message, f.Remedy = finding.CodeUnlistedManager, fmt.Sprintf("%s lists no manager %q", p.file, manager), p.unlisted(manager, nil)
+		f.Remedy.IsCertain = false
+	case p.managers[n].paths == nil || path.HasPrefix(template) && p.managers[n].maySet(path[len(template):]):
+		return nil
+	default:
+		f.Message, f.Remedy.Text = forbiddenBy(p.managers[n]), forbiddenHelp
+	}
+	return f
+}
+
+const forbiddenHelp = "remove the field from the patch, or add it to the paths of the manager"
+
+func forbiddenBy(m manager) string {
+	return fmt.Sprintf("the policy does not let %s set this field (%s)", m.name, m.position)
 }
 
 // Requires reports whether a TrainJob must have a patch of the manager.

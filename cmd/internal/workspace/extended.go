@@ -43,6 +43,7 @@ type derivation struct {
 	base    *RuntimeSource
 	patches []extension
 	fields  map[string]any // of the base with the patches
+	owners  *merge.Ownership
 }
 
 // extension is an extended patch whose items of replicatedJobs name the jobs of a base.
@@ -140,7 +141,7 @@ func (c *Catalog) derivedOf(base *RuntimeSource, patches []manifest.Patch) *Runt
 		report(finding.Finding{Code: finding.CodeWrongType, Position: patches[0].Document.Position(nil), Message: err.Error()})
 		return &out
 	}
-	d.fields, out.spec = merged.Value, &spec
+	d.fields, d.owners, out.spec = merged.Value, merged.Owners, &spec
 	c.setDefaults(out.spec, func(path fieldpath.Path) bool { return d.patchOf(path) != nil || base.Document.Sets(path) })
 	return &out
 }
@@ -371,8 +372,8 @@ func LastWins(found finding.List, rule render.OnConflict) {
 
 // derivedFindings returns the findings on the runtime that a TrainJob's extended patches make.
 func (c *Catalog) derivedFindings(j Job, source *RuntimeSource) finding.List {
-	found := slices.Clone(source.Findings)
-	if found.Err() != nil {
+	found := append(slices.Clone(source.Findings), c.forbidden(j, source.derivation)...)
+	if source.Findings.Err() != nil {
 		return found
 	}
 	ref := fieldpath.Fields("spec", "runtimeRef", "name")
@@ -392,6 +393,40 @@ func (c *Catalog) derivedFindings(j Job, source *RuntimeSource) finding.List {
 	if other := c.Named(id); other != nil {
 		if _, isDerived := annotation(other.Document, fromAnnotation); !isDerived {
 			report(finding.CodeDuplicateObject, finding.Error, "rename the other one or the TrainJob", "the derived runtime has the name of %s, at %s", id, other.Position(fieldpath.Fields("metadata", "name")))
+		}
+	}
+	return found
+}
+
+// forbidden returns the violations of a TrainJob's policy by its extended patches.
+func (c *Catalog) forbidden(j Job, d *derivation) (found finding.List) {
+	r := c.settings.rules[j.Document.File]
+	if r == nil || d.owners == nil {
+		return nil
+	}
+	unlisted := map[string]bool{}
+	for path, claims := range d.owners.All() {
+		for _, claim := range claims {
+			name, isManager := claim.Layer.Manager()
+			if !isManager || unlisted[name] || claim.Value == (merge.Presence{}) {
+				continue
+			}
+			f := r.CheckField(name, path)
+			if f == nil {
+				continue
+			}
+			if f.Code == finding.CodeUnlistedManager {
+				unlisted[name], path = true, nil
+			}
+			e := d.patches[slices.Index(d.managers(), name)]
+			f.Object, f.Position = c.flags.idOf(d.base.Document), e.position(path)
+			if f.Path = path; path == nil {
+				f.Position = e.Document.Position(fieldpath.Fields("manager"))
+			}
+			if c.flags.Advisory {
+				f.Severity = finding.Warning
+			}
+			found = append(found, *f)
 		}
 	}
 	return found
