@@ -192,6 +192,7 @@ func TestQuotes(t *testing.T) {
 		{"broken", object + "spec:\n  env:\n  - name: A\n    value: \"S\n  image: x\n  a: b: c\n", object + "spec:\n  env:\n-\n-\n  image: x\n  a: b: c\n", "no parser tells"},
 		{"broken at the key", object + "spec: {a: b, env: [S\n", object + "spec: {a: b, env: ***\n", "no parser tells"},
 		{"broken, with a tab", object + "env:\n\t- S\n- S\nS\nimage: x\n", object + "env:\n-\n-\n-\nimage: x\n", "no indentation that counts"},
+		{"broken, with a long line", object + "spec:\n  a: \"" + strings.Repeat("x", 1<<16) + "\", env: [\n    S\n  image: x\n", object + "spec:\n-\n-\n  image: x\n", "nothing searches its keys"},
 		{"broken and no object", "user: me\npassword: \"S\n", "-\n-\n", "it may be anything"},
 		{"broken and a Secret", "apiVersion: v1\nkind: Secret\npassword: \"S\n", "-\n-\n-\n", "it is full of them"},
 		{"broken JSON", "{\"apiVersion\": \"a/v1\",\n\"kind\": \"TrainJob\",\n\"password\": S\n", "-\n-\n-\n", "nothing can be told"},

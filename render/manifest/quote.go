@@ -296,6 +296,11 @@ func (q *quotes) broken(s *source.Source) {
 			continue
 		}
 		below = none
+		if len(text) > mostRead {
+			q.hidden.add(line, line)
+			below = indent // it may have a secret key
+			continue
+		}
 		if !keyInLine().MatchString(text) && !strings.HasPrefix(content, "- ") && !strings.HasPrefix(content, "#") && strings.ContainsFunc(content, unicode.IsLetter) {
 			q.hidden.add(line, line) // the rest of a value without a visible key
 			continue
@@ -315,9 +320,12 @@ func (q *quotes) broken(s *source.Source) {
 	}
 }
 
-// plainKey matches a line that starts with a key, such as the line after a block.
-func plainKey() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z][\w./-]*:(\s|$)`) }
+// mostRead is the length of the longest line of a broken document in which keys are searched, in bytes.
+const mostRead = 1 << 16
 
-func keyInLine() *regexp.Regexp {
+// plainKey matches a line that starts with a key, such as the line after a block.
+var plainKey = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z][\w./-]*:(\s|$)`) })
+
+var keyInLine = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?:^|[\s{\[,?-])["']?([A-Za-z][\w./-]*)["']?\s*:`)
-}
+})

@@ -39,6 +39,17 @@ var attackLines = []string{
 	"check --git HEAD . -r rt.yaml", "diff --git HEAD .", "render -f job.yaml -r rt.yaml --output-dir S --exit-code", "check ch --build cat~{}/job.yaml -r rt.yaml", "check -k top --git HEAD",
 }
 
+// dumpLines are the lines that read the dump of a cluster.
+var dumpLines = []string{
+	"diff --live dump.yaml job.yaml -r rt.yaml", "diff --observed dump.yaml job.yaml -r rt.yaml", "render --observed dump.yaml -f job.yaml -r rt.yaml --to=jobs -o name", "check --observed dump.yaml job.yaml -r rt.yaml --all",
+}
+
+// dumped is a dump of one TrainJob, whose JobSet has more metadata.
+func dumped(name, metadata string) string {
+	const jobSet = "---\napiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata:\n  name: %s\n  namespace: default\n%sspec: {suspend: true, replicatedJobs: [{name: node, template: {spec: {template: {spec: {containers: [{name: node, image: old}]}}}}}]}\n"
+	return "---\n" + trainJob(name, "") + fmt.Sprintf(jobSet, name, metadata)
+}
+
 // attacks returns the repositories. Each is one of a class: others of the class are in the tests of the guards.
 func attacks() map[string]attack {
 	const (
@@ -159,7 +170,15 @@ func attacks() map[string]attack {
 			"files.yaml": function("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {files: out/secret.yaml}}"), "policy.yaml": function("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {policy: out/secret.yaml}}"),
 			"merge.yaml": function("{apiVersion: trainweld.github.io/v1alpha1, kind: MergePatches, patches: [{manager: a, target: {kind: TrainJob}, patch: {spec: {}}}], definitionFiles: [/dev/zero]}")},
 			lines: []string{"fn <in.yaml", "fn <files.yaml", "fn <policy.yaml", "fn <merge.yaml"}, want: "is outside of the repository"},
-		"pipe of jobs": {files: map[string]string{"jobs/a.yaml": "fifo", "jobs/b.yaml": "-> /dev/zero"}, lines: []string{"check jobs", "render -f jobs -r rt.yaml", "migrate jobs", "diff jobs job.yaml"}, want: "is no regular file"},
+		// What dumps hold.
+		"names of a dump": {files: map[string]string{"dump.yaml": dumped(`"a\\e[31m\\n::error::x"`, "") + "---\napiVersion: v1\nkind: Secret\nmetadata: {name: llm, name: b}\nstringData: {a: MARK, b: [MARK]}\n"}, lines: dumpLines, want: "llm"},
+		"owners of a dump": {files: map[string]string{"dump.yaml": dumped("llm", `  managedFields: [{manager: "a\\e[31m\\n::error::x", operation: Update, fieldsType: FieldsV1, fieldsV1: {f:spec: {f:replicatedJobs: {}}, "k:{": {}, "i:99999999999999999999": {}}}]`+"\n")},
+			lines: dumpLines, want: "llm"},
+		"equal objects of a dump": {files: map[string]string{"dump.yaml": times(1500, dumped("llm", "")), "job.yaml": times(1500, "---\n"+trainJob("llm", ""))}, lines: dumpLines, want: "llm"},
+		"wide object of a dump":   {files: map[string]string{"dump.yaml": dumped("llm", "  labels: {"+times(1<<17, "key%d: a, ")+"}\n")}, lines: dumpLines, want: "must have at most 32768 items"},
+		"aliases of a dump":       {files: map[string]string{"dump.yaml": dumped("llm", "") + "---\na: &a " + long + "\nb: [" + strings.Repeat("*a, ", 1<<12) + "]\n"}, lines: dumpLines, want: "TW100"},
+		"link in a dump":          {files: map[string]string{"dump.yaml/a.yaml": "fifo", "dump.yaml/b.yaml": "-> /dev/zero"}, lines: dumpLines, want: "is no regular file"},
+		"pipe of jobs":            {files: map[string]string{"jobs/a.yaml": "fifo", "jobs/b.yaml": "-> /dev/zero"}, lines: []string{"check jobs", "render -f jobs -r rt.yaml", "migrate jobs", "diff jobs job.yaml"}, want: "is no regular file"},
 	}
 }
 

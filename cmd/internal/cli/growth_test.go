@@ -94,6 +94,15 @@ func growing() []growth {
 			files["new.yaml"] = trainJobOf(env(`{name: V%d, value: a}`))(n) + workRuntime
 			return files
 		}},
+		{name: "diff with a dump of labels", n: 300, args: []string{"diff", "new.yaml", "--live", "dump.yaml"}, folder: observed("  labels: {%s}\n", "k%d: a, ")},
+		{name: "diff with a dump of Jobs", n: 100, args: []string{"diff", "new.yaml", "--live", "dump.yaml"}, folder: func(n int) map[string]string {
+			files := observed("", "")(1)
+			files["dump.yaml"] += times(n, "---\napiVersion: batch/v1\nkind: Job\nmetadata: {name: a0-node-%d, namespace: default, labels: {jobset.sigs.k8s.io/jobset-name: a0}}\nspec: {template: {spec: {containers: [{name: node, image: old}]}}}\n")
+			return files
+		}},
+		{name: "check with equal observed documents", n: 20, args: []string{"check", "new.yaml", "--observed", "dump.yaml"}, folder: func(n int) map[string]string {
+			return map[string]string{"new.yaml": times(n, "---\n"+trainJob("llm", "")) + workRuntime, "dump.yaml": times(n, dumped("llm", ""))}
+		}},
 		{name: "diff with live documents", n: 50, args: []string{"diff", "--live"}, file: func(n int) string { return times(n, "---\n"+trainJob("a%d", "    image: SIDE\n")) }},
 		{name: "render variables", n: 500, args: []string{"render", "--to=pods"}, file: trainJobOf(env(`{name: V%d, value: a}`))},
 		{name: "render files", n: 50, args: []string{"render"}, file: func(n int) string { return times(n, trainJob("a%d", "")+nextFile) }},

@@ -278,9 +278,11 @@ func (c *Comparison) job(old, new *Job) (*JobDiff, error) {
 	if j.alike == "" {
 		j.alike = strings.Join(j.head(), "\x00")
 	}
+	parts := []string{j.alike}
 	for _, o := range j.Objects {
-		j.alike += "\x00" + o.alike
+		parts = append(parts, o.alike)
 	}
+	j.alike = strings.Join(parts, "\x00")
 	if j.state == stateCreated || j.state == stateRemoved {
 		j.alike = j.ID.Kind + j.name().String() // show each one completely
 	}

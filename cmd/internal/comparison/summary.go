@@ -30,6 +30,7 @@ type cause struct {
 	files []string // its files, sorted
 	jobs  []jobName
 	rows  []*summaryRow
+	byRow map[string]*summaryRow // what it says
 	Reason
 }
 
@@ -116,7 +117,7 @@ func (s *summary) add(known map[string]*cause, j *JobDiff, claims []merge.Claim,
 		}
 		by := known[name]
 		if by == nil {
-			by = &cause{name: name, Reason: s.reasons[claim.Layer]}
+			by = &cause{name: name, Reason: s.reasons[claim.Layer], byRow: map[string]*summaryRow{}}
 			known[name] = by
 			s.causes = append(s.causes, by)
 		}
@@ -125,12 +126,12 @@ func (s *summary) add(known map[string]*cause, j *JobDiff, claims []merge.Claim,
 			slices.Sort(by.files)
 		}
 		by.jobs = appendNew(by.jobs, j.name())
-		i := slices.IndexFunc(by.rows, func(r *summaryRow) bool { return r.what == what })
-		if i < 0 {
-			i = len(by.rows)
-			by.rows = append(by.rows, &summaryRow{what: what})
+		row := by.byRow[what]
+		if row == nil {
+			row = &summaryRow{what: what}
+			by.rows, by.byRow[what] = append(by.rows, row), row
 		}
-		by.rows[i].jobs = appendNew(by.rows[i].jobs, j.name())
+		row.jobs = appendNew(row.jobs, j.name())
 	}
 }
 

@@ -14,6 +14,8 @@ package live
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -65,7 +67,7 @@ type Family struct {
 	JobSet   *Object
 	Jobs     []*Object
 	Pods     []*Object
-	// Doubled are objects of the dump of which another one took the place, and further JobSets of the TrainJob.
+	// Doubled has the first object of each kind of which another one took the place, or else a further JobSet of the TrainJob.
 	Doubled []*Object
 
 	byName map[string]*Object // the Jobs
@@ -133,7 +135,7 @@ func Read(s workspace.Source, flags workspace.Flags, path string) *Dump {
 	d.group(found)
 	for _, o := range doubled {
 		if f := d.families[fieldpath.Object{Kind: finding.TrainJobKind, Namespace: o.ID.Namespace, Name: o.ID.Name}]; f != nil {
-			f.Doubled = append(f.Doubled, o)
+			f.double(o)
 		}
 	}
 	return d
@@ -173,9 +175,13 @@ func (d *Dump) object(document *manifest.Document, flags workspace.Flags) *Objec
 		o.Value = job
 	} else if err := o.decode(); err != nil {
 		o.Broken = true
+		message := "the object cannot be decoded"
+		if errors.Is(err, errMany) {
+			message = err.Error()
+		}
 		d.Findings = append(d.Findings, finding.Finding{
 			Code: finding.CodeWrongType, Severity: finding.Error, Object: o.ID, Position: document.Position(nil),
-			Message: "the object cannot be decoded", Remedy: finding.Remedy{Text: "read the object with kubectl get -o yaml"},
+			Message: message, Remedy: finding.Remedy{Text: "read the object with kubectl get -o yaml"},
 		})
 	}
 	if o.Broken {
@@ -194,10 +200,34 @@ func (d *Dump) object(document *manifest.Document, flags workspace.Flags) *Objec
 	return o
 }
 
+// mostItems limits a map or a list of an object: the work of an apply grows with its square.
+const mostItems = 1 << 15
+
+var errMany = fmt.Errorf("Too many: a map or a list of the object must have at most %d items", mostItems)
+
+// hasMany reports whether a map or a list within a value has too many items.
+func hasMany(value any) bool {
+	switch v := value.(type) {
+	case map[string]any:
+		for _, item := range v {
+			if hasMany(item) {
+				return true
+			}
+		}
+		return len(v) > mostItems
+	case []any:
+		return len(v) > mostItems || slices.ContainsFunc(v, hasMany)
+	}
+	return false
+}
+
 func (o *Object) decode() error {
 	fields, err := o.Document.Fields()
 	if err != nil {
 		return err
+	}
+	if hasMany(fields) {
+		return errMany
 	}
 	data, err := json.Marshal(fields)
 	if err != nil {
@@ -216,8 +246,7 @@ func (d *Dump) group(found []*Object) {
 		case workspace.JobSetKind:
 			d.family(o.ID.Namespace, o.ID.Name).JobSet = o
 			if name := owner(o, finding.TrainJobKind); name != "" && name != o.ID.Name {
-				f := d.family(o.ID.Namespace, name)
-				f.Doubled = append(f.Doubled, o)
+				d.family(o.ID.Namespace, name).double(o)
 			}
 		}
 	}
@@ -252,6 +281,13 @@ func (d *Dump) family(namespace, name string) *Family {
 		d.Families = append(d.Families, f)
 	}
 	return f
+}
+
+// double keeps the first object of each kind: a dump may have any number of equal objects.
+func (f *Family) double(o *Object) {
+	if !slices.ContainsFunc(f.Doubled, func(other *Object) bool { return other.ID.Kind == o.ID.Kind }) {
+		f.Doubled = append(f.Doubled, o)
+	}
 }
 
 // Family returns the family of a TrainJob, or nil.
