@@ -334,8 +334,8 @@ func (c *Comparison) object(j *JobDiff, old, new *Object) (*ObjectDiff, error) {
 	case new == nil:
 		o.state = stateRemoved
 	default:
-		plain, err := diff.Compare(old.Object, new.Object, diff.Options{})
-		if err != nil || len(plain) == 0 {
+		changes, err := diff.Compare(old.Object, new.Object, diff.Options{})
+		if err != nil || len(changes) == 0 {
 			return nil, err
 		}
 		if o.before.Owners, err = old.Owners(); err != nil {
@@ -348,7 +348,7 @@ func (c *Comparison) object(j *JobDiff, old, new *Object) (*ObjectDiff, error) {
 			return nil, err
 		}
 		o.attribute()
-		o.alike = alike(j, o, plain)
+		o.alike = alike(j, o, changes)
 		return o, nil
 	}
 	var err error

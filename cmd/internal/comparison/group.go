@@ -21,7 +21,7 @@ func (n jobName) String() string {
 func (n jobName) markdown() string {
 	name := codeSpan(shortened(fieldpath.Object{Namespace: n.namespace, Name: n.name}.String(), longestName))
 	if n.build != "" {
-		name += " (" + plain(shortened(n.build, longestName)) + ")"
+		name += " (" + safeText(shortened(n.build, longestName)) + ")"
 	}
 	return name
 }

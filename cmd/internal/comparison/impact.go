@@ -253,7 +253,7 @@ func (b *impact) rows() []row {
 			add(string(r.of.update), report.Count(len(ids), r.what)+", "+r.text)
 			rows[len(rows)-1].names = ids
 			if r.of.frozen {
-				rows[len(rows)-1].frozen = listed(slices.Compact(b.frozen[r.of]), mostFrozen)
+				rows[len(rows)-1].frozen = joinFirst(slices.Compact(b.frozen[r.of]), mostFrozen)
 			}
 		}
 	}
@@ -265,10 +265,10 @@ func (b *impact) rows() []row {
 		devices = append(devices, change(b.before.Devices[name], b.after.Devices[name])+" "+name)
 	}
 	if devices != nil {
-		add("GPUs", listed(devices, 5))
+		add("GPUs", joinFirst(devices, 5))
 	}
 	if queues := b.queueNames(); queues != nil {
-		add("queues", listed(queues, 5))
+		add("queues", joinFirst(queues, 5))
 	}
 	return rows
 }

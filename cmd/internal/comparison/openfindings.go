@@ -117,7 +117,7 @@ func (s *findingSection) item(g *report.Group, isNew bool) string {
 	b.WriteByte('\n')
 	claims := s.opts.Claims(f)
 	if f.Code != finding.CodeOverlap { // the claims of an overlap say what its message says
-		line := plain(f.Message)
+		line := safeText(f.Message)
 		if at := f.Position.String(); at != "" {
 			line += " at " + codeSpan(at)
 		}
@@ -138,7 +138,7 @@ func (s *findingSection) item(g *report.Group, isNew bool) string {
 
 // todo writes the remedies.
 func (c *Comparison) todo(b *strings.Builder, concerns []findingSection) {
-	for i, line := range c.remedies(concerns, markdownNames, plain) {
+	for i, line := range c.remedies(concerns, markdownNames, safeText) {
 		if i == 0 {
 			b.WriteString("\n**What to do**\n\n")
 		}
@@ -182,8 +182,8 @@ func (c *Comparison) remedies(concerns []findingSection, names func([]jobName, i
 	return known
 }
 
-// plain returns text that Markdown and HTML show as it is, and no longer than a remedy should be.
-func plain(text string) string {
+// safeText returns text that Markdown and HTML show as it is, and no longer than a remedy should be.
+func safeText(text string) string {
 	var b strings.Builder
 	for _, r := range strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(shortened(report.Printable(text), 500)) {
 		if strings.ContainsRune("\\`*_{}[]|~", r) {

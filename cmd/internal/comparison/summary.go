@@ -187,11 +187,11 @@ func firstNames(names []jobName, most int) string {
 	for i, name := range names {
 		list[i] = name.String()
 	}
-	return listed(list, most)
+	return joinFirst(list, most)
 }
 
-// listed joins the first strings of a list, and shortens each.
-func listed(list []string, most int) string {
+// joinFirst joins the first strings of a list, and shortens each.
+func joinFirst(list []string, most int) string {
 	var first []string
 	for _, text := range list[:min(most, len(list))] {
 		first = append(first, shortened(text, longestName))

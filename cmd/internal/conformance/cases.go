@@ -253,7 +253,7 @@ func listOf(items []any) map[string]any {
 }
 
 func sortedReleases(want map[string]result) []string {
-	all, _ := named("")
+	all, _ := releasesNamed("")
 	return slices.DeleteFunc(all, func(r string) bool {
 		_, has := want[r]
 		return !has

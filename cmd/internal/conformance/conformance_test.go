@@ -17,7 +17,7 @@ func TestTrainweld(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	releases, err := named("")
+	releases, err := releasesNamed("")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ var notShown = []string{"status-gate", "jobset-group", "jobset-dependency", "job
 // shows reports whether a case of a behaviour has another result in a release than in the one before.
 func shows(t *testing.T, cases []*testCase, in string) bool {
 	t.Helper()
-	all, err := named("")
+	all, err := releasesNamed("")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -57,7 +57,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if len(command) == 0 || flags.NArg() > 0 {
 		return fail(fmt.Errorf("name the program: -exec 'PROGRAM ARGUMENTS'"))
 	}
-	releases, err := named(*only)
+	releases, err := releasesNamed(*only)
 	if err != nil {
 		return fail(fmt.Errorf("-release: %w", err))
 	}
@@ -84,8 +84,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 	return 1
 }
 
-// named returns the releases to run: the one of that name, or all.
-func named(name string) ([]string, error) {
+// releasesNamed returns the releases to run: the one of that name, or all.
+func releasesNamed(name string) ([]string, error) {
 	var all []string
 	for _, r := range release.Known() {
 		all = append(all, r.Name)

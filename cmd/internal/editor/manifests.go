@@ -89,7 +89,7 @@ func reference(name string) object { return object{"$ref": "#/definitions/" + na
 
 // isOf returns a schema of the objects of a kind of a group.
 func isOf(kind, group string) object {
-	s := named("kind", kind)
+	s := objectWithField("kind", kind)
 	s["type"], s["properties"].(object)["apiVersion"] = "object", object{"pattern": "^" + regexp.QuoteMeta(group) + "/"}
 	return s
 }

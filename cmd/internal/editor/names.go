@@ -44,21 +44,21 @@ func (b *builder) pathToContainers() []string {
 	return path
 }
 
-// plain returns a name of a path without its mark of a list.
-func plain(name string) string { return strings.TrimSuffix(name, "[]") }
+// fieldName returns a name of a path without its mark of a list.
+func fieldName(name string) string { return strings.TrimSuffix(name, "[]") }
 
 // nameRuntimes restricts the names in a TrainJob to those of the runtimes.
 func (b *builder) nameRuntimes(root object) {
 	ref := below(root, "spec", "runtimeRef")
 	below(ref, "kind")["enum"] = []any{trainer.ClusterTrainingRuntimeKind, trainer.TrainingRuntimeKind}
-	isNamespaced := named("kind", trainer.TrainingRuntimeKind)
+	isNamespaced := objectWithField("kind", trainer.TrainingRuntimeKind)
 	add(ref, object{
 		"if":   isNamespaced,
 		"then": b.runtimeNames(trainer.TrainingRuntimeKind), "else": b.runtimeNames(trainer.ClusterTrainingRuntimeKind),
 	})
 	var cases []any
 	for _, g := range b.groups() {
-		isNamed := named("name", g.names...)
+		isNamed := objectWithField("name", g.names...)
 		if g.kind == trainer.TrainingRuntimeKind {
 			add(isNamed, isNamespaced)
 		} else {
@@ -79,8 +79,8 @@ func is(words ...string) object {
 	return object{"type": "string", "pattern": "^(" + strings.Join(quoted, "|") + ")$"}
 }
 
-// named returns a schema of objects that have a field with one of these words.
-func named(field string, words ...string) object {
+// objectWithField returns a schema of objects that have a field with one of these words.
+func objectWithField(field string, words ...string) object {
 	return object{"required": []any{field}, "properties": object{field: is(words...)}}
 }
 
@@ -100,7 +100,7 @@ func (b *builder) runtimeNames(kind string) object {
 			names, origins = append(names, r.Name), append(origins, r.Origin)
 		}
 	}
-	return oneOf(names, origins, fmt.Sprintf("no %s of this name is known: %s", kind, cmp.Or(listed(names), "there is none")))
+	return oneOf(names, origins, fmt.Sprintf("no %s of this name is known: %s", kind, cmp.Or(nameList(names), "there is none")))
 }
 
 // oneOf returns the schema of objects whose name is one of these. hints describe the names, and may be nil.
@@ -213,7 +213,7 @@ func (b *builder) jobs(jobs []Job, owner string) object {
 	}
 	for _, j := range jobs {
 		add(s, object{
-			"if":   named("name", j.Name),
+			"if":   objectWithField("name", j.Name),
 			"then": nested(containers(j, owner), b.pathToPods()...),
 		})
 	}
@@ -237,14 +237,14 @@ func hasNone(owner, what string, names []string) string {
 	if len(names) == 0 {
 		return fmt.Sprintf("%s %s %s", owner, verb, what)
 	}
-	return fmt.Sprintf("%s %s %s of this name; %s%s", owner, verb, what, others, listed(names))
+	return fmt.Sprintf("%s %s %s of this name; %s%s", owner, verb, what, others, nameList(names))
 }
 
 // mostNames is the largest number of names in a message. The completion offers all.
 const mostNames = 12
 
-// listed returns names for a message.
-func listed(names []string) string {
+// nameList returns names for a message.
+func nameList(names []string) string {
 	if len(names) <= mostNames {
 		return strings.Join(names, ", ")
 	}

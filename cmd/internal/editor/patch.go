@@ -89,7 +89,7 @@ func (b *builder) restrictMetadata(patch object) {
 	for i, path := range paths {
 		of := patch
 		for _, name := range append(slices.Clone(path), "template", "metadata") {
-			of = below(of, plain(name))
+			of = below(of, fieldName(name))
 		}
 		fields, _ := of["properties"].(object)
 		for name := range fields {
@@ -104,12 +104,12 @@ func (b *builder) restrictMetadata(patch object) {
 func (b *builder) restrictEnv(patch object) {
 	of := patch
 	for _, name := range b.pathToContainers() {
-		of = below(of, plain(name))
+		of = below(of, fieldName(name))
 	}
 	apis := check.EnvFields()
 	for _, name := range slices.Sorted(maps.Keys(apis)) {
 		add(items(of), object{
-			"if":   named("name", name),
+			"if":   objectWithField("name", name),
 			"then": object{"properties": object{"env": false}, "errorMessage": fmt.Sprintf("no patch may set env of a container called %q: set %s of the TrainJob instead", name, apis[name])},
 		})
 	}

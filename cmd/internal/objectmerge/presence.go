@@ -35,8 +35,8 @@ func isDirective(name string) bool {
 	return false
 }
 
-// place is a place in a Go type: the type there, and the merge key of a list.
-type place struct {
+// typeRef is a place in a Go type: the type there, and the merge key of a list.
+type typeRef struct {
 	t   reflect.Type
 	key string
 }
@@ -45,21 +45,21 @@ type place struct {
 type presence struct{ structs jsonfields.Structs }
 
 // field returns the place of a field or an entry. It has no type if the Go type does not tell it.
-func (w presence) field(at place, name string) (f place, isPointer bool) {
+func (w presence) field(at typeRef, name string) (f typeRef, isPointer bool) {
 	switch {
 	case at.t == nil:
 	case at.t.Kind() == reflect.Map:
-		return place{t: at.t.Elem()}, false
+		return typeRef{t: at.t.Elem()}, false
 	case at.t.Kind() == reflect.Struct:
 		if f, ok := w.structs.Field(at.t, name); ok {
-			return place{f.Type, f.MergeKey}, f.Type.Kind() == reflect.Pointer
+			return typeRef{f.Type, f.MergeKey}, f.Type.Kind() == reflect.Pointer
 		}
 	}
-	return place{}, false
+	return typeRef{}, false
 }
 
 // concrete returns the place without pointers. A type with its own encoding has nothing within it.
-func (at place) concrete() place {
+func (at typeRef) concrete() typeRef {
 	if at.t != nil {
 		if at.t = jsonfields.Concrete(at.t); jsonfields.DecodesItself(at.t) {
 			at.t = nil
@@ -68,15 +68,15 @@ func (at place) concrete() place {
 	return at
 }
 
-func (at place) item() place {
+func (at typeRef) item() typeRef {
 	if at.t == nil || at.t.Kind() != reflect.Slice {
-		return place{}
+		return typeRef{}
 	}
-	return place{t: at.t.Elem()}
+	return typeRef{t: at.t.Elem()}
 }
 
 // add records the fields of a value of an input. It returns p, or a new record for nil.
-func (w presence) add(p *present, at place, value any) *present {
+func (w presence) add(p *present, at typeRef, value any) *present {
 	if p == nil {
 		p = &present{}
 	}
@@ -123,7 +123,7 @@ func (w presence) add(p *present, at place, value any) *present {
 
 // prune removes the fields of an encoded value that are as empty as the Go type makes them, and that no input sets. It keeps what a
 // pointer holds, which an input has set.
-func (w presence) prune(p *present, at place, value any) {
+func (w presence) prune(p *present, at typeRef, value any) {
 	at = at.concrete()
 	switch value := value.(type) {
 	case map[string]any:
@@ -173,7 +173,7 @@ func (p *present) of(name string) *present {
 }
 
 // isZero reports whether a pruned value encodes the zero value of its Go type. The zero quantity is "0", for example.
-func isZero(at place, value any) bool {
+func isZero(at typeRef, value any) bool {
 	if at.t == nil {
 		return false
 	}
@@ -213,7 +213,7 @@ func (m *Object) fieldsOf(value any, patches []Patch) (merge.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	w, root := presence{jsonfields.Structs{}}, place{t: m.goType}
+	w, root := presence{jsonfields.Structs{}}, typeRef{t: m.goType}
 	set := w.add(nil, root, base)
 	for _, patch := range patches {
 		w.add(set, root, patch.fields)

@@ -45,8 +45,8 @@ func isLicense(name string) bool {
 	return !strings.HasPrefix(name, "notice") && !strings.HasPrefix(name, "patents")
 }
 
-// listed is a package as go list describes it.
-type listed struct {
+// goPackage is a package as go list describes it.
+type goPackage struct {
 	ImportPath, Dir string
 	Standard        bool
 	Module          *struct {
@@ -98,14 +98,14 @@ func (r release) modules(p platform) ([]module, error) {
 }
 
 // packages lists every package that is linked for a platform.
-func (r release) packages(p platform) ([]listed, error) {
+func (r release) packages(p platform) ([]goPackage, error) {
 	out, err := r.goCommand(p, "list", "-deps", "-json=ImportPath,Dir,Standard,Module", "-tags="+r.tags, r.program)
 	if err != nil {
 		return nil, err
 	}
-	var all []listed
+	var all []goPackage
 	for d := json.NewDecoder(bytes.NewReader(out)); ; {
-		var l listed
+		var l goPackage
 		err := d.Decode(&l)
 		if errors.Is(err, io.EOF) {
 			return all, nil

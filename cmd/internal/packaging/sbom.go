@@ -48,15 +48,15 @@ func (r release) sbom(made []artifact) *spdx.Document {
 			Created:  r.time.Format(time.RFC3339),
 		},
 	}
-	listed := map[common.ElementID]bool{}
+	seen := map[common.ElementID]bool{}
 	for _, a := range made {
 		id := identifier("artifact", a.name)
 		d.Packages = append(d.Packages, r.artifactPackage(id, a))
 		d.Relationships = append(d.Relationships, related("DOCUMENT", common.TypeRelationshipDescribe, id))
 		for _, m := range a.modules {
 			contained := identifier("module", m.path+"-"+m.version)
-			if !listed[contained] {
-				listed[contained] = true
+			if !seen[contained] {
+				seen[contained] = true
 				d.Packages = append(d.Packages, modulePackage(contained, m))
 			}
 			d.Relationships = append(d.Relationships, related(id, common.TypeRelationshipContains, contained))

@@ -93,7 +93,7 @@ func (r *pass) perform(f finding.Finding) ([]change, error) {
 	if f.Remedy.Do == finding.Migrate {
 		return r.migrate(f)
 	}
-	at, err := r.place(f.Position, f.Path)
+	at, err := r.fieldRef(f.Position, f.Path)
 	option := ""
 	if len(f.Remedy.Options) > 0 {
 		option = f.Remedy.Options[0]
@@ -139,7 +139,7 @@ func (r *pass) compose(f finding.Finding) ([]change, error) {
 		return nil, errNoPlace
 	}
 	last := claims[len(claims)-1]
-	at, err := r.place(last.Position, last.Source)
+	at, err := r.fieldRef(last.Position, last.Source)
 	c := manifest.Change{Path: at.path, Do: manifest.SetField}
 	if err = errors.Join(err, yaml.Unmarshal([]byte(f.Remedy.Options[0]), &c.Value)); err != nil {
 		return nil, err
@@ -148,19 +148,19 @@ func (r *pass) compose(f finding.Finding) ([]change, error) {
 }
 
 // missing returns the place of a field that its object lacks. The position of the finding is that of the nearest field around it.
-func (r *pass) missing(f finding.Finding) (place, error) {
+func (r *pass) missing(f finding.Finding) (fieldRef, error) {
 	for n := len(f.Path) - 1; n >= 0; n-- {
-		at, err := r.place(f.Position, f.Path[:n])
+		at, err := r.fieldRef(f.Position, f.Path[:n])
 		if err == nil && at.isOf(f) && !at.Has(f.Path) {
 			at.path = f.Path
 			return at, nil
 		}
 	}
-	return place{}, errNoPlace
+	return fieldRef{}, errNoPlace
 }
 
-func (r *pass) change(f finding.Finding, at place, c manifest.Change) change {
-	c.Value = plain(c.Value)
+func (r *pass) change(f finding.Finding, at fieldRef, c manifest.Change) change {
+	c.Value = jsonValue(c.Value)
 	return change{object: at.object, Change: c, isShared: !at.isOf(f) && len(r.usersOf(at.at.File)) > 0 && isOfTrainJob(f)}
 }
 
@@ -186,7 +186,7 @@ func (r *pass) prefer(f finding.Finding) ([]change, error) {
 		if lost == nil {
 			continue
 		}
-		at, err := r.place(f.Claims[i].Position, f.Claims[i].Source)
+		at, err := r.fieldRef(f.Claims[i].Position, f.Claims[i].Source)
 		if err != nil {
 			return nil, err
 		}
@@ -258,7 +258,7 @@ func isRequired(field fieldpath.Path) bool {
 
 // isDuplicate reports whether another item of the list has a value at the same field. The API of patches identifies mounts by their names,
 // and the merge by their paths.
-func (p place) isDuplicate(value any) bool {
+func (p fieldRef) isDuplicate(value any) bool {
 	const fromList = 2
 	if len(p.path) < fromList {
 		return false
@@ -299,7 +299,7 @@ func (r *pass) unite(f finding.Finding) ([]change, error) {
 	}
 	var changes []change
 	for _, claim := range f.Claims {
-		at, err := r.place(claim.Position, claim.Source)
+		at, err := r.fieldRef(claim.Position, claim.Source)
 		if err != nil {
 			return nil, err
 		}
@@ -318,17 +318,17 @@ func inOrderOf(claims []merge.Claim, union any) any {
 		data, _ := json.Marshal(item) // of JSON
 		return string(data)
 	}
-	place := map[string]int{}
+	rank := map[string]int{}
 	for _, claim := range claims {
-		list, _ := plain(claim.Value).([]any)
+		list, _ := jsonValue(claim.Value).([]any)
 		for _, item := range list {
-			if _, known := place[text(item)]; !known {
-				place[text(item)] = len(place)
+			if _, known := rank[text(item)]; !known {
+				rank[text(item)] = len(rank)
 			}
 		}
 	}
 	ordered := slices.Clone(items)
-	slices.SortStableFunc(ordered, func(a, b any) int { return cmp.Compare(place[text(a)], place[text(b)]) })
+	slices.SortStableFunc(ordered, func(a, b any) int { return cmp.Compare(rank[text(a)], rank[text(b)]) })
 	return ordered
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
-// place is a field of an object in a file.
-type place struct {
+// fieldRef is a field of an object in a file.
+type fieldRef struct {
 	*object
 	path fieldpath.Path
 	// isOwn tells that the path is the finding's: the field is not in a file of patches.
@@ -34,15 +34,15 @@ type object struct {
 // errNoPlace is the error of a finding whose field the text does not have in one place.
 var errNoPlace = errors.New("the file does not hold the field at one place")
 
-// place returns the field of a position. path leads to the field in the finding's object, which may hold it in several forms: a patch
+// fieldRef returns the field of a position. path leads to the field in the finding's object, which may hold it in several forms: a patch
 // in a file of its own has another root than the TrainJob.
-func (r *pass) place(p fieldpath.Position, path fieldpath.Path) (place, error) {
+func (r *pass) fieldRef(p fieldpath.Position, path fieldpath.Path) (fieldRef, error) {
 	object := r.objectAt(p)
 	if object == nil {
-		return place{}, errNoPlace
+		return fieldRef{}, errNoPlace
 	}
 	document := object.Document
-	found := place{object: object}
+	found := fieldRef{object: object}
 	if document.IsAt(path, p) {
 		found.path, found.isOwn = path, true
 		return found, nil
@@ -55,7 +55,7 @@ func (r *pass) place(p fieldpath.Position, path fieldpath.Path) (place, error) {
 			}
 		}
 	}
-	return place{}, errNoPlace
+	return fieldRef{}, errNoPlace
 }
 
 // basesAt returns the paths of the patches that may hold a position: the object as one patch, and the last patch that starts before. An
@@ -100,13 +100,13 @@ func (r *pass) objectAt(p fieldpath.Position) *object {
 
 // around returns the place of the nearest field around a path that has the position. The cluster reports fields of an item that no
 // file sets.
-func (r *pass) around(p fieldpath.Position, path fieldpath.Path) (place, error) {
+func (r *pass) around(p fieldpath.Position, path fieldpath.Path) (fieldRef, error) {
 	for n := len(path); n > 0; n-- {
-		if at, err := r.place(p, path[:n]); err == nil {
+		if at, err := r.fieldRef(p, path[:n]); err == nil {
 			return at, nil
 		}
 	}
-	return place{}, errNoPlace
+	return fieldRef{}, errNoPlace
 }
 
 // patchesIn returns the paths of the patches in a document: of a TrainJob, or of a patch alone.
@@ -129,6 +129,6 @@ func pathsInPatch(path fieldpath.Path) []fieldpath.Path {
 }
 
 // isOf reports whether a place belongs to the object of a finding, by its kind and name. A patch in a file of its own has no kind.
-func (p place) isOf(f finding.Finding) bool {
+func (p fieldRef) isOf(f finding.Finding) bool {
 	return p.isOwn && (p.ID.Kind == f.Object.Kind && p.ID.Name == f.Object.Name || p.ID.Kind == "" && !isOfTrainJob(f))
 }

@@ -264,12 +264,12 @@ func (r *pass) changesOf(o *object, fixes []*fix) []manifest.Change {
 
 // isList reports whether a value is a list as JSON.
 func isList(value any) bool {
-	_, ok := plain(value).([]any)
+	_, ok := jsonValue(value).([]any)
 	return ok
 }
 
-// plain returns a value as JSON does.
-func plain(value any) any {
+// jsonValue returns a value as JSON does.
+func jsonValue(value any) any {
 	data, err := json.Marshal(value)
 	if err != nil {
 		return nil

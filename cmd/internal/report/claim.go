@@ -11,8 +11,8 @@ import (
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
-// place returns the object and the field of a finding.
-func place(f finding.Finding) string {
+// objectAndField returns the object and the field of a finding.
+func objectAndField(f finding.Finding) string {
 	where := strings.TrimSpace(f.Object.String() + " " + f.Path.String())
 	return strings.TrimPrefix(where+builtFrom(f), ", ")
 }

@@ -43,9 +43,9 @@ func TestWrite_Group(t *testing.T) {
 		change(&f)
 		return f
 	}
-	place := finding.Finding{Code: finding.CodeNotAnObject, Severity: finding.Warning, Message: "no object", Remedy: finding.Remedy{Text: "h"}}
+	example := finding.Finding{Code: finding.CodeNotAnObject, Severity: finding.Warning, Message: "no object", Remedy: finding.Remedy{Text: "h"}}
 	at := func(file string) finding.Finding {
-		f := place
+		f := example
 		f.Position.File = file
 		return f
 	}

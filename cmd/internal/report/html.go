@@ -157,7 +157,7 @@ func (h head) remedy(b *page.Body) {
 // entry appends the first finding of a group with its source line and its claims, and the places of others.
 func entry(b *page.Body, layers *page.Layers, opts Options, g *Group) {
 	f := g.First
-	at, where := f.Position.String(), place(f)
+	at, where := f.Position.String(), objectAndField(f)
 	if at != "" || where != "" {
 		b.Open("p", page.Class("path"))
 		if at != "" {

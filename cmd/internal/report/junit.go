@@ -135,7 +135,7 @@ func (s *junitSuite) add(c junitCase) {
 
 func (o Options) junitCase(f finding.Finding) junitCase {
 	c := junitCase{Name: Title(f.Code), Class: noFile, Line: f.Position.Line}
-	if where := place(f); where != "" {
+	if where := objectAndField(f); where != "" {
 		c.Name += " in " + Printable(where)
 	}
 	if f.Position.File != "" {

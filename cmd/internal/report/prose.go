@@ -12,7 +12,7 @@ import (
 // claim, and the help.
 func (o Options) prose(f finding.Finding) []string {
 	lines := []string{Printable(f.Message)}
-	if where := place(f); where != "" {
+	if where := objectAndField(f); where != "" {
 		lines = append(lines, "in "+Printable(where))
 	}
 	for _, c := range o.Claims(f) {

@@ -163,7 +163,7 @@ type sarif struct {
 
 func (s sarif) result(f finding.Finding) sarifResult {
 	location := sarifLocation{Physical: s.physical(s.opts.somewhere(f.Position))}
-	if where := place(f); where != "" {
+	if where := objectAndField(f); where != "" {
 		location.Logical = []sarifLogicalLocation{{Name: where}}
 	}
 	r := sarifResult{

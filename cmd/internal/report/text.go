@@ -41,11 +41,11 @@ type text struct {
 }
 
 func (t text) finding(f finding.Finding) {
-	if place := f.Position.String(); place != "" {
-		fmt.Fprintf(t.w, "%s: ", t.paint(bold, Line(place)))
+	if position := f.Position.String(); position != "" {
+		fmt.Fprintf(t.w, "%s: ", t.paint(bold, Line(position)))
 	}
 	fmt.Fprintf(t.w, "%s: %s\n", t.paint(colorOf(f.Severity), f.Severity.String()+" "+string(f.Code)), Printable(f.Message))
-	switch where := place(f); {
+	switch where := objectAndField(f); {
 	case where == "":
 	case f.Object.Name == "" && len(f.Path) == 0 && f.Build != "":
 		fmt.Fprintf(t.w, "  %s\n", Printable(where))

@@ -147,7 +147,7 @@ func (d *Dir) Changed(files []File, look func(i int, text []byte), interrupted f
 // Write applies all changes. An error before all new files are complete, also one of interrupted, leaves everything as it was. The
 // message of a later error, such as a folder in place of a file, names the files that were changed.
 func Write(all []Changes, interrupted func() error, step func(done, total int)) error {
-	s := stage{known: map[place]bool{}}
+	s := stage{known: map[entry]bool{}}
 	err := s.fill(all, interrupted, step)
 	if err == nil {
 		err = interrupted()
@@ -172,8 +172,8 @@ func Write(all []Changes, interrupted func() error, step func(done, total int)) 
 	return nil
 }
 
-// place is a file or a folder of a directory.
-type place struct {
+// entry is a file or a folder of a directory.
+type entry struct {
 	dir  *Dir
 	name string
 }
@@ -181,14 +181,14 @@ type place struct {
 // stage holds the new files of a run under their staged names.
 type stage struct {
 	files   []stagedFile // that are not renamed yet
-	made    []place      // the folders that the run has made, parents first
-	known   map[place]bool
+	made    []entry      // the folders that the run has made, parents first
+	known   map[entry]bool
 	changed []string // the files that the run has changed, for messages
 }
 
 // stagedFile is a file, and its name until all files are complete. It differs between runs, and between a directory and a folder of it.
 type stagedFile struct {
-	place
+	entry
 	as string
 }
 
@@ -211,7 +211,7 @@ func (s *stage) fill(all []Changes, interrupted func() error, step func(done, to
 			if err := s.makeFolder(c.Dir, path.Dir(f.Name)); err != nil {
 				return err
 			}
-			s.files, texts = append(s.files, stagedFile{place{c.Dir, f.Name}, f.Name + suffix}), append(texts, f.Text)
+			s.files, texts = append(s.files, stagedFile{entry{c.Dir, f.Name}, f.Name + suffix}), append(texts, f.Text)
 		}
 	}
 	return concurrently(len(texts), func(i int) error {
@@ -232,7 +232,7 @@ func notOf(d *Dir, name string) error {
 
 // makeFolder makes a folder with its parents. A link in place of a folder is an error.
 func (s *stage) makeFolder(d *Dir, folder string) error {
-	at := place{d, folder}
+	at := entry{d, folder}
 	if folder == "." || s.known[at] {
 		return nil
 	}

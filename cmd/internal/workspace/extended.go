@@ -182,11 +182,11 @@ func extend(p manifest.Patch, runtime map[string]any, report func(finding.Findin
 		}
 		at := jobsPath().Append(fieldpath.Index(i))
 		wrong := func(code finding.Code, name, help, message string, args ...any) {
-			place := at
+			field := at
 			if name != "" {
-				place = at.Append(fieldpath.Field(name))
+				field = at.Append(fieldpath.Field(name))
 			}
-			report(finding.Finding{Code: code, Path: place, Position: out.position(place), Message: fmt.Sprintf(message, args...), Remedy: finding.Remedy{Text: help}})
+			report(finding.Finding{Code: code, Path: field, Position: out.position(field), Message: fmt.Sprintf(message, args...), Remedy: finding.Remedy{Text: help}})
 		}
 		selected := selectJobs(fields, jobs, wrong)
 		for _, name := range selected {

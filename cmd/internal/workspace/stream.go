@@ -26,7 +26,7 @@ type Stream struct {
 	files      []feedFile
 	Jobs       int // the number of files that may hold TrainJobs; they come first
 	held       int // the size of the data that the first pass keeps, in bytes
-	first      map[fieldpath.Object]place
+	first      map[fieldpath.Object]objectIndex
 	duplicates []duplicate
 	// The findings, in the order of the report: for the files of TrainJobs, the files of runtimes, and the patches.
 	listed, decoded, added [2]finding.List
@@ -41,13 +41,13 @@ type feedFile struct {
 	decoded *Decoded // the result of the first pass; nil to read the file again
 }
 
-// place is the position of an object: the number of its file, and of the document in that file.
-type place struct{ file, document int }
+// objectIndex is the position of an object: the number of its file, and of the document in that file.
+type objectIndex struct{ file, document int }
 
 // duplicate is a TrainJob with the name of an earlier one.
 type duplicate struct {
 	finding *finding.Finding
-	first   place
+	first   objectIndex
 }
 
 // feedLimit is the most data, in bytes, that the first pass keeps for the second. One large stream is then parsed only once.
@@ -55,7 +55,7 @@ const feedLimit = 8 << 20
 
 // NewStream runs the first pass. Then in is complete except for the TrainJobs.
 func NewStream(s Source, in *Input) *Stream {
-	f := &Stream{in: in, first: map[fieldpath.Object]place{}}
+	f := &Stream{in: in, first: map[fieldpath.Object]objectIndex{}}
 	f.fsys, f.stdin = s.Inputs()
 	for i, paths := range [][]string{in.flags.Files, in.flags.Runtimes} {
 		for _, name := range in.listFiles(f.fsys, paths) {
@@ -152,7 +152,7 @@ func (f *Stream) Objects(jobSets bool) iter.Seq[Item] {
 			for n, document := range d.Documents {
 				switch o := document.Object.(type) {
 				case *trainer.TrainJob:
-					if f.admit(o, document, place{i, n}) {
+					if f.admit(o, document, objectIndex{i, n}) {
 						yield(Item{Job: Job{TrainJob: o, Document: document}, File: i})
 					}
 				case *jobset.JobSet:
@@ -180,7 +180,7 @@ func (f *Stream) read(i int) Decoded {
 }
 
 // admit prepares a TrainJob for rendering. It reports a missing or duplicate name, and then returns false.
-func (f *Stream) admit(o *trainer.TrainJob, d *manifest.Document, at place) bool {
+func (f *Stream) admit(o *trainer.TrainJob, d *manifest.Document, at objectIndex) bool {
 	o.Namespace = f.in.flags.NamespaceOf(o.Namespace)
 	if o.Name == "" {
 		f.added[0] = append(f.added[0], noName(d))

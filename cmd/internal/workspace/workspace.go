@@ -181,10 +181,10 @@ func (flags Flags) reportOther(f finding.Finding, other *manifest.Document) find
 	if other == nil {
 		return f
 	}
-	place := other.Position(f.Path)
+	objectIndex := other.Position(f.Path)
 	if flags.Steady {
-		place = fieldpath.Position{File: path.Base(place.File)}
+		objectIndex = fieldpath.Position{File: path.Base(objectIndex.File)}
 	}
-	f.Message += fmt.Sprintf("; the other one is at %s", place)
+	f.Message += fmt.Sprintf("; the other one is at %s", objectIndex)
 	return f
 }

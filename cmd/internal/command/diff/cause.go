@@ -46,11 +46,11 @@ func (u *upgrade) keep(ctx context.Context, before, after taken, migrated *train
 
 // cause names the switch of a step, or its part that changes a field of an object, with the release that turned it.
 func (s *step) cause(kind string, runtime fieldpath.Object, path fieldpath.Path) merge.Claim {
-	id, place := s.of.ID, append([]string{strings.TrimPrefix(kind, "Cluster")}, words(path)...)
+	id, steps := s.of.ID, append([]string{strings.TrimPrefix(kind, "Cluster")}, words(path)...)
 	if id == stockSwitch {
-		place = append([]string{runtime.Name}, place...)
+		steps = append([]string{runtime.Name}, steps...)
 	}
-	if part, found := s.of.Part(s.change.In, place...); found {
+	if part, found := s.of.Part(s.change.In, steps...); found {
 		id = part.ID
 	}
 	return merge.Claim{Layer: causeOf(id, s.change.In), Value: merge.Presence{}}

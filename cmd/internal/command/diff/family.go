@@ -44,17 +44,17 @@ func labelsOf(o *live.Object) labels.Set { return o.Value.GetLabels() }
 func (c *familyRun) compare() error {
 	f := c.family
 	for _, at := range []struct {
-		place
+		objectRef
 		object *live.Object
-	}{{place{kind: finding.TrainJobKind, name: f.ID.Name}, f.TrainJob}, {place{kind: workspace.JobSetKind, name: f.ID.Name}, f.JobSet}} {
+	}{{objectRef{kind: finding.TrainJobKind, name: f.ID.Name}, f.TrainJob}, {objectRef{kind: workspace.JobSetKind, name: f.ID.Name}, f.JobSet}} {
 		switch {
 		case at.kind == finding.TrainJobKind && c.files.job.TrainJob == nil: // the files have the JobSet
 		case at.object != nil:
-			if err := c.pair(at.place, 0, at.object); err != nil {
+			if err := c.pair(at.objectRef, 0, at.object); err != nil {
 				return err
 			}
 		case c.dump.Kinds[at.kind]:
-			c.missing(at.place)
+			c.missing(at.objectRef)
 		}
 	}
 	if err := c.compareJobs(); err != nil {
@@ -63,7 +63,7 @@ func (c *familyRun) compare() error {
 	return c.comparePods()
 }
 
-func (c *familyRun) missing(at place) {
+func (c *familyRun) missing(at objectRef) {
 	c.before.Objects = append(c.before.Objects, c.missingObject(at, c.files))
 }
 
@@ -71,7 +71,7 @@ func (c *familyRun) compareJobs() error {
 	seen := map[string]bool{}
 	for _, o := range c.family.Jobs {
 		seen[o.ID.Name] = true
-		if err := c.pair(place{kind: "Job", name: o.ID.Name}, 0, o); err != nil {
+		if err := c.pair(objectRef{kind: "Job", name: o.ID.Name}, 0, o); err != nil {
 			return err
 		}
 	}
@@ -79,7 +79,7 @@ func (c *familyRun) compareJobs() error {
 		return nil
 	}
 	for _, name := range c.files.jobNames() {
-		at := place{kind: "Job", name: name}
+		at := objectRef{kind: "Job", name: name}
 		switch js := c.jobSetRendering(); {
 		case seen[name] || c.files.later[name]:
 		case js != nil && (js.object(at) == nil || js.later[name]):
@@ -92,7 +92,7 @@ func (c *familyRun) compareJobs() error {
 }
 
 func (c *familyRun) comparePods() error {
-	byJob, numbers := map[string][]*live.Object{}, map[place]int{}
+	byJob, numbers := map[string][]*live.Object{}, map[objectRef]int{}
 	for _, o := range c.family.Pods {
 		at := podPlace(c.family, o)
 		byJob[at.job] = append(byJob[at.job], o)
@@ -128,7 +128,7 @@ func (c *familyRun) missingPods(job string, present []*live.Object) {
 		names[podPlace(c.family, o).name] = true
 	}
 	for _, name := range c.files.initialPods(job) {
-		at := place{kind: "Pod", job: job, name: name}
+		at := objectRef{kind: "Pod", job: job, name: name}
 		pod := c.files.object(at)
 		if pod == nil || names[name] {
 			continue
@@ -151,8 +151,8 @@ func hasEnded(o *live.Object) bool {
 }
 
 // podPlace returns the place of a live Pod.
-func podPlace(f *live.Family, o *live.Object) place {
-	at := place{kind: "Pod", name: cmp.Or(o.Value.GetGenerateName(), o.Value.GetName()), job: o.Value.GetLabels()[batchv1.JobNameLabel]}
+func podPlace(f *live.Family, o *live.Object) objectRef {
+	at := objectRef{kind: "Pod", name: cmp.Or(o.Value.GetGenerateName(), o.Value.GetName()), job: o.Value.GetLabels()[batchv1.JobNameLabel]}
 	if job := f.JobOf(o); job != nil {
 		at.job = job.ID.Name
 	}
@@ -161,7 +161,7 @@ func podPlace(f *live.Family, o *live.Object) place {
 
 // pair adds a live object and its rendering to both versions if they differ. It only counts an object that differs like the live
 // object from which a controller makes it.
-func (c *familyRun) pair(at place, number int, o *live.Object) error {
+func (c *familyRun) pair(at objectRef, number int, o *live.Object) error {
 	if o.Broken {
 		return nil // an error names it
 	}
@@ -282,7 +282,7 @@ func explained(changes diff.Changes, by metav1.Object, o *live.Object) (yes, no 
 
 // parentOf returns the rendering from a live JobSet or Job, of which a controller makes the object of a place. It returns nil if the
 // dump lacks that one.
-func (c *familyRun) parentOf(at place) *rendered {
+func (c *familyRun) parentOf(at objectRef) *rendered {
 	switch at.kind {
 	case "Job":
 		return c.jobSetRendering()

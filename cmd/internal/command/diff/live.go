@@ -204,7 +204,7 @@ func (run *liveRun) extra(known map[fieldpath.Object]bool, new *comparison.Versi
 		if o == nil {
 			o = f.JobSet
 		}
-		new.Jobs = append(new.Jobs, comparison.Job{ID: f.ID, Objects: []comparison.Object{run.extraObject(place{kind: o.ID.Kind, name: o.ID.Name}, o)}})
+		new.Jobs = append(new.Jobs, comparison.Job{ID: f.ID, Objects: []comparison.Object{run.extraObject(objectRef{kind: o.ID.Kind, name: o.ID.Name}, o)}})
 	}
 }
 
@@ -223,7 +223,7 @@ func (run *liveRun) family(r *rendered, id fieldpath.Object) (before, after *com
 	}
 	if f == nil {
 		if run.dump.Kinds[id.Kind] || run.dump.Kinds[workspace.JobSetKind] {
-			before.Objects = append(before.Objects, run.missingObject(place{kind: id.Kind, name: id.Name}, r))
+			before.Objects = append(before.Objects, run.missingObject(objectRef{kind: id.Kind, name: id.Name}, r))
 			return before, nil, nil
 		}
 		return before, &comparison.Job{ID: id}, nil
@@ -253,7 +253,7 @@ func (run *liveRun) notes() []string {
 }
 
 // missingObject returns an object that the cluster lacks.
-func (run *liveRun) missingObject(at place, r *rendered) comparison.Object {
+func (run *liveRun) missingObject(at objectRef, r *rendered) comparison.Object {
 	run.causes[missingLayer] = true
 	return comparison.Object{
 		Key: at.key(0), Object: live.Plain(r.object(at)), Causes: diff.OwnedBy(merge.Claim{Layer: missingLayer}),
@@ -262,7 +262,7 @@ func (run *liveRun) missingObject(at place, r *rendered) comparison.Object {
 }
 
 // extraObject returns an object that the files lack, with the client that created it.
-func (run *liveRun) extraObject(at place, o *live.Object) comparison.Object {
+func (run *liveRun) extraObject(at objectRef, o *live.Object) comparison.Object {
 	claim := run.creator(o)
 	run.causes[claim.Layer] = true
 	return comparison.Object{

@@ -44,7 +44,7 @@ const (
 )
 
 // attribute returns the cause of each change.
-func (c *familyRun) attribute(at place, o *live.Object, changes diff.Changes) map[string]moved {
+func (c *familyRun) attribute(at objectRef, o *live.Object, changes diff.Changes) map[string]moved {
 	causes := map[string]moved{}
 	add := func(change diff.Change, claim merge.Claim) {
 		if claim.Value = any(merge.Presence{}); change.Kind == diff.Removed {
@@ -125,7 +125,7 @@ func (c *familyRun) liveRendering() *rendered {
 
 // liveClaim returns the claim of the live TrainJob, or of its runtime, on a changed field. If the live TrainJob leaves the field
 // out, it returns the claim of the files.
-func (c *familyRun) liveClaim(r *rendered, at place, change diff.Change) merge.Claim {
+func (c *familyRun) liveClaim(r *rendered, at objectRef, change diff.Change) merge.Claim {
 	if change.Kind == diff.Removed {
 		r = c.files
 	}
@@ -192,7 +192,7 @@ func isPersonal(manager string) bool {
 }
 
 // remaining returns the cause of a change that no patch, no client and no release explains.
-func (c *familyRun) remaining(at place, o *live.Object, change diff.Change) merge.Claim {
+func (c *familyRun) remaining(at objectRef, o *live.Object, change diff.Change) merge.Claim {
 	m := o.Managed()
 	position := o.Position(change.Path)
 	manager := patchManager(change)
@@ -298,7 +298,7 @@ func (s *releaseRun) render(run *liveRun, id fieldpath.Object) *rendered {
 
 // byRelease splits changes: another release explains the first ones, and not the others. It takes the release that explains most. Of a
 // release that made the object, most differences are there: a few in common are an accident.
-func (c *familyRun) byRelease(at place, o *live.Object, changes diff.Changes) (yes, no diff.Changes, of *release.Release) {
+func (c *familyRun) byRelease(at objectRef, o *live.Object, changes diff.Changes) (yes, no diff.Changes, of *release.Release) {
 	no = changes
 	for r, rendering := range c.otherReleases() {
 		made := rendering.object(at)

@@ -19,11 +19,11 @@ import (
 	"github.com/trainweld/trainweld/render/diff"
 )
 
-// place names one object of a TrainJob. Its Pods share the name of their Job and the start of their own names.
-type place struct{ kind, job, name string }
+// objectRef names one object of a TrainJob. Its Pods share the name of their Job and the start of their own names.
+type objectRef struct{ kind, job, name string }
 
 // key returns the key of the object of a number.
-func (p place) key(number int) comparison.Key {
+func (p objectRef) key(number int) comparison.Key {
 	group := map[string]string{finding.TrainJobKind: "trainer.kubeflow.org", workspace.JobSetKind: jobset.SchemeGroupVersion.Group, "Job": batchv1.GroupName}
 	return comparison.Key{Group: group[p.kind], Kind: p.kind, Name: p.name, Number: number}
 }
@@ -42,7 +42,7 @@ type rendered struct {
 }
 
 // object returns the object of a place, or nil.
-func (r *rendered) object(at place) metav1.Object {
+func (r *rendered) object(at objectRef) metav1.Object {
 	switch at.kind {
 	case finding.TrainJobKind:
 		if r.job.TrainJob != nil {
@@ -110,7 +110,7 @@ func (r *rendered) podsOf(job string) map[string]*corev1.Pod {
 }
 
 // ownersOf returns the owners of the object of a place.
-func (r *rendered) ownersOf(at place, object metav1.Object) (*diff.Owners, error) {
+func (r *rendered) ownersOf(at objectRef, object metav1.Object) (*diff.Owners, error) {
 	if r.out.Owners == nil || at.kind == finding.TrainJobKind {
 		return &diff.Owners{}, nil
 	}
