@@ -29,15 +29,7 @@ type Change struct {
 	Link string
 }
 
-// Value returns what a release does, in a few words.
-func (s Switch) Value(r *Release) string {
-	if s.value == nil {
-		return ""
-	}
-	return s.value(r.Or())
-}
-
-// Change gives r the behaviour of another release, and reports whether that changes r.
+// Set gives r the behaviour of another release, and reports whether that changes r.
 func (s Switch) Set(r, to *Release) bool {
 	if s.value == nil || r == nil {
 		return false
