@@ -103,7 +103,7 @@ func (c *Catalog) derivedOf(base *RuntimeSource, patches []manifest.Patch) *Runt
 	if len(out.Findings) > 0 {
 		return &out
 	}
-	merged, err := c.merged(base, d)
+	merged, err := c.merged(base, fields, d.layers())
 	var rejected *merge.PatchError
 	switch {
 	case errors.As(err, &rejected):
@@ -127,10 +127,7 @@ func (c *Catalog) derivedOf(base *RuntimeSource, patches []manifest.Patch) *Runt
 			f.Claims[i].Position = d.patches[slices.Index(names, name)].position(f.Claims[i].Source)
 		}
 		f.Position = LastPlace(f.Claims)
-		if f.Remedy = (finding.Remedy{Do: finding.ChooseOne, Text: "keep one member, and remove the other from its patch"}); disagreement.Kind == conflict.Overlap {
-			f.Remedy = finding.Remedy{Text: "set the field in one patch only, or set the same value in all; or use --on-conflict=last"}
-		}
-		out.Findings = append(out.Findings, f)
+		out.Findings = append(out.Findings, resolvable(f, disagreement))
 	}
 	var spec trainer.TrainingRuntimeSpec
 	text, err := json.Marshal(merged.Value["spec"])
@@ -147,7 +144,7 @@ func (c *Catalog) derivedOf(base *RuntimeSource, patches []manifest.Patch) *Runt
 }
 
 // merged merges the patches as server-side applies, by the definition of the base's release. The caller holds the lock.
-func (c *Catalog) merged(base *RuntimeSource, d *derivation) (*merge.Result[merge.Object], error) {
+func (c *Catalog) merged(base *RuntimeSource, fields merge.Object, layers []merge.Layered[merge.Object]) (*merge.Result[merge.Object], error) {
 	version := versionOf(base.Document)
 	if c.schemas[version] == nil {
 		text, err := base.Document.API().Release().Definition(trainer.TrainingRuntimeKind)
@@ -158,11 +155,67 @@ func (c *Catalog) merged(base *RuntimeSource, d *derivation) (*merge.Result[merg
 			return nil, err
 		}
 	}
+	return merge.ForObject(c.schemas[version]).Apply(&fields, layers, merge.Options{Owners: true, Base: runtimepatch.RuntimeLayer})
+}
+
+func (d *derivation) layers() []merge.Layered[merge.Object] {
 	layers := make([]merge.Layered[merge.Object], len(d.patches))
 	for i, p := range d.patches {
 		layers[i] = merge.Layered[merge.Object]{Layer: merge.Manager(p.Patch.Patch.Manager), Patch: &merge.Object{"spec": p.spec}}
 	}
-	return merge.ForObject(c.schemas[version]).Apply(&d.fields, layers, merge.Options{Owners: true, Base: runtimepatch.RuntimeLayer})
+	return layers
+}
+
+// contested returns the conflicts of extended patches with the other patches of a TrainJob, which the cluster merges later.
+func (c *Catalog) contested(j Job, d *derivation) (found finding.List) {
+	patches := j.Spec.RuntimePatches
+	if j.Written != nil {
+		patches = Decodable(j.Written)
+	}
+	layers, others := d.layers(), map[string]bool{}
+	for _, p := range slices.Concat(patches, c.settings.PatchesFor(j)) {
+		fields, err := kruntime.DefaultUnstructuredConverter.ToUnstructured(&p)
+		if spec := fields["trainingRuntimeSpec"]; err == nil && spec != nil && !slices.Contains(d.managers(), p.Manager) {
+			others[p.Manager] = true
+			layers = append(layers, merge.Layered[merge.Object]{Layer: merge.Manager(p.Manager), Patch: &merge.Object{"spec": spec}})
+		}
+	}
+	if len(others) == 0 {
+		return nil
+	}
+	c.lock.Lock()
+	merged, err := c.merged(d.base, d.fields, layers)
+	c.lock.Unlock()
+	if err != nil {
+		return nil // the check of patches reports it
+	}
+	for _, disagreement := range conflict.Find(merged.Owners) {
+		f := disagreement.Finding(c.flags.idOf(d.base.Document))
+		count := 0
+		for i := range f.Claims {
+			claim := &f.Claims[i]
+			name, _ := claim.Layer.Manager()
+			if others[name] {
+				entry := runtimepatch.PatchPath(name)
+				claim.Source = entry[:len(entry)-1].Append(claim.Source[1:]...)
+				count++
+				continue
+			}
+			claim.Position = d.patches[slices.Index(d.managers(), name)].position(claim.Source)
+		}
+		if count > 0 && count < len(f.Claims) {
+			found = append(found, resolvable(f, disagreement))
+		}
+	}
+	return found
+}
+
+// resolvable returns a conflict with the ways to resolve it: no force reaches extended patches.
+func resolvable(f finding.Finding, of conflict.Conflict) finding.Finding {
+	if f.Remedy = (finding.Remedy{Do: finding.ChooseOne, Text: "keep one member, and remove the other from its patch"}); of.Kind == conflict.Overlap {
+		f.Remedy = finding.Remedy{Text: "set the field in one patch only, or set the same value in all; or use --on-conflict=last"}
+	}
+	return f
 }
 
 // jobsPath leads to the replicated jobs of a runtime.
@@ -376,6 +429,7 @@ func (c *Catalog) derivedFindings(j Job, source *RuntimeSource) finding.List {
 	if source.Findings.Err() != nil {
 		return found
 	}
+	found = append(found, c.contested(j, source.derivation)...)
 	ref := fieldpath.Fields("spec", "runtimeRef", "name")
 	report := func(code finding.Code, severity finding.Severity, help, message string, args ...any) {
 		found = append(found, finding.Finding{
