@@ -211,10 +211,13 @@ soak: ## random commands for SOAK=1h
 MUTANTS = ./conflict ./merge
 # Guards of SECURITY.md. A changed one could end other processes, so each runs with processes of its own, which needs unshare of Linux.
 GUARDS = ./fieldpath/printable ./cmd/internal/ownfile ./cmd/internal/process ./cmd/internal/transaction
+# The files of package host that hold guards: the others show progress, and take as long.
+GUARDED = '^cmd/internal/host/(bounded|git|overlay|tree)[.]go'
 DEEP = false
 mutants: ## change one line at a time, and see whether a test notices
 	go run ./cmd/internal/fuzz/mutants -deep=$(DEEP) $(MUTANTS)
 	go run ./cmd/internal/fuzz/mutants -deep=$(DEEP) $(GUARDS)
+	go run ./cmd/internal/fuzz/mutants -deep=$(DEEP) -only $(GUARDED) ./cmd/internal/host
 
 # The main job: two managers patch a TrainJob, and disagree about one field. The cluster lets the
 # last one win in silence; here the disagreement is named.

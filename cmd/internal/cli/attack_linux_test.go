@@ -135,7 +135,7 @@ func attacks() map[string]attack {
 		"programs": configured("[core]\n\tsshCommand = " + run + "\n\tpager = " + run + "\n\teditor = " + run + "\n\taskPass = " + run + "\n\tgitProxy = " + run + "\n\talternateRefsCommand = " + run +
 			"\n[alias]\n\tls-files = !" + run + "\n[credential]\n\thelper = !" + run + "\n[pager]\n\tls-files = " + run + "\n"),
 		"working tree":      configured("[core]\n\tworktree = ../outside\n"),
-		"endless reference": {make: func(t *testing.T, dir string) { special(t, filepath.Join(dir, ".git/refs/heads/zero"), "-> /dev/zero") }, lines: []string{"diff --git zero .", "check --git zero ."}, want: "has no revision"},
+		"endless reference": {make: func(t *testing.T, dir string) { special(t, filepath.Join(dir, ".git/refs/heads/zero"), "-> /dev/zero") }, lines: []string{"diff --git zero .", "check --git zero ."}, want: "cannot be read: git rev-parse"},
 		"excludes file":     configured("[core]\n\texcludesFile = /dev/zero\n"),
 		"bare folder": {files: map[string]string{"ch/HEAD": "ref: refs/heads/a\n", "ch/objects/a": "", "ch/refs/a": "", "ch/config": "[core]\n\tbare = true\n\tfsmonitor = " + run + "\n", "ch/Chart.yaml": "name: a\n"},
 			lines: append([]string{"render -f job.yaml -r rt.yaml --output-dir ch --exit-code"}, attackLines...)},

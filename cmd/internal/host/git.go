@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
@@ -99,6 +100,10 @@ func MergeBase(first, second string) (string, error) {
 // resolve returns the hash of a revision's tree or commit.
 func resolve(root, rev, kind string) (string, error) {
 	hash, err := git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{"+kind+"}")
+	const lacks = 1 // the status of git for a revision that is missing, or of another kind
+	if exit := (*exec.ExitError)(nil); err != nil && !(errors.As(err, &exit) && exit.ExitCode() == lacks) {
+		return "", fmt.Errorf("--git: the revision %q of %s cannot be read: %w", rev, printable.Name(root), err)
+	}
 	if err != nil {
 		return "", fmt.Errorf("--git: the repository %s has no revision %q; check the name, and fetch it first where the clone is a shallow one, as those of CI often are", printable.Name(root), rev)
 	}

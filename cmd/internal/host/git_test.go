@@ -273,6 +273,23 @@ func TestGit_Endless(t *testing.T) {
 	}
 }
 
+// TestResolve_Truth runs git that fails for another reason than a missing revision.
+func TestResolve_Truth(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("needs a script")
+	}
+	dir, programs := t.TempDir(), t.TempDir()
+	t.Setenv("PATH", programs+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	for script, want := range map[string]string{
+		"exit 1": "has no revision", "kill -9 $$": "cannot be read: signal: killed", "echo 'fatal: Out of memory' >&2; exit 128": "cannot be read: git rev-parse: exit status 128: fatal: Out of memory",
+	} {
+		write(t, filepath.Join(programs, "git"), "#!/bin/sh\n"+script+"\n", 0o777)
+		if _, err := resolve(dir, "main", "tree"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: resolve() = %v, want %q", script, err, want)
+		}
+	}
+}
+
 // TestGit_Says runs git that complains: that is a warning of a success, and the reason of a failure.
 func TestGit_Says(t *testing.T) {
 	if runtime.GOOS == "windows" {
