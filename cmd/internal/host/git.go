@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
@@ -101,7 +100,8 @@ func MergeBase(first, second string) (string, error) {
 func resolve(root, rev, kind string) (string, error) {
 	hash, err := git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{"+kind+"}")
 	const lacks = 1 // the status of git for a revision that is missing, or of another kind
-	if exit := (*exec.ExitError)(nil); err != nil && !(errors.As(err, &exit) && exit.ExitCode() == lacks) {
+	var exit interface{ ExitCode() int }
+	if err != nil && !(errors.As(err, &exit) && exit.ExitCode() == lacks) {
 		return "", fmt.Errorf("--git: the revision %q of %s cannot be read: %w", rev, printable.Name(root), err)
 	}
 	if err != nil {
