@@ -187,6 +187,7 @@ func growing() []growth {
 		{name: "compare another object", n: 200, args: []string{"conflicts", "--patch", "old.yaml", "--patch", "BESIDE"}, file: deployment("{name: c%d, image: a}"), beside: deployment("{name: c%d, image: b}")},
 		// Files that flags and settings name.
 		{name: "patch files", n: 20, args: []string{"check", "--patch=m.io/a%d=patch.yaml", "jobs.yaml"}, folder: patchFiles},
+		{name: "rejected extended patches", n: 50, args: []string{"check", "--patch=patches.yaml", "jobs.yaml"}, folder: extendedPatches},
 		{name: "patches of another object", n: 20, args: []string{"merge", "-f", "base.yaml", "--patch=m%d=patch.yaml"}, folder: func(n int) map[string]string {
 			return map[string]string{"base.yaml": deployment("{name: c%d, image: a}")(1), "patch.yaml": deployment("{name: c%d, image: b}")(1)}
 		}},
@@ -484,6 +485,16 @@ func patchFiles(n int) map[string]string {
 	}
 	files["patch.yaml"] = fmt.Sprintf(patch, 0)
 	return files
+}
+
+// extendedPatches are n extended patches, each with a label that the cluster rejects.
+func extendedPatches(n int) map[string]string {
+	return map[string]string{"jobs.yaml": trainJob("a", "") + workRuntime, "patches.yaml": times(n, `---
+apiVersion: trainweld.github.io/v1alpha1
+kind: ExtendedPatch
+manager: m.io/a%[1]d
+trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: node, template: {metadata: {labels: {k%[1]d: "!"}}}}]}}}
+`)}
 }
 
 // definitions are n definitions with an object of each, and manyFields one with n fields, of which the object has twice as many.

@@ -177,7 +177,7 @@ func (d *Dump) object(document *manifest.Document, flags workspace.Flags) *Objec
 		o.Broken = true
 		message := "the object cannot be decoded"
 		if errors.Is(err, errMany) {
-			message = err.Error()
+			message = fmt.Sprintf("Too many: a map or a list of the object must have at most %d items", mostItems)
 		}
 		d.Findings = append(d.Findings, finding.Finding{
 			Code: finding.CodeWrongType, Severity: finding.Error, Object: o.ID, Position: document.Position(nil),
@@ -203,7 +203,7 @@ func (d *Dump) object(document *manifest.Document, flags workspace.Flags) *Objec
 // mostItems limits a map or a list of an object: the work of an apply grows with its square.
 const mostItems = 1 << 15
 
-var errMany = fmt.Errorf("Too many: a map or a list of the object must have at most %d items", mostItems)
+var errMany = errors.New("a map or a list of the object has too many items")
 
 // hasMany reports whether a map or a list within a value has too many items.
 func hasMany(value any) bool {

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
@@ -42,8 +43,11 @@ const (
 type derivation struct {
 	base    *RuntimeSource
 	patches []extension
+	places  map[string]int // of the managers in patches
 	fields  map[string]any // of the base with the patches
 	owners  *merge.Ownership
+	set     map[string]int // the last patch that sets a field or one within it, by the path
+	leaves  map[string]int // the same for fields that hold no others
 }
 
 // extension is an extended patch whose items of replicatedJobs name the jobs of a base.
@@ -60,16 +64,26 @@ func (c *Catalog) derive(j Job, base *RuntimeSource) *RuntimeSource {
 	if base == nil || base.Snapshot != nil || len(patches) == 0 {
 		return base
 	}
-	key := fmt.Sprintf("%p", base)
-	for _, p := range patches {
-		key += fmt.Sprintf(" %p", p.Document)
-	}
 	c.lock.Lock()
 	defer c.lock.Unlock()
-	if c.derived[key] == nil {
-		c.derived[key] = c.derivedOf(base, patches)
+	known := derivedBy{j.Document, base}
+	if c.derived[known] == nil {
+		key := fmt.Sprintf("%p", base)
+		for _, p := range patches {
+			key += fmt.Sprintf(" %p", p.Document)
+		}
+		if c.shared[key] == nil {
+			c.shared[key] = c.derivedOf(base, patches)
+		}
+		c.derived[known] = c.shared[key]
 	}
-	return c.derived[key]
+	return c.derived[known]
+}
+
+// derivedBy identifies the runtime that a TrainJob's extended patches make of a base.
+type derivedBy struct {
+	job  *manifest.Document
+	base *RuntimeSource
 }
 
 // derivedOf implements derive. The caller holds the lock.
@@ -79,25 +93,24 @@ func (c *Catalog) derivedOf(base *RuntimeSource, patches []manifest.Patch) *Runt
 		return base
 	}
 	out := *base
-	d := &derivation{base: base, fields: fields}
+	d := &derivation{base: base, fields: fields, places: map[string]int{}}
 	out.derivation = d
 	of := c.flags.idOf(base.Document)
 	report := func(f finding.Finding) {
 		f.Severity, f.Object = finding.Error, of
 		out.Findings = append(out.Findings, f)
 	}
-	var names []string
-	for _, p := range patches {
+	for i, p := range patches {
 		at := fieldpath.Fields("manager")
 		found := check.Patches(nil, []trainer.RuntimePatch{{Manager: p.Patch.Manager}})
-		if slices.Contains(names, p.Patch.Manager) {
+		if _, isDuplicate := d.places[p.Patch.Manager]; isDuplicate {
 			found = append(found, finding.Finding{Code: finding.CodeDuplicateManager, Message: fmt.Sprintf("Duplicate value: %q", p.Patch.Manager), Remedy: finding.Remedy{Text: "combine the two patches"}})
 		}
 		for _, f := range found {
 			f.Path, f.Position = nil, p.Document.Position(at)
 			report(f)
 		}
-		names = append(names, p.Patch.Manager)
+		d.places[p.Patch.Manager] = i
 		d.patches = append(d.patches, extend(p, fields, report))
 	}
 	if len(out.Findings) > 0 {
@@ -124,7 +137,7 @@ func (c *Catalog) derivedOf(base *RuntimeSource, patches []manifest.Patch) *Runt
 		f := disagreement.Finding(of)
 		for i := range f.Claims {
 			name, _ := f.Claims[i].Layer.Manager()
-			f.Claims[i].Position = d.patches[slices.Index(names, name)].position(f.Claims[i].Source)
+			f.Claims[i].Position = d.patches[d.places[name]].position(f.Claims[i].Source)
 		}
 		f.Position = LastPlace(f.Claims)
 		out.Findings = append(out.Findings, resolvable(f, disagreement))
@@ -139,6 +152,7 @@ func (c *Catalog) derivedOf(base *RuntimeSource, patches []manifest.Patch) *Runt
 		return &out
 	}
 	d.fields, d.owners, out.spec = merged.Value, merged.Owners, &spec
+	d.index()
 	c.setDefaults(out.spec, func(path fieldpath.Path) bool { return d.patchOf(path) != nil || base.Document.Sets(path) })
 	return &out
 }
@@ -175,7 +189,8 @@ func (c *Catalog) contested(j Job, d *derivation) (found finding.List) {
 	layers, others := d.layers(), map[string]bool{}
 	for _, p := range slices.Concat(patches, c.settings.PatchesFor(j)) {
 		fields, err := kruntime.DefaultUnstructuredConverter.ToUnstructured(&p)
-		if spec := fields["trainingRuntimeSpec"]; err == nil && spec != nil && !slices.Contains(d.managers(), p.Manager) {
+		_, isExtended := d.places[p.Manager]
+		if spec := fields["trainingRuntimeSpec"]; err == nil && spec != nil && !isExtended {
 			others[p.Manager] = true
 			layers = append(layers, merge.Layered[merge.Object]{Layer: merge.Manager(p.Manager), Patch: &merge.Object{"spec": spec}})
 		}
@@ -201,7 +216,7 @@ func (c *Catalog) contested(j Job, d *derivation) (found finding.List) {
 				count++
 				continue
 			}
-			claim.Position = d.patches[slices.Index(d.managers(), name)].position(claim.Source)
+			claim.Position = d.patches[d.places[name]].position(claim.Source)
 		}
 		if count > 0 && count < len(f.Claims) {
 			found = append(found, resolvable(f, disagreement))
@@ -245,7 +260,7 @@ func extend(p manifest.Patch, runtime map[string]any, report func(finding.Findin
 		for _, name := range selected {
 			if _, isDuplicate := out.items[name]; isDuplicate {
 				wrong(finding.CodeDuplicateItem, "", "combine the two items", "Duplicate value: two items of the patch select the job %q", name)
-				continue
+				break
 			}
 			out.items[name] = i
 			fields := maps.Clone(fields)
@@ -261,30 +276,56 @@ func extend(p manifest.Patch, runtime map[string]any, report func(finding.Findin
 	return out
 }
 
+// baseJobs are the replicated jobs of a runtime that patches select.
+type baseJobs struct {
+	list  []replicatedJob
+	names finding.Names
+	known map[string]bool
+}
+
 // replicatedJob is the name of a job with the labels of its template.
 type replicatedJob struct {
 	name   string
 	labels labels.Set
 }
 
-func jobsOf(runtime map[string]any) (jobs []replicatedJob) {
+func jobsOf(runtime map[string]any) baseJobs {
+	jobs := baseJobs{known: map[string]bool{}}
 	list, _, _ := unstructured.NestedSlice(runtime, "spec", "template", "spec", "replicatedJobs")
+	var names []string
 	for _, item := range list {
 		fields, _ := item.(map[string]any)
 		name, _, _ := unstructured.NestedString(fields, "name")
 		of, _, _ := unstructured.NestedStringMap(fields, "template", "metadata", "labels")
-		jobs = append(jobs, replicatedJob{name, of})
+		jobs.list, names, jobs.known[name] = append(jobs.list, replicatedJob{name, of}), append(names, name), true
 	}
+	jobs.names = finding.NewNames(names)
 	return jobs
 }
 
-// selectJobs returns the names of the jobs that an item selects: by its name, or by labels or the ancestor of the field select.
-func selectJobs(item map[string]any, jobs []replicatedJob, wrong func(code finding.Code, field, help, message string, args ...any)) (selected []string) {
-	var all []string
-	for _, job := range jobs {
-		all = append(all, fmt.Sprintf("%q", job.name))
+// mostJobs is the number of jobs that a help text lists.
+const mostJobs = 10
+
+// among lists the names of jobs for a help text, those like a name first.
+func (j baseJobs) among(name string) string {
+	near := j.names.Around(name)
+	return "use a job of the runtime: " + quoted(near, j.names.Len())
+}
+
+// quoted lists the first of n names.
+func quoted(names []string, n int) string {
+	var list []string
+	for _, name := range names[:min(len(names), mostJobs)] {
+		list = append(list, strconv.Quote(name))
 	}
-	known := "use a job of the runtime: " + strings.Join(all, ", ")
+	if more := n - len(list); more > 0 {
+		list = append(list, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(list, ", ")
+}
+
+// selectJobs returns the names of the jobs that an item selects: by its name, or by labels or the ancestor of the field select.
+func selectJobs(item map[string]any, jobs baseJobs, wrong func(code finding.Code, field, help, message string, args ...any)) (selected []string) {
 	name, isNamed := item["name"].(string)
 	by, isSelected := item["select"].(map[string]any)
 	const form = "set one of ancestor and labels, such as ancestor: trainer"
@@ -293,8 +334,8 @@ func selectJobs(item map[string]any, jobs []replicatedJob, wrong func(code findi
 		wrong(finding.CodeBrokenRule, "name", "remove the name", "Forbidden: may not be set beside select, and a patch cannot rename a job")
 		return nil
 	case isNamed:
-		if !slices.ContainsFunc(jobs, func(job replicatedJob) bool { return job.name == name }) {
-			wrong(finding.CodeUnknownJob, "name", known, "Not found: %q", name)
+		if !jobs.known[name] {
+			wrong(finding.CodeUnknownJob, "name", jobs.among(name), "Not found: %q", name)
 			return nil
 		}
 		return []string{name}
@@ -316,16 +357,16 @@ func selectJobs(item map[string]any, jobs []replicatedJob, wrong func(code findi
 		wrong(finding.CodeBadValue, "select", form, "Invalid value: must have an ancestor, or a label selector such as tier=gpu")
 		return nil
 	}
-	for _, job := range jobs {
+	for _, job := range jobs.list {
 		if selector.Matches(job.labels) {
 			selected = append(selected, job.name)
 		}
 	}
 	switch {
 	case len(selected) == 0:
-		wrong(finding.CodeUnknownJob, "select", known, "selects no job of the runtime: no template has the labels %s", selector)
+		wrong(finding.CodeUnknownJob, "select", jobs.among(ancestor), "selects no job of the runtime: no template has the labels %s", selector)
 	case isAncestor && len(selected) > 1:
-		wrong(finding.CodeBadValue, "select", "select one of them by its name, or all with labels", "Invalid value: %q: selects several jobs: %s", ancestor, strings.Join(selected, ", "))
+		wrong(finding.CodeBadValue, "select", "select one of them by its name, or all with labels", "Invalid value: %q: selects several jobs: %s", ancestor, quoted(selected, len(selected)))
 		return nil
 	}
 	return selected
@@ -351,17 +392,46 @@ func (e extension) position(path fieldpath.Path) fieldpath.Position {
 	return e.Document.Position(e.path(path))
 }
 
-// patchOf returns the last patch that sets a field, or nil.
-func (d *derivation) patchOf(path fieldpath.Path) *extension {
-	if d == nil || !path.HasPrefix(fieldpath.Fields("spec")) {
-		return nil
-	}
-	for i := range slices.Backward(d.patches) {
-		if p := &d.patches[i]; p.Document.Has(p.path(path)) {
-			return p
+// index notes which patch sets each field: a cluster may reject any number of them.
+func (d *derivation) index() {
+	d.set, d.leaves = map[string]int{}, map[string]int{}
+	for path, claims := range d.owners.All() {
+		for _, claim := range claims {
+			name, isManager := claim.Layer.Manager()
+			if !isManager {
+				continue
+			}
+			if claim.Value != (merge.Presence{}) {
+				d.leaves[path.String()] = d.places[name]
+			}
+			for n := range len(path) {
+				at := path[:n+1].String()
+				d.set[at] = max(d.set[at], d.places[name])
+			}
 		}
 	}
-	return nil
+}
+
+// patchOf returns the last patch that sets a field, or nil. A patch also sets what is within a field that holds no others, and the key
+// of an item that it names.
+func (d *derivation) patchOf(path fieldpath.Path) *extension {
+	if d == nil || len(path) == 0 {
+		return nil
+	}
+	i, ok := d.set[path.String()]
+	if in := path[:len(path)-1]; !ok && len(in) > 0 {
+		name, _ := path[len(in)].Field()
+		if key, _, isItem := in[len(in)-1].Item(); isItem && key == name {
+			i, ok = d.set[in.String()]
+		}
+	}
+	for n := len(path) - 1; n > 0 && !ok; n-- {
+		i, ok = d.leaves[path[:n].String()]
+	}
+	if !ok {
+		return nil
+	}
+	return &d.patches[i]
 }
 
 // position returns the position of a field: in the last patch that sets it, else in the base.
@@ -374,10 +444,14 @@ func (d *derivation) position(path fieldpath.Path) fieldpath.Position {
 
 // Rejected sets the positions of a cluster's findings on a derived runtime. Those that its base does not have are of the patches.
 func (s *RuntimeSource) Rejected(found, ofBase finding.List) {
+	known := map[string]bool{}
+	for _, f := range ofBase {
+		known[string(f.Code)+f.Path.String()] = true
+	}
 	for i := range found {
 		f := &found[i]
 		f.Position = s.Position(f.Path)
-		if slices.ContainsFunc(ofBase, func(b finding.Finding) bool { return b.Code == f.Code && b.Path.String() == f.Path.String() }) {
+		if known[string(f.Code)+f.Path.String()] {
 			continue
 		}
 		for n := range slices.Backward(f.Path) {
@@ -472,7 +546,7 @@ func (c *Catalog) forbidden(j Job, d *derivation) (found finding.List) {
 			if f.Code == finding.CodeUnlistedManager {
 				unlisted[name], path = true, nil
 			}
-			e := d.patches[slices.Index(d.managers(), name)]
+			e := d.patches[d.places[name]]
 			f.Object, f.Position = c.flags.idOf(d.base.Document), e.position(path)
 			if f.Path = path; path == nil {
 				f.Position = e.Document.Position(fieldpath.Fields("manager"))

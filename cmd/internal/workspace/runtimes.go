@@ -36,7 +36,8 @@ type Catalog struct {
 
 	lock     sync.Mutex // guards the rest
 	resolved map[resolution]*RuntimeSource
-	derived  map[string]*RuntimeSource            // by the base and its extended patches
+	derived  map[derivedBy]*RuntimeSource
+	shared   map[string]*RuntimeSource            // the derived ones by the base and its extended patches
 	schemas  map[string]*schema.Type              // of runtimes, by the version of the release
 	stock    map[string]map[string]*RuntimeSource // by the version and the name
 	releases map[string][]release.Release         // that ship a runtime, by its name
@@ -46,7 +47,7 @@ func newCatalog(flags Flags, settings *Settings, to reporter) *Catalog {
 	return &Catalog{
 		reporter: to, flags: flags, settings: settings,
 		Broken: map[fieldpath.Object]bool{}, runtimes: map[string]*render.Runtimes{}, sources: map[released]*RuntimeSource{}, built: map[fieldpath.Object]bool{},
-		resolved: map[resolution]*RuntimeSource{}, derived: map[string]*RuntimeSource{}, schemas: map[string]*schema.Type{}, stock: map[string]map[string]*RuntimeSource{},
+		resolved: map[resolution]*RuntimeSource{}, derived: map[derivedBy]*RuntimeSource{}, shared: map[string]*RuntimeSource{}, schemas: map[string]*schema.Type{}, stock: map[string]map[string]*RuntimeSource{},
 	}
 }
 
