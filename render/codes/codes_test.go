@@ -26,6 +26,9 @@ const pages = "../../docs"
 // heading matches the heading of a code in codes.txt: the code, the name of its constant, and its title.
 var heading = regexp.MustCompile(`(?m)^## (TW[1-9]\d\d) (\w+): (\S.*\S)$`)
 
+// mentioned matches the name of a page. codes.txt has no links, which a terminal would show.
+var mentioned = regexp.MustCompile(`\bdocs/([\w/-]+\.md|examples/[\w/-]+)`)
+
 // TestCodes holds that the pages of findings and the constants of package finding are what codes.txt gives.
 func TestCodes(t *testing.T) {
 	table, err := os.ReadFile("codes.txt")
@@ -41,6 +44,7 @@ func TestCodes(t *testing.T) {
 		slug, text, _ := strings.Cut(family, ": ")
 		title, _, _ := strings.Cut(text, "\n")
 		page := "findings/" + slug + ".md"
+		text = mentioned.ReplaceAllString(text, "[$1](../$1)")
 		generated[page] = "# " + strings.TrimRight(heading.ReplaceAllString(text, "## $1: $3"), "\n") + "\n"
 		headings := heading.FindAllStringSubmatch(text, -1)
 		fmt.Fprintf(&index, "| [%s](%s) | %s to %s |\n", title, page, headings[0][1], headings[len(headings)-1][1])
