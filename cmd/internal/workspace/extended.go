@@ -19,6 +19,7 @@ import (
 	kruntime "k8s.io/apimachinery/pkg/runtime"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
+	kjson "sigs.k8s.io/json"
 
 	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/fieldpath"
@@ -188,7 +189,7 @@ func (c *Catalog) contested(j Job, d *derivation) (found finding.List) {
 	}
 	layers, others := d.layers(), map[string]bool{}
 	for _, p := range slices.Concat(patches, c.settings.PatchesFor(j)) {
-		fields, err := kruntime.DefaultUnstructuredConverter.ToUnstructured(&p)
+		fields, err := encoded(p)
 		_, isExtended := d.places[p.Manager]
 		if spec := fields["trainingRuntimeSpec"]; err == nil && spec != nil && !isExtended {
 			others[p.Manager] = true
@@ -223,6 +224,15 @@ func (c *Catalog) contested(j Job, d *derivation) (found finding.List) {
 		}
 	}
 	return found
+}
+
+// encoded returns a patch as an object of JSON.
+func encoded(p trainer.RuntimePatch) (fields map[string]any, err error) {
+	text, err := json.Marshal(p)
+	if err == nil {
+		err = kjson.UnmarshalCaseSensitivePreserveInts(text, &fields)
+	}
+	return fields, err
 }
 
 // resolvable returns a conflict with the ways to resolve it: no force reaches extended patches.
@@ -570,7 +580,7 @@ func (in *Input) Derived(j Job) (runtime, job *unstructured.Unstructured, err er
 	_ = unstructured.SetNestedField(fields, j.Namespace, "metadata", "namespace")
 	patches, _, _ := unstructured.NestedSlice(fields, "spec", "runtimePatches")
 	for _, p := range in.patchesFor(j) {
-		patch, err := kruntime.DefaultUnstructuredConverter.ToUnstructured(&p.Patch)
+		patch, err := encoded(p.Patch)
 		if err != nil {
 			return nil, nil, err
 		}
