@@ -90,7 +90,7 @@ type derivedBy struct {
 // derivedOf implements derive. The caller holds the lock.
 func (c *Catalog) derivedOf(base *RuntimeSource, patches []manifest.Patch) *RuntimeSource {
 	fields, err := base.Document.Fields()
-	if _, isDerived := annotation(base.Document, fromAnnotation); isDerived || err != nil {
+	if base.from != "" || err != nil {
 		return base
 	}
 	out := *base
@@ -490,11 +490,6 @@ func (d *derivation) managers() []string {
 	return names
 }
 
-// annotation returns an annotation of a document's object.
-func annotation(d *manifest.Document, key string) (string, bool) {
-	return d.Text(fieldpath.Fields("metadata", "annotations").Append(fieldpath.Key(key)))
-}
-
 // derivedName returns the name of the runtime that a TrainJob's extended patches make.
 func derivedName(j Job) string { return j.Spec.RuntimeRef.Name + "-" + j.Name }
 
@@ -528,10 +523,8 @@ func (c *Catalog) derivedFindings(j Job, source *RuntimeSource) finding.List {
 		report(finding.CodeBadMetadata, finding.Error, "use a shorter name of the runtime or of the TrainJob", "Too long: may not be more than %d bytes: the derived runtime has the name %s", validation.DNS1123SubdomainMaxLength, name)
 	}
 	id := fieldpath.Object{Kind: trainer.TrainingRuntimeKind, Namespace: j.Namespace, Name: name}
-	if other := c.Named(id); other != nil {
-		if _, isDerived := annotation(other.Document, fromAnnotation); !isDerived {
-			report(finding.CodeDuplicateObject, finding.Error, "rename the other one or the TrainJob", "the derived runtime has the name of %s, at %s", id, other.Position(fieldpath.Fields("metadata", "name")))
-		}
+	if other := c.Named(id); other != nil && other.from == "" {
+		report(finding.CodeDuplicateObject, finding.Error, "rename the other one or the TrainJob", "the derived runtime has the name of %s, at %s", id, other.Position(fieldpath.Fields("metadata", "name")))
 	}
 	return found
 }
@@ -623,11 +616,10 @@ func trainerLabels(runtime map[string]any) map[string]any {
 // Outdated returns a finding on a derived runtime whose base has changed or is not among the inputs, or nil.
 func (c *Catalog) Outdated(derived *RuntimeSource) *finding.Finding {
 	d := derived.Document
-	from, isDerived := annotation(d, fromAnnotation)
-	if !isDerived || derived.Snapshot != nil {
+	if derived.from == "" || derived.Snapshot != nil {
 		return nil
 	}
-	kind, name, _ := strings.Cut(from, "/")
+	kind, name, _ := strings.Cut(derived.from, "/")
 	of := fieldpath.Object{Kind: kind, Name: name}
 	if kind == trainer.TrainingRuntimeKind {
 		of.Namespace = c.flags.idOf(d).Namespace
@@ -644,8 +636,7 @@ func (c *Catalog) Outdated(derived *RuntimeSource) *finding.Finding {
 		Message: fmt.Sprintf("the inputs lack its base, %s", of), Remedy: finding.Remedy{Text: "run trainweld render --for=runtime again, or give the base with -r"},
 	}
 	if base != nil {
-		was, _ := d.Text(at)
-		if hash, err := hashOf(base.Document); err == nil && hash == was {
+		if hash, err := hashOf(base.Document); err == nil && hash == derived.hash {
 			return nil
 		}
 		f.Message = fmt.Sprintf("its base, %s, has changed since", of)

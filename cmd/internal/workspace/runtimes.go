@@ -11,6 +11,7 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	kjson "sigs.k8s.io/json"
 
@@ -64,6 +65,7 @@ type RuntimeSource struct {
 	// Findings are those on a runtime that a TrainJob of another release reads.
 	Findings finding.List
 
+	from, hash string                       // the base of a derived runtime and its hash, by the annotations
 	derivation *derivation                  // nil without extended patches
 	spec       *trainer.TrainingRuntimeSpec // nil after an error
 }
@@ -246,7 +248,7 @@ func (c *Catalog) as(source *RuntimeSource, api *manifest.API) *RuntimeSource {
 	key := resolution{version, source}
 	if c.resolved[key] == nil {
 		d := source.Document.As(api)
-		c.resolved[key] = &RuntimeSource{Document: d, Findings: d.Findings, spec: c.specOf(d)}
+		c.resolved[key] = &RuntimeSource{Document: d, Findings: d.Findings, from: source.from, hash: source.hash, spec: c.specOf(d)}
 	}
 	return c.resolved[key]
 }
@@ -409,6 +411,9 @@ func (c *Catalog) AddText(d *manifest.Document, last bool) (source *RuntimeSourc
 func (c *Catalog) read(d *manifest.Document) (fieldpath.Object, *RuntimeSource) {
 	source := &RuntimeSource{Document: d}
 	id, runtime := c.flags.idOf(d), d.Object
+	if of, ok := runtime.(metav1.Object); ok {
+		source.from, source.hash = of.GetAnnotations()[fromAnnotation], of.GetAnnotations()[hashAnnotation]
+	}
 	if c.flags.IsBuilt(d.File) {
 		c.built[id] = true
 	}
