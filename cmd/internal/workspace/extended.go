@@ -69,14 +69,15 @@ func (c *Catalog) derive(j Job, base *RuntimeSource) *RuntimeSource {
 	defer c.lock.Unlock()
 	known := derivedBy{j.Document, base}
 	if c.derived[known] == nil {
-		key := fmt.Sprintf("%p", base)
+		var key strings.Builder
+		fmt.Fprintf(&key, "%p", base)
 		for _, p := range patches {
-			key += fmt.Sprintf(" %p", p.Document)
+			fmt.Fprintf(&key, " %p", p.Document)
 		}
-		if c.shared[key] == nil {
-			c.shared[key] = c.derivedOf(base, patches)
+		if c.shared[key.String()] == nil {
+			c.shared[key.String()] = c.derivedOf(base, patches)
 		}
-		c.derived[known] = c.shared[key]
+		c.derived[known] = c.shared[key.String()]
 	}
 	return c.derived[known]
 }
@@ -590,7 +591,7 @@ func (in *Input) Derived(j Job) (runtime, job *unstructured.Unstructured, err er
 	if err := unstructured.SetNestedMap(fields, map[string]any{"kind": trainer.TrainingRuntimeKind, "name": derivedName(j)}, "spec", "runtimeRef"); err != nil {
 		return nil, nil, err
 	}
-	hash, err := hashOf(d.base.Document)
+	hash, err := in.hashOf(d.base.Document)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -636,7 +637,7 @@ func (c *Catalog) Outdated(derived *RuntimeSource) *finding.Finding {
 		Message: fmt.Sprintf("the inputs lack its base, %s", of), Remedy: finding.Remedy{Text: "run trainweld render --for=runtime again, or give the base with -r"},
 	}
 	if base != nil {
-		if hash, err := hashOf(base.Document); err == nil && hash == derived.hash {
+		if hash, err := c.hashOf(base.Document); err == nil && hash == derived.hash {
 			return nil
 		}
 		f.Message = fmt.Sprintf("its base, %s, has changed since", of)
@@ -644,13 +645,22 @@ func (c *Catalog) Outdated(derived *RuntimeSource) *finding.Finding {
 	return f
 }
 
-// hashOf returns the hash of what a derived runtime takes from its base, as the file has it.
-func hashOf(d *manifest.Document) (string, error) {
+// hashOf returns the hash of what derived runtimes take from their base, as the file has it. Many may have one base.
+func (c *Catalog) hashOf(d *manifest.Document) (string, error) {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	if hash := c.hashes[d]; hash != "" {
+		return hash, nil
+	}
 	fields, err := d.Content()
 	if err != nil {
 		return "", err
 	}
 	text, err := json.Marshal([]any{trainerLabels(fields), fields["spec"]})
+	if err != nil {
+		return "", err
+	}
 	sum := sha256.Sum256(text)
-	return "sha256:" + hex.EncodeToString(sum[:]), err
+	c.hashes[d] = "sha256:" + hex.EncodeToString(sum[:])
+	return c.hashes[d], nil
 }

@@ -39,6 +39,7 @@ type Catalog struct {
 	resolved map[resolution]*RuntimeSource
 	derived  map[derivedBy]*RuntimeSource
 	shared   map[string]*RuntimeSource            // the derived ones by the base and its extended patches
+	hashes   map[*manifest.Document]string        // of the bases of derived runtimes
 	schemas  map[string]*schema.Type              // of runtimes, by the version of the release
 	stock    map[string]map[string]*RuntimeSource // by the version and the name
 	releases map[string][]release.Release         // that ship a runtime, by its name
@@ -48,7 +49,7 @@ func newCatalog(flags Flags, settings *Settings, to reporter) *Catalog {
 	return &Catalog{
 		reporter: to, flags: flags, settings: settings,
 		Broken: map[fieldpath.Object]bool{}, runtimes: map[string]*render.Runtimes{}, sources: map[released]*RuntimeSource{}, built: map[fieldpath.Object]bool{},
-		resolved: map[resolution]*RuntimeSource{}, derived: map[derivedBy]*RuntimeSource{}, shared: map[string]*RuntimeSource{}, schemas: map[string]*schema.Type{}, stock: map[string]map[string]*RuntimeSource{},
+		resolved: map[resolution]*RuntimeSource{}, derived: map[derivedBy]*RuntimeSource{}, shared: map[string]*RuntimeSource{}, schemas: map[string]*schema.Type{}, hashes: map[*manifest.Document]string{}, stock: map[string]map[string]*RuntimeSource{},
 	}
 }
 
