@@ -3,20 +3,13 @@
 package workspace
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/labels"
-	kruntime "k8s.io/apimachinery/pkg/runtime"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 	kjson "sigs.k8s.io/json"
@@ -28,16 +21,8 @@ import (
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/check"
 	"github.com/trainweld/trainweld/render/manifest"
-	"github.com/trainweld/trainweld/render/mlpolicy"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 	"github.com/trainweld/trainweld/schema"
-)
-
-// The annotations of a derived runtime.
-const (
-	fromAnnotation     = "trainweld.github.io/derived-from" // the kind and the name of the base
-	hashAnnotation     = "trainweld.github.io/base-hash"
-	managersAnnotation = "trainweld.github.io/managers"
 )
 
 // derivation is how extended patches make another runtime of a base.
@@ -49,13 +34,6 @@ type derivation struct {
 	owners  *merge.Ownership
 	set     map[string]int // the last patch that sets a field or one within it, by the path
 	leaves  map[string]int // the same for fields that hold no others
-}
-
-// extension is an extended patch whose items of replicatedJobs name the jobs of a base.
-type extension struct {
-	manifest.Patch
-	spec  map[string]any
-	items map[string]int // in the list of the patch, by the name of the job
 }
 
 // derive returns the runtime that a TrainJob's extended patches make of a base, or the base. A snapshot is what the cluster runs, and a
@@ -244,165 +222,6 @@ func resolvable(f finding.Finding, of conflict.Conflict) finding.Finding {
 	return f
 }
 
-// jobsPath leads to the replicated jobs of a runtime.
-func jobsPath() fieldpath.Path { return fieldpath.Fields("spec", "template", "spec", "replicatedJobs") }
-
-// extend returns a patch for the jobs of a runtime. It reports the items that select no job, and those whose job is not clear.
-func extend(p manifest.Patch, runtime map[string]any, report func(finding.Finding)) extension {
-	out := extension{Patch: p, spec: p.Extended, items: map[string]int{}}
-	list, _, _ := unstructured.NestedFieldNoCopy(p.Extended, "template", "spec", "replicatedJobs")
-	items, _ := list.([]any) // the merge reports another type
-	jobs := jobsOf(runtime)
-	var named []any
-	for i, item := range items {
-		fields, ok := item.(map[string]any)
-		if !ok {
-			return out
-		}
-		at := jobsPath().Append(fieldpath.Index(i))
-		wrong := func(code finding.Code, name, help, message string, args ...any) {
-			field := at
-			if name != "" {
-				field = at.Append(fieldpath.Field(name))
-			}
-			report(finding.Finding{Code: code, Path: field, Position: out.position(field), Message: fmt.Sprintf(message, args...), Remedy: finding.Remedy{Text: help}})
-		}
-		selected := selectJobs(fields, jobs, wrong)
-		for _, name := range selected {
-			if _, isDuplicate := out.items[name]; isDuplicate {
-				wrong(finding.CodeDuplicateItem, "", "combine the two items", "Duplicate value: two items of the patch select the job %q", name)
-				break
-			}
-			out.items[name] = i
-			fields := maps.Clone(fields)
-			delete(fields, "select")
-			fields["name"] = name
-			named = append(named, fields)
-		}
-	}
-	if len(items) > 0 {
-		out.spec = kruntime.DeepCopyJSON(p.Extended)
-		_ = unstructured.SetNestedSlice(out.spec, named, "template", "spec", "replicatedJobs") // the list is there
-	}
-	return out
-}
-
-// baseJobs are the replicated jobs of a runtime that patches select.
-type baseJobs struct {
-	list  []replicatedJob
-	names finding.Names
-	known map[string]bool
-}
-
-// replicatedJob is the name of a job with the labels of its template.
-type replicatedJob struct {
-	name   string
-	labels labels.Set
-}
-
-func jobsOf(runtime map[string]any) baseJobs {
-	jobs := baseJobs{known: map[string]bool{}}
-	list, _, _ := unstructured.NestedSlice(runtime, "spec", "template", "spec", "replicatedJobs")
-	var names []string
-	for _, item := range list {
-		fields, _ := item.(map[string]any)
-		name, _, _ := unstructured.NestedString(fields, "name")
-		of, _, _ := unstructured.NestedStringMap(fields, "template", "metadata", "labels")
-		jobs.list, names, jobs.known[name] = append(jobs.list, replicatedJob{name, of}), append(names, name), true
-	}
-	jobs.names = finding.NewNames(names)
-	return jobs
-}
-
-// mostJobs is the number of jobs that a help text lists.
-const mostJobs = 10
-
-// among lists the names of jobs for a help text, those like a name first.
-func (j baseJobs) among(name string) string {
-	near := j.names.Around(name)
-	return "use a job of the runtime: " + quoted(near, j.names.Len())
-}
-
-// quoted lists the first of n names.
-func quoted(names []string, n int) string {
-	var list []string
-	for _, name := range names[:min(len(names), mostJobs)] {
-		list = append(list, strconv.Quote(name))
-	}
-	if more := n - len(list); more > 0 {
-		list = append(list, fmt.Sprintf("and %d more", more))
-	}
-	return strings.Join(list, ", ")
-}
-
-// selectJobs returns the names of the jobs that an item selects: by its name, or by labels or the ancestor of the field select.
-func selectJobs(item map[string]any, jobs baseJobs, wrong func(code finding.Code, field, help, message string, args ...any)) (selected []string) {
-	name, isNamed := item["name"].(string)
-	by, isSelected := item["select"].(map[string]any)
-	const form = "set one of ancestor and labels, such as ancestor: trainer"
-	switch {
-	case isNamed && item["select"] != nil:
-		wrong(finding.CodeBrokenRule, "name", "remove the name", "Forbidden: may not be set beside select, and a patch cannot rename a job")
-		return nil
-	case isNamed:
-		if !jobs.known[name] {
-			wrong(finding.CodeUnknownJob, "name", jobs.among(name), "Not found: %q", name)
-			return nil
-		}
-		return []string{name}
-	case !isSelected || len(by) != 1:
-		field := "select"
-		if item["select"] == nil {
-			field = ""
-		}
-		wrong(finding.CodeMissingField, field, form, "Required value: must specify a name, or one of select.ancestor and select.labels")
-		return nil
-	}
-	ancestor, isAncestor := by["ancestor"].(string)
-	text, isLabels := by["labels"].(string)
-	selector, err := labels.Parse(text)
-	switch {
-	case isAncestor:
-		selector = labels.SelectorFromSet(labels.Set{mlpolicy.Ancestor: ancestor})
-	case !isLabels || err != nil || text == "":
-		wrong(finding.CodeBadValue, "select", form, "Invalid value: must have an ancestor, or a label selector such as tier=gpu")
-		return nil
-	}
-	for _, job := range jobs.list {
-		if selector.Matches(job.labels) {
-			selected = append(selected, job.name)
-		}
-	}
-	switch {
-	case len(selected) == 0:
-		wrong(finding.CodeUnknownJob, "select", jobs.among(ancestor), "selects no job of the runtime: no template has the labels %s", selector)
-	case isAncestor && len(selected) > 1:
-		wrong(finding.CodeBadValue, "select", "select one of them by its name, or all with labels", "Invalid value: %q: selects several jobs: %s", ancestor, quoted(selected, len(selected)))
-		return nil
-	}
-	return selected
-}
-
-// path returns the path in the patch's document of a field of the runtime.
-func (e extension) path(path fieldpath.Path) fieldpath.Path {
-	if len(path) > 0 {
-		path = path[1:] // spec
-	}
-	at := e.Base.Append(fieldpath.Field("trainingRuntimeSpec")).Append(path...)
-	if n := len(e.Base) + len(jobsPath()); len(at) > n {
-		if key, name, ok := at[n].Item(); ok && key == "name" && path.HasPrefix(jobsPath()[1:]) {
-			if i, ok := e.items[name]; ok {
-				at[n] = fieldpath.Index(i)
-			}
-		}
-	}
-	return at
-}
-
-func (e extension) position(path fieldpath.Path) fieldpath.Position {
-	return e.Document.Position(e.path(path))
-}
-
 // index notes which patch sets each field: a cluster may reject any number of them.
 func (d *derivation) index() {
 	d.set, d.leaves = map[string]int{}, map[string]int{}
@@ -491,9 +310,6 @@ func (d *derivation) managers() []string {
 	return names
 }
 
-// derivedName returns the name of the runtime that a TrainJob's extended patches make.
-func derivedName(j Job) string { return j.Spec.RuntimeRef.Name + "-" + j.Name }
-
 // LastWins makes warnings of the conflicts of extended patches of which the last one wins.
 func LastWins(found finding.List, rule render.OnConflict) {
 	for i := range found {
@@ -562,105 +378,4 @@ func (c *Catalog) forbidden(j Job, d *derivation) (found finding.List) {
 		}
 	}
 	return found
-}
-
-// Derived returns the runtime that a TrainJob's extended patches make, and the TrainJob that refers to it, with all its other patches. It
-// returns no runtime without extended patches.
-func (in *Input) Derived(j Job) (runtime, job *unstructured.Unstructured, err error) {
-	fields, err := j.Document.Fields()
-	if err != nil {
-		return nil, nil, err
-	}
-	_ = unstructured.SetNestedField(fields, j.Namespace, "metadata", "namespace")
-	patches, _, _ := unstructured.NestedSlice(fields, "spec", "runtimePatches")
-	for _, p := range in.patchesFor(j) {
-		patch, err := encoded(p.Patch)
-		if err != nil {
-			return nil, nil, err
-		}
-		patches = append(patches, patch)
-	}
-	if len(patches) > 0 {
-		_ = unstructured.SetNestedSlice(fields, patches, "spec", "runtimePatches")
-	}
-	source := in.SourceOf(j)
-	if source.Base() == nil {
-		return nil, &unstructured.Unstructured{Object: fields}, nil
-	}
-	d := source.derivation
-	if err := unstructured.SetNestedMap(fields, map[string]any{"kind": trainer.TrainingRuntimeKind, "name": derivedName(j)}, "spec", "runtimeRef"); err != nil {
-		return nil, nil, err
-	}
-	hash, err := in.hashOf(d.base.Document)
-	if err != nil {
-		return nil, nil, err
-	}
-	metadata := map[string]any{"name": derivedName(j), "namespace": j.Namespace, "annotations": map[string]any{
-		fromAnnotation: d.base.Document.ID.Kind + "/" + d.base.Document.ID.Name, hashAnnotation: hash, managersAnnotation: strings.Join(d.managers(), ","),
-	}}
-	if of := trainerLabels(d.fields); len(of) > 0 {
-		metadata["labels"] = of
-	}
-	runtime = &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": trainer.SchemeGroupVersion.String(), "kind": trainer.TrainingRuntimeKind, "metadata": metadata, "spec": kruntime.DeepCopyJSON(d.fields)["spec"],
-	}}
-	return runtime, &unstructured.Unstructured{Object: fields}, nil
-}
-
-// trainerLabels returns the labels of a runtime that the Trainer and its SDK read. Others may belong to the tool that applies it.
-func trainerLabels(runtime map[string]any) map[string]any {
-	all, _, _ := unstructured.NestedMap(runtime, "metadata", "labels")
-	maps.DeleteFunc(all, func(key string, _ any) bool { return !strings.HasPrefix(key, trainer.GroupVersion.Group+"/") })
-	return all
-}
-
-// Outdated returns a finding on a derived runtime whose base has changed or is not among the inputs, or nil.
-func (c *Catalog) Outdated(derived *RuntimeSource) *finding.Finding {
-	d := derived.Document
-	if derived.from == "" || derived.Snapshot != nil {
-		return nil
-	}
-	kind, name, _ := strings.Cut(derived.from, "/")
-	of := fieldpath.Object{Kind: kind, Name: name}
-	if kind == trainer.TrainingRuntimeKind {
-		of.Namespace = c.flags.idOf(d).Namespace
-	}
-	base := c.Named(of)
-	if base == nil && kind == trainer.ClusterTrainingRuntimeKind {
-		c.lock.Lock()
-		base = c.shipped(d.API().Release())[name]
-		c.lock.Unlock()
-	}
-	at := fieldpath.Fields("metadata", "annotations").Append(fieldpath.Key(hashAnnotation))
-	f := &finding.Finding{
-		Code: finding.CodeBaseMoved, Severity: finding.Warning, Object: c.flags.idOf(d), Path: at, Position: d.Position(at),
-		Message: fmt.Sprintf("the inputs lack its base, %s", of), Remedy: finding.Remedy{Text: "run trainweld render --for=runtime again, or give the base with -r"},
-	}
-	if base != nil {
-		if hash, err := c.hashOf(base.Document); err == nil && hash == derived.hash {
-			return nil
-		}
-		f.Message = fmt.Sprintf("its base, %s, has changed since", of)
-	}
-	return f
-}
-
-// hashOf returns the hash of what derived runtimes take from their base, as the file has it. Many may have one base.
-func (c *Catalog) hashOf(d *manifest.Document) (string, error) {
-	c.lock.Lock()
-	defer c.lock.Unlock()
-	if hash := c.hashes[d]; hash != "" {
-		return hash, nil
-	}
-	fields, err := d.Content()
-	if err != nil {
-		return "", err
-	}
-	text, err := json.Marshal([]any{trainerLabels(fields), fields["spec"]})
-	if err != nil {
-		return "", err
-	}
-	sum := sha256.Sum256(text)
-	c.hashes[d] = "sha256:" + hex.EncodeToString(sum[:])
-	return c.hashes[d], nil
 }
