@@ -81,5 +81,5 @@ func (j *runner) furtherObject(ctx context.Context, k *furtherKind, d *manifest.
 	for i := range found {
 		found[i].Position = d.Position(found[i].Path)
 	}
-	return j.in.Rate(withoutDoubles(found, d))
+	return j.in.Rate(d.Further(found))
 }

@@ -232,7 +232,7 @@ func (j *runner) trainJob(ctx context.Context, d *manifest.Document) finding.Lis
 			})
 		}
 	}
-	found = withoutDoubles(j.in.Locate(job, found), d)
+	found = d.Further(j.in.Locate(job, found))
 	if d.Findings.Err() != nil {
 		// The judgment lacks the fields that cannot be decoded, so that a patch may look idle.
 		for i := range found {
@@ -266,5 +266,5 @@ func (j *runner) jobSet(ctx context.Context, d *manifest.Document) finding.List 
 			f.Position = f.Claims[c].Position
 		}
 	}
-	return j.in.Rate(withoutDoubles(found, d))
+	return j.in.Rate(d.Further(found))
 }

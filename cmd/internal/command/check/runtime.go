@@ -134,7 +134,7 @@ func (j *runner) checkRuntime(ctx context.Context, held *admittedRuntime) findin
 		found = append(found, *f)
 	}
 	if held.Snapshot == nil {
-		found = withoutDoubles(found, held.Document)
+		found = held.Document.Further(found)
 	}
 	return j.in.Rate(found)
 }

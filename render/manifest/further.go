@@ -1,0 +1,99 @@
+package manifest
+
+import (
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+)
+
+// Further returns a new list of the findings of a later stage that describe other mistakes than those of Decode and than each other. Both
+// stages find unknown fields and wrong types; Decode suggests the intended field. The findings have their positions.
+func (d *Document) Further(found finding.List) finding.List {
+	if d == nil {
+		return found
+	}
+	var all finding.Set
+	all.Add(d.Findings...)
+	all.Add(found...)
+	r := d.mistakes()
+	return slices.DeleteFunc(slices.Clone(found), func(f finding.Finding) bool {
+		return all.Supersedes(f) || len(r.of) > 0 && f.Object.Kind == d.ID.Kind && r.has(f, d.along(f.Path))
+	})
+}
+
+// mistakes holds the errors of Decode by the values of the text, since a path may name a list item by its key or its index.
+type mistakes struct {
+	of      map[*yaml.Node]mistake
+	unknown map[*yaml.Node][]string // the names of unknown fields
+}
+
+type mistake uint8
+
+const (
+	anyError   mistake = 1 << iota
+	wrongType          // so that nothing below is decoded
+	holdsWrong         // a wrong type, here or below
+)
+
+func (d *Document) mistakes() mistakes {
+	m := mistakes{map[*yaml.Node]mistake{}, map[*yaml.Node][]string{}}
+	for _, f := range d.Findings {
+		if f.Severity != finding.Error {
+			continue
+		}
+		values, last := d.along(f.Path), len(f.Path)
+		m.of[values[last]] |= anyError
+		if f.Code == finding.CodeWrongType || f.Code == finding.CodeAmbiguousWord {
+			m.of[values[last]] |= wrongType
+			for _, value := range values {
+				m.of[value] |= holdsWrong
+			}
+		}
+		if f.Code == finding.CodeUnknownField && last > 0 {
+			name, _ := nameOf(f.Path[last-1])
+			m.unknown[values[last-1]] = append(m.unknown[values[last-1]], name)
+		}
+	}
+	delete(m.of, nil)
+	return m
+}
+
+// along returns the values from the object to the path, and nil for those that the text lacks.
+func (d *Document) along(p fieldpath.Path) []*yaml.Node {
+	s, at := d.place()
+	values := make([]*yaml.Node, len(p)+1)
+	for n := range values {
+		values[n] = s.Value(at, p[:n])
+	}
+	return values
+}
+
+// has reports whether an error of Decode describes the mistake of f.
+func (m mistakes) has(f finding.Finding, values []*yaml.Node) bool {
+	var around mistake
+	for _, value := range values {
+		around |= m.of[value] &^ holdsWrong
+	}
+	last := len(f.Path)
+	at := m.of[values[last]]
+	switch f.Code {
+	case finding.CodeUnknownField:
+		return around != 0
+	case finding.CodeWrongType:
+		return around|at != 0
+	case finding.CodeBrokenRule: // the API server runs no rule on a value that holds a wrong type
+		return (around|at)&^anyError != 0
+	case finding.CodeMissingField:
+		if around&wrongType == 0 && last > 0 {
+			name, _ := nameOf(f.Path[last-1])
+			return finding.AnyNear(m.unknown[values[last-1]], []string{name})
+		}
+		return around&wrongType != 0
+	case finding.CodeBadValue:
+		return around&wrongType != 0
+	}
+	return false
+}
