@@ -111,13 +111,9 @@ func merges(t *schema.Type) bool {
 
 func (c *comparison) objects(t *schema.Type, path fieldpath.Path, one, other map[string]any) {
 	for _, name := range keysOf(one, other) {
-		within, step := t.Elem, t.Step(name)
-		if f := t.Field(name); f != nil {
-			within = f.Type
-		}
 		x, isInOne := one[name]
 		y, isInOther := other[name]
-		c.compare(within, path.Append(step), part{x, isInOne}, part{y, isInOther})
+		c.compare(t.Inner(name), path.Append(t.Step(name)), part{x, isInOne}, part{y, isInOther})
 	}
 }
 
@@ -207,11 +203,7 @@ func unordered(t *schema.Type, value any) any {
 	case map[string]any:
 		sorted := make(map[string]any, len(v))
 		for name, value := range v {
-			within := t.Elem
-			if f := t.Field(name); f != nil {
-				within = f.Type
-			}
-			sorted[name] = unordered(within, value)
+			sorted[name] = unordered(t.Inner(name), value)
 		}
 		return sorted
 	case []any:
@@ -229,13 +221,7 @@ func actsUnclaimed(t *schema.Type, value any, inItem bool) bool {
 	case map[string]any:
 		isFree := t == nil || t.Kind == schema.Map || t.Raw
 		for name, value := range v {
-			var within *schema.Type
-			if t != nil {
-				if within = t.Elem; t.Field(name) != nil {
-					within = t.Field(name).Type
-				}
-			}
-			if strings.HasPrefix(name, "$") || value == nil && isFree && inItem || actsUnclaimed(within, value, inItem) {
+			if strings.HasPrefix(name, "$") || value == nil && isFree && inItem || actsUnclaimed(t.Inner(name), value, inItem) {
 				return true
 			}
 		}

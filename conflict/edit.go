@@ -114,11 +114,7 @@ func removeFromObject(t *schema.Type, object merge.Object, path fieldpath.Path) 
 		delete(object, name)
 		return true
 	}
-	within := t.Elem
-	if f := t.Field(name); f != nil {
-		within = f.Type
-	}
-	changed := false
+	within, changed := t.Inner(name), false
 	switch value := value.(type) {
 	case merge.Object:
 		changed = removeFromObject(within, value, path[1:])

@@ -310,12 +310,7 @@ func fieldNamed(fields []goField, name string) *goField {
 }
 
 func hasOption(options, name string) bool {
-	for _, option := range strings.Split(options, ",") {
-		if option == name {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(strings.Split(options, ","), name)
 }
 
 // mostPointers limits chains of pointers. Only a pointer type that points to itself is longer.

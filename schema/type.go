@@ -123,12 +123,7 @@ type Union struct {
 
 // Has reports whether the field is a member of the union.
 func (u Union) Has(field string) bool {
-	for _, member := range u.Members {
-		if member == field {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(u.Members, field)
 }
 
 // Slot locates a field in a Go struct, and states when its encoding omits the field.
@@ -250,6 +245,17 @@ func (t *Type) Field(name string) *StructField {
 		}
 	}
 	return nil
+}
+
+// Inner returns the type of the field or the entry with a name, or nil.
+func (t *Type) Inner(name string) *Type {
+	if f := t.Field(name); f != nil {
+		return f.Type
+	}
+	if t == nil {
+		return nil
+	}
+	return t.Elem
 }
 
 // Step returns the step to the field of a Struct or the entry of a Map by its name. An object without a schema, or of a nil

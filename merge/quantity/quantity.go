@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/trainweld/trainweld/merge/jsonfields"
 )
 
 const (
@@ -91,16 +93,10 @@ func isWithin(before []byte) bool {
 
 // Decodable returns an error if a value in the form of encoding/json holds a quantity that Check rejects. Check each value
 // before decoding JSON into the type.
-func Decodable(value any, t reflect.Type) error { return decoding{}.check(value, t) }
+func Decodable(value any, t reflect.Type) error { return check(jsonfields.Structs{}, value, t) }
 
-// decoding maps struct types to the types of their fields by JSON name.
-type decoding map[reflect.Type]map[string]reflect.Type
-
-func (d decoding) check(value any, t reflect.Type) error {
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	if t == reflect.TypeFor[resource.Quantity]() {
+func check(structs jsonfields.Structs, value any, t reflect.Type) error {
+	if t = jsonfields.Concrete(t); t == reflect.TypeFor[resource.Quantity]() {
 		text, ok := value.(string)
 		if !ok {
 			text = fmt.Sprint(value)
@@ -111,17 +107,16 @@ func (d decoding) check(value any, t reflect.Type) error {
 	case map[string]any:
 		if t.Kind() == reflect.Map {
 			for _, entry := range v {
-				if err := d.check(entry, t.Elem()); err != nil {
+				if err := check(structs, entry, t.Elem()); err != nil {
 					return err
 				}
 			}
 		}
 		if t.Kind() == reflect.Struct {
-			fields := d.of(t)
-			for name, entry := range v {
-				if field := fields[name]; field != nil {
-					if err := d.check(entry, field); err != nil {
-						return fmt.Errorf("%s: %w", name, err)
+			for _, field := range structs.Of(t) {
+				if entry, ok := v[field.Name]; ok {
+					if err := check(structs, entry, field.Type); err != nil {
+						return fmt.Errorf("%s: %w", field.Name, err)
 					}
 				}
 			}
@@ -129,43 +124,13 @@ func (d decoding) check(value any, t reflect.Type) error {
 	case []any:
 		if t.Kind() == reflect.Slice {
 			for _, item := range v {
-				if err := d.check(item, t.Elem()); err != nil {
+				if err := check(structs, item, t.Elem()); err != nil {
 					return err
 				}
 			}
 		}
 	}
 	return nil
-}
-
-func (d decoding) of(t reflect.Type) map[string]reflect.Type {
-	if fields, ok := d[t]; ok {
-		return fields
-	}
-	fields := map[string]reflect.Type{}
-	d[t] = fields
-	for i := range t.NumField() {
-		f := t.Field(i)
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		switch {
-		case name == "" && f.Anonymous:
-			inlined := f.Type
-			for inlined.Kind() == reflect.Pointer {
-				inlined = inlined.Elem()
-			}
-			if inlined.Kind() == reflect.Struct {
-				for name, field := range d.of(inlined) {
-					fields[name] = field
-				}
-			}
-		case name != "-" && f.IsExported():
-			if name == "" {
-				name = f.Name
-			}
-			fields[name] = f.Type
-		}
-	}
-	return fields
 }
 
 // Unmarshal decodes JSON with the function decode. It returns the error of Decodable if MayExceed is true.

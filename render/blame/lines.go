@@ -44,7 +44,7 @@ func (o *Object) write(object any, opts Options) error {
 	}
 	w := lineWriter{text: strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n"), root: o.root, show: opts.ShowValues}
 	w.lines = make([]Line, len(w.text))
-	w.value(document.Content[0], o.typ, nil, nil, 0, len(w.text))
+	w.value(document.Content[0], o.typ, nil, 0, len(w.text))
 	for i, line := range w.lines {
 		if line.Text = w.text[i]; line.Field != nil {
 			line.Layer = line.Field.layer()
@@ -67,7 +67,7 @@ type lineWriter struct {
 
 // value assigns the lines of a node, which start at the line of its key and end before end. It does nothing for a
 // field outside the schema.
-func (w *lineWriter) value(n *yaml.Node, t *schema.Type, key *schema.StructField, path fieldpath.Path, first, end int) {
+func (w *lineWriter) value(n *yaml.Node, t *schema.Type, path fieldpath.Path, first, end int) {
 	if t != nil && t.Kind == schema.Untyped {
 		t = untyped(t, n)
 	}
@@ -103,15 +103,11 @@ func (w *lineWriter) mapping(n *yaml.Node, t *schema.Type, path fieldpath.Path, 
 		if i+2 < len(n.Content) {
 			until = n.Content[i+2].Line - 1
 		}
-		child := t.Elem
-		if f := t.Field(name); f != nil {
-			child = f.Type
-		}
-		at := path.Append(t.Step(name))
+		child, at := t.Inner(name), path.Append(t.Step(name))
 		if child != nil {
 			w.lines[first].Field = w.root.at(at)
 		}
-		w.value(n.Content[i+1], child, nil, at, first, until)
+		w.value(n.Content[i+1], child, at, first, until)
 		if v := n.Content[i+1]; child != nil && w.lines[first].Field == nil && len(v.Content) == 0 && (v.Kind == yaml.MappingNode || v.Value == "") {
 			w.lines[first].Field = w.root.at(path) // a required empty value comes with the struct around it
 		}
@@ -140,7 +136,7 @@ func (w *lineWriter) items(n *yaml.Node, t *schema.Type, path fieldpath.Path, en
 		if seen[name] {
 			at = path.Append(fieldpath.Index(i))
 		}
-		w.value(item, t.Elem, nil, at, first, until)
+		w.value(item, t.Elem, at, first, until)
 		if !seen[name] {
 			w.lines[line].Field = w.root.at(at)
 		}

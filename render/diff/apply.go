@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 
@@ -100,24 +101,14 @@ func (e *edit) apply(t *schema.Type, path fieldpath.Path, value any) (any, error
 
 // fields edits the fields of a struct or the entries of a map. A map without entries becomes nil.
 func (e *edit) fields(t *schema.Type, path fieldpath.Path, value any) (any, error) {
-	made := map[string]any{}
-	for name, v := range entries(value) {
-		made[name] = v
-	}
-	isMap := false
+	made, isMap := map[string]any{}, false
+	maps.Copy(made, entries(value))
 	for _, child := range e.children {
 		name, isField := child.step.Field()
-		var typ *schema.Type
 		if !isField {
 			name, isMap = child.step.Key()
 		}
-		switch {
-		case t != nil && isMap:
-			typ = t.Elem
-		case t != nil && t.Field(name) != nil:
-			typ = t.Field(name).Type
-		}
-		v, err := child.apply(typ, path.Append(child.step), made[name])
+		v, err := child.apply(t.Inner(name), path.Append(child.step), made[name])
 		if err != nil {
 			return nil, err
 		}

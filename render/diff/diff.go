@@ -33,8 +33,8 @@
 package diff
 
 import (
-	"cmp"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 
@@ -143,12 +143,12 @@ func (c *comparison) value(t *schema.Type, path fieldpath.Path, old, new any, fr
 	switch shapeOf(t, old, new) {
 	case schema.Struct:
 		if old != nil && new != nil {
-			c.structure(t, path, old.(map[string]any), new.(map[string]any))
+			c.fields(t, path, entries(old), entries(new))
 			return
 		}
 	case schema.Map:
 		if !endsEmpty(old, new) {
-			c.mapping(t, path, entries(old), entries(new))
+			c.fields(t, path, entries(old), entries(new))
 			return
 		}
 	case schema.ListMap, schema.Set:
@@ -168,24 +168,11 @@ func (c *comparison) value(t *schema.Type, path fieldpath.Path, old, new any, fr
 	}
 }
 
-func (c *comparison) structure(t *schema.Type, path fieldpath.Path, old, new map[string]any) {
-	for _, name := range names(old, new) {
-		var field *schema.Type
-		if t != nil {
-			if f := t.Field(name); f != nil {
-				field = f.Type
-			}
-		}
-		if old[name] != nil || new[name] != nil {
-			c.value(field, path.Append(fieldpath.Field(name)), old[name], new[name], NoItem, NoItem)
-		}
-	}
-}
-
-func (c *comparison) mapping(t *schema.Type, path fieldpath.Path, old, new map[string]any) {
+// fields compares the fields of a struct, or the entries of a map.
+func (c *comparison) fields(t *schema.Type, path fieldpath.Path, old, new map[string]any) {
 	for _, name := range names(old, new) {
 		if old[name] != nil || new[name] != nil {
-			c.value(t.Elem, path.Append(fieldpath.Key(name)), old[name], new[name], NoItem, NoItem)
+			c.value(t.Inner(name), path.Append(fieldStep(t, name)), old[name], new[name], NoItem, NoItem)
 		}
 	}
 }
@@ -244,15 +231,7 @@ func list(v any) []any { l, _ := v.([]any); return l }
 
 // names returns the keys of both maps, sorted.
 func names(old, new map[string]any) []string {
-	all := make([]string, 0, max(len(old), len(new)))
-	for name := range old {
-		all = append(all, name)
-	}
-	for name := range new {
-		if _, both := old[name]; !both {
-			all = append(all, name)
-		}
-	}
-	slices.SortFunc(all, cmp.Compare[string])
-	return all
+	all := slices.AppendSeq(slices.Collect(maps.Keys(old)), maps.Keys(new))
+	slices.Sort(all)
+	return slices.Compact(all)
 }

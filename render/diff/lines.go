@@ -145,14 +145,12 @@ func (p *printer) dashed(indent int, write func()) {
 
 // fields writes the fields of an object, the given one first.
 func (p *printer) fields(op Op, t *schema.Type, path fieldpath.Path, indent int, first string, fields map[string]any) {
-	for _, name := range names(fields, nil) {
-		if name == first {
-			p.one(op, fieldType(t, name), path, indent, name, fields[name])
-		}
+	if value, ok := fields[first]; ok {
+		p.one(op, t.Inner(first), path, indent, first, value)
 	}
 	for _, name := range names(fields, nil) {
 		if name != first {
-			p.one(op, fieldType(t, name), path.Append(fieldStep(t, name)), indent, name, fields[name])
+			p.one(op, t.Inner(name), path.Append(fieldStep(t, name)), indent, name, fields[name])
 		}
 	}
 }
@@ -198,7 +196,7 @@ func (p *printer) both(t *schema.Type, path fieldpath.Path, indent int, lead str
 
 func (p *printer) bothFields(t *schema.Type, path fieldpath.Path, indent int, first string, old, new map[string]any) {
 	write := func(name string, at fieldpath.Path) {
-		switch typ := fieldType(t, name); {
+		switch typ := t.Inner(name); {
 		case old[name] == nil:
 			p.one(NewOnly, typ, at, indent, name, new[name])
 		case new[name] == nil:
@@ -282,19 +280,6 @@ func texts(values []any) []string {
 		all[i] = string(text)
 	}
 	return all
-}
-
-func fieldType(t *schema.Type, name string) *schema.Type {
-	switch {
-	case t == nil:
-		return nil
-	case t.Kind == schema.Map:
-		return t.Elem
-	}
-	if f := t.Field(name); f != nil {
-		return f.Type
-	}
-	return nil
 }
 
 func fieldStep(t *schema.Type, name string) fieldpath.Step {

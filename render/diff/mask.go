@@ -37,14 +37,7 @@ func (m masking) value(t *schema.Type, path fieldpath.Path, old, new any) (any, 
 		return hide(old, new)
 	}
 	for _, name := range names(entries(old), entries(new)) {
-		step, typ := fieldpath.Field(name), (*schema.Type)(nil)
-		switch {
-		case t != nil && t.Kind == schema.Map:
-			step, typ = fieldpath.Key(name), t.Elem
-		case t != nil && t.Field(name) != nil:
-			typ = t.Field(name).Type
-		}
-		o, n := m.value(typ, path.Append(step), entries(old)[name], entries(new)[name])
+		o, n := m.value(t.Inner(name), path.Append(fieldStep(t, name)), entries(old)[name], entries(new)[name])
 		set(entries(old), name, o)
 		set(entries(new), name, n)
 	}

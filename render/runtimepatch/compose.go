@@ -147,10 +147,7 @@ func setField(t *schema.Type, object, have map[string]any, path fieldpath.Path, 
 		object[name] = value
 		return nil
 	}
-	inner := t.Elem
-	if f := t.Field(name); f != nil {
-		inner = f.Type
-	}
+	inner := t.Inner(name)
 	if inner == nil {
 		return fmt.Errorf("%s has no fields", path[:1])
 	}

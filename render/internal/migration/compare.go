@@ -3,6 +3,7 @@ package migration
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
@@ -63,17 +64,9 @@ func (c *comparison) values(path fieldpath.Path, before, after any) {
 }
 
 func (c *comparison) objects(path fieldpath.Path, before, after map[string]any) {
-	var names []string
-	for name := range before {
-		names = append(names, name)
-	}
-	for name := range after {
-		if _, both := before[name]; !both {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	all := maps.Clone(before)
+	maps.Copy(all, after)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
 		c.values(path.Append(fieldpath.Field(name)), before[name], after[name])
 	}
 }
