@@ -144,16 +144,25 @@ func (fs List) Unwrap() []error {
 
 // Err returns the findings of severity Error as one error, or nil.
 func (fs List) Err() error {
-	var errs List
+	if errs := fs.Where(func(f Finding) bool { return f.Severity >= Error }); errs != nil {
+		return errs
+	}
+	return nil
+}
+
+// Where returns the findings for which a condition holds, or nil.
+func (fs List) Where(holds func(Finding) bool) (found List) {
 	for _, f := range fs {
-		if f.Severity >= Error {
-			errs = append(errs, f)
+		if holds(f) {
+			found = append(found, f)
 		}
 	}
-	if errs == nil {
-		return nil
-	}
-	return errs
+	return found
+}
+
+// Of returns the findings with one of the codes, or nil.
+func (fs List) Of(codes ...Code) List {
+	return fs.Where(func(f Finding) bool { return slices.Contains(codes, f.Code) })
 }
 
 // Sort sorts findings by position, then by object, path and code. The sort is stable.

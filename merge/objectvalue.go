@@ -282,11 +282,8 @@ func typedOf(key string) (any, bool) {
 	if !typed {
 		return nil, false
 	}
-	var v any
-	d := json.NewDecoder(strings.NewReader(text))
-	d.UseNumber()
-	_ = d.Decode(&v) // typedKey wrote it
-	return plainNumbers(v), true
+	v, _ := decoded([]byte(text)) // typedKey wrote it
+	return v, true
 }
 
 // itemStepOf returns the step to an item of a list-map, or to an element of a set.

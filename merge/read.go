@@ -181,9 +181,13 @@ func jsonOf(v reflect.Value) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	return decoded(text)
+}
+
+// decoded returns a value of JSON. Numbers keep their digits as far as an int64 or a float64 has them.
+func decoded(text []byte) (value any, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
-	var value any
 	err = decoder.Decode(&value)
 	return plainNumbers(value), err
 }

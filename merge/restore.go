@@ -1,11 +1,9 @@
 package merge
 
 import (
-	"encoding/json"
 	"maps"
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/schema"
@@ -355,13 +353,11 @@ func jsonOfKey(t *schema.Type, key string) any {
 	if of := keyTypeOf(t); of.Type == nil || of.Kind() == reflect.String || of.Kind() == reflect.Struct {
 		return key
 	}
-	var value any
-	decoder := json.NewDecoder(strings.NewReader(key))
-	decoder.UseNumber()
-	if decoder.Decode(&value) != nil {
+	value, err := decoded([]byte(key))
+	if err != nil {
 		return key
 	}
-	return plainNumbers(value)
+	return value
 }
 
 // object returns a part of an object with the base's values where a pattern names it. An empty pattern names the whole part. An

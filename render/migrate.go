@@ -138,13 +138,9 @@ func worse(before, after *Output) finding.List {
 	for _, f := range before.Findings {
 		old[message{f.Code, f.Message, f.Path.String()}] = true
 	}
-	var found finding.List
-	for _, f := range after.Findings {
-		if f.Severity >= finding.Error && !old[message{f.Code, f.Message, f.Path.String()}] {
-			found = append(found, f)
-		}
-	}
-	return found
+	return after.Findings.Where(func(f finding.Finding) bool {
+		return f.Severity >= finding.Error && !old[message{f.Code, f.Message, f.Path.String()}]
+	})
 }
 
 // reject reports errors of the new form, on the fields of the old form.

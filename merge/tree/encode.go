@@ -9,6 +9,18 @@ import (
 	kjson "sigs.k8s.io/json"
 )
 
+// Fields returns a value as Encode does, or else by way of its JSON.
+func Fields(value any) (fields map[string]any, err error) {
+	if fields, ok := Encode(value); ok {
+		return fields, nil
+	}
+	text, err := json.Marshal(value)
+	if err == nil {
+		err = kjson.UnmarshalCaseSensitivePreserveInts(text, &fields)
+	}
+	return fields, err
+}
+
 // Encode returns the fields of a struct, which value points to. It reports whether it converted the whole value.
 func Encode(value any) (map[string]any, bool) {
 	v := reflect.ValueOf(value)

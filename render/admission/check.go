@@ -251,7 +251,7 @@ var (
 // isManagedElsewhere reports whether the error never occurs in this cluster, since another controller manages the TrainJob or
 // its JobSet.
 func (c *checker) isManagedElsewhere(out *render.Output, code finding.Code) bool {
-	if c.job.release.ManagedBy && slices.ContainsFunc(out.Findings, func(f finding.Finding) bool { return f.Code == finding.CodeManagedByOther }) {
+	if c.job.release.ManagedBy && out.Findings.Of(finding.CodeManagedByOther) != nil {
 		return slices.Contains(ofJobs, code) || slices.Contains(ofTrainer, code)
 	}
 	return slices.Contains(ofJobs, code) && out.JobSet != nil && isOfOtherController(out.JobSet)

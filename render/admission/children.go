@@ -77,14 +77,7 @@ func jobFindings(out *render.JobsOutput) finding.List {
 	if out == nil {
 		return nil
 	}
-	return slices.DeleteFunc(out.Findings, func(f finding.Finding) bool {
-		switch f.Code {
-		case finding.CodeNoSuchPod, finding.CodeNeverCreated, finding.CodeManagedElsewhere:
-			return false
-		default:
-			return true
-		}
-	})
+	return out.Findings.Of(finding.CodeNoSuchPod, finding.CodeNeverCreated, finding.CodeManagedElsewhere)
 }
 
 // oneOfEach returns the JobSet with at most one replica of each job, since all replicas are alike. It shares the other values.

@@ -10,6 +10,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/merge/tree"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
@@ -38,7 +39,7 @@ func (c *checker) podGroups(ctx context.Context) (empty bool) {
 			continue
 		}
 		d := podGroupOf(c.in.Release, group.Group)
-		fields, err := encode(companion)
+		fields, err := tree.Fields(companion)
 		if d == nil || err != nil {
 			continue
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/merge/tree"
 	"github.com/trainweld/trainweld/render/compose"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 	"github.com/trainweld/trainweld/schema"
@@ -250,7 +251,7 @@ func (c *checker) cannotClear(manager string) finding.List {
 	if !hasEmpty(written) {
 		return nil
 	}
-	result, err := encode(&c.merged.Template)
+	result, err := tree.Fields(&c.merged.Template)
 	if err != nil {
 		return nil
 	}

@@ -178,7 +178,7 @@ func (o *object) as(into any) error {
 // reencode merges the Go value into the object, as a mutating webhook does with its changes. Fields of the encoding
 // win, and fields that it omits stay (controller-runtime v0.24.1 pkg/webhook/admission).
 func (o *object) reencode(value any) error {
-	encoded, err := encode(value)
+	encoded, err := tree.Fields(value)
 	if err != nil {
 		return err
 	}
@@ -388,7 +388,7 @@ func clone(value any) any {
 // Encode converts an object of the API's Go types to fields for this package. It omits an empty status, which the Go
 // types always write. It returns an error for a value without a JSON object as its encoding.
 func Encode(value any) (map[string]any, error) {
-	fields, err := encode(value)
+	fields, err := tree.Fields(value)
 	if err != nil {
 		return nil, fmt.Errorf("encode %T: %w; it is not an object of the API", value, err)
 	}
@@ -396,18 +396,6 @@ func Encode(value any) (map[string]any, error) {
 		delete(fields, "status")
 	}
 	return fields, nil
-}
-
-// encode encodes a Go value, and decodes it to fields.
-func encode(value any) (fields map[string]any, err error) {
-	if fields, ok := tree.Encode(value); ok {
-		return fields, nil
-	}
-	text, err := json.Marshal(value)
-	if err == nil {
-		err = kjson.UnmarshalCaseSensitivePreserveInts(text, &fields)
-	}
-	return fields, err
 }
 
 // unmarshalProblem returns the message of a decoder without the names of Go types.

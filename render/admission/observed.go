@@ -93,7 +93,7 @@ func SecondWrite(ctx context.Context, r *release.Release, observed Observed, app
 	if live.broken {
 		return nil, read.all
 	}
-	out.Unknown = slices.DeleteFunc(read.all, func(f finding.Finding) bool { return f.Code != finding.CodeUnknownField })
+	out.Unknown = read.all.Of(finding.CodeUnknownField)
 	if err := w.own(live, observed.JobSet, config, created); err != nil {
 		return nil, unread(err)
 	}

@@ -346,7 +346,7 @@ func (c *checker) reapply(ctx context.Context, before *checker) {
 	rejected, changed := updated.update(ctx, stored)
 	c.rejectedUpdates(ctx, before, d, again, rejected)
 	message := "the JobSet exists, and does not let this be changed"
-	if !slices.ContainsFunc(c.all, func(f finding.Finding) bool { return f.Code == finding.CodeImmutable }) {
+	if c.all.Of(finding.CodeImmutable) == nil {
 		message += ": the TrainJob is accepted, and the Trainer retries forever"
 	}
 	for _, path := range changed {

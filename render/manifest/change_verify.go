@@ -51,12 +51,9 @@ func genericOf(v *encode.Value) any {
 	return fromJSON(b.Bytes())
 }
 
-// fromJSON decodes JSON, and keeps the digits of numbers.
 func fromJSON(j []byte) any {
-	d := json.NewDecoder(bytes.NewReader(j))
-	d.UseNumber()
-	var value any
-	if err := d.Decode(&value); err != nil {
+	value, err := untyped(j)
+	if err != nil {
 		return errNotJSON
 	}
 	return value

@@ -21,10 +21,8 @@ func unmarshalStrict(j []byte, into any) error {
 	if err != nil || !bytes.Contains(j, []byte("null")) {
 		return err
 	}
-	decoder := json.NewDecoder(bytes.NewReader(j))
-	decoder.UseNumber() // keeps the digits of quantities
-	var value any
-	if err := decoder.Decode(&value); err != nil {
+	value, err := untyped(j)
+	if err != nil {
 		return err
 	}
 	dropNulls(value)

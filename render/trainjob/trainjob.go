@@ -25,6 +25,7 @@ package trainjob
 
 import (
 	"fmt"
+	"slices"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -145,10 +146,8 @@ func (b *builder) checkNames() {
 		return
 	}
 	kinds := RuntimeKinds()
-	for _, kind := range kinds {
-		if *ref.Kind == kind {
-			return
-		}
+	if slices.Contains(kinds, *ref.Kind) {
+		return
 	}
 	help := "use " + kinds[0] + " or " + kinds[1]
 	if near := finding.Nearest(*ref.Kind, kinds); near != "" {

@@ -136,16 +136,7 @@ func newPageObject(s Selection) pageObject {
 // overview appends a table of the objects with the managers of their lines.
 func (b *blamePage) overview(objects []pageObject) {
 	b.Open("nav", page.Attr{Name: "aria-label", Value: "objects"})
-	b.Open("table", page.Class("list"))
-	b.Add("caption", "The objects of this page")
-	b.Open("thead")
-	b.Open("tr")
-	for _, head := range []string{"object", "disputed", "managers"} {
-		b.Add("th", head, page.Attr{Name: "scope", Value: "col"})
-	}
-	b.Close()
-	b.Close()
-	b.Open("tbody")
+	b.Table("The objects of this page", "object", "disputed", "managers")
 	for i := range objects {
 		o := &objects[i]
 		b.Void("tr", page.Class("item"))
@@ -257,16 +248,7 @@ func (b *blamePage) unset(o *pageObject) {
 
 // owners appends the owners of fields from metadata.managedFields.
 func (b *blamePage) owners(o *pageObject) {
-	b.Open("table", page.Class("list"))
-	b.Add("caption", "The owners of the fields")
-	b.Open("thead")
-	b.Open("tr")
-	for _, head := range []string{"field", "owner", "time", "place"} {
-		b.Add("th", head, page.Attr{Name: "scope", Value: "col"})
-	}
-	b.Close()
-	b.Close()
-	b.Open("tbody")
+	b.Table("The owners of the fields", "field", "owner", "time", "place")
 	for f := range o.each() {
 		for _, c := range f.Claims {
 			e := o.entryOf(c)

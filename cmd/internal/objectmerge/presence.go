@@ -7,8 +7,6 @@ import (
 	"reflect"
 	"strings"
 
-	kjson "sigs.k8s.io/json"
-
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/merge/jsonfields"
 	"github.com/trainweld/trainweld/merge/tree"
@@ -218,15 +216,9 @@ func (m *Object) fieldsOf(value any, patches []Patch) (merge.Object, error) {
 	for _, patch := range patches {
 		w.add(set, root, patch.fields)
 	}
-	merged, ok := tree.Encode(value)
-	if !ok {
-		text, err := json.Marshal(value)
-		if err == nil {
-			err = kjson.UnmarshalCaseSensitivePreserveInts(text, &merged)
-		}
-		if err != nil {
-			return nil, err
-		}
+	merged, err := tree.Fields(value)
+	if err != nil {
+		return nil, err
 	}
 	w.prune(set, root, merged)
 	return merged, nil

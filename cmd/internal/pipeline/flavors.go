@@ -163,7 +163,7 @@ func (q *Queue) sets(in *workspace.Input, j workspace.Job, opts render.Options) 
 func noPodSets(err error) finding.List {
 	var found finding.List
 	errors.As(err, &found)
-	return slices.DeleteFunc(slices.Clone(found), func(f finding.Finding) bool { return f.Code != finding.CodeNoPodSets })
+	return found.Of(finding.CodeNoPodSets)
 }
 
 // Unused warns of Workloads whose TrainJob the inputs lack.

@@ -3,6 +3,7 @@ package trainingjob
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	kubeflow "github.com/kubeflow/training-operator/pkg/apis/kubeflow.org/v1"
 	batchv1 "k8s.io/api/batch/v1"
@@ -178,12 +179,7 @@ func (c *conversion) jobs() int {
 }
 
 func (c *conversion) anyEnds() bool {
-	for _, r := range c.roles {
-		if c.ends(r) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.roles, c.ends)
 }
 
 // checkCleanPods reports changes in the deletion of Pods at the end of the job. JobSet v0.12.0 deletes running Pods, like the

@@ -16,6 +16,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge/tree"
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
@@ -39,7 +40,7 @@ func (in *Input) Derived(j Job) (runtime, job *unstructured.Unstructured, err er
 	_ = unstructured.SetNestedField(fields, j.Namespace, "metadata", "namespace")
 	patches, _, _ := unstructured.NestedSlice(fields, "spec", "runtimePatches")
 	for _, p := range in.patchesFor(j) {
-		patch, err := encoded(p.Patch)
+		patch, err := tree.Fields(&p.Patch)
 		if err != nil {
 			return nil, nil, err
 		}

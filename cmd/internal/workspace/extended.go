@@ -12,12 +12,12 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
-	kjson "sigs.k8s.io/json"
 
 	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/merge/tree"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/check"
 	"github.com/trainweld/trainweld/render/manifest"
@@ -168,7 +168,7 @@ func (c *Catalog) contested(j Job, d *derivation) (found finding.List) {
 	}
 	layers, others := d.layers(), map[string]bool{}
 	for _, p := range slices.Concat(patches, c.settings.PatchesFor(j)) {
-		fields, err := encoded(p)
+		fields, err := tree.Fields(&p)
 		_, isExtended := d.places[p.Manager]
 		if spec := fields["trainingRuntimeSpec"]; err == nil && spec != nil && !isExtended {
 			others[p.Manager] = true
@@ -203,15 +203,6 @@ func (c *Catalog) contested(j Job, d *derivation) (found finding.List) {
 		}
 	}
 	return found
-}
-
-// encoded returns a patch as an object of JSON.
-func encoded(p trainer.RuntimePatch) (fields map[string]any, err error) {
-	text, err := json.Marshal(p)
-	if err == nil {
-		err = kjson.UnmarshalCaseSensitivePreserveInts(text, &fields)
-	}
-	return fields, err
 }
 
 // resolvable returns a conflict with the ways to resolve it: no force reaches extended patches.

@@ -3,7 +3,6 @@
 package workspace
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,11 +12,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	kjson "sigs.k8s.io/json"
 
 	"github.com/trainweld/trainweld/cmd/internal/ports"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge/tree"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/legacy"
 	"github.com/trainweld/trainweld/render/manifest"
@@ -93,12 +92,8 @@ func (s *RuntimeSource) Fields(named fieldpath.Object) (map[string]any, error) {
 	case s.Snapshot == nil:
 		return s.Document.Fields()
 	}
-	text, err := json.Marshal(s.Snapshot)
+	fields, err := tree.Fields(s.Snapshot)
 	if err != nil {
-		return nil, err
-	}
-	fields := map[string]any{}
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(text, &fields); err != nil {
 		return nil, err
 	}
 	meta, ok := fields["metadata"].(map[string]any)

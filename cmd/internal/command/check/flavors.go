@@ -116,18 +116,12 @@ func reasons(f pipeline.FlavorResult) (all []string) {
 // page writes the table as a page, with the reasons in their cells.
 func (r FlavorReport) page(p *host.Program, q *pipeline.Queue) error {
 	class := map[string]string{pipeline.Admitted: "note", pipeline.Conflicts: "warning", pipeline.Impossible: "error"}
-	column := page.Attr{Name: "scope", Value: "col"}
 	var b page.Body
-	b.Open("table", page.Class("list"))
-	b.Open("thead")
-	b.Open("tr")
-	b.Add("th", "TrainJob", column)
+	heads := []string{"TrainJob"}
 	for i := range q.Flavors {
-		b.Add("th", q.Flavors[i].Name, column)
+		heads = append(heads, q.Flavors[i].Name)
 	}
-	b.Close()
-	b.Close()
-	b.Open("tbody")
+	b.Table("", heads...)
 	for _, row := range r.TrainJobs {
 		b.Open("tr", page.Class("item"))
 		b.Add("th", row.Namespace+"/"+row.Name, page.Attr{Name: "scope", Value: "row"})

@@ -20,12 +20,7 @@ type relocations struct {
 // note records the fields that a TrainJob of the runtime can move to spec.trainer. The controller writes spec.trainer into each
 // job with the trainer's label. So the patched job must be the only one.
 func (m *relocations) note(d *manifest.Document, job workspace.Job, held *admittedRuntime) {
-	var moved finding.List
-	for _, f := range d.Findings {
-		if f.Code == finding.CodeUnpatchable && f.Remedy.Do == finding.Move {
-			moved = append(moved, f)
-		}
-	}
+	moved := d.Findings.Where(func(f finding.Finding) bool { return f.Code == finding.CodeUnpatchable && f.Remedy.Do == finding.Move })
 	if moved == nil || held == nil {
 		return
 	}

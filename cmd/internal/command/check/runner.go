@@ -99,12 +99,8 @@ func newRunner(p *host.Program, flags checkFlags, onConflict render.OnConflict, 
 		j.take(d, true)
 	})
 	j.in.ReadFiles(p, flags.Runtimes, func(d workspace.Decoded) {
-		for _, f := range d.Findings {
-			// Findings on an object are reported with the object.
-			if f.Object.Name == "" {
-				j.in.Findings = append(j.in.Findings, f)
-			}
-		}
+		// Findings on an object are reported with the object.
+		j.in.Findings = append(j.in.Findings, d.Findings.Where(func(f finding.Finding) bool { return f.Object.Name == "" })...)
 		j.take(d, false)
 	})
 	j.in.ReadPatches(p)
@@ -225,7 +221,7 @@ func (j *runner) trainJob(ctx context.Context, d *manifest.Document) finding.Lis
 			found = append(finding.List{*missing}, found...)
 		}
 	case in.Runtime == nil || held.Document.Broken:
-		if !slices.ContainsFunc(found, func(f finding.Finding) bool { return f.Code == finding.CodeRuntimeRejected }) {
+		if found.Of(finding.CodeRuntimeRejected) == nil {
 			found = append(found, finding.Finding{
 				Code: finding.CodeRuntimeRejected, Severity: finding.Error, Object: render.ObjectOf(job.TrainJob), Path: fieldpath.Fields("spec", "runtimeRef"),
 				Message: fmt.Sprintf("the cluster rejects %s, and so every TrainJob that names it", render.RuntimeOf(job.TrainJob)), Remedy: finding.Remedy{Text: "fix the runtime, or reference another one"},

@@ -235,12 +235,7 @@ func (flags conflictsFlags) check() error {
 
 // conflictsIn returns the conflicts of all TrainJobs, and the errors that hide others.
 func conflictsIn(in *workspace.Input, flags conflictsFlags) finding.List {
-	var found finding.List
-	for _, f := range in.Findings {
-		if f.Severity >= finding.Error {
-			found = append(found, f)
-		}
-	}
+	found := in.Findings.Where(func(f finding.Finding) bool { return f.Severity >= finding.Error })
 	for _, j := range in.Jobs {
 		found = append(found, conflictsOf(in, j, flags)...)
 	}

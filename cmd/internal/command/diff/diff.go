@@ -233,7 +233,7 @@ func (flags diffFlags) outcome(status int, findings finding.List, err error) err
 // reportsErrors reports whether a comparison with errors says more than the errors: the new version renders other TrainJobs, and no
 // path of the command line is wrong.
 func reportsErrors(c *comparison.Comparison, found finding.List) bool {
-	return c.Renders() && !slices.ContainsFunc(found, func(f finding.Finding) bool { return f.Code == finding.CodeUnreadable })
+	return c.Renders() && found.Of(finding.CodeUnreadable) == nil
 }
 
 // shown returns the options for the findings next to the report.
@@ -287,18 +287,10 @@ func writeComment(p *host.Program, c *comparison.Comparison, file string) error 
 // toldByDiff returns the errors of both versions, and the conflicts of the new one. The commands render and check report all
 // others.
 func toldByDiff(old, new finding.List) finding.List {
-	var told finding.List
-	for _, f := range old {
-		if f.Severity >= finding.Error {
-			told = append(told, f)
-		}
-	}
-	for _, f := range new {
-		if f.Severity >= finding.Error || isConflict(f) || isForReview(f) || f.AssumesRuntime() {
-			told = append(told, f)
-		}
-	}
-	return told.Distinct()
+	told := old.Where(func(f finding.Finding) bool { return f.Severity >= finding.Error })
+	return append(told, new.Where(func(f finding.Finding) bool {
+		return f.Severity >= finding.Error || isConflict(f) || isForReview(f) || f.AssumesRuntime()
+	})...).Distinct()
 }
 
 // isConflict reports whether managers disagree.
@@ -314,11 +306,6 @@ func isForReview(f finding.Finding) bool {
 	default:
 		return false
 	}
-}
-
-// only returns the findings that are, each once.
-func only(found finding.List, are func(finding.Finding) bool) finding.List {
-	return slices.DeleteFunc(found.Distinct(), func(f finding.Finding) bool { return !are(f) })
 }
 
 // formats returns the values of -o.
@@ -361,10 +348,8 @@ func (flags *diffFlags) options() (render.Options, error) {
 
 // readVersions returns the two versions that the command line names.
 func readVersions(p *host.Program, flags diffFlags, args []string) (old, new *version, err error) {
-	for _, path := range slices.Concat(args, flags.both()) {
-		if path == "" {
-			return nil, nil, exit.Usage(errors.New("an empty path: name a file, a directory, a glob or -"))
-		}
+	if slices.Contains(slices.Concat(args, flags.both()), "") {
+		return nil, nil, exit.Usage(errors.New("an empty path: name a file, a directory, a glob or -"))
 	}
 	if flags.git != "" {
 		in := flags.Flags

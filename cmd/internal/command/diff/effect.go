@@ -40,7 +40,7 @@ func (u *upgrade) migrate(ctx context.Context, before, after taken, id fieldpath
 		return migration{}
 	}
 	if decoded.Migrated && !word {
-		return migration{text: "trainweld migrate cannot convert it: " + firstMessage(withCode(new.errs[id], finding.CodeWrongType))}
+		return migration{text: "trainweld migrate cannot convert it: " + firstMessage(new.errs[id].Of(finding.CodeWrongType))}
 	}
 	job := j.TrainJob
 	if j.Document.Overrides != nil {
@@ -98,12 +98,8 @@ func (u *upgrade) existing(ctx context.Context, before, after taken) []string {
 	if spec, ok := old["spec"].(map[string]any); ok {
 		spec["suspend"] = true // of a suspended JobSet, five fields of Pods may change
 	}
-	var fields []string
-	for _, f := range admission.UpdateJobSet(ctx, &u.new().release, old, new, before.ID.Namespace) {
-		if path := f.Path.String(); f.Severity >= finding.Error && !slices.Contains(fields, path) {
-			fields = append(fields, path)
-		}
-	}
+	found := admission.UpdateJobSet(ctx, &u.new().release, old, new, before.ID.Namespace)
+	fields := fieldsOf(found.Where(func(f finding.Finding) bool { return f.Severity >= finding.Error }))
 	if fields == nil {
 		return nil
 	}

@@ -9,7 +9,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/cmd/internal/comparison"
@@ -37,8 +36,6 @@ type familyRun struct {
 	// knowsRuntime tells that the dump has the runtime of the live TrainJob.
 	knowsRuntime bool
 }
-
-func labelsOf(o *live.Object) labels.Set { return o.Value.GetLabels() }
 
 // compare adds the objects that differ to both versions.
 func (c *familyRun) compare() error {

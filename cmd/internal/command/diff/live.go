@@ -9,6 +9,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/cmd/internal/comparison"
@@ -16,7 +17,6 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/cmd/internal/live"
 	"github.com/trainweld/trainweld/cmd/internal/option"
-	"github.com/trainweld/trainweld/cmd/internal/parallel"
 	"github.com/trainweld/trainweld/cmd/internal/pipeline"
 	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/cmd/internal/revision"
@@ -127,8 +127,6 @@ func (run *liveRun) compare(whole bool) (*comparison.Comparison, error) {
 	if run.flags.live == manifest.Stdin {
 		new.Name = "standard input"
 	}
-	old.findings, old.TrainJobs = old.in.Findings, len(old.in.Jobs)
-	var spans []span
 	known := map[fieldpath.Object]bool{}
 	var failed error
 	add := func(r *rendered, id fieldpath.Object) {
@@ -142,23 +140,10 @@ func (run *liveRun) compare(whole bool) (*comparison.Comparison, error) {
 			new.Jobs = append(new.Jobs, *after)
 		}
 	}
-	type made struct {
-		found finding.List
-		out   pipeline.Made
+	spans := old.renderJobs(run.opts, func(j workspace.Job, out pipeline.Made) { add(run.rendered(j, out), render.ObjectOf(j.TrainJob)) })
+	for _, j := range old.in.Jobs {
+		known[render.ObjectOf(j.TrainJob)] = true
 	}
-	parallel.Ordered(len(old.in.Jobs), func(i int) made {
-		found, out := pipeline.TrainJob(old.in, old.in.Jobs[i], run.opts)
-		return made{found, out}
-	}, func(i int, m made) {
-		j, from := old.in.Jobs[i], len(old.findings)
-		old.findings = append(old.findings, m.found...)
-		spans = append(spans, span{from, len(old.findings), j})
-		id := render.ObjectOf(j.TrainJob)
-		known[id] = true
-		if m.out.JobSet != nil && m.found.Err() == nil {
-			add(run.rendered(j, m.out), id)
-		}
-	})
 	for _, js := range old.in.JobSets {
 		id := fieldpath.Object{Kind: workspace.JobSetKind, Namespace: js.Namespace, Name: js.Name}
 		known[trainJobOf(id)] = true
@@ -197,7 +182,7 @@ func (run *liveRun) extra(known map[fieldpath.Object]bool, new *comparison.Versi
 		switch {
 		case known[f.ID], !f.IsOfTrainer():
 			continue
-		case f.TrainJob != nil && run.flags.Selector != nil && !run.flags.Selector.Matches(labelsOf(f.TrainJob)):
+		case f.TrainJob != nil && run.flags.Selector != nil && !run.flags.Selector.Matches(labels.Set(f.TrainJob.Value.GetLabels())):
 			continue
 		}
 		o := f.TrainJob

@@ -100,9 +100,7 @@ func runObserved(p *host.Program, flags diffFlags, opts render.Options, args []s
 
 // toldByObserved returns the findings that the report needs: errors, conflicts, and faults of the dump.
 func toldByObserved(found finding.List) finding.List {
-	return append(toldByDiff(nil, found), only(found, func(f finding.Finding) bool {
-		return f.Code == finding.CodeUnknownOldObject || f.Code == finding.CodeUnknownField
-	})...)
+	return append(toldByDiff(nil, found), found.Distinct().Of(finding.CodeUnknownOldObject, finding.CodeUnknownField)...)
 }
 
 // table writes one line for each field.

@@ -36,8 +36,8 @@ func compareParts(p *host.Program, flags diffFlags, opts render.Options, old, ne
 		before.hide(after)
 		after.hide(before)
 		for _, v := range []*version{before, after} {
-			v.Conflicts = only(v.findings, isConflict)
-			v.Findings = append(only(v.findings, isForReview), v.strays.Distinct()...)
+			v.Conflicts = v.findings.Distinct().Where(isConflict)
+			v.Findings = append(v.findings.Distinct().Where(isForReview), v.strays.Distinct()...)
 		}
 		after.Whole = flags.whole(p)
 		after.UpdateEffect = func(old, new *comparison.Job) comparison.UpdateEffect {

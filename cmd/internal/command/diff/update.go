@@ -61,19 +61,19 @@ func (u *updates) updateEffect(old, new *comparison.Job) comparison.UpdateEffect
 		return comparison.UpdateEffect{}
 	}
 	found := admission.Update(ctx, before, after)
-	rejected := withCode(found, finding.CodeImmutable, finding.CodePatchedRunning, finding.CodeMovedQueue)
-	frozen := frozenBy(found, finding.CodeImmutable)
+	rejected := found.Of(finding.CodeImmutable, finding.CodePatchedRunning, finding.CodeMovedQueue)
+	frozen := fieldsOf(found.Of(finding.CodeImmutable))
 	if frozen == nil {
-		endless := withCode(admission.Update(ctx, suspended(before), suspended(after)), finding.CodeEndlessUpdate)
-		frozen, rejected = frozenBy(endless, finding.CodeEndlessUpdate), append(rejected, endless...)
+		endless := admission.Update(ctx, suspended(before), suspended(after)).Of(finding.CodeEndlessUpdate)
+		frozen, rejected = fieldsOf(endless), append(rejected, endless...)
 	}
 	updateEffect := comparison.UpdateEffect{Frozen: frozen, Findings: blame(old, new, new.Input.Locate(new.Source, rejected))}
 	switch {
 	case frozen != nil:
 		updateEffect.Update = comparison.Replaced
-	case hasCode(found, finding.CodePatchedRunning), hasCode(found, finding.CodeMovedQueue):
+	case found.Of(finding.CodePatchedRunning, finding.CodeMovedQueue) != nil:
 		updateEffect.Update = comparison.Rejected
-	case hasCode(found, finding.CodeUpdateIgnored) && isSameSpec(before, after):
+	case found.Of(finding.CodeUpdateIgnored) != nil && isSameSpec(before, after):
 		updateEffect.Update = comparison.Kept
 	case !old.IsSuspended() && !new.IsSuspended():
 		updateEffect.Update = comparison.Delayed
@@ -112,7 +112,7 @@ func (u *updates) rejectedRuntime(ctx context.Context, old, new *comparison.Job)
 				return nil
 			}
 			_, found := admission.UpdateRuntime(ctx, new.Source.Release(), before, after, u.flags.Namespace)
-			found = withCode(found, finding.CodeImmutable)
+			found = found.Of(finding.CodeImmutable)
 			for i := range found {
 				f := &found[i]
 				f.Position = is.Position(f.Path)
@@ -149,8 +149,8 @@ func (u *updates) jobSetEffect(ctx context.Context, old, new *comparison.Job) co
 		return comparison.UpdateEffect{}
 	}
 	found := admission.UpdateJobSet(ctx, new.Source.Release(), before, after, u.flags.Namespace)
-	frozen := frozenBy(found, finding.CodeImmutable)
-	rejected := withCode(found, finding.CodeImmutable, finding.CodeMovedQueue)
+	frozen := fieldsOf(found.Of(finding.CodeImmutable))
+	rejected := found.Of(finding.CodeImmutable, finding.CodeMovedQueue)
 	update := comparison.Updated
 	switch {
 	case frozen != nil:
@@ -200,20 +200,15 @@ func (u *updates) runtime(ctx context.Context, in *workspace.Input, j workspace.
 	return admit()
 }
 
-// frozenBy returns the fields of findings with a code, each once.
-func frozenBy(found finding.List, code finding.Code) []string {
+// fieldsOf returns the fields of findings, each once.
+func fieldsOf(found finding.List) []string {
 	var fields []string
 	for _, f := range found {
-		if path := f.Path.String(); f.Code == code && !slices.Contains(fields, path) {
+		if path := f.Path.String(); !slices.Contains(fields, path) {
 			fields = append(fields, path)
 		}
 	}
 	return fields
-}
-
-// withCode returns the findings with one of the codes.
-func withCode(found finding.List, codes ...finding.Code) finding.List {
-	return slices.DeleteFunc(slices.Clone(found), func(f finding.Finding) bool { return !slices.Contains(codes, f.Code) })
 }
 
 // blame adds the layers that bring the errors of an update: the managers whose patches differ, or the TrainJob for its other fields.
@@ -250,10 +245,6 @@ func patchesByManager(of *comparison.Job) map[string][]trainer.RuntimePatch {
 		patches[p.Manager] = append(patches[p.Manager], p)
 	}
 	return patches
-}
-
-func hasCode(found finding.List, code finding.Code) bool {
-	return slices.ContainsFunc(found, func(f finding.Finding) bool { return f.Code == code })
 }
 
 // isSameSpec reports whether the TrainJobs and their patches are equal.

@@ -216,7 +216,7 @@ func (u *upgrade) render(s *step, id fieldpath.Object, migrated *trainer.TrainJo
 	t := taken{Job: comparison.Job{ID: id, Runtime: render.RuntimeOf(j.TrainJob)}, made: made, findings: findings}
 	if made.JobSet != nil {
 		t.Job = s.made(j, made, u.flags, s.podOpts)
-		if s.release.ManagedBy && isManagedElsewhere(findings) {
+		if s.release.ManagedBy && findings.Of(finding.CodeManagedByOther) != nil { // another controller manages it
 			t.Objects, t.Load = []comparison.Object{}, nil
 		}
 	}
@@ -236,11 +236,6 @@ func (u *upgrade) jobOf(s *step, id fieldpath.Object) (workspace.Job, bool) {
 		return workspace.Job{}, false
 	}
 	return workspace.Job{TrainJob: j.TrainJob, Document: s.in.Rejected[at], Migrated: true}, true
-}
-
-// isManagedElsewhere reports whether another controller manages a TrainJob, by the findings of its rendering.
-func isManagedElsewhere(findings finding.List) bool {
-	return slices.ContainsFunc(findings, func(f finding.Finding) bool { return f.Code == finding.CodeManagedByOther })
 }
 
 // compare compares the two releases. It returns the comparison, and the errors of TrainJobs that neither release takes.
@@ -280,11 +275,9 @@ func (u *upgrade) compare(ctx context.Context) (*comparison.Comparison, finding.
 func (u *upgrade) broken() finding.List {
 	var errs finding.List
 	for _, s := range []*step{u.old(), u.new()} {
-		for _, f := range s.in.Findings {
-			if f.Severity >= finding.Error && (f.Object.Kind != finding.TrainJobKind || f.Object.Name == "") && !workspace.IsRuntime(f.Object) {
-				errs = append(errs, f)
-			}
-		}
+		errs = append(errs, s.in.Findings.Where(func(f finding.Finding) bool {
+			return f.Severity >= finding.Error && (f.Object.Kind != finding.TrainJobKind || f.Object.Name == "") && !workspace.IsRuntime(f.Object)
+		})...)
 	}
 	return errs
 }

@@ -68,11 +68,5 @@ func (s *step) admit(ctx context.Context, j workspace.Job) admitted {
 
 // rejections returns the errors that a cluster of the release has as well.
 func rejections(r *release.Release, found finding.List) finding.List {
-	var errs finding.List
-	for _, f := range found {
-		if f.Severity >= finding.Error && !admission.Stricter(r, f) {
-			errs = append(errs, f)
-		}
-	}
-	return errs.Distinct()
+	return found.Where(func(f finding.Finding) bool { return f.Severity >= finding.Error && !admission.Stricter(r, f) }).Distinct()
 }

@@ -60,24 +60,7 @@ func (v *version) render(p *host.Program, flags diffFlags, opts render.Options) 
 		return
 	}
 	v.in = workspace.Read(source, v.flags)
-	v.TrainJobs = len(v.in.Jobs)
-	v.findings = v.in.Findings
-	var spans []span
-	type rendered struct {
-		found finding.List
-		out   pipeline.Made
-	}
-	parallel.Ordered(len(v.in.Jobs), func(i int) rendered {
-		found, out := pipeline.TrainJob(v.in, v.in.Jobs[i], opts)
-		return rendered{found, out}
-	}, func(i int, r rendered) {
-		from, j := len(v.findings), v.in.Jobs[i]
-		v.findings = append(v.findings, r.found...)
-		if r.out.JobSet != nil && r.found.Err() == nil {
-			v.Jobs = append(v.Jobs, v.made(j, r.out, flags, podOpts))
-		}
-		spans = append(spans, span{from, len(v.findings), j})
-	})
+	spans := v.renderJobs(opts, func(j workspace.Job, out pipeline.Made) { v.Jobs = append(v.Jobs, v.made(j, out, flags, podOpts)) })
 	if flags.to != "jobset" {
 		for _, js := range v.in.JobSets {
 			j := workspace.Job{TrainJob: js.AsTrainJob(), Document: js.Document}
@@ -94,6 +77,27 @@ func (v *version) render(p *host.Program, flags diffFlags, opts render.Options) 
 	}
 	v.label()
 	v.reject(spans)
+}
+
+// renderJobs renders the TrainJobs that were read, and takes those without errors in order. It returns the findings of each one.
+func (v *version) renderJobs(opts render.Options, take func(workspace.Job, pipeline.Made)) (spans []span) {
+	v.TrainJobs, v.findings = len(v.in.Jobs), v.in.Findings
+	type made struct {
+		found finding.List
+		out   pipeline.Made
+	}
+	parallel.Ordered(len(v.in.Jobs), func(i int) made {
+		found, out := pipeline.TrainJob(v.in, v.in.Jobs[i], opts)
+		return made{found, out}
+	}, func(i int, m made) {
+		from, j := len(v.findings), v.in.Jobs[i]
+		v.findings = append(v.findings, m.found...)
+		spans = append(spans, span{from, len(v.findings), j})
+		if m.out.JobSet != nil && m.found.Err() == nil {
+			take(j, m.out)
+		}
+	})
+	return spans
 }
 
 // asShown returns the options for a JobSet and for its children in the form that the flags ask for.

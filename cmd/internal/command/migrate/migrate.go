@@ -149,11 +149,7 @@ func run(p *host.Program, flags migrateFlags) error {
 	flags.Kinds, flags.AnyRelease = trainingJobKinds(), true
 	m := migration{flags: flags}
 	m.Input, m.readable = read(p, flags.Flags)
-	for _, f := range m.Input.Findings {
-		if f.Code != finding.CodeOldAPI { // migrate resolves this finding
-			m.findings = append(m.findings, f)
-		}
-	}
+	m.findings = m.Input.Findings.Where(func(f finding.Finding) bool { return f.Code != finding.CodeOldAPI }) // migrate resolves this finding
 	var files []output.Rewritten
 	for _, text := range m.Files {
 		files = append(files, m.file(text))

@@ -139,17 +139,7 @@ func each(p *host.Program, flags workspace.Flags, use func(j workspace.Job, id f
 func violations(of *policy.Policy, j workspace.Job) finding.List {
 	found := of.Check(j.TrainJob, j.TrainJob.Spec.RuntimePatches)
 	if of.Compositions() == nil {
-		for _, f := range render.Conflicts(render.Input{TrainJob: j.TrainJob}, render.Options{Release: j.Release()}) {
-			if f.Code == finding.CodeOverlap {
-				found = append(found, f)
-			}
-		}
+		found = append(found, render.Conflicts(render.Input{TrainJob: j.TrainJob}, render.Options{Release: j.Release()}).Of(finding.CodeOverlap)...)
 	}
-	var errs finding.List
-	for _, f := range found {
-		if of.Severity(f) == finding.Error {
-			errs = append(errs, f)
-		}
-	}
-	return errs
+	return found.Where(func(f finding.Finding) bool { return of.Severity(f) == finding.Error })
 }
