@@ -1,7 +1,9 @@
 package live
 
 import (
+	"regexp"
 	"strings"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -22,31 +24,36 @@ const (
 	hubDomain    = "docker.io"
 	hubLibrary   = "library/"
 	maxImagePath = 255
-	maxImageTag  = 128
 )
+
+// imageName matches the name of an image: a domain, or none, its path, and its tag and its digest, if any.
+var imageName = sync.OnceValue(func() *regexp.Regexp {
+	const (
+		host   = `[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?`
+		domain = `(?:` + host + `(?:\.` + host + `)*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?`
+		part   = `[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*`
+		digest = `sha256:[a-f0-9]{64}|sha384:[a-f0-9]{96}|sha512:[a-f0-9]{128}`
+	)
+	return regexp.MustCompile(`^(?:` + domain + `/)?(` + part + `(?:/` + part + `)*)(?::([a-zA-Z0-9_][a-zA-Z0-9_.-]{0,127}))?(?:@(` + digest + `))?$`)
+})
+
+// imageID matches the identifier of an image, which is no name.
+var imageID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-f0-9]{64}$`) })
 
 // imageTag returns the tag of an image, which is "latest" if the name has neither a tag nor a digest. It reports whether the name parses.
 func imageTag(image string) (tag string, ok bool) {
-	if len(image) == 64 && isAll(image, isLowerHex) {
-		return "", false // the identifier of an image is no name
-	}
 	domain, remote := splitImage(image)
-	if path, _, _ := strings.Cut(remote, ":"); strings.ToLower(path) != path {
+	if path, _, _ := strings.Cut(remote, ":"); strings.ToLower(path) != path || imageID().MatchString(image) {
 		return "", false
 	}
-	name, digest, hasDigest := strings.Cut(domain+"/"+remote, "@")
-	if hasDigest && !isDigest(digest) {
+	m := imageName().FindStringSubmatch(domain + "/" + remote)
+	if m == nil || len(m[1]) > maxImagePath {
 		return "", false
 	}
-	last := strings.LastIndexByte(name, '/') + 1
-	base, tag, hasTag := strings.Cut(name[last:], ":")
-	if hasTag && !isTag(tag) || !isImageName(name[:last]+base) {
-		return "", false
+	if m[2] == "" && m[3] == "" {
+		return "latest", true
 	}
-	if !hasTag && !hasDigest {
-		tag = "latest"
-	}
-	return tag, true
+	return m[2], true
 }
 
 // splitImage splits the name of an image into the domain of its registry, and the rest.
@@ -65,69 +72,3 @@ func splitImage(image string) (domain, remote string) {
 	}
 	return domain, remote
 }
-
-// isImageName reports whether a name is a path, with or without a domain before it.
-func isImageName(name string) bool {
-	parts := strings.Split(name, "/")
-	path := name
-	if len(parts) > 1 && isDomain(parts[0]) {
-		path, parts = name[len(parts[0])+1:], parts[1:]
-	}
-	for _, part := range parts {
-		if !isPathPart(part) {
-			return false
-		}
-	}
-	return len(path) <= maxImagePath
-}
-
-// isPathPart reports whether a part of a path has words of lower case letters and digits. A dot, one or two underscores, or dashes
-// separate them.
-func isPathPart(part string) bool {
-	isWord := func(r rune) bool { return isDigit(r) || r >= 'a' && r <= 'z' }
-	if trimmed := strings.TrimFunc(part, isWord); part == "" || trimmed != "" && (!isWord(rune(part[0])) || !isWord(rune(part[len(part)-1]))) {
-		return false
-	}
-	for _, separator := range strings.FieldsFunc(part, isWord) {
-		if separator != "." && separator != "_" && separator != "__" && strings.Trim(separator, "-") != "" {
-			return false
-		}
-	}
-	return true
-}
-
-// isDomain reports whether a string is a host, with or without a port.
-func isDomain(domain string) bool {
-	host, port, hasPort := strings.Cut(domain, ":")
-	if strings.HasPrefix(domain, "[") { // of IPv6
-		address, rest, closed := strings.Cut(domain[1:], "]")
-		isAddress := closed && address != "" && isAll(address, func(r rune) bool { return r == ':' || isLowerHex(r) || r >= 'A' && r <= 'F' })
-		return isAddress && (rest == "" || rest[0] == ':' && len(rest) > 1 && isAll(rest[1:], isDigit))
-	}
-	for part := range strings.SplitSeq(host, ".") {
-		isPart := isAll(part, func(r rune) bool { return r == '-' || isAlphanumeric(r) })
-		if part == "" || !isPart || part[0] == '-' || part[len(part)-1] == '-' {
-			return false
-		}
-	}
-	return !hasPort || port != "" && isAll(port, isDigit)
-}
-
-func isTag(tag string) bool {
-	return tag != "" && len(tag) <= maxImageTag && tag[0] != '.' && tag[0] != '-' &&
-		isAll(tag, func(r rune) bool { return r == '_' || r == '.' || r == '-' || isAlphanumeric(r) })
-}
-
-func isDigest(digest string) bool {
-	algorithm, encoded, _ := strings.Cut(digest, ":")
-	size := map[string]int{"sha256": 64, "sha384": 96, "sha512": 128}[algorithm]
-	return size > 0 && len(encoded) == size && isAll(encoded, isLowerHex)
-}
-
-func isAll(s string, is func(rune) bool) bool {
-	return strings.IndexFunc(s, func(r rune) bool { return !is(r) }) < 0
-}
-
-func isDigit(r rune) bool        { return r >= '0' && r <= '9' }
-func isLowerHex(r rune) bool     { return isDigit(r) || r >= 'a' && r <= 'f' }
-func isAlphanumeric(r rune) bool { return isDigit(r) || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' }
