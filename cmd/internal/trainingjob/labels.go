@@ -102,26 +102,8 @@ func (c *conversion) relabelRef(r *role, path *string) {
 // selectors replaces the old controller's labels in the selectors of a Pod.
 func (c *conversion) selectors(r *role, pod *corev1.PodSpec) {
 	if a := pod.Affinity; a != nil {
-		for _, terms := range []struct {
-			field     string
-			required  []corev1.PodAffinityTerm
-			preferred []corev1.WeightedPodAffinityTerm
-		}{
-			{"podAffinity", required(a.PodAffinity), preferred(a.PodAffinity)},
-			{"podAntiAffinity", antiRequired(a.PodAntiAffinity), antiPreferred(a.PodAntiAffinity)},
-		} {
-			path := r.path(fieldpath.Fields("affinity", terms.field)...)
-			for i := range terms.required {
-				c.selector(terms.required[i].LabelSelector, path)
-				c.keys(terms.required[i].MatchLabelKeys, path)
-				c.keys(terms.required[i].MismatchLabelKeys, path)
-			}
-			for i := range terms.preferred {
-				c.selector(terms.preferred[i].PodAffinityTerm.LabelSelector, path)
-				c.keys(terms.preferred[i].PodAffinityTerm.MatchLabelKeys, path)
-				c.keys(terms.preferred[i].PodAffinityTerm.MismatchLabelKeys, path)
-			}
-		}
+		c.terms(a.PodAffinity, r.path(fieldpath.Fields("affinity", "podAffinity")...))
+		c.terms((*corev1.PodAffinity)(a.PodAntiAffinity), r.path(fieldpath.Fields("affinity", "podAntiAffinity")...))
 	}
 	for i := range pod.TopologySpreadConstraints {
 		path := r.path(fieldpath.Field("topologySpreadConstraints"), fieldpath.Index(i))
@@ -130,32 +112,22 @@ func (c *conversion) selectors(r *role, pod *corev1.PodSpec) {
 	}
 }
 
-func required(a *corev1.PodAffinity) []corev1.PodAffinityTerm {
+// terms replaces the labels in the terms of an affinity.
+func (c *conversion) terms(a *corev1.PodAffinity, path fieldpath.Path) {
 	if a == nil {
-		return nil
+		return
 	}
-	return a.RequiredDuringSchedulingIgnoredDuringExecution
-}
-
-func preferred(a *corev1.PodAffinity) []corev1.WeightedPodAffinityTerm {
-	if a == nil {
-		return nil
+	term := func(t *corev1.PodAffinityTerm) {
+		c.selector(t.LabelSelector, path)
+		c.keys(t.MatchLabelKeys, path)
+		c.keys(t.MismatchLabelKeys, path)
 	}
-	return a.PreferredDuringSchedulingIgnoredDuringExecution
-}
-
-func antiRequired(a *corev1.PodAntiAffinity) []corev1.PodAffinityTerm {
-	if a == nil {
-		return nil
+	for i := range a.RequiredDuringSchedulingIgnoredDuringExecution {
+		term(&a.RequiredDuringSchedulingIgnoredDuringExecution[i])
 	}
-	return a.RequiredDuringSchedulingIgnoredDuringExecution
-}
-
-func antiPreferred(a *corev1.PodAntiAffinity) []corev1.WeightedPodAffinityTerm {
-	if a == nil {
-		return nil
+	for i := range a.PreferredDuringSchedulingIgnoredDuringExecution {
+		term(&a.PreferredDuringSchedulingIgnoredDuringExecution[i].PodAffinityTerm)
 	}
-	return a.PreferredDuringSchedulingIgnoredDuringExecution
 }
 
 func (c *conversion) selector(s *metav1.LabelSelector, path fieldpath.Path) {

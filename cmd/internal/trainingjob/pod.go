@@ -58,8 +58,8 @@ func (c *conversion) rename(r *role, t *corev1.PodTemplateSpec) {
 	if main := containerOf(&t.Spec, old); main != nil {
 		main.Name = node
 	}
-	eachResourceRef(&t.Spec, func(ref *corev1.ResourceFieldSelector) {
-		if ref.ContainerName == old {
+	eachRef(&t.Spec, func(_ *corev1.ObjectFieldSelector, ref *corev1.ResourceFieldSelector) {
+		if ref != nil && ref.ContainerName == old {
 			ref.ContainerName = node
 		}
 	})
@@ -95,7 +95,11 @@ func (c *conversion) nameBoth(r *role, t *corev1.PodTemplateSpec) {
 			}
 		}
 	}
-	eachFieldRef(&t.Spec, func(path *string) { c.relabelRef(r, path) })
+	eachRef(&t.Spec, func(ref *corev1.ObjectFieldSelector, _ *corev1.ResourceFieldSelector) {
+		if ref != nil {
+			c.relabelRef(r, &ref.FieldPath)
+		}
+	})
 	c.selectors(r, &t.Spec)
 }
 
@@ -114,58 +118,31 @@ func (c *conversion) readdress(text *string, path fieldpath.Path) {
 	}
 }
 
-// eachFieldRef calls visit for the field references of a Pod.
-func eachFieldRef(pod *corev1.PodSpec, visit func(path *string)) {
+// eachRef calls visit for the references of a Pod to its fields and to containers' resources. One of the two may be nil.
+func eachRef(pod *corev1.PodSpec, visit func(*corev1.ObjectFieldSelector, *corev1.ResourceFieldSelector)) {
 	for _, list := range [][]corev1.Container{pod.InitContainers, pod.Containers} {
 		for i := range list {
 			for k := range list[i].Env {
-				if from := list[i].Env[k].ValueFrom; from != nil && from.FieldRef != nil {
-					visit(&from.FieldRef.FieldPath)
+				if from := list[i].Env[k].ValueFrom; from != nil {
+					visit(from.FieldRef, from.ResourceFieldRef)
 				}
 			}
 		}
 	}
-	eachDownwardFile(pod, func(file *corev1.DownwardAPIVolumeFile) {
-		if file.FieldRef != nil {
-			visit(&file.FieldRef.FieldPath)
-		}
-	})
-}
-
-// eachResourceRef calls visit for the references to containers' resources.
-func eachResourceRef(pod *corev1.PodSpec, visit func(*corev1.ResourceFieldSelector)) {
-	for _, list := range [][]corev1.Container{pod.InitContainers, pod.Containers} {
-		for i := range list {
-			for k := range list[i].Env {
-				if from := list[i].Env[k].ValueFrom; from != nil && from.ResourceFieldRef != nil {
-					visit(from.ResourceFieldRef)
-				}
-			}
+	files := func(items []corev1.DownwardAPIVolumeFile) {
+		for k := range items {
+			visit(items[k].FieldRef, items[k].ResourceFieldRef)
 		}
 	}
-	eachDownwardFile(pod, func(file *corev1.DownwardAPIVolumeFile) {
-		if file.ResourceFieldRef != nil {
-			visit(file.ResourceFieldRef)
-		}
-	})
-}
-
-func eachDownwardFile(pod *corev1.PodSpec, visit func(*corev1.DownwardAPIVolumeFile)) {
 	for i := range pod.Volumes {
-		var files [][]corev1.DownwardAPIVolumeFile
 		if v := pod.Volumes[i].DownwardAPI; v != nil {
-			files = append(files, v.Items)
+			files(v.Items)
 		}
 		if v := pod.Volumes[i].Projected; v != nil {
 			for k := range v.Sources {
 				if v.Sources[k].DownwardAPI != nil {
-					files = append(files, v.Sources[k].DownwardAPI.Items)
+					files(v.Sources[k].DownwardAPI.Items)
 				}
-			}
-		}
-		for _, items := range files {
-			for k := range items {
-				visit(&items[k])
 			}
 		}
 	}

@@ -174,18 +174,15 @@ func eachTerm(affinity *corev1.Affinity, visit func(*corev1.PodAffinityTerm)) {
 	if affinity == nil {
 		return
 	}
-	all := func(required []corev1.PodAffinityTerm, preferred []corev1.WeightedPodAffinityTerm) {
-		for i := range required {
-			visit(&required[i])
+	for _, a := range []*corev1.PodAffinity{affinity.PodAffinity, (*corev1.PodAffinity)(affinity.PodAntiAffinity)} {
+		if a == nil {
+			continue
 		}
-		for i := range preferred {
-			visit(&preferred[i].PodAffinityTerm)
+		for i := range a.RequiredDuringSchedulingIgnoredDuringExecution {
+			visit(&a.RequiredDuringSchedulingIgnoredDuringExecution[i])
 		}
-	}
-	if a := affinity.PodAffinity; a != nil {
-		all(a.RequiredDuringSchedulingIgnoredDuringExecution, a.PreferredDuringSchedulingIgnoredDuringExecution)
-	}
-	if a := affinity.PodAntiAffinity; a != nil {
-		all(a.RequiredDuringSchedulingIgnoredDuringExecution, a.PreferredDuringSchedulingIgnoredDuringExecution)
+		for i := range a.PreferredDuringSchedulingIgnoredDuringExecution {
+			visit(&a.PreferredDuringSchedulingIgnoredDuringExecution[i].PodAffinityTerm)
+		}
 	}
 }

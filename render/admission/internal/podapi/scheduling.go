@@ -90,12 +90,8 @@ func (p *podChecker) checkAffinity(a *corev1.Affinity, at fieldpath.Path) {
 	if n := a.NodeAffinity; n != nil {
 		p.checkNodeAffinity(n, at.Append(fieldpath.Field("nodeAffinity")))
 	}
-	if pod := a.PodAffinity; pod != nil {
-		p.checkPodAffinity(pod.RequiredDuringSchedulingIgnoredDuringExecution, pod.PreferredDuringSchedulingIgnoredDuringExecution, at.Append(fieldpath.Field("podAffinity")))
-	}
-	if anti := a.PodAntiAffinity; anti != nil {
-		p.checkPodAffinity(anti.RequiredDuringSchedulingIgnoredDuringExecution, anti.PreferredDuringSchedulingIgnoredDuringExecution, at.Append(fieldpath.Field("podAntiAffinity")))
-	}
+	p.checkPodAffinity(a.PodAffinity, at.Append(fieldpath.Field("podAffinity")))
+	p.checkPodAffinity((*corev1.PodAffinity)(a.PodAntiAffinity), at.Append(fieldpath.Field("podAntiAffinity")))
 }
 
 func (p *podChecker) checkWeight(weight int32, at fieldpath.Path) {
@@ -165,7 +161,11 @@ func (p *podChecker) checkNodeTerm(term *corev1.NodeSelectorTerm, values bool, a
 	}
 }
 
-func (p *podChecker) checkPodAffinity(must []corev1.PodAffinityTerm, better []corev1.WeightedPodAffinityTerm, at fieldpath.Path) {
+func (p *podChecker) checkPodAffinity(a *corev1.PodAffinity, at fieldpath.Path) {
+	if a == nil {
+		return
+	}
+	must, better := a.RequiredDuringSchedulingIgnoredDuringExecution, a.PreferredDuringSchedulingIgnoredDuringExecution
 	for i := range must {
 		p.checkPodTerm(&must[i], at.Append(fieldpath.Field(mustMatch), fieldpath.Index(i)))
 	}
