@@ -59,16 +59,9 @@ func (b *htmlWriter) impactTable(rows []row) {
 	b.Add("caption", "Effects on existing TrainJobs")
 	b.Open("tbody")
 	for _, r := range rows {
-		text := r.text
-		if r.names != nil {
-			text += ": " + firstNames(r.names, mostBlast)
-		}
-		if r.frozen != "" {
-			text += fmt.Sprintf(" (%s cannot change)", r.frozen)
-		}
 		b.Open("tr")
 		b.Add("th", r.head, page.Attr{Name: "scope", Value: "row"})
-		b.Add("td", text)
+		b.Add("td", r.line())
 		b.Close()
 	}
 	b.Close()
@@ -81,14 +74,7 @@ func (b *htmlWriter) concern(s *findingSection) {
 		return
 	}
 	b.Add("h2", s.head)
-	text := report.Count(len(s.brought)+len(s.stood), s.noun)
-	if n := len(s.brought); n > 0 {
-		text += fmt.Sprintf(", %d new", n)
-	}
-	if s.elsewhere > 0 {
-		text += fmt.Sprintf("; %d more in TrainJobs that do not change", s.elsewhere)
-	}
-	b.Add("p", text)
+	b.Add("p", s.count())
 	if s.new > 0 {
 		b.Add("p", "New with this change:")
 		report.Cards(&b.Body, &b.layers, s.opts, s.groups[:s.new])

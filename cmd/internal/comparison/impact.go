@@ -226,6 +226,18 @@ type row struct {
 	names              []jobName
 }
 
+// line returns the row behind its head.
+func (r row) line() string {
+	text := r.text
+	if r.names != nil {
+		text += ": " + firstNames(r.names, mostBlast)
+	}
+	if r.frozen != "" {
+		text += fmt.Sprintf(" (%s cannot change)", r.frozen)
+	}
+	return text
+}
+
 // The numbers of names and of fields in a row.
 const (
 	mostBlast  = 3

@@ -197,18 +197,9 @@ func backticks(text string) int {
 
 // htmlTitle returns the title for an HTML summary.
 func (g *group) htmlTitle() string {
-	const most = 10
-	first := g.jobs[0]
-	var names []string
-	for _, j := range g.jobs[:min(most, len(g.jobs))] {
-		names = append(names, j.name().html())
-	}
-	list := strings.Join(names, ", ")
+	first, list := g.jobs[0], joined(g.names(), mostTitle, jobName.html)
 	if len(g.jobs) == 1 {
 		return fmt.Sprintf("%s %s%s is %s", html.EscapeString(first.ID.Kind), list, first.when(), first.state)
-	}
-	if n := len(g.jobs) - most; n > 0 {
-		list += fmt.Sprintf(" and %d more", n)
 	}
 	return fmt.Sprintf("%s%s are %s alike: %s", html.EscapeString(report.Count(len(g.jobs), first.ID.Kind)), first.when(), first.state, list)
 }

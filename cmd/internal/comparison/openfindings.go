@@ -68,20 +68,25 @@ func (c *Comparison) concerns() []findingSection {
 	return sections
 }
 
+// count counts the findings.
+func (s *findingSection) count() string {
+	text := report.Count(len(s.brought)+len(s.stood), s.noun)
+	if n := len(s.brought); n > 0 {
+		text += fmt.Sprintf(", %d new", n)
+	}
+	if s.elsewhere > 0 {
+		text += fmt.Sprintf("; %d more in TrainJobs that do not change", s.elsewhere)
+	}
+	return text
+}
+
 // markdown returns the section, at most most bytes, and whether it is complete.
 func (s *findingSection) markdown(most int) (text string, whole bool) {
 	if len(s.groups) == 0 {
 		return "", true
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n**%s**: %s", s.head, report.Count(len(s.brought)+len(s.stood), s.noun))
-	if n := len(s.brought); n > 0 {
-		fmt.Fprintf(&b, ", %d new", n)
-	}
-	if s.elsewhere > 0 {
-		fmt.Fprintf(&b, "; %d more in TrainJobs that do not change", s.elsewhere)
-	}
-	b.WriteString("\n\n")
+	fmt.Fprintf(&b, "\n**%s**: %s\n\n", s.head, s.count())
 	for i := range s.groups {
 		item := s.item(&s.groups[i], i < s.new)
 		if b.Len()+len(item) > most {

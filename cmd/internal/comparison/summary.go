@@ -183,24 +183,25 @@ const mostRows = 12
 
 // firstNames lists the first names of objects of one kind.
 func firstNames(names []jobName, most int) string {
-	list := make([]string, len(names))
-	for i, name := range names {
-		list[i] = name.String()
-	}
-	return joinFirst(list, most)
+	return joined(names, most, func(name jobName) string { return shortened(name.String(), longestName) })
 }
 
 // joinFirst joins the first strings of a list, and shortens each.
 func joinFirst(list []string, most int) string {
+	return joined(list, most, func(text string) string { return shortened(text, longestName) })
+}
+
+// joined joins the first items of a list.
+func joined[T any](list []T, most int, text func(T) string) string {
 	var first []string
-	for _, text := range list[:min(most, len(list))] {
-		first = append(first, shortened(text, longestName))
+	for _, item := range list[:min(most, len(list))] {
+		first = append(first, text(item))
 	}
-	joined := strings.Join(first, ", ")
-	if len(list) > most {
-		joined += fmt.Sprintf(" and %d more", len(list)-most)
+	all := strings.Join(first, ", ")
+	if n := len(list) - most; n > 0 {
+		all += fmt.Sprintf(" and %d more", n)
 	}
-	return joined
+	return all
 }
 
 // longestName is the longest name in a list: a namespace and a name.
@@ -208,15 +209,7 @@ const longestName = 330
 
 // markdownNames lists the first names.
 func markdownNames(names []jobName, most int) string {
-	var list []string
-	for _, name := range names[:min(most, len(names))] {
-		list = append(list, name.markdown())
-	}
-	joined := strings.Join(list, ", ")
-	if len(names) > most {
-		joined += fmt.Sprintf(" and %d more", len(names)-most)
-	}
-	return joined
+	return joined(names, most, jobName.markdown)
 }
 
 // shortened cuts text to a number of characters.

@@ -51,14 +51,7 @@ func (c *Comparison) WriteText(w io.Writer, paint host.Painter) error {
 // writeImpactText writes the impact.
 func writeImpactText(w io.Writer, rows []row) {
 	for _, r := range rows {
-		text := r.text
-		if r.names != nil {
-			text += ": " + firstNames(r.names, mostBlast)
-		}
-		if r.frozen != "" {
-			text += fmt.Sprintf(" (%s cannot change)", r.frozen)
-		}
-		fmt.Fprintf(w, "  %-8s  %s\n", r.head, report.Printable(text))
+		fmt.Fprintf(w, "  %-8s  %s\n", r.head, report.Printable(r.line()))
 	}
 }
 
@@ -68,8 +61,11 @@ func (g *group) title() string {
 	if len(g.jobs) == 1 {
 		return fmt.Sprintf("%s %s%s is %s", first.ID.Kind, first.name(), first.when(), first.state)
 	}
-	return fmt.Sprintf("%s%s are %s alike: %s", report.Count(len(g.jobs), first.ID.Kind), first.when(), first.state, firstNames(g.names(), 10))
+	return fmt.Sprintf("%s%s are %s alike: %s", report.Count(len(g.jobs), first.ID.Kind), first.when(), first.state, firstNames(g.names(), mostTitle))
 }
+
+// mostTitle is the number of TrainJobs in a title.
+const mostTitle = 10
 
 // when tells a TrainJob after its migration from the one before.
 func (j *JobDiff) when() string {
