@@ -66,6 +66,15 @@ type itemCheck struct {
 
 // items reports items with the same keys, and items that the merge has dropped, if a patch has one of them.
 func (c itemCheck) items(t *schema.Type, value any, path fieldpath.Path) (found finding.List) {
+	if list, ok := value.([]any); ok && t.Kind == schema.ListMap {
+		found = c.list(t, list, path)
+	}
+	eachPart(t, value, path, func(t *schema.Type, part any, at fieldpath.Path) { found = append(found, c.items(t, part, at)...) })
+	return found
+}
+
+// eachPart calls do for each field, entry or item of a value, unless it is a scalar, with its type and its path.
+func eachPart(t *schema.Type, value any, path fieldpath.Path, do func(*schema.Type, any, fieldpath.Path)) {
 	switch value := value.(type) {
 	case merge.Object:
 		for _, name := range slices.Sorted(maps.Keys(value)) {
@@ -74,22 +83,20 @@ func (c itemCheck) items(t *schema.Type, value any, path fieldpath.Path) (found 
 				step = fieldpath.Key(name)
 			}
 			if of := fieldType(t, name); of != nil && of.Kind != schema.Scalar {
-				found = append(found, c.items(of, value[name], path.Append(step))...)
+				do(of, value[name], path.Append(step))
 			}
 		}
 	case []any:
-		if t.Kind == schema.ListMap {
-			found = c.list(t, value, path)
-		}
 		for i, item := range value {
 			step := fieldpath.Index(i)
 			if t.Kind == schema.ListMap {
 				step = fieldpath.Item(t.Key, keyOf(t, item))
 			}
-			found = append(found, c.items(t.Elem, item, path.Append(step))...)
+			if t.Elem != nil {
+				do(t.Elem, item, path.Append(step))
+			}
 		}
 	}
-	return found
 }
 
 // patchItem is the last item of a patch with certain keys.
@@ -190,35 +197,15 @@ type unionCheck struct {
 
 // unions reports unions of which the base and a patch, or one patch, set two members.
 func (c *unionCheck) unions(t *schema.Type, value any, path fieldpath.Path) (found finding.List) {
-	switch value := value.(type) {
-	case merge.Object:
+	if object, ok := value.(merge.Object); ok {
 		if t.Kind != schema.Struct && t.Kind != schema.Map {
 			return nil
 		}
 		for _, u := range t.Unions {
-			found = append(found, c.union(t, u, value, path)...)
-		}
-		for _, name := range slices.Sorted(maps.Keys(value)) {
-			step := fieldpath.Field(name)
-			if t.Kind == schema.Map {
-				step = fieldpath.Key(name)
-			}
-			if of := fieldType(t, name); of != nil && of.Kind != schema.Scalar {
-				found = append(found, c.unions(of, value[name], path.Append(step))...)
-			}
-		}
-	case []any:
-		if t.Elem == nil {
-			return nil
-		}
-		for i, item := range value {
-			step := fieldpath.Index(i)
-			if t.Kind == schema.ListMap {
-				step = fieldpath.Item(t.Key, keyOf(t, item))
-			}
-			found = append(found, c.unions(t.Elem, item, path.Append(step))...)
+			found = append(found, c.union(t, u, object, path)...)
 		}
 	}
+	eachPart(t, value, path, func(t *schema.Type, part any, at fieldpath.Path) { found = append(found, c.unions(t, part, at)...) })
 	return found
 }
 
