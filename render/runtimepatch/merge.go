@@ -65,12 +65,6 @@ type Result struct {
 // Ownership records who set each field of a merged template: see [merge.Ownership].
 type Ownership = merge.Ownership
 
-// PatchedField is a field that patches set, or that contains such a field: see [merge.PatchedField].
-type PatchedField = merge.PatchedField
-
-// Claim records that a layer wrote a value: see [merge.Claim].
-type Claim = merge.Claim
-
 // Apply merges patches into a template in the given order, as the Trainer controller does. It changes neither and accepts a nil
 // list. It also follows the controller for a patch of a job or container that the template lacks. Call check.Patches first: it
 // reports such patches.

@@ -85,7 +85,7 @@ func TestTwinsOwners(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := map[string]runtimepatch.Claim{}
+	in := map[string]merge.Claim{}
 	for path, claims := range result.Owners.All() {
 		in[path.String()] = claims[len(claims)-1]
 	}
