@@ -21,7 +21,8 @@ func severityLevels() []string {
 	return []string{finding.Error.String(), finding.Warning.String(), finding.Note.String(), severityOff}
 }
 
-func codeNames() []string {
+// CodeNames returns the codes of all findings.
+func CodeNames() []string {
 	var names []string
 	for _, code := range codes.Codes() {
 		names = append(names, string(code))
@@ -43,8 +44,8 @@ func ParseSeverities(words []string) (Severities, error) {
 		if !ok {
 			return nil, fmt.Errorf("--severity: %q is not CODE=LEVEL, such as TW541=off", word)
 		}
-		if !slices.Contains(codeNames(), name) {
-			return nil, fmt.Errorf("--severity: there is no finding %q%s", name, DidYouMean(name, codeNames()))
+		if !slices.Contains(CodeNames(), name) {
+			return nil, fmt.Errorf("--severity: there is no finding %q%s", name, DidYouMean(name, CodeNames()))
 		}
 		code := finding.Code(name)
 		switch level {

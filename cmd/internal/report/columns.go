@@ -33,12 +33,12 @@ func Fit(widths []int, gap, room int) {
 // Shorten returns a printable string whose middle gives way to an ellipsis if the string is wider than its column. Names of
 // Pods, managers and positions differ at their ends.
 func Shorten(text string, room int) string {
-	if width(text) <= room {
+	if Width(text) <= room {
 		return text
 	}
 	runes := []rune(text)
 	first, last := 0, len(runes)
-	left := room - width(ellipsis)
+	left := room - Width(ellipsis)
 	for next := columnsOf(runes[first]); next <= (left+1)/2; next += columnsOf(runes[first]) {
 		first++
 	}

@@ -84,14 +84,10 @@ func githubProperties(f finding.Finding) string {
 }
 
 func githubCommand(s finding.Severity) string {
-	switch s {
-	case finding.Error:
-		return "error"
-	case finding.Warning:
-		return "warning"
-	default:
+	if s == finding.Note {
 		return "notice"
 	}
+	return s.String()
 }
 
 // The escapes in the messages and in the properties of workflow commands.

@@ -141,8 +141,8 @@ func (o Options) jsonOrders(f finding.Finding) []jsonOrder {
 	return orders
 }
 
-// encodeJSON writes a value as indented JSON. It escapes characters that a terminal interprets, and keeps all others.
-func encodeJSON(w io.Writer, value any) error {
+// EncodeJSON writes a value as indented JSON. It escapes characters that a terminal interprets, and keeps all others.
+func EncodeJSON(w io.Writer, value any) error {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)

@@ -16,20 +16,13 @@ func Printable(text string) string { return printable.String(text) }
 // Line is Printable for the start of a line, where workflow runners recognize commands.
 func Line(text string) string { return printable.Line(text) }
 
-// Width returns the number of terminal columns that a printable string takes.
-func Width(text string) int { return width(text) }
-
-// EncodeJSON writes a value like the JSON reports: indented and without HTML escapes. It escapes characters that a terminal
-// interprets.
-func EncodeJSON(w io.Writer, value any) error { return encodeJSON(w, value) }
-
 // SchemaVersion is the version of the JSON reports and of their schemas in docs/json.
 const SchemaVersion = 1
 
 // EncodeReport is EncodeJSON for a report, an object with fields. The version of its schema comes first.
 func EncodeReport(w io.Writer, report any) error {
 	var b bytes.Buffer
-	if err := encodeJSON(&b, report); err != nil {
+	if err := EncodeJSON(&b, report); err != nil {
 		return err
 	}
 	fields, _ := bytes.CutPrefix(b.Bytes(), []byte("{\n"))

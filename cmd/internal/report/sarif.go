@@ -113,7 +113,7 @@ func writeSARIF(w io.Writer, findings finding.List, opts Options) error {
 	for i, f := range findings {
 		run.Results[i] = s.result(f)
 	}
-	return encodeJSON(w, sarifLog{
+	return EncodeJSON(w, sarifLog{
 		Schema:  "https://json.schemastore.org/sarif-2.1.0.json",
 		Version: "2.1.0",
 		Runs:    []sarifRun{run},
@@ -137,22 +137,11 @@ func rulesOf(findings finding.List) []sarifRule {
 			ShortDescription: sarifMessage{Text: page.Title},
 			FullDescription:  sarifMessage{Text: page.Meaning},
 			Help:             sarifMessage{Text: page.Fix, Markdown: page.Markdown},
-			Default:          sarifConfiguration{sarifLevel(severity)},
+			Default:          sarifConfiguration{severity.String()},
 		})
 	}
 	slices.SortFunc(rules, func(a, b sarifRule) int { return cmp.Compare(a.ID, b.ID) })
 	return rules
-}
-
-func sarifLevel(s finding.Severity) string {
-	switch s {
-	case finding.Error:
-		return "error"
-	case finding.Warning:
-		return "warning"
-	default:
-		return "note"
-	}
 }
 
 type sarif struct {
@@ -169,7 +158,7 @@ func (s sarif) result(f finding.Finding) sarifResult {
 	r := sarifResult{
 		RuleID:       string(f.Code),
 		RuleIndex:    slices.IndexFunc(s.rules, func(r sarifRule) bool { return r.ID == string(f.Code) }),
-		Level:        sarifLevel(f.Severity),
+		Level:        f.Severity.String(),
 		Message:      sarifMessage{Text: withoutLinks(strings.Join(s.opts.prose(f), "\n"))},
 		Locations:    []sarifLocation{location},
 		Fingerprints: map[string]string{"trainweld/v1": s.fingerprint(f)},

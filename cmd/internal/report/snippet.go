@@ -158,8 +158,8 @@ func cut(line []rune, at, longest int) (shown, under string) {
 	return strings.TrimRight(shown, " \t"), b.String()
 }
 
-// width returns the number of terminal columns of a string.
-func width(text string) int { return columns([]rune(text)) }
+// Width returns the number of terminal columns of a string.
+func Width(text string) int { return columns([]rune(text)) }
 
 func columns(runes []rune) int {
 	n := 0

@@ -105,7 +105,7 @@ func (t text) table(rows [][]string) {
 			if i == 0 {
 				widths = append(widths, 0)
 			}
-			widths[j] = max(widths[j], width(cell))
+			widths[j] = max(widths[j], Width(cell))
 		}
 	}
 	for _, row := range rows {
@@ -114,7 +114,7 @@ func (t text) table(rows [][]string) {
 			if widths[j] == 0 {
 				continue
 			}
-			b.WriteString("  " + cell + strings.Repeat(" ", widths[j]-width(cell)))
+			b.WriteString("  " + cell + strings.Repeat(" ", widths[j]-Width(cell)))
 		}
 		fmt.Fprintf(t.w, "  %s\n", strings.TrimRight(b.String(), " "))
 	}

@@ -63,20 +63,11 @@ func writeCode(w io.Writer, name, format string) error {
 
 // didYouMean returns the hint at the first code that begins with an unknown code, or else at the nearest code.
 func didYouMean(code finding.Code) string {
-	all := codeNames()
+	all := option.CodeNames()
 	for _, name := range all {
 		if strings.HasPrefix(name, string(code)) {
 			return fmt.Sprintf("; did you mean %s?", name)
 		}
 	}
 	return option.DidYouMean(string(code), all)
-}
-
-// codeNames returns all codes with a page.
-func codeNames() []string {
-	var names []string
-	for _, code := range codes.Codes() {
-		names = append(names, string(code))
-	}
-	return names
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/commandline"
 	"github.com/trainweld/trainweld/cmd/internal/exit"
 	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/option"
 	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/render/compose"
@@ -54,7 +55,7 @@ Exit status: 0 done; 2 no such field or code.`,
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
 			if strings.HasPrefix(strings.ToUpper(typed), "TW") {
-				return codeNames(), cobra.ShellCompDirectiveNoFileComp
+				return option.CodeNames(), cobra.ShellCompDirectiveNoFileComp
 			}
 			return fieldCompletions(typed), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 		},
