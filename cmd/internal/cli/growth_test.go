@@ -120,6 +120,7 @@ func growing() []growth {
 		{name: "merge unions", n: 200, args: []string{"merge", "--patch", "BESIDE"}, file: deployment("{name: c%d, livenessProbe: {exec: {}}}"), beside: deployment("{name: c%d, livenessProbe: {httpGet: {port: 1}}}")},
 		{name: "merge wrong types", n: 200, args: []string{"merge", "--patch", "BESIDE"}, file: deployment("{name: c%d, image: a}"), beside: deployment("{name: c%d, image: 1}")},
 		{name: "merge duplicates", n: 200, args: []string{"merge", "--patch", "BESIDE"}, file: deployment("{name: c%d, image: a}"), beside: deployment("{name: c%d, image: a}\n      - {name: c%[1]d}")},
+		{name: "merge deleted ports", n: 200, args: []string{"merge", "--patch", "BESIDE"}, file: ports("{containerPort: %d}"), beside: ports("{containerPort: %d, $patch: delete}")},
 		{name: "merge deletions", n: 300, args: []string{"merge", "--patch", "BESIDE"}, file: deployment("{name: c%d, image: a}"), beside: deployment("{name: c%d, $patch: delete}")},
 		{name: "migrate overrides", n: 40, args: []string{"migrate"}, file: overrides("  - targetJobs: [{name: node}]\n    spec: {nodeSelector: {k%d: a}}\n")},
 		{name: "migrate overrides of one field", n: 40, args: []string{"migrate"}, file: overrides("  - targetJobs: [{name: node}]\n    spec: {serviceAccountName: k%d}\n")},
@@ -158,9 +159,20 @@ func growing() []growth {
 		}},
 		{name: "fn merge patches of items", n: 50, args: []string{"fn"}, folder: func(n int) map[string]string {
 			patches := times(n, "{manager: m%d, target: {kind: ConfigMap, name: d%[1]d}, patch: {data: {a: b}}}, ") + "{manager: a, target: {kind: ConfigMap}, patch: {data: {b: c}}}"
+			return stdin(mergeList(patches, configMaps))(n)
+		}},
+		{name: "fn patches of ports", n: 40, args: []string{"fn"}, folder: func(n int) map[string]string {
+			patches := times(n, "{manager: m%d, target: {kind: Deployment}, patch: {spec: {template: {spec: {containers: [{name: c%[1]d, ports: [{containerPort: 1}]}]}}}}}, ")
 			return stdin(mergeList(patches, func(n int) string {
-				return times(n, "- {apiVersion: v1, kind: ConfigMap, metadata: {name: d%d}, data: {}}\n")
+				return "- " + strings.ReplaceAll(deployment("{name: c%d, image: a, ports: [{containerPort: 2}]}")(n), "\n", "\n  ") + "\n"
 			}))(n)
+		}},
+		{name: "fn conflicts of managers", n: 40, args: []string{"fn"}, folder: func(n int) map[string]string {
+			patches := times(n, "{manager: m%d, target: {kind: ConfigMap}, patch: {data: {k%[1]d: a}}}, {manager: o%[1]d, target: {kind: ConfigMap}, patch: {data: {k%[1]d: b}}}, ")
+			return stdin(mergeList(patches, func(int) string { return configMaps(1) }))(n)
+		}},
+		{name: "fn unselected items", n: 100, args: []string{"fn"}, folder: func(n int) map[string]string {
+			return stdin(mergeList("{manager: m, target: {kind: ConfigMap, labelSelector: a=b}, patch: {data: {a: b}}}", configMaps))(n)
 		}},
 		{name: "create variables", n: 12, args: []string{"create", "--runtime=torch", "--name=a", "--env=V%d=a"}, folder: nothing},
 		{name: "create labels", n: 300, args: []string{"create", "--runtime=torch", "--name=a", "--label=k%d=a", "--annotation=k%d=a"}, folder: nothing},
@@ -188,6 +200,20 @@ func growing() []growth {
 		// Files that flags and settings name.
 		{name: "patch files", n: 20, args: []string{"check", "--patch=m.io/a%d=patch.yaml", "jobs.yaml"}, folder: patchFiles},
 		{name: "rejected extended patches", n: 50, args: []string{"check", "--patch=patches.yaml", "jobs.yaml"}, folder: extendedPatches},
+		{name: "extended patches", n: 20, args: []string{"render", "--patch=patches.yaml", "-f", "jobs.yaml", "--for=runtime"}, folder: func(n int) map[string]string { return extendedPatchesOf(n, 1, "a") }},
+		{name: "derived runtimes", n: 20, args: []string{"check", "--patch=patches.yaml", "jobs.yaml"}, folder: derivedRuntimes},
+		{name: "written derived runtimes", n: 20, args: []string{"render", "--patch=patches.yaml", "-f", "jobs.yaml", "--for=runtime"}, folder: derivedRuntimes},
+		{name: "check derived runtimes", n: 20, args: []string{"check", "jobs.yaml"}, folder: func(n int) map[string]string {
+			derived := strings.NewReplacer("ClusterTrainingRuntime", "TrainingRuntime", "name: torch,", "name: torch-a%d, namespace: default, annotations: {trainweld.github.io/derived-from: ClusterTrainingRuntime/torch, trainweld.github.io/base-hash: a},").Replace(workRuntime)
+			return map[string]string{"jobs.yaml": workRuntime + times(n, derived) + times(n, strings.Replace("---\n"+trainJob("a%d", ""), "{name: torch}", "{kind: TrainingRuntime, name: torch-a%[1]d}", 1))}
+		}},
+		{name: "selected extended patches", n: 20, args: []string{"check", "jobs.yaml"}, folder: func(n int) map[string]string {
+			files := map[string]string{"jobs.yaml": times(n, "---\n"+trainJob("a%d", "")) + workRuntime, "trainweld.yaml": "patches:\n" + times(n, "- {file: patches/p%d.yaml, for: {names: [a%[1]d]}}\n")}
+			for i := range n {
+				files[fmt.Sprintf("patches/p%d.yaml", i)] = fmt.Sprintf(extendedPatch, i, "a")
+			}
+			return files
+		}},
 		{name: "patches of another object", n: 20, args: []string{"merge", "-f", "base.yaml", "--patch=m%d=patch.yaml"}, folder: func(n int) map[string]string {
 			return map[string]string{"base.yaml": deployment("{name: c%d, image: a}")(1), "patch.yaml": deployment("{name: c%d, image: b}")(1)}
 		}},
@@ -297,6 +323,11 @@ func deployment(container string) func(n int) string {
 	}
 }
 
+// ports is a Deployment with n ports of one container, or a patch of it.
+func ports(port string) func(n int) string {
+	return func(n int) string { return deployment("{name: a, ports: [" + times(n, port+", ") + "]}")(1) }
+}
+
 const workRuntime = `
 ---
 apiVersion: trainer.kubeflow.org/v1alpha1
@@ -394,6 +425,11 @@ func mergeList(patches string, items func(n int) string) func(n int) string {
 	}
 }
 
+// configMaps are n items of a list.
+func configMaps(n int) string {
+	return times(n, "- {apiVersion: v1, kind: ConfigMap, metadata: {name: d%d}, data: {}}\n")
+}
+
 func nothing(int) map[string]string { return nil }
 
 // itemsOf is the input of a function with the documents of a text.
@@ -487,14 +523,25 @@ func patchFiles(n int) map[string]string {
 	return files
 }
 
-// extendedPatches are n extended patches, each with a label that the cluster rejects.
-func extendedPatches(n int) map[string]string {
-	return map[string]string{"jobs.yaml": trainJob("a", "") + workRuntime, "patches.yaml": times(n, `---
+// extendedPatch is an extended patch of a manager with a number, which sets a label.
+const extendedPatch = `---
 apiVersion: trainweld.github.io/v1alpha1
 kind: ExtendedPatch
 manager: m.io/a%[1]d
-trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: node, template: {metadata: {labels: {k%[1]d: "!"}}}}]}}}
-`)}
+trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: node, template: {metadata: {labels: {k%[1]d: %[2]q}}}}]}}}
+`
+
+// extendedPatches are n extended patches, each with a label that the cluster rejects, and derivedRuntimes n TrainJobs with one patch.
+func extendedPatches(n int) map[string]string { return extendedPatchesOf(n, 1, "!") }
+
+func derivedRuntimes(n int) map[string]string { return extendedPatchesOf(1, n, "a") }
+
+func extendedPatchesOf(patches, jobs int, value string) map[string]string {
+	files := map[string]string{"jobs.yaml": times(jobs, "---\n"+trainJob("a%d", "")) + workRuntime}
+	for i := range patches {
+		files["patches.yaml"] += fmt.Sprintf(extendedPatch, i, value)
+	}
+	return files
 }
 
 // definitions are n definitions with an object of each, and manyFields one with n fields, of which the object has twice as many.

@@ -38,9 +38,7 @@ func (i *Item) ID() ID {
 // YAML returns the item as a YAML document.
 func (i *Item) YAML() ([]byte, error) {
 	var b bytes.Buffer
-	encoder := yaml.NewEncoder(&b)
-	encoder.SetIndent(2)
-	err := errors.Join(encoder.Encode(i.node), encoder.Close())
+	err := encode(&b, i.node)
 	return b.Bytes(), err
 }
 

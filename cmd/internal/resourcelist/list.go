@@ -13,6 +13,7 @@
 package resourcelist
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -43,6 +44,9 @@ type List struct {
 // Read reads one ResourceList of any version, as YAML or JSON. It returns an error for other input, and for items that are not
 // objects. It resolves anchors between items, so that each item stands alone.
 func Read(data []byte) (*List, error) {
+	if marks(data) > mostMarks {
+		return nil, fmt.Errorf("it has more than %d fields and items; give the function fewer objects at once", mostMarks)
+	}
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	var document yaml.Node
 	switch err := decoder.Decode(&document); {
@@ -120,31 +124,97 @@ func (l *List) read(items *yaml.Node, at string, budget *int) error {
 
 // Write writes the list as YAML, with the apiVersion and the fields of its input.
 func (l *List) Write(w io.Writer) error {
-	items := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
-	for _, item := range l.Items {
-		items.Content = append(items.Content, item.node)
-	}
-	setField(l.root, "items", items)
 	if l.Config != nil {
 		setField(l.root, "functionConfig", l.Config.node)
 	}
 	removeField(l.root, "results")
-	if len(l.Results) > 0 {
-		results := &yaml.Node{}
-		if err := results.Encode(l.Results); err != nil {
+	if fieldIndex(l.root, "items") < 0 {
+		setField(l.root, "items", nil)
+	}
+	out := bufio.NewWriter(w)
+	isLast := func(f int) bool { return f+2 == len(l.root.Content) && len(l.Results) == 0 }
+	for f := 0; f+1 < len(l.root.Content); f += 2 {
+		key, value := l.root.Content[f], l.root.Content[f+1]
+		var err error
+		if key.Value == "items" {
+			err = writeEach(out, key, l.Items, func(item *Item) (*yaml.Node, error) { return item.node, nil })
+		} else {
+			err = writeField(out, key, value)
+		}
+		if err != nil {
 			return err
 		}
-		setField(l.root, "results", results)
+		apart(out, key, isLast(f))
 	}
-	l.root.Style = 0 // JSON input may get items that YAML formats better
-	var b bytes.Buffer
-	encoder := yaml.NewEncoder(&b)
+	if len(l.Results) > 0 {
+		err := writeEach(out, scalar("results"), l.Results, func(r Result) (*yaml.Node, error) {
+			node := &yaml.Node{}
+			return node, node.Encode(r)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return out.Flush()
+}
+
+// writeEach writes a field with a list. Each element has an encoder of its own, since one keeps all that it has written.
+func writeEach[E any](w *bufio.Writer, key *yaml.Node, list []E, nodeOf func(E) (*yaml.Node, error)) error {
+	if len(list) == 0 {
+		return writeField(w, key, &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"})
+	}
+	foot := key.FootComment
+	for i, element := range list {
+		node, err := nodeOf(element)
+		if err != nil {
+			return err
+		}
+		one, out, isLast := *scalar("a"), io.Writer(&withoutLine{w: w}), i == len(list)-1
+		if i == 0 {
+			one, out = *key, w
+		}
+		if one.FootComment = ""; isLast {
+			one.FootComment = foot
+		}
+		if err := writeField(out, &one, &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Content: []*yaml.Node{node}}); err != nil {
+			return err
+		}
+		apart(w, node, isLast)
+	}
+	return nil
+}
+
+// apart writes an empty line below a comment, which would else belong to what follows.
+func apart(w *bufio.Writer, n *yaml.Node, isLast bool) {
+	if n.FootComment != "" && !isLast {
+		_ = w.WriteByte('\n') // Flush returns the error
+	}
+}
+
+// writeField writes one field of a map.
+func writeField(w io.Writer, key, value *yaml.Node) error {
+	return encode(w, &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Content: []*yaml.Node{key, value}})
+}
+
+func encode(w io.Writer, n *yaml.Node) error {
+	encoder := yaml.NewEncoder(w)
 	encoder.SetIndent(2)
-	if err := errors.Join(encoder.Encode(l.root), encoder.Close()); err != nil {
-		return err
+	return errors.Join(encoder.Encode(n), encoder.Close())
+}
+
+// withoutLine writes all but the first line.
+type withoutLine struct {
+	w      io.Writer
+	behind bool // the first line
+}
+
+func (o *withoutLine) Write(p []byte) (int, error) {
+	rest := p
+	if !o.behind {
+		_, rest, o.behind = bytes.Cut(p, []byte("\n"))
 	}
-	_, err := w.Write(b.Bytes())
-	return err
+	_, err := o.w.Write(rest)
+	return len(p), err
 }
 
 // Severity is the severity of a result.

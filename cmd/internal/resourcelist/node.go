@@ -3,6 +3,7 @@ package resourcelist
 import (
 	"errors"
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -70,12 +71,32 @@ const (
 	nodeSize    = 32
 )
 
+// mostMarks limits the marks of a list. Each takes up to a kilobyte until it is written.
+const mostMarks = 250_000
+
+// marks counts the characters that begin a node, or may: each node has one, except for a key without a value.
+func marks(data []byte) (n int) {
+	for i, c := range data {
+		switch c {
+		case ',', '[', '{':
+			n++
+		case ':', '-', '?':
+			if i+1 == len(data) || strings.IndexByte(" \t\r\n,[]{}", data[i+1]) >= 0 || i > 0 && strings.IndexByte("\"']}", data[i-1]) >= 0 {
+				n++
+			}
+		}
+	}
+	return n
+}
+
 // resolve replaces aliases of nodes outside n by copies. It keeps aliases of nodes inside.
 func resolve(n *yaml.Node, budget *int) error {
 	inside := map[*yaml.Node]bool{}
 	var collect func(n *yaml.Node)
 	collect = func(n *yaml.Node) {
-		inside[n] = true
+		if n.Anchor != "" { // others have no alias
+			inside[n] = true
+		}
 		for _, child := range n.Content {
 			collect(child)
 		}

@@ -194,8 +194,10 @@ func (f *function) readItem(p *host.Program, i int, item *resourcelist.Item) {
 	// An item without apiVersion and kind belongs to another tool.
 	f.in.Findings = append(f.in.Findings, slices.DeleteFunc(findings, func(f finding.Finding) bool { return f.Code == finding.CodeNotAnObject })...)
 	for _, d := range documents { // one, or none if the item is broken
-		f.jobs[d] = item
-		f.add(d, true)
+		if d.Object != nil || d.Broken {
+			f.jobs[d] = item
+			f.add(d, true)
+		}
 	}
 }
 

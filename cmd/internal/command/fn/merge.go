@@ -116,6 +116,7 @@ func parseMergePatches(config *resourcelist.Item) (o *mergeOptions, wrong []misu
 		if p.Manager == "" {
 			reject(at+".manager", "required")
 		}
+		o.Patches[i].Patch = nil // the text stands for it
 		text, isText := p.Patch.(string)
 		if fields, ok := p.Patch.(map[string]any); ok {
 			encoded, _ := json.Marshal(fields) // decoded JSON, which has no error
@@ -278,6 +279,12 @@ func runMerge(p *host.Program, list *resourcelist.List) error {
 	return f.answer(p, items, results, mergeHelp)
 }
 
+// The most pairs of an item and a target without a name, and of an item and a patch for it. n patches for all of n items are n*n.
+const (
+	mostLooks  = 4_000_000
+	mostMerges = 50_000
+)
+
 // run merges the patches into the items. It returns the items, a result for each changed one, and the error of an option that a kind
 // does not have.
 func (m *merger) run() ([]*resourcelist.Item, []resourcelist.Result, *merge.OptionError) {
@@ -288,9 +295,16 @@ func (m *merger) run() ([]*resourcelist.Item, []resourcelist.Result, *merge.Opti
 		by []int
 	}
 	var selected []selection
-	used, all := make([]bool, len(o.targets)), newTargets(o.targets)
+	merges, used, all := 0, make([]bool, len(o.targets)), newTargets(o.targets)
+	tooMany := &merge.OptionError{Option: "Patches", Err: errors.New("their targets select too much: name the objects, or give the function fewer at once")}
+	if len(all.others)*len(f.list.Items) > mostLooks {
+		return nil, nil, tooMany
+	}
 	for i, item := range f.list.Items {
 		by := all.of(item)
+		if merges += len(by); merges > mostMerges {
+			return nil, nil, tooMany
+		}
 		for _, n := range by {
 			used[n] = true
 		}
