@@ -51,7 +51,11 @@ func (m *Object) Apply(reading finding.List) (*Result, finding.List) {
 	var found finding.List
 	if m.typ == option.StrategicType {
 		base, _ := m.base.Fields() // an error is that of the merge
-		found = itemCheck{m, base, lookup{}}.items(out.Type, out.Fields, nil)
+		inputs := []input{{value: base}}
+		for i := range m.patches {
+			inputs = append(inputs, input{&m.patches[i], m.patches[i].fields})
+		}
+		found = itemCheck{m}.items(out.Type, out.Fields, nil, inputs)
 	}
 	for _, field := range ignored {
 		found = append(found, finding.Finding{
@@ -151,13 +155,16 @@ func (m *Object) rejected(err error) finding.Finding {
 // Position returns the position of a field in a layer.
 func (m *Object) Position(layer merge.Layer, path fieldpath.Path) fieldpath.Position {
 	if manager, ok := layer.Manager(); ok {
-		for _, p := range m.patches {
-			switch {
-			case p.json != nil && (p.manager == manager || p.manager+" (Update)" == manager):
-				return fieldpath.Position{File: p.document.File}
-			case p.json == nil && p.manager == manager:
-				return p.document.Position(path)
-			}
+		at, ok := m.places[manager]
+		if !ok {
+			at, ok = m.places[strings.TrimSuffix(manager, " (Update)")]
+			ok = ok && m.patches[at].json != nil
+		}
+		switch {
+		case ok && m.patches[at].json != nil:
+			return fieldpath.Position{File: m.patches[at].document.File}
+		case ok:
+			return m.patches[at].document.Position(path)
 		}
 	}
 	return m.base.Position(path)

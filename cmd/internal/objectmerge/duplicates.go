@@ -58,18 +58,31 @@ func duplicateSeverity(item reflect.Type) finding.Severity {
 }
 
 // itemCheck checks the items of a merged object by their keys in the API.
-type itemCheck struct {
-	*Object
-	base   merge.Object
-	values lookup
+type itemCheck struct{ *Object }
+
+// input is a value of the base or of a patch.
+type input struct {
+	patch *Patch // nil for the base
+	value any
 }
 
-// items reports items with the same keys, and items that the merge has dropped, if a patch has one of them.
-func (c itemCheck) items(t *schema.Type, value any, path fieldpath.Path) (found finding.List) {
+// items reports items with the same keys, and items that the merge has dropped, if a patch has one of them. inputs are what the base
+// and the patches set here.
+func (c itemCheck) items(t *schema.Type, value any, path fieldpath.Path, inputs []input) (found finding.List) {
 	if list, ok := value.([]any); ok && t.Kind == schema.ListMap {
-		found = c.list(t, list, path)
+		found = c.list(t, list, path, inputs)
 	}
-	eachPart(t, value, path, func(t *schema.Type, part any, at fieldpath.Path) { found = append(found, c.items(t, part, at)...) })
+	within := map[fieldpath.Step][]input{}
+	for _, in := range inputs {
+		eachPart(t, in.value, nil, func(_ *schema.Type, part any, at fieldpath.Path) {
+			if known := within[at[0]]; len(known) == 0 || known[len(known)-1].patch != in.patch { // the first of its key
+				within[at[0]] = append(known, input{in.patch, part})
+			}
+		})
+	}
+	eachPart(t, value, path, func(t *schema.Type, part any, at fieldpath.Path) {
+		found = append(found, c.items(t, part, at, within[at[len(at)-1]])...)
+	})
 	return found
 }
 
@@ -107,7 +120,7 @@ type patchItem struct {
 }
 
 // list checks one list.
-func (c itemCheck) list(t *schema.Type, list []any, path fieldpath.Path) (found finding.List) {
+func (c itemCheck) list(t *schema.Type, list []any, path fieldpath.Path, inputs []input) (found finding.List) {
 	merged, double := map[string]bool{}, []merge.Object(nil)
 	for _, item := range list {
 		if object, ok := item.(merge.Object); ok && object[t.Key] != nil {
@@ -124,27 +137,34 @@ func (c itemCheck) list(t *schema.Type, list []any, path fieldpath.Path) (found 
 	}
 	patched := map[string]patchItem{} // by all keys
 	byMergeKey := map[string]patchItem{}
-	var inputs []merge.Object
-	base, _ := c.values.at(c.base, path).([]any)
-	for _, item := range base {
-		if object, ok := item.(merge.Object); ok && object[t.Key] != nil {
-			inputs = append(inputs, object)
-		}
+	var objects []merge.Object // nil for those that a patch deletes
+	places := map[string][]int{}
+	add := func(object merge.Object) {
+		key := keyOf(t, object)
+		objects, places[key] = append(objects, object), append(places[key], len(objects))
 	}
-	for i := range c.patches {
-		items, _ := c.values.at(c.patches[i].fields, path).([]any)
+	for _, in := range inputs {
+		items, _ := in.value.([]any)
 		for n, item := range items {
 			object, ok := item.(merge.Object)
 			switch {
 			case !ok || object[t.Key] == nil:
+			case in.patch == nil:
+				add(object)
+			case object["$patch"] == "replace":
+				objects = nil
+				clear(places)
 			case object["$patch"] != nil: // what it deletes is no loss
-				inputs = slices.DeleteFunc(inputs, func(o merge.Object) bool { return object["$patch"] == "replace" || keyOf(t, o) == keyOf(t, object) })
+				for _, i := range places[keyOf(t, object)] {
+					objects[i] = nil
+				}
+				delete(places, keyOf(t, object))
 			default:
-				at := patchItem{&c.patches[i], n, object[second.name] != nil}
+				at := patchItem{in.patch, n, object[second.name] != nil}
 				patched[keysText(t, object)] = at
 				if at.isClear {
 					byMergeKey[keyOf(t, object)] = at
-					inputs = append(inputs, object)
+					add(object)
 				}
 			}
 		}
@@ -163,9 +183,9 @@ func (c itemCheck) list(t *schema.Type, list []any, path fieldpath.Path) (found 
 	if second.name == "" {
 		return found
 	}
-	for _, object := range inputs {
+	for _, object := range objects {
 		key := keysText(t, object)
-		if at, ok := byMergeKey[keyOf(t, object)]; ok && !merged[key] {
+		if at, ok := byMergeKey[keyOf(t, object)]; ok && object != nil && !merged[key] {
 			merged[key] = true // reported once
 			report(finding.CodeSameKey, finding.Warning, object, at, fmt.Sprintf("the result lacks %s: a strategic merge patch has one item of %s %s", key, t.Key, keyOf(t, object)),
 				"use --type=merge with the whole list to have both items")

@@ -94,7 +94,7 @@ func (m *Object) entries(merged *Result) (entries any, err error) {
 		if !isManager {
 			manager, operation = string(layer), "Update"
 		}
-		if slices.ContainsFunc(m.patches, func(p Patch) bool { return p.manager == manager && p.json != nil }) {
+		if at, ok := m.places[manager]; ok && m.patches[at].json != nil {
 			operation = "Update"
 		}
 		list = append(list, merge.Object{

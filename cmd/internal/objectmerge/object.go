@@ -66,6 +66,7 @@ type Object struct {
 	object  any // the base as a Go value, of a strategic merge
 	ID      fieldpath.Object
 	patches []Patch
+	places  map[string]int // of the patches, by their managers
 	*Kind
 	managed bool // whether the base is a live object, whose owners an apply respects
 	// Policies are the options of the merge.
@@ -126,7 +127,7 @@ func (k *Kind) Object(file string, data []byte) (*Object, finding.List) {
 	if found.Err() != nil {
 		return nil, found
 	}
-	m := &Object{Kind: k, base: documents[0], ID: documents[0].ID}
+	m := &Object{Kind: k, base: documents[0], ID: documents[0].ID, places: map[string]int{}}
 	if m.typ == option.StrategicType {
 		var err error
 		if m.object, err = m.decodeBase(); err != nil {

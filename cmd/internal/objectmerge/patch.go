@@ -30,7 +30,8 @@ func (k *Kind) Takes(patch Patch) bool { return k.typ != option.StrategicType ||
 
 // HasPatch reports whether a manager has a patch.
 func (m *Object) HasPatch(manager string) bool {
-	return slices.ContainsFunc(m.patches, func(p Patch) bool { return p.manager == manager })
+	_, has := m.places[manager]
+	return has
 }
 
 // Add adds a patch, and reports what it has that the base's kind does not take.
@@ -44,6 +45,7 @@ func (m *Object) Add(patch Patch) (found finding.List) {
 			})
 		}
 	}
+	m.places[patch.manager] = len(m.patches)
 	m.patches = append(m.patches, patch)
 	return found
 }
