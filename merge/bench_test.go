@@ -168,7 +168,8 @@ func BenchmarkPolicies(b *testing.B) {
 		o    merge.Options
 	}{
 		{"none", merge.Options{}},
-		{"all", merge.Options{Order: merge.BaseOrder, Unions: merge.LastMember, Empty: merge.SkipEmpty, Precedence: merge.FirstPatch, Protected: protected}},
+		{"all", merge.Options{Order: merge.BaseOrder, Unions: merge.LastMember, Empty: merge.SkipEmpty, Precedence: merge.FirstPatch, Defaults: merge.RuleDefaults, Protected: protected}},
+		{"defaults", merge.Options{Defaults: merge.RuleDefaults}},
 		{"base", merge.Options{Order: merge.BaseOrder, Unions: merge.LastMember, Empty: merge.SkipEmpty, Precedence: merge.BaseAlways, Protected: protected}},
 	} {
 		by.o.Owners = true

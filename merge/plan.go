@@ -46,6 +46,7 @@ type plan struct {
 	objects         bool // whether values are objects that merge by a definition
 	removes         bool // whether a null in a patch to such objects removes its key
 	allowDuplicates bool // whether a patch may hold two items of one key
+	defaults        *schema.Defaults
 }
 
 // For compiles the plan for a struct type T and patches P to it. P is T, a type that mirrors T with fewer fields, or Object.
@@ -94,7 +95,7 @@ func ForAny(t reflect.Type, r schema.Rules) (*Plan[any, any], error) {
 }
 
 func newPlan(root *schema.Type, r schema.Rules, types ...reflect.Type) *plan {
-	p := &plan{root: root, shapes: map[reflect.Type]shape{}, allowDuplicates: r.AllowDuplicateKeys}
+	p := &plan{root: root, shapes: map[reflect.Type]shape{}, allowDuplicates: r.AllowDuplicateKeys, defaults: r.Defaults}
 	for _, t := range types {
 		p.shapeOf(t)
 	}
@@ -149,6 +150,7 @@ type Options struct {
 	Unions     UnionPolicy
 	Empty      EmptyPolicy
 	Precedence PrecedencePolicy
+	Defaults   DefaultPolicy
 	// Managers win over all others. The first one named wins over the next. No other Precedence may be set.
 	Managers []string
 	// Protected are patterns of fields that keep the base's values: see fieldpath.Path.Matches. The name of a field within a list stands
@@ -302,6 +304,13 @@ func (p *Plan[T, P]) apply(dst, base *T, patches []Layered[P], o Options) (merge
 			return merger{}, err
 		}
 		m.ownership = &Ownership{log: m.log, value: value}
+	}
+	if o.Defaults == RuleDefaults {
+		if o.Owners { // the owners are those of the value without defaults
+			m.ownership.value = reflect.New(value.Type()).Elem()
+			p.plan.clone(m.ownership.value, value)
+		}
+		p.plan.defaults.Fill(value.Addr().Interface())
 	}
 	if p.plan.of != nil {
 		object, err := jsonOf(value)

@@ -63,6 +63,16 @@ const (
 	BaseAlways PrecedencePolicy = "base"
 )
 
+// DefaultPolicy states whether fields that nobody sets have a value. It adds only such fields, without an owner.
+type DefaultPolicy string
+
+const (
+	// NoDefaults adds nothing, as upstream.
+	NoDefaults DefaultPolicy = ""
+	// RuleDefaults fills in the defaults of the plan's rules, for comparison with a live object.
+	RuleDefaults DefaultPolicy = "rules"
+)
+
 // A Decision records what a policy decided. The claims of the losers stay in the history, so conflict.Find reports them.
 type Decision struct {
 	// Policy is the name of the option in lower case.
@@ -119,10 +129,14 @@ func (o *Options) check(p *plan) error {
 		known("Unions", o.Unions, AllMembers, LastMember, OneMember),
 		known("Empty", o.Empty, SetEmpty, SkipEmpty),
 		known("Precedence", o.Precedence, LastPatch, FirstPatch, BaseAlways),
+		known("Defaults", o.Defaults, NoDefaults, RuleDefaults),
 	} {
 		if err != nil {
 			return err
 		}
+	}
+	if o.Defaults == RuleDefaults && p.defaults == nil {
+		return &OptionError{"Defaults", apiError("Forbidden", "may only be set when the rules have defaults")}
 	}
 	for i, name := range o.Managers {
 		if slices.Contains(o.Managers[:i], name) {

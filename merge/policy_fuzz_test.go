@@ -28,6 +28,9 @@ func FuzzPolicies(f *testing.F) {
 	f.Fuzz(func(t *testing.T, base, first, second, protected string, choice uint16) {
 		o := merge.Options{Owners: choice&1 > 0, Order: pick(choice>>1, merge.PatchOrder, merge.BaseOrder), Unions: pick(choice>>2, merge.AllMembers, merge.LastMember, merge.OneMember),
 			Empty: pick(choice>>4, merge.SetEmpty, merge.SkipEmpty), Precedence: pick(choice>>5, merge.LastPatch, merge.FirstPatch, merge.BaseAlways), ProtectedError: choice&0x80 > 0}
+		if choice&0x400 > 0 {
+			o.Defaults = merge.RuleDefaults
+		}
 		if choice&0x100 > 0 {
 			o.Managers = []string{"second", "first"}
 		}

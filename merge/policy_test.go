@@ -345,6 +345,8 @@ func TestOptions(t *testing.T) {
 		`merge: Options.Order: Unsupported value: "none": supported values: "base"`:           {Order: "none"},
 		`merge: Options.Unions: Unsupported value: "none": supported values: "last", "error"`: {Unions: "none"},
 		`merge: Options.Empty: Unsupported value: "none": supported values: "skip"`:           {Empty: "none"},
+		`merge: Options.Defaults: Unsupported value: "pod": supported values: "rules"`:        {Defaults: "pod"},
+		`merge: Options.Defaults: Forbidden: may only be set when the rules have defaults`:    {Defaults: merge.RuleDefaults},
 		`merge: Options.Managers: Duplicate value: "a"`:                                       {Managers: []string{"a", "a"}},
 		`merge: Options.ProtectedError: Forbidden: may not be set when Protected is empty`:    {ProtectedError: true},
 		`merge: Options.Managers: Forbidden: may not be set when Precedence is "first"`:       {Managers: []string{"a"}, Precedence: merge.FirstPatch},
@@ -580,6 +582,37 @@ func TestEmpty(t *testing.T) {
 	if decided == 0 {
 		t.Error("nothing was decided")
 	}
+}
+
+// TestDefaults: the policy of defaults adds fields that nobody set, and changes neither the owners nor the conflicts.
+func TestDefaults(t *testing.T) {
+	pod, added := podPlan(t).Type(), 0
+	forPods(t, true, func(c podCase) string {
+		none, by, err := c.merged(t, merge.Options{Owners: true, Defaults: merge.RuleDefaults})
+		if err != nil {
+			return ""
+		}
+		for _, path := range differing(pod, treeOf(none.Value), treeOf(by.Value), nil) {
+			if at(treeOf(none.Value), path) != nil {
+				return fmt.Sprintf("%s was set, and is now %v", path, at(treeOf(by.Value), path))
+			}
+			added++
+		}
+		if difference := gocmp.Diff(ownersIn(none.Owners), ownersIn(by.Owners)); difference != "" {
+			return difference
+		}
+		return gocmp.Diff(fmt.Sprint(conflict.Find(none.Owners)), fmt.Sprint(conflict.Find(by.Owners)))
+	})
+	if added == 0 {
+		t.Error("nothing was added")
+	}
+}
+
+func ownersIn(o *merge.Ownership) (owners []string) {
+	for path, claims := range o.All() {
+		owners = append(owners, fmt.Sprint(path, claims))
+	}
+	return owners
 }
 
 // TestPrecedence: a precedence changes a value only where Find reports an overlap, and then the manager that it names wins.

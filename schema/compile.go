@@ -16,6 +16,8 @@ type Rules struct {
 	Keys map[reflect.Type]string
 	// Unions are the unions of a struct type: see PodRules for those of Kubernetes' own types.
 	Unions map[reflect.Type][]Union
+	// Defaults are the values of fields that nobody sets: see PodRules.
+	Defaults *Defaults
 	// Only restricts the fields of a struct that a patch may set. Its keys are paths of field names from the root, such as
 	// "metadata" or "spec.template".
 	Only map[string][]string

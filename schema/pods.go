@@ -2,14 +2,14 @@ package schema
 
 import "reflect"
 
-// PodRules returns the unions of the API types that a Go type holds, such as the handlers of a probe and the sources of a volume. Struct tags do
-// not declare them. The rules come from the API server's validation (Kubernetes v1.36 pkg/apis). They are found by the names of
-// the types, so they hold for each version of k8s.io/api.
+// PodRules returns the unions of the API types that a Go type holds, such as the handlers of a probe and the sources of a volume, and the
+// defaults of its Pod templates and Jobs. Struct tags do not declare them. The rules come from the API server's validation and defaults
+// (Kubernetes v1.36 pkg/apis). They are found by the names of the types, so they hold for each version of k8s.io/api.
 //
 //	plan, err := merge.For[appsv1.Deployment, merge.Object](schema.PodRules(reflect.TypeFor[appsv1.Deployment]()))
 func PodRules(root reflect.Type) Rules {
 	r := Rules{Unions: map[reflect.Type][]Union{}}
-	seen := map[reflect.Type]bool{}
+	seen, structs := map[reflect.Type]bool{}, []reflect.Type(nil)
 	var visit func(t reflect.Type)
 	visit = func(t reflect.Type) {
 		if t == nil || seen[t] {
@@ -20,7 +20,11 @@ func PodRules(root reflect.Type) Rules {
 		case reflect.Pointer, reflect.Slice, reflect.Map:
 			visit(t.Elem())
 		case reflect.Struct:
-			if unions := unionsOf(t); unions != nil && !encodesItself(t) {
+			if encodesItself(t) {
+				return
+			}
+			structs = append(structs, t)
+			if unions := unionsOf(t); unions != nil {
 				r.Unions[t] = unions
 			}
 			for i := range t.NumField() {
@@ -29,6 +33,7 @@ func PodRules(root reflect.Type) Rules {
 		}
 	}
 	visit(root)
+	r.Defaults = defaultsOf(structs)
 	return r
 }
 

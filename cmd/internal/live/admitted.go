@@ -1,7 +1,6 @@
 package live
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -126,11 +125,16 @@ func dropToken(live, rendered *corev1.PodSpec) {
 
 // pullPolicies lets equal pull policies of different images look alike. Plain has removed a default, which follows the image.
 func pullPolicies(live, rendered *corev1.PodSpec) {
+	policyOf := func(c corev1.Container) corev1.PullPolicy {
+		c = corev1.Container{Image: c.Image, ImagePullPolicy: c.ImagePullPolicy}
+		defaults().Fill(&c)
+		return c.ImagePullPolicy
+	}
 	for _, lists := range [][2][]corev1.Container{{live.InitContainers, rendered.InitContainers}, {live.Containers, rendered.Containers}} {
 		for i := range lists[0] {
 			l := &lists[0][i]
 			for _, r := range lists[1] {
-				if r.Name == l.Name && cmp.Or(r.ImagePullPolicy, pullPolicy(r.Image)) == cmp.Or(l.ImagePullPolicy, pullPolicy(l.Image)) {
+				if r.Name == l.Name && policyOf(r) == policyOf(*l) {
 					l.ImagePullPolicy = r.ImagePullPolicy
 				}
 			}

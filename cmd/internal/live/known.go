@@ -1,10 +1,10 @@
 package live
 
 import (
-	"math"
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	batchv1 "k8s.io/api/batch/v1"
@@ -12,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/component-helpers/resource"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"github.com/trainweld/trainweld/schema"
 )
 
 // This file removes the fields that every cluster fills in. A field that has its default equals a missing one. The sources are the defaults
@@ -34,8 +36,9 @@ func Plain(object metav1.Object) metav1.Object {
 		o.Status = jobset.JobSetStatus{}
 		plainMeta(o)
 		for i := range o.Spec.ReplicatedJobs {
-			plainJobSpec(&o.Spec.ReplicatedJobs[i].Template.Spec)
+			plainPodSpec(&o.Spec.ReplicatedJobs[i].Template.Spec.Template.Spec)
 		}
+		defaults().Clear(o)
 		return o
 	case *batchv1.Job:
 		o = o.DeepCopy()
@@ -48,8 +51,9 @@ func Plain(object metav1.Object) metav1.Object {
 		if o.Spec.Parallelism == nil {
 			o.Spec.Parallelism = new(int32(1))
 		}
-		plainJobSpec(&o.Spec)
+		plainPodSpec(&o.Spec.Template.Spec)
 		plainMeta(&o.Spec.Template)
+		defaults().Clear(o)
 		return o
 	case *corev1.Pod:
 		o = o.DeepCopy()
@@ -60,6 +64,7 @@ func Plain(object metav1.Object) metav1.Object {
 		plainMeta(o)
 		fillPodResources(o)
 		plainPodSpec(&o.Spec)
+		defaults().Clear(o)
 		for i := range o.Spec.InitContainers {
 			plainRequests(&o.Spec.InitContainers[i].Resources)
 		}
@@ -119,117 +124,26 @@ func plainSelector(spec *batchv1.JobSpec) {
 	}
 }
 
-func plainJobSpec(spec *batchv1.JobSpec) {
-	clearPointer(&spec.CompletionMode, batchv1.NonIndexedCompletion)
-	clearPointer(&spec.ManualSelector, false)
-	clearPointer(&spec.Suspend, false)
-	if spec.BackoffLimitPerIndex != nil {
-		clearPointer(&spec.BackoffLimit, math.MaxInt32)
-	} else {
-		clearPointer(&spec.BackoffLimit, 6)
-	}
-	if spec.PodFailurePolicy != nil {
-		clearPointer(&spec.PodReplacementPolicy, batchv1.Failed)
-		for i := range spec.PodFailurePolicy.Rules {
-			for j := range spec.PodFailurePolicy.Rules[i].OnPodConditions {
-				clearValue(&spec.PodFailurePolicy.Rules[i].OnPodConditions[j].Status, corev1.ConditionTrue)
-			}
-		}
-	} else {
-		clearPointer(&spec.PodReplacementPolicy, batchv1.TerminatingOrFailed)
-	}
-	plainPodSpec(&spec.Template.Spec)
+// defaults are those of the types in Jobs and Pods.
+var defaults = sync.OnceValue(func() *schema.Defaults { return schema.PodRules(reflect.TypeFor[kinds]()).Defaults })
+
+type kinds struct {
+	JobSet *jobset.JobSet
+	Job    *batchv1.Job
+	Pod    *corev1.Pod
 }
 
-// defaultGrace is the default of terminationGracePeriodSeconds.
-const defaultGrace = corev1.DefaultTerminationGracePeriodSeconds
-
+// plainPodSpec removes what a cluster fills in by more than a default.
 func plainPodSpec(spec *corev1.PodSpec) {
-	clearValue(&spec.DNSPolicy, corev1.DNSClusterFirst)
-	clearValue(&spec.SchedulerName, corev1.DefaultSchedulerName)
 	clearValue(&spec.ServiceAccountName, "default")
 	spec.DeprecatedServiceAccount = ""
-	clearPointer(&spec.TerminationGracePeriodSeconds, defaultGrace)
-	clearPointer(&spec.EnableServiceLinks, corev1.DefaultEnableServiceLinks)
 	clearPointer(&spec.PreemptionPolicy, corev1.PreemptLowerPriority)
 	clearPointer(&spec.Priority, 0)
-	if c := spec.SecurityContext; c != nil && reflect.ValueOf(*c).IsZero() {
-		spec.SecurityContext = nil
-	}
 	spec.NodeName = ""
-	for i := range spec.InitContainers {
-		plainContainer(&spec.InitContainers[i], spec.HostNetwork)
-	}
-	for i := range spec.Containers {
-		plainContainer(&spec.Containers[i], spec.HostNetwork)
-	}
 	for i := range spec.Volumes {
-		plainVolume(&spec.Volumes[i].VolumeSource)
-	}
-}
-
-func plainContainer(c *corev1.Container, hostNetwork bool) {
-	clearValue(&c.TerminationMessagePath, corev1.TerminationMessagePathDefault)
-	clearValue(&c.TerminationMessagePolicy, corev1.TerminationMessageReadFile)
-	clearValue(&c.ImagePullPolicy, pullPolicy(c.Image))
-	for i := range c.Ports {
-		port := &c.Ports[i]
-		clearValue(&port.Protocol, corev1.ProtocolTCP)
-		if hostNetwork {
-			clearValue(&port.HostPort, port.ContainerPort)
+		if v := &spec.Volumes[i].VolumeSource; *v == (corev1.VolumeSource{}) {
+			v.EmptyDir = &corev1.EmptyDirVolumeSource{}
 		}
-	}
-	for i := range c.Env {
-		if from := c.Env[i].ValueFrom; from != nil {
-			plainFieldRef(from.FieldRef)
-			plainResourceRef(from.ResourceFieldRef)
-			if from.FileKeyRef != nil {
-				clearPointer(&from.FileKeyRef.Optional, false)
-			}
-		}
-	}
-	for _, probe := range []*corev1.Probe{c.LivenessProbe, c.ReadinessProbe, c.StartupProbe} {
-		if probe != nil {
-			clearValue(&probe.TimeoutSeconds, 1)
-			clearValue(&probe.PeriodSeconds, 10)
-			clearValue(&probe.SuccessThreshold, 1)
-			clearValue(&probe.FailureThreshold, 3)
-			plainHTTP(probe.HTTPGet)
-			if probe.GRPC != nil {
-				clearPointer(&probe.GRPC.Service, "")
-			}
-		}
-	}
-	if l := c.Lifecycle; l != nil {
-		for _, handler := range []*corev1.LifecycleHandler{l.PostStart, l.PreStop} {
-			if handler != nil {
-				plainHTTP(handler.HTTPGet)
-			}
-		}
-	}
-	if s := c.SecurityContext; s != nil {
-		clearPointer(&s.ProcMount, corev1.DefaultProcMount)
-	}
-}
-
-func plainHTTP(action *corev1.HTTPGetAction) {
-	if action != nil {
-		clearValue(&action.Path, "/")
-		clearValue(&action.Scheme, corev1.URISchemeHTTP)
-	}
-}
-
-func plainFieldRef(ref *corev1.ObjectFieldSelector) {
-	if ref != nil {
-		clearValue(&ref.APIVersion, "v1")
-	}
-}
-
-// plainResourceRef clears a divisor of zero, which has several forms.
-func plainResourceRef(ref *corev1.ResourceFieldSelector) {
-	if ref != nil && ref.Divisor.IsZero() {
-		ref.Divisor.Set(0)
-		ref.Divisor.Format = ""
 	}
 }
 
@@ -288,70 +202,6 @@ func plainRequests(r *corev1.ResourceRequirements) {
 	}
 	if len(r.Requests) == 0 {
 		r.Requests = nil
-	}
-}
-
-// fileMode is the default mode of files in volumes.
-const fileMode = corev1.ConfigMapVolumeSourceDefaultMode
-
-func plainVolume(v *corev1.VolumeSource) {
-	if v.ConfigMap != nil {
-		clearPointer(&v.ConfigMap.DefaultMode, fileMode)
-	}
-	if v.Secret != nil {
-		clearPointer(&v.Secret.DefaultMode, fileMode)
-	}
-	if v.DownwardAPI != nil {
-		clearPointer(&v.DownwardAPI.DefaultMode, fileMode)
-		plainFiles(v.DownwardAPI.Items)
-	}
-	if v.Projected != nil {
-		clearPointer(&v.Projected.DefaultMode, fileMode)
-		for _, source := range v.Projected.Sources {
-			if source.DownwardAPI != nil {
-				plainFiles(source.DownwardAPI.Items)
-			}
-			if source.ServiceAccountToken != nil {
-				clearPointer(&source.ServiceAccountToken.ExpirationSeconds, 3600)
-			}
-		}
-	}
-	if v.HostPath != nil {
-		clearPointer(&v.HostPath.Type, corev1.HostPathUnset)
-	}
-	if v.Image != nil {
-		clearValue(&v.Image.PullPolicy, pullPolicy(v.Image.Reference))
-	}
-	if disk := v.AzureDisk; disk != nil {
-		clearPointer(&disk.CachingMode, corev1.AzureDataDiskCachingReadWrite)
-		clearPointer(&disk.FSType, "ext4")
-		clearPointer(&disk.ReadOnly, false)
-		clearPointer(&disk.Kind, corev1.AzureSharedBlobDisk)
-	}
-	if v.ISCSI != nil {
-		clearValue(&v.ISCSI.ISCSIInterface, "default")
-	}
-	if v.RBD != nil {
-		clearValue(&v.RBD.RBDPool, "rbd")
-		clearValue(&v.RBD.RadosUser, "admin")
-		clearValue(&v.RBD.Keyring, "/etc/ceph/keyring")
-	}
-	if v.ScaleIO != nil {
-		clearValue(&v.ScaleIO.StorageMode, "ThinProvisioned")
-		clearValue(&v.ScaleIO.FSType, "xfs")
-	}
-	if v.Ephemeral != nil && v.Ephemeral.VolumeClaimTemplate != nil {
-		clearPointer(&v.Ephemeral.VolumeClaimTemplate.Spec.VolumeMode, corev1.PersistentVolumeFilesystem)
-	}
-	if *v == (corev1.VolumeSource{}) {
-		v.EmptyDir = &corev1.EmptyDirVolumeSource{}
-	}
-}
-
-func plainFiles(files []corev1.DownwardAPIVolumeFile) {
-	for i := range files {
-		plainFieldRef(files[i].FieldRef)
-		plainResourceRef(files[i].ResourceFieldRef)
 	}
 }
 

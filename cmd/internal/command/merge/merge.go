@@ -80,6 +80,7 @@ Exit status: 0 done; 1 a finding is an error; 2 usage, input or output failed.`,
 	choice(cmd, (*string)(&flags.policies.Empty), "empty", "skip, an empty string sets no required field", "skip")
 	choice(cmd, (*string)(&flags.policies.Order), "order", "base, the base's items keep their places and new ones follow", "base")
 	choice(cmd, (*string)(&flags.policies.Precedence), "precedence", "who wins an overlap: first, the first patch, or base, the base always", "first", "base")
+	choice(cmd, (*string)(&flags.policies.Defaults), "defaults", "rules, the API's values of fields of Pods and Jobs that nobody sets", "rules")
 	f.Var((*option.Repeated)(&flags.policies.Managers), "managers", "let a manager win over all others (repeatable, the first one wins over the next)")
 	f.Var((*option.Repeated)(&flags.protected), "protected", "keep the base's value of a field, such as spec.template.spec.containers.image (repeatable)")
 	f.BoolVar(&flags.policies.ProtectedError, "protected-error", false, "a patch of a protected field is an error")

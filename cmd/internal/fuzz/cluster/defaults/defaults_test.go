@@ -23,6 +23,7 @@ import (
 	"k8s.io/kubernetes/pkg/util/parsers"
 
 	"github.com/trainweld/trainweld/cmd/internal/live"
+	"github.com/trainweld/trainweld/schema"
 )
 
 var (
@@ -51,6 +52,29 @@ func TestPlain(t *testing.T) {
 	}
 }
 
+// TestFill compares random Pod templates and Jobs that the core fills with Kubernetes' own defaults. The counts and labels of a
+// Job follow from others of its fields, and are not filled.
+func TestFill(t *testing.T) {
+	rules := schema.PodRules(reflect.TypeFor[struct {
+		Job      batchv1.Job
+		Template corev1.PodTemplate
+	}]())
+	for i := range uint64(*cases) {
+		f := filler{rand.New(rand.NewPCG(*seed+i, 2))}
+		job, template := &batchv1.Job{}, &corev1.PodTemplate{}
+		f.fill(reflect.ValueOf(&job.Spec).Elem(), 0)
+		f.fill(reflect.ValueOf(&template.Template.Spec).Elem(), 0)
+		job.Labels, job.Spec.Parallelism, job.Spec.Completions = map[string]string{"a": "b"}, new(int32(1)), new(int32(1))
+		for _, object := range []runtime.Object{job, template} {
+			want := store(t, object.DeepCopyObject())
+			rules.Defaults.Fill(object)
+			if difference := cmp.Diff(asJSON(t, want), asJSON(t, object)); difference != "" {
+				t.Fatalf("seed %d: %T differs (-Kubernetes +filled):\n%s", *seed+i, object, difference)
+			}
+		}
+	}
+}
+
 // store returns an object with its defaults, after its conversion to the internal version and back.
 func store(t *testing.T, object runtime.Object) runtime.Object {
 	t.Helper()
@@ -58,7 +82,7 @@ func store(t *testing.T, object runtime.Object) runtime.Object {
 	switch object.(type) {
 	case *batchv1.Job:
 		version = batchv1.SchemeGroupVersion
-	case *corev1.Pod:
+	case *corev1.Pod, *corev1.PodTemplate:
 		version = corev1.SchemeGroupVersion
 	}
 	legacyscheme.Scheme.Default(object)

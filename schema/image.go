@@ -1,11 +1,9 @@
-package live
+package schema
 
 import (
 	"regexp"
 	"strings"
 	"sync"
-
-	corev1 "k8s.io/api/core/v1"
 )
 
 // This file finds the default pull policy of an image, as Kubernetes v1.36.3 (pkg/util/parsers) and its parser of image names (module
@@ -13,11 +11,11 @@ import (
 
 // pullPolicy returns the default pull policy of an image. The tag latest counts also next to a digest. An image without tag and digest
 // has it. An image name that does not parse has no tag.
-func pullPolicy(image string) corev1.PullPolicy {
+func pullPolicy(image string) string {
 	if tag, ok := imageTag(image); ok && tag == "latest" {
-		return corev1.PullAlways
+		return "Always"
 	}
-	return corev1.PullIfNotPresent
+	return "IfNotPresent"
 }
 
 const (
