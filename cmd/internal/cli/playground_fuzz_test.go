@@ -1,4 +1,4 @@
-package playground_test
+package cli
 
 import (
 	"encoding/json"
@@ -13,9 +13,9 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/playground"
 )
 
-// FuzzRun runs command lines on any files. Each ends with a status of the program, an answer has a form in JSON, and the same request
+// FuzzPlayground runs command lines on any files. Each ends with a status of the program, an answer has a form in JSON, and the same request
 // has the same answer.
-func FuzzRun(f *testing.F) {
+func FuzzPlayground(f *testing.F) {
 	read := func(name string) string {
 		text, err := os.ReadFile("../../../internal/testdata/quickstart/" + name)
 		if err != nil {
@@ -25,7 +25,7 @@ func FuzzRun(f *testing.F) {
 	}
 	job, runtime := read("job.yaml"), read("runtime.yaml")
 	const policy = "managers: [{name: a.io/b}]\n"
-	for line := range lines {
+	for line := range fuzzedLines {
 		f.Add(job, runtime, policy, uint8(line))
 		f.Add("kind: [", runtime, "", uint8(line))
 		f.Add(runtime, job, "managers: {", uint8(line))
@@ -38,7 +38,7 @@ func FuzzRun(f *testing.F) {
 		if policy != "" {
 			files["trainweld.yaml"] = policy
 		}
-		request := playground.Request{Files: files, Lines: [][]string{lines[int(which)%len(lines)]}}
+		request := playground.Request{Files: files, Lines: [][]string{fuzzedLines[int(which)%len(fuzzedLines)]}}
 		answers := playground.Run(request, render.Command, blame.Command, check.Command)
 		if len(answers) != 1 || answers[0].Status < 0 || answers[0].Status > 2 {
 			t.Fatalf("%q: %+v", request.Lines, answers)
@@ -55,7 +55,7 @@ func FuzzRun(f *testing.F) {
 	})
 }
 
-var lines = [][]string{
+var fuzzedLines = [][]string{
 	{"render", "-f", "job.yaml", "-r", "runtime.yaml"},
 	{"render", "-f", "job.yaml", "-r", "runtime.yaml", "--on-conflict=last", "--to=jobs", "--explain"},
 	{"render", "-f", "job.yaml", "-r", "runtime.yaml", "--on-conflict=last", "--to=pods", "--max-pods=50"},

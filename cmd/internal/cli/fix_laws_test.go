@@ -1,4 +1,4 @@
-package repair_test
+package cli
 
 import (
 	"bytes"
@@ -16,7 +16,6 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	"github.com/trainweld/trainweld/cmd/internal/cli"
 	"github.com/trainweld/trainweld/cmd/internal/exit"
 	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/fieldpath"
@@ -100,8 +99,8 @@ func (f *fixCase) encode(b *bytes.Buffer, format manifest.Format, object any) {
 // diff shows what the repair changed.
 func (f *fixCase) diff() string { return cmp.Diff(f.before, testenv.Tree(f.t, f.dir)) }
 
-// shown is a finding of a report.
-type shown struct {
+// fixFinding is a finding of a report.
+type fixFinding struct {
 	Code, Path, Message, Object string
 	Claims                      []struct {
 		Layer string
@@ -110,7 +109,7 @@ type shown struct {
 }
 
 // run runs a command on the files, and returns its findings.
-func (f *fixCase) run(command string, flags ...string) ([]shown, string) {
+func (f *fixCase) run(command string, flags ...string) ([]fixFinding, string) {
 	f.t.Helper()
 	args := append([]string{command, filepath.Join(f.dir, "job.yaml"), "-r", filepath.Join(f.dir, "runtime.yaml"), "-o", "json", "--show-values"}, flags...)
 	if file := filepath.Join(f.dir, "patches.yaml"); f.before["patches.yaml"] != "" {
@@ -118,12 +117,12 @@ func (f *fixCase) run(command string, flags ...string) ([]shown, string) {
 	}
 	var stdout, stderr bytes.Buffer
 	p := host.Program{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Files: host.Files{}}
-	root := cli.Root(&p, args)
+	root := Root(&p, args)
 	root.SetArgs(args)
 	if err := root.Execute(); err != nil && !errors.Is(err, exit.Status(exit.Findings)) {
 		f.t.Fatalf("%q: %v\n%s", args, err, stderr.String())
 	}
-	var report struct{ Findings []shown }
+	var report struct{ Findings []fixFinding }
 	if err := json.Unmarshal(stdout.Bytes(), &report); err != nil {
 		f.t.Fatalf("%q: %v\n%s%s", args, err, stdout.String(), stderr.String())
 	}
@@ -179,7 +178,7 @@ func (f *fixCase) laws(repaired map[string]int) string {
 	}
 	mode := "prefer"
 	f.flags = []string{"--fix"}
-	isList := func(c shown) bool {
+	isList := func(c fixFinding) bool {
 		return strings.HasSuffix(c.Path, ".tolerations") || strings.Contains(c.Path, "ffinity.")
 	}
 	if f.rng.IntN(4) < 3 && slices.ContainsFunc(conflicts, isList) {
@@ -215,7 +214,7 @@ func (f *fixCase) laws(repaired map[string]int) string {
 }
 
 // differsElsewhere names a field of the merged template that differs, and is not at or below the field of a conflict.
-func (f *fixCase) differsElsewhere(before *trainer.JobSetTemplateSpec, conflicts []shown) string {
+func (f *fixCase) differsElsewhere(before *trainer.JobSetTemplateSpec, conflicts []fixFinding) string {
 	asJobSet := func(t *trainer.JobSetTemplateSpec) *jobset.JobSet {
 		return &jobset.JobSet{ObjectMeta: t.ObjectMeta, Spec: t.Spec}
 	}
@@ -227,7 +226,7 @@ func (f *fixCase) differsElsewhere(before *trainer.JobSetTemplateSpec, conflicts
 		if change.Kind == diff.Moved && !hasOrder(change.Path) {
 			continue // a patch that names an item also places it, and these items have no order
 		}
-		if !slices.ContainsFunc(conflicts, func(c shown) bool {
+		if !slices.ContainsFunc(conflicts, func(c fixFinding) bool {
 			path, err := fieldpath.ParsePath(c.Path)
 			if last := len(path) - 1; err == nil && path[last] == fieldpath.Field("type") {
 				path = path[:last] // the choice of a union's member hides a conflict on the members
@@ -247,14 +246,14 @@ func hasOrder(path fieldpath.Path) bool {
 
 // isNew names a finding that the repair causes. A conflict may hide another one on a field of its own, a patch that does nothing, and
 // what a controller's objects make of the value that the user prefers.
-func (f *fixCase) isNew(before, conflicts []shown) string {
+func (f *fixCase) isNew(before, conflicts []fixFinding) string {
 	known := map[[2]string]bool{}
 	for _, one := range before {
 		known[[2]string{one.Code, one.Path}] = true
 	}
 	after, _ := f.run("check", "--on-conflict=last", "--show-notes")
 	for _, one := range after {
-		hidden := slices.ContainsFunc(conflicts, func(c shown) bool {
+		hidden := slices.ContainsFunc(conflicts, func(c fixFinding) bool {
 			path, field := inPod(one.Path), inPod(c.Path)
 			return strings.HasPrefix(path, field) || strings.HasPrefix(field, path)
 		})
@@ -275,12 +274,12 @@ func inPod(path string) string {
 	return path
 }
 
-func isConflict(s shown) bool { return s.Code == "TW300" || s.Code == "TW301" }
+func isConflict(s fixFinding) bool { return s.Code == "TW300" || s.Code == "TW301" }
 
-func isRejection(s shown) bool { return strings.HasPrefix(s.Code, "TW81") }
+func isRejection(s fixFinding) bool { return strings.HasPrefix(s.Code, "TW81") }
 
 // isPreferred reports whether a preferred manager takes part in a conflict.
-func (f *fixCase) isPreferred(s shown) bool {
+func (f *fixCase) isPreferred(s fixFinding) bool {
 	return isConflict(s) && slices.ContainsFunc(s.Claims, func(c struct {
 		Layer string
 		Value any

@@ -1,4 +1,4 @@
-package repair_test
+package cli
 
 import (
 	"bytes"
