@@ -27,6 +27,9 @@ import (
 // This file is trainweld's own answer: it renders a TrainJob as a release of the Trainer does. It shows how a program links the
 // library: decode by the API of a release, admit the runtime and the TrainJob, render.
 
+// definitions are read once for all answers.
+var definitions release.Definitions
+
 // serve answers one case, as the runner asks a program. It returns the exit status.
 func serve(args []string, in io.Reader, out, problems io.Writer) int {
 	flags := flag.NewFlagSet("answer", flag.ContinueOnError)
@@ -57,7 +60,7 @@ func answer(r *release.Release, in io.Reader, out, warnings io.Writer) (rejected
 	if err != nil {
 		return nil, err
 	}
-	documents, found, _ := manifest.NewAPI(r, nil).Decode("stdin", data, nil)
+	documents, found, _ := manifest.NewAPI(r, &definitions).Decode("stdin", data, nil)
 	if errs := rejections(r, found); errs != nil {
 		return errs, nil
 	}
@@ -105,7 +108,7 @@ func withStock(r *release.Release, documents []*manifest.Document) ([]*manifest.
 	if err != nil {
 		return nil, err
 	}
-	stock, _, _ := manifest.NewAPI(r, nil).Decode("stock", text, nil)
+	stock, _, _ := manifest.NewAPI(r, &definitions).Decode("stock", text, nil)
 	return append(slices.DeleteFunc(stock, func(s *manifest.Document) bool {
 		return !slices.ContainsFunc(documents, func(d *manifest.Document) bool {
 			return d.Object.(*trainer.TrainJob).Spec.RuntimeRef.Name == s.ID.Name
