@@ -171,8 +171,11 @@ func TestBuild_Bounded(t *testing.T) {
 			"crd.json": `{"a.A": {"Schema": {"properties": {"kind": {}, "apiVersion": {}, "metadata": {}, "spec": {"$ref": "a.A"}}}}}`}, errDepth.Error()},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if name == "copies" {
+			switch name {
+			case "copies":
 				testenv.LongOnly(t, "it fills the memory as the aliases do")
+			case "diamond":
+				testenv.LongOnly(t, "it takes time as the nested maps do")
 			}
 			all := map[string]string{"good/kustomization.yaml": "resources: [a.yaml]\n", "good/a.yaml": configMap}
 			for file, text := range tc.files {

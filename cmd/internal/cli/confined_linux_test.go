@@ -105,7 +105,7 @@ func runConfined(t *testing.T, program string, env, args []string) {
 // TestNoNetworkNoPrograms runs every command in each of its formats. No one opens a socket or starts a program. Each run is a
 // process, so the short form takes some formats of each command.
 func TestNoNetworkNoPrograms(t *testing.T) {
-	seen, every := 0, testenv.Every(4)
+	seen, every := 0, testenv.Every(8)
 	eachOutput(t, func(t *testing.T, args []string) {
 		seen++
 		if slices.Contains(args, "-o") && seen%every > 0 {

@@ -83,7 +83,7 @@ func TestForeignFiles(t *testing.T) {
 	} {
 		testenv.WriteIn(t, ".", name, text)
 	}
-	files, every := foreignFiles(), uint64(testenv.Every(8))
+	files, every := foreignFiles(), uint64(testenv.Every(20))
 	first := testenv.Seed(t)
 	for i, name := range slices.Sorted(maps.Keys(files)) {
 		text := strings.ReplaceAll(files[name], "MARK", marker)
@@ -129,7 +129,7 @@ func TestOddNames(t *testing.T) {
 		"check FILE --git HEAD", "check -k FILE -r rt.yaml", "render -k FILE -r rt.yaml", "check FILE --build true~{}", "diff FILE job.yaml -r rt.yaml -o markdown --rest FILE", "test --init job.yaml -r rt.yaml --output-dir FILE",
 		"migrate -w FILE", "migrate --list FILE", "check FILE -R -r rt.yaml", "check FILE/* -r rt.yaml", "test FILE -o junit", "test FILE -o github", "test FILE -v", "test FILE --update", "render -f FILE -r rt.yaml -R", "diff --git HEAD FILE",
 		"check FILE -r rt.yaml -o github", "check FILE -r rt.yaml -o junit", "diff FILE job.yaml -r rt.yaml -o html")
-	first, every := testenv.Seed(t), uint64(testenv.Every(4))
+	first, every := testenv.Seed(t), uint64(testenv.Every(8))
 	for _, prefix := range []string{"", "no/", "job.yaml/"} {
 		for i, kind := range []string{"missing", "directory", "manifest", "text", "link", "kustomization", "broken kustomization", "cases", "device"} {
 			t.Run(prefix+kind, func(t *testing.T) {
