@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -96,6 +97,15 @@ func (c *Catalog) derivedOf(base *RuntimeSource, patches []manifest.Patch) *Runt
 	if len(out.Findings) > 0 {
 		return &out
 	}
+	for _, p := range d.patches {
+		written, _ := p.Document.Content() // the decoding drops nulls
+		eachNull(written["trainingRuntimeSpec"], fieldpath.Fields("spec"), func(path fieldpath.Path) {
+			out.Findings = append(out.Findings, finding.Finding{
+				Code: finding.CodeIdlePatch, Severity: finding.Warning, Object: of, Path: path, Position: p.position(path),
+				Message: "a patch cannot clear a field: null has no effect", Remedy: finding.Remedy{Text: "remove the field from the patch, or the value where it is set"},
+			})
+		})
+	}
 	merged, err := c.merged(base, fields, d.layers())
 	var rejected *merge.PatchError
 	switch {
@@ -135,6 +145,22 @@ func (c *Catalog) derivedOf(base *RuntimeSource, patches []manifest.Patch) *Runt
 	d.index()
 	c.setDefaults(out.spec, func(path fieldpath.Path) bool { return d.patchOf(path) != nil || base.Document.Sets(path) })
 	return &out
+}
+
+// eachNull calls do with the path of each null within a value, in order.
+func eachNull(value any, path fieldpath.Path, do func(fieldpath.Path)) {
+	switch value := value.(type) {
+	case nil:
+		do(path)
+	case []any:
+		for i, item := range value {
+			eachNull(item, path.Append(fieldpath.Index(i)), do)
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(value)) {
+			eachNull(value[name], path.Append(fieldpath.Field(name)), do)
+		}
+	}
 }
 
 // merged merges the patches as server-side applies, by the definition of the base's release. The caller holds the lock.
