@@ -11,6 +11,9 @@ import (
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
+// mostMissing is the number of missing managers that Check names.
+const mostMissing = 10
+
 // Check returns the violations of the policy by the patches of a TrainJob. patches holds all patches in the order of the merge. The
 // TrainJob's own ones come first.
 //
@@ -57,10 +60,16 @@ func (p *Policy) Check(job *trainer.TrainJob, patches []trainer.RuntimePatch) fi
 			f.Claims = []merge.Claim{claim}
 		})
 	}
+	missing := 0
 	for _, m := range p.managers {
 		if !has[m.name] && m.isRequired(job) {
-			report(finding.CodeMissingManager, list, "add a patch of the manager", "required: a patch of %s (%s)", m.name, m.position)
+			if missing++; missing <= mostMissing {
+				report(finding.CodeMissingManager, list, "add a patch of the manager", "required: a patch of %s (%s)", m.name, m.position)
+			}
 		}
+	}
+	if missing > mostMissing {
+		report(finding.CodeMissingManager, list, "add a patch of each manager", "required: patches of %d more managers", missing-mostMissing)
 	}
 	return found
 }

@@ -96,6 +96,7 @@ func TestCheck(t *testing.T) {
 		{name: "in order", patches: patches(t, a, "", b, "")},
 		{name: "no patches, nothing required", patches: nil},
 		{name: "a required manager is missing", namespace: "team-a", patches: patches(t, b, ""), want: []string{"TW233 .spec.runtimePatches"}},
+		{name: "many required managers are missing", policy: "managers:\n" + entries(200, "- {name: m.io/a%d, required: true}\n"), want: slices.Repeat([]string{"TW233 .spec.runtimePatches"}, mostMissing+1)},
 		{name: "a required manager is present", namespace: "team-a", patches: patches(t, a, "")},
 		{name: "an unknown manager", patches: patches(t, a, "", "c.example.com/c", ""), want: []string{"TW230 .spec.runtimePatches[1].manager"}},
 		{name: "the other order", patches: patches(t, b, "", a, ""), want: []string{"TW231 .spec.runtimePatches[1].manager"}},

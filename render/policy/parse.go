@@ -36,6 +36,12 @@ func IsManifest(data []byte) bool {
 	return false
 }
 
+// What each TrainJob is compared with. n TrainJobs with n rules are n*n.
+const (
+	mostRules    = 256 // of managers, and of patches
+	mostPatterns = 1024
+)
+
 // Parse reads a policy from YAML or JSON. file names it in findings; Parse does not open it.
 //
 // All mistakes are errors with a position. They are unknown fields, duplicate keys, wrong types, and values that can have no effect.
@@ -44,7 +50,7 @@ func IsManifest(data []byte) bool {
 // A policy may raise every code. It may lower warnings and notes, and errors with the code of an overlap (TW300), of fields of
 // earlier releases (TW120) or of a violation of the policy (TW230 to TW233).
 func Parse(file string, data []byte) (*Policy, finding.List) {
-	r := reader{file: file}
+	r := reader{file: file, broken: map[string]bool{}, around: map[string]bool{}}
 	r.read(data)
 	r.findings.Sort()
 	return &r.policy, r.findings
@@ -56,6 +62,20 @@ type reader struct {
 	document *manifest.Document
 	policy   Policy
 	findings finding.List
+	broken   map[string]bool // the paths of findings
+	around   map[string]bool // these, and all fields around them
+	patterns int             // of all selectors
+}
+
+// add adds a finding.
+func (r *reader) add(f finding.Finding) {
+	r.findings = append(r.findings, f)
+	for n := range f.Path {
+		r.around[f.Path[:n+1].String()] = true
+	}
+	if len(f.Path) > 0 {
+		r.broken[f.Path.String()] = true
+	}
 }
 
 const example = `set trainerVersion, stock, managers, patches, compose or severities, such as trainerVersion: "2.3"`
@@ -72,7 +92,7 @@ func (r *reader) read(data []byte) {
 		if f.Code == finding.CodeUnknownField && len(f.Path) > 0 {
 			f.Message = fmt.Sprintf("%s in version %d", f.Message, latest)
 		}
-		r.findings = append(r.findings, f)
+		r.add(f)
 	}
 	switch {
 	case len(documents) == 0 && len(found) == 0:
@@ -101,8 +121,7 @@ func (r *reader) read(data []byte) {
 		of = r.salvaged()
 	}
 	at := fieldpath.Fields("version")
-	isRead := !slices.ContainsFunc(r.findings, func(f finding.Finding) bool { return f.Path.HasPrefix(at) })
-	if of.Version != nil && *of.Version != latest && isRead {
+	if of.Version != nil && *of.Version != latest && !r.around[at.String()] {
 		r.findings = nil // a later version may have the fields
 		r.report(finding.CodeBadValue, at, fmt.Sprintf("set version: %d, or use a program that knows the version", latest), "Unsupported value: %d: supported values: %d", *of.Version, latest)
 		return
@@ -111,6 +130,10 @@ func (r *reader) read(data []byte) {
 	r.policy.stock = of.Stock
 	r.managers(of.Managers)
 	r.patches(of.Patches)
+	if max(len(of.Managers), len(of.Patches)) > mostRules || r.patterns > mostPatterns {
+		r.report(finding.CodeBadValue, nil, "write fewer, or use patterns with * and labels", "must have at most %d managers, %d patches, and %d names, patterns and labels to select TrainJobs by", mostRules, mostRules, mostPatterns)
+		r.policy.managers, r.policy.patches = nil, nil
+	}
 	r.compositions(of.Compose)
 	r.severities(of.Severities)
 	if !r.policy.HasRules() && r.policy.release == nil && r.policy.stock == nil && len(r.findings) == 0 {
@@ -135,10 +158,12 @@ func (r *reader) salvaged() *file {
 
 // report reports a mistake in a field, unless there is one in the field or around it.
 func (r *reader) report(code finding.Code, at fieldpath.Path, help, message string, args ...any) {
-	if slices.ContainsFunc(r.findings, func(f finding.Finding) bool { return len(f.Path) > 0 && at.HasPrefix(f.Path) }) {
-		return
+	for n := range at {
+		if r.broken[at[:n+1].String()] {
+			return
+		}
 	}
-	r.findings = append(r.findings, finding.Finding{
+	r.add(finding.Finding{
 		Code: code, Severity: finding.Error, Path: at, Position: r.document.Position(at),
 		Message: fmt.Sprintf(message, args...), Remedy: finding.Remedy{Text: help},
 	})
@@ -146,8 +171,7 @@ func (r *reader) report(code finding.Code, at fieldpath.Path, help, message stri
 
 // empty reports a field without a value, if the file has it.
 func (r *reader) empty(at fieldpath.Path, help string) {
-	isBroken := func(f finding.Finding) bool { return f.Path.HasPrefix(at) }
-	if r.document.Has(at) && !slices.ContainsFunc(r.findings, isBroken) {
+	if !r.around[at.String()] && r.document.Has(at) {
 		r.report(finding.CodeMissingField, at, help, "required: must not be empty")
 	}
 }
@@ -306,6 +330,7 @@ func (r *reader) selector(e *forJobs, at fieldpath.Path) selector {
 		return selector{}
 	}
 	s := selector{namespaces: e.Namespaces, names: e.Names, runtimes: e.Runtimes}
+	r.patterns += len(e.Namespaces) + len(e.Names) + len(e.Runtimes)
 	for _, list := range []struct {
 		name     string
 		patterns []string
@@ -315,7 +340,7 @@ func (r *reader) selector(e *forJobs, at fieldpath.Path) selector {
 			r.empty(in, "name one, or remove the field to select all")
 		}
 		for i, pattern := range list.patterns {
-			if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
+			if _, err := path.Match(pattern, ""); err != nil || pattern == "" || len(pattern) > validation.DNS1123SubdomainMaxLength {
 				r.report(finding.CodeBadValue, in.Append(fieldpath.Index(i)), "name one; * stands for any characters", "invalid pattern %q", pattern)
 			}
 		}
@@ -328,7 +353,10 @@ func (r *reader) selector(e *forJobs, at fieldpath.Path) selector {
 	var err error
 	if s.labels, err = labels.Parse(e.Labels); err != nil {
 		r.report(finding.CodeBadValue, in, "set a label selector, such as app=x", "invalid label selector: %s", err)
+		return s
 	}
+	requirements, _ := s.labels.Requirements()
+	r.patterns += len(requirements)
 	return s
 }
 

@@ -37,6 +37,15 @@ severities: {TW107: off, TW541: error, TW302: warning, TW300: note, TW230: "off"
 version: 1
 `
 
+// entries returns n entries of a list.
+func entries(n int, format string) string {
+	var text strings.Builder
+	for i := range n {
+		fmt.Fprintf(&text, format, i)
+	}
+	return text.String()
+}
+
 type fileCase struct {
 	name, text string
 	found      []string // position, code, path and a part of the message of each mistake
@@ -57,6 +66,12 @@ func files() []fileCase {
 		{name: "a manifest", text: "apiVersion: v1\nkind: ConfigMap\n", found: []string{"1:1 TW103  must be a policy, not ConfigMap"}},
 		{name: "an unknown field", text: "manager: []\n", found: []string{`1:1 TW101 .manager unknown field "manager" in version 1; did you mean "managers"?`}},
 		{name: "a later version", text: "version: 2\nusers: [a]\ntrainerVersion: 9.9\n", found: []string{"1:1 TW501 .version Unsupported value: 2: supported values: 1"}},
+		{name: "many managers", text: "managers:\n" + entries(mostRules+1, "- {name: m.io/a%d}\n"), found: []string{"1:1 TW501  must have at most 256 managers"}, beyond: true},
+		{name: "as many managers as there may be", text: "managers:\n" + entries(mostRules, "- {name: m.io/a%d}\n")},
+		{name: "many files of patches", text: "patches:\n" + entries(mostRules+1, "- {file: a%d.yaml}\n"), found: []string{"1:1 TW501  must have at most 256 managers, 256 patches"}, beyond: true},
+		{name: "many labels", text: "patches:\n- {file: a.yaml, for: {labels: '" + entries(mostPatterns, "a!=b%d,") + "b'}}\n", found: []string{"1:1 TW501  must have at most 256 managers"}, beyond: true},
+		{name: "many names", text: "patches:\n- {file: a.yaml, for: {names: [" + entries(mostPatterns-2, "a%d, ") + "], runtimes: [a], namespaces: [a, b]}}\n", found: []string{"1:1 TW501  must have at most 256 managers"}, beyond: true},
+		{name: "a long pattern", text: "patches:\n- {file: a.yaml, for: {names: ['*" + strings.Repeat("a", 253) + "']}}\n", found: []string{`2:32 TW501 .patches[0].for.names[0] invalid pattern`}, beyond: true},
 		{name: "version zero", text: "version: 0\nstock: true\n", found: []string{"1:1 TW501 .version Unsupported value: 0: supported values: 1"}},
 		{name: "a version of a wrong type", text: "version: v1\nstock: true\n", found: []string{"1:10 TW103 .version"}},
 		{name: "a version and nothing else", text: "version: 1\n", found: []string{"1:1 TW500  required"}, beyond: true},

@@ -178,6 +178,12 @@ func attacks() map[string]attack {
 			lines: []string{"fn <in.yaml"}, want: "their targets select too much"},
 		"large patches of a function": {files: map[string]string{"in.yaml": mergeList(times(1800, "{manager: m%d, target: {kind: ConfigMap}, patch: {data: {"+strings.ReplaceAll(times(60, "k%d-MANAGER: a, "), "MANAGER", "%[1]d")+"}}}, "), configMaps)(1)},
 			lines: []string{"fn <in.yaml"}, want: "merged the patches of"},
+		"managers of a policy": {files: map[string]string{"jobs.yaml": times(1000, "---\n"+trainJob("a%d", "")) + workRuntime, "trainweld.yaml": "managers:\n" + times(1000, "- {name: m.io/a%d, required: true}\n")},
+			lines: []string{"check jobs.yaml", "render -f jobs.yaml", "conflicts jobs.yaml"}, want: "must have at most 256 managers"},
+		"patterns of a policy": {files: map[string]string{"jobs.yaml": times(1000, "---\n"+trainJob("a%d", "")) + workRuntime, "trainweld.yaml": "managers: [{name: m.io/a, required: true, for: {names: [" + times(50_000, "'*b%d', ") + "]}}]\n"},
+			lines: []string{"check jobs.yaml", "render -f jobs.yaml"}, want: "to select TrainJobs by"},
+		"mistakes of a policy": {files: map[string]string{"trainweld.yaml": "patches:\n" + times(60_000, "- {file: /%d}\n")},
+			lines: []string{"check job.yaml -r rt.yaml"}, want: "must be a relative path"},
 		// What dumps hold.
 		"names of a dump": {files: map[string]string{"dump.yaml": dumped(`"a\\e[31m\\n::error::x"`, "") + "---\napiVersion: v1\nkind: Secret\nmetadata: {name: llm, name: b}\nstringData: {a: MARK, b: [MARK]}\n"}, lines: dumpLines, want: "llm"},
 		"owners of a dump": {files: map[string]string{"dump.yaml": dumped("llm", `  managedFields: [{manager: "a\\e[31m\\n::error::x", operation: Update, fieldsType: FieldsV1, fieldsV1: {f:spec: {f:replicatedJobs: {}}, "k:{": {}, "i:99999999999999999999": {}}}]`+"\n")},

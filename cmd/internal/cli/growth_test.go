@@ -230,6 +230,7 @@ func growing() []growth {
 			return map[string]string{"jobs.yaml": times(n, "---\n"+trainJob("a%d", "")) + workRuntime}
 		}},
 		{name: "managers of a policy", n: 20, args: []string{"check", "jobs.yaml"}, folder: policyOf(managers, func(n int) string { return "managers:\n" + times(n, "- {name: m.io/a%d}\n") })},
+		{name: "mistakes of a policy", n: 300, args: []string{"check", "jobs.yaml"}, folder: policyOf(trainJobOf(lines("")), func(n int) string { return "patches:\n" + times(n, "- {file: /%d}\n") })},
 		{name: "required managers", n: 20, args: []string{"check", "jobs.yaml"}, folder: policyOf(trainJobOf(lines("")), func(n int) string { return "managers:\n" + times(n, "- {name: m.io/a%d, required: true}\n") })},
 		{name: "paths of a manager", n: 100, args: []string{"check", "jobs.yaml"}, folder: policyOf(trainJobOf(patched("metadata: {labels: {%s}}", `k%d: a`)), func(n int) string {
 			return "managers:\n- name: m.io/a\n  paths:\n" + times(n, "  - '.spec.replicatedJobs[*].template.spec.template.metadata.labels[\"k%d\"]'\n")
