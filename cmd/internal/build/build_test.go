@@ -2,6 +2,7 @@ package build
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -22,7 +23,9 @@ import (
 
 	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/internal/testenv"
+	"github.com/trainweld/trainweld/render/manifest"
 )
 
 // TestMain runs this binary as the command of a build if its first argument says so.
@@ -57,6 +60,19 @@ func TestMain(m *testing.M) {
 	case "build-tells":
 		fmt.Fprintln(os.Stderr, "password: hunter2")
 		os.Exit(1)
+	case "build-prints":
+		text, err := os.ReadFile(filepath.Join(os.Args[2], "out.yaml"))
+		if err != nil {
+			panic(err)
+		}
+		fmt.Printf("%s", text)
+	case "build-writes": // changes a file, and removes one here, and one beside
+		fmt.Println("kind: ConfigMap")
+		err := errors.Join(os.WriteFile(filepath.Join(os.Args[2], "Chart.yaml"), []byte("name: b\n"), 0o666), os.WriteFile(filepath.Join(os.Args[2], "new"), nil, 0o666),
+			os.Remove(filepath.Join(os.Args[2], "old")), os.Remove(filepath.Join(os.Args[2]+"2", "old")))
+		if err != nil {
+			panic(err)
+		}
 	case "build-fills":
 		for held := bytes.Repeat([]byte("full"), mostResident/4); ; {
 			time.Sleep(time.Minute)
@@ -115,7 +131,12 @@ func newBuilder(t *testing.T, flags workspace.Flags) *Builder {
 // commandBuilder builds a chart with this binary. Its copies are below a folder of their own.
 func commandBuilder(t *testing.T, what string) (b *Builder, copies string) {
 	t.Helper()
-	write(t, map[string]string{"chart/Chart.yaml": "name: a\n"})
+	return commandBuilderOf(t, what, map[string]string{"chart/Chart.yaml": "name: a\n"})
+}
+
+func commandBuilderOf(t *testing.T, what string, files map[string]string) (b *Builder, copies string) {
+	t.Helper()
+	write(t, files)
 	copies = t.TempDir()
 	t.Setenv("TMPDIR", copies)
 	self, err := os.Executable()
@@ -256,10 +277,116 @@ func TestBuild_InterruptedCommand(t *testing.T) {
 	for _, err := os.Stat(sleeps); err != nil; _, err = os.Stat(sleeps) {
 		time.Sleep(10 * time.Millisecond)
 	}
+	start := time.Now()
 	b.copy.end() // as after a signal
 	isEmpty(t, copies)
 	if built := <-done; len(built.Findings) == 0 {
 		t.Error("the build has no finding")
+	}
+	if took := time.Since(start); took > 30*time.Second {
+		t.Errorf("the end took %s", took)
+	}
+	if err := b.copy.run(nil); err == nil || err.Error() != "interrupted" {
+		t.Errorf("run() after the end = %v", err)
+	}
+}
+
+// TestBuild_CommandWrites holds that a build has no output if its command writes, and that each file is reported once.
+func TestBuild_CommandWrites(t *testing.T) {
+	b, copies := commandBuilderOf(t, "build-writes", map[string]string{"chart/Chart.yaml": "name: a\n", "chart/old": "", "chart2/old": ""})
+	built := b.Build("chart")
+	if len(built.Findings) != 1 || built.Text != nil || !strings.Contains(built.Findings[0].Message, " writes chart/Chart.yaml and 2 more files, and") {
+		t.Errorf("Build() = %q, %v", built.Text, built.Findings)
+	}
+	if found := b.Close(); found != nil {
+		t.Errorf("Close() = %v, and the build has told it", found)
+	}
+	isEmpty(t, copies)
+}
+
+// TestBuild_CommandWritesBeside holds that the end reports what no build has written into its own directory.
+func TestBuild_CommandWritesBeside(t *testing.T) {
+	b, copies := commandBuilderOf(t, "build-writes", map[string]string{"a/chart/Chart.yaml": "name: a\n", "a/chart/old": "", "a/chart2/old": ""})
+	b.copy.once.Do(func() { b.copy.err = b.copy.make() })
+	for _, err := range []error{os.Remove(filepath.Join(b.copy.folder, "a/chart2/old")), os.Chmod(filepath.Join(b.copy.folder, "a"), 0o500)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if written := b.copy.written("a/chart"); written != "" {
+		t.Errorf("written() = %q", written)
+	}
+	if found := b.Close(); len(found) != 1 || !strings.Contains(found[0].Message, "--build writes a/chart2/old, and") {
+		t.Errorf("Close() = %v, want a finding", found)
+	}
+	isEmpty(t, copies)
+	b.copy.end() // again, as after a signal at the end
+}
+
+// TestBuild_NoCopy holds that a build without a place for its copy has a finding.
+func TestBuild_NoCopy(t *testing.T) {
+	b, copies := commandBuilder(t, "build-prints")
+	t.Setenv("TMPDIR", filepath.Join(copies, "nowhere"))
+	if built := b.Build("chart"); len(built.Findings) != 1 || !strings.Contains(built.Findings[0].Message, "nowhere") {
+		t.Errorf("Build() = %v", built.Findings)
+	}
+}
+
+// TestBuild_CommandOrigins holds where the objects that a command prints come from: from the template that helm names before an object,
+// or where a kustomization sets a field. A directory with both is a chart.
+func TestBuild_CommandOrigins(t *testing.T) {
+	const (
+		object   = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: p-a, annotations: {config.kubernetes.io/origin: 'path: a.yaml'}}\n"
+		printed  = "# Source: a/t.yaml\n" + object + "data:\n  a: |\n    # Source: a/u.yaml\n---\n" + object + "---\n# Source: u.yaml\n" + object
+		prefixed = "resources: [a.yaml]\nnamePrefix: p-\n"
+	)
+	files := map[string]string{"both/kustomization.yaml": prefixed, "top/kustomization.yaml": prefixed, "top/a.yaml": strings.Replace(object, "p-a", "a", 1), "top/out.yaml": object}
+	for _, chart := range []string{"chart", "both"} {
+		for name, text := range map[string]string{"Chart.yaml": "name: a\n", "t.yaml": "", "u.yaml": "", "a.yaml": strings.Replace(object, "p-a", "a", 1), "out.yaml": printed} {
+			files[chart+"/"+name] = text
+		}
+	}
+	b, _ := commandBuilderOf(t, "build-prints", files)
+	documents, _ := manifest.Decode("a.yaml", []byte(object))
+	name := fieldpath.Fields("metadata", "name")
+	at := func(dir string, line int) string {
+		t.Helper()
+		built := b.Build(dir)
+		if built.Origin == nil {
+			t.Fatalf("Build(%s) = %v", dir, built.Findings)
+		}
+		return built.Origin(line)(documents[0], name).String()
+	}
+	for _, chart := range []string{"chart", "both"} {
+		for line, want := range map[int]string{1: "t.yaml", 2: "t.yaml", 7: "t.yaml", 8: "a.yaml:3:12", 9: "a.yaml:3:12", 13: "u.yaml"} {
+			if got := at(chart, line); got != chart+"/"+want {
+				t.Errorf("line %d of %s comes from %s, want %s", line, chart, got, want)
+			}
+		}
+	}
+	if got := at("top", 1); got != "top/kustomization.yaml:2:1" {
+		t.Errorf("the name comes from %s", got)
+	}
+	if file := b.Build("top").File; file != "top/kustomization.yaml" {
+		t.Errorf("the file of a kustomization is %s", file)
+	}
+}
+
+// TestLimited holds that an output is over its limit only with a byte more, and that it keeps what fits.
+func TestLimited(t *testing.T) {
+	var full bool
+	l := &limited{most: 4, full: func() { full = true }}
+	for _, tc := range []struct {
+		text string
+		over bool
+	}{{"ab", false}, {"cd", false}, {"", false}, {"e", true}} {
+		if n, err := l.Write([]byte(tc.text)); n != len(tc.text) || err != nil || l.over != tc.over || full != tc.over {
+			t.Errorf("Write(%q) = %d, %v, over %t", tc.text, n, err, l.over)
+		}
+	}
+	l = &limited{most: 4}
+	if n, err := l.Write([]byte("abcde")); n != 5 || err != nil || l.kept.String() != "abcd" || !l.over {
+		t.Errorf("Write() = %d, %v, and keeps %q", n, err, l.kept.String())
 	}
 }
 

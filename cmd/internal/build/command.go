@@ -88,12 +88,9 @@ func (b *Builder) takeOutput(built *workspace.Built, name string, text []byte, f
 		return
 	}
 	o := &origins{sources: b.sources, dir: built.Dir, file: built.File}
-	real, err := b.tree.Real(built.Dir)
-	if err == nil {
-		o.real = real
-		if k := b.known.in(real); k != nil && !b.isChart(built.Dir) {
-			o.closure, _ = b.closure(k)
-		}
+	if k := b.kustomizationIn(built.Dir); k != nil && !b.isChart(built.Dir) {
+		o.real, _ = b.tree.Real(built.Dir) // it has been read
+		o.closure, _ = b.closure(k)
 	}
 	o.parts = b.templates(built.Dir, text)
 	built.Text, built.Origin = text, o.at

@@ -54,32 +54,30 @@ func newTreeCopy(p *host.Program, tree host.Tree) *treeCopy {
 }
 
 // make copies the tree. A signal removes the copy.
-func (c *treeCopy) make() {
+func (c *treeCopy) make() error {
 	made, err := os.MkdirTemp("", "trainweld-")
 	if err != nil {
-		c.err = err
-		return
+		return err
 	}
 	if c.root, err = filepath.EvalSymlinks(made); err != nil {
-		c.root = made
+		return err
 	}
 	c.forget = c.p.CleanUp(c.end)
 	prefix, err := c.tree.Copy(c.root)
 	if err != nil {
-		c.err = err
-		return
+		return err
 	}
 	c.folder = filepath.Join(c.root, filepath.FromSlash(prefix))
 	if err := os.MkdirAll(c.folder, 0o700); err != nil {
-		c.err = err
-		return
+		return err
 	}
-	c.files, c.err = c.list(c.root)
+	c.files, err = c.list(c.root)
+	return err
 }
 
 // place returns the working directory of a command, and the path of a directory from there.
 func (c *treeCopy) place(dir string) (folder, relative string, err error) {
-	if c.once.Do(c.make); c.err != nil {
+	if c.once.Do(func() { c.err = c.make() }); c.err != nil {
 		return "", "", c.err
 	}
 	relative = filepath.Clean(dir)
@@ -93,8 +91,7 @@ func (c *treeCopy) place(dir string) (folder, relative string, err error) {
 			return "", "", err
 		}
 	}
-	in, err := filepath.Rel(c.root, filepath.Join(c.folder, relative))
-	if err != nil || in == ".." || strings.HasPrefix(in, ".."+string(filepath.Separator)) {
+	if in, _ := filepath.Rel(c.root, filepath.Join(c.folder, relative)); !filepath.IsLocal(in) {
 		return "", "", errors.New("is outside of the repository, of which a build gets a copy: change into its repository")
 	}
 	if _, err := os.Stat(filepath.Join(c.folder, relative)); err != nil {
@@ -129,9 +126,6 @@ func (c *treeCopy) end() {
 
 // remove removes a directory, also one whose folders a command has protected.
 func remove(dir string) {
-	if os.RemoveAll(dir) == nil {
-		return
-	}
 	_ = filepath.WalkDir(dir, func(name string, d fs.DirEntry, _ error) error {
 		if d != nil && d.IsDir() {
 			_ = os.Chmod(name, 0o700)
