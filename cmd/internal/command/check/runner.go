@@ -103,6 +103,9 @@ func newRunner(p *host.Program, flags checkFlags, onConflict render.OnConflict, 
 		j.in.Findings = append(j.in.Findings, d.Findings.Where(func(f finding.Finding) bool { return f.Object.Name == "" })...)
 		j.take(d, false)
 	})
+	if j.oldState != nil && j.oldState.dump != nil {
+		j.oldState.dump.Keep(j.in)
+	}
 	j.in.ReadPatches(p)
 	j.in.Findings = j.in.WithoutPatchFiles(j.in.Findings)
 	return j
