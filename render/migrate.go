@@ -99,7 +99,7 @@ func (m *Migration) renderOld(in Input, overrides *legacy.Overrides) *Output {
 	}
 	for _, f := range out.Findings {
 		of := isOfOverrides(f)
-		if f.Severity >= finding.Error && (of || in.Runtime != nil && out.JobSet == nil) || of && f.Severity >= finding.Warning && wasReported(f) {
+		if f.Severity >= finding.Error && (of || in.Runtime != nil && out.JobSet == nil) || of && f.Severity >= finding.Warning && (f.Code == finding.CodeSaidNothing || f.Code == finding.CodeIgnoredMetadata) {
 			m.Findings = append(m.Findings, f)
 		}
 	}
@@ -114,11 +114,6 @@ func isOfOverrides(f finding.Finding) bool {
 		}
 	}
 	return slices.ContainsFunc(f.Claims, func(c merge.Claim) bool { _, ok := runtimepatch.OverrideOf(c.Layer); return ok })
-}
-
-// wasReported reports whether a finding is about a field without effect.
-func wasReported(f finding.Finding) bool {
-	return f.Code == finding.CodeSaidNothing || f.Code == finding.CodeIgnoredMetadata
 }
 
 func renderNew(in Input, job *trainer.TrainJob) *Output {

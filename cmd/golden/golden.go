@@ -98,13 +98,10 @@ func Find(fsys fs.FS, folder string) ([]*Case, error) {
 	if err := find(&Case{Name: ".", fsys: fsys, folder: folder}, &cases); err != nil {
 		return nil, err
 	}
-	slices.SortFunc(cases, func(a, b *Case) int { return comparePaths(a.Name, b.Name) })
+	slices.SortFunc(cases, func(a, b *Case) int { // the contents of a folder directly after it
+		return slices.Compare(strings.Split(a.Name, "/"), strings.Split(b.Name, "/"))
+	})
 	return cases, nil
-}
-
-// comparePaths sorts the contents of a folder directly after it.
-func comparePaths(a, b string) int {
-	return slices.Compare(strings.Split(a, "/"), strings.Split(b, "/"))
 }
 
 // find adds the folder, if it is a case, and the cases below it.
@@ -174,9 +171,6 @@ func isFile(fsys fs.FS, name string) (bool, error) {
 // read returns the content of an input, with Unix line ends.
 func read(fsys fs.FS, file string) ([]byte, error) { return unixLines(ownfile.ReadInput(fsys, file)) }
 
-// readOwn returns the content of a file with a fixed name, with Unix line ends.
-func readOwn(fsys fs.FS, file string) ([]byte, error) { return unixLines(ownfile.ReadFS(fsys, file)) }
-
 func unixLines(data []byte, err error) ([]byte, error) {
 	if err != nil || !bytes.Contains(data, []byte("\r\n")) {
 		return data, err
@@ -219,7 +213,7 @@ func (c *Case) wanted() (map[string][]byte, error) {
 		if !isOurs(e.Name()) || !e.Type().IsRegular() {
 			continue
 		}
-		if files[e.Name()], err = readOwn(c.fsys, name); err != nil {
+		if files[e.Name()], err = unixLines(ownfile.ReadFS(c.fsys, name)); err != nil {
 			return nil, err
 		}
 	}

@@ -121,11 +121,9 @@ func (c *Case) Run(opts Options) (*Result, error) {
 		r.fail(c.at(c.Name), "%v", err)
 		return r, nil
 	}
-	for _, f := range got.findings {
-		if f.Severity >= finding.Error {
-			f.Remedy.Text = help(f)
-			r.Expected = append(r.Expected, f)
-		}
+	r.Expected = got.findings.Where(func(f finding.Finding) bool { return f.Severity >= finding.Error })
+	for i, f := range r.Expected {
+		r.Expected[i].Remedy.Text = help(f)
 	}
 	want, err := c.wanted()
 	if err != nil {

@@ -43,8 +43,6 @@ const (
 	metadataManager = managerPrefix + "metadata"
 )
 
-func overrideManager(i int) string { return managerPrefix + strconv.Itoa(i) }
-
 // Patches returns the overrides as patches, in the order of the merge: the labels and annotations, then each override. They
 // share memory with the overrides. Their managers are reserved names; see [Layer].
 func (o *Overrides) Patches() []trainer.RuntimePatch {
@@ -78,7 +76,7 @@ func (o *Overrides) patches(has func(job string) bool) []trainer.RuntimePatch {
 				})
 			}
 		}
-		patches = append(patches, patchOf(overrideManager(i), &trainer.JobSetTemplatePatch{Spec: &trainer.JobSetSpecPatch{ReplicatedJobs: jobs}}))
+		patches = append(patches, patchOf(managerPrefix+strconv.Itoa(i), &trainer.JobSetTemplatePatch{Spec: &trainer.JobSetSpecPatch{ReplicatedJobs: jobs}}))
 	}
 	return patches
 }

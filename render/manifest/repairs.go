@@ -80,7 +80,7 @@ func meant(text string, t reflect.Type) string {
 
 // meantQuantity returns a quantity without the spaces and the B of bytes, in the case of its suffix, or "".
 func meantQuantity(text string) string {
-	m := binarySuffix().FindStringSubmatch(text)
+	m := regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?) *([KkMmGgTtPpEe])[iI][bB]?$`).FindStringSubmatch(text)
 	if m == nil {
 		return ""
 	}
@@ -89,10 +89,6 @@ func meantQuantity(text string) string {
 		return ""
 	}
 	return q
-}
-
-func binarySuffix() *regexp.Regexp {
-	return regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?) *([KkMmGgTtPpEe])[iI][bB]?$`)
 }
 
 // rename returns the remedy to rename a field. It is certain if the meaning is clear, no field has the name, and the value fits.

@@ -212,7 +212,7 @@ func (r *reader) managers(entries []managerEntry) {
 			r.empty(paths, "name a field, or remove paths to allow all fields")
 		}
 		for n, text := range e.Paths {
-			if pattern := r.path(text, paths.Append(fieldpath.Index(n))); pattern != nil {
+			if pattern := r.field(text, paths.Append(fieldpath.Index(n))).Path; pattern != nil {
 				m.patterns = append(m.patterns, pattern)
 			}
 		}
@@ -270,9 +270,6 @@ func (r *reader) managerName(name string, at fieldpath.Path) {
 		r.report(code, at, f.Remedy.Text, "%s", f.Message)
 	}
 }
-
-// path resolves a field that a manager may set. It returns nil for an invalid one.
-func (r *reader) path(text string, at fieldpath.Path) fieldpath.Path { return r.field(text, at).Path }
 
 // field explains a field that a manager may set. It returns the zero rule for an invalid one.
 func (r *reader) field(text string, at fieldpath.Path) explain.Rule {

@@ -147,13 +147,10 @@ type Entry struct {
 	Position                                          fieldpath.Position
 }
 
-// action returns the operation and the subresource.
-func (e Entry) action() string {
-	return strings.TrimSpace(cmp.Or(e.Operation, "-") + " " + e.Subresource)
-}
-
 // label names the entry in a column.
-func (e Entry) label() string { return cmp.Or(e.Manager, "-") + " " + e.action() }
+func (e Entry) label() string {
+	return cmp.Or(e.Manager, "-") + " " + strings.TrimSpace(cmp.Or(e.Operation, "-")+" "+e.Subresource)
+}
 
 // EntryLayer numbers an entry as the layer of its claims. Two entries may have the same manager.
 func EntryLayer(i int) merge.Layer { return merge.Layer(strconv.Itoa(i)) }

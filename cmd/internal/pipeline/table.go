@@ -12,7 +12,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/cmd/internal/report"
@@ -166,12 +165,10 @@ func orDash(text string) string {
 func resourcesText(list corev1.ResourceList) string {
 	text := map[string]string{}
 	for name, q := range list {
-		text[string(name)] = quantity(q)
+		text[string(name)] = q.String()
 	}
 	return pairs(text)
 }
-
-func quantity(q resource.Quantity) string { return q.String() }
 
 // pairs formats a map like kubectl: key=value, sorted.
 func pairs(m map[string]string) string {

@@ -10,16 +10,11 @@ import (
 
 // overrides returns the changes that rewrite a TrainJob of Trainer 2.1.
 func (m *migration) overrides(d *manifest.Document) []manifest.Change {
-	at := m.jobOf(d)
+	at := slices.IndexFunc(m.Jobs, func(j workspace.Job) bool { return j.Document == d })
 	if at < 0 {
 		return nil // its own findings give the reason
 	}
 	changes, found := repair.Migrate(m.Input, m.Jobs[at], m.flags.manager)
 	m.findings = append(m.findings, found...)
 	return changes
-}
-
-// jobOf returns the index of a document's TrainJob, or -1.
-func (m *migration) jobOf(d *manifest.Document) int {
-	return slices.IndexFunc(m.Jobs, func(j workspace.Job) bool { return j.Document == d })
 }

@@ -13,13 +13,6 @@ import (
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
-func processes() fieldpath.Path { return fieldpath.Fields("spec", "trainer", "numProcPerNode") }
-
-// torchProcesses is the number of a runtime of Trainer 2.0 and 2.1. Later releases have auto only, and no field.
-func torchProcesses() fieldpath.Path {
-	return fieldpath.Fields("spec", "mlPolicy", "torch", "numProcPerNode")
-}
-
 // unset is a field of today's torch policies. Instead of the word auto it is null, which means the same, and moves no line.
 const unset = "envInjection"
 
@@ -93,7 +86,7 @@ func runtimes(files fs.FS, in *workspace.Input) []workspace.File {
 // withoutAuto returns the change that makes a document readable, and the path of the null that it leaves, or nil.
 func withoutAuto(d *manifest.Document) (fieldpath.Path, manifest.Change) {
 	for _, f := range d.Findings {
-		if f.Code == finding.CodeWrongType && f.Remedy.Do == finding.Remove && slices.Equal(f.Path, processes()) {
+		if f.Code == finding.CodeWrongType && f.Remedy.Do == finding.Remove && slices.Equal(f.Path, fieldpath.Fields("spec", "trainer", "numProcPerNode")) {
 			return f.Path, manifest.Change{Path: f.Path, Do: manifest.SetField}
 		}
 		if isTorchAuto(f) {
@@ -103,9 +96,9 @@ func withoutAuto(d *manifest.Document) (fieldpath.Path, manifest.Change) {
 	return nil, manifest.Change{}
 }
 
-// isTorchAuto reports whether the finding is about the word in a runtime.
+// isTorchAuto reports whether the finding is about the word in a runtime of Trainer 2.0 and 2.1. Later releases have auto only, and no field.
 func isTorchAuto(f finding.Finding) bool {
-	return f.Code == finding.CodeUnknownField && f.Remedy.Do == finding.Remove && slices.Equal(f.Path, torchProcesses())
+	return f.Code == finding.CodeUnknownField && f.Remedy.Do == finding.Remove && slices.Equal(f.Path, fieldpath.Fields("spec", "mlPolicy", "torch", "numProcPerNode"))
 }
 
 // without returns the change that removes the number. It keeps the parent, without which the torch policy does nothing.

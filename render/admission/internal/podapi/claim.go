@@ -2,7 +2,6 @@ package podapi
 
 import (
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
 
 	"github.com/trainweld/trainweld/fieldpath"
@@ -33,7 +32,7 @@ func checkClaimSpec(spec *corev1.PersistentVolumeClaimSpec, at fieldpath.Path, r
 	switch size, set := spec.Resources.Requests[corev1.ResourceStorage]; {
 	case !set:
 		report(finding.CodeClaim, at.Append(fieldpath.Field("resources"), fieldpath.Key(string(corev1.ResourceStorage))), apirule.Missing(""), "set resources.requests.storage")
-	case !positive(size):
+	case size.Sign() <= 0:
 		report(finding.CodeClaim, storage, apirule.Invalid(size.String(), notPositive), "set a quantity such as 10Gi")
 	}
 	if name := spec.StorageClassName; name != nil && *name != "" {
@@ -86,5 +85,3 @@ func checkDataSources(spec *corev1.PersistentVolumeClaimSpec, at fieldpath.Path,
 		report(finding.CodeClaim, at.Append(fieldpath.Field("dataSource")), apirule.InvalidObject("must match dataSourceRef"), "remove one of the two")
 	}
 }
-
-func positive(q resource.Quantity) bool { return q.Sign() > 0 }

@@ -195,7 +195,7 @@ func (p *podChecker) checkFileRef(ref *corev1.FileKeySelector, at fieldpath.Path
 	switch {
 	case i < 0:
 		p.report(finding.CodeEnv, volume, apirule.NotFound(ref.VolumeName), "use a volume of the Pod that is an emptyDir")
-	case p.Spec.Volumes[i].EmptyDir == nil && hasSource(&p.Spec.Volumes[i]):
+	case p.Spec.Volumes[i].EmptyDir == nil && len(sources(&p.Spec.Volumes[i])) > 0:
 		p.report(finding.CodeEnv, volume, apirule.Invalid(ref.VolumeName, "referenced volume must be of type emptyDir"), "use a volume that is an emptyDir")
 	}
 }

@@ -69,8 +69,6 @@ func sources(v *corev1.Volume) []string {
 	return slices.DeleteFunc(slices.Clone(sourceOrder), func(name string) bool { return !set[name] })
 }
 
-func hasSource(v *corev1.Volume) bool { return len(sources(v)) > 0 }
-
 // checkSources checks the first source of a volume, as the API server does. A volume without a source becomes an
 // emptyDir.
 func (p *podChecker) checkSources(v *corev1.Volume, at fieldpath.Path) {

@@ -76,13 +76,13 @@ func columnOf(line []byte, problem string) int {
 		if tab := bytes.IndexByte(line[:first], '\t'); tab >= 0 {
 			return tab
 		}
-		m = noToken().FindSubmatchIndex(line)
+		m = regexp.MustCompile("(?:^\\s*|[:,\\[{-]\\s+|[\\[{,])([@`%\\t])").FindSubmatchIndex(line)
 	case "mapping values are not allowed in this context":
-		m = secondColon().FindSubmatchIndex(line)
+		m = regexp.MustCompile(`:\s.*?(:)(?:\s|$)`).FindSubmatchIndex(line)
 	case "found unknown escape character":
-		m = unknownEscape().FindSubmatchIndex(line)
+		m = regexp.MustCompile(`"(?:[^"\\]|\\[0abtnvfre "/\\N_LPxuU\t])*(\\[^0abtnvfre "/\\N_LPxuU\t])`).FindSubmatchIndex(line)
 	case "found unexpected end of stream", "found unexpected document indicator":
-		m = openQuote().FindSubmatchIndex(line)
+		m = regexp.MustCompile(`(?:^|.*[\s\[{,])(["'])`).FindSubmatchIndex(line)
 	default:
 		open := 0
 		for i, c := range line {
@@ -101,13 +101,6 @@ func columnOf(line []byte, problem string) int {
 	}
 	return m[2]
 }
-
-func noToken() *regexp.Regexp     { return regexp.MustCompile("(?:^\\s*|[:,\\[{-]\\s+|[\\[{,])([@`%\\t])") }
-func secondColon() *regexp.Regexp { return regexp.MustCompile(`:\s.*?(:)(?:\s|$)`) }
-func unknownEscape() *regexp.Regexp {
-	return regexp.MustCompile(`"(?:[^"\\]|\\[0abtnvfre "/\\N_LPxuU\t])*(\\[^0abtnvfre "/\\N_LPxuU\t])`)
-}
-func openQuote() *regexp.Regexp { return regexp.MustCompile(`(?:^|.*[\s\[{,])(["'])`) }
 
 // startOfTemplate matches template braces at the start of a value or a line.
 func startOfTemplate() *regexp.Regexp {

@@ -189,7 +189,7 @@ func (x *expansion) of(n *yaml.Node) (extent, error) {
 func Syntax(err error) (line int, problem string) {
 	problem = strings.TrimPrefix(err.Error(), "yaml: ")
 	problem = strings.TrimPrefix(problem, "error converting YAML to JSON: yaml: ")
-	if m := lineInError().FindStringSubmatch(problem); m != nil {
+	if m := regexp.MustCompile(`(?s)^line (\d+): (.*)$`).FindStringSubmatch(problem); m != nil {
 		line, _ = strconv.Atoi(m[1])
 		problem = m[2]
 		if offByOne(problem) {
@@ -201,8 +201,6 @@ func Syntax(err error) (line int, problem string) {
 	}
 	return line, problem
 }
-
-func lineInError() *regexp.Regexp { return regexp.MustCompile(`(?s)^line (\d+): (.*)$`) }
 
 // offByOne recognizes problems whose line the libraries count from 0. These come from their parsers, not their scanners
 // (go.yaml.in/yaml/v2 decode.go, parser.fail).
