@@ -100,11 +100,9 @@ func (r *removal) removeField(t *schema.Type, value, winner reflect.Value, path 
 
 // removeFromObject removes a field from a patch that is an object.
 func removeFromObject(t *schema.Type, object merge.Object, path fieldpath.Path) bool {
-	name, ok := path[0].Field()
+	name, ok := path[0].Name()
 	if !ok {
-		if name, ok = path[0].Key(); !ok {
-			return false
-		}
+		return false
 	}
 	value, there := object[name]
 	if !there {

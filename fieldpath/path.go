@@ -168,6 +168,14 @@ func (s Step) Keys() []ItemKey {
 // returns the field's name or the element.
 func (s Step) Key() (string, bool) { return s.name, s.kind == keyStep }
 
+// Name returns the name of a field or the key of an entry.
+func (s Step) Name() (string, bool) {
+	if s.kind != fieldStep && s.kind != keyStep {
+		return "", false
+	}
+	return s.name, true
+}
+
 // Element returns the element and reports whether the step leads to an element of a set.
 func (s Step) Element() (string, bool) { return s.name, s.kind == elementStep }
 

@@ -53,13 +53,8 @@ func IsSecret(path fieldpath.Path) bool {
 
 // nameOf returns the name of a field or the key of an entry, or "" for an item.
 func nameOf(s fieldpath.Step) string {
-	if name, ok := s.Field(); ok {
-		return name
-	}
-	if key, ok := s.Key(); ok {
-		return key
-	}
-	return ""
+	name, _ := s.Name()
+	return name
 }
 
 // HideSecrets returns a copy of a field's value with asterisks in place of every value that IsSecret reports. The value is

@@ -112,13 +112,7 @@ func (m *merger) setKey(t *schema.Type, item reflect.Value, from Object) error {
 	if key == nil || value == nil {
 		return nil
 	}
-	if item.Kind() == reflect.Pointer {
-		if item.IsNil() {
-			item.Set(reflect.New(item.Type().Elem()))
-		}
-		item = item.Elem()
-	}
-	to, _ := key.Template.In(item)
+	to, _ := key.Template.In(allocated(item))
 	if err := m.read(key.Type, to, value); err != nil {
 		return within(fieldpath.Field(t.Key), err)
 	}

@@ -331,10 +331,7 @@ func (p *parts) plainStep(i int, step fieldpath.Step) any {
 			return nil
 		}
 	}
-	name, isField := step.Field()
-	if !isField {
-		name, _ = step.Key()
-	}
+	name, _ := step.Name()
 	return object[name]
 }
 

@@ -106,14 +106,22 @@ func (m *merger) encoded(f *schema.StructField, dst reflect.Value, from any, at 
 	return m.value(f.Type, to, present, from, child)
 }
 
+// allocated returns the value of a pointer, and allocates a missing one. It returns any other value as it is.
+func allocated(v reflect.Value) reflect.Value {
+	if v.Kind() != reflect.Pointer {
+		return v
+	}
+	if v.IsNil() {
+		v.Set(reflect.New(v.Type().Elem()))
+	}
+	return v.Elem()
+}
+
 // value merges one non-null value of a patch into a field of the base. The flag present states that the base's encoding has the
 // field.
 func (m *merger) value(t *schema.Type, dst reflect.Value, present bool, from any, at node) error {
-	if dst.Kind() == reflect.Pointer && t.Kind > schema.Struct && t.Kind < schema.Atomic {
-		if dst.IsNil() {
-			dst.Set(reflect.New(dst.Type().Elem()))
-		}
-		dst = dst.Elem()
+	if t.Kind > schema.Struct && t.Kind < schema.Atomic {
+		dst = allocated(dst)
 	}
 	if t.Kind != schema.Struct && t.Kind != schema.Map && !t.Raw && !m.verbatim &&
 		(!present || m.fresh || jsonKind(dst) != reflect.Map) && hasDirective(from) {
@@ -156,12 +164,7 @@ func (m *merger) object(t *schema.Type, dst reflect.Value, present bool, from an
 		m.make(at)
 	}
 	isPointer := dst.Kind() == reflect.Pointer
-	if isPointer {
-		if dst.IsNil() {
-			dst.Set(reflect.New(dst.Type().Elem()))
-		}
-		dst = dst.Elem()
-	}
+	dst = allocated(dst)
 	claimed := m.claimed
 	err := m.structure(t, nil, dst, patch, at)
 	if m.claimed == claimed && !t.Plain && isPointer { // a struct by value is encoded in any case

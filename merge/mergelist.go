@@ -101,13 +101,7 @@ func (m *merger) newItem(t *schema.Type, name string, item reflect.Value, list n
 
 // fields merges the fields of an item except its merge key.
 func (m *merger) fields(t *schema.Type, item reflect.Value, from Object, at node) error {
-	if item.Kind() == reflect.Pointer {
-		if item.IsNil() {
-			item.Set(reflect.New(item.Type().Elem()))
-		}
-		item = item.Elem()
-	}
-	return m.structure(t.Elem, t.KeyField(), item, from, at)
+	return m.structure(t.Elem, t.KeyField(), allocated(item), from, at)
 }
 
 // takeList sets a list that the base lacks to the patch's items, verbatim. Two of them may share a key, and one may have none.

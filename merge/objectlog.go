@@ -175,10 +175,7 @@ func (w writer) object(path fieldpath.Path, before, now any) {
 	var named bool
 	for i, step := range path {
 		t := granular(of)
-		name, ok := step.Field()
-		if !ok {
-			name, ok = step.Key()
-		}
+		name, ok := step.Name()
 		switch key, item := keyOfStep(t, step); {
 		case ok && (t.Kind == schema.Struct || t.Kind == schema.Map):
 			f, member, err := fieldOf(t, name)

@@ -154,14 +154,14 @@ type slot func(make bool) reflect.Value
 
 // inner returns the value within the pointer at the slot.
 func (s slot) inner(make bool) reflect.Value {
-	v := s(make)
-	if v.IsValid() && v.Kind() == reflect.Pointer {
-		if v.IsNil() && make {
-			v.Set(reflect.New(v.Type().Elem()))
-		}
+	switch v := s(make); {
+	case v.IsValid() && make:
+		return allocated(v)
+	case v.IsValid() && v.Kind() == reflect.Pointer:
 		return v.Elem()
+	default:
+		return v
 	}
-	return v
 }
 
 // restore gives the field at a node, and the fields within it, the base's values. Within is the part of a pattern that leads on.
@@ -477,10 +477,7 @@ func partAt(of any, pattern fieldpath.Path) any {
 	}
 	switch of := of.(type) {
 	case map[string]any:
-		name, isField := pattern[0].Field()
-		if !isField {
-			name, _ = pattern[0].Key()
-		}
+		name, _ := pattern[0].Name()
 		return partAt(of[name], pattern[1:])
 	case []any:
 		key, value, isItem := pattern[0].Item()

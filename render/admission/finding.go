@@ -267,10 +267,7 @@ func isRepeated(value any, path fieldpath.Path) bool {
 	for _, step := range path {
 		switch in := value.(type) {
 		case map[string]any:
-			name, ok := step.Field()
-			if !ok {
-				name, _ = step.Key()
-			}
+			name, _ := step.Name()
 			value = in[name]
 		case []any:
 			i, ok := step.Index()

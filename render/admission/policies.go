@@ -133,7 +133,7 @@ func (c *checker) torchTune(t *trainer.Trainer) {
 		c.report(finding.CodeTorchTune, finding.Error, path, message, help)
 	}
 	atName, atNodes := fieldpath.Fields("spec", "runtimeRef", "name"), fieldpath.Fields("spec", "trainer", "numNodes")
-	model, models := torchTuneModel(c.typed.Spec.RuntimeRef.Name), torchTuneModels
+	model, models := mlpolicy.TorchTuneModel(c.typed.Spec.RuntimeRef.Name), torchTuneModels
 	if c.job.release.TorchTune == release.TorchTune20 {
 		models = firstTorchTuneModels
 	}
@@ -180,14 +180,6 @@ func (c *checker) torchTune(t *trainer.Trainer) {
 				fmt.Sprintf("the runtime decides on %s, and lets no TrainJob set it", key), "drop the argument")
 		}
 	}
-}
-
-func torchTuneModel(runtime string) string {
-	parts := strings.Split(runtime, "-")
-	if len(parts) != 3 {
-		return ""
-	}
-	return strings.ReplaceAll(parts[1], ".", "_") + "/" + strings.ToUpper(parts[2])
 }
 
 // torchTuneLoRA reports whether the arguments ask for LoRA, and for quantized LoRA. Before Trainer 2.3, values did not count.

@@ -161,10 +161,7 @@ func meets(child, written fieldpath.Step, i int) bool {
 		_, isElement := child.Element()
 		return (child.Keys() != nil || isElement) && position == i
 	}
-	name, ok := written.Field()
-	if !ok {
-		name, ok = written.Key()
-	}
+	name, ok := written.Name()
 	if !ok {
 		return false
 	}
@@ -216,11 +213,8 @@ func nameOf(step fieldpath.Step) string {
 	if _, value, ok := step.Item(); ok {
 		return value
 	}
-	if name, ok := step.Field(); ok {
+	if name, ok := step.Name(); ok {
 		return name
-	}
-	if key, ok := step.Key(); ok {
-		return key
 	}
 	if element, ok := step.Element(); ok {
 		return element

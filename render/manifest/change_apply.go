@@ -92,7 +92,7 @@ func (c *changer) make(path fieldpath.Path) (*part, error) {
 
 // add adds the part of a step to p, which may be an item of a list.
 func (c *changer) add(p, list *part, step fieldpath.Step) (*part, error) {
-	name, isField := nameOf(step)
+	name, isField := step.Name()
 	kind := encode.Array
 	if isField {
 		kind = encode.Object

@@ -211,7 +211,7 @@ func (c *changer) formOf(p *part, step fieldpath.Step) (form, text string, ok bo
 	if len(p.parts) < fewestIndexed {
 		return "", "", false
 	}
-	if name, ok := nameOf(step); ok {
+	if name, ok := step.Name(); ok {
 		return "", name, p.kind == encode.Object
 	}
 	if keys := step.Keys(); len(keys) == 1 && p.kind == encode.Array {
@@ -242,7 +242,7 @@ func (c *changer) textAt(child *part, form string) (string, bool) {
 
 // isAt reports whether a step leads to a part.
 func (c *changer) isAt(p, child *part, step fieldpath.Step) bool {
-	if name, ok := nameOf(step); ok {
+	if name, ok := step.Name(); ok {
 		return p.kind == encode.Object && (child.key != nil && child.was == name || child.key == nil && child.name == name)
 	}
 	if p.kind != encode.Array {
@@ -275,13 +275,6 @@ func (c *changer) scalar(p *part) (string, bool) {
 		return p.value.Text, true
 	}
 	return "", false
-}
-
-func nameOf(step fieldpath.Step) (string, bool) {
-	if name, ok := step.Field(); ok {
-		return name, true
-	}
-	return step.Key()
 }
 
 // find returns the parts at a path from the parent of the root on, with the last one's duplicates.

@@ -140,7 +140,7 @@ func (d *Document) IsAt(path fieldpath.Path, position fieldpath.Position) bool {
 	}
 	name, ok := "", len(path) > 0
 	if ok {
-		name, ok = nameOf(path[len(path)-1])
+		name, ok = path[len(path)-1].Name()
 	}
 	if !ok {
 		return false

@@ -53,7 +53,7 @@ func (d *Document) mistakes() mistakes {
 			}
 		}
 		if f.Code == finding.CodeUnknownField && last > 0 {
-			name, _ := nameOf(f.Path[last-1])
+			name, _ := f.Path[last-1].Name()
 			m.unknown[values[last-1]] = append(m.unknown[values[last-1]], name)
 		}
 	}
@@ -88,7 +88,7 @@ func (m mistakes) has(f finding.Finding, values []*yaml.Node) bool {
 		return (around|at)&^anyError != 0
 	case finding.CodeMissingField:
 		if around&wrongType == 0 && last > 0 {
-			name, _ := nameOf(f.Path[last-1])
+			name, _ := f.Path[last-1].Name()
 			return finding.AnyNear(m.unknown[values[last-1]], []string{name})
 		}
 		return around&wrongType != 0

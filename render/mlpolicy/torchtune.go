@@ -26,7 +26,7 @@ func (j *Job) torchTune(nodes int32, p procs) {
 		command = append(command, fmt.Sprintf("--rdzv_endpoint=%s:%d", j.master(), port))
 	}
 	recipe, suffix := j.torchTuneRecipe(nodes, p, j.TrainJob.Spec.Trainer.Args)
-	command = append(command, recipe, "--config", torchTuneModel(j.TrainJob.Spec.RuntimeRef.Name)+suffix)
+	command = append(command, recipe, "--config", TorchTuneModel(j.TrainJob.Spec.RuntimeRef.Name)+suffix)
 	j.Command, j.CommandFrom = append(command, j.torchTunePaths()...), policyWriter("torch").from("spec", "trainer", "command")
 }
 
@@ -76,9 +76,9 @@ func isTrue(args []string, item string) bool {
 	})
 }
 
-// torchTuneModel returns the model in the runtime's name, torchtune-<family>-<size>. It returns "" if the name has
+// TorchTuneModel returns the model in the runtime's name, torchtune-<family>-<size>. It returns "" if the name has
 // another number of dashes.
-func torchTuneModel(runtime string) string {
+func TorchTuneModel(runtime string) string {
 	parts := strings.Split(runtime, "-")
 	if len(parts) != 3 {
 		return ""

@@ -112,10 +112,10 @@ func (r *reader) fits(kind compose.Kind, field explain.Rule, at fieldpath.Path) 
 	return false
 }
 
-func namesOf(kinds []compose.Kind) []string {
-	names := make([]string, len(kinds))
-	for i, kind := range kinds {
-		names[i] = string(kind)
+func namesOf[T ~string](all []T) []string {
+	names := make([]string, len(all))
+	for i, name := range all {
+		names[i] = string(name)
 	}
 	return names
 }

@@ -363,11 +363,7 @@ func (r *reader) severities(of map[string]level) {
 		r.empty(list, "name a code, or remove the field")
 		return
 	}
-	known := codes.Codes()
-	names := make([]string, len(known))
-	for i, code := range known {
-		names[i] = string(code)
-	}
+	names := namesOf(codes.Codes())
 	words := []string{string(off), finding.Note.String(), finding.Warning.String(), finding.Error.String()}
 	r.policy.severities = map[finding.Code]finding.Severity{}
 	for name, level := range of {

@@ -129,10 +129,7 @@ func objectOf(value any) (map[string]any, error) {
 // setField sets a field of a patch in JSON. It makes the objects and the items of lists that lead to the field. The encoding of a Go
 // type never omits some fields: they take their values from the merged object have, so that the patch changes none.
 func setField(t *schema.Type, object, have map[string]any, path fieldpath.Path, value any) error {
-	name, isField := path[0].Field()
-	if key, ok := path[0].Key(); ok {
-		name, isField = key, true
-	}
+	name, isField := path[0].Name()
 	if !isField {
 		return fmt.Errorf("%s is not a field", path[0])
 	}

@@ -210,10 +210,7 @@ func (m *Managed) walk(path fieldpath.Path) (places []int32, value any) {
 	for i, step := range path {
 		switch v := value.(type) {
 		case map[string]any:
-			name, ok := step.Field()
-			if !ok {
-				name, _ = step.Key()
-			}
+			name, _ := step.Name()
 			value = v[name]
 		case []any:
 			place, ok := m.place(v, step)
@@ -343,10 +340,7 @@ func (m *Managed) whereabouts(path fieldpath.Path) (places []string, ok bool) {
 	for _, step := range path {
 		switch v := value.(type) {
 		case map[string]any:
-			name, isField := step.Field()
-			if !isField {
-				name, _ = step.Key()
-			}
+			name, _ := step.Name()
 			places = append(places, name)
 			if value, ok = v[name]; !ok {
 				return places, false

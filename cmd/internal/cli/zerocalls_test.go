@@ -111,7 +111,7 @@ func exported() []exportedPackage {
 		}},
 		{folder: "render/mlpolicy", all: []any{
 			mlpolicy.Acting, mlpolicy.Companions, mlpolicy.Computed, mlpolicy.Copied, mlpolicy.Enforce, mlpolicy.Env, mlpolicy.NewJob,
-			mlpolicy.Schedule,
+			mlpolicy.Schedule, mlpolicy.TorchTuneModel,
 			new(mlpolicy.Job), new(mlpolicy.Place), new(mlpolicy.PodSet),
 		}},
 		{folder: "schema", all: []any{

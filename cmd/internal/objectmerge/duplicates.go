@@ -350,10 +350,7 @@ func (l lookup) at(value any, path fieldpath.Path) any {
 	for _, step := range path {
 		switch in := value.(type) {
 		case merge.Object:
-			name, ok := step.Field()
-			if !ok {
-				name, _ = step.Key()
-			}
+			name, _ := step.Name()
 			value = in[name]
 		case []any:
 			i, ok := step.Index()

@@ -81,10 +81,7 @@ func (r unrepaired) take(value any, path fieldpath.Path, n int, idle *fieldpath.
 	}
 	switch v := value.(type) {
 	case map[string]any:
-		name, ok := path[n].Field()
-		if !ok {
-			name, _ = path[n].Key()
-		}
+		name, _ := path[n].Name()
 		inner, known := v[name]
 		if !known || !r.take(inner, path, n+1, idle) {
 			return false

@@ -95,10 +95,7 @@ func (s *Source) lacksLast(p fieldpath.Path) bool {
 // Step follows one step of a path. It returns the node with the position, and the value. Both are nil for a missing part.
 func (r *Reading) Step(n *yaml.Node, step fieldpath.Step) (place, value *yaml.Node) {
 	n = Target(n)
-	name, ok := step.Field()
-	if !ok {
-		name, ok = step.Key()
-	}
+	name, ok := step.Name()
 	if ok {
 		return r.Lookup(n, name)
 	}
