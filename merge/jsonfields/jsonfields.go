@@ -118,6 +118,17 @@ const trainerTypes = "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1."
 // nameOf returns the name of a type with its package. The package links no API types.
 func nameOf(t reflect.Type) string { return t.PkgPath() + "." + t.Name() }
 
+// IsEmpty reports whether omitempty omits a value (encoding/json).
+func IsEmpty(v reflect.Value) bool {
+	switch v.Kind() {
+	case reflect.Slice, reflect.Map, reflect.String, reflect.Array:
+		return v.Len() == 0
+	case reflect.Struct:
+		return false
+	}
+	return v.IsZero()
+}
+
 // Concrete returns the type without its pointers.
 func Concrete(t reflect.Type) reflect.Type {
 	for t.Kind() == reflect.Pointer {

@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	kjson "sigs.k8s.io/json"
+
+	"github.com/trainweld/trainweld/merge/jsonfields"
 )
 
 // Fields returns a value as Encode does, or else by way of its JSON.
@@ -126,7 +128,7 @@ func (s *shape) encodeObject(v reflect.Value, within *Nesting) (any, bool) {
 		} else {
 			return nil, false
 		}
-		if f.OmitEmpty && isEmpty(at) || f.OmitZero && f.isOmitted(at) {
+		if f.OmitEmpty && jsonfields.IsEmpty(at) || f.OmitZero && f.isOmitted(at) {
 			continue
 		}
 		value, ok := f.shape.encode(at, within)
@@ -136,20 +138,6 @@ func (s *shape) encodeObject(v reflect.Value, within *Nesting) (any, bool) {
 		fields[f.Name] = value
 	}
 	return fields, true
-}
-
-// isEmpty reports whether JSON omits a field with omitempty.
-func isEmpty(v reflect.Value) bool {
-	switch v.Kind() {
-	case reflect.Pointer, reflect.Interface:
-		return v.IsNil()
-	case reflect.Slice, reflect.Map, reflect.String, reflect.Array:
-		return v.Len() == 0
-	case reflect.Struct:
-		return false
-	default:
-		return v.IsZero()
-	}
 }
 
 // isOmitted reports whether JSON omits a field with omitzero.

@@ -52,10 +52,7 @@ func (st *Settings) readRules(fsys fs.FS, r *rules) {
 // --patch. They are as written until DefaultPatches. Do not change them. It is safe for concurrent use after reading.
 func (st *Settings) PatchesFor(j Job) []trainer.RuntimePatch {
 	further := st.patchesFor(j)
-	patches := make([]trainer.RuntimePatch, len(further))
-	for i := range further {
-		patches[i] = further[i].Patch
-	}
+	patches := runtimePatches(further)
 	if st.flags.Repairs {
 		st.lock.Lock()
 		defer st.lock.Unlock()
@@ -138,14 +135,18 @@ func (st *Settings) allPatches() []manifest.Patch {
 	return append(patches, st.Patches...)
 }
 
+func runtimePatches(of []manifest.Patch) []trainer.RuntimePatch {
+	patches := make([]trainer.RuntimePatch, len(of))
+	for i := range of {
+		patches[i] = of[i].Patch
+	}
+	return patches
+}
+
 // DefaultPatches sets the API server's defaults in all further patches, for a rendering. Call it once, after reading.
 func (st *Settings) DefaultPatches() {
 	all := st.allPatches()
-	patches := make([]trainer.RuntimePatch, len(all))
-	for i := range all {
-		patches[i] = all[i].Patch
-	}
-	render.DefaultPatches(patches, func(i int, at fieldpath.Path) bool { // they share their values with the input's
+	render.DefaultPatches(runtimePatches(all), func(i int, at fieldpath.Path) bool { // they share their values with the input's
 		return all[i].Document.Sets(all[i].Base.Append(at...))
 	})
 }

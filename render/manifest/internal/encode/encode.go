@@ -171,7 +171,7 @@ func (e *Encoder) fields(v reflect.Value) (*Value, error) {
 		if err != nil {
 			continue // in a nil embedded struct
 		}
-		if f.OmitEmpty && isEmpty(fv) && !keepsEmpty(v.Type(), fv) && !(e.references && f.Reference) || f.OmitZero && isZero(fv) {
+		if f.OmitEmpty && jsonfields.IsEmpty(fv) && !keepsEmpty(v.Type(), fv) && !(e.references && f.Reference) || f.OmitZero && isZero(fv) {
 			continue
 		}
 		m, err := e.Value(fv)
@@ -184,17 +184,6 @@ func (e *Encoder) fields(v reflect.Value) (*Value, error) {
 		out.Entries = append(out.Entries, Member{f.Name, m})
 	}
 	return out, nil
-}
-
-// isEmpty reports whether omitempty omits a value (encoding/json).
-func isEmpty(v reflect.Value) bool {
-	switch v.Kind() {
-	case reflect.Slice, reflect.Map, reflect.String, reflect.Array:
-		return v.Len() == 0
-	case reflect.Struct:
-		return false
-	}
-	return v.IsZero()
 }
 
 // isZero reports whether omitzero omits a value, by its method IsZero if it has one.
