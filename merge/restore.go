@@ -194,7 +194,7 @@ func (m *merger) restore(r restoring, at node, t *schema.Type, to slot, within f
 			r.empty(to)
 		}
 	case schema.ListMap:
-		m.restoreItems(r, at, t, to, children)
+		m.restoreItems(r, t, to, children)
 	case schema.Map, schema.Set:
 		children(func(child node, rest fieldpath.Path) {
 			if len(rest) == 0 {
@@ -239,7 +239,7 @@ func (r restoring) empty(to slot) {
 }
 
 // restoreItems restores the items of a list-map.
-func (m *merger) restoreItems(r restoring, at node, t *schema.Type, to slot, children func(func(node, fieldpath.Path))) {
+func (m *merger) restoreItems(r restoring, t *schema.Type, to slot, children func(func(node, fieldpath.Path))) {
 	places, gone := map[string]int{}, map[string]bool{}
 	if list := to.inner(false); list.IsValid() {
 		for i, key := range keysOf(t, list) {

@@ -54,7 +54,7 @@ const (
 // It also returns a runtime that the cluster would reject, so that Check can check its TrainJobs.
 func AdmitRuntime(ctx context.Context, r *release.Release, fields map[string]any, namespace string) (*Runtime, finding.List) {
 	found := &findings{}
-	runtime, _ := admitRuntime(ctx, r, fields, namespace, nil, found)
+	runtime := admitRuntime(ctx, r, fields, namespace, nil, found)
 	if runtime != nil {
 		runtime.findings = found.all
 	}
@@ -62,23 +62,23 @@ func AdmitRuntime(ctx context.Context, r *release.Release, fields map[string]any
 }
 
 // admitRuntime implements AdmitRuntime. With an old runtime it is an update.
-func admitRuntime(ctx context.Context, of *release.Release, fields map[string]any, namespace string, old *object, found *findings) (*Runtime, *object) {
+func admitRuntime(ctx context.Context, of *release.Release, fields map[string]any, namespace string, old *object, found *findings) *Runtime {
 	if !isRuntime(fields) {
 		found.add(finding.Finding{
 			Code: finding.CodeUnknownKind, Severity: finding.Error, Path: fieldpath.Fields("kind"),
 			Message: fmt.Sprintf("%v is not a runtime", fields["kind"]),
 			Remedy:  finding.Remedy{Text: "give a TrainingRuntime or a ClusterTrainingRuntime"},
 		})
-		return nil, nil
+		return nil
 	}
 	d := found.definition(of, fmt.Sprint(fields["kind"]))
 	if d == nil {
-		return nil, nil
+		return nil
 	}
 	o := d.decode(fields, cmp.Or(namespace, "default"), found)
 	o.validate(ctx, old, found)
 	if o.broken {
-		return nil, nil
+		return nil
 	}
 	// The two kinds have the same fields and differ only in their scope.
 	var typed trainer.TrainingRuntime
@@ -88,11 +88,11 @@ func admitRuntime(ctx context.Context, of *release.Release, fields map[string]an
 	}
 	if err != nil {
 		found.undecodable(o, err)
-		return nil, nil
+		return nil
 	}
 	r := &Runtime{id: o.id, spec: typed.Spec, object: o, processes: processes, longKeys: o.snapshotKeys(), deprecated: o.has(release.RuntimeDeprecated) && typed.Labels[supportLabel] == "deprecated"}
 	if o.has(release.RuntimeUnchecked) && typed.Labels[validationLabel] == "disabled" && (old == nil || isUnchecked(old)) {
-		return r, o
+		return r
 	}
 	if o.kind == trainer.ClusterTrainingRuntimeKind {
 		if r.deprecated && old == nil {
@@ -102,10 +102,10 @@ func admitRuntime(ctx context.Context, of *release.Release, fields map[string]an
 			})
 		}
 	} else if old != nil {
-		return r, o // the Trainer's webhook accepts every update of a TrainingRuntime
+		return r // the Trainer's webhook accepts every update of a TrainingRuntime
 	}
 	r.checkAncestors(found)
-	return r, o
+	return r
 }
 
 func isRuntime(fields map[string]any) bool {

@@ -100,7 +100,7 @@ func UpdateRuntime(ctx context.Context, r *release.Release, old, new map[string]
 		return nil, found.all
 	}
 	stored := d.decode(old, cmp.Or(namespace, "default"), &findings{})
-	runtime, _ := admitRuntime(ctx, r, new, namespace, stored, found)
+	runtime := admitRuntime(ctx, r, new, namespace, stored, found)
 	if runtime != nil {
 		runtime.findings = found.all
 	}
@@ -323,12 +323,9 @@ func (c *checker) reapply(ctx context.Context, before *checker) {
 	if was.JobSet == nil || is.JobSet == nil {
 		return
 	}
-	applied, err := Encode(was.JobSet)
-	if err != nil {
-		return
-	}
-	again, err := Encode(is.JobSet)
-	if err != nil {
+	applied, errWas := Encode(was.JobSet)
+	again, errIs := Encode(is.JobSet)
+	if errWas != nil || errIs != nil {
 		return
 	}
 	d := c.definition(c.in.Release, jobSetKind)

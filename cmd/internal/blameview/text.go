@@ -110,12 +110,11 @@ func layerName(layer merge.Layer) string {
 	return string(layer)
 }
 
-// color returns the color of a layer, and assigns one on first use.
-func (t *blameText) color(layer merge.Layer) string {
+// color assigns a color to a layer on first use.
+func (t *blameText) color(layer merge.Layer) {
 	if layer != "" && t.colors[layer] == "" {
 		t.colors[layer] = ownerColors[(len(t.colors)-1)%len(ownerColors)]
 	}
-	return t.colors[layer]
 }
 
 func (t *blameText) paint(color, text string) string {

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -291,15 +292,9 @@ func (c *effects) compare(live, now, resumed, wanted metav1.Object) error {
 		return diff.Compare(o, want, diff.Options{})
 	}
 	changes, err := differences(live)
-	if err != nil {
-		return err
-	}
-	atNow, err := differences(now)
-	if err != nil {
-		return err
-	}
-	atResume, err := differences(resumed)
-	if err != nil {
+	atNow, errNow := differences(now)
+	atResume, errResume := differences(resumed)
+	if err := cmp.Or(err, errNow, errResume); err != nil {
 		return err
 	}
 	pathOf := func(c diff.Change) fieldpath.Path { return c.Path }

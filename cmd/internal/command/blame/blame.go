@@ -169,7 +169,7 @@ func run(p *host.Program, flags blameFlags) error {
 	if err := report.WriteBeside(p.Stderr, findings, report.Options{ShowValues: flags.ShowValues, Color: flags.shown.Color.Screen(p, p.Stderr).Color}); err != nil {
 		return err
 	}
-	selected, err := selectFields(p, objects, flags.shown.Field)
+	selected, err := selectFields(objects, flags.shown.Field)
 	if err != nil {
 		return err
 	}
@@ -182,7 +182,7 @@ func run(p *host.Program, flags blameFlags) error {
 }
 
 // selectFields finds the field in every object. It reports an unknown field only if every object lacks it.
-func selectFields(p *host.Program, objects []blameview.Blamed, field string) ([]blameview.Selection, error) {
+func selectFields(objects []blameview.Blamed, field string) ([]blameview.Selection, error) {
 	var selected []blameview.Selection
 	var failed error
 	for _, o := range objects {

@@ -240,7 +240,7 @@ func conflictsIn(in *workspace.Input, flags conflictsFlags) finding.List {
 		found = append(found, conflictsOf(in, j, flags)...)
 	}
 	for _, d := range in.Rejected {
-		if job := salvaged(in, d, flags.NamespaceOf("")); job != nil {
+		if job := salvaged(d, flags.NamespaceOf("")); job != nil {
 			found = append(found, disagreements(conflictsOf(in, *job, flags))...)
 		}
 	}
@@ -249,7 +249,7 @@ func conflictsIn(in *workspace.Input, flags conflictsFlags) finding.List {
 
 // salvaged returns a TrainJob that fails to decode, with the decodable parts of its patches, since managers may disagree
 // there. It returns nil if nothing is decodable.
-func salvaged(in *workspace.Input, d *manifest.Document, namespace string) *workspace.Job {
+func salvaged(d *manifest.Document, namespace string) *workspace.Job {
 	fields, err := d.Fields()
 	if err != nil {
 		return nil

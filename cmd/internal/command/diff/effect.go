@@ -87,12 +87,9 @@ func (u *upgrade) existing(ctx context.Context, before, after taken) []string {
 	if len(after.Objects) == 0 && len(before.Objects) > 0 {
 		return []string{fmt.Sprintf("if it exists, its JobSet stays as it is: %s neither updates nor deletes it", u.new().Name)}
 	}
-	old, err := admission.Encode(before.made.JobSet)
-	if err != nil {
-		return nil
-	}
-	new, err := admission.Encode(after.made.JobSet)
-	if err != nil {
+	old, errOld := admission.Encode(before.made.JobSet)
+	new, errNew := admission.Encode(after.made.JobSet)
+	if errOld != nil || errNew != nil {
 		return nil
 	}
 	if spec, ok := old["spec"].(map[string]any); ok {

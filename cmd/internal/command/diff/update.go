@@ -103,12 +103,9 @@ func (u *updates) rejectedRuntime(ctx context.Context, old, new *comparison.Job)
 	judge, known := u.rejections[is]
 	if !known {
 		judge = sync.OnceValue(func() finding.List {
-			before, err := was.Fields(named)
-			if err != nil {
-				return nil
-			}
-			after, err := is.Fields(named)
-			if err != nil {
+			before, errOld := was.Fields(named)
+			after, errNew := is.Fields(named)
+			if errOld != nil || errNew != nil {
 				return nil
 			}
 			_, found := admission.UpdateRuntime(ctx, new.Source.Release(), before, after, u.flags.Namespace)
@@ -140,12 +137,9 @@ func suspended(in admission.Input) admission.Input {
 
 // jobSetEffect returns the update of a JobSet of the input.
 func (u *updates) jobSetEffect(ctx context.Context, old, new *comparison.Job) comparison.UpdateEffect {
-	before, err := old.Source.Document.Fields()
-	if err != nil {
-		return comparison.UpdateEffect{}
-	}
-	after, err := new.Source.Document.Fields()
-	if err != nil {
+	before, errOld := old.Source.Document.Fields()
+	after, errNew := new.Source.Document.Fields()
+	if errOld != nil || errNew != nil {
 		return comparison.UpdateEffect{}
 	}
 	found := admission.UpdateJobSet(ctx, new.Source.Release(), before, after, u.flags.Namespace)
