@@ -174,21 +174,12 @@ func (m *merger) retain(at node, kept map[string]bool) {
 	if m.log.retained == nil {
 		m.log.retained = map[node][]retention{}
 	}
-	r := retention{m.layer, kept}
-	m.log.retained[at] = append(m.log.retained[at], r)
+	m.log.retained[at] = append(m.log.retained[at], retention{m.layer, kept})
 	for child := m.log.nodes[at].child; child != noNode; child = m.log.nodes[child].next {
-		if n := &m.log.nodes[child]; n.first < 0 && r.empties(n) {
+		if m.log.nodes[child].first < 0 && !kept[m.log.name(child)] {
 			m.log.add(child, m.layer, nullValue, "")
 		}
 	}
-}
-
-// empties reports whether the directive empties the field at a node.
-func (r retention) empties(n *pathNode) bool {
-	if n.field != nil {
-		return !r.kept[n.field.Name]
-	}
-	return !r.kept[n.key]
 }
 
 // repeat is a run of claims of one layer on a field, from items that share a merge key. Only the last claim counts.

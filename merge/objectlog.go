@@ -18,9 +18,6 @@ func (m *objects) child(at node, f *schema.StructField, key string) node {
 	if !m.owners {
 		return noNode
 	}
-	if f != nil {
-		key = ""
-	}
 	return m.log.child(at, f, key)
 }
 
@@ -182,9 +179,6 @@ func (w writer) object(path fieldpath.Path, before, now any) {
 			if err != nil {
 				return
 			}
-			if f != nil {
-				name = ""
-			}
 			at, of, named = w.child(at, f, name), member, f == nil
 		case item && t.Kind == schema.ListMap:
 			at, of, named = w.child(at, nil, key), t.Elem, true
@@ -236,9 +230,6 @@ func (w writer) json(t *schema.Type, at node, before, now any, named bool) {
 	partsOf(parts, t, now, true)
 	for _, key := range slices.Sorted(maps.Keys(parts)) {
 		p := parts[key]
-		if p.field != nil {
-			key = ""
-		}
 		w.json(p.typ, w.child(at, p.field, key), p.before, p.now, p.field == nil)
 	}
 }

@@ -1,6 +1,7 @@
 package merge
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -86,20 +87,12 @@ func (w *objectWalk) contents(t *schema.Type, v any, at node) bool {
 		return w.items(t, list, at, find)
 	}
 	fields, _ := v.(map[string]any)
-	names := make([]string, 0, len(fields))
-	for name := range fields {
-		names = append(names, name)
-	}
-	if w.gone && at != noNode { // add the fields that a later layer removed
-		for child := w.nodes[at].child; child != noNode; child = w.nodes[child].next {
-			name := w.name(child)
-			if _, there := fields[name]; !there {
-				names = append(names, name)
-			}
-		}
+	names := slices.AppendSeq(make([]string, 0, len(fields)), maps.Keys(fields))
+	if w.gone { // add the fields that a later layer removed
+		names = append(names, w.childNames(at)...)
 	}
 	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Compact(names) {
 		f, of, err := fieldOf(t, name)
 		if err != nil {
 			continue // a later layer wrote a field that the definition lacks
@@ -139,13 +132,11 @@ func (w *objectWalk) items(t *schema.Type, list []any, at node, find func(string
 		}
 		there[key] = 0
 	}
-	child := noNode
-	if w.gone && at != noNode { // add the items that a later layer removed
-		child = w.nodes[at].child
+	if !w.gone {
+		return true
 	}
-	for ; child != noNode; child = w.nodes[child].next {
-		key := w.nodes[child].key
-		if _, is := there[key]; !is && !w.within(objectStep{parent: t, key: key}, t.Elem, nowhere{}, child, true) {
+	for _, key := range w.childNames(at) { // that a later layer removed
+		if _, is := there[key]; !is && !w.within(objectStep{parent: t, key: key}, t.Elem, nowhere{}, find(key), true) {
 			return false
 		}
 	}

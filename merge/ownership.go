@@ -200,7 +200,7 @@ func (w *walk) structure(t *schema.Type, key *schema.StructField, v reflect.Valu
 }
 
 func (w *walk) mapping(v reflect.Value, at node, path fieldpath.Path) bool {
-	keys := w.log.childKeys(at)
+	keys := w.log.childNames(at)
 	if v.IsValid() {
 		keys = append(keys, sortedKeys(v)...)
 	}
@@ -240,7 +240,7 @@ func (w *walk) list(t *schema.Type, v reflect.Value, at node, path fieldpath.Pat
 		}
 		w.owner = outer
 	}
-	for _, text := range w.log.childKeys(at) {
+	for _, text := range w.log.childNames(at) {
 		child := find(text)
 		if there[text] || w.log.nodes[child].first < 0 || strings.HasPrefix(text, twinMark) {
 			continue // the position has no meaning any more
@@ -307,7 +307,7 @@ func (w *walk) set(v reflect.Value, at node, path fieldpath.Path) bool {
 			return false
 		}
 	}
-	for _, element := range w.log.childKeys(at) {
+	for _, element := range w.log.childNames(at) {
 		if !there[element] && !w.presence(false, find(element), path.Append(fieldpath.Element(element))) {
 			return false
 		}
@@ -358,14 +358,15 @@ func hasLeaf(t *schema.Type, v reflect.Value) bool {
 	return false
 }
 
-func (l *log) childKeys(at node) []string {
-	var keys []string
+// childNames returns the names of the fields, or the keys of the entries or items, that the log has within a node.
+func (l *log) childNames(at node) []string {
+	var names []string
 	if at != noNode {
 		for child := l.nodes[at].child; child != noNode; child = l.nodes[child].next {
-			keys = append(keys, l.nodes[child].key)
+			names = append(names, l.name(child))
 		}
 	}
-	return keys
+	return names
 }
 
 // claimsOf returns the log's claims on a field, or nil.

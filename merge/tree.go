@@ -25,7 +25,7 @@ func (l *log) lookup(at node, field *schema.StructField, key string) node {
 		return noNode
 	}
 	child := l.nodes[at].child
-	for child != noNode && (l.nodes[child].field != field || l.nodes[child].key != key) {
+	for child != noNode && (l.nodes[child].field != field || field == nil && l.nodes[child].key != key) {
 		child = l.nodes[child].next
 	}
 	return child
@@ -59,6 +59,9 @@ func (l *log) child(at node, field *schema.StructField, key string) node {
 
 // grow adds a child that the node lacks.
 func (l *log) grow(at node, field *schema.StructField, key string) node {
+	if field != nil {
+		key = ""
+	}
 	child := node(len(l.nodes))
 	parent := &l.nodes[at]
 	if parent.tail == noNode {
@@ -70,7 +73,7 @@ func (l *log) grow(at node, field *schema.StructField, key string) node {
 	parent.children = min(parent.children+1, wideNode+1)
 	l.nodes = append(l.nodes, pathNode{parent: at, child: noNode, tail: noNode, next: noNode, first: -1, last: -1, field: field, key: key})
 	for _, r := range l.retained[at] {
-		if r.empties(&l.nodes[child]) {
+		if !r.kept[l.name(child)] {
 			l.add(child, r.layer, nullValue, "")
 		}
 	}
