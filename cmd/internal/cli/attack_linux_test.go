@@ -139,6 +139,40 @@ func attacks() map[string]attack {
 		"excludes file":     configured("[core]\n\texcludesFile = /dev/zero\n"),
 		"bare folder": {files: map[string]string{"ch/HEAD": "ref: refs/heads/a\n", "ch/objects/a": "", "ch/refs/a": "", "ch/config": "[core]\n\tbare = true\n\tfsmonitor = " + run + "\n", "ch/Chart.yaml": "name: a\n"},
 			lines: append([]string{"render -f job.yaml -r rt.yaml --output-dir ch --exit-code"}, attackLines...)},
+		"include of a device":  configured("[include]\n\tpath = /dev/zero\n"),
+		"include of a program": configured("[includeIf \"gitdir:**\"]\n\tpath = ../program\n"),
+		"git file to a folder": {files: map[string]string{"g/HEAD": "ref: refs/heads/a\n", "g/objects/a": "", "g/refs/a": "", "g/config": "[core]\n\tfsmonitor = " + run + "\n\tsshCommand = " + run + "\n"},
+			make: func(t *testing.T, dir string) { gitFile(t, dir, "g") }, lines: attackLines},
+		"git file to a device": {make: func(t *testing.T, dir string) {
+			gitFile(t, dir, "")
+			special(t, filepath.Join(dir, ".git"), "-> /dev/zero")
+		}, lines: attackLines[:3]},
+		"git file to a pipe": {make: func(t *testing.T, dir string) { gitFile(t, dir, ""); special(t, filepath.Join(dir, ".git"), "fifo") }, lines: attackLines[:3]},
+		"git file outside":   {make: func(t *testing.T, dir string) { otherRepository(t, dir); gitFile(t, dir, "../outside/.git") }, lines: attackLines[:2], want: "belongs to another working tree"},
+		"git link outside": {make: func(t *testing.T, dir string) {
+			otherRepository(t, dir)
+			gitFile(t, dir, "")
+			special(t, filepath.Join(dir, ".git"), "-> ../outside/.git")
+		}, lines: attackLines[:2], want: "belongs to another working tree"},
+		"common folder outside": {make: func(t *testing.T, dir string) {
+			otherRepository(t, dir)
+			special(t, filepath.Join(dir, ".git/commondir"), "../../outside/.git\n")
+		}, lines: attackLines[:2], want: "belongs to another working tree"},
+		"replaced file": {make: func(t *testing.T, dir string) {
+			gitIn(t, dir, "", "replace", gitIn(t, dir, "", "rev-parse", "HEAD:job.yaml"), gitIn(t, dir, marked, "hash-object", "-w", "--stdin"))
+		}, lines: attackLines[1:2]},
+		"alternates": {make: func(t *testing.T, dir string) {
+			special(t, filepath.Join(dir, ".git/objects/info/alternates"), "/dev/zero\n../../../outside\n")
+		}, lines: attackLines},
+		"endless alternates": {make: func(t *testing.T, dir string) {
+			special(t, filepath.Join(dir, ".git/objects/info/alternates"), "-> /dev/zero")
+		}, lines: attackLines[:2], want: "cannot be read: git rev-parse"},
+		"submodule": {files: map[string]string{".gitmodules": "[submodule \"sub\"]\n\tpath = sub\n\turl = ext::sh -c " + run + "\n\tupdate = !" + run + "\n"}, make: func(t *testing.T, dir string) {
+			gitIn(t, dir, "", "update-index", "--add", "--cacheinfo", "160000,"+gitIn(t, dir, "", "rev-parse", "HEAD")+",sub")
+			gitIn(t, dir, "", "add", ".gitmodules")
+			gitIn(t, dir, "", "commit", "-qm", "b")
+			testenv.WriteIn(t, dir, "sub/.git/config", "[core]\n\tfsmonitor = touch "+os.Getenv("SENTINEL")+"\n")
+		}, lines: append([]string{"check --git HEAD sub -r rt.yaml"}, attackLines...)},
 		// What a tree leads to.
 		"link of a tree":  {files: map[string]string{"ch/Chart.yaml": "name: a\n", "a/b/c": "-> ../..", "out": "-> a/b/c/../nothing"}, lines: attackLines[3:4], want: "is a link out of the tree"},
 		"sparse file":     {files: chart("name: a\n"), make: func(t *testing.T, dir string) { special(t, filepath.Join(dir, "large"), "sparse") }, lines: attackLines[3:4], want: "larger than 1024 MiB"},
@@ -213,6 +247,30 @@ func special(t *testing.T, file, text string) {
 		}
 	default:
 		err = os.WriteFile(file, []byte(text), 0o666)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// marked is a TrainJob of another repository.
+const marked = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: llm, labels: {a: MARK}}\nspec: {runtimeRef: {name: rt}, trainer: {image: MARK}}\n"
+
+// otherRepository makes a repository in the folder outside, which a run in dir does not read.
+func otherRepository(t *testing.T, dir string) {
+	outside := filepath.Join(dir, "../outside")
+	testenv.WriteIn(t, outside, "job.yaml", marked)
+	testenv.WriteIn(t, outside, "rt.yaml", valuesRuntime)
+	gitIn(t, outside, "", "init", "-q")
+	gitIn(t, outside, "", "add", ".")
+	gitIn(t, outside, "", "commit", "-qm", "a")
+}
+
+// gitFile makes a file of the folder .git, which names another one, or nothing.
+func gitFile(t *testing.T, dir, to string) {
+	err := os.RemoveAll(filepath.Join(dir, ".git"))
+	if err == nil && to != "" {
+		err = os.WriteFile(filepath.Join(dir, ".git"), []byte("gitdir: "+to+"\n"), 0o666)
 	}
 	if err != nil {
 		t.Fatal(err)

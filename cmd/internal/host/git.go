@@ -148,8 +148,9 @@ func worktree(dir string) (root, prefix string, err error) {
 	if err != nil {
 		return "", "", err
 	}
+	var found fs.FileInfo
 	for root = here; ; root = filepath.Dir(root) {
-		if _, err := os.Lstat(filepath.Join(root, ".git")); err == nil {
+		if found, err = os.Lstat(filepath.Join(root, ".git")); err == nil {
 			break
 		}
 		if isBare(root) {
@@ -168,8 +169,46 @@ func worktree(dir string) (root, prefix string, err error) {
 	if !os.SameFile(top, own) {
 		return "", "", fmt.Errorf("%s is no working tree of its own: git takes another folder for its working tree", printable.Quoted(root))
 	}
+	if !isOwn(root, found.IsDir()) {
+		return "", "", fmt.Errorf("%s/.git belongs to another working tree: its repository does not name this one; if it is yours, set core.worktree there", printable.Quoted(root))
+	}
 	prefix, err = filepath.Rel(root, here)
 	return root, filepath.ToSlash(prefix), err
+}
+
+// isOwn reports whether the repository of a working tree is its own folder .git, or names the tree: as a linked one, or as the tree of a
+// submodule. A stranger's file .git could name any other repository of the machine.
+func isOwn(root string, isFolder bool) bool {
+	dir := filepath.Join(root, ".git")
+	if !isFolder {
+		out, err := git(root, "rev-parse", "--absolute-git-dir")
+		if err != nil {
+			return false
+		}
+		dir = filepath.FromSlash(line(out))
+	}
+	const common = "commondir"
+	if _, err := os.Lstat(filepath.Join(dir, common)); err != nil { // it shares no objects
+		_, err := git(root, "config", "core.worktree") // worktree has compared it
+		return isFolder || err == nil
+	}
+	tree := filepath.FromSlash(small(filepath.Join(dir, "gitdir")))
+	if !filepath.IsAbs(tree) {
+		tree = filepath.Join(dir, tree)
+	}
+	named, _ := os.Stat(filepath.Dir(tree))
+	own, _ := os.Stat(root)
+	return !isFolder && small(filepath.Join(dir, common)) == "../.." && os.SameFile(named, own)
+}
+
+// small returns the line in a file of git, or "" for a file that git would not write.
+func small(file string) string {
+	info, err := os.Lstat(file)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > mostTarget {
+		return ""
+	}
+	text, _ := os.ReadFile(file)
+	return strings.TrimSpace(string(text))
 }
 
 // isBare reports whether git would take a folder for a bare repository. Versions of git before 2.38 have no setting against that.

@@ -94,6 +94,24 @@ func TestGit_HostileFolder(t *testing.T) {
 		{"working tree elsewhere", func(t *testing.T, dir, elsewhere string) {
 			bare(t, filepath.Join(dir, ".git"), "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = "+elsewhere+"\n")
 		}, "takes another folder for its working tree"},
+		{"repository of another tree", func(t *testing.T, dir, elsewhere string) {
+			write(t, filepath.Join(dir, ".git"), "gitdir: "+filepath.Join(elsewhere, ".git")+"\n", 0o666)
+		}, "belongs to another working tree"},
+		{"objects of another tree", func(t *testing.T, dir, elsewhere string) {
+			bare(t, filepath.Join(dir, ".git"), "[core]\n\tbare = false\n")
+			write(t, filepath.Join(dir, ".git", "commondir"), filepath.Join(elsewhere, ".git"), 0o666)
+		}, "belongs to another working tree"},
+		{"objects of another tree, as a linked one", func(t *testing.T, dir, elsewhere string) {
+			write(t, filepath.Join(dir, ".git"), "gitdir: g\n", 0o666)
+			bare(t, filepath.Join(dir, "g"), "")
+			write(t, filepath.Join(dir, "g", "commondir"), filepath.Join(elsewhere, ".git"), 0o666)
+			write(t, filepath.Join(dir, "g", "gitdir"), "../.git", 0o666)
+		}, "belongs to another working tree"},
+		{"linked tree of another name", func(t *testing.T, dir, elsewhere string) {
+			plainGit(t, elsewhere, "", "-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-q", "--allow-empty", "-m", "a")
+			plainGit(t, elsewhere, "", "worktree", "add", "-q", filepath.Join(elsewhere, "linked"))
+			write(t, filepath.Join(dir, ".git"), "gitdir: "+filepath.Join(elsewhere, ".git", "worktrees", "linked")+"\n", 0o666)
+		}, "belongs to another working tree"},
 		{"empty .git", func(t *testing.T, dir, _ string) { write(t, filepath.Join(dir, ".git", "a"), "", 0o666) }, "takes another folder for its working tree"},
 	} {
 		for use, run := range gitUses {
@@ -108,6 +126,48 @@ func TestGit_HostileFolder(t *testing.T) {
 					t.Errorf("%s = %v, want %q", use, err, tc.want)
 				}
 			})
+		}
+	}
+}
+
+// TestGit_OtherFolders reads revisions of trees whose repository lies elsewhere and names them.
+func TestGit_OtherFolders(t *testing.T) {
+	dir := repository(t)
+	above := filepath.Dir(dir)
+	commit := []string{"-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-q", "--allow-empty", "-m", "a"}
+	plainGit(t, dir, "", commit...)
+	linked, super, apart := filepath.Join(above, "linked\ntree"), t.TempDir(), t.TempDir()
+	plainGit(t, dir, "", "worktree", "add", "-q", "--detach", linked)
+	plainGit(t, super, "", "init", "-q")
+	plainGit(t, super, "", "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", dir, "sub")
+	plainGit(t, apart, "", "init", "-q", "--separate-git-dir", filepath.Join(t.TempDir(), "git"))
+	plainGit(t, apart, "", "config", "core.worktree", apart)
+	plainGit(t, apart, "", commit...)
+	for _, tree := range []string{linked, filepath.Join(super, "sub"), apart} {
+		t.Chdir(tree)
+		r, err := OpenRevision("HEAD")
+		if err != nil {
+			t.Errorf("OpenRevision() in %q = %v", tree, err)
+			continue
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestSmall reads lines that git writes, and no other file.
+func TestSmall(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "small"), "a\n", 0o666)
+	write(t, filepath.Join(dir, "large"), strings.Repeat("a", mostTarget+1), 0o666)
+	write(t, filepath.Join(dir, "full"), strings.Repeat("a", mostTarget), 0o666)
+	if err := os.Symlink("small", filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]int{"small": 1, "large": 0, "full": mostTarget, "link": 0, ".": 0, "none": 0} {
+		if got := small(filepath.Join(dir, name)); len(got) != want {
+			t.Errorf("small(%s) has %d bytes, want %d", name, len(got), want)
 		}
 	}
 }

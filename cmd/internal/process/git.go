@@ -17,8 +17,8 @@ var gitSettings = []string{
 }
 
 // gitVariables forbid what a repository's configuration could allow again, such as the protocol ext. A missing object is an error
-// instead of a download.
-var gitVariables = []string{"GIT_ALLOW_PROTOCOL=none", "GIT_NO_LAZY_FETCH=1", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C"}
+// instead of a download, and an object is what its hash names.
+var gitVariables = []string{"GIT_ALLOW_PROTOCOL=none", "GIT_NO_LAZY_FETCH=1", "GIT_NO_REPLACE_OBJECTS=1", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C"}
 
 // inherited are the variables that git gets from the caller. They locate programs and the user's own configuration, which says
 // whose repositories are safe. Every variable of git itself stays behind: a hook has some of another repository.
