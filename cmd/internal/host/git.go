@@ -193,12 +193,15 @@ func isOwn(root string, isFolder bool) bool {
 		return isFolder || err == nil
 	}
 	tree := filepath.FromSlash(small(filepath.Join(dir, "gitdir")))
+	if isFolder || tree == "" || small(filepath.Join(dir, common)) != "../.." {
+		return false
+	}
 	if !filepath.IsAbs(tree) {
 		tree = filepath.Join(dir, tree)
 	}
 	named, _ := os.Stat(filepath.Dir(tree))
 	own, _ := os.Stat(root)
-	return !isFolder && small(filepath.Join(dir, common)) == "../.." && os.SameFile(named, own)
+	return os.SameFile(named, own)
 }
 
 // small returns the line in a file of git, or "" for a file that git would not write.

@@ -107,6 +107,18 @@ func TestGit_HostileFolder(t *testing.T) {
 			write(t, filepath.Join(dir, "g", "commondir"), filepath.Join(elsewhere, ".git"), 0o666)
 			write(t, filepath.Join(dir, "g", "gitdir"), "../.git", 0o666)
 		}, "belongs to another working tree"},
+		{"objects of the folder above", func(t *testing.T, dir, _ string) {
+			bare(t, filepath.Dir(dir), "[core]\n\tbare = false\n")
+			bare(t, filepath.Join(dir, ".git"), "")
+			write(t, filepath.Join(dir, ".git", "commondir"), "../..", 0o666)
+			write(t, filepath.Join(dir, ".git", "gitdir"), "../.git", 0o666)
+		}, "belongs to another working tree"},
+		{"linked tree without a name", func(t *testing.T, dir, _ string) {
+			bare(t, filepath.Dir(dir), "[core]\n\tbare = false\n")
+			bare(t, filepath.Join(dir, "g"), "")
+			write(t, filepath.Join(dir, ".git"), "gitdir: g\n", 0o666)
+			write(t, filepath.Join(dir, "g", "commondir"), "../..", 0o666)
+		}, "belongs to another working tree"},
 		{"linked tree of another name", func(t *testing.T, dir, elsewhere string) {
 			plainGit(t, elsewhere, "", "-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-q", "--allow-empty", "-m", "a")
 			plainGit(t, elsewhere, "", "worktree", "add", "-q", filepath.Join(elsewhere, "linked"))
