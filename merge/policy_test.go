@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -137,9 +138,14 @@ func (m podMaker) spec() merge.Object {
 	})
 }
 
+// compiledPodPlan is compiled once for all tests.
+var compiledPodPlan = sync.OnceValues(func() (*merge.Plan[corev1.PodSpec, merge.Object], error) {
+	return merge.For[corev1.PodSpec, merge.Object](schema.PodRules(reflect.TypeFor[corev1.PodSpec]()))
+})
+
 // podPlan merges patches of any shape into Pods.
 func podPlan(t testing.TB) *merge.Plan[corev1.PodSpec, merge.Object] {
-	plan, err := merge.For[corev1.PodSpec, merge.Object](schema.PodRules(reflect.TypeFor[corev1.PodSpec]()))
+	plan, err := compiledPodPlan()
 	if err != nil {
 		t.Fatal(err)
 	}

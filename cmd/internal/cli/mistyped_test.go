@@ -71,7 +71,7 @@ func TestOneFindingPerMistake(t *testing.T) {
 				if len(mistakes) < 200 {
 					t.Errorf("only %d mistakes", len(mistakes))
 				}
-				if every := testenv.Every(3); every > 1 {
+				if every := testenv.Every(8); every > 1 {
 					kept, from := mistakes[:0], int(seed%uint64(every))
 					for i := from; i < len(mistakes); i += every {
 						kept = append(kept, mistakes[i])
