@@ -66,7 +66,9 @@ func update(ctx context.Context, old, new Input, observed *Observed) (finding.Li
 	if before.in.Runtime == nil {
 		return after.result(), nil
 	}
-	after.ignoredRuntime(before.in.Runtime, cmp.Or(after.in.Live, after.in.Runtime))
+	if !before.isTerminal() {
+		after.ignoredRuntime(before.in.Runtime, cmp.Or(after.in.Live, after.in.Runtime))
+	}
 	if after.validate() {
 		after.keepRuntime(before.in.Runtime)
 		if !before.finished() {

@@ -380,11 +380,13 @@ func TestUpdate_OfExisting(t *testing.T) {
 	unknown := "\truntimePatches: [{manager: example.com/m, trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: none}]}}}}]\n"
 	finished := "status: {conditions: [{type: Complete, status: \"True\", reason: JobsCompleted, message: m, lastTransitionTime: \"2026-01-01T00:00:00Z\"}]}\n"
 	late := strings.NewReplacer("Complete", "Failed", "JobsCompleted", trainer.TrainJobDeadlineExceededReason).Replace(finished)
+	elsewhere := "\tmanagedBy: kueue.x-k8s.io/multikueue\n"
 	for _, c := range []struct {
 		name, old, new string
 		before, after  string // the runtimes
 		release        string
 		want           []string
+		kept           bool // a warning tells of the kept runtime
 		reason         string
 	}{
 		{name: "running", old: unknown, new: unknown, want: []string{"TW202"}, reason: "the Job API rejects the job"},
@@ -392,10 +394,12 @@ func TestUpdate_OfExisting(t *testing.T) {
 		{name: "late", old: unknown + late, new: unknown, reason: "it exceeded its deadline"},
 		{name: "failed", old: unknown + strings.Replace(late, trainer.TrainJobDeadlineExceededReason, "JobSetFailed", 1), new: unknown, want: []string{"TW202"}, reason: "other failures do not last"},
 		{name: "finished, patches changed", old: finished, new: unknown, want: []string{"TW701"}, reason: "the webhook compares the patches of a finished job, too"},
-		{name: "changed runtime", after: wrong, reason: "the Trainer keeps the runtime with which the job began"},
-		{name: "changed runtime, suspended", old: "\tsuspend: true\n", new: "\tsuspend: true\n", after: wrong, reason: "it resumes with this runtime, too"},
+		{name: "changed runtime", after: wrong, kept: true, reason: "the Trainer keeps the runtime with which the job began"},
+		{name: "changed runtime, suspended", old: "\tsuspend: true\n", new: "\tsuspend: true\n", after: wrong, kept: true, reason: "it resumes with this runtime, too"},
+		{name: "changed runtime, finished", old: finished, after: wrong, reason: "nothing is made of either runtime"},
+		{name: "changed runtime, another controller", old: elsewhere, new: elsewhere, after: wrong, reason: "the Trainer reads neither runtime"},
 		{name: "changed runtime, live", after: wrong, release: "2.2", want: []string{"TW612"}, reason: "the release reads the runtime again"},
-		{name: "broken runtime", before: wrong, want: []string{"TW612"}, reason: "the job keeps what the runtime repairs"},
+		{name: "broken runtime", before: wrong, kept: true, want: []string{"TW612"}, reason: "the job keeps what the runtime repairs"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var r *release.Release
@@ -415,6 +419,9 @@ func TestUpdate_OfExisting(t *testing.T) {
 			found := admission.Update(t.Context(), in(c.old, c.before), in(c.new, c.after))
 			if got := codes(found); !slices.Equal(got, c.want) {
 				t.Errorf("%v, want %v: %s\n%v", got, c.want, c.reason, found)
+			}
+			if kept := found.Of(finding.CodeUpdateIgnored) != nil; kept != c.kept {
+				t.Errorf("tells of the kept runtime: %t, want %t: %s\n%v", kept, c.kept, c.reason, found)
 			}
 		})
 	}
