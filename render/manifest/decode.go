@@ -225,6 +225,9 @@ func (d *decoder) document(s *source.Source, from origin) {
 	case err != nil:
 		d.syntax(s, cmp.Or(rejection, err)) // kubectl's error is nearer to the fault
 	case root == nil:
+		if rejection != nil {
+			d.syntax(s, rejection)
+		}
 	case rejection != nil && strings.HasPrefix(rejection.Error(), "yaml: invalid map key") && bytes.Contains(s.Text, []byte("{{")):
 		d.syntax(s, source.ErrTemplate)
 	default:
@@ -244,9 +247,9 @@ func rejects(err error) bool {
 	return errors.Is(err, source.ErrTooDeep) || errors.Is(err, source.ErrBomb) || errors.Is(err, source.ErrCycle) || errors.As(err, new(source.TrailingError))
 }
 
-// reject drops the objects of a text that only kubectl cannot read.
+// reject drops the objects of a text that only kubectl cannot read. It reports a text of other kinds only by their findings.
 func (d *decoder) reject(s *source.Source, documents []*Document, rejection error) {
-	read := false
+	read := len(documents) == 0
 	for _, document := range documents {
 		if document.Object != nil {
 			document.Object, document.Broken, read = nil, true, true

@@ -65,6 +65,8 @@ func TestStreams(t *testing.T) {
 		{"empty", "", nil, nil, "an empty file holds no documents"},
 		{"comments only", "# a\n---\n# b\n--- # c\n\n", nil, nil, "documents without content are left out"},
 		{"null", "null\n---\n~\n---\n", nil, nil, "an explicit null is an empty document too"},
+		{"null behind a tab", doc("a") + "---\n# b\n\t\n# c\n\rnull\n", []string{"1:1 TrainJob a"}, []string{"6:1 error TW100"}, "kubectl's library rejects the tab, and reads no object behind it"},
+		{"comment behind a tab", doc("a") + "---\n# b\n\t\n# c\n\r", []string{"1:1 TrainJob a"}, []string{"6:1 error TW100"}, "without a value as well"},
 		{"one", doc("a"), []string{"1:1 TrainJob a"}, nil, "no separator is needed"},
 		{"no line break at the end", strings.TrimSuffix(doc("a"), "\n"), []string{"1:1 TrainJob a"}, nil, "editors forget it"},
 		{"two", doc("a") + "---\n" + doc("b"), []string{"1:1 TrainJob a", "5:1 TrainJob b"}, nil, "a stream"},
