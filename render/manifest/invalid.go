@@ -113,6 +113,21 @@ func nodeItems(items *yaml.Node) listItems {
 	return objectItems
 }
 
+// directiveIn returns the offset of the directive with which a document begins, or -1. Lines that are empty or comments may be before it.
+func directiveIn(text []byte) int {
+	at := len(text) - len(bytes.TrimPrefix(text, []byte("\ufeff")))
+	for line := range bytes.Lines(text[at:]) {
+		if start := bytes.TrimSpace(line); len(start) > 0 && start[0] != '#' {
+			if line[0] == '%' {
+				return at
+			}
+			break
+		}
+		at += len(line)
+	}
+	return -1
+}
+
 // syntax reports text that fails to parse.
 func (d *decoder) syntax(s *source.Source, err error) {
 	line, problem := source.Syntax(err)
@@ -133,8 +148,8 @@ func (d *decoder) syntax(s *source.Source, err error) {
 		f.Message, f.Remedy.Text = problem, `put the content on a line of its own, behind the line of "---"`
 	case errors.Is(err, source.ErrJSONStream):
 		f.Remedy.Text = "put each object in a file of its own, or use one format for all"
-	case problem == "did not find expected <document start>":
-		f.Remedy.Text = `remove the directive: kubectl ends the document at the "---" behind it`
+	case directiveIn(s.Text) >= 0:
+		f.Position, f.Remedy.Text = s.At(directiveIn(s.Text)), `remove the directive: kubectl ends the document at the "---" behind it`
 	case errors.As(err, new(source.TrailingError)):
 		f.Remedy.Text = `put "---" between two documents, and begin the lines of one at the same column`
 	case strings.HasPrefix(problem, source.UnknownAnchor):
