@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -248,14 +249,25 @@ func (d *diagnosis) untyped(n *yaml.Node) {
 	}
 }
 
+func hasName(clashes []source.Clash, name string) bool {
+	return slices.ContainsFunc(clashes, func(c source.Clash) bool { return c.Name == name })
+}
+
 // keys returns the entries of a mapping with a valid key. It reports invalid keys.
 func (d *diagnosis) keys(n *yaml.Node, step func(string) fieldpath.Step) []source.Entry {
 	entries, clashes := d.Entries(n)
-	for _, c := range clashes {
+	isSecond := len(d.path) == 0 && hasName(clashes, "apiVersion") && hasName(clashes, "kind") // no repair removes another object
+	for i, c := range clashes {
 		f := finding.Finding{Code: finding.CodeDuplicateKey, Severity: finding.Error}
 		line, written := d.source.Position(c.First).Line, source.Target(c.Key).Value
 		below := []fieldpath.Step{step(c.Name)}
 		switch {
+		case isSecond && source.Target(c.Key).Column == 1:
+			if i > 0 {
+				continue // the first one tells of the object
+			}
+			f.Message, below = fmt.Sprintf("another object begins here, and %s is already set in line %d", quote(c.Name), line), nil
+			f.Remedy.Text = `put "---" on a line of its own before it`
 		case d.isAny && len(d.path) == 0:
 			f.Message, f.Remedy.Text, below = fmt.Sprintf("the key is already set in line %d", line), "keep one of the two", nil
 		case c.Merge:
@@ -267,7 +279,7 @@ func (d *diagnosis) keys(n *yaml.Node, step func(string) fieldpath.Step) []sourc
 		default:
 			f.Message = fmt.Sprintf("%s is already set in line %d", quote(c.Name), line)
 			f.Remedy.Text = "keep one of the two"
-			if len(clashes) <= mostClashes && d.isRepeated(n, c) {
+			if !isSecond && len(clashes) <= mostClashes && d.isRepeated(n, c) {
 				f.Remedy.Do, f.Remedy.IsCertain = finding.Remove, true
 			}
 		}
