@@ -140,7 +140,7 @@ func TestFindingsWithoutOwners(t *testing.T) {
 	}
 	shadowed = 0
 	next := rand.New(rand.NewPCG(testenv.Seed(t), 7))
-	cases := max(300, int(testenv.Cases(t, 600)))
+	cases := max(600, int(testenv.Cases(t, 600)))
 	for range cases {
 		p := fuzz.Render(next.Uint64(), fuzz.PairOptions{Policies: []fuzz.Policy{
 			fuzz.Plain, fuzz.Torch, fuzz.JAX, fuzz.XGBoost, fuzz.MPI, fuzz.Flux, fuzz.Coscheduling, fuzz.Volcano,
