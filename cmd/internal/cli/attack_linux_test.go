@@ -91,6 +91,19 @@ func attacks() map[string]attack {
 			testenv.WriteIn(t, dir, "rt.yaml", valuesRuntime+"# changed\n")
 		}}
 	}
+	// A file of the revision is missing, and the configuration says how to get it.
+	lacking := func(url, config string) attack {
+		a := configured("[remote \"o\"]\n\turl = \"" + url + "\"\n\tpromisor = true\n[extensions]\n\tpartialClone = o\n" + config)
+		change := a.make
+		a.make = func(t *testing.T, dir string) {
+			hash := gitIn(t, dir, "", "rev-parse", "HEAD:job.yaml")
+			if err := os.Remove(filepath.Join(dir, ".git/objects", hash[:2], hash[2:])); err != nil {
+				t.Fatal(err)
+			}
+			change(t, dir)
+		}
+		return limited(a, 2, "")
+	}
 	chart := func(text string) map[string]string {
 		return map[string]string{"ch/Chart.yaml": text, "ch/job.yaml": testenv.TrainJob(0)}
 	}
@@ -130,25 +143,20 @@ func attacks() map[string]attack {
 		"outside":      {files: top("resources: [../../outside/secret.yaml]\n"), lines: build, want: "TW12"},
 		"link outside": {files: top("configMapGenerator: [{name: a, files: [b]}]\n", "top/b", "-> ../../outside/secret.yaml"), lines: build, want: "TW12"},
 		// What git would obey.
-		"monitor": configured("[core]\n\tfsmonitor = " + run + "\n"),
-		"ext":     configured("[remote \"o\"]\n\turl = ext::sh -c " + run + "\n\tpromisor = true\n[extensions]\n\tpartialClone = o\n[protocol]\n\tallow = always\n[protocol \"ext\"]\n\tallow = always\n"),
-		"programs": configured("[core]\n\tsshCommand = " + run + "\n\tpager = " + run + "\n\teditor = " + run + "\n\taskPass = " + run + "\n\tgitProxy = " + run + "\n\talternateRefsCommand = " + run +
-			"\n[alias]\n\tls-files = !" + run + "\n[credential]\n\thelper = !" + run + "\n[pager]\n\tls-files = " + run + "\n"),
-		"working tree":      configured("[core]\n\tworktree = ../outside\n"),
+		"monitor":           configured("[core]\n\tfsmonitor = " + run + "\n"),
+		"ext":               lacking("ext::sh -c "+strings.ReplaceAll(run, " ", "% "), "[protocol]\n\tallow = always\n[protocol \"ext\"]\n\tallow = always\n"),
+		"programs":          lacking("ssh://localhost/a", "[core]\n\tsshCommand = "+run+"\n"),
+		"working tree":      limited(configured("[core]\n\tworktree = ../../outside\n"), 2, "takes another folder for its working tree"),
 		"endless reference": {make: func(t *testing.T, dir string) { special(t, filepath.Join(dir, ".git/refs/heads/zero"), "-> /dev/zero") }, lines: []string{"diff --git zero .", "check --git zero ."}, want: "cannot be read: git rev-parse"},
-		"excludes file":     configured("[core]\n\texcludesFile = /dev/zero\n"),
-		"bare folder": {files: map[string]string{"ch/HEAD": "ref: refs/heads/a\n", "ch/objects/a": "", "ch/refs/a": "", "ch/config": "[core]\n\tbare = true\n\tfsmonitor = " + run + "\n", "ch/Chart.yaml": "name: a\n"},
-			lines: append([]string{"render -f job.yaml -r rt.yaml --output-dir ch --exit-code"}, attackLines...)},
-		"include of a device":  configured("[include]\n\tpath = /dev/zero\n"),
-		"include of a program": configured("[includeIf \"gitdir:**\"]\n\tpath = ../program\n"),
-		"git file to a folder": {files: map[string]string{"g/HEAD": "ref: refs/heads/a\n", "g/objects/a": "", "g/refs/a": "", "g/config": "[core]\n\tfsmonitor = " + run + "\n\tsshCommand = " + run + "\n"},
-			make: func(t *testing.T, dir string) { gitFile(t, dir, "g") }, lines: attackLines},
-		"git file to a device": {make: func(t *testing.T, dir string) {
-			gitFile(t, dir, "")
-			special(t, filepath.Join(dir, ".git"), "-> /dev/zero")
-		}, lines: attackLines[:3]},
-		"git file to a pipe": {make: func(t *testing.T, dir string) { gitFile(t, dir, ""); special(t, filepath.Join(dir, ".git"), "fifo") }, lines: attackLines[:3]},
-		"git file outside":   {make: func(t *testing.T, dir string) { otherRepository(t, dir); gitFile(t, dir, "../outside/.git") }, lines: attackLines[:2], want: "belongs to another working tree"},
+		"bare folder": {files: map[string]string{"ch/HEAD": "ref: refs/heads/a\n", "ch/objects/a": "", "ch/refs/a": "", "ch/config": "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = .\n\tfsmonitor = " + run + "\n", "ch/Chart.yaml": "name: a\n"},
+			make: func(t *testing.T, dir string) {
+				index, err := os.ReadFile(filepath.Join(dir, ".git/index"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				testenv.WriteIn(t, dir, "ch/index", string(index))
+			}, lines: append([]string{"render -f job.yaml -r rt.yaml --output-dir ch --exit-code"}, attackLines...)},
+		"git file outside": {make: func(t *testing.T, dir string) { otherRepository(t, dir); gitFile(t, dir, "../outside/.git") }, lines: attackLines[:2], want: "belongs to another working tree"},
 		"git link outside": {make: func(t *testing.T, dir string) {
 			otherRepository(t, dir)
 			gitFile(t, dir, "")
@@ -161,25 +169,16 @@ func attacks() map[string]attack {
 		"replaced file": {make: func(t *testing.T, dir string) {
 			gitIn(t, dir, "", "replace", gitIn(t, dir, "", "rev-parse", "HEAD:job.yaml"), gitIn(t, dir, marked, "hash-object", "-w", "--stdin"))
 		}, lines: attackLines[1:2]},
-		"alternates": {make: func(t *testing.T, dir string) {
-			special(t, filepath.Join(dir, ".git/objects/info/alternates"), "/dev/zero\n../../../outside\n")
-		}, lines: attackLines},
 		"endless alternates": {make: func(t *testing.T, dir string) {
 			special(t, filepath.Join(dir, ".git/objects/info/alternates"), "-> /dev/zero")
 		}, lines: attackLines[:2], want: "cannot be read: git rev-parse"},
-		"submodule": {files: map[string]string{".gitmodules": "[submodule \"sub\"]\n\tpath = sub\n\turl = ext::sh -c " + run + "\n\tupdate = !" + run + "\n"}, make: func(t *testing.T, dir string) {
-			gitIn(t, dir, "", "update-index", "--add", "--cacheinfo", "160000,"+gitIn(t, dir, "", "rev-parse", "HEAD")+",sub")
-			gitIn(t, dir, "", "add", ".gitmodules")
-			gitIn(t, dir, "", "commit", "-qm", "b")
-			testenv.WriteIn(t, dir, "sub/.git/config", "[core]\n\tfsmonitor = touch "+os.Getenv("SENTINEL")+"\n")
-		}, lines: append([]string{"check --git HEAD sub -r rt.yaml"}, attackLines...)},
 		// What a tree leads to.
 		"link of a tree":  {files: map[string]string{"ch/Chart.yaml": "name: a\n", "a/b/c": "-> ../..", "out": "-> a/b/c/../nothing"}, lines: attackLines[3:4], want: "is a link out of the tree"},
 		"sparse file":     {files: chart("name: a\n"), make: func(t *testing.T, dir string) { special(t, filepath.Join(dir, "large"), "sparse") }, lines: attackLines[3:4], want: "larger than 1024 MiB"},
 		"device as chart": {files: map[string]string{"ch/Chart.yaml": "-> /dev/zero"}, lines: attackLines[3:4], want: "TW12"},
 		"pipe as chart":   {files: map[string]string{"ch/sub/Chart.yaml": "fifo"}, lines: attackLines[3:4], want: "TW12"},
 		"chart as option": {files: map[string]string{"--help/Chart.yaml": "name: a\n", "--help/job.yaml": testenv.TrainJob(0)}, lines: []string{"check . --build cat~{}/job.yaml"}, want: "--help/Chart.yaml"},
-		"source of chart": {files: map[string]string{"ch/Chart.yaml": "name: a\n", "ch/job.yaml": "---\n# Source: a/../../outside/secret.yaml\n" + testenv.TrainJob(0)}, lines: attackLines[3:4]},
+		"source of chart": {files: map[string]string{"ch/Chart.yaml": "name: a\n", "ch/job.yaml": "---\n# Source: a/../../outside/secret.yaml\n" + trainJob("a", "    nodes: 1\n")}, lines: attackLines[3:4], want: "ch/Chart.yaml: error TW101"},
 		"process of chart": {files: map[string]string{"ch/Chart.yaml": "name: a\n", "ch/run.sh": "setsid sh -c 'sleep 2; touch SENTINEL' >/dev/null 2>&1 &\ncat $1/job.yaml\n", "ch/job.yaml": testenv.TrainJob(0)},
 			lines: []string{"check ch --build sh~ch/run.sh~{}", "check ch --build sleep~3~./{}"}},
 		"trees": {make: manyTrees, lines: []string{"check --git many .", "diff --git many .", "check -k top --git many"}, want: "lists more than 64 MiB"},
@@ -228,6 +227,12 @@ func attacks() map[string]attack {
 		"link in a dump":          {files: map[string]string{"dump.yaml/a.yaml": "fifo", "dump.yaml/b.yaml": "-> /dev/zero"}, lines: dumpLines, want: "is no regular file"},
 		"pipe of jobs":            {files: map[string]string{"jobs/a.yaml": "fifo", "jobs/b.yaml": "-> /dev/zero"}, lines: []string{"check jobs", "render -f jobs -r rt.yaml", "migrate jobs", "diff jobs job.yaml"}, want: "is no regular file"},
 	}
+}
+
+// limited returns an attack by some of its lines, which print a text.
+func limited(a attack, lines int, want string) attack {
+	a.lines, a.want = a.lines[:lines], want
+	return a
 }
 
 // special makes a file of a kind that attack describes.
