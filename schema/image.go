@@ -12,8 +12,12 @@ import (
 // pullPolicy returns the default pull policy of an image. The tag latest counts also next to a digest. An image without tag and digest
 // has it. An image name that does not parse has no tag.
 func pullPolicy(image string) string {
-	if tag, ok := imageTag(image); ok && tag == "latest" {
-		return "Always"
+	name, _, hasDigest := strings.Cut(image, "@")
+	_, tag, hasTag := strings.Cut(name[strings.LastIndexByte(name, '/')+1:], ":")
+	if tag == "latest" || !hasTag && !hasDigest { // else the answer is one, whether the name parses or not
+		if tag, ok := imageTag(image); ok && tag == "latest" {
+			return "Always"
+		}
 	}
 	return "IfNotPresent"
 }
