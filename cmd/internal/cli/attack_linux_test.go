@@ -107,7 +107,10 @@ func attacks() map[string]attack {
 	chart := func(text string) map[string]string {
 		return map[string]string{"ch/Chart.yaml": text, "ch/job.yaml": testenv.TrainJob(0)}
 	}
-	long := strings.Repeat("x", 1<<18)
+	long, manyPatches := strings.Repeat("x", 1<<18), 900
+	if testenv.Long() {
+		manyPatches *= 2
+	}
 	return map[string]attack{
 		// What kustomize would fetch or run.
 		"URL":             remote("resources", "URL/a.yaml"),
@@ -209,7 +212,7 @@ func attacks() map[string]attack {
 			lines: []string{"fn <in.yaml"}, want: "their targets select too much"},
 		"selectors of a function": {files: map[string]string{"in.yaml": mergeList(times(2100, "{manager: m%d, target: {kind: ConfigMap, name: '.*b%[1]d', labelSelector: a!=b}, patch: {data: {k: a}}}, "), configMaps)(2100)},
 			lines: []string{"fn <in.yaml"}, want: "their targets select too much"},
-		"large patches of a function": {files: map[string]string{"in.yaml": mergeList(times(1800, "{manager: m%d, target: {kind: ConfigMap}, patch: {data: {"+strings.ReplaceAll(times(60, "k%d-MANAGER: a, "), "MANAGER", "%[1]d")+"}}}, "), configMaps)(1)},
+		"large patches of a function": {files: map[string]string{"in.yaml": mergeList(times(manyPatches, "{manager: m%d, target: {kind: ConfigMap}, patch: {data: {"+strings.ReplaceAll(times(60, "k%d-MANAGER: a, "), "MANAGER", "%[1]d")+"}}}, "), configMaps)(1)},
 			lines: []string{"fn <in.yaml"}, want: "merged the patches of"},
 		"managers of a policy": {files: map[string]string{"jobs.yaml": times(1000, "---\n"+trainJob("a%d", "")) + workRuntime, "trainweld.yaml": "managers:\n" + times(1000, "- {name: m.io/a%d, required: true}\n")},
 			lines: []string{"check jobs.yaml", "render -f jobs.yaml", "conflicts jobs.yaml"}, want: "must have at most 256 managers"},
