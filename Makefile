@@ -218,6 +218,7 @@ mutants: ## change one line at a time, and see whether a test notices
 	go run ./cmd/internal/fuzz/mutants -deep=$(DEEP) $(MUTANTS)
 	go run ./cmd/internal/fuzz/mutants -deep=$(DEEP) $(GUARDS)
 	go run ./cmd/internal/fuzz/mutants -deep=$(DEEP) -only $(GUARDED) ./cmd/internal/host
+	go run ./cmd/internal/fuzz/mutants -deep=$(DEEP) -only '^cmd/internal/build/(command|copy)[.]go' ./cmd/internal/build
 
 # The main job: two managers patch a TrainJob, and disagree about one field. The cluster lets the
 # last one win in silence; here the disagreement is named.

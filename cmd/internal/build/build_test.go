@@ -298,6 +298,11 @@ func TestBuild_CommandWrites(t *testing.T) {
 	if len(built.Findings) != 1 || built.Text != nil || !strings.Contains(built.Findings[0].Message, " writes chart/Chart.yaml and 2 more files, and") {
 		t.Errorf("Build() = %q, %v", built.Text, built.Findings)
 	}
+	for range 20 { // in any order of a map
+		if written := b.copy.written("chart"); written != "chart/Chart.yaml and 2 more files" {
+			t.Errorf("written() = %q", written)
+		}
+	}
 	if found := b.Close(); found != nil {
 		t.Errorf("Close() = %v, and the build has told it", found)
 	}
