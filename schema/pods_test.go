@@ -30,6 +30,40 @@ func TestPodRules(t *testing.T) {
 	}
 }
 
+// TestDefaults fills a Pod and a template, and clears them again. Host ports are defaults of Pods only.
+func TestDefaults(t *testing.T) {
+	spec := corev1.PodSpec{HostNetwork: true, Containers: []corev1.Container{
+		{Name: "a", Image: "b", Ports: []corev1.ContainerPort{{ContainerPort: 80}}, ReadinessProbe: &corev1.Probe{ProbeHandler: corev1.ProbeHandler{GRPC: &corev1.GRPCAction{}}}},
+		{Name: "c", Image: "d:1", ImagePullPolicy: corev1.PullAlways},
+	}}
+	rules := schema.PodRules(reflect.TypeFor[struct {
+		Pod      corev1.Pod
+		Template corev1.PodTemplateSpec
+	}]())
+	pod, template := &corev1.Pod{Spec: *spec.DeepCopy()}, &corev1.PodTemplateSpec{Spec: *spec.DeepCopy()}
+	rules.Defaults.Fill(pod)
+	rules.Defaults.Fill(template)
+	for _, filled := range []struct {
+		spec corev1.PodSpec
+		host int32
+	}{{pod.Spec, 80}, {template.Spec, 0}} {
+		a, c := filled.spec.Containers[0], filled.spec.Containers[1]
+		if a.Ports[0].HostPort != filled.host || a.ImagePullPolicy != corev1.PullAlways || a.ReadinessProbe.PeriodSeconds != 10 || *a.ReadinessProbe.GRPC.Service != "" ||
+			c.ImagePullPolicy != corev1.PullAlways || filled.spec.DNSPolicy != corev1.DNSClusterFirst || (filled.spec.EnableServiceLinks != nil) != (filled.host > 0) {
+			t.Errorf("filled to %+v", filled.spec)
+		}
+	}
+	rules.Defaults.Clear(pod)
+	rules.Defaults.Clear(template)
+	if !reflect.DeepEqual(pod.Spec, spec) || !reflect.DeepEqual(template.Spec, spec) {
+		t.Errorf("cleared to %+v and %+v", pod.Spec, template.Spec)
+	}
+	(*schema.Defaults)(nil).Fill(pod)
+	if rules.Defaults.Fill(struct{}{}); schema.PodRules(reflect.TypeFor[corev1.Secret]()).Defaults != nil || !reflect.DeepEqual(pod.Spec, spec) {
+		t.Error("a type without defaults has some")
+	}
+}
+
 // TestCompile_Misnamed rejects rules for fields and types that are not there.
 func TestCompile_Misnamed(t *testing.T) {
 	env, probe := reflect.TypeFor[corev1.EnvVar](), reflect.TypeFor[corev1.Probe]()
