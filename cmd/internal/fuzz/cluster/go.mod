@@ -3,7 +3,7 @@ module github.com/trainweld/trainweld/cmd/internal/fuzz/cluster
 go 1.26.0
 
 require (
-	github.com/trainweld/trainweld v0.0.0 // indirect
+	github.com/trainweld/trainweld v0.0.0
 	github.com/trainweld/trainweld/cmd v0.0.0
 	github.com/trainweld/trainweld/render v0.0.0
 )
