@@ -28,15 +28,15 @@ type fieldDefault struct {
 	index int
 }
 
-// Fill sets the fields without a value in an object, a pointer to a struct. A zero that is no pointer counts as no value, as in the API
-// server. Objects of other types stay as they are.
+// Fill sets the fields without a value in an object, a pointer to a struct. As in the API server, a zero counts as no value unless a pointer
+// leads to it. Objects of other types stay as they are.
 func (d *Defaults) Fill(object any) { d.each(object, fieldDefault.fill, nil) }
 
 // Clear removes the values that Fill would set, so that a live object compares equal to one that nobody filled. Of a volume without a source,
 // Fill makes an empty directory, which Clear keeps.
 func (d *Defaults) Clear(object any) { d.each(object, nil, fieldDefault.clear) }
 
-// each calls before and after on each field with a default, outside in and inside out.
+// each calls before on each field with a default, outside in, and after, inside out.
 func (d *Defaults) each(object any, before, after func(fieldDefault, []reflect.Value)) {
 	if v := reflect.ValueOf(object); d != nil && v.Kind() == reflect.Pointer {
 		var structs [16]reflect.Value
@@ -150,7 +150,10 @@ func defaultsOf(visited []reflect.Type) *Defaults {
 		changed = false
 		for _, t := range visited {
 			for i := range t.NumField() {
-				inner := t.Field(i).Type
+				f, inner := t.Field(i), t.Field(i).Type
+				if !f.IsExported() && !f.Anonymous {
+					continue // nobody else can set it
+				}
 				for inner.Kind() == reflect.Pointer || inner.Kind() == reflect.Slice {
 					inner = inner.Elem()
 				}
@@ -187,16 +190,16 @@ func podDefaults(t reflect.Type) []fieldDefault {
 	image := func(name string) func([]reflect.Value) any {
 		return func(around []reflect.Value) any { return pullPolicy(last(around, name).String()) }
 	}
-	// podSpec is that of the Pod around a field. Within a template, a field of it has no such default.
+	// podSpec returns the spec of the Pod around a field, or an invalid value within a template.
 	podSpec := func(around []reflect.Value) reflect.Value {
 		for i, v := range around[1:] {
-			if around[i].Type().Name() == "Pod" {
+			if of := around[i].Type(); of.PkgPath()+"."+of.Name() == "k8s.io/api/core/v1.Pod" {
 				return v
 			}
 		}
 		return reflect.Value{}
 	}
-	const anyFile = 0o644
+	const fileMode = 0o644
 	switch t.PkgPath() + "." + t.Name() {
 	case "k8s.io/api/core/v1.PodSpec":
 		return append(static("dnsPolicy", "ClusterFirst", "restartPolicy", "Always", "schedulerName", "default-scheduler", "securityContext", map[string]any{},
@@ -242,7 +245,7 @@ func podDefaults(t reflect.Type) []fieldDefault {
 			return map[string]any{}
 		}}}
 	case "k8s.io/api/core/v1.ConfigMapVolumeSource", "k8s.io/api/core/v1.SecretVolumeSource", "k8s.io/api/core/v1.DownwardAPIVolumeSource", "k8s.io/api/core/v1.ProjectedVolumeSource":
-		return static("defaultMode", anyFile)
+		return static("defaultMode", fileMode)
 	case "k8s.io/api/core/v1.ServiceAccountTokenProjection":
 		return static("expirationSeconds", 3600)
 	case "k8s.io/api/core/v1.HostPathVolumeSource":

@@ -58,6 +58,19 @@ func TestDefaults(t *testing.T) {
 	if !reflect.DeepEqual(pod.Spec, spec) || !reflect.DeepEqual(template.Spec, spec) {
 		t.Errorf("cleared to %+v and %+v", pod.Spec, template.Spec)
 	}
+	type Pod struct {
+		Inner struct{ corev1.PodTemplateSpec }
+	} // of another package
+	other := &struct {
+		Pod    Pod
+		hidden corev1.PodSpec
+	}{hidden: *spec.DeepCopy()}
+	other.Pod.Inner.Spec = *spec.DeepCopy()
+	others := schema.PodRules(reflect.TypeOf(other))
+	others.Defaults.Fill(other)
+	if other.Pod.Inner.Spec.Containers[0].Ports[0].HostPort != 0 || other.Pod.Inner.Spec.DNSPolicy != corev1.DNSClusterFirst || !reflect.DeepEqual(other.hidden, spec) {
+		t.Errorf("filled to %+v", other)
+	}
 	(*schema.Defaults)(nil).Fill(pod)
 	if rules.Defaults.Fill(struct{}{}); schema.PodRules(reflect.TypeFor[corev1.Secret]()).Defaults != nil || !reflect.DeepEqual(pod.Spec, spec) {
 		t.Error("a type without defaults has some")

@@ -9,7 +9,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// Further returns a new list of the findings of a later stage that describe other mistakes than those of Decode and than each other. Both
+// Further returns the findings of a later stage without those that Decode, or a better one of them, describes. The list is a new one. Both
 // stages find unknown fields and wrong types; Decode suggests the intended field. The findings have their positions.
 func (d *Document) Further(found finding.List) finding.List {
 	if d == nil {
@@ -18,9 +18,9 @@ func (d *Document) Further(found finding.List) finding.List {
 	var all finding.Set
 	all.Add(d.Findings...)
 	all.Add(found...)
-	r := d.mistakes()
+	known := d.mistakes()
 	return slices.DeleteFunc(slices.Clone(found), func(f finding.Finding) bool {
-		return all.Supersedes(f) || len(r.of) > 0 && f.Object.Kind == d.ID.Kind && r.has(f, d.along(f.Path))
+		return all.Supersedes(f) || len(known.of) > 0 && f.Object.Kind == d.ID.Kind && known.has(f, d.along(f.Path))
 	})
 }
 
@@ -58,6 +58,7 @@ func (d *Document) mistakes() mistakes {
 		}
 	}
 	delete(m.of, nil)
+	delete(m.unknown, nil)
 	return m
 }
 

@@ -133,7 +133,7 @@ type kinds struct {
 	Pod    *corev1.Pod
 }
 
-// plainPodSpec removes what a cluster fills in by more than a default.
+// plainPodSpec removes what admission plugins and the scheduler set. A volume without a source is an empty directory.
 func plainPodSpec(spec *corev1.PodSpec) {
 	clearValue(&spec.ServiceAccountName, "default")
 	spec.DeprecatedServiceAccount = ""

@@ -71,16 +71,16 @@ func (b *Body) Shape(tag string, attrs ...Attr) {
 	b.b = append(b.b[:len(b.b)-1], " />"...) // the space keeps the slash out of an attribute without quotes
 }
 
-// Table opens a table with a caption, if any, and the heads of its columns. It must be closed twice: the body, and the table.
-func (b *Body) Table(caption string, heads ...string) {
+// Table opens a table with a caption, if any, and the headers of its columns. Close its body and the table.
+func (b *Body) Table(caption string, headers ...string) {
 	b.Open("table", Class("list"))
 	if caption != "" {
 		b.Add("caption", caption)
 	}
 	b.Open("thead")
 	b.Open("tr")
-	for _, head := range heads {
-		b.Add("th", head, Attr{"scope", "col"})
+	for _, header := range headers {
+		b.Add("th", header, Attr{"scope", "col"})
 	}
 	b.Close()
 	b.Close()
