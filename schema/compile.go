@@ -34,7 +34,7 @@ func Compile(template, patch reflect.Type, r Rules) (*Type, error) {
 	if template == nil {
 		return nil, errors.New("there is no type to compile")
 	}
-	c := compiler{rules: r, done: map[typePair]*Type{}, holds: map[reflect.Type]bool{}}
+	c := compiler{rules: r, done: map[typePair]*Type{}}
 	t := c.compile(template, patch)
 	for _, path := range slices.Sorted(maps.Keys(r.Only)) {
 		if err := c.restrict(t, strings.Split(path, "."), r.Only[path]); err != nil {
@@ -125,7 +125,6 @@ type typePair struct{ template, patch reflect.Type }
 type compiler struct {
 	rules   Rules
 	done    map[typePair]*Type
-	holds   map[reflect.Type]bool // whether each type reaches a map
 	structs []*Type
 	keyed   []*Type // the list-maps
 }
@@ -135,38 +134,9 @@ func (c *compiler) finish() {
 	for _, t := range c.keyed {
 		t.key = t.Elem.Field(t.Key)
 	}
-	// Find the structs that contain a list-map or a union, then also the structs that contain a map.
-	nested := c.holding(func(t *Type) bool { return t.Kind == ListMap || len(t.Unions) > 0 })
-	inside := c.holding(func(t *Type) bool {
-		return t.Kind == ListMap || len(t.Unions) > 0 || t.Kind == Map || t.Kind == Atomic && t.maps
-	})
 	for _, t := range c.structs {
 		t.sorted = t.Sorted()
-		some := func(wanted func(*StructField) bool) Fields {
-			return Fields{t, slices.DeleteFunc(slices.Clone(t.Fields), func(f *StructField) bool { return !wanted(f) })}
-		}
-		t.nested = some(func(f *StructField) bool { return nested(f.Type) })
-		t.inside = some(func(f *StructField) bool { return inside(f.Type) })
-		t.members = make([]Fields, len(t.Unions))
-		for i, u := range t.Unions {
-			t.members[i] = some(func(f *StructField) bool { return u.Has(f.Name) })
-		}
 	}
-}
-
-// holding returns a function that reports whether a type is wanted, or is a struct that contains a wanted type.
-func (c *compiler) holding(wanted func(*Type) bool) func(*Type) bool {
-	structs := map[*Type]bool{}
-	holds := func(t *Type) bool { return structs[t] || wanted(t) }
-	for again := true; again; {
-		again = false
-		for _, t := range c.structs {
-			if !structs[t] && slices.ContainsFunc(t.Fields, func(f *StructField) bool { return holds(f.Type) }) {
-				structs[t], again = true, true
-			}
-		}
-	}
-	return holds
 }
 
 func (c *compiler) compile(template, patch reflect.Type) *Type {
@@ -194,7 +164,6 @@ func (c *compiler) compile(template, patch reflect.Type) *Type {
 		t.Elem = c.compile(template.Elem(), elem(patch))
 	case template.Kind() == reflect.Slice && template.Elem().Kind() != reflect.Uint8:
 		t.Kind = Atomic
-		t.maps = c.canHoldMaps(template.Elem())
 		t.Elem = c.compile(template.Elem(), elem(patch))
 	default:
 		t.Kind = Scalar
@@ -268,10 +237,7 @@ type goField struct {
 // goFields lists the fields that encoding/json would write for a struct, with inlined structs in place. The index sequence
 // outer leads to the struct within the outer types.
 func goFields(t reflect.Type, outer []int, outerTypes ...reflect.Type) []goField {
-	fields, in := make([]goField, 0, t.NumField()), t
-	if len(outerTypes) > 0 {
-		in = outerTypes[0]
-	}
+	fields := make([]goField, 0, t.NumField())
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -293,7 +259,6 @@ func goFields(t reflect.Type, outer []int, outerTypes ...reflect.Type) []goField
 				Index:     index,
 				OmitEmpty: hasOption(options, "omitempty"),
 				OmitZero:  hasOption(options, "omitzero"),
-				in:        in,
 				kind:      f.Type.Kind(),
 			}})
 		}
@@ -336,42 +301,6 @@ func elem(t reflect.Type) reflect.Type {
 func encodesItself(t reflect.Type) bool {
 	marshaler := reflect.TypeFor[json.Marshaler]()
 	return t.Implements(marshaler) || reflect.PointerTo(t).Implements(marshaler)
-}
-
-// canHoldMaps reports whether values of the type reach a map.
-func (c *compiler) canHoldMaps(t reflect.Type) bool {
-	seen := map[reflect.Type]bool{}
-	holds := c.holdsMaps(t, seen)
-	if !holds { // a type visited before the map was found may still hold one
-		for of := range seen {
-			c.holds[of] = false
-		}
-	}
-	return holds
-}
-
-func (c *compiler) holdsMaps(t reflect.Type, seen map[reflect.Type]bool) bool {
-	if holds, known := c.holds[t]; known || seen[t] {
-		return holds
-	}
-	seen[t] = true
-	holds := false
-	switch t.Kind() {
-	case reflect.Map:
-		holds = true
-	case reflect.Pointer, reflect.Slice:
-		holds = c.holdsMaps(t.Elem(), seen)
-	case reflect.Struct:
-		if !encodesItself(t) {
-			for i := 0; i < t.NumField() && !holds; i++ {
-				holds = c.holdsMaps(t.Field(i).Type, seen)
-			}
-		}
-	}
-	if holds {
-		c.holds[t] = true
-	}
-	return holds
 }
 
 // declaresScalar reports whether a type with its own JSON declares a JSON type other than object, as quantities and times do.

@@ -87,10 +87,6 @@ type Type struct {
 	patchable []*StructField
 	sorted    []*StructField // Fields by name, of a compiled struct
 	key       *StructField
-	members   []Fields                // of each union
-	nested    Fields                  // the fields that are list-maps, have a union or hold such a field
-	inside    Fields                  // nested, and the fields that are maps or hold some
-	maps      bool                    // whether an Atomic's items can hold maps
 	byName    map[string]*StructField // the index of a struct with many fields, otherwise nil
 }
 
@@ -133,7 +129,6 @@ type Slot struct {
 	// OmitEmpty and OmitZero are the options of the field's json tag.
 	OmitEmpty, OmitZero bool
 
-	in   reflect.Type // the struct that Index starts from
 	kind reflect.Kind
 }
 
@@ -167,7 +162,7 @@ func (s *Slot) value(parent reflect.Value) reflect.Value {
 }
 
 // In returns the slot's value as Of does, for writing. It first sets a nil embedded pointer to an empty struct. In that case
-// the field was not encoded.
+// the field was not encoded. The value is invalid if nothing can set that pointer.
 func (s *Slot) In(parent reflect.Value) (value reflect.Value, encoded bool) {
 	if s == nil || len(s.Index) == 0 || parent.Kind() != reflect.Struct || !parent.CanSet() {
 		return s.Of(parent)
@@ -177,6 +172,9 @@ func (s *Slot) In(parent reflect.Value) (value reflect.Value, encoded bool) {
 	for _, i := range s.Index[1:] {
 		if value.Kind() == reflect.Pointer {
 			if value.IsNil() {
+				if !value.CanSet() {
+					return reflect.Value{}, false
+				}
 				value.Set(reflect.New(value.Type().Elem()))
 				made = true
 			}
@@ -310,30 +308,6 @@ func (t *Type) Sorted() []*StructField {
 		return t.sorted
 	}
 	return slices.SortedFunc(slices.Values(t.Fields), func(a, b *StructField) int { return strings.Compare(a.Name, b.Name) })
-}
-
-// Nested returns the fields of a Struct that are list-maps, have a union, or hold such a field.
-func (t *Type) Nested() *Fields {
-	if t == nil {
-		return nil
-	}
-	return &t.nested
-}
-
-// Inside returns the fields of a Struct that are list-maps or maps, have a union, or hold such a field.
-func (t *Type) Inside() *Fields {
-	if t == nil {
-		return nil
-	}
-	return &t.inside
-}
-
-// Members returns the fields of a Struct that are members of one of its Unions, by its index.
-func (t *Type) Members(union int) *Fields {
-	if t == nil || union < 0 || union >= len(t.members) {
-		return nil
-	}
-	return &t.members[union]
 }
 
 // FieldNames returns the JSON names of the fields of a Go struct type, with inlined structs in place. A union may consist of

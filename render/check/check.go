@@ -138,13 +138,8 @@ func (c *checker) template(template *trainer.JobSetTemplateSpec) {
 // walk checks a patch, nil for none, and the template along the plan.
 func (c *checker) walk(patch *trainer.JobSetSpecPatch, template *trainer.JobSetTemplateSpec) {
 	spec := runtimepatch.JobSetTemplate().Field("spec").Type
-	w := walker{checker: c, alone: patch == nil}
-	runtime := spec.View(reflect.ValueOf(&template.Spec).Elem(), false)
-	if patch == nil {
-		w.walk(spec, schema.View{}, runtime, 0, "")
-	} else {
-		w.walk(spec, spec.View(reflect.ValueOf(patch).Elem(), true), runtime, 0, "")
-	}
+	w := walker{checker: c, shapes: shapes(), alone: patch == nil}
+	w.walk(spec, view{reflect.Indirect(reflect.ValueOf(patch)), true}, view{of: reflect.ValueOf(&template.Spec).Elem()}, 0, "")
 }
 
 // patchOf checks one manager's patch against the runtime's template.
@@ -445,8 +440,8 @@ func (c *checker) tolerations(job string, patch, have []corev1.Toleration) {
 // controllers ignore the rest, except a Pod template's finalizers. These reach the Pods and prevent their deletion (Kubernetes
 // v1.36 pkg/controller/controller_utils.go).
 func (c *checker) metadata(m *metav1.ObjectMeta, ofPod bool, path func() fieldpath.Path) {
-	for f := range jobMetadata().Encoded(reflect.ValueOf(m).Elem()) {
-		if f.Name == "labels" || f.Name == "annotations" {
+	for _, f := range jobMetadata().Patchable() {
+		if _, encoded := f.Patch.Of(reflect.ValueOf(m).Elem()); !encoded || f.Name == "labels" || f.Name == "annotations" {
 			continue
 		}
 		remedy := &c.report(finding.CodeIgnoredMetadata, finding.Warning, path().Append(fieldpath.Field(f.Name)), "set labels and annotations only, and drop the rest", "%s", IgnoredMetadata(f.Name, ofPod)).Remedy

@@ -13,16 +13,16 @@ import (
 
 // union reports two members of one union that are both set.
 func (w *walker) union(t *schema.Type, union int, patch, runtime operand, parent string) {
-	setter, fields, u := patch, t.Members(union), t.Unions[union]
-	if !patch.IsPresent() {
+	setter, fields, u := patch, w.shapes[t].members[union], t.Unions[union]
+	if !patch.isPresent() {
 		setter = runtime
 	}
 	n := countMembers(fields, setter)
-	if n == 0 || n == 1 && (!patch.IsPresent() || countMembers(fields, runtime) == 0) {
+	if n == 0 || n == 1 && (!patch.isPresent() || countMembers(fields, runtime) == 0) {
 		return // what the patch leaves alone is the runtime's own affair
 	}
 	added, there := w.members(fields, setter), []member(nil)
-	if patch.IsPresent() {
+	if patch.isPresent() {
 		there = w.members(fields, runtime)
 	}
 	there = slices.DeleteFunc(there, func(r member) bool {
@@ -56,9 +56,11 @@ func (w *walker) union(t *schema.Type, union int, patch, runtime operand, parent
 }
 
 // countMembers returns how many fields of a union a side sets.
-func countMembers(fields *schema.Fields, s operand) (n int) {
-	for f, i := s.Next(fields, 0); f != nil; f, i = s.Next(fields, i) {
-		n++
+func countMembers(fields []*schema.StructField, s operand) (n int) {
+	for _, f := range fields {
+		if s.has(f) {
+			n++
+		}
 	}
 	return n
 }
@@ -70,10 +72,12 @@ type member struct {
 }
 
 // members returns a union's fields that a side sets.
-func (w *walker) members(fields *schema.Fields, s operand) []member {
+func (w *walker) members(fields []*schema.StructField, s operand) []member {
 	var set []member
-	for f, i := s.Next(fields, 0); f != nil; f, i = s.Next(fields, i) {
-		set = append(set, member{f.Name, w.claim(s, f)})
+	for _, f := range fields {
+		if s.has(f) {
+			set = append(set, member{f.Name, w.claim(s, f)})
+		}
 	}
 	return set
 }
@@ -106,28 +110,28 @@ func describe(parent string, u schema.Union, path fieldpath.Path) (what, key str
 // discriminated reports a member that does not belong to the discriminator's value.
 func (w *walker) discriminated(t *schema.Type, u schema.Union, patch, runtime operand) {
 	setter := func(f *schema.StructField) operand {
-		if patch.Has(f) {
+		if patch.has(f) {
 			return patch
 		}
 		return runtime
 	}
 	chooser := t.Field(u.Discriminator)
 	by := setter(chooser)
-	if !by.Has(chooser) {
+	if !by.has(chooser) {
 		return
 	}
-	chosen := by.Value(chooser).String()
+	chosen := by.value(chooser).String()
 	if chosen == u.When {
 		return
 	}
 	at := patch
-	if !patch.IsPresent() {
+	if !patch.isPresent() {
 		at = runtime
 	}
 	for _, name := range u.Members {
 		member := t.Field(name)
 		holder := setter(member)
-		if !holder.Has(member) || patch.IsPresent() && !by.ofPatch && !holder.ofPatch {
+		if !holder.has(member) || patch.isPresent() && !by.ofPatch && !holder.ofPatch {
 			continue
 		}
 		f := w.report(finding.CodeTwoSources, finding.Error, w.path(at),

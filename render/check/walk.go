@@ -15,7 +15,8 @@ import (
 // items of a list are found by their merge keys.
 type walker struct {
 	*checker
-	alone bool // there is no patch
+	shapes map[*schema.Type]*shape
+	alone  bool // there is no patch
 }
 
 // step is a step of the walk. A path is put together only when there is something to report.
@@ -28,9 +29,8 @@ type step struct {
 
 // operand is one of the two structs. The zero side is absent.
 type operand struct {
-	schema.View
-	ofPatch bool
-	depth   int // of the struct, in the trail
+	view
+	depth int // of the struct, in the trail
 }
 
 // path returns the path to a side, and some steps on. Only the patch, or a template alone, shows items by position.
@@ -61,60 +61,63 @@ func (w *walker) layerOf(s operand) merge.Layer {
 
 // pathAt returns a function that gives the patch's path to a depth, as long as the walk is within it.
 func (w *walker) pathAt(depth int) func() fieldpath.Path {
-	return func() fieldpath.Path { return w.path(operand{ofPatch: true, depth: depth}) }
+	return func() fieldpath.Path { return w.path(operand{view{ofPatch: true}, depth}) }
 }
 
 // claim returns the claim of a side on a field.
 func (w *walker) claim(s operand, f *schema.StructField) merge.Claim {
-	return merge.Claim{Layer: w.layerOf(s), Value: s.Value(f).Interface(), Source: w.path(s, fieldpath.Field(f.Name))}
+	return merge.Claim{Layer: w.layerOf(s), Value: s.value(f).Interface(), Source: w.path(s, fieldpath.Field(f.Name))}
 }
 
 // walk checks what hangs on the shape of the values alone: unions, merge keys, directives. With
 // only a runtime it checks that; with a patch, the patch by itself and against the runtime.
-func (w *walker) walk(t *schema.Type, patch, runtime schema.View, depth int, parent string) {
+func (w *walker) walk(t *schema.Type, patch, runtime view, depth int, parent string) {
 	for i := range t.Unions {
-		p, r := operand{patch, true, depth}, operand{runtime, false, depth}
+		p, r := operand{patch, depth}, operand{runtime, depth}
 		if t.Unions[i].Discriminator == "" {
 			w.union(t, i, p, r, parent)
 		} else {
 			w.discriminated(t, t.Unions[i], p, r)
 		}
 	}
-	leader, fields := patch, t.Inside()
-	if !patch.IsPresent() {
-		leader, fields = runtime, t.Nested()
+	leader, fields := patch, w.shapes[t].inside
+	if !patch.isPresent() {
+		leader, fields = runtime, w.shapes[t].nested
 	}
-	for f, i := leader.Next(fields, 0); f != nil; f, i = leader.Next(fields, i) {
+	for _, f := range fields {
+		if !leader.has(f) {
+			continue
+		}
 		w.trail = append(w.trail[:depth], step{field: f})
 		switch f.Type.Kind {
 		case schema.Struct:
-			w.walk(f.Type, patch.Struct(f), runtime.Struct(f), depth+1, f.Name)
+			w.walk(f.Type, patch.inner(f), runtime.inner(f), depth+1, f.Name)
 		case schema.ListMap:
 			w.list(f, patch, runtime, depth+1)
 		case schema.Map:
-			w.directives(leader.Value(f), w.pathAt(depth+1))
+			w.directives(leader.value(f), w.pathAt(depth+1))
 		case schema.Atomic:
-			w.nestedDirectives(f.Type, leader.Value(f), w.pathAt(depth+1))
+			w.nestedDirectives(f.Type, leader.value(f), w.pathAt(depth+1))
 		}
 	}
 }
 
 // list checks the items of a list-map, each against the runtime's of the same key.
-func (w *walker) list(f *schema.StructField, patch, runtime schema.View, depth int) {
-	t, ofPatch := f.Type, patch.IsPresent()
+func (w *walker) list(f *schema.StructField, patch, runtime view, depth int) {
+	t, ofPatch := f.Type, patch.isPresent()
 	if t.Key == "containerPort" || t.Key == "topologyKey" {
 		return // Kubernetes tells their items apart by more than the merge key
 	}
-	var list, other items
+	var other items
 	leader := runtime
 	if ofPatch {
 		leader = patch
-		other.read(runtime, f)
+		other = runtime.items(f)
 	}
-	list.read(leader, f)
-	at := operand{ofPatch: ofPatch, depth: depth}
-	for i := range list.Len() {
-		step := step{list: t, key: list.Key(i), index: -1}
+	list := leader.items(f)
+	at := operand{view{ofPatch: ofPatch}, depth}
+	for i := range list.len() {
+		step := step{list: t, key: list.keyOf(i), index: -1}
 		if step.key == "" {
 			step.index = i
 			if !mayLackKey(f, ofPatch) {
@@ -128,18 +131,18 @@ func (w *walker) list(f *schema.StructField, patch, runtime schema.View, depth i
 		}
 		w.trail = append(w.trail[:depth], step)
 		if ofPatch {
-			w.walk(t.Elem, list.At(i), other.At(other.find(step.key)), depth+1, f.Name)
+			w.walk(t.Elem, list.at(i), other.at(other.find(step.key)), depth+1, f.Name)
 		} else {
-			w.walk(t.Elem, schema.View{}, list.At(i), depth+1, f.Name)
+			w.walk(t.Elem, view{}, list.at(i), depth+1, f.Name)
 		}
 	}
-	if f.Name == "volumeMounts" && ofPatch && list.Len() > 1 {
+	if f.Name == "volumeMounts" && ofPatch && list.len() > 1 {
 		w.mountNames(t.Elem, &list, at)
 	}
 }
 
 // duplicate reports an item whose key a first one has.
-func (w *walker) duplicate(f *schema.StructField, list operand, from schema.View, first, i int, key string) {
+func (w *walker) duplicate(f *schema.StructField, list operand, from view, first, i int, key string) {
 	code := finding.CodeDuplicateItem
 	if f.Name == "volumeMounts" && list.ofPatch {
 		code = finding.CodeOneMountPath // the TrainJob CRD tells a patch's mounts apart by name
@@ -148,41 +151,9 @@ func (w *walker) duplicate(f *schema.StructField, list operand, from schema.View
 	found := w.report(code, finding.Error, at, "combine the two, or give one of them another "+f.Type.Key,
 		"two items of %s have the %s %q", f.Name, f.Type.Key, key)
 	found.Claims = duplicateClaims(w.layerOf(list), w.path(list, fieldpath.Index(first)), at)
-	if all := reflect.Indirect(from.Value(f)); reflect.DeepEqual(all.Index(first).Interface(), all.Index(i).Interface()) {
+	if all := from.value(f); reflect.DeepEqual(all.Index(first).Interface(), all.Index(i).Interface()) {
 		found.Remedy.Do, found.Remedy.IsCertain = finding.Remove, true
 	}
-}
-
-// items holds the items of a list-map.
-type items struct {
-	schema.List
-	first map[string]int // the first item of each key; nil where a search is as fast
-}
-
-// read sets l to the list in a field.
-func (l *items) read(from schema.View, f *schema.StructField) {
-	const short = 32
-	l.List = from.List(f)
-	if l.Len() <= short {
-		return
-	}
-	l.first = make(map[string]int, l.Len())
-	for i := range l.Len() {
-		if _, duplicate := l.first[l.Key(i)]; !duplicate {
-			l.first[l.Key(i)] = i
-		}
-	}
-}
-
-// find returns the position of the first item that has a key; -1 where none has it.
-func (l *items) find(key string) int {
-	if l.first == nil {
-		return l.Find(key)
-	}
-	if i, ok := l.first[key]; ok {
-		return i
-	}
-	return -1
 }
 
 // mayLackKey reports whether the cluster accepts an item with an empty merge key. It accepts a reference to a pull secret, and
@@ -203,8 +174,8 @@ func (w *walker) keyless(f *schema.StructField, t *schema.Type, path fieldpath.P
 // them by name (Trainer v2.3.0 ContainerPatch).
 func (w *walker) mountNames(mount *schema.Type, mounts *items, list operand) {
 	seen := map[string]int{}
-	for i := range mounts.Len() {
-		name := mounts.At(i).Value(mount.Field("name")).String()
+	for i := range mounts.len() {
+		name := mounts.at(i).value(mount.Field("name")).String()
 		if first, duplicate := seen[name]; duplicate {
 			at := w.path(list, fieldpath.Index(i))
 			w.report(finding.CodeDuplicateItem, finding.Error, at,

@@ -26,7 +26,11 @@ func missingFields(have *trainer.JobSetTemplateSpec, want *trainer.JobSetTemplat
 // is not missing.
 func missingInStruct(t *schema.Type, key *schema.StructField, dst, want, have reflect.Value) bool {
 	isMissing := false
-	for f, from := range t.Encoded(want) {
+	for _, f := range t.Patchable() {
+		from, isSet := f.Patch.Of(want)
+		if !isSet {
+			continue
+		}
 		to, isForced := f.Patch.In(dst)
 		if f == key {
 			to.Set(from)

@@ -116,7 +116,7 @@ func exported() []exportedPackage {
 		}},
 		{folder: "schema", all: []any{
 			schema.Compile, schema.FieldNames, schema.Open, schema.ParseOpenAPI, schema.PodRules, schema.TypeOf,
-			new(schema.Defaults), new(schema.Kind), new(schema.List), new(schema.Slot), new(schema.Type), new(schema.Union), new(schema.View),
+			new(schema.Defaults), new(schema.Kind), new(schema.Slot), new(schema.Type), new(schema.Union),
 		}},
 		{folder: "render/trainjob", all: []any{trainjob.KnownSources, trainjob.New, trainjob.RuntimeKinds}},
 	}
