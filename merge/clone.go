@@ -2,22 +2,28 @@ package merge
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/trainweld/trainweld/merge/tree"
 )
 
 // shape describes how to copy a struct type.
 type shape struct {
 	deep []int // the fields that share memory on assignment
 	json bool  // whether to copy through JSON, because the fields do not hold the whole value
+	// apart is set if an unexported field shares memory. Only the fields in JSON are copied then, as upstream copies a value.
+	apart bool
 }
 
 // isDeep reports whether values of the type share memory on assignment.
-func (s shape) isDeep() bool { return s.json || len(s.deep) > 0 }
+func (s shape) isDeep() bool { return s.json || s.apart || len(s.deep) > 0 }
 
-// shapeOf reports whether values of the type share memory on assignment. It records every struct type that it visits.
+// shapeOf reports whether values of the type share memory on assignment. It records every struct type that it visits, and a problem
+// that makes a copy impossible.
 func (p *plan) shapeOf(t reflect.Type) (deep bool) {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Map:
@@ -39,8 +45,14 @@ func (p *plan) shapeOf(t reflect.Type) (deep bool) {
 		default:
 			p.shapes[t] = shape{deep: []int{0}} // a placeholder, for a type that contains itself
 			for i := range t.NumField() {
-				if p.shapeOf(t.Field(i).Type) {
-					s.deep = append(s.deep, i)
+				f := t.Field(i)
+				if !p.shapeOf(f.Type) {
+					continue
+				}
+				s.deep = append(s.deep, i)
+				s.apart = s.apart || !f.IsExported()
+				if f.Anonymous && !f.IsExported() && f.Type.Kind() == reflect.Pointer {
+					p.problem = fmt.Errorf("%s embeds a pointer to %s, which is not exported: export it, or embed it by value", t, f.Type.Elem())
 				}
 			}
 		}
@@ -76,62 +88,108 @@ func (p *plan) isDeep(t reflect.Type) bool {
 	case reflect.Array:
 		return p.isDeep(t.Elem())
 	case reflect.Struct:
-		return p.shapes[t].isDeep()
+		s, isKnown := p.shapes[t]
+		return s.isDeep() || !isKnown
 	default:
 		return false
 	}
 }
 
-// clone sets dst to a copy of src that shares no memory with it. Both have the same type. If src is nil, dst must be so already.
-func (p *plan) clone(dst, src reflect.Value) {
+// clone sets dst to a copy of src that shares no memory with it. Both have the same type. If src is nil, dst must be so already. The
+// error is that of a value that contains itself.
+func (p *plan) clone(dst, src reflect.Value) error {
+	c := cloner{plan: p}
+	c.copy(dst, src)
+	return c.err
+}
+
+// cloner copies one value.
+type cloner struct {
+	*plan
+	nesting tree.Nesting
+	err     error
+}
+
+func (c *cloner) copy(dst, src reflect.Value) {
 	switch src.Kind() {
-	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Interface:
+	case reflect.Pointer, reflect.Slice, reflect.Map:
 		if src.IsNil() {
 			return
 		}
+		if c.nesting.Enter(src) {
+			c.err = errCycle
+			return
+		}
+		c.reference(dst, src)
+		c.nesting.Leave(src)
+	case reflect.Interface:
+		if src.IsNil() {
+			return
+		}
+		copied := reflect.New(src.Elem().Type()).Elem()
+		c.copy(copied, src.Elem())
+		dst.Set(copied)
+	case reflect.Array:
+		for i := range src.Len() {
+			c.copy(dst.Index(i), src.Index(i))
+		}
+	case reflect.Struct:
+		c.object(dst, src)
+	default:
+		dst.Set(src)
 	}
+}
+
+// reference copies what a pointer, a list or a map refers to.
+func (c *cloner) reference(dst, src reflect.Value) {
 	switch src.Kind() {
 	case reflect.Pointer:
 		copied := reflect.New(src.Type().Elem())
-		p.clone(copied.Elem(), src.Elem())
+		c.copy(copied.Elem(), src.Elem())
 		dst.Set(copied)
 	case reflect.Slice:
 		makeList(dst, src.Len())
-		if !p.isDeep(src.Type().Elem()) {
+		if !c.isDeep(src.Type().Elem()) {
 			reflect.Copy(dst, src)
 			return
 		}
 		for i := range src.Len() {
-			p.clone(dst.Index(i), src.Index(i))
-		}
-	case reflect.Array:
-		for i := range src.Len() {
-			p.clone(dst.Index(i), src.Index(i))
+			c.copy(dst.Index(i), src.Index(i))
 		}
 	case reflect.Map:
 		m := reflect.MakeMapWithSize(src.Type(), src.Len())
 		for entries := src.MapRange(); entries.Next(); {
 			value := reflect.New(src.Type().Elem()).Elem()
-			p.clone(value, entries.Value())
+			c.copy(value, entries.Value())
 			m.SetMapIndex(entries.Key(), value)
 		}
 		dst.Set(m)
-	case reflect.Interface:
-		copied := reflect.New(src.Elem().Type()).Elem()
-		p.clone(copied, src.Elem())
-		dst.Set(copied)
-	case reflect.Struct:
-		s := p.shapes[src.Type()]
-		if s.json {
-			cloneByJSON(dst, src)
-			return
-		}
-		dst.Set(src)
-		for _, i := range s.deep {
-			p.clone(dst.Field(i), src.Field(i))
+	}
+}
+
+// object copies a struct.
+func (c *cloner) object(dst, src reflect.Value) {
+	s, isKnown := c.shapes[src.Type()]
+	switch {
+	case !isKnown: // the value of an interface
+		known := c.plan
+		c.plan = &plan{shapes: map[reflect.Type]shape{}}
+		c.shapeOf(src.Type())
+		c.object(dst, src)
+		c.plan = known
+	case s.json:
+		cloneByJSON(dst, src)
+	case s.apart || !dst.CanSet(): // not settable: an embedded struct that is not exported
+		for i := range src.NumField() {
+			if f := src.Type().Field(i); f.IsExported() || f.Anonymous && f.Type.Kind() == reflect.Struct {
+				c.copy(dst.Field(i), src.Field(i))
+			}
 		}
 	default:
 		dst.Set(src)
+		for _, i := range s.deep {
+			c.copy(dst.Field(i), src.Field(i))
+		}
 	}
 }
 

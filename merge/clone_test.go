@@ -154,3 +154,73 @@ func TestSameValue(t *testing.T) {
 		}
 	}
 }
+
+// hiding has what Go code can hide from JSON.
+type hiding struct {
+	embedded `json:",inline"`
+
+	Name  string             `json:"name,omitempty"`
+	Any   any                `json:"any,omitempty"`
+	Inner map[string]*hiding `json:"inner,omitempty"`
+
+	list    []string
+	byName  map[string]string
+	pointer *embedded
+	value   any
+	lists   [1][]string
+}
+
+type embedded struct {
+	List []string `json:"embedded,omitempty"`
+}
+
+// TestApply_Hidden shows that a base whose type hides memory merges as upstream merges its JSON, and shares none with the result.
+func TestApply_Hidden(t *testing.T) {
+	plan := must(merge.For[hiding, merge.Object](schema.Rules{}))
+	base := func() *hiding {
+		return &hiding{
+			embedded: embedded{List: []string{"a"}}, Any: embedded{List: []string{"b"}}, Inner: map[string]*hiding{"c": {list: []string{"c"}}},
+			list: []string{"d"}, byName: map[string]string{"e": "f"}, pointer: &embedded{}, value: &embedded{}, lists: [1][]string{{"g"}},
+		}
+	}
+	patches := []merge.Layered[merge.Object]{{Layer: "a", Patch: &merge.Object{"name": "new"}}}
+	for _, o := range []merge.Options{{}, {Owners: true}, {Owners: true, Precedence: merge.BaseAlways}} {
+		input := base()
+		result, err := plan.Apply(input, patches, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := hiding{Name: "new", embedded: embedded{List: []string{"a"}}, Any: embedded{List: []string{"b"}}, Inner: map[string]*hiding{"c": {}}}
+		if !reflect.DeepEqual(result.Value, want) {
+			t.Errorf("Apply makes %#v, want %#v", result.Value, want)
+		}
+		result.Value.List[0], result.Value.Any.(embedded).List[0], result.Value.Inner["c"].Name = "x", "x", "x"
+		if !reflect.DeepEqual(input, base()) {
+			t.Errorf("a change of the result changes the base to %#v", input)
+		}
+	}
+	if _, err := merge.For[struct{ *embedded }, merge.Object](schema.Rules{}); err == nil ||
+		err.Error() != "merge: struct { *merge_test.embedded } embeds a pointer to merge_test.embedded, which is not exported: export it, or embed it by value" {
+		t.Errorf("For returns %v for a pointer that nothing can set", err)
+	}
+}
+
+// TestApply_CyclicBase shows that a base that contains itself is an error.
+func TestApply_CyclicBase(t *testing.T) {
+	loop, anything, self := &memory{}, &memory{}, map[string]any{}
+	loop.Loop, anything.Any, self["a"] = loop, self, self
+	plan, untyped := must(merge.For[memory, merge.Object](schema.Rules{})), must(merge.ForAny(reflect.TypeFor[memory](), schema.Rules{}))
+	for what, base := range map[string]*memory{"a pointer": loop, "a map": anything} {
+		_, err := plan.Apply(base, nil, merge.Options{})
+		var value any = base
+		_, alike := untyped.Apply(&value, nil, merge.Options{})
+		for _, err := range []error{err, alike} {
+			if err == nil || err.Error() != "patch of base: contains itself" {
+				t.Errorf("%s: Apply returns %v", what, err)
+			}
+		}
+		if copied := must(merge.For[memory, memory](schema.Rules{})).CopyPatch(base); copied != nil {
+			t.Errorf("%s: CopyPatch returns %v", what, copied)
+		}
+	}
+}

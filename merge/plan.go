@@ -47,6 +47,7 @@ type plan struct {
 	removes         bool // whether a null in a patch to such objects removes its key
 	allowDuplicates bool // whether a patch may hold two items of one key
 	defaults        *schema.Defaults
+	problem         error // why values of a type cannot be copied
 }
 
 // For compiles the plan for a struct type T and patches P to it. P is T, a type that mirrors T with fewer fields, or Object.
@@ -66,7 +67,11 @@ func For[T, P any](r schema.Rules) (*Plan[T, P], error) {
 	if err != nil {
 		return nil, fmt.Errorf("merge: %s: %w", base, err)
 	}
-	return &Plan[T, P]{newPlan(root, r, base, patch)}, nil
+	p, err := newPlan(root, r, base, patch)
+	if err != nil {
+		return nil, err
+	}
+	return &Plan[T, P]{p}, nil
 }
 
 // ForType compiles a plan for a type that is known only at run time. Bases are objects that the type can hold, and merge as
@@ -79,7 +84,10 @@ func ForType(t reflect.Type, r schema.Rules) (*Plan[Object, Object], error) {
 	if err != nil {
 		return nil, fmt.Errorf("merge: %s: %w", t, err)
 	}
-	p := newPlan(root, r, t)
+	p, err := newPlan(root, r, t)
+	if err != nil {
+		return nil, err
+	}
 	p.of = t
 	return &Plan[Object, Object]{p}, nil
 }
@@ -87,19 +95,23 @@ func ForType(t reflect.Type, r schema.Rules) (*Plan[Object, Object], error) {
 // ForAny compiles a plan as ForType does, for values that are pointers to structs of the type. A patch is such a pointer or an
 // [Object].
 func ForAny(t reflect.Type, r schema.Rules) (*Plan[any, any], error) {
-	plan, err := ForType(t, r)
+	p, err := ForType(t, r)
 	if err != nil {
 		return nil, err
 	}
-	return &Plan[any, any]{newPlan(plan.Type(), r, t)}, nil
+	p.plan.of = nil
+	return &Plan[any, any]{p.plan}, nil
 }
 
-func newPlan(root *schema.Type, r schema.Rules, types ...reflect.Type) *plan {
+func newPlan(root *schema.Type, r schema.Rules, types ...reflect.Type) (*plan, error) {
 	p := &plan{root: root, shapes: map[reflect.Type]shape{}, allowDuplicates: r.AllowDuplicateKeys, defaults: r.Defaults}
 	for _, t := range types {
 		p.shapeOf(t)
 	}
-	return p
+	if p.problem != nil {
+		return nil, fmt.Errorf("merge: %w", p.problem)
+	}
+	return p, nil
 }
 
 // Type returns how values of the plan's type merge; nil for a nil plan.
@@ -110,13 +122,15 @@ func (p *Plan[T, P]) Type() *schema.Type {
 	return p.plan.root
 }
 
-// CopyPatch returns a copy of a patch that shares no memory with it; nil for nil.
+// CopyPatch returns a copy of a patch that shares no memory with it; nil for nil, and for a patch that contains itself.
 func (p *Plan[T, P]) CopyPatch(patch *P) *P {
 	if p == nil || p.plan == nil || patch == nil {
 		return nil
 	}
 	copied := new(P)
-	p.plan.clone(reflect.ValueOf(copied).Elem(), reflect.ValueOf(patch).Elem())
+	if p.plan.clone(reflect.ValueOf(copied).Elem(), reflect.ValueOf(patch).Elem()) != nil {
+		return nil
+	}
 	return copied
 }
 
@@ -252,24 +266,24 @@ func (p *Plan[T, P]) apply(dst, base *T, patches []Layered[P], o Options) (merge
 			if err != nil {
 				return merger{}, fmt.Errorf("merge: the base %w", err)
 			}
-			p.plan.clone(value, from)
+			if err := p.plan.clone(value, from); err != nil {
+				return merger{}, baseError(o, err)
+			}
 		}
 	case p.plan.of != nil:
 		value = reflect.New(p.plan.of).Elem()
 		m.of = baseLayerOf(o)
 		if base != nil {
 			if err := m.read(p.plan.root, value, *base); err != nil {
-				failed := asPatchError(err)
-				failed.Layer, failed.Index = m.of, -1
-				return merger{}, failed
+				return merger{}, baseError(o, err)
 			}
 		}
 	case base == nil:
 	default:
 		if c, ok := any(base).(interface{ DeepCopyInto(*T) }); ok {
 			c.DeepCopyInto(dst)
-		} else {
-			p.plan.clone(value, reflect.ValueOf(base).Elem())
+		} else if err := p.plan.clone(value, reflect.ValueOf(base).Elem()); err != nil {
+			return merger{}, baseError(o, err)
 		}
 	}
 	for place, i := range order {
@@ -308,7 +322,7 @@ func (p *Plan[T, P]) apply(dst, base *T, patches []Layered[P], o Options) (merge
 	if o.Defaults == RuleDefaults {
 		if o.Owners { // the owners are those of the value without defaults
 			m.ownership.value = reflect.New(value.Type()).Elem()
-			p.plan.clone(m.ownership.value, value)
+			_ = p.plan.clone(m.ownership.value, value) // a result does not contain itself
 		}
 		p.plan.defaults.Fill(value.Addr().Interface())
 	}
@@ -320,6 +334,13 @@ func (p *Plan[T, P]) apply(dst, base *T, patches []Layered[P], o Options) (merge
 		reflect.ValueOf(dst).Elem().Set(reflect.ValueOf(object))
 	}
 	return m, nil
+}
+
+// baseError returns the error of a base.
+func baseError(o Options, err error) error {
+	failed := asPatchError(err)
+	failed.Layer, failed.Index = baseLayerOf(o), -1
+	return failed
 }
 
 func baseLayerOf(o Options) Layer {
@@ -387,6 +408,9 @@ type PatchError struct {
 func (e *PatchError) Error() string {
 	if e == nil {
 		return "no error"
+	}
+	if len(e.Path) == 0 {
+		return fmt.Sprintf("patch of %s: %s", e.Layer, e.Err)
 	}
 	return fmt.Sprintf("patch of %s: %s: %s", e.Layer, e.Path, e.Err)
 }

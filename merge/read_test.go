@@ -256,11 +256,11 @@ func TestPatches_Foreign(t *testing.T) {
 		t.Errorf("Apply ignores %v, want .other", result.Ignored)
 	}
 	for want, patch := range map[string]merge.Object{
-		": contains itself": {"nodeSelector": cyclic},
+		"contains itself": {"nodeSelector": cyclic},
 		`.containers[0].args[1]: json: unsupported type: chan int`: {"containers": []any{merge.Object{"name": "a", "args": []any{"a", make(chan int)}}}},
 		`.overhead: json: unsupported value: NaN`:                  {"overhead": map[string]float64{"cpu": math.NaN()}},
 		`.priority: is no JSON: json: unsupported value: NaN`:      {"priority": math.NaN()},
-		": $patch: unknown directive \"map[]\"":                    {"$patch": map[string]string{}},
+		"$patch: unknown directive \"map[]\"":                      {"$patch": map[string]string{}},
 	} {
 		if _, err := plan.Apply(nil, []merge.Layered[merge.Object]{{Layer: "a", Patch: &patch}}, merge.Options{}); err == nil || err.Error() != "patch of a: "+want {
 			t.Errorf("Apply returns %v, want %s", err, want)
@@ -281,7 +281,7 @@ func TestPatches_Cyclic(t *testing.T) {
 	for name, patch := range map[string]*nested{"a pointer": &next, "a list": &list} {
 		for _, owners := range []bool{false, true} {
 			_, err := plan.Apply(nil, []merge.Layered[nested]{{Layer: "a", Patch: patch}}, merge.Options{Owners: owners})
-			if err == nil || !strings.HasPrefix(err.Error(), "patch of a: : json: unsupported value: encountered a cycle") {
+			if err == nil || !strings.HasPrefix(err.Error(), "patch of a: json: unsupported value: encountered a cycle") {
 				t.Errorf("%s: Apply returns %v", name, err)
 			}
 		}

@@ -35,8 +35,8 @@ func TestBadPatches(t *testing.T) {
 		{object{"spec": object{"$patch": "remove"}}, `.spec: $patch: unknown directive "remove"`},
 		{object{"spec": object{"$retainKeys": []any{"paused"}, "replicas": int64(1)}}, `.spec: $retainKeys does not name "replicas", which the patch sets`},
 		{object{"metadata": object{"labels": object{"a": object{}}}}, `.metadata.labels["a"]: must be a string, and is an object`},
-		{&corev1.Pod{}, `: is *v1.Pod, and must be a pointer to v1.Deployment`},
-		{nil, `: is nil, and must be a pointer to v1.Deployment`},
+		{&corev1.Pod{}, `is *v1.Pod, and must be a pointer to v1.Deployment`},
+		{nil, `is nil, and must be a pointer to v1.Deployment`},
 	} {
 		_, err := apply(&merging{typ: reflect.TypeFor[appsv1.Deployment](), base: base, patches: []any{c.patch}}, merge.Options{Owners: true})
 		if err == nil || strings.TrimPrefix(err.Error(), "patch of manager/0: ") != c.want {
