@@ -265,7 +265,7 @@ func (r *recording) again(object Object) (answer Answer, err error) {
 	return answer, nil
 }
 
-// rest waits until no Jobs, Pods or failures have come for a while.
+// rest waits until no Jobs, Pods or failures have come for a while, and no Job has changed: JobSet suspends and resumes one after the other.
 func (r *recording) rest(ctx context.Context) error {
 	var last string
 	start := time.Now()
@@ -277,7 +277,11 @@ func (r *recording) rest(ctx context.Context) error {
 				return err
 			}
 		}
-		if now := fmt.Sprint(len(jobs.Items), len(pods.Items), strings.Join(r.lines(), "")); now != last {
+		versions := make([]string, len(jobs.Items))
+		for i := range jobs.Items {
+			versions[i] = jobs.Items[i].ResourceVersion
+		}
+		if now := fmt.Sprint(versions, len(pods.Items), strings.Join(r.lines(), "")); now != last {
 			last, since = now, time.Now()
 		}
 		time.Sleep(60 * time.Millisecond)
