@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -46,13 +47,12 @@ func (p *plan) shapeOf(t reflect.Type) (deep bool) {
 			p.shapes[t] = shape{deep: []int{0}} // a placeholder, for a type that contains itself
 			for i := range t.NumField() {
 				f := t.Field(i)
-				if !p.shapeOf(f.Type) {
-					continue
+				if isFixed(f) {
+					p.problem = fmt.Errorf("%s embeds %s, which is not exported, so that no patch can set it: export it", t, f.Type)
 				}
-				s.deep = append(s.deep, i)
-				s.apart = s.apart || !f.IsExported()
-				if f.Anonymous && !f.IsExported() && f.Type.Kind() == reflect.Pointer {
-					p.problem = fmt.Errorf("%s embeds a pointer to %s, which is not exported: export it, or embed it by value", t, f.Type.Elem())
+				if p.shapeOf(f.Type) {
+					s.deep = append(s.deep, i)
+					s.apart = s.apart || !f.IsExported()
 				}
 			}
 		}
@@ -60,6 +60,14 @@ func (p *plan) shapeOf(t reflect.Type) (deep bool) {
 		return s.isDeep()
 	}
 	return false
+}
+
+// isFixed reports whether JSON has the value of a field that Go code cannot set: an embedded struct of a type that is not exported, with a
+// name or by a pointer.
+func isFixed(f reflect.StructField) bool {
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	isPointer := f.Type.Kind() == reflect.Pointer && f.Type.Elem().Kind() == reflect.Struct
+	return f.Anonymous && !f.IsExported() && name != "-" && (isPointer || name != "" && f.Type.Kind() == reflect.Struct)
 }
 
 // hidesFields reports whether a struct with its own JSON encoder holds memory that only the encoder can copy.
@@ -95,8 +103,8 @@ func (p *plan) isDeep(t reflect.Type) bool {
 	}
 }
 
-// clone sets dst to a copy of src that shares no memory with it. Both have the same type. If src is nil, dst must be so already. The
-// error is that of a value that contains itself.
+// clone sets dst to a copy of src that shares no memory with it. Both have the same type. If src is nil, dst must be so already. It
+// returns an error for a value that contains itself, or whose type cannot be copied.
 func (p *plan) clone(dst, src reflect.Value) error {
 	c := cloner{plan: p}
 	c.copy(dst, src)
@@ -140,7 +148,7 @@ func (c *cloner) copy(dst, src reflect.Value) {
 	}
 }
 
-// reference copies what a pointer, a list or a map refers to.
+// reference copies a pointer with its value, or a list or a map with its items.
 func (c *cloner) reference(dst, src reflect.Value) {
 	switch src.Kind() {
 	case reflect.Pointer:
@@ -175,16 +183,18 @@ func (c *cloner) object(dst, src reflect.Value) {
 		known := c.plan
 		c.plan = &plan{shapes: map[reflect.Type]shape{}}
 		c.shapeOf(src.Type())
-		c.object(dst, src)
+		if c.err = c.problem; c.err == nil {
+			c.object(dst, src)
+		}
 		c.plan = known
-	case s.json:
-		cloneByJSON(dst, src)
 	case s.apart || !dst.CanSet(): // not settable: an embedded struct that is not exported
 		for i := range src.NumField() {
 			if f := src.Type().Field(i); f.IsExported() || f.Anonymous && f.Type.Kind() == reflect.Struct {
 				c.copy(dst.Field(i), src.Field(i))
 			}
 		}
+	case s.json:
+		cloneByJSON(dst, src)
 	default:
 		dst.Set(src)
 		for _, i := range s.deep {

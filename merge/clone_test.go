@@ -174,7 +174,7 @@ type embedded struct {
 	List []string `json:"embedded,omitempty"`
 }
 
-// TestApply_Hidden shows that a base whose type hides memory merges as upstream merges its JSON, and shares none with the result.
+// TestApply_Hidden shows that a base whose type hides memory merges as its JSON does. It shares no memory with the result.
 func TestApply_Hidden(t *testing.T) {
 	plan := must(merge.For[hiding, merge.Object](schema.Rules{}))
 	base := func() *hiding {
@@ -199,9 +199,41 @@ func TestApply_Hidden(t *testing.T) {
 			t.Errorf("a change of the result changes the base to %#v", input)
 		}
 	}
-	if _, err := merge.For[struct{ *embedded }, merge.Object](schema.Rules{}); err == nil ||
-		err.Error() != "merge: struct { *merge_test.embedded } embeds a pointer to merge_test.embedded, which is not exported: export it, or embed it by value" {
-		t.Errorf("For returns %v for a pointer that nothing can set", err)
+}
+
+// elements is embedded by a type whose JSON leaves it out.
+type elements []string
+
+// TestFor_Fixed shows that no plan takes an embedded struct that it cannot set, and that no plan of another type fails for one.
+func TestFor_Fixed(t *testing.T) {
+	type pointer struct{ *embedded }
+	type named struct {
+		embedded `json:"inner"`
+	}
+	type left struct {
+		elements
+		*embedded `json:"-"`
+
+		Any any `json:"any,omitempty"`
+	}
+	const problem = ", which is not exported, so that no patch can set it: export it"
+	_, err := merge.For[pointer, merge.Object](schema.Rules{})
+	if want := "merge: merge_test.pointer embeds *merge_test.embedded" + problem; err == nil || err.Error() != want {
+		t.Errorf("For returns %v, want %s", err, want)
+	}
+	_, err = merge.ForAny(reflect.TypeFor[named](), schema.Rules{})
+	if want := "merge: merge_test.named embeds merge_test.embedded" + problem; err == nil || err.Error() != want {
+		t.Errorf("ForAny returns %v, want %s", err, want)
+	}
+	plan := must(merge.For[left, merge.Object](schema.Rules{}))
+	patches := []merge.Layered[merge.Object]{{Layer: "a", Patch: &merge.Object{"elements": []any{"b"}, "any": "c"}}}
+	result, err := plan.Apply(&left{elements: elements{"a"}}, patches, merge.Options{})
+	if err != nil || !reflect.DeepEqual(result.Value, left{Any: "c"}) {
+		t.Errorf("Apply makes %#v, %v", result, err)
+	}
+	_, err = plan.Apply(&left{Any: pointer{}}, nil, merge.Options{})
+	if want := "patch of base: merge_test.pointer embeds *merge_test.embedded" + problem; err == nil || err.Error() != want {
+		t.Errorf("Apply returns %v, want %s", err, want)
 	}
 }
 

@@ -122,7 +122,7 @@ func (p *Plan[T, P]) Type() *schema.Type {
 	return p.plan.root
 }
 
-// CopyPatch returns a copy of a patch that shares no memory with it; nil for nil, and for a patch that contains itself.
+// CopyPatch returns a copy of a patch that shares no memory with it. It returns nil for nil, and for a patch that contains itself.
 func (p *Plan[T, P]) CopyPatch(patch *P) *P {
 	if p == nil || p.plan == nil || patch == nil {
 		return nil

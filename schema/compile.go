@@ -246,7 +246,7 @@ func goFields(t reflect.Type, outer []int, outerTypes ...reflect.Type) []goField
 			index = slices.Concat(outer, index)
 		}
 		switch {
-		case name == "-" || !f.IsExported() && !f.Anonymous:
+		case name == "-" || !f.IsExported() && !(f.Anonymous && indirect(f.Type).Kind() == reflect.Struct):
 		case name == "" && f.Anonymous && indirect(f.Type).Kind() == reflect.Struct:
 			if inner := indirect(f.Type); !slices.Contains(outerTypes, inner) && inner != t {
 				fields = append(fields, goFields(inner, index, append(outerTypes[:len(outerTypes):len(outerTypes)], t)...)...)

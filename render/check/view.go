@@ -69,7 +69,7 @@ func (v view) items(f *schema.StructField) items {
 	return l
 }
 
-// items are those of a list-map.
+// items holds the items of a list-map, or none.
 type items struct {
 	of      reflect.Value
 	ofPatch bool
@@ -140,7 +140,7 @@ var shapes = sync.OnceValue(func() map[*schema.Type]*shape {
 		}
 	}
 	add(runtimepatch.JobSetTemplate().Field("spec").Type)
-	// reaching returns the types that are wanted, or lead to a wanted one by the fields of structs or otherwise.
+	// reaching returns the wanted types, and those that lead to one by a field or an item.
 	reaching := func(isWanted func(*schema.Type) bool, leads func(*schema.Type) bool) map[*schema.Type]bool {
 		reach := map[*schema.Type]bool{}
 		for again := true; again; {
