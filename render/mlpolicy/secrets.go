@@ -2,10 +2,8 @@ package mlpolicy
 
 import (
 	"crypto/ecdh"
-	"crypto/ecdsa"
-	"crypto/elliptic"
 	"crypto/sha256"
-	"crypto/x509"
+	"encoding/asn1"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/pem"
@@ -25,11 +23,13 @@ func (j *Job) sshSecret(random io.Reader) (*corev1.Secret, error) {
 	if err != nil {
 		return nil, err
 	}
-	der, err := x509.MarshalECPrivateKey(key)
-	if err != nil {
-		return nil, err
-	}
-	public, err := authorizedKey(&key.PublicKey)
+	point := key.PublicKey().Bytes()
+	der, err := asn1.Marshal(struct { // RFC 5915; crypto/x509 makes the same, and links every other curve and certificates
+		Version    int
+		PrivateKey []byte
+		Curve      asn1.ObjectIdentifier `asn1:"explicit,tag:0"`
+		PublicKey  asn1.BitString        `asn1:"explicit,tag:1"`
+	}{1, key.Bytes(), asn1.ObjectIdentifier{1, 3, 132, 0, 35}, asn1.BitString{Bytes: point, BitLength: 8 * len(point)}})
 	if err != nil {
 		return nil, err
 	}
@@ -41,14 +41,14 @@ func (j *Job) sshSecret(random io.Reader) (*corev1.Secret, error) {
 		Type:       corev1.SecretTypeSSHAuth,
 		Data: map[string][]byte{
 			corev1.SSHAuthPrivateKey: pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}),
-			sshPublicKey:             public,
+			sshPublicKey:             authorizedKey(point),
 		},
 	}, nil
 }
 
 // newP521 derives a private key only from the reader; ecdsa.GenerateKey uses random bytes of the system instead. It
 // draws again if the number exceeds the curve's order, which happens once in 2^260.
-func newP521(random io.Reader) (*ecdsa.PrivateKey, error) {
+func newP521(random io.Reader) (*ecdh.PrivateKey, error) {
 	const bits, tries = 521, 16
 	number := make([]byte, (bits+7)/8)
 	for range tries {
@@ -56,27 +56,23 @@ func newP521(random io.Reader) (*ecdsa.PrivateKey, error) {
 			return nil, err
 		}
 		number[0] &= 1<<(bits%8) - 1
-		if key, err := ecdsa.ParseRawPrivateKey(elliptic.P521(), number); err == nil {
+		if key, err := ecdh.P521().NewPrivateKey(number); err == nil {
 			return key, nil
 		}
 	}
 	return nil, errors.New("the random bytes make no key")
 }
 
-// authorizedKey returns a line of OpenSSH's authorized_keys (RFC 5656, section 3.1).
-func authorizedKey(key *ecdsa.PublicKey) ([]byte, error) {
+// authorizedKey returns a line of OpenSSH's authorized_keys (RFC 5656, section 3.1) for an uncompressed point of P-521.
+func authorizedKey(point []byte) []byte {
 	const curve = "nistp521"
 	const algorithm = "ecdsa-sha2-" + curve
-	point, err := key.Bytes()
-	if err != nil {
-		return nil, err
-	}
 	var blob []byte
 	for _, field := range []string{algorithm, curve, string(point)} {
 		blob = binary.BigEndian.AppendUint32(blob, uint32(len(field)))
 		blob = append(blob, field...)
 	}
-	return []byte(algorithm + " " + base64.StdEncoding.EncodeToString(blob) + "\n"), nil
+	return []byte(algorithm + " " + base64.StdEncoding.EncodeToString(blob) + "\n")
 }
 
 // curveSecret returns the Secret with the certificate that Flux's brokers use for each other. The controller derives

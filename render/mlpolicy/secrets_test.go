@@ -45,6 +45,9 @@ func TestSSHKey_Valid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if upstream, err := x509.MarshalECPrivateKey(key); err != nil || !bytes.Equal(block.Bytes, upstream) {
+		t.Errorf("the key is %x, want %x as the controller encodes it, %v", block.Bytes, upstream, err)
+	}
 	if name := key.Curve.Params().Name; name != "P-521" {
 		t.Errorf("the curve is %s", name)
 	}
