@@ -15,7 +15,7 @@ import (
 
 // licenses returns the licenses of all code in the built files. The program that checks has all code of the other one. Modules of Go,
 // which cmd/internal/packaging accepts, come before npm's.
-func licenses(repository string) ([]byte, error) {
+func licenses() ([]byte, error) {
 	list := exec.Command("go", "run", ".", "licenses", "-sources", "../../..", "-program", "./playground/checks", "-platform", "js/wasm")
 	list.Dir, list.Stderr, list.Env = filepath.Join(repository, "cmd", "internal", "packaging"), os.Stderr, append(os.Environ(), "GOWORK=off")
 	text, err := list.Output()

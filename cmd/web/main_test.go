@@ -21,8 +21,6 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-const repository = "../.."
-
 // program is the built program, and browser the context of one headless Chromium for all tests.
 var (
 	program string

@@ -11,6 +11,9 @@ import (
 	"strings"
 )
 
+// repository is the folder of the repository, from the one of this package: what builds the pages runs there, as the tests do.
+const repository = "../.."
+
 // example is an example of the playground. Answers are those to the command lines of the page.
 type example struct {
 	Name    string            `json:"name"`
@@ -54,17 +57,17 @@ var firstLines = [][]string{
 // Playground returns the files of the playground by their names. It builds the programs for browsers with Go, and takes what calls them
 // from the same Go. The larger program itself answers the first example, in node, so that a page shows something while it loads. step
 // hears what the build does next.
-func Playground(repository string, step func(what string)) (map[string][]byte, error) {
+func Playground(step func(what string)) (map[string][]byte, error) {
 	step("compiling the programs for browsers: minutes the first time")
-	files, err := buildPrograms(repository)
+	files, err := buildPrograms()
 	if err != nil {
 		return nil, err
 	}
-	worker, err := workerOf(repository)
+	worker, err := workerOf()
 	if err != nil {
 		return nil, err
 	}
-	shown, err := examplesOf(repository)
+	shown, err := examplesOf()
 	if err != nil {
 		return nil, err
 	}
@@ -90,18 +93,18 @@ func Playground(repository string, step func(what string)) (map[string][]byte, e
 	if files["playground.css"], err = bundle(filepath.Join(sources, "playground.css"), nil); err != nil {
 		return nil, err
 	}
-	if files["licenses.txt"], err = licenses(repository); err != nil {
+	if files["licenses.txt"], err = licenses(); err != nil {
 		return nil, err
 	}
 	text, err := os.ReadFile(filepath.Join(sources, "playground.html"))
 	for name, replacer := range playgrounds {
-		files[name] = bytes.Replace([]byte(replacer.Replace(string(text))), []byte("VERSION"), []byte(versionOf(repository)), 1)
+		files[name] = bytes.Replace([]byte(replacer.Replace(string(text))), []byte("VERSION"), []byte(versionOf()), 1)
 	}
 	return files, err
 }
 
 // versionOf returns the tag or the revision of the repository, as the Makefile names a release, or "without a revision".
-func versionOf(repository string) string {
+func versionOf() string {
 	out, err := exec.Command("git", "-C", repository, "describe", "--tags", "--match", "v[0-9]*", "--always", "--dirty").Output()
 	if err != nil {
 		return "without a revision"
@@ -110,13 +113,13 @@ func versionOf(repository string) string {
 }
 
 // buildPrograms returns the programs as WebAssembly, by their names.
-func buildPrograms(repository string) (map[string][]byte, error) {
+func buildPrograms() (map[string][]byte, error) {
 	dir, err := os.MkdirTemp("", "trainweld-playground")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	flags, err := smaller(repository, "bin/modules")
+	flags, err := smaller("bin/modules")
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +140,7 @@ func buildPrograms(repository string) (map[string][]byte, error) {
 }
 
 // workerOf returns the script of the worker: what Go needs in a browser, then the worker itself.
-func workerOf(repository string) ([]byte, error) {
+func workerOf() ([]byte, error) {
 	script, err := goScript()
 	if err != nil {
 		return nil, err
@@ -151,7 +154,7 @@ func workerOf(repository string) ([]byte, error) {
 }
 
 // examplesOf reads the examples.
-func examplesOf(repository string) ([]example, error) {
+func examplesOf() ([]example, error) {
 	var shown []example
 	for _, e := range examples {
 		files := map[string]string{}

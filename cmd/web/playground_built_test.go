@@ -62,7 +62,7 @@ const mostMillis = 100
 // TestPlayground_Time measures how long the stock examples take in node, first and best. It bounds the processor time of the best one,
 // which other work on the machine does not change much.
 func TestPlayground_Time(t *testing.T) {
-	shown, err := examplesOf(repository)
+	shown, err := examplesOf()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ import (
 )
 
 // builtPlayground returns the files of the playground, which all tests share.
-var builtPlayground = sync.OnceValues(func() (map[string][]byte, error) { return Playground(repository, func(string) {}) })
+var builtPlayground = sync.OnceValues(func() (map[string][]byte, error) { return Playground(func(string) {}) })
 
 func playgroundFiles(t *testing.T) map[string][]byte {
 	t.Helper()

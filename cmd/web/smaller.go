@@ -23,7 +23,7 @@ var unused = map[string]string{
 
 // smaller writes a go.mod of the program to a folder of the repository, together with copies of modules that lack their unused files. It
 // returns the flags of a build in folder cmd with that file. The folder has a fixed name, so builds are cached, and equal on every machine.
-func smaller(repository, folder string) ([]string, error) {
+func smaller(folder string) ([]string, error) {
 	program := filepath.Join(repository, "cmd")
 	mod, err := os.ReadFile(filepath.Join(program, "go.mod"))
 	if err != nil {

@@ -23,7 +23,7 @@ func main() {
 }
 
 func write(folder string) error {
-	files, err := web.Playground("..", func(what string) { fmt.Fprintln(os.Stderr, what) })
+	files, err := web.Playground(func(what string) { fmt.Fprintln(os.Stderr, what) })
 	if err != nil {
 		return err
 	}
