@@ -55,6 +55,7 @@ type mergePatches struct {
 	Empty          merge.EmptyPolicy      `json:"empty,omitempty"`
 	Order          merge.OrderPolicy      `json:"order,omitempty"`
 	Precedence     merge.PrecedencePolicy `json:"precedence,omitempty"`
+	Defaults       merge.DefaultPolicy    `json:"defaults,omitempty"`
 	Managers       []string               `json:"managers,omitempty"`
 	Protected      []string               `json:"protected,omitempty"`
 	ProtectedError bool                   `json:"protectedError,omitempty"`
@@ -137,7 +138,7 @@ func parseMergePatches(config *resourcelist.Item) (o *mergeOptions, wrong []misu
 	if o.onConflict, err = option.ParseOnConflict(o.OnConflict); err != nil {
 		reject(".onConflict", "%s", strings.TrimPrefix(err.Error(), "--on-conflict: "))
 	}
-	o.policies = merge.Options{Unions: o.Unions, Empty: o.Empty, Order: o.Order, Precedence: o.Precedence, Managers: o.Managers, ProtectedError: o.ProtectedError}
+	o.policies = merge.Options{Unions: o.Unions, Empty: o.Empty, Order: o.Order, Precedence: o.Precedence, Defaults: o.Defaults, Managers: o.Managers, ProtectedError: o.ProtectedError}
 	for i, text := range o.Protected {
 		path, err := fieldpath.ParsePath(text)
 		if err != nil {
