@@ -54,6 +54,7 @@ const (
 	CodeMissingManager  Code = "TW233" // required manager missing
 	CodeLostPatch       Code = "TW234" // overlay loses a patch
 	CodeUnfitRule       Code = "TW235" // rule does not fit its field
+	CodePolicyOverlap   Code = "TW236" // policies overlap in the cluster
 )
 
 // Codes of the page docs/findings/merge.md.

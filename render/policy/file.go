@@ -18,6 +18,13 @@ type file struct {
 	Patches        []patchEntry     `json:"patches,omitempty" doc:"Files of patches that TrainJobs get after their own patches, in this order."`
 	Compose        []composeEntry   `json:"compose,omitempty" doc:"Rules that compose the values of several managers for fields that Kubernetes replaces whole."`
 	Severities     map[string]level `json:"severities,omitempty" doc:"The severities of findings by their codes."`
+	Cluster        *clusterEntry    `json:"cluster,omitempty" doc:"The objects that put the rules into force in a cluster. Flags of the command policy win."`
+}
+
+type clusterEntry struct {
+	Name              string `json:"name,omitempty" doc:"The name of the objects. Without it, trainweld."`
+	NamespaceSelector string `json:"namespaceSelector,omitempty" doc:"A label selector for namespaces. Without it, the rules are in force in all."`
+	ObjectSelector    string `json:"objectSelector,omitempty" doc:"A label selector for TrainJobs. Without it, the rules are in force for all."`
 }
 
 type managerEntry struct {

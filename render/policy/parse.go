@@ -78,7 +78,7 @@ func (r *reader) add(f finding.Finding) {
 	}
 }
 
-const example = `set trainerVersion, stock, managers, patches, compose or severities, such as trainerVersion: "2.3"`
+const example = `set trainerVersion, stock, managers, patches, compose, severities or cluster, such as trainerVersion: "2.3"`
 
 func (r *reader) read(data []byte) {
 	r.policy.file = r.file
@@ -130,13 +130,14 @@ func (r *reader) read(data []byte) {
 	r.policy.stock = of.Stock
 	r.managers(of.Managers)
 	r.patches(of.Patches)
+	r.scope(of.Cluster)
 	if max(len(of.Managers), len(of.Patches)) > mostRules || r.patterns > mostPatterns {
 		r.report(finding.CodeBadValue, nil, "write fewer, or use patterns with * and labels", "must have at most %d managers, %d patches, and %d names, patterns and labels to select TrainJobs by", mostRules, mostRules, mostPatterns)
 		r.policy.managers, r.policy.patches = nil, nil
 	}
 	r.compositions(of.Compose)
 	r.severities(of.Severities)
-	if !r.policy.HasRules() && r.policy.release == nil && r.policy.stock == nil && len(r.findings) == 0 {
+	if !r.policy.HasRules() && r.policy.release == nil && r.policy.stock == nil && of.Cluster == nil && len(r.findings) == 0 {
 		r.report(finding.CodeMissingField, nil, example, "required: the file sets no field")
 	}
 }

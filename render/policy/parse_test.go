@@ -34,6 +34,7 @@ compose:
   - {path: '.spec.replicatedJobs[*].template.spec.template.spec.nodeSelector[pool]', rule: owner, owner: kueue.x-k8s.io/manager}
   - {path: '.spec.replicatedJobs[*].template.spec.template.metadata', rule: agree}
 severities: {TW107: off, TW541: error, TW302: warning, TW300: note, TW230: "off"}
+cluster: {name: team-a, namespaceSelector: "team in (a, b)", objectSelector: tier}
 version: 1
 `
 
@@ -121,6 +122,12 @@ func files() []fileCase {
 		{name: "an unknown severity", text: "severities: {TW541: warn}\n", found: []string{`1:14 TW501 .severities["TW541"] unsupported value "warn": must be off, note, warning, error; set one of them`}},
 		{name: "true as a severity", text: "severities: {TW541: on}\n", found: []string{`1:21 TW105 .severities["TW541"]`}},
 		{name: "an error that leaves nothing to render", text: "severities: {TW400: warning}\n", found: []string{`1:14 TW502 .severities["TW400"] TW400 is always an error`}, beyond: true},
+		{name: "a scope and nothing else", text: "cluster: {name: a}\n"},
+		{name: "an invalid name of objects", text: "cluster: {name: A_B}\n", found: []string{`1:11 TW501 .cluster.name invalid value "A_B": a lowercase RFC 1123`}, beyond: true},
+		{name: "an empty scope", text: "cluster: {name: '', objectSelector: ''}\n", found: []string{"1:11 TW500 .cluster.name", "1:21 TW500 .cluster.objectSelector"}},
+		{name: "an invalid selector of the cluster", text: "cluster: {objectSelector: a>1}\n", found: []string{"1:11 TW501 .cluster.objectSelector invalid label selector: the API server has no operator gt"}, beyond: true},
+		{name: "a selector of no object", text: "cluster: {namespaceSelector: 'a=b,a notin (b)'}\n", found: []string{"1:11 TW501 .cluster.namespaceSelector no labels match"}, beyond: true},
+		{name: "many labels of the cluster", text: "cluster: {namespaceSelector: '" + entries(mostPatterns, "a!=b%d,") + "b'}\n", found: []string{"1:1 TW501  must have at most 256 managers"}, beyond: true},
 		{name: "aliases", text: "patches:\n  - &a {file: a.yaml}\n  - *a\n"},
 	}
 }

@@ -33,6 +33,8 @@ type Policy struct {
 	patches    []Patch
 	rules      compose.Rules
 	severities map[finding.Code]finding.Severity
+	scope      Scope
+	scopeAt    fieldpath.Position // of the field cluster
 }
 
 // manager is a known manager. The managers have the order of their patches.
@@ -128,6 +130,11 @@ func (p *Policy) Severity(f finding.Finding) finding.Severity {
 		return f.Severity
 	}
 	return s
+}
+
+// rejects reports whether errors with the code stay errors.
+func (p *Policy) rejects(code finding.Code) bool {
+	return p.Severity(finding.Finding{Code: code, Severity: finding.Error}) == finding.Error
 }
 
 // isLowered reports whether a policy may lower errors of a code. The cluster takes a TrainJob with such an error, and this

@@ -95,7 +95,7 @@ func TestPolicyDoc(t *testing.T) {
 			t.Errorf("docs/policy.md shows another file than %s", file)
 		}
 	}
-	for _, field := range []string{"version", "trainerVersion", "managers", "managers[].required", "managers[].paths", "compose", "compose[].path", "compose[].rule", "compose[].owner", "compose[].tolerationSeconds", "patches", "patches[].file", "patches[].manager", "patches[].for", "severities"} {
+	for _, field := range []string{"version", "trainerVersion", "managers", "managers[].required", "managers[].paths", "compose", "compose[].path", "compose[].rule", "compose[].owner", "compose[].tolerationSeconds", "patches", "patches[].file", "patches[].manager", "patches[].for", "severities", "cluster", "cluster.name", "cluster.namespaceSelector", "cluster.objectSelector"} {
 		if !bytes.Contains(page, []byte("| `"+field+"` |")) {
 			t.Errorf("docs/policy.md has no row for %s", field)
 		}

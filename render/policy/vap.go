@@ -7,7 +7,9 @@ import (
 	"strconv"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/selection"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
@@ -60,21 +62,20 @@ func IsOfUsers(expression string) bool {
 
 const usersRule = "users"
 
-// AdmissionBinding returns the binding that puts a ValidatingAdmissionPolicy of this name into force, as decoded JSON. The selectors
-// select namespaces and TrainJobs by their labels; nil selects all.
-func AdmissionBinding(name string, namespaces, jobs map[string]any) map[string]any {
-	spec := map[string]any{"policyName": name, "validationActions": []any{"Deny"}}
-	if namespaces != nil || jobs != nil {
-		of := map[string]any{}
-		spec["matchResources"] = of
-		if namespaces != nil {
-			of["namespaceSelector"] = namespaces
+// AdmissionBinding returns the binding that puts a ValidatingAdmissionPolicy with the name of the scope into force, as decoded JSON.
+func AdmissionBinding(s Scope) map[string]any {
+	spec := map[string]any{"policyName": s.Name, "validationActions": []any{"Deny"}}
+	for field, selector := range map[string]*metav1.LabelSelector{"namespaceSelector": s.Namespaces, "objectSelector": s.TrainJobs} {
+		of, err := runtime.DefaultUnstructuredConverter.ToUnstructured(selector)
+		if selector == nil || err != nil {
+			continue // a selector has texts alone
 		}
-		if jobs != nil {
-			of["objectSelector"] = jobs
+		if spec["matchResources"] == nil {
+			spec["matchResources"] = map[string]any{}
 		}
+		spec["matchResources"].(map[string]any)[field] = of
 	}
-	return admissionObject("ValidatingAdmissionPolicyBinding", name, spec)
+	return admissionObject("ValidatingAdmissionPolicyBinding", s.Name, spec)
 }
 
 func admissionObject(kind, name string, spec map[string]any) map[string]any {
@@ -125,7 +126,7 @@ func (w *vapWriter) validate(name, otherwise string) {
 
 // isError reports whether the policy rejects a TrainJob for a code. If not, it notes what is left.
 func (w *vapWriter) isError(code finding.Code, rule string) bool {
-	if w.policy.Severity(finding.Finding{Code: code, Severity: finding.Error}) == finding.Error {
+	if w.policy.rejects(code) {
 		return true
 	}
 	if why := fmt.Sprintf("%s: the policy lowers %s", rule, code); !slices.Contains(w.left, why) {

@@ -63,7 +63,7 @@ func foreignLines() []string {
 		"diff dep.yaml dep.yaml --patch FILE", "diff dep.yaml FILE", "diff dep.yaml dep.yaml --crd FILE --patch dep.yaml",
 		"merge -f FILE --patch dep.yaml", "merge -f dep.yaml --patch FILE", "merge -f dep.yaml --patch FILE --type merge", "merge -f dep.yaml --patch FILE --type apply", "merge -f dep.yaml --patch dep.yaml --crd FILE", "merge -f - --patch dep.yaml <",
 		"migrate FILE", "migrate FILE -d", "migrate pt.yaml -r FILE", "migrate - <", "create --runtime rt --name a --patch FILE", "create --runtime rt --name a --patch - <",
-		"schema -f FILE", "schema -f job.yaml -r FILE", "schema -r rt.yaml --policy FILE", "test FILE", "test --init FILE", "fn <",
+		"policy FILE", "schema -f FILE", "schema -f job.yaml -r FILE", "schema -r rt.yaml --policy FILE", "test FILE", "test --init FILE", "fn <",
 		"check config/job.yaml -r rt.yaml", "check policy/job.yaml -r rt.yaml", "check patch/job.yaml -r rt.yaml", "test cases", "render -f job.yaml -r rt.yaml --output-dir out",
 		"check -k resource", "check -k kustomization",
 	}

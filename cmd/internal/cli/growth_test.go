@@ -230,6 +230,12 @@ func growing() []growth {
 			return map[string]string{"jobs.yaml": times(n, "---\n"+trainJob("a%d", "")) + workRuntime}
 		}},
 		{name: "managers of a policy", n: 20, args: []string{"check", "jobs.yaml"}, folder: policyOf(managers, func(n int) string { return "managers:\n" + times(n, "- {name: m.io/a%d}\n") })},
+		{name: "managers of two policies", n: 20, args: []string{"policy", "a.yaml", "b.yaml"}, folder: func(n int) map[string]string {
+			list := func(name, managers string) string {
+				return "cluster: {name: " + name + "}\nmanagers:\n" + times(n, managers)
+			}
+			return map[string]string{"a.yaml": list("a", "- {name: m.io/a%d, users: [a]}\n"), "b.yaml": list("b", "- {name: m.io/a%d, users: [b]}\n")}
+		}},
 		{name: "mistakes of a policy", n: 300, args: []string{"check", "jobs.yaml"}, folder: policyOf(trainJobOf(lines("")), func(n int) string { return "patches:\n" + times(n, "- {file: /%d}\n") })},
 		{name: "required managers", n: 20, args: []string{"check", "jobs.yaml"}, folder: policyOf(trainJobOf(lines("")), func(n int) string { return "managers:\n" + times(n, "- {name: m.io/a%d, required: true}\n") })},
 		{name: "paths of a manager", n: 100, args: []string{"check", "jobs.yaml"}, folder: policyOf(trainJobOf(patched("metadata: {labels: {%s}}", `k%d: a`)), func(n int) string {

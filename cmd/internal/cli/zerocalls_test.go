@@ -77,7 +77,7 @@ func exported() []exportedPackage {
 			runtimepatch.FormatClaim, runtimepatch.FromRuntime, runtimepatch.InTemplate, runtimepatch.IsSecretOf, runtimepatch.OverrideLayer, runtimepatch.OverrideOf, runtimepatch.PatchPath, runtimepatch.PolicyLayer, runtimepatch.SchedulerLayer,
 			new(runtimepatch.PatchError),
 		}},
-		{folder: "render/policy", all: []any{policy.AdmissionBinding, policy.AdmissionPolicy, policy.IsManifest, policy.IsOfUsers, policy.Parse, new(policy.Patch), new(policy.Policy)}},
+		{folder: "render/policy", all: []any{policy.AdmissionBinding, policy.AdmissionPolicy, policy.IsManifest, policy.IsOfUsers, policy.Overlaps, policy.Parse, policy.ParseSelector, new(policy.Patch), new(policy.Policy)}},
 		{folder: "render/release", all: []any{
 			release.Known, release.Kueue, release.Latest, release.Parse, release.PodGroup, release.Span, release.Switches,
 			new(release.Definitions), new(release.Field), new(release.Release), new(release.Rules), new(release.Switch),

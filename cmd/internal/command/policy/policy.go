@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/trainweld/trainweld/cmd/internal/commandline"
@@ -18,6 +17,7 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/option"
 	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
+	"github.com/trainweld/trainweld/fieldpath/printable"
 	"github.com/trainweld/trainweld/render/manifest"
 	"github.com/trainweld/trainweld/render/policy"
 )
@@ -32,31 +32,35 @@ type policyFlags struct {
 func Command(p *host.Program) *cobra.Command {
 	flags := policyFlags{}
 	cmd := &cobra.Command{
-		Use:   "policy [-o vap] [--policy FILE] [flags]",
+		Use:   "policy [FILE...] [-o vap] [flags]",
 		Short: "Write a policy as objects that the API server enforces",
 		Long: `Write the rules of a policy file as a ValidatingAdmissionPolicy with its binding, to standard output. The API server
 then refuses a TrainJob whose patches break the rules: an unlisted manager, patches in another order, a field
 that the manager may not set, a missing patch of a required manager, and managers that set different values of
 one field. Where the file names users or service accounts of a manager, only they change its patch.
 
-The file is that of --policy, or trainweld.yaml of the working directory. Its patches, compositions and lowered
-severities stay with check. A note on standard error names each rule that the expressions cannot state.
+Without a file, it is trainweld.yaml of the working directory. The field cluster of a file, or flags, select namespaces
+and TrainJobs. Several files may overlap: notes name them, and warnings what one lists and another refuses.
+
+Patches, compositions and lowered severities stay with check, as notes say.
 
 The expressions need Kubernetes 1.33.
 
 Exit status: 0 written; 1 the file has a mistake; 2 usage, input or output failed.`,
 		Example: `  # Into force, in the namespaces of one team
-  trainweld policy -o vap --namespace-selector team=research | kubectl apply -f -
+  trainweld policy --namespace-selector team=research | kubectl apply -f -
+
+  # The policies of several teams
+  trainweld policy teams/*/trainweld.yaml | kubectl apply -f -
 
   # What the expressions say of the TrainJobs of a repository, and of one user
   trainweld policy test jobs/ --user system:serviceaccount:ci:deployer`,
-		Args: option.NoArguments,
-		RunE: func(*cobra.Command, []string) error { return write(p, flags) },
+		RunE: func(_ *cobra.Command, files []string) error { return write(p, flags, files) },
 	}
 	f := cmd.Flags()
 	option.AddPolicy(f, &flags.Flags)
 	f.Lookup("policy").Usage = whichFile
-	f.StringVar(&flags.name, "name", "trainweld", "the objects' name")
+	f.StringVar(&flags.name, "name", "", "the objects' name (default trainweld)")
 	f.StringVar(&flags.namespaces, "namespace-selector", "", "only for namespaces with these labels")
 	f.StringVar(&flags.jobs, "object-selector", "", "only for TrainJobs with these labels")
 	f.StringVarP(&flags.format, "output", "o", "vap", "vap, for the API server")
@@ -85,43 +89,87 @@ func read(p *host.Program, file string) (*policy.Policy, error) {
 	return of, exit.For(found, false)
 }
 
-func write(p *host.Program, flags policyFlags) error {
-	if flags.format != "vap" {
+func write(p *host.Program, flags policyFlags, files []string) error {
+	switch {
+	case flags.format != "vap":
 		return exit.Usage(fmt.Errorf("-o: %q is not vap, the only form", flags.format))
+	case len(files) > 0 && flags.Policy != "":
+		return exit.Usage(errors.New("--policy: name the file once"))
+	case len(files) > mostFiles:
+		return exit.Usage(fmt.Errorf("%d files: name at most %d", len(files), mostFiles))
+	case len(files) > 1 && cmp.Or(flags.name, flags.namespaces, flags.jobs) != "":
+		return exit.Usage(errors.New("flags cannot name and select for several files: set the field cluster of each"))
+	case len(files) == 0:
+		files = []string{flags.Policy}
 	}
-	if problems := validation.IsDNS1123Subdomain(flags.name); problems != nil {
-		return exit.Usage(fmt.Errorf("--name: %s", problems[0]))
+	var policies []*policy.Policy
+	var mistakes error
+	for _, file := range files {
+		of, err := read(p, file)
+		policies, mistakes = append(policies, of), cmp.Or(mistakes, err)
 	}
-	namespaces, err := selector("--namespace-selector", flags.namespaces)
-	jobs, err2 := selector("--object-selector", flags.jobs)
-	if err = cmp.Or(err, err2); err != nil {
-		return exit.Usage(err)
+	if mistakes != nil {
+		return mistakes
 	}
-	of, err := read(p, flags.Policy)
-	if err != nil {
+	var objects []any
+	var rules []string // that expressions cannot state, and the names of their policies
+	of := map[string][]string{}
+	named := map[string]string{} // the file of each name
+	for i, one := range policies {
+		scope, err := flags.scope(one.Scope())
+		if err != nil {
+			return exit.Usage(err)
+		}
+		file := printable.Line(files[i])
+		if other, is := named[scope.Name]; is {
+			return fmt.Errorf("%s and %s both write objects called %s: set .cluster.name", other, file, scope.Name)
+		}
+		named[scope.Name] = file
+		vap, left := policy.AdmissionPolicy(one, scope.Name)
+		if vap == nil {
+			return fmt.Errorf("%s: the policy has no rule for the API server: %s", scope.Name, strings.Join(left, "; "))
+		}
+		objects = append(objects, vap, policy.AdmissionBinding(scope))
+		for _, rule := range left {
+			if of[rule] == nil {
+				rules = append(rules, rule)
+			}
+			of[rule] = append(of[rule], scope.Name)
+		}
+	}
+	if err := manifest.Encode(p.Stdout, manifest.YAML, objects...); err != nil {
 		return err
 	}
-	vap, left := policy.AdmissionPolicy(of, flags.name)
-	if vap == nil {
-		return fmt.Errorf("the policy has no rule for the API server: %s", strings.Join(left, "; "))
+	for _, rule := range rules {
+		if len(of[rule]) < len(policies) {
+			fmt.Fprintf(p.Stderr, "note: %s: %s\n", strings.Join(of[rule], ", "), rule)
+		} else {
+			fmt.Fprintln(p.Stderr, "note:", rule)
+		}
 	}
-	if err := manifest.Encode(p.Stdout, manifest.YAML, vap, policy.AdmissionBinding(flags.name, namespaces, jobs)); err != nil {
-		return err
-	}
-	for _, rule := range left {
-		fmt.Fprintln(p.Stderr, "note:", rule)
-	}
-	return nil
+	return report.WriteBeside(p.Stderr, policy.Overlaps(policies), report.Options{ShowNotes: true})
 }
 
-// selector reads the label selector of a flag. It is nil without one.
-func selector(flag, text string) (map[string]any, error) {
-	if text == "" {
-		return nil, nil
+// mostFiles bounds the pairs of files.
+const mostFiles = 64
+
+// scope returns the scope of a file with what flags set.
+func (flags policyFlags) scope(s policy.Scope) (policy.Scope, error) {
+	s.Name = cmp.Or(flags.name, s.Name)
+	if problems := validation.IsDNS1123Subdomain(s.Name); problems != nil {
+		return s, fmt.Errorf("--name: %s", problems[0])
 	}
-	s, err := metav1.ParseToLabelSelector(text)
-	if err != nil {
-		return nil, fmt.Errorf("%s: invalid selector: %w", flag, err)
+	for _, f := range []struct {
+		flag, text string
+		of         **metav1.LabelSelector
+	}{{"--namespace-selector", flags.namespaces, &s.Namespaces}, {"--object-selector", flags.jobs, &s.TrainJobs}} {
+		if f.text == "" {
+			continue
+		}
+		var err error
+		if *f.of, err = policy.ParseSelector(f.text); err != nil {
+			return s, fmt.Errorf("%s: invalid selector: %w", f.flag, err)
+		}
 	}
-	return runtime.DefaultUnstructuredConverter.ToUnstructured(s)
+	return s, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	admissionregistration "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/admission/plugin/policy/validating"
 	"k8s.io/apiserver/pkg/cel/openapi/resolver"
@@ -99,7 +100,7 @@ func (c *ControlPlane) tryPolicies(t *testing.T, policies, requests int) {
 		checked := time.Since(start)
 		start = time.Now()
 		c.post(t, "validatingadmissionpolicies", object)
-		c.post(t, "validatingadmissionpolicybindings", policy.AdmissionBinding(name, Object{"matchLabels": Object{corev1.LabelMetadataName: namespace}}, nil))
+		c.post(t, "validatingadmissionpolicybindings", policy.AdmissionBinding(policy.Scope{Name: name, Namespaces: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: namespace}}}))
 		path := "/apis/trainer.kubeflow.org/v1alpha1/namespaces/" + namespace + "/trainjobs"
 		stored, err := c.Do(http.MethodGet, path+"/stored", nil)
 		if err != nil {

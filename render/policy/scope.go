@@ -1,0 +1,183 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+)
+
+// Scope is where the API server enforces a policy.
+type Scope struct {
+	// Name is the name of the ValidatingAdmissionPolicy and of its binding.
+	Name string
+	// Namespaces and TrainJobs select them by labels. Nil selects all.
+	Namespaces, TrainJobs *metav1.LabelSelector
+}
+
+// Scope returns the scope that the field cluster sets. Without the field, the policy is in force everywhere, and its name is trainweld.
+func (p *Policy) Scope() Scope {
+	if p == nil {
+		return Scope{Name: defaultName}
+	}
+	return p.scope
+}
+
+const defaultName = "trainweld"
+
+// scope reads the field cluster.
+func (r *reader) scope(e *clusterEntry) {
+	r.policy.scope.Name = defaultName
+	if e == nil {
+		return
+	}
+	at := fieldpath.Fields("cluster")
+	r.policy.scopeAt = r.document.Position(at)
+	if name := at.Append(fieldpath.Field("name")); e.Name == "" {
+		r.empty(name, "name the objects, or remove the field")
+	} else if problems := validation.IsDNS1123Subdomain(e.Name); problems != nil {
+		r.report(finding.CodeBadValue, name, "name the objects of the cluster, such as team-a", "invalid value %q: %s", e.Name, problems[0])
+	} else {
+		r.policy.scope.Name = e.Name
+	}
+	for _, s := range []struct {
+		field, text string
+		of          **metav1.LabelSelector
+	}{{"namespaceSelector", e.NamespaceSelector, &r.policy.scope.Namespaces}, {"objectSelector", e.ObjectSelector, &r.policy.scope.TrainJobs}} {
+		in := at.Append(fieldpath.Field(s.field))
+		if s.text == "" {
+			r.empty(in, "set a label selector, or remove the field to select all")
+			continue
+		}
+		var err error
+		if *s.of, err = ParseSelector(s.text); err != nil {
+			r.report(finding.CodeBadValue, in, "set a label selector, such as team=a", "invalid label selector: %s", err)
+		} else if r.patterns += strings.Count(s.text, ",") + 1; !meet(*s.of, *s.of) {
+			r.report(finding.CodeBadValue, in, "set labels that one object can have", "no labels match %q", s.text)
+		}
+	}
+}
+
+// ParseSelector reads a selector as kubectl writes it, such as team=a,tier!=x, for the API server: without > and <.
+func ParseSelector(text string) (*metav1.LabelSelector, error) {
+	parsed, err := labels.ParseToRequirements(text)
+	if err != nil {
+		return nil, err
+	}
+	s := &metav1.LabelSelector{}
+	for _, r := range parsed {
+		operator := map[selection.Operator]metav1.LabelSelectorOperator{
+			selection.Equals: metav1.LabelSelectorOpIn, selection.DoubleEquals: metav1.LabelSelectorOpIn, selection.In: metav1.LabelSelectorOpIn,
+			selection.NotEquals: metav1.LabelSelectorOpNotIn, selection.NotIn: metav1.LabelSelectorOpNotIn,
+			selection.Exists: metav1.LabelSelectorOpExists, selection.DoesNotExist: metav1.LabelSelectorOpDoesNotExist,
+		}[r.Operator()]
+		if operator == "" {
+			return nil, fmt.Errorf("the API server has no operator %s", r.Operator())
+		}
+		s.MatchExpressions = append(s.MatchExpressions, metav1.LabelSelectorRequirement{Key: r.Key(), Operator: operator, Values: r.Values().List()})
+	}
+	return s, nil
+}
+
+// meet reports whether some labels match both selectors. Requirements of different keys never exclude each other, and all values that
+// no requirement names are alike.
+func meet(a, b *metav1.LabelSelector) bool {
+	of := map[string]labels.Requirements{}
+	for _, s := range []*metav1.LabelSelector{a, b} {
+		selector, err := metav1.LabelSelectorAsSelector(s)
+		if s == nil || err != nil {
+			continue // all
+		}
+		requirements, _ := selector.Requirements()
+		for _, r := range requirements {
+			of[r.Key()] = append(of[r.Key()], r)
+		}
+	}
+	for key, requirements := range of {
+		candidates := []labels.Set{{}, {key: "*"}} // no label has this value
+		for _, r := range requirements {
+			for value := range r.Values() {
+				candidates = append(candidates, labels.Set{key: value})
+			}
+		}
+		if !slices.ContainsFunc(candidates, func(has labels.Set) bool {
+			return !slices.ContainsFunc(requirements, func(r labels.Requirement) bool { return !r.Matches(has) })
+		}) {
+			return false
+		}
+	}
+	return true
+}
+
+// Overlaps compares policies that the cluster may enforce for the same TrainJobs. A note names those beside a policy. A warning names a
+// manager that one policy lists and another one does not, or lists in another order or with other users. The time grows with the square
+// of the number of policies.
+func Overlaps(policies []*Policy) finding.List {
+	var found finding.List
+	policies = slices.DeleteFunc(slices.Clone(policies), func(p *Policy) bool { return p == nil })
+	for i, p := range policies {
+		var beside []string
+		for _, q := range policies[:i] {
+			if meet(p.scope.Namespaces, q.scope.Namespaces) && meet(p.scope.TrainJobs, q.scope.TrainJobs) {
+				beside = append(beside, q.file)
+				found = append(found, p.refusedBy(q)...)
+				found = append(found, q.refusedBy(p)...)
+				found = append(found, p.differsFrom(q)...)
+			}
+		}
+		if beside != nil {
+			found = append(found, p.overlap(finding.Note, p.scopeAt, "the cluster may enforce %s for the same TrainJobs", strings.Join(beside, ", ")))
+		}
+	}
+	found.Sort()
+	return found
+}
+
+func (p *Policy) overlap(severity finding.Severity, at fieldpath.Position, message string, args ...any) finding.Finding {
+	if at == (fieldpath.Position{}) {
+		at.File = p.file
+	}
+	return finding.Finding{Code: finding.CodePolicyOverlap, Severity: severity, Position: at, Message: fmt.Sprintf(message, args...),
+		Remedy: finding.Remedy{Text: "in cluster, set selectors that exclude each other, or list the same managers"}}
+}
+
+// refusedBy returns a warning for each manager that p lists and q does not.
+func (p *Policy) refusedBy(q *Policy) (found finding.List) {
+	if q.managers == nil || !q.rejects(finding.CodeUnlistedManager) {
+		return nil
+	}
+	for _, m := range p.managers {
+		if q.indexOf(m.name) < 0 {
+			found = append(found, p.overlap(finding.Warning, m.position, "the cluster rejects patches of %s, which %s does not list", m.name, q.file))
+		}
+	}
+	return found
+}
+
+// differsFrom returns a warning for each manager that both policies list, in another order or with other users.
+func (p *Policy) differsFrom(q *Policy) (found finding.List) {
+	ordered := p.rejects(finding.CodePatchOrder) && q.rejects(finding.CodePatchOrder)
+	last := -1
+	for _, m := range p.managers {
+		n := q.indexOf(m.name)
+		if n < 0 {
+			continue
+		}
+		if n < last && ordered {
+			found = append(found, p.overlap(finding.Warning, m.position, "the cluster rejects patches of %s beside patches of %s, which %s lists in another order", m.name, q.managers[last].name, q.file))
+		}
+		last = max(last, n)
+		if users := sets.New(q.managers[n].users...); len(users) > 0 && m.users != nil && !users.HasAny(m.users...) {
+			found = append(found, p.overlap(finding.Warning, m.position, "the cluster lets nobody change patches of %s, for which %s names other users", m.name, q.file))
+		}
+	}
+	return found
+}
