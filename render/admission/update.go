@@ -18,6 +18,7 @@ import (
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/release"
+	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
 // Update sends a changed TrainJob through admission, and returns the findings on the change. They include all
@@ -345,15 +346,20 @@ func (c *checker) reapply(ctx context.Context, before *checker) {
 	rejected, changed := updated.update(ctx, stored)
 	c.rejectedUpdates(ctx, before, d, again, rejected)
 	message := "the JobSet exists, and does not let this be changed"
-	if c.all.Of(finding.CodeImmutable) == nil {
+	immutable := c.all.Of(finding.CodeImmutable)
+	if immutable == nil {
 		message += ": the TrainJob is accepted, and the Trainer retries forever"
 	}
 	for _, path := range changed {
+		claim := c.origin(path)
+		if claim.Layer == runtimepatch.TrainJobLayer && slices.ContainsFunc(immutable, func(f finding.Finding) bool { return f.Object == c.job.id && claim.Source.HasPrefix(f.Path) }) {
+			continue // the field of the TrainJob is reported
+		}
 		c.add(finding.Finding{
 			Code: finding.CodeEndlessUpdate, Severity: finding.Error, Object: stored.id, Path: path,
 			Message: message,
 			Remedy:  finding.Remedy{Text: "restore it; of an existing JobSet's Pods only labels, annotations, nodeSelector, tolerations and schedulingGates can be changed"},
-			Claims:  []merge.Claim{c.origin(path)},
+			Claims:  []merge.Claim{claim},
 		})
 	}
 }
