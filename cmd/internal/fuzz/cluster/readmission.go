@@ -12,6 +12,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
@@ -47,30 +48,29 @@ func (c *ControlPlane) Readmissions(ctx context.Context, program Program, dir st
 		if answer.Status != http.StatusOK {
 			return writes, "the cluster refuses the TrainJob: " + answer.Rejection(), nil
 		}
-		if err := r.rest(ctx); err != nil {
-			return writes, "", err
-		}
-		if err := r.read(); err != nil {
-			return writes, "", err
-		}
 		writes++
-		got := r.plain()
-		for _, object := range slices.Concat(got.Objects["jobsets"], got.Objects["jobs"]) {
-			name := text(object, "kind") + " " + text(object, "metadata", "name")
-			if differing := differs(name, comparable(object), comparable(want[name])); differing != "" {
-				return writes, fmt.Sprintf("write %d: %s", writes, differing), nil
+		// A controller that read an old state fails, and comes back later.
+		for start := time.Now(); ; {
+			if err := r.rest(ctx); err != nil {
+				return writes, "", err
 			}
-			delete(want, name)
-		}
-		if len(want) > 0 {
-			return writes, fmt.Sprintf("write %d: the cluster lacks %q", writes, slices.Sorted(maps.Keys(want))), nil
+			if err := r.read(); err != nil {
+				return writes, "", err
+			}
+			difference := differs("", comparables(slices.Concat(r.plain().Objects["jobsets"], r.plain().Objects["jobs"])), want)
+			if difference == "" {
+				break
+			}
+			if time.Since(start) > patience/4 {
+				return writes, fmt.Sprintf("write %d: %s", writes, difference), nil
+			}
 		}
 	}
 	return writes, "", nil
 }
 
-// predict returns the JobSet and the Jobs that the program predicts, by kind and name.
-func (p Program) predict(dir string, files, dump []Object) (map[string]Object, error) {
+// predict returns the JobSet and the Jobs that the program predicts, as comparables does.
+func (p Program) predict(dir string, files, dump []Object) (Object, error) {
 	var names []string
 	for name, objects := range map[string][]Object{"files": files, "observed": dump} {
 		file, _, err := write(dir, name, objects)
@@ -80,7 +80,7 @@ func (p Program) predict(dir string, files, dump []Object) (map[string]Object, e
 		names = append(names, file)
 	}
 	slices.Sort(names)
-	want := map[string]Object{}
+	var all []Object
 	for _, to := range []string{"jobset", "jobs"} {
 		out, err := p.run("render", "-f", names[0], "--observed", names[1], "--on-conflict=last", "--to="+to)
 		if err != nil {
@@ -96,17 +96,23 @@ func (p Program) predict(dir string, files, dump []Object) (map[string]Object, e
 			if err := exact(raw, &object); err != nil {
 				return nil, err
 			}
-			want[text(object, "kind")+" "+text(object, "metadata", "name")] = object
+			all = append(all, object)
 		}
 	}
-	return want, nil
+	return comparables(all), nil
+}
+
+// comparables returns the objects by kind and name.
+func comparables(objects []Object) Object {
+	all := Object{}
+	for _, object := range objects {
+		all[text(object, "kind")+" "+text(object, "metadata", "name")] = comparable(object)
+	}
+	return all
 }
 
 // comparable returns the spec, the labels and the annotations. JobSet writes two lists of a Job in a random order.
 func comparable(object Object) Object {
-	if object == nil {
-		return nil
-	}
 	metadata, _ := object["metadata"].(Object)
 	out := Object{"spec": object["spec"], "labels": metadata["labels"], "annotations": metadata["annotations"]}
 	data, _ := json.Marshal(out)

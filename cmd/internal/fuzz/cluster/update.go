@@ -265,7 +265,8 @@ func (r *recording) again(object Object) (answer Answer, err error) {
 	return answer, nil
 }
 
-// rest waits until no Jobs, Pods or failures have come for a while, and no Job has changed: JobSet suspends and resumes one after the other.
+// rest waits until no Jobs, Pods or failures have come for a while, and no Job's template or suspension has changed: JobSet
+// suspends and resumes one after the other. The status of a Job may change all the time.
 func (r *recording) rest(ctx context.Context) error {
 	var last string
 	start := time.Now()
@@ -277,11 +278,11 @@ func (r *recording) rest(ctx context.Context) error {
 				return err
 			}
 		}
-		versions := make([]string, len(jobs.Items))
+		generations := make([]int64, len(jobs.Items))
 		for i := range jobs.Items {
-			versions[i] = jobs.Items[i].ResourceVersion
+			generations[i] = jobs.Items[i].Generation
 		}
-		if now := fmt.Sprint(versions, len(pods.Items), strings.Join(r.lines(), "")); now != last {
+		if now := fmt.Sprint(generations, len(pods.Items), strings.Join(r.lines(), "")); now != last {
 			last, since = now, time.Now()
 		}
 		time.Sleep(60 * time.Millisecond)
