@@ -183,7 +183,7 @@ func explainChange(c diff.Change, new object) []Line {
 }
 
 // by lists the layers that set a field, with their positions.
-func by(place func(merge.Claim) fieldpath.Position, claims []merge.Claim) string {
+func by(place func(merge.Claim) merge.Claim, claims []merge.Claim) string {
 	const most = 3
 	text := ""
 	for i, c := range claims {
@@ -195,9 +195,9 @@ func by(place func(merge.Claim) fieldpath.Position, claims []merge.Claim) string
 		default:
 			text += ", "
 		}
-		text += string(c.Layer)
-		if at := place(c); at != (fieldpath.Position{}) {
-			text += " (" + at.String() + ")"
+		c = place(c)
+		if text += string(c.Layer); c.Position != (fieldpath.Position{}) {
+			text += " (" + c.Position.String() + ")"
 		}
 	}
 	return text

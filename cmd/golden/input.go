@@ -9,9 +9,7 @@ import (
 
 	"github.com/trainweld/trainweld/cmd/internal/ownfile"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
-	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
@@ -93,12 +91,4 @@ func (in *input) readFile(c *Case, file string, found *finding.List) error {
 		in.Add(d, found != &in.above)
 	}
 	return nil
-}
-
-// place returns the position of a claim on a TrainJob's rendering.
-func (in *input) place(j workspace.Job, c merge.Claim) fieldpath.Position {
-	if c.Position != (fieldpath.Position{}) {
-		return c.Position
-	}
-	return in.ClaimPosition(j, c)
 }

@@ -29,7 +29,7 @@ import (
 type object struct {
 	value  any
 	owners func() (*diff.Owners, error) // a function, since most objects never differ
-	place  func(merge.Claim) fieldpath.Position
+	place  func(merge.Claim) merge.Claim
 }
 
 // rendering is the result of rendering a case.
@@ -117,7 +117,7 @@ func (in *input) renderJob(j workspace.Job) ([]object, finding.List) {
 	if out.JobSet == nil || found.Err() != nil {
 		return nil, found
 	}
-	place := func(c merge.Claim) fieldpath.Position { return in.place(j, c) }
+	place := func(c merge.Claim) merge.Claim { return in.Claim(j, c) }
 	if in.opts.to == "jobset" {
 		objects := []object{{out.JobSet, func() (*diff.Owners, error) { return diff.OwnersOf(out.Owners), nil }, place}}
 		for _, companion := range out.Companions {
@@ -165,7 +165,7 @@ func companionLayer(spec *trainer.TrainingRuntimeSpec, companion runtime.Object)
 }
 
 // children returns the Jobs with the Service and the claims, or the Pods.
-func (in *input) children(out *render.Output, r *release.Release, place func(merge.Claim) fieldpath.Position) ([]object, finding.List) {
+func (in *input) children(out *render.Output, r *release.Release, place func(merge.Claim) merge.Claim) ([]object, finding.List) {
 	opts := in.opts.pods
 	opts.Release, opts.Companions = r, out.Companions
 	made, err := render.Jobs(out.JobSet, opts.JobsOptions)

@@ -34,8 +34,9 @@ import (
 type Options struct {
 	// ShowValues shows the literal values of environment variables.
 	ShowValues bool
-	// Locate returns the position of a claim in a file, for the Position of every claim. Nil leaves them empty.
-	Locate func(merge.Claim) fieldpath.Position
+	// Locate returns a claim with its position in a file. The layer may be another one, such as that of the patch that made the
+	// runtime. Nil leaves positions empty.
+	Locate func(merge.Claim) merge.Claim
 	// Disputed are fields with conflicts between managers that their claims alone do not show. An example is a volume
 	// with two sources from two managers.
 	Disputed []fieldpath.Path
@@ -77,7 +78,7 @@ func New(object any, t *schema.Type, history iter.Seq2[fieldpath.Path, []merge.C
 		if opts.Locate != nil {
 			claims = slices.Clone(claims)
 			for i := range claims {
-				claims[i].Position = opts.Locate(claims[i])
+				claims[i] = opts.Locate(claims[i])
 			}
 		}
 		claims = withoutRepeated(claims)

@@ -89,7 +89,7 @@ type ObjectDiff struct {
 type owners struct {
 	*diff.Owners
 	causes *diff.Owners // in their place, if not nil
-	locate func(merge.Claim) fieldpath.Position
+	locate func(merge.Claim) merge.Claim
 }
 
 // of returns the claims on a field with their positions.
@@ -106,7 +106,7 @@ func (o *owners) of(path fieldpath.Path) []merge.Claim {
 func (o *owners) located(claims []merge.Claim) []merge.Claim {
 	claims = slices.Clone(claims)
 	for i := range claims {
-		claims[i].Position = o.locate(claims[i])
+		claims[i] = o.locate(claims[i])
 	}
 	return claims
 }

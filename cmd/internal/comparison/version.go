@@ -86,7 +86,8 @@ type Object struct {
 	Object any
 	// Owners returns the owners of its fields. It is a function because most objects do not differ.
 	Owners func() (*diff.Owners, error)
-	Locate func(merge.Claim) fieldpath.Position
+	// Locate returns a claim with its position.
+	Locate func(merge.Claim) merge.Claim
 	// Causes are the causes of changed fields in place of their owners; nil without any.
 	Causes *diff.Owners
 }

@@ -281,6 +281,18 @@ func (d *derivation) patchOf(path fieldpath.Path) *extension {
 	return &d.patches[i]
 }
 
+// origin returns a claim of the runtime as the claim of the last patch that sets the field, if there is one. An item belongs to the base,
+// if that has it.
+func (d *derivation) origin(claim merge.Claim) merge.Claim {
+	p := d.patchOf(claim.Source)
+	if p == nil || claim.Value == (merge.Presence{}) && d.base.Document.Has(claim.Source) {
+		claim.Position = d.base.Position(claim.Source)
+		return claim
+	}
+	claim.Layer, claim.Position = merge.Manager(p.Patch.Patch.Manager), p.position(claim.Source)
+	return claim
+}
+
 // position returns the position of a field: in the last patch that sets it, else in the base.
 func (d *derivation) position(path fieldpath.Path) fieldpath.Position {
 	if p := d.patchOf(path); p != nil {

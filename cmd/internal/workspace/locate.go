@@ -36,7 +36,7 @@ func (l *Locator) Locate(j Job, findings finding.List) finding.List {
 		}
 		for c := range f.Claims {
 			if claim := &f.Claims[c]; claim.Position == (fieldpath.Position{}) { // a rule and an extended patch have theirs
-				claim.Position = l.ClaimPosition(j, *claim)
+				*claim = l.Claim(j, *claim)
 			}
 		}
 		if f.Position != (fieldpath.Position{}) {
@@ -122,13 +122,13 @@ func disputed(f finding.Finding) []merge.Claim {
 	return slices.DeleteFunc(slices.Clone(f.Claims), func(c merge.Claim) bool { return c.Layer == last })
 }
 
-// Origin returns ClaimPosition, but no position for a runtime's default from the API server. ClaimPosition would return the
-// position of the nearest field in the file.
-func (l *Locator) Origin(j Job, c merge.Claim) fieldpath.Position {
+// Origin returns the result of Claim, but no position for a runtime's default from the API server. Claim would return the position
+// of the nearest field in the file.
+func (l *Locator) Origin(j Job, c merge.Claim) merge.Claim {
 	if c.Layer == runtimepatch.RuntimeLayer && !l.runtimeHas(j, c.Source) {
-		return fieldpath.Position{}
+		return c
 	}
-	return l.ClaimPosition(j, c)
+	return l.Claim(j, c)
 }
 
 // LastPlace returns the last known position of the claims. Claims disagree on a field of the result, and the last one sets it.
@@ -141,15 +141,21 @@ func LastPlace(claims []merge.Claim) fieldpath.Position {
 	return fieldpath.Position{}
 }
 
-// ClaimPosition returns the position of a claim's source. A TrainJob's default from the API server has no position.
-func (l *Locator) ClaimPosition(j Job, c merge.Claim) fieldpath.Position {
-	if len(c.Source) == 0 || c.Layer == runtimepatch.TrainJobLayer && !j.Document.Has(c.Source) {
-		return fieldpath.Position{}
+// Claim returns a claim with the position of its source, unless it has one. A TrainJob's default from the API server has no position.
+// What an extended patch set in the runtime is a claim of its manager.
+func (l *Locator) Claim(j Job, c merge.Claim) merge.Claim {
+	if len(c.Source) == 0 || c.Position != (fieldpath.Position{}) || c.Layer == runtimepatch.TrainJobLayer && !j.Document.Has(c.Source) {
+		return c
 	}
-	if runtimepatch.FromRuntime(c) {
-		return l.RuntimePosition(j, c.Source)
+	if !runtimepatch.FromRuntime(c) {
+		c.Position = l.jobPosition(j, c.Source)
+		return c
 	}
-	return l.jobPosition(j, c.Source)
+	if source := l.catalog.SourceOf(j); source.Base() != nil && c.Layer == runtimepatch.RuntimeLayer {
+		return source.derivation.origin(c)
+	}
+	c.Position = l.RuntimePosition(j, c.Source)
+	return c
 }
 
 func (l *Locator) runtimeHas(j Job, path fieldpath.Path) bool {

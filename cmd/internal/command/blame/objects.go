@@ -104,7 +104,7 @@ func (flags blameFlags) blamePart(in *workspace.Input, opts render.Options, podO
 		}
 		b := blamer{flags: flags, in: in, j: j, out: out, pods: podOpts}
 		b.pods.Release = j.Release()
-		b.opts = blame.Options{ShowValues: flags.ShowValues, Locate: func(c merge.Claim) fieldpath.Position { return in.Origin(j, c) }}
+		b.opts = blame.Options{ShowValues: flags.ShowValues, Locate: func(c merge.Claim) merge.Claim { return in.Origin(j, c) }}
 		if flags.To == "jobset" {
 			for _, f := range found {
 				if f.Code.IsDispute() {
@@ -144,7 +144,10 @@ func blameOther(p *host.Program, flags blameFlags) ([]blameview.Blamed, finding.
 	if found = append(found, conflicts...); flags.OnConflict == "fail" && conflicts != nil {
 		return nil, found, nil
 	}
-	opts := blame.Options{ShowValues: flags.ShowValues, Locate: func(c merge.Claim) fieldpath.Position { return m.Position(c.Layer, c.Source) }}
+	opts := blame.Options{ShowValues: flags.ShowValues, Locate: func(c merge.Claim) merge.Claim {
+		c.Position = m.Position(c.Layer, c.Source)
+		return c
+	}}
 	for _, f := range conflicts {
 		opts.Disputed = append(opts.Disputed, f.Path)
 	}

@@ -259,8 +259,8 @@ func (run *liveRun) extraObject(at objectRef, o *live.Object) comparison.Object 
 // noOwners returns the owners of a live object for masking: its values may be secrets.
 func noOwners() (*diff.Owners, error) { return &diff.Owners{}, nil }
 
-// placed returns the position that a claim already has.
-func placed(c merge.Claim) fieldpath.Position { return c.Position }
+// placed returns a claim that has its position.
+func placed(c merge.Claim) merge.Claim { return c }
 
 // isFinished reports whether the TrainJob or the JobSet of a family is complete or has failed.
 func isFinished(f *live.Family) bool {

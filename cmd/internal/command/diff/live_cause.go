@@ -114,11 +114,11 @@ func (c *familyRun) liveRendering() *rendered {
 		return nil
 	}
 	c.ofLive = &rendered{job: j, out: pipeline.Made{JobSet: out.JobSet, Companions: out.Companions, Owners: out.Owners}, opts: c.files.opts}
-	c.ofLive.locate = func(claim merge.Claim) fieldpath.Position {
+	c.ofLive.locate = func(claim merge.Claim) merge.Claim {
 		if runtimepatch.FromRuntime(claim) {
-			return in.ClaimPosition(of, claim)
+			return in.Claim(of, claim)
 		}
-		return c.dump.Input.ClaimPosition(j, claim)
+		return c.dump.Input.Claim(j, claim)
 	}
 	return c.ofLive
 }
@@ -144,7 +144,7 @@ func (c *familyRun) liveClaim(r *rendered, at objectRef, change diff.Change) mer
 		}
 	}
 	if claim.Position = (fieldpath.Position{}); change.Kind != diff.Removed {
-		claim.Position = r.locate(claim)
+		claim = r.locate(claim)
 	}
 	return claim
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/comparison"
 	"github.com/trainweld/trainweld/cmd/internal/pipeline"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
-	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
@@ -33,7 +32,7 @@ type rendered struct {
 	job    workspace.Job // may have no TrainJob
 	out    pipeline.Made
 	opts   render.PodsOptions
-	locate func(merge.Claim) fieldpath.Position
+	locate func(merge.Claim) merge.Claim
 
 	jobs   map[string]render.ChildJob
 	later  map[string]bool // the Jobs that wait for others

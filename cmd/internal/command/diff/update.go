@@ -212,8 +212,7 @@ func blame(old, new *comparison.Job, rejected finding.List) finding.List {
 		f := &rejected[i]
 		add := func(layer merge.Layer, source fieldpath.Path) {
 			claim := merge.Claim{Layer: layer, Value: merge.Presence{}, Source: source}
-			claim.Position = new.Input.ClaimPosition(new.Source, claim)
-			f.Claims = append(f.Claims, claim)
+			f.Claims = append(f.Claims, new.Input.Claim(new.Source, claim))
 		}
 		if f.Code == finding.CodePatchedRunning {
 			before, after := patchesByManager(old), patchesByManager(new)

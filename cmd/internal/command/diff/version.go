@@ -147,7 +147,10 @@ func (v *version) merge(p *host.Program, how option.Schema, rule render.OnConfli
 	object := comparison.Object{
 		Key: comparison.Key{Kind: m.ID.Kind, Name: m.ID.Name}, Object: withoutStatus(merged.Value),
 		Owners: func() (*diff.Owners, error) { return diff.OwnersOf(merged.Owners), nil },
-		Locate: func(c merge.Claim) fieldpath.Position { return v.at(m.Position(c.Layer, c.Source)) },
+		Locate: func(c merge.Claim) merge.Claim {
+			c.Position = v.at(m.Position(c.Layer, c.Source))
+			return c
+		},
 	}
 	v.Jobs = append(v.Jobs, comparison.Job{ID: m.ID, Objects: []comparison.Object{object}})
 }
@@ -192,13 +195,12 @@ func (v *version) at(p fieldpath.Position) fieldpath.Position {
 	return p
 }
 
-// locator returns a function that returns the positions of a TrainJob's claims.
-func (v *version) locator(j workspace.Job) func(merge.Claim) fieldpath.Position {
-	return func(c merge.Claim) fieldpath.Position {
-		if c.Position == (fieldpath.Position{}) {
-			c.Position = v.in.ClaimPosition(j, c)
-		}
-		return v.at(c.Position)
+// locator returns a function that returns a TrainJob's claims with their positions.
+func (v *version) locator(j workspace.Job) func(merge.Claim) merge.Claim {
+	return func(c merge.Claim) merge.Claim {
+		c = v.in.Claim(j, c)
+		c.Position = v.at(c.Position)
+		return c
 	}
 }
 
