@@ -73,9 +73,11 @@ test-long: ## all random cases, and the tests that take long
 test-growth: ## the growth of each command with its input
 	TRAINWELD_LONG=1 go test -vet=off -ldflags=-w -count=1 -timeout 0 -run '^(TestWorkIsLinear|TestMemoryIsLinear|TestCheck_Once)$$' ./cmd/internal/cli
 
-# Packages that start goroutines, the laws that run at the same time, and the tests of other packages that share values.
+# Packages that start goroutines, the laws that run at the same time, and the tests of other packages that share values. Tests that run
+# the program over many inputs, one after the other, share none: make test has them.
+ALIKE := ^(TestAttacks|TestHostile|TestForeignFiles|TestNoNetworkNoPrograms|TestREADMECommands|TestFix_.*|TestBuild_Command.*|FuzzNames|FuzzCommands)$$
 test-race: ## what runs concurrently, with the race detector
-	TRAINWELD_CASES=100 go test -vet=off -timeout 0 $(RACE) ./cmd/internal/conformance ./render/runtimepatch ./conflict ./cmd/golden ./cmd/internal/build ./cmd/internal/cli ./cmd/internal/output ./cmd/internal/parallel ./cmd/internal/workspace ./cmd/trainweld
+	TRAINWELD_CASES=100 go test -vet=off -timeout 0 $(RACE) -skip '$(ALIKE)' ./cmd/internal/conformance ./render/runtimepatch ./conflict ./cmd/golden ./cmd/internal/build ./cmd/internal/cli ./cmd/internal/output ./cmd/internal/parallel ./cmd/internal/workspace ./cmd/trainweld
 	TRAINWELD_CASES=100 go test -vet=off -timeout 0 $(RACE) -run '^(TestLaws|TestForce|TestHistory|TestChildHistory|TestManagedFields|TestMigrate|TestRewrite)$$' ./render/fuzz
 	go test -vet=off $(RACE) -run '^(TestPositionsFromManyGoroutines|TestInputs_Shared)$$' ./render/manifest ./render
 
