@@ -31,6 +31,7 @@ var pages = []struct {
 	{"conflicts", []string{"conflicts", "job.yaml", "-r", "runtime.yaml", "--patch", "platform.yaml"}},
 	{"check", []string{"check", "job.yaml", "-r", "runtime.yaml", "--patch", "platform.yaml", "--show-notes"}},
 	{"check-clean", []string{"check", "job.yaml", "-r", "runtime.yaml", "--on-conflict=last", "--severity", "TW300=off"}},
+	{"check-flavors", []string{"check", "job.yaml", "-r", "runtime.yaml", "--flavors", "../flavors"}},
 	{"check-errors", []string{"check", "../policies", "../compose", "-R", "--show-notes"}},
 	{"diff", []string{"diff", "../policies/torch", "../policies/plain"}},
 	{"diff-live", []string{"diff", "-f", "job.yaml", "-r", "runtime.yaml", "--live", "../live/dump.yaml"}},

@@ -126,7 +126,7 @@ func (r FlavorReport) page(p *host.Program, q *pipeline.Queue) error {
 		b.Open("tr", page.Class("item"))
 		b.Add("th", row.Namespace+"/"+row.Name, page.Attr{Name: "scope", Value: "row"})
 		for _, f := range row.Flavors {
-			b.Open("td")
+			b.Open("td", page.Attr{Name: "data-p", Value: f.Flavor})
 			b.Add("span", f.Result, page.Class(class[f.Result]))
 			for _, reason := range reasons(f) {
 				b.Add("p", reason)
