@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"testing"
@@ -8,6 +9,9 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 )
 
 func parsed(t *testing.T, text string) *Policy {
@@ -143,6 +147,39 @@ func TestCheck(t *testing.T) {
 			}
 			if !slices.Equal(got, tc.want) {
 				t.Errorf("Check finds %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestCheckField(t *testing.T) {
+	const a, b = "a.example.com/a", "b.example.com/b"
+	for _, tc := range []struct {
+		name, policy, manager, path string
+		want                        string
+	}{
+		{name: "an allowed label", manager: a, path: `.spec.template.metadata.labels["team"]`},
+		{name: "another label", manager: a, path: `.spec.template.metadata.labels["app"]`, want: "TW232"},
+		{name: "within an allowed field", manager: a, path: `.spec.template.spec.replicatedJobs[name="x"].template.spec.template.spec.nodeSelector["zone"]`},
+		{name: "a path without the template is not the JobSet's", manager: a, path: `.metadata.labels["team"]`, want: "TW232"},
+		{name: "a field outside of the template", manager: a, path: ".spec.mlPolicy.numNodes", want: "TW232"},
+		{name: "a manager without paths", manager: b, path: ".spec.mlPolicy.numNodes"},
+		{name: "an unknown manager", manager: "c.example.com/c", path: ".spec.mlPolicy.numNodes", want: "TW230"},
+		{name: "no managers in the policy", policy: "severities: {TW541: off}\n", manager: "c.example.com/c", path: ".spec.mlPolicy.numNodes"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			path, err := fieldpath.ParsePath(tc.path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			if f := parsed(t, cmp.Or(tc.policy, managers)).CheckField(tc.manager, path); f != nil {
+				if got = string(f.Code); f.Severity != finding.Error || f.Path.String() != tc.path || f.Remedy.Text == "" || f.Message == "" {
+					t.Errorf("the finding is %v, want an error at %s with a message and a remedy", f, tc.path)
+				}
+			}
+			if got != tc.want {
+				t.Errorf("CheckField finds %q, want %q", got, tc.want)
 			}
 		})
 	}

@@ -203,6 +203,8 @@ func growing() []growth {
 		{name: "extended patches", n: 20, args: []string{"render", "--patch=patches.yaml", "-f", "jobs.yaml", "--for=runtime"}, folder: func(n int) map[string]string { return extendedPatchesOf(n, 1, "a") }},
 		{name: "derived runtimes", n: 20, args: []string{"check", "--patch=patches.yaml", "jobs.yaml"}, folder: derivedRuntimes},
 		{name: "written derived runtimes", n: 20, args: []string{"render", "--patch=patches.yaml", "-f", "jobs.yaml", "--for=runtime"}, folder: derivedRuntimes},
+		{name: "blame derived runtimes", n: 20, args: []string{"blame", "--patch=patches.yaml", "jobs.yaml", "--for=runtime"}, folder: derivedRuntimes},
+		{name: "blame extended patches", n: 20, args: []string{"blame", "--patch=patches.yaml", "jobs.yaml", "--for=runtime"}, folder: func(n int) map[string]string { return extendedPatchesOf(n, 1, "a") }},
 		{name: "check derived runtimes", n: 20, args: []string{"check", "jobs.yaml"}, folder: func(n int) map[string]string {
 			derived := strings.NewReplacer("ClusterTrainingRuntime", "TrainingRuntime", "name: torch,", "name: torch-a%d, namespace: default, annotations: {trainweld.github.io/derived-from: ClusterTrainingRuntime/torch, trainweld.github.io/base-hash: a},").Replace(workRuntime)
 			return map[string]string{"jobs.yaml": workRuntime + times(n, derived) + times(n, strings.Replace("---\n"+trainJob("a%d", ""), "{name: torch}", "{kind: TrainingRuntime, name: torch-a%[1]d}", 1))}

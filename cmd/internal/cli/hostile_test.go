@@ -69,8 +69,11 @@ func writeHostile(t *testing.T, dir string) func(name string) string {
 		"jobset":  jobSet,
 		"pytorch": pytorch,
 		"patch":   m{"manager": hostile, hostile: hostile, "trainingRuntimeSpec": pods(m{"nodeSelector": m{"n": "z" + hostile}})},
-		"list":    m{"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList", "items": l{job(meta, "rt", patches("a")), unknown, m{"apiVersion": hostile, "kind": hostile, "metadata": m{"name": hostile}}}},
-		"config":  m{"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList", "functionConfig": m{"apiVersion": "v1", "kind": "ConfigMap", "metadata": m{"name": hostile}, "data": m{"to": hostile, hostile: hostile, "files": hostile}}, "items": l{}},
+		"extended": m{"apiVersion": "trainweld.github.io/v1alpha1", "kind": "ExtendedPatch", "manager": "m.io/a", "trainingRuntimeSpec": m{
+			"template": m{"metadata": m{"labels": m{hostile: hostile}}, "spec": m{"replicatedJobs": l{m{"name": "node", "template": m{"metadata": m{"annotations": m{hostile: hostile}}}}}}},
+		}},
+		"list":   m{"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList", "items": l{job(meta, "rt", patches("a")), unknown, m{"apiVersion": hostile, "kind": hostile, "metadata": m{"name": hostile}}}},
+		"config": m{"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList", "functionConfig": m{"apiVersion": "v1", "kind": "ConfigMap", "metadata": m{"name": hostile}, "data": m{"to": hostile, hostile: hostile, "files": hostile}}, "items": l{}},
 	}
 	patch := func(manager string, target, patch any) m {
 		return m{"manager": manager, "target": target, "patch": patch}
@@ -156,6 +159,9 @@ func TestHostile(t *testing.T) {
 		}
 	}
 	add("check", job, "-r", runtime, "--old", changed)
+	for _, format := range []string{"text", "json", "html"} {
+		add("blame", job, "-r", runtime, "--patch", file("extended"), "--for=runtime", "-o", format)
+	}
 	for _, to := range []string{"jobset", "jobs", "pods"} {
 		for _, format := range []string{"yaml", "json"} {
 			for _, input := range []string{job, jobSet, unknown, broken} {

@@ -62,6 +62,7 @@ var fuzzedLines = [][]string{
 	{"render", "-f", ".", "-o", "json"},
 	{"blame", "-f", "job.yaml", "-r", "runtime.yaml", "-o", "html"},
 	{"blame", "-f", "job.yaml", "-r", "runtime.yaml", "--show-origin"},
+	{"blame", "-f", "job.yaml", "-r", "runtime.yaml", "--for=runtime"},
 	{"blame", "-f", "job.yaml", "-r", "runtime.yaml", "nodeSelector", "-o", "json"},
 	{"check", "-f", "job.yaml", "-r", "runtime.yaml", "--on-conflict=last"},
 }

@@ -108,13 +108,18 @@ const (
 	ForRuntime = "runtime"
 )
 
+// NoExtended returns the error of --for=runtime without an extended patch.
+func NoExtended() error {
+	return errors.New("--for=runtime: no TrainJob gets an extended patch: name one with --patch, or in the policy file")
+}
+
 // checkFor returns an error for an unknown value of --for, and for objects that nobody applies.
 func (flags Render) checkFor() error {
 	switch {
 	case flags.For == "":
 		return nil
 	case flags.For == ForRuntime && (flags.To != "jobset" || flags.As == "stored"):
-		return errors.New("--for=runtime renders runtimes and TrainJobs: remove --to and --as")
+		return errors.New("--for=runtime makes runtimes of TrainJobs: remove --to and --as")
 	case flags.For == ForApply && flags.To != "jobset":
 		return fmt.Errorf("--for=apply renders JobSets: the JobSet controller makes the %s of an applied JobSet; remove --to", strings.ToUpper(flags.To[:1])+flags.To[1:])
 	}

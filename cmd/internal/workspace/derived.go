@@ -62,7 +62,7 @@ func (in *Input) Derived(j Job) (runtime, job *unstructured.Unstructured, err er
 		return nil, nil, err
 	}
 	metadata := map[string]any{"name": derivedName(j), "namespace": j.Namespace, "annotations": map[string]any{
-		fromAnnotation: d.base.Document.ID.Kind + "/" + d.base.Document.ID.Name, hashAnnotation: hash, managersAnnotation: strings.Join(d.managers(), ","),
+		fromAnnotation: d.base.Document.ID.Kind + "/" + d.base.Document.ID.Name, hashAnnotation: hash, managersAnnotation: strings.Join(source.Managers(), ","),
 	}}
 	if of := trainerLabels(d.fields); len(of) > 0 {
 		metadata["labels"] = of

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -33,6 +34,7 @@ type derivation struct {
 	places  map[string]int // of the managers in patches
 	fields  map[string]any // of the base with the patches
 	owners  *merge.Ownership
+	typ     *schema.Type
 	set     map[string]int // the last patch that sets a field or one within it, by the path
 	leaves  map[string]int // the same for fields that hold no others
 }
@@ -141,7 +143,7 @@ func (c *Catalog) derivedOf(base *RuntimeSource, patches []manifest.Patch) *Runt
 		report(finding.Finding{Code: finding.CodeWrongType, Position: patches[0].Document.Position(nil), Message: err.Error()})
 		return &out
 	}
-	d.fields, d.owners, out.spec = merged.Value, merged.Owners, &spec
+	d.fields, d.owners, d.typ, out.spec = merged.Value, merged.Owners, c.schemas[versionOf(base.Document)], &spec
 	d.index()
 	c.setDefaults(out.spec, func(path fieldpath.Path) bool { return d.patchOf(path) != nil || base.Document.Sets(path) })
 	return &out
@@ -281,6 +283,37 @@ func (d *derivation) patchOf(path fieldpath.Path) *extension {
 	return &d.patches[i]
 }
 
+// History returns who set the fields of a runtime that extended patches make: its merge schema, the claims on the fields that come from
+// the base and the patches, and what gives a claim its place. The other patches of a TrainJob take no part.
+func (s *RuntimeSource) History() (*schema.Type, iter.Seq2[fieldpath.Path, []merge.Claim], func(merge.Claim) merge.Claim) {
+	d := s.derivation
+	claims := func(yield func(fieldpath.Path, []merge.Claim) bool) {
+		for path, claims := range d.owners.All() {
+			isTaken := path.HasPrefix(fieldpath.Fields("spec")) || path.HasPrefix(fieldpath.Fields("metadata", "labels"))
+			if isTaken && !yield(path, claims) {
+				return
+			}
+		}
+	}
+	return d.typ, claims, func(c merge.Claim) merge.Claim {
+		if name, isManager := c.Layer.Manager(); isManager {
+			c.Position = d.patches[d.places[name]].position(c.Source)
+		} else {
+			c.Position = d.base.Position(c.Source)
+		}
+		return c
+	}
+}
+
+// Managers returns the managers of the extended patches that make a runtime, in their order.
+func (s *RuntimeSource) Managers() []string {
+	names := make([]string, len(s.derivation.patches))
+	for i, p := range s.derivation.patches {
+		names[i] = p.Patch.Patch.Manager
+	}
+	return names
+}
+
 // origin returns a claim of the runtime as the claim of the last patch that sets the field, if there is one. An item belongs to the base,
 // if that has it.
 func (d *derivation) origin(claim merge.Claim) merge.Claim {
@@ -330,15 +363,6 @@ func (s *RuntimeSource) Base() *RuntimeSource {
 	return s.derivation.base
 }
 
-// managers returns the managers of the patches, in their order.
-func (d *derivation) managers() []string {
-	names := make([]string, len(d.patches))
-	for i := range d.patches {
-		names[i] = d.patches[i].Patch.Patch.Manager
-	}
-	return names
-}
-
 // LastWins makes warnings of the conflicts of extended patches of which the last one wins.
 func LastWins(found finding.List, rule render.OnConflict) {
 	for i := range found {
@@ -363,7 +387,7 @@ func (c *Catalog) derivedFindings(j Job, source *RuntimeSource) finding.List {
 		})
 	}
 	report(finding.CodeExtended, finding.Warning, "apply the output of trainweld render --for=runtime instead of the TrainJob",
-		"a cluster reads no extended patches, here of %s", strings.Join(source.derivation.managers(), ", "))
+		"a cluster reads no extended patches, here of %s", strings.Join(source.Managers(), ", "))
 	name := derivedName(j)
 	if len(name) > validation.DNS1123SubdomainMaxLength {
 		report(finding.CodeBadMetadata, finding.Error, "use a shorter name of the runtime or of the TrainJob", "Too long: may not be more than %d bytes: the derived runtime has the name %s", validation.DNS1123SubdomainMaxLength, name)

@@ -86,6 +86,9 @@ Exit status: 0 done; 1 a finding is an error, and blame shows the rest; 2 usage,
   # The first Pod of the nodes
   trainweld blame -f job.yaml -r runtime.yaml --to=pods --job=node --index=0
 
+  # Who set each field of the runtime that the teams' extended patches make?
+  trainweld blame -f job.yaml -r runtime.yaml --patch teams.yaml --for=runtime
+
   # Who owns the replicas of a Deployment in a cluster?
   kubectl get deployment web -o yaml --show-managed-fields | trainweld blame -f - spec.replicas`,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -124,6 +127,7 @@ Exit status: 0 done; 1 a finding is an error, and blame shows the rest; 2 usage,
 	option.AddBuilds(f, &flags.Flags)
 	f.StringVarP(&flags.shown.Format, "output", "o", "text", "text, json, or html for a page to read in a browser")
 	f.StringVar(&flags.To, "to", "jobset", "what to show: jobset, jobs or pods")
+	f.StringVar(&flags.For, "for", option.ForReview, "review: what the controller applies; runtime: the runtime that extended patches make")
 	f.StringVar(&flags.As, "as", "applied", "applied: what the controllers send to the API server; stored: with what the API server and the webhooks fill in")
 	option.AddOnConflict(cmd, &flags.OnConflict, "last", "last: the last patch wins, as in the cluster; fail: managers that disagree are an error")
 	option.AddForceManager(p, cmd, &flags.Force, &flags.Flags)
@@ -136,7 +140,7 @@ Exit status: 0 done; 1 a finding is an error, and blame shows the rest; 2 usage,
 	f.BoolVar(&flags.ShowValues, "show-values", false, "show the values of environment variables")
 	option.AddColor(cmd, &flags.shown.Color)
 	for flag, words := range map[string][]string{
-		"output": blameview.Formats(), "to": {"jobset", "jobs", "pods"}, "as": {"applied", "stored"},
+		"output": blameview.Formats(), "to": {"jobset", "jobs", "pods"}, "for": {option.ForReview, option.ForRuntime}, "as": {"applied", "stored"},
 	} {
 		commandline.Complete(cmd, flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 	}
@@ -153,6 +157,9 @@ func isPath(arg string) bool {
 func run(p *host.Program, flags blameFlags) error {
 	format := flags.shown.Format
 	if err := option.OneOf("-o", format, blameview.Formats()...); err != nil {
+		return exit.Usage(err)
+	}
+	if err := option.OneOf("--for", flags.For, option.ForReview, option.ForRuntime); err != nil {
 		return exit.Usage(err)
 	}
 	if format != "text" && flags.shown.ShowOrigin {

@@ -12,6 +12,9 @@ import (
 // wayOf returns how a TrainJob became an object of a kind, and a JobSet its Pods.
 func wayOf(in *workspace.Input, j workspace.Job, kind string, out pipeline.Made) *blameview.Diagram {
 	way := &blameview.Diagram{Runtime: render.RuntimeOf(j.TrainJob)}
+	if source := in.SourceOf(j); source.Base() != nil {
+		way.Managers = source.Managers()
+	}
 	for _, patch := range j.TrainJob.Spec.RuntimePatches {
 		way.Managers = append(way.Managers, patch.Manager)
 	}

@@ -8,6 +8,7 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
 	"github.com/trainweld/trainweld/cmd/internal/blameview"
+	"github.com/trainweld/trainweld/cmd/internal/option"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
@@ -42,7 +43,7 @@ func (flags blameFlags) withoutManaged() error {
 		set  bool
 	}{
 		{"--runtimes", flags.Runtimes != nil}, {"--patch", flags.Patches != nil}, {"--namespace", flags.Namespace != ""},
-		{"--to", flags.To != "jobset"}, {"--as", flags.As != "applied"}, {"--on-conflict", flags.OnConflict != "last"},
+		{"--to", flags.To != "jobset"}, {"--for", flags.For != option.ForReview}, {"--as", flags.As != "applied"}, {"--on-conflict", flags.OnConflict != "last"},
 		{"--force-manager", flags.Force != nil}, {"--feature-gates", flags.FeatureGates != ""},
 		{"--job", flags.Children.Job != ""}, {"--index", flags.Children.Index != ""},
 		{"--show-origin", flags.shown.ShowOrigin}, {"--show-values", flags.ShowValues},

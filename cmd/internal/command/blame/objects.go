@@ -77,6 +77,9 @@ func blameAll(p *host.Program, flags blameFlags) ([]blameview.Blamed, finding.Li
 			return nil, nil, err
 		}
 	}
+	if flags.For == option.ForRuntime && jobs > 0 && objects == nil && findings.Err() == nil {
+		return nil, nil, exit.Usage(option.NoExtended())
+	}
 	if jobs == 0 && findings.Err() == nil {
 		findings = append(findings, flags.Flags.NoTrainJob("the inputs hold no TrainJob", "name files with TrainJobs with -f; -r is for runtimes only, and -R descends into directories"))
 	}
@@ -107,7 +110,7 @@ func (flags blameFlags) blamePart(in *workspace.Input, opts render.Options, podO
 		b.opts = blame.Options{ShowValues: flags.ShowValues, Locate: func(c merge.Claim) merge.Claim { return in.Origin(j, c) }}
 		if flags.To == "jobset" {
 			for _, f := range found {
-				if f.Code.IsDispute() {
+				if f.Code.IsDispute() && workspace.IsRuntime(f.Object) == (flags.For == option.ForRuntime) {
 					b.opts.Disputed = append(b.opts.Disputed, f.Path)
 				}
 			}
@@ -170,6 +173,9 @@ type blamer struct {
 }
 
 func (b blamer) objects() ([]blameview.Blamed, error) {
+	if b.flags.For == option.ForRuntime {
+		return b.runtime()
+	}
 	js := b.out.JobSet
 	if b.flags.To == "jobset" {
 		o, err := blame.New(js, runtimepatch.JobSetTemplate(), b.out.Owners.All(), b.opts)
@@ -209,6 +215,18 @@ func (b blamer) objects() ([]blameview.Blamed, error) {
 		objects = append(objects, blameview.Blamed{ID: fieldpath.Object{Kind: "Pod", Namespace: pod.Namespace, Name: cmp.Or(pod.Spec.Hostname, pod.GenerateName)}, Object: o})
 	}
 	return objects, nil
+}
+
+// runtime returns the runtime that extended patches make, if there are any.
+func (b blamer) runtime() ([]blameview.Blamed, error) {
+	made, _, err := b.in.Derived(b.j)
+	if made == nil || err != nil {
+		return nil, err
+	}
+	t, history, locate := b.in.SourceOf(b.j).History()
+	b.opts.Locate = locate
+	o, err := blame.New(made, t, history, b.opts)
+	return []blameview.Blamed{{ID: fieldpath.Object{Kind: made.GetKind(), Namespace: made.GetNamespace(), Name: made.GetName()}, Object: o}}, err
 }
 
 func (b blamer) jobs(out *render.JobsOutput, owners *render.ChildOwners) ([]blameview.Blamed, error) {

@@ -119,7 +119,7 @@ func run(p *host.Program, flags option.Render) error {
 		err = flags.Children.NoPods(r.pods.Load())
 	}
 	if err == nil && flags.For == option.ForRuntime && found.Err() == nil && !r.derives.Load() {
-		err = exit.Usage(errors.New("--for=runtime: no TrainJob gets an extended patch: name one with --patch, or in the policy file"))
+		err = exit.Usage(option.NoExtended())
 	}
 	if err != nil {
 		r.progress.End()
