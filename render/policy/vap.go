@@ -22,7 +22,7 @@ import (
 
 // AdmissionPolicy returns the ValidatingAdmissionPolicy that enforces the policy when a TrainJob is created or updated, as decoded JSON,
 // and the rules that it does not enforce, in sentences. It is nil if no rule is left. name is the object's name. The expressions need
-// Kubernetes 1.33.
+// Kubernetes 1.35.
 //
 // It rejects what [Policy.Check] reports as an error, and two managers that set different values of one field. Beyond that, only the
 // users of a manager may add, change or remove its patch, where the policy names users. A rule whose severity the policy lowers is left
@@ -33,7 +33,7 @@ func AdmissionPolicy(p *Policy, name string) (object map[string]any, left []stri
 		p = &Policy{}
 	}
 	w := &vapWriter{policy: p}
-	w.variable("patches", "object.spec.?runtimePatches.orValue([])")
+	w.variable("patches", "dyn(object.spec.?runtimePatches.orValue([]))") // to read the names of fields
 	w.managers()
 	w.validate("violations", "the patches break the policy")
 	w.users()
@@ -91,23 +91,21 @@ type vapWriter struct {
 	rules       []string // of the next validation
 }
 
-func (w *vapWriter) variable(name, expression string) {
+// variable adds a variable, and returns the expression for it.
+func (w *vapWriter) variable(name, expression string) string {
 	w.variables = append(w.variables, map[string]any{"name": name, "expression": expression})
+	return "variables." + name
 }
 
 // demand adds a rule: an expression that must be true, and one for the message otherwise.
 func (w *vapWriter) demand(holds, message string) {
-	w.rules = append(w.rules, holds+" ? '' : "+message)
+	w.rules = append(w.rules, fmt.Sprintf("(%s ? [] : [%s])", holds, message))
 }
 
 // empty demands that a list of words is empty. The message ends with them.
-func (w *vapWriter) empty(name, words, before, after string) {
-	w.variable(name, words)
-	message := text(before) + " + variables." + name + ".join(', ')"
-	if after != "" {
-		message += " + " + text(after)
-	}
-	w.demand("variables."+name+".size() == 0", message)
+func (w *vapWriter) empty(name, words, before string) {
+	words = w.variable(name, words)
+	w.demand(words+" == []", text(before)+" + "+words+".join(', ')")
 }
 
 // validate makes one validation of the rules so far, whose message has all broken ones. The API server checks the types of each
@@ -116,7 +114,7 @@ func (w *vapWriter) validate(name, otherwise string) {
 	if w.rules == nil {
 		return
 	}
-	w.variable(name, "["+strings.Join(w.rules, ", ")+"].filter(m, m != '')")
+	w.variable(name, sum(w.rules))
 	w.validations = append(w.validations, map[string]any{
 		"expression": "variables." + name + ".size() == 0", "messageExpression": "variables." + name + ".join('; ')",
 		"message": otherwise, // a message of more than 5 KiB does not count
@@ -141,69 +139,73 @@ func (w *vapWriter) managers() {
 	if p.managers == nil {
 		return
 	}
-	names := literal(p.Managers()...)
+	names, entries := w.variable("managers", literal(p.Managers()...)), w.variable("entries", "variables.patches.transformMapEntry(i, p, {p.manager: p.?trainingRuntimeSpec.?template.orValue({})})")
 	if w.isError(finding.CodeUnlistedManager, "unlisted managers") {
-		w.empty("unlisted", "variables.patches.map(p, p.manager).filter(m, !(m in "+names+"))", p.file+" lists no manager ", "")
+		w.empty("unlisted", "variables.patches.map(p, p.manager).filter(m, !(m in "+names+"))", p.file+" lists no manager ")
 	}
 	if w.isError(finding.CodePatchOrder, "the order of patches") {
 		w.demand("variables.patches.map(p, p.manager).filter(m, m in "+names+").map(m, "+names+".indexOf(m)).isSorted()",
 			text("the patches must have the order "+strings.Join(p.Managers(), ", ")))
 	}
 	for i, m := range p.managers {
-		own := "variables.patches.filter(p, p.manager == " + text(m.name) + ")"
+		own := entries + "[?" + text(m.name) + "]"
 		if m.required && w.isError(finding.CodeMissingManager, "required managers") {
-			w.demand("!("+m.of.expression()+") || "+own+".size() > 0", text("required: a patch of "+m.name))
+			w.demand("!("+m.of.expression()+") || "+own+".hasValue()", text("required: a patch of "+m.name))
 		}
 		if m.paths != nil && w.isError(finding.CodeForbiddenField, "the paths of managers") {
-			var set []string
-			m.outside(runtimepatch.JobSetTemplate(), nil, "p.?trainingRuntimeSpec.?template", func(path fieldpath.Path, isSet string) {
-				set = append(set, fmt.Sprintf("%s ? [%s] : []", isSet, text(pattern(path))))
-			})
-			w.empty(fmt.Sprintf("outside%d", i), own+".map(p, ["+strings.Join(set, ", ")+"].filter(l, l.size() > 0).map(l, l[0])).filter(l, l.size() > 0).map(l, l.join(', '))",
-				"the policy does not let "+m.name+" set ", "")
+			w.empty(fmt.Sprintf("outside%d", i), "("+sum(m.outside(runtimepatch.JobSetTemplate(), nil, own))+").distinct().sort()",
+				"the policy does not let "+m.name+" set ")
 		}
 	}
 }
 
 // users demands that only the users of a manager change its patch.
 func (w *vapWriter) users() {
-	first := true
-	for i, m := range w.policy.managers {
+	entriesOf := func(name, list string) string {
+		return w.variable(name, list+".transformMapEntry(i, p, {p.manager: p.?trainingRuntimeSpec.orValue({})})")
+	}
+	before, after := "", ""
+	for _, m := range w.policy.managers {
 		if m.users == nil {
 			continue
 		}
-		if first {
-			first = false
-			w.variable("before", "oldObject == null ? [] : oldObject.spec.?runtimePatches.orValue([])")
+		if before == "" {
+			before, after = entriesOf("before", "(oldObject == null ? [] : oldObject.spec.?runtimePatches.orValue([]))"), entriesOf("after", "variables.patches")
 		}
-		of := func(list string) string {
-			return fmt.Sprintf("variables.%s.filter(p, p.manager == %s).map(p, p.?trainingRuntimeSpec.orValue({}))", list, text(m.name))
-		}
-		w.empty(fmt.Sprintf("writer%d", i), fmt.Sprintf("request.userInfo.username in %s || %s == %s ? [] : [request.userInfo.username]", literal(m.users...), of("patches"), of("before")),
-			"the policy does not let ", " change the patch of "+m.name)
+		w.demand(fmt.Sprintf("request.userInfo.username in %s || %s[?%s] == %s[?%[3]s]", literal(m.users...), before, text(m.name), after),
+			fmt.Sprintf(`"the policy does not let " + request.userInfo.username + %s`, text(" change the patch of "+m.name)))
 	}
 }
 
-// outside calls report for each field that the manager may not set, with an expression that tells whether the value that at is an
-// optional of sets it.
-func (m manager) outside(t *schema.Type, path fieldpath.Path, at string, report func(path fieldpath.Path, isSet string)) {
-	switch within := m.paths.HasWithin(path); {
-	case len(path) > 0 && m.maySet(path):
-	case !within && t.Kind == schema.Map:
-		report(path, at+".orValue({}) != {}") // an empty map or list sets nothing, and an empty object is set
-	case !within && (t.Kind == schema.Scalar || t.Kind == schema.Struct && !isFrame(path)):
-		report(path, at+".hasValue()")
-	case !within && t.Kind != schema.Struct:
-		report(path, at+".orValue([]) != []")
-	case t.Kind == schema.Struct:
-		for _, f := range t.Patchable() {
-			if isStored(path, f) {
-				m.outside(f.Type, path.Append(fieldpath.Field(f.Name)), at+".?"+f.Name, report)
-			}
+// outside returns expressions for the fields of a struct that the manager may not set. Empty maps and lists set nothing.
+func (m manager) outside(t *schema.Type, path fieldpath.Path, at string) (fields []string) {
+	var set, lists []string
+	for _, f := range t.Patchable() {
+		below, field := path.Append(fieldpath.Field(f.Name)), at+".?"+f.Name
+		switch within := m.paths.HasWithin(below); {
+		case !isStored(path, f) || m.maySet(below):
+		case f.Type.Kind == schema.Struct && (within || isFrame(below)):
+			fields = append(fields, m.outside(f.Type, below, field)...)
+		case within && f.Type.Kind != schema.Scalar:
+			fields = append(fields, m.outsideItems(f.Type, below, field)...)
+		case f.Type.Kind == schema.Struct || f.Type.Kind == schema.Scalar:
+			set = append(set, f.Name)
+		default:
+			lists = append(lists, f.Name)
 		}
-	case t.Kind == schema.Map, t.Kind == schema.ListMap:
-		m.outsideItems(t, path, at, report)
 	}
+	if set != nil || lists != nil {
+		fields = append(fields, fmt.Sprintf("%s.transformList(k, v, %s || %s && v != {} && v != [], %s + k)", orNone(at), isOne(set), isOne(lists), text(pattern(path)+".")))
+	}
+	return fields
+}
+
+// isOne returns an expression that tells whether k is one of some names of fields. CEL makes a list anew for each k, and a text once.
+func isOne(names []string) string {
+	if names == nil {
+		return "false"
+	}
+	return fmt.Sprintf("' %s '.contains(' ' + k + ' ')", strings.Join(names, " "))
 }
 
 // isFrame reports whether a path leads to the metadata, the spec or the template of an object. Those hold the fields that matter.
@@ -227,7 +229,7 @@ func isStored(path fieldpath.Path, f *schema.StructField) bool {
 }
 
 // outsideItems is outside for the items of a list or the keys of a map. Those that a pattern names come first, and then all others.
-func (m manager) outsideItems(t *schema.Type, path fieldpath.Path, at string, report func(path fieldpath.Path, isSet string)) {
+func (m manager) outsideItems(t *schema.Type, path fieldpath.Path, at string) (fields []string) {
 	var names []string
 	for _, pattern := range m.patterns {
 		if len(pattern) <= len(path) || !path.Matches(pattern[:len(path)]) {
@@ -241,34 +243,28 @@ func (m manager) outsideItems(t *schema.Type, path fieldpath.Path, at string, re
 			names = append(names, name)
 		}
 	}
-	x, isList := "x"+strconv.Itoa(len(path)), t.Kind == schema.ListMap
-	key, none := x, "{}"
+	isList, y := t.Kind == schema.ListMap, "x"+strconv.Itoa(len(path))
+	key, none := y, "{}"
 	if isList {
-		key, none = x+"."+t.Key, "[]"
+		key, none = y+"."+t.Key, "[]"
 	}
 	for _, name := range append(names, "") {
-		step, among, rest := fieldpath.Key(name), key+" == "+text(name), schema.Open()
-		if t.Elem != nil {
-			rest = t.Elem
-		}
+		step, among := fieldpath.Key(name), key+" == "+text(name)
 		if isList {
 			step = fieldpath.Item(t.Key, name)
 		}
-		below := path.Append(step)
 		if name == "" {
 			among = "!(" + key + " in " + literal(names...) + ")"
 		}
-		some := func(path fieldpath.Path, isSet string) {
-			report(path, fmt.Sprintf("%s.orValue(%s).exists(%s, %s && %s)", at, none, x, among, isSet))
-		}
-		switch {
+		switch below := path.Append(step); {
 		case m.maySet(below):
 		case !isList || !m.paths.HasWithin(below):
-			some(below, "true")
+			fields = append(fields, fmt.Sprintf("(%s.orValue(%s).exists(%s, %s) ? [%s] : [])", at, none, y, among, text(pattern(below))))
 		default:
-			m.outside(rest, below, x, some)
+			fields = append(fields, fmt.Sprintf("%s.orValue([]).filter(%s, %s).map(%[2]s, %[4]s).flatten()", at, y, among, sum(m.outside(t.Elem, below, y))))
 		}
 	}
+	return fields
 }
 
 // overlaps demands that managers agree on each field. A field is compared by value: lists by their order, quantities as text.
@@ -282,92 +278,76 @@ func (w *vapWriter) overlaps() {
 	}
 	w.left = append(w.left, "two managers that set different members of a union, or whose orders of list items differ: check reports them",
 		"equal quantities that are written differently, such as 1Gi and 1024Mi, and atomic lists in another order count as different values")
-	w.variable("jobs", "variables.patches.map(p, "+jobsOf+".transformMapEntry(i, j, {j.name: j}))")
-	w.compare(runtimepatch.JobSetTemplate(), nil, frame{"p.?trainingRuntimeSpec.?template", "o.?trainingRuntimeSpec.?template", "%s", "variables.patches.exists(o, %s)"})
+	w.rules = append(w.rules, w.compareItems(runtimepatch.JobSetTemplate(), nil, "[variables.patches.map(p, {'m': p.manager, 's': p.?trainingRuntimeSpec.?template.orValue({})})]"))
 }
 
-// jobsOf are the jobs of patch p.
-const jobsOf = "p.?trainingRuntimeSpec.?template.?spec.?replicatedJobs.orValue([])"
+// compareItems returns an expression for the messages about structs on which managers disagree. groups is a list of lists: what patches
+// have of one object, each with its manager m and its struct s. A list of one patch has no other.
+func (w *vapWriter) compareItems(t *schema.Type, path fieldpath.Path, groups string) string {
+	return w.compare(t, path, w.variable("groups"+strconv.Itoa(len(w.variables)), groups+".filter(g, g.size() > 1)"), "")
+}
 
-// frame is where the fields of a struct are in the expressions: in a patch p, and in another patch o. Two expressions enclose what is
-// said of them: one quantifies what p has, the other what o has.
-type frame struct{ mine, theirs, each, all string }
+// fewest is the number of fields for which it pays to look first whether any patch sets them.
+const fewest = 4
 
-// compare demands that managers agree on each field of a struct.
-func (w *vapWriter) compare(t *schema.Type, path fieldpath.Path, in frame) {
+// compare is compareItems for the structs that are at a place within those of the groups.
+func (w *vapWriter) compare(t *schema.Type, path fieldpath.Path, groups, at string) string {
+	set := ""
+	if len(t.Patchable()) >= fewest {
+		set = w.variable("set"+strconv.Itoa(len(w.variables)), fmt.Sprintf("' ' + %s.map(g, g.map(e, e.s%s.map(k, k).join(' ')).join(' ')).join(' ') + ' '", groups, orNone(at)))
+	}
+	var messages []string
 	for _, f := range t.Patchable() {
-		below, mine, theirs := path.Append(fieldpath.Field(f.Name)), in.mine+".?"+f.Name, in.theirs+".?"+f.Name
+		below, field, of := path.Append(fieldpath.Field(f.Name)), at+".?"+f.Name, ""
 		switch {
 		case !isStored(path, f):
-		case f.Name == "replicatedJobs":
-			w.compare(f.Type.Elem, below.Append(fieldpath.Item(f.Type.Key, "")),
-				frame{"j", "o[j.name]", jobsOf + ".exists(j, %s)", "variables.jobs.exists(o, j.name in o && (%s))"})
+			continue
+		case f.Type.Kind == schema.ListMap:
+			of = w.compareItems(f.Type.Elem, below.Append(fieldpath.Item(f.Type.Key, "")), fmt.Sprintf("%s.map(g, "+
+				"[g.map(e, e.s%s.orValue([]).map(x, {'m': e.m, 's': x})).flatten()].map(all, "+ // of each list with one key, and all of them
+				"[all.filter(x, x.m == all[0].m).map(x, x.s.%s)].map(some, [some + all.map(x, x.s.%[3]s).filter(k, !(k in some)).distinct()].map(keys, "+
+				"keys.size() == all.size() ? [] : keys.map(k, all.filter(x, x.s.%[3]s == k))).flatten()).flatten()).flatten()).flatten()", groups, field, f.Type.Key))
 		case f.Type.Kind == schema.Struct && isFrame(below):
-			w.compare(f.Type, below, frame{mine, theirs, in.each, in.all})
-		case f.Type.Kind == schema.ListMap:
-			w.compareItems(f.Type, below, items{
-				list: mine, each: in.each, others: "variables.jobs.map(o, o.transformMap(n, j, %s))", other: "o[?j.name]",
-			})
+			of = w.compare(f.Type, below, groups, field)
 		default:
-			w.disagree(below, in.each, mine+".hasValue() && "+in.all, differ(f.Type, mine, theirs))
-		}
-	}
-}
-
-// items are where the items of a list are in the expressions: those of patch p in list, within each, and those of all patches by their
-// keys in others, of which other is one.
-type items struct{ list, each, others, other string }
-
-// compareItems demands that managers agree on each field of the items of a list. The other items are found by their keys, since all
-// pairs cost too much. Each field has an expression of its own, since the checker of expressions takes the square of their length.
-func (w *vapWriter) compareItems(t *schema.Type, path fieldpath.Path, in items) {
-	x := "x" + strconv.Itoa(len(path))
-	in.each = fmt.Sprintf(in.each, in.list+".orValue([]).exists("+x+", %s)")
-	in.others = fmt.Sprintf(in.others, fmt.Sprintf("%s.orValue([]).transformMapEntry(i, %s, {%[2]s.%s: %%s})", in.list, x, t.Key))
-	in.other += fmt.Sprintf("[?%s.%s]", x, t.Key)
-	byKey := "items" + strconv.Itoa(len(w.variables))
-	w.variable(byKey, fmt.Sprintf(in.others, x))
-	for _, f := range t.Elem.Patchable() {
-		below, one := path.Append(fieldpath.Item(t.Key, ""), fieldpath.Field(f.Name)), x+".?"+f.Name
-		switch {
-		case f.Name == t.Key:
-		case f.Type.Kind == schema.ListMap:
-			w.compareItems(f.Type, below, items{one, in.each, in.others, in.other})
-		default:
-			w.disagree(below, in.each, one+".hasValue() && variables."+byKey+".exists(o, %s)", differ(f.Type, one, in.other+".?"+f.Name))
-		}
-	}
-}
-
-// disagree rejects the patches for which an expression in its enclosing ones is true. It is "" for fields that never differ.
-func (w *vapWriter) disagree(path fieldpath.Path, each, all, differs string) {
-	if differs != "" {
-		w.empty("overlap"+strconv.Itoa(len(w.variables)), "variables.patches.filter(p, "+fmt.Sprintf(each, fmt.Sprintf(all, differs))+").map(p, p.manager)",
-			"managers set different values of "+pattern(path)+": ", "")
-	}
-}
-
-// differ returns an expression that tells whether two optionals of a type set one field to different values, or "" if they never do.
-func differ(t *schema.Type, a, b string) string {
-	both := a + ".hasValue() && " + b + ".hasValue() && "
-	switch t.Kind {
-	case schema.Set:
-		return "" // the merge keeps the items of both
-	case schema.Map:
-		return fmt.Sprintf("%s.orValue({}).exists(k, %[1]s[?k] != %[2]s[?k] && %[2]s[?k].hasValue())", a, b)
-	case schema.Struct:
-		var all []string
-		for _, f := range t.Patchable() {
-			if one := differ(f.Type, a+".?"+f.Name, b+".?"+f.Name); one != "" {
-				all = append(all, one)
+			each := disagreements(f.Type, field)
+			if each == nil {
+				continue
 			}
+			names := w.variable("overlap"+strconv.Itoa(len(w.variables)), groups+".map(g, "+strings.Join(each, " + ")+").flatten().distinct()")
+			of = fmt.Sprintf("(%s == [] ? [] : [%s + %[1]s.join(', ')])", names, text("managers set different values of "+pattern(below)+": "))
 		}
-		if all == nil {
-			return ""
+		if set != "" {
+			of = fmt.Sprintf("(%s.contains(' %s ') ? %s : [])", set, f.Name, of)
 		}
-		return both + "(" + strings.Join(all, " || ") + ")"
+		messages = append(messages, of)
 	}
-	return both + a + " != " + b
+	return w.variable("messages"+strconv.Itoa(len(w.variables)), sum(messages))
+}
+
+// orNone returns the expression for a struct at a place, which may be missing.
+func orNone(at string) string {
+	if strings.Contains(at, ".?") {
+		at += ".orValue({})"
+	}
+	return at
+}
+
+// disagreements returns expressions for the managers in group g that set a field, or fields within it, to different values.
+func disagreements(t *schema.Type, at string) (each []string) {
+	switch t.Kind {
+	case schema.Set: // the merge keeps the items of both
+	case schema.Struct:
+		for _, f := range t.Patchable() {
+			each = append(each, disagreements(f.Type, at+".?"+f.Name)...)
+		}
+	case schema.Map:
+		each = []string{fmt.Sprintf("[g.map(e, [?e.s%s]).flatten().map(f, f.transformList(k, v, [dyn(k), v])).flatten()].map(l, l.distinct().size() == l.map(x, x[0]).distinct().size() ? [] : "+
+			"g.filter(e, e.s%[1]s.orValue({}).exists(k, l.filter(x, x[0] == k).distinct().size() > 1)).map(e, e.m)).flatten()", at)}
+	default:
+		each = []string{fmt.Sprintf("(g.map(e, [?e.s%s]).flatten().distinct().size() > 1 ? g.filter(e, e.s%[1]s.hasValue()).map(e, e.m) : [])", at)}
+	}
+	return each
 }
 
 // expression tells whether the selector matches the object.
@@ -425,6 +405,14 @@ func literal(words ...string) string {
 		all[i] = text(word)
 	}
 	return "[" + strings.Join(all, ", ") + "]"
+}
+
+// sum returns the concatenation of lists.
+func sum(lists []string) string {
+	if lists == nil {
+		return "[]"
+	}
+	return strings.Join(lists, " + ")
 }
 
 func text(word string) string { return strconv.Quote(word) }

@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/version"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"k8s.io/apiserver/pkg/cel/environment"
+	"k8s.io/apiserver/pkg/cel/lazy"
 	"k8s.io/apiserver/pkg/cel/library"
 )
 
@@ -113,7 +114,7 @@ func (e *Expressions) Judge(ctx context.Context, object, before map[string]any, 
 	if e == nil {
 		return v
 	}
-	variables := map[string]ref.Val{}
+	variables := lazy.NewMapValue(types.NewMapType(types.StringType, types.DynType))
 	input := map[string]any{"object": object, "oldObject": nil, "request": map[string]any{"userInfo": map[string]any{"username": user}}, "variables": variables}
 	if before != nil {
 		input["oldObject"] = before
@@ -139,7 +140,7 @@ func (e *Expressions) Judge(ctx context.Context, object, before map[string]any, 
 		}
 	}
 	for _, each := range e.variables {
-		variables[each.name] = run(each.program)
+		variables.Append(each.name, func(*lazy.MapValue) ref.Val { return run(each.program) })
 	}
 	for _, each := range e.validations {
 		holds := run(each.holds)

@@ -44,7 +44,7 @@ and TrainJobs. Several files may overlap: notes name them, and warnings what one
 
 Patches, compositions and lowered severities stay with check, as notes say.
 
-The expressions need Kubernetes 1.33.
+The expressions need Kubernetes 1.35.
 
 Exit status: 0 written; 1 the file has a mistake; 2 usage, input or output failed.`,
 		Example: `  # Into force, in the namespaces of one team

@@ -45,7 +45,10 @@ func TestAgainstCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Run("webhook", func(t *testing.T) { c.tryWebhook(t, *parallel) })
-	t.Run("policies", func(t *testing.T) { c.tryPolicies(t, *policies, 40) })
+	t.Run("policies", func(t *testing.T) {
+		c.tryPolicies(t, *policies, 40)
+		c.timePolicy(t, 200)
+	})
 	t.Run("cases", func(t *testing.T) {
 		counts := inLanes(t, *cases, func(seed uint64, dir string) result { return c.try(t.Context(), program, dir, seed) })
 		if counts[Undecided]*20 > *cases {
