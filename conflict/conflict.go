@@ -24,8 +24,8 @@
 //
 // # The order of the patches
 //
-// [OrderConflicts] shows what the order of the patches changes: for each field two orders and their values. No field means that
-// all orders give the same value.
+// [OrderConflicts] returns each field whose value depends on the order of the patches, with two orders and their values. An
+// empty list means that all orders give the same value.
 //
 // # Resolving a conflict
 //
@@ -274,7 +274,7 @@ func hasNull(claims []merge.Claim) bool {
 
 // emptiesAnothers reports whether a manager's null on a field empties a field within it that only other managers set so. If the
 // base lacks the field, upstream drops a patch's $patch with the whole object, unless another patch comes earlier. In that case
-// the patch with the null must not set more either. A manager with the same patch is no other one.
+// the patch with the null must not set more either. A manager with the same patch is not another one.
 func emptiesAnothers(f merge.PatchedField, owners *merge.Ownership) bool {
 	kind := f.Type().Kind
 	mayDrop := f.IsMade() && f.Name() != "" && (kind == schema.Struct || kind == schema.Map)

@@ -213,8 +213,8 @@ func unordered(t *schema.Type, value any) any {
 	}
 }
 
-// actsUnclaimed reports whether a patch may act on another one without a claim: by a directive, by several items of one key, or by a
-// null in free data of an item, which upstream drops only where the base lacks the list.
+// actsUnclaimed reports whether a patch may act on another one without a claim. Causes are a directive, several items of one key,
+// and a null in free data of an item. Upstream drops such a null only where the base lacks the list.
 func actsUnclaimed(t *schema.Type, value any, inItem bool) bool {
 	t = typeFor(t, value)
 	switch v := value.(type) {

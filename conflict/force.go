@@ -140,8 +140,8 @@ func (c Conflict) overlapping(i, j int) fieldpath.Path {
 	}
 }
 
-// otherMember returns the union member of claim i. It returns nil if one of a manager's own claims is on that member, or if the
-// manager takes no part in the union.
+// otherMember returns the union member of claim i. It returns nil if the manager itself claims that member, or takes no part in
+// the union.
 func (c Conflict) otherMember(i int, own []int) fieldpath.Path {
 	member := c.Fields[i][:len(c.Path)+1]
 	if len(own) == 0 || slices.ContainsFunc(own, func(j int) bool { return c.Fields[j].HasPrefix(member) }) {

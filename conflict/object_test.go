@@ -94,11 +94,11 @@ func TestFind_Null(t *testing.T) {
 		{"a null and a null in it, which makes the struct", []string{`{"box": null}`, `{"box": {"b": null}}`},
 			[]string{`overlap .box: m0 .box=null, m1 .box.b=null`}},
 		{"a null and a replacement with a null only", []string{`{"box": null}`, `{"box": {"$patch": "replace", "b": null}}`}, nil},
-		{"a deletion with a null of what the base has, and a null", []string{`{"part": {"$patch": "delete", "b": null, "a": null}}`, `{"part": null}`}, nil},
-		{"a deletion and a null in it, of what the base has", []string{`{"part": {"$patch": "delete"}}`, `{"part": {"$patch": "delete", "b": null}}`}, nil},
+		{"a deletion with nulls of a struct of the base, and a null", []string{`{"part": {"$patch": "delete", "b": null, "a": null}}`, `{"part": null}`}, nil},
+		{"a deletion and a null in it, of a struct of the base", []string{`{"part": {"$patch": "delete"}}`, `{"part": {"$patch": "delete", "b": null}}`}, nil},
 		{"a null and a deletion with a null", []string{`{"box": null}`, `{"box": {"$patch": "delete", "b": null}}`}, nil},
-		{"a null and a replacement with a null only of what the base has", []string{`{"part": null}`, `{"part": {"$patch": "replace", "b": null}}`}, nil},
-		{"a null and a deletion with a null of what the base has", []string{`{"part": null}`, `{"part": {"$patch": "delete", "b": null}}`}, nil},
+		{"a null and a replacement with a null only, of a struct of the base", []string{`{"part": null}`, `{"part": {"$patch": "replace", "b": null}}`}, nil},
+		{"a null and a deletion with a null, of a struct of the base", []string{`{"part": null}`, `{"part": {"$patch": "delete", "b": null}}`}, nil},
 		{"a replacement that sets less than another", []string{`{"box": {"$patch": "replace", "a": "x"}}`, `{"box": {"a": "x", "b": "y"}}`},
 			[]string{`overlap .box: m0 .box=null, m1 .box.a="x", m1 .box.b="y"`}},
 		{"a replacement that sets more, and that nothing precedes in another order", []string{`{"box": {"a": "x"}}`, `{"box": {"$patch": "replace", "a": "x", "b": "y"}}`},
@@ -106,7 +106,7 @@ func TestFind_Null(t *testing.T) {
 		{"a replacement of a map that sets more, in a struct that nothing precedes in another order", []string{`{"box": {"marks": {"a": "x"}}}`, `{"box": {"marks": {"$patch": "replace", "a": "x", "b": "y"}}}`},
 			[]string{`overlap .box.marks: m0 .box.marks["a"]="x", m1 .box.marks=null, m1 .box.marks["a"]="x", m1 .box.marks["b"]="y"`}},
 		{"a replacement that sets what another sets", []string{`{"box": {"a": "x"}}`, `{"box": {"$patch": "replace", "a": "x"}}`}, nil},
-		{"a replacement and a null for a field that it takes away, too", []string{`{"part": {"$patch": "replace", "a": "x"}}`, `{"part": {"b": null}}`}, nil},
+		{"a replacement and a null for a field that it also removes", []string{`{"part": {"$patch": "replace", "a": "x"}}`, `{"part": {"b": null}}`}, nil},
 		{"a replacement with a struct, and its presence", []string{`{"part": {"$patch": "replace", "inner": {"a": "x"}}}`, `{"part": {"inner": {}}}`}, nil},
 		{"a replacement without a struct, and an empty value in it", []string{`{"part": {"$patch": "replace", "a": "x"}}`, `{"part": {"inner": {"a": ""}}}`},
 			[]string{`overlap .part: m0 .part=null, m0 .part.a="x", m1 .part.inner.a=""`}},
@@ -131,7 +131,8 @@ func TestFind_Null(t *testing.T) {
 	}
 }
 
-// TestFind_NullOfSeveral wants the conflict between a null and a manager that deletes a struct in one patch and sets it in another.
+// TestFind_NullOfSeveral wants the conflict between a null and a manager with two patches. One patch deletes a struct, and the
+// other sets it.
 func TestFind_NullOfSeveral(t *testing.T) {
 	for _, first := range []string{`{"part": {"$patch": "delete"}}`, `{"part": {"$patch": "replace", "b": null}}`} {
 		patches := objectPatches(t, `{"part": null}`, first, `{"part": {"a": "x"}}`)
@@ -157,7 +158,7 @@ func TestForce_Object(t *testing.T) {
 	}{
 		{"a field of a struct", []string{`{"box": {"a": "x", "b": "y"}}`, `{"box": {"a": "z", "b": "y"}}`}, []string{"m0"},
 			[]string{`{"box":{"a":"x","b":"y"}}`, `{"box":{"b":"y"}}`}, []string{`.box.a over m1`}},
-		{"a struct that becomes empty goes, too", []string{`{"box": {"inner": {"a": "x"}}}`, `{"box": {"inner": {"a": "z"}}, "labels": {"a": "b"}}`}, []string{"m0"},
+		{"a struct that becomes empty is also removed", []string{`{"box": {"inner": {"a": "x"}}}`, `{"box": {"inner": {"a": "z"}}, "labels": {"a": "b"}}`}, []string{"m0"},
 			[]string{`{"box":{"inner":{"a":"x"}}}`, `{"labels":{"a":"b"}}`}, []string{`.box.inner.a over m1`}},
 		{"an entry of a map", []string{`{"labels": {"a": "x", "c": "d"}}`, `{"labels": {"a": "y", "e": "f"}}`}, []string{"m1"},
 			[]string{`{"labels":{"c":"d"}}`, `{"labels":{"a":"y","e":"f"}}`}, []string{`.labels["a"] over m0`}},
@@ -214,7 +215,7 @@ func TestForce_Lost(t *testing.T) {
 	}
 }
 
-// TestForce_Several holds what is left of two patches of one manager: the other one stays as it is.
+// TestForce_Several checks two patches of one manager. The first one loses the forced fields, and the second one stays as it is.
 func TestForce_Several(t *testing.T) {
 	for _, tc := range []struct{ winner, first, second, left string }{
 		{`{"box": {"a": "x"}}`, `{"box": {"a": "y"}}`, `{"box": {}}`, `{}`},
@@ -260,7 +261,7 @@ func TestForce_Directive(t *testing.T) {
 	}
 }
 
-// valued is a Go type whose struct is no pointer: it stays in a patch when nothing is left in it.
+// valued is a Go type whose struct is not a pointer. The struct stays in a patch when nothing is left in it.
 type valued struct {
 	Box box `json:"box,omitempty"`
 }
@@ -332,7 +333,7 @@ func textsOf(patches []merge.Layered[merge.Object]) []string {
 	return texts
 }
 
-// TestConflict_Errors holds what a conflict says as an error and as a finding.
+// TestConflict_Errors checks the texts of a conflict as an error and as a finding.
 func TestConflict_Errors(t *testing.T) {
 	path := fieldpath.Fields("box", "a")
 	claims := []merge.Claim{{Layer: merge.Manager("m0"), Value: "x"}, {Layer: "runtime", Value: "w"}, {Layer: merge.Manager("m1"), Value: "y"}, {Layer: merge.Manager("m0"), Value: "z"}}

@@ -33,11 +33,11 @@ func (d OrderConflict) Finding(object fieldpath.Object) finding.Finding {
 // another one, and with what both merge to. An empty list means that all orders give the same value. The order inside list-maps
 // and sets does not count: OrderConflicts shows where it carries meaning.
 //
-// An order matters only where claims oppose each other, so Find names the fields. OrderConflicts merges the patches with a manager
-// first and with it last, until each of these fields is shown. So it makes at most two merges for each manager, instead of one for
-// each order, and none for a manager that opposes no other one. It drops a conflict that no order shows. A patch with directives, with two
-// items of one key, or with a null in free data may oppose another one without a claim. Then these merges move every manager: they show its effects, and
-// an order in which a patch cannot be merged.
+// An order matters only where claims oppose each other, so Find names the fields. OrderConflicts merges the patches with a manager first
+// and with it last, until each of these fields is shown. So it makes at most two merges for each manager, instead of one for each order. It
+// makes none for a manager that opposes no other one. It drops a conflict that no order shows. A patch with directives, two items of one
+// key, or a null in free data may oppose others without claims. Then these merges move every manager: they show its effects, and an order
+// in which a patch cannot be merged.
 //
 // OrderConflicts changes neither the base nor the patches. It returns the error of the plan's Apply for the given order.
 func OrderConflicts[T, P any](plan *merge.Plan[T, P], base *T, patches []merge.Layered[P]) ([]OrderConflict, error) {

@@ -74,7 +74,7 @@ func TestOrderConflicts_Claims(t *testing.T) {
 			[]string{`overlap .ports[port="1"]: m0 .ports[port="1"]=present, m0 .ports[port="1"].name="new", m1 .ports[port="1"]=null; m0 m1: , m1 m0: ; ` + empties}},
 		{"two items of one key, and a name", podLike{}, []string{`{"ports": [{"port": 53, "protocol": "TCP"}, {"port": 53, "protocol": "UDP"}]}`, `{"ports": [{"port": 53, "name": "dns"}]}`},
 			[]string{`overlap .ports[port="53"]: m0 .ports[port="53"]=present, m0 .ports[port="53"]=present, m0 .ports[port="53"].protocol="TCP", m0 .ports[port="53"].protocol="UDP", m1 .ports[port="53"]=present, m1 .ports[port="53"].name="dns"; m0 m1: , m1 m0: ; ` + differ}},
-		{"an order of elements that is no list", podLike{}, []string{`{"labels": {"$setElementOrder/b": "c"}}`, `{"labels": {"a": "x", "d": "y"}}`},
+		{"an order of elements that is not a list", podLike{}, []string{`{"labels": {"$setElementOrder/b": "c"}}`, `{"labels": {"a": "x", "d": "y"}}`},
 			[]string{`overlap .labels: m0 .labels["$setElementOrder/b"]="c", m1 .labels["a"]="x", m1 .labels["d"]="y"; m0 m1: , m1 m0: ; ` + differ}},
 		{"a deleted list", podLike{Args: []string{"b"}, Ports: []portLike{{Port: 1}, {Port: 2}}}, []string{`{"ports": [{"$patch": "replace"}]}`, `{"ports": [{"port": 2, "name": "n"}, {"port": 3}]}`},
 			[]string{`overlap .ports: m0 .ports=null, m1 .ports[port="2"]=present, m1 .ports[port="2"].name="n", m1 .ports[port="3"]=present; m0 m1: , m1 m0: ; ` + empties}},

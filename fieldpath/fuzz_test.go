@@ -19,7 +19,7 @@ func FuzzParsePath(f *testing.F) {
 		path, err := fieldpath.ParsePath(text)
 		if err != nil {
 			if path != nil {
-				t.Errorf("ParsePath(%q) = %s beside the error %v", text, path, err)
+				t.Errorf("ParsePath(%q) = %s with the error %v", text, path, err)
 			}
 			return
 		}

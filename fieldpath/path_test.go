@@ -36,7 +36,7 @@ func TestParsePath(t *testing.T) {
 	}{
 		{``, nil, "the empty path is the object itself"},
 		{`.spec`, fieldpath.Fields("spec"), "a field"},
-		{`spec.suspend`, fieldpath.Fields("spec", "suspend"), "the first dot may be left out"},
+		{`spec.suspend`, fieldpath.Fields("spec", "suspend"), "the first dot is optional"},
 		{`.list[name="a"]`, fieldpath.Path{fieldpath.Field("list"), fieldpath.Item("name", "a")}, "an item by its merge key"},
 		{`.list[name=""]`, fieldpath.Path{fieldpath.Field("list"), fieldpath.Item("name", "")}, "an empty key is a key"},
 		{`.labels["a.b/c"]`, fieldpath.Path{fieldpath.Field("labels"), fieldpath.Key("a.b/c")}, "dots and slashes are part of a quoted key"},
@@ -46,7 +46,7 @@ func TestParsePath(t *testing.T) {
 		{`.labels[app]`, fieldpath.Path{fieldpath.Field("labels"), fieldpath.Key("app")}, "a key without its quotes"},
 		{`.list[0][12].a`, fieldpath.Path{fieldpath.Field("list"), fieldpath.Index(0), fieldpath.Index(12), fieldpath.Field("a")}, "positions"},
 		{`["a"]`, fieldpath.Path{fieldpath.Key("a")}, "a path may begin with a key"},
-		{`.a[name="ü\n"]`, fieldpath.Path{fieldpath.Field("a"), fieldpath.Item("name", "ü\n")}, "the quotes are those of Go"},
+		{`.a[name="ü\n"]`, fieldpath.Path{fieldpath.Field("a"), fieldpath.Item("name", "ü\n")}, "the quotes have the syntax of Go"},
 	} {
 		got, err := fieldpath.ParsePath(tc.text)
 		if err != nil {
@@ -86,7 +86,7 @@ func TestParsePathErrors(t *testing.T) {
 		case err.Error() != tc.want:
 			t.Errorf("%s:\n got %s\nwant %s", tc.text, err, tc.want)
 		case path != nil:
-			t.Errorf("%s: a path beside an error: %v", tc.text, path)
+			t.Errorf("%s: a path with an error: %v", tc.text, path)
 		}
 	}
 }

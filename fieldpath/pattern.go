@@ -1,7 +1,7 @@
 package fieldpath
 
-// Matches reports whether a pattern names the field or one that contains it. In a pattern, an item, a key or an element with an
-// empty value stands for any one of its list or map.
+// Matches reports whether a pattern names the field or one that contains it. A pattern's item, key or element with an empty
+// value stands for any one of its list or map.
 func (p Path) Matches(pattern Path) bool {
 	if len(pattern) > len(p) {
 		return false
@@ -14,7 +14,7 @@ func (p Path) Matches(pattern Path) bool {
 	return true
 }
 
-// standsFor reports whether the step of a pattern stands for any item, key or element, and the other step is one.
+// standsFor reports whether the pattern's step stands for any item, key or element, and the other step is one.
 func (s Step) standsFor(step Step) bool {
 	if key, value, ok := s.Item(); ok && value == "" {
 		other, _, is := step.Item()

@@ -13,7 +13,7 @@ type patternNode struct {
 	any  []Step // those of next that stand for any item, key or element: a schema has few of them in one place
 }
 
-// NewPatterns returns the given patterns. Their numbers are those of the list.
+// NewPatterns returns the given patterns. Their numbers are their places in the list.
 func NewPatterns(list []Path) *Patterns {
 	p := &Patterns{}
 	for number, pattern := range list {

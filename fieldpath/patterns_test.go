@@ -8,7 +8,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 )
 
-// TestPatterns compares the patterns that an index finds with those that match one by one.
+// TestPatterns compares the patterns that an index finds with the patterns that match one by one.
 func TestPatterns(t *testing.T) {
 	steps := []fieldpath.Step{
 		fieldpath.Field("a"), fieldpath.Field("b"), fieldpath.Field(""), fieldpath.Key("a"), fieldpath.Key(""), fieldpath.Item("name", "a"), fieldpath.Item("name", ""),

@@ -5,7 +5,8 @@ package finding
 // rendering. Stage 5 is admission, 6 later rejections by the API server, 7 updates, and 8 rewriting.
 type Code string
 
-// IsDispute reports whether a finding with the code is about values of managers of which the cluster drops some, or keeps too many.
+// IsDispute reports whether a finding with the code is about opposing values of managers. The cluster drops some of the values, or
+// keeps too many.
 func (c Code) IsDispute() bool {
 	switch c {
 	case CodeOverlap, CodeUnion, CodeNotComposed, CodeNoComposition:
@@ -14,6 +15,7 @@ func (c Code) IsDispute() bool {
 	return false
 }
 
-// AssumesRuntime reports whether the finding notes a runtime that the inputs lack and that comes from a release of the Trainer. A
-// report shows it once, among notes as among other findings, and a strict run fails on it: a cluster may have changed the runtime.
+// AssumesRuntime reports whether the finding notes a runtime that the inputs lack. The runtime comes from a release of the Trainer
+// instead. A report shows the finding once, among notes as among other findings. A strict run fails on it, because a cluster may
+// have changed the runtime.
 func (f Finding) AssumesRuntime() bool { return f.Code == CodeNoRuntime && f.Severity == Note }

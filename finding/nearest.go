@@ -73,8 +73,8 @@ func (n Names) IsLong() bool { return len(n.forward) > maxAround }
 // maxAround is the number of names that Around compares. One comparison takes as long as one with each letter of both names.
 const maxAround = 32
 
-// Around returns the names that are nearest to a name, the nearest first and equally near ones in the given order. In a long list
-// it compares only names with the same beginning or end, so that its work does not grow with the list.
+// Around returns the names that are nearest to a name. The nearest come first, and equally near ones keep the given order. In a
+// long list it compares only names with the same beginning or end. So its work does not grow with the list.
 func (n Names) Around(name string) []string {
 	near := n.forward
 	if n.IsLong() {
@@ -111,8 +111,8 @@ func window(names []sortedName, key string) []sortedName {
 	return names[max(0, i-each):min(len(names), i+each)]
 }
 
-// IsClear reports whether name is a misspelling of near: no other candidate is as near, and the two do not differ in a number or in a
-// word of one or two letters, as node-a and node-b do.
+// IsClear reports whether name is a misspelling of near. No other candidate may be as near. The two must not differ in a number
+// or in a word of one or two letters. So node-a is not a misspelling of node-b.
 func IsClear(name, near string, candidates []string) bool {
 	if strings.EqualFold(name, near) {
 		return true

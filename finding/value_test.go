@@ -46,7 +46,7 @@ func TestFormatValue(t *testing.T) {
 		{env, 7, false, `***`, "whatever its type"},
 		{env, nil, false, `null`, "there is nothing to hide in a null"},
 		{env, merge.Presence{}, false, `present`, "nor in a presence"},
-		{nil, "a", false, `"a"`, "no path is no secret"},
+		{nil, "a", false, `"a"`, "a value without a path is not a secret"},
 	} {
 		if got := finding.FormatValue(tc.path, tc.value, tc.show); got != tc.want {
 			t.Errorf("FormatValue(%v, %v, %v) = %s, want %s: %s", tc.path, tc.value, tc.show, got, tc.want, tc.reason)

@@ -252,8 +252,8 @@ func (w operation[T]) run(t *testing.T, s testCase) []string {
 	}
 }
 
-// outcome applies patches, and returns the lines of the outcome. It checks that the input stays as it is. The value is the same
-// without a record of owners, and API machinery makes the same value of a Go type.
+// outcome applies patches, and returns the lines of the outcome. It checks that the input stays as it is. The value must be the
+// same without a record of owners. API machinery must make the same value of a Go type.
 func outcome[T any](t *testing.T, plan *merge.Plan[T, T], base *T, patches []merge.Layered[T]) []string {
 	t.Helper()
 	before := asJSON([]any{base, patches})

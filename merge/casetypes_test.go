@@ -222,8 +222,8 @@ type kinds struct {
 	Labels    map[string]string               `json:"labels,omitempty"`
 }
 
-// edges has the fields that few types have: a value with its own JSON that a patch replaces, a merge key that is a number or a
-// string, a value of any type, and a merge key or a list that the encoding may omit.
+// edges has the fields that few types have. Among them are a value with its own JSON that a patch replaces, and a value of any
+// type. A merge key may be a number or a string. The encoding may omit a merge key or a list.
 type edges struct {
 	Raw     runtime.RawExtension  `json:"raw,omitzero" patchStrategy:"replace"`
 	Pointer *runtime.RawExtension `json:"pointer,omitempty" patchStrategy:"replace"`

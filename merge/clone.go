@@ -62,8 +62,8 @@ func (p *plan) shapeOf(t reflect.Type) (deep bool) {
 	return false
 }
 
-// isFixed reports whether JSON has the value of a field that Go code cannot set: an embedded struct of a type that is not exported, with a
-// name or by a pointer.
+// isFixed reports whether JSON has the value of a field that Go code cannot set. Such a field embeds a struct of an unexported type, with
+// a name or by a pointer.
 func isFixed(f reflect.StructField) bool {
 	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 	isPointer := f.Type.Kind() == reflect.Pointer && f.Type.Elem().Kind() == reflect.Struct

@@ -204,7 +204,7 @@ func TestApply_Hidden(t *testing.T) {
 // elements is embedded by a type whose JSON leaves it out.
 type elements []string
 
-// TestFor_Fixed shows that no plan takes an embedded struct that it cannot set, and that no plan of another type fails for one.
+// TestFor_Fixed shows that no plan takes an embedded struct that it cannot set. Other embedded fields do not fail.
 func TestFor_Fixed(t *testing.T) {
 	type pointer struct{ *embedded }
 	type named struct {

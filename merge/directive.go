@@ -71,7 +71,7 @@ func (m *merger) structure(t *schema.Type, key *schema.StructField, dst reflect.
 	return m.deletions(t, dst, patch, at)
 }
 
-// fieldsOf merges the fields of a patch's object into the struct dst, without directives and the lists that are ordered already.
+// fieldsOf merges the fields of a patch's object into the struct dst. It skips directives and the lists that are ordered already.
 func (m *merger) fieldsOf(t *schema.Type, key *schema.StructField, dst reflect.Value, patch Object, ordered map[string]bool, at node) error {
 	first := len(m.names)
 	m.names = m.appendNames(t, patch)
@@ -98,8 +98,8 @@ func (m *merger) fieldsOf(t *schema.Type, key *schema.StructField, dst reflect.V
 	return nil
 }
 
-// appendNames appends the names of the fields of a patch's object to m.names. An object has no order, so they are sorted. A Go
-// value encodes its fields in the order of its type, without those that no patch may set.
+// appendNames appends the names of the fields of a patch's object to m.names. An object has no order, so they are sorted. For
+// a Go value, it appends only the fields that a patch may set, in the order of the type.
 func (m *merger) appendNames(t *schema.Type, patch Object) []string {
 	if m.ofValue {
 		for _, f := range t.Patchable() {
@@ -356,7 +356,8 @@ func (m *merger) special(t *schema.Type, dst reflect.Value, items []any, at node
 	return rest, err
 }
 
-// isPlainList reports whether no item holds $patch. The error names an item before the first that does, if it is no object.
+// isPlainList reports whether no item holds $patch. The error names the first item that is not an object, if no item before it
+// holds $patch.
 func isPlainList(items []any) (isPlain bool, err error) {
 	for i, item := range items {
 		object, ok := item.(Object)
@@ -512,7 +513,7 @@ func (l *log) contestLiterals() {
 	}
 }
 
-// otherWithin returns the first layer other than the given one that sets a field or one directly within it, or -1.
+// otherWithin returns the first other layer that sets a field, or a field directly within it. It returns -1 for none.
 func (l *log) otherWithin(at node, layer int32) int32 {
 	sets := func(at node) int32 {
 		for i := l.nodes[at].first; i >= 0; i = l.claims[i].next {

@@ -50,8 +50,8 @@ func (w *walk) emptiable(named bool, at node, path fieldpath.Path) bool {
 	return w.yield(path, claims)
 }
 
-// claims returns the claims on a field, or nil if the log has none. A null on a struct around the field empties the field as
-// well, if an earlier claim on the field exists.
+// claims returns the claims on a field, or nil if the log has none. A null on a struct around the field also empties the
+// field, if an earlier claim on the field exists.
 func (w *walk) claims(at node, path fieldpath.Path) []Claim {
 	w.emptiedAround = false
 	if len(w.nulls) == 0 || at == noNode {
@@ -115,7 +115,8 @@ func (l *log) nulls(at node) []null {
 	return nulls
 }
 
-// firstWithin returns the first value written within a field after one claim and before another, or the latter if there is none.
+// firstWithin returns the first value written within a field after one claim and before another. Without such a value it
+// returns the latter.
 func (l *log) firstWithin(at node, after, before int32) int32 {
 	for child := l.nodes[at].child; child != noNode; child = l.nodes[child].next {
 		for i := l.nodes[child].first; i >= 0; i = l.claims[i].next {

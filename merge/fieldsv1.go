@@ -11,8 +11,8 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 )
 
-// FieldsV1 yields the fields that each layer owns, in the format of metadata.managedFields. A server-side apply with force of
-// the base and then of each patch, in order, would give the layer these fields.
+// FieldsV1 yields the fields that each layer owns, in the format of metadata.managedFields. Server-side applies with force of
+// the base and then of each patch in order would give the layer these fields.
 //
 // A field belongs to every layer that set it to the value in force. A layer loses a field to a layer that sets another value.
 // The layer that names an item also owns the field of its merge key. A layer without fields yields {}. FieldsV1 omits the
@@ -73,8 +73,8 @@ type setNode struct {
 	first, tail, next int32 // the first and last child, and the next sibling; 0 for none
 }
 
-// setStep is a path step in FieldsV1, before and after the colon. A field or an entry is f:NAME, an item k:JSON by its merge
-// keys, an element v:JSON, and a position i:NUMBER.
+// setStep is a path step in FieldsV1, before and after the colon. A field or an entry is f:NAME. An item is k:JSON by its
+// merge keys, an element v:JSON, and a position i:NUMBER.
 type setStep struct {
 	kind byte
 	text string

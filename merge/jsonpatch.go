@@ -16,8 +16,8 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// This file applies JSON patches to objects as an API server does (RFC 6902, with evanphx/json-patch v4.13.0): a negative index counts
-// from the end, and replace and copy take a missing field of an object as null.
+// This file applies JSON patches to objects as an API server does (RFC 6902, with evanphx/json-patch v4.13.0). A negative index counts
+// from the end. The operations replace and copy take a missing field of an object as null.
 
 // Operation is one operation of a JSON patch.
 type Operation struct {

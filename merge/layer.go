@@ -39,8 +39,8 @@ type Claim struct {
 type Origin struct {
 	// Path leads to the field of the input object.
 	Path fieldpath.Path
-	// Computed is true if the value was computed from the field, or if the field is the section that requests it. Otherwise the
-	// field holds the value, and the same paths lead into both.
+	// Computed is true if the value was computed from the field. It is also true if the field is the section that requests the
+	// value. Otherwise the field holds the value, and the same paths lead into both.
 	Computed bool
 }
 

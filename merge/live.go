@@ -23,7 +23,7 @@ type live struct {
 	layers  []Layer          // of the entries
 	named   map[int32][]node // the fields that a layer has claimed
 	owned   bool             // whether the object has owners. The first apply makes the base one otherwise.
-	// parts are those of the object's fields, until the claims of all entries are recorded.
+	// parts holds the parts of the object's fields, until the claims of all entries are recorded.
 	parts map[node]map[string]part
 }
 
@@ -92,7 +92,7 @@ func ownersError(i int, field, format string, args ...any) error {
 	return &PatchError{Path: path, Err: fmt.Errorf(format, args...)}
 }
 
-// claimOwners records what the owners of a live object claim.
+// claimOwners records the claims of a live object's owners.
 func (m *objects) claimOwners(t *schema.Type, object Object) error {
 	for i, entry := range m.live.entries {
 		m.layer = m.log.owners[i]
@@ -108,7 +108,7 @@ func (m *objects) claimOwners(t *schema.Type, object Object) error {
 	return nil
 }
 
-// own records the fields of an object or a list that one entry names. It skips those that the object lacks.
+// own records the fields of an object or a list that one entry names. It skips fields that the object lacks.
 func (m *objects) own(t *schema.Type, v any, fields Object, at node) error {
 	parts := m.live.parts[at]
 	if parts == nil {
@@ -161,8 +161,8 @@ func (m *objects) claimNow(at node, t *schema.Type, value any) {
 	m.claimValue(at, kind, value)
 }
 
-// update records an update of a field by the layer. The layer owns what it adds and changes, with the fields around what it adds. What
-// it removes has no owner. named has the meaning that it has in a merge.
+// update records an update of a field by the layer. The layer owns the fields that it adds or changes, and the fields around an added
+// one. A removed field has no owner. named has the meaning that it has in a merge.
 func (m *objects) update(t *schema.Type, old any, had bool, now any, has bool, at node, named bool) {
 	before, after := filledOf(t, old), filledOf(t, now)
 	isLeaf := func(v any) bool {
@@ -242,7 +242,7 @@ func (m *objects) holds(at node, layer int32) bool {
 	return false
 }
 
-// applied is what a manager applied the last time.
+// applied records the last apply of a manager.
 type applied struct {
 	fields map[node]bool
 	within map[node][]node // the fields that hold such fields, and the way to these
@@ -250,7 +250,7 @@ type applied struct {
 	owned  map[node]bool   // whether anybody owns something in a field
 }
 
-// lastOf returns what the layer has applied so far. The next apply replaces it.
+// lastOf returns the fields that the layer has applied so far. The next apply replaces them.
 func (m *objects) lastOf() *applied {
 	last := &applied{fields: map[node]bool{}, within: map[node][]node{}, claims: int32(len(m.log.claims)), owned: map[node]bool{}}
 	seen := map[node]bool{rootNode: true}
@@ -307,8 +307,8 @@ func (l *log) revoke(at node, layer, before int32) (stays bool) {
 	return stays
 }
 
-// prune removes from an object or a list what the last apply named and nobody owns now, and returns the rest. A field that it empties
-// is null then. The flags state that the last apply named a field around it, and that nobody owned that one.
+// prune removes the fields and items that the last apply named and nobody owns now. It returns the rest of the object or list. A
+// field that it empties is null then. The flags state that the last apply named a field around it, and that nobody owned that one.
 func (m *objects) prune(t *schema.Type, v any, at node, last *applied, named, unowned bool) any {
 	below := map[string]node{}
 	for _, child := range last.within[at] {
@@ -463,8 +463,8 @@ func (m *objects) disown(at node) {
 	}
 }
 
-// managedFields returns the entries of the merged object. An entry that the patches have not replaced keeps its time. One that they
-// have replaced has none, and comes after those with a time, as with the time of the merge.
+// managedFields returns the entries of the merged object. An entry that the patches have not replaced keeps its time. A replaced
+// entry has no time. It comes after the entries with a time, as if it had the time of the merge.
 func (m *objects) managedFields(o *Ownership, patches []Layered[Object], version string) ([]any, error) {
 	sets := make([]fieldSet, len(m.log.layers))
 	o.objectFields(sets, nil)

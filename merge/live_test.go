@@ -58,7 +58,8 @@ func TestManaged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The label b has another owner, and paused an update's. Nobody owns c, which the manager has not applied.
+	// The label b has another owner, and paused an update's. The label c has no owner, because the manager has
+	// not applied it.
 	want := objectOf(t, `
 apiVersion: example.com/v1
 kind: Web
@@ -80,7 +81,7 @@ status: {ready: 1}
 	}
 }
 
-// TestManaged_Conflicts reports what a server-side apply without force would report.
+// TestManaged_Conflicts wants the conflicts of a server-side apply without force.
 func TestManaged_Conflicts(t *testing.T) {
 	for text, want := range map[string]string{
 		"{spec: {replicas: 2}}":                           "[]",

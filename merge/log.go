@@ -59,7 +59,7 @@ type pathNode struct {
 	held int32
 	// contested is set if two managers claimed different values here, or if one of two claimed a null.
 	contested bool
-	// made is the layer of the patch that made the item or the struct, so that the base owns nothing in it. It is 0 for none.
+	// made is the layer of the patch that made the item or the struct, or 0 for none. The base owns nothing in such an item or struct.
 	made  int32
 	lacks bool                // whether the base lacks the map
 	field *schema.StructField // the step to a field, or nil for a step by key
@@ -242,7 +242,7 @@ func (l *log) agree(at node, i, j int32) bool {
 }
 
 // isSameClaim reports whether the patches of two layers are equal, or equal at a field with no directive around it. Their order then
-// changes nothing, even if the claims differ: upstream drops the nulls of a value that the base lacks, and keeps those of the
+// changes nothing, even if the claims differ. Upstream drops the nulls of a value that the base lacks. It keeps the nulls of the
 // value that replaces it. Two different scalars are never equal in the patches.
 func (l *log) isSameClaim(at node, i, j int32) bool {
 	c, d := &l.claims[i], &l.claims[j]
@@ -253,7 +253,7 @@ func (l *log) isSameClaim(at node, i, j int32) bool {
 	return l.partsOf(partsKey{at, c.layer(), d.layer()}).areEqual
 }
 
-// parts are what the patches of two layers hold at a node. They are found once for each node, so that work grows with the patches.
+// parts holds the parts of two layers' patches at a node. They are found once for each node, so that work grows with the patches.
 type parts struct {
 	of       [2]any
 	items    [2]map[string]any // of lists by key, by the text of the key
@@ -303,8 +303,8 @@ func (l *log) findAlike() {
 	}
 }
 
-// plainStep returns the part of a patch that a step leads to. It is nil for a step into an object or a list with directives, and for
-// an item whose key another item shares.
+// plainStep returns the part of a patch that a step leads to. It is nil for a step into an object or a list with directives. It is
+// also nil for an item whose key another item shares.
 func (p *parts) plainStep(i int, step fieldpath.Step) any {
 	if list, ok := p.of[i].([]any); ok {
 		keys := step.Keys()

@@ -50,7 +50,7 @@ func TestFieldsV1Paths(t *testing.T) {
 	}
 }
 
-// TestFieldsV1Paths_Invalid tells the place and the reason at which a text is no FieldsV1.
+// TestFieldsV1Paths_Invalid wants the place and the reason in the error of an invalid FieldsV1.
 func TestFieldsV1Paths_Invalid(t *testing.T) {
 	deep := func(levels int) string {
 		return strings.Repeat(`{"f:a":`, levels) + "{}" + strings.Repeat("}", levels)

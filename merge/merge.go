@@ -10,8 +10,8 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// This file merges the JSON of a patch into a Go value as upstream's strategic merge patch does (apimachinery v0.36.3
-// pkg/util/strategicpatch). Each kind has a function and a law:
+// This file merges the JSON of a patch into a Go value, as upstream's strategic merge patch does. The source is
+// apimachinery v0.36.3 pkg/util/strategicpatch. Each kind has a function and a law:
 //
 //	struct    object     each field merges by itself; fields that the patch does not encode stay
 //	map       mapping    each key merges by itself; a null removes its key
@@ -33,7 +33,7 @@ type merger struct {
 	owners bool // whether to record claims
 	layer  int32
 	left   int // the number of patches after this one
-	// follows is set if new items follow those of the base, which keep their places.
+	// follows is set if new items follow the items of the base, which keep their places.
 	follows bool
 	skips   bool // whether an empty string sets no field that is always encoded
 	// ofValue is set for a patch that is a Go value: its type may encode a null that nobody wrote.
@@ -61,7 +61,7 @@ type merger struct {
 	ownership  *Ownership    // of the result
 
 	fronts fronts
-	// The merge keeps one run of these for each list or object that it is in, from the outside to the inside.
+	// The merge keeps one run of these for each list or object around the current value, the outermost first.
 	keys    []patchKey // of the items of a patch's list
 	targets []int32    // of these items in the base's list
 	names   []string   // of the fields of a patch's object

@@ -151,7 +151,7 @@ func (m *merger) takeList(t *schema.Type, dst reflect.Value, items []any, at nod
 	return nil
 }
 
-// claimSpecial claims what the $patch of an item would remove from a list that the base lacks: another patch may fill the list.
+// claimSpecial claims the values that an item's $patch would remove from a list that the base lacks. Another patch may fill the list.
 func (m *merger) claimSpecial(t *schema.Type, item any, at node) {
 	object, _ := item.(Object)
 	switch key, hasKey := object[t.Key]; {
@@ -162,14 +162,14 @@ func (m *merger) claimSpecial(t *schema.Type, item any, at node) {
 	}
 }
 
-// A setPatch is a set without an element, which its type omits, or one that repeats an element where there are none.
+// A setPatch is an empty set that its type omits, or a set with duplicates that the base lacks.
 type setPatch struct {
 	layer int32
 	value []string
 }
 
-// noteSet records a patch's set whose order with others may decide: upstream takes a set verbatim where the base lacks it, and the next
-// patch removes the duplicates, even an empty one.
+// noteSet records a patch's set if the order of the sets may matter. Upstream takes a set verbatim where the base lacks it. The set of
+// the next patch removes the duplicates, even if it is empty.
 func (m *merger) noteSet(at node, named []string) {
 	if !m.owners {
 		return
@@ -180,7 +180,7 @@ func (m *merger) noteSet(at node, named []string) {
 	m.log.sets[at] = append(m.log.sets[at], setPatch{m.layer, append([]string{}, named...)})
 }
 
-// contestRepeats claims the sets in which only one layer sets elements, with duplicates, and an empty set of another layer removes them.
+// contestRepeats claims each set with duplicates that one layer alone fills, if another layer's empty set removes the duplicates.
 func (l *log) contestRepeats() {
 	for _, at := range slices.Sorted(maps.Keys(l.sets)) {
 		patches := l.sets[at]

@@ -19,7 +19,7 @@ import (
 // without a schema does a null remove its key.
 
 // ForObject returns the plan for objects of a definition that schema.ParseOpenAPI has read. A field that the definition lacks is an
-// error, in a base as in a patch: a server-side apply with such a field fails. So Result.Ignored is empty.
+// error in a base or a patch, as in a server-side apply. So Result.Ignored is empty.
 func ForObject(t *schema.Type) *Plan[Object, Object] {
 	if t == nil || t.GoType() != nil {
 		return &Plan[Object, Object]{}

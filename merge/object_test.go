@@ -102,7 +102,7 @@ func TestObjectWrite(t *testing.T) {
 	}
 }
 
-// TestApply_Duplicates checks that a patch to a list of the base names the merge keys that its items share, each once.
+// TestApply_Duplicates checks that patches to a list of the base report each merge key that its items share, once.
 func TestApply_Duplicates(t *testing.T) {
 	plan := must(merge.For[corev1.Service, corev1.Service](schema.Rules{}))
 	base := corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{

@@ -13,7 +13,7 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// This file reads the scalars and the keys of objects: which kind a value has, when two are equal, and what names an item.
+// This file reads the scalars and the keys of objects. It finds the kind of a value, compares values, and finds the keys of an item.
 
 var anyScalar = &schema.Type{Kind: schema.Scalar}
 

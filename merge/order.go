@@ -186,7 +186,7 @@ func (m *merger) reorder(f *front, t *schema.Type, list reflect.Value, targets [
 	*f = front{first: list.Pointer(), length: n + added, checked: f.checked}
 }
 
-// namedOnce returns the distinct targets in the patch's order, and how many of them are new to the list of n.
+// namedOnce returns the distinct targets in the patch's order. It also counts the targets that are new to the list of n items.
 func namedOnce(targets []int32, n int) (named []int32, added int) {
 	seen := make(map[int32]bool, len(targets))
 	for _, i := range targets {

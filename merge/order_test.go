@@ -119,8 +119,8 @@ func anys(names []string) []any {
 	return all
 }
 
-// TestApply_Order compares lists with those of the API machinery's strategic merge patch. The cases have short and long lists, new
-// items, names that several items share, orders and deletions. A list of more than 32 items has an index.
+// TestApply_Order compares lists with the results of the API machinery's strategic merge patch. The cases have short and long
+// lists, new items, names that several items share, orders and deletions. A list of more than 32 items has an index.
 func TestApply_Order(t *testing.T) {
 	next := &lister{Rand: rand.New(rand.NewPCG(testenv.Seed(t), 1))}
 	typed := must(merge.For[lists, lists](schema.Rules{AllowDuplicateKeys: true}))
@@ -182,8 +182,8 @@ func TestApply_Order(t *testing.T) {
 	t.Logf("%d refused", rejected/2)
 }
 
-// TestApply_LongList counts the memory of patches that add items to a long list. Beyond what they take in a short list, it takes one
-// copy of the list and one index, however many patches there are.
+// TestApply_LongList counts the memory of patches that add items to a long list. Compared with a short list, they take one more copy
+// of the list and one index. The number of patches does not matter.
 func TestApply_LongList(t *testing.T) {
 	plan := must(merge.For[lists, lists](schema.Rules{}))
 	base := &lists{Items: make([]listItem, 4000)}

@@ -26,9 +26,8 @@ func (o *Ownership) orEmpty() *Ownership {
 	return o
 }
 
-// ZeroNulls are the fields that a Go value omits and so removes: its type encodes them as null, because they have no
-// omitempty. A type whose fields all have omitempty, such as an apply configuration of client-go, removes nothing that it leaves
-// out.
+// ZeroNulls returns the fields that a Go value omits and so removes. Its type encodes them as null, because they have no
+// omitempty. If all fields of a type have omitempty, as in an apply configuration of client-go, an omitted field removes nothing.
 func (o *Ownership) ZeroNulls() []Ignored { return o.orEmpty().log.zeroNulls }
 
 // All yields every field that a layer set, with its claims in the order of writing. The last claim is in force. Fields come in
@@ -57,8 +56,8 @@ func (o *Ownership) walked(reached bool) iter.Seq2[fieldpath.Path, []Claim] {
 // isObject reports whether the value merged by a definition.
 func (o *Ownership) isObject() bool { return o.log.root.GoType() == nil && o.value.IsValid() }
 
-// Layers returns the layers in the order of writing: the base, the managers in the order of their patches, then the layers of
-// Write.
+// Layers returns the layers in the order of writing. The base comes first, then the managers in the order of their patches,
+// then the layers of Write.
 func (o *Ownership) Layers() []Layer {
 	o = o.orEmpty()
 	layers := slices.Clone(o.log.layers)
@@ -358,7 +357,7 @@ func hasLeaf(t *schema.Type, v reflect.Value) bool {
 	return false
 }
 
-// childNames returns the names of the fields, or the keys of the entries or items, that the log has within a node.
+// childNames returns the names of the fields that the log has within a node. For entries and items, it returns their keys.
 func (l *log) childNames(at node) []string {
 	var names []string
 	if at != noNode {

@@ -50,7 +50,7 @@ type ownedFlat struct {
 	D string `json:"d,omitempty"`
 }
 
-// ownedResult applies patches such as `a {"name": "x"}`, or `a typed {"name": "x"}` with a value of the Go type, to a base.
+// ownedResult applies patches such as `a {"name": "x"}` to a base. The patch `a typed {"name": "x"}` is a value of the Go type.
 func ownedResult(t *testing.T, base string, patches []string) *merge.Result[any] {
 	t.Helper()
 	from := any(fromJSON[*owned](base))
@@ -85,7 +85,7 @@ func flagsOf(owners *merge.Ownership) []string {
 	return lines
 }
 
-// TestOwnership shows the claims on each field, and what is known of the patched fields.
+// TestOwnership shows the claims on each field, and the properties of the patched fields.
 func TestOwnership(t *testing.T) {
 	five := 5
 	for _, tc := range []struct {
@@ -583,7 +583,7 @@ func TestOwnership_Sources(t *testing.T) {
 	}
 }
 
-// TestSources shows that the source of a claim begins with the place of its base or its patch, and goes on with the path of the field.
+// TestSources shows that the source of a claim begins with the place of its base or its patch. The path of the field follows.
 func TestSources(t *testing.T) {
 	plan := must(merge.For[document, merge.Object](schema.Rules{}))
 	first, second := fieldpath.Fields("patches", "first"), fieldpath.Fields("patches", "second")

@@ -74,8 +74,8 @@ func (f PatchedField) Claims() []Claim {
 	return claims
 }
 
-// IsEmpty reports whether a claimed value equals the value of the unset field: null, or the empty value of a field that is not
-// a pointer.
+// IsEmpty reports whether a claimed value equals the value of the unset field. That is null, or the empty value of a field
+// that is not a pointer.
 func (f PatchedField) IsEmpty(value any) bool { return f.record().isEmpty(f.at, value) }
 
 // IsByValue reports whether the field is always present: the value itself, or a struct's field that is not a pointer.

@@ -155,8 +155,8 @@ type Options struct {
 	Source fieldpath.Path
 
 	// Managed states that the base is a live object of a definition. The owners in its metadata.managedFields claim their fields. A patch
-	// replaces what its manager has applied before: fields that nobody owns then are removed. The result has the new managedFields, without
-	// a time for those of the patches. It permits no policy but Order.
+	// replaces what its manager has applied before: fields that nobody owns then are removed. The result has the new managedFields. The
+	// entries of the patches have no time. Managed permits no policy but Order.
 	Managed bool
 
 	// The policies of the merge. Their zero values merge as the cluster.
@@ -185,7 +185,7 @@ type Result[T any] struct {
 	// Ignored are the fields of objects that their Go type lacks. They have no effect, as in a strategic merge patch. A field
 	// that a definition lacks is an error instead, as in a server-side apply: see ForObject.
 	Ignored []Ignored
-	// Decisions are what the policies decided, in no particular order of the policies. Order decides nothing.
+	// Decisions holds the decisions of the policies, in no particular order of the policies. Order decides nothing.
 	Decisions []Decision
 	// Protected are the protected fields that patches set, or emptied with a field around them.
 	Protected []Ignored
@@ -361,7 +361,7 @@ func (p *plan) known(v reflect.Value) (reflect.Value, error) {
 	return v, fmt.Errorf("is %s, and must be a pointer to %s", v.Type(), p.root.GoType())
 }
 
-// treeOf returns the JSON of a patch: an Object, or what a Go value encodes.
+// treeOf returns the JSON of a patch, which is an Object or a Go value.
 func (p *plan) treeOf(patch reflect.Value) (object Object, ofValue bool, err error) {
 	if patch.Kind() == reflect.Interface {
 		if object, ok := patch.Interface().(Object); ok {
@@ -437,8 +437,8 @@ func within(step fieldpath.Step, err error) error {
 	return e
 }
 
-// decode sets dst, a Go value, from JSON as API machinery does: an integer in a value of any type stays one. An error names the
-// type that dst requires.
+// decode sets dst, a Go value, from JSON as API machinery does. An integer in a value of any type stays an integer. An error
+// names the type that dst requires.
 func decode(dst reflect.Value, from any) error {
 	text, err := json.Marshal(from)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// This file holds the policies of a merge. The zero value of each is the cluster's. A policy decides values only: the history of a
+// This file holds the policies of a merge. The zero value of each is the cluster's. A policy decides values only. The history of a
 // field has every claim in any case, so the conflicts do not depend on a policy.
 
 // OrderPolicy states where the items of a list-map and the elements of a set stand. It permutes them and changes no value.
@@ -26,8 +26,8 @@ const (
 	BaseOrder OrderPolicy = "base"
 )
 
-// UnionPolicy states what becomes of a union's members if an object has several of them. It changes only such members. The unions are
-// those of the plan's rules. In a union with a discriminator, the discriminator's value decides which member may stay.
+// UnionPolicy states what becomes of a union's members if an object has several of them. It changes only such members. The unions
+// come from the plan's rules. In a union with a discriminator, the discriminator's value decides which member may stay.
 type UnionPolicy string
 
 const (
@@ -39,8 +39,8 @@ const (
 	OneMember UnionPolicy = "error"
 )
 
-// EmptyPolicy states whether an empty string sets a field of a Go type that has no omitempty: its JSON holds the field even if
-// nobody sets it. It changes only such fields.
+// EmptyPolicy states whether an empty string sets a field of a Go type that has no omitempty. The type's JSON holds such a
+// field even if nobody sets it. It changes only such fields.
 type EmptyPolicy string
 
 const (
@@ -58,8 +58,8 @@ const (
 	LastPatch PrecedencePolicy = ""
 	// FirstPatch lets the first manager win. The later patches of one manager win over its earlier ones.
 	FirstPatch PrecedencePolicy = "first"
-	// BaseAlways lets the base win over all patches: what it sets stays. Among the patches the last one wins. It changes values
-	// also where a patch overrides the base, which is no conflict of managers.
+	// BaseAlways lets the base win over all patches: what it sets stays. Among the patches the last one wins. It also changes
+	// values where a patch overrides the base, although managers do not conflict there.
 	BaseAlways PrecedencePolicy = "base"
 )
 
@@ -73,7 +73,7 @@ const (
 	RuleDefaults DefaultPolicy = "rules"
 )
 
-// A Decision records what a policy decided. The claims of the losers stay in the history, so conflict.Find reports them.
+// A Decision records the decision of a policy on one field. The claims of the losers stay in the history, so conflict.Find reports them.
 type Decision struct {
 	// Policy is the name of the option in lower case.
 	Policy string
@@ -407,7 +407,7 @@ func (l *log) reaches(at node, u schema.Union) bool {
 	return false
 }
 
-// lastWithin returns the last claim of a patch on a field, other than a null, or within it; -1 for none.
+// lastWithin returns the last claim of a patch on a field or within it, or -1. A null on the field itself does not count.
 func (l *log) lastWithin(at node) int32 {
 	last := int32(-1)
 	if at == noNode {
@@ -427,7 +427,8 @@ func (l *log) lastWithin(at node) int32 {
 	return last
 }
 
-// rivals returns the members of a union in an object that another layer's claim excludes, that layer, and the last claim on the union.
+// rivals returns the union members of an object that another layer's claim excludes. It also returns that layer and the last claim on
+// the union.
 func (l *log) rivals(t *schema.Type, u schema.Union, object reflect.Value, at node) (gone []*schema.StructField, winner, last int32) {
 	lastOf := func(f *schema.StructField) int32 {
 		child := l.lookup(at, f, "")
@@ -469,7 +470,7 @@ func (m *merger) remove(f *schema.StructField, object reflect.Value, at node, wi
 	m.log.decide("unions", m.log.path(child), winner, m.log.removed(child, winner, nil))
 }
 
-// removed records that a layer's claim removed a field, and returns the layers that claim it or a field within it.
+// removed records that a layer's claim removed a field. It returns the layers that claim the field or a field within it.
 func (l *log) removed(at node, winner int32, losers []int32) []int32 {
 	for i := l.nodes[at].first; i >= 0; i = l.claims[i].next {
 		losers = append(losers, l.claims[i].layer())

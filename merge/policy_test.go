@@ -303,7 +303,7 @@ func firstNamed(t *schema.Type, got any, layers []any) string {
 	return ""
 }
 
-// TestOrder_Long: long lists, which are indexed, keep their order as well, and so do sets and the lists of a definition.
+// TestOrder_Long: long lists, which are indexed, keep their order as well. So do sets and the lists of a definition.
 func TestOrder_Long(t *testing.T) {
 	names := func(prefix string, n int) (list []any, set []any) {
 		for i := range n {
@@ -452,7 +452,7 @@ func at(tree any, path fieldpath.Path) any {
 	return tree
 }
 
-// said returns what the base and the patches hold at a path, nil for nothing.
+// said returns the values of the base and the patches at a path, nil for none.
 func (c podCase) said(path fieldpath.Path) (base any, patches []any) {
 	for _, p := range c.patches {
 		patches = append(patches, at(treeOf(*p.Patch), path))
@@ -471,8 +471,8 @@ func (c podCase) merged(t *testing.T, o merge.Options) (none, by *merge.Result[c
 	return none, by, err
 }
 
-// TestUnions: the policy of unions removes members of unions only: those that another patch than the last on the union sets. An
-// error names what would be removed.
+// TestUnions: the policy of unions removes only union members, and none that the last patch on the union sets. An error names
+// the members that would be removed.
 func TestUnions(t *testing.T) {
 	pod := podPlan(t).Type()
 	decided := 0
@@ -487,7 +487,7 @@ func TestUnions(t *testing.T) {
 			name, _ := path[last].Field()
 			u := slices.IndexFunc(pod.Lookup(path[:last]).Unions, func(u schema.Union) bool { return u.Has(name) })
 			if u < 0 || at(treeOf(by.Value), path) != nil {
-				return fmt.Sprintf("%s is no member that was removed", path)
+				return fmt.Sprintf("%s is not a member that was removed", path)
 			}
 			if !slices.ContainsFunc(by.Decisions, func(d merge.Decision) bool {
 				return slices.Equal(d.Path, path) && d.Policy == "unions" && len(d.Losers) > 0
@@ -683,8 +683,8 @@ func somePolicies(r *rand.Rand) merge.Options {
 	return o
 }
 
-// TestFind_Policies: the conflicts do not depend on a policy, and a policy hides none. The owners of a field tell its value. Which conflict a
-// directive takes part in depends on the order of the merge. So there are conflicts exactly if the patches have some in that order.
+// TestFind_Policies: the conflicts do not depend on a policy, and a policy hides none. The owners of a field tell its value. The order of
+// the merge decides in which conflict a directive takes part. So there are conflicts exactly if the patches have some in that order.
 func TestFind_Policies(t *testing.T) {
 	for _, directives := range []bool{false, true} {
 		random := rand.New(rand.NewPCG(1, 2))
@@ -732,8 +732,8 @@ func (c podCase) inMergeOrder(o merge.Options) podCase {
 	return c
 }
 
-// conflictTexts returns the conflicts of a merge in the order of their texts. Where a field is emptied, and in a union, the order of
-// the merge decides which claims within the field stand for a manager.
+// conflictTexts returns the conflicts of a merge in the order of their texts. For an emptied field and a union, the order of the
+// merge decides which claims within represent a manager.
 func conflictTexts(owners *merge.Ownership) (texts []string) {
 	for _, c := range conflict.Find(owners) {
 		claims := c.Managers()
@@ -750,7 +750,7 @@ func conflictTexts(owners *merge.Ownership) (texts []string) {
 	return texts
 }
 
-// leaves returns the values of a tree that merge as one, by their paths, without those that a Go type encodes although nobody sets them.
+// leaves returns the values of a tree that merge as one, by their paths. It skips values that a Go type encodes although nobody sets them.
 func leaves(t *schema.Type, tree any, path fieldpath.Path, into map[string]any) map[string]any {
 	switch {
 	case tree == nil || tree == "" || tree == 0.0:
@@ -775,7 +775,7 @@ func leaves(t *schema.Type, tree any, path fieldpath.Path, into map[string]any) 
 	return into
 }
 
-// TestPrecedence_Base: what the base sets stays, and patches set the rest.
+// TestPrecedence_Base: the fields that the base sets stay, and patches set the rest.
 func TestPrecedence_Base(t *testing.T) {
 	pod := podPlan(t).Type()
 	forPods(t, true, func(c podCase) string {

@@ -75,7 +75,7 @@ func TestApply_Ignored(t *testing.T) {
 	}
 }
 
-// TestApply_IgnoredPaths checks that a field which the type lacks has its path in any kind of value, after patches to other fields.
+// TestApply_IgnoredPaths checks the paths of fields that the type lacks, in any kind of value, after patches to other fields.
 func TestApply_IgnoredPaths(t *testing.T) {
 	type holder struct {
 		First   []kindsPart          `json:"first,omitempty"`
@@ -216,7 +216,7 @@ func TestApply_QuantityAllocations(t *testing.T) {
 	}
 }
 
-// TestPatches_NoJSON shows that a Go value without JSON is no patch, whatever the base has.
+// TestPatches_NoJSON shows that a Go value without JSON is an invalid patch, whatever the base has.
 func TestPatches_NoJSON(t *testing.T) {
 	plan := must(merge.ForAny(reflect.TypeFor[thing](), schema.Rules{}))
 	for _, base := range []any{&thing{}, &thing{Raws: []runtime.RawExtension{{Raw: []byte("1")}}}} {

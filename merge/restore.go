@@ -9,8 +9,8 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// This file gives fields the base's values again: protected ones, and all that the base sets if it wins. The history has what the
-// base set in each field that patches reached.
+// This file gives fields the base's values again: protected ones, and all that the base sets if it wins. The history has the
+// base's value of each field that patches reached.
 
 // restoring is a part of the history whose fields get the base's values.
 type restoring struct {
@@ -76,8 +76,8 @@ func (l *log) match(at node, t *schema.Type, pattern fieldpath.Path, emptied []i
 	}
 }
 
-// leads reports whether a pattern leads into a child of a field of type t, and returns the rest of the pattern. The name of a field
-// leads into each item of a list.
+// leads reports whether a pattern leads into a child of a field of type t. It also returns the rest of the pattern. The name of a
+// field leads into each item of a list.
 func (l *log) leads(pattern fieldpath.Path, t *schema.Type, child node) (rest fieldpath.Path, ok bool) {
 	if len(pattern) == 0 {
 		return nil, true
@@ -149,7 +149,8 @@ func (r restoring) judgeWithin(at node, emptied []int32) {
 	}
 }
 
-// slot returns the place of a field in the merged value. With make, it makes what is missing; otherwise it is invalid then.
+// slot returns the place of a field in the merged value. With make, it makes missing values. Otherwise it returns an invalid value if
+// one is missing.
 type slot func(make bool) reflect.Value
 
 // inner returns the value within the pointer at the slot.

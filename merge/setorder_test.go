@@ -13,7 +13,7 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// ordered has a field for each kind of list, and others that are no list.
+// ordered has a field for each kind of list, and others that are not lists.
 type ordered struct {
 	Items    []orderedItem          `json:"items,omitempty" patchStrategy:"merge" patchMergeKey:"name"`
 	Null     []orderedItem          `json:"null" patchStrategy:"merge" patchMergeKey:"name"`

@@ -15,8 +15,8 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// TestApply_TypedAndObject checks that patches of a Go type and the objects that they encode to give equal values and claims,
-// also after later writes.
+// TestApply_TypedAndObject compares patches of a Go type with the objects that they encode to. Both give equal values and
+// claims, also after later writes.
 func TestApply_TypedAndObject(t *testing.T) {
 	merged := 0
 	for _, hasDuplicates := range []bool{false, true} {

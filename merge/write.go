@@ -11,7 +11,8 @@ import (
 )
 
 // Write records that a layer after the patches wrote the field at path. The origin from locates the input of the new value. The
-// old and the new value of the field are before and now: a value of the field's Go type, a pointer to one, or nil for none.
+// old and the new value of the field are before and now. Each is a value of the field's Go type, a pointer to one, or nil for
+// none.
 //
 // Write records each leaf of a struct. A leaf that before has and now lacks is recorded as emptied. An unclaimed part of before
 // belonged to the base, or to the patch that added the item around it.
@@ -62,7 +63,7 @@ func (o *Ownership) write(w writer, path fieldpath.Path, before, now any) {
 	w.value(t, key, at, b, n)
 }
 
-// stepIn returns what a node's child has for a step in a type: the field, or the key, of an item with the field that holds it.
+// stepIn returns the field or the key of a node's child for a step in a type. For an item, of is the field that holds the key.
 func stepIn(t *schema.Type, step fieldpath.Step) (field *schema.StructField, key string, of *schema.StructField, ok bool) {
 	if name, isField := step.Field(); isField {
 		field = t.Field(name)
@@ -220,7 +221,7 @@ func (w writer) presence(at node, before, now bool) {
 	}
 }
 
-// maker returns the layer that owns the presence of a field without claims of its own: the patch that made it, or the base.
+// maker returns the layer that owns the presence of a field without claims of its own. That is the patch that made it, or the base.
 func (l *log) maker(at node) int32 {
 	for made := at; made != noNode; made = l.nodes[made].parent {
 		if l.nodes[made].made != baseLayer {
@@ -313,8 +314,8 @@ func (w writer) list(t *schema.Type, at node, before, now reflect.Value) {
 	}
 }
 
-// Fork returns a copy of the ownership for another value of the same type, given as the value or a pointer to it. Later writes
-// to one copy do not appear in the other. Objects made from a JobSet use it: their fields begin with the JobSet's history. The copy has
+// Fork returns a copy of the ownership for another value of the same type. It takes the value or a pointer to it. Later writes to
+// one copy do not appear in the other. Objects made from a JobSet use it: their fields begin with the JobSet's history. The copy has
 // the history of the fields within a path, and no other one.
 func (o *Ownership) Fork(value any, within fieldpath.Path) *Ownership {
 	old := o.orEmpty().log

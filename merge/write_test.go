@@ -257,7 +257,7 @@ func writtenResult(t *testing.T, base string, patches ...string) *merge.Result[w
 	return applied(t, must(merge.For[written, merge.Object](schema.Rules{})), fromJSON[*written](base), patchesOf(fromJSON[merge.Object], lines...))
 }
 
-// locatedClaimsOf returns a line for each field, with its claims, and the sources of those that a write located.
+// locatedClaimsOf returns a line for each field, with its claims. It adds the source of each claim that a write located.
 func locatedClaimsOf(o *merge.Ownership) []string {
 	return linesOf(o, func(c merge.Claim) string {
 		if slices.Contains(c.Source, fieldpath.Field("job")) {
@@ -396,7 +396,7 @@ func TestFork(t *testing.T) {
 	}
 }
 
-// TestFork_Within checks that a copy has the history of one field with its later writes, and no history of the others.
+// TestFork_Within checks that a copy has only the history of one field, with its later writes.
 func TestFork_Within(t *testing.T) {
 	result := writtenResult(t, `{"text":"a","count":1,"labels":{"x":"1"}}`, `{"count":2,"labels":{"x":"2","y":"3"}}`, `{"text":"b","labels":{"x":"4"}}`)
 	fork := result.Owners.Fork(&result.Value, fieldpath.Fields("labels"))

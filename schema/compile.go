@@ -14,7 +14,7 @@ import (
 type Rules struct {
 	// Keys are the merge keys of lists whose tags have none, by the type of their items.
 	Keys map[reflect.Type]string
-	// Unions are the unions of a struct type: see PodRules for those of Kubernetes' own types.
+	// Unions are the unions of a struct type. See PodRules for the unions of Kubernetes' own types.
 	Unions map[reflect.Type][]Union
 	// Defaults are the values of fields that nobody sets: see PodRules.
 	Defaults *Defaults
@@ -48,7 +48,7 @@ func Compile(template, patch reflect.Type, r Rules) (*Type, error) {
 	return t, nil
 }
 
-// misnamed returns an error for the first rule of a type that is not within the compiled one, or that lacks a field of the rule.
+// misnamed returns an error for the first wrong rule. Its type is not within the compiled type, or lacks a field of the rule.
 func (c *compiler) misnamed() error {
 	var problems []string
 	check := func(rule string, of reflect.Type, fields ...string) {
@@ -303,7 +303,7 @@ func encodesItself(t reflect.Type) bool {
 	return t.Implements(marshaler) || reflect.PointerTo(t).Implements(marshaler)
 }
 
-// declaresScalar reports whether a type with its own JSON declares a JSON type other than object, as quantities and times do.
+// declaresScalar reports whether a type with its own JSON declares a JSON type other than object. Quantities and times do.
 func declaresScalar(t reflect.Type) bool {
 	declared, ok := reflect.New(t).Interface().(interface{ OpenAPISchemaType() []string })
 	return ok && len(declared.OpenAPISchemaType()) > 0 && !slices.Contains(declared.OpenAPISchemaType(), "object")

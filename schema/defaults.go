@@ -170,9 +170,9 @@ func defaultsOf(visited []reflect.Type) *Defaults {
 	return d
 }
 
-// podDefaults returns the defaults of the types in Pod templates and in the specs of Jobs (Kubernetes v1.36.3 pkg/apis/core/v1/defaults.go and
-// pkg/apis/batch/v1/defaults.go), by the names of the types. The requests of a Pod and the counts of a Job, which follow from other fields
-// of theirs, are not among them.
+// podDefaults returns the defaults of a type in Pod templates and specs of Jobs, by the type's name. The sources are Kubernetes v1.36.3
+// pkg/apis/core/v1/defaults.go and pkg/apis/batch/v1/defaults.go. It omits the requests of a Pod and the counts of a Job, because these
+// follow from other fields.
 func podDefaults(t reflect.Type) []fieldDefault {
 	static := func(namesAndValues ...any) (all []fieldDefault) {
 		for i := 0; i < len(namesAndValues); i += 2 {

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// This file finds the default pull policy of an image, as Kubernetes v1.36.3 (pkg/util/parsers) and its parser of image names (module
-// distribution/reference v0.6.0) do.
+// This file finds the default pull policy of an image, as Kubernetes does. The sources are Kubernetes v1.36.3 (pkg/util/parsers) and
+// its parser of image names (module distribution/reference v0.6.0).
 
 // pullPolicy returns the default pull policy of an image. The tag latest counts also next to a digest. An image without tag and digest
 // has it. An image name that does not parse has no tag.
@@ -28,7 +28,7 @@ const (
 	maxImagePath = 255
 )
 
-// imageName matches the name of an image: a domain, or none, its path, and its tag and its digest, if any.
+// imageName matches the name of an image. It has an optional domain, a path, and an optional tag and digest.
 var imageName = sync.OnceValue(func() *regexp.Regexp {
 	const (
 		host   = `[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?`
@@ -39,7 +39,7 @@ var imageName = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:` + domain + `/)?(` + part + `(?:/` + part + `)*)(?::([a-zA-Z0-9_][a-zA-Z0-9_.-]{0,127}))?(?:@(` + digest + `))?$`)
 })
 
-// imageID matches the identifier of an image, which is no name.
+// imageID matches the identifier of an image, which is not a name.
 var imageID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-f0-9]{64}$`) })
 
 // imageTag returns the tag of an image, which is "latest" if the name has neither a tag nor a digest. It reports whether the name parses.

@@ -2,7 +2,7 @@ package schema
 
 import "regexp"
 
-// This file checks what a definition may say below allOf, anyOf, oneOf and not.
+// This file checks the parts of a definition below allOf, anyOf, oneOf and not.
 
 // junctors checks the contents of allOf, anyOf, oneOf and not. It skips the two patterns for an integer or a string.
 func (j *validator) junctors(s map[string]any, at *place, skipAnyOf, skipFirst bool) {

@@ -88,7 +88,7 @@ func documentOfJSON(data []byte) (document any, err error) {
 	return document, nil
 }
 
-// onlyYAML returns the only document of YAML as JSON. A comment alone is no document.
+// onlyYAML returns the only document of YAML as JSON. A comment alone is not a document.
 func onlyYAML(data []byte) (only []byte, err error) {
 	reader := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
 	for {

@@ -2,9 +2,10 @@ package schema
 
 import "reflect"
 
-// PodRules returns the unions of the API types that a Go type holds, such as the handlers of a probe and the sources of a volume, and the
-// defaults of its Pod templates and Jobs. Struct tags do not declare them. The rules come from the API server's validation and defaults
-// (Kubernetes v1.36 pkg/apis). They are found by the names of the types, so they hold for each version of k8s.io/api.
+// PodRules returns the unions of the API types that a Go type holds. Examples are the handlers of a probe and the sources of a volume. It
+// also returns the defaults of the type's Pod templates and Jobs. Struct tags declare neither. The rules come from the API server's
+// validation and defaults (Kubernetes v1.36 pkg/apis). They are found by the names of the types, so they hold for each version of
+// k8s.io/api.
 //
 //	plan, err := merge.For[appsv1.Deployment, merge.Object](schema.PodRules(reflect.TypeFor[appsv1.Deployment]()))
 func PodRules(root reflect.Type) Rules {

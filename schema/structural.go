@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// This file checks whether the schema of a definition is structural, as the API server does before it accepts a definition. The
+// This file checks whether the schema of a definition is structural. The API server does so before it accepts a definition. The
 // sources are apiextensions-apiserver v0.36.3 pkg/apiserver/schema, and pkg/apis/apiextensions/validation for the rules of
 // lists.
 

@@ -40,8 +40,8 @@ func String(text string) string {
 	return text
 }
 
-// Name makes the name of a file safe, as git does in its output: a name with a control character, another one that no report shows, a
-// quote or a backslash is in double quotes, with the escapes of C. Windows separates folders with backslashes.
+// Name makes the name of a file safe, as git does in its output. It quotes a name with a control character, another one that no
+// report shows, a quote or a backslash. The quotes are double, with the escapes of C. Windows separates folders with backslashes.
 func Name(name string) string {
 	isSeparator := filepath.Separator == '\\'
 	if String(name) == name && !strings.Contains(name, `"`) && (isSeparator || !strings.Contains(name, `\`)) {

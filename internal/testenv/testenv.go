@@ -18,7 +18,7 @@ import (
 	"testing"
 )
 
-// Tests are the tests of a package whose cases are small and leave much garbage. Collecting it took up to a third of the time, so
+// Tests are the tests of a package whose cases are small and leave much garbage. Collecting it took up to a third of the time. So
 // their heap may grow first, by as much as the program allows itself for a check. GOGC takes precedence.
 type Tests struct{ *testing.M }
 
@@ -65,8 +65,8 @@ func LongOnly(t testing.TB, reason string) {
 	}
 }
 
-// Cases returns the number of random cases of a law: n in a run at full length, and a twentieth of it in every other run.
-// TRAINWELD_CASES sets another number.
+// Cases returns the number of random cases of a law. It is n in a run at full length, and a twentieth of n in every other
+// run. TRAINWELD_CASES sets another number.
 func Cases(t testing.TB, n uint64) uint64 {
 	t.Helper()
 	if !Long() {
@@ -75,8 +75,8 @@ func Cases(t testing.TB, n uint64) uint64 {
 	return NumberOr(t, "TRAINWELD_CASES", n)
 }
 
-// Every returns the distance of the recorded cases that a test looks at: 1 in a run at full length, and n in every other run and
-// under the race detector.
+// Every returns the distance of the recorded cases that a test looks at. It is 1 in a run at full length. It is n in every other
+// run and under the race detector.
 func Every(n int) int {
 	if Long() && !Race {
 		return 1

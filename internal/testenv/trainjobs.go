@@ -19,8 +19,9 @@ func WriteTrainJobs(t testing.TB, jobs int) (dir string) {
 	return dir
 }
 
-// WriteRepository writes ten runtimes and as many TrainJobs of them, a file each, to a new directory. Like the
-// repository of a platform, it has a folder runtimes, and a folder jobs with nested folders of a hundred TrainJobs.
+// WriteRepository writes ten runtimes and the given number of TrainJobs, a file each, to a new directory. The
+// directory resembles the repository of a platform. It has a folder runtimes, and a folder jobs with nested folders
+// of a hundred TrainJobs.
 func WriteRepository(t testing.TB, jobs int) (dir string) {
 	t.Helper()
 	dir = t.TempDir()

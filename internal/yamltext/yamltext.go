@@ -28,7 +28,7 @@ func ToJSON(text []byte) ([]byte, error) {
 	return yaml.YAMLToJSONStrict(text)
 }
 
-// fits takes the bytes of a value from those that are left, and reports whether they suffice.
+// fits takes the bytes of a value from the bytes that are left, and reports whether they suffice.
 func fits(value any, left *int) bool {
 	*left--
 	switch v := value.(type) {

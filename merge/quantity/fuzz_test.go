@@ -11,7 +11,7 @@ import (
 	"github.com/trainweld/trainweld/merge/quantity"
 )
 
-// syntax is that of quantities. The parser rejects other strings at once.
+// syntax matches quantities. The parser rejects other strings at once.
 var syntax = regexp.MustCompile(`^[+-]?[0-9.]+([eE][+-]?[0-9]+|[KMGTPEnumk]i?)?$`)
 
 // FuzzParse reads any quantity in bounded time. It gives the value that Kubernetes gives, and what Check rejects, MayExceed sees.

@@ -2,7 +2,7 @@ package tree
 
 import "reflect"
 
-// Nesting finds a value that contains itself, as encoding/json does: below a certain depth it looks at the places of the values
+// Nesting finds a value that contains itself, as encoding/json does. Below a certain depth it looks at the places of the values
 // around.
 type Nesting struct {
 	depth  int

@@ -5,7 +5,7 @@
 //	ok = jsonvalue.Decode(fields, &job)  // as json.Marshal, and UnmarshalCaseSensitivePreserveInts into job
 //
 // It converts only what cannot fail. It reports false for every other value, and JSON then has the result or the error. Decode also
-// leaves to JSON what an API server rejects or drops: fields that a struct lacks, and null values of a map.
+// leaves to JSON the values that an API server rejects or drops. These are fields that a struct lacks, and null values of a map.
 package tree
 
 import (

@@ -16,8 +16,8 @@ import (
 	"github.com/trainweld/trainweld/fieldpath/printable"
 )
 
-// Run executes a command line and returns its exit status. root makes the command for a program with a watched standard output. A
-// failed output sets the status even if the command misses the error.
+// Run executes a command line and returns its exit status. The function root makes the command for a program with a watched
+// standard output. A failed output sets the status even if the command misses the error.
 func Run(p *host.Program, args []string, root func(*host.Program) *cobra.Command) int {
 	stdout := host.NewSink(p.Stdout)
 	sunk := *p

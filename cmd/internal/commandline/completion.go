@@ -11,7 +11,7 @@ type completions map[string]cobra.CompletionFunc
 
 type completionsKey struct{}
 
-// Complete sets the function that completes the values of a flag. cobra never forgets a function that it knows, with
+// Complete sets the function that completes the values of a flag. Cobra never forgets a function that it knows, with
 // the command and its files. So Run registers the functions only if a shell asks for completions.
 func Complete(cmd *cobra.Command, flag string, f cobra.CompletionFunc) {
 	ctx := cmd.Context()

@@ -23,9 +23,9 @@ import (
 // probe is the variable that makes a confined fuzz target open a socket.
 const probe = "TRAINWELD_PROBE"
 
-// Fuzz takes the network, the files and the programs away from a worker of go test -fuzz. Call it before f.Fuzz. An input that makes
-// the code open a socket or start a program ends the worker, and so fails the target. The other tests of the package, which share
-// a process with the seeds in go test, keep their rights.
+// Fuzz takes the network, the files and the programs away from a worker of go test -fuzz. Call it before f.Fuzz. Code that then
+// opens a socket or starts a program ends the worker, and so fails the target. The other tests of the package, which share a process
+// with the seeds in go test, keep their rights.
 func Fuzz(f *testing.F) {
 	f.Helper()
 	worker := flag.Lookup("test.fuzzworker")
@@ -40,7 +40,7 @@ func Fuzz(f *testing.F) {
 	}
 }
 
-// Runs fuzzes ten seeds of a target of this test binary, and wants that a socket that the target opens ends it.
+// Runs fuzzes ten seeds of a target of this test binary. A socket that the target opens must end it.
 func Runs(t *testing.T, target string) {
 	t.Helper()
 	fuzz := func(variables ...string) (string, error) {

@@ -10,7 +10,7 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 )
 
-// This file removes the fields that admission plugins, the scheduler and controllers of every cluster add to a Job or a Pod. A field
+// This file removes the fields of Jobs and Pods that admission plugins, the scheduler and controllers add in every cluster. A field
 // that the rendering sets itself stays. The sources are Kubernetes v1.36.3 (plugin/pkg/admission) and JobSet v0.12.0
 // (pkg/controllers).
 

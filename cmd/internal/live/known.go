@@ -19,8 +19,8 @@ import (
 // This file removes the fields that every cluster fills in. A field that has its default equals a missing one. The sources are the defaults
 // of Kubernetes v1.36.3 (pkg/apis/core/v1, pkg/apis/batch/v1 and pkg/registry/batch/job) and the Trainer's webhooks.
 
-// Plain returns a copy of an object without its status, the metadata that a cluster sets, and fields that have their defaults. The
-// rendered and the live object are comparable then. It returns objects of other kinds unchanged.
+// Plain returns a copy of an object without its status, metadata that a cluster sets, and fields with default values. The rendered
+// and the live object are comparable then. It returns objects of other kinds unchanged.
 func Plain(object metav1.Object) metav1.Object {
 	switch o := object.(type) {
 	case *trainer.TrainJob:
@@ -114,7 +114,7 @@ func withoutKeys(values map[string]string, keys ...string) map[string]string {
 	return values
 }
 
-// plainSelector removes the label that the API server adds to the selector of a Job, unless the Job brings its own selector.
+// plainSelector removes the label that the API server adds to the selector of a Job. It keeps a selector that the Job itself brings.
 func plainSelector(spec *batchv1.JobSpec) {
 	if s := spec.Selector; s != nil && (spec.ManualSelector == nil || !*spec.ManualSelector) {
 		s.MatchLabels = withoutKeys(s.MatchLabels, batchv1.ControllerUidLabel)
@@ -124,7 +124,7 @@ func plainSelector(spec *batchv1.JobSpec) {
 	}
 }
 
-// defaults are those of the types in Jobs and Pods.
+// defaults returns the defaults of the types in Jobs and Pods.
 var defaults = sync.OnceValue(func() *schema.Defaults { return schema.PodRules(reflect.TypeFor[kinds]()).Defaults })
 
 type kinds struct {
@@ -147,8 +147,8 @@ func plainPodSpec(spec *corev1.PodSpec) {
 	}
 }
 
-// fillPodResources adds the resources of a Pod that follow from those of its containers, if the Pod has resources of its own. It adds
-// them, since an author's value that equals a later default cannot be told from it.
+// fillPodResources adds the resources of a Pod that follow from the resources of its containers. It changes only a Pod that has
+// resources of its own. It adds these resources, since an author's value that equals a later default cannot be told from it.
 func fillPodResources(pod *corev1.Pod) {
 	own := pod.Spec.Resources
 	if own == nil || len(own.Limits)+len(own.Requests) == 0 {

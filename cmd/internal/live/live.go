@@ -67,7 +67,7 @@ type Family struct {
 	JobSet   *Object
 	Jobs     []*Object
 	Pods     []*Object
-	// Doubled has the first object of each kind of which another one took the place, or else a further JobSet of the TrainJob.
+	// Doubled has the first object of each kind that another one replaced, or else a further JobSet of the TrainJob.
 	Doubled []*Object
 
 	byName map[string]*Object // the Jobs
@@ -298,7 +298,7 @@ func (f *Family) IsOfTrainer() bool {
 	return f.TrainJob != nil || f.JobSet != nil && owner(f.JobSet, finding.TrainJobKind) != ""
 }
 
-// Release frees what the objects of a family can read again.
+// Release frees the memory of a family's objects that can be read again.
 func (f *Family) Release() {
 	if f == nil {
 		return

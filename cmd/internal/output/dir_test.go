@@ -86,7 +86,7 @@ func TestWriteDir_Permissions(t *testing.T) {
 	}
 }
 
-// TestWriteDirAtOnce lets runs write one directory at the same time: each succeeds, and each file is that of one run.
+// TestWriteDirAtOnce lets runs write one directory at the same time. Each run succeeds, and each file comes from one run.
 func TestWriteDirAtOnce(t *testing.T) {
 	const runs, files = 8, 20
 	dir := t.TempDir()

@@ -30,8 +30,8 @@ func after(times int) func() error {
 	}
 }
 
-// TestInterruptedDir interrupts the writing of a directory at every place at which it asks: everything is as it
-// was, also that the directory was not there. But when all is written, it is too late.
+// TestInterruptedDir interrupts the writing of a directory at every place at which it asks. Everything is then
+// as it was, and a missing directory is missing again. But when all is written, it is too late.
 func TestInterruptedDir(t *testing.T) {
 	files := []transaction.File{fileOf("a.yaml", "new a"), fileOf("b.yaml", "new b"), fileOf("c.yaml", "new c")}
 	for _, before := range []map[string]string{

@@ -84,7 +84,7 @@ func TestFraming(t *testing.T) {
 	}
 }
 
-// TestSpool wants every text back, whether it is in memory or in the file, and no file of that name left.
+// TestSpool wants every text back, whether it is in memory or in the file. No file of that name may be left.
 func TestSpool(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)

@@ -111,7 +111,7 @@ func read(name string, f fs.File) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Dir is the file system of a folder. Unlike that of [os.DirFS], the names of its files may be no UTF-8.
+// Dir is the file system of a folder. Unlike with [os.DirFS], the names of its files need not be UTF-8.
 type Dir string
 
 // At returns the path of a file of the folder.

@@ -46,7 +46,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestReadFS names the kind of a file that is not regular, and reads a file that grows only up to the limit.
+// TestReadFS names the kind of a file that is not regular. It reads a file that grows only up to the limit.
 func TestReadFS(t *testing.T) {
 	files := fstest.MapFS{
 		"pipe": {Mode: fs.ModeNamedPipe}, "socket": {Mode: fs.ModeSocket}, "device": {Mode: fs.ModeDevice}, "irregular": {Mode: fs.ModeIrregular},
@@ -107,7 +107,7 @@ func TestDir(t *testing.T) {
 	for _, name := range []string{"outside", "in/side\xff"} {
 		file := filepath.Join(dir, filepath.FromSlash(name))
 		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o777), os.WriteFile(file, []byte("text"), 0o666)); err != nil {
-			t.Skip("needs names that are no UTF-8: ", err)
+			t.Skip("needs names that are not UTF-8: ", err)
 		}
 	}
 	folder := ownfile.Dir(filepath.Join(dir, "in"))

@@ -5,10 +5,9 @@
 //	go run . licenses -sources ../../.. -program ./playground -platform js/wasm
 //	go run . proxy -sources ../../.. -output FOLDER -repository CLONE
 //
-// build writes an archive for each platform, an image, the manifest for krew, an SBOM, and the checksums of all. The same sources,
-// flags and toolchain always give the same bytes. proxy gives the tree a version, and
-// writes its modules as GOPROXY=file://FOLDER has them. The command is a module of its own. So the library does not depend on the modules
-// that a release needs.
+// build writes an archive for each platform, an image, the manifest for krew, an SBOM, and the checksums of all. The same sources, flags
+// and toolchain always give the same bytes. The command proxy gives the tree a version, and writes its modules as GOPROXY=file://FOLDER
+// has them. This program is a module of its own. So the library does not depend on the modules that a release needs.
 package main
 
 import (

@@ -19,9 +19,9 @@ const changelogFile = "docs/CHANGELOG.md"
 // repository is a working tree of git.
 type repository struct{ root string }
 
-// tag gives the unreleased changes of the changelog a version, writes the version into the modules that require one another, commits
-// that, and tags the commit once for each module. It rejects a tree with changes, a
-// version that is not later than the last one, and a changelog without changes. Then it leaves everything as it was.
+// tag gives the changelog's unreleased changes a version, and writes the version into the modules that require one another. It
+// commits that, and tags the commit once for each module. It rejects a tree with changes, a version not later than the last one, and
+// a changelog without changes. Then it leaves everything as it was.
 func (r repository) tag(version string, at time.Time) error {
 	if err := r.checkVersion(version); err != nil {
 		return err

@@ -58,7 +58,7 @@ func (b *Body) Add(tag, text string, attrs ...Attr) {
 // Void appends a start tag only. Use it for elements without content, such as input, and without a required end tag, such as tr.
 func (b *Body) Void(tag string, attrs ...Attr) { b.start(tag, attrs) }
 
-// Cell appends an element with text and without its end tag, which HTML does not require for cells of tables and items of lists.
+// Cell appends an element with text and without its end tag. HTML does not require this tag for cells of tables and items of lists.
 func (b *Body) Cell(tag, text string, attrs ...Attr) {
 	b.start(tag, attrs)
 	b.Text(text)

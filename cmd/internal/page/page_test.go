@@ -58,7 +58,7 @@ func hash(text string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// TestBuilt holds that the built style and script are those of the sources in folder web.
+// TestBuilt holds that the built style and script match the sources in folder web.
 func TestBuilt(t *testing.T) {
 	sums, err := os.ReadFile("built.sum")
 	if err != nil {
@@ -101,8 +101,8 @@ func TestLayers(t *testing.T) {
 	}
 }
 
-// TestLayers_Colors holds that the name of a manager gives its color and its pattern, whatever comes before it on the page, and that
-// 30 layers differ in one of the two.
+// TestLayers_Colors holds that a manager's name gives its color and its pattern, whatever comes before it on the page. It also
+// holds that 30 layers differ in one of the two.
 func TestLayers_Colors(t *testing.T) {
 	styleOf := func(names ...string) map[string]string {
 		var layers page.Layers
@@ -156,7 +156,7 @@ func TestWrite_Fails(t *testing.T) {
 	}
 }
 
-// FuzzBody writes any string as text and as an attribute. A browser has to read back what the rules for terminals make of it.
+// FuzzBody writes any string as text and as an attribute. A browser must read back the string that the rules for terminals make of it.
 func FuzzBody(f *testing.F) {
 	for _, text := range []string{"", "plain", "a b", `"`, `'`, `"'`, "<script>", "</li><b onclick=x>", "&amp;", "&#34", "a=b", "a/>", "\x00\xff\u2028", "]]>", "<!--", " x ", "`"} {
 		f.Add(text)

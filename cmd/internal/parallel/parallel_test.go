@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestOrdered wants every result once, in order, and little work in front of what is taken.
+// TestOrdered wants every result once, in order, and little work in front of the taken results.
 func TestOrdered(t *testing.T) {
 	for _, n := range []int{0, 1, 2, 7, 1000} {
 		var begun, next int64

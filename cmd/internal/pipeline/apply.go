@@ -24,9 +24,9 @@ const (
 	multiKueue   = kueueDomain + "/multikueue"
 )
 
-// ForApply prepares the rendered objects of a TrainJob for an apply instead of the TrainJob. It keeps what a JobSet can hold of the
-// TrainJob: Kueue's labels and annotations, the suspension of a queued job, and MultiKueue as the manager. It returns the findings
-// on the rendering, and a warning for each loss. owned reports whether the objects have owner references.
+// ForApply prepares the rendered objects of a TrainJob for an apply instead of the TrainJob. It keeps the fields of the TrainJob
+// that a JobSet can hold: Kueue's labels and annotations, the suspension of a queued job, and MultiKueue as the manager. It returns
+// the rendering's findings and a warning for each loss. owned reports whether the objects have owner references.
 func ForApply(in *workspace.Input, j workspace.Job, made Made, found finding.List, owned bool) finding.List {
 	a := application{in: in, job: j, made: made}
 	found = a.secrets(found)
@@ -79,7 +79,7 @@ func (a *application) queue() {
 	}
 }
 
-// withKueues returns labels with those of from that Kueue reads.
+// withKueues returns labels, with the labels of from that Kueue reads.
 func withKueues(labels, from map[string]string) map[string]string {
 	copied := false
 	for key, value := range from {
@@ -114,7 +114,7 @@ func (a *application) suspension() {
 	}
 }
 
-// ownership reports what the Trainer's controller does for its own JobSet only.
+// ownership reports the tasks that the Trainer's controller does for its own JobSet only.
 func (a *application) ownership() {
 	a.warn(finding.CodeNoController, fieldpath.Fields("metadata", "name"),
 		"no TrainJob owns the applied objects: none shows their status, and deleting one leaves them",
@@ -126,8 +126,8 @@ func (a *application) ownership() {
 	}
 }
 
-// secrets reports the Secrets that only the Trainer's controller makes, and those that the output holds. It returns the other
-// findings.
+// secrets reports the Secrets that only the Trainer's controller makes, and the Secrets that the output holds. It returns the
+// other findings.
 func (a *application) secrets(found finding.List) finding.List {
 	var others finding.List
 	for _, f := range found {

@@ -36,7 +36,7 @@ type Answer struct {
 	Stdout string `json:"stdout"`
 	Stderr string `json:"stderr"`
 	Status int    `json:"status"`
-	// Findings are those that the command reports, as text for a page: their help names no flag.
+	// Findings are the findings of the command, as text for a page. Their help names no flag.
 	Findings string `json:"findings"`
 	// Report holds them as -o json writes them for other commands. It is nil if the command line is invalid.
 	Report json.RawMessage `json:"report,omitempty"`

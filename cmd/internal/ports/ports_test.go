@@ -11,8 +11,8 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/ports"
 )
 
-// TestSpell: a port that a policy made says TCP where the runtime spells out the protocol of a port of that number, also
-// where it spells out another protocol: the policy's port takes its place.
+// TestSpell: a policy's port says TCP if the runtime spells out the protocol of a port of that number. This also holds
+// for another protocol, because the policy's port takes its place.
 func TestSpell(t *testing.T) {
 	tests := map[string]struct {
 		runtime []corev1.ContainerPort

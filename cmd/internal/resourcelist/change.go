@@ -13,7 +13,7 @@ import (
 )
 
 // Change returns the item with the fields of to instead of from, its fields as JSON. Equal values keep their text and comments. t tells
-// the items of lists apart, and may be nil. The error is that of aliases that expand without a limit.
+// the items of lists apart, and may be nil. It returns an error for aliases that expand beyond a limit.
 func (i *Item) Change(t *schema.Type, from, to map[string]any) (*Item, error) {
 	n := i.node
 	if hasAlias(n) {
@@ -56,7 +56,7 @@ func changed(n *yaml.Node, t *schema.Type, from, to any) (*yaml.Node, error) {
 	return c, err
 }
 
-// spells reports whether a mapping has all fields by their names: a merge key stands for several, and a boolean for its text.
+// spells reports whether a mapping has all fields by their names. A merge key stands for several fields, and a boolean key for its text.
 func spells(n *yaml.Node, fields map[string]any) bool {
 	found := 0
 	for f := 0; f+1 < len(n.Content); f += 2 {

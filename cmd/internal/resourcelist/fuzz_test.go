@@ -7,7 +7,7 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/resourcelist"
 )
 
-// FuzzRead reads any ResourceList. What it writes reads as the same items, and is written again as the same bytes.
+// FuzzRead reads any ResourceList. The written list reads as the same items, and is written again as the same bytes.
 func FuzzRead(f *testing.F) {
 	const head = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\n"
 	for _, seed := range []string{

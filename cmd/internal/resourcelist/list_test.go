@@ -75,7 +75,7 @@ func TestRead(t *testing.T) {
 		{"anchor inside", "an item is its own", head + "items:\n  - a: &x {b: 1}\n    c: *x\n", head + "items:\n  - a: &x {b: 1}\n    c: *x\n", ""},
 		{"anchor elsewhere", "the other item may go", head + "items:\n  - a: &x {b: 1}\n  - c: *x\n", head + "items:\n  - a: &x {b: 1}\n  - c: {b: 1}\n", ""},
 		{"an item that is an alias", "each item is one of its own", head + "items:\n  - &x {b: 1}\n  - *x\n", head + "items:\n  - &x {b: 1}\n  - {b: 1}\n", ""},
-		{"list", "kustomize has a List's items, too", head + "items:\n  - {kind: List, apiVersion: v1, items: [{a: 1}, {b: 2}]}\n", head + "items:\n  - {a: 1}\n  - {b: 2}\n", ""},
+		{"list", "kustomize also has a List's items", head + "items:\n  - {kind: List, apiVersion: v1, items: [{a: 1}, {b: 2}]}\n", head + "items:\n  - {a: 1}\n  - {b: 2}\n", ""},
 		{"other kind", "it is no ResourceList", "apiVersion: v1\nkind: List\nitems: []\n", "", `apiVersion "v1" and kind "List" are no ResourceList`},
 		{"a sequence", "it is no ResourceList", "- a\n", "", "are no ResourceList"},
 		{"two documents", "there is one list", head + "---\n" + head, "", "second document"},

@@ -74,7 +74,7 @@ const (
 // mostMarks limits the marks of a list. Each takes up to a kilobyte until it is written.
 const mostMarks = 250_000
 
-// marks counts the characters that begin a node, or may: each node has one, except for a key without a value.
+// marks counts the characters that begin or may begin a node. Each node has one, except for a key without a value.
 func marks(data []byte) (n int) {
 	for i, c := range data {
 		switch c {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestConcurrently runs pieces of work of which some fail. The error is that of the first one, what comes before it is done, and several
-// run at once.
+// TestConcurrently runs pieces of work of which some fail. The error comes from the first of these. All pieces before it are done, and
+// several run at once.
 func TestConcurrently(t *testing.T) {
 	for n := range 20 {
 		for fails := range n + 1 {

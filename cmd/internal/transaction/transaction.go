@@ -145,7 +145,7 @@ func (d *Dir) Changed(files []File, look func(i int, text []byte), interrupted f
 }
 
 // Write applies all changes. An error before all new files are complete, also one of interrupted, leaves everything as it was. The
-// message of a later error, such as a folder in place of a file, names the files that were changed.
+// message of a later error, such as a folder in place of a file, names the changed files.
 func Write(all []Changes, interrupted func() error, step func(done, total int)) error {
 	s := stage{known: map[entry]bool{}}
 	err := s.fill(all, interrupted, step)
@@ -194,7 +194,7 @@ type stagedFile struct {
 
 const stageSuffix = ".trainweld-new"
 
-// fill makes the folders, then all staged files, several at once, because most of the time is spent waiting for the disk.
+// fill makes the folders, then all staged files. It makes several at once, because most of the time is spent waiting for the disk.
 func (s *stage) fill(all []Changes, interrupted func() error, step func(done, total int)) error {
 	var texts []func() ([]byte, error)
 	for _, c := range all {
@@ -283,7 +283,7 @@ func (s *stage) remove(c Changes) error {
 	return nil
 }
 
-// undo removes what is left of the stage. It ignores errors: a staged file is not a manifest, and a folder with content must stay.
+// undo removes the rest of the stage. It ignores errors: a staged file is not a manifest, and a folder with content must stay.
 func (s *stage) undo() {
 	for _, f := range s.files {
 		_ = f.dir.root.Remove(f.as)

@@ -22,7 +22,7 @@ func never() error { return nil }
 
 func quiet(int, int) {}
 
-// tree is what a directory holds, by the paths below it.
+// tree returns the contents of a directory, by the paths below it.
 func tree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -285,7 +285,7 @@ func TestWrite_Edited(t *testing.T) {
 	}
 }
 
-// TestWrite_AtOnce writes a directory by several runs at once: each file is that of one run, and nothing else is left.
+// TestWrite_AtOnce writes a directory by several runs at once. Each file comes from one run, and nothing else is left.
 func TestWrite_AtOnce(t *testing.T) {
 	dir := t.TempDir()
 	var all sync.WaitGroup
@@ -313,7 +313,7 @@ func TestWrite_AtOnce(t *testing.T) {
 	}
 }
 
-// TestOpen_Rejected opens what is no directory. The message says what to do, and all stays as it was.
+// TestOpen_Rejected opens paths that cannot be directories. The message says what to do, and all stays as it was.
 func TestOpen_Rejected(t *testing.T) {
 	for _, name := range []string{"file/dir", "file", "new/deep/" + strings.Repeat("x", 1000)} {
 		work := t.TempDir()

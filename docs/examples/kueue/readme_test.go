@@ -45,7 +45,7 @@ func TestREADME(t *testing.T) {
 	}
 }
 
-// TestREADME_Event holds the README's event against that of a TrainJob whose user asks for other nodes.
+// TestREADME_Event compares the README's event with the event of a TrainJob whose user asks for other nodes.
 func TestREADME_Event(t *testing.T) {
 	c := newCluster(t)
 	c.edit("nodeSelector: {pool: a100}")
@@ -65,7 +65,7 @@ func readme(t *testing.T) string {
 	return string(text)
 }
 
-// TestManifests holds that the manifest is valid, and that the controller may do what the reconciler does.
+// TestManifests holds that the manifest is valid, and that it permits every action of the reconciler.
 func TestManifests(t *testing.T) {
 	text, err := os.ReadFile("manifests/controller.yaml")
 	if err != nil {

@@ -1,5 +1,5 @@
-// Command webhook is a validating admission webhook for TrainJobs: it rejects those whose managers set one
-// field to different values, and answers with who sets what. See the README.
+// Command webhook is a validating admission webhook for TrainJobs. It rejects a TrainJob if its managers
+// set one field to different values. The answer names each manager and its value. See the README.
 package main
 
 import (

@@ -33,8 +33,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestREADME runs the README's commands in a copy of this folder, as a reader would who took it elsewhere,
-// and compares what they print.
+// TestREADME runs the README's commands and compares their output. It runs them in a copy of this folder,
+// as a reader would elsewhere.
 func TestREADME(t *testing.T) {
 	clone, err := filepath.Abs("../../..")
 	if err != nil {
@@ -60,7 +60,7 @@ func TestREADME(t *testing.T) {
 		}
 	}
 	if commands < 4 {
-		t.Errorf("found %d commands in the README; its blocks are no longer what this test looks for", commands)
+		t.Errorf("found %d commands in the README, want at least 4", commands)
 	}
 }
 
@@ -84,8 +84,8 @@ func readme(t *testing.T) string {
 	return string(text)
 }
 
-// TestManifests reads the manifests strictly, and follows a request through them: from the webhook's
-// configuration to the Service, the Deployment's port and the certificate in it.
+// TestManifests reads the manifests strictly, and follows a request through them. The request goes
+// from the webhook's configuration to the Service, the Deployment's port and the certificate in it.
 func TestManifests(t *testing.T) {
 	text, err := os.ReadFile("manifests/webhook.yaml")
 	if err != nil {

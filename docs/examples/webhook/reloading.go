@@ -32,7 +32,7 @@ func (r *reloading) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	handler.ServeHTTP(w, request)
 }
 
-// current returns the handler of the present policy. Without a file, there are no rules.
+// current returns the handler of the present policy. Without a file, it has no rules.
 func (r *reloading) current() (http.Handler, error) {
 	var text []byte
 	if r.file != "" {

@@ -21,8 +21,8 @@ import (
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
-// validator rejects TrainJobs whose patches the cluster could not use or the policy forbids, or whose managers
-// set one field to different values. Runtimes tells it what the patches are laid over.
+// validator rejects TrainJobs whose patches the cluster could not use or the policy forbids. It also rejects a
+// TrainJob if its managers set one field to different values. Runtimes reads the runtimes of the TrainJobs.
 type validator struct {
 	runtimes client.Reader
 	policy   *policy.Policy // nil allows everything
@@ -34,8 +34,8 @@ func (v validator) ValidateCreate(ctx context.Context, job *trainer.TrainJob) (a
 	return v.review(ctx, job)
 }
 
-// ValidateUpdate lets everything pass that changes no patch: finalizers, labels and suspension of a TrainJob
-// that was admitted before this webhook stay possible.
+// ValidateUpdate allows every update that changes no patch and no runtime. A TrainJob admitted before this
+// webhook can still change its finalizers, labels and suspension.
 func (v validator) ValidateUpdate(ctx context.Context, old, job *trainer.TrainJob) (admission.Warnings, error) {
 	if reflect.DeepEqual(old.Spec.RuntimePatches, job.Spec.RuntimePatches) && reflect.DeepEqual(old.Spec.RuntimeRef, job.Spec.RuntimeRef) {
 		return nil, nil
@@ -96,7 +96,7 @@ func (v validator) review(ctx context.Context, job *trainer.TrainJob) (admission
 	return warnings, nil
 }
 
-// rated returns the findings with the severities of the policy, without those that it removes.
+// rated returns the findings with the severities of the policy. It drops the findings that the policy removes.
 func (v validator) rated(findings finding.List) finding.List {
 	for i := range findings {
 		findings[i].Severity = v.policy.Severity(findings[i])

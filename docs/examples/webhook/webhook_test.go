@@ -67,12 +67,12 @@ func TestWebhook(t *testing.T) {
 			says: []string{`TrainingRuntime`}, reason: "the kinds are told",
 		},
 		{
-			name: "namespaced runtime", allowed: true, reason: "a TrainingRuntime is looked up beside the TrainJob",
+			name: "namespaced runtime", allowed: true, reason: "a TrainingRuntime is in the namespace of the TrainJob",
 			job: func(j *trainer.TrainJob) { agree(j); j.Spec.RuntimeRef.Kind = ptr(trainer.TrainingRuntimeKind) },
 		},
 		{
 			name: "unreachable", code: http.StatusInternalServerError, says: []string{"the connection is lost"},
-			job: func(j *trainer.TrainJob) { j.Spec.RuntimeRef.Name = "unreachable" }, reason: "what cannot be read is no verdict on the TrainJob",
+			job: func(j *trainer.TrainJob) { j.Spec.RuntimeRef.Name = "unreachable" }, reason: "a failed read says nothing about the TrainJob",
 		},
 		{
 			name: "update of something else", old: func(*trainer.TrainJob) {}, allowed: true,
@@ -83,7 +83,7 @@ func TestWebhook(t *testing.T) {
 			fields: []string{"spec.runtimePatches[kueue.x-k8s.io/manager]." + selector}, says: []string{"a100-spot"}, reason: "a later patch may start to disagree",
 		},
 		{
-			name: "warning", job: later, allowed: true, warns: "TW", reason: "what is doubtful comes back to whoever applied it",
+			name: "warning", job: later, allowed: true, warns: "TW", reason: "a warning returns to the user who applied the TrainJob",
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -172,8 +172,8 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-// TestReloading changes the policy file under a handler. A request with a broken or missing file fails with the status 500, by which
-// the API server goes on as the failurePolicy says.
+// TestReloading changes the policy file under a handler. With a broken or missing file, a request fails with the status 500. The API
+// server then follows the failurePolicy.
 func TestReloading(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "trainweld.yaml")
 	made := 0
