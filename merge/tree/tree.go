@@ -1,8 +1,8 @@
-// Package jsonvalue converts between the Go types of an API and decoded JSON. It returns what encoding the value and decoding
+// Package tree converts between the Go types of an API and decoded JSON. It returns what encoding the value and decoding
 // the text would return, without the text.
 //
-//	fields, ok := jsonvalue.Encode(job)  // as json.Marshal, and UnmarshalCaseSensitivePreserveInts into a map
-//	ok = jsonvalue.Decode(fields, &job)  // as json.Marshal, and UnmarshalCaseSensitivePreserveInts into job
+//	fields, ok := tree.Encode(job)  // as json.Marshal, and UnmarshalCaseSensitivePreserveInts into a map
+//	ok = tree.Decode(fields, &job)  // as json.Marshal, and UnmarshalCaseSensitivePreserveInts into job
 //
 // It converts only what cannot fail. It reports false for every other value, and JSON then has the result or the error. Decode also
 // leaves to JSON the values that an API server rejects or drops. These are fields that a struct lacks, and null values of a map.
