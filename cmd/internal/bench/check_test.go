@@ -24,8 +24,8 @@ import (
 	"github.com/trainweld/trainweld/internal/testenv"
 )
 
-// BenchmarkCheck checks 1,000 TrainJobs of one runtime with the program and with kubeconform, and decodes and encodes the same files
-// with sigs.k8s.io/yaml. All read the files from disk, and use all cores.
+// BenchmarkCheck checks 1,000 TrainJobs of one runtime with the program and with kubeconform. It also decodes and encodes the same
+// files with sigs.k8s.io/yaml. All read the files from disk, and use all cores.
 func BenchmarkCheck(b *testing.B) {
 	const jobs = 1000
 	dir := testenv.WriteTrainJobs(b, jobs)
@@ -44,8 +44,7 @@ func BenchmarkCheck(b *testing.B) {
 	b.ReportMetric(ours.CPU()/theirs.CPU(), "times-kubeconform-cpu")
 }
 
-// TestSides holds that each side reads every file, that both judges accept the TrainJobs of the benchmark, and that both reject an
-// unknown field.
+// TestSides checks that each side reads every file. Both judges must accept the TrainJobs of the benchmark, and reject an unknown field.
 func TestSides(t *testing.T) {
 	const jobs = 3
 	dir := testenv.WriteTrainJobs(t, jobs)

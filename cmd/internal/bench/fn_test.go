@@ -122,8 +122,8 @@ func fn(list string) (string, error) {
 	return stdout.String(), nil
 }
 
-// BenchmarkFn merges a patch into 1,000 JobSets by their definition, with owners, and lets kustomize merge one into as many
-// Deployments of the same Pods, strategically. Its build without the patch shows what the merge costs there.
+// BenchmarkFn merges a patch into 1,000 JobSets by their definition, with owners. For comparison, kustomize merges a patch
+// strategically into as many Deployments of the same Pods. The build of kustomize without the patch shows the cost of its merge.
 func BenchmarkFn(b *testing.B) {
 	const objects = 1000
 	list, patched, bare := mergeList(objects), kustomization(b, objects, true), kustomization(b, objects, false)

@@ -24,8 +24,8 @@ import (
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
-// This file is trainweld's own answer: it renders a TrainJob as a release of the Trainer does. It shows how a program links the
-// library: decode by the API of a release, admit the runtime and the TrainJob, render.
+// This file is trainweld's own answer: it renders a TrainJob as a release of the Trainer does. It shows how a program links the library. It
+// decodes by the API of a release, admits the runtime and the TrainJob, and renders.
 
 // definitions are read once for all answers.
 var definitions release.Definitions
@@ -54,7 +54,7 @@ func serve(args []string, in io.Reader, out, problems io.Writer) int {
 	return 0
 }
 
-// answer writes the objects of a TrainJob and the warnings of the webhooks, or returns the errors with which the release rejects an object.
+// answer writes the objects of a TrainJob and the warnings of the webhooks. If the release rejects an object, it returns the errors.
 func answer(r *release.Release, in io.Reader, out, warnings io.Writer) (rejected finding.List, err error) {
 	data, err := io.ReadAll(in)
 	if err != nil {
@@ -116,7 +116,7 @@ func withStock(r *release.Release, documents []*manifest.Document) ([]*manifest.
 	}), documents...), nil
 }
 
-// cluster holds one TrainJob and its runtime. The input has what the controller reads.
+// cluster holds one TrainJob and its runtime. The input holds the objects that the controller reads.
 type cluster struct {
 	release  *release.Release
 	input    render.Input
@@ -163,8 +163,8 @@ func (c *cluster) apply(ctx context.Context, d *manifest.Document) (finding.List
 	return found, nil
 }
 
-// rejections returns the errors that the cluster has as well: those of admission, and those on the JobSet and on the labels of its Jobs,
-// with which the controllers fail on every reconciliation.
+// rejections returns the errors that the cluster has as well. Admission reports some of them. On the others, about the JobSet and the
+// labels of its Jobs, the controllers fail in every reconciliation.
 func rejections(r *release.Release, found finding.List) finding.List {
 	labels := fieldpath.Fields("metadata", "labels")
 	var errs finding.List

@@ -34,8 +34,8 @@ func TestTrainweld(t *testing.T) {
 	}
 }
 
-// TestCases wants each case to have the result of every release, each behaviour that turns to have a case that shows the turn,
-// and each archive to be as the runner writes it.
+// TestCases checks that each case has the result of every release. Each behaviour that changes must have a case that shows the change.
+// Each archive must be as the runner writes it.
 func TestCases(t *testing.T) {
 	archives, err := read("cases")
 	if err != nil {
@@ -79,8 +79,8 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// notShown are the behaviours whose turn no result shows: a feature gate, and rules that only changed their place, so that another one
-// rejects the same. The proofs of TestFlips name them.
+// notShown are the behaviours whose change no result shows. One is a feature gate. The others are rules that only moved, so that
+// another rule rejects the same input. The proofs of TestFlips name them.
 var notShown = []string{"status-gate", "jobset-group", "jobset-dependency", "jobset-coordinator", "name-on-create", "mpi-processes"}
 
 // shows reports whether a case of a behaviour has another result in a release than in the one before.
@@ -111,7 +111,7 @@ func shows(t *testing.T, cases []*testCase, in string) bool {
 	return false
 }
 
-// TestRun wants a program that answers wrongly to fail, and mistakes in the flags to have a status of their own.
+// TestRun checks that a program with wrong answers fails, and that mistakes in the flags have a separate status.
 func TestRun(t *testing.T) {
 	dir := t.TempDir()
 	const text = `What a case is.

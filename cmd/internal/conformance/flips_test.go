@@ -9,7 +9,7 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// equivalent are the flips that no input shows, with their proofs. The function checks what the proof says of the release.
+// equivalent are the flips that no input shows, with their proofs. The function checks the proof against the release.
 var equivalent = map[string]struct {
 	why   string
 	holds func(r *release.Release, d *release.Definitions) bool

@@ -9,7 +9,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// FuzzArchive reads any archive of cases. What it writes reads as the same cases, and is written again as the same bytes.
+// FuzzArchive reads any archive of cases. The written archive reads as the same cases, and is written again as the same bytes.
 func FuzzArchive(f *testing.F) {
 	files, err := filepath.Glob("cases/*.txtar")
 	if err != nil || len(files) == 0 {

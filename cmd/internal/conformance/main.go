@@ -4,8 +4,8 @@
 //
 // It starts PROGRAM once for each case and release, as PROGRAM --release 2.2. Standard input has a v1 List: the runtime and the
 // TrainJob. The program writes a List with the objects that the Trainer's controller applies, and ends with status 0. Status 1
-// means that the cluster of that release rejects the TrainJob or its runtime, or that the controller makes no objects. Every
-// other status is a failure. The report counts what passes for each behaviour.
+// means that the release's cluster rejects the TrainJob or its runtime, or that the controller makes no objects. Every other
+// status is a failure. The report counts what passes for each behaviour.
 //
 // The program answers for trainweld itself:
 //
@@ -35,7 +35,7 @@ func main() {
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run returns the exit status: 0 for a program that passes, 1 for one that does not, 2 for a mistake in the flags or the cases.
+// run returns 0 if the program passes, 1 if it fails, and 2 for mistakes in flags or cases.
 func run(args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("conformance", flag.ContinueOnError)
 	flags.SetOutput(stderr)

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// normal returns objects in one form: sorted by kind and name, without what only a cluster knows (status, uids, owner
-// references) and without the empty values that Go types write for missing fields. It omits the scripts of Flux.
+// normal returns objects in one form, sorted by kind and name. It omits the values that only a cluster knows (status, uids,
+// owner references), and the scripts of Flux. It also omits the empty values that Go types write for missing fields.
 func normal(items []any) []any {
 	var out []any
 	for _, item := range items {
@@ -65,8 +65,8 @@ func maskSecret(object map[string]any) {
 // written are the fields that Go types write although they are empty.
 var written = []string{"resources", "metadata", "status", "strategy", "minResources"}
 
-// clean returns a copy of a value without nulls, empty objects of these fields, and the label with the uid of a JobSet. Releases
-// share the values of a case.
+// clean returns a copy of a value without nulls, empty objects of these fields, and the label of JobSet uids. It copies
+// because releases share the values of a case.
 func clean(value any, name string) any {
 	switch v := value.(type) {
 	case map[string]any:

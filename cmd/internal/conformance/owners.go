@@ -17,7 +17,7 @@ import (
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
-// owned is an entry of managedFields: what a patch's manager owns of the JobSet.
+// owned is an entry of managedFields: the fields of the JobSet that a patch's manager owns.
 type owned struct {
 	Manager  string `json:"manager"`
 	FieldsV1 any    `json:"fieldsV1"`
@@ -147,7 +147,7 @@ func agrees(applied any, template map[string]any, patches []managed) (bool, erro
 	return reflect.DeepEqual(unordered(a), unordered(b)), nil
 }
 
-// unordered sorts all lists: a merge puts new items first and an apply puts them last, and owners have no order.
+// unordered sorts all lists. A merge puts new items first, an apply puts them last, and owners have no order.
 func unordered(value any) any {
 	switch v := value.(type) {
 	case map[string]any:

@@ -17,7 +17,7 @@ func TestMain(m *testing.M) {
 	os.Exit(testenv.Tests{M: m}.Run())
 }
 
-// TestPython wants the runner in Python to judge as this one: trainweld's answers pass, and those of another program fail.
+// TestPython checks that the runner in Python judges as this one: trainweld's answers pass, and another program's answers fail.
 func TestPython(t *testing.T) {
 	if err := exec.Command("python3", "-c", "import yaml").Run(); err != nil {
 		t.Skip("TestPython did not run: it needs python3 with PyYAML, Debian's package python3-yaml")

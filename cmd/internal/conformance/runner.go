@@ -90,7 +90,7 @@ func (r *runner) done(c *testCase, o outcome, got result, err error) {
 	r.outcomes = append(r.outcomes, o)
 }
 
-// judge returns what is wrong with a result, or "".
+// judge returns how a result differs from the expected result, or "".
 func (r *runner) judge(want, got result, err error) string {
 	switch {
 	case err != nil:

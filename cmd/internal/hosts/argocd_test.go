@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// command is a command of a plugin: Argo CD runs the words of command, then those of args.
+// command is a command of a plugin: Argo CD runs the words of command, then the words of args.
 type command struct {
 	Command, Args []string
 }
@@ -112,7 +112,7 @@ func TestArgoDiscover(t *testing.T) {
 	}
 }
 
-// TestArgoREADME runs what the README says to do by hand.
+// TestArgoREADME runs the manual commands of the README.
 func TestArgoREADME(t *testing.T) {
 	need(t, "sh", "find", "grep")
 	dir := example(t, "argocd")

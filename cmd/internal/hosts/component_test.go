@@ -196,8 +196,8 @@ func (n *listNode) merging(path string, wrap func(any) any, do func(path string,
 	}
 }
 
-// TestComponentLists patches an item into each list of the schema, of each kind: the item of the base stays, and does not
-// without the schema.
+// TestComponentLists patches an item into each list of the schema, of each kind. The item of the base stays with the schema,
+// and is lost without it.
 func TestComponentLists(t *testing.T) {
 	shipped := component(t)
 	delete(shipped, "/trainjobs/queue.yaml")
@@ -231,7 +231,7 @@ func TestComponentLists(t *testing.T) {
 	}
 }
 
-// cluster is a base with a TrainJob of two managers, its runtime and a Deployment, and the overlay of a cluster.
+// cluster is a base and the overlay of a cluster. The base has a TrainJob of two managers, its runtime and a Deployment.
 var cluster = map[string]string{
 	"/base/kustomization.yaml": "resources: [objects.yaml]\n",
 	"/base/objects.yaml": `

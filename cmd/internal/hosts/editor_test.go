@@ -198,7 +198,7 @@ data: any
 	}
 }
 
-// TestEditor_Completion holds what the language server offers, in files with the modeline of the page.
+// TestEditor_Completion checks the completions of the language server, in files with the modeline of the page.
 func TestEditor_Completion(t *testing.T) {
 	s := startServer(t, editorRepository(t), nil)
 	jobs := "          - name: ¦\n"
@@ -237,7 +237,7 @@ func TestEditor_Completion(t *testing.T) {
 	}
 }
 
-// TestEditor_Hover holds what the language server shows about a field.
+// TestEditor_Hover checks the text that the language server shows about a field.
 func TestEditor_Hover(t *testing.T) {
 	s := startServer(t, editorRepository(t), nil)
 	for _, tc := range []struct{ name, text, want string }{

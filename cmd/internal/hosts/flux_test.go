@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-// fluxBuild is what Flux does with a path: without a kustomization.yaml there, it makes one of all manifests
-// below, and it builds without functions.
+// fluxBuild builds a path as Flux does. If the path has no kustomization.yaml, it makes one of all manifests
+// below. It builds without functions.
 func fluxBuild(t *testing.T, dir string) string {
 	t.Helper()
 	kustomization := filepath.Join(dir, "kustomization.yaml")
@@ -59,7 +59,7 @@ func TestFlux(t *testing.T) {
 	}
 	decode(t, read(t, filepath.Join(dir, "clusters", "trainjobs.yaml")), &flux)
 	if flux.Kind != "Kustomization" || flux.APIVersion != "kustomize.toolkit.fluxcd.io/v1" || !flux.Spec.Prune {
-		t.Errorf("Flux is not asked to keep the cluster at what is rendered: %+v", flux)
+		t.Errorf("Flux is not asked to keep the cluster at the rendered objects: %+v", flux)
 	}
 	text := fluxBuild(t, filepath.Join(dir, flux.Spec.Path))
 	got := objects(t, text)
@@ -69,7 +69,7 @@ func TestFlux(t *testing.T) {
 	}
 	want(t, text, "pool: a100")
 
-	// Whoever forgets to render is told.
+	// The command fails if someone forgot to render.
 	words := strings.Fields(commands(t, dir)[1])
 	must(t, dir, nil, words[0], words[1:]...)
 	edit(t, filepath.Join(dir, "platform.yaml"), "a100", "h100")

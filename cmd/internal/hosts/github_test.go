@@ -36,8 +36,8 @@ type action struct {
 	}
 }
 
-// runner runs steps as GitHub's runner does: bash with its options, in the repository, with the files by which
-// steps speak to each other. What is GitHub's own, as checking out, is done already or stubbed.
+// runner runs steps as GitHub's runner does. It runs bash with GitHub's options, in the repository, with the files by which steps
+// exchange data. GitHub's own actions, such as checking out, are done already or stubbed.
 type runner struct {
 	t         *testing.T
 	dir, temp string
@@ -65,7 +65,7 @@ func newRunner(t *testing.T, dir string) *runner {
 
 var expression = regexp.MustCompile(`\$\{\{\s*(.*?)\s*\}\}`)
 
-// expand writes what expressions stand for, and rejects those that this test does not know.
+// expand replaces expressions by their values. An unknown expression fails the test.
 func (r *runner) expand(text string) string {
 	r.t.Helper()
 	return expression.ReplaceAllStringFunc(text, func(e string) string {
@@ -80,8 +80,7 @@ func (r *runner) expand(text string) string {
 
 var comparison = regexp.MustCompile(`^([\w.-]+) (==|!=) '([^']*)'$`)
 
-// wanted evaluates the condition of a step: without one, or without a word on failures, steps end with the
-// first that fails.
+// wanted evaluates the condition of a step. Without a condition that names failures, a step does not run after a failed one.
 func (r *runner) wanted(condition string) bool {
 	r.t.Helper()
 	condition = strings.TrimSpace(condition)
@@ -136,7 +135,7 @@ func (r *runner) step(s step) {
 	}
 }
 
-// action runs action.yml with what a step gives it.
+// action runs action.yml with the inputs of a step.
 func (r *runner) action(s step) {
 	r.t.Helper()
 	if !r.wanted(s.If) {
@@ -231,7 +230,7 @@ func TestGitHubComments(t *testing.T) {
 	want(t, comment, "pr comment https://github.com/example/jobs/pull/7 --edit-last --create-if-none --body-file ", "team-a/llm", "team-a/vision", "NCCL_DEBUG")
 	wantNot(t, comment+r.log.String(), "hunter2")
 	if summary := read(t, filepath.Join(r.temp, "summary")); summary == "" || !strings.HasSuffix(comment, summary) {
-		t.Errorf("the summary is not what is commented:\n%s", summary)
+		t.Errorf("the summary differs from the comment:\n%s", summary)
 	}
 	rendered := slices.Sorted(maps.Keys(tree(t, filepath.Join(r.temp, "rendered"))))
 	if want := []string{"team-a_llm.yaml", "team-a_vision.yaml"}; !slices.Equal(rendered, want) {
@@ -268,7 +267,8 @@ func TestGitHubFails(t *testing.T) {
 	want(t, read(t, r.comments), "team-a/llm")
 }
 
-// TestGitHub_BrokenTrainJob runs it for one that does not render: the check says why, next to its line, and the comment names it.
+// TestGitHub_BrokenTrainJob runs it for a TrainJob that does not render. The check reports the reason next to its line, and the
+// comment names the TrainJob.
 func TestGitHub_BrokenTrainJob(t *testing.T) {
 	r := pull(t, func(dir string) {
 		edit(t, filepath.Join(dir, "jobs", "llm.yaml"), "    name: torch", "    name: toch")
@@ -321,7 +321,7 @@ func TestGitHubAction_Overlays(t *testing.T) {
 	}
 }
 
-// TestGitHubREADME runs what the README says to do by hand.
+// TestGitHubREADME runs the manual commands of the README.
 func TestGitHubREADME(t *testing.T) {
 	need(t, "sh", "git")
 	dir := example(t, "github")

@@ -41,7 +41,7 @@ func want(t *testing.T, text string, parts ...string) {
 	t.Helper()
 	for _, part := range parts {
 		if !strings.Contains(text, part) {
-			t.Errorf("there is no %q in:\n%s", part, text)
+			t.Errorf("%q is missing in:\n%s", part, text)
 		}
 	}
 }
@@ -55,7 +55,7 @@ func wantNot(t *testing.T, text string, parts ...string) {
 	}
 }
 
-// TestKustomizeREADME builds what the README builds, with the real kustomize.
+// TestKustomizeREADME runs the builds of the README with the real kustomize.
 func TestKustomizeREADME(t *testing.T) {
 	dir := example(t, "kustomize")
 	wants := map[string][]string{
@@ -81,7 +81,7 @@ func TestKustomizeREADME(t *testing.T) {
 	}
 }
 
-// TestKustomizeGenerator looks into what the generator makes: the patch of the platform, and the labels of
+// TestKustomizeGenerator checks the generator's objects for the patch of the platform and the labels of
 // the kustomization.
 func TestKustomizeGenerator(t *testing.T) {
 	text := mustBuild(t, filepath.Join(example(t, "kustomize"), "generator"))
@@ -89,7 +89,7 @@ func TestKustomizeGenerator(t *testing.T) {
 	wantNot(t, text, "internal.config.kubernetes.io", "config.kubernetes.io/", "local-config", "TrainJob\n")
 }
 
-// TestKustomizeTransformer looks into what the transformer makes, after the kustomization's own patch.
+// TestKustomizeTransformer checks the transformer's objects after the kustomization's own patch.
 func TestKustomizeTransformer(t *testing.T) {
 	dir := filepath.Join(example(t, "kustomize"), "transformer")
 	text := mustBuild(t, dir)

@@ -68,7 +68,7 @@ var serverProgram = sync.OnceValues(func() (string, error) {
 	return program, nil
 })
 
-// isInstalled reports whether npm has installed what the lock file names.
+// isInstalled reports whether npm has installed the packages of the lock file.
 func isInstalled() bool {
 	lock, err := os.Stat(filepath.Join("editor", "package-lock.json"))
 	if err != nil {
@@ -265,7 +265,7 @@ func encoded(t *testing.T, value any) json.RawMessage {
 // cursor marks a place in a text.
 const cursor = "¦"
 
-// open opens a file of the folder with a text, and returns its diagnostics and the places of the cursors, which it removes.
+// open removes the cursors from a text and opens it as a file of the folder. It returns the diagnostics and the places of the cursors.
 func (s *languageServer) open(name, text string) (document, []string) {
 	s.t.Helper()
 	d := document{s: s, uri: uri(filepath.Join(s.root, name))}

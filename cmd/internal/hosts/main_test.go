@@ -1,5 +1,6 @@
-// Package hosts holds the examples against the tools that run them: each is copied into a temporary folder
-// and run there as its README says, kustomize in process, the others by what they do with the example.
+// Package hosts tests the examples with the tools that run them. It copies each example into a temporary
+// folder and runs it there as its README describes. Kustomize runs in process. The tests repeat the steps
+// of the other tools with the example.
 package hosts
 
 import (
@@ -71,13 +72,13 @@ func commands(t *testing.T, dir string) []string {
 	return lines
 }
 
-// ran is what a command did.
+// ran is the result of a command.
 type ran struct {
 	stdout, stderr string
 	status         int
 }
 
-// run runs a command of a script; env are its variables next to those of the test.
+// run runs a command of a script. env holds variables in addition to the test's variables.
 func run(t *testing.T, dir string, env []string, name string, args ...string) ran {
 	t.Helper()
 	var stdout, stderr strings.Builder
@@ -121,7 +122,7 @@ func read(t *testing.T, file string) string {
 	return string(text)
 }
 
-// edit replaces a text that must be there.
+// edit replaces a text, which the file must have.
 func edit(t *testing.T, file, old, new string) {
 	t.Helper()
 	text := read(t, file)
@@ -160,7 +161,7 @@ type object struct {
 
 func (o object) String() string { return o.Kind + " " + o.Metadata.Namespace + "/" + o.Metadata.Name }
 
-// objects are those of a stream, which must hold nothing else.
+// objects returns the objects of a stream, which must hold nothing else.
 func objects(t *testing.T, stream string) []string {
 	t.Helper()
 	var names []string
@@ -180,7 +181,7 @@ func objects(t *testing.T, stream string) []string {
 	}
 }
 
-// tree is the text of every file of a folder, without those of git.
+// tree returns the text of every file of a folder, except .git.
 func tree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/runfn"
 )
 
-// TestMergePatches builds what the README builds: lists merge by the definitions, which the build drops.
+// TestMergePatches runs the build of the README. Lists merge by the definitions, and the build drops the definitions.
 func TestMergePatches(t *testing.T) {
 	dir := example(t, "merge")
 	if got := commands(t, dir); len(got) != 1 || got[0] != "kustomize build --enable-alpha-plugins --enable-exec ." {

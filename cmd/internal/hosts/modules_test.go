@@ -52,8 +52,8 @@ func TestModules(t *testing.T) {
 	}
 }
 
-// TestPreCommit_Install installs the hooks of the tree as pre-commit does in a clone of any revision: its packages, and then what the hook
-// names.
+// TestPreCommit_Install installs the hooks of the tree as pre-commit does in a clone of any revision. It installs the tree's packages,
+// then the packages that the hook names.
 func TestPreCommit_Install(t *testing.T) {
 	var hooks []struct {
 		AdditionalDependencies []string `yaml:"additional_dependencies"`

@@ -24,7 +24,8 @@ if not vim.lsp.config then
 end
 `
 
-// askNeovim writes what the language server says about the open file, and what it offers in the last line, to a file, and ends Neovim.
+// askNeovim writes the language server's diagnostics of the open file, and its completions in the last line, to a file. Then it ends
+// Neovim.
 const askNeovim = `
 vim.wait(60000, function() return #vim.diagnostic.get(0) > 0 end, 100)
 local found = { problems = {}, labels = {} }

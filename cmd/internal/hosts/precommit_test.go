@@ -15,9 +15,9 @@ type hook struct {
 	Args                      []string
 }
 
-// preCommit runs the hooks of a repository's configuration on its files, as pre-commit does: the words of the
-// entry, the arguments, and the names of the files that both patterns let through. A hook that changes files
-// has failed.
+// preCommit runs the hooks of a repository's configuration on its files, as pre-commit does. A command has the
+// words of the entry, the arguments, and the names of the files that both patterns allow. A hook that changes
+// files has failed.
 func preCommit(t *testing.T, dir string) map[string]ran {
 	t.Helper()
 	var hooks []hook
@@ -30,7 +30,7 @@ func preCommit(t *testing.T, dir string) map[string]ran {
 	for _, used := range config.Repos[0].Hooks {
 		i := slices.IndexFunc(hooks, func(h hook) bool { return h.ID == used.ID })
 		if i < 0 {
-			t.Fatalf("there is no hook %q", used.ID)
+			t.Fatalf("hook %q is missing", used.ID)
 		}
 		h := hooks[i]
 		if h.Name == "" || h.Language != "golang" {
@@ -65,7 +65,7 @@ func preCommit(t *testing.T, dir string) map[string]ran {
 	return results
 }
 
-// TestPreCommit runs both hooks of the example: on what is right, on what renders again, on a mistake.
+// TestPreCommit runs both hooks of the example: on correct files, on files that render differently, and on a mistake.
 func TestPreCommit(t *testing.T) {
 	need(t, "git")
 	dir := example(t, "github")

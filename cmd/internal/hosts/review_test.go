@@ -54,8 +54,8 @@ func repositoryOf(t *testing.T, name string) (dir string) {
 	return filepath.Join(root, "docs", "examples", name)
 }
 
-// TestReviews runs the README's commands of each repository with a pull request: what stands is clean, the change has a defect,
-// and the comment is the one that the example shows.
+// TestReviews runs the README's commands of each repository with a pull request. The repository is clean before the change, and
+// the change has a defect. The comment is the one that the example shows.
 func TestReviews(t *testing.T) {
 	need(t, "git", "sh")
 	for _, c := range []struct {
@@ -109,11 +109,11 @@ func sameComment(t *testing.T, file, got string) {
 		write(t, file, got)
 	}
 	if want := read(t, file); got != want {
-		t.Errorf("%s is not what the command writes; run this test with -update:\n%s", file, got)
+		t.Errorf("%s differs from the output of the command; run this test with -update:\n%s", file, got)
 	}
 }
 
-// TestOverlaysAsKustomize compares what trainweld builds of each overlay with what the program kustomize builds.
+// TestOverlaysAsKustomize compares trainweld's build of each overlay with the build by the program kustomize.
 func TestOverlaysAsKustomize(t *testing.T) {
 	need(t, "git")
 	host(t, "kustomize")
@@ -129,7 +129,7 @@ func TestOverlaysAsKustomize(t *testing.T) {
 	}
 }
 
-// TestChartAsHelm compares what trainweld builds of the chart with what the program helm prints.
+// TestChartAsHelm compares trainweld's build of the chart with the output of the program helm.
 func TestChartAsHelm(t *testing.T) {
 	need(t, "git")
 	host(t, "helm")

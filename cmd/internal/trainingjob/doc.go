@@ -10,9 +10,9 @@
 // # Guarantees
 //
 // The new TrainJob has the Pods of the old API: the same number, images, commands, resources and volumes. It has every
-// environment variable of the old controller under its old name. docs/migrate.md lists each field and each variable, whether
-// it is kept, converted or rejected, and why. A changed meaning is a warning. A field that cannot be converted is an error,
-// and leaves no result.
+// environment variable of the old controller under its old name. docs/migrate.md lists each field and each variable. It gives
+// the reason why each is kept, converted or rejected. A changed meaning is a warning. A field that cannot be converted is an
+// error. Convert then returns no result.
 //
 // # Two layouts
 //

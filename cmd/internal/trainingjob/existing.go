@@ -139,7 +139,7 @@ func containerRoutes() map[string]route {
 	}
 }
 
-// checkContainer reports fields of the training container that a TrainJob lacks. fillTrainer has moved the values of
+// checkContainer reports fields of the training container that a TrainJob lacks. Before, fillTrainer has moved the values of
 // spec.trainer, except the image.
 func (c *conversion) checkContainer(container, has *corev1.Container, path fieldpath.Path) {
 	rest := *container

@@ -38,7 +38,7 @@ func FuzzConvert(f *testing.F) {
 		opts := []trainingjob.Options{{}, {RuntimeName: "r"}, {Gang: trainingjob.Volcano}}[which%3]
 		result, findings := trainingjob.Convert(job, opts)
 		if (result == nil) != (findings.Err() != nil) {
-			t.Fatalf("%q: objects beside errors, or neither: %v", data, findings.Err())
+			t.Fatalf("%q: both objects and errors, or neither: %v", data, findings.Err())
 		}
 		for _, f := range findings {
 			if f.Message == "" || f.Severity >= finding.Error && f.Remedy.Text == "" {

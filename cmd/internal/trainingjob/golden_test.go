@@ -23,9 +23,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite what the cases of testdata compare with")
 
-// TestGolden converts the cases of testdata. Each is an archive: a reason, the job (job.yaml), options, a
-// runtime that exists (runtime.yaml), and what becomes of it: the findings and the objects. The cluster
-// takes every result.
+// TestGolden converts the cases of testdata. Each is an archive: a reason, the job (job.yaml), options
+// and an existing runtime (runtime.yaml). It also has the results: the findings and the objects. The
+// cluster accepts every result.
 func TestGolden(t *testing.T) {
 	archives := casefile.Read(t, "testdata/*.txtar")
 	if len(archives) < 30 {
@@ -66,7 +66,7 @@ func golden(t *testing.T, archive casefile.Archive) {
 	}
 	result, findings := trainingjob.Convert(job, opts)
 	if (result == nil) != (findings.Err() != nil) {
-		t.Errorf("a result beside errors, or neither: %v", findings.Err())
+		t.Errorf("both a result and errors, or neither: %v", findings.Err())
 	}
 	got := map[string]string{"findings": findingsText(findings), "want.yaml": ""}
 	if result != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/trainweld/trainweld/render/casefile"
 )
 
-// TestConvert_Pure converts every case twice at a time, and then writes all over the result: the job is as it
-// was, and converts to the same again.
+// TestConvert_Pure converts every case twice at a time, and then overwrites the result. The job must stay
+// unchanged, and must convert to the same result again.
 func TestConvert_Pure(t *testing.T) {
 	for _, archive := range casefile.Read(t, "testdata/*.txtar") {
 		if text := archive.Text("job.yaml"); text != nil {
@@ -100,8 +100,8 @@ func scribble(v reflect.Value) {
 	}
 }
 
-// TestDependencies wants no client in this package, and the old API in no package of those that others link
-// for today's. The old API's types themselves import one small package of controller-runtime.
+// TestDependencies checks that this package links no client. No package that others link for today's API may
+// link the old API. The old API's types themselves import one small package of controller-runtime.
 func TestDependencies(t *testing.T) {
 	const module = "github.com/trainweld/trainweld/"
 	linked := func(packages ...string) []string {

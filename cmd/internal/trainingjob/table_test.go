@@ -45,8 +45,8 @@ func rows(t *testing.T) map[string]map[string]string {
 	return tables
 }
 
-// TestEveryFieldHasARow compares the tables of docs/migrate.md with the fields of the Go types, so that none
-// is missing and none is made up.
+// TestEveryFieldHasARow compares the tables of docs/migrate.md with the fields of the Go types. No row may
+// be missing or made up.
 func TestEveryFieldHasARow(t *testing.T) {
 	tables := rows(t)
 	seen := map[reflect.Type]bool{}
@@ -68,7 +68,7 @@ func TestEveryFieldHasARow(t *testing.T) {
 	}
 }
 
-// fieldsHaveRows looks at one struct type and at those of its fields that belong to the old API.
+// fieldsHaveRows checks a struct type and the types of its fields that belong to the old API.
 func fieldsHaveRows(t *testing.T, tables map[string]map[string]string, typ reflect.Type, seen map[reflect.Type]bool) {
 	for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice || typ.Kind() == reflect.Map {
 		typ = typ.Elem()
@@ -108,7 +108,7 @@ func fieldsHaveRows(t *testing.T, tables map[string]map[string]string, typ refle
 	}
 }
 
-// jsonFields are the fields of a struct by their names in JSON, those of inlined structs among them.
+// jsonFields returns the fields of a struct by their names in JSON, including the fields of inlined structs.
 func jsonFields(typ reflect.Type) map[string]reflect.Type {
 	fields := map[string]reflect.Type{}
 	for i := range typ.NumField() {

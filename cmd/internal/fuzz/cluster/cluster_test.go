@@ -31,9 +31,9 @@ var (
 	lanes        = flag.Int("lanes", 8, "how many cases are recorded at a time")
 )
 
-// TestAgainstCluster compares the program with a running control plane: its verdicts, the fields that it names and its objects for
-// generated documents, a third as they are, a third with one change, and a third with three; and its verdicts for changes
-// of runtimes, TrainJobs and JobSets that are there.
+// TestAgainstCluster compares the program with a running control plane. For generated documents, it compares the verdicts, the fields that
+// they name, and the objects. A third of the documents have no change, a third have one, and a third have three. For changes of existing
+// runtimes, TrainJobs and JobSets, it compares the verdicts.
 func TestAgainstCluster(t *testing.T) {
 	program := build(t)
 	dir := t.TempDir()
@@ -61,7 +61,7 @@ func TestAgainstCluster(t *testing.T) {
 	t.Run("readmissions", func(t *testing.T) {
 		inLanes(t, *readmissions, func(seed uint64, dir string) result { return c.tryReadmissions(t.Context(), program, dir, seed) })
 	})
-	// Most fields cannot be changed; the third and last have those that can.
+	// Most fields cannot be changed. The third and the last entry name fields that can.
 	for _, within := range []string{
 		"runtime:spec", "runtime:spec beside its TrainJob", "trainJob:spec", "trainJob:spec.runtimePatches", "runtime:spec.template.spec", "runtime:spec.template.spec.replicatedJobs[].template.spec.template",
 	} {
@@ -141,13 +141,13 @@ func (c *ControlPlane) try(ctx context.Context, program Program, dir string, see
 		// The program leaves it out, with a warning.
 		return out
 	case !taken && (recorded.Outcome == Suspended || recorded.Outcome == Partial || recorded.Outcome == Ignored):
-		// What the program rejects is not made yet, or not at all.
+		// The cluster has not made the rejected object yet, or never makes it.
 		return out
 	case !taken && !rejected && recorded.Finished && len(recorded.said()) > 0 && recorded.Names(found):
-		// The Job was over before what was rejected could count.
+		// The Job was over before the rejection could count.
 		return out
 	case taken && rejected && recorded.Finished:
-		// What was rejected came after the end.
+		// The rejection came after the end.
 		return out
 	case taken == rejected:
 		return fail("the cluster: %s %s\n%s\nthe program: %s", recorded.Outcome, recorded.Words, strings.Join(recorded.said(), "\n"), found)
@@ -317,15 +317,15 @@ func jobSetOf(documents *fuzz.Documents) Object {
 	return Object{"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": Object{"name": "js", "namespace": "default"}, "spec": template["spec"]}
 }
 
-// isSeenAtOnce reports whether a finding is an error of an update, or of something else than a Job and its Pods. A cluster then rejects the
-// change whether a Job exists or not.
+// isSeenAtOnce reports whether a finding is an error of an update, or of neither a Job nor a Pod. A cluster then rejects the change
+// whether a Job exists or not.
 func isSeenAtOnce(f Finding) bool {
 	kind, _, _ := strings.Cut(f.Object, " ")
 	isOfUpdate, isOfPods := strings.HasPrefix(f.Code, "TW7"), kind == "Job" || kind == "Pod" || strings.Contains(f.Path, ".template.spec.template.")
 	return f.Severity == "error" && (isOfUpdate || !isOfPods)
 }
 
-// waits reports whether some Jobs of a JobSet, or of what a TrainJob becomes, are made only when others are done.
+// waits reports whether some Jobs of a JobSet or a TrainJob are made only when others are done.
 func waits(objects ...any) bool {
 	for _, value := range objects {
 		switch v := value.(type) {

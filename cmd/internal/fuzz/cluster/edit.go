@@ -54,7 +54,7 @@ func (e Edit) isIn(object Object) bool {
 }
 
 // Touch creates the objects, waits until the controllers have come to rest, and makes the edit. It returns the objects of the
-// cluster after the controllers have come to rest again, or nil if there is nothing to edit, or the edit does not stay.
+// cluster after the controllers have come to rest again. It returns nil if there is nothing to edit, or if the edit does not stay.
 func (c *ControlPlane) Touch(ctx context.Context, objects []Object, edit Edit) ([]Object, error) {
 	defer c.reserve(objects)()
 	r, err := c.record()

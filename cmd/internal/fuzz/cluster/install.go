@@ -21,8 +21,8 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// writeCertificate writes the certificate of webhooks, which is an hour old and valid for an age, or a year for 0. It returns the
-// authority that the API server must trust.
+// writeCertificate writes the certificate of webhooks. The certificate is an hour old and valid for age, or for a year if age is
+// 0. It returns the authority that the API server must trust.
 func writeCertificate(dir string, age time.Duration) ([]byte, error) {
 	certificate, key, err := cert.GenerateSelfSignedCertKeyWithOptions(cert.SelfSignedCertKeyOptions{Host: "127.0.0.1", MaxAge: age})
 	if err != nil {

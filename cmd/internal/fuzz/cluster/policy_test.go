@@ -25,7 +25,7 @@ import (
 	"github.com/trainweld/trainweld/render/policy"
 )
 
-// managers are those of the generated documents.
+// managers are the managers of the generated documents.
 var managers = []string{"b.example/sdk", "a.example/queue", "d.example/webhook", "c.example/platform", "e.example/late"}
 
 // storedRuntime and storedJob are there before the policy is. The TrainJob is suspended, so that its patches may change.
@@ -56,8 +56,8 @@ func drawPolicy(r *rand.Rand) string {
 	return b.String()
 }
 
-// tryPolicies installs policies in namespaces of their own, sends requests of several users, and compares each verdict of the API server
-// with that of the expressions without a cluster.
+// tryPolicies installs each policy in its own namespace and sends requests of several users. It compares each verdict of the API server
+// with the verdict of the expressions without a cluster.
 func (c *ControlPlane) tryPolicies(t *testing.T, policies, requests int) {
 	counts := map[string]int{}
 	for n := range policies {
@@ -187,7 +187,7 @@ func (c *ControlPlane) enforce(t *testing.T, text, path string) (*policy.Policy,
 	return p, expressions
 }
 
-// timePolicy logs how long requests for a TrainJob with sixteen patches take, with a policy of sixteen managers and without one.
+// timePolicy logs how long requests for a TrainJob with sixteen patches take. It compares a policy of sixteen managers with no policy.
 func (c *ControlPlane) timePolicy(t *testing.T, requests int) {
 	text, patches := "managers:\n", []any{}
 	for i := range 16 {
@@ -245,7 +245,7 @@ func (c *ControlPlane) waitForPolicy(t *testing.T, path string) {
 	t.Fatal("the policy is not enforced after 30 seconds")
 }
 
-// typeWarnings are what the controller of policies writes to their status.
+// typeWarnings returns the warnings that the controller of policies writes to their status.
 func (c *ControlPlane) typeWarnings(t *testing.T, object Object) []admissionregistration.ExpressionWarning {
 	t.Helper()
 	var of admissionregistration.ValidatingAdmissionPolicy

@@ -17,9 +17,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// Readmissions creates a suspended TrainJob with its runtime, and then writes each of the states of the TrainJob, as Kueue does that admits and
-// evicts it. Before each write, it lets the program predict the JobSet and the Jobs from a dump. It returns the numbers of the writes, and the
-// first difference.
+// Readmissions creates a suspended TrainJob with its runtime. It then writes each state of the TrainJob, as Kueue does when it admits and
+// evicts it. Before each write, it lets the program predict the JobSet and the Jobs from a dump. It returns the numbers of the writes, and
+// the first difference.
 func (c *ControlPlane) Readmissions(ctx context.Context, program Program, dir string, objects []Object, states []Object) (writes int, difference string, err error) {
 	defer c.reserve(objects)()
 	r, err := c.record()
@@ -184,7 +184,8 @@ func differs(path string, got, want any) string {
 	return fmt.Sprintf("%s: the cluster has %v, predicted %v", path, got, want)
 }
 
-// Draw returns a runtime, its suspended TrainJob, and the states that Kueue writes: admitted to a flavor, evicted, admitted to another one.
+// drawReadmissions returns a runtime, its suspended TrainJob, and the states that Kueue writes. They are: admitted to a flavor, evicted,
+// admitted to another one.
 func drawReadmissions(seed uint64, readmissions int) (objects, states []Object) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	jobs := []any{}

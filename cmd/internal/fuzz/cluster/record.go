@@ -82,7 +82,7 @@ func (c *ControlPlane) record() (*recording, error) {
 	return &recording{c: c, namespace: namespace, seen: map[types.UID]Object{}, out: &Case{Objects: map[string][]Object{}}}, err
 }
 
-// mustBeThere is the webhook's message about a runtime that it does not see yet, or no longer on a busy machine.
+// mustBeThere is the webhook's message about a runtime that it does not see yet. On a busy machine, it may also no longer see one.
 const mustBeThere = "must be created before the TrainJob is created"
 
 // play creates the objects, waits, and reads.

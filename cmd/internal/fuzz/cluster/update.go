@@ -170,7 +170,7 @@ func (r *recording) succeed(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// live returns the objects that a user dumps: those of the namespace as they were read last, and the others of the case.
+// live returns the objects that a user dumps. They are the last read objects of the namespace, and the case's objects without a namespace.
 func (r *recording) live(objects []Object) (live []Object, err error) {
 	for _, object := range objects {
 		where, served := resourceOf(object)
@@ -265,8 +265,8 @@ func (r *recording) again(object Object) (answer Answer, err error) {
 	return answer, nil
 }
 
-// rest waits until no Jobs, Pods or failures have come for a while, and no Job's template or suspension has changed: JobSet
-// suspends and resumes one after the other. The status of a Job may change all the time.
+// rest waits until, for a while, no Jobs, Pods or failures come and no Job's template or suspension changes. JobSet suspends and
+// resumes one Job after the other. The status of a Job may change all the time.
 func (r *recording) rest(ctx context.Context) error {
 	var last string
 	start := time.Now()

@@ -98,8 +98,8 @@ func patched(first, second string) []byte {
 		patch("b.example/sdk", first), patch("a.example/queue", second))
 }
 
-// tryWebhook runs the program of docs/examples/webhook next to the control plane, by its manifests and in a namespace of its own: under
-// parallel requests, restarts, an expired certificate and broken policies. With failurePolicy Fail, no conflict is ever accepted.
+// tryWebhook runs the program of docs/examples/webhook next to the control plane, by its manifests and in a separate namespace. It
+// tries parallel requests, restarts, an expired certificate and broken policies. With failurePolicy Fail, no conflict is ever accepted.
 func (c *ControlPlane) tryWebhook(t *testing.T, requests int) {
 	w := &hook{dir: t.TempDir()}
 	w.program = filepath.Join(w.dir, "webhook")

@@ -94,7 +94,7 @@ func (s *server) apply(t testing.TB, base merge.Object, patches []merge.Object) 
 	return fields
 }
 
-// BenchmarkObject lays patches over a JobSet along its definition, with owners and FieldsV1, and compares with
+// BenchmarkObject merges patches into a JobSet by its definition, with owners and FieldsV1. It compares with
 // structured-merge-diff for the same forced applies. The server's reading and writing of requests, and of managedFields
 // between the applies, is omitted.
 func BenchmarkObject(b *testing.B) {

@@ -16,8 +16,8 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// TestBuiltInKinds compares the table of testdata/README.md with every kind of k8s.io/api: the fields in which a strategic merge
-// and server-side apply differ.
+// TestBuiltInKinds compares the table of testdata/README.md with every kind of k8s.io/api. The table lists the fields in which a
+// strategic merge and server-side apply differ.
 func TestBuiltInKinds(t *testing.T) {
 	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "k8s.io/client-go").Output()
 	if err != nil {

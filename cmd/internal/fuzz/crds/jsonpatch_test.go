@@ -107,7 +107,8 @@ func at(v any, pointer string) any {
 	return copyOf(v)
 }
 
-// apply applies a patch as the API server does, and reports whether that panics: it tests no list with a null.
+// apply applies a patch as the API server does, and reports whether that panics. The library panics if it
+// tests a list with a null.
 func apply(patch jsonpatch.Patch, document string) (out []byte, panics bool, err error) {
 	defer func() { panics = recover() != nil }()
 	out, err = patch.Apply([]byte(document))
@@ -172,7 +173,7 @@ func TestJSONPatch(t *testing.T) {
 	}
 }
 
-// TestJSONPatch_Owners compares the managed fields of JSON patches with those of updates.
+// TestJSONPatch_Owners compares the managed fields of JSON patches with the managed fields of updates.
 func TestJSONPatch_Owners(t *testing.T) {
 	all := files(t)
 	d, err := compile("JobSet", all["JobSet-2.3"])

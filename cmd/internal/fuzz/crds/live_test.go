@@ -73,8 +73,8 @@ func differ(t testing.TB, want, got merge.Object) string {
 	return ""
 }
 
-// ownsMissing reports whether upstream lets a manager own what the object lacks: it has applied an empty object or item, of which
-// everything is removed. See docs/differences.md, "Managed fields".
+// ownsMissing reports whether upstream lets a manager own a field or item that the object lacks. The manager has applied an empty
+// object or item, and all of it is removed. See docs/differences.md, "Managed fields".
 func ownsMissing(t testing.TB, object merge.Object) (is bool) {
 	for _, set := range owners(t, object) {
 		set.Iterate(func(path fieldpath.Path) { is = is || lacks(object, path) })
@@ -113,7 +113,8 @@ func unowned(object merge.Object) merge.Object {
 	return object
 }
 
-// sequence holds the owners of a live object after each of several steps against upstream's, and those of all applies at once.
+// sequence compares the owners of a live object with upstream's after each of several steps. It also compares the owners of all
+// applies at once.
 func (d *definition) sequence(t testing.TB, g *generator) (steps int) {
 	m := managedfieldstest.NewTestFieldManager(d.converter, d.kind)
 	g.seed, g.wild = g.Uint64(), 0

@@ -48,8 +48,8 @@ func (d *definition) compare(t testing.TB, p pair) bool {
 	return want.err == nil
 }
 
-// laws holds a merge against what any merge keeps: it shares nothing with its inputs, does not depend on whether owners are
-// asked for, and names a contest if and only if the order of two patches matters.
+// laws checks the laws of every merge. The result shares no memory with the inputs, and is the same with and without
+// owners. A conflict is reported if and only if the order of two patches matters.
 func (d *definition) laws(t testing.TB, p pair, result *merge.Result[merge.Object]) {
 	t.Helper()
 	base := d.whole(p.base)
@@ -171,7 +171,7 @@ func TestServerSideApplyOfRandomSchemas(t *testing.T) {
 	}
 }
 
-// TestServerSideApply compares forced applies: the object, the fields of each manager, and what is rejected.
+// TestServerSideApply compares forced applies: the object, the fields of each manager, and the rejected patches.
 func TestServerSideApply(t *testing.T) {
 	seed := number(t, "TRAINWELD_SEED", 1)
 	all := files(t)

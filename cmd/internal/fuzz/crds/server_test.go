@@ -1,5 +1,5 @@
-// Package crds_test compares the merge of objects with an API server's: its own field manager, over a type converter that it
-// makes of the same definition.
+// Package crds_test compares the merge of objects with an API server's merge. The server's own field manager runs over a type
+// converter that is made of the same definition.
 package crds_test
 
 import (
@@ -37,7 +37,7 @@ type definition struct {
 	served    []byte // the OpenAPI document of the definition's version
 }
 
-// files are the definitions of testdata, and those of all releases.
+// files returns the definitions of testdata and of all releases.
 func files(t testing.TB) map[string][]byte {
 	t.Helper()
 	all := map[string][]byte{}
@@ -92,7 +92,7 @@ func compile(name string, data []byte) (*definition, error) {
 	return d, err
 }
 
-// outcome is what became of the patches: an object and the fields of each manager, or the number of the patch that was rejected.
+// outcome is the result of patches: an object and each manager's fields, or the number of the rejected patch.
 type outcome struct {
 	object   string
 	fields   map[string]*fieldpath.Set
@@ -143,7 +143,7 @@ func (d *definition) upstream(p pair) outcome {
 	return out
 }
 
-// ours is what the engine makes of them.
+// ours returns the engine's result of the patches.
 func (d *definition) ours(p pair) (outcome, *merge.Result[merge.Object]) {
 	base := deepCopy(p.base)
 	base["apiVersion"], base["kind"] = d.kind.GroupVersion().String(), d.kind.Kind

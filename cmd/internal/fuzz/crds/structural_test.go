@@ -175,7 +175,7 @@ func (g *schemas) list(s map[string]any, depth int) {
 	}
 }
 
-// nested draws what a junctor may say of a value.
+// nested draws a schema that may stand in anyOf, allOf or oneOf of another one.
 func (g *schemas) nested(of map[string]any) map[string]any {
 	s := map[string]any{}
 	properties, _ := of["properties"].(map[string]any)
@@ -244,8 +244,8 @@ func wrapped(root any) []byte {
 	return data
 }
 
-// judged are the places at which apiextensions rejects a definition. ok is false where it cannot be read, and some says that
-// a keyword that no definition may have kept it from judging the structure.
+// judged returns the places at which apiextensions rejects a definition. If the definition cannot be read, ok is false. If
+// a forbidden keyword kept apiextensions from judging the structure, some is true.
 func judged(data []byte) (places map[string]string, some, ok bool) {
 	crd, internal := &v1.CustomResourceDefinition{}, &apiextensions.CustomResourceDefinition{}
 	if err := json.Unmarshal(data, crd); err != nil {
@@ -291,7 +291,7 @@ func rejected(err error) map[string]string {
 	return places
 }
 
-// TestStructural compares what is rejected of random schemas, and of real ones with flaws, with apiextensions: each place of it.
+// TestStructural compares rejections with apiextensions, place by place. It takes random schemas, and real ones with flaws.
 func TestStructural(t *testing.T) {
 	g := &schemas{Rand: rand.New(rand.NewPCG(number(t, "TRAINWELD_SEED", 1), 0))}
 	cases := int(number(t, "TRAINWELD_SCHEMAS", 2000))

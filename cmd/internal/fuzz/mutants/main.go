@@ -1,5 +1,5 @@
-// Command mutants changes the conflicts, the engine or a guard in one place at a time, and runs their tests on each change. It lists the changes
-// that no test notices:
+// Command mutants changes the conflicts, the engine or a guard in one place at a time. It runs their tests on each change. It lists the
+// changes that no test notices:
 //
 //	go run ./cmd/internal/fuzz/mutants -deep=false ./conflict ./merge
 //

@@ -113,7 +113,7 @@ func nameOf(f *ast.FuncDecl) string {
 	}
 }
 
-// walk mutates a node and what it holds. Constants stay: a mutant is no constant.
+// walk mutates a node and its children. Constants stay: a mutant is not a constant.
 func (s *source) walk(n, parent ast.Node) {
 	if d, ok := n.(*ast.GenDecl); ok && d.Tok != token.VAR {
 		return

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// What became of a mutant that no test program killed.
+// The outcomes of a mutant that no test program killed.
 const (
 	skipped = "skipped" // it was not asked for
 	nowhere = "nowhere" // no test program reaches it
@@ -62,7 +62,7 @@ func testPrograms() []*program {
 	}
 }
 
-// build builds the test programs with the mutants in them: those of guards, or the others.
+// build builds the test programs with the mutants in them: the programs of guards, or all others.
 func build(ctx context.Context, dir, overlay string, deep, guards bool) ([]*program, error) {
 	built := map[string]string{}
 	var programs []*program
@@ -136,8 +136,8 @@ func (p *program) start(ctx context.Context, dir string, limit time.Duration, va
 	if p.except != "" {
 		args = append(args, "-test.skip", p.except)
 	}
-	// A mutant that allocates without end dies of the limit, and not the machine. A mutant of a guard sees only processes of its own, and
-	// none outlives it: it could end any other one. The shell, as the first process there, waits for orphans.
+	// A mutant that allocates without end dies of the limit, and not the machine. A mutant of a guard could end any other process. So it
+	// sees only its own processes, and none outlives it. The shell, as the first process there, waits for orphans.
 	command := []string{"sh", "-c", `ulimit -v 8388608; "$0" "$@"; exit $?`, p.binary}
 	if p.guards {
 		command = append([]string{"unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child", "--mount-proc"}, command...)

@@ -128,8 +128,8 @@ func Copy(object Object) (Object, error) {
 	return out, Convert(object, &out)
 }
 
-// Convert converts a Go value to another through JSON, as Kubernetes decodes it: integers stay integers, and the case of
-// names counts.
+// Convert converts a Go value to another through JSON, as Kubernetes decodes it. Integers stay integers, and names are
+// case-sensitive.
 func Convert(from, to any) error {
 	data, err := json.Marshal(from)
 	if err != nil {

@@ -1,7 +1,7 @@
 // Package oracle answers with the code of one release of the Trainer and of its JobSet.
 //
-// Two versions of one module cannot be in one program. So this package compiles against each release, and a small program of
-// its own links it with a release: the folders of cmd/internal/fuzz/releases. The package cmd/internal/fuzz/upstream links it with the latest one. The
+// Two versions of one module cannot be in one program. So this package compiles against each release, and a small program links it with a
+// release. These programs are in cmd/internal/fuzz/releases. The package cmd/internal/fuzz/upstream links it with the latest one. The
 // packages training and jobs adapt the Go signatures that differ.
 //
 //	o, err := oracle.New(training.Code{…}, jobs.Code{…}, oracle.Modules{Trainer: trainerDir, JobSet: jobSetDir})

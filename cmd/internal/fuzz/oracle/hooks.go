@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 )
 
-// Hold makes the cluster hold runtimes and JobSets as they are stored, with all PriorityClasses that they name, and nothing
-// else. It sets up the Trainer's webhooks over them.
+// Hold replaces the cluster's objects with stored runtimes and JobSets, and with all PriorityClasses that they name. It sets up
+// the Trainer's webhooks over them.
 func (o *Oracle) Hold(objects ...Object) error {
 	if o.trainer == nil {
 		return errNoTrainer

@@ -49,7 +49,7 @@ type Answer struct {
 	Object Object `json:"object,omitempty"`
 	// Rejected answers Apply, and Form with one word.
 	Rejected []string `json:"refused,omitempty"`
-	// Warnings are those of the webhooks, for Apply.
+	// Warnings are the warnings of the webhooks, for Apply.
 	Warnings []string `json:"warnings,omitempty"`
 	// Error is an error of the oracle itself.
 	Error string `json:"error,omitempty"`

@@ -28,8 +28,8 @@ import (
 const Namespace = "ns"
 
 // Apply creates an object, or updates old, as an API server with the release's definitions and webhooks does. It is strict
-// about unknown fields, as kubectl asks. It returns the object as stored, or the reasons for which it is rejected. As kubectl
-// does, it sends a new object to the namespace that the object names, and an update to the namespace of the old one.
+// about unknown fields, as kubectl asks. It returns the object as stored, or the reasons for which it is rejected. It sends
+// an object to the namespace that kubectl chooses: the new object's, or the old object's in an update.
 func (o *Oracle) Apply(object, old Object) (stored Object, rejected []string, err error) {
 	o.warnings = nil
 	d, err := o.of(object)
@@ -51,7 +51,7 @@ func (o *Oracle) Apply(object, old Object) (stored Object, rejected []string, er
 		if denied != "" || err != nil {
 			return nil, []string{denied}, err
 		}
-		// The server drops neither nulls nor unknown fields of an object that a webhook made, unlike those of a request.
+		// Unlike in a request, the server drops neither nulls nor unknown fields of an object that a webhook made.
 		defaulting.Default(mutated, d.schema)
 		decoded = mutated
 	}
@@ -132,8 +132,8 @@ func (o *Oracle) Schema(kind string) *structural.Structural {
 	return o.definitions[kind].schema
 }
 
-// prepare clears what an API server does not take from the author of an object: the status, which is written apart, and what
-// it writes itself.
+// prepare clears the fields that an API server does not take from the author of an object. They are the status, which is
+// written separately, and the fields that the server writes.
 func prepare(object Object) {
 	delete(object, "status")
 	metadata, _ := object["metadata"].(Object)
@@ -190,7 +190,7 @@ func (d *definition) validate(object, old Object) (field.ErrorList, error) {
 	return append(errs, broken...), nil
 }
 
-// metadataOf returns the metadata of both objects with what a server sets by itself.
+// metadataOf returns the metadata of both objects with the values that a server sets.
 func metadataOf(object, old Object) (now, then *unstructured.Unstructured, err error) {
 	now, then = &unstructured.Unstructured{}, &unstructured.Unstructured{}
 	if now.Object, err = Copy(object); err != nil {

@@ -21,9 +21,8 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// BenchmarkMerge lays patches over a Pod of three containers and over a Deployment of ten, as Go values and as objects. The
-// other sides are StrategicMergePatch and the forced applies of structured-merge-diff, and the floor is one DeepCopy of the
-// result.
+// BenchmarkMerge merges patches into a Pod of three containers and a Deployment of ten, as Go values and as objects. The other
+// sides are StrategicMergePatch and the forced applies of structured-merge-diff. The floor is one DeepCopy of the result.
 func BenchmarkMerge(b *testing.B) {
 	converter := applyconfigurations.NewTypeConverter(scheme.Scheme)
 	for _, managers := range []int{1, 4, 16} {
@@ -180,7 +179,7 @@ func benchPatchMetadata(own string) string {
 	return fmt.Sprintf(`{"labels": {"%s.example.com/queue": "research"}}`, own)
 }
 
-// benchPatchSpec is what a manager patches: a node selector, a scheduling gate, a volume with its mount and a variable. No two
+// benchPatchSpec is a manager's patch: a node selector, a scheduling gate, a volume with its mount and a variable. No two
 // managers disagree.
 func benchPatchSpec(own string) string {
 	return fmt.Sprintf(`{"nodeSelector": {"%[1]s.example.com/flavor": "on-demand", "pool": "xlarge"},

@@ -41,7 +41,7 @@ func TestCommand(t *testing.T) {
 	t.Logf("%d bases, %d merged and %d refused", n, taken.Load(), rejected.Load())
 }
 
-// TestCommand_Keys does the same for lists with items of one merge key, which the command takes as the API server does.
+// TestCommand_Keys does the same for lists with items of the same merge key. The command accepts them as the API server does.
 func TestCommand_Keys(t *testing.T) {
 	var taken atomic.Int64
 	forCases(t, 1_000, newTwins, func(m *merging) string {
@@ -179,7 +179,7 @@ func compareCommand(m *merging) (differs string, taken bool) {
 }
 
 // paths records the paths of all fields in a value, and [] for an item of a list. The null of a field of a Go struct does not count.
-// The null of a map's entry does: under a directive upstream keeps it, and an API server stores it as the empty value. Without a
+// The null of a map's entry counts. Under a directive, upstream keeps it, and an API server stores it as the empty value. Without a
 // type, all nulls count.
 func paths(t reflect.Type, v any, at string, into map[string]bool) {
 	if t != nil {

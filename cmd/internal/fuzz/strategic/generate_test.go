@@ -78,7 +78,7 @@ func fieldsOf(t reflect.Type) []field {
 	return fields
 }
 
-// isHidden reports whether a field stands in a struct that is a named field, or left out.
+// isHidden reports whether a field stands in a struct that JSON does not inline, but names or omits.
 func isHidden(t reflect.Type, index []int) bool {
 	for i := 1; i < len(index); i++ {
 		name, _, _ := strings.Cut(t.FieldByIndex(index[:i]).Tag.Get("json"), ",")
@@ -136,7 +136,7 @@ var frees = append([]string{`9007199254740993`, `-9007199254740993`, `{"a":90071
 
 var textsCache sync.Map
 
-// textsFor are those of texts that a type takes, nil where the type does not read its own JSON.
+// textsFor returns the entries of texts that a type takes. It returns nil if the type does not read its own JSON.
 func textsFor(t reflect.Type) []string {
 	if known, ok := textsCache.Load(t); ok {
 		return known.([]string)
@@ -318,8 +318,8 @@ func (g *generator) make(t reflect.Type) any {
 	return made.Interface()
 }
 
-// object is a random patch as an object: a value of the type that says little, with nulls and directives if asked, and with what
-// no patch should say if wild.
+// object returns a random patch as an object: a value of the type with few fields. It has nulls and directives if directives is
+// set, and invalid values if wild is set.
 func (g *generator) object(t reflect.Type, directives, wild bool) object {
 	o := jsonOf(g.make(t)).(object)
 	g.thin(o)
@@ -329,7 +329,7 @@ func (g *generator) object(t reflect.Type, directives, wild bool) object {
 	return o
 }
 
-// thin omits most of what is only encoded because its tag has no omitempty.
+// thin removes most empty values. They are encoded only because their tags have no omitempty.
 func (g *generator) thin(v any) {
 	switch v := v.(type) {
 	case object:
@@ -359,7 +359,7 @@ func sortedNames(o object) []string {
 	return names
 }
 
-// twist puts nulls and directives into a value of a patch, of type t; key is the merge key of the list that it is an item of.
+// twist puts nulls and directives into a value of a patch, of type t. If the value is an item of a list, key is the list's merge key.
 func (g *generator) twist(t reflect.Type, key string, v any, directives, wild bool) {
 	t = indirect(t)
 	switch v := v.(type) {
@@ -565,8 +565,8 @@ func (g *generator) order(t reflect.Type, o object, wild bool) {
 	}
 }
 
-// deletions puts $deleteFromPrimitiveList into an object. Beside the list that it names upstream's result depends on the
-// order of a Go map, unless $setElementOrder names the list too.
+// deletions puts $deleteFromPrimitiveList into an object. If the object also has the list that it names, upstream's result
+// depends on the order of a Go map. It does not if $setElementOrder names the list as well.
 func (g *generator) deletions(t reflect.Type, o object, wild bool) {
 	name := "a"
 	if all := lists(t, o); len(all) > 0 && !(wild && g.chance(0.1)) {
@@ -587,7 +587,7 @@ func (g *generator) deletions(t reflect.Type, o object, wild bool) {
 	o["$deleteFromPrimitiveList/"+name] = gone
 }
 
-// jsonOf is what a value's JSON says.
+// jsonOf returns a value's JSON, decoded without a type.
 func jsonOf(v any) any {
 	var o any
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(encode(v), &o); err != nil {

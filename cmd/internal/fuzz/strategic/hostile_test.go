@@ -16,7 +16,7 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// TestBadPatches: an error names the field, and says what is wrong.
+// TestBadPatches checks that an error names the field and the problem.
 func TestBadPatches(t *testing.T) {
 	base := &appsv1.Deployment{}
 	base.Spec.Template.Spec.Containers = []corev1.Container{{Name: "main", Image: "a"}}
@@ -54,7 +54,7 @@ func TestBadPatches(t *testing.T) {
 	}
 }
 
-// TestLargePatches: what is deep or long takes time that grows with it.
+// TestLargePatches checks that the time grows at most linearly with the depth and length of a patch.
 func TestLargePatches(t *testing.T) {
 	container := func(key func(int) string) func(n int) []any {
 		return func(n int) []any {
@@ -116,7 +116,7 @@ func TestLargePatches(t *testing.T) {
 	}
 }
 
-// TestStricter shows what the engine rejects, and upstream takes.
+// TestStricter shows patches that the engine rejects and upstream accepts.
 func TestStricter(t *testing.T) {
 	pods := reflect.TypeFor[corev1.Pod]()
 	base := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "a"}}}}
@@ -129,7 +129,7 @@ func TestStricter(t *testing.T) {
 		"two items, and no such list": {typ: pods, base: &corev1.Pod{}, patches: []any{containers(object{"name": "b"}, object{"name": "b"})}},
 		"two items of an empty key":   {typ: pods, base: base, patches: []any{containers(object{"name": ""}, object{"name": ""})}},
 		"a key that is an object":     {typ: pods, base: &corev1.Pod{}, patches: []any{containers(object{"name": object{"$patch": "delete"}})}},
-		"elements that are no list":   {typ: pods, base: ends, patches: []any{object{"spec": object{"$deleteFromPrimitiveList/activeDeadlineSeconds": 1.5}}}},
+		"a number as elements":        {typ: pods, base: ends, patches: []any{object{"spec": object{"$deleteFromPrimitiveList/activeDeadlineSeconds": 1.5}}}},
 		"two typed items":             {typ: pods, base: base, patches: []any{copyOf(pods, containers(object{"name": "b"}, object{"name": "b"}))}},
 	} {
 		_, err := apply(m, merge.Options{})

@@ -106,8 +106,7 @@ func hasNullInList(patches []merge.Object) bool {
 	return slices.ContainsFunc(patches, func(p merge.Object) bool { return within(p, false) })
 }
 
-// TestJSONMerge compares with the algorithm of the RFC and with the library of the API server, and holds the law of
-// overlaps.
+// TestJSONMerge compares with the algorithm of the RFC and with the library of the API server. It also checks the law of overlaps.
 func TestJSONMerge(t *testing.T) {
 	overlaps := 0
 	for seed := range uint64(20_000) {

@@ -22,7 +22,7 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/builtin"
 )
 
-// kinds are all types of k8s.io/api that an object can have, and those of the APIs that people patch besides.
+// kinds are all types of k8s.io/api that an object can have, and types of other APIs that people patch.
 var kinds = sync.OnceValue(func() []reflect.Type {
 	seen := map[reflect.Type]bool{}
 	for _, t := range scheme.Scheme.AllKnownTypes() {
@@ -53,8 +53,8 @@ var kinds = sync.OnceValue(func() []reflect.Type {
 
 var edgesType = reflect.TypeFor[edges]()
 
-// edges has the fields that few types have: a value with its own JSON that a patch replaces, a merge key that is a number or a
-// string, a value of any type, and a merge key or a list that the encoding may omit.
+// edges has the fields that few types have. They are values with their own JSON that a patch replaces, and merge keys that are
+// numbers or strings. They are also values of any type, and merge keys or lists that the encoding may omit.
 type edges struct {
 	Raw     runtime.RawExtension  `json:"raw,omitzero" patchStrategy:"replace"`
 	Pointer *runtime.RawExtension `json:"pointer,omitempty" patchStrategy:"replace"`

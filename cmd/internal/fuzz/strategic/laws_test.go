@@ -41,8 +41,8 @@ func newManagers(directives bool) func(rand.Source) *merging {
 	}
 }
 
-// TestOverlapIsOrder: no overlap is reported if and only if every order of the patches gives the same value, up to the order
-// inside list-maps and sets.
+// TestOverlapIsOrder checks that an overlap is reported if and only if the order of the patches changes the value. The order inside
+// list-maps and sets does not count.
 func TestOverlapIsOrder(t *testing.T) {
 	t.Run("plain", func(t *testing.T) { forCases(t, 3_000, newManagers(false), overlapIsOrder) })
 	t.Run("directives", func(t *testing.T) { forCases(t, 3_000, newManagers(true), overlapIsOrder) })
@@ -157,9 +157,9 @@ func dependenceIsOrder(m *merging) string {
 	return ""
 }
 
-// takesLiterally reports whether a patch holds a $patch or a null within an item that the base lacks, and another patch meets the item.
-// Upstream drops it if the list is not there yet, or the item is, and keeps it in an item that it adds. docs/differences.md names this
-// and what isOfParts finds, and TestOverlapIsOrder_Cases shows them.
+// takesLiterally reports whether a patch has $patch or null in an item that the base lacks and another patch meets. Upstream drops this
+// value if the list does not exist yet, or if the item exists. It keeps the value in an item that it adds. docs/differences.md names
+// this and the conflicts of isOfParts. TestOverlapIsOrder_Cases shows them.
 func takesLiterally(m *merging) bool {
 	patches := make([]any, len(m.patches))
 	for i, patch := range m.patches {
@@ -173,8 +173,8 @@ func takesLiterally(m *merging) bool {
 	return false
 }
 
-// holdsLiteral looks at a value of a patch, with the values of the base and of the other patches in its place. inItem tells that it is
-// within such an item.
+// holdsLiteral checks a value of a patch. The base and the others are the values of the base and the other patches in its place. If the
+// value is within such an item, inItem is true.
 func holdsLiteral(t *schema.Type, base, v any, others []any, inItem bool) bool {
 	switch v := v.(type) {
 	case object:
@@ -240,7 +240,7 @@ func itemOf(list any, key string, value any) any {
 	return nil
 }
 
-// dropsAt reports whether a patch has a $patch and more in an object, which upstream drops where the base lacks the object or
+// dropsAt reports whether a patch has $patch: replace and other fields in an object. Upstream drops the object if the base lacks it or
 // another patch has emptied it.
 func (m *merging) dropsAt(path fieldpath.Path) bool {
 	return slices.ContainsFunc(m.patches, func(patch any) bool {
@@ -249,8 +249,8 @@ func (m *merging) dropsAt(path fieldpath.Path) bool {
 	})
 }
 
-// dropsWhole reports whether a patch has a $patch: replace and more in an object that the base lacks, and another patch sets a
-// part of the same there. Upstream drops the object, but obeys the directive after the other patch.
+// dropsWhole reports whether a patch has $patch: replace and other fields in an object that the base lacks. Another patch sets some of
+// these fields there, to the same values. Upstream drops the object, but obeys the directive after the other patch.
 func (m *merging) dropsWhole() bool {
 	var drops func(base, patch, other any) bool
 	drops = func(base, patch, other any) bool {
@@ -278,7 +278,7 @@ func (m *merging) dropsWhole() bool {
 	})
 }
 
-// replacesList reports whether a patch has $patch: replace as an item of a list, and another patch has the list without an item.
+// replacesList reports whether a patch has $patch: replace as a list item, and another patch has an empty list.
 func (m *merging) replacesList(path fieldpath.Path) bool {
 	replaces, isEmpty := false, false
 	for _, patch := range m.patches {
@@ -308,8 +308,8 @@ func elemOf(t *schema.Type) *schema.Type {
 	return t.Elem
 }
 
-// isOfParts reports whether a conflict is between parts of a value that has one claim: names in JSON of any shape, elements
-// that $deleteFromPrimitiveList takes from a list that is replaced whole, or what upstream drops with a $patch.
+// isOfParts reports whether a conflict is between parts of a value that has one claim. The parts are names in JSON of any shape, or
+// elements that $deleteFromPrimitiveList removes from an atomic list. They can also be fields that upstream drops with a $patch.
 func (m *merging) isOfParts(c conflict.Conflict) bool {
 	for _, path := range c.Fields {
 		if len(path) == 0 {
@@ -403,9 +403,9 @@ func TestOverlapIsOrder_Cases(t *testing.T) {
 			[]string{`{"spec":{"distinguisherMethod":{"type":""}}}`, `{"spec":null}`}, true},
 		{"the pointer that the null takes away", reflect.TypeFor[flowcontrolv1.FlowSchema](), `{}`,
 			[]string{`{"spec":{"distinguisherMethod":{"type":""}}}`, `{"spec":{"distinguisherMethod":null}}`}, true},
-		{"$patch that is dropped with what is beside it, but for a patch before it", reflect.TypeFor[flowcontrolv1.PriorityLevelConfiguration](), `{}`,
+		{"$patch that is dropped with its object, except after another patch", reflect.TypeFor[flowcontrolv1.PriorityLevelConfiguration](), `{}`,
 			[]string{`{"spec":{"limited":{"limitResponse":{"type":""}}}}`, `{"spec":{"limited":{"$patch":"replace","lendablePercent":80}}}`}, true},
-		{"a pointer that the manager of the null sets, too", reflect.TypeFor[flowcontrolv1.PriorityLevelConfiguration](), `{"spec":{"limited":{}}}`,
+		{"a pointer that the manager of the null also sets", reflect.TypeFor[flowcontrolv1.PriorityLevelConfiguration](), `{"spec":{"limited":{}}}`,
 			[]string{`{"spec":{"limited":{"limitResponse":{"type":""}}}}`, `{"spec":{"limited":{"$patch":"replace","lendablePercent":80}}}`}, false},
 		{"a pointer to a struct in which only a null is said", reflect.TypeFor[appsv1.ReplicaSet](), `{}`,
 			[]string{`{"spec":{"selector":null}}`, `{"spec":{"selector":{"matchLabels":{"c":null}}}}`}, true},
@@ -463,7 +463,7 @@ func TestOverlapIsOrder_Cases(t *testing.T) {
 			[]string{`{"spec":{"selector":{"$retainKeys":["a"],"a":"b"}}}`, `{"spec":{"selector":{"d":"c"}}}`}, true},
 		{"elements that are deleted from a list that the base lacks", reflect.TypeFor[corev1.Namespace](), `{}`,
 			[]string{`{"spec":{"$deleteFromPrimitiveList/finalizers":["c"]}}`, `{"spec":{"finalizers":["c"]}}`}, true},
-		{"other elements than those that are deleted", reflect.TypeFor[corev1.Namespace](), `{}`,
+		{"elements other than the deleted ones", reflect.TypeFor[corev1.Namespace](), `{}`,
 			[]string{`{"metadata":{"$deleteFromPrimitiveList/finalizers":["c"]}}`, `{"metadata":{"finalizers":["d"]}}`}, false},
 		{"elements of a list that is replaced whole", reflect.TypeFor[metav1.CreateOptions](), `{}`,
 			[]string{`{"$deleteFromPrimitiveList/dryRun":["b"]}`, `{"dryRun":["c"]}`}, true},
@@ -471,7 +471,7 @@ func TestOverlapIsOrder_Cases(t *testing.T) {
 			[]string{`{"object":{}}`, `{"object":{"type":"object"}}`}, true},
 		{"a directive in an item of a list that the base may lack", reflect.TypeFor[corev1.Pod](), `{}`,
 			[]string{`{"spec":{"containers":[{"name":"a","env":[{"$patch":"delete"}]}]}}`, `{"spec":{"containers":[{"name":"b"}]}}`}, false},
-		{"a deletion beside an order, in a list that the base lacks", reflect.TypeFor[corev1.Pod](), `{}`,
+		{"a deletion with an order, in a list that the base lacks", reflect.TypeFor[corev1.Pod](), `{}`,
 			[]string{`{"spec":{"$setElementOrder/volumes":[{"name":"b"}],"volumes":[{"$patch":"delete","name":"b"}]}}`, `{"spec":{"volumes":[{"name":"b"}]}}`}, true},
 		{"$retainKeys in a map of lists that the base lacks", reflect.TypeFor[certificatesv1.CertificateSigningRequest](), `{}`,
 			[]string{`{"spec":{"extra":{"$retainKeys":["a"],"a":["b"]}}}`, `{"spec":{"extra":{"b":["c"]}}}`}, true},

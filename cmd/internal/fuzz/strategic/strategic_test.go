@@ -32,14 +32,14 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// merging is a base and the patches to it, each a pointer to a value of the type or an object.
+// merging is a base and its patches. Each is a pointer to a value of the type, or an object.
 type merging struct {
 	typ     reflect.Type
 	base    any
 	patches []any
 }
 
-// plans are those of all kinds.
+// plans are the plans of all kinds.
 var plans = sync.OnceValue(func() map[reflect.Type]*merge.Plan[any, any] {
 	plans := map[reflect.Type]*merge.Plan[any, any]{}
 	for _, t := range kinds() {
@@ -198,8 +198,8 @@ func compare(m *merging) (differs string, rejected bool) {
 	return "", wantErr != nil
 }
 
-// canonical is what a value's JSON says once it has been decoded: a pointer to a time that is zero is encoded as null, which is
-// no pointer; and names in a raw extension come in any order.
+// canonical returns a value's JSON after decoding it once. A pointer to a zero time is encoded as null, which decodes as a nil
+// pointer. Names in a raw extension come in any order.
 func canonical(t reflect.Type, value any) []byte {
 	again, err := decode(t, encode(value))
 	if err != nil {
@@ -208,8 +208,8 @@ func canonical(t reflect.Type, value any) []byte {
 	return encode(jsonOf(again))
 }
 
-// stricter reports whether a patch holds what the engine rejects, and upstream takes at times: the rows of docs/differences.md that
-// TestStricter shows one by one.
+// stricter reports whether the engine rejects a patch that upstream sometimes accepts. The reasons are in docs/differences.md,
+// and TestStricter shows each of them.
 func stricter(m *merging) bool {
 	found := false
 	for _, patch := range m.patches {

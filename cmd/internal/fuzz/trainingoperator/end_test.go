@@ -14,8 +14,8 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/trainingjob"
 )
 
-// TestEnd lets Pods of generated jobs succeed, some or all of them, and wants the JobSet to be done when the
-// operator says that the job is.
+// TestEnd lets some or all Pods of generated jobs succeed. It checks that the JobSet is done when the operator
+// reports the job as done.
 func TestEnd(t *testing.T) {
 	compared := map[string]int{}
 	for number := range uint64(300) {
@@ -66,13 +66,13 @@ func TestEnd(t *testing.T) {
 	}
 }
 
-// leads tells whether there is a Pod whose end is that of the job.
+// leads reports whether the end of some Pod ends the job.
 func leads(pods []trainingoperator.Pod) bool {
 	return slices.ContainsFunc(pods, func(p trainingoperator.Pod) bool { return p.Type == "Master" || p.Type == "Launcher" })
 }
 
-// done tells whether a JobSet is done when Pods have succeeded: its targets, or all its jobs, are, and a job
-// when a rule of its successPolicy matches, or all its Pods have.
+// done reports whether a JobSet is done when Pods have succeeded. The JobSet is done when its target jobs, or
+// all its jobs, are done. A job is done when a rule of its successPolicy matches, or all its Pods have succeeded.
 func done(spec *jobset.JobSetSpec, all, succeeded []*corev1.Pod) bool {
 	jobs := map[string]bool{}
 	for _, rjob := range spec.ReplicatedJobs {
@@ -103,7 +103,7 @@ func done(spec *jobset.JobSetSpec, all, succeeded []*corev1.Pod) bool {
 	return true
 }
 
-// TestExitCodes asks the operator of every exit code whether ExitCode tries again, and wants of the new Job the
+// TestExitCodes asks the operator for every exit code whether ExitCode tries again. The new Job must do the
 // same: its podFailurePolicy fails it, or the Pod is made again.
 func TestExitCodes(t *testing.T) {
 	job := &kubeflow.JAXJob{}
@@ -126,8 +126,8 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// fails tells whether a Job fails at once when the container exits with the code (k8s.io/api/batch/v1,
-// PodFailurePolicy: the first rule that matches).
+// fails reports whether a Job fails at once when the container exits with the code. The first rule that matches
+// decides (PodFailurePolicy of k8s.io/api/batch/v1).
 func fails(policy *batchv1.PodFailurePolicy, container string, code int32) bool {
 	for _, rule := range policy.Rules {
 		on := rule.OnExitCodes

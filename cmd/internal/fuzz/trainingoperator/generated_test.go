@@ -15,8 +15,8 @@ import (
 	"github.com/trainweld/trainweld/render/admission"
 )
 
-// TestGenerated converts generated jobs. What is rejected is rejected by name. Of the rest the Pods are those
-// of the operator, and the cluster takes the result.
+// TestGenerated converts generated jobs. A rejection must name the field. The Pods of all other jobs must
+// equal the operator's, and the cluster must accept the result.
 func TestGenerated(t *testing.T) {
 	first, count := uint64(0), testenv.NumberOr(t, "TRAINWELD_JOBS", 400)
 	if one, ok := testenv.Number(t, "TRAINWELD_JOB"); ok {

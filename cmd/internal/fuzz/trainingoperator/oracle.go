@@ -10,8 +10,8 @@
 //		fmt.Println(pod.Name)
 //	}
 //
-// The package's tests convert the examples of that module and jobs of their own with package cmd/internal/trainingjob, render the
-// result, and compare Pod by Pod. Generated jobs are numbered:
+// The package's tests convert the examples of that module and other jobs with package cmd/internal/trainingjob. They render the
+// result and compare Pod by Pod. Generated jobs are numbered:
 //
 //	TRAINWELD_JOB=42 go test -run TestGenerated .       one job
 //	TRAINWELD_JOBS=20000 go test -run TestGenerated .   more of them

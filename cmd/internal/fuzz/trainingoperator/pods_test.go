@@ -143,7 +143,7 @@ func renderPods(result *trainingjob.Result) (pods []*corev1.Pod, hostfile string
 	return pods, hostfile, nil
 }
 
-// compare says where the converted job's Pods are not those that the operator makes.
+// compare returns the differences of the converted job's Pods from the operator's Pods.
 func compare(job apiruntime.Object, result *trainingjob.Result) (string, error) {
 	kind := strings.TrimPrefix(fmt.Sprintf("%T", job), "*v1.")
 	all, err := outcomes()
@@ -188,7 +188,7 @@ func hostfiles(old *trainingoperator.Made, now []*corev1.Pod, hostfile string) s
 	return ""
 }
 
-// TestExamples compares the Pods of every example that is migrated. Those that are not are named here.
+// TestExamples compares the Pods of every example that is migrated. It names the rejected examples.
 func TestExamples(t *testing.T) {
 	rejected := map[string]string{
 		"mpi/tensorflow-mnist-elastic.yaml":                      "discover_hosts.sh",

@@ -94,7 +94,7 @@ type apiServer struct {
 
 func newAPIServer(t *testing.T) *apiServer { return &apiServer{t, released(t)} }
 
-// latest reports whether the server is that of the latest release.
+// latest reports whether the server belongs to the latest release.
 func (s *apiServer) latest() bool { return s.Release.Version == release.Latest().Version }
 
 func (s *apiServer) must(err error) {
@@ -110,7 +110,7 @@ func (s *apiServer) hold(objects ...upstream.Object) {
 	s.must(s.Hold(slices.DeleteFunc(objects, func(o upstream.Object) bool { return o == nil })...))
 }
 
-// apply creates an object, or updates old; it returns what is stored, or why nothing is.
+// apply creates an object, or updates old. It returns the stored object, or the reasons of a rejection.
 func (s *apiServer) apply(object, old upstream.Object) (stored upstream.Object, rejected []string) {
 	s.t.Helper()
 	stored, rejected, err := s.Apply(object, old)

@@ -29,10 +29,10 @@ import (
 	"github.com/trainweld/trainweld/render/check"
 )
 
-// BenchmarkJobSet measures render.JobSet next to the Trainer's own RuntimeInfo and component builders,
-// both from the same typed values, in turns: what counts is the ratio. Upstream is given a client that
-// answers at once that no JobSet is there, so that no server's work is counted. Ours does more: it
-// checks the patches, looks for conflicts and keeps what each manager set.
+// BenchmarkJobSet measures render.JobSet next to the Trainer's own RuntimeInfo and component builders.
+// Both start from the same typed values, in turns. Only the ratio counts. Upstream's client answers at
+// once that no JobSet exists, so that no server's work is counted. Ours does more: it checks the
+// patches, looks for conflicts and keeps what each manager set.
 func BenchmarkJobSet(b *testing.B) {
 	for _, managers := range []int{1, 4, 16} {
 		b.Run(fmt.Sprintf("managers=%d", managers), func(b *testing.B) {
@@ -51,7 +51,7 @@ func BenchmarkJobSet(b *testing.B) {
 	}
 }
 
-// upstreamJobSet is what the Trainer's controller does between reading a runtime and sending objects.
+// upstreamJobSet does the work of the Trainer's controller between reading a runtime and sending objects.
 func upstreamJobSet(b *testing.B, job *trainer.TrainJob, spec *trainer.TrainingRuntimeSpec) func() error {
 	b.Helper()
 	ctx, scheme := context.Background(), apiruntime.NewScheme()
@@ -99,8 +99,8 @@ func (anyIndexer) IndexField(context.Context, client.Object, string, client.Inde
 	return nil
 }
 
-// benchInput is a PyTorch job on two nodes whose runtime has three jobs of three containers, and
-// patches of managers that agree.
+// benchInput returns a PyTorch job on two nodes. Its runtime has three jobs of three containers, and
+// its patches agree.
 func benchInput(managers int) (*trainer.TrainJob, *trainer.TrainingRuntimeSpec) {
 	jobs := []string{"dataset-initializer", "model-initializer", "node"}
 	nodes := int32(2)

@@ -30,8 +30,8 @@ type input struct {
 	rejected bool
 }
 
-// TestCases compares the renderings of the module's own examples and of a folder of cases. What
-// trainweld rejects and upstream renders must be in differences.txt, and nothing else may be.
+// TestCases compares the renderings of the module's own examples and of a folder of cases. A case that trainweld rejects
+// and upstream renders must be in differences.txt. No other case may be in the file.
 func TestCases(t *testing.T) {
 	differences, err := upstream.Differences(differencesFile)
 	if err != nil {
@@ -51,8 +51,8 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// TestExamples compares the renderings of a release's own examples and of TrainJobs for its stock runtimes. What trainweld
-// rejects the release rejects.
+// TestExamples compares the renderings of a release's own examples and of TrainJobs for its stock runtimes. The release
+// rejects every object that trainweld rejects.
 func TestExamples(t *testing.T) {
 	for _, in := range slices.Concat(examples(t), stock(t)) {
 		t.Run(in.name, func(t *testing.T) { compareCase(t, in, nil, map[upstream.Difference]bool{}) })
@@ -103,8 +103,8 @@ func compareCase(t *testing.T, in input, differences []upstream.Difference, need
 	}
 }
 
-// variant compares with upstream's result, and with further ones where upstream's plugins, which run
-// in the order of a Go map, may have given another.
+// variant compares with upstream's result. If that differs, it compares with further results, because upstream's plugins
+// run in the order of a Go map.
 func variant(o *upstream.Upstream, want oracle.Outcome, in input, got upstream.Rendered, kinds []string) (string, error) {
 	const variants = 24
 	diff, err := upstream.Diff(want.Objects, got.Objects, kinds)
@@ -176,7 +176,7 @@ func examples(t *testing.T) (inputs []input) {
 	return selected(t, inputs)
 }
 
-// stock are TrainJobs for each of the runtimes that the release installs: as small as can be, and with counts and devices.
+// stock returns TrainJobs for each runtime that the release installs. They are minimal, or have counts and devices.
 func stock(t *testing.T) (inputs []input) {
 	t.Helper()
 	data, err := released(t).Release.Runtimes()

@@ -118,8 +118,8 @@ func podGroupValidator(t *testing.T, group string) validation.SchemaValidator {
 	return validator
 }
 
-// TestGangs compares the rejected fields of PodGroups: those that the Trainer's code makes, by their definitions, and those that package
-// admission reports. TRAINWELD_GANGS says how many.
+// TestGangs compares the rejected fields of PodGroups. One side validates the PodGroups that the Trainer's code makes by their
+// definitions. The other side is package admission. TRAINWELD_GANGS sets the number of pairs.
 func TestGangs(t *testing.T) {
 	server := newAPIServer(t)
 	groups := map[string]validation.SchemaValidator{}

@@ -80,7 +80,7 @@ func generateJobSet(t *testing.T, r *rand.Rand) *jobset.JobSet {
 	return js
 }
 
-// documentJobSet makes a JobSet of what a generated runtime holds.
+// documentJobSet makes a JobSet of a generated runtime's template.
 func documentJobSet(t *testing.T, r *rand.Rand) *jobset.JobSet {
 	d := fuzz.Document(r.Uint64(), fuzz.DocumentOptions{})
 	template, _ := d.Runtime["spec"].(upstream.Object)["template"].(upstream.Object)

@@ -21,9 +21,9 @@ import (
 
 var jobSets = flag.Int("jobsets", 500, "how many generated JobSets to compare with JobSet's own controller and webhooks")
 
-// TestJobSetChildren compares, for generated JobSets, what this project makes of them with what the
-// code of JobSet does: the defaults of its CRD and its mutating webhook, the Jobs, Service and claims
-// that its reconciler creates, and what its Pod webhook does to the Pods.
+// TestJobSetChildren compares this project's results for generated JobSets with the results of
+// JobSet's code. It compares the defaults of the CRD and the mutating webhook. It compares the Jobs,
+// Service and claims that the reconciler creates. It also compares the changes of the Pod webhook.
 func TestJobSetChildren(t *testing.T) {
 	server := newAPIServer(t)
 	jobs, pods := 0, 0
@@ -115,7 +115,7 @@ func jobSetObject(t *testing.T, js *jobset.JobSet) (o upstream.Object) {
 	return o
 }
 
-// objectsAsJSON compares what is sent: types, without those of the objects themselves.
+// objectsAsJSON returns the JSON of objects without their kinds and API versions.
 func objectsAsJSON(t *testing.T, objects map[string]client.Object) map[string]any {
 	t.Helper()
 	out := map[string]any{}
@@ -131,8 +131,8 @@ func objectsAsJSON(t *testing.T, objects map[string]client.Object) map[string]an
 	return out
 }
 
-// comparePods takes what the webhook does out of the first Pods of each Job and lets the webhook do
-// it again. It returns how many it compared.
+// comparePods removes the webhook's changes from the first Pods of each Job, and lets the webhook
+// make them again. It returns how many it compared.
 func (s *apiServer) comparePods(t *testing.T, seed uint64, js *jobset.JobSet, out *render.JobsOutput) (compared int) {
 	t.Helper()
 	templates := map[string]corev1.PodSpec{}

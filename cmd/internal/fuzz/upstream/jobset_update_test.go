@@ -19,9 +19,9 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// TestJobSetUpdates compares verdicts on changed JobSets, applied server-side twice by one manager: of the definition
-// that the JobSet module ships with JobSet's own webhook, and of package admission. One part of a generated JobSet is
-// changed, removed or added, most often in a Pod template, while it is suspended, running or changes between the two.
+// TestJobSetUpdates compares verdicts on changed JobSets, applied server-side twice by one manager. One verdict comes
+// from the JobSet module's definition and webhook, the other from package admission. One part of a generated JobSet
+// is changed, removed or added, most often in a Pod template. The JobSet is suspended, running or changing between the two.
 func TestJobSetUpdates(t *testing.T) {
 	server := latest(t)
 	definition, err := release.Latest().Definition("JobSet")

@@ -13,9 +13,9 @@ import (
 	"github.com/trainweld/trainweld/render/admission"
 )
 
-// TestJobSetVerdicts compares verdicts on new JobSets, generated and mutated: of the definition that the
-// JobSet module ships with JobSet's own webhooks, and of package admission. What is rejected later, at the
-// Jobs and Pods, is no part of it.
+// TestJobSetVerdicts compares verdicts on new JobSets, generated and mutated. One verdict comes from the
+// JobSet module's definition and webhooks, the other from package admission. Later rejections, of Jobs and
+// Pods, do not count.
 func TestJobSetVerdicts(t *testing.T) {
 	server := newAPIServer(t)
 	verdicts := map[string]int{}
@@ -29,7 +29,7 @@ func TestJobSetVerdicts(t *testing.T) {
 		_, rejected := server.apply(js, nil)
 		var errs finding.List
 		for _, f := range admission.AdmitJobSet(t.Context(), server.Release, js, serverNamespace) {
-			// Below TW540 stands what the API server and the webhooks say; TW4 is about what comes later.
+			// Codes below TW540 are rejections by the API server and the webhooks. Codes of TW4 are about later steps.
 			early := f.Code < "TW400" || f.Code >= "TW500" && f.Code < "TW540"
 			if f.Severity == finding.Error && f.Object.Kind == "JobSet" && early {
 				errs = append(errs, f)

@@ -14,9 +14,9 @@ import (
 	"github.com/trainweld/trainweld/render/fuzz"
 )
 
-// TestMigrated gives migrated TrainJobs to the Trainer's own code: it makes the JobSet of them that trainweld makes of
-// their old forms, which TestPairs compares with the code of Trainer 2.1. TRAINWELD_MIGRATED
-// says how many.
+// TestMigrated gives migrated TrainJobs to the Trainer's own code. That code must make the same JobSet as trainweld
+// makes of their old forms. TestPairs compares the old forms with the code of Trainer 2.1. TRAINWELD_MIGRATED sets
+// the number of TrainJobs.
 func TestMigrated(t *testing.T) {
 	o := latest(t)
 	n, ok := testenv.Number(t, "TRAINWELD_MIGRATED")
@@ -46,7 +46,7 @@ func TestMigrated(t *testing.T) {
 func migrated(t *testing.T, o *oracle.Oracle, seed uint64) bool {
 	t.Helper()
 	pair := fuzz.Old(seed)
-	// The API server drops what its definitions do not have, and JSON what is empty.
+	// The API server drops fields that its definitions lack, and JSON drops empty values.
 	runtime, err := o.Prune(objectOf(t, pair.Runtime))
 	if err != nil {
 		t.Fatal(err)

@@ -1,7 +1,7 @@
 // Package upstream compares trainweld with the code of each release of the Trainer and of its JobSet.
 //
-// The code runs behind package oracle: that of the latest release in this program, and that of an earlier one in a program of
-// its own, in the folders of cmd/internal/fuzz/releases:
+// The code runs behind package oracle. The latest release runs in this program. An earlier one runs in a separate program, in
+// the folders of cmd/internal/fuzz/releases:
 //
 //	u, err := upstream.Latest(modules)    // or upstream.Start("2.1", "../releases", dir)
 //	if err != nil {
@@ -17,8 +17,8 @@
 //	TRAINWELD_PAIRS=20000 go test -run TestPairs .  a longer one
 //	go test -run TestPairs . -release 2.1           an earlier release
 //
-// Another comparison asks an API server, with the definitions and the webhooks of the release, whether it accepts
-// generated and mutated objects. It covers new objects and changes, and compares package admission's verdict:
+// Another comparison asks an API server whether it accepts generated and mutated objects. The server has the definitions and
+// the webhooks of the release. The comparison covers new objects and changes, and compares package admission's verdict:
 //
 //	TRAINWELD_VERDICT=42 go test -run TestVerdicts .                            one case
 //	TRAINWELD_SEED=5000 TRAINWELD_VERDICTS=5000 go test -run TestVerdicts .     the cases 5000 to 9999
@@ -63,7 +63,7 @@ type Upstream struct {
 	// API decodes objects by the release. It is nil for the latest one, as without --trainer-version.
 	API *manifest.API
 
-	// Warnings are those of the webhooks about the last object that Apply created or updated.
+	// Warnings are the webhooks' warnings about the last object that Apply created or updated.
 	Warnings []string
 
 	trainer, jobSet asker

@@ -107,14 +107,14 @@ func (p *pairs) check(t *testing.T, seed uint64) {
 		}
 	}
 	if p.wrong++; p.wrong == mostWrong {
-		defer t.Fatalf("%d pairs differ: the rest is left out", p.wrong)
+		defer t.Fatalf("%d pairs differ: the others are omitted", p.wrong)
 	}
 	t.Errorf("pair %d: %s\n\nthe smallest pair that still does (%d steps smaller; %s):\n%s\nrun it again: cd fuzz/upstream && TRAINWELD_PAIR=%d go test -run '^TestPairs$' .%s",
 		seed, broken, steps, keep(t, fmt.Sprintf("pair-%d", seed), pairYAML(pair)), pairYAML(pair), seed, again())
 }
 
-// generate makes a pair. For an earlier release it has what the release has. Every third one of the latest is about what
-// releases treat differently.
+// generate makes a pair. For an earlier release it has only fields of that release. Every third pair of the latest
+// release tests fields that releases treat differently.
 func (p *pairs) generate(t *testing.T, seed uint64) *fuzz.Documents {
 	t.Helper()
 	options := fuzz.DocumentOptions{Policies: upstream.Policies(), Changes: int(seed % 2)}
@@ -135,7 +135,7 @@ func (p *pairs) generate(t *testing.T, seed uint64) *fuzz.Documents {
 	return pair
 }
 
-// kindOf is the first line of what is wrong: shrinking keeps to it.
+// kindOf returns the first line of a difference. Shrinking keeps that line.
 func kindOf(text string) string {
 	first, _, _ := strings.Cut(text, "\n")
 	return first
@@ -146,14 +146,14 @@ func quietly(p *pairs, pair *fuzz.Documents) string {
 	return (&pairs{server: p.server, codes: p.codes, rejected: map[string]int{}}).broken(pair)
 }
 
-// broken says what is wrong with the pair's rendering, or "".
+// broken returns the difference in the pair's rendering, or "".
 func (p *pairs) broken(pair *fuzz.Documents) (text string) {
 	defer func() {
 		if r := recover(); r != nil {
 			text = fmt.Sprintf("trainweld panics\n%v", r)
 		}
 	}()
-	// What the definitions reject is TestVerdicts' concern.
+	// TestVerdicts covers the rejections by the definitions.
 	if p.server.rejectsForm(pair.Runtime) || p.server.rejectsForm(pair.TrainJob) {
 		p.early++
 		return ""
@@ -210,9 +210,8 @@ func (p *pairs) broken(pair *fuzz.Documents) (text string) {
 
 func pairYAML(pair *fuzz.Documents) string { return string(pair.YAML()) }
 
-// regressions holds pairs of a runtime and a TrainJob in one file each that once rendered otherwise
-// than upstream. A generated pair that fails is written there when it has been made small: fix what
-// is wrong, give the file a name that says what it was, and commit it.
+// regressions holds pairs of a runtime and a TrainJob in one file each that once rendered otherwise than upstream. A
+// generated pair that fails is shrunk and written there. Fix the bug, name the file after it, and commit the file.
 const regressions = "../../../../internal/testdata/regressions"
 
 // TestRegressions compares the pairs that once failed.

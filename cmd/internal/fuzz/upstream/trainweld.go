@@ -35,7 +35,7 @@ func (r Rendered) Codes() []string {
 	return slices.Compact(codes)
 }
 
-// Trainweld reads a TrainJob and its runtime as the program does, and renders them as the cluster would: the last patch wins. A
+// Trainweld reads a TrainJob and its runtime as the program does. It renders them as the cluster would: the last patch wins. A
 // nil runtime means that none exists.
 func Trainweld(u *Upstream, trainJob, runtime Object) (Rendered, error) {
 	in := render.Input{}

@@ -19,8 +19,8 @@ import (
 	"github.com/trainweld/trainweld/render/fuzz"
 )
 
-// verdictCase is what is applied, one object after the other: a runtime, a change to it, a TrainJob, and a
-// change to that. The changes may be missing.
+// verdictCase holds the objects to apply in order: a runtime, a changed runtime, a TrainJob, and a changed
+// TrainJob. The changed objects may be missing.
 type verdictCase struct {
 	runtime, changedRuntime upstream.Object
 	job, changedJob         upstream.Object
@@ -68,8 +68,8 @@ func newGenerator(t *testing.T, server *apiServer) *generator {
 	return &generator{t: t, server: server, recorded: recordedPairs(t)}
 }
 
-// generate makes a case: a generated pair, or one that a cluster once took, and in it a change that aims at
-// a rule or at none. One of the four objects is changed as a rule, so that all the others are taken.
+// generate makes a case: a generated pair, or a pair that a cluster once accepted. It makes a change that
+// aims at a rule, or at none. Usually it changes one of the four objects, so that all others are accepted.
 func (g *generator) generate(seed uint64) *verdictCase {
 	r := rand.New(rand.NewPCG(seed, 17))
 	c := g.today(seed, r)
@@ -165,7 +165,7 @@ func (g *generator) document(seed uint64, options fuzz.DocumentOptions) *fuzz.Do
 	return fuzz.Released(seed, g.server.Release, options)
 }
 
-// recordedPairs are those that a real control plane was given, and took.
+// recordedPairs returns the pairs that a real control plane accepted.
 func recordedPairs(t *testing.T) (pairs [][2]upstream.Object) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(casefile.Shared(t, "../../../../internal/testdata/cluster", "input.yaml", "want/outcome.txt"), "*", "input.yaml"))
@@ -224,9 +224,8 @@ func (c *verdictCase) shrink(t *testing.T, wrong func(*verdictCase) bool) *verdi
 	return c
 }
 
-// verdictRegressions holds cases that once had two verdicts, an archive each. One that is generated is
-// written there when it has been made small: fix what is wrong, give the archive a name that says what it
-// was, and commit it.
+// verdictRegressions holds cases that once had two verdicts, an archive each. A generated case that fails
+// is shrunk and written there. Fix the bug, name the archive after it, and commit the archive.
 const verdictRegressions = "../../../../internal/testdata/verdicts"
 
 // keep writes the case where the program can read it, and says how to run that.

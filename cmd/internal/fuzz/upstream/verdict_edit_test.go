@@ -2,7 +2,7 @@ package upstream_test
 
 import "github.com/trainweld/trainweld/cmd/internal/fuzz/upstream"
 
-// Edits of JSON objects by path. They do nothing, and say false, where there is no such place.
+// Edits of JSON objects by path. They do nothing and return false if the path does not exist.
 
 // set sets a field, and makes the objects around it; nil takes it out.
 func set(object any, value any, path ...string) bool {
@@ -71,7 +71,7 @@ func addPatch(m mutator, job upstream.Object, template upstream.Object) bool {
 	return set(job, append(list(job, "spec", "runtimePatches"), patch), "spec", "runtimePatches")
 }
 
-// patchPod adds a patch of the Pods of one of the runtime's jobs, or of one that it does not have.
+// patchPod adds a patch for the Pods of a job of the runtime, or of an unknown job.
 func patchPod(m mutator, job, runtime upstream.Object, pod upstream.Object) bool {
 	name := "ghost"
 	if jobs := list(runtime, "spec", "template", "spec", "replicatedJobs"); len(jobs) > 0 && m.IntN(8) > 0 {

@@ -120,8 +120,8 @@ func (m mutator) mutateAt(at spot) {
 	}
 }
 
-// change makes a change that may well be allowed: a text becomes another text, a number another number, an
-// item goes. Now and then it mutates.
+// change makes a change that is often allowed: it replaces a string or a number, or removes an item. Now
+// and then it mutates.
 func (m mutator) change(o upstream.Object) {
 	if m.IntN(3) == 0 {
 		m.mutate(o)

@@ -10,7 +10,7 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// earlierRejections are those of earlier releases only, and those with other codes there.
+// earlierRejections are the rejections of earlier releases only, and the rejections with other codes there.
 var earlierRejections = []rejection{
 	{"names on create", regexp.MustCompile(`metadata\.name: Invalid value: .*DNS-1035`), []finding.Code{finding.CodeBrokenRule}},
 	{"patched jobs", regexp.MustCompile(`must not have (targetJob|replicated job) that doesn't exist`), []finding.Code{finding.CodeUnknownJob}},

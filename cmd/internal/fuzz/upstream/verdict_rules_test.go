@@ -8,10 +8,11 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// rejections are what the cluster's admission rejects: what its message says, and the codes that stand for it
-// here: first what the API server says by the definitions, then the webhooks. Two rules of the webhooks are
-// left out, since nothing breaks them: that of patches for jobs and containers which the runtime lacks, which
-// upstream looks for when it has added them, and volcano's of PriorityClasses, which are all there.
+// rejections are the rules by which the cluster's admission rejects. Each has a pattern of the message, and
+// the codes that stand for it here. The API server's rejections by the definitions come first, then the
+// webhooks'. The list omits two rules of the webhooks, since nothing breaks them. One is about patches for
+// jobs and containers that the runtime lacks. Upstream looks for them after adding them. The other is
+// volcano's rule about PriorityClasses, all of which exist.
 var rejections = []rejection{
 	{"unknown fields", regexp.MustCompile(`(?m)^unknown fields `), []finding.Code{finding.CodeUnknownField}},
 	{"wrong types", regexp.MustCompile(`must be of type |cannot unmarshal|Checked value must be of type|parsing time|unable to parse`), []finding.Code{finding.CodeWrongType}},
@@ -72,12 +73,11 @@ type rejection struct {
 	codes []finding.Code
 }
 
-// coverage counts, for each rule, the objects that upstream rejects by it and that are rejected here for the
-// same reason.
+// coverage counts for each rule the objects that both upstream and this project reject by it.
 type coverage struct{ seen map[string]int }
 
-// count notes a rejection of both sides. It returns the rules by which upstream rejects the object and for
-// which there is no finding.
+// count records the rejections of both sides. It returns the rules by which upstream rejects the object
+// without a finding here.
 func (c *coverage) count(rejections []rejection, rejected []string, found finding.List) (missing []string) {
 	text := strings.Join(rejected, "\n")
 	for _, r := range rejections {

@@ -18,10 +18,11 @@ import (
 // longRun is how many cases meet every rule, with some to spare.
 const longRun = 10_000
 
-// TestVerdicts compares verdicts, of the Trainer's shipped definitions and its own webhooks, and of package
-// admission without what docs/differences.md calls stricter: on new runtimes and TrainJobs, and on changed
-// ones. TRAINWELD_VERDICTS says how many cases, TRAINWELD_SEED with which seed to begin, so that a long run
-// can be cut into pieces; TRAINWELD_VERDICT asks for a single one.
+// TestVerdicts compares verdicts on new and on changed runtimes and TrainJobs. One verdict comes from the
+// Trainer's shipped definitions and its own webhooks. The other comes from package admission, without the
+// findings that docs/differences.md calls stricter. TRAINWELD_VERDICTS sets the number of cases.
+// TRAINWELD_SEED sets the first seed, so that a long run can be cut into pieces. TRAINWELD_VERDICT selects
+// a single case.
 func TestVerdicts(t *testing.T) {
 	v := newVerdicts(t)
 	if seed, ok := testenv.Number(t, "TRAINWELD_VERDICT"); ok {
@@ -38,7 +39,7 @@ func TestVerdicts(t *testing.T) {
 	first, _ := testenv.Number(t, "TRAINWELD_SEED")
 	for seed := range n {
 		if v.check(first + seed); v.wrong >= mostWrong {
-			t.Fatalf("%d cases differ: the rest is left out", v.wrong)
+			t.Fatalf("%d cases differ: the others are omitted", v.wrong)
 		}
 	}
 	t.Logf("%d cases from seed %d on, verdicts:", n, first)
@@ -54,7 +55,7 @@ func TestVerdicts(t *testing.T) {
 		}
 		t.Logf("%7d  %s", v.stricter[code], code)
 		if n >= longRun && v.server.latest() && v.stricter[code] == 0 {
-			t.Errorf("no object that upstream takes has %s: either the generator misses it, or it is no stricter code", code)
+			t.Errorf("no object that upstream takes has %s: either the generator misses it, or the code is not stricter", code)
 		}
 	}
 }

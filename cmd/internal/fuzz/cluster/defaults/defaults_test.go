@@ -202,7 +202,7 @@ func (f filler) fill(v reflect.Value, depth int) {
 	}
 }
 
-// TestPullPolicy compares the default pull policy of random names of images with that of Kubernetes' parser.
+// TestPullPolicy compares the default pull policy of random image names with the result of Kubernetes' parser.
 func TestPullPolicy(t *testing.T) {
 	hex := strings.Repeat("0123456789abcdef", 8)
 	parts := []string{

@@ -47,8 +47,8 @@ func main() {
 	}
 }
 
-// answer applies the objects of a List, and returns what the controllers of the release make of them, or the reasons of a
-// rejection. It writes the warnings of the webhooks.
+// answer applies the objects of a List. It returns the objects that the controllers of the release create, or the reasons of a rejection.
+// It writes the warnings of the webhooks.
 func answer(name string, in io.Reader, warnings io.Writer) (items []upstream.Object, rejected []string, err error) {
 	var list struct{ Items []upstream.Object }
 	if err := json.NewDecoder(in).Decode(&list); err != nil {
@@ -283,5 +283,5 @@ func (c *cluster) pod(job *batchv1.Job) (upstream.Object, error) {
 	return c.u.Pod(object)
 }
 
-// versions are the API versions of what the JobSet controller creates.
+// versions are the API versions of the objects that the JobSet controller creates.
 var versions = map[string]string{"Job": "batch/v1", "Service": "v1", "PersistentVolumeClaim": "v1"}

@@ -1,5 +1,5 @@
-// Package editor compares the schemas for editors with check: on random objects, a file that the schema rejects has an error in check,
-// and a file with one of the errors that a schema can find is rejected by the schema.
+// Package editor compares the schemas for editors with check on random objects. If the schema rejects a file, check reports an error.
+// If check reports an error that a schema can find, the schema rejects the file.
 package editor
 
 import (
@@ -107,7 +107,7 @@ func containers(list []corev1.Container) []string {
 	return names
 }
 
-// isOfSchema reports whether a schema can find what a finding reports. The schema leaves managedFields open.
+// isOfSchema reports whether a schema can find the problem of a finding. The schema leaves managedFields open.
 func isOfSchema(f finding.Finding) bool {
 	if f.Path.HasPrefix(fieldpath.Fields("metadata")) {
 		return false
@@ -141,7 +141,7 @@ func TestAgreement(t *testing.T) {
 	}
 }
 
-// reached counts what the objects are about.
+// reached counts the features that the objects cover.
 type reached struct {
 	mu       sync.Mutex
 	codes    map[finding.Code]int

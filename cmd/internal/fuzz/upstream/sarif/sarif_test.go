@@ -1,5 +1,5 @@
-// Package sarif holds what trainweld reports as SARIF against the schema of SARIF 2.1.0, which the
-// module github.com/owenrumney/go-sarif/v3 carries word for word as OASIS published it.
+// Package sarif validates trainweld's SARIF reports against the schema of SARIF 2.1.0. The module
+// github.com/owenrumney/go-sarif/v3 carries the schema word for word as OASIS published it.
 package sarif
 
 import (
@@ -90,7 +90,7 @@ func goldens(t *testing.T) []txtar.File {
 	return casefile.Read(t, filepath.Join(report, "testdata", "sarif.txtar"))[0].Files
 }
 
-// TestReports validates every SARIF report that the tests of the program compare with: those of package
+// TestReports validates every SARIF report that the program's tests compare with. They are the reports of package
 // report, and the files of scripts that end in .sarif.
 func TestReports(t *testing.T) {
 	schema := published(t)
@@ -118,8 +118,7 @@ func TestReports(t *testing.T) {
 	t.Logf("%d reports", len(reports))
 }
 
-// TestProgram validates what the program reports on all recorded cases: nearly every code, in hundreds of
-// files.
+// TestProgram validates the program's reports on all recorded cases: nearly every code, in hundreds of files.
 func TestProgram(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "trainweld")
 	build := exec.Command("go", "build", "-o", binary, "./cmd/trainweld")
