@@ -44,8 +44,8 @@
 //
 // It applies to its folder and all folders below. A file in a folder below overrides it, and a file in want itself
 // overrides both. Paths are relative to the folder of the file, and must stay within the tested folder. The package
-// never makes Secrets, and so never writes them. Without trainer-version, the nearest trainweld.yaml in a folder of
-// the case or above it names the release.
+// never makes Secrets, and so never writes them. Without trainer-version, the nearest trainweld.yaml names the
+// release. It is in a folder of the case or above it.
 //
 // # Comparing
 //

@@ -58,10 +58,10 @@ func TestFind(t *testing.T) {
 		{"only want", map[string]string{"a/want/x.yaml": "x"}, []string{"a", "nodes"}, "one whose TrainJob is gone fails, instead of passing unseen"},
 		{"broken", map[string]string{"a/job.yaml": "kind: TrainJob\nspec: {"}, []string{"a", "nodes"}, "one that cannot be read fails, instead of passing unseen"},
 		{"another kind", map[string]string{"a/queue.yaml": "kind: Queue # of each TrainJob\n"}, []string{"nodes"}, "the word alone makes no case"},
-		{"nested", map[string]string{"nodes/more/job.yaml": trainJob, "nodes-2/job.yaml": trainJob}, []string{"nodes", "nodes/more", "nodes-2"}, "what is in a folder comes right behind it"},
+		{"nested", map[string]string{"nodes/more/job.yaml": trainJob, "nodes-2/job.yaml": trainJob}, []string{"nodes", "nodes/more", "nodes-2"}, "the files of a folder come right behind it"},
 		{"hidden", map[string]string{".git/job.yaml": trainJob, "a/.job.yaml": trainJob, "a/want/job/job.yaml": trainJob}, []string{"a", "nodes"}, "dots hide, and want holds no cases"},
 		{"the root", map[string]string{"job.yaml": trainJob, "want/a.yaml": "a"}, []string{".", "nodes"}, "the folder that is searched may be one"},
-		{"beside the runtime", map[string]string{"a/job.yaml": trainJob, "a/b/job.yaml": trainJob, "a/runtime.yaml": "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainingRuntime\n", "c/job.yaml": trainJob, "c/d/job.yaml": trainJob}, []string{"a/b", "c", "c/d", "nodes"}, "a TrainJob above cases is a manifest beside their runtime"},
+		{"beside the runtime", map[string]string{"a/job.yaml": trainJob, "a/b/job.yaml": trainJob, "a/runtime.yaml": "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainingRuntime\n", "c/job.yaml": trainJob, "c/d/job.yaml": trainJob}, []string{"a/b", "c", "c/d", "nodes"}, "a TrainJob above cases is a manifest next to their runtime"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			cases, err := golden.Find(withFiles(tc.more), "")
@@ -284,7 +284,7 @@ func TestRun_Deterministic(t *testing.T) {
 	}
 }
 
-// FuzzCase feeds a case with anything: it ends with a result, and what Update would write is what it compares with.
+// FuzzCase feeds a case with anything. It ends with a result, and it compares with the files that Update would write.
 func FuzzCase(f *testing.F) {
 	f.Add("to: pods\n", trainJob, string(files["nodes/want/default_llm.yaml"].Data))
 	f.Add("to: jobs\nas: stored\n", trainJob+"---\n"+trainJob, "---\n---\nkind: Pod\n")
@@ -308,7 +308,7 @@ func FuzzCase(f *testing.F) {
 	})
 }
 
-// TestLinksNoTestFramework lists what a runtime's author links along with the package.
+// TestLinksNoTestFramework lists the packages that a runtime's author links along with this package.
 func TestLinksNoTestFramework(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", ".").Output()
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 
 // Options configures the run of a case. The zero value masks the values of environment variables.
 type Options struct {
-	// Release is the release of the Trainer for all cases. If it is nil, the options of a case name one, or the nearest
-	// trainweld.yaml; else it is the latest one.
+	// Release is the release of the Trainer for all cases. If it is nil, the options of a case or the nearest
+	// trainweld.yaml name one. Else it is the latest one.
 	Release *release.Release
 	// ShowValues shows the literal values of environment variables.
 	ShowValues bool

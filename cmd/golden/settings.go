@@ -13,7 +13,7 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// Setting is an option of an options.yaml. Its name is that of a flag of trainweld render.
+// Setting is an option of an options.yaml. Its name is the name of a flag of trainweld render.
 type Setting struct {
 	Name, Doc string
 	// Words are the only values, if there are any. Truth marks true and false, Number a value that may be a number.

@@ -1,5 +1,5 @@
-// Command trainweld computes, offline, what a Kubeflow TrainJob becomes in a cluster. See the README,
-// or run it with --help.
+// Command trainweld computes, offline, the objects that a Kubeflow TrainJob becomes in a cluster. See
+// the README, or run it with --help.
 package main
 
 import (
@@ -8,8 +8,8 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/cli"
 )
 
-// revision is set by the Makefile's build: the revision that a binary was built from is not
-// recorded where stamping is switched off. tag is set by its release.
+// revision is the revision of the sources. The Makefile's build sets it, because a binary without
+// stamping does not record it. A release sets tag.
 var revision, tag string
 
 func main() { os.Exit(cli.Run(cli.Start(tag, revision), os.Args)) }

@@ -23,8 +23,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite what the scripts in testdata/script compare with")
 
-// TestMain puts the program on the PATH, as this very binary, so that scripts and tests run it as a
-// process of its own.
+// TestMain puts this binary on the PATH as the program. Scripts and tests run it in its own
+// process.
 func TestMain(m *testing.M) {
 	build.Serve()
 	testscript.Main(testenv.Tests{M: m}, map[string]func(){"builder": builder, "worker": work, "trainweld": main, "kubectl-trainweld": main, "kubectl_complete-trainweld": main})
@@ -89,8 +89,8 @@ func builder() {
 //	age FILE, aged FILE        make a file very old; assert that it still is
 //	empty DIR                  assert that a directory is empty
 func TestScripts(t *testing.T) {
-	// Each command of a script is a process, which starts slowly under the race detector: it sees those that
-	// read many files.
+	// Each command of a script is a process, which starts slowly under the race detector. So it runs only
+	// scripts that read many files.
 	dir, files := filepath.Join("testdata", "script"), []string(nil)
 	if testenv.Race {
 		dir = ""
@@ -141,7 +141,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// share copies the shared files into dir, except those that it has already.
+// share copies the shared files that dir lacks into it.
 func share(dir string) error {
 	shared, err := filepath.Glob(filepath.Join("testdata", "shared", "*"))
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/cli"
 )
 
-// worker is a process that runs the command lines of scripts one after the other: a process for each would take ten times as long. The
-// working directory and the environment belong to a process, so scripts that run at the same time have different workers.
+// worker is a process that runs the command lines of scripts one after the other. A process for each would take ten times as long. The
+// working directory and the environment belong to a process. So scripts that run at the same time have different workers.
 type worker struct {
 	stdin io.WriteCloser
 	in    *gob.Encoder
@@ -110,7 +110,7 @@ func (w *worker) run(l line) (o outcome, err error) {
 	return o, w.out.Decode(&o)
 }
 
-// The keys of what a script holds for its commands.
+// The keys of the values that a script holds for its commands.
 type key int
 
 const (

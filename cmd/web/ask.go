@@ -26,7 +26,7 @@ type answer struct {
 }
 
 // asking is a script for node. It starts the program and runs each request of a line of standard input. It writes the answers to each,
-// the milliseconds that pass, and those of processor time.
+// and the milliseconds of wall and processor time.
 const asking = `
 const fs = require("fs");
 require(process.argv[1]);

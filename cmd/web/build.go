@@ -20,7 +20,7 @@ import (
 // Target is the folder of the package that embeds the built files, from this folder.
 const Target = "../internal/page/"
 
-// built are the entry points and what they become, and inputs are the sources of both, in the order of the list of hashes.
+// built are the entry points and their built files. The inputs are the sources of both, in the order of the list of hashes.
 var (
 	built  = []struct{ source, built string }{{"page.css", "page.css"}, {"page.ts", "page.js"}}
 	inputs = []string{"page.css", "page.ts", "lines.ts"}

@@ -288,8 +288,7 @@ func TestFilter_Changes(t *testing.T) {
 	p.quiet(t)
 }
 
-// TestZoom holds that a page stays within the window at 200 % and 400 %, that it also does with letters of twice the size, and that print
-// shows closed parts.
+// TestZoom holds that a page fits the window at 200 % and 400 %, and with letters of twice the size. Print shows closed parts.
 func TestZoom(t *testing.T) {
 	for _, tested := range pages {
 		file := write(t, tested.args...)
@@ -328,7 +327,7 @@ func TestZoom_LongNames(t *testing.T) {
 	}
 }
 
-// fits holds that a page is not wider than its window, and that no text is cut off except a name that the page has elsewhere.
+// fits holds that a page is not wider than its window. Text is whole, except a name that the page has elsewhere.
 func (p *tab) fits(t *testing.T, width int64) {
 	t.Helper()
 	if wide := eval[int64](t, p, `document.documentElement.scrollWidth`); wide > width {
@@ -356,7 +355,7 @@ func many(t *testing.T, jobs int, nodes func(i int) int) string {
 	return dir
 }
 
-// TestFolded opens a page that folds the lines of earlier objects, follows a link to them, and asks who set a line behind them.
+// TestFolded opens a page that folds the lines of earlier objects. It follows a link to them, and asks who set a line behind them.
 func TestFolded(t *testing.T) {
 	dir := many(t, 400, func(i int) int { return i + 5 })
 	runtime, err := os.ReadFile(filepath.Join(repository, "internal", "testdata", "quickstart", "runtime.yaml"))

@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// repository is the folder of the repository, from the one of this package: what builds the pages runs there, as the tests do.
+// repository is the folder of the repository, relative to this package. The build of the pages and the tests run in the folder of the
+// package.
 const repository = "../.."
 
 // example is an example of the playground. Answers are those to the command lines of the page.
@@ -54,9 +55,9 @@ var firstLines = [][]string{
 	{"check", "-f", "job.yaml", "-r", "runtime.yaml", "--patch", "patches.yaml", "--on-conflict=last"},
 }
 
-// Playground returns the files of the playground by their names. It builds the programs for browsers with Go, and takes what calls them
-// from the same Go. The larger program itself answers the first example, in node, so that a page shows something while it loads. step
-// hears what the build does next.
+// Playground returns the files of the playground by their names. It builds the programs for browsers with Go, and takes the script that
+// calls them from the same Go. The larger program itself answers the first example, in node. So a page shows something while it loads. The
+// build calls step with its next action.
 func Playground(step func(what string)) (map[string][]byte, error) {
 	step("compiling the programs for browsers: minutes the first time")
 	files, err := buildPrograms()

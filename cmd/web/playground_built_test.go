@@ -82,7 +82,7 @@ func TestPlayground_Time(t *testing.T) {
 			t.Fatal(err)
 		}
 		best := slices.MinFunc(got, func(a, b answered) int { return cmp.Compare(a.Busy, b.Busy) })
-		t.Logf("%s in node: the first answer takes %.0f ms, the second %.0f ms, the best of %d %.0f ms, with %.0f ms of a processor", of.program, got[0].Millis, got[1].Millis, len(got), best.Millis, best.Busy)
+		t.Logf("%s in node: first answer %.0f ms, second %.0f ms, best of %d %.0f ms, with %.0f ms of processor time", of.program, got[0].Millis, got[1].Millis, len(got), best.Millis, best.Busy)
 		if best.Busy > mostMillis {
 			t.Errorf("the best answer takes %.0f ms of a processor, more than %d", best.Busy, mostMillis)
 		}

@@ -38,8 +38,8 @@ func playgroundFiles(t *testing.T) map[string][]byte {
 	return files
 }
 
-// TestPlayground_Program holds that the program for browsers prints what the program prints, byte by byte: for all cases of policies
-// and all stock runtimes, in one process. TestPlayground of cmd/internal/cli holds it for the same code without WebAssembly.
+// TestPlayground_Program holds that the program for browsers has the same output as the program, byte by byte. It runs all cases of
+// policies and all stock runtimes in one process. TestPlayground of cmd/internal/cli holds it for the same code without WebAssembly.
 func TestPlayground_Program(t *testing.T) {
 	inputs := map[string]string{}
 	files, err := filepath.Glob(filepath.Join(repository, "internal", "testdata", "policies", "*", "input.yaml"))
@@ -126,7 +126,7 @@ func stockRuntimes(t *testing.T) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// native returns what the program prints for an input.
+// native returns the answer of the program to an input.
 func native(t *testing.T, input string, args []string) answer {
 	t.Helper()
 	run := exec.Command(program, args...)
@@ -186,7 +186,7 @@ func TestPlayground(t *testing.T) {
 	}
 }
 
-// loaded holds that the tab asked for the files of the playground only, each once, and that the browser had nothing to complain about.
+// loaded holds that the tab asked for each file of the playground once, and for no other. The browser did not complain.
 func (p *tab) loaded(t *testing.T, address string, others ...string) {
 	t.Helper()
 	p.lock.Lock()
@@ -237,8 +237,8 @@ func TestPlayground_Typing(t *testing.T) {
 	again.run(t, answeredAfter("0"), wait(`document.getElementById("findings").textContent.includes("nonsense")`))
 }
 
-// TestPlayground_Checks asks for the rules of the cluster by keyboard. The second page has the files of the first one, loads its own
-// program only, and shows and marks what the command check reports. Its button leads back.
+// TestPlayground_Checks asks for the rules of the cluster by keyboard. The second page has the files of the first one, and loads its own
+// program only. It shows and marks the findings of the command check. Its button leads back.
 func TestPlayground_Checks(t *testing.T) {
 	const job = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: llm}\nspec:\n  runtimeRef: {name: torch-distributed}\n" +
 		"  trainer: {numNodes: 2, resourcesPerNode: {requests: {cpu: 2}, limits: {cpu: 1}}}\n"
@@ -361,7 +361,7 @@ func TestPlayground_Failure(t *testing.T) {
 	}
 }
 
-// picture writes what the tab shows to bin/web.
+// picture writes a picture of the tab to bin/web.
 func (p *tab) picture(t *testing.T, name string) {
 	t.Helper()
 	p.writePicture(t, name, get(t, p, chromedp.CaptureScreenshot()))
@@ -471,7 +471,7 @@ func TestPlayground_Address(t *testing.T) {
 		t.Errorf("the page says %q", got)
 	}
 	if got := eval[string](t, p, `document.getElementById("yaml").textContent`); !strings.Contains(got, "kind: JobSet") {
-		t.Errorf("the YAML is %q, want that of the first example", got)
+		t.Errorf("the YAML is %q, want the YAML of the first example", got)
 	}
 	if p.complaints != nil {
 		t.Errorf("the browser says %q", p.complaints)

@@ -21,8 +21,8 @@ var unused = map[string]string{
 	"k8s.io/apimachinery":            "pkg/watch/streamwatcher.go",
 }
 
-// smaller writes a go.mod of the program to a folder of the repository, together with copies of modules that lack their unused files. It
-// returns the flags of a build in folder cmd with that file. The folder has a fixed name, so builds are cached, and equal on every machine.
+// smaller writes a go.mod of the program to a folder of the repository. It also writes copies of modules, without their unused files. It
+// returns the flags of a build in folder cmd with that file. The folder has a fixed name. So builds are cached, and equal on every machine.
 func smaller(folder string) ([]string, error) {
 	program := filepath.Join(repository, "cmd")
 	mod, err := os.ReadFile(filepath.Join(program, "go.mod"))

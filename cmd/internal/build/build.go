@@ -7,9 +7,9 @@
 //		...
 //	})
 //
-// It answers which directories of a repository are built, what each build prints, and where each field of the output comes
-// from. Builds run on all cores, ahead of their use. A build reads no network and writes nothing, except a command, which may use
-// the network and gets a copy of the tree:
+// It finds and builds the directories of a repository, and finds the source of each field of the output. Builds run on all cores,
+// ahead of their use. A build reads no network and writes nothing. Only a command may use the network. It gets a copy of the tree.
+// The files are:
 //
 //	discover.go       the directories to build
 //	kustomize.go      a build by kustomize
@@ -60,8 +60,8 @@ type Builder struct {
 	copy    *treeCopy // for a command
 }
 
-// New returns a builder for the flags, or nil if they ask for no build. It returns an error for flags that do not fit together,
-// and for files that are no tree. Close it.
+// New returns a builder for the flags, or nil if they ask for no build. It returns an error for flags that do not fit together, and
+// for files that are not a tree. Close it.
 func New(p *host.Program, files fs.FS, flags workspace.Flags) (*Builder, error) {
 	if len(flags.Kustomize) == 0 && flags.BuildCommand == "" {
 		return nil, nil

@@ -231,8 +231,8 @@ func TestBuild_CommandWithSecrets(t *testing.T) {
 	}
 }
 
-// TestBuild_CommandNames builds directories whose names are no words, in a tree of such a name, with and without a repository. Each
-// command gets its directory by a path that is no option, and reads the file of that directory.
+// TestBuild_CommandNames builds directories whose names are not words, in a tree of such a name, with and without a repository. Each
+// command gets its directory by a path that is not an option, and reads the file of that directory.
 func TestBuild_CommandNames(t *testing.T) {
 	names := []string{"-x", "--help", "a b", "{}", "$(touch x)", "chart"}
 	if runtime.GOOS == "linux" {
@@ -337,8 +337,8 @@ func TestBuild_NoCopy(t *testing.T) {
 	}
 }
 
-// TestBuild_CommandOrigins holds where the objects that a command prints come from: from the template that helm names before an object,
-// or where a kustomization sets a field. A directory with both is a chart.
+// TestBuild_CommandOrigins holds the sources of the objects that a command prints. The source is the template that helm names before an
+// object, or the place where a kustomization sets a field. A directory with both is a chart.
 func TestBuild_CommandOrigins(t *testing.T) {
 	const (
 		object   = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: p-a, annotations: {config.kubernetes.io/origin: 'path: a.yaml'}}\n"
@@ -437,7 +437,7 @@ func TestBuild_Schemas(t *testing.T) {
 	all.Wait()
 }
 
-// TestBuild_SameAsKustomize compares builds with those of kustomize itself, also where the user asks for annotations.
+// TestBuild_SameAsKustomize compares builds with the builds of kustomize itself, also where the user asks for annotations.
 func TestBuild_SameAsKustomize(t *testing.T) {
 	base := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {y: \"on\", n: \"1\"}\n"
 	for name, text := range map[string]string{

@@ -32,8 +32,8 @@ const (
 	mostStack    = 64 << 20
 )
 
-// Serve builds kustomizations or supervises a command for the parent, if this process was started for that, and does not return then.
-// Call it first in main, and in TestMain of tests that build.
+// Serve builds kustomizations or supervises a command for the parent, if the parent started this process for that. Then it does not
+// return. Call it first in main, and in TestMain of tests that build.
 func Serve() {
 	process.Supervise()
 	if !process.Is(kustomizeWork) {
@@ -84,7 +84,7 @@ func (c *child) send(m message) {
 	}
 }
 
-// product is what a build makes.
+// product is the result of a build.
 type product struct {
 	// Text has an object in JSON a line, and Sources their sources.
 	Text    []byte `json:"-"`
@@ -99,7 +99,7 @@ type objectSource struct {
 	Known     bool   `json:",omitempty"`
 }
 
-// request is what a build is asked for.
+// request is the order for a build.
 type request struct {
 	Dir         string `json:"-"` // without links; a part of its own, since it may be no UTF-8
 	UsualSchema bool   // no kustomization of the build sets a schema
@@ -145,7 +145,7 @@ func (c *child) run(m message, answers chan message) (made product, err error) {
 	return made, made.write(objects, asked.KeepOrigins)
 }
 
-// errCrash is the error of a panic. What it says may hold values.
+// errCrash is the error of a panic. The text of a panic may hold values.
 var errCrash = errors.New("crash")
 
 // write writes the objects and their sources. They are JSON, a line each, which is faster to read than YAML.

@@ -60,7 +60,7 @@ func buildHere(t *testing.T, dir string) product {
 // builtVariable has the directory that TestChild_Build builds for the growth of its work.
 const builtVariable = "TRAINWELD_BUILT"
 
-// TestChild_Build holds that a build in this process makes what the process for it makes, so that its growth may be measured here.
+// TestChild_Build holds that a build in this process and in its own process have the same output. So tests may measure its growth here.
 func TestChild_Build(t *testing.T) {
 	if dir := os.Getenv(builtVariable); dir != "" {
 		buildHere(t, dir)
@@ -134,7 +134,7 @@ func growing() map[string]func(n int) map[string]string {
 	}
 }
 
-// TestChild_MemoryIsLinear holds that ten times the input takes little more than ten times the bytes, also those of kustomize.
+// TestChild_MemoryIsLinear holds that ten times the input takes little more than ten times the bytes, including the bytes of kustomize.
 func TestChild_MemoryIsLinear(t *testing.T) {
 	if testenv.LongOnly(t, "it builds many objects"); testenv.Race {
 		t.Skip("the race detector allocates memory of its own")
@@ -158,8 +158,8 @@ func TestChild_MemoryIsLinear(t *testing.T) {
 	}
 }
 
-// TestChild_WorkIsLinear holds the same for the statements of trainweld that the process runs. Those of kustomize grow with the square of
-// the objects: it compares the names of each with those of all others. The limit of a build ends that.
+// TestChild_WorkIsLinear holds the same for the statements of trainweld that the process runs. The statements of kustomize grow with the
+// square of the objects: it compares the names of each with all others. The limit of a build ends that.
 func TestChild_WorkIsLinear(t *testing.T) {
 	if testenv.LongOnly(t, "it builds a test binary, and counts statements"); testenv.Race {
 		t.Skip("it builds a test binary, and counts statements")

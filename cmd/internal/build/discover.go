@@ -22,8 +22,8 @@ import (
 // chartFile is the file that makes a directory a Helm chart.
 const chartFile = "Chart.yaml"
 
-// Find returns the directories to build: the named ones, or those found below them. It skips components, directories that
-// another one uses, charts within a chart, and library charts. From then on, the builder's shared files are those that are not built.
+// Find returns the directories to build: the named ones, or those found below them. It skips components, directories that another one uses,
+// charts within a chart, and library charts. From then on, the builder's shared files are the files that are not built.
 func (b *Builder) Find() ([]string, finding.List) {
 	named := b.flags.Kustomize
 	if b.command != nil {

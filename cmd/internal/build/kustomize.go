@@ -17,8 +17,8 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// kustomize builds a directory as the program kustomize does by default: without plugins, and with files below the root of each
-// kustomization only. It returns the TrainJobs.
+// kustomize builds a directory as the program kustomize does by default. It uses no plugins, and only files below the root of
+// each kustomization. It returns the TrainJobs.
 func (b *Builder) kustomize(built *workspace.Built) (jobs patchedJobs) {
 	real, err := b.tree.Real(built.Dir)
 	if err != nil {
@@ -70,8 +70,8 @@ func (b *Builder) failed(built *workspace.Built, real string, err error) finding
 	return failure(finding.CodeBuildFailed, fieldpath.Position{File: built.File}, message, help)
 }
 
-// closure returns a kustomization and those that it names, each before those. It reports whether none of them sets a schema of
-// its own.
+// closure returns a kustomization and the kustomizations that it names, directly or not. Each comes before the ones that it
+// names. It reports whether none of them sets a schema of its own.
 func (b *Builder) closure(top *kustomization) (all []*kustomization, usualSchema bool) {
 	usualSchema = true
 	seen := map[*kustomization]bool{nil: true}

@@ -21,8 +21,8 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// This file finds the patches that an overlay loses. kustomize replaces a list if it does not know the merge key. Then a patch of one
-// manager in an overlay removes the patches of all managers of the base.
+// This file finds the patches that an overlay loses. The program kustomize replaces a list if it does not know the merge key. Then a
+// patch of one manager in an overlay removes the patches of all managers of the base.
 
 // patched is a TrainJob of a build with the managers of its patches.
 type patched struct {
@@ -71,7 +71,7 @@ func (b *Builder) base(dir string) patchedJobs {
 	return build()
 }
 
-// lostPatches returns a finding for each patch of a manager that is in a base of a directory, and not in its build. A patch of the
+// lostPatches returns a finding for each patch of a manager that a base has and the build of a directory lacks. A patch of the
 // overlay that names the manager, or removes by JSON 6902, removes on purpose.
 func (b *Builder) lostPatches(built *workspace.Built, jobs patchedJobs) finding.List {
 	real, err := b.tree.Real(built.Dir)

@@ -34,9 +34,9 @@ func messages(stderr []byte) string {
 	return ": " + text
 }
 
-// masked returns the first lines of a message on one line. It masks values that may be secret: behind a key with a word such as
-// password or token, between the lines of a key in PEM, in the user and the query of a URL, and long words that
-// mix letters and digits. From a line on that may belong to a Secret, it shows nothing.
+// masked returns the first lines of a message on one line. It masks values that may be secret. They follow a key with a word such as
+// password or token, or lie within a key in PEM. It also masks the user and the query of a URL, and long words that mix letters and digits.
+// From a line on that may belong to a Secret, it shows nothing.
 func masked(text string) string {
 	var shown []string
 	inKey := false
@@ -129,7 +129,7 @@ func withoutUser(address string) string {
 	return address
 }
 
-// isOpaque reports whether a word looks like a key, like a hash or like base64, rather than like a path or a name.
+// isOpaque reports whether a word looks like a key, a hash or base64, rather than a path or a name.
 func isOpaque(word string) bool {
 	word = strings.Trim(word, `"'`+"`,;()[]{}")
 	if strings.HasSuffix(word, "=") {

@@ -9,7 +9,7 @@ import (
 	"io"
 )
 
-// message is what a builder and the process that builds send each other about one build.
+// message is a message about one build, between a builder and the process that builds.
 type message struct {
 	build uint64
 	op    byte

@@ -297,8 +297,8 @@ func (s *sources) read(name string) ([]byte, bool) {
 	return nil, false
 }
 
-// object returns the object of a file from which a build made another one: of the same kind, with a name that is the same or a
-// part of it.
+// object returns the object of a file from which a build made another one. It has the same kind, and the same name or a part of
+// it.
 func (s *sources) object(file string, made *manifest.Document) *manifest.Document {
 	f := s.file(file)
 	if f == nil {
@@ -360,7 +360,7 @@ func (s *source) sets(d *manifest.Document, path fieldpath.Path) (fieldpath.Posi
 	return fieldpath.Position{}, false
 }
 
-// pointer returns a path as a JSON pointer. An item by its key has no pointer: then the pointer ends before it, and rest is the
+// pointer returns a path as a JSON pointer. An item by its key has no pointer. Then the pointer ends before it, and rest is the
 // pointer's last part.
 func pointer(path fieldpath.Path) (whole, rest string) {
 	escape := strings.NewReplacer("~", "~0", "/", "~1")

@@ -62,8 +62,8 @@ func Pairs(p *host.Program, old, new Version, take func(old, new workspace.Flags
 	return err
 }
 
-// versionSide is a version with its builder, which is nil without builds, and its directories by what they have in common with
-// those of the other version.
+// versionSide is a version with its builder, which is nil without builds. The keys of dirs are the parts of their paths
+// that both versions share.
 type versionSide struct {
 	*Builder
 	flags   workspace.Flags

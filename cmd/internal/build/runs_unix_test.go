@@ -12,7 +12,7 @@ import (
 // detached puts a process into a session of its own.
 func detached() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
-// runs reports whether a process exists and is no zombie that nobody waits for.
+// runs reports whether a process exists and is not a zombie that nobody waits for.
 func runs(pid int) bool { return syscall.Kill(pid, 0) == nil && !isZombie(pid) }
 
 // isZombie reports whether a process has ended. Systems without /proc reap the orphans at once.

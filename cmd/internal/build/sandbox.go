@@ -17,7 +17,7 @@ import (
 )
 
 // The limits of a build by kustomize. A small one takes milliseconds of a processor. On a machine with much other work, it may take long
-// to get them. What the system does not tell about the processor, mostTime bounds alone.
+// to get them. If the system does not report the time of the processor, only mostTime bounds a build.
 const (
 	mostProcessor = 10 * time.Second
 	mostTime      = 2 * time.Minute
@@ -36,7 +36,7 @@ var (
 	errOthers = fmt.Errorf("is not built: %d builds of this run have reached their limits", mostStopped)
 )
 
-// outOfMemory are the words with which Go ends a process that gets no more memory, also for the stack of a thread.
+// outOfMemory are the words with which Go ends a process without memory, also for the stack of a thread.
 var outOfMemory = []string{process.OutOfMemory, "cannot allocate memory", "pthread_create failed", "failed to create new OS thread"}
 
 // sandbox builds in a process that has no files, no network and no programs: see [process.Confine]. All builds of a run share the

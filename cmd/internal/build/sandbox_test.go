@@ -189,7 +189,7 @@ func TestBuild_Bounded(t *testing.T) {
 			done := make(chan *workspace.Built)
 			go func() { done <- b.Build("top") }()
 			if good := b.Build("good"); good.Findings != nil || len(good.Text) == 0 {
-				t.Errorf("the build beside it: %q, %v", good.Text, good.Findings)
+				t.Errorf("the other build: %q, %v", good.Text, good.Findings)
 			}
 			built := <-done
 			if len(built.Findings) != 1 || built.Findings[0].Code != finding.CodeBuildFailed || !strings.Contains(built.Findings[0].Message, tc.want) && !testenv.Race || built.Findings[0].Position.File != filepath.Join("top", "kustomization.yaml") {
@@ -282,7 +282,7 @@ func TestSandbox_Memory(t *testing.T) {
 	}
 }
 
-// TestSandbox_Waits builds what gets its files late, as on a machine with much other work. Waiting is no time of the processor.
+// TestSandbox_Waits runs a build that gets its files late, as on a machine with much other work. The wait is not time of the processor.
 func TestSandbox_Waits(t *testing.T) {
 	write(t, map[string]string{"good/kustomization.yaml": "resources: [a.yaml]\n", "good/a.yaml": configMap})
 	b := newBuilder(t, workspace.Flags{Kustomize: []string{"good"}})
@@ -429,7 +429,8 @@ func TestInspect_Bounded(t *testing.T) {
 	}
 }
 
-// TestBuild_Names builds kustomizations in directories whose names are no words. Searching for them finds each, and one process builds all.
+// TestBuild_Names builds kustomizations in directories whose names are not words. Searching for them finds each, and one process builds
+// all.
 func TestBuild_Names(t *testing.T) {
 	names := []string{"-x", "a b", "plain"}
 	if runtime.GOOS == "linux" {

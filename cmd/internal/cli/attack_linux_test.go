@@ -26,8 +26,8 @@ import (
 
 // attack is a repository of a stranger, and the command lines that a pipeline runs in it.
 type attack struct {
-	// files maps names to texts. A text "-> TARGET" makes a link, "fifo" a named pipe, and "sparse" a file of 3 TiB. URL stands for a
-	// server, SENTINEL for a file that a command of the attacker would write, and MARK for a text that no report shows.
+	// files maps names to texts. A text "-> TARGET" makes a link, "fifo" a named pipe, and "sparse" a file of 3 TiB. URL is the address
+	// of a server. SENTINEL is a file that a command of the attacker would write. MARK is a text that no report shows.
 	files map[string]string
 	make  func(t *testing.T, dir string) // what else to make, after a commit of the files
 	lines []string                       // a ~ stands for a space within a word, and a last word <FILE for the standard input
@@ -112,7 +112,7 @@ func attacks() map[string]attack {
 		manyPatches *= 2
 	}
 	return map[string]attack{
-		// What kustomize would fetch or run.
+		// Files and programs that kustomize would fetch or run.
 		"URL":             remote("resources", "URL/a.yaml"),
 		"file of a URL":   remote("resources", byGit, "top/"+byGit, "no manifest\n"),
 		"file of HTTP":    remote("components", "git::http:/localhost/a.git?ref=--exec", "top/git::http:/localhost/a.git?ref=--exec", "no manifest\n"),
@@ -127,7 +127,7 @@ func attacks() map[string]attack {
 			"top/sub/kustomization.yaml", "resources: [g.yaml]\npatches:\n- target: {kind: ConfigMapGenerator}\n  patch: '[{op: add, path: /files, value: [\"a=URL/a\"]}]'\n"), lines: build, want: "TW12"},
 		"chart":         {files: top("helmCharts: [{name: a, repo: 'URL'}]\n"), lines: build, want: "TW12"},
 		"exec function": plugin("apiVersion: example.com/v1\nkind: A\nmetadata:\n  name: a\n  annotations:\n    config.kubernetes.io/function: 'exec: {path: ./run.sh}'\n"),
-		// What kustomize does not end.
+		// Inputs on which kustomize does not end.
 		"aliases":             {files: top("resources: [a.yaml]\ncommonAnnotations: {a: &a \"" + long + "\"" + strings.Repeat(", *a : *a", 1<<15) + "}\n"), lines: build[:1], want: "TW12"},
 		"aliases of settings": {files: map[string]string{"trainweld.yaml": "a: &a " + long + "\nb: [" + strings.Repeat("*a, ", 1<<12) + "]\n"}, lines: attackLines[:1], want: "TW100"},
 		"aliases of a golden file": {files: map[string]string{"cases/a/job.yaml": testenv.TrainJob(0), "cases/rt.yaml": valuesRuntime, "cases/a/want/default_a.yaml": "a: &a " + long + "\nb: [" + strings.Repeat("*a, ", 1<<12) + "]\n"},
@@ -145,7 +145,7 @@ func attacks() map[string]attack {
 		"pipe in it":   {files: top("resources: [b.yaml]\n", "top/b.yaml", "fifo"), lines: build, want: "TW12"},
 		"outside":      {files: top("resources: [../../outside/secret.yaml]\n"), lines: build, want: "TW12"},
 		"link outside": {files: top("configMapGenerator: [{name: a, files: [b]}]\n", "top/b", "-> ../../outside/secret.yaml"), lines: build, want: "TW12"},
-		// What git would obey.
+		// Attacks through the state of a git repository.
 		"monitor":           configured("[core]\n\tfsmonitor = " + run + "\n"),
 		"ext":               lacking("ext::sh -c "+strings.ReplaceAll(run, " ", "% "), "[protocol]\n\tallow = always\n[protocol \"ext\"]\n\tallow = always\n"),
 		"programs":          lacking("ssh://localhost/a", "[core]\n\tsshCommand = "+run+"\n"),
@@ -175,7 +175,7 @@ func attacks() map[string]attack {
 		"endless alternates": {make: func(t *testing.T, dir string) {
 			special(t, filepath.Join(dir, ".git/objects/info/alternates"), "-> /dev/zero")
 		}, lines: attackLines[:2], want: "cannot be read: git rev-parse"},
-		// What a tree leads to.
+		// Attacks through the files of a tree.
 		"link of a tree":  {files: map[string]string{"ch/Chart.yaml": "name: a\n", "a/b/c": "-> ../..", "out": "-> a/b/c/../nothing"}, lines: attackLines[3:4], want: "is a link out of the tree"},
 		"sparse file":     {files: chart("name: a\n"), make: func(t *testing.T, dir string) { special(t, filepath.Join(dir, "large"), "sparse") }, lines: attackLines[3:4], want: "larger than 1024 MiB"},
 		"device as chart": {files: map[string]string{"ch/Chart.yaml": "-> /dev/zero"}, lines: attackLines[3:4], want: "TW12"},
@@ -190,7 +190,7 @@ func attacks() map[string]attack {
 		"deep folders": {files: map[string]string{strings.Repeat("d/", 300) + "job.yaml": testenv.TrainJob(0), strings.Repeat("d/", 300) + "Chart.yaml": "name: a\n"},
 			lines: []string{"test .", "check -k .", "check . --build cat~{}/job.yaml"}, want: "lies in"},
 		"deep bases": {make: deepBases, lines: []string{"check -k top", "render -k top"}, want: "lies in"},
-		// What settings lead to.
+		// Attacks through settings.
 		"policy outside": {files: map[string]string{"trainweld.yaml": "policy: ../outside/secret.yaml\npatches:\n- file: ../outside/secret.yaml\n"}, lines: attackLines[:3], want: "TW"},
 		"patch of a link": {files: map[string]string{"trainweld.yaml": "patches:\n- file: link.yaml\n", "link.yaml": "-> ../outside/secret.yaml"}, lines: attackLines[:3],
 			want: "is outside of the repository"},
@@ -220,7 +220,7 @@ func attacks() map[string]attack {
 			lines: []string{"check jobs.yaml", "render -f jobs.yaml"}, want: "to select TrainJobs by"},
 		"mistakes of a policy": {files: map[string]string{"trainweld.yaml": "patches:\n" + times(60_000, "- {file: /%d}\n")},
 			lines: []string{"check job.yaml -r rt.yaml"}, want: "must be a relative path"},
-		// What dumps hold.
+		// Attacks through dumps.
 		"names of a dump": {files: map[string]string{"dump.yaml": dumped(`"a\\e[31m\\n::error::x"`, "") + "---\napiVersion: v1\nkind: Secret\nmetadata: {name: llm, name: b}\nstringData: {a: MARK, b: [MARK]}\n"}, lines: dumpLines, want: "llm"},
 		"owners of a dump": {files: map[string]string{"dump.yaml": dumped("llm", `  managedFields: [{manager: "a\\e[31m\\n::error::x", operation: Update, fieldsType: FieldsV1, fieldsV1: {f:spec: {f:replicatedJobs: {}}, "k:{": {}, "i:99999999999999999999": {}}}]`+"\n")},
 			lines: dumpLines, want: "llm"},
@@ -306,8 +306,8 @@ func deepBases(t *testing.T, dir string) {
 	}
 }
 
-// TestAttacks runs the program in repositories of strangers. No command of theirs runs, nothing is connected, nothing outside of the
-// repository is read or written, and each run ends soon and small, with a message.
+// TestAttacks runs the program in repositories of strangers. No command of theirs runs, and no run opens a connection. No run reads
+// or writes outside of the repository. Each run ends soon, with little memory and with a message.
 func TestAttacks(t *testing.T) {
 	var connections atomic.Int32
 	server := httptest.NewUnstartedServer(http.NotFoundHandler())
@@ -422,7 +422,7 @@ func (a attack) run(t *testing.T, dir, line string) {
 		}
 		break
 	}
-	// The greatest of the process and of those that it has started.
+	// The greatest of the process and of its child processes.
 	if usage := cmd.ProcessState.SysUsage().(*syscall.Rusage); usage.Maxrss<<10 >= mostAttackMemory && !testenv.Race {
 		t.Errorf("%s: a process takes %d MiB", line, usage.Maxrss>>10)
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
-// BenchmarkPods writes 100,000 Pods of one JobSet as YAML, and the same Pods with sigs.k8s.io/yaml
-// next to it, in turns, so that the ratio holds when the machine's speed drifts.
+// BenchmarkPods writes 100,000 Pods of one JobSet as YAML, and the same Pods with sigs.k8s.io/yaml.
+// The two take turns, so the ratio holds when the machine's speed drifts.
 func BenchmarkPods(b *testing.B) {
 	const pods = 100_000
 	js := wideJobSet(pods)

@@ -64,8 +64,8 @@ func TestBlameColors(t *testing.T) {
 	}
 }
 
-// TestBlameWidth: on a terminal lines are cut at its width, or at that of COLUMNS, and a name stands where
-// it changes; elsewhere lines are whole and each has its name.
+// TestBlameWidth holds that lines on a terminal are cut at its width, or at COLUMNS. A name shows where it
+// changes. Elsewhere lines are whole, and each has its name.
 func TestBlameWidth(t *testing.T) {
 	body := func(text string) []string {
 		var lines []string
@@ -150,8 +150,8 @@ func TestTablesFitTheTerminal(t *testing.T) {
 // marker is a value that no report may show.
 const marker = "m4rk3r"
 
-// TestBlame_MaskedValues feeds a marker as the value of variables wherever one can be set, and looks for it
-// in every format; asked for, it is there.
+// TestBlame_MaskedValues sets a marker as the value of variables in every place that takes one. It looks
+// for the marker in every format. Only a run that asks for values shows it.
 func TestBlame_MaskedValues(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {

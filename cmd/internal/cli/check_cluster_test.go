@@ -47,9 +47,9 @@ func (c checked) errors() []checkedFinding {
 	return slices.DeleteFunc(slices.Clone(c.findings), func(f checkedFinding) bool { return f.Severity != "error" })
 }
 
-// TestCheckCluster wants the program's verdict on every case to be the cluster's, and, where the cluster
-// rejects, an error at a field that the cluster names. Cases of stock runtimes, which stand next to no
-// runtime, are omitted.
+// TestCheckCluster wants the program's verdict on every case to be the cluster's. Where the cluster
+// rejects, it wants an error at a field that the cluster names. It skips cases of stock runtimes, which
+// have no runtime next to them.
 func TestCheckCluster(t *testing.T) {
 	if testenv.Race {
 		t.Skip("one file at a time: TestCheckPositions reads many at once")
@@ -128,8 +128,8 @@ func TestCheckCluster(t *testing.T) {
 	}
 }
 
-// namesField says whether an error is at a field that the text names, as compare.py has it: what stands in
-// brackets does not count, and either path may be the longer one, at either end.
+// namesField reports whether an error is at a field that the text names, by the rules of compare.py. Text
+// in brackets does not count. Either path may be the longer one, at either end.
 func namesField(text string, errs []checkedFinding) bool {
 	brackets := regexp.MustCompile(`\[[^\]]*\]`)
 	plain := func(path string) string {
@@ -148,8 +148,8 @@ func namesField(text string, errs []checkedFinding) bool {
 	return len(matches) == 0
 }
 
-// TestCheckPositions wants a file, a line and a column of every finding about what stands in a file: of all
-// cases at once, of what each script brings as inputs, and with patches and an old state next to them.
+// TestCheckPositions wants a file, a line and a column of every finding about the text of a file. It checks
+// all cases at once, and the inputs of each script, also with patches and an old state.
 func TestCheckPositions(t *testing.T) {
 	const patches = "- manager: a.example.com/a\n  trainingRuntimeSpec:\n    template:\n      spec:\n        replicatedJobs:\n" +
 		"        - name: node\n          template: {spec: {template: {spec: {priorityClassName: none, volumes: [{name: Bad, emptyDir: {}}], containers: [{name: node, env: [{name: a, value: b}], volumeMounts: [{name: no, mountPath: /no}]}]}}}}\n"

@@ -43,8 +43,8 @@ func commandLines(word string) [][]string {
 	return lines
 }
 
-// FuzzCommands runs each command on any files and words. None panics or writes what a terminal acts on, and the same input has the same
-// output.
+// FuzzCommands runs each command on any files and words. None panics or writes characters that a terminal acts on. The same input has
+// the same output.
 func FuzzCommands(f *testing.F) {
 	dump, err := os.ReadFile(filepath.Join(repository, "internal", "testdata", "live", "dump.yaml"))
 	if err != nil {
@@ -113,7 +113,7 @@ func TestFuzz_Confined(t *testing.T) {
 	confined.Runs(t, "FuzzNames")
 }
 
-// runTwice runs a command line on files in memory, and returns what is wrong with its output, or "".
+// runTwice runs a command line on files in memory. It returns the fault of its output, or "".
 func runTwice(t *testing.T, files map[string]string, args []string) string {
 	t.Helper()
 	tree := fstest.MapFS{}

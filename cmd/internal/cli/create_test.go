@@ -12,8 +12,8 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/host"
 )
 
-// TestCreateDocumented wants a row in the table of docs/create.md for every flag of create that says
-// something of the TrainJob, and for no other.
+// TestCreateDocumented wants a row in the table of docs/create.md for every flag of create that
+// describes the TrainJob. No other flag has a row.
 func TestCreateDocumented(t *testing.T) {
 	p := host.Program{Stdin: strings.NewReader(""), Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}, Files: host.Files{}}
 	text, err := os.ReadFile("../../../docs/create.md")

@@ -14,7 +14,7 @@ import (
 	"github.com/trainweld/trainweld/internal/testenv"
 )
 
-// BenchmarkFix repairs 1,000 files, and checks the same files before. A repair may take three times as long as the check: it judges
+// BenchmarkFix repairs 1,000 files, and checks the same files before. A repair may take three times as long as the check. It judges
 // the files twice, and edits and writes them.
 func BenchmarkFix(b *testing.B) {
 	const jobs, most = 1000, 3

@@ -26,8 +26,8 @@ import (
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
-// TestFix_Laws repairs the conflicts of random TrainJobs: no conflict of a preferred manager is left, the merged template differs only
-// at or below the fields of the conflicts, a new finding is one that a conflict hid, and a second run changes nothing.
+// TestFix_Laws repairs the conflicts of random TrainJobs. No conflict of a preferred manager remains. The merged template differs only
+// at or below the fields of the conflicts. A conflict hid each new finding. A second run changes nothing.
 func TestFix_Laws(t *testing.T) {
 	t.Parallel()
 	cases, seed := testenv.Cases(t, 800), testenv.Seed(t)
@@ -96,7 +96,7 @@ func (f *fixCase) encode(b *bytes.Buffer, format manifest.Format, object any) {
 	}
 }
 
-// diff shows what the repair changed.
+// diff shows the changes of the repair.
 func (f *fixCase) diff() string { return cmp.Diff(f.before, testenv.Tree(f.t, f.dir)) }
 
 // fixFinding is a finding of a report.
@@ -213,7 +213,7 @@ func (f *fixCase) laws(repaired map[string]int) string {
 	return f.isNew(checked, conflicts)
 }
 
-// differsElsewhere names a field of the merged template that differs, and is not at or below the field of a conflict.
+// differsElsewhere names a field of the merged template that differs although no conflict is on it or above it.
 func (f *fixCase) differsElsewhere(before *trainer.JobSetTemplateSpec, conflicts []fixFinding) string {
 	asJobSet := func(t *trainer.JobSetTemplateSpec) *jobset.JobSet {
 		return &jobset.JobSet{ObjectMeta: t.ObjectMeta, Spec: t.Spec}
@@ -244,8 +244,8 @@ func hasOrder(path fieldpath.Path) bool {
 	return len(path) > 1 && slices.Contains([]fieldpath.Step{fieldpath.Field("env"), fieldpath.Field("initContainers")}, path[len(path)-2])
 }
 
-// isNew names a finding that the repair causes. A conflict may hide another one on a field of its own, a patch that does nothing, and
-// what a controller's objects make of the value that the user prefers.
+// isNew names a finding that the repair causes. A conflict may hide another conflict on one of its fields, and a patch that does
+// nothing. It may also hide findings on a controller's objects with the preferred value.
 func (f *fixCase) isNew(before, conflicts []fixFinding) string {
 	known := map[[2]string]bool{}
 	for _, one := range before {

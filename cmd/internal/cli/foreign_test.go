@@ -15,7 +15,7 @@ import (
 	"github.com/trainweld/trainweld/internal/testenv"
 )
 
-// foreignFiles returns files that are no manifest, or that hold a Secret. MARK stands for what no message repeats.
+// foreignFiles returns files that are not manifests, or that hold a Secret. MARK is a text that no message repeats.
 func foreignFiles() map[string]string {
 	return map[string]string{
 		"passwd": "root:MARK:0:0:root:/root:/bin/bash\ndaemon:MARK:1:1::/:/bin/sh\n", "word": "MARK\n", "key": "MARK: x\n",
@@ -69,8 +69,8 @@ func foreignLines() []string {
 	}
 }
 
-// TestForeignFiles names files that are no manifest in each place that reads one. No message repeats a word of them. A short run gives
-// each file to some of the command lines, others in each run.
+// TestForeignFiles names files that are not manifests in each place that reads one. No message repeats a word of them. A short run
+// gives each file to some of the command lines, others in each run.
 func TestForeignFiles(t *testing.T) {
 	const job = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: llm}\nspec: {runtimeRef: {name: rt}, trainer: {numNodes: 1}}\n"
 	t.Chdir(t.TempDir())
@@ -167,7 +167,7 @@ func TestOddNames(t *testing.T) {
 						t.Fatal(err)
 					}
 				} else if kind != "missing" {
-					t.Skip("below what is no directory, all are missing")
+					t.Skip("every path below a file is missing")
 				}
 				for j, line := range lines {
 					if (first+uint64(i+j))%every != 0 {

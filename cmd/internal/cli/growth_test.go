@@ -18,8 +18,8 @@ type growth struct {
 	n    int // of the smaller input
 	// beside is another file, which BESIDE in args names. The input is then all that stands in file, without a runtime.
 	beside func(n int) string
-	// folder has the files by their names, in place of file and beside: args name them, and stdin is the standard input. With git,
-	// the files in which SIDE is old are the revision HEAD.
+	// folder has the files by their names, in place of file and beside. Their names are in args, and stdin is the standard input. With
+	// git, the files in which SIDE is old are the revision HEAD.
 	folder func(n int) map[string]string
 	isGit  bool
 }
@@ -368,7 +368,8 @@ func env(item string) func(n int) string {
 	return func(n int) string { return "    env:\n" + times(n, "    - "+item+"\n") }
 }
 
-// patched is one manager's patch of a Pod template that holds n items, and contested those of two with other values.
+// patched is one manager's patch of a Pod template with n items. The function contested has the patches of two managers, with
+// different values.
 func patched(template, item string) func(n int) string {
 	return func(n int) string {
 		pod := fmt.Sprintf(template, times(n, item+", "))
@@ -399,7 +400,7 @@ func pods(n int) string {
 	return strings.Replace(trainJob("a", "    image: SIDE\n"), "numNodes: 2", fmt.Sprint("numNodes: ", n), 1)
 }
 
-// replicated is a TrainJob whose runtime has n more replicated jobs, and wide is a given TrainJob of such a runtime.
+// replicated is a TrainJob whose runtime has n more replicated jobs. wide is a given TrainJob of such a runtime.
 func replicated(n int) string { return wide(trainJob("a", "    image: SIDE\n"), n) }
 
 func wide(job string, n int) string {
@@ -553,7 +554,8 @@ func extendedPatchesOf(patches, jobs int, value string) map[string]string {
 	return files
 }
 
-// definitions are n definitions with an object of each, and manyFields one with n fields, of which the object has twice as many.
+// definitions are n definitions with an object of each. The function manyFields has one definition with n fields, and an object with
+// twice as many.
 func definitions(n int) map[string]string {
 	files := map[string]string{}
 	for i := range n {

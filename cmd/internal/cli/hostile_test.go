@@ -17,8 +17,8 @@ import (
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
-// hostile is what may stand in any text of an input: what a terminal acts on, what ends a line of a comment and begins an
-// object, commands of workflows, and the syntax of reports.
+// hostile is a text that any string of an input may hold. It has characters that a terminal acts on, and lines that end a
+// comment and begin an object. It also has commands of workflows, and the syntax of reports.
 const hostile = "x\x1b[31m\u009b2J\u202e\u2066\u061c\u2028\u200b\u200d\ufeff\x7f\a\r\n::error::pwned\n  ::warning::pwned\n##[error]pwned ##vso[x]\n---\nkind: Injected\n```\n`</code></details><script>| ]]> %0A::error::pwned"
 
 // hostileFiles are objects with hostile text wherever there is text, by the names of their files.
@@ -111,8 +111,8 @@ func writeHostile(t *testing.T, dir string) func(name string) string {
 	return path
 }
 
-// TestHostile gives every command hostile text in every input and every format. None of it may act on a terminal, begin a
-// command of a workflow, or become a part of a document.
+// TestHostile gives every command hostile text in every input and every format. The text must not act on a terminal,
+// begin a command of a workflow, or become part of a document.
 func TestHostile(t *testing.T) {
 	findingsSchema, err := filepath.Abs(filepath.Join(repository, "docs", "json", "findings.schema.json"))
 	if err != nil {
@@ -283,7 +283,7 @@ func acts(r rune) bool {
 	return r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp))
 }
 
-// tame looks for what a report must not let through.
+// tame looks for text that a report must mask.
 func tame(t *testing.T, args []string, where, text, format string) {
 	t.Helper()
 	if !utf8.ValidString(text) {

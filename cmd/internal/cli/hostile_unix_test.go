@@ -54,7 +54,7 @@ func inTime(t *testing.T, args ...string) (status int, output string) {
 	return status, string(out)
 }
 
-// listing is what a directory holds, each link with where it leads.
+// listing returns the files of a directory, and the target of each link.
 func listing(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -81,8 +81,8 @@ func listing(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// TestOwnFiles_Obstacles puts something else in the place of each own file: every command rejects it at once, changes
-// nothing, and touches nothing to which a link leads.
+// TestOwnFiles_Obstacles replaces each own file by something else. Every command rejects it at once, and changes
+// nothing. It does not touch the targets of links.
 func TestOwnFiles_Obstacles(t *testing.T) {
 	if testenv.Race {
 		t.Skip("starts many processes")
@@ -229,8 +229,9 @@ func TestInterruptedReading(t *testing.T) {
 	}
 }
 
-// TestInterruptedProcess interrupts processes of each command that writes files, at random moments. One with the status of
-// the signal has left everything as it was, or was done with everything; any other was too late, and has done everything.
+// TestInterruptedProcess interrupts processes of each command that writes files, at random moments. A process with the
+// status of the signal has changed nothing, or has done everything. The signal came too late for any other process, which
+// has done everything.
 func TestInterruptedProcess(t *testing.T) {
 	if testenv.LongOnly(t, "sends signals to processes for several seconds"); testenv.Race {
 		t.Skip("sends signals to processes for several seconds")

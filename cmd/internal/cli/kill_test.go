@@ -25,7 +25,7 @@ const stagedSuffix = ".trainweld-new"
 // writer is a command that changes the files of a directory, over two versions of its inputs that take turns.
 type writer struct {
 	dir string
-	// prepare makes the inputs of a version. It leaves alone what killed runs left.
+	// prepare makes the inputs of a version. It keeps the files that killed runs left.
 	prepare func(t *testing.T, dir string, version int)
 	command func(dir string, version int) *exec.Cmd
 	foreign map[string]string // files that nothing changes
@@ -115,8 +115,8 @@ func (w *writer) run(t *testing.T, version int) (*exec.Cmd, <-chan struct{}) {
 	return run, ended
 }
 
-// disturb runs a version, and sends a signal to it at a random moment: half of the time at any, half of the time while
-// files are being written.
+// disturb runs a version, and sends a signal to it at a random moment. In half of the runs, files are being written at
+// that moment.
 func (w *writer) disturb(t *testing.T, random *rand.Rand, version int, signal os.Signal) *os.ProcessState {
 	t.Helper()
 	run, ended := w.run(t, version)
@@ -137,8 +137,8 @@ func (w *writer) isLeft(file string) bool {
 	return !foreign && strings.HasSuffix(file, stagedSuffix)
 }
 
-// complete runs a version as nobody disturbs it, after those that were: it makes what a run into a new directory makes. Git shows
-// the other files that killed runs have left.
+// complete runs a version without a signal, after disturbed runs. It makes the same files as a run into a new directory. Git
+// shows the other files that killed runs have left.
 func (w *writer) complete(t *testing.T, version int) {
 	t.Helper()
 	if out, err := w.command(w.dir, version).CombinedOutput(); err != nil {
@@ -152,7 +152,7 @@ func (w *writer) complete(t *testing.T, version int) {
 }
 
 // TestKilledRuns kills runs of each command that writes files, at 200 random moments. After each, every file is whole, of
-// one version or the other, and every foreign file as it was. Every now and then a run is left alone: it completes.
+// one version or the other, and every foreign file as it was. Every now and then a run gets no signal, and completes.
 func TestKilledRuns(t *testing.T) {
 	const kills = 200
 	if testenv.LongOnly(t, "kills processes for half a minute, and looks only at the files that they leave"); testenv.Race {
@@ -215,7 +215,7 @@ func TestKilledRuns(t *testing.T) {
 	}
 }
 
-// seeded returns the source of the random moments of a test: the same moments, as far as the machine repeats itself.
+// seeded returns the source of the random moments of a test. They are the same moments, as far as the machine repeats itself.
 func seeded(t *testing.T) *rand.Rand {
 	t.Helper()
 	return rand.New(rand.NewPCG(testenv.Seed(t), 0))
@@ -292,7 +292,8 @@ func writeCases(t *testing.T, dir string, version int) {
 	}
 }
 
-// TestTwoProcessesAtOnce lets processes write one directory: all succeed, each file is that of one, and nothing is left behind.
+// TestTwoProcessesAtOnce lets processes write one directory: all succeed, each file is whole from one process, and no other file
+// remains.
 func TestTwoProcessesAtOnce(t *testing.T) {
 	work := t.TempDir()
 	dir := filepath.Join(work, "out")

@@ -163,7 +163,7 @@ func onlyStockImages(r liveReport) bool {
 }
 
 // TestDiffLive_Defaults compares inputs with the objects that Kubernetes' own code made of them, with all defaults. That code ran
-// no admission and no webhook, so the Pods get their label, a token, a node and the usual tolerations here.
+// no admission and no webhook. So the Pods get their label, a token, a node and the usual tolerations here.
 func TestDiffLive_Defaults(t *testing.T) {
 	results, err := filepath.Glob(filepath.Join(casefile.Shared(t, "../../../internal/testdata/probe"), "*", "want", "pods", "result.yaml"))
 	if err != nil {

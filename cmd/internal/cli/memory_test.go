@@ -17,8 +17,8 @@ import (
 	"github.com/trainweld/trainweld/internal/testenv"
 )
 
-// TestMemoryIsFlat renders repositories of a thousand and of five thousand TrainJobs, each as a process of its own:
-// neither takes much memory, and the second little more than the first.
+// TestMemoryIsFlat renders repositories of a thousand and of five thousand TrainJobs, each in its own process.
+// Neither takes much memory, and the second takes little more than the first.
 func TestMemoryIsFlat(t *testing.T) {
 	if testenv.LongOnly(t, "renders thousands of files, and the race detector takes memory of its own"); testenv.Race {
 		t.Skip("renders thousands of files, and the race detector takes memory of its own")
@@ -67,8 +67,8 @@ func TestPodsAreStreamed(t *testing.T) {
 	}
 }
 
-// peakOf runs a command and returns the most memory that it took, in bytes. On Linux the kernel counts to a
-// process also what its parent took when it was started, and so the process is watched.
+// peakOf runs a command and returns the most memory that it took, in bytes. On Linux the kernel also counts
+// the memory that the parent took at the start. So peakOf watches the process.
 func peakOf(run *exec.Cmd) (int64, error) {
 	if runtime.GOOS != "linux" {
 		err := run.Run()

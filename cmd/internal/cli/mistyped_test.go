@@ -32,9 +32,9 @@ const (
 		{"name":"node","template":{"spec":{"template":{"spec":{"runtimeClassName":"kata","containers":[{"name":"node","image":"i"}]}}}}}]}}`
 )
 
-// TestOneFindingPerMistake gives every field of the Go types a value of a wrong type, and a value that most fields of its
-// type do not take. Beside what check says of the document without the field, it has one finding more. For the second, one
-// at most.
+// TestOneFindingPerMistake gives every field of the Go types a value of a wrong type. Then it gives the field a value
+// that most fields of its type reject. The first value adds one finding to the findings of the document without the
+// field. The second value adds one at most.
 func TestOneFindingPerMistake(t *testing.T) {
 	if testenv.Race {
 		t.Skip("one goroutine, and thousands of documents")
@@ -121,8 +121,8 @@ type mistake struct {
 	with, without any // the document with the value, and without the field
 }
 
-// lineFinding is a finding without the names of objects and of items, which differ between the documents, and for the
-// same reason without its message, except for a wrong type.
+// lineFinding is a finding without the names of objects and of items, which differ between the documents. For the
+// same reason it has a message for a wrong type only.
 type lineFinding struct{ Code, Severity, Path, Message string }
 
 // judge compares the findings of the two documents.
@@ -267,7 +267,7 @@ func indirect(t reflect.Type) reflect.Type {
 	return t
 }
 
-// with sets a field of a document. The value nil makes only what is around the field.
+// with sets a field of a document. The value nil makes only the parents of the field.
 func with(doc any, t reflect.Type, steps []any, value any) any {
 	t = indirect(t)
 	switch {

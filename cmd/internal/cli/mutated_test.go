@@ -268,7 +268,7 @@ func TestMutatedInputs(t *testing.T) {
 					bad(args, "writes objects and exits", status)
 				}
 				if i := strings.IndexFunc(stdout.String(), acts); i >= 0 {
-					bad(args, "writes what a terminal acts on")
+					bad(args, "writes characters that a terminal acts on")
 				}
 			}
 			tame(t, append(args, fmt.Sprint(seed)), "stderr", stderr.String(), format)

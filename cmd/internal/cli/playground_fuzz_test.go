@@ -13,8 +13,8 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/playground"
 )
 
-// FuzzPlayground runs command lines on any files. Each ends with a status of the program, an answer has a form in JSON, and the same request
-// has the same answer.
+// FuzzPlayground runs command lines on any files. Each ends with a status of the program, and an answer has a form in JSON. The same
+// request has the same answer.
 func FuzzPlayground(f *testing.F) {
 	read := func(name string) string {
 		text, err := os.ReadFile("../../../internal/testdata/quickstart/" + name)

@@ -36,8 +36,8 @@ var playgroundLines = [][]string{
 	{"check", "--show-notes"},
 }
 
-// playgroundCases returns the files of each case by their names: the quick start, all cases of policies, all stock runtimes, and a
-// file that composes values.
+// playgroundCases returns the files of each case by their names. The cases are the quick start, all cases of policies, all stock
+// runtimes, and a file that composes values.
 func playgroundCases(t *testing.T) map[string]map[string]string {
 	t.Helper()
 	read := func(names ...string) map[string]string {
@@ -80,7 +80,7 @@ func playgroundCases(t *testing.T) map[string]map[string]string {
 	return cases
 }
 
-// TestPlayground holds that the playground prints what the program prints: for all stock runtimes and cases of policies.
+// TestPlayground holds that the playground and the program have the same output for all stock runtimes and cases of policies.
 func TestPlayground(t *testing.T) {
 	for name, files := range playgroundCases(t) {
 		t.Run(name, func(t *testing.T) {
@@ -121,8 +121,8 @@ func withoutHelp(text string) string {
 	return regexp.MustCompile(`(?m)^  help: .*\n`).ReplaceAllString(text, "")
 }
 
-// checkReport holds that the report of an answer has the findings of its output, in that order and at these places: of standard error,
-// or of the command check.
+// checkReport holds that the report of an answer has the findings of its output, in the same order and places. That output is standard
+// error, or the output of the command check.
 func checkReport(t *testing.T, a playground.Answer, isChecked bool) {
 	t.Helper()
 	text := a.Stderr

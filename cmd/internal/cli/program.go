@@ -195,7 +195,7 @@ func wantOf(typ string) string {
 	}
 }
 
-// Start readies this process for command lines, and returns the machine that they run on. tag and revision identify the build.
+// Start prepares this process for command lines, and returns the machine that runs them. tag and revision identify the build.
 func Start(tag, revision string) *host.Program {
 	build.Serve()
 	p := host.New()

@@ -24,7 +24,7 @@ import (
 	"github.com/trainweld/trainweld/internal/testenv"
 )
 
-// TestEveryCommandHasExamples asks every command, also those that are yet to come, for its help.
+// TestEveryCommandHasExamples asks every command, also a future one, for its help.
 func TestEveryCommandHasExamples(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	p := host.Program{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Files: host.Files{}}
@@ -105,7 +105,7 @@ func TestHelp_MostUsedFlags(t *testing.T) {
 // testdata holds the inputs that scripts of the program share.
 const testdata = "../../trainweld/testdata"
 
-// TestMain puts the program on the PATH, as this very binary, so that tests run it as a process of its own.
+// TestMain puts this binary on the PATH as the program, so that tests run it in its own process.
 func TestMain(m *testing.M) {
 	build.Serve()
 	programs := confinements()
@@ -138,8 +138,8 @@ func TestInvoked(t *testing.T) {
 	}
 }
 
-// allocations runs the program as a process of its own and prints how many bytes it allocated, in place
-// of its output.
+// allocations runs the program in its own process. It prints the number of allocated bytes in place of
+// the output.
 func allocations() {
 	p := host.Program{Stdin: os.Stdin, Stdout: io.Discard, Stderr: io.Discard, Files: host.Files{}}
 	status := runLine(&p, os.Args[1:])
@@ -149,8 +149,8 @@ func allocations() {
 	os.Exit(status)
 }
 
-// TestOnlyCheckLoadsDefinitions wants no command but check to unpack and compile the custom resource
-// definitions: that allocates tens of megabytes, which shows.
+// TestOnlyCheckLoadsDefinitions wants only check to unpack and compile the custom resource
+// definitions. That allocates tens of megabytes, which shows.
 func TestOnlyCheckLoadsDefinitions(t *testing.T) {
 	if testenv.Race {
 		t.Skip("the race detector allocates memory of its own")

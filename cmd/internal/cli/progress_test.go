@@ -18,8 +18,8 @@ import (
 	"github.com/trainweld/trainweld/internal/testenv"
 )
 
-// TestProgress runs check by a clock of its own: what takes longer than a second says how far it is, on a
-// terminal, and wipes that before the summary.
+// TestProgress runs check by a clock of its own. On a terminal, a run of more than a second shows its
+// progress, and wipes it before the summary.
 func TestProgress(t *testing.T) {
 	dir := testenv.WriteTrainJobs(t, 20)
 	for _, tc := range []struct {
@@ -31,7 +31,7 @@ func TestProgress(t *testing.T) {
 	}{
 		{"slow", 200 * time.Millisecond, true, []string{"\rread 5 of 21\x1b[K", "\rread 21 of 21\x1b[K", "\rchecked 21 of 21\x1b[K\r\x1b[K"}, "somebody waits"},
 		{"slow, often", 60 * time.Millisecond, true, []string{"\rread 17 of 21\x1b[K\rread 19 of 21\x1b[K"}, "ten times a second is enough"},
-		{"fast", time.Millisecond, true, nil, "what is done at once needs no words"},
+		{"fast", time.Millisecond, true, nil, "a short run needs no words"},
 		{"no terminal", time.Second, false, nil, "nobody sees it in a log"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -91,8 +91,8 @@ func TestProgressOfRender(t *testing.T) {
 	}
 }
 
-// collections runs the program as a process of its own and prints how often garbage was collected, and by how
-// many percent the heap grew until the next time, in place of its output.
+// collections runs the program in its own process. In place of the output, it prints the number of garbage
+// collections, and the percentage of GOGC at the end.
 func collections() {
 	runtime.GC() // of what the tests' packages set up
 	postponeCollection()
@@ -105,8 +105,8 @@ func collections() {
 	os.Exit(status)
 }
 
-// TestPostponeCollection wants no garbage collected for a few TrainJobs, which take more than the 4 MiB that Go
-// would wait for, and the heap of a longer run to grow after the first collection as if that had not been postponed.
+// TestPostponeCollection wants no garbage collected for a few TrainJobs, which take more than Go's first limit
+// of 4 MiB. After the first collection of a longer run, the heap grows as without the postponement.
 func TestPostponeCollection(t *testing.T) {
 	if testenv.Race {
 		t.Skip("the race detector takes memory of its own")
@@ -142,7 +142,7 @@ func TestPostponeCollection(t *testing.T) {
 	job, definition := testdata+"/shared/job.yaml", testdata+"/shared/runtime.yaml"
 	// It loads the custom resource definitions, which takes tens of megabytes.
 	if times, percent := collects("", "check", job, "-r", definition); times == 0 || percent != 100 {
-		t.Errorf("garbage is collected %d times to check one TrainJob, and then when the heap has grown by %d %%; want some times, and 100 %%", times, percent)
+		t.Errorf("one check collects garbage %d times, and then after %d %% more heap; want some times, and 100 %%", times, percent)
 	}
 	if _, percent := collects("50", "render", "-f", job, "-r", definition); percent != 50 {
 		t.Errorf("GOGC=50 makes %d %%", percent)

@@ -14,8 +14,8 @@ import (
 
 const repository = "../../.."
 
-// TestREADMECommands runs every command of the console blocks of the README and of pages from the repository's root,
-// or of an example from its folder, as a reader would, and compares what it prints with what the document says.
+// TestREADMECommands runs every command of the console blocks of the README and of pages, as a reader would. It runs
+// them in the repository's root, or in the folder of an example. It compares their output with the document.
 func TestREADMECommands(t *testing.T) {
 	for document, least := range map[string]int{"README.md": 3, "docs/create.md": 2, "docs/policy.md": 4, "docs/live.md": 1, "docs/fix.md": 1, "docs/kueue.md": 1, "docs/examples/kueue/readmission/README.md": 5, "docs/examples/extended/README.md": 3} {
 		commands := 0
@@ -37,7 +37,7 @@ func TestREADMECommands(t *testing.T) {
 			}
 		}
 		if commands < least {
-			t.Errorf("found %d commands in %s; its blocks are no longer what this test looks for", commands, document)
+			t.Errorf("found %d commands in %s; this test looks for other blocks", commands, document)
 		}
 	}
 }
@@ -74,7 +74,7 @@ func TestLibraryDoc(t *testing.T) {
 	}
 	found := blocksOf(string(text), "go")
 	if len(found) < 8 {
-		t.Errorf("found %d blocks of Go in docs/library.md; they are no longer what this test looks for", len(found))
+		t.Errorf("found %d blocks of Go in docs/library.md; this test looks for other blocks", len(found))
 	}
 	for _, block := range found {
 		if !bytes.Contains(code, unindent.ReplaceAll([]byte(block), nil)) {
@@ -83,7 +83,7 @@ func TestLibraryDoc(t *testing.T) {
 	}
 }
 
-// TestREADMETargets runs what the quick start says, except the tests, which would run themselves.
+// TestREADMETargets runs the commands of the quick start, except the tests, which would run themselves.
 func TestREADMETargets(t *testing.T) {
 	text := document(t, "README.md")
 	for _, target := range []string{"make demo", "make test"} {

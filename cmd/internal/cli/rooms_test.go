@@ -16,8 +16,7 @@ import (
 
 const module = "github.com/trainweld/trainweld/"
 
-// rooms are the packages that commands share, in the order in which they import one another: each imports those before
-// it only.
+// rooms are the packages that commands share, in the order of their imports. Each imports only packages before it.
 var rooms = []string{
 	"cmd/internal/exit", "cmd/internal/process", "cmd/internal/host", "cmd/internal/parallel", "cmd/internal/page", "cmd/internal/report", "cmd/internal/commandline", "cmd/internal/workspace", "cmd/internal/build", "cmd/internal/revision", "cmd/internal/option",
 	"cmd/internal/output", "cmd/internal/repair", "cmd/internal/pipeline", "cmd/internal/objectmerge", "cmd/internal/comparison", "cmd/internal/blameview", "cmd/internal/live", "cmd/internal/resourcelist",
@@ -54,7 +53,7 @@ func TestRooms(t *testing.T) {
 	}
 }
 
-// library are the packages that programs link, and the rooms within them, in the order in which they import one another.
+// library are the packages that programs link, and the rooms within them, in the order of their imports.
 var library = []string{
 	"fieldpath/printable", "fieldpath", "schema", "merge/jsonfields", "merge/quantity", "merge/tree", "merge", "finding", "conflict",
 	"render/release", "render/release/definition", "render/codes", "render/compose", "render/internal/jsontext", "render/runtimepatch", "render/check", "render/legacy", "render/trainjob",
@@ -65,7 +64,7 @@ var library = []string{
 	"render/casefile", "render/jsonschema", "render/fuzz",
 }
 
-// TestRooms_Library holds that each package of the library imports only those of the library that come before it.
+// TestRooms_Library holds that a package of the library imports no package that comes after it in the library.
 func TestRooms_Library(t *testing.T) {
 	all := packages(t)
 	for name, imports := range all {
@@ -82,13 +81,13 @@ func TestRooms_Library(t *testing.T) {
 	}
 	for _, name := range library {
 		if all[name] == nil {
-			t.Errorf("there is no package %s", name)
+			t.Errorf("package %s is missing", name)
 		}
 	}
 }
 
-// TestRooms_Modules holds that no module imports an internal package of another, and that the core links only the modules that the
-// types of the API link as well.
+// TestRooms_Modules holds that no module imports an internal package of another. The core links only modules that the types of the
+// API link as well.
 func TestRooms_Modules(t *testing.T) {
 	module := func(name string) string {
 		folder, _, _ := strings.Cut(name, "/")
@@ -148,7 +147,7 @@ func TestRooms_Commands(t *testing.T) {
 	}
 }
 
-// listed is what the go command says of the packages, once for all tests.
+// listed returns the output of go list for the packages, once for all tests.
 var listed = sync.OnceValues(func() ([]byte, error) {
 	return exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, module+"...").Output()
 })
@@ -171,7 +170,7 @@ func packages(t *testing.T) map[string][]string {
 	return imports
 }
 
-// TestRooms_Programs holds that one package starts programs. Those that build the project are no part of the program.
+// TestRooms_Programs holds that one package starts programs. Packages that build the project are not part of the program.
 func TestRooms_Programs(t *testing.T) {
 	starters, seen := []string{"cmd/internal/process"}, 0
 	for name, imports := range packages(t) {

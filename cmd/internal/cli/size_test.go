@@ -70,7 +70,7 @@ func BenchmarkFeatures(b *testing.B) {
 	b.ReportMetric(before/1e6, "MB/all")
 }
 
-// programOf returns a program that links what the references reach.
+// programOf returns a program that links all code that the references reach.
 func programOf(references []reference) string {
 	imports, values := "", ""
 	for i, reference := range references {

@@ -106,7 +106,7 @@ func (s *soaking) asProcess(t *testing.T) string {
 	return ""
 }
 
-// holdings counts what a process holds.
+// holdings counts the resources that a process holds.
 type holdings struct {
 	heap                    uint64 // in bytes, after a collection
 	goroutines, descriptors int

@@ -18,9 +18,9 @@ import (
 	"github.com/trainweld/trainweld/internal/testenv"
 )
 
-// TestInit wants no package of this module to do work before main: what such work allocates, the runtime
-// tells for each package. A regular expression that is compiled there, or a table of more than a few entries,
-// takes more than is allowed.
+// TestInit wants no package of this module to do work before main. The runtime reports the allocations of
+// such work for each package. A compiled regular expression, or a table of more than a few entries, takes
+// more than is allowed.
 func TestInit(t *testing.T) {
 	const allowed = 8 << 10 // a few errors and small tables
 	run := exec.Command("trainweld", "version")
@@ -49,8 +49,9 @@ func TestInit(t *testing.T) {
 	}
 }
 
-// BenchmarkStartUp renders one TrainJob in a process, and next to it, in turns, runs a program that links the same
-// packages and does nothing. It reports how long the first takes, and the ratios of wall and processor time.
+// BenchmarkStartUp renders one TrainJob in a process. In turns with it, a program runs that links the same
+// packages and does nothing. The benchmark reports the time of the first, and the ratios of wall and processor
+// time.
 func BenchmarkStartUp(b *testing.B) {
 	dir := b.TempDir()
 	program, empty := filepath.Join(dir, "trainweld"), filepath.Join(dir, "empty")
@@ -80,8 +81,8 @@ func BenchmarkStartUp(b *testing.B) {
 	b.ReportMetric(ours.Seconds()/theirs.Seconds(), "times-empty-cpu")
 }
 
-// lowerQuartile returns a time that the machine's other work has disturbed little, as package turns does. The shortest of all is
-// often that of one lucky run.
+// lowerQuartile returns a time that the machine's other work has disturbed little, as package turns does. The shortest time of
+// all often belongs to one lucky run.
 func lowerQuartile(times []time.Duration) time.Duration {
 	slices.Sort(times)
 	return times[len(times)/4]

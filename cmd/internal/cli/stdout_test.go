@@ -112,7 +112,7 @@ func eachOutput(t *testing.T, test func(t *testing.T, args []string)) {
 	}
 }
 
-// completionsOf returns what the program offers a shell for the last word of a command line.
+// completionsOf returns the completions that the program offers a shell for the last word of a command line.
 func completionsOf(words ...string) []string {
 	args := append([]string{cobra.ShellCompNoDescRequestCmd}, words...)
 	var stdout bytes.Buffer
@@ -123,7 +123,7 @@ func completionsOf(words ...string) []string {
 // resourceList is the input of fn, and is not read by others.
 const resourceList = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n"
 
-// TestOutput_Fails gives every command an output that fails in its middle, and in a run at full length at its first byte.
+// TestOutput_Fails gives every command an output that fails in its middle. A long run also fails at its first byte.
 func TestOutput_Fails(t *testing.T) {
 	eachOutput(t, func(t *testing.T, args []string) {
 		run := func(stdout io.Writer) (int, string) {

@@ -19,12 +19,13 @@ import (
 const (
 	ownText     = "it reads text that this program has written"
 	ownData     = "it reads data that the program embeds"
-	kernelText  = "it reads what the kernel writes"
+	kernelText  = "it reads text of the kernel"
 	ownMachine  = "it runs while the project is built, on files of the project"
 	testedTexts = "only tests use it"
 )
 
-// readers names the fuzz target, or the reason for none, of each package that decodes JSON or YAML or parses strings.
+// readers names the fuzz target of each package that decodes JSON or YAML or parses strings. If there is none, it gives the
+// reason.
 func readers() map[string]string {
 	return map[string]string{
 		"render/compose":                   "render/compose.FuzzLaws",

@@ -39,7 +39,7 @@ func mostUsed(command string) []string {
 	}
 }
 
-// The width of the help: that of the terminal within limits, and the least in a pipe.
+// The limits of the width of the help, which is the width of the terminal. In a pipe, the width is leastHelp.
 const (
 	leastHelp = 80
 	mostHelp  = 120
@@ -48,8 +48,8 @@ const (
 // firstScreen is the most lines of the help that a command shows without --help-all.
 const firstScreen = 25
 
-// showHelp returns a function that writes the help of a command: all of it if it fits the first screen or is asked for, else what most
-// people need.
+// showHelp returns a function that writes the help of a command. It writes all of it if that fits the first screen or the user asks
+// for it. Else it writes the parts that most people need.
 func showHelp(p *host.Program) func(*cobra.Command, []string) {
 	return func(cmd *cobra.Command, _ []string) {
 		cmd.InitDefaultHelpFlag()
@@ -149,7 +149,7 @@ func addHelpAll(cmd *cobra.Command) {
 	}
 }
 
-// sorted returns the most used flags of a command in the order of mostUsed, and its other flags by their names.
+// sorted returns the most used flags of a command in the order of mostUsed. It sorts the other flags by name.
 func sorted(cmd *cobra.Command) (first, others *pflag.FlagSet) {
 	first, others = pflag.NewFlagSet("", pflag.ContinueOnError), pflag.NewFlagSet("", pflag.ContinueOnError)
 	first.SortFlags = false

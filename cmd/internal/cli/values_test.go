@@ -16,8 +16,8 @@ import (
 	"github.com/trainweld/trainweld/internal/testenv"
 )
 
-// valuesRuntime and valuesJob hold a marker as the value of every variable, in what is right, in what managers
-// disagree on, and in what is rejected.
+// valuesRuntime and valuesJob hold a marker as the value of every variable. Some variables are right, managers
+// disagree on others, and the cluster rejects others.
 const (
 	valuesRuntime = `
 apiVersion: trainer.kubeflow.org/v1alpha1
@@ -87,7 +87,7 @@ func TestNoVerbShowsValues(t *testing.T) {
 	list := "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n" + asItems(valuesRuntime) + asItems(sound)
 	list = strings.NewReplacer("MARK", marker, "VERSION", marker+"-1", "OTHER", marker+"-2").Replace(list)
 
-	// objects says that standard output holds objects, whose values are theirs; only what is said of them counts.
+	// objects reports that standard output holds objects, which may show their values. Only the messages on them count.
 	type use struct {
 		objects bool
 		stdin   string
@@ -103,7 +103,7 @@ func TestNoVerbShowsValues(t *testing.T) {
 		}
 		return lines
 	}
-	// An object of any kind holds variables in lists that merge as one value as well, and a Secret is nothing else.
+	// An object of any kind also holds variables in lists that merge as one value. A Secret holds nothing else.
 	var mergeLines [][]string
 	for i, kind := range []string{"apps/v1 Deployment spec.template.spec", "example.com/v1 Thing spec.pod.spec"} {
 		apiVersion, rest, _ := strings.Cut(kind, " ")
@@ -191,8 +191,8 @@ func TestNoVerbShowsValues(t *testing.T) {
 	}
 }
 
-// TestNoFormShowsValues writes a marker in every form in which a variable, a Secret or a file that is no object may hold it,
-// right and wrong ones, and looks for it in the reports of the verbs that read files.
+// TestNoFormShowsValues writes a marker in every right or wrong form of a variable, a Secret or a file without objects. It
+// looks for the marker in the reports of the verbs that read files.
 func TestNoFormShowsValues(t *testing.T) {
 	const head = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata:\n  name: llm\nspec:\n  runtimeRef: {name: rt}\n  trainer:\n    numNodes: 1\n"
 	files := map[string]string{

@@ -40,7 +40,7 @@ func zeroCalls(t *testing.T, except map[string]string, all ...any) {
 			c.pkg = value.Type().Elem().PkgPath()
 		}
 		if declared[name] == nil {
-			t.Errorf("%s is listed, and the package does not declare it, or it has no exported methods, or it is listed before", name)
+			t.Errorf("%s is listed, but it is a duplicate, or the package does not declare it with exported methods", name)
 		}
 		delete(declared, name)
 		if value.Kind() == reflect.Func {

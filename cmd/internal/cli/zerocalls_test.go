@@ -32,8 +32,8 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// exported returns the packages of the library, each with its exported functions, and a pointer to each exported type that
-// has methods.
+// exported returns the packages of the library. Each has its exported functions, and a pointer to each exported type with
+// methods.
 func exported() []exportedPackage {
 	return []exportedPackage{
 		{folder: "render/check", all: []any{check.EnvFields, check.IgnoredMetadata, check.Patches}},
@@ -146,8 +146,8 @@ func TestZeroCalls(t *testing.T) {
 	}
 	for name := range packages(t) {
 		root, _, _ := strings.Cut(name, "/")
-		// No program can call the packages below a folder called internal, nobody calls those of the tests, and only this repository
-		// calls those that its modules share.
+		// No program can call the packages below a folder called internal, and nobody calls packages of tests. Only this repository
+		// calls the packages that its modules share.
 		private := slices.Contains([]string{"cmd", "docs", "internal"}, root) || strings.Contains("/"+name, "/internal/") || slices.Contains(shared, name)
 		if !private && name != "render/release/generate" && !slices.Contains(folders, name) {
 			t.Errorf("%s is not among the packages of this test", name)

@@ -25,7 +25,7 @@ func TestWrite_Excerpt(t *testing.T) {
 		{"a map", "spec:\n  selector:\n    pool: spot\n\n  zone: a\n", 2, 3, "selector:|  pool: spot", "the value is below the field"},
 		{"a list", "spec:\n  args:\n  - a\n  - b\n  zone: a\n", 2, 3, "args:|- a|- b", "items may have the column of the field"},
 		{"a list in an item", "- args:\n  - a\n- args:\n  - b\n", 1, 3, "- args:|- a", "the next item is another value"},
-		{"an item", "args:\n- a: b\n  c: d\n- b\n", 2, 1, "- a: b|  c: d", "the position is that of the dash"},
+		{"an item", "args:\n- a: b\n  c: d\n- b\n", 2, 1, "- a: b|  c: d", "the position is at the dash"},
 		{"a text", "spec:\n  script: |\n    a\n    b\n", 2, 3, "script: ||  a|  b", "a text of several lines"},
 		{"a long list", "args:\n" + strings.Repeat("- a\n", 20), 1, 1, "args:|- a|- a|- a|- a|- a|- a", "six lines are enough"},
 	} {

@@ -15,8 +15,8 @@ import (
 	"github.com/trainweld/trainweld/merge"
 )
 
-// FuzzFormats puts any text into every part of a finding. Each format has to stay what it is, to hold
-// one finding, and to keep from the terminal what that would act on.
+// FuzzFormats puts any text into every part of a finding. Each report has to be valid, to hold one
+// finding, and to mask characters that a terminal acts on.
 func FuzzFormats(f *testing.F) {
 	for _, text := range []string{"", "plain", hostile, "%", "::", "]]>", "\n", "\x00\xff", "\u2028", "\U000e0001", "\ufeff"} {
 		f.Add(text, 3)
@@ -35,7 +35,7 @@ func FuzzFormats(f *testing.F) {
 		for _, format := range report.Formats() {
 			got := written(t, format, finding.List{found}, opts)
 			if !utf8.ValidString(got) {
-				t.Errorf("%s writes what is no UTF-8: %q", format, got)
+				t.Errorf("%s writes invalid UTF-8: %q", format, got)
 			}
 			if i := strings.IndexFunc(got, acts); i >= 0 {
 				t.Errorf("%s writes %q", format, got[i:])
@@ -83,5 +83,5 @@ func acts(r rune) bool {
 	return r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.In(r, unicode.Cf) || r == '\u2028' || r == '\u2029')
 }
 
-// valid is a text as JSON can hold it: each byte that is no UTF-8 is U+FFFD.
+// valid is a text as JSON can hold it: each byte that is not UTF-8 is U+FFFD.
 func valid(text string) string { return string([]rune(text)) }

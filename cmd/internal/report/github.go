@@ -16,7 +16,7 @@ import (
 const githubShows = 10
 
 // writeGitHub writes a workflow command for each finding that groups name, errors first. The first finding of each group comes
-// before the others, because GitHub shows the first ten of each severity at their lines, and the rest in the log only.
+// before the others. GitHub shows the first ten of each severity at their lines, and the rest in the log only.
 func writeGitHub(w io.Writer, findings finding.List, opts Options) error {
 	groups, left := opts.groups(findings, MaxShown)
 	out := bufio.NewWriter(w)

@@ -22,8 +22,8 @@ type command struct {
 
 var commandForm = regexp.MustCompile(`^::([a-z]+) ([^:]*)::(.*)$`)
 
-// parseGitHub reads each line of a report as a command: the properties end at the first colon, and are
-// parted by commas.
+// parseGitHub reads each line of a report as a command. The properties end at the first colon. Commas
+// separate them.
 func parseGitHub(t *testing.T, text string) []command {
 	t.Helper()
 	var all []command

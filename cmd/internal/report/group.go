@@ -145,7 +145,7 @@ func (g *Group) More() string {
 // Unnamed returns the number of findings that the group does not name.
 func (g *Group) Unnamed() int { return g.Count - 1 - len(g.Others) }
 
-// Nameless returns text with a NUL byte for each occurrence of a name. An occurrence is a word, or a dash or a dot follows it, as in
+// Nameless returns text with a NUL byte for each occurrence of a name. An occurrence is a word. A dash or a dot may follow it, as in
 // the names of a TrainJob's children.
 func Nameless(text, name string) string {
 	if name == "" || !strings.Contains(text, name) {

@@ -85,7 +85,8 @@ func writeJSON(w io.Writer, findings finding.List, opts Options) error {
 	return EncodeReport(w, jsonReport{list, opts.trainerVersions()})
 }
 
-// repairOf returns "certain" for a finding with one right repair, "choice" for one that the user chooses, and "" without a repair.
+// repairOf returns "certain" for a finding with one right repair, and "choice" if the user chooses. It returns "" without a
+// repair.
 func repairOf(f finding.Finding) repairKind {
 	switch {
 	case f.Remedy.IsCertain:

@@ -92,7 +92,8 @@ func TestJUnitCounts(t *testing.T) {
 	}
 }
 
-// TestJUnitSuites wants the suites in the order of the files, each finding in that of its file.
+// TestJUnitSuites wants the suites in the order of the files, and each finding in the suite of its
+// file.
 func TestJUnitSuites(t *testing.T) {
 	got := map[string]int{}
 	var order []string

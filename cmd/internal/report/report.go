@@ -99,8 +99,8 @@ func Releases(of []release.Release) string {
 // Write writes the findings that opts selects in the named format. It keeps their order, unless the format defines another. It
 // returns an error for an unknown format, before it writes, and the errors of w.
 //
-// In the format text, a Receiver also gets the findings. A report holds at most MaxFindings findings. Formats for people show findings with one cause as a group, and at most MaxShown
-// causes of one code in one file. Both count the rest.
+// In the format text, a Receiver also gets the findings. A report holds at most MaxFindings findings. Formats for people show findings with
+// one cause as a group. They show at most MaxShown causes of one code in one file. Both count the rest.
 func Write(w io.Writer, format string, findings finding.List, opts Options) error {
 	if r, ok := w.(Receiver); ok && format == "text" {
 		if err := r.Receive(findings, opts); err != nil {

@@ -56,7 +56,7 @@ func line(p fieldpath.Position) string {
 	return lines[p.Line-1]
 }
 
-// quote lets the lines of what is no object through, to see how each is shown.
+// quote also passes lines outside of objects, so that the tests show the format of each line.
 func quote(p fieldpath.Position, values bool) (string, bool) {
 	if p.File == "jobs/llm.yaml" {
 		return manifest.Quotes([]byte(sources[p.File]))(p.Line, values)
@@ -175,7 +175,7 @@ func written(t *testing.T, format string, findings finding.List, opts report.Opt
 	return b.String()
 }
 
-// TestGolden compares each format with what is expected, for findings of every kind and for none.
+// TestGolden compares each format with its golden file, for findings of every kind and for none.
 func TestGolden(t *testing.T) {
 	plain, values, color := options(), options(), options()
 	plain.ShowNotes = false
@@ -247,7 +247,7 @@ func TestNothingActsOnATerminal(t *testing.T) {
 	for _, format := range report.Formats() {
 		got := written(t, format, findings(t), options())
 		if strings.ToValidUTF8(got, "") != got {
-			t.Errorf("%s writes what is no UTF-8", format)
+			t.Errorf("%s writes invalid UTF-8", format)
 		}
 		for _, bad := range []string{"\x1b", "\x00", "\x07", "\r", "\x7f", "\u009b", "\u202e"} {
 			if strings.Contains(got, bad) {
@@ -355,8 +355,8 @@ func TestWrite_LimitOfTheRun(t *testing.T) {
 	}
 }
 
-// snippet is the source line and the line of the caret of a finding at a column of the last line of a
-// file, without what leads them; "" where there is none.
+// snippet returns the source line and the line of the caret, without their prefixes, or "". The
+// finding is at a column of the last line of a file.
 func snippet(t *testing.T, text string, column int) string {
 	t.Helper()
 	lines := strings.Split(text, "\n")
@@ -396,7 +396,7 @@ func TestSnippet(t *testing.T) {
 		{"🚀: x", 4, "🚀: x\n    ^\n", "emoji, too"},
 		{"e\u0301: x", 5, "e\u0301: x\n   ^\n", "a mark goes onto the character before"},
 		{"ä: x", 4, "ä: x\n   ^\n", "characters, not bytes"},
-		{"\x1b[0m: x", 7, "␛[0m: x\n      ^\n", "what a terminal would act on shows, and is one character still"},
+		{"\x1b[0m: x", 7, "␛[0m: x\n      ^\n", "an escape shows, and is still one character"},
 		{"a: b\r", 4, "a: b␍\n   ^\n", "the end of a line of another system"},
 		{strings.Repeat("x", 1<<16+1), 9, "", "no line for a person"},
 		{"", 1, "", "nothing to show"},

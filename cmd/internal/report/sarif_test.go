@@ -14,8 +14,8 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// sarifLog is what the tests look at. That the files are SARIF is for the tests of cmd/internal/fuzz/upstream to
-// see, which have its schema.
+// sarifLog has the fields that the tests read. The tests of cmd/internal/fuzz/upstream have the schema of SARIF,
+// and check the files by it.
 type sarifLog struct {
 	Runs []struct {
 		Tool struct {
@@ -60,8 +60,8 @@ func parseSARIF(t *testing.T, text string) sarifLog {
 	return log
 }
 
-// TestSARIF wants a rule for each result, one location for each, and none with an empty property,
-// which is what GitHub asks for.
+// TestSARIF wants a rule and one location for each result, and no location with an empty property.
+// GitHub requires that.
 func TestSARIF(t *testing.T) {
 	all := findings(t)
 	for _, opts := range []report.Options{options(), {}, {ShowNotes: true, Line: line}} {
@@ -81,7 +81,7 @@ func TestSARIF(t *testing.T) {
 			}
 			at := r.Locations[0].PhysicalLocation
 			if u, err := url.Parse(at.ArtifactLocation.URI); err != nil || u.IsAbs() || at.ArtifactLocation.URI == "" {
-				t.Errorf("%q is no relative URI: %v", at.ArtifactLocation.URI, err)
+				t.Errorf("%q is not a relative URI: %v", at.ArtifactLocation.URI, err)
 			}
 			if at.Region.StartLine < 1 || at.Region.StartColumn < 1 || at.Region.EndLine != at.Region.StartLine {
 				t.Errorf("no region: %+v", at.Region)
@@ -132,7 +132,7 @@ func TestSARIFFingerprints(t *testing.T) {
 	seen := map[string]bool{}
 	for _, print := range before {
 		if print == "" || seen[print] {
-			t.Errorf("%q is no fingerprint of one result: %v", print, before)
+			t.Errorf("%q is not the fingerprint of one result: %v", print, before)
 		}
 		seen[print] = true
 	}

@@ -37,8 +37,8 @@ func (t text) snippet(f finding.Finding) {
 	}
 }
 
-// snippet returns the part of a finding's source line around its column, of at most longest terminal columns, and blanks as wide as the
-// part before the column.
+// snippet returns the part of a finding's source line around its column, of at most longest terminal columns. It also returns blanks as
+// wide as the part before the column.
 func (o Options) snippet(f finding.Finding, longest int) (shown, under string, ok bool) {
 	line, ok := o.source(f.Position)
 	if !ok {
@@ -93,7 +93,8 @@ func visible(runes []rune) []rune {
 	return runes
 }
 
-// nameWidth returns the characters of the field's name at the column of a finding with claims: the value in dispute stands behind it.
+// nameWidth returns the number of characters of the field's name at the column of a finding with claims. The disputed value follows the
+// name.
 func (o Options) nameWidth(f finding.Finding) int {
 	line, ok := o.source(f.Position)
 	if !ok || len(f.Claims) < 2 {
@@ -103,7 +104,7 @@ func (o Options) nameWidth(f finding.Finding) int {
 	return utf8.RuneCountInString(name)
 }
 
-// rest returns the lines of a value that begins below the source line of a finding, at most mostRest of them.
+// rest returns at most mostRest lines of a value that begins below the source line of a finding.
 func (o Options) rest(f finding.Finding) []string {
 	line, ok := o.source(f.Position)
 	if !ok || f.Position.Column == 0 {

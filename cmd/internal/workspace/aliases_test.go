@@ -6,7 +6,8 @@ import (
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
-// TestAliases wants the limit of aliases to be that of all files together, and the files without any to be read.
+// TestAliases wants one limit of aliases for all files together. Files without aliases are read beyond the
+// limit.
 func TestAliases(t *testing.T) {
 	var run aliases
 	text := []byte("a: &a [x]\nb: *a\nkind: A\napiVersion: v1\n")

@@ -16,7 +16,7 @@ import (
 type Built struct {
 	Dir  string // the built directory
 	File string // a file of it for positions that are unknown
-	// Text is the output. It is nil after an error, and if there is no directory.
+	// Text is the output. It is nil after an error, and without a directory.
 	Text     []byte
 	Findings finding.List
 	// Origin returns the origin of the object at a line of the text. It may be nil: then only File is known.
@@ -90,8 +90,8 @@ func (b *Built) trace(d *Decoded) {
 	}
 }
 
-// withoutLine removes the lines of the generated text from a message. An output that is no stream of objects is a fault of the
-// build.
+// withoutLine removes the lines of the generated text from a message. An output that is not a stream of objects is a fault of
+// the build.
 func withoutLine(f *finding.Finding) {
 	switch f.Code {
 	case finding.CodeDuplicateKey:

@@ -20,7 +20,7 @@ import (
 // ConfigName is the name of the policy file for the objects of its directory and below.
 const ConfigName = "trainweld.yaml"
 
-// Settings answers what the policy files say of a file: the release, the patches and the severities.
+// Settings holds the settings that policy files have for a file: the release, the patches and the severities.
 type Settings struct {
 	reporter
 	flags Flags
@@ -191,8 +191,8 @@ func (ds *Documents) withoutConfigs(fsys fs.FS, files []string) []string {
 	return kept
 }
 
-// ApplyPolicy records that the policy of a directory holds for the objects of a file, and reads the patches of the policy. It returns the
-// API for the objects, or nil if the input names no release for them.
+// ApplyPolicy records the policy of a directory for the objects of a file, and reads the patches of the policy. It returns the API for
+// the objects, or nil if the input names no release for them.
 func (st *Settings) ApplyPolicy(fsys fs.FS, file, dir string) *manifest.API {
 	g := st.policyOf(fsys, dir)
 	api := st.API(g.release)

@@ -68,7 +68,7 @@ func TestReleases(t *testing.T) {
 	}
 	piped := workspace.Read(streamed{source(files), strings.NewReader(plainJob)}, workspace.Flags{Files: []string{"-"}})
 	if got := jobsOf(piped); !equal(got, map[string]string{"NAME": "2.0.1"}) {
-		t.Errorf("standard input has the releases %v, want that of the working directory", got)
+		t.Errorf("standard input has the releases %v, want the release of the working directory", got)
 	}
 }
 

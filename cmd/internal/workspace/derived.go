@@ -30,8 +30,8 @@ const (
 // derivedName returns the name of the runtime that a TrainJob's extended patches make.
 func derivedName(j Job) string { return j.Spec.RuntimeRef.Name + "-" + j.Name }
 
-// Derived returns the runtime that a TrainJob's extended patches make, and the TrainJob that refers to it, with all its other patches. It
-// returns no runtime without extended patches.
+// Derived returns the runtime that a TrainJob's extended patches make. It also returns the TrainJob that refers to it, with all its other
+// patches. It returns no runtime without extended patches.
 func (in *Input) Derived(j Job) (runtime, job *unstructured.Unstructured, err error) {
 	fields, err := j.Document.Fields()
 	if err != nil {

@@ -39,8 +39,8 @@ type derivation struct {
 	leaves  map[string]int // the same for fields that hold no others
 }
 
-// derive returns the runtime that a TrainJob's extended patches make of a base, or the base. A snapshot is what the cluster runs, and a
-// derived runtime has the patches already.
+// derive returns the runtime that a TrainJob's extended patches make of a base, or the base. A snapshot is the runtime of the cluster. If
+// it is derived, it has the patches already.
 func (c *Catalog) derive(j Job, base *RuntimeSource) *RuntimeSource {
 	patches := c.settings.extendedFor(j)
 	if base == nil || base.Snapshot != nil || len(patches) == 0 {
@@ -261,8 +261,8 @@ func (d *derivation) index() {
 	}
 }
 
-// patchOf returns the last patch that sets a field, or nil. A patch also sets what is within a field that holds no others, and the key
-// of an item that it names.
+// patchOf returns the last patch that sets a field, or nil. A patch that sets a value as a whole also sets the fields within. A patch
+// that names an item also sets its key.
 func (d *derivation) patchOf(path fieldpath.Path) *extension {
 	if d == nil || len(path) == 0 {
 		return nil
@@ -283,8 +283,8 @@ func (d *derivation) patchOf(path fieldpath.Path) *extension {
 	return &d.patches[i]
 }
 
-// History returns who set the fields of a runtime that extended patches make: its merge schema, the claims on the fields that come from
-// the base and the patches, and what gives a claim its place. The other patches of a TrainJob take no part.
+// History returns the owners of the fields of a runtime that extended patches make. It returns the merge schema, the claims of the base
+// and the patches, and a function for their places. The other patches of a TrainJob take no part.
 func (s *RuntimeSource) History() (*schema.Type, iter.Seq2[fieldpath.Path, []merge.Claim], func(merge.Claim) merge.Claim) {
 	d := s.derivation
 	claims := func(yield func(fieldpath.Path, []merge.Claim) bool) {
@@ -314,8 +314,8 @@ func (s *RuntimeSource) Managers() []string {
 	return names
 }
 
-// origin returns a claim of the runtime as the claim of the last patch that sets the field, if there is one. An item belongs to the base,
-// if that has it.
+// origin returns a claim of the runtime as the claim of the last patch that sets the field, if any. An item belongs to the base, if that
+// has it.
 func (d *derivation) origin(claim merge.Claim) merge.Claim {
 	p := d.patchOf(claim.Source)
 	if p == nil || claim.Value == (merge.Presence{}) && d.base.Document.Has(claim.Source) {
@@ -334,7 +334,7 @@ func (d *derivation) position(path fieldpath.Path) fieldpath.Position {
 	return d.base.Position(path)
 }
 
-// Rejected sets the positions of a cluster's findings on a derived runtime. Those that its base does not have are of the patches.
+// Rejected sets the positions of a cluster's findings on a derived runtime. Findings that its base does not have belong to the patches.
 func (s *RuntimeSource) Rejected(found, ofBase finding.List) {
 	known := map[string]bool{}
 	for _, f := range ofBase {

@@ -116,7 +116,8 @@ func quoted(names []string, n int) string {
 	return strings.Join(list, ", ")
 }
 
-// selectJobs returns the names of the jobs that an item selects: by its name, or by labels or the ancestor of the field select.
+// selectJobs returns the names of the jobs that an item selects. It selects by its name, or by labels or the ancestor of the
+// field select.
 func selectJobs(item map[string]any, jobs baseJobs, wrong func(code finding.Code, field, help, message string, args ...any)) (selected []string) {
 	name, isNamed := item["name"].(string)
 	by, isSelected := item["select"].(map[string]any)

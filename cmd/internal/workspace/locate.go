@@ -20,8 +20,8 @@ type Locator struct {
 	NoNotes bool
 }
 
-// Locate sets the severities of the findings of a TrainJob as its policy does, and the positions of the findings and of their
-// claims. It returns the findings that remain, in the given list.
+// Locate sets the severities of the findings of a TrainJob by its policy. It sets the positions of the findings and of their claims.
+// It returns the findings that remain, in the given list.
 func (l *Locator) Locate(j Job, findings finding.List) finding.List {
 	rules := l.settings.rules[j.Document.File]
 	findings = l.settings.rate(rules, findings)
@@ -142,7 +142,7 @@ func LastPlace(claims []merge.Claim) fieldpath.Position {
 }
 
 // Claim returns a claim with the position of its source, unless it has one. A TrainJob's default from the API server has no position.
-// What an extended patch set in the runtime is a claim of its manager.
+// A field that an extended patch set in the runtime is a claim of its manager.
 func (l *Locator) Claim(j Job, c merge.Claim) merge.Claim {
 	if len(c.Source) == 0 || c.Position != (fieldpath.Position{}) || c.Layer == runtimepatch.TrainJobLayer && !j.Document.Has(c.Source) {
 		return c

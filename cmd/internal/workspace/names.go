@@ -19,7 +19,7 @@ type NamedRuntime struct {
 	Position fieldpath.Position // empty for a runtime that the release ships
 }
 
-// KnownManagers returns the managers that the policies of the input list, in their order, and then the other managers with a patch.
+// KnownManagers returns the managers that the policies of the input list, in their order. Then come the other managers with a patch.
 func (st *Settings) KnownManagers() []string {
 	var names []string
 	for _, file := range st.configOrder {
@@ -35,8 +35,8 @@ func (st *Settings) KnownManagers() []string {
 	})
 }
 
-// NamedRuntimes returns the runtimes of the input, and those that a release ships and the input lacks. Of several runtimes of one name it
-// returns the one that a TrainJob of the release gets. They have the order of their kinds, names and namespaces.
+// NamedRuntimes returns the runtimes of the input, and the runtimes that a release ships and the input lacks. Of several runtimes of one
+// name it returns the one that a TrainJob of the release gets. They have the order of their kinds, names and namespaces.
 func (c *Catalog) NamedRuntimes(r *release.Release) []NamedRuntime {
 	r = r.Or()
 	known := map[fieldpath.Object]bool{}

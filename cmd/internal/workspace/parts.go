@@ -16,7 +16,7 @@ import (
 
 // withoutParts removes files that hold no objects before a build: patches of a kustomization, and templates of a chart. A file that
 // paths names stays. Each removed file is a note. A template is a warning if this run builds nothing: no other file has its objects.
-// A kustomization that is a PATH without -R is an error if it has patches, or nothing else: it is meant to be built.
+// A kustomization that is a PATH without -R is an error if it has patches, or nothing else. It needs a build.
 func (ds *Documents) withoutParts(fsys fs.FS, paths, files []string) []string {
 	patches, charts := map[string]string{}, map[string]bool{} // the kustomization of a patch, and the folders of charts
 	var kustomizations []string

@@ -89,7 +89,7 @@ func (st *Settings) extendedFor(j Job) []manifest.Patch {
 	return withoutPatches(st.writtenFor(j), func(p manifest.Patch) bool { return p.Extended == nil })
 }
 
-// withoutPatches returns the patches without those that drop selects. It changes no list.
+// withoutPatches returns the patches that drop does not select. It changes no list.
 func withoutPatches(patches []manifest.Patch, drop func(manifest.Patch) bool) []manifest.Patch {
 	if !slices.ContainsFunc(patches, drop) {
 		return patches

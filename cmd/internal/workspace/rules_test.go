@@ -43,7 +43,8 @@ func managersOf(in *workspace.Input, j workspace.Job) []string {
 	return names
 }
 
-// TestPatchesFor wants the patches of the TrainJob's policy, then those of the flag, from many goroutines at once.
+// TestPatchesFor wants the patches of the TrainJob's policy, then the patches of the flag, from many goroutines at
+// once.
 func TestPatchesFor(t *testing.T) {
 	in := workspace.Read(source(ruled()), workspace.Flags{Files: []string{"jobs", "c"}, Patches: []string{"flag.yaml"}})
 	want := map[string][]string{

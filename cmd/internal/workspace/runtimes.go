@@ -209,9 +209,9 @@ func (c *Catalog) Earlier(j Job) legacy.Earlier {
 	return earlier
 }
 
-// source returns the source of a TrainJob's runtime. Runtimes of its own release come first, then those without a release,
-// then those of others. Last come the runtimes that the release ships. The version is that of the runtimes that hold the
-// source, or lack it.
+// source returns the source of a TrainJob's runtime. Runtimes of its own release come first, then runtimes without a
+// release, then runtimes of other releases. Last come the runtimes that the release ships. The version belongs to the
+// runtimes that hold the source, or lack it.
 func (c *Catalog) source(j Job) (*RuntimeSource, string) {
 	api, version := j.Document.API(), versionOf(j.Document)
 	for _, version := range c.versions(version) {
@@ -296,8 +296,7 @@ func (c *Catalog) having(name string) []release.Release {
 	return c.releases[name]
 }
 
-// shipped returns the runtimes that a release ships by their names, and those of the latest release for nil. The caller holds the
-// lock.
+// shipped returns the runtimes that a release ships, by their names. For nil, it takes the latest release. The caller holds the lock.
 func (c *Catalog) shipped(r *release.Release) map[string]*RuntimeSource {
 	version := ""
 	if r != nil {
@@ -388,8 +387,8 @@ func (c *Catalog) AddRuntime(d *manifest.Document) (source *RuntimeSource, kept 
 	return source, c.put(id, source, false)
 }
 
-// AddText adds a runtime or a snapshot for its text, without the decoded object: a runtime that cannot be decoded counts too. If last is
-// set, a later runtime replaces an earlier one of its name, as after kubectl apply.
+// AddText adds a runtime or a snapshot for its text, without the decoded object. It also counts a runtime that cannot be decoded. If last
+// is set, a later runtime replaces an earlier one of its name, as after kubectl apply.
 func (c *Catalog) AddText(d *manifest.Document, last bool) (source *RuntimeSource, kept bool) {
 	switch id, source := c.read(d); {
 	case source.spec == nil && !IsRuntime(id):

@@ -1,6 +1,6 @@
-// Package workspace holds the input of a command, a KRM function or a golden case: TrainJobs, runtimes and their snapshots,
-// JobSets and patches. Four parts answer for them: Documents reads each file once, Settings says what holds for the objects of a file, Catalog
-// finds the runtime of a TrainJob, and Locator finds the line of a field.
+// Package workspace holds the input of a command, a KRM function or a golden case: TrainJobs, runtimes and their snapshots, JobSets and
+// patches. It has four parts. Documents reads each file once. Settings holds the settings for the objects of a file. Catalog finds the
+// runtime of a TrainJob. Locator finds the line of a field.
 package workspace
 
 import (
@@ -36,7 +36,7 @@ type Input struct {
 	flags    Flags
 }
 
-// reporter adds findings to those of an input, in the order of reading.
+// reporter adds findings to the findings of an input, in the order of reading.
 type reporter struct{ found *finding.List }
 
 func (r reporter) report(found ...finding.Finding) { *r.found = append(*r.found, found...) }
@@ -45,8 +45,8 @@ func (r reporter) report(found ...finding.Finding) { *r.found = append(*r.found,
 type Job struct {
 	*trainer.TrainJob
 	Document *manifest.Document
-	// Migrated tells that the TrainJob is not that of the document, but the one that a migration made of it: it has no fields
-	// of earlier releases.
+	// Migrated reports that a migration made the TrainJob from the document. Such a TrainJob has no fields of earlier
+	// releases.
 	Migrated bool
 	// Written holds the fields of a TrainJob that is only an Outline, or nil.
 	Written map[string]any

@@ -21,8 +21,8 @@ const (
 	jobText     = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: j}\nspec: {runtimeRef: {kind: TrainingRuntime, name: r}}\n"
 )
 
-// TestDuplicates wants the second object of a name to be reported with the place of the first one, which a recorded message
-// names without folder and line.
+// TestDuplicates wants a finding on the second object of a name, with the place of the first one. A recorded message names
+// that place without folder and line.
 func TestDuplicates(t *testing.T) {
 	files := source{}
 	for _, name := range []string{"in/a.yaml", "in/b.yaml"} {
@@ -69,13 +69,13 @@ func TestDuplicates(t *testing.T) {
 				at = "in/b.yaml"
 			}
 			if s := in.SourceOf(in.Jobs[0]); len(in.Jobs) != 1 || s == nil || s.Document.File != at {
-				t.Errorf("%d TrainJobs, the runtime is %v, want that of %s", len(in.Jobs), s, at)
+				t.Errorf("%d TrainJobs, the runtime is %v, want the runtime of %s", len(in.Jobs), s, at)
 			}
 		})
 	}
 }
 
-// TestRuntimeOf wants no finding on a broken runtime, whose own findings say what is wrong, and one on a missing runtime.
+// TestRuntimeOf wants a finding on a missing runtime. A broken runtime has findings of its own, and gets no other.
 func TestRuntimeOf(t *testing.T) {
 	for _, tc := range []struct {
 		name, runtime    string

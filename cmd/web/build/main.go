@@ -1,5 +1,5 @@
-// Command build bundles the style and the script of pages, and records the hashes of their sources, so that a test without these
-// tools can tell whether they are up to date.
+// Command build bundles the style and the script of pages, and records the hashes of their sources. By the hashes, a test
+// without these tools reports whether the bundles are up to date.
 package main
 
 import (

@@ -56,7 +56,7 @@ func (flags blameFlags) withoutManaged() error {
 }
 
 // managedDocuments returns the objects of -f outside the Trainer's API. It returns none if the inputs hold a TrainJob, or if the
-// command line selects TrainJobs. live reports whether an object has managed fields.
+// command line selects TrainJobs. The result live reports whether an object has managed fields.
 func managedDocuments(in *workspace.Input, selected bool) (documents []*manifest.Document, live bool) {
 	if selected {
 		return nil, false

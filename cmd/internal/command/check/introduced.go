@@ -84,8 +84,8 @@ func (j *runner) rejectedObjects(found finding.List) map[fieldpath.Object]bool {
 	return rejected
 }
 
-// introduced returns the findings that the version before lacks. If neither version has objects, such as those of a broken build, it
-// returns all.
+// introduced returns the findings that the version before lacks. If neither version has objects, as after a broken build, it returns
+// all.
 func (was *standing) introduced(found finding.List, judged bool) finding.List {
 	if was == nil || !judged && !was.judged {
 		return found

@@ -17,7 +17,7 @@ import (
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
-// oldState holds the objects before a change: those of --old, of a cluster, or of a revision. A nil past is empty.
+// oldState holds the objects before a change, from --old, a cluster or a revision. A nil past is empty.
 type oldState struct {
 	judge    *runner
 	in       *workspace.Input
@@ -117,7 +117,7 @@ func (was *oldState) runtimeFields(id fieldpath.Object, api *manifest.API) map[s
 	return fields
 }
 
-// fieldsOf returns the old state of a TrainJob or a JobSet by the API of the new one, or nil if there is none.
+// fieldsOf returns the old state of a TrainJob or a JobSet by the API of the new one, or nil.
 func (was *oldState) fieldsOf(id fieldpath.Object, api *manifest.API) (map[string]any, *manifest.Document) {
 	if was == nil || was.objects[id] == nil || was.rejected[id] {
 		return nil, nil

@@ -81,7 +81,7 @@ func (t counts) String() string {
 	return fmt.Sprintf("checked %s in %s%s", text, report.Count(t.documents, "document"), skipped)
 }
 
-// newRunner returns a judge that has read all inputs. Without a state before, it reads that of --old.
+// newRunner returns a judge that has read all inputs. Without a state before, it reads the state of --old.
 func newRunner(p *host.Program, flags checkFlags, onConflict render.OnConflict, before *oldState) *runner {
 	j := &runner{
 		progress: p.Progress(), in: workspace.New(flags.Flags), flags: flags, onConflict: onConflict,

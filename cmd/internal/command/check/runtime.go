@@ -29,7 +29,7 @@ type admittedRuntime struct {
 type admittedRuntimes struct {
 	mu   sync.Mutex
 	held map[*workspace.RuntimeSource]*admittedRuntime
-	// others are those of the inputs that a TrainJob of another release names.
+	// others are the runtimes of the inputs that a TrainJob of another release names.
 	others []*admittedRuntime
 }
 

@@ -44,7 +44,7 @@ func (u *upgrade) keep(ctx context.Context, before, after taken, migrated *train
 	u.new().Jobs = append(u.new().Jobs, after.Job)
 }
 
-// cause names the switch of a step, or its part that changes a field of an object, with the release that turned it.
+// cause names the switch of a step, or its part that changes a field of an object. It includes the release that turned the switch.
 func (s *step) cause(kind string, runtime fieldpath.Object, path fieldpath.Path) merge.Claim {
 	id, steps := s.of.ID, append([]string{strings.TrimPrefix(kind, "Cluster")}, words(path)...)
 	if id == stockSwitch {
@@ -56,8 +56,8 @@ func (s *step) cause(kind string, runtime fieldpath.Object, path fieldpath.Path)
 	return merge.Claim{Layer: causeOf(id, s.change.In), Value: merge.Presence{}}
 }
 
-// behind returns the cause of a moved field. For a field that moves because the release lacks another one, this is the cause of the
-// rejection of that one: of the same name, or else the first.
+// behind returns the cause of a moved field. A field may move because the release lacks another one. Then it is the cause of the rejected
+// field with the same name, or else of the first one.
 func (s *step) behind(after taken, claim merge.Claim, path fieldpath.Path) merge.Claim {
 	if claim.Layer != causeOf(s.of.ID, s.change.In) || s.of.Parts == nil {
 		return claim

@@ -230,8 +230,8 @@ func (flags diffFlags) outcome(status int, findings finding.List, err error) err
 	return nil
 }
 
-// reportsErrors reports whether a comparison with errors says more than the errors: the new version renders other TrainJobs, and no
-// path of the command line is wrong.
+// reportsErrors reports whether a comparison with errors says more than the errors. Then the new version renders other TrainJobs,
+// and no path of the command line is wrong.
 func reportsErrors(c *comparison.Comparison, found finding.List) bool {
 	return c.Renders() && found.Of(finding.CodeUnreadable) == nil
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/trainweld/trainweld/render/trainjob"
 )
 
-// This file says what becomes of TrainJobs that exist, and of those that migrate converts.
+// This file says what becomes of existing TrainJobs, and of TrainJobs that migrate converts.
 
 // migration is what becomes of a TrainJob that migrate converts.
 type migration struct {
@@ -111,8 +111,8 @@ func (u *upgrade) existing(ctx context.Context, before, after taken) []string {
 	return lines
 }
 
-// undecodable says what a stored TrainJob does whose field has another type in the new release. A list of TrainJobs with it cannot be
-// decoded, so the cache of the controller never fills (client-go v0.36.3 tools/cache).
+// undecodable describes the effect of a stored TrainJob whose field has another type in the new release. A list of TrainJobs with it
+// cannot be decoded, so the cache of the controller never fills (client-go v0.36.3 tools/cache).
 func (u *upgrade) undecodable(t taken) []string {
 	for _, f := range t.Rejected {
 		if f.Code == finding.CodeWrongType && f.Object.Kind == finding.TrainJobKind {

@@ -13,7 +13,7 @@ import (
 )
 
 // compareParts renders and compares two versions, one build after the other. Without builds it compares them as a whole. It returns
-// the findings to show. A TrainJob with errors is rejected. Without any TrainJob there is no comparison.
+// the findings to show. A TrainJob with errors is rejected. Without any TrainJob, it returns an error finding.
 func compareParts(p *host.Program, flags diffFlags, opts render.Options, old, new *version) (*comparison.Comparison, finding.List, error) {
 	var all *comparison.Comparison
 	var told finding.List

@@ -205,8 +205,8 @@ func fieldsOf(found finding.List) []string {
 	return fields
 }
 
-// blame adds the layers that bring the errors of an update: the managers whose patches differ, or the TrainJob for its other fields.
-// The claims have their places in the new version.
+// blame adds the layers that bring the errors of an update. They are the managers whose patches differ, or the TrainJob for its
+// other fields. The claims have their places in the new version.
 func blame(old, new *comparison.Job, rejected finding.List) finding.List {
 	for i := range rejected {
 		f := &rejected[i]
@@ -231,7 +231,7 @@ func blame(old, new *comparison.Job, rejected finding.List) finding.List {
 	return rejected
 }
 
-// patchesByManager returns the patches of a TrainJob, including those of its policy.
+// patchesByManager returns the patches of a TrainJob and its policy.
 func patchesByManager(of *comparison.Job) map[string][]trainer.RuntimePatch {
 	patches := map[string][]trainer.RuntimePatch{}
 	for _, p := range slices.Concat(of.Source.Spec.RuntimePatches, of.Input.PatchesFor(of.Source)) {

@@ -177,7 +177,7 @@ func (u *upgrade) read(s *step) {
 	s.TrainJobs = len(s.in.Jobs) + len(s.in.Rejected)
 }
 
-// taken is what a release makes of a TrainJob: its objects, or the errors with which it rejects the TrainJob.
+// taken is the result of a TrainJob in a release: its objects, or the errors that reject it.
 type taken struct {
 	comparison.Job
 	made     pipeline.Made
@@ -282,7 +282,8 @@ func (u *upgrade) broken() finding.List {
 	return errs
 }
 
-// ids returns the TrainJobs of both releases: those that a release decodes in the order of the files, then the others.
+// ids returns the TrainJobs of both releases. TrainJobs that a release decodes come first, in the order of the files. The others
+// follow.
 func (u *upgrade) ids() []fieldpath.Object {
 	var ids []fieldpath.Object
 	seen := map[fieldpath.Object]bool{}

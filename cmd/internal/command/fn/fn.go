@@ -113,7 +113,7 @@ func run(p *host.Program) error {
 	return f.answer(p, f.run(), nil, fnHelp)
 }
 
-// answer writes the findings, and the list with the items unless a finding is an error. The results are those of the items.
+// answer writes the findings, and the list with the items unless a finding is an error. The results belong to the items.
 func (f *function) answer(p *host.Program, items []*resourcelist.Item, results []resourcelist.Result, help func(finding.Finding) string) error {
 	findings := f.told(f.findings.Distinct())
 	if err := report.WriteBeside(p.Stderr, f.forPeople(findings), report.Options{ShowNotes: f.opts.ShowNotes, Strict: f.opts.Strict, Help: help}); err != nil {

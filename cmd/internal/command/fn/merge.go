@@ -62,7 +62,7 @@ type mergePatches struct {
 	Strict         bool                   `json:"strict,omitempty"`
 }
 
-// managerPatch is a manager's patch with the objects that it changes: those of Target, or the one that it names.
+// managerPatch is a manager's patch with its objects: the objects of Target, or the object that it names.
 type managerPatch struct {
 	Manager string          `json:"manager"`
 	Target  *types.Selector `json:"target,omitempty"`
@@ -152,7 +152,7 @@ func parseMergePatches(config *resourcelist.Item) (o *mergeOptions, wrong []misu
 	return o, wrong
 }
 
-// newTarget returns what a selector, or else the name of a patch, selects. An error is that of the field at the path.
+// newTarget returns the target of a selector, or else of the name in a patch. An error belongs to the field at the path.
 func newTarget(s *types.Selector, patch string) (t target, path string, err error) {
 	if s == nil {
 		item, err := resourcelist.NewItem([]byte(patch))
@@ -202,7 +202,7 @@ func selectableOf(item *resourcelist.Item) selectable {
 	}
 }
 
-// selects reports whether an item is among those that a patch changes.
+// selects reports whether the target of a patch selects an item.
 func (t target) selects(s selectable) bool {
 	return t.MatchGvk(s.gvk) && slices.ContainsFunc(s.names, t.MatchName) && slices.ContainsFunc(s.namespaces, t.MatchNamespace) &&
 		t.labels.Matches(s.labels) && t.annotations.Matches(s.annotations)
@@ -253,7 +253,7 @@ type merger struct {
 	kinds       map[resourcelist.ID]*mergedKind // by apiVersion and kind
 }
 
-// outcome is what the patches make of one item.
+// outcome is the result of the patches for one item.
 type outcome struct {
 	item   *resourcelist.Item // nil if a finding is an error
 	result resourcelist.Result
@@ -280,14 +280,15 @@ func runMerge(p *host.Program, list *resourcelist.List) error {
 	return f.answer(p, items, results, mergeHelp)
 }
 
-// The most pairs of an item and a target without a name, and of an item and a patch for it. n patches for all of n items are n*n.
+// The most pairs of an item and a nameless target, and of an item and a patch for it. If n patches are for all of n items, there
+// are n*n pairs.
 const (
 	mostLooks  = 4_000_000
 	mostMerges = 50_000
 )
 
-// run merges the patches into the items. It returns the items, a result for each changed one, and the error of an option that a kind
-// does not have.
+// run merges the patches into the items. It returns the items and a result for each changed one. The error is of an option that a
+// kind does not have.
 func (m *merger) run() ([]*resourcelist.Item, []resourcelist.Result, *merge.OptionError) {
 	f, o := m.function, m.mergeOptions
 	type selection struct {
@@ -413,7 +414,7 @@ func (m *merger) kindOf(i int, by []int) *mergedKind {
 // patchFile identifies a patch until its findings are named.
 func patchFile(n int) string { return fmt.Sprintf("%s %d", configFile, n) }
 
-// named returns findings with the patch in their messages, unless they name managers, and with a file that they belong to.
+// named returns findings with the patch in their messages, unless they name managers, and with their file.
 func (m *merger) named(file string, found finding.List) finding.List {
 	rename := func(at *fieldpath.Position) (n int, ok bool) {
 		text, ok := strings.CutPrefix(at.File, configFile+" ")

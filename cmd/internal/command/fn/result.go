@@ -151,7 +151,7 @@ func (f *function) itemAt(at fieldpath.Position) *resourcelist.Item {
 	return f.list.Items[i]
 }
 
-// streamPosition matches a position of the stream in a message, where the name of an item is quoted for its first character.
+// streamPosition matches a position of the stream in a message. There the name of an item is quoted for its first character.
 var streamPosition = regexp.MustCompile(regexp.QuoteMeta(strings.TrimSuffix(printable.Name(itemPrefix), `"`)) + `(\d+)"(:\d+)*`)
 
 // told replaces item positions in the messages of findings by the files that people know.

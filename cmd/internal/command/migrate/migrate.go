@@ -197,7 +197,7 @@ func (m *migration) file(text workspace.File) output.Rewritten {
 	return output.Rewritten{Name: text.Name, Old: before, New: after}
 }
 
-// fits reports the fields of a rewritten file that the target release lacks. Their places are those of the new text.
+// fits reports the fields of a rewritten file that the target release lacks. Their places are in the new text.
 func (m *migration) fits(file string, after []byte) {
 	if m.flags.target == nil {
 		return
@@ -233,7 +233,7 @@ func showRewritten(p *host.Program, files []output.Rewritten, flags migrateFlags
 	return err
 }
 
-// separate separates two files of a stream: by a line break, and by "---" unless the next file starts with it.
+// separate writes a line break between two files of a stream, and "---" unless the next one starts with it.
 func separate(out *bytes.Buffer, next []byte) {
 	if out.Len() == 0 {
 		return

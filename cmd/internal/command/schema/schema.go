@@ -128,8 +128,8 @@ func run(p *host.Program, flags schemaFlags) error {
 	return report.EncodeJSON(p.Stdout, schema)
 }
 
-// isOfNames reports whether a finding may hide names: it is on a runtime, on a policy or on a file as a whole. A patch in a file of its
-// own is no object, and hides none.
+// isOfNames reports whether a finding may hide names. Such a finding is on a runtime, on a policy or on a file as a whole. A patch in
+// its own file is not an object, and hides none.
 func isOfNames(f finding.Finding) bool {
 	isPatch := f.Code == finding.CodeNotAnObject && f.Severity < finding.Error
 	return workspace.IsRuntime(f.Object) || f.Object.Kind == "" && !isPatch
