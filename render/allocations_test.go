@@ -13,8 +13,8 @@ import (
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
-// TestAllocations holds that a rendering with nothing to report allocates little beyond the merge, and for each patch only
-// what its check takes. Numbers of allocations are exact, so the test cannot fail on a slow machine.
+// TestAllocations holds that a rendering with nothing to report allocates little beyond the merge. For each patch it
+// allocates only the memory of its check. Numbers of allocations are exact, so the test cannot fail on a slow machine.
 func TestAllocations(t *testing.T) {
 	for _, managers := range []int{2, 4, 16} {
 		most := float64(40 + 10*managers)

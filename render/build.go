@@ -49,7 +49,7 @@ func (r *renderer) build(merged *runtimepatch.Result, left []trainer.RuntimePatc
 
 // enforce writes everything after the patches into the merged template, in the order of Trainer v2.3.0
 // (pkg/runtime/framework/plugins/jobset). The policies come first, then the counts. The TrainJob's own sections
-// override both, and the marks of the gang schedulers come last. enforce returns false if a policy fails.
+// override both, and the marks of the gang schedulers come last. It returns false if a policy fails.
 func (r *renderer) enforce(merged *runtimepatch.Result, recorded bool, opts Options) (*mlpolicy.Job, bool) {
 	in := mlpolicy.Input{
 		Release: r.release, Earlier: r.in.Earlier,

@@ -13,8 +13,8 @@ import (
 )
 
 // Compose returns the entry of a manager with the values that the rules of the input give, as [runtimepatch.Compose] does. An unchanged
-// Trainer then renders these values. The findings are those of JobSet for the TrainJob with the entry. If one is an error, or if the
-// other patches hold all values already, there is no entry. Compose does not change its input.
+// Trainer then renders these values. The findings are the findings of JobSet for the TrainJob with the entry. Compose returns no entry
+// if one is an error, or if the other patches already hold all values. Compose does not change its input.
 func Compose(in Input, opts Options, manager string) (*trainer.RuntimePatch, finding.List) {
 	r := renderer{in: in.filled(), release: opts.Release.Or()}
 	if r.in.Layers != nil || r.release.Overrides != release.RuntimePatches {

@@ -44,8 +44,8 @@ func patchesMerged(in Input, opts Options) (*renderer, *runtimepatch.Result, []t
 	return r, merged, left
 }
 
-// mergeable merges the patches without those that fail to merge, and reports these. It returns the merge, nil if none succeeds,
-// the merged patches, and the decisions of force.
+// mergeable skips and reports the patches that fail to merge, and merges the others. It returns the merge, nil if none
+// succeeds, the merged patches, and the decisions of force.
 func (r *renderer) mergeable(left []trainer.RuntimePatch, decisions []conflict.Decision, opts Options) (*runtimepatch.Result, []trainer.RuntimePatch, []conflict.Decision) {
 	apply := func() (*runtimepatch.Result, error) {
 		return runtimepatch.Apply(&r.in.Runtime.Template, Applicable(r.release, &r.in.Runtime.Template, left), runtimepatch.Options{Owners: true})
@@ -101,7 +101,8 @@ func (r *renderer) reportConflict(f finding.Finding, rule OnConflict) {
 	r.report(f)
 }
 
-// composed returns the fields that the rules govern. It omits those that force decided, and those in a field that a manager empties.
+// composed returns the fields that the rules govern. It omits fields that force decided, and fields within one that a manager
+// empties.
 func (r *renderer) composed(owners *runtimepatch.Ownership, found conflict.Conflicts) []compose.Composition {
 	if r.in.Layers != nil {
 		return nil

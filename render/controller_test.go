@@ -24,7 +24,7 @@ import (
 	"github.com/trainweld/trainweld/render/casefile"
 )
 
-// probes holds what the Trainer's and JobSet's own code made of inputs, in process.
+// probes holds the objects that the Trainer's and JobSet's own code made of inputs, in process.
 const probes = "../internal/testdata/probe"
 
 // rejectedOnPurpose are the cases that the Trainer admits and renders and this package reports as
@@ -149,7 +149,7 @@ func exists(file string) bool {
 	return err == nil
 }
 
-// maskKeys replaces a Secret's keys by what the cases have in their place, once they are known to be
+// maskKeys replaces a Secret's SSH keys by the masked text of the cases. It does not check the
 // keys.
 func maskKeys(t *testing.T, o object) {
 	t.Helper()
@@ -162,8 +162,8 @@ func maskKeys(t *testing.T, o object) {
 }
 
 // readCase reads a case's runtime and TrainJob as an API server that prunes unknown fields does. Within
-// the metadata of a patch it prunes fields that the Go type has, so there the TrainJob is read as the
-// API server admitted it.
+// the metadata of a patch, it prunes fields that the Go type has. Such a TrainJob is read as the API
+// server admitted it.
 func readCase(t *testing.T, dir string) render.Input {
 	t.Helper()
 	job, runtime := &trainer.TrainJob{}, &trainer.ClusterTrainingRuntime{}

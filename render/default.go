@@ -20,9 +20,9 @@ const (
 // managedBy, the group and kind of the runtime reference, and defaults of volumes and variables in patches. It
 // changes job.
 //
-// A Go value cannot distinguish an explicit empty string in a volume from a missing one, but the API server fills in only the
-// missing one. written reports whether the object has a field; manifest.Document.Sets is such a function. If written is nil, an
-// empty string counts as missing.
+// A Go value cannot distinguish an explicit empty string in a volume from a missing one. The API server fills in only the
+// missing one. The function written reports whether the object has a field; manifest.Document.Sets is such a function. If
+// written is nil, an empty string counts as missing.
 func DefaultTrainJob(job *trainer.TrainJob, written func(fieldpath.Path) bool) {
 	if job == nil {
 		return
@@ -87,8 +87,9 @@ func DefaultPatches(patches []trainer.RuntimePatch, written func(patch int, at f
 // DefaultRuntime fills in the API server's defaults for a TrainingRuntime or ClusterTrainingRuntime. It changes spec.
 //
 // A Go value cannot distinguish "replicas: 0" from missing replicas, but the API server fills in only a missing
-// field. The same holds for an empty groupName and an empty protocol of a port. written reports whether the object
-// has a field; manifest.Document.Sets is such a function. If written is nil, a zero counts as missing.
+// field. The same holds for an empty groupName and an empty protocol of a port. The function written reports
+// whether the object has a field; manifest.Document.Sets is such a function. If written is nil, a zero counts as
+// missing.
 func DefaultRuntime(spec *trainer.TrainingRuntimeSpec, written func(fieldpath.Path) bool) {
 	if spec == nil {
 		return
@@ -151,8 +152,8 @@ func defaultMLPolicy(policy *trainer.MLPolicy) {
 // default. A JobSet with its defaults comes back equal.
 func DefaultJobSet(js *jobset.JobSet) *jobset.JobSet { return DefaultJobSetOf(nil, js) }
 
-// DefaultJobSetOf returns a copy with the defaults of the JobSet that a release installs, as DefaultJobSet does for the
-// latest one. The copy lacks fields that this JobSet lacks.
+// DefaultJobSetOf returns a copy with the defaults of a release's JobSet, as DefaultJobSet does for the latest one. The
+// copy lacks fields that this JobSet lacks.
 func DefaultJobSetOf(r *release.Release, js *jobset.JobSet) *jobset.JobSet {
 	if js == nil {
 		js = &jobset.JobSet{}

@@ -10,8 +10,8 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 )
 
-// TestDropEmpty drops from a JobSet in which every list has one item, and every list and map within that is empty
-// where it holds nothing but scalars.
+// TestDropEmpty drops from a JobSet in which every list has one item. Within it, lists and maps of scalars are
+// empty.
 func TestDropEmpty(t *testing.T) {
 	var js jobset.JobSet
 	made := fillEmpty(reflect.ValueOf(&js).Elem())
@@ -74,8 +74,8 @@ func countEmpty(v reflect.Value) int {
 	return count
 }
 
-// TestDroppedMetadata sets each field of metadata in turn, and empty lists besides: a patch is pruned exactly where
-// what is kept of its metadata differs from what it holds.
+// TestDroppedMetadata sets each field of metadata in turn, and also empty lists. A patch is pruned exactly if the
+// kept metadata differs from its metadata.
 func TestDroppedMetadata(t *testing.T) {
 	number := int64(1)
 	full := metav1.ObjectMeta{
@@ -91,7 +91,7 @@ func TestDroppedMetadata(t *testing.T) {
 			t.Fatalf("the test has no value for %s", reflect.TypeOf(m).Field(i).Name)
 		}
 		if want := !reflect.DeepEqual(m, kept(&m)); hasDropped(&m) != want {
-			t.Errorf("%s: pruned is %v, and what is kept differs: %v", reflect.TypeOf(m).Field(i).Name, !want, want)
+			t.Errorf("%s: pruned is %v, and the kept metadata differs: %v", reflect.TypeOf(m).Field(i).Name, !want, want)
 		}
 	}
 }

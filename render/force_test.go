@@ -69,7 +69,7 @@ func TestForceManagers(t *testing.T) {
 	}{
 		{"nobody", pool("a"), pool("b"), nil, "b", []finding.Code{finding.CodeOverlap}, true, "managers that disagree are an error"},
 		{"the first patch", pool("a"), pool("b"), []string{"sdk.example.com/x"}, "a", []finding.Code{finding.CodeForced}, false, "its value is in force, and a warning says so"},
-		{"the last patch", pool("a"), pool("b"), []string{"queue.example.com/x"}, "b", []finding.Code{finding.CodeForced}, false, "a further manager's patch may win, too"},
+		{"the last patch", pool("a"), pool("b"), []string{"queue.example.com/x"}, "b", []finding.Code{finding.CodeForced}, false, "a further manager's patch may also win"},
 		{"somebody else", pool("a"), pool("b"), []string{"nobody.example.com/x"}, "b", []finding.Code{finding.CodeOverlap}, true, "a manager without a patch wins nothing"},
 		{"what goes with the claim", claim, scratch, []string{"sdk.example.com/x"}, "", []finding.Code{finding.CodeForced, finding.CodeOverride}, false, "the other source would clash with the runtime's as well, and is gone"},
 		{"what stays", claim, scratch, []string{"queue.example.com/x"}, "", []finding.Code{finding.CodeTwoSources, finding.CodeForced}, true, "the winner's own source clashes with the runtime's"},
@@ -96,8 +96,8 @@ func TestForceManagers(t *testing.T) {
 	}
 }
 
-// TestFindingsWithoutOwners renders with and without asking for owners. Without, what the policies write is only
-// recorded where something is lost by it, and no finding may be missed for that.
+// TestFindingsWithoutOwners renders with and without asking for owners. Without owners, a write of the policies
+// is only recorded where it replaces a value. No finding may be missing for that.
 func TestFindingsWithoutOwners(t *testing.T) {
 	shadowed := 0
 	same := func(name string, in render.Input) {
@@ -122,7 +122,7 @@ func TestFindingsWithoutOwners(t *testing.T) {
 			}
 		}
 	}
-	// What a manager sets where only the TrainJob may is lost, and rejected.
+	// A manager's value for a field that only the TrainJob may set is lost, and rejected.
 	env := func(value string) trainer.PodSpecPatch {
 		return trainer.PodSpecPatch{Containers: []trainer.ContainerPatch{{Name: "node", Env: []corev1.EnvVar{{Name: "LR", Value: value}}}}}
 	}
@@ -153,7 +153,7 @@ func TestFindingsWithoutOwners(t *testing.T) {
 		}
 	}
 	if shadowed < cases/75 {
-		t.Errorf("only %d writes replaced something: what is lost was hardly looked at", shadowed)
+		t.Errorf("only %d writes replaced something: the test needs more", shadowed)
 	}
 	t.Logf("%d writes replaced something", shadowed)
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/trainweld/trainweld/render/casefile"
 )
 
-// TestChildrenEqualTheCluster feeds every recorded JobSet and compares what this package makes of
-// it with the Service, Jobs, claims and Pods that a real control plane made.
+// TestChildrenEqualTheCluster renders the children of every recorded JobSet. It compares them
+// with the Service, Jobs, claims and Pods that a real control plane made.
 func TestChildrenEqualTheCluster(t *testing.T) {
 	count := tally{}
 	for _, dir := range caseFolders(t, casefile.Shared(t, cluster), "want/jobset.yaml") {
@@ -88,8 +88,8 @@ func compareWithCluster(t *testing.T, dir string, count tally) {
 	count.add(t, "pods", name, differences(wantPods, recordable(wantPods, gotPods)))
 }
 
-// recordable are the rendered Pods that the recorder could see: the followers of an exclusive leader wait for a
-// scheduler, and it ran none.
+// recordable returns the rendered Pods that the recorder could see. The followers of an exclusive leader wait
+// for a scheduler, and it ran none.
 func recordable(recorded, rendered []object) []object {
 	if !slices.ContainsFunc(recorded, exclusive) {
 		return rendered
@@ -108,7 +108,7 @@ func exclusive(pod object) bool {
 }
 
 // TestChildrenEqualUpstreamInProcess compares with what JobSet's reconciler and Kubernetes' own Job
-// code made in process. Those Pods never met the JobSet's Pod webhook.
+// code made in process. These Pods never met the JobSet's Pod webhook.
 func TestChildrenEqualUpstreamInProcess(t *testing.T) {
 	count := tally{}
 	for _, dir := range caseFolders(t, casefile.Shared(t, probes), "want/jobset.yaml") {

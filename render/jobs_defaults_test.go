@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// The functions of this file take the API server's plain defaults out of an object as it was
-// stored. What the template it was made of (ref) spells out stays, also when it equals a default.
+// The functions of this file remove the API server's plain defaults from a stored object. Fields
+// that its template (ref) sets stay, also if they equal a default.
 
 func drop(o, ref object, defaults object) {
 	for key, value := range defaults {
@@ -124,8 +124,8 @@ func stripVolume(v, ref object) {
 	}
 }
 
-// defaultPullPolicy is what the API server makes of an image name: Always for the latest tag, which
-// a name without a tag means. No name means no tag.
+// defaultPullPolicy returns the API server's default for an image name: Always for the latest tag.
+// A name without a tag means this tag. No name means no tag.
 func defaultPullPolicy(image string) string {
 	last := image[strings.LastIndex(image, "/")+1:]
 	tag := ""

@@ -47,7 +47,7 @@ func TestJobsFindings(t *testing.T) {
 			name: "exclusive", reason: "the second Pod waits", text: exclusive + oneNode,
 			want: []string{`note TW425 .spec.replicatedJobs[name="node"]`},
 		}, {
-			name: "exclusive and not indexed", reason: "there is no leader to follow",
+			name: "exclusive and not indexed", reason: "the Pods have no leader to follow",
 			text: exclusive + strings.Replace(oneNode, "parallelism", "completionMode: NonIndexed\n        parallelism", 1),
 			want: []string{`error TW423 .spec.replicatedJobs[name="node"].template.spec.completionMode`},
 		}, {
@@ -85,7 +85,7 @@ func TestJobsFindings(t *testing.T) {
 			text: strings.Replace(hosts("env: [{name: A, value: llm-node-0-0.llm}]"), "parallelism", "completionMode: NonIndexed\n        parallelism", 1),
 			want: []string{`warning TW422 .spec.replicatedJobs[name="node"].template.spec.template.spec.containers[name="node"].env[name="A"].value`},
 		}, {
-			name: "hosts of others", reason: "what is not written like a Pod of this JobSet is not judged",
+			name: "hosts of others", reason: "a host unlike the Pods of this JobSet is not judged",
 			text: hosts("env: [{name: A, value: llm-eval-node-0-0.llm-eval}, {name: B, value: llm-redis.llm}, {name: C, value: my-llm-node-0-7.llm}, {name: D, value: llm-node-0-7.llmx}]"),
 		}, {
 			name: "the host of another name", reason: "the Pods of a JobSet meet at one of them",
@@ -96,7 +96,7 @@ func TestJobsFindings(t *testing.T) {
 				`warning TW422 .spec.replicatedJobs[name="node"].template.spec.template.spec.containers[name="node"].env[name="MASTER_ADDR"].value`,
 			},
 		}, {
-			name: "hostfile", reason: "the files beside the JobSet name Pods too", text: oneNode,
+			name: "hostfile", reason: "the files next to the JobSet also name Pods", text: oneNode,
 			companions: []runtime.Object{&corev1.ConfigMap{Data: map[string]string{"hostfile": "llm-node-0-0.llm slots=1\nllm-node-0-5.llm slots=1\n"}}, &corev1.Secret{}},
 			want:       []string{`warning TW422 .data["hostfile"]`},
 		},

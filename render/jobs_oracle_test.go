@@ -16,8 +16,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// An object is a Kubernetes object as its JSON says, for comparing what a cluster stored with what
-// this package renders.
+// An object is a Kubernetes object as its JSON says. Tests compare the objects of a cluster with
+// the rendered ones.
 type object = map[string]any
 
 // cluster holds cases that a real control plane was given.
@@ -108,8 +108,9 @@ func meta(o object) object {
 // clusterIDs are the labels and annotations whose values only a cluster knows.
 var clusterIDs = []string{jobset.JobSetUIDKey, "batch.kubernetes.io/controller-uid", "controller-uid"}
 
-// level removes from an object what rendering from files cannot know (ids, owners, the random part
-// of a Pod's name, a Job's generated selector) and what the typed API cannot say.
+// level removes the values that rendering from files cannot know, or that the typed API cannot
+// express. Unknown are ids, owners, the random part of a Pod's name, and a Job's generated
+// selector.
 func level(o object) object {
 	m := meta(o)
 	for _, key := range []string{"ownerReferences", "uid", "creationTimestamp", "resourceVersion", "generation"} {
@@ -199,8 +200,8 @@ func removeEmpty(value any) {
 	}
 }
 
-// differences pairs the objects by kind and name (and by their order where Pods without an index
-// share a generateName) and says in what they differ.
+// differences pairs the objects by kind and name, and reports how they differ. Pods without an
+// index that share a generateName are paired by their order.
 func differences(want, got []object) []string {
 	w, g := keyed(want), keyed(got)
 	var out []string

@@ -49,7 +49,7 @@ func TestExclusivePlacement(t *testing.T) {
 			name: "strategy alone on the set", reason: "a strategy without a topology is not passed on",
 			onSet: map[string]string{strategy: "true"},
 		}, {
-			name: "split over both", reason: "a strategy counts only beside a topology of its own level, but the Job template's own annotation stays",
+			name: "split over both", reason: "a strategy counts only with a topology of its own level, but the Job template's own annotation stays",
 			onSet: map[string]string{topology: "rack"}, onJob: map[string]string{strategy: "true"},
 			want: map[string]string{topology: "rack", strategy: "true"}, wantNodeSelects: true,
 		},
@@ -124,7 +124,7 @@ func TestVolumeClaims(t *testing.T) {
 		t.Errorf("annotations %v, finalizers %v: only labels and annotations are taken over", cache.Annotations, cache.Finalizers)
 	}
 	if len(cache.OwnerReferences) != 1 || models.OwnerReferences != nil {
-		t.Error("the JobSet owns what is deleted with it, and not what is retained")
+		t.Error("the JobSet must own the claims that are deleted with it, and not the retained ones")
 	}
 	for i, want := range []string{"models=models-llm", "tmp= cache=cache-llm models=models-llm", ""} {
 		var got []string
@@ -149,7 +149,7 @@ func TestService(t *testing.T) {
 		wantNotReady          bool
 	}{
 		{name: "default", reason: "the Service has the JobSet's name", wantName: "llm", wantNotReady: true},
-		{name: "subdomain", network: "{subdomain: net}", reason: "or that of the subdomain", wantName: "net", wantNotReady: true},
+		{name: "subdomain", network: "{subdomain: net}", reason: "or the subdomain's name", wantName: "net", wantNotReady: true},
 		{name: "ready only", network: "{publishNotReadyAddresses: false}", reason: "only a false turns it off", wantName: "llm"},
 		{name: "off", network: "{enableDNSHostnames: false, subdomain: net}", reason: "without hostnames there is none"},
 	} {

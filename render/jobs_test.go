@@ -13,8 +13,8 @@ import (
 	"github.com/trainweld/trainweld/render"
 )
 
-// jobSet reads a JobSet whose head is always the same: the tests give what follows spec, or the
-// whole from metadata on where that is what they are about.
+// jobSet reads a JobSet whose head is always the same. The tests give the text below spec.
+// Tests about metadata give the whole text from metadata on.
 func jobSet(t testing.TB, text string) *jobset.JobSet {
 	t.Helper()
 	if !strings.HasPrefix(text, "metadata:") {
@@ -148,7 +148,7 @@ func TestJobsKeepTheAuthorsMetadata(t *testing.T) {
 		{template.Labels["team"], "", "but not its Pods"},
 		{job.Labels[jobset.JobIndexKey], "0", "the controller's labels win"},
 		{job.Annotations["note"], "b", "annotations of the Job template reach the Job"},
-		{template.Annotations["note"], "d", "those of the Pod template the Pods"},
+		{template.Annotations["note"], "d", "annotations of the Pod template reach the Pods"},
 		{template.Labels["app"], "c", "labels of the Pod template reach the Pods"},
 		{job.Labels["app"], "", "but not the Job"},
 		{template.Labels[jobset.JobSetNameKey], "llm", "the controller's labels win there too"},
@@ -205,7 +205,7 @@ func TestJobsWait(t *testing.T) {
 			dependsOn: map[int][]jobset.DependsOn{1: {{Name: "model", Status: ready}}, 2: {{Name: "model", Status: complete}}},
 			want:      "data-0", later: "model-0[model Ready] node-0[model Complete] node-1[model Complete]", wantErr: true,
 		}, {
-			name: "unknown", reason: "what is not there never gets ready",
+			name: "unknown", reason: "a missing job never gets ready",
 			dependsOn: map[int][]jobset.DependsOn{2: {{Name: "ghost", Status: ready}}},
 			want:      "data-0 model-0", later: "node-0[ghost Ready] node-1[ghost Ready]", wantErr: true,
 		},
@@ -268,7 +268,7 @@ func TestStoredJobs(t *testing.T) {
 	stored := jobs(t, base, render.JobsOptions{Stored: true}).Jobs[0].Job
 	known := jobs(t, base, render.JobsOptions{Stored: true, JobUID: func(name string) types.UID { return types.UID("uid of " + name) }}).Jobs[0].Job
 	if l := applied.Spec.Template.Labels; l["job-name"] != "mine" || l["batch.kubernetes.io/job-name"] != "" {
-		t.Errorf("labels %v: what the controller sends has no label of the Job API", l)
+		t.Errorf("labels %v: the controller must send no label of the Job API", l)
 	}
 	if applied.Spec.Parallelism != nil || stored.Spec.Parallelism == nil || *stored.Spec.Completions != 1 {
 		t.Error("the Job API, not the JobSet controller, says that there is one Pod")
@@ -305,7 +305,7 @@ func TestJobSetUID(t *testing.T) {
 		want   string
 		reason string
 	}{
-		{js, "", "", "an id that nobody knows is left out"},
+		{js, "", "", "an unknown id is omitted"},
 		{js, "given", "given", "the option fills it in"},
 		{withUID, "", "its own", "a JobSet from a cluster has one"},
 		{withUID, "given", "given", "the option has the last word"},

@@ -35,7 +35,7 @@ func decodeFile(t *testing.T, file string) *manifest.Document {
 	return documents[0]
 }
 
-// TestGuides renders each wish of internal/testdata/legacy in both APIs: the JobSets are the same, and migrating the
+// TestGuides renders each wish of internal/testdata/legacy in both APIs. The JobSets are the same, and migrating the
 // old form gives the new one.
 func TestGuides(t *testing.T) {
 	runtime := decodeFile(t, filepath.Join(legacyFolder, "runtime.yaml")).Object.(*trainer.ClusterTrainingRuntime)
@@ -158,7 +158,7 @@ func TestMigrate(t *testing.T) {
 				}
 				return slices.Equal(names, []string{"r1", "n", "r2"})
 			},
-			reason: "the second override puts its new item behind an item of the runtime, and one patch puts it in front unless it names that, too",
+			reason: "the second override puts its new item behind an item of the runtime; one patch puts it in front unless it also names that",
 		},
 		{
 			name: "jobs in the order of the file",

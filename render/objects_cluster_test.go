@@ -19,8 +19,8 @@ import (
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
-// TestObjectsEqualTheCluster renders every recorded input that a real control plane accepted and
-// compares the JobSet and its companions with what the cluster stored.
+// TestObjectsEqualTheCluster renders every recorded input that a real control plane accepted. It
+// compares the JobSet and its companions with the stored ones.
 func TestObjectsEqualTheCluster(t *testing.T) {
 	count, features := tally{}, map[string]int{}
 	for _, dir := range caseFolders(t, casefile.Shared(t, cluster), "want/jobset.yaml") {

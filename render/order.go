@@ -13,14 +13,14 @@ import (
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
-// OrderConflicts returns a finding for each field of a JobSet that depends on the order of the managers or of the policies.
-// Finding.Orders holds two orders and their outcomes. No finding means that every order gives the same
-// JobSet, up to the order inside list-maps and sets.
+// OrderConflicts returns a finding for each field of a JobSet that depends on the order of managers or policies.
+// Finding.Orders holds two orders and their outcomes. No finding means that every order gives the same JobSet, up to the
+// order inside list-maps and sets.
 //
-// An error marks a field with two outcomes. A note marks a field that holds what a rule of the input gives in the given order. An
-// error also marks a variable that the cluster expands or not, as its policies run in a random order. A warning marks a list of the patches whose order carries meaning: init containers, and variables that refer to
-// others. OrderConflicts reads only Release, ForceManagers and the feature gates. Patches that fail to merge are errors, as in
-// Conflicts.
+// An error marks a field with two outcomes. A note marks a field that has the value of a rule of the input in the given order. An error
+// also marks a variable that the cluster expands or not, as its policies run in a random order. A warning marks a list of the patches whose
+// order carries meaning: init containers, and variables that refer to others. OrderConflicts reads only Release, ForceManagers and the
+// feature gates. Patches that fail to merge are errors, as in Conflicts.
 func OrderConflicts(in Input, opts Options) finding.List {
 	r, merged, left := patchesMerged(in, opts)
 	if merged == nil {

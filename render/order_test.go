@@ -16,7 +16,7 @@ import (
 )
 
 // TestOrderConflicts_Policies holds the case of https://github.com/kubeflow/trainer/issues/3887 and 3957: the order of the
-// controller's plugins changes what a variable means.
+// controller's plugins changes the meaning of a variable.
 func TestOrderConflicts_Policies(t *testing.T) {
 	for _, c := range []struct {
 		name, value string

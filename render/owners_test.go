@@ -18,8 +18,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(testenv.Tests{M: m}.Run()) }
 
-// TestOwnersOfEveryField holds, for every recorded input and in both views, that the owners name each
-// leaf of the JobSet and nothing else, and that the last claim's value is the leaf's.
+// TestOwnersOfEveryField checks the owners of every recorded input in both views. They name each leaf
+// of the JobSet and nothing else. The last claim has the leaf's value.
 func TestOwnersOfEveryField(t *testing.T) {
 	layers := map[merge.Layer]int{}
 	for _, dir := range caseFolders(t, casefile.Shared(t, cluster, "input.yaml", "want/jobset.yaml"), "want/jobset.yaml") {
@@ -125,7 +125,7 @@ func throughJSON(t *testing.T, value any) any {
 	return out
 }
 
-// leavesLeft lists the leaves that no owner named. Merge keys and empty structs are no leaves.
+// leavesLeft lists the leaves that no owner named. Merge keys and empty structs are not leaves.
 func leavesLeft(value any) []string {
 	var left []string
 	var walk func(value any, path string)

@@ -159,8 +159,9 @@ func CountPods(js *jobset.JobSet, opts PodsOptions) (int64, error) {
 	return count, nil
 }
 
-// TooManyPods returns a finding if a JobSet, or a run of several, has more Pods than the limit, and else nil. The finding names the
-// largest count of the JobSet, with the last claim of its owners. js is nil for a run, and owners are nil for a JobSet of the user.
+// TooManyPods returns a finding if a JobSet, or a run of several, has more Pods than the limit. Otherwise it returns nil. The
+// finding names the largest count of the JobSet, with the last claim of its owners. For a run, js is nil. For a JobSet of the
+// user, owners are nil.
 func TooManyPods(js *jobset.JobSet, owners *runtimepatch.Ownership, count, limit int64) finding.List {
 	if count <= limit {
 		return nil
@@ -209,8 +210,8 @@ func HasEphemeralVolumes(js *jobset.JobSet) bool {
 
 // EphemeralClaims returns the volume claims that the cluster makes for the generic ephemeral volumes of one Pod
 // (Kubernetes v1.36.3 pkg/controller/volume/ephemeral). A claim's name contains the name of the Pod, which ends in
-// characters that only the cluster chooses; suffix replaces them. If the Pod has owner references, the claims refer
-// to the Pod, without its uid.
+// characters that the cluster chooses; suffix replaces them. If the Pod has owner references, the claims refer to
+// the Pod, without its uid.
 //
 // The claims are as the API server stores them. They share memory with the Pod, so they may round up its quantities;
 // a stored Pod has rounded quantities already.

@@ -78,8 +78,8 @@ func TestSelectionsMakeTheWhole(t *testing.T) {
 	properties.TestingRun(t)
 }
 
-// TestEndpoints_Pods: whichever Pod the coordinator is said to be, either there is
-// one whose host is the endpoint, or a finding says that there is none.
+// TestEndpoints_Pods draws coordinators. Either the endpoint is the host of a Pod, or a
+// finding says that no Pod has it.
 func TestEndpoints_Pods(t *testing.T) {
 	parameters := gopter.DefaultTestParametersWithSeed(2)
 	parameters.MinSuccessfulTests = 300

@@ -29,7 +29,7 @@ func pods(t testing.TB, js *jobset.JobSet, opts render.PodsOptions) []*corev1.Po
 	return all
 }
 
-// podNames are what the Pods' names start with, without that of the JobSet.
+// podNames returns the prefixes of the Pods' names, without the name of the JobSet.
 func podNames(all []*corev1.Pod) string {
 	names := make([]string, len(all))
 	for i, pod := range all {
@@ -247,9 +247,9 @@ func TestPodsSelection(t *testing.T) {
 		want, reason string
 	}{
 		{render.PodsOptions{}, "data-0-0- node-0-0- node-0-1- node-1-0- node-1-1- queue-0- queue-0- queue-0-",
-			"each Job starts with as many Pods as run at a time; a suspended JobSet's are those when it is resumed; what never comes has none"},
+			"each Job starts with its parallel Pods, as if the JobSet were resumed; a Job that never starts has none"},
 		{render.PodsOptions{AllIndexes: true}, "data-0-0- node-0-0- node-0-1- node-0-2- node-0-3- node-1-0- node-1-1- node-1-2- node-1-3- queue-0- queue-0- queue-0-",
-			"the others come when those are done; without completions there are no others"},
+			"further Pods start when these are done; without completions, no further ones start"},
 		{render.PodsOptions{Job: "node"}, "node-0-0- node-0-1- node-1-0- node-1-1-", "a replicated job is all its Jobs"},
 		{render.PodsOptions{Job: "llm-node-1"}, "node-1-0- node-1-1-", "a Job is itself"},
 		{render.PodsOptions{Indexes: &render.IndexRange{First: 1, Last: 1}}, "node-0-1- node-1-1- queue-0-", "one index of each Job"},
@@ -274,7 +274,7 @@ func TestPodsSelection(t *testing.T) {
 		var errs []error
 		for pod, err := range render.Pods(c.js, c.opts) {
 			if pod != nil {
-				t.Errorf("%+v: a Pod beside the error", c.opts)
+				t.Errorf("%+v: a Pod together with the error", c.opts)
 			}
 			errs = append(errs, err)
 		}

@@ -39,7 +39,7 @@ type PodSet struct {
 	Findings finding.List `json:"-"`
 }
 
-// TopologyRequest is Kueue's request for the topology of a Pod set. Its fields are those of a Workload.
+// TopologyRequest is Kueue's request for the topology of a Pod set. It has the fields of the one in a Workload.
 type TopologyRequest struct {
 	Required                    *string           `json:"required,omitempty"`
 	Preferred                   *string           `json:"preferred,omitempty"`
@@ -103,7 +103,7 @@ func Totals(sets []PodSet) corev1.ResourceList {
 	return totals
 }
 
-// Requests returns what the scheduler counts for a Pod. An API server copies limits to missing requests, so they count.
+// Requests returns the resources that the scheduler counts for a Pod. An API server copies limits to missing requests, so they count.
 func Requests(spec *corev1.PodSpec) corev1.ResourceList {
 	if spec == nil {
 		return nil
@@ -271,8 +271,8 @@ func topologyOf(annotations map[string]string, replicas int32) (*TopologyRequest
 	return r, nil
 }
 
-// compare reports each set that the cluster runs in other numbers. Kueue reads the live runtime, and the Trainer its snapshot: then the
-// jobs may be others, and the finding is about the runtime.
+// compare reports each set that the cluster runs in other numbers. Kueue reads the live runtime, and the Trainer its snapshot. The jobs
+// may then differ, and the finding is about the runtime.
 func (r *renderer) compare(sets []PodSet, js *jobset.JobSet, cluster *release.Release) {
 	jobs := js.Spec.ReplicatedJobs
 	named := func(name string) int {

@@ -52,7 +52,7 @@ var mpiCases = []policyCase{{
 	runtime: `{mlPolicy: {mpi: {}}, template: {spec: {network: {subdomain: net}}}}`, jobs: mpiJobs,
 	got: hostfile, want: "tj-node-0-0.net slots=1\n",
 }, {
-	name: "one process in the runtime means one per GPU", reason: "a runtime cannot ask for one process beside several GPUs",
+	name: "one process in the runtime means one per GPU", reason: "a runtime cannot ask for one process with several GPUs",
 	runtime: `mlPolicy: {mpi: {numProcPerNode: 1}}`, jobs: mpiJobs, job: `trainer: {resourcesPerNode: {limits: {nvidia.com/gpu: 4}}}`,
 	findings: []string{"warning TW437 .spec.trainer.resourcesPerNode"},
 	got:      envValue("launcher", "OMPI_MCA_orte_set_default_slots"), want: "4",

@@ -24,8 +24,8 @@ func TestPolicyGoldens_Described(t *testing.T) {
 	}
 }
 
-// TestRuntimesWithoutDefaults renders runtimes that never went through their CRD, as a Go program may hand
-// them in: where the controller would crash on a nil pointer, the CRD's default counts.
+// TestRuntimesWithoutDefaults renders runtimes without the defaults of their CRD, as a Go program may hand
+// them in. Where the controller would crash on a nil pointer, the CRD's default counts.
 func TestRuntimesWithoutDefaults(t *testing.T) {
 	for _, policies := range []string{
 		"{}", "{mlPolicy: {}}", "{mlPolicy: {torch: {}}}", "{mlPolicy: {torch: {envInjection: {}}}}", "{mlPolicy: {jax: {}}}",

@@ -19,8 +19,7 @@ import (
 	"github.com/trainweld/trainweld/render"
 )
 
-// A policyCase is one oddity of the controller: what is written, what comes out, and what is said
-// about it.
+// A policyCase is one oddity of the controller: the input, the result and the findings.
 type policyCase struct {
 	name, reason string
 	// runtime is the rest of a TrainingRuntimeSpec, before the jobs.
@@ -30,7 +29,7 @@ type policyCase struct {
 	// job is a TrainJobSpec without its runtimeRef.
 	job  string
 	opts render.Options
-	// findings are "severity code path", those that matter for the case in their order.
+	// findings are the findings that matter for the case, in order, as "severity code path".
 	findings []string
 	// got reads the result, and want is what it is to read.
 	got  func(out *render.Output) any
@@ -39,8 +38,8 @@ type policyCase struct {
 
 const trainerLabel = `metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}`
 
-// replicatedJob writes one job: rest is next to its name, spec next to its Pod template, and pod within
-// its Pod spec.
+// replicatedJob writes one job. It puts rest next to its name, spec next to its Pod template, and pod
+// within its Pod spec.
 func replicatedJob(name, rest, label, spec, pod string) string {
 	return fmt.Sprintf(`
 - name: %s
@@ -118,7 +117,7 @@ func TestPolicy_Cases(t *testing.T) {
 	}
 }
 
-// What cases read.
+// These functions read the results of cases.
 
 func rjob(out *render.Output, name string) *jobset.ReplicatedJob {
 	jobs := out.JobSet.Spec.ReplicatedJobs
@@ -225,7 +224,7 @@ var countCases = []policyCase{{
 	findings: []string{"warning TW434 " + inNode + ".replicas"},
 	got:      counts("node"), want: []int{1, 1, 1},
 }, {
-	name: "zero replicas get lost", reason: "the zero is left out on the way, and the JobSet API fills in a one",
+	name: "zero replicas get lost", reason: "the encoding omits the zero, and the JobSet API fills in a one",
 	jobs:     nodeJob + replicatedJob("eval", "replicas: 0", "", "", nodeContainer),
 	findings: []string{"warning TW434 " + inJobs + `[name="eval"].replicas`},
 	got:      counts("eval"), want: []int{1, 1, 0},
@@ -292,7 +291,7 @@ var portCases = []policyCase{{
 }}
 
 var envCases = []policyCase{{
-	name: "no trainer section, no rendezvous", reason: "the torch policy acts only beside spec.trainer, were it empty",
+	name: "no trainer section, no rendezvous", reason: "the torch policy acts only with spec.trainer, even an empty one",
 	runtime: `mlPolicy: {torch: {}}`, findings: []string{"warning TW440 .spec.trainer"},
 	got: envNames, want: nil,
 }, {
@@ -339,7 +338,7 @@ var envCases = []policyCase{{
 	findings: []string{"warning TW442 .spec.trainer.resourcesPerNode"},
 	got:      envValue("node", "PET_NPROC_PER_NODE"), want: "3",
 }, {
-	name: "a second trainer job", reason: "it gets the TrainJob's image and env, and neither its numNodes nor what the policy writes",
+	name: "a second trainer job", reason: "it gets the TrainJob's image and env, and neither its numNodes nor the values of the policy",
 	runtime: `mlPolicy: {torch: {}}`, job: `trainer: {numNodes: 3}`,
 	jobs:     nodeJob + replicatedJob("more", "", trainerLabel, "", nodeContainer),
 	findings: []string{"warning TW443 " + inJobs + `[name="more"].template.metadata.labels["trainer.kubeflow.org/trainjob-ancestor-step"]`},

@@ -17,9 +17,9 @@ import (
 	"github.com/trainweld/trainweld/render/casefile"
 )
 
-// TestProgramEqualsTheCluster runs the program over every recorded input, as a user would, and
-// compares what it prints for --to=jobs and --to=pods with what a real control plane made. The log has
-// a table of the cases per feature.
+// TestProgramEqualsTheCluster runs the program over every recorded input, as a user would. It compares
+// the output of --to=jobs and --to=pods with the objects of a real control plane. The log has a table
+// of the cases per feature.
 func TestProgramEqualsTheCluster(t *testing.T) {
 	testenv.LongOnly(t, "it runs the program some hundred times")
 	program := filepath.Join(t.TempDir(), "trainweld")

@@ -8,7 +8,7 @@ import (
 
 // prune removes metadata fields from patches that the TrainJob CRD does not have. The Go type has all metadata fields
 // of an object. The schema keeps only labels, annotations, finalizers, name and namespace (controller-gen's
-// generateEmbeddedObjectMeta). check.Patches has already warned of the other fields. prune returns the patches
+// generateEmbeddedObjectMeta). Package check has already warned of the other fields. The result is the patches
 // themselves if there is nothing to remove, and else a copy.
 func prune(patches []trainer.RuntimePatch) []trainer.RuntimePatch {
 	pruned := patches

@@ -17,7 +17,7 @@ import (
 )
 
 // A releaseCase is one TrainJob, and what each release makes of it. Its switch alone turns the latest release's
-// rendering into that of each other release.
+// rendering into the rendering of each other release.
 type releaseCase struct {
 	policyCase
 	of        string // the switch
@@ -78,7 +78,7 @@ func priority(out *render.Output, r *release.Release) any {
 	return nil
 }
 
-// claims are the names of the claims, then those of the volumes of the first Pod.
+// claims returns the names of the claims, and then of the volumes of the first Pod.
 func claims(out *render.Output, r *release.Release) any {
 	made, err := render.Jobs(out.JobSet, render.JobsOptions{Release: r})
 	if err != nil {
@@ -357,7 +357,7 @@ var releaseCases = []releaseCase{{
 	policyCase: policyCase{name: "a group", jobs: replicatedJob("node", "groupName: g", trainerLabel, "", nodeContainer) + replicatedJob("other", "", "", "", nodeContainer)},
 	got:        groups, want: [4]any{[]string{"", "", ""}, []string{"g", "default", "g"}, []string{"g", "default", "g"}, []string{"g", "default", "g"}},
 }, {
-	// pod_mutating_webhook.go of JobSet v0.11.0 labels every Pod; v0.10.1 those that it places.
+	// pod_mutating_webhook.go of JobSet v0.11.0 labels every Pod; v0.10.1 labels the Pods that it places.
 	of:         "priority-label",
 	policyCase: policyCase{name: "a label of the priority", jobs: replicatedJob("node", "", `metadata: {labels: {x: y}}`, "", nodeContainer)},
 	got:        priority, want: [4]any{false, false, true, true},
@@ -380,8 +380,8 @@ var replaced = []any{nil, object{"memory": "1Gi"}}
 
 func all(want any) [4]any { return [4]any{want, want, want, want} }
 
-// TestRelease_Cases renders each case with each release, and with the latest one in which only the case's switch has
-// the position of the release.
+// TestRelease_Cases renders each case with each release. It also renders with the latest one, in which only the
+// case's switch has the release's position.
 func TestRelease_Cases(t *testing.T) {
 	told := map[string]bool{
 		// Other packages read these: the definitions and rules, the stock runtimes, and the snapshot of a runtime.
@@ -462,7 +462,7 @@ func TestFictionalReleases(t *testing.T) {
 	}
 }
 
-// TestOverridesOfReleases renders one TrainJob with the overrides of 2.0 and of 2.1: both merge into the Pod's spec by the
+// TestOverridesOfReleases renders one TrainJob with the overrides of 2.0 and of 2.1. Both merge into the Pod's spec by the
 // tags of Kubernetes (mergePodSpecOverrides of v2.0.1, mergePodTemplateOverrides of v2.1.0).
 func TestOverridesOfReleases(t *testing.T) {
 	account := "sa"
@@ -509,8 +509,8 @@ func TestOverridesOfReleases(t *testing.T) {
 	}
 }
 
-// TestTurnsEndInTheOtherRelease turns all switches of a release into another's, one at a time: the cases' JobSets and
-// companions are then those of the other release, and each one that differs has a switch whose turn changed it.
+// TestTurnsEndInTheOtherRelease turns all switches of a release into another's, one at a time. The cases then have
+// the JobSets and companions of the other release. Each one that differs has a switch whose turn changed it.
 func TestTurnsEndInTheOtherRelease(t *testing.T) {
 	objects := func(s releaseCase, r *release.Release) string {
 		out := s.render(t, r)

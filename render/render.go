@@ -155,7 +155,7 @@ func JobSet(in Input, opts Options) (*Output, error) { return Merge(in, opts).Jo
 type Merging struct {
 	// Result is the merged template with its owners. It is nil if the cluster merges nothing. JobSet takes it over.
 	Result *runtimepatch.Result
-	// Decisions are those of ForceManagers.
+	// Decisions are the conflicts that ForceManagers decided.
 	Decisions []conflict.Decision
 
 	renderer
@@ -200,7 +200,7 @@ func (m *Merging) Without(drop func(i int) bool) (*trainer.JobSetTemplateSpec, e
 	return &merged.Template, nil
 }
 
-// JobSet goes on from the merge, once. It returns what the function JobSet returns for the input.
+// JobSet goes on from the merge, once. It returns the same as the function JobSet for the input.
 func (m *Merging) JobSet() (*Output, error) {
 	if m == nil || m.out == nil {
 		return JobSet(Input{}, Options{})
@@ -248,7 +248,7 @@ func (m *Merging) render() {
 	})
 	m.checkEnv()
 	// Record the writes of policies and sections if the caller asks for owners. Record them too if managers may have
-	// set a field that a section of the TrainJob replaces; check.Patches reports these as errors.
+	// set a field that a section of the TrainJob replaces. Package check reports these as errors.
 	recorded := opts.Owners || m.in.Layers != nil || m.Decisions != nil || m.out.Findings.Err() != nil
 	if m.err != nil {
 		m.report(m.noMerge(m.err))
@@ -348,7 +348,7 @@ func (r *renderer) check(patches, left []trainer.RuntimePatch, decisions []confl
 	r.decided(decisions)
 }
 
-// unreached says what a release whose merge adds no jobs does with a patch of a job that the runtime lacks.
+// unreached states how a release whose merge adds no jobs treats a patch of a job that the runtime lacks.
 func (r *renderer) unreached(path fieldpath.Path) string {
 	_, name, _ := path[len(path)-1].Item()
 	effect := "does not merge the patch of it"

@@ -141,7 +141,7 @@ func (r *Runtimes) indexed() *runtimeIndex {
 	return x
 }
 
-// near returns the name of the known runtime of the same kind and namespace that a name clearly means, or "".
+// near returns the name of the known runtime that a name clearly means, or "". The runtime has the same kind and namespace.
 func (r *Runtimes) near(id fieldpath.Object) string {
 	x := r.indexed()
 	if _, ok := x.has[id.Name]; ok {

@@ -11,8 +11,8 @@ import (
 	"github.com/trainweld/trainweld/render"
 )
 
-// TestStoredPodTemplates renders one Pod template as the API server stores it in a Job and in a Pod. What it leaves
-// alone is not in want; pod is set where the Pod differs from the Job.
+// TestStoredPodTemplates renders one Pod template as the API server stores it in a Job and in a Pod. Fields that it
+// does not change are not in want; pod is set where the Pod differs from the Job.
 func TestStoredPodTemplates(t *testing.T) {
 	for _, tc := range []struct {
 		name, spec, job, pod string
@@ -25,7 +25,7 @@ func TestStoredPodTemplates(t *testing.T) {
 			job:    `{containers: [{name: c, resources: {limits: {cpu: 1m, memory: 1001m}, requests: {cpu: 2m}}}], overhead: {cpu: 1m}, resources: {limits: {cpu: 3m}}}`,
 			reason: "the finest quantity is a thousandth",
 		}, {
-			name:   "quantities of an ephemeral claim, and sizes that are no resources",
+			name:   "quantities of an ephemeral claim, and sizes that are not resources",
 			spec:   `{volumes: [{name: v, ephemeral: {volumeClaimTemplate: {spec: {resources: {requests: {storage: 1500u}}}}}}, {name: w, emptyDir: {sizeLimit: 1500u}}]}`,
 			job:    `{volumes: [{name: v, ephemeral: {volumeClaimTemplate: {spec: {resources: {requests: {storage: 2m}}}}}}, {name: w, emptyDir: {sizeLimit: 1500u}}]}`,
 			reason: "only lists of resources are rounded",
@@ -60,7 +60,7 @@ func TestStoredPodTemplates(t *testing.T) {
 			pod:    `{securityContext: {appArmorProfile: {type: RuntimeDefault}}, initContainers: [{name: i, securityContext: {runAsUser: 1, appArmorProfile: {type: Unconfined}}}], containers: [{name: c, securityContext: {appArmorProfile: {type: Localhost, localhostProfile: mine}}}, {name: d}, {name: e}, {name: f}]}`,
 			reason: "the field wins, also the Pod's equal one, and an invalid value is ignored",
 		}, {
-			name:        "the field of a container beside an annotation",
+			name:        "the field of a container next to an annotation",
 			annotations: map[string]string{"container.apparmor.security.beta.kubernetes.io/c": "unconfined"},
 			spec:        `{containers: [{name: c, securityContext: {appArmorProfile: {type: RuntimeDefault}}}]}`,
 			reason:      "the field wins",
@@ -139,7 +139,7 @@ func TestStoredAnnotations(t *testing.T) {
 	}
 }
 
-// TestStoredClaims compares the data sources of claims with what the API stores.
+// TestStoredClaims compares the data sources of claims with the stored ones.
 func TestStoredClaims(t *testing.T) {
 	const snapshot = `{apiGroup: snapshot.storage.k8s.io, kind: VolumeSnapshot, name: s}`
 	for _, tc := range []struct{ name, spec, want string }{
@@ -149,7 +149,7 @@ func TestStoredClaims(t *testing.T) {
 		{"a foreign kind", `dataSource: {apiGroup: x.io, kind: Populator, name: p}`, `{}`},
 		{"a foreign kind by reference", `dataSourceRef: {apiGroup: x.io, kind: Populator, name: p}`, `{dataSource: {apiGroup: x.io, kind: Populator, name: p}, dataSourceRef: {apiGroup: x.io, kind: Populator, name: p}}`},
 		{"another namespace", `dataSourceRef: {apiGroup: x.io, kind: Populator, name: p, namespace: other}`, `{}`},
-		{"another namespace beside a snapshot", `{dataSource: ` + snapshot + `, dataSourceRef: {apiGroup: x.io, kind: Populator, name: p, namespace: other}}`, `{dataSource: ` + snapshot + `, dataSourceRef: ` + snapshot + `}`},
+		{"another namespace next to a snapshot", `{dataSource: ` + snapshot + `, dataSourceRef: {apiGroup: x.io, kind: Populator, name: p, namespace: other}}`, `{dataSource: ` + snapshot + `, dataSourceRef: ` + snapshot + `}`},
 		{"an empty namespace", `dataSourceRef: {apiGroup: x.io, kind: Populator, name: p, namespace: ""}`, `{dataSource: {apiGroup: x.io, kind: Populator, name: p}, dataSourceRef: {apiGroup: x.io, kind: Populator, name: p, namespace: ""}}`},
 		{"a quantity", `resources: {requests: {storage: 100u}}`, `resources: {requests: {storage: 1m}}`},
 	} {

@@ -84,10 +84,11 @@ type checker struct {
 	job *object // nil if its metadata or its Go type cannot be decoded
 	// typed is the TrainJob with defaults and further patches.
 	typed *trainer.TrainJob
-	// overrides are those of a release that reads them instead of patches.
+	// overrides are the overrides of a release that reads them instead of patches.
 	overrides *legacy.Overrides
 	merging   *render.Merging
-	// merged is the runtime's template with all patches; later also with what the policies write. It is nil if the cluster's merge fails.
+	// merged is the runtime's template with all patches, and later with the writes of the policies. It is nil if the cluster's merge
+	// fails.
 	merged *runtimepatch.Result
 	output *render.Output // nil before the policies
 	owners fieldOwners

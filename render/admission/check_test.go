@@ -43,7 +43,7 @@ func TestWarnings(t *testing.T) {
 		},
 		{
 			name: "idle patch", job: patchYAML("{spec: {containers: [{name: logs}]}}"),
-			want: finding.CodeIdlePatch, path: `.spec.runtimePatches[manager="example.com/m"]`, reason: "it names what the runtime has",
+			want: finding.CodeIdlePatch, path: `.spec.runtimePatches[manager="example.com/m"]`, reason: "it names an item that the runtime has",
 		},
 		{
 			name: "list that a patch cannot clear", job: patchYAML("{spec: {containers: []}}"),
@@ -103,7 +103,7 @@ func patch(job string) string {
 `
 }
 
-// Further patches are judged as if they stood in the TrainJob, and the input is left alone.
+// Further patches are judged as if they stood in the TrainJob. The input stays as it is.
 func TestFurtherPatches(t *testing.T) {
 	job := object(t, jobYAML("\ttrainer: {}\n"))
 	in := admission.Input{TrainJob: job, Runtime: admitted(t, torchRuntime), Patches: []trainer.RuntimePatch{{
@@ -125,8 +125,8 @@ func TestFurtherPatches(t *testing.T) {
 	}
 }
 
-// Every finding on the recorded cases names its object and what to do; and one about an object that is not
-// in the files says which field of the files it comes from.
+// Every finding on the recorded cases names its object and a remedy. A finding on an object that the files
+// lack names the field of the files that it comes from.
 func TestFindingsAreComplete(t *testing.T) {
 	stock := stockRuntimes(t)
 	for _, c := range append(readCases(t, "r7-*"), readCases(t, "c1-*")...) {
@@ -146,7 +146,8 @@ func TestFindingsAreComplete(t *testing.T) {
 	}
 }
 
-// The same input gives the same findings in the same order, whatever the order in which the API server's code finds them.
+// The same input gives the same findings in the same order. The order in which the API server's code finds them does not
+// matter.
 func TestFindingsHaveAnOrder(t *testing.T) {
 	job := object(t, jobYAML(`
 	runtimePatches:
@@ -191,7 +192,7 @@ func TestGenerateName(t *testing.T) {
 		{"{generateName: a.llm-}", "", "TW407 TW502", "every name made of it has a dot, which the Trainer refuses"},
 		{"{generateName: llm_}", "", "TW407 TW502 TW503", "no name can be made of it"},
 		{"{generateName: llm-}", "\ttrainer: {numNodes: x}\n", "TW103 TW407", "the rest is looked at as well"},
-		{"{name: llm, generateName: llm_}", "", "TW503", "a bad generateName is refused beside a name"},
+		{"{name: llm, generateName: llm_}", "", "TW503", "a bad generateName is rejected next to a name"},
 		{"{name: '', generateName: ''}", "", "TW503", "there is nothing to make a name of"},
 		{"{generateName: " + strings.Repeat("a", 63) + "}", "", "TW407", "it is cut before the suffix"},
 	} {
@@ -218,8 +219,8 @@ func TestCheck_ListItems(t *testing.T) {
 	}
 }
 
-// A manager that is let win decides its conflicts before anything is judged: what gave way has no say in
-// what the cluster is asked to take.
+// A manager in ForceManagers wins its conflicts before anything is judged. The values that lose are not
+// judged.
 func TestForceManagers(t *testing.T) {
 	label := func(manager, team string) trainer.RuntimePatch {
 		return trainer.RuntimePatch{
@@ -254,7 +255,8 @@ func TestForceManagers(t *testing.T) {
 	}
 }
 
-// What one TrainJob with two patches takes, its definitions compiled and its runtime admitted.
+// BenchmarkCheck measures one TrainJob with two patches. Its definitions are compiled and its runtime is admitted
+// before.
 func BenchmarkCheck(b *testing.B) {
 	t := &testing.T{}
 	runtime, _ := admission.AdmitRuntime(b.Context(), nil, object(t, torchRuntime), "default")

@@ -11,9 +11,9 @@ import (
 // immutable is the rule of an immutable field. The API server skips it on creation.
 const immutable = "self == oldSelf"
 
-// rulesOnCreate returns the validator of an embedded definition without the parts that find nothing on creation. These are fields
-// without other rules than immutable, and in the schema of a rule the properties that it does not name. The validator copies all
-// properties each time that a rule reads one. TestRulesOnCreate compares it with the whole validator.
+// rulesOnCreate returns the validator of an embedded definition without the parts that find nothing on creation. It removes
+// fields whose only rule is immutability. From the schema of a rule, it removes the properties that the rule does not name. The
+// validator copies all properties each time that a rule reads one. TestRulesOnCreate compares it with the whole validator.
 func rulesOnCreate(v *cel.Validator, s *structuralschema.Structural) *cel.Validator {
 	if v == nil || s == nil || len(v.AllOfValidators) > 0 {
 		return v

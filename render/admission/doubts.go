@@ -12,7 +12,7 @@ import (
 	"github.com/trainweld/trainweld/render/mlpolicy"
 )
 
-// Unlabeled returns a warning if no job of the runtime has the trainer's label. The cluster accepts such a runtime, and writes
+// Unlabeled returns a warning if no job of the runtime has the trainer's label. The cluster accepts such a runtime. It writes
 // the image, the command and the arguments of its TrainJobs into no job.
 func (r *Runtime) Unlabeled() *finding.Finding {
 	if r == nil {

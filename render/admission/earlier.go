@@ -10,8 +10,8 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// decodeJob decodes the TrainJob into today's Go types. The fields of an earlier release go to the layers and the earlier
-// fields of the input, as far as its controller reads them.
+// decodeJob decodes the TrainJob into today's Go types. The fields of an earlier release go to the input's layers and
+// earlier fields, if its controller reads them.
 func (c *checker) decodeJob(o *object) (*trainer.TrainJob, error) {
 	today, processes, err := o.withoutProcesses("spec", "trainer", "numProcPerNode")
 	if err != nil {
@@ -60,8 +60,8 @@ func (o *object) overrides() (*legacy.Overrides, error) {
 	return overrides, nil
 }
 
-// withoutProcesses returns the object without the field at a path where its definition allows an integer or a string, and the
-// field's value. Today's Go types have an integer there, or no field.
+// withoutProcesses returns the object without the field at a path, and the value of the field. It removes the field only if
+// the definition allows an integer or a string. Today's Go types have an integer there, or no field.
 func (o *object) withoutProcesses(path ...string) (*object, *intstr.IntOrString, error) {
 	schema, fields := o.schema, o.fields
 	last := len(path) - 1

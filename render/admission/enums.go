@@ -10,8 +10,8 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// enums are the long lists of supported values in a schema. The validator of the API server puts all values into each error, so that
-// n wrong items of n values take n*n texts. This package checks these lists itself, and names a few values.
+// enums are the long lists of supported values in a schema. The API server's validator puts all values into each error: n wrong
+// items of n values take n*n texts. This package checks these lists itself, and names a few values.
 type enums struct {
 	has           map[string]bool // nil for a value that may be any
 	names         finding.Names
@@ -62,8 +62,8 @@ func cutEnums(s *apiextensions.JSONSchemaProps) *enums {
 	return &cut
 }
 
-// validate returns an error for each value that its list lacks. Like the API server, it accepts what an update does not change: old
-// correlates the value with the stored one, and is nil on creation.
+// validate returns an error for each value that its list lacks. Like the API server, it accepts values that an update does not
+// change. On creation, old is nil. Otherwise it correlates the value with the stored one.
 func (e *enums) validate(at *field.Path, value any, old *common.CorrelatedObject) field.ErrorList {
 	if e == nil || old != nil && old.CachedDeepEqual() {
 		return nil

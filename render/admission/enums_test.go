@@ -15,8 +15,8 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// TestEnums compares the findings on long lists of supported values with those of the API server's validator, which knows the lists
-// whole. It holds that they name ten values.
+// TestEnums compares the findings on long lists of supported values with the findings of the API server's validator. The validator
+// has the whole lists. The findings name ten values.
 func TestEnums(t *testing.T) {
 	long := make([]string, 40)
 	for i := range long {

@@ -31,7 +31,7 @@ type fastSchema struct {
 	pattern  *regexp.Regexp
 	isTime   bool
 	enum     map[string]bool
-	// The limits hold for a number, the runes of a string, the items of a list, or the keys of a map.
+	// These limit a number, the runes of a string, the items of a list, or the keys of a map.
 	least, most int64
 	// keys are the fields that identify an item of a list.
 	keys  []string

@@ -404,7 +404,7 @@ func (o *object) entry(path fieldpath.Path, text string) fieldpath.Path {
 	return path
 }
 
-// nameHelp is the remedy for a name that is no DNS label.
+// nameHelp is the remedy for a name that is not a DNS label.
 const nameHelp = "use lower-case letters, digits and dashes only, beginning with a letter, 63 at most"
 
 // ruleFinding returns the finding on a broken rule of the definition. A rule that compares with the old object makes

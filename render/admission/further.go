@@ -25,7 +25,7 @@ type Kind struct {
 }
 
 // Kinds returns the served versions of the kind that a CustomResourceDefinition of apiextensions.k8s.io/v1 defines. The fields are
-// as decoded from JSON or YAML. It returns an error for a definition that cannot be decoded. Errors in a schema are those of Admit,
+// as decoded from JSON or YAML. It returns an error for a definition that cannot be decoded. Admit returns the errors in a schema,
 // since most kinds of a repository have no objects in it.
 func Kinds(fields map[string]any) ([]*Kind, error) {
 	text, err := json.Marshal(fields)
@@ -71,7 +71,8 @@ func (k *Kind) Admit(ctx context.Context, fields map[string]any, namespace strin
 	return found.all, nil
 }
 
-// suggest names the field of the definition that an unknown field probably means. known has the fields of the definition by their path.
+// suggest names the field of the definition that an unknown field probably means. The map known holds the fields of the definition by
+// their path.
 func (o *object) suggest(f *finding.Finding, known map[string]finding.Names) {
 	last := len(f.Path) - 1
 	if f.Code != finding.CodeUnknownField || last < 0 {

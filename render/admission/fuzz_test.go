@@ -10,7 +10,7 @@ import (
 	"github.com/trainweld/trainweld/render/admission"
 )
 
-// FuzzKinds reads any definition, and sends any object through its admission. The verdict is the same each time, names what is wrong,
+// FuzzKinds reads any definition, and sends any object through its admission. The verdict is the same each time, names the faults,
 // and leaves the object as it is.
 func FuzzKinds(f *testing.F) {
 	for _, object := range []string{`{"spec": {"weight": 1}}`, `{"spec": {"weight": 7, "labels": {"a": {"sise": "x"}}}}`, `{}`, `{"spec": null, "metadata": []}`} {

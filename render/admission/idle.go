@@ -20,7 +20,7 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// history says of each manager what the claims on the merged template tell about its patch.
+// history holds the facts about each manager's patch that the claims on the merged template give.
 type history struct {
 	sets    map[merge.Layer]bool // the patch sets a value
 	shares  map[merge.Layer]bool // another patch sets one of these values as well
@@ -28,8 +28,8 @@ type history struct {
 	asks    map[merge.Layer]bool // the claims alone do not decide whether the patch changes the result
 }
 
-// history reads the claims of the patches. An item that a patch names to reach its fields is no value of the patch. An item that
-// has only a key is a value, and so is an item that the runtime lacks.
+// history reads the claims of the patches. An item that a patch names to reach its fields is not a value of the patch. An item
+// that has only a key is a value, and so is an item that the runtime lacks.
 func (c *checker) history() history {
 	h := history{map[merge.Layer]bool{}, map[merge.Layer]bool{}, map[merge.Layer]bool{}, map[merge.Layer]bool{}}
 	var item fieldpath.Path // an item that patches have named, until a field within it follows
@@ -125,8 +125,8 @@ type candidate struct {
 // mostCompared is the maximum number of patches for idle, which may merge once more for each. The schema rejects more.
 const mostCompared = 16
 
-// idle returns the warnings on patches that do not change the result. A patch that sets a value of another patch is not idle: of
-// managers that agree, each keeps its own patch. Nor is a patch that tries to clear a field, which has its own warning. The removal
+// idle returns the warnings on patches that do not change the result. A patch that sets a value of another patch is not idle:
+// managers that agree each keep their own patch. Nor is a patch that tries to clear a field, which has its own warning. The removal
 // of a patch that loses a conflict is not certain, since it would hide the conflict.
 func (c *checker) idle() finding.List {
 	if n := len(c.typed.Spec.RuntimePatches); c.merged == nil || n == 0 || n > mostCompared {
@@ -234,7 +234,7 @@ func mayReorder(value any) bool {
 	return false
 }
 
-// cannotClear returns the warnings on the fields of the TrainJob's own patch that are empty where the result has a value. The
+// cannotClear returns the warnings on empty fields of the TrainJob's own patch for which the result has a value. The
 // controller encodes its Go type of the patch, which omits such fields.
 func (c *checker) cannotClear(manager string) finding.List {
 	spec := mapOf(c.in.TrainJob, "spec")
@@ -318,7 +318,7 @@ func nameEmpty(value any) string {
 var wrappers = []string{"metadata", "spec", "template"}
 
 // emptied reports the fields of a patch that are empty while the result has a value. A pointer keeps its empty value, and an empty
-// struct is no attempt to clear the struct.
+// struct is not an attempt to clear the struct.
 func emptied(t *schema.Type, patch, result map[string]any, path fieldpath.Path, report func(fieldpath.Path, any)) {
 	for _, f := range t.Patchable() {
 		value, isSet := patch[f.Name]

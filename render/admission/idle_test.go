@@ -42,7 +42,8 @@ spec:
 								- {name: side, image: x, resources: {limits: {cpu: 1}}}
 `
 
-// TestIdle_Law reports random patches as idle if and only if the result is the same without them, up to patches that share values.
+// TestIdle_Law holds that random patches are idle if and only if the result is the same without them. Patches that share values
+// are an exception.
 func TestIdle_Law(t *testing.T) {
 	runtime := admitted(t, idleRuntime)
 	var spec trainer.ClusterTrainingRuntime
@@ -142,7 +143,8 @@ func leaves(patch trainer.RuntimePatch) map[string]bool {
 	return found
 }
 
-// drawnPatch draws a patch of the JobSet template: values and items that idleRuntime has, has otherwise, or lacks, in any order.
+// drawnPatch draws a patch of the JobSet template in any order. It has values and items that idleRuntime has, has otherwise, or
+// lacks.
 func drawnPatch(r *rand.Rand) string {
 	pick := func(of ...string) string { return of[r.IntN(len(of))] }
 	items := func(draw func(name string) string, names ...string) string {

@@ -47,9 +47,9 @@ func TestJobSet(t *testing.T) {
 	}{
 		{name: "right", reason: "the JobSet that the others are made of"},
 		{name: "rule of the definition", spec: "\tstartupPolicy: {startupPolicyOrder: Sideways}\n", want: "TW501", path: ".spec.startupPolicy.startupPolicyOrder", reason: "an enumeration"},
-		{name: "subdomain", spec: "\tnetwork: {subdomain: a.b}\n", want: "TW531", path: ".spec.network.subdomain", reason: "it is the name of a Service, too"},
+		{name: "subdomain", spec: "\tnetwork: {subdomain: a.b}\n", want: "TW531", path: ".spec.network.subdomain", reason: "it is also the name of a Service"},
 		{name: "managedBy", spec: "\tmanagedBy: mine\n", want: "TW536", path: ".spec.managedBy", reason: "it names a domain"},
-		{name: "success target", spec: "\tsuccessPolicy: {operator: Any, targetReplicatedJobs: [ghost]}\n", want: "TW533", path: ".spec.successPolicy.targetReplicatedJobs[0]", reason: "there is no such job"},
+		{name: "success target", spec: "\tsuccessPolicy: {operator: Any, targetReplicatedJobs: [ghost]}\n", want: "TW533", path: ".spec.successPolicy.targetReplicatedJobs[0]", reason: "the JobSet lacks this job"},
 		{name: "failure rules", spec: "\tfailurePolicy: {rules: [{name: 1st, action: FailJobSet}, {name: r, action: FailJobSet, onJobFailureReasons: [Boredom]}, {name: r, action: FailJobSet}]}\n", want: "TW533", path: ".spec.failurePolicy.rules[2].name", reason: "names have a form and are unique, and reasons exist"},
 		{name: "alpha action", spec: "\tfailurePolicy: {rules: [{name: r, action: RestartJob}]}\n", want: "TW537", path: ".spec.failurePolicy.rules[0].action", reason: "the gate RestartJob is off"},
 		{name: "alpha strategy", spec: "\tfailurePolicy: {restartStrategy: InPlaceRestart}\n", want: "TW537", path: ".spec.failurePolicy.restartStrategy", reason: "the gate InPlaceRestart is off"},
@@ -70,7 +70,7 @@ func TestJobSet(t *testing.T) {
 
 		{name: "image", container: inContainer + "image: \"\"\n", want: "TW600", path: `.spec.template.spec.containers[name="node"].image`, reason: "a container needs one"},
 		{name: "container name", pod: inPod + "initContainers: [{name: Bad_Name, image: a}, {name: node, image: a}]\n", want: "TW601", path: `.spec.template.spec.initContainers[name="node"].name`, reason: "names are DNS labels, and unique among all containers"},
-		{name: "mount", container: inContainer + "volumeMounts: [{name: ghost, mountPath: /a}]\n", want: "TW603", path: `.spec.template.spec.containers[name="node"].volumeMounts[mountPath="/a"].name`, reason: "there is no such volume"},
+		{name: "mount", container: inContainer + "volumeMounts: [{name: ghost, mountPath: /a}]\n", want: "TW603", path: `.spec.template.spec.containers[name="node"].volumeMounts[mountPath="/a"].name`, reason: "the Pod lacks this volume"},
 		{name: "volume", pod: inPod + "volumes: [{name: v, nfs: {server: s, path: data}}]\n", want: "TW604", path: `.spec.template.spec.volumes[name="v"].nfs.path`, reason: "the path is absolute"},
 		{name: "two sources", pod: inPod + "volumes: [{name: v, emptyDir: {}, hostPath: {path: /a}}]\n", want: "TW207", path: `.spec.template.spec.volumes[name="v"].hostPath`, reason: "a volume is one thing"},
 		{name: "variable", container: inContainer + "env: [{name: A=B}, {name: C, valueFrom: {}}, {name: D, valueFrom: {fieldRef: {fieldPath: spec.nope}}}]\n", want: "TW605", path: `.spec.template.spec.containers[name="node"].env[name="C"].valueFrom`, reason: "names and sources"},

@@ -263,7 +263,7 @@ func (w *writing) jobs(js *jobset.JobSet) (jobs []*batchv1.Job, err error) {
 	return jobs, nil
 }
 
-// resume adds to a Job the five fields of its template that may change, and removes none (JobSet v0.8.2 to v0.12.0 pkg/controllers,
+// resume adds to a Job the five fields of its template that may change. It removes none (JobSet v0.8.2 to v0.12.0 pkg/controllers,
 // resumeJob). It reports whether a list gets a random order.
 func resume(pod, template *corev1.PodTemplateSpec) (unordered bool) {
 	mergeInto(&pod.Labels, template.Labels)

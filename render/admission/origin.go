@@ -12,7 +12,7 @@ import (
 )
 
 // origin returns the claim of the last layer that wrote a JobSet field. If the field has no claim, the nearest item
-// or struct around it counts. origin then returns the claim of the first layer that named it. Value counts only if a
+// or struct around it counts. Then origin returns the claim of the first layer that named it. Value counts only if a
 // layer wrote the field itself.
 func (c *checker) origin(path fieldpath.Path) merge.Claim {
 	c.indexOwners()

@@ -92,8 +92,8 @@ func isLive(object map[string]any) bool {
 	return uid != ""
 }
 
-// withoutFilled returns the live state of an object without the fields that the new state lacks, and that the cluster would fill in
-// alike if it created the new state. The manager has never applied them, so that another apply keeps them.
+// withoutFilled returns the live state of an object without some fields that the new state lacks. The cluster would fill in these
+// fields alike if it created the new state. The manager has never applied them, so that another apply keeps them.
 func withoutFilled(live, now, created map[string]any) map[string]any {
 	applied := make(map[string]any, len(live))
 	for name, value := range live {

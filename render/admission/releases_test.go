@@ -42,7 +42,7 @@ func TestReleases_Rules(t *testing.T) {
 		reason        string
 	}{
 		{rule: release.NameOnCreate, name: "1st", want: [4]string{"TW502", "TW502", "TW502", "TW502"}, reason: "a webhook, and then a rule of the definition"},
-		{name: "a.b", want: [4]string{"TW502", "TW502", "TW502", "TW502"}, reason: "a subdomain is no label"},
+		{name: "a.b", want: [4]string{"TW502", "TW502", "TW502", "TW502"}, reason: "a subdomain is not a label"},
 		{rule: release.InitializerMount, runtime: initializer(""), job: "\tinitializer: {dataset: {}}\n", want: [4]string{accepted, accepted, accepted, "TW512"}, reason: "nothing looks at the volume before"},
 		{runtime: initializer(", volumeMounts: [{name: other, mountPath: /x}]"), job: "\tinitializer: {dataset: {}}\n", want: [4]string{accepted, accepted, accepted, "TW512"}, reason: "the name counts"},
 		{rule: release.TorchAlways, job: trainerOf("env: [{name: PET_NNODES, value: '1'}]"), want: [4]string{accepted, accepted, "TW513", "TW513"}, reason: "the webhook returned early"},
@@ -283,7 +283,7 @@ func TestReleases_Definitions(t *testing.T) {
 		"UpdateRuntime": second(admission.UpdateRuntime(t.Context(), unknown, object(t, torchRuntime), object(t, torchRuntime), "")),
 	} {
 		if len(found) != 1 || !strings.Contains(found[0].Message, "1.0.0") {
-			t.Errorf("%s: %v, want that there is no Trainer 1.0.0", name, found)
+			t.Errorf("%s: %v, want the error that Trainer 1.0.0 is unknown", name, found)
 		}
 	}
 	if runtime != nil {

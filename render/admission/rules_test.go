@@ -15,7 +15,7 @@ import (
 	"github.com/trainweld/trainweld/render/admission"
 )
 
-// Each row is a fragment of a Pod or of its container, and the error of a Job or a Pod that it leads to.
+// Each row is a fragment of a Pod or its container, and the error of its Job or Pod.
 func TestPodRules(t *testing.T) {
 	const volume = `.spec.template.spec.volumes[name="v"]`
 	const container = `.spec.template.spec.containers[name="node"]`
@@ -24,7 +24,7 @@ func TestPodRules(t *testing.T) {
 		want, path, reason       string
 	}{
 		// The Priority plugin.
-		{pod: "priority: 0", reason: "0 is what the plugin computes"},
+		{pod: "priority: 0", reason: "the plugin computes 0"},
 		{pod: "priority: 5", want: "TW615", path: ".spec.priority", reason: "no class gives it"},
 		{pod: "priority: -1", want: "TW615", path: ".spec.priority", reason: "no class gives it"},
 		{pod: "{priority: 0, priorityClassName: system-node-critical}", want: "TW615", path: ".spec.priority", reason: "the class has another"},
@@ -196,7 +196,7 @@ func TestObjectRules(t *testing.T) {
 }
 
 // JobSet's webhook writes the JobSet as its Go types encode it. An absent list, map or pointer without omitempty becomes
-// null, and the definition rejects a null unless it allows or defaults it. The test removes each such field.
+// null. The definition rejects a null unless it allows or defaults it. The test removes each such field.
 func TestNullsOfGoTypes(t *testing.T) {
 	var rejected, accepted []string
 	visited := map[reflect.Type]int{}
@@ -299,8 +299,8 @@ func nullRejected(ctx context.Context, t *testing.T, spec any, path string) bool
 	})
 }
 
-// Each row gives a TrainJob or a runtime a number of nodes. The cluster has no bound for it: a Job without Pods completes
-// at once, one with a negative count is rejected, and the runtime's own number is raised to 1.
+// Each row gives a TrainJob or a runtime a number of nodes. The cluster has no bound for it. A Job without Pods completes
+// at once, and a Job with a negative count is rejected. The runtime's own number is raised to 1.
 func TestNumNodes(t *testing.T) {
 	const numNodes = ".spec.trainer.numNodes"
 	for _, c := range []struct {

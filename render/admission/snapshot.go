@@ -14,8 +14,8 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// The controller of Trainer 2.3 stores a runtime, with its managed fields, as YAML in a ConfigMap before it makes anything. The library
-// (sigs.k8s.io/yaml) makes YAML of JSON by a YAML parser, which takes no longer keys (Trainer v2.3.0 pkg/runtime/core/snapshot.go).
+// The controller of Trainer 2.3 first stores a runtime, with its managed fields, as YAML in a ConfigMap. The library (sigs.k8s.io/yaml)
+// makes YAML of JSON by a YAML parser, which takes no longer keys (Trainer v2.3.0 pkg/runtime/core/snapshot.go).
 const maxSnapshotKey = 1024
 
 // snapshotKeys returns the findings on fields of a runtime whose keys in the snapshot are too long.

@@ -26,9 +26,9 @@ import (
 // also report changes that the existing JobSet rejects, since the Trainer then retries forever.
 //
 // Update assumes that the cluster has the old TrainJob, and the JobSet that the old runtime renders. The Trainer
-// keeps the runtime that a TrainJob began with. A release that reads the live one uses that of the new input. The webhook
-// reads the new one in any release. If the old input has no runtime, Update uses the runtime of the new input. No
-// controller makes objects for a TrainJob that is finished. The status of the old TrainJob tells whether Pods are active. Without a status, a job has active Pods unless
+// keeps the runtime that a TrainJob began with. A release that reads the live runtime uses the runtime of the new input. The webhook reads
+// the new one in any release. If the old input has no runtime, Update uses the runtime of the new input. No controller makes objects for a
+// TrainJob that is finished. The status of the old TrainJob tells whether Pods are active. Without a status, a job has active Pods unless
 // it is suspended or finished.
 func Update(ctx context.Context, old, new Input) finding.List {
 	found, _ := update(ctx, old, new, nil)
@@ -230,7 +230,7 @@ func (c *checker) isUnchanged(old *checker) bool {
 		maps.Equal(c.typed.Labels, old.typed.Labels) && maps.Equal(c.typed.Annotations, old.typed.Annotations)
 }
 
-// samePatches reports whether the patches are those of the old TrainJob. For overrides, labels and annotations do not count.
+// samePatches reports whether the patches are the same as in the old TrainJob. For overrides, labels and annotations do not count.
 func (c *checker) samePatches(old *checker) bool {
 	if c.overrides != nil && old.overrides != nil {
 		return equality.Semantic.DeepEqual(old.overrides.PodSpecOverrides, c.overrides.PodSpecOverrides) &&
@@ -276,7 +276,8 @@ func isTrue(status *trainer.TrainJobStatus, condition string) bool {
 	return meta.IsStatusConditionTrue(status.Conditions, condition)
 }
 
-// ignoredRuntime warns that a changed runtime does not reach an existing TrainJob, and that Kueue counts the Pods of the changed one.
+// ignoredRuntime warns that a changed runtime does not reach an existing TrainJob. It also warns that Kueue counts the Pods of the changed
+// runtime.
 func (c *checker) ignoredRuntime(kept, r *Runtime) {
 	if kept == nil || c.job.release.RuntimeRead == release.LiveRuntime || r == nil || r == kept || r.id != kept.id || equality.Semantic.DeepEqual(r.spec, kept.spec) {
 		return
@@ -364,7 +365,7 @@ func (c *checker) reapply(ctx context.Context, before *checker) {
 	}
 }
 
-// applySecond predicts the next states of the observed objects, and reports what the API server rejects of the JobSet. It returns nil if no
+// applySecond predicts the next states of the observed objects, and reports the API server's errors on the JobSet. It returns nil if no
 // JobSet is applied.
 func (c *checker) applySecond(ctx context.Context, before *checker, observed Observed) *Second {
 	if c.merging == nil || !c.managedHere() {
@@ -391,7 +392,7 @@ func (c *checker) applySecond(ctx context.Context, before *checker, observed Obs
 	return second
 }
 
-// rejectedUpdates reports the API server's errors on an update of a JobSet, except those that a new one would have as well.
+// rejectedUpdates reports the API server's errors on an update of a JobSet. It omits errors that a new JobSet would have as well.
 func (c *checker) rejectedUpdates(ctx context.Context, before *checker, d *definition, applied map[string]any, rejected finding.List) {
 	var created *findings
 	for _, f := range rejected {

@@ -117,7 +117,7 @@ func TestUpdate(t *testing.T) {
 		},
 		{
 			name: "trainer added", old: "", new: "\ttrainer: {numNodes: 3}\n",
-			reason: "such a rule compares old and new, so that it says nothing about a field that was not there; a running JobSet stays as it is",
+			reason: "such a rule compares old and new, so it skips a new field; a running JobSet stays as it is",
 		},
 		{
 			name: "trainer added while suspended", old: "\tsuspend: true\n", new: "\tsuspend: true\n\ttrainer: {numNodes: 3}\n",
@@ -206,7 +206,7 @@ func TestUpdate(t *testing.T) {
 		},
 		{
 			name: "patch with the suspension, of a job of another controller", old: "\tmanagedBy: kueue.x-k8s.io/multikueue\n", new: "\tsuspend: true\n\tmanagedBy: kueue.x-k8s.io/multikueue\n" + patchYAML("{spec: {nodeSelector: {pool: a}}}"),
-			reason: "there is no JobSet here whose Pods are active",
+			reason: "no JobSet here has active Pods",
 		},
 		{
 			name: "runtimeRef", old: "", new: "\tmanagedBy: kueue.x-k8s.io/multikueue\n",
@@ -275,7 +275,7 @@ spec:
 		{name: "remove a job", edits: []edit{{"\t- name: node\n\t\ttemplate: *job\n", ""}}, want: []string{`.spec.replicatedJobs[name="node"]`}, reason: "jobs are immutable"},
 		{name: "rename a job", edits: []edit{{"- name: node\n\t\t", "- name: other\n\t\t"}}, want: []string{`.spec.replicatedJobs[name="other"]`, `.spec.replicatedJobs[name="node"]`}, reason: "jobs are immutable"},
 		{name: "parallelism", edits: []edit{{"parallelism: 2", "parallelism: 3"}}, want: []string{`.spec.replicatedJobs[name="data"].template.spec.parallelism`, `.spec.replicatedJobs[name="node"].template.spec.parallelism`}, reason: "the gate ElasticJobSet is off"},
-		{name: "completions", old: suspendedBase, edits: []edit{{"completions: 2", "completions: 3"}}, want: []string{`.spec.replicatedJobs[name="data"].template.spec.completions`, `.spec.replicatedJobs[name="node"].template.spec.completions`}, reason: "the gate ElasticJobSet is off, and suspension is no exception for it"},
+		{name: "completions", old: suspendedBase, edits: []edit{{"completions: 2", "completions: 3"}}, want: []string{`.spec.replicatedJobs[name="data"].template.spec.completions`, `.spec.replicatedJobs[name="node"].template.spec.completions`}, reason: "the gate ElasticJobSet is off, and suspension is not an exception"},
 		{name: "replicas", edits: []edit{{"- name: data\n", "- name: data\n\t\treplicas: 2\n"}}, want: []string{`.spec.replicatedJobs[name="data"].replicas`}, reason: "jobs are immutable"},
 		{name: "managedBy", edits: []edit{{"\tsuspend: false\n", "\tsuspend: false\n\tmanagedBy: example.com/x\n"}}, want: []string{".spec.managedBy"}, reason: "the webhook compares managedBy as well when it was not there"},
 		{name: "network", edits: []edit{{"subdomain: net", "subdomain: other"}}, want: []string{".spec.network"}, reason: "a rule of the definition"},
@@ -297,7 +297,7 @@ spec:
 		{name: "the only label with its metadata", old: suspendedBase, edits: []edit{{"metadata: {labels: {app: x}}", ""}}, reason: "metadata goes as a whole"},
 		{name: "labels of a job", old: suspendedBase, edits: []edit{{"tier: one", "tier: two"}}, want: []string{`.spec.replicatedJobs[name="data"].template.metadata.labels["tier"]`, `.spec.replicatedJobs[name="node"].template.metadata.labels["tier"]`}, help: "restore", reason: "only the Pods' labels are excepted"},
 		{name: "a variable", old: suspendedBase, edits: []edit{{"value: info", "value: debug"}}, want: []string{`.spec.replicatedJobs[name="data"].template.spec.template.spec.containers[name="node"].env[name="LEVEL"].value`, pod + `.spec.containers[name="node"].env[name="LEVEL"].value`}, reason: "containers are immutable"},
-		{name: "another JobSet", edits: []edit{{"name: js", "name: other"}}, want: []string{".metadata.name"}, reason: "two objects are no two states of one"},
+		{name: "another JobSet", edits: []edit{{"name: js", "name: other"}}, want: []string{".metadata.name"}, reason: "two objects are not two states of one"},
 		{name: "two jobs of one name", edits: []edit{{"- name: node\n\t\t", "- name: data\n\t\t"}}, want: []string{`.spec.replicatedJobs[1]`}, reason: "server-side apply cannot tell the two apart"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -393,13 +393,13 @@ func TestUpdate_OfExisting(t *testing.T) {
 		{name: "finished", old: unknown + finished, new: unknown, reason: "no JobSet is made of it any more"},
 		{name: "late", old: unknown + late, new: unknown, reason: "it exceeded its deadline"},
 		{name: "failed", old: unknown + strings.Replace(late, trainer.TrainJobDeadlineExceededReason, "JobSetFailed", 1), new: unknown, want: []string{"TW202"}, reason: "other failures do not last"},
-		{name: "finished, patches changed", old: finished, new: unknown, want: []string{"TW701"}, reason: "the webhook compares the patches of a finished job, too"},
+		{name: "finished, patches changed", old: finished, new: unknown, want: []string{"TW701"}, reason: "the webhook also compares the patches of a finished job"},
 		{name: "changed runtime", after: wrong, kept: true, reason: "the Trainer keeps the runtime with which the job began"},
-		{name: "changed runtime, suspended", old: "\tsuspend: true\n", new: "\tsuspend: true\n", after: wrong, kept: true, reason: "it resumes with this runtime, too"},
+		{name: "changed runtime, suspended", old: "\tsuspend: true\n", new: "\tsuspend: true\n", after: wrong, kept: true, reason: "it also resumes with this runtime"},
 		{name: "changed runtime, finished", old: finished, after: wrong, reason: "nothing is made of either runtime"},
 		{name: "changed runtime, another controller", old: elsewhere, new: elsewhere, after: wrong, reason: "the Trainer reads neither runtime"},
 		{name: "changed runtime, live", after: wrong, release: "2.2", want: []string{"TW612"}, reason: "the release reads the runtime again"},
-		{name: "broken runtime", before: wrong, kept: true, want: []string{"TW612"}, reason: "the job keeps what the runtime repairs"},
+		{name: "broken runtime", before: wrong, kept: true, want: []string{"TW612"}, reason: "the job keeps the error that the new runtime repairs"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var r *release.Release

@@ -32,7 +32,7 @@ type recordedCase struct {
 	objects []map[string]any
 	// outcome is accepted, suspended, partial, ignored, rejected or blocked.
 	outcome string
-	// text is what the cluster said when it rejected.
+	// text is the message with which the cluster rejected.
 	text string
 	// failsAgain says that the Trainer failed to apply the JobSet a second time.
 	failsAgain bool
@@ -40,7 +40,7 @@ type recordedCase struct {
 
 func (c recordedCase) rejected() bool { return c.outcome == "rejected" || c.outcome == "blocked" }
 
-// readCases reads the cases of the folders that match, except the cases whose verdict hangs on objects that
+// readCases reads the cases of the folders that match. It skips cases whose verdict depends on objects that
 // only a cluster has.
 func readCases(t *testing.T, pattern string) []recordedCase {
 	t.Helper()
@@ -102,10 +102,10 @@ func readObjects(t *testing.T, file string) []map[string]any {
 	return objects
 }
 
-// runtimes are those that TrainJobs can name, ready for use.
+// runtimes holds the admitted runtimes that TrainJobs can name.
 type runtimes map[fieldpath.Object]*admission.Runtime
 
-// stockRuntimes are those that the trainer module ships.
+// stockRuntimes returns the runtimes that the trainer module ships.
 func stockRuntimes(t *testing.T) runtimes {
 	t.Helper()
 	known := runtimes{}
@@ -139,7 +139,7 @@ func (c recordedCase) check(t *testing.T, stock runtimes) finding.List {
 	return caseFindings[c.name]
 }
 
-// check does with the objects of a case what a program does that finds them in a file.
+// check judges the objects of a case as a program judges the objects of a file.
 func check(t *testing.T, objects []map[string]any, stock runtimes) finding.List {
 	t.Helper()
 	var found finding.List
@@ -191,8 +191,8 @@ func refersTo(object map[string]any) (fieldpath.Object, bool) {
 	return id, !ok || group == "trainer.kubeflow.org"
 }
 
-// namesField says whether some error names a field that the cluster's text names as well: brackets do not
-// count, and either of the two may be the longer one at either end.
+// namesField reports whether an error names a field that the cluster's text names as well. Brackets do
+// not count. Either of the two paths may be longer at either end.
 func namesField(text string, found finding.List) bool {
 	plain := func(path string) string {
 		return strings.ToLower(strings.Trim(regexp.MustCompile(`\[[^\]]*\]`).ReplaceAllString(path, ""), "."))
@@ -257,8 +257,8 @@ func TestRecorded(t *testing.T) {
 }
 
 // On the cases of one rule each, the verdict is the cluster's as well. Nothing may pass that the cluster
-// rejects or that is blocked later; should something be rejected that the cluster runs, then docs/findings.md
-// has to say of its code why the job would never do what it says.
+// rejects or that is blocked later. If a case is rejected that the cluster runs, docs/findings.md must say
+// why such a job never works as written.
 func TestRules(t *testing.T) {
 	stock := stockRuntimes(t)
 	agree, stricter, fields, rejected := 0, 0, 0, 0

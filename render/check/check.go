@@ -451,8 +451,8 @@ func (c *checker) metadata(m *metav1.ObjectMeta, ofPod bool, path func() fieldpa
 	}
 }
 
-// IgnoredMetadata states the problem of a field in a patch's metadata that is neither labels nor annotations. ofPod tells that the
-// metadata is that of a Pod template.
+// IgnoredMetadata states the problem of a field in a patch's metadata that is neither labels nor annotations. If ofPod is set, the
+// metadata belongs to a Pod template.
 func IgnoredMetadata(name string, ofPod bool) string {
 	if reachesPods(name, ofPod) {
 		return name + " reach the Pods, which then never go away by themselves; a patch's metadata is meant for labels and annotations"

@@ -140,13 +140,13 @@ func TestCheckOfOnePatch(t *testing.T) {
 			reason: "the API server rejects a Pod with both",
 		},
 		{
-			name:   "value beside the runtime's valueFrom",
+			name:   "value next to the runtime's valueFrom",
 			patch:  `{containers: [{name: metrics, env: [{name: HOST, value: a}]}]}`,
 			want:   []string{`TW205 error TrainJob PATCH.containers[name="metrics"].env[name="HOST"] | runtime RUNTIME.containers[name="metrics"].env[name="HOST"].valueFrom | ` + me + ` PATCH.containers[name="metrics"].env[name="HOST"].value`},
 			reason: "the merge keeps both",
 		},
 		{
-			name:   "an empty value beside the runtime's valueFrom",
+			name:   "an empty value next to the runtime's valueFrom",
 			patch:  `{containers: [{name: metrics, env: [{name: HOST, value: ""}]}]}`,
 			reason: "an empty value is not encoded, and so says nothing",
 		},
@@ -154,7 +154,7 @@ func TestCheckOfOnePatch(t *testing.T) {
 			name:   "two sources of a variable",
 			patch:  `{containers: [{name: metrics, env: [{name: HOST, valueFrom: {secretKeyRef: {name: s, key: k}}}]}]}`,
 			want:   []string{`TW207 error TrainJob PATCH.containers[name="metrics"].env[name="HOST"].valueFrom | runtime RUNTIME.containers[name="metrics"].env[name="HOST"].valueFrom.fieldRef | ` + me + ` PATCH.containers[name="metrics"].env[name="HOST"].valueFrom.secretKeyRef`},
-			reason: "valueFrom is a union, too",
+			reason: "valueFrom is also a union",
 		},
 		{
 			name:   "an env without a name",
@@ -169,7 +169,7 @@ func TestCheckOfOnePatch(t *testing.T) {
 			reason: "the API server rejects a Pod with both",
 		},
 		{
-			name:   "a source beside the runtime's",
+			name:   "a source next to the runtime's",
 			patch:  `{volumes: [{name: scratch, hostPath: {path: /d}}]}`,
 			want:   []string{`TW207 error TrainJob PATCH.volumes[name="scratch"] | runtime RUNTIME.volumes[name="scratch"].emptyDir | ` + me + ` PATCH.volumes[name="scratch"].hostPath`},
 			reason: "the merge keeps both",
@@ -206,7 +206,7 @@ func TestCheckOfOnePatch(t *testing.T) {
 				`TW207 error TrainingRuntime RUNTIME.volumes[name="v"] | runtime RUNTIME.volumes[name="v"].hostPath | runtime RUNTIME.volumes[name="v"].emptyDir`,
 				`TW207 error TrainJob PATCH.volumes[name="v"] | runtime RUNTIME.volumes[name="v"].hostPath | ` + me + ` PATCH.volumes[name="v"].emptyDir`,
 			},
-			reason: "of the runtime alone, and of the patch beside it",
+			reason: "of the runtime alone, and of the patch next to it",
 		},
 		{
 			name:   "two items of one name",
@@ -239,7 +239,7 @@ func TestCheckOfOnePatch(t *testing.T) {
 			reason: "the TrainJob's CRD lists them by name",
 		},
 		{
-			name:    "what a runtime may do and a patch may not",
+			name:    "allowed in a runtime and not in a patch",
 			runtime: `{containers: [{name: metrics, image: x, ports: [{containerPort: 53, protocol: TCP}, {containerPort: 53, protocol: UDP}], volumeMounts: [{name: a, mountPath: /a}, {name: a, mountPath: /b}]}]}`,
 			reason:  "ports are told apart by their protocol as well, and a runtime's mounts by their path",
 		},
@@ -328,7 +328,7 @@ func TestCheckManagers(t *testing.T) {
 				"TW201 error TrainJob .spec.runtimePatches[2].manager | manager/a.example.com/x .spec.runtimePatches[0] | manager/a.example.com/x .spec.runtimePatches[2]",
 				"TW201 error TrainJob .spec.runtimePatches[3].manager | manager/a.example.com/x .spec.runtimePatches[0] | manager/a.example.com/x .spec.runtimePatches[3]",
 			},
-			reason: "each later one beside the first",
+			reason: "each later one next to the first",
 		},
 	} {
 		var patches []trainer.RuntimePatch
@@ -342,7 +342,7 @@ func TestCheckManagers(t *testing.T) {
 	}
 }
 
-// TestCheck_DistinctPatches asks for paths by position where managers are no help.
+// TestCheck_DistinctPatches wants paths by position where managers do not identify patches.
 func TestCheck_DistinctPatches(t *testing.T) {
 	ghost := func(manager string) trainer.RuntimePatch {
 		return podPatch(t, manager, `{containers: [{name: ghost}]}`)

@@ -140,7 +140,7 @@ var shapes = sync.OnceValue(func() map[*schema.Type]*shape {
 		}
 	}
 	add(runtimepatch.JobSetTemplate().Field("spec").Type)
-	// reaching returns the wanted types, and those that lead to one by a field or an item.
+	// reaching returns the wanted types, and the types that lead to one by a field or an item.
 	reaching := func(isWanted func(*schema.Type) bool, leads func(*schema.Type) bool) map[*schema.Type]bool {
 		reach := map[*schema.Type]bool{}
 		for again := true; again; {

@@ -1,5 +1,5 @@
-// Package compose answers what the values of several managers make together. A rule gives one value for a field that Kubernetes
-// replaces whole: the union of tolerations, the maximum of a period.
+// Package compose computes the value that the values of several managers make together. A rule gives one value for a field that
+// Kubernetes replaces whole: the union of tolerations, the maximum of a period.
 //
 //	rules := compose.Rules{{Path: tolerations, Kind: compose.KindUnion}}
 //	if rule, ok := rules.For(claimed); ok {
@@ -12,7 +12,7 @@
 //
 // # Laws
 //
-// The result of a rule depends on the set of the claims only. It is the same in every order of the patches, a repeated claim
+// The result of a rule depends on the set of the claims only. It is the same in every order of the patches. A repeated claim
 // changes nothing, and claims may be composed in groups. Lists of a union are sorted, so that managers that compose the same
 // claims write the same list. Property tests hold these laws.
 //
@@ -79,7 +79,7 @@ type Rules []Rule
 // For returns the rule that governs a field, and reports whether there is one.
 func (rs Rules) For(path fieldpath.Path) (Rule, bool) { return rs.Finder()(path) }
 
-// Finder returns a function that does what For does, for many fields: its work for one of them does not grow with the rules.
+// Finder returns a function like For, for many fields. Its work for one of them does not grow with the rules.
 func (rs Rules) Finder() func(path fieldpath.Path) (Rule, bool) {
 	if len(rs) == 0 {
 		return func(fieldpath.Path) (Rule, bool) { return Rule{}, false }
@@ -107,9 +107,9 @@ func (rs Rules) Finder() func(path fieldpath.Path) (Rule, bool) {
 	}
 }
 
-// Compose returns the value that claims on one field make together, as JSON: a map[string]any, []any, string, int64, float64 or
-// bool. It is nil if no claim takes part, or if all of them are null. The claims of layers other than managers are the base, whose
-// value takes part as the package describes.
+// Compose returns the value that claims on one field make together, as JSON. Its type is map[string]any, []any, string, int64,
+// float64 or bool. It is nil if no claim takes part, or if all of them are null. The claims of layers other than managers are the
+// base, whose value takes part as the package describes.
 //
 // Null sets nothing in a union, a minimum and a maximum. Compose does not change the claims, and the result shares no memory with
 // them.

@@ -32,7 +32,7 @@ func (r Rule) extreme(values []any) (any, error) {
 	return best, nil
 }
 
-// isShorter reports whether the encoding of a value comes before that of another one.
+// isShorter reports whether the encoding of a value comes before the encoding of another one.
 func isShorter(value, than any) bool {
 	x, y := encoded(value), encoded(than)
 	return len(x) < len(y) || len(x) == len(y) && x < y

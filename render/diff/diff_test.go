@@ -109,7 +109,7 @@ func TestMask(t *testing.T) {
 	}{
 		{"changed", `containers: [{name: a, env: [{name: X, value: one}, {name: Z, value: two}]}]`, `containers: [{name: a, env: [{name: Z, value: two}, {name: X, value: three}]}]`,
 			[]string{`moved .spec.containers[name="a"].env[name="Z"] from 1 to 0`, `changed .spec.containers[name="a"].env[name="X"].value: "*** (before)" -> "*** (after)"`}, "only what changes says so, wherever it stands"},
-		{"added", `containers: [{name: a}]`, `containers: [{name: a, env: [{name: X, value: one}]}]`, []string{`added .spec.containers[name="a"].env[name="X"] at 0: {"name":"X","value":"***"}`}, "also within what is added whole"},
+		{"added", `containers: [{name: a}]`, `containers: [{name: a, env: [{name: X, value: one}]}]`, []string{`added .spec.containers[name="a"].env[name="X"] at 0: {"name":"X","value":"***"}`}, "also within a value that is added whole"},
 		{"two of one name", `containers: [{name: a, env: [{name: X, value: one}, {name: X, value: two}]}]`, `containers: [{name: a, env: [{name: X, value: two}, {name: X, value: one}]}]`,
 			[]string{`changed .spec.containers[name="a"].env: [{"name":"X","value":"*** (before)"},{"name":"X","value":"*** (before)"}] -> [{"name":"X","value":"*** (after)"},{"name":"X","value":"*** (after)"}]`}, "a list of no keys still differs"},
 	} {

@@ -54,7 +54,7 @@ func inputOf(job *trainer.TrainJob, image string) render.Input {
 	return render.Input{TrainJob: job, Runtime: runtime}
 }
 
-// Of the second object only what differs is new; the items of lists stand beside their like.
+// Of the second object, only the fields that differ are new. Items of lists stand next to their counterparts.
 func ExampleLines() {
 	old, new := &corev1.Pod{}, &corev1.Pod{}
 	old.Spec.InitContainers = []corev1.Container{{Name: "fetch", Image: "fetch:1"}, {Name: "unpack"}}

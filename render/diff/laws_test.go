@@ -30,9 +30,9 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(testenv.Tests{M: m}.Run()) }
 
-// TestLaws holds the laws of the package for generated pairs of a TrainJob and a runtime, for each of
-// which a second one is made: another pair, one that lacks something, or one whose lists are in another
-// order. The JobSets are compared, and so are the Jobs and the Pods.
+// TestLaws holds the laws of the package for generated pairs of a TrainJob and a runtime. It compares
+// each with a second pair: another one, one that lacks something, or one with lists in another order.
+// It compares the JobSets, the Jobs and the Pods.
 func TestLaws(t *testing.T) {
 	t.Parallel()
 	cases, seed := int(testenv.Cases(t, 600)), testenv.Seed(t)
@@ -64,7 +64,7 @@ func TestLaws(t *testing.T) {
 	}
 }
 
-// twoJobSets are what a generated pair renders to and what something like it does.
+// twoJobSets returns the JobSets of a generated pair and of a similar one.
 func twoJobSets(n uint64) (*jobset.JobSet, *jobset.JobSet) {
 	rng := rand.New(rand.NewPCG(n, 1))
 	opts := fuzz.PairOptions{Policies: []fuzz.Policy{fuzz.Plain, fuzz.Torch, fuzz.MPI, fuzz.JAX}}
@@ -148,7 +148,7 @@ func TestLawsForTheRecordedInputs(t *testing.T) {
 		if last != nil {
 			hold := family
 			if compared%4 > 0 {
-				// The Jobs and Pods of a quarter are enough, and those of all take long.
+				// The Jobs and Pods of a quarter of the cases are enough: all take long.
 				hold = func(old, new *jobset.JobSet, seen kinds) string { return laws(old, new, seen) }
 			}
 			if broken := hold(last, js, seen); broken != "" {
@@ -232,7 +232,7 @@ func laws(old, new any, seen kinds) string {
 	return ""
 }
 
-// linesAreTrue: what the lines hold of each object is that object.
+// linesAreTrue checks that the lines of each object hold that object.
 func linesAreTrue(old, new any) string {
 	lines, err := diff.Lines(old, new, diff.Options{})
 	if err != nil {
@@ -259,7 +259,7 @@ func linesAreTrue(old, new any) string {
 	}{{"old", a.String(), old}, {"new", b.String(), new}} {
 		var got any
 		if err := yaml.Unmarshal([]byte(side.text), &got); err != nil {
-			return fmt.Sprintf("the lines of the %s object are no YAML: %v\n%s", side.name, err, side.text)
+			return fmt.Sprintf("the lines of the %s object are not YAML: %v\n%s", side.name, err, side.text)
 		}
 		var shown strings.Builder
 		if err := manifest.Encode(&shown, manifest.JSON, side.object); err != nil {
@@ -275,7 +275,7 @@ func linesAreTrue(old, new any) string {
 	return ""
 }
 
-// maskingKeepsChanges: what is masked changes where what it stands for does, and nowhere else.
+// maskingKeepsChanges checks that a masked value changes exactly where its real value changes.
 func maskingKeepsChanges(old, new any, changes diff.Changes) string {
 	masked, err := diff.Compare(old, new, diff.Options{Mask: true})
 	if err != nil {
@@ -311,8 +311,8 @@ func maskingKeepsChanges(old, new any, changes diff.Changes) string {
 
 type kinds map[diff.Kind]int
 
-// encoded is an object's JSON, keys sorted and without nulls, which say nothing: a pointer to a zero time is
-// written as null, and none is omitted.
+// encoded returns an object's JSON with sorted keys and without nulls. A null says nothing: a pointer to a
+// zero time is written as null, and a nil pointer is omitted.
 func encoded(object any) string {
 	data, err := json.Marshal(object)
 	if err != nil {
@@ -347,8 +347,8 @@ func recorded(t *testing.T) []string {
 	return dirs
 }
 
-// renderRecorded renders a recorded input that brings its own runtime, and nil where it does not, or where
-// it does not render.
+// renderRecorded returns the JobSet of a recorded input. It returns nil if the input has no runtime of its
+// own or does not render.
 func renderRecorded(t *testing.T, dir string) *jobset.JobSet {
 	t.Helper()
 	if out := outputOf(t, dir); out != nil {

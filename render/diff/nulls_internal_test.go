@@ -23,5 +23,5 @@ func TestDropNulls(t *testing.T) {
 	}
 }
 
-// DropNulls is for the laws, which compare what the package compares.
+// DropNulls lets the tests of the laws compare the same values as the package.
 var DropNulls = dropNulls

@@ -32,9 +32,9 @@ func OwnersOf(o *runtimepatch.Ownership) *Owners {
 	return OwnersOfFields(o.All(), nil)
 }
 
-// OwnersOfFields returns the owners of an object from its fields with their claims. render.ChildOwners yields them
-// for a Job or a Pod. OwnersOfFields keeps the claims in force. The result shares memory with similar, the owners of
-// a similar object, which may be nil. This matters for the many Pods of a Job, which differ little.
+// OwnersOfFields returns the owners of an object from its fields with their claims. For a Job or a Pod,
+// render.ChildOwners yields them. OwnersOfFields keeps the claims in force. The result shares memory with similar,
+// the owners of a similar object, which may be nil. This matters for the many Pods of a Job, which differ little.
 func OwnersOfFields(fields iter.Seq2[fieldpath.Path, []merge.Claim], similar *Owners) *Owners {
 	owners := &Owners{exact: map[string]int{}}
 	if fields == nil {

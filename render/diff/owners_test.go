@@ -20,8 +20,8 @@ import (
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
-// TestEveryChangeHasItsCause compares each recorded input with its neighbour, and a Job and a Pod of each: whoever
-// set a value that is gone or is there now is named, and the claim of a leaf has the leaf's value.
+// TestEveryChangeHasItsCause compares each recorded input with the next one, and a Job and a Pod of each. The
+// layer that set a removed or new value is named. The claim of a leaf has the leaf's value.
 func TestEveryChangeHasItsCause(t *testing.T) {
 	if testenv.Race {
 		t.Skip("nothing here runs concurrently")

@@ -24,9 +24,9 @@ import (
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
-// TestWriters holds the table of writers against what the layers write: for every recorded case and every
-// case of a policy, each claim of a layer after the patches is one that explain names, and each row of the
-// table is seen.
+// TestWriters compares the table of writers with the writes of the layers, in every recorded case and
+// every policy case. Explain names each claim of a layer after the patches, and each row of the table is
+// seen.
 func TestWriters(t *testing.T) {
 	unseen := map[string]bool{}
 	for _, path := range explain.Paths() {
@@ -180,8 +180,8 @@ func TestPatchable(t *testing.T) {
 	}
 }
 
-// TestChange holds what explain says of changes against admission: a suspended TrainJob, whose JobSet
-// exists, gets a patch of one field.
+// TestChange compares the answers of explain about changes with admission. A suspended TrainJob,
+// whose JobSet exists, gets a patch of one field.
 func TestChange(t *testing.T) {
 	ctx := context.Background()
 	runtime, findings := admission.AdmitRuntime(ctx, nil, object(t, changeRuntime), "ns")

@@ -27,7 +27,7 @@ func ExampleField() {
 	// written by: policy/flux from the script that starts Flux around spec.trainer.command
 }
 
-// TestField: what a person writes, and a part of what the rule says.
+// TestField explains paths as a person writes them. Each row wants a part of the rule.
 func TestField(t *testing.T) {
 	const pod = "spec.replicatedJobs.template.spec.template.spec."
 	for _, c := range []struct{ reason, text, path, says string }{
@@ -54,7 +54,7 @@ func TestField(t *testing.T) {
 		{"a container that has no section in the TrainJob", pod + "containers[name=sidecar].image", `.spec.replicatedJobs[name].template.spec.template.spec.containers[name="sidecar"].image`, "the runtime's template only"},
 		{"a field that the TrainJob decides", "spec.suspend", ".spec.suspend", "at any time"},
 		{"a field that no patch reaches", "spec.successPolicy", ".spec.successPolicy", "the runtime's template only"},
-		{"a patch that an existing JobSet rejects for ever", "affinity.nodeAffinity", ".spec.replicatedJobs[name].template.spec.template.spec.affinity.nodeAffinity", "TW702"},
+		{"a patch that an existing JobSet rejects forever", "affinity.nodeAffinity", ".spec.replicatedJobs[name].template.spec.template.spec.affinity.nodeAffinity", "TW702"},
 		{"the pod group's label", `spec.replicatedJobs.template.spec.template.metadata.labels["scheduling.x-k8s.io/pod-group"]`, `.spec.replicatedJobs[name].template.spec.template.metadata.labels["scheduling.x-k8s.io/pod-group"]`, "scheduler/coscheduling"},
 	} {
 		rule, err := explain.Field(c.text)
@@ -71,7 +71,7 @@ func TestField(t *testing.T) {
 	}
 }
 
-// TestField_Invalid: what is no field, and what the error says of it.
+// TestField_Invalid explains paths of no field. Each row wants a part of the error.
 func TestField_Invalid(t *testing.T) {
 	for _, c := range []struct{ reason, text, says string }{
 		{"nothing", "", "name a field"},

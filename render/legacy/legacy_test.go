@@ -155,8 +155,8 @@ func TestDeepCopy(t *testing.T) {
 	}
 }
 
-// TestPodSpecOverrides wants the overrides of Trainer 2.0, which have the fields of a Pod's spec beside their targets, to
-// become patches of that spec, and paths to lead there and back.
+// TestPodSpecOverrides converts the overrides of Trainer 2.0, which have the fields of a Pod's spec next to their
+// targets. They become patches of that spec, and paths lead there and back.
 func TestPodSpecOverrides(t *testing.T) {
 	name := "sa"
 	o := &legacy.Overrides{PodSpecOverrides: []legacy.PodSpecOverride{

@@ -93,7 +93,7 @@ func (j *TrainJob) Split() (*trainer.TrainJob, *Overrides) {
 	return today, &j.Spec.Overrides
 }
 
-// list returns the overrides of Pods; nil has none. Those of Trainer 2.0 come as overrides of a Pod template.
+// list returns the overrides of Pods; nil has none. Overrides of Trainer 2.0 come as overrides of a Pod template.
 func (o *Overrides) list() []PodTemplateOverride {
 	switch {
 	case o == nil:
@@ -125,7 +125,7 @@ func (o *Overrides) targetsOf(i int) []TargetJob {
 	return o.PodTemplateOverrides[i].TargetJobs
 }
 
-// ofPodSpec reports whether the overrides are those of Trainer 2.0.
+// ofPodSpec reports whether the overrides are of Trainer 2.0.
 func (o *Overrides) ofPodSpec() bool { return o != nil && len(o.PodSpecOverrides) > 0 }
 
 // field returns the name of the field in a TrainJob's spec.

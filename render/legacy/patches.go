@@ -18,7 +18,7 @@
 //   - The policies and the TrainJob's own sections follow, as they do after patches.
 //
 // So [Overrides.Patches] converts an override to a patch that names each of its jobs. A patch would add a job that the runtime
-// lacks, where the earlier releases ignored the override. [Overrides.PatchesOf] omits such jobs.
+// lacks, where the earlier releases ignored the override. Therefore [Overrides.PatchesOf] omits such jobs.
 package legacy
 
 import (
@@ -248,10 +248,10 @@ func step(path fieldpath.Path, i int) fieldpath.Step {
 	return fieldpath.Step{}
 }
 
-// Origins returns a function that gives the places in overrides from which one manager's patch takes the field at a path of the
-// TrainJob. For a field of the patch, these are the overrides' fields, the winner first. For a job, they are its overrides in the
-// order of the list, with their targetJobs and the target. A field that only a patch has comes from nowhere. The function returns
-// false for a field within one of those: it comes from the same field within the places of the other.
+// Origins returns a function for one manager's patch. It gives the places in overrides from which the patch takes the field at a
+// path of the TrainJob. For a field of the patch, these are the overrides' fields, the winner first. For a job, they are its
+// overrides in the order of the list, with their targetJobs and the target. A field that only a patch has comes from nowhere. The
+// function returns false for a field within one of these. Such a field comes from the same field within the places of the other.
 func (o *Overrides) Origins() func(fieldpath.Path) ([]fieldpath.Path, bool) {
 	targets := map[string][][2]int{} // the overrides of a job with its place among their targets
 	for i, override := range o.list() {

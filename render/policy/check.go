@@ -14,8 +14,8 @@ import (
 // mostMissing is the number of missing managers that Check names.
 const mostMissing = 10
 
-// Check returns the violations of the policy by the patches of a TrainJob. patches holds all patches in the order of the merge. The
-// TrainJob's own ones come first.
+// Check returns the violations of the policy by the patches of a TrainJob. The list patches holds all patches in the order of the
+// merge. The TrainJob's own ones come first.
 //
 // A finding has the TrainJob as its object, and severity Error. Its path is a field of the JobSet that a patch sets, or an entry of
 // spec.runtimePatches. The entries count over all patches.

@@ -36,7 +36,7 @@ func IsManifest(data []byte) bool {
 	return false
 }
 
-// What each TrainJob is compared with. n TrainJobs with n rules are n*n.
+// These limit the comparisons: n TrainJobs with n rules take n*n.
 const (
 	mostRules    = 256 // of managers, and of patches
 	mostPatterns = 1024
@@ -47,8 +47,8 @@ const (
 // All mistakes are errors with a position. They are unknown fields, duplicate keys, wrong types, and values that can have no effect.
 // The policy holds the valid part of the file.
 //
-// A policy may raise every code. It may lower warnings and notes, and errors with the code of an overlap (TW300), of fields of
-// earlier releases (TW120) or of a violation of the policy (TW230 to TW233).
+// A policy may raise every code. It may lower warnings and notes. Of errors, it may lower overlaps (TW300), fields of earlier
+// releases (TW120) and violations of the policy (TW230 to TW233).
 func Parse(file string, data []byte) (*Policy, finding.List) {
 	r := reader{file: file, broken: map[string]bool{}, around: map[string]bool{}}
 	r.read(data)
@@ -226,7 +226,7 @@ func (r *reader) managers(entries []managerEntry) {
 	r.policy.names = finding.NewNames(r.policy.Managers())
 }
 
-// users returns the names of the users and service accounts that may change the patch of a manager in the cluster.
+// users returns the names of users and service accounts that may change a manager's patch in the cluster.
 func (r *reader) users(e managerEntry, at fieldpath.Path) (names []string) {
 	for _, list := range []struct {
 		name   string

@@ -1,5 +1,5 @@
-// Package policy answers whose patch goes where. A policy lists the managers of TrainJobs, the fields that each may set, the files of
-// patches that TrainJobs get, the rules that compose the values of several managers, and the severities of findings.
+// Package policy answers whose patch goes where. A policy lists the managers of TrainJobs and the fields that each may set. It names
+// files of patches for TrainJobs, and rules that compose the values of several managers. It also sets the severities of findings.
 //
 //	p, findings := policy.Parse("trainweld.yaml", data)
 //	if err := findings.Err(); err != nil {
@@ -78,7 +78,7 @@ func (p *Policy) Release() *release.Release {
 	return p.release
 }
 
-// Stock returns whether runtimes of a release may stand in for those that the inputs lack, without a note. It is nil if the policy does
+// Stock returns whether a release's runtimes may replace runtimes that the inputs lack, without a note. It is nil if the policy does
 // not say.
 func (p *Policy) Stock() *bool {
 	if p == nil {

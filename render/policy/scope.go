@@ -117,9 +117,9 @@ func meet(a, b *metav1.LabelSelector) bool {
 	return true
 }
 
-// Overlaps compares policies that the cluster may enforce for the same TrainJobs. A note names those beside a policy. A warning names a
-// manager that one policy lists and another one does not, or lists in another order or with other users. The time grows with the square
-// of the number of policies.
+// Overlaps compares policies that the cluster may enforce for the same TrainJobs. A note names the other policies for the same
+// TrainJobs. A warning names a manager that another policy lacks, or lists in another order or with other users. The time grows with
+// the square of the number of policies.
 func Overlaps(policies []*Policy) finding.List {
 	var found finding.List
 	policies = slices.DeleteFunc(slices.Clone(policies), func(p *Policy) bool { return p == nil })

@@ -26,9 +26,9 @@ func same(a, b *trainer.TrainJob) string {
 	}))
 }
 
-// TestReadsBack: what New makes of generated options is read again, as YAML and as JSON, without any
-// finding and equal; equal options make equal bytes; and a TrainJob's own patches and labels, given
-// again, make the same TrainJob.
+// TestReadsBack reads the TrainJobs that New makes of generated options, as YAML and as JSON. They
+// are equal and have no findings. Equal options make equal bytes. A TrainJob's own patches and
+// labels, given again, make the same TrainJob.
 func TestReadsBack(t *testing.T) {
 	const cases = 200
 	made := 0

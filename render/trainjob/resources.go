@@ -18,9 +18,9 @@ import (
 // both the request and the limit.
 //
 // These are the SDK's rules (Kubeflow SDK, kubeflow/trainer/backends/kubernetes/utils.py). Names ignore case for cpu, memory,
-// gpu, storage, ephemeral-storage and the prefix mig-. gpu becomes nvidia.com/gpu, storage becomes ephemeral-storage, and
-// mig-1g.5gb becomes nvidia.com/mig-1g.5gb. Two MIG profiles, or one with GPUs, are an error. A name or a quantity that
-// Kubernetes rejects is also an error, as are two names of one resource.
+// gpu, storage, ephemeral-storage and the prefix mig-. The name gpu becomes nvidia.com/gpu, storage becomes
+// ephemeral-storage, and mig-1g.5gb becomes nvidia.com/mig-1g.5gb. Two MIG profiles, or one with GPUs, are an error. A name
+// or a quantity that Kubernetes rejects is also an error, as are two names of one resource.
 type ResourcesPerNode map[string]string
 
 const (

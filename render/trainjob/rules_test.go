@@ -146,8 +146,8 @@ func TestRejections(t *testing.T) {
 	}
 }
 
-// TestAllFindings wants everything that is wrong at once, and two patches of one manager, which the SDK
-// sends and the cluster rejects, told by their places.
+// TestAllFindings wants all findings at once. The SDK also sends two patches of one manager, which the
+// cluster rejects. Their positions tell them apart.
 func TestAllFindings(t *testing.T) {
 	job, findings := trainjob.New("", trainjob.Labels{"a b": "x y"}, trainjob.NumNodes(0),
 		mount(corev1.VolumeMount{MountPath: "data"}), trainjob.RuntimePatch{},
@@ -188,7 +188,7 @@ func TestWritten(t *testing.T) {
 	}
 }
 
-// TestWarnings keeps what is no error.
+// TestWarnings wants a TrainJob in spite of its warnings.
 func TestWarnings(t *testing.T) {
 	job, findings := trainjob.New("torch-distributed", trainjob.Name("nightly"), trainjob.RuntimePatch{
 		TrainingRuntimeSpec: &trainjob.TrainingRuntimeSpecPatch{Template: &trainjob.JobSetTemplatePatch{Metadata: &metav1.ObjectMeta{Name: "other"}}},

@@ -32,19 +32,20 @@ func patchOfJobs(jobs ...trainjob.ReplicatedJobPatch) trainjob.RuntimePatch {
 	}}
 }
 
-// sdk are the options behind each file of testdata/sdk.txtar, which holds what the SDK sends for them.
+// sdk has the options of each file in testdata/sdk.txtar. A file holds the TrainJob that the SDK sends
+// for them.
 var sdk = map[string]struct {
 	reason  string
 	options []trainjob.Option
 }{
-	"name":        {"a trainer of which nothing is said is left out", nil},
+	"name":        {"an empty trainer is omitted", nil},
 	"labels":      {"of labels that are given twice the last ones count, whole", []trainjob.Option{trainjob.Labels{"old": "x"}, trainjob.Labels{"team": "research", "example.com/tier": "b"}}},
 	"annotations": {"annotations are the TrainJob's own", []trainjob.Option{trainjob.Annotations{"example.com/note": "asked for by the ranking team"}, trainjob.Labels{}}},
 	"command":     {"a command goes to spec.trainer", []trainjob.Option{trainjob.TrainerCommand{"torchrun", "main.py"}}},
 	"args":        {"an empty word is a word", []trainjob.Option{trainjob.TrainerArgs{"--epochs", "12", ""}}},
 	"args_cleared": {"an empty list of words is sent, and clears the runtime's",
 		[]trainjob.Option{trainjob.TrainerArgs{}}},
-	"container": {"names of resources in any case, aliases, and a name of its own as it is; an empty value is one",
+	"container": {"names of resources in any case, aliases, and another name as it is; an empty value counts",
 		[]trainjob.Option{
 			trainjob.TrainerImage("registry.example.com/ranker:7"), trainjob.NumNodes(3),
 			trainjob.TrainerEnv{Name: "NCCL_DEBUG", Value: "INFO"}, trainjob.TrainerEnv{Name: "EMPTY"},
@@ -58,7 +59,7 @@ var sdk = map[string]struct {
 	"deadline": {"a deadline goes to spec", []trainjob.Option{trainjob.ActiveDeadlineSeconds(7200)}},
 	"patch_empty": {"a patch of empty parts is its manager, who is always sent",
 		[]trainjob.Option{patchOfJobs()}},
-	"patch_metadata": {"metadata on all three levels; the parts below that are empty are left out", []trainjob.Option{trainjob.RuntimePatch{
+	"patch_metadata": {"metadata on all three levels; empty parts below are omitted", []trainjob.Option{trainjob.RuntimePatch{
 		TrainingRuntimeSpec: &trainjob.TrainingRuntimeSpecPatch{Template: &trainjob.JobSetTemplatePatch{
 			Metadata: &metav1.ObjectMeta{Labels: map[string]string{"cost": "ranking"}},
 			Spec: &trainjob.JobSetSpecPatch{ReplicatedJobs: []trainjob.ReplicatedJobPatch{{Name: "node", Template: &trainjob.JobTemplatePatch{
@@ -105,8 +106,8 @@ var sdk = map[string]struct {
 	})}},
 }
 
-// TestSDK holds the builder against what the SDK sends: its JSON decodes to the TrainJob that the
-// builder makes, and that encodes to its JSON, both without what is empty.
+// TestSDK compares the builder with the SDK. The SDK's JSON decodes to the builder's TrainJob,
+// which encodes to the same JSON. Both are without empty values.
 func TestSDK(t *testing.T) {
 	archive := casefile.Read(t, "testdata/sdk.txtar")[0]
 	if len(archive.Files) != len(sdk) {
@@ -152,9 +153,9 @@ func read(t *testing.T, file string, text []byte) *trainer.TrainJob {
 	return job
 }
 
-// fields is JSON without what says nothing, which the typed API cannot tell from its absence: an empty
-// value of a variable, and a divisor of 0, which it always writes. Amounts of resources are as the API
-// writes them.
+// fields decodes JSON without values that the typed API cannot tell from missing ones. These are an
+// empty value of a variable, and a divisor of 0, which it always writes. Amounts of resources are as
+// the API writes them.
 func fields(t *testing.T, text []byte) map[string]any {
 	t.Helper()
 	var all map[string]any
@@ -173,7 +174,7 @@ func fields(t *testing.T, text []byte) map[string]any {
 	return all
 }
 
-// plain takes out of a value what the typed API cannot tell from its absence.
+// plain removes parts of a value that the typed API cannot tell from missing ones.
 func plain(value any) {
 	switch v := value.(type) {
 	case map[string]any:

@@ -124,7 +124,7 @@ func (s *folding) kept(o *pageObject, lines []blame.Line, from, to int) []bool {
 }
 
 // columnOf returns the column of a line for the comparison with the lines that it leads to. An item may start in the
-// column of the field of its list, so it counts as one column behind its dash.
+// column of its list's field, so it counts as one column behind its dash.
 func columnOf(line blame.Line) int {
 	text := strings.TrimLeft(line.Text, " ")
 	column := len(line.Text) - len(text)

@@ -39,7 +39,7 @@ type Managed struct {
 	room     *int
 	lists    map[managedList]map[fieldpath.Step]int32
 	indexes  map[*any]int // how many lists has of each list
-	// The owners of a place and of the fields within it, and the owners of a field as one value; nil before the first use.
+	// The owners of a place with its fields, and of a field as one value; nil before the first use.
 	within, whole map[string]map[merge.Layer]bool
 }
 
@@ -306,7 +306,7 @@ func (m *Managed) OwnersOf(path fieldpath.Path) []Entry {
 	return entries
 }
 
-// indexOwners collects the owners of each place with the fields within it, and of each field that is owned as one value.
+// indexOwners collects the owners of each place with its fields, and of each field that is owned as one value.
 func (m *Managed) indexOwners() {
 	m.within, m.whole = map[string]map[merge.Layer]bool{}, map[string]map[merge.Layer]bool{}
 	add := func(to map[string]map[merge.Layer]bool, key string, claims []merge.Claim) {

@@ -302,7 +302,7 @@ func (b *blamePage) lines(o *pageObject) {
 	b.Close()
 }
 
-// line appends a line. The name is that of its layer, or "" for the layer of the line before. The step belongs to its path, if the
+// line appends a line. The name is its layer's name, or "" for the layer of the line before. The step belongs to its path, if the
 // script cannot derive it from the text.
 func (b *blamePage) line(o *pageObject, line blame.Line, name, step string) {
 	f, class, mark, place, history := line.Field, b.layers.Class(string(line.Layer)), "", "", ""

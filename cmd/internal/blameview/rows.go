@@ -102,8 +102,8 @@ func (t *blameText) losers(line blame.Line) []row {
 	return rows
 }
 
-// losersOf returns comments with the values of the other layers on a disputed line, and with their places if withPlace is set. The
-// last manager wins over them.
+// losersOf returns comments with the values of the other layers on a disputed line. They show the places if withPlace is set. The
+// last manager wins over these layers.
 func losersOf(line blame.Line, showValues, withPlace bool) []string {
 	f := line.Field
 	at := f.InForce()

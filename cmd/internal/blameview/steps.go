@@ -14,14 +14,14 @@ type pathStack struct{ open []openField }
 // openField is a field whose lines may follow. An item is one column behind its dash.
 type openField struct{ column, steps int }
 
-// The steps that the script completes from the text: the key of a map, and an item whose first line shows its merge key.
+// The script completes these steps from the text: a map's key, and an item that shows its merge key first.
 const (
 	keyStep  = "k"
 	itemStep = "i"
 )
 
-// step returns the step to an item or to a key of a map, which the text of a line does not show. It returns "" for the field that the
-// line names.
+// step returns the step to an item or a map's key, which the text of a line does not show. It returns "" for the field that the line
+// names.
 func (s *pathStack) step(line blame.Line) string {
 	if line.Field == nil || line.Continued {
 		return s.plain(line)

@@ -77,7 +77,7 @@ func (r *reader) read(text, step string) (string, bool) {
 	return path, true
 }
 
-// TestPathStack holds that the steps of a page lead back to the fields of its lines, also if the page folds lines.
+// TestPathStack holds that the steps of a page lead back to the fields of its lines, also for folded lines.
 func TestPathStack(t *testing.T) {
 	policies := []fuzz.Policy{fuzz.Plain, fuzz.Torch, fuzz.MPI, fuzz.Flux, fuzz.Volcano}
 	for i, want := range []struct{ lines, folded int }{{1000, 0}, {1000, 1000}, {1000, 1000}} {

@@ -46,7 +46,7 @@ const (
 	// Only the new version rejects the TrainJob, or only the old one.
 	stateRejected state = "refused"
 	stateAccepted state = "accepted"
-	// In a cluster, what the files lack is extra, and what the cluster lacks is missing.
+	// In a cluster, a TrainJob that the files lack is extra, and a TrainJob that the cluster lacks is missing.
 	stateExtra   state = "extra"
 	stateMissing state = "missing"
 )
@@ -185,8 +185,8 @@ func (c *Comparison) With(part *Comparison) *Comparison {
 	return c
 }
 
-// compact drops objects and owners of a part that no report shows. They belong to TrainJobs that change like an earlier one, or to
-// Pods that change like an earlier Pod of their TrainJob. The changes stay.
+// compact drops objects and owners of a part that no report shows. Their TrainJob changes like an earlier one, or their Pod
+// changes like an earlier Pod of its TrainJob. The changes stay.
 func (c *Comparison) compact(part *Comparison) {
 	if part.new.Whole {
 		return

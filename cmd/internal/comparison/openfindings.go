@@ -151,7 +151,7 @@ func (c *Comparison) todo(b *strings.Builder, concerns []findingSection) {
 	}
 }
 
-// remedies returns the first remedies, each once. names lists TrainJobs, and escape escapes text, as the format of the report needs.
+// remedies returns the first remedies, each once. As the report's format needs, names lists TrainJobs and escape escapes text.
 func (c *Comparison) remedies(concerns []findingSection, names func([]jobName, int) string, escape func(string) string) []string {
 	impact := c.impact()
 	var lines []string

@@ -75,8 +75,7 @@ func (j *JobDiff) when() string {
 	return ""
 }
 
-// lines returns the lines of a group: what happens to existing TrainJobs, the errors of a rejection, and the unified diffs of its
-// blocks.
+// lines returns a group's effects on existing TrainJobs, the errors of a rejection, and the unified diffs of its blocks.
 func (c *Comparison) lines(g *group) ([]hunkLine, error) {
 	var lines []hunkLine
 	first := g.jobs[0]

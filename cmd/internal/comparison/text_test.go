@@ -36,7 +36,7 @@ func TestSummaryOfManyCausesFits(t *testing.T) {
 			t.Errorf("the summary of %d causes has %d bytes", causes, b.Len())
 		}
 		if !strings.Contains(b.String(), "more cause") && !strings.Contains(b.String(), "more change") {
-			t.Errorf("the summary of %d causes does not say what it leaves out:\n%s", causes, b.String())
+			t.Errorf("the summary of %d causes does not count the omitted ones:\n%s", causes, b.String())
 		}
 	}
 }

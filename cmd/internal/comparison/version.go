@@ -19,13 +19,13 @@ type Version struct {
 	Prefix    string // before the file names of a revision
 	Jobs      []Job
 	TrainJobs int // the number of TrainJobs in the input
-	// Reasons explain layers that are no layers of a merge but causes, see Object.Causes. The new version has them.
+	// Reasons explain layers that are causes and not layers of a merge, see Object.Causes. The new version has them.
 	Reasons map[merge.Layer]Reason
 	// Notes follow the summary. The new version has them.
 	Notes []string
 	// Whole keeps the objects of all TrainJobs, for Comparison.All and for another program. The new version has it.
 	Whole bool
-	// Live tells that the objects are those of a cluster. The new version has it.
+	// Live tells that the objects come from a cluster. The new version has it.
 	Live bool
 	// Conflicts are the disagreements between managers that the cluster settles in silence.
 	Conflicts finding.List
@@ -51,7 +51,7 @@ type Job struct {
 	// Migrated tells a TrainJob after its migration from the one of the same name.
 	Migrated bool
 	// Rejected are the errors with which this version rejects the TrainJob, and RejectedBy has the cause of each. The Objects of such a
-	// TrainJob, if any, are those that it would make without the rejection.
+	// TrainJob, if any, are the objects that it would make without the rejection.
 	Rejected   finding.List
 	RejectedBy []merge.Claim
 	// Queue is Kueue's queue; it may be empty. Load returns the load of the Pods; nil stands for none.

@@ -6,8 +6,8 @@
 //	}
 //	return json.NewEncoder(os.Stdout).Encode(s)
 //
-// The schemas are those of draft 7, with two words that the editors' language servers know: errorMessage is the text of a problem, and
-// doNotSuggest hides a field from the completion. Other programs ignore both.
+// The schemas follow draft 7, with two more words that the editors' language servers know. The word errorMessage is the text of a
+// problem, and doNotSuggest hides a field from the completion. Other programs ignore both.
 package editor
 
 import (
@@ -46,7 +46,7 @@ func Kinds() []string { return append(definition.Kinds(), Patches, Policy, Optio
 
 // Names are the names of a repository.
 type Names struct {
-	// Runtimes are the runtimes that TrainJobs may name. Those of one kind and name count as one, with the jobs of all.
+	// Runtimes are the runtimes that TrainJobs may name. Runtimes of one kind and name count as one, with the jobs of all.
 	Runtimes []Runtime
 	// Managers are names to suggest for the manager of a patch.
 	Managers []string
@@ -200,7 +200,7 @@ func items(s object) object {
 	return s
 }
 
-// add appends schemas to the list of those that all must hold.
+// add appends schemas to the list of schemas that must all hold.
 func add(s object, all ...any) {
 	before, _ := s["allOf"].([]any)
 	s["allOf"] = append(before, all...)

@@ -15,7 +15,7 @@ import (
 
 type object = map[string]any
 
-// names are those of a repository with three runtimes, of which two have equal jobs.
+// names returns the names of a repository with three runtimes, of which two have equal jobs.
 func names() editor.Names {
 	node := []editor.Job{{Name: "node", Containers: []string{"node", "sidecar"}}}
 	return editor.Names{
@@ -63,8 +63,8 @@ func each(value any, visit func(any)) {
 	}
 }
 
-// TestSchema holds what a language server needs of every schema of every release: references lead to definitions, patterns are regular
-// expressions, an enum has a value, no definition is unused, and no word of OpenAPI is left.
+// TestSchema checks the needs of a language server in every schema of every release. References lead to definitions, patterns are
+// regular expressions, and an enum has a value. No definition is unused, and no word of OpenAPI is left.
 func TestSchema(t *testing.T) {
 	for _, r := range release.Known() {
 		for _, kind := range append(editor.Kinds(), editor.Manifests) {
@@ -157,7 +157,7 @@ func TestSchema_Rejected(t *testing.T) {
 	}
 }
 
-// TestSchema_Unpatchable holds that the schema of TrainJobs rejects each field that no patch may set, with the words of the finding.
+// TestSchema_Unpatchable holds that the schema of TrainJobs rejects each unpatchable field with the words of the finding.
 func TestSchema_Unpatchable(t *testing.T) {
 	for _, r := range release.Known() {
 		s := schemaOf(t, "TrainJob", r, names())
@@ -183,7 +183,7 @@ func TestSchema_Unpatchable(t *testing.T) {
 	}
 }
 
-// TestSchema_Names holds that the names in a schema are those of the runtimes, and lead to fields that there are.
+// TestSchema_Names holds that the names in a schema come from the runtimes, and lead to existing fields.
 func TestSchema_Names(t *testing.T) {
 	for _, r := range release.Known() {
 		s := schemaOf(t, "TrainJob", r, names())

@@ -35,7 +35,7 @@ func several(title, name string, definitions object) object {
 	}
 }
 
-// anyKind returns the schema of an object, which has the schema of its kind, and puts the schemas of the kinds into the definitions. It
+// anyKind returns the schema of an object, which has the schema of its kind. It puts the schemas of the kinds into the definitions, and
 // accepts other kinds.
 func (b *builder) anyKind(definitions object) (object, error) {
 	s := object{}

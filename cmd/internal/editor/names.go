@@ -47,7 +47,7 @@ func (b *builder) pathToContainers() []string {
 // fieldName returns a name of a path without its mark of a list.
 func fieldName(name string) string { return strings.TrimSuffix(name, "[]") }
 
-// nameRuntimes restricts the names in a TrainJob to those of the runtimes.
+// nameRuntimes restricts the names in a TrainJob to the names of the runtimes.
 func (b *builder) nameRuntimes(root object) {
 	ref := below(root, "spec", "runtimeRef")
 	below(ref, "kind")["enum"] = []any{trainer.ClusterTrainingRuntimeKind, trainer.TrainingRuntimeKind}

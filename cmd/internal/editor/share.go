@@ -114,8 +114,8 @@ func (s *sharing) replace(child object, field string, replace func(object)) {
 	replace(reference(name))
 }
 
-// children calls visit for each schema directly below a schema, in a fixed order: with the keyword, with the name or the number below
-// it, and with a function that replaces the schema.
+// children calls visit for each schema directly below a schema, in a fixed order. It passes the keyword, the name or the number below
+// it, and a function that replaces the schema.
 func children(of object, visit func(keyword, name string, child object, replace func(object))) {
 	for _, keyword := range slices.Sorted(maps.Keys(of)) {
 		switch value := of[keyword].(type) {

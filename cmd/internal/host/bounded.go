@@ -15,8 +15,8 @@ import (
 var ErrOutside = errors.New("is outside of the repository")
 
 // Bounded returns the files of the trees in which the named files lie. A tree is the repository of git, or without one the working
-// directory, or else the named directory. The result opens regular files only, and no file to which a path or a link leads out of
-// the trees. A revision has these bounds already, and so do files of another kind: Bounded returns them as they are.
+// directory, or else the named directory. The result opens regular files only. It opens no file to which a path or a link leads
+// out of the trees. A revision has these bounds already, and so do files of another kind: Bounded returns them as they are.
 func Bounded(fsys fs.FS, names ...string) fs.FS {
 	b := &bounded{}
 	switch files := fsys.(type) {
@@ -86,7 +86,8 @@ func treeOf(name string) (root string, err error) {
 	return root, nil
 }
 
-// LeadsOut reports whether the path of a directory, which may be missing, lies in a repository and leads out of it by a link.
+// LeadsOut reports whether the path of a directory lies in a repository and leads out of it by a link. The directory may be
+// missing.
 func LeadsOut(dir string) bool {
 	root, err := treeOf(dir)
 	if _, errGit := os.Lstat(filepath.Join(root, ".git")); err != nil || errGit != nil {

@@ -107,7 +107,7 @@ func TestBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	if LeadsOut("other") {
-		t.Error("a link leads out of a folder that is no repository")
+		t.Error("a link leads out of a folder that is not a repository")
 	}
 	t.Chdir(dir)
 	folder := Bounded(ownfile.Dir(filepath.Join(dir, "plain")))

@@ -15,7 +15,7 @@ type nowhere struct{ io.Writer }
 func (nowhere) Close() error { return nil }
 
 // FuzzGitFiles reads any listing of a tree and any contents of git. Each file that a directory lists can be opened, or there is an
-// error, and no link is followed out of the repository.
+// error. No link is followed out of the repository.
 func FuzzGitFiles(f *testing.F) {
 	confined.Fuzz(f)
 	const blob = "0123456789012345678901234567890123456789"

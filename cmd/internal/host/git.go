@@ -54,8 +54,8 @@ const (
 	gitProgram   = "100755"
 )
 
-// OpenRevision resolves a revision and lists its files. It returns an error without git, outside a working tree, for an unknown
-// revision, and for a tree with files that no checkout has.
+// OpenRevision resolves a revision and lists its files. It returns an error without git, outside a working tree, and for an
+// unknown revision. A tree with files that no checkout has is also an error.
 func OpenRevision(rev string) (*GitFiles, error) {
 	root, prefix, err := worktree(".")
 	if errors.Is(err, process.ErrNotFound) {
@@ -137,9 +137,9 @@ func listed(dir string, which ...string) (names []string, err error) {
 
 var errNoRepository = errors.New("the working directory is in no working tree of git")
 
-// worktree returns the root of the working tree of git that holds a directory, as an absolute path without links, and the path of the
-// directory below it. It finds the root itself. A folder that merely looks like a repository, or whose configuration names another
-// working tree, is an error: a stranger's files choose neither the configuration nor the files of a run.
+// worktree returns the root of git's working tree that holds a directory, and the path of the directory below it. The root is an
+// absolute path without links. This function finds it itself. Folders that merely look like a repository, or whose configuration
+// names another working tree, are errors. A stranger's files choose neither the configuration nor the files of a run.
 func worktree(dir string) (root, prefix string, err error) {
 	if err := process.Git(dir).Err; err != nil {
 		return "", "", err
@@ -176,8 +176,8 @@ func worktree(dir string) (root, prefix string, err error) {
 	return root, filepath.ToSlash(prefix), err
 }
 
-// isOwn reports whether the repository of a working tree is its own folder .git, or names the tree: as a linked one, or as the tree of a
-// submodule. A stranger's file .git could name any other repository of the machine.
+// isOwn reports whether the repository of a working tree is its own folder .git, or names the tree. It may name a linked tree, or the
+// tree of a submodule. A stranger's file .git could name any other repository of the machine.
 func isOwn(root string, isFolder bool) bool {
 	dir := filepath.Join(root, ".git")
 	if !isFolder {
@@ -373,7 +373,7 @@ func (r *GitFiles) descend(inside string) (entry *gitEntry, rest, at string) {
 	return entry, "", at
 }
 
-// The sizes of the largest file that is read, as in package manifest, and of the largest target of a link, as in Linux.
+// The limits of a file's size, as in package manifest, and of a link's target, as in Linux.
 const (
 	mostBlob   = 64 << 20
 	mostTarget = 4096

@@ -184,7 +184,7 @@ func TestSmall(t *testing.T) {
 	}
 }
 
-// TestIsBare tells the folders that git could take for a repository from those that have only some of its files.
+// TestIsBare tells folders that git could take for a repository from folders with only some of its files.
 func TestIsBare(t *testing.T) {
 	for _, tc := range []struct {
 		files string
@@ -271,8 +271,8 @@ func TestOpenRevision_HostileTree(t *testing.T) {
 	}
 }
 
-// TestOpenRevision_Large reads what is small in git and large for a reader: trees that name each other often, a link with a long
-// target, and a large file. Each ends with an error, and the next file is read all the same.
+// TestOpenRevision_Large reads objects that are small in git and large for a reader. They are trees that name each other often,
+// a link with a long target, and a large file. Each ends with an error, and the next file is read all the same.
 func TestOpenRevision_Large(t *testing.T) {
 	dir := repository(t)
 	tree := plainGit(t, dir, "", "rev-parse", "HEAD^{tree}")
@@ -458,7 +458,8 @@ func TestCopying_Names(t *testing.T) {
 	}
 }
 
-// TestCopying_Grown copies a file that is longer than it was, one that is shorter, and one that another file of the same name links to.
+// TestCopying_Grown copies a file that has grown and one that has shrunk. It also copies one that another file of the same name links
+// to.
 func TestCopying_Grown(t *testing.T) {
 	to := t.TempDir()
 	texts := func(text string) func() (io.ReadCloser, error) {
@@ -481,7 +482,8 @@ func TestCopying_Grown(t *testing.T) {
 	}
 }
 
-// TestRevisions resolves what is no revision, or has no common ancestor. A folder outside of a repository has no files of git.
+// TestRevisions resolves names that are not revisions, or have no common ancestor. A folder outside of a repository has no files of
+// git.
 func TestRevisions(t *testing.T) {
 	dir := repository(t)
 	tree := plainGit(t, dir, "", "rev-parse", "HEAD^{tree}")

@@ -66,7 +66,7 @@ func (Files) Copy(dir string) (prefix string, err error) {
 	return prefix, copyFiles(root, names, dir)
 }
 
-// filesBelow returns the files of a folder, without those of a repository. Their names may be no UTF-8, which os.DirFS rejects.
+// filesBelow returns the files of a folder, without the files of a repository. Their names may be no UTF-8, which os.DirFS rejects.
 func filesBelow(folder string) (names []string, err error) {
 	err = filepath.WalkDir(folder, func(name string, d fs.DirEntry, err error) error {
 		if d != nil && d.Name() == ".git" {
@@ -184,7 +184,7 @@ func writeFile(to *os.Root, local string, f copied) error {
 	return errors.Join(err, out.Close())
 }
 
-// check rejects names that lead out of the tree, files below a link, links out of the tree, and a tree that is too large.
+// check rejects names and links that lead out of the tree, files below a link, and trees beyond the limits.
 func (c *copying) check() error {
 	targets := make(map[string]string, len(c.files)) // "" for a file that is no link
 	for _, f := range c.files {
@@ -209,7 +209,7 @@ func (c *copying) check() error {
 	return nil
 }
 
-// checkName rejects the name of a file that git never writes: one outside of the tree, or one that git would take for its own.
+// checkName rejects the name of a file that git never writes. It lies outside of the tree, or git would take it for its own.
 func checkName(name string) error {
 	isOwn := func(part string) bool { return strings.EqualFold(part, ".git") || strings.EqualFold(part, "git~1") }
 	if local := filepath.FromSlash(name); name == "." || name != path.Clean(name) || !filepath.IsLocal(local) || slices.ContainsFunc(strings.Split(name, "/"), isOwn) {

@@ -58,7 +58,7 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-// TestFilesBelow lists a folder without repositories in it, and copies what is still there.
+// TestFilesBelow lists a folder without repositories in it, and copies the files that still exist.
 func TestFilesBelow(t *testing.T) {
 	from, to := t.TempDir(), t.TempDir()
 	for _, name := range []string{"a", "dir/b", ".git/HEAD", "module/.git", "module/c", "module/d/e"} {

@@ -22,7 +22,7 @@ type Result struct {
 	Fields merge.Object // the fields of Value that the base or a patch sets
 	Type   *schema.Type
 	Owners *merge.Ownership
-	// Decisions are those of the policies, and Protected are the protected fields that patches set.
+	// Decisions are the decisions of the policies, and Protected are the protected fields that patches set.
 	Decisions []merge.Decision
 	Protected []merge.Ignored
 	managed   any // the new metadata.managedFields of a live object
@@ -193,7 +193,7 @@ func (m *Object) Conflicts(merged *Result, rule render.OnConflict) finding.List 
 	return found
 }
 
-// decided reports what the policies decided.
+// decided reports the decisions of the policies.
 func (m *Object) decided(merged *Result) (found finding.List) {
 	name := func(layer merge.Layer) string {
 		if manager, ok := layer.Manager(); ok {

@@ -70,8 +70,8 @@ func DecodeDefinitions(file string, data []byte) (definitions []Definition, foun
 	return definitions, found
 }
 
-// definitionOf returns the schema of an object's kind from documents and definitions. Without these it is that of the Trainer's
-// release of the file, or nil for other kinds.
+// definitionOf returns the schema of an object's kind from documents and definitions. Without these it returns the schema of
+// the file's Trainer release, or nil for other kinds.
 func definitionOf(p *host.Program, in *workspace.Input, how option.Schema, of *manifest.Document) (*schema.Type, finding.List) {
 	if how.Names() == "" {
 		return Embedded(p, in, of)

@@ -17,8 +17,8 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// A strategic merge patch knows items of a list by one merge key. The API tells the items of three lists apart by a second field, so it
-// takes lists that a patch cannot address. The second field only classifies what the merge has done.
+// A strategic merge patch knows items of a list by one merge key. In three lists, the API tells items apart by a second field. So it
+// takes lists that a patch cannot address. The second field only classifies the results of the merge.
 
 // second is the field that tells apart two items of one merge key, and its default.
 type second struct{ name, fallback string }
@@ -66,8 +66,8 @@ type input struct {
 	value any
 }
 
-// items reports items with the same keys, and items that the merge has dropped, if a patch has one of them. inputs are what the base
-// and the patches set here.
+// items reports items with the same keys, and items that the merge has dropped, if a patch has one. The inputs are the values
+// that the base and the patches set here.
 func (c itemCheck) items(t *schema.Type, value any, path fieldpath.Path, inputs []input) (found finding.List) {
 	if list, ok := value.([]any); ok && t.Kind == schema.ListMap {
 		found = c.list(t, list, path, inputs)
@@ -86,7 +86,7 @@ func (c itemCheck) items(t *schema.Type, value any, path fieldpath.Path, inputs 
 	return found
 }
 
-// eachPart calls do for each field, entry or item of a value, unless it is a scalar, with its type and its path.
+// eachPart calls do for each field, entry or item of a value, with its type and its path. A scalar has no parts.
 func eachPart(t *schema.Type, value any, path fieldpath.Path, do func(*schema.Type, any, fieldpath.Path)) {
 	switch value := value.(type) {
 	case merge.Object:
@@ -282,7 +282,7 @@ func (c *unionCheck) memberClaims(object merge.Object, path fieldpath.Path, set 
 	return claims
 }
 
-// wholeClaim returns the last claim of a manager on a value that merges as a whole, such as a list of sources, and has the path within it.
+// wholeClaim returns the last claim of a manager on the value that holds a path and merges as a whole. An example is a list of sources.
 func (c *unionCheck) wholeClaim(path fieldpath.Path) (merge.Claim, bool) {
 	for n := len(path); n >= 0; n-- {
 		f, ok := c.patched[path[:n].String()]
@@ -298,7 +298,8 @@ func (c *unionCheck) wholeClaim(path fieldpath.Path) (merge.Claim, bool) {
 	return merge.Claim{}, false
 }
 
-// managerClaim returns the last claim of a manager on the value of a field, or the first one within it, or else on its presence.
+// managerClaim returns the last claim of a manager on the value of a field. Without one, it returns the first claim within the field,
+// or else on its presence.
 func managerClaim(f merge.PatchedField) (merge.Claim, bool) {
 	var present merge.Claim
 	found := false

@@ -20,8 +20,8 @@ func isIdentity(path fieldpath.Path) bool {
 	return false
 }
 
-// AddManagedFields adds metadata.managedFields to the merged object. Those of a live object are as the API server writes them. Another
-// one has an update by the base and by each JSON patch, and an apply by each other patch. A layer without fields has no entry.
+// AddManagedFields adds metadata.managedFields to the merged object. A live object has them as the API server writes them. Another
+// object has an update by the base and by each JSON patch, and an apply by each other patch. A layer without fields has no entry.
 func (m *Object) AddManagedFields(merged *Result) error {
 	entries := merged.managed
 	if !m.managed {

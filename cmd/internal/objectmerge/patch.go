@@ -50,7 +50,8 @@ func (m *Object) Add(patch Patch) (found finding.List) {
 	return found
 }
 
-// operationsIn returns the operations of a JSON patch. What is none, or would expand without a limit, is left to the reader of objects.
+// operationsIn returns the operations of a JSON patch. Data that is not a JSON patch, or would expand without a limit, is left to the
+// reader of objects.
 func operationsIn(data []byte) ([]merge.Operation, error) {
 	if !manifest.IsBounded(data) {
 		return nil, errAliases
@@ -155,7 +156,7 @@ func (m *Object) isFieldless(patch Patch) bool {
 	return len(names) > 0 && len(keys) > 0 && !finding.AnyNear(keys, names) && !slices.ContainsFunc(keys, isDirective)
 }
 
-// foreignDirectives reports the directives in a patch that is no strategic merge patch. There, they are fields that no kind has.
+// foreignDirectives reports the directives in a patch that is not a strategic merge patch. There, they are fields that no kind has.
 func (m *Object) foreignDirectives(patch Patch, value any, path fieldpath.Path) (found finding.List) {
 	if m.typ == option.StrategicType {
 		return nil

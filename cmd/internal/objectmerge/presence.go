@@ -14,7 +14,7 @@ import (
 )
 
 // present records which fields the base and the patches set. The encoding of a Go type also writes required fields that no input
-// sets, such as a selector that is null.
+// sets, such as a null selector.
 type present struct {
 	fields map[string]*present
 	items  map[string][]*present // the items of a list with a merge key, by their key
@@ -102,7 +102,7 @@ func (w presence) add(p *present, at typeRef, value any) *present {
 			}
 			break
 		}
-		// Items of one key are separate in a list that is new, and merge into the first one of another list.
+		// Items of one key are separate in a new list, and merge into the first one of another list.
 		merges := len(p.items) > 0
 		if !merges {
 			p.items = map[string][]*present{}
@@ -119,8 +119,8 @@ func (w presence) add(p *present, at typeRef, value any) *present {
 	return p
 }
 
-// prune removes the fields of an encoded value that are as empty as the Go type makes them, and that no input sets. It keeps what a
-// pointer holds, which an input has set.
+// prune removes fields of an encoded value that no input sets and that have their Go type's empty value. It keeps the value of a
+// pointer, which an input has set.
 func (w presence) prune(p *present, at typeRef, value any) {
 	at = at.concrete()
 	switch value := value.(type) {

@@ -10,11 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mostData limits what the process maps for its data, in bytes. Go maps up to 64 MiB ahead of their use.
+// mostData limits the bytes that the process maps for its data. Go maps up to 64 MiB ahead of their use.
 const mostData = 512 << 20
 
 // allowed are the system calls that Go needs for computing, for threads, and for pipes that are open. Everything else fails with
-// EPERM: it names a file, a socket, a process, a namespace or a part of the kernel.
+// EPERM: it names a file, socket, process, namespace or part of the kernel.
 var allowed = []uint32{
 	unix.SYS_READ, unix.SYS_WRITE, unix.SYS_CLOSE, unix.SYS_FSTAT, unix.SYS_FCNTL,
 	unix.SYS_EPOLL_CREATE1, unix.SYS_EPOLL_CTL, unix.SYS_EPOLL_PWAIT, unix.SYS_EVENTFD2, unix.SYS_PIPE2, unix.SYS_PPOLL,
@@ -26,7 +26,7 @@ var allowed = []uint32{
 	unix.SYS_GETRLIMIT, unix.SYS_EXIT, unix.SYS_EXIT_GROUP,
 }
 
-// watched are the system calls that end a process after Trap: they open a socket, connect it, or start a program.
+// watched are the system calls that end a process after Trap. They open a socket, connect it, or start a program.
 var watched = []uint32{unix.SYS_SOCKET, unix.SYS_SOCKETPAIR, unix.SYS_CONNECT, unix.SYS_EXECVE, unix.SYS_EXECVEAT}
 
 const (
@@ -34,8 +34,8 @@ const (
 	signal    = uint32(unix.SECCOMP_RET_TRAP) // Go ends the process, and names the goroutine
 )
 
-// Confine takes the right to open files and sockets, to start programs and to write memory to disk away from all threads of the
-// process, forever. It returns an error if the kernel has no filters of system calls.
+// Confine takes rights away from all threads of the process, forever. These are the rights to open files and sockets, to start
+// programs and to write memory to disk. It returns an error if the kernel has no filters of system calls.
 func Confine() error {
 	for resource, most := range map[int]uint64{unix.RLIMIT_CORE: 0, unix.RLIMIT_DATA: mostData} {
 		if err := unix.Setrlimit(resource, &unix.Rlimit{Cur: most, Max: most}); err != nil {
@@ -45,8 +45,8 @@ func Confine() error {
 	return install(filter(rejection))
 }
 
-// Trap is Confine for a process that tests hostile inputs. Its memory has no limits, and a socket or a program ends the process, so that
-// no code can hide the attempt.
+// Trap is Confine for a process that tests hostile inputs. Its memory has no limits. A socket or a program ends the process, so that no
+// code can hide the attempt.
 func Trap() error { return install(filter(signal)) }
 
 func install(program []unix.SockFilter) error {

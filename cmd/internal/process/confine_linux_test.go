@@ -39,7 +39,7 @@ func jump(i unix.SockFilter, holds bool) int {
 	return int(i.Jf)
 }
 
-// TestFilter asks the filter for its verdict on calls, also on those of other architectures, which this process cannot make.
+// TestFilter asks the filter for its verdict on calls, also on calls of other architectures, which this process cannot make.
 func TestFilter(t *testing.T) {
 	own, other := uint32(unix.AUDIT_ARCH_X86_64), uint32(unix.AUDIT_ARCH_I386)
 	if runtime.GOARCH == "arm64" {

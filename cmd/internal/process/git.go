@@ -5,7 +5,7 @@ import (
 	"os/exec"
 )
 
-// gitSettings override the configuration of a repository, whose files may be a stranger's. git then runs no program and opens no
+// gitSettings override the configuration of a repository, whose files may be a stranger's. Then git runs no program and opens no
 // connection. A folder that only looks like a bare repository is none.
 var gitSettings = []string{
 	"-c", "safe.bareRepository=explicit",
@@ -16,8 +16,8 @@ var gitSettings = []string{
 	"--no-optional-locks",
 }
 
-// gitVariables forbid what a repository's configuration could allow again, such as the protocol ext. A missing object is an error
-// instead of a download, and an object is what its hash names.
+// gitVariables forbid features that a repository's configuration could allow again, such as the protocol ext. A missing object is
+// an error instead of a download, and an object is what its hash names.
 var gitVariables = []string{"GIT_ALLOW_PROTOCOL=none", "GIT_NO_LAZY_FETCH=1", "GIT_NO_REPLACE_OBJECTS=1", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C"}
 
 // inherited are the variables that git gets from the caller. They locate programs and the user's own configuration, which says

@@ -22,8 +22,8 @@ const partialClone = `[core]
 	promisor = true
 `
 
-// TestGit_Hostile gives a repository a configuration that runs a program. git runs it in a plain call, which shows that the case
-// is one, and not in a call by this package.
+// TestGit_Hostile gives a repository a configuration that runs a program. A plain call of git runs it, which shows that the case
+// is valid. A call by this package does not.
 func TestGit_Hostile(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the program of the configuration is a script of a shell")
@@ -112,8 +112,8 @@ func TestGit_Environment(t *testing.T) {
 	}
 }
 
-// TestGit_Settings holds what no configuration of a repository overrides: git asks nobody, fetches nothing late, and
-// writes no index to save later work.
+// TestGit_Settings holds that no configuration of a repository overrides some settings. With them git asks nobody,
+// fetches nothing late, and writes no index to save later work.
 func TestGit_Settings(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "file"), "text", 0o600)
@@ -128,7 +128,7 @@ func TestGit_Settings(t *testing.T) {
 		t.Errorf("git asks for a user: %v\n%s", err, out)
 	}
 	if !slices.Contains(fill.Env, "GIT_NO_LAZY_FETCH=1") { // git has it since 2.45
-		t.Errorf("git may fetch what is missing: %q", fill.Env)
+		t.Errorf("git may fetch missing objects: %q", fill.Env)
 	}
 	index := filepath.Join(dir, ".git", "index")
 	before, err := os.ReadFile(index)

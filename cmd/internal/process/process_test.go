@@ -77,7 +77,7 @@ func text(err error) string {
 
 func report(results map[string]string) { _ = json.NewEncoder(os.Stdout).Encode(results) }
 
-// attempts tries what a build must not do. An empty result is a success.
+// attempts tries the actions that a build must not take. An empty result is a success.
 func attempts() map[string]string {
 	results := map[string]string{}
 	_, err := os.ReadFile("/etc/hostname")
@@ -291,7 +291,7 @@ func TestSupervised_ParentEnds(t *testing.T) {
 	}
 }
 
-// TestIs holds that both the name and the environment of a process tell its work: a caller can set one of them by accident.
+// TestIs holds that both the name and the environment of a process tell its work. A caller can set one of them by accident.
 func TestIs(t *testing.T) {
 	args := os.Args
 	t.Cleanup(func() { os.Args = args })
@@ -310,7 +310,7 @@ func TestIs(t *testing.T) {
 	}
 }
 
-// TestSupervised_Ends tells how a command has ended: with its status, by a signal, or because it is no program.
+// TestSupervised_Ends tells how a command has ended: with its status, by a signal, or because it is not a program.
 func TestSupervised_Ends(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the command is one of a shell")

@@ -20,7 +20,7 @@ const endsWithin = 2 * time.Second
 
 // Supervised returns a command that the user names, to be run in a directory. A process of this program, its supervisor, starts it.
 // The command ends with all its descendants when the context or this process ends. Its descendants end with it. The command is in a
-// session of its own: it cannot write into the terminal's input, and no group of processes outside holds one of its own.
+// session of its own. It cannot write into the terminal's input, and no group outside holds one of its processes.
 func Supervised(ctx context.Context, dir string, command ...string) (*Command, error) {
 	if missing := (*exec.Error)(nil); errors.As(exec.Command(command[0]).Err, &missing) {
 		return nil, missing.Err

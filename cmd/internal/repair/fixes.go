@@ -147,7 +147,7 @@ func (r *pass) compose(f finding.Finding) ([]change, error) {
 	return []change{r.change(f, at, c)}, nil
 }
 
-// missing returns the place of a field that its object lacks. The position of the finding is that of the nearest field around it.
+// missing returns the place of a field that its object lacks. The finding has the position of the nearest field around it.
 func (r *pass) missing(f finding.Finding) (fieldRef, error) {
 	for n := len(f.Path) - 1; n >= 0; n-- {
 		at, err := r.fieldRef(f.Position, f.Path[:n])
@@ -234,7 +234,7 @@ func (c managersConflict) valueOf(manager string, field fieldpath.Path) (any, bo
 }
 
 // isRequired reports whether the encoding of a patch always holds a field of the template, or a pointer around it. Such a pointer is null
-// without the field, and a null empties what the winner sets.
+// without the field, and a null empties the value of the winner.
 func isRequired(field fieldpath.Path) bool {
 	for n := len(field); n > 0; n-- {
 		name, ok := field[n-1].Field()

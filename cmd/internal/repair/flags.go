@@ -42,8 +42,8 @@ func (flags *Flags) Add(p *host.Program, cmd *cobra.Command, inputs *workspace.F
 // On reports whether the command repairs.
 func (flags Flags) On() bool { return flags.fix != "" }
 
-// Preferred returns the managers of --prefer. Summary names those that the inputs do not know. Such a name causes no error.
-// A repair removes a patch that loses all its fields, and a second run must not fail.
+// Preferred returns the managers of --prefer. Summary names the managers that the inputs do not know. Such a name causes no
+// error. A repair removes a patch that loses all its fields, and a second run must not fail.
 func (flags Flags) Preferred() *option.Forced { return option.NewForced("--prefer", flags.prefer) }
 
 // Check returns an error for flags that do not fit together.

@@ -14,8 +14,8 @@ import (
 )
 
 // Migrate rewrites a TrainJob with overrides of Trainer 2.1 for today's API: as the patch of a manager. It returns the changes of its
-// text, or none for a TrainJob that it cannot rewrite: the findings give the reason.
-// A finding also tells if the runtime is missing: then the two forms are not compared.
+// text. For a TrainJob that it cannot rewrite it returns none, and the findings give the reason. A finding also tells if the runtime
+// is missing: then the two forms are not compared.
 func Migrate(in *workspace.Input, j workspace.Job, manager string) ([]manifest.Change, finding.List) {
 	runtime, missing := in.RuntimeOf(j)
 	if runtime == nil && missing == nil {

@@ -22,10 +22,10 @@ type fieldRef struct {
 type object struct {
 	*manifest.Document
 	at fieldpath.Position // identifies the object
-	// bases are the paths of its patches, and starts the positions of all but the first, once they are asked for.
+	// bases are the paths of its patches, and starts the positions of all but the first. Both are nil before the first use.
 	bases  []fieldpath.Path
 	starts []fieldpath.Position
-	// items are the positions of a field in the items of a list, by the path of both and the field's text.
+	// items are the positions of a field in a list's items, by the path of both and the field's text.
 	items map[string]map[string][]fieldpath.Position
 	// isShared tells that its file may hold one value at two paths.
 	isShared bool
@@ -34,8 +34,8 @@ type object struct {
 // errNoPlace is the error of a finding whose field the text does not have in one place.
 var errNoPlace = errors.New("the file does not hold the field at one place")
 
-// fieldRef returns the field of a position. path leads to the field in the finding's object, which may hold it in several forms: a patch
-// in a file of its own has another root than the TrainJob.
+// fieldRef returns the field of a position. The path leads to the field in the finding's object. The object may hold it in several
+// forms: a patch in its own file has another root than the TrainJob.
 func (r *pass) fieldRef(p fieldpath.Position, path fieldpath.Path) (fieldRef, error) {
 	object := r.objectAt(p)
 	if object == nil {
@@ -58,8 +58,8 @@ func (r *pass) fieldRef(p fieldpath.Position, path fieldpath.Path) (fieldRef, er
 	return fieldRef{}, errNoPlace
 }
 
-// basesAt returns the paths of the patches that may hold a position: the object as one patch, and the last patch that starts before. An
-// alias shares values with other patches.
+// basesAt returns the paths of the patches that may hold a position. They are the object as one patch, and the last patch that starts
+// before. An alias shares values with other patches.
 func (o *object) basesAt(p fieldpath.Position) []fieldpath.Path {
 	if o.bases == nil {
 		o.bases = patchesIn(o.Document)
@@ -119,7 +119,8 @@ func patchesIn(d *manifest.Document) []fieldpath.Path {
 	return bases
 }
 
-// pathsInPatch returns the paths in a patch that a finding's path may stand for: of a TrainJob's patch, or of the JobSet.
+// pathsInPatch returns the paths in a patch that a finding's path may stand for. The path is one of a TrainJob's patch, or of the
+// JobSet.
 func pathsInPatch(path fieldpath.Path) []fieldpath.Path {
 	const patch = 3 // the steps to an entry of spec.runtimePatches
 	if len(path) >= patch && path.HasPrefix(fieldpath.Fields("spec", "runtimePatches")) {

@@ -61,7 +61,7 @@ func (r *pass) plan() map[string][]byte {
 	return changed
 }
 
-// dropUnshared rejects each change of a shared patch that some of its TrainJobs do not need: it would change their results.
+// dropUnshared rejects each change of a shared patch that some of its TrainJobs do not need. It would change their results.
 func (r *pass) dropUnshared() {
 	wanted := map[string]map[fieldpath.Object]bool{}
 	for _, w := range r.fixes {
@@ -159,7 +159,7 @@ func (r *pass) combine() map[string][]manifest.Edit {
 	}
 }
 
-// dropUnfit drops the repairs that an object does not take next to those before, and rejects those that it does not take alone.
+// dropUnfit drops the repairs that an object does not take next to the repairs before. It rejects repairs that it does not take alone.
 func (r *pass) dropUnfit() {
 	objects, fixes := r.changedObjects()
 	dropped := map[*fix]bool{}
@@ -190,8 +190,8 @@ func (r *pass) dropUnfit() {
 	r.fixes = slices.DeleteFunc(r.fixes, func(w *fix) bool { return dropped[w] })
 }
 
-// compatible returns the kept repairs of an object, and those of fixes that can be done next to them. It drops the others, and rejects
-// those that cannot be done alone. Among many repairs that fit, it finds those that do not by halves.
+// compatible returns the kept repairs of an object, and the repairs of fixes that can be done next to them. It drops the others, and
+// rejects repairs that cannot be done alone. Among many repairs that fit, it finds the exceptions by halves.
 func (r *pass) compatible(o *object, kept, fixes []*fix, drop func(*fix)) []*fix {
 	all := slices.Concat(kept, fixes)
 	if _, err := r.edit(o, all); err == nil {
@@ -234,7 +234,7 @@ func (r *pass) edit(o *object, fixes []*fix) ([]manifest.Edit, error) {
 	return o.Change(r.changesOf(o, fixes))
 }
 
-// changesOf returns the changes of an object, each once, and the removal of the items that they leave without a field.
+// changesOf returns the changes of an object, each once. It adds the removal of the items that they leave without a field.
 func (r *pass) changesOf(o *object, fixes []*fix) []manifest.Change {
 	var changes []manifest.Change
 	var removed []fieldpath.Path

@@ -6,7 +6,7 @@
 //	})
 //
 // It answers which text to change for a finding, and which findings remain. It judges the changed files again and again in memory,
-// until nothing is left to repair, and then writes all files or none:
+// until nothing is left to repair. Then it writes all files or none:
 //
 //	flags.go        the flags, and the writing of the files
 //	fixes.go        the changes that repair a finding
@@ -86,8 +86,8 @@ func run(p *host.Program, inputs workspace.Flags, opts Options, judge Judge) (*R
 	}
 }
 
-// WithoutRejected returns the findings on the files of a program, without the promise of a repair where a run would reject it. in is the
-// input of the findings, read with Flags.Repairs.
+// WithoutRejected returns the findings on a program's files, without the promise of a repair that a run would reject. The input of the
+// findings is in, read with Flags.Repairs.
 func WithoutRejected(p *host.Program, inputs workspace.Flags, found finding.List, in *workspace.Input) finding.List {
 	tree, ok := p.Files.(host.Tree)
 	if !ok || !slices.ContainsFunc(found, func(f finding.Finding) bool { return f.Remedy.IsCertain }) {
@@ -153,7 +153,7 @@ func (s *fixer) rounds(judge func() (finding.List, *workspace.Input, error)) (*R
 	}
 }
 
-// runPass repairs what the findings of one judgment allow, and reports whether a file changed.
+// runPass does the repairs that the findings of one judgment allow, and reports whether a file changed.
 func (s *fixer) runPass(found finding.List, in *workspace.Input) bool {
 	r := newPass(s, in)
 	r.addAll(found)

@@ -55,7 +55,7 @@ func (s paths) hasPrefix(path fieldpath.Path, n int) bool {
 // gone replaces an item that is removed, so that the indexes of the others stay.
 type gone struct{}
 
-// unrepaired knows what is left of the lists of an object, by their first items.
+// unrepaired has the rest of each list of an object, by its first item.
 type unrepaired map[*any]*list
 
 // list is a list from which items are removed.
@@ -73,8 +73,8 @@ func (r unrepaired) of(items []any) *list {
 	return l
 }
 
-// take removes the field at a path from the value at its first n steps. It reports whether nothing is left of the value, and sets idle to
-// the outermost item that is left without an effect.
+// take removes the field at a path from the value at its first n steps. It reports whether the value is empty, and sets idle to the
+// outermost item that is left without an effect.
 func (r unrepaired) take(value any, path fieldpath.Path, n int, idle *fieldpath.Path) bool {
 	if n == len(path) {
 		return true

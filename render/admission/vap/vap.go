@@ -93,7 +93,7 @@ func Compile(object map[string]any) (*Expressions, error) {
 	return e, nil
 }
 
-// Verdict is what the expressions say of a request.
+// Verdict is the outcome of the expressions for a request.
 type Verdict struct {
 	// Skipped tells that the policy's conditions leave the request out.
 	Skipped  bool
@@ -101,8 +101,8 @@ type Verdict struct {
 	Cost     Cost
 }
 
-// Cost is the cost of the expressions in the units of the API server: of the dearest one, which it limits to 1,000,000, and of all,
-// which it limits to 10,000,000.
+// Cost is the cost of the expressions in the units of the API server. Call is the cost of the dearest expression, which it limits
+// to 1,000,000. Request is the cost of all expressions, which it limits to 10,000,000.
 type Cost struct{ Call, Request uint64 }
 
 // Rejection is the expression that rejects an object, or the name of the condition, and its message.

@@ -70,8 +70,8 @@ func pick(r *rand.Rand, list []string) []string {
 	return some[:1+r.IntN(4)]
 }
 
-// TestJudge_Agrees holds that the expressions of a policy reject the TrainJobs in which the policy finds a violation, or a user changes
-// the patch of another manager, or managers disagree on a value. They reject no others.
+// TestJudge_Agrees compares the expressions of a policy with the policy. They reject violations, changes by a user to another manager's
+// patch, and values on which managers disagree. They reject no other TrainJob.
 func TestJudge_Agrees(t *testing.T) {
 	first := testenv.Seed(t)
 	seen := map[string]int{}
@@ -151,7 +151,7 @@ func TestJudge_Agrees(t *testing.T) {
 	}
 }
 
-// TestJudge_Cost judges sixteen patches, each of ten jobs with ten containers: half of what the API server allows must do.
+// TestJudge_Cost judges sixteen patches, each of ten jobs with ten containers: half of the API server's limit must do.
 func TestJudge_Cost(t *testing.T) {
 	expressions, job := large(t, 10)
 	verdict := expressions.Judge(t.Context(), job, nil, "ann")
@@ -173,7 +173,7 @@ func BenchmarkJudge(b *testing.B) {
 	}
 }
 
-// large returns a policy of sixteen managers, and a TrainJob in which each sets fields of n jobs with n containers.
+// large returns a policy of sixteen managers and a TrainJob. Each manager sets fields of n jobs with n containers.
 func large(t testing.TB, n int) (*vap.Expressions, map[string]any) {
 	t.Helper()
 	var text strings.Builder
@@ -215,7 +215,7 @@ func hasUsers(text, manager string) bool {
 	return strings.Contains(entry, "users:")
 }
 
-// entry returns what the patches of an object say for a manager, but not when.
+// entry returns the patch of a manager in an object, without its time.
 func entry(object map[string]any, manager string) any {
 	spec, _ := object["spec"].(map[string]any)
 	patches, _ := spec["runtimePatches"].([]any)
@@ -230,7 +230,7 @@ func entry(object map[string]any, manager string) any {
 	return nil
 }
 
-// stored removes what the definition prunes.
+// stored removes the fields that the definition prunes.
 func stored(patches []trainer.RuntimePatch) {
 	prune := func(m *metav1.ObjectMeta) {
 		if m != nil {
@@ -258,7 +258,7 @@ func stored(patches []trainer.RuntimePatch) {
 	}
 }
 
-// kind is the code of what a message is about.
+// kind returns the code for the problem in a message.
 func kind(message string) string {
 	for part, kind := range map[string]string{"lists no manager": "TW230", "must have the order": "TW231", " set .": "TW232", "required: ": "TW233", "different values": "TW300", "change the patch": "users"} {
 		if strings.Contains(message, part) {

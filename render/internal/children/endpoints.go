@@ -108,8 +108,8 @@ var anyHost = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?:^|[^a-zA-Z0-9.-])([a-z0-9-]+-[0-9]+)-[0-9]+\.([a-z0-9-]+)`)
 })
 
-// otherJobSet returns the reason why Pods cannot meet at the host in a text: it is that host of another JobSet. This is so after
-// kustomize has added a prefix to the TrainJob's name only. It returns the empty string unless the name is that of a variable or an
+// otherJobSet returns the reason why Pods cannot meet at the host in a text: the host belongs to another JobSet. This is so after
+// kustomize has added a prefix to the TrainJob's name only. It returns the empty string unless the name belongs to a variable or an
 // option for a meeting place.
 func (f *Family) otherJobSet(name, text string) string {
 	name = strings.ReplaceAll(strings.ToLower(name), "-", "_")

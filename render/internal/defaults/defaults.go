@@ -18,7 +18,8 @@ import (
 )
 
 // JobSetSpec fills in the defaults that decide which children a JobSet has. Within Pod templates, it fills in only
-// the restart policy, whose default differs from all other workloads. It removes what the JobSet of the release lacks.
+// the restart policy, whose default differs from all other workloads. It removes the fields that the JobSet of the
+// release lacks.
 func JobSetSpec(spec *jobset.JobSetSpec, behaviour release.JobSet) {
 	Known(spec, behaviour)
 	for i := range spec.ReplicatedJobs {

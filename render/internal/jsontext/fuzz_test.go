@@ -9,7 +9,7 @@ import (
 	"github.com/trainweld/trainweld/render/internal/jsontext"
 )
 
-// FuzzMembers finds the members and elements of any JSON. Their texts must be those that the decoder of the standard library reads.
+// FuzzMembers finds the members and elements of any JSON. The decoder of the standard library must read the same texts.
 func FuzzMembers(f *testing.F) {
 	for _, seed := range []string{
 		``, `{}`, `[]`, ` {"a" : 1 , "b":[{}, null] }`, `{"a":1,"a":2}`, `{"\u0061":"\ud800", "":{}}`, `[1,"a",[],{"b":-1e9}]`, "\t[\r\n1 ,\n2]\n", `{"a":}`, `{"a" 1}`,

@@ -1,6 +1,6 @@
 // Package migration converts the overrides of Trainer 2.1 to one patch.
 //
-// Fold merges the overrides into empty jobs and makes a patch from the result. order.go then orders its lists so that
+// Fold merges the overrides into empty jobs and makes a patch from the result. Then order.go orders its lists so that
 // a merge gives the order of Trainer 2.1. Differences compares the JobSets of both forms. render.Migrate renders
 // them, and rejects the patch if they differ.
 package migration
