@@ -17,7 +17,7 @@ import (
 func TestMain(m *testing.M) { os.Exit(testenv.Tests{M: m}.Run()) }
 
 // law runs a property over many cases: half of them the same in every run, half of them new. The
-// property returns "" or what is wrong with the case.
+// property returns the fault of the case, or "".
 func law(t *testing.T, opts fuzz.Options, holds func(c *fuzz.Case) string) {
 	t.Helper()
 	lawFor(t, cases(t), opts, holds)
@@ -42,8 +42,8 @@ func cases(t *testing.T) int {
 	return int(testenv.Cases(t, 4_000))
 }
 
-// run holds a property over n cases. It takes the first case that breaks it apart, and prints the least that still does, and how to run
-// it again.
+// run holds a property over n cases. It shrinks the first case that breaks the property. It prints the smallest case that still breaks
+// it, and how to run it again.
 func run(t *testing.T, n int, opts fuzz.Options, next func() uint64, holds func(c *fuzz.Case) string) {
 	t.Helper()
 	for range n {
@@ -71,7 +71,7 @@ func run(t *testing.T, n int, opts fuzz.Options, next func() uint64, holds func(
 // mostSteps bounds how often a case is made smaller.
 const mostSteps = 10_000
 
-// outcome is what a property says of a case, or its panic.
+// outcome returns the fault that a property finds in a case, or its panic.
 func outcome(c *fuzz.Case, holds func(c *fuzz.Case) string) (broken string) {
 	defer func() {
 		if r := recover(); r != nil {

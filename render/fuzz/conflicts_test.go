@@ -12,8 +12,8 @@ import (
 	"github.com/trainweld/trainweld/render/fuzz"
 )
 
-// TestConflictsWithoutRuntime checks that managers disagree in the same fields whatever the runtime is: the command
-// conflicts compares the patches of a TrainJob whose runtime is missing over an empty one.
+// TestConflictsWithoutRuntime checks that managers disagree in the same fields whatever the runtime is. If a
+// TrainJob's runtime is missing, the command conflicts compares its patches over an empty runtime.
 func TestConflictsWithoutRuntime(t *testing.T) {
 	const cases = 1000
 	first, conflicts := testenv.Seed(t), 0

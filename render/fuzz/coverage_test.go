@@ -18,7 +18,7 @@ import (
 // that no longer reaches one would let the law about it pass for want of cases.
 func TestGeneratorsReachEveryRule(t *testing.T) {
 	if testenv.Race {
-		t.Skip("counts what is generated; nothing here runs concurrently")
+		t.Skip("counts generated inputs; nothing here runs concurrently")
 	}
 	t.Parallel()
 	const seeds = 3000
@@ -76,7 +76,7 @@ func everyRule(count map[string]int) bool {
 // TestCheckPassesMostCandidates watches that the generator and the check do not drift apart.
 func TestCheckPassesMostCandidates(t *testing.T) {
 	if testenv.Race {
-		t.Skip("counts what is generated; nothing here runs concurrently")
+		t.Skip("counts generated inputs; nothing here runs concurrently")
 	}
 	t.Parallel()
 	seeds, rejected := testenv.Cases(t, 10_000), 0
@@ -90,7 +90,7 @@ func TestCheckPassesMostCandidates(t *testing.T) {
 	}
 }
 
-// seen is a case and what a naive reader sees in it.
+// seen is a case with the claims that a naive reader sees in it.
 type seen struct {
 	*fuzz.Case
 	before  leaves
@@ -185,7 +185,7 @@ var common = map[string]func(*seen) bool{
 	"a null on a struct": func(s *seen) bool {
 		return s.claim(func(l leaf) bool { return l.value == "null" && ends(l, "secretRef") })
 	},
-	"a null on what the runtime sets": func(s *seen) bool {
+	"a null on a field that the runtime sets": func(s *seen) bool {
 		return s.claim(func(l leaf) bool {
 			was, ok := s.before[l.path.String()]
 			return l.value == "null" && (ok && was.value != "null" || within(s.before, l.path))
@@ -259,8 +259,8 @@ var common = map[string]func(*seen) bool{
 }
 
 var wildOnly = map[string]func(*seen) bool{
-	// check.Patches rejects a profile of the node's with any other type in one patch, and without that
-	// there is no such clash.
+	// In one patch, check.Patches rejects a profile of the node with any other type. Such a clash needs
+	// such a patch.
 	"a union: a seccomp or AppArmor profile": func(s *seen) bool { return s.union("seccompProfile", "appArmorProfile") },
 	"upstream refuses it":                    func(s *seen) bool { _, err := upstream(s.Case.Template, s.Case.Patches); return err != nil },
 	"an unknown job": func(s *seen) bool {

@@ -19,8 +19,8 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// FuzzDecode reads any bytes. Nothing may panic; what is found has a place in the file and says what to
-// do; and what decodes, encodes to something that decodes to the same.
+// FuzzDecode reads any bytes. Nothing may panic. Each finding has a place in the file and says what to
+// do. A decoded object encodes to a text that decodes to the same object.
 func FuzzDecode(f *testing.F) {
 	for _, pattern := range []string{"../manifest/testdata/*.yaml", "../manifest/testdata/*/*.yaml"} {
 		files, err := filepath.Glob(pattern)
@@ -172,8 +172,8 @@ func written(t testing.TB, format manifest.Format, object any) []byte {
 	return b.Bytes()
 }
 
-// plain is what of the object outlives encoding/json, without its status, which Encode never writes, and
-// without nulls: a pointer to the zero time is encoded as null and read back as none.
+// plain returns the object as encoding/json writes and reads it. It drops the status, which Encode never
+// writes. It also drops nulls, since a pointer to the zero time is encoded as null and read back as nil.
 func plain(object any) map[string]any {
 	canonical := reflect.New(reflect.TypeOf(object).Elem()).Interface()
 	var m map[string]any

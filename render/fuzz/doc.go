@@ -11,7 +11,7 @@
 //	d := fuzz.Document(42, fuzz.DocumentOptions{Changes: 1})
 //	os.Stdout.Write(d.YAML())
 //
-// Reflection over the API's Go types finds the fields, so a field of a new version is generated without a change here. The
+// Reflection over the API's Go types finds the fields. So a field of a new version is generated without a change here. The
 // alphabets are deliberately small. Names collide between the template and the patches and between the managers. Equal values
 // are as likely as different ones.
 //

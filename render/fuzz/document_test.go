@@ -14,7 +14,7 @@ import (
 // leftOut, with a reason.
 func TestDocuments_EveryField(t *testing.T) {
 	if testenv.Race {
-		t.Skip("counts what is generated; nothing here runs concurrently")
+		t.Skip("counts generated inputs; nothing here runs concurrently")
 	}
 	t.Parallel()
 	leftOut := map[string]string{} // nothing today
@@ -41,7 +41,7 @@ func TestDocuments_EveryField(t *testing.T) {
 // TestDocuments_Accepted watches that most documents without a change are accepted, and that changes are of use.
 func TestDocuments_Accepted(t *testing.T) {
 	if testenv.Race {
-		t.Skip("counts what is generated; nothing here runs concurrently")
+		t.Skip("counts generated inputs; nothing here runs concurrently")
 	}
 	t.Parallel()
 	const n = 60

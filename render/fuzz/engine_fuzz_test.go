@@ -28,9 +28,9 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// FuzzMerge lays patches over a generated template: patches in JSON, or else such as the generator makes
-// when the fuzzer's bytes are its choices. Nothing may panic, and the merge must give what upstream's
-// gives.
+// FuzzMerge lays patches over a generated template. The patches are JSON, or the generator makes them with
+// the fuzzer's bytes as its choices. Nothing may panic, and the merge must give the result of upstream's
+// merge.
 func FuzzMerge(f *testing.F) {
 	for seed := range uint64(64) {
 		c := fuzz.Merge(seed, fuzz.Options{Directives: true})
@@ -57,8 +57,8 @@ func FuzzMerge(f *testing.F) {
 			}
 		}
 		broken := equalsUpstream(c)
-		// Where one map holds a directive and the key that it speaks of, upstream's result depends on
-		// the order in which Go walks the map. Any of its results will do.
+		// If one map holds a directive and the key that it names, upstream's result depends on how Go
+		// walks the map. Any of its results will do.
 		for try := 0; broken != "" && try < 32; try++ {
 			broken = equalsUpstream(c)
 		}
@@ -201,7 +201,7 @@ func FuzzObject(f *testing.F) {
 	})
 }
 
-// holdsObject holds a result against what any keeps: it is JSON, its paths can be read back, and its fields are JSON.
+// holdsObject checks that a result is JSON, that its paths have claims, and that its fields are JSON.
 func holdsObject(t *testing.T, result *merge.Result[merge.Object]) {
 	t.Helper()
 	if _, err := json.Marshal(result.Value); err != nil {
@@ -260,7 +260,7 @@ func TestFieldsV1Paths(t *testing.T) {
 	}
 }
 
-// equalsFieldPath compares the paths of FieldsV1 with those of structured-merge-diff.
+// equalsFieldPath compares the paths of FieldsV1 with the paths that structured-merge-diff reads.
 func equalsFieldPath(t *testing.T, data []byte) {
 	var got []string
 	for path, err := range merge.FieldsV1Paths(data) {
@@ -354,7 +354,7 @@ func rounded(value any) any {
 	return value
 }
 
-// FuzzLive merges a live object with owners and patches of two kinds. What is merged can be merged again.
+// FuzzLive merges a live object with owners and patches of two kinds. A merged object can be merged again.
 func FuzzLive(f *testing.F) {
 	const base = `{"apiVersion": "v1", "spec": {"n": 1, "m": {"x": 1}, "l": [{"k": "a", "v": "x"}]}, "metadata": {"managedFields": [
 		{"manager": "a", "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": {"f:spec": {"f:n": {}, "f:l": {"k:{\"k\":\"a\",\"p\":80}": {".": {}, "f:k": {}, "f:v": {}}}}}},

@@ -36,8 +36,8 @@ func TestForce(t *testing.T) {
 // chosen is the manager that is let win: by the seed, so that each place in the list is tried.
 func chosen(c *fuzz.Case) string { return c.Patches[c.Seed%uint64(len(c.Patches))].Manager }
 
-// forceTakesAway: the merge of what Force returns equals upstream's merge of the patches from whose JSON the
-// claims were deleted that stand against the manager's.
+// forceTakesAway: the merge of the patches that Force returns equals upstream's merge. Upstream gets the
+// patches without the claims against the manager's, which are deleted from their JSON.
 func forceTakesAway(c *fuzz.Case) string {
 	manager := chosen(c)
 	forced, _, err := runtimepatch.Force(c.Template, c.Patches, manager)
@@ -58,8 +58,8 @@ func forceTakesAway(c *fuzz.Case) string {
 	return ""
 }
 
-// forceDecides: no conflict is left in which the manager takes part, each that there was has been decided,
-// the manager's values are in force, and nothing else changes.
+// forceDecides: no conflict of the manager is left, and each earlier one has been decided. The manager's
+// values are in force, and nothing else changes.
 func forceDecides(c *fuzz.Case) string {
 	manager := chosen(c)
 	before := encode(c.Patches)
@@ -174,8 +174,8 @@ func forceEnds(c *fuzz.Case) string {
 	return ""
 }
 
-// withoutOpposition is the JSON of the patches' specs and metadata, without what others claim against the
-// manager. What that is comes from an account of claims that shares no code with the engine.
+// withoutOpposition returns the JSON of the patches' specs and metadata, without the claims of others
+// against the manager. These claims come from an account of claims that shares no code with the engine.
 func withoutOpposition(patches []trainer.RuntimePatch, manager string) []any {
 	all := make([]any, len(patches))
 	var mine leaves

@@ -17,9 +17,9 @@ import (
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
-// TestChildHistory holds for the Jobs and Pods of generated pairs what TestHistory holds for JobSets:
-// the claims of a Job or a Pod alone give it; and a field that the controllers leave as the JobSet has
-// it has the history that it has there.
+// TestChildHistory checks the Jobs and Pods of generated pairs as TestHistory checks JobSets. The claims
+// of a Job or a Pod alone give it. A field that the controllers leave as in the JobSet has the same
+// history as there.
 func TestChildHistory(t *testing.T) {
 	t.Parallel()
 	opts := fuzz.PairOptions{Policies: []fuzz.Policy{fuzz.Plain, fuzz.Torch, fuzz.JAX, fuzz.MPI, fuzz.Coscheduling, fuzz.Volcano}}
@@ -115,8 +115,8 @@ func withoutEmptyLists(v any) any {
 	return v
 }
 
-// comesFrom says which claim does not stand where its source says: every claim of the runtime, of a
-// manager and of the TrainJob has one, and the input has the claim's value there.
+// comesFrom names a claim that its source does not hold, or returns "". Every claim of the runtime,
+// of a manager and of the TrainJob has a source. The input has the claim's value there.
 func (h history) comesFrom(p *fuzz.Pair) string {
 	inputs := map[bool]any{true: decode(encode(p.Runtime)), false: decode(encode(p.TrainJob))}
 	for i, path := range h.paths {

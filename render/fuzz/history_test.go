@@ -25,10 +25,10 @@ import (
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
-// TestHistory renders pairs of every policy and holds, after every stage of the rendering, that
-// ownership is complete and true: the claims alone, applied from scratch in their order, give the
-// object as it is at that stage; and the history of a field only ever grows at its end, so that its
-// first claims are its history at each earlier stage.
+// TestHistory renders pairs of every policy. After every stage of the rendering it checks that
+// ownership is complete and true. The claims alone, applied from scratch in their order, give the
+// object as it is at that stage. The history of a field only ever grows at its end. So its first
+// claims are its history at each earlier stage.
 func TestHistory(t *testing.T) {
 	t.Parallel()
 	opts := fuzz.PairOptions{Policies: []fuzz.Policy{
@@ -58,7 +58,8 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// pairSeeds returns at most n seeds, as testenv.Cases says, or as many as TRAINWELD_PAIRS says: half of them the same in every run, half of them new.
+// pairSeeds returns at most n seeds, as testenv.Cases says, or as many as TRAINWELD_PAIRS says. Half of them are the same in every run, and
+// half of them are new.
 func pairSeeds(t *testing.T, n int) func(yield func(uint64) bool) {
 	t.Helper()
 	if seed, ok := testenv.Number(t, "TRAINWELD_CASE"); ok {
@@ -88,7 +89,7 @@ func pairAsYAML(p *fuzz.Pair) string {
 	return string(data)
 }
 
-// historyHolds is the law for one pair: "", or what is wrong and at which stage.
+// historyHolds is the law for one pair. It returns the fault and its stage, or "".
 func historyHolds(p *fuzz.Pair) (broken string) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -162,8 +163,8 @@ func historyHolds(p *fuzz.Pair) (broken string) {
 	return ""
 }
 
-// prunedPatches drops what the TrainJob's CRD does not have in the metadata within patches, which is
-// the first thing that a rendering does.
+// prunedPatches drops the fields that the TrainJob's CRD lacks from the metadata within patches. A
+// rendering does so first.
 func prunedPatches(patches []trainer.RuntimePatch) []trainer.RuntimePatch {
 	pruned := make([]trainer.RuntimePatch, len(patches))
 	for i := range pruned {
@@ -288,8 +289,8 @@ func said(claims []merge.Claim) string {
 	return strings.Join(parts, " ")
 }
 
-// replays applies every claim from scratch and compares with the object, which is a pointer to a
-// struct of the API. sent says that the object is as the controller sends it.
+// replays applies every claim from scratch and compares the result with want, a pointer to a struct
+// of the API. With sent, want is as the controller sends it.
 func (h history) replays(want any, sent bool) string {
 	built := document{map[string]any{}}
 	for i, path := range h.paths {

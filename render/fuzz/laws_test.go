@@ -55,8 +55,8 @@ func equalsUpstream(c *fuzz.Case) string {
 }
 
 // overlapIsOrder: rule 3. No overlap is reported if and only if every order of the patches gives the
-// same template, up to the order inside list-maps and sets; upstream's own merge tries the orders.
-// And the overlaps are the fields that the patches, read naively, claim in two ways.
+// same template. The order inside list-maps and sets does not count. Upstream's own merge tries the
+// orders. The overlaps are the fields that the patches, read naively, claim in two ways.
 func overlapIsOrder(c *fuzz.Case) string {
 	found, broken := find(c)
 	if broken != "" {
@@ -162,8 +162,8 @@ func permute(patches []trainer.RuntimePatch, fixed int, try func([]trainer.Runti
 	return true
 }
 
-// claimedTwice are the paths on which the patches disagree: two managers claim them with different
-// values, or one with a null and another within.
+// claimedTwice returns the paths on which the patches disagree. Two managers claim them with
+// different values, or one claims a null and another a field within.
 func claimedTwice(patches []trainer.RuntimePatch) []string {
 	claims := make([]leaves, len(patches))
 	for i := range patches {

@@ -14,11 +14,11 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 )
 
-// This file reads claims off JSON, with nothing but the struct tags of the API's types: an account
-// of what a claim is that shares no code with the engine.
+// This file reads claims off JSON, with nothing but the struct tags of the API's types. This account
+// of claims shares no code with the engine.
 
-// present is the value of a claim on mere presence. Where the struct stands in its parent by value,
-// the encoding names it in any case, and so may claim its presence or not: that is perhaps.
+// present is the value of a claim on mere presence. The encoding always names a struct that stands in
+// its parent by value. So its patch may claim its presence or not: perhaps.
 const (
 	present = "present"
 	perhaps = "perhaps present"
@@ -148,8 +148,8 @@ func findField(t reflect.Type, name string) (jsonField, bool) {
 	return jsonField{}, false
 }
 
-// unordered is the template's JSON with every list-map sorted by its key and every set by its
-// elements: what is left when order inside them does not count.
+// unordered returns the template's JSON with every list-map sorted by its key and every set by its
+// elements. So the order inside them does not count.
 func unordered(t *trainer.JobSetTemplateSpec) string {
 	v := decode(typed(t))
 	sortLists(v, reflect.TypeFor[trainer.JobSetTemplateSpec]())

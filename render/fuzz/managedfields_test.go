@@ -23,9 +23,9 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// TestManagedFields: what each manager owns is what server-side apply records for the same patches, in
-// every field in which the two merges agree. Where they do not is a table of docs/differences.md, and
-// nothing else is omitted.
+// TestManagedFields: each manager owns the fields that server-side apply records for the same patches,
+// wherever the two merges agree. A table of docs/differences.md lists the fields in which they do not.
+// Nothing else is omitted.
 func TestManagedFields(t *testing.T) {
 	t.Parallel()
 	server, err := newServerSide()
@@ -74,7 +74,7 @@ func TestManagedFields(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d fields compared in %d cases, %d are not of the template or differ as documented; %d cases say what the definition does not take", compared, n-undeclared, left, undeclared)
+	t.Logf("%d fields compared in %d cases, %d outside the template or documented differences; %d cases with undeclared fields", compared, n-undeclared, left, undeclared)
 	if compared < 20*n || left > compared || undeclared > n/10 {
 		t.Error("that says too little")
 	}
@@ -87,8 +87,8 @@ type view struct {
 	writers      map[string]map[merge.Layer]bool
 }
 
-// fields are the paths of a set in which the two merges agree, in the terms of package schema, and no
-// deeper than either side takes as one.
+// fields returns the paths of a set in which the two merges agree, in the terms of package schema. No
+// path leads into a value that either side takes as one.
 func (v view) fields(set *smdpath.Set) []string {
 	paths := map[string]bool{}
 	set.Iterate(func(p smdpath.Path) {
@@ -101,8 +101,8 @@ func (v view) fields(set *smdpath.Set) []string {
 	return slices.Sorted(maps.Keys(paths))
 }
 
-// path translates a path, down to where either side takes a value as one. whole says that only one of the
-// two does.
+// path translates a path, down to a value that either side takes as one. Then whole reports whether only
+// one of the two does.
 func (v view) path(p smdpath.Path) (path fieldpath.Path, whole bool) {
 	t, at := runtimepatch.JobSetTemplate(), v.server.Schema
 	for _, element := range p {
@@ -141,8 +141,8 @@ func stepOf(t *schema.Type, element smdpath.PathElement) (fieldpath.Step, bool) 
 	return fieldpath.Step{}, false
 }
 
-// agree says whether both merges have the same value at a path. Where only one side takes it as one, that
-// side has one owner, and so the path counts only if one layer wrote all of it.
+// agree reports whether both merges have the same value at a path. If only one side takes it as one, that
+// side has one owner. So the path counts only if one layer wrote all of it.
 func (v view) agree(path fieldpath.Path, whole bool) bool {
 	if !whole {
 		return v.ours[path.String()].value == v.theirs[path.String()].value
@@ -156,9 +156,9 @@ func (v view) agree(path fieldpath.Path, whole bool) bool {
 	return len(writers) == 1 && maps.Equal(below(v.ours, path), below(v.theirs, path))
 }
 
-// filled says of a path that it is an empty struct which somebody else has filled, or which the Go type
-// encodes in any case. Server-side apply remembers who named it; here what is in it has owners, and it
-// has none of its own.
+// filled reports whether a path is an empty struct that another layer filled, or that Go always encodes.
+// Server-side apply remembers the manager that named it. Here the fields in it have owners, and it has
+// none of its own.
 func (v view) filled(path fieldpath.Path) bool {
 	text := path.String()
 	if leaf, ok := v.ours[text]; ok {
@@ -195,8 +195,8 @@ func writersOf(o *runtimepatch.Ownership) map[string]map[merge.Layer]bool {
 	return writers
 }
 
-// differences are the fields of the template that the two schemas do not merge alike, by their last
-// name: what is the same in every container is one row.
+// differences collects the fields of the template that the two schemas do not merge alike, by their
+// last name. So the same field of every container is one row.
 func differences(t *schema.Type, at *spec.Schema, path fieldpath.Path, found map[string]string) {
 	name := ""
 	if len(path) > 0 {

@@ -17,8 +17,8 @@ import (
 )
 
 // TestMigrate migrates generated TrainJobs of Trainer 2.1. Each is rejected for a reason that one patch really
-// cannot say, or both forms render to the same JobSet. That the proof does not depend on who asks for it, a
-// second rendering of both shows. cmd/internal/fuzz/upstream holds both sides against the Trainer's own code.
+// cannot say, or both forms render to the same JobSet. A second rendering of both shows that the proof does not
+// depend on its caller. The module cmd/internal/fuzz/upstream holds both sides against the Trainer's own code.
 func TestMigrate(t *testing.T) {
 	t.Parallel()
 	if seed, ok := testenv.Number(t, "TRAINWELD_CASE"); ok {
@@ -69,7 +69,7 @@ func checkMigrate(t *testing.T, seed uint64, count map[string]int) {
 
 const migrateManager = "example.com/migrated"
 
-// migrate says what became of the TrainJob, and what is wrong with that, or "".
+// migrate returns the outcome for the TrainJob, and the fault in it or "".
 func migrate(pair *fuzz.OldPair) (outcome, broken string) {
 	job, runtime := pair.TrainJob.DeepCopy(), pair.Runtime.DeepCopy()
 	render.DefaultTrainJob(job, nil)
@@ -113,8 +113,8 @@ func migrate(pair *fuzz.OldPair) (outcome, broken string) {
 	return "proved", ""
 }
 
-// rejections are the reasons for which a generated TrainJob cannot be migrated: two sources of one volume from two
-// overrides, which no cluster takes, and what one patch cannot say.
+// rejections are the reasons for which a generated TrainJob cannot be migrated. Either two overrides give one volume
+// two sources, which no cluster takes, or one patch cannot say the same.
 var rejections = []finding.Code{finding.CodeUnion, finding.CodeNotMigrated}
 
 func overridden(in render.Input, overrides *legacy.Overrides) any {
@@ -124,8 +124,8 @@ func overridden(in render.Input, overrides *legacy.Overrides) any {
 	return out.JobSet
 }
 
-// TestMigrateWithoutRuntime migrates without a proof what the runtime then proves, whenever the order of new items
-// does not depend on the runtime.
+// TestMigrateWithoutRuntime migrates TrainJobs without a runtime, and so without a proof. That works whenever the
+// order of new items does not depend on the runtime.
 func TestMigrateWithoutRuntime(t *testing.T) {
 	t.Parallel()
 	migrated := 0

@@ -13,9 +13,9 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 )
 
-// upstream is what Trainer v2.3.0 pkg/runtime/core makes of the template: each patch's spec as a
-// strategic merge patch over JSON, labels and annotations of the template key by key, and the
-// replicated jobs put back into the template's order.
+// upstream merges the patches into the template as Trainer v2.3.0 pkg/runtime/core does. It merges
+// each patch's spec as a strategic merge patch over JSON, and labels and annotations key by key.
+// Then it puts the replicated jobs back into the template's order.
 func upstream(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch) (*trainer.JobSetTemplateSpec, error) {
 	merged := &trainer.JobSetTemplateSpec{ObjectMeta: *template.ObjectMeta.DeepCopy(), Spec: template.Spec}
 	for i := range patches {

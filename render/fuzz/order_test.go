@@ -26,8 +26,8 @@ func TestOrderConflicts(t *testing.T) {
 	})
 }
 
-// dependenceIsOrder: each patch is of a manager of its own. A dependence is reported if and only if two orders give templates that
-// differ by more than the order inside lists, or one order does not merge.
+// dependenceIsOrder: each patch is of a manager of its own. A dependence is reported if and only if the order matters. It matters if
+// two orders give templates that differ by more than the order inside lists. It also matters if one order does not merge.
 func dependenceIsOrder(c *fuzz.Case) string {
 	for i := range c.Patches {
 		c.Patches[i].Manager = fmt.Sprintf("m%d.example/a", i)

@@ -11,8 +11,8 @@ import (
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
-// ownersAreWriters: rule 2. A leaf that differs from the template has a manager as its owner, no
-// manager owns a leaf that it did not set, claims stand in the order of the patches, and the last
+// ownersAreWriters: rule 2. A leaf that differs from the template has a manager as its owner. No
+// manager owns a leaf that it did not set. Claims stand in the order of the patches, and the last
 // one's value is the merged template's.
 func ownersAreWriters(c *fuzz.Case) string {
 	result, err := runtimepatch.Apply(c.Template, c.Patches, runtimepatch.Options{Owners: true})
@@ -236,8 +236,8 @@ func (o *ownership) runtimeIsFirst() string {
 	return ""
 }
 
-// unsaid says whether the template may hold the value without its encoding saying so: a patch can set
-// a service account's name to "", which the template's field then omits.
+// unsaid reports whether the template may hold the value although its encoding omits it. For example, a
+// patch can set a service account's name to "", which the template's field then omits.
 func unsaid(value string) bool { return value == `""` }
 
 // valueOf is a claim's value as leaves have it.

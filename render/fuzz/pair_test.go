@@ -16,7 +16,7 @@ import (
 // TestPairsReachEveryRule counts how many generated pairs exercise each part of a rendering.
 func TestPairsReachEveryRule(t *testing.T) {
 	if testenv.Race {
-		t.Skip("counts what is generated; nothing here runs concurrently")
+		t.Skip("counts generated inputs; nothing here runs concurrently")
 	}
 	t.Parallel()
 	const seeds = 1000
@@ -78,7 +78,7 @@ var pairRules = map[string]func(*fuzz.Pair) bool{
 		_, gpus := t.ResourcesPerNode.Limits["nvidia.com/gpu"]
 		return gpus
 	}),
-	"a value beside a valueFrom": section(func(t *trainer.Trainer) bool {
+	"a value next to a valueFrom": section(func(t *trainer.Trainer) bool {
 		return slices.ContainsFunc(t.Env, func(e corev1.EnvVar) bool { return e.Value != "" && e.ValueFrom != nil })
 	}),
 	"a variable that torch writes": section(func(t *trainer.Trainer) bool {

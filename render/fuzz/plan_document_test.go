@@ -18,7 +18,7 @@ import (
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
-// TestPlanIn holds that edits of whole TrainJobs, as objects and as JSON of any style, change nothing outside a manager's entry.
+// TestPlanIn edits whole TrainJobs, as objects and as JSON of any style. The edits change nothing outside a manager's entry.
 func TestPlanIn(t *testing.T) {
 	cases := testenv.Cases(t, 1200)
 	first, planned, rejected := testenv.Seed(t), 0, 0

@@ -19,8 +19,8 @@ import (
 )
 
 // TestPolicyOrder runs the policies of generated pairs in every order. They write to different fields: all orders give one
-// template, up to the order inside lists. So the order decides only which references between variables are expanded, and
-// render.OrderConflicts reports a pair of orders if and only if it does.
+// template, up to the order inside lists. So the order decides only which references between variables are expanded. If and
+// only if it does, render.OrderConflicts reports a pair of orders.
 func TestPolicyOrder(t *testing.T) {
 	t.Parallel()
 	first, several, reported := testenv.Seed(t), 0, 0

@@ -91,7 +91,7 @@ func scribble(v reflect.Value) {
 		for i := range v.Len() {
 			scribble(v.Index(i))
 		}
-		// What stands behind the end of a list is shared as well, if anything is.
+		// Values behind the end of a list are shared as well, if anything is.
 		for spare := v.Slice(0, v.Cap()); spare.Len() > v.Len(); spare = spare.Slice(0, spare.Len()-1) {
 			spare.Index(spare.Len() - 1).SetZero()
 		}

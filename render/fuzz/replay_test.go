@@ -9,7 +9,7 @@ import (
 )
 
 // document is a JSON object in the making, of claims alone. It knows nothing of schemas: the steps of a
-// path say what is a field, an item and an element.
+// path tell fields, items and elements apart.
 type document struct{ root map[string]any }
 
 // place is where a value stands: a key of an object or an index of a list.
@@ -35,8 +35,8 @@ func (p place) put(v any) {
 	}
 }
 
-// find walks to the place of a path; create makes what is missing on the way. It returns false where
-// something is missing, or a position that is not the list's next one.
+// find walks to the place of a path; create makes the missing values on the way. It returns false
+// where something is missing, or a position that is not the list's next one.
 func (d document) find(path fieldpath.Path, create bool) (place, bool) {
 	at := place{object: map[string]any{"": d.root}}
 	for _, step := range path {
@@ -103,8 +103,8 @@ func (p place) step(step fieldpath.Step, create bool) (place, bool) {
 	return place{list: list, index: len(list) - 1}, true
 }
 
-// apply does what a claim says. A null says that the field is there and has no value: remove takes
-// those away at the end, once every other claim has made what it stands in.
+// apply sets the value of a claim. A null claims that the field is there and has no value. At the
+// end, remove deletes such fields, once every other claim has made the values around them.
 func (d document) apply(path fieldpath.Path, value any) bool {
 	_, isElement := path[len(path)-1].Element()
 	_, _, isItem := path[len(path)-1].Item()

@@ -17,7 +17,7 @@ import (
 )
 
 // TestRewrite rewrites the text of generated TrainJobs with comments wherever a line can have one. The new text reads as
-// what was meant, has every comment, and every line that is not of an old field.
+// intended. It has every comment, and every line that is not of an old field.
 func TestRewrite(t *testing.T) {
 	t.Parallel()
 	rewritten := 0

@@ -38,8 +38,8 @@ type serverSide struct{ *serverside.Server }
 // errNotDeclared says that the definition lacks a field of the Go types, or bounds its values.
 var errNotDeclared = errors.New("not declared by the definition")
 
-// apply applies the template as the manager "runtime" and then each patch by force, and returns the live
-// object as a template, with what each manager owns of it.
+// apply applies the template as the manager "runtime" and then each patch by force. It returns the live
+// object as a template, with the fields that each manager owns.
 func (s *serverSide) apply(c *fuzz.Case) (*trainer.JobSetTemplateSpec, smdpath.ManagedFields, error) {
 	live, err := s.typed(nil, nil)
 	if err != nil {
@@ -80,8 +80,8 @@ func (s *serverSide) apply(c *fuzz.Case) (*trainer.JobSetTemplateSpec, smdpath.M
 	return merged, owners, json.Unmarshal(encode(live.AsValue().Unstructured()), merged)
 }
 
-// typed is what a manager applies: the encoding of its values, without the empty structs that Go
-// encodes in any case, and so without the nulls of fields that nobody set.
+// typed returns the encoding of the values that a manager applies. It drops the empty structs that
+// Go always encodes, and so the nulls of unset fields.
 func (s *serverSide) typed(metadata, patch any) (*smdtyped.TypedValue, error) {
 	object := map[string]any{}
 	for name, m := range map[string]any{"metadata": metadata, "spec": patch} {
@@ -134,7 +134,7 @@ func withoutEmpties(object map[string]any, t reflect.Type) {
 	}
 }
 
-// pruned drops what the definition does not know, as the server does.
+// pruned drops the fields that the definition lacks, as the server does.
 func pruned(v any, at *spec.Schema) {
 	switch v := v.(type) {
 	case map[string]any:

@@ -16,7 +16,7 @@ import (
 )
 
 // TestSwitches turns the switches from one release to another one by one, and renders generated pairs after each turn.
-// The last rendering is that of the other release, and every one comes to an end.
+// The last rendering equals the other release's, and every rendering comes to an end.
 func TestSwitches(t *testing.T) {
 	t.Parallel()
 	if seed, ok := testenv.Number(t, "TRAINWELD_CASE"); ok {
@@ -117,5 +117,5 @@ func readAs(t *testing.T, pair *fuzz.Documents, r *release.Release) (in render.I
 	return in
 }
 
-// definitions are those of all releases, read once.
+// definitions holds the definitions of all releases, read once.
 var definitions = &release.Definitions{}

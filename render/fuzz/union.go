@@ -9,7 +9,7 @@ import (
 // A union is a struct of which one member may be set. Items of one name mostly keep to one member throughout a case, since
 // frequent clashes would hide everything else.
 
-// favourite returns the member that the name prefers in this case: any number, to be taken modulo the number of members.
+// favourite returns the member that the name prefers in this case. It is any number, to be taken modulo the number of members.
 func (s *source) favourite(name string) int {
 	if _, ok := s.hints[name]; !ok {
 		s.hints[name] = s.rng.IntN(1 << 16)

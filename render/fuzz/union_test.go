@@ -25,8 +25,8 @@ type use struct {
 	kind         string
 }
 
-// clashes are the objects in which two managers claim in different members of one union, read naively
-// off the patches' JSON.
+// clashes returns the objects in which two managers make claims in different members of one union. It
+// reads them naively off the patches' JSON.
 func clashes(patches []trainer.RuntimePatch) []string {
 	all := make([]map[string]use, len(patches))
 	for i := range patches {
@@ -154,9 +154,9 @@ func keysBut(object map[string]any, but ...string) []string {
 	return slices.DeleteFunc(keys, func(k string) bool { return slices.Contains(but, k) })
 }
 
-// TestTwinMounts lays every short list of mounts over every other, with one path several times in a patch, as the
-// API of patches accepts it. The merge gives what upstream's gives. Where the runtime has mounts, so that
-// every order of the patches merges, an overlap is reported exactly where the order decides.
+// TestTwinMounts lays every short list of mounts over every other. A patch may have one path several times, as the
+// API of patches accepts it. The merge gives the result of upstream's. If the runtime has mounts, every order of
+// the patches merges. Then an overlap is reported exactly where the order decides.
 func TestTwinMounts(t *testing.T) {
 	mounts := []corev1.VolumeMount{
 		{Name: "v", MountPath: "/a"}, {Name: "w", MountPath: "/a", ReadOnly: true},

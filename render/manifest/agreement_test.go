@@ -88,8 +88,8 @@ spec:
                       securityContext: {capabilities: {add: [NET_ADMIN]}}
 `
 
-// TestAgreesWithLibrary breaks valid objects at random. Kubernetes' library with its decoder, the tree of the nodes and the walk find an
-// error, or give the same object.
+// TestAgreesWithLibrary breaks valid objects at random. Kubernetes' decoder, the tree of the nodes and the walk all find an error, or give
+// the same object.
 func TestAgreesWithLibrary(t *testing.T) {
 	cases, seed := int(testenv.Cases(t, 1000)), testenv.Seed(t)
 	rng := rand.New(rand.NewPCG(seed, 0))

@@ -105,7 +105,7 @@ func TestAPI_Decode(t *testing.T) {
 				t.Fatal(err)
 			}
 			if kind := (readable{group: trainerGroup, kind: d.ID.Kind}); d.ID.Kind != "JobSet" && d.API().shapeOf(&kind).prune(fields, d.API().shapeOf(&kind).fields, false) {
-				t.Errorf("Fields returns what the release lacks: %v", fields)
+				t.Errorf("Fields returns fields that the release lacks: %v", fields)
 			}
 		})
 	}
@@ -144,14 +144,14 @@ spec: {mlPolicy: {mpi: {}}}
 	job, torch, four, mpi := documents[0], documents[1], documents[2], documents[3]
 	o := job.Object.(*trainer.TrainJob)
 	if n := job.Earlier.NumProcPerNode; n == nil || *n != intstr.FromString("gpu") || o.Spec.Trainer.NumProcPerNode != nil || *o.Spec.Trainer.NumNodes != 2 {
-		t.Errorf("the TrainJob has %v beside %+v", n, o.Spec.Trainer)
+		t.Errorf("the TrainJob has %v next to %+v", n, o.Spec.Trainer)
 	}
 	if job.Overrides == nil || job.Overrides.PodSpecOverrides[0].Containers[0].Env[0].Value != "b" {
 		t.Errorf("the overrides are %+v", job.Overrides)
 	}
 	r := torch.Object.(*trainer.TrainingRuntime)
 	if n := torch.Earlier.TorchNumProcPerNode; n == nil || *n != intstr.FromString("auto") || r.Spec.MLPolicy.Torch == nil || *r.Spec.MLPolicy.NumNodes != 3 || r.Kind != "TrainingRuntime" {
-		t.Errorf("the runtime has %v beside %+v", n, r.Spec.MLPolicy)
+		t.Errorf("the runtime has %v next to %+v", n, r.Spec.MLPolicy)
 	}
 	if n := four.Earlier.TorchNumProcPerNode; n == nil || *n != intstr.FromInt32(4) {
 		t.Errorf("the runtime has %v", n)

@@ -45,8 +45,9 @@ const (
 	QuoteField
 	// MoveField moves a field with its comments to a path that is not set. It adds missing parents.
 	MoveField
-	// ReplaceField puts a field with another name and value in the place of a field. Comments within the old value, and within values
-	// that the same list removes, go to the parts of the new value that were there, or else above the new field.
+	// ReplaceField puts a field with another name and value in the place of a field. Comments within the old value go to the parts of
+	// the new value that were there. If there are none, they go above the new field. So do comments within values that the same list
+	// removes.
 	ReplaceField
 )
 
@@ -69,8 +70,8 @@ var (
 // Change returns the edits that change fields in the object's text. All paths name fields of the present text, also after
 // other changes of the list. Comments on lines of their own stay, and so do order, quotes, anchors and all other bytes.
 //
-// It returns an error with the path of a field that it cannot edit. Examples are a missing field, a value that other parts of
-// the file share by an anchor, an alias or a merge key, and two changes of the same lines. The edited text reads as the object
+// It returns an error with the path of a field that it cannot edit. For example, it cannot edit a missing field, or the same lines
+// twice. Nor can it edit a value that the file shares by an anchor, an alias or a merge key. The edited text reads as the object
 // with exactly these changes, or else Change returns an error.
 func (d *Document) Change(changes []Change) ([]Edit, error) {
 	c, err := d.changer()
@@ -105,9 +106,9 @@ func (d *Document) Change(changes []Change) ([]Edit, error) {
 	return edits, nil
 }
 
-// Fit returns an error for each list of changes that the object does not take: alone is that of the list by itself, and beside that of
-// the list after those before it without an error. Unlike Change, it neither writes nor reads the edited text. Its work grows with the
-// changes, not with their number times the size of the object.
+// Fit returns two errors for each list of changes. Each is nil if the object takes the list. The first, alone, judges the list by
+// itself. The second, beside, judges it after all earlier lists without such an error. Unlike Change, Fit neither writes nor reads the
+// edited text. Its work grows with the changes, not with their number times the size of the object.
 func (d *Document) Fit(lists [][]Change) (alone, beside []error) {
 	alone, beside = make([]error, len(lists)), make([]error, len(lists))
 	one, err := d.changer()
@@ -186,8 +187,8 @@ func encoded(value any) (*encode.Value, error) {
 	return e.Value(reflect.ValueOf(value))
 }
 
-// Migration returns the changes that put patches in the place of a TrainJob's overrides: the last one gets another name and value, and
-// the others go.
+// Migration returns the changes that put patches in the place of a TrainJob's overrides. The last field of them gets another name and
+// value, and the others go.
 func (d *Document) Migration(patches []trainer.RuntimePatch) []Change {
 	var changes []Change
 	for _, name := range legacy.Fields() {

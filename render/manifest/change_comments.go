@@ -12,13 +12,13 @@ import (
 	"github.com/trainweld/trainweld/render/manifest/internal/source"
 )
 
-// arranger gives a new value the order of keys, the comments and the quotes that its fields had at their earlier places.
+// arranger gives a new value the order of keys, the comments and the quotes from its fields' earlier places.
 type arranger struct {
 	*changer
 	origins func(fieldpath.Path) ([]fieldpath.Path, bool) // see Change
 }
 
-// node returns the nodes of a path in the object: a field's key and its value, or an item as both.
+// node returns the nodes of a path in the object: a field's key and value, or an item as both.
 func (a *arranger) node(path fieldpath.Path) (place, value *yaml.Node) {
 	value = a.root.node
 	for _, step := range a.at.Append(path...) {
@@ -29,12 +29,12 @@ func (a *arranger) node(path fieldpath.Path) (place, value *yaml.Node) {
 	return place, value
 }
 
-// former is an earlier place of a field: the node of its key, or of an item, and that of its value.
+// former is an earlier place of a field: the node of its key or of an item, and its value's.
 type former struct{ place, value *yaml.Node }
 
-// arrange sorts the keys of a new value as in its origins, and takes comments and quotes from there. list is the name of the
-// nearest field, which determines the merge key of list items. inherited are the places at the same step within the origins of the
-// value around it.
+// arrange sorts the keys of a new value as in its origins, and takes comments and quotes from there. The parameter list is the name
+// of the nearest field, which determines the merge key of list items. The parameter inherited holds the places at the same step
+// within the origins of the value around it.
 func (a *arranger) arrange(v *encode.Value, path fieldpath.Path, list string, inherited []former) {
 	origins := a.formers(path, inherited)
 	v.Note = a.noteOf(v, path[len(path)-1], origins)
@@ -200,7 +200,7 @@ func (a *arranger) comment(n *encode.Note, place, value *yaml.Node, v *encode.Va
 	addComments(n, place, value, v.Kind)
 }
 
-// addComments adds the comments of a key and its value, or of an item as both, to the note of a value of the kind.
+// addComments adds the comments of a key and its value to the note of a value of the kind. An item is both place and value.
 func addComments(n *encode.Note, place, value *yaml.Node, kind encode.Kind) {
 	behind := place.LineComment
 	n.Head = append(n.Head, commentLines(place.HeadComment)...)

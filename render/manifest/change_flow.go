@@ -155,7 +155,7 @@ func (e *editing) flowPart(p, neighbor *part) string {
 	return e.keyText(&key, true) + colon + text
 }
 
-// flowValue returns the text of a value in brackets. near is the offset of a neighbor, for the indentation of JSON.
+// flowValue returns the text of a value in brackets. The offset near is a neighbor's, for the indentation of JSON.
 func (e *editing) flowValue(v *encode.Value, near int, hasLines bool) string {
 	var b, out bytes.Buffer
 	if !e.JSON {
@@ -172,7 +172,7 @@ func (e *editing) flowValue(v *encode.Value, near int, hasLines bool) string {
 	return out.String()
 }
 
-// jsonIndent returns the indentation of a level in JSON of several lines: that of the first part on a line of its own.
+// jsonIndent returns the indentation of a level in JSON of several lines. The first part on a line of its own has it.
 func (e *editing) jsonIndent(n *yaml.Node) string {
 	for i, child := range n.Content {
 		if before := e.Before(e.Start(child)); i == 0 && len(bytes.TrimSpace(before)) == 0 {

@@ -21,8 +21,8 @@ type changer struct {
 	spans   map[*yaml.Node]span // of all nodes, if there are aliases
 	targets map[*yaml.Node]bool // what they refer to
 	added   int                 // the number of changes that no index of a list follows: an index of before is old
-	// replaced is the part that got another name and value. used are the keys and items of the text whose comments are in the
-	// new value, and lost are comments without a place, which go above it.
+	// replaced is the part that got another name and value. The map used has the keys and items of the text whose comments are
+	// in the new value. The comments in lost have no place, and go above it.
 	replaced *part
 	used     map[*yaml.Node]bool
 	lost     []string
@@ -47,7 +47,7 @@ func (c *changer) keep(p *part) {
 type part struct {
 	key, node *yaml.Node // of the text; nil for a new part. An item has no key.
 	name, was string     // the name of a field now and in the text
-	// value is the new value. Without it, the value is that of the node, or of the parts if they are known.
+	// value is the new value. Without it, the value comes from the node, or from the parts if they are known.
 	value    *encode.Value
 	parts    []*part
 	kind     encode.Kind // of the parts
@@ -63,7 +63,7 @@ type part struct {
 	renamed  map[string]*part // the parts with a new name
 }
 
-// join adds a part to those of p. list is the list whose item p is, if any.
+// join adds a part to p. The parameter list is the list whose item p is, if any.
 func (c *changer) join(p, child, list *part) {
 	if list != nil && list.stepForm == child.name {
 		list.byStep = nil
@@ -139,7 +139,7 @@ func (c *changer) isNull(p *part) bool {
 	return p.value == nil && !p.isKnown && p.node != nil && p.node.Kind == yaml.ScalarNode && c.IsNull(p.node)
 }
 
-// reject returns an error if a change of the value would change other parts of the text, or is one of another part.
+// reject returns an error if the part is gone, or if other parts of the text share its value.
 func (c *changer) reject(p *part) error {
 	switch {
 	case p.isGone:
@@ -205,8 +205,8 @@ func (c *changer) matches(p *part, step fieldpath.Step) []*part {
 // fewestIndexed is the number of parts from which an index of them pays off.
 const fewestIndexed = 8
 
-// formOf returns the form of a step by which parts are indexed, and the text of the step: "" for the name of a field, and else the merge
-// key of an item.
+// formOf returns the form of a step by which parts are indexed, and the text of the step. The form is "" for the name of a field, and else
+// the merge key of an item.
 func (c *changer) formOf(p *part, step fieldpath.Step) (form, text string, ok bool) {
 	if len(p.parts) < fewestIndexed {
 		return "", "", false
@@ -224,7 +224,7 @@ func (c *changer) formOf(p *part, step fieldpath.Step) (form, text string, ok bo
 	return "", "", false
 }
 
-// textAt returns the text that a step of the form has if it leads to a part. isAt is the same for any step.
+// textAt returns the text that a step of the form has if it leads to a part. For any step, see isAt.
 func (c *changer) textAt(child *part, form string) (string, bool) {
 	if form == "" {
 		if child.key != nil {
@@ -266,7 +266,7 @@ func (c *changer) isAt(p, child *part, step fieldpath.Step) bool {
 	return true
 }
 
-// scalar returns the scalar of a part in the text, or that of a new part.
+// scalar returns the scalar of a part in the text, or of a new part.
 func (c *changer) scalar(p *part) (string, bool) {
 	if p.node != nil {
 		return c.Text(p.node)

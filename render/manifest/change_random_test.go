@@ -257,8 +257,8 @@ func emptied(object map[string]any, c manifest.Change) fieldpath.Path {
 	return p
 }
 
-// TestDocument_Change_Random changes random fields of random documents. The text then reads as the changed object, and every
-// line of the text that no change names stays, in its order.
+// TestDocument_Change_Random changes random fields of random documents. The text then reads as the changed object. Every line
+// of the text that no change names stays, in its order.
 func TestDocument_Change_Random(t *testing.T) {
 	done, rejected := 0, map[string]int{}
 	for seed := range testenv.Cases(t, 3000) {

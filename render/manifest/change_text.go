@@ -43,7 +43,7 @@ func (c *changer) edits() ([]Edit, error) {
 	return e.made, nil
 }
 
-// replace adds an edit. Line breaks become those of the text.
+// replace adds an edit. It uses the line breaks of the text.
 func (e *editing) replace(start, end int, text string) {
 	if end, next := e.LineEnd(0), e.NextLine(0); string(e.Data[end:next]) == "\r\n" {
 		text = strings.ReplaceAll(text, "\n", "\r\n")
@@ -120,7 +120,7 @@ func (e *editing) parts(p *part) {
 	}
 }
 
-// inPlace replaces the lines of a part of an object by those of its new name and value, below the comments without a place.
+// inPlace replaces the lines of a part of an object by its new name and value. Comments without a place go above them.
 func (e *editing) inPlace(p, child *part) {
 	at, indent := e.place(child)
 	if len(bytes.TrimSpace(e.Before(at))) > 0 {

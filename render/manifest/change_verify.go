@@ -118,7 +118,7 @@ func (c *changer) extent() (text []byte, start int, want *part) {
 	return c.Data, 0, c.root
 }
 
-// alone returns the object with its lines if it is an item of a List in block style, and no part of the text has an alias.
+// alone returns the object with its lines. The object must be an item of a List in block style, in a text without aliases.
 func (c *changer) alone() (item *part, start, end int) {
 	if len(c.at) == 0 || len(c.aliases) > 0 {
 		return nil, 0, 0
@@ -170,7 +170,7 @@ func (c *changer) valueOf(p *part) *encode.Value {
 	return v
 }
 
-// noted returns the value of a node with its order, comments and quotes. key is the node of its key, or nil for an item.
+// noted returns the value of a node with its order, comments and quotes. The parameter key is the node of its key, or nil for an item.
 func (c *changer) noted(key, n *yaml.Node) (*encode.Value, error) {
 	v := &encode.Value{Note: &encode.Note{IsFlow: n.Style&yaml.FlowStyle != 0 && lastLine(n) == n.Line}}
 	switch n.Kind {

@@ -24,7 +24,7 @@ const maxObjects = 100_000
 //
 // It returns all readable documents and all problems, in the order of the file. Input that an API server rejects under strict
 // field validation is an error: unknown fields, duplicate keys and wrong types. Other errors are invalid YAML or JSON, an
-// unknown version, and a document without apiVersion and kind. [Tolerate] turns the last one into a warning, for callers that
+// unknown version, and a document without apiVersion and kind. With [Tolerate], the last one is a warning, for callers that
 // scan a directory. A finding has the position of its key or of its value. Documents of other kinds have no Object and no
 // findings. Callers check for a missing metadata.name.
 //
@@ -52,8 +52,8 @@ func DecodeAs(file string, data []byte, kind Kind) ([]*Document, finding.List) {
 	return d.documents, d.findings
 }
 
-// DecodeExpanded is DecodeKinds for a caller that reads many files. expanded is the number of bytes that YAML aliases add when
-// expanded, up to [MaxExpanded] for a small file.
+// DecodeExpanded is DecodeKinds for a caller that reads many files. It also returns the number of bytes that YAML aliases add
+// when expanded, up to [MaxExpanded] for a small file.
 func DecodeExpanded(file string, data []byte, further []Kind) (documents []*Document, findings finding.List, expanded int) {
 	return (*API)(nil).Decode(file, data, further)
 }
@@ -61,7 +61,8 @@ func DecodeExpanded(file string, data []byte, further []Kind) (documents []*Docu
 // HasAliases reports whether a file may have YAML aliases. A true may be wrong.
 func HasAliases(data []byte) bool { return source.MayHaveAliases(data) }
 
-// IsBounded reports whether a decoder that expands aliases may read a text: it is no YAML with aliases, or one document within the limits.
+// IsBounded reports whether a decoder that expands aliases may read a text. Such a text has no YAML aliases, or is one document within the
+// limits.
 func IsBounded(data []byte) bool {
 	if !HasAliases(data) || json.Valid(data) {
 		return true

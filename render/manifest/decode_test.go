@@ -63,7 +63,7 @@ func TestStreams(t *testing.T) {
 		reason   string
 	}{
 		{"empty", "", nil, nil, "an empty file holds no documents"},
-		{"comments only", "# a\n---\n# b\n--- # c\n\n", nil, nil, "documents without content are left out"},
+		{"comments only", "# a\n---\n# b\n--- # c\n\n", nil, nil, "documents without content are skipped"},
 		{"null", "null\n---\n~\n---\n", nil, nil, "an explicit null is an empty document too"},
 		{"null behind a tab", doc("a") + "---\n# b\n\t\n# c\n\rnull\n", []string{"1:1 TrainJob a"}, []string{"6:1 error TW100"}, "kubectl's library rejects the tab, and reads no object behind it"},
 		{"comment behind a tab", doc("a") + "---\n# b\n\t\n# c\n\r", []string{"1:1 TrainJob a"}, []string{"6:1 error TW100"}, "without a value as well"},
@@ -200,9 +200,9 @@ func TestProblems(t *testing.T) {
 		{"no apiVersion", "# values\nkind: TrainJob\n", []string{"2:1 error TW107"}, "half an object"},
 		{"values file", "image: {tag: a}\n", []string{"1:1 error TW107"}, "no object"},
 		{"text", "hello\n", []string{"1:1 error TW107"}, "no object"},
-		{"kind is a word", "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: yes\n", []string{"2:1 error TW110 .kind"}, "there is no kind true"},
+		{"kind is a word", "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: yes\n", []string{"2:1 error TW110 .kind"}, "true is not a kind"},
 		{"unread and odd", "apiVersion: v1\nkind: Pod\na: 1\na: 2\nmetadata: []\nmanager: 5\nitems: {}\n", nil, "other kinds are not judged"},
-		{"template", "a: {{ .Values.a }}\n", []string{"1:4 error TW100"}, "a Helm template is no YAML"},
+		{"template", "a: {{ .Values.a }}\n", []string{"1:4 error TW100"}, "a Helm template is not YAML"},
 		{"template of a part", job + "spec:\n  trainer:\n    image: {{ .a }}:{{ .b }}\n", []string{"5:12 error TW100"}, "its braces are meant"},
 		{"template of a line", job + "spec:\n{{- if .a }}\n  suspend: true\n{{- end }}\n", []string{"4:1 error TW100"}, "its braces are meant"},
 		{"comment in a key", "apiVersion #: v1\nkind: TrainJob\n", []string{"2:1 error TW100"}, "one library reads a bare value, the other nothing"},
@@ -213,7 +213,7 @@ func TestProblems(t *testing.T) {
 		{"tab behind blanks", job + "spec:\n  \tsuspend: true\n", []string{"4:3 error TW100"}, "the tab"},
 		{"no token", job + "spec:\n  trainer: {image: @a}\n", []string{"4:20 error TW100"}, "the character that begins nothing"},
 		{"colon", job + "metadata:\n  name: a: b\n", []string{"4:10 error TW100"}, "the second colon"},
-		{"indentation", job + "metadata:\n    name: a\n  namespace: b\n", []string{"5:3 error TW100"}, "what is out of place"},
+		{"indentation", job + "metadata:\n    name: a\n  namespace: b\n", []string{"5:3 error TW100"}, "the misplaced line"},
 		{"open bracket", job + "spec: {suspend: true\n---\n" + job, []string{"3:1 error TW100"}, "the end of the document, not of the file"},
 		{"brace too many", job + "spec: {trainer: {image: a}}}\n", []string{"3:28 error TW100"}, "the last one"},
 		{"open quote", job + "spec:\n  trainer:\n    image: \"a\n", []string{"5:12 error TW100"}, "where the quote begins"},
@@ -239,7 +239,7 @@ func TestProblems(t *testing.T) {
 		{"list as a key", job + "metadata:\n  labels:\n    ? [a]\n    : a\n", []string{"5:7 error TW103 .metadata.labels"}, "JSON has no such key"},
 		{"infinity", job + "spec:\n  activeDeadlineSeconds: .inf\n", []string{"4:26 error TW103 .spec.activeDeadlineSeconds"}, "JSON has no such number"},
 		{"merge key", job + "metadata: &m {name: a, labels: {a: b}}\nspec:\n  runtimePatches:\n  - manager: a.io/b\n    trainingRuntimeSpec:\n      template:\n        metadata:\n          <<: *m\n          name: c\n", nil,
-			"a key may replace what the merge key before it brought, though the conversion calls it a duplicate"},
+			"a key may replace a key from an earlier merge key, though the conversion calls it a duplicate"},
 		{"merge key behind", job + "metadata: &m {name: a}\nspec:\n  runtimePatches:\n  - trainingRuntimeSpec:\n      template:\n        metadata:\n          name: c\n          <<: *m\n",
 			[]string{"10:11 error TW102 .spec.runtimePatches[0].trainingRuntimeSpec.template.metadata.name"}, "YAML keeps the key, Kubernetes the merged value"},
 		{"merge key twice", job + "metadata: {labels: &a {x: a}, annotations: {<<: *a, <<: *a}}\n",
@@ -311,7 +311,8 @@ func TestTolerate(t *testing.T) {
 	}
 }
 
-// TestDecodeFilesOfTools: a file that belongs to another tool by its name or its content is no mistake, even if a path names it.
+// TestDecodeFilesOfTools decodes files that belong to another tool by their name or content. They are not mistakes, even if a
+// path names them.
 func TestDecodeFilesOfTools(t *testing.T) {
 	for _, file := range []string{
 		"kustomization.yaml", "overlays/eu/kustomization.yml", "Kustomization", "chart/Chart.yaml", "values.yaml", "./values-eu.yaml",

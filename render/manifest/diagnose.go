@@ -35,8 +35,8 @@ type diagnosis struct {
 	path     fieldpath.Path // the path of the current value; findings clone it
 	around   []frame        // the structs around the current value, outermost first
 
-	// api and shape are the release's, or nil. definition is the current value's in the shape, or nil if the release does not
-	// define the value. lacking are the findings on fields that the release lacks.
+	// api and shape are the release's, or nil. The definition is the current value's in the shape, or nil if the release does
+	// not define the value. The findings of lacking concern fields that the release lacks.
 	api        *API
 	shape      *shape
 	definition *release.Field

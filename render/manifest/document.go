@@ -128,7 +128,8 @@ func (d *Document) Has(p fieldpath.Path) bool {
 	return s.Value(at, p) != nil
 }
 
-// IsAt reports whether a position of the text is that of a field: of its key or its value, also of a later duplicate.
+// IsAt reports whether a position of the text is the position of a field's key or value. It also knows later duplicates of the
+// field.
 func (d *Document) IsAt(path fieldpath.Path, position fieldpath.Position) bool {
 	s, at := d.place()
 	value := s.Value(at, path)

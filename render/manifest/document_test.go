@@ -36,7 +36,7 @@ func TestDocumentFields(t *testing.T) {
 		{"JSON", `{"apiVersion":"` + version + `","kind":"TrainJob","spec":{"activeDeadlineSeconds":0}}`, []object{with(object{"activeDeadlineSeconds": int64(0)})}, "JSON is as good as YAML"},
 		{"broken JSON object", `[{"apiVersion":"` + version + `","kind":"TrainJob","spec":{"x":0}}]`, []object{with(object{"x": int64(0)})}, "also where it is broken"},
 		{"another kind", "apiVersion: v1\nkind: Secret\n", []object{nil}, "a kind that is not read has none"},
-		{"no JSON", job + "spec: {a: .inf}", []object{nil}, "there is no JSON for it"},
+		{"no JSON", job + "spec: {a: .inf}", []object{nil}, "JSON cannot express it"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			documents, _ := manifest.Decode("job.yaml", []byte(tc.in))
@@ -104,8 +104,8 @@ func widgets() []manifest.Kind {
 	return []manifest.Kind{{Group: "example.com", Version: "v1", Kind: "Widget", New: func() any { return new(widget) }}}
 }
 
-// TestDecodeKinds reads objects of a further kind as strictly as the Trainer's, and leaves other versions and
-// kinds of its group alone.
+// TestDecodeKinds reads objects of a further kind as strictly as the Trainer's. It ignores other versions and
+// kinds of its group.
 func TestDecodeKinds(t *testing.T) {
 	tests := []struct {
 		name, text string
@@ -125,7 +125,7 @@ func TestDecodeKinds(t *testing.T) {
 			findings: `f:1:1: TW109: Widget w: .apiVersion: "example.com/v2" is not a version of Widget that is read here, and the object is left out; set apiVersion to example.com/v1 if the object has the fields of that version`,
 			reason:   "it may be another project's",
 		},
-		{name: "another kind", text: "apiVersion: example.com/v1\nkind: Gadget\nmetadata: {name: w}\n", reason: "kinds that are not read are no matter"},
+		{name: "another kind", text: "apiVersion: example.com/v1\nkind: Gadget\nmetadata: {name: w}\n", reason: "kinds that are not read do not matter"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -42,11 +42,11 @@ func ParseFormat(name string) (Format, error) {
 	return 0, fmt.Errorf("%q is none of yaml, json", name)
 }
 
-// Encode writes API objects for people and for kubectl. Equal objects give equal bytes, with sorted keys. It omits an object's
-// status. It omits nil lists, maps and pointers, also those of required fields, since an API server stores no null. It omits an empty
-// optional field whose type is a struct, not a pointer (metadata, resources). It keeps other empty values, which have a meaning, such
-// as emptyDir: {} and a required preference: {}.
-// An empty command or args of a TrainJob clears the runtime's. It also keeps everything in a JobSet's volumeClaimPolicies.
+// Encode writes API objects for people and for kubectl. Equal objects give equal bytes, with sorted keys. It omits an object's status.
+// It omits nil lists, maps and pointers, even in required fields, since an API server stores no null. It omits an empty optional field
+// whose type is a struct, not a pointer (metadata, resources). It keeps other empty values, which have a meaning, such as emptyDir: {}
+// and a required preference: {}. An empty command or args of a TrainJob clears the runtime's. It also keeps everything in a JobSet's
+// volumeClaimPolicies.
 //
 // YAML quotes strings that a YAML 1.1 or 1.2 reader could misread. It writes strings of several lines as literal blocks if
 // possible. JSON has four spaces of indentation, like kubectl's.

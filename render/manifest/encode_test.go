@@ -54,7 +54,7 @@ func TestEncode(t *testing.T) {
 			objects: nil,
 			format:  manifest.JSON,
 			want:    "{\n    \"apiVersion\": \"v1\",\n    \"items\": [],\n    \"kind\": \"List\"\n}\n",
-			reason:  "an empty text is no JSON",
+			reason:  "an empty text is not JSON",
 		},
 		{
 			name: "noise",
@@ -94,7 +94,7 @@ spec:
   - emptyDir: {}
     name: v
 `,
-			reason: "what is behind a pointer was set by somebody",
+			reason: "a value behind a pointer was set by somebody",
 		},
 		{
 			name: "volume claim policies",
@@ -245,7 +245,7 @@ func TestEncode_Invalid(t *testing.T) {
 	}
 }
 
-// TestEncodeStrings writes doubtful strings as values, items and keys, and reads them with a YAML 1.1
+// TestEncodeStrings writes doubtful strings as values, items and keys. It reads them with a YAML 1.1
 // and a YAML 1.2 reader.
 func TestEncodeStrings(t *testing.T) {
 	texts := []string{

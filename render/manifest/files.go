@@ -30,7 +30,7 @@ const Stdin = "-"
 //
 // The file system may take any slash-separated path, even paths that io/fs rejects, such as absolute ones. If it implements
 // fs.StatFS, Files does not open the paths, which matters for named pipes. It follows symbolic links to files. It follows a
-// link to a directory, and reads a device or a named pipe, only if a path names it.
+// link to a directory only if a path names it. The same holds for a device or a named pipe.
 func Files(fsys fs.FS, paths []string, recursive bool) ([]string, finding.List) {
 	if fsys == nil {
 		fsys = noFiles{}

@@ -76,7 +76,7 @@ func TestFiles(t *testing.T) {
 		{"golden case by name", []string{"cases/a"}, true, []string{"cases/a/job.yaml"}, nil, "its output is not an input"},
 		{"not recursive", []string{"dir"}, false, []string{"dir/d.yaml", "dir/e.yaml"}, nil, "kubectl's default"},
 		{"recursive past links", []string{"deep"}, true, []string{"deep/er/h.yaml"}, []string{"deep/dangling.yaml: error TW108 is a link to a file that does not exist"}, "a link to a directory could lead in circles"},
-		{"hidden by name", []string{".hidden.yaml", ".git"}, false, []string{".hidden.yaml", ".git/g.yaml"}, nil, "what is named is meant"},
+		{"hidden by name", []string{".hidden.yaml", ".git"}, false, []string{".hidden.yaml", ".git/g.yaml"}, nil, "a path names them"},
 		{"twice", []string{"a.yml", "./a.yml", "dir/../a.yml", ".", "a.yml"}, false, []string{"a.yml", "b.yaml", "c.json", "link.yaml", "odd[1].yaml"}, nil, "a file is read once, where it was first named"},
 		{"absolute", []string{filepath.ToSlash(fsys.root) + "/a.yml"}, false, []string{filepath.ToSlash(fsys.root) + "/a.yml"}, nil, "any path of the machine"},
 		{"parents", []string{"../" + filepath.Base(fsys.root) + "/dir"}, false, []string{"../" + filepath.Base(fsys.root) + "/dir/d.yaml", "../" + filepath.Base(fsys.root) + "/dir/e.yaml"}, nil, "paths that io/fs calls invalid"},
@@ -84,10 +84,10 @@ func TestFiles(t *testing.T) {
 		{"pattern of hidden files", []string{".h*"}, false, []string{".hidden.yaml"}, nil, "a dot in the pattern asks for them"},
 		{"pattern in the middle", []string{"x/*/m.yaml"}, false, []string{"x/1/m.yaml", "x/2/m.yaml"}, nil, "every element may be a pattern"},
 		{"absolute pattern", []string{filepath.ToSlash(fsys.root) + "/[ab].y*"}, false, []string{filepath.ToSlash(fsys.root) + "/a.yml", filepath.ToSlash(fsys.root) + "/b.yaml"}, nil, "fs.Glob would fail here"},
-		{"device in a directory", []string{"special", "special/*"}, false, nil, []string{"special/null.yaml: error TW108 is no regular file", "special/null.yaml: error TW108 is no regular file"}, "a named pipe could wait for ever"},
+		{"device in a directory", []string{"special", "special/*"}, false, nil, []string{"special/null.yaml: error TW108 is no regular file", "special/null.yaml: error TW108 is no regular file"}, "reading a named pipe could block forever"},
 		{"device by name", []string{"special/null.yaml"}, false, []string{"special/null.yaml"}, nil, "a shell gives the output of a command as one"},
 		{"pattern of directories", []string{"d*"}, false, []string{"dir/d.yaml", "dir/e.yaml"}, []string{"deep/dangling.yaml: error TW108 is a link to a file that does not exist"}, "a directory that matches gives its files"},
-		{"name with brackets", []string{"odd[1].yaml"}, false, []string{"odd[1].yaml"}, nil, "a file that exists is no pattern"},
+		{"name with brackets", []string{"odd[1].yaml"}, false, []string{"odd[1].yaml"}, nil, "a file that exists is not a pattern"},
 		{"missing", []string{"nope.yaml", "a.yml"}, false, []string{"a.yml"}, []string{"nope.yaml: error TW108 does not exist"}, "the others are read all the same"},
 		{"no match", []string{"*.toml"}, false, nil, []string{"*.toml: error TW108 matches no file"}, "a quoted pattern that hits nothing is a mistake"},
 		{"malformed", []string{"[a"}, false, nil, []string{"[a: error TW108 is a malformed pattern"}, "it can never match"},
@@ -116,7 +116,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// denied is a file system with a directory and a file that may not be read; tests run as root, who may
+// denied is a file system with a directory and a file that may not be read. Tests run as root, who may
 // read everything.
 type denied struct{ fstest.MapFS }
 
@@ -226,9 +226,9 @@ func TestMayHoldRuntime(t *testing.T) {
 		reason     string
 	}{
 		{"a TrainJob", job + "  runtimeRef:\n    name: torch\n", false, "it names no kind"},
-		{"a TrainJob with a kind", job + "  runtimeRef:\n    name: torch\n    kind: ClusterTrainingRuntime\n", false, "the kind is that of its reference"},
-		{"the kind first", job + "  runtimeRef:\n    kind: TrainingRuntime\n\n    name: torch\n", false, "the kind is that of its reference"},
-		{"with line ends of Windows", strings.ReplaceAll(job+"  runtimeRef:\n    kind: TrainingRuntime\n", "\n", "\r\n"), false, "the kind is that of its reference"},
+		{"a TrainJob with a kind", job + "  runtimeRef:\n    name: torch\n    kind: ClusterTrainingRuntime\n", false, "the kind belongs to its reference"},
+		{"the kind first", job + "  runtimeRef:\n    kind: TrainingRuntime\n\n    name: torch\n", false, "the kind belongs to its reference"},
+		{"with line ends of Windows", strings.ReplaceAll(job+"  runtimeRef:\n    kind: TrainingRuntime\n", "\n", "\r\n"), false, "the kind belongs to its reference"},
 		{"two TrainJobs", job + "  runtimeRef:\n    kind: TrainingRuntime\n---\n" + job, false, "neither is a runtime"},
 		{"a script", job + "  trainer:\n    command:\n    - |\n      a \\\n      b\n", false, "nothing is in double quotes"},
 		{"a runtime", "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: ClusterTrainingRuntime\n", true, "it is one"},
@@ -255,8 +255,8 @@ func TestMayHoldRuntime(t *testing.T) {
 	}
 }
 
-// TestMayHoldRuntimeOfAllInputs reads all inputs of the project's tests: where it says
-// no, there is no runtime.
+// TestMayHoldRuntimeOfAllInputs reads all inputs of the project's tests. If MayHoldRuntime says no,
+// an input holds no runtime.
 func TestMayHoldRuntimeOfAllInputs(t *testing.T) {
 	no := 0
 	for _, dir := range []string{filepath.Join("..", "..", "internal", "testdata"), "testdata"} {

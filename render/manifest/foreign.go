@@ -14,8 +14,8 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// isForeign reports whether an object with these keys has nothing of a Kubernetes object, as a workflow or the values of a chart.
-// Keys in the wrong case are still those of an object.
+// isForeign reports whether none of these keys belongs to a Kubernetes object, as in a workflow or a chart's values. Keys in the
+// wrong case still belong to an object.
 func isForeign(keys []string) bool {
 	return !slices.ContainsFunc(keys, func(key string) bool {
 		switch strings.ToLower(key) {
@@ -27,8 +27,8 @@ func isForeign(keys []string) bool {
 	})
 }
 
-// fieldless returns a finding for an object of an assumed kind with none of its fields, not even at a wrong place, or nil. The file may
-// be any, such as one of passwords, so the finding repeats no key.
+// fieldless returns a finding if an object has no field of its assumed kind, not even at a wrong place. The file may be any, such as one
+// of passwords, so the finding repeats no key.
 func (d *diagnosis) fieldless(kind string, object any, keys []string) *finding.Finding {
 	t := jsonfields.Concrete(reflect.TypeOf(object))
 	if d.isAny = t.Kind() != reflect.Struct; d.isAny || len(keys) == 0 {
@@ -49,8 +49,8 @@ func (d *diagnosis) fieldless(kind string, object any, keys []string) *finding.F
 	return f
 }
 
-// isKustomize reports whether an object with these keys is a part of a file for kustomize: an operation of a JSON 6902 patch, a
-// replacement, or the configuration of a transformer.
+// isKustomize reports whether an object with these keys is a part of a file for kustomize. Such a part is an operation of a JSON
+// 6902 patch, a replacement, or the configuration of a transformer.
 func isKustomize(keys []string) bool {
 	has := func(key string) bool { return slices.Contains(keys, key) }
 	return has("op") && has("path") || has("source") && has("targets") ||
@@ -66,7 +66,7 @@ func nodeKeys(n *yaml.Node) []string {
 	return keys
 }
 
-// isToolFile reports whether a file is for another tool by its name: kustomize, Helm, GitHub, or one with a hidden file.
+// isToolFile reports whether a file's name belongs to another tool: kustomize, Helm, GitHub, or one with a hidden file.
 func isToolFile(file string) bool {
 	if file == Stdin {
 		return false

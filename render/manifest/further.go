@@ -9,8 +9,8 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// Further returns the findings of a later stage without those that Decode, or a better one of them, describes. The list is a new one. Both
-// stages find unknown fields and wrong types; Decode suggests the intended field. The findings have their positions.
+// Further returns the findings of a later stage in a new list. It omits each finding that Decode, or a better finding of the stage,
+// describes. Both stages find unknown fields and wrong types; Decode suggests the intended field. The findings have their positions.
 func (d *Document) Further(found finding.List) finding.List {
 	if d == nil {
 		return found
@@ -24,7 +24,7 @@ func (d *Document) Further(found finding.List) finding.List {
 	})
 }
 
-// mistakes holds the errors of Decode by the values of the text, since a path may name a list item by its key or its index.
+// mistakes holds the errors of Decode by the values of the text. Paths are ambiguous: they name a list item by its key or its index.
 type mistakes struct {
 	of      map[*yaml.Node]mistake
 	unknown map[*yaml.Node][]string // the names of unknown fields
@@ -62,7 +62,7 @@ func (d *Document) mistakes() mistakes {
 	return m
 }
 
-// along returns the values from the object to the path, and nil for those that the text lacks.
+// along returns the values from the object to the path. A value that the text lacks is nil.
 func (d *Document) along(p fieldpath.Path) []*yaml.Node {
 	s, at := d.place()
 	values := make([]*yaml.Node, len(p)+1)

@@ -56,7 +56,7 @@ spec:
 		}
 		found := finding.List{{Code: test.code, Severity: finding.Error, Object: d.ID, Path: path}}
 		if further := len(d.Further(found)) == 1; further != test.further || len(found) != 1 {
-			t.Errorf("%s at %s: %t, beside\n%v", test.code, test.path, further, d.Findings)
+			t.Errorf("%s at %s: %t, after\n%v", test.code, test.path, further, d.Findings)
 		}
 		found[0].Object.Kind = "JobSet"
 		if test.code != finding.CodeIdlePatch && len(d.Further(found)) != 1 {

@@ -14,8 +14,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(testenv.Tests{M: m}.Run()) }
 
-// TestHostile reads what was made to do harm: it is rejected by name, within bounds of time and memory
-// that are generous for slow machines and far below what the input asks for.
+// TestHostile reads input that was made to do harm. It is rejected by name, within bounds of time and
+// memory. The bounds are generous for slow machines, and far below the demands of the input.
 func TestHostile(t *testing.T) {
 	for _, tc := range []struct {
 		name string
@@ -188,7 +188,7 @@ func TestQuotes(t *testing.T) {
 		{"a value whose key is lost", object + "metadata:\n  labels: {a: b}\n        S\n", object + "metadata:\n  labels: {a: b}\n-\n", "and that cannot be parsed"},
 		{"JSON", `{"apiVersion":"a/v1","kind":"K","env":[{"name":"A","value":"S"}]}`, `{"apiVersion":"a/v1","kind":"K","env": ***`, "on one line"},
 		{"JSON over lines", "{\"apiVersion\":\"a/v1\",\n\"kind\":\"K\",\n\"env\":[\n{\"value\":\n\"S\"}],\n\"x\":1}\n", "{\"apiVersion\":\"a/v1\",\n\"kind\":\"K\",\n\"env\": ***\n-\n-\n\"x\":1}\n", "without indentation"},
-		{"List", "apiVersion: v1\nkind: List\nitems:\n- S\n- kind: x\n", "apiVersion: v1\nkind: List\nitems:\n-\n- kind: x\n", "an item that is no object"},
+		{"List", "apiVersion: v1\nkind: List\nitems:\n- S\n- kind: x\n", "apiVersion: v1\nkind: List\nitems:\n-\n- kind: x\n", "an item that is not an object"},
 		{"broken", object + "spec:\n  env:\n  - name: A\n    value: \"S\n  image: x\n  a: b: c\n", object + "spec:\n  env:\n-\n-\n  image: x\n  a: b: c\n", "no parser tells"},
 		{"broken at the key", object + "spec: {a: b, env: [S\n", object + "spec: {a: b, env: ***\n", "no parser tells"},
 		{"broken, with a tab", object + "env:\n\t- S\n- S\nS\nimage: x\n", object + "env:\n-\n-\n-\nimage: x\n", "no indentation that counts"},

@@ -15,7 +15,7 @@ import (
 	"github.com/trainweld/trainweld/render/manifest/internal/source"
 )
 
-// diagnose reports the errors of an object, or decodes it without any. f is the finding on its kind, or nil.
+// diagnose reports the errors of an object, or decodes it without any. The finding f is on its kind, or nil.
 func (d *decoder) diagnose(s *source.Source, at fieldpath.Path, o *objectNode, id identity, f *finding.Finding) {
 	walk := newDiagnosis(s, id.object(), d.room())
 	if own := identityOf(o.Reading, o.node); own.apiVersion == "" && own.kind == "" {

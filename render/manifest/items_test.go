@@ -21,7 +21,8 @@ func largeItems() []string {
 	return items
 }
 
-// TestDecode_LargeList reads a List that is larger than a document may be. Its objects and their positions are those of documents.
+// TestDecode_LargeList reads a List that is larger than a document may be. Its objects and their positions are the same as in
+// documents.
 func TestDecode_LargeList(t *testing.T) {
 	items := largeItems()
 	for _, indent := range []string{"", "  "} {

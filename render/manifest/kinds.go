@@ -178,8 +178,8 @@ func recognize(id identity, further []Kind) (*readable, *finding.Finding) {
 	return nil, nil
 }
 
-// isList reports whether the object is a List with objects as items: a v1 List, or a kind that ends in List. known reports
-// whether it has the fields of every List.
+// isList reports whether the object is a List with objects as items. It is a v1 List, or its kind ends in List. The
+// result known reports whether it has the fields of every List.
 func isList(id identity, items listItems, further []Kind) (is, known bool) {
 	if !strings.HasSuffix(id.kind, "List") {
 		return false, false

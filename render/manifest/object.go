@@ -76,7 +76,7 @@ func (d *decoder) node(s *source.Source, r *source.Reading, at fieldpath.Path, n
 	d.object(s, r, at, n, id)
 }
 
-// list reports a list that is no document for kubectl: an empty one, and one with objects that this program reads.
+// list reports a list that is not a document for kubectl. Such a list is empty, or has objects that this program reads.
 func (d *decoder) list(s *source.Source, at fieldpath.Path, n int, items []*Document) {
 	switch {
 	case d.patches:

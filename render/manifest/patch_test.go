@@ -95,7 +95,7 @@ func TestSnapshot(t *testing.T) {
 		{"other", "settings", map[string]string{"runtime": "["}, "", nil, "", "a ConfigMap of another name is none"},
 		{"suffix alone", "-runtime-snapshot", nil, "", nil, "", "a TrainJob has a name"},
 		{"TrainingRuntime", "a-runtime-snapshot", map[string]string{"runtime": plain}, "a", &trainer.TrainingRuntime{}, "", "as the controller writes it, with a status"},
-		{"of a newer Trainer", "a-runtime-snapshot", map[string]string{"runtime": "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: ClusterTrainingRuntime\nspec: {new: 1}\n"}, "a", &trainer.ClusterTrainingRuntime{}, "", "fields that are not known are left out, as the controller leaves them out"},
+		{"of a newer Trainer", "a-runtime-snapshot", map[string]string{"runtime": "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: ClusterTrainingRuntime\nspec: {new: 1}\n"}, "a", &trainer.ClusterTrainingRuntime{}, "", "unknown fields are omitted, as the controller omits them"},
 		{"no key", "a-runtime-snapshot", nil, "a", nil, `ConfigMap a-runtime-snapshot: .data["runtime"]: there is no such key; delete the ConfigMap to have the Trainer write it again`, "the controller rejects it"},
 		{"broken", "a-runtime-snapshot", map[string]string{"runtime": "["}, "a", nil, `ConfigMap a-runtime-snapshot: .data["runtime"]: cannot be parsed: yaml: line 1: did not find expected node content; delete the ConfigMap to have the Trainer write it again`, "the controller rejects it"},
 		{"another kind", "a-runtime-snapshot", map[string]string{"runtime": "apiVersion: v1\nkind: Pod\n"}, "a", nil, `ConfigMap a-runtime-snapshot: .data["runtime"]: is a Pod of "v1", not a TrainingRuntime or ClusterTrainingRuntime; delete the ConfigMap to have the Trainer write it again`, "the controller rejects it"},
@@ -114,8 +114,8 @@ func TestSnapshot(t *testing.T) {
 	}
 }
 
-// TestDecode_NullEntries puts a null into every map that a TrainJob, a runtime or a JobSet can hold, next to an entry
-// that stays. The API server drops a null with its key.
+// TestDecode_NullEntries puts a null into every map that a TrainJob, a runtime or a JobSet can hold. The API server
+// drops a null with its key, and the entry next to it stays.
 func TestDecode_NullEntries(t *testing.T) {
 	tried := 0
 	for _, kind := range []struct {
@@ -171,7 +171,7 @@ func TestDecode_NullEntries(t *testing.T) {
 		visit(kind.typ, "", "", nil)
 	}
 	if tried < 100 {
-		t.Errorf("%d maps, want those of all fields", tried)
+		t.Errorf("%d maps, want the maps of all fields", tried)
 	}
 }
 

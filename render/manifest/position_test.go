@@ -162,7 +162,7 @@ spec:
 		{`.spec.trainer.env[name="A"].value`, "11:24", "the first of the two"},
 		{`.spec.trainer.env[2]`, "14:7", "the alias is the item"},
 		{`.spec.trainer.env[name="B"].name`, "13:7", "the key that overrides"},
-		{`.spec.trainer.env[name="B"].value`, "11:24", "what the merge key brings"},
+		{`.spec.trainer.env[name="B"].value`, "11:24", "a value from the merge key"},
 	} {
 		if got := strings.TrimPrefix(documents[0].Position(path(t, tc.path)).String(), "in:"); got != tc.want {
 			t.Errorf("%s is at %s, want %s: %s", tc.path, got, tc.want, tc.reason)

@@ -21,7 +21,7 @@ import (
 
 // This file decides which errors of the decoder have one right repair.
 
-// repairType makes the remedy for a value of the wrong type certain, if the value has one meaning as the type.
+// repairType makes the remedy for a wrong type certain, if the value has one meaning as the right type.
 func (d *diagnosis) repairType(r *finding.Remedy, n *yaml.Node, t reflect.Type) {
 	if n.Kind != yaml.ScalarNode || strings.Contains(n.Value, "{{") {
 		return
@@ -99,8 +99,8 @@ func (d *diagnosis) rename(e source.Entry, meant string, t reflect.Type, isClear
 	return r
 }
 
-// moveTo returns the remedy to move a field to a place nearby. It is certain if no other place has a field of the name, the
-// place is not set, and the value fits.
+// moveTo returns the remedy to move a field to a place nearby. It is certain if no other place has such a field, the place is
+// not set, and the value fits.
 func (d *diagnosis) moveTo(e source.Entry, h home) finding.Remedy {
 	r := finding.Remedy{Text: fmt.Sprintf("did you mean %s?", h.text)}
 	if h.isOnly && !e.Merged && !d.isSet(h.path) && d.fits(e.Value, h.typ) {

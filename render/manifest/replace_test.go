@@ -61,7 +61,7 @@ func TestReplaceField(t *testing.T) {
 		{
 			name: "an item of a List", file: "apiVersion: v1\nkind: List\nitems:\n- " + strings.ReplaceAll(head, "\n", "\n  ") + "spec:\n    labels:\n      b: x\n    suspend: true\n",
 			want:   "apiVersion: v1\nkind: List\nitems:\n- " + strings.ReplaceAll(head, "\n", "\n  ") + "spec:\n    made:\n      b: x\n      a:\n      - \"1\"\n      - two\n    suspend: true\n",
-			reason: "an item has lines of its own, too",
+			reason: "an item also has lines of its own",
 		},
 		{
 			name: "JSON on one line", file: `{"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "spec": {"labels": {"b": "x"},  "suspend":true}}`,
@@ -73,7 +73,7 @@ func TestReplaceField(t *testing.T) {
 			want:   "{\"apiVersion\": \"trainer.kubeflow.org/v1alpha1\", \"kind\": \"TrainJob\",\n \"spec\": {\n   \"suspend\": true,\n   \"made\": {\n     \"a\": [\n       \"1\",\n       \"two\"\n     ],\n     \"b\": \"x\"\n   }\n }}",
 			reason: "it is indented as its neighbours are",
 		},
-		{name: "braces", file: head + "spec: {labels: {b: x}}\n", want: head + "spec: {made: {b: x, a: [\"1\", two]}}\n", reason: "the new field stands in braces, too"},
+		{name: "braces", file: head + "spec: {labels: {b: x}}\n", want: head + "spec: {made: {b: x, a: [\"1\", two]}}\n", reason: "the new field also stands in braces"},
 		{
 			name: "lost comments in braces", file: head + "spec: {\n  # of labels\n  labels: {\n    # of c\n    c: d},\n  suspend: true}\n",
 			want:   head + "spec: {\n  # of labels\n  # of c\n  made: {a: [\"1\", two], b: x},\n  suspend: true}\n",

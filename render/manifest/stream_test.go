@@ -84,8 +84,8 @@ func kubectlReads(stream string) ([]string, error) {
 	}
 }
 
-// checkStream compares a stream with kubectl. Objects with the names are in the text: if kubectl reads only a part of them without a
-// word, Decode reports an error.
+// checkStream compares a stream with kubectl. Objects with the names are in the text. If kubectl silently reads only a part of them,
+// Decode reports an error.
 func checkStream(t *testing.T, stream string, names []string) (read bool) {
 	t.Helper()
 	want, err := kubectlReads(stream)

@@ -53,7 +53,8 @@ type scalars struct {
 	Hidden          string            `json:"-"`
 }
 
-// compare converts a text in both ways. What the codec decodes, a strict decoder decodes as well, with the same result.
+// compare converts a text in both ways. If the codec decodes a text, a strict decoder decodes it as well, with the same
+// result.
 func compare(t *testing.T, text []byte) {
 	t.Helper()
 	var value any

@@ -32,8 +32,8 @@ func (d *diagnosis) unknownField(e source.Entry, t reflect.Type) {
 	d.add(f, e.Key, fieldpath.Field(e.Name))
 }
 
-// lacks reports a field that the API's release lacks, if another release or its Go type, as typed says, has it. Any other field
-// is a mistake in every release.
+// lacks reports a field that the API's release lacks, but another release or, with typed, its Go type has. Any other field is a
+// mistake in every release.
 func (d *diagnosis) lacks(e source.Entry, typed bool) bool {
 	names := slices.Clone(d.shape.in)
 	for _, step := range d.path {
@@ -146,8 +146,8 @@ func (d *diagnosis) nearby(name string, t reflect.Type) home {
 	return found
 }
 
-// under returns the shortest path down to a field of this name, at most six levels deep, with its type. It is the only one if no
-// other field of that depth has the name, and no list is on the way.
+// under returns the shortest path down to a field of this name, at most six levels deep, with its type. It is the only one if its
+// name is unique at that depth, and no list is on the way.
 func (d *diagnosis) under(name string, t reflect.Type) (text string, path fieldpath.Path, typ reflect.Type, isOnly bool) {
 	type place struct {
 		typ    reflect.Type

@@ -24,7 +24,7 @@ type UnpatchableField struct {
 }
 
 // Unpatchable returns the fields of the runtime that no patch of the API's release may set. The fields of one struct stand together,
-// those of outer structs first. A patch is an item of the field that Release.Overrides names.
+// and outer structs come first. A patch is an item of the field that Release.Overrides names.
 func (a *API) Unpatchable() []UnpatchableField {
 	root := reflect.TypeFor[trainer.RuntimePatch]()
 	switch a.Release().Or().Overrides {

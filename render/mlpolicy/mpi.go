@@ -31,9 +31,9 @@ const (
 // launcher and node get the volumes, whatever their labels. Their containers called node get the mounts, and the
 // launcher's container also gets the variables.
 //
-// spec.trainer.numNodes sets the Pods of the job called node. It is one less if the launcher counts as a node. The
-// runtime's mlPolicy.numNodes sets the Pods of the job with the trainer's label, as under every policy. Under MPI
-// that job is the launcher.
+// The field spec.trainer.numNodes sets the Pods of the job called node. It is one less if the launcher counts as a
+// node. The runtime's mlPolicy.numNodes sets the Pods of the job with the trainer's label, as under every policy.
+// Under MPI that job is the launcher.
 func mpi(j *Job) bool {
 	policy := j.source().MPI
 	if policy == nil {

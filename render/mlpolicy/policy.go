@@ -69,7 +69,7 @@ type Input struct {
 	// StatusServer is the server that Pods report their progress to under the feature gate TrainJobStatus. It is nil
 	// if the gate is off.
 	StatusServer *StatusServer
-	// Order names the policies that act, as Acting returns them, in the order in which they run; nil means Acting's order.
+	// Order names the policies that act, in the order in which they run. They are the policies of Acting; nil means Acting's order.
 	Order []string
 	// Record receives every write, unless it is nil. Its arguments are the layer, the origin of the value in the
 	// input, the field, and both values. Values have the field's Go type, without a pointer; nil means a missing

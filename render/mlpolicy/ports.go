@@ -73,10 +73,10 @@ func samePort(p corev1.ContainerPort) func(*corev1.ContainerPort) bool {
 	}
 }
 
-// Settle repeats the controller's final copy of a job's lists into the JobSet. The copy upserts each item again into
-// a list that already has it. If the controller treats two items as one, the first is lost and the second occurs
-// twice. Valid input has such pairs only among ports. Ports 80 and 81 without names become 81 and 81, which the
-// JobSet API rejects. Releases before 2.3 copy the lists of containers, and not those of init containers.
+// Settle repeats the controller's final copy of a job's lists into the JobSet. The copy upserts each item again into a
+// list that already has it. If the controller treats two items as one, the first is lost and the second occurs twice.
+// Valid input has such pairs only among ports. Ports 80 and 81 without names become 81 and 81, which the JobSet API
+// rejects. Releases before 2.3 copy the lists of containers, and not of init containers.
 func (j *Job) Settle(s *PodSet) {
 	j, s = j.filled(), s.filled()
 	pod := s.pod()

@@ -51,8 +51,8 @@ func (j *Job) takesResources(set *PodSet) bool {
 
 func (j *Job) replacesResources() bool { return j.Release.Resources == release.ReplaceResources }
 
-// TakesTrainer reports whether the env and the resources of spec.trainer apply to the job: to one with the trainer's
-// label, and to MPI's job called node if the launcher counts as a node.
+// TakesTrainer reports whether the env and the resources of spec.trainer apply to the job. They apply to a job with
+// the trainer's label. They also apply to MPI's job called node if the launcher counts as a node.
 func (j *Job) TakesTrainer(set *PodSet) bool {
 	j, set = j.filled(), set.filled()
 	return set.Ancestor == Trainer || j.nodeTakesTrainer() && set.Name == Node

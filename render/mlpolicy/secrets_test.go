@@ -27,8 +27,8 @@ func secretsJob(uid string) *Job {
 
 func numbered(seed byte) io.Reader { return rand.NewChaCha8([32]byte{seed}) }
 
-// TestSSHKey_Valid reads the pair as ssh and mpirun would: the private half as SEC 1 in PEM, the public
-// half as OpenSSH's one line, and the one belongs to the other.
+// TestSSHKey_Valid reads the pair as ssh and mpirun would. The private half is SEC 1 in PEM, and the
+// public half is OpenSSH's one line. The two belong together.
 func TestSSHKey_Valid(t *testing.T) {
 	secret, err := secretsJob("uid").sshSecret(numbered(1))
 	if err != nil {
@@ -73,8 +73,8 @@ func TestSSHKey_Valid(t *testing.T) {
 	}
 }
 
-// TestKeysComeFromTheReader holds that nothing but the reader decides a key: equal bytes make equal keys,
-// other bytes others, and too few make none.
+// TestKeysComeFromTheReader checks that only the reader decides a key. Equal bytes make equal keys, other
+// bytes make other keys, and too few make none.
 func TestKeysComeFromTheReader(t *testing.T) {
 	makers := map[string]func(*Job, io.Reader) (*corev1.Secret, error){"ssh": (*Job).sshSecret, "curve": (*Job).curveSecret}
 	for name, make := range makers {
@@ -97,8 +97,8 @@ func TestKeysComeFromTheReader(t *testing.T) {
 	}
 }
 
-// TestCurveKey_UID holds the controller's derivation: the certificate of a TrainJob of the
-// cluster is the one that its controller makes, and needs no random bytes.
+// TestCurveKey_UID checks the controller's derivation. The certificate of a TrainJob of the cluster
+// is the one that its controller makes. It needs no random bytes.
 func TestCurveKey_UID(t *testing.T) {
 	job := secretsJob("uid")
 	job.TrainJob.UID = "00000000-0000-4000-8000-000000000001"
@@ -106,7 +106,7 @@ func TestCurveKey_UID(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What Trainer v2.3.0 made of that uid.
+	// Trainer v2.3.0 made this key of that uid.
 	const public = `public-key = "{)@?9CQOK8.bF/f?S#wXtHO*:&3SyMM]Cg=51zK3"`
 	if text := string(secret.Data["curve.cert"]); !strings.Contains(text, public) {
 		t.Errorf("want %s in\n%s", public, text)

@@ -10,8 +10,8 @@ import (
 )
 
 // torch sets up torchrun's rendezvous (Trainer v2.3.0 pkg/runtime/framework/plugins/torch). In a TrainJob without
-// spec.trainer, only the containers that envInjection names get it. spec.trainer.env comes last, in releases whose
-// webhook admits the same variables there.
+// spec.trainer, only the containers that envInjection names get it. The variables of spec.trainer.env come last, in
+// releases whose webhook admits the same variables there.
 func torch(j *Job) bool {
 	policy := j.source().Torch
 	if policy == nil {
@@ -73,8 +73,8 @@ func indexEnv() *corev1.EnvVarSource {
 	return &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: indexPath}}
 }
 
-// procs is torchrun's number of processes on each node: a number, "auto" for one per GPU, or another word of an earlier
-// release.
+// procs is torchrun's number of processes on each node. It is a number, "auto" for one per GPU, or another word of an
+// earlier release.
 type procs struct {
 	intstr.IntOrString
 	gpus int

@@ -64,8 +64,8 @@ trainer:
   resourcesPerNode: {limits: {cpu: 2, memory: 1Gi}}
 `
 
-// TestRecord_EveryWrite runs every policy with everything that comes after it, and holds that what
-// differs in the JobSet afterwards was recorded, and that the last record of a field is what stands there.
+// TestRecord_EveryWrite runs every policy with everything that comes after it. It checks that each field
+// that differs in the JobSet afterwards was recorded. The last record of a field must be its value there.
 func TestRecord_EveryWrite(t *testing.T) {
 	for _, mlPolicy := range []string{
 		"{}", "{numNodes: 2}", "{torch: {envInjection: {targets: [{jobName: node, containerNames: [node, setup]}]}}}",

@@ -51,7 +51,7 @@ const (
 )
 
 // PodGroup returns the CustomResourceDefinition of a gang scheduler's PodGroup as JSON, by its API group. It returns an error for
-// another group than those of Volcano and scheduler-plugins.
+// any group except Volcano's and scheduler-plugins' groups.
 func PodGroup(group string) ([]byte, error) { return read("podgroups", group+".json") }
 
 func read(version, file string) ([]byte, error) {

@@ -22,8 +22,8 @@ type Field struct {
 	Open bool `json:"-"`
 }
 
-// Below returns the field with a name below f, or below the items of a list or the values of a map. It returns nil without such
-// a field.
+// Below returns the field with a name below f. In a list or a map, it looks below the items or the values. It returns nil without
+// such a field.
 func (f *Field) Below(name string) *Field {
 	for f != nil && f.Fields == nil {
 		switch {
@@ -95,7 +95,7 @@ func (d *Definitions) Fields(r *Release, kind string) (*Field, error) {
 	return root, nil
 }
 
-// Having returns the known releases in which a kind has a field, the oldest first. The path is that of Field.Find.
+// Having returns the known releases in which a kind has a field, the oldest first. The names form a path as in Field.Find.
 func (d *Definitions) Having(kind string, names ...string) []Release {
 	return slices.DeleteFunc(Known(), func(r Release) bool {
 		root, err := d.Fields(&r, kind)

@@ -19,7 +19,7 @@ import (
 // kinds are the kinds of the component's files.
 var kinds = []string{"TrainJob", "TrainingRuntime", "ClusterTrainingRuntime", "JobSet"}
 
-// definition is what a custom resource definition says of a kind.
+// definition is a custom resource definition of a kind, with the fields that the tests read.
 type definition struct {
 	Spec struct {
 		Group, Scope string
@@ -110,8 +110,9 @@ func (n *node) merging() *node {
 	return &node{Type: "object", Properties: properties}
 }
 
-// TestSchema wants the schema of the component to say what the definitions of the latest release say about lists, and which
-// kinds have no namespace. kustomize namespaces every kind that it does not know.
+// TestComponentSchema wants the component's schema to agree with the definitions of the latest release about lists. It also
+// wants the schema to name the kinds without a namespace. This matters, since kustomize namespaces every kind that it does not
+// know.
 func TestComponentSchema(t *testing.T) {
 	definitions, paths := map[string]*node{}, map[string]any{}
 	for _, name := range kinds {
@@ -181,8 +182,8 @@ func (r references) find(n *node, path string) {
 
 func (r references) add(kind, path string) { r[kind] = append(r[kind], strings.TrimPrefix(path, "/")) }
 
-// TestNames wants the component to know each field of the definitions that names another object, so that kustomize changes it
-// with the name of that object.
+// TestComponentNames wants the component to know each field of the definitions that names another object. So kustomize changes
+// it with the name of that object.
 func TestComponentNames(t *testing.T) {
 	lines := map[string][]string{}
 	for _, name := range kinds {

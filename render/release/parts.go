@@ -5,25 +5,25 @@ import (
 	"strings"
 )
 
-// Part is one part of a change that has many: of a field of the definitions, or of a stock runtime.
+// Part is one part of a change that has many. It concerns a field of the definitions or a stock runtime.
 type Part struct {
 	// ID is a short stable name, such as storage-uri. Parts of several releases may share it.
 	ID string
 	// In is the minor version of the release.
 	In string
-	// Why is a sentence on what the release does since then, without a full stop.
+	// Why is a sentence on the behavior since that release, without a full stop.
 	Why string
 	// Link is the change in the Trainer or in JobSet.
 	Link string
 
 	// of are patterns of places. A pattern lists words that a place has in this order. A word with a final * stands for all words with
-	// that beginning, and a final dot for the end of the place.
+	// that beginning. A final dot stands for the end of the place.
 	of []string
 }
 
-// Part returns the part of the change in a release that changes a place. The words of a place are the kind of an object and the steps of
-// a path: names of fields, keys of maps and of items. For the switch stock, the name of the runtime precedes them. Part returns
-// false for a place that no part changes.
+// Part returns the part of the change in a release that changes a place. The words of a place are the kind of an object and the steps of a
+// path. Steps are names of fields, and keys of maps and of items. For the switch stock, the name of the runtime precedes them. Part
+// returns false for a place that no part changes.
 func (s Switch) Part(in string, place ...string) (Part, bool) {
 	for _, p := range s.Parts {
 		if p.In == in && slices.ContainsFunc(p.of, func(pattern string) bool { return matches(place, strings.Fields(pattern)) }) {

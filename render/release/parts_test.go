@@ -11,8 +11,8 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// TestParts wants a part for each difference between the definitions of a release and those of the release before, and between their
-// stock runtimes. It wants each part to have a difference.
+// TestParts wants a part for each difference between the definitions, or the stock runtimes, of two successive releases. It wants each
+// part to have a difference.
 func TestParts(t *testing.T) {
 	known := release.Known()
 	for _, s := range release.Switches() {

@@ -7,8 +7,8 @@
 //	fmt.Println(r.Version, r.JobSetVersion, r.MergeRoot)
 //
 // A Release is a small value. Each of its fields is named for one behaviour, and the code of that behaviour reads it. No code
-// compares versions. Besides, a release has custom resource definitions and stock runtimes (Definition, Runtimes), and a set
-// of the rules that its webhooks have (Rules).
+// compares versions. Besides, a release has custom resource definitions and stock runtimes (Definition, Runtimes). It also has
+// a set of the rules of its webhooks (Rules).
 //
 // Switches lists the fields one by one, with the release in which each turned, the reason and a link. Set them one after the
 // other to get from one release to another:
@@ -17,7 +17,7 @@
 //		s.Set(&now, then)
 //	}
 //
-// The facts come from the sources of the releases: the Trainer's tags and those of the JobSet that each installs.
+// The facts come from the sources of the releases: the tags of the Trainer and of the JobSet they install.
 package release
 
 import (
@@ -28,10 +28,10 @@ import (
 
 // Release is the behaviour of one release of the Trainer, with the JobSet that it installs. A caller may change a copy.
 type Release struct {
-	// Name is the minor version, such as 2.3. Version is the full one of the Trainer, and JobSetVersion that of the JobSet
-	// that the release installs.
+	// Name is the minor version, such as 2.3. Version is the full version of the Trainer. JobSetVersion is the version of
+	// the JobSet that the release installs.
 	Name, Version, JobSetVersion string
-	// Schema and Stock are the versions of the Trainer whose definitions and stock runtimes apply, and JobSetSchema is the
+	// Schema and Stock are the versions of the Trainer whose definitions and stock runtimes apply. JobSetSchema is the
 	// version of JobSet whose definition applies.
 	Schema, Stock, JobSetSchema string
 	// Rules are the rules of the webhooks.
@@ -59,8 +59,8 @@ type Release struct {
 	TorchTune TorchTune
 	// JAXNeedsTrainer lets the controller crash on a runtime of JAX without a job with the trainer's label.
 	JAXNeedsTrainer bool
-	// InitLists lets the controller write the lists of init containers again, as it does with those of containers. Of two
-	// ports that it takes for one, the second is then there twice.
+	// InitLists lets the controller write the lists of init containers again, as it does for containers. Of two ports that
+	// it takes for one, the second is then there twice.
 	InitLists bool
 	// GangLabel says under which podGroupPolicy Pods carry the label of their PodGroup.
 	GangLabel GangLabel
@@ -118,8 +118,8 @@ const (
 	ReplaceResources Resources = "replace"
 	MergeResources   Resources = "merge"
 
-	// RuntimeRequests ignores resourcesPerNode, TrainerRequests counts its requests alone, and MergedRequests counts what
-	// the Pods request.
+	// RuntimeRequests ignores resourcesPerNode, TrainerRequests counts its requests alone, and MergedRequests counts the
+	// Pods' requests.
 	RuntimeRequests GangRequests = "runtime"
 	TrainerRequests GangRequests = "trainer"
 	MergedRequests  GangRequests = "merged"
@@ -130,7 +130,8 @@ const (
 	FirstReplica Endpoints = "first"
 	AllReplicas  Endpoints = "all"
 
-	// NProcOfTrainer counts devices of spec.trainer.resourcesPerNode only; NProcOfNode those of the node, wherever they are set.
+	// NProcOfTrainer counts devices of spec.trainer.resourcesPerNode only; NProcOfNode counts devices of the node, wherever they
+	// are set.
 	NProcOfTrainer NProc = "trainer"
 	NProcOfNode    NProc = "node"
 
@@ -228,8 +229,8 @@ func (r *Release) Or() *Release {
 	return r
 }
 
-// Parse returns the release of a minor version such as 2.2, or of a full one such as 2.2.1, with or without a leading v. The
-// error names the known ones. The main branch, next, is an error of its own: it has no release to take definitions from.
+// Parse returns the release of a minor version such as 2.2, or of a full one such as 2.2.1. A leading v is optional. The error
+// names the known ones. The main branch, next, is an error of its own: it has no release to take definitions from.
 func Parse(version string) (*Release, error) {
 	bare := strings.TrimPrefix(version, "v")
 	var known []string
@@ -250,7 +251,7 @@ func Parse(version string) (*Release, error) {
 	return nil, fmt.Errorf("%q is not a known release of the Trainer: %s%s", version, list, hint)
 }
 
-// nearest returns the known minor version that a text names with another patch version or other signs, such as 2.2.7 or 22. It
+// nearest returns the known minor version in a text with another patch version or other signs. Examples are 2.2.7 and 22. It
 // returns "" for none.
 func nearest(version string) string {
 	numbers := strings.FieldsFunc(version, func(r rune) bool { return r < '0' || r > '9' })
@@ -265,7 +266,7 @@ func nearest(version string) string {
 	return ""
 }
 
-// Index returns the place of a release among the known ones, counted from the oldest, or -1 for an unknown one.
+// Index returns the index of a release among the known ones, the oldest first, or -1 if unknown.
 func (r *Release) Index() int {
 	return slices.IndexFunc(releases, func(other Release) bool { return other.Version == r.Or().Version })
 }

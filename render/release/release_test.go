@@ -10,7 +10,7 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// TestParse wants short and full versions to name a release, and an unknown one to be rejected with the known ones.
+// TestParse wants short and full versions to name a release. The error for an unknown one names the known ones.
 func TestParse(t *testing.T) {
 	for text, want := range map[string]string{"2.0": "2.0.1", "v2.1": "2.1.0", "2.2.1": "2.2.1", "v2.3.0": "2.3.0"} {
 		if r, err := release.Parse(text); err != nil || r.Version != want {
@@ -36,7 +36,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestSwitches wants the switches, turned one by one, to lead from each release to each other one, and each turn to change
+// TestSwitches wants the switches, turned one by one, to lead from each release to each other one. Each turn must change
 // something in the release that it names.
 func TestSwitches(t *testing.T) {
 	known := release.Known()
@@ -111,7 +111,7 @@ func TestData(t *testing.T) {
 	}
 	for _, group := range []string{"scheduling.volcano.sh", "scheduling.x-k8s.io"} {
 		if text, err := release.PodGroup(group); err != nil || !strings.Contains(string(text), `"kind":"PodGroup"`) {
-			t.Errorf("there is no PodGroup of %s: %v", group, err)
+			t.Errorf("the PodGroup of %s is missing: %v", group, err)
 		}
 	}
 	if _, err := release.PodGroup("scheduling.k8s.io"); err == nil {

@@ -23,7 +23,7 @@ type Switch struct {
 type Change struct {
 	// In is the minor version of the release.
 	In string
-	// Why is a sentence on what the release does since then, without a full stop.
+	// Why is a sentence on the behavior since that release, without a full stop.
 	Why string
 	// Link is the change in the Trainer or in JobSet. It is empty where the definitions of a release are the source.
 	Link string
@@ -65,11 +65,11 @@ func (s Switch) Between(from, to *Release) Change {
 	return Change{}
 }
 
-// Switches returns all switches in a fixed order: the definitions and the rules first, since they decide what a rendering
-// sees.
+// Switches returns all switches in a fixed order. The definitions and the rules come first, since they decide which
+// fields a rendering sees.
 func Switches() []Switch { return slices.Concat(shipped(), ruleSwitches(), behaviours()) }
 
-// shipped are the switches of what a release ships. A JobSet has the claims before a stock runtime asks for them.
+// shipped returns the switches of the files that a release ships. A JobSet has the claims before a stock runtime asks for them.
 func shipped() []Switch {
 	all := []Switch{
 		of("definitions", func(r *Release) *string { return &r.Schema },

@@ -28,7 +28,7 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// BenchmarkCompile compiles the plan of a template's type, and that of JobSet's definition.
+// BenchmarkCompile compiles the plans of a template's type and of JobSet's definition.
 func BenchmarkCompile(b *testing.B) {
 	definition, err := release.Latest().Definition("JobSet")
 	if err != nil {
@@ -60,9 +60,10 @@ func BenchmarkCompile(b *testing.B) {
 }
 
 // BenchmarkApply measures one merge, and the search for conflicts in its result, next to the other ways
-// to merge: the Trainer's loop of strategic merge patches over JSON, structured-merge-diff's forced
-// applies, and, as the floor under all of them, one DeepCopy of the result. All sides take turns within
-// one run, so that a machine that slows down slows all of them, and what counts are the ratios.
+// to merge. These are the Trainer's loop of strategic merge patches over JSON, and
+// structured-merge-diff's forced applies. One DeepCopy of the result is the floor under all of them. All
+// sides take turns within one run, so that a machine that slows down slows all of them. Only the ratios
+// count.
 func BenchmarkApply(b *testing.B) {
 	definition, err := release.Latest().Definition("JobSet")
 	if err != nil {
@@ -257,8 +258,9 @@ func benchPod(job string) corev1.PodSpec {
 	return pod
 }
 
-// benchPatches are patches as managers send them: labels, a node selector, a volume with its mount,
-// a variable, a scheduling gate. Some set tolerations and affinity. No two managers disagree.
+// benchPatches returns patches as managers send them. They set labels, a node selector, a volume with
+// its mount, a variable and a scheduling gate. Some also set tolerations and affinity. No two
+// managers disagree.
 func benchPatches(managers, jobs int) []trainer.RuntimePatch {
 	patches := make([]trainer.RuntimePatch, managers)
 	for i := range patches {

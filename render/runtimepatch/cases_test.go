@@ -21,14 +21,15 @@ import (
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
-// A case is what happens to the Pod of one replicated job: a runtime, managers that patch it one
-// after the other, and then the Pod, the owners of what they touched, and who disagrees. Paths are
-// those within the Pod's spec.
+// A testCase has a runtime, and managers that patch the Pod of one replicated job one after the
+// other. It wants the Pod, the owners of the touched fields, and the managers that disagree. Paths
+// start in the Pod's spec.
 type testCase struct {
 	name, reason string
 	runtime      string
 	patches      []says
-	// want is the Pod's spec, the container node's name and image left out. Empty means "as runtime".
+	// want is the Pod's spec without the name and image of the container node. Empty means "as
+	// runtime".
 	want string
 	// owners are the fields that managers touched, with their claims; the last claim is in force.
 	owners []string
@@ -262,7 +263,7 @@ var cases = []testCase{
 	},
 	{
 		name:    "rule 4: an override is a note, and only of the one who changes something",
-		reason:  "the queue sets what the runtime has: with the SDK it overlaps, and only the SDK overrides",
+		reason:  "the queue sets the runtime's value: with the SDK it overlaps, and only the SDK overrides",
 		runtime: `serviceAccountName: a`,
 		patches: []says{{queue, `serviceAccountName: a`}, {sdk, `serviceAccountName: b`}},
 		want:    `serviceAccountName: b`,
@@ -298,7 +299,7 @@ var cases = []testCase{
 	},
 	{
 		name:    "rule 7: order that carries meaning, a variable defined too late",
-		reason:  "a new variable goes in front of those that it refers to, and is not expanded",
+		reason:  "a new variable goes in front of the variables that it refers to, and is not expanded",
 		runtime: `containers: [{name: side, env: [{name: BASE, value: /data}]}]`,
 		patches: []says{{sdk, `containers: [{name: side, env: [{name: FULL, value: $(BASE)/x}]}]`}},
 		want:    `containers: [{name: side, env: [{name: FULL, value: $(BASE)/x}, {name: BASE, value: /data}]}]`,

@@ -17,12 +17,12 @@ import (
 )
 
 // Compose returns the entry of a manager with the values that the rules give for all patches. An unchanged Trainer merges the entry to
-// these values. [Upsert] puts it in the place of the manager's entry, or in the last one. The entry keeps the fields of the old one,
-// whose values take part. Without an old entry it has only the fields that the other patches and the template do not hold as
-// composed: there may be none.
+// these values. Use [Upsert] to put it in the place of the manager's entry, or in the last one. The entry keeps the fields of the old
+// one, whose values take part. Without an old entry it has only the fields that the template and other patches do not hold as composed.
+// There may be none.
 //
-// The error is a [finding.List] with each field for which a rule gives no value, or that a later patch than the manager's replaces. Compose
-// also returns the errors of Apply.
+// The error is a [finding.List]. It has each field for which a rule gives no value, or that a later patch than the manager's replaces.
+// Compose also returns the errors of Apply.
 func Compose(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch, manager string, rules compose.Rules) (trainer.RuntimePatch, error) {
 	entry := trainer.RuntimePatch{Manager: manager}
 	for i := range patches {
@@ -127,7 +127,7 @@ func objectOf(value any) (map[string]any, error) {
 }
 
 // setField sets a field of a patch in JSON. It makes the objects and the items of lists that lead to the field. The encoding of a Go
-// type never omits some fields: they take their values from the merged object have, so that the patch changes none.
+// type never omits some fields. They take their values from the merged object have, so that the patch changes none.
 func setField(t *schema.Type, object, have map[string]any, path fieldpath.Path, value any) error {
 	name, isField := path[0].Name()
 	if !isField {

@@ -149,7 +149,7 @@ func TestPlan_RulesFail(t *testing.T) {
 	}
 }
 
-// TestCompose_Env is https://github.com/kubeflow/trainer/issues/3887 for the plugins that are managers: two set one variable of a
+// TestCompose_Env is https://github.com/kubeflow/trainer/issues/3887 for the plugins that are managers. Two set one variable of a
 // container, and the last one wins without notice. A rule names the owner, whose value counts in every order, or demands agreement.
 func TestCompose_Env(t *testing.T) {
 	variable := func(value string) func(*trainer.PodSpecPatch) {

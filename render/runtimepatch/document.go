@@ -43,7 +43,8 @@ func RemoveIn[D Document](trainJob D, manager string) (D, error) {
 }
 
 // MinimalIn returns a TrainJob with the patch of [Minimal] as the manager's entry. It keeps everything else as [UpsertIn] does. If the plan
-// sets nothing, MinimalIn removes the entry. The rules are those of Minimal. Fields that the API of this release lacks take no part in the plan.
+// sets nothing, MinimalIn removes the entry. The rules are the same as in Minimal. Fields that the API of this release lacks take no part
+// in the plan.
 //
 // The error is one of Minimal or of UpsertIn.
 func MinimalIn[D Document](template *trainer.JobSetTemplateSpec, trainJob D, want trainer.RuntimePatch, rules ...compose.Rule) (D, error) {

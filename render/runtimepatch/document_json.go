@@ -146,7 +146,7 @@ func separator(text []byte, open int, members []jsontext.Member, i int) []byte {
 	return slices.Clip(text[members[i-1].End:members[i].Start])
 }
 
-// styled returns a JSON value in the style of the text: on one line, or indented as the line of an offset.
+// styled returns a JSON value styled as the text: on one line, or indented as the line of an offset.
 func (j *jsonText) styled(value []byte, at int) []byte {
 	if !j.isIndented() {
 		return value

@@ -41,7 +41,7 @@ func TestErrorList(t *testing.T) {
 		{
 			[]says{{sdk, `volumes: [{name: d, scaleIO: {secretRef: {name: s}, system: x, gateway: g}}]`}, {queue, `volumes: [{name: d, scaleIO: {system: x, gateway: g}}]`}}, nil,
 			[]string{`spec.runtimePatches[queue.example/admission].` + node + `volumes[name=d].scaleIO.secretRef: Invalid value: null: one manager empties what another sets: sdk.example/user sets .name to "s", queue.example/admission sets null`},
-			"a null is a value, too",
+			"a null is also a value",
 		},
 		{[]says{{sdk, `nodeSelector: {pool: a}`}}, nil, nil, "no conflict, no error"},
 	} {

@@ -69,7 +69,7 @@ func ExampleUpsert() {
 	// queue.example.com/admission map[pool:spot]
 }
 
-// A queue adds its patch when it admits a TrainJob, and keeps what the user asks for.
+// A queue adds its patch when it admits a TrainJob, and keeps the fields that the user sets.
 func ExampleMinimal() {
 	patches := []trainer.RuntimePatch{nodeSelector("sdk.example.com/user", map[string]string{"pool": "reserved"})}
 	for _, pool := range []string{"reserved", "spot"} {

@@ -46,7 +46,7 @@ func TestForce(t *testing.T) {
 		},
 		{
 			name:    "who agrees keeps what he says",
-			reason:  "an equal value is no opposition",
+			reason:  "equal values do not conflict",
 			patches: []says{{sdk, `nodeSelector: {pool: a}`}, {queue, `nodeSelector: {pool: b}`}, {team, `nodeSelector: {pool: a}`}},
 			force:   []string{sdk},
 			want:    []says{{sdk, `nodeSelector: {pool: a}`}, {queue, `{}`}, {team, `nodeSelector: {pool: a}`}},
@@ -87,7 +87,7 @@ func TestForce(t *testing.T) {
 		},
 		{
 			name:      "a value or where it comes from",
-			reason:    "value and valueFrom are a union, too",
+			reason:    "value and valueFrom are also a union",
 			patches:   []says{{sdk, `containers: [{name: side, env: [{name: A, value: x}]}]`}, {queue, `containers: [{name: side, env: [{name: A, valueFrom: {configMapKeyRef: {name: c, key: k}}}]}]`}},
 			force:     []string{queue},
 			want:      []says{{sdk, `containers: [{name: side, env: [{name: A}]}]`}, {queue, `containers: [{name: side, env: [{name: A, valueFrom: {configMapKeyRef: {name: c, key: k}}}]}]`}},
@@ -120,7 +120,7 @@ func TestForce(t *testing.T) {
 			},
 		},
 		{
-			name:      "a null over what the winner sets",
+			name:      "a null over a field that the winner sets",
 			reason:    "a reference that is null by the encoding takes the winner's",
 			patches:   []says{{sdk, `volumes: [{name: data, scaleIO: {secretRef: {name: s}, system: x, gateway: g}}]`}, {queue, `volumes: [{name: data, scaleIO: {system: x, gateway: g}}]`}},
 			force:     []string{sdk},
@@ -168,7 +168,7 @@ func TestForce(t *testing.T) {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(podPatches(t, tc.want), left); diff != "" {
-				t.Errorf("what is left (-want +got):\n%s\nreason: %s", diff, tc.reason)
+				t.Errorf("the forced patches (-want +got):\n%s\nreason: %s", diff, tc.reason)
 			}
 			var got []string
 			for _, d := range decisions {
@@ -177,7 +177,7 @@ func TestForce(t *testing.T) {
 				_, field, _ := strings.Cut(f.Path.String(), ".template.spec.template.spec")
 				got = append(got, fmt.Sprintf("%s over %s: %s", nick.Replace(winner), nick.Replace(losers), field))
 				if last := f.Claims[len(f.Claims)-1].Layer; last != merge.Manager(d.Manager) || f.Severity != finding.Warning || f.Code != finding.CodeForced {
-					t.Errorf("the finding does not end with the winner's claim, or is no warning: %v", f)
+					t.Errorf("the finding does not end with the winner's claim, or is not a warning: %v", f)
 				}
 			}
 			if diff := cmp.Diff(tc.decisions, got); diff != "" {

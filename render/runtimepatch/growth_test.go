@@ -18,9 +18,9 @@ import (
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
-// TestAllocations limits the number of allocations: twice those of a DeepCopy of the result, those of encoding the patches as JSON,
-// one for each value of that JSON, and one for every eight claims. Numbers of allocations are exact, so the test cannot fail on a
-// slow machine.
+// TestAllocations limits the number of allocations. The limit is the sum of two deep copies of the result and one encoding of the
+// patches as JSON. It adds one for each value of that JSON, and one for every eight claims. Numbers of allocations are exact, so the
+// test cannot fail on a slow machine.
 func TestAllocations(t *testing.T) {
 	for _, jobs := range []int{1, 3, 5} {
 		for _, managers := range []int{1, 4, 16} {
@@ -50,7 +50,7 @@ func TestAllocations(t *testing.T) {
 				}
 			}
 			if n := allocations(func() { conflict.Find(result.Owners) }); n > 0 {
-				t.Errorf("%d jobs, %d managers: Find allocates %d times to say that there is no conflict", jobs, managers, n)
+				t.Errorf("%d jobs, %d managers: Find allocates %d times without a conflict", jobs, managers, n)
 			}
 		}
 	}
@@ -72,9 +72,9 @@ func count(value any) int {
 	return n
 }
 
-// TestGrowth holds the number of allocations to a straight line: beyond what an input takes that has
-// none, twice as many managers, jobs or variables take at most twice as many, and a tenth more since
-// maps and slices grow in steps.
+// TestGrowth holds the number of allocations to a straight line, beyond the number for an input that
+// has none. Twice as many managers, jobs or variables take at most twice as many. A tenth more is
+// allowed, since maps and slices grow in steps.
 func TestGrowth(t *testing.T) {
 	for name, g := range growths {
 		for _, owners := range []bool{false, true} {
@@ -88,7 +88,7 @@ func TestGrowth(t *testing.T) {
 					n := g.most / parts
 					many := count(n)
 					if (many-none)*less*10 > (few-none)*n*11 {
-						t.Errorf("%d allocations without any, %d for %d, %d for %d: that is no straight line", none, few, less, many, n)
+						t.Errorf("%d allocations without any, %d for %d, %d for %d: that is not a straight line", none, few, less, many, n)
 					}
 					less, few = n, many
 				}
@@ -149,7 +149,7 @@ func mustApply(t testing.TB, template *trainer.JobSetTemplateSpec, patches []tra
 
 func allocations(f func()) int { return int(testing.AllocsPerRun(5, f)) }
 
-// TestLongLists compares lists that are long enough to be indexed with the merge of the API server: the generated
+// TestLongLists compares lists that are long enough to be indexed with the merge of the API server. The generated
 // cases of other tests have short ones.
 func TestLongLists(t *testing.T) {
 	next := rand.New(rand.NewPCG(testenv.Seed(t), 11))

@@ -10,7 +10,7 @@ import (
 
 const module = "github.com/trainweld/trainweld"
 
-// What the API types bring along: those of TrainJobs, JobSets and Kubernetes, and their encodings.
+// typesModules are the modules that the API types bring along: the types of TrainJobs, JobSets and Kubernetes, and their encodings.
 var typesModules = strings.Fields(`
 	github.com/kubeflow/trainer/v2 sigs.k8s.io/jobset k8s.io/api k8s.io/apimachinery volcano.sh/apis
 	k8s.io/klog/v2 k8s.io/kube-openapi k8s.io/utils
@@ -22,14 +22,14 @@ var typesModules = strings.Fields(`
 	github.com/x448/float16 go.yaml.in/yaml/v2 go.yaml.in/yaml/v3 golang.org/x/net golang.org/x/text
 	google.golang.org/protobuf gopkg.in/inf.v0 gopkg.in/yaml.v3`)
 
-// What the core brings along whatever type it merges: quantities, the paths of errors of the API server, and the YAML of
-// definitions.
+// coreModules are the modules that the core brings along whatever type it merges. They have quantities, the paths of
+// errors of the API server, and the YAML of definitions.
 var coreModules = strings.Fields(`
 	k8s.io/apimachinery k8s.io/klog/v2 k8s.io/utils sigs.k8s.io/json sigs.k8s.io/yaml go.yaml.in/yaml/v2
 	github.com/fxamacker/cbor/v2 github.com/go-logr/logr github.com/x448/float16 gopkg.in/inf.v0`)
 
-// TestCoreBudget holds what a controller links with the core for types of its own: nothing of TrainJobs and JobSets, and
-// no API types at all.
+// TestCoreBudget limits the modules that a controller links with the core for types of its own. They have nothing of
+// TrainJobs and JobSets, and no API types at all.
 func TestCoreBudget(t *testing.T) {
 	for _, pkg := range []string{"fieldpath", "schema", "merge", "finding", "conflict"} {
 		for of, name := range linkedWith(t, pkg) {
@@ -43,8 +43,9 @@ func TestCoreBudget(t *testing.T) {
 	}
 }
 
-// TestImportBudget holds what a controller links with the library: the API types, what they bring along, and
-// what is named here with its reason. client-go, controller-runtime and CEL are none of it.
+// TestImportBudget limits the modules that a controller links with the library. They are the API types, the
+// modules that these bring along, and the modules named here with a reason. They do not include client-go,
+// controller-runtime and CEL.
 func TestImportBudget(t *testing.T) {
 	for _, tc := range []struct {
 		pkg    string
@@ -82,8 +83,8 @@ func TestImportBudget(t *testing.T) {
 	}
 }
 
-// TestOnlyTheProgramLinksAdmission keeps the API server's validation out of every package but the program's, and out of
-// the commands that do not judge. render and live predict an apply of the API server, for --observed.
+// TestOnlyTheProgramLinksAdmission keeps the API server's validation out of every package except the program's. Commands
+// that do not judge do not link it. For --observed, render and live predict an apply of the API server.
 func TestOnlyTheProgramLinksAdmission(t *testing.T) {
 	const heavy = module + "/render/admission"
 	want := []string{"/cmd/trainweld", "/cmd/internal/cli", "/cmd/internal/command/check", "/cmd/internal/command/diff", "/cmd/internal/command/migrate", "/cmd/internal/command/render", "/cmd/internal/live", "/cmd/internal/conformance"}
@@ -154,7 +155,7 @@ type linked struct {
 	deps   []string
 }
 
-// all are the packages of the repository and those that they link, as the go command lists them once for all tests.
+// all returns the packages of the repository and the packages that they link. The go command lists them once for all tests.
 var all = sync.OnceValues(func() (map[string]linked, error) {
 	lines, err := list("-deps", "-f", `{{.ImportPath}} {{with .Module}}{{.Path}}{{else}}-{{end}} {{join .Deps " "}}`, module+"/...")
 	packages := map[string]linked{}

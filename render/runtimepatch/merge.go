@@ -11,8 +11,8 @@
 // # The laws of a merge
 //
 // [Apply] gives the Trainer controller's result (Trainer v2.3.0 pkg/runtime/core). It merges each patch, in list order, into
-// the template as a strategic merge patch by the struct tags of JobSetSpec. Then it restores the template's order of the
-// replicated jobs. Property tests hold each law against the controller's own code:
+// the template as a strategic merge patch. The struct tags of JobSetSpec define the merge. Then it restores the template's
+// order of the replicated jobs. Property tests hold each law against the controller's own code:
 //
 //   - A patch sets the fields of its JSON. An empty field with omitempty sets nothing. An empty field without
 //     it sets the empty value. A null empties the field.
@@ -29,9 +29,9 @@
 //
 // # The patch of a controller
 //
-// [Minimal] returns the patch that a controller adds, so that no other manager loses a field. [Upsert] and [Remove] put it into the
-// list and take it out. [MinimalIn], [UpsertIn] and [RemoveIn] do so in a whole TrainJob that is an object or JSON, and keep the fields
-// that this release of the API lacks.
+// A controller adds the patch that [Minimal] returns, so that no other manager loses a field. Use [Upsert] and [Remove] to put it into
+// the list and take it out. Use [MinimalIn], [UpsertIn] and [RemoveIn] in a whole TrainJob that is an object or JSON. They keep the
+// fields that this release of the API lacks.
 package runtimepatch
 
 import (

@@ -127,7 +127,7 @@ func TestUpsert(t *testing.T) {
 		{"the same once more", []trainer.RuntimePatch{a, b}, a, []trainer.RuntimePatch{a, b}, "nothing changes"},
 		{"the same without a time", []trainer.RuntimePatch{at(a, 1), b}, a, []trainer.RuntimePatch{at(a, 1), b}, "the cluster sets the time"},
 		{"the same at a later time", []trainer.RuntimePatch{at(a, 1), b}, at(a, 2), []trainer.RuntimePatch{at(a, 2), b}, "a given time counts"},
-		{"another one without a time", []trainer.RuntimePatch{at(a, 1), b}, labels("a"), []trainer.RuntimePatch{labels("a"), b}, "the time is that of the old entry"},
+		{"another one without a time", []trainer.RuntimePatch{at(a, 1), b}, labels("a"), []trainer.RuntimePatch{labels("a"), b}, "the time of the old entry stays"},
 		{"duplicates", []trainer.RuntimePatch{a, b, labels("a")}, a, []trainer.RuntimePatch{a, b}, "a manager has one entry"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -10,21 +10,21 @@ import (
 )
 
 // Minimal returns the smallest patch that gives each field of want and keeps each field of the other managers. It omits fields that
-// the template or another manager sets as wanted. [Upsert] puts the patch in the place of the manager's entry, or in the last one.
-// Minimal ignores the old contents of that entry.
+// the template or another manager sets as wanted. Use [Upsert] to put the patch in the place of the manager's entry, or in the last
+// one. Minimal ignores the old contents of that entry.
 //
 // The merge with the patch equals the merge of the other patches in every field that want does not set. New items go in front of a
 // list, as in the cluster. Call [Review] if want has a variable that refers to another one. The other items keep their order if
 // the entry is the last one. An earlier entry may also bring forward an item that a later patch adds. If there is nothing to set,
 // the patch has no TrainingRuntimeSpec: [Remove] the manager's entry then.
 //
-// A rule that governs a wanted field composes the wanted value with those of the others, and the patch holds the result. So the union
-// of tolerations keeps the tolerations of the runtime and of the other managers. Since the old entry does not count, a toleration
-// that only this manager wanted goes with its next plan.
+// A rule that governs a wanted field composes the wanted value with the values of the others. The patch holds the result. So the union
+// of tolerations keeps the tolerations of the runtime and of the other managers. Since the old entry does not count, a toleration that
+// only this manager wanted goes with its next plan.
 //
-// The error is a [conflict.Conflicts] if other managers set a wanted field differently that no rule governs, such as an atomic list. It
-// names each such field with its managers and values. A different member of a union also conflicts. For a governed field the error is
-// that of [Compose]. Minimal also returns the errors of Apply. It does not judge want: call check.Patches with the result.
+// The error is a [conflict.Conflicts] if other managers set a wanted field differently and no rule governs it. An example is an atomic
+// list. The error names each such field with its managers and values. A different member of a union also conflicts. For a governed field
+// the error comes from [Compose]. Minimal also returns the errors of Apply. It does not judge want: call check.Patches with the result.
 func Minimal(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch, want trainer.RuntimePatch, rules ...compose.Rule) (trainer.RuntimePatch, error) {
 	want, err := composed(template, patches, want, rules, func(c compose.Composition) bool { return slices.Contains(c.Managers(), want.Manager) })
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
-// A controller lays its own patch over a TrainJob on every reconciliation, and never takes over a field that
+// A controller lays its own patch over a TrainJob on every reconciliation. It never takes over a field that
 // another manager set to something else.
 func Example_reconcile() {
 	// reconcile gives the TrainJob the wanted fields, and reports whether there is something to write.

@@ -16,8 +16,8 @@ import (
 )
 
 // Warnings returns findings about a merge other than conflicts between managers. It returns a note for each field in which a
-// patch changed the runtime's value. It returns a warning for each field that a patch omits and so removes, and for each
-// variable that refers to another one that the merge put after it.
+// patch changed the runtime's value. It returns a warning for each field that a patch omits and so removes. It also warns of
+// each variable that refers to another one that the merge put after it.
 //
 // The template is the base of the merge, and r its result. Without owners in the result, Warnings returns nil. The caller sets
 // the object of the findings.
@@ -135,8 +135,8 @@ func variablesAt(env []corev1.EnvVar) map[string][2]int {
 	return at
 }
 
-// references yields the variables of the list that the i-th one refers to, and whether the reference is expanded: an earlier one
-// has the name.
+// references yields the variables of the list that the i-th one refers to. It also yields whether the reference is expanded, as an
+// earlier one has the name.
 func references(env []corev1.EnvVar, at map[string][2]int, i int) iter.Seq2[string, bool] {
 	return func(yield func(string, bool) bool) {
 		if !strings.Contains(env[i].Value, "$(") {

@@ -34,7 +34,7 @@ const (
 	NoticeFile = "NOTICE"
 )
 
-// File returns the name of the file with the numbers of a kind. The version is that of Release.Schema.
+// File returns the name of the file with the numbers of a kind. The version is a value of Release.Schema.
 func File(version, kind string) string { return version + "/" + kind + ".json" }
 
 // Kinds returns the kinds that the releases define.
@@ -102,7 +102,7 @@ func Root(text []byte) (map[string]any, error) {
 	return crd.Spec.Versions[0].Schema.Root, nil
 }
 
-// Walk calls visit for a schema and for all schemas below it, in an order that depends on the names only.
+// Walk calls visit for a schema and for all schemas below it. The order depends on the names only.
 func Walk(s map[string]any, visit func(map[string]any)) {
 	visit(s)
 	if properties, ok := s["properties"].(map[string]any); ok {

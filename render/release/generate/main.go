@@ -2,9 +2,9 @@
 //
 //	go generate ./render/release
 //
-// It takes them from the modules of the Trainer, of JobSet and of the gang schedulers, in the versions that package release names. The definitions
-// lose their descriptions, which go to an archive of render/release/definition, and the runtimes their comments; NOTICE in each archive
-// names the source and its licence. The same modules give the same bytes.
+// It takes them from the modules of the Trainer, of JobSet and of the gang schedulers. Package release names their versions. The
+// definitions lose their descriptions, which go to an archive of render/release/definition, and the runtimes their comments; NOTICE in each
+// archive names the source and its licence. The same modules give the same bytes.
 package main
 
 import (

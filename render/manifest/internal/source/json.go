@@ -50,8 +50,8 @@ func CheckJSON(text []byte) error {
 	return nil
 }
 
-// CheckJSON checks that a chunk has JSON values only. It returns the results of the function CheckJSON. kubectl reads an object of JSON
-// as YAML unless the stream starts as JSON, so the object must be valid in both.
+// CheckJSON checks that a chunk has JSON values only. It returns the results of the function CheckJSON. Unless the stream starts as JSON,
+// kubectl reads an object of JSON as YAML. So the object must be valid in both.
 func (c Chunk) CheckJSON() error {
 	start := bytes.TrimLeft(c.Text, " \t\r\n")
 	if c.Err != nil || len(start) == 0 || start[0] != '{' && start[0] != '[' {

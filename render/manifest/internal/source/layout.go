@@ -121,7 +121,7 @@ func (l *Layout) Content(n *yaml.Node) int {
 	return at
 }
 
-// End returns the offset behind the last character of a node. indent is the indentation of its key or its dash.
+// End returns the offset behind the last character of a node. Its key or its dash has the indentation indent.
 func (l *Layout) End(n *yaml.Node, indent int) int {
 	at := l.Content(n)
 	if at >= len(l.Data) {

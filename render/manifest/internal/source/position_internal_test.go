@@ -6,8 +6,8 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 )
 
-// TestValue asks for fields that the text spells, does not spell, or spells in another way, and wants it parsed only
-// where the text does not tell.
+// TestValue asks for fields that the text spells, does not spell, or spells in another way. It wants the text parsed
+// only if its spelling does not tell.
 func TestValue(t *testing.T) {
 	spec := func(name string) fieldpath.Path { return fieldpath.Fields("spec", name) }
 	for _, tc := range []struct {
@@ -19,7 +19,7 @@ func TestValue(t *testing.T) {
 	}{
 		{"spec: {replicas: 0}", spec("replicas"), true, true, "where it stands, only the nodes tell"},
 		{"spec: {}\nreplicas: 0", spec("replicas"), false, true, "it may stand elsewhere"},
-		{"spec: {suspend: false}", spec("replicas"), false, false, "what is not in the text is not a field"},
+		{"spec: {suspend: false}", spec("replicas"), false, false, "a name that the text lacks is not a field"},
 		{"spec: {}", spec("suspend"), false, false, "an empty object has none"},
 		{`spec: {"repl\u0069cas": 0}`, spec("replicas"), true, true, "an escape spells it"},
 		{`{"spec": {"repl\u0069cas": 0}}`, spec("replicas"), true, true, "and so it does in JSON"},

@@ -236,8 +236,9 @@ func (r *Reading) Convert(b *bytes.Buffer, n *yaml.Node) error {
 // ErrDuplicate is the error of a mapping with a duplicate key.
 var ErrDuplicate = errors.New("duplicate key")
 
-// Tree returns the value of a node as decoded JSON, with int64 or float64 for numbers. isDoubtful reports that Kubernetes reads a key as
-// another string than the written one. With ErrDuplicate, the tree has the last value of each duplicate key. With another error it is nil.
+// Tree returns the value of a node as decoded JSON, with int64 or float64 for numbers. The result isDoubtful reports that Kubernetes reads
+// a key as another string than the written one. With ErrDuplicate, the tree has the last value of each duplicate key. With another error it
+// is nil.
 func (r *Reading) Tree(n *yaml.Node) (tree any, isDoubtful bool, err error) {
 	t := treeBuilder{Reading: r}
 	if tree, err = t.value(n); err == nil && t.repeats {

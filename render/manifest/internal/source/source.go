@@ -72,7 +72,7 @@ type Source struct {
 	// Offset, Line and Column are the start of Text in the file.
 	Offset, Line, Column int
 	JSON                 bool
-	// Part tells that the text differs from that of the file: see Items. It has no limit of its size.
+	// Part tells that the text differs from the file's: see Items. It has no limit of its size.
 	Part bool
 
 	// InUse counts the documents that are not released.

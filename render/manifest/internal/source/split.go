@@ -32,9 +32,9 @@ const sniffed = 4096
 // Split yields the documents of a stream that have content, as kubectl separates them (k8s.io/apimachinery v0.36.3 pkg/util/yaml).
 // A stream that begins with { has JSON values. After at most one of them it may go on as YAML.
 //
-// In YAML, every line that begins with --- ends a document, except for a line break of YAML that is no line feed before it. Nothing
-// but a comment may follow on the line. Content there, and a directive, are a document in YAML, but not for kubectl. After an error,
-// Split yields the rest of the stream as YAML reads it.
+// In YAML, every line that begins with --- ends a document. It does not after a line break of YAML other than a line feed. Nothing but
+// a comment may follow on the line. Content there, and a directive, are a document in YAML, but not for kubectl. After an error, Split
+// yields the rest of the stream as YAML reads it.
 func Split(data []byte) iter.Seq[Chunk] {
 	return func(yield func(Chunk) bool) {
 		s := splitter{data: data, yield: yield, line: 1, column: 1}
@@ -108,8 +108,8 @@ func (s *splitter) json() bool {
 	return false
 }
 
-// lineStart returns the offset behind white space, and at most one line feed. It returns false where kubectl, which looks at four bytes
-// at a time, gives up at the end of the stream.
+// lineStart returns the offset behind white space, and at most one line feed. It returns false where kubectl gives up at the end of the
+// stream. The reason is that kubectl looks at four bytes at a time.
 func lineStart(data []byte, at int) (start int, ok bool) {
 	const look = utf8.UTFMax
 	for start = at; start+look <= len(data); {

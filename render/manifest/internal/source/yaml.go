@@ -60,8 +60,8 @@ func mayEnd(text []byte) bool {
 		bytes.Count(text, []byte("\r")) != bytes.Count(text, []byte("\r\n"))
 }
 
-// ParseYAML parses one YAML document into nodes. It returns an error if walking them is unsafe, and nil for a document without
-// a value. expanded is the number of bytes that its aliases add when expanded.
+// ParseYAML parses one YAML document into nodes. It returns an error if walking them is unsafe, and nil for a document without a
+// value. It also returns the number of bytes that its aliases add when expanded.
 func ParseYAML(text []byte) (root *yaml.Node, expanded int, err error) {
 	var document yaml.Node
 	err = contain(func() error {
