@@ -165,18 +165,21 @@ func walk(t *schema.Type, path fieldpath.Path, visit func(fieldpath.Path, *schem
 	return true
 }
 
-// Format writes a path as Path.String does, but an unnamed item or key as [name], [key] or [].
+// Format writes a path as Path.String does, but an unnamed item, key or element as [name], [key], [element] or [].
 func Format(path fieldpath.Path) string {
 	var b strings.Builder
 	for _, step := range path {
 		key, value, isItem := step.Item()
 		mapKey, isKey := step.Key()
+		element, isElement := step.Element()
 		_, isIndex := step.Index()
 		switch {
 		case isItem && value == "":
 			b.WriteString("[" + key + "]")
 		case isKey && mapKey == "":
 			b.WriteString("[key]")
+		case isElement && element == "":
+			b.WriteString("[element]")
 		case isIndex:
 			b.WriteString("[]")
 		default:

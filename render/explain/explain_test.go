@@ -48,6 +48,7 @@ func TestField(t *testing.T) {
 		{"a member of a union", pod + "volumes.emptyDir", ".spec.replicatedJobs[name].template.spec.template.spec.volumes[name].emptyDir", "excludes hostPath"},
 		{"the other side of a union", pod + "containers.env.valueFrom", ".spec.replicatedJobs[name].template.spec.template.spec.containers[name].env[name].valueFrom", "excludes value:"},
 		{"a discriminator", pod + "securityContext.seccompProfile.type", ".spec.replicatedJobs[name].template.spec.template.spec.securityContext.seccompProfile.type", "says which of the fields counts"},
+		{"any element of a set", `spec.replicatedJobs.template.spec.template.metadata.finalizers[*]`, `.spec.replicatedJobs[name].template.spec.template.metadata.finalizers[element]`, "scalar"},
 		{"a set", "spec.replicatedJobs.template.spec.template.metadata.finalizers", ".spec.replicatedJobs[name].template.spec.template.metadata.finalizers", "united"},
 		{"the webhook's ban on variables", pod + `containers[name="node"].env`, `.spec.replicatedJobs[name].template.spec.template.spec.containers[name="node"].env`, "spec.trainer.env of the TrainJob: no patch"},
 		{"the variables of any container", pod + "containers.env", ".spec.replicatedJobs[name].template.spec.template.spec.containers[name].env", "PET_NNODES"},

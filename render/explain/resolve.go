@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -134,7 +133,10 @@ func (r *resolved) item(step fieldpath.Step) error {
 		if isItem {
 			return fmt.Errorf("%s is a set: name an element of it, as in [=\"element\"]", r.where())
 		}
-		r.path = r.path.Append(fieldpath.Element(cmp.Or(element, name)))
+		if isElement {
+			name = element
+		}
+		r.path = r.path.Append(fieldpath.Element(name))
 	case schema.Atomic:
 		r.path = r.path.Append(fieldpath.Index(0))
 	default:

@@ -200,7 +200,7 @@ func (m manager) outside(t *schema.Type, path fieldpath.Path, at string) (fields
 	return fields
 }
 
-// isOne returns an expression that tells whether k is one of some names of fields. CEL makes a list anew for each k, and a text once.
+// isOne returns an expression that tells whether k is one of some names of fields. CEL builds a list again for each k, but a string once.
 func isOne(names []string) string {
 	if names == nil {
 		return "false"
@@ -208,7 +208,7 @@ func isOne(names []string) string {
 	return fmt.Sprintf("' %s '.contains(' ' + k + ' ')", strings.Join(names, " "))
 }
 
-// isFrame reports whether a path leads to the metadata, the spec or the template of an object. Those hold the fields that matter.
+// isFrame reports whether a path leads to the metadata, the spec or the template of an object. Policies name the fields within them.
 func isFrame(path fieldpath.Path) bool {
 	if len(path) == 0 {
 		return true
@@ -228,37 +228,40 @@ func isStored(path fieldpath.Path, f *schema.StructField) bool {
 	return !(isItem && key == f.Name) && !(isField && in == "metadata" && !slices.Contains([]string{"annotations", "finalizers", "labels", "name", "namespace"}, f.Name))
 }
 
-// outsideItems is outside for the items of a list or the keys of a map. Those that a pattern names come first, and then all others.
+// outsideItems is outside for the items of a list, the elements of a set or the keys of a map. First come the ones that a pattern names.
 func (m manager) outsideItems(t *schema.Type, path fieldpath.Path, at string) (fields []string) {
 	var names []string
 	for _, pattern := range m.patterns {
 		if len(pattern) <= len(path) || !path.Matches(pattern[:len(path)]) {
 			continue
 		}
-		name, isKey := pattern[len(path)].Key()
-		if !isKey {
+		name, isName := pattern[len(path)].Key()
+		if !isName {
+			name, isName = pattern[len(path)].Element()
+		}
+		if !isName {
 			_, name, _ = pattern[len(path)].Item()
 		}
 		if name != "" && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
-	isList, y := t.Kind == schema.ListMap, "x"+strconv.Itoa(len(path))
-	key, none := y, "{}"
-	if isList {
-		key, none = y+"."+t.Key, "[]"
+	y := "x" + strconv.Itoa(len(path))
+	step, key, none := fieldpath.Key, y, "{}"
+	switch t.Kind {
+	case schema.ListMap:
+		step, key, none = func(name string) fieldpath.Step { return fieldpath.Item(t.Key, name) }, y+"."+t.Key, "[]"
+	case schema.Set:
+		step, none = fieldpath.Element, "[]"
 	}
 	for _, name := range append(names, "") {
-		step, among := fieldpath.Key(name), key+" == "+text(name)
-		if isList {
-			step = fieldpath.Item(t.Key, name)
-		}
+		among := key + " == " + text(name)
 		if name == "" {
 			among = "!(" + key + " in " + literal(names...) + ")"
 		}
-		switch below := path.Append(step); {
+		switch below := path.Append(step(name)); {
 		case m.maySet(below):
-		case !isList || !m.paths.HasWithin(below):
+		case t.Kind != schema.ListMap || !m.paths.HasWithin(below):
 			fields = append(fields, fmt.Sprintf("(%s.orValue(%s).exists(%s, %s) ? [%s] : [])", at, none, y, among, text(pattern(below))))
 		default:
 			fields = append(fields, fmt.Sprintf("%s.orValue([]).filter(%s, %s).map(%[2]s, %[4]s).flatten()", at, y, among, sum(m.outside(t.Elem, below, y))))
@@ -281,8 +284,8 @@ func (w *vapWriter) overlaps() {
 	w.rules = append(w.rules, w.compareItems(runtimepatch.JobSetTemplate(), nil, "[variables.patches.map(p, {'m': p.manager, 's': p.?trainingRuntimeSpec.?template.orValue({})})]"))
 }
 
-// compareItems returns an expression for the messages about structs on which managers disagree. groups is a list of lists: what patches
-// have of one object, each with its manager m and its struct s. A list of one patch has no other.
+// compareItems returns an expression for the messages about structs on which managers disagree. groups is a list of lists. Each list has
+// the structs of one object, in the order of the patches. A struct s has its manager m. A list of one struct has no disagreement.
 func (w *vapWriter) compareItems(t *schema.Type, path fieldpath.Path, groups string) string {
 	return w.compare(t, path, w.variable("groups"+strconv.Itoa(len(w.variables)), groups+".filter(g, g.size() > 1)"), "")
 }
@@ -290,7 +293,7 @@ func (w *vapWriter) compareItems(t *schema.Type, path fieldpath.Path, groups str
 // fewest is the number of fields for which it pays to look first whether any patch sets them.
 const fewest = 4
 
-// compare is compareItems for the structs that are at a place within those of the groups.
+// compare is compareItems for the structs at a place within the structs of the groups.
 func (w *vapWriter) compare(t *schema.Type, path fieldpath.Path, groups, at string) string {
 	set := ""
 	if len(t.Patchable()) >= fewest {
@@ -303,10 +306,7 @@ func (w *vapWriter) compare(t *schema.Type, path fieldpath.Path, groups, at stri
 		case !isStored(path, f):
 			continue
 		case f.Type.Kind == schema.ListMap:
-			of = w.compareItems(f.Type.Elem, below.Append(fieldpath.Item(f.Type.Key, "")), fmt.Sprintf("%s.map(g, "+
-				"[g.map(e, e.s%s.orValue([]).map(x, {'m': e.m, 's': x})).flatten()].map(all, "+ // of each list with one key, and all of them
-				"[all.filter(x, x.m == all[0].m).map(x, x.s.%s)].map(some, [some + all.map(x, x.s.%[3]s).filter(k, !(k in some)).distinct()].map(keys, "+
-				"keys.size() == all.size() ? [] : keys.map(k, all.filter(x, x.s.%[3]s == k))).flatten()).flatten()).flatten()).flatten()", groups, field, f.Type.Key))
+			of = w.compareItems(f.Type.Elem, below.Append(fieldpath.Item(f.Type.Key, "")), groupsOf(groups, field, f.Type.Key))
 		case f.Type.Kind == schema.Struct && isFrame(below):
 			of = w.compare(f.Type, below, groups, field)
 		default:
@@ -325,9 +325,17 @@ func (w *vapWriter) compare(t *schema.Type, path fieldpath.Path, groups, at stri
 	return w.variable("messages"+strconv.Itoa(len(w.variables)), sum(messages))
 }
 
+// groupsOf returns an expression for the groups of a list's items: in each group, the items with one key. It takes the keys of the first
+// patch, and adds the distinct others: distinct costs the square of their number. It returns none if all keys differ.
+func groupsOf(groups, list, key string) string {
+	return fmt.Sprintf("%s.map(g, [g.map(e, e.s%s.orValue([]).map(x, {'m': e.m, 's': x})).flatten()].map(all, "+
+		"[all.filter(x, x.m == all[0].m).map(x, x.s.%s)].map(first, [first + all.map(x, x.s.%[3]s).filter(k, !(k in first)).distinct()].map(keys, "+
+		"keys.size() == all.size() ? [] : keys.map(k, all.filter(x, x.s.%[3]s == k))).flatten()).flatten()).flatten()).flatten()", groups, list, key)
+}
+
 // orNone returns the expression for a struct at a place, which may be missing.
 func orNone(at string) string {
-	if strings.Contains(at, ".?") {
+	if strings.Contains(at, "?") {
 		at += ".orValue({})"
 	}
 	return at
@@ -422,7 +430,7 @@ func pattern(path fieldpath.Path) string {
 	return strings.ReplaceAll(anyKey.ReplaceAllString(path.String(), `[*]`), `[""]`, "[*]")
 }
 
-var anyKey = regexp.MustCompile(`\[\w+=""\]`)
+var anyKey = regexp.MustCompile(`\[\w*=""\]`)
 
 // expressionOf returns the regular expression of a valid pattern of [path.Match].
 func expressionOf(pattern string) string {

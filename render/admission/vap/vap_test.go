@@ -30,6 +30,7 @@ var paths = []string{
 	".spec.replicatedJobs[*].template.spec.template.spec.nodeSelector", ".spec.replicatedJobs[*].template.spec.template.spec.tolerations",
 	".spec.replicatedJobs[node].template.spec.template.spec.containers[*].env", ".spec.replicatedJobs[node].template.spec.template.metadata.labels[app]",
 	".spec.replicatedJobs[*].template.spec.template.spec.volumes[*].emptyDir", ".spec.replicatedJobs[*].template.spec.template.spec.containers[node]",
+	".spec.replicatedJobs[*].template.spec.template.metadata.finalizers[f.example/1]", ".spec.replicatedJobs[*].template.metadata.finalizers[*]",
 }
 
 // draw returns a policy for some of the managers of the random patches, and one more.

@@ -63,8 +63,9 @@ func (c *ControlPlane) tryPolicies(t *testing.T, policies, requests int) {
 	for n := range policies {
 		r := rand.New(rand.NewPCG(*seed, uint64(n)))
 		text := drawPolicy(r)
-		path := c.stored(t)
-		p, expressions := c.enforce(t, text, path)
+		namespace := c.stored(t)
+		p, expressions := c.enforce(t, text, namespace)
+		path := trainJobs(namespace)
 		stored, err := c.Do(http.MethodGet, path+"/stored", nil)
 		if err != nil {
 			t.Fatal(err)
@@ -95,7 +96,7 @@ func (c *ControlPlane) tryPolicies(t *testing.T, policies, requests int) {
 				job["metadata"] = Object{"name": "llm", "labels": Object{"tier": []string{"a", "b"}[r.IntN(2)]}}
 			}
 			user := []string{"ann", "bob", "system:serviceaccount:kueue-system:kueue"}[r.IntN(3)]
-			job["metadata"].(Object)["namespace"] = strings.Split(path, "/")[5]
+			job["metadata"].(Object)["namespace"] = namespace
 			body, err := json.Marshal(job)
 			if err != nil {
 				t.Fatal(err)
@@ -134,7 +135,12 @@ func (c *ControlPlane) tryPolicies(t *testing.T, policies, requests int) {
 	}
 }
 
-// stored returns the path of the TrainJobs of a new namespace, which holds the stored objects.
+// trainJobs returns the path of the TrainJobs of a namespace.
+func trainJobs(namespace string) string {
+	return "/apis/trainer.kubeflow.org/v1alpha1/namespaces/" + namespace + "/trainjobs"
+}
+
+// stored returns a new namespace that holds the stored objects.
 func (c *ControlPlane) stored(t *testing.T) string {
 	t.Helper()
 	namespace, err := c.Namespace()
@@ -157,17 +163,16 @@ func (c *ControlPlane) stored(t *testing.T) string {
 			time.Sleep(50 * time.Millisecond)
 		}
 	}
-	return "/apis/trainer.kubeflow.org/v1alpha1/namespaces/" + namespace + "/trainjobs"
+	return namespace
 }
 
-// enforce puts a policy into force in the namespace of a path.
-func (c *ControlPlane) enforce(t *testing.T, text, path string) (*policy.Policy, *vap.Expressions) {
+// enforce puts a policy into force in a namespace.
+func (c *ControlPlane) enforce(t *testing.T, text, namespace string) (*policy.Policy, *vap.Expressions) {
 	t.Helper()
 	p, found := policy.Parse("trainweld.yaml", []byte(text))
 	if found != nil {
 		t.Fatalf("%s\n%v", text, found)
 	}
-	namespace := strings.Split(path, "/")[5]
 	name := "policy-" + namespace
 	object, _ := policy.AdmissionPolicy(p, name)
 	expressions, err := vap.Compile(object)
@@ -182,7 +187,7 @@ func (c *ControlPlane) enforce(t *testing.T, text, path string) (*policy.Policy,
 	start = time.Now()
 	c.post(t, "validatingadmissionpolicies", object)
 	c.post(t, "validatingadmissionpolicybindings", policy.AdmissionBinding(policy.Scope{Name: name, Namespaces: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: namespace}}}))
-	c.waitForPolicy(t, path)
+	c.waitForPolicy(t, trainJobs(namespace))
 	t.Logf("the types are checked in %v, the policy is in force after %v", checked, time.Since(start))
 	return p, expressions
 }
@@ -201,12 +206,12 @@ func (c *ControlPlane) timePolicy(t *testing.T, requests int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	paths := []string{c.stored(t), c.stored(t)}
-	c.enforce(t, text, paths[0])
+	namespaces := []string{c.stored(t), c.stored(t)}
+	c.enforce(t, text, namespaces[0])
 	times := [2][]time.Duration{}
 	for i := range 2 * requests {
 		start := time.Now()
-		if answer, err := c.send("ann", http.MethodPost, paths[i%2]+"?dryRun=All", "application/json", body); err != nil || answer.Status != http.StatusCreated {
+		if answer, err := c.send("ann", http.MethodPost, trainJobs(namespaces[i%2])+"?dryRun=All", "application/json", body); err != nil || answer.Status != http.StatusCreated {
 			t.Fatalf("%v %s", err, answer.Body)
 		}
 		times[i%2] = append(times[i%2], time.Since(start))
