@@ -109,12 +109,17 @@ func (m *merger) appendNames(t *schema.Type, patch Object) []string {
 		}
 		return m.names
 	}
-	first := len(m.names)
-	for name := range patch {
-		m.names = append(m.names, name)
+	return appendSorted(m.names, patch)
+}
+
+// appendSorted appends the names of an object's entries, sorted.
+func appendSorted(names []string, object Object) []string {
+	first := len(names)
+	for name := range object {
+		names = append(names, name)
 	}
-	slices.Sort(m.names[first:])
-	return m.names
+	slices.Sort(names[first:])
+	return names
 }
 
 // holdsDirectives reports whether a patch's object may hold a directive.
@@ -548,11 +553,14 @@ func (m *merger) entries(t *schema.Type, dst reflect.Value, patch Object, at nod
 	if dst.IsNil() {
 		dst.Set(reflect.MakeMapWithSize(dst.Type(), len(patch)))
 	}
-	for _, key := range slices.Sorted(maps.Keys(patch)) {
-		if err := m.entry(t, dst, key, patch[key], at); err != nil {
+	first := len(m.names)
+	m.names = appendSorted(m.names, patch)
+	for i := first; i < len(m.names); i++ {
+		if err := m.entry(t, dst, m.names[i], patch[m.names[i]], at); err != nil {
 			return err
 		}
 	}
+	m.names = m.names[:first]
 	return nil
 }
 

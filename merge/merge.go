@@ -123,8 +123,8 @@ func (m *merger) value(t *schema.Type, dst reflect.Value, present bool, from any
 	if t.Kind > schema.Struct && t.Kind < schema.Atomic {
 		dst = allocated(dst)
 	}
-	if t.Kind != schema.Struct && t.Kind != schema.Map && !t.Raw && !m.verbatim &&
-		(!present || m.fresh || jsonKind(dst) != reflect.Map) && hasDirective(from) {
+	if hasDirective(from) && t.Kind != schema.Struct && t.Kind != schema.Map && !t.Raw && !m.verbatim &&
+		(!present || m.fresh || jsonKind(dst) != reflect.Map) {
 		m.null(t, dst, present, at) // upstream drops the value with its directive
 		return nil
 	}

@@ -526,51 +526,54 @@ func (l *log) visit(v visited, do func(visited) error) error {
 	if err := do(v); err != nil {
 		return err
 	}
-	if v.t.Kind != schema.Struct && v.t.Kind != schema.ListMap {
-		return nil
-	}
-	var places map[string]int
-	var items []map[string]any
+	var items []visited
+	var keys firsts
 	if v.t.Kind == schema.ListMap {
-		places = map[string]int{}
-		for i, key := range keysOf(v.t, v.value) {
-			if _, isDuplicate := places[key]; !isDuplicate {
-				places[key] = i
-			}
-		}
-		items = make([]map[string]any, len(v.said))
-		for i, said := range v.said {
-			items[i] = map[string]any{}
-			list, _ := said.([]any)
-			for _, item := range list {
-				items[i][keyIn(v.t, item)] = item
-			}
-		}
+		items, keys = v.items()
 	}
 	for child := l.nodes[v.at].child; child != noNode; child = l.nodes[child].next {
-		n, inner := &l.nodes[child], visited{at: child, t: v.t.Elem}
-		for i, said := range v.said {
-			part := any(nil)
-			if object, ok := said.(Object); ok && n.field != nil {
-				part = object[n.field.Name]
-			} else if items != nil {
-				part = items[i][n.key]
+		var inner visited
+		if f := l.nodes[child].field; f != nil {
+			if f.Type.Kind != schema.Struct && f.Type.Kind != schema.ListMap && f.Type.Kind != schema.Set {
+				continue
 			}
-			if part != nil {
-				inner.said = append(inner.said, part)
+			inner.t = f.Type
+			inner.value, _ = f.Template.In(v.value)
+			for _, said := range v.said {
+				object, _ := said.(Object)
+				if part := object[f.Name]; part != nil {
+					inner.said = append(inner.said, part)
+				}
 			}
+		} else if i := keys.find(len(items), l.nodes[child].key); i >= 0 {
+			inner = items[i]
 		}
-		if n.field != nil {
-			inner.t = n.field.Type
-			inner.value, _ = n.field.Template.In(v.value)
-		} else if i, ok := places[n.key]; ok {
-			inner.value = v.value.Index(i)
-		}
+		inner.at = child
 		if err := l.visit(inner, do); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// items returns the items of a list, each with what the patches hold of it, and finds them by their keys.
+func (v visited) items() ([]visited, firsts) {
+	items, names, in := make([]visited, v.value.Len()), make([]patchKey, v.value.Len()), keysIn(v.t, v.value)
+	for i := range items {
+		items[i] = visited{t: v.t.Elem, value: v.value.Index(i)}
+		name, _ := in.at(i)
+		names[i] = patchKey{name, true}
+	}
+	keys := firstsOf(names)
+	for _, said := range v.said {
+		list, _ := said.([]any)
+		for _, part := range list {
+			if i := keys.find(len(items), keyIn(v.t, part)); i >= 0 && part != nil {
+				items[i].said = append(items[i].said, part)
+			}
+		}
+	}
+	return items, keys
 }
 
 // follow puts the new items of a list into the order of the given patches. These have merged in another order.
