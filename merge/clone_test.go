@@ -232,7 +232,7 @@ func TestFor_Fixed(t *testing.T) {
 		t.Errorf("Apply makes %#v, %v", result, err)
 	}
 	_, err = plan.Apply(&left{Any: pointer{}}, nil, merge.Options{})
-	if want := "patch of base: merge_test.pointer embeds *merge_test.embedded" + problem; err == nil || err.Error() != want {
+	if want := "base: merge_test.pointer embeds *merge_test.embedded" + problem; err == nil || err.Error() != want {
 		t.Errorf("Apply returns %v, want %s", err, want)
 	}
 }
@@ -247,7 +247,7 @@ func TestApply_CyclicBase(t *testing.T) {
 		var value any = base
 		_, alike := untyped.Apply(&value, nil, merge.Options{})
 		for _, err := range []error{err, alike} {
-			if err == nil || err.Error() != "patch of base: contains itself" {
+			if err == nil || err.Error() != "base: contains itself" {
 				t.Errorf("%s: Apply returns %v", what, err)
 			}
 		}

@@ -143,7 +143,7 @@ func TestManaged_NoOwners(t *testing.T) {
 
 func TestManaged_Invalid(t *testing.T) {
 	for name, test := range map[string]struct{ old, new, want string }{
-		"an operation":  {"operation: Apply", "operation: Patch", `patch of base: .metadata.managedFields[0].operation: must be Apply or Update, and is "Patch"`},
+		"an operation":  {"operation: Apply", "operation: Patch", `base: .metadata.managedFields[0].operation: must be Apply or Update, and is "Patch"`},
 		"no version":    {"apiVersion: example.com/v1, time", "time", `.metadata.managedFields[0].apiVersion: required`},
 		"a fields type": {"fieldsType: FieldsV1", "fieldsType: V2", `.metadata.managedFields[0].fieldsType: must be FieldsV1, and is "V2"`},
 		"fields":        {`{"f:spec": {"f:paused": {}}}`, `3`, `.metadata.managedFields[2].fieldsV1: must be an object, and is a number`},

@@ -66,7 +66,7 @@ func TestObject_Errors(t *testing.T) {
 			t.Errorf("Apply() of a patch %v: %v, want %s", tc.object, err, want)
 		}
 		_, err = objectPlan(shapesSchema).Apply(&tc.object, nil, merge.Options{})
-		if want := "patch of base: " + tc.want; err == nil || err.Error() != want {
+		if want := "base: " + tc.want; err == nil || err.Error() != want {
 			t.Errorf("Apply() of a base %v: %v, want %s", tc.object, err, want)
 		}
 	}

@@ -409,10 +409,14 @@ func (e *PatchError) Error() string {
 	if e == nil {
 		return "no error"
 	}
-	if len(e.Path) == 0 {
-		return fmt.Sprintf("patch of %s: %s", e.Layer, e.Err)
+	of := "patch of " + string(e.Layer)
+	if e.Index < 0 {
+		of = string(e.Layer)
 	}
-	return fmt.Sprintf("patch of %s: %s: %s", e.Layer, e.Path, e.Err)
+	if len(e.Path) == 0 {
+		return fmt.Sprintf("%s: %s", of, e.Err)
+	}
+	return fmt.Sprintf("%s: %s: %s", of, e.Path, e.Err)
 }
 
 // Unwrap returns the problem.

@@ -21,11 +21,11 @@ import (
 func TestForType_Base(t *testing.T) {
 	plan := must(merge.ForType(reflect.TypeFor[kinds](), schema.Rules{}))
 	for base, want := range map[string]string{
-		`{"struct":{"part":{"count":"a"}}}`:       `patch of base: .struct.part.count: must be a number, and is a string`,
-		`{"struct":7}`:                            `patch of base: .struct: must be an object, and is a number`,
-		`{"pointers":[{"name":"a"},{"name":[]}]}`: `patch of base: .pointers[1].name: must be a string, and is a list`,
-		`{"set":"a"}`:                             `patch of base: .set: must be a list, and is a string`,
-		`{"labels":[]}`:                           `patch of base: .labels: must be an object, and is a list`,
+		`{"struct":{"part":{"count":"a"}}}`:       `base: .struct.part.count: must be a number, and is a string`,
+		`{"struct":7}`:                            `base: .struct: must be an object, and is a number`,
+		`{"pointers":[{"name":"a"},{"name":[]}]}`: `base: .pointers[1].name: must be a string, and is a list`,
+		`{"set":"a"}`:                             `base: .set: must be a list, and is a string`,
+		`{"labels":[]}`:                           `base: .labels: must be an object, and is a list`,
 	} {
 		object := fromJSON[merge.Object](base)
 		_, err := plan.Apply(&object, nil, merge.Options{})
