@@ -124,7 +124,7 @@ func (m podMaker) spec() merge.Object {
 		"volumes": func() any {
 			return m.list("name", map[string]func() any{
 				"emptyDir": func() any { return m.object(map[string]func() any{"medium": m.text}) },
-				"hostPath": func() any { return merge.Object{"path": m.text()} },
+				"hostPath": func() any { return merge.Object{"path": m.one("", "", "x")} },
 				"secret":   func() any { return m.object(map[string]func() any{"secretName": m.text}) },
 			}, "v", "w", "u")
 		},
