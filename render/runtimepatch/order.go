@@ -185,8 +185,8 @@ func expansionsIn(template *trainer.JobSetTemplateSpec) []expansion {
 		for i := range containers {
 			at := variablesAt(containers[i].Env)
 			for j, e := range containers[i].Env {
-				path := list.Append(fieldpath.Item("name", containers[i].Name), fieldpath.Field("env"), fieldpath.Item("name", e.Name), fieldpath.Field("value"))
 				for to, expands := range references(containers[i].Env, at, j) {
+					path := list.Append(fieldpath.Item("name", containers[i].Name), fieldpath.Field("env"), fieldpath.Item("name", e.Name), fieldpath.Field("value"))
 					found = append(found, expansion{Expansion{Path: path, From: e.Name, To: to}, expands})
 				}
 			}

@@ -1,7 +1,6 @@
 package runtimepatch
 
 import (
-	"cmp"
 	"fmt"
 	"iter"
 	"regexp"
@@ -11,7 +10,6 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 )
 
@@ -60,66 +58,28 @@ func overrides(r *Result) finding.List {
 // not expand $$(NAME).
 var reference = regexp.MustCompile(`(^|[^$])((?:\$\$)*)\$\(([^()]+)\)`)
 
-// envOrder compares each container's variables before and after the merge. The merge puts new variables in front, so an old or
+// envOrder compares the references of variables before and after the merge. The merge puts new variables in front, so an old or
 // new reference may then come too early.
 func envOrder(template *trainer.JobSetTemplateSpec, r *Result) finding.List {
+	type place struct{ at, to string }
+	wasEarly := map[place]bool{} // the runtime's own order
+	for _, e := range expansionsIn(template) {
+		if !e.expands {
+			wasEarly[place{e.Path.String(), e.To}] = true
+		}
+	}
 	var found finding.List
-	was := map[string]*corev1.PodSpec{}
-	for i := range template.Spec.ReplicatedJobs {
-		was[template.Spec.ReplicatedJobs[i].Name] = &template.Spec.ReplicatedJobs[i].Template.Spec.Template.Spec
-	}
-	for i := range r.Template.Spec.ReplicatedJobs {
-		job := &r.Template.Spec.ReplicatedJobs[i]
-		before := cmp.Or(was[job.Name], &corev1.PodSpec{})
-		pod := &job.Template.Spec.Template.Spec
-		found = envOrderIn(found, job.Name, "initContainers", pod.InitContainers, before.InitContainers)
-		found = envOrderIn(found, job.Name, "containers", pod.Containers, before.Containers)
-	}
-	return found
-}
-
-// envOrderIn appends the findings for one list of a job's containers.
-func envOrderIn(found finding.List, job, list string, containers, before []corev1.Container) finding.List {
-	for i := range containers {
-		c := &containers[i]
-		early := tooEarly(c.Env)
-		if early == nil {
+	for _, e := range expansionsIn(&r.Template) {
+		if e.expands || wasEarly[place{e.Path.String(), e.To}] {
 			continue
 		}
-		old := map[[2]string]bool{} // the runtime's own order
-		if j := slices.IndexFunc(before, func(b corev1.Container) bool { return b.Name == c.Name }); j >= 0 {
-			for _, pair := range tooEarly(before[j].Env) {
-				old[pair] = true
-			}
-		}
-		for _, pair := range early {
-			if old[pair] {
-				continue
-			}
-			found = append(found, finding.Finding{
-				Code: finding.CodeEnvOrder, Severity: finding.Warning,
-				Path: fieldpath.Fields("spec", "replicatedJobs").Append(fieldpath.Item("name", job)).Append(fieldpath.Fields("template", "spec", "template", "spec", list)...).
-					Append(fieldpath.Item("name", c.Name), fieldpath.Field("env"), fieldpath.Item("name", pair[0])),
-				Message: fmt.Sprintf("%s refers to $(%s), which the merge puts after it, so that it is not expanded: new variables go in front", pair[0], pair[1]),
-				Remedy:  finding.Remedy{Text: fmt.Sprintf("name %s before %s in the patch, or define both in the runtime", pair[1], pair[0])},
-			})
-		}
+		found = append(found, finding.Finding{
+			Code: finding.CodeEnvOrder, Severity: finding.Warning, Path: e.Path[:len(e.Path)-1],
+			Message: fmt.Sprintf("%s refers to $(%s), which the merge puts after it, so that it is not expanded: new variables go in front", e.From, e.To),
+			Remedy:  finding.Remedy{Text: fmt.Sprintf("name %s before %s in the patch, or define both in the runtime", e.To, e.From)},
+		})
 	}
 	return found
-}
-
-// tooEarly lists the references to variables that are defined only later.
-func tooEarly(env []corev1.EnvVar) [][2]string {
-	var pairs [][2]string
-	at := variablesAt(env)
-	for i := range env {
-		for name, expands := range references(env, at, i) {
-			if !expands {
-				pairs = append(pairs, [2]string{env[i].Name, name})
-			}
-		}
-	}
-	return pairs
 }
 
 // variablesAt returns the first and the last place of each variable in a list.
