@@ -158,13 +158,12 @@ func (e *editing) flowPart(p, neighbor *part) string {
 // flowValue returns the text of a value in brackets. The offset near is a neighbor's, for the indentation of JSON.
 func (e *editing) flowValue(v *encode.Value, near int, hasLines bool) string {
 	var b, out bytes.Buffer
+	(&encode.Writer{Buffer: &b}).Inline(v, true, e.JSON)
 	if !e.JSON {
-		(&encode.Writer{Buffer: &b}).Inline(v, true, false)
 		return b.String()
 	}
-	encode.JSON(&b, v, 0)
 	if !hasLines {
-		_ = json.Compact(&out, b.Bytes()) // encode.JSON writes valid JSON
+		_ = json.Compact(&out, b.Bytes()) // a writer writes valid JSON
 		return out.String()
 	}
 	prefix := indentOf(e.Data, near)

@@ -47,7 +47,7 @@ func genericNode(r *source.Reading, n *yaml.Node) any {
 
 func genericOf(v *encode.Value) any {
 	var b bytes.Buffer
-	encode.JSON(&b, v, 0)
+	(&encode.Writer{Buffer: &b}).Inline(v, true, true)
 	return fromJSON(b.Bytes())
 }
 

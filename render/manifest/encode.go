@@ -98,7 +98,9 @@ func (e *Encoder) Encode(w io.Writer, format Format, objects ...any) error {
 		if len(values) == 1 {
 			v = values[0]
 		}
-		encode.JSON(&b, v, 0)
+		if err := encode.JSON(&b, v); err != nil {
+			return err
+		}
 		b.WriteByte('\n')
 	default:
 		return fmt.Errorf("unknown format %v", format)

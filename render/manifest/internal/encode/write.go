@@ -10,48 +10,11 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// JSON writes the value as JSON, with four spaces of indentation per level.
-func JSON(b *bytes.Buffer, v *Value, level int) {
-	line := func(level int) {
-		b.WriteByte('\n')
-		for range level {
-			b.WriteString("    ")
-		}
-	}
-	switch {
-	case v.Kind == Text:
-		Quoted(b, v.Text)
-	case v.Kind == Literal:
-		b.WriteString(v.Text)
-	case v.Kind == Array && len(v.Items) == 0:
-		b.WriteString("[]")
-	case v.Kind == Object && len(v.Entries) == 0:
-		b.WriteString("{}")
-	case v.Kind == Array:
-		b.WriteByte('[')
-		for i, item := range v.Items {
-			if i > 0 {
-				b.WriteByte(',')
-			}
-			line(level + 1)
-			JSON(b, item, level+1)
-		}
-		line(level)
-		b.WriteByte(']')
-	default:
-		b.WriteByte('{')
-		for i, m := range v.Entries {
-			if i > 0 {
-				b.WriteByte(',')
-			}
-			line(level + 1)
-			Quoted(b, m.Key)
-			b.WriteString(": ")
-			JSON(b, m.Value, level+1)
-		}
-		line(level)
-		b.WriteByte('}')
-	}
+// JSON writes the value as JSON, with four spaces of indentation per level. It returns an error for a value that nests too deep.
+func JSON(b *bytes.Buffer, v *Value) error {
+	var line bytes.Buffer
+	(&Writer{Buffer: &line}).Inline(v, true, true)
+	return json.Indent(b, line.Bytes(), "", "    ")
 }
 
 // Quoted writes a string in JSON, which is also valid YAML.
