@@ -1,10 +1,6 @@
 package trainjob
 
-import (
-	"reflect"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-)
+import "reflect"
 
 // strip removes the empty parts of a patch, like the SDK, and also empty metadata. It keeps other empty structs, such as a
 // security context that is set. It changes p, in which empty lists and maps are nil.
@@ -13,55 +9,37 @@ func strip(p *TrainingRuntimeSpecPatch) *TrainingRuntimeSpecPatch {
 		return nil
 	}
 	t := p.Template
-	stripMetadata(&t.Metadata)
+	stripEmpty(&t.Metadata)
 	if t.Spec != nil {
 		for i := range t.Spec.ReplicatedJobs {
-			job := &t.Spec.ReplicatedJobs[i]
-			job.Template = stripJob(job.Template)
-		}
-		if len(t.Spec.ReplicatedJobs) == 0 {
-			t.Spec = nil
+			stripJob(&t.Spec.ReplicatedJobs[i].Template)
 		}
 	}
-	if t.Metadata == nil && t.Spec == nil {
-		return nil
-	}
+	stripEmpty(&t.Spec)
+	stripEmpty(&p.Template)
+	stripEmpty(&p)
 	return p
 }
 
-func stripMetadata(m **metav1.ObjectMeta) {
-	if *m != nil && reflect.ValueOf(**m).IsZero() {
-		*m = nil
+func stripJob(t **JobTemplatePatch) {
+	if *t == nil {
+		return
 	}
-}
-
-func stripJob(t *JobTemplatePatch) *JobTemplatePatch {
-	if t == nil {
-		return nil
-	}
-	stripMetadata(&t.Metadata)
-	if t.Spec != nil {
-		t.Spec.Template = stripPod(t.Spec.Template)
-		if t.Spec.Template == nil {
-			t.Spec = nil
+	stripEmpty(&(*t).Metadata)
+	if spec := (*t).Spec; spec != nil {
+		if pod := spec.Template; pod != nil {
+			stripEmpty(&pod.Metadata)
+			stripEmpty(&pod.Spec)
 		}
+		stripEmpty(&spec.Template)
 	}
-	if t.Metadata == nil && t.Spec == nil {
-		return nil
-	}
-	return t
+	stripEmpty(&(*t).Spec)
+	stripEmpty(t)
 }
 
-func stripPod(t *PodTemplatePatch) *PodTemplatePatch {
-	if t == nil {
-		return nil
+// stripEmpty removes a part without fields.
+func stripEmpty[T any](part **T) {
+	if *part != nil && reflect.ValueOf(**part).IsZero() {
+		*part = nil
 	}
-	stripMetadata(&t.Metadata)
-	if t.Spec != nil && reflect.ValueOf(*t.Spec).IsZero() {
-		t.Spec = nil
-	}
-	if t.Metadata == nil && t.Spec == nil {
-		return nil
-	}
-	return t
 }
