@@ -81,29 +81,33 @@ func hasSequence(template *trainer.JobSetTemplateSpec, patches []trainer.Runtime
 	})
 }
 
-// podsOf yields the Pods of the replicated jobs with their paths.
-func podsOf(template *trainer.JobSetTemplateSpec) iter.Seq2[fieldpath.Path, *corev1.PodSpec] {
-	return func(yield func(fieldpath.Path, *corev1.PodSpec) bool) {
+// podsOf yields the Pods of the replicated jobs with the names of the jobs.
+func podsOf(template *trainer.JobSetTemplateSpec) iter.Seq2[string, *corev1.PodSpec] {
+	return func(yield func(string, *corev1.PodSpec) bool) {
 		for i := range template.Spec.ReplicatedJobs {
 			job := &template.Spec.ReplicatedJobs[i]
-			path := fieldpath.Fields("spec", "replicatedJobs").Append(fieldpath.Item("name", job.Name)).Append(fieldpath.Fields("template", "spec", "template", "spec")...)
-			if !yield(path, &job.Template.Spec.Template.Spec) {
+			if !yield(job.Name, &job.Template.Spec.Template.Spec) {
 				return
 			}
 		}
 	}
 }
 
+// inPod returns the path of a list of containers in the Pods of a replicated job.
+func inPod(job, list string) fieldpath.Path {
+	return fieldpath.Fields("spec", "replicatedJobs").Append(fieldpath.Item("name", job)).Append(fieldpath.Fields("template", "spec", "template", "spec", list)...)
+}
+
 // initOrders returns a warning for each job whose init containers two orders of the writers put into different sequences.
 func initOrders(one, other *trainer.JobSetTemplateSpec, first, second []string) finding.List {
 	var found finding.List
-	for path, pod := range podsOf(one) {
-		for at, with := range podsOf(other) {
+	for job, pod := range podsOf(one) {
+		for name, with := range podsOf(other) {
 			x, y := namesIn(pod.InitContainers), namesIn(with.InitContainers)
-			if !slices.Equal(at, path) || len(x) < 2 || slices.Equal(x, y) || !slices.Equal(slices.Sorted(slices.Values(x)), slices.Sorted(slices.Values(y))) {
+			if name != job || len(x) < 2 || slices.Equal(x, y) || !slices.Equal(slices.Sorted(slices.Values(x)), slices.Sorted(slices.Values(y))) {
 				continue
 			}
-			list := path.Append(fieldpath.Field("initContainers"))
+			list := inPod(job, "initContainers")
 			found = append(found, finding.Finding{
 				Code: finding.CodeInitOrder, Severity: finding.Warning, Path: list,
 				Message: "the order of the patches decides in which order the init containers run",
@@ -181,20 +185,20 @@ func expansionsIn(template *trainer.JobSetTemplateSpec) []expansion {
 	if template == nil {
 		return nil
 	}
-	in := func(list fieldpath.Path, containers []corev1.Container) {
+	in := func(job, list string, containers []corev1.Container) {
 		for i := range containers {
 			at := variablesAt(containers[i].Env)
 			for j, e := range containers[i].Env {
 				for to, expands := range references(containers[i].Env, at, j) {
-					path := list.Append(fieldpath.Item("name", containers[i].Name), fieldpath.Field("env"), fieldpath.Item("name", e.Name), fieldpath.Field("value"))
+					path := inPod(job, list).Append(fieldpath.Item("name", containers[i].Name), fieldpath.Field("env"), fieldpath.Item("name", e.Name), fieldpath.Field("value"))
 					found = append(found, expansion{Expansion{Path: path, From: e.Name, To: to}, expands})
 				}
 			}
 		}
 	}
-	for path, pod := range podsOf(template) {
-		in(path.Append(fieldpath.Field("initContainers")), pod.InitContainers)
-		in(path.Append(fieldpath.Field("containers")), pod.Containers)
+	for job, pod := range podsOf(template) {
+		in(job, "initContainers", pod.InitContainers)
+		in(job, "containers", pod.Containers)
 	}
 	return found
 }
