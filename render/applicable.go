@@ -6,6 +6,7 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
+	"github.com/trainweld/trainweld/render/internal/patched"
 	"github.com/trainweld/trainweld/render/release"
 )
 
@@ -21,8 +22,7 @@ func Applicable(r *release.Release, template *trainer.JobSetTemplateSpec, patche
 	}
 	reached := patches
 	for i := range patches {
-		spec := patches[i].TrainingRuntimeSpec
-		if spec == nil || spec.Template == nil || spec.Template.Spec == nil || !slices.ContainsFunc(spec.Template.Spec.ReplicatedJobs, unknown) {
+		if !slices.ContainsFunc(patched.Jobs(&patches[i]), unknown) {
 			continue
 		}
 		if &reached[0] == &patches[0] {

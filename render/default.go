@@ -7,6 +7,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/render/internal/defaults"
+	"github.com/trainweld/trainweld/render/internal/patched"
 	"github.com/trainweld/trainweld/render/release"
 )
 
@@ -54,16 +55,12 @@ func DefaultTrainJob(job *trainer.TrainJob, written func(fieldpath.Path) bool) {
 // TrainJob. It changes the patches. written reports whether a patch has a field, as for DefaultTrainJob. Its path starts at the patch.
 func DefaultPatches(patches []trainer.RuntimePatch, written func(patch int, at fieldpath.Path) bool) {
 	for i := range patches {
-		spec := patches[i].TrainingRuntimeSpec
-		if spec == nil || spec.Template == nil || spec.Template.Spec == nil {
-			continue
-		}
-		for j := range spec.Template.Spec.ReplicatedJobs {
-			job := spec.Template.Spec.ReplicatedJobs[j].Template
-			if job == nil || job.Spec == nil || job.Spec.Template == nil || job.Spec.Template.Spec == nil {
+		jobs := patched.Jobs(&patches[i])
+		for j := range jobs {
+			pod := patched.Pod(&jobs[j])
+			if pod == nil {
 				continue
 			}
-			pod := job.Spec.Template.Spec
 			for k := range pod.Volumes {
 				var inVolume func(...string) bool
 				if written != nil {

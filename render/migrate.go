@@ -10,6 +10,7 @@ import (
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/check"
 	"github.com/trainweld/trainweld/render/internal/migration"
+	"github.com/trainweld/trainweld/render/internal/patched"
 	"github.com/trainweld/trainweld/render/legacy"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
@@ -90,7 +91,7 @@ func (m *Migration) renderOld(in Input, overrides *legacy.Overrides) *Output {
 		out, _ = JobSet(in, Options{})
 	} else {
 		patches := overrides.Patches()
-		out = &Output{Findings: append(overrides.Check(), check.Patches(migration.Skeleton(patches), patches)...)}
+		out = &Output{Findings: append(overrides.Check(), check.Patches(patched.Skeleton(patches), patches)...)}
 		for i := range out.Findings {
 			f := &out.Findings[i]
 			f.Object = ObjectOf(in.TrainJob)
@@ -177,7 +178,7 @@ func migrated(in Input, overrides *legacy.Overrides, manager string) (*trainer.T
 	}
 	// The patch must work over a runtime with only the jobs and containers that it names.
 	var found finding.List
-	for _, f := range check.Patches(migration.Skeleton(job.Spec.RuntimePatches), job.Spec.RuntimePatches) {
+	for _, f := range check.Patches(patched.Skeleton(job.Spec.RuntimePatches), job.Spec.RuntimePatches) {
 		if f.Severity >= finding.Error {
 			f.Object = ObjectOf(in.TrainJob)
 			found = append(found, f)

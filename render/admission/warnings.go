@@ -12,6 +12,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/admission/internal/podapi"
+	"github.com/trainweld/trainweld/render/internal/patched"
 	"github.com/trainweld/trainweld/render/mlpolicy"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
@@ -62,16 +63,12 @@ func orNone(ancestor string) string {
 // powers warns of patches that give containers power over their node. Defaults of a queue or a team rarely intend
 // that.
 func (c *checker) powers(patch *trainer.RuntimePatch) {
-	if patch.TrainingRuntimeSpec == nil || patch.TrainingRuntimeSpec.Template == nil || patch.TrainingRuntimeSpec.Template.Spec == nil {
-		return
-	}
-	jobs := patch.TrainingRuntimeSpec.Template.Spec.ReplicatedJobs
+	jobs := patched.Jobs(patch)
 	for i := range jobs {
-		job := &jobs[i]
-		if job.Template == nil || job.Template.Spec == nil || job.Template.Spec.Template == nil || job.Template.Spec.Template.Spec == nil {
+		job, pod := &jobs[i], patched.Pod(&jobs[i])
+		if pod == nil {
 			continue
 		}
-		pod := job.Template.Spec.Template.Spec
 		at := runtimepatch.PatchPath(patch.Manager).Append(jobPath(job.Name)...).Append(fieldpath.Fields("template", "spec", "template", "spec")...)
 		before := podOf(c.in.Runtime.spec.Template.Spec.ReplicatedJobs, job.Name)
 		c.containerPowers(pod.InitContainers, before.InitContainers, at.Append(fieldpath.Field("initContainers")))

@@ -22,6 +22,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/internal/patched"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 	"github.com/trainweld/trainweld/schema"
 )
@@ -337,10 +338,11 @@ func EnvFields() map[string]string {
 // mainEnv reports env on the containers whose env the TrainJob sets itself. Only the container's name counts, in any job, even
 // in one that the runtime lacks.
 func (c *checker) mainEnv(patch *trainer.ReplicatedJobPatch) {
-	if patch.Template == nil || patch.Template.Spec == nil || patch.Template.Spec.Template == nil || patch.Template.Spec.Template.Spec == nil {
+	pod := patched.Pod(patch)
+	if pod == nil {
 		return
 	}
-	containers := patch.Template.Spec.Template.Spec.Containers
+	containers := pod.Containers
 	for i := range containers {
 		if len(containers[i].Env) == 0 {
 			continue

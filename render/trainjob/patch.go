@@ -5,13 +5,12 @@ import (
 	"strings"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/check"
+	"github.com/trainweld/trainweld/render/internal/patched"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
@@ -69,7 +68,7 @@ func (b *builder) checkPatches() {
 	if len(patches) > mostPatches {
 		b.reject(finding.CodeBadValue, list, "merge patches of your own into one", "there are %d patches: must be at most %d", len(patches), mostPatches)
 	}
-	b.findings = append(b.findings, check.Patches(templateOf(patches), patches)...)
+	b.findings = append(b.findings, check.Patches(patched.Skeleton(patches), patches)...)
 	count := map[string]int{}
 	for i := range patches {
 		count[patches[i].Manager]++
@@ -79,31 +78,17 @@ func (b *builder) checkPatches() {
 		if count[patches[i].Manager] > 1 {
 			step = fieldpath.Index(i)
 		}
-		for path, pod := range pods(&patches[i]) {
-			c := containers{b, list.Append(step), b.written[i]}
-			c.check(path.Append(fieldpath.Field("initContainers")), pod.InitContainers)
-			c.check(path.Append(fieldpath.Field("containers")), pod.Containers)
-		}
-	}
-}
-
-// pods yields the patched Pods with their paths in the patch.
-func pods(patch *trainer.RuntimePatch) func(yield func(fieldpath.Path, *PodSpecPatch) bool) {
-	return func(yield func(fieldpath.Path, *PodSpecPatch) bool) {
-		if patch.TrainingRuntimeSpec == nil || patch.TrainingRuntimeSpec.Template == nil || patch.TrainingRuntimeSpec.Template.Spec == nil {
-			return
-		}
-		jobs := patch.TrainingRuntimeSpec.Template.Spec.ReplicatedJobs
-		for i := range jobs {
-			t := jobs[i].Template
-			if t == nil || t.Spec == nil || t.Spec.Template == nil || t.Spec.Template.Spec == nil {
+		c := containers{b, list.Append(step), b.written[i]}
+		jobs := patched.Jobs(&patches[i])
+		for j := range jobs {
+			pod := patched.Pod(&jobs[j])
+			if pod == nil {
 				continue
 			}
-			path := fieldpath.Fields("trainingRuntimeSpec", "template", "spec", "replicatedJobs").Append(itemOf(jobs[i].Name, i)).
+			path := fieldpath.Fields("trainingRuntimeSpec", "template", "spec", "replicatedJobs").Append(itemOf(jobs[j].Name, j)).
 				Append(fieldpath.Fields("template", "spec", "template", "spec")...)
-			if !yield(path, t.Spec.Template.Spec) {
-				return
-			}
+			c.check(path.Append(fieldpath.Field("initContainers")), pod.InitContainers)
+			c.check(path.Append(fieldpath.Field("containers")), pod.Containers)
 		}
 	}
 }
@@ -114,53 +99,6 @@ func itemOf(name string, i int) fieldpath.Step {
 		return fieldpath.Index(i)
 	}
 	return fieldpath.Item("name", name)
-}
-
-// templateOf returns a template with all parts that the patches name. So no finding of check.Patches depends on the runtime.
-func templateOf(patches []trainer.RuntimePatch) *trainer.JobSetTemplateSpec {
-	template := &trainer.JobSetTemplateSpec{}
-	for i := range patches {
-		if patches[i].TrainingRuntimeSpec == nil || patches[i].TrainingRuntimeSpec.Template == nil || patches[i].TrainingRuntimeSpec.Template.Spec == nil {
-			continue
-		}
-		for _, patch := range patches[i].TrainingRuntimeSpec.Template.Spec.ReplicatedJobs {
-			if patch.Name == "" {
-				continue
-			}
-			job := addJob(template, patch.Name)
-			if patch.Template == nil || patch.Template.Spec == nil || patch.Template.Spec.Template == nil || patch.Template.Spec.Template.Spec == nil {
-				continue
-			}
-			pod := patch.Template.Spec.Template.Spec
-			addContainers(&job.Containers, pod.Containers)
-			addContainers(&job.InitContainers, pod.InitContainers)
-		}
-	}
-	return template
-}
-
-func addJob(template *trainer.JobSetTemplateSpec, name string) *corev1.PodSpec {
-	jobs := &template.Spec.ReplicatedJobs
-	for i := range *jobs {
-		if (*jobs)[i].Name == name {
-			return &(*jobs)[i].Template.Spec.Template.Spec
-		}
-	}
-	*jobs = append(*jobs, jobset.ReplicatedJob{Name: name, Template: batchv1.JobTemplateSpec{}})
-	return &(*jobs)[len(*jobs)-1].Template.Spec.Template.Spec
-}
-
-func addContainers(list *[]corev1.Container, patches []ContainerPatch) {
-	have := map[string]bool{}
-	for i := range *list {
-		have[(*list)[i].Name] = true
-	}
-	for i := range patches {
-		if name := patches[i].Name; name != "" && !have[name] {
-			have[name] = true
-			*list = append(*list, corev1.Container{Name: name})
-		}
-	}
 }
 
 // containers checks the containers of one patch.

@@ -110,47 +110,6 @@ func containerPatches(containers []corev1.Container) []trainer.ContainerPatch {
 	return patches
 }
 
-// Skeleton returns a template with exactly the jobs and containers that the patches name.
-func Skeleton(patches []trainer.RuntimePatch) *trainer.JobSetTemplateSpec {
-	template := &trainer.JobSetTemplateSpec{}
-	jobs := &template.Spec.ReplicatedJobs
-	places := map[string]int{}
-	for _, patch := range patches {
-		spec := patch.TrainingRuntimeSpec.Template.Spec
-		if spec == nil {
-			continue
-		}
-		for _, p := range spec.ReplicatedJobs {
-			at, known := places[p.Name]
-			if !known {
-				at = len(*jobs)
-				places[p.Name] = at
-				*jobs = append(*jobs, jobset.ReplicatedJob{Name: p.Name})
-			}
-			if named := p.Template.Spec.Template.Spec; named != nil {
-				pod := &(*jobs)[at].Template.Spec.Template.Spec
-				pod.Containers = withNames(pod.Containers, named.Containers)
-				pod.InitContainers = withNames(pod.InitContainers, named.InitContainers)
-			}
-		}
-	}
-	return template
-}
-
-func withNames(containers []corev1.Container, patches []trainer.ContainerPatch) []corev1.Container {
-	known := map[string]bool{}
-	for i := range containers {
-		known[containers[i].Name] = true
-	}
-	for _, p := range patches {
-		if !known[p.Name] {
-			known[p.Name] = true
-			containers = append(containers, corev1.Container{Name: p.Name})
-		}
-	}
-	return containers
-}
-
 // SourceOf returns the path of the last override that sets the patch's path. For an item of a list it returns the
 // list. The positions of an item in the patch's and the override's list differ.
 func SourceOf(overrides *legacy.Overrides, path fieldpath.Path) fieldpath.Path {
