@@ -2,6 +2,7 @@ package admission
 
 import (
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -89,12 +90,7 @@ func (c *checker) initializer(section, name string) {
 }
 
 func mounts(container *corev1.Container, volume string) bool {
-	for i := range container.VolumeMounts {
-		if container.VolumeMounts[i].Name == volume {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(container.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == volume })
 }
 
 // replicatedJob returns the job of that name, or nil. Names are unique in an admitted runtime.

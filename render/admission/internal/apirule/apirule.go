@@ -52,6 +52,13 @@ func Required(report Reporter, code finding.Code, path fieldpath.Path, value str
 	return value != ""
 }
 
+// Valid reports the problems that Kubernetes finds in a value, if any.
+func Valid(report Reporter, code finding.Code, path fieldpath.Path, value any, problems []string, help string) {
+	if len(problems) > 0 {
+		report(code, path, Invalid(value, strings.Join(problems, "; ")), help)
+	}
+}
+
 const (
 	labelHelp     = "use lower-case letters, digits and dashes, beginning and ending with a letter or digit, 63 at most"
 	SubdomainHelp = "use lower-case letters, digits, dashes and dots, beginning and ending with a letter or digit"
@@ -60,21 +67,15 @@ const (
 
 // DNSLabel, DNSSubdomain and QualifiedName report invalid names of these kinds.
 func DNSLabel(report Reporter, code finding.Code, path fieldpath.Path, name string) {
-	if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
-		report(code, path, Invalid(name, strings.Join(problems, "; ")), labelHelp)
-	}
+	Valid(report, code, path, name, validation.IsDNS1123Label(name), labelHelp)
 }
 
 func DNSSubdomain(report Reporter, code finding.Code, path fieldpath.Path, name string) {
-	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
-		report(code, path, Invalid(name, strings.Join(problems, "; ")), SubdomainHelp)
-	}
+	Valid(report, code, path, name, validation.IsDNS1123Subdomain(name), SubdomainHelp)
 }
 
 func QualifiedName(report Reporter, code finding.Code, path fieldpath.Path, name string) {
-	if problems := validation.IsQualifiedName(name); len(problems) > 0 {
-		report(code, path, Invalid(name, strings.Join(problems, "; ")), qualifiedHelp)
-	}
+	Valid(report, code, path, name, validation.IsQualifiedName(name), qualifiedHelp)
 }
 
 // LabelSelector reports errors in a label selector.

@@ -22,12 +22,9 @@ func Metadata(labels, annotations map[string]string, at fieldpath.Path, report R
 		if isPlainKey(key) && (labels[key] == "" || isPlainWord(labels[key])) {
 			continue
 		}
-		if problems := validation.IsQualifiedName(key); len(problems) > 0 {
-			report(finding.CodeBadLabel, at.Append(fieldpath.Field("labels"), fieldpath.Key(key)), Invalid(key, strings.Join(problems, "; ")), help)
-		}
-		if problems := validation.IsValidLabelValue(labels[key]); len(problems) > 0 {
-			report(finding.CodeBadLabel, at.Append(fieldpath.Field("labels"), fieldpath.Key(key)), Invalid(labels[key], strings.Join(problems, "; ")), help)
-		}
+		label := at.Append(fieldpath.Field("labels"), fieldpath.Key(key))
+		Valid(report, finding.CodeBadLabel, label, key, validation.IsQualifiedName(key), help)
+		Valid(report, finding.CodeBadLabel, label, labels[key], validation.IsValidLabelValue(labels[key]), help)
 	}
 	size := 0
 	for _, key := range slices.Sorted(maps.Keys(annotations)) {
@@ -35,10 +32,7 @@ func Metadata(labels, annotations map[string]string, at fieldpath.Path, report R
 		if isPlainKey(key) {
 			continue
 		}
-		if problems := validation.IsQualifiedName(strings.ToLower(key)); len(problems) > 0 {
-			report(finding.CodeBadLabel, at.Append(fieldpath.Field("annotations"), fieldpath.Key(key)),
-				Invalid(key, strings.Join(problems, "; ")), help)
-		}
+		Valid(report, finding.CodeBadLabel, at.Append(fieldpath.Field("annotations"), fieldpath.Key(key)), key, validation.IsQualifiedName(strings.ToLower(key)), help)
 	}
 	if size > longestAnnotations {
 		report(finding.CodeBadLabel, at.Append(fieldpath.Field("annotations")),

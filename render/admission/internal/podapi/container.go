@@ -223,10 +223,5 @@ func (p *podChecker) checkContainerRestart(c podContainer) {
 
 // HasContainer reports whether a list has a container of that name.
 func HasContainer(containers []corev1.Container, name string) bool {
-	for i := range containers {
-		if containers[i].Name == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(containers, func(c corev1.Container) bool { return c.Name == name })
 }

@@ -20,13 +20,10 @@ func (p *podChecker) checkEnv(c podContainer) {
 	steps := envSteps(c.Env)
 	for i := range c.Env {
 		env := &c.Env[i]
-		name := func() fieldpath.Path { return list.Append(steps[i], fieldpath.Field("name")) }
-		if env.Name == "" {
-			apirule.Required(p.report, finding.CodeEnv, name(), env.Name)
-		} else {
-			if problems := validation.IsRelaxedEnvVarName(env.Name); len(problems) > 0 {
-				p.report(finding.CodeEnv, name(), apirule.Invalid(env.Name, strings.Join(problems, "; ")),
-					"use letters, digits and underscores")
+		if problems := validation.IsRelaxedEnvVarName(env.Name); len(problems) > 0 {
+			name := list.Append(steps[i], fieldpath.Field("name"))
+			if apirule.Required(p.report, finding.CodeEnv, name, env.Name) {
+				apirule.Valid(p.report, finding.CodeEnv, name, env.Name, problems, "use letters, digits and underscores")
 			}
 		}
 		if env.ValueFrom != nil {
@@ -172,17 +169,13 @@ func (p *podChecker) checkKeyRef(name, key string, at fieldpath.Path) {
 	if !apirule.Required(p.report, finding.CodeEnv, at.Append(fieldpath.Field("key")), key) {
 		return
 	}
-	if problems := validation.IsConfigMapKey(key); len(problems) > 0 {
-		p.report(finding.CodeEnv, at.Append(fieldpath.Field("key")), apirule.Invalid(key, strings.Join(problems, "; ")), "use letters, digits, dashes, underscores and dots")
-	}
+	apirule.Valid(p.report, finding.CodeEnv, at.Append(fieldpath.Field("key")), key, validation.IsConfigMapKey(key), "use letters, digits, dashes, underscores and dots")
 }
 
 // checkFileRef checks a variable from a file that an init container wrote.
 func (p *podChecker) checkFileRef(ref *corev1.FileKeySelector, at fieldpath.Path) {
 	if apirule.Required(p.report, finding.CodeEnv, at.Append(fieldpath.Field("key")), ref.Key) {
-		if problems := validation.IsRelaxedEnvVarName(ref.Key); len(problems) > 0 {
-			p.report(finding.CodeEnv, at.Append(fieldpath.Field("key")), apirule.Invalid(ref.Key, strings.Join(problems, "; ")), "use letters, digits and underscores")
-		}
+		apirule.Valid(p.report, finding.CodeEnv, at.Append(fieldpath.Field("key")), ref.Key, validation.IsRelaxedEnvVarName(ref.Key), "use letters, digits and underscores")
 	}
 	if apirule.Required(p.report, finding.CodeEnv, at.Append(fieldpath.Field("path")), ref.Path) {
 		apirule.NoWayUp(p.report, finding.CodeEnv, at.Append(fieldpath.Field("path")), ref.Path)
@@ -205,9 +198,7 @@ func (p *podChecker) checkEnvFrom(c podContainer) {
 		from := &c.EnvFrom[i]
 		at := c.at.Append(fieldpath.Field("envFrom"), fieldpath.Index(i))
 		if from.Prefix != "" {
-			if problems := validation.IsRelaxedEnvVarName(from.Prefix); len(problems) > 0 {
-				p.report(finding.CodeEnv, at.Append(fieldpath.Field("prefix")), apirule.Invalid(from.Prefix, strings.Join(problems, "; ")), "use letters, digits and underscores")
-			}
+			apirule.Valid(p.report, finding.CodeEnv, at.Append(fieldpath.Field("prefix")), from.Prefix, validation.IsRelaxedEnvVarName(from.Prefix), "use letters, digits and underscores")
 		}
 		if ref := from.ConfigMapRef; ref != nil {
 			p.checkSourceName(ref.Name, at.Append(fieldpath.Fields("configMapRef", "name")...))

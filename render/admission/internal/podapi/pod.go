@@ -207,9 +207,7 @@ func (p *podChecker) checkDNS() {
 		if search == "." {
 			continue
 		}
-		if problems := validation.IsDNS1123SubdomainWithUnderscore(strings.TrimSuffix(search, ".")); len(problems) > 0 {
-			p.report(finding.CodePodSpec, searches.Append(fieldpath.Index(i)), apirule.Invalid(search, strings.Join(problems, "; ")), apirule.SubdomainHelp)
-		}
+		apirule.Valid(p.report, finding.CodePodSpec, searches.Append(fieldpath.Index(i)), search, validation.IsDNS1123SubdomainWithUnderscore(strings.TrimSuffix(search, ".")), apirule.SubdomainHelp)
 	}
 	for i, option := range config.Options {
 		apirule.Required(p.report, finding.CodePodSpec, p.field("dnsConfig", "options").Append(fieldpath.Index(i)), option.Name)

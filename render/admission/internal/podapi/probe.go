@@ -2,7 +2,6 @@ package podapi
 
 import (
 	"fmt"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -129,10 +128,8 @@ func (p *podChecker) checkHTTP(http *corev1.HTTPGetAction, at fieldpath.Path) {
 		apirule.OneOf(p.report, finding.CodeProbe, at.Append(fieldpath.Field("scheme")), http.Scheme, corev1.URISchemeHTTP, corev1.URISchemeHTTPS)
 	}
 	for i, header := range http.HTTPHeaders {
-		if problems := validation.IsHTTPHeaderName(header.Name); len(problems) > 0 {
-			p.report(finding.CodeProbe, at.Append(fieldpath.Field("httpHeaders"), fieldpath.Index(i), fieldpath.Field("name")),
-				apirule.Invalid(header.Name, strings.Join(problems, "; ")), "use letters, digits and dashes")
-		}
+		name := at.Append(fieldpath.Field("httpHeaders"), fieldpath.Index(i), fieldpath.Field("name"))
+		apirule.Valid(p.report, finding.CodeProbe, name, header.Name, validation.IsHTTPHeaderName(header.Name), "use letters, digits and dashes")
 	}
 }
 
@@ -142,7 +139,5 @@ func (p *podChecker) checkNumberOrName(port intstr.IntOrString, path fieldpath.P
 		apirule.Between(p.report, finding.CodeProbe, path, port.IntVal, 1, highestPort)
 		return
 	}
-	if problems := validation.IsValidPortName(port.StrVal); len(problems) > 0 {
-		p.report(finding.CodeProbe, path, apirule.Invalid(port.StrVal, strings.Join(problems, "; ")), "use the port's number, or its name in ports")
-	}
+	apirule.Valid(p.report, finding.CodeProbe, path, port.StrVal, validation.IsValidPortName(port.StrVal), "use the port's number, or its name in ports")
 }

@@ -47,9 +47,7 @@ func (p *podChecker) checkScheduling() {
 }
 
 func (p *podChecker) checkLabelValue(path fieldpath.Path, value string) {
-	if problems := validation.IsValidLabelValue(value); len(problems) > 0 {
-		p.report(finding.CodeScheduling, path, apirule.Invalid(value, strings.Join(problems, "; ")), "use a valid label value")
-	}
+	apirule.Valid(p.report, finding.CodeScheduling, path, value, validation.IsValidLabelValue(value), "use a valid label value")
 }
 
 func (p *podChecker) checkToleration(t *corev1.Toleration, at fieldpath.Path) {

@@ -49,9 +49,7 @@ func (p *podChecker) checkID(id *int64, path fieldpath.Path) {
 	if id == nil {
 		return
 	}
-	if problems := validation.IsValidUserID(*id); len(problems) > 0 {
-		p.report(finding.CodeSecurityContext, path, apirule.Invalid(*id, strings.Join(problems, "; ")), "set a number from 0 to 2147483647")
-	}
+	apirule.Valid(p.report, finding.CodeSecurityContext, path, *id, validation.IsValidUserID(*id), "set a number from 0 to 2147483647")
 }
 
 const sysctlPattern = `^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$`
