@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
@@ -158,7 +157,7 @@ func (c *checker) torchTune(t *trainer.Trainer) {
 	if nodes > 1 && !recipes.nodes {
 		reject(atNodes, fmt.Sprintf("torchtune runs %s on one node only, not on %d", model, nodes), "set numNodes to 1")
 	}
-	lora, quantized := c.torchTuneLoRA(t.Args)
+	lora, quantized := mlpolicy.TorchTuneLoRA(c.job.release.TorchTune, t.Args)
 	switch {
 	case nodes != 1 || !quantized || !c.job.has(release.TorchTuneQLoRA):
 	case recipes.qlora == notAtAll:
@@ -182,21 +181,6 @@ func (c *checker) torchTune(t *trainer.Trainer) {
 	}
 }
 
-// torchTuneLoRA reports whether the arguments ask for LoRA, and for quantized LoRA. Before Trainer 2.3, values did not count.
-func (c *checker) torchTuneLoRA(args []string) (lora, quantized bool) {
-	isTrue := func(key string) bool {
-		if c.job.release.TorchTune != release.TorchTune23 {
-			return slices.ContainsFunc(args, func(arg string) bool { return strings.Contains(arg, key) })
-		}
-		return slices.ContainsFunc(args, func(arg string) bool {
-			name, value, ok := strings.Cut(arg, "=")
-			return ok && strings.Contains(name, key) && strings.EqualFold(strings.TrimSpace(value), "true")
-		})
-	}
-	lora = slices.ContainsFunc(args, func(arg string) bool { return strings.Contains(arg, "model.lora_attn_modules") })
-	return lora, isTrue("model.quantize_base") && !isTrue("model.use_dora")
-}
-
 // oneDevice reports whether torchtune takes its recipe for one device, for one process or one GPU. It reads the
 // resources of spec.trainer, or else of the runtime.
 func (c *checker) oneDevice(t *trainer.Trainer) bool {
@@ -208,44 +192,9 @@ func (c *checker) oneDevice(t *trainer.Trainer) bool {
 	}
 	resources := t.ResourcesPerNode
 	if resources == nil {
-		resources = nodeResources(c.merged.Template.Spec.ReplicatedJobs)
+		resources = mlpolicy.NodeResources(c.merged.Template.Spec.ReplicatedJobs)
 	}
-	if resources == nil {
-		return false
-	}
-	if n := gpus(resources.Requests); n != 0 {
-		return n == 1
-	}
-	return gpus(resources.Limits) == 1
-}
-
-// nodeResources returns the resources of the first container called node. Its job is also called node, or has the
-// trainer's label.
-func nodeResources(jobs []jobset.ReplicatedJob) *corev1.ResourceRequirements {
-	for i := range jobs {
-		if jobs[i].Name != mlpolicy.Node && jobs[i].Template.Labels[mlpolicy.Ancestor] != mlpolicy.Trainer {
-			continue
-		}
-		containers := jobs[i].Template.Spec.Template.Spec.Containers
-		for j := range containers {
-			if containers[j].Name == mlpolicy.Node {
-				return &containers[j].Resources
-			}
-		}
-	}
-	return nil
-}
-
-// gpus returns the quantity of the first resource, by name, whose name contains "gpu".
-func gpus(resources corev1.ResourceList) int64 {
-	var first corev1.ResourceName
-	for name := range resources {
-		if strings.Contains(strings.ToLower(string(name)), "gpu") && (first == "" || name < first) {
-			first = name
-		}
-	}
-	quantity := resources[first]
-	return quantity.Value()
+	return resources != nil && mlpolicy.GPUs(*resources) == 1
 }
 
 func (c *checker) mpi(p *trainer.MPIMLPolicySource) {

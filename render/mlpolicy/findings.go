@@ -278,7 +278,7 @@ func (j *Job) checkGPUs(c Place) {
 	if t == nil || t.ResourcesPerNode == nil || j.replacesResources() {
 		return
 	}
-	if n := gpus(c.Resources); n > 0 && gpus(*t.ResourcesPerNode) == 0 {
+	if n := GPUs(c.Resources); n > 0 && GPUs(*t.ResourcesPerNode) == 0 {
 		j.aboutTrainJob(finding.CodeGPUsUnseen, finding.Warning, fieldpath.Fields("spec", "trainer", "resourcesPerNode"),
 			fmt.Sprintf("container %s keeps the runtime's %d GPUs, but the %s policy counts GPUs in resourcesPerNode alone, and sees none", c.Name, n, j.policyName()),
 			"name the GPUs in resourcesPerNode, too")
@@ -287,7 +287,7 @@ func (j *Job) checkGPUs(c Place) {
 
 // gpusDropped reports GPUs that the container loses, since resourcesPerNode replaces its resources.
 func (j *Job) gpusDropped(c Place) {
-	if n := gpus(c.Resources); j.replacesResources() && n > 0 && gpus(*j.TrainJob.Spec.Trainer.ResourcesPerNode) == 0 {
+	if n := GPUs(c.Resources); j.replacesResources() && n > 0 && GPUs(*j.TrainJob.Spec.Trainer.ResourcesPerNode) == 0 {
 		j.aboutTrainJob(finding.CodeGPUsUnseen, finding.Warning, fieldpath.Fields("spec", "trainer", "resourcesPerNode"),
 			fmt.Sprintf("container %s loses the runtime's %d GPUs: Trainer %s replaces all its resources by resourcesPerNode, which names none", c.Name, n, j.Release.Name),
 			"name the GPUs in resourcesPerNode, too")

@@ -172,7 +172,7 @@ func (j *Job) slotsPerNode(policy *trainer.MPIMLPolicySource) int32 {
 			j.checkGPUs(set.In("containers", c))
 		}
 	}
-	if n := gpus(j.perNode()); n > 1 {
+	if n := GPUs(j.perNode()); n > 1 {
 		return int32(n)
 	}
 	return 1

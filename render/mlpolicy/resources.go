@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/render/release"
 )
@@ -102,19 +103,26 @@ func (j *Job) perNode() corev1.ResourceRequirements {
 	if t := j.TrainJob.Spec.Trainer; t != nil && t.ResourcesPerNode != nil {
 		return *t.ResourcesPerNode
 	}
-	for _, set := range j.Sets {
-		if set.Name == Node || set.Ancestor == Trainer {
-			if c := set.Container(Node); c != nil {
-				return c.Resources
-			}
-		}
-	}
-	return corev1.ResourceRequirements{}
+	return orDefault(NodeResources(j.Template.Spec.ReplicatedJobs), corev1.ResourceRequirements{})
 }
 
-// gpus returns the number of requested GPUs. It uses the first resource whose name contains "gpu", and prefers
+// NodeResources returns the resources of the first container called node, or nil. Its job is also called node, or has the trainer's
+// label.
+func NodeResources(jobs []jobset.ReplicatedJob) *corev1.ResourceRequirements {
+	for i := range jobs {
+		if jobs[i].Name != Node && jobs[i].Template.Labels[Ancestor] != Trainer {
+			continue
+		}
+		if c := (&PodSet{ReplicatedJob: &jobs[i]}).Container(Node); c != nil {
+			return &c.Resources
+		}
+	}
+	return nil
+}
+
+// GPUs returns the number of requested GPUs. It uses the first resource whose name contains "gpu", and prefers
 // requests to limits.
-func gpus(r corev1.ResourceRequirements) int {
+func GPUs(r corev1.ResourceRequirements) int {
 	if n := gpusOf(r.Requests); n != 0 {
 		return n
 	}

@@ -119,7 +119,7 @@ func (j *Job) procsFrom() Writer {
 // turns words into numbers.
 func (j *Job) procs() procs {
 	resources := j.perNode()
-	p := procs{intstr.FromString(autoProcs), gpus(resources)}
+	p := procs{intstr.FromString(autoProcs), GPUs(resources)}
 	if n := j.Earlier.TorchNumProcPerNode; n != nil {
 		p.IntOrString = *n
 	}

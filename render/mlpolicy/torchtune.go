@@ -31,17 +31,12 @@ func (j *Job) torchTune(nodes int32, p procs) {
 }
 
 // torchTuneRecipe returns the recipe and the suffix of its configuration. Several nodes exclude LoRA, so a full
-// fine-tuning gets its arguments. Trainer 2.0 knows no LoRA. Trainer 2.1 and 2.2 look for the names of QLoRA's
-// arguments anywhere, whatever their values.
+// fine-tuning gets its arguments. Trainer 2.0 knows no LoRA.
 func (j *Job) torchTuneRecipe(nodes int32, p procs, args []string) (recipe, suffix string) {
-	lora := names(args, "model.lora_attn_modules")
-	qlora := isTrue(args, "model.quantize_base") && !isTrue(args, "model.use_dora")
+	lora, qlora := TorchTuneLoRA(j.Release.TorchTune, args)
 	single := p.is(1) || p.gpus == 1
-	switch j.Release.TorchTune {
-	case release.TorchTune20:
+	if j.Release.TorchTune == release.TorchTune20 {
 		lora, qlora, single = false, false, p.is(1)
-	case release.TorchTune21:
-		qlora = names(args, "model.quantize_base") && !names(args, "model.use_dora")
 	}
 	switch {
 	case nodes > 1:
@@ -61,6 +56,16 @@ func (j *Job) torchTuneRecipe(nodes int32, p procs, args []string) (recipe, suff
 	default:
 		return "full_finetune_distributed", "_full"
 	}
+}
+
+// TorchTuneLoRA reports whether the arguments ask for LoRA, and for quantized LoRA. Before Trainer 2.3, the names of QLoRA's
+// arguments count anywhere, whatever their values.
+func TorchTuneLoRA(by release.TorchTune, args []string) (lora, quantized bool) {
+	asks := names
+	if by == release.TorchTune23 {
+		asks = isTrue
+	}
+	return names(args, "model.lora_attn_modules"), asks(args, "model.quantize_base") && !asks(args, "model.use_dora")
 }
 
 // names reports whether an argument contains the item.

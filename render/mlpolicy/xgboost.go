@@ -20,7 +20,7 @@ func xgboost(j *Job) bool {
 		j.nothingInjected()
 		return true
 	}
-	workers := set.Count * int32(max(1, gpus(j.perNode())))
+	workers := set.Count * int32(max(1, GPUs(j.perNode())))
 	by := policyWriter("xgboost")
 	j.UpsertEnv(by, c,
 		corev1.EnvVar{Name: "DMLC_TRACKER_URI", Value: j.master()},

@@ -110,8 +110,8 @@ func exported() []exportedPackage {
 			new(golden.Case), new(golden.Change), new(golden.Line), new(golden.Result),
 		}},
 		{folder: "render/mlpolicy", all: []any{
-			mlpolicy.Acting, mlpolicy.Companions, mlpolicy.Computed, mlpolicy.Copied, mlpolicy.Enforce, mlpolicy.Env, mlpolicy.NewJob,
-			mlpolicy.Schedule, mlpolicy.TorchTuneModel,
+			mlpolicy.Acting, mlpolicy.Companions, mlpolicy.Computed, mlpolicy.Copied, mlpolicy.Enforce, mlpolicy.Env, mlpolicy.GPUs, mlpolicy.NewJob, mlpolicy.NodeResources,
+			mlpolicy.Schedule, mlpolicy.TorchTuneLoRA, mlpolicy.TorchTuneModel,
 			new(mlpolicy.Job), new(mlpolicy.Place), new(mlpolicy.PodSet),
 		}},
 		{folder: "schema", all: []any{
