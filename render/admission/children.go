@@ -13,6 +13,7 @@ import (
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/admission/internal/jobapi"
 	"github.com/trainweld/trainweld/render/admission/internal/podapi"
+	"github.com/trainweld/trainweld/render/explain"
 	"github.com/trainweld/trainweld/render/mlpolicy"
 	"github.com/trainweld/trainweld/render/release"
 	"github.com/trainweld/trainweld/render/runtimepatch"
@@ -136,19 +137,10 @@ func isOfOtherController(js *jobset.JobSet) bool {
 	return js.Spec.ManagedBy != nil && *js.Spec.ManagedBy != jobset.JobSetControllerName
 }
 
-// changeable are the fields of a Pod template that can change while its JobSet is suspended (JobSet v0.12.0 pkg/webhooks). Kueue sets
-// them with a patch of the TrainJob, or in the JobSet itself.
-func changeable() []fieldpath.Path {
-	return []fieldpath.Path{
-		fieldpath.Fields("metadata", "labels"), fieldpath.Fields("metadata", "annotations"),
-		fieldpath.Fields("spec", "nodeSelector"), fieldpath.Fields("spec", "tolerations"), fieldpath.Fields("spec", "schedulingGates"),
-	}
-}
-
 // beforeResume returns a finding on an object that a controller creates when the JobSet resumes. path is its field of the Pod
 // template. The cluster will reject the object, unless the field can change before.
 func beforeResume(f finding.Finding, path fieldpath.Path) finding.Finding {
-	if slices.ContainsFunc(changeable(), path.HasPrefix) {
+	if slices.ContainsFunc(explain.Mutable(), path.HasPrefix) {
 		f.Severity = finding.Warning
 		f.Message += "; the cluster rejects it when the job resumes, unless Kueue or another manager changes the field before"
 	}

@@ -134,13 +134,13 @@ func checkClaims(js *jobset.JobSet, report apirule.Reporter) {
 			if n := len(name + "-" + js.Name); n > longestClaim {
 				reject(fmt.Sprintf("the claim's name and the JobSet's have %d characters together, and may have %d", n, longestClaim), "shorten one of them")
 			}
-			checkClaimUse(js.Spec.ReplicatedJobs, name, path, report)
+			checkClaimUse(js.Spec.ReplicatedJobs, name, report)
 		}
 	}
 }
 
 // checkClaimUse requires a container that mounts the claim. It forbids a volume with the claim's name.
-func checkClaimUse(jobs []jobset.ReplicatedJob, name string, path fieldpath.Path, report apirule.Reporter) {
+func checkClaimUse(jobs []jobset.ReplicatedJob, name string, report apirule.Reporter) {
 	mounted := false
 	for i := range jobs {
 		pod := &jobs[i].Template.Spec.Template.Spec
@@ -162,5 +162,4 @@ func checkClaimUse(jobs []jobset.ReplicatedJob, name string, path fieldpath.Path
 		report(finding.CodeJobSetClaim, fieldpath.Fields("spec", "replicatedJobs"),
 			fmt.Sprintf("no container mounts the claim %q", name), "mount a volume of the claim's name, or drop the claim")
 	}
-	_ = path
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/explain"
 	"github.com/trainweld/trainweld/render/release"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
@@ -174,7 +175,7 @@ func UpdateJobSet(ctx context.Context, r *release.Release, old, new map[string]a
 func unfreeze(path fieldpath.Path) string {
 	const depth = 3 // .spec.replicatedJobs[…]
 	if len(path) > depth && path[:depth-1].HasPrefix(fieldpath.Fields("spec", "replicatedJobs")) {
-		for _, field := range changeable() {
+		for _, field := range explain.Mutable() {
 			if path[depth:].HasPrefix(fieldpath.Fields("template", "spec", "template").Append(field...)) {
 				return "suspend the JobSet before the change, or in it"
 			}

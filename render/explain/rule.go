@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/render/check"
 	"github.com/trainweld/trainweld/render/mlpolicy"
 	"github.com/trainweld/trainweld/schema"
 )
@@ -79,14 +80,6 @@ func (r *resolved) union() string {
 	return ""
 }
 
-// sections maps the containers with a section in the TrainJob to the field for their variables. The webhook rejects
-// patches of these variables (Trainer v2.3.0 pkg/runtime/framework/plugins/jobset).
-var sections = map[string]string{
-	mlpolicy.Node:               "spec.trainer.env",
-	mlpolicy.DatasetInitializer: "spec.initializer.dataset.env",
-	mlpolicy.ModelInitializer:   "spec.initializer.model.env",
-}
-
 // set returns whether a manager may set the field in a patch, and describes how to set it.
 func (r *resolved) set() (patchable bool, text string) {
 	inPatch := "spec.runtimePatches[manager].trainingRuntimeSpec.template" + Format(r.path)
@@ -102,8 +95,8 @@ func (r *resolved) set() (patchable bool, text string) {
 		return false, "no one: the API server prunes it from TrainJobs and runtimes"
 	case slices.Equal(names, []string{"spec", "suspend"}):
 		return false, "spec.suspend of the TrainJob; the runtime's is overwritten"
-	case r.patchable && container != "" && slices.Contains(names, "env") && sections[container] != "":
-		return false, sections[container] + " of the TrainJob: no patch may set variables of a container called " + container
+	case r.patchable && container != "" && slices.Contains(names, "env") && check.EnvFields()[container] != "":
+		return false, check.EnvFields()[container] + " of the TrainJob: no patch may set variables of a container called " + container
 	case r.patchable && r.inContainer("env"):
 		return true, "any manager, in " + inPatch + "; not of containers called node, dataset-initializer or model-initializer, whose variables are in spec.trainer.env and spec.initializer of the TrainJob"
 	case r.patchable:
@@ -149,10 +142,13 @@ func (r *resolved) inContainer(field string) bool {
 	return false
 }
 
-// mutable are the fields of a Pod template that a suspended JobSet allows to change (JobSet v0.12.0 pkg/webhooks).
-var mutable = []fieldpath.Path{
-	fieldpath.Fields("metadata", "labels"), fieldpath.Fields("metadata", "annotations"),
-	fieldpath.Fields("spec", "nodeSelector"), fieldpath.Fields("spec", "tolerations"), fieldpath.Fields("spec", "schedulingGates"),
+// Mutable returns the fields of a Pod template that a suspended JobSet allows to change (JobSet v0.12.0 pkg/webhooks). Kueue sets them
+// with a patch of the TrainJob, or in the JobSet itself.
+func Mutable() []fieldpath.Path {
+	return []fieldpath.Path{
+		fieldpath.Fields("metadata", "labels"), fieldpath.Fields("metadata", "annotations"),
+		fieldpath.Fields("spec", "nodeSelector"), fieldpath.Fields("spec", "tolerations"), fieldpath.Fields("spec", "schedulingGates"),
+	}
 }
 
 // change describes when the field may change (Trainer v2.3.0 pkg/runtime/framework/plugins/jobset and the JobSet's
@@ -169,12 +165,12 @@ func (r *resolved) change(patchable bool) string {
 	taken := r.path[0] == fieldpath.Field("metadata")
 	if inPod {
 		rest := r.path[len(pod):]
-		taken = slices.ContainsFunc(mutable, func(m fieldpath.Path) bool { return rest.HasPrefix(m) })
+		taken = slices.ContainsFunc(Mutable(), func(m fieldpath.Path) bool { return rest.HasPrefix(m) })
 	}
 	if taken {
 		return "while the TrainJob is suspended, also once its JobSet exists"
 	}
-	if slices.ContainsFunc(mutable, func(m fieldpath.Path) bool { return inPod && m.HasPrefix(r.path[len(pod):]) }) || len(r.path) <= len(pod) && pod.HasPrefix(anyItems(r.path)) {
+	if slices.ContainsFunc(Mutable(), func(m fieldpath.Path) bool { return inPod && m.HasPrefix(r.path[len(pod):]) }) || len(r.path) <= len(pod) && pod.HasPrefix(anyItems(r.path)) {
 		return "while the TrainJob is suspended; once its JobSet exists, only labels, annotations, nodeSelector, tolerations and schedulingGates of the Pod templates"
 	}
 	return "until the JobSet exists; after that a patch of a suspended TrainJob is accepted, and the JobSet rejects it forever (TW702)"

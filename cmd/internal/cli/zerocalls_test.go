@@ -104,7 +104,7 @@ func exported() []exportedPackage {
 			new(diff.Changes), new(diff.Kind), new(diff.Owners),
 		}},
 		{folder: "render/admission/vap", all: []any{vap.Compile, new(vap.Expressions)}},
-		{folder: "render/explain", all: []any{explain.Field, explain.Format, explain.Paths}},
+		{folder: "render/explain", all: []any{explain.Field, explain.Format, explain.Mutable, explain.Paths}},
 		{folder: "cmd/golden", except: map[string]string{"Run": "it is given the running test"}, all: []any{
 			golden.Find, golden.Run, golden.Settings, golden.Update, golden.UpdateFlag, golden.Walk,
 			new(golden.Case), new(golden.Change), new(golden.Line), new(golden.Result),
