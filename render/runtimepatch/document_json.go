@@ -74,61 +74,52 @@ func onlyMember(members []jsontext.Member, name string) (int, error) {
 
 // write returns the text with the entries at the given places. The new entry is at the place new.
 func (j *jsonText) write(places []int, new int, entry []byte) []byte {
+	var fields []int // without the list
+	for i := range j.fields {
+		if i != j.list {
+			fields = append(fields, i)
+		}
+	}
+	n := len(j.fields)
+	list := slices.Concat([]byte("["), entry, []byte("]"))
 	switch {
 	case len(places) == 0:
-		return j.withoutList()
+		return j.joined(j.spec, j.fields, fields, -1, nil)
+	case n == 0:
+		return j.replaced(j.spec, bytes.IndexByte(j.text[j.spec:], '}')+j.spec+1, slices.Concat([]byte("{"), j.field(list, j.spec), []byte("}")))
 	case j.list < 0:
-		return j.withList(entry)
+		return j.joined(j.spec, j.fields, append(fields, n), n, j.field(list, j.fields[n-1].Start))
 	case len(j.entries) == 0:
-		list := j.fields[j.list]
-		return j.replaced(list.Value, list.End, j.listOf(entry, list.Start))
+		return j.replaced(j.fields[j.list].Value, j.fields[j.list].End, j.styled(list, j.fields[j.list].Start))
+	case new >= 0:
+		entry = j.styled(entry, j.entries[min(new, len(j.entries)-1)].Start)
 	}
+	return j.joined(j.fields[j.list].Value, j.entries, places, new, entry)
+}
+
+// joined returns the text with the members of an object or a list at the given places. The new member is at the place new.
+func (j *jsonText) joined(open int, members []jsontext.Member, places []int, new int, member []byte) []byte {
 	var out []byte
 	for n, i := range places {
 		if n > 0 {
-			out = append(out, separator(j.text, j.fields[j.list].Value, j.entries, i)...)
+			out = append(out, separator(j.text, open, members, i)...)
 		}
 		if i == new {
-			out = append(out, j.styled(entry, j.entries[min(i, len(j.entries)-1)].Start)...)
+			out = append(out, member...)
 		} else {
-			out = append(out, j.text[j.entries[i].Start:j.entries[i].End]...)
+			out = append(out, j.text[members[i].Start:members[i].End]...)
 		}
 	}
-	return j.replaced(j.entries[0].Start, j.entries[len(j.entries)-1].End, out)
+	return j.replaced(members[0].Start, members[len(members)-1].End, out)
 }
 
-// withList returns the text with a list of one entry after the other fields of spec.
-func (j *jsonText) withList(entry []byte) []byte {
-	if len(j.fields) == 0 {
-		return j.replaced(j.spec, bytes.IndexByte(j.text[j.spec:], '}')+j.spec+1, append(j.field([]byte("{"), entry, j.spec), '}'))
-	}
-	last := j.fields[len(j.fields)-1]
-	return j.replaced(last.End, last.End, j.field(separator(j.text, j.spec, j.fields, len(j.fields)), entry, last.Start))
-}
-
-// field appends the list of one entry with its name.
-func (j *jsonText) field(out, entry []byte, at int) []byte {
-	out = append(out, `"`+entriesField+`":`...)
+// field returns the field with a list of entries.
+func (j *jsonText) field(list []byte, at int) []byte {
+	name := `"` + entriesField + `":`
 	if j.isIndented() {
-		out = append(out, ' ')
+		name += " "
 	}
-	return append(out, j.listOf(entry, at)...)
-}
-
-func (j *jsonText) listOf(entry []byte, at int) []byte {
-	return j.styled(slices.Concat([]byte("["), entry, []byte("]")), at)
-}
-
-// withoutList returns the text without the list and the comma before or after it.
-func (j *jsonText) withoutList() []byte {
-	from, to := j.fields[j.list].Start, j.fields[j.list].End
-	switch {
-	case j.list > 0:
-		from = j.fields[j.list-1].End
-	case len(j.fields) > 1:
-		to = j.fields[1].Start
-	}
-	return j.replaced(from, to, nil)
+	return append([]byte(name), j.styled(list, at)...)
 }
 
 func (j *jsonText) replaced(from, to int, text []byte) []byte {
