@@ -32,9 +32,6 @@ const (
 // own args stay after the script's arguments, and the script adds them to the command. The TrainJob's args do not
 // replace them as under all other policies.
 func flux(j *Job) bool {
-	if j.source().Flux == nil {
-		return true
-	}
 	if t := j.TrainJob.Spec.Trainer; t == nil || t.NumNodes == nil {
 		j.fluxNeedsNodes()
 		return false

@@ -14,9 +14,6 @@ import (
 // pkg/runtime/framework/plugins/jax). Unlike torch, it reserves no names. spec.trainer.env comes last and may
 // override its variables. Without a job with the trainer's label, Trainer 2.2 panics on every retry.
 func jax(j *Job) bool {
-	if j.source().JAX == nil {
-		return true
-	}
 	set := j.trainerSet()
 	if set == nil && j.Release.JAXNeedsTrainer {
 		j.aboutRuntime(finding.CodeNeverCreated, finding.Error, fieldpath.Fields("spec", "mlPolicy", "jax"),

@@ -35,11 +35,7 @@ const (
 // node. The runtime's mlPolicy.numNodes sets the Pods of the job with the trainer's label, as under every policy.
 // Under MPI that job is the launcher.
 func mpi(j *Job) bool {
-	policy := j.source().MPI
-	if policy == nil {
-		return true
-	}
-	node := j.set(Node)
+	policy, node := j.source().MPI, j.set(Node)
 	if t := j.TrainJob.Spec.Trainer; node != nil && t != nil && t.NumNodes != nil {
 		count := *t.NumNodes
 		if j.launcherAsNode() {

@@ -6,44 +6,34 @@ const (
 	statusName = "trainjobstatus"
 )
 
-// enforcer returns the policy of a name, or nil.
-func enforcer(name string) func(*Job) bool {
-	switch name {
-	case plainName:
-		return plain
-	case "torch":
-		return torch
-	case "mpi":
-		return mpi
-	case "jax":
-		return jax
-	case "xgboost":
-		return xgboost
-	case "flux":
-		return flux
-	case statusName:
-		return status
-	default:
-		return nil
+// policy is a policy of the controller.
+type policy struct {
+	name  string
+	acts  bool
+	write func(*Job) bool // returns false if the controller would fail on every retry
+}
+
+// policies returns the policies in the order in which Enforce runs them. An array needs no memory of its own.
+func (j *Job) policies() [7]policy {
+	p := j.source()
+	return [...]policy{
+		{plainName, p.Torch == nil && p.MPI == nil && p.JAX == nil, plain},
+		{"torch", p.Torch != nil, torch},
+		{"mpi", p.MPI != nil, mpi},
+		{"jax", p.JAX != nil, jax},
+		{"xgboost", p.XGBoost != nil, xgboost},
+		{"flux", p.Flux != nil, flux},
+		{statusName, j.StatusServer != nil, status},
 	}
 }
 
 // Acting returns the names of the policies that write to a JobSet, in the order in which Enforce runs them. The controller runs
 // them in a random order, which each start changes.
 func Acting(in Input) []string {
-	j := (&Job{Input: in}).filled()
-	p := j.source()
 	var names []string
-	for _, policy := range []struct {
-		name string
-		acts bool
-	}{
-		{plainName, p.Torch == nil && p.MPI == nil && p.JAX == nil},
-		{"torch", p.Torch != nil}, {"mpi", p.MPI != nil}, {"jax", p.JAX != nil}, {"xgboost", p.XGBoost != nil}, {"flux", p.Flux != nil},
-		{statusName, j.StatusServer != nil},
-	} {
-		if policy.acts {
-			names = append(names, policy.name)
+	for _, p := range (&Job{Input: in}).filled().policies() {
+		if p.acts {
+			names = append(names, p.name)
 		}
 	}
 	return names

@@ -3,9 +3,6 @@ package mlpolicy
 // plain applies without a policy, and with xgboost and flux. Trainer v2.3.0 runs its PlainML plugin unless the
 // runtime has torch, mpi or jax.
 func plain(j *Job) bool {
-	if p := j.source(); p.Torch != nil || p.MPI != nil || p.JAX != nil {
-		return true
-	}
 	j.setNumNodes(j.trainerSet())
 	j.trainerEnv()
 	return true

@@ -204,9 +204,12 @@ func NewJob(in Input) *Job {
 func Enforce(j *Job) bool {
 	j = j.filled()
 	j.fillSets()
+	policies := j.policies()
 	for _, name := range j.order() {
-		if enforce := enforcer(name); enforce != nil && !enforce(j) {
-			return false
+		for _, p := range policies {
+			if p.name == name && p.acts && !p.write(j) {
+				return false
+			}
 		}
 	}
 	return true
@@ -232,17 +235,10 @@ func (j *Job) source() trainer.MLPolicySource {
 
 // policyName returns the name of the runtime's policy in ownership, or plain without a policy.
 func (j *Job) policyName() string {
-	switch p := j.source(); {
-	case p.Torch != nil:
-		return "torch"
-	case p.MPI != nil:
-		return "mpi"
-	case p.JAX != nil:
-		return "jax"
-	case p.XGBoost != nil:
-		return "xgboost"
-	case p.Flux != nil:
-		return "flux"
+	for _, p := range j.policies() {
+		if p.acts && p.name != plainName && p.name != statusName {
+			return p.name
+		}
 	}
 	return plainName
 }

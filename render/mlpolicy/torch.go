@@ -13,11 +13,7 @@ import (
 // spec.trainer, only the containers that envInjection names get it. The variables of spec.trainer.env come last, in
 // releases whose webhook admits the same variables there.
 func torch(j *Job) bool {
-	policy := j.source().Torch
-	if policy == nil {
-		return true
-	}
-	set := j.trainerSet()
+	policy, set := j.source().Torch, j.trainerSet()
 	j.setNumNodes(set)
 	nodes := int32(1)
 	if set != nil {

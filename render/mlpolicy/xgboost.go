@@ -10,9 +10,6 @@ import (
 // pkg/runtime/framework/plugins/xgboost). The controller also runs its plain plugin, and the order of the two changes
 // with every start of the controller. Here spec.trainer.env comes first.
 func xgboost(j *Job) bool {
-	if j.source().XGBoost == nil {
-		return true
-	}
 	set := j.trainerSet()
 	j.setNumNodes(set)
 	c, found := j.trainerNode()
