@@ -6,11 +6,11 @@ import (
 	"slices"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/internal/children"
 	"github.com/trainweld/trainweld/render/internal/defaults"
 	"github.com/trainweld/trainweld/render/mlpolicy"
 )
@@ -47,11 +47,7 @@ func (r *renderer) ownerReferences(objects []mlpolicy.Object) {
 		})
 	}
 	for _, object := range append([]mlpolicy.Object{r.out.JobSet}, objects...) {
-		yes := true
-		object.SetOwnerReferences([]metav1.OwnerReference{{
-			APIVersion: trainer.GroupVersion.String(), Kind: trainer.TrainJobKind, Name: job.Name, UID: job.UID,
-			Controller: &yes, BlockOwnerDeletion: &yes,
-		}})
+		object.SetOwnerReferences(children.ControlledBy(trainer.GroupVersion.String(), trainer.TrainJobKind, job.Name, job.UID))
 	}
 }
 

@@ -265,8 +265,7 @@ func topologyOf(annotations map[string]string, replicas int32) (*TopologyRequest
 		if err != nil {
 			return nil, fmt.Errorf("annotation kueue.x-k8s.io/podset-slice-size: invalid value %q: must be a 32-bit integer", *size)
 		}
-		pods := int32(n)
-		r.PodSetSliceRequiredTopology, r.PodSetSliceSize = slice, &pods
+		r.PodSetSliceRequiredTopology, r.PodSetSliceSize = slice, new(int32(n))
 	}
 	return r, nil
 }

@@ -218,10 +218,9 @@ func (j *Job) sshVolume() corev1.Volume {
 }
 
 func (j *Job) hostVolume() corev1.Volume {
-	mode := int32(0o444)
 	return corev1.Volume{Name: hostVolume, VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
 		LocalObjectReference: corev1.LocalObjectReference{Name: j.TrainJob.Name + "-mpi-hostfile"},
-		Items:                []corev1.KeyToPath{{Key: hostKey, Path: hostKey, Mode: &mode}},
+		Items:                []corev1.KeyToPath{{Key: hostKey, Path: hostKey, Mode: new(int32(0o444))}},
 	}}}
 }
 

@@ -33,11 +33,10 @@ func (j *Job) sshSecret(random io.Reader) (*corev1.Secret, error) {
 	if err != nil {
 		return nil, err
 	}
-	immutable := true
 	return &corev1.Secret{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
 		ObjectMeta: metav1.ObjectMeta{Name: j.sshSecretName(), Namespace: j.TrainJob.Namespace},
-		Immutable:  &immutable,
+		Immutable:  new(true),
 		Type:       corev1.SecretTypeSSHAuth,
 		Data: map[string][]byte{
 			corev1.SSHAuthPrivateKey: pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}),

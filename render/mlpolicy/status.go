@@ -48,11 +48,10 @@ func status(j *Job) bool {
 		)
 		j.upsertMounts(by, c, corev1.VolumeMount{Name: statusVolume, MountPath: statusMountPath, ReadOnly: true})
 	}
-	expiry := int64(3600)
 	j.upsertVolumes(by, set, corev1.Volume{Name: statusVolume, VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
 		Sources: []corev1.VolumeProjection{
 			{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{
-				Audience: j.statusResource(), ExpirationSeconds: &expiry, Path: statusToken,
+				Audience: j.statusResource(), ExpirationSeconds: new(int64(3600)), Path: statusToken,
 			}},
 			{ConfigMap: &corev1.ConfigMapProjection{
 				LocalObjectReference: corev1.LocalObjectReference{Name: j.statusConfigName()},

@@ -90,8 +90,7 @@ func (j *Job) numProcPerNode() *intstr.IntOrString {
 		return n
 	}
 	if t := j.TrainJob.Spec.Trainer; t != nil && t.NumProcPerNode != nil {
-		n := intstr.FromInt32(*t.NumProcPerNode)
-		return &n
+		return new(intstr.FromInt32(*t.NumProcPerNode))
 	}
 	return nil
 }

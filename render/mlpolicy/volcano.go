@@ -35,10 +35,9 @@ func (j *Job) volcanoGroup() *scheduling.PodGroup {
 		group.Spec.PriorityClassName = cmp.Or(set.pod().PriorityClassName, group.Spec.PriorityClassName)
 	}
 	if topology := j.Runtime.PodGroupPolicy.Volcano.NetworkTopology; topology != nil {
-		highest := orDefault(topology.HighestTierAllowed, 1)
 		group.Spec.NetworkTopology = &scheduling.NetworkTopologySpec{
 			Mode:               cmp.Or(topology.Mode, scheduling.HardNetworkTopologyMode),
-			HighestTierAllowed: &highest,
+			HighestTierAllowed: new(orDefault(topology.HighestTierAllowed, 1)),
 		}
 	}
 	return group

@@ -272,8 +272,7 @@ func (j *Job) SetSuspend() {
 	before := *at
 	*at = nil
 	if now != nil {
-		suspend := *now
-		*at = &suspend
+		*at = new(*now)
 	}
 	j.suspendReplaced(before)
 	if j.Record == nil || before == nil && now == nil {

@@ -60,10 +60,7 @@ func RuntimeKinds() []string {
 func (o Name) apply(b *builder)      { b.job.Name = string(o) }
 func (o Namespace) apply(b *builder) { b.job.Namespace = string(o) }
 
-func (o RuntimeKind) apply(b *builder) {
-	kind := string(o)
-	b.job.Spec.RuntimeRef.Kind = &kind
-}
+func (o RuntimeKind) apply(b *builder) { b.job.Spec.RuntimeRef.Kind = new(string(o)) }
 
 func (o Labels) apply(b *builder)      { b.job.Labels = filled(o) }
 func (o Annotations) apply(b *builder) { b.job.Annotations = filled(o) }
@@ -76,18 +73,10 @@ func filled(m map[string]string) map[string]string {
 	return maps.Clone(m)
 }
 
-func (o TrainerImage) apply(b *builder) {
-	image := string(o)
-	b.trainer().Image = &image
-}
-
+func (o TrainerImage) apply(b *builder)   { b.trainer().Image = new(string(o)) }
 func (o TrainerCommand) apply(b *builder) { b.trainer().Command = append([]string{}, o...) }
 func (o TrainerArgs) apply(b *builder)    { b.trainer().Args = append([]string{}, o...) }
-
-func (o NumNodes) apply(b *builder) {
-	nodes := int32(o)
-	b.trainer().NumNodes = &nodes
-}
+func (o NumNodes) apply(b *builder)       { b.trainer().NumNodes = new(int32(o)) }
 
 func (o TrainerEnv) apply(b *builder) {
 	t := b.trainer()
@@ -99,7 +88,4 @@ func (o TrainerEnvFrom) apply(b *builder) {
 	t.Env = append(t.Env, corev1.EnvVar{Name: o.Name, ValueFrom: o.Source.DeepCopy()})
 }
 
-func (o ActiveDeadlineSeconds) apply(b *builder) {
-	seconds := int64(o)
-	b.deadline = &seconds
-}
+func (o ActiveDeadlineSeconds) apply(b *builder) { b.deadline = new(int64(o)) }

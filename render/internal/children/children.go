@@ -104,13 +104,13 @@ func (f *Family) owner() []metav1.OwnerReference {
 	if !f.opts.OwnerReferences {
 		return nil
 	}
-	return controlledBy(jobset.SchemeGroupVersion.String(), "JobSet", f.Name, f.uid)
+	return ControlledBy(jobset.SchemeGroupVersion.String(), "JobSet", f.Name, f.uid)
 }
 
-func controlledBy(apiVersion, kind, name string, uid types.UID) []metav1.OwnerReference {
-	yes := true
+// ControlledBy returns the owner references of an object with a controller.
+func ControlledBy(apiVersion, kind, name string, uid types.UID) []metav1.OwnerReference {
 	return []metav1.OwnerReference{{
-		APIVersion: apiVersion, Kind: kind, Name: name, UID: uid, Controller: &yes, BlockOwnerDeletion: &yes,
+		APIVersion: apiVersion, Kind: kind, Name: name, UID: uid, Controller: new(true), BlockOwnerDeletion: new(true),
 	}}
 }
 

@@ -14,16 +14,8 @@ func (f *Family) Claims() []*corev1.PersistentVolumeClaim {
 	var claims []*corev1.PersistentVolumeClaim
 	for _, policy := range f.Spec.VolumeClaimPolicies {
 		for _, template := range policy.Templates {
-			claim := &corev1.PersistentVolumeClaim{
-				TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"},
-				ObjectMeta: metav1.ObjectMeta{
-					Name:        f.claimName(template.Name),
-					Namespace:   f.Namespace,
-					Labels:      overlay(template.Labels, map[string]string{jobset.JobSetNameKey: f.Name}),
-					Annotations: template.Annotations,
-				},
-				Spec: template.Spec,
-			}
+			claim := newClaim(f.claimName(template.Name), f.Namespace, template.ObjectMeta, template.Spec)
+			claim.Labels = overlay(template.Labels, map[string]string{jobset.JobSetNameKey: f.Name})
 			if f.opts.Stored {
 				storeClaim(&claim.Spec)
 			}
@@ -34,6 +26,15 @@ func (f *Family) Claims() []*corev1.PersistentVolumeClaim {
 		}
 	}
 	return claims
+}
+
+// newClaim returns a claim with the labels and annotations of a template.
+func newClaim(name, namespace string, template metav1.ObjectMeta, spec corev1.PersistentVolumeClaimSpec) *corev1.PersistentVolumeClaim {
+	return &corev1.PersistentVolumeClaim{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace, Labels: template.Labels, Annotations: template.Annotations},
+		Spec:       spec,
+	}
 }
 
 func (f *Family) claimName(template string) string { return template + "-" + f.Name }
@@ -94,19 +95,10 @@ func EphemeralClaims(pod *corev1.Pod, suffix string) []*corev1.PersistentVolumeC
 			continue
 		}
 		template := volume.Ephemeral.VolumeClaimTemplate
-		claim := &corev1.PersistentVolumeClaim{
-			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"},
-			ObjectMeta: metav1.ObjectMeta{
-				Name:        name + "-" + volume.Name,
-				Namespace:   pod.Namespace,
-				Labels:      template.Labels,
-				Annotations: template.Annotations,
-			},
-			Spec: template.Spec,
-		}
+		claim := newClaim(name+"-"+volume.Name, pod.Namespace, template.ObjectMeta, template.Spec)
 		storeClaim(&claim.Spec)
 		if len(pod.OwnerReferences) > 0 {
-			claim.OwnerReferences = controlledBy("v1", "Pod", name, pod.UID)
+			claim.OwnerReferences = ControlledBy("v1", "Pod", name, pod.UID)
 		}
 		claims = append(claims, claim)
 	}

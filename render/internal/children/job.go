@@ -79,7 +79,6 @@ func (m *Members) newSharedJob() *sharedJob {
 	if c := f.Spec.Coordinator; c != nil {
 		marks[jobset.CoordinatorKey] = f.coordinatorEndpoint()
 	}
-	suspend := f.suspended()
 	job := batchv1.Job{
 		TypeMeta: metav1.TypeMeta{APIVersion: batchv1.SchemeGroupVersion.String(), Kind: "Job"},
 		// Of the template's metadata, only labels and annotations reach the Job.
@@ -91,7 +90,7 @@ func (m *Members) newSharedJob() *sharedJob {
 		},
 		Spec: *m.Template.Spec.DeepCopy(),
 	}
-	job.Spec.Suspend = &suspend
+	job.Spec.Suspend = new(f.suspended())
 	pod := &job.Spec.Template.Spec
 	if f.subdomain != "" {
 		pod.Subdomain = f.subdomain

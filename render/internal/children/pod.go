@@ -68,7 +68,7 @@ func newPods(job *batchv1.Job, opts Options) *Pods {
 		if opts.JobUID != nil {
 			uid = opts.JobUID(job.Name)
 		}
-		pod.OwnerReferences = controlledBy(batchv1.SchemeGroupVersion.String(), "Job", job.Name, uid)
+		pod.OwnerReferences = ControlledBy(batchv1.SchemeGroupVersion.String(), "Job", job.Name, uid)
 	}
 	if p.indexed {
 		pod.Spec.InitContainers = withCompletionIndex(pod.Spec.InitContainers)
@@ -110,8 +110,7 @@ func (p *Pods) admit(opts Options) {
 			pod.Spec.Priority = &priority
 		}
 		if grace := pod.Spec.TerminationGracePeriodSeconds; grace != nil && *grace < 0 {
-			least := int64(1)
-			pod.Spec.TerminationGracePeriodSeconds = &least
+			pod.Spec.TerminationGracePeriodSeconds = new(int64(1))
 		}
 	}
 	if _, placed := pod.Annotations[jobset.NodeSelectorStrategyKey]; placed {
