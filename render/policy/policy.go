@@ -70,51 +70,38 @@ type selector struct {
 	labels                      labels.Selector // nil selects all
 }
 
-// Release returns the release that the policy names, or nil.
-func (p *Policy) Release() *release.Release {
+// or returns the policy, or an empty one for nil.
+func (p *Policy) or() *Policy {
 	if p == nil {
-		return nil
+		return &Policy{}
 	}
-	return p.release
+	return p
 }
+
+// Release returns the release that the policy names, or nil.
+func (p *Policy) Release() *release.Release { return p.or().release }
 
 // Stock returns whether a release's runtimes may replace runtimes that the inputs lack, without a note. It is nil if the policy does
 // not say.
-func (p *Policy) Stock() *bool {
-	if p == nil {
-		return nil
-	}
-	return p.stock
-}
+func (p *Policy) Stock() *bool { return p.or().stock }
 
 // HasRules reports whether the policy has fields other than trainerVersion and stock.
 func (p *Policy) HasRules() bool {
-	return p != nil && (p.managers != nil || p.patches != nil || p.rules != nil || p.severities != nil)
+	p = p.or()
+	return p.managers != nil || p.patches != nil || p.rules != nil || p.severities != nil
 }
 
 // Patches returns the files of patches in the order of the policy.
-func (p *Policy) Patches() []Patch {
-	if p == nil {
-		return nil
-	}
-	return p.patches
-}
+func (p *Policy) Patches() []Patch { return p.or().patches }
 
 // Compositions returns the rules that compose the values of several managers, in the order of the policy.
-func (p *Policy) Compositions() compose.Rules {
-	if p == nil {
-		return nil
-	}
-	return p.rules
-}
+func (p *Policy) Compositions() compose.Rules { return p.or().rules }
 
 // Managers returns the names of the known managers in the order of their patches.
 func (p *Policy) Managers() []string {
 	var names []string
-	if p != nil {
-		for _, m := range p.managers {
-			names = append(names, m.name)
-		}
+	for _, m := range p.or().managers {
+		names = append(names, m.name)
 	}
 	return names
 }
@@ -122,10 +109,7 @@ func (p *Policy) Managers() []string {
 // Severity returns the severity of a finding under the policy, or 0 if the policy removes the finding. An error stays one, unless
 // the policy may lower its code: see [Parse].
 func (p *Policy) Severity(f finding.Finding) finding.Severity {
-	if p == nil {
-		return f.Severity
-	}
-	s, decided := p.severities[f.Code]
+	s, decided := p.or().severities[f.Code]
 	if !decided || s < f.Severity && f.Severity >= finding.Error && !isLowered(f.Code) {
 		return f.Severity
 	}

@@ -29,10 +29,7 @@ import (
 // to the check of files. An update counts if it changes patches or labels: controllers must be able to resume or delete a TrainJob that is
 // older than the policy.
 func AdmissionPolicy(p *Policy, name string) (object map[string]any, left []string) {
-	if p == nil {
-		p = &Policy{}
-	}
-	w := &vapWriter{policy: p}
+	w := &vapWriter{policy: p.or()}
 	w.variable("patches", "dyn(object.spec.?runtimePatches.orValue([]))") // to read the names of fields
 	w.managers()
 	w.validate("violations", "the patches break the policy")
