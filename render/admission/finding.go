@@ -135,6 +135,11 @@ func (fs *findings) add(found ...finding.Finding) {
 	}
 }
 
+// reject adds an error.
+func (fs *findings) reject(code finding.Code, object fieldpath.Object, path fieldpath.Path, message, help string) {
+	fs.add(finding.Finding{Code: code, Severity: finding.Error, Object: object, Path: path, Message: message, Remedy: finding.Remedy{Text: help}})
+}
+
 // has reports whether there is an error at the path of the object, or above it.
 func (fs *findings) has(object fieldpath.Object, path fieldpath.Path, codes ...finding.Code) bool {
 	return fs.firstError(object, path, func(f *finding.Finding) bool { return len(codes) == 0 || slices.Contains(codes, f.Code) }) >= 0

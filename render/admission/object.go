@@ -69,10 +69,8 @@ func (d *definition) decode(raw map[string]any, namespace string, found *finding
 	metadata, _, unknown, err := structuralobjectmeta.GetObjectMetaWithOptions(o.fields, structuralobjectmeta.ObjectMetaOptions{ReturnUnknownFieldPaths: true})
 	if err != nil {
 		o.broken = true
-		found.add(finding.Finding{
-			Code: finding.CodeWrongType, Severity: finding.Error, Object: o.id, Path: fieldpath.Fields("metadata"),
-			Message: fmt.Sprintf("cannot be read: %s", unmarshalProblem(err)), Remedy: finding.Remedy{Text: "labels and annotations are strings: quote their values"},
-		})
+		found.reject(finding.CodeWrongType, o.id, fieldpath.Fields("metadata"),
+			fmt.Sprintf("cannot be read: %s", unmarshalProblem(err)), "labels and annotations are strings: quote their values")
 		return o
 	}
 	if metadata != nil {
@@ -246,10 +244,8 @@ func (o *object) validate(ctx context.Context, old *object, found *findings) {
 		return
 	}
 	if n := listItems(o.fields); n > maxItems {
-		found.add(finding.Finding{
-			Code: finding.CodeSyntax, Severity: finding.Error, Object: o.id,
-			Message: fmt.Sprintf("has %d list items: must be at most %d", n, maxItems), Remedy: finding.Remedy{Text: "remove items, or split the object"},
-		})
+		found.reject(finding.CodeSyntax, o.id, nil,
+			fmt.Sprintf("has %d list items: must be at most %d", n, maxItems), "remove items, or split the object")
 		return
 	}
 	inMetadata := slices.CompactFunc(inOrder(o.metadata(old)), func(a, b *field.Error) bool {

@@ -126,10 +126,8 @@ func (fs *findings) undecodable(o *object, err error) {
 			return
 		}
 	}
-	fs.add(finding.Finding{
-		Code: finding.CodeWrongType, Severity: finding.Error, Object: o.id,
-		Message: "cannot be read: " + unmarshalProblem(err), Remedy: finding.Remedy{Text: "write a value of the field's type"},
-	})
+	fs.reject(finding.CodeWrongType, o.id, nil,
+		"cannot be read: "+unmarshalProblem(err), "write a value of the field's type")
 }
 
 // containerOf returns the container that a job with an ancestor label must have.
@@ -156,10 +154,8 @@ func (r *Runtime) checkAncestors(found *findings) {
 		job := &jobs[i]
 		path := fieldpath.Fields("spec", "template", "spec", "replicatedJobs").Append(fieldpath.Item("name", job.Name))
 		if job.Name == launcher && job.Replicas != 1 && d.has(release.RuntimeLauncher) {
-			found.add(finding.Finding{
-				Code: finding.CodeRuntimeReplicas, Severity: finding.Error, Object: r.id, Path: path.Append(fieldpath.Field("replicas")),
-				Message: fmt.Sprintf("the job %q must have 1 replica, not %d", launcher, job.Replicas), Remedy: finding.Remedy{Text: "remove replicas"},
-			})
+			found.reject(finding.CodeRuntimeReplicas, r.id, path.Append(fieldpath.Field("replicas")),
+				fmt.Sprintf("the job %q must have 1 replica, not %d", launcher, job.Replicas), "remove replicas")
 		}
 		ancestor := job.Template.Labels[mlpolicy.Ancestor]
 		container, known := containerOf(ancestor)
@@ -167,20 +163,13 @@ func (r *Runtime) checkAncestors(found *findings) {
 			continue
 		}
 		if job.Replicas != 1 {
-			found.add(finding.Finding{
-				Code: finding.CodeRuntimeReplicas, Severity: finding.Error, Object: r.id, Path: path.Append(fieldpath.Field("replicas")),
-				Message: fmt.Sprintf("job %q has the label of the %s, and must have 1 replica, not %d", job.Name, ancestor, job.Replicas),
-				Remedy:  finding.Remedy{Text: "drop replicas; the number of Pods is mlPolicy.numNodes, or the job's parallelism"},
-			})
+			found.reject(finding.CodeRuntimeReplicas, r.id, path.Append(fieldpath.Field("replicas")),
+				fmt.Sprintf("job %q has the label of the %s, and must have 1 replica, not %d", job.Name, ancestor, job.Replicas), "drop replicas; the number of Pods is mlPolicy.numNodes, or the job's parallelism")
 		}
 		pod := &job.Template.Spec.Template.Spec
 		if d.has(release.RuntimeContainers) && !podapi.HasContainer(pod.Containers, container) {
-			found.add(finding.Finding{
-				Code: finding.CodeRuntimeContainer, Severity: finding.Error, Object: r.id,
-				Path:    path.Append(fieldpath.Fields("template", "spec", "template", "spec", "containers")...),
-				Message: fmt.Sprintf("job %q has the label of the %s, and no container called %q", job.Name, ancestor, container),
-				Remedy:  finding.Remedy{Text: fmt.Sprintf("call the container that does the work %q, or take the label away", container)},
-			})
+			found.reject(finding.CodeRuntimeContainer, r.id, path.Append(fieldpath.Fields("template", "spec", "template", "spec", "containers")...),
+				fmt.Sprintf("job %q has the label of the %s, and no container called %q", job.Name, ancestor, container), fmt.Sprintf("call the container that does the work %q, or take the label away", container))
 		}
 	}
 }

@@ -137,10 +137,8 @@ func UpdateJobSet(ctx context.Context, r *release.Release, old, new map[string]a
 		return found.all
 	}
 	if o.id != stored.id {
-		found.add(finding.Finding{
-			Code: finding.CodeUnknownOldObject, Severity: finding.Error, Object: o.id, Path: fieldpath.Fields("metadata", "name"),
-			Message: fmt.Sprintf("the old object is %s: another one", stored.id), Remedy: finding.Remedy{Text: "give the old and the new state of one object"},
-		})
+		found.reject(finding.CodeUnknownOldObject, o.id, fieldpath.Fields("metadata", "name"),
+			fmt.Sprintf("the old object is %s: another one", stored.id), "give the old and the new state of one object")
 		return found.all
 	}
 	applied := old
