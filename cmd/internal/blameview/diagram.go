@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/trainweld/trainweld/cmd/internal/page"
 	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/fieldpath"
@@ -134,10 +136,7 @@ func (b *blamePage) stops(o *pageObject) []node {
 		}
 	}
 	slices.SortStableFunc(after, func(a, b owned) int { return writeOrder(a.layer) - writeOrder(b.layer) })
-	way := Diagram{}
-	if o.Way != nil {
-		way = *o.Way
-	}
+	way := ptr.Deref(o.Way, Diagram{})
 	if way.Runtime.Name != "" && before == nil {
 		before = append(before, owned{layer: runtimepatch.RuntimeLayer})
 	}

@@ -4,6 +4,7 @@ package build
 
 import (
 	"bytes"
+	"cmp"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -54,9 +55,7 @@ func (o *origins) position(part origin, d *manifest.Document, path fieldpath.Pat
 		part.file = o.annotated(d)
 	}
 	whole := fieldpath.Position{File: part.file}
-	if whole.File == "" {
-		whole.File = o.file
-	}
+	whole.File = cmp.Or(whole.File, o.file)
 	if d == nil || part.template || part.file == "" {
 		return whole
 	}

@@ -3,6 +3,7 @@ package objectmerge
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -260,9 +261,7 @@ func (m *Object) decodeBase() (any, error) {
 func (m *Object) readPatches(p *host.Program, in *workspace.Input, patches []string, found finding.List) (finding.List, error) {
 	for _, patch := range patches {
 		manager, file := workspace.ManagerOf(patch)
-		if manager == "" {
-			manager = filepath.Base(file)
-		}
+		manager = cmp.Or(manager, filepath.Base(file))
 		if m.HasPatch(manager) {
 			return nil, exit.Usage(fmt.Errorf("--patch: manager %q has two patches: name the managers with --patch NAME=FILE, or combine the two patches", manager))
 		}

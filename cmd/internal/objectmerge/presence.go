@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/trainweld/trainweld/merge"
@@ -25,12 +26,9 @@ type present struct {
 var directives = []string{"$patch", "$retainKeys", "$setElementOrder/", "$deleteFromPrimitiveList/"}
 
 func isDirective(name string) bool {
-	for _, d := range directives {
-		if name == d || strings.HasSuffix(d, "/") && strings.HasPrefix(name, d) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(directives, func(d string) bool {
+		return name == d || strings.HasSuffix(d, "/") && strings.HasPrefix(name, d)
+	})
 }
 
 // typeRef is a place in a Go type: the type there, and the merge key of a list.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -20,7 +21,7 @@ func manPage(cmd *cobra.Command, version string, at time.Time) string {
 	for _, line := range synopsis(cmd) {
 		fmt.Fprintf(&b, ".B %s\n%s\n.br\n", roff(cmd.CommandPath()), roff(line))
 	}
-	fmt.Fprintf(&b, ".SH DESCRIPTION\n%s", paragraphs(description(cmd)))
+	fmt.Fprintf(&b, ".SH DESCRIPTION\n%s", paragraphs(cmp.Or(cmd.Long, cmd.Short+".")))
 	if cmd.HasAvailableSubCommands() {
 		b.WriteString(".SH COMMANDS\n")
 		for _, c := range cmd.Commands() {
@@ -53,13 +54,6 @@ func synopsis(cmd *cobra.Command) []string {
 		lines = append(lines, "[command]")
 	}
 	return lines
-}
-
-func description(cmd *cobra.Command) string {
-	if cmd.Long == "" {
-		return cmd.Short + "."
-	}
-	return cmd.Long
 }
 
 // paragraphs returns help as paragraphs. Indented lines, such as tables, keep their breaks.

@@ -104,8 +104,7 @@ func (a *application) suspension() {
 	_, queued := a.job.Labels[queueLabel]
 	switch {
 	case queued:
-		yes := true
-		a.made.JobSet.Spec.Suspend = &yes
+		a.made.JobSet.Spec.Suspend = new(true)
 		a.warn(finding.CodeSuspendMoves, at, "the JobSet is suspended until Kueue admits it, and another apply suspends it again",
 			"apply the JobSet once, and let Kueue resume it")
 	case suspended:

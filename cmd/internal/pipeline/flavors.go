@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -145,9 +146,7 @@ func (q *Queue) sets(in *workspace.Input, j workspace.Job, opts render.Options) 
 		return input, nil, nil
 	}
 	opts.OnConflict = render.Last // the rendering reports conflicts
-	if opts.Release == nil {
-		opts.Release = j.Release()
-	}
+	opts.Release = cmp.Or(opts.Release, j.Release())
 	input.TrainJob = input.TrainJob.DeepCopy()
 	for i := range input.TrainJob.Spec.RuntimePatches {
 		p := &input.TrainJob.Spec.RuntimePatches[i]
@@ -210,9 +209,7 @@ const (
 // ignores conflicts among the TrainJob's own managers.
 func (q *Queue) Try(in *workspace.Input, j workspace.Job, opts render.Options) ([]FlavorResult, finding.List) {
 	input, sets, found := q.sets(in, j, opts)
-	if opts.Release == nil {
-		opts.Release = j.Release()
-	}
+	opts.Release = cmp.Or(opts.Release, j.Release())
 	opts.OnConflict = render.Last
 	if sets == nil {
 		reported, _ := TrainJob(in, j, opts)

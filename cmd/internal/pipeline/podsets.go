@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"math/big"
@@ -34,9 +35,7 @@ func PodSets(in *workspace.Input, j workspace.Job, opts render.Options) (finding
 	if made.JobSet == nil {
 		return found, nil
 	}
-	if opts.Release == nil {
-		opts.Release = j.Release()
-	}
+	opts.Release = cmp.Or(opts.Release, j.Release())
 	input, _ := inputOf(in, j)
 	sets, err := render.PodSets(input, opts)
 	own := noPodSets(err)
@@ -69,7 +68,7 @@ func (r *PodSetReport) Write(w io.Writer, room int) error {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
 		for i := range row {
-			row[i] = orDash(report.Printable(row[i]))
+			row[i] = cmp.Or(report.Printable(row[i]), "-")
 			widths[i] = max(widths[i], report.Width(row[i]))
 		}
 	}
@@ -78,6 +77,6 @@ func (r *PodSetReport) Write(w io.Writer, room int) error {
 	for _, row := range rows {
 		writeRow(out, row, widths)
 	}
-	fmt.Fprintln(out, report.Line(fmt.Sprintf("%s/%s: %s, requests %s", r.Namespace, r.Name, countOf(pods, "Pod"), orDash(resourcesText(r.Totals)))))
+	fmt.Fprintln(out, report.Line(fmt.Sprintf("%s/%s: %s, requests %s", r.Namespace, r.Name, countOf(pods, "Pod"), cmp.Or(resourcesText(r.Totals), "-"))))
 	return out.Flush()
 }

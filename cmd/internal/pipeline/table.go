@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"iter"
@@ -80,7 +81,7 @@ func (t PodTable) Write(w io.Writer, room int) error {
 		writeRow(out, t.row(r), widths)
 	}
 	fmt.Fprintln(out, report.Line(fmt.Sprintf("%s/%s: %s, %s, requests %s", t.jobSet.Namespace, t.jobSet.Name,
-		countOf(big.NewInt(count), "Pod"), countOf(gpus, "GPU"), orDash(resourcesText(total)))))
+		countOf(big.NewInt(count), "Pod"), countOf(gpus, "GPU"), cmp.Or(resourcesText(total), "-"))))
 	return out.Flush()
 }
 
@@ -149,17 +150,10 @@ func (t PodTable) row(r render.PodRange) []string {
 		row = append(row, strings.Join(images, ","), strings.Join(volumes, ","))
 	}
 	for i := range row {
-		row[i] = orDash(report.Printable(row[i]))
+		row[i] = cmp.Or(report.Printable(row[i]), "-")
 	}
 	row[0] = report.Line(row[0])
 	return row
-}
-
-func orDash(text string) string {
-	if text == "" {
-		return "-"
-	}
-	return text
 }
 
 func resourcesText(list corev1.ResourceList) string {

@@ -2,6 +2,8 @@
 package pipeline
 
 import (
+	"cmp"
+
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"k8s.io/apimachinery/pkg/runtime"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
@@ -39,9 +41,7 @@ func TrainJob(in *workspace.Input, j workspace.Job, opts render.Options) (findin
 	if input.Runtime == nil {
 		return missing, Made{}
 	}
-	if opts.Release == nil {
-		opts.Release = j.Release()
-	}
+	opts.Release = cmp.Or(opts.Release, j.Release())
 	// The error repeats the findings.
 	out, _ := render.JobSet(input, opts)
 	found := in.ReleaseFindings(j)
@@ -75,9 +75,7 @@ func Composed(in *workspace.Input, j workspace.Job, opts render.Options, manager
 	if input.Runtime == nil {
 		return found, nil
 	}
-	if opts.Release == nil {
-		opts.Release = j.Release()
-	}
+	opts.Release = cmp.Or(opts.Release, j.Release())
 	patch, found := render.Compose(input, opts, manager)
 	found = in.Locate(j, append(in.ReleaseFindings(j), found...))
 	found.Sort()

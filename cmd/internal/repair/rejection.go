@@ -29,8 +29,7 @@ func (r *pass) reject(f finding.Finding, code finding.Code, reason, help string)
 func (r *pass) generated(f finding.Finding) *finding.Finding {
 	reject := func(reason, help string) *finding.Finding {
 		r.reject(f, finding.CodeGenerated, reason, help)
-		rejection := r.rejected[idOf(f)]
-		return &rejection
+		return new(r.rejected[idOf(f)])
 	}
 	if f.Build != "" {
 		return reject("the object is the output of a build of "+f.Build, "change the sources of the build: see the position")

@@ -10,6 +10,7 @@
 package revision
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"slices"
@@ -62,7 +63,7 @@ func Sides(p *host.Program, rev string, flags workspace.Flags) (old, new *Side, 
 	first, second, two := strings.Cut(rev, "..")
 	if two {
 		rest, fromBase := strings.CutPrefix(second, ".")
-		first, second = orHead(first), orHead(rest)
+		first, second = cmp.Or(first, "HEAD"), cmp.Or(rest, "HEAD")
 		if fromBase {
 			if first, err = host.MergeBase(first, second); err != nil {
 				return nil, nil, err
@@ -81,13 +82,6 @@ func Sides(p *host.Program, rev string, flags workspace.Flags) (old, new *Side, 
 	}
 	missingIsEmpty(old, new)
 	return old, new, nil
-}
-
-func orHead(rev string) string {
-	if rev == "" {
-		return "HEAD"
-	}
-	return rev
 }
 
 // missingIsEmpty removes from each version the paths that only this version lacks, since they were added or removed. It keeps

@@ -1,6 +1,7 @@
 package trainingjob
 
 import (
+	"cmp"
 	"fmt"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
@@ -101,9 +102,7 @@ func (c *conversion) ganged(r *role, pod *corev1.PodSpec) {
 	if c.gangScheduler() != Volcano {
 		return
 	}
-	if pod.SchedulerName == "" {
-		pod.SchedulerName = volcanoScheduler
-	}
+	pod.SchedulerName = cmp.Or(pod.SchedulerName, volcanoScheduler)
 	if c.run.SchedulingPolicy == nil || c.run.SchedulingPolicy.PriorityClass == "" {
 		return
 	}

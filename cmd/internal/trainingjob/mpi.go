@@ -1,6 +1,7 @@
 package trainingjob
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	kubeflow "github.com/kubeflow/training-operator/pkg/apis/kubeflow.org/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
@@ -27,9 +29,7 @@ const (
 func (c *conversion) mpi(job *kubeflow.MPIJob) {
 	launcher, worker := kubeflow.MPIJobReplicaTypeLauncher, kubeflow.MPIJobReplicaTypeWorker
 	run := job.Spec.RunPolicy
-	if run.CleanPodPolicy == nil {
-		run.CleanPodPolicy = job.Spec.CleanPodPolicy
-	}
+	run.CleanPodPolicy = cmp.Or(run.CleanPodPolicy, job.Spec.CleanPodPolicy)
 	c.read(framework{
 		kind: kubeflow.MPIJobKind, label: "mpi", specs: "mpiReplicaSpecs", types: []kubeflow.ReplicaType{launcher, worker},
 		restart: kubeflow.MPIJobDefaultRestartPolicy,
@@ -96,10 +96,7 @@ func (c *conversion) mpiPolicy(slots *int32) {
 			asNode = asNode || strings.Contains(string(name), "gpu")
 		}
 	}
-	perNode := int32(1)
-	if slots != nil {
-		perNode = *slots
-	}
+	perNode := ptr.Deref(slots, 1)
 	c.ml.MPI = &trainer.MPIMLPolicySource{NumProcPerNode: &perNode, MPIImplementation: &implementation, SSHAuthMountPath: &home, RunLauncherAsNode: &asNode}
 	c.procs = &perNode
 	if len(c.roles) == 1 {

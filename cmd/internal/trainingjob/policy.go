@@ -117,14 +117,12 @@ const leastTTL = 60
 func (c *conversion) ttl() *int32 {
 	ttl := c.run.TTLSecondsAfterFinished
 	if c.cleanPods() == kubeflow.CleanPodPolicyAll {
-		least := int32(leastTTL)
-		return &least
+		return new(int32(leastTTL))
 	}
 	if ttl == nil {
 		return nil
 	}
-	seconds := max(*ttl, leastTTL)
-	return &seconds
+	return new(max(*ttl, leastTTL))
 }
 
 func (c *conversion) cleanPods() kubeflow.CleanPodPolicy {

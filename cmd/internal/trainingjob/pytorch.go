@@ -1,6 +1,7 @@
 package trainingjob
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	kubeflow "github.com/kubeflow/training-operator/pkg/apis/kubeflow.org/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/trainweld/trainweld/fieldpath"
 )
@@ -101,17 +103,11 @@ func (p *pyTorch) everything(r *role) []corev1.EnvVar {
 func (p *pyTorch) elastic() []corev1.EnvVar {
 	policy := p.spec.ElasticPolicy
 	worker := p.replica(kubeflow.PyTorchJobReplicaTypeWorker)
-	host, port := p.mustHost(worker, 0), p.portOf(worker)
+	host, port := p.mustHost(worker, 0), ptr.Deref(policy.RDZVPort, p.portOf(worker))
 	if policy.RDZVHost != nil {
 		host = p.rehost(*policy.RDZVHost)
 	}
-	if policy.RDZVPort != nil {
-		port = *policy.RDZVPort
-	}
-	backend := kubeflow.BackendC10D
-	if policy.RDZVBackend != nil {
-		backend = *policy.RDZVBackend
-	}
+	backend := ptr.Deref(policy.RDZVBackend, kubeflow.BackendC10D)
 	least, most := p.elasticRange()
 	env := []corev1.EnvVar{
 		value("PET_RDZV_ENDPOINT", fmt.Sprintf("%s:%d", host, port)),
@@ -142,15 +138,8 @@ func (p *pyTorch) elastic() []corev1.EnvVar {
 func (p *pyTorch) elasticRange() (least, most int32) {
 	policy := p.spec.ElasticPolicy
 	workers := p.replica(kubeflow.PyTorchJobReplicaTypeWorker).count()
-	switch {
-	case policy.MinReplicas != nil && policy.MaxReplicas != nil:
-		return *policy.MinReplicas, *policy.MaxReplicas
-	case policy.MinReplicas != nil:
-		return *policy.MinReplicas, *policy.MinReplicas
-	case policy.MaxReplicas != nil:
-		return *policy.MaxReplicas, *policy.MaxReplicas
-	}
-	return workers, workers
+	least = *cmp.Or(policy.MinReplicas, policy.MaxReplicas, &workers)
+	return least, ptr.Deref(policy.MaxReplicas, least)
 }
 
 // checkElastic reports the parts of an elasticPolicy that the Trainer lacks.
@@ -195,8 +184,7 @@ func (p *pyTorch) numProcs() *int32 {
 	if err != nil {
 		return nil
 	}
-	procs := int32(n)
-	return &procs
+	return new(int32(n))
 }
 
 // procsForWorld returns the old controller's factor from nodes to WORLD_SIZE. The old controller ignored the field of the

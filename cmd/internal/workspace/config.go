@@ -3,6 +3,7 @@
 package workspace
 
 import (
+	"cmp"
 	"io/fs"
 	"os"
 	"path"
@@ -52,18 +53,21 @@ func newSettings(flags Flags, lines *Lines, to reporter) *Settings {
 
 // config is the content of a policy file. A manifest of the name has a kind, and is none.
 type config struct {
-	is      bool
-	release *release.Release // nil without a valid one
-	rules   *rules           // nil without any, and after an error
-	stock   *bool            // whether the file accepts runtimes of a release
+	is bool
+	governing
 }
 
 // governing holds the release and the rules for the objects of a directory. They may come from two files. A file without
 // trainerVersion leaves the release to a file above it. A file with nothing else leaves the rules to that file.
 type governing struct {
-	release *release.Release
-	rules   *rules
-	stock   *bool
+	release *release.Release // nil without a valid one
+	rules   *rules           // nil without any, and after an error
+	stock   *bool            // whether the file accepts runtimes of a release
+}
+
+// or returns the settings, and those of outer where there are none.
+func (g governing) or(outer governing) governing {
+	return governing{cmp.Or(g.release, outer.release), cmp.Or(g.rules, outer.rules), cmp.Or(g.stock, outer.stock)}
 }
 
 // policyOf returns the release and the rules for the objects of a directory. The file of --policy goes before the nearest
@@ -74,18 +78,11 @@ func (st *Settings) policyOf(fsys fs.FS, dir string) governing {
 	}
 	g := st.nearest(fsys, dir)
 	if st.flags.Policy != "" {
-		named := st.config(fsys, st.flags.Policy)
+		named := st.config(fsys, st.flags.Policy).governing
+		g = named.or(g)
 		g.rules = named.rules
-		if named.release != nil {
-			g.release = named.release
-		}
-		if named.stock != nil {
-			g.stock = named.stock
-		}
 	}
-	if st.flags.Release != nil {
-		g.release = st.flags.Release
-	}
+	g.release = cmp.Or(st.flags.Release, g.release)
 	return g
 }
 
@@ -99,19 +96,9 @@ func (st *Settings) nearest(fsys fs.FS, dir string) governing {
 	if g, known := st.governing[dir]; known {
 		return g
 	}
-	found := st.config(fsys, path.Join(dir, ConfigName))
-	g := governing{found.release, found.rules, found.stock}
+	g := st.config(fsys, path.Join(dir, ConfigName)).governing
 	if above, ok := parent(fsys, dir); ok && (g.release == nil || g.rules == nil || g.stock == nil) {
-		outer := st.nearest(fsys, above)
-		if g.release == nil {
-			g.release = outer.release
-		}
-		if g.rules == nil {
-			g.rules = outer.rules
-		}
-		if g.stock == nil {
-			g.stock = outer.stock
-		}
+		g = g.or(st.nearest(fsys, above))
 	}
 	st.governing[dir] = g
 	return g
@@ -172,7 +159,7 @@ func (st *Settings) parseConfig(file string, data []byte) config {
 	p, found := policy.Parse(file, data)
 	st.report(found...)
 	st.lines.opened(file, data)
-	c := config{is: true, release: p.Release(), stock: p.Stock()}
+	c := config{true, governing{release: p.Release(), stock: p.Stock()}}
 	if p.HasRules() && found.Err() == nil {
 		c.rules = &rules{Policy: p}
 	}

@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 	"strings"
@@ -106,9 +107,7 @@ func (c *familyRun) liveRendering() *rendered {
 	}
 	opts := c.opts
 	opts.OnConflict, opts.ForceManagers = render.Last, nil
-	if opts.Release == nil {
-		opts.Release = c.files.job.Release()
-	}
+	opts.Release = cmp.Or(opts.Release, c.files.job.Release())
 	out, _ := render.JobSet(render.Input{TrainJob: job, Runtime: spec, Layers: j.Layers(), Earlier: in.Earlier(of)}, opts)
 	if out == nil || out.JobSet == nil {
 		return nil

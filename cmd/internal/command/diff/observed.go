@@ -2,6 +2,7 @@ package diff
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"text/tabwriter"
@@ -109,7 +110,7 @@ func (r ObservedReport) table(p *host.Program) error {
 	fmt.Fprintln(table, "TRAINJOB\tOBJECT\tFIELD\tEFFECT\tREASON")
 	for _, j := range r.TrainJobs {
 		for _, e := range j.Changes {
-			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", report.Line(j.Namespace+"/"+j.Name), report.Printable(e.Kind+"/"+e.Name), report.Printable(fieldOf(e)), e.When, whyOf(e))
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", report.Line(j.Namespace+"/"+j.Name), report.Printable(e.Kind+"/"+e.Name), report.Printable(cmp.Or(e.Path, "(object)")), e.When, whyOf(e))
 		}
 	}
 	return table.Flush()
@@ -126,20 +127,13 @@ func (r ObservedReport) text(p *host.Program) error {
 		for _, when := range []live.When{live.Now, live.AtResume, live.Never} {
 			for _, e := range j.Changes {
 				if e.When == when {
-					fmt.Fprintf(&w, "  %s: %s %s %s: %s\n", when, report.Printable(e.Kind+"/"+e.Name), report.Printable(fieldOf(e)), e.Change, whyOf(e))
+					fmt.Fprintf(&w, "  %s: %s %s %s: %s\n", when, report.Printable(e.Kind+"/"+e.Name), report.Printable(cmp.Or(e.Path, "(object)")), e.Change, whyOf(e))
 				}
 			}
 		}
 	}
 	_, err := w.WriteTo(p.Stdout)
 	return err
-}
-
-func fieldOf(e live.Effect) string {
-	if e.Path == "" {
-		return "(object)"
-	}
-	return e.Path
 }
 
 func whyOf(e live.Effect) string {

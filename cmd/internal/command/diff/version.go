@@ -247,9 +247,7 @@ func (v *version) companionClaim(j workspace.Job, companion runtime.Object) merg
 
 // childrenOf returns the Jobs or the Pods of the JobSet.
 func (v *version) childrenOf(j workspace.Job, out pipeline.Made, to string, opts render.PodsOptions) []comparison.Object {
-	if opts.Release == nil {
-		opts.Release = j.Release()
-	}
+	opts.Release = cmp.Or(opts.Release, j.Release())
 	f := pipeline.Children(func() *runtimepatch.Ownership { return out.Owners }, out.JobSet, out.Companions, option.Render{To: to}, opts)
 	if out.Owners == nil {
 		for i := range f.Findings {

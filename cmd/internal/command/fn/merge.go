@@ -132,9 +132,7 @@ func parseMergePatches(config *resourcelist.Item) (o *mergeOptions, wrong []misu
 		}
 		o.texts, o.targets = append(o.texts, []byte(text)), append(o.targets, selected)
 	}
-	if o.OnConflict == "" {
-		o.OnConflict = "fail"
-	}
+	o.OnConflict = cmp.Or(o.OnConflict, "fail")
 	if o.onConflict, err = option.ParseOnConflict(o.OnConflict); err != nil {
 		reject(".onConflict", "%s", strings.TrimPrefix(err.Error(), "--on-conflict: "))
 	}
