@@ -55,7 +55,7 @@ type Builder struct {
 	shared  []string // the files of -f that are no directories to build
 	sources *sources
 	known   *kustomizations
-	bases   bases
+	bases   parallel.Once[string, patchedJobs]
 	sandbox sandbox   // for kustomize
 	copy    *treeCopy // for a command
 }
@@ -84,7 +84,7 @@ func New(p *host.Program, files fs.FS, flags workspace.Flags) (*Builder, error) 
 	case !ok:
 		return nil, errors.New("a build needs files of a disk")
 	}
-	b := &Builder{tree: tree, p: p, flags: flags, limit: Limit, shared: flags.Files, sources: newSources(tree), known: newKustomizations(tree), bases: bases{built: map[string]func() patchedJobs{}}, sandbox: sandbox{processor: mostProcessor, time: mostTime}}
+	b := &Builder{tree: tree, p: p, flags: flags, limit: Limit, shared: flags.Files, sources: &sources{tree: tree}, known: newKustomizations(tree), sandbox: sandbox{processor: mostProcessor, time: mostTime}}
 	if flags.BuildCommand != "" {
 		var err error
 		if b.command, err = words(flags.BuildCommand); err != nil {

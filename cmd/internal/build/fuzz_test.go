@@ -65,7 +65,7 @@ func FuzzKustomization(f *testing.F) {
 				}
 			}
 		}
-		o := &origins{sources: newSources(tree), dir: ".", real: "/tree", file: "kustomization.yaml", parts: []origin{{line: 0, file: "object.yaml"}}, closure: []*kustomization{k}}
+		o := &origins{sources: &sources{tree: tree}, dir: ".", real: "/tree", file: "kustomization.yaml", parts: []origin{{line: 0, file: "object.yaml"}}, closure: []*kustomization{k}}
 		documents, _ := manifest.Decode("out", []byte(object))
 		for _, d := range documents {
 			for _, path := range []fieldpath.Path{nil, fieldpath.Fields("metadata", "name"), fieldpath.Fields("data", "e"), fieldpath.Fields("spec", "image"), fieldpath.Fields("metadata", "labels").Append(fieldpath.Key("c"))} {

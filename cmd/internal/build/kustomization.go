@@ -13,7 +13,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
 
 	"go.yaml.in/yaml/v3"
 	"sigs.k8s.io/kustomize/api/konfig"
@@ -21,6 +20,7 @@ import (
 
 	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/cmd/internal/ownfile"
+	"github.com/trainweld/trainweld/cmd/internal/parallel"
 	"github.com/trainweld/trainweld/fieldpath/printable"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/manifest"
@@ -29,8 +29,12 @@ import (
 // kustomizations holds the inspected kustomization files of a tree. Many builds read the same base.
 type kustomizations struct {
 	tree  host.Tree
-	mu    sync.Mutex
-	files map[string]func() (*kustomization, error)
+	files parallel.Once[string, inspected]
+}
+
+type inspected struct {
+	*kustomization
+	err error
 }
 
 // kustomization is an inspected kustomization file, or the configuration of a generator or a transformer.
@@ -61,7 +65,7 @@ const (
 func isDeep(dir string) bool { return strings.Count(dir, string(filepath.Separator)) > host.MostNested }
 
 func newKustomizations(tree host.Tree) *kustomizations {
-	return &kustomizations{tree: tree, files: map[string]func() (*kustomization, error){}}
+	return &kustomizations{tree: tree}
 }
 
 func isKustomization(name string) bool {
@@ -80,14 +84,11 @@ func (ks *kustomizations) in(dir string) *kustomization {
 
 // read returns an inspected kustomization file.
 func (ks *kustomizations) read(file string) (*kustomization, error) {
-	ks.mu.Lock()
-	read, known := ks.files[file]
-	if !known {
-		read = sync.OnceValues(func() (*kustomization, error) { return ks.inspect(file) })
-		ks.files[file] = read
-	}
-	ks.mu.Unlock()
-	return read()
+	k := ks.files.Of(file, func() inspected {
+		k, err := ks.inspect(file)
+		return inspected{k, err}
+	})
+	return k.kustomization, k.err
 }
 
 func (ks *kustomizations) inspect(file string) (*kustomization, error) {

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/kustomize/api/resmap"
@@ -54,21 +53,9 @@ func patchedIn(dir string, made resmap.ResMap) patchedJobs {
 	return jobs
 }
 
-// bases holds the TrainJobs of the bases that overlays name. Each base is built once.
-type bases struct {
-	mu    sync.Mutex
-	built map[string]func() patchedJobs
-}
-
+// base returns the TrainJobs of a base that overlays name.
 func (b *Builder) base(dir string) patchedJobs {
-	b.bases.mu.Lock()
-	build, known := b.bases.built[dir]
-	if !known {
-		build = sync.OnceValue(func() patchedJobs { return b.kustomize(&workspace.Built{Dir: dir}) })
-		b.bases.built[dir] = build
-	}
-	b.bases.mu.Unlock()
-	return build()
+	return b.bases.Of(dir, func() patchedJobs { return b.kustomize(&workspace.Built{Dir: dir}) })
 }
 
 // lostPatches returns a finding for each patch of a manager that a base has and the build of a directory lacks. A patch of the

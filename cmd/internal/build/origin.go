@@ -11,12 +11,12 @@ import (
 	"sort"
 	"strconv"
 	"strings"
-	"sync"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/cmd/internal/ownfile"
+	"github.com/trainweld/trainweld/cmd/internal/parallel"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/render/manifest"
 )
@@ -246,8 +246,7 @@ func keyOf(n *yaml.Node, name string) *yaml.Node {
 // sources holds the files that positions lie in. Builds share it.
 type sources struct {
 	tree  host.Tree
-	mu    sync.Mutex
-	files map[string]func() *source
+	files parallel.Once[string, *source] // nil if it cannot be read
 }
 
 // source is a file with its objects.
@@ -263,29 +262,18 @@ type jsonChange struct {
 	at   fieldpath.Position
 }
 
-func newSources(tree host.Tree) *sources {
-	return &sources{tree: tree, files: map[string]func() *source{}}
-}
-
 // file returns a file, or nil if it cannot be read.
 func (s *sources) file(name string) *source {
-	s.mu.Lock()
-	read, known := s.files[name]
-	if !known {
-		read = sync.OnceValue(func() *source {
-			if info, err := fs.Stat(s.tree, name); err != nil || info.IsDir() {
-				return nil
-			}
-			data, err := ownfile.ReadInput(s.tree, name)
-			if err != nil {
-				return nil
-			}
-			return newSource(name, data)
-		})
-		s.files[name] = read
-	}
-	s.mu.Unlock()
-	return read()
+	return s.files.Of(name, func() *source {
+		if info, err := fs.Stat(s.tree, name); err != nil || info.IsDir() {
+			return nil
+		}
+		data, err := ownfile.ReadInput(s.tree, name)
+		if err != nil {
+			return nil
+		}
+		return newSource(name, data)
+	})
 }
 
 // read returns the data of a file.

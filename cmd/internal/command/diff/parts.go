@@ -17,7 +17,7 @@ import (
 func compareParts(p *host.Program, flags diffFlags, opts render.Options, old, new *version) (*comparison.Comparison, finding.List, error) {
 	var all *comparison.Comparison
 	var told finding.List
-	jobs, updates := 0, newUpdates(flags, opts)
+	jobs, updates := 0, &updates{flags: flags, opts: opts}
 	forced := option.NewForced(option.ForceFlag, flags.force) // one version may lack a manager
 	err := build.Pairs(p, old.builds(), new.builds(), func(oldPart, newPart workspace.Flags) error {
 		before, after := old.with(oldPart), new.with(newPart)

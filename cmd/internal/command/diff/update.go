@@ -4,12 +4,12 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"sync"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/trainweld/trainweld/cmd/internal/comparison"
+	"github.com/trainweld/trainweld/cmd/internal/parallel"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
@@ -31,16 +31,8 @@ type updates struct {
 	flags diffFlags
 	opts  render.Options
 
-	mu         sync.Mutex
-	runtimes   map[*workspace.RuntimeSource]func() *admission.Runtime
-	rejections map[*workspace.RuntimeSource]func() finding.List // of the new runtimes
-}
-
-func newUpdates(flags diffFlags, opts render.Options) *updates {
-	return &updates{
-		flags: flags, opts: opts,
-		runtimes: map[*workspace.RuntimeSource]func() *admission.Runtime{}, rejections: map[*workspace.RuntimeSource]func() finding.List{},
-	}
+	runtimes   parallel.Once[*workspace.RuntimeSource, *admission.Runtime]
+	rejections parallel.Once[*workspace.RuntimeSource, finding.List] // of the new runtimes
 }
 
 // updateEffect returns the update of a TrainJob or a JobSet. The findings have the positions of the new version.
@@ -99,28 +91,21 @@ func (u *updates) rejectedRuntime(ctx context.Context, old, new *comparison.Job)
 	if was == nil || is == nil || was.Stock || is.Stock || was.Snapshot != nil || is.Snapshot != nil || named != render.RuntimeOf(old.Source.TrainJob) {
 		return nil
 	}
-	u.mu.Lock()
-	judge, known := u.rejections[is]
-	if !known {
-		judge = sync.OnceValue(func() finding.List {
-			before, errOld := was.Fields(named)
-			after, errNew := is.Fields(named)
-			if errOld != nil || errNew != nil {
-				return nil
-			}
-			_, found := admission.UpdateRuntime(ctx, new.Source.Release(), before, after, u.flags.Namespace)
-			found = found.Of(finding.CodeImmutable)
-			for i := range found {
-				f := &found[i]
-				f.Position = is.Position(f.Path)
-				f.Claims = append(f.Claims, merge.Claim{Layer: runtimepatch.RuntimeLayer, Value: merge.Presence{}, Source: f.Path, Position: f.Position})
-			}
-			return new.Input.Rate(found)
-		})
-		u.rejections[is] = judge
-	}
-	u.mu.Unlock()
-	return judge()
+	return u.rejections.Of(is, func() finding.List {
+		before, errOld := was.Fields(named)
+		after, errNew := is.Fields(named)
+		if errOld != nil || errNew != nil {
+			return nil
+		}
+		_, found := admission.UpdateRuntime(ctx, new.Source.Release(), before, after, u.flags.Namespace)
+		found = found.Of(finding.CodeImmutable)
+		for i := range found {
+			f := &found[i]
+			f.Position = is.Position(f.Path)
+			f.Claims = append(f.Claims, merge.Claim{Layer: runtimepatch.RuntimeLayer, Value: merge.Presence{}, Source: f.Path, Position: f.Position})
+		}
+		return new.Input.Rate(found)
+	})
 }
 
 // suspended returns a TrainJob that is suspended and has no active Pods.
@@ -177,21 +162,14 @@ func (u *updates) runtime(ctx context.Context, in *workspace.Input, j workspace.
 	if source == nil {
 		return nil
 	}
-	u.mu.Lock()
-	admit, known := u.runtimes[source]
-	if !known {
-		admit = sync.OnceValue(func() *admission.Runtime {
-			fields, err := source.Fields(render.RuntimeOf(j.TrainJob))
-			if err != nil {
-				return nil
-			}
-			runtime, _ := admission.AdmitRuntime(ctx, j.Release(), fields, u.flags.Namespace) // check reports the findings
-			return runtime
-		})
-		u.runtimes[source] = admit
-	}
-	u.mu.Unlock()
-	return admit()
+	return u.runtimes.Of(source, func() *admission.Runtime {
+		fields, err := source.Fields(render.RuntimeOf(j.TrainJob))
+		if err != nil {
+			return nil
+		}
+		runtime, _ := admission.AdmitRuntime(ctx, j.Release(), fields, u.flags.Namespace) // check reports the findings
+		return runtime
+	})
 }
 
 // fieldsOf returns the fields of findings, each once.
