@@ -112,32 +112,18 @@ func (t *blameText) ownersOf(s Selection) {
 func (t *blameText) table(indent string, rows [][]string, layers []merge.Layer) {
 	var widths []int
 	for _, cells := range rows {
-		widths = append(widths, make([]int, max(0, len(cells)-len(widths)))...)
 		for i := range cells {
 			if i == 0 {
 				cells[i] = report.Line(cells[i])
 			} else {
 				cells[i] = report.Printable(cells[i])
 			}
-			widths[i] = max(widths[i], report.Width(cells[i]))
 		}
+		widths = report.Measure(widths, cells)
 	}
 	report.Fit(widths, 2, t.screen.Room()-len(indent))
 	for i, cells := range rows {
-		var b strings.Builder
-		b.WriteString(indent)
-		for j, cell := range cells {
-			if widths[j] == 0 {
-				continue
-			}
-			cell = report.Shorten(cell, widths[j])
-			text := cell
-			if j == 0 {
-				text = t.paint(t.colors[layers[i]], cell)
-			}
-			b.WriteString(text + strings.Repeat(" ", widths[j]-report.Width(cell)+2))
-		}
-		fmt.Fprintln(t.w, strings.TrimRight(b.String(), " "))
+		fmt.Fprintln(t.w, strings.TrimRight(indent+report.Row(cells, widths, 2, t.painter(layers[i])), " "))
 	}
 }
 

@@ -121,6 +121,11 @@ func (t *blameText) paint(color, text string) string {
 	return host.Painter(t.screen.Color && color != "").Paint(color, text)
 }
 
+// painter returns a function that paints text in the color of a layer.
+func (t *blameText) painter(layer merge.Layer) func(string) string {
+	return func(text string) string { return t.paint(t.colors[layer], text) }
+}
+
 // history writes the claims of all layers on the selected fields.
 func (t *blameText) history(s Selection) {
 	fmt.Fprintln(t.w, t.paint(host.Bold, s.title()))
@@ -145,37 +150,27 @@ func (t *blameText) history(s Selection) {
 // claims writes a table of the claims on a field.
 func (t *blameText) claims(f *blame.Field) {
 	rows := make([][]string, len(f.Claims))
-	var widths [3]int
+	var widths []int
 	for i, c := range f.Claims {
 		value := runtimepatch.FormatClaim(f.Path, c, t.opts.ShowValues)
 		if c.Value == nil {
 			value = "emptied"
 		}
 		rows[i] = []string{report.Printable(string(c.Layer)), report.Printable(value), report.Printable(c.Position.String())}
-		for j := range widths {
-			widths[j] = max(widths[j], report.Width(rows[i][j]))
-		}
+		widths = report.Measure(widths, rows[i])
 		t.color(c.Layer)
 	}
-	report.Fit(widths[:], 2, t.screen.Room()-len("    brought it"))
+	report.Fit(widths, 2, t.screen.Room()-len("    brought it"))
 	for i, cells := range rows {
-		var b strings.Builder
-		for j, cell := range cells {
-			cell = report.Shorten(cell, widths[j])
-			text := cell
-			if j == 0 {
-				text = t.paint(t.colors[f.Claims[i].Layer], cell)
-			}
-			b.WriteString("  " + text + strings.Repeat(" ", widths[j]-report.Width(cell)))
-		}
+		line := "  " + report.Row(cells, widths, 2, t.painter(f.Claims[i].Layer))
 		if i == f.InForce() && len(f.Claims) > 1 {
 			word := "wins"
 			if f.IsPresence() {
 				word = "brought it"
 			}
-			b.WriteString("  " + t.paint(host.Bold, word))
+			line += t.paint(host.Bold, word)
 		}
-		fmt.Fprintln(t.w, strings.TrimRight(b.String(), " "))
+		fmt.Fprintln(t.w, strings.TrimRight(line, " "))
 	}
 }
 

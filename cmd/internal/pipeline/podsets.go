@@ -65,12 +65,12 @@ func (r *PodSetReport) Write(w io.Writer, room int) error {
 		}
 		rows = append(rows, []string{set.Name, fmt.Sprint(set.Count), resourcesText(set.Requests), topology})
 	}
-	widths := make([]int, len(rows[0]))
+	var widths []int
 	for _, row := range rows {
 		for i := range row {
 			row[i] = cmp.Or(report.Printable(row[i]), "-")
-			widths[i] = max(widths[i], report.Width(row[i]))
 		}
+		widths = report.Measure(widths, row)
 	}
 	report.Fit(widths, podGap, room)
 	out := bufio.NewWriter(w)

@@ -43,13 +43,7 @@ func (t PodTable) Write(w io.Writer, room int) error {
 	if t.wide {
 		header = append(slices.Clone(header), "IMAGES", "VOLUMES")
 	}
-	widths := make([]int, len(header))
-	measure := func(row []string) {
-		for i, cell := range row {
-			widths[i] = max(widths[i], report.Width(cell))
-		}
-	}
-	measure(header)
+	widths := report.Measure(nil, header)
 	total := corev1.ResourceList{}
 	count, err := render.CountPods(t.jobSet, t.opts)
 	if err != nil {
@@ -64,7 +58,7 @@ func (t PodTable) Write(w io.Writer, room int) error {
 		if err != nil {
 			return err
 		}
-		measure(t.row(r))
+		widths = report.Measure(widths, t.row(r))
 		pods := int64(r.Last-r.First) + 1
 		for name, q := range render.Requests(&r.Pod.Spec) {
 			sum := total[name]
@@ -108,13 +102,7 @@ func (t PodTable) ranges() iter.Seq2[render.PodRange, error] {
 }
 
 func writeRow(w io.Writer, row []string, widths []int) {
-	var b strings.Builder
-	for i, cell := range row {
-		cell = report.Shorten(cell, widths[i])
-		b.WriteString(cell)
-		b.WriteString(strings.Repeat(" ", widths[i]-report.Width(cell)+podGap))
-	}
-	fmt.Fprintln(w, strings.TrimRight(b.String(), " "))
+	fmt.Fprintln(w, strings.TrimRight(report.Row(row, widths, podGap, nil), " "))
 }
 
 func (t PodTable) row(r render.PodRange) []string {

@@ -1,10 +1,39 @@
 package report
 
+import "strings"
+
 // ellipsis stands for the omitted part of a string.
 const ellipsis = "…"
 
 // leastColumn is the width below which Fit narrows no column.
 const leastColumn = 8
+
+// Measure widens the columns of a table for the cells of a row.
+func Measure(widths []int, cells []string) []int {
+	widths = append(widths, make([]int, max(0, len(cells)-len(widths)))...)
+	for i, cell := range cells {
+		widths[i] = max(widths[i], Width(cell))
+	}
+	return widths
+}
+
+// Row returns the cells of a row in their columns, each with a gap behind it. It omits empty columns. The function paint adds colors
+// to the first cell, if it is not nil.
+func Row(cells []string, widths []int, gap int, paint func(string) string) string {
+	var b strings.Builder
+	for i, cell := range cells {
+		if widths[i] == 0 {
+			continue
+		}
+		cell = Shorten(cell, widths[i])
+		text := cell
+		if i == 0 && paint != nil {
+			text = paint(cell)
+		}
+		b.WriteString(text + strings.Repeat(" ", widths[i]-Width(cell)+gap))
+	}
+	return b.String()
+}
 
 // Fit narrows the widest columns of a table until its rows fit into a terminal. A gap separates two columns. Fit keeps the
 // widths if room is not positive, as for output of any width.

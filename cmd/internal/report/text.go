@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/finding"
 )
 
@@ -20,7 +21,7 @@ func writeText(w io.Writer, findings finding.List, opts Options) error {
 	}
 	for _, e := range left {
 		if e.file != "" {
-			fmt.Fprintf(t.w, "%s: ", t.paint(bold, Printable(e.file)))
+			fmt.Fprintf(t.w, "%s: ", t.paint(host.Bold, Printable(e.file)))
 		}
 		fmt.Fprintf(t.w, "%s\n", opts.hinted(e.String()))
 	}
@@ -42,7 +43,7 @@ type text struct {
 
 func (t text) finding(f finding.Finding) {
 	if position := f.Position.String(); position != "" {
-		fmt.Fprintf(t.w, "%s: ", t.paint(bold, Line(position)))
+		fmt.Fprintf(t.w, "%s: ", t.paint(host.Bold, Line(position)))
 	}
 	fmt.Fprintf(t.w, "%s: %s\n", t.paint(colorOf(f.Severity), f.Severity.String()+" "+string(f.Code)), Printable(f.Message))
 	switch where := objectAndField(f); {
@@ -56,7 +57,7 @@ func (t text) finding(f finding.Finding) {
 	t.claims(f)
 	t.orders(f)
 	if help := t.opts.help(f); help != "" {
-		fmt.Fprintf(t.w, "  %s %s\n", t.paint(bold, "help:"), Printable(help))
+		fmt.Fprintf(t.w, "  %s %s\n", t.paint(host.Bold, "help:"), Printable(help))
 	}
 }
 
@@ -65,7 +66,7 @@ func (t text) more(g *Group) {
 	if g.Count == 1 {
 		return
 	}
-	fmt.Fprintf(t.w, "  %s\n", t.paint(bold, "the same in "+Printable(g.More())+":"))
+	fmt.Fprintf(t.w, "  %s\n", t.paint(host.Bold, "the same in "+Printable(g.More())+":"))
 	rows := make([][]string, len(g.Others))
 	for i, f := range g.Others {
 		rows[i] = []string{Printable(f.Position.String()), Printable(f.Object.String() + builtFrom(f))}
@@ -100,29 +101,16 @@ func (t text) orders(f finding.Finding) {
 // table writes rows in columns, without empty columns.
 func (t text) table(rows [][]string) {
 	var widths []int
-	for i, row := range rows {
-		for j, cell := range row {
-			if i == 0 {
-				widths = append(widths, 0)
-			}
-			widths[j] = max(widths[j], Width(cell))
-		}
+	for _, row := range rows {
+		widths = Measure(widths, row)
 	}
 	for _, row := range rows {
-		var b strings.Builder
-		for j, cell := range row {
-			if widths[j] == 0 {
-				continue
-			}
-			b.WriteString("  " + cell + strings.Repeat(" ", widths[j]-Width(cell)))
-		}
-		fmt.Fprintf(t.w, "  %s\n", strings.TrimRight(b.String(), " "))
+		fmt.Fprintf(t.w, "    %s\n", strings.TrimRight(Row(row, widths, 2, nil), " "))
 	}
 }
 
-// The ANSI escapes of the colors.
+// The ANSI escapes of the severities.
 const (
-	bold   = "1"
 	red    = "1;31"
 	yellow = "1;33"
 	cyan   = "1;36"
@@ -140,8 +128,5 @@ func colorOf(s finding.Severity) string {
 }
 
 func (t text) paint(color, text string) string {
-	if !t.opts.Color {
-		return text
-	}
-	return "\x1b[" + color + "m" + text + "\x1b[0m"
+	return host.Painter(t.opts.Color).Paint(color, text)
 }
