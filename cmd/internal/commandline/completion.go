@@ -26,6 +26,11 @@ func Complete(cmd *cobra.Command, flag string, f cobra.CompletionFunc) {
 	all[flag] = f
 }
 
+// Words completes a flag with its words.
+func Words(cmd *cobra.Command, flag string, words ...string) {
+	Complete(cmd, flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+}
+
 // registerCompletions tells cobra the functions of a command and its subcommands.
 func registerCompletions(cmd *cobra.Command) {
 	if ctx := cmd.Context(); ctx != nil {

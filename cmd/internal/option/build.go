@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/trainweld/trainweld/cmd/internal/exit"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 )
 
@@ -20,24 +19,15 @@ func AddKustomize(f *pflag.FlagSet, dirs *[]string, usage string) {
 // AddBuilds adds the flags that build directories.
 func AddBuilds(f *pflag.FlagSet, flags *workspace.Flags) {
 	AddKustomize(f, &flags.Kustomize, "build the kustomizations in or below a directory, each as an input of its own with the other files")
-	f.Var((*buildCommand)(&flags.BuildCommand), "build", "build the charts and kustomizations in or below the PATHs that are directories: run `COMMAND` in a copy of the repository, with {} for the directory, such as 'helm template {}'; the command may use the network")
+	command := value{kind: "string", take: func(text string) error {
+		if strings.TrimSpace(text) == "" {
+			return errors.New("--build: the command is empty: name one, such as 'helm template {}'")
+		}
+		flags.BuildCommand = text
+		return nil
+	}}
+	f.Var(&command, "build", "build the charts and kustomizations in or below the PATHs that are directories: run `COMMAND` in a copy of the repository, with {} for the directory, such as 'helm template {}'; the command may use the network")
 }
-
-// buildCommand is the command of --build.
-type buildCommand string
-
-func (c *buildCommand) String() string { return string(*c) }
-
-func (c *buildCommand) Set(value string) error {
-	if strings.TrimSpace(value) == "" {
-		return exit.Usage(errors.New("--build: the command is empty: name one, such as 'helm template {}'"))
-	}
-	*c = buildCommand(value)
-	return nil
-}
-
-// Type returns the placeholder in the help.
-func (*buildCommand) Type() string { return "string" }
 
 // Forced collects which managers of a flag, such as --force-manager, the parts of a run know. Some parts may lack a manager.
 type Forced struct {

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/trainweld/trainweld/cmd/internal/commandline"
-	"github.com/trainweld/trainweld/cmd/internal/exit"
 	"github.com/trainweld/trainweld/cmd/internal/host"
 )
 
@@ -21,22 +20,13 @@ func colorWords() []string { return []string{string(autoColor), "always", "never
 // AddColor adds the flag --color.
 func AddColor(cmd *cobra.Command, color *Color) {
 	*color = autoColor
-	cmd.Flags().Var(color, "color", "color the text: auto, for a terminal unless NO_COLOR is set, always or never")
-	commandline.Complete(cmd, "color", cobra.FixedCompletions(colorWords(), cobra.ShellCompDirectiveNoFileComp))
+	word := value{text: string(autoColor), kind: "string", take: func(text string) error {
+		*color = Color(text)
+		return OneOf("--color", text, colorWords()...)
+	}}
+	cmd.Flags().Var(&word, "color", "color the text: auto, for a terminal unless NO_COLOR is set, always or never")
+	commandline.Words(cmd, "color", colorWords()...)
 }
-
-func (c *Color) String() string { return string(*c) }
-
-func (c *Color) Set(word string) error {
-	if err := OneOf("--color", word, colorWords()...); err != nil {
-		return exit.Usage(err)
-	}
-	*c = Color(word)
-	return nil
-}
-
-// Type returns the placeholder in the help.
-func (*Color) Type() string { return "string" }
 
 // Check returns an error for a color of a format other than text.
 func (c Color) Check(format string) error {

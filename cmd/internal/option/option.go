@@ -54,7 +54,7 @@ func NoArguments(cmd *cobra.Command, args []string) error {
 func AddReportFormat(cmd *cobra.Command, format *string) {
 	formats := report.Formats()
 	cmd.Flags().StringVarP(format, "output", "o", formats[0], "the format of the report: "+strings.Join(formats, ", "))
-	commandline.Complete(cmd, "output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
+	commandline.Words(cmd, "output", formats...)
 }
 
 // ShowsAll tells how the user sees the findings that a group does not show, see report.Options.More.
@@ -94,7 +94,7 @@ func AddOnConflict(cmd *cobra.Command, rule *string, usual, help string) {
 		words = []string{"last", "fail"}
 	}
 	cmd.Flags().StringVar(rule, "on-conflict", usual, help)
-	commandline.Complete(cmd, "on-conflict", cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+	commandline.Words(cmd, "on-conflict", words...)
 }
 
 // ParseOnConflict parses the value of --on-conflict.
@@ -105,6 +105,25 @@ func ParseOnConflict(word string) (render.OnConflict, error) {
 	}
 	return rule, OneOf("--on-conflict", word, "fail", "last")
 }
+
+// value is a flag whose texts a function takes or rejects.
+type value struct {
+	text, kind string
+	take       func(text string) error
+}
+
+func (v *value) String() string { return v.text }
+
+func (v *value) Set(text string) error {
+	if err := v.take(text); err != nil {
+		return exit.Usage(err)
+	}
+	v.text = text
+	return nil
+}
+
+// Type returns the placeholder in the help.
+func (v *value) Type() string { return v.kind }
 
 // Repeated is a repeatable flag that keeps all its values in order. Unlike it, StringArray of pflag creates a CSV writer to
 // format its empty default. That would be two dozen for every command line.
@@ -162,53 +181,31 @@ func AddInputs(f *pflag.FlagSet, flags *workspace.Flags, filename, patch string)
 // AddSelector adds the flag that selects TrainJobs by their labels.
 func AddSelector(f *pflag.FlagSet, flags *workspace.Flags) {
 	flags.Unread = &workspace.Unread{}
-	f.VarP(selector{&flags.Selector}, "selector", "l", "only TrainJobs, and JobSets of the input, with these labels: app=x, 'tier in (a, b)' or '!team'; runtimes are always read")
+	selector := value{kind: "selector", take: func(text string) error {
+		parsed, err := labels.Parse(text)
+		switch {
+		case err != nil:
+			return fmt.Errorf("-l: invalid selector: %w", err)
+		case parsed.Empty():
+			return errors.New("-l: the selector is empty: name labels, such as app=x")
+		}
+		flags.Selector = parsed
+		return nil
+	}}
+	f.VarP(&selector, "selector", "l", "only TrainJobs, and JobSets of the input, with these labels: app=x, 'tier in (a, b)' or '!team'; runtimes are always read")
 }
-
-type selector struct{ of *labels.Selector }
-
-func (s selector) String() string {
-	if s.of == nil || *s.of == nil {
-		return ""
-	}
-	return (*s.of).String()
-}
-
-func (s selector) Set(text string) error {
-	parsed, err := labels.Parse(text)
-	switch {
-	case err != nil:
-		return exit.Usage(fmt.Errorf("-l: invalid selector: %w", err))
-	case parsed.Empty():
-		return exit.Usage(errors.New("-l: the selector is empty: name labels, such as app=x"))
-	}
-	*s.of = parsed
-	return nil
-}
-
-// Type returns the placeholder in the help.
-func (selector) Type() string { return "selector" }
 
 // AddPolicy adds the flag --policy.
 func AddPolicy(f *pflag.FlagSet, flags *workspace.Flags) {
-	f.Var((*policyFile)(&flags.Policy), "policy", "read managers, patches and severities from this `FILE` (default the nearest "+workspace.ConfigName+" of each file)")
+	policy := value{kind: "string", take: func(file string) error {
+		if file == "" || file == manifest.Stdin {
+			return fmt.Errorf("--policy: name a file, not %q", file)
+		}
+		flags.Policy = file
+		return nil
+	}}
+	f.Var(&policy, "policy", "read managers, patches and severities from this `FILE` (default the nearest "+workspace.ConfigName+" of each file)")
 }
-
-// policyFile is the path of a policy.
-type policyFile string
-
-func (p *policyFile) String() string { return string(*p) }
-
-func (p *policyFile) Set(file string) error {
-	if file == "" || file == manifest.Stdin {
-		return exit.Usage(fmt.Errorf("--policy: name a file, not %q", file))
-	}
-	*p = policyFile(file)
-	return nil
-}
-
-// Type returns the type of a path.
-func (p *policyFile) Type() string { return "string" }
 
 // AddScope adds the flags for recursion and for the namespace of objects without one.
 func AddScope(f *pflag.FlagSet, flags *workspace.Flags) {

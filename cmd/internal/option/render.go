@@ -175,7 +175,15 @@ func (c *Children) Add(f *pflag.FlagSet) {
 	f.StringVar(&c.Index, "index", "", "with --to=pods: only the Pods of this completion index, or of these: N or N..M")
 	f.BoolVar(&c.allIndexes, "all-indexes", false, "with --to=pods: also the Pods that a Job creates only as others finish")
 	f.BoolVar(&c.Explain, "explain", false, "with --to=jobs: say in a comment before each Job what it waits for")
-	f.Var(&c.MaxPods, "max-pods", "with --to=pods: refuse a run of more Pods")
+	most := value{text: strconv.Itoa(render.MaxPods), kind: "int", take: func(text string) error {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || n < 1 {
+			return fmt.Errorf("--max-pods: invalid value %q: must be a whole number of at least 1", text)
+		}
+		c.MaxPods = podLimit(n)
+		return nil
+	}}
+	f.Var(&most, "max-pods", "with --to=pods: refuse a run of more Pods")
 	f.StringVar(&c.jobSetUID, "jobset-uid", "", "the uid of the JobSet, for the labels that carry it")
 }
 
@@ -235,17 +243,4 @@ func (c *Children) NoPods(pods int64) error {
 type podLimit int64
 
 // Count returns the limit.
-func (l *podLimit) Count() int64 { return cmp.Or(int64(*l), render.MaxPods) }
-
-func (l *podLimit) Set(text string) error {
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n < 1 {
-		return exit.Usage(fmt.Errorf("--max-pods: invalid value %q: must be a whole number of at least 1", text))
-	}
-	*l = podLimit(n)
-	return nil
-}
-
-func (l *podLimit) String() string { return strconv.FormatInt(l.Count(), 10) }
-
-func (*podLimit) Type() string { return "int" }
+func (l podLimit) Count() int64 { return cmp.Or(int64(l), render.MaxPods) }

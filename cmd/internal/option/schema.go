@@ -23,7 +23,7 @@ func (flags *Schema) Add(cmd *cobra.Command) {
 	AddDefinitions(f, &flags.Definitions, "read CustomResourceDefinitions from a file, directory or glob (repeatable)")
 	f.Var((*Paths)(&flags.Documents), "openapi", "read an OpenAPI v3 document, as kubectl get --raw /openapi/v3/apis/apps/v1 prints it (repeatable)")
 	f.StringVar(&flags.MergeType, "type", "", "how patches merge: strategic, apply or merge (default by the kind)")
-	commandline.Complete(cmd, "type", cobra.FixedCompletions([]string{StrategicType, ApplyType, JSONType}, cobra.ShellCompDirectiveNoFileComp))
+	commandline.Words(cmd, "type", StrategicType, ApplyType, JSONType)
 }
 
 // AddDefinitions adds the flag --crd.

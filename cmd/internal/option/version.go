@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/trainweld/trainweld/cmd/internal/commandline"
-	"github.com/trainweld/trainweld/cmd/internal/exit"
 	"github.com/trainweld/trainweld/render/release"
 )
 
@@ -15,7 +14,15 @@ const versionFlag = "trainer-version"
 
 // AddTrainerVersion adds the flag --trainer-version. It leaves the release nil without the flag.
 func AddTrainerVersion(cmd *cobra.Command, r **release.Release) {
-	cmd.Flags().Var(versionValue{r}, versionFlag, "the release of the Trainer, with its JobSet: 2.0, 2.1, 2.2 or 2.3; the default is that of the nearest trainweld.yaml, else the latest one")
+	version := value{kind: "version", take: func(text string) error {
+		parsed, err := release.Parse(text)
+		if err != nil {
+			return fmt.Errorf("--%s: %w", versionFlag, err)
+		}
+		*r = parsed
+		return nil
+	}}
+	cmd.Flags().Var(&version, versionFlag, "the release of the Trainer, with its JobSet: 2.0, 2.1, 2.2 or 2.3; the default is that of the nearest trainweld.yaml, else the latest one")
 	commandline.Complete(cmd, versionFlag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		var versions []string
 		for _, known := range release.Known() {
@@ -24,24 +31,3 @@ func AddTrainerVersion(cmd *cobra.Command, r **release.Release) {
 		return versions, cobra.ShellCompDirectiveNoFileComp
 	})
 }
-
-type versionValue struct{ release **release.Release }
-
-func (v versionValue) String() string {
-	if v.release == nil || *v.release == nil {
-		return ""
-	}
-	return (*v.release).Name
-}
-
-func (v versionValue) Set(text string) error {
-	r, err := release.Parse(text)
-	if err != nil {
-		return exit.Usage(fmt.Errorf("--%s: %w", versionFlag, err))
-	}
-	*v.release = r
-	return nil
-}
-
-// Type returns the placeholder in the help.
-func (versionValue) Type() string { return "version" }

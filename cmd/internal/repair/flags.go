@@ -35,7 +35,7 @@ func (flags *Flags) Add(p *host.Program, cmd *cobra.Command, inputs *workspace.F
 	f.Lookup("fix").NoOptDefVal = fixCertain
 	f.Var((*option.Repeated)(&flags.prefer), "prefer", "with --fix: let a `MANAGER` win its conflicts, and remove what the others set; of several, the one that is named first (repeatable)")
 	f.BoolVarP(&flags.diff, "diff", "d", false, "with --fix: show the changes, and write nothing; the report goes to standard error")
-	commandline.Complete(cmd, "fix", cobra.FixedCompletions([]string{fixCertain, fixUnion}, cobra.ShellCompDirectiveNoFileComp))
+	commandline.Words(cmd, "fix", fixCertain, fixUnion)
 	commandline.Complete(cmd, "prefer", option.CompleteManagers(p, inputs))
 }
 

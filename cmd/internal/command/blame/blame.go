@@ -139,11 +139,10 @@ Exit status: 0 done; 1 a finding is an error, and blame shows the rest; 2 usage,
 	f.BoolVar(&flags.shown.ShowOrigin, "show-origin", false, "show the file and line that each line comes from")
 	f.BoolVar(&flags.ShowValues, "show-values", false, "show the values of environment variables")
 	option.AddColor(cmd, &flags.shown.Color)
-	for flag, words := range map[string][]string{
-		"output": blameview.Formats(), "to": {"jobset", "jobs", "pods"}, "for": {option.ForReview, option.ForRuntime}, "as": {"applied", "stored"},
-	} {
-		commandline.Complete(cmd, flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
-	}
+	commandline.Words(cmd, "output", blameview.Formats()...)
+	commandline.Words(cmd, "to", "jobset", "jobs", "pods")
+	commandline.Words(cmd, "for", option.ForReview, option.ForRuntime)
+	commandline.Words(cmd, "as", "applied", "stored")
 	return cmd
 }
 

@@ -66,10 +66,7 @@ func blameAll(p *host.Program, flags blameFlags) ([]blameview.Blamed, finding.Li
 		}
 		return err
 	})
-	if err == nil {
-		err = forced.Err()
-	}
-	if err != nil {
+	if err := cmp.Or(err, forced.Err()); err != nil {
 		return nil, nil, err
 	}
 	if jobs > 0 && findings.Err() == nil {

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/trainweld/trainweld/cmd/internal/build"
@@ -61,10 +62,7 @@ func checkParts(ctx context.Context, p *host.Program, flags checkFlags, onConfli
 		}
 		return nil
 	})
-	if err == nil {
-		err = forced.Err()
-	}
-	if err != nil {
+	if err := cmp.Or(err, forced.Err()); err != nil {
 		return nil, err
 	}
 	selected := flags.Selector != nil

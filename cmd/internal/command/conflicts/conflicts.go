@@ -154,10 +154,7 @@ func conflictsOfAll(p *host.Program, flags conflictsFlags, preferred *option.For
 		jobs += len(in.Jobs)
 		return nil
 	})
-	if err == nil {
-		err = forced.Err()
-	}
-	if err != nil {
+	if err := cmp.Or(err, forced.Err()); err != nil {
 		return nil, nil, 0, err
 	}
 	if jobs == 0 && found.Err() == nil {

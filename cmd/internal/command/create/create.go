@@ -90,9 +90,9 @@ Exit status: 0 written; 2 a value is invalid, or usage, input or output failed.`
 	f.StringVarP(&flags.format, "output", "o", "yaml", "yaml or json")
 	f.StringVar(&flags.dryRun, "dry-run", noDryRun, "client or none: the command writes the TrainJob and sends nothing")
 	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables in findings")
-	commandline.Complete(cmd, "output", cobra.FixedCompletions([]string{"yaml", "json"}, cobra.ShellCompDirectiveNoFileComp))
-	commandline.Complete(cmd, "dry-run", cobra.FixedCompletions([]string{noDryRun, clientDryRun}, cobra.ShellCompDirectiveNoFileComp))
-	commandline.Complete(cmd, "runtime-kind", cobra.FixedCompletions(trainjob.RuntimeKinds(), cobra.ShellCompDirectiveNoFileComp))
+	commandline.Words(cmd, "output", "yaml", "json")
+	commandline.Words(cmd, "dry-run", noDryRun, clientDryRun)
+	commandline.Words(cmd, "runtime-kind", trainjob.RuntimeKinds()...)
 	return cmd
 }
 

@@ -166,11 +166,9 @@ render. The report then names the TrainJobs that do not render, and compares the
 	f.BoolVar(&flags.exitZero, "exit-zero", false, "end with status 0 also where something differs")
 	option.AddAll(f, &flags.all)
 	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables")
-	for name, values := range map[string][]string{
-		"output": {"text", "json", "markdown", "html"}, "to": {"jobset", "jobs", "pods"}, "as": {"applied", "stored"},
-	} {
-		commandline.Complete(cmd, name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
-	}
+	commandline.Words(cmd, "output", "text", "json", "markdown", "html")
+	commandline.Words(cmd, "to", "jobset", "jobs", "pods")
+	commandline.Words(cmd, "as", "applied", "stored")
 	return cmd
 }
 

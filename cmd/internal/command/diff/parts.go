@@ -51,10 +51,7 @@ func compareParts(p *host.Program, flags diffFlags, opts render.Options, old, ne
 		before.Jobs, after.Jobs = nil, nil // owners refer to the versions
 		return nil
 	})
-	if err == nil {
-		err = forced.Err()
-	}
-	if err != nil {
+	if err := cmp.Or(err, forced.Err()); err != nil {
 		return nil, nil, err
 	}
 	if jobs == 0 && told.Err() == nil {

@@ -89,7 +89,7 @@ Exit status: 0 done; 2 no such field or code.`,
 		},
 	}
 	cmd.Flags().StringVarP(&format, "output", "o", "text", "text or json")
-	commandline.Complete(cmd, "output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
+	commandline.Words(cmd, "output", "text", "json")
 	return cmd
 }
 

@@ -85,14 +85,14 @@ Exit status: 0 done; 1 a finding is an error; 2 usage, input or output failed.`,
 	f.Var((*option.Repeated)(&flags.protected), "protected", "keep the base's value of a field, such as spec.template.spec.containers.image (repeatable)")
 	f.BoolVar(&flags.policies.ProtectedError, "protected-error", false, "a patch of a protected field is an error")
 	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables in findings")
-	commandline.Complete(cmd, "output", cobra.FixedCompletions([]string{"yaml", "json", "managed"}, cobra.ShellCompDirectiveNoFileComp))
+	commandline.Words(cmd, "output", "yaml", "json", "managed")
 	return cmd
 }
 
 // choice adds the flag of a policy. Without it, the policy is the cluster's.
 func choice(cmd *cobra.Command, value *string, name, help string, words ...string) {
 	cmd.Flags().StringVar(value, name, "", help)
-	commandline.Complete(cmd, name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+	commandline.Words(cmd, name, words...)
 }
 
 func run(p *host.Program, flags mergeFlags) error {

@@ -100,7 +100,7 @@ Exit status: 0 done; 1 a finding is an error; 2 usage, input or output failed.`,
 	f.BoolVar(&flags.showNotes, "show-notes", false, "also show notes, which report no problem")
 	option.AddTrainerVersion(cmd, &flags.target)
 	flags.onto.add(cmd)
-	commandline.Complete(cmd, "manager", cobra.FixedCompletions([]string{trainjob.SDKManager}, cobra.ShellCompDirectiveNoFileComp))
+	commandline.Words(cmd, "manager", trainjob.SDKManager)
 	return cmd
 }
 

@@ -33,8 +33,8 @@ func (flags *existingFlags) add(cmd *cobra.Command) {
 	f.StringVar(&flags.runtime, "runtime", "", "the runtime that training jobs of kubeflow.org/v1 run on; without it one is made for each")
 	f.StringVar(&flags.kind, "runtime-kind", trainer.ClusterTrainingRuntimeKind, "the kind of the runtime: ClusterTrainingRuntime or TrainingRuntime")
 	f.StringVar(&flags.gang, "gang-scheduler", "", "the gang scheduler of the training operator: coscheduling or volcano; by default what a job's schedulingPolicy looks like")
-	commandline.Complete(cmd, "runtime-kind", cobra.FixedCompletions(runtimeKinds(), cobra.ShellCompDirectiveNoFileComp))
-	commandline.Complete(cmd, "gang-scheduler", cobra.FixedCompletions(gangSchedulers(), cobra.ShellCompDirectiveNoFileComp))
+	commandline.Words(cmd, "runtime-kind", runtimeKinds()...)
+	commandline.Words(cmd, "gang-scheduler", gangSchedulers()...)
 	commandline.Complete(cmd, "runtime", cobra.NoFileCompletions)
 }
 

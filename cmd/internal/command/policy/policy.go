@@ -64,7 +64,7 @@ Exit status: 0 written; 1 the file has a mistake; 2 usage, input or output faile
 	f.StringVar(&flags.namespaces, "namespace-selector", "", "only for namespaces with these labels")
 	f.StringVar(&flags.jobs, "object-selector", "", "only for TrainJobs with these labels")
 	f.StringVarP(&flags.format, "output", "o", "vap", "vap, for the API server")
-	commandline.Complete(cmd, "output", cobra.FixedCompletions([]string{"vap"}, cobra.ShellCompDirectiveNoFileComp))
+	commandline.Words(cmd, "output", "vap")
 	cmd.AddCommand(testCommand(p))
 	return cmd
 }

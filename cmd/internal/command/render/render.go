@@ -118,10 +118,10 @@ failed; 130 and 143 interrupted by SIGINT and SIGTERM, with nothing written to -
 	f.BoolVar(&flags.ShowValues, "show-values", false, "show the values of environment variables in findings")
 	option.AddAll(f, &flags.All)
 	f.BoolVar(&flags.ShowNotes, "show-notes", false, "also show notes, which report no problem")
-	commandline.Complete(cmd, "output", cobra.FixedCompletions([]string{"yaml", "json", option.NameFormat, option.TableFormat, option.WideFormat}, cobra.ShellCompDirectiveNoFileComp))
-	commandline.Complete(cmd, "to", cobra.FixedCompletions([]string{"jobset", "jobs", "pods", option.PodSets}, cobra.ShellCompDirectiveNoFileComp))
-	commandline.Complete(cmd, "for", cobra.FixedCompletions([]string{option.ForReview, option.ForApply, option.ForRuntime}, cobra.ShellCompDirectiveNoFileComp))
-	commandline.Complete(cmd, "as", cobra.FixedCompletions([]string{"applied", "stored"}, cobra.ShellCompDirectiveNoFileComp))
+	commandline.Words(cmd, "output", "yaml", "json", option.NameFormat, option.TableFormat, option.WideFormat)
+	commandline.Words(cmd, "to", "jobset", "jobs", "pods", option.PodSets)
+	commandline.Words(cmd, "for", option.ForReview, option.ForApply, option.ForRuntime)
+	commandline.Words(cmd, "as", "applied", "stored")
 	_ = cmd.MarkFlagDirname("output-dir")
 	return cmd
 }

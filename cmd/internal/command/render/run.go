@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"iter"
@@ -176,10 +177,7 @@ func (r *renderRun) render() (finding.List, error) {
 		forced.Take(r.in)
 		return nil
 	})
-	if err == nil {
-		err = forced.Err()
-	}
-	if err != nil {
+	if err := cmp.Or(err, forced.Err()); err != nil {
 		return nil, err
 	}
 	return r.found(read), nil

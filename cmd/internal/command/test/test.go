@@ -106,11 +106,8 @@ or output failed.`,
 	f.BoolVar(&flags.init, "init", false, "make cases for runtimes, instead of running any")
 	option.AddKustomize(f, &flags.kustomize, "with --init: take the runtimes of the kustomizations in or below a directory")
 	f.StringVar(&flags.outputDir, "output-dir", "", "with --init: write the cases, and a copy of the runtime, into this directory")
-	for name, values := range map[string][]string{
-		"update": {updateWrite, updateDiff}, "output": testFormats(),
-	} {
-		commandline.Complete(cmd, name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
-	}
+	commandline.Words(cmd, "update", updateWrite, updateDiff)
+	commandline.Words(cmd, "output", testFormats()...)
 	_ = cmd.MarkFlagDirname("output-dir")
 	return cmd
 }

@@ -61,7 +61,7 @@ func Command(p *host.Program) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVarP(&format, "output", "o", formats[0], "text or json")
-	commandline.Complete(cmd, "output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
+	commandline.Words(cmd, "output", formats...)
 	return cmd
 }
 
