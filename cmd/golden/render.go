@@ -3,7 +3,6 @@ package golden
 import (
 	"bytes"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 
@@ -13,6 +12,7 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/cmd/internal/outputname"
+	"github.com/trainweld/trainweld/cmd/internal/owned"
 	"github.com/trainweld/trainweld/cmd/internal/ports"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/fieldpath"
@@ -102,9 +102,7 @@ func (in *input) renderJob(j workspace.Job) ([]object, finding.List) {
 	found := in.foundAbove(named, missing != nil)
 	if missing != nil {
 		missing.Position = j.Document.Position(missing.Path)
-		if !in.Broken[named] { // else the runtime's own findings give the reason
-			found = append(found, *missing)
-		} else if found.Err() == nil && in.Findings.Err() == nil {
+		if !in.Broken[named] || found.Err() == nil && in.Findings.Err() == nil { // else the runtime's own findings give the reason
 			found = append(found, *missing)
 		}
 		return nil, found
@@ -124,7 +122,8 @@ func (in *input) renderJob(j workspace.Job) ([]object, finding.List) {
 			if companion.GetObjectKind().GroupVersionKind().Kind == "Secret" {
 				continue // never written, and not made without a source of randomness
 			}
-			objects = append(objects, object{companion, ownedBy(companionLayer(spec, companion)), place})
+			layer, _ := owned.Companion(spec, companion)
+			objects = append(objects, object{companion, func() (*diff.Owners, error) { return diff.OwnedBy(merge.Claim{Layer: layer}), nil }, place})
 		}
 		return objects, found
 	}
@@ -148,22 +147,6 @@ func (in *input) foundAbove(runtime fieldpath.Object, missing bool) finding.List
 	return found
 }
 
-// companionLayer returns the layer that made a companion of the JobSet.
-func companionLayer(spec *trainer.TrainingRuntimeSpec, companion runtime.Object) merge.Layer {
-	switch gvk := companion.GetObjectKind().GroupVersionKind(); {
-	case gvk.Kind == "PodGroup" && strings.Contains(gvk.Group, "volcano"):
-		return runtimepatch.SchedulerLayer("volcano")
-	case gvk.Kind == "PodGroup":
-		return runtimepatch.SchedulerLayer("coscheduling")
-	case spec.MLPolicy != nil && spec.MLPolicy.MPI != nil:
-		return runtimepatch.PolicyLayer("mpi")
-	case spec.MLPolicy != nil && spec.MLPolicy.Flux != nil:
-		return runtimepatch.PolicyLayer("flux")
-	default:
-		return runtimepatch.RuntimeLayer
-	}
-}
-
 // children returns the Jobs with the Service and the claims, or the Pods.
 func (in *input) children(out *render.Output, r *release.Release, place func(merge.Claim) merge.Claim) ([]object, finding.List) {
 	opts := in.opts.pods
@@ -172,28 +155,24 @@ func (in *input) children(out *render.Output, r *release.Release, place func(mer
 	if err != nil {
 		return nil, made.Findings // a TrainJob without a name never gets here
 	}
-	owners, err := render.OwnersOfChildren(out.JobSet, out.Owners, opts.JobsOptions)
-	if err != nil {
-		return nil, append(made.Findings, noChildren(out.JobSet, err))
-	}
-	controller := ownedBy(runtimepatch.JobSetLayer)
+	owners := owned.Children(out.JobSet, out.Owners, opts.JobsOptions)
 	var objects []object
+	add := func(child any) {
+		objects = append(objects, object{child, func() (*diff.Owners, error) { return owners(child) }, place})
+	}
 	if in.opts.to == "jobs" {
 		for _, child := range made.Jobs {
-			objects = append(objects, object{child.Job, func() (*diff.Owners, error) { return ownersOf(owners.Job(child.Job)) }, place})
+			add(child.Job)
 		}
 		if made.Service != nil {
-			objects = append(objects, object{made.Service, controller, place})
+			add(made.Service)
 		}
 		for _, claim := range made.Claims {
-			objects = append(objects, object{claim, controller, place})
+			add(claim)
 		}
-		if !opts.Stored {
+		if !opts.Stored || !render.HasEphemeralVolumes(out.JobSet) {
 			return objects, made.Findings
 		}
-	}
-	if in.opts.to == "jobs" && !render.HasEphemeralVolumes(out.JobSet) {
-		return objects, made.Findings
 	}
 	count, err := render.CountPods(out.JobSet, opts)
 	if err != nil {
@@ -207,11 +186,11 @@ func (in *input) children(out *render.Output, r *release.Release, place func(mer
 			return nil, append(made.Findings, noChildren(out.JobSet, err))
 		}
 		if in.opts.to == "pods" {
-			objects = append(objects, object{pod, func() (*diff.Owners, error) { return ownersOf(owners.Pod(pod)) }, place})
+			add(pod)
 			continue
 		}
 		for _, claim := range render.EphemeralClaims(pod, randomSuffix) {
-			objects = append(objects, object{claim, controller, place})
+			add(claim)
 		}
 	}
 	return objects, made.Findings
@@ -223,19 +202,6 @@ func noChildren(js *jobset.JobSet, err error) finding.Finding {
 		Code: finding.CodeNoName, Severity: finding.Error, Object: fieldpath.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name},
 		Message: err.Error(), Remedy: finding.Remedy{Text: "fix the job and the index of options.yaml"},
 	}
-}
-
-// ownedBy returns the owners of an object that one layer made.
-func ownedBy(layer merge.Layer) func() (*diff.Owners, error) {
-	return func() (*diff.Owners, error) { return diff.OwnedBy(merge.Claim{Layer: layer}), nil }
-}
-
-// ownersOf returns the owners of an object from its fields with their claims.
-func ownersOf(fields iter.Seq2[fieldpath.Path, []merge.Claim], err error) (*diff.Owners, error) {
-	if err != nil {
-		return nil, err
-	}
-	return diff.OwnersOfFields(fields, nil), nil
 }
 
 // randomSuffix replaces the end of a Pod's name, which only a cluster knows, as in trainweld render.

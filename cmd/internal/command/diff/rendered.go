@@ -10,6 +10,7 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/cmd/internal/comparison"
+	"github.com/trainweld/trainweld/cmd/internal/owned"
 	"github.com/trainweld/trainweld/cmd/internal/pipeline"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/finding"
@@ -117,7 +118,7 @@ func (r *rendered) ownersOf(at objectRef, object metav1.Object) (*diff.Owners, e
 		return diff.OwnersOf(r.out.Owners), nil
 	}
 	if r.owners == nil {
-		r.owners = childOwners(r.out, r.opts.JobsOptions)
+		r.owners = owned.Children(r.out.JobSet, r.out.Owners, r.opts.JobsOptions)
 	}
 	return r.owners(object)
 }

@@ -2,14 +2,10 @@ package diff
 
 import (
 	"cmp"
-	"iter"
 	"maps"
 	"reflect"
-	"strings"
 	"sync"
 
-	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -17,6 +13,7 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/cmd/internal/objectmerge"
 	"github.com/trainweld/trainweld/cmd/internal/option"
+	"github.com/trainweld/trainweld/cmd/internal/owned"
 	"github.com/trainweld/trainweld/cmd/internal/parallel"
 	"github.com/trainweld/trainweld/cmd/internal/pipeline"
 	"github.com/trainweld/trainweld/cmd/internal/revision"
@@ -222,27 +219,9 @@ func (v *version) jobSetOf(j workspace.Job, out pipeline.Made) []comparison.Obje
 
 // companionClaim returns the claim of the runtime's policy that creates a companion of the JobSet.
 func (v *version) companionClaim(j workspace.Job, companion runtime.Object) merge.Claim {
-	claim := merge.Claim{Layer: runtimepatch.RuntimeLayer}
-	at := fieldpath.Fields("spec", "mlPolicy")
-	switch gvk := companion.GetObjectKind().GroupVersionKind(); {
-	case gvk.Kind != "PodGroup":
-		spec, _ := v.in.RuntimeOf(j)
-		if spec == nil || spec.MLPolicy == nil {
-			break
-		}
-		switch {
-		case spec.MLPolicy.MPI != nil:
-			claim.Layer, at = runtimepatch.PolicyLayer("mpi"), fieldpath.Fields("spec", "mlPolicy", "mpi")
-		case spec.MLPolicy.Flux != nil:
-			claim.Layer, at = runtimepatch.PolicyLayer("flux"), fieldpath.Fields("spec", "mlPolicy", "flux")
-		}
-	case strings.Contains(gvk.Group, "volcano"):
-		claim.Layer, at = runtimepatch.SchedulerLayer("volcano"), fieldpath.Fields("spec", "podGroupPolicy", "volcano")
-	default:
-		claim.Layer, at = runtimepatch.SchedulerLayer("coscheduling"), fieldpath.Fields("spec", "podGroupPolicy", "coscheduling")
-	}
-	claim.Position = v.in.RuntimePosition(j, at)
-	return claim
+	spec, _ := v.in.RuntimeOf(j)
+	layer, at := owned.Companion(spec, companion)
+	return merge.Claim{Layer: layer, Position: v.in.RuntimePosition(j, at)}
 }
 
 // childrenOf returns the Jobs or the Pods of the JobSet.
@@ -261,7 +240,7 @@ func (v *version) childrenOf(j workspace.Job, out pipeline.Made, to string, opts
 		return nil
 	}
 	locate := v.locator(j)
-	owners := childOwners(out, opts.JobsOptions)
+	owners := owned.Children(out.JobSet, out.Owners, opts.JobsOptions)
 	var objects []comparison.Object
 	seen := map[comparison.Key]int{}
 	for object, err := range f.Objects {
@@ -280,40 +259,6 @@ func (v *version) childrenOf(j workspace.Job, out pipeline.Made, to string, opts
 		objects = append(objects, o)
 	}
 	return objects
-}
-
-// childOwners returns a function that returns the owners of a JobSet's Job or Pod. A JobSet of the input has no known owners,
-// so the controllers own all fields.
-func childOwners(out pipeline.Made, opts render.JobsOptions) func(child any) (*diff.Owners, error) {
-	ofChildren := sync.OnceValues(func() (*render.ChildOwners, error) {
-		return render.OwnersOfChildren(out.JobSet, out.Owners, opts)
-	})
-	var last *diff.Owners // a Pod's owners resemble the owners of the previous Pod
-	return func(child any) (*diff.Owners, error) {
-		job, isJob := child.(*batchv1.Job)
-		pod, isPod := child.(*corev1.Pod)
-		switch {
-		case isPod && out.Owners == nil:
-			return diff.OwnedBy(merge.Claim{Layer: runtimepatch.JobLayer}), nil
-		case !isJob && !isPod || out.Owners == nil:
-			return diff.OwnedBy(merge.Claim{Layer: runtimepatch.JobSetLayer}), nil
-		}
-		owners, err := ofChildren()
-		if err != nil {
-			return nil, err
-		}
-		var fields iter.Seq2[fieldpath.Path, []merge.Claim]
-		if isJob {
-			fields, err = owners.Job(job)
-		} else {
-			fields, err = owners.Pod(pod)
-		}
-		if err != nil {
-			return nil, err
-		}
-		last = diff.OwnersOfFields(fields, last)
-		return last, nil
-	}
 }
 
 // keyOf returns the kind and the name of an object, or its generateName.
