@@ -124,20 +124,20 @@ func (b *bounded) locate(name string) (dir, real string, err error) {
 	return "", "", &fs.PathError{Op: "open", Path: name, Err: ErrOutside}
 }
 
-// in calls open with the root of a file and its path below it.
-func (b *bounded) in(name string, open func(root *os.Root, below string) error) error {
+// in opens the root of a file's tree, and calls open with it and the path of the file below it.
+func in[T any](b *bounded, name string, open func(root *os.Root, below string) (T, error)) (opened T, err error) {
 	dir, real, err := b.locate(name)
 	if err != nil {
-		return err
+		return opened, err
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return err
+		return opened, err
 	}
 	defer root.Close() // reading only
 	below, err := filepath.Rel(dir, real)
 	if err != nil {
-		return err
+		return opened, err
 	}
 	return open(root, below)
 }
@@ -148,56 +148,45 @@ func (b *bounded) Real(name string) (string, error) {
 	return real, err
 }
 
-func (b *bounded) Open(name string) (file fs.File, err error) {
-	err = b.in(name, func(root *os.Root, below string) (err error) {
-		if file, err = ownfile.Open(root, below); err != nil {
-			return err
+func (b *bounded) Open(name string) (fs.File, error) {
+	return in(b, name, func(root *os.Root, below string) (fs.File, error) {
+		file, err := ownfile.Open(root, below)
+		if err != nil {
+			return nil, err
 		}
 		if _, isOverlay := b.Tree.(*Overlay); isOverlay {
 			file.Close() // reading only
-			file, err = b.Tree.Open(name)
+			return b.Tree.Open(name)
 		}
-		return err
+		return file, nil
 	})
-	return file, err
 }
 
-func (b *bounded) Stat(name string) (info fs.FileInfo, err error) {
-	err = b.in(name, func(root *os.Root, below string) (err error) {
-		info, err = root.Stat(below)
-		return err
-	})
-	return info, err
-}
+func (b *bounded) Stat(name string) (fs.FileInfo, error) { return in(b, name, (*os.Root).Stat) }
 
 // Lstat describes a file, and follows no link in its last place.
-func (b *bounded) Lstat(name string) (info fs.FileInfo, err error) {
-	err = b.in(filepath.Dir(name), func(root *os.Root, below string) (err error) {
-		info, err = root.Lstat(filepath.Join(below, filepath.Base(name)))
-		return err
+func (b *bounded) Lstat(name string) (fs.FileInfo, error) {
+	return in(b, filepath.Dir(name), func(root *os.Root, below string) (fs.FileInfo, error) {
+		return root.Lstat(filepath.Join(below, filepath.Base(name)))
 	})
-	return info, err
 }
 
 // ReadLink returns the target of a link.
-func (b *bounded) ReadLink(name string) (target string, err error) {
-	err = b.in(filepath.Dir(name), func(root *os.Root, below string) (err error) {
-		target, err = root.Readlink(filepath.Join(below, filepath.Base(name)))
-		return err
+func (b *bounded) ReadLink(name string) (string, error) {
+	return in(b, filepath.Dir(name), func(root *os.Root, below string) (string, error) {
+		return root.Readlink(filepath.Join(below, filepath.Base(name)))
 	})
-	return target, err
 }
 
-func (b *bounded) ReadDir(name string) (entries []fs.DirEntry, err error) {
-	err = b.in(name, func(root *os.Root, below string) (err error) {
+func (b *bounded) ReadDir(name string) ([]fs.DirEntry, error) {
+	return in(b, name, func(root *os.Root, below string) ([]fs.DirEntry, error) {
 		dir, err := root.Open(below) // root.FS() rejects names that are no UTF-8
 		if err != nil {
-			return err
+			return nil, err
 		}
 		defer dir.Close() // reading only
-		entries, err = dir.ReadDir(-1)
+		entries, err := dir.ReadDir(-1)
 		slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
-		return err
+		return entries, err
 	})
-	return entries, err
 }
