@@ -42,7 +42,7 @@ func (c *Comparison) WriteText(w io.Writer, paint host.Painter) error {
 			return err
 		}
 		for _, l := range lines {
-			fmt.Fprintln(out, l.painted(paint))
+			fmt.Fprintln(out, paint.Marked(l.mark, l.String()))
 		}
 	}
 	return out.Flush()
@@ -161,21 +161,6 @@ func (l hunkLine) String() string {
 		return text
 	}
 	return report.Line(string(l.mark) + text)
-}
-
-func (l hunkLine) painted(paint host.Painter) string {
-	switch l.mark {
-	case '-':
-		return paint.Paint(host.Red, l.String())
-	case '+':
-		return paint.Paint(host.Green, l.String())
-	case '@':
-		return paint.Paint(host.Cyan, l.String())
-	case 'a', 'b':
-		return paint.Paint(host.Bold, l.String())
-	default:
-		return l.String()
-	}
 }
 
 // text writes the causes.

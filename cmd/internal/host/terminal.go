@@ -70,3 +70,12 @@ func (c Painter) Paint(color, text string) string {
 	}
 	return "\x1b[" + color + "m" + text + "\x1b[0m"
 }
+
+// Marked returns a line of a unified diff in the color of its mark: -, + or @, and a or b for the name of a file.
+func (c Painter) Marked(mark byte, line string) string {
+	color, ok := map[byte]string{'-': Red, '+': Green, '@': Cyan, 'a': Bold, 'b': Bold}[mark]
+	if !ok {
+		return line
+	}
+	return c.Paint(color, line)
+}

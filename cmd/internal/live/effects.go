@@ -234,7 +234,7 @@ func (f *Family) Effects(second *admission.Second) ([]Effect, error) {
 		return []Effect{{Kind: workspace.JobSetKind, Name: second.Wanted.JobSet.Name, Change: diff.Added, When: Now, Reason: "the cluster has none"}}, nil
 	}
 	c := effects{family: f, second: second, errs: slices.Concat(second.Rejected, second.ResumeRejected)}
-	c.places = placesOf(c.errs, func(f finding.Finding) fieldpath.Path { return f.Path })
+	c.places = PlacesOf(c.errs, func(f finding.Finding) fieldpath.Path { return f.Path })
 	live, _ := f.JobSet.Value.(*jobset.JobSet)
 	if err := c.compare(live, second.Now.JobSet, second.Resumed.JobSet, second.Wanted.JobSet); err != nil {
 		return nil, err
@@ -279,7 +279,7 @@ type effects struct {
 	family *Family
 	second *admission.Second
 	errs   finding.List // of the API server, on the apply or on the next one
-	places places       // of errs
+	places Places       // of errs
 	all    []Effect
 }
 
@@ -298,15 +298,15 @@ func (c *effects) compare(live, now, resumed, wanted metav1.Object) error {
 		return err
 	}
 	pathOf := func(c diff.Change) fieldpath.Path { return c.Path }
-	afterNow, afterResume := placesOf(atNow, pathOf), placesOf(atResume, pathOf)
+	afterNow, afterResume := PlacesOf(atNow, pathOf), PlacesOf(atResume, pathOf)
 	for _, change := range changes {
 		e := Effect{Kind: jobKind, Name: live.GetName(), Path: change.Path.String(), Change: change.Kind, at: change.Path}
 		_, isJobSet := live.(*jobset.JobSet)
 		if isJobSet {
 			e.Kind = workspace.JobSetKind
 		}
-		_, remains := afterNow.find(change.Path)
-		_, stays := afterResume.find(change.Path)
+		_, remains := afterNow.Find(change.Path)
+		_, stays := afterResume.Find(change.Path)
 		switch {
 		case !remains:
 			e.When, e.Reason = Now, "JobSet merges it into the Job, which it resumes"
@@ -382,7 +382,7 @@ func (c *effects) rejected(path fieldpath.Path) string {
 	if len(c.second.Rejected) == 0 {
 		when = " with the next suspension or resume"
 	}
-	if i, ok := c.places.find(path); ok && path != nil {
+	if i, ok := c.places.Find(path); ok && path != nil {
 		return fmt.Sprintf("the API server refuses it%s: %s", when, c.errs[i].Message)
 	}
 	return fmt.Sprintf("the API server refuses the whole JobSet%s, since it refuses %s: %s", when, c.errs[0].Path, c.errs[0].Message)
@@ -406,11 +406,12 @@ func isList(path fieldpath.Path) bool {
 	return path.HasPrefix(pod.Append(fieldpath.Field("tolerations"))) || path.HasPrefix(pod.Append(fieldpath.Field("schedulingGates")))
 }
 
-// places finds a path among others: the same one, one within it, or one around it. Values are indexes.
-type places struct{ at, around map[string]int }
+// Places finds a path among others: the same one, one within it, or one around it. Values are indexes.
+type Places struct{ at, around map[string]int }
 
-func placesOf[T any](all []T, path func(T) fieldpath.Path) places {
-	p := places{map[string]int{}, map[string]int{}}
+// PlacesOf returns the paths of a list.
+func PlacesOf[T any](all []T, path func(T) fieldpath.Path) Places {
+	p := Places{map[string]int{}, map[string]int{}}
 	for i, of := range slices.Backward(all) { // the first one stays
 		own := path(of)
 		p.at[own.String()] = i
@@ -421,8 +422,8 @@ func placesOf[T any](all []T, path func(T) fieldpath.Path) places {
 	return p
 }
 
-// find returns the index of a path.
-func (p places) find(path fieldpath.Path) (i int, ok bool) {
+// Find returns the index of a path.
+func (p Places) Find(path fieldpath.Path) (i int, ok bool) {
 	if i, ok = p.around[path.String()]; ok {
 		return i, true
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/comparison"
 	"github.com/trainweld/trainweld/cmd/internal/live"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/diff"
@@ -256,19 +257,9 @@ func explained(changes diff.Changes, by metav1.Object, o *live.Object) (yes, no 
 	if err != nil {
 		return nil, changes
 	}
-	exact, around := map[string]bool{}, map[string]bool{}
-	for _, change := range rest {
-		exact[change.Path.String()] = true
-		for n := range len(change.Path) + 1 {
-			around[change.Path[:n].String()] = true
-		}
-	}
+	differing := live.PlacesOf(rest, func(c diff.Change) fieldpath.Path { return c.Path })
 	for _, change := range changes {
-		differs := around[change.Path.String()]
-		for n := range change.Path {
-			differs = differs || exact[change.Path[:n].String()]
-		}
-		if differs {
+		if _, differs := differing.Find(change.Path); differs {
 			no = append(no, change)
 		} else {
 			yes = append(yes, change)

@@ -66,20 +66,8 @@ func (t *testRun) failure(name string, r *golden.Result) {
 	for _, f := range r.Failures {
 		t.printf("  %s: %s\n", f.Position, report.Printable(messageOf(f)))
 		for _, l := range f.Lines {
-			t.printf("    %s\n", t.line(l))
+			t.printf("    %s\n", t.paint.Marked(l.Mark, report.Printable(l.String())))
 		}
-	}
-}
-
-func (t *testRun) line(l golden.Line) string {
-	text := report.Printable(l.String())
-	switch l.Mark {
-	case '-':
-		return t.paint.Paint(host.Red, text)
-	case '+':
-		return t.paint.Paint(host.Green, text)
-	default:
-		return text
 	}
 }
 
@@ -107,19 +95,11 @@ func (t *testRun) update(name string, r *golden.Result) {
 }
 
 func (t *testRun) diffLine(line string) string {
-	text := report.PrintableTabs(line)
-	switch {
-	case strings.HasPrefix(line, "--- "), strings.HasPrefix(line, "+++ "):
-		return t.paint.Paint(host.Bold, text)
-	case strings.HasPrefix(line, "@@"):
-		return t.paint.Paint(host.Cyan, text)
-	case strings.HasPrefix(line, "-"):
-		return t.paint.Paint(host.Red, text)
-	case strings.HasPrefix(line, "+"):
-		return t.paint.Paint(host.Green, text)
-	default:
-		return text
+	mark := (line + " ")[0]
+	if strings.HasPrefix(line, "--- ") || strings.HasPrefix(line, "+++ ") {
+		mark = 'a'
 	}
+	return t.paint.Marked(mark, report.PrintableTabs(line))
 }
 
 // end writes the summary, and returns an error with the exit status.
