@@ -75,34 +75,27 @@ func (s Severities) Codes() map[finding.Code]bool {
 
 // Apply returns the findings with their new severities, without the removed ones.
 func (s Severities) Apply(findings finding.List) finding.List {
+	return s.apply(findings, func(finding.Finding) bool { return false })
+}
+
+// ApplyToWarnings applies the severities to notes and warnings, and keeps errors. An object with such an error cannot be rendered.
+func (s Severities) ApplyToWarnings(findings finding.List) finding.List {
+	return s.apply(findings, func(f finding.Finding) bool { return f.Severity >= finding.Error })
+}
+
+func (s Severities) apply(findings finding.List, keeps func(finding.Finding) bool) finding.List {
 	if len(s) == 0 {
 		return findings
 	}
 	var kept finding.List
 	for _, f := range findings {
-		if severity, decided := s[f.Code]; decided {
+		if severity, decided := s[f.Code]; decided && !keeps(f) {
 			if severity == 0 {
 				continue
 			}
 			f.Severity = severity
 		}
 		kept = append(kept, f)
-	}
-	return kept
-}
-
-// ApplyToWarnings applies the severities to notes and warnings, and keeps errors. An object with such an error cannot be rendered.
-func (s Severities) ApplyToWarnings(findings finding.List) finding.List {
-	if len(s) == 0 {
-		return findings
-	}
-	var kept finding.List
-	for _, f := range findings {
-		if f.Severity >= finding.Error {
-			kept = append(kept, f)
-		} else {
-			kept = append(kept, s.Apply(finding.List{f})...)
-		}
 	}
 	return kept
 }
