@@ -204,14 +204,17 @@ func run(p *host.Program, flags diffFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := report.WriteBeside(p.Stderr, findings, flags.shown(p)); err != nil {
-		return err
+	shows := c != nil && (findings.Err() == nil || reportsErrors(c, findings) && p.Getenv(externalVariable) == "")
+	return flags.end(p, c, findings, paint, shows)
+}
+
+// end writes the findings, and the comparison if it shows something.
+func (flags diffFlags) end(p *host.Program, c *comparison.Comparison, findings finding.List, paint host.Painter, shows bool) error {
+	err := report.WriteBeside(p.Stderr, findings, flags.shown(p))
+	status := exit.Done
+	if err == nil && shows {
+		status, err = writeDiff(p, c, flags, paint)
 	}
-	failed := findings.Err() != nil
-	if c == nil || failed && (!reportsErrors(c, findings) || p.Getenv(externalVariable) != "") {
-		return exit.Status(exit.Failed)
-	}
-	status, err := writeDiff(p, c, flags, paint)
 	return flags.outcome(status, findings, err)
 }
 

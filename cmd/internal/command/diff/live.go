@@ -3,7 +3,6 @@ package diff
 import (
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -93,26 +92,15 @@ func runLive(p *host.Program, flags diffFlags, opts render.Options, args []strin
 			Remedy:  finding.Remedy{Text: "write it with kubectl get trainjobs,jobsets,jobs,pods -o yaml --show-managed-fields"},
 		})
 	}
-	if err := report.WriteBeside(p.Stderr, findings, flags.shown(p)); err != nil {
-		return err
-	}
-	if findings.Err() != nil && (!c.Renders() && !c.Differs() || len(run.dump.Kinds) == 0 || !reportsErrors(c, findings)) {
-		return exit.Status(exit.Failed)
-	}
-	status, err := writeDiff(p, c, flags, paint)
-	return flags.outcome(status, findings, err)
+	shows := findings.Err() == nil || (c.Renders() || c.Differs()) && len(run.dump.Kinds) > 0 && reportsErrors(c, findings)
+	return flags.end(p, c, findings, paint, shows)
 }
 
 // newLiveRun reads the files and the dump.
 func newLiveRun(p *host.Program, flags diffFlags, opts render.Options) (*liveRun, error) {
-	files, stdin := p.Inputs()
-	run := &liveRun{flags: flags, opts: opts, causes: map[merge.Layer]bool{}, follow: map[string]int{}}
-	source := &onceRead{files: files}
-	if slices.Contains(append(flags.both(), flags.live), manifest.Stdin) {
-		source.stdin, source.err = io.ReadAll(stdin)
-	}
-	run.source = source
-	run.files = versionOf(&revision.Side{Name: "the files", Files: files, Flags: flags.Flags})
+	source := readOnce(p, append(flags.both(), flags.live))
+	run := &liveRun{flags: flags, opts: opts, source: source, causes: map[merge.Layer]bool{}, follow: map[string]int{}}
+	run.files = versionOf(&revision.Side{Name: "the files", Files: p.Files, Flags: flags.Flags})
 	run.files.in = workspace.Read(source, flags.Flags)
 	run.dump = live.Read(source, flags.Flags, flags.live)
 	forced := option.NewForced(option.ForceFlag, flags.force)

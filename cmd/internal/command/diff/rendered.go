@@ -74,13 +74,9 @@ func (r *rendered) allJobs() map[string]render.ChildJob {
 	if made == nil || err != nil {
 		return r.jobs // the cluster would have none either
 	}
-	for _, child := range made.Jobs {
+	for i, child := range slices.Concat(made.Jobs, made.Later) {
 		r.jobs[child.Job.Name] = child
-		r.later[child.Job.Name] = len(child.WaitsFor) > 0
-	}
-	for _, child := range made.Later {
-		r.jobs[child.Job.Name] = child
-		r.later[child.Job.Name] = true
+		r.later[child.Job.Name] = i >= len(made.Jobs) || len(child.WaitsFor) > 0
 	}
 	return r.jobs
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/comparison"
 	"github.com/trainweld/trainweld/cmd/internal/exit"
 	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/parallel"
 	"github.com/trainweld/trainweld/cmd/internal/pipeline"
-	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
@@ -54,7 +54,7 @@ type step struct {
 	podOpts  render.PodsOptions
 	jobs     map[fieldpath.Object]workspace.Job
 	errs     map[fieldpath.Object]finding.List // of reading, by the object that they are about
-	runtimes map[*workspace.RuntimeSource]admitted
+	runtimes parallel.Once[*workspace.RuntimeSource, admitted]
 }
 
 // releases parses the two flags. Either both are set or none.
@@ -88,6 +88,16 @@ type onceRead struct {
 	err   error
 }
 
+// readOnce returns the inputs of a program. It reads standard input if a path names it.
+func readOnce(p *host.Program, paths []string) *onceRead {
+	files, stdin := p.Inputs()
+	source := &onceRead{files: files}
+	if slices.Contains(paths, manifest.Stdin) {
+		source.stdin, source.err = io.ReadAll(stdin)
+	}
+	return source
+}
+
 func (s *onceRead) Inputs() (fs.FS, io.Reader) {
 	if s.err != nil {
 		return s.files, io.MultiReader(bytes.NewReader(s.stdin), failing{s.err})
@@ -103,12 +113,7 @@ func (f failing) Read([]byte) (int, error) { return 0, f.err }
 // newUpgrade lists the steps from one release to another.
 func newUpgrade(p *host.Program, flags diffFlags, opts render.Options, args []string, from, to *release.Release) *upgrade {
 	flags.Files = slices.Concat(args, flags.Files)
-	files, stdin := p.Inputs()
-	source := &onceRead{files: files}
-	if slices.Contains(slices.Concat(flags.Files, flags.both()), "-") {
-		source.stdin, source.err = io.ReadAll(stdin)
-	}
-	u := &upgrade{source: source, flags: flags, opts: opts}
+	u := &upgrade{source: readOnce(p, slices.Concat(flags.Files, flags.both())), flags: flags, opts: opts}
 	now := *from
 	u.add(now, release.Switch{}, release.Change{})
 	for _, next := range way(from, to) {
@@ -136,7 +141,7 @@ func way(from, to *release.Release) []release.Release {
 }
 
 func (u *upgrade) add(r release.Release, of release.Switch, change release.Change) {
-	s := &step{release: r, of: of, change: change, runtimes: map[*workspace.RuntimeSource]admitted{}}
+	s := &step{release: r, of: of, change: change}
 	s.Name = "Trainer " + r.Version
 	s.flags = u.flags.Flags
 	s.flags.Release = &s.release
@@ -323,12 +328,5 @@ func runUpgrade(p *host.Program, flags diffFlags, opts render.Options, args []st
 	if u.old().TrainJobs+u.new().TrainJobs == 0 && findings.Err() == nil {
 		findings = append(findings, flags.Flags.NoTrainJob("the inputs hold no TrainJob", "name files with TrainJobs; -r is for runtimes only, and -R descends into directories"))
 	}
-	if err := report.WriteBeside(p.Stderr, findings, flags.shown(p)); err != nil {
-		return err
-	}
-	status := exit.Done
-	if len(u.new().Jobs) > 0 {
-		status, err = writeDiff(p, c, flags, paint)
-	}
-	return flags.outcome(status, findings, err)
+	return flags.end(p, c, findings, paint, len(u.new().Jobs) > 0)
 }

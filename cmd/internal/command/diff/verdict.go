@@ -54,16 +54,13 @@ func (s *step) admit(ctx context.Context, j workspace.Job) admitted {
 	if source == nil {
 		return admitted{}
 	}
-	if runtime, known := s.runtimes[source]; known {
-		return runtime
-	}
-	var a admitted
-	if fields, err := source.Fields(render.RuntimeOf(j.TrainJob)); err == nil {
-		a.Runtime, a.found = admission.AdmitRuntime(ctx, &s.release, fields, s.flags.Namespace)
-	}
-	a.found = append(slices.Clone(source.Document.Findings), a.found...)
-	s.runtimes[source] = a
-	return a
+	return s.runtimes.Of(source, func() (a admitted) {
+		if fields, err := source.Fields(render.RuntimeOf(j.TrainJob)); err == nil {
+			a.Runtime, a.found = admission.AdmitRuntime(ctx, &s.release, fields, s.flags.Namespace)
+		}
+		a.found = append(slices.Clone(source.Document.Findings), a.found...)
+		return a
+	})
 }
 
 // rejections returns the errors that a cluster of the release has as well.
