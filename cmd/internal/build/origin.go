@@ -5,11 +5,11 @@ package build
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"io/fs"
 	"path/filepath"
 	"slices"
 	"sort"
-	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -256,10 +256,11 @@ type source struct {
 	changes []jsonChange
 }
 
-// jsonChange is an operation of a JSON patch.
+// jsonChange is an operation of a JSON patch that sets its field.
 type jsonChange struct {
-	path string
-	at   fieldpath.Position
+	path  []string   // the parts of the pointer
+	value *yaml.Node // nil for a copy
+	at    fieldpath.Position
 }
 
 // file returns a file, or nil if it cannot be read.
@@ -316,9 +317,12 @@ func newSource(name string, data []byte) *source {
 		var document yaml.Node
 		if yaml.Unmarshal(data, &document) == nil && len(document.Content) > 0 {
 			for _, change := range document.Content[0].Content {
-				if path := keyOf(change, "path"); path != nil {
-					s.changes = append(s.changes, jsonChange{path.Value, fieldpath.Position{File: name, Line: path.Line, Column: path.Column}})
+				op, path := keyOf(change, "op"), keyOf(change, "path")
+				if path == nil || op != nil && (op.Value == "remove" || op.Value == "test") {
+					continue
 				}
+				at := fieldpath.Position{File: name, Line: path.Line, Column: path.Column}
+				s.changes = append(s.changes, jsonChange{pointer(path.Value), keyOf(change, "value"), at})
 			}
 		}
 		return s
@@ -338,32 +342,76 @@ func (s *source) sets(d *manifest.Document, path fieldpath.Path) (fieldpath.Posi
 			return o.Position(path), true
 		}
 	}
-	at, rest := pointer(path)
 	for _, c := range slices.Backward(s.changes) {
-		if rest == "" && c.path == at || strings.HasPrefix(at, c.path+"/") || rest != "" && strings.HasPrefix(c.path, at+"/") && strings.HasSuffix(c.path, rest) {
-			return c.at, true
+		if at, ok := c.sets(path, value, isScalar); ok {
+			return at, true
 		}
 	}
 	return fieldpath.Position{}, false
 }
 
-// pointer returns a path as a JSON pointer. An item by its key has no pointer. Then the pointer ends before it, and rest is the
-// pointer's last part.
-func pointer(path fieldpath.Path) (whole, rest string) {
-	escape := strings.NewReplacer("~", "~0", "/", "~1")
-	var b strings.Builder
-	for i, step := range path {
-		name, ok := step.Field()
-		if key, isKey := step.Key(); isKey {
-			name, ok = key, true
-		} else if n, isIndex := step.Index(); isIndex {
-			name, ok = strconv.Itoa(n), true
-		}
-		if !ok {
-			last, _ := pointer(path[max(i+1, len(path)-1):])
-			return b.String(), last
-		}
-		b.WriteString("/" + escape.Replace(name))
+// sets returns the position at which the operation sets a field, to this value if it is a scalar. An index of the pointer stands for
+// any item: the list may have had others when the operation ran.
+func (c *jsonChange) sets(path fieldpath.Path, value string, isScalar bool) (fieldpath.Position, bool) {
+	if len(c.path) > len(path) {
+		return fieldpath.Position{}, false
 	}
-	return b.String(), ""
+	for i, part := range c.path {
+		if name, ok := path[i].Name(); ok && name != part {
+			return fieldpath.Position{}, false
+		}
+	}
+	at, node := c.at, c.value
+	if len(c.path) > 0 && node != nil && !isOf(node, path[len(c.path)-1]) {
+		return fieldpath.Position{}, false
+	}
+	for _, step := range path[len(c.path):] {
+		var from *yaml.Node
+		if node == nil {
+			break
+		}
+		if from, node = stepInto(node, step); from == nil {
+			return fieldpath.Position{}, false
+		}
+		at.Line, at.Column = from.Line, from.Column
+	}
+	return at, !isScalar || node == nil || node.Value == value
+}
+
+// stepInto returns the value of a step in n, and the node at its position: the key of a field, or the item. Without the step it
+// returns nil.
+func stepInto(n *yaml.Node, step fieldpath.Step) (at, value *yaml.Node) {
+	name, isName := step.Name()
+	index, isIndex := step.Index()
+	for i := 0; i < len(n.Content); i++ {
+		switch node := n.Content[i]; {
+		case n.Kind == yaml.MappingNode:
+			if i++; isName && node.Value == name {
+				return node, n.Content[i]
+			}
+		case isIndex && i == index, !isName && !isIndex && isOf(node, step):
+			return node, node
+		}
+	}
+	return nil, nil
+}
+
+// isOf reports whether n may be the item that a step selects. Any node may be if the step selects by no key.
+func isOf(n *yaml.Node, step fieldpath.Step) bool {
+	if element, ok := step.Element(); ok {
+		return n.Value == element
+	}
+	return !slices.ContainsFunc(step.Keys(), func(k fieldpath.ItemKey) bool {
+		value := keyOf(n, k.Name)
+		return value == nil || value.Value != fmt.Sprint(k.Value)
+	})
+}
+
+// pointer returns the parts of a JSON pointer.
+func pointer(text string) []string {
+	parts := strings.Split(text, "/")[1:]
+	for i, part := range parts {
+		parts[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(part)
+	}
+	return parts
 }
