@@ -90,7 +90,7 @@ func (b *Body) Table(caption string, headers ...string) {
 // Len returns the number of bytes.
 func (b *Body) Len() int { return len(b.b) }
 
-// Break appends a line end to the source of the page. The page does not show it.
+// Break appends a line end to the source of the page. Only preformatted text shows it.
 func (b *Body) Break() { b.b = append(b.b, '\n') }
 
 func (b *Body) start(tag string, attrs []Attr) {

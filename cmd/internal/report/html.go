@@ -204,10 +204,9 @@ func source(b *page.Body, opts Options, f finding.Finding) {
 	}
 	if len(f.Claims) > 1 {
 		for i, line := range opts.rest(f) {
-			b.Open("div")
+			b.Break()
 			b.Add("i", strconv.Itoa(f.Position.Line+1+i))
 			b.Text(strings.TrimPrefix(line, strings.Repeat(" ", f.Position.Column-1)))
-			b.Close()
 		}
 	}
 	b.Close()
