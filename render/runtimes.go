@@ -103,7 +103,7 @@ func (r *Runtimes) Find(job *trainer.TrainJob) (*trainer.TrainingRuntimeSpec, *f
 		missing.Code, missing.Message = finding.CodeMissingField, "required: the cluster rejects a TrainJob that names no runtime"
 		missing.Remedy.Text = "set spec.runtimeRef.name"
 		if names := r.indexed().all; names.Len() > 0 {
-			missing.Remedy.Text += " to a runtime, such as one that is there: " + nearest(names.Around(""), names)
+			missing.Remedy.Text += " to a known runtime: " + nearest(names.Around(""), names.Len())
 		}
 		return nil, missing
 	}
@@ -160,29 +160,37 @@ func (r *Runtimes) near(id fieldpath.Object) string {
 func (r *Runtimes) help(id fieldpath.Object) string {
 	x := r.indexed()
 	if x.all.Len() == 0 {
-		return "give the runtime"
+		return "add the runtime"
 	}
 	around := x.all.Around(id.String())
-	near := finding.Nearest(id.String(), around)
+	near := ""
+	if i := slices.IndexFunc(around, func(known string) bool {
+		return finding.Nearest(id.Name, []string{known[strings.LastIndexAny(known, " /")+1:]}) != ""
+	}); i >= 0 {
+		near = around[i]
+	}
 	// Authors often forget the kind, and it becomes ClusterTrainingRuntime. So a runtime of the same name precedes one of the
 	// same kind.
 	if same, ok := x.has[id.Name]; ok {
 		near = same.String()
 		around = slices.Insert(slices.DeleteFunc(around, func(name string) bool { return name == near }), 0, near)
 	}
-	help := "name one that is there: " + nearest(around, x.all) + "; or give the runtime"
-	if near != "" {
-		help = fmt.Sprintf("did you mean %s? %s", near, help)
+	switch {
+	case near == "":
+		return fmt.Sprintf("reference a known one (%s), or add the runtime", nearest(around, x.all.Len()))
+	case x.all.Len() == 1:
+		return fmt.Sprintf("did you mean %s? Otherwise add the runtime", near)
 	}
-	return help
+	around = slices.DeleteFunc(around, func(name string) bool { return name == near })
+	return fmt.Sprintf("did you mean %s? Otherwise reference another one (%s), or add the runtime", near, nearest(around, x.all.Len()-1))
 }
 
-// nearest joins the first of the names around another one. It says how many more there are.
-func nearest(around []string, all finding.Names) string {
+// nearest joins the first of the names around another one. It says how many more of all there are.
+func nearest(around []string, all int) string {
 	const most = 3
 	named := around[:min(len(around), most)]
-	if all.Len() == len(named) {
+	if all == len(named) {
 		return strings.Join(slices.Sorted(slices.Values(named)), ", ")
 	}
-	return fmt.Sprintf("%s and %d more", strings.Join(named, ", "), all.Len()-len(named))
+	return fmt.Sprintf("%s and %d more", strings.Join(named, ", "), all-len(named))
 }

@@ -18,8 +18,9 @@ func TestRuntimes_Missing(t *testing.T) {
 	}
 	known.Add(fieldpath.Object{Kind: trainer.TrainingRuntimeKind, Namespace: "team", Name: "mine"}, &trainer.TrainingRuntimeSpec{})
 	for _, tc := range []struct{ name, want string }{
-		{"trch-50", "did you mean ClusterTrainingRuntime torch-50? name one that is there: ClusterTrainingRuntime torch-50, ClusterTrainingRuntime torch-0, ClusterTrainingRuntime torch-10 and 98 more; or give the runtime"},
-		{"mine", "did you mean TrainingRuntime team/mine? name one that is there: TrainingRuntime team/mine, ClusterTrainingRuntime torch-0, ClusterTrainingRuntime torch-1 and 98 more; or give the runtime"},
+		{"trch-50", "did you mean ClusterTrainingRuntime torch-50? Otherwise reference another one (ClusterTrainingRuntime torch-0, ClusterTrainingRuntime torch-10, ClusterTrainingRuntime torch-20 and 97 more), or add the runtime"},
+		{"jax", "reference a known one (ClusterTrainingRuntime torch-0, ClusterTrainingRuntime torch-1, ClusterTrainingRuntime torch-10 and 98 more), or add the runtime"},
+		{"mine", "did you mean TrainingRuntime team/mine? Otherwise reference another one (ClusterTrainingRuntime torch-0, ClusterTrainingRuntime torch-1, ClusterTrainingRuntime torch-10 and 97 more), or add the runtime"},
 	} {
 		job := &trainer.TrainJob{}
 		job.Spec.RuntimeRef.Name = tc.name

@@ -181,7 +181,7 @@ func (j *Job) checkResources(set *PodSet, ignored func(field, why, help string))
 		ignored("resourcesPerNode", "it has neither limits nor requests", "name the resources, or leave resourcesPerNode out")
 	case !j.replacesResources() && j.Runtime.MLPolicy == nil:
 		ignored("resourcesPerNode", "the runtime has no mlPolicy, and the controller then takes no resources from a TrainJob",
-			"give the runtime an mlPolicy, were it numNodes: 1 alone, or set the resources in the runtime")
+			"add an mlPolicy to the runtime, such as numNodes: 1, or set the resources in the runtime")
 	case !reached:
 		ignored("resourcesPerNode", "the runtime has no job with the trainer's label and a container called node",
 			fmt.Sprintf("label the job %s: %s in the runtime, and call its container node", Ancestor, Trainer))

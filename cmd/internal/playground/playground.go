@@ -81,7 +81,7 @@ func (m messages) Receive(findings finding.List, opts report.Options) error {
 // help returns the remedy of a finding for a page with editors.
 func help(f finding.Finding) string {
 	if f.AssumesRuntime() {
-		return "give the runtime of your cluster, if it differs"
+		return "add the runtime of your cluster, if it differs"
 	}
 	return f.Remedy.Text
 }
