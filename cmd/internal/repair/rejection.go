@@ -32,7 +32,7 @@ func (r *pass) generated(f finding.Finding) *finding.Finding {
 		return new(r.rejected[idOf(f)])
 	}
 	if f.Build != "" {
-		return reject("the object is the output of a build of "+f.Build, "change the sources of the build: see the position")
+		return reject("the object is the output of a build", "change the sources of the build: see the position")
 	}
 	files := []fieldpath.Position{f.Position}
 	for _, c := range f.Claims {
