@@ -77,6 +77,9 @@ Exit status: 0 done; 2 no such field or code.`,
 					}
 					return writeDefined(p.Stdout, defined)
 				}
+				if parent := parentOf(args[0]); parent != "" {
+					return fmt.Errorf("no field of a JobSet is called %s; did you mean %s.%s?", args[0], parent, args[0])
+				}
 			}
 			switch {
 			case err != nil:

@@ -107,6 +107,16 @@ func define(path string) []definedField {
 	return found
 }
 
+// parentOf returns the field of a TrainJob or of a runtime that has a field of this name, or "".
+func parentOf(name string) string {
+	for _, parent := range []string{"spec", "spec.trainer", "spec.initializer", "spec.mlPolicy", "spec.podGroupPolicy"} {
+		if !strings.ContainsAny(name, ".[") && define(parent+"."+name) != nil {
+			return parent
+		}
+	}
+	return ""
+}
+
 // typeOf returns the type of a field in words.
 func typeOf(f *release.Field) string {
 	switch {
