@@ -180,7 +180,10 @@ func (m *Object) Conflicts(merged *Result, rule render.OnConflict) finding.List 
 		}
 		f := m.located(c.Finding(m.ID), c)
 		isDecided := m.Policies.Precedence != merge.LastPatch || len(m.Policies.Managers) > 0
-		if c.Kind == conflict.Overlap && (rule == render.Last || isDecided) || c.Kind == conflict.Union && m.Policies.Unions == merge.LastMember {
+		switch {
+		case c.Kind == conflict.Overlap && (rule == render.Last || isDecided):
+			f.Severity, f.Remedy.Text = finding.Warning, agreement
+		case c.Kind == conflict.Union && m.Policies.Unions == merge.LastMember:
 			f.Severity = finding.Warning
 		}
 		found = append(found, f)
@@ -253,6 +256,8 @@ func (m *Object) OrderConflicts() finding.List {
 	return findings
 }
 
+const agreement = "set the field in one patch only, or set the same value in all"
+
 // located returns a conflict with the positions of its claims, and without the values of a Secret.
 func (m *Object) located(f finding.Finding, c conflict.Conflict) finding.Finding {
 	for i := range f.Claims {
@@ -268,7 +273,7 @@ func (m *Object) located(f finding.Finding, c conflict.Conflict) finding.Finding
 	f.Remedy = finding.Remedy{Do: finding.ChooseOne, Text: "keep the one member that is meant, and remove the other from its patch"}
 	if c.Kind == conflict.Overlap {
 		last, _ := c.Claims[len(c.Claims)-1].Layer.Manager()
-		f.Remedy = finding.Remedy{Text: fmt.Sprintf("set the field in one patch only, or set the same value in all; to let %s win, as in the cluster, use trainweld merge --on-conflict=last", last)}
+		f.Remedy = finding.Remedy{Text: fmt.Sprintf("%s; to let %s win, as in the cluster, use trainweld merge --on-conflict=last", agreement, last)}
 	}
 	return f
 }
