@@ -423,12 +423,12 @@ func (o *object) ruleFinding(err *field.Error, update bool) finding.Finding {
 		// All rules at the root of an object are about its name.
 		f.Path, f.Remedy.Text = fieldpath.Fields("metadata", "name"), nameHelp
 	}
-	if update && strings.Contains(err.Detail, "immutable") {
+	switch {
+	case update && strings.Contains(err.Detail, "immutable"):
 		f.Code = finding.CodeImmutable
 		f.Remedy.Text = "restore the old value, or delete the object and create it again"
-	}
-	if f.Path[len(f.Path)-1] == fieldpath.Field("managedBy") {
-		f.Remedy.Text = "leave the field out, or name one of the two"
+	case f.Path[len(f.Path)-1] == fieldpath.Field("managedBy"):
+		f.Remedy.Text = "remove the field, or set one of the two"
 	}
 	return f
 }

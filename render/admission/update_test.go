@@ -225,6 +225,11 @@ func TestUpdate(t *testing.T) {
 			if c.path != "" && !slices.ContainsFunc(found, at) {
 				t.Errorf("no error at %s: %s\n%v", c.path, c.reason, found)
 			}
+			for _, f := range found {
+				if f.Code == finding.CodeImmutable && !strings.HasPrefix(f.Remedy.Text, "restore the old value") {
+					t.Errorf("help %q of an immutable field", f.Remedy.Text)
+				}
+			}
 			if slices.Contains(c.want, "TW700") && strings.Contains(fmt.Sprint(found), "the TrainJob is accepted") {
 				t.Errorf("a rejected update is said to be accepted:\n%v", found)
 			}
