@@ -39,6 +39,7 @@ func TestPython(t *testing.T) {
 		{"trainweld", []string{self}, true, all + " pass"},
 		{"another one", []string{"true"}, false, "managed-by/kueue on 2.3: status 0"},
 		{"one that refuses", []string{"false"}, false, "ssh-modes/one-node on 2.0: status 1"},
+		{"none", nil, false, "usage: python3 runner.py PATTERN PROGRAM"},
 	} {
 		cmd := exec.Command("python3", append([]string{"runner.py", pattern}, tc.program...)...)
 		cmd.Env = append(os.Environ(), "CONFORMANCE_ANSWER=1")

@@ -28,6 +28,8 @@ def objects(text):
             found[kind, item["apiVersion"], meta.get("namespace"), meta["name"]] = item
     return found
 
+if len(sys.argv) < 3:
+    sys.exit("usage: python3 runner.py PATTERN PROGRAM [ARGUMENT...]")
 failed = ran = 0
 for file in sorted(glob.glob(os.path.join(os.path.dirname(os.path.abspath(__file__)), "cases", "*.txtar"))):
     parts = re.split(r"(?m)^-- (\S+) --\n", open(file, encoding="utf-8").read())[1:]
