@@ -104,6 +104,11 @@ func attacks() map[string]attack {
 		}
 		return limited(a, 2, "")
 	}
+	password := configured("[http]\n\textraheader = MARK\n")
+	password.files = map[string]string{
+		"kustomization.yaml": "resources: [job.yaml]\nconfigMapGenerator: [{name: a, files: [a=.git/config]}]\nreplacements: [{source: {kind: ConfigMap, fieldPath: data.a}, targets: [{select: {kind: TrainJob}, fieldPaths: [spec.runtimeRef.name]}]}]\n",
+	}
+	password.lines, password.want = []string{"render -k . -r rt.yaml", "check -k . -r rt.yaml"}, "is outside of the repository"
 	chart := func(text string) map[string]string {
 		return map[string]string{"ch/Chart.yaml": text, "ch/job.yaml": testenv.TrainJob(0)}
 	}
@@ -172,6 +177,7 @@ func attacks() map[string]attack {
 		"replaced file": {make: func(t *testing.T, dir string) {
 			gitIn(t, dir, "", "replace", gitIn(t, dir, "", "rev-parse", "HEAD:job.yaml"), gitIn(t, dir, marked, "hash-object", "-w", "--stdin"))
 		}, lines: attackLines[1:2]},
+		"password of the configuration": password,
 		"endless alternates": {make: func(t *testing.T, dir string) {
 			special(t, filepath.Join(dir, ".git/objects/info/alternates"), "-> /dev/zero")
 		}, lines: attackLines[:2], want: "cannot be read: git rev-parse"},

@@ -15,8 +15,9 @@ import (
 var ErrOutside = errors.New("is outside of the repository")
 
 // Bounded returns the files of the trees in which the named files lie. A tree is the repository of git, or without one the working
-// directory, or else the named directory. The result opens regular files only. It opens no file to which a path or a link leads
-// out of the trees. A revision has these bounds already, and so do files of another kind: Bounded returns them as they are.
+// directory, or else the named directory. The result opens regular files only. It opens no file in a folder
+// .git, and none to which a path or a link leads out of the trees. A revision has these bounds already, and so do files of another
+// kind: Bounded returns them as they are.
 func Bounded(fsys fs.FS, names ...string) fs.FS {
 	b := &bounded{}
 	switch files := fsys.(type) {
@@ -95,7 +96,7 @@ func LeadsOut(dir string) bool {
 	}
 	for ; ; dir = filepath.Dir(dir) {
 		if real, err := (Files{}).Real(dir); err == nil || dir == filepath.Dir(dir) {
-			return err == nil && !within(root, real)
+			return err == nil && !holds(root, real)
 		}
 	}
 }
@@ -104,6 +105,12 @@ func LeadsOut(dir string) bool {
 func within(dir, path string) bool {
 	relative, err := filepath.Rel(dir, path)
 	return err == nil && filepath.IsLocal(relative)
+}
+
+// holds reports whether a file lies in a tree. The folder .git in it belongs to git, and its configuration may hold a password.
+func holds(root, real string) bool {
+	relative, err := filepath.Rel(root, real)
+	return err == nil && filepath.IsLocal(relative) && !slices.ContainsFunc(strings.Split(filepath.ToSlash(relative), "/"), isGitFolder)
 }
 
 // locate returns a file without links, and the root of its tree.
@@ -117,7 +124,7 @@ func (b *bounded) locate(name string) (dir, real string, err error) {
 		return "", "", err
 	}
 	for _, dir := range b.roots {
-		if within(dir, real) {
+		if holds(dir, real) {
 			return dir, real, nil
 		}
 	}

@@ -23,6 +23,7 @@ func TestBounded(t *testing.T) {
 	}
 	for name, to := range map[string]string{
 		"repository/in": "sub/a", "repository/out": "../outside", "repository/absolute": filepath.Join(dir, "outside"), "repository/other": "../other", "plain/up": "../outside", "repository/nothing": "missing",
+		"repository/own": ".git/HEAD", "repository/folder": ".git",
 	} {
 		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
 			t.Skip("needs symbolic links: ", err)
@@ -40,6 +41,9 @@ func TestBounded(t *testing.T) {
 		{"repository", ".", "absolute", ErrOutside, "a link out of it by its whole path"},
 		{"repository", ".", "../outside", ErrOutside, "a path out of it"},
 		{"repository", ".", "nothing", fs.ErrNotExist, "a link to nothing"},
+		{"repository", ".", ".git/HEAD", ErrOutside, "a file of git"},
+		{"repository", ".", "own", ErrOutside, "a link to a file of git"},
+		{"repository", ".", "inner/.git/HEAD", ErrOutside, "a file of git of a repository in another one"},
 		{"repository", "inner", "inner/a", nil, "a repository in another one"},
 		{"repository", "inner", "a", ErrOutside, "a repository in another one is a tree of its own"},
 		{"repository", "other", "other/a", ErrOutside, "a link to another repository leads out of this one"},
@@ -92,11 +96,11 @@ func TestBounded(t *testing.T) {
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	if err != nil || !slices.IsSorted(names) || len(names) != 10 {
+	if err != nil || !slices.IsSorted(names) || len(names) != 12 {
 		t.Errorf("ReadDir() = %q, %v", names, err)
 	}
 	for name, want := range map[string]bool{
-		".": false, "sub": false, "new/deep": false, "other": true, "other/new/deep": true, "../other": false, "../plain": false, "../plain/missing": false, filepath.Join(dir, "repository", "other"): true, "in": false, "nothing/new": false,
+		".": false, "sub": false, "new/deep": false, "other": true, "other/new/deep": true, "../other": false, "../plain": false, "../plain/missing": false, filepath.Join(dir, "repository", "other"): true, "in": false, "nothing/new": false, "folder": true, "folder/new/deep": true,
 	} {
 		if got := LeadsOut(name); got != want {
 			t.Errorf("LeadsOut(%s) = %t", name, got)

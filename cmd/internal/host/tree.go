@@ -211,11 +211,15 @@ func (c *copying) check() error {
 
 // checkName rejects the name of a file that git never writes. It lies outside of the tree, or git would take it for its own.
 func checkName(name string) error {
-	isOwn := func(part string) bool { return strings.EqualFold(part, ".git") || strings.EqualFold(part, "git~1") }
-	if local := filepath.FromSlash(name); name == "." || name != path.Clean(name) || !filepath.IsLocal(local) || slices.ContainsFunc(strings.Split(name, "/"), isOwn) {
+	if local := filepath.FromSlash(name); name == "." || name != path.Clean(name) || !filepath.IsLocal(local) || slices.ContainsFunc(strings.Split(name, "/"), isGitFolder) {
 		return fmt.Errorf("invalid file name %s in the tree: must be below its root and outside of .git", printable.Quoted(name))
 	}
 	return nil
+}
+
+// isGitFolder reports whether a part of a path is the folder of git's own files.
+func isGitFolder(part string) bool {
+	return strings.EqualFold(part, ".git") || strings.EqualFold(part, "git~1")
 }
 
 // sameName returns what two names share that are one file. Other systems than Linux ignore case.
