@@ -33,13 +33,13 @@ func Settings() []Setting {
 	return all
 }
 
-// setting is an option with the function that reads its value. Text has the value of an option with Words.
+// setting is an option with the function that sets its value. Text has the value of an option that is no list.
 type setting struct {
 	Setting
 	set func(r *optionsReader, n *yaml.Node, text string) error
 }
 
-// read returns the value of an option with Words or Truth as text, or an error. It returns "" for any other option.
+// read returns the value of an option as text, or an error. It returns "" for a list.
 func (s Setting) read(n *yaml.Node) (string, error) {
 	switch {
 	case s.Words != nil:
@@ -47,8 +47,10 @@ func (s Setting) read(n *yaml.Node) (string, error) {
 	case s.Truth:
 		value, err := truth(n)
 		return strconv.FormatBool(value), err
+	case s.List:
+		return "", nil
 	}
-	return "", nil
+	return text(n)
 }
 
 // settings returns all options.
@@ -73,16 +75,13 @@ func settings() []setting {
 			}
 			return nil
 		}},
-		{Setting{Name: "trainer-version", Doc: "The release of the Trainer, such as 2.3. Without it, a trainweld.yaml of the folder or above it names the release.", Number: true}, func(r *optionsReader, n *yaml.Node, _ string) error {
-			version, err := text(n)
-			if err == nil {
-				r.opts.jobSet.Release, err = release.Parse(version)
-			}
+		{Setting{Name: "trainer-version", Doc: "The release of the Trainer, such as 2.3. Without it, a trainweld.yaml of the folder or above it names the release.", Number: true}, func(r *optionsReader, _ *yaml.Node, text string) (err error) {
+			r.opts.jobSet.Release, err = release.Parse(text)
 			return err
 		}},
-		{Setting{Name: "namespace", Doc: "The namespace of objects without one."}, func(r *optionsReader, n *yaml.Node, _ string) (err error) {
-			r.opts.namespace, err = text(n)
-			return err
+		{Setting{Name: "namespace", Doc: "The namespace of objects without one."}, func(r *optionsReader, _ *yaml.Node, text string) error {
+			r.opts.namespace = text
+			return nil
 		}},
 		{Setting{Name: "patch", Doc: "A file of managers' patches, or a list of files, relative to the folder of the options.", List: true}, func(r *optionsReader, n *yaml.Node, _ string) error {
 			r.opts.patches = nil
@@ -106,11 +105,8 @@ func settings() []setting {
 			}
 			return nil
 		}},
-		{Setting{Name: "feature-gates", Doc: "The feature gates of the Trainer, such as TrainJobStatus=true."}, func(r *optionsReader, n *yaml.Node, _ string) error {
-			gates, err := text(n)
-			if err == nil {
-				r.opts.jobSet.FeatureGates, err = render.ParseFeatureGates(gates)
-			}
+		{Setting{Name: "feature-gates", Doc: "The feature gates of the Trainer, such as TrainJobStatus=true."}, func(r *optionsReader, _ *yaml.Node, text string) (err error) {
+			r.opts.jobSet.FeatureGates, err = render.ParseFeatureGates(text)
 			return err
 		}},
 		{Setting{Name: "flux-templates", Doc: "The folder of the Trainer's scripts for Flux, relative to the folder of the options."}, func(r *optionsReader, n *yaml.Node, _ string) error {
@@ -132,21 +128,17 @@ func settings() []setting {
 			r.opts.pods.AllIndexes = text == isTrue
 			return nil
 		}},
-		{Setting{Name: "job", Doc: "The job whose Pods are rendered."}, func(r *optionsReader, n *yaml.Node, _ string) (err error) {
-			r.opts.pods.Job, err = text(n)
+		{Setting{Name: "job", Doc: "The job whose Pods are rendered."}, func(r *optionsReader, _ *yaml.Node, text string) error {
+			r.opts.pods.Job = text
+			return nil
+		}},
+		{Setting{Name: "index", Doc: "The index of the Pods to render: N or N..M.", Number: true}, func(r *optionsReader, _ *yaml.Node, text string) (err error) {
+			r.opts.pods.Indexes, err = render.ParseIndexRange(text)
 			return err
 		}},
-		{Setting{Name: "index", Doc: "The index of the Pods to render: N or N..M.", Number: true}, func(r *optionsReader, n *yaml.Node, _ string) error {
-			words, err := text(n)
-			if err == nil {
-				r.opts.pods.Indexes, err = render.ParseIndexRange(words)
-			}
-			return err
-		}},
-		{Setting{Name: "jobset-uid", Doc: "The uid for labels that contain it."}, func(r *optionsReader, n *yaml.Node, _ string) error {
-			uid, err := text(n)
-			r.opts.pods.JobSetUID = types.UID(uid)
-			return err
+		{Setting{Name: "jobset-uid", Doc: "The uid for labels that contain it."}, func(r *optionsReader, _ *yaml.Node, text string) error {
+			r.opts.pods.JobSetUID = types.UID(text)
+			return nil
 		}},
 	}
 }
