@@ -4,6 +4,9 @@ package process
 
 import "syscall"
 
+// ownGroup does nothing on this system.
+func ownGroup() *syscall.SysProcAttr { return nil }
+
 // ownSession does nothing on this system.
 func ownSession() *syscall.SysProcAttr { return nil }
 
