@@ -115,11 +115,14 @@ type released struct {
 	fieldpath.Object
 }
 
-func versionOf(d *manifest.Document) string {
-	if r := d.API().Release(); r != nil {
-		return r.Version
+func versionOf(d *manifest.Document) string { return versionIn(d.API().Release()) }
+
+// versionIn returns the version of a release, or "" for nil.
+func versionIn(r *release.Release) string {
+	if r == nil {
+		return ""
 	}
-	return ""
+	return r.Version
 }
 
 // resolution is a source as a release reads it.
@@ -235,13 +238,9 @@ func (c *Catalog) as(source *RuntimeSource, api *manifest.API) *RuntimeSource {
 	if source.Snapshot != nil || source.Document.API() == api {
 		return source
 	}
-	version := ""
-	if api != nil {
-		version = api.Release().Version
-	}
 	c.lock.Lock()
 	defer c.lock.Unlock()
-	key := resolution{version, source}
+	key := resolution{versionIn(api.Release()), source}
 	if c.resolved[key] == nil {
 		d := source.Document.As(api)
 		c.resolved[key] = &RuntimeSource{Document: d, Findings: d.Findings, from: source.from, hash: source.hash, spec: c.specOf(d)}
@@ -298,10 +297,7 @@ func (c *Catalog) having(name string) []release.Release {
 
 // shipped returns the runtimes that a release ships, by their names. For nil, it takes the latest release. The caller holds the lock.
 func (c *Catalog) shipped(r *release.Release) map[string]*RuntimeSource {
-	version := ""
-	if r != nil {
-		version = r.Version
-	}
+	version := versionIn(r)
 	if c.stock[version] == nil {
 		named := map[string]*RuntimeSource{}
 		c.stock[version] = named
