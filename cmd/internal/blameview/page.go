@@ -121,7 +121,7 @@ func newPageObject(s Selection) pageObject {
 			}
 		}
 	}
-	slices.SortStableFunc(o.layers, func(a, b owned) int { return rank(a.layer) - rank(b.layer) })
+	slices.SortStableFunc(o.layers, byRank)
 	uses := map[string]int{}
 	for _, of := range o.layers {
 		if file := o.files[of.layer]; file != "" {

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/page"
 	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/blame"
@@ -182,7 +183,7 @@ func (t *blameText) cell(text string, width int, color string) {
 // legend writes the owners of the lines, and the meaning of the marks that occur.
 func (t *blameText) legend(s Selection, rows []row, count []owned) {
 	fmt.Fprintln(t.w, t.paint(host.Bold, "# "+s.title()+", by who set each line"))
-	slices.SortStableFunc(count, func(a, b owned) int { return cmp.Compare(rank(a.layer), rank(b.layer)) })
+	slices.SortStableFunc(count, byRank)
 	width := 0
 	for _, o := range count {
 		width = max(width, utf8.RuneCountInString(report.Printable(string(o.layer))))
@@ -213,15 +214,5 @@ func (t *blameText) legend(s Selection, rows []row, count []owned) {
 	}
 }
 
-// rank returns the order of a layer in the legend: the runtime, the managers, then the others.
-func rank(layer merge.Layer) int {
-	_, isManager := layer.Manager()
-	switch {
-	case layer == runtimepatch.RuntimeLayer:
-		return 0
-	case isManager:
-		return 1
-	default:
-		return 2
-	}
-}
+// byRank compares the layers of two owners in the order of the legend.
+func byRank(a, b owned) int { return page.Rank(string(a.layer)) - page.Rank(string(b.layer)) }

@@ -55,9 +55,7 @@ func (b *htmlWriter) impactTable(rows []row) {
 	if len(rows) == 0 {
 		return
 	}
-	b.Open("table", page.Class("list"))
-	b.Add("caption", "Effects on existing TrainJobs")
-	b.Open("tbody")
+	b.Table("Effects on existing TrainJobs")
 	for _, r := range rows {
 		b.Open("tr")
 		b.Add("th", r.head, page.Attr{Name: "scope", Value: "row"})
@@ -87,11 +85,12 @@ func (b *htmlWriter) concern(s *findingSection) {
 
 // causes appends the layers and files that cause the changes.
 func (b *htmlWriter) causes(s summary) {
-	for i, by := range s.causes {
-		if i == 0 {
-			b.Add("h2", "Who causes it")
-			b.Open("ul")
-		}
+	if len(s.causes) == 0 {
+		return
+	}
+	b.Add("h2", "Who causes it")
+	b.Open("ul")
+	for _, by := range s.causes {
 		b.Open("li")
 		b.Add("strong", by.name)
 		b.Text(fmt.Sprintf("%s: %s", by.place(), report.Count(len(by.jobs), s.noun)))
@@ -116,22 +115,14 @@ func (b *htmlWriter) causes(s summary) {
 		}
 		b.Close()
 		b.Close()
-		if i == len(s.causes)-1 {
-			b.Close()
-		}
 	}
+	b.Close()
 }
 
 func (b *htmlWriter) todo(remedies []string) {
-	for i, remedy := range remedies {
-		if i == 0 {
-			b.Add("h2", "What to do")
-			b.Open("ul")
-		}
-		b.Add("li", remedy)
-		if i == len(remedies)-1 {
-			b.Close()
-		}
+	if len(remedies) > 0 {
+		b.Add("h2", "What to do")
+		b.List(remedies)
 	}
 }
 

@@ -71,20 +71,31 @@ func (b *Body) Shape(tag string, attrs ...Attr) {
 	b.b = append(b.b[:len(b.b)-1], " />"...) // the space keeps the slash out of an attribute without quotes
 }
 
-// Table opens a table with a caption, if any, and the headers of its columns. Close its body and the table.
+// Table opens a table with a caption and the headers of its columns, if any. Close its body and the table.
 func (b *Body) Table(caption string, headers ...string) {
 	b.Open("table", Class("list"))
 	if caption != "" {
 		b.Add("caption", caption)
 	}
-	b.Open("thead")
-	b.Open("tr")
-	for _, header := range headers {
-		b.Add("th", header, Attr{"scope", "col"})
+	if headers != nil {
+		b.Open("thead")
+		b.Open("tr")
+		for _, header := range headers {
+			b.Add("th", header, Attr{"scope", "col"})
+		}
+		b.Close()
+		b.Close()
+	}
+	b.Open("tbody")
+}
+
+// List appends a list of texts.
+func (b *Body) List(items []string) {
+	b.Open("ul")
+	for _, item := range items {
+		b.Add("li", item)
 	}
 	b.Close()
-	b.Close()
-	b.Open("tbody")
 }
 
 // Len returns the number of bytes.

@@ -56,7 +56,7 @@ func (l *Layers) add(layer, class string) string {
 // filtered returns the layers with a filter: the runtime, the managers, then the others.
 func (l *Layers) filtered() []string {
 	names := slices.Clone(l.names)
-	slices.SortStableFunc(names, func(a, b string) int { return rank(a) - rank(b) })
+	slices.SortStableFunc(names, func(a, b string) int { return Rank(a) - Rank(b) })
 	return names[:min(len(names), mostFilters)]
 }
 
@@ -87,7 +87,7 @@ func (l *Layers) style() string {
 func (l *Layers) places() map[string]int {
 	names := slices.DeleteFunc(slices.Clone(l.names), func(name string) bool { return l.class[name] == runtimeClass })
 	slices.SortFunc(names, func(a, b string) int {
-		return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(a, b))
+		return cmp.Or(cmp.Compare(Rank(a), Rank(b)), strings.Compare(a, b))
 	})
 	places, taken := map[string]int{}, map[int]bool{}
 	for i, name := range names {
@@ -102,8 +102,8 @@ func (l *Layers) places() map[string]int {
 	return places
 }
 
-// rank sorts layers: the runtime, the managers, then the others.
-func rank(name string) int {
+// Rank sorts layers: the runtime, the managers, then the others.
+func Rank(name string) int {
 	switch {
 	case name == "runtime":
 		return 0

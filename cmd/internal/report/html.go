@@ -81,9 +81,7 @@ func (h *htmlReport) codes(findings finding.List) {
 	if len(used) < 2 {
 		return
 	}
-	h.Open("table", page.Class("list"))
-	h.Add("caption", "The codes of this report")
-	h.Open("tbody")
+	h.Table("The codes of this report")
 	for i, code := range used {
 		h.Open("tr")
 		h.Add("th", string(code), page.Attr{Name: "scope", Value: "row"})
@@ -175,12 +173,12 @@ func entry(b *page.Body, layers *page.Layers, opts Options, g *Group) {
 		}
 		b.Claims(layers, "", rows)
 	}
-	if rows := opts.orders(f); rows != nil {
-		b.Open("ul")
-		for _, order := range rows {
-			b.Add("li", strings.Join(order, ": "))
-		}
-		b.Close()
+	var outcomes []string
+	for _, order := range opts.orders(f) {
+		outcomes = append(outcomes, strings.Join(order, ": "))
+	}
+	if outcomes != nil {
+		b.List(outcomes)
 	}
 	others(b, opts, g)
 }
@@ -218,12 +216,12 @@ func others(b *page.Body, opts Options, g *Group) {
 		return
 	}
 	b.Add("p", "The same in "+g.More()+":")
-	b.Open("ul")
+	var places []string
 	for _, f := range g.Others {
-		b.Add("li", strings.TrimSpace(f.Position.String()+" "+f.Object.String()+builtFrom(f)))
+		places = append(places, strings.TrimSpace(f.Position.String()+" "+f.Object.String()+builtFrom(f)))
 	}
 	if n := g.Unnamed(); n > 0 {
-		b.Add("li", opts.hinted(fmt.Sprintf("and %d more", n)))
+		places = append(places, opts.hinted(fmt.Sprintf("and %d more", n)))
 	}
-	b.Close()
+	b.List(places)
 }
