@@ -81,7 +81,6 @@ func readArchive(file string) (*archive, error) {
 
 // parseArchive returns the cases of an archive.
 func parseArchive(file string, read *txtar.Archive) (*archive, error) {
-	var err error
 	a := &archive{file: file, comment: string(read.Comment)}
 	for _, f := range read.Files {
 		parts := strings.Split(f.Name, "/")
@@ -96,39 +95,33 @@ func parseArchive(file string, read *txtar.Archive) (*archive, error) {
 		}
 		c := a.cases[at]
 		ext := path.Ext(part)
-		releases := strings.Split(strings.TrimSuffix(part, ext), ",")
-		var want result
+		var set func(*result)
 		switch {
 		case part == inputFile:
 			c.input = f.Data
 			continue
 		case ext == rejected:
-			want.Rejected = true
+			set = func(want *result) { want.Rejected = true }
 		case ext == accepted:
-			if want.Items, err = items(f.Data); err != nil {
+			objects, err := items(f.Data)
+			if err != nil {
 				return nil, fmt.Errorf("%s: %w", f.Name, err)
 			}
+			set = func(want *result) { want.Items = objects }
 		case ext == owners:
-			if err := json.Unmarshal(f.Data, &want.Owners); err != nil {
+			var all []owned
+			if err := json.Unmarshal(f.Data, &all); err != nil {
 				return nil, fmt.Errorf("%s: %w", f.Name, err)
 			}
-			for _, r := range releases { // it follows the objects
-				of := c.want[r]
-				of.Owners = want.Owners
-				c.want[r] = of
-			}
-			continue
+			set = func(want *result) { want.Owners = all }
 		case ext == warns:
-			for _, r := range releases {
-				of := c.want[r]
-				of.Warns = true
-				c.want[r] = of
-			}
-			continue
+			set = func(want *result) { want.Warns = true }
 		default:
 			return nil, fmt.Errorf("%s: a case has %s, RELEASES%s, RELEASES%s, RELEASES%s and RELEASES%s only", f.Name, inputFile, accepted, rejected, owners, warns)
 		}
-		for _, r := range releases {
+		for r := range strings.SplitSeq(strings.TrimSuffix(part, ext), ",") {
+			want := c.want[r]
+			set(&want)
 			c.want[r] = want
 		}
 	}
