@@ -217,20 +217,7 @@ func (b *blamePage) whole(o *pageObject) {
 
 // field appends the claims on a field. Its line refers to them.
 func (b *blamePage) field(o *pageObject, f *blame.Field) {
-	rows := make([]page.Claim, len(f.Claims))
-	for i, c := range f.Claims {
-		rows[i] = page.Claim{Layer: string(c.Layer), Value: runtimepatch.FormatClaim(f.Path, c, b.opts.ShowValues), Place: c.Position.String()}
-		if c.Value == nil {
-			rows[i].Value = "emptied"
-		}
-		if i == f.InForce() && len(f.Claims) > 1 {
-			rows[i].Mark = "wins"
-			if f.IsPresence() {
-				rows[i].Mark = "brought it"
-			}
-		}
-	}
-	b.Claims(&b.layers, f.Path.String(), rows, page.ID(fmt.Sprintf("%slh%d", o.id, o.number[f])))
+	b.Claims(&b.layers, f.Path.String(), b.opts.claims(f), page.ID(fmt.Sprintf("%slh%d", o.id, o.number[f])))
 }
 
 // unset appends the layers that could set a field.
@@ -239,11 +226,7 @@ func (b *blamePage) unset(o *pageObject) {
 	b.Add("code", o.Unset.Path.String())
 	b.Text(": nobody sets it; it could be set by:")
 	b.Close()
-	b.Open("ul")
-	for _, setter := range o.Unset.Setters {
-		b.Add("li", setter)
-	}
-	b.Close()
+	b.List(o.Unset.Setters)
 }
 
 // owners appends the owners of fields from metadata.managedFields.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/cmd/internal/option"
+	"github.com/trainweld/trainweld/cmd/internal/page"
 	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/fieldpath/printable"
@@ -147,29 +148,37 @@ func (t *blameText) history(s Selection) {
 	}
 }
 
+// claims returns the claims on a field with their values, and tells why one of several wins.
+func (o Options) claims(f *blame.Field) []page.Claim {
+	all := make([]page.Claim, len(f.Claims))
+	for i, c := range f.Claims {
+		all[i] = page.Claim{Layer: string(c.Layer), Value: runtimepatch.FormatClaim(f.Path, c, o.ShowValues), Place: c.Position.String()}
+		if c.Value == nil {
+			all[i].Value = "emptied"
+		}
+		if i == f.InForce() && len(f.Claims) > 1 {
+			all[i].Mark = "wins"
+			if f.IsPresence() {
+				all[i].Mark = "brought it"
+			}
+		}
+	}
+	return all
+}
+
 // claims writes a table of the claims on a field.
 func (t *blameText) claims(f *blame.Field) {
-	rows := make([][]string, len(f.Claims))
+	claims := t.opts.claims(f)
+	rows := make([][]string, len(claims))
 	var widths []int
-	for i, c := range f.Claims {
-		value := runtimepatch.FormatClaim(f.Path, c, t.opts.ShowValues)
-		if c.Value == nil {
-			value = "emptied"
-		}
-		rows[i] = []string{report.Printable(string(c.Layer)), report.Printable(value), report.Printable(c.Position.String())}
+	for i, c := range claims {
+		rows[i] = []string{report.Printable(c.Layer), report.Printable(c.Value), report.Printable(c.Place)}
 		widths = report.Measure(widths, rows[i])
-		t.color(c.Layer)
+		t.color(merge.Layer(c.Layer))
 	}
 	report.Fit(widths, 2, t.screen.Room()-len("    brought it"))
 	for i, cells := range rows {
-		line := "  " + report.Row(cells, widths, 2, t.painter(f.Claims[i].Layer))
-		if i == f.InForce() && len(f.Claims) > 1 {
-			word := "wins"
-			if f.IsPresence() {
-				word = "brought it"
-			}
-			line += t.paint(host.Bold, word)
-		}
+		line := "  " + report.Row(cells, widths, 2, t.painter(f.Claims[i].Layer)) + t.paint(host.Bold, claims[i].Mark)
 		fmt.Fprintln(t.w, strings.TrimRight(line, " "))
 	}
 }
