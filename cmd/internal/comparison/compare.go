@@ -92,6 +92,14 @@ type owners struct {
 	locate func(merge.Claim) merge.Claim
 }
 
+// read asks an object for its owners. It does nothing for a missing object.
+func (o *owners) read(of *Object) (err error) {
+	if of != nil {
+		o.Owners, err = of.Owners()
+	}
+	return err
+}
+
 // of returns the claims on a field with their positions.
 func (o *owners) of(path fieldpath.Path) []merge.Claim {
 	if o == nil {
@@ -275,10 +283,7 @@ func (c *Comparison) job(old, new *Job) (*JobDiff, error) {
 			}
 		}
 	}
-	if j.alike == "" {
-		j.alike = strings.Join(j.head(), "\x00")
-	}
-	parts := []string{j.alike}
+	parts := []string{cmp.Or(j.alike, strings.Join(j.head(), "\x00"))}
 	for _, o := range j.Objects {
 		parts = append(parts, o.alike)
 	}
@@ -338,10 +343,7 @@ func (c *Comparison) object(j *JobDiff, old, new *Object) (*ObjectDiff, error) {
 		if err != nil || len(changes) == 0 {
 			return nil, err
 		}
-		if o.before.Owners, err = old.Owners(); err != nil {
-			return nil, err
-		}
-		if o.after.Owners, err = new.Owners(); err != nil {
+		if err = cmp.Or(o.before.read(old), o.after.read(new)); err != nil {
 			return nil, err
 		}
 		if o.changes, err = diff.Compare(old.Object, new.Object, c.options(o)); err != nil {
@@ -351,13 +353,7 @@ func (c *Comparison) object(j *JobDiff, old, new *Object) (*ObjectDiff, error) {
 		o.alike = alike(j, o, changes)
 		return o, nil
 	}
-	var err error
-	if old != nil {
-		o.before.Owners, err = old.Owners()
-	} else {
-		o.after.Owners, err = new.Owners()
-	}
-	if err != nil {
+	if err := cmp.Or(o.before.read(old), o.after.read(new)); err != nil {
 		return nil, err
 	}
 	text, err := json.Marshal([]any{o.Old, o.New})

@@ -1,10 +1,13 @@
 package comparison
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math/big"
 	"slices"
+
+	"k8s.io/utils/ptr"
 
 	"github.com/trainweld/trainweld/cmd/internal/parallel"
 	"github.com/trainweld/trainweld/cmd/internal/pipeline"
@@ -156,10 +159,7 @@ func (j *JobDiff) isUpdateRejected() bool {
 
 // IsSuspended reports whether the TrainJob is suspended. It returns false for nil and for a JobSet.
 func (j *Job) IsSuspended() bool {
-	if j == nil || j.Source.TrainJob == nil {
-		return false
-	}
-	return j.Source.Spec.Suspend != nil && *j.Source.Spec.Suspend
+	return j != nil && j.Source.TrainJob != nil && ptr.Deref(j.Source.Spec.Suspend, false)
 }
 
 // impact returns the impact.
@@ -326,12 +326,7 @@ func (b *impact) queueNames() []string {
 	return names
 }
 
-func orZero(n *big.Int) *big.Int {
-	if n == nil {
-		return new(big.Int)
-	}
-	return n
-}
+func orZero(n *big.Int) *big.Int { return cmp.Or(n, new(big.Int)) }
 
 // change formats a number before and after, or once if it stays.
 func change(before, after *big.Int) string {
