@@ -26,6 +26,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/trainweld/trainweld/cmd/internal/exit"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/release"
@@ -192,6 +193,11 @@ func WriteBeside(w io.Writer, findings finding.List, opts Options) error {
 		fmt.Fprintln(w, summary)
 	}
 	return nil
+}
+
+// Judge writes findings beside objects, and returns the exit status for errors among them.
+func Judge(w io.Writer, findings finding.List, opts Options, strict bool) error {
+	return cmp.Or(WriteBeside(w, findings, opts), exit.For(findings, strict))
 }
 
 // InOrder sorts findings by the order of the files, then by position.

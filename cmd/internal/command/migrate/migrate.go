@@ -155,10 +155,7 @@ func run(p *host.Program, flags migrateFlags) error {
 		files = append(files, m.file(text))
 	}
 	findings := m.findings.Distinct()
-	if err := report.WriteBeside(p.Stderr, findings, report.Options{ShowValues: flags.showValues, ShowNotes: flags.showNotes}); err != nil {
-		return err
-	}
-	if err := exit.For(findings, flags.strict); err != nil {
+	if err := report.Judge(p.Stderr, findings, report.Options{ShowValues: flags.showValues, ShowNotes: flags.showNotes}, flags.strict); err != nil {
 		return err
 	}
 	if flags.inPlace {

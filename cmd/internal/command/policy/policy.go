@@ -83,10 +83,7 @@ func read(p *host.Program, file string) (*policy.Policy, error) {
 		return nil, errors.New(unreadable.Error())
 	}
 	of, found := policy.Parse(file, data)
-	if err := report.WriteBeside(p.Stderr, found, report.Options{}); err != nil {
-		return nil, err
-	}
-	return of, exit.For(found, false)
+	return of, report.Judge(p.Stderr, found, report.Options{}, false)
 }
 
 func write(p *host.Program, flags policyFlags, files []string) error {

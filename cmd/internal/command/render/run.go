@@ -134,10 +134,7 @@ func run(p *host.Program, flags option.Render) error {
 		return r.toDir(all, found, shown)
 	}
 	r.progress.End()
-	if err := report.WriteBeside(p.Stderr, found, shown); err != nil {
-		return err
-	}
-	if err := exit.For(found, flags.Strict); err != nil {
+	if err := report.Judge(p.Stderr, found, shown, flags.Strict); err != nil {
 		return err
 	}
 	switch {

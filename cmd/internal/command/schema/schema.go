@@ -115,10 +115,7 @@ func run(p *host.Program, flags schemaFlags) error {
 	}
 	found := slices.DeleteFunc(in.Findings, func(f finding.Finding) bool { return !isOfNames(f) })
 	found.Sort()
-	if err := report.WriteBeside(p.Stderr, found.Distinct(), report.Options{}); err != nil {
-		return err
-	}
-	if err := exit.For(found, false); err != nil {
+	if err := report.Judge(p.Stderr, found.Distinct(), report.Options{}, false); err != nil {
 		return err
 	}
 	schema, err := editor.Schema(flags.kind, r, names(in, r))

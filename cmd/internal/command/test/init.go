@@ -63,10 +63,7 @@ func initialize(p *host.Program, cmd *cobra.Command, flags testFlags, paths []st
 			Message: "the inputs hold no runtime", Remedy: finding.Remedy{Text: "name files with a TrainingRuntime or a ClusterTrainingRuntime"},
 		})
 	}
-	if err := report.WriteBeside(p.Stderr, findings, report.Options{}); err != nil {
-		return err
-	}
-	if err := exit.For(findings, false); err != nil {
+	if err := report.Judge(p.Stderr, findings, report.Options{}, false); err != nil {
 		return err
 	}
 	i := initiation{p: p, outputDir: flags.outputDir, fresh: map[string]fstest.MapFS{}}
