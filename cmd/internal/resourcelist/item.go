@@ -11,8 +11,13 @@ import (
 // Item is one object of a list.
 type Item struct{ node *yaml.Node }
 
-// ID identifies an object of a list.
-type ID struct{ APIVersion, Kind, Namespace, Name string }
+// ID identifies an object of a list, also in a result.
+type ID struct {
+	APIVersion string `yaml:"apiVersion"`
+	Kind       string `yaml:"kind"`
+	Namespace  string `yaml:"namespace,omitempty"`
+	Name       string `yaml:"name"`
+}
 
 // NewItem returns an item with the object of a YAML document. It returns an error unless the document holds an object.
 func NewItem(document []byte) (*Item, error) {

@@ -231,18 +231,10 @@ const (
 type Result struct {
 	Message     string            `yaml:"message"`
 	Severity    Severity          `yaml:"severity,omitempty"`
-	ResourceRef *ResourceRef      `yaml:"resourceRef,omitempty"`
+	ResourceRef *ID               `yaml:"resourceRef,omitempty"`
 	Field       *Field            `yaml:"field,omitempty"`
 	File        *File             `yaml:"file,omitempty"`
 	Tags        map[string]string `yaml:"tags,omitempty"`
-}
-
-// ResourceRef names the object of a result.
-type ResourceRef struct {
-	APIVersion string `yaml:"apiVersion"`
-	Kind       string `yaml:"kind"`
-	Namespace  string `yaml:"namespace,omitempty"`
-	Name       string `yaml:"name"`
 }
 
 // Field is the field of a result. The result must also name the object. Nil values are omitted.

@@ -42,7 +42,7 @@ func (f *function) result(finding finding.Finding, helpOf func(finding.Finding) 
 		r.Message += "; " + help
 	}
 	if version := f.apiVersion(finding.Object); version != "" && finding.Object.Name != "" {
-		r.ResourceRef = &resourcelist.ResourceRef{APIVersion: version, Kind: finding.Object.Kind, Namespace: finding.Object.Namespace, Name: finding.Object.Name}
+		r.ResourceRef = &resourcelist.ID{APIVersion: version, Kind: finding.Object.Kind, Namespace: finding.Object.Namespace, Name: finding.Object.Name}
 		if len(finding.Path) > 0 {
 			r.Field = resultField(finding)
 		}
@@ -66,7 +66,7 @@ func (f *function) result(finding finding.Finding, helpOf func(finding.Finding) 
 func misuseResult(config *resourcelist.Item, wrong misuse) resourcelist.Result {
 	r := resourcelist.Result{Message: wrong.message, Severity: resourcelist.Error}
 	if id := config.ID(); id.Name != "" {
-		r.ResourceRef = &resourcelist.ResourceRef{APIVersion: id.APIVersion, Kind: id.Kind, Namespace: id.Namespace, Name: id.Name}
+		r.ResourceRef = &id
 		r.Field = &resourcelist.Field{Path: wrong.path}
 	}
 	if file, ok := config.File(); ok {
