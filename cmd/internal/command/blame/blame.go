@@ -155,10 +155,7 @@ func isPath(arg string) bool {
 
 func run(p *host.Program, flags blameFlags) error {
 	format := flags.shown.Format
-	if err := option.OneOf("-o", format, blameview.Formats()...); err != nil {
-		return exit.Usage(err)
-	}
-	if err := option.OneOf("--for", flags.For, option.ForReview, option.ForRuntime); err != nil {
+	if err := cmp.Or(option.OneOf("-o", format, blameview.Formats()...), option.OneOf("--for", flags.For, option.ForReview, option.ForRuntime)); err != nil {
 		return exit.Usage(err)
 	}
 	if format != "text" && flags.shown.ShowOrigin {

@@ -124,13 +124,12 @@ Exit status: 0 no finding is an error; 1 a finding is an error; 2 usage, input o
   kustomize build . | trainweld check -`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			flags.Files = append(flags.Files, args...)
-			if cmd.Flags().Changed("old") && flags.old == "" {
+			switch {
+			case cmd.Flags().Changed("old") && flags.old == "":
 				return exit.Usage(errors.New("--old: an empty path: give it a file or a directory"))
-			}
-			if cmd.Flags().Changed("observed") && flags.observed == "" {
+			case cmd.Flags().Changed("observed") && flags.observed == "":
 				return exit.Usage(errors.New("--observed: an empty path: name the dump of a cluster"))
-			}
-			if cmd.Flags().Changed("git") && flags.git == "" {
+			case cmd.Flags().Changed("git") && flags.git == "":
 				return exit.Usage(errors.New("--git: no revision; name a branch, a tag or a commit"))
 			}
 			return run(p, flags)
@@ -225,30 +224,21 @@ func (flags checkFlags) parse() (option.Severities, render.OnConflict, error) {
 	if flags.Empty() {
 		return nil, 0, errors.New("nothing to check: name files or directories, or - for standard input")
 	}
-	if err := option.KnownFormat(flags.format); err != nil {
+	onConflict, errRule := option.ParseOnConflict(flags.onConflict)
+	_, errGates := option.ParseFeatureGates(flags.gates)
+	levels, errLevels := option.ParseSeverities(flags.severity)
+	if err := cmp.Or(option.KnownFormat(flags.format), errRule, errGates, errLevels); err != nil {
 		return nil, 0, err
 	}
-	onConflict, err := option.ParseOnConflict(flags.onConflict)
-	if err != nil {
-		return nil, 0, err
-	}
-	if _, err := option.ParseFeatureGates(flags.gates); err != nil {
-		return nil, 0, err
-	}
-	levels, err := option.ParseSeverities(flags.severity)
-	if err != nil {
-		return nil, 0, err
-	}
-	if flags.fix.On() && flags.git != "" {
+	states := slices.DeleteFunc([]string{flags.git, flags.old, flags.observed}, func(s string) bool { return s == "" })
+	switch {
+	case flags.fix.On() && flags.git != "":
 		return nil, 0, errors.New("--fix changes files, and --git reads revisions: leave one of the two out")
-	}
-	if states := slices.DeleteFunc([]string{flags.git, flags.old, flags.observed}, func(s string) bool { return s == "" }); len(states) > 1 {
+	case len(states) > 1:
 		return nil, 0, errors.New("--git, --old and --observed each name the state before: give one of them")
-	}
-	if flags.recreate && flags.old == "" && flags.git == "" {
+	case flags.recreate && flags.old == "" && flags.git == "":
 		return nil, 0, errors.New("--recreate has no effect on objects without a state before: add --git or --old, or leave it out")
-	}
-	if flags.old == manifest.Stdin || flags.observed == manifest.Stdin {
+	case flags.old == manifest.Stdin || flags.observed == manifest.Stdin:
 		return nil, 0, errors.New("--old, --observed: give a file or a directory, and the new state on standard input")
 	}
 	return levels, onConflict, cmp.Or(flags.color.Check(flags.format), option.CheckDefinitions(flags.definitions), flags.fix.Check(), flags.CheckPaths())

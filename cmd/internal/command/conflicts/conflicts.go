@@ -209,25 +209,16 @@ func reportConflicts(p *host.Program, flags conflictsFlags, in *workspace.Input,
 
 // check returns an error for invalid flags.
 func (flags conflictsFlags) check() error {
-	if flags.Empty() {
+	switch {
+	case flags.Empty():
 		return errors.New("nothing to look at: name files or directories, or - for standard input")
-	}
-	if flags.permute && flags.fix.On() {
+	case flags.permute && flags.fix.On():
 		return errors.New("--permute shows orders, and --fix repairs conflicts: leave one of the two out")
-	}
-	if flags.gates != "" && !flags.permute {
+	case flags.gates != "" && !flags.permute:
 		return errors.New("--feature-gates has an effect on the order of policies only: add --permute, or leave it out")
 	}
-	if _, err := option.ParseFeatureGates(flags.gates); err != nil {
-		return err
-	}
-	if err := option.KnownFormat(flags.format); err != nil {
-		return err
-	}
-	if err := flags.Schema.Check(); err != nil {
-		return err
-	}
-	return cmp.Or(flags.color.Check(flags.format), flags.fix.Check(), flags.CheckPaths())
+	_, err := option.ParseFeatureGates(flags.gates)
+	return cmp.Or(err, option.KnownFormat(flags.format), flags.Schema.Check(), flags.color.Check(flags.format), flags.fix.Check(), flags.CheckPaths())
 }
 
 // conflictsIn returns the conflicts of all TrainJobs, and the errors that hide others.

@@ -72,19 +72,16 @@ failed; 130 and 143 interrupted by SIGINT and SIGTERM, with nothing written to -
   kustomize build . | trainweld render -f -`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			flags.Files = append(flags.Files, args...)
-			if cmd.Flags().Changed("output-dir") && flags.OutputDir == "" {
+			switch {
+			case cmd.Flags().Changed("output-dir") && flags.OutputDir == "":
 				return exit.Usage(errors.New("--output-dir: an empty path; name a directory"))
-			}
-			if cmd.Flags().Changed("compose-as") && flags.ComposeAs == "" {
+			case cmd.Flags().Changed("compose-as") && flags.ComposeAs == "":
 				return exit.Usage(errors.New("--compose-as: an empty name; name a manager"))
-			}
-			if flags.Prune && flags.OutputDir == "" {
+			case flags.Prune && flags.OutputDir == "":
 				return exit.Usage(errors.New("--prune removes files from --output-dir: name a directory with it"))
-			}
-			if flags.ExitCode && flags.OutputDir == "" {
+			case flags.ExitCode && flags.OutputDir == "":
 				return exit.Usage(errors.New("--exit-code tells whether files of --output-dir change: name a directory with it"))
-			}
-			if cmd.Flags().Changed("observed") && flags.Observed == "" {
+			case cmd.Flags().Changed("observed") && flags.Observed == "":
 				return exit.Usage(errors.New("--observed: an empty path: name a file, a directory or -"))
 			}
 			return run(p, flags)
