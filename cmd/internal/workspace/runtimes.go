@@ -5,6 +5,7 @@ package workspace
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"sync"
 
@@ -438,16 +439,40 @@ func (c *Catalog) put(id fieldpath.Object, source *RuntimeSource, last bool) (ke
 		add = known.AddSnapshot
 	}
 	if rejected := add(id, source.spec); rejected != nil && !last {
+		other := c.sources[at]
+		if c.isBase(other, source) {
+			if sameSpec(other.Document, d) {
+				return false
+			}
+			rejected.Message += ": the build changes the one of the file"
+			rejected.Remedy.Text = "remove the file from -r"
+			rejected.Position = d.Position(rejected.Path)
+			c.report(*rejected)
+			return false
+		}
 		if source.Snapshot != nil {
 			rejected.Message = fmt.Sprintf("the inputs hold two snapshots of the runtime of %s", id)
 			rejected.Object = d.ID
 		}
 		rejected.Position = d.Position(rejected.Path)
-		c.report(c.flags.reportOther(*rejected, c.sources[at].Document))
+		c.report(c.flags.reportOther(*rejected, other.Document))
 		return false
 	}
 	c.sources[at] = source
 	return true
+}
+
+// isBase reports whether a build outputs a runtime that is also in the files.
+func (c *Catalog) isBase(built, source *RuntimeSource) bool {
+	name := fieldpath.Fields("metadata", "name")
+	at := built.Position(name)
+	return c.flags.IsBuilt(built.Document.File) && at.Line > 0 && at == source.Position(name)
+}
+
+func sameSpec(a, b *manifest.Document) bool {
+	x, errX := a.Content()
+	y, errY := b.Content()
+	return errX == nil && errY == nil && reflect.DeepEqual(x["spec"], y["spec"])
 }
 
 // setDefaults sets the API server's defaults in a runtime. sets reports whether a file sets a field.
