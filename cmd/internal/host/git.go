@@ -379,7 +379,9 @@ const (
 	mostTarget = 4096
 )
 
-// blob reads the content of an entry of at most so many bytes. One git process serves all entries, up to one that is larger.
+var errAnswer = errors.New("git cat-file gives an answer of another size than it says")
+
+// blob reads the content of an entry of at most so many bytes. One git process serves all entries, up to one that has another size.
 func (r *GitFiles) blob(e *gitEntry, most int64) ([]byte, error) {
 	r.asking.Lock()
 	defer r.asking.Unlock()
@@ -394,13 +396,19 @@ func (r *GitFiles) blob(e *gitEntry, most int64) ([]byte, error) {
 	if _, err := fmt.Fprintln(r.ask, e.hash); err != nil {
 		return nil, fmt.Errorf("git cat-file has ended: %w", err)
 	}
-	header, err := r.answer.ReadString('\n')
+	header, err := r.answer.ReadSlice('\n') // bounded by the reader's buffer
+	if errors.Is(err, bufio.ErrBufferFull) {
+		return nil, r.restart(errAnswer)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("git cat-file ends without an answer, or takes more than %s", r.most)
 	}
-	fields := strings.Fields(header)
+	fields := strings.Fields(string(header))
 	if len(fields) != 3 {
-		return nil, fmt.Errorf("git cat-file: %s", strings.TrimSpace(header))
+		return nil, fmt.Errorf("git cat-file: %s", strings.Join(fields, " "))
+	}
+	if fields[0] != e.hash {
+		return nil, r.restart(errAnswer)
 	}
 	size, err := strconv.ParseInt(fields[2], 10, 64)
 	if err == nil && size < 0 {
@@ -410,18 +418,26 @@ func (r *GitFiles) blob(e *gitEntry, most int64) ([]byte, error) {
 		return nil, fmt.Errorf("git cat-file: %w", err)
 	}
 	if size > most {
-		_ = r.end() // reading it to its end could take hours
-		r.end = nil
 		if e.mode == gitLink {
-			return nil, fmt.Errorf("is a link with a target of more than %d bytes", most)
+			return nil, r.restart(fmt.Errorf("is a link with a target of more than %d bytes", most))
 		}
-		return nil, fmt.Errorf("is larger than %d MiB", most>>20)
+		return nil, r.restart(fmt.Errorf("is larger than %d MiB", most>>20))
 	}
 	data := make([]byte, size+1) // with the line break that follows
 	if _, err := io.ReadFull(r.answer, data); err != nil {
 		return nil, fmt.Errorf("git cat-file: %w", err)
 	}
+	if data[size] != '\n' { // a loose object may be longer than its header says
+		return nil, r.restart(errAnswer)
+	}
 	return data[:size], nil
+}
+
+// restart ends the git process, and returns an error. Reading an answer to its end could take hours. The next file gets a new process.
+func (r *GitFiles) restart(err error) error {
+	_ = r.end() // git ends at the closed pipe
+	r.end = nil
+	return err
 }
 
 func (r *GitFiles) start() error {
