@@ -22,7 +22,7 @@ const mask = "***"
 
 // secretStart finds a line of a Secret, or of its data, in YAML or JSON of any form.
 var secretStart = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)\bkind["']?\s*[:=]\s*["']?secret\b|\b(stringData|data)["']?\s*:`)
+	return regexp.MustCompile(`(?i)\bkind["']?\s*[:=]\s*([!&]\S*\s+)*["']?secret(list)?\b|^["']?secret(list)?["']?$|\b(stringData|data)["']?\s*:`)
 })
 
 // messages returns the end of a finding with the first lines that a command has written to standard error.
@@ -39,7 +39,7 @@ func messages(stderr []byte) string {
 // From a line on that may belong to a Secret, it shows nothing.
 func masked(text string) string {
 	var shown []string
-	inKey := false
+	inKey, isValue := false, false
 	more := 0
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
@@ -60,7 +60,8 @@ func masked(text string) string {
 			more++
 			continue
 		}
-		shown = append(shown, maskedLine(line))
+		line, isValue = maskedLine(line, isValue)
+		shown = append(shown, line)
 	}
 	if more > 0 {
 		shown = append(shown, fmt.Sprintf("(%s)", report.Count(more, "more line")))
@@ -68,35 +69,55 @@ func masked(text string) string {
 	return report.Printable(strings.Join(shown, " | "))
 }
 
-func maskedLine(line string) string {
+// maskedLine masks a line. It may be the value of a key of the line before, and reports whether it ends with such a key itself.
+func maskedLine(line string, isValue bool) (shown string, endsWithKey bool) {
 	if runes := []rune(line); len(runes) > mostLine {
 		line = string(runes[:mostLine]) + "…"
 	}
 	words := strings.Fields(line)
-	secret := false // the rest of the line
+	isSecret := isValue // the rest of the line
+	isKey := false      // the word before
 	for i, word := range words {
 		lower := strings.ToLower(word)
-		key := lower
-		at := strings.IndexAny(word, ":=")
-		if at != -1 {
-			key = lower[:at]
-		}
+		end := keyEnd(lower)
+		endsWithKey = end == len(word) || isKey && strings.ContainsAny(word, ":=")
 		switch {
-		case secret:
+		case isSecret:
 			words[i] = mask
-		case isSecretKey(key) && (at != -1 || strings.HasPrefix(key, "-")):
-			if secret = true; at != -1 && at+1 < len(word) {
-				words[i] = word[:at+1] + mask
+		case isKey && strings.ContainsAny(word, ":="): // the separator is a word, or follows one such as "is"
+			isSecret = true
+			if at := strings.IndexAny(word, ":="); at+1 < len(word) {
+				words[i], endsWithKey = word[:at+1]+mask, false
 			}
+		case end > 0:
+			isSecret = true
+			if end < len(word) {
+				words[i] = word[:end] + mask
+			}
+		case strings.HasPrefix(lower, "-") && isSecretKey(lower) || lower == "bearer" || lower == "basic":
+			isSecret = true
 		case strings.Contains(lower, "://"):
 			words[i] = plainURL(word)
-		case lower == "bearer" || lower == "basic":
-			secret = true
 		case isOpaque(word):
 			words[i] = mask
 		}
+		isKey = isSecretKey(lower)
 	}
-	return strings.Join(words, " ")
+	return strings.Join(words, " "), endsWithKey
+}
+
+// keyEnd returns the end of a key that names a secret, with its separator, in a word in lower case. It returns 0 without one. The query
+// of a URL has no keys here.
+func keyEnd(word string) int {
+	for at := 0; ; {
+		next := strings.IndexAny(word[at:], ":=")
+		if next == -1 || strings.HasPrefix(word[at+next:], "://") && !isSecretKey(word[:at+next]) {
+			return 0
+		}
+		if at += next + 1; isSecretKey(word[:at-1]) {
+			return at
+		}
+	}
 }
 
 // isSecretKey reports whether a key names a secret.
