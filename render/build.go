@@ -179,7 +179,7 @@ func (r *renderer) checkEnvList(env []corev1.EnvVar, list fieldpath.Path) {
 		switch {
 		case e.Name == "":
 			f.Code, f.Severity, f.Path = finding.CodeEnvWithoutName, finding.Error, list.Append(fieldpath.Index(i))
-			f.Message, f.Remedy.Text = "an item of env has no name", "give the variable a name; the cluster rejects the Job without one"
+			f.Message, f.Remedy.Text = "an item of env has no name", "set the name of the variable; the cluster rejects the Job without one"
 		case e.Value != "" && e.ValueFrom != nil:
 			f.Code, f.Severity, f.Path = finding.CodeTrainerEnvDrops, finding.Warning, list.Append(fieldpath.Item("name", e.Name), fieldpath.Field("value"))
 			f.Message = "the variable has value and valueFrom; the controller drops the value"

@@ -53,7 +53,7 @@ func add(to *map[fieldpath.Object]*trainer.TrainingRuntimeSpec, id fieldpath.Obj
 		return &finding.Finding{
 			Code: finding.CodeDuplicateObject, Severity: finding.Error, Object: id, Path: fieldpath.Fields("metadata", "name"),
 			Message: fmt.Sprintf("%s is among the inputs twice", id),
-			Remedy:  finding.Remedy{Text: "remove or rename one of the two, or leave one of the files out"},
+			Remedy:  finding.Remedy{Text: "remove or rename one of the two, or skip one of the files"},
 		}
 	}
 	if *to == nil {

@@ -30,7 +30,7 @@ func (r *renderer) shadowed(owners *runtimepatch.Ownership) {
 		if lost == nil {
 			continue
 		}
-		remedy := finding.Remedy{Text: "drop the field from where it has no effect" + instead(last.Layer)}
+		remedy := finding.Remedy{Text: "remove the field from where it has no effect" + instead(last.Layer)}
 		if _, ok := claims[0].Layer.Manager(); ok && len(claims) == 2 && len(lost) == 1 {
 			remedy.Do, remedy.IsCertain = finding.Remove, true
 		}

@@ -175,7 +175,7 @@ func (c *checker) idle() finding.List {
 		}
 		found = append(found, finding.Finding{
 			Code: finding.CodeIdlePatch, Severity: finding.Warning, Object: c.job.id, Path: fieldpath.Fields("spec", "runtimePatches").Append(fieldpath.Item("manager", patch.Manager)),
-			Message: message, Remedy: finding.Remedy{Do: finding.Remove, Text: "drop it", IsCertain: is.certain && !disputed},
+			Message: message, Remedy: finding.Remedy{Do: finding.Remove, Text: "remove it", IsCertain: is.certain && !disputed},
 		})
 	}
 	return found

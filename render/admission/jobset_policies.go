@@ -148,7 +148,7 @@ func checkClaimUse(jobs []jobset.ReplicatedJob, name string, report apirule.Repo
 			if pod.Volumes[j].Name == name {
 				report(finding.CodeJobSetClaim,
 					jobPath(jobs[i].Name).Append(fieldpath.Fields("template", "spec", "template", "spec", "volumes")...).Append(fieldpath.Item("name", name), fieldpath.Field("name")),
-					fmt.Sprintf("the volume has the name of the claim %q, which becomes a volume itself", name), "drop the volume, or give it another name")
+					fmt.Sprintf("the volume has the name of the claim %q, which becomes a volume itself", name), "remove the volume, or rename it")
 			}
 		}
 		for j := range pod.InitContainers {
@@ -160,6 +160,6 @@ func checkClaimUse(jobs []jobset.ReplicatedJob, name string, report apirule.Repo
 	}
 	if !mounted {
 		report(finding.CodeJobSetClaim, fieldpath.Fields("spec", "replicatedJobs"),
-			fmt.Sprintf("no container mounts the claim %q", name), "mount a volume of the claim's name, or drop the claim")
+			fmt.Sprintf("no container mounts the claim %q", name), "mount a volume of the claim's name, or remove the claim")
 	}
 }

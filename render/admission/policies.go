@@ -49,7 +49,7 @@ func (c *checker) reserved(policy string, names ...string) {
 	for _, env := range t.Env {
 		if slices.Contains(names, env.Name) {
 			c.report(finding.CodeReservedEnv, finding.Error, fieldpath.Fields("spec", "trainer", "env").Append(fieldpath.Item("name", env.Name)),
-				fmt.Sprintf("the %s policy of the runtime sets %s itself, and lets no TrainJob set it", policy, env.Name), "drop the variable")
+				fmt.Sprintf("the %s policy of the runtime sets %s itself, and lets no TrainJob set it", policy, env.Name), "remove the variable")
 		}
 	}
 }
@@ -62,7 +62,7 @@ func (c *checker) torch(p *trainer.TorchMLPolicySource) {
 					c.add(finding.Finding{
 						Code: finding.CodeEnvInjection, Severity: finding.Error, Object: c.job.id, Path: fieldpath.Fields("spec", "runtimeRef"),
 						Message: fmt.Sprintf("the runtime injects variables into container %q of job %q, and has no such container", name, target.JobName),
-						Remedy:  finding.Remedy{Text: "name a container of the runtime's template in mlPolicy.torch.envInjection, or drop the target"},
+						Remedy:  finding.Remedy{Text: "name a container of the runtime's template in mlPolicy.torch.envInjection, or remove the target"},
 						Claims: []merge.Claim{{
 							Layer: runtimepatch.RuntimeLayer, Value: merge.Presence{},
 							Source: fieldpath.Fields("spec", "mlPolicy", "torch", "envInjection", "targets").Append(fieldpath.Item("jobName", target.JobName)),
@@ -167,7 +167,7 @@ func (c *checker) torchTune(t *trainer.Trainer) {
 			"set numProcPerNode to 1, or ask for one GPU in resourcesPerNode")
 	}
 	if nodes > 1 && (lora || quantized) && c.job.has(release.TorchTuneOneNode) {
-		reject(atNodes, "torchtune does no LoRA on several nodes", "set numNodes to 1, or drop the LoRA arguments")
+		reject(atNodes, "torchtune does no LoRA on several nodes", "set numNodes to 1, or remove the LoRA arguments")
 	}
 	for i, arg := range t.Args {
 		if !c.job.has(release.TorchTuneArgs) {
@@ -176,7 +176,7 @@ func (c *checker) torchTune(t *trainer.Trainer) {
 		key, _, _ := strings.Cut(arg, "=")
 		if slices.Contains([]string{"output_dir", "tokenizer.path", "checkpointer.checkpoint_dir", "tokenizer.merges_file"}, key) {
 			reject(fieldpath.Fields("spec", "trainer", "args").Append(fieldpath.Index(i)),
-				fmt.Sprintf("the runtime decides on %s, and lets no TrainJob set it", key), "drop the argument")
+				fmt.Sprintf("the runtime decides on %s, and lets no TrainJob set it", key), "remove the argument")
 		}
 	}
 }
@@ -254,7 +254,7 @@ func (c *checker) volcano() {
 		c.add(finding.Finding{
 			Code: finding.CodeNoQueue, Severity: finding.Error, Object: c.job.id,
 			Path:    fieldpath.Fields("spec", "annotations").Append(fieldpath.Key(volcanoQueue)),
-			Message: "the name of the Volcano queue is empty", Remedy: finding.Remedy{Text: "name a queue, or drop the annotation to use the default one"},
+			Message: "the name of the Volcano queue is empty", Remedy: finding.Remedy{Text: "name a queue, or remove the annotation to use the default one"},
 			Claims: []merge.Claim{c.origin(fieldpath.Fields("metadata", "annotations").Append(fieldpath.Key(volcanoQueue)))},
 		})
 	}

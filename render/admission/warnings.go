@@ -48,7 +48,7 @@ func (c *checker) movedAncestors() {
 		c.add(finding.Finding{
 			Code: finding.CodeAncestorMoved, Severity: finding.Warning, Object: c.job.id, Path: claim.Source, Claims: []merge.Claim{claim},
 			Message: fmt.Sprintf("the patch changes the step of job %q from %s to %s, so that other sections of the TrainJob are written into it", job.Name, orNone(was), orNone(is)),
-			Remedy:  finding.Remedy{Text: "drop the label from the patch; the runtime says which job is which"},
+			Remedy:  finding.Remedy{Text: "remove the label from the patch; the runtime says which job is which"},
 		})
 	}
 }

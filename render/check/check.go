@@ -264,7 +264,7 @@ func (c *checker) containers(job, what, list string, patches []trainer.Container
 			to := c.atJob(job, other).Append(fieldpath.Item("name", name))
 			remedy = finding.Remedy{Do: finding.Move, Options: []string{to.String()}, IsCertain: true, Text: fmt.Sprintf("%q is in the runtime's %s: patch it there", name, other)}
 		case len(have) == 0:
-			remedy.Text = fmt.Sprintf("drop it from the patch, or add the %s to the runtime: the job has none", what)
+			remedy.Text = fmt.Sprintf("remove it from the patch, or add the %s to the runtime: the job has none", what)
 		default:
 			names.rename(&remedy, name, patched)
 		}
@@ -446,7 +446,7 @@ func (c *checker) metadata(m *metav1.ObjectMeta, ofPod bool, path func() fieldpa
 		if _, encoded := f.Patch.Of(reflect.ValueOf(m).Elem()); !encoded || f.Name == "labels" || f.Name == "annotations" {
 			continue
 		}
-		remedy := &c.report(finding.CodeIgnoredMetadata, finding.Warning, path().Append(fieldpath.Field(f.Name)), "set labels and annotations only, and drop the rest", "%s", IgnoredMetadata(f.Name, ofPod)).Remedy
+		remedy := &c.report(finding.CodeIgnoredMetadata, finding.Warning, path().Append(fieldpath.Field(f.Name)), "set labels and annotations only, and remove the rest", "%s", IgnoredMetadata(f.Name, ofPod)).Remedy
 		if !reachesPods(f.Name, ofPod) {
 			remedy.Do, remedy.IsCertain = finding.Remove, true
 		}

@@ -148,7 +148,7 @@ func (w *walker) duplicate(f *schema.StructField, list operand, from view, first
 		code = finding.CodeOneMountPath // the TrainJob CRD tells a patch's mounts apart by name
 	}
 	at := w.path(list, fieldpath.Index(i))
-	found := w.report(code, finding.Error, at, "combine the two, or give one of them another "+f.Type.Key,
+	found := w.report(code, finding.Error, at, "combine the two, or change one's "+f.Type.Key,
 		"two items of %s have the %s %q", f.Name, f.Type.Key, key)
 	found.Claims = duplicateClaims(w.layerOf(list), w.path(list, fieldpath.Index(first)), at)
 	if all := from.value(f); reflect.DeepEqual(all.Index(first).Interface(), all.Index(i).Interface()) {

@@ -39,7 +39,7 @@ func (o *Overrides) Finding(f finding.Finding) finding.Finding {
 	}
 	if f.Code == finding.CodeUnion {
 		f.Message = strings.Replace(f.Message, "managers set", "overrides set", 1)
-		f.Remedy = finding.Remedy{Do: finding.ChooseOne, Text: "keep the one member that is meant, and drop the other from its override"}
+		f.Remedy = finding.Remedy{Do: finding.ChooseOne, Text: "keep the one member that is meant, and remove the other from its override"}
 	}
 	f.Message, f.Remedy.Text = o.Text(f.Message), o.Text(f.Remedy.Text)
 	return f

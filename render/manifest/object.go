@@ -245,7 +245,7 @@ func (d *decoder) recognize(id *identity, manager string, n *yaml.Node) (*readab
 func notAnObject(message string) *finding.Finding {
 	return &finding.Finding{
 		Code: finding.CodeNotAnObject, Severity: finding.Error, Message: message,
-		Remedy: finding.Remedy{Text: "give it the apiVersion and kind of a Kubernetes object, or leave the file out"},
+		Remedy: finding.Remedy{Text: "set apiVersion and kind, or remove the file"},
 	}
 }
 

@@ -62,7 +62,7 @@ func (d *diagnosis) wrongType(n *yaml.Node, t reflect.Type) {
 		f.Remedy.Text = "if it is a template, render it first"
 	} else if got == "string" && slices.Equal(d.path, fieldpath.Fields("spec", "trainer", "numProcPerNode")) {
 		// Trainer 2.1 took auto, cpu and gpu.
-		f.Remedy.Text = "write an integer, or leave it out to have the number of the node's devices, which was auto until Trainer 2.1"
+		f.Remedy.Text = "set an integer, or remove the field to have the number of the node's devices, which was auto until Trainer 2.1"
 		if n.Value == "cpu" || n.Value == "gpu" {
 			f.Remedy.Text = fmt.Sprintf("write the number of the node's %ss, which the word %s stood for until Trainer 2.1", strings.ToUpper(n.Value), n.Value)
 		}

@@ -165,7 +165,7 @@ func (j *Job) checkCounts(set *PodSet, ignored func(field, why, help string)) {
 		}
 	}
 	if j.numProcPerNode() != nil && slices.Contains([]string{"plain", "jax", "xgboost"}, policy) {
-		ignored("numProcPerNode", fmt.Sprintf("a runtime of policy %s starts its processes itself", policy), "drop it, or set what the program of the runtime reads")
+		ignored("numProcPerNode", fmt.Sprintf("a runtime of policy %s starts its processes itself", policy), "remove it, or set what the program of the runtime reads")
 	}
 }
 
@@ -298,5 +298,5 @@ func (j *Job) noInjectionTarget(job, container string) {
 	j.aboutRuntime(finding.CodeEnvInjection, finding.Error,
 		fieldpath.Fields("spec", "mlPolicy", "torch", "envInjection", "targets").Append(fieldpath.Item("jobName", job)),
 		fmt.Sprintf("envInjection names container %q of replicated job %q, which the runtime lacks", container, job),
-		"name a container of the runtime's template, or drop the target")
+		"name a container of the runtime's template, or remove the target")
 }

@@ -187,7 +187,7 @@ func (j *Job) checkFlux() {
 		if len(c.Args) > 0 && t.Args != nil {
 			j.aboutTrainJob(code, finding.Warning, fieldpath.Fields("spec", "trainer", "args"),
 				fmt.Sprintf("under flux the TrainJob's args do not replace those of the runtime's container in job %s: Flux runs the command with both, the runtime's last", set.Name),
-				"leave the args out of the runtime, or out of the TrainJob")
+				"remove the args from the runtime, or from the TrainJob")
 		}
 	}
 	for _, e := range t.Env {

@@ -123,7 +123,7 @@ func (j *Job) unknownImplementation(name trainer.MPIImplementation, severity fin
 		Message: fmt.Sprintf("the controller knows no MPI implementation %q, and %s", name, what),
 		Remedy: finding.Remedy{
 			Do: finding.SetValue, Options: []string{openMPI}, IsCertain: name == "" || strings.EqualFold(string(name), openMPI),
-			Text: "write mpiImplementation: OpenMPI, or leave it out",
+			Text: "set mpiImplementation: OpenMPI, or remove the field",
 		},
 	})
 }

@@ -177,7 +177,7 @@ func (c itemCheck) list(t *schema.Type, list []any, path fieldpath.Path, inputs 
 	}
 	for _, object := range double {
 		if at, ok := patched[keysText(t, object)]; ok {
-			report(finding.CodeDuplicateItem, duplicateSeverity(t.Elem.GoType()), object, at, "Duplicate value: "+keysText(t, object), "combine the two, or give one of them another key")
+			report(finding.CodeDuplicateItem, duplicateSeverity(t.Elem.GoType()), object, at, "Duplicate value: "+keysText(t, object), "combine the two, or change one's key")
 		}
 	}
 	if second.name == "" {

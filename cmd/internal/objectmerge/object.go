@@ -232,7 +232,7 @@ func Read(p *host.Program, in *workspace.Input, flags workspace.Flags, how optio
 		found = append(found, finding.Finding{
 			Code: finding.CodeNoSchema, Severity: finding.Warning, Object: m.ID, Position: m.base.Position(fieldpath.Fields("kind")),
 			Message: fmt.Sprintf("no schema of %s %s is known: the patches merge as JSON merge patches, which replace lists as a whole", is.APIVersion, is.ID.Kind),
-			Remedy:  finding.Remedy{Text: "give its CustomResourceDefinition with --crd, or use --type=merge"},
+			Remedy:  finding.Remedy{Text: "add its CustomResourceDefinition with --crd, or use --type=merge"},
 		})
 	}
 	found, err = m.readPatches(p, in, flags.Patches, found)

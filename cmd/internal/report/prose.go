@@ -47,7 +47,7 @@ func Help(f finding.Finding) string {
 		return f.Remedy.Text + " with -r FILE" + shippedBy
 	}
 	if f.AssumesRuntime() {
-		return f.Remedy.Text + ": set stock: true in trainweld.yaml, or name the release with --trainer-version; else give the cluster's runtime with -r FILE"
+		return "set stock: true in trainweld.yaml to " + f.Remedy.Text + ", set the release with --trainer-version, or add the cluster's runtime with -r FILE"
 	}
 	switch f.Remedy.Do {
 	case finding.LetOneWin:
@@ -84,7 +84,7 @@ const shippedBy = ", or name the release that ships it with --trainer-version"
 var provide = map[string]string{
 	"ClusterTrainingRuntime": " with -r FILE" + shippedBy,
 	"TrainingRuntime":        " with -r FILE",
-	"RuntimePatch":           "; if it is a manager's patch, give it with --patch",
+	"RuntimePatch":           "; if it is a manager's patch, use --patch",
 	"Secret":                 " with --generate-secrets",
 	"ConfigMap":              " with --flux-templates",
 }

@@ -235,7 +235,7 @@ func (flags checkFlags) parse() (option.Severities, render.OnConflict, error) {
 	case flags.fix.On() && flags.git != "":
 		return nil, 0, errors.New("--fix changes files, and --git reads revisions: leave one of the two out")
 	case len(states) > 1:
-		return nil, 0, errors.New("--git, --old and --observed each name the state before: give one of them")
+		return nil, 0, errors.New("--git, --old and --observed each name the state before: use one of them")
 	case flags.recreate && flags.old == "" && flags.git == "":
 		return nil, 0, errors.New("--recreate has no effect on objects without a state before: add --git or --old, or leave it out")
 	case flags.old == manifest.Stdin || flags.observed == manifest.Stdin:

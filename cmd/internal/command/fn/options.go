@@ -152,7 +152,7 @@ func fnHelp(f finding.Finding) string {
 	case r.Do == finding.Compose:
 		return r.Text + "; to render the cluster's value, set onConflict: last"
 	case f.AssumesRuntime():
-		return r.Text + ": set trainerVersion, or stock: true in trainweld.yaml"
+		return "set trainerVersion, or stock: true in trainweld.yaml, to " + r.Text
 	case f.Code == finding.CodeNoRuntime && r.Do != finding.Edit:
 		return r.Text + " as an item or in runtimeFiles"
 	case r.Do == finding.Provide && f.Code == finding.CodeNotAnObject:
