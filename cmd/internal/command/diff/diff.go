@@ -153,7 +153,7 @@ render. The report then names the TrainJobs that do not render, and compares the
 	option.AddBuilds(f, &flags.Flags)
 	option.AddSelector(f, &flags.Flags)
 	f.StringVarP(&flags.format, "output", "o", "text", "text, json, markdown for a pull request, or html; with --observed: text, table or json")
-	f.StringVar(&flags.to, "to", "jobset", "jobset, with its ConfigMaps and PodGroups; jobs, with the Service and the volume claims; or pods")
+	f.StringVar(&flags.to, "to", "jobset", "what to compare: jobset, jobs or pods; jobset has its ConfigMaps and PodGroups, and jobs the Service and the volume claims")
 	f.StringVar(&flags.as, "as", "applied", "applied: what the controllers send to the API server; stored: with what the API server and the webhooks fill in")
 	option.AddOnConflict(cmd, &flags.onConflict, "last", "last: where managers disagree the last patch wins, as in the cluster; fail: such an input does not render")
 	option.AddForceManager(p, cmd, &flags.force, &flags.Flags)

@@ -44,6 +44,7 @@ func Command(p *host.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version, the revision it was built from, and what it renders for",
+		Long:  "Print the version, the revision it was built from, and what it renders for.",
 		Example: `  trainweld version
 
   # For a script
