@@ -132,7 +132,7 @@ func (c *Comparison) Renders() bool {
 // Compare matches the TrainJobs of two versions by namespace and name, and their objects by kind and name. It returns the
 // errors of owners and of JSON encodings.
 func Compare(old, new *Version, showValues bool) (*Comparison, error) {
-	c := &Comparison{old: old, new: new, mask: !showValues}
+	c := &Comparison{old: old, new: new, mask: !showValues, shown: map[string]bool{}}
 	c.noun = finding.TrainJobKind
 	if old.TrainJobs+new.TrainJobs == 0 {
 		c.noun = workspace.JobSetKind
@@ -198,9 +198,6 @@ func (c *Comparison) With(part *Comparison) *Comparison {
 func (c *Comparison) compact(part *Comparison) {
 	if part.new.Whole {
 		return
-	}
-	if c.shown == nil {
-		c.shown = map[string]bool{}
 	}
 	for _, j := range part.Jobs {
 		seen := map[string]bool{}

@@ -283,9 +283,6 @@ func (o *object) itemsWith(list fieldpath.Path, field fieldpath.Step) map[string
 			text, _ := o.Text(item)
 			items[text] = append(items[text], o.TextPosition(item))
 		}
-		if o.items == nil {
-			o.items = map[string]map[string][]fieldpath.Position{}
-		}
 		o.items[key] = items
 	}
 	return items

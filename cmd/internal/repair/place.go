@@ -93,7 +93,7 @@ func (r *pass) objectAt(p fieldpath.Position) *object {
 	}
 	at := document.TextPosition(nil)
 	if r.objects[at] == nil {
-		r.objects[at] = &object{Document: document, at: at, isShared: bytes.ContainsRune(data, '*')}
+		r.objects[at] = &object{Document: document, at: at, items: map[string]map[string][]fieldpath.Position{}, isShared: bytes.ContainsRune(data, '*')}
 	}
 	return r.objects[at]
 }

@@ -68,7 +68,7 @@ const noFile = "inputs"
 // findings. An error is a failure. A warning is skipped, because viewers count and show it without failing; Options.Strict
 // makes it a failure. A note passes. A file without findings is one case that passes.
 func writeJUnit(w io.Writer, findings finding.List, opts Options) error {
-	report := junitReport{Name: "trainweld", versions: opts.trainerVersions()}
+	report := junitReport{Name: "trainweld", index: map[string]int{}, versions: opts.trainerVersions()}
 	for _, file := range opts.Files {
 		if file != "" {
 			report.suite(printable.Name(slashed(file)))
@@ -85,9 +85,6 @@ func writeJUnit(w io.Writer, findings finding.List, opts Options) error {
 func (r *junitReport) suite(name string) *junitSuite {
 	i, ok := r.index[name]
 	if !ok {
-		if r.index == nil {
-			r.index = map[string]int{}
-		}
 		i = len(r.Suites)
 		r.index[name] = i
 		s := junitSuite{Name: name}

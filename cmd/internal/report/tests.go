@@ -67,7 +67,7 @@ func (f TestFailure) text() string {
 }
 
 func testsJUnit(w io.Writer, tests []Test) error {
-	report := junitReport{Name: "trainweld test"}
+	report := junitReport{Name: "trainweld test", index: map[string]int{}}
 	for _, t := range tests {
 		name := printable.Name(slashed(t.Suite))
 		c := junitCase{Name: printable.Name(t.Name), Class: name}

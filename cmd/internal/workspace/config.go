@@ -47,7 +47,7 @@ func newSettings(flags Flags, lines *Lines, to reporter) *Settings {
 	return &Settings{
 		reporter: to, flags: flags, lines: lines,
 		configs: map[string]config{}, governing: map[string]governing{}, byFile: map[string]*manifest.API{},
-		stockAccepted: map[string]bool{}, rules: map[string]*rules{}, apis: map[string]*manifest.API{},
+		stockAccepted: map[string]bool{}, rules: map[string]*rules{}, apis: map[string]*manifest.API{}, patched: map[string]map[fieldpath.Object]bool{},
 	}
 }
 

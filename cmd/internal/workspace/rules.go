@@ -65,9 +65,6 @@ func (st *Settings) PatchesFor(j Job) []trainer.RuntimePatch {
 
 // notePatched records that a TrainJob gets the patches of a file.
 func (st *Settings) notePatched(file string, job fieldpath.Object) {
-	if st.patched == nil {
-		st.patched = map[string]map[fieldpath.Object]bool{}
-	}
 	if st.patched[file] == nil {
 		st.patched[file] = map[fieldpath.Object]bool{}
 	}

@@ -32,13 +32,9 @@ func (m *relocations) note(d *manifest.Document, job workspace.Job, held *admitt
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, f := range moved {
-		if trainer == "" || patchedJob(f.Path) != trainer {
-			continue
+		if trainer != "" && patchedJob(f.Path) == trainer {
+			m.certain[f.Position] = true
 		}
-		if m.certain == nil {
-			m.certain = map[fieldpath.Position]bool{}
-		}
-		m.certain[f.Position] = true
 	}
 }
 

@@ -85,7 +85,7 @@ func (t counts) String() string {
 func newRunner(p *host.Program, flags checkFlags, onConflict render.OnConflict, before *oldState) *runner {
 	j := &runner{
 		progress: p.Progress(), in: workspace.New(flags.Flags), flags: flags, onConflict: onConflict,
-		runtimes: &admittedRuntimes{}, reading: map[read]finding.List{}, relocations: &relocations{}, objects: map[fieldpath.Object]*manifest.Document{},
+		runtimes: &admittedRuntimes{}, reading: map[read]finding.List{}, relocations: &relocations{certain: map[fieldpath.Position]bool{}}, objects: map[fieldpath.Object]*manifest.Document{},
 	}
 	j.in.Step = j.progress.Step
 	if j.oldState = before; before == nil {

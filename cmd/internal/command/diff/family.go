@@ -298,16 +298,9 @@ func (c *familyRun) jobRendering(name string) *rendered {
 	}
 	from := c.jobSetRendering()
 	if o := c.family.Job(name); o != nil && !o.Broken {
-		base := from
-		if base == nil {
-			base = c.files
-		}
 		if job, ok := o.Value.(*batchv1.Job); ok {
-			from = base.withTemplate(job)
+			from = cmp.Or(from, c.files).withTemplate(job)
 		}
-	}
-	if c.ofJobs == nil {
-		c.ofJobs = map[string]*rendered{}
 	}
 	c.ofJobs[name] = from
 	return from

@@ -201,7 +201,7 @@ func (run *liveRun) family(r *rendered, id fieldpath.Object) (before, after *com
 		}
 		return before, &comparison.Job{ID: id}, nil
 	}
-	c := &familyRun{liveRun: run, files: r, family: f, before: before, after: &comparison.Job{ID: id, Runtime: before.Runtime}}
+	c := &familyRun{liveRun: run, files: r, family: f, ofJobs: map[string]*rendered{}, before: before, after: &comparison.Job{ID: id, Runtime: before.Runtime}}
 	err = c.compare()
 	return before, c.after, err
 }

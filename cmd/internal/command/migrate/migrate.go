@@ -147,7 +147,7 @@ type migration struct {
 
 func run(p *host.Program, flags migrateFlags) error {
 	flags.Kinds, flags.AnyRelease = trainingJobKinds(), true
-	m := migration{flags: flags}
+	m := migration{flags: flags, made: map[fieldpath.Object]*manifest.Document{}}
 	m.Input, m.readable = read(p, flags.Flags)
 	m.findings = m.Input.Findings.Where(func(f finding.Finding) bool { return f.Code != finding.CodeOldAPI }) // migrate resolves this finding
 	var files []output.Rewritten

@@ -196,17 +196,11 @@ func (m *migration) taken(d *manifest.Document, result *trainingjob.Result) find
 	}
 	var findings finding.List
 	for _, id := range ids {
-		other := m.made[id]
-		if other == nil {
-			other = m.ByName[id]
-		}
+		other := cmp.Or(m.made[id], m.ByName[id])
 		if source := m.Named(id); other == nil && source != nil {
 			other = source.Document
 		}
 		if other == nil {
-			if m.made == nil {
-				m.made = map[fieldpath.Object]*manifest.Document{}
-			}
 			m.made[id] = d
 			continue
 		}
