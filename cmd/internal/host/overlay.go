@@ -48,7 +48,7 @@ func (o *Overlay) Open(name string) (fs.File, error) {
 	data, ok := o.changed[key]
 	o.mu.Unlock()
 	if ok {
-		return memoryFile{bytes.NewReader(data), name}, nil
+		return NewMemoryFile(name, data), nil
 	}
 	f, err := o.Tree.Open(name)
 	if err != nil {
@@ -62,7 +62,7 @@ func (o *Overlay) Open(name string) (fs.File, error) {
 		return nil, err
 	}
 	o.Change(name, data)
-	return memoryFile{bytes.NewReader(data), name}, nil
+	return NewMemoryFile(name, data), nil
 }
 
 // Copy copies the tree with the changes.
@@ -88,16 +88,21 @@ func (o *Overlay) Copy(dir string) (prefix string, err error) {
 	return prefix, err
 }
 
-// memoryFile is an open file in memory.
-type memoryFile struct {
+// MemoryFile is an open file in memory, and its description.
+type MemoryFile struct {
 	*bytes.Reader
 	name string
 }
 
-func (f memoryFile) Close() error               { return nil }
-func (f memoryFile) Stat() (fs.FileInfo, error) { return f, nil }
-func (f memoryFile) Name() string               { return filepath.Base(f.name) }
-func (f memoryFile) Mode() fs.FileMode          { return 0o444 }
-func (f memoryFile) ModTime() time.Time         { return time.Time{} }
-func (f memoryFile) IsDir() bool                { return false }
-func (f memoryFile) Sys() any                   { return nil }
+// NewMemoryFile returns a file with some content.
+func NewMemoryFile(name string, data []byte) MemoryFile {
+	return MemoryFile{bytes.NewReader(data), name}
+}
+
+func (f MemoryFile) Close() error               { return nil }
+func (f MemoryFile) Stat() (fs.FileInfo, error) { return f, nil }
+func (f MemoryFile) Name() string               { return filepath.Base(f.name) }
+func (f MemoryFile) Mode() fs.FileMode          { return 0o444 }
+func (f MemoryFile) ModTime() time.Time         { return time.Time{} }
+func (f MemoryFile) IsDir() bool                { return false }
+func (f MemoryFile) Sys() any                   { return nil }

@@ -5,8 +5,8 @@ import (
 	"maps"
 	"path"
 	"slices"
-	"strings"
-	"time"
+
+	"github.com/trainweld/trainweld/cmd/internal/host"
 )
 
 // files is a file system with one folder, for paths of any form.
@@ -17,16 +17,19 @@ func (f files) Open(name string) (fs.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &file{strings.NewReader(f[path.Clean(name)]), info}, nil
+	return info.(fs.File), nil
 }
 
 func (f files) Stat(name string) (fs.FileInfo, error) {
 	name = path.Clean(name)
 	text, ok := f[name]
-	if !ok && name != "." {
+	switch {
+	case name == ".":
+		return folder{host.NewMemoryFile(name, nil)}, nil
+	case !ok:
 		return nil, &fs.PathError{Op: "stat", Path: name, Err: fs.ErrNotExist}
 	}
-	return fileInfo{name, int64(len(text))}, nil
+	return host.NewMemoryFile(name, []byte(text)), nil
 }
 
 func (f files) ReadDir(name string) ([]fs.DirEntry, error) {
@@ -35,35 +38,14 @@ func (f files) ReadDir(name string) ([]fs.DirEntry, error) {
 	}
 	var entries []fs.DirEntry
 	for _, name := range slices.Sorted(maps.Keys(f)) {
-		entries = append(entries, fs.FileInfoToDirEntry(fileInfo{name, int64(len(f[name]))}))
+		entries = append(entries, fs.FileInfoToDirEntry(host.NewMemoryFile(name, []byte(f[name]))))
 	}
 	return entries, nil
 }
 
-// file is an open file.
-type file struct {
-	*strings.Reader
-	info fs.FileInfo
-}
+// folder is the open folder, and its description.
+type folder struct{ host.MemoryFile }
 
-func (f *file) Stat() (fs.FileInfo, error) { return f.info, nil }
-func (f *file) Close() error               { return nil }
-
-// fileInfo describes a file, or the folder.
-type fileInfo struct {
-	name string
-	size int64
-}
-
-func (i fileInfo) Name() string       { return i.name }
-func (i fileInfo) Size() int64        { return i.size }
-func (i fileInfo) ModTime() time.Time { return time.Time{} }
-func (i fileInfo) IsDir() bool        { return i.name == "." }
-func (i fileInfo) Sys() any           { return nil }
-
-func (i fileInfo) Mode() fs.FileMode {
-	if i.IsDir() {
-		return fs.ModeDir | 0o555
-	}
-	return 0o444
-}
+func (f folder) Stat() (fs.FileInfo, error) { return f, nil }
+func (f folder) Mode() fs.FileMode          { return fs.ModeDir | 0o555 }
+func (f folder) IsDir() bool                { return true }
