@@ -24,7 +24,7 @@
 // A TrainJob of Trainer 2.1 comes with its layers (layers.go). Migrate converts it to today's API (migrate.go).
 //
 // Package internal/children makes the Jobs, the Service and the Pods. Package internal/migration makes the patch of
-// Migrate.
+// Migrate. Package internal/patched finds the parts of a runtime that patches name.
 //
 // Every function is pure: it uses no clock, no randomness and no environment.
 package render
