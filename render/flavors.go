@@ -11,9 +11,8 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
@@ -164,30 +163,19 @@ func (f *ResourceFlavor) satisfies(affinity *corev1.Affinity) bool {
 		return true
 	}
 	terms := affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
-	one := len(terms) == 0
+	var own corev1.NodeSelector
 	for _, term := range terms {
-		relevant, holds := 0, true
-		for _, e := range term.MatchExpressions {
-			if _, ok := f.Spec.NodeLabels[e.Key]; ok {
-				relevant++
-				operator, ok := operators()[e.Operator]
-				r, err := labels.NewRequirement(e.Key, operator, e.Values)
-				holds = holds && ok && err == nil && r.Matches(labels.Set(f.Spec.NodeLabels))
-			}
-		}
-		if relevant == 0 {
+		relevant := slices.DeleteFunc(slices.Clone(term.MatchExpressions), func(e corev1.NodeSelectorRequirement) bool {
+			_, ok := f.Spec.NodeLabels[e.Key]
+			return !ok
+		})
+		if len(relevant) == 0 {
 			return true
 		}
-		one = one || holds
+		own.NodeSelectorTerms = append(own.NodeSelectorTerms, corev1.NodeSelectorTerm{MatchExpressions: relevant})
 	}
-	return one
-}
-
-func operators() map[corev1.NodeSelectorOperator]selection.Operator {
-	return map[corev1.NodeSelectorOperator]selection.Operator{
-		corev1.NodeSelectorOpIn: selection.In, corev1.NodeSelectorOpNotIn: selection.NotIn, corev1.NodeSelectorOpExists: selection.Exists,
-		corev1.NodeSelectorOpDoesNotExist: selection.DoesNotExist, corev1.NodeSelectorOpGt: selection.GreaterThan, corev1.NodeSelectorOpLt: selection.LessThan,
-	}
+	one, _ := nodeaffinity.NewLazyErrorNodeSelector(&own).Match(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Labels: f.Spec.NodeLabels}})
+	return one || len(terms) == 0
 }
 
 // Admit returns the input with the patch that Kueue writes for an admission. The patch replaces the earlier one, or follows the TrainJob's own
