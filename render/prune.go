@@ -4,6 +4,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/render/internal/patched"
 )
 
 // prune removes metadata fields from patches that the TrainJob CRD does not have. The Go type has all metadata fields
@@ -50,19 +52,14 @@ func eachMetadata(patch *trainer.RuntimePatch, visit func(*metav1.ObjectMeta)) {
 	if patch.TrainingRuntimeSpec == nil || patch.TrainingRuntimeSpec.Template == nil {
 		return
 	}
-	template := patch.TrainingRuntimeSpec.Template
-	call(template.Metadata)
-	if template.Spec == nil {
-		return
-	}
-	for i := range template.Spec.ReplicatedJobs {
-		job := template.Spec.ReplicatedJobs[i].Template
-		if job == nil {
+	call(patch.TrainingRuntimeSpec.Template.Metadata)
+	for _, job := range patched.Jobs(patch) {
+		if job.Template == nil {
 			continue
 		}
-		call(job.Metadata)
-		if job.Spec != nil && job.Spec.Template != nil {
-			call(job.Spec.Template.Metadata)
+		call(job.Template.Metadata)
+		if job.Template.Spec != nil && job.Template.Spec.Template != nil {
+			call(job.Template.Spec.Template.Metadata)
 		}
 	}
 }

@@ -83,11 +83,7 @@ func (d *decoder) list(s *source.Source, at fieldpath.Path, n int, items []*Docu
 	case n == 0:
 		d.notAnObject(s, at, "is an empty list, not an object")
 	case slices.ContainsFunc(items, func(o *Document) bool { return o.Object != nil || o.Broken }):
-		d.findings = append(d.findings, finding.Finding{
-			Code: finding.CodeSyntax, Severity: finding.Error, Position: s.Position(s.Find(at, nil)),
-			Message: "is a list of objects: kubectl reads one object in each document, or a v1 List",
-			Remedy:  finding.Remedy{Text: "write a document for each object"},
-		})
+		d.refuse(s.Position(s.Find(at, nil)), "is a list of objects: kubectl reads one object in each document, or a v1 List", "write a document for each object")
 	}
 }
 
@@ -290,18 +286,17 @@ func (d *decoder) tooLarge(s *source.Source, size int) bool {
 	if size <= source.MaxDocument {
 		return false
 	}
-	d.findings = append(d.findings, finding.Finding{
-		Code: finding.CodeSyntax, Severity: finding.Error, Position: s.Position(nil),
-		Message: fmt.Sprintf("a document of %.1f MiB is larger than the 3 MiB that an API server takes", float64(size)/(1<<20)),
-		Remedy:  finding.Remedy{Text: `split it with "---" lines, or write a large List as JSON`},
-	})
+	d.refuse(s.Position(nil), fmt.Sprintf("a document of %.1f MiB is larger than the 3 MiB that an API server takes", float64(size)/(1<<20)),
+		`split it with "---" lines, or write a large List as JSON`)
 	return true
 }
 
-func (d *decoder) tooManyLists(s *source.Source, at fieldpath.Path) {
+// refuse reports text that no object is read from.
+func (d *decoder) refuse(at fieldpath.Position, message, help string) {
 	d.findings = append(d.findings, finding.Finding{
-		Code: finding.CodeSyntax, Severity: finding.Error, Position: s.Position(s.Find(at, nil)),
-		Message: fmt.Sprintf("has Lists in each other, more than %d deep", maxLists),
-		Remedy:  finding.Remedy{Text: "write the items into one List"},
+		Code: finding.CodeSyntax, Severity: finding.Error, Position: at, Message: message, Remedy: finding.Remedy{Text: help},
 	})
+}
+func (d *decoder) tooManyLists(s *source.Source, at fieldpath.Path) {
+	d.refuse(s.Position(s.Find(at, nil)), fmt.Sprintf("has Lists in each other, more than %d deep", maxLists), "write the items into one List")
 }
