@@ -437,6 +437,26 @@ func TestBuild_Schemas(t *testing.T) {
 	all.Wait()
 }
 
+// TestClosure collects kustomizations that name each other, and a directory without one. Each is there once, before the ones that it
+// names. One with a schema of its own is reported.
+func TestClosure(t *testing.T) {
+	write(t, map[string]string{
+		"top/kustomization.yaml": "resources: [../a, ../b, ../empty]\n", "a/kustomization.yaml": "resources: [../c, ../top]\n", "b/kustomization.yaml": "resources: [../c]\n",
+		"c/kustomization.yaml": "", "empty/README": "", "own/kustomization.yaml": "resources: [../schema, ../c]\n", "schema/kustomization.yaml": "openapi: {path: a.json}\n",
+	})
+	b := newBuilder(t, workspace.Flags{Kustomize: []string{"top"}})
+	for dir, want := range map[string]string{"top": "top a c b true", "c": "c true", "own": "own schema c false", "schema": "schema false"} {
+		all, isUsual := b.closure(b.kustomizationIn(dir))
+		var names []string
+		for _, k := range all {
+			names = append(names, filepath.Base(filepath.Dir(k.file)))
+		}
+		if got := fmt.Sprint(strings.Join(names, " "), " ", isUsual); got != want {
+			t.Errorf("closure(%s) = %s, want %s", dir, got, want)
+		}
+	}
+}
+
 // TestBuild_SameAsKustomize compares builds with the builds of kustomize itself, also where the user asks for annotations.
 func TestBuild_SameAsKustomize(t *testing.T) {
 	base := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {y: \"on\", n: \"1\"}\n"
