@@ -12,9 +12,9 @@ import (
 
 func ExampleList_Err() {
 	findings := finding.List{
-		{Code: finding.CodeOverride, Severity: finding.Note, Message: "the runtime sets 1, and the patches change it to 2"},
+		{Code: "TW302", Severity: finding.Note, Message: "the runtime sets 1, and the patches change it to 2"},
 		{
-			Code: finding.CodeUnknownJob, Severity: finding.Error,
+			Code: "TW202", Severity: finding.Error,
 			Object:   fieldpath.Object{Kind: "TrainJob", Namespace: "team-a", Name: "llm"},
 			Path:     fieldpath.Fields("spec", "runtimePatches"),
 			Position: fieldpath.Position{File: "job.yaml", Line: 14, Column: 17},
@@ -53,7 +53,7 @@ func TestFindingsAsErrors(t *testing.T) {
 	findings := finding.List{
 		{Code: finding.CodeOverlap, Severity: finding.Warning, Message: "one"},
 		{Code: finding.CodeUnion, Severity: finding.Error, Message: "two"},
-		{Code: finding.CodeNoRuntime, Severity: finding.Error, Message: "three"},
+		{Code: "TW400", Severity: finding.Error, Message: "three"},
 	}
 	err := fmt.Errorf("wrapped: %w", findings.Err())
 	if got, want := err.Error(), "wrapped: TW301: two\nTW400: three"; got != want {

@@ -13,6 +13,8 @@ import (
 	"testing"
 )
 
+const repository = ".."
+
 // ofCommandLine matches a flag, and a command of trainweld.
 var ofCommandLine = regexp.MustCompile(`(^|[^\w-])--[a-z]|(^|[^\w-])-[a-zA-Z] [A-Z]{2}|\btrainweld [a-z]`)
 

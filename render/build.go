@@ -8,6 +8,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/mlpolicy"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
@@ -178,14 +179,14 @@ func (r *renderer) checkEnvList(env []corev1.EnvVar, list fieldpath.Path) {
 		f := finding.Finding{Object: r.trainJob()}
 		switch {
 		case e.Name == "":
-			f.Code, f.Severity, f.Path = finding.CodeEnvWithoutName, finding.Error, list.Append(fieldpath.Index(i))
+			f.Code, f.Severity, f.Path = codes.EnvWithoutName, finding.Error, list.Append(fieldpath.Index(i))
 			f.Message, f.Remedy.Text = "an item of env has no name", "set the name of the variable; the cluster rejects the Job without one"
 		case e.Value != "" && e.ValueFrom != nil:
-			f.Code, f.Severity, f.Path = finding.CodeTrainerEnvDrops, finding.Warning, list.Append(fieldpath.Item("name", e.Name), fieldpath.Field("value"))
+			f.Code, f.Severity, f.Path = codes.TrainerEnvDrops, finding.Warning, list.Append(fieldpath.Item("name", e.Name), fieldpath.Field("value"))
 			f.Message = "the variable has value and valueFrom; the controller drops the value"
 			f.Remedy = finding.Remedy{Do: finding.Remove, IsCertain: true, Text: "remove the value, or the valueFrom if you mean the value"}
 		case e.ValueFrom != nil && e.ValueFrom.FileKeyRef != nil:
-			f.Code, f.Severity, f.Path = finding.CodeFileKeyRef, finding.Error, list.Append(fieldpath.Item("name", e.Name))
+			f.Code, f.Severity, f.Path = codes.FileKeyRef, finding.Error, list.Append(fieldpath.Item("name", e.Name))
 			f.Message = "the controller loses the fileKeyRef of the variable; without a source the cluster rejects the Job"
 			f.Remedy.Text = "set the variable in the runtime, where a fileKeyRef is kept"
 		default:

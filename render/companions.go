@@ -10,6 +10,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/internal/children"
 	"github.com/trainweld/trainweld/render/internal/defaults"
 	"github.com/trainweld/trainweld/render/mlpolicy"
@@ -41,7 +42,7 @@ func (r *renderer) ownerReferences(objects []mlpolicy.Object) {
 	job := r.in.TrainJob
 	if job.UID == "" {
 		r.report(finding.Finding{
-			Code: finding.CodeNoUID, Severity: finding.Warning, Object: r.trainJob(), Path: fieldpath.Fields("metadata", "uid"),
+			Code: codes.NoUID, Severity: finding.Warning, Object: r.trainJob(), Path: fieldpath.Fields("metadata", "uid"),
 			Message: "the owner references have no uid: the TrainJob has none, and the API server rejects objects with such references",
 			Remedy:  finding.Remedy{Text: "take the TrainJob from the cluster, with its uid, or leave the owner references out"},
 		})
@@ -56,7 +57,7 @@ func (r *renderer) checkManagers(merged *trainer.JobSetTemplateSpec) {
 	spec := r.in.TrainJob.Spec
 	if by := spec.ManagedBy; by != nil && *by != trainerController {
 		f := finding.Finding{
-			Code: finding.CodeManagedByOther, Severity: finding.Warning, Object: r.trainJob(), Path: fieldpath.Fields("spec", "managedBy"),
+			Code: codes.ManagedByOther, Severity: finding.Warning, Object: r.trainJob(), Path: fieldpath.Fields("spec", "managedBy"),
 			Message: fmt.Sprintf("%q manages the TrainJob: the Trainer of this cluster ignores it", *by),
 			Remedy:  finding.Remedy{Text: "expect these objects in the cluster that the controller dispatches the job to"},
 		}
@@ -68,7 +69,7 @@ func (r *renderer) checkManagers(merged *trainer.JobSetTemplateSpec) {
 	}
 	if by := merged.Spec.ManagedBy; by != nil && *by != jobset.JobSetControllerName {
 		r.report(finding.Finding{
-			Code: finding.CodeManagedElsewhere, Severity: finding.Warning, Object: r.runtime(), Path: fieldpath.Fields("spec", "template", "spec", "managedBy"),
+			Code: codes.ManagedElsewhere, Severity: finding.Warning, Object: r.runtime(), Path: fieldpath.Fields("spec", "template", "spec", "managedBy"),
 			Message: fmt.Sprintf("%q manages the JobSet: the JobSet controller of this cluster ignores it", *by),
 			Remedy:  finding.Remedy{Text: "read its Jobs and Pods as what a cluster makes whose own controller manages it"},
 		})
@@ -83,7 +84,7 @@ func (r *renderer) checkManagers(merged *trainer.JobSetTemplateSpec) {
 		// The JobSet webhook fills in the policy when the JobSet is created, but not when it is applied again. The
 		// field is immutable, so every later apply fails, and the resume with it.
 		r.report(finding.Finding{
-			Code: finding.CodeNeverResumed, Severity: finding.Warning, Object: r.runtime(),
+			Code: codes.NeverResumed, Severity: finding.Warning, Object: r.runtime(),
 			Path:    fieldpath.Fields("spec", "template", "spec", "volumeClaimPolicies").Append(fieldpath.Index(i), fieldpath.Field("retentionPolicy")),
 			Message: "a TrainJob of this runtime that is created suspended can never be resumed: the cluster fills in the retentionPolicy once, and then refuses to apply the JobSet without it",
 			Remedy: finding.Remedy{

@@ -8,6 +8,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/release"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
@@ -31,7 +32,7 @@ func Compose(in Input, opts Options, manager string) (*trainer.RuntimePatch, fin
 	var failed finding.List
 	if errors.As(err, &failed) {
 		out.Findings = slices.DeleteFunc(out.Findings, func(f finding.Finding) bool {
-			return f.Remedy.Do == finding.Compose || f.Code == finding.CodeNoComposition
+			return f.Remedy.Do == finding.Compose || f.Code == codes.NoComposition
 		})
 		for _, f := range failed {
 			f.Object = r.trainJob()
@@ -47,7 +48,7 @@ func Compose(in Input, opts Options, manager string) (*trainer.RuntimePatch, fin
 			severity = finding.Warning
 		}
 		return nil, append(out.Findings, finding.Finding{
-			Code: finding.CodeNothingToSet, Severity: severity, Object: r.trainJob(), Path: fieldpath.Fields("spec", "runtimePatches"),
+			Code: codes.NothingToSet, Severity: severity, Object: r.trainJob(), Path: fieldpath.Fields("spec", "runtimePatches"),
 			Message: "no rule of a policy gives another value than the patches do: there is nothing to set",
 			Remedy:  finding.Remedy{Text: "add a rule to compose in the policy, for a field that several patches set"},
 		})

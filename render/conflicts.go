@@ -9,6 +9,7 @@ import (
 	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/compose"
 	"github.com/trainweld/trainweld/render/internal/defaults"
 	"github.com/trainweld/trainweld/render/runtimepatch"
@@ -95,7 +96,7 @@ func (r *renderer) conflicts(merged *runtimepatch.Result, rule OnConflict) {
 
 // reportConflict reports a finding on values of managers. The last patch wins some of them by the rule Last.
 func (r *renderer) reportConflict(f finding.Finding, rule OnConflict) {
-	if rule == Last && (f.Code == finding.CodeOverlap || f.Code == finding.CodeNotComposed) {
+	if rule == Last && (f.Code == codes.Overlap || f.Code == codes.NotComposed) {
 		f.Severity = finding.Warning
 	}
 	r.report(f)

@@ -22,6 +22,7 @@ import (
 	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/casefile"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // probes holds the objects that the Trainer's and JobSet's own code made of inputs, in process.
@@ -30,23 +31,23 @@ const probes = "../internal/testdata/probe"
 // rejectedOnPurpose are the cases that the Trainer admits and renders and this package reports as
 // errors, next to equal objects. The table of docs/differences.md gives the reasons.
 var rejectedOnPurpose = map[string]finding.Code{
-	"annotations-directive":                      finding.CodeDirective,
-	"joblabels-directive-drops-ancestor":         finding.CodeDirective,
-	"merge-container-by-initcontainer-name":      finding.CodeUnknownContainer,
-	"merge-env-node-as-initcontainer":            finding.CodeUnknownContainer,
-	"merge-env-value-to-valuefrom":               finding.CodeValueAndValueFrom,
-	"merge-initcontainer-by-container-name":      finding.CodeUnknownContainer,
-	"merge-nodeselector-directive-delete":        finding.CodeDirective,
-	"merge-nodeselector-directive-replace":       finding.CodeDirective,
-	"merge-podlabels-directive":                  finding.CodeDirective,
-	"merge-unknown-container":                    finding.CodeUnknownContainer,
-	"merge-unknown-initcontainer":                finding.CodeUnknownContainer,
-	"merge-unknown-replicatedjob-with-container": finding.CodeUnknownJob,
-	"merge-volume-projected":                     finding.CodeTwoSources,
-	"merge-volumes-other-source":                 finding.CodeTwoSources,
-	"podlabels-directive-existing":               finding.CodeDirective,
-	"tj-env-filekeyref":                          finding.CodeFileKeyRef,
-	"torch-envinjection-ghost-by-patch":          finding.CodeUnknownContainer,
+	"annotations-directive":                      codes.Directive,
+	"joblabels-directive-drops-ancestor":         codes.Directive,
+	"merge-container-by-initcontainer-name":      codes.UnknownContainer,
+	"merge-env-node-as-initcontainer":            codes.UnknownContainer,
+	"merge-env-value-to-valuefrom":               codes.ValueAndValueFrom,
+	"merge-initcontainer-by-container-name":      codes.UnknownContainer,
+	"merge-nodeselector-directive-delete":        codes.Directive,
+	"merge-nodeselector-directive-replace":       codes.Directive,
+	"merge-podlabels-directive":                  codes.Directive,
+	"merge-unknown-container":                    codes.UnknownContainer,
+	"merge-unknown-initcontainer":                codes.UnknownContainer,
+	"merge-unknown-replicatedjob-with-container": codes.UnknownJob,
+	"merge-volume-projected":                     codes.TwoSources,
+	"merge-volumes-other-source":                 codes.TwoSources,
+	"podlabels-directive-existing":               codes.Directive,
+	"tj-env-filekeyref":                          codes.FileKeyRef,
+	"torch-envinjection-ghost-by-patch":          codes.UnknownContainer,
 }
 
 // TestObjectsEqualTheController compares every object that upstream's code made, kind by kind, and the

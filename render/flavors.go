@@ -16,6 +16,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // KueueManager is the manager of Kueue's patch.
@@ -204,7 +205,7 @@ func Admit(in Input, sets []PodSet, w *Workload, flavors []ResourceFlavor) (Inpu
 // notAdmitted returns the finding on a TrainJob that Kueue does not admit.
 func notAdmitted(job *trainer.TrainJob, err error) finding.List {
 	return finding.List{{
-		Code: finding.CodeNotAdmitted, Severity: finding.Error, Object: ObjectOf(job), Path: fieldpath.Fields("spec"),
+		Code: codes.NotAdmitted, Severity: finding.Error, Object: ObjectOf(job), Path: fieldpath.Fields("spec"),
 		Message: "Kueue does not admit the TrainJob: " + err.Error(), Remedy: finding.Remedy{Text: "assign other flavors, or fix the objects that are named"},
 	}}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/casefile"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/fuzz"
 	"github.com/trainweld/trainweld/render/mlpolicy"
 )
@@ -67,12 +68,12 @@ func TestForceManagers(t *testing.T) {
 		fails      bool
 		reason     string
 	}{
-		{"nobody", pool("a"), pool("b"), nil, "b", []finding.Code{finding.CodeOverlap}, true, "managers that disagree are an error"},
-		{"the first patch", pool("a"), pool("b"), []string{"sdk.example.com/x"}, "a", []finding.Code{finding.CodeForced}, false, "its value is in force, and a warning says so"},
-		{"the last patch", pool("a"), pool("b"), []string{"queue.example.com/x"}, "b", []finding.Code{finding.CodeForced}, false, "a further manager's patch may also win"},
-		{"somebody else", pool("a"), pool("b"), []string{"nobody.example.com/x"}, "b", []finding.Code{finding.CodeOverlap}, true, "a manager without a patch wins nothing"},
-		{"what goes with the claim", claim, scratch, []string{"sdk.example.com/x"}, "", []finding.Code{finding.CodeForced, finding.CodeOverride}, false, "the other source would clash with the runtime's as well, and is gone"},
-		{"what stays", claim, scratch, []string{"queue.example.com/x"}, "", []finding.Code{finding.CodeTwoSources, finding.CodeForced}, true, "the winner's own source clashes with the runtime's"},
+		{"nobody", pool("a"), pool("b"), nil, "b", []finding.Code{codes.Overlap}, true, "managers that disagree are an error"},
+		{"the first patch", pool("a"), pool("b"), []string{"sdk.example.com/x"}, "a", []finding.Code{codes.Forced}, false, "its value is in force, and a warning says so"},
+		{"the last patch", pool("a"), pool("b"), []string{"queue.example.com/x"}, "b", []finding.Code{codes.Forced}, false, "a further manager's patch may also win"},
+		{"somebody else", pool("a"), pool("b"), []string{"nobody.example.com/x"}, "b", []finding.Code{codes.Overlap}, true, "a manager without a patch wins nothing"},
+		{"what goes with the claim", claim, scratch, []string{"sdk.example.com/x"}, "", []finding.Code{codes.Forced, codes.Override}, false, "the other source would clash with the runtime's as well, and is gone"},
+		{"what stays", claim, scratch, []string{"queue.example.com/x"}, "", []finding.Code{codes.TwoSources, codes.Forced}, true, "the winner's own source clashes with the runtime's"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			out, err := render.JobSet(forceInput(tc.sdk, tc.queue), render.Options{ForceManagers: tc.force})
@@ -116,7 +117,7 @@ func TestFindingsWithoutOwners(t *testing.T) {
 				t.Errorf("%s: the objects with owners (-) and without (+) differ:\n%s", name, diff)
 			}
 			for _, f := range got.Findings {
-				if f.Code == finding.CodeShadowed {
+				if f.Code == codes.Shadowed {
 					shadowed++
 				}
 			}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // FeatureGates are the feature gates of the Trainer's controller that change the rendered objects. The zero value has
@@ -41,7 +42,7 @@ func ParseFeatureGates(text string) (FeatureGates, error) {
 func (r *renderer) checkGates(gates FeatureGates) {
 	if gates.TrainJobStatus && !r.release.StatusGate {
 		r.report(finding.Finding{
-			Code: finding.CodeReachesNothing, Severity: finding.Warning, Object: r.trainJob(),
+			Code: codes.ReachesNothing, Severity: finding.Warning, Object: r.trainJob(),
 			Message: fmt.Sprintf("the feature gate TrainJobStatus has no effect: Trainer %s does not have it", r.release.Name),
 			Remedy:  finding.Remedy{Text: "leave the gate out, or render for a later release"},
 		})

@@ -9,6 +9,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/release"
 )
 
@@ -48,7 +49,7 @@ func (r *renderer) checkLayers() {
 		return
 	}
 	for _, f := range r.in.Layers.Check() {
-		if f.Code == finding.CodeDuplicateItem && !r.release.Rules.Has(release.PatchedOnce) {
+		if f.Code == codes.DuplicateItem && !r.release.Rules.Has(release.PatchedOnce) {
 			continue // a job that is a target twice
 		}
 		f.Object = r.trainJob()
@@ -59,7 +60,7 @@ func (r *renderer) checkLayers() {
 // rejectFurther reports managers' patches in a release that reads none.
 func (r *renderer) rejectFurther() {
 	r.report(finding.Finding{
-		Code: finding.CodeTwoAPIs, Severity: finding.Error, Object: r.trainJob(), Path: fieldpath.Fields("spec"),
+		Code: codes.TwoAPIs, Severity: finding.Error, Object: r.trainJob(), Path: fieldpath.Fields("spec"),
 		Message: fmt.Sprintf("patches cannot be applied to the TrainJob: Trainer %s reads spec.%s instead", r.release.Name, r.release.Overrides),
 		Remedy:  finding.Remedy{Text: "leave the patches out, or render for a release with spec.runtimePatches"},
 	})

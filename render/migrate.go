@@ -9,6 +9,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/check"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/internal/migration"
 	"github.com/trainweld/trainweld/render/internal/patched"
 	"github.com/trainweld/trainweld/render/legacy"
@@ -100,7 +101,7 @@ func (m *Migration) renderOld(in Input, overrides *legacy.Overrides) *Output {
 	}
 	for _, f := range out.Findings {
 		of := isOfOverrides(f)
-		if f.Severity >= finding.Error && (of || in.Runtime != nil && out.JobSet == nil) || of && f.Severity >= finding.Warning && (f.Code == finding.CodeSaidNothing || f.Code == finding.CodeIgnoredMetadata) {
+		if f.Severity >= finding.Error && (of || in.Runtime != nil && out.JobSet == nil) || of && f.Severity >= finding.Warning && (f.Code == codes.SaidNothing || f.Code == codes.IgnoredMetadata) {
 			m.Findings = append(m.Findings, f)
 		}
 	}
@@ -147,7 +148,7 @@ func (m *Migration) reject(overrides *legacy.Overrides, found finding.List) {
 		}
 		f.Path = migration.SourceOf(overrides, f.Path)
 		f.Claims = nil // the claims belong to the patch, which is in no file
-		f.Code, f.Message = finding.CodeNotMigrated, "one patch cannot say this: "+f.Message
+		f.Code, f.Message = codes.NotMigrated, "one patch cannot say this: "+f.Message
 		m.Findings = append(m.Findings, f)
 	}
 }
@@ -163,7 +164,7 @@ func migrated(in Input, overrides *legacy.Overrides, manager string) (*trainer.T
 	if err != nil {
 		// check.Patches reports merge errors before this. This is for the errors that it may miss.
 		return nil, finding.List{{
-			Code: finding.CodeNotMigrated, Severity: finding.Error, Object: ObjectOf(in.TrainJob), Path: fieldpath.Fields("spec", "podTemplateOverrides"),
+			Code: codes.NotMigrated, Severity: finding.Error, Object: ObjectOf(in.TrainJob), Path: fieldpath.Fields("spec", "podTemplateOverrides"),
 			Message: overrides.Text(err.Error()), Remedy: finding.Remedy{Text: "fix the override that is named"},
 		}}
 	}

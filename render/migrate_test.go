@@ -16,6 +16,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/casefile"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/legacy"
 	"github.com/trainweld/trainweld/render/manifest"
 )
@@ -120,7 +121,7 @@ func TestMigrate(t *testing.T) {
 		{
 			name:      "no targets",
 			overrides: legacy.Overrides{PodTemplateOverrides: []legacy.PodTemplateOverride{{TargetJobs: []legacy.TargetJob{}, Spec: &legacy.PodTemplateSpecOverride{ServiceAccountName: &empty}}}},
-			want:      func(p *trainer.JobSetTemplatePatch) bool { return p == nil }, findings: []finding.Code{finding.CodeSaidNothing},
+			want:      func(p *trainer.JobSetTemplatePatch) bool { return p == nil }, findings: []finding.Code{codes.SaidNothing},
 			reason: "an override for no job never did anything, and the author is told",
 		},
 		{
@@ -131,7 +132,7 @@ func TestMigrate(t *testing.T) {
 			want: func(p *trainer.JobSetTemplatePatch) bool {
 				return p.Spec.ReplicatedJobs[0].Template.Spec.Template.Metadata.Finalizers == nil
 			},
-			findings: []finding.Code{finding.CodeIgnoredMetadata},
+			findings: []finding.Code{codes.IgnoredMetadata},
 			reason:   "a patch's finalizers reach the Pods, and an override's never did",
 		},
 		{
@@ -178,7 +179,7 @@ func TestMigrate(t *testing.T) {
 				{TargetJobs: target("node"), Spec: &legacy.PodTemplateSpecOverride{Containers: mount("/a")}},
 				{TargetJobs: target("node"), Spec: &legacy.PodTemplateSpecOverride{Containers: mount("/b")}},
 			}},
-			rejected: true, findings: []finding.Code{finding.CodeNotMigrated},
+			rejected: true, findings: []finding.Code{codes.NotMigrated},
 			reason: "two overrides can mount a volume at two paths, and one patch cannot",
 		},
 		{
@@ -187,7 +188,7 @@ func TestMigrate(t *testing.T) {
 				{TargetJobs: target("node"), Spec: &legacy.PodTemplateSpecOverride{Containers: mount("/a")}},
 				{TargetJobs: target("node"), Spec: &legacy.PodTemplateSpecOverride{Containers: mount("/b")}},
 			}},
-			rejected: true, findings: []finding.Code{finding.CodeNotMigrated},
+			rejected: true, findings: []finding.Code{codes.NotMigrated},
 			reason: "what no runtime would help is refused without one",
 		},
 		{
@@ -195,16 +196,16 @@ func TestMigrate(t *testing.T) {
 			overrides: legacy.Overrides{PodTemplateOverrides: []legacy.PodTemplateOverride{
 				{TargetJobs: target("node"), Spec: &legacy.PodTemplateSpecOverride{NodeSelector: map[string]string{"$patch": "replace"}}},
 			}},
-			rejected: true, findings: []finding.Code{finding.CodeDirective},
+			rejected: true, findings: []finding.Code{codes.Directive},
 			reason: "a directive acts on the runtime, and would be lost",
 		},
 		{
 			name: "an unknown job", overrides: legacy.Overrides{PodTemplateOverrides: []legacy.PodTemplateOverride{{TargetJobs: target("nod")}}},
-			rejected: true, findings: []finding.Code{finding.CodeUnknownJob}, reason: "Trainer 2.1 refused it, and a patch would add the job",
+			rejected: true, findings: []finding.Code{codes.UnknownJob}, reason: "Trainer 2.1 refused it, and a patch would add the job",
 		},
 		{
 			name: "without targetJobs", overrides: legacy.Overrides{PodTemplateOverrides: []legacy.PodTemplateOverride{{}}},
-			rejected: true, findings: []finding.Code{finding.CodeMissingField}, reason: "nobody can say which jobs are meant",
+			rejected: true, findings: []finding.Code{codes.MissingField}, reason: "nobody can say which jobs are meant",
 		},
 	}
 	for _, tt := range tests {
@@ -247,7 +248,7 @@ func TestMigrate(t *testing.T) {
 func TestMigrate_Patches(t *testing.T) {
 	job := &trainer.TrainJob{Spec: trainer.TrainJobSpec{RuntimePatches: []trainer.RuntimePatch{{Manager: "example.com/m"}}}}
 	m := render.Migrate(render.Input{TrainJob: job}, &legacy.Overrides{Labels: map[string]string{"a": "b"}}, "example.com/m")
-	if m.TrainJob != nil || len(m.Findings) != 1 || m.Findings[0].Code != finding.CodeTwoAPIs {
+	if m.TrainJob != nil || len(m.Findings) != 1 || m.Findings[0].Code != codes.TwoAPIs {
 		t.Errorf("%v", m.Findings)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/mlpolicy"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
@@ -60,7 +61,7 @@ func (r *renderer) patchOrder(patches []trainer.RuntimePatch, owners *runtimepat
 // different fields, so only the order of the variables depends on theirs.
 func (r *renderer) policyOrder(patches []trainer.RuntimePatch, opts Options) {
 	given, names := r.enforced(patches, nil, opts)
-	var seen finding.Set
+	var seen codes.Set
 	for i := range names {
 		for j := range i {
 			// The i-th policy runs before the j-th one.
@@ -70,7 +71,7 @@ func (r *renderer) policyOrder(patches []trainer.RuntimePatch, opts Options) {
 				return // a policy fails in any order
 			}
 			for _, e := range runtimepatch.Expansions(given, other, names, order) {
-				if f := r.randomExpansion(e); !seen.Has(f.Key()) {
+				if f := r.randomExpansion(e); !seen.Has(codes.KeyOf(f)) {
 					seen.Add(f)
 					r.report(f)
 				}
@@ -97,7 +98,7 @@ func (r *renderer) enforced(patches []trainer.RuntimePatch, order []string, opts
 // randomExpansion returns the finding on a variable that the cluster expands in some orders of its policies only.
 func (r *renderer) randomExpansion(e runtimepatch.Expansion) finding.Finding {
 	f := finding.Finding{
-		Code: finding.CodePolicyOrder, Severity: finding.Error, Object: r.trainJob(), Path: e.Path, Orders: e.Orders,
+		Code: codes.PolicyOrder, Severity: finding.Error, Object: r.trainJob(), Path: e.Path, Orders: e.Orders,
 		Message: fmt.Sprintf("%s refers to $(%s), which the cluster expands in some orders of the policies only, and their order is random", e.From, e.To),
 		Remedy:  finding.Remedy{Text: fmt.Sprintf("remove $(%s) from the value, and combine the two variables in the command", e.To)},
 	}

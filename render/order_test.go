@@ -12,6 +12,7 @@ import (
 
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/mlpolicy"
 )
 
@@ -46,7 +47,7 @@ func TestOrderConflicts_Policies(t *testing.T) {
 			job := &trainer.TrainJob{Spec: trainer.TrainJobSpec{Trainer: &trainer.Trainer{Env: []corev1.EnvVar{{Name: "ADDRESS", Value: c.value}}}}}
 			var got []string
 			for _, f := range render.OrderConflicts(render.Input{TrainJob: job, Runtime: runtime}, render.Options{FeatureGates: c.gates}) {
-				if f.Code != finding.CodePolicyOrder || f.Severity != finding.Error {
+				if f.Code != codes.PolicyOrder || f.Severity != finding.Error {
 					t.Errorf("a finding %v", f)
 				}
 				for _, order := range f.Orders {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/internal/children"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
@@ -167,7 +168,7 @@ func TooManyPods(js *jobset.JobSet, owners *runtimepatch.Ownership, count, limit
 		return nil
 	}
 	f := finding.Finding{
-		Code: finding.CodeTooManyJobs, Severity: finding.Error,
+		Code: codes.TooManyJobs, Severity: finding.Error,
 		Message: fmt.Sprintf("there would be %d Pods: must be at most %d", count, limit),
 		Remedy:  finding.Remedy{Text: "lower the number of nodes, or select Pods by their job and index"},
 	}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // shapedJobSet is a JobSet of some shape: so many Jobs, so many Pods, with an index or without.
@@ -93,7 +94,7 @@ func TestEndpoints_Pods(t *testing.T) {
 		for _, pod := range pods(t, js, render.PodsOptions{AllIndexes: true}) {
 			exists = exists || pod.Spec.Hostname != "" && pod.Spec.Hostname+"."+pod.Spec.Subdomain == endpoint
 		}
-		reported := slices.ContainsFunc(out.Findings, func(f finding.Finding) bool { return f.Code == finding.CodeNoSuchPod })
+		reported := slices.ContainsFunc(out.Findings, func(f finding.Finding) bool { return f.Code == codes.NoSuchPod })
 		if exists == reported {
 			return false, fmt.Errorf("%s: exists %v, reported %v", endpoint, exists, reported)
 		}

@@ -21,6 +21,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/internal/defaults"
 	"github.com/trainweld/trainweld/render/mlpolicy"
 	"github.com/trainweld/trainweld/render/release"
@@ -127,7 +128,7 @@ func Requests(spec *corev1.PodSpec) corev1.ResourceList {
 // noPodSets returns the finding on a TrainJob of which Kueue makes no Workload.
 func (r *renderer) noPodSets(err error) finding.List {
 	return finding.List{{
-		Code: finding.CodeNoPodSets, Severity: finding.Error, Object: r.trainJob(), Path: fieldpath.Fields("spec"),
+		Code: codes.NoPodSets, Severity: finding.Error, Object: r.trainJob(), Path: fieldpath.Fields("spec"),
 		Message: "Kueue makes no Workload of the TrainJob: " + err.Error(), Remedy: finding.Remedy{Text: "fix the runtime or the patches"},
 	}}
 }
@@ -278,7 +279,7 @@ func (r *renderer) compare(sets []PodSet, js *jobset.JobSet, cluster *release.Re
 		return slices.IndexFunc(jobs, func(job jobset.ReplicatedJob) bool { return strings.ToLower(job.Name) == name })
 	}
 	warn := func(set *PodSet, f finding.Finding, name string, counts, runs any) {
-		f.Code, f.Severity = finding.CodeQueueCounts, finding.Warning
+		f.Code, f.Severity = codes.QueueCounts, finding.Warning
 		f.Message = fmt.Sprintf("Kueue counts %v for replicated job %q; Trainer %s runs %v", counts, name, cluster.Name, runs)
 		if r.in.Live != nil {
 			f.Message += " by its snapshot of the runtime"

@@ -17,6 +17,7 @@ import (
 
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // A policyCase is one oddity of the controller: the input, the result and the findings.
@@ -93,7 +94,7 @@ func TestPolicy_Cases(t *testing.T) {
 			out, _ := render.JobSet(s.input(t), s.opts)
 			var found []string
 			for _, f := range out.Findings {
-				if f.Code == finding.CodeShadowed || f.Severity == finding.Note {
+				if f.Code == codes.Shadowed || f.Severity == finding.Note {
 					continue // these have tests of their own
 				}
 				found = append(found, fmt.Sprintf("%s %s %s", f.Severity, f.Code, f.Path))
@@ -102,7 +103,7 @@ func TestPolicy_Cases(t *testing.T) {
 				}
 			}
 			left := slices.DeleteFunc(slices.Clone(found), func(f string) bool {
-				return !slices.Contains(s.findings, f) && strings.Contains(f, string(finding.CodeLeftOut))
+				return !slices.Contains(s.findings, f) && strings.Contains(f, string(codes.LeftOut))
 			})
 			if !slices.Equal(left, s.findings) {
 				t.Errorf("%s\nfindings:\n  %s\nwant:\n  %s", s.reason, strings.Join(left, "\n  "), strings.Join(s.findings, "\n  "))

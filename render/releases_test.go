@@ -12,6 +12,7 @@ import (
 
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/legacy"
 	"github.com/trainweld/trainweld/render/release"
 )
@@ -429,7 +430,7 @@ func (s releaseCase) checkFindings(t *testing.T, name string, out *render.Output
 	}
 	var found []string
 	for _, f := range out.Findings {
-		if f.Severity != finding.Note && f.Code != finding.CodeShadowed && (f.Code != finding.CodeLeftOut || s.of == "status-gate") {
+		if f.Severity != finding.Note && f.Code != codes.Shadowed && (f.Code != codes.LeftOut || s.of == "status-gate") {
 			found = append(found, fmt.Sprintf("%s %s %s: %s", f.Severity, f.Code, f.Path, f.Message))
 		}
 	}

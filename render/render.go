@@ -46,6 +46,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/check"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/compose"
 	"github.com/trainweld/trainweld/render/internal/defaults"
 	"github.com/trainweld/trainweld/render/legacy"
@@ -244,7 +245,7 @@ func (m *Merging) render() {
 	merged, opts := m.Result, m.opts
 	m.checkLayers()
 	m.check(m.all, m.left, m.Decisions, func(f finding.Finding) bool {
-		return opts.OnConflict == Last && f.Code == finding.CodeOneMountPath && m.err == nil && keepsLastMount(&merged.Template, f.Path)
+		return opts.OnConflict == Last && f.Code == codes.OneMountPath && m.err == nil && keepsLastMount(&merged.Template, f.Path)
 	})
 	m.checkEnv()
 	// Record the writes of policies and sections if the caller asks for owners. Record them too if managers may have
@@ -270,7 +271,7 @@ func (m *Merging) render() {
 // whatever check.Patches reports on the patch.
 func (r *renderer) noMerge(err error) finding.Finding {
 	f := finding.Finding{
-		Code: finding.CodeNoMerge, Severity: finding.Error, Object: r.trainJob(), Path: fieldpath.Fields("spec", "runtimePatches"),
+		Code: codes.NoMerge, Severity: finding.Error, Object: r.trainJob(), Path: fieldpath.Fields("spec", "runtimePatches"),
 		Message: err.Error(), Remedy: finding.Remedy{Text: "fix the patch of the manager that is named"},
 	}
 	if failed := (*runtimepatch.PatchError)(nil); errors.As(err, &failed) {
@@ -323,24 +324,24 @@ func (r *renderer) force(patches []trainer.RuntimePatch, managers []string) ([]t
 func (r *renderer) check(patches, left []trainer.RuntimePatch, decisions []conflict.Decision, harmless func(finding.Finding) bool) {
 	found := check.Patches(&r.in.Runtime.Template, patches)
 	if decisions != nil {
-		var still finding.Set
+		var still codes.Set
 		still.Add(check.Patches(&r.in.Runtime.Template, left)...)
-		found = slices.DeleteFunc(found, func(f finding.Finding) bool { return f.Severity == finding.Error && !still.Has(f.Key()) })
+		found = slices.DeleteFunc(found, func(f finding.Finding) bool { return f.Severity == finding.Error && !still.Has(codes.KeyOf(f)) })
 	}
 	ruleOf := r.in.Rules.Finder()
 	for _, f := range found {
-		if f.Code == finding.CodeDropsTolerations && isComposed(f.Path, ruleOf) {
+		if f.Code == codes.DropsTolerations && isComposed(f.Path, ruleOf) {
 			continue // the rule says more
 		}
 		if harmless(f) {
 			f.Severity = finding.Warning
 		}
-		if f.Object.Kind == finding.TrainJobKind {
+		if f.Object.Kind == trainer.TrainJobKind {
 			f.Object = r.trainJob()
 		} else {
 			f.Object = r.runtime()
 		}
-		if f.Code == finding.CodeUnknownJob && r.release.MergeRoot != release.JobSetRoot {
+		if f.Code == codes.UnknownJob && r.release.MergeRoot != release.JobSetRoot {
 			f.Message = r.unreached(f.Path)
 		}
 		r.report(f)

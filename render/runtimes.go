@@ -11,6 +11,8 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
+	"github.com/trainweld/trainweld/render/nearest"
 )
 
 // Runtimes holds runtimes and snapshots by kind, namespace and name. The zero value is empty and ready for use. It
@@ -24,8 +26,8 @@ type Runtimes struct {
 // runtimeIndex finds the names of runtimes that are near to another name. It is made for the first missing runtime.
 type runtimeIndex struct {
 	once sync.Once
-	all  finding.Names                      // as kind, namespace and name
-	of   map[fieldpath.Object]finding.Names // the names by kind and namespace, which are objects without a name
+	all  nearest.Names                      // as kind, namespace and name
+	of   map[fieldpath.Object]nearest.Names // the names by kind and namespace, which are objects without a name
 	has  map[string]fieldpath.Object        // a runtime of each name, the first in order
 }
 
@@ -51,7 +53,7 @@ func (r *Runtimes) AddSnapshot(trainJob fieldpath.Object, spec *trainer.Training
 func add(to *map[fieldpath.Object]*trainer.TrainingRuntimeSpec, id fieldpath.Object, spec *trainer.TrainingRuntimeSpec) *finding.Finding {
 	if (*to)[id] != nil {
 		return &finding.Finding{
-			Code: finding.CodeDuplicateObject, Severity: finding.Error, Object: id, Path: fieldpath.Fields("metadata", "name"),
+			Code: codes.DuplicateObject, Severity: finding.Error, Object: id, Path: fieldpath.Fields("metadata", "name"),
 			Message: fmt.Sprintf("%s is among the inputs twice", id),
 			Remedy:  finding.Remedy{Text: "remove or rename one of the two, or skip one of the files"},
 		}
@@ -75,7 +77,7 @@ func (r *Runtimes) Find(job *trainer.TrainJob) (*trainer.TrainingRuntimeSpec, *f
 	}
 	ref := job.Spec.RuntimeRef
 	missing := &finding.Finding{
-		Code: finding.CodeNoRuntime, Severity: finding.Error, Object: ObjectOf(job),
+		Code: codes.NoRuntime, Severity: finding.Error, Object: ObjectOf(job),
 		Path: fieldpath.Fields("spec", "runtimeRef", "name"),
 	}
 	id := RuntimeOf(job)
@@ -84,12 +86,12 @@ func (r *Runtimes) Find(job *trainer.TrainJob) (*trainer.TrainingRuntimeSpec, *f
 		group = *ref.APIGroup
 	}
 	if group != trainerGroup || id.Kind != trainer.TrainingRuntimeKind && id.Kind != trainer.ClusterTrainingRuntimeKind {
-		missing.Code, missing.Path = finding.CodeUnknownRuntime, fieldpath.Fields("spec", "runtimeRef", "kind")
+		missing.Code, missing.Path = codes.UnknownRuntime, fieldpath.Fields("spec", "runtimeRef", "kind")
 		missing.Message = fmt.Sprintf("the Trainer has no runtimes of kind %q in group %q", id.Kind, group)
 		missing.Remedy.Text = fmt.Sprintf("name a TrainingRuntime or a ClusterTrainingRuntime of group %s", trainerGroup)
 		kinds := []string{trainer.TrainingRuntimeKind, trainer.ClusterTrainingRuntimeKind}
-		if near := finding.Nearest(id.Kind, kinds); near != "" && near != id.Kind && group == trainerGroup {
-			missing.Remedy.Do, missing.Remedy.Options, missing.Remedy.IsCertain = finding.SetValue, []string{near}, finding.IsClear(id.Kind, near, kinds)
+		if near := nearest.To(id.Kind, kinds); near != "" && near != id.Kind && group == trainerGroup {
+			missing.Remedy.Do, missing.Remedy.Options, missing.Remedy.IsCertain = finding.SetValue, []string{near}, nearest.IsClear(id.Kind, near, kinds)
 		}
 		return nil, missing
 	}
@@ -100,10 +102,10 @@ func (r *Runtimes) Find(job *trainer.TrainJob) (*trainer.TrainingRuntimeSpec, *f
 		return spec, nil
 	}
 	if ref.Name == "" {
-		missing.Code, missing.Message = finding.CodeMissingField, "required: the cluster rejects a TrainJob that names no runtime"
+		missing.Code, missing.Message = codes.MissingField, "required: the cluster rejects a TrainJob that names no runtime"
 		missing.Remedy.Text = "set spec.runtimeRef.name"
 		if names := r.indexed().all; names.Len() > 0 {
-			missing.Remedy.Text += " to a known runtime: " + nearest(names.Around(""), names.Len())
+			missing.Remedy.Text += " to a known runtime: " + listed(names.Around(""), names.Len())
 		}
 		return nil, missing
 	}
@@ -124,7 +126,7 @@ func (r *Runtimes) indexed() *runtimeIndex {
 	x.once.Do(func() {
 		var all []string
 		of := map[fieldpath.Object][]string{}
-		x.of, x.has = map[fieldpath.Object]finding.Names{}, map[string]fieldpath.Object{}
+		x.of, x.has = map[fieldpath.Object]nearest.Names{}, map[string]fieldpath.Object{}
 		for _, known := range slices.SortedFunc(maps.Keys(r.known), func(a, b fieldpath.Object) int { return strings.Compare(a.String(), b.String()) }) {
 			all = append(all, known.String())
 			group := fieldpath.Object{Kind: known.Kind, Namespace: known.Namespace}
@@ -133,9 +135,9 @@ func (r *Runtimes) indexed() *runtimeIndex {
 				x.has[known.Name] = known
 			}
 		}
-		x.all = finding.NewNames(all)
+		x.all = nearest.NewNames(all)
 		for group, names := range of {
-			x.of[group] = finding.NewNames(names)
+			x.of[group] = nearest.NewNames(names)
 		}
 	})
 	return x
@@ -149,8 +151,8 @@ func (r *Runtimes) near(id fieldpath.Object) string {
 	}
 	names := x.of[fieldpath.Object{Kind: id.Kind, Namespace: id.Namespace}]
 	around := names.Around(id.Name)
-	near := finding.Nearest(id.Name, around)
-	if near == "" || !finding.IsClear(id.Name, near, around) || names.IsLong() && !strings.EqualFold(id.Name, near) {
+	near := nearest.To(id.Name, around)
+	if near == "" || !nearest.IsClear(id.Name, near, around) || names.IsLong() && !strings.EqualFold(id.Name, near) {
 		return ""
 	}
 	return near
@@ -165,7 +167,7 @@ func (r *Runtimes) help(id fieldpath.Object) string {
 	around := x.all.Around(id.String())
 	near := ""
 	if i := slices.IndexFunc(around, func(known string) bool {
-		return finding.Nearest(id.Name, []string{known[strings.LastIndexAny(known, " /")+1:]}) != ""
+		return nearest.To(id.Name, []string{known[strings.LastIndexAny(known, " /")+1:]}) != ""
 	}); i >= 0 {
 		near = around[i]
 	}
@@ -177,16 +179,16 @@ func (r *Runtimes) help(id fieldpath.Object) string {
 	}
 	switch {
 	case near == "":
-		return fmt.Sprintf("reference a known one (%s), or add the runtime", nearest(around, x.all.Len()))
+		return fmt.Sprintf("reference a known one (%s), or add the runtime", listed(around, x.all.Len()))
 	case x.all.Len() == 1:
 		return fmt.Sprintf("did you mean %s? Otherwise add the runtime", near)
 	}
 	around = slices.DeleteFunc(around, func(name string) bool { return name == near })
-	return fmt.Sprintf("did you mean %s? Otherwise reference another one (%s), or add the runtime", near, nearest(around, x.all.Len()-1))
+	return fmt.Sprintf("did you mean %s? Otherwise reference another one (%s), or add the runtime", near, listed(around, x.all.Len()-1))
 }
 
-// nearest joins the first of the names around another one. It says how many more of all there are.
-func nearest(around []string, all int) string {
+// listed joins the first of the names around another one. It says how many more of all there are.
+func listed(around []string, all int) string {
 	const most = 3
 	named := around[:min(len(around), most)]
 	if all == len(named) {

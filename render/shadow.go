@@ -8,6 +8,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
@@ -35,7 +36,7 @@ func (r *renderer) shadowed(owners *runtimepatch.Ownership) {
 			remedy.Do, remedy.IsCertain = finding.Remove, true
 		}
 		r.report(finding.Finding{
-			Code: finding.CodeShadowed, Severity: finding.Warning, Object: r.trainJob(), Path: f.Path(), Claims: claims,
+			Code: codes.Shadowed, Severity: finding.Warning, Object: r.trainJob(), Path: f.Path(), Claims: claims,
 			Message: fmt.Sprintf("%s writes this field after all patches, and replaces what %s set", last.Layer, strings.Join(lost, " and ")),
 			Remedy:  remedy,
 		})

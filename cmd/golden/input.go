@@ -10,6 +10,7 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/ownfile"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
@@ -86,7 +87,7 @@ func (in *input) readFile(c *Case, file string, found *finding.List) error {
 		return err
 	}
 	documents, findings, _ := in.APIOf(c.fsys, file).Decode(c.at(file), data, nil)
-	*found = append(*found, manifest.Tolerate(findings, finding.CodeNotAnObject)...)
+	*found = append(*found, manifest.Tolerate(findings, codes.NotAnObject)...)
 	for _, d := range documents {
 		in.Add(d, found != &in.above)
 	}

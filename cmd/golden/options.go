@@ -13,9 +13,9 @@ import (
 
 	"github.com/trainweld/trainweld/cmd/internal/ownfile"
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/manifest"
+	"github.com/trainweld/trainweld/render/nearest"
 )
 
 // options configure the rendering of a case.
@@ -94,7 +94,7 @@ func (r *optionsReader) read(data []byte) {
 	for i := 0; i < len(root.Content); i += 2 {
 		keys = append(keys, root.Content[i].Value)
 	}
-	if len(keys) > 0 && !finding.AnyNear(keys, names) {
+	if len(keys) > 0 && !nearest.Any(keys, names) {
 		r.reject(root, "has none of the options %s", strings.Join(names, ", ")) // the file may be any, so no key is repeated
 		return
 	}
@@ -108,7 +108,7 @@ func (r *optionsReader) read(data []byte) {
 			r.reject(key, "Secrets are never written to want; leave generate-secrets out")
 		case !known:
 			hint := "there are " + strings.Join(names, ", ")
-			if near := finding.Nearest(key.Value, names); near != "" {
+			if near := nearest.To(key.Value, names); near != "" {
 				hint = fmt.Sprintf("did you mean %s?", near)
 			}
 			r.reject(key, "there is no option %q; %s", key.Value, hint)
@@ -154,7 +154,7 @@ func word(n *yaml.Node, allowed ...string) (string, error) {
 		return value, err
 	}
 	err = fmt.Errorf("%q is none of %s", value, strings.Join(allowed, ", "))
-	if near := finding.Nearest(value, allowed); near != "" {
+	if near := nearest.To(value, allowed); near != "" {
 		err = fmt.Errorf("%w; did you mean %s?", err, near)
 	}
 	return "", err

@@ -19,6 +19,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/diff"
 	"github.com/trainweld/trainweld/render/manifest"
 	"github.com/trainweld/trainweld/render/release"
@@ -70,7 +71,7 @@ func (in *input) render() (*rendering, error) {
 // findingsText returns the content of findings.txt, with a line for each finding. It omits positions, which change
 // with every comment in the inputs.
 func findingsText(findings finding.List, notes bool) []byte {
-	var shown finding.Set
+	var shown codes.Set
 	for _, f := range findings {
 		if f.Severity > finding.Note || notes {
 			f.Position, f.Message = fieldpath.Position{}, strings.Join(strings.Fields(f.Message), " ")
@@ -199,7 +200,7 @@ func (in *input) children(out *render.Output, r *release.Release, place func(mer
 // noChildren returns the finding on a JobSet whose Jobs and Pods cannot be made.
 func noChildren(js *jobset.JobSet, err error) finding.Finding {
 	return finding.Finding{
-		Code: finding.CodeNoName, Severity: finding.Error, Object: fieldpath.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name},
+		Code: codes.NoName, Severity: finding.Error, Object: fieldpath.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name},
 		Message: err.Error(), Remedy: finding.Remedy{Text: "fix the job and the index of options.yaml"},
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/compose"
 	"github.com/trainweld/trainweld/render/legacy"
 	"github.com/trainweld/trainweld/render/release"
@@ -114,7 +115,7 @@ func (c *checker) admit(ctx context.Context, old *checker) {
 	fields, err := withPatches(c.in.TrainJob, c.in.Patches)
 	if err != nil {
 		c.add(finding.Finding{
-			Code: finding.CodeWrongType, Severity: finding.Error, Path: fieldpath.Fields("spec", "runtimePatches"),
+			Code: codes.WrongType, Severity: finding.Error, Path: fieldpath.Fields("spec", "runtimePatches"),
 			Message: err.Error(), Remedy: finding.Remedy{Text: "fix the patch"},
 		})
 	}
@@ -194,7 +195,7 @@ func (c *checker) validate() bool {
 		return false
 	}
 	if c.in.Runtime.findings.Err() != nil {
-		c.report(finding.CodeRuntimeRejected, finding.Error, fieldpath.Fields("spec", "runtimeRef"),
+		c.report(codes.RuntimeRejected, finding.Error, fieldpath.Fields("spec", "runtimeRef"),
 			fmt.Sprintf("the cluster rejects %s, and so every TrainJob that names it", c.in.Runtime.id), "fix the runtime, or reference another one")
 	}
 	if c.merge(); c.merged != nil {
@@ -210,16 +211,16 @@ func (c *checker) make(ctx context.Context) {
 	c.owners = fieldOwners{}
 	emptyGang := c.podGroups(ctx)
 	for _, f := range c.output.Findings {
-		if emptyGang && f.Code == finding.CodeNeverCreated {
+		if emptyGang && f.Code == codes.NeverCreated {
 			continue // the cluster rejects the gang first
 		}
-		if f.Code == finding.CodeLeftOut || f.Severity == finding.Error && c.reported(f) {
+		if f.Code == codes.LeftOut || f.Severity == finding.Error && c.reported(f) {
 			continue // an object that rendering omits does not matter here
 		}
 		if f.Severity < finding.Error && (f.Object == c.in.Runtime.id && c.rejected.has(f.Object, f.Path) || f.Object == c.job.id && c.has(f.Object, f.Path)) {
 			continue // a consequence of a rejected value
 		}
-		if f.Code == finding.CodeNeverResumed && !c.managedElsewhere() {
+		if f.Code == codes.NeverResumed && !c.managedElsewhere() {
 			if f.Severity = finding.Error; c.job.release.RuntimeRead == release.LiveRuntime {
 				f.Severity, f.Message = finding.Warning, f.Message+"; the runtime may still change before"
 			}
@@ -245,14 +246,14 @@ func (c *checker) make(ctx context.Context) {
 
 // Errors of rendering that only a Job shows, and errors that only the Trainer's controller shows.
 var (
-	ofJobs    = []finding.Code{finding.CodeValueAndValueFrom, finding.CodeEnvWithoutName, finding.CodeTwoSources, finding.CodeFluxCommand}
-	ofTrainer = []finding.Code{finding.CodePortsTakenForOne, finding.CodeFluxNodes, finding.CodeMPIImplementation, finding.CodeHostfile}
+	ofJobs    = []finding.Code{codes.ValueAndValueFrom, codes.EnvWithoutName, codes.TwoSources, codes.FluxCommand}
+	ofTrainer = []finding.Code{codes.PortsTakenForOne, codes.FluxNodes, codes.MPIImplementation, codes.Hostfile}
 )
 
 // isManagedElsewhere reports whether the error never occurs in this cluster, since another controller manages the TrainJob or
 // its JobSet.
 func (c *checker) isManagedElsewhere(out *render.Output, code finding.Code) bool {
-	if c.job.release.ManagedBy && out.Findings.Of(finding.CodeManagedByOther) != nil {
+	if c.job.release.ManagedBy && out.Findings.Of(codes.ManagedByOther) != nil {
 		return slices.Contains(ofJobs, code) || slices.Contains(ofTrainer, code)
 	}
 	return slices.Contains(ofJobs, code) && out.JobSet != nil && isOfOtherController(out.JobSet)
@@ -287,7 +288,7 @@ func (c *checker) refersToRuntime() bool {
 // reported reports whether a finding of another package repeats an earlier one. The earlier one has the same code, at
 // the field or above it. For variables to inject, the webhook reports another field.
 func (c *checker) reported(f finding.Finding) bool {
-	if f.Code == finding.CodeEnvInjection {
+	if f.Code == codes.EnvInjection {
 		return c.has(c.job.id, fieldpath.Fields("spec", "runtimeRef"), f.Code) // the path that the webhook prints
 	}
 	return c.findings.reported(f) || c.rejected.reported(f)
@@ -299,8 +300,8 @@ func (c *checker) result() finding.List {
 }
 
 // set returns the findings so far as a set.
-func (c *checker) set() *finding.Set {
-	var s finding.Set
+func (c *checker) set() *codes.Set {
+	var s codes.Set
 	s.Add(c.all...)
 	return &s
 }

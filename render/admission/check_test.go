@@ -11,6 +11,7 @@ import (
 
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/admission"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // Input that the cluster accepts and that is probably a mistake.
@@ -24,30 +25,30 @@ func TestWarnings(t *testing.T) {
 	}{
 		{
 			name: "label taken away", job: patch(`{metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: ""}}}`),
-			want: finding.CodeAncestorMoved, path: `.spec.runtimePatches[manager="example.com/m"].trainingRuntimeSpec.template.spec.replicatedJobs[name="node"].template.metadata.labels["trainer.kubeflow.org/trainjob-ancestor-step"]`,
+			want: codes.AncestorMoved, path: `.spec.runtimePatches[manager="example.com/m"].trainingRuntimeSpec.template.spec.replicatedJobs[name="node"].template.metadata.labels["trainer.kubeflow.org/trainjob-ancestor-step"]`,
 			reason: "spec.trainer then goes nowhere",
 		},
 		{
 			name: "privileged", job: patchYAML("{spec: {containers: [{name: logs, securityContext: {privileged: true}}]}}"),
-			want: finding.CodePrivilegedPatch, path: `.spec.runtimePatches[manager="example.com/m"].trainingRuntimeSpec.template.spec.replicatedJobs[name="node"].template.spec.template.spec.containers[name="logs"].securityContext.privileged`,
+			want: codes.PrivilegedPatch, path: `.spec.runtimePatches[manager="example.com/m"].trainingRuntimeSpec.template.spec.replicatedJobs[name="node"].template.spec.template.spec.containers[name="logs"].securityContext.privileged`,
 			reason: "a patch hands out the node",
 		},
 		{
 			name: "hostPath", job: patchYAML("{spec: {volumes: [{name: h, hostPath: {path: /}}]}}"),
-			want: finding.CodePrivilegedPatch, path: `.spec.runtimePatches[manager="example.com/m"].trainingRuntimeSpec.template.spec.replicatedJobs[name="node"].template.spec.template.spec.volumes[name="h"].hostPath`,
+			want: codes.PrivilegedPatch, path: `.spec.runtimePatches[manager="example.com/m"].trainingRuntimeSpec.template.spec.replicatedJobs[name="node"].template.spec.template.spec.volumes[name="h"].hostPath`,
 			reason: "as does a mount of it",
 		},
 		{
 			name: "empty patch", job: "\n\truntimePatches: [{manager: example.com/m}]\n",
-			want: finding.CodeIdlePatch, path: `.spec.runtimePatches[manager="example.com/m"]`, reason: "it says nothing",
+			want: codes.IdlePatch, path: `.spec.runtimePatches[manager="example.com/m"]`, reason: "it says nothing",
 		},
 		{
 			name: "idle patch", job: patchYAML("{spec: {containers: [{name: logs}]}}"),
-			want: finding.CodeIdlePatch, path: `.spec.runtimePatches[manager="example.com/m"]`, reason: "it names an item that the runtime has",
+			want: codes.IdlePatch, path: `.spec.runtimePatches[manager="example.com/m"]`, reason: "it names an item that the runtime has",
 		},
 		{
 			name: "list that a patch cannot clear", job: patchYAML("{spec: {containers: []}}"),
-			want: finding.CodeIdlePatch, path: `.spec.runtimePatches[manager="example.com/m"].trainingRuntimeSpec.template.spec.replicatedJobs[name="node"].template.spec.template.spec.containers`,
+			want: codes.IdlePatch, path: `.spec.runtimePatches[manager="example.com/m"].trainingRuntimeSpec.template.spec.replicatedJobs[name="node"].template.spec.template.spec.containers`,
 			reason: "the runtime's containers stay",
 		},
 		{
@@ -55,7 +56,7 @@ func TestWarnings(t *testing.T) {
 			reason: "the runtime has no values to clear",
 		},
 		{
-			name: "PriorityClass", want: finding.CodeNoPriorityClass,
+			name: "PriorityClass", want: codes.NoPriorityClass,
 			path: `.spec.template.spec.replicatedJobs[name="node"].template.spec.template.spec.priorityClassName`, reason: "no Pod is created where there is none",
 		},
 		{name: "known PriorityClass", classes: []string{"high"}, reason: "it is among the inputs"},
@@ -71,7 +72,7 @@ func TestWarnings(t *testing.T) {
 			if err := found.Err(); err != nil {
 				t.Error(err)
 			}
-			own := []finding.Code{finding.CodeAncestorMoved, finding.CodePrivilegedPatch, finding.CodeIdlePatch, finding.CodeNoPriorityClass}
+			own := []finding.Code{codes.AncestorMoved, codes.PrivilegedPatch, codes.IdlePatch, codes.NoPriorityClass}
 			var got []string
 			for _, f := range found {
 				if !slices.Contains(own, f.Code) {
@@ -113,10 +114,10 @@ func TestFurtherPatches(t *testing.T) {
 		}},
 	}}}
 	found := admission.Check(t.Context(), in)
-	if got := codes(found); !slices.Equal(got, []string{"TW503"}) {
+	if got := codesOf(found); !slices.Equal(got, []string{"TW503"}) {
 		t.Errorf("%v, want the label of the JobSet to be refused\n%v", got, found)
 	}
-	source := found[slices.IndexFunc(found, func(f finding.Finding) bool { return f.Code == finding.CodeBadMetadata })].Claims[0].Source.String()
+	source := found[slices.IndexFunc(found, func(f finding.Finding) bool { return f.Code == codes.BadMetadata })].Claims[0].Source.String()
 	if want := `.spec.runtimePatches[manager="example.com/m"].trainingRuntimeSpec.template.metadata.labels["team"]`; source != want {
 		t.Errorf("it comes from %s, want %s", source, want)
 	}
@@ -198,7 +199,7 @@ func TestGenerateName(t *testing.T) {
 	} {
 		text := strings.Replace(jobYAML(c.spec), "{name: llm, namespace: default}", c.metadata, 1)
 		found := admission.Check(t.Context(), admission.Input{TrainJob: object(t, text), Runtime: admitted(t, torchRuntime)})
-		if got := strings.Join(codes(found), " "); got != c.want {
+		if got := strings.Join(codesOf(found), " "); got != c.want {
 			t.Errorf("%s: %s, want %s: %s\n%v", c.metadata, got, c.want, c.reason, found.Err())
 		}
 	}
@@ -214,7 +215,7 @@ func TestCheck_ListItems(t *testing.T) {
 		"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "metadata": map[string]any{"name": "a"},
 		"spec": map[string]any{"runtimeRef": map[string]any{"name": "a"}, "trainer": map[string]any{"env": env}},
 	}})
-	if len(found) != 1 || found[0].Code != finding.CodeSyntax || !strings.Contains(found[0].Message, "has 100000 list items: must be at most 16384") {
+	if len(found) != 1 || found[0].Code != codes.Syntax || !strings.Contains(found[0].Message, "has 100000 list items: must be at most 16384") {
 		t.Errorf("got %d findings, the first of them %.300v", len(found), found)
 	}
 }
@@ -236,9 +237,9 @@ func TestForceManagers(t *testing.T) {
 		want   []finding.Code
 		reason string
 	}{
-		{nil, []finding.Code{finding.CodeOverlap, finding.CodeIdlePatch, finding.CodeBadMetadata}, "the last one is judged, and the other one changes nothing"},
-		{[]string{"good.example.com/m"}, []finding.Code{finding.CodeForced}, "the bad label has given way, and that its patch is idle now needs no words"},
-		{[]string{"bad.example.com/m"}, []finding.Code{finding.CodeForced, finding.CodeBadMetadata}, "the winner's value is judged"},
+		{nil, []finding.Code{codes.Overlap, codes.IdlePatch, codes.BadMetadata}, "the last one is judged, and the other one changes nothing"},
+		{[]string{"good.example.com/m"}, []finding.Code{codes.Forced}, "the bad label has given way, and that its patch is idle now needs no words"},
+		{[]string{"bad.example.com/m"}, []finding.Code{codes.Forced, codes.BadMetadata}, "the winner's value is judged"},
 	} {
 		found := admission.Check(t.Context(), admission.Input{
 			TrainJob: object(t, jobYAML("\ttrainer: {}\n")), Runtime: admitted(t, torchRuntime), Patches: patches, ForceManagers: tc.force,

@@ -13,6 +13,7 @@ import (
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/admission/internal/jobapi"
 	"github.com/trainweld/trainweld/render/admission/internal/podapi"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/explain"
 	"github.com/trainweld/trainweld/render/mlpolicy"
 	"github.com/trainweld/trainweld/render/release"
@@ -78,7 +79,7 @@ func jobFindings(out *render.JobsOutput) finding.List {
 	if out == nil {
 		return nil
 	}
-	return out.Findings.Of(finding.CodeNoSuchPod, finding.CodeNeverCreated, finding.CodeManagedElsewhere)
+	return out.Findings.Of(codes.NoSuchPod, codes.NeverCreated, codes.ManagedElsewhere)
 }
 
 // oneOfEach returns the JobSet with at most one replica of each job, since all replicas are alike. It shares the other values.

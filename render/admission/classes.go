@@ -10,6 +10,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // classes are the names of the classes in the inputs.
@@ -22,10 +23,10 @@ func (c *checker) unknownClasses(js *jobset.JobSet, known classes) {
 		job := &js.Spec.ReplicatedJobs[i]
 		spec := &job.Template.Spec.Template.Spec
 		if _, system := render.SystemPriority(spec.PriorityClassName); !system && !slices.Contains(known.priority, spec.PriorityClassName) {
-			c.unknownClass(js, job, finding.CodeNoPriorityClass, "PriorityClass", "priorityClassName", spec.PriorityClassName)
+			c.unknownClass(js, job, codes.NoPriorityClass, "PriorityClass", "priorityClassName", spec.PriorityClassName)
 		}
 		if name := spec.RuntimeClassName; name != nil && !slices.Contains(known.runtime, *name) {
-			c.unknownClass(js, job, finding.CodeNoRuntimeClass, "RuntimeClass", "runtimeClassName", *name)
+			c.unknownClass(js, job, codes.NoRuntimeClass, "RuntimeClass", "runtimeClassName", *name)
 		}
 	}
 }

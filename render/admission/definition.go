@@ -16,6 +16,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/admission/serverside"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/release"
 )
 
@@ -60,7 +61,7 @@ func (fs *findings) definition(r *release.Release, kind string) *definition {
 	var err error
 	if d.compiled, err = compiledOf(&d.release, kind); err != nil {
 		fs.add(finding.Finding{
-			Code: finding.CodeUnknownVersion, Severity: finding.Error, Object: fieldpath.Object{Kind: kind},
+			Code: codes.UnknownVersion, Severity: finding.Error, Object: fieldpath.Object{Kind: kind},
 			Message: err.Error(), Remedy: finding.Remedy{Text: "use a release of package release"},
 		})
 		return nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/mlpolicy"
 )
 
@@ -27,7 +28,7 @@ func (r *Runtime) Unlabeled() *finding.Finding {
 		path = path.Append(fieldpath.Item("name", jobs[max(at, 0)].Name))
 	}
 	return &finding.Finding{
-		Code: finding.CodeNoTrainerLabel, Severity: finding.Warning, Object: r.id, Path: path,
+		Code: codes.NoTrainerLabel, Severity: finding.Warning, Object: r.id, Path: path,
 		Message: "no job has the trainer's label: the image, the command and the arguments of a TrainJob reach none",
 		Remedy:  finding.Remedy{Text: fmt.Sprintf("label the template of the job that trains with %s: %s", mlpolicy.Ancestor, mlpolicy.Trainer)},
 	}
@@ -58,7 +59,7 @@ func (r *Runtime) withoutImage(containers []corev1.Container, list fieldpath.Pat
 			continue
 		}
 		f := finding.Finding{
-			Code: finding.CodeRuntimeImage, Severity: finding.Error, Object: r.id, Path: list.Append(fieldpath.Item("name", c.Name), fieldpath.Field("image")),
+			Code: codes.RuntimeImage, Severity: finding.Error, Object: r.id, Path: list.Append(fieldpath.Item("name", c.Name), fieldpath.Field("image")),
 			Message: fmt.Sprintf("container %q has no image, and no TrainJob can set it", c.Name),
 			Remedy:  finding.Remedy{Text: "set the image in the runtime"},
 		}

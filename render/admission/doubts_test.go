@@ -7,6 +7,7 @@ import (
 
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/admission"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 	"github.com/trainweld/trainweld/render/release"
 )
@@ -65,7 +66,7 @@ func TestRuntime_Unlabeled(t *testing.T) {
 			switch {
 			case f == nil && tc.path != "", f != nil && tc.path == "":
 				t.Fatalf("Unlabeled() = %v", f)
-			case f != nil && (f.Path.String() != tc.path || f.Code != finding.CodeNoTrainerLabel || f.Severity != finding.Warning):
+			case f != nil && (f.Path.String() != tc.path || f.Code != codes.NoTrainerLabel || f.Severity != finding.Warning):
 				t.Errorf("Unlabeled() = %v at %s, want a warning at %s", f, f.Path, tc.path)
 			}
 		})

@@ -7,14 +7,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/cel/common"
 
-	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/nearest"
 )
 
 // enums are the long lists of supported values in a schema. The API server's validator puts all values into each error: n wrong
 // items of n values take n*n texts. This package checks these lists itself, and names a few values.
 type enums struct {
 	has           map[string]bool // nil for a value that may be any
-	names         finding.Names
+	names         nearest.Names
 	fields        map[string]*enums
 	others, items *enums
 }
@@ -40,7 +40,7 @@ func cutEnums(s *apiextensions.JSONSchemaProps) *enums {
 			}
 			has[names[i]] = true
 		}
-		s.Enum, cut.has, cut.names = nil, has, finding.NewNames(names)
+		s.Enum, cut.has, cut.names = nil, has, nearest.NewNames(names)
 	}
 	for name, property := range s.Properties {
 		if below := cutEnums(&property); below != nil {

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	kjson "sigs.k8s.io/json"
 
-	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // TestEnums compares the findings on long lists of supported values with the findings of the API server's validator. The validator
@@ -58,7 +58,7 @@ func TestEnums(t *testing.T) {
 		var got []string
 		for _, f := range found.all {
 			got = append(got, fmt.Sprint(f.Code, f.Path, f.Message))
-			if n := strings.Count(f.Remedy.Text, `"value-`); f.Code == finding.CodeBadValue && c == cut && n > namedValues {
+			if n := strings.Count(f.Remedy.Text, `"value-`); f.Code == codes.BadValue && c == cut && n > namedValues {
 				t.Errorf("%s: the help names %d values, want %d", f.Path, n, namedValues)
 			}
 		}

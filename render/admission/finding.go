@@ -15,6 +15,8 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/admission/internal/apirule"
+	"github.com/trainweld/trainweld/render/codes"
+	"github.com/trainweld/trainweld/render/nearest"
 )
 
 // findings collects findings in their order of discovery, each once.
@@ -27,7 +29,7 @@ type findings struct {
 type findingIndex struct {
 	indexed int // number of indexed findings
 	at      map[codeRef]int
-	keys    map[finding.Key]int
+	keys    map[codes.Key]int
 	caused  map[consequence]int
 	errors  map[fieldRef][]int // positions in the list
 	claims  map[claimed][]int  // positions of errors in a JobSet or a PodGroup, by the last claim
@@ -63,7 +65,7 @@ func spotOf(f finding.Finding) fieldRef { return fieldRef{f.Object, f.Path.Strin
 func (fs *findings) catchUp() *findingIndex {
 	x := &fs.index
 	if x.at == nil {
-		x.at, x.keys, x.errors = map[codeRef]int{}, map[finding.Key]int{}, map[fieldRef][]int{}
+		x.at, x.keys, x.errors = map[codeRef]int{}, map[codes.Key]int{}, map[fieldRef][]int{}
 		x.caused, x.claims, x.paths = map[consequence]int{}, map[claimed][]int{}, map[string]int{}
 	}
 	for ; x.indexed < len(fs.all); x.indexed++ {
@@ -74,7 +76,7 @@ func (fs *findings) catchUp() *findingIndex {
 
 // count adds a finding to the index, or removes it if by is -1.
 func (x *findingIndex) count(f finding.Finding, i, by int) {
-	k := f.Key()
+	k := codes.KeyOf(f)
 	at := codeRef{fieldRef{f.Object, k.Path}, f.Code}
 	x.at[at] += by
 	x.keys[k] += by
@@ -127,7 +129,7 @@ func (fs *findings) change(i int, to func(*finding.Finding)) {
 func (fs *findings) add(found ...finding.Finding) {
 	for _, f := range found {
 		x := fs.catchUp()
-		k := f.Key()
+		k := codes.KeyOf(f)
 		// A key without a message decides alone.
 		if x.keys[k] == 0 && (k.Message == "" || len(f.Claims) == 0 || x.caused[consequenceOf(f)] == 0) {
 			fs.all = append(fs.all, f)
@@ -215,10 +217,10 @@ func (fs *findings) reported(f finding.Finding) bool {
 
 // schemaFinding returns the finding on an error of the schema, or of the keys of a list.
 func (o *object) schemaFinding(err *field.Error) finding.Finding {
-	f := finding.Finding{Code: finding.CodeBadValue, Severity: finding.Error, Object: o.id, Path: o.path(err.Field, o.fields)}
+	f := finding.Finding{Code: codes.BadValue, Severity: finding.Error, Object: o.id, Path: o.path(err.Field, o.fields)}
 	switch err.Type {
 	case field.ErrorTypeRequired:
-		f.Code, f.Message = finding.CodeMissingField, apirule.Missing(err.Detail)
+		f.Code, f.Message = codes.MissingField, apirule.Missing(err.Detail)
 		f.Remedy = finding.Remedy{Do: finding.SetValue, Text: "set it"}
 	case field.ErrorTypeNotSupported:
 		f.Message = fmt.Sprintf("%s: %s", err.Type, quoted(f.Path, err.BadValue))
@@ -229,9 +231,9 @@ func (o *object) schemaFinding(err *field.Error) finding.Finding {
 	case field.ErrorTypeTooMany:
 		f.Message, f.Remedy.Text = err.ErrorBody(), "remove some of the items"
 	case field.ErrorTypeDuplicate:
-		f.Code = finding.CodeDuplicateItem
+		f.Code = codes.DuplicateItem
 		if len(f.Path) == 3 && f.Path.HasPrefix(fieldpath.Fields("spec", "runtimePatches")) {
-			f.Code = finding.CodeDuplicateManager
+			f.Code = codes.DuplicateManager
 		}
 		f.Message = fmt.Sprintf("%s: %s", err.Type, quoted(f.Path, err.BadValue))
 		f.Remedy = finding.Remedy{Do: finding.Merge, Text: "combine the two, or change the key of one"}
@@ -239,7 +241,7 @@ func (o *object) schemaFinding(err *field.Error) finding.Finding {
 			f.Remedy.Do, f.Remedy.IsCertain = finding.Remove, true
 		}
 	case field.ErrorTypeTypeInvalid:
-		f.Code = finding.CodeWrongType
+		f.Code = codes.WrongType
 		f.Message = wrongType(err.Detail)
 		f.Remedy.Text = "write a value of that type"
 		if f.Message == "must be a list, not null" {
@@ -250,14 +252,14 @@ func (o *object) schemaFinding(err *field.Error) finding.Finding {
 		f.Message = inBody(err.Detail)
 		f.Remedy.Text = "use a supported value"
 		if of, format, path, ok := wrongFormat(err.Detail); ok {
-			f.Code, f.Path = finding.CodeWrongType, o.path(path, o.fields)
+			f.Code, f.Path = codes.WrongType, o.path(path, o.fields)
 			f.Message = "must be " + article(of)
 			if format != "" {
 				f.Message += " of the range of " + format
 			}
 		}
 		if path, ok := strings.CutSuffix(err.Detail, " must validate at least one schema (anyOf)"); ok {
-			f.Code, f.Path = finding.CodeWrongType, o.path(strings.Trim(path, `"`), o.fields)
+			f.Code, f.Path = codes.WrongType, o.path(strings.Trim(path, `"`), o.fields)
 			f.Message, f.Remedy.Text = "must be an integer or a string", "write an integer or a string"
 		}
 		if strings.HasPrefix(f.Message, quantityPattern) {
@@ -314,7 +316,7 @@ func correct(r *finding.Remedy, err *field.Error) {
 			r.Options = append(r.Options, value)
 		}
 	}
-	if near := finding.Nearest(got, r.Options); near != "" && finding.IsClear(got, near, r.Options) && (!isPart || strings.EqualFold(got, near)) {
+	if near := nearest.To(got, r.Options); near != "" && nearest.IsClear(got, near, r.Options) && (!isPart || strings.EqualFold(got, near)) {
 		r.Options, r.IsCertain = []string{near}, true
 	}
 }
@@ -376,7 +378,7 @@ func quoted(path fieldpath.Path, value any) string {
 
 // metadataFinding returns the finding on an error in the object's own metadata.
 func (o *object) metadataFinding(err *field.Error) finding.Finding {
-	f := finding.Finding{Code: finding.CodeBadMetadata, Severity: finding.Error, Object: o.id, Path: o.path(err.Field, o.fields)}
+	f := finding.Finding{Code: codes.BadMetadata, Severity: finding.Error, Object: o.id, Path: o.path(err.Field, o.fields)}
 	f.Message, f.Remedy.Text = err.ErrorBody(), "use one that Kubernetes accepts"
 	switch {
 	case err.Type == field.ErrorTypeRequired:
@@ -416,7 +418,7 @@ const nameHelp = "use lower-case letters, digits and dashes only, beginning with
 // a field immutable.
 func (o *object) ruleFinding(err *field.Error, update bool) finding.Finding {
 	f := finding.Finding{
-		Code: finding.CodeBrokenRule, Severity: finding.Error, Object: o.id, Path: o.path(err.Field, o.fields),
+		Code: codes.BrokenRule, Severity: finding.Error, Object: o.id, Path: o.path(err.Field, o.fields),
 		Message: err.Detail, Remedy: finding.Remedy{Text: "change the values so that the rule holds"},
 	}
 	if len(f.Path) == 0 {
@@ -425,7 +427,7 @@ func (o *object) ruleFinding(err *field.Error, update bool) finding.Finding {
 	}
 	switch {
 	case update && strings.Contains(err.Detail, "immutable"):
-		f.Code = finding.CodeImmutable
+		f.Code = codes.Immutable
 		f.Remedy.Text = "restore the old value, or delete the object and create it again"
 	case f.Path[len(f.Path)-1] == fieldpath.Field("managedBy"):
 		f.Remedy.Text = "remove the field, or set one of the two"

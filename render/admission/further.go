@@ -12,6 +12,8 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
+	"github.com/trainweld/trainweld/render/nearest"
 	"github.com/trainweld/trainweld/render/release"
 )
 
@@ -64,7 +66,7 @@ func (k *Kind) Admit(ctx context.Context, fields map[string]any, namespace strin
 	d := &definition{compiled: c, release: *release.Latest()}
 	o := d.decode(fields, namespace, found)
 	o.validate(ctx, nil, found)
-	known := map[string]finding.Names{}
+	known := map[string]nearest.Names{}
 	for i := range found.all {
 		o.suggest(&found.all[i], known)
 	}
@@ -73,19 +75,19 @@ func (k *Kind) Admit(ctx context.Context, fields map[string]any, namespace strin
 
 // suggest names the field of the definition that an unknown field probably means. The map known holds the fields of the definition by
 // their path.
-func (o *object) suggest(f *finding.Finding, known map[string]finding.Names) {
+func (o *object) suggest(f *finding.Finding, known map[string]nearest.Names) {
 	last := len(f.Path) - 1
-	if f.Code != finding.CodeUnknownField || last < 0 {
+	if f.Code != codes.UnknownField || last < 0 {
 		return
 	}
 	name, _ := f.Path[last].Field()
 	parent := f.Path[:last].String()
 	names, isKnown := known[parent]
 	if !isKnown {
-		names = finding.NewNames(o.fieldsAt(f.Path[:last]))
+		names = nearest.NewNames(o.fieldsAt(f.Path[:last]))
 		known[parent] = names
 	}
-	if near := finding.Nearest(name, names.Around(name)); near != "" {
+	if near := nearest.To(name, names.Around(name)); near != "" {
 		f.Remedy = finding.Remedy{Do: finding.Rename, Options: []string{near}, Text: fmt.Sprintf("did you mean %q?", near)}
 	}
 }

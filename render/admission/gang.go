@@ -11,6 +11,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/merge/tree"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
@@ -25,7 +26,7 @@ func (c *checker) deadline() {
 	if c.managedElsewhere() {
 		severity = finding.Warning
 	}
-	c.report(finding.CodeNeverCreated, severity, fieldpath.Fields("spec", "activeDeadlineSeconds"),
+	c.report(codes.NeverCreated, severity, fieldpath.Fields("spec", "activeDeadlineSeconds"),
 		fmt.Sprintf("the TrainJob exceeds its deadline of %d seconds at once", seconds), fmt.Sprintf("set 1 to %d seconds", int64(math.MaxInt64/time.Second)))
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/merge/tree"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/compose"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 	"github.com/trainweld/trainweld/schema"
@@ -174,7 +175,7 @@ func (c *checker) idle() finding.List {
 			disputed = slices.ContainsFunc(conflicts, func(found conflict.Conflict) bool { return slices.Contains(found.Managers(), patch.Manager) })
 		}
 		found = append(found, finding.Finding{
-			Code: finding.CodeIdlePatch, Severity: finding.Warning, Object: c.job.id, Path: fieldpath.Fields("spec", "runtimePatches").Append(fieldpath.Item("manager", patch.Manager)),
+			Code: codes.IdlePatch, Severity: finding.Warning, Object: c.job.id, Path: fieldpath.Fields("spec", "runtimePatches").Append(fieldpath.Item("manager", patch.Manager)),
 			Message: message, Remedy: finding.Remedy{Do: finding.Remove, Text: "remove it", IsCertain: is.certain && !disputed},
 		})
 	}
@@ -258,7 +259,7 @@ func (c *checker) cannotClear(manager string) finding.List {
 	var found finding.List
 	emptied(runtimepatch.JobSetTemplate(), written, result, runtimepatch.PatchPath(manager), func(path fieldpath.Path, value any) {
 		found = append(found, finding.Finding{
-			Code: finding.CodeIdlePatch, Severity: finding.Warning, Object: c.job.id, Path: path,
+			Code: codes.IdlePatch, Severity: finding.Warning, Object: c.job.id, Path: path,
 			Message: fmt.Sprintf("a patch cannot clear this field: %s has no effect", nameEmpty(value)),
 			Remedy:  finding.Remedy{Text: "remove the value where it is set, in the runtime or in another patch"},
 		})

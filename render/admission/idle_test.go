@@ -15,6 +15,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/render/admission"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
@@ -71,7 +72,7 @@ func TestIdle_Law(t *testing.T) {
 			isIdle := equality.Semantic.DeepEqual(result, merged(t, template, slices.Delete(slices.Clone(patches), i, i+1)))
 			isReported := slices.ContainsFunc(found, func(f finding.Finding) bool {
 				_, manager, _ := f.Path[len(f.Path)-1].Item()
-				return f.Code == finding.CodeIdlePatch && manager == patches[i].Manager
+				return f.Code == codes.IdlePatch && manager == patches[i].Manager
 			})
 			if isReported {
 				reported++

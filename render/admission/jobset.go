@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -18,6 +19,7 @@ import (
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/admission/internal/apirule"
 	"github.com/trainweld/trainweld/render/admission/internal/jobapi"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/release"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
@@ -88,8 +90,8 @@ func (c *checker) findCauses() {
 			continue
 		}
 		switch f.Code {
-		case finding.CodeUnknownJob, finding.CodeUnknownContainer, finding.CodeValueAndValueFrom, finding.CodeEnvWithoutName,
-			finding.CodeTwoSources, finding.CodeDuplicateItem, finding.CodeUnion, finding.CodeDirective, finding.CodePortsTakenForOne:
+		case codes.UnknownJob, codes.UnknownContainer, codes.ValueAndValueFrom, codes.EnvWithoutName,
+			codes.TwoSources, codes.DuplicateItem, codes.Union, codes.Directive, codes.PortsTakenForOne:
 			if at, ok := templatePath(*f); ok {
 				c.addCause(cause{finding: i, at: at})
 			} else if c.in.Layers != nil {
@@ -118,7 +120,7 @@ func (c *checker) addDownstream(f finding.Finding, path fieldpath.Path) {
 		f.Severity = finding.Warning
 	}
 	claim := c.origin(path)
-	if f.Code == finding.CodeJobSetName && len(validation.IsDNS1035Label(nameOf(path[2]))) == 0 && path[len(path)-1] == fieldpath.Field("name") {
+	if f.Code == codes.JobSetName && len(validation.IsDNS1035Label(nameOf(path[2]))) == 0 && path[len(path)-1] == fieldpath.Field("name") {
 		claim = merge.Claim{Layer: runtimepatch.TrainJobLayer, Value: merge.Presence{}, Source: fieldpath.Fields("metadata", "name")}
 	}
 	if f.Severity == finding.Error && c.explained(f, claim) {
@@ -133,7 +135,7 @@ func (c *checker) managedElsewhere() bool {
 	if !c.job.release.ManagedBy {
 		return false
 	}
-	by := finding.Finding{Code: finding.CodeManagedByOther, Object: c.job.id, Path: fieldpath.Fields("spec", "managedBy")}
+	by := finding.Finding{Code: codes.ManagedByOther, Object: c.job.id, Path: fieldpath.Fields("spec", "managedBy")}
 	return c.findings.reported(by) && c.errorAt(spotOf(by), func(e *finding.Finding) bool { return e.Code == by.Code }) < 0
 }
 
@@ -167,7 +169,7 @@ func (c *checker) explained(f finding.Finding, claim merge.Claim) bool {
 	if claim.Layer == runtimepatch.RuntimeLayer && c.rejected.errorAbove(claim.Source, anything) {
 		return true
 	}
-	lost := c.firstError(c.job.id, claim.Source, func(e *finding.Finding) bool { return e.Code == finding.CodeFileKeyRef })
+	lost := c.firstError(c.job.id, claim.Source, func(e *finding.Finding) bool { return e.Code == codes.FileKeyRef })
 	first := -1
 	if claim.Layer != runtimepatch.RuntimeLayer {
 		first = c.errorAt(fieldRef{c.job.id, claim.Source.String()}, func(e *finding.Finding) bool { return len(e.Claims) == 0 })
@@ -185,16 +187,16 @@ func (c *checker) explained(f finding.Finding, claim merge.Claim) bool {
 		})
 		return true
 	}
-	return first >= 0 || f.Code == finding.CodeNeverCreated && c.errorWithin(f.Object, f.Path)
+	return first >= 0 || f.Code == codes.NeverCreated && c.errorWithin(f.Object, f.Path)
 }
 
 // templatePath returns the path of a finding in the template, and so in the JobSet. The finding concerns the runtime
 // or a patch.
 func templatePath(f finding.Finding) (fieldpath.Path, bool) {
-	if f.Code.IsDispute() || f.Code == finding.CodeComposed {
+	if codes.IsDispute(f.Code) || f.Code == codes.Composed {
 		return f.Path, true
 	}
-	if f.Object.Kind != finding.TrainJobKind {
+	if f.Object.Kind != trainer.TrainJobKind {
 		template := fieldpath.Fields("spec", "template")
 		if !f.Path.HasPrefix(template) {
 			return nil, false
@@ -274,9 +276,9 @@ func admitJobSet(ctx context.Context, r *release.Release, fields map[string]any,
 	nameless := found.errorWithin(o.id, fieldpath.Fields("metadata", "name"))
 	o.checkJobSet(js, func(code finding.Code, path fieldpath.Path, message, help string) {
 		switch {
-		case code == finding.CodeJobSetName && nameless:
+		case code == codes.JobSetName && nameless:
 			return // the names of Jobs contain the JobSet's name
-		case code == finding.CodeJobSetGate && found.has(o.id, path, finding.CodeBadValue):
+		case code == codes.JobSetGate && found.has(o.id, path, codes.BadValue):
 			return // the release has no such feature gate
 		}
 		found.add(finding.Finding{Code: code, Severity: finding.Error, Object: o.id, Path: path, Message: message, Remedy: finding.Remedy{Text: help}})
@@ -314,12 +316,12 @@ func (d *definition) mutated(js *jobset.JobSet) *jobset.JobSet {
 func (d *definition) checkJobSet(js *jobset.JobSet, report apirule.Reporter) {
 	spec := &js.Spec
 	if p := spec.FailurePolicy; p != nil && p.RestartStrategy == jobset.InPlaceRestart {
-		report(finding.CodeJobSetGate, fieldpath.Fields("spec", "failurePolicy", "restartStrategy"),
+		report(codes.JobSetGate, fieldpath.Fields("spec", "failurePolicy", "restartStrategy"),
 			"JobSet restarts in place only with the alpha feature gate InPlaceRestart", "write Recreate or BlockingRecreate")
 	}
 	checkNetwork(spec.Network, report)
 	if spec.ManagedBy != nil {
-		apirule.ManagedBy(*spec.ManagedBy, fieldpath.Fields("spec", "managedBy"), finding.CodeJobSetManagedBy, report)
+		apirule.ManagedBy(*spec.ManagedBy, fieldpath.Fields("spec", "managedBy"), codes.JobSetManagedBy, report)
 	}
 	earlier := map[string]bool{}
 	for i := range spec.ReplicatedJobs {
@@ -343,7 +345,7 @@ func checkNetwork(network *jobset.Network, report apirule.Reporter) {
 		return
 	}
 	if problems := validation.IsDNS1035Label(network.Subdomain); len(problems) > 0 {
-		report(finding.CodeJobSetNetwork, fieldpath.Fields("spec", "network", "subdomain"),
+		report(codes.JobSetNetwork, fieldpath.Fields("spec", "network", "subdomain"),
 			fmt.Sprintf("%q is not a name for a subdomain, which is that of a Service, too: %s", network.Subdomain, apirule.Brief(problems...)),
 			"use lower-case letters, digits and dashes, beginning with a letter, 63 at most")
 	}
@@ -357,11 +359,11 @@ func (d *definition) checkReplicatedJob(jobSet string, job *jobset.ReplicatedJob
 	path := jobPath(job.Name)
 	spec := &job.Template.Spec
 	if p := spec.Parallelism; p != nil && int64(*p)*int64(job.Replicas) > math.MaxInt32 {
-		report(finding.CodeJobSetTooLarge, path.Append(fieldpath.Field("replicas")),
+		report(codes.JobSetTooLarge, path.Append(fieldpath.Field("replicas")),
 			fmt.Sprintf("%d replicas of %d Pods each are more than JobSet can count", job.Replicas, *p), "lower replicas or parallelism")
 	}
 	if problems := validation.IsDNS1035Label(job.GroupName); d.has(release.JobSetGroup) && len(problems) > 0 {
-		report(finding.CodeJobSetName, path.Append(fieldpath.Field("groupName")),
+		report(codes.JobSetName, path.Append(fieldpath.Field("groupName")),
 			fmt.Sprintf("%q is not a name for a group: %s", job.GroupName, apirule.Brief(problems...)),
 			"use lower-case letters, digits and dashes, beginning with a letter, 63 at most")
 	}
@@ -387,22 +389,22 @@ func checkGenerated(kind, name string, path fieldpath.Path, report apirule.Repor
 		message = fmt.Sprintf("a %s would be called %q, which has %d characters, and may have %d", kind, name, len(name), validation.DNS1035LabelMaxLength)
 		help = fmt.Sprintf("shorten the TrainJob's name, or that of the replicated job, by %d", over)
 	}
-	report(finding.CodeJobSetName, path.Append(fieldpath.Field("name")), message, help)
+	report(codes.JobSetName, path.Append(fieldpath.Field("name")), message, help)
 	return false
 }
 
 func (d *definition) checkDependsOn(job *jobset.ReplicatedJob, first bool, earlier map[string]bool, report apirule.Reporter) {
 	path := jobPath(job.Name).Append(fieldpath.Field("dependsOn"))
 	if first && job.DependsOn != nil {
-		report(finding.CodeJobSetDependsOn, path, fmt.Sprintf("%q is the first job, and can depend on none", job.Name), "put it after the jobs that it depends on")
+		report(codes.JobSetDependsOn, path, fmt.Sprintf("%q is the first job, and can depend on none", job.Name), "put it after the jobs that it depends on")
 	}
 	if !first && job.DependsOn != nil && len(job.DependsOn) == 0 && d.has(release.JobSetDependency) {
-		report(finding.CodeJobSetDependsOn, path, "is empty: JobSet's webhook crashes", "remove the field")
+		report(codes.JobSetDependsOn, path, "is empty: JobSet's webhook crashes", "remove the field")
 	}
 	for _, dependency := range job.DependsOn {
 		// The webhook lets a job depend on itself. Package render reports that it never starts.
 		if !earlier[dependency.Name] {
-			report(finding.CodeJobSetDependsOn, path.Append(fieldpath.Item("name", dependency.Name)),
+			report(codes.JobSetDependsOn, path.Append(fieldpath.Item("name", dependency.Name)),
 				fmt.Sprintf("%q depends on %q, which is no earlier job", job.Name, dependency.Name), "name a job that stands before it, or move it behind that job")
 		}
 	}

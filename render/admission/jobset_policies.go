@@ -12,8 +12,8 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/admission/internal/apirule"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/release"
 )
 
@@ -28,7 +28,7 @@ func checkSuccessPolicy(spec *jobset.JobSetSpec, report apirule.Reporter) {
 func checkTargets(spec *jobset.JobSetSpec, targets []string, path fieldpath.Path, report apirule.Reporter) {
 	for i, target := range targets {
 		if replicatedJob(spec.ReplicatedJobs, target) == nil {
-			report(finding.CodeJobSetPolicy, path.Append(fieldpath.Index(i)), fmt.Sprintf("there is no replicated job %q", target), "name one of "+jobNames(spec))
+			report(codes.JobSetPolicy, path.Append(fieldpath.Index(i)), fmt.Sprintf("there is no replicated job %q", target), "name one of "+jobNames(spec))
 		}
 	}
 }
@@ -51,7 +51,7 @@ func checkFailurePolicy(spec *jobset.JobSetSpec, report apirule.Reporter) {
 	rules := spec.FailurePolicy.Rules
 	for i := range rules {
 		if a := rules[i].Action; a == jobset.RestartJob || a == jobset.RestartJobAndIgnoreMaxRestarts {
-			report(finding.CodeJobSetGate, path.Append(fieldpath.Index(i), fieldpath.Field("action")),
+			report(codes.JobSetGate, path.Append(fieldpath.Index(i), fieldpath.Field("action")),
 				fmt.Sprintf("JobSet knows the action %s only with the alpha feature gate RestartJob", a), "write RestartJobSet, or another action")
 			return // the webhook stops here
 		}
@@ -64,16 +64,16 @@ func checkFailurePolicy(spec *jobset.JobSetSpec, report apirule.Reporter) {
 		rule, at := &rules[i], path.Append(fieldpath.Index(i))
 		name := at.Append(fieldpath.Field("name"))
 		if !ruleName().MatchString(rule.Name) || len(rule.Name) > longestRuleName {
-			report(finding.CodeJobSetPolicy, name, fmt.Sprintf("%q is not a name for a rule", rule.Name),
+			report(codes.JobSetPolicy, name, fmt.Sprintf("%q is not a name for a rule", rule.Name),
 				fmt.Sprintf("use letters, digits and _ , : inside, beginning with a letter and not ending with a comma or colon, %d at most", longestRuleName))
 		}
 		if slices.ContainsFunc(rules[:i], func(other jobset.FailurePolicyRule) bool { return other.Name == rule.Name }) {
-			report(finding.CodeJobSetPolicy, name, fmt.Sprintf("another rule has the name %q", rule.Name), "give the rules different names")
+			report(codes.JobSetPolicy, name, fmt.Sprintf("another rule has the name %q", rule.Name), "give the rules different names")
 		}
 		checkTargets(spec, rule.TargetReplicatedJobs, at.Append(fieldpath.Field("targetReplicatedJobs")), report)
 		for j, reason := range rule.OnJobFailureReasons {
 			if !slices.Contains(reasons, reason) {
-				report(finding.CodeJobSetPolicy, at.Append(fieldpath.Field("onJobFailureReasons"), fieldpath.Index(j)),
+				report(codes.JobSetPolicy, at.Append(fieldpath.Field("onJobFailureReasons"), fieldpath.Index(j)),
 					fmt.Sprintf("no Job fails for the reason %q", reason), "write one of "+strings.Join(reasons, ", "))
 			}
 		}
@@ -83,7 +83,7 @@ func checkFailurePolicy(spec *jobset.JobSetSpec, report apirule.Reporter) {
 func (d *definition) checkCoordinator(js *jobset.JobSet, report apirule.Reporter) {
 	coordinator, path := js.Spec.Coordinator, fieldpath.Fields("spec", "coordinator")
 	reject := func(field, message, help string) {
-		report(finding.CodeJobSetCoordinator, path.Append(fieldpath.Field(field)), message, help)
+		report(codes.JobSetCoordinator, path.Append(fieldpath.Field(field)), message, help)
 	}
 	job := replicatedJob(js.Spec.ReplicatedJobs, coordinator.ReplicatedJob)
 	switch {
@@ -123,7 +123,7 @@ func checkClaims(js *jobset.JobSet, report apirule.Reporter) {
 			name := templates[j].Name
 			// The webhook prints "template", though the field's name is templates.
 			path := fieldpath.Fields("spec", "volumeClaimPolicies").Append(fieldpath.Index(i), fieldpath.Field("templates"), fieldpath.Index(j), fieldpath.Field("metadata"), fieldpath.Field("name"))
-			reject := func(message, help string) { report(finding.CodeJobSetClaim, path, message, help) }
+			reject := func(message, help string) { report(codes.JobSetClaim, path, message, help) }
 			if seen[name] {
 				reject(fmt.Sprintf("another claim has the name %q", name), "give the claims different names")
 			}
@@ -146,7 +146,7 @@ func checkClaimUse(jobs []jobset.ReplicatedJob, name string, report apirule.Repo
 		pod := &jobs[i].Template.Spec.Template.Spec
 		for j := range pod.Volumes {
 			if pod.Volumes[j].Name == name {
-				report(finding.CodeJobSetClaim,
+				report(codes.JobSetClaim,
 					jobPath(jobs[i].Name).Append(fieldpath.Fields("template", "spec", "template", "spec", "volumes")...).Append(fieldpath.Item("name", name), fieldpath.Field("name")),
 					fmt.Sprintf("the volume has the name of the claim %q, which becomes a volume itself", name), "remove the volume, or rename it")
 			}
@@ -159,7 +159,7 @@ func checkClaimUse(jobs []jobset.ReplicatedJob, name string, report apirule.Repo
 		}
 	}
 	if !mounted {
-		report(finding.CodeJobSetClaim, fieldpath.Fields("spec", "replicatedJobs"),
+		report(codes.JobSetClaim, fieldpath.Fields("spec", "replicatedJobs"),
 			fmt.Sprintf("no container mounts the claim %q", name), "mount a volume of the claim's name, or remove the claim")
 	}
 }

@@ -103,7 +103,7 @@ func TestJobSet(t *testing.T) {
 				text = strings.Replace(text, "\t\t\t\ttemplate:\n", "\t\t\t\ttemplate:\n\t\t\t\t\tmetadata: {labels: {batch.kubernetes.io/job-name: mine}}\n", 1)
 			}
 			found := admission.AdmitJobSet(t.Context(), nil, object(t, text), "")
-			if got := strings.Join(codes(found), " "); got != c.want {
+			if got := strings.Join(codesOf(found), " "); got != c.want {
 				t.Errorf("%q, want %q: %s\n%v", got, c.want, c.reason, found)
 			}
 			at := func(f finding.Finding) bool { return f.Severity == finding.Error && f.Path.String() == c.path }

@@ -32,6 +32,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge/quantity"
 	"github.com/trainweld/trainweld/merge/tree"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/legacy"
 	"github.com/trainweld/trainweld/render/release"
 )
@@ -61,7 +62,7 @@ func (d *definition) decode(raw map[string]any, namespace string, found *finding
 	}
 	if got := fmt.Sprint(o.fields["apiVersion"]); got != d.apiVersion {
 		found.add(finding.Finding{
-			Code: finding.CodeUnknownVersion, Severity: finding.Error, Object: o.id, Path: fieldpath.Fields("apiVersion"),
+			Code: codes.UnknownVersion, Severity: finding.Error, Object: o.id, Path: fieldpath.Fields("apiVersion"),
 			Message: fmt.Sprintf("%q is not a version of %s", got, d.kind), Remedy: finding.Remedy{Do: finding.SetValue, Options: []string{d.apiVersion}, IsCertain: true, Text: "write apiVersion: " + d.apiVersion},
 		})
 		o.fields["apiVersion"] = d.apiVersion
@@ -69,7 +70,7 @@ func (d *definition) decode(raw map[string]any, namespace string, found *finding
 	metadata, _, unknown, err := structuralobjectmeta.GetObjectMetaWithOptions(o.fields, structuralobjectmeta.ObjectMetaOptions{ReturnUnknownFieldPaths: true})
 	if err != nil {
 		o.broken = true
-		found.reject(finding.CodeWrongType, o.id, fieldpath.Fields("metadata"),
+		found.reject(codes.WrongType, o.id, fieldpath.Fields("metadata"),
 			fmt.Sprintf("cannot be read: %s", unmarshalProblem(err)), "labels and annotations are strings: quote their values")
 		return o
 	}
@@ -82,7 +83,7 @@ func (d *definition) decode(raw map[string]any, namespace string, found *finding
 		if metadata.Name == "" && metadata.GenerateName != "" {
 			metadata.Name = generatedName(metadata.GenerateName)
 			found.add(finding.Finding{
-				Code: finding.CodeNoName, Severity: finding.Error, Object: o.id, Path: fieldpath.Fields("metadata", "name"),
+				Code: codes.NoName, Severity: finding.Error, Object: o.id, Path: fieldpath.Fields("metadata", "name"),
 				Message: "metadata.generateName gives a different name on every create; dependent objects cannot be rendered",
 				Remedy:  finding.Remedy{Do: finding.SetValue, Text: "set metadata.name"},
 			})
@@ -116,7 +117,7 @@ func (d *definition) decode(raw map[string]any, namespace string, found *finding
 // and the releases that have the field.
 func (o *object) unknownField(path fieldpath.Path) finding.Finding {
 	f := finding.Finding{
-		Code: finding.CodeUnknownField, Severity: finding.Error, Object: o.id, Path: path,
+		Code: codes.UnknownField, Severity: finding.Error, Object: o.id, Path: path,
 		Message: fmt.Sprintf("%s has no such field; the API server rejects it, or drops it silently where it is told to be lenient", o.kind),
 		Remedy:  finding.Remedy{Do: finding.Remove, Text: "remove the field, or correct its name"},
 	}
@@ -244,7 +245,7 @@ func (o *object) validate(ctx context.Context, old *object, found *findings) {
 		return
 	}
 	if n := listItems(o.fields); n > maxItems {
-		found.reject(finding.CodeSyntax, o.id, nil,
+		found.reject(codes.Syntax, o.id, nil,
 			fmt.Sprintf("has %d list items: must be at most %d", n, maxItems), "remove items, or split the object")
 		return
 	}
@@ -316,7 +317,7 @@ func (o *object) rejectVersion(found *findings) {
 		return
 	}
 	found.add(finding.Finding{
-		Code: finding.CodeBadMetadata, Severity: finding.Error, Object: o.id, Path: fieldpath.Fields("metadata", "resourceVersion"),
+		Code: codes.BadMetadata, Severity: finding.Error, Object: o.id, Path: fieldpath.Fields("metadata", "resourceVersion"),
 		Message: "forbidden on create", Remedy: finding.Remedy{Do: finding.Remove, IsCertain: true, Text: "remove the field"},
 	})
 }

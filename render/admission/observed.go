@@ -17,6 +17,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/admission/serverside"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/release"
 )
 
@@ -93,7 +94,7 @@ func SecondWrite(ctx context.Context, r *release.Release, observed Observed, app
 	if live.broken {
 		return nil, read.all
 	}
-	out.Unknown = read.all.Of(finding.CodeUnknownField)
+	out.Unknown = read.all.Of(codes.UnknownField)
 	if err := w.own(live, observed.JobSet, config, created); err != nil {
 		return nil, unread(err)
 	}
@@ -136,7 +137,7 @@ func SecondWrite(ctx context.Context, r *release.Release, observed Observed, app
 }
 
 func unread(err error) finding.List {
-	return finding.List{{Code: finding.CodeWrongType, Severity: finding.Error, Message: err.Error(), Remedy: finding.Remedy{Text: "read the object with kubectl get -o yaml"}}}
+	return finding.List{{Code: codes.WrongType, Severity: finding.Error, Message: err.Error(), Remedy: finding.Remedy{Text: "read the object with kubectl get -o yaml"}}}
 }
 
 // writing applies JobSets one after the other.
@@ -199,7 +200,7 @@ func (w *writing) apply(live *object, config map[string]any) (*object, finding.L
 	rejected, changed := next.update(w.ctx, live)
 	for _, path := range changed {
 		rejected = append(rejected, finding.Finding{
-			Code: finding.CodeImmutable, Severity: finding.Error, Object: live.id, Path: path, Message: "field is immutable", Remedy: finding.Remedy{Text: unfreeze(path)},
+			Code: codes.Immutable, Severity: finding.Error, Object: live.id, Path: path, Message: "field is immutable", Remedy: finding.Remedy{Text: unfreeze(path)},
 		})
 	}
 	if len(rejected) > 0 {

@@ -13,6 +13,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/admission/internal/podapi"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/mlpolicy"
 	"github.com/trainweld/trainweld/render/release"
 	"github.com/trainweld/trainweld/render/runtimepatch"
@@ -48,7 +49,7 @@ func (c *checker) reserved(policy string, names ...string) {
 	}
 	for _, env := range t.Env {
 		if slices.Contains(names, env.Name) {
-			c.report(finding.CodeReservedEnv, finding.Error, fieldpath.Fields("spec", "trainer", "env").Append(fieldpath.Item("name", env.Name)),
+			c.report(codes.ReservedEnv, finding.Error, fieldpath.Fields("spec", "trainer", "env").Append(fieldpath.Item("name", env.Name)),
 				fmt.Sprintf("the %s policy of the runtime sets %s itself, and lets no TrainJob set it", policy, env.Name), "remove the variable")
 		}
 	}
@@ -60,7 +61,7 @@ func (c *checker) torch(p *trainer.TorchMLPolicySource) {
 			for _, name := range target.ContainerNames {
 				if !hasTarget(c.merged.Template.Spec.ReplicatedJobs, target.JobName, name) {
 					c.add(finding.Finding{
-						Code: finding.CodeEnvInjection, Severity: finding.Error, Object: c.job.id, Path: fieldpath.Fields("spec", "runtimeRef"),
+						Code: codes.EnvInjection, Severity: finding.Error, Object: c.job.id, Path: fieldpath.Fields("spec", "runtimeRef"),
 						Message: fmt.Sprintf("the runtime injects variables into container %q of job %q, and has no such container", name, target.JobName),
 						Remedy:  finding.Remedy{Text: "name a container of the runtime's template in mlPolicy.torch.envInjection, or remove the target"},
 						Claims: []merge.Claim{{
@@ -78,7 +79,7 @@ func (c *checker) torch(p *trainer.TorchMLPolicySource) {
 		return
 	}
 	if c.job.has(release.TorchProcesses) && processes != nil && processes.Type == intstr.String && !slices.Contains([]string{"auto", "cpu", "gpu"}, processes.StrVal) {
-		c.report(finding.CodeBadValue, finding.Error, fieldpath.Fields("spec", "trainer", "numProcPerNode"),
+		c.report(codes.BadValue, finding.Error, fieldpath.Fields("spec", "trainer", "numProcPerNode"),
 			fmt.Sprintf("unsupported value %q", processes.StrVal), "use an integer, auto, cpu or gpu")
 	}
 	c.reserved("torch", "PET_NNODES", "PET_NPROC_PER_NODE", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT")
@@ -129,7 +130,7 @@ const (
 // pkg/runtime/framework/plugins/torch torchtune.go).
 func (c *checker) torchTune(t *trainer.Trainer) {
 	reject := func(path fieldpath.Path, message, help string) {
-		c.report(finding.CodeTorchTune, finding.Error, path, message, help)
+		c.report(codes.TorchTune, finding.Error, path, message, help)
 	}
 	atName, atNodes := fieldpath.Fields("spec", "runtimeRef", "name"), fieldpath.Fields("spec", "trainer", "numNodes")
 	model, models := mlpolicy.TorchTuneModel(c.typed.Spec.RuntimeRef.Name), torchTuneModels
@@ -202,12 +203,12 @@ func (c *checker) mpi(p *trainer.MPIMLPolicySource) {
 	jobs := c.merged.Template.Spec.ReplicatedJobs
 	if t != nil && t.NumNodes != nil && *t.NumNodes >= 2 && p.RunLauncherAsNode != nil && *p.RunLauncherAsNode &&
 		(replicatedJob(jobs, launcher) == nil || replicatedJob(jobs, mlpolicy.Node) == nil) {
-		c.report(finding.CodeNoLauncher, finding.Error, fieldpath.Fields("spec", "trainer", "numNodes"),
+		c.report(codes.NoLauncher, finding.Error, fieldpath.Fields("spec", "trainer", "numNodes"),
 			fmt.Sprintf("the runtime counts the launcher as a node, and needs the jobs launcher and node to run on %d", *t.NumNodes),
 			"set numNodes to 1, or name a runtime with both jobs")
 	}
 	if n := c.in.Earlier.NumProcPerNode; n != nil && n.Type == intstr.String && c.job.has(release.MPIProcesses) {
-		c.report(finding.CodeWrongType, finding.Error, fieldpath.Fields("spec", "trainer", "numProcPerNode"),
+		c.report(codes.WrongType, finding.Error, fieldpath.Fields("spec", "trainer", "numProcPerNode"),
 			fmt.Sprintf("invalid value %q: must be an integer under an MPI policy", n.StrVal), "use an integer")
 	}
 	if !c.job.has(release.MPIEnv) {
@@ -225,7 +226,7 @@ func (c *checker) flux(p *trainer.FluxMLPolicySource) {
 		processes = t.NumProcPerNode
 	}
 	if processes != nil && *processes < 1 {
-		c.report(finding.CodeFlux, finding.Error, fieldpath.Fields("spec", "trainer", "numProcPerNode"),
+		c.report(codes.Flux, finding.Error, fieldpath.Fields("spec", "trainer", "numProcPerNode"),
 			fmt.Sprintf("flux runs at least 1 process a node, not %d", *processes), "set numProcPerNode to 1 or more")
 	}
 	job := replicatedJob(c.merged.Template.Spec.ReplicatedJobs, mlpolicy.Node)
@@ -236,7 +237,7 @@ func (c *checker) flux(p *trainer.FluxMLPolicySource) {
 	if podapi.HasContainer(pod.InitContainers, fluxInstaller) {
 		path := jobPath(job.Name).Append(fieldpath.Fields("template", "spec", "template", "spec", "initContainers")...).Append(fieldpath.Item("name", fluxInstaller))
 		c.add(finding.Finding{
-			Code: finding.CodeFlux, Severity: finding.Error, Object: c.job.id, Path: fieldpath.Fields("spec", "trainer", "initContainers"),
+			Code: codes.Flux, Severity: finding.Error, Object: c.job.id, Path: fieldpath.Fields("spec", "trainer", "initContainers"),
 			Message: fmt.Sprintf("the flux policy adds an init container called %q, and lets nobody else have one of that name", fluxInstaller),
 			Remedy:  finding.Remedy{Text: "give the runtime's init container another name"},
 			Claims:  []merge.Claim{c.origin(path)},
@@ -252,7 +253,7 @@ const volcanoQueue = "scheduling.volcano.sh/queue-name"
 func (c *checker) volcano() {
 	if queue, ok := c.merged.Template.Annotations[volcanoQueue]; ok && queue == "" {
 		c.add(finding.Finding{
-			Code: finding.CodeNoQueue, Severity: finding.Error, Object: c.job.id,
+			Code: codes.NoQueue, Severity: finding.Error, Object: c.job.id,
 			Path:    fieldpath.Fields("spec", "annotations").Append(fieldpath.Key(volcanoQueue)),
 			Message: "the name of the Volcano queue is empty", Remedy: finding.Remedy{Text: "name a queue, or remove the annotation to use the default one"},
 			Claims: []merge.Claim{c.origin(fieldpath.Fields("metadata", "annotations").Append(fieldpath.Key(volcanoQueue)))},

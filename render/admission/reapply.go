@@ -14,6 +14,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/admission/serverside"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/diff"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 	"github.com/trainweld/trainweld/schema"
@@ -233,9 +234,9 @@ func (o *object) update(ctx context.Context, stored *object) (finding.List, []fi
 	}
 	changed := frozen(&old, &new)
 	rejected := slices.DeleteFunc(found.all, func(f finding.Finding) bool {
-		return f.Code == finding.CodeWrongType && slices.ContainsFunc(changed, func(path fieldpath.Path) bool { return path.HasPrefix(f.Path) })
+		return f.Code == codes.WrongType && slices.ContainsFunc(changed, func(path fieldpath.Path) bool { return path.HasPrefix(f.Path) })
 	})
-	return rejected, slices.DeleteFunc(changed, func(path fieldpath.Path) bool { return found.has(o.id, path, finding.CodeImmutable) })
+	return rejected, slices.DeleteFunc(changed, func(path fieldpath.Path) bool { return found.has(o.id, path, codes.Immutable) })
 }
 
 func suspendedJobSet(js *jobset.JobSet) bool { return js.Spec.Suspend != nil && *js.Spec.Suspend }

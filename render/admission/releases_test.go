@@ -7,6 +7,7 @@ import (
 
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/admission"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/release"
 )
 
@@ -190,7 +191,7 @@ func TestReleases_Update(t *testing.T) {
 			found := admission.Update(t.Context(),
 				admission.Input{Release: &r, TrainJob: object(t, jobYAML(c.old)), Runtime: runtime},
 				admission.Input{Release: &r, TrainJob: object(t, jobYAML(c.change(&r)+c.new)), Runtime: runtime})
-			if got := strings.Join(codes(found), " "); got != c.want[i] {
+			if got := strings.Join(codesOf(found), " "); got != c.want[i] {
 				t.Errorf("%s: %q, want %q: %s\n%v", r.Name, got, c.want[i], c.reason, found)
 			}
 		}
@@ -205,8 +206,8 @@ func TestReleases_LiveRuntime(t *testing.T) {
 		found := admission.Update(t.Context(),
 			admission.Input{Release: &r, TrainJob: object(t, jobYAML("\tsuspend: true\n")), Runtime: before},
 			admission.Input{Release: &r, TrainJob: object(t, jobYAML("\tsuspend: true\n")), Runtime: after})
-		rejected := slices.ContainsFunc(found, func(f finding.Finding) bool { return f.Code == finding.CodeEndlessUpdate })
-		ignored := slices.ContainsFunc(found, func(f finding.Finding) bool { return f.Code == finding.CodeUpdateIgnored })
+		rejected := slices.ContainsFunc(found, func(f finding.Finding) bool { return f.Code == codes.EndlessUpdate })
+		ignored := slices.ContainsFunc(found, func(f finding.Finding) bool { return f.Code == codes.UpdateIgnored })
 		if live := i < len(release.Known())-1; rejected != live || ignored == live {
 			t.Errorf("%s: refused: %t, ignored: %t\n%v", r.Name, rejected, ignored, found)
 		}
@@ -238,7 +239,7 @@ func TestReleases_JobSet(t *testing.T) {
 	} {
 		for i, r := range release.Known() {
 			found := admission.AdmitJobSet(t.Context(), &r, object(t, c.text), "")
-			if got := strings.Join(codes(found), " "); got != c.want[i] {
+			if got := strings.Join(codesOf(found), " "); got != c.want[i] {
 				t.Errorf("%s: %q, want %q: %s\n%v", r.Name, got, c.want[i], c.reason, found)
 			}
 			// Labels of the Pods can be changed while the JobSet is suspended, in every release.
@@ -259,7 +260,7 @@ func TestReleases_Deprecated(t *testing.T) {
 		found = append(found, admission.Check(t.Context(), admission.Input{Release: &r, TrainJob: object(t, jobYAML("\ttrainer: {}\n")), Runtime: runtime})...)
 		warnings := 0
 		for _, f := range found {
-			if f.Code == finding.CodeDeprecated {
+			if f.Code == codes.Deprecated {
 				warnings++
 			}
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/casefile"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 	"github.com/trainweld/trainweld/render/release"
 )
@@ -86,10 +87,10 @@ func TestAdmitRendered(t *testing.T) {
 	}
 }
 
-func keysOf(found finding.List) []finding.Key {
-	var keys []finding.Key
+func keysOf(found finding.List) []codes.Key {
+	var keys []codes.Key
 	for _, f := range found {
-		keys = append(keys, f.Key())
+		keys = append(keys, codes.KeyOf(f))
 	}
 	return keys
 }

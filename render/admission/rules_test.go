@@ -94,7 +94,7 @@ func TestPodRules(t *testing.T) {
 		text = strings.Replace(text, "image: \"pytorch:2\"", "image: \"pytorch:2\"\n"+indented(c.container, 7), 1)
 		text = strings.Replace(text, "\t\t\t\t\tspec:\n", "\t\t\t\t\tmetadata: "+flow(c.metadata)+"\n\t\t\t\t\tspec:\n"+indented(c.pod, 6), 1)
 		found := admission.AdmitJobSet(t.Context(), nil, object(t, text), "")
-		if got := strings.Join(codes(found), " "); got != c.want {
+		if got := strings.Join(codesOf(found), " "); got != c.want {
 			t.Errorf("%s%s%s: %q, want %q: %s\n%v", c.metadata, c.pod, c.container, got, c.want, c.reason, found)
 			continue
 		}
@@ -189,7 +189,7 @@ func TestObjectRules(t *testing.T) {
 		}
 		r, found := admission.AdmitRuntime(t.Context(), nil, object(t, runtime), "default")
 		found = append(found, admission.Check(t.Context(), admission.Input{TrainJob: object(t, job), Runtime: r})...)
-		if got := strings.Join(codes(found), " "); got != c.want {
+		if got := strings.Join(codesOf(found), " "); got != c.want {
 			t.Errorf("%s: %q, want %q: %s\n%v", c.name, got, c.want, c.reason, found)
 		}
 	}

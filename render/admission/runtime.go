@@ -12,6 +12,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/admission/internal/podapi"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/mlpolicy"
 	"github.com/trainweld/trainweld/render/release"
 )
@@ -65,7 +66,7 @@ func AdmitRuntime(ctx context.Context, r *release.Release, fields map[string]any
 func admitRuntime(ctx context.Context, of *release.Release, fields map[string]any, namespace string, old *object, found *findings) *Runtime {
 	if !isRuntime(fields) {
 		found.add(finding.Finding{
-			Code: finding.CodeUnknownKind, Severity: finding.Error, Path: fieldpath.Fields("kind"),
+			Code: codes.UnknownKind, Severity: finding.Error, Path: fieldpath.Fields("kind"),
 			Message: fmt.Sprintf("%v is not a runtime", fields["kind"]),
 			Remedy:  finding.Remedy{Text: "give a TrainingRuntime or a ClusterTrainingRuntime"},
 		})
@@ -97,7 +98,7 @@ func admitRuntime(ctx context.Context, of *release.Release, fields map[string]an
 	if o.kind == trainer.ClusterTrainingRuntimeKind {
 		if r.deprecated && old == nil {
 			found.add(finding.Finding{
-				Code: finding.CodeDeprecated, Severity: finding.Warning, Object: o.id, Path: fieldpath.Fields("metadata", "labels").Append(fieldpath.Key(supportLabel)),
+				Code: codes.Deprecated, Severity: finding.Warning, Object: o.id, Path: fieldpath.Fields("metadata", "labels").Append(fieldpath.Key(supportLabel)),
 				Message: "the runtime is marked as deprecated; a later release of Kubeflow Trainer removes it", Remedy: finding.Remedy{Text: "move its TrainJobs to another runtime"},
 			})
 		}
@@ -122,11 +123,11 @@ func isUnchecked(o *object) bool {
 // undecodable reports an object that does not fit its Go type, unless the schema already reports the field.
 func (fs *findings) undecodable(o *object, err error) {
 	for _, f := range fs.all {
-		if f.Object == o.id && f.Severity == finding.Error && (f.Code == finding.CodeWrongType || f.Code == finding.CodeBadValue) {
+		if f.Object == o.id && f.Severity == finding.Error && (f.Code == codes.WrongType || f.Code == codes.BadValue) {
 			return
 		}
 	}
-	fs.reject(finding.CodeWrongType, o.id, nil,
+	fs.reject(codes.WrongType, o.id, nil,
 		"cannot be read: "+unmarshalProblem(err), "write a value of the field's type")
 }
 
@@ -154,7 +155,7 @@ func (r *Runtime) checkAncestors(found *findings) {
 		job := &jobs[i]
 		path := fieldpath.Fields("spec", "template", "spec", "replicatedJobs").Append(fieldpath.Item("name", job.Name))
 		if job.Name == launcher && job.Replicas != 1 && d.has(release.RuntimeLauncher) {
-			found.reject(finding.CodeRuntimeReplicas, r.id, path.Append(fieldpath.Field("replicas")),
+			found.reject(codes.RuntimeReplicas, r.id, path.Append(fieldpath.Field("replicas")),
 				fmt.Sprintf("the job %q must have 1 replica, not %d", launcher, job.Replicas), "remove replicas")
 		}
 		ancestor := job.Template.Labels[mlpolicy.Ancestor]
@@ -163,12 +164,12 @@ func (r *Runtime) checkAncestors(found *findings) {
 			continue
 		}
 		if job.Replicas != 1 {
-			found.reject(finding.CodeRuntimeReplicas, r.id, path.Append(fieldpath.Field("replicas")),
+			found.reject(codes.RuntimeReplicas, r.id, path.Append(fieldpath.Field("replicas")),
 				fmt.Sprintf("job %q has the label of the %s, and must have 1 replica, not %d", job.Name, ancestor, job.Replicas), "drop replicas; the number of Pods is mlPolicy.numNodes, or the job's parallelism")
 		}
 		pod := &job.Template.Spec.Template.Spec
 		if d.has(release.RuntimeContainers) && !podapi.HasContainer(pod.Containers, container) {
-			found.reject(finding.CodeRuntimeContainer, r.id, path.Append(fieldpath.Fields("template", "spec", "template", "spec", "containers")...),
+			found.reject(codes.RuntimeContainer, r.id, path.Append(fieldpath.Fields("template", "spec", "template", "spec", "containers")...),
 				fmt.Sprintf("job %q has the label of the %s, and no container called %q", job.Name, ancestor, container), fmt.Sprintf("call the container that does the work %q, or take the label away", container))
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/release"
 )
 
@@ -83,7 +84,7 @@ func (k *keyWalk) check(at fieldpath.Path, key string) {
 	text, err := json.Marshal(key)
 	if n := utf8.RuneCount(text); err == nil && n > maxSnapshotKey {
 		k.found = append(k.found, finding.Finding{
-			Code: finding.CodeNeverCreated, Severity: finding.Error, Object: k.id, Path: at,
+			Code: codes.NeverCreated, Severity: finding.Error, Object: k.id, Path: at,
 			Message: fmt.Sprintf("its key in managed fields has %d characters: must be at most %d, or the controller cannot store a snapshot of the runtime", n, maxSnapshotKey),
 			Remedy:  finding.Remedy{Text: "shorten it"},
 		})

@@ -15,6 +15,7 @@ import (
 	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/render/admission"
 	"github.com/trainweld/trainweld/render/admission/serverside"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/release"
 )
 
@@ -92,7 +93,7 @@ func TestCheck_Snapshot(t *testing.T) {
 			runtime, _ := admission.AdmitRuntime(t.Context(), of, fields, "default")
 			got := false
 			for _, f := range admission.Check(t.Context(), admission.Input{Release: of, TrainJob: object(t, jobYAML("")), Runtime: runtime}) {
-				got = got || f.Code == finding.CodeNeverCreated && f.Severity == finding.Error && f.Object.Kind == "ClusterTrainingRuntime"
+				got = got || f.Code == codes.NeverCreated && f.Severity == finding.Error && f.Object.Kind == "ClusterTrainingRuntime"
 			}
 			want := of == nil && !storable(t, server, fields)
 			if want {

@@ -13,6 +13,7 @@ import (
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/admission/internal/apirule"
 	"github.com/trainweld/trainweld/render/admission/internal/podapi"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/mlpolicy"
 	"github.com/trainweld/trainweld/render/release"
 	"github.com/trainweld/trainweld/render/runtimepatch"
@@ -23,7 +24,7 @@ import (
 // themselves.
 func (c *checker) webhook() {
 	if c.in.Runtime.deprecated && c.in.Runtime.id.Kind == "ClusterTrainingRuntime" {
-		c.report(finding.CodeDeprecated, finding.Warning, fieldpath.Fields("spec", "runtimeRef", "name"),
+		c.report(codes.Deprecated, finding.Warning, fieldpath.Fields("spec", "runtimeRef", "name"),
 			fmt.Sprintf("%s is marked as deprecated; a later release of Kubeflow Trainer removes it", c.in.Runtime.id), "name another runtime")
 	}
 	if i := c.typed.Spec.Initializer; i != nil {
@@ -41,7 +42,7 @@ func (c *checker) webhook() {
 func (c *checker) nameOnCreate() {
 	name := c.job.id.Name
 	if problems := validation.IsDNS1035Label(name); c.job.has(release.NameOnCreate) && name != "" && len(problems) > 0 {
-		c.report(finding.CodeBrokenRule, finding.Error, fieldpath.Fields("metadata", "name"),
+		c.report(codes.BrokenRule, finding.Error, fieldpath.Fields("metadata", "name"),
 			"the webhook rejects the name: "+apirule.Brief(problems...), nameHelp)
 	}
 }
@@ -60,7 +61,7 @@ func (c *checker) initializer(section, name string) {
 	reject := func(message, help string) {
 		path := fieldpath.Fields("spec", "initializer", section)
 		c.add(finding.Finding{
-			Code: finding.CodeNoInitializer, Severity: finding.Error, Object: c.job.id, Path: fieldpath.Fields("spec", "runtimeRef"),
+			Code: codes.NoInitializer, Severity: finding.Error, Object: c.job.id, Path: fieldpath.Fields("spec", "runtimeRef"),
 			Message: message, Remedy: finding.Remedy{Text: help},
 			Claims: []merge.Claim{{Layer: runtimepatch.TrainJobLayer, Value: merge.Presence{}, Source: path}},
 		})

@@ -17,6 +17,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/explain"
 	"github.com/trainweld/trainweld/render/release"
 	"github.com/trainweld/trainweld/render/runtimepatch"
@@ -54,7 +55,7 @@ func update(ctx context.Context, old, new Input, observed *Observed) (finding.Li
 		return after.result(), nil
 	}
 	if before.job.id != after.job.id {
-		after.report(finding.CodeUnknownOldObject, finding.Error, fieldpath.Fields("metadata", "name"),
+		after.report(codes.UnknownOldObject, finding.Error, fieldpath.Fields("metadata", "name"),
 			fmt.Sprintf("the old object is %s: another one", before.job.id), "give the old and the new state of one object")
 		return after.result(), nil
 	}
@@ -94,7 +95,7 @@ func UpdateRuntime(ctx context.Context, r *release.Release, old, new map[string]
 	found := &findings{}
 	if !isRuntime(old) || old["kind"] != new["kind"] {
 		found.add(finding.Finding{
-			Code: finding.CodeUnknownOldObject, Severity: finding.Error, Path: fieldpath.Fields("kind"),
+			Code: codes.UnknownOldObject, Severity: finding.Error, Path: fieldpath.Fields("kind"),
 			Message: fmt.Sprintf("the old object is a %v, and the new one a %v", old["kind"], new["kind"]), Remedy: finding.Remedy{Text: "give the old and the new state of one object"},
 		})
 		return nil, found.all
@@ -137,7 +138,7 @@ func UpdateJobSet(ctx context.Context, r *release.Release, old, new map[string]a
 		return found.all
 	}
 	if o.id != stored.id {
-		found.reject(finding.CodeUnknownOldObject, o.id, fieldpath.Fields("metadata", "name"),
+		found.reject(codes.UnknownOldObject, o.id, fieldpath.Fields("metadata", "name"),
 			fmt.Sprintf("the old object is %s: another one", stored.id), "give the old and the new state of one object")
 		return found.all
 	}
@@ -155,7 +156,7 @@ func UpdateJobSet(ctx context.Context, r *release.Release, old, new map[string]a
 	rejected, changed := updated.update(ctx, stored)
 	found.add(rejected...)
 	for _, path := range changed {
-		found.add(finding.Finding{Code: finding.CodeImmutable, Severity: finding.Error, Object: o.id, Path: path, Message: "field is immutable", Remedy: finding.Remedy{Text: unfreeze(path)}})
+		found.add(finding.Finding{Code: codes.Immutable, Severity: finding.Error, Object: o.id, Path: path, Message: "field is immutable", Remedy: finding.Remedy{Text: unfreeze(path)}})
 	}
 	if js = (&jobset.JobSet{}); updated.as(js) != nil {
 		return found.all
@@ -202,7 +203,7 @@ func (c *checker) patchedRunning(old *checker) {
 	default:
 		message = what + " can be changed only while no Pods of the job are active"
 	}
-	c.report(finding.CodePatchedRunning, finding.Error, fieldpath.Fields("spec", string(c.job.release.Overrides)),
+	c.report(codes.PatchedRunning, finding.Error, fieldpath.Fields("spec", string(c.job.release.Overrides)),
 		message, fmt.Sprintf("suspend the job first, and change the %s once no Pods are active", what))
 }
 
@@ -216,7 +217,7 @@ func movedQueue(id fieldpath.Object, old, new map[string]string) finding.List {
 		return nil
 	}
 	return finding.List{{
-		Code: finding.CodeMovedQueue, Severity: finding.Error, Object: id, Path: fieldpath.Fields("metadata", "labels").Append(fieldpath.Key(QueueLabel)),
+		Code: codes.MovedQueue, Severity: finding.Error, Object: id, Path: fieldpath.Fields("metadata", "labels").Append(fieldpath.Key(QueueLabel)),
 		Message: fmt.Sprintf("Invalid value: %q: field is immutable while the job is not suspended, and was %q: Kueue rejects the update", new[QueueLabel], old[QueueLabel]),
 		Remedy:  finding.Remedy{Text: "suspend the job first, or restore the old queue"},
 	}}
@@ -281,7 +282,7 @@ func (c *checker) ignoredRuntime(kept, r *Runtime) {
 	if kept == nil || c.job.release.RuntimeRead == release.LiveRuntime || r == nil || r == kept || r.id != kept.id || equality.Semantic.DeepEqual(r.spec, kept.spec) {
 		return
 	}
-	c.report(finding.CodeUpdateIgnored, finding.Warning, fieldpath.Fields("spec", "runtimeRef"),
+	c.report(codes.UpdateIgnored, finding.Warning, fieldpath.Fields("spec", "runtimeRef"),
 		fmt.Sprintf("%s has changed, and the Trainer goes on with what it was when the TrainJob was created; kubectl shows the changed one", r.id), "delete the TrainJob and create it again to use the changed runtime")
 	in := c.renderInput(kept)
 	in.Live = &r.spec
@@ -346,7 +347,7 @@ func (c *checker) reapply(ctx context.Context, before *checker) {
 	rejected, changed := updated.update(ctx, stored)
 	c.rejectedUpdates(ctx, before, d, again, rejected)
 	message := "the JobSet exists, and does not let this be changed"
-	immutable := c.all.Of(finding.CodeImmutable)
+	immutable := c.all.Of(codes.Immutable)
 	if immutable == nil {
 		message += ": the TrainJob is accepted, and the Trainer retries forever"
 	}
@@ -356,7 +357,7 @@ func (c *checker) reapply(ctx context.Context, before *checker) {
 			continue // the field of the TrainJob is reported
 		}
 		c.add(finding.Finding{
-			Code: finding.CodeEndlessUpdate, Severity: finding.Error, Object: stored.id, Path: path,
+			Code: codes.EndlessUpdate, Severity: finding.Error, Object: stored.id, Path: path,
 			Message: message,
 			Remedy:  finding.Remedy{Text: "restore it; of an existing JobSet's Pods only labels, annotations, nodeSelector, tolerations and schedulingGates can be changed"},
 			Claims:  []merge.Claim{claim},
@@ -395,13 +396,13 @@ func (c *checker) applySecond(ctx context.Context, before *checker, observed Obs
 func (c *checker) rejectedUpdates(ctx context.Context, before *checker, d *definition, applied map[string]any, rejected finding.List) {
 	var created *findings
 	for _, f := range rejected {
-		if created == nil && f.Code != finding.CodeImmutable {
+		if created == nil && f.Code != codes.Immutable {
 			created = &findings{}
 			if fresh := d.createJobSet(applied, c.job.id.Namespace, created); fresh != nil {
 				fresh.validate(ctx, nil, created)
 			}
 		}
-		if f.Code == finding.CodeImmutable || !created.has(f.Object, f.Path, f.Code) {
+		if f.Code == codes.Immutable || !created.has(f.Object, f.Path, f.Code) {
 			c.rejectedUpdate(before, f)
 		}
 	}
@@ -412,17 +413,17 @@ func (c *checker) rejectedUpdates(ctx context.Context, before *checker, d *defin
 func (c *checker) rejectedUpdate(before *checker, f finding.Finding) {
 	claims := []merge.Claim{c.origin(f.Path)}
 	switch {
-	case f.Code != finding.CodeImmutable:
+	case f.Code != codes.Immutable:
 		f.Message = "the change removes the last value, and server-side apply leaves a null: " + f.Message + "; the Trainer retries forever"
 		f.Remedy.Text = "keep one of the labels or annotations, or delete the TrainJob and create it again"
-		f.Code = finding.CodeEndlessUpdate
+		f.Code = codes.EndlessUpdate
 		claims = nil // no layer sets it any more
 	case f.Path.HasPrefix(fieldpath.Fields("spec", "volumeClaimPolicies")) && suspended(before) && !suspended(c):
-		f.Code = finding.CodeNeverResumed
+		f.Code = codes.NeverResumed
 		f.Message = "the job cannot be resumed: JobSet has filled in retentionPolicy when it was created, the Trainer applies the claims without it, and they cannot be changed"
 		f.Remedy.Text = "write retentionPolicy: {whenDeleted: Delete} into volumeClaimPolicies of the runtime, delete the TrainJob and create it again"
 	default:
-		f.Code = finding.CodeEndlessUpdate
+		f.Code = codes.EndlessUpdate
 		f.Message = "the JobSet exists, and does not let this be changed: " + f.Message + "; the Trainer retries forever"
 	}
 	f.Claims = append(f.Claims, claims...)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/admission"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/release"
 )
 
@@ -87,8 +88,8 @@ func admitted(t *testing.T, text string) *admission.Runtime {
 	return r
 }
 
-// codes are the codes of the errors, each once, and the field of the first.
-func codes(found finding.List) []string {
+// codesOf returns the codes of the errors, each once.
+func codesOf(found finding.List) []string {
 	set := map[string]bool{}
 	for _, f := range found {
 		if f.Severity == finding.Error {
@@ -218,7 +219,7 @@ func TestUpdate(t *testing.T) {
 			found := admission.Update(t.Context(),
 				admission.Input{TrainJob: object(t, jobYAML(c.old)), Runtime: runtime},
 				admission.Input{TrainJob: object(t, jobYAML(c.new)), Runtime: runtime})
-			if got := codes(found); !slices.Equal(got, c.want) {
+			if got := codesOf(found); !slices.Equal(got, c.want) {
 				t.Errorf("%v, want %v: %s\n%v", got, c.want, c.reason, found)
 			}
 			at := func(f finding.Finding) bool { return f.Severity == finding.Error && f.Path.String() == c.path }
@@ -226,7 +227,7 @@ func TestUpdate(t *testing.T) {
 				t.Errorf("no error at %s: %s\n%v", c.path, c.reason, found)
 			}
 			for _, f := range found {
-				if f.Code == finding.CodeImmutable && !strings.HasPrefix(f.Remedy.Text, "restore the old value") {
+				if f.Code == codes.Immutable && !strings.HasPrefix(f.Remedy.Text, "restore the old value") {
 					t.Errorf("help %q of an immutable field", f.Remedy.Text)
 				}
 			}
@@ -422,10 +423,10 @@ func TestUpdate_OfExisting(t *testing.T) {
 				return admission.Input{Release: r, TrainJob: object(t, jobYAML(job)), Runtime: admitted}
 			}
 			found := admission.Update(t.Context(), in(c.old, c.before), in(c.new, c.after))
-			if got := codes(found); !slices.Equal(got, c.want) {
+			if got := codesOf(found); !slices.Equal(got, c.want) {
 				t.Errorf("%v, want %v: %s\n%v", got, c.want, c.reason, found)
 			}
-			if kept := found.Of(finding.CodeUpdateIgnored) != nil; kept != c.kept {
+			if kept := found.Of(codes.UpdateIgnored) != nil; kept != c.kept {
 				t.Errorf("tells of the kept runtime: %t, want %t: %s\n%v", kept, c.kept, c.reason, found)
 			}
 		})
@@ -453,7 +454,7 @@ func TestNeverResumes(t *testing.T) {
 		found := admission.Update(t.Context(),
 			admission.Input{TrainJob: object(t, jobYAML("\tsuspend: true\n")), Runtime: runtime},
 			admission.Input{TrainJob: object(t, jobYAML("\tsuspend: false\n")), Runtime: runtime})
-		if got := codes(found); !slices.Equal(got, c.want) {
+		if got := codesOf(found); !slices.Equal(got, c.want) {
 			t.Errorf("%q: %v, want %v\n%v", c.policy, got, c.want, found)
 		}
 	}
@@ -482,7 +483,7 @@ func TestRecordedReapply(t *testing.T) {
 			in := admission.Input{TrainJob: o, Runtime: runtime}
 			found := admission.Update(t.Context(), in, in)
 			fails := slices.ContainsFunc(found, func(f finding.Finding) bool {
-				return f.Code == finding.CodeEndlessUpdate || f.Code == finding.CodeNeverResumed && f.Severity == finding.Error
+				return f.Code == codes.EndlessUpdate || f.Code == codes.NeverResumed && f.Severity == finding.Error
 			})
 			if fails != c.failsAgain {
 				t.Errorf("%s: fails to be applied again: %v, want %v\n%v", c.name, fails, c.failsAgain, found)

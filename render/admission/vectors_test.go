@@ -19,6 +19,7 @@ import (
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/admission"
 	"github.com/trainweld/trainweld/render/casefile"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 func TestMain(m *testing.M) { os.Exit(testenv.Tests{M: m}.Run()) }
@@ -158,7 +159,7 @@ func check(t *testing.T, objects []map[string]any, stock runtimes) finding.List 
 		switch {
 		case strings.HasSuffix(kind, "TrainingRuntime"):
 		case kind != "TrainJob":
-			found = append(found, finding.Finding{Code: finding.CodeUnknownKind, Severity: finding.Error, Message: kind})
+			found = append(found, finding.Finding{Code: codes.UnknownKind, Severity: finding.Error, Message: kind})
 		default:
 			in := admission.Input{TrainJob: object, OnConflict: render.Last}
 			id, known := refersTo(object)
@@ -166,7 +167,7 @@ func check(t *testing.T, objects []map[string]any, stock runtimes) finding.List 
 				in.Runtime = stock[id]
 			}
 			if in.Runtime == nil || !known {
-				found = append(found, finding.Finding{Code: finding.CodeNoRuntime, Severity: finding.Error, Path: fieldpath.Fields("spec", "runtimeRef"), Message: id.String()})
+				found = append(found, finding.Finding{Code: codes.NoRuntime, Severity: finding.Error, Path: fieldpath.Fields("spec", "runtimeRef"), Message: id.String()})
 				in.Runtime = nil
 			}
 			found = append(found, admission.Check(t.Context(), in)...)
@@ -236,7 +237,7 @@ func TestRecorded(t *testing.T) {
 		found := c.check(t, stock)
 		if c.outcome == "suspended" {
 			// The cluster rejects the resume, which comes after the end of the recording.
-			found = slices.DeleteFunc(found, func(f finding.Finding) bool { return f.Code == finding.CodeNeverResumed })
+			found = slices.DeleteFunc(found, func(f finding.Finding) bool { return f.Code == codes.NeverResumed })
 		}
 		if (found.Err() != nil) != c.rejected() {
 			t.Errorf("%s: the cluster says %s\n%s%s", c.name, c.outcome, c.text, report(found))

@@ -12,6 +12,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/admission/internal/podapi"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/internal/patched"
 	"github.com/trainweld/trainweld/render/mlpolicy"
 	"github.com/trainweld/trainweld/render/runtimepatch"
@@ -46,7 +47,7 @@ func (c *checker) movedAncestors() {
 		path := jobPath(job.Name).Append(fieldpath.Fields("template", "metadata", "labels")...).Append(fieldpath.Key(mlpolicy.Ancestor))
 		claim := c.origin(path)
 		c.add(finding.Finding{
-			Code: finding.CodeAncestorMoved, Severity: finding.Warning, Object: c.job.id, Path: claim.Source, Claims: []merge.Claim{claim},
+			Code: codes.AncestorMoved, Severity: finding.Warning, Object: c.job.id, Path: claim.Source, Claims: []merge.Claim{claim},
 			Message: fmt.Sprintf("the patch changes the step of job %q from %s to %s, so that other sections of the TrainJob are written into it", job.Name, orNone(was), orNone(is)),
 			Remedy:  finding.Remedy{Text: "remove the label from the patch; the runtime says which job is which"},
 		})
@@ -77,7 +78,7 @@ func (c *checker) powers(patch *trainer.RuntimePatch) {
 			v := &pod.Volumes[j]
 			had := slices.ContainsFunc(before.Volumes, func(b corev1.Volume) bool { return b.Name == v.Name && b.HostPath != nil })
 			if v.HostPath != nil && !had {
-				c.report(finding.CodePrivilegedPatch, finding.Warning, at.Append(fieldpath.Field("volumes"), fieldpath.Item("name", v.Name), fieldpath.Field("hostPath")),
+				c.report(codes.PrivilegedPatch, finding.Warning, at.Append(fieldpath.Field("volumes"), fieldpath.Item("name", v.Name), fieldpath.Field("hostPath")),
 					fmt.Sprintf("the patch mounts %s of the node", v.HostPath.Path), "mount a claim, or let the runtime have the volume")
 			}
 		}
@@ -104,11 +105,11 @@ func (c *checker) containerPowers(patches []trainer.ContainerPatch, before []cor
 		path := list.Append(fieldpath.Item("name", patches[i].Name), fieldpath.Field("securityContext"))
 		const help = "let the runtime say so, where whoever answers for it can see it"
 		if podapi.IsPrivileged(s) && !podapi.IsPrivileged(had) {
-			c.report(finding.CodePrivilegedPatch, finding.Warning, path.Append(fieldpath.Field("privileged")),
+			c.report(codes.PrivilegedPatch, finding.Warning, path.Append(fieldpath.Field("privileged")),
 				fmt.Sprintf("the patch makes container %q privileged: it can do on its node what it likes", patches[i].Name), help)
 		}
 		if s.Capabilities != nil && slices.Contains(s.Capabilities.Add, "SYS_ADMIN") {
-			c.report(finding.CodePrivilegedPatch, finding.Warning, path.Append(fieldpath.Fields("capabilities", "add")...),
+			c.report(codes.PrivilegedPatch, finding.Warning, path.Append(fieldpath.Fields("capabilities", "add")...),
 				fmt.Sprintf("the patch gives container %q the capability SYS_ADMIN, which is nearly all of them", patches[i].Name), help)
 		}
 	}

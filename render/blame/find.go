@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/nearest"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -196,7 +196,7 @@ func (f *Field) nearest(step fieldpath.Step, t *schema.Type) []fieldpath.Path {
 			}
 		}
 	}
-	if near := finding.Nearest(nameOf(step), names); near != "" {
+	if near := nearest.To(nameOf(step), names); near != "" {
 		return []fieldpath.Path{f.Path.Append(byName[near])}
 	}
 	if step.Keys() != nil { // a wrong item of a list: return the existing ones
@@ -238,7 +238,7 @@ func (o *Object) named(step fieldpath.Step) []fieldpath.Path {
 			names = append(names, field)
 		}
 	})
-	near := finding.Nearest(name, names)
+	near := nearest.To(name, names)
 	var found []fieldpath.Path
 	walk(o.root, func(f *Field) {
 		if field, ok := f.step.Field(); ok && field == near && near != "" {

@@ -22,7 +22,9 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/internal/patched"
+	"github.com/trainweld/trainweld/render/nearest"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 	"github.com/trainweld/trainweld/schema"
 )
@@ -60,7 +62,7 @@ func Patches(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatc
 		c.named[patches[i].Manager]++
 	}
 	c.template(template)
-	c.object.Kind = finding.TrainJobKind
+	c.object.Kind = trainer.TrainJobKind
 	c.managers(patches)
 	for i := range patches {
 		c.current = i
@@ -108,17 +110,17 @@ func (c *checker) managers(patches []trainer.RuntimePatch) {
 		var errs field.ErrorList
 		switch {
 		case name == "":
-			c.report(finding.CodeBadManager, finding.Error, entry(i), form, "the patch has no manager")
+			c.report(codes.BadManager, finding.Error, entry(i), form, "the patch has no manager")
 		case len(name) > longestManager:
-			c.report(finding.CodeBadManager, finding.Error, entry(i, fieldpath.Field("manager")), form, "manager name is %d characters long: must be at most %d", len(name), longestManager)
+			c.report(codes.BadManager, finding.Error, entry(i, fieldpath.Field("manager")), form, "manager name is %d characters long: must be at most %d", len(name), longestManager)
 		default:
 			errs = validation.IsDomainPrefixedPath(nil, name)
 		}
 		for _, err := range errs {
-			c.report(finding.CodeBadManager, finding.Error, entry(i, fieldpath.Field("manager")), form, "invalid manager name %q: %s", name, err.Detail)
+			c.report(codes.BadManager, finding.Error, entry(i, fieldpath.Field("manager")), form, "invalid manager name %q: %s", name, err.Detail)
 		}
 		if first := firsts[name]; first < i && name != "" {
-			f := c.report(finding.CodeDuplicateManager, finding.Error, entry(i, fieldpath.Field("manager")), "combine the two patches, or remove one",
+			f := c.report(codes.DuplicateManager, finding.Error, entry(i, fieldpath.Field("manager")), "combine the two patches, or remove one",
 				"manager %q has two patches", name)
 			f.Claims, f.Remedy.Do = duplicateClaims(merge.Manager(name), entry(first), entry(i)), finding.Merge
 		}
@@ -132,7 +134,7 @@ func duplicateClaims(layer merge.Layer, first, second fieldpath.Path) []merge.Cl
 
 // template checks a runtime's template by itself.
 func (c *checker) template(template *trainer.JobSetTemplateSpec) {
-	c.object.Kind = finding.RuntimeKind
+	c.object.Kind = trainer.TrainingRuntimeKind
 	c.walk(nil, template)
 }
 
@@ -203,7 +205,7 @@ func (c *checker) job(jobs []jobset.ReplicatedJob, patch *trainer.ReplicatedJobP
 		if c.jobNames == nil {
 			c.jobNames = newChoice(len(jobs), func(i int) string { return jobs[i].Name })
 		}
-		f := c.report(finding.CodeUnknownJob, finding.Error, c.atJob(patch.Name), "patch one of the runtime's jobs"+c.jobNames.among(patch.Name),
+		f := c.report(codes.UnknownJob, finding.Error, c.atJob(patch.Name), "patch one of the runtime's jobs"+c.jobNames.among(patch.Name),
 			"the runtime has no replicated job %q; the cluster would add one that has no containers", patch.Name)
 		c.jobNames.rename(&f.Remedy, patch.Name, c.patched)
 		return
@@ -268,7 +270,7 @@ func (c *checker) containers(job, what, list string, patches []trainer.Container
 		default:
 			names.rename(&remedy, name, patched)
 		}
-		c.report(finding.CodeUnknownContainer, finding.Error, c.atJob(job, list).Append(fieldpath.Item("name", name)), "",
+		c.report(codes.UnknownContainer, finding.Error, c.atJob(job, list).Append(fieldpath.Item("name", name)), "",
 			"the runtime's replicated job %q has no %s %q; the cluster would add one that has no image", job, what, name).Remedy = remedy
 	}
 }
@@ -276,7 +278,7 @@ func (c *checker) containers(job, what, list string, patches []trainer.Container
 // choice are the names of which a patch must use one.
 type choice struct {
 	list  []string
-	names finding.Names
+	names nearest.Names
 }
 
 func newChoice(n int, name func(i int) string) *choice {
@@ -284,7 +286,7 @@ func newChoice(n int, name func(i int) string) *choice {
 	for i := range list {
 		list[i] = name(i)
 	}
-	return &choice{list, finding.NewNames(list)}
+	return &choice{list, nearest.NewNames(list)}
 }
 
 // mostNamed is the number of names that a help text lists.
@@ -300,7 +302,7 @@ func (c *choice) among(name string) string {
 		named = around[:mostNamed]
 	}
 	list := joined(named, len(c.list))
-	if near := finding.Nearest(name, around); near != "" {
+	if near := nearest.To(name, around); near != "" {
 		return fmt.Sprintf(": did you mean %q? It has %s", near, list)
 	}
 	return ": it has " + list
@@ -318,13 +320,13 @@ func joined(names []string, n int) string {
 // rename makes a remedy the renaming of an item to the near name. The repair is certain if the name is clear, and the patch has no item of it.
 func (c *choice) rename(r *finding.Remedy, name string, patched map[string]int) {
 	around := c.names.Around(name)
-	near := finding.Nearest(name, around)
+	near := nearest.To(name, around)
 	if near == "" {
 		return
 	}
 	r.Do, r.Options = finding.Rename, []string{near}
 	_, isPatched := patched[near]
-	r.IsCertain = !isPatched && !c.names.IsLong() && finding.IsClear(name, near, around)
+	r.IsCertain = !isPatched && !c.names.IsLong() && nearest.IsClear(name, near, around)
 }
 
 // EnvFields returns the fields of a TrainJob that set the env of a container, by the name of the container. No patch may set the env
@@ -349,7 +351,7 @@ func (c *checker) mainEnv(patch *trainer.ReplicatedJobPatch) {
 		}
 		if api := EnvFields()[containers[i].Name]; api != "" {
 			at := c.atJob(patch.Name, "containers").Append(fieldpath.Item("name", containers[i].Name), fieldpath.Field("env"))
-			f := c.report(finding.CodeEnvOnMain, finding.Error, at, "set "+api+" of the TrainJob instead",
+			f := c.report(codes.EnvOnMain, finding.Error, at, "set "+api+" of the TrainJob instead",
 				"no patch may set env of a container called %q", containers[i].Name)
 			if containers[i].Name == "node" && patch.Name == c.trainer && c.trainer != "" {
 				f.Remedy.Do, f.Remedy.Options, f.Remedy.IsCertain = finding.Move, []string{"." + api}, true
@@ -393,7 +395,7 @@ func (c *checker) initOrder(job string, patches []trainer.ContainerPatch, have [
 				}
 				order = joined(names, len(have))
 			}
-			c.report(finding.CodeInitOrder, finding.Warning, c.atJob(job, "initContainers").Append(fieldpath.Item("name", patches[i].Name)),
+			c.report(codes.InitOrder, finding.Warning, c.atJob(job, "initContainers").Append(fieldpath.Item("name", patches[i].Name)),
 				fmt.Sprintf("name them in the runtime's order: %s", order),
 				"init container %q will run after %q, in the patch's order and not in the runtime's", patches[i].Name, have[last].Name)
 		}
@@ -432,7 +434,7 @@ func (c *checker) tolerations(job string, patch, have []corev1.Toleration) {
 	if lost == nil {
 		return
 	}
-	f := c.report(finding.CodeDropsTolerations, finding.Warning, c.atJob(job, "tolerations"), "repeat the runtime's tolerations in the patch, or drop them from the runtime if they are not meant",
+	f := c.report(codes.DropsTolerations, finding.Warning, c.atJob(job, "tolerations"), "repeat the runtime's tolerations in the patch, or drop them from the runtime if they are not meant",
 		"the list replaces the runtime's whole, and drops %s", strings.Join(lost, " and "))
 	runtime := inTemplate().Append(f.Path[len(c.at("spec")):]...)
 	f.Claims = []merge.Claim{{Layer: runtimepatch.RuntimeLayer, Value: have, Source: runtime}, {Layer: c.layer(), Value: patch, Source: f.Path}}
@@ -446,7 +448,7 @@ func (c *checker) metadata(m *metav1.ObjectMeta, ofPod bool, path func() fieldpa
 		if _, encoded := f.Patch.Of(reflect.ValueOf(m).Elem()); !encoded || f.Name == "labels" || f.Name == "annotations" {
 			continue
 		}
-		remedy := &c.report(finding.CodeIgnoredMetadata, finding.Warning, path().Append(fieldpath.Field(f.Name)), "set labels and annotations only, and remove the rest", "%s", IgnoredMetadata(f.Name, ofPod)).Remedy
+		remedy := &c.report(codes.IgnoredMetadata, finding.Warning, path().Append(fieldpath.Field(f.Name)), "set labels and annotations only, and remove the rest", "%s", IgnoredMetadata(f.Name, ofPod)).Remedy
 		if !reachesPods(f.Name, ofPod) {
 			remedy.Do, remedy.IsCertain = finding.Remove, true
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/check"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
@@ -350,7 +351,7 @@ func TestCheck_DistinctPatches(t *testing.T) {
 	got := check.Patches(template(t, runtimePod), []trainer.RuntimePatch{ghost("a.example.com/x"), ghost(""), ghost("b.example.com/x"), ghost("a.example.com/x")})
 	var paths []string
 	for _, f := range got {
-		if f.Code == finding.CodeUnknownContainer {
+		if f.Code == codes.UnknownContainer {
 			paths = append(paths, f.Path[:3].String())
 		}
 	}
@@ -393,8 +394,8 @@ func TestCheckMainEnv(t *testing.T) {
 		got := check.Patches(template(t, runtimePod), []trainer.RuntimePatch{patch})
 		at := runtimepatch.PatchPath("a.example.com/x").Append(fieldpath.Field("spec"), fieldpath.Field("replicatedJobs"), fieldpath.Item("name", job)).
 			Append(fieldpath.Fields("template", "spec", "template", "spec", "containers")...).Append(fieldpath.Item("name", "node"), fieldpath.Field("env"))
-		if !slices.ContainsFunc(got, func(f finding.Finding) bool { return f.Code == finding.CodeEnvOnMain && slices.Equal(f.Path, at) }) {
-			t.Errorf("job %q: want %s at %s, got\n%v", job, finding.CodeEnvOnMain, at, got)
+		if !slices.ContainsFunc(got, func(f finding.Finding) bool { return f.Code == codes.EnvOnMain && slices.Equal(f.Path, at) }) {
+			t.Errorf("job %q: want %s at %s, got\n%v", job, codes.EnvOnMain, at, got)
 		}
 	}
 }
@@ -419,7 +420,7 @@ func TestCheckMetadata(t *testing.T) {
 		t.Error(diff)
 	}
 	for _, f := range got {
-		if reaches := strings.Contains(f.Message, "reach the Pods"); f.Code == finding.CodeIgnoredMetadata && reaches != strings.HasSuffix(f.Path.String(), "template.spec.template.metadata.finalizers") {
+		if reaches := strings.Contains(f.Message, "reach the Pods"); f.Code == codes.IgnoredMetadata && reaches != strings.HasSuffix(f.Path.String(), "template.spec.template.metadata.finalizers") {
 			t.Errorf("%s: %s", f.Path, f.Message)
 		}
 	}
@@ -437,7 +438,7 @@ func TestCheck_MissingParts(t *testing.T) {
 		patch.Manager = "a.example.com/x"
 		for _, template := range []*trainer.JobSetTemplateSpec{{}, template(t, runtimePod)} {
 			for _, f := range check.Patches(template, []trainer.RuntimePatch{patch}) {
-				if f.Code != finding.CodeUnknownJob {
+				if f.Code != codes.UnknownJob {
 					t.Errorf("%+v", f)
 				}
 			}

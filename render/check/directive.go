@@ -7,6 +7,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -14,7 +15,7 @@ import (
 // the runtime's labels to a label called "$patch".
 func (c *checker) directives(m reflect.Value, path func() fieldpath.Path) {
 	for _, key := range directivesIn(m) {
-		c.report(finding.CodeDirective, finding.Error, path().Append(fieldpath.Key(key)), "remove the key; a patch can add and change entries of a map, and never remove any",
+		c.report(codes.Directive, finding.Error, path().Append(fieldpath.Key(key)), "remove the key; a patch can add and change entries of a map, and never remove any",
 			"%q is a directive of strategic merge patches; the cluster obeys it here, and loses what the runtime set", key)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -31,9 +32,9 @@ func (w *walker) union(t *schema.Type, union int, patch, runtime operand, parent
 	if len(added)+len(there) < 2 {
 		return
 	}
-	at, code := w.path(setter), finding.CodeTwoSources
+	at, code := w.path(setter), codes.TwoSources
 	if parent == "env" && u.Name == "value" {
-		code = finding.CodeValueAndValueFrom
+		code = codes.ValueAndValueFrom
 	}
 	both := "both"
 	if len(added)+len(there) > 2 {
@@ -134,7 +135,7 @@ func (w *walker) discriminated(t *schema.Type, u schema.Union, patch, runtime op
 		if !holder.has(member) || patch.isPresent() && !by.ofPatch && !holder.ofPatch {
 			continue
 		}
-		f := w.report(finding.CodeTwoSources, finding.Error, w.path(at),
+		f := w.report(codes.TwoSources, finding.Error, w.path(at),
 			fmt.Sprintf("set %s to %q, or drop %s", u.Discriminator, u.When, name),
 			"%s is only allowed where %s is %q, and it is %q; the cluster rejects the Pod", name, u.Discriminator, u.When, chosen)
 		f.Claims = []merge.Claim{w.claim(by, chooser), w.claim(holder, member)}

@@ -7,6 +7,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 	"github.com/trainweld/trainweld/schema"
 )
@@ -143,9 +144,9 @@ func (w *walker) list(f *schema.StructField, patch, runtime view, depth int) {
 
 // duplicate reports an item whose key a first one has.
 func (w *walker) duplicate(f *schema.StructField, list operand, from view, first, i int, key string) {
-	code := finding.CodeDuplicateItem
+	code := codes.DuplicateItem
 	if f.Name == "volumeMounts" && list.ofPatch {
-		code = finding.CodeOneMountPath // the TrainJob CRD tells a patch's mounts apart by name
+		code = codes.OneMountPath // the TrainJob CRD tells a patch's mounts apart by name
 	}
 	at := w.path(list, fieldpath.Index(i))
 	found := w.report(code, finding.Error, at, "combine the two, or change one's "+f.Type.Key,
@@ -163,9 +164,9 @@ func mayLackKey(f *schema.StructField, ofPatch bool) bool {
 }
 
 func (w *walker) keyless(f *schema.StructField, t *schema.Type, path fieldpath.Path) {
-	code := finding.CodeNoMergeKey
+	code := codes.NoMergeKey
 	if f.Name == "env" {
-		code = finding.CodeEnvWithoutName
+		code = codes.EnvWithoutName
 	}
 	w.report(code, finding.Error, path, fmt.Sprintf("give the item a %s", t.Key), "an item of %s has no %s", f.Name, t.Key)
 }
@@ -178,7 +179,7 @@ func (w *walker) mountNames(mount *schema.Type, mounts *items, list operand) {
 		name := mounts.at(i).value(mount.Field("name")).String()
 		if first, duplicate := seen[name]; duplicate {
 			at := w.path(list, fieldpath.Index(i))
-			w.report(finding.CodeDuplicateItem, finding.Error, at,
+			w.report(codes.DuplicateItem, finding.Error, at,
 				"mount the volume at one path in this patch, and at the other in the runtime or by another volume of the same source",
 				"the TrainJob API takes one mount of a volume in a container's patch, and volume %q is mounted twice", name,
 			).Claims = duplicateClaims(w.layerOf(list), w.path(list, fieldpath.Index(first)), at)

@@ -1,5 +1,6 @@
-// Package codes explains the code of a finding, and holds the schema of a policy file. The table codes.txt is its source. The constants
-// of package finding and the pages in findings are generated from it.
+// Package codes has the codes of all findings, explains them, and holds the schema of a policy file. The table codes.txt is its source: its
+// constants and the pages in findings are generated from it. Set collects findings of several sources: each once, and the better of two
+// about one mistake.
 //
 //	if page, ok := codes.Of(finding.Code); ok {
 //		fmt.Println(page.Title)
@@ -17,7 +18,7 @@ import (
 )
 
 //go:embed codes.txt
-var codes string
+var table string
 
 //go:embed policy.schema.json
 var policySchema string
@@ -40,7 +41,7 @@ type Page struct {
 // pages are the sections by their codes.
 var pages = sync.OnceValue(func() map[finding.Code]Page {
 	all := map[finding.Code]Page{}
-	for _, section := range strings.Split(codes, "\n## ")[1:] {
+	for _, section := range strings.Split(table, "\n## ")[1:] {
 		heading, body, _ := strings.Cut(section, "\n")
 		code, title, _ := strings.Cut(heading, ": ")
 		code, _, _ = strings.Cut(code, " ")
@@ -54,7 +55,7 @@ var pages = sync.OnceValue(func() map[finding.Code]Page {
 	return all
 })
 
-// Of returns the page of a code, and whether there is one: there is for every code of package finding.
+// Of returns the page of a code, and whether there is one: there is for every constant.
 func Of(code finding.Code) (Page, bool) {
 	page, ok := pages()[code]
 	return page, ok
@@ -62,5 +63,22 @@ func Of(code finding.Code) (Page, bool) {
 
 // Codes returns all codes that have a page, in the order of their numbers.
 func Codes() []finding.Code { return slices.Sorted(maps.Keys(pages())) }
+
+// IsDispute reports whether a finding with the code is about opposing values of managers. The cluster drops some of the values, or
+// keeps too many.
+func IsDispute(code finding.Code) bool {
+	switch code {
+	case Overlap, Union, NotComposed, NoComposition:
+		return true
+	}
+	return false
+}
+
+// AssumesRuntime reports whether a finding notes a runtime that the inputs lack. The runtime comes from a release of the Trainer
+// instead. A report shows the finding once, among notes as among other findings. A strict run fails on it, because a cluster may
+// have changed the runtime.
+func AssumesRuntime(f finding.Finding) bool {
+	return f.Code == NoRuntime && f.Severity == finding.Note
+}
 
 func oneLine(paragraph string) string { return strings.Join(strings.Fields(paragraph), " ") }

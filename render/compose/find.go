@@ -8,6 +8,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // Composition is a field that a rule governs, and the value that the rule gives.
@@ -72,17 +73,17 @@ func IsRule(c merge.Claim) bool { return strings.HasPrefix(string(c.Layer), laye
 // otherwise an error. The last claim of such an error is the composed value, unless the rule gives none. A caller whose rule lets the
 // last patch win may lower an error with the code CodeNotComposed.
 func (c Composition) Finding(object fieldpath.Object) finding.Finding {
-	f := finding.Finding{Code: finding.CodeComposed, Severity: finding.Note, Object: object, Path: c.Path, Claims: c.Claims}
+	f := finding.Finding{Code: codes.Composed, Severity: finding.Note, Object: object, Path: c.Path, Claims: c.Claims}
 	names := strings.Join(c.Managers(), ", ")
 	switch {
 	case c.Err != nil:
-		f.Code, f.Severity = finding.CodeNoComposition, finding.Error
+		f.Code, f.Severity = codes.NoComposition, finding.Error
 		f.Message = fmt.Sprintf("%s%s: %s", c.Err, c.Rule.place(), names)
 		f.Remedy = finding.Remedy{Text: c.Rule.remedy()}
 	case c.IsHeld():
 		f.Message = fmt.Sprintf("the last patch sets %s%s: %s", c.Rule.noun(), c.Rule.place(), names)
 	default:
-		f.Code, f.Severity = finding.CodeNotComposed, finding.Error
+		f.Code, f.Severity = codes.NotComposed, finding.Error
 		f.Message = fmt.Sprintf("the last patch does not set %s%s: %s", c.Rule.noun(), c.Rule.place(), names)
 		f.Claims = append(slices.Clone(c.Claims), merge.Claim{Layer: c.Rule.Kind.Layer(), Value: c.Value, Position: c.Rule.Position})
 		f.Remedy = finding.Remedy{Do: finding.Compose, Options: []string{encoded(c.Value)}, IsCertain: c.Value != nil, Text: "set the policy's value in the last patch that sets the field"}
@@ -94,7 +95,7 @@ func (c Composition) Finding(object fieldpath.Object) finding.Finding {
 // composed one. Otherwise, Judge returns the composition's own finding.
 func (c Composition) Judge(overlap finding.Finding) finding.Finding {
 	f := c.Finding(overlap.Object)
-	if f.Code != finding.CodeNotComposed {
+	if f.Code != codes.NotComposed {
 		return f
 	}
 	overlap.Message = fmt.Sprintf("managers set different values, and the last one is not %s, %s%s: %s",

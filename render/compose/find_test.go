@@ -8,6 +8,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/compose"
 	"github.com/trainweld/trainweld/schema"
 )
@@ -49,12 +50,12 @@ func TestFind(t *testing.T) {
 	}{
 		{"no rule", nil, []corev1.PodSpec{tolerates("a")}, "", ""},
 		{"no patch", union, nil, "", ""},
-		{"a patch drops the runtime's", union, []corev1.PodSpec{tolerates("a")}, finding.CodeNotComposed, "the last patch does not set the union of all values (trainweld.yaml:2:5): a"},
-		{"the last patch drops the others'", union, []corev1.PodSpec{tolerates("a", "runtime"), tolerates("b")}, finding.CodeNotComposed, "the last patch does not set the union of all values (trainweld.yaml:2:5): a, b"},
-		{"the last patch holds all", union, []corev1.PodSpec{tolerates("a"), tolerates("runtime", "b", "a")}, finding.CodeComposed, "the last patch sets the union of all values (trainweld.yaml:2:5): a, b"},
-		{"the owner is the last", owner, []corev1.PodSpec{tolerates("a"), tolerates("b")}, finding.CodeComposed, "the last patch sets the value of b: a, b"},
-		{"the owner is not the last", owner, []corev1.PodSpec{{}, tolerates("b"), tolerates("c")}, finding.CodeNotComposed, "the last patch does not set the value of b: b, c"},
-		{"no owner", owner, []corev1.PodSpec{tolerates("a")}, finding.CodeNoComposition, "only b may set the field: a"},
+		{"a patch drops the runtime's", union, []corev1.PodSpec{tolerates("a")}, codes.NotComposed, "the last patch does not set the union of all values (trainweld.yaml:2:5): a"},
+		{"the last patch drops the others'", union, []corev1.PodSpec{tolerates("a", "runtime"), tolerates("b")}, codes.NotComposed, "the last patch does not set the union of all values (trainweld.yaml:2:5): a, b"},
+		{"the last patch holds all", union, []corev1.PodSpec{tolerates("a"), tolerates("runtime", "b", "a")}, codes.Composed, "the last patch sets the union of all values (trainweld.yaml:2:5): a, b"},
+		{"the owner is the last", owner, []corev1.PodSpec{tolerates("a"), tolerates("b")}, codes.Composed, "the last patch sets the value of b: a, b"},
+		{"the owner is not the last", owner, []corev1.PodSpec{{}, tolerates("b"), tolerates("c")}, codes.NotComposed, "the last patch does not set the value of b: b, c"},
+		{"no owner", owner, []corev1.PodSpec{tolerates("a")}, codes.NoComposition, "only b may set the field: a"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			found := compose.Find(ownersOf(t, tolerates("runtime"), tc.patches...), tc.rules)
@@ -68,10 +69,10 @@ func TestFind(t *testing.T) {
 				t.Fatalf("Find() = %v, want one composition", found)
 			}
 			f := found[0].Finding(fieldpath.Object{})
-			if f.Code != tc.code || f.Message != tc.message || found[0].IsHeld() != (tc.code == finding.CodeComposed) {
+			if f.Code != tc.code || f.Message != tc.message || found[0].IsHeld() != (tc.code == codes.Composed) {
 				t.Errorf("the finding is %v, want %s %s", f, tc.code, tc.message)
 			}
-			if last := f.Claims[len(f.Claims)-1]; compose.IsRule(last) != (tc.code == finding.CodeNotComposed) {
+			if last := f.Claims[len(f.Claims)-1]; compose.IsRule(last) != (tc.code == codes.NotComposed) {
 				t.Errorf("the last claim is %v", last)
 			}
 		})

@@ -18,6 +18,7 @@ import (
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/admission"
 	"github.com/trainweld/trainweld/render/casefile"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/explain"
 	"github.com/trainweld/trainweld/render/manifest"
 	"github.com/trainweld/trainweld/render/release"
@@ -222,7 +223,7 @@ func TestChange(t *testing.T) {
 		after := changeJob(t, "{manager: a.example.com/b, trainingRuntimeSpec: {template: {"+patch+"}}}")
 		found := admission.Update(ctx,
 			admission.Input{TrainJob: before, Runtime: runtime, Namespace: "ns"}, admission.Input{TrainJob: after, Runtime: runtime, Namespace: "ns"})
-		rejected := slices.ContainsFunc(found, func(f finding.Finding) bool { return f.Code == finding.CodeEndlessUpdate })
+		rejected := slices.ContainsFunc(found, func(f finding.Finding) bool { return f.Code == codes.EndlessUpdate })
 		if says := strings.Contains(rule.Change, "TW702"); says != rejected {
 			t.Errorf("%s: explain says %q, and admission: %v", path, rule.Change, found)
 		}

@@ -20,8 +20,8 @@ import (
 	"strings"
 
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/compose"
+	"github.com/trainweld/trainweld/render/nearest"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 	"github.com/trainweld/trainweld/schema"
 )
@@ -100,7 +100,7 @@ func bySuffix(text string, end fieldpath.Path) (Rule, error) {
 	})
 	switch len(found) {
 	case 0:
-		if near := finding.Nearest(names[len(names)-1], last); near != "" {
+		if near := nearest.To(names[len(names)-1], last); near != "" {
 			return Rule{}, fmt.Errorf("no field of a JobSet is called %s; did you mean %s?", text, near)
 		}
 		return Rule{}, fmt.Errorf("no field of a JobSet is called %s; name it from the root, such as %s", text, example)

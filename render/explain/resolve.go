@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/nearest"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -71,7 +71,7 @@ func (r *resolved) into(name string) error {
 			names = append(names, f.Name)
 		}
 		where := r.where()
-		if near := finding.Nearest(name, names); near != "" {
+		if near := nearest.To(name, names); near != "" {
 			return fmt.Errorf("%s has no field %s; did you mean %s?", where, name, near)
 		}
 		return fmt.Errorf("%s has no field %s; its fields are %s", where, name, strings.Join(names, ", "))

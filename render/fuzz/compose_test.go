@@ -18,6 +18,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/compose"
 	"github.com/trainweld/trainweld/render/explain"
 	"github.com/trainweld/trainweld/render/fuzz"
@@ -106,7 +107,7 @@ func failsAlike(err, other error) string {
 	}
 	for _, list := range []finding.List{found, others} {
 		for _, f := range list {
-			if f.Code != finding.CodeNoComposition {
+			if f.Code != codes.NoComposition {
 				return fmt.Sprintf("Compose returns %v", f)
 			}
 		}

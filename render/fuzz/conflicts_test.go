@@ -9,6 +9,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/fuzz"
 )
 
@@ -44,7 +45,7 @@ func decodes(document, into any) bool {
 func disagreements(found finding.List) map[string]bool {
 	keys := map[string]bool{}
 	for _, f := range found {
-		if f.Code == finding.CodeOverlap || f.Code == finding.CodeUnion {
+		if f.Code == codes.Overlap || f.Code == codes.Union {
 			keys[string(f.Code)+" "+f.Path.String()+" "+f.Message] = true
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/fuzz"
 	"github.com/trainweld/trainweld/render/legacy"
 )
@@ -115,7 +116,7 @@ func migrate(pair *fuzz.OldPair) (outcome, broken string) {
 
 // rejections are the reasons for which a generated TrainJob cannot be migrated. Either two overrides give one volume
 // two sources, which no cluster takes, or one patch cannot say the same.
-var rejections = []finding.Code{finding.CodeUnion, finding.CodeNotMigrated}
+var rejections = []finding.Code{codes.Union, codes.NotMigrated}
 
 func overridden(in render.Input, overrides *legacy.Overrides) any {
 	layers := overrides.DeepCopy()

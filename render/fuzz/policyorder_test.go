@@ -13,6 +13,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/fuzz"
 	policies "github.com/trainweld/trainweld/render/mlpolicy"
 	"github.com/trainweld/trainweld/render/runtimepatch"
@@ -49,7 +50,7 @@ func TestPolicyOrder(t *testing.T) {
 			depends = depends || len(runtimepatch.Expansions(given, now, names, order)) > 0
 		}
 		found := render.OrderConflicts(render.Input{TrainJob: pair.TrainJob, Runtime: &pair.Runtime.Spec}, render.Options{FeatureGates: render.FeatureGates{TrainJobStatus: true}})
-		got := slices.ContainsFunc(found, func(f finding.Finding) bool { return f.Code == finding.CodePolicyOrder })
+		got := slices.ContainsFunc(found, func(f finding.Finding) bool { return f.Code == codes.PolicyOrder })
 		if !failed && got != depends {
 			t.Errorf("case %d, policies %v: an order is reported: %v, want %v: %v", seed, names, got, depends, found)
 		}

@@ -5,10 +5,12 @@ import (
 	"reflect"
 	"strings"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // Check returns the findings on the overrides that do not depend on the runtime. They report values that the CRD of the release
@@ -17,12 +19,12 @@ import (
 func (o *Overrides) Check() finding.List {
 	var found finding.List
 	report := func(f finding.Finding) {
-		f.Object.Kind = finding.TrainJobKind
+		f.Object.Kind = trainer.TrainJobKind
 		found = append(found, f)
 	}
 	if o.ofPodSpec() && len(o.PodTemplateOverrides) > 0 {
 		report(finding.Finding{
-			Code: finding.CodeTwoAPIs, Severity: finding.Error, Path: fieldpath.Fields("spec", "podTemplateOverrides"),
+			Code: codes.TwoAPIs, Severity: finding.Error, Path: fieldpath.Fields("spec", "podTemplateOverrides"),
 			Message: "no release reads both podSpecOverrides and podTemplateOverrides", Remedy: finding.Remedy{Text: "write all of them as podTemplateOverrides"},
 		})
 	}
@@ -34,12 +36,12 @@ func (o *Overrides) Check() finding.List {
 		switch {
 		case override.TargetJobs == nil:
 			report(finding.Finding{
-				Code: finding.CodeMissingField, Severity: finding.Error, Path: targets,
+				Code: codes.MissingField, Severity: finding.Error, Path: targets,
 				Message: fmt.Sprintf("the override has no targetJobs, which %s requires", o.release()), Remedy: finding.Remedy{Text: "name the replicated jobs that it is for"},
 			})
 		case len(override.TargetJobs) == 0:
 			report(finding.Finding{
-				Code: finding.CodeSaidNothing, Severity: finding.Warning, Path: targets,
+				Code: codes.SaidNothing, Severity: finding.Warning, Path: targets,
 				Message: "the override names no job, and does nothing", Remedy: finding.Remedy{Text: "name the replicated jobs that it is for, or take it out"},
 			})
 		}
@@ -48,12 +50,12 @@ func (o *Overrides) Check() finding.List {
 			switch {
 			case target.Name == "":
 				report(finding.Finding{
-					Code: finding.CodeMissingField, Severity: finding.Error, Path: name,
+					Code: codes.MissingField, Severity: finding.Error, Path: name,
 					Message: "the target has no name", Remedy: finding.Remedy{Text: "name the replicated job"},
 				})
 			case o.ofPodSpec() && seen[target.Name]:
 				report(finding.Finding{
-					Code: finding.CodeDuplicateItem, Severity: finding.Error, Path: name,
+					Code: codes.DuplicateItem, Severity: finding.Error, Path: name,
 					Message: fmt.Sprintf("job %q is a target twice: %s rejects the TrainJob", target.Name, o.release()),
 					Remedy:  finding.Remedy{Do: finding.Merge, Text: "write one override of the job"},
 				})
@@ -62,7 +64,7 @@ func (o *Overrides) Check() finding.List {
 		}
 		for _, name := range ignored(override.Metadata) {
 			report(finding.Finding{
-				Code: finding.CodeIgnoredMetadata, Severity: finding.Warning, Path: at.Append(fieldpath.Field("metadata"), fieldpath.Field(name)),
+				Code: codes.IgnoredMetadata, Severity: finding.Warning, Path: at.Append(fieldpath.Field("metadata"), fieldpath.Field(name)),
 				Message: fmt.Sprintf("%s of an override's metadata is ignored: only labels and annotations count", name),
 				Remedy:  finding.Remedy{Do: finding.Remove, Text: "take it out"},
 			})

@@ -5,19 +5,22 @@ import (
 	"slices"
 	"strings"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // Beside returns an error finding for today's patches in combination with overrides. own reports whether the patches are the
 // TrainJob's.
 func (o *Overrides) Beside(own bool) finding.Finding {
 	f := finding.Finding{
-		Code: finding.CodeTwoAPIs, Severity: finding.Error, Path: fieldpath.Fields("spec", "runtimePatches"),
+		Code: codes.TwoAPIs, Severity: finding.Error, Path: fieldpath.Fields("spec", "runtimePatches"),
 		Message: fmt.Sprintf("the TrainJob has spec.runtimePatches beside fields of %s that 2.2 took away: no version reads both", o.release()),
 		Remedy:  finding.Remedy{Text: fmt.Sprintf("write what spec.%s, spec.labels and spec.annotations say into the patch of one manager", o.field())},
 	}
-	f.Object.Kind = finding.TrainJobKind
+	f.Object.Kind = trainer.TrainJobKind
 	if !own {
 		f.Path = fieldpath.Fields("spec")
 		f.Message = fmt.Sprintf("patches cannot be applied to a TrainJob with fields of %s that 2.2 took away: no version reads both", o.release())
@@ -28,7 +31,7 @@ func (o *Overrides) Beside(own bool) finding.Finding {
 
 // Finding converts a finding on a patch of [Overrides.Patches] to one on the override. It returns other findings unchanged.
 func (o *Overrides) Finding(f finding.Finding) finding.Finding {
-	if f.Code == finding.CodeUnknownJob && len(f.Path) > 0 {
+	if f.Code == codes.UnknownJob && len(f.Path) > 0 {
 		_, name, _ := f.Path[len(f.Path)-1].Item()
 		f.Message = fmt.Sprintf("the runtime has no replicated job %q; %s rejects the TrainJob", name, o.release())
 	}
@@ -37,7 +40,7 @@ func (o *Overrides) Finding(f finding.Finding) finding.Finding {
 	for i := range f.Claims {
 		f.Claims[i] = o.Claim(f.Claims[i])
 	}
-	if f.Code == finding.CodeUnion {
+	if f.Code == codes.Union {
 		f.Message = strings.Replace(f.Message, "managers set", "overrides set", 1)
 		f.Remedy = finding.Remedy{Do: finding.ChooseOne, Text: "keep the one member that is meant, and remove the other from its override"}
 	}

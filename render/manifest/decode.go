@@ -13,6 +13,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest/internal/source"
 )
 
@@ -72,7 +73,7 @@ func IsBounded(data []byte) bool {
 }
 
 // Tolerate returns the findings, with errors of the given codes as warnings. It drops such an error on a document that has nothing
-// of a Kubernetes object, whose remedy is finding.Omit. A caller that scans a directory tolerates finding.CodeNotAnObject, because
+// of a Kubernetes object, whose remedy is finding.Omit. A caller that scans a directory tolerates codes.NotAnObject, because
 // directories hold other files.
 func Tolerate(findings finding.List, codes ...finding.Code) finding.List {
 	var tolerated finding.List
@@ -140,7 +141,7 @@ func (d *decoder) full() bool {
 	default:
 		return false
 	}
-	f.Code, f.Severity, f.Position = finding.CodeSyntax, finding.Error, fieldpath.Position{File: d.file.Name}
+	f.Code, f.Severity, f.Position = codes.Syntax, finding.Error, fieldpath.Position{File: d.file.Name}
 	if n := len(d.findings); n == 0 || d.findings[n-1].Message != f.Message {
 		d.findings = append(d.findings, f)
 	}
@@ -149,7 +150,7 @@ func (d *decoder) full() bool {
 
 // notText returns the reason for not reading a file, or nil.
 func notText(f *source.File) *finding.Finding {
-	finding := &finding.Finding{Code: finding.CodeSyntax, Severity: finding.Error, Position: fieldpath.Position{File: f.Name}}
+	finding := &finding.Finding{Code: codes.Syntax, Severity: finding.Error, Position: fieldpath.Position{File: f.Name}}
 	whole := &source.Source{File: f, Text: f.Data, Line: 1, Column: 1}
 	switch nul := bytes.IndexByte(f.Data, 0); {
 	case len(f.Data) > maxFile:

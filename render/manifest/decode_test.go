@@ -16,6 +16,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
@@ -145,16 +146,16 @@ func TestKinds(t *testing.T) {
 		{"trainer.kubeflow.org/v1alpha1", "ClusterTrainingRuntime", &trainer.ClusterTrainingRuntime{}, "", 0, ""},
 		{"jobset.x-k8s.io/v1alpha2", "JobSet", &jobset.JobSet{}, "", 0, ""},
 		{"v1", "ConfigMap", &corev1.ConfigMap{}, "", 0, ""},
-		{"trainer.kubeflow.org/v2alpha1", "TrainJob", &trainer.TrainJob{}, finding.CodeOldVersion, finding.Warning, "write apiVersion: trainer.kubeflow.org/v1alpha1"},
-		{"trainer.kubeflow.org/v1", "TrainJob", nil, finding.CodeUnknownVersion, finding.Error, "write apiVersion: trainer.kubeflow.org/v1alpha1"},
-		{"jobset.x-k8s.io/v1alpha1", "JobSet", nil, finding.CodeUnknownVersion, finding.Error, "write apiVersion: jobset.x-k8s.io/v1alpha2"},
-		{"v2", "ConfigMap", nil, finding.CodeUnknownVersion, finding.Error, "write apiVersion: v1"},
-		{"trainer.kubeflow.org/v1alpha1", "Trainjob", nil, finding.CodeUnknownKind, finding.Error, `did you mean "TrainJob"?`},
-		{"trainer.kubeflow.org/v1alpha1", "Pod", nil, finding.CodeUnknownKind, finding.Error, "write one of TrainJob, TrainingRuntime, ClusterTrainingRuntime, OptimizationJob"},
-		{"kubeflow.org/v1", "TrainJob", nil, finding.CodeUnknownKind, finding.Warning, "write apiVersion: trainer.kubeflow.org/v1alpha1 if it is meant to be"},
+		{"trainer.kubeflow.org/v2alpha1", "TrainJob", &trainer.TrainJob{}, codes.OldVersion, finding.Warning, "write apiVersion: trainer.kubeflow.org/v1alpha1"},
+		{"trainer.kubeflow.org/v1", "TrainJob", nil, codes.UnknownVersion, finding.Error, "write apiVersion: trainer.kubeflow.org/v1alpha1"},
+		{"jobset.x-k8s.io/v1alpha1", "JobSet", nil, codes.UnknownVersion, finding.Error, "write apiVersion: jobset.x-k8s.io/v1alpha2"},
+		{"v2", "ConfigMap", nil, codes.UnknownVersion, finding.Error, "write apiVersion: v1"},
+		{"trainer.kubeflow.org/v1alpha1", "Trainjob", nil, codes.UnknownKind, finding.Error, `did you mean "TrainJob"?`},
+		{"trainer.kubeflow.org/v1alpha1", "Pod", nil, codes.UnknownKind, finding.Error, "write one of TrainJob, TrainingRuntime, ClusterTrainingRuntime, OptimizationJob"},
+		{"kubeflow.org/v1", "TrainJob", nil, codes.UnknownKind, finding.Warning, "write apiVersion: trainer.kubeflow.org/v1alpha1 if it is meant to be"},
 		{"trainer.kubeflow.org/v1alpha1", "OptimizationJob", nil, "", 0, ""},
 		{"trainer.kubeflow.org/v1beta1", "OptimizationJob", nil, "", 0, ""},
-		{"trainer.kubeflow.org/v1alpha1", "Optimizationjob", nil, finding.CodeUnknownKind, finding.Error, `did you mean "OptimizationJob"?`},
+		{"trainer.kubeflow.org/v1alpha1", "Optimizationjob", nil, codes.UnknownKind, finding.Error, `did you mean "OptimizationJob"?`},
 		{"kubeflow.org/v1", "PyTorchJob", nil, "", 0, ""},
 		{"example.com/v1", "JobSet", nil, "", 0, ""},
 		{"apps/v1", "Deployment", nil, "", 0, ""},
@@ -300,7 +301,7 @@ func TestTolerate(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			_, findings := manifest.Decode("in.yaml", []byte(tc.in))
 			before := brief(findings)
-			tolerated := manifest.Tolerate(findings, finding.CodeNotAnObject)
+			tolerated := manifest.Tolerate(findings, codes.NotAnObject)
 			if got := brief(tolerated); !slices.Equal(got, tc.want) {
 				t.Errorf("Tolerate(%q) = %q, want %q", before, got, tc.want)
 			}

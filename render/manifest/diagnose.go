@@ -15,6 +15,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge/jsonfields"
 	"github.com/trainweld/trainweld/merge/quantity"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest/internal/source"
 	"github.com/trainweld/trainweld/render/release"
 	"github.com/trainweld/trainweld/schema"
@@ -172,7 +173,7 @@ func (d *diagnosis) value(n *yaml.Node, t reflect.Type, mergeKey string) {
 func (d *diagnosis) decode(n *yaml.Node, t reflect.Type) {
 	if text, ok := d.Text(n); ok && t == reflect.TypeFor[resource.Quantity]() {
 		if err := quantity.Check(text); err != nil {
-			d.add(finding.Finding{Code: finding.CodeWrongType, Severity: finding.Error, Message: err.Error(), Remedy: finding.Remedy{Text: "write " + expected(t)}}, n)
+			d.add(finding.Finding{Code: codes.WrongType, Severity: finding.Error, Message: err.Error(), Remedy: finding.Remedy{Text: "write " + expected(t)}}, n)
 			return
 		}
 	}
@@ -241,7 +242,7 @@ func (d *diagnosis) untyped(n *yaml.Node) {
 	default:
 		if _, err := d.Scalar(n); err != nil {
 			d.add(finding.Finding{
-				Code: finding.CodeWrongType, Severity: finding.Error,
+				Code: codes.WrongType, Severity: finding.Error,
 				Message: "has a value that JSON does not have",
 				Remedy:  finding.Remedy{Text: "write a number, true, false, null or a text in double quotes"},
 			}, n)
@@ -258,7 +259,7 @@ func (d *diagnosis) keys(n *yaml.Node, step func(string) fieldpath.Step) []sourc
 	entries, clashes := d.Entries(n)
 	isSecond := len(d.path) == 0 && hasName(clashes, "apiVersion") && hasName(clashes, "kind") // no repair removes another object
 	for i, c := range clashes {
-		f := finding.Finding{Code: finding.CodeDuplicateKey, Severity: finding.Error}
+		f := finding.Finding{Code: codes.DuplicateKey, Severity: finding.Error}
 		line, written := d.source.Position(c.First).Line, source.Target(c.Key).Value
 		below := []fieldpath.Step{step(c.Name)}
 		switch {
@@ -293,7 +294,7 @@ func (d *diagnosis) keys(n *yaml.Node, step func(string) fieldpath.Step) []sourc
 				help = `write "<<: *name", where the anchor &name marks an object`
 			}
 			d.add(finding.Finding{
-				Code: finding.CodeWrongType, Severity: finding.Error,
+				Code: codes.WrongType, Severity: finding.Error,
 				Message: firstLine(e.Err.Error()), Remedy: finding.Remedy{Text: help},
 			}, e.Key)
 			continue
@@ -310,7 +311,7 @@ func (d *diagnosis) doubtfulKey(e source.Entry, step func(string) fieldpath.Step
 		return
 	}
 	d.add(finding.Finding{
-		Code: finding.CodeAmbiguousWord, Severity: finding.Warning,
+		Code: codes.AmbiguousWord, Severity: finding.Warning,
 		Message: fmt.Sprintf("the bare key %s is read as %s", clip(key.Value), quote(e.Name)),
 		Remedy:  finding.Remedy{Do: finding.Rename, Options: []string{key.Value}, IsCertain: true, Text: fmt.Sprintf("quote it: %s", quote(key.Value))},
 	}, e.Key, step(e.Name))

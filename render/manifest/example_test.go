@@ -8,7 +8,7 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
@@ -120,6 +120,6 @@ func ExampleEncode() {
 
 func ExampleTolerate() {
 	_, findings := manifest.Decode("app.yaml", []byte("apiVersion: v1\n"))
-	fmt.Println(findings.Err() != nil, manifest.Tolerate(findings, finding.CodeNotAnObject).Err() != nil)
+	fmt.Println(findings.Err() != nil, manifest.Tolerate(findings, codes.NotAnObject).Err() != nil)
 	// Output: true false
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // maxFile is the size of the largest file that is read, about twenty of the largest documents.
@@ -56,7 +57,7 @@ func (l *listing) fail(file, message, help string) {
 
 func unreadable(file, message, help string) finding.Finding {
 	return finding.Finding{
-		Code: finding.CodeUnreadable, Severity: finding.Error, Position: fieldpath.Position{File: file},
+		Code: codes.Unreadable, Severity: finding.Error, Position: fieldpath.Position{File: file},
 		Message: message, Remedy: finding.Remedy{Text: help},
 	}
 }
@@ -120,7 +121,7 @@ func (l *listing) directory(dir string, isNamed bool) (held bool) {
 	isCase := l.recursive && isGolden(entries)
 	if isCase && !isNamed {
 		l.findings = append(l.findings, finding.Finding{
-			Code: finding.CodeGoldenCase, Severity: finding.Note, Position: fieldpath.Position{File: dir},
+			Code: codes.GoldenCase, Severity: finding.Note, Position: fieldpath.Position{File: dir},
 			Message: "golden case is skipped", Remedy: finding.Remedy{Text: "name the folder to read it"},
 		})
 		return false
@@ -304,7 +305,7 @@ func failed(name string, err error) *finding.Finding {
 
 func tooLarge(file string) *finding.Finding {
 	return &finding.Finding{
-		Code: finding.CodeSyntax, Severity: finding.Error, Position: fieldpath.Position{File: file},
+		Code: codes.Syntax, Severity: finding.Error, Position: fieldpath.Position{File: file},
 		Message: fmt.Sprintf("is larger than %d MiB", maxFile>>20),
 		Remedy:  finding.Remedy{Text: "split it into several files"},
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
@@ -169,7 +169,7 @@ func TestReadStdin(t *testing.T) {
 	if data, f := manifest.Read(nil, strings.NewReader("a"), manifest.Stdin); string(data) != "a" || f != nil {
 		t.Errorf("got %q, %v", data, f)
 	}
-	if _, f := manifest.Read(nil, nil, manifest.Stdin); f == nil || f.Code != finding.CodeUnreadable {
+	if _, f := manifest.Read(nil, nil, manifest.Stdin); f == nil || f.Code != codes.Unreadable {
 		t.Errorf("got %v without a standard input", f)
 	}
 	if _, f := manifest.Read(nil, io.MultiReader(strings.NewReader("a"), broken{}), manifest.Stdin); f == nil || f.Message != "cannot be read: the pipe broke" {

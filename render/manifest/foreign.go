@@ -11,6 +11,7 @@ import (
 
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge/jsonfields"
+	"github.com/trainweld/trainweld/render/nearest"
 	"github.com/trainweld/trainweld/render/release"
 )
 
@@ -39,7 +40,7 @@ func (d *diagnosis) fieldless(kind string, object any, keys []string) *finding.F
 		under, _, _, _ := d.under(key, t)
 		return under != "" || key == string(release.RuntimePatches)
 	}
-	if finding.AnyNear(keys, fields) || slices.ContainsFunc(keys, isMisplaced) {
+	if nearest.Any(keys, fields) || slices.ContainsFunc(keys, isMisplaced) {
 		return nil
 	}
 	f := notAnObject("has no field of a " + kind)

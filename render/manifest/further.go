@@ -7,6 +7,8 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
+	"github.com/trainweld/trainweld/render/nearest"
 )
 
 // Further returns the findings of a later stage in a new list. It omits each finding that Decode, or a better finding of the stage,
@@ -15,7 +17,7 @@ func (d *Document) Further(found finding.List) finding.List {
 	if d == nil {
 		return found
 	}
-	var all finding.Set
+	var all codes.Set
 	all.Add(d.Findings...)
 	all.Add(found...)
 	known := d.mistakes()
@@ -46,13 +48,13 @@ func (d *Document) mistakes() mistakes {
 		}
 		values, last := d.along(f.Path), len(f.Path)
 		m.of[values[last]] |= anyError
-		if f.Code == finding.CodeWrongType || f.Code == finding.CodeAmbiguousWord {
+		if f.Code == codes.WrongType || f.Code == codes.AmbiguousWord {
 			m.of[values[last]] |= wrongType
 			for _, value := range values {
 				m.of[value] |= holdsWrong
 			}
 		}
-		if f.Code == finding.CodeUnknownField && last > 0 {
+		if f.Code == codes.UnknownField && last > 0 {
 			name, _ := f.Path[last-1].Name()
 			m.unknown[values[last-1]] = append(m.unknown[values[last-1]], name)
 		}
@@ -81,19 +83,19 @@ func (m mistakes) has(f finding.Finding, values []*yaml.Node) bool {
 	last := len(f.Path)
 	at := m.of[values[last]]
 	switch f.Code {
-	case finding.CodeUnknownField:
+	case codes.UnknownField:
 		return around != 0
-	case finding.CodeWrongType:
+	case codes.WrongType:
 		return around|at != 0
-	case finding.CodeBrokenRule: // the API server runs no rule on a value that holds a wrong type
+	case codes.BrokenRule: // the API server runs no rule on a value that holds a wrong type
 		return (around|at)&^anyError != 0
-	case finding.CodeMissingField:
+	case codes.MissingField:
 		if around&wrongType == 0 && last > 0 {
 			name, _ := f.Path[last-1].Name()
-			return finding.AnyNear(m.unknown[values[last-1]], []string{name})
+			return nearest.Any(m.unknown[values[last-1]], []string{name})
 		}
 		return around&wrongType != 0
-	case finding.CodeBadValue:
+	case codes.BadValue:
 		return around&wrongType != 0
 	}
 	return false

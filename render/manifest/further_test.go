@@ -5,6 +5,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
@@ -29,26 +30,26 @@ spec:
 		path    string
 		further bool
 	}{
-		{finding.CodeUnknownField, `.spec.trainer.imagee`, false},
-		{finding.CodeUnknownField, `.spec.trainer.image`, true},
-		{finding.CodeUnknownField, `.spec.runtimePatches[0].extra`, false},
-		{finding.CodeUnknownField, `.spec.runtimePatches[manager="a.io/b"].extra.c`, false},
-		{finding.CodeWrongType, `.spec.trainer.numNodes`, false},
-		{finding.CodeWrongType, `.spec.trainer`, false}, // its field has the wrong type
-		{finding.CodeWrongType, `.spec.runtimePatches`, true},
-		{finding.CodeMissingField, `.spec.runtimeRef.name`, false}, // nam
-		{finding.CodeMissingField, `.spec.runtimeRef.kind`, true},
-		{finding.CodeMissingField, `.spec.initializer.model`, false},
-		{finding.CodeMissingField, ``, true},
-		{finding.CodeBadValue, `.spec.initializer.model`, false},
-		{finding.CodeBadValue, `.spec.trainer`, true},
-		{finding.CodeBadValue, `.spec.trainer.imagee`, true},
-		{finding.CodeBrokenRule, `.spec.trainer`, false},
-		{finding.CodeBrokenRule, `.spec.trainer.imagee`, true},
-		{finding.CodeBrokenRule, `.spec.runtimePatches[0]`, true},
-		{finding.CodeIdlePatch, `.spec.runtimePatches[manager="a.io/b"]`, false},
-		{finding.CodeIdlePatch, `.spec.runtimeRef.name`, true},
-		{finding.CodeImmutable, `.spec.trainer.numNodes`, true},
+		{codes.UnknownField, `.spec.trainer.imagee`, false},
+		{codes.UnknownField, `.spec.trainer.image`, true},
+		{codes.UnknownField, `.spec.runtimePatches[0].extra`, false},
+		{codes.UnknownField, `.spec.runtimePatches[manager="a.io/b"].extra.c`, false},
+		{codes.WrongType, `.spec.trainer.numNodes`, false},
+		{codes.WrongType, `.spec.trainer`, false}, // its field has the wrong type
+		{codes.WrongType, `.spec.runtimePatches`, true},
+		{codes.MissingField, `.spec.runtimeRef.name`, false}, // nam
+		{codes.MissingField, `.spec.runtimeRef.kind`, true},
+		{codes.MissingField, `.spec.initializer.model`, false},
+		{codes.MissingField, ``, true},
+		{codes.BadValue, `.spec.initializer.model`, false},
+		{codes.BadValue, `.spec.trainer`, true},
+		{codes.BadValue, `.spec.trainer.imagee`, true},
+		{codes.BrokenRule, `.spec.trainer`, false},
+		{codes.BrokenRule, `.spec.trainer.imagee`, true},
+		{codes.BrokenRule, `.spec.runtimePatches[0]`, true},
+		{codes.IdlePatch, `.spec.runtimePatches[manager="a.io/b"]`, false},
+		{codes.IdlePatch, `.spec.runtimeRef.name`, true},
+		{codes.Immutable, `.spec.trainer.numNodes`, true},
 	} {
 		path, err := fieldpath.ParsePath(test.path)
 		if err != nil {
@@ -59,7 +60,7 @@ spec:
 			t.Errorf("%s at %s: %t, after\n%v", test.code, test.path, further, d.Findings)
 		}
 		found[0].Object.Kind = "JobSet"
-		if test.code != finding.CodeIdlePatch && len(d.Further(found)) != 1 {
+		if test.code != codes.IdlePatch && len(d.Further(found)) != 1 {
 			t.Errorf("%s at %s of another kind is none of the document", test.code, test.path)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/legacy"
 	"github.com/trainweld/trainweld/render/manifest/internal/source"
 )
@@ -44,7 +45,7 @@ func (d *decoder) diagnose(s *source.Source, at fieldpath.Path, o *objectNode, i
 	if found.Err() == nil {
 		if err := o.decodePruned(object); err != nil {
 			found = append(found, finding.Finding{
-				Code: finding.CodeWrongType, Severity: finding.Error, Object: document.ID,
+				Code: codes.WrongType, Severity: finding.Error, Object: document.ID,
 				Position: s.Position(o.node),
 				Message:  "cannot be decoded: " + firstLine(source.Unquoted(err.Error())),
 				Remedy:   finding.Remedy{Text: "compare it with the API reference of " + id.kind},
@@ -132,7 +133,7 @@ func directiveIn(text []byte) int {
 func (d *decoder) syntax(s *source.Source, err error) {
 	line, problem := source.Syntax(err)
 	f := finding.Finding{
-		Code: finding.CodeSyntax, Severity: finding.Error,
+		Code: codes.Syntax, Severity: finding.Error,
 		Position: s.Fault(line, err, problem),
 		Message:  "cannot be parsed: " + clip(source.Unquoted(problem)),
 		Remedy:   finding.Remedy{Text: "check the indentation and the quotes in this line and the ones before it"},

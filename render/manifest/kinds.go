@@ -13,6 +13,8 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
+	"github.com/trainweld/trainweld/render/nearest"
 )
 
 // identity identifies an object by the strings in its file.
@@ -126,7 +128,7 @@ func recognize(id identity, further []Kind) (*readable, *finding.Finding) {
 			return &r, nil
 		case group == trainerGroup && version == oldVersion:
 			return &r, &finding.Finding{
-				Code: finding.CodeOldVersion, Severity: finding.Warning, Path: fieldpath.Fields("apiVersion"),
+				Code: codes.OldVersion, Severity: finding.Warning, Path: fieldpath.Fields("apiVersion"),
 				Message: fmt.Sprintf("%s does not exist; it is read as %s", id.apiVersion, r.apiVersion()),
 				Remedy:  finding.Remedy{Do: finding.SetValue, Options: []string{r.apiVersion()}, IsCertain: true, Text: "write apiVersion: " + r.apiVersion()},
 			}
@@ -138,13 +140,13 @@ func recognize(id identity, further []Kind) (*readable, *finding.Finding) {
 				}
 			}
 			return nil, &finding.Finding{
-				Code: finding.CodeUnknownVersion, Severity: finding.Warning, Path: fieldpath.Fields("apiVersion"),
+				Code: codes.UnknownVersion, Severity: finding.Warning, Path: fieldpath.Fields("apiVersion"),
 				Message: fmt.Sprintf("%s is not a version of %s that is read here, and the object is left out", quote(id.apiVersion), r.kind),
 				Remedy:  finding.Remedy{Text: remedy},
 			}
 		default:
 			return nil, &finding.Finding{
-				Code: finding.CodeUnknownVersion, Severity: finding.Error, Path: fieldpath.Fields("apiVersion"),
+				Code: codes.UnknownVersion, Severity: finding.Error, Path: fieldpath.Fields("apiVersion"),
 				Message: fmt.Sprintf("%s is not a version of %s that is read here", quote(id.apiVersion), r.kind),
 				Remedy:  finding.Remedy{Do: finding.SetValue, Options: []string{r.apiVersion()}, IsCertain: true, Text: "write apiVersion: " + r.apiVersion()},
 			}
@@ -157,20 +159,20 @@ func recognize(id identity, further []Kind) (*readable, *finding.Finding) {
 	case namesake != nil && namesake.group == trainerGroup:
 		// Other projects rarely use kinds of these names.
 		return nil, &finding.Finding{
-			Code: finding.CodeUnknownKind, Severity: finding.Warning, Path: fieldpath.Fields("apiVersion"),
+			Code: codes.UnknownKind, Severity: finding.Warning, Path: fieldpath.Fields("apiVersion"),
 			Message: fmt.Sprintf("a %s of %s is not the Trainer's and is left out", id.kind, quote(id.apiVersion)),
 			Remedy:  finding.Remedy{Text: fmt.Sprintf("write apiVersion: %s if it is meant to be", namesake.apiVersion())},
 		}
 	case group == trainerGroup && slices.Contains(unread, id.kind):
 	case group == trainerGroup || group == jobsetGroup:
 		f := &finding.Finding{
-			Code: finding.CodeUnknownKind, Severity: finding.Error, Path: fieldpath.Fields("kind"),
+			Code: codes.UnknownKind, Severity: finding.Error, Path: fieldpath.Fields("kind"),
 			Message: fmt.Sprintf("%s has no kind %s", group, quote(id.kind)),
 			Remedy:  finding.Remedy{Do: finding.SetValue, Options: ofGroup, Text: "write one of " + strings.Join(ofGroup, ", ")},
 		}
 		if len(id.kind) <= longestName {
-			if near := finding.Nearest(id.kind, ofGroup); near != "" {
-				f.Remedy = finding.Remedy{Do: finding.SetValue, Options: []string{near}, IsCertain: finding.IsClear(id.kind, near, ofGroup), Text: fmt.Sprintf("did you mean %q?", near)}
+			if near := nearest.To(id.kind, ofGroup); near != "" {
+				f.Remedy = finding.Remedy{Do: finding.SetValue, Options: []string{near}, IsCertain: nearest.IsClear(id.kind, near, ofGroup), Text: fmt.Sprintf("did you mean %q?", near)}
 			}
 		}
 		return nil, f

@@ -16,6 +16,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge/quantity"
 	"github.com/trainweld/trainweld/merge/tree"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/legacy"
 	"github.com/trainweld/trainweld/render/manifest/internal/source"
 )
@@ -240,7 +241,7 @@ func (d *decoder) recognize(id *identity, manager string, n *yaml.Node) (*readab
 
 func notAnObject(message string) *finding.Finding {
 	return &finding.Finding{
-		Code: finding.CodeNotAnObject, Severity: finding.Error, Message: message,
+		Code: codes.NotAnObject, Severity: finding.Error, Message: message,
 		Remedy: finding.Remedy{Text: "set apiVersion and kind, or remove the file"},
 	}
 }
@@ -268,7 +269,7 @@ func (d *decoder) add(s *source.Source, at fieldpath.Path, id identity, f *findi
 	document := &Document{
 		File: d.file.Name, ID: id.object(), APIVersion: id.apiVersion, Object: object, source: s, at: at, api: d.api,
 	}
-	if f != nil && (f.Code != finding.CodeNotAnObject || !d.isToolFile()) {
+	if f != nil && (f.Code != codes.NotAnObject || !d.isToolFile()) {
 		f.Object = document.ID
 		f.Position = s.Position(s.Find(at, f.Path))
 		d.findings = append(d.findings, *f)
@@ -294,7 +295,7 @@ func (d *decoder) tooLarge(s *source.Source, size int) bool {
 // refuse reports text that no object is read from.
 func (d *decoder) refuse(at fieldpath.Position, message, help string) {
 	d.findings = append(d.findings, finding.Finding{
-		Code: finding.CodeSyntax, Severity: finding.Error, Position: at, Message: message, Remedy: finding.Remedy{Text: help},
+		Code: codes.Syntax, Severity: finding.Error, Position: at, Message: message, Remedy: finding.Remedy{Text: help},
 	})
 }
 func (d *decoder) tooManyLists(s *source.Source, at fieldpath.Path) {

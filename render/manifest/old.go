@@ -9,6 +9,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/legacy"
 	"github.com/trainweld/trainweld/render/manifest/internal/source"
 	"github.com/trainweld/trainweld/render/release"
@@ -43,7 +44,7 @@ func isOld(r *source.Reading, n *yaml.Node) bool {
 // oldAPI returns a warning about a document for Trainer 2.0 or 2.1.
 func oldAPI(d *Document) finding.Finding {
 	f := finding.Finding{
-		Code: finding.CodeOldAPI, Severity: finding.Warning, Object: d.ID,
+		Code: codes.OldAPI, Severity: finding.Warning, Object: d.ID,
 		Remedy: finding.Remedy{Do: finding.Migrate, IsCertain: true, Text: "the fields act as in Trainer 2.1: rewrite them as .spec.runtimePatches"},
 	}
 	var names []string

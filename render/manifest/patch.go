@@ -8,6 +8,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/release"
 )
 
@@ -51,7 +52,7 @@ func (a *API) DecodePatches(file string, data []byte) ([]Patch, finding.List) {
 		having := a.having(trainer.TrainJobKind, "spec", "runtimePatches")
 		for _, document := range d.documents {
 			f := withoutPatches(document, finding.Error, fmt.Sprintf("spec.runtimePatches is a field of %s; Trainer %s has no patches of managers", release.Span(having), a.Release().Name))
-			f.Code, f.Remedy.Text = finding.CodeUnknownField, fmt.Sprintf("use .spec.%s of the TrainJob, or deploy to a release that has patches", a.Release().Overrides)
+			f.Code, f.Remedy.Text = codes.UnknownField, fmt.Sprintf("use .spec.%s of the TrainJob, or deploy to a release that has patches", a.Release().Overrides)
 			d.findings = append(d.findings, f)
 		}
 		d.findings.Sort()
@@ -92,7 +93,7 @@ func (a *API) DecodePatches(file string, data []byte) ([]Patch, finding.List) {
 
 func withoutPatches(d *Document, severity finding.Severity, message string) finding.Finding {
 	return finding.Finding{
-		Code: finding.CodeNotAnObject, Severity: severity, Object: d.ID, Position: d.Position(nil),
+		Code: codes.NotAnObject, Severity: severity, Object: d.ID, Position: d.Position(nil),
 		Message: message, Remedy: finding.Remedy{Text: "give a RuntimePatch, a list of them, an ExtendedPatch, or a TrainJob whose patches are taken"},
 	}
 }

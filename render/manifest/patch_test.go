@@ -13,7 +13,7 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
@@ -76,7 +76,7 @@ func TestUnpatchable(t *testing.T) {
 		{"trainingRuntimeSpec: {template: {spec: {network: {}}}}\n", "set .spec.template.spec.network" + where},
 	} {
 		_, findings := manifest.DecodePatches("in", []byte("manager: a.io/b\n"+tc.in))
-		if len(findings) != 1 || findings[0].Code != finding.CodeUnpatchable || findings[0].Remedy.Text != tc.help {
+		if len(findings) != 1 || findings[0].Code != codes.Unpatchable || findings[0].Remedy.Text != tc.help {
 			t.Errorf("%s\ngot  %v\nwant %s", tc.in, findings, tc.help)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/legacy"
 )
 
@@ -49,7 +50,7 @@ func (d *diagnosis) unpatchable(name string, t reflect.Type, f *finding.Finding)
 	if _, ok := d.structs.Field(mirror, name); !ok {
 		return false
 	}
-	f.Code = finding.CodeUnpatchable
+	f.Code = codes.Unpatchable
 	f.Message = unpatchableMessage(t, name)
 	f.Remedy.Text = d.setter(name, mirror)
 	if to := ofTrainer(name); to != nil && mirror == reflect.TypeFor[corev1.Container]() && d.isInTrainJob() && !d.isSet(to) {

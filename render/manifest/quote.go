@@ -11,8 +11,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/manifest/internal/source"
+	"github.com/trainweld/trainweld/render/nearest"
 )
 
 // Quotes returns a function that returns the part of a line that a report may show, and whether it may. Reports may end up in
@@ -274,7 +274,7 @@ func extentOf(n *yaml.Node) (first, last int) {
 func isSecretKey(name string) bool {
 	lower := strings.ToLower(name)
 	return lower == "value" || strings.HasPrefix(lower, "env") || isLastApplied(name) ||
-		len(lower) <= len("binaryData")+2 && finding.Nearest(lower, []string{"env", "data", "stringdata", "binarydata"}) != ""
+		len(lower) <= len("binaryData")+2 && nearest.To(lower, []string{"env", "data", "stringdata", "binarydata"}) != ""
 }
 
 // isLastApplied reports whether a string names the annotation with the last applied configuration.

@@ -15,6 +15,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge/jsonfields"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest/internal/source"
 )
 
@@ -22,7 +23,7 @@ import (
 func (d *diagnosis) wrongType(n *yaml.Node, t reflect.Type) {
 	want, got := expected(t), source.KindOf(n, d.Reading)
 	f := finding.Finding{
-		Code: finding.CodeWrongType, Severity: finding.Error,
+		Code: codes.WrongType, Severity: finding.Error,
 		Message: fmt.Sprintf("must be %s, not %s", want, source.Article(got)),
 		Remedy:  finding.Remedy{Text: fmt.Sprintf("write %s", want)},
 	}
@@ -32,11 +33,11 @@ func (d *diagnosis) wrongType(n *yaml.Node, t reflect.Type) {
 		// Do not show the value, which may be a password.
 		f.Remedy.Text = "put it in double quotes"
 		if !d.JSON && source.IsAmbiguous(n.Value) {
-			f.Code = finding.CodeAmbiguousWord
+			f.Code = codes.AmbiguousWord
 			f.Message = "must be a string; Kubernetes reads this bare word as a boolean"
 		}
 	case bare && !d.JSON && source.IsAmbiguous(n.Value):
-		f.Code = finding.CodeAmbiguousWord
+		f.Code = codes.AmbiguousWord
 		f.Message = fmt.Sprintf("must be %s; Kubernetes reads the bare word %s as the boolean %t", want, n.Value, isYes(n.Value))
 		if takesText(t) {
 			f.Remedy.Text = fmt.Sprintf("quote it: %s", quote(n.Value))

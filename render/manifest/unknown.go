@@ -11,8 +11,10 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge/jsonfields"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/legacy"
 	"github.com/trainweld/trainweld/render/manifest/internal/source"
+	"github.com/trainweld/trainweld/render/nearest"
 	"github.com/trainweld/trainweld/render/release"
 )
 
@@ -20,7 +22,7 @@ import (
 func (d *diagnosis) unknownField(e source.Entry, t reflect.Type) {
 	written := source.Target(e.Key).Value
 	f := finding.Finding{
-		Code: finding.CodeUnknownField, Severity: finding.Error,
+		Code: codes.UnknownField, Severity: finding.Error,
 		Message: fmt.Sprintf("unknown field %s", quote(written)),
 	}
 	switch {
@@ -47,7 +49,7 @@ func (d *diagnosis) lacks(e source.Entry, typed bool) bool {
 		return false
 	}
 	f := finding.Finding{
-		Code: finding.CodeUnknownField, Severity: finding.Error,
+		Code: codes.UnknownField, Severity: finding.Error,
 		Message: fmt.Sprintf("unknown field %s: no release of the Trainer has it here", quote(e.Name)), Remedy: finding.Remedy{Do: finding.Remove, Text: "remove it"},
 	}
 	if len(having) > 0 {
@@ -90,8 +92,8 @@ func (d *diagnosis) suggest(e source.Entry, t reflect.Type) finding.Remedy {
 		return finding.Remedy{Do: finding.Remove, Text: "remove it"}
 	}
 	names := slices.DeleteFunc(d.structs.Names(t), func(name string) bool { return d.definition != nil && d.definition.Fields[name] == nil })
-	near := finding.Nearest(name, names)
-	isClear := near != "" && finding.IsClear(name, near, names)
+	near := nearest.To(name, names)
+	isClear := near != "" && nearest.IsClear(name, near, names)
 	if near != "" && (strings.EqualFold(strings.TrimSuffix(near, "s"), strings.TrimSuffix(name, "s")) || len(near) > 5) {
 		return d.rename(e, near, t, isClear)
 	}
@@ -99,7 +101,7 @@ func (d *diagnosis) suggest(e source.Entry, t reflect.Type) finding.Remedy {
 		return d.moveTo(e, h)
 	}
 	if mirror := mirrored(t); mirror != nil {
-		if meant := finding.Nearest(name, d.structs.Names(mirror)); meant != "" && !slices.Contains(names, meant) {
+		if meant := nearest.To(name, d.structs.Names(mirror)); meant != "" && !slices.Contains(names, meant) {
 			return finding.Remedy{Text: fmt.Sprintf("did you mean %q? No patch may set that: %s", meant, d.setter(meant, mirror))}
 		}
 	}

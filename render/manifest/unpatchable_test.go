@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 	"github.com/trainweld/trainweld/render/release"
 )
@@ -41,8 +42,8 @@ func TestAPI_Unpatchable(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, found, _ := api.Decode("job.json", text, nil)
-			if !slices.ContainsFunc(found, func(g finding.Finding) bool { return g.Code == finding.CodeUnpatchable && g.Message == f.Message }) {
-				t.Errorf("Trainer %s: decoding %s reports %v, want %s: %q", r.Name, strings.Join(f.Path, "."), found, finding.CodeUnpatchable, f.Message)
+			if !slices.ContainsFunc(found, func(g finding.Finding) bool { return g.Code == codes.Unpatchable && g.Message == f.Message }) {
+				t.Errorf("Trainer %s: decoding %s reports %v, want %s: %q", r.Name, strings.Join(f.Path, "."), found, codes.Unpatchable, f.Message)
 			}
 			reported++
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // Object is a companion: an object that the controller applies in addition to the JobSet.
@@ -92,7 +93,7 @@ func (j *Job) reportOmittedSecret(policy, name, what string) {
 }
 
 func (j *Job) noSecret(policy, name string, err error) {
-	j.aboutRuntime(finding.CodePayload, finding.Error, fieldpath.Fields("spec", "mlPolicy", policy),
+	j.aboutRuntime(codes.Payload, finding.Error, fieldpath.Fields("spec", "mlPolicy", policy),
 		fmt.Sprintf("Secret %s/%s cannot be made: %v", j.TrainJob.Namespace, name, err), "hand in a working source of random bytes")
 }
 
@@ -108,12 +109,12 @@ func (j *Job) reportOmittedScripts() {
 
 // reportOmitted reports an omitted object of a policy. A program may add how to include it.
 func (j *Job) reportOmitted(policy string, f finding.Finding) {
-	f.Code, f.Severity, f.Object, f.Path = finding.CodeLeftOut, finding.Warning, j.RuntimeID, fieldpath.Fields("spec", "mlPolicy", policy)
+	f.Code, f.Severity, f.Object, f.Path = codes.LeftOut, finding.Warning, j.RuntimeID, fieldpath.Fields("spec", "mlPolicy", policy)
 	j.report(f)
 }
 
 func (j *Job) noScripts(err error) {
-	j.aboutRuntime(finding.CodePayload, finding.Error, fieldpath.Fields("spec", "mlPolicy", "flux"),
+	j.aboutRuntime(codes.Payload, finding.Error, fieldpath.Fields("spec", "mlPolicy", "flux"),
 		fmt.Sprintf("ConfigMap %s/%s cannot be made from the Flux templates: %v", j.TrainJob.Namespace, j.fluxScriptsName(), err),
 		"name the folder "+j.fluxFolder())
 }
@@ -123,7 +124,7 @@ func (j *Job) fluxFolder() string {
 }
 
 func (j *Job) reportOmittedCertificate() {
-	j.aboutTrainJob(finding.CodeLeftOut, finding.Warning, nil,
+	j.aboutTrainJob(codes.LeftOut, finding.Warning, nil,
 		fmt.Sprintf("ConfigMap %s/%s is left out: it holds the certificate of the controller's status server, which only the cluster knows", j.TrainJob.Namespace, j.statusConfigName()),
 		"apply the TrainJob and let the controller make it")
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/release"
 )
 
@@ -158,14 +159,14 @@ func (j *Job) fluxScriptsName() string { return j.TrainJob.Name + "-flux-entrypo
 func (j *Job) curveSecretName() string { return j.TrainJob.Name + "-flux-curve" }
 
 func (j *Job) fluxNeedsNodes() {
-	j.aboutTrainJob(finding.CodeFluxNodes, finding.Error, fieldpath.Fields("spec", "trainer", "numNodes"),
+	j.aboutTrainJob(codes.FluxNodes, finding.Error, fieldpath.Fields("spec", "trainer", "numNodes"),
 		"a runtime of policy flux needs spec.trainer.numNodes: without it the controller crashes on this TrainJob, again and again",
 		"write trainer: {numNodes: 1}, or as many nodes as the job is to have")
 }
 
 // checkFlux reports settings that keep Flux from running the intended command.
 func (j *Job) checkFlux() {
-	const code = finding.CodeFluxCommand
+	const code = codes.FluxCommand
 	t := j.TrainJob.Spec.Trainer
 	for _, set := range j.Sets {
 		node := set.Container(Node)
@@ -205,7 +206,7 @@ func (j *Job) checkFlux() {
 	j.checkFluxGPUs()
 	j.checkHostnames()
 	if s := j.subdomain(); s != j.TrainJob.Name {
-		j.aboutRuntime(finding.CodeMasterAddress, finding.Warning, inRuntime(fieldpath.Fields("spec", "network", "subdomain")),
+		j.aboutRuntime(codes.MasterAddress, finding.Warning, inRuntime(fieldpath.Fields("spec", "network", "subdomain")),
 			fmt.Sprintf("Flux's brokers look for each other in the subdomain %s, but the Pods are in %s", j.TrainJob.Name, s),
 			"leave the subdomain out; it is then the TrainJob's name")
 	}
@@ -220,8 +221,8 @@ func (j *Job) checkFluxGPUs() {
 	message := fmt.Sprintf("each of the %d tasks of a node asks Flux for all %d GPUs of the node: Flux can place one of them", tasks, n)
 	const help = "run one task a node, which starts the others itself"
 	if j.TrainJob.Spec.Trainer.NumProcPerNode != nil {
-		j.aboutTrainJob(finding.CodeFluxCommand, finding.Warning, fieldpath.Fields("spec", "trainer", "numProcPerNode"), message, help)
+		j.aboutTrainJob(codes.FluxCommand, finding.Warning, fieldpath.Fields("spec", "trainer", "numProcPerNode"), message, help)
 	} else {
-		j.aboutRuntime(finding.CodeFluxCommand, finding.Warning, fieldpath.Fields("spec", "mlPolicy", "flux", "numProcPerNode"), message, help)
+		j.aboutRuntime(codes.FluxCommand, finding.Warning, fieldpath.Fields("spec", "mlPolicy", "flux", "numProcPerNode"), message, help)
 	}
 }

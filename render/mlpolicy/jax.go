@@ -8,6 +8,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // jax gives every process the coordinator's address and the number of processes (Trainer v2.3.0
@@ -16,7 +17,7 @@ import (
 func jax(j *Job) bool {
 	set := j.trainerSet()
 	if set == nil && j.Release.JAXNeedsTrainer {
-		j.aboutRuntime(finding.CodeNeverCreated, finding.Error, fieldpath.Fields("spec", "mlPolicy", "jax"),
+		j.aboutRuntime(codes.NeverCreated, finding.Error, fieldpath.Fields("spec", "mlPolicy", "jax"),
 			fmt.Sprintf("no job carries the trainer's label: the controller of Trainer %s crashes on this TrainJob, again and again", j.Release.Name),
 			fmt.Sprintf("label the job %s: %s", Ancestor, Trainer))
 		return false

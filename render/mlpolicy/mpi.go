@@ -11,6 +11,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/release"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
@@ -99,7 +100,7 @@ func (j *Job) checkMPINodes() {
 		if node != nil {
 			others = fmt.Sprintf("; job node has %d", node.Count)
 		}
-		j.aboutRuntime(finding.CodeMPINodes, finding.Warning, fieldpath.Fields("spec", "mlPolicy", "numNodes"),
+		j.aboutRuntime(codes.MPINodes, finding.Warning, fieldpath.Fields("spec", "mlPolicy", "numNodes"),
 			fmt.Sprintf("numNodes %d gives job %s, which carries the trainer's label, %d Pods, and each runs mpirun%s", *n, set.Name, *n, others),
 			"leave numNodes at 1, and set the number of nodes as parallelism of job node, or as spec.trainer.numNodes of the TrainJob")
 	}
@@ -107,7 +108,7 @@ func (j *Job) checkMPINodes() {
 	if node == nil || t == nil || t.NumNodes == nil || *t.NumNodes >= 2 || !j.launcherAsNode() || j.set(launcher) == nil {
 		return
 	}
-	j.aboutTrainJob(finding.CodeMPINodes, finding.Warning, fieldpath.Fields("spec", "trainer", "numNodes"),
+	j.aboutTrainJob(codes.MPINodes, finding.Warning, fieldpath.Fields("spec", "trainer", "numNodes"),
 		fmt.Sprintf("numNodes %d runs on two nodes: the launcher counts as one, and job node has at least one", *t.NumNodes),
 		"write numNodes: 2, or name a runtime without a job node")
 }
@@ -119,7 +120,7 @@ func (j *Job) unknownImplementation(name trainer.MPIImplementation, severity fin
 	}
 	openMPI := string(trainer.MPIImplementationOpenMPI)
 	j.report(finding.Finding{
-		Code: finding.CodeMPIImplementation, Severity: severity, Object: j.RuntimeID, Path: fieldpath.Fields("spec", "mlPolicy", "mpi", "mpiImplementation"),
+		Code: codes.MPIImplementation, Severity: severity, Object: j.RuntimeID, Path: fieldpath.Fields("spec", "mlPolicy", "mpi", "mpiImplementation"),
 		Message: fmt.Sprintf("the controller knows no MPI implementation %q, and %s", name, what),
 		Remedy: finding.Remedy{
 			Do: finding.SetValue, Options: []string{openMPI}, IsCertain: name == "" || strings.EqualFold(string(name), openMPI),
@@ -136,7 +137,7 @@ func (j *Job) hostfileTooLarge(set *PodSet) {
 	case set.CountFrom.Layer == runtimepatch.TrainJobLayer:
 		about = j.aboutTrainJob
 	}
-	about(finding.CodeHostfile, finding.Error, at,
+	about(codes.Hostfile, finding.Error, at,
 		fmt.Sprintf("the hostfile with the %d nodes of job %s is larger than a ConfigMap may be, 1 MiB", set.Count, set.Name),
 		"lower "+at[len(at)-1].String())
 }
@@ -145,7 +146,7 @@ func (j *Job) hostfileEmpty() {
 	if implementation(j.source().MPI) != trainer.MPIImplementationOpenMPI || j.set(Node) != nil {
 		return // another finding reports the cause: the implementation, or numNodes
 	}
-	j.aboutRuntime(finding.CodeHostfile, finding.Warning, fieldpath.Fields("spec", "mlPolicy", "mpi"),
+	j.aboutRuntime(codes.Hostfile, finding.Warning, fieldpath.Fields("spec", "mlPolicy", "mpi"),
 		"the hostfile names no host: no job is called node", "call the nodes' job node")
 }
 

@@ -8,6 +8,8 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/codes"
+	"github.com/trainweld/trainweld/render/nearest"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
@@ -48,15 +50,15 @@ func (p *Policy) Check(job *trainer.TrainJob, patches []trainer.RuntimePatch) fi
 		at := list.Append(fieldpath.Index(i), fieldpath.Field("manager"))
 		n := p.indexOf(name)
 		if n < 0 {
-			report(finding.CodeUnlistedManager, at, "", "%s lists no manager %q", p.file, name).Remedy = p.unlisted(name, has)
+			report(codes.UnlistedManager, at, "", "%s lists no manager %q", p.file, name).Remedy = p.unlisted(name, has)
 			continue
 		}
 		if n < last {
-			report(finding.CodePatchOrder, at, "move the patch, or change the order of the managers in the policy", "the patch of %s must come before the patch of %s", name, p.managers[last].name)
+			report(codes.PatchOrder, at, "move the patch, or change the order of the managers in the policy", "the patch of %s must come before the patch of %s", name, p.managers[last].name)
 		}
 		last = max(last, n)
 		p.managers[n].forbidden(patches[i], func(path fieldpath.Path, claim merge.Claim) {
-			f := report(finding.CodeForbiddenField, path, forbiddenHelp, "%s", forbiddenBy(p.managers[n]))
+			f := report(codes.ForbiddenField, path, forbiddenHelp, "%s", forbiddenBy(p.managers[n]))
 			f.Claims = []merge.Claim{claim}
 		})
 	}
@@ -64,12 +66,12 @@ func (p *Policy) Check(job *trainer.TrainJob, patches []trainer.RuntimePatch) fi
 	for _, m := range p.managers {
 		if !has[m.name] && m.isRequired(job) {
 			if missing++; missing <= mostMissing {
-				report(finding.CodeMissingManager, list, "add a patch of the manager", "required: a patch of %s (%s)", m.name, m.position)
+				report(codes.MissingManager, list, "add a patch of the manager", "required: a patch of %s (%s)", m.name, m.position)
 			}
 		}
 	}
 	if missing > mostMissing {
-		report(finding.CodeMissingManager, list, "add a patch of each manager", "required: patches of %d more managers", missing-mostMissing)
+		report(codes.MissingManager, list, "add a patch of each manager", "required: patches of %d more managers", missing-mostMissing)
 	}
 	return found
 }
@@ -80,11 +82,11 @@ func (p *Policy) CheckField(manager string, path fieldpath.Path) *finding.Findin
 	if p == nil || p.managers == nil {
 		return nil
 	}
-	f := &finding.Finding{Code: finding.CodeForbiddenField, Severity: finding.Error, Path: path}
+	f := &finding.Finding{Code: codes.ForbiddenField, Severity: finding.Error, Path: path}
 	n, template := p.indexOf(manager), fieldpath.Fields("spec", "template")
 	switch {
 	case n < 0:
-		f.Code, f.Message, f.Remedy = finding.CodeUnlistedManager, fmt.Sprintf("%s lists no manager %q", p.file, manager), p.unlisted(manager, nil)
+		f.Code, f.Message, f.Remedy = codes.UnlistedManager, fmt.Sprintf("%s lists no manager %q", p.file, manager), p.unlisted(manager, nil)
 		f.Remedy.IsCertain = false
 	case p.managers[n].paths == nil || path.HasPrefix(template) && p.managers[n].maySet(path[len(template):]):
 		return nil
@@ -123,8 +125,8 @@ func (p *Policy) indexOf(name string) int {
 func (p *Policy) unlisted(name string, has map[string]bool) finding.Remedy {
 	around := p.names.Around(name)
 	r := finding.Remedy{Text: meant(name, around, "remove the patch, or add the manager to the policy")}
-	if near := finding.Nearest(name, around); near != "" {
-		r.Do, r.Options, r.IsCertain = finding.SetValue, []string{near}, !has[near] && !p.names.IsLong() && finding.IsClear(name, near, around)
+	if near := nearest.To(name, around); near != "" {
+		r.Do, r.Options, r.IsCertain = finding.SetValue, []string{near}, !has[near] && !p.names.IsLong() && nearest.IsClear(name, near, around)
 	}
 	return r
 }

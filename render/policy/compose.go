@@ -7,8 +7,8 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/check"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/compose"
 	"github.com/trainweld/trainweld/render/explain"
 )
@@ -31,7 +31,7 @@ func (r *reader) compositions(entries []composeEntry) {
 		}
 		r.composeOwner(e, at)
 		if e.Path == "" {
-			r.report(finding.CodeMissingField, at, "name a field of a JobSet that patches may set", "path: required")
+			r.report(codes.MissingField, at, "name a field of a JobSet that patches may set", "path: required")
 			continue
 		}
 		field := r.field(e.Path, at.Append(fieldpath.Field("path")))
@@ -43,7 +43,7 @@ func (r *reader) compositions(entries []composeEntry) {
 		if path := rule.Path.String(); !seen[path] {
 			seen[path] = true
 		} else {
-			r.report(finding.CodeBadValue, at.Append(fieldpath.Field("path")), "keep one of the two rules", "duplicate path %s", explain.Format(rule.Path))
+			r.report(codes.BadValue, at.Append(fieldpath.Field("path")), "keep one of the two rules", "duplicate path %s", explain.Format(rule.Path))
 			continue
 		}
 		r.policy.rules = append(r.policy.rules, rule)
@@ -55,9 +55,9 @@ func (r *reader) composeKind(e composeEntry, at fieldpath.Path) bool {
 	kinds := namesOf(compose.Kinds())
 	switch {
 	case e.Rule == "":
-		r.report(finding.CodeMissingField, at, "set one of them: "+strings.Join(kinds, ", "), "rule: required")
+		r.report(codes.MissingField, at, "set one of them: "+strings.Join(kinds, ", "), "rule: required")
 	case !slices.Contains(kinds, string(e.Rule)):
-		r.report(finding.CodeBadValue, at.Append(fieldpath.Field("rule")), meant(string(e.Rule), kinds, "set one of them"), "unsupported value %q: must be %s", e.Rule, strings.Join(kinds, ", "))
+		r.report(codes.BadValue, at.Append(fieldpath.Field("rule")), meant(string(e.Rule), kinds, "set one of them"), "unsupported value %q: must be %s", e.Rule, strings.Join(kinds, ", "))
 	default:
 		return true
 	}
@@ -69,15 +69,15 @@ func (r *reader) composeOwner(e composeEntry, at fieldpath.Path) {
 	field := at.Append(fieldpath.Field("owner"))
 	switch isOwner := compose.Kind(e.Rule) == compose.KindOwner; {
 	case isOwner && e.Owner == "":
-		r.report(finding.CodeMissingField, at, "name the manager whose value counts", "owner: required")
+		r.report(codes.MissingField, at, "name the manager whose value counts", "owner: required")
 	case !isOwner && e.Owner != "":
-		r.report(finding.CodeBrokenRule, field, "set rule: owner, or remove the field", "forbidden without rule: owner")
+		r.report(codes.BrokenRule, field, "set rule: owner, or remove the field", "forbidden without rule: owner")
 	case isOwner:
 		for _, f := range check.Patches(nil, []trainer.RuntimePatch{{Manager: e.Owner}}) {
-			r.report(finding.CodeBadValue, field, f.Remedy.Text, "%s", f.Message)
+			r.report(codes.BadValue, field, f.Remedy.Text, "%s", f.Message)
 		}
 		if r.policy.managers != nil && r.policy.indexOf(e.Owner) < 0 {
-			r.report(finding.CodeBadValue, field, r.policy.unlisted(e.Owner, nil).Text, "managers lists no manager %q", e.Owner)
+			r.report(codes.BadValue, field, r.policy.unlisted(e.Owner, nil).Text, "managers lists no manager %q", e.Owner)
 		}
 	}
 }
@@ -91,9 +91,9 @@ func (r *reader) composeSeconds(e composeEntry, rule compose.Rule, at fieldpath.
 	case e.TolerationSeconds == "":
 		r.empty(field, "set one of them: "+strings.Join(names, ", "))
 	case !slices.Contains(names, string(e.TolerationSeconds)):
-		r.report(finding.CodeBadValue, field, meant(string(e.TolerationSeconds), names, "set one of them"), "unsupported value %q: must be %s", e.TolerationSeconds, strings.Join(names, ", "))
+		r.report(codes.BadValue, field, meant(string(e.TolerationSeconds), names, "set one of them"), "unsupported value %q: must be %s", e.TolerationSeconds, strings.Join(names, ", "))
 	case !isOfTolerations:
-		r.report(finding.CodeBrokenRule, field, "remove the field", "forbidden: only the union of tolerations has it")
+		r.report(codes.BrokenRule, field, "remove the field", "forbidden: only the union of tolerations has it")
 	}
 }
 
@@ -107,7 +107,7 @@ func (r *reader) fits(kind compose.Kind, field explain.Rule, at fieldpath.Path) 
 		compose.KindMinimum: "a minimum needs a period in seconds or an amount of a resource",
 		compose.KindMaximum: "a maximum needs a period in seconds or an amount of a resource",
 	}
-	r.report(finding.CodeUnfitRule, at.Append(fieldpath.Field("rule")), "set "+strings.Join(namesOf(field.Compositions), " or ")+"; "+needs[kind],
+	r.report(codes.UnfitRule, at.Append(fieldpath.Field("rule")), "set "+strings.Join(namesOf(field.Compositions), " or ")+"; "+needs[kind],
 		"%s does not fit %s, a field of the kind %s", kind, explain.Format(field.Path), field.Kind)
 	return false
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/explain"
 	"github.com/trainweld/trainweld/render/manifest"
+	"github.com/trainweld/trainweld/render/nearest"
 	"github.com/trainweld/trainweld/render/release"
 )
 
@@ -86,10 +87,10 @@ func (r *reader) read(data []byte) {
 	documents, found := manifest.DecodeAs(r.file, data, kind)
 	for _, f := range found {
 		f.Object = fieldpath.Object{}
-		if f.Code == finding.CodeNotAnObject {
-			f.Code, f.Message, f.Remedy = finding.CodeWrongType, "must be an object", finding.Remedy{Text: example}
+		if f.Code == codes.NotAnObject {
+			f.Code, f.Message, f.Remedy = codes.WrongType, "must be an object", finding.Remedy{Text: example}
 		}
-		if f.Code == finding.CodeUnknownField && len(f.Path) > 0 {
+		if f.Code == codes.UnknownField && len(f.Path) > 0 {
 			f.Message = fmt.Sprintf("%s in version %d", f.Message, latest)
 		}
 		r.add(f)
@@ -97,7 +98,7 @@ func (r *reader) read(data []byte) {
 	switch {
 	case len(documents) == 0 && len(found) == 0:
 		r.findings = append(r.findings, finding.Finding{
-			Code: finding.CodeMissingField, Severity: finding.Error, Position: fieldpath.Position{File: r.file, Line: 1, Column: 1},
+			Code: codes.MissingField, Severity: finding.Error, Position: fieldpath.Position{File: r.file, Line: 1, Column: 1},
 			Message: "required: the file sets no field", Remedy: finding.Remedy{Text: example},
 		})
 		return
@@ -107,13 +108,13 @@ func (r *reader) read(data []byte) {
 	r.document = documents[0]
 	if len(documents) > 1 {
 		r.findings = append(r.findings, finding.Finding{
-			Code: finding.CodeWrongType, Severity: finding.Error, Position: documents[1].Position(nil),
+			Code: codes.WrongType, Severity: finding.Error, Position: documents[1].Position(nil),
 			Message: "must be one object: the file holds several documents", Remedy: finding.Remedy{Text: "keep one of them"},
 		})
 	}
 	if r.document.ID.Kind != kind.Kind {
 		r.findings = nil
-		r.report(finding.CodeWrongType, nil, example, "must be a policy, not %s", r.document.ID)
+		r.report(codes.WrongType, nil, example, "must be a policy, not %s", r.document.ID)
 		return
 	}
 	of, ok := r.document.Object.(*file)
@@ -123,7 +124,7 @@ func (r *reader) read(data []byte) {
 	at := fieldpath.Fields("version")
 	if of.Version != nil && *of.Version != latest && !r.around[at.String()] {
 		r.findings = nil // a later version may have the fields
-		r.report(finding.CodeBadValue, at, fmt.Sprintf("set version: %d, or use a program that knows the version", latest), "Unsupported value: %d: supported values: %d", *of.Version, latest)
+		r.report(codes.BadValue, at, fmt.Sprintf("set version: %d, or use a program that knows the version", latest), "Unsupported value: %d: supported values: %d", *of.Version, latest)
 		return
 	}
 	r.version(of.TrainerVersion)
@@ -132,13 +133,13 @@ func (r *reader) read(data []byte) {
 	r.patches(of.Patches)
 	r.scope(of.Cluster)
 	if max(len(of.Managers), len(of.Patches)) > mostRules || r.patterns > mostPatterns {
-		r.report(finding.CodeBadValue, nil, "write fewer, or use patterns with * and labels", "must have at most %d managers, %d patches, and %d names, patterns and labels to select TrainJobs by", mostRules, mostRules, mostPatterns)
+		r.report(codes.BadValue, nil, "write fewer, or use patterns with * and labels", "must have at most %d managers, %d patches, and %d names, patterns and labels to select TrainJobs by", mostRules, mostRules, mostPatterns)
 		r.policy.managers, r.policy.patches = nil, nil
 	}
 	r.compositions(of.Compose)
 	r.severities(of.Severities)
 	if !r.policy.HasRules() && r.policy.release == nil && r.policy.stock == nil && of.Cluster == nil && len(r.findings) == 0 {
-		r.report(finding.CodeMissingField, nil, example, "required: the file sets no field")
+		r.report(codes.MissingField, nil, example, "required: the file sets no field")
 	}
 }
 
@@ -173,7 +174,7 @@ func (r *reader) report(code finding.Code, at fieldpath.Path, help, message stri
 // empty reports a field without a value, if the file has it.
 func (r *reader) empty(at fieldpath.Path, help string) {
 	if !r.around[at.String()] && r.document.Has(at) {
-		r.report(finding.CodeMissingField, at, help, "required: must not be empty")
+		r.report(codes.MissingField, at, help, "required: must not be empty")
 	}
 }
 
@@ -185,7 +186,7 @@ func (r *reader) version(v version) {
 	}
 	var err error
 	if r.policy.release, err = release.Parse(string(v)); err != nil {
-		r.report(finding.CodeBadValue, at, "name a known release", "%s", err)
+		r.report(codes.BadValue, at, "name a known release", "%s", err)
 	}
 }
 
@@ -202,10 +203,10 @@ func (r *reader) managers(entries []managerEntry) {
 		if _, isKnown := r.policy.places[e.Name]; !isKnown {
 			r.policy.places[e.Name] = i
 		} else {
-			r.report(finding.CodeBadValue, at.Append(fieldpath.Field("name")), "keep one of the two", "duplicate manager %q", e.Name)
+			r.report(codes.BadValue, at.Append(fieldpath.Field("name")), "keep one of the two", "duplicate manager %q", e.Name)
 		}
 		if e.For != nil && !e.Required {
-			r.report(finding.CodeBrokenRule, at.Append(fieldpath.Field("for")), "set required: true, or remove the field", "forbidden without required: true")
+			r.report(codes.BrokenRule, at.Append(fieldpath.Field("for")), "set required: true, or remove the field", "forbidden without required: true")
 		}
 		m.of = r.selector(e.For, at.Append(fieldpath.Field("for")))
 		paths := at.Append(fieldpath.Field("paths"))
@@ -223,7 +224,7 @@ func (r *reader) managers(entries []managerEntry) {
 		m.users = r.users(e, at)
 		r.policy.managers = append(r.policy.managers, m)
 	}
-	r.policy.names = finding.NewNames(r.policy.Managers())
+	r.policy.names = nearest.NewNames(r.policy.Managers())
 }
 
 // users returns the names of users and service accounts that may change a manager's patch in the cluster.
@@ -246,7 +247,7 @@ func (r *reader) users(e managerEntry, at fieldpath.Path) (names []string) {
 		}
 		for i, name := range list.values {
 			if !list.isName(name) {
-				r.report(finding.CodeBadValue, in.Append(fieldpath.Index(i)), list.help, "invalid value %q", name)
+				r.report(codes.BadValue, in.Append(fieldpath.Index(i)), list.help, "invalid value %q", name)
 				continue
 			}
 			if namespace, account, ok := strings.Cut(name, "/"); ok && list.name == "serviceAccounts" {
@@ -264,9 +265,9 @@ func (r *reader) managerName(name string, at fieldpath.Path) {
 		at = at.Append(fieldpath.Field("name"))
 	}
 	for _, f := range check.Patches(nil, []trainer.RuntimePatch{{Manager: name}}) {
-		code := finding.CodeBadValue
+		code := codes.BadValue
 		if name == "" {
-			code, f.Message = finding.CodeMissingField, "name: required"
+			code, f.Message = codes.MissingField, "name: required"
 		}
 		r.report(code, at, f.Remedy.Text, "%s", f.Message)
 	}
@@ -281,14 +282,14 @@ func (r *reader) field(text string, at fieldpath.Path) explain.Rule {
 		problem, choices, several := strings.Cut(err.Error(), "\n")
 		if several {
 			problem, _, _ = strings.Cut(problem, ";")
-			r.report(finding.CodeBadValue, at, "name one of them: "+strings.ReplaceAll(strings.TrimSpace(choices), "\n  ", ", "), "invalid path: %s", problem)
+			r.report(codes.BadValue, at, "name one of them: "+strings.ReplaceAll(strings.TrimSpace(choices), "\n  ", ", "), "invalid path: %s", problem)
 			return explain.Rule{}
 		}
-		r.report(finding.CodeBadValue, at, help, "invalid path: %s", problem)
+		r.report(codes.BadValue, at, help, "invalid path: %s", problem)
 	case !rule.Patchable:
-		r.report(finding.CodeUnpatchable, at, help, "no patch may set %s", text)
+		r.report(codes.Unpatchable, at, help, "no patch may set %s", text)
 	case slices.ContainsFunc(rule.Path, func(s fieldpath.Step) bool { _, is := s.Index(); return is }):
-		r.report(finding.CodeBadValue, at, "name the list itself", "invalid path: the list merges as a whole")
+		r.report(codes.BadValue, at, "name the list itself", "invalid path: the list merges as a whole")
 	default:
 		return rule
 	}
@@ -305,15 +306,15 @@ func (r *reader) patches(entries []patchEntry) {
 		file := at.Append(fieldpath.Field("file"))
 		switch {
 		case e.File == "":
-			r.report(finding.CodeMissingField, at, "name a file of patches, relative to this file", "file: required")
+			r.report(codes.MissingField, at, "name a file of patches, relative to this file", "file: required")
 			continue
 		case path.IsAbs(e.File) || e.File == manifest.Stdin || strings.Contains(e.File, `\`):
-			r.report(finding.CodeBadValue, file, "name a file relative to this file, with / between folders", "invalid value %q: must be a relative path", e.File)
+			r.report(codes.BadValue, file, "name a file relative to this file, with / between folders", "invalid value %q: must be a relative path", e.File)
 			continue
 		}
 		if e.Manager != "" {
 			for _, f := range check.Patches(nil, []trainer.RuntimePatch{{Manager: e.Manager}}) {
-				r.report(finding.CodeBadValue, at.Append(fieldpath.Field("manager")), f.Remedy.Text, "%s", f.Message)
+				r.report(codes.BadValue, at.Append(fieldpath.Field("manager")), f.Remedy.Text, "%s", f.Message)
 			}
 		}
 		r.policy.patches = append(r.policy.patches, Patch{
@@ -339,7 +340,7 @@ func (r *reader) selector(e *forJobs, at fieldpath.Path) selector {
 		}
 		for i, pattern := range list.patterns {
 			if _, err := path.Match(pattern, ""); err != nil || pattern == "" || len(pattern) > validation.DNS1123SubdomainMaxLength {
-				r.report(finding.CodeBadValue, in.Append(fieldpath.Index(i)), "name one; * stands for any characters", "invalid pattern %q", pattern)
+				r.report(codes.BadValue, in.Append(fieldpath.Index(i)), "name one; * stands for any characters", "invalid pattern %q", pattern)
 			}
 		}
 	}
@@ -350,7 +351,7 @@ func (r *reader) selector(e *forJobs, at fieldpath.Path) selector {
 	}
 	var err error
 	if s.labels, err = labels.Parse(e.Labels); err != nil {
-		r.report(finding.CodeBadValue, in, "set a label selector, such as app=x", "invalid label selector: %s", err)
+		r.report(codes.BadValue, in, "set a label selector, such as app=x", "invalid label selector: %s", err)
 		return s
 	}
 	requirements, _ := s.labels.Requirements()
@@ -373,11 +374,11 @@ func (r *reader) severities(of map[string]level) {
 		page, isKnown := codes.Of(code)
 		switch {
 		case !isKnown:
-			r.report(finding.CodeBadValue, at, meant(name, names, "name a code of docs/findings.md"), "unknown code %q", name)
+			r.report(codes.BadValue, at, meant(name, names, "name a code of docs/findings.md"), "unknown code %q", name)
 		case severity < 0:
-			r.report(finding.CodeBadValue, at, meant(string(level), words, "set one of them"), "unsupported value %q: must be %s", level, strings.Join(words, ", "))
+			r.report(codes.BadValue, at, meant(string(level), words, "set one of them"), "unsupported value %q: must be %s", level, strings.Join(words, ", "))
 		case severity < finding.Error && strings.HasPrefix(page.Meaning, "Error. ") && !isLowered(code):
-			r.report(finding.CodeBrokenRule, at, "remove it, and fix the problem that the code reports", "%s is always an error: nothing can be rendered, or the cluster rejects it", code)
+			r.report(codes.BrokenRule, at, "remove it, and fix the problem that the code reports", "%s is always an error: nothing can be rendered, or the cluster rejects it", code)
 		default:
 			r.policy.severities[code] = severity
 		}
@@ -386,7 +387,7 @@ func (r *reader) severities(of map[string]level) {
 
 // meant returns the remedy for an unknown word: the word that is near, or else the remedy otherwise.
 func meant(word string, words []string, otherwise string) string {
-	if near := finding.Nearest(word, words); near != "" {
+	if near := nearest.To(word, words); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
 	}
 	return otherwise

@@ -200,13 +200,13 @@ func TestSeverity(t *testing.T) {
 		is, want finding.Severity
 		reason   string
 	}{
-		{finding.CodeIdlePatch, finding.Warning, finding.Error, "a policy raises a warning"},
-		{finding.CodeOverride, finding.Note, finding.Warning, "a policy raises a note"},
-		{finding.CodeNotAnObject, finding.Warning, 0, "off removes a warning"},
-		{finding.CodeNotAnObject, finding.Error, finding.Error, "an error that leaves nothing to render stays"},
-		{finding.CodeOverlap, finding.Error, finding.Note, "managers may disagree"},
-		{finding.CodeDropsTolerations, finding.Warning, finding.Note, "a policy lowers a warning"},
-		{finding.CodeUnion, finding.Error, finding.Error, "the policy does not name the code"},
+		{codes.IdlePatch, finding.Warning, finding.Error, "a policy raises a warning"},
+		{codes.Override, finding.Note, finding.Warning, "a policy raises a note"},
+		{codes.NotAnObject, finding.Warning, 0, "off removes a warning"},
+		{codes.NotAnObject, finding.Error, finding.Error, "an error that leaves nothing to render stays"},
+		{codes.Overlap, finding.Error, finding.Note, "managers may disagree"},
+		{codes.DropsTolerations, finding.Warning, finding.Note, "a policy lowers a warning"},
+		{codes.Union, finding.Error, finding.Error, "the policy does not name the code"},
 	} {
 		f := finding.Finding{Code: tc.code, Severity: tc.is}
 		if got := p.Severity(f); got != tc.want {
@@ -223,7 +223,7 @@ func TestParse_Docs(t *testing.T) {
 	for _, code := range codes.Codes() {
 		page, _ := codes.Of(code)
 		word := strings.Trim(strings.Fields(page.Meaning)[0], ".;,")
-		if word != "Error" && word != "Warning" && word != "Note" && code != finding.CodeOldAPI {
+		if word != "Error" && word != "Warning" && word != "Note" && code != codes.OldAPI {
 			t.Errorf("the section of %s begins with %q, want a severity", code, word)
 		}
 	}

@@ -18,7 +18,9 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/compose"
+	"github.com/trainweld/trainweld/render/nearest"
 	"github.com/trainweld/trainweld/render/release"
 )
 
@@ -29,7 +31,7 @@ type Policy struct {
 	stock      *bool
 	managers   []manager
 	places     map[string]int // the first of each name in managers
-	names      finding.Names  // of the managers
+	names      nearest.Names  // of the managers
 	patches    []Patch
 	rules      compose.Rules
 	severities map[finding.Code]finding.Severity
@@ -125,8 +127,8 @@ func (p *Policy) rejects(code finding.Code) bool {
 // program can render it. Other errors leave nothing to render, or an object that the cluster rejects.
 func isLowered(code finding.Code) bool {
 	switch code {
-	case finding.CodeOverlap, finding.CodeNotComposed, finding.CodeOldAPI,
-		finding.CodeUnlistedManager, finding.CodePatchOrder, finding.CodeForbiddenField, finding.CodeMissingManager:
+	case codes.Overlap, codes.NotComposed, codes.OldAPI,
+		codes.UnlistedManager, codes.PatchOrder, codes.ForbiddenField, codes.MissingManager:
 		return true
 	}
 	return false

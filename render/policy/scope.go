@@ -13,6 +13,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // Scope is where the API server enforces a policy.
@@ -44,7 +45,7 @@ func (r *reader) scope(e *clusterEntry) {
 	if name := at.Append(fieldpath.Field("name")); e.Name == "" {
 		r.empty(name, "name the objects, or remove the field")
 	} else if problems := validation.IsDNS1123Subdomain(e.Name); problems != nil {
-		r.report(finding.CodeBadValue, name, "name the objects of the cluster, such as team-a", "invalid value %q: %s", e.Name, problems[0])
+		r.report(codes.BadValue, name, "name the objects of the cluster, such as team-a", "invalid value %q: %s", e.Name, problems[0])
 	} else {
 		r.policy.scope.Name = e.Name
 	}
@@ -59,9 +60,9 @@ func (r *reader) scope(e *clusterEntry) {
 		}
 		var err error
 		if *s.of, err = ParseSelector(s.text); err != nil {
-			r.report(finding.CodeBadValue, in, "set a label selector, such as team=a", "invalid label selector: %s", err)
+			r.report(codes.BadValue, in, "set a label selector, such as team=a", "invalid label selector: %s", err)
 		} else if r.patterns += strings.Count(s.text, ",") + 1; !meet(*s.of, *s.of) {
-			r.report(finding.CodeBadValue, in, "set labels that one object can have", "no labels match %q", s.text)
+			r.report(codes.BadValue, in, "set labels that one object can have", "no labels match %q", s.text)
 		}
 	}
 }
@@ -145,13 +146,13 @@ func (p *Policy) overlap(severity finding.Severity, at fieldpath.Position, messa
 	if at == (fieldpath.Position{}) {
 		at.File = p.file
 	}
-	return finding.Finding{Code: finding.CodePolicyOverlap, Severity: severity, Position: at, Message: fmt.Sprintf(message, args...),
+	return finding.Finding{Code: codes.PolicyOverlap, Severity: severity, Position: at, Message: fmt.Sprintf(message, args...),
 		Remedy: finding.Remedy{Text: "in cluster, set selectors that exclude each other, or list the same managers"}}
 }
 
 // refusedBy returns a warning for each manager that p lists and q does not.
 func (p *Policy) refusedBy(q *Policy) (found finding.List) {
-	if q.managers == nil || !q.rejects(finding.CodeUnlistedManager) {
+	if q.managers == nil || !q.rejects(codes.UnlistedManager) {
 		return nil
 	}
 	for _, m := range p.managers {
@@ -164,7 +165,7 @@ func (p *Policy) refusedBy(q *Policy) (found finding.List) {
 
 // differsFrom returns a warning for each manager that both policies list, in another order or with other users.
 func (p *Policy) differsFrom(q *Policy) (found finding.List) {
-	ordered := p.rejects(finding.CodePatchOrder) && q.rejects(finding.CodePatchOrder)
+	ordered := p.rejects(codes.PatchOrder) && q.rejects(codes.PatchOrder)
 	last := -1
 	for _, m := range p.managers {
 		n := q.indexOf(m.name)

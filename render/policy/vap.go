@@ -16,6 +16,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 	"github.com/trainweld/trainweld/schema"
 )
@@ -137,19 +138,19 @@ func (w *vapWriter) managers() {
 		return
 	}
 	names, entries := w.variable("managers", literal(p.Managers()...)), w.variable("entries", "variables.patches.transformMapEntry(i, p, {p.manager: p.?trainingRuntimeSpec.?template.orValue({})})")
-	if w.isError(finding.CodeUnlistedManager, "unlisted managers") {
+	if w.isError(codes.UnlistedManager, "unlisted managers") {
 		w.empty("unlisted", "variables.patches.map(p, p.manager).filter(m, !(m in "+names+"))", p.file+" lists no manager ")
 	}
-	if w.isError(finding.CodePatchOrder, "the order of patches") {
+	if w.isError(codes.PatchOrder, "the order of patches") {
 		w.demand("variables.patches.map(p, p.manager).filter(m, m in "+names+").map(m, "+names+".indexOf(m)).isSorted()",
 			text("the patches must have the order "+strings.Join(p.Managers(), ", ")))
 	}
 	for i, m := range p.managers {
 		own := entries + "[?" + text(m.name) + "]"
-		if m.required && w.isError(finding.CodeMissingManager, "required managers") {
+		if m.required && w.isError(codes.MissingManager, "required managers") {
 			w.demand("!("+m.of.expression()+") || "+own+".hasValue()", text("required: a patch of "+m.name))
 		}
-		if m.paths != nil && w.isError(finding.CodeForbiddenField, "the paths of managers") {
+		if m.paths != nil && w.isError(codes.ForbiddenField, "the paths of managers") {
 			w.empty(fmt.Sprintf("outside%d", i), "("+sum(m.outside(runtimepatch.JobSetTemplate(), nil, own))+").distinct().sort()",
 				"the policy does not let "+m.name+" set ")
 		}
@@ -269,7 +270,7 @@ func (m manager) outsideItems(t *schema.Type, path fieldpath.Path, at string) (f
 
 // overlaps demands that managers agree on each field. A field is compared by value: lists by their order, quantities as text.
 func (w *vapWriter) overlaps() {
-	if !w.isError(finding.CodeOverlap, "overlaps of managers") {
+	if !w.isError(codes.Overlap, "overlaps of managers") {
 		return
 	}
 	if w.policy.Compositions() != nil {

@@ -338,7 +338,7 @@ func TestCases(t *testing.T) {
 				t.Errorf("the conflicts, %s:\n%s", s.reason, diff)
 			}
 			found := append(check.Patches(template, patches), runtimepatch.Warnings(template, result)...)
-			if diff := cmp.Diff(s.findings, codes(found)); diff != "" {
+			if diff := cmp.Diff(s.findings, codesOf(found)); diff != "" {
 				t.Errorf("the findings, %s:\n%s", s.reason, diff)
 			}
 		})
@@ -470,7 +470,7 @@ func conflicts(r *runtimepatch.Result) []string {
 	return lines
 }
 
-func codes(findings finding.List) []string {
+func codesOf(findings finding.List) []string {
 	var lines []string
 	for _, f := range findings {
 		lines = append(lines, fmt.Sprintf("%s %s", f.Code, short(f.Path)))

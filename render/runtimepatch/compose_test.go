@@ -10,6 +10,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/compose"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
@@ -129,10 +130,10 @@ func TestPlan_RulesFail(t *testing.T) {
 		patches       []trainer.RuntimePatch
 		want          trainer.RuntimePatch
 	}{
-		{"seconds", `tolerations of the key "a" have different tolerationSeconds: sdk, queue`, finding.CodeNoComposition, podRule(compose.KindUnion, "tolerations"), []trainer.RuntimePatch{pods("sdk", lasting(1))}, pods("queue", lasting(2))},
-		{"agree", "managers must set the same value: sdk, queue", finding.CodeNoComposition, agree, []trainer.RuntimePatch{pods("sdk", selects(map[string]string{"pool": "a"}))}, pods("queue", selects(map[string]string{"pool": "b"}))},
-		{"not the owner", "only sdk may set the field: queue", finding.CodeNoComposition, owner, nil, pods("queue", selects(map[string]string{"pool": "b"}))},
-		{"before another patch", "the last patch does not set the union of all values: queue, sdk", finding.CodeNotComposed, podRule(compose.KindUnion, "tolerations"), []trainer.RuntimePatch{{Manager: "queue"}, pods("sdk", tolerates("user"))}, pods("queue", tolerates("flavor"))},
+		{"seconds", `tolerations of the key "a" have different tolerationSeconds: sdk, queue`, codes.NoComposition, podRule(compose.KindUnion, "tolerations"), []trainer.RuntimePatch{pods("sdk", lasting(1))}, pods("queue", lasting(2))},
+		{"agree", "managers must set the same value: sdk, queue", codes.NoComposition, agree, []trainer.RuntimePatch{pods("sdk", selects(map[string]string{"pool": "a"}))}, pods("queue", selects(map[string]string{"pool": "b"}))},
+		{"not the owner", "only sdk may set the field: queue", codes.NoComposition, owner, nil, pods("queue", selects(map[string]string{"pool": "b"}))},
+		{"before another patch", "the last patch does not set the union of all values: queue, sdk", codes.NotComposed, podRule(compose.KindUnion, "tolerations"), []trainer.RuntimePatch{{Manager: "queue"}, pods("sdk", tolerates("user"))}, pods("queue", tolerates("flavor"))},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			plan, err := runtimepatch.Minimal(template(), tc.patches, tc.want, tc.rule)
@@ -182,7 +183,7 @@ func TestCompose_Env(t *testing.T) {
 	}
 	rule.Kind = compose.KindAgree
 	var found finding.List
-	if _, err := runtimepatch.Compose(base, []trainer.RuntimePatch{one, other}, "platform.example.com/compose", compose.Rules{rule}); !errors.As(err, &found) || found[0].Code != finding.CodeNoComposition {
-		t.Errorf("Compose returns %v, want %s", err, finding.CodeNoComposition)
+	if _, err := runtimepatch.Compose(base, []trainer.RuntimePatch{one, other}, "platform.example.com/compose", compose.Rules{rule}); !errors.As(err, &found) || found[0].Code != codes.NoComposition {
+		t.Errorf("Compose returns %v, want %s", err, codes.NoComposition)
 	}
 }

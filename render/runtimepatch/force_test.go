@@ -15,6 +15,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
@@ -172,11 +173,11 @@ func TestForce(t *testing.T) {
 			}
 			var got []string
 			for _, d := range decisions {
-				f := d.Finding(fieldpath.Object{Kind: finding.TrainJobKind, Name: "llm"})
+				f := d.Finding(fieldpath.Object{Kind: trainer.TrainJobKind, Name: "llm"})
 				winner, losers, _ := strings.Cut(strings.TrimSuffix(f.Message, " (forced)"), " overrides ")
 				_, field, _ := strings.Cut(f.Path.String(), ".template.spec.template.spec")
 				got = append(got, fmt.Sprintf("%s over %s: %s", nick.Replace(winner), nick.Replace(losers), field))
-				if last := f.Claims[len(f.Claims)-1].Layer; last != merge.Manager(d.Manager) || f.Severity != finding.Warning || f.Code != finding.CodeForced {
+				if last := f.Claims[len(f.Claims)-1].Layer; last != merge.Manager(d.Manager) || f.Severity != finding.Warning || f.Code != codes.Forced {
 					t.Errorf("the finding does not end with the winner's claim, or is not a warning: %v", f)
 				}
 			}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
@@ -195,7 +196,7 @@ func TestWarnings_ZeroNulls(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		found := slices.DeleteFunc(runtimepatch.Warnings(template, result), func(f finding.Finding) bool { return f.Code != finding.CodeZeroNull })
+		found := slices.DeleteFunc(runtimepatch.Warnings(template, result), func(f finding.Finding) bool { return f.Code != codes.ZeroNull })
 		if len(found) != c.want {
 			t.Errorf("%s: %v, want %d of TW313", c.name, found, c.want)
 			continue

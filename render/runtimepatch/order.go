@@ -15,6 +15,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // OrderConflicts returns every field whose value depends on the order of the patches of a TrainJob, as
@@ -46,7 +47,7 @@ func SequenceWarnings(template *trainer.JobSetTemplateSpec, patches []trainer.Ru
 	var given *trainer.JobSetTemplateSpec
 	var first []string
 	var found finding.List
-	var seen finding.Set
+	var seen codes.Set
 	for _, order := range conflict.Orders(layersOf(patches, true)) {
 		merged, writers := &trainer.JobSetTemplateSpec{}, conflict.ManagersOf(order)
 		if _, err := plan().ApplyInto(merged, template, order, merge.Options{}); err != nil {
@@ -57,7 +58,7 @@ func SequenceWarnings(template *trainer.JobSetTemplateSpec, patches []trainer.Ru
 			continue
 		}
 		for _, f := range slices.Concat(initOrders(given, merged, first, writers), earlyIn(given, merged, first, writers)) {
-			if !seen.Has(f.Key()) {
+			if !seen.Has(codes.KeyOf(f)) {
 				seen.Add(f)
 				found = append(found, f)
 			}
@@ -109,7 +110,7 @@ func initOrders(one, other *trainer.JobSetTemplateSpec, first, second []string) 
 			}
 			list := inPod(job, "initContainers")
 			found = append(found, finding.Finding{
-				Code: finding.CodeInitOrder, Severity: finding.Warning, Path: list,
+				Code: codes.InitOrder, Severity: finding.Warning, Path: list,
 				Message: "the order of the patches decides in which order the init containers run",
 				Remedy:  finding.Remedy{Text: "name the init containers in one patch, or in the runtime"},
 				Orders: []finding.Order{
@@ -135,7 +136,7 @@ func earlyIn(one, other *trainer.JobSetTemplateSpec, first, second []string) fin
 	var found finding.List
 	for _, e := range Expansions(one, other, first, second) {
 		found = append(found, finding.Finding{
-			Code: finding.CodeEnvOrder, Severity: finding.Warning, Path: e.Path, Orders: e.Orders,
+			Code: codes.EnvOrder, Severity: finding.Warning, Path: e.Path, Orders: e.Orders,
 			Message: fmt.Sprintf("%s refers to $(%s), which the cluster expands in one order of the patches only", e.From, e.To),
 			Remedy:  finding.Remedy{Text: fmt.Sprintf("define %s before %s in one patch, or both in the runtime", e.To, e.From)},
 		})

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // Warnings returns findings about a merge other than conflicts between managers. It returns a note for each field in which a
@@ -47,7 +48,7 @@ func overrides(r *Result) finding.List {
 			continue
 		}
 		found = append(found, finding.Finding{
-			Code: finding.CodeOverride, Severity: finding.Note, Path: f.Path(), Claims: f.Claims(),
+			Code: codes.Override, Severity: finding.Note, Path: f.Path(), Claims: f.Claims(),
 			Message: "a patch changes what the runtime sets",
 		})
 	}
@@ -74,7 +75,7 @@ func envOrder(template *trainer.JobSetTemplateSpec, r *Result) finding.List {
 			continue
 		}
 		found = append(found, finding.Finding{
-			Code: finding.CodeEnvOrder, Severity: finding.Warning, Path: e.Path[:len(e.Path)-1],
+			Code: codes.EnvOrder, Severity: finding.Warning, Path: e.Path[:len(e.Path)-1],
 			Message: fmt.Sprintf("%s refers to $(%s), which the merge puts after it, so that it is not expanded: new variables go in front", e.From, e.To),
 			Remedy:  finding.Remedy{Text: fmt.Sprintf("name %s before %s in the patch, or define both in the runtime", e.To, e.From)},
 		})

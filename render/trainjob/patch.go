@@ -8,8 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/check"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/internal/patched"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
@@ -54,7 +54,7 @@ func (o RuntimePatch) apply(b *builder) {
 		err = json.Unmarshal(text, &spec)
 	}
 	if err != nil {
-		b.reject(finding.CodeWrongType, runtimepatch.PatchPath(manager), "fix the patch", "the patch cannot be written as JSON: %v", err)
+		b.reject(codes.WrongType, runtimepatch.PatchPath(manager), "fix the patch", "the patch cannot be written as JSON: %v", err)
 		return
 	}
 	b.job.Spec.RuntimePatches = append(b.job.Spec.RuntimePatches, trainer.RuntimePatch{Manager: manager, TrainingRuntimeSpec: strip(spec)})
@@ -66,7 +66,7 @@ func (b *builder) checkPatches() {
 	patches := b.job.Spec.RuntimePatches
 	list := fieldpath.Fields("spec", "runtimePatches")
 	if len(patches) > mostPatches {
-		b.reject(finding.CodeBadValue, list, "merge patches of your own into one", "there are %d patches: must be at most %d", len(patches), mostPatches)
+		b.reject(codes.BadValue, list, "merge patches of your own into one", "there are %d patches: must be at most %d", len(patches), mostPatches)
 	}
 	b.findings = append(b.findings, check.Patches(patched.Skeleton(patches), patches)...)
 	count := map[string]int{}
@@ -114,7 +114,7 @@ func (c containers) check(list fieldpath.Path, patches []ContainerPatch) {
 		at := list.Append(itemOf(p.Name, i))
 		// check.Patches reports an empty name, which is a missing key.
 		if p.Name != "" && strings.TrimSpace(p.Name) == "" {
-			c.reject(finding.CodeBadName, c.patch.Append(at...), "name a container of the runtime", "the name of a container is blank")
+			c.reject(codes.BadName, c.patch.Append(at...), "name a container of the runtime", "the name of a container is blank")
 		}
 		c.env(at.Append(fieldpath.Field("env")), p.Env)
 		c.mounts(at.Append(fieldpath.Field("volumeMounts")), p.VolumeMounts)
@@ -129,10 +129,10 @@ func (c containers) env(list fieldpath.Path, env []corev1.EnvVar) {
 		case v.Name == "": // check.Patches reports it
 		case v.ValueFrom != nil:
 			if !known(v.ValueFrom) {
-				c.reject(finding.CodeEnv, c.patch.Append(at.Append(fieldpath.Field("valueFrom"))...), sourcesHelp(), "the source of the variable %s is none that the SDK knows", v.Name)
+				c.reject(codes.Env, c.patch.Append(at.Append(fieldpath.Field("valueFrom"))...), sourcesHelp(), "the source of the variable %s is none that the SDK knows", v.Name)
 			}
 		case v.Value == "" && (c.written == nil || !c.written(at.Append(fieldpath.Field("value")))):
-			c.reject(finding.CodeEnv, c.patch.Append(at...), "give it a value or a valueFrom", "the variable %s has neither a value nor a valueFrom", v.Name)
+			c.reject(codes.Env, c.patch.Append(at...), "give it a value or a valueFrom", "the variable %s has neither a value nor a valueFrom", v.Name)
 		}
 	}
 }
@@ -145,11 +145,11 @@ func (c containers) mounts(list fieldpath.Path, mounts []corev1.VolumeMount) {
 			at = c.patch.Append(list.Append(fieldpath.Item("mountPath", m.MountPath))...)
 		}
 		if m.Name == "" {
-			c.reject(finding.CodeMount, at, "name the volume that is mounted", "the mount has no name")
+			c.reject(codes.Mount, at, "name the volume that is mounted", "the mount has no name")
 		}
 		// check.Patches reports a mount without a path, which is its key.
 		if m.MountPath != "" && !strings.HasPrefix(m.MountPath, "/") {
-			c.reject(finding.CodeMount, at.Append(fieldpath.Field("mountPath")), "begin it with /", "%q is not an absolute path", m.MountPath)
+			c.reject(codes.Mount, at.Append(fieldpath.Field("mountPath")), "begin it with /", "%q is not an absolute path", m.MountPath)
 		}
 	}
 }

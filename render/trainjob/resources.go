@@ -10,8 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge/quantity"
+	"github.com/trainweld/trainweld/render/codes"
+	"github.com/trainweld/trainweld/render/nearest"
 )
 
 // ResourcesPerNode are the resources of every training node by name, resources_per_node of the SDK's trainers. Each value is
@@ -66,7 +67,7 @@ func (b *builder) resources() {
 		name := resourceName(given)
 		path := at.Append(fieldpath.Key(name))
 		if first, twice := from[name]; twice {
-			b.reject(finding.CodeResources, path, "set it once", "%q and %q are one resource, %s", first, given, name)
+			b.reject(codes.Resources, path, "set it once", "%q and %q are one resource, %s", first, given, name)
 			continue
 		}
 		from[name] = given
@@ -78,10 +79,10 @@ func (b *builder) resources() {
 		}
 	}
 	if len(profiles) > 1 {
-		b.reject(finding.CodeResources, at, "keep one of them", "several MIG profiles exclude each other: %s", strings.Join(profiles, ", "))
+		b.reject(codes.Resources, at, "keep one of them", "several MIG profiles exclude each other: %s", strings.Join(profiles, ", "))
 	}
 	if _, gpus := from[gpu]; gpus && len(profiles) > 0 {
-		b.reject(finding.CodeResources, at, "remove one of the two", "whole GPUs, %s, and parts of one, %s, exclude each other", gpu, profiles[0])
+		b.reject(codes.Resources, at, "remove one of the two", "whole GPUs, %s, and parts of one, %s, exclude each other", gpu, profiles[0])
 	}
 	b.trainer().ResourcesPerNode = &corev1.ResourceRequirements{Limits: list, Requests: list.DeepCopy()}
 }
@@ -91,23 +92,23 @@ func (b *builder) quantity(path fieldpath.Path, given, name string) (resource.Qu
 	extended := strings.Contains(name, "/")
 	if !extended && !slices.Contains(plainResources(), name) && !strings.HasPrefix(name, hugePages) {
 		help := "name another one by its domain, such as " + gpu
-		if near := finding.Nearest(given, plainResources()); near != "" {
+		if near := nearest.To(given, plainResources()); near != "" {
 			help = "did you mean " + near + "?"
 		}
-		b.reject(finding.CodeResources, path, help, "there is no resource %q", given)
+		b.reject(codes.Resources, path, help, "there is no resource %q", given)
 		return resource.Quantity{}, false
 	}
 	for _, problem := range validation.IsQualifiedName(name) {
-		b.reject(finding.CodeResources, path, "name a resource that nodes have, such as "+gpu, "invalid resource name %q: %s", given, problem)
+		b.reject(codes.Resources, path, "name a resource that nodes have, such as "+gpu, "invalid resource name %q: %s", given, problem)
 	}
 	q, err := quantity.Parse(b.given[given])
 	switch {
 	case err != nil:
-		b.reject(finding.CodeResources, path, "use a quantity such as 4, 500m, 16Gi or 1G", "invalid value %q of %s", b.given[given], given)
+		b.reject(codes.Resources, path, "use a quantity such as 4, 500m, 16Gi or 1G", "invalid value %q of %s", b.given[given], given)
 	case q.Sign() < 0:
-		b.reject(finding.CodeResources, path, "use 0 or more", "invalid value %q of %s: must be at least 0", b.given[given], given)
+		b.reject(codes.Resources, path, "use 0 or more", "invalid value %q of %s: must be at least 0", b.given[given], given)
 	case extended && q.MilliValue()%1000 != 0:
-		b.reject(finding.CodeResources, path, "use a whole number", "invalid value %q of %s: must be a whole number", b.given[given], given)
+		b.reject(codes.Resources, path, "use a whole number", "invalid value %q of %s: must be a whole number", b.given[given], given)
 	default:
 		return q, true
 	}

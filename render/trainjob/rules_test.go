@@ -6,12 +6,14 @@ import (
 	"strings"
 	"testing"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/admission"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/trainjob"
 )
 
@@ -42,89 +44,89 @@ var rejections = map[string]struct {
 	says   string
 }{
 	"container without name": {"SDK: the name of a container is not empty", container(trainjob.ContainerPatch{}),
-		finding.CodeNoMergeKey, podPath + ".containers[0]", "name"},
+		codes.NoMergeKey, podPath + ".containers[0]", "name"},
 	"container with blank name": {"SDK: nor is it blank", container(trainjob.ContainerPatch{Name: " \t"}),
-		finding.CodeBadName, podPath + ".containers[name=\" \\t\"]", "blank"},
+		codes.BadName, podPath + ".containers[name=\" \\t\"]", "blank"},
 	"init container with blank name": {"SDK: init containers are patched by the same type", patchOf("node", &trainjob.PodSpecPatch{InitContainers: []trainjob.ContainerPatch{{Name: " "}}}),
-		finding.CodeBadName, podPath + `.initContainers[name=" "]`, "blank"},
+		codes.BadName, podPath + `.initContainers[name=" "]`, "blank"},
 	"env without name": {"SDK: a variable has a name", variable(corev1.EnvVar{Value: "x"}),
-		finding.CodeEnvWithoutName, podPath + `.containers[name="metrics"].env[0]`, "name"},
+		codes.EnvWithoutName, podPath + `.containers[name="metrics"].env[0]`, "name"},
 	"env without value": {"SDK: a variable has a value or a valueFrom", variable(corev1.EnvVar{Name: "A"}),
-		finding.CodeEnv, podPath + `.containers[name="metrics"].env[name="A"]`, "neither a value nor a valueFrom"},
+		codes.Env, podPath + `.containers[name="metrics"].env[name="A"]`, "neither a value nor a valueFrom"},
 	"env from nowhere": {"SDK: a valueFrom has a source", variable(corev1.EnvVar{Name: "A", ValueFrom: &corev1.EnvVarSource{}}),
-		finding.CodeEnv, podPath + `.containers[name="metrics"].env[name="A"].valueFrom`, "none that the SDK knows"},
+		codes.Env, podPath + `.containers[name="metrics"].env[name="A"].valueFrom`, "none that the SDK knows"},
 	"env from a file": {"SDK: fileKeyRef is no source that it knows", variable(corev1.EnvVar{Name: "A", ValueFrom: &corev1.EnvVarSource{FileKeyRef: &corev1.FileKeySelector{VolumeName: "v", Path: "p", Key: "k"}}}),
-		finding.CodeEnv, podPath + `.containers[name="metrics"].env[name="A"].valueFrom`, "none that the SDK knows"},
+		codes.Env, podPath + `.containers[name="metrics"].env[name="A"].valueFrom`, "none that the SDK knows"},
 	"env with both": {"cluster: the Job API takes one of value and valueFrom", variable(corev1.EnvVar{Name: "A", Value: "x", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "spec.nodeName"}}}),
-		finding.CodeValueAndValueFrom, podPath + `.containers[name="metrics"].env[name="A"]`, "valueFrom"},
+		codes.ValueAndValueFrom, podPath + `.containers[name="metrics"].env[name="A"]`, "valueFrom"},
 	"env of the trainer": {"cluster: the webhook keeps the trainer's variables to spec.trainer", container(trainjob.ContainerPatch{Name: "node", Env: []corev1.EnvVar{{Name: "A", Value: "x"}}}),
-		finding.CodeEnvOnMain, podPath + `.containers[name="node"].env`, "no patch may set env"},
+		codes.EnvOnMain, podPath + `.containers[name="node"].env`, "no patch may set env"},
 	"mount without name": {"SDK: a mount names its volume", mount(corev1.VolumeMount{MountPath: "/data"}),
-		finding.CodeMount, podPath + `.containers[name="metrics"].volumeMounts[mountPath="/data"]`, "no name"},
+		codes.Mount, podPath + `.containers[name="metrics"].volumeMounts[mountPath="/data"]`, "no name"},
 	"mount without path": {"SDK: a mount has a path", mount(corev1.VolumeMount{Name: "data"}),
-		finding.CodeNoMergeKey, podPath + `.containers[name="metrics"].volumeMounts[0]`, "mountPath"},
+		codes.NoMergeKey, podPath + `.containers[name="metrics"].volumeMounts[0]`, "mountPath"},
 	"mount at a relative path": {"SDK: and an absolute one", mount(corev1.VolumeMount{Name: "data", MountPath: "data"}),
-		finding.CodeMount, podPath + `.containers[name="metrics"].volumeMounts[mountPath="data"].mountPath`, "not an absolute path"},
+		codes.Mount, podPath + `.containers[name="metrics"].volumeMounts[mountPath="data"].mountPath`, "not an absolute path"},
 	"job without name": {"SDK: its type has no default for the name; cluster: nor an empty one", patchOfJobs(trainjob.ReplicatedJobPatch{}),
-		finding.CodeNoMergeKey, patched + "[0]", "name"},
+		codes.NoMergeKey, patched + "[0]", "name"},
 	"manager without domain": {"cluster: a manager is a domain and a path", trainjob.RuntimePatch{Manager: "me"},
-		finding.CodeBadManager, ".spec.runtimePatches[0].manager", `invalid manager name "me"`},
+		codes.BadManager, ".spec.runtimePatches[0].manager", `invalid manager name "me"`},
 	"not a kind of runtime": {"API: there are two kinds", trainjob.RuntimeKind("TrainingRuntimes"),
-		finding.CodeUnknownRuntime, ".spec.runtimeRef.kind", "unsupported value"},
+		codes.UnknownRuntime, ".spec.runtimeRef.kind", "unsupported value"},
 	"name in capitals": {"cluster: the definition's rule for metadata.name", trainjob.Name("Nightly"),
-		finding.CodeBadMetadata, ".metadata.name", "invalid name"},
+		codes.BadMetadata, ".metadata.name", "invalid name"},
 	"name that begins with a digit": {"cluster: RFC 1035", trainjob.Name("7b"),
-		finding.CodeBadMetadata, ".metadata.name", "invalid name"},
+		codes.BadMetadata, ".metadata.name", "invalid name"},
 	"name that is too long": {"cluster: 63 characters", trainjob.Name(strings.Repeat("a", 64)),
-		finding.CodeBadMetadata, ".metadata.name", "63"},
+		codes.BadMetadata, ".metadata.name", "63"},
 	"no name": {"here: the SDK's random one would differ each time", trainjob.Name(""),
-		finding.CodeNoName, ".metadata.name", "has no name"},
+		codes.NoName, ".metadata.name", "has no name"},
 	"namespace": {"cluster: RFC 1123", trainjob.Namespace("team_a"),
-		finding.CodeBadMetadata, ".metadata.namespace", "invalid namespace"},
+		codes.BadMetadata, ".metadata.namespace", "invalid namespace"},
 	"label key": {"cluster: keys are qualified names", trainjob.Labels{"a b": "x"},
-		finding.CodeBadMetadata, `.metadata.labels["a b"]`, "invalid label key"},
+		codes.BadMetadata, `.metadata.labels["a b"]`, "invalid label key"},
 	"label value": {"cluster: values are short and plain", trainjob.Labels{"a": "x y"},
-		finding.CodeBadMetadata, `.metadata.labels["a"]`, "invalid label value"},
+		codes.BadMetadata, `.metadata.labels["a"]`, "invalid label value"},
 	"annotation key": {"cluster: keys are qualified names", trainjob.Annotations{"a b": "x"},
-		finding.CodeBadMetadata, `.metadata.annotations["a b"]`, "invalid annotation key"},
+		codes.BadMetadata, `.metadata.annotations["a b"]`, "invalid annotation key"},
 	"annotations that are too long": {"cluster: 256 KiB", trainjob.Annotations{"a": strings.Repeat("x", 256<<10)},
-		finding.CodeBadMetadata, ".metadata.annotations", "bytes"},
+		codes.BadMetadata, ".metadata.annotations", "bytes"},
 	"empty image": {"SDK: an empty image is not sent, so it cannot be meant", trainjob.TrainerImage(""),
-		finding.CodeBadValue, ".spec.trainer.image", "is empty"},
+		codes.BadValue, ".spec.trainer.image", "is empty"},
 	"long image": {"cluster: 500 characters", trainjob.TrainerImage(strings.Repeat("i", 501)),
-		finding.CodeBadValue, ".spec.trainer.image", "501"},
+		codes.BadValue, ".spec.trainer.image", "501"},
 	"no nodes": {"SDK: 0 is not sent, so it cannot be meant", trainjob.NumNodes(0),
-		finding.CodeBadValue, ".spec.trainer.numNodes", "must be at least 1"},
+		codes.BadValue, ".spec.trainer.numNodes", "must be at least 1"},
 	"less than no nodes": {"cluster: the Job is refused", trainjob.NumNodes(-2),
-		finding.CodeBadValue, ".spec.trainer.numNodes", "must be at least 1"},
+		codes.BadValue, ".spec.trainer.numNodes", "must be at least 1"},
 	"many words": {"cluster: 128 of them", trainjob.TrainerArgs(make([]string, 129)),
-		finding.CodeBadValue, ".spec.trainer.args", "129"},
+		codes.BadValue, ".spec.trainer.args", "129"},
 	"long word": {"cluster: 1 MiB each", trainjob.TrainerCommand{"sh", strings.Repeat("x", 1<<20+1)},
-		finding.CodeBadValue, ".spec.trainer.command[1]", "bytes"},
+		codes.BadValue, ".spec.trainer.command[1]", "bytes"},
 	"trainer env without name": {"SDK: TrainerEnvFrom's name is not empty", trainjob.TrainerEnvFrom{Source: corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "spec.nodeName"}}},
-		finding.CodeEnvWithoutName, ".spec.trainer.env[0]", "no name"},
+		codes.EnvWithoutName, ".spec.trainer.env[0]", "no name"},
 	"trainer env with a bad name": {"cluster: the Pod is refused", trainjob.TrainerEnv{Name: "A=B", Value: "x"},
-		finding.CodeEnv, `.spec.trainer.env[name="A=B"]`, "invalid name"},
+		codes.Env, `.spec.trainer.env[name="A=B"]`, "invalid name"},
 	"trainer env from nowhere": {"cluster: the Pod is refused", trainjob.TrainerEnvFrom{Name: "A"},
-		finding.CodeEnv, `.spec.trainer.env[name="A"].valueFrom`, "none that the SDK knows"},
+		codes.Env, `.spec.trainer.env[name="A"].valueFrom`, "none that the SDK knows"},
 	"no deadline": {"SDK: 1 or more", trainjob.ActiveDeadlineSeconds(0),
-		finding.CodeBadValue, ".spec.activeDeadlineSeconds", "must be at least 1"},
+		codes.BadValue, ".spec.activeDeadlineSeconds", "must be at least 1"},
 	"GPU and MIG": {"SDK: whole GPUs and parts of one exclude each other", trainjob.ResourcesPerNode{"gpu": "1", "mig-1g.5gb": "1"},
-		finding.CodeResources, limits, "exclude each other"},
+		codes.Resources, limits, "exclude each other"},
 	"two MIG profiles": {"SDK: one profile at most", trainjob.ResourcesPerNode{"mig-1g.5gb": "1", "nvidia.com/mig-2g.10gb": "1"},
-		finding.CodeResources, limits, "several MIG profiles"},
+		codes.Resources, limits, "several MIG profiles"},
 	"one resource by two names": {"here: the SDK takes the last one in silence", trainjob.ResourcesPerNode{"gpu": "1", "nvidia.com/gpu": "2"},
-		finding.CodeResources, limits + `["nvidia.com/gpu"]`, "are one resource"},
+		codes.Resources, limits + `["nvidia.com/gpu"]`, "are one resource"},
 	"unknown resource": {"cluster: the Job is refused", trainjob.ResourcesPerNode{"gpus": "1"},
-		finding.CodeResources, limits + `["gpus"]`, `no resource "gpus"`},
+		codes.Resources, limits + `["gpus"]`, `no resource "gpus"`},
 	"bad resource name": {"cluster: the Job is refused", trainjob.ResourcesPerNode{"example.com/a b": "1"},
-		finding.CodeResources, limits + `["example.com/a b"]`, "invalid resource name"},
+		codes.Resources, limits + `["example.com/a b"]`, "invalid resource name"},
 	"not a quantity": {"cluster: the TrainJob is refused", trainjob.ResourcesPerNode{"memory": "16 GB"},
-		finding.CodeResources, limits + `["memory"]`, "invalid value"},
+		codes.Resources, limits + `["memory"]`, "invalid value"},
 	"below zero": {"cluster: the Job is refused", trainjob.ResourcesPerNode{"cpu": "-1"},
-		finding.CodeResources, limits + `["cpu"]`, "must be at least 0"},
+		codes.Resources, limits + `["cpu"]`, "must be at least 0"},
 	"part of a GPU": {"cluster: the Job is refused", trainjob.ResourcesPerNode{"gpu": "500m"},
-		finding.CodeResources, limits + `["nvidia.com/gpu"]`, "must be a whole number"},
+		codes.Resources, limits + `["nvidia.com/gpu"]`, "must be a whole number"},
 }
 
 // TestRejections wants one finding for each, with its place and what to do, and no TrainJob.
@@ -139,7 +141,7 @@ func TestRejections(t *testing.T) {
 			if f.Code != c.code || f.Path.String() != c.path || !strings.Contains(f.Message, c.says) || f.Remedy.Text == "" || f.Severity != finding.Error {
 				t.Errorf("%s: found %v\nwant %s at %s: … %s …", c.reason, f, c.code, c.path, c.says)
 			}
-			if f.Object.Kind != finding.TrainJobKind {
+			if f.Object.Kind != trainer.TrainJobKind {
 				t.Errorf("it is found in %v", f.Object)
 			}
 		})
@@ -160,8 +162,8 @@ func TestAllFindings(t *testing.T) {
 		count[f.Code]++
 	}
 	for code, want := range map[finding.Code]int{
-		finding.CodeNoName: 1, finding.CodeMissingField: 1, finding.CodeBadMetadata: 2, finding.CodeBadValue: 1,
-		finding.CodeMount: 2, finding.CodeDuplicateManager: 1, finding.CodeDuplicateItem: 1,
+		codes.NoName: 1, codes.MissingField: 1, codes.BadMetadata: 2, codes.BadValue: 1,
+		codes.Mount: 2, codes.DuplicateManager: 1, codes.DuplicateItem: 1,
 	} {
 		if count[code] != want {
 			t.Errorf("%d findings of %s, want %d", count[code], code, want)
@@ -171,7 +173,7 @@ func TestAllFindings(t *testing.T) {
 		t.Errorf("%d findings:\n%v", len(findings), findings)
 	}
 	for _, f := range findings {
-		if f.Code == finding.CodeMount && !strings.HasPrefix(f.Path.String(), ".spec.runtimePatches[0].") {
+		if f.Code == codes.Mount && !strings.HasPrefix(f.Path.String(), ".spec.runtimePatches[0].") {
 			t.Errorf("the mount of the first patch is said to stand at %s", f.Path)
 		}
 	}
@@ -193,7 +195,7 @@ func TestWarnings(t *testing.T) {
 	job, findings := trainjob.New("torch-distributed", trainjob.Name("nightly"), trainjob.RuntimePatch{
 		TrainingRuntimeSpec: &trainjob.TrainingRuntimeSpecPatch{Template: &trainjob.JobSetTemplatePatch{Metadata: &metav1.ObjectMeta{Name: "other"}}},
 	})
-	if job == nil || len(findings) != 1 || findings[0].Code != finding.CodeIgnoredMetadata || findings[0].Severity != finding.Warning {
+	if job == nil || len(findings) != 1 || findings[0].Code != codes.IgnoredMetadata || findings[0].Severity != finding.Warning {
 		t.Errorf("made %v, found %v", job, findings)
 	}
 }

@@ -32,6 +32,8 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
+	"github.com/trainweld/trainweld/render/nearest"
 )
 
 // SDKManager is the manager of the SDK's patches (Kubeflow SDK, kubeflow/trainer/options/kubernetes.py).
@@ -109,7 +111,7 @@ func (b *builder) check() {
 	if s := b.deadline; s != nil {
 		b.job.Spec.ActiveDeadlineSeconds = *s
 		if *s < 1 {
-			b.reject(finding.CodeBadValue, fieldpath.Fields("spec", "activeDeadlineSeconds"), "use 1 or more, or remove it",
+			b.reject(codes.BadValue, fieldpath.Fields("spec", "activeDeadlineSeconds"), "use 1 or more, or remove it",
 				"invalid value %d: must be at least 1", *s)
 		}
 	}
@@ -120,17 +122,17 @@ func (b *builder) check() {
 func (b *builder) checkNames() {
 	name := fieldpath.Fields("metadata", "name")
 	if b.job.Name == "" {
-		b.reject(finding.CodeNoName, name, "name it: names of Jobs, Pods and addresses are made from it, and a random one would not be the same twice",
+		b.reject(codes.NoName, name, "name it: names of Jobs, Pods and addresses are made from it, and a random one would not be the same twice",
 			"the TrainJob has no name")
 	} else {
 		for _, problem := range validation.IsDNS1035Label(b.job.Name) {
-			b.reject(finding.CodeBadMetadata, name, "use lower-case letters, digits and hyphens, and begin with a letter",
+			b.reject(codes.BadMetadata, name, "use lower-case letters, digits and hyphens, and begin with a letter",
 				"invalid name %q: %s", b.job.Name, problem)
 		}
 	}
 	if b.job.Namespace != "" {
 		for _, problem := range validation.IsDNS1123Label(b.job.Namespace) {
-			b.reject(finding.CodeBadMetadata, fieldpath.Fields("metadata", "namespace"), "use lower-case letters, digits and hyphens",
+			b.reject(codes.BadMetadata, fieldpath.Fields("metadata", "namespace"), "use lower-case letters, digits and hyphens",
 				"invalid namespace %q: %s", b.job.Namespace, problem)
 		}
 	}
@@ -138,9 +140,9 @@ func (b *builder) checkNames() {
 	runtime := fieldpath.Fields("spec", "runtimeRef", "name")
 	switch {
 	case ref.Name == "":
-		b.reject(finding.CodeMissingField, runtime, "name a runtime, such as torch-distributed", "the TrainJob names no runtime")
+		b.reject(codes.MissingField, runtime, "name a runtime, such as torch-distributed", "the TrainJob names no runtime")
 	case len(ref.Name) > longestRuntimeName:
-		b.reject(finding.CodeBadValue, runtime, "name a runtime that exists", "the runtime's name has %d characters: must have at most %d", len(ref.Name), longestRuntimeName)
+		b.reject(codes.BadValue, runtime, "name a runtime that exists", "the runtime's name has %d characters: must have at most %d", len(ref.Name), longestRuntimeName)
 	}
 	if ref.Kind == nil {
 		return
@@ -150,8 +152,8 @@ func (b *builder) checkNames() {
 		return
 	}
 	help := "use " + kinds[0] + " or " + kinds[1]
-	if near := finding.Nearest(*ref.Kind, kinds); near != "" {
+	if near := nearest.To(*ref.Kind, kinds); near != "" {
 		help = fmt.Sprintf("did you mean %q?", near)
 	}
-	b.reject(finding.CodeUnknownRuntime, fieldpath.Fields("spec", "runtimeRef", "kind"), help, "unsupported value %q", *ref.Kind)
+	b.reject(codes.UnknownRuntime, fieldpath.Fields("spec", "runtimeRef", "kind"), help, "unsupported value %q", *ref.Kind)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/blame"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
@@ -73,17 +74,17 @@ func (m *Managed) report(code finding.Code, at fieldpath.Path, message, help str
 func (m *Managed) read() bool {
 	var err error
 	if m.Object, err = m.document.Fields(); err != nil {
-		m.report(finding.CodeWrongType, nil, "the object cannot be decoded", readManaged)
+		m.report(codes.WrongType, nil, "the object cannot be decoded", readManaged)
 		return false
 	}
 	metadata, _ := m.Object["metadata"].(map[string]any)
 	entries, isList := metadata["managedFields"].([]any)
 	switch {
 	case metadata["managedFields"] != nil && !isList:
-		m.report(finding.CodeWrongType, ManagedFields, "must be a list", readManaged)
+		m.report(codes.WrongType, ManagedFields, "must be a list", readManaged)
 		return false
 	case len(entries) == 0:
-		m.report(finding.CodeNoTrainJob, ManagedFields, "required in an object that is not a TrainJob", readManaged)
+		m.report(codes.NoTrainJob, ManagedFields, "required in an object that is not a TrainJob", readManaged)
 		return false
 	}
 	m.byPath = map[string]*managedField{}
@@ -100,7 +101,7 @@ func (m *Managed) entry(i int, value any) {
 	at := ManagedFields.Append(fieldpath.Index(i))
 	entry, ok := value.(map[string]any)
 	if !ok {
-		m.report(finding.CodeWrongType, at, "must be an object", readManaged)
+		m.report(codes.WrongType, at, "must be an object", readManaged)
 		return
 	}
 	e := Entry{Position: m.document.Position(at)}
@@ -111,7 +112,7 @@ func (m *Managed) entry(i int, value any) {
 	}
 	m.Entries[i] = e
 	if fieldsType, isText := entry["fieldsType"].(string); isText && fieldsType != "" && fieldsType != "FieldsV1" {
-		m.report(finding.CodeBadValue, at.Append(fieldpath.Field("fieldsType")), fmt.Sprintf("unsupported value %.64q: must be FieldsV1", fieldsType), readManaged)
+		m.report(codes.BadValue, at.Append(fieldpath.Field("fieldsType")), fmt.Sprintf("unsupported value %.64q: must be FieldsV1", fieldsType), readManaged)
 		return
 	}
 	if entry["fieldsV1"] == nil {
@@ -120,7 +121,7 @@ func (m *Managed) entry(i int, value any) {
 	at = at.Append(fieldpath.Field("fieldsV1"))
 	data, err := json.Marshal(entry["fieldsV1"])
 	if err != nil {
-		m.report(finding.CodeBadValue, at, "invalid value: must be JSON", readManaged)
+		m.report(codes.BadValue, at, "invalid value: must be JSON", readManaged)
 		return
 	}
 	var paths []fieldpath.Path
@@ -132,7 +133,7 @@ func (m *Managed) entry(i int, value any) {
 			if where := invalid.Path.String(); where != "" && len(where) <= 256 {
 				message = "invalid value in " + where + ": " + invalid.Err.Error()
 			}
-			m.report(finding.CodeBadValue, at, message, readManaged)
+			m.report(codes.BadValue, at, message, readManaged)
 			return
 		case !m.take(at, 16*len(path)):
 			return
@@ -154,7 +155,7 @@ func (m *Managed) take(at fieldpath.Path, bytes int) bool {
 		return false
 	}
 	if *m.room -= bytes; *m.room < 0 {
-		m.report(finding.CodeSyntax, at, fmt.Sprintf("the paths of the managed fields take more than %d MiB", MaxManaged>>20), "read fewer objects at once")
+		m.report(codes.Syntax, at, fmt.Sprintf("the paths of the managed fields take more than %d MiB", MaxManaged>>20), "read fewer objects at once")
 		return false
 	}
 	return true

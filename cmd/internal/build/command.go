@@ -16,6 +16,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/fieldpath/printable"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // place stands for the directory in a command.
@@ -38,7 +39,7 @@ func (b *Builder) runCommand(built *workspace.Built) {
 	built.File = b.fileOf(built.Dir)
 	folder, dir, err := b.copy.place(built.Dir)
 	if err != nil {
-		fail(finding.CodeBuildFailed, printable.Error(err), "run the command itself, and name its output")
+		fail(codes.BuildFailed, printable.Error(err), "run the command itself, and name its output")
 		return
 	}
 	args := make([]string, len(b.command))
@@ -56,17 +57,17 @@ func (b *Builder) runCommand(built *workspace.Built) {
 	name := strings.Join(b.command, " ")
 	switch {
 	case stdout.over:
-		fail(finding.CodeBuildOutput, fmt.Sprintf("%s %s", name, errLarge), "build fewer objects at once")
+		fail(codes.BuildOutput, fmt.Sprintf("%s %s", name, errLarge), "build fewer objects at once")
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		fail(finding.CodeBuildFailed, fmt.Sprintf("%s does not end within %s, and was stopped%s", name, b.limit, messages(stderr.kept.Bytes())), "try the command alone; it may wait for an input or for the network")
+		fail(codes.BuildFailed, fmt.Sprintf("%s does not end within %s, and was stopped%s", name, b.limit, messages(stderr.kept.Bytes())), "try the command alone; it may wait for an input or for the network")
 	case err != nil:
-		fail(finding.CodeBuildFailed, fmt.Sprintf("%s fails: %v%s", name, err, messages(stderr.kept.Bytes())), "try the command alone in the directory that it is written for")
+		fail(codes.BuildFailed, fmt.Sprintf("%s fails: %v%s", name, err, messages(stderr.kept.Bytes())), "try the command alone in the directory that it is written for")
 	default:
 		b.takeOutput(built, name, stdout.kept.Bytes(), fail)
 	}
 	if written := b.copy.written(built.Dir); written != "" {
 		built.Text = nil
-		fail(finding.CodeBuildWrites, fmt.Sprintf("%s writes %s, and a build writes no file; your tree is unchanged", name, written), "write the file before the build, and commit it, or use a command that only prints")
+		fail(codes.BuildWrites, fmt.Sprintf("%s writes %s, and a build writes no file; your tree is unchanged", name, written), "write the file before the build, and commit it, or use a command that only prints")
 	}
 }
 
@@ -84,7 +85,7 @@ func (b *Builder) fileOf(dir string) string {
 // takeOutput keeps the output of a command, if it is a stream of objects.
 func (b *Builder) takeOutput(built *workspace.Built, name string, text []byte, fail func(code finding.Code, message, help string)) {
 	if len(bytes.TrimSpace(text)) == 0 {
-		fail(finding.CodeBuildOutput, name+" prints nothing", "use a command that prints manifests")
+		fail(codes.BuildOutput, name+" prints nothing", "use a command that prints manifests")
 		return
 	}
 	o := &origins{sources: b.sources, dir: built.Dir, file: built.File}

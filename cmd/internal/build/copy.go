@@ -18,6 +18,7 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/process"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // treeCopy is a copy of a tree, in which commands run. All builds of a run share it.
@@ -143,7 +144,7 @@ func (c *treeCopy) close() finding.List {
 	var found finding.List
 	if c.err == nil && !c.reported {
 		if files := c.changed(c.root); files != nil {
-			found = append(found, failure(finding.CodeBuildWrites, fieldpath.Position{}, "the command of --build writes "+some(files)+", and a build writes no file; your tree is unchanged", "use a command that only prints"))
+			found = append(found, failure(codes.BuildWrites, fieldpath.Position{}, "the command of --build writes "+some(files)+", and a build writes no file; your tree is unchanged", "use a command that only prints"))
 		}
 	}
 	c.end()

@@ -16,6 +16,7 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/ownfile"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
@@ -57,7 +58,7 @@ func (b *Builder) Find() ([]string, finding.List) {
 		}
 	}
 	if b.command != nil && len(dirs) == 0 && found == nil {
-		found = append(found, failure(finding.CodeNothingToBuild, fieldpath.Position{}, "--build has no directory to build", "name a directory with a "+chartFile+" or a kustomization.yaml"))
+		found = append(found, failure(codes.NothingToBuild, fieldpath.Position{}, "--build has no directory to build", "name a directory with a "+chartFile+" or a kustomization.yaml"))
 	}
 	slices.Sort(dirs)
 	return slices.Compact(dirs), found
@@ -68,13 +69,13 @@ func (b *Builder) nothing(name string) finding.Finding {
 	info, err := fs.Stat(b.tree, name)
 	switch {
 	case err != nil:
-		return failure(finding.CodeUnreadable, at, "does not exist", "check the path; it is relative to the working directory")
+		return failure(codes.Unreadable, at, "does not exist", "check the path; it is relative to the working directory")
 	case !info.IsDir():
-		return failure(finding.CodeNothingToBuild, at, "is a file", "name the directory that holds it")
+		return failure(codes.NothingToBuild, at, "is a file", "name the directory that holds it")
 	case b.command != nil:
-		return failure(finding.CodeNothingToBuild, at, "no directory here or below holds a "+chartFile+" or a kustomization.yaml", "name a directory that does")
+		return failure(codes.NothingToBuild, at, "no directory here or below holds a "+chartFile+" or a kustomization.yaml", "name a directory that does")
 	default:
-		return failure(finding.CodeNothingToBuild, at, "no directory here or below holds a kustomization.yaml", "name a directory that does, or build with another command: --build")
+		return failure(codes.NothingToBuild, at, "no directory here or below holds a kustomization.yaml", "name a directory that does, or build with another command: --build")
 	}
 }
 
@@ -112,7 +113,7 @@ func (b *Builder) search(dir string, found *[]string, deep *finding.List) {
 		if isDeep(below) {
 			if *deep == nil {
 				at := fieldpath.Position{File: below}
-				*deep = finding.List{failure(finding.CodeUnreadable, at, fmt.Sprintf("lies in more than %d directories, and is not searched", host.MostNested), "move it up, or name the directories to build")}
+				*deep = finding.List{failure(codes.Unreadable, at, fmt.Sprintf("lies in more than %d directories, and is not searched", host.MostNested), "move it up, or name the directories to build")}
 			}
 			return
 		}

@@ -22,8 +22,9 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/ownfile"
 	"github.com/trainweld/trainweld/cmd/internal/parallel"
 	"github.com/trainweld/trainweld/fieldpath/printable"
-	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
+	"github.com/trainweld/trainweld/render/nearest"
 )
 
 // kustomizations holds the inspected kustomization files of a tree. Many builds read the same base.
@@ -304,7 +305,7 @@ func (k *kustomization) invalid(err error) {
 	_, found := manifest.Decode(k.file, k.data)
 	_, field, isUnknown := strings.Cut(err.Error(), "unknown field ")
 	switch {
-	case k.root == nil && len(found) > 0 && found[0].Code == finding.CodeSyntax:
+	case k.root == nil && len(found) > 0 && found[0].Code == codes.Syntax:
 		at := found[0].Position
 		k.rejections = append(k.rejections, rejection{at.Line, at.Column, found[0].Message, found[0].Remedy.Text, true})
 	case isUnknown && !k.isKnown():
@@ -334,7 +335,7 @@ func (k *kustomization) isKnown() bool {
 		}
 		written = append(written, key)
 	}
-	return finding.AnyNear(written, known)
+	return nearest.Any(written, known)
 }
 
 // find returns the first scalar with a value, or with a key and the value as in KEY=FILE.

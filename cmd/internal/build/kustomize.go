@@ -15,6 +15,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/fieldpath/printable"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // kustomize builds a directory as the program kustomize does by default. It uses no plugins, and only files below the root of
@@ -22,12 +23,12 @@ import (
 func (b *Builder) kustomize(built *workspace.Built) (jobs patchedJobs) {
 	real, err := b.tree.Real(built.Dir)
 	if err != nil {
-		built.Findings = append(built.Findings, failure(finding.CodeBuildFailed, fieldpath.Position{File: built.Dir}, "cannot be read: "+err.Error(), "check that you may read it"))
+		built.Findings = append(built.Findings, failure(codes.BuildFailed, fieldpath.Position{File: built.Dir}, "cannot be read: "+err.Error(), "check that you may read it"))
 		return nil
 	}
 	top := b.known.in(real)
 	if top == nil {
-		built.Findings = append(built.Findings, failure(finding.CodeNothingToBuild, fieldpath.Position{File: built.Dir}, "holds no kustomization file", "name the directory of a kustomization.yaml"))
+		built.Findings = append(built.Findings, failure(codes.NothingToBuild, fieldpath.Position{File: built.Dir}, "holds no kustomization file", "name the directory of a kustomization.yaml"))
 		return nil
 	}
 	built.File = filepath.Join(built.Dir, filepath.Base(top.file))
@@ -67,7 +68,7 @@ func (b *Builder) failed(built *workspace.Built, real string, err error) finding
 	case errors.As(err, &said):
 		message, help = "kustomize fails: "+b.reason(built.Dir, real, err), "run kustomize build "+printable.Name(built.Dir)+" to try it alone"
 	}
-	return failure(finding.CodeBuildFailed, fieldpath.Position{File: built.File}, message, help)
+	return failure(codes.BuildFailed, fieldpath.Position{File: built.File}, message, help)
 }
 
 // closure returns a kustomization and the kustomizations that it names, directly or not. Each comes before the ones that it
@@ -96,15 +97,15 @@ func (b *Builder) rejections(dir, real string, rejected []*kustomization) findin
 	var found finding.List
 	for _, k := range rejected {
 		for _, r := range k.rejections {
-			code := finding.CodeBuildRejected
+			code := codes.BuildRejected
 			if r.fails {
-				code = finding.CodeBuildFailed
+				code = codes.BuildFailed
 			}
 			at := fieldpath.Position{File: below(dir, real, k.file), Line: r.line, Column: r.column}
 			found = append(found, failure(code, at, r.message, r.help))
 		}
 	}
-	return found.Distinct()
+	return codes.Distinct(found)
 }
 
 // reason returns an error of kustomize without values, and with paths as the user writes them.

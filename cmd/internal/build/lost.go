@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/api/types"
@@ -18,6 +19,7 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // This file finds the patches that an overlay loses. The program kustomize replaces a list if it does not know the merge key. Then a
@@ -37,7 +39,7 @@ type patchedJobs map[string][]patched
 func patchedIn(dir string, made resmap.ResMap) patchedJobs {
 	jobs := patchedJobs{}
 	for _, r := range made.Resources() {
-		if r.GetKind() != finding.TrainJobKind {
+		if r.GetKind() != trainer.TrainJobKind {
 			continue
 		}
 		job := patched{Namespace: r.GetNamespace(), Name: r.GetName(), Labels: r.GetLabels()}
@@ -88,7 +90,7 @@ func (b *Builder) lostPatches(built *workspace.Built, jobs patchedJobs) finding.
 				if s := b.flags.Selector; s != nil && !s.Matches(now[i].Labels) {
 					continue
 				}
-				id := fieldpath.Object{Kind: finding.TrainJobKind, Namespace: now[i].Namespace, Name: now[i].Name}
+				id := fieldpath.Object{Kind: trainer.TrainJobKind, Namespace: now[i].Namespace, Name: now[i].Name}
 				found = append(found, before[i].lost(b.flags.InNamespace(id), now[i], texts, *at)...)
 			}
 		}
@@ -106,7 +108,7 @@ func (before patched) lost(id fieldpath.Object, now patched, texts [][]byte, at 
 			continue
 		}
 		found = append(found, finding.Finding{
-			Code: finding.CodeLostPatch, Severity: finding.Warning, Object: id, Path: fieldpath.Fields("spec", "runtimePatches"), Position: at,
+			Code: codes.LostPatch, Severity: finding.Warning, Object: id, Path: fieldpath.Fields("spec", "runtimePatches"), Position: at,
 			Message: fmt.Sprintf("the overlay loses the patch of manager %q in its base", manager),
 			Remedy:  finding.Remedy{Text: "name the component docs/examples/components/trainjobs, which lets kustomize merge runtimePatches by manager, or repeat the patch"},
 		})

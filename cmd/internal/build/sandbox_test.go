@@ -19,8 +19,8 @@ import (
 
 	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
-	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/testenv"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 const configMap = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
@@ -192,7 +192,7 @@ func TestBuild_Bounded(t *testing.T) {
 				t.Errorf("the other build: %q, %v", good.Text, good.Findings)
 			}
 			built := <-done
-			if len(built.Findings) != 1 || built.Findings[0].Code != finding.CodeBuildFailed || !strings.Contains(built.Findings[0].Message, tc.want) && !testenv.Race || built.Findings[0].Position.File != filepath.Join("top", "kustomization.yaml") {
+			if len(built.Findings) != 1 || built.Findings[0].Code != codes.BuildFailed || !strings.Contains(built.Findings[0].Message, tc.want) && !testenv.Race || built.Findings[0].Position.File != filepath.Join("top", "kustomization.yaml") {
 				t.Errorf("Build() = %v, want one finding with %q", built.Findings, tc.want)
 			}
 		})

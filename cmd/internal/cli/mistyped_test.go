@@ -19,8 +19,8 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/cmd/internal/host"
-	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/testenv"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 const (
@@ -182,7 +182,7 @@ func checkLines(t *testing.T, documents []any, args ...string) [][]lineFinding {
 			continue
 		}
 		f.Path = items.ReplaceAllString(f.Path, "")
-		if f.Code != string(finding.CodeWrongType) {
+		if f.Code != string(codes.WrongType) {
 			f.Message = ""
 		}
 		at := (f.Line - 1) / 2

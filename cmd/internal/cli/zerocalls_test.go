@@ -25,6 +25,7 @@ import (
 	"github.com/trainweld/trainweld/render/legacy"
 	"github.com/trainweld/trainweld/render/manifest"
 	"github.com/trainweld/trainweld/render/mlpolicy"
+	"github.com/trainweld/trainweld/render/nearest"
 	"github.com/trainweld/trainweld/render/policy"
 	"github.com/trainweld/trainweld/render/release"
 	"github.com/trainweld/trainweld/render/runtimepatch"
@@ -42,7 +43,11 @@ func exported() []exportedPackage {
 			new(conflict.Conflict), new(conflict.Conflicts), new(conflict.Decision), new(conflict.OrderConflict), new(conflict.Kind),
 		}},
 		{folder: "render/compose", all: []any{compose.Find, compose.IsRule, compose.Kinds, compose.Union, new(compose.Composition), new(compose.Kind), new(compose.Rule), new(compose.Rules)}},
-		{folder: "render/codes", all: []any{codes.Codes, codes.Of, codes.PolicySchema}},
+		{folder: "render/codes", all: []any{
+			codes.AssumesRuntime, codes.Codes, codes.Distinct, codes.IsDispute, codes.JoinBuilds, codes.KeyOf, codes.Of, codes.PolicySchema,
+			new(codes.Set),
+		}},
+		{folder: "render/nearest", all: []any{nearest.Any, nearest.IsClear, nearest.NewNames, nearest.To, new(nearest.Names)}},
 		{folder: "merge", all: []any{
 			merge.For[corev1.Pod, corev1.Pod], merge.ForObject, merge.ForJSON, merge.ForType, merge.ForAny, merge.FieldsV1Paths, merge.Manager, merge.ParseJSONPatch, merge.SameValue,
 			new(merge.Plan[corev1.Pod, corev1.Pod]), new(merge.Ownership), new(merge.PatchError), new(merge.OptionError), new(merge.PatchedField), new(merge.FieldsV1Error),
@@ -53,9 +58,8 @@ func exported() []exportedPackage {
 			new(fieldpath.Object), new(fieldpath.Path), new(fieldpath.Patterns), new(fieldpath.Position), new(fieldpath.Step),
 		}},
 		{folder: "finding", all: []any{
-			finding.FormatValue, finding.HideSecrets, finding.IsClear, finding.IsSecret, finding.Nearest, finding.AnyNear, finding.NewNames, finding.StricterCodes, finding.ZeroNulls,
-			new(finding.Code),
-			new(finding.Finding), new(finding.List), new(finding.Names), new(finding.Order), new(finding.Set), new(finding.Severity),
+			finding.FormatValue, finding.HideSecrets, finding.IsSecret, finding.ZeroNulls,
+			new(finding.Finding), new(finding.List), new(finding.Order), new(finding.Severity),
 		}},
 		{folder: "render/legacy", all: []any{
 			legacy.Fields, legacy.Layer,
@@ -91,7 +95,7 @@ func exported() []exportedPackage {
 			new(render.ChildOwners), new(render.Merging), new(render.Runtimes), new(render.Workload),
 		}},
 		{folder: "render/admission", all: []any{
-			admission.AdmitJobSet, admission.AdmitRuntime, admission.Check, admission.Encode, admission.Kinds, admission.SecondWrite, admission.Stamp, admission.Stricter,
+			admission.AdmitJobSet, admission.AdmitRuntime, admission.Check, admission.Encode, admission.Kinds, admission.SecondWrite, admission.Stamp, admission.Stricter, admission.StricterCodes,
 			admission.Update, admission.UpdateJobSet, admission.UpdateObserved, admission.UpdateRuntime,
 			new(admission.Kind), new(admission.Runtime),
 		}},

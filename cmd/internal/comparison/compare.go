@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
 	"github.com/trainweld/trainweld/cmd/internal/pipeline"
 	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
@@ -133,7 +135,7 @@ func (c *Comparison) Renders() bool {
 // errors of owners and of JSON encodings.
 func Compare(old, new *Version, showValues bool) (*Comparison, error) {
 	c := &Comparison{old: old, new: new, mask: !showValues, shown: map[string]bool{}}
-	c.noun = finding.TrainJobKind
+	c.noun = trainer.TrainJobKind
 	if old.TrainJobs+new.TrainJobs == 0 {
 		c.noun = workspace.JobSetKind
 	}
@@ -185,7 +187,7 @@ func (c *Comparison) With(part *Comparison) *Comparison {
 		return part
 	}
 	c.compact(part)
-	if c.Jobs, c.same = append(c.Jobs, part.Jobs...), c.same+part.same; part.noun == finding.TrainJobKind {
+	if c.Jobs, c.same = append(c.Jobs, part.Jobs...), c.same+part.same; part.noun == trainer.TrainJobKind {
 		c.noun = part.noun
 	}
 	c.conflicts.add(part.conflicts)

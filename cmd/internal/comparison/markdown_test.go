@@ -8,6 +8,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // TestWriteMarkdown_Limit wants a comment that fits, however long names, queues, fields and remedies are.
@@ -30,7 +31,7 @@ func TestWriteMarkdown_Limit(t *testing.T) {
 				old.Jobs = append(old.Jobs, Job{ID: id, Queue: tc.name + "old"})
 				new.Jobs = append(new.Jobs, Job{ID: id, Queue: fmt.Sprint(tc.name, "new", i)})
 				new.Conflicts = append(new.Conflicts, finding.Finding{
-					Code: finding.CodeOverlap, Severity: finding.Warning, Object: id, Path: fieldpath.Fields("spec", tc.name),
+					Code: codes.Overlap, Severity: finding.Warning, Object: id, Path: fieldpath.Fields("spec", tc.name),
 					Claims: []merge.Claim{{Layer: merge.Manager(tc.name), Value: tc.name}, {Layer: merge.Manager("b"), Value: i}},
 					Remedy: finding.Remedy{Text: fmt.Sprint(tc.name, i)},
 				})

@@ -9,6 +9,7 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/revision"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // openFindings holds findings of one kind in the new version. They are new, or belong to TrainJobs that differ.
@@ -59,7 +60,7 @@ func (c *Comparison) concerns() []findingSection {
 	sections := []findingSection{{openFindings: c.conflicts, head: "Who disagrees", noun: "conflict"}, {openFindings: c.findings, head: "Findings", noun: "finding"}}
 	for i := range sections {
 		s := &sections[i]
-		s.brought, s.stood = s.brought.JoinBuilds(), s.stood.JoinBuilds()
+		s.brought, s.stood = codes.JoinBuilds(s.brought), codes.JoinBuilds(s.stood)
 		s.opts = report.Options{ShowValues: !c.mask}
 		s.groups = s.opts.Groups(s.brought)
 		s.new = len(s.groups)
@@ -121,7 +122,7 @@ func (s *findingSection) item(g *report.Group, isNew bool) string {
 	}
 	b.WriteByte('\n')
 	claims := s.opts.Claims(f)
-	if f.Code != finding.CodeOverlap { // the claims of an overlap say what its message says
+	if f.Code != codes.Overlap { // the claims of an overlap say what its message says
 		line := safeText(f.Message)
 		if at := f.Position.String(); at != "" {
 			line += " at " + codeSpan(at)

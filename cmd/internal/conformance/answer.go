@@ -19,6 +19,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/admission"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 	"github.com/trainweld/trainweld/render/release"
 	"github.com/trainweld/trainweld/render/runtimepatch"
@@ -71,7 +72,7 @@ func answer(r *release.Release, in io.Reader, out, warnings io.Writer) (rejected
 	for _, d := range documents {
 		found, err := c.apply(context.Background(), d)
 		for _, f := range found {
-			if f.Code == finding.CodeDeprecated {
+			if f.Code == codes.Deprecated {
 				fmt.Fprintln(warnings, "Warning:", f.Message)
 			}
 		}
@@ -84,14 +85,14 @@ func answer(r *release.Release, in io.Reader, out, warnings io.Writer) (rejected
 		return nil, errors.New("the input holds no TrainJob")
 	}
 	if input.Runtime == nil {
-		return finding.List{{Code: finding.CodeNoRuntime, Severity: finding.Error, Object: render.ObjectOf(input.TrainJob), Message: "the runtime does not exist"}}, nil
+		return finding.List{{Code: codes.NoRuntime, Severity: finding.Error, Object: render.ObjectOf(input.TrainJob), Message: "the runtime does not exist"}}, nil
 	}
 	rendered, _ := render.JobSet(input, render.Options{Release: r, OnConflict: render.Last, Owners: true, Secrets: rand.Reader})
 	if rendered.JobSet == nil {
 		return rendered.Findings, nil
 	}
 	items := []any{}
-	if !r.ManagedBy || !slices.ContainsFunc(rendered.Findings, func(f finding.Finding) bool { return f.Code == finding.CodeManagedByOther }) {
+	if !r.ManagedBy || !slices.ContainsFunc(rendered.Findings, func(f finding.Finding) bool { return f.Code == codes.ManagedByOther }) {
 		if items, err = objects(r, input, rendered); err != nil {
 			return nil, err
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // The exit statuses.
@@ -36,11 +37,11 @@ func (s Status) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
 func For(findings finding.List, strict bool) error {
 	worst := finding.Severity(0)
 	for _, f := range findings {
-		if f.Code == finding.CodeUnreadable {
+		if f.Code == codes.Unreadable {
 			return Status(Failed)
 		}
 		worst = max(worst, f.Severity)
-		if strict && f.AssumesRuntime() {
+		if strict && codes.AssumesRuntime(f) {
 			worst = finding.Error
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/admission"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/diff"
 	"github.com/trainweld/trainweld/render/manifest"
 	"github.com/trainweld/trainweld/render/release"
@@ -113,7 +114,7 @@ func (f *Family) Stale(second *admission.Second, locate func(fieldpath.Path) fie
 	effects, err := f.Effects(second)
 	if err != nil {
 		return finding.List{{
-			Code: finding.CodeWrongType, Severity: finding.Error, Object: f.ID, Position: f.JobSet.Position(nil),
+			Code: codes.WrongType, Severity: finding.Error, Object: f.ID, Position: f.JobSet.Position(nil),
 			Message: err.Error(), Remedy: finding.Remedy{Text: "read the object with kubectl get -o yaml"},
 		}}
 	}
@@ -129,7 +130,7 @@ func (f *Family) Stale(second *admission.Second, locate func(fieldpath.Path) fie
 			at = fieldpath.Fields("spec", "replicatedJobs").Append(fieldpath.Item("name", o.Value.GetLabels()[jobset.ReplicatedJobNameKey]), fieldpath.Field("template")).Append(at...)
 		}
 		stale := finding.Finding{
-			Code: finding.CodeUpdateIgnored, Severity: finding.Warning, Object: o.ID, Path: e.at, Position: o.Position(e.at),
+			Code: codes.UpdateIgnored, Severity: finding.Warning, Object: o.ID, Path: e.at, Position: o.Position(e.at),
 			Message: "the change does not reach the object that exists: " + e.Reason, Remedy: finding.Remedy{Text: "delete the TrainJob and create it again"},
 		}
 		if e.Thread != "" {
@@ -159,7 +160,7 @@ func (d *Dump) UnreadWorkloads() (found finding.List) {
 	for _, w := range d.Workloads {
 		id := d.Input.ID(w)
 		f := finding.Finding{
-			Code: finding.CodeNotAdmitted, Severity: finding.Warning, Object: id, Path: fieldpath.Fields("metadata", "ownerReferences"),
+			Code: codes.NotAdmitted, Severity: finding.Warning, Object: id, Path: fieldpath.Fields("metadata", "ownerReferences"),
 			Message: "the Workload is not read: the patches of the TrainJob decide", Remedy: finding.Remedy{Text: "render the TrainJob with the ResourceFlavors to see its admission"},
 		}
 		f.Position = w.Position(f.Path)
@@ -182,8 +183,8 @@ func (d *Dump) owns(namespace string, w *manifest.Document) bool {
 	return slices.ContainsFunc(refs, func(ref any) bool {
 		owner, _ := ref.(map[string]any)
 		name, _ := owner["name"].(string)
-		f := d.families[fieldpath.Object{Kind: finding.TrainJobKind, Namespace: namespace, Name: name}]
-		return owner["kind"] == finding.TrainJobKind && f != nil && f.TrainJob != nil && owner["uid"] == string(f.TrainJob.Value.GetUID())
+		f := d.families[fieldpath.Object{Kind: trainer.TrainJobKind, Namespace: namespace, Name: name}]
+		return owner["kind"] == trainer.TrainJobKind && f != nil && f.TrainJob != nil && owner["uid"] == string(f.TrainJob.Value.GetUID())
 	})
 }
 
@@ -199,7 +200,7 @@ func (d *Dump) familyFor(id fieldpath.Object) (*Family, finding.List) {
 	f := d.families[id]
 	lacking := func(message, help string) (*Family, finding.List) {
 		return f, finding.List{{
-			Code: finding.CodeUnknownOldObject, Severity: finding.Warning, Object: id, Position: fieldpath.Position{File: d.file},
+			Code: codes.UnknownOldObject, Severity: finding.Warning, Object: id, Position: fieldpath.Position{File: d.file},
 			Message: message, Remedy: finding.Remedy{Text: help},
 		}}
 	}
@@ -213,7 +214,7 @@ func (d *Dump) familyFor(id fieldpath.Object) (*Family, finding.List) {
 		for _, o := range f.Doubled {
 			at := fieldpath.Fields("metadata", "name")
 			found = append(found, finding.Finding{
-				Code: finding.CodeUnknownOldObject, Severity: finding.Error, Object: o.ID, Path: at, Position: o.Position(at),
+				Code: codes.UnknownOldObject, Severity: finding.Error, Object: o.ID, Path: at, Position: o.Position(at),
 				Message: fmt.Sprintf("Duplicate value: the dump holds more than one %s of %s", o.ID.Kind, id), Remedy: finding.Remedy{Text: "take one dump of one cluster"},
 			})
 		}

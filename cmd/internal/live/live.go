@@ -31,6 +31,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge/quantity"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
@@ -134,7 +135,7 @@ func Read(s workspace.Source, flags workspace.Flags, path string) *Dump {
 	}
 	d.group(found)
 	for _, o := range doubled {
-		if f := d.families[fieldpath.Object{Kind: finding.TrainJobKind, Namespace: o.ID.Namespace, Name: o.ID.Name}]; f != nil {
+		if f := d.families[fieldpath.Object{Kind: trainer.TrainJobKind, Namespace: o.ID.Namespace, Name: o.ID.Name}]; f != nil {
 			f.double(o)
 		}
 	}
@@ -146,7 +147,7 @@ func unreadable(found finding.List) finding.List {
 	var errs finding.List
 	for _, f := range found {
 		switch f.Code {
-		case finding.CodeUnknownField, finding.CodeUnknownVersion, finding.CodeUnknownKind:
+		case codes.UnknownField, codes.UnknownVersion, codes.UnknownKind:
 		default:
 			if f.Severity >= finding.Error {
 				errs = append(errs, f)
@@ -160,7 +161,7 @@ func unreadable(found finding.List) finding.List {
 func (d *Dump) object(document *manifest.Document, flags workspace.Flags) *Object {
 	o := &Object{ID: document.ID, Document: document, room: &d.room}
 	switch kind := document.ID.Kind; {
-	case kind == finding.TrainJobKind && workspace.IsTrainer(document):
+	case kind == trainer.TrainJobKind && workspace.IsTrainer(document):
 		o.Value = &trainer.TrainJob{}
 	case kind == workspace.JobSetKind && document.APIVersion == jobset.SchemeGroupVersion.String():
 		o.Value = &jobset.JobSet{}
@@ -180,7 +181,7 @@ func (d *Dump) object(document *manifest.Document, flags workspace.Flags) *Objec
 			message = fmt.Sprintf("Too many: a map or a list of the object must have at most %d items", mostItems)
 		}
 		d.Findings = append(d.Findings, finding.Finding{
-			Code: finding.CodeWrongType, Severity: finding.Error, Object: o.ID, Position: document.Position(nil),
+			Code: codes.WrongType, Severity: finding.Error, Object: o.ID, Position: document.Position(nil),
 			Message: message, Remedy: finding.Remedy{Text: "read the object with kubectl get -o yaml"},
 		})
 	}
@@ -241,11 +242,11 @@ func (d *Dump) group(found []*Object) {
 	ofJob := map[fieldpath.Object]*Family{}
 	for _, o := range found {
 		switch o.ID.Kind {
-		case finding.TrainJobKind:
+		case trainer.TrainJobKind:
 			d.family(o.ID.Namespace, o.ID.Name).TrainJob = o
 		case workspace.JobSetKind:
 			d.family(o.ID.Namespace, o.ID.Name).JobSet = o
-			if name := owner(o, finding.TrainJobKind); name != "" && name != o.ID.Name {
+			if name := owner(o, trainer.TrainJobKind); name != "" && name != o.ID.Name {
 				d.family(o.ID.Namespace, name).double(o)
 			}
 		}
@@ -273,7 +274,7 @@ func (d *Dump) group(found []*Object) {
 }
 
 func (d *Dump) family(namespace, name string) *Family {
-	id := fieldpath.Object{Kind: finding.TrainJobKind, Namespace: namespace, Name: name}
+	id := fieldpath.Object{Kind: trainer.TrainJobKind, Namespace: namespace, Name: name}
 	f := d.families[id]
 	if f == nil {
 		f = &Family{ID: id, byName: map[string]*Object{}}
@@ -295,7 +296,7 @@ func (d *Dump) Family(id fieldpath.Object) *Family { return d.families[id] }
 
 // IsOfTrainer reports whether a TrainJob is or was the owner of the family.
 func (f *Family) IsOfTrainer() bool {
-	return f.TrainJob != nil || f.JobSet != nil && owner(f.JobSet, finding.TrainJobKind) != ""
+	return f.TrainJob != nil || f.JobSet != nil && owner(f.JobSet, trainer.TrainJobKind) != ""
 }
 
 // Release frees the memory of a family's objects that can be read again.

@@ -12,6 +12,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 	"github.com/trainweld/trainweld/schema"
 )
@@ -59,13 +60,13 @@ func (m *Object) Apply(reading finding.List) (*Result, finding.List) {
 	}
 	for _, field := range ignored {
 		found = append(found, finding.Finding{
-			Code: finding.CodeUnknownField, Severity: finding.Error, Object: m.ID, Path: field.Path, Position: m.Position(field.Layer, field.Path),
+			Code: codes.UnknownField, Severity: finding.Error, Object: m.ID, Path: field.Path, Position: m.Position(field.Layer, field.Path),
 			Message: fmt.Sprintf("unknown field %q", strings.TrimPrefix(field.Path[len(field.Path)-1:].String(), ".")), Remedy: finding.Remedy{Text: "remove the field, or correct its name"},
 		})
 	}
 	for _, path := range duplicates {
 		found = append(found, finding.Finding{
-			Code: finding.CodeSameKey, Severity: finding.Warning, Object: m.ID, Path: path, Position: m.base.Position(path),
+			Code: codes.SameKey, Severity: finding.Warning, Object: m.ID, Path: path, Position: m.base.Position(path),
 			Message: "duplicate merge key: a strategic merge patch changes the first of these items only",
 			Remedy:  finding.Remedy{Text: "use --type=merge with the whole list, or give each item a merge key of its own"},
 		})
@@ -129,7 +130,7 @@ func (m *Object) wrongTypes() (found finding.List) {
 	for _, patch := range m.patches {
 		_, more := manifest.DecodeAs(patch.document.File, patch.data, m.header(m.goType))
 		for _, f := range more {
-			if f.Severity == finding.Error && (f.Code == finding.CodeWrongType || f.Code == finding.CodeAmbiguousWord) {
+			if f.Severity == finding.Error && (f.Code == codes.WrongType || f.Code == codes.AmbiguousWord) {
 				f.Object = m.ID
 				found = append(found, f)
 			}
@@ -140,7 +141,7 @@ func (m *Object) wrongTypes() (found finding.List) {
 
 // rejected returns the error of a merge as a finding.
 func (m *Object) rejected(err error) finding.Finding {
-	f := finding.Finding{Code: finding.CodeNoMerge, Severity: finding.Error, Object: m.ID, Message: err.Error(), Remedy: finding.Remedy{Text: "correct the value"}}
+	f := finding.Finding{Code: codes.NoMerge, Severity: finding.Error, Object: m.ID, Message: err.Error(), Remedy: finding.Remedy{Text: "correct the value"}}
 	var at *merge.PatchError
 	if errors.As(err, &at) {
 		f.Path, f.Message = at.Path, at.Err.Error()
@@ -213,14 +214,14 @@ func (m *Object) decided(merged *Result) (found finding.List) {
 			continue // see below
 		}
 		found = append(found, finding.Finding{
-			Code: finding.CodeForced, Severity: finding.Warning, Object: m.ID, Path: d.Path, Position: m.Position(d.Winner, d.Path),
+			Code: codes.Forced, Severity: finding.Warning, Object: m.ID, Path: d.Path, Position: m.Position(d.Winner, d.Path),
 			Message: fmt.Sprintf("%s overrides %s (%s)", name(d.Winner), strings.Join(losers, ", "), d.Policy),
 			Remedy:  finding.Remedy{Text: "remove the field from the patch that is overridden"},
 		})
 	}
 	for _, p := range merged.Protected {
 		found = append(found, finding.Finding{
-			Code: finding.CodeForced, Severity: finding.Warning, Object: m.ID, Path: p.Path, Position: m.Position(p.Layer, p.Path),
+			Code: codes.Forced, Severity: finding.Warning, Object: m.ID, Path: p.Path, Position: m.Position(p.Layer, p.Path),
 			Message: fmt.Sprintf("the field is protected from %s", name(p.Layer)),
 			Remedy:  finding.Remedy{Text: "remove the field from the patch"},
 		})

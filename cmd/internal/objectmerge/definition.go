@@ -16,6 +16,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 	"github.com/trainweld/trainweld/schema"
 )
@@ -43,12 +44,12 @@ func ReadDefinitions(p *host.Program, in *workspace.Input, paths []string) ([]De
 		}
 		more, wrong := DecodeDefinitions(file, data)
 		named := slices.Contains(paths, file)
-		found = append(found, slices.DeleteFunc(wrong, func(f finding.Finding) bool { return f.Code == finding.CodeNotAnObject && !named })...)
+		found = append(found, slices.DeleteFunc(wrong, func(f finding.Finding) bool { return f.Code == codes.NotAnObject && !named })...)
 		definitions = append(definitions, more...)
 	}
 	if len(definitions) == 0 && found == nil && len(paths) > 0 {
 		found = append(found, finding.Finding{
-			Code: finding.CodeUnreadable, Severity: finding.Error, Position: fieldpath.Position{File: paths[0]},
+			Code: codes.Unreadable, Severity: finding.Error, Position: fieldpath.Position{File: paths[0]},
 			Message: "holds no CustomResourceDefinition", Remedy: finding.Remedy{Text: "name the files of definitions with --crd"},
 		})
 	}
@@ -93,7 +94,7 @@ func definitionOf(p *host.Program, in *workspace.Input, how option.Schema, of *m
 	}
 	if found.Err() == nil {
 		f := finding.Finding{
-			Code: finding.CodeNoSchema, Severity: finding.Error, Object: of.ID, Position: of.Position(fieldpath.Fields("kind")),
+			Code: codes.NoSchema, Severity: finding.Error, Object: of.ID, Position: of.Position(fieldpath.Fields("kind")),
 			Message: fmt.Sprintf("no --crd defines %s %s", group, of.ID.Kind), Remedy: finding.Remedy{Text: "name the file of its CustomResourceDefinition with --crd"},
 		}
 		if len(kinds) > 0 {
@@ -124,7 +125,7 @@ func documentOf(p *host.Program, in *workspace.Input, files []string, of *manife
 			return t, found, nil
 		}
 		lacking = append(lacking, finding.Finding{
-			Code: finding.CodeNoSchema, Severity: finding.Error, Object: of.ID, Position: fieldpath.Position{File: file},
+			Code: codes.NoSchema, Severity: finding.Error, Object: of.ID, Position: fieldpath.Position{File: file},
 			Message: err.Error(), Remedy: finding.Remedy{Text: "name the document of the kind's group with --openapi"},
 		})
 	}
@@ -144,7 +145,7 @@ func Embedded(p *host.Program, in *workspace.Input, of *manifest.Document) (*sch
 	t, err := schema.ParseOpenAPI(text, runtimeschema.GroupVersionKind{Version: version})
 	if err != nil {
 		return nil, append(in.Findings, finding.Finding{
-			Code: finding.CodeUnknownVersion, Severity: finding.Error, Object: of.ID, Position: of.Position(fieldpath.Fields("apiVersion")),
+			Code: codes.UnknownVersion, Severity: finding.Error, Object: of.ID, Position: of.Position(fieldpath.Fields("apiVersion")),
 			Message: err.Error(), Remedy: finding.Remedy{Text: "use a version that the definition serves, or give one with --crd"},
 		})
 	}
@@ -181,7 +182,7 @@ func (definition Definition) Unusable(err error) finding.List {
 	var found finding.List
 	for _, err := range errs {
 		f := finding.Finding{
-			Code: finding.CodeNoSchema, Severity: finding.Error, Object: d.ID, Position: d.Position(nil),
+			Code: codes.NoSchema, Severity: finding.Error, Object: d.ID, Position: d.Position(nil),
 			Message: err.Error(), Remedy: finding.Remedy{Text: "use a definition that an API server accepts"},
 		}
 		if at, problem, ok := strings.Cut(err.Error(), ": "); ok {

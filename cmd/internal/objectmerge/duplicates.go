@@ -14,6 +14,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -177,7 +178,7 @@ func (c itemCheck) list(t *schema.Type, list []any, path fieldpath.Path, inputs 
 	}
 	for _, object := range double {
 		if at, ok := patched[keysText(t, object)]; ok {
-			report(finding.CodeDuplicateItem, duplicateSeverity(t.Elem.GoType()), object, at, "Duplicate value: "+keysText(t, object), "combine the two, or change one's key")
+			report(codes.DuplicateItem, duplicateSeverity(t.Elem.GoType()), object, at, "Duplicate value: "+keysText(t, object), "combine the two, or change one's key")
 		}
 	}
 	if second.name == "" {
@@ -187,7 +188,7 @@ func (c itemCheck) list(t *schema.Type, list []any, path fieldpath.Path, inputs 
 		key := keysText(t, object)
 		if at, ok := byMergeKey[keyOf(t, object)]; ok && object != nil && !merged[key] {
 			merged[key] = true // reported once
-			report(finding.CodeSameKey, finding.Warning, object, at, fmt.Sprintf("the result lacks %s: a strategic merge patch has one item of %s %s", key, t.Key, keyOf(t, object)),
+			report(codes.SameKey, finding.Warning, object, at, fmt.Sprintf("the result lacks %s: a strategic merge patch has one item of %s %s", key, t.Key, keyOf(t, object)),
 				"use --type=merge with the whole list to have both items")
 		}
 	}
@@ -324,12 +325,12 @@ func managerClaim(f merge.PatchedField) (merge.Claim, bool) {
 
 func (m *Object) twoMembers(t *schema.Type, u schema.Union, path fieldpath.Path, claims []merge.Claim, set []string) finding.Finding {
 	f := finding.Finding{
-		Code: finding.CodeTwoSources, Severity: finding.Error, Object: m.ID, Path: path, Claims: claims,
+		Code: codes.TwoSources, Severity: finding.Error, Object: m.ID, Path: path, Claims: claims,
 		Message: fmt.Sprintf("sets %s; the merge keeps both, and the cluster rejects the object", strings.Join(set, " and ")),
 		Remedy:  finding.Remedy{Text: "set the other member to null in the patch"},
 	}
 	if t.GoType() == reflect.TypeFor[corev1.EnvVar]() {
-		f.Code = finding.CodeValueAndValueFrom
+		f.Code = codes.ValueAndValueFrom
 	}
 	if u.Discriminator != "" {
 		f.Message = fmt.Sprintf("Forbidden: %s may not be specified when %s is not %s", set[0], u.Discriminator, u.When)

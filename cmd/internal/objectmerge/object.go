@@ -26,6 +26,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/merge/quantity"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 	"github.com/trainweld/trainweld/schema"
 )
@@ -230,7 +231,7 @@ func Read(p *host.Program, in *workspace.Input, flags workspace.Flags, how optio
 	}
 	if m.typ == option.JSONType && how.MergeType == "" {
 		found = append(found, finding.Finding{
-			Code: finding.CodeNoSchema, Severity: finding.Warning, Object: m.ID, Position: m.base.Position(fieldpath.Fields("kind")),
+			Code: codes.NoSchema, Severity: finding.Warning, Object: m.ID, Position: m.base.Position(fieldpath.Fields("kind")),
 			Message: fmt.Sprintf("no schema of %s %s is known: the patches merge as JSON merge patches, which replace lists as a whole", is.APIVersion, is.ID.Kind),
 			Remedy:  finding.Remedy{Text: "add its CustomResourceDefinition with --crd, or use --type=merge"},
 		})

@@ -12,7 +12,9 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/merge/jsonfields"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
+	"github.com/trainweld/trainweld/render/nearest"
 )
 
 // Patch is a manager's patch.
@@ -40,7 +42,7 @@ func (m *Object) Add(patch Patch) (found finding.List) {
 		found = append(m.mismatches(patch), m.foreignDirectives(patch, patch.fields, nil)...)
 		if m.isFieldless(patch) {
 			return append(found, finding.Finding{
-				Code: finding.CodeUnknownField, Severity: finding.Error, Object: m.ID, Position: patch.document.Position(nil),
+				Code: codes.UnknownField, Severity: finding.Error, Object: m.ID, Position: patch.document.Position(nil),
 				Message: "the patch has no field of a " + m.ID.Kind, Remedy: finding.Remedy{Text: "use a patch of this kind"},
 			})
 		}
@@ -77,7 +79,7 @@ func (k *Kind) Patch(manager, file string, data []byte) (Patch, finding.List) {
 	}
 	fields, err := documents[0].Fields()
 	if err != nil {
-		return patch, append(found, finding.Finding{Code: finding.CodeSyntax, Severity: finding.Error, Position: documents[0].Position(nil), Message: err.Error()})
+		return patch, append(found, finding.Finding{Code: codes.Syntax, Severity: finding.Error, Position: documents[0].Position(nil), Message: err.Error()})
 	}
 	for _, name := range []string{"apiVersion", "kind"} {
 		if !documents[0].Has(fieldpath.Fields(name)) {
@@ -105,7 +107,7 @@ func (p Patch) Unnamed() Patch {
 // notOne reports a file without exactly one object.
 func notOne(file string, documents []*manifest.Document, rule string) finding.Finding {
 	f := finding.Finding{
-		Code: finding.CodeNotAnObject, Severity: finding.Error, Position: fieldpath.Position{File: file},
+		Code: codes.NotAnObject, Severity: finding.Error, Position: fieldpath.Position{File: file},
 		Message: fmt.Sprintf("holds %s: %s", report.Count(len(documents), "object"), rule), Remedy: finding.Remedy{Text: "name a file that holds one"},
 	}
 	if len(documents) > 1 {
@@ -131,7 +133,7 @@ func (m *Object) mismatches(patch Patch) finding.List {
 			continue
 		}
 		found = append(found, finding.Finding{
-			Code: finding.CodeNoMerge, Severity: finding.Error, Object: m.ID, Path: field.path, Position: is.Position(field.path),
+			Code: codes.NoMerge, Severity: finding.Error, Object: m.ID, Path: field.path, Position: is.Position(field.path),
 			Message: fmt.Sprintf("invalid value %q: must be %q, as in the base", field.is, field.want),
 			Remedy:  finding.Remedy{Text: "remove the field from the patch, or give the patch its own base"},
 		})
@@ -153,7 +155,7 @@ func (m *Object) isFieldless(patch Patch) bool {
 	}
 	isDirective := func(name string) bool { return strings.HasPrefix(name, "$") }
 	keys := slices.Collect(maps.Keys(patch.fields))
-	return len(names) > 0 && len(keys) > 0 && !finding.AnyNear(keys, names) && !slices.ContainsFunc(keys, isDirective)
+	return len(names) > 0 && len(keys) > 0 && !nearest.Any(keys, names) && !slices.ContainsFunc(keys, isDirective)
 }
 
 // foreignDirectives reports the directives in a patch that is not a strategic merge patch. There, they are fields that no kind has.
@@ -170,7 +172,7 @@ func (m *Object) foreignDirectives(patch Patch, value any, path fieldpath.Path) 
 				continue
 			}
 			found = append(found, finding.Finding{
-				Code: finding.CodeNoMerge, Severity: finding.Error, Object: m.ID, Path: at, Position: patch.document.Position(at),
+				Code: codes.NoMerge, Severity: finding.Error, Object: m.ID, Path: at, Position: patch.document.Position(at),
 				Message: fmt.Sprintf("Forbidden: %s is a directive of strategic merge patches, which %s does not take", name, m.ID.Kind),
 				Remedy:  finding.Remedy{Text: "remove the directive, and set the whole list or object instead"},
 			})

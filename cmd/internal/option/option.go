@@ -17,14 +17,14 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/exit"
 	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
-	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/manifest"
+	"github.com/trainweld/trainweld/render/nearest"
 )
 
 // DidYouMean returns the end of a message on an unknown name: a similar known name, or "".
 func DidYouMean(name string, names []string) string {
-	if near := finding.Nearest(name, names); near != "" {
+	if near := nearest.To(name, names); near != "" {
 		return fmt.Sprintf("; did you mean %s?", near)
 	}
 	return ""

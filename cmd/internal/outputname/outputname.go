@@ -13,6 +13,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
@@ -29,7 +30,7 @@ func Unsafe(trainJob fieldpath.Object, document *manifest.Document) finding.List
 		if len(validation.IsDNS1123Subdomain(part.value)) > 0 {
 			path := fieldpath.Fields("metadata", part.field)
 			found = append(found, finding.Finding{
-				Code: finding.CodeUnsafeOutputName, Severity: finding.Error,
+				Code: codes.UnsafeOutputName, Severity: finding.Error,
 				Object: trainJob, Path: path, Position: document.Position(path),
 				Message: fmt.Sprintf("no file is written for the %s %q: it is not a name that a cluster takes, and may lead out of the directory", part.field, part.value),
 				Remedy:  finding.Remedy{Text: "use lower-case letters, digits, dashes and dots, 253 at most, and begin and end with a letter or digit"},

@@ -12,6 +12,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/release"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
@@ -66,13 +67,13 @@ func (a *application) queue() {
 	}
 	name, queued := a.job.Labels[queueLabel]
 	if queued {
-		a.warn(finding.CodeQueueMoves, fieldpath.Fields("metadata", "labels").Append(fieldpath.Key(queueLabel)),
+		a.warn(codes.QueueMoves, fieldpath.Fields("metadata", "labels").Append(fieldpath.Key(queueLabel)),
 			fmt.Sprintf("queue %q admits the JobSet instead of the TrainJob, and Kueue changes its templates instead of a patch", name),
 			"enable Kueue's integration jobset.x-k8s.io/jobset, and apply only fields that Kueue does not set")
 	}
 	for _, p := range a.job.Spec.RuntimePatches {
 		if p.Manager == kueueManager && p.TrainingRuntimeSpec != nil && p.TrainingRuntimeSpec.Template != nil && p.TrainingRuntimeSpec.Template.Spec != nil && len(p.TrainingRuntimeSpec.Template.Spec.ReplicatedJobs) > 0 {
-			a.warn(finding.CodeQueueMoves, runtimepatch.PatchPath(kueueManager),
+			a.warn(codes.QueueMoves, runtimepatch.PatchPath(kueueManager),
 				"the JobSet holds the placement of an earlier admission by Kueue, and Kueue adds that of the next one",
 				"remove this patch from the TrainJob before you render it")
 		}
@@ -105,21 +106,21 @@ func (a *application) suspension() {
 	switch {
 	case queued:
 		a.made.JobSet.Spec.Suspend = new(true)
-		a.warn(finding.CodeSuspendMoves, at, "the JobSet is suspended until Kueue admits it, and another apply suspends it again",
+		a.warn(codes.SuspendMoves, at, "the JobSet is suspended until Kueue admits it, and another apply suspends it again",
 			"apply the JobSet once, and let Kueue resume it")
 	case suspended:
-		a.warn(finding.CodeSuspendMoves, at, "the JobSet is suspended, and resuming the TrainJob does not resume it",
+		a.warn(codes.SuspendMoves, at, "the JobSet is suspended, and resuming the TrainJob does not resume it",
 			"resume the JobSet itself: set its spec.suspend to false")
 	}
 }
 
 // ownership reports the tasks that the Trainer's controller does for its own JobSet only.
 func (a *application) ownership() {
-	a.warn(finding.CodeNoController, fieldpath.Fields("metadata", "name"),
+	a.warn(codes.NoController, fieldpath.Fields("metadata", "name"),
 		"no TrainJob owns the applied objects: none shows their status, and deleting one leaves them",
 		"delete the objects yourself, and do not apply the TrainJob: it would take over the JobSet of its name")
 	if seconds := a.job.Spec.ActiveDeadlineSeconds; seconds > 0 {
-		a.warn(finding.CodeNoController, fieldpath.Fields("spec", "activeDeadlineSeconds"),
+		a.warn(codes.NoController, fieldpath.Fields("spec", "activeDeadlineSeconds"),
 			fmt.Sprintf("nothing ends the JobSet after %d seconds: only the Trainer's controller counts them", seconds),
 			"set activeDeadlineSeconds in the Jobs of the runtime's template, where it counts for each Job")
 	}
@@ -130,18 +131,18 @@ func (a *application) ownership() {
 func (a *application) secrets(found finding.List) finding.List {
 	var others finding.List
 	for _, f := range found {
-		if f.Code != finding.CodeLeftOut || !slices.Contains(f.Remedy.Options, "Secret") {
+		if f.Code != codes.LeftOut || !slices.Contains(f.Remedy.Options, "Secret") {
 			others = append(others, f)
 			continue
 		}
-		f.Code, f.Severity = finding.CodeSecretMoves, finding.Warning
+		f.Code, f.Severity = codes.SecretMoves, finding.Warning
 		f.Message += ", and for no applied JobSet"
 		f.Remedy.Text = "have one made"
 		a.losses = append(a.losses, f)
 	}
 	for _, o := range a.made.Companions {
 		if secret, ok := o.(*corev1.Secret); ok {
-			a.warn(finding.CodeSecretMoves, nil,
+			a.warn(codes.SecretMoves, nil,
 				fmt.Sprintf("the output holds the keys of Secret %s/%s, and every rendering makes new ones", secret.Namespace, secret.Name),
 				"apply the output once, and keep it out of git")
 		}
@@ -155,7 +156,7 @@ func (a *application) snapshot() {
 	if source == nil || source.Snapshot != nil || a.job.Release().Or().RuntimeRead == release.LiveRuntime {
 		return
 	}
-	a.warn(finding.CodeNoSnapshot, fieldpath.Fields("spec", "runtimeRef"),
+	a.warn(codes.NoSnapshot, fieldpath.Fields("spec", "runtimeRef"),
 		fmt.Sprintf("the Trainer keeps no snapshot of %s: a later rendering takes a changed runtime, which a running JobSet rejects", render.RuntimeOf(a.job.TrainJob)),
 		"keep the rendered objects, or the runtime with them")
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
@@ -29,7 +30,7 @@ func Children(owners func() *runtimepatch.Ownership, js *jobset.JobSet, companio
 	opts.Companions = companions
 	out, err := render.Jobs(js, opts.JobsOptions)
 	if out == nil {
-		return Family{Findings: finding.List{{Code: finding.CodeNoName, Severity: finding.Error, Message: err.Error(), Remedy: finding.Remedy{Text: "name the JobSet"}}}}
+		return Family{Findings: finding.List{{Code: codes.NoName, Severity: finding.Error, Message: err.Error(), Remedy: finding.Remedy{Text: "name the JobSet"}}}}
 	}
 	f := Family{Findings: out.Findings}
 	if err != nil {
@@ -109,7 +110,7 @@ func ephemeralClaims(js *jobset.JobSet, opts render.PodsOptions) ([]any, finding
 		return nil, nil
 	}
 	return claims, finding.List{{
-		Code: finding.CodeRandomName, Severity: finding.Note, Object: fieldpath.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name},
+		Code: codes.RandomName, Severity: finding.Note, Object: fieldpath.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name},
 		Path:    fieldpath.Fields("spec", "replicatedJobs"),
 		Message: fmt.Sprintf("claims of ephemeral volumes are named after their Pods; %s stands for the suffix that only the cluster knows", randomSuffix),
 	}}

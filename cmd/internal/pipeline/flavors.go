@@ -14,6 +14,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
@@ -74,7 +75,7 @@ func (q *Queue) Add(d *manifest.Document, flags workspace.Flags) finding.List {
 		return nil
 	}
 	return finding.List{{
-		Code: finding.CodeWrongType, Severity: finding.Error, Object: d.ID, Position: d.Position(fieldpath.Fields("kind")),
+		Code: codes.WrongType, Severity: finding.Error, Object: d.ID, Position: d.Position(fieldpath.Fields("kind")),
 		Message: err.Error(), Remedy: finding.Remedy{Text: "fix the object"},
 	}}
 }
@@ -162,7 +163,7 @@ func (q *Queue) sets(in *workspace.Input, j workspace.Job, opts render.Options) 
 func noPodSets(err error) finding.List {
 	var found finding.List
 	errors.As(err, &found)
-	return found.Of(finding.CodeNoPodSets)
+	return found.Of(codes.NoPodSets)
 }
 
 // Unused warns of Workloads whose TrainJob the inputs lack.
@@ -173,7 +174,7 @@ func (q *Queue) Unused() (found finding.List) {
 	for _, w := range q.workloads {
 		if !w.used.Load() {
 			found = append(found, finding.Finding{
-				Code: finding.CodeNotAdmitted, Severity: finding.Warning, Object: fieldpath.Object{Kind: "Workload", Namespace: w.Namespace, Name: w.Name},
+				Code: codes.NotAdmitted, Severity: finding.Warning, Object: fieldpath.Object{Kind: "Workload", Namespace: w.Namespace, Name: w.Name},
 				Path: fieldpath.Fields("metadata", "ownerReferences"), Position: w.document.Position(fieldpath.Fields("metadata")),
 				Message: "the inputs lack the TrainJob of the admitted Workload", Remedy: finding.Remedy{Text: "add the TrainJob to the inputs, or remove the Workload"},
 			})
@@ -215,7 +216,7 @@ func (q *Queue) Try(in *workspace.Input, j workspace.Job, opts render.Options) (
 		reported, _ := TrainJob(in, j, opts)
 		return nil, append(found, reported...)
 	}
-	var before finding.Set
+	var before codes.Set
 	out, _ := render.JobSet(input, opts)
 	before.Add(out.Findings...)
 	results := make([]FlavorResult, len(q.Flavors))
@@ -239,7 +240,7 @@ func (q *Queue) Try(in *workspace.Input, j workspace.Job, opts render.Options) (
 		}
 		out, _ := render.JobSet(admitted, opts)
 		for _, f := range out.Findings {
-			if f.Severity != finding.Note && !before.Has(f.Key()) {
+			if f.Severity != finding.Note && !before.Has(codes.KeyOf(f)) {
 				r.Result, r.Conflicts = Conflicts, append(r.Conflicts, FlavorConflict{f.Code, f.Path.String(), f.Message})
 			}
 		}

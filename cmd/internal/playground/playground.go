@@ -21,6 +21,7 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // Request holds files and the command lines that read them.
@@ -80,7 +81,7 @@ func (m messages) Receive(findings finding.List, opts report.Options) error {
 
 // help returns the remedy of a finding for a page with editors.
 func help(f finding.Finding) string {
-	if f.AssumesRuntime() {
+	if codes.AssumesRuntime(f) {
 		return "add the runtime of your cluster, if it differs"
 	}
 	return f.Remedy.Text

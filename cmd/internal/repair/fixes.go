@@ -13,6 +13,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/compose"
 	"github.com/trainweld/trainweld/render/explain"
 	"github.com/trainweld/trainweld/render/manifest"
@@ -46,7 +47,7 @@ func (r *pass) add(f finding.Finding) {
 	case make == nil || r.tried[m] == mostTries:
 		return
 	case r.vain[m]:
-		r.reject(f, finding.CodeNotRepaired, "the finding outlasts the repair", byHand)
+		r.reject(f, codes.NotRepaired, "the finding outlasts the repair", byHand)
 		return
 	}
 	if rejection := r.generated(f); rejection != nil {
@@ -55,7 +56,7 @@ func (r *pass) add(f finding.Finding) {
 	}
 	changes, err := make(f)
 	if err != nil {
-		r.reject(f, finding.CodeNotRepaired, err.Error(), byHand)
+		r.reject(f, codes.NotRepaired, err.Error(), byHand)
 		return
 	}
 	if len(changes) > 0 {
@@ -85,7 +86,7 @@ func (r *pass) repairOf(f finding.Finding) func(finding.Finding) ([]change, erro
 
 // isConflict reports whether a finding is on managers that disagree.
 func isConflict(f finding.Finding) bool {
-	return f.Code == finding.CodeOverlap || f.Code == finding.CodeUnion || f.Code == finding.CodeForced
+	return f.Code == codes.Overlap || f.Code == codes.Union || f.Code == codes.Forced
 }
 
 // perform returns the change of the one right fix.
@@ -217,7 +218,7 @@ func conflictOf(f finding.Finding) (managersConflict, error) {
 			within++
 		}
 	}
-	if f.Code == finding.CodeUnion || f.Code == finding.CodeForced && within == len(f.Claims) {
+	if f.Code == codes.Union || f.Code == codes.Forced && within == len(f.Claims) {
 		c.Kind = conflict.Union
 	}
 	return c, nil
@@ -334,7 +335,7 @@ var errNoUnion = errors.New("the lists have no union: their items have an order,
 
 // hasUnion reports whether managers disagree on a list whose order has no meaning.
 func hasUnion(f finding.Finding) bool {
-	if f.Code != finding.CodeOverlap || !areLists(f.Claims) {
+	if f.Code != codes.Overlap || !areLists(f.Claims) {
 		return false
 	}
 	rule, err := explain.Field(f.Path.String())

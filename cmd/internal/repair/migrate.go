@@ -9,6 +9,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 	"github.com/trainweld/trainweld/render/trainjob"
 )
@@ -24,7 +25,7 @@ func Migrate(in *workspace.Input, j workspace.Job, manager string) ([]manifest.C
 	result := render.Migrate(render.Input{TrainJob: j.TrainJob, Runtime: runtime}, j.Document.Overrides, manager)
 	found := result.Findings
 	if missing != nil && result.TrainJob != nil {
-		missing.Code, missing.Severity = finding.CodeNotProved, finding.Warning
+		missing.Code, missing.Severity = codes.NotProved, finding.Warning
 		missing.Message = "it is not proved that the patch makes the same JobSet as the overrides: " + missing.Message
 		found = append(found, *missing)
 	}
@@ -39,7 +40,7 @@ func Migrate(in *workspace.Input, j workspace.Job, manager string) ([]manifest.C
 func CannotMigrate(object fieldpath.Object, d *manifest.Document, err error) finding.Finding {
 	at := fieldpath.Fields("spec")
 	return finding.Finding{
-		Code: finding.CodeNotMigrated, Severity: finding.Error, Object: object, Path: at, Position: d.Position(at),
+		Code: codes.NotMigrated, Severity: finding.Error, Object: object, Path: at, Position: d.Position(at),
 		Message: fmt.Sprintf("its text cannot be edited: %v", err),
 		Remedy:  finding.Remedy{Text: "write it without anchors and merge keys, and run trainweld migrate again"},
 	}
@@ -64,7 +65,7 @@ func (r *pass) migrate(f finding.Finding) ([]change, error) {
 	}
 	made, found := Migrate(r.jobs, r.jobs.Jobs[at], trainjob.SDKManager)
 	for _, reason := range found {
-		if reason.Severity == finding.Error || reason.Code == finding.CodeNotProved {
+		if reason.Severity == finding.Error || reason.Code == codes.NotProved {
 			return nil, errors.New(reason.Message)
 		}
 	}

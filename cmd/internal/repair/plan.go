@@ -10,7 +10,7 @@ import (
 
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
@@ -92,7 +92,7 @@ func (r *pass) dropUnshared() {
 				others[key] = other
 			}
 			if other != nil {
-				r.reject(w.finding, finding.CodeSharedPatch, fmt.Sprintf("the patch at %s also changes %s, which does not need the repair", c.at, *other), ownPatch)
+				r.reject(w.finding, codes.SharedPatch, fmt.Sprintf("the patch at %s also changes %s, which does not need the repair", c.at, *other), ownPatch)
 				return true
 			}
 		}
@@ -110,7 +110,7 @@ func (r *pass) dropOpposed() {
 	r.fixes = slices.DeleteFunc(r.fixes, func(w *fix) bool {
 		for _, c := range w.changes {
 			if key, known := chosen[field{c.at, c.Path.String()}]; known && key != c.key() {
-				r.reject(w.finding, finding.CodeNotRepaired, fmt.Sprintf("another repair changes %s at %s in another way", c.Path, c.at), byHand)
+				r.reject(w.finding, codes.NotRepaired, fmt.Sprintf("another repair changes %s at %s in another way", c.Path, c.at), byHand)
 				return true
 			}
 		}
@@ -180,7 +180,7 @@ func (r *pass) dropUnfit() {
 				_, err = r.edit(o, []*fix{w}) // the whole item may go, and not only the field
 			}
 			if err != nil {
-				r.reject(w.finding, finding.CodeNotRepaired, err.Error(), byHand)
+				r.reject(w.finding, codes.NotRepaired, err.Error(), byHand)
 			}
 			if beside[i] != nil {
 				dropped[w] = true
@@ -199,7 +199,7 @@ func (r *pass) compatible(o *object, kept, fixes []*fix, drop func(*fix)) []*fix
 	}
 	if len(fixes) == 1 {
 		if _, err := r.edit(o, fixes); err != nil {
-			r.reject(fixes[0].finding, finding.CodeNotRepaired, err.Error(), byHand)
+			r.reject(fixes[0].finding, codes.NotRepaired, err.Error(), byHand)
 		}
 		drop(fixes[0])
 		return kept
@@ -245,7 +245,7 @@ func (r *pass) changesOf(o *object, fixes []*fix) []manifest.Change {
 				continue
 			}
 			seen[c.key()] = true
-			isDuplicate := w.finding.Code == finding.CodeDuplicateKey // the first of the two keys stays
+			isDuplicate := w.finding.Code == codes.DuplicateKey // the first of the two keys stays
 			if changes = append(changes, c.Change); c.Do == manifest.RemoveField && !isDuplicate {
 				removed = append(removed, c.Path)
 			}

@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"strings"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
 	"github.com/trainweld/trainweld/cmd/internal/output"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
@@ -28,7 +31,7 @@ func (r *pass) reject(f finding.Finding, code finding.Code, reason, help string)
 // generated returns a finding on a repair in a file that another program writes, or nil. It names the source.
 func (r *pass) generated(f finding.Finding) *finding.Finding {
 	reject := func(reason, help string) *finding.Finding {
-		r.reject(f, finding.CodeGenerated, reason, help)
+		r.reject(f, codes.Generated, reason, help)
 		return new(r.rejected[idOf(f)])
 	}
 	if f.Build != "" {
@@ -101,4 +104,4 @@ func markedLine(data []byte) (number int, text string) {
 }
 
 // isOfTrainJob reports whether a finding is on a TrainJob, not on the object of a file of patches.
-func isOfTrainJob(f finding.Finding) bool { return f.Object.Kind == finding.TrainJobKind }
+func isOfTrainJob(f finding.Finding) bool { return f.Object.Kind == trainer.TrainJobKind }

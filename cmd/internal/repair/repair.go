@@ -31,6 +31,7 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // Options are the user's choices.
@@ -192,7 +193,7 @@ func (s *fixer) result(found finding.List, in *workspace.Input) *Result {
 			r.Found = append(r.Found, rejection)
 		}
 	}
-	r.Found = report.InOrder(append(slices.Clone(found), r.Found...), in.Order).Distinct()
+	r.Found = codes.Distinct(report.InOrder(append(slices.Clone(found), r.Found...), in.Order))
 	return r
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 const job = `apiVersion: trainer.kubeflow.org/v1alpha1
@@ -74,11 +75,11 @@ func TestFlags_Apply_Lasting(t *testing.T) {
 	file := filepath.Join(dir, "job.yaml")
 	result, err := apply(file, func(in *workspace.Input) finding.List {
 		for _, f := range in.Findings {
-			if f.Code == finding.CodeWrongType {
+			if f.Code == codes.WrongType {
 				return in.Findings
 			}
 		}
-		return finding.List{{Code: finding.CodeWrongType, Severity: finding.Error, Object: render.ObjectOf(in.Jobs[0].TrainJob), Path: fieldpath.Fields("spec", "suspend"), Message: "still wrong"}}
+		return finding.List{{Code: codes.WrongType, Severity: finding.Error, Object: render.ObjectOf(in.Jobs[0].TrainJob), Path: fieldpath.Fields("spec", "suspend"), Message: "still wrong"}}
 	})
 	if err != nil {
 		t.Fatal(err)

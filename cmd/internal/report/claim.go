@@ -8,6 +8,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath/printable"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
@@ -105,7 +106,7 @@ func pathOf(f finding.Finding, c merge.Claim) fieldpath.Path {
 // tailOf returns the part of the claim's source behind the steps that all claims of the finding share.
 func tailOf(f finding.Finding, c merge.Claim) fieldpath.Path {
 	switch f.Code {
-	case finding.CodeUnion, finding.CodeTwoSources, finding.CodeValueAndValueFrom:
+	case codes.Union, codes.TwoSources, codes.ValueAndValueFrom:
 		// The cluster may report a path to one member only.
 		if common, ok := together(f.Claims); ok {
 			return runtimepatch.InTemplate(c)[common:]
@@ -148,15 +149,15 @@ func together(claims []merge.Claim) (int, bool) {
 // mark returns the reason why the last claim wins, and "" for other claims.
 func mark(f finding.Finding, claim int) string {
 	switch {
-	case f.Code == finding.CodeNotComposed && claim == len(f.Claims)-2:
+	case f.Code == codes.NotComposed && claim == len(f.Claims)-2:
 		return "wins in the cluster"
 	case claim < len(f.Claims)-1:
 		return ""
-	case f.Code == finding.CodeNotComposed:
+	case f.Code == codes.NotComposed:
 		return "the policy's value"
-	case f.Code == finding.CodeOverlap:
+	case f.Code == codes.Overlap:
 		return "wins in the cluster"
-	case f.Code == finding.CodeForced:
+	case f.Code == codes.Forced:
 		return "forced"
 	default:
 		return ""

@@ -8,6 +8,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // TestWrite_Excerpt holds that the source lines of a card show the value in dispute, and nothing that follows it. A line in an element
@@ -34,7 +35,7 @@ func TestWrite_Excerpt(t *testing.T) {
 		opts := report.Options{Quote: func(p fieldpath.Position, _ bool) (string, bool) {
 			return lines[p.Line-1], p.Line < len(lines) && lines[p.Line-1] != ""
 		}}
-		f := finding.Finding{Code: finding.CodeOverlap, Severity: finding.Error, Message: "m", Position: fieldpath.Position{File: "a.yaml", Line: tc.line, Column: tc.column}}
+		f := finding.Finding{Code: codes.Overlap, Severity: finding.Error, Message: "m", Position: fieldpath.Position{File: "a.yaml", Line: tc.line, Column: tc.column}}
 		f.Claims = []merge.Claim{{Layer: "manager/a", Value: "a"}, {Layer: "manager/b", Value: "b"}}
 		var b strings.Builder
 		if err := report.Write(&b, "html", finding.List{f}, opts); err != nil {

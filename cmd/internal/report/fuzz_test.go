@@ -13,6 +13,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // FuzzFormats puts any text into every part of a finding. Each report has to be valid, to hold one
@@ -24,7 +25,7 @@ func FuzzFormats(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, column int) {
 		position := fieldpath.Position{File: text, Line: 2, Column: column}
 		found := finding.Finding{
-			Code: finding.CodeSyntax, Severity: finding.Error, Object: fieldpath.Object{Kind: "TrainJob", Name: text},
+			Code: codes.Syntax, Severity: finding.Error, Object: fieldpath.Object{Kind: "TrainJob", Name: text},
 			Path: fieldpath.Fields("metadata", "labels").Append(fieldpath.Key(text)), Position: position,
 			Orders:  []finding.Order{{Writers: []string{text}, Path: fieldpath.Fields(text), Value: text, IsSet: true, Manager: text}, {Writers: []string{text}, Effect: text}},
 			Claims:  []merge.Claim{{Layer: merge.Manager(text), Value: text, Source: fieldpath.Fields(text), Position: position}},

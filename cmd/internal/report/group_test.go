@@ -9,6 +9,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/release"
 )
 
@@ -16,7 +17,7 @@ import (
 func overlap(name, last string) finding.Finding {
 	at := fieldpath.Position{File: name + ".yaml", Line: 7, Column: 3}
 	return finding.Finding{
-		Code: finding.CodeOverlap, Severity: finding.Error, Position: at,
+		Code: codes.Overlap, Severity: finding.Error, Position: at,
 		Object: fieldpath.Object{Kind: "TrainJob", Namespace: "team-a", Name: name}, Path: fieldpath.Fields("spec", "pool"),
 		Message: "managers set different values of " + name + "-node",
 		Claims: []merge.Claim{
@@ -43,7 +44,7 @@ func TestWrite_Group(t *testing.T) {
 		change(&f)
 		return f
 	}
-	example := finding.Finding{Code: finding.CodeNotAnObject, Severity: finding.Warning, Message: "no object", Remedy: finding.Remedy{Text: "h"}}
+	example := finding.Finding{Code: codes.NotAnObject, Severity: finding.Warning, Message: "no object", Remedy: finding.Remedy{Text: "h"}}
 	at := func(file string) finding.Finding {
 		f := example
 		f.Position.File = file

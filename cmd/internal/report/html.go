@@ -25,7 +25,7 @@ var htmlSections = [...]string{"Managers disagree", "Errors", "Warnings", "Notes
 
 func sectionOf(f finding.Finding) int {
 	switch {
-	case f.Code == finding.CodeOverlap || f.Code == finding.CodeUnion:
+	case f.Code == codes.Overlap || f.Code == codes.Union:
 		return 0
 	case f.Severity >= finding.Error:
 		return 1

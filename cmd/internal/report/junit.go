@@ -8,6 +8,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath/printable"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // The types are the elements of JUnit reports that continuous integration reads. They have no time: the same input gives the
@@ -141,7 +142,7 @@ func (o Options) junitCase(f finding.Finding) junitCase {
 	}
 	outcome := junitOutcome{Message: Printable(f.Message), Type: string(f.Code), Text: o.plainText(f)}
 	switch {
-	case f.Severity >= finding.Error, (f.Severity == finding.Warning || f.AssumesRuntime()) && o.Strict:
+	case f.Severity >= finding.Error, (f.Severity == finding.Warning || codes.AssumesRuntime(f)) && o.Strict:
 		c.Failure = &outcome
 	case f.Severity == finding.Warning:
 		// Some viewers show only the attribute, others only the text.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // MaxFindings is the largest number of findings in a report.
@@ -15,7 +16,7 @@ func limited(findings finding.List) finding.List {
 		return findings
 	}
 	rest := finding.Finding{
-		Code: finding.CodeSyntax, Severity: finding.Note,
+		Code: codes.Syntax, Severity: finding.Note,
 		Message: fmt.Sprintf("the run has %d findings, and the report the first %d", len(findings), MaxFindings),
 		Remedy:  finding.Remedy{Text: "fix these first, or check fewer files in one run"},
 	}

@@ -43,15 +43,15 @@ func (o Options) help(f finding.Finding) string {
 
 // Help returns the remedy of a finding, with the flag or the command that applies it.
 func Help(f finding.Finding) string {
-	if f.Code == finding.CodeNoRuntime && f.Remedy.Do == finding.SetValue {
+	if f.Code == codes.NoRuntime && f.Remedy.Do == finding.SetValue {
 		return f.Remedy.Text + " with -r FILE" + shippedBy
 	}
-	if f.AssumesRuntime() {
+	if codes.AssumesRuntime(f) {
 		return "set stock: true in trainweld.yaml to " + f.Remedy.Text + ", set the release with --trainer-version, or add the cluster's runtime with -r FILE"
 	}
 	switch f.Remedy.Do {
 	case finding.LetOneWin:
-		if f.Code == finding.CodeUnion {
+		if f.Code == codes.Union {
 			return f.Remedy.Text + "; to render with one manager's member, use --force-manager=NAME"
 		}
 		if f.Severity < finding.Error { // the run renders the last patch's value already

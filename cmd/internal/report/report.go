@@ -29,6 +29,7 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/exit"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/release"
 )
 
@@ -122,7 +123,7 @@ func Summary(format string, findings finding.List, opts Options) string {
 	count := map[finding.Severity]int{}
 	assumed := 0
 	for _, f := range findings {
-		if count[f.Severity]++; f.AssumesRuntime() {
+		if count[f.Severity]++; codes.AssumesRuntime(f) {
 			assumed = 1 // as shown
 		}
 	}
@@ -166,7 +167,7 @@ func Count(n int, what string) string {
 func (o Options) Shown(findings finding.List) finding.List {
 	assumed := 0
 	return slices.DeleteFunc(slices.Clone(findings), func(f finding.Finding) bool {
-		if f.AssumesRuntime() {
+		if codes.AssumesRuntime(f) {
 			assumed++
 			return assumed > 1
 		}
@@ -185,7 +186,7 @@ type Receiver interface {
 // standard output.
 func WriteBeside(w io.Writer, findings finding.List, opts Options) error {
 	const format = "text"
-	findings = findings.JoinBuilds()
+	findings = codes.JoinBuilds(findings)
 	if err := Write(w, format, findings, opts); err != nil {
 		return err
 	}

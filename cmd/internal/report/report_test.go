@@ -18,6 +18,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/jsonschema"
 	"github.com/trainweld/trainweld/render/manifest"
 )
@@ -87,7 +88,7 @@ func findings(t *testing.T) finding.List {
 	}
 	return finding.List{
 		{
-			Code: finding.CodeOverlap, Severity: finding.Error, Object: job, Path: path(t, pod+`.nodeSelector["pool"]`),
+			Code: codes.Overlap, Severity: finding.Error, Object: job, Path: path(t, pod+`.nodeSelector["pool"]`),
 			Position: fieldpath.Position{File: llm, Line: 15, Column: 11},
 			Claims: []merge.Claim{
 				{Layer: merge.Manager("a.example.com/sdk"), Value: "a100-reserved", Source: patch("a.example.com/sdk", pod+`.nodeSelector["pool"]`), Position: fieldpath.Position{File: llm, Line: 15, Column: 11}},
@@ -100,7 +101,7 @@ func findings(t *testing.T) finding.List {
 			Message: "managers set different values: a.example.com/sdk, queue.example.com/日本", Remedy: finding.Remedy{Text: "agree on one value"},
 		},
 		{
-			Code: finding.CodeUnion, Severity: finding.Error, Object: job, Path: path(t, env),
+			Code: codes.Union, Severity: finding.Error, Object: job, Path: path(t, env),
 			Position: fieldpath.Position{File: llm, Line: 8, Column: 14},
 			Claims: []merge.Claim{
 				{Layer: merge.Manager("a.example.com/sdk"), Value: secret, Source: patch("a.example.com/sdk", env+`.value`), Position: fieldpath.Position{File: llm, Line: 8, Column: 14}},
@@ -113,44 +114,44 @@ func findings(t *testing.T) finding.List {
 			Message: "managers set different members of one union", Remedy: finding.Remedy{Text: "keep the one member that is meant"},
 		},
 		{
-			Code: finding.CodeUnknownField, Severity: finding.Warning, Object: job, Path: path(t, `.spec.trainer.env[1].kind`),
+			Code: codes.UnknownField, Severity: finding.Warning, Object: job, Path: path(t, `.spec.trainer.env[1].kind`),
 			Position: fieldpath.Position{File: llm, Line: 9, Column: 45},
 			Message:  "the place stands behind a value on one line, so the line is not shown", Remedy: finding.Remedy{Text: "none"},
 		},
 		{
-			Code: finding.CodeSyntax, Severity: finding.Error, Position: fieldpath.Position{File: llm, Line: 13, Column: 3},
+			Code: codes.Syntax, Severity: finding.Error, Position: fieldpath.Position{File: llm, Line: 13, Column: 3},
 			Message: "the place is within the text of a value, so the line is not shown", Remedy: finding.Remedy{Text: "none"},
 		},
 		{
-			Code: finding.CodeSyntax, Severity: finding.Error, Position: fieldpath.Position{File: größe, Line: 1, Column: 7},
+			Code: codes.Syntax, Severity: finding.Error, Position: fieldpath.Position{File: größe, Line: 1, Column: 7},
 			Message: "a tab is before the column", Remedy: finding.Remedy{Text: "none"},
 		},
 		{
-			Code: finding.CodeSyntax, Severity: finding.Warning, Position: fieldpath.Position{File: größe, Line: 2, Column: 7},
+			Code: codes.Syntax, Severity: finding.Warning, Position: fieldpath.Position{File: größe, Line: 2, Column: 7},
 			Message: "wide characters are before the column", Remedy: finding.Remedy{Text: "none"},
 		},
 		{
-			Code: finding.CodeSyntax, Severity: finding.Warning, Position: fieldpath.Position{File: größe, Line: 3, Column: 201},
+			Code: codes.Syntax, Severity: finding.Warning, Position: fieldpath.Position{File: größe, Line: 3, Column: 201},
 			Message: "the column is in the middle of a long line", Remedy: finding.Remedy{Text: "none"},
 		},
 		{
-			Code: finding.CodeSyntax, Severity: finding.Warning, Position: fieldpath.Position{File: größe, Line: 4, Column: 6},
+			Code: codes.Syntax, Severity: finding.Warning, Position: fieldpath.Position{File: größe, Line: 4, Column: 6},
 			Message: "control characters are in the line", Remedy: finding.Remedy{Text: "none"},
 		},
 		{
-			Code: finding.CodeAmbiguousWord, Severity: finding.Warning, Position: fieldpath.Position{File: llm, Line: 14},
+			Code: codes.AmbiguousWord, Severity: finding.Warning, Position: fieldpath.Position{File: llm, Line: 14},
 			Message: "a line without a column", Remedy: finding.Remedy{Text: "none"},
 		},
 		{
-			Code: finding.CodeOldVersion, Severity: finding.Note, Object: job, Position: fieldpath.Position{File: llm, Line: 1, Column: 13},
+			Code: codes.OldVersion, Severity: finding.Note, Object: job, Position: fieldpath.Position{File: llm, Line: 1, Column: 13},
 			Message: "a note",
 		},
 		{
-			Code: finding.CodeNoTrainJob, Severity: finding.Error,
+			Code: codes.NoTrainJob, Severity: finding.Error,
 			Message: "the inputs hold no TrainJob", Remedy: finding.Remedy{Text: "name files"},
 		},
 		{
-			Code: finding.CodeUnreadable, Severity: finding.Error, Object: fieldpath.Object{Kind: "TrainJob", Name: hostile},
+			Code: codes.Unreadable, Severity: finding.Error, Object: fieldpath.Object{Kind: "TrainJob", Name: hostile},
 			Path: fieldpath.Fields("metadata", "labels").Append(fieldpath.Key(hostile)), Position: fieldpath.Position{File: hostile, Line: 3, Column: 4},
 			Claims:  []merge.Claim{{Layer: merge.Manager(hostile), Value: hostile, Source: fieldpath.Fields("metadata", "name"), Position: fieldpath.Position{File: hostile, Line: 9, Column: 9}}},
 			Orders:  []finding.Order{{Writers: []string{hostile}, Path: fieldpath.Fields("metadata", "name"), Value: hostile, IsSet: true, Manager: hostile}, {Writers: []string{hostile}, Effect: hostile}},
@@ -286,16 +287,16 @@ func TestHelp(t *testing.T) {
 		remedy finding.Remedy
 		want   string
 	}{
-		{finding.CodeNoName, finding.Remedy{Text: "t"}, "t"},
-		{finding.CodeNoName, finding.Remedy{Do: finding.SetValue, Options: []string{"a"}, Text: "t"}, "t"},
-		{finding.CodeOverlap, finding.Remedy{Do: finding.LetOneWin, Options: []string{"a", "b"}, Text: "t"}, "t; to let b win, as in the cluster, use --on-conflict=last; to let another manager win, use --force-manager=NAME"},
-		{finding.CodeUnion, finding.Remedy{Do: finding.LetOneWin, Text: "t"}, "t; to render with one manager's member, use --force-manager=NAME"},
-		{finding.CodeUnion, finding.Remedy{Do: finding.ChooseOne, Text: "t"}, "t"},
-		{finding.CodeNotComposed, finding.Remedy{Do: finding.Compose, Text: "t"}, "t, as --fix does; render --compose-as=NAME prints a patch with it; to render the cluster's value, use --on-conflict=last"},
-		{finding.CodeOldAPI, finding.Remedy{Do: finding.Migrate, Text: "t"}, "t with trainweld migrate"},
-		{finding.CodeNoRuntime, finding.Remedy{Do: finding.Provide, Options: []string{"TrainingRuntime"}, Text: "t"}, "t with -r FILE"},
-		{finding.CodeLeftOut, finding.Remedy{Do: finding.Provide, Options: []string{"Secret"}, Text: "t"}, "t with --generate-secrets"},
-		{finding.CodeNoPriorityClass, finding.Remedy{Do: finding.Provide, Options: []string{"PriorityClass"}, Text: "t"}, "t"},
+		{codes.NoName, finding.Remedy{Text: "t"}, "t"},
+		{codes.NoName, finding.Remedy{Do: finding.SetValue, Options: []string{"a"}, Text: "t"}, "t"},
+		{codes.Overlap, finding.Remedy{Do: finding.LetOneWin, Options: []string{"a", "b"}, Text: "t"}, "t; to let b win, as in the cluster, use --on-conflict=last; to let another manager win, use --force-manager=NAME"},
+		{codes.Union, finding.Remedy{Do: finding.LetOneWin, Text: "t"}, "t; to render with one manager's member, use --force-manager=NAME"},
+		{codes.Union, finding.Remedy{Do: finding.ChooseOne, Text: "t"}, "t"},
+		{codes.NotComposed, finding.Remedy{Do: finding.Compose, Text: "t"}, "t, as --fix does; render --compose-as=NAME prints a patch with it; to render the cluster's value, use --on-conflict=last"},
+		{codes.OldAPI, finding.Remedy{Do: finding.Migrate, Text: "t"}, "t with trainweld migrate"},
+		{codes.NoRuntime, finding.Remedy{Do: finding.Provide, Options: []string{"TrainingRuntime"}, Text: "t"}, "t with -r FILE"},
+		{codes.LeftOut, finding.Remedy{Do: finding.Provide, Options: []string{"Secret"}, Text: "t"}, "t with --generate-secrets"},
+		{codes.NoPriorityClass, finding.Remedy{Do: finding.Provide, Options: []string{"PriorityClass"}, Text: "t"}, "t"},
 	} {
 		if got := report.Help(finding.Finding{Code: tc.code, Severity: finding.Error, Remedy: tc.remedy}); got != tc.want {
 			t.Errorf("Help(%s, %v) = %q, want %q", tc.code, tc.remedy, got, tc.want)
@@ -311,7 +312,7 @@ func many(n int) finding.List {
 	all := make(finding.List, n)
 	for i := range all {
 		all[i] = finding.Finding{
-			Code: finding.CodeWrongType, Severity: finding.Error, Message: fmt.Sprintf("m%d", i), Remedy: finding.Remedy{Text: "h"},
+			Code: codes.WrongType, Severity: finding.Error, Message: fmt.Sprintf("m%d", i), Remedy: finding.Remedy{Text: "h"},
 			Position: fieldpath.Position{File: "a.yaml", Line: i + 1, Column: 1},
 		}
 	}
@@ -321,7 +322,7 @@ func many(n int) finding.List {
 // TestWrite_Limits wants formats for people to count what they do not show, and the others to hold all.
 func TestWrite_Limits(t *testing.T) {
 	all := append(many(report.MaxShown+20), finding.Finding{
-		Code: finding.CodeWrongType, Severity: finding.Error, Message: "other", Remedy: finding.Remedy{Text: "h"}, Position: fieldpath.Position{File: "b.yaml", Line: 1, Column: 1},
+		Code: codes.WrongType, Severity: finding.Error, Message: "other", Remedy: finding.Remedy{Text: "h"}, Position: fieldpath.Position{File: "b.yaml", Line: 1, Column: 1},
 	})
 	for format, want := range map[string]int{"text": report.MaxShown, "github": report.MaxShown, "json": report.MaxShown + 20, "sarif": report.MaxShown + 20, "junit": report.MaxShown + 20} {
 		text := written(t, format, all, report.Options{})
@@ -367,7 +368,7 @@ func snippet(t *testing.T, text string, column int) string {
 		}
 		return lines[p.Line-1], true
 	}}
-	found := finding.Finding{Code: finding.CodeSyntax, Severity: finding.Error, Position: fieldpath.Position{File: "f.yaml", Line: len(lines), Column: column}, Message: "m", Remedy: finding.Remedy{Text: "h"}}
+	found := finding.Finding{Code: codes.Syntax, Severity: finding.Error, Position: fieldpath.Position{File: "f.yaml", Line: len(lines), Column: column}, Message: "m", Remedy: finding.Remedy{Text: "h"}}
 	var shown []string
 	for line := range strings.Lines(written(t, "text", finding.List{found}, opts)) {
 		if _, rest, ok := strings.Cut(line, " | "); ok {
@@ -432,7 +433,7 @@ func TestSnippet_Masked(t *testing.T) {
 		{12, false, "", "behind it there is nothing to point at"},
 		{12, true, "  1 | value: s3cret\n    |            ^\n", "shown on request"},
 	} {
-		found := finding.Finding{Code: finding.CodeSyntax, Severity: finding.Error, Position: fieldpath.Position{File: "f", Line: 1, Column: tc.column}, Message: "m"}
+		found := finding.Finding{Code: codes.Syntax, Severity: finding.Error, Position: fieldpath.Position{File: "f", Line: 1, Column: tc.column}, Message: "m"}
 		got := written(t, "text", finding.List{found}, report.Options{ShowValues: tc.show, Quote: quote})
 		if _, got, _ = strings.Cut(got, "\n"); got != tc.want {
 			t.Errorf("at %d:\n%s\nwant\n%s: %s", tc.column, got, tc.want, tc.reason)

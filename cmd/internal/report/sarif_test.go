@@ -12,6 +12,7 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // sarifLog has the fields that the tests read. The tests of cmd/internal/fuzz/upstream have the schema of SARIF,
@@ -168,7 +169,7 @@ func TestSARIFURI(t *testing.T) {
 		want[file] = uri
 	}
 	for file, uri := range want {
-		found := finding.Finding{Code: finding.CodeSyntax, Severity: finding.Error, Position: fieldpath.Position{File: file, Line: 1, Column: 1}, Message: "m", Remedy: finding.Remedy{Text: "h"}}
+		found := finding.Finding{Code: codes.Syntax, Severity: finding.Error, Position: fieldpath.Position{File: file, Line: 1, Column: 1}, Message: "m", Remedy: finding.Remedy{Text: "h"}}
 		got := parseSARIF(t, written(t, "sarif", finding.List{found}, report.Options{})).Runs[0].Results[0].Locations[0].PhysicalLocation.ArtifactLocation.URI
 		if got != uri {
 			t.Errorf("the URI of %q is %q, want %q", file, got, uri)

@@ -3,14 +3,15 @@ package revision
 import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // Standing counts the findings on the old version. A change brings the other findings.
-type Standing map[finding.Key]int
+type Standing map[codes.Key]int
 
 // Add adds findings of the old version, each once.
 func (s Standing) Add(found finding.List) {
-	for _, f := range found.Distinct() {
+	for _, f := range codes.Distinct(found) {
 		s[lasting(f)]++
 	}
 }
@@ -26,13 +27,13 @@ func (s Standing) Take(f finding.Finding) bool {
 }
 
 // lasting returns the key of a finding without its line. An object may move to another file.
-func lasting(f finding.Finding) finding.Key {
-	k := f.Key()
+func lasting(f finding.Finding) codes.Key {
+	k := codes.KeyOf(f)
 	k.Position.Line, k.Position.Column = 0, 0
 	if f.Object.Name != "" {
 		k.Position = fieldpath.Position{}
 	}
-	if f.Code == finding.CodeDuplicateObject {
+	if f.Code == codes.DuplicateObject {
 		k.Message = "" // it names the line of the other object
 	}
 	return k

@@ -6,15 +6,16 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/revision"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // TestStanding distinguishes new findings from lasting ones.
 func TestStanding(t *testing.T) {
 	old := finding.Finding{
-		Code: finding.CodeUnknownField, Severity: finding.Error, Message: "m", Path: fieldpath.Fields("spec", "a"),
+		Code: codes.UnknownField, Severity: finding.Error, Message: "m", Path: fieldpath.Fields("spec", "a"),
 		Object: fieldpath.Object{Kind: "TrainJob", Namespace: "default", Name: "a"}, Position: fieldpath.Position{File: "a.yaml", Line: 3, Column: 5},
 	}
-	file := finding.Finding{Code: finding.CodeSyntax, Severity: finding.Error, Message: "m", Position: fieldpath.Position{File: "b.yaml", Line: 1, Column: 1}}
+	file := finding.Finding{Code: codes.Syntax, Severity: finding.Error, Message: "m", Position: fieldpath.Position{File: "b.yaml", Line: 1, Column: 1}}
 	for _, tc := range []struct {
 		reason string
 		of     finding.Finding

@@ -15,6 +15,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // assemble returns the new objects by the decisions of the job's kind.
@@ -149,7 +150,7 @@ func (c *conversion) withoutReserved(env []corev1.EnvVar, path fieldpath.Path) [
 			kept = append(kept, e)
 			continue
 		}
-		c.add(finding.CodeEnvReplaced, finding.Warning, path.Append(fieldpath.Field("env"), fieldpath.Item("name", e.Name)),
+		c.add(codes.EnvReplaced, finding.Warning, path.Append(fieldpath.Field("env"), fieldpath.Item("name", e.Name)),
 			"the old controller sets it over this one, and the torch policy does now", "remove it")
 	}
 	return kept

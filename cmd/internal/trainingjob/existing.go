@@ -16,6 +16,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // defaultManager is the manager of the patch that adapts the runtime to the job: the SDK's, which writes TrainJobs.
@@ -102,12 +103,12 @@ func policyName(p trainer.MLPolicySource) string {
 
 // onlyRuntime reports a field that only the job's own runtime can have.
 func (c *conversion) onlyRuntime(path fieldpath.Path, message string) {
-	c.add(finding.CodeRuntimeOnly, finding.Error, path, message, "leave the name of the runtime out, and have a runtime made for the job")
+	c.add(codes.RuntimeOnly, finding.Error, path, message, "leave the name of the runtime out, and have a runtime made for the job")
 }
 
 // decides reports a field that the existing runtime decides, possibly with another value.
 func (c *conversion) decides(path fieldpath.Path, message string) {
-	c.add(finding.CodeRuntimeDecides, finding.Warning, path, message, "look at the runtime, or leave its name out and have one made for the job")
+	c.add(codes.RuntimeDecides, finding.Warning, path, message, "look at the runtime, or leave its name out and have one made for the job")
 }
 
 // route is the way in which a Pod's field reaches the existing runtime.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // The SSH settings by which the launcher reaches the nodes, as root in an image with OpenSSH.
@@ -178,7 +179,7 @@ func (c *conversion) checkMPIPod(r *role) {
 			field := at.Append(fieldpath.Field("env"), fieldpath.Item("name", e.Name))
 			switch {
 			case e.Name == rshAgent && r.trains && container.Name == r.main:
-				c.add(finding.CodeEnvReplaced, finding.Warning, field, "the old controller set it over this one, and now SSH starts the processes", "remove it")
+				c.add(codes.EnvReplaced, finding.Warning, field, "the old controller set it over this one, and now SSH starts the processes", "remove it")
 				continue
 			case strings.HasPrefix(e.Name, "I_MPI_"):
 				c.reject(field, "it is for Intel MPI, and the Trainer's policy sets up Open MPI only", "use Open MPI, or write a runtime for Intel MPI by hand")
@@ -208,7 +209,7 @@ func (c *conversion) checkSSH() {
 		return
 	}
 	at := fieldpath.Fields("spec", "mpiReplicaSpecs")
-	c.add(finding.CodeNeedsSSH, finding.Warning, at, "the launcher starts its processes by SSH, where it used kubectl exec: the images need OpenSSH, its client in the launcher's and sshd in the workers'",
+	c.add(codes.NeedsSSH, finding.Warning, at, "the launcher starts its processes by SSH, where it used kubectl exec: the images need OpenSSH, its client in the launcher's and sshd in the workers'",
 		fmt.Sprintf("see that the images have them, and that root may log in with a key; else change the command of job %s in the runtime", node))
 	for _, r := range c.roles {
 		pod := r.replica.pod()
@@ -217,7 +218,7 @@ func (c *conversion) checkSSH() {
 			continue
 		}
 		if other := notRoot(pod, main); other != nil {
-			c.add(finding.CodeNeedsSSH, finding.Warning, r.path(other...), fmt.Sprintf("the Pods do not run as root, and the SSH keys are mounted at %s", sshHome),
+			c.add(codes.NeedsSSH, finding.Warning, r.path(other...), fmt.Sprintf("the Pods do not run as root, and the SSH keys are mounted at %s", sshHome),
 				"set .spec.mlPolicy.mpi.sshAuthMountPath of the runtime to the .ssh folder of that user, and let sshd run as that user on a port above 1024")
 		}
 	}

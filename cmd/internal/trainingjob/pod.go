@@ -8,6 +8,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // template returns the Pod template of a job, with new names and addresses. If rename is set, the training container gets the
@@ -114,7 +115,7 @@ func (c *conversion) oldName(r *role, name string) string {
 func (c *conversion) readdress(text *string, path fieldpath.Path) {
 	if now := c.rehost(*text); now != *text {
 		*text = now
-		c.add(finding.CodeReaddressed, finding.Note, path, "the old address of a Pod in it is written as the new one", "")
+		c.add(codes.Readdressed, finding.Note, path, "the old address of a Pod in it is written as the new one", "")
 	}
 }
 
@@ -190,7 +191,7 @@ func (c *conversion) withEnv(own, injected []corev1.EnvVar, path fieldpath.Path)
 		if last[e.Name] >= len(own) {
 			why = "the old controller sets it over this one"
 		}
-		c.add(finding.CodeEnvReplaced, finding.Warning, path.Append(fieldpath.Field("env"), fieldpath.Item("name", e.Name)), fmt.Sprintf("%s, so that it has no effect", why), "remove it")
+		c.add(codes.EnvReplaced, finding.Warning, path.Append(fieldpath.Field("env"), fieldpath.Item("name", e.Name)), fmt.Sprintf("%s, so that it has no effect", why), "remove it")
 	}
 	return kept
 }

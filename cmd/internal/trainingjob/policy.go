@@ -11,6 +11,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // retryable is the first exit code that the restart policy ExitCode retries. Smaller ones are permanent errors
@@ -187,7 +188,7 @@ func (c *conversion) checkCleanPods(run fieldpath.Path) {
 	switch c.cleanPods() {
 	case kubeflow.CleanPodPolicyRunning:
 	case kubeflow.CleanPodPolicyNone, kubeflow.CleanPodPolicyUndefined:
-		c.add(finding.CodeMappedOtherwise, finding.Note, path, "Pods that still run when the job is done are deleted; under None, which is the default, the old controller left them", "")
+		c.add(codes.MappedOtherwise, finding.Note, path, "Pods that still run when the job is done are deleted; under None, which is the default, the old controller left them", "")
 	case kubeflow.CleanPodPolicyAll:
 		message := fmt.Sprintf("Pods that still run when the job is done are deleted at once, finished ones after %d seconds", leastTTL)
 		if !c.anyEnds() {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // framework describes a kind of the old API.
@@ -242,20 +243,20 @@ func (c *conversion) add(code finding.Code, severity finding.Severity, path fiel
 
 // reject reports a field that cannot be converted.
 func (c *conversion) reject(path fieldpath.Path, message, help string) {
-	c.add(finding.CodeNotCarried, finding.Error, path, message, help)
+	c.add(codes.NotCarried, finding.Error, path, message, help)
 }
 
 // invalid reports a value that the old API also rejects.
 func (c *conversion) invalid(path fieldpath.Path, message, help string) {
-	c.add(finding.CodeOldInvalid, finding.Error, path, message, help)
+	c.add(codes.OldInvalid, finding.Error, path, message, help)
 }
 
 // changed reports a field that changes its meaning.
 func (c *conversion) changed(path fieldpath.Path, message, help string) {
-	c.add(finding.CodeMappedOtherwise, finding.Warning, path, message, help)
+	c.add(codes.MappedOtherwise, finding.Warning, path, message, help)
 }
 
 // dropped reports a field that is omitted because it has no effect, or because the cluster sets it.
 func (c *conversion) dropped(severity finding.Severity, path fieldpath.Path, message, help string) {
-	c.add(finding.CodeDroppedField, severity, path, message, help)
+	c.add(codes.DroppedField, severity, path, message, help)
 }

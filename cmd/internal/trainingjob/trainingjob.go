@@ -10,6 +10,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // Group and Version identify the old API.
@@ -112,7 +113,7 @@ func Convert(job runtime.Object, opts Options) (*Result, finding.List) {
 		c.paddle(job.DeepCopy())
 	default:
 		c.findings = append(c.findings, finding.Finding{
-			Code: finding.CodeUnknownKind, Severity: finding.Error, Path: fieldpath.Fields("kind"),
+			Code: codes.UnknownKind, Severity: finding.Error, Path: fieldpath.Fields("kind"),
 			Message: fmt.Sprintf("%T is not a training job of %s/%s", job, Group, Version),
 			Remedy:  finding.Remedy{Text: "give one of " + strings.Join(Kinds(), ", ")},
 		})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
@@ -64,16 +65,16 @@ func (ds *Documents) takeBuilt() {
 // trace moves the positions of a decoded build to the sources.
 func (b *Built) trace(d *Decoded) {
 	origins := make([]manifest.Origin, len(d.Documents))
-	owners := map[finding.Key]int{}
+	owners := map[codes.Key]int{}
 	for i, document := range d.Documents {
 		origins[i] = b.origin(document.Position(nil).Line)
 		for _, f := range document.Findings {
-			owners[f.Key()] = i
+			owners[codes.KeyOf(f)] = i
 		}
 	}
 	for i := range d.Findings {
 		f := &d.Findings[i]
-		if owner, known := owners[f.Key()]; known {
+		if owner, known := owners[codes.KeyOf(*f)]; known {
 			f.Position = origins[owner](d.Documents[owner], f.Path)
 		} else {
 			f.Position = b.origin(f.Position.Line)(nil, nil)
@@ -94,10 +95,10 @@ func (b *Built) trace(d *Decoded) {
 // the build.
 func withoutLine(f *finding.Finding) {
 	switch f.Code {
-	case finding.CodeDuplicateKey:
+	case codes.DuplicateKey:
 		f.Message, _, _ = strings.Cut(f.Message, " in line ")
-	case finding.CodeSyntax, finding.CodeNotAnObject:
-		f.Code, f.Severity = finding.CodeBuildOutput, finding.Error
+	case codes.Syntax, codes.NotAnObject:
+		f.Code, f.Severity = codes.BuildOutput, finding.Error
 		f.Message = "a document of the build " + f.Message
 		f.Remedy.Text = "use a build that prints objects as YAML or JSON, and nothing else"
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge/tree"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
@@ -99,7 +100,7 @@ func (c *Catalog) Outdated(derived *RuntimeSource) *finding.Finding {
 	}
 	at := fieldpath.Fields("metadata", "annotations").Append(fieldpath.Key(hashAnnotation))
 	f := &finding.Finding{
-		Code: finding.CodeBaseMoved, Severity: finding.Warning, Object: c.flags.idOf(d), Path: at, Position: d.Position(at),
+		Code: codes.BaseMoved, Severity: finding.Warning, Object: c.flags.idOf(d), Path: at, Position: d.Position(at),
 		Message: fmt.Sprintf("the inputs lack its base, %s", of), Remedy: finding.Remedy{Text: "run trainweld render --for=runtime again, or give the base with -r"},
 	}
 	if base != nil {

@@ -22,6 +22,7 @@ import (
 	"github.com/trainweld/trainweld/merge/tree"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/check"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 	"github.com/trainweld/trainweld/schema"
@@ -87,7 +88,7 @@ func (c *Catalog) derivedOf(base *RuntimeSource, patches []manifest.Patch) *Runt
 		at := fieldpath.Fields("manager")
 		found := check.Patches(nil, []trainer.RuntimePatch{{Manager: p.Patch.Manager}})
 		if _, isDuplicate := d.places[p.Patch.Manager]; isDuplicate {
-			found = append(found, finding.Finding{Code: finding.CodeDuplicateManager, Message: fmt.Sprintf("Duplicate value: %q", p.Patch.Manager), Remedy: finding.Remedy{Text: "combine the two patches"}})
+			found = append(found, finding.Finding{Code: codes.DuplicateManager, Message: fmt.Sprintf("Duplicate value: %q", p.Patch.Manager), Remedy: finding.Remedy{Text: "combine the two patches"}})
 		}
 		for _, f := range found {
 			f.Path, f.Position = nil, p.Document.Position(at)
@@ -103,7 +104,7 @@ func (c *Catalog) derivedOf(base *RuntimeSource, patches []manifest.Patch) *Runt
 		written, _ := p.Document.Content() // the decoding drops nulls
 		eachNull(written["trainingRuntimeSpec"], fieldpath.Fields("spec"), func(path fieldpath.Path) {
 			out.Findings = append(out.Findings, finding.Finding{
-				Code: finding.CodeIdlePatch, Severity: finding.Warning, Object: of, Path: path, Position: p.position(path),
+				Code: codes.IdlePatch, Severity: finding.Warning, Object: of, Path: path, Position: p.position(path),
 				Message: "a patch cannot clear a field: null has no effect", Remedy: finding.Remedy{Text: "remove the field from the patch, or the value where it is set"},
 			})
 		})
@@ -112,17 +113,17 @@ func (c *Catalog) derivedOf(base *RuntimeSource, patches []manifest.Patch) *Runt
 	var rejected *merge.PatchError
 	switch {
 	case errors.As(err, &rejected):
-		f := finding.Finding{Code: finding.CodeNoMerge, Path: rejected.Path, Position: d.base.Position(rejected.Path), Message: rejected.Err.Error(), Remedy: finding.Remedy{Text: "correct the value"}}
+		f := finding.Finding{Code: codes.NoMerge, Path: rejected.Path, Position: d.base.Position(rejected.Path), Message: rejected.Err.Error(), Remedy: finding.Remedy{Text: "correct the value"}}
 		if rejected.Index >= 0 {
 			f.Position = d.patches[rejected.Index].position(rejected.Path)
 		}
 		if t := c.schemas[versionOf(base.Document)]; t != nil && t.Lookup(rejected.Path) == nil {
-			f.Code, f.Message, f.Remedy.Text = finding.CodeUnknownField, fmt.Sprintf("unknown field %q", strings.TrimPrefix(rejected.Path.String(), ".")), "remove the field, or correct its name"
+			f.Code, f.Message, f.Remedy.Text = codes.UnknownField, fmt.Sprintf("unknown field %q", strings.TrimPrefix(rejected.Path.String(), ".")), "remove the field, or correct its name"
 		}
 		report(f)
 		return &out
 	case err != nil:
-		report(finding.Finding{Code: finding.CodeNoMerge, Position: patches[0].Document.Position(nil), Message: err.Error()})
+		report(finding.Finding{Code: codes.NoMerge, Position: patches[0].Document.Position(nil), Message: err.Error()})
 		return &out
 	}
 	for _, disagreement := range conflict.Find(merged.Owners) {
@@ -140,7 +141,7 @@ func (c *Catalog) derivedOf(base *RuntimeSource, patches []manifest.Patch) *Runt
 		err = json.Unmarshal(text, &spec)
 	}
 	if err != nil {
-		report(finding.Finding{Code: finding.CodeWrongType, Position: patches[0].Document.Position(nil), Message: err.Error()})
+		report(finding.Finding{Code: codes.WrongType, Position: patches[0].Document.Position(nil), Message: err.Error()})
 		return &out
 	}
 	d.fields, d.owners, d.typ, out.spec = merged.Value, merged.Owners, c.schemas[versionOf(base.Document)], &spec
@@ -366,7 +367,7 @@ func (s *RuntimeSource) Base() *RuntimeSource {
 // LastWins makes warnings of the conflicts of extended patches of which the last one wins.
 func LastWins(found finding.List, rule render.OnConflict) {
 	for i := range found {
-		if found[i].Code == finding.CodeOverlap && IsRuntime(found[i].Object) && rule == render.Last {
+		if found[i].Code == codes.Overlap && IsRuntime(found[i].Object) && rule == render.Last {
 			found[i].Severity = finding.Warning
 		}
 	}
@@ -386,15 +387,15 @@ func (c *Catalog) derivedFindings(j Job, source *RuntimeSource) finding.List {
 			Message: fmt.Sprintf(message, args...), Remedy: finding.Remedy{Text: help},
 		})
 	}
-	report(finding.CodeExtended, finding.Warning, "apply the output of trainweld render --for=runtime instead of the TrainJob",
+	report(codes.Extended, finding.Warning, "apply the output of trainweld render --for=runtime instead of the TrainJob",
 		"a cluster reads no extended patches, here of %s", strings.Join(source.Managers(), ", "))
 	name := derivedName(j)
 	if len(name) > validation.DNS1123SubdomainMaxLength {
-		report(finding.CodeBadMetadata, finding.Error, "use a shorter name of the runtime or of the TrainJob", "Too long: may not be more than %d bytes: the derived runtime has the name %s", validation.DNS1123SubdomainMaxLength, name)
+		report(codes.BadMetadata, finding.Error, "use a shorter name of the runtime or of the TrainJob", "Too long: may not be more than %d bytes: the derived runtime has the name %s", validation.DNS1123SubdomainMaxLength, name)
 	}
 	id := fieldpath.Object{Kind: trainer.TrainingRuntimeKind, Namespace: j.Namespace, Name: name}
 	if other := c.Named(id); other != nil && other.from == "" {
-		report(finding.CodeDuplicateObject, finding.Error, "rename the other one or the TrainJob", "the derived runtime has the name of %s, at %s", id, other.Position(fieldpath.Fields("metadata", "name")))
+		report(codes.DuplicateObject, finding.Error, "rename the other one or the TrainJob", "the derived runtime has the name of %s, at %s", id, other.Position(fieldpath.Fields("metadata", "name")))
 	}
 	return found
 }
@@ -416,7 +417,7 @@ func (c *Catalog) forbidden(j Job, d *derivation) (found finding.List) {
 			if f == nil {
 				continue
 			}
-			if f.Code == finding.CodeUnlistedManager {
+			if f.Code == codes.UnlistedManager {
 				unlisted[name], path = true, nil
 			}
 			e := d.patches[d.places[name]]

@@ -14,8 +14,10 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 	"github.com/trainweld/trainweld/render/mlpolicy"
+	"github.com/trainweld/trainweld/render/nearest"
 )
 
 // extension is an extended patch whose items of replicatedJobs name the jobs of a base.
@@ -51,7 +53,7 @@ func extend(p manifest.Patch, runtime map[string]any, report func(finding.Findin
 		selected := selectJobs(fields, jobs, wrong)
 		for _, name := range selected {
 			if _, isDuplicate := out.items[name]; isDuplicate {
-				wrong(finding.CodeDuplicateItem, "", "combine the two items", "Duplicate value: two items of the patch select the job %q", name)
+				wrong(codes.DuplicateItem, "", "combine the two items", "Duplicate value: two items of the patch select the job %q", name)
 				break
 			}
 			out.items[name] = i
@@ -71,7 +73,7 @@ func extend(p manifest.Patch, runtime map[string]any, report func(finding.Findin
 // baseJobs are the replicated jobs of a runtime that patches select.
 type baseJobs struct {
 	list  []replicatedJob
-	names finding.Names
+	names nearest.Names
 	known map[string]bool
 }
 
@@ -91,7 +93,7 @@ func jobsOf(runtime map[string]any) baseJobs {
 		of, _, _ := unstructured.NestedStringMap(fields, "template", "metadata", "labels")
 		jobs.list, names, jobs.known[name] = append(jobs.list, replicatedJob{name, of}), append(names, name), true
 	}
-	jobs.names = finding.NewNames(names)
+	jobs.names = nearest.NewNames(names)
 	return jobs
 }
 
@@ -124,11 +126,11 @@ func selectJobs(item map[string]any, jobs baseJobs, wrong func(code finding.Code
 	const form = "set one of ancestor and labels, such as ancestor: trainer"
 	switch {
 	case isNamed && item["select"] != nil:
-		wrong(finding.CodeBrokenRule, "name", "remove the name", "Forbidden: may not be set beside select, and a patch cannot rename a job")
+		wrong(codes.BrokenRule, "name", "remove the name", "Forbidden: may not be set beside select, and a patch cannot rename a job")
 		return nil
 	case isNamed:
 		if !jobs.known[name] {
-			wrong(finding.CodeUnknownJob, "name", jobs.among(name), "Not found: %q", name)
+			wrong(codes.UnknownJob, "name", jobs.among(name), "Not found: %q", name)
 			return nil
 		}
 		return []string{name}
@@ -137,7 +139,7 @@ func selectJobs(item map[string]any, jobs baseJobs, wrong func(code finding.Code
 		if item["select"] == nil {
 			field = ""
 		}
-		wrong(finding.CodeMissingField, field, form, "Required value: must specify a name, or one of select.ancestor and select.labels")
+		wrong(codes.MissingField, field, form, "Required value: must specify a name, or one of select.ancestor and select.labels")
 		return nil
 	}
 	ancestor, isAncestor := by["ancestor"].(string)
@@ -147,7 +149,7 @@ func selectJobs(item map[string]any, jobs baseJobs, wrong func(code finding.Code
 	case isAncestor:
 		selector = labels.SelectorFromSet(labels.Set{mlpolicy.Ancestor: ancestor})
 	case !isLabels || err != nil || text == "":
-		wrong(finding.CodeBadValue, "select", form, "Invalid value: must have an ancestor, or a label selector such as tier=gpu")
+		wrong(codes.BadValue, "select", form, "Invalid value: must have an ancestor, or a label selector such as tier=gpu")
 		return nil
 	}
 	for _, job := range jobs.list {
@@ -157,9 +159,9 @@ func selectJobs(item map[string]any, jobs baseJobs, wrong func(code finding.Code
 	}
 	switch {
 	case len(selected) == 0:
-		wrong(finding.CodeUnknownJob, "select", jobs.among(ancestor), "selects no job of the runtime: no template has the labels %s", selector)
+		wrong(codes.UnknownJob, "select", jobs.among(ancestor), "selects no job of the runtime: no template has the labels %s", selector)
 	case isAncestor && len(selected) > 1:
-		wrong(finding.CodeBadValue, "select", "select one of them by its name, or all with labels", "Invalid value: %q: selects several jobs: %s", ancestor, quoted(selected, len(selected)))
+		wrong(codes.BadValue, "select", "select one of them by its name, or all with labels", "Invalid value: %q: selects several jobs: %s", ancestor, quoted(selected, len(selected)))
 		return nil
 	}
 	return selected

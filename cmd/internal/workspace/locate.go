@@ -8,6 +8,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
@@ -26,11 +27,11 @@ func (l *Locator) Locate(j Job, findings finding.List) finding.List {
 	rules := l.settings.rules[j.Document.File]
 	findings = l.settings.rate(rules, findings)
 	if l.NoNotes {
-		findings = slices.DeleteFunc(findings, func(f finding.Finding) bool { return f.Severity == finding.Note && !f.AssumesRuntime() })
+		findings = slices.DeleteFunc(findings, func(f finding.Finding) bool { return f.Severity == finding.Note && !codes.AssumesRuntime(f) })
 	}
 	for i := range findings {
 		f := &findings[i]
-		if f.Code == finding.CodeIdlePatch && rules != nil && len(f.Path) > 0 {
+		if f.Code == codes.IdlePatch && rules != nil && len(f.Path) > 0 {
 			_, manager, _ := f.Path[len(f.Path)-1].Item()
 			f.Remedy.IsCertain = f.Remedy.IsCertain && !rules.Requires(j.TrainJob, manager)
 		}
@@ -50,7 +51,7 @@ func (l *Locator) Locate(j Job, findings finding.List) finding.List {
 // position returns the position of a finding whose claims have positions. A finding on a generated object gets the position of
 // the last claim, else the position of the TrainJob's name.
 func (l *Locator) position(j Job, f finding.Finding) fieldpath.Position {
-	if f.Code == finding.CodeUnknownJob {
+	if f.Code == codes.UnknownJob {
 		f.Path = toReplicatedJob(f.Path) // the cluster reports a field that no file sets
 	}
 	if IsRuntime(f.Object) {
@@ -62,7 +63,7 @@ func (l *Locator) position(j Job, f finding.Finding) fieldpath.Position {
 	switch {
 	case f.Object.Kind == JobSetKind || f.Path.HasPrefix(fieldpath.Fields("spec", "replicatedJobs")):
 		return l.resultPosition(j, f.Path)
-	case f.Object.Kind == finding.TrainJobKind:
+	case f.Object.Kind == trainer.TrainJobKind:
 		return l.jobPosition(j, f.Path)
 	default:
 		return j.Document.Position(fieldpath.Fields("metadata", "name"))
@@ -115,7 +116,7 @@ func (l *Locator) resultPosition(j Job, path fieldpath.Path) fieldpath.Position 
 
 // disputed returns the claims that a finding is about. It omits the layer that shadows the others, and the value of a rule.
 func disputed(f finding.Finding) []merge.Claim {
-	if f.Code != finding.CodeShadowed && f.Code != finding.CodeNotComposed {
+	if f.Code != codes.Shadowed && f.Code != codes.NotComposed {
 		return f.Claims
 	}
 	last := f.Claims[len(f.Claims)-1].Layer

@@ -12,6 +12,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/fieldpath/printable"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // withoutParts removes files that hold no objects before a build: patches of a kustomization, and templates of a chart. A file that
@@ -37,7 +38,7 @@ func (ds *Documents) withoutParts(fsys fs.FS, paths, files []string) []string {
 		unbuilt = finding.Note
 	}
 	left := slices.DeleteFunc(files, func(file string) bool {
-		f := finding.Finding{Code: finding.CodeBuildPart, Severity: finding.Note, Position: fieldpath.Position{File: file}}
+		f := finding.Finding{Code: codes.BuildPart, Severity: finding.Note, Position: fieldpath.Position{File: file}}
 		if by := patches[filepath.Clean(file)]; by != "" {
 			f.Message, f.Remedy.Text = "patch of "+printable.Name(by)+" is skipped", "build the kustomization with -k"
 			if ds.isNamed(filepath.Dir(by)) {
@@ -61,7 +62,7 @@ func (ds *Documents) withoutParts(fsys fs.FS, paths, files []string) []string {
 			continue
 		}
 		ds.report(finding.Finding{
-			Code: finding.CodeBuildPart, Severity: finding.Error, Position: fieldpath.Position{File: file},
+			Code: codes.BuildPart, Severity: finding.Error, Position: fieldpath.Position{File: file},
 			Message: "the kustomization is not built, and its directory holds nothing else", Remedy: finding.Remedy{Text: "build the kustomization with -k"},
 		})
 	}

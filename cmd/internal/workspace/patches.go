@@ -11,7 +11,9 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
+	"github.com/trainweld/trainweld/render/nearest"
 )
 
 // ReadPatches reads the files of --patch.
@@ -47,7 +49,7 @@ func (st *Settings) decodePatches(fsys fs.FS, manager, file string, data []byte)
 	patches, findings := st.ApplyPolicy(fsys, file, dirOf(file)).DecodePatches(file, data)
 	if len(patches) == 0 && len(findings) == 0 {
 		findings = finding.List{{
-			Code: finding.CodeNotAnObject, Severity: finding.Error, Position: fieldpath.Position{File: file},
+			Code: codes.NotAnObject, Severity: finding.Error, Position: fieldpath.Position{File: file},
 			Message: "has no patch", Remedy: finding.Remedy{Text: "write a RuntimePatch, a list of them, or a TrainJob with patches, or do not name the file"},
 		}}
 	}
@@ -62,7 +64,7 @@ func (st *Settings) decodePatches(fsys fs.FS, manager, file string, data []byte)
 		default:
 			at := fieldpath.Fields("manager")
 			findings = append(findings, finding.Finding{
-				Code: finding.CodeBadManager, Severity: finding.Error, Object: st.flags.InNamespace(patches[i].Document.ID), Path: patches[i].Base.Append(at...),
+				Code: codes.BadManager, Severity: finding.Error, Object: st.flags.InNamespace(patches[i].Document.ID), Path: patches[i].Base.Append(at...),
 				Position: patches[i].Document.Position(patches[i].Base.Append(at...)),
 				Message:  fmt.Sprintf("invalid value %q: must be %q, as the file of the patch is named", is, manager),
 				Remedy:   finding.Remedy{Text: "remove the manager from the patch, or name the patch by it"},
@@ -82,7 +84,7 @@ func (st *Settings) UnknownManager(managers []string) error {
 			continue
 		}
 		hint := ""
-		switch near := finding.Nearest(name, known); {
+		switch near := nearest.To(name, known); {
 		case near != "":
 			hint = fmt.Sprintf("; did you mean %s?", near)
 		case len(known) > 0:

@@ -13,6 +13,7 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/parallel"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
@@ -98,7 +99,7 @@ func (a *aliases) take(d Decoded) Decoded {
 	}
 	a.exhausted.Store(true)
 	return Decoded{file: d.file, data: d.data, Findings: finding.List{{
-		Code: finding.CodeSyntax, Severity: finding.Error, Position: fieldpath.Position{File: d.file},
+		Code: codes.Syntax, Severity: finding.Error, Position: fieldpath.Position{File: d.file},
 		Message: fmt.Sprintf("the YAML aliases of this run expand its files to more than %d MiB", manifest.MaxExpanded>>20),
 		Remedy:  finding.Remedy{Text: "write the values out instead of using YAML aliases"},
 	}}}
@@ -167,7 +168,7 @@ func (ds *Documents) decode(file string, data []byte, named bool) Decoded {
 		ds.flags.Built.trace(&d)
 	}
 	if !named {
-		d.Findings = manifest.Tolerate(d.Findings, finding.CodeNotAnObject)
+		d.Findings = manifest.Tolerate(d.Findings, codes.NotAnObject)
 	}
 	for i := range d.Findings {
 		d.Findings[i].Object = ds.flags.InNamespace(d.Findings[i].Object)

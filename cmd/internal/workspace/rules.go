@@ -15,6 +15,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/compose"
 	"github.com/trainweld/trainweld/render/manifest"
 	"github.com/trainweld/trainweld/render/policy"
@@ -200,7 +201,7 @@ func (st *Settings) severity(r *rules, f finding.Finding) finding.Severity {
 		return f.Severity
 	}
 	severity := r.Severity(f)
-	if st.flags.Advisory && f.Code == finding.CodeNoComposition {
+	if st.flags.Advisory && f.Code == codes.NoComposition {
 		return min(severity, finding.Warning)
 	}
 	if st.flags.Advisory && severity > f.Severity {
@@ -216,6 +217,6 @@ func (st *Settings) WithoutPatchFiles(findings finding.List) finding.List {
 		isPatch[filepath.Clean(p.Document.File)] = true
 	}
 	return slices.DeleteFunc(findings, func(f finding.Finding) bool {
-		return f.Code == finding.CodeNotAnObject && f.Severity == finding.Warning && isPatch[filepath.Clean(f.Position.File)]
+		return f.Code == codes.NotAnObject && f.Severity == finding.Warning && isPatch[filepath.Clean(f.Position.File)]
 	})
 }

@@ -8,9 +8,12 @@ import (
 	"testing"
 	"testing/fstest"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
@@ -79,15 +82,15 @@ func TestLocate_Policy(t *testing.T) {
 		b, c := in.Jobs[1], in.Jobs[2]
 		label := fieldpath.Fields("metadata", "labels").Append(fieldpath.Key("from"))
 		found := in.Locate(b, finding.List{
-			{Code: finding.CodeIdlePatch, Severity: finding.Warning, Object: fieldpath.Object{Kind: finding.TrainJobKind}, Path: runtimepatch.PatchPath("b.example.com/b").Append(label...)},
-			{Code: finding.CodeIdlePatch, Severity: finding.Warning, Object: fieldpath.Object{Kind: finding.TrainJobKind}, Path: fieldpath.Fields("spec", "runtimePatches").Append(fieldpath.Index(0), fieldpath.Field("manager"))},
+			{Code: codes.IdlePatch, Severity: finding.Warning, Object: fieldpath.Object{Kind: trainer.TrainJobKind}, Path: runtimepatch.PatchPath("b.example.com/b").Append(label...)},
+			{Code: codes.IdlePatch, Severity: finding.Warning, Object: fieldpath.Object{Kind: trainer.TrainJobKind}, Path: fieldpath.Fields("spec", "runtimePatches").Append(fieldpath.Index(0), fieldpath.Field("manager"))},
 		})
 		for i, want := range []string{"p/b.yaml:2:54", "p/a.yaml:1:1"} {
 			if got := found[i].Position.String(); got != want {
 				t.Errorf("the position is %s, want %s", got, want)
 			}
 		}
-		found = in.Locate(c, append(in.ReleaseFindings(c), finding.Finding{Code: finding.CodeIdlePatch, Severity: finding.Warning}, finding.Finding{Code: finding.CodeNoRuntime, Severity: finding.Note}))
+		found = in.Locate(c, append(in.ReleaseFindings(c), finding.Finding{Code: codes.IdlePatch, Severity: finding.Warning}, finding.Finding{Code: codes.NoRuntime, Severity: finding.Note}))
 		var got []string
 		for _, f := range found {
 			got = append(got, fmt.Sprintf("%s %s", f.Code, f.Severity))

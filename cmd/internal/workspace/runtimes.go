@@ -19,8 +19,10 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge/tree"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/legacy"
 	"github.com/trainweld/trainweld/render/manifest"
+	"github.com/trainweld/trainweld/render/nearest"
 	"github.com/trainweld/trainweld/render/release"
 	"github.com/trainweld/trainweld/schema"
 )
@@ -151,7 +153,7 @@ func (c *Catalog) Find(j Job) (*trainer.TrainingRuntimeSpec, *finding.Finding) {
 		known = &render.Runtimes{}
 	}
 	_, missing := known.Find(j.TrainJob)
-	if source != nil && (missing == nil || missing.Code == finding.CodeNoRuntime) {
+	if source != nil && (missing == nil || missing.Code == codes.NoRuntime) {
 		return source.spec, nil
 	}
 	if missing != nil && missing.Remedy.Do == finding.Provide {
@@ -274,7 +276,7 @@ func (c *Catalog) shippedAs(j Job) string {
 	if having := c.having(id.Name); len(having) > 0 {
 		return fmt.Sprintf("it is a runtime of %s: ", release.Span(having))
 	}
-	if near := finding.Nearest(id.Name, slices.Sorted(maps.Keys(c.shipped(r)))); near != "" {
+	if near := nearest.To(id.Name, slices.Sorted(maps.Keys(c.shipped(r)))); near != "" {
 		return fmt.Sprintf("did you mean %s, which Trainer %s ships? Otherwise ", near, r.Or().Version)
 	}
 	return ""
@@ -347,7 +349,7 @@ func (c *Catalog) sourceFindings(j Job, source *RuntimeSource) finding.List {
 	case source.Stock:
 		ref := fieldpath.Fields("spec", "runtimeRef", "name")
 		return finding.List{{
-			Code: finding.CodeNoRuntime, Severity: finding.Note, Object: render.ObjectOf(j.TrainJob), Path: ref, Position: j.Document.Position(ref),
+			Code: codes.NoRuntime, Severity: finding.Note, Object: render.ObjectOf(j.TrainJob), Path: ref, Position: j.Document.Position(ref),
 			Message: fmt.Sprintf("the inputs hold no %s: the runtimes come from Trainer %s, and the cluster may have changed them", render.RuntimeOf(j.TrainJob), j.Release().Or().Version),
 			Remedy:  finding.Remedy{Text: "accept that"},
 		}}
@@ -493,7 +495,7 @@ func (c *Catalog) snapshotOf(cm *corev1.ConfigMap, d *manifest.Document) (fieldp
 	if err != nil {
 		at := fieldpath.Fields("data", "runtime")
 		c.report(finding.Finding{
-			Code: finding.CodeWrongType, Severity: finding.Error, Object: d.ID, Path: at, Position: d.Position(at),
+			Code: codes.WrongType, Severity: finding.Error, Object: d.ID, Path: at, Position: d.Position(at),
 			Message: err.Error(), Remedy: finding.Remedy{Text: "take the ConfigMap from the cluster as it is, or leave it out to use the runtime itself"},
 		})
 	}

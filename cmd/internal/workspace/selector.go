@@ -14,6 +14,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
@@ -22,17 +23,17 @@ func (flags Flags) withoutOthers(d Decoded) Decoded {
 	if flags.Selector == nil {
 		return d
 	}
-	others := map[finding.Key]bool{}
+	others := map[codes.Key]bool{}
 	d.Documents = slices.DeleteFunc(d.Documents, func(document *manifest.Document) bool {
 		if flags.selects(document) {
 			return false
 		}
 		for _, f := range document.Findings {
-			others[f.Key()] = true
+			others[codes.KeyOf(f)] = true
 		}
 		return true
 	})
-	d.Findings = slices.DeleteFunc(d.Findings, func(f finding.Finding) bool { return others[f.Key()] })
+	d.Findings = slices.DeleteFunc(d.Findings, func(f finding.Finding) bool { return others[codes.KeyOf(f)] })
 	return d
 }
 
@@ -95,7 +96,7 @@ func (u *Unread) add(documents []*manifest.Document) {
 
 // NoTrainJob returns the finding on inputs without a TrainJob. message and remedy describe inputs that no selector reduces.
 func (flags Flags) NoTrainJob(message, remedy string) finding.Finding {
-	f := finding.Finding{Code: finding.CodeNoTrainJob, Severity: finding.Error, Message: message, Remedy: finding.Remedy{Text: remedy}}
+	f := finding.Finding{Code: codes.NoTrainJob, Severity: finding.Error, Message: message, Remedy: finding.Remedy{Text: remedy}}
 	switch {
 	case flags.Selector != nil:
 		f.Message = fmt.Sprintf("no TrainJob has labels that match %q", flags.Selector)

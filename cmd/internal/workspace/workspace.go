@@ -15,6 +15,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 	"github.com/trainweld/trainweld/render/release"
 )
@@ -160,7 +161,7 @@ func (flags Flags) idOf(d *manifest.Document) fieldpath.Object {
 // noName reports a TrainJob without a name.
 func noName(d *manifest.Document) finding.Finding {
 	return finding.Finding{
-		Code: finding.CodeNoName, Severity: finding.Error, Object: fieldpath.Object{Kind: trainer.TrainJobKind}, Path: fieldpath.Fields("metadata", "name"), Position: d.Position(fieldpath.Fields("metadata")),
+		Code: codes.NoName, Severity: finding.Error, Object: fieldpath.Object{Kind: trainer.TrainJobKind}, Path: fieldpath.Fields("metadata", "name"), Position: d.Position(fieldpath.Fields("metadata")),
 		Message: "the TrainJob has no name", Remedy: finding.Remedy{Text: "set metadata.name; names of Jobs, Pods and addresses are made from it"},
 	}
 }
@@ -169,7 +170,7 @@ func noName(d *manifest.Document) finding.Finding {
 func (flags Flags) duplicate(id fieldpath.Object, d, other *manifest.Document) finding.Finding {
 	at := fieldpath.Fields("metadata", "name")
 	f := finding.Finding{
-		Code: finding.CodeDuplicateObject, Severity: finding.Error, Object: id, Path: at, Position: d.Position(at),
+		Code: codes.DuplicateObject, Severity: finding.Error, Object: id, Path: at, Position: d.Position(at),
 		Message: fmt.Sprintf("%s is among the inputs twice", id),
 		Remedy:  finding.Remedy{Text: "remove or rename one of the two"},
 	}

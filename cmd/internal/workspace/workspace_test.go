@@ -8,7 +8,7 @@ import (
 	"testing/fstest"
 
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
-	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // source gives files without a machine.
@@ -56,7 +56,7 @@ func TestDuplicates(t *testing.T) {
 			}
 			var got []string
 			for _, f := range in.Findings {
-				if f.Code != finding.CodeDuplicateObject || f.Position.File != "in/b.yaml" {
+				if f.Code != codes.DuplicateObject || f.Position.File != "in/b.yaml" {
 					t.Errorf("found %s %s, want a duplicate in b.yaml", f.Code, f.Position)
 				}
 				got = append(got, f.Message)

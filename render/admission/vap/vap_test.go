@@ -16,9 +16,9 @@ import (
 
 	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/render/admission/vap"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/fuzz"
 	"github.com/trainweld/trainweld/render/policy"
 	"github.com/trainweld/trainweld/render/runtimepatch"
@@ -127,7 +127,7 @@ func TestJudge_Agrees(t *testing.T) {
 				want[string(f.Code)] = true
 			}
 			for _, one := range conflict.Find(result.Owners) {
-				if code := one.Finding(fieldpath.Object{}).Code; code == finding.CodeOverlap {
+				if code := one.Finding(fieldpath.Object{}).Code; code == codes.Overlap {
 					want[string(code)] = true
 				}
 			}

@@ -25,6 +25,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/internal/defaults"
 	"github.com/trainweld/trainweld/render/release"
 )
@@ -61,7 +62,7 @@ func New(js *jobset.JobSet, opts Options) (*Family, error) {
 	}
 	if js.Name == "" {
 		return nil, finding.List{{
-			Code: finding.CodeNoName, Severity: finding.Error, Path: fieldpath.Fields("metadata", "name"),
+			Code: codes.NoName, Severity: finding.Error, Path: fieldpath.Fields("metadata", "name"),
 			Object:  fieldpath.Object{Kind: "JobSet", Namespace: js.Namespace},
 			Message: "the JobSet has no name, and the names of its Jobs and Pods start with it",
 			Remedy:  finding.Remedy{Text: "give it one"},

@@ -14,6 +14,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // lostEndpoints reports addresses of Pods that the JobSet does not have. It checks the coordinator, and every string
@@ -24,7 +25,7 @@ func (f *Family) lostEndpoints() finding.List {
 	jobSet := fieldpath.Object{Kind: "JobSet", Namespace: f.Namespace, Name: f.Name}
 	report := func(object fieldpath.Object, path fieldpath.Path, what, why string) {
 		found = append(found, finding.Finding{
-			Code: finding.CodeNoSuchPod, Severity: finding.Warning, Object: object, Path: path,
+			Code: codes.NoSuchPod, Severity: finding.Warning, Object: object, Path: path,
 			Message: fmt.Sprintf("%s names a Pod that the JobSet does not have: %s", what, why),
 			Remedy:  finding.Remedy{Text: "the host of a Pod is <JobSet>-<replicated job>-<index of the Job>-<index of the Pod>.<subdomain>"},
 		})

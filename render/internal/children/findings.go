@@ -11,6 +11,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // Findings returns the findings on the children: first on the JobSet, then on each replicated job, then on lost
@@ -28,21 +29,21 @@ func (f *Family) Findings() finding.List {
 		if later := f.names(afterResume); later != nil {
 			message += "; the Jobs of " + quoted(later) + " depend on others, and are created after resume"
 		}
-		report(finding.Warning, finding.CodeSuspended, fieldpath.Fields("spec", "suspend"), message,
+		report(finding.Warning, codes.Suspended, fieldpath.Fields("spec", "suspend"), message,
 			"set spec.suspend to false to run it")
 	}
 	if by := f.Spec.ManagedBy; by != nil && *by != jobset.JobSetControllerName {
-		report(finding.Warning, finding.CodeManagedElsewhere, fieldpath.Fields("spec", "managedBy"),
+		report(finding.Warning, codes.ManagedElsewhere, fieldpath.Fields("spec", "managedBy"),
 			fmt.Sprintf("%q manages the JobSet: the JobSet controller of this cluster ignores it", *by),
 			"expect the Jobs and Pods in the cluster of that controller")
 	}
 	if f.TooManyJobs() {
-		report(finding.Error, finding.CodeTooManyJobs, fieldpath.Fields("spec", "replicatedJobs"),
+		report(finding.Error, codes.TooManyJobs, fieldpath.Fields("spec", "replicatedJobs"),
 			fmt.Sprintf("the JobSet has more than %d Jobs", maxJobs), "lower the replicas")
 	}
 	for _, members := range f.Members {
 		if members.presence == never {
-			report(finding.Error, finding.CodeNeverCreated, members.path().Append(fieldpath.Field("dependsOn")),
+			report(finding.Error, codes.NeverCreated, members.path().Append(fieldpath.Field("dependsOn")),
 				"the Jobs are never created: they depend on themselves, or on Jobs that are never there",
 				"let them depend on replicated jobs that stand before them")
 		}
@@ -59,12 +60,12 @@ type reporter func(severity finding.Severity, code finding.Code, path fieldpath.
 func (f *Family) reportPodless(members *Members, report reporter) {
 	spec, at := &members.Template.Spec, members.path().Append(fieldpath.Fields("template", "spec")...)
 	if isManagedElsewhere(spec) && *spec.ManagedBy != "" {
-		report(finding.Warning, finding.CodeManagedElsewhere, at.Append(fieldpath.Field("managedBy")),
+		report(finding.Warning, codes.ManagedElsewhere, at.Append(fieldpath.Field("managedBy")),
 			fmt.Sprintf("%q manages the Jobs: the Job controller of this cluster creates no Pods", *spec.ManagedBy),
 			"remove the field, or run the controller that it names")
 	}
 	if isPastDeadline(spec) && *spec.ActiveDeadlineSeconds >= 0 {
-		report(finding.Warning, finding.CodeNeverCreated, at.Append(fieldpath.Field("activeDeadlineSeconds")),
+		report(finding.Warning, codes.NeverCreated, at.Append(fieldpath.Field("activeDeadlineSeconds")),
 			fmt.Sprintf("the Pods are never created: the Job exceeds its deadline of %d seconds at once", *spec.ActiveDeadlineSeconds),
 			fmt.Sprintf("set 1 to %d seconds", int64(math.MaxInt64/time.Second)))
 	}
@@ -78,13 +79,13 @@ func (f *Family) reportPlacement(members *Members, report reporter) {
 	}
 	spec := members.Template.Spec
 	if *spec.CompletionMode != batchv1.IndexedCompletion {
-		report(finding.Error, finding.CodeNeverCreated, members.path().Append(fieldpath.Fields("template", "spec", "completionMode")...),
+		report(finding.Error, codes.NeverCreated, members.path().Append(fieldpath.Fields("template", "spec", "completionMode")...),
 			"the Pods are never created: with exclusive placement they follow the Pod of index 0, and without an index there is none",
 			`set completionMode to Indexed, or use the node-selector strategy of exclusive placement`)
 		return
 	}
 	if newPodCounts(&spec).all > 1 {
-		report(finding.Note, finding.CodeLeaderFirst, members.path(),
+		report(finding.Note, codes.LeaderFirst, members.path(),
 			"the Pods other than index 0 are created when that one is scheduled, with a node selector for its topology domain, which only the cluster knows",
 			"")
 	}
@@ -93,7 +94,7 @@ func (f *Family) reportPlacement(members *Members, report reporter) {
 func (f *Family) reportPriority(members *Members, report reporter) {
 	pod := &members.Template.Spec.Template.Spec
 	if _, known := podPriority(pod); !known && f.opts.labelsPriority(members.podAnnotations()) {
-		report(finding.Warning, finding.CodeUnknownPriority,
+		report(finding.Warning, codes.UnknownPriority,
 			members.path().Append(fieldpath.Fields("template", "spec", "template", "spec", "priorityClassName")...),
 			fmt.Sprintf("only the cluster knows the value of the PriorityClass %q: the Pods' label %s is left out", pod.PriorityClassName, PriorityKey),
 			"read it with kubectl get priorityclass "+pod.PriorityClassName)

@@ -11,6 +11,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
@@ -84,7 +85,7 @@ func step(before, after any, i int) fieldpath.Step {
 // notSame returns the finding on a field that differs between the JobSets of both forms.
 func notSame(object fieldpath.Object, path fieldpath.Path, before, after any, manager string) finding.Finding {
 	return finding.Finding{
-		Code: finding.CodeMigratesOther, Severity: finding.Error, Object: object, Path: path,
+		Code: codes.MigratesOther, Severity: finding.Error, Object: object, Path: path,
 		Claims:  []merge.Claim{{Layer: runtimepatch.OverrideLayer("all"), Value: before}, {Layer: merge.Manager(manager), Value: after}},
 		Message: fmt.Sprintf("the patch makes another JobSet than the overrides in %s", path),
 		Remedy:  finding.Remedy{Text: "write this field by hand, in the patch or in the runtime"},

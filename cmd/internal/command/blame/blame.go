@@ -20,6 +20,7 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/blame"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
@@ -168,7 +169,7 @@ func run(p *host.Program, flags blameFlags) error {
 	if err != nil {
 		return err
 	}
-	findings = slices.DeleteFunc(findings.Distinct(), func(f finding.Finding) bool { return f.Severity < finding.Error && !f.AssumesRuntime() })
+	findings = slices.DeleteFunc(codes.Distinct(findings), func(f finding.Finding) bool { return f.Severity < finding.Error && !codes.AssumesRuntime(f) })
 	if err := report.WriteBeside(p.Stderr, findings, report.Options{ShowValues: flags.ShowValues, Color: flags.shown.Color.Screen(p, p.Stderr).Color}); err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/blame"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
@@ -107,7 +108,7 @@ func (flags blameFlags) blamePart(in *workspace.Input, opts render.Options, podO
 		b.opts = blame.Options{ShowValues: flags.ShowValues, Locate: func(c merge.Claim) merge.Claim { return in.Origin(j, c) }}
 		if flags.To == "jobset" {
 			for _, f := range found {
-				if f.Code.IsDispute() && workspace.IsRuntime(f.Object) == (flags.For == option.ForRuntime) {
+				if codes.IsDispute(f.Code) && workspace.IsRuntime(f.Object) == (flags.For == option.ForRuntime) {
 					b.opts.Disputed = append(b.opts.Disputed, f.Path)
 				}
 			}

@@ -19,6 +19,7 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
@@ -206,7 +207,7 @@ func run(p *host.Program, flags checkFlags) error {
 	if err != nil {
 		return err
 	}
-	found = found.JoinBuilds()
+	found = codes.JoinBuilds(found)
 	opts := report.Options{
 		ShowValues: flags.showValues, Color: flags.color.Screen(p, p.Stdout).Color, ShowNotes: flags.showNotes, Strict: flags.strict,
 		All: flags.all, More: option.ShowsAll, Title: "What the cluster would say", Lead: fmt.Sprint(j.count) + report.Releases(j.lines.Releases()),

@@ -7,12 +7,13 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
 // oncePerRuntime combines findings that a runtime causes in several TrainJobs.
 func oncePerRuntime(found finding.List) finding.List {
-	first := map[finding.Key]int{}
+	first := map[codes.Key]int{}
 	others := map[int]int{}
 	var once finding.List
 	for _, f := range found {
@@ -20,7 +21,7 @@ func oncePerRuntime(found finding.List) finding.List {
 			once = append(once, f)
 			continue
 		}
-		k := finding.Finding{Code: f.Code, Severity: f.Severity, Position: f.Position, Message: f.Message}.Key()
+		k := codes.KeyOf(finding.Finding{Code: f.Code, Severity: f.Severity, Position: f.Position, Message: f.Message})
 		if at, seen := first[k]; !seen {
 			first[k] = len(once)
 			once = append(once, f)

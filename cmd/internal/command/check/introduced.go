@@ -13,6 +13,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/admission"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // standing judges the version before a change, and counts its findings. A nil standing is empty.
@@ -76,7 +77,7 @@ func (was *standing) judge(ctx context.Context, part workspace.Flags) *oldState 
 func (j *runner) rejectedObjects(found finding.List) map[fieldpath.Object]bool {
 	rejected := map[fieldpath.Object]bool{}
 	for _, f := range found {
-		isRuntime := f.Code == finding.CodeNoRuntime || f.Code == finding.CodeRuntimeRejected
+		isRuntime := f.Code == codes.NoRuntime || f.Code == codes.RuntimeRejected
 		if f.Severity >= finding.Error && !isRuntime && !admission.Stricter(j.objects[f.Object].API().Release(), f) {
 			rejected[f.Object] = true
 		}
@@ -91,11 +92,11 @@ func (was *standing) introduced(found finding.List, judged bool) finding.List {
 		return found
 	}
 	var brought finding.List
-	for _, f := range found.Distinct() {
+	for _, f := range codes.Distinct(found) {
 		switch {
-		case f.Code == finding.CodeUnreadable:
+		case f.Code == codes.Unreadable:
 			brought = append(brought, f) // a mistake in the command line
-		case f.Code == finding.CodeNoTrainJob:
+		case f.Code == codes.NoTrainJob:
 		case was.known.Take(f):
 			was.kept = append(was.kept, f)
 		default:

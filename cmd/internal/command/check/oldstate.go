@@ -14,6 +14,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/admission"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
@@ -47,9 +48,9 @@ func readPast(p *host.Program, j *runner) *oldState {
 		unreadable := map[read]bool{}
 		for _, f := range d.Findings {
 			switch f.Code {
-			case finding.CodeSyntax, finding.CodeUnreadable:
+			case codes.Syntax, codes.Unreadable:
 				in.Findings = append(in.Findings, f)
-			case finding.CodeWrongType, finding.CodeAmbiguousWord:
+			case codes.WrongType, codes.AmbiguousWord:
 				if f.Severity == finding.Error {
 					in.Findings = append(in.Findings, f)
 					unreadable[read{f.Position.File, f.Object.Kind, f.Object.Name}] = true
@@ -202,7 +203,7 @@ func (was *oldState) unrelated() *finding.Finding {
 	}
 	at := fieldpath.Fields("metadata", "name")
 	return &finding.Finding{
-		Code: finding.CodeUnknownOldObject, Severity: finding.Warning, Object: was.in.ID(was.first), Path: at, Position: was.first.Position(at),
+		Code: codes.UnknownOldObject, Severity: finding.Warning, Object: was.in.ID(was.first), Path: at, Position: was.first.Position(at),
 		Message: "nothing of the old state is among the new objects; all of them were judged as created",
 		Remedy:  finding.Remedy{Text: "give the old and the new state of the same objects: kind, namespace and name are what counts"},
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
@@ -91,7 +92,7 @@ func (all *results) ordered(pick func(finding.List) finding.List) finding.List {
 	for _, part := range all.parts {
 		found = append(found, report.InOrder(oncePerRuntime(pick(part.found)), part.order)...)
 	}
-	return found.Distinct()
+	return codes.Distinct(found)
 }
 
 // counted are the objects of shared files that earlier parts have counted. A nil one counts all, for a run of one part.

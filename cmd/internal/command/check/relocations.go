@@ -7,6 +7,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 	"github.com/trainweld/trainweld/render/mlpolicy"
 )
@@ -20,7 +21,7 @@ type relocations struct {
 // note records the fields that a TrainJob of the runtime can move to spec.trainer. The controller writes spec.trainer into each
 // job with the trainer's label. So the patched job must be the only one.
 func (m *relocations) note(d *manifest.Document, job workspace.Job, held *admittedRuntime) {
-	moved := d.Findings.Where(func(f finding.Finding) bool { return f.Code == finding.CodeUnpatchable && f.Remedy.Do == finding.Move })
+	moved := d.Findings.Where(func(f finding.Finding) bool { return f.Code == codes.Unpatchable && f.Remedy.Do == finding.Move })
 	if moved == nil || held == nil {
 		return
 	}
@@ -42,7 +43,7 @@ func (m *relocations) note(d *manifest.Document, job workspace.Job, held *admitt
 func (m *relocations) mark(found finding.List) finding.List {
 	for i := range found {
 		f := &found[i]
-		if f.Code == finding.CodeUnpatchable && f.Remedy.Do == finding.Move && m.certain[f.Position] {
+		if f.Code == codes.Unpatchable && f.Remedy.Do == finding.Move && m.certain[f.Position] {
 			f.Remedy.IsCertain = true
 		}
 	}

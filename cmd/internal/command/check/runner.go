@@ -18,6 +18,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/admission"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
@@ -182,7 +183,7 @@ func (j *runner) run(ctx context.Context) finding.List {
 // strict returns findings on files as a strict API server has them: it rejects the fields of earlier releases.
 func strict(found finding.List) finding.List {
 	for i := range found {
-		if found[i].Code == finding.CodeOldAPI {
+		if found[i].Code == codes.OldAPI {
 			found[i].Severity = finding.Error
 		}
 	}
@@ -214,7 +215,7 @@ func (j *runner) trainJob(ctx context.Context, d *manifest.Document) finding.Lis
 	found := append(j.in.ReleaseFindings(job), j.oldState.check(ctx, in, job)...)
 	workspace.LastWins(found, j.onConflict)
 	if held != nil && held.Base() != nil { // the runtime's own findings are those of the patches, and the cluster accepts the base
-		found = slices.DeleteFunc(found, func(f finding.Finding) bool { return f.Code == finding.CodeRuntimeRejected })
+		found = slices.DeleteFunc(found, func(f finding.Finding) bool { return f.Code == codes.RuntimeRejected })
 	}
 	switch {
 	case missing != nil:
@@ -224,9 +225,9 @@ func (j *runner) trainJob(ctx context.Context, d *manifest.Document) finding.Lis
 			found = append(finding.List{*missing}, found...)
 		}
 	case in.Runtime == nil || held.Document.Broken:
-		if found.Of(finding.CodeRuntimeRejected) == nil {
+		if found.Of(codes.RuntimeRejected) == nil {
 			found = append(found, finding.Finding{
-				Code: finding.CodeRuntimeRejected, Severity: finding.Error, Object: render.ObjectOf(job.TrainJob), Path: fieldpath.Fields("spec", "runtimeRef"),
+				Code: codes.RuntimeRejected, Severity: finding.Error, Object: render.ObjectOf(job.TrainJob), Path: fieldpath.Fields("spec", "runtimeRef"),
 				Message: fmt.Sprintf("the cluster rejects %s, and so every TrainJob that names it", render.RuntimeOf(job.TrainJob)), Remedy: finding.Remedy{Text: "fix the runtime, or reference another one"},
 			})
 		}
@@ -245,7 +246,7 @@ func (j *runner) trainJob(ctx context.Context, d *manifest.Document) finding.Lis
 // hasError reports whether found has an error on the value at the path or below it. An immutable field is none.
 func hasError(found finding.List, path fieldpath.Path) bool {
 	return slices.ContainsFunc(found, func(f finding.Finding) bool {
-		return f.Severity == finding.Error && f.Path.HasPrefix(path) && f.Code != finding.CodeImmutable
+		return f.Severity == finding.Error && f.Path.HasPrefix(path) && f.Code != codes.Immutable
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/admission"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
@@ -144,10 +145,10 @@ func (j *runner) checkRuntime(ctx context.Context, held *admittedRuntime) findin
 func (j *runner) doubtful(ctx context.Context, found finding.List) finding.List {
 	unlabeled := map[fieldpath.Object]bool{}
 	for _, f := range j.in.Rate(j.doubts(ctx)) {
-		unlabeled[f.Object] = unlabeled[f.Object] || f.Code == finding.CodeNoTrainerLabel
+		unlabeled[f.Object] = unlabeled[f.Object] || f.Code == codes.NoTrainerLabel
 		found = append(found, f)
 	}
-	return slices.DeleteFunc(found, func(f finding.Finding) bool { return f.Code == finding.CodeNothingInjected && unlabeled[f.Object] })
+	return slices.DeleteFunc(found, func(f finding.Finding) bool { return f.Code == codes.NothingInjected && unlabeled[f.Object] })
 }
 
 // doubts returns these findings. A TrainJob that names a runtime shows a missing image better.

@@ -20,6 +20,7 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
@@ -160,7 +161,7 @@ func conflictsOfAll(p *host.Program, flags conflictsFlags, preferred *option.For
 	if jobs == 0 && found.Err() == nil {
 		found = append(found, flags.NoTrainJob("the inputs hold no TrainJob", "name files that hold some; -r is for runtimes only, and -R descends into directories"))
 	}
-	return found.Distinct(), all, jobs, nil
+	return codes.Distinct(found), all, jobs, nil
 }
 
 // conflictsOfObject reports the disagreements on an object that is not a TrainJob.
@@ -187,7 +188,7 @@ func conflictsOfObject(p *host.Program, flags conflictsFlags) error {
 }
 
 func reportConflicts(p *host.Program, flags conflictsFlags, in *workspace.Input, found finding.List, of string) error {
-	found = found.JoinBuilds()
+	found = codes.JoinBuilds(found)
 	opts := report.Options{
 		ShowValues: flags.showValues, Color: flags.color.Screen(p, p.Stdout).Color, Line: in.Line, Quote: in.Quote, Version: p.Version(), Releases: in.Releases(), Files: in.Order,
 		All: flags.all, More: option.ShowsAll, Title: "Who disagrees", Lead: "looked at " + of + report.Releases(in.Releases()),
@@ -198,7 +199,7 @@ func reportConflicts(p *host.Program, flags conflictsFlags, in *workspace.Input,
 	}
 	none := "no conflict"
 	switch {
-	case slices.ContainsFunc(found, func(f finding.Finding) bool { return !f.AssumesRuntime() }):
+	case slices.ContainsFunc(found, func(f finding.Finding) bool { return !codes.AssumesRuntime(f) }):
 		none = "the policy's rules settle every conflict"
 	case flags.permute:
 		none = "no order matters"
@@ -273,7 +274,7 @@ func conflictsOf(in *workspace.Input, j workspace.Job, flags conflictsFlags) fin
 	if missing != nil {
 		found = append(found, *missing)
 	}
-	found = append(found, slices.DeleteFunc(in.ReleaseFindings(j), func(f finding.Finding) bool { return f.Severity < finding.Error && !f.AssumesRuntime() })...)
+	found = append(found, slices.DeleteFunc(in.ReleaseFindings(j), func(f finding.Finding) bool { return f.Severity < finding.Error && !codes.AssumesRuntime(f) })...)
 	found = in.Locate(j, found)
 	found.Sort()
 	return found
@@ -282,6 +283,6 @@ func conflictsOf(in *workspace.Input, j workspace.Job, flags conflictsFlags) fin
 // disagreements returns the findings on managers that disagree.
 func disagreements(found finding.List) finding.List {
 	return slices.DeleteFunc(found, func(f finding.Finding) bool {
-		return !f.Code.IsDispute() && f.Code != finding.CodeComposed && f.Code != finding.CodeForced && f.Code != finding.CodePolicyOrder && f.Orders == nil
+		return !codes.IsDispute(f.Code) && f.Code != codes.Composed && f.Code != codes.Forced && f.Code != codes.PolicyOrder && f.Orders == nil
 	})
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 	"github.com/trainweld/trainweld/render/trainjob"
 )
@@ -129,7 +130,7 @@ func run(p *host.Program, flags createFlags, changed func(flag string) bool) err
 		for _, patch := range in.Patches {
 			if patch.Extended != nil {
 				findings = append(findings, finding.Finding{
-					Code: finding.CodeUnpatchable, Severity: finding.Error, Object: patch.Document.ID, Position: patch.Document.Position(nil),
+					Code: codes.Unpatchable, Severity: finding.Error, Object: patch.Document.ID, Position: patch.Document.Position(nil),
 					Message: "Forbidden: a TrainJob holds no extended patch", Remedy: finding.Remedy{Text: "name it in trainweld render --for=runtime"},
 				})
 			}
@@ -148,7 +149,7 @@ func run(p *host.Program, flags createFlags, changed func(flag string) bool) err
 	}
 	findings = append(findings, lacking...)
 	findings.Sort()
-	if err := report.WriteBeside(p.Stderr, findings.Distinct(), report.Options{ShowValues: flags.showValues}); err != nil {
+	if err := report.WriteBeside(p.Stderr, codes.Distinct(findings), report.Options{ShowValues: flags.showValues}); err != nil {
 		return err
 	}
 	if findings.Err() != nil {

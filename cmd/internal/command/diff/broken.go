@@ -11,6 +11,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
@@ -65,7 +66,7 @@ func (v *version) reject(spans []span) {
 
 // rejected returns a TrainJob that the version does not render.
 func (v *version) rejected(id fieldpath.Object, source workspace.Job, errs finding.List) comparison.Job {
-	errs = errs.Distinct()
+	errs = codes.Distinct(errs)
 	by := merge.Claim{Layer: runtimepatch.TrainJobLayer, Value: merge.Presence{}, Position: errs[0].Position}
 	return comparison.Job{
 		ID: id, Build: v.in.Build(), Rejected: errs, RejectedBy: slices.Repeat([]merge.Claim{by}, len(errs)), Input: v.in, Source: source,

@@ -12,6 +12,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/diff"
 	"github.com/trainweld/trainweld/render/release"
 )
@@ -24,7 +25,7 @@ func (u *upgrade) keep(ctx context.Context, before, after taken, migrated *train
 	case before.Rejected != nil:
 		before.RejectedBy = u.rejectedBy(ctx, before, migrated, true)
 	case after.Rejected != nil:
-		if !slices.ContainsFunc(after.Rejected, func(f finding.Finding) bool { return f.Code != finding.CodeUnknownField }) {
+		if !slices.ContainsFunc(after.Rejected, func(f finding.Finding) bool { return f.Code != codes.UnknownField }) {
 			after.Existing = append(after.Existing, "a client without strict validation loses these fields in silence")
 		}
 		undecodable := u.undecodable(after)

@@ -23,6 +23,7 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
@@ -234,7 +235,7 @@ func (flags diffFlags) outcome(status int, findings finding.List, err error) err
 // reportsErrors reports whether a comparison with errors says more than the errors. Then the new version renders other TrainJobs,
 // and no path of the command line is wrong.
 func reportsErrors(c *comparison.Comparison, found finding.List) bool {
-	return c.Renders() && found.Of(finding.CodeUnreadable) == nil
+	return c.Renders() && found.Of(codes.Unreadable) == nil
 }
 
 // shown returns the options for the findings next to the report.
@@ -289,20 +290,20 @@ func writeComment(p *host.Program, c *comparison.Comparison, file string) error 
 // others.
 func toldByDiff(old, new finding.List) finding.List {
 	told := old.Where(func(f finding.Finding) bool { return f.Severity >= finding.Error })
-	return append(told, new.Where(func(f finding.Finding) bool {
-		return f.Severity >= finding.Error || isConflict(f) || isForReview(f) || f.AssumesRuntime()
-	})...).Distinct()
+	return codes.Distinct(append(told, new.Where(func(f finding.Finding) bool {
+		return f.Severity >= finding.Error || isConflict(f) || isForReview(f) || codes.AssumesRuntime(f)
+	})...))
 }
 
 // isConflict reports whether managers disagree.
 func isConflict(f finding.Finding) bool {
-	return f.Code.IsDispute() || f.Code == finding.CodeForced
+	return codes.IsDispute(f.Code) || f.Code == codes.Forced
 }
 
 // isForReview reports whether a finding is about the patches that a policy or an overlay wants.
 func isForReview(f finding.Finding) bool {
 	switch f.Code {
-	case finding.CodeUnlistedManager, finding.CodePatchOrder, finding.CodeForbiddenField, finding.CodeMissingManager, finding.CodeLostPatch:
+	case codes.UnlistedManager, codes.PatchOrder, codes.ForbiddenField, codes.MissingManager, codes.LostPatch:
 		return true
 	default:
 		return false

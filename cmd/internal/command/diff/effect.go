@@ -12,6 +12,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/admission"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/release"
 	"github.com/trainweld/trainweld/render/trainjob"
 )
@@ -40,7 +41,7 @@ func (u *upgrade) migrate(ctx context.Context, before, after taken, id fieldpath
 		return migration{}
 	}
 	if decoded.Migrated && !word {
-		return migration{text: "trainweld migrate cannot convert it: " + firstMessage(new.errs[id].Of(finding.CodeWrongType))}
+		return migration{text: "trainweld migrate cannot convert it: " + firstMessage(new.errs[id].Of(codes.WrongType))}
 	}
 	job := j.TrainJob
 	if j.Document.Overrides != nil {
@@ -67,7 +68,7 @@ func (u *upgrade) hasTorchAuto(id fieldpath.Object) bool {
 
 // isTorchProcesses reports whether the finding says that the release lacks numProcPerNode of a torch policy.
 func isTorchProcesses(f finding.Finding) bool {
-	return f.Code == finding.CodeUnknownField && slices.Equal(f.Path, fieldpath.Fields("spec", "mlPolicy", "torch", "numProcPerNode"))
+	return f.Code == codes.UnknownField && slices.Equal(f.Path, fieldpath.Fields("spec", "mlPolicy", "torch", "numProcPerNode"))
 }
 
 func firstMessage(errs finding.List) string {
@@ -115,7 +116,7 @@ func (u *upgrade) existing(ctx context.Context, before, after taken) []string {
 // cannot be decoded, so the cache of the controller never fills (client-go v0.36.3 tools/cache).
 func (u *upgrade) undecodable(t taken) []string {
 	for _, f := range t.Rejected {
-		if f.Code == finding.CodeWrongType && f.Object.Kind == finding.TrainJobKind {
+		if f.Code == codes.WrongType && f.Object.Kind == trainer.TrainJobKind {
 			if u.blocked == 0 {
 				u.blocker = t.ID
 			}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,7 +16,6 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/live"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/diff"
 	"github.com/trainweld/trainweld/render/runtimepatch"
@@ -44,9 +44,9 @@ func (c *familyRun) compare() error {
 	for _, at := range []struct {
 		objectRef
 		object *live.Object
-	}{{objectRef{kind: finding.TrainJobKind, name: f.ID.Name}, f.TrainJob}, {objectRef{kind: workspace.JobSetKind, name: f.ID.Name}, f.JobSet}} {
+	}{{objectRef{kind: trainer.TrainJobKind, name: f.ID.Name}, f.TrainJob}, {objectRef{kind: workspace.JobSetKind, name: f.ID.Name}, f.JobSet}} {
 		switch {
-		case at.kind == finding.TrainJobKind && c.files.job.TrainJob == nil: // the files have the JobSet
+		case at.kind == trainer.TrainJobKind && c.files.job.TrainJob == nil: // the files have the JobSet
 		case at.object != nil:
 			if err := c.pair(at.objectRef, 0, at.object); err != nil {
 				return err

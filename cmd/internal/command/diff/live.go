@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -25,6 +26,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/diff"
 	"github.com/trainweld/trainweld/render/manifest"
 	"github.com/trainweld/trainweld/render/release"
@@ -81,13 +83,13 @@ func runLive(p *host.Program, flags diffFlags, opts render.Options, args []strin
 	if err != nil {
 		return err
 	}
-	findings := append(toldByDiff(nil, run.files.findings), run.dump.Findings...).Distinct()
+	findings := codes.Distinct(append(toldByDiff(nil, run.files.findings), run.dump.Findings...))
 	if run.files.TrainJobs+len(run.files.in.JobSets) == 0 && findings.Err() == nil {
 		findings = append(findings, flags.NoTrainJob("the inputs hold no TrainJob", "name files with TrainJobs; -r is for runtimes only, and -R descends into directories"))
 	}
 	if len(run.dump.Kinds) == 0 && findings.Err() == nil {
 		findings = append(findings, finding.Finding{
-			Code: finding.CodeNoTrainJob, Severity: finding.Error, Position: fieldpath.Position{File: flags.live},
+			Code: codes.NoTrainJob, Severity: finding.Error, Position: fieldpath.Position{File: flags.live},
 			Message: "the dump holds no TrainJob, JobSet, Job or Pod",
 			Remedy:  finding.Remedy{Text: "write it with kubectl get trainjobs,jobsets,jobs,pods -o yaml --show-managed-fields"},
 		})
@@ -183,7 +185,7 @@ func (run *liveRun) extra(known map[fieldpath.Object]bool, new *comparison.Versi
 
 // trainJobOf returns the TrainJob of the name of an object.
 func trainJobOf(id fieldpath.Object) fieldpath.Object {
-	id.Kind = finding.TrainJobKind
+	id.Kind = trainer.TrainJobKind
 	return id
 }
 

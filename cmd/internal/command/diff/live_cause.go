@@ -55,7 +55,7 @@ func (c *familyRun) attribute(at objectRef, o *live.Object, changes diff.Changes
 		causes[change.Path.String()] = moved{change.Path, claim}
 	}
 	rest := changes
-	if r := c.liveRendering(); r != nil && at.kind != finding.TrainJobKind {
+	if r := c.liveRendering(); r != nil && at.kind != trainer.TrainJobKind {
 		var yes diff.Changes
 		yes, rest = explained(rest, r.object(at), o)
 		for _, change := range yes {
@@ -70,7 +70,7 @@ func (c *familyRun) attribute(at objectRef, o *live.Object, changes diff.Changes
 			open = append(open, change)
 		}
 	}
-	if at.kind != finding.TrainJobKind && len(open) > 0 {
+	if at.kind != trainer.TrainJobKind && len(open) > 0 {
 		var yes diff.Changes
 		var of *release.Release
 		yes, open, of = c.byRelease(at, o, open)
@@ -196,7 +196,7 @@ func (c *familyRun) remaining(at objectRef, o *live.Object, change diff.Change) 
 	position := o.Position(change.Path)
 	manager := patchManager(change)
 	switch {
-	case m == nil && manager != "" && at.kind == finding.TrainJobKind:
+	case m == nil && manager != "" && at.kind == trainer.TrainJobKind:
 		return merge.Claim{Layer: merge.Manager(manager), Position: position}
 	case m == nil:
 		return merge.Claim{Layer: unknownLayer}

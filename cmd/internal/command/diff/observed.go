@@ -15,6 +15,7 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // ObservedReport is the report of --observed.
@@ -76,7 +77,7 @@ func runObserved(p *host.Program, flags diffFlags, opts render.Options, args []s
 	if err != nil {
 		return err
 	}
-	found = slices.Concat(toldByObserved(found), run.dump.Findings, run.dump.UnreadWorkloads()).Distinct()
+	found = codes.Distinct(slices.Concat(toldByObserved(found), run.dump.Findings, run.dump.UnreadWorkloads()))
 	if len(in.Jobs) == 0 && found.Err() == nil {
 		found = append(found, flags.NoTrainJob("the inputs hold no TrainJob", "name files with TrainJobs; -r is for runtimes only, and -R descends into directories"))
 	}
@@ -101,7 +102,7 @@ func runObserved(p *host.Program, flags diffFlags, opts render.Options, args []s
 
 // toldByObserved returns the findings that the report needs: errors, conflicts, and faults of the dump.
 func toldByObserved(found finding.List) finding.List {
-	return append(toldByDiff(nil, found), found.Distinct().Of(finding.CodeUnknownOldObject, finding.CodeUnknownField)...)
+	return append(toldByDiff(nil, found), codes.Distinct(found).Of(codes.UnknownOldObject, codes.UnknownField)...)
 }
 
 // table writes one line for each field.

@@ -10,6 +10,7 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // compareParts renders and compares two versions, one build after the other. Without builds it compares them as a whole. It returns
@@ -36,8 +37,8 @@ func compareParts(p *host.Program, flags diffFlags, opts render.Options, old, ne
 		before.hide(after)
 		after.hide(before)
 		for _, v := range []*version{before, after} {
-			v.Conflicts = v.findings.Distinct().Where(isConflict)
-			v.Findings = append(v.findings.Distinct().Where(isForReview), v.strays.Distinct()...)
+			v.Conflicts = codes.Distinct(v.findings).Where(isConflict)
+			v.Findings = append(codes.Distinct(v.findings).Where(isForReview), codes.Distinct(v.strays)...)
 		}
 		after.Whole = flags.whole(p)
 		after.UpdateEffect = func(old, new *comparison.Job) comparison.UpdateEffect {
@@ -57,7 +58,7 @@ func compareParts(p *host.Program, flags diffFlags, opts render.Options, old, ne
 	if jobs == 0 && told.Err() == nil {
 		told = append(told, flags.Flags.NoTrainJob("neither version holds a TrainJob", "name files with TrainJobs; -r is for runtimes only, and -R descends into directories"))
 	}
-	return all, told.Distinct(), nil
+	return all, codes.Distinct(told), nil
 }
 
 // placed adds the revision to the file names in an effect.

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,7 +14,6 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/owned"
 	"github.com/trainweld/trainweld/cmd/internal/pipeline"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
-	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/diff"
@@ -24,7 +24,7 @@ type objectRef struct{ kind, job, name string }
 
 // key returns the key of the object of a number.
 func (p objectRef) key(number int) comparison.Key {
-	group := map[string]string{finding.TrainJobKind: "trainer.kubeflow.org", workspace.JobSetKind: jobset.SchemeGroupVersion.Group, "Job": batchv1.GroupName}
+	group := map[string]string{trainer.TrainJobKind: "trainer.kubeflow.org", workspace.JobSetKind: jobset.SchemeGroupVersion.Group, "Job": batchv1.GroupName}
 	return comparison.Key{Group: group[p.kind], Kind: p.kind, Name: p.name, Number: number}
 }
 
@@ -44,7 +44,7 @@ type rendered struct {
 // object returns the object of a place, or nil.
 func (r *rendered) object(at objectRef) metav1.Object {
 	switch at.kind {
-	case finding.TrainJobKind:
+	case trainer.TrainJobKind:
 		if r.job.TrainJob != nil {
 			return r.job.TrainJob
 		}
@@ -107,7 +107,7 @@ func (r *rendered) podsOf(job string) map[string]*corev1.Pod {
 
 // ownersOf returns the owners of the object of a place.
 func (r *rendered) ownersOf(at objectRef, object metav1.Object) (*diff.Owners, error) {
-	if r.out.Owners == nil || at.kind == finding.TrainJobKind {
+	if r.out.Owners == nil || at.kind == trainer.TrainJobKind {
 		return &diff.Owners{}, nil
 	}
 	if at.kind == workspace.JobSetKind {

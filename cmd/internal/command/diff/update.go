@@ -16,6 +16,7 @@ import (
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/admission"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
@@ -53,19 +54,19 @@ func (u *updates) updateEffect(old, new *comparison.Job) comparison.UpdateEffect
 		return comparison.UpdateEffect{}
 	}
 	found := admission.Update(ctx, before, after)
-	rejected := found.Of(finding.CodeImmutable, finding.CodePatchedRunning, finding.CodeMovedQueue)
-	frozen := fieldsOf(found.Of(finding.CodeImmutable))
+	rejected := found.Of(codes.Immutable, codes.PatchedRunning, codes.MovedQueue)
+	frozen := fieldsOf(found.Of(codes.Immutable))
 	if frozen == nil {
-		endless := admission.Update(ctx, suspended(before), suspended(after)).Of(finding.CodeEndlessUpdate)
+		endless := admission.Update(ctx, suspended(before), suspended(after)).Of(codes.EndlessUpdate)
 		frozen, rejected = fieldsOf(endless), append(rejected, endless...)
 	}
 	updateEffect := comparison.UpdateEffect{Frozen: frozen, Findings: blame(old, new, new.Input.Locate(new.Source, rejected))}
 	switch {
 	case frozen != nil:
 		updateEffect.Update = comparison.Replaced
-	case found.Of(finding.CodePatchedRunning, finding.CodeMovedQueue) != nil:
+	case found.Of(codes.PatchedRunning, codes.MovedQueue) != nil:
 		updateEffect.Update = comparison.Rejected
-	case found.Of(finding.CodeUpdateIgnored) != nil && isSameSpec(before, after):
+	case found.Of(codes.UpdateIgnored) != nil && isSameSpec(before, after):
 		updateEffect.Update = comparison.Kept
 	case !old.IsSuspended() && !new.IsSuspended():
 		updateEffect.Update = comparison.Delayed
@@ -98,7 +99,7 @@ func (u *updates) rejectedRuntime(ctx context.Context, old, new *comparison.Job)
 			return nil
 		}
 		_, found := admission.UpdateRuntime(ctx, new.Source.Release(), before, after, u.flags.Namespace)
-		found = found.Of(finding.CodeImmutable)
+		found = found.Of(codes.Immutable)
 		for i := range found {
 			f := &found[i]
 			f.Position = is.Position(f.Path)
@@ -128,8 +129,8 @@ func (u *updates) jobSetEffect(ctx context.Context, old, new *comparison.Job) co
 		return comparison.UpdateEffect{}
 	}
 	found := admission.UpdateJobSet(ctx, new.Source.Release(), before, after, u.flags.Namespace)
-	frozen := fieldsOf(found.Of(finding.CodeImmutable))
-	rejected := found.Of(finding.CodeImmutable, finding.CodeMovedQueue)
+	frozen := fieldsOf(found.Of(codes.Immutable))
+	rejected := found.Of(codes.Immutable, codes.MovedQueue)
 	update := comparison.Updated
 	switch {
 	case frozen != nil:
@@ -192,7 +193,7 @@ func blame(old, new *comparison.Job, rejected finding.List) finding.List {
 			claim := merge.Claim{Layer: layer, Value: merge.Presence{}, Source: source}
 			f.Claims = append(f.Claims, new.Input.Claim(new.Source, claim))
 		}
-		if f.Code == finding.CodePatchedRunning {
+		if f.Code == codes.PatchedRunning {
 			before, after := patchesByManager(old), patchesByManager(new)
 			all := maps.Clone(before)
 			maps.Copy(all, after)

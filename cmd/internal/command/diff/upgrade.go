@@ -20,6 +20,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 	"github.com/trainweld/trainweld/render/release"
 )
@@ -221,7 +222,7 @@ func (u *upgrade) render(s *step, id fieldpath.Object, migrated *trainer.TrainJo
 	t := taken{Job: comparison.Job{ID: id, Runtime: render.RuntimeOf(j.TrainJob)}, made: made, findings: findings}
 	if made.JobSet != nil {
 		t.Job = s.made(j, made, u.flags, s.podOpts)
-		if s.release.ManagedBy && findings.Of(finding.CodeManagedByOther) != nil { // another controller manages it
+		if s.release.ManagedBy && findings.Of(codes.ManagedByOther) != nil { // another controller manages it
 			t.Objects, t.Load = []comparison.Object{}, nil
 		}
 	}
@@ -273,7 +274,7 @@ func (u *upgrade) compare(ctx context.Context) (*comparison.Comparison, finding.
 	if err == nil && c.Differs() {
 		new.Notes = u.notes()
 	}
-	return c, neither.Distinct(), err
+	return c, codes.Distinct(neither), err
 }
 
 // broken returns the errors that belong to no TrainJob and no runtime, such as an unreadable file.
@@ -281,7 +282,7 @@ func (u *upgrade) broken() finding.List {
 	var errs finding.List
 	for _, s := range []*step{u.old(), u.new()} {
 		errs = append(errs, s.in.Findings.Where(func(f finding.Finding) bool {
-			return f.Severity >= finding.Error && (f.Object.Kind != finding.TrainJobKind || f.Object.Name == "") && !workspace.IsRuntime(f.Object)
+			return f.Severity >= finding.Error && (f.Object.Kind != trainer.TrainJobKind || f.Object.Name == "") && !workspace.IsRuntime(f.Object)
 		})...)
 	}
 	return errs

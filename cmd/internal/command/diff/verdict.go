@@ -10,6 +10,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/admission"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/release"
 )
 
@@ -65,5 +66,5 @@ func (s *step) admit(ctx context.Context, j workspace.Job) admitted {
 
 // rejections returns the errors that a cluster of the release has as well.
 func rejections(r *release.Release, found finding.List) finding.List {
-	return found.Where(func(f finding.Finding) bool { return f.Severity >= finding.Error && !admission.Stricter(r, f) }).Distinct()
+	return codes.Distinct(found.Where(func(f finding.Finding) bool { return f.Severity >= finding.Error && !admission.Stricter(r, f) }))
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/admission"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/diff"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
@@ -246,7 +247,7 @@ func (v *version) childrenOf(j workspace.Job, out pipeline.Made, to string, opts
 	for object, err := range f.Objects {
 		if err != nil {
 			v.findings = append(v.findings, finding.Finding{
-				Code: finding.CodeNoName, Severity: finding.Error, Object: render.ObjectOf(j.TrainJob),
+				Code: codes.NoName, Severity: finding.Error, Object: render.ObjectOf(j.TrainJob),
 				Position: j.Document.Position(nil), Message: err.Error(), Remedy: finding.Remedy{Text: "fix the JobSet"},
 			})
 			return nil

@@ -8,9 +8,12 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
 	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/explain"
 	"github.com/trainweld/trainweld/render/release"
 )
@@ -18,24 +21,24 @@ import (
 // SwitchesOf returns the switches between releases that decide about a code.
 func SwitchesOf(code finding.Code) []string {
 	return map[finding.Code][]string{
-		finding.CodeOldAPI:            {"overrides"},
-		finding.CodeTwoAPIs:           {"overrides"},
-		finding.CodeUnknownJob:        {string(release.PatchedJobsExist), "merge-root"},
-		finding.CodeManagedByOther:    {"managed-by"},
-		finding.CodeGPUsUnseen:        {"nproc"},
-		finding.CodeSecondTrainer:     {"second-trainer"},
-		finding.CodeHostfile:          {"endpoints"},
-		finding.CodeGangCount:         {"gang-requests"},
-		finding.CodeRuntimeReplicas:   {string(release.RuntimeLauncher)},
-		finding.CodeRuntimeContainer:  {string(release.RuntimeContainers)},
-		finding.CodeNoInitializer:     {string(release.InitializerMount)},
-		finding.CodeReservedEnv:       {string(release.TorchAlways), string(release.MPIEnv)},
-		finding.CodeTorchTune:         {"torchtune", string(release.TorchTuneNodes), string(release.TorchTuneQLoRA), string(release.TorchTuneOneNode), string(release.TorchTuneArgs)},
-		finding.CodeFlux:              {"flux", string(release.FluxProcesses)},
-		finding.CodeDeprecated:        {string(release.RuntimeDeprecated)},
-		finding.CodeJobSetDependsOn:   {string(release.JobSetDependency)},
-		finding.CodeJobSetCoordinator: {string(release.JobSetCoordinator)},
-		finding.CodePatchedRunning:    {string(release.PatchedOnResume)},
+		codes.OldAPI:            {"overrides"},
+		codes.TwoAPIs:           {"overrides"},
+		codes.UnknownJob:        {string(release.PatchedJobsExist), "merge-root"},
+		codes.ManagedByOther:    {"managed-by"},
+		codes.GPUsUnseen:        {"nproc"},
+		codes.SecondTrainer:     {"second-trainer"},
+		codes.Hostfile:          {"endpoints"},
+		codes.GangCount:         {"gang-requests"},
+		codes.RuntimeReplicas:   {string(release.RuntimeLauncher)},
+		codes.RuntimeContainer:  {string(release.RuntimeContainers)},
+		codes.NoInitializer:     {string(release.InitializerMount)},
+		codes.ReservedEnv:       {string(release.TorchAlways), string(release.MPIEnv)},
+		codes.TorchTune:         {"torchtune", string(release.TorchTuneNodes), string(release.TorchTuneQLoRA), string(release.TorchTuneOneNode), string(release.TorchTuneArgs)},
+		codes.Flux:              {"flux", string(release.FluxProcesses)},
+		codes.Deprecated:        {string(release.RuntimeDeprecated)},
+		codes.JobSetDependsOn:   {string(release.JobSetDependency)},
+		codes.JobSetCoordinator: {string(release.JobSetCoordinator)},
+		codes.PatchedRunning:    {string(release.PatchedOnResume)},
 	}[code]
 }
 
@@ -82,7 +85,7 @@ func define(path string) []definedField {
 	}
 	var known release.Definitions
 	var found []definedField
-	for _, kind := range []string{finding.TrainJobKind, "ClusterTrainingRuntime"} {
+	for _, kind := range []string{trainer.TrainJobKind, "ClusterTrainingRuntime"} {
 		defined := definedField{Object: kind, Path: "." + strings.Join(names, ".")}
 		for _, r := range known.Having(kind, names...) {
 			root, err := known.Fields(&r, kind)

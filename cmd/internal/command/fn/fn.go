@@ -20,6 +20,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
@@ -115,7 +116,7 @@ func run(p *host.Program) error {
 
 // answer writes the findings, and the list with the items unless a finding is an error. The results belong to the items.
 func (f *function) answer(p *host.Program, items []*resourcelist.Item, results []resourcelist.Result, help func(finding.Finding) string) error {
-	findings := f.told(f.findings.Distinct())
+	findings := f.told(codes.Distinct(f.findings))
 	if err := report.WriteBeside(p.Stderr, f.forPeople(findings), report.Options{ShowNotes: f.opts.ShowNotes, Strict: f.opts.Strict, Help: help}); err != nil {
 		return err
 	}
@@ -192,7 +193,7 @@ func (f *function) readItem(p *host.Program, i int, item *resourcelist.Item) {
 		findings[n].Object = f.opts.InNamespace(findings[n].Object)
 	}
 	// An item without apiVersion and kind belongs to another tool.
-	f.in.Findings = append(f.in.Findings, slices.DeleteFunc(findings, func(f finding.Finding) bool { return f.Code == finding.CodeNotAnObject })...)
+	f.in.Findings = append(f.in.Findings, slices.DeleteFunc(findings, func(f finding.Finding) bool { return f.Code == codes.NotAnObject })...)
 	for _, d := range documents { // one, or none if the item is broken
 		if d.Object != nil || d.Broken {
 			f.jobs[d] = item
@@ -203,7 +204,7 @@ func (f *function) readItem(p *host.Program, i int, item *resourcelist.Item) {
 
 func unwritable(i int, err error) finding.Finding {
 	return finding.Finding{
-		Code: finding.CodeSyntax, Severity: finding.Error, Position: fieldpath.Position{File: itemFile(i)},
+		Code: codes.Syntax, Severity: finding.Error, Position: fieldpath.Position{File: itemFile(i)},
 		Message: err.Error(), Remedy: finding.Remedy{Text: "fix the item; it cannot be written as YAML"},
 	}
 }
@@ -243,7 +244,7 @@ func (f *function) run() []*resourcelist.Item {
 		made, err := newItems(objects)
 		if err != nil {
 			f.findings = append(f.findings, finding.Finding{
-				Code: finding.CodeSyntax, Severity: finding.Error, Object: render.ObjectOf(j.TrainJob),
+				Code: codes.Syntax, Severity: finding.Error, Object: render.ObjectOf(j.TrainJob),
 				Message: err.Error(), Remedy: finding.Remedy{Text: "this is a mistake of trainweld; report it with the TrainJob and its runtime"},
 			})
 			continue

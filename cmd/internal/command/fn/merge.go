@@ -29,6 +29,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 	"github.com/trainweld/trainweld/schema"
 )
@@ -317,7 +318,7 @@ func (m *merger) run() ([]*resourcelist.Item, []resourcelist.Result, *merge.Opti
 	for n, isUsed := range used {
 		if !isUsed {
 			f.findings = append(f.findings, m.named(configFile, finding.List{{
-				Code: finding.CodeNoMerge, Severity: finding.Warning, Position: fieldpath.Position{File: patchFile(n)},
+				Code: codes.NoMerge, Severity: finding.Warning, Position: fieldpath.Position{File: patchFile(n)},
 				Message: "the target selects no item", Remedy: finding.Remedy{Text: "correct its target, or remove the patch"},
 			}})...)
 		}
@@ -361,7 +362,7 @@ func (m *merger) readDefinitions() {
 		}
 		if !read {
 			m.findings = append(m.findings, finding.Finding{
-				Code: finding.CodeNoSchema, Severity: finding.Error, Position: fieldpath.Position{File: configFile},
+				Code: codes.NoSchema, Severity: finding.Error, Position: fieldpath.Position{File: configFile},
 				Message: "no item is the ConfigMap " + printable.Name(name), Remedy: finding.Remedy{Text: "add it to the items, or correct its name in configMaps"},
 			})
 		}
@@ -396,7 +397,7 @@ func (m *merger) kindOf(i int, by []int) *mergedKind {
 		patch, found := k.Patch(m.Patches[n].Manager, patchFile(n), m.texts[n])
 		if found.Err() == nil && !k.Takes(patch) {
 			found = finding.List{{
-				Code: finding.CodeNoMerge, Severity: finding.Error, Position: fieldpath.Position{File: patchFile(n)},
+				Code: codes.NoMerge, Severity: finding.Error, Position: fieldpath.Position{File: patchFile(n)},
 				Message: "a JSON patch cannot merge into a " + printable.Name(id.Kind), Remedy: finding.Remedy{Text: "write a patch with the fields, or add a definition of the kind"},
 			}}
 		}
@@ -423,7 +424,7 @@ func (m *merger) named(file string, found finding.List) finding.List {
 	}
 	for i := range found {
 		f := &found[i]
-		if n, ok := rename(&f.Position); ok && len(f.Claims) == 0 && f.Code != finding.CodeForced {
+		if n, ok := rename(&f.Position); ok && len(f.Claims) == 0 && f.Code != codes.Forced {
 			f.Message = fmt.Sprintf("patches[%d] of %s: %s", n, printable.Name(m.Patches[n].Manager), f.Message)
 		}
 		for c := range f.Claims {
@@ -450,7 +451,7 @@ func (m *merger) newKind(i int, id resourcelist.ID) *mergedKind {
 	if found.Err() == nil {
 		of := m.list.Items[i].ID()
 		m.findings = append(m.findings, finding.Finding{
-			Code: finding.CodeNoSchema, Severity: finding.Error, Position: fieldpath.Position{File: itemFile(i)}, Object: fieldpath.Object{Kind: of.Kind, Namespace: of.Namespace, Name: of.Name},
+			Code: codes.NoSchema, Severity: finding.Error, Position: fieldpath.Position{File: itemFile(i)}, Object: fieldpath.Object{Kind: of.Kind, Namespace: of.Namespace, Name: of.Name},
 			Message: fmt.Sprintf("no definition of %s %s", printable.Name(id.APIVersion), printable.Name(id.Kind)),
 			Remedy:  finding.Remedy{Text: "add its CustomResourceDefinition to the items or to definitions, or name its ConfigMap in configMaps"},
 		})
@@ -480,7 +481,7 @@ func (m *merger) merge(i int, kind *mergedKind, by []int) (out outcome) {
 			return out
 		case object.HasPatch(manager):
 			out.found = append(out.found, finding.Finding{
-				Code: finding.CodeDuplicateManager, Severity: finding.Error, Object: object.ID, Position: fieldpath.Position{File: patchFile(n)},
+				Code: codes.DuplicateManager, Severity: finding.Error, Object: object.ID, Position: fieldpath.Position{File: patchFile(n)},
 				Message: "the manager has another patch for this object", Remedy: finding.Remedy{Text: "combine the two patches, or remove one"},
 			})
 		default:
@@ -519,13 +520,13 @@ func (m *merger) merge(i int, kind *mergedKind, by []int) (out outcome) {
 // mergeHelp returns the remedy of a finding, with the option that applies it.
 func mergeHelp(f finding.Finding) string {
 	switch {
-	case f.Code == finding.CodeOverlap && f.Severity >= finding.Error:
+	case f.Code == codes.Overlap && f.Severity >= finding.Error:
 		return "set the field in one patch only, or set the same value in all; to let the last patch win, as in the cluster, set onConflict: last; to let another manager win, set managers: [NAME]"
-	case f.Code == finding.CodeOverlap:
+	case f.Code == codes.Overlap:
 		return "set the field in one patch only, or set the same value in all"
-	case f.Code == finding.CodeSameKey:
+	case f.Code == codes.SameKey:
 		return "set the whole list in one patch, with $patch: replace"
-	case f.Code == finding.CodeUnknownVersion:
+	case f.Code == codes.UnknownVersion:
 		return "use a version that the definition serves, or add a definition of this one"
 	}
 	return f.Remedy.Text

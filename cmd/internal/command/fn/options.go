@@ -11,6 +11,7 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 	"github.com/trainweld/trainweld/render/release"
 )
@@ -145,17 +146,17 @@ func parseFnOptions(config *resourcelist.Item) (*fnOptions, []misuse) {
 // fnHelp returns the remedy of a finding, with the option that applies it.
 func fnHelp(f finding.Finding) string {
 	switch r := f.Remedy; {
-	case r.Do == finding.LetOneWin && f.Code == finding.CodeUnion:
+	case r.Do == finding.LetOneWin && f.Code == codes.Union:
 		return r.Text + "; to render with one manager's member, set forceManagers: NAME"
 	case r.Do == finding.LetOneWin:
 		return r.Text + "; to let the last patch win, as in the cluster, set onConflict: last; to let another manager win, set forceManagers: NAME"
 	case r.Do == finding.Compose:
 		return r.Text + "; to render the cluster's value, set onConflict: last"
-	case f.AssumesRuntime():
+	case codes.AssumesRuntime(f):
 		return "set trainerVersion, or stock: true in trainweld.yaml, to " + r.Text
-	case f.Code == finding.CodeNoRuntime && r.Do != finding.Edit:
+	case f.Code == codes.NoRuntime && r.Do != finding.Edit:
 		return r.Text + " as an item or in runtimeFiles"
-	case r.Do == finding.Provide && f.Code == finding.CodeNotAnObject:
+	case r.Do == finding.Provide && f.Code == codes.NotAnObject:
 		return r.Text + "; if it is a manager's patch, name it in patchFiles"
 	case r.Do == finding.Migrate:
 		return r.Text + " with trainweld migrate"

@@ -18,6 +18,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath/printable"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
@@ -26,10 +27,10 @@ func (f *function) results(findings finding.List, help func(finding.Finding) str
 	var results []resourcelist.Result
 	assumed := 0
 	for _, found := range findings {
-		if found.AssumesRuntime() {
+		if codes.AssumesRuntime(found) {
 			assumed++
 		}
-		if found.Severity > finding.Note || f.opts.ShowNotes && !found.AssumesRuntime() || found.AssumesRuntime() && assumed == 1 {
+		if found.Severity > finding.Note || f.opts.ShowNotes && !codes.AssumesRuntime(found) || codes.AssumesRuntime(found) && assumed == 1 {
 			results = append(results, f.result(found, help))
 		}
 	}
@@ -90,7 +91,7 @@ func resultSeverity(severity finding.Severity) resourcelist.Severity {
 // value is the first manager's. Agreeing on the proposed value ends the conflict.
 func resultField(found finding.Finding) *resourcelist.Field {
 	field := &resourcelist.Field{Path: found.Path.String()}
-	if found.Code != finding.CodeOverlap || len(found.Claims) < 2 {
+	if found.Code != codes.Overlap || len(found.Claims) < 2 {
 		return field
 	}
 	field.CurrentValue = resultValue(found, found.Claims[len(found.Claims)-1])

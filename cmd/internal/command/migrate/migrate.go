@@ -21,6 +21,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath/printable"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/check"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 	"github.com/trainweld/trainweld/render/release"
 	"github.com/trainweld/trainweld/render/trainjob"
@@ -149,12 +150,12 @@ func run(p *host.Program, flags migrateFlags) error {
 	flags.Kinds, flags.AnyRelease = trainingJobKinds(), true
 	m := migration{flags: flags, made: map[fieldpath.Object]*manifest.Document{}}
 	m.Input, m.readable = read(p, flags.Flags)
-	m.findings = m.Input.Findings.Where(func(f finding.Finding) bool { return f.Code != finding.CodeOldAPI }) // migrate resolves this finding
+	m.findings = m.Input.Findings.Where(func(f finding.Finding) bool { return f.Code != codes.OldAPI }) // migrate resolves this finding
 	var files []output.Rewritten
 	for _, text := range m.Files {
 		files = append(files, m.file(text))
 	}
-	findings := m.findings.Distinct()
+	findings := codes.Distinct(m.findings)
 	if err := report.Judge(p.Stderr, findings, report.Options{ShowValues: flags.showValues, ShowNotes: flags.showNotes}, flags.strict); err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
@@ -86,7 +87,7 @@ func runtimes(files fs.FS, in *workspace.Input) []workspace.File {
 // withoutAuto returns the change that makes a document readable, and the path of the null that it leaves, or nil.
 func withoutAuto(d *manifest.Document) (fieldpath.Path, manifest.Change) {
 	for _, f := range d.Findings {
-		if f.Code == finding.CodeWrongType && f.Remedy.Do == finding.Remove && slices.Equal(f.Path, fieldpath.Fields("spec", "trainer", "numProcPerNode")) {
+		if f.Code == codes.WrongType && f.Remedy.Do == finding.Remove && slices.Equal(f.Path, fieldpath.Fields("spec", "trainer", "numProcPerNode")) {
 			return f.Path, manifest.Change{Path: f.Path, Do: manifest.SetField}
 		}
 		if isTorchAuto(f) {
@@ -98,7 +99,7 @@ func withoutAuto(d *manifest.Document) (fieldpath.Path, manifest.Change) {
 
 // isTorchAuto reports whether the finding is about the word in a runtime of Trainer 2.0 and 2.1. Later releases have auto only, and no field.
 func isTorchAuto(f finding.Finding) bool {
-	return f.Code == finding.CodeUnknownField && f.Remedy.Do == finding.Remove && slices.Equal(f.Path, fieldpath.Fields("spec", "mlPolicy", "torch", "numProcPerNode"))
+	return f.Code == codes.UnknownField && f.Remedy.Do == finding.Remove && slices.Equal(f.Path, fieldpath.Fields("spec", "mlPolicy", "torch", "numProcPerNode"))
 }
 
 // without returns the change that removes the number. It keeps the parent, without which the torch policy does nothing.

@@ -20,6 +20,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/admission"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
@@ -84,7 +85,7 @@ func (m *migration) unknownJob(d *manifest.Document) {
 	}
 	at := fieldpath.Fields("kind")
 	m.findings = append(m.findings, finding.Finding{
-		Code: finding.CodeUnknownKind, Severity: finding.Warning, Object: m.flags.InNamespace(d.ID), Path: at, Position: d.Position(at),
+		Code: codes.UnknownKind, Severity: finding.Warning, Object: m.flags.InNamespace(d.ID), Path: at, Position: d.Position(at),
 		Message: fmt.Sprintf("the kind %s has no TrainJob, and stays as it is", d.ID.Kind),
 		Remedy:  finding.Remedy{Text: "the kinds that migrate are " + strings.Join(kinds, ", ") + hint},
 	})
@@ -162,7 +163,7 @@ func (m *migration) trainingJob(d *manifest.Document) []any {
 func (m *migration) notReplaced(d *manifest.Document, err error) {
 	id := fieldpath.Object{Kind: d.ID.Kind, Namespace: m.namespaceOf(d), Name: d.ID.Name}
 	m.findings = append(m.findings, finding.Finding{
-		Code: finding.CodeNotMigrated, Severity: finding.Error, Object: id, Position: d.Position(nil),
+		Code: codes.NotMigrated, Severity: finding.Error, Object: id, Position: d.Position(nil),
 		Message: fmt.Sprintf("it cannot be replaced in its file: %v", err), Remedy: finding.Remedy{Text: "take it out of the others, and migrate again"},
 	})
 }
@@ -206,7 +207,7 @@ func (m *migration) taken(d *manifest.Document, result *trainingjob.Result) find
 		}
 		path := fieldpath.Fields("metadata", "name")
 		findings = append(findings, finding.Finding{
-			Code: finding.CodeDuplicateObject, Severity: finding.Error, Object: d.ID, Path: path,
+			Code: codes.DuplicateObject, Severity: finding.Error, Object: d.ID, Path: path,
 			Message: fmt.Sprintf("it becomes %s, and so does, or is, the object at %s", id, other.Position(path)), Remedy: finding.Remedy{Text: "rename one of the two"},
 		})
 	}
@@ -231,7 +232,7 @@ func (m *migration) rejected(d *manifest.Document, result *trainingjob.Result) f
 	}
 	var errs finding.List
 	for _, f := range append(findings, admission.Check(ctx, in)...) {
-		if f.Severity < finding.Error || f.Code == finding.CodeRuntimeRejected {
+		if f.Severity < finding.Error || f.Code == codes.RuntimeRejected {
 			continue
 		}
 		errs = append(errs, finding.Finding{
@@ -244,7 +245,7 @@ func (m *migration) rejected(d *manifest.Document, result *trainingjob.Result) f
 
 func (m *migration) unencodable(d *manifest.Document, err error) finding.List {
 	return finding.List{{
-		Code: finding.CodeWrongType, Severity: finding.Error, Object: d.ID,
+		Code: codes.WrongType, Severity: finding.Error, Object: d.ID,
 		Message: fmt.Sprintf("what it becomes cannot be encoded: %v", err), Remedy: finding.Remedy{Text: "fix the value that is named"},
 	}}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/admission/vap"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/policy"
 )
 
@@ -116,7 +117,7 @@ func test(p *host.Program, flags testFlags) error {
 // each calls use for the TrainJobs of the files, with their fields. It reports the files that cannot be read.
 func each(p *host.Program, flags workspace.Flags, use func(j workspace.Job, id fieldpath.Object, fields map[string]any)) error {
 	in := workspace.Read(p, flags)
-	if err := report.WriteBeside(p.Stderr, in.Findings.Distinct(), report.Options{}); err != nil {
+	if err := report.WriteBeside(p.Stderr, codes.Distinct(in.Findings), report.Options{}); err != nil {
 		return err
 	}
 	if in.Findings.Err() != nil {
@@ -139,7 +140,7 @@ func each(p *host.Program, flags workspace.Flags, use func(j workspace.Job, id f
 func violations(of *policy.Policy, j workspace.Job) finding.List {
 	found := of.Check(j.TrainJob, j.TrainJob.Spec.RuntimePatches)
 	if of.Compositions() == nil {
-		found = append(found, render.Conflicts(render.Input{TrainJob: j.TrainJob}, render.Options{Release: j.Release()}).Of(finding.CodeOverlap)...)
+		found = append(found, render.Conflicts(render.Input{TrainJob: j.TrainJob}, render.Options{Release: j.Release()}).Of(codes.Overlap)...)
 	}
 	return found.Where(func(f finding.Finding) bool { return of.Severity(f) == finding.Error })
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/fieldpath/printable"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // writeDir writes a file for each TrainJob.
@@ -89,7 +90,7 @@ func (r *renderRun) editedFiles(edited []string) finding.List {
 	var found finding.List
 	for _, name := range edited {
 		found = append(found, finding.Finding{
-			Code: finding.CodeEditedOutput, Severity: finding.Warning, Position: fieldpath.Position{File: filepath.Join(r.flags.OutputDir, name)},
+			Code: codes.EditedOutput, Severity: finding.Warning, Position: fieldpath.Position{File: filepath.Join(r.flags.OutputDir, name)},
 			Message: "is made no longer, and is not what was written: somebody has changed it, so it stays",
 			Remedy:  finding.Remedy{Text: "remove it, or take its line out of " + filepath.Join(r.flags.OutputDir, output.OwnFilesName) + " to keep it"},
 		})

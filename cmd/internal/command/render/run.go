@@ -26,6 +26,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath/printable"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 	"github.com/trainweld/trainweld/render/release"
 	"github.com/trainweld/trainweld/render/runtimepatch"
@@ -48,7 +49,7 @@ type renderRun struct {
 	spool    output.Spool
 	// The rendered TrainJobs in their order, then the JobSets.
 	made     [2][]rendered
-	findings [2]finding.Set
+	findings [2]codes.Set
 	unsafe   finding.List
 	err      error
 	pods     atomic.Int64 // the number of Pods so far
@@ -211,7 +212,7 @@ func (r *renderRun) found(read finding.List) finding.List {
 	if found.Err() == nil {
 		found = append(found, render.TooManyPods(nil, nil, count, r.flags.Children.MaxPods.Count())...)
 	}
-	return append(append(found, r.queue.Unused()...), r.unsafe...).Distinct()
+	return codes.Distinct(append(append(found, r.queue.Unused()...), r.unsafe...))
 }
 
 // renderedJob is the result of one TrainJob or JobSet, before the spool.
@@ -276,7 +277,7 @@ func (r *renderRun) trainJob(j workspace.Job) (finding.List, iter.Seq2[any, erro
 		found = pipeline.ForApply(r.in, j, out, found, r.opts.OwnerReferences && j.UID != "")
 	}
 	if r.flags.For != option.ForReview {
-		found = slices.DeleteFunc(found, func(f finding.Finding) bool { return f.Code == finding.CodeExtended })
+		found = slices.DeleteFunc(found, func(f finding.Finding) bool { return f.Code == codes.Extended })
 	}
 	if r.flags.For == option.ForRuntime && out.JobSet != nil {
 		more, objects := r.derived(j)
@@ -299,7 +300,7 @@ func (r *renderRun) trainJob(j workspace.Job) (finding.List, iter.Seq2[any, erro
 func (r *renderRun) derived(j workspace.Job) (found finding.List, objects []any) {
 	runtime, job, err := r.in.Derived(j)
 	if err != nil {
-		return finding.List{{Code: finding.CodeNoMerge, Severity: finding.Error, Object: render.ObjectOf(j.TrainJob), Position: j.Document.Position(nil), Message: err.Error()}}, nil
+		return finding.List{{Code: codes.NoMerge, Severity: finding.Error, Object: render.ObjectOf(j.TrainJob), Position: j.Document.Position(nil), Message: err.Error()}}, nil
 	}
 	if runtime != nil {
 		r.derives.Store(true)

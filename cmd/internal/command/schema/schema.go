@@ -17,6 +17,7 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/release"
 )
 
@@ -115,7 +116,7 @@ func run(p *host.Program, flags schemaFlags) error {
 	}
 	found := slices.DeleteFunc(in.Findings, func(f finding.Finding) bool { return !isOfNames(f) })
 	found.Sort()
-	if err := report.Judge(p.Stderr, found.Distinct(), report.Options{}, false); err != nil {
+	if err := report.Judge(p.Stderr, codes.Distinct(found), report.Options{}, false); err != nil {
 		return err
 	}
 	schema, err := editor.Schema(flags.kind, r, names(in, r))
@@ -128,7 +129,7 @@ func run(p *host.Program, flags schemaFlags) error {
 // isOfNames reports whether a finding may hide names. Such a finding is on a runtime, on a policy or on a file as a whole. A patch in
 // its own file is not an object, and hides none.
 func isOfNames(f finding.Finding) bool {
-	isPatch := f.Code == finding.CodeNotAnObject && f.Severity < finding.Error
+	isPatch := f.Code == codes.NotAnObject && f.Severity < finding.Error
 	return workspace.IsRuntime(f.Object) || f.Object.Kind == "" && !isPatch
 }
 

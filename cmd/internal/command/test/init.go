@@ -28,6 +28,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/fieldpath/printable"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
@@ -59,7 +60,7 @@ func initialize(p *host.Program, cmd *cobra.Command, flags testFlags, paths []st
 	}
 	if len(runtimes) == 0 && findings.Err() == nil {
 		findings = append(findings, finding.Finding{
-			Code: finding.CodeNoRuntime, Severity: finding.Error,
+			Code: codes.NoRuntime, Severity: finding.Error,
 			Message: "the inputs hold no runtime", Remedy: finding.Remedy{Text: "name files with a TrainingRuntime or a ClusterTrainingRuntime"},
 		})
 	}
@@ -104,7 +105,7 @@ func runtimesOf(p *host.Program, part workspace.Flags) ([]runtimeFile, finding.L
 		}
 		if len(validation.IsDNS1123Subdomain(id.Name)) > 0 {
 			in.Findings = append(in.Findings, finding.Finding{
-				Code: finding.CodeUnsafeOutputName, Severity: finding.Error, Object: id, Path: name, Position: d.Position(name),
+				Code: codes.UnsafeOutputName, Severity: finding.Error, Object: id, Path: name, Position: d.Position(name),
 				Message: fmt.Sprintf("no folder is made for the name %q: it is not a name that a cluster takes, and may lead out of the directory", id.Name),
 				Remedy:  finding.Remedy{Text: "use lower-case letters, digits, dashes and dots, 253 at most, and begin and end with a letter or digit"},
 			})

@@ -17,6 +17,7 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/fuzz/upstream"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 var jobSets = flag.Int("jobsets", 500, "how many generated JobSets to compare with JobSet's own controller and webhooks")
@@ -53,7 +54,7 @@ func TestJobSetChildren(t *testing.T) {
 		}
 		if by := stored.Spec.ManagedBy; by != nil && *by != jobset.JobSetControllerName {
 			// This project shows what another controller would make, and says so.
-			warned := slices.ContainsFunc(out.Findings, func(f finding.Finding) bool { return f.Code == finding.CodeManagedElsewhere })
+			warned := slices.ContainsFunc(out.Findings, func(f finding.Finding) bool { return f.Code == codes.ManagedElsewhere })
 			if len(want) > 0 || !warned {
 				t.Fatalf("seed %d: of a JobSet that %s manages upstream makes %d objects, and a finding says so: %v", seed, *by, len(want), warned)
 			}

@@ -16,6 +16,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/admission"
 	"github.com/trainweld/trainweld/render/admission/serverside"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/release"
 )
 
@@ -46,7 +47,7 @@ func TestJobSetUpdates(t *testing.T) {
 		rejected = reapply(t, server, applier, stored, old, changed)
 		var errs finding.List
 		for _, f := range admission.UpdateJobSet(t.Context(), nil, old, changed, serverNamespace) {
-			early := f.Code < "TW400" || f.Code >= "TW500" && f.Code < "TW540" || f.Code == finding.CodeImmutable
+			early := f.Code < "TW400" || f.Code >= "TW500" && f.Code < "TW540" || f.Code == codes.Immutable
 			if f.Severity == finding.Error && f.Object.Kind == "JobSet" && early {
 				errs = append(errs, f)
 			}
@@ -86,8 +87,8 @@ func TestJobSetReplacements(t *testing.T) {
 		_, rejected = server.apply(changed, stored)
 		var errs finding.List
 		for _, f := range admission.UpdateJobSet(t.Context(), server.Release, stored, changed, serverNamespace) {
-			early := f.Code < "TW400" || f.Code >= "TW500" && f.Code < "TW540" || f.Code == finding.CodeImmutable || f.Code == finding.CodeUnknownOldObject
-			if f.Code == finding.CodeWrongType && strings.HasSuffix(f.Message, "not null") {
+			early := f.Code < "TW400" || f.Code >= "TW500" && f.Code < "TW540" || f.Code == codes.Immutable || f.Code == codes.UnknownOldObject
+			if f.Code == codes.WrongType && strings.HasSuffix(f.Message, "not null") {
 				continue // server-side apply leaves a null, and a replacement does not
 			}
 			if f.Severity == finding.Error && f.Object.Kind == "JobSet" && early {

@@ -24,6 +24,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/fuzz"
 )
 
@@ -137,7 +138,7 @@ func TestPodSets(t *testing.T) {
 		pair := queuedPair(t, seed)
 		sets, err := render.PodSets(render.Input{TrainJob: pair.TrainJob, Runtime: &pair.Runtime.Spec}, render.Options{OnConflict: render.Last})
 		list, _ := err.(finding.List)
-		if err != nil && (len(list) != 1 || list[0].Code != finding.CodeNoPodSets) {
+		if err != nil && (len(list) != 1 || list[0].Code != codes.NoPodSets) {
 			rejected++
 			return
 		}

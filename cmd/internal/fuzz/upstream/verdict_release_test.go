@@ -7,17 +7,18 @@ import (
 
 	"github.com/trainweld/trainweld/cmd/internal/fuzz/upstream"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/release"
 )
 
 // earlierRejections are the rejections of earlier releases only, and the rejections with other codes there.
 var earlierRejections = []rejection{
-	{"names on create", regexp.MustCompile(`metadata\.name: Invalid value: .*DNS-1035`), []finding.Code{finding.CodeBrokenRule}},
-	{"patched jobs", regexp.MustCompile(`must not have (targetJob|replicated job) that doesn't exist`), []finding.Code{finding.CodeUnknownJob}},
-	{"patched containers", regexp.MustCompile(`must not have (initContainer|container) that doesn't exist`), []finding.Code{finding.CodeUnknownJob}},
-	{"torch's processes", regexp.MustCompile(`must have an int value or`), []finding.Code{finding.CodeBadValue}},
-	{"mpi's processes", regexp.MustCompile(`must have an int value for MPI`), []finding.Code{finding.CodeWrongType}},
-	{"merges", regexp.MustCompile(`panic: `), []finding.Code{finding.CodeNoMerge, finding.CodeTorchTune}},
+	{"names on create", regexp.MustCompile(`metadata\.name: Invalid value: .*DNS-1035`), []finding.Code{codes.BrokenRule}},
+	{"patched jobs", regexp.MustCompile(`must not have (targetJob|replicated job) that doesn't exist`), []finding.Code{codes.UnknownJob}},
+	{"patched containers", regexp.MustCompile(`must not have (initContainer|container) that doesn't exist`), []finding.Code{codes.UnknownJob}},
+	{"torch's processes", regexp.MustCompile(`must have an int value or`), []finding.Code{codes.BadValue}},
+	{"mpi's processes", regexp.MustCompile(`must have an int value for MPI`), []finding.Code{codes.WrongType}},
+	{"merges", regexp.MustCompile(`panic: `), []finding.Code{codes.NoMerge, codes.TorchTune}},
 }
 
 // rejectionsOf returns the rejections of a release.

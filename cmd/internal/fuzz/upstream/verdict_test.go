@@ -13,6 +13,7 @@ import (
 	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/render/admission"
 	"github.com/trainweld/trainweld/render/casefile"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // longRun is how many cases meet every rule, with some to spare.
@@ -49,8 +50,8 @@ func TestVerdicts(t *testing.T) {
 	t.Logf("the objects that both sides refuse, by rule:")
 	v.coverage.report(t, rejectionsOf(v.server.Release), n >= longRun && v.server.latest())
 	t.Logf("the objects that upstream takes, by the codes that are stricter:")
-	for _, code := range finding.StricterCodes() {
-		if code == finding.CodeNotComposed || code == finding.CodeNoComposition {
+	for _, code := range admission.StricterCodes() {
+		if code == codes.NotComposed || code == codes.NoComposition {
 			continue // these judge the rules of a policy, which a cluster does not have
 		}
 		t.Logf("%7d  %s", v.stricter[code], code)

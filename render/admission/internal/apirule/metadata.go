@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // longestAnnotations is the maximum size of all annotations of an object.
@@ -23,8 +23,8 @@ func Metadata(labels, annotations map[string]string, at fieldpath.Path, report R
 			continue
 		}
 		label := at.Append(fieldpath.Field("labels"), fieldpath.Key(key))
-		Valid(report, finding.CodeBadLabel, label, key, validation.IsQualifiedName(key), help)
-		Valid(report, finding.CodeBadLabel, label, labels[key], validation.IsValidLabelValue(labels[key]), help)
+		Valid(report, codes.BadLabel, label, key, validation.IsQualifiedName(key), help)
+		Valid(report, codes.BadLabel, label, labels[key], validation.IsValidLabelValue(labels[key]), help)
 	}
 	size := 0
 	for _, key := range slices.Sorted(maps.Keys(annotations)) {
@@ -32,10 +32,10 @@ func Metadata(labels, annotations map[string]string, at fieldpath.Path, report R
 		if isPlainKey(key) {
 			continue
 		}
-		Valid(report, finding.CodeBadLabel, at.Append(fieldpath.Field("annotations"), fieldpath.Key(key)), key, validation.IsQualifiedName(strings.ToLower(key)), help)
+		Valid(report, codes.BadLabel, at.Append(fieldpath.Field("annotations"), fieldpath.Key(key)), key, validation.IsQualifiedName(strings.ToLower(key)), help)
 	}
 	if size > longestAnnotations {
-		report(finding.CodeBadLabel, at.Append(fieldpath.Field("annotations")),
+		report(codes.BadLabel, at.Append(fieldpath.Field("annotations")),
 			TooLong(longestAnnotations), "shorten them, or move the text to a ConfigMap")
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/admission/internal/apirule"
 	"github.com/trainweld/trainweld/render/admission/internal/podapi"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // Check applies the rules of the Job API (Kubernetes v1.36.3 pkg/apis/batch/validation) to a Job that the JobSet
@@ -22,7 +22,7 @@ func Check(job *batchv1.Job, report apirule.Reporter) {
 	spec := fieldpath.Fields("spec")
 	checkCounts(&job.Spec, spec, report)
 	if by := job.Spec.ManagedBy; by != nil {
-		apirule.ManagedBy(*by, spec.Append(fieldpath.Field("managedBy")), finding.CodeJobSpec, report)
+		apirule.ManagedBy(*by, spec.Append(fieldpath.Field("managedBy")), codes.JobSpec, report)
 	}
 	if p := job.Spec.PodFailurePolicy; p != nil {
 		checkPodFailurePolicy(&job.Spec, report)
@@ -31,9 +31,9 @@ func Check(job *batchv1.Job, report apirule.Reporter) {
 	if p := job.Spec.PodReplacementPolicy; p != nil {
 		path := spec.Append(fieldpath.Field("podReplacementPolicy"))
 		if job.Spec.PodFailurePolicy != nil {
-			apirule.OneOf(report, finding.CodeJobSpec, path, *p, batchv1.Failed)
+			apirule.OneOf(report, codes.JobSpec, path, *p, batchv1.Failed)
 		} else {
-			apirule.OneOf(report, finding.CodeJobSpec, path, *p, batchv1.Failed, batchv1.TerminatingOrFailed)
+			apirule.OneOf(report, codes.JobSpec, path, *p, batchv1.Failed, batchv1.TerminatingOrFailed)
 		}
 	}
 	checkSelector(job, report)
@@ -58,20 +58,20 @@ const (
 
 func checkCounts(spec *batchv1.JobSpec, at fieldpath.Path, report apirule.Reporter) {
 	reject := func(field, message, help string) {
-		report(finding.CodeJobSpec, at.Append(fieldpath.Field(field)), message, help)
+		report(codes.JobSpec, at.Append(fieldpath.Field(field)), message, help)
 	}
-	apirule.NonNegative(report, finding.CodeJobSpec, at.Append(fieldpath.Field("parallelism")), spec.Parallelism)
-	apirule.NonNegative(report, finding.CodeJobSpec, at.Append(fieldpath.Field("completions")), spec.Completions)
-	apirule.NonNegative(report, finding.CodeJobSpec, at.Append(fieldpath.Field("activeDeadlineSeconds")), spec.ActiveDeadlineSeconds)
-	apirule.NonNegative(report, finding.CodeJobSpec, at.Append(fieldpath.Field("backoffLimit")), spec.BackoffLimit)
-	apirule.NonNegative(report, finding.CodeJobSpec, at.Append(fieldpath.Field("ttlSecondsAfterFinished")), spec.TTLSecondsAfterFinished)
-	apirule.NonNegative(report, finding.CodeJobSpec, at.Append(fieldpath.Field("backoffLimitPerIndex")), spec.BackoffLimitPerIndex)
-	apirule.NonNegative(report, finding.CodeJobSpec, at.Append(fieldpath.Field("maxFailedIndexes")), spec.MaxFailedIndexes)
+	apirule.NonNegative(report, codes.JobSpec, at.Append(fieldpath.Field("parallelism")), spec.Parallelism)
+	apirule.NonNegative(report, codes.JobSpec, at.Append(fieldpath.Field("completions")), spec.Completions)
+	apirule.NonNegative(report, codes.JobSpec, at.Append(fieldpath.Field("activeDeadlineSeconds")), spec.ActiveDeadlineSeconds)
+	apirule.NonNegative(report, codes.JobSpec, at.Append(fieldpath.Field("backoffLimit")), spec.BackoffLimit)
+	apirule.NonNegative(report, codes.JobSpec, at.Append(fieldpath.Field("ttlSecondsAfterFinished")), spec.TTLSecondsAfterFinished)
+	apirule.NonNegative(report, codes.JobSpec, at.Append(fieldpath.Field("backoffLimitPerIndex")), spec.BackoffLimitPerIndex)
+	apirule.NonNegative(report, codes.JobSpec, at.Append(fieldpath.Field("maxFailedIndexes")), spec.MaxFailedIndexes)
 	if spec.MaxFailedIndexes != nil && spec.BackoffLimitPerIndex == nil {
 		reject("backoffLimitPerIndex", apirule.Missing("when maxFailedIndexes is specified"), "set it, or remove maxFailedIndexes")
 	}
 	if spec.CompletionMode != nil {
-		apirule.OneOf(report, finding.CodeJobSpec, at.Append(fieldpath.Field("completionMode")), *spec.CompletionMode, batchv1.IndexedCompletion, batchv1.NonIndexedCompletion)
+		apirule.OneOf(report, codes.JobSpec, at.Append(fieldpath.Field("completionMode")), *spec.CompletionMode, batchv1.IndexedCompletion, batchv1.NonIndexedCompletion)
 	}
 	if !isIndexed(spec) {
 		const help = "set completionMode to Indexed, or remove the field"
@@ -130,7 +130,7 @@ func checkRestartPolicy(spec *batchv1.JobSpec, report apirule.Reporter) {
 	case corev1.RestartPolicyNever:
 	case corev1.RestartPolicyOnFailure, "":
 		if spec.PodFailurePolicy != nil {
-			report(finding.CodeRestartPolicy, path, apirule.Invalid(string(cmp.Or(policy, corev1.RestartPolicyOnFailure)), `only "Never" is supported when podFailurePolicy is specified`),
+			report(codes.RestartPolicy, path, apirule.Invalid(string(cmp.Or(policy, corev1.RestartPolicyOnFailure)), `only "Never" is supported when podFailurePolicy is specified`),
 				"set restartPolicy to Never, or remove podFailurePolicy")
 		}
 	default:
@@ -139,7 +139,7 @@ func checkRestartPolicy(spec *batchv1.JobSpec, report apirule.Reporter) {
 		if policy == corev1.RestartPolicyAlways {
 			message = apirule.Missing(`valid values: "OnFailure", "Never"`)
 		}
-		report(finding.CodeRestartPolicy, path, message, "use Never or OnFailure")
+		report(codes.RestartPolicy, path, message, "use Never or OnFailure")
 	}
 }
 
@@ -151,20 +151,20 @@ func checkSelector(job *batchv1.Job, report apirule.Reporter) {
 	}
 	own := map[string]string{"job-name": job.Name, batchv1.JobNameLabel: job.Name}
 	if s := job.Spec.Selector; s != nil {
-		apirule.LabelSelector(s, fieldpath.Fields("spec", "selector"), finding.CodeReservedLabel, report)
+		apirule.LabelSelector(s, fieldpath.Fields("spec", "selector"), codes.ReservedLabel, report)
 	}
 	if s := job.Spec.Selector; s != nil && !selects(s, own) {
-		report(finding.CodeReservedLabel, fieldpath.Fields("spec", "selector"), apirule.InvalidObject("`selector` not auto-generated"), "remove the selector")
+		report(codes.ReservedLabel, fieldpath.Fields("spec", "selector"), apirule.InvalidObject("`selector` not auto-generated"), "remove the selector")
 	}
 	labels := fieldpath.Fields("spec", "template", "metadata", "labels")
 	for _, key := range []string{"job-name", batchv1.JobNameLabel} {
 		if value, set := job.Spec.Template.Labels[key]; set && value != job.Name {
-			report(finding.CodeReservedLabel, labels.Append(fieldpath.Key(key)), apirule.InvalidObject(fmt.Sprintf("must be '%s'", job.Name)), "remove the label: the Job API sets it")
+			report(codes.ReservedLabel, labels.Append(fieldpath.Key(key)), apirule.InvalidObject(fmt.Sprintf("must be '%s'", job.Name)), "remove the label: the Job API sets it")
 		}
 	}
 	for _, key := range []string{"controller-uid", batchv1.ControllerUidLabel} {
 		if _, set := job.Spec.Template.Labels[key]; set {
-			report(finding.CodeReservedLabel, labels.Append(fieldpath.Key(key)), apirule.InvalidObject("must be the uid of the Job"), "remove the label: the Job API sets it")
+			report(codes.ReservedLabel, labels.Append(fieldpath.Key(key)), apirule.InvalidObject("must be the uid of the Job"), "remove the label: the Job API sets it")
 		}
 	}
 }
@@ -172,12 +172,12 @@ func checkSelector(job *batchv1.Job, report apirule.Reporter) {
 func checkManualSelector(job *batchv1.Job, report apirule.Reporter) {
 	path := fieldpath.Fields("spec", "selector")
 	if job.Spec.Selector == nil {
-		report(finding.CodeReservedLabel, path, apirule.Missing(""), "remove manualSelector: the Job API makes the selector")
+		report(codes.ReservedLabel, path, apirule.Missing(""), "remove manualSelector: the Job API makes the selector")
 		return
 	}
-	apirule.LabelSelector(job.Spec.Selector, path, finding.CodeReservedLabel, report)
+	apirule.LabelSelector(job.Spec.Selector, path, codes.ReservedLabel, report)
 	if !selects(job.Spec.Selector, job.Spec.Template.Labels) {
-		report(finding.CodeReservedLabel, fieldpath.Fields("spec", "template", "metadata", "labels"), apirule.InvalidObject("`selector` does not match template `labels`"), "remove manualSelector and selector")
+		report(codes.ReservedLabel, fieldpath.Fields("spec", "template", "metadata", "labels"), apirule.InvalidObject("`selector` does not match template `labels`"), "remove manualSelector and selector")
 	}
 }
 

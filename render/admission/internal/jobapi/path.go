@@ -5,6 +5,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // PrintedPath returns a field of a Job as the API server prints it (Kubernetes v1.36.3 pkg/apis/core/validation). The
@@ -12,14 +13,14 @@ import (
 // some fields of volumes and affinities.
 func PrintedPath(code finding.Code, path fieldpath.Path) fieldpath.Path {
 	metadata := fieldpath.Fields("spec", "template", "metadata")
-	if code == finding.CodeBadLabel && len(path) > len(metadata) && path.HasPrefix(metadata) {
+	if code == codes.BadLabel && len(path) > len(metadata) && path.HasPrefix(metadata) {
 		return fieldpath.Fields("spec", "template").Append(path[len(metadata):]...)
 	}
 	printed := make(fieldpath.Path, 0, len(path))
 	for i := 0; i < len(path); i++ {
 		rest := path[i:]
 		switch name, _ := path[i].Field(); {
-		case code == finding.CodeTwoSources && name == "downwardAPI" && len(rest) == 1:
+		case code == codes.TwoSources && name == "downwardAPI" && len(rest) == 1:
 			printed = append(printed, fieldpath.Field("downwarAPI"))
 		case name == "downwardAPI" && len(rest) > 2 && rest[1] == fieldpath.Field("items"):
 			printed = append(printed, path[i])

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/admission/internal/apirule"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // podContainer is a container of a Pod and its path.
@@ -61,7 +61,7 @@ func nameSteps(n int, name func(i int) string) []fieldpath.Step {
 
 func (p *podChecker) checkContainers() {
 	if len(p.Spec.Containers) == 0 {
-		p.report(finding.CodePodSpec, p.field("containers"), apirule.Missing(""), "add one to the runtime's template")
+		p.report(codes.PodSpec, p.field("containers"), apirule.Missing(""), "add one to the runtime's template")
 	}
 	for _, c := range p.containers() {
 		p.checkContainer(c)
@@ -90,24 +90,24 @@ func (p *podChecker) checkUniqueNames() {
 			continue
 		}
 		if seen[c.Name] {
-			p.report(finding.CodeBadName, c.at.Append(fieldpath.Field("name")), apirule.Duplicate(c.Name), "rename one of the containers")
+			p.report(codes.BadName, c.at.Append(fieldpath.Field("name")), apirule.Duplicate(c.Name), "rename one of the containers")
 		}
 		seen[c.Name] = true
 	}
 }
 
 func (p *podChecker) checkContainer(c podContainer) {
-	if apirule.Required(p.report, finding.CodeBadName, c.at.Append(fieldpath.Field("name")), c.Name) {
-		apirule.DNSLabel(p.report, finding.CodeBadName, c.at.Append(fieldpath.Field("name")), c.Name)
+	if apirule.Required(p.report, codes.BadName, c.at.Append(fieldpath.Field("name")), c.Name) {
+		apirule.DNSLabel(p.report, codes.BadName, c.at.Append(fieldpath.Field("name")), c.Name)
 	}
 	if c.Image == "" {
-		p.report(finding.CodeNoImage, c.at.Append(fieldpath.Field("image")), apirule.Missing(""), "set it in the runtime, or for the trainer's container in spec.trainer.image")
+		p.report(codes.NoImage, c.at.Append(fieldpath.Field("image")), apirule.Missing(""), "set it in the runtime, or for the trainer's container in spec.trainer.image")
 	}
 	if policy := c.TerminationMessagePolicy; policy != "" {
-		apirule.OneOf(p.report, finding.CodePodSpec, c.at.Append(fieldpath.Field("terminationMessagePolicy")), policy, corev1.TerminationMessageReadFile, corev1.TerminationMessageFallbackToLogsOnError)
+		apirule.OneOf(p.report, codes.PodSpec, c.at.Append(fieldpath.Field("terminationMessagePolicy")), policy, corev1.TerminationMessageReadFile, corev1.TerminationMessageFallbackToLogsOnError)
 	}
 	if policy := c.ImagePullPolicy; policy != "" {
-		apirule.OneOf(p.report, finding.CodePodSpec, c.at.Append(fieldpath.Field("imagePullPolicy")), policy, corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)
+		apirule.OneOf(p.report, codes.PodSpec, c.at.Append(fieldpath.Field("imagePullPolicy")), policy, corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)
 	}
 	p.checkPorts(c)
 	p.checkEnv(c)
@@ -126,10 +126,10 @@ func (p *podChecker) checkPorts(c podContainer) {
 		at := c.at.Append(fieldpath.Field("ports"), fieldpath.Index(i))
 		if port.Name != "" {
 			if problems := validation.IsValidPortName(port.Name); len(problems) > 0 {
-				p.report(finding.CodePort, at.Append(fieldpath.Field("name")), apirule.Invalid(port.Name, strings.Join(problems, "; ")),
+				p.report(codes.Port, at.Append(fieldpath.Field("name")), apirule.Invalid(port.Name, strings.Join(problems, "; ")),
 					"use lower-case letters, digits and dashes, at least one letter, 15 at most")
 			} else if names[port.Name] {
-				p.report(finding.CodePort, at.Append(fieldpath.Field("name")), apirule.Duplicate(port.Name), "rename one of the ports")
+				p.report(codes.Port, at.Append(fieldpath.Field("name")), apirule.Duplicate(port.Name), "rename one of the ports")
 			}
 			names[port.Name] = true
 		}
@@ -138,7 +138,7 @@ func (p *podChecker) checkPorts(c podContainer) {
 			p.checkPort(at.Append(fieldpath.Field("hostPort")), port.HostPort)
 		}
 		if port.Protocol != "" {
-			apirule.OneOf(p.report, finding.CodePort, at.Append(fieldpath.Field("protocol")), port.Protocol, corev1.ProtocolTCP, corev1.ProtocolUDP, corev1.ProtocolSCTP)
+			apirule.OneOf(p.report, codes.Port, at.Append(fieldpath.Field("protocol")), port.Protocol, corev1.ProtocolTCP, corev1.ProtocolUDP, corev1.ProtocolSCTP)
 		}
 	}
 }
@@ -146,7 +146,7 @@ func (p *podChecker) checkPorts(c podContainer) {
 const highestPort = 65535
 
 func (p *podChecker) checkPort(path fieldpath.Path, port int32) {
-	apirule.Between(p.report, finding.CodePort, path, port, 1, highestPort)
+	apirule.Between(p.report, codes.Port, path, port, 1, highestPort)
 }
 
 // checkHostPorts reports a port of the node that two containers use. Init containers run one after another, so they
@@ -177,7 +177,7 @@ func (p *podChecker) checkHostPorts(ofNode bool) {
 				key.protocol = corev1.ProtocolTCP
 			}
 			if taken[key] {
-				p.report(finding.CodePort, c.at.Append(fieldpath.Field("ports"), fieldpath.Index(i), fieldpath.Field("hostPort")),
+				p.report(codes.Port, c.at.Append(fieldpath.Field("ports"), fieldpath.Index(i), fieldpath.Field("hostPort")),
 					apirule.Duplicate(fmt.Sprintf("%s/%s/%d", key.protocol, key.ip, key.port)), "use another port, or remove hostPort")
 			}
 			taken[key] = true
@@ -196,27 +196,27 @@ func (p *podChecker) checkContainerRestart(c podContainer) {
 	rules := c.at.Append(fieldpath.Field("restartPolicyRules"))
 	switch {
 	case c.RestartPolicy != nil:
-		apirule.OneOf(p.report, finding.CodeRestartPolicy, path, *c.RestartPolicy,
+		apirule.OneOf(p.report, codes.RestartPolicy, path, *c.RestartPolicy,
 			corev1.ContainerRestartPolicyAlways, corev1.ContainerRestartPolicyNever, corev1.ContainerRestartPolicyOnFailure)
 	case len(c.RestartPolicyRules) > 0:
-		p.report(finding.CodeRestartPolicy, path, apirule.Missing("must specify restartPolicy when restart rules are used"), "set it, or remove the rules")
+		p.report(codes.RestartPolicy, path, apirule.Missing("must specify restartPolicy when restart rules are used"), "set it, or remove the rules")
 	}
 	if n := len(c.RestartPolicyRules); n > mostRestartRules {
-		p.report(finding.CodeRestartPolicy, rules, apirule.TooMany(n, mostRestartRules), "remove some of them")
+		p.report(codes.RestartPolicy, rules, apirule.TooMany(n, mostRestartRules), "remove some of them")
 	}
 	for i, rule := range c.RestartPolicyRules {
 		at := rules.Append(fieldpath.Index(i))
-		apirule.OneOf(p.report, finding.CodeRestartPolicy, at.Append(fieldpath.Field("action")), rule.Action,
+		apirule.OneOf(p.report, codes.RestartPolicy, at.Append(fieldpath.Field("action")), rule.Action,
 			corev1.ContainerRestartRuleActionRestart, corev1.ContainerRestartRuleActionRestartAllContainers)
-		codes := rule.ExitCodes
-		if codes == nil {
-			p.report(finding.CodeRestartPolicy, at.Append(fieldpath.Field("exitCodes")), apirule.Missing("must be specified"), "set the exit codes of the rule")
+		exit := rule.ExitCodes
+		if exit == nil {
+			p.report(codes.RestartPolicy, at.Append(fieldpath.Field("exitCodes")), apirule.Missing("must be specified"), "set the exit codes of the rule")
 			continue
 		}
-		apirule.OneOf(p.report, finding.CodeRestartPolicy, at.Append(fieldpath.Fields("exitCodes", "operator")...), codes.Operator,
+		apirule.OneOf(p.report, codes.RestartPolicy, at.Append(fieldpath.Fields("exitCodes", "operator")...), exit.Operator,
 			corev1.ContainerRestartRuleOnExitCodesOpIn, corev1.ContainerRestartRuleOnExitCodesOpNotIn)
-		if n := len(codes.Values); n > mostRestartExitCodes {
-			p.report(finding.CodeRestartPolicy, at.Append(fieldpath.Fields("exitCodes", "values")...), apirule.TooMany(n, mostRestartExitCodes), "remove some of them")
+		if n := len(exit.Values); n > mostRestartExitCodes {
+			p.report(codes.RestartPolicy, at.Append(fieldpath.Fields("exitCodes", "values")...), apirule.TooMany(n, mostRestartExitCodes), "remove some of them")
 		}
 	}
 }

@@ -8,8 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/admission/internal/apirule"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // CheckPod checks a Pod that the Job controller creates. It applies the rules that the Job API does not check. They
@@ -24,11 +24,11 @@ func CheckPod(pod *corev1.Pod, report apirule.Reporter) {
 		p.checkHostPorts(true)
 	}
 	if spec.NodeName != "" && len(spec.SchedulingGates) > 0 {
-		p.report(finding.CodeScheduling, p.field("nodeName"), apirule.Forbidden("cannot be set until all schedulingGates have been cleared"), "remove one of the two")
+		p.report(codes.Scheduling, p.field("nodeName"), apirule.Forbidden("cannot be set until all schedulingGates have been cleared"), "remove one of the two")
 	}
 	for _, container := range p.containers() {
 		if container.Image != strings.TrimSpace(container.Image) {
-			p.report(finding.CodeNoImage, container.at.Append(fieldpath.Field("image")), apirule.Invalid(container.Image, "must not have leading or trailing whitespace"), "remove the space")
+			p.report(codes.NoImage, container.at.Append(fieldpath.Field("image")), apirule.Invalid(container.Image, "must not have leading or trailing whitespace"), "remove the space")
 		}
 	}
 	for i := range spec.Volumes {
@@ -36,10 +36,10 @@ func CheckPod(pod *corev1.Pod, report apirule.Reporter) {
 	}
 	for i, finalizer := range p.Finalizers {
 		path := fieldpath.Fields("metadata", "finalizers").Append(fieldpath.Index(i))
-		apirule.QualifiedName(p.report, finding.CodeBadLabel, path, finalizer)
+		apirule.QualifiedName(p.report, codes.BadLabel, path, finalizer)
 		standard := []string{string(corev1.FinalizerKubernetes), metav1.FinalizerOrphanDependents, metav1.FinalizerDeleteDependents}
 		if !strings.Contains(finalizer, "/") && !slices.Contains(standard, finalizer) {
-			p.report(finding.CodeBadLabel, path, apirule.Invalid(finalizer, "name is neither a standard finalizer name nor is it fully qualified"), `use a name such as "example.com/name"`)
+			p.report(codes.BadLabel, path, apirule.Invalid(finalizer, "name is neither a standard finalizer name nor is it fully qualified"), `use a name such as "example.com/name"`)
 		}
 	}
 	// Exclusive placement adds terms to the template's affinity.
@@ -51,6 +51,6 @@ func CheckPod(pod *corev1.Pod, report apirule.Reporter) {
 func (p *podChecker) checkCreatedVolume(i int) {
 	v := &p.Spec.Volumes[i]
 	if v.Image != nil && v.Image.Reference == "" {
-		p.report(finding.CodeVolume, p.volumePath(i).Append(fieldpath.Fields("image", "reference")...), apirule.Missing(""), "set the image")
+		p.report(codes.Volume, p.volumePath(i).Append(fieldpath.Fields("image", "reference")...), apirule.Missing(""), "set the image")
 	}
 }

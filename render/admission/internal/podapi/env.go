@@ -12,6 +12,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/admission/internal/apirule"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // checkEnv checks a container's variables and their sources.
@@ -22,8 +23,8 @@ func (p *podChecker) checkEnv(c podContainer) {
 		env := &c.Env[i]
 		if problems := validation.IsRelaxedEnvVarName(env.Name); len(problems) > 0 {
 			name := list.Append(steps[i], fieldpath.Field("name"))
-			if apirule.Required(p.report, finding.CodeEnv, name, env.Name) {
-				apirule.Valid(p.report, finding.CodeEnv, name, env.Name, problems, "use letters, digits and underscores")
+			if apirule.Required(p.report, codes.Env, name, env.Name) {
+				apirule.Valid(p.report, codes.Env, name, env.Name, problems, "use letters, digits and underscores")
 			}
 		}
 		if env.ValueFrom != nil {
@@ -54,11 +55,11 @@ func (p *podChecker) checkValueFrom(env *corev1.EnvVar, at fieldpath.Path) {
 	from, sources := env.ValueFrom, 0
 	if from.FieldRef != nil {
 		sources++
-		p.checkFieldRef(from.FieldRef, envFields, finding.CodeEnv, at.Append(fieldpath.Field("fieldRef")))
+		p.checkFieldRef(from.FieldRef, envFields, codes.Env, at.Append(fieldpath.Field("fieldRef")))
 	}
 	if from.ResourceFieldRef != nil {
 		sources++
-		p.checkResourceRef(from.ResourceFieldRef, false, finding.CodeEnv, at.Append(fieldpath.Field("resourceFieldRef")))
+		p.checkResourceRef(from.ResourceFieldRef, false, codes.Env, at.Append(fieldpath.Field("resourceFieldRef")))
 	}
 	if ref := from.ConfigMapKeyRef; ref != nil {
 		sources++
@@ -74,11 +75,11 @@ func (p *podChecker) checkValueFrom(env *corev1.EnvVar, at fieldpath.Path) {
 	}
 	switch {
 	case sources == 0:
-		p.report(finding.CodeEnv, at, apirule.Invalid("", "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"), "set one of them, or set value")
+		p.report(codes.Env, at, apirule.Invalid("", "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"), "set one of them, or set value")
 	case env.Value != "":
-		p.report(finding.CodeValueAndValueFrom, at, apirule.Invalid("", "may not be specified when `value` is not empty"), "keep one of the two")
+		p.report(codes.ValueAndValueFrom, at, apirule.Invalid("", "may not be specified when `value` is not empty"), "keep one of the two")
 	case sources > 1:
-		p.report(finding.CodeTwoSources, at, apirule.Invalid("", "may not have more than one field specified at a time"), "keep one")
+		p.report(codes.TwoSources, at, apirule.Invalid("", "may not have more than one field specified at a time"), "keep one")
 	}
 }
 
@@ -165,31 +166,31 @@ func (p *podChecker) checkResourceRef(ref *corev1.ResourceFieldSelector, file bo
 }
 
 func (p *podChecker) checkKeyRef(name, key string, at fieldpath.Path) {
-	apirule.DNSSubdomain(p.report, finding.CodeEnv, at.Append(fieldpath.Field("name")), name)
-	if !apirule.Required(p.report, finding.CodeEnv, at.Append(fieldpath.Field("key")), key) {
+	apirule.DNSSubdomain(p.report, codes.Env, at.Append(fieldpath.Field("name")), name)
+	if !apirule.Required(p.report, codes.Env, at.Append(fieldpath.Field("key")), key) {
 		return
 	}
-	apirule.Valid(p.report, finding.CodeEnv, at.Append(fieldpath.Field("key")), key, validation.IsConfigMapKey(key), "use letters, digits, dashes, underscores and dots")
+	apirule.Valid(p.report, codes.Env, at.Append(fieldpath.Field("key")), key, validation.IsConfigMapKey(key), "use letters, digits, dashes, underscores and dots")
 }
 
 // checkFileRef checks a variable from a file that an init container wrote.
 func (p *podChecker) checkFileRef(ref *corev1.FileKeySelector, at fieldpath.Path) {
-	if apirule.Required(p.report, finding.CodeEnv, at.Append(fieldpath.Field("key")), ref.Key) {
-		apirule.Valid(p.report, finding.CodeEnv, at.Append(fieldpath.Field("key")), ref.Key, validation.IsRelaxedEnvVarName(ref.Key), "use letters, digits and underscores")
+	if apirule.Required(p.report, codes.Env, at.Append(fieldpath.Field("key")), ref.Key) {
+		apirule.Valid(p.report, codes.Env, at.Append(fieldpath.Field("key")), ref.Key, validation.IsRelaxedEnvVarName(ref.Key), "use letters, digits and underscores")
 	}
-	if apirule.Required(p.report, finding.CodeEnv, at.Append(fieldpath.Field("path")), ref.Path) {
-		apirule.NoWayUp(p.report, finding.CodeEnv, at.Append(fieldpath.Field("path")), ref.Path)
+	if apirule.Required(p.report, codes.Env, at.Append(fieldpath.Field("path")), ref.Path) {
+		apirule.NoWayUp(p.report, codes.Env, at.Append(fieldpath.Field("path")), ref.Path)
 	}
 	volume := at.Append(fieldpath.Field("volumeName"))
-	if !apirule.Required(p.report, finding.CodeEnv, volume, ref.VolumeName) {
+	if !apirule.Required(p.report, codes.Env, volume, ref.VolumeName) {
 		return
 	}
 	i := slices.IndexFunc(p.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == ref.VolumeName })
 	switch {
 	case i < 0:
-		p.report(finding.CodeEnv, volume, apirule.NotFound(ref.VolumeName), "use a volume of the Pod that is an emptyDir")
+		p.report(codes.Env, volume, apirule.NotFound(ref.VolumeName), "use a volume of the Pod that is an emptyDir")
 	case p.Spec.Volumes[i].EmptyDir == nil && len(sources(&p.Spec.Volumes[i])) > 0:
-		p.report(finding.CodeEnv, volume, apirule.Invalid(ref.VolumeName, "referenced volume must be of type emptyDir"), "use a volume that is an emptyDir")
+		p.report(codes.Env, volume, apirule.Invalid(ref.VolumeName, "referenced volume must be of type emptyDir"), "use a volume that is an emptyDir")
 	}
 }
 
@@ -198,7 +199,7 @@ func (p *podChecker) checkEnvFrom(c podContainer) {
 		from := &c.EnvFrom[i]
 		at := c.at.Append(fieldpath.Field("envFrom"), fieldpath.Index(i))
 		if from.Prefix != "" {
-			apirule.Valid(p.report, finding.CodeEnv, at.Append(fieldpath.Field("prefix")), from.Prefix, validation.IsRelaxedEnvVarName(from.Prefix), "use letters, digits and underscores")
+			apirule.Valid(p.report, codes.Env, at.Append(fieldpath.Field("prefix")), from.Prefix, validation.IsRelaxedEnvVarName(from.Prefix), "use letters, digits and underscores")
 		}
 		if ref := from.ConfigMapRef; ref != nil {
 			p.checkSourceName(ref.Name, at.Append(fieldpath.Fields("configMapRef", "name")...))
@@ -208,19 +209,19 @@ func (p *podChecker) checkEnvFrom(c podContainer) {
 		}
 		switch {
 		case from.ConfigMapRef == nil && from.SecretRef == nil:
-			p.report(finding.CodeEnv, at, apirule.Invalid("", "must specify one of: `configMapRef` or `secretRef`"), "set configMapRef or secretRef")
+			p.report(codes.Env, at, apirule.Invalid("", "must specify one of: `configMapRef` or `secretRef`"), "set configMapRef or secretRef")
 		case from.ConfigMapRef != nil && from.SecretRef != nil:
-			p.report(finding.CodeTwoSources, at, apirule.Invalid("", "may not have more than one field specified at a time"), "keep one")
+			p.report(codes.TwoSources, at, apirule.Invalid("", "may not have more than one field specified at a time"), "keep one")
 		}
 	}
 }
 
 func (p *podChecker) checkSourceName(name string, path fieldpath.Path) {
-	if !apirule.Required(p.report, finding.CodeEnv, path, name) {
+	if !apirule.Required(p.report, codes.Env, path, name) {
 		return
 	}
 	if n := len(name); n > 1 && name[n-1] == '-' {
 		name = name[:n-2] + "a" // the API server allows a final dash, as in a prefix of a name
 	}
-	apirule.DNSSubdomain(p.report, finding.CodeEnv, path, name)
+	apirule.DNSSubdomain(p.report, codes.Env, path, name)
 }

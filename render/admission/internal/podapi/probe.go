@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/admission/internal/apirule"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // defaultGrace is the API server's default for the termination grace period.
@@ -25,11 +25,11 @@ func (p *podChecker) checkLifecycle(c podContainer) {
 		const help = "remove it, or make the container a sidecar with restartPolicy: Always"
 		message := apirule.Forbidden("may not be set for init containers without restartPolicy=Always")
 		if c.Lifecycle != nil {
-			p.report(finding.CodeProbe, c.at.Append(fieldpath.Field("lifecycle")), message, help)
+			p.report(codes.Probe, c.at.Append(fieldpath.Field("lifecycle")), message, help)
 		}
 		for _, probe := range probes {
 			if probe.probe != nil {
-				p.report(finding.CodeProbe, c.at.Append(fieldpath.Field(probe.field)), message, help)
+				p.report(codes.Probe, c.at.Append(fieldpath.Field(probe.field)), message, help)
 			}
 		}
 		return
@@ -60,18 +60,18 @@ func (p *podChecker) checkProbe(probe *corev1.Probe, name string, at fieldpath.P
 		{"initialDelaySeconds", probe.InitialDelaySeconds}, {"timeoutSeconds", probe.TimeoutSeconds}, {"periodSeconds", probe.PeriodSeconds},
 		{"successThreshold", probe.SuccessThreshold}, {"failureThreshold", probe.FailureThreshold},
 	} {
-		apirule.NonNegative(p.report, finding.CodeProbe, at.Append(fieldpath.Field(n.field)), &n.value)
+		apirule.NonNegative(p.report, codes.Probe, at.Append(fieldpath.Field(n.field)), &n.value)
 	}
 	readiness := name == "readinessProbe"
 	if !readiness && probe.SuccessThreshold > 1 { // 0 becomes 1
-		p.report(finding.CodeProbe, at.Append(fieldpath.Field("successThreshold")), apirule.Invalid(probe.SuccessThreshold, "must be 1"), "remove it")
+		p.report(codes.Probe, at.Append(fieldpath.Field("successThreshold")), apirule.Invalid(probe.SuccessThreshold, "must be 1"), "remove it")
 	}
 	if grace := probe.TerminationGracePeriodSeconds; grace != nil {
 		path := at.Append(fieldpath.Field("terminationGracePeriodSeconds"))
 		if readiness {
-			p.report(finding.CodeProbe, path, apirule.Invalid(*grace, "must not be set for readinessProbes"), "remove it")
+			p.report(codes.Probe, path, apirule.Invalid(*grace, "must not be set for readinessProbes"), "remove it")
 		} else if *grace <= 0 {
-			p.report(finding.CodeProbe, path, apirule.Invalid(*grace, "must be greater than 0"), "set 1 or more")
+			p.report(codes.Probe, path, apirule.Invalid(*grace, "must be greater than 0"), "set 1 or more")
 		}
 	}
 }
@@ -92,11 +92,11 @@ func (p *podChecker) checkHandler(h handler, at fieldpath.Path) {
 			first = field
 			return false
 		}
-		p.report(finding.CodeTwoSources, at.Append(fieldpath.Field(field)), apirule.Forbidden("may not specify more than 1 handler type"), "keep one")
+		p.report(codes.TwoSources, at.Append(fieldpath.Field(field)), apirule.Forbidden("may not specify more than 1 handler type"), "keep one")
 		return true
 	}
 	if h.exec != nil && !another("exec") && len(h.exec.Command) == 0 {
-		p.report(finding.CodeProbe, at.Append(fieldpath.Fields("exec", "command")...), apirule.Missing(""), "set the command")
+		p.report(codes.Probe, at.Append(fieldpath.Fields("exec", "command")...), apirule.Missing(""), "set the command")
 	}
 	if h.http != nil && !another("httpGet") {
 		p.checkHTTP(h.http, at.Append(fieldpath.Field("httpGet")))
@@ -113,31 +113,31 @@ func (p *podChecker) checkHandler(h handler, at fieldpath.Path) {
 			grace = *g
 		}
 		if h.sleep.Seconds < 0 || h.sleep.Seconds > grace {
-			p.report(finding.CodeProbe, at.Append(fieldpath.Field("sleep")), apirule.Invalid(h.sleep.Seconds, fmt.Sprintf("must be non-negative and less than terminationGracePeriodSeconds (%d)", grace)),
+			p.report(codes.Probe, at.Append(fieldpath.Field("sleep")), apirule.Invalid(h.sleep.Seconds, fmt.Sprintf("must be non-negative and less than terminationGracePeriodSeconds (%d)", grace)),
 				"sleep less, or raise terminationGracePeriodSeconds")
 		}
 	}
 	if first == "" {
-		p.report(finding.CodeProbe, at, apirule.Missing("must specify a handler type"), "set one of exec, httpGet, tcpSocket and grpc")
+		p.report(codes.Probe, at, apirule.Missing("must specify a handler type"), "set one of exec, httpGet, tcpSocket and grpc")
 	}
 }
 
 func (p *podChecker) checkHTTP(http *corev1.HTTPGetAction, at fieldpath.Path) {
 	p.checkNumberOrName(http.Port, at.Append(fieldpath.Field("port")))
 	if http.Scheme != "" {
-		apirule.OneOf(p.report, finding.CodeProbe, at.Append(fieldpath.Field("scheme")), http.Scheme, corev1.URISchemeHTTP, corev1.URISchemeHTTPS)
+		apirule.OneOf(p.report, codes.Probe, at.Append(fieldpath.Field("scheme")), http.Scheme, corev1.URISchemeHTTP, corev1.URISchemeHTTPS)
 	}
 	for i, header := range http.HTTPHeaders {
 		name := at.Append(fieldpath.Field("httpHeaders"), fieldpath.Index(i), fieldpath.Field("name"))
-		apirule.Valid(p.report, finding.CodeProbe, name, header.Name, validation.IsHTTPHeaderName(header.Name), "use letters, digits and dashes")
+		apirule.Valid(p.report, codes.Probe, name, header.Name, validation.IsHTTPHeaderName(header.Name), "use letters, digits and dashes")
 	}
 }
 
 // checkNumberOrName checks a port, which is a number or a name from the container's ports.
 func (p *podChecker) checkNumberOrName(port intstr.IntOrString, path fieldpath.Path) {
 	if port.Type == intstr.Int {
-		apirule.Between(p.report, finding.CodeProbe, path, port.IntVal, 1, highestPort)
+		apirule.Between(p.report, codes.Probe, path, port.IntVal, 1, highestPort)
 		return
 	}
-	apirule.Valid(p.report, finding.CodeProbe, path, port.StrVal, validation.IsValidPortName(port.StrVal), "use the port's number, or its name in ports")
+	apirule.Valid(p.report, codes.Probe, path, port.StrVal, validation.IsValidPortName(port.StrVal), "use the port's number, or its name in ports")
 }

@@ -9,8 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/admission/internal/apirule"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // checkProfileAnnotations checks the annotations for profiles of seccomp and AppArmor. They must match the fields
@@ -26,11 +26,11 @@ func (p *podChecker) checkProfileAnnotations(at fieldpath.Path) {
 			continue
 		}
 		if !slices.ContainsFunc(p.containers(), func(c podContainer) bool { return c.Name == container }) {
-			p.report(finding.CodeBadLabel, at.Append(fieldpath.Key(key)), apirule.Invalid(container, "container not found"), "name a container of the Pod")
+			p.report(codes.BadLabel, at.Append(fieldpath.Key(key)), apirule.Invalid(container, "container not found"), "name a container of the Pod")
 		}
 		if value != "" && value != corev1.DeprecatedAppArmorBetaProfileRuntimeDefault && value != corev1.DeprecatedAppArmorBetaProfileNameUnconfined &&
 			!strings.HasPrefix(value, corev1.DeprecatedAppArmorBetaProfileNamePrefix) {
-			p.report(finding.CodeBadLabel, at.Append(fieldpath.Key(key)), apirule.Invalid(value, fmt.Sprintf("invalid AppArmor profile name: %q", value)), "use runtime/default, unconfined or localhost/NAME")
+			p.report(codes.BadLabel, at.Append(fieldpath.Key(key)), apirule.Invalid(value, fmt.Sprintf("invalid AppArmor profile name: %q", value)), "use runtime/default, unconfined or localhost/NAME")
 		}
 	}
 	var pod corev1.PodSecurityContext
@@ -60,11 +60,11 @@ func (p *podChecker) checkProfileAnnotations(at fieldpath.Path) {
 
 func (p *podChecker) checkSeccompAnnotation(value string, path fieldpath.Path) {
 	if local, isLocal := strings.CutPrefix(value, corev1.SeccompLocalhostProfileNamePrefix); isLocal {
-		apirule.RelativePath(p.report, finding.CodeBadLabel, path, local)
+		apirule.RelativePath(p.report, codes.BadLabel, path, local)
 		return
 	}
 	if !slices.Contains([]string{corev1.SeccompProfileRuntimeDefault, corev1.DeprecatedSeccompProfileDockerDefault, corev1.SeccompProfileNameUnconfined}, value) {
-		p.report(finding.CodeBadLabel, path, apirule.Invalid(value, "must be a valid seccomp profile"), "use runtime/default, unconfined or localhost/PATH")
+		p.report(codes.BadLabel, path, apirule.Invalid(value, "must be a valid seccomp profile"), "use runtime/default, unconfined or localhost/PATH")
 	}
 }
 
@@ -95,6 +95,6 @@ func (p *podChecker) matchProfile(key, kind string, local *string, defaults []st
 		}
 	}
 	if !matches {
-		p.report(finding.CodeSecurityContext, at.Append(fieldpath.Field(field)), fmt.Sprintf("must match the annotation %s", key), "remove the annotation")
+		p.report(codes.SecurityContext, at.Append(fieldpath.Field(field)), fmt.Sprintf("must match the annotation %s", key), "remove the annotation")
 	}
 }

@@ -4,8 +4,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/admission/internal/apirule"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // The limits for the lifetime of a token.
@@ -34,13 +34,13 @@ func (f *projectedFiles) add(file string, path fieldpath.Path) {
 		return
 	}
 	if f.seen[file] {
-		f.report(finding.CodeVolume, path, apirule.Invalid(file, "conflicting duplicate paths"), "set different paths")
+		f.report(codes.Volume, path, apirule.Invalid(file, "conflicting duplicate paths"), "set different paths")
 	}
 	f.seen[file] = true
 }
 
 func (f *projectedFiles) checkItems(name string, items []corev1.KeyToPath, at fieldpath.Path) {
-	apirule.Required(f.report, finding.CodeVolume, at.Append(fieldpath.Field("name")), name)
+	apirule.Required(f.report, codes.Volume, at.Append(fieldpath.Field("name")), name)
 	for i := range items {
 		item := at.Append(fieldpath.Field("items"), fieldpath.Index(i))
 		f.checkFile(&items[i], item)
@@ -70,11 +70,11 @@ func (f *projectedFiles) checkSource(source *corev1.VolumeProjection, at fieldpa
 		set++
 		token := at.Append(fieldpath.Field("serviceAccountToken"))
 		if t.ExpirationSeconds != nil { // the API server fills in an hour
-			apirule.Between(f.report, finding.CodeVolume, token.Append(fieldpath.Field("expirationSeconds")), *t.ExpirationSeconds, leastTokenSeconds, longestTokenSeconds)
+			apirule.Between(f.report, codes.Volume, token.Append(fieldpath.Field("expirationSeconds")), *t.ExpirationSeconds, leastTokenSeconds, longestTokenSeconds)
 		}
 		f.checkFilePath(t.Path, token.Append(fieldpath.Field("path")))
 	}
 	if set > 1 {
-		f.report(finding.CodeTwoSources, at, apirule.Forbidden("may not specify more than 1 volume type per source"), "make each a source of its own")
+		f.report(codes.TwoSources, at, apirule.Forbidden("may not specify more than 1 volume type per source"), "make each a source of its own")
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/admission/internal/apirule"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // checkScheduling checks the fields that decide where the Pod runs.
@@ -21,7 +21,7 @@ func (p *podChecker) checkScheduling() {
 	selector := p.field("nodeSelector")
 	for _, key := range slices.Sorted(maps.Keys(spec.NodeSelector)) {
 		path := selector.Append(fieldpath.Key(key))
-		apirule.QualifiedName(p.report, finding.CodeScheduling, path, key)
+		apirule.QualifiedName(p.report, codes.Scheduling, path, key)
 		p.checkLabelValue(path, spec.NodeSelector[key])
 	}
 	for i := range spec.Tolerations {
@@ -33,9 +33,9 @@ func (p *podChecker) checkScheduling() {
 		if gate.Name == "" || slices.Contains(spec.SchedulingGates[:i], gate) {
 			at = gates.Append(fieldpath.Index(i))
 		}
-		apirule.QualifiedName(p.report, finding.CodeScheduling, at, gate.Name)
+		apirule.QualifiedName(p.report, codes.Scheduling, at, gate.Name)
 		if slices.Contains(spec.SchedulingGates[:i], gate) {
-			p.report(finding.CodeScheduling, at, apirule.Duplicate(gate.Name), "remove one of the two")
+			p.report(codes.Scheduling, at, apirule.Duplicate(gate.Name), "remove one of the two")
 		}
 	}
 	if a := spec.Affinity; a != nil {
@@ -47,15 +47,15 @@ func (p *podChecker) checkScheduling() {
 }
 
 func (p *podChecker) checkLabelValue(path fieldpath.Path, value string) {
-	apirule.Valid(p.report, finding.CodeScheduling, path, value, validation.IsValidLabelValue(value), "use a valid label value")
+	apirule.Valid(p.report, codes.Scheduling, path, value, validation.IsValidLabelValue(value), "use a valid label value")
 }
 
 func (p *podChecker) checkToleration(t *corev1.Toleration, at fieldpath.Path) {
 	reject := func(field, message, help string) {
-		p.report(finding.CodeScheduling, at.Append(fieldpath.Field(field)), message, help)
+		p.report(codes.Scheduling, at.Append(fieldpath.Field(field)), message, help)
 	}
 	if t.Key != "" {
-		apirule.QualifiedName(p.report, finding.CodeScheduling, at.Append(fieldpath.Field("key")), t.Key)
+		apirule.QualifiedName(p.report, codes.Scheduling, at.Append(fieldpath.Field("key")), t.Key)
 	} else if t.Operator != corev1.TolerationOpExists {
 		reject("operator", apirule.Invalid(string(t.Operator), "operator must be Exists when `key` is empty, which means \"match all values and all keys\""), "set the key, or use Exists to tolerate every taint")
 	}
@@ -72,10 +72,10 @@ func (p *podChecker) checkToleration(t *corev1.Toleration, at fieldpath.Path) {
 			reject("operator", apirule.Invalid(t.Value, "value must be empty when `operator` is 'Exists'"), "remove the value, or use Equal")
 		}
 	default:
-		apirule.OneOf(p.report, finding.CodeScheduling, at.Append(fieldpath.Field("operator")), t.Operator, corev1.TolerationOpEqual, corev1.TolerationOpExists)
+		apirule.OneOf(p.report, codes.Scheduling, at.Append(fieldpath.Field("operator")), t.Operator, corev1.TolerationOpEqual, corev1.TolerationOpExists)
 	}
 	if t.Effect != "" {
-		apirule.OneOf(p.report, finding.CodeScheduling, at.Append(fieldpath.Field("effect")), t.Effect, corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute)
+		apirule.OneOf(p.report, codes.Scheduling, at.Append(fieldpath.Field("effect")), t.Effect, corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute)
 	}
 }
 
@@ -94,7 +94,7 @@ func (p *podChecker) checkAffinity(a *corev1.Affinity, at fieldpath.Path) {
 
 func (p *podChecker) checkWeight(weight int32, at fieldpath.Path) {
 	if weight < 1 || weight > 100 {
-		p.report(finding.CodeScheduling, at.Append(fieldpath.Field("weight")), apirule.Invalid(weight, "must be in the range 1-100"), "set a number in that range")
+		p.report(codes.Scheduling, at.Append(fieldpath.Field("weight")), apirule.Invalid(weight, "must be in the range 1-100"), "set a number in that range")
 	}
 }
 
@@ -102,7 +102,7 @@ func (p *podChecker) checkNodeAffinity(n *corev1.NodeAffinity, at fieldpath.Path
 	if r := n.RequiredDuringSchedulingIgnoredDuringExecution; r != nil {
 		terms := at.Append(fieldpath.Fields(mustMatch, "nodeSelectorTerms")...)
 		if len(r.NodeSelectorTerms) == 0 {
-			p.report(finding.CodeScheduling, terms, apirule.Missing("must have at least one node selector term"), "add a term")
+			p.report(codes.Scheduling, terms, apirule.Missing("must have at least one node selector term"), "add a term")
 		}
 		for i := range r.NodeSelectorTerms {
 			p.checkNodeTerm(&r.NodeSelectorTerms[i], true, terms.Append(fieldpath.Index(i)))
@@ -120,23 +120,23 @@ func (p *podChecker) checkNodeAffinity(n *corev1.NodeAffinity, at fieldpath.Path
 func (p *podChecker) checkNodeTerm(term *corev1.NodeSelectorTerm, values bool, at fieldpath.Path) {
 	for i := range term.MatchExpressions {
 		r, item := &term.MatchExpressions[i], at.Append(fieldpath.Field("matchExpressions"), fieldpath.Index(i))
-		apirule.QualifiedName(p.report, finding.CodeScheduling, item.Append(fieldpath.Field("key")), r.Key)
+		apirule.QualifiedName(p.report, codes.Scheduling, item.Append(fieldpath.Field("key")), r.Key)
 		list := item.Append(fieldpath.Field("values"))
 		switch r.Operator {
 		case corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn:
 			if len(r.Values) == 0 {
-				p.report(finding.CodeScheduling, list, apirule.Missing("must be specified when `operator` is 'In' or 'NotIn'"), "set the values")
+				p.report(codes.Scheduling, list, apirule.Missing("must be specified when `operator` is 'In' or 'NotIn'"), "set the values")
 			}
 		case corev1.NodeSelectorOpExists, corev1.NodeSelectorOpDoesNotExist:
 			if len(r.Values) > 0 {
-				p.report(finding.CodeScheduling, list, apirule.Forbidden("may not be specified when `operator` is 'Exists' or 'DoesNotExist'"), "remove the values")
+				p.report(codes.Scheduling, list, apirule.Forbidden("may not be specified when `operator` is 'Exists' or 'DoesNotExist'"), "remove the values")
 			}
 		case corev1.NodeSelectorOpGt, corev1.NodeSelectorOpLt:
 			if len(r.Values) != 1 {
-				p.report(finding.CodeScheduling, list, apirule.Missing("must be specified single value when `operator` is 'Lt' or 'Gt'"), "set one value")
+				p.report(codes.Scheduling, list, apirule.Missing("must be specified single value when `operator` is 'Lt' or 'Gt'"), "set one value")
 			}
 		default:
-			apirule.OneOf(p.report, finding.CodeScheduling, item.Append(fieldpath.Field("operator")), r.Operator, corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn,
+			apirule.OneOf(p.report, codes.Scheduling, item.Append(fieldpath.Field("operator")), r.Operator, corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn,
 				corev1.NodeSelectorOpExists, corev1.NodeSelectorOpDoesNotExist, corev1.NodeSelectorOpGt, corev1.NodeSelectorOpLt)
 		}
 		if values {
@@ -147,14 +147,14 @@ func (p *podChecker) checkNodeTerm(term *corev1.NodeSelectorTerm, values bool, a
 	}
 	for i := range term.MatchFields {
 		r, item := &term.MatchFields[i], at.Append(fieldpath.Field("matchFields"), fieldpath.Index(i))
-		apirule.OneOf(p.report, finding.CodeScheduling, item.Append(fieldpath.Field("key")), r.Key, "metadata.name")
-		apirule.OneOf(p.report, finding.CodeScheduling, item.Append(fieldpath.Field("operator")), r.Operator, corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn)
+		apirule.OneOf(p.report, codes.Scheduling, item.Append(fieldpath.Field("key")), r.Key, "metadata.name")
+		apirule.OneOf(p.report, codes.Scheduling, item.Append(fieldpath.Field("operator")), r.Operator, corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn)
 		list := item.Append(fieldpath.Field("values"))
 		if len(r.Values) != 1 {
-			p.report(finding.CodeScheduling, list, apirule.Missing("must be only one value when `operator` is 'In' or 'NotIn' for node field selector"), "name one node")
+			p.report(codes.Scheduling, list, apirule.Missing("must be only one value when `operator` is 'In' or 'NotIn' for node field selector"), "name one node")
 		}
 		for j, value := range r.Values {
-			apirule.DNSSubdomain(p.report, finding.CodeScheduling, list.Append(fieldpath.Index(j)), value)
+			apirule.DNSSubdomain(p.report, codes.Scheduling, list.Append(fieldpath.Index(j)), value)
 		}
 	}
 }
@@ -180,34 +180,34 @@ func (p *podChecker) checkPodTerm(term *corev1.PodAffinityTerm, at fieldpath.Pat
 		selector *metav1.LabelSelector
 	}{{"labelSelector", term.LabelSelector}, {"namespaceSelector", term.NamespaceSelector}} {
 		if s.selector != nil {
-			apirule.LabelSelector(s.selector, at.Append(fieldpath.Field(s.field)), finding.CodeScheduling, p.report)
+			apirule.LabelSelector(s.selector, at.Append(fieldpath.Field(s.field)), codes.Scheduling, p.report)
 		}
 	}
 	for i, namespace := range term.Namespaces {
-		apirule.DNSLabel(p.report, finding.CodeScheduling, at.Append(fieldpath.Field("namespaces"), fieldpath.Index(i)), namespace)
+		apirule.DNSLabel(p.report, codes.Scheduling, at.Append(fieldpath.Field("namespaces"), fieldpath.Index(i)), namespace)
 	}
 	p.checkLabelKeys("matchLabelKeys", term.MatchLabelKeys, term.LabelSelector, at)
 	p.checkLabelKeys("mismatchLabelKeys", term.MismatchLabelKeys, term.LabelSelector, at)
 	p.checkMatched(term.MatchLabelKeys, term.LabelSelector, at)
 	for i, key := range term.MatchLabelKeys {
 		if slices.Contains(term.MismatchLabelKeys, key) {
-			p.report(finding.CodeScheduling, at.Append(fieldpath.Field("matchLabelKeys"), fieldpath.Index(i)), apirule.Invalid(key, "exists in both matchLabelKeys and mismatchLabelKeys"), "keep one")
+			p.report(codes.Scheduling, at.Append(fieldpath.Field("matchLabelKeys"), fieldpath.Index(i)), apirule.Invalid(key, "exists in both matchLabelKeys and mismatchLabelKeys"), "keep one")
 		}
 	}
 	topology := at.Append(fieldpath.Field("topologyKey"))
-	if apirule.Required(p.report, finding.CodeScheduling, topology, term.TopologyKey) {
-		apirule.QualifiedName(p.report, finding.CodeScheduling, topology, term.TopologyKey)
+	if apirule.Required(p.report, codes.Scheduling, topology, term.TopologyKey) {
+		apirule.QualifiedName(p.report, codes.Scheduling, topology, term.TopologyKey)
 	}
 }
 
 func (p *podChecker) checkLabelKeys(field string, keys []string, selector *metav1.LabelSelector, at fieldpath.Path) {
 	path := at.Append(fieldpath.Field(field))
 	if len(keys) > 0 && selector == nil {
-		p.report(finding.CodeScheduling, path, apirule.Forbidden("must not be specified when labelSelector is not set"), "add one, or remove the keys")
+		p.report(codes.Scheduling, path, apirule.Forbidden("must not be specified when labelSelector is not set"), "add one, or remove the keys")
 		return
 	}
 	for i, key := range keys {
-		apirule.QualifiedName(p.report, finding.CodeScheduling, path.Append(fieldpath.Index(i)), key)
+		apirule.QualifiedName(p.report, codes.Scheduling, path.Append(fieldpath.Index(i)), key)
 	}
 }
 
@@ -227,7 +227,7 @@ func (p *podChecker) checkMatched(keys []string, selector *metav1.LabelSelector,
 			}
 		}
 		if _, has := p.Labels[key]; has && named || twice {
-			p.report(finding.CodeScheduling, at.Append(fieldpath.Field("matchLabelKeys"), fieldpath.Index(i)), apirule.Invalid(key, "exists in both matchLabelKeys and labelSelector"), "keep one")
+			p.report(codes.Scheduling, at.Append(fieldpath.Field("matchLabelKeys"), fieldpath.Index(i)), apirule.Invalid(key, "exists in both matchLabelKeys and labelSelector"), "keep one")
 		}
 	}
 }
@@ -239,21 +239,21 @@ func (p *podChecker) checkSpread(i int) {
 	all := p.Spec.TopologySpreadConstraints
 	c, at := &all[i], p.field("topologySpreadConstraints").Append(fieldpath.Index(i))
 	if c.MaxSkew <= 0 {
-		p.report(finding.CodeScheduling, at.Append(fieldpath.Field("maxSkew")), apirule.Invalid(c.MaxSkew, notPositive), "set 1 or more")
+		p.report(codes.Scheduling, at.Append(fieldpath.Field("maxSkew")), apirule.Invalid(c.MaxSkew, notPositive), "set 1 or more")
 	}
-	apirule.Required(p.report, finding.CodeScheduling, at.Append(fieldpath.Field("topologyKey")), c.TopologyKey)
-	apirule.OneOf(p.report, finding.CodeScheduling, at.Append(fieldpath.Field("whenUnsatisfiable")), c.WhenUnsatisfiable, corev1.DoNotSchedule, corev1.ScheduleAnyway)
+	apirule.Required(p.report, codes.Scheduling, at.Append(fieldpath.Field("topologyKey")), c.TopologyKey)
+	apirule.OneOf(p.report, codes.Scheduling, at.Append(fieldpath.Field("whenUnsatisfiable")), c.WhenUnsatisfiable, corev1.DoNotSchedule, corev1.ScheduleAnyway)
 	for _, other := range all[:i] {
 		if other.TopologyKey == c.TopologyKey && other.WhenUnsatisfiable == c.WhenUnsatisfiable {
-			p.report(finding.CodeScheduling, at, apirule.Duplicate(fmt.Sprintf("{%v, %v}", c.TopologyKey, c.WhenUnsatisfiable)), "merge the two")
+			p.report(codes.Scheduling, at, apirule.Duplicate(fmt.Sprintf("{%v, %v}", c.TopologyKey, c.WhenUnsatisfiable)), "merge the two")
 		}
 	}
 	if n := c.MinDomains; n != nil {
 		path := at.Append(fieldpath.Field("minDomains"))
 		if *n <= 0 {
-			p.report(finding.CodeScheduling, path, apirule.Invalid(*n, notPositive), "set 1 or more")
+			p.report(codes.Scheduling, path, apirule.Invalid(*n, notPositive), "set 1 or more")
 		} else if c.WhenUnsatisfiable != corev1.DoNotSchedule {
-			p.report(finding.CodeScheduling, path, apirule.Invalid(*n, fmt.Sprintf("can only use minDomains if whenUnsatisfiable=%s, not %s", corev1.DoNotSchedule, c.WhenUnsatisfiable)), "remove it")
+			p.report(codes.Scheduling, path, apirule.Invalid(*n, fmt.Sprintf("can only use minDomains if whenUnsatisfiable=%s, not %s", corev1.DoNotSchedule, c.WhenUnsatisfiable)), "remove it")
 		}
 	}
 	for _, policy := range []struct {
@@ -261,12 +261,12 @@ func (p *podChecker) checkSpread(i int) {
 		value *corev1.NodeInclusionPolicy
 	}{{"nodeAffinityPolicy", c.NodeAffinityPolicy}, {"nodeTaintsPolicy", c.NodeTaintsPolicy}} {
 		if policy.value != nil {
-			apirule.OneOf(p.report, finding.CodeScheduling, at.Append(fieldpath.Field(policy.field)), *policy.value, corev1.NodeInclusionPolicyHonor, corev1.NodeInclusionPolicyIgnore)
+			apirule.OneOf(p.report, codes.Scheduling, at.Append(fieldpath.Field(policy.field)), *policy.value, corev1.NodeInclusionPolicyHonor, corev1.NodeInclusionPolicyIgnore)
 		}
 	}
 	p.checkLabelKeys("matchLabelKeys", c.MatchLabelKeys, c.LabelSelector, at)
 	p.checkMatched(c.MatchLabelKeys, c.LabelSelector, at)
 	if c.LabelSelector != nil {
-		apirule.LabelSelector(c.LabelSelector, at.Append(fieldpath.Field("labelSelector")), finding.CodeScheduling, p.report)
+		apirule.LabelSelector(c.LabelSelector, at.Append(fieldpath.Field("labelSelector")), codes.Scheduling, p.report)
 	}
 }

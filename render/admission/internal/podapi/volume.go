@@ -11,6 +11,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/admission/internal/apirule"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 func (p *podChecker) volumePath(i int) fieldpath.Path {
@@ -34,11 +35,11 @@ func (p *podChecker) checkVolumes() {
 			outer(code, path, message, help)
 		}
 		name := at.Append(fieldpath.Field("name"))
-		if apirule.Required(p.report, finding.CodeBadName, name, v.Name) {
-			apirule.DNSLabel(p.report, finding.CodeBadName, name, v.Name)
+		if apirule.Required(p.report, codes.BadName, name, v.Name) {
+			apirule.DNSLabel(p.report, codes.BadName, name, v.Name)
 		}
 		if p.volumes[v.Name] != nil {
-			p.report(finding.CodeBadName, name, apirule.Duplicate(v.Name), "rename one of the volumes")
+			p.report(codes.BadName, name, apirule.Duplicate(v.Name), "rename one of the volumes")
 		}
 		p.checkSources(v, at)
 		p.report = outer
@@ -77,35 +78,35 @@ func (p *podChecker) checkSources(v *corev1.Volume, at fieldpath.Path) {
 		return
 	}
 	for _, other := range set[1:] {
-		p.report(finding.CodeTwoSources, at.Append(fieldpath.Field(other)), apirule.Forbidden("may not specify more than 1 volume type"), fmt.Sprintf("keep %s or %s", set[0], other))
+		p.report(codes.TwoSources, at.Append(fieldpath.Field(other)), apirule.Forbidden("may not specify more than 1 volume type"), fmt.Sprintf("keep %s or %s", set[0], other))
 	}
 	first := at.Append(fieldpath.Field(set[0]))
 	switch set[0] {
 	case "emptyDir":
 		if limit := v.EmptyDir.SizeLimit; limit != nil && limit.Sign() < 0 {
-			p.report(finding.CodeVolume, first.Append(fieldpath.Field("sizeLimit")), apirule.Forbidden("SizeLimit field must be a valid resource quantity"), "set a quantity such as 1Gi")
+			p.report(codes.Volume, first.Append(fieldpath.Field("sizeLimit")), apirule.Forbidden("SizeLimit field must be a valid resource quantity"), "set a quantity such as 1Gi")
 		}
 	case "hostPath":
-		if apirule.Required(p.report, finding.CodeVolume, first.Append(fieldpath.Field("path")), v.HostPath.Path) {
-			apirule.NoWayUp(p.report, finding.CodeVolume, first.Append(fieldpath.Field("path")), v.HostPath.Path)
+		if apirule.Required(p.report, codes.Volume, first.Append(fieldpath.Field("path")), v.HostPath.Path) {
+			apirule.NoWayUp(p.report, codes.Volume, first.Append(fieldpath.Field("path")), v.HostPath.Path)
 		}
 		if t := v.HostPath.Type; t != nil && v.HostPath.Path != "" {
-			apirule.OneOf(p.report, finding.CodeVolume, first.Append(fieldpath.Field("type")), *t, corev1.HostPathUnset, corev1.HostPathDirectoryOrCreate, corev1.HostPathDirectory,
+			apirule.OneOf(p.report, codes.Volume, first.Append(fieldpath.Field("type")), *t, corev1.HostPathUnset, corev1.HostPathDirectoryOrCreate, corev1.HostPathDirectory,
 				corev1.HostPathFileOrCreate, corev1.HostPathFile, corev1.HostPathSocket, corev1.HostPathCharDev, corev1.HostPathBlockDev)
 		}
 	case "secret":
-		apirule.Required(p.report, finding.CodeVolume, first.Append(fieldpath.Field("secretName")), v.Secret.SecretName)
+		apirule.Required(p.report, codes.Volume, first.Append(fieldpath.Field("secretName")), v.Secret.SecretName)
 		p.checkFiles(v.Secret.DefaultMode, v.Secret.Items, first)
 	case "configMap":
-		apirule.Required(p.report, finding.CodeVolume, first.Append(fieldpath.Field("name")), v.ConfigMap.Name)
+		apirule.Required(p.report, codes.Volume, first.Append(fieldpath.Field("name")), v.ConfigMap.Name)
 		p.checkFiles(v.ConfigMap.DefaultMode, v.ConfigMap.Items, first)
 	case "nfs":
-		apirule.Required(p.report, finding.CodeVolume, first.Append(fieldpath.Field("server")), v.NFS.Server)
+		apirule.Required(p.report, codes.Volume, first.Append(fieldpath.Field("server")), v.NFS.Server)
 		if path := first.Append(fieldpath.Field("path")); !strings.HasPrefix(v.NFS.Path, "/") {
-			p.report(finding.CodeVolume, path, apirule.Invalid(v.NFS.Path, "must be an absolute path"), "begin it with a slash")
+			p.report(codes.Volume, path, apirule.Invalid(v.NFS.Path, "must be an absolute path"), "begin it with a slash")
 		}
 	case "persistentVolumeClaim":
-		apirule.Required(p.report, finding.CodeVolume, first.Append(fieldpath.Field("claimName")), v.PersistentVolumeClaim.ClaimName)
+		apirule.Required(p.report, codes.Volume, first.Append(fieldpath.Field("claimName")), v.PersistentVolumeClaim.ClaimName)
 	case "downwardAPI":
 		p.checkMode(v.DownwardAPI.DefaultMode, first.Append(fieldpath.Field("defaultMode")))
 		for i := range v.DownwardAPI.Items {
@@ -119,7 +120,7 @@ func (p *podChecker) checkSources(v *corev1.Volume, at fieldpath.Path) {
 		p.checkEphemeral(v.Ephemeral, first)
 	case "image":
 		if policy := v.Image.PullPolicy; policy != "" {
-			apirule.OneOf(p.report, finding.CodeVolume, first.Append(fieldpath.Field("pullPolicy")), policy, corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)
+			apirule.OneOf(p.report, codes.Volume, first.Append(fieldpath.Field("pullPolicy")), policy, corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)
 		}
 	default:
 		p.checkDisk(v, set[0], first)
@@ -130,7 +131,7 @@ const anyMode = 0o777
 
 func (p *podChecker) checkMode(mode *int32, path fieldpath.Path) {
 	if mode != nil && (*mode < 0 || *mode > anyMode) {
-		p.report(finding.CodeVolume, path, apirule.Invalid(*mode, "must be a number between 0 and 0777 (octal), both inclusive"), "set an octal number with the leading zero")
+		p.report(codes.Volume, path, apirule.Invalid(*mode, "must be a number between 0 and 0777 (octal), both inclusive"), "set an octal number with the leading zero")
 	}
 }
 
@@ -142,19 +143,19 @@ func (p *podChecker) checkFiles(mode *int32, items []corev1.KeyToPath, at fieldp
 }
 
 func (p *podChecker) checkFile(item *corev1.KeyToPath, at fieldpath.Path) {
-	apirule.Required(p.report, finding.CodeVolume, at.Append(fieldpath.Field("key")), item.Key)
+	apirule.Required(p.report, codes.Volume, at.Append(fieldpath.Field("key")), item.Key)
 	p.checkFilePath(item.Path, at.Append(fieldpath.Field("path")))
 	p.checkMode(item.Mode, at.Append(fieldpath.Field("mode")))
 }
 
 // checkFilePath checks the path of a file that the kubelet writes into a volume.
 func (p *podChecker) checkFilePath(file string, path fieldpath.Path) {
-	if !apirule.Required(p.report, finding.CodeVolume, path, file) {
+	if !apirule.Required(p.report, codes.Volume, path, file) {
 		return
 	}
-	apirule.RelativePath(p.report, finding.CodeVolume, path, file)
+	apirule.RelativePath(p.report, codes.Volume, path, file)
 	if strings.HasPrefix(file, "..") && !strings.HasPrefix(file, "../") && file != ".." {
-		p.report(finding.CodeVolume, path, apirule.Invalid(file, "must not start with '..'"), "rename the file")
+		p.report(codes.Volume, path, apirule.Invalid(file, "must not start with '..'"), "rename the file")
 	}
 }
 
@@ -163,14 +164,14 @@ func (p *podChecker) checkDownwardFile(file *corev1.DownwardAPIVolumeFile, at fi
 	p.checkMode(file.Mode, at.Append(fieldpath.Field("mode")))
 	switch {
 	case file.FieldRef != nil && file.ResourceFieldRef != nil:
-		p.report(finding.CodeTwoSources, at, apirule.Invalid("resource", "fieldRef and resourceFieldRef can not be specified simultaneously"), "keep one of the two")
-		p.checkFieldRef(file.FieldRef, volumeFields, finding.CodeVolume, at.Append(fieldpath.Field("fieldRef")))
+		p.report(codes.TwoSources, at, apirule.Invalid("resource", "fieldRef and resourceFieldRef can not be specified simultaneously"), "keep one of the two")
+		p.checkFieldRef(file.FieldRef, volumeFields, codes.Volume, at.Append(fieldpath.Field("fieldRef")))
 	case file.FieldRef != nil:
-		p.checkFieldRef(file.FieldRef, volumeFields, finding.CodeVolume, at.Append(fieldpath.Field("fieldRef")))
+		p.checkFieldRef(file.FieldRef, volumeFields, codes.Volume, at.Append(fieldpath.Field("fieldRef")))
 	case file.ResourceFieldRef != nil:
-		p.checkResourceRef(file.ResourceFieldRef, true, finding.CodeVolume, at.Append(fieldpath.Field("resourceFieldRef")))
+		p.checkResourceRef(file.ResourceFieldRef, true, codes.Volume, at.Append(fieldpath.Field("resourceFieldRef")))
 	default:
-		p.report(finding.CodeVolume, at, apirule.Missing("one of fieldRef and resourceFieldRef is required"), "set fieldRef or resourceFieldRef")
+		p.report(codes.Volume, at, apirule.Missing("one of fieldRef and resourceFieldRef is required"), "set fieldRef or resourceFieldRef")
 	}
 }
 
@@ -178,9 +179,9 @@ func (p *podChecker) checkCSI(csi *corev1.CSIVolumeSource, at fieldpath.Path) {
 	p.checkDriver(csi.Driver, at.Append(fieldpath.Field("driver")))
 	if ref := csi.NodePublishSecretRef; ref != nil {
 		path := at.Append(fieldpath.Fields("nodePublishSecretRef", "name")...)
-		if apirule.Required(p.report, finding.CodeVolume, path, ref.Name) {
+		if apirule.Required(p.report, codes.Volume, path, ref.Name) {
 			// The API server reports an invalid name at this field.
-			apirule.DNSSubdomain(p.report, finding.CodeVolume, at.Append(fieldpath.Field("name")), ref.Name)
+			apirule.DNSSubdomain(p.report, codes.Volume, at.Append(fieldpath.Field("name")), ref.Name)
 		}
 	}
 }
@@ -188,20 +189,20 @@ func (p *podChecker) checkCSI(csi *corev1.CSIVolumeSource, at fieldpath.Path) {
 const longestDriver = 63
 
 func (p *podChecker) checkDriver(driver string, path fieldpath.Path) {
-	if !apirule.Required(p.report, finding.CodeVolume, path, driver) {
+	if !apirule.Required(p.report, codes.Volume, path, driver) {
 		return
 	}
 	if len(driver) > longestDriver {
-		p.report(finding.CodeVolume, path, apirule.TooLong(longestDriver), "use the driver's name")
+		p.report(codes.Volume, path, apirule.TooLong(longestDriver), "use the driver's name")
 		return
 	}
-	apirule.DNSSubdomain(p.report, finding.CodeVolume, path, strings.ToLower(driver))
+	apirule.DNSSubdomain(p.report, codes.Volume, path, strings.ToLower(driver))
 }
 
 func (p *podChecker) checkEphemeral(source *corev1.EphemeralVolumeSource, at fieldpath.Path) {
 	path := at.Append(fieldpath.Field("volumeClaimTemplate"))
 	if source.VolumeClaimTemplate == nil {
-		p.report(finding.CodeVolume, path, apirule.Missing(""), "set the template of the claim")
+		p.report(codes.Volume, path, apirule.Missing(""), "set the template of the claim")
 		return
 	}
 	template := source.VolumeClaimTemplate
@@ -213,7 +214,7 @@ func (p *podChecker) checkEphemeral(source *corev1.EphemeralVolumeSource, at fie
 		set   bool
 	}{{"name", template.Name != ""}, {"namespace", template.Namespace != ""}, {"finalizers", len(template.Finalizers) > 0}} {
 		if other.set {
-			p.report(finding.CodeVolume, metadata.Append(fieldpath.Field(other.field)), apirule.Forbidden("may not be set in a template"), "remove the field")
+			p.report(codes.Volume, metadata.Append(fieldpath.Field(other.field)), apirule.Forbidden("may not be set in a template"), "remove the field")
 		}
 	}
 	checkClaimSpec(&template.Spec, path.Append(fieldpath.Field("spec")), p.report)

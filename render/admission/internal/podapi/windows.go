@@ -10,8 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/admission/internal/apirule"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 func (p *podChecker) isWindows() bool { return p.Spec.OS != nil && p.Spec.OS.Name == corev1.Windows }
@@ -46,7 +46,7 @@ func (p *podChecker) rejectSet(value any, fields []string, at fieldpath.Path) {
 		name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
 		for _, field := range fields {
 			if name == field && !v.Field(i).IsZero() && (v.Field(i).Kind() != reflect.Slice || v.Field(i).Len() > 0) {
-				p.report(finding.CodeSecurityContext, at.Append(fieldpath.Field(field)), apirule.Forbidden("cannot be set for a windows pod"), "remove the field, or set os.name to linux")
+				p.report(codes.SecurityContext, at.Append(fieldpath.Field(field)), apirule.Forbidden("cannot be set for a windows pod"), "remove the field, or set os.name to linux")
 			}
 		}
 	}
@@ -73,16 +73,16 @@ func (p *podChecker) checkWindows(w *corev1.WindowsSecurityContextOptions, at fi
 		return
 	}
 	if os := p.Spec.OS; os != nil && os.Name == corev1.Linux {
-		p.report(finding.CodeSecurityContext, at, apirule.Forbidden("windows options cannot be set for a linux pod"), "remove it")
+		p.report(codes.SecurityContext, at, apirule.Forbidden("windows options cannot be set for a linux pod"), "remove it")
 	}
 	if name := w.GMSACredentialSpecName; name != nil {
-		apirule.DNSSubdomain(p.report, finding.CodeSecurityContext, at.Append(fieldpath.Field("gmsaCredentialSpecName")), *name)
+		apirule.DNSSubdomain(p.report, codes.SecurityContext, at.Append(fieldpath.Field("gmsaCredentialSpecName")), *name)
 	}
 	if spec := w.GMSACredentialSpec; spec != nil && (*spec == "" || len(*spec) > longestCredentialSpec) {
-		p.report(finding.CodeSecurityContext, at.Append(fieldpath.Field("gmsaCredentialSpec")), fmt.Sprintf("must be 1 to %d bytes long", longestCredentialSpec), "set a credential spec, or remove the field")
+		p.report(codes.SecurityContext, at.Append(fieldpath.Field("gmsaCredentialSpec")), fmt.Sprintf("must be 1 to %d bytes long", longestCredentialSpec), "set a credential spec, or remove the field")
 	}
 	if user := w.RunAsUserName; user != nil && !isWindowsUser(*user) {
-		p.report(finding.CodeSecurityContext, at.Append(fieldpath.Field("runAsUserName")), apirule.Invalid(*user, "must be a user, or a domain and a user"), `use user or domain\user`)
+		p.report(codes.SecurityContext, at.Append(fieldpath.Field("runAsUserName")), apirule.Invalid(*user, "must be a user, or a domain and a user"), `use user or domain\user`)
 	}
 }
 
@@ -120,7 +120,7 @@ func (p *podChecker) checkHostProcess() {
 			own = of(c.SecurityContext.WindowsOptions)
 		}
 		if pod != nil && own != nil && *pod != *own {
-			p.report(finding.CodeSecurityContext, c.at.Append(fieldpath.Fields("securityContext", "windowsOptions", "hostProcess")...),
+			p.report(codes.SecurityContext, c.at.Append(fieldpath.Fields("securityContext", "windowsOptions", "hostProcess")...),
 				apirule.Invalid(*own, fmt.Sprintf("pod hostProcess value must be identical if both are specified, was %v", *pod)), "set it in one of the two only")
 		}
 		if own == nil {
@@ -131,9 +131,9 @@ func (p *podChecker) checkHostProcess() {
 		}
 	}
 	if onHost > 0 && onHost < all {
-		p.report(finding.CodeSecurityContext, p.at, apirule.Invalid("", "If pod contains any hostProcess containers then all containers must be HostProcess containers"), "set hostProcess in all containers, or in none")
+		p.report(codes.SecurityContext, p.at, apirule.Invalid("", "If pod contains any hostProcess containers then all containers must be HostProcess containers"), "set hostProcess in all containers, or in none")
 	}
 	if onHost > 0 && !p.Spec.HostNetwork {
-		p.report(finding.CodeSecurityContext, p.field("hostNetwork"), apirule.Invalid(false, "hostNetwork must be true if pod contains any hostProcess containers"), "set hostNetwork to true, or remove hostProcess")
+		p.report(codes.SecurityContext, p.field("hostNetwork"), apirule.Invalid(false, "hostNetwork must be true if pod contains any hostProcess containers"), "set hostNetwork to true, or remove hostProcess")
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/admission"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/fuzz"
 	"github.com/trainweld/trainweld/render/manifest"
 	"github.com/trainweld/trainweld/render/release"
@@ -113,7 +114,7 @@ func isOfSchema(f finding.Finding) bool {
 		return false
 	}
 	switch f.Code {
-	case finding.CodeWrongType, finding.CodeMissingField, finding.CodeBadManager, finding.CodeUnknownRuntime, finding.CodeUnknownField, finding.CodeUnpatchable, finding.CodeUnknownJob, finding.CodeUnknownContainer, finding.CodeEnvOnMain:
+	case codes.WrongType, codes.MissingField, codes.BadManager, codes.UnknownRuntime, codes.UnknownField, codes.Unpatchable, codes.UnknownJob, codes.UnknownContainer, codes.EnvOnMain:
 		return true
 	}
 	return false
@@ -131,7 +132,7 @@ func TestAgreement(t *testing.T) {
 			})
 		}
 	})
-	for _, code := range []finding.Code{finding.CodeUnknownField, finding.CodeWrongType, finding.CodeMissingField, finding.CodeUnknownContainer, finding.CodeEnvOnMain} {
+	for _, code := range []finding.Code{codes.UnknownField, codes.WrongType, codes.MissingField, codes.UnknownContainer, codes.EnvOnMain} {
 		if reached.codes[code] == 0 && n >= 60 {
 			t.Errorf("no object has a finding %s", code)
 		}

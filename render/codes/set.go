@@ -1,16 +1,17 @@
-package finding
+package codes
 
 import (
 	"fmt"
 	"slices"
 
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // Key identifies a finding: two findings with one key are duplicates. Claims and remedies follow from the rest.
 type Key struct {
-	Code     Code
-	Severity Severity
+	Code     finding.Code
+	Severity finding.Severity
 	Object   fieldpath.Object
 	Path     string
 	Position fieldpath.Position
@@ -18,11 +19,11 @@ type Key struct {
 	Build    string
 }
 
-// Key returns the key of the finding.
-func (f Finding) Key() Key {
+// KeyOf returns the key of a finding.
+func KeyOf(f finding.Finding) Key {
 	k := Key{f.Code, f.Severity, f.Object, f.Path.String(), f.Position, f.Message, f.Build}
 	switch f.Code {
-	case CodeWrongType, CodeDuplicateItem, CodeDuplicateManager:
+	case WrongType, DuplicateItem, DuplicateManager:
 		k.Message = ""
 	}
 	return k
@@ -30,18 +31,18 @@ func (f Finding) Key() Key {
 
 // Set collects distinct findings. The zero value is an empty set.
 type Set struct {
-	list List
+	list finding.List
 	keys map[Key]bool
 	spot map[spot]bool // the spots of findings that supersede others
 }
 
 // Add adds the findings that the set lacks.
-func (s *Set) Add(found ...Finding) {
+func (s *Set) Add(found ...finding.Finding) {
 	if s == nil {
 		return
 	}
 	for _, f := range found {
-		k := f.Key()
+		k := KeyOf(f)
 		if s.keys[k] {
 			continue
 		}
@@ -62,7 +63,7 @@ func (s *Set) Add(found ...Finding) {
 func (s *Set) Has(k Key) bool { return s != nil && s.keys[k] }
 
 // List returns the findings in the order of Add.
-func (s *Set) List() List {
+func (s *Set) List() finding.List {
 	if s == nil {
 		return nil
 	}
@@ -71,7 +72,7 @@ func (s *Set) List() List {
 
 // Supersedes reports whether a finding of the set describes the same mistake as f, and does so better. It compares findings on
 // one object and on the objects that controllers make of it.
-func (s *Set) Supersedes(f Finding) bool {
+func (s *Set) Supersedes(f finding.Finding) bool {
 	if s == nil || len(s.spot) == 0 {
 		return false
 	}
@@ -83,29 +84,29 @@ func (s *Set) Supersedes(f Finding) bool {
 	return false
 }
 
-// Distinct returns the list without duplicates.
-func (fs List) Distinct() List {
+// Distinct returns a list without duplicates.
+func Distinct(found finding.List) finding.List {
 	var s Set
-	s.Add(fs...)
+	s.Add(found...)
 	return s.List()
 }
 
-// JoinBuilds returns the list with one finding for each mistake of a source that several builds share. The first one names the other
+// JoinBuilds returns a list with one finding for each mistake of a source that several builds share. The first one names the other
 // builds. The objects may differ in their names and namespaces, which an overlay sets. The objects of one build stay apart.
-func (fs List) JoinBuilds() List {
+func JoinBuilds(found finding.List) finding.List {
 	type source struct {
 		Key
 		claims string
 		nth    int // of the objects of a build with the mistake
 	}
 	first, objects, seen := map[source]int{}, map[source]int{}, map[source]bool{}
-	var joined List
-	for _, f := range fs {
+	var joined finding.List
+	for _, f := range found {
 		if f.Build == "" || f.Position == (fieldpath.Position{}) {
 			joined = append(joined, f)
 			continue
 		}
-		s := source{Key: f.Key()}
+		s := source{Key: KeyOf(f)}
 		s.Message = f.Message
 		for _, c := range f.Claims {
 			s.claims += fmt.Sprintf("%s\x00%v\x00%v\x00", c.Layer, c.Value, c.Position)

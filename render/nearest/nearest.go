@@ -1,4 +1,9 @@
-package finding
+// Package nearest finds the name that a person meant.
+//
+//	if near := nearest.To(name, names); near != "" {
+//		fmt.Printf("did you mean %q?", near)
+//	}
+package nearest
 
 import (
 	"cmp"
@@ -7,9 +12,9 @@ import (
 	"unicode"
 )
 
-// Nearest returns the candidate that a person most likely meant by name, or "" if none is near. A near candidate differs only
+// To returns the candidate that a person most likely meant by name, or "" if none is near. A near candidate differs only
 // in case, or by few edits for its length. Among equals the first wins.
-func Nearest(name string, candidates []string) string {
+func To(name string, candidates []string) string {
 	best, least := "", 1+max(1, len(name)/3)
 	for _, candidate := range candidates {
 		if strings.EqualFold(candidate, name) {
@@ -22,9 +27,9 @@ func Nearest(name string, candidates []string) string {
 	return best
 }
 
-// AnyNear reports whether one of the names is a candidate, or near one.
-func AnyNear(names, candidates []string) bool {
-	return slices.ContainsFunc(names, func(name string) bool { return Nearest(name, candidates) != "" })
+// Any reports whether one of the names is a candidate, or near one.
+func Any(names, candidates []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return To(name, candidates) != "" })
 }
 
 // Names is a list of names that may be long. The zero value is an empty list. It never changes, and many goroutines may use it.

@@ -1,34 +1,37 @@
-package finding
+package codes
 
-import "github.com/trainweld/trainweld/fieldpath"
+import (
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+)
 
 // superseded lists the codes that another code supersedes, and where.
 var superseded = []struct {
-	code, by Code
+	code, by finding.Code
 	where    relation
 }{
 	// An item without its key is missing a required field, and no merge finds it.
-	{CodeMissingField, CodeNoMergeKey, atOnePlace},
-	{CodeNoMerge, CodeNoMergeKey, atOnePlace},
+	{MissingField, NoMergeKey, atOnePlace},
+	{NoMerge, NoMergeKey, atOnePlace},
 	// The definition limits names that have their own rules.
-	{CodeBadValue, CodeBadManager, atOnePlace},
-	{CodeBadValue, CodeUnknownJob, atOnePlace},
-	{CodeBadValue, CodeUnknownContainer, atOnePlace},
-	{CodeBadValue, CodeBadManager, within},
-	{CodeMissingField, CodeBadManager, within},
+	{BadValue, BadManager, atOnePlace},
+	{BadValue, UnknownJob, atOnePlace},
+	{BadValue, UnknownContainer, atOnePlace},
+	{BadValue, BadManager, within},
+	{MissingField, BadManager, within},
 	// A rule of the definition is narrower than the rule for all objects.
-	{CodeBadMetadata, CodeBrokenRule, atOneField},
-	{CodeManagedByOther, CodeBrokenRule, atOneField},
+	{BadMetadata, BrokenRule, atOneField},
+	{ManagedByOther, BrokenRule, atOneField},
 	// The definition rejects the null.
-	{CodeZeroNull, CodeWrongType, atOnePlace},
+	{ZeroNull, WrongType, atOnePlace},
 	// A controller's object repeats the mistake of its source.
-	{CodeEnvWithoutName, CodeEnv, aroundSource},
-	{CodeBadName, CodeDuplicateItem, withinSource},
+	{EnvWithoutName, Env, aroundSource},
+	{BadName, DuplicateItem, withinSource},
 	// A patch says nothing because its fields are none that a patch may set.
-	{CodeIdlePatch, CodeUnpatchable, around},
-	{CodeIdlePatch, CodeUnknownField, around},
+	{IdlePatch, Unpatchable, around},
+	{IdlePatch, UnknownField, around},
 	// The policy's address is an endpoint without a Pod.
-	{CodeNoSuchPod, CodeMasterAddress, anywhere},
+	{NoSuchPod, MasterAddress, anywhere},
 }
 
 // relation states how the places of two findings relate if one supersedes the other.
@@ -58,7 +61,7 @@ func (s spot) of(row int) spot {
 }
 
 // mark calls add for each spot at which f supersedes others.
-func (r relation) mark(f Finding, add func(spot)) {
+func (r relation) mark(f finding.Finding, add func(spot)) {
 	source, hasSource := lastSource(f)
 	switch {
 	case r == anywhere:
@@ -81,7 +84,7 @@ func (r relation) mark(f Finding, add func(spot)) {
 }
 
 // isMarked reports whether another finding marked a spot of f.
-func (r relation) isMarked(f Finding, has func(spot) bool) bool {
+func (r relation) isMarked(f finding.Finding, has func(spot) bool) bool {
 	switch r {
 	case anywhere:
 		return has(spot{})
@@ -109,7 +112,7 @@ func (r relation) isMarked(f Finding, has func(spot) bool) bool {
 }
 
 // lastSource returns the source of the last claim of a finding.
-func lastSource(f Finding) (fieldpath.Path, bool) {
+func lastSource(f finding.Finding) (fieldpath.Path, bool) {
 	if len(f.Claims) == 0 {
 		return nil, false
 	}

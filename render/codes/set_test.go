@@ -1,0 +1,124 @@
+package codes_test
+
+import (
+	"fmt"
+	"reflect"
+	"testing"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/codes"
+)
+
+func ExampleSet() {
+	var found codes.Set
+	// Two TrainJobs name one runtime, so a check of each finds the same.
+	for range 2 {
+		found.Add(finding.Finding{
+			Code: codes.NoImage, Severity: finding.Error,
+			Object:  fieldpath.Object{Kind: "ClusterTrainingRuntime", Name: "torch"},
+			Path:    fieldpath.Fields("spec", "template"),
+			Message: "the container has no image",
+			Remedy:  finding.Remedy{Do: finding.SetValue, Text: "set it"},
+		})
+	}
+	for _, f := range found.List() {
+		fmt.Println(f)
+	}
+	// Output: TW600: ClusterTrainingRuntime torch: .spec.template: the container has no image; set it
+}
+
+func TestSet(t *testing.T) {
+	at := func(line int, f finding.Finding) finding.Finding {
+		f.Position = fieldpath.Position{File: "a.yaml", Line: line}
+		return f
+	}
+	base := finding.Finding{Code: codes.BadValue, Severity: finding.Error, Path: fieldpath.Fields("spec"), Message: "m"}
+	other := func(change func(*finding.Finding)) finding.Finding {
+		f := base
+		change(&f)
+		return f
+	}
+	for _, tc := range []struct {
+		name  string
+		found finding.List
+		want  int
+	}{
+		{"nothing", nil, 0},
+		{"one twice", finding.List{base, base}, 1},
+		{"other claims and another remedy", finding.List{base, other(func(f *finding.Finding) {
+			f.Claims, f.Remedy.Text = []merge.Claim{{}}, "t"
+		})}, 1},
+		{"another code", finding.List{base, other(func(f *finding.Finding) { f.Code = codes.MissingField })}, 2},
+		{"another severity", finding.List{base, other(func(f *finding.Finding) { f.Severity = finding.Warning })}, 2},
+		{"another object", finding.List{base, other(func(f *finding.Finding) { f.Object.Name = "n" })}, 2},
+		{"another field", finding.List{base, other(func(f *finding.Finding) { f.Path = nil })}, 2},
+		{"another message", finding.List{base, other(func(f *finding.Finding) { f.Message = "n" })}, 2},
+		{"another place", finding.List{base, at(1, base)}, 2},
+		{"a wrong type in other words", finding.List{
+			{Code: codes.WrongType, Message: "a"}, {Code: codes.WrongType, Message: "b"},
+		}, 1},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var s codes.Set
+			s.Add(tc.found...)
+			if got := s.List(); len(got) != tc.want {
+				t.Errorf("the set holds %d findings, want %d: %v", len(got), tc.want, got)
+			}
+			if got := codes.Distinct(tc.found); !reflect.DeepEqual(got, s.List()) {
+				t.Errorf("Distinct() = %v, want %v", got, s.List())
+			}
+			for _, f := range tc.found {
+				if !s.Has(codes.KeyOf(f)) {
+					t.Errorf("the set lacks %v", f)
+				}
+			}
+			if s.Has(codes.KeyOf(finding.Finding{Code: "TW999"})) {
+				t.Error("the set has what was not added")
+			}
+		})
+	}
+}
+
+func TestSupersedes(t *testing.T) {
+	job, other := fieldpath.Object{Kind: "TrainJob", Name: "a"}, fieldpath.Object{Kind: "TrainJob", Name: "b"}
+	spec, labels := fieldpath.Fields("spec"), fieldpath.Fields("spec", "labels")
+	place := fieldpath.Position{File: "a.yaml", Line: 1}
+	from := func(path fieldpath.Path) []merge.Claim { return []merge.Claim{{}, {Source: path}} }
+	for _, tc := range []struct {
+		name string
+		by   finding.Finding
+		f    finding.Finding
+		want bool
+	}{
+		{"anywhere", finding.Finding{Code: codes.MasterAddress}, finding.Finding{Code: codes.NoSuchPod, Object: job}, true},
+		{"no row for the code", finding.Finding{Code: codes.MasterAddress}, finding.Finding{Code: codes.NoImage}, false},
+		{"the row is for one direction", finding.Finding{Code: codes.NoSuchPod}, finding.Finding{Code: codes.MasterAddress}, false},
+		{"one field", finding.Finding{Code: codes.BrokenRule, Object: job, Path: spec}, finding.Finding{Code: codes.BadMetadata, Object: job, Path: spec}, true},
+		{"a field within", finding.Finding{Code: codes.BrokenRule, Object: job, Path: spec}, finding.Finding{Code: codes.BadMetadata, Object: job, Path: labels}, false},
+		{"one field of another object", finding.Finding{Code: codes.BrokenRule, Object: other, Path: spec}, finding.Finding{Code: codes.BadMetadata, Object: job, Path: spec}, false},
+		{"within the field", finding.Finding{Code: codes.BadManager, Object: job, Path: spec}, finding.Finding{Code: codes.BadValue, Object: job, Path: labels}, true},
+		{"around the field", finding.Finding{Code: codes.BadManager, Object: job, Path: labels}, finding.Finding{Code: codes.BadValue, Object: job, Path: spec}, false},
+		{"a patch around the field", finding.Finding{Code: codes.Unpatchable, Object: job, Path: labels}, finding.Finding{Code: codes.IdlePatch, Object: job, Path: spec}, true},
+		{"a patch within the field", finding.Finding{Code: codes.Unpatchable, Object: job, Path: spec}, finding.Finding{Code: codes.IdlePatch, Object: job, Path: labels}, false},
+		{"a patch of another object", finding.Finding{Code: codes.Unpatchable, Object: other, Path: labels}, finding.Finding{Code: codes.IdlePatch, Object: job, Path: spec}, false},
+		{"one place", finding.Finding{Code: codes.NoMergeKey, Position: place}, finding.Finding{Code: codes.NoMerge, Position: place}, true},
+		{"no place", finding.Finding{Code: codes.NoMergeKey}, finding.Finding{Code: codes.NoMerge}, false},
+		{"the source", finding.Finding{Code: codes.Env, Claims: from(labels)}, finding.Finding{Code: codes.EnvWithoutName, Path: labels}, true},
+		{"around the source", finding.Finding{Code: codes.Env, Claims: from(labels)}, finding.Finding{Code: codes.EnvWithoutName, Path: spec}, true},
+		{"within the source", finding.Finding{Code: codes.Env, Claims: from(spec)}, finding.Finding{Code: codes.EnvWithoutName, Path: labels}, false},
+		{"no source", finding.Finding{Code: codes.Env}, finding.Finding{Code: codes.EnvWithoutName}, false},
+		{"one source", finding.Finding{Code: codes.DuplicateItem, Claims: from(spec)}, finding.Finding{Code: codes.BadName, Claims: from(labels)}, true},
+		{"another source", finding.Finding{Code: codes.DuplicateItem, Claims: from(labels)}, finding.Finding{Code: codes.BadName, Claims: from(spec)}, false},
+		{"one source and none", finding.Finding{Code: codes.DuplicateItem, Claims: from(nil)}, finding.Finding{Code: codes.BadName}, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var s codes.Set
+			s.Add(tc.by)
+			if got := s.Supersedes(tc.f); got != tc.want {
+				t.Errorf("Supersedes(%v) = %v, want %v", tc.f, got, tc.want)
+			}
+		})
+	}
+}
