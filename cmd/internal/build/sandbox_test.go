@@ -290,11 +290,11 @@ func TestSandbox_Waits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.sandbox.processor = 5 * time.Second
+	b.sandbox.processor = 2 * time.Second
 	g := &gated{answerer: uninspectedFiles(b.tree), asked: make(chan struct{}), released: make(chan struct{})}
 	go func() {
 		<-g.asked
-		time.Sleep(6 * time.Second)
+		time.Sleep(3 * time.Second)
 		close(g.released)
 	}()
 	if made, err := b.sandbox.run(request{Dir: dir, UsualSchema: true}, g); err != nil || !strings.Contains(string(made.Text), "ConfigMap") {

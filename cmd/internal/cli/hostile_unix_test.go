@@ -165,36 +165,48 @@ func TestInput_Pipe(t *testing.T) {
 
 // TestInterruptedOpen interrupts processes that wait for somebody to write into a named pipe.
 func TestInterruptedOpen(t *testing.T) {
-	dir := t.TempDir()
-	pipe, other := filepath.Join(dir, "pipe.yaml"), filepath.Join(dir, "out")
-	if err := syscall.Mkfifo(pipe, 0o666); err != nil {
-		t.Fatal(err)
-	}
 	job := filepath.Join(testdata, "shared", "job.yaml")
 	sends := []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP}
 	// A run under nohup ignores SIGHUP, and so do the processes that it starts.
 	sends = slices.DeleteFunc(sends, func(s syscall.Signal) bool { return signal.Ignored(s) })
-	for _, args := range [][]string{
-		{"render", "-f", pipe, "--output-dir", other}, {"check", pipe}, {"migrate", "-w", pipe}, {"create", "--runtime=r", "--name=n", "--patch", pipe},
-		{"diff", pipe, job}, {"conflicts", "-f", job, "-r", pipe}, {"test", "--init", pipe},
-	} {
-		for _, sent := range sends {
-			run := exec.Command("trainweld", args...)
-			var out bytes.Buffer
-			run.Stdout, run.Stderr = &out, &out
-			if err := run.Start(); err != nil {
+	type waiting struct {
+		*exec.Cmd
+		dir  string
+		sent syscall.Signal
+		out  *bytes.Buffer
+	}
+	var all []waiting
+	for _, sent := range sends {
+		for _, args := range [][]string{
+			{"render", "-f", "PIPE", "--output-dir", "OUT"}, {"check", "PIPE"}, {"migrate", "-w", "PIPE"}, {"create", "--runtime=r", "--name=n", "--patch", "PIPE"},
+			{"diff", "PIPE", job}, {"conflicts", "-f", job, "-r", "PIPE"}, {"test", "--init", "PIPE"},
+		} {
+			w := waiting{dir: t.TempDir(), sent: sent, out: new(bytes.Buffer)}
+			pipe := filepath.Join(w.dir, "pipe.yaml")
+			if err := syscall.Mkfifo(pipe, 0o666); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(300 * time.Millisecond) // it waits by then; if not, it ends all the same
-			_ = run.Process.Signal(sent)
-			_ = run.Wait()
-			status := run.ProcessState.Sys().(syscall.WaitStatus)
-			if got := run.ProcessState.ExitCode(); got != 128+int(sent) && (!status.Signaled() || status.Signal() != sent) {
-				t.Errorf("%q, %v: %v\n%s", args, sent, run.ProcessState, out.String())
+			for i, arg := range args {
+				args[i] = strings.NewReplacer("PIPE", pipe, "OUT", filepath.Join(w.dir, "out")).Replace(arg)
 			}
-			if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
-				t.Errorf("%q, %v: left behind %v, %v", args, sent, left, err)
+			w.Cmd = exec.Command("trainweld", args...)
+			w.Stdout, w.Stderr = w.out, w.out
+			if err := w.Start(); err != nil {
+				t.Fatal(err)
 			}
+			all = append(all, w)
+		}
+	}
+	time.Sleep(time.Second) // they wait by then; if not, they end all the same
+	for _, w := range all {
+		_ = w.Process.Signal(w.sent)
+		_ = w.Wait()
+		status := w.ProcessState.Sys().(syscall.WaitStatus)
+		if got := w.ProcessState.ExitCode(); got != 128+int(w.sent) && (!status.Signaled() || status.Signal() != w.sent) {
+			t.Errorf("%q, %v: %v\n%s", w.Args, w.sent, w.ProcessState, w.out.String())
+		}
+		if left, err := os.ReadDir(w.dir); err != nil || len(left) != 1 {
+			t.Errorf("%q, %v: left behind %v, %v", w.Args, w.sent, left, err)
 		}
 	}
 }
