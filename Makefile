@@ -50,7 +50,7 @@ release: ## the files of a release, to dist
 	GOWORK=off go run -C cmd/internal/packaging . build -version "$(VERSION)" -revision "$(or $(REVISION),unknown)" -time $(TIME) -tags $(TAGS) \
 		-sources ../../.. -output ../../../dist
 
-# Names the unreleased changes of the changelog, commits that, and tags the commit: make tag VERSION=v1.2.3. It refuses a tree with changes.
+# Names the unreleased changes of the changelog, commits that, and tags the commit: make tag VERSION=v1.2.3. It rejects a tree with changes.
 tag: ## name and tag a release: VERSION=v1.2.3
 	GOWORK=off go run -C cmd/internal/packaging . tag -sources ../../.. "$(VERSION)"
 

@@ -103,7 +103,7 @@ Exit status: 0 no finding is an error; 1 a finding is an error; 2 usage, input o
   # What a pull request changes, against the main branch in another working tree
   trainweld check jobs/ -r runtimes/ --old ../main/jobs
 
-  # What a cluster refuses, and what never reaches the objects that exist
+  # What a cluster rejects, and what never reaches the objects that exist
   kubectl get trainjobs,jobsets,jobs,configmaps -A -o yaml --show-managed-fields > dump.yaml
   trainweld check jobs/ -r runtimes/ --observed dump.yaml
 

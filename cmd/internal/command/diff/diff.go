@@ -89,7 +89,7 @@ version. Literal values of environment variables are masked. A changed one reads
 "*** (after)".
 
 The report begins with the blast radius: JobSets that are replaced, kept or updated if the TrainJobs exist,
-updates that the cluster refuses, Pods, GPUs, and Kueue's queues. An update that the cluster refuses differs, also if
+updates that the cluster rejects, Pods, GPUs, and Kueue's queues. An update that the cluster rejects differs, also if
 no object changes. With --recreate, TrainJobs are deleted and created again instead. docs/review.md has the rules.
 
 -o html is a page for a browser. -o markdown is a comment on a pull request of at most 60,000 characters: what the change does, who causes it,

@@ -35,12 +35,12 @@ func Command(p *host.Program) *cobra.Command {
 		Use:   "policy [FILE...] [-o vap] [flags]",
 		Short: "Write a policy as objects that the API server enforces",
 		Long: `Write the rules of a policy file as a ValidatingAdmissionPolicy with its binding, to standard output. The API server
-then refuses a TrainJob whose patches break the rules: an unlisted manager, patches in another order, a field
+then rejects a TrainJob whose patches break the rules: an unlisted manager, patches in another order, a field
 that the manager may not set, a missing patch of a required manager, and managers that set different values of
 one field. Where the file names users or service accounts of a manager, only they change its patch.
 
 Without a file, it is trainweld.yaml of the working directory. The field cluster of a file, or flags, select namespaces
-and TrainJobs. Several files may overlap: notes name them, and warnings what one lists and another refuses.
+and TrainJobs. Several files may overlap: notes name them, and warnings what one lists and another rejects.
 
 Patches, compositions and lowered severities stay with check, as notes say.
 
