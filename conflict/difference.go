@@ -27,8 +27,8 @@ type part struct {
 	isSet bool
 }
 
-// bothAs returns two values of one kind. A missing or null value counts as empty next to one that is not.
-func bothAs[T map[string]any | []any](one, other part) (x, y T, ok bool) {
+// valuesOf returns two values of one kind. A missing or null value counts as empty next to one that is not.
+func valuesOf[T map[string]any | []any](one, other part) (x, y T, ok bool) {
 	x, isX := one.value.(T)
 	y, isY := other.value.(T)
 	switch {
@@ -78,11 +78,11 @@ func (c *comparison) compare(t *schema.Type, path fieldpath.Path, one, other par
 	if one.isSet == other.isSet && reflect.DeepEqual(one.value, other.value) {
 		return
 	}
-	if x, y, ok := bothAs[map[string]any](one, other); ok && merges(typeFor(t, x)) {
+	if x, y, ok := valuesOf[map[string]any](one, other); ok && merges(typeFor(t, x)) {
 		c.objects(typeFor(t, x), path, x, y)
 		return
 	}
-	if x, _, ok := bothAs[[]any](one, other); ok && merges(typeFor(t, x)) {
+	if x, _, ok := valuesOf[[]any](one, other); ok && merges(typeFor(t, x)) {
 		c.lists(typeFor(t, x), path, one, other)
 		return
 	}
@@ -135,7 +135,7 @@ func (c *comparison) lists(t *schema.Type, path fieldpath.Path, one, other part)
 		case len(from) == 1 && len(to) == 1:
 			c.compare(t.Elem, item, part{from[0], true}, part{to[0], true})
 		case !slices.Equal(texts(t.Elem, from), texts(t.Elem, to)):
-			c.found = append(c.found, difference{item, together(from), together(to)})
+			c.found = append(c.found, difference{item, partOf(from), partOf(to)})
 		}
 	}
 }
@@ -174,8 +174,8 @@ func keyOf(value any) (string, bool) {
 	}
 }
 
-// together returns the items of one key: the only item, or all of them.
-func together(items []any) part {
+// partOf returns the items of one key: the only item, or all of them.
+func partOf(items []any) part {
 	if len(items) == 1 {
 		return part{items[0], true}
 	}

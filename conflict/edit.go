@@ -74,7 +74,7 @@ func (r *removal) removeField(t *schema.Type, value, winner reflect.Value, path 
 	}
 	step, rest := path[0], path[1:]
 	if name, ok := step.Field(); ok && value.Kind() == reflect.Struct {
-		return r.takeField(t.Field(name), value, winner, rest)
+		return r.removeStructField(t.Field(name), value, winner, rest)
 	}
 	if _, key, ok := step.Item(); ok && t.Kind == schema.ListMap {
 		own := reflect.Value{}
@@ -137,9 +137,9 @@ func removeFromObject(t *schema.Type, object merge.Object, path fieldpath.Path) 
 	return changed
 }
 
-// takeField removes a field of a struct, or the field at the end of the path within it. It also removes a struct that becomes
+// removeStructField removes a field of a struct, or the field at the end of the path within it. It also removes a struct that becomes
 // empty, because no patch claimed its presence.
-func (r *removal) takeField(f *schema.StructField, parent, winner reflect.Value, rest fieldpath.Path) bool {
+func (r *removal) removeStructField(f *schema.StructField, parent, winner reflect.Value, rest fieldpath.Path) bool {
 	if f == nil || f.Patch == nil {
 		return false
 	}

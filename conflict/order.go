@@ -48,7 +48,7 @@ func OrderConflicts[T, P any](plan *merge.Plan[T, P], base *T, patches []merge.L
 	acts := slices.ContainsFunc(patches, func(p merge.Layered[P]) bool {
 		return p.JSON != nil || actsUnclaimed(plan.Type(), jsonOf(p.Patch), false)
 	})
-	t := newTrials(given.Owners, ManagersOf(patches), acts)
+	t := newReorderings(given.Owners, ManagersOf(patches), acts)
 	value := jsonOf(given.Value)
 	for moved, order := range reordered(patches, t.needs) {
 		tried := reordering{managers: ManagersOf(order)}
@@ -126,8 +126,8 @@ func ManagersOf[P any](patches []merge.Layered[P]) []string {
 	return names
 }
 
-// trials are the merges of other orders than the given one.
-type trials struct {
+// reorderings are the merges of other orders than the given one.
+type reorderings struct {
 	given    []string // the managers
 	owners   *merge.Ownership
 	acts     bool // some patch acts on another one without a claim
@@ -158,8 +158,8 @@ type reordering struct {
 	failed      error
 }
 
-func newTrials(owners *merge.Ownership, given []string, acts bool) *trials {
-	t := &trials{given: given, owners: owners, acts: acts, of: map[merge.Layer][]opposing{}}
+func newReorderings(owners *merge.Ownership, given []string, acts bool) *reorderings {
+	t := &reorderings{given: given, owners: owners, acts: acts, of: map[merge.Layer][]opposing{}}
 	for _, c := range Find(owners) {
 		if c.Kind != Overlap {
 			continue
@@ -174,7 +174,7 @@ func newTrials(owners *merge.Ownership, given []string, acts bool) *trials {
 }
 
 // needs reports whether an order may show an overlap that no earlier one does.
-func (t *trials) needs(moved merge.Layer, last bool) bool {
+func (t *reorderings) needs(moved merge.Layer, last bool) bool {
 	return t.acts || slices.ContainsFunc(t.of[moved], func(o opposing) bool { return !o.isShown && o.mayChange(last) })
 }
 
@@ -193,20 +193,20 @@ func (o opposing) mayChange(last bool) bool {
 }
 
 // add adds the outcome of an order that moves a manager, and finds the overlaps that it shows.
-func (t *trials) add(moved merge.Layer, made reordering) {
-	t.all = append(t.all, made)
-	if len(made.differences) == 0 {
+func (t *reorderings) add(moved merge.Layer, result reordering) {
+	t.all = append(t.all, result)
+	if len(result.differences) == 0 {
 		return
 	}
 	var differing branches
-	for i, d := range made.differences {
+	for i, d := range result.differences {
 		differing.add(d.path, i)
 	}
-	last := made.managers[len(made.managers)-1]
+	last := result.managers[len(result.managers)-1]
 	show := func(o *overlapping) {
 		i, found := differing.related(o.Path)
 		if isBetter := slices.Contains(o.managers, last); found && !o.isShown && (isBetter || o.orders == nil) {
-			o.orders, o.isShown = made.differences[i].orders(t.given, made.managers), isBetter
+			o.orders, o.isShown = result.differences[i].orders(t.given, result.managers), isBetter
 			for i := range o.orders {
 				o.orders[i].Manager = o.winner(o.orders[i])
 			}
@@ -224,7 +224,7 @@ func (t *trials) add(moved merge.Layer, made reordering) {
 }
 
 // orderConflicts returns the conflicts that an order shows, and the differences that no conflict explains.
-func (t *trials) orderConflicts() []OrderConflict {
+func (t *reorderings) orderConflicts() []OrderConflict {
 	var found []OrderConflict
 	var explained branches
 	add := func(c Conflict, orders []finding.Order) {
@@ -268,7 +268,7 @@ func (c Conflict) winner(o finding.Order) string {
 }
 
 // claimsAt returns the managers' claims on a field and within it, or else those around it, as an overlap.
-func (t trials) claimsAt(path fieldpath.Path) Conflict {
+func (t reorderings) claimsAt(path fieldpath.Path) Conflict {
 	c := Conflict{Kind: Overlap, Path: path}
 	var around Conflict
 	for f := range t.owners.Patched() {

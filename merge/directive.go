@@ -28,7 +28,7 @@ func (m *merger) structure(t *schema.Type, key *schema.StructField, dst reflect.
 		return m.fieldsOf(t, key, dst, patch, nil, at)
 	}
 	// Upstream obeys no directive in an object that the base lacks. Such a directive still claims what it would remove.
-	merging := !m.fresh
+	merging := !m.inNew
 	if directive, ok := patch[patchDirective]; ok && merging {
 		return m.replaceStruct(t, directive, dst, patch, at)
 	}
@@ -167,13 +167,13 @@ func (m *merger) replaceStruct(t *schema.Type, directive any, dst reflect.Value,
 		m.retain(at, nil)
 		return err
 	}
-	m.keepAll(t, nil, at, dst)
+	m.recordRemoved(t, nil, at, dst)
 	m.claimNull(at)
 	dst.SetZero()
-	fresh, verbatim := m.fresh, m.verbatim
-	m.fresh, m.verbatim = true, true
+	inNew, ignoresDirectives := m.inNew, m.ignoresDirectives
+	m.inNew, m.ignoresDirectives = true, true
 	err := m.structure(t, nil, dst, patch, at)
-	m.fresh, m.verbatim = fresh, verbatim
+	m.inNew, m.ignoresDirectives = inNew, ignoresDirectives
 	return err
 }
 
@@ -226,7 +226,7 @@ func retained(patch Object) (map[string]bool, error) {
 // directive's value merges like a patch's if the base's is of the same kind.
 func (m *merger) deleteElements(t *schema.Type, dst reflect.Value, directive string, value any, at node) error {
 	name, ok := strings.CutPrefix(directive, deleteDirective+"/")
-	if !ok && !m.fresh {
+	if !ok && !m.inNew {
 		return fmt.Errorf("%q names no list", directive)
 	}
 	f := t.Field(name)
@@ -236,7 +236,7 @@ func (m *merger) deleteElements(t *schema.Type, dst reflect.Value, directive str
 	list, present := f.Template.In(dst)
 	deleted, ok := value.([]any)
 	switch {
-	case m.fresh || value != nil && (!present || jsonKind(list) != jsonKind(reflect.ValueOf(value))):
+	case m.inNew || value != nil && (!present || jsonKind(list) != jsonKind(reflect.ValueOf(value))):
 		m.claimDeleted(f, deleted, at)
 		return nil
 	case !ok || f.Type.Kind == schema.ListMap && list.Kind() == reflect.Slice && (list.Len() > 0 || holdsObjects(deleted)):
@@ -264,7 +264,7 @@ func (m *merger) deleteElements(t *schema.Type, dst reflect.Value, directive str
 		gone[element] = true
 	}
 	child := m.field(at, f)
-	m.keepOld(child, f.Type, list, true)
+	m.recordBase(child, f.Type, list, true)
 	left := reflect.MakeSlice(list.Type(), 0, list.Len())
 	for i, element := range texts(list) {
 		if !gone[element] {
@@ -347,17 +347,17 @@ func (m *merger) special(t *schema.Type, dst reflect.Value, items []any, at node
 			return rest, errNoKey(i, t.Key)
 		}
 	}
-	m.keepAll(t, nil, at, dst)
+	m.recordRemoved(t, nil, at, dst)
 	m.claimNull(at)
-	verbatim := m.verbatim
-	m.verbatim = true
+	ignoresDirectives := m.ignoresDirectives
+	m.ignoresDirectives = true
 	if err = m.takeList(t, dst, plain, at); err == nil {
 		keys := keysOf(t, dst)
 		first := ranks(keys, keys)
 		none := slices.Repeat([]int32{-1}, len(keys))
 		reorderList(dst, arrange(len(keys), first, none)) // duplicates go together
 	}
-	m.verbatim = verbatim
+	m.ignoresDirectives = ignoresDirectives
 	return rest, err
 }
 
@@ -391,7 +391,7 @@ func (m *merger) deleteItems(t *schema.Type, list reflect.Value, deleted []strin
 			left = reflect.Append(left, list.Index(i))
 			continue
 		}
-		m.keepAll(t.Elem, t.KeyField(), child, pointee(list.Index(i)))
+		m.recordRemoved(t.Elem, t.KeyField(), child, pointee(list.Index(i)))
 	}
 	for _, name := range deleted {
 		m.claimNull(children[name])
@@ -401,10 +401,10 @@ func (m *merger) deleteItems(t *schema.Type, list reflect.Value, deleted []strin
 
 // directives merges a map, and obeys the directives in it.
 func (m *merger) directives(t *schema.Type, dst reflect.Value, present bool, patch Object, at node) error {
-	absent := dst.IsNil() || !present && !m.isRaw(dst)
+	absent := dst.IsNil() || !present && !m.isJSONOnly(dst)
 	m.noteLiterals(t, absent, patch, at)
-	if absent || t.Plain || m.verbatim {
-		if hasDirective(patch) && !m.verbatim && !t.Plain {
+	if absent || t.Plain || m.ignoresDirectives {
+		if hasDirective(patch) && !m.ignoresDirectives && !t.Plain {
 			m.null(t, dst, false, at) // the base lacks the map, so upstream drops it with all its keys
 			return nil
 		}
@@ -420,14 +420,14 @@ func (m *merger) directives(t *schema.Type, dst reflect.Value, present bool, pat
 		default:
 			return fmt.Errorf("%s: unknown directive %q; no label, annotation or selector may be called %s", patchDirective, scalarText(reflect.ValueOf(directive)), patchDirective)
 		}
-		m.keepAll(t, nil, at, dst)
+		m.recordRemoved(t, nil, at, dst)
 		m.claimNull(at)
 		dst.Clear()
-		m.raw = append(m.raw, dst.Pointer())
-		verbatim := m.verbatim
-		m.verbatim = true
+		m.jsonOnly = append(m.jsonOnly, dst.Pointer())
+		ignoresDirectives := m.ignoresDirectives
+		m.ignoresDirectives = true
 		err := m.entries(t, dst, entries, at)
-		m.verbatim = verbatim
+		m.ignoresDirectives = ignoresDirectives
 		return err
 	}
 	if !holdsDirectives(patch) {
@@ -492,7 +492,7 @@ func (m *merger) noteLiterals(t *schema.Type, absent bool, patch Object, at node
 				m.log.literals = map[node][]literal{}
 			}
 			if copied, err := jsonOf(reflect.ValueOf(value)); err == nil {
-				m.log.literals[at] = append(m.log.literals[at], literal{m.layer, name, copied, absent || m.verbatim})
+				m.log.literals[at] = append(m.log.literals[at], literal{m.layer, name, copied, absent || m.ignoresDirectives})
 			}
 		}
 	}
@@ -509,9 +509,9 @@ func (l *log) contestLiterals() {
 			entry := l.child(at, nil, d.name)
 			if d.isKey {
 				l.add(entry, maker, nullValue, "")
-				l.addPlain(entry, d.layer, d.value)
+				l.addJSON(entry, d.layer, d.value)
 			} else {
-				l.addPlain(entry, d.layer, d.value)
+				l.addJSON(entry, d.layer, d.value)
 				l.add(entry, maker, nullValue, "")
 			}
 		}
@@ -541,7 +541,7 @@ func (m *merger) retainEntries(dst reflect.Value, at node, kept map[string]bool)
 		if !kept[key] {
 			k := reflect.ValueOf(key).Convert(dst.Type().Key())
 			entry := m.keyed(at, key)
-			m.keepOld(entry, scalarType, dst.MapIndex(k), true)
+			m.recordBase(entry, scalarType, dst.MapIndex(k), true)
 			dst.SetMapIndex(k, reflect.Value{})
 			m.claimNull(entry)
 		}

@@ -46,7 +46,7 @@ func (w *walk) emptiable(named bool, at node, path fieldpath.Path) bool {
 		}
 	}
 	claims = w.log.decided(at, claims, path)
-	w.noteVerdict(at)
+	w.noteOverruling(at)
 	return w.yield(path, claims)
 }
 
@@ -56,7 +56,7 @@ func (w *walk) claims(at node, path fieldpath.Path) []Claim {
 	w.emptiedAround = false
 	if len(w.nulls) == 0 || at == noNode {
 		claims := w.log.decided(at, w.log.claimsOf(at, path), path)
-		w.noteVerdict(at)
+		w.noteOverruling(at)
 		return claims
 	}
 	var claims []Claim
@@ -67,7 +67,7 @@ func (w *walk) claims(at node, path fieldpath.Path) []Claim {
 		}
 		claims = append(claims, w.log.exportAt(i, path))
 	}
-	if v, ok := w.log.verdicts[at]; ok {
+	if v, ok := w.log.overrulings[at]; ok {
 		for ; next < len(w.nulls) && w.nulls[next].claim < v.after; next++ {
 			claims = w.emptied(claims, w.nulls[next])
 		}
@@ -77,14 +77,14 @@ func (w *walk) claims(at node, path fieldpath.Path) []Claim {
 	for ; next < len(w.nulls); next++ {
 		claims = w.emptied(claims, w.nulls[next])
 	}
-	w.noteVerdict(at)
+	w.noteOverruling(at)
 	w.emptiedAround = w.emptiedAround || len(claims) > own
 	return claims
 }
 
-// noteVerdict notes a policy's verdict on a field. No layer owns a field that a policy removed.
-func (w *walk) noteVerdict(at node) {
-	v, ok := w.log.verdicts[at]
+// noteOverruling notes a policy's decision on a field. No layer owns a field that a policy removed.
+func (w *walk) noteOverruling(at node) {
+	v, ok := w.log.overrulings[at]
 	w.decided, w.emptiedAround = ok, ok && v.claim < 0
 }
 

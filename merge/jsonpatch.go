@@ -55,7 +55,7 @@ func ParseJSONPatch(data []byte) ([]Operation, error) {
 		return nil, errors.New("must be a list of operations, and is null")
 	}
 	for i := range operations {
-		operations[i].Value = plainNumbers(operations[i].Value)
+		operations[i].Value = convertNumbers(operations[i].Value)
 	}
 	return operations, nil
 }

@@ -155,7 +155,7 @@ func (m *objects) own(t *schema.Type, v any, fields Object, at node) error {
 // claimNow records a claim on a field with its value, or on its presence.
 func (m *objects) claimNow(at node, t *schema.Type, value any) {
 	kind := claimedAs(t, value, true)
-	if kind == aroundValue {
+	if kind == unlistedPresence {
 		kind = presenceValue
 	}
 	m.claimValue(at, kind, value)
@@ -171,16 +171,16 @@ func (m *objects) update(t *schema.Type, old any, had bool, now any, has bool, a
 	}
 	switch {
 	case !has:
-		m.keep(at, t, old, had, named)
-		m.lose(at)
+		m.recordBase(at, t, old, had, named)
+		m.revokeEarlier(at)
 		m.claimValue(at, nullValue, nil)
-		m.log.nodes[at].held = int32(len(m.log.claims))
+		m.log.nodes[at].firstActive = int32(len(m.log.claims))
 	case !had:
-		m.lose(at)
+		m.revokeEarlier(at)
 		m.claimNow(at, t, now)
 	case before == nil && after == nil && !sameObject(old, now), (before == nil) != (after == nil) && (isLeaf(old) || isLeaf(now)):
-		m.keep(at, t, old, had, named)
-		m.lose(at)
+		m.recordBase(at, t, old, had, named)
+		m.revokeEarlier(at)
 		m.claimNow(at, t, now)
 	}
 	if before == nil && after == nil {
@@ -235,7 +235,7 @@ func (m *objects) holds(at node, layer int32) bool {
 	n := &m.log.nodes[at]
 	for i := n.first; i >= 0; i = m.log.claims[i].next {
 		c := &m.log.claims[i]
-		if i >= n.held && c.kind() != aroundValue && (layer < 0 || c.layer() == layer) {
+		if i >= n.firstActive && c.kind() != unlistedPresence && (layer < 0 || c.layer() == layer) {
 			return true
 		}
 	}
@@ -244,15 +244,15 @@ func (m *objects) holds(at node, layer int32) bool {
 
 // applied records the last apply of a manager.
 type applied struct {
-	fields map[node]bool
-	within map[node][]node // the fields that hold such fields, and the way to these
-	claims int32           // how many claims there were
-	owned  map[node]bool   // whether anybody owns something in a field
+	fields   map[node]bool
+	children map[node][]node // the fields that hold such fields, and the way to these
+	claims   int32           // how many claims there were
+	owned    map[node]bool   // whether anybody owns something in a field
 }
 
 // lastOf returns the fields that the layer has applied so far. The next apply replaces them.
 func (m *objects) lastOf() *applied {
-	last := &applied{fields: map[node]bool{}, within: map[node][]node{}, claims: int32(len(m.log.claims)), owned: map[node]bool{}}
+	last := &applied{fields: map[node]bool{}, children: map[node][]node{}, claims: int32(len(m.log.claims)), owned: map[node]bool{}}
 	seen := map[node]bool{rootNode: true}
 	for _, at := range m.live.named[m.layer] {
 		if last.fields[at] || !m.holds(at, m.layer) {
@@ -261,7 +261,7 @@ func (m *objects) lastOf() *applied {
 		last.fields[at] = true
 		for ; !seen[at]; at = m.log.nodes[at].parent {
 			seen[at] = true
-			last.within[m.log.nodes[at].parent] = append(last.within[m.log.nodes[at].parent], at)
+			last.children[m.log.nodes[at].parent] = append(last.children[m.log.nodes[at].parent], at)
 		}
 	}
 	return last
@@ -311,21 +311,21 @@ func (l *log) revoke(at node, layer, before int32) (stays bool) {
 // field that it empties is null then. The flags state that the last apply named a field around it, and that nobody owned that one.
 func (m *objects) prune(t *schema.Type, v any, at node, last *applied, named, unowned bool) any {
 	below := map[string]node{}
-	for _, child := range last.within[at] {
+	for _, child := range last.children[at] {
 		below[m.log.name(child)] = child
 	}
 	rest := func(of *schema.Type, value any, child node) (any, bool) {
 		field := m.log.nodes[child].field
-		isNamed := last.fields[child] || field != nil && len(last.within[child]) > 0
+		isNamed := last.fields[child] || field != nil && len(last.children[child]) > 0
 		named := named || isNamed
 		counts := field == nil || isInSet(of, value)
 		unowned := unowned || counts && named && !m.isOwned(child, last)
 		to := filledOf(of, value)
-		if counts && isNamed && !m.isIdentity(child) && (unowned || to != nil && !m.remains(to, value, child, last, t.Kind != schema.ListMap)) {
+		if counts && isNamed && !m.isIdentity(child) && (unowned || to != nil && !m.hasRemaining(to, value, child, last, t.Kind != schema.ListMap)) {
 			m.disown(child)
 			return nil, false
 		}
-		if to == nil || len(last.within[child]) == 0 {
+		if to == nil || len(last.children[child]) == 0 {
 			return value, true
 		}
 		return m.prune(to, value, child, last, named, unowned), true
@@ -373,7 +373,7 @@ func (m *objects) prune(t *schema.Type, v any, at node, last *applied, named, un
 func isInSet(t *schema.Type, v any) bool {
 	of := filledOf(t, v)
 	if of == nil {
-		return claimedAs(t, v, false) != aroundValue
+		return claimedAs(t, v, false) != unlistedPresence
 	}
 	parts := map[string]part{}
 	partsOf(parts, of, v, true)
@@ -385,9 +385,9 @@ func isInSet(t *schema.Type, v any) bool {
 	return false
 }
 
-// remains reports whether a set of fields still names something in an object or a list without what nobody owns. If nothing is left,
+// hasRemaining reports whether a set of fields still names something in an object or a list without what nobody owns. If nothing is left,
 // it returns isEmptied.
-func (m *objects) remains(t *schema.Type, v any, at node, last *applied, isEmptied bool) bool {
+func (m *objects) hasRemaining(t *schema.Type, v any, at node, last *applied, isEmptied bool) bool {
 	parts := map[string]part{}
 	partsOf(parts, t, v, true)
 	find := m.log.finder(at)
@@ -403,7 +403,7 @@ func (m *objects) remains(t *schema.Type, v any, at node, last *applied, isEmpti
 		}
 		isEmptied = false
 		of := filledOf(p.typ, p.now)
-		if p.field == nil || isIn && (of == nil || m.remains(of, p.now, child, last, true)) {
+		if p.field == nil || isIn && (of == nil || m.hasRemaining(of, p.now, child, last, true)) {
 			return true
 		}
 	}
@@ -457,7 +457,7 @@ func (m *objects) disown(at node) {
 	if m.log.nodes[at].first >= 0 {
 		m.log.add(at, m.layer, nullValue, "")
 	}
-	m.log.nodes[at].held = int32(len(m.log.claims))
+	m.log.nodes[at].firstActive = int32(len(m.log.claims))
 	for child := m.log.nodes[at].child; child != noNode; child = m.log.nodes[child].next {
 		m.disown(child)
 	}

@@ -34,13 +34,13 @@ type log struct {
 	parts    map[partsKey]*parts // of the patches; nil once all patches are merged
 	emptied  bool                // whether two managers claim a null on one field
 	alike    []int32             // the first layer with the patch of each layer; nil unless emptied
-	// verdicts are the decisions of policies against the last claim, and decisions lists what all policies decided.
-	verdicts  map[node]verdict
-	decisions []Decision
-	zeroNulls []Ignored // what Go values omit and so remove
-	baseWins  bool      // whether the base wins over all patches
-	live      bool      // whether the base is a live object, whose owners have claimed what they own
-	reordered bool      // whether the patches merged in another order than the given one
+	// overrulings are the decisions of policies against the last claim, and decisions lists what all policies decided.
+	overrulings map[node]overruling
+	decisions   []Decision
+	zeroNulls   []Ignored // what Go values omit and so remove
+	baseWins    bool      // whether the base wins over all patches
+	live        bool      // whether the base is a live object, whose owners have claimed what they own
+	reordered   bool      // whether the patches merged in another order than the given one
 }
 
 // node is a field of the tree: an index into log.nodes.
@@ -55,15 +55,15 @@ type pathNode struct {
 	parent, child, tail, next node  // tail is the last child
 	first, last               int32 // claims, -1 when there is none
 	children                  uint8 // up to wideNode+1
-	// held is the first claim that counts in a merge of objects. A patch has taken the field from the earlier ones.
-	held int32
+	// firstActive is the first claim that counts in a merge of objects. A patch has taken the field from the earlier ones.
+	firstActive int32
 	// contested is set if two managers claimed different values here, or if one of two claimed a null.
 	contested bool
-	// made is the layer of the patch that made the item or the struct, or 0 for none. The base owns nothing in such an item or struct.
-	made  int32
-	lacks bool                // whether the base lacks the map
-	field *schema.StructField // the step to a field, or nil for a step by key
-	key   string              // the merge key, map key or set element, by the parent's kind
+	// createdBy is the layer of the patch that created the item or the struct, or 0 for none. The base owns nothing in such an item or struct.
+	createdBy int32
+	lacks     bool                // whether the base lacks the map
+	field     *schema.StructField // the step to a field, or nil for a step by key
+	key       string              // the merge key, map key or set element, by the parent's kind
 }
 
 // claim records one layer's write to one field.
@@ -89,8 +89,8 @@ const (
 	falseValue
 	nullValue
 	presenceValue
-	nothingValue // a null that removes nothing
-	aroundValue  // a presence that no set of fields names
+	ineffectiveNull  // a null that removes nothing
+	unlistedPresence // a presence that no set of fields names
 )
 
 // anyValue is the value of a claim that is not a string.
@@ -136,8 +136,8 @@ func (l *log) name(at node) string {
 
 // add records a claim on a field.
 func (l *log) add(at node, layer int32, kind valueKind, text string) {
-	if l.verdicts != nil {
-		delete(l.verdicts, at)
+	if l.overrulings != nil {
+		delete(l.overrulings, at)
 	}
 	n := &l.nodes[at]
 	i := int32(len(l.claims))
@@ -389,9 +389,9 @@ func (l *log) valueOf(i int32) any {
 		return c.text
 	case trueValue, falseValue:
 		return c.kind() == trueValue
-	case nullValue, nothingValue:
+	case nullValue, ineffectiveNull:
 		return nil
-	case presenceValue, aroundValue:
+	case presenceValue, unlistedPresence:
 		return Presence{}
 	default:
 		value := l.other(i)
@@ -424,9 +424,9 @@ func (m *merger) keyed(at node, key string) node {
 
 func (m *merger) untouched(at node) bool { return m.owners && m.log.nodes[at].first < 0 }
 
-// keepOld records the runtime's value when a patch is the first to touch a field.
-func (m *merger) keepOld(at node, t *schema.Type, old reflect.Value, present bool) {
-	if !m.owners || m.fresh || !present {
+// recordBase records the runtime's value when a patch is the first to touch a field.
+func (m *merger) recordBase(at node, t *schema.Type, old reflect.Value, present bool) {
+	if !m.owners || m.inNew || !present {
 		return
 	}
 	if old.Kind() == reflect.Pointer || old.Kind() == reflect.Slice {
@@ -435,16 +435,16 @@ func (m *merger) keepOld(at node, t *schema.Type, old reflect.Value, present boo
 		}
 	}
 	if t.Kind != schema.Scalar && t.Kind != schema.Atomic {
-		m.keepAll(t, nil, at, old)
+		m.recordRemoved(t, nil, at, old)
 	} else if m.untouched(at) {
 		m.log.addValue(at, baseLayer, old)
 	}
 }
 
-// keepAll records the fields set within a value that a patch is about to remove.
-func (m *merger) keepAll(t *schema.Type, key *schema.StructField, at node, old reflect.Value) {
-	if m.owners && !m.fresh {
-		writer{log: m.log, keep: true}.value(t, key, at, pointee(old), reflect.Value{})
+// recordRemoved records the fields set within a value that a patch is about to remove.
+func (m *merger) recordRemoved(t *schema.Type, key *schema.StructField, at node, old reflect.Value) {
+	if m.owners && !m.inNew {
+		writer{log: m.log, onlyRemoved: true}.value(t, key, at, pointee(old), reflect.Value{})
 	}
 }
 
@@ -468,23 +468,23 @@ func (m *merger) presence(at node, present bool) {
 	if !m.owners {
 		return
 	}
-	if present && !m.fresh && m.untouched(at) && !m.log.isMade(at) {
+	if present && !m.inNew && m.untouched(at) && !m.log.isCreated(at) {
 		m.log.add(at, baseLayer, presenceValue, "")
 	}
 	m.log.add(at, m.layer, presenceValue, "")
 }
 
-// make records that a patch makes a missing item or struct.
-func (m *merger) make(at node) {
+// markCreated records that a patch creates a missing item or struct.
+func (m *merger) markCreated(at node) {
 	if m.owners {
-		m.log.nodes[at].made = m.layer
+		m.log.nodes[at].createdBy = m.layer
 	}
 }
 
-// isMade reports whether a patch made the field or one that contains it.
-func (l *log) isMade(at node) bool {
+// isCreated reports whether a patch created the field or one that contains it.
+func (l *log) isCreated(at node) bool {
 	for ; at != noNode; at = l.nodes[at].parent {
-		if l.nodes[at].made != baseLayer {
+		if l.nodes[at].createdBy != baseLayer {
 			return true
 		}
 	}

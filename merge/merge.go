@@ -28,26 +28,26 @@ import (
 // merger merges one patch after the other into a value that it may change. It walks both along the schema of the value's type.
 // The function of each kind states its law.
 type merger struct {
-	plan   *plan
-	log    *log
-	owners bool // whether to record claims
-	layer  int32
-	left   int // the number of patches after this one
+	plan      *plan
+	log       *log
+	owners    bool // whether to record claims
+	layer     int32
+	remaining int // the number of patches after this one
 	// follows is set if new items follow the items of the base, which keep their places.
 	follows bool
 	skips   bool // whether an empty string sets no field that is always encoded
 	// ofValue is set for a patch that is a Go value: its type may encode a null that nobody wrote.
 	ofValue bool
-	// fresh is set within a value that the base lacks. The base owns nothing in it, not even a field that is encoded empty.
+	// inNew is set within a value that the base lacks. The base owns nothing in it, not even a field that is encoded empty.
 	// Upstream takes such a value from the patch, without its directives.
-	fresh bool
-	// verbatim is set within a new item of a list that the base has, and within a replacing value. Upstream takes these
-	// verbatim and obeys no directive in them.
-	verbatim bool
-	// raw holds the lists and maps in which this patch left something that only JSON can express. Examples are an item without
+	inNew bool
+	// ignoresDirectives is set within a new item of a list that the base has, and within a replacing value. Upstream takes these
+	// as they are and obeys no directive in them.
+	ignoresDirectives bool
+	// jsonOnly holds the lists and maps in which this patch left something that only JSON can express. Examples are an item without
 	// a key, and a map emptied by a directive. A patch that names one item twice reaches them again. The next patch sees the Go
 	// types only.
-	raw []uintptr
+	jsonOnly []uintptr
 
 	claimed int // the number of claims, recorded or not
 
@@ -60,14 +60,14 @@ type merger struct {
 	noted      map[node]bool // the lists whose duplicates are recorded
 	ownership  *Ownership    // of the result
 
-	fronts fronts
+	prepended prependedLists
 	// The merge keeps one run of these for each list or object around the current value, the outermost first.
 	keys    []patchKey // of the items of a patch's list
 	targets []int32    // of these items in the base's list
 	names   []string   // of the fields of a patch's object
 }
 
-func (m *merger) isRaw(v reflect.Value) bool { return slices.Contains(m.raw, v.Pointer()) }
+func (m *merger) isJSONOnly(v reflect.Value) bool { return slices.Contains(m.jsonOnly, v.Pointer()) }
 
 // patch merges a whole patch into the value.
 func (m *merger) patch(dst reflect.Value, patch Object) error {
@@ -123,8 +123,8 @@ func (m *merger) value(t *schema.Type, dst reflect.Value, present bool, from any
 	if t.Kind > schema.Struct && t.Kind < schema.Atomic {
 		dst = allocated(dst)
 	}
-	if hasDirective(from) && t.Kind != schema.Struct && t.Kind != schema.Map && !t.Raw && !m.verbatim &&
-		(!present || m.fresh || jsonKind(dst) != reflect.Map) {
+	if hasDirective(from) && t.Kind != schema.Struct && t.Kind != schema.Map && !t.Raw && !m.ignoresDirectives &&
+		(!present || m.inNew || jsonKind(dst) != reflect.Map) {
 		m.null(t, dst, present, at) // upstream drops the value with its directive
 		return nil
 	}
@@ -148,10 +148,10 @@ func (m *merger) object(t *schema.Type, dst reflect.Value, present bool, from an
 	if !ok {
 		return wrongType(from, "an object")
 	}
-	fresh := m.fresh
-	defer func() { m.fresh = fresh }()
+	inNew := m.inNew
+	defer func() { m.inNew = inNew }()
 	absent := !present || dst.Kind() == reflect.Pointer && dst.IsNil()
-	if (absent || m.fresh) && !m.verbatim && hasDirective(patch) {
+	if (absent || m.inNew) && !m.ignoresDirectives && hasDirective(patch) {
 		if isPureDirective(patch) {
 			m.retain(at, nil)
 		} else {
@@ -160,8 +160,8 @@ func (m *merger) object(t *schema.Type, dst reflect.Value, present bool, from an
 		return nil
 	}
 	if absent {
-		m.fresh = true
-		m.make(at)
+		m.inNew = true
+		m.markCreated(at)
 	}
 	isPointer := dst.Kind() == reflect.Pointer
 	dst = allocated(dst)
@@ -192,22 +192,22 @@ func (m *merger) mapping(t *schema.Type, dst reflect.Value, present bool, from a
 func (m *merger) entry(t *schema.Type, dst reflect.Value, name string, value any, at node) error {
 	entry, key := m.keyed(at, name), reflect.ValueOf(name).Convert(dst.Type().Key())
 	old := dst.MapIndex(key)
-	if !m.verbatim && value == nil {
+	if !m.ignoresDirectives && value == nil {
 		if old.IsValid() {
-			m.keepOld(entry, scalarType, old, true)
+			m.recordBase(entry, scalarType, old, true)
 			dst.SetMapIndex(key, reflect.Value{})
 		}
 		m.claimNull(entry)
 		return nil
 	}
 	if old.IsValid() {
-		if !m.verbatim && clashes(t, old, value) {
+		if !m.ignoresDirectives && clashes(t, old, value) {
 			return within(fieldpath.Key(name), errors.New("an entry that the base has cannot be merged: only scalars replace each other there"))
 		}
-		m.keepOld(entry, scalarType, old, true)
+		m.recordBase(entry, scalarType, old, true)
 	}
 	copied, keep := reflect.New(dst.Type().Elem()).Elem(), true
-	if !m.verbatim {
+	if !m.ignoresDirectives {
 		value, keep = withoutDirectives(value)
 	}
 	if !keep {
@@ -228,19 +228,19 @@ var errNoMergeKey = fmt.Errorf("a list of objects without a merge key cannot be 
 
 // replace sets a scalar or an atomic list to the patch's value.
 func (m *merger) replace(t *schema.Type, dst reflect.Value, present bool, from any, at node) error {
-	m.keepOld(at, t, dst, present)
-	absent := !present || m.fresh || dst.Kind() == reflect.Slice && dst.IsNil()
+	m.recordBase(at, t, dst, present)
+	absent := !present || m.inNew || dst.Kind() == reflect.Slice && dst.IsNil()
 	to := dst
 	if dst.Kind() == reflect.Pointer {
 		to = reflect.New(dst.Type().Elem()).Elem() // claims refer to the pointer, so its target stays
 	}
-	if t.Raw && present && !m.fresh {
+	if t.Raw && present && !m.inNew {
 		if err := m.overlay(t, to, dst, from); err != nil {
 			return err
 		}
 	} else {
 		m.reading = at
-		if absent && !m.verbatim {
+		if absent && !m.ignoresDirectives {
 			from, _ = withoutDirectives(from)
 		}
 		if err := m.read(t, to, from); err != nil {
@@ -287,7 +287,7 @@ func (m *merger) overlay(t *schema.Type, to, old reflect.Value, from any) error 
 
 // null empties a field for a patch's null. In a Go patch, a nil pointer or list without omitempty encodes as null.
 func (m *merger) null(t *schema.Type, dst reflect.Value, present bool, at node) {
-	m.keepOld(at, t, dst, present)
+	m.recordBase(at, t, dst, present)
 	dst.SetZero()
 	m.claimNull(at)
 }

@@ -21,12 +21,12 @@ func (m *merger) listMap(t *schema.Type, dst reflect.Value, present bool, from a
 		return wrongType(from, "a list")
 	}
 	if !present || dst.IsNil() {
-		if len(items) == 0 && m.verbatim {
+		if len(items) == 0 && m.ignoresDirectives {
 			m.empty(at) // takeList claims it otherwise
 		}
 		return m.takeList(t, dst, items, at)
 	}
-	if len(m.raw) > 0 && m.isRaw(dst) {
+	if len(m.jsonOnly) > 0 && m.isJSONOnly(dst) {
 		return errNoKey(0, t.Key)
 	}
 	items, err := m.special(t, dst, items, at)
@@ -40,7 +40,7 @@ func (m *merger) listMap(t *schema.Type, dst reflect.Value, present bool, from a
 	if err := m.distinct(t, names); err != nil {
 		return err
 	}
-	f, hasDuplicates, err := m.frontOf(t, dst, &base)
+	f, hasDuplicates, err := m.prependedOf(t, dst, &base)
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (m *merger) listMap(t *schema.Type, dst reflect.Value, present bool, from a
 	case hasDuplicates || !inOrder:
 		m.reorder(f, t, dst, m.targets[first:], hasDuplicates)
 	default:
-		f.prepend(dst, m.targets[first:], added, m.left)
+		f.prepend(dst, m.targets[first:], added, m.remaining)
 	}
 	for i, item := range items {
 		target := m.targets[first+i]
@@ -81,17 +81,17 @@ func (m *merger) item(t *schema.Type, name string, item reflect.Value, list node
 		m.presence(at, true)
 		return m.fields(t, item, from, at)
 	}
-	verbatim, fresh := m.verbatim, m.fresh
-	m.verbatim, m.fresh = true, true
+	ignoresDirectives, inNew := m.ignoresDirectives, m.inNew
+	m.ignoresDirectives, m.inNew = true, true
 	err := m.newItem(t, name, item, list, from)
-	m.verbatim, m.fresh = verbatim, fresh
+	m.ignoresDirectives, m.inNew = ignoresDirectives, inNew
 	return err
 }
 
 // newItem merges one item of a patch into an empty item.
 func (m *merger) newItem(t *schema.Type, name string, item reflect.Value, list node, from Object) error {
 	at := m.keyed(list, name)
-	m.make(at)
+	m.markCreated(at)
 	m.presence(at, false)
 	if err := m.setKey(t, item, from); err != nil {
 		return err
@@ -106,10 +106,10 @@ func (m *merger) fields(t *schema.Type, item reflect.Value, from Object, at node
 
 // takeList sets a list that the base lacks to the patch's items, verbatim. Two of them may share a key, and one may have none.
 func (m *merger) takeList(t *schema.Type, dst reflect.Value, items []any, at node) error {
-	fresh := m.fresh
-	m.fresh = true
-	defer func() { m.fresh = fresh }()
-	if !m.verbatim {
+	inNew := m.inNew
+	m.inNew = true
+	defer func() { m.inNew = inNew }()
+	if !m.ignoresDirectives {
 		if slices.ContainsFunc(items, hasDirective) {
 			items = slices.DeleteFunc(slices.Clone(items), func(item any) bool {
 				m.claimSpecial(t, item, at)
@@ -128,9 +128,9 @@ func (m *merger) takeList(t *schema.Type, dst reflect.Value, items []any, at nod
 	}
 	for i, item := range items {
 		if item == nil {
-			m.raw = append(m.raw, list.Pointer())
+			m.jsonOnly = append(m.jsonOnly, list.Pointer())
 			child := m.keyed(at, keyText(key, list.Index(i)))
-			m.make(child)
+			m.markCreated(child)
 			m.presence(child, false)
 			continue
 		}
@@ -140,7 +140,7 @@ func (m *merger) takeList(t *schema.Type, dst reflect.Value, items []any, at nod
 		}
 		name := names[i].text
 		if !names[i].ok {
-			m.raw = append(m.raw, list.Pointer())
+			m.jsonOnly = append(m.jsonOnly, list.Pointer())
 			name = keyText(key, list.Index(i)) // that of the Go value
 		}
 		if err := m.newItem(t, name, list.Index(i), at, from); err != nil {
@@ -216,7 +216,7 @@ func (m *merger) set(t *schema.Type, dst reflect.Value, present bool, from any, 
 	switch {
 	case inBase && !areAlike(items):
 		return errors.New("must have elements of one type, none of them null")
-	case !inBase && !m.verbatim:
+	case !inBase && !m.ignoresDirectives:
 		kept, _ := withoutDirectives(items)
 		items = kept.([]any)
 	}

@@ -83,7 +83,7 @@ func (p *plan) applyObjects(dst, base *Object, patches []Layered[Object], o Opti
 		case patch.Patch != nil && *patch.Patch != nil && m.live != nil:
 			err = m.apply(p.root, live, *patch.Patch)
 		case patch.Patch != nil && *patch.Patch != nil:
-			err = m.whole(p.root, live, *patch.Patch)
+			err = m.patch(p.root, live, *patch.Patch)
 		}
 		if err != nil {
 			return nil, nil, nil, failed(patches[i].Layer, i, err)
@@ -139,7 +139,7 @@ func (m *objects) apply(t *schema.Type, live, patch Object) error {
 		m.layer = layer
 	}
 	last := m.lastOf()
-	if err := m.whole(t, live, patch); err != nil {
+	if err := m.patch(t, live, patch); err != nil {
 		return err
 	}
 	m.replaceLast(t, live, last)
@@ -160,8 +160,8 @@ type objects struct {
 	names           []string // the field names of the objects that are being merged, outer objects first
 }
 
-// whole merges a whole patch into an object. The patch cannot change the object's kind.
-func (m *objects) whole(t *schema.Type, live, patch Object) error {
+// patch merges a whole patch into an object. The patch cannot change the object's kind.
+func (m *objects) patch(t *schema.Type, live, patch Object) error {
 	if err := sameKind(live, patch); err != nil {
 		return err
 	}
@@ -172,8 +172,8 @@ func (m *objects) whole(t *schema.Type, live, patch Object) error {
 func sameKind(live, patch Object) error {
 	for _, name := range []string{"apiVersion", "kind"} {
 		is, _ := live[name].(string)
-		if said, ok := patch[name].(string); ok && is != "" && is != said {
-			return inside(fieldpath.Field(name), fmt.Errorf("must be %q, as in the base, and is %q", is, said))
+		if claimed, ok := patch[name].(string); ok && is != "" && is != claimed {
+			return inside(fieldpath.Field(name), fmt.Errorf("must be %q, as in the base, and is %q", is, claimed))
 		}
 	}
 	return nil
@@ -194,7 +194,7 @@ func (m *objects) value(t *schema.Type, old any, had bool, patch any, at node, n
 	switch {
 	case patch == nil && filled != nil, isEmpty(patch) && filled != nil && filled == to:
 		// The old value stays. An empty list claims nothing then; a null or an empty object claims the field's presence.
-		m.keep(at, t, old, had, named)
+		m.recordBase(at, t, old, had, named)
 		if _, list := patch.([]any); !list || named {
 			m.claimValue(at, presenceValue, nil)
 		}
@@ -204,11 +204,11 @@ func (m *objects) value(t *schema.Type, old any, had bool, patch any, at node, n
 	case isEmpty(patch):
 		return m.empty(t, old, had, patch, at, named)
 	}
-	m.keep(at, t, old, had, named)
+	m.recordBase(at, t, old, had, named)
 	if is, _ := as(t, old); old != nil && is != to { // a value of another kind goes
-		m.lose(at)
+		m.revokeEarlier(at)
 		if !named {
-			m.claimValue(at, aroundValue, nil)
+			m.claimValue(at, unlistedPresence, nil)
 		}
 	}
 	if named {
@@ -231,15 +231,15 @@ func (m *objects) replace(t, to *schema.Type, old any, had bool, patch any, at n
 	if err != nil {
 		return nil, err
 	}
-	m.keep(at, t, old, had, named)
+	m.recordBase(at, t, old, had, named)
 	if filledOf(t, old) != nil {
 		m.revokeWithin(at)
 	}
 	if had && !sameObject(old, value) {
-		m.lose(at)
+		m.revokeEarlier(at)
 	}
 	if value == nil {
-		m.claimValue(at, nothingValue, nil)
+		m.claimValue(at, ineffectiveNull, nil)
 	} else {
 		m.claimValue(at, otherValue, value)
 	}
@@ -253,12 +253,12 @@ func (m *objects) empty(t *schema.Type, old any, had bool, patch any, at node, n
 	if !list {
 		value = map[string]any{}
 	}
-	m.keep(at, t, old, had, named)
+	m.recordBase(at, t, old, had, named)
 	if had && !sameObject(old, value) {
-		m.lose(at)
+		m.revokeEarlier(at)
 	}
 	if list && !named {
-		m.claimValue(at, aroundValue, nil)
+		m.claimValue(at, unlistedPresence, nil)
 	} else {
 		m.claimValue(at, presenceValue, nil)
 	}
@@ -287,7 +287,7 @@ func (m *objects) fields(t *schema.Type, into, patch map[string]any, at node) er
 			continue
 		}
 		if m.removes && !had {
-			m.lose(child) // another manager may have removed it
+			m.revokeEarlier(child) // another manager may have removed it
 		}
 		value, err := m.value(of, old, had, patch[name], child, f == nil)
 		if err != nil {
@@ -302,9 +302,9 @@ func (m *objects) fields(t *schema.Type, into, patch map[string]any, at node) er
 // remove records that a patch removes a key.
 func (m *objects) remove(t *schema.Type, old any, had bool, at node) {
 	if had {
-		m.keep(at, t, old, had, false)
+		m.recordBase(at, t, old, had, false)
 		m.revokeWithin(at)
-		m.lose(at)
+		m.revokeEarlier(at)
 	}
 	m.claimValue(at, nullValue, nil)
 }

@@ -10,26 +10,26 @@ import (
 // list merges a list-map or a set item by item. Items that the patch names follow its order. The other items keep their places
 // among them.
 func (m *objects) list(t *schema.Type, old, patch []any, at node) ([]any, error) {
-	said, err := m.itemsOf(t, patch)
+	patched, err := m.itemsOf(t, patch)
 	if err != nil {
 		return nil, err
 	}
 	named := make([]int32, len(old)) // the patch's item for each old item, -1 for none
 	for i, item := range old {
 		key, _ := itemKeyOf(t, item)
-		named[i] = said.find(key)
+		named[i] = patched.find(key)
 		if j := named[i]; j >= 0 {
-			if said.items[j].old >= 0 {
-				said.items[j].hasDuplicates = true
+			if patched.items[j].old >= 0 {
+				patched.items[j].hasDuplicates = true
 			} else {
-				said.items[j].old = int32(i)
+				patched.items[j].old = int32(i)
 			}
 		}
 	}
 	out := make([]any, 0, len(old)+len(patch))
-	shared := said.shared(-1)
+	shared := patched.shared(-1)
 	merge := func(j int32) error {
-		item := &said.items[j]
+		item := &patched.items[j]
 		item.merged = true
 		value, err := m.item(t, old, item, patch[j], at)
 		if err != nil {
@@ -42,14 +42,14 @@ func (m *objects) list(t *schema.Type, old, patch []any, at node) ([]any, error)
 		for i, of := range named {
 			if of < 0 {
 				out = append(out, old[i])
-			} else if said.items[of].merged {
+			} else if patched.items[of].merged {
 				continue // it has the place of its duplicate
 			} else if err := merge(of); err != nil {
 				return nil, err
 			}
 		}
-		for j := range said.items {
-			if !said.items[j].merged {
+		for j := range patched.items {
+			if !patched.items[j].merged {
 				if err := merge(int32(j)); err != nil {
 					return nil, err
 				}
@@ -64,7 +64,7 @@ func (m *objects) list(t *schema.Type, old, patch []any, at node) ([]any, error)
 				if err := merge(j); err != nil {
 					return nil, err
 				}
-				i, j, shared = i+1, j+1, said.shared(shared)
+				i, j, shared = i+1, j+1, patched.shared(shared)
 				continue
 			}
 			if of >= 0 && shared >= 0 && of != shared {
@@ -79,7 +79,7 @@ func (m *objects) list(t *schema.Type, old, patch []any, at node) ([]any, error)
 				i++
 				continue
 			}
-			if said.items[of].merged {
+			if patched.items[of].merged {
 				i++
 			}
 		}
@@ -94,14 +94,14 @@ func (m *objects) list(t *schema.Type, old, patch []any, at node) ([]any, error)
 }
 
 // item merges one item of a patch's list. If the base has two items of that name, it keeps neither.
-func (m *objects) item(t *schema.Type, list []any, said *saidItem, patch any, at node) (any, error) {
-	child := m.child(at, nil, said.key)
-	had := said.old >= 0
-	if had && (said.hasDuplicates || t.Kind == schema.Set) {
-		m.keepPresence(child)
+func (m *objects) item(t *schema.Type, list []any, patched *patchItem, patch any, at node) (any, error) {
+	child := m.child(at, nil, patched.key)
+	had := patched.old >= 0
+	if had && (patched.hasDuplicates || t.Kind == schema.Set) {
+		m.recordBasePresence(child)
 	}
-	if said.hasDuplicates {
-		m.lose(child)
+	if patched.hasDuplicates {
+		m.revokeEarlier(child)
 		had = false
 	}
 	if t.Kind == schema.Set {
@@ -110,18 +110,18 @@ func (m *objects) item(t *schema.Type, list []any, said *saidItem, patch any, at
 	}
 	var old any
 	if had {
-		old = list[said.old]
+		old = list[patched.old]
 	}
 	return m.value(t.Elem, old, had, patch, child, true)
 }
 
-// saidItems holds the items of a patch's list.
-type saidItems struct {
-	items []saidItem
+// patchItems holds the items of a patch's list.
+type patchItems struct {
+	items []patchItem
 	index map[string]int32 // nil for a short list
 }
 
-type saidItem struct {
+type patchItem struct {
 	key                   string
 	old                   int32 // the position in the old list, -1 for none
 	hasDuplicates, merged bool
@@ -131,8 +131,8 @@ type saidItem struct {
 const fewItems = 8
 
 // itemsOf reads the keys of a patch's list. Two items of one key are an error.
-func (m *objects) itemsOf(t *schema.Type, list []any) (*saidItems, error) {
-	s := &saidItems{items: make([]saidItem, 0, len(list))}
+func (m *objects) itemsOf(t *schema.Type, list []any) (*patchItems, error) {
+	s := &patchItems{items: make([]patchItem, 0, len(list))}
 	if len(list) > fewItems {
 		s.index = make(map[string]int32, len(list))
 	}
@@ -147,12 +147,12 @@ func (m *objects) itemsOf(t *schema.Type, list []any) (*saidItems, error) {
 		if s.index != nil {
 			s.index[key] = int32(i)
 		}
-		s.items = append(s.items, saidItem{key: key, old: -1})
+		s.items = append(s.items, patchItem{key: key, old: -1})
 	}
 	return s, nil
 }
 
-func (s *saidItems) find(key string) int32 {
+func (s *patchItems) find(key string) int32 {
 	if s.index != nil {
 		if i, ok := s.index[key]; ok {
 			return i
@@ -168,7 +168,7 @@ func (s *saidItems) find(key string) int32 {
 }
 
 // shared returns the first item after another that the old list has, or -1.
-func (s *saidItems) shared(after int32) int32 {
+func (s *patchItems) shared(after int32) int32 {
 	for i := after + 1; int(i) < len(s.items); i++ {
 		if s.items[i].old >= 0 {
 			return i

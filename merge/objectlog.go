@@ -21,12 +21,12 @@ func (m *objects) child(at node, f *schema.StructField, key string) node {
 	return m.log.child(at, f, key)
 }
 
-// keep records the base's claim on a field that a patch reaches first. The flag had states that the base has the field.
-func (m *objects) keep(at node, t *schema.Type, old any, had, named bool) {
+// recordBase records the base's claim on a field that a patch reaches first. The flag had states that the base has the field.
+func (m *objects) recordBase(at node, t *schema.Type, old any, had, named bool) {
 	if !m.owners || !had || m.log.nodes[at].first >= 0 {
 		return
 	}
-	if kind := claimedAs(t, old, named); kind != aroundValue {
+	if kind := claimedAs(t, old, named); kind != unlistedPresence {
 		m.log.addAs(at, baseLayer, kind, old)
 		m.unowned(at)
 	}
@@ -35,27 +35,27 @@ func (m *objects) keep(at node, t *schema.Type, old any, had, named bool) {
 // unowned takes a field of a live object from the base: nobody owns it.
 func (m *objects) unowned(at node) {
 	if m.live != nil {
-		m.log.nodes[at].held = int32(len(m.log.claims))
+		m.log.nodes[at].firstActive = int32(len(m.log.claims))
 	}
 }
 
-// keepPresence records that the base has an item.
-func (m *objects) keepPresence(at node) {
+// recordBasePresence records that the base has an item.
+func (m *objects) recordBasePresence(at node) {
 	if m.owners && m.log.nodes[at].first < 0 {
 		m.log.add(at, baseLayer, presenceValue, "")
 		m.unowned(at)
 	}
 }
 
-// claimedAs returns how a set of fields names a field with a value: by value, as null, or by presence. It returns aroundValue
+// claimedAs returns how a set of fields names a field with a value: by value, as null, or by presence. It returns unlistedPresence
 // if no set names the field.
 func claimedAs(t *schema.Type, v any, named bool) valueKind {
 	if v == nil {
-		return nothingValue
+		return ineffectiveNull
 	}
 	of, err := as(t, v)
 	if err != nil {
-		return aroundValue
+		return unlistedPresence
 	}
 	if of.Kind == schema.Scalar || of.Kind == schema.Atomic {
 		return otherValue
@@ -63,10 +63,10 @@ func claimedAs(t *schema.Type, v any, named bool) valueKind {
 	if _, list := v.([]any); named || !list && isEmpty(v) {
 		return presenceValue
 	}
-	return aroundValue
+	return unlistedPresence
 }
 
-// say records the patch's claim on a field.
+// claimValue records the patch's claim on a field.
 func (m *objects) claimValue(at node, kind valueKind, value any) {
 	if !m.owners {
 		return
@@ -80,8 +80,8 @@ func (m *objects) claimValue(at node, kind valueKind, value any) {
 	n.contested = contested // only a change makes a contest, not two claims that differ
 }
 
-// lose takes a field from all earlier claimants, because the patch changes the field.
-func (m *objects) lose(at node) {
+// revokeEarlier takes a field from all earlier claimants, because the patch changes the field.
+func (m *objects) revokeEarlier(at node) {
 	if !m.owners {
 		return
 	}
@@ -90,7 +90,7 @@ func (m *objects) lose(at node) {
 	for i := n.first; i >= 0 && !n.contested; i = l.claims[i].next {
 		n.contested = l.isManager(l.claims[i].layer()) && l.claims[i].layer() != m.layer
 	}
-	n.held = int32(len(l.claims))
+	n.firstActive = int32(len(l.claims))
 }
 
 // revokeWithin takes a field from the layers that claimed something within it, and removes their claims there.
@@ -105,15 +105,15 @@ func (m *objects) revokeWithin(at node) {
 			for i := m.log.nodes[child].first; i >= 0; i = m.log.claims[i].next {
 				within = append(within, m.log.claims[i].layer())
 			}
-			m.log.nodes[child].held = int32(len(m.log.claims))
+			m.log.nodes[child].firstActive = int32(len(m.log.claims))
 			gather(child)
 		}
 	}
 	gather(at)
 	n := &m.log.nodes[at]
 	for i := n.first; i >= 0; i = m.log.claims[i].next {
-		said := m.log.claims[i].layer()
-		within = slices.DeleteFunc(within, func(layer int32) bool { return layer == said })
+		claimant := m.log.claims[i].layer()
+		within = slices.DeleteFunc(within, func(layer int32) bool { return layer == claimant })
 	}
 	slices.Sort(within)
 	for _, layer := range slices.Compact(within) {
@@ -123,8 +123,8 @@ func (m *objects) revokeWithin(at node) {
 	delete(m.log.wide, at)
 }
 
-// addPlain records a claim on a field with a JSON value.
-func (l *log) addPlain(at node, layer int32, v any) {
+// addJSON records a claim on a field with a JSON value.
+func (l *log) addJSON(at node, layer int32, v any) {
 	switch v := v.(type) {
 	case string:
 		l.add(at, layer, textValue, v)
@@ -203,7 +203,7 @@ func present(element any) any {
 
 // json records a write of one field of an object. before and now are nil for a missing value.
 func (w writer) json(t *schema.Type, at node, before, now any, named bool) {
-	was, is := aroundValue, aroundValue
+	was, is := unlistedPresence, unlistedPresence
 	if before != nil {
 		was = claimedAs(t, before, named)
 	}
@@ -211,16 +211,16 @@ func (w writer) json(t *schema.Type, at node, before, now any, named bool) {
 		is = claimedAs(t, now, named)
 	}
 	stays := was == is && (was != otherValue || sameObject(before, now))
-	if was != aroundValue && w.nodes[at].first < 0 {
+	if was != unlistedPresence && w.nodes[at].first < 0 {
 		w.addAs(at, baseLayer, was, before)
 	}
 	if !stays {
-		w.nodes[at].held = int32(len(w.claims))
+		w.nodes[at].firstActive = int32(len(w.claims))
 	}
-	if is == aroundValue && was != aroundValue {
-		is = nothingValue
+	if is == unlistedPresence && was != unlistedPresence {
+		is = ineffectiveNull
 	}
-	if is != aroundValue && !(stays && w.changes) {
+	if is != unlistedPresence && !(stays && w.changes) {
 		last := w.nodes[at].last
 		w.addAs(at, w.layer, is, now)
 		w.note(at, last)
@@ -280,7 +280,7 @@ func partsOf(parts map[string]part, t *schema.Type, v any, now bool) {
 // addAs records a claim on a field with a value of a kind.
 func (l *log) addAs(at node, layer int32, kind valueKind, value any) {
 	if kind == otherValue {
-		l.addPlain(at, layer, value)
+		l.addJSON(at, layer, value)
 	} else {
 		l.add(at, layer, kind, "")
 	}

@@ -47,11 +47,11 @@ func (w *objectWalk) path() fieldpath.Path {
 	return path
 }
 
-// within visits a field and its contents. named has the meaning that it has in a merge.
-func (w *objectWalk) within(step objectStep, t *schema.Type, v any, at node, named bool) bool {
+// visitField visits a field and its contents. named has the meaning that it has in a merge.
+func (w *objectWalk) visitField(step objectStep, t *schema.Type, v any, at node, named bool) bool {
 	w.steps = append(w.steps, step)
 	kind := claimedAs(t, v, named)
-	if at != noNode && w.nodes[at].first >= 0 || kind != aroundValue {
+	if at != noNode && w.nodes[at].first >= 0 || kind != unlistedPresence {
 		if !w.visit(at, kind, v) {
 			return false
 		}
@@ -107,7 +107,7 @@ func (w *objectWalk) contents(t *schema.Type, v any, at node) bool {
 		if !there {
 			value = nowhere{}
 		}
-		if !w.within(step, of, value, child, f == nil) {
+		if !w.visitField(step, of, value, child, f == nil) {
 			return false
 		}
 	}
@@ -127,7 +127,7 @@ func (w *objectWalk) items(t *schema.Type, list []any, at node, find func(string
 		if there[key] > 1 || t.Kind == schema.Set {
 			of, item = presenceType, []any{}
 		}
-		if there[key] > 0 && !w.within(objectStep{parent: t, key: key}, of, item, find(key), true) {
+		if there[key] > 0 && !w.visitField(objectStep{parent: t, key: key}, of, item, find(key), true) {
 			return false
 		}
 		there[key] = 0
@@ -136,7 +136,7 @@ func (w *objectWalk) items(t *schema.Type, list []any, at node, find func(string
 		return true
 	}
 	for _, key := range w.childNames(at) { // that a later layer removed
-		if _, is := there[key]; !is && !w.within(objectStep{parent: t, key: key}, t.Elem, nowhere{}, find(key), true) {
+		if _, is := there[key]; !is && !w.visitField(objectStep{parent: t, key: key}, t.Elem, nowhere{}, find(key), true) {
 			return false
 		}
 	}
@@ -180,14 +180,14 @@ func (o *Ownership) objectFields(sets []fieldSet, ignored func(fieldpath.Path) b
 		if serverKeeps(w.steps) || ignored != nil && ignored(w.path()) {
 			return true
 		}
-		if _, isJudged := w.verdicts[at]; at == noNode || w.nodes[at].first < 0 || isJudged {
+		if _, isJudged := w.overrulings[at]; at == noNode || w.nodes[at].first < 0 || isJudged {
 			if !w.live {
 				sets[baseLayer].insert(w.named())
 			}
 			return true
 		}
 		for i := w.nodes[at].first; i >= 0; i = w.claims[i].next {
-			if c := &w.claims[i]; i >= w.nodes[at].held && c.kind() != aroundValue {
+			if c := &w.claims[i]; i >= w.nodes[at].firstActive && c.kind() != unlistedPresence {
 				sets[c.layer()].insert(w.named())
 			}
 		}

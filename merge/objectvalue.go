@@ -109,7 +109,7 @@ func scalarOf(v any) (any, error) {
 	case float32:
 		return scalarOf(float64(n))
 	case json.Number:
-		return scalarOf(plainNumbers(n))
+		return scalarOf(convertNumbers(n))
 	}
 	switch n := reflect.ValueOf(v); {
 	case n.CanInt():

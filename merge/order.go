@@ -8,13 +8,13 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// front describes a list-map that patches have reached. New items usually go in front of a list. So a front keeps free memory
+// prependedList describes a list-map that patches have reached. New items usually go in front of a list. So it keeps free memory
 // before the first item, for the items of later patches as well. The cost of a patch depends on the patch, not on the list.
-type front struct {
+type prependedList struct {
 	first  uintptr       // the address of the list's first item
 	length int           // the length of the list
 	memory reflect.Value // the free items, then the list; invalid if none are free
-	room   int           // the number of free items
+	free   int           // the number of free items
 	// index gives each key's distance from the end of the list, which new items in front do not change. It is nil for a list
 	// that is short enough to search.
 	index map[string]int32
@@ -23,16 +23,16 @@ type front struct {
 	checked bool
 }
 
-// fronts holds the fronts of all lists.
-type fronts struct {
-	all  []front
+// prependedLists describes all lists that patches have reached.
+type prependedLists struct {
+	all  []prependedList
 	next int // where to look next
 }
 
-// of returns the front of a list, or adds one. Patches usually reach the lists in the base's order.
-func (f *fronts) of(list reflect.Value) *front {
+// of returns the description of a list, or adds one. Patches usually reach the lists in the base's order.
+func (f *prependedLists) of(list reflect.Value) *prependedList {
 	first, n := list.Pointer(), list.Len()
-	for range min(len(f.all), mostFronts) {
+	for range min(len(f.all), mostSearched) {
 		if f.next >= len(f.all) {
 			f.next = 0
 		}
@@ -41,25 +41,25 @@ func (f *fronts) of(list reflect.Value) *front {
 			return one
 		}
 	}
-	f.all = append(f.all, front{first: first, length: n})
+	f.all = append(f.all, prependedList{first: first, length: n})
 	f.next = len(f.all)
 	return &f.all[len(f.all)-1]
 }
 
 const (
-	// mostFronts limits the search for a front. A list whose front is further away gets another one.
-	mostFronts = 256
+	// mostSearched limits the search for a list. A list whose description is further away gets another one.
+	mostSearched = 256
 	// smallList is the length up to which a linear search beats a Go map.
 	smallList = 32
-	// listRoom limits the room reserved for new items of a shorter list. The items that patches name may exist already, and then
+	// mostReserved limits the memory reserved for new items of a shorter list. The items that patches name may exist already, and then
 	// add nothing.
-	listRoom = 64
+	mostReserved = 64
 )
 
-// frontOf returns the front of a list. It checks the keys once for all patches, unless two items share a key: then it reports
+// prependedOf returns the description of a list. It checks the keys once for all patches, unless two items share a key: then it reports
 // duplicates.
-func (m *merger) frontOf(t *schema.Type, list reflect.Value, names *keys) (f *front, hasDuplicates bool, err error) {
-	f = m.fronts.of(list)
+func (m *merger) prependedOf(t *schema.Type, list reflect.Value, names *keys) (f *prependedList, hasDuplicates bool, err error) {
+	f = m.prepended.of(list)
 	if f.checked {
 		return f, false, nil
 	}
@@ -82,7 +82,7 @@ func (m *merger) frontOf(t *schema.Type, list reflect.Value, names *keys) (f *fr
 }
 
 // find returns the position of the first of n items with the key, or -1.
-func (f *front) find(names *keys, n int, name string) int {
+func (f *prependedList) find(names *keys, n int, name string) int {
 	if f.index == nil {
 		return names.find(n, name)
 	}
@@ -93,7 +93,7 @@ func (f *front) find(names *keys, n int, name string) int {
 }
 
 // makeIndex indexes a list of n items that is about to get more.
-func (f *front) makeIndex(names *keys, n, more int) {
+func (f *prependedList) makeIndex(names *keys, n, more int) {
 	f.index, f.back = make(map[string]int32, n+more), 0
 	for i := n - 1; i >= 0; i-- {
 		name, _ := names.at(i)
@@ -102,17 +102,17 @@ func (f *front) makeIndex(names *keys, n, more int) {
 }
 
 // prepend puts empty items in front of the list, and sets the targets to the new positions of their items. It expects as many
-// new items from each of the patches that are left.
-func (f *front) prepend(list reflect.Value, targets []int32, added, left int) {
+// new items from each of the remaining patches.
+func (f *prependedList) prepend(list reflect.Value, targets []int32, added, remaining int) {
 	had := list.Len()
 	if added > 0 {
-		if f.room < added {
-			f.room = max(added, min(added*(1+left), max(listRoom, had)))
-			f.memory = reflect.MakeSlice(list.Type(), f.room+had, f.room+had)
-			reflect.Copy(f.memory.Slice(f.room, f.room+had), list)
+		if f.free < added {
+			f.free = max(added, min(added*(1+remaining), max(mostReserved, had)))
+			f.memory = reflect.MakeSlice(list.Type(), f.free+had, f.free+had)
+			reflect.Copy(f.memory.Slice(f.free, f.free+had), list)
 		}
-		f.room -= added
-		list.Set(f.memory.Slice3(f.room, f.memory.Len(), f.memory.Len()))
+		f.free -= added
+		list.Set(f.memory.Slice3(f.free, f.memory.Len(), f.memory.Len()))
 		f.first, f.length = list.Pointer(), had+added
 	}
 	for i, target := range targets {
@@ -128,7 +128,7 @@ func (f *front) prepend(list reflect.Value, targets []int32, added, left int) {
 }
 
 // extend puts empty items behind the list.
-func (f *front) extend(list reflect.Value, added int) {
+func (f *prependedList) extend(list reflect.Value, added int) {
 	n := list.Len()
 	list.Grow(added)
 	list.SetLen(n + added)
@@ -139,7 +139,7 @@ func (f *front) extend(list reflect.Value, added int) {
 }
 
 // reorder puts the list, with its new items, into the merged order. It sets the targets to the new positions of their items.
-func (m *merger) reorder(f *front, t *schema.Type, list reflect.Value, targets []int32, hasDuplicates bool) {
+func (m *merger) reorder(f *prependedList, t *schema.Type, list reflect.Value, targets []int32, hasDuplicates bool) {
 	n := list.Len()
 	named, added := namedOnce(targets, n)
 	server, rank := make([]int32, n+added), make([]int32, n+added)
@@ -183,7 +183,7 @@ func (m *merger) reorder(f *front, t *schema.Type, list reflect.Value, targets [
 		}
 	}
 	list.Set(ordered)
-	*f = front{first: list.Pointer(), length: n + added, checked: f.checked}
+	*f = prependedList{first: list.Pointer(), length: n + added, checked: f.checked}
 }
 
 // namedOnce returns the distinct targets in the patch's order. It also counts the targets that are new to the list of n items.
@@ -234,7 +234,7 @@ func arrange(n int, server, rank []int32) []int32 {
 // findTargets finds the position in the list of each patch item and appends it to m.targets. A new item gets a position from
 // the list's length on, complemented where the patch first names it. It returns the number of new items in added. It reports in
 // inOrder whether the list is in the merged order already, with the new items in front.
-func (m *merger) findTargets(t *schema.Type, f *front, base *keys, names []patchKey, have int) (added int, inOrder bool, err error) {
+func (m *merger) findTargets(t *schema.Type, f *prependedList, base *keys, names []patchKey, have int) (added int, inOrder bool, err error) {
 	if f.index == nil && have+len(names) > smallList {
 		f.makeIndex(base, have, len(names))
 	}

@@ -116,7 +116,7 @@ func (w *walk) value(t *schema.Type, v reflect.Value, at node, path fieldpath.Pa
 		v = v.Elem()
 		// Only a pointer can hold an empty struct: a struct by value is always encoded. If a patch made the struct, the patch's
 		// claims record its presence.
-		named = t.Kind == schema.Struct && !hasLeaf(t, v) && !w.log.isMade(at)
+		named = t.Kind == schema.Struct && !hasLeaf(t, v) && !w.log.isCreated(at)
 	}
 	switch t.Kind {
 	case schema.Struct:
@@ -128,7 +128,7 @@ func (w *walk) value(t *schema.Type, v reflect.Value, at node, path fieldpath.Pa
 			return false
 		}
 	}
-	defer w.within(at)()
+	defer w.enter(at)()
 	switch t.Kind {
 	case schema.Struct:
 		return w.structure(t, nil, v, at, path)
@@ -143,8 +143,8 @@ func (w *walk) value(t *schema.Type, v reflect.Value, at node, path fieldpath.Pa
 	}
 }
 
-// within adds the nulls at a node for the fields within it. The returned function removes them.
-func (w *walk) within(at node) func() {
+// enter adds the nulls at a node for the fields within it. The returned function removes them.
+func (w *walk) enter(at node) func() {
 	nulls := w.log.nulls(at)
 	if nulls == nil {
 		return func() {}
@@ -226,8 +226,8 @@ func (w *walk) list(t *schema.Type, v reflect.Value, at node, path fieldpath.Pat
 		child, isKey, outer := find(text), key, w.owner
 		if text != name {
 			isKey = nil
-			if first := find(name); first != noNode && w.log.nodes[first].made != baseLayer {
-				w.owner = w.log.nodes[first].made // the patch that made an item brought its duplicates as well
+			if first := find(name); first != noNode && w.log.nodes[first].createdBy != baseLayer {
+				w.owner = w.log.nodes[first].createdBy // the patch that made an item brought its duplicates as well
 			}
 		}
 		if w.reached && child == noNode && w.owner == baseLayer {
@@ -241,7 +241,7 @@ func (w *walk) list(t *schema.Type, v reflect.Value, at node, path fieldpath.Pat
 	}
 	for _, text := range w.log.childNames(at) {
 		child := find(text)
-		if there[text] || w.log.nodes[child].first < 0 || strings.HasPrefix(text, twinMark) {
+		if there[text] || w.log.nodes[child].first < 0 || strings.HasPrefix(text, duplicateMark) {
 			continue // the position has no meaning any more
 		}
 		item := path.Append(itemStep(t, text))
@@ -257,18 +257,18 @@ func (w *walk) fields(t *schema.Type, key *schema.StructField, v reflect.Value, 
 	if v.IsValid() && v.Kind() == reflect.Pointer {
 		v = v.Elem()
 	}
-	defer w.within(at)()
+	defer w.enter(at)()
 	return w.structure(t, key, v, at, path)
 }
 
-// twinMark begins the log's key of an item whose merge key an earlier item has. The item's position follows. No merge key
+// duplicateMark begins the log's key of an item whose merge key an earlier item has. The item's position follows. No merge key
 // begins with it.
-const twinMark = "\x00"
+const duplicateMark = "\x00"
 
 // itemKey returns the log's key for an item. there holds the keys of the earlier items.
 func itemKey(text string, position int, there map[string]bool) string {
 	if there[text] {
-		text = twinMark + strconv.Itoa(position)
+		text = duplicateMark + strconv.Itoa(position)
 	}
 	there[text] = true
 	return text
@@ -276,7 +276,7 @@ func itemKey(text string, position int, there map[string]bool) string {
 
 // itemStep returns the step to the item of a list-map with the given log key.
 func itemStep(t *schema.Type, key string) fieldpath.Step {
-	if position, ok := strings.CutPrefix(key, twinMark); ok {
+	if position, ok := strings.CutPrefix(key, duplicateMark); ok {
 		i, _ := strconv.Atoi(position)
 		return fieldpath.Index(i)
 	}

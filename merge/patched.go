@@ -84,7 +84,7 @@ func (f PatchedField) IsByValue() bool {
 }
 
 // IsMade reports whether a patch made the field or one that contains it, because the base lacks it.
-func (f PatchedField) IsMade() bool { return f.record().isMade(f.at) }
+func (f PatchedField) IsMade() bool { return f.record().isCreated(f.at) }
 
 // IsEmptied reports whether a $patch directive of a layer empties the field and sets nothing. Such a directive does not make
 // the field.

@@ -293,7 +293,7 @@ func (p *Plan[T, P]) apply(dst, base *T, patches []Layered[P], o Options) (merge
 		if patches[i].Patch == nil {
 			continue
 		}
-		m.left, m.raw, m.of = len(patches)-place-1, m.raw[:0], patches[i].Layer
+		m.remaining, m.jsonOnly, m.of = len(patches)-place-1, m.jsonOnly[:0], patches[i].Layer
 		if m.owners {
 			m.layer = m.log.ids[i]
 		}

@@ -247,8 +247,8 @@ func mergeOrder[P any](patches []Layered[P], o Options) []int {
 	return order
 }
 
-// A verdict states that a policy decided against the last claim on a field.
-type verdict struct {
+// An overruling states that a policy decided against the last claim on a field.
+type overruling struct {
 	claim int32 // the claim in force, -1 for none
 	layer int32 // the layer that removed the field then
 	after int32 // how many claims were made before
@@ -256,23 +256,23 @@ type verdict struct {
 
 // overrule records that an earlier claim is in force on a field, or none.
 func (l *log) overrule(at node, claim, layer int32) {
-	if l.verdicts == nil {
-		l.verdicts = map[node]verdict{}
+	if l.overrulings == nil {
+		l.overrulings = map[node]overruling{}
 	}
-	l.verdicts[at] = verdict{claim, layer, int32(len(l.claims))}
+	l.overrulings[at] = overruling{claim, layer, int32(len(l.claims))}
 }
 
 // inForce returns the claim in force on a field, -1 for none.
 func (l *log) inForce(at node) int32 {
-	if v, ok := l.verdicts[at]; ok {
+	if v, ok := l.overrulings[at]; ok {
 		return v.claim
 	}
 	return l.nodes[at].last
 }
 
-// decided appends a verdict to the claims on a field, as the claim in force.
+// decided appends an overruling to the claims on a field, as the claim in force.
 func (l *log) decided(at node, claims []Claim, path fieldpath.Path) []Claim {
-	v, ok := l.verdicts[at]
+	v, ok := l.overrulings[at]
 	switch {
 	case !ok || claims == nil:
 	case v.claim >= 0:
@@ -302,7 +302,7 @@ func (m *merger) skip(f *schema.StructField, to reflect.Value, from any, at node
 	if from != "" || to.Kind() != reflect.String || f.Template.OmitEmpty || f.Template.OmitZero || f.Type.Raw || to.Len() == 0 {
 		return false
 	}
-	m.keepOld(at, f.Type, to, true)
+	m.recordBase(at, f.Type, to, true)
 	stays := m.log.inForce(at)
 	m.claim(at, reflect.Zero(to.Type()))
 	if stays >= 0 {
@@ -331,12 +331,12 @@ func (m *merger) decide(value reflect.Value, o Options) (err error) {
 	root := visited{at: rootNode, t: m.log.root, value: value}
 	for _, patch := range m.log.patches {
 		if follows {
-			root.said = append(root.said, patch)
+			root.patchItems = append(root.patchItems, patch)
 		}
 	}
 	return m.log.visit(root, func(v visited) error {
 		if follows {
-			m.follow(v)
+			m.restoreOrder(v)
 		}
 		if o.Unions == AllMembers {
 			return nil
@@ -386,7 +386,7 @@ func (m *merger) unions(v visited, policy UnionPolicy) error {
 		if !m.log.reaches(v.at, u) {
 			continue
 		}
-		gone, winner, last := m.log.rivals(v.t, u, v.value, v.at)
+		gone, winner, last := m.log.excludedMembers(v.t, u, v.value, v.at)
 		if len(gone) > 0 && policy == OneMember {
 			return m.log.severalMembers(u, v, last)
 		}
@@ -427,9 +427,9 @@ func (l *log) lastWithin(at node) int32 {
 	return last
 }
 
-// rivals returns the union members of an object that another layer's claim excludes. It also returns that layer and the last claim on
-// the union.
-func (l *log) rivals(t *schema.Type, u schema.Union, object reflect.Value, at node) (gone []*schema.StructField, winner, last int32) {
+// excludedMembers returns the union members of an object that another layer's claim excludes. It also returns that layer and the
+// last claim on the union.
+func (l *log) excludedMembers(t *schema.Type, u schema.Union, object reflect.Value, at node) (gone []*schema.StructField, winner, last int32) {
 	lastOf := func(f *schema.StructField) int32 {
 		child := l.lookup(at, f, "")
 		if l.baseWins && (child == noNode || l.hasBase(child)) {
@@ -465,7 +465,7 @@ func (l *log) rivals(t *schema.Type, u schema.Union, object reflect.Value, at no
 func (m *merger) remove(f *schema.StructField, object reflect.Value, at node, winner int32) {
 	child := m.log.child(at, f, "")
 	member, _ := f.Template.In(object)
-	writer{log: m.log, keep: true}.value(f.Type, nil, child, pointee(member), reflect.Value{})
+	writer{log: m.log, onlyRemoved: true}.value(f.Type, nil, child, pointee(member), reflect.Value{})
 	member.SetZero()
 	m.log.decide("unions", m.log.path(child), winner, m.log.removed(child, winner, nil))
 }
@@ -512,10 +512,10 @@ func (l *log) severalMembers(u schema.Union, v visited, last int32) error {
 
 // visited is a struct or a list that patches reached.
 type visited struct {
-	at    node
-	t     *schema.Type
-	value reflect.Value // within pointers, never invalid
-	said  []any         // what the patches hold there, in their given order
+	at         node
+	t          *schema.Type
+	value      reflect.Value // within pointers, never invalid
+	patchItems []any         // what the patches hold there, in their given order
 }
 
 // visit calls do for each struct and list that patches reached, from the outside to the inside.
@@ -539,10 +539,10 @@ func (l *log) visit(v visited, do func(visited) error) error {
 			}
 			inner.t = f.Type
 			inner.value, _ = f.Template.In(v.value)
-			for _, said := range v.said {
-				object, _ := said.(Object)
+			for _, patchItem := range v.patchItems {
+				object, _ := patchItem.(Object)
 				if part := object[f.Name]; part != nil {
-					inner.said = append(inner.said, part)
+					inner.patchItems = append(inner.patchItems, part)
 				}
 			}
 		} else if i := keys.find(len(items), l.nodes[child].key); i >= 0 {
@@ -565,24 +565,24 @@ func (v visited) items() ([]visited, firsts) {
 		names[i] = patchKey{name, true}
 	}
 	keys := firstsOf(names)
-	for _, said := range v.said {
-		list, _ := said.([]any)
+	for _, patchItem := range v.patchItems {
+		list, _ := patchItem.([]any)
 		for _, part := range list {
 			if i := keys.find(len(items), keyIn(v.t, part)); i >= 0 && part != nil {
-				items[i].said = append(items[i].said, part)
+				items[i].patchItems = append(items[i].patchItems, part)
 			}
 		}
 	}
 	return items, keys
 }
 
-// follow puts the new items of a list into the order of the given patches. These have merged in another order.
-func (m *merger) follow(v visited) {
+// restoreOrder puts the new items of a list into the order of the given patches. These have merged in another order.
+func (m *merger) restoreOrder(v visited) {
 	if v.t.Kind != schema.ListMap && v.t.Kind != schema.Set || v.value.Len() < 2 {
 		return
 	}
 	rank := map[string]int32{}
-	for _, part := range v.said {
+	for _, part := range v.patchItems {
 		items, _ := part.([]any)
 		for _, item := range items {
 			if key := keyIn(v.t, item); rank[key] == 0 {

@@ -189,7 +189,7 @@ func decoded(text []byte) (value any, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
 	err = decoder.Decode(&value)
-	return plainNumbers(value), err
+	return convertNumbers(value), err
 }
 
 // holdsJSON reports whether the part of a patch that a type knows has only objects, lists and scalars in it. The error states that
@@ -282,16 +282,16 @@ func elemType(t *schema.Type) *schema.Type {
 	return t.Elem
 }
 
-// plainNumbers converts the numbers within a value to int64 or float64, as API machinery does.
-func plainNumbers(value any) any {
+// convertNumbers converts the numbers within a value to int64 or float64, as API machinery does.
+func convertNumbers(value any) any {
 	switch value := value.(type) {
 	case Object:
 		for name, v := range value {
-			value[name] = plainNumbers(v)
+			value[name] = convertNumbers(v)
 		}
 	case []any:
 		for i, v := range value {
-			value[i] = plainNumbers(v)
+			value[i] = convertNumbers(v)
 		}
 	case json.Number:
 		if i, err := value.Int64(); err == nil {

@@ -25,7 +25,7 @@ func (l *log) restore(o Options, had func(fieldpath.Path) bool, put func(r resto
 	if o.Precedence == BaseAlways {
 		r := restoring{l, "precedence", false}
 		put(r, nil)
-		r.judgeWithin(rootNode, nil)
+		r.overruleWithin(rootNode, nil)
 	}
 	for _, pattern := range o.Protected {
 		r := restoring{l, "protected", true}
@@ -33,7 +33,7 @@ func (l *log) restore(o Options, had func(fieldpath.Path) bool, put func(r resto
 			path, layers := l.path(at).Append(rest...), emptied
 			if len(rest) == 0 {
 				layers = append(l.setters(at, nil), emptied...)
-				r.judgeWithin(at, emptied)
+				r.overruleWithin(at, emptied)
 			} else if !had(path) {
 				return
 			}
@@ -140,12 +140,12 @@ func (r restoring) overrule(at node, emptied []int32) {
 	}
 }
 
-// judgeWithin records that the base's claims on a field and within it are in force.
-func (r restoring) judgeWithin(at node, emptied []int32) {
+// overruleWithin records that the base's claims on a field and within it are in force.
+func (r restoring) overruleWithin(at node, emptied []int32) {
 	r.overrule(at, emptied)
 	emptied = append(emptied[:len(emptied):len(emptied)], r.emptiers(at)...)
 	for child := r.nodes[at].child; child != noNode; child = r.nodes[child].next {
-		r.judgeWithin(child, emptied)
+		r.overruleWithin(child, emptied)
 	}
 }
 
@@ -204,7 +204,7 @@ func (m *merger) restore(r restoring, at node, t *schema.Type, to slot, within f
 		})
 	default:
 		if base := r.baseClaim(at); base >= 0 {
-			setTo(to(true), r.valueOf(base), r.raw(base))
+			setTo(to(true), r.valueOf(base), r.goValue(base))
 		} else if r.removes && r.nodes[at].first >= 0 {
 			r.empty(to)
 		}
@@ -216,7 +216,7 @@ func (m *merger) restore(r restoring, at node, t *schema.Type, to slot, within f
 
 // isForeign reports whether a patch made a field that goes.
 func (r restoring) isForeign(at node) bool {
-	return r.removes && r.nodes[at].made != baseLayer && !r.hasBase(at)
+	return r.removes && r.nodes[at].createdBy != baseLayer && !r.hasBase(at)
 }
 
 // hasBase reports whether the base claims something on a field or within it.
@@ -301,7 +301,7 @@ func (m *merger) restoreEntry(r restoring, at node, t *schema.Type, to slot) {
 				of.Set(reflect.MakeMap(of.Type()))
 			}
 			value = reflect.New(of.Type().Elem()).Elem()
-			setTo(value, r.valueOf(base), r.raw(base))
+			setTo(value, r.valueOf(base), r.goValue(base))
 		}
 		if !of.IsNil() {
 			of.SetMapIndex(name, value)
@@ -320,8 +320,8 @@ func (m *merger) restoreEntry(r restoring, at node, t *schema.Type, to slot) {
 	}
 }
 
-// raw returns the value of a claim as the base holds it, or nil.
-func (l *log) raw(claim int32) any {
+// goValue returns the value of a claim as the base holds it, or nil.
+func (l *log) goValue(claim int32) any {
 	if l.claims[claim].kind() == otherValue {
 		return l.other(claim)
 	}
@@ -329,10 +329,10 @@ func (l *log) raw(claim int32) any {
 }
 
 // setTo sets a place to a value of the base, which may be within a pointer.
-func setTo(to reflect.Value, value, raw any) {
+func setTo(to reflect.Value, value, goValue any) {
 	v := reflect.ValueOf(value)
-	if raw != nil {
-		v = reflect.ValueOf(raw)
+	if goValue != nil {
+		v = reflect.ValueOf(goValue)
 	}
 	switch {
 	case !to.IsValid() || !v.IsValid():
@@ -340,7 +340,7 @@ func setTo(to reflect.Value, value, raw any) {
 		to.Set(v)
 	case to.Kind() == reflect.Pointer && v.Kind() != reflect.Pointer:
 		to.Set(reflect.New(to.Type().Elem()))
-		setTo(to.Elem(), value, raw)
+		setTo(to.Elem(), value, goValue)
 	case v.CanConvert(to.Type()):
 		to.Set(v.Convert(to.Type()))
 	}

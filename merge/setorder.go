@@ -90,7 +90,7 @@ func (m *merger) ordered(f *schema.StructField, dst reflect.Value, patch Object,
 		return nil
 	}
 	child := m.field(at, f)
-	m.keepOld(child, f.Type, list, true)
+	m.recordBase(child, f.Type, list, true)
 	reorderList(list, places)
 	m.claim(child, list)
 	return nil

@@ -79,7 +79,7 @@ func stepIn(t *schema.Type, step fieldpath.Step) (field *schema.StructField, key
 			key = keyTypeOf(t).text(step.Keys()[0].Value)
 		}
 	} else if position, isIndex := step.Index(); isIndex {
-		key = twinMark + strconv.Itoa(position)
+		key = duplicateMark + strconv.Itoa(position)
 	} else if !isKey {
 		key, _ = step.Element()
 	}
@@ -106,14 +106,14 @@ func indirect(v reflect.Value) reflect.Value {
 
 type writer struct {
 	*log
-	layer   int32
-	from    Origin
-	field   node // the written field
-	changes bool // record only differences
-	keep    bool // record only the earlier owners of removed fields
+	layer       int32
+	from        Origin
+	field       node // the written field
+	changes     bool // record only differences
+	onlyRemoved bool // record only the earlier owners of removed fields
 }
 
-// say claims that the field is present or empty.
+// claimValue claims that the field is present or empty.
 func (w writer) claimValue(at node, kind valueKind) {
 	last := w.nodes[at].last
 	w.add(at, w.layer, kind, "")
@@ -164,7 +164,7 @@ func (w writer) leaf(at node, before, now reflect.Value) {
 	if w.nodes[at].first < 0 && before.IsValid() {
 		w.addValue(at, baseLayer, before)
 	}
-	if w.keep {
+	if w.onlyRemoved {
 		return
 	}
 	last := w.nodes[at].last
@@ -178,12 +178,12 @@ func (w writer) leaf(at node, before, now reflect.Value) {
 
 func (w writer) structure(t *schema.Type, key *schema.StructField, at node, before, now reflect.Value) {
 	isBare := func(v reflect.Value) bool { return v.IsValid() && w.isPointer(at) && !hasLeaf(t, v) }
-	isSaid := key != nil || isBare(now) || isBare(before) && !now.IsValid()
-	if isSaid && now.IsValid() {
+	isClaimed := key != nil || isBare(now) || isBare(before) && !now.IsValid()
+	if isClaimed && now.IsValid() {
 		w.presence(at, before.IsValid(), true)
 	}
 	w.fields(t, key, at, before, now)
-	if isSaid && !now.IsValid() { // its null would empty the fields again
+	if isClaimed && !now.IsValid() { // its null would empty the fields again
 		w.presence(at, before.IsValid(), false)
 	}
 }
@@ -197,7 +197,7 @@ func (w writer) fields(t *schema.Type, key *schema.StructField, at node, before,
 		}
 		child := w.child(at, f, "")
 		w.value(f.Type, nil, child, b, n)
-		if f.Type.Kind == schema.Struct && !w.keep && !n.IsValid() && b.IsValid() && w.isPointer(child) {
+		if f.Type.Kind == schema.Struct && !w.onlyRemoved && !n.IsValid() && b.IsValid() && w.isPointer(child) {
 			w.claimValue(child, nullValue)
 		}
 	}
@@ -209,9 +209,9 @@ func (w writer) presence(at node, before, now bool) {
 		return
 	}
 	if before && w.nodes[at].first < 0 {
-		w.add(at, w.maker(at), presenceValue, "")
+		w.add(at, w.creatorOf(at), presenceValue, "")
 	}
-	if w.keep {
+	if w.onlyRemoved {
 		return
 	}
 	if now {
@@ -221,11 +221,11 @@ func (w writer) presence(at node, before, now bool) {
 	}
 }
 
-// maker returns the layer that owns the presence of a field without claims of its own. That is the patch that made it, or the base.
-func (l *log) maker(at node) int32 {
-	for made := at; made != noNode; made = l.nodes[made].parent {
-		if l.nodes[made].made != baseLayer {
-			return l.nodes[made].made
+// creatorOf returns the layer that owns the presence of a field without claims of its own. That is the patch that created it, or the base.
+func (l *log) creatorOf(at node) int32 {
+	for created := at; created != noNode; created = l.nodes[created].parent {
+		if l.nodes[created].createdBy != baseLayer {
+			return l.nodes[created].createdBy
 		}
 	}
 	return baseLayer
@@ -298,7 +298,7 @@ func (w writer) list(t *schema.Type, at node, before, now reflect.Value) {
 	has, new := items(now)
 	write := func(name string) {
 		child, isKey := w.child(at, nil, name), key
-		if strings.HasPrefix(name, twinMark) {
+		if strings.HasPrefix(name, duplicateMark) {
 			isKey = nil // the path of a duplicate does not contain its key
 			w.presence(child, old[name].IsValid(), new[name].IsValid())
 		}
@@ -322,7 +322,7 @@ func (o *Ownership) Fork(value any, within fieldpath.Path) *Ownership {
 	l := *old
 	l.layers, l.places = slices.Clone(l.layers), slices.Clone(l.places)
 	l.wide, l.repeats, l.sets, l.literals = nil, nil, nil, nil // the index grows again, and a merge alone needs the others
-	l.nodes, l.claims, l.values, l.sources, l.retained, l.verdicts = nil, nil, nil, nil, nil, nil
+	l.nodes, l.claims, l.values, l.sources, l.retained, l.overrulings = nil, nil, nil, nil, nil, nil
 	top := rootNode
 	kept := []node{top} // in the copy, a node has its place in kept
 	for _, step := range within {
@@ -338,12 +338,12 @@ func (o *Ownership) Fork(value any, within fieldpath.Path) *Ownership {
 			kept = append(kept, child)
 		}
 	}
-	l.keep(old, kept, below)
+	l.copyNodes(old, kept, below)
 	return &Ownership{log: &l, value: indirect(reflect.ValueOf(value))}
 }
 
-// keep copies nodes of another log with their claims. Each of the first ones has the next one as its only child.
-func (l *log) keep(old *log, kept []node, below int) {
+// copyNodes copies nodes of another log with their claims. Each of the first ones has the next one as its only child.
+func (l *log) copyNodes(old *log, kept []node, below int) {
 	renumbered := make(map[node]node, len(kept))
 	var claims []int32
 	for i, at := range kept {
@@ -371,7 +371,7 @@ func (l *log) keep(old *log, kept []node, below int) {
 	for i, at := range kept {
 		n := old.nodes[at]
 		n.first, n.last = place[n.first], place[n.last]
-		n.held = before(n.held)
+		n.firstActive = before(n.firstActive)
 		n.parent, n.child, n.tail, n.next = nodeOf(n.parent), nodeOf(n.child), nodeOf(n.tail), nodeOf(n.next)
 		if i <= below {
 			n.next = noNode
@@ -387,11 +387,11 @@ func (l *log) keep(old *log, kept []node, below int) {
 		}
 	}
 	for i, at := range kept {
-		if v, ok := old.verdicts[at]; ok {
-			if l.verdicts == nil {
-				l.verdicts = map[node]verdict{}
+		if v, ok := old.overrulings[at]; ok {
+			if l.overrulings == nil {
+				l.overrulings = map[node]overruling{}
 			}
-			l.verdicts[node(i)] = verdict{place[v.claim], v.layer, before(v.after)}
+			l.overrulings[node(i)] = overruling{place[v.claim], v.layer, before(v.after)}
 		}
 	}
 	for i, c := range claims {

@@ -16,8 +16,8 @@ type Defaults struct{ of map[reflect.Type]*defaulter }
 
 // defaulter holds the defaults of a struct type, and of the structs within it.
 type defaulter struct {
-	own    []fieldDefault
-	within []int // the fields that hold structs with defaults
+	own     []fieldDefault
+	structs []int // the fields that hold structs with defaults
 }
 
 // fieldDefault is the default of one field, as JSON. An empty object is map[string]any{}.
@@ -65,7 +65,7 @@ func (d *Defaults) walk(v reflect.Value, around []reflect.Value, before, after f
 				before(t.own[i], around)
 			}
 		}
-		for _, i := range t.within {
+		for _, i := range t.structs {
 			d.walk(v.Field(i), around, before, after)
 		}
 		for i := range t.own {
@@ -157,13 +157,13 @@ func defaultsOf(visited []reflect.Type) *Defaults {
 				for inner.Kind() == reflect.Pointer || inner.Kind() == reflect.Slice {
 					inner = inner.Elem()
 				}
-				if in := d.of[inner]; in != nil && len(in.own)+len(in.within) > 0 && !slices.Contains(d.of[t].within, i) {
-					d.of[t].within, changed = append(d.of[t].within, i), true
+				if in := d.of[inner]; in != nil && len(in.own)+len(in.structs) > 0 && !slices.Contains(d.of[t].structs, i) {
+					d.of[t].structs, changed = append(d.of[t].structs, i), true
 				}
 			}
 		}
 	}
-	maps.DeleteFunc(d.of, func(_ reflect.Type, in *defaulter) bool { return len(in.own)+len(in.within) == 0 })
+	maps.DeleteFunc(d.of, func(_ reflect.Type, in *defaulter) bool { return len(in.own)+len(in.structs) == 0 })
 	if len(d.of) == 0 {
 		return nil
 	}

@@ -93,7 +93,7 @@ func (c *openAPI) named(name string, override any) *Type {
 	case quantityName:
 		return c.any
 	case rawName:
-		return c.whole
+		return c.opaque
 	}
 	s := c.document[name]
 	if override != nil {
@@ -103,7 +103,7 @@ func (c *openAPI) named(name string, override any) *Type {
 	}
 	if c.types[name] == nil {
 		c.types[name] = new(Type)
-		c.left = append(c.left, pending{c.types[name], s})
+		c.pending = append(c.pending, pending{c.types[name], s})
 	}
 	return c.types[name]
 }
@@ -116,9 +116,9 @@ type pending struct {
 
 // finish reads the named schemas that are left, and returns t.
 func (c *openAPI) finish(t *Type) *Type {
-	for len(c.left) > 0 {
-		next := c.left[len(c.left)-1]
-		c.left = c.left[:len(c.left)-1]
+	for len(c.pending) > 0 {
+		next := c.pending[len(c.pending)-1]
+		c.pending = c.pending[:len(c.pending)-1]
 		*next.to = *c.value(next.schema, false)
 	}
 	for _, list := range c.lists {
@@ -133,7 +133,7 @@ func (j *validator) document(d document, kind string) {
 	for left := []string{kind}; len(left) > 0 && !j.tooDeep(); {
 		name := left[len(left)-1]
 		left = left[:len(left)-1]
-		at := (&place{text: "components.schemas"}).key(name)
+		at := (&schemaPath{text: "components.schemas"}).key(name)
 		if _, ok := reference(d[name]); ok {
 			j.reject(at, "must not be a reference, as the target of one")
 			continue
@@ -148,7 +148,7 @@ func (j *validator) document(d document, kind string) {
 }
 
 // referring checks a schema of a document, and visits the names to which it refers.
-func (j *validator) referring(d document, s map[string]any, at *place, depth int, visit func(string)) {
+func (j *validator) referring(d document, s map[string]any, at *schemaPath, depth int, visit func(string)) {
 	if depth > deepestSchema {
 		if !j.tooDeep() {
 			j.problems = append(j.problems, errTooDeep)
@@ -191,7 +191,7 @@ func (j *validator) referring(d document, s map[string]any, at *place, depth int
 }
 
 // lists checks the type of a list, and that each item of a list-map can have its keys.
-func (j *validator) lists(d document, s map[string]any, at *place) {
+func (j *validator) lists(d document, s map[string]any, at *schemaPath) {
 	kind, keys := d.strategy(s)
 	if kind != "map" {
 		if kind != "atomic" && kind != "set" {

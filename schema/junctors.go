@@ -5,7 +5,7 @@ import "regexp"
 // This file checks the parts of a definition below allOf, anyOf, oneOf and not.
 
 // junctors checks the contents of allOf, anyOf, oneOf and not. It skips the two patterns for an integer or a string.
-func (j *validator) junctors(s map[string]any, at *place, skipAnyOf, skipFirst bool) {
+func (j *validator) junctors(s map[string]any, at *schemaPath, skipAnyOf, skipFirst bool) {
 	for _, junctor := range []string{"allOf", "anyOf", "oneOf"} {
 		list, _ := s[junctor].([]any)
 		for i, of := range list {
@@ -25,7 +25,7 @@ func (j *validator) junctors(s map[string]any, at *place, skipAnyOf, skipFirst b
 }
 
 // nested checks a schema within a junctor, which may only restrict values.
-func (j *validator) nested(s map[string]any, at *place, skipAnyOf bool) {
+func (j *validator) nested(s map[string]any, at *schemaPath, skipAnyOf bool) {
 	j.junctors(s, at, skipAnyOf, false)
 	if items := asSchema(s["items"]); items != nil {
 		j.nested(items, at.child("items"), false)
@@ -62,33 +62,33 @@ func (j *validator) nested(s map[string]any, at *place, skipAnyOf bool) {
 }
 
 // complete checks that the schema of describes every value that a junctor of s restricts.
-func (j *validator) complete(s, of map[string]any, at, said *place) {
-	check := func(sub any, said *place) {
+func (j *validator) complete(s, of map[string]any, at, restricted *schemaPath) {
+	check := func(sub any, restricted *schemaPath) {
 		if sub := asSchema(sub); sub != nil {
-			j.describes(sub, of, at, said)
+			j.describes(sub, of, at, restricted)
 		}
 	}
-	check(s["not"], said.child("not"))
+	check(s["not"], restricted.child("not"))
 	for _, junctor := range []string{"allOf", "anyOf", "oneOf"} {
 		list, _ := s[junctor].([]any)
 		for i, sub := range list {
-			check(sub, said.child(junctor).index(i))
+			check(sub, restricted.child(junctor).index(i))
 		}
 	}
 }
 
-func (j *validator) describes(s, of map[string]any, at, said *place) {
+func (j *validator) describes(s, of map[string]any, at, restricted *schemaPath) {
 	if of == nil {
-		j.reject(at, "required, since %s is set", said)
+		j.reject(at, "required, since %s is set", restricted)
 		return
 	}
-	j.complete(s, of, at, said)
+	j.complete(s, of, at, restricted)
 	if items := asSchema(s["items"]); items != nil {
-		j.describes(items, asSchema(of["items"]), at.child("items"), said.child("items"))
+		j.describes(items, asSchema(of["items"]), at.child("items"), restricted.child("items"))
 	}
 	properties, described := subschemas(s, "properties"), asSchema(of["properties"])
 	for _, name := range sortedKeys(properties) {
-		j.describes(properties[name], asSchema(described[name]), at.child("properties").key(name), said.child("properties").key(name))
+		j.describes(properties[name], asSchema(described[name]), at.child("properties").key(name), restricted.child("properties").key(name))
 	}
 }
 

@@ -43,8 +43,8 @@ func ParseOpenAPI(data []byte, of ...runtimeschema.GroupVersionKind) (*Type, err
 	if d := documentIn(root); d != nil {
 		return d.kind(of)
 	}
-	at := &place{text: "openAPIV3Schema"}
-	if _, whole := root["spec"]; whole || root["kind"] != nil {
+	at := &schemaPath{text: "openAPIV3Schema"}
+	if _, isObject := root["spec"]; isObject || root["kind"] != nil {
 		var err error
 		if root, at, err = versionOf(root, of); err != nil {
 			return nil, err
@@ -117,7 +117,7 @@ func onlyYAML(data []byte) (only []byte, err error) {
 var errSeveral = errors.New("there is more than one document")
 
 // versionOf finds the schema of a version in a definition, and its place.
-func versionOf(definition map[string]any, of []runtimeschema.GroupVersionKind) (map[string]any, *place, error) {
+func versionOf(definition map[string]any, of []runtimeschema.GroupVersionKind) (map[string]any, *schemaPath, error) {
 	if kind := definition["kind"]; kind != "CustomResourceDefinition" {
 		return nil, nil, fmt.Errorf("kind: must be CustomResourceDefinition, and is %v", kind)
 	}
@@ -141,7 +141,7 @@ func versionOf(definition map[string]any, of []runtimeschema.GroupVersionKind) (
 		if wanted.Version != "" && v["name"] != wanted.Version || wanted.Version == "" && v["storage"] != true && len(versions) > 1 {
 			continue
 		}
-		at := &place{text: "spec.versions[" + strconv.Itoa(i) + "].schema.openAPIV3Schema"}
+		at := &schemaPath{text: "spec.versions[" + strconv.Itoa(i) + "].schema.openAPIV3Schema"}
 		validation, _ := v["schema"].(map[string]any)
 		root, ok := validation["openAPIV3Schema"].(map[string]any)
 		if !ok {
@@ -162,14 +162,14 @@ func Open() *Type { return newOpenAPI().free.Object }
 type openAPI struct {
 	document document         // nil for a definition
 	types    map[string]*Type // of the document, by name
-	left     []pending
+	pending  []pending
 	lists    []*Type // the list-maps by one key
 
 	any, text, number, boolean *Type
 	// free is a value that only its JSON describes: objects merge by key, and all else is replaced. Within a list of such
-	// values the type is whole, and objects are replaced as well.
-	free, whole *Type
-	meta        *Type
+	// values the type is opaque, and objects are replaced as well.
+	free, opaque *Type
+	meta         *Type
 }
 
 func newOpenAPI() *openAPI {
@@ -180,11 +180,11 @@ func newOpenAPI() *openAPI {
 		number:  &Type{Kind: Scalar, JSON: "number"},
 		boolean: &Type{Kind: Scalar, JSON: "boolean"},
 		free:    &Type{Kind: Untyped},
-		whole:   &Type{Kind: Untyped},
+		opaque:  &Type{Kind: Untyped},
 	}
-	c.whole.List = &Type{Kind: Atomic, Elem: c.whole}
-	c.whole.Object = &Type{Kind: Atomic, Object: &Type{Kind: Map, Elem: c.whole}}
-	c.free.List = &Type{Kind: Atomic, Elem: c.whole}
+	c.opaque.List = &Type{Kind: Atomic, Elem: c.opaque}
+	c.opaque.Object = &Type{Kind: Atomic, Object: &Type{Kind: Map, Elem: c.opaque}}
+	c.free.List = &Type{Kind: Atomic, Elem: c.opaque}
 	c.free.Object = &Type{Kind: Map, Elem: c.free}
 	c.meta = c.objectMeta()
 	return c
@@ -223,8 +223,8 @@ func (c *openAPI) value(s map[string]any, free bool) *Type {
 	}
 }
 
-// object returns the type of a schema's objects. whole reports that these are Kubernetes objects, with kind and metadata.
-func (c *openAPI) object(s map[string]any, free, whole bool) *Type {
+// object returns the type of a schema's objects. isObject reports that these are Kubernetes objects, with kind and metadata.
+func (c *openAPI) object(s map[string]any, free, isObject bool) *Type {
 	t := &Type{Kind: Struct}
 	properties := subschemas(s, "properties")
 	compiled := make([]StructField, 0, len(properties)+3)
@@ -232,11 +232,11 @@ func (c *openAPI) object(s map[string]any, free, whole bool) *Type {
 		compiled = append(compiled, StructField{Name: name, Type: of, Default: def})
 	}
 	for name, property := range properties {
-		if !whole || name != "apiVersion" && name != "kind" && name != "metadata" {
-			add(name, c.value(property, free), plain(property["default"]))
+		if !isObject || name != "apiVersion" && name != "kind" && name != "metadata" {
+			add(name, c.value(property, free), convertNumbers(property["default"]))
 		}
 	}
-	if whole {
+	if isObject {
 		add("apiVersion", c.text, nil)
 		add("kind", c.text, nil)
 		add("metadata", c.meta, nil)
@@ -244,7 +244,7 @@ func (c *openAPI) object(s map[string]any, free, whole bool) *Type {
 	t.withFields(compiled)
 	switch of := s["additionalProperties"].(type) {
 	case nil:
-		if free || len(properties) == 0 && !whole {
+		if free || len(properties) == 0 && !isObject {
 			t.Elem = c.free
 		}
 	case map[string]any:
@@ -282,7 +282,7 @@ func (t *Type) withFields(fields []StructField) {
 const fewFields = 8
 
 func (c *openAPI) list(s map[string]any, free bool) *Type {
-	t := &Type{Kind: Atomic, Elem: c.whole}
+	t := &Type{Kind: Atomic, Elem: c.opaque}
 	if items, ok := s["items"].(map[string]any); ok {
 		t.Elem = c.value(items, free)
 	}
@@ -363,8 +363,8 @@ func texts(list any) []string {
 	return all
 }
 
-// plain returns a value with int64 and float64 for numbers, as objects hold them.
-func plain(v any) any {
+// convertNumbers returns a value with int64 and float64 for numbers, as objects hold them.
+func convertNumbers(v any) any {
 	switch v := v.(type) {
 	case json.Number:
 		if i, err := v.Int64(); err == nil {
@@ -375,13 +375,13 @@ func plain(v any) any {
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for key, value := range v {
-			out[key] = plain(value)
+			out[key] = convertNumbers(value)
 		}
 		return out
 	case []any:
 		out := make([]any, len(v))
 		for i, value := range v {
-			out[i] = plain(value)
+			out[i] = convertNumbers(value)
 		}
 		return out
 	default:

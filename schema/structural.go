@@ -16,18 +16,18 @@ type validator struct {
 	seen     map[string]bool
 }
 
-// place is the place of a schema in its document.
-type place struct {
-	parent *place
+// schemaPath is the place of a schema in its document.
+type schemaPath struct {
+	parent *schemaPath
 	text   string
 }
 
-func (p *place) child(text string) *place { return &place{p, "." + text} }
-func (p *place) key(name string) *place   { return &place{p, "[" + name + "]"} }
-func (p *place) index(i int) *place       { return &place{p, "[" + strconv.Itoa(i) + "]"} }
+func (p *schemaPath) child(text string) *schemaPath { return &schemaPath{p, "." + text} }
+func (p *schemaPath) key(name string) *schemaPath   { return &schemaPath{p, "[" + name + "]"} }
+func (p *schemaPath) index(i int) *schemaPath       { return &schemaPath{p, "[" + strconv.Itoa(i) + "]"} }
 
 // String returns the JSON path.
-func (p *place) String() string {
+func (p *schemaPath) String() string {
 	var parts []string
 	length := 0
 	for ; p != nil; p = p.parent {
@@ -41,7 +41,7 @@ func (p *place) String() string {
 	return string(text)
 }
 
-func (j *validator) reject(at *place, format string, args ...any) {
+func (j *validator) reject(at *schemaPath, format string, args ...any) {
 	text := at.String() + ": " + fmt.Sprintf(format, args...)
 	if j.seen[text] {
 		return
@@ -61,8 +61,8 @@ func (p problem) Error() string { return string(p) }
 const deepestSchema = 500
 
 // root checks the schema of a version.
-func (j *validator) root(s map[string]any, at *place) {
-	j.schema(s, at, within{root: true})
+func (j *validator) root(s map[string]any, at *schemaPath) {
+	j.schema(s, at, scope{root: true})
 	if j.tooDeep() {
 		return
 	}
@@ -80,8 +80,8 @@ func (j *validator) tooDeep() bool {
 
 var errTooDeep error = problem("schemas nest more than " + strconv.Itoa(deepestSchema) + " deep")
 
-// within holds the facts that outer schemas decide for an inner one.
-type within struct {
+// scope holds the facts that outer schemas decide for an inner one.
+type scope struct {
 	root       bool
 	meta       bool   // within the metadata of an object
 	noDefaults string // the reason why defaults are forbidden
@@ -101,7 +101,7 @@ var (
 )
 
 // schema checks a schema and its inner schemas by the rules that apply everywhere.
-func (j *validator) schema(s map[string]any, at *place, w within) {
+func (j *validator) schema(s map[string]any, at *schemaPath, w scope) {
 	if j.tooDeep() {
 		return
 	}
@@ -151,7 +151,7 @@ func (j *validator) schema(s map[string]any, at *place, w within) {
 }
 
 // extensions checks the merge extensions of a schema.
-func (j *validator) extensions(s map[string]any, of string, at *place) {
+func (j *validator) extensions(s map[string]any, of string, at *schemaPath) {
 	if kind, ok := s[mapType].(string); ok {
 		if of != "object" {
 			j.reject(at.child("type"), "must be object beside %s", mapType)
@@ -191,7 +191,7 @@ func (j *validator) extensions(s map[string]any, of string, at *place) {
 }
 
 // mapKeys checks the keys of a list whose items merge by keys.
-func (j *validator) mapKeys(keys []string, s, items map[string]any, at *place) {
+func (j *validator) mapKeys(keys []string, s, items map[string]any, at *schemaPath) {
 	if len(keys) == 0 {
 		j.reject(at.child(listKeys), "required in a map")
 	}
@@ -239,7 +239,7 @@ func (j *validator) mapKeys(keys []string, s, items map[string]any, at *place) {
 }
 
 // inner checks the schemas within a schema.
-func (j *validator) inner(s map[string]any, at *place, w within) {
+func (j *validator) inner(s map[string]any, at *schemaPath, w scope) {
 	inside := w
 	inside.root = false
 	properties := subschemas(s, "properties")
@@ -297,7 +297,7 @@ func (j *validator) inner(s map[string]any, at *place, w within) {
 }
 
 // notSchemas reports properties that are not schemas.
-func (j *validator) notSchemas(properties any, at *place) {
+func (j *validator) notSchemas(properties any, at *schemaPath) {
 	held, _ := properties.(map[string]any)
 	for _, name := range sortedKeys(held) {
 		if asSchema(held[name]) == nil {
@@ -320,7 +320,7 @@ const (
 )
 
 // structure checks that the schema of each value declares its type, and that junctors only restrict values.
-func (j *validator) structure(s map[string]any, at *place, l level) {
+func (j *validator) structure(s map[string]any, at *schemaPath, l level) {
 	of, _ := s["type"].(string)
 	items, properties := asSchema(s["items"]), subschemas(s, "properties")
 	if of == "array" && s["items"] == nil {
@@ -366,7 +366,7 @@ func (j *validator) structure(s map[string]any, at *place, l level) {
 }
 
 // identity checks a schema's restrictions on the kind and the metadata of an object.
-func (j *validator) identity(s map[string]any, properties map[string]map[string]any, at *place, l level) {
+func (j *validator) identity(s map[string]any, properties map[string]map[string]any, at *schemaPath, l level) {
 	if l != rootLevel && s[embedded] != true {
 		return
 	}

@@ -338,7 +338,7 @@ func (t *Type) child(step fieldpath.Step) *Type {
 	if _, ok := step.Index(); ok && t.List != nil {
 		t = t.List
 	} else if t.Object != nil {
-		t = t.Object.whole()
+		t = t.Object.granular()
 	}
 	if name, ok := step.Field(); ok {
 		if f := t.Field(name); f != nil {
@@ -349,8 +349,8 @@ func (t *Type) child(step fieldpath.Step) *Type {
 	return t.Elem
 }
 
-// whole returns the type of an object that is replaced, or t itself.
-func (t *Type) whole() *Type {
+// granular returns the type of an object that is replaced, or t itself.
+func (t *Type) granular() *Type {
 	if t.Kind == Atomic && t.Object != nil {
 		return t.Object
 	}
