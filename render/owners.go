@@ -23,10 +23,10 @@ import (
 // template starts with its history there. The layers jobset and job add the writes of their controllers. The layer
 // default adds the API server's defaults.
 type ChildOwners struct {
-	js     *jobset.JobSet
-	owners *runtimepatch.Ownership
-	plain  *children.Family // without the changes of the API server
-	asked  *children.Family // with the options of the caller
+	js            *jobset.JobSet
+	owners        *runtimepatch.Ownership
+	withoutServer *children.Family // without the changes of the API server
+	requested     *children.Family // with the options of the caller
 
 	last    string // the name of lastJob: Pods come Job by Job
 	lastJob *ownedJob
@@ -50,7 +50,7 @@ func OwnersOfChildren(js *jobset.JobSet, owners *runtimepatch.Ownership, opts Jo
 	if err != nil {
 		return nil, err
 	}
-	return &ChildOwners{js: js, owners: owners, plain: plain, asked: asked}, nil
+	return &ChildOwners{js: js, owners: owners, withoutServer: plain, requested: asked}, nil
 }
 
 // Job yields the fields of a child Job that Jobs made, with their claims, as runtimepatch.Ownership.All does for the JobSet.
@@ -126,17 +126,17 @@ func (c *ChildOwners) job(labels map[string]string) (*ownedJob, error) {
 		return nil, fmt.Errorf("it has no label %s that is a number", jobset.JobIndexKey)
 	}
 	at := slices.IndexFunc(c.js.Spec.ReplicatedJobs, func(r jobset.ReplicatedJob) bool { return r.Name == replicatedJob })
-	if at < 0 || index < 0 || index >= int(c.asked.Members[at].Replicas) {
-		return nil, fmt.Errorf("JobSet %s/%s has no Job %d of a replicated job %q", c.asked.Namespace, c.js.Name, index, replicatedJob)
+	if at < 0 || index < 0 || index >= int(c.requested.Members[at].Replicas) {
+		return nil, fmt.Errorf("JobSet %s/%s has no Job %d of a replicated job %q", c.requested.Namespace, c.js.Name, index, replicatedJob)
 	}
-	name := c.asked.Members[at].JobName(index)
+	name := c.requested.Members[at].JobName(index)
 	if c.lastJob != nil && c.last == name {
 		return c.lastJob, nil
 	}
 	path := fieldpath.Path{fieldpath.Field("spec"), fieldpath.Field("replicatedJobs"), fieldpath.Item("name", replicatedJob), fieldpath.Field("template")}
-	sent, stored := templateOf(c.plain.Members[at].Job(index)), templateOf(c.asked.Members[at].Job(index))
+	sent, stored := templateOf(c.withoutServer.Members[at].Job(index)), templateOf(c.requested.Members[at].Job(index))
 	owners := c.owners.Fork(c.with(path, func(t *batchv1.JobTemplateSpec) { *t = stored }), path)
-	defaulted := c.plain.Members[at].Template
+	defaulted := c.withoutServer.Members[at].Template
 	owners.WriteChanges(runtimepatch.DefaultLayer, path, c.js.Spec.ReplicatedJobs[at].Template, defaulted)
 	owners.WriteChanges(runtimepatch.JobSetLayer, path, defaulted, sent)
 	// The Job API writes the labels with which a Job finds its Pods.

@@ -160,12 +160,12 @@ type Merging struct {
 	Decisions []conflict.Decision
 
 	renderer
-	opts     Options
-	all      []trainer.RuntimePatch // of all managers
-	left     []trainer.RuntimePatch // by the decisions
-	reached  []trainer.RuntimePatch // by the merge
-	rejected bool                   // before the merge
-	err      error                  // of the merge
+	opts      Options
+	all       []trainer.RuntimePatch // of all managers
+	remaining []trainer.RuntimePatch // by the decisions
+	reached   []trainer.RuntimePatch // by the merge
+	rejected  bool                   // before the merge
+	err       error                  // of the merge
 }
 
 // Merge renders a TrainJob up to the merge of its patches. It does not change its input.
@@ -173,12 +173,12 @@ func Merge(in Input, opts Options) *Merging {
 	m := &Merging{renderer: renderer{in: in.filled(), release: opts.Release.Or(), out: &Output{}}, opts: opts}
 	m.dropUnsupportedFields()
 	var ok bool
-	if m.all, m.left, m.Decisions, ok = m.resolvePatches(opts); !ok {
+	if m.all, m.remaining, m.Decisions, ok = m.resolvePatches(opts); !ok {
 		m.rejected = true
 		return m
 	}
 	template := &m.in.Runtime.Template
-	m.reached = Applicable(m.release, template, m.left)
+	m.reached = Applicable(m.release, template, m.remaining)
 	m.Result, m.err = runtimepatch.Apply(template, m.reached, runtimepatch.Options{Owners: true})
 	return m
 }
@@ -244,7 +244,7 @@ type renderer struct {
 func (m *Merging) render() {
 	merged, opts := m.Result, m.opts
 	m.checkLayers()
-	m.check(m.all, m.left, m.Decisions, func(f finding.Finding) bool {
+	m.check(m.all, m.remaining, m.Decisions, func(f finding.Finding) bool {
 		return opts.OnConflict == Last && f.Code == codes.OneMountPath && m.err == nil && keepsLastMount(&merged.Template, f.Path)
 	})
 	m.checkEnv()

@@ -128,7 +128,7 @@ func (c *checker) admit(ctx context.Context, old *checker) {
 		return
 	}
 	o := d.decode(fields, c.in.namespace(), &c.findings)
-	if o.broken {
+	if o.undecodable {
 		return
 	}
 	// The mutating webhook runs before the schema's validation, and works on the Go types.

@@ -35,7 +35,7 @@ type compiled struct {
 	schema           *structuralschema.Structural
 	validator        validation.SchemaValidator
 	enums            *enums // what validator lacks
-	plain            *fastSchema
+	fast             *fastSchema
 	rules            *cel.Validator
 	onCreate         *cel.Validator // the rules that an object without an old one can break
 	// server applies objects of the kind. Its methods only read it, since concurrent checks share it.
@@ -156,7 +156,7 @@ func compileVersion(crd *apiextensionsv1.CustomResourceDefinition, version *apie
 		schema:     structural,
 		validator:  validator,
 		enums:      enums,
-		plain:      compilePlain(structural),
+		fast:       compileFast(structural),
 		rules:      rules,
 		onCreate:   rules,
 	}, nil

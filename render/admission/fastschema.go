@@ -44,16 +44,16 @@ type defaultValue struct {
 	value any
 }
 
-// compilePlain compiles a schema. It leaves rules undecided that definitions of the API rarely have.
-func compilePlain(s *structuralschema.Structural) *fastSchema {
+// compileFast compiles a schema. It leaves rules undecided that definitions of the API rarely have.
+func compileFast(s *structuralschema.Structural) *fastSchema {
 	p := &fastSchema{kind: s.Type, nullable: s.Nullable, orString: s.XIntOrString, least: math.MinInt64, most: math.MaxInt64}
 	if s.Items != nil {
-		p.items = compilePlain(s.Items)
+		p.items = compileFast(s.Items)
 	}
 	if len(s.Properties) > 0 {
 		p.fields = make(map[string]*fastSchema, len(s.Properties))
 		for name, property := range s.Properties {
-			p.fields[name] = compilePlain(&property)
+			p.fields[name] = compileFast(&property)
 			if property.Default.Object != nil {
 				value := runtime.DeepCopyJSONValue(property.Default.Object)
 				structuraldefaulting.Default(value, &property)
@@ -65,7 +65,7 @@ func compilePlain(s *structuralschema.Structural) *fastSchema {
 	p.undecided = s.XEmbeddedResource
 	if s.AdditionalProperties != nil {
 		if s.AdditionalProperties.Structural != nil {
-			p.others = compilePlain(s.AdditionalProperties.Structural)
+			p.others = compileFast(s.AdditionalProperties.Structural)
 		}
 		p.open = p.open || s.AdditionalProperties.Structural == nil
 		p.undecided = p.undecided || s.AdditionalProperties.Structural == nil && !s.AdditionalProperties.Bool
@@ -136,7 +136,7 @@ func (p *fastSchema) accepts(value any) bool {
 	case nil:
 		return p.nullable && p.enum == nil
 	case map[string]any:
-		return p.kind == "object" && p.enum == nil && p.within(len(v)) && p.takesFields(v)
+		return p.kind == "object" && p.enum == nil && p.within(len(v)) && p.acceptsFields(v)
 	case []any:
 		return p.kind == "array" && p.enum == nil && p.within(len(v)) && p.distinct(v) && (p.items == nil || !slices.ContainsFunc(v, func(item any) bool { return !p.items.accepts(item) }))
 	case string:
@@ -158,8 +158,8 @@ func isTime(text string) bool {
 	return err == nil
 }
 
-// takesFields reports whether the fields of an object are plainly valid, and none is missing.
-func (p *fastSchema) takesFields(fields map[string]any) bool {
+// acceptsFields reports whether the fields of an object are plainly valid, and none is missing.
+func (p *fastSchema) acceptsFields(fields map[string]any) bool {
 	for _, name := range p.required {
 		if _, ok := fields[name]; !ok {
 			return false
@@ -234,11 +234,11 @@ func (p *fastSchema) applyDefaults(fields map[string]any) bool {
 		return false
 	}
 	for name, value := range fields {
-		if value == nil || !isOfObject(name) && !p.fillField(name, value) {
+		if value == nil || !isOfObject(name) && !p.applyFieldDefaults(name, value) {
 			return false
 		}
 	}
-	p.fillIn(fields)
+	p.setDefaults(fields)
 	return true
 }
 
@@ -247,16 +247,16 @@ func isOfObject(name string) bool {
 	return name == "apiVersion" || name == "kind" || name == "metadata"
 }
 
-// fillField fills in the defaults within a field.
-func (p *fastSchema) fillField(name string, value any) bool {
+// applyFieldDefaults fills in the defaults within a field.
+func (p *fastSchema) applyFieldDefaults(name string, value any) bool {
 	of, ok := p.fields[name]
 	if !ok {
 		of = p.others
 	}
-	return of != nil && of.fillValue(value)
+	return of != nil && of.applyValueDefaults(value)
 }
 
-func (p *fastSchema) fillValue(value any) bool {
+func (p *fastSchema) applyValueDefaults(value any) bool {
 	switch v := value.(type) {
 	case nil:
 		return p.nullable
@@ -265,14 +265,14 @@ func (p *fastSchema) fillValue(value any) bool {
 			return false
 		}
 		for name, value := range v {
-			if !p.fillField(name, value) {
+			if !p.applyFieldDefaults(name, value) {
 				return false
 			}
 		}
-		p.fillIn(v)
+		p.setDefaults(v)
 	case []any:
 		for _, item := range v {
-			if p.items == nil || !p.items.fillValue(item) {
+			if p.items == nil || !p.items.applyValueDefaults(item) {
 				return false
 			}
 		}
@@ -280,8 +280,8 @@ func (p *fastSchema) fillValue(value any) bool {
 	return true
 }
 
-// fillIn sets the missing fields that have a default.
-func (p *fastSchema) fillIn(fields map[string]any) {
+// setDefaults sets the missing fields that have a default.
+func (p *fastSchema) setDefaults(fields map[string]any) {
 	for _, d := range p.defaults {
 		if _, ok := fields[d.name]; !ok {
 			fields[d.name] = runtime.DeepCopyJSONValue(d.value)

@@ -87,7 +87,7 @@ func TestPlain(t *testing.T) {
 				fields, _ := value.(map[string]any)
 				errs = append(errs, structurallisttype.ValidateListSetsAndMaps(nil, d.schema, fields)...)
 				switch {
-				case !d.plain.accepts(value):
+				case !d.fast.accepts(value):
 					rejected++
 				case len(errs) > 0:
 					t.Fatalf("%s %s: plainly valid, but %v\n%v", of.Name, kind, errs[0], value)
@@ -161,7 +161,7 @@ func TestPlain_Fill(t *testing.T) {
 				structuraldefaulting.Default(want, d.schema)
 				before := clone(got).(map[string]any)
 				switch {
-				case !d.plain.applyDefaults(got):
+				case !d.fast.applyDefaults(got):
 					left++
 				case len(unknown) > 0 || !reflect.DeepEqual(got, want):
 					t.Fatalf("%s %s: fill(%v) = %v, want %v without %v", of.Name, kind, before, got, want, unknown)

@@ -27,14 +27,14 @@ type findings struct {
 
 // findingIndex finds findings by object, field, code and claim. It indexes the list lazily.
 type findingIndex struct {
-	indexed int // number of indexed findings
-	at      map[codeRef]int
-	keys    map[codes.Key]int
-	caused  map[consequence]int
-	errors  map[fieldRef][]int // positions in the list
-	claims  map[claimed][]int  // positions of errors in a JobSet or a PodGroup, by the last claim
-	within  map[fieldRef]int   // number of errors at the field or within it; nil before the first use
-	paths   map[string]int     // number of errors at the path, in any object
+	indexed      int // number of indexed findings
+	at           map[codeRef]int
+	keys         map[codes.Key]int
+	caused       map[consequence]int
+	errors       map[fieldRef][]int // positions in the list
+	claims       map[claimed][]int  // positions of errors in a JobSet or a PodGroup, by the last claim
+	errorsWithin map[fieldRef]int   // number of errors at the field or within it; nil before the first use
+	paths        map[string]int     // number of errors at the path, in any object
 }
 
 // fieldRef is a field of an object. place is a code at such a field.
@@ -59,7 +59,7 @@ type (
 	}
 )
 
-func spotOf(f finding.Finding) fieldRef { return fieldRef{f.Object, f.Path.String()} }
+func fieldRefOf(f finding.Finding) fieldRef { return fieldRef{f.Object, f.Path.String()} }
 
 // catchUp indexes the new findings.
 func (fs *findings) catchUp() *findingIndex {
@@ -86,13 +86,13 @@ func (x *findingIndex) count(f finding.Finding, i, by int) {
 	if f.Severity != finding.Error {
 		return
 	}
-	x.errors[at.fieldRef] = moved(x.errors[at.fieldRef], i, by)
+	x.errors[at.fieldRef] = updatePositions(x.errors[at.fieldRef], i, by)
 	x.paths[at.path] += by
 	if (f.Object.Kind == "JobSet" || f.Object.Kind == "PodGroup") && len(f.Claims) > 0 {
 		last := claimOf(f.Claims[len(f.Claims)-1])
-		x.claims[last] = moved(x.claims[last], i, by)
+		x.claims[last] = updatePositions(x.claims[last], i, by)
 	}
-	if x.within != nil {
+	if x.errorsWithin != nil {
 		x.countWithin(f, by)
 	}
 }
@@ -103,8 +103,8 @@ func consequenceOf(f finding.Finding) consequence {
 
 func claimOf(c merge.Claim) claimed { return claimed{c.Layer, c.Source.String()} }
 
-// moved adds a position to a list, or removes it if by is -1.
-func moved(list []int, i, by int) []int {
+// updatePositions adds a position to a list, or removes it if by is -1.
+func updatePositions(list []int, i, by int) []int {
 	if by > 0 {
 		return append(list, i)
 	}
@@ -113,7 +113,7 @@ func moved(list []int, i, by int) []int {
 
 func (x *findingIndex) countWithin(f finding.Finding, by int) {
 	for n := range len(f.Path) + 1 {
-		x.within[fieldRef{f.Object, f.Path[:n].String()}] += by
+		x.errorsWithin[fieldRef{f.Object, f.Path[:n].String()}] += by
 	}
 }
 
@@ -193,15 +193,15 @@ func (fs *findings) claimed(c merge.Claim) int {
 // errorWithin reports whether there is an error at the path of the object or within it.
 func (fs *findings) errorWithin(object fieldpath.Object, path fieldpath.Path) bool {
 	x := fs.catchUp()
-	if x.within == nil {
-		x.within = map[fieldRef]int{}
+	if x.errorsWithin == nil {
+		x.errorsWithin = map[fieldRef]int{}
 		for _, f := range fs.all {
 			if f.Severity == finding.Error {
 				x.countWithin(f, 1)
 			}
 		}
 	}
-	return x.within[fieldRef{object, path.String()}] > 0
+	return x.errorsWithin[fieldRef{object, path.String()}] > 0
 }
 
 // reported reports whether there is a finding of the same code at the path of the object or above it.

@@ -136,7 +136,7 @@ func (c *checker) managedElsewhere() bool {
 		return false
 	}
 	by := finding.Finding{Code: codes.ManagedByOther, Object: c.job.id, Path: fieldpath.Fields("spec", "managedBy")}
-	return c.findings.reported(by) && c.errorAt(spotOf(by), func(e *finding.Finding) bool { return e.Code == by.Code }) < 0
+	return c.findings.reported(by) && c.errorAt(fieldRefOf(by), func(e *finding.Finding) bool { return e.Code == by.Code }) < 0
 }
 
 func (c *checker) addCause(cause cause) {
@@ -239,7 +239,7 @@ func childFindings(r *release.Release, js *jobset.JobSet, rejected finding.List)
 	}
 	checkJobs(r, js, made, id, func(f finding.Finding, path fieldpath.Path) {
 		source := path
-		if made, ok := madeFrom(&js.Spec, path); ok {
+		if made, ok := derivedFrom(&js.Spec, path); ok {
 			source = made
 			if before.errorWithin(id, made) || before.errorWithin(id, path[:3].Append(fieldpath.Field("name"))) {
 				return // the cluster rejects the name first
@@ -258,7 +258,7 @@ func admitJobSet(ctx context.Context, r *release.Release, fields map[string]any,
 		return nil, found.all
 	}
 	o := d.decode(fields, namespace, found)
-	if o.broken {
+	if o.undecodable {
 		return nil, found.all
 	}
 	js := &jobset.JobSet{}

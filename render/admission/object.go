@@ -42,9 +42,9 @@ type object struct {
 	*definition
 	id     fieldpath.Object
 	fields map[string]any
-	// broken means that the object cannot be decoded, since its metadata has a wrong type.
-	broken bool
-	names  itemNames
+	// undecodable means that the object cannot be decoded, since its metadata has a wrong type.
+	undecodable bool
+	names       itemNames
 }
 
 // decode handles a request as the API server does: it prunes unknown fields, drops invalid nulls and fills in
@@ -69,7 +69,7 @@ func (d *definition) decode(raw map[string]any, namespace string, found *finding
 	}
 	metadata, _, unknown, err := structuralobjectmeta.GetObjectMetaWithOptions(o.fields, structuralobjectmeta.ObjectMetaOptions{ReturnUnknownFieldPaths: true})
 	if err != nil {
-		o.broken = true
+		o.undecodable = true
 		found.reject(codes.WrongType, o.id, fieldpath.Fields("metadata"),
 			fmt.Sprintf("cannot be read: %s", unmarshalProblem(err)), "labels and annotations are strings: quote their values")
 		return o
@@ -89,7 +89,7 @@ func (d *definition) decode(raw map[string]any, namespace string, found *finding
 			})
 		}
 	}
-	isFilled := d.plain.applyDefaults(o.fields)
+	isFilled := d.fast.applyDefaults(o.fields)
 	if !isFilled {
 		unknown = append(unknown, structuralpruning.PruneWithOptions(o.fields, d.schema, true, structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})...)
 	}
@@ -104,7 +104,7 @@ func (d *definition) decode(raw map[string]any, namespace string, found *finding
 	}
 	if metadata != nil {
 		if err := structuralobjectmeta.SetObjectMeta(o.fields, metadata); err != nil {
-			o.broken = true
+			o.undecodable = true
 		}
 	}
 	if !isFilled {
@@ -184,7 +184,7 @@ func (o *object) reencode(value any) error {
 	o.fields = overlay(o.fields, encoded).(map[string]any)
 	// The API server fills in defaults after the webhook. It prunes unknown fields and nulls only from requests. So
 	// it rejects a null that the Go type writes for a missing field.
-	if !o.plain.applyDefaults(o.fields) {
+	if !o.fast.applyDefaults(o.fields) {
 		structuralpruning.Prune(o.fields, o.schema, true)
 		structuraldefaulting.Default(o.fields, o.schema)
 	}
@@ -241,7 +241,7 @@ func listItems(value any) int {
 // rules. With an old object it is an update, and rules see both objects. It then accepts an unchanged invalid value
 // where the API server does (apiextensions-apiserver v0.36.3 pkg/registry/customresource).
 func (o *object) validate(ctx context.Context, old *object, found *findings) {
-	if o.broken {
+	if o.undecodable {
 		return
 	}
 	if n := listItems(o.fields); n > maxItems {
@@ -269,7 +269,7 @@ func (o *object) validate(ctx context.Context, old *object, found *findings) {
 	var rules []cel.Option
 	isPlain := false
 	if old == nil {
-		if isPlain = o.plain.accepts(fields); !isPlain {
+		if isPlain = o.fast.accepts(fields); !isPlain {
 			errs = validation.ValidateCustomResource(nil, fields, o.validator)
 		}
 	} else {
@@ -287,7 +287,7 @@ func (o *object) validate(ctx context.Context, old *object, found *findings) {
 	for _, err := range inOrder(errs) {
 		found.add(o.schemaFinding(err))
 	}
-	if slices.ContainsFunc(inMetadata, keepsRulesFromRunning) || slices.ContainsFunc(errs, keepsRulesFromRunning) {
+	if slices.ContainsFunc(inMetadata, skipsRules) || slices.ContainsFunc(errs, skipsRules) {
 		return
 	}
 	var before any
@@ -342,8 +342,8 @@ func (o *object) metadata(old *object) field.ErrorList {
 	return apimachinery.ValidateObjectMetaAccessorUpdate(after, before, at)
 }
 
-// keepsRulesFromRunning reports whether the API server skips the rules after such an error.
-func keepsRulesFromRunning(err *field.Error) bool {
+// skipsRules reports whether the API server skips the rules after such an error.
+func skipsRules(err *field.Error) bool {
 	switch err.Type {
 	case field.ErrorTypeNotSupported, field.ErrorTypeRequired, field.ErrorTypeTooLong, field.ErrorTypeTooMany, field.ErrorTypeTypeInvalid:
 		return true

@@ -91,7 +91,7 @@ func SecondWrite(ctx context.Context, r *release.Release, observed Observed, app
 	}
 	read := &findings{}
 	live := d.decode(clone(observed.JobSet).(map[string]any), applied.Namespace, read)
-	if live.broken {
+	if live.undecodable {
 		return nil, read.all
 	}
 	out.Unknown = read.all.Of(codes.UnknownField)
@@ -115,7 +115,7 @@ func SecondWrite(ctx context.Context, r *release.Release, observed Observed, app
 	}
 	if out.Skipped = !suspendedJobSet(before) && !suspendedJobSet(applied); !out.Skipped {
 		at, out.Rejected = w.apply(at, config)
-		if out.Now, err = w.follow(at, jobs); err != nil {
+		if out.Now, err = w.reconcile(at, jobs); err != nil {
 			return nil, unread(err)
 		}
 	}
@@ -129,7 +129,7 @@ func SecondWrite(ctx context.Context, r *release.Release, observed Observed, app
 		next := maps.Clone(config)
 		next["spec"] = spec
 		at, out.ResumeRejected = w.apply(at, next)
-		if out.Resumed, err = w.follow(at, out.Resumed.Jobs); err != nil {
+		if out.Resumed, err = w.reconcile(at, out.Resumed.Jobs); err != nil {
 			return nil, unread(err)
 		}
 	}
@@ -162,7 +162,7 @@ func (w *writing) own(live *object, whole, config map[string]any, created *objec
 		w.owners, err = serverside.Owners(metadata.ManagedFields, trainerManager)
 		return err
 	}
-	before, err := w.definition.server().Typed(applicable(withoutFilled(live.fields, config, created.fields), w.definition), typed.AllowDuplicates)
+	before, err := w.definition.server().Typed(applicable(withoutDefaulted(live.fields, config, created.fields), w.definition), typed.AllowDuplicates)
 	if err != nil {
 		return err
 	}
@@ -210,8 +210,8 @@ func (w *writing) apply(live *object, config map[string]any) (*object, finding.L
 	return next, nil
 }
 
-// follow returns the state after the JobSet controller has seen the JobSet.
-func (w *writing) follow(o *object, jobs []*batchv1.Job) (State, error) {
+// reconcile returns the state after the JobSet controller has seen the JobSet.
+func (w *writing) reconcile(o *object, jobs []*batchv1.Job) (State, error) {
 	js, err := jobSetIn(o)
 	if err != nil {
 		return State{}, err

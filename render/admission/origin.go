@@ -17,7 +17,7 @@ import (
 func (c *checker) origin(path fieldpath.Path) merge.Claim {
 	c.indexOwners()
 	named := c.owners.named(path)
-	if made, ok := c.madeFrom(named); ok {
+	if made, ok := c.derivedFrom(named); ok {
 		return made
 	}
 	for n := len(named); n > 0; n-- {
@@ -106,21 +106,21 @@ func unnamed(source, path fieldpath.Path) fieldpath.Path {
 	return source
 }
 
-// madeFrom returns the origin of a value that the JobSet controller derives from a name. Such values are labels and
+// derivedFrom returns the origin of a value that the JobSet controller derives from a name. Such values are labels and
 // the subdomain of Pods.
-func (c *checker) madeFrom(path fieldpath.Path) (merge.Claim, bool) {
+func (c *checker) derivedFrom(path fieldpath.Path) (merge.Claim, bool) {
 	if c.merged == nil || len(c.owners.claims[path.String()]) > 0 {
 		return merge.Claim{}, false
 	}
-	source, ok := madeFrom(&c.merged.Template.Spec, path)
+	source, ok := derivedFrom(&c.merged.Template.Spec, path)
 	if !ok || source.HasPrefix(fieldpath.Fields("metadata")) {
 		return merge.Claim{Layer: runtimepatch.TrainJobLayer, Value: merge.Presence{}, Source: source}, ok
 	}
 	return merge.Claim{Layer: runtimepatch.RuntimeLayer, Value: merge.Presence{}, Source: fieldpath.Fields("spec", "template").Append(source...)}, true
 }
 
-// madeFrom returns the field of a JobSet that its controller derives a label, or the subdomain of Pods, from.
-func madeFrom(spec *jobset.JobSetSpec, path fieldpath.Path) (fieldpath.Path, bool) {
+// derivedFrom returns the field of a JobSet that its controller derives a label, or the subdomain of Pods, from.
+func derivedFrom(spec *jobset.JobSetSpec, path fieldpath.Path) (fieldpath.Path, bool) {
 	if len(path) < 4 || !path.HasPrefix(fieldpath.Fields("spec", "replicatedJobs")) {
 		return nil, false
 	}

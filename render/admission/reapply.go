@@ -25,7 +25,7 @@ import (
 func (d *definition) createJobSet(applied map[string]any, namespace string, found *findings) *object {
 	o := d.decode(applied, namespace, found)
 	js := &jobset.JobSet{}
-	if o.broken || o.as(js) != nil {
+	if o.undecodable || o.as(js) != nil {
 		return nil
 	}
 	if _, err := o.mutate(js); err != nil {
@@ -53,7 +53,7 @@ func (o *object) applied(now map[string]any, apply func(s *serverside.Server, li
 		return nil
 	}
 	updated := o.definition.decode(now, o.id.Namespace, &findings{})
-	if updated.broken {
+	if updated.undecodable {
 		return nil
 	}
 	metadata := map[string]any{}
@@ -94,16 +94,16 @@ func isLive(object map[string]any) bool {
 	return uid != ""
 }
 
-// withoutFilled returns the live state of an object without some fields that the new state lacks. The cluster would fill in these
+// withoutDefaulted returns the live state of an object without some fields that the new state lacks. The cluster would fill in these
 // fields alike if it created the new state. The manager has never applied them, so that another apply keeps them.
-func withoutFilled(live, now, created map[string]any) map[string]any {
+func withoutDefaulted(live, now, created map[string]any) map[string]any {
 	applied := make(map[string]any, len(live))
 	for name, value := range live {
 		next, isSet := now[name]
 		switch filled, isFilled := created[name]; {
 		case !isSet && isFilled && equality.Semantic.DeepEqual(value, filled):
 		case isSet && isFilled:
-			applied[name] = withoutFilledValue(value, next, filled)
+			applied[name] = withoutDefaultedValue(value, next, filled)
 		default:
 			applied[name] = value
 		}
@@ -111,13 +111,13 @@ func withoutFilled(live, now, created map[string]any) map[string]any {
 	return applied
 }
 
-func withoutFilledValue(live, now, created any) any {
+func withoutDefaultedValue(live, now, created any) any {
 	switch live := live.(type) {
 	case map[string]any:
 		next, isMap := now.(map[string]any)
 		filled, isFilled := created.(map[string]any)
 		if isMap && isFilled {
-			return withoutFilled(live, next, filled)
+			return withoutDefaulted(live, next, filled)
 		}
 	case []any:
 		next, _ := now.([]any)
@@ -127,7 +127,7 @@ func withoutFilledValue(live, now, created any) any {
 			applied[i] = item
 			at := itemLike(next, item, i)
 			if at >= 0 && at < len(filled) && len(filled) == len(next) {
-				applied[i] = withoutFilledValue(item, next[at], filled[at])
+				applied[i] = withoutDefaultedValue(item, next[at], filled[at])
 			}
 		}
 		return applied

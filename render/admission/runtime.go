@@ -78,7 +78,7 @@ func admitRuntime(ctx context.Context, of *release.Release, fields map[string]an
 	}
 	o := d.decode(fields, cmp.Or(namespace, "default"), found)
 	o.validate(ctx, old, found)
-	if o.broken {
+	if o.undecodable {
 		return nil
 	}
 	// The two kinds have the same fields and differ only in their scope.

@@ -130,7 +130,7 @@ func UpdateJobSet(ctx context.Context, r *release.Release, old, new map[string]a
 	delete(stored.fields, "status")
 	o := d.decode(new, namespace, found)
 	js := &jobset.JobSet{}
-	if err := o.as(js); o.broken || err != nil {
+	if err := o.as(js); o.undecodable || err != nil {
 		if err != nil {
 			o.validate(ctx, nil, found)
 			found.undecodable(o, err)
@@ -145,7 +145,7 @@ func UpdateJobSet(ctx context.Context, r *release.Release, old, new map[string]a
 	applied := old
 	if isLive(old) {
 		if created := d.createJobSet(new, namespace, &findings{}); created != nil {
-			applied = withoutFilled(old, new, created.fields)
+			applied = withoutDefaulted(old, new, created.fields)
 		}
 	}
 	updated := stored.reapplied(applied, new)

@@ -82,11 +82,11 @@ func New(object any, t *schema.Type, history iter.Seq2[fieldpath.Path, []merge.C
 			}
 		}
 		claims = withoutRepeated(claims)
-		f := o.root.within(path)
+		f := o.root.getOrCreate(path)
 		f.Claims, f.Disputed = claims, contested(claims)
 	}
 	for _, path := range opts.Disputed {
-		o.root.within(path).Disputed = true
+		o.root.getOrCreate(path).Disputed = true
 	}
 	return o, o.write(object, opts)
 }
@@ -112,8 +112,8 @@ func PodType() *schema.Type { return JobType().Lookup(fieldpath.Fields("spec", "
 
 var jobTemplate = fieldpath.Path{fieldpath.Field("spec"), fieldpath.Field("replicatedJobs"), fieldpath.Item("name", ""), fieldpath.Field("template")}
 
-// within returns the field at a path within f, and creates a missing one.
-func (f *Field) within(path fieldpath.Path) *Field {
+// getOrCreate returns the field at a path within f, and creates a missing one.
+func (f *Field) getOrCreate(path fieldpath.Path) *Field {
 	for i := range path {
 		child := f.child(path[i])
 		if child == nil {

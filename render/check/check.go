@@ -55,7 +55,7 @@ func Patches(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatc
 	}
 	const deepest = 24 // steps for which memory is made at once
 	c := checker{
-		patches: patches, trail: make([]step, 0, deepest), named: map[string]int{}, jobs: places(template.Spec.ReplicatedJobs, jobName),
+		patches: patches, steps: make([]step, 0, deepest), named: map[string]int{}, jobs: firstIndexes(template.Spec.ReplicatedJobs, jobName),
 		trainer: onlyTrainer(template.Spec.ReplicatedJobs),
 	}
 	for i := range patches {
@@ -74,7 +74,7 @@ func Patches(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatc
 type checker struct {
 	object   fieldpath.Object
 	findings finding.List
-	trail    []step // memory for the walks
+	steps    []step // memory for the walks
 
 	patches []trainer.RuntimePatch
 	named   map[string]int // the number of each manager's patches
@@ -104,7 +104,7 @@ func (c *checker) managers(patches []trainer.RuntimePatch) {
 	entry := func(i int, steps ...fieldpath.Step) fieldpath.Path {
 		return fieldpath.Fields("spec", "runtimePatches").Append(fieldpath.Index(i)).Append(steps...)
 	}
-	firsts := places(patches, managerName)
+	firsts := firstIndexes(patches, managerName)
 	for i := range patches {
 		name := patches[i].Manager
 		var errs field.ErrorList
@@ -200,7 +200,7 @@ func (c *checker) job(jobs []jobset.ReplicatedJob, patch *trainer.ReplicatedJobP
 	}
 	if job == nil {
 		if c.patched == nil {
-			c.patched = places(c.patches[c.current].TrainingRuntimeSpec.Template.Spec.ReplicatedJobs, patchedJobName)
+			c.patched = firstIndexes(c.patches[c.current].TrainingRuntimeSpec.Template.Spec.ReplicatedJobs, patchedJobName)
 		}
 		if c.jobNames == nil {
 			c.jobNames = newChoice(len(jobs), func(i int) string { return jobs[i].Name })
@@ -243,7 +243,7 @@ func (c *checker) pod(job *jobset.ReplicatedJob, patch *trainer.PodSpecPatch) {
 // containers reports patches for containers that the runtime lacks. Trainer v2.3.0 looks for them only after its merge has
 // added them. So it admits them, and the Job is later rejected because a container lacks an image.
 func (c *checker) containers(job, what, list string, patches []trainer.ContainerPatch, have, others []corev1.Container) {
-	known := places(have, containerName)
+	known := firstIndexes(have, containerName)
 	var names *choice
 	var patched, elsewhere map[string]int
 	for i := range patches {
@@ -253,7 +253,7 @@ func (c *checker) containers(job, what, list string, patches []trainer.Container
 		}
 		if names == nil {
 			names = newChoice(len(have), func(i int) string { return have[i].Name })
-			patched, elsewhere = places(patches, patchName), places(others, containerName)
+			patched, elsewhere = firstIndexes(patches, patchName), firstIndexes(others, containerName)
 		}
 		_, isOther := elsewhere[name]
 		remedy := finding.Remedy{Text: fmt.Sprintf("patch one of the job's %ss%s", what, names.among(name))}
@@ -381,7 +381,7 @@ func onlyTrainer(jobs []jobset.ReplicatedJob) string {
 // initOrder warns of a patch that names init containers in another order than the runtime. The merge takes the patch's order,
 // and the containers run in it.
 func (c *checker) initOrder(job string, patches []trainer.ContainerPatch, have []corev1.Container) {
-	known, last, order := places(have, containerName), -1, ""
+	known, last, order := firstIndexes(have, containerName), -1, ""
 	for i := range patches {
 		at, ok := known[patches[i].Name]
 		if !ok {
@@ -471,8 +471,8 @@ var jobMetadata = sync.OnceValue(func() *schema.Type {
 	return runtimepatch.JobSetTemplate().Lookup(fieldpath.Path{fieldpath.Field("spec"), fieldpath.Field("replicatedJobs"), fieldpath.Item("name", ""), fieldpath.Field("template"), fieldpath.Field("metadata")})
 })
 
-// places returns the position of the first item with each key.
-func places[T any](list []T, key func(*T) string) map[string]int {
+// firstIndexes returns the position of the first item with each key.
+func firstIndexes[T any](list []T, key func(*T) string) map[string]int {
 	at := make(map[string]int, len(list))
 	for i := len(list) - 1; i >= 0; i-- {
 		at[key(&list[i])] = i

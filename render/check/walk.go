@@ -31,7 +31,7 @@ type step struct {
 // operand is one of the two structs. The zero side is absent.
 type operand struct {
 	view
-	depth int // of the struct, in the trail
+	depth int // of the struct, in steps
 }
 
 // path returns the path to a side, and some steps on. Only the patch, or a template alone, shows items by position.
@@ -40,7 +40,7 @@ func (w *walker) path(s operand, steps ...fieldpath.Step) fieldpath.Path {
 	if s.ofPatch {
 		path = w.at("spec")
 	}
-	for _, c := range w.trail[:s.depth] {
+	for _, c := range w.steps[:s.depth] {
 		switch {
 		case c.field != nil:
 			path = append(path, fieldpath.Field(c.field.Name))
@@ -89,7 +89,7 @@ func (w *walker) walk(t *schema.Type, patch, runtime view, depth int, parent str
 		if !leader.has(f) {
 			continue
 		}
-		w.trail = append(w.trail[:depth], step{field: f})
+		w.steps = append(w.steps[:depth], step{field: f})
 		switch f.Type.Kind {
 		case schema.Struct:
 			w.walk(f.Type, patch.inner(f), runtime.inner(f), depth+1, f.Name)
@@ -130,7 +130,7 @@ func (w *walker) list(f *schema.StructField, patch, runtime view, depth int) {
 			w.duplicate(f, at, leader, first, i, step.key)
 			step.index = i
 		}
-		w.trail = append(w.trail[:depth], step)
+		w.steps = append(w.steps[:depth], step)
 		if ofPatch {
 			w.walk(t.Elem, list.at(i), other.at(other.find(step.key)), depth+1, f.Name)
 		} else {

@@ -31,9 +31,9 @@ func KeyOf(f finding.Finding) Key {
 
 // Set collects distinct findings. The zero value is an empty set.
 type Set struct {
-	list finding.List
-	keys map[Key]bool
-	spot map[spot]bool // the spots of findings that supersede others
+	list   finding.List
+	keys   map[Key]bool
+	marked map[fieldRef]bool // the places of findings that supersede others
 }
 
 // Add adds the findings that the set lacks.
@@ -47,13 +47,13 @@ func (s *Set) Add(found ...finding.Finding) {
 			continue
 		}
 		if s.keys == nil {
-			s.keys, s.spot = map[Key]bool{}, map[spot]bool{}
+			s.keys, s.marked = map[Key]bool{}, map[fieldRef]bool{}
 		}
 		s.keys[k] = true
 		s.list = append(s.list, f)
 		for i, r := range superseded {
 			if r.by == f.Code {
-				r.where.mark(f, func(at spot) { s.spot[at.of(i)] = true })
+				r.where.mark(f, func(at fieldRef) { s.marked[at.of(i)] = true })
 			}
 		}
 	}
@@ -73,11 +73,11 @@ func (s *Set) List() finding.List {
 // Supersedes reports whether a finding of the set describes the same mistake as f, and does so better. It compares findings on
 // one object and on the objects that controllers make of it.
 func (s *Set) Supersedes(f finding.Finding) bool {
-	if s == nil || len(s.spot) == 0 {
+	if s == nil || len(s.marked) == 0 {
 		return false
 	}
 	for i, r := range superseded {
-		if r.code == f.Code && r.where.isMarked(f, func(at spot) bool { return s.spot[at.of(i)] }) {
+		if r.code == f.Code && r.where.isMarked(f, func(at fieldRef) bool { return s.marked[at.of(i)] }) {
 			return true
 		}
 	}

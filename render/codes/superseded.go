@@ -47,53 +47,53 @@ const (
 	withinSource          // the superseded finding's source is the other's, or within it
 )
 
-// spot is a place where a finding supersedes others by a row of the table.
-type spot struct {
+// fieldRef is a place where a finding supersedes others by a row of the table.
+type fieldRef struct {
 	row      int
 	object   fieldpath.Object
 	path     string
 	position fieldpath.Position
 }
 
-func (s spot) of(row int) spot {
+func (s fieldRef) of(row int) fieldRef {
 	s.row = row
 	return s
 }
 
-// mark calls add for each spot at which f supersedes others.
-func (r relation) mark(f finding.Finding, add func(spot)) {
+// mark calls add for each place at which f supersedes others.
+func (r relation) mark(f finding.Finding, add func(fieldRef)) {
 	source, hasSource := lastSource(f)
 	switch {
 	case r == anywhere:
-		add(spot{})
+		add(fieldRef{})
 	case r == atOneField || r == within:
-		add(spot{object: f.Object, path: f.Path.String()})
+		add(fieldRef{object: f.Object, path: f.Path.String()})
 	case r == atOnePlace && f.Position.Line > 0:
-		add(spot{position: f.Position})
+		add(fieldRef{position: f.Position})
 	case r == around:
 		for n := range len(f.Path) + 1 {
-			add(spot{object: f.Object, path: f.Path[:n].String()})
+			add(fieldRef{object: f.Object, path: f.Path[:n].String()})
 		}
 	case r == aroundSource && hasSource:
 		for n := range len(source) + 1 {
-			add(spot{path: source[:n].String()})
+			add(fieldRef{path: source[:n].String()})
 		}
 	case r == withinSource && hasSource:
-		add(spot{path: source.String()})
+		add(fieldRef{path: source.String()})
 	}
 }
 
-// isMarked reports whether another finding marked a spot of f.
-func (r relation) isMarked(f finding.Finding, has func(spot) bool) bool {
+// isMarked reports whether another finding marked a place of f.
+func (r relation) isMarked(f finding.Finding, has func(fieldRef) bool) bool {
 	switch r {
 	case anywhere:
-		return has(spot{})
+		return has(fieldRef{})
 	case atOneField, around:
-		return has(spot{object: f.Object, path: f.Path.String()})
+		return has(fieldRef{object: f.Object, path: f.Path.String()})
 	case atOnePlace:
-		return has(spot{position: f.Position})
+		return has(fieldRef{position: f.Position})
 	case aroundSource:
-		return has(spot{path: f.Path.String()})
+		return has(fieldRef{path: f.Path.String()})
 	}
 	in, path := f.Object, f.Path
 	if r == withinSource {
@@ -104,7 +104,7 @@ func (r relation) isMarked(f finding.Finding, has func(spot) bool) bool {
 		in, path = fieldpath.Object{}, source
 	}
 	for n := range len(path) + 1 {
-		if has(spot{object: in, path: path[:n].String()}) {
+		if has(fieldRef{object: in, path: path[:n].String()}) {
 			return true
 		}
 	}

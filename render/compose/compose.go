@@ -52,8 +52,8 @@ const (
 // Kinds returns all kinds in the order of the documentation.
 func Kinds() []Kind { return []Kind{KindUnion, KindMinimum, KindMaximum, KindAgree, KindOwner} }
 
-// takesBase reports whether the value that the managers patch takes part.
-func (k Kind) takesBase() bool { return k == KindUnion || k == KindMinimum || k == KindMaximum }
+// includesBase reports whether the value that the managers patch takes part.
+func (k Kind) includesBase() bool { return k == KindUnion || k == KindMinimum || k == KindMaximum }
 
 // isDeep reports whether a rule also governs the fields within its path.
 func (k Kind) isDeep() bool { return k == KindAgree || k == KindOwner }
@@ -121,13 +121,13 @@ func (r Rule) Compose(claims ...merge.Claim) (any, error) {
 	for _, c := range claims {
 		manager, isManager := c.Layer.Manager()
 		switch {
-		case c.Value == merge.Presence{} || !isManager && !r.Kind.takesBase():
+		case c.Value == merge.Presence{} || !isManager && !r.Kind.includesBase():
 			continue
 		case r.Kind == KindOwner && manager != r.Owner:
 			isOpposed = true
 			continue
 		}
-		value, err := plain(c.Value)
+		value, err := jsonValue(c.Value)
 		if err != nil {
 			return nil, err
 		}
@@ -163,8 +163,8 @@ func (r Rule) join(values []any) (any, error) {
 // IsSame reports whether two values of a governed field mean the same under the rule. The order of a union does not count, nor does
 // the default operator of a toleration.
 func (r Rule) IsSame(a, b any) bool {
-	x, errX := plain(a)
-	y, errY := plain(b)
+	x, errX := jsonValue(a)
+	y, errY := jsonValue(b)
 	if errX != nil || errY != nil {
 		return false
 	}
@@ -179,8 +179,8 @@ func (r Rule) IsSame(a, b any) bool {
 	return len(first) == len(second) && merge.SameValue(r.spelled(first), r.spelled(second))
 }
 
-// plain returns a value as JSON.
-func plain(value any) (any, error) {
+// jsonValue returns a value as JSON.
+func jsonValue(value any) (any, error) {
 	data, err := json.Marshal(value)
 	if err != nil {
 		return nil, err

@@ -46,7 +46,7 @@ type Line struct {
 // object may be nil. As package manifest does, it omits the status and empty structs without information. It returns
 // errors as Compare does, except for nil.
 func Lines(old, new any, opts Options) ([]Line, error) {
-	s, err := newSides(old, new, opts, decodeShown)
+	s, err := newSides(old, new, opts, decodePrinted)
 	if err != nil {
 		return nil, err
 	}

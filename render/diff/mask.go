@@ -20,7 +20,7 @@ const (
 // values still differ. Mask does not change the objects, and returns errors as Lines does.
 func Mask(old, new any, opts Options) (maskedOld, maskedNew any, err error) {
 	opts.Mask = true
-	s, err := newSides(old, new, opts, decodeShown)
+	s, err := newSides(old, new, opts, decodePrinted)
 	return s.old, s.new, err
 }
 

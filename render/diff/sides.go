@@ -24,7 +24,7 @@ type sides struct {
 	old, new any
 }
 
-// newSides reads two objects with a decoder: decode for a comparison, decodeShown for output.
+// newSides reads two objects with a decoder: decode for a comparison, decodePrinted for output.
 func newSides(old, new any, opts Options, decode func(any, reflect.Type) (any, error)) (sides, error) {
 	var s sides
 	oldType, newType := typeOf(old), typeOf(new)
@@ -124,9 +124,9 @@ func decode(object any, t reflect.Type) (any, error) {
 	return value, nil
 }
 
-// decodeShown returns the object as package manifest writes it. The output has no status, and no empty structs
+// decodePrinted returns the object as package manifest writes it. The output has no status, and no empty structs
 // without information, such as a container's resources.
-func decodeShown(object any, t reflect.Type) (any, error) {
+func decodePrinted(object any, t reflect.Type) (any, error) {
 	if t == nil {
 		return nil, nil
 	}

@@ -112,16 +112,18 @@ var writers = sync.OnceValue(func() []Writer {
 func writersOf(path fieldpath.Path) []Writer {
 	var found []Writer
 	for _, w := range writers() {
-		if n := min(len(w.Path), len(path)); alike(w.Path[:n], path[:n]) && (len(path) >= len(w.Path) || concerns(path, w.Path)) {
+		if n := min(len(w.Path), len(path)); alike(w.Path[:n], path[:n]) && (len(path) >= len(w.Path) || isRelevant(path, w.Path)) {
 			found = append(found, w)
 		}
 	}
 	return found
 }
 
-// concerns reports whether a write within a field matters for it. It does at most two steps below, unless the path is
+// isRelevant reports whether a write within a field matters for it. It does at most two steps below, unless the path is
 // short. Else a replicated job would list all writes within it.
-func concerns(path, written fieldpath.Path) bool { return len(written)-len(path) <= 2 && len(path) > 3 }
+func isRelevant(path, written fieldpath.Path) bool {
+	return len(written)-len(path) <= 2 && len(path) > 3
+}
 
 // alike reports whether two paths may be equal. An unnamed item or key matches any.
 func alike(a, b fieldpath.Path) bool {

@@ -52,17 +52,17 @@ const (
 )
 
 var (
-	errMissing  = errors.New("it is missing")
-	errIsSet    = errors.New("it is already set")
-	errOverlap  = errors.New("another change edits the same lines")
-	errDiffers  = errors.New("it has duplicates with other values")
-	errNotJSON  = errors.New("the object has a value without a JSON form")
-	errStep     = errors.New("the path does not fit the value")
-	errWhole    = errors.New("nothing of the object would remain")
-	errFlow     = errors.New("its comments would be lost within braces; write the object and its fields on lines of their own")
-	errAnchor   = errors.New("it has an anchor that other parts of the file refer to; write the value out there first")
-	errShared   = errors.New("it comes from a merge key or an alias; write the field out where it is meant")
-	errNoChange = errors.New("unknown kind of change")
+	errMissing     = errors.New("it is missing")
+	errIsSet       = errors.New("it is already set")
+	errOverlap     = errors.New("another change edits the same lines")
+	errDiffers     = errors.New("it has duplicates with other values")
+	errNotJSON     = errors.New("the object has a value without a JSON form")
+	errStep        = errors.New("the path does not fit the value")
+	errEmptyObject = errors.New("nothing of the object would remain")
+	errFlow        = errors.New("its comments would be lost within braces; write the object and its fields on lines of their own")
+	errAnchor      = errors.New("it has an anchor that other parts of the file refer to; write the value out there first")
+	errShared      = errors.New("it comes from a merge key or an alias; write the field out where it is meant")
+	errNoChange    = errors.New("unknown kind of change")
 	// errReads is a last resort: the text after the edit would be read as another object.
 	errReads = errors.New("its text cannot be edited safely")
 )
@@ -83,7 +83,7 @@ func (d *Document) Change(changes []Change) ([]Edit, error) {
 	}
 	c.prune(c.root)
 	if c.root.isGone {
-		return nil, errWhole
+		return nil, errEmptyObject
 	}
 	edits, err := c.edits()
 	if err == nil && c.replaced != nil {

@@ -19,7 +19,7 @@ func (c *changer) remove(path fieldpath.Path) error {
 		return err
 	}
 	if len(path) == 0 {
-		return errWhole
+		return errEmptyObject
 	}
 	if len(found) > 1 {
 		for _, other := range found[1:] {
@@ -42,8 +42,8 @@ func (c *changer) remove(path fieldpath.Path) error {
 		if err := c.rejectInside(p); err != nil {
 			return err
 		}
-		c.keep(p)
-		c.keep(around[len(around)-1])
+		c.recordUndo(p)
+		c.recordUndo(around[len(around)-1])
 		p.isGone = true
 		around[len(around)-1].lost = true
 	}
@@ -58,7 +58,7 @@ func (c *changer) isChanged(p *part) bool {
 // set sets a field to a value, and adds its parents.
 func (c *changer) set(path fieldpath.Path, v *encode.Value) error {
 	if len(path) == 0 {
-		return errWhole
+		return errEmptyObject
 	}
 	p, err := c.make(path)
 	if err != nil {
@@ -98,7 +98,7 @@ func (c *changer) add(p, list *part, step fieldpath.Step) (*part, error) {
 		kind = encode.Object
 	}
 	if !p.isKnown && (c.isNull(p) || p.node == nil && p.value == nil) {
-		c.keep(p)
+		c.recordUndo(p)
 		p.isKnown, p.kind = true, kind
 	}
 	if !p.isKnown || p.kind != kind {
@@ -138,7 +138,7 @@ func (c *changer) assign(p *part, v *encode.Value) error {
 		return errOverlap
 	}
 	if p.node == nil {
-		return c.fill(p, v)
+		return c.setValue(p, v)
 	}
 	if err := c.reject(p); err != nil {
 		return err
@@ -150,7 +150,7 @@ func (c *changer) assign(p *part, v *encode.Value) error {
 	case p.isKnown && p.kind == encode.Array && v.Kind == encode.Array && len(v.Items) > 0 && len(p.parts) > 0:
 		return c.assignItems(p, v)
 	}
-	c.keep(p)
+	c.recordUndo(p)
 	p.parts, p.isKnown, p.value, p.byStep = nil, false, v, nil
 	if p.key == nil {
 		c.added++ // an item, which has no parts to find it by any more
@@ -158,9 +158,9 @@ func (c *changer) assign(p *part, v *encode.Value) error {
 	return c.rejectInside(p)
 }
 
-// fill gives a new part its value. The keys of a new item stay.
-func (c *changer) fill(p *part, v *encode.Value) error {
-	c.keep(p)
+// setValue gives a new part its value. The keys of a new item stay.
+func (c *changer) setValue(p *part, v *encode.Value) error {
+	c.recordUndo(p)
 	if !p.isKnown {
 		p.value = v
 		return nil
@@ -184,7 +184,7 @@ func (c *changer) fill(p *part, v *encode.Value) error {
 }
 
 func (c *changer) assignEntries(p *part, v *encode.Value) error {
-	c.keep(p)
+	c.recordUndo(p)
 	entries, has := map[string]*encode.Value{}, map[string]bool{}
 	for _, m := range v.Entries {
 		entries[m.Key] = m.Value
@@ -200,7 +200,7 @@ func (c *changer) assignEntries(p *part, v *encode.Value) error {
 		case child.isMerged:
 			return errShared
 		default:
-			c.keep(child)
+			c.recordUndo(child)
 			child.isGone = true
 			if err := c.rejectInside(child); err != nil {
 				return err
@@ -264,7 +264,7 @@ func (c *changer) assignItems(p *part, v *encode.Value) error {
 			continue
 		}
 		for ; next < j; next++ {
-			c.keep(p.parts[next])
+			c.recordUndo(p.parts[next])
 			p.parts[next].isGone = true
 			items = append(items, p.parts[next])
 		}
@@ -272,11 +272,11 @@ func (c *changer) assignItems(p *part, v *encode.Value) error {
 		next = j + 1
 	}
 	for ; next < len(p.parts); next++ {
-		c.keep(p.parts[next])
+		c.recordUndo(p.parts[next])
 		p.parts[next].isGone = true
 		items = append(items, p.parts[next])
 	}
-	c.keep(p)
+	c.recordUndo(p)
 	p.parts, p.byStep = items, nil
 	return nil
 }
@@ -307,7 +307,7 @@ func (c *changer) quote(path fieldpath.Path) error {
 // rename changes a key, or the merge key of an item.
 func (c *changer) rename(path fieldpath.Path, name string) error {
 	if len(path) == 0 {
-		return errWhole
+		return errEmptyObject
 	}
 	last := path[len(path)-1]
 	if key, _, isItem := last.Item(); isItem {
@@ -346,7 +346,7 @@ func (c *changer) rename(path fieldpath.Path, name string) error {
 
 // setName gives a part of an object another name.
 func (c *changer) setName(parent, p *part, name string) {
-	c.keep(p)
+	c.recordUndo(p)
 	p.name = name
 	if parent.renamed == nil {
 		parent.renamed = map[string]*part{}
@@ -373,7 +373,7 @@ func (c *changer) substitute(change Change) error {
 	p := found[0]
 	switch {
 	case len(change.Path) == 0:
-		return errWhole
+		return errEmptyObject
 	case len(found) > 1:
 		return errDiffers
 	case p.key == nil:
@@ -430,7 +430,7 @@ func (c *changer) move(path, to fieldpath.Path) error {
 	isNew := target.node == nil && target.value == nil
 	switch {
 	case isNew && target.isKnown && reflect.DeepEqual(c.generic(target), itemKeys(c.generic(p), to)):
-		c.keep(target)
+		c.recordUndo(target)
 		target.parts, target.isKnown = nil, false // the item brings its keys
 		c.added++
 	case isNew && !target.isKnown, c.isNull(target):
@@ -441,9 +441,9 @@ func (c *changer) move(path, to fieldpath.Path) error {
 	if !c.IsFlow(source.Target(around[len(around)-1].node)) {
 		v.Note.Head = c.above(p)
 	}
-	c.keep(target)
-	c.keep(p)
-	c.keep(around[len(around)-1])
+	c.recordUndo(target)
+	c.recordUndo(p)
+	c.recordUndo(around[len(around)-1])
 	target.value = v
 	p.isGone, p.isMoved = true, true
 	around[len(around)-1].lost = true

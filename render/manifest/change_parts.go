@@ -37,8 +37,8 @@ func (c *changer) undo() {
 	c.undone = c.undone[:0]
 }
 
-// keep lets undo restore a part.
-func (c *changer) keep(p *part) {
+// recordUndo lets undo restore a part.
+func (c *changer) recordUndo(p *part) {
 	was := *p
 	c.undone = append(c.undone, func() { *p = was })
 }
@@ -305,7 +305,7 @@ func (c *changer) one(path fieldpath.Path) (around []*part, p *part, err error) 
 	case len(found) > 1:
 		return nil, nil, errDiffers
 	case len(around) == 0:
-		return nil, nil, errWhole
+		return nil, nil, errEmptyObject
 	}
 	return around, found[0], c.reject(found[0])
 }

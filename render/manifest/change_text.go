@@ -15,10 +15,10 @@ import (
 // editing derives the edits of a text from its changed parts.
 type editing struct {
 	*changer
-	lists int    // the indentation of lists below their keys
-	step  string // the indentation of a level in JSON of several lines
-	made  []Edit
-	err   error
+	lists  int    // the indentation of lists below their keys
+	step   string // the indentation of a level in JSON of several lines
+	result []Edit
+	err    error
 }
 
 // edits returns the edits of the text, sorted.
@@ -28,19 +28,19 @@ func (c *changer) edits() ([]Edit, error) {
 		e.step = cmp.Or(e.jsonIndent(c.root.node), "  ")
 	}
 	if c.root.value != nil {
-		return nil, errWhole
+		return nil, errEmptyObject
 	}
 	e.parts(c.root)
 	if e.err != nil {
 		return nil, e.err
 	}
-	slices.SortStableFunc(e.made, func(a, b Edit) int { return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End)) })
-	for i := 1; i < len(e.made); i++ {
-		if e.made[i].Start < e.made[i-1].End {
+	slices.SortStableFunc(e.result, func(a, b Edit) int { return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End)) })
+	for i := 1; i < len(e.result); i++ {
+		if e.result[i].Start < e.result[i-1].End {
 			return nil, errOverlap
 		}
 	}
-	return e.made, nil
+	return e.result, nil
 }
 
 // replace adds an edit. It uses the line breaks of the text.
@@ -48,7 +48,7 @@ func (e *editing) replace(start, end int, text string) {
 	if end, next := e.LineEnd(0), e.NextLine(0); string(e.Data[end:next]) == "\r\n" {
 		text = strings.ReplaceAll(text, "\n", "\r\n")
 	}
-	e.made = append(e.made, Edit{start, end, []byte(text)})
+	e.result = append(e.result, Edit{start, end, []byte(text)})
 }
 
 // lines inserts lines at the start of a line, or at the end of the text.

@@ -286,13 +286,13 @@ func (d *decoder) splitList(s *source.Source, from origin) bool {
 		return false
 	}
 	r := source.NewReading(head)
-	id := identityOf(r, root).within(from.identity)
+	id := identityOf(r, root).inList(from.identity)
 	is, known := isList(id, itemsOf(items), d.further)
 	if !is {
 		return false
 	}
 	if known {
-		d.findings = append(d.findings, diagnose(head, id.object(), root, reflect.TypeFor[list](), d.room())...)
+		d.findings = append(d.findings, diagnose(head, id.object(), root, reflect.TypeFor[list](), d.remainingFindings())...)
 	}
 	if from.lists == maxLists {
 		d.tooManyLists(s, nil)

@@ -28,13 +28,13 @@ const maxFindings = 20_000
 // position.
 type diagnosis struct {
 	*source.Reading
-	source   *source.Source
-	object   fieldpath.Object
-	structs  jsonfields.Structs
-	findings finding.List
-	room     int            // the number of findings that may still be added
-	path     fieldpath.Path // the path of the current value; findings clone it
-	around   []frame        // the structs around the current value, outermost first
+	source    *source.Source
+	object    fieldpath.Object
+	structs   jsonfields.Structs
+	findings  finding.List
+	remaining int            // the number of findings that may still be added
+	path      fieldpath.Path // the path of the current value; findings clone it
+	around    []frame        // the structs around the current value, outermost first
 
 	// api and shape are the release's, or nil. The definition is the current value's in the shape, or nil if the release does
 	// not define the value. The findings of lacking concern fields that the release lacks.
@@ -43,8 +43,8 @@ type diagnosis struct {
 	definition *release.Field
 	lacking    finding.List
 
-	isTrial bool // only whether there is a finding counts
-	isAny   bool // the file may be any, such as one of passwords: no finding repeats a key of its top level
+	isDryRun bool // only whether there is a finding counts
+	isAny    bool // the file may be any, such as one of passwords: no finding repeats a key of its top level
 }
 
 // frame is a struct around the current value.
@@ -54,15 +54,15 @@ type frame struct {
 	deep int // the length of its path
 }
 
-// diagnose walks a node as a value of the type t. It returns at most room findings.
-func diagnose(s *source.Source, object fieldpath.Object, n *yaml.Node, t reflect.Type, room int) finding.List {
-	d := newDiagnosis(s, object, room)
+// diagnose walks a node as a value of the type t. It returns at most remaining findings.
+func diagnose(s *source.Source, object fieldpath.Object, n *yaml.Node, t reflect.Type, remaining int) finding.List {
+	d := newDiagnosis(s, object, remaining)
 	d.value(n, t, "")
 	return d.findings
 }
 
-func newDiagnosis(s *source.Source, object fieldpath.Object, room int) *diagnosis {
-	return &diagnosis{Reading: source.NewReading(s), source: s, object: object, structs: jsonfields.Structs{}, room: room}
+func newDiagnosis(s *source.Source, object fieldpath.Object, remaining int) *diagnosis {
+	return &diagnosis{Reading: source.NewReading(s), source: s, object: object, structs: jsonfields.Structs{}, remaining: remaining}
 }
 
 // add reports a finding about the current value and the steps below it.
@@ -71,10 +71,10 @@ func (d *diagnosis) add(f finding.Finding, at *yaml.Node, below ...fieldpath.Ste
 }
 
 func (d *diagnosis) addTo(found *finding.List, f finding.Finding, at *yaml.Node, below ...fieldpath.Step) {
-	if d.room == 0 {
+	if d.remaining == 0 {
 		return
 	}
-	d.room--
+	d.remaining--
 	f.Path = d.path.Append(below...)
 	f.Object = d.object
 	f.Position = d.source.Position(at)
@@ -115,7 +115,7 @@ func (d *diagnosis) valueDefinition() *release.Field {
 // value checks a value against its type. For an untyped value it checks only the keys. mergeKey is the merge key of a
 // list-map.
 func (d *diagnosis) value(n *yaml.Node, t reflect.Type, mergeKey string) {
-	if d.room == 0 {
+	if d.remaining == 0 {
 		return
 	}
 	// Report the value of an alias at its definition.
@@ -124,7 +124,7 @@ func (d *diagnosis) value(n *yaml.Node, t reflect.Type, mergeKey string) {
 		t = jsonfields.Concrete(t)
 	}
 	switch {
-	case t == reflect.TypeFor[later]():
+	case t == reflect.TypeFor[deferredValue]():
 	case t == nil || t.Kind() == reflect.Interface:
 		d.untyped(n)
 	case jsonfields.DecodesItself(t):
@@ -192,7 +192,7 @@ func (d *diagnosis) decode(n *yaml.Node, t reflect.Type) {
 func (d *diagnosis) fields(n *yaml.Node, t reflect.Type) {
 	d.around = append(d.around, frame{t, n, len(d.path)})
 	for _, e := range d.keys(n, fieldpath.Field) {
-		if d.room == 0 {
+		if d.remaining == 0 {
 			break
 		}
 		f, ok := d.structs.Field(t, e.Name)
@@ -225,7 +225,7 @@ func untypedStep(name string) fieldpath.Step { return (*schema.Type)(nil).Step(n
 
 // untyped checks that the keys of an untyped value are valid and that its scalars have a JSON form.
 func (d *diagnosis) untyped(n *yaml.Node) {
-	if d.room == 0 {
+	if d.remaining == 0 {
 		return
 	}
 	n = source.Target(n)

@@ -20,28 +20,29 @@ func (d *Document) Further(found finding.List) finding.List {
 	var all codes.Set
 	all.Add(d.Findings...)
 	all.Add(found...)
-	known := d.mistakes()
+	known := d.decodeErrors()
 	return slices.DeleteFunc(slices.Clone(found), func(f finding.Finding) bool {
 		return all.Supersedes(f) || len(known.of) > 0 && f.Object.Kind == d.ID.Kind && known.has(f, d.along(f.Path))
 	})
 }
 
-// mistakes holds the errors of Decode by the values of the text. Paths are ambiguous: they name a list item by its key or its index.
-type mistakes struct {
-	of      map[*yaml.Node]mistake
+// decodeErrors holds the errors of Decode by the values of the text. Paths are ambiguous: they name a list item by its key or its
+// index.
+type decodeErrors struct {
+	of      map[*yaml.Node]decodeError
 	unknown map[*yaml.Node][]string // the names of unknown fields
 }
 
-type mistake uint8
+type decodeError uint8
 
 const (
-	anyError   mistake = 1 << iota
-	wrongType          // so that nothing below is decoded
-	holdsWrong         // a wrong type, here or below
+	anyError     decodeError = 1 << iota
+	wrongType                // so that nothing below is decoded
+	hasWrongType             // a wrong type, here or below
 )
 
-func (d *Document) mistakes() mistakes {
-	m := mistakes{map[*yaml.Node]mistake{}, map[*yaml.Node][]string{}}
+func (d *Document) decodeErrors() decodeErrors {
+	m := decodeErrors{map[*yaml.Node]decodeError{}, map[*yaml.Node][]string{}}
 	for _, f := range d.Findings {
 		if f.Severity != finding.Error {
 			continue
@@ -51,7 +52,7 @@ func (d *Document) mistakes() mistakes {
 		if f.Code == codes.WrongType || f.Code == codes.AmbiguousWord {
 			m.of[values[last]] |= wrongType
 			for _, value := range values {
-				m.of[value] |= holdsWrong
+				m.of[value] |= hasWrongType
 			}
 		}
 		if f.Code == codes.UnknownField && last > 0 {
@@ -75,10 +76,10 @@ func (d *Document) along(p fieldpath.Path) []*yaml.Node {
 }
 
 // has reports whether an error of Decode describes the mistake of f.
-func (m mistakes) has(f finding.Finding, values []*yaml.Node) bool {
-	var around mistake
+func (m decodeErrors) has(f finding.Finding, values []*yaml.Node) bool {
+	var around decodeError
 	for _, value := range values {
-		around |= m.of[value] &^ holdsWrong
+		around |= m.of[value] &^ hasWrongType
 	}
 	last := len(f.Path)
 	at := m.of[values[last]]

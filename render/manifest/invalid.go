@@ -18,7 +18,7 @@ import (
 
 // diagnose reports the errors of an object, or decodes it without any. The finding f is on its kind, or nil.
 func (d *decoder) diagnose(s *source.Source, at fieldpath.Path, o *objectNode, id identity, f *finding.Finding) {
-	walk := newDiagnosis(s, id.object(), d.room())
+	walk := newDiagnosis(s, id.object(), d.remainingFindings())
 	if own := identityOf(o.Reading, o.node); own.apiVersion == "" && own.kind == "" {
 		f = cmp.Or(f, walk.fieldless(id.kind, o.kind.make(), nodeKeys(o.node)))
 	}
@@ -57,12 +57,12 @@ func (d *decoder) diagnose(s *source.Source, at fieldpath.Path, o *objectNode, i
 	d.findings = append(d.findings, found...)
 	document.Findings = found
 	if !document.Broken {
-		document.take(o.kind, o.shape, object)
+		document.setObject(o.kind, o.shape, object)
 	}
 }
 
-// room returns the number of findings that the file may still have, at least one.
-func (d *decoder) room() int { return max(1, maxFindings-len(d.findings)) }
+// remainingFindings returns the number of findings that the file may still have, at least one.
+func (d *decoder) remainingFindings() int { return max(1, maxFindings-len(d.findings)) }
 
 // decodePruned decodes the object strictly, without the fields that its shape lacks.
 func (o *objectNode) decodePruned(into any) error {

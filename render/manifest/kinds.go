@@ -34,8 +34,8 @@ func (id identity) group() (group, version string) {
 	return "", id.apiVersion
 }
 
-// within completes the identity of an item from its typed List.
-func (id identity) within(of identity) identity {
+// inList completes the identity of an item from its typed List.
+func (id identity) inList(of identity) identity {
 	if id.apiVersion == "" && id.kind == "" {
 		id.apiVersion, id.kind = of.apiVersion, of.kind
 	}

@@ -25,11 +25,11 @@ import (
 type list struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata,omitempty"`
-	Items           []later `json:"items"`
+	Items           []deferredValue `json:"items"`
 }
 
-// later is a value to decode separately.
-type later struct{ json.RawMessage }
+// deferredValue is a value to decode separately.
+type deferredValue struct{ json.RawMessage }
 
 // origin is the context of a value: the default identity from its List, and the number of lists around it.
 type origin struct {
@@ -58,11 +58,11 @@ func (d *decoder) node(s *source.Source, r *source.Reading, at fieldpath.Path, n
 		}
 		return
 	}
-	id := identityOf(r, n).within(from.identity)
+	id := identityOf(r, n).inList(from.identity)
 	_, items := r.Lookup(n, "items")
 	if is, known := isList(id, nodeItems(items), d.further); is {
 		if known {
-			d.findings = append(d.findings, diagnose(s, id.object(), n, reflect.TypeFor[list](), d.room())...)
+			d.findings = append(d.findings, diagnose(s, id.object(), n, reflect.TypeFor[list](), d.remainingFindings())...)
 		}
 		if from.lists == maxLists {
 			d.tooManyLists(s, at)
@@ -84,7 +84,7 @@ func (d *decoder) list(s *source.Source, at fieldpath.Path, n int, items []*Docu
 	case n == 0:
 		d.notAnObject(s, at, "is an empty list, not an object")
 	case slices.ContainsFunc(items, func(o *Document) bool { return o.Object != nil || o.Broken }):
-		d.refuse(s.Position(s.Find(at, nil)), "is a list of objects: kubectl reads one object in each document, or a v1 List", "write a document for each object")
+		d.rejectText(s.Position(s.Find(at, nil)), "is a list of objects: kubectl reads one object in each document, or a v1 List", "write a document for each object")
 	}
 }
 
@@ -126,7 +126,7 @@ func (d *decoder) object(s *source.Source, r *source.Reading, at fieldpath.Path,
 		d.findings = append(d.findings, oldAPI(document))
 	}
 	document.fields, document.read = o.fields(), kind
-	document.take(kind, o.shape, object)
+	document.setObject(kind, o.shape, object)
 }
 
 // largestEscape is the number of bytes in JSON for the longest escape of a byte.
@@ -180,8 +180,8 @@ func (o *objectNode) decodes(into any) bool {
 	return o.Convert(&j, o.node) == nil && unmarshalSafe(j.Bytes(), into) == nil
 }
 
-// take sets the decoded object of a document.
-func (document *Document) take(kind *readable, shape *shape, object any) {
+// setObject sets the decoded object of a document.
+func (document *Document) setObject(kind *readable, shape *shape, object any) {
 	switch o := object.(type) {
 	case *legacy.TrainJob:
 		object, document.Overrides = o.Split()
@@ -287,17 +287,17 @@ func (d *decoder) tooLarge(s *source.Source, size int) bool {
 	if size <= source.MaxDocument {
 		return false
 	}
-	d.refuse(s.Position(nil), fmt.Sprintf("a document of %.1f MiB is larger than the 3 MiB that an API server takes", float64(size)/(1<<20)),
+	d.rejectText(s.Position(nil), fmt.Sprintf("a document of %.1f MiB is larger than the 3 MiB that an API server takes", float64(size)/(1<<20)),
 		`split it with "---" lines, or write a large List as JSON`)
 	return true
 }
 
-// refuse reports text that no object is read from.
-func (d *decoder) refuse(at fieldpath.Position, message, help string) {
+// rejectText reports text that no object is read from.
+func (d *decoder) rejectText(at fieldpath.Position, message, help string) {
 	d.findings = append(d.findings, finding.Finding{
 		Code: codes.Syntax, Severity: finding.Error, Position: at, Message: message, Remedy: finding.Remedy{Text: help},
 	})
 }
 func (d *decoder) tooManyLists(s *source.Source, at fieldpath.Path) {
-	d.refuse(s.Position(s.Find(at, nil)), fmt.Sprintf("has Lists in each other, more than %d deep", maxLists), "write the items into one List")
+	d.rejectText(s.Position(s.Find(at, nil)), fmt.Sprintf("has Lists in each other, more than %d deep", maxLists), "write the items into one List")
 }

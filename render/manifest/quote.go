@@ -114,7 +114,7 @@ func (q *quotes) document(s *source.Source) {
 	case err != nil:
 		if source.IsBlockAtMargin(s.Text) && namesKind().Match(s.Text) && namesVersion().Match(s.Text) {
 			q.objects.add(s.Line, last)
-			q.broken(s)
+			q.hideUnparsed(s)
 		}
 	case root != nil:
 		q.seen = map[*yaml.Node]bool{}
@@ -280,8 +280,8 @@ func isSecretKey(name string) bool {
 // isLastApplied reports whether a string names the annotation with the last applied configuration.
 func isLastApplied(text string) bool { return strings.Contains(strings.ToLower(text), "last-applied") }
 
-// broken hides the lines indented below a secret key, or following it, in a document that fails to parse.
-func (q *quotes) broken(s *source.Source) {
+// hideUnparsed hides the lines indented below a secret key, or following it, in a document that fails to parse.
+func (q *quotes) hideUnparsed(s *source.Source) {
 	const none = -1
 	below := none
 	line := s.Line
@@ -291,7 +291,7 @@ func (q *quotes) broken(s *source.Source) {
 		i = next
 		indent := len(text) - len(strings.TrimLeft(text, " "))
 		content := text[indent:]
-		if below != none && (indent > below || !plainKey().MatchString(content)) {
+		if below != none && (indent > below || !keyAtLineStart().MatchString(content)) {
 			q.hidden.add(line, line)
 			continue
 		}
@@ -323,8 +323,8 @@ func (q *quotes) broken(s *source.Source) {
 // mostRead is the length of the longest line of a broken document in which keys are searched, in bytes.
 const mostRead = 1 << 16
 
-// plainKey matches a line that starts with a key, such as the line after a block.
-var plainKey = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z][\w./-]*:(\s|$)`) })
+// keyAtLineStart matches a line that starts with a key, such as the line after a block.
+var keyAtLineStart = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z][\w./-]*:(\s|$)`) })
 
 var keyInLine = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?:^|[\s{\[,?-])["']?([A-Za-z][\w./-]*)["']?\s*:`)

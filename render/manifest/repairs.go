@@ -95,15 +95,15 @@ func meantQuantity(text string) string {
 func (d *diagnosis) rename(e source.Entry, meant string, t reflect.Type, isClear bool) finding.Remedy {
 	r := finding.Remedy{Do: finding.Rename, Options: []string{meant}, Text: fmt.Sprintf("did you mean %q?", meant)}
 	f, ok := d.structs.Field(t, meant)
-	r.IsCertain = ok && isClear && !e.Merged && d.isFree(len(d.around)-1, meant) && d.fits(e.Value, f.Type)
+	r.IsCertain = ok && isClear && !e.Merged && d.isFree(len(d.around)-1, meant) && d.decodesAs(e.Value, f.Type)
 	return r
 }
 
 // moveTo returns the remedy to move a field to a place nearby. It is certain if no other place has such a field, the place is
 // not set, and the value fits.
-func (d *diagnosis) moveTo(e source.Entry, h home) finding.Remedy {
+func (d *diagnosis) moveTo(e source.Entry, h candidate) finding.Remedy {
 	r := finding.Remedy{Text: fmt.Sprintf("did you mean %s?", h.text)}
-	if h.isOnly && !e.Merged && !d.isSet(h.path) && d.fits(e.Value, h.typ) {
+	if h.isOnly && !e.Merged && !d.isSet(h.path) && d.decodesAs(e.Value, h.typ) {
 		r.Do, r.Options, r.IsCertain = finding.Move, []string{h.path.String()}, true
 	}
 	return r
@@ -126,15 +126,15 @@ func (d *diagnosis) isFree(around int, name string) bool {
 	return key == nil
 }
 
-// fits reports whether a value decodes as a type.
-func (d *diagnosis) fits(n *yaml.Node, t reflect.Type) bool {
-	if d.isTrial || d.IsNull(source.Target(n)) {
+// decodesAs reports whether a value decodes as a type.
+func (d *diagnosis) decodesAs(n *yaml.Node, t reflect.Type) bool {
+	if d.isDryRun || d.IsNull(source.Target(n)) {
 		return false
 	}
-	trial := newDiagnosis(d.source, d.object, 1)
-	trial.isTrial = true
-	trial.value(n, t, "")
-	return trial.findings == nil
+	dryRun := newDiagnosis(d.source, d.object, 1)
+	dryRun.isDryRun = true
+	dryRun.value(n, t, "")
+	return dryRun.findings == nil
 }
 
 // mostClashes is the number of duplicate keys up to which their values are compared.
@@ -142,7 +142,7 @@ const mostClashes = 16
 
 // isRepeated reports whether a duplicate key has the value of the first one.
 func (d *diagnosis) isRepeated(n *yaml.Node, c source.Clash) bool {
-	if d.isTrial {
+	if d.isDryRun {
 		return false
 	}
 	var values []any

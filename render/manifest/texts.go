@@ -46,7 +46,7 @@ func (t *Texts) json(s *source.Source, from origin) {
 	}
 	if head, items, ok := source.Items(s); ok && from.lists <= maxLists {
 		if root, err := head.Nodes(); err == nil {
-			id := identityOf(source.NewReading(head), root).within(from.identity)
+			id := identityOf(source.NewReading(head), root).inList(from.identity)
 			if is, _ := isList(id, itemsOf(items), nil); is {
 				for e := range items {
 					t.json(e, origin{id.item(), from.lists + 1})
@@ -89,7 +89,7 @@ func objectAt(s *source.Source, r *source.Reading, n *yaml.Node, at fieldpath.Pa
 	if n.Kind != yaml.MappingNode {
 		return nil
 	}
-	id := identityOf(r, n).within(from.identity)
+	id := identityOf(r, n).inList(from.identity)
 	_, items := r.Lookup(n, "items")
 	if is, _ := isList(id, nodeItems(items), nil); is && items != nil && from.lists <= maxLists {
 		return itemAt(s, r, source.Target(items), at.Append(fieldpath.Field("items")), origin{id.item(), from.lists + 1}, p)

@@ -39,7 +39,7 @@ func (d *diagnosis) wrongType(n *yaml.Node, t reflect.Type) {
 	case bare && !d.JSON && source.IsAmbiguous(n.Value):
 		f.Code = codes.AmbiguousWord
 		f.Message = fmt.Sprintf("must be %s; Kubernetes reads the bare word %s as the boolean %t", want, n.Value, isYes(n.Value))
-		if takesText(t) {
+		if acceptsText(t) {
 			f.Remedy.Text = fmt.Sprintf("quote it: %s", quote(n.Value))
 		}
 	case bare && t.Kind() == reflect.String && got == "boolean":
@@ -48,11 +48,11 @@ func (d *diagnosis) wrongType(n *yaml.Node, t reflect.Type) {
 		f.Remedy.Text = "put it in double quotes"
 	case got == "number" && isInteger(t) && d.IsFraction(n):
 		f.Message = "must be an integer, not a fraction"
-	case got == "string" && takesText(t), got == "number" && (isInteger(t) || jsonfields.DecodesItself(t)):
+	case got == "string" && acceptsText(t), got == "number" && (isInteger(t) || jsonfields.DecodesItself(t)):
 		// The kind is right, but the value is not.
 		f.Message = "must be " + precise(t)
 		f.Remedy.Text = "write " + precise(t)
-	case got == "string" && n.Kind == yaml.ScalarNode && n.Style != 0 && !takesText(t) && !isCollection(t):
+	case got == "string" && n.Kind == yaml.ScalarNode && n.Style != 0 && !acceptsText(t) && !isCollection(t):
 		f.Remedy.Text = fmt.Sprintf("write %s, without quotes", want)
 	case n.Kind != yaml.SequenceNode && t.Kind() == reflect.Slice && isCollection(t):
 		f.Remedy.Text = `begin each item with "- ", or put the items in [ ]`
@@ -131,8 +131,8 @@ func isCollection(t reflect.Type) bool {
 	return false
 }
 
-// takesText reports whether a quoted string can be a value of the type.
-func takesText(t reflect.Type) bool {
+// acceptsText reports whether a quoted string can be a value of the type.
+func acceptsText(t reflect.Type) bool {
 	return t.Kind() == reflect.String || jsonfields.DecodesItself(t) || t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8
 }
 

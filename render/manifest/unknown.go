@@ -55,7 +55,7 @@ func (d *diagnosis) lacks(e source.Entry, typed bool) bool {
 	if len(having) > 0 {
 		f.Message = fmt.Sprintf("%s is a field of %s; Trainer %s has no such field", strings.Join(names, "."), release.Span(having), d.api.Release().Name)
 		f.Remedy.Text = "remove it, or deploy to a release that has it"
-		if replaced := d.replaced(names); replaced != "" {
+		if replaced := d.replacement(names); replaced != "" {
 			f.Remedy = finding.Remedy{Text: fmt.Sprintf("use .spec.%s, or deploy to a release that has the field", replaced)}
 			if replaced == release.RuntimePatches && slices.Contains(legacy.Fields(), e.Name) {
 				f.Remedy = finding.Remedy{Do: finding.Migrate, Text: "rewrite it as .spec.runtimePatches"}
@@ -66,8 +66,8 @@ func (d *diagnosis) lacks(e source.Entry, typed bool) bool {
 	return true
 }
 
-// replaced returns the field of the release that does what another release's field of the TrainJob does, or "".
-func (d *diagnosis) replaced(names []string) release.Overrides {
+// replacement returns the field of the release that does what another release's field of the TrainJob does, or "".
+func (d *diagnosis) replacement(names []string) release.Overrides {
 	if d.shape.kind != trainer.TrainJobKind || len(names) != 2 || names[0] != "spec" {
 		return ""
 	}
@@ -119,8 +119,8 @@ func (d *diagnosis) suggest(e source.Entry, t reflect.Type) finding.Remedy {
 	return finding.Remedy{Do: finding.Remove, Text: "remove it"}
 }
 
-// home is a place of a field with a name, as a path or, within lists, as text only.
-type home struct {
+// candidate is a place of a field with a name, as a path or, within lists, as text only.
+type candidate struct {
 	path   fieldpath.Path
 	text   string
 	typ    reflect.Type
@@ -128,22 +128,22 @@ type home struct {
 }
 
 // nearby returns the place of a field with this name, in the nearest surrounding struct or below the current one.
-func (d *diagnosis) nearby(name string, t reflect.Type) home {
-	var found home
+func (d *diagnosis) nearby(name string, t reflect.Type) candidate {
+	var found candidate
 	under, path, typ, isOnly := d.under(name, t)
 	for i := len(d.around) - 2; i >= 0; i-- {
 		around := d.around[i]
 		f, ok := d.structs.Field(around.typ, name)
 		switch {
 		case ok && found.path == nil:
-			found = home{path: d.path[:around.deep].Append(fieldpath.Field(name)), typ: f.Type, isOnly: under == ""}
+			found = candidate{path: d.path[:around.deep].Append(fieldpath.Field(name)), typ: f.Type, isOnly: under == ""}
 			found.text = found.path.String()
 		case ok:
 			found.isOnly = false
 		}
 	}
 	if found.path == nil && under != "" {
-		found = home{path: d.path.Append(path...), text: d.path.String() + under, typ: typ, isOnly: isOnly}
+		found = candidate{path: d.path.Append(path...), text: d.path.String() + under, typ: typ, isOnly: isOnly}
 	}
 	return found
 }

@@ -93,7 +93,7 @@ func (j *Job) reportOmittedSecret(policy, name, what string) {
 }
 
 func (j *Job) noSecret(policy, name string, err error) {
-	j.aboutRuntime(codes.Payload, finding.Error, fieldpath.Fields("spec", "mlPolicy", policy),
+	j.reportRuntime(codes.Payload, finding.Error, fieldpath.Fields("spec", "mlPolicy", policy),
 		fmt.Sprintf("Secret %s/%s cannot be made: %v", j.TrainJob.Namespace, name, err), "hand in a working source of random bytes")
 }
 
@@ -114,7 +114,7 @@ func (j *Job) reportOmitted(policy string, f finding.Finding) {
 }
 
 func (j *Job) noScripts(err error) {
-	j.aboutRuntime(codes.Payload, finding.Error, fieldpath.Fields("spec", "mlPolicy", "flux"),
+	j.reportRuntime(codes.Payload, finding.Error, fieldpath.Fields("spec", "mlPolicy", "flux"),
 		fmt.Sprintf("ConfigMap %s/%s cannot be made from the Flux templates: %v", j.TrainJob.Namespace, j.fluxScriptsName(), err),
 		"name the folder "+j.fluxFolder())
 }
@@ -124,7 +124,7 @@ func (j *Job) fluxFolder() string {
 }
 
 func (j *Job) reportOmittedCertificate() {
-	j.aboutTrainJob(codes.LeftOut, finding.Warning, nil,
+	j.reportTrainJob(codes.LeftOut, finding.Warning, nil,
 		fmt.Sprintf("ConfigMap %s/%s is left out: it holds the certificate of the controller's status server, which only the cluster knows", j.TrainJob.Namespace, j.statusConfigName()),
 		"apply the TrainJob and let the controller make it")
 }

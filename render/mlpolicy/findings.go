@@ -15,12 +15,12 @@ import (
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
-// aboutTrainJob and aboutRuntime add a finding on a field of one of the two inputs.
-func (j *Job) aboutTrainJob(code finding.Code, severity finding.Severity, path fieldpath.Path, message, help string) {
+// reportTrainJob and reportRuntime add a finding on a field of one of the two inputs.
+func (j *Job) reportTrainJob(code finding.Code, severity finding.Severity, path fieldpath.Path, message, help string) {
 	j.report(finding.Finding{Code: code, Severity: severity, Object: j.TrainJobID, Path: path, Message: message, Remedy: finding.Remedy{Text: help}})
 }
 
-func (j *Job) aboutRuntime(code finding.Code, severity finding.Severity, path fieldpath.Path, message, help string) {
+func (j *Job) reportRuntime(code finding.Code, severity finding.Severity, path fieldpath.Path, message, help string) {
 	j.report(finding.Finding{Code: code, Severity: severity, Object: j.RuntimeID, Path: path, Message: message, Remedy: finding.Remedy{Text: help}})
 }
 
@@ -42,7 +42,7 @@ func (j *Job) portLost(layer merge.Layer, c Place, before corev1.ContainerPort) 
 	if before.ContainerPort == port {
 		message = fmt.Sprintf("port %d of container %s loses its name %s to the port of %s", port, c.Name, before.Name, layer)
 	}
-	j.aboutRuntime(codes.PortLost, finding.Warning, inRuntime(c.Path(fieldpath.Field("ports"), portNumber(before.ContainerPort))), message,
+	j.reportRuntime(codes.PortLost, finding.Warning, inRuntime(c.Path(fieldpath.Field("ports"), portNumber(before.ContainerPort))), message,
 		"give the port a name, and another number than 29500; the controller takes ports without a name for one and the same")
 }
 
@@ -53,7 +53,7 @@ func (j *Job) reportMergedPorts(c Place, lost, doubled corev1.ContainerPort) {
 	} else if lost.Name != "" {
 		why = "their names are equal"
 	}
-	j.aboutRuntime(codes.PortsTakenForOne, finding.Error, inRuntime(c.Path(fieldpath.Field("ports"), portNumber(lost.ContainerPort))),
+	j.reportRuntime(codes.PortsTakenForOne, finding.Error, inRuntime(c.Path(fieldpath.Field("ports"), portNumber(lost.ContainerPort))),
 		fmt.Sprintf("the controller takes ports %d and %d of container %s for one, since %s: it loses the first and writes the second twice, which the JobSet API rejects",
 			lost.ContainerPort, doubled.ContainerPort, c.Name, why),
 		"give every port of the container a name and a number of its own")
@@ -70,7 +70,7 @@ func (j *Job) countReplaced(s, counted *PodSet, field string, before *int32) {
 	} else if s.Name != counted.Name {
 		why, help = fmt.Sprintf("all jobs with the trainer's label take that of job %s", counted.Name), "label one job only"
 	}
-	j.aboutRuntime(codes.CountReplaced, finding.Warning, inRuntime(s.JobPath().Append(fieldpath.Field(field))),
+	j.reportRuntime(codes.CountReplaced, finding.Warning, inRuntime(s.JobPath().Append(fieldpath.Field(field))),
 		fmt.Sprintf("%s %d of job %s becomes %d: %s", field, *before, s.Name, counted.Count, why), help)
 }
 
@@ -91,7 +91,7 @@ func (j *Job) replicasReplaced(s *PodSet, before int32) {
 	if before == 0 {
 		why = "the controller cannot tell a zero from nothing"
 	}
-	j.aboutRuntime(codes.ReplicasReplaced, finding.Warning, inRuntime(s.Path().Append(fieldpath.Field("replicas"))),
+	j.reportRuntime(codes.ReplicasReplaced, finding.Warning, inRuntime(s.Path().Append(fieldpath.Field("replicas"))),
 		fmt.Sprintf("replicas %d of job %s becomes 1: %s", before, s.Name, why),
 		"write replicas: 1; use parallelism for more Pods, and leave a job out that is not to run")
 }
@@ -100,7 +100,7 @@ func (j *Job) suspendReplaced(before *bool) {
 	if before == nil || !*before || orDefault(j.TrainJob.Spec.Suspend, false) {
 		return
 	}
-	j.aboutRuntime(codes.SuspendReplaced, finding.Warning, inRuntime(fieldpath.Fields("spec", "suspend")),
+	j.reportRuntime(codes.SuspendReplaced, finding.Warning, inRuntime(fieldpath.Fields("spec", "suspend")),
 		"the runtime's suspend: true is replaced by the TrainJob's, and the job starts at once",
 		"set spec.suspend of the TrainJob, or have a queue such as Kueue set it")
 }
@@ -113,7 +113,7 @@ func (j *Job) checkTrainer() {
 		return
 	}
 	ignored := func(field, why, help string) {
-		j.aboutTrainJob(codes.ReachesNothing, finding.Warning, fieldpath.Fields("spec", "trainer", field),
+		j.reportTrainJob(codes.ReachesNothing, finding.Warning, fieldpath.Fields("spec", "trainer", field),
 			fmt.Sprintf("%s has no effect: %s", field, why), help)
 	}
 	set := j.trainerSet()
@@ -140,7 +140,7 @@ func (j *Job) checkTrainer() {
 	}
 	for _, second := range j.Sets {
 		if second.Ancestor == Trainer && second != set {
-			j.aboutRuntime(codes.SecondTrainer, finding.Warning,
+			j.reportRuntime(codes.SecondTrainer, finding.Warning,
 				inRuntime(second.Path().Append(fieldpath.Fields("template", "metadata", "labels")...).Append(fieldpath.Key(Ancestor))),
 				fmt.Sprintf("jobs %s and %s both carry the trainer's label: the second gets the image, the command and the env of the TrainJob, %s", set.Name, second.Name, rest),
 				"label one job only")
@@ -161,7 +161,7 @@ func (j *Job) checkCounts(set *PodSet, ignored func(field, why, help string)) {
 		case reached == nil:
 			ignored("numNodes", "the runtime has no job with the trainer's label", fmt.Sprintf("label the job %s: %s in the runtime", Ancestor, Trainer))
 		case *t.NumNodes == 0 && !j.launcherAsNode():
-			j.aboutTrainJob(codes.NeverCreated, finding.Warning, fieldpath.Fields("spec", "trainer", "numNodes"),
+			j.reportTrainJob(codes.NeverCreated, finding.Warning, fieldpath.Fields("spec", "trainer", "numNodes"),
 				fmt.Sprintf("the Pods of job %s are never created: numNodes is 0, and the Job completes at once", reached.Name), "set numNodes to 1 or more")
 		}
 	}
@@ -194,7 +194,7 @@ func (j *Job) checkResources(set *PodSet, ignored func(field, why, help string))
 		ignored("resourcesPerNode", fmt.Sprintf("for the nodes, since it goes to job %s alone, which carries the trainer's label", set.Name), help)
 	}
 	if reached && len(over.Claims) > 0 {
-		j.aboutTrainJob(codes.ClaimsDropped, finding.Warning, fieldpath.Fields("spec", "trainer", "resourcesPerNode", "claims"),
+		j.reportTrainJob(codes.ClaimsDropped, finding.Warning, fieldpath.Fields("spec", "trainer", "resourcesPerNode", "claims"),
 			"the controller drops resource claims of resourcesPerNode", "name the claims in the runtime, and leave resourcesPerNode out")
 	}
 }
@@ -202,7 +202,7 @@ func (j *Job) checkResources(set *PodSet, ignored func(field, why, help string))
 // claimsDropped reports the resource claims of a container that resourcesPerNode changes.
 func (j *Job) claimsDropped(c Place) {
 	if len(c.Resources.Claims) > 0 {
-		j.aboutRuntime(codes.ClaimsDropped, finding.Warning, inRuntime(c.Path(fieldpath.Field("resources"), fieldpath.Field("claims"))),
+		j.reportRuntime(codes.ClaimsDropped, finding.Warning, inRuntime(c.Path(fieldpath.Field("resources"), fieldpath.Field("claims"))),
 			fmt.Sprintf("the controller drops the resource claims of container %s, since the TrainJob has resourcesPerNode", c.Name),
 			"leave spec.trainer.resourcesPerNode out of TrainJobs of this runtime")
 	}
@@ -221,7 +221,7 @@ func (j *Job) checkInitializer() {
 	}{{"dataset", DatasetInitializer, spec.Dataset != nil}, {"model", ModelInitializer, spec.Model != nil}} {
 		taken := slices.ContainsFunc(j.Sets, func(s *PodSet) bool { return s.Ancestor == section.ancestor && s.Container(section.ancestor) != nil })
 		if section.set && !taken {
-			j.aboutTrainJob(codes.ReachesNothing, finding.Warning, fieldpath.Fields("spec", "initializer", section.name),
+			j.reportTrainJob(codes.ReachesNothing, finding.Warning, fieldpath.Fields("spec", "initializer", section.name),
 				fmt.Sprintf("%s has no effect: the runtime has no job with the label %s and a container of that name", section.name, section.ancestor),
 				fmt.Sprintf("label the job %s: %s in the runtime, and call its container %s", Ancestor, section.ancestor, section.ancestor))
 		}
@@ -233,15 +233,15 @@ func (j *Job) nothingInjected() {
 	name, set := j.policyName(), j.trainerSet()
 	switch {
 	case set == nil:
-		j.aboutRuntime(codes.NothingInjected, finding.Warning, fieldpath.Fields("spec", "mlPolicy", name),
+		j.reportRuntime(codes.NothingInjected, finding.Warning, fieldpath.Fields("spec", "mlPolicy", name),
 			fmt.Sprintf("the %s policy writes nothing: no job carries the trainer's label", name),
 			fmt.Sprintf("label the job %s: %s", Ancestor, Trainer))
 	case set.Container(Node) == nil:
-		j.aboutRuntime(codes.NothingInjected, finding.Warning, fieldpath.Fields("spec", "mlPolicy", name),
+		j.reportRuntime(codes.NothingInjected, finding.Warning, fieldpath.Fields("spec", "mlPolicy", name),
 			fmt.Sprintf("the %s policy writes nothing: job %s has no container called node", name, set.Name),
 			"call the trainer's container node")
 	default:
-		j.aboutTrainJob(codes.NothingInjected, finding.Warning, fieldpath.Fields("spec", "trainer"),
+		j.reportTrainJob(codes.NothingInjected, finding.Warning, fieldpath.Fields("spec", "trainer"),
 			fmt.Sprintf("the %s policy sets up nothing in a TrainJob without spec.trainer: the nodes do not find each other", name),
 			"write trainer: {}, which is enough")
 	}
@@ -251,12 +251,12 @@ func (j *Job) nothingInjected() {
 // is called node and that the subdomain is the TrainJob's name.
 func (j *Job) checkMaster(set *PodSet) {
 	if set.Name != Node {
-		j.aboutRuntime(codes.MasterAddress, finding.Warning, inRuntime(set.Path().Append(fieldpath.Field("name"))),
+		j.reportRuntime(codes.MasterAddress, finding.Warning, inRuntime(set.Path().Append(fieldpath.Field("name"))),
 			fmt.Sprintf("the policy writes the address %s, but the trainer's job is called %s: no Pod has that address", j.master(), set.Name),
 			"call the job node")
 	}
 	if s := j.subdomain(); s != j.TrainJob.Name {
-		j.aboutRuntime(codes.MasterAddress, finding.Warning, inRuntime(fieldpath.Fields("spec", "network", "subdomain")),
+		j.reportRuntime(codes.MasterAddress, finding.Warning, inRuntime(fieldpath.Fields("spec", "network", "subdomain")),
 			fmt.Sprintf("the policy writes the address %s, but the Pods are in the subdomain %s: no Pod has that address", j.master(), s),
 			"leave the subdomain out; it is then the TrainJob's name")
 	}
@@ -266,7 +266,7 @@ func (j *Job) checkMaster(set *PodSet) {
 // checkHostnames reports Pods without DNS names.
 func (j *Job) checkHostnames() {
 	if network := j.Template.Spec.Network; network != nil && !orDefault(network.EnableDNSHostnames, true) {
-		j.aboutRuntime(codes.MasterAddress, finding.Warning, inRuntime(fieldpath.Fields("spec", "network", "enableDNSHostnames")),
+		j.reportRuntime(codes.MasterAddress, finding.Warning, inRuntime(fieldpath.Fields("spec", "network", "enableDNSHostnames")),
 			fmt.Sprintf("the %s policy names Pods by their DNS names, which enableDNSHostnames: false takes from them", j.policyName()),
 			"leave enableDNSHostnames out")
 	}
@@ -280,7 +280,7 @@ func (j *Job) checkGPUs(c Place) {
 		return
 	}
 	if n := GPUs(c.Resources); n > 0 && GPUs(*t.ResourcesPerNode) == 0 {
-		j.aboutTrainJob(codes.GPUsUnseen, finding.Warning, fieldpath.Fields("spec", "trainer", "resourcesPerNode"),
+		j.reportTrainJob(codes.GPUsUnseen, finding.Warning, fieldpath.Fields("spec", "trainer", "resourcesPerNode"),
 			fmt.Sprintf("container %s keeps the runtime's %d GPUs, but the %s policy counts GPUs in resourcesPerNode alone, and sees none", c.Name, n, j.policyName()),
 			"name the GPUs in resourcesPerNode, too")
 	}
@@ -289,14 +289,14 @@ func (j *Job) checkGPUs(c Place) {
 // gpusDropped reports GPUs that the container loses, since resourcesPerNode replaces its resources.
 func (j *Job) gpusDropped(c Place) {
 	if n := GPUs(c.Resources); j.replacesResources() && n > 0 && GPUs(*j.TrainJob.Spec.Trainer.ResourcesPerNode) == 0 {
-		j.aboutTrainJob(codes.GPUsUnseen, finding.Warning, fieldpath.Fields("spec", "trainer", "resourcesPerNode"),
+		j.reportTrainJob(codes.GPUsUnseen, finding.Warning, fieldpath.Fields("spec", "trainer", "resourcesPerNode"),
 			fmt.Sprintf("container %s loses the runtime's %d GPUs: Trainer %s replaces all its resources by resourcesPerNode, which names none", c.Name, n, j.Release.Name),
 			"name the GPUs in resourcesPerNode, too")
 	}
 }
 
 func (j *Job) noInjectionTarget(job, container string) {
-	j.aboutRuntime(codes.EnvInjection, finding.Error,
+	j.reportRuntime(codes.EnvInjection, finding.Error,
 		fieldpath.Fields("spec", "mlPolicy", "torch", "envInjection", "targets").Append(fieldpath.Item("jobName", job)),
 		fmt.Sprintf("envInjection names container %q of replicated job %q, which the runtime lacks", container, job),
 		"name a container of the runtime's template, or remove the target")

@@ -159,7 +159,7 @@ func (j *Job) fluxScriptsName() string { return j.TrainJob.Name + "-flux-entrypo
 func (j *Job) curveSecretName() string { return j.TrainJob.Name + "-flux-curve" }
 
 func (j *Job) fluxNeedsNodes() {
-	j.aboutTrainJob(codes.FluxNodes, finding.Error, fieldpath.Fields("spec", "trainer", "numNodes"),
+	j.reportTrainJob(codes.FluxNodes, finding.Error, fieldpath.Fields("spec", "trainer", "numNodes"),
 		"a runtime of policy flux needs spec.trainer.numNodes: without it the controller crashes on this TrainJob, again and again",
 		"write trainer: {numNodes: 1}, or as many nodes as the job is to have")
 }
@@ -176,17 +176,17 @@ func (j *Job) checkFlux() {
 		c := set.In("containers", node)
 		j.checkGPUs(c)
 		if set.Name != Node {
-			j.aboutRuntime(code, finding.Warning, inRuntime(set.Path().Append(fieldpath.Field("name"))),
+			j.reportRuntime(code, finding.Warning, inRuntime(set.Path().Append(fieldpath.Field("name"))),
 				fmt.Sprintf("job %s is to run Flux's script, but the controller mounts it in the job called node only", set.Name),
 				"call the job node")
 		}
 		if len(c.Command) > 0 && t.Command == nil && j.Release.Flux == release.Flux22 {
-			j.aboutRuntime(code, finding.Warning, inRuntime(c.Path(fieldpath.Field("command"))),
+			j.reportRuntime(code, finding.Warning, inRuntime(c.Path(fieldpath.Field("command"))),
 				fmt.Sprintf("Flux does not run the runtime's command of container %s: Trainer %s sees the TrainJob's alone", c.Name, j.Release.Name),
 				"write the command as spec.trainer.command of the TrainJob")
 		}
 		if len(c.Args) > 0 && t.Args != nil {
-			j.aboutTrainJob(code, finding.Warning, fieldpath.Fields("spec", "trainer", "args"),
+			j.reportTrainJob(code, finding.Warning, fieldpath.Fields("spec", "trainer", "args"),
 				fmt.Sprintf("under flux the TrainJob's args do not replace those of the runtime's container in job %s: Flux runs the command with both, the runtime's last", set.Name),
 				"remove the args from the runtime, or from the TrainJob")
 		}
@@ -199,14 +199,14 @@ func (j *Job) checkFlux() {
 		if e.Name == "FLUX_VIEW_IMAGE" {
 			severity, what = finding.Error, "the init container then has no image, and the cluster rejects the Job"
 		}
-		j.aboutTrainJob(code, severity, fieldpath.Fields("spec", "trainer", "env").Append(fieldpath.Item("name", e.Name)),
+		j.reportTrainJob(code, severity, fieldpath.Fields("spec", "trainer", "env").Append(fieldpath.Item("name", e.Name)),
 			fmt.Sprintf("the controller reads the value of %s itself, and finds none: %s", e.Name, what),
 			"give it a value in place, not by valueFrom, or leave it out")
 	}
 	j.checkFluxGPUs()
 	j.checkHostnames()
 	if s := j.subdomain(); s != j.TrainJob.Name {
-		j.aboutRuntime(codes.MasterAddress, finding.Warning, inRuntime(fieldpath.Fields("spec", "network", "subdomain")),
+		j.reportRuntime(codes.MasterAddress, finding.Warning, inRuntime(fieldpath.Fields("spec", "network", "subdomain")),
 			fmt.Sprintf("Flux's brokers look for each other in the subdomain %s, but the Pods are in %s", j.TrainJob.Name, s),
 			"leave the subdomain out; it is then the TrainJob's name")
 	}
@@ -221,8 +221,8 @@ func (j *Job) checkFluxGPUs() {
 	message := fmt.Sprintf("each of the %d tasks of a node asks Flux for all %d GPUs of the node: Flux can place one of them", tasks, n)
 	const help = "run one task a node, which starts the others itself"
 	if j.TrainJob.Spec.Trainer.NumProcPerNode != nil {
-		j.aboutTrainJob(codes.FluxCommand, finding.Warning, fieldpath.Fields("spec", "trainer", "numProcPerNode"), message, help)
+		j.reportTrainJob(codes.FluxCommand, finding.Warning, fieldpath.Fields("spec", "trainer", "numProcPerNode"), message, help)
 	} else {
-		j.aboutRuntime(codes.FluxCommand, finding.Warning, fieldpath.Fields("spec", "mlPolicy", "flux", "numProcPerNode"), message, help)
+		j.reportRuntime(codes.FluxCommand, finding.Warning, fieldpath.Fields("spec", "mlPolicy", "flux", "numProcPerNode"), message, help)
 	}
 }

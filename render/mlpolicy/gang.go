@@ -40,7 +40,7 @@ func (j *Job) checkGang() {
 		return
 	}
 	if p.Coscheduling != nil && p.Volcano != nil {
-		j.aboutRuntime(codes.TwoGangs, finding.Warning, fieldpath.Fields("spec", "podGroupPolicy"),
+		j.reportRuntime(codes.TwoGangs, finding.Warning, fieldpath.Fields("spec", "podGroupPolicy"),
 			"both coscheduling and volcano act: the Pods carry the marks of both, and there are two PodGroups of one name",
 			"keep the one whose scheduler the cluster runs")
 	}
@@ -52,7 +52,7 @@ func (j *Job) checkGang() {
 		if class := set.pod().PriorityClassName; class != "" {
 			classes[class] = true
 			if p.Volcano != nil && len(classes) == 2 {
-				j.aboutRuntime(codes.GangPriority, finding.Warning, inRuntime(set.PodPath().Append(fieldpath.Field("priorityClassName"))),
+				j.reportRuntime(codes.GangPriority, finding.Warning, inRuntime(set.PodPath().Append(fieldpath.Field("priorityClassName"))),
 					"the jobs have several priority classes, and Volcano's PodGroup takes that of the last job which has one",
 					"give all jobs one priority class")
 			}
@@ -65,7 +65,7 @@ func (j *Job) checkGang() {
 // checkMembers compares the Pods that a job adds to minMember with its Pods at the start.
 func (j *Job) checkMembers(set *PodSet, inOrder bool) {
 	if set.Replicas > 1 {
-		j.aboutRuntime(codes.GangCount, finding.Warning, inRuntime(set.Path().Append(fieldpath.Field("replicas"))),
+		j.reportRuntime(codes.GangCount, finding.Warning, inRuntime(set.Path().Append(fieldpath.Field("replicas"))),
 			fmt.Sprintf("the gang counts job %s once, and not its %d replicas: it may start before all its Pods fit", set.Name, set.Replicas),
 			"write replicas: 1, and use parallelism for more Pods")
 	}
@@ -74,7 +74,7 @@ func (j *Job) checkMembers(set *PodSet, inOrder bool) {
 		path = fieldpath.Fields("spec", "startupPolicy")
 	}
 	if len(set.DependsOn) > 0 || inOrder {
-		j.aboutRuntime(codes.GangCount, finding.Warning, inRuntime(path),
+		j.reportRuntime(codes.GangCount, finding.Warning, inRuntime(path),
 			fmt.Sprintf("the gang waits for the Pods of job %s, which are made only after those of other jobs ran: it may never start", set.Name),
 			"leave the gang scheduler out of runtimes whose jobs wait for each other")
 	}
@@ -86,7 +86,7 @@ func (j *Job) checkUncounted() {
 	if !taken || j.Release.GangRequests != release.RuntimeRequests {
 		return
 	}
-	j.aboutTrainJob(codes.GangCount, finding.Warning, fieldpath.Fields("spec", "trainer", "resourcesPerNode"),
+	j.reportTrainJob(codes.GangCount, finding.Warning, fieldpath.Fields("spec", "trainer", "resourcesPerNode"),
 		"the gang's minResources count the requests of the runtime's containers, and not those of resourcesPerNode: the gang may start before it fits, or wait for too much",
 		"set the same requests in the runtime")
 }
@@ -105,11 +105,11 @@ func (j *Job) checkLimits(set *PodSet) {
 			step := fieldpath.Key(string(name))
 			if t := j.TrainJob.Spec.Trainer; t != nil && t.ResourcesPerNode != nil && c.Name == Node && j.takesResources(set) && j.Release.GangRequests != release.RuntimeRequests {
 				if _, fromJob := t.ResourcesPerNode.Limits[name]; fromJob {
-					j.aboutTrainJob(codes.GangCount, finding.Warning, fieldpath.Fields("spec", "trainer", "resourcesPerNode", "limits").Append(step), message, help)
+					j.reportTrainJob(codes.GangCount, finding.Warning, fieldpath.Fields("spec", "trainer", "resourcesPerNode", "limits").Append(step), message, help)
 					continue
 				}
 			}
-			j.aboutRuntime(codes.GangCount, finding.Warning, inRuntime(c.Path(fieldpath.Field("resources"), fieldpath.Field("limits"), step)), message, help)
+			j.reportRuntime(codes.GangCount, finding.Warning, inRuntime(c.Path(fieldpath.Field("resources"), fieldpath.Field("limits"), step)), message, help)
 		}
 	}
 }

@@ -17,7 +17,7 @@ import (
 func jax(j *Job) bool {
 	set := j.trainerSet()
 	if set == nil && j.Release.JAXNeedsTrainer {
-		j.aboutRuntime(codes.NeverCreated, finding.Error, fieldpath.Fields("spec", "mlPolicy", "jax"),
+		j.reportRuntime(codes.NeverCreated, finding.Error, fieldpath.Fields("spec", "mlPolicy", "jax"),
 			fmt.Sprintf("no job carries the trainer's label: the controller of Trainer %s crashes on this TrainJob, again and again", j.Release.Name),
 			fmt.Sprintf("label the job %s: %s", Ancestor, Trainer))
 		return false

@@ -100,7 +100,7 @@ func (j *Job) checkMPINodes() {
 		if node != nil {
 			others = fmt.Sprintf("; job node has %d", node.Count)
 		}
-		j.aboutRuntime(codes.MPINodes, finding.Warning, fieldpath.Fields("spec", "mlPolicy", "numNodes"),
+		j.reportRuntime(codes.MPINodes, finding.Warning, fieldpath.Fields("spec", "mlPolicy", "numNodes"),
 			fmt.Sprintf("numNodes %d gives job %s, which carries the trainer's label, %d Pods, and each runs mpirun%s", *n, set.Name, *n, others),
 			"leave numNodes at 1, and set the number of nodes as parallelism of job node, or as spec.trainer.numNodes of the TrainJob")
 	}
@@ -108,7 +108,7 @@ func (j *Job) checkMPINodes() {
 	if node == nil || t == nil || t.NumNodes == nil || *t.NumNodes >= 2 || !j.launcherAsNode() || j.set(launcher) == nil {
 		return
 	}
-	j.aboutTrainJob(codes.MPINodes, finding.Warning, fieldpath.Fields("spec", "trainer", "numNodes"),
+	j.reportTrainJob(codes.MPINodes, finding.Warning, fieldpath.Fields("spec", "trainer", "numNodes"),
 		fmt.Sprintf("numNodes %d runs on two nodes: the launcher counts as one, and job node has at least one", *t.NumNodes),
 		"write numNodes: 2, or name a runtime without a job node")
 }
@@ -130,12 +130,12 @@ func (j *Job) unknownImplementation(name trainer.MPIImplementation, severity fin
 }
 
 func (j *Job) hostfileTooLarge(set *PodSet) {
-	about, at := j.aboutRuntime, set.CountFrom.From.Path
+	about, at := j.reportRuntime, set.CountFrom.From.Path
 	switch {
 	case set.replicas > set.Count:
 		at = inRuntime(set.Path()).Append(fieldpath.Field("replicas"))
 	case set.CountFrom.Layer == runtimepatch.TrainJobLayer:
-		about = j.aboutTrainJob
+		about = j.reportTrainJob
 	}
 	about(codes.Hostfile, finding.Error, at,
 		fmt.Sprintf("the hostfile with the %d nodes of job %s is larger than a ConfigMap may be, 1 MiB", set.Count, set.Name),
@@ -146,7 +146,7 @@ func (j *Job) hostfileEmpty() {
 	if implementation(j.source().MPI) != trainer.MPIImplementationOpenMPI || j.set(Node) != nil {
 		return // another finding reports the cause: the implementation, or numNodes
 	}
-	j.aboutRuntime(codes.Hostfile, finding.Warning, fieldpath.Fields("spec", "mlPolicy", "mpi"),
+	j.reportRuntime(codes.Hostfile, finding.Warning, fieldpath.Fields("spec", "mlPolicy", "mpi"),
 		"the hostfile names no host: no job is called node", "call the nodes' job node")
 }
 

@@ -113,17 +113,17 @@ func (j *Job) Settle(s *PodSet) {
 
 // settle upserts each item of a list into the list itself, by key.
 func settle[T any, K comparable](list []T, key func(*T) K) {
-	first := firstPlaces(list, key)
+	first := firstPositions(list, key)
 	for i := range list {
-		if at := firstPlace(first, list, key, key(&list[i])); at < i {
+		if at := firstPosition(first, list, key, key(&list[i])); at < i {
 			list[at] = list[i]
 		}
 	}
 }
 
-// firstPlaces returns the first position of each key in a long list. It returns nil for a short list, where a scan is
+// firstPositions returns the first position of each key in a long list. It returns nil for a short list, where a scan is
 // faster.
-func firstPlaces[T any, K comparable](list []T, key func(*T) K) map[K]int {
+func firstPositions[T any, K comparable](list []T, key func(*T) K) map[K]int {
 	const short = 32
 	if len(list) <= short {
 		return nil
@@ -137,8 +137,8 @@ func firstPlaces[T any, K comparable](list []T, key func(*T) K) map[K]int {
 	return first
 }
 
-// firstPlace returns the first position of a key in a list, or -1. The argument first is the result of firstPlaces.
-func firstPlace[T any, K comparable](first map[K]int, list []T, key func(*T) K, k K) int {
+// firstPosition returns the first position of a key in a list, or -1. The argument first is the result of firstPositions.
+func firstPosition[T any, K comparable](first map[K]int, list []T, key func(*T) K, k K) int {
 	if at, known := first[k]; known {
 		return at
 	}
@@ -161,20 +161,20 @@ func settlePorts(list []corev1.ContainerPort) {
 		)
 		list[at] = port
 		// The overwritten position precedes all others with its new number and name.
-		numbers.lead(port.ContainerPort, at)
-		names.lead(port.Name, at)
+		numbers.addLeading(port.ContainerPort, at)
+		names.addLeading(port.Name, at)
 		if at != i {
-			numbers.follow(port.ContainerPort, i)
-			names.follow(port.Name, i)
+			numbers.addFollowing(port.ContainerPort, i)
+			names.addFollowing(port.Name, i)
 		}
 	}
 }
 
 // firsts finds the first item of a list by a key. Items may lose their key, so first discards stale positions. The
 // last position in leading comes first, then following in order.
-type firsts[K comparable] map[K]*places
+type firsts[K comparable] map[K]*positions
 
-type places struct{ leading, following []int }
+type positions struct{ leading, following []int }
 
 // first returns the first position that still has the key, or else none.
 func (f firsts[K]) first(key K, none int, has func(int) bool) int {
@@ -195,12 +195,12 @@ func (f firsts[K]) first(key K, none int, has func(int) bool) int {
 	return none
 }
 
-func (f firsts[K]) at(key K) *places {
+func (f firsts[K]) at(key K) *positions {
 	if f[key] == nil {
-		f[key] = &places{}
+		f[key] = &positions{}
 	}
 	return f[key]
 }
 
-func (f firsts[K]) lead(key K, at int)   { p := f.at(key); p.leading = append(p.leading, at) }
-func (f firsts[K]) follow(key K, at int) { p := f.at(key); p.following = append(p.following, at) }
+func (f firsts[K]) addLeading(key K, at int)   { p := f.at(key); p.leading = append(p.leading, at) }
+func (f firsts[K]) addFollowing(key K, at int) { p := f.at(key); p.following = append(p.following, at) }

@@ -83,18 +83,18 @@ func recordItem[T any](j *Job, by Writer, path fieldpath.Path, before T, found b
 func (j *Job) UpsertEnv(by Writer, c Place, env ...corev1.EnvVar) {
 	j, c = j.filled(), c.filled()
 	name := func(e *corev1.EnvVar) string { return e.Name }
-	first := firstPlaces(c.Env, name)
+	first := firstPositions(c.Env, name)
 	for i := range env {
 		var e, before corev1.EnvVar
 		env[i].DeepCopyInto(&e) // several containers may get the same list
-		old := firstPlace(first, c.Env, name, e.Name)
+		old := firstPosition(first, c.Env, name, e.Name)
 		found := old >= 0
 		if found {
 			before, c.Env[old] = c.Env[old], e
 		} else if c.Env = append(c.Env, e); first != nil {
 			first[e.Name] = len(c.Env) - 1
 		} else {
-			first = firstPlaces(c.Env, name) // the list may have become long
+			first = firstPositions(c.Env, name) // the list may have become long
 		}
 		if j.wrote(by, found) {
 			recordItem(j, by.item("name", e.Name), c.Path(fieldpath.Field("env"), fieldpath.Item("name", e.Name)), before, found, e)

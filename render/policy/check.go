@@ -114,7 +114,7 @@ func (p *Policy) Requires(job *trainer.TrainJob, manager string) bool {
 func (m manager) isRequired(job *trainer.TrainJob) bool { return m.required && m.of.matches(job) }
 
 func (p *Policy) indexOf(name string) int {
-	if n, ok := p.places[name]; ok {
+	if n, ok := p.indexes[name]; ok {
 		return n
 	}
 	return -1

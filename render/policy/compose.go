@@ -35,7 +35,7 @@ func (r *reader) compositions(entries []composeEntry) {
 			continue
 		}
 		field := r.field(e.Path, at.Append(fieldpath.Field("path")))
-		if field.Path == nil || !r.fits(rule.Kind, field, at) {
+		if field.Path == nil || !r.checkKind(rule.Kind, field, at) {
 			continue
 		}
 		rule.Path = field.Path
@@ -97,8 +97,8 @@ func (r *reader) composeSeconds(e composeEntry, rule compose.Rule, at fieldpath.
 	}
 }
 
-// fits reports a rule that its field cannot have.
-func (r *reader) fits(kind compose.Kind, field explain.Rule, at fieldpath.Path) bool {
+// checkKind reports a rule that its field cannot have.
+func (r *reader) checkKind(kind compose.Kind, field explain.Rule, at fieldpath.Path) bool {
 	if slices.Contains(field.Compositions, kind) {
 		return true
 	}

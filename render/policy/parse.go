@@ -51,7 +51,7 @@ const (
 // A policy may raise every code. It may lower warnings and notes. Of errors, it may lower overlaps (TW300), fields of earlier
 // releases (TW120) and violations of the policy (TW230 to TW233).
 func Parse(file string, data []byte) (*Policy, finding.List) {
-	r := reader{file: file, broken: map[string]bool{}, around: map[string]bool{}}
+	r := reader{file: file, invalid: map[string]bool{}, around: map[string]bool{}}
 	r.read(data)
 	r.findings.Sort()
 	return &r.policy, r.findings
@@ -63,7 +63,7 @@ type reader struct {
 	document *manifest.Document
 	policy   Policy
 	findings finding.List
-	broken   map[string]bool // the paths of findings
+	invalid  map[string]bool // the paths of findings
 	around   map[string]bool // these, and all fields around them
 	patterns int             // of all selectors
 }
@@ -75,7 +75,7 @@ func (r *reader) add(f finding.Finding) {
 		r.around[f.Path[:n+1].String()] = true
 	}
 	if len(f.Path) > 0 {
-		r.broken[f.Path.String()] = true
+		r.invalid[f.Path.String()] = true
 	}
 }
 
@@ -161,7 +161,7 @@ func (r *reader) salvaged() *file {
 // report reports a mistake in a field, unless there is one in the field or around it.
 func (r *reader) report(code finding.Code, at fieldpath.Path, help, message string, args ...any) {
 	for n := range at {
-		if r.broken[at[:n+1].String()] {
+		if r.invalid[at[:n+1].String()] {
 			return
 		}
 	}
@@ -195,13 +195,13 @@ func (r *reader) managers(entries []managerEntry) {
 	if len(entries) == 0 {
 		r.empty(list, "name a manager, or remove the field to allow all managers")
 	}
-	r.policy.places = map[string]int{}
+	r.policy.indexes = map[string]int{}
 	for i, e := range entries {
 		at := list.Append(fieldpath.Index(i))
 		m := manager{name: e.Name, required: e.Required, position: r.document.Position(at)}
 		r.managerName(e.Name, at)
-		if _, isKnown := r.policy.places[e.Name]; !isKnown {
-			r.policy.places[e.Name] = i
+		if _, isKnown := r.policy.indexes[e.Name]; !isKnown {
+			r.policy.indexes[e.Name] = i
 		} else {
 			r.report(codes.BadValue, at.Append(fieldpath.Field("name")), "keep one of the two", "duplicate manager %q", e.Name)
 		}

@@ -30,7 +30,7 @@ type Policy struct {
 	release    *release.Release
 	stock      *bool
 	managers   []manager
-	places     map[string]int // the first of each name in managers
+	indexes    map[string]int // the first of each name in managers
 	names      nearest.Names  // of the managers
 	patches    []Patch
 	rules      compose.Rules

@@ -129,8 +129,8 @@ func Overlaps(policies []*Policy) finding.List {
 		for _, q := range policies[:i] {
 			if meet(p.scope.Namespaces, q.scope.Namespaces) && meet(p.scope.TrainJobs, q.scope.TrainJobs) {
 				beside = append(beside, q.file)
-				found = append(found, p.refusedBy(q)...)
-				found = append(found, q.refusedBy(p)...)
+				found = append(found, p.rejectedBy(q)...)
+				found = append(found, q.rejectedBy(p)...)
 				found = append(found, p.differsFrom(q)...)
 			}
 		}
@@ -150,8 +150,8 @@ func (p *Policy) overlap(severity finding.Severity, at fieldpath.Position, messa
 		Remedy: finding.Remedy{Text: "in cluster, set selectors that exclude each other, or list the same managers"}}
 }
 
-// refusedBy returns a warning for each manager that p lists and q does not.
-func (p *Policy) refusedBy(q *Policy) (found finding.List) {
+// rejectedBy returns a warning for each manager that p lists and q does not.
+func (p *Policy) rejectedBy(q *Policy) (found finding.List) {
 	if q.managers == nil || !q.rejects(codes.UnlistedManager) {
 		return nil
 	}

@@ -39,7 +39,7 @@ func AdmissionPolicy(p *Policy, name string) (object map[string]any, left []stri
 	w.overlaps()
 	w.validate("overlaps", "managers set different values of one field")
 	if w.validations == nil {
-		return nil, w.left
+		return nil, w.omitted
 	}
 	return admissionObject("ValidatingAdmissionPolicy", name, map[string]any{
 		"failurePolicy": "Fail",
@@ -50,7 +50,7 @@ func AdmissionPolicy(p *Policy, name string) (object map[string]any, left []stri
 			"operations": []any{"CREATE", "UPDATE"},
 		}}},
 		"variables": w.variables, "validations": w.validations,
-	}), w.left
+	}), w.omitted
 }
 
 // IsOfUsers reports whether an expression of [AdmissionPolicy] is about who sends the request. The check of files knows no users.
@@ -85,7 +85,7 @@ type vapWriter struct {
 	policy      *Policy
 	variables   []any
 	validations []any
-	left        []string
+	omitted     []string
 	rules       []string // of the next validation
 }
 
@@ -125,8 +125,8 @@ func (w *vapWriter) isError(code finding.Code, rule string) bool {
 	if w.policy.rejects(code) {
 		return true
 	}
-	if why := fmt.Sprintf("%s: the policy lowers %s", rule, code); !slices.Contains(w.left, why) {
-		w.left = append(w.left, why)
+	if why := fmt.Sprintf("%s: the policy lowers %s", rule, code); !slices.Contains(w.omitted, why) {
+		w.omitted = append(w.omitted, why)
 	}
 	return false
 }
@@ -151,7 +151,7 @@ func (w *vapWriter) managers() {
 			w.demand("!("+m.of.expression()+") || "+own+".hasValue()", text("required: a patch of "+m.name))
 		}
 		if m.paths != nil && w.isError(codes.ForbiddenField, "the paths of managers") {
-			w.empty(fmt.Sprintf("outside%d", i), "("+sum(m.outside(runtimepatch.JobSetTemplate(), nil, own))+").distinct().sort()",
+			w.empty(fmt.Sprintf("outside%d", i), "("+sum(m.forbiddenFields(runtimepatch.JobSetTemplate(), nil, own))+").distinct().sort()",
 				"the policy does not let "+m.name+" set ")
 		}
 	}
@@ -175,17 +175,17 @@ func (w *vapWriter) users() {
 	}
 }
 
-// outside returns expressions for the fields of a struct that the manager may not set. Empty maps and lists set nothing.
-func (m manager) outside(t *schema.Type, path fieldpath.Path, at string) (fields []string) {
+// forbiddenFields returns expressions for the fields of a struct that the manager may not set. Empty maps and lists set nothing.
+func (m manager) forbiddenFields(t *schema.Type, path fieldpath.Path, at string) (fields []string) {
 	var set, lists []string
 	for _, f := range t.Patchable() {
 		below, field := path.Append(fieldpath.Field(f.Name)), at+".?"+f.Name
 		switch within := m.paths.HasWithin(below); {
 		case !isStored(path, f) || m.maySet(below):
 		case f.Type.Kind == schema.Struct && (within || isFrame(below)):
-			fields = append(fields, m.outside(f.Type, below, field)...)
+			fields = append(fields, m.forbiddenFields(f.Type, below, field)...)
 		case within && f.Type.Kind != schema.Scalar:
-			fields = append(fields, m.outsideItems(f.Type, below, field)...)
+			fields = append(fields, m.forbiddenItems(f.Type, below, field)...)
 		case f.Type.Kind == schema.Struct || f.Type.Kind == schema.Scalar:
 			set = append(set, f.Name)
 		default:
@@ -226,8 +226,9 @@ func isStored(path fieldpath.Path, f *schema.StructField) bool {
 	return !(isItem && key == f.Name) && !(isField && in == "metadata" && !slices.Contains([]string{"annotations", "finalizers", "labels", "name", "namespace"}, f.Name))
 }
 
-// outsideItems is outside for the items of a list, the elements of a set or the keys of a map. First come the ones that a pattern names.
-func (m manager) outsideItems(t *schema.Type, path fieldpath.Path, at string) (fields []string) {
+// forbiddenItems is forbiddenFields for the items of a list, the elements of a set or the keys of a map. First come the ones that a
+// pattern names.
+func (m manager) forbiddenItems(t *schema.Type, path fieldpath.Path, at string) (fields []string) {
 	var names []string
 	for _, pattern := range m.patterns {
 		if len(pattern) <= len(path) || !path.Matches(pattern[:len(path)]) {
@@ -262,7 +263,7 @@ func (m manager) outsideItems(t *schema.Type, path fieldpath.Path, at string) (f
 		case t.Kind != schema.ListMap || !m.paths.HasWithin(below):
 			fields = append(fields, fmt.Sprintf("(%s.orValue(%s).exists(%s, %s) ? [%s] : [])", at, none, y, among, text(pattern(below))))
 		default:
-			fields = append(fields, fmt.Sprintf("%s.orValue([]).filter(%s, %s).map(%[2]s, %[4]s).flatten()", at, y, among, sum(m.outside(t.Elem, below, y))))
+			fields = append(fields, fmt.Sprintf("%s.orValue([]).filter(%s, %s).map(%[2]s, %[4]s).flatten()", at, y, among, sum(m.forbiddenFields(t.Elem, below, y))))
 		}
 	}
 	return fields
@@ -274,10 +275,10 @@ func (w *vapWriter) overlaps() {
 		return
 	}
 	if w.policy.Compositions() != nil {
-		w.left = append(w.left, "overlaps of managers: the policy composes values of fields, which no expression can")
+		w.omitted = append(w.omitted, "overlaps of managers: the policy composes values of fields, which no expression can")
 		return
 	}
-	w.left = append(w.left, "two managers that set different members of a union, or whose orders of list items differ: check reports them",
+	w.omitted = append(w.omitted, "two managers that set different members of a union, or whose orders of list items differ: check reports them",
 		"equal quantities that are written differently, such as 1Gi and 1024Mi, and atomic lists in another order count as different values")
 	w.rules = append(w.rules, w.compareItems(runtimepatch.JobSetTemplate(), nil, "[variables.patches.map(p, {'m': p.manager, 's': p.?trainingRuntimeSpec.?template.orValue({})})]"))
 }

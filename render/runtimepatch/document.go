@@ -64,15 +64,15 @@ func MinimalIn[D Document](template *trainer.JobSetTemplateSpec, trainJob D, wan
 
 // document is an open Document.
 type document[D Document] struct {
-	whole   D
-	patches []trainer.RuntimePatch
-	values  []any // the entries, with the fields that the API lacks
+	trainJob D
+	patches  []trainer.RuntimePatch
+	values   []any // the entries, with the fields that the API lacks
 	// write returns the document with the given entries, by their places. At the place new it has the new entry.
 	write func(places []int, new int, entry []byte) (any, error)
 }
 
 func open[D Document](trainJob D) (*document[D], error) {
-	d := &document[D]{whole: trainJob}
+	d := &document[D]{trainJob: trainJob}
 	var list []byte
 	var err error
 	switch whole := any(trainJob).(type) {
@@ -107,7 +107,7 @@ func (d *document[D]) upsert(entry trainer.RuntimePatch) (D, error) {
 	}
 	own, others := d.places(entry.Manager)
 	if len(own) == 1 && isSameEntry(d.values[own[0]], text) {
-		return d.whole, nil
+		return d.trainJob, nil
 	}
 	place := len(d.patches)
 	if len(own) > 0 {
@@ -121,7 +121,7 @@ func (d *document[D]) upsert(entry trainer.RuntimePatch) (D, error) {
 func (d *document[D]) remove(manager string) (D, error) {
 	own, others := d.places(manager)
 	if len(own) == 0 {
-		return d.whole, nil
+		return d.trainJob, nil
 	}
 	return d.written(others, -1, nil)
 }

@@ -33,8 +33,8 @@ const (
 
 func (o ResourcesPerNode) apply(b *builder) { b.given = maps.Clone(o) }
 
-// plainResources returns the names without a domain for which the SDK ignores case.
-func plainResources() []string {
+// caseInsensitiveResources returns the names without a domain for which the SDK ignores case.
+func caseInsensitiveResources() []string {
 	return []string{"cpu", "memory", "gpu", "storage", "ephemeral-storage"}
 }
 
@@ -46,7 +46,7 @@ func resourceName(given string) string {
 		return gpu
 	case lower == "storage":
 		return "ephemeral-storage"
-	case slices.Contains(plainResources(), lower):
+	case slices.Contains(caseInsensitiveResources(), lower):
 		return lower
 	case strings.HasPrefix(lower, mig):
 		return migPrefix + strings.TrimPrefix(lower, mig)
@@ -90,9 +90,9 @@ func (b *builder) resources() {
 // quantity parses the quantity of a resource.
 func (b *builder) quantity(path fieldpath.Path, given, name string) (resource.Quantity, bool) {
 	extended := strings.Contains(name, "/")
-	if !extended && !slices.Contains(plainResources(), name) && !strings.HasPrefix(name, hugePages) {
+	if !extended && !slices.Contains(caseInsensitiveResources(), name) && !strings.HasPrefix(name, hugePages) {
 		help := "name another one by its domain, such as " + gpu
-		if near := nearest.To(given, plainResources()); near != "" {
+		if near := nearest.To(given, caseInsensitiveResources()); near != "" {
 			help = "did you mean " + near + "?"
 		}
 		b.reject(codes.Resources, path, help, "there is no resource %q", given)

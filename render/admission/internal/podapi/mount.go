@@ -39,7 +39,7 @@ func (p *podChecker) checkMounts(c podContainer) {
 // checkVolumeOf requires the mounted volume. The API server reports mounts of an invalid volume as well; the error on
 // the volume suffices here.
 func (p *podChecker) checkVolumeOf(name string, path fieldpath.Path) {
-	if !apirule.Required(p.report, codes.Mount, path, name) || p.volumes[name] != nil || p.broken[name] {
+	if !apirule.Required(p.report, codes.Mount, path, name) || p.volumes[name] != nil || p.invalidVolumes[name] {
 		return
 	}
 	p.report(codes.Mount, path, apirule.NotFound(name), "add the volume to the Pod, or remove the mount")

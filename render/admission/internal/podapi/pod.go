@@ -24,8 +24,8 @@ type podChecker struct {
 	report apirule.Reporter
 	// volumes are the valid volumes by name, which containers can mount.
 	volumes map[string]*corev1.Volume
-	// broken holds invalid volumes; their mounts are not reported.
-	broken map[string]bool
+	// invalidVolumes holds invalid volumes; their mounts are not reported.
+	invalidVolumes map[string]bool
 	// volumeSteps are the steps to the volumes; nil before the first use.
 	volumeSteps []fieldpath.Step
 	// listed are the containers; nil before the first use.

@@ -22,9 +22,9 @@ func (p *podChecker) volumePath(i int) fieldpath.Path {
 	return p.field("volumes").Append(p.volumeSteps[i])
 }
 
-// checkVolumes checks the Pod's volumes. It stores the valid ones in volumes, and the others in broken.
+// checkVolumes checks the Pod's volumes. It stores the valid ones in volumes, and the others in invalidVolumes.
 func (p *podChecker) checkVolumes() {
-	p.volumes, p.broken = map[string]*corev1.Volume{}, map[string]bool{}
+	p.volumes, p.invalidVolumes = map[string]*corev1.Volume{}, map[string]bool{}
 	for i := range p.Spec.Volumes {
 		v := &p.Spec.Volumes[i]
 		at := p.volumePath(i)
@@ -44,7 +44,7 @@ func (p *podChecker) checkVolumes() {
 		p.checkSources(v, at)
 		p.report = outer
 		if faults > 0 {
-			p.broken[v.Name] = true
+			p.invalidVolumes[v.Name] = true
 		} else {
 			p.volumes[v.Name] = v
 		}

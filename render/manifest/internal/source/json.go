@@ -83,10 +83,10 @@ func JSONValues(s *Source) iter.Seq[*Source] {
 func Elements(s *Source) iter.Seq[*Source] {
 	return func(yield func(*Source) bool) {
 		r := newJSONReader(s.Text, false)
-		if !r.take('[') || r.take(']') {
+		if !r.consume('[') || r.consume(']') {
 			return
 		}
-		for yield(r.part(s)) && r.take(',') {
+		for yield(r.part(s)) && r.consume(',') {
 		}
 	}
 }
@@ -95,18 +95,18 @@ func Elements(s *Source) iter.Seq[*Source] {
 func lastMember(s *Source, name string) *Source {
 	var found *Source
 	r := newJSONReader(s.Text, false)
-	if !r.take('{') || r.take('}') {
+	if !r.consume('{') || r.consume('}') {
 		return nil
 	}
 	for {
 		var key string
-		if json.Unmarshal(r.part(s).Text, &key) != nil || !r.take(':') {
+		if json.Unmarshal(r.part(s).Text, &key) != nil || !r.consume(':') {
 			return nil
 		}
 		if v := r.part(s); key == name && v.Text[0] == '[' {
 			found = v
 		}
-		if !r.take(',') {
+		if !r.consume(',') {
 			return found
 		}
 	}
@@ -156,8 +156,8 @@ func (r *jsonReader) space() {
 	}
 }
 
-// take skips white space, and consumes c if it follows.
-func (r *jsonReader) take(c byte) bool {
+// consume skips white space, and consumes c if it follows.
+func (r *jsonReader) consume(c byte) bool {
 	r.space()
 	if r.pos < len(r.text) && r.text[r.pos] == c {
 		r.pos++
@@ -212,7 +212,7 @@ func (r *jsonReader) collection(open byte, depth int) (*yaml.Node, error) {
 	}
 	n := r.node(kind, tag)
 	r.pos++
-	if r.take(closing) {
+	if r.consume(closing) {
 		return n, nil
 	}
 	for {
@@ -224,7 +224,7 @@ func (r *jsonReader) collection(open byte, depth int) (*yaml.Node, error) {
 			if err != nil {
 				return nil, err
 			}
-			if !r.take(':') {
+			if !r.consume(':') {
 				return nil, errNotJSON
 			}
 			if n != nil {
@@ -238,10 +238,10 @@ func (r *jsonReader) collection(open byte, depth int) (*yaml.Node, error) {
 		if n != nil {
 			n.Content = append(n.Content, v)
 		}
-		if r.take(closing) {
+		if r.consume(closing) {
 			return n, nil
 		}
-		if !r.take(',') {
+		if !r.consume(',') {
 			return nil, errNotJSON
 		}
 	}
