@@ -50,7 +50,7 @@ func (p *Patterns) Matching(path Path) iter.Seq[int] {
 			if i == len(path) {
 				return
 			}
-			nodes = follow(nodes, path[i])
+			nodes = matchStep(nodes, path[i])
 		}
 	}
 }
@@ -59,7 +59,7 @@ func (p *Patterns) Matching(path Path) iter.Seq[int] {
 func (p *Patterns) HasWithin(path Path) bool {
 	nodes := p.start()
 	for _, step := range path {
-		nodes = follow(nodes, step)
+		nodes = matchStep(nodes, step)
 	}
 	for _, n := range nodes {
 		if n.next != nil {
@@ -76,7 +76,7 @@ func (p *Patterns) start() []*patternNode {
 	return []*patternNode{&p.root}
 }
 
-func follow(nodes []*patternNode, step Step) (below []*patternNode) {
+func matchStep(nodes []*patternNode, step Step) (below []*patternNode) {
 	for _, n := range nodes {
 		if same := n.next[step]; same != nil {
 			below = append(below, same)

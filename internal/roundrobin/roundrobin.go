@@ -2,8 +2,8 @@
 //
 // All sides take turns within one run, so a slow phase of the machine slows all of them. Read the ratios.
 //
-//	sides := []*turns.Side{{Name: "DeepCopy", Run: deepCopy}, {Name: "Apply", Run: apply}}
-//	turns.Compare(b, "a Pod", sides)
+//	sides := []*roundrobin.Side{{Name: "DeepCopy", Run: deepCopy}, {Name: "Apply", Run: apply}}
+//	roundrobin.Compare(b, "a Pod", sides)
 package roundrobin
 
 import (
