@@ -28,7 +28,7 @@ import (
 type blameFlags struct {
 	option.Render
 	option.Schema
-	shown blameview.Options
+	view blameview.Options
 }
 
 // Command returns the command with its flags and its help.
@@ -104,7 +104,7 @@ Exit status: 0 done; 1 a finding is an error, and blame shows the rest; 2 usage,
 			switch len(fields) {
 			case 0:
 			case 1:
-				flags.shown.Field = fields[0]
+				flags.view.Field = fields[0]
 			default:
 				return exit.Usage(fmt.Errorf("blame takes one FIELD, got %q; none of them is a file", fields))
 			}
@@ -126,7 +126,7 @@ Exit status: 0 done; 1 a finding is an error, and blame shows the rest; 2 usage,
 	f := cmd.Flags()
 	option.AddInputs(f, &flags.Flags, "read TrainJobs and runtimes, or other objects with managed fields, from a file, directory, glob or - (repeatable)", "apply the managers' patches of `[NAME=]FILE` to every TrainJob, after its own (repeatable)")
 	option.AddBuilds(f, &flags.Flags)
-	f.StringVarP(&flags.shown.Format, "output", "o", "text", "text, json, or html for a page to read in a browser")
+	f.StringVarP(&flags.view.Format, "output", "o", "text", "text, json, or html for a page to read in a browser")
 	f.StringVar(&flags.To, "to", "jobset", "what to show: jobset, jobs or pods")
 	f.StringVar(&flags.For, "for", option.ForReview, "review: what the controller applies; runtime: the runtime that extended patches make")
 	f.StringVar(&flags.As, "as", "applied", "applied: what the controllers send to the API server; stored: with what the API server and the webhooks fill in")
@@ -137,9 +137,9 @@ Exit status: 0 done; 1 a finding is an error, and blame shows the rest; 2 usage,
 	option.AddFeatureGates(f, &flags.FeatureGates, "")
 	f.StringVar(&flags.Children.Job, "job", "", "with --to=jobs or --to=pods: only this Job, or those of this replicated job")
 	f.StringVar(&flags.Children.Index, "index", "", "with --to=pods: only the Pods of this completion index, or of these: N or N..M")
-	f.BoolVar(&flags.shown.ShowOrigin, "show-origin", false, "show the file and line that each line comes from")
+	f.BoolVar(&flags.view.ShowOrigin, "show-origin", false, "show the file and line that each line comes from")
 	f.BoolVar(&flags.ShowValues, "show-values", false, "show the values of environment variables")
-	option.AddColor(cmd, &flags.shown.Color)
+	option.AddColor(cmd, &flags.view.Color)
 	commandline.Words(cmd, "output", blameview.Formats()...)
 	commandline.Words(cmd, "to", "jobset", "jobs", "pods")
 	commandline.Words(cmd, "for", option.ForReview, option.ForRuntime)
@@ -155,14 +155,14 @@ func isPath(arg string) bool {
 }
 
 func run(p *host.Program, flags blameFlags) error {
-	format := flags.shown.Format
+	format := flags.view.Format
 	if err := cmp.Or(option.OneOf("-o", format, blameview.Formats()...), option.OneOf("--for", flags.For, option.ForReview, option.ForRuntime)); err != nil {
 		return exit.Usage(err)
 	}
-	if format != "text" && flags.shown.ShowOrigin {
+	if format != "text" && flags.view.ShowOrigin {
 		return exit.Usage(fmt.Errorf("--show-origin has no effect on -o %s: leave it out", format))
 	}
-	if err := flags.shown.Color.Check(flags.shown.Format); err != nil {
+	if err := flags.view.Color.Check(flags.view.Format); err != nil {
 		return exit.Usage(err)
 	}
 	objects, findings, err := blameAll(p, flags)
@@ -170,14 +170,14 @@ func run(p *host.Program, flags blameFlags) error {
 		return err
 	}
 	findings = slices.DeleteFunc(codes.Distinct(findings), func(f finding.Finding) bool { return f.Severity < finding.Error && !codes.AssumesRuntime(f) })
-	if err := report.WriteBeside(p.Stderr, findings, report.Options{ShowValues: flags.ShowValues, Color: flags.shown.Color.Screen(p, p.Stderr).Color}); err != nil {
+	if err := report.WriteBeside(p.Stderr, findings, report.Options{ShowValues: flags.ShowValues, Color: flags.view.Color.Screen(p, p.Stderr).Color}); err != nil {
 		return err
 	}
-	selected, err := selectFields(objects, flags.shown.Field)
+	selected, err := selectFields(objects, flags.view.Field)
 	if err != nil {
 		return err
 	}
-	shown := flags.shown
+	shown := flags.view
 	shown.ShowValues = flags.ShowValues
 	if err := blameview.Write(p, shown, selected); err != nil {
 		return err
@@ -199,7 +199,7 @@ func selectFields(objects []blameview.Blamed, field string) ([]blameview.Selecti
 			case err == nil:
 			case errors.As(err, &s.Unset):
 			case o.Entries != nil && errors.As(err, &unknown):
-				if s.Fields = around(o, unknown.Path); s.Fields != nil {
+				if s.Fields = atomicAncestors(o, unknown.Path); s.Fields != nil {
 					break
 				}
 				failed = cmp.Or(failed, error(exit.Usage(fmt.Errorf("%s: no manager owns %s", o.ID, strings.TrimPrefix(unknown.Error(), "there is no field ")))))

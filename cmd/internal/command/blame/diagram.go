@@ -9,26 +9,26 @@ import (
 	"github.com/trainweld/trainweld/render"
 )
 
-// wayOf returns how a TrainJob became an object of a kind, and a JobSet its Pods.
-func wayOf(in *workspace.Input, j workspace.Job, kind string, out pipeline.Made) *blameview.Diagram {
-	way := &blameview.Diagram{Runtime: render.RuntimeOf(j.TrainJob)}
+// diagramOf returns how a TrainJob became an object of a kind, and a JobSet its Pods.
+func diagramOf(in *workspace.Input, j workspace.Job, kind string, out pipeline.Made) *blameview.Diagram {
+	diagram := &blameview.Diagram{Runtime: render.RuntimeOf(j.TrainJob)}
 	if source := in.SourceOf(j); source.Base() != nil {
-		way.Managers = source.Managers()
+		diagram.Managers = source.Managers()
 	}
 	for _, patch := range j.TrainJob.Spec.RuntimePatches {
-		way.Managers = append(way.Managers, patch.Manager)
+		diagram.Managers = append(diagram.Managers, patch.Manager)
 	}
 	for _, patch := range in.PatchesFor(j) {
-		way.Managers = append(way.Managers, patch.Manager)
+		diagram.Managers = append(diagram.Managers, patch.Manager)
 	}
 	if kind != workspace.JobSetKind {
-		return way
+		return diagram
 	}
 	for i := range out.JobSet.Spec.ReplicatedJobs {
 		replicated := &out.JobSet.Spec.ReplicatedJobs[i]
-		way.Jobs = append(way.Jobs, blameview.Jobs{
+		diagram.Jobs = append(diagram.Jobs, blameview.Jobs{
 			Name: replicated.Name, Replicas: int(replicated.Replicas), Pods: int(ptr.Deref(replicated.Template.Spec.Parallelism, 1)),
 		})
 	}
-	return way
+	return diagram
 }

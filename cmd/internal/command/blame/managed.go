@@ -16,8 +16,8 @@ import (
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
-// around returns the fields that are owned as one value and contain the field at a path.
-func around(b blameview.Blamed, path fieldpath.Path) []*blame.Field {
+// atomicAncestors returns the fields that are owned as one value and contain the field at a path.
+func atomicAncestors(b blameview.Blamed, path fieldpath.Path) []*blame.Field {
 	for n := len(path) - 1; n > 0; n-- {
 		found, err := b.Object.Find(path[:n].String())
 		if err != nil {
@@ -46,7 +46,7 @@ func (flags blameFlags) withoutManaged() error {
 		{"--to", flags.To != "jobset"}, {"--for", flags.For != option.ForReview}, {"--as", flags.As != "applied"}, {"--on-conflict", flags.OnConflict != "last"},
 		{"--force-manager", flags.Force != nil}, {"--feature-gates", flags.FeatureGates != ""},
 		{"--job", flags.Children.Job != ""}, {"--index", flags.Children.Index != ""},
-		{"--show-origin", flags.shown.ShowOrigin}, {"--show-values", flags.ShowValues},
+		{"--show-origin", flags.view.ShowOrigin}, {"--show-values", flags.ShowValues},
 	} {
 		if f.set {
 			return fmt.Errorf("%s has no effect on managed fields, and the inputs hold no TrainJob: remove it", f.flag)

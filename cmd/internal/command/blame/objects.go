@@ -121,7 +121,7 @@ func (flags blameFlags) blamePart(in *workspace.Input, opts render.Options, podO
 			return nil, nil, false, err
 		}
 		for i := range made {
-			made[i].Way = wayOf(in, j, made[i].ID.Kind, out)
+			made[i].Way = diagramOf(in, j, made[i].ID.Kind, out)
 		}
 		objects = append(objects, made...)
 	}

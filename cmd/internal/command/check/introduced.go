@@ -16,7 +16,7 @@ import (
 	"github.com/trainweld/trainweld/render/codes"
 )
 
-// standing judges the version before a change, and counts its findings. A nil standing is empty.
+// standing checks the version before a change, and counts its findings. A nil standing is empty.
 type standing struct {
 	side       *revision.Side
 	p          *host.Program
@@ -26,8 +26,8 @@ type standing struct {
 
 	known revision.Standing
 	kept  finding.List // the findings of the new version that stood before
-	// judged tells that the version has objects. The new one may have lost all of them.
-	judged bool
+	// hasObjects tells that the version has objects. The new one may have lost all of them.
+	hasObjects bool
 }
 
 // newStanding returns the version before a change, before it is read.
@@ -50,8 +50,8 @@ func (was *standing) version() build.Version {
 	return build.Version{Files: was.side.Files, Flags: was.flags.Flags}
 }
 
-// judge judges a part of the version before. It returns the state from which the part of the new version is an update.
-func (was *standing) judge(ctx context.Context, part workspace.Flags) *oldState {
+// check checks a part of the version before. It returns the state from which the part of the new version is an update.
+func (was *standing) check(ctx context.Context, part workspace.Flags) *oldState {
 	if was.side.Flags.Empty() {
 		return nil
 	}
@@ -61,7 +61,7 @@ func (was *standing) judge(ctx context.Context, part workspace.Flags) *oldState 
 	found := j.run(ctx)
 	j.progress.End()
 	j.in.Label(found)
-	was.judged = was.judged || j.count.any(flags.Selector != nil)
+	was.hasObjects = was.hasObjects || j.count.any(flags.Selector != nil)
 	was.known.Add(was.levels.Apply(found))
 	before := &oldState{in: j.in, objects: j.objects, runtimes: j.runtimes, rejected: j.rejectedObjects(found)}
 	if flags.Selector != nil { // a label may be new
@@ -87,23 +87,23 @@ func (j *runner) rejectedObjects(found finding.List) map[fieldpath.Object]bool {
 
 // introduced returns the findings that the version before lacks. If neither version has objects, as after a broken build, it returns
 // all.
-func (was *standing) introduced(found finding.List, judged bool) finding.List {
-	if was == nil || !judged && !was.judged {
+func (was *standing) introduced(found finding.List, hasObjects bool) finding.List {
+	if was == nil || !hasObjects && !was.hasObjects {
 		return found
 	}
-	var brought finding.List
+	var introduced finding.List
 	for _, f := range codes.Distinct(found) {
 		switch {
 		case f.Code == codes.Unreadable:
-			brought = append(brought, f) // a mistake in the command line
+			introduced = append(introduced, f) // a mistake in the command line
 		case f.Code == codes.NoTrainJob:
 		case was.known.Take(f):
 			was.kept = append(was.kept, f)
 		default:
-			brought = append(brought, f)
+			introduced = append(introduced, f)
 		}
 	}
-	return brought
+	return introduced
 }
 
 // String returns the end of a summary.

@@ -18,9 +18,9 @@ import (
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
-// oldState holds the objects before a change, from --old, a cluster or a revision. A nil past is empty.
+// oldState holds the objects before a change, from --old, a cluster or a revision. A nil one is empty.
 type oldState struct {
-	judge    *runner
+	runner   *runner
 	in       *workspace.Input
 	objects  map[fieldpath.Object]*manifest.Document // TrainJobs and JobSets
 	runtimes *admittedRuntimes
@@ -31,8 +31,8 @@ type oldState struct {
 	met atomic.Bool
 }
 
-// readPast reads the old state. It reports unreadable files only: other findings were reported when the state was new.
-func readPast(p *host.Program, j *runner) *oldState {
+// readOldState reads the old state. It reports unreadable files only: other findings were reported when the state was new.
+func readOldState(p *host.Program, j *runner) *oldState {
 	if j.flags.observed != "" {
 		return readObserved(p, j)
 	}
@@ -123,7 +123,7 @@ func (was *oldState) fieldsOf(id fieldpath.Object, api *manifest.API) (map[strin
 	if was == nil || was.objects[id] == nil || was.rejected[id] {
 		return nil, nil
 	}
-	if was.met.Store(true); was.judge.flags.recreate {
+	if was.met.Store(true); was.runner.flags.recreate {
 		return nil, nil
 	}
 	d := was.objects[id].As(api)
@@ -173,7 +173,7 @@ func (was *oldState) checkObserved(ctx context.Context, in admission.Input, job 
 	defer family.Release()
 	updated, second := admission.UpdateObserved(ctx, old, in, *observed)
 	return slices.Concat(found, updated, family.Unknown(second), family.Stale(second, func(path fieldpath.Path) fieldpath.Position {
-		return was.judge.in.Locate(job, finding.List{{Object: fieldpath.Object{Kind: workspace.JobSetKind}, Path: path}})[0].Position
+		return was.runner.in.Locate(job, finding.List{{Object: fieldpath.Object{Kind: workspace.JobSetKind}, Path: path}})[0].Position
 	}))
 }
 
@@ -189,10 +189,10 @@ func (was *oldState) input(ctx context.Context, in admission.Input, job workspac
 }
 
 // admit admits an old runtime as a creation. It drops the findings, which were reported when the runtime was new.
-func (was *oldState) admit(ctx context.Context, held *admittedRuntime, named fieldpath.Object) *admission.Runtime {
-	created := *was.judge
+func (was *oldState) admit(ctx context.Context, admitted *admittedRuntime, named fieldpath.Object) *admission.Runtime {
+	created := *was.runner
 	created.oldState = nil
-	runtime, _ := created.admit(ctx, held, named)
+	runtime, _ := created.admit(ctx, admitted, named)
 	return runtime
 }
 

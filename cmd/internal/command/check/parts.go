@@ -83,7 +83,7 @@ func parts(ctx context.Context, p *host.Program, flags checkFlags, was *standing
 		return build.Parts(p, flags.Flags, func(part workspace.Flags) error { return take(part, nil) })
 	}
 	new := build.Version{Files: p.Files, Flags: flags.Flags}
-	return build.Pairs(p, was.version(), new, func(old, part workspace.Flags) error { return take(part, was.judge(ctx, old)) })
+	return build.Pairs(p, was.version(), new, func(old, part workspace.Flags) error { return take(part, was.check(ctx, old)) })
 }
 
 // ordered returns the findings that pick returns, in the order of the parts, the files and their lines, each once.

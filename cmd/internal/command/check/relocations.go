@@ -20,12 +20,12 @@ type relocations struct {
 
 // note records the fields that a TrainJob of the runtime can move to spec.trainer. The controller writes spec.trainer into each
 // job with the trainer's label. So the patched job must be the only one.
-func (m *relocations) note(d *manifest.Document, job workspace.Job, held *admittedRuntime) {
+func (m *relocations) note(d *manifest.Document, job workspace.Job, admitted *admittedRuntime) {
 	moved := d.Findings.Where(func(f finding.Finding) bool { return f.Code == codes.Unpatchable && f.Remedy.Do == finding.Move })
-	if moved == nil || held == nil {
+	if moved == nil || admitted == nil {
 		return
 	}
-	fields, err := held.Fields(render.RuntimeOf(job.TrainJob))
+	fields, err := admitted.Fields(render.RuntimeOf(job.TrainJob))
 	if err != nil {
 		return // decoding has reported the error
 	}

@@ -31,7 +31,7 @@ type runner struct {
 	onConflict  render.OnConflict
 	runtimes    *admittedRuntimes
 	own         []*admittedRuntime // the runtimes to judge
-	aside       []*admittedRuntime // the runtimes of -r
+	fromFlag    []*admittedRuntime // the runtimes of -r
 	classes     []string           // the names of the PriorityClasses
 	runClasses  []string           // the names of the RuntimeClasses
 	results     []result
@@ -82,7 +82,7 @@ func (t counts) String() string {
 	return fmt.Sprintf("checked %s in %s%s", text, report.Count(t.documents, "document"), skipped)
 }
 
-// newRunner returns a judge that has read all inputs. Without a state before, it reads the state of --old.
+// newRunner returns a runner that has read all inputs. Without a state before, it reads the state of --old.
 func newRunner(p *host.Program, flags checkFlags, onConflict render.OnConflict, before *oldState) *runner {
 	j := &runner{
 		progress: p.Progress(), in: workspace.New(flags.Flags), flags: flags, onConflict: onConflict,
@@ -90,19 +90,19 @@ func newRunner(p *host.Program, flags checkFlags, onConflict render.OnConflict, 
 	}
 	j.in.Step = j.progress.Step
 	if j.oldState = before; before == nil {
-		j.oldState = readPast(p, j)
+		j.oldState = readOldState(p, j)
 	}
 	if j.oldState != nil {
-		j.oldState.judge = j
+		j.oldState.runner = j
 	}
 	j.in.ReadFiles(p, flags.Files, func(d workspace.Decoded) {
 		j.in.Findings = append(j.in.Findings, d.Findings...)
-		j.take(d, true)
+		j.record(d, true)
 	})
 	j.in.ReadFiles(p, flags.Runtimes, func(d workspace.Decoded) {
 		// Findings on an object are reported with the object.
 		j.in.Findings = append(j.in.Findings, d.Findings.Where(func(f finding.Finding) bool { return f.Object.Name == "" })...)
-		j.take(d, false)
+		j.record(d, false)
 	})
 	if j.oldState != nil && j.oldState.dump != nil {
 		j.oldState.dump.Keep(j.in)
@@ -112,8 +112,8 @@ func newRunner(p *host.Program, flags checkFlags, onConflict render.OnConflict, 
 	return j
 }
 
-// take records the documents of a file. Unless all is set, it skips the TrainJobs and JobSets, and does not judge runtimes.
-func (j *runner) take(file workspace.Decoded, all bool) {
+// record records the documents of a file. Unless all is set, it skips the TrainJobs and JobSets, and does not judge runtimes.
+func (j *runner) record(file workspace.Decoded, all bool) {
 	for _, f := range file.Findings {
 		key := read{f.Position.File, f.Object.Kind, f.Object.Name}
 		j.reading[key] = append(j.reading[key], f)
@@ -163,15 +163,15 @@ func (j *runner) run(ctx context.Context) finding.List {
 		j.progress.Step("checked", i+1, len(j.results))
 		found = append(found, f...)
 	})
-	for _, held := range j.aside {
-		if held.named.Load() {
-			j.countOnce(held.Document, &j.count.runtimes, held.Document.ID.Kind)
-			found = append(found, j.in.Rate(strict(j.reading[read{held.Document.File, held.Document.ID.Kind, held.Document.ID.Name}]))...)
-			found = append(found, j.checkRuntime(ctx, held)...)
+	for _, admitted := range j.fromFlag {
+		if admitted.named.Load() {
+			j.countOnce(admitted.Document, &j.count.runtimes, admitted.Document.ID.Kind)
+			found = append(found, j.in.Rate(strict(j.reading[read{admitted.Document.File, admitted.Document.ID.Kind, admitted.Document.ID.Name}]))...)
+			found = append(found, j.checkRuntime(ctx, admitted)...)
 		}
 	}
-	for _, held := range j.runtimes.others {
-		found = append(found, j.checkRuntime(ctx, held)...)
+	for _, admitted := range j.runtimes.others {
+		found = append(found, j.checkRuntime(ctx, admitted)...)
 	}
 	found = j.flags.further.unscoped(append(j.in.Rate(strict(j.relocations.mark(j.in.Findings))), j.doubtful(ctx, found)...))
 	if unrelated := j.oldState.unrelated(); unrelated != nil {
@@ -203,18 +203,18 @@ func (j *runner) trainJob(ctx context.Context, d *manifest.Document) finding.Lis
 		Release: job.Release(), Earlier: j.in.Earlier(job), Rules: j.in.CompositionsOf(job),
 		TrainJob: fields, Layers: job.Layers(), Patches: j.in.PatchesFor(job), Namespace: j.flags.Namespace, OnConflict: j.onConflict, ForceManagers: j.flags.force, FeatureGates: gates, PriorityClasses: j.classes, RuntimeClasses: j.runClasses,
 	}
-	held, missing := j.runtimeOf(job)
-	j.relocations.note(d, job, held)
-	if held != nil {
-		in.Runtime, _ = j.admit(ctx, held, render.RuntimeOf(job.TrainJob))
-		held.named.Store(true)
-		if live := j.in.Named(render.RuntimeOf(job.TrainJob)); held.Snapshot != nil && live != nil {
+	admitted, missing := j.runtimeOf(job)
+	j.relocations.note(d, job, admitted)
+	if admitted != nil {
+		in.Runtime, _ = j.admit(ctx, admitted, render.RuntimeOf(job.TrainJob))
+		admitted.named.Store(true)
+		if live := j.in.Named(render.RuntimeOf(job.TrainJob)); admitted.Snapshot != nil && live != nil {
 			in.Live, _ = j.admit(ctx, j.runtimes.of(live), fieldpath.Object{})
 		}
 	}
 	found := append(j.in.ReleaseFindings(job), j.oldState.check(ctx, in, job)...)
 	workspace.LastWins(found, j.onConflict)
-	if held != nil && held.Base() != nil { // the runtime's own findings are those of the patches, and the cluster accepts the base
+	if admitted != nil && admitted.Base() != nil { // the runtime's own findings are those of the patches, and the cluster accepts the base
 		found = slices.DeleteFunc(found, func(f finding.Finding) bool { return f.Code == codes.RuntimeRejected })
 	}
 	switch {
@@ -224,7 +224,7 @@ func (j *runner) trainJob(ctx context.Context, d *manifest.Document) finding.Lis
 		if !hasError(found, ref) && !hasError(d.Findings, ref) && !unread {
 			found = append(finding.List{*missing}, found...)
 		}
-	case in.Runtime == nil || held.Document.Broken:
+	case in.Runtime == nil || admitted.Document.Broken:
 		if found.Of(codes.RuntimeRejected) == nil {
 			found = append(found, finding.Finding{
 				Code: codes.RuntimeRejected, Severity: finding.Error, Object: render.ObjectOf(job.TrainJob), Path: fieldpath.Fields("spec", "runtimeRef"),

@@ -28,32 +28,32 @@ type admittedRuntime struct {
 
 // admittedRuntimes are the runtimes by their sources.
 type admittedRuntimes struct {
-	mu   sync.Mutex
-	held map[*workspace.RuntimeSource]*admittedRuntime
+	mu       sync.Mutex
+	bySource map[*workspace.RuntimeSource]*admittedRuntime
 	// others are the runtimes of the inputs that a TrainJob of another release names.
 	others []*admittedRuntime
 }
 
 // add returns the runtime of a new source.
 func (h *admittedRuntimes) add(source *workspace.RuntimeSource) *admittedRuntime {
-	if h.held == nil {
-		h.held = map[*workspace.RuntimeSource]*admittedRuntime{}
+	if h.bySource == nil {
+		h.bySource = map[*workspace.RuntimeSource]*admittedRuntime{}
 	}
-	h.held[source] = &admittedRuntime{RuntimeSource: source}
-	return h.held[source]
+	h.bySource[source] = &admittedRuntime{RuntimeSource: source}
+	return h.bySource[source]
 }
 
 // of returns the runtime of a source. A TrainJob's release may read a source of its own.
 func (h *admittedRuntimes) of(source *workspace.RuntimeSource) *admittedRuntime {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	held := h.held[source]
-	if held == nil {
-		if held = h.add(source); !source.Stock || source.Base() != nil {
-			h.others = append(h.others, held)
+	admitted := h.bySource[source]
+	if admitted == nil {
+		if admitted = h.add(source); !source.Stock || source.Base() != nil {
+			h.others = append(h.others, admitted)
 		}
 	}
-	return held
+	return admitted
 }
 
 // runtime records a runtime or a snapshot. It judges a runtime itself, unless it was named only for TrainJobs. A snapshot is
@@ -63,18 +63,18 @@ func (j *runner) runtime(d *manifest.Document, all bool) {
 	if source == nil {
 		return
 	}
-	held := &admittedRuntime{RuntimeSource: source}
+	admitted := &admittedRuntime{RuntimeSource: source}
 	if kept {
-		held = j.runtimes.add(source)
+		admitted = j.runtimes.add(source)
 	}
 	judged := all && source.Snapshot == nil
 	if judged {
 		j.countOnce(d, &j.count.runtimes, d.ID.Kind)
-		j.own = append(j.own, held)
-		j.results = append(j.results, func(ctx context.Context) finding.List { return j.checkRuntime(ctx, held) })
+		j.own = append(j.own, admitted)
+		j.results = append(j.results, func(ctx context.Context) finding.List { return j.checkRuntime(ctx, admitted) })
 	}
 	if kept && !judged {
-		j.aside = append(j.aside, held)
+		j.fromFlag = append(j.fromFlag, admitted)
 	}
 }
 
@@ -92,50 +92,50 @@ func (j *runner) runtimeOf(job workspace.Job) (*admittedRuntime, *finding.Findin
 
 // admit runs a runtime through admission, as an update if its old state is known. Like the Trainer, it treats a snapshot as
 // the runtime that its TrainJob names.
-func (j *runner) admit(ctx context.Context, held *admittedRuntime, named fieldpath.Object) (*admission.Runtime, finding.List) {
-	held.once.Do(func() {
-		fields, err := held.Fields(named)
+func (j *runner) admit(ctx context.Context, admitted *admittedRuntime, named fieldpath.Object) (*admission.Runtime, finding.List) {
+	admitted.once.Do(func() {
+		fields, err := admitted.Fields(named)
 		if err != nil {
 			return // decoding has reported the error
 		}
-		r := held.Document.API().Release()
-		if old := j.oldState.runtimeFields(j.in.ID(held.Document), held.Document.API()); old != nil && held.Snapshot == nil {
-			held.runtime, held.found = admission.UpdateRuntime(ctx, r, old, fields, j.flags.Namespace)
-			if created, rejected := admission.AdmitRuntime(ctx, r, fields, j.flags.Namespace); held.found.Err() != nil && rejected.Err() == nil && created != nil {
-				held.runtime, _ = admission.AdmitRuntime(ctx, r, old, j.flags.Namespace) // the cluster keeps it
+		r := admitted.Document.API().Release()
+		if old := j.oldState.runtimeFields(j.in.ID(admitted.Document), admitted.Document.API()); old != nil && admitted.Snapshot == nil {
+			admitted.runtime, admitted.found = admission.UpdateRuntime(ctx, r, old, fields, j.flags.Namespace)
+			if created, rejected := admission.AdmitRuntime(ctx, r, fields, j.flags.Namespace); admitted.found.Err() != nil && rejected.Err() == nil && created != nil {
+				admitted.runtime, _ = admission.AdmitRuntime(ctx, r, old, j.flags.Namespace) // the cluster keeps it
 			}
 			return
 		}
-		held.runtime, held.found = admission.AdmitRuntime(ctx, r, fields, j.flags.Namespace)
+		admitted.runtime, admitted.found = admission.AdmitRuntime(ctx, r, fields, j.flags.Namespace)
 	})
-	return held.runtime, held.found
+	return admitted.runtime, admitted.found
 }
 
 // checkRuntime returns the findings on a runtime itself, with their positions.
-func (j *runner) checkRuntime(ctx context.Context, held *admittedRuntime) finding.List {
-	runtime, all := j.admit(ctx, held, fieldpath.Object{})
+func (j *runner) checkRuntime(ctx context.Context, admitted *admittedRuntime) finding.List {
+	runtime, all := j.admit(ctx, admitted, fieldpath.Object{})
 	found := make(finding.List, len(all))
 	copy(found, all)
 	for i := range found {
 		f := &found[i]
-		f.Position = held.Position(f.Path)
+		f.Position = admitted.Position(f.Path)
 		for c := range f.Claims {
-			f.Claims[c].Position = held.Position(f.Claims[c].Source)
+			f.Claims[c].Position = admitted.Position(f.Claims[c].Source)
 		}
-		if held.Snapshot != nil && runtime != nil {
+		if admitted.Snapshot != nil && runtime != nil {
 			f.Message = fmt.Sprintf("%s; the runtime is the one that the Trainer has kept for its TrainJob", f.Message)
 		}
 	}
-	if base := held.Base(); base != nil {
+	if base := admitted.Base(); base != nil {
 		if fields, err := base.Fields(fieldpath.Object{}); err == nil {
-			_, ofBase := admission.AdmitRuntime(ctx, held.Document.API().Release(), fields, j.flags.Namespace)
-			held.Rejected(found, ofBase)
+			_, ofBase := admission.AdmitRuntime(ctx, admitted.Document.API().Release(), fields, j.flags.Namespace)
+			admitted.Rejected(found, ofBase)
 		}
-	} else if f := j.in.Outdated(held.RuntimeSource); f != nil {
+	} else if f := j.in.Outdated(admitted.RuntimeSource); f != nil {
 		found = append(found, *f)
 	}
-	if held.Snapshot == nil {
-		found = held.Document.Further(found)
+	if admitted.Snapshot == nil {
+		found = admitted.Document.Further(found)
 	}
 	return j.in.Rate(found)
 }
@@ -154,12 +154,12 @@ func (j *runner) doubtful(ctx context.Context, found finding.List) finding.List 
 // doubts returns these findings. A TrainJob that names a runtime shows a missing image better.
 func (j *runner) doubts(ctx context.Context) finding.List {
 	var found finding.List
-	for i, held := range slices.Concat(j.own, j.aside) {
-		named := held.named.Load()
-		if held.Snapshot != nil || held.Document.Broken || i >= len(j.own) && !named {
+	for i, admitted := range slices.Concat(j.own, j.fromFlag) {
+		named := admitted.named.Load()
+		if admitted.Snapshot != nil || admitted.Document.Broken || i >= len(j.own) && !named {
 			continue
 		}
-		runtime, _ := j.admit(ctx, held, fieldpath.Object{})
+		runtime, _ := j.admit(ctx, admitted, fieldpath.Object{})
 		var doubts finding.List
 		if f := runtime.Unlabeled(); f != nil {
 			doubts = append(doubts, *f)
@@ -168,7 +168,7 @@ func (j *runner) doubts(ctx context.Context) finding.List {
 			doubts = append(doubts, runtime.WithoutImage()...)
 		}
 		for i := range doubts {
-			doubts[i].Position = held.Position(doubts[i].Path)
+			doubts[i].Position = admitted.Position(doubts[i].Path)
 		}
 		found = append(found, j.in.Rate(doubts)...)
 	}

@@ -19,8 +19,8 @@ import (
 
 // This file finds the switches that cause the differences between two releases.
 
-// keep adds a TrainJob to both versions, with the causes of what differs.
-func (u *upgrade) keep(ctx context.Context, before, after taken, migrated *trainer.TrainJob) {
+// addJobs adds a TrainJob to both versions, with the causes of what differs.
+func (u *upgrade) addJobs(ctx context.Context, before, after result, migrated *trainer.TrainJob) {
 	switch {
 	case before.Rejected != nil:
 		before.RejectedBy = u.rejectedBy(ctx, before, migrated, true)
@@ -57,9 +57,9 @@ func (s *step) cause(kind string, runtime fieldpath.Object, path fieldpath.Path)
 	return merge.Claim{Layer: causeOf(id, s.change.In), Value: merge.Presence{}}
 }
 
-// behind returns the cause of a moved field. A field may move because the release lacks another one. Then it is the cause of the rejected
+// movedCause returns the cause of a moved field. A field may move because the release lacks another one. Then it is the cause of the rejected
 // field with the same name, or else of the first one.
-func (s *step) behind(after taken, claim merge.Claim, path fieldpath.Path) merge.Claim {
+func (s *step) movedCause(after result, claim merge.Claim, path fieldpath.Path) merge.Claim {
 	if claim.Layer != causeOf(s.of.ID, s.change.In) || s.of.Parts == nil {
 		return claim
 	}
@@ -104,13 +104,13 @@ func words(path fieldpath.Path) []string {
 
 // rejectedBy returns for each error of a rejection a switch whose change brings it, or ends it. One step has the error, and an earlier or
 // later one does not. It halves the way between them until they are neighbors.
-func (u *upgrade) rejectedBy(ctx context.Context, t taken, migrated *trainer.TrainJob, ends bool) []merge.Claim {
-	verdicts := map[int]finding.List{}
+func (u *upgrade) rejectedBy(ctx context.Context, t result, migrated *trainer.TrainJob, ends bool) []merge.Claim {
+	rejectedAt := map[int]finding.List{}
 	has := func(step int, f finding.Finding) bool {
-		if _, known := verdicts[step]; !known {
-			verdicts[step] = u.take(ctx, u.steps[step], t.ID, migrated).Rejected
+		if _, known := rejectedAt[step]; !known {
+			rejectedAt[step] = u.evaluate(ctx, u.steps[step], t.ID, migrated).Rejected
 		}
-		return slices.ContainsFunc(verdicts[step], func(other finding.Finding) bool {
+		return slices.ContainsFunc(rejectedAt[step], func(other finding.Finding) bool {
 			return other.Code == f.Code && other.Object == f.Object && other.Path.String() == f.Path.String()
 		})
 	}
@@ -130,11 +130,11 @@ func (u *upgrade) rejectedBy(ctx context.Context, t taken, migrated *trainer.Tra
 }
 
 // attribute sets the causes of the differing fields. The cause of a field is the last switch whose change moved it.
-func (u *upgrade) attribute(before, after taken, migrated *trainer.TrainJob) {
+func (u *upgrade) attribute(before, after result, migrated *trainer.TrainJob) {
 	if same(before.Objects, after.Objects) {
 		return
 	}
-	causes := map[comparison.Key]map[string]moved{}
+	causes := map[comparison.Key]map[string]causedField{}
 	last := before
 	for _, s := range u.steps[1:] {
 		now := after
@@ -145,10 +145,10 @@ func (u *upgrade) attribute(before, after taken, migrated *trainer.TrainJob) {
 		}
 		for key, paths := range changed(last.Objects, now.Objects) {
 			if causes[key] == nil {
-				causes[key] = map[string]moved{}
+				causes[key] = map[string]causedField{}
 			}
 			for name, path := range paths {
-				causes[key][name] = moved{path, s.behind(after, s.cause(key.Kind, before.Runtime, path), path)}
+				causes[key][name] = causedField{path, s.movedCause(after, s.cause(key.Kind, before.Runtime, path), path)}
 			}
 		}
 		last = now
@@ -160,14 +160,14 @@ func (u *upgrade) attribute(before, after taken, migrated *trainer.TrainJob) {
 	}
 }
 
-// moved is a changed field with its cause.
-type moved struct {
+// causedField is a changed field with its cause.
+type causedField struct {
 	path  fieldpath.Path
 	claim merge.Claim
 }
 
 // ownersOf returns the causes of an object's fields. The root stands for an object that comes or goes.
-func ownersOf(fields map[string]moved) *diff.Owners {
+func ownersOf(fields map[string]causedField) *diff.Owners {
 	if whole, ok := fields[""]; ok {
 		return diff.OwnedBy(whole.claim)
 	}

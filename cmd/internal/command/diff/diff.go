@@ -211,7 +211,7 @@ func run(p *host.Program, flags diffFlags, args []string) error {
 
 // end writes the findings, and the comparison if it shows something.
 func (flags diffFlags) end(p *host.Program, c *comparison.Comparison, findings finding.List, paint host.Painter, shows bool) error {
-	err := report.WriteBeside(p.Stderr, findings, flags.shown(p))
+	err := report.WriteBeside(p.Stderr, findings, flags.reportOptions(p))
 	status := exit.Done
 	if err == nil && shows {
 		status, err = writeDiff(p, c, flags, paint)
@@ -238,8 +238,8 @@ func reportsErrors(c *comparison.Comparison, found finding.List) bool {
 	return c.Renders() && found.Of(codes.Unreadable) == nil
 }
 
-// shown returns the options for the findings next to the report.
-func (flags *diffFlags) shown(p *host.Program) report.Options {
+// reportOptions returns the options for the findings next to the report.
+func (flags *diffFlags) reportOptions(p *host.Program) report.Options {
 	return report.Options{ShowValues: flags.showValues, Color: flags.color.Screen(p, p.Stderr).Color, All: flags.all, More: option.ShowsAll}
 }
 

@@ -23,13 +23,13 @@ import (
 type migration struct {
 	text    string // a sentence on it, if it does not differ
 	job     *trainer.TrainJob
-	after   taken
+	after   result
 	differs bool
 }
 
 // migrate converts a TrainJob with fields that the new release lacks, and renders it again. The zero value stands for nothing to
 // convert.
-func (u *upgrade) migrate(ctx context.Context, before, after taken, id fieldpath.Object) migration {
+func (u *upgrade) migrate(ctx context.Context, before, after result, id fieldpath.Object) migration {
 	old, new := u.old(), u.new()
 	j, found := old.jobs[id]
 	if !found || before.Rejected != nil || new.release.Overrides != release.RuntimePatches {
@@ -51,7 +51,7 @@ func (u *upgrade) migrate(ctx context.Context, before, after taken, id fieldpath
 			return migration{text: "trainweld migrate cannot convert it: " + firstMessage(result.Findings)}
 		}
 	}
-	m := migration{job: job, after: u.take(ctx, new, id, job)}
+	m := migration{job: job, after: u.evaluate(ctx, new, id, job)}
 	if m.after.Rejected == nil && same(before.Objects, m.after.Objects) {
 		m.text = "after trainweld migrate it renders as before"
 	} else {
@@ -81,15 +81,15 @@ func firstMessage(errs finding.List) string {
 }
 
 // existing says what happens to a TrainJob that exists and is suspended: the new release applies its JobSet again.
-func (u *upgrade) existing(ctx context.Context, before, after taken) []string {
-	if before.made.JobSet == nil || after.made.JobSet == nil || before.Migrated {
+func (u *upgrade) existing(ctx context.Context, before, after result) []string {
+	if before.out.JobSet == nil || after.out.JobSet == nil || before.Migrated {
 		return nil
 	}
 	if len(after.Objects) == 0 && len(before.Objects) > 0 {
 		return []string{fmt.Sprintf("if it exists, its JobSet stays as it is: %s neither updates nor deletes it", u.new().Name)}
 	}
-	old, errOld := admission.Encode(before.made.JobSet)
-	new, errNew := admission.Encode(after.made.JobSet)
+	old, errOld := admission.Encode(before.out.JobSet)
+	new, errNew := admission.Encode(after.out.JobSet)
 	if errOld != nil || errNew != nil {
 		return nil
 	}
@@ -114,7 +114,7 @@ func (u *upgrade) existing(ctx context.Context, before, after taken) []string {
 
 // undecodable describes the effect of a stored TrainJob whose field has another type in the new release. A list of TrainJobs with it
 // cannot be decoded, so the cache of the controller never fills (client-go v0.36.3 tools/cache).
-func (u *upgrade) undecodable(t taken) []string {
+func (u *upgrade) undecodable(t result) []string {
 	for _, f := range t.Rejected {
 		if f.Code == codes.WrongType && f.Object.Kind == trainer.TrainJobKind {
 			if u.blocked == 0 {

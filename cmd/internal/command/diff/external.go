@@ -20,8 +20,8 @@ import (
 // externalVariable names the program that compares objects.
 const externalVariable = "KUBECTL_EXTERNAL_DIFF"
 
-// whole reports whether the report needs the objects of all TrainJobs.
-func (flags *diffFlags) whole(p *host.Program) bool {
+// needsAllObjects reports whether the report needs the objects of all TrainJobs.
+func (flags *diffFlags) needsAllObjects(p *host.Program) bool {
 	return flags.all || p.Getenv(externalVariable) != ""
 }
 

@@ -79,9 +79,9 @@ func (c *familyRun) compareJobs() error {
 	for _, name := range c.files.jobNames() {
 		at := objectRef{kind: "Job", name: name}
 		switch js := c.jobSetRendering(); {
-		case seen[name] || c.files.later[name]:
-		case js != nil && (js.object(at) == nil || js.later[name]):
-			c.follow["Job"]++
+		case seen[name] || c.files.waiting[name]:
+		case js != nil && (js.object(at) == nil || js.waiting[name]):
+			c.derived["Job"]++
 		default:
 			c.missing(at)
 		}
@@ -92,7 +92,7 @@ func (c *familyRun) compareJobs() error {
 func (c *familyRun) comparePods() error {
 	byJob, numbers := map[string][]*live.Object{}, map[objectRef]int{}
 	for _, o := range c.family.Pods {
-		at := podPlace(c.family, o)
+		at := podRef(c.family, o)
 		byJob[at.job] = append(byJob[at.job], o)
 		if err := c.pair(at, numbers[at], o); err != nil {
 			return err
@@ -123,7 +123,7 @@ func (c *familyRun) missingPods(job string, present []*live.Object) {
 	}
 	names := map[string]bool{}
 	for _, o := range present {
-		names[podPlace(c.family, o).name] = true
+		names[podRef(c.family, o).name] = true
 	}
 	for _, name := range c.files.initialPods(job) {
 		at := objectRef{kind: "Pod", job: job, name: name}
@@ -135,7 +135,7 @@ func (c *familyRun) missingPods(job string, present []*live.Object) {
 			continue // the followers of an exclusive leader wait until it has a node
 		}
 		if r := c.jobRendering(job); r != nil && r.object(at) == nil {
-			c.follow["Pod"]++
+			c.derived["Pod"]++
 			continue
 		}
 		c.missing(at)
@@ -148,8 +148,8 @@ func hasEnded(o *live.Object) bool {
 	return ok && (pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed || pod.DeletionTimestamp != nil)
 }
 
-// podPlace returns the place of a live Pod.
-func podPlace(f *live.Family, o *live.Object) objectRef {
+// podRef returns the place of a live Pod.
+func podRef(f *live.Family, o *live.Object) objectRef {
 	at := objectRef{kind: "Pod", name: cmp.Or(o.Value.GetGenerateName(), o.Value.GetName()), job: o.Value.GetLabels()[batchv1.JobNameLabel]}
 	if job := f.JobOf(o); job != nil {
 		at.job = job.ID.Name
@@ -168,7 +168,7 @@ func (c *familyRun) pair(at objectRef, number int, o *live.Object) error {
 	parent := c.parentOf(at)
 	if rendering == nil {
 		if parent != nil && parent.object(at) != nil {
-			c.follow[at.kind]++
+			c.derived[at.kind]++
 			return nil
 		}
 		made := c.extraObject(at, o)
@@ -196,13 +196,13 @@ func (c *familyRun) pair(at objectRef, number int, o *live.Object) error {
 	if parent != nil {
 		followed, _ := explained(changes, parent.object(at), o)
 		if want, changes = without(followed, want, got, changes); len(changes) == 0 {
-			c.follow[at.kind]++
+			c.derived[at.kind]++
 			return nil
 		}
 	}
 	causes := ownersOf(c.attribute(at, o, changes))
 	c.before.Objects = append(c.before.Objects, comparison.Object{Key: at.key(number), Object: want, Owners: owners, Locate: c.files.locate})
-	c.after.Objects = append(c.after.Objects, comparison.Object{Key: at.key(number), Object: got, Owners: noOwners, Locate: placed, Causes: causes})
+	c.after.Objects = append(c.after.Objects, comparison.Object{Key: at.key(number), Object: got, Owners: noOwners, Locate: keepPosition, Causes: causes})
 	return nil
 }
 

@@ -44,7 +44,7 @@ type liveRun struct {
 
 	releases []*releaseRun
 	causes   map[merge.Layer]bool
-	follow   map[string]int // the objects that differ like the objects from which controllers make them, by kind
+	derived  map[string]int // the objects that differ like the objects from which controllers make them, by kind
 }
 
 // checkLive returns an error for flags that --live excludes.
@@ -79,7 +79,7 @@ func runLive(p *host.Program, flags diffFlags, opts render.Options, args []strin
 	if err != nil {
 		return err
 	}
-	c, err := run.compare(flags.whole(p))
+	c, err := run.compare(flags.needsAllObjects(p))
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func runLive(p *host.Program, flags diffFlags, opts render.Options, args []strin
 // newLiveRun reads the files and the dump.
 func newLiveRun(p *host.Program, flags diffFlags, opts render.Options) (*liveRun, error) {
 	source := readOnce(p, append(flags.both(), flags.live))
-	run := &liveRun{flags: flags, opts: opts, source: source, causes: map[merge.Layer]bool{}, follow: map[string]int{}}
+	run := &liveRun{flags: flags, opts: opts, source: source, causes: map[merge.Layer]bool{}, derived: map[string]int{}}
 	run.files = versionOf(&revision.Side{Name: "the files", Files: p.Files, Flags: flags.Flags})
 	run.files.in = workspace.Read(source, flags.Flags)
 	run.dump = live.Read(source, flags.Flags, flags.live)
@@ -214,7 +214,7 @@ func (run *liveRun) notes() []string {
 	if n := run.dump.Bare; n > 0 && run.causes[unknownLayer] {
 		notes = append(notes, fmt.Sprintf("%s of the dump without managed fields: kubectl get --show-managed-fields names who set each field", report.Count(n, "object")))
 	}
-	if jobs, pods := run.follow["Job"], run.follow["Pod"]; jobs+pods > 0 {
+	if jobs, pods := run.derived["Job"], run.derived["Pod"]; jobs+pods > 0 {
 		var kinds []string
 		if jobs > 0 {
 			kinds = append(kinds, report.Count(jobs, "Job"))
@@ -242,15 +242,15 @@ func (run *liveRun) extraObject(at objectRef, o *live.Object) comparison.Object 
 	run.causes[claim.Layer] = true
 	return comparison.Object{
 		Key: at.key(0), Object: live.Plain(o.Value), Causes: diff.OwnedBy(claim),
-		Owners: noOwners, Locate: placed,
+		Owners: noOwners, Locate: keepPosition,
 	}
 }
 
 // noOwners returns the owners of a live object for masking: its values may be secrets.
 func noOwners() (*diff.Owners, error) { return &diff.Owners{}, nil }
 
-// placed returns a claim that has its position.
-func placed(c merge.Claim) merge.Claim { return c }
+// keepPosition returns a claim that has its position.
+func keepPosition(c merge.Claim) merge.Claim { return c }
 
 // isFinished reports whether the TrainJob or the JobSet of a family is complete or has failed.
 func isFinished(f *live.Family) bool {

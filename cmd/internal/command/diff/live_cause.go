@@ -45,14 +45,14 @@ const (
 )
 
 // attribute returns the cause of each change.
-func (c *familyRun) attribute(at objectRef, o *live.Object, changes diff.Changes) map[string]moved {
-	causes := map[string]moved{}
+func (c *familyRun) attribute(at objectRef, o *live.Object, changes diff.Changes) map[string]causedField {
+	causes := map[string]causedField{}
 	add := func(change diff.Change, claim merge.Claim) {
 		if claim.Value = any(merge.Presence{}); change.Kind == diff.Removed {
 			claim.Value = nil
 		}
 		c.causes[claim.Layer] = true
-		causes[change.Path.String()] = moved{change.Path, claim}
+		causes[change.Path.String()] = causedField{change.Path, claim}
 	}
 	rest := changes
 	if r := c.liveRendering(); r != nil && at.kind != trainer.TrainJobKind {

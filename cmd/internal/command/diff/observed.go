@@ -81,7 +81,7 @@ func runObserved(p *host.Program, flags diffFlags, opts render.Options, args []s
 	if len(in.Jobs) == 0 && found.Err() == nil {
 		found = append(found, flags.NoTrainJob("the inputs hold no TrainJob", "name files with TrainJobs; -r is for runtimes only, and -R descends into directories"))
 	}
-	if err := report.WriteBeside(p.Stderr, found, flags.shown(p)); err != nil {
+	if err := report.WriteBeside(p.Stderr, found, flags.reportOptions(p)); err != nil {
 		return err
 	}
 	status := exit.Done

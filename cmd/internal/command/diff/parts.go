@@ -40,9 +40,9 @@ func compareParts(p *host.Program, flags diffFlags, opts render.Options, old, ne
 			v.Conflicts = codes.Distinct(v.findings).Where(isConflict)
 			v.Findings = append(codes.Distinct(v.findings).Where(isForReview), codes.Distinct(v.strays)...)
 		}
-		after.Whole = flags.whole(p)
+		after.Whole = flags.needsAllObjects(p)
 		after.UpdateEffect = func(old, new *comparison.Job) comparison.UpdateEffect {
-			return after.placed(updates.updateEffect(old, new))
+			return after.labeled(updates.updateEffect(old, new))
 		}
 		c, err := comparison.Compare(&before.Version, &after.Version, flags.showValues)
 		if err != nil {
@@ -61,8 +61,8 @@ func compareParts(p *host.Program, flags diffFlags, opts render.Options, old, ne
 	return all, codes.Distinct(told), nil
 }
 
-// placed adds the revision to the file names in an effect.
-func (v *version) placed(f comparison.UpdateEffect) comparison.UpdateEffect {
+// labeled adds the revision to the file names in an effect.
+func (v *version) labeled(f comparison.UpdateEffect) comparison.UpdateEffect {
 	v.in.Label(f.Findings)
 	v.prefix(f.Findings)
 	return f

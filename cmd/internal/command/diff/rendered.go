@@ -35,10 +35,10 @@ type rendered struct {
 	opts   render.PodsOptions
 	locate func(merge.Claim) merge.Claim
 
-	jobs   map[string]render.ChildJob
-	later  map[string]bool // the Jobs that wait for others
-	pods   map[string]map[string]*corev1.Pod
-	owners func(child any) (*diff.Owners, error)
+	jobs    map[string]render.ChildJob
+	waiting map[string]bool // the Jobs that wait for others
+	pods    map[string]map[string]*corev1.Pod
+	owners  func(child any) (*diff.Owners, error)
 }
 
 // object returns the object of a place, or nil.
@@ -69,14 +69,14 @@ func (r *rendered) allJobs() map[string]render.ChildJob {
 	if r.jobs != nil || r.out.JobSet == nil {
 		return r.jobs
 	}
-	r.jobs, r.later = map[string]render.ChildJob{}, map[string]bool{}
+	r.jobs, r.waiting = map[string]render.ChildJob{}, map[string]bool{}
 	made, err := render.Jobs(r.out.JobSet, r.opts.JobsOptions)
 	if made == nil || err != nil {
 		return r.jobs // the cluster would have none either
 	}
 	for i, child := range slices.Concat(made.Jobs, made.Later) {
 		r.jobs[child.Job.Name] = child
-		r.later[child.Job.Name] = i >= len(made.Jobs) || len(child.WaitsFor) > 0
+		r.waiting[child.Job.Name] = i >= len(made.Jobs) || len(child.WaitsFor) > 0
 	}
 	return r.jobs
 }

@@ -117,7 +117,7 @@ func newUpgrade(p *host.Program, flags diffFlags, opts render.Options, args []st
 	u := &upgrade{source: readOnce(p, slices.Concat(flags.Files, flags.both())), flags: flags, opts: opts}
 	now := *from
 	u.add(now, release.Switch{}, release.Change{})
-	for _, next := range way(from, to) {
+	for _, next := range releasesBetween(from, to) {
 		before := now
 		for _, s := range release.Switches() {
 			if s.Set(&now, &next) {
@@ -129,8 +129,8 @@ func newUpgrade(p *host.Program, flags diffFlags, opts render.Options, args []st
 	return u
 }
 
-// way returns the known releases after one up to another, which may be earlier.
-func way(from, to *release.Release) []release.Release {
+// releasesBetween returns the known releases after one up to another, which may be earlier.
+func releasesBetween(from, to *release.Release) []release.Release {
 	known := release.Known()
 	low, high := from.Index(), to.Index()
 	if low < high {
@@ -148,7 +148,7 @@ func (u *upgrade) add(r release.Release, of release.Switch, change release.Chang
 	s.flags.Release = &s.release
 	s.opts = u.opts
 	s.opts.Release = &s.release
-	s.opts, s.podOpts = s.asShown(u.flags, s.opts)
+	s.opts, s.podOpts = s.optionsFor(u.flags, s.opts)
 	if n := len(u.steps); n > 0 {
 		if last := &u.steps[n-1].release; last.Schema == r.Schema && last.JobSetSchema == r.JobSetSchema && last.Stock == r.Stock && last.RuntimeRead == r.RuntimeRead {
 			s.alike = u.steps[n-1]
@@ -183,45 +183,45 @@ func (u *upgrade) read(s *step) {
 	s.TrainJobs = len(s.in.Jobs) + len(s.in.Rejected)
 }
 
-// taken is the result of a TrainJob in a release: its objects, or the errors that reject it.
-type taken struct {
+// result is what a TrainJob becomes in a release: its objects, or the errors that reject it.
+type result struct {
 	comparison.Job
-	made     pipeline.Made
+	out      pipeline.Made
 	findings finding.List
 }
 
-// take renders a TrainJob with a release, and asks its API server and its webhooks. A TrainJob after its migration replaces
+// evaluate renders a TrainJob with a release, and asks its API server and its webhooks. A TrainJob after its migration replaces
 // the one of the input. Its runtime is migrated as well.
-func (u *upgrade) take(ctx context.Context, s *step, id fieldpath.Object, migrated *trainer.TrainJob) taken {
+func (u *upgrade) evaluate(ctx context.Context, s *step, id fieldpath.Object, migrated *trainer.TrainJob) result {
 	t := u.render(s, id, migrated)
 	if j, found := u.jobOf(s, id); found {
-		t.Rejected = s.verdict(ctx, j, migrated)
+		t.Rejected = s.admissionErrors(ctx, j, migrated)
 		if migrated != nil && u.hasTorchAuto(id) {
 			if t.Rejected = slices.DeleteFunc(t.Rejected, isTorchProcesses); len(t.Rejected) == 0 {
 				t.Rejected = nil
 			}
 		}
 	}
-	if t.Rejected == nil && t.made.JobSet == nil {
+	if t.Rejected == nil && t.out.JobSet == nil {
 		t.Rejected = rejections(&s.release, t.findings)
 	}
 	return t
 }
 
 // render renders a TrainJob with a release.
-func (u *upgrade) render(s *step, id fieldpath.Object, migrated *trainer.TrainJob) taken {
+func (u *upgrade) render(s *step, id fieldpath.Object, migrated *trainer.TrainJob) result {
 	u.read(s)
 	j, found := u.jobOf(s, id)
 	if !found {
-		return taken{Job: comparison.Job{ID: id, Rejected: s.errs[id]}} // it cannot be decoded
+		return result{Job: comparison.Job{ID: id, Rejected: s.errs[id]}} // it cannot be decoded
 	}
 	if migrated != nil {
 		j.TrainJob, j.Migrated = migrated, true
 	}
 	findings, made := pipeline.TrainJob(s.in, j, s.opts)
-	t := taken{Job: comparison.Job{ID: id, Runtime: render.RuntimeOf(j.TrainJob)}, made: made, findings: findings}
+	t := result{Job: comparison.Job{ID: id, Runtime: render.RuntimeOf(j.TrainJob)}, out: made, findings: findings}
 	if made.JobSet != nil {
-		t.Job = s.made(j, made, u.flags, s.podOpts)
+		t.Job = s.newJob(j, made, u.flags, s.podOpts)
 		if s.release.ManagedBy && findings.Of(codes.ManagedByOther) != nil { // another controller manages it
 			t.Objects, t.Load = []comparison.Object{}, nil
 		}
@@ -249,9 +249,9 @@ func (u *upgrade) compare(ctx context.Context) (*comparison.Comparison, finding.
 	old, new := u.old(), u.new()
 	u.read(old)
 	u.read(new)
-	neither := u.broken()
+	neither := u.otherErrors()
 	for _, id := range u.ids() {
-		before, after := u.take(ctx, old, id, nil), u.take(ctx, new, id, nil)
+		before, after := u.evaluate(ctx, old, id, nil), u.evaluate(ctx, new, id, nil)
 		if before.Rejected != nil && after.Rejected != nil {
 			neither = append(neither, before.Rejected...)
 			continue
@@ -263,10 +263,10 @@ func (u *upgrade) compare(ctx context.Context) (*comparison.Comparison, finding.
 		if migration.job != nil {
 			after.Objects = nil // those of its migration say more
 		}
-		u.keep(ctx, before, after, nil)
+		u.addJobs(ctx, before, after, nil)
 		if migration.differs {
 			before.Migrated = true
-			u.keep(ctx, before, migration.after, migration.job)
+			u.addJobs(ctx, before, migration.after, migration.job)
 		}
 	}
 	new.Reasons = u.reasons()
@@ -277,8 +277,8 @@ func (u *upgrade) compare(ctx context.Context) (*comparison.Comparison, finding.
 	return c, codes.Distinct(neither), err
 }
 
-// broken returns the errors that belong to no TrainJob and no runtime, such as an unreadable file.
-func (u *upgrade) broken() finding.List {
+// otherErrors returns the errors that belong to no TrainJob and no runtime, such as an unreadable file.
+func (u *upgrade) otherErrors() finding.List {
 	var errs finding.List
 	for _, s := range []*step{u.old(), u.new()} {
 		errs = append(errs, s.in.Findings.Where(func(f finding.Finding) bool {
@@ -321,7 +321,7 @@ func runUpgrade(p *host.Program, flags diffFlags, opts render.Options, args []st
 		return exit.Usage(err)
 	}
 	u := newUpgrade(p, flags, opts, args, from, to)
-	u.new().Whole = flags.whole(p)
+	u.new().Whole = flags.needsAllObjects(p)
 	c, findings, err := u.compare(context.Background())
 	if err != nil {
 		return err

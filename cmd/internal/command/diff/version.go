@@ -50,7 +50,7 @@ func versionOf(side *revision.Side) *version {
 
 // render reads and renders the version. It adds errors to the findings.
 func (v *version) render(p *host.Program, flags diffFlags, opts render.Options) {
-	opts, podOpts := v.asShown(flags, opts)
+	opts, podOpts := v.optionsFor(flags, opts)
 	source, merges := objectmerge.Applies(v.side.Program(p), v.flags, flags.Schema)
 	if v.merges = merges && len(v.flags.Files) > 0; v.merges {
 		v.merge(source, flags.Schema, opts.OnConflict)
@@ -58,7 +58,7 @@ func (v *version) render(p *host.Program, flags diffFlags, opts render.Options) 
 		return
 	}
 	v.in = workspace.Read(source, v.flags)
-	spans := v.renderJobs(opts, func(j workspace.Job, out pipeline.Made) { v.Jobs = append(v.Jobs, v.made(j, out, flags, podOpts)) })
+	spans := v.renderJobs(opts, func(j workspace.Job, out pipeline.Made) { v.Jobs = append(v.Jobs, v.newJob(j, out, flags, podOpts)) })
 	if flags.to != "jobset" {
 		for _, js := range v.in.JobSets {
 			j := workspace.Job{TrainJob: js.AsTrainJob(), Document: js.Document}
@@ -98,8 +98,8 @@ func (v *version) renderJobs(opts render.Options, take func(workspace.Job, pipel
 	return spans
 }
 
-// asShown returns the options for a JobSet and for its children in the form that the flags ask for.
-func (v *version) asShown(flags diffFlags, opts render.Options) (render.Options, render.PodsOptions) {
+// optionsFor returns the options for a JobSet and for its children in the form that the flags ask for.
+func (v *version) optionsFor(flags diffFlags, opts render.Options) (render.Options, render.PodsOptions) {
 	podOpts := render.PodsOptions{JobsOptions: render.JobsOptions{Release: opts.Release, Stored: opts.As == render.Stored}}
 	if flags.to != "jobset" {
 		v.flags.Spelled, opts.As = true, render.Applied
@@ -107,8 +107,8 @@ func (v *version) asShown(flags diffFlags, opts render.Options) (render.Options,
 	return opts, podOpts
 }
 
-// made returns the objects of a TrainJob that the flags ask for.
-func (v *version) made(j workspace.Job, out pipeline.Made, flags diffFlags, opts render.PodsOptions) comparison.Job {
+// newJob returns the objects of a TrainJob that the flags ask for.
+func (v *version) newJob(j workspace.Job, out pipeline.Made, flags diffFlags, opts render.PodsOptions) comparison.Job {
 	job := comparison.Job{
 		ID: render.ObjectOf(j.TrainJob), Runtime: render.RuntimeOf(j.TrainJob),
 		Queue: j.Labels[admission.QueueLabel], Load: loadOf(out, j, opts), Input: v.in, Source: j,

@@ -226,7 +226,7 @@ func (f *function) run() []*resourcelist.Item {
 	}
 	renamed := formerOf(f.in, f.jobs)
 	for _, j := range f.in.Jobs {
-		renamed.follow(j, f.in)
+		renamed.updateReference(j, f.in)
 		podOpts.Release = j.Release()
 		found, out := pipeline.TrainJob(f.in, j, opts)
 		if flags.For == option.ForApply && out.JobSet != nil {

@@ -282,8 +282,8 @@ func runMerge(p *host.Program, list *resourcelist.List) error {
 // The most pairs of an item and a nameless target, and of an item and a patch for it. If n patches are for all of n items, there
 // are n*n pairs.
 const (
-	mostLooks  = 4_000_000
-	mostMerges = 50_000
+	mostMatches = 4_000_000
+	mostMerges  = 50_000
 )
 
 // run merges the patches into the items. It returns the items and a result for each changed one. The error is of an option that a
@@ -298,7 +298,7 @@ func (m *merger) run() ([]*resourcelist.Item, []resourcelist.Result, *merge.Opti
 	var selected []selection
 	merges, used, all := 0, make([]bool, len(o.targets)), newTargets(o.targets)
 	tooMany := &merge.OptionError{Option: "Patches", Err: errors.New("their targets select too much: name the objects, or give the function fewer at once")}
-	if len(all.others)*len(f.list.Items) > mostLooks {
+	if len(all.others)*len(f.list.Items) > mostMatches {
 		return nil, nil, tooMany
 	}
 	for i, item := range f.list.Items {

@@ -29,9 +29,9 @@ func (known former) add(id fieldpath.Object, item *resourcelist.Item) {
 	}
 }
 
-// follow gives a TrainJob the present name of its runtime if the TrainJob refers to a former name that no runtime has
+// updateReference gives a TrainJob the present name of its runtime if the TrainJob refers to a former name that no runtime has
 // now. This is needed because kustomize changes a reference only after all functions have run.
-func (known former) follow(j workspace.Job, in *workspace.Input) {
+func (known former) updateReference(j workspace.Job, in *workspace.Input) {
 	if len(known) == 0 || in.SourceOf(j) != nil {
 		return
 	}

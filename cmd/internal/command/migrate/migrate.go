@@ -142,13 +142,13 @@ type migration struct {
 	*workspace.Input
 	flags    migrateFlags
 	findings finding.List
-	made     map[fieldpath.Object]*manifest.Document // the source documents of the new objects
+	sources  map[fieldpath.Object]*manifest.Document // the source documents of the new objects
 	readable map[string]readable                     // the files whose text is not the one of Input
 }
 
 func run(p *host.Program, flags migrateFlags) error {
 	flags.Kinds, flags.AnyRelease = trainingJobKinds(), true
-	m := migration{flags: flags, made: map[fieldpath.Object]*manifest.Document{}}
+	m := migration{flags: flags, sources: map[fieldpath.Object]*manifest.Document{}}
 	m.Input, m.readable = read(p, flags.Flags)
 	m.findings = m.Input.Findings.Where(func(f finding.Finding) bool { return f.Code != codes.OldAPI }) // migrate resolves this finding
 	var files []output.Rewritten
@@ -187,7 +187,7 @@ func (m *migration) file(text workspace.File) output.Rewritten {
 	}
 	edits = append(edits, m.trainingJobs(text)...)
 	after := manifest.ApplyEdits(text.Data, edits)
-	m.fits(text.Name, after)
+	m.checkTarget(text.Name, after)
 	before := text.Data
 	if file, ok := m.readable[text.Name]; ok {
 		before = file.data
@@ -195,8 +195,8 @@ func (m *migration) file(text workspace.File) output.Rewritten {
 	return output.Rewritten{Name: text.Name, Old: before, New: after}
 }
 
-// fits reports the fields of a rewritten file that the target release lacks. Their places are in the new text.
-func (m *migration) fits(file string, after []byte) {
+// checkTarget reports the fields of a rewritten file that the target release lacks. Their places are in the new text.
+func (m *migration) checkTarget(file string, after []byte) {
 	if m.flags.target == nil {
 		return
 	}

@@ -147,7 +147,7 @@ func (m *migration) trainingJob(d *manifest.Document) []any {
 	result, findings := trainingjob.Convert(old, m.conversion(d))
 	if result != nil {
 		findings = append(findings, m.rejected(d, result)...)
-		findings = append(findings, m.taken(d, result)...)
+		findings = append(findings, m.nameConflicts(d, result)...)
 	}
 	for i := range findings {
 		findings[i].Object.Namespace = m.namespaceOf(d)
@@ -188,21 +188,21 @@ func (m *migration) namespaceOf(d *manifest.Document) string {
 	return cmp.Or(d.ID.Namespace, m.flags.Namespace, "default")
 }
 
-// taken reports new objects with the name of another object of the inputs. Jobs of several kinds may share a name, and all
+// nameConflicts reports new objects with the name of another object of the inputs. Jobs of several kinds may share a name, and all
 // become TrainJobs.
-func (m *migration) taken(d *manifest.Document, result *trainingjob.Result) finding.List {
+func (m *migration) nameConflicts(d *manifest.Document, result *trainingjob.Result) finding.List {
 	ids := []fieldpath.Object{{Kind: trainer.TrainJobKind, Namespace: m.namespaceOf(d), Name: result.TrainJob.Name}}
 	if result.Runtime != nil {
 		ids = append(ids, fieldpath.Object{Kind: trainer.TrainingRuntimeKind, Namespace: m.namespaceOf(d), Name: result.Runtime.Name})
 	}
 	var findings finding.List
 	for _, id := range ids {
-		other := cmp.Or(m.made[id], m.ByName[id])
+		other := cmp.Or(m.sources[id], m.ByName[id])
 		if source := m.Named(id); other == nil && source != nil {
 			other = source.Document
 		}
 		if other == nil {
-			m.made[id] = d
+			m.sources[id] = d
 			continue
 		}
 		path := fieldpath.Fields("metadata", "name")

@@ -48,7 +48,7 @@ type renderRun struct {
 	encoders sync.Pool
 	spool    output.Spool
 	// The rendered TrainJobs in their order, then the JobSets.
-	made     [2][]rendered
+	rendered [2][]rendered
 	findings [2]codes.Set
 	unsafe   finding.List
 	err      error
@@ -127,7 +127,7 @@ func run(p *host.Program, flags option.Render) error {
 		r.progress.End()
 		return err
 	}
-	all := slices.Concat(r.made[0], r.made[1])
+	all := slices.Concat(r.rendered[0], r.rendered[1])
 	if flags.ComposeAs != "" {
 		all = slices.DeleteFunc(all, func(m rendered) bool { return m.texts == nil }) // there is nothing to compose
 	}
@@ -192,7 +192,7 @@ func (r *renderRun) part(part workspace.Flags) finding.List {
 	f := workspace.NewStream(r.p, r.in)
 	parallel.Stream(f.Objects(r.flags.To == "jobs" || r.flags.To == "pods"), r.one, func(o renderedJob) {
 		r.progress.Step("rendered", o.file+1, f.Jobs)
-		r.take(o)
+		r.store(o)
 	})
 	r.in.Findings = r.levels.ApplyToWarnings(f.Findings())
 	r.in.Label(r.in.Findings)
@@ -202,11 +202,11 @@ func (r *renderRun) part(part workspace.Flags) finding.List {
 // found returns the findings of all parts.
 func (r *renderRun) found(read finding.List) finding.List {
 	found := slices.Concat(read, r.findings[0].List(), r.findings[1].List())
-	if len(r.made[0])+len(r.made[1]) == 0 && found.Err() == nil {
+	if len(r.rendered[0])+len(r.rendered[1]) == 0 && found.Err() == nil {
 		found = append(found, r.flags.Flags.NoTrainJob("the inputs hold no TrainJob", "name files with TrainJobs with -f; -r is for runtimes only, and -R descends into directories"))
 	}
 	count := int64(0)
-	for _, m := range slices.Concat(r.made[0], r.made[1]) {
+	for _, m := range slices.Concat(r.rendered[0], r.rendered[1]) {
 		count += min(m.count, math.MaxInt64-count)
 	}
 	if found.Err() == nil {
@@ -356,8 +356,8 @@ func (r *renderRun) encode(objects iter.Seq2[any, error]) ([][]byte, error) {
 	return texts, nil
 }
 
-// take stores the next result. Findings on a runtime occur once for each of its TrainJobs, and are stored once.
-func (r *renderRun) take(o renderedJob) {
+// store stores the next result. Findings on a runtime occur once for each of its TrainJobs, and are stored once.
+func (r *renderRun) store(o renderedJob) {
 	group := 0
 	if o.jobSet {
 		group = 1
@@ -378,7 +378,7 @@ func (r *renderRun) take(o renderedJob) {
 	if r.err == nil {
 		r.err = o.err
 	}
-	r.made[group] = append(r.made[group], made)
+	r.rendered[group] = append(r.rendered[group], made)
 }
 
 // write writes all objects as one stream.

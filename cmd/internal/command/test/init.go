@@ -67,16 +67,16 @@ func initialize(p *host.Program, cmd *cobra.Command, flags testFlags, paths []st
 	if err := report.Judge(p.Stderr, findings, report.Options{}, false); err != nil {
 		return err
 	}
-	i := initiation{p: p, outputDir: flags.outputDir, fresh: map[string]fstest.MapFS{}}
+	i := initiation{p: p, outputDir: flags.outputDir, newFiles: map[string]fstest.MapFS{}}
 	if err := output.WriteAll(p, func(w *output.Writing) error { return i.add(w, runtimes) }); err != nil {
 		return fmt.Errorf("--init: %w", err)
 	}
-	for _, line := range i.told {
+	for _, line := range i.messages {
 		if _, err := fmt.Fprintln(line.to, line.text); err != nil && line.to == p.Stdout {
 			return err
 		}
 	}
-	fmt.Fprintf(p.Stderr, "%s made; review what they render to, and run them with: trainweld test %s\n", report.Count(i.made, "case"), report.Printable(strings.Join(i.roots, " ")))
+	fmt.Fprintf(p.Stderr, "%s made; review what they render to, and run them with: trainweld test %s\n", report.Count(i.created, "case"), report.Printable(strings.Join(i.roots, " ")))
 	return nil
 }
 
@@ -131,19 +131,19 @@ type initiation struct {
 	p         *host.Program
 	outputDir string
 	roots     []string                // the directories to test
-	fresh     map[string]fstest.MapFS // the new files of each directory
+	newFiles  map[string]fstest.MapFS // the new files of each directory
 	cases     []string                // the paths of new cases
-	made      int
-	told      []told // messages to print once all files are written
+	created   int
+	messages  []message // messages to print once all files are written
 }
 
-type told struct {
+type message struct {
 	to   io.Writer
 	text string
 }
 
 func (i *initiation) report(to io.Writer, format string, args ...any) {
-	i.told = append(i.told, told{to, fmt.Sprintf(format, args...)})
+	i.messages = append(i.messages, message{to, fmt.Sprintf(format, args...)})
 }
 
 // add adds the cases with their rendered files.
@@ -195,11 +195,11 @@ func (i *initiation) start(w *output.Writing, r runtimeFile) error {
 	}
 	if !slices.Contains(i.roots, root) {
 		i.roots = append(i.roots, root)
-		i.fresh[root] = fstest.MapFS{}
+		i.newFiles[root] = fstest.MapFS{}
 	}
 	put := func(name string, data []byte) {
 		changes.Put(name, data)
-		i.fresh[root][name] = &fstest.MapFile{Data: data}
+		i.newFiles[root][name] = &fstest.MapFile{Data: data}
 	}
 	// The copy of the runtime belongs to a case, so that commands that read the whole repository leave it alone.
 	own := ""
@@ -227,7 +227,7 @@ func (i *initiation) start(w *output.Writing, r runtimeFile) error {
 			folder = r.ID.Name
 			want := path.Join(folder, "want")
 			exists = exists || changes.Dir.Exists(want)
-			i.fresh[root][want] = &fstest.MapFile{Mode: fs.ModeDir} // a folder above cases is one only with it
+			i.newFiles[root][want] = &fstest.MapFile{Mode: fs.ModeDir} // a folder above cases is one only with it
 		}
 		if exists || slices.Contains(i.cases, path.Join(root, folder)) {
 			i.report(i.p.Stderr, "%s is there already, and left alone", printable.Name(path.Join(filepath.ToSlash(root), folder)))
@@ -243,7 +243,7 @@ func (i *initiation) start(w *output.Writing, r runtimeFile) error {
 
 // firstRun adds the rendered files of the new cases of a directory.
 func (i *initiation) firstRun(w *output.Writing, root string) error {
-	cases, err := golden.Find(overlay{ownfile.Dir(root), i.fresh[root]}, filepath.ToSlash(root))
+	cases, err := golden.Find(overlay{ownfile.Dir(root), i.newFiles[root]}, filepath.ToSlash(root))
 	if err != nil {
 		return err
 	}
@@ -261,7 +261,7 @@ func (i *initiation) firstRun(w *output.Writing, root string) error {
 		if err := addCase(w, root, r); err != nil {
 			return err
 		}
-		i.made++
+		i.created++
 		name := printable.Name(path.Join(filepath.ToSlash(root), c.Name))
 		i.report(i.p.Stdout, "wrote %s", name)
 		for _, f := range r.Expected {
@@ -274,12 +274,12 @@ func (i *initiation) firstRun(w *output.Writing, root string) error {
 // overlay is a directory with additional files that are not written yet.
 type overlay struct {
 	fs.FS
-	fresh fstest.MapFS
+	newFiles fstest.MapFS
 }
 
 func (o overlay) Open(name string) (fs.File, error) {
-	if o.fresh[name] != nil {
-		return o.fresh.Open(name)
+	if o.newFiles[name] != nil {
+		return o.newFiles.Open(name)
 	}
 	return o.FS.Open(name)
 }
@@ -287,7 +287,7 @@ func (o overlay) Open(name string) (fs.File, error) {
 func (o overlay) Stat(name string) (fs.FileInfo, error) {
 	info, err := fs.Stat(o.FS, name)
 	if err != nil {
-		return o.fresh.Stat(name)
+		return o.newFiles.Stat(name)
 	}
 	return info, nil
 }
@@ -295,7 +295,7 @@ func (o overlay) Stat(name string) (fs.FileInfo, error) {
 func (o overlay) Lstat(name string) (fs.FileInfo, error) {
 	info, err := fs.Lstat(o.FS, name)
 	if err != nil {
-		return o.fresh.Lstat(name)
+		return o.newFiles.Lstat(name)
 	}
 	return info, nil
 }
@@ -304,7 +304,7 @@ func (o overlay) ReadLink(name string) (string, error) { return fs.ReadLink(o.FS
 
 func (o overlay) ReadDir(name string) ([]fs.DirEntry, error) {
 	entries, err := fs.ReadDir(o.FS, name)
-	fresh, errFresh := o.fresh.ReadDir(name)
+	fresh, errFresh := o.newFiles.ReadDir(name)
 	if errFresh != nil {
 		return entries, err
 	}

@@ -24,7 +24,7 @@ type testRun struct {
 	passed  int
 	failed  int
 	changed int // cases with an update, written or shown
-	broken  int // cases that failed to run
+	notRun  int // cases that failed to run
 	err     error
 }
 
@@ -34,12 +34,12 @@ func (t *testRun) printf(format string, args ...any) {
 	}
 }
 
-// take reports on the next case.
-func (t *testRun) take(c testCase, r *golden.Result, err error) {
+// add reports on the next case.
+func (t *testRun) add(c testCase, r *golden.Result, err error) {
 	name := c.path()
 	switch {
 	case err != nil:
-		t.broken++
+		t.notRun++
 		fmt.Fprintf(t.errs, "%s: %s\n", report.Line(printable.Name(name)), report.Printable(err.Error()))
 	case r.Passed():
 		t.passed++
@@ -123,10 +123,10 @@ func (t *testRun) end() error {
 		add(t.changed, "updated")
 	}
 	add(t.failed, "failed")
-	add(t.broken, "could not be run")
-	fmt.Fprintf(t.errs, "%s: %s\n", report.Count(t.passed+t.changed+t.failed+t.broken, "case"), strings.Join(parts, ", "))
+	add(t.notRun, "could not be run")
+	fmt.Fprintf(t.errs, "%s: %s\n", report.Count(t.passed+t.changed+t.failed+t.notRun, "case"), strings.Join(parts, ", "))
 	switch {
-	case t.broken > 0:
+	case t.notRun > 0:
 		return exit.Status(exit.Failed)
 	case t.failed > 0, t.changed > 0 && t.flags.update == updateDiff:
 		return exit.Status(exit.Findings)

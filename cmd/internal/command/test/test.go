@@ -175,11 +175,11 @@ func run(p *host.Program, flags testFlags, dirs []string) error {
 		r, err := cases[i].Run(golden.Options{Release: flags.release, ShowValues: flags.showValues})
 		return outcome{cases[i], r, err}
 	}, func(i int, o outcome) {
-		if flags.update == updateWrite { // take reports it after the files are written
+		if flags.update == updateWrite { // add reports it after the files are written
 			updates = append(updates, o)
 		} else {
 			progress.End()
-			t.take(o.testCase, o.result, o.err)
+			t.add(o.testCase, o.result, o.err)
 		}
 		progress.Step("tested", i+1, len(cases))
 	})
@@ -188,7 +188,7 @@ func run(p *host.Program, flags testFlags, dirs []string) error {
 		return fmt.Errorf("--update: %w", err)
 	}
 	for _, o := range updates {
-		t.take(o.testCase, o.result, o.err)
+		t.add(o.testCase, o.result, o.err)
 	}
 	return t.end()
 }

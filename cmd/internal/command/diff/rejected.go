@@ -88,9 +88,9 @@ func (v *version) hide(other *version) {
 		if known[j.ID] || j.Source.Document == nil {
 			continue
 		}
-		file := other.within(j.Source.Document.File)
+		file := other.relativePath(j.Source.Document.File)
 		errs := slices.DeleteFunc(slices.Clone(v.strays), func(f finding.Finding) bool {
-			return !none && v.within(strings.TrimPrefix(f.Position.File, v.side.Prefix)) != file
+			return !none && v.relativePath(strings.TrimPrefix(f.Position.File, v.side.Prefix)) != file
 		})
 		if len(errs) > 0 {
 			v.Jobs = append(v.Jobs, v.rejected(j.ID, workspace.Job{}, errs))
@@ -98,8 +98,8 @@ func (v *version) hide(other *version) {
 	}
 }
 
-// within returns the path of a file below OLD or NEW, or the path itself.
-func (v *version) within(file string) string {
+// relativePath returns the path of a file below OLD or NEW, or the path itself.
+func (v *version) relativePath(file string) string {
 	file = filepath.ToSlash(filepath.Clean(file))
 	root := filepath.ToSlash(filepath.Clean(v.side.Name))
 	if file == root {

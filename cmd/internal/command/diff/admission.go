@@ -16,8 +16,8 @@ import (
 
 // This file judges TrainJobs as a release does.
 
-// verdict returns the errors of a TrainJob: errors of its text, of the API server and of the webhooks.
-func (s *step) verdict(ctx context.Context, j workspace.Job, migrated *trainer.TrainJob) finding.List {
+// admissionErrors returns the errors of a TrainJob: errors of its text, of the API server and of the webhooks.
+func (s *step) admissionErrors(ctx context.Context, j workspace.Job, migrated *trainer.TrainJob) finding.List {
 	found := slices.Clone(j.Document.Findings)
 	fields, err := j.Document.Fields()
 	in := admission.Input{
