@@ -59,12 +59,12 @@ type node struct {
 	isDisputed                       bool
 }
 
-// way draws the way from the runtime through patches and policies to Pods.
-func (b *blamePage) way(o *pageObject) {
-	stops := b.stops(o)
-	b.Open("svg", page.Class("way"), attr("viewBox", fmt.Sprintf("0 0 %d %d", boxWidth, len(stops)*(boxHeight+gap)-gap)),
+// diagram draws the steps from the runtime through patches and policies to Pods.
+func (b *blamePage) diagram(o *pageObject) {
+	nodes := b.nodes(o)
+	b.Open("svg", page.Class("way"), attr("viewBox", fmt.Sprintf("0 0 %d %d", boxWidth, len(nodes)*(boxHeight+gap)-gap)),
 		attr("role", "group"), attr("aria-label", "The way to the Pods"))
-	for i, s := range stops {
+	for i, s := range nodes {
 		b.Open("svg", page.Class(strings.TrimSpace("stop "+s.class)), attr("y", strconv.Itoa(i*(boxHeight+gap))), page.If(s.file != o.file, attr("data-file", printable.Name(s.file))))
 		label, detail := report.Shorten(report.Printable(s.label), longestLabel), report.Shorten(report.Printable(s.detail), longestDetail)
 		switch {
@@ -121,9 +121,9 @@ func detailClass(s node) string {
 	return "detail"
 }
 
-// stops returns the boxes of a drawing: the layers in the order of writing, the object, and its Jobs.
-func (b *blamePage) stops(o *pageObject) []node {
-	var stops []node
+// nodes returns the boxes of a drawing: the layers in the order of writing, the object, and its Jobs.
+func (b *blamePage) nodes(o *pageObject) []node {
+	var nodes []node
 	var managers, before, after []owned
 	for _, of := range o.layers {
 		switch _, isManager := of.layer.Manager(); {
@@ -141,29 +141,29 @@ func (b *blamePage) stops(o *pageObject) []node {
 		before = append(before, owned{layer: runtimepatch.RuntimeLayer})
 	}
 	for _, of := range before {
-		stops = append(stops, b.layerStop(o, of, strings.TrimSpace("runtime "+way.Runtime.Name)))
+		nodes = append(nodes, b.layerNode(o, of, strings.TrimSpace("runtime "+way.Runtime.Name)))
 	}
 	for i, of := range inOrder(managers, way.Managers) {
 		name, _ := of.layer.Manager()
-		stops = append(stops, b.layerStop(o, of, fmt.Sprintf("%d. %s", i+1, name)))
+		nodes = append(nodes, b.layerNode(o, of, fmt.Sprintf("%d. %s", i+1, name)))
 	}
 	for _, of := range after {
-		stops = append(stops, b.layerStop(o, of, string(of.layer)))
+		nodes = append(nodes, b.layerNode(o, of, string(of.layer)))
 	}
 	lines := len(o.Object.Lines())
-	stops = append(stops, node{class: resultClass, label: o.ID.Kind + " " + o.ID.Name, detail: report.Count(lines, "line")})
+	nodes = append(nodes, node{class: resultClass, label: o.ID.Kind + " " + o.ID.Name, detail: report.Count(lines, "line")})
 	for i, jobs := range way.Jobs {
 		if i == mostJobs {
 			rest := report.Count(len(way.Jobs)-i, "more replicated job")
-			stops = append(stops, node{class: podsClass, label: rest})
+			nodes = append(nodes, node{class: podsClass, label: rest})
 			break
 		}
-		stops = append(stops, node{
+		nodes = append(nodes, node{
 			class: podsClass, label: jobs.Name, full: "replicated job " + jobs.Name,
 			detail: fmt.Sprintf("%s with %s", report.Count(jobs.Replicas, "Job"), report.Count(jobs.Pods, "Pod")),
 		})
 	}
-	return stops
+	return nodes
 }
 
 // writeOrder returns the place of a layer in the order of writing, behind the managers.
@@ -176,8 +176,8 @@ func writeOrder(layer merge.Layer) int {
 	return len(order)
 }
 
-// layerStop returns the box of a layer.
-func (b *blamePage) layerStop(o *pageObject, of owned, label string) node {
+// layerNode returns the box of a layer.
+func (b *blamePage) layerNode(o *pageObject, of owned, label string) node {
 	s := node{class: b.layers.Class(string(of.layer)), label: label, detail: report.Count(of.lines, "line"), isDisputed: of.disputed > 0}
 	if s.isDisputed {
 		s.detail += fmt.Sprintf(", %d disputed", of.disputed)

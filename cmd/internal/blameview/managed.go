@@ -34,21 +34,21 @@ type Managed struct {
 	Object   map[string]any
 	Findings finding.List
 
-	document *manifest.Document
-	fields   []*managedField
-	byPath   map[string]*managedField
-	room     *int
-	lists    map[managedList]map[fieldpath.Step]int32
-	indexes  map[*any]int // how many lists has of each list
+	document  *manifest.Document
+	fields    []*managedField
+	byPath    map[string]*managedField
+	remaining *int
+	lists     map[managedList]map[fieldpath.Step]int32
+	indexes   map[*any]int // how many lists has of each list
 	// The owners of a place with its fields, and of a field as one value; nil before the first use.
-	within, whole map[string]map[merge.Layer]bool
+	ownersWithin, atomicOwners map[string]map[merge.Layer]bool
 }
 
 // managedField records the owners of a field.
 type managedField struct {
-	path   fieldpath.Path
-	places []int32 // the indexes of the items on its path
-	claims []merge.Claim
+	path      fieldpath.Path
+	positions []int32 // the indexes of the items on its path
+	claims    []merge.Claim
 }
 
 // AnyObject decodes an object of any kind. Document.Fields returns its fields.
@@ -57,10 +57,10 @@ type AnyObject struct{}
 // UnmarshalJSON accepts any JSON.
 func (*AnyObject) UnmarshalJSON([]byte) error { return nil }
 
-// ReadManaged reads the managed fields of an object, and reduces room by the size of their paths. All objects of a run share a
-// room of MaxManaged. A negative room reads nothing. ok is false for an object without managed fields, which is a finding.
-func ReadManaged(d *manifest.Document, room *int) (m *Managed, ok bool) {
-	m = &Managed{document: d, room: room}
+// ReadManaged reads the managed fields of an object, and reduces remaining, a number of bytes, by the size of their paths. All objects of a
+// run share MaxManaged bytes. A negative number reads nothing. ok is false for an object without managed fields, which is a finding.
+func ReadManaged(d *manifest.Document, remaining *int) (m *Managed, ok bool) {
+	m = &Managed{document: d, remaining: remaining}
 	return m, m.read()
 }
 
@@ -135,26 +135,26 @@ func (m *Managed) entry(i int, value any) {
 			}
 			m.report(codes.BadValue, at, message, readManaged)
 			return
-		case !m.take(at, 16*len(path)):
+		case !m.reserve(at, 16*len(path)):
 			return
 		}
 		paths = append(paths, path.Append())
 	}
 	for _, path := range paths {
 		text := path.String()
-		if !m.take(at, len(text)) {
+		if !m.reserve(at, len(text)) {
 			return
 		}
 		m.own(i, path, text)
 	}
 }
 
-// take reserves room for bytes and reports whether there is enough. It reports the limit once.
-func (m *Managed) take(at fieldpath.Path, bytes int) bool {
-	if *m.room < 0 {
+// reserve reserves bytes and reports whether there is enough. It reports the limit once.
+func (m *Managed) reserve(at fieldpath.Path, bytes int) bool {
+	if *m.remaining < 0 {
 		return false
 	}
-	if *m.room -= bytes; *m.room < 0 {
+	if *m.remaining -= bytes; *m.remaining < 0 {
 		m.report(codes.Syntax, at, fmt.Sprintf("the paths of the managed fields take more than %d MiB", MaxManaged>>20), "read fewer objects at once")
 		return false
 	}
@@ -166,7 +166,7 @@ func (m *Managed) own(i int, path fieldpath.Path, text string) {
 	field := m.byPath[text]
 	if field == nil {
 		field = &managedField{path: path}
-		field.places, _ = m.walk(path)
+		field.positions, _ = m.walk(path)
 		m.byPath[text] = field
 		m.fields = append(m.fields, field)
 	}
@@ -178,7 +178,7 @@ func (m *Managed) order() {
 	slices.SortFunc(m.fields, func(a, b *managedField) int {
 		for i := range min(len(a.path), len(b.path)) {
 			if a.path[i] != b.path[i] {
-				return cmp.Or(cmp.Compare(a.places[i], b.places[i]), strings.Compare(a.path[i].String(), b.path[i].String()))
+				return cmp.Or(cmp.Compare(a.positions[i], b.positions[i]), strings.Compare(a.path[i].String(), b.path[i].String()))
 			}
 		}
 		return cmp.Compare(len(a.path), len(b.path))
@@ -214,7 +214,7 @@ func (m *Managed) walk(path fieldpath.Path) (places []int32, value any) {
 			name, _ := step.Name()
 			value = v[name]
 		case []any:
-			place, ok := m.place(v, step)
+			place, ok := m.positionOf(v, step)
 			if places[i] = place; !ok {
 				places[i], value = int32(len(v)), nil
 			} else {
@@ -227,8 +227,8 @@ func (m *Managed) walk(path fieldpath.Path) (places []int32, value any) {
 	return places, value
 }
 
-// place returns the position of an item.
-func (m *Managed) place(list []any, step fieldpath.Step) (int32, bool) {
+// positionOf returns the position of an item.
+func (m *Managed) positionOf(list []any, step fieldpath.Step) (int32, bool) {
 	if i, ok := step.Index(); ok {
 		return int32(i), i < len(list)
 	}
@@ -287,16 +287,16 @@ func (m *Managed) IsWhole(f *blame.Field) bool {
 // OwnersOf returns the entries that own the field at a path or fields within it, each once. Without any, it returns the
 // entries that own a field around it as one value. Items of the path match by the value of a merge key. The object must have the field.
 func (m *Managed) OwnersOf(path fieldpath.Path) []Entry {
-	if m.within == nil {
+	if m.ownersWithin == nil {
 		m.indexOwners()
 	}
-	places, ok := m.whereabouts(path)
+	places, ok := m.resolvePath(path)
 	if !ok {
 		return nil
 	}
-	own := m.within[placeKey(places)]
+	own := m.ownersWithin[pathKey(places)]
 	for n := len(places) - 1; n >= 0 && own == nil; n-- {
-		own = m.whole[placeKey(places[:n])]
+		own = m.atomicOwners[pathKey(places[:n])]
 	}
 	var entries []Entry
 	for i, e := range m.Entries {
@@ -309,7 +309,7 @@ func (m *Managed) OwnersOf(path fieldpath.Path) []Entry {
 
 // indexOwners collects the owners of each place with its fields, and of each field that is owned as one value.
 func (m *Managed) indexOwners() {
-	m.within, m.whole = map[string]map[merge.Layer]bool{}, map[string]map[merge.Layer]bool{}
+	m.ownersWithin, m.atomicOwners = map[string]map[merge.Layer]bool{}, map[string]map[merge.Layer]bool{}
 	add := func(to map[string]map[merge.Layer]bool, key string, claims []merge.Claim) {
 		if to[key] == nil {
 			to[key] = map[merge.Layer]bool{}
@@ -319,24 +319,24 @@ func (m *Managed) indexOwners() {
 		}
 	}
 	for i, field := range m.fields {
-		places, _ := m.whereabouts(field.path)
+		places, _ := m.resolvePath(field.path)
 		for n := range places {
-			add(m.within, placeKey(places[:n]), field.claims)
+			add(m.ownersWithin, pathKey(places[:n]), field.claims)
 		}
-		add(m.within, placeKey(places), field.claims)
+		add(m.ownersWithin, pathKey(places), field.claims)
 		// The fields are in the order of the object: those within a field follow it.
 		if i+1 == len(m.fields) || !m.fields[i+1].path.HasPrefix(field.path) {
-			add(m.whole, placeKey(places), field.claims)
+			add(m.atomicOwners, pathKey(places), field.claims)
 		}
 	}
 }
 
-// placeKey joins places.
-func placeKey(places []string) string { return strings.Join(places, "\x00") }
+// pathKey joins the result of resolvePath.
+func pathKey(places []string) string { return strings.Join(places, "\x00") }
 
-// whereabouts returns the name of each field of a path, and the position of each item. It returns false if the object lacks the
+// resolvePath returns the name of each field of a path, and the position of each item. It returns false if the object lacks the
 // field.
-func (m *Managed) whereabouts(path fieldpath.Path) (places []string, ok bool) {
+func (m *Managed) resolvePath(path fieldpath.Path) (places []string, ok bool) {
 	value := any(m.Object)
 	for _, step := range path {
 		switch v := value.(type) {
@@ -361,7 +361,7 @@ func (m *Managed) whereabouts(path fieldpath.Path) (places []string, ok bool) {
 
 // item returns the position of an item, or -1. A merge key matches as text or as a number.
 func (m *Managed) item(list []any, step fieldpath.Step) int {
-	if i, ok := m.place(list, step); ok {
+	if i, ok := m.positionOf(list, step); ok {
 		return int(i)
 	}
 	key, text, isItem := step.Item()
@@ -369,7 +369,7 @@ func (m *Managed) item(list []any, step fieldpath.Step) int {
 	if !isItem || err != nil {
 		return -1
 	}
-	if i, ok := m.place(list, fieldpath.ItemBy(fieldpath.ItemKey{Name: key, Value: number})); ok {
+	if i, ok := m.positionOf(list, fieldpath.ItemBy(fieldpath.ItemKey{Name: key, Value: number})); ok {
 		return int(i)
 	}
 	return -1

@@ -179,16 +179,16 @@ func (b *blamePage) object(o *pageObject, open bool) {
 			b.field(o, f)
 		}
 	default:
-		b.whole(o)
+		b.allParts(o)
 	}
 	b.Close()
 }
 
-// whole appends all parts of an object.
-func (b *blamePage) whole(o *pageObject) {
+// allParts appends all parts of an object.
+func (b *blamePage) allParts(o *pageObject) {
 	b.Open("div", page.Class("columns"))
 	b.Open("div", page.Class("side"))
-	b.way(o)
+	b.diagram(o)
 	b.Close()
 	b.Open("div")
 	if o.disputed != nil {
@@ -273,7 +273,7 @@ func (b *blamePage) lines(o *pageObject) {
 		}
 		b.line(o, line, name, step)
 		if f := line.Field; f != nil && f.Disputed && !line.Continued && !b.folding.isBrief() {
-			losers = losersOf(line, b.opts.ShowValues, false)
+			losers = overriddenOf(line, b.opts.ShowValues, false)
 		}
 		if i+1 == len(lines) || !lines[i+1].Continued {
 			for _, text := range losers {

@@ -39,7 +39,7 @@ func (t *blameText) object(s Selection) {
 		count = countLine(count, r)
 		rows = append(rows, r)
 		if r.mark == disputedMark {
-			losers = t.losers(line)
+			losers = t.overridden(line)
 		}
 		if i+1 == len(lines) || !lines[i+1].Continued { // behind the value, which may have several lines
 			rows, losers = append(rows, losers...), nil
@@ -94,18 +94,18 @@ func countLine(count []owned, r row) []owned {
 	return count
 }
 
-// losers returns the rows below a disputed line.
-func (t *blameText) losers(line blame.Line) []row {
+// overridden returns the rows below a disputed line.
+func (t *blameText) overridden(line blame.Line) []row {
 	var rows []row
-	for _, text := range losersOf(line, t.opts.ShowValues, true) {
+	for _, text := range overriddenOf(line, t.opts.ShowValues, true) {
 		rows = append(rows, row{text: report.Printable(text)})
 	}
 	return rows
 }
 
-// losersOf returns comments with the values of the other layers on a disputed line. They show the places if withPlace is set. The
+// overriddenOf returns comments with the values of the other layers on a disputed line. They show the places if withPlace is set. The
 // last manager wins over these layers.
-func losersOf(line blame.Line, showValues, withPlace bool) []string {
+func overriddenOf(line blame.Line, showValues, withPlace bool) []string {
 	f := line.Field
 	at := f.InForce()
 	if at < 0 {

@@ -24,7 +24,7 @@ const (
 // names.
 func (s *pathStack) step(line blame.Line) string {
 	if line.Field == nil || line.Continued {
-		return s.plain(line)
+		return s.openWithoutHistory(line)
 	}
 	path := line.Field.Path
 	dash := len(line.Text) - len(strings.TrimLeft(line.Text, " "))
@@ -53,8 +53,8 @@ func (s *pathStack) step(line blame.Line) string {
 	return step
 }
 
-// plain opens the field of a line without a history, such as apiVersion.
-func (s *pathStack) plain(line blame.Line) string {
+// openWithoutHistory opens the field of a line without a history, such as apiVersion.
+func (s *pathStack) openWithoutHistory(line blame.Line) string {
 	column := len(line.Text) - len(strings.TrimLeft(line.Text, " "))
 	if !line.Continued {
 		s.open = append(s.open, openField{column, s.below(column) + 1})

@@ -19,14 +19,14 @@ import (
 	"github.com/trainweld/trainweld/render/codes"
 )
 
-// place stands for the directory in a command.
-const place = "{}"
+// dirPlaceholder stands for the directory in a command.
+const dirPlaceholder = "{}"
 
 // words splits a command at spaces. No shell reads it.
 func words(command string) ([]string, error) {
 	words := strings.Fields(command)
-	if len(words) == 0 || !strings.Contains(strings.Join(words[1:], " "), place) {
-		return nil, fmt.Errorf("--build: %q does not say where the directory goes: write %s for it, as in 'helm template %s'", command, place, place)
+	if len(words) == 0 || !strings.Contains(strings.Join(words[1:], " "), dirPlaceholder) {
+		return nil, fmt.Errorf("--build: %q does not say where the directory goes: write %s for it, as in 'helm template %s'", command, dirPlaceholder, dirPlaceholder)
 	}
 	return words, nil
 }
@@ -37,14 +37,14 @@ func (b *Builder) runCommand(built *workspace.Built) {
 		built.Findings = append(built.Findings, failure(code, fieldpath.Position{File: built.File}, message, help))
 	}
 	built.File = b.fileOf(built.Dir)
-	folder, dir, err := b.copy.place(built.Dir)
+	folder, dir, err := b.copy.workingDir(built.Dir)
 	if err != nil {
 		fail(codes.BuildFailed, printable.Error(err), "run the command itself, and name its output")
 		return
 	}
 	args := make([]string, len(b.command))
 	for i, word := range b.command {
-		args[i] = strings.ReplaceAll(word, place, "."+string(filepath.Separator)+dir) // a name such as -x is no option
+		args[i] = strings.ReplaceAll(word, dirPlaceholder, "."+string(filepath.Separator)+dir) // a name such as -x is no option
 	}
 	ctx, cancel := context.WithTimeout(b.copy.running, b.limit)
 	defer cancel()
@@ -63,7 +63,7 @@ func (b *Builder) runCommand(built *workspace.Built) {
 	case err != nil:
 		fail(codes.BuildFailed, fmt.Sprintf("%s fails: %v%s", name, err, messages(stderr.kept.Bytes())), "try the command alone in the directory that it is written for")
 	default:
-		b.takeOutput(built, name, stdout.kept.Bytes(), fail)
+		b.setOutput(built, name, stdout.kept.Bytes(), fail)
 	}
 	if written := b.copy.written(built.Dir); written != "" {
 		built.Text = nil
@@ -82,8 +82,8 @@ func (b *Builder) fileOf(dir string) string {
 	return dir
 }
 
-// takeOutput keeps the output of a command, if it is a stream of objects.
-func (b *Builder) takeOutput(built *workspace.Built, name string, text []byte, fail func(code finding.Code, message, help string)) {
+// setOutput sets the result of a build from the output of a command, if it is a stream of objects.
+func (b *Builder) setOutput(built *workspace.Built, name string, text []byte, fail func(code finding.Code, message, help string)) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		fail(codes.BuildOutput, name+" prints nothing", "use a command that prints manifests")
 		return

@@ -76,8 +76,8 @@ func (c *treeCopy) make() error {
 	return err
 }
 
-// place returns the working directory of a command, and the path of a directory from there.
-func (c *treeCopy) place(dir string) (folder, relative string, err error) {
+// workingDir returns the working directory of a command, and the path of a directory from there.
+func (c *treeCopy) workingDir(dir string) (folder, relative string, err error) {
 	if c.once.Do(func() { c.err = c.make() }); c.err != nil {
 		return "", "", c.err
 	}
@@ -154,7 +154,7 @@ func (c *treeCopy) close() finding.List {
 
 // written returns the files that were written into a directory of the copy, or "" for none.
 func (c *treeCopy) written(dir string) string {
-	folder, relative, err := c.place(dir)
+	folder, relative, err := c.workingDir(dir)
 	if err != nil {
 		return ""
 	}

@@ -54,7 +54,7 @@ func (b *Builder) Find() ([]string, finding.List) {
 			}
 		}
 		if !built {
-			found = append(found, b.nothing(name))
+			found = append(found, b.nothingToBuild(name))
 		}
 	}
 	if b.command != nil && len(dirs) == 0 && found == nil {
@@ -64,7 +64,7 @@ func (b *Builder) Find() ([]string, finding.List) {
 	return slices.Compact(dirs), found
 }
 
-func (b *Builder) nothing(name string) finding.Finding {
+func (b *Builder) nothingToBuild(name string) finding.Finding {
 	at := fieldpath.Position{File: name}
 	info, err := fs.Stat(b.tree, name)
 	switch {

@@ -54,7 +54,7 @@ func (b *Builder) kustomize(built *workspace.Built) (jobs patchedJobs) {
 		built.Findings = append(built.Findings, b.failed(built, real, err))
 		return nil
 	}
-	b.take(built, real, closure, made)
+	b.setResult(built, real, closure, made)
 	return made.Jobs
 }
 
@@ -118,8 +118,8 @@ func (b *Builder) reason(dir, real string, err error) string {
 	return report.Printable(safeReason(text))
 }
 
-// take takes the product of a build.
-func (b *Builder) take(built *workspace.Built, real string, closure []*kustomization, made product) {
+// setResult sets the result of a build from its product.
+func (b *Builder) setResult(built *workspace.Built, real string, closure []*kustomization, made product) {
 	o := &origins{sources: b.sources, dir: built.Dir, real: real, file: built.File, closure: closure}
 	for i, from := range made.Sources {
 		part := origin{line: i + 1, generated: from.Generated}

@@ -97,7 +97,7 @@ func maskedLine(line string, isValue bool) (shown string, endsWithKey bool) {
 		case strings.HasPrefix(lower, "-") && isSecretKey(lower) || lower == "bearer" || lower == "basic":
 			isSecret = true
 		case strings.Contains(lower, "://"):
-			words[i] = plainURL(word)
+			words[i] = maskURL(word)
 		case isOpaque(word):
 			words[i] = mask
 		}
@@ -130,8 +130,8 @@ func isSecretKey(key string) bool {
 	return false
 }
 
-// plainURL masks the user and the query of a URL.
-func plainURL(word string) string {
+// maskURL masks the user and the query of a URL.
+func maskURL(word string) string {
 	if at := strings.IndexAny(word, "?#"); at != -1 {
 		word = word[:at+1] + mask
 	}

@@ -197,9 +197,9 @@ func settersOf(path fieldpath.Path) []string {
 		return []string{"namePrefix", "nameSuffix"}
 	case has("metadata", "namespace"):
 		return []string{"namespace"}
-	case within(path, "labels"):
+	case isWithinMetadata(path, "labels"):
 		return []string{"labels", "commonLabels", "replacements"}
-	case within(path, "annotations"):
+	case isWithinMetadata(path, "annotations"):
 		return []string{"commonAnnotations", "replacements"}
 	case last == "image":
 		return []string{"images", "imageTags", "replacements"}
@@ -210,8 +210,8 @@ func settersOf(path fieldpath.Path) []string {
 	}
 }
 
-// within reports whether a path leads into this field of metadata, of the object or of a template.
-func within(path fieldpath.Path, field string) bool {
+// isWithinMetadata reports whether a path leads into this field of metadata, of the object or of a template.
+func isWithinMetadata(path fieldpath.Path, field string) bool {
 	for i := range path {
 		if path[i:].HasPrefix(fieldpath.Fields("metadata", field)) {
 			return true

@@ -18,11 +18,11 @@ import (
 // is empty there. Without builds, the flags of both versions are the only pair. It returns the first error of take, and then builds
 // nothing more.
 func Pairs(p *host.Program, old, new Version, take func(old, new workspace.Flags) error) error {
-	before, err := side(p, old)
+	before, err := newVersionSide(p, old)
 	if err != nil {
 		return err
 	}
-	after, err := side(p, new)
+	after, err := newVersionSide(p, new)
 	if err != nil {
 		before.Close()
 		return err
@@ -72,7 +72,7 @@ type versionSide struct {
 	missing finding.List
 }
 
-func side(p *host.Program, v Version) (*versionSide, error) {
+func newVersionSide(p *host.Program, v Version) (*versionSide, error) {
 	b, err := New(p, v.Files, v.Flags)
 	s := &versionSide{Builder: b, flags: v.Flags, dirs: map[string]string{}, root: v.Root}
 	if b == nil || err != nil {

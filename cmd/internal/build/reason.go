@@ -9,9 +9,9 @@ import (
 	"sync"
 )
 
-// sayings returns an expression for what kustomize says of files, fields and names. Other messages of it may quote values: literals,
+// safeMessages returns an expression for what kustomize says of files, fields and names. Other messages of it may quote values: literals,
 // patches and Secrets.
-var sayings = sync.OnceValue(func() *regexp.Regexp {
+var safeMessages = sync.OnceValue(func() *regexp.Regexp {
 	const path, name, id = `[-\w./@+]+`, `[-\w./]+`, `[-\w./~|\[\]]+`
 	return regexp.MustCompile(strings.Join([]string{
 		`external plugins disabled; unable to load external plugin '` + name + `'`,
@@ -58,7 +58,7 @@ var sayings = sync.OnceValue(func() *regexp.Regexp {
 
 // safeReason returns the parts of a message of kustomize that hold no values.
 func safeReason(text string) string {
-	parts := sayings().FindAllString(text, -1)
+	parts := safeMessages().FindAllString(text, -1)
 	var distinct []string
 	for _, part := range parts {
 		if !slices.Contains(distinct, part) && len(distinct) < mostLines {

@@ -28,12 +28,12 @@ const (
 const mostStopped = 3
 
 var (
-	errMemory = fmt.Errorf("takes more than %d MiB of memory, and was stopped", mostResident>>20)
-	errDepth  = errors.New("does not end: values nest too deeply, or a reference leads back to itself")
-	errEnded  = errors.New("ends without a result")
-	errTime   = fmt.Errorf("takes more than %s of processor time, and was stopped", mostProcessor)
-	errLate   = fmt.Errorf("does not end within %s, and was stopped", mostTime)
-	errOthers = fmt.Errorf("is not built: %d builds of this run have reached their limits", mostStopped)
+	errMemory   = fmt.Errorf("takes more than %d MiB of memory, and was stopped", mostResident>>20)
+	errDepth    = errors.New("does not end: values nest too deeply, or a reference leads back to itself")
+	errEnded    = errors.New("ends without a result")
+	errTime     = fmt.Errorf("takes more than %s of processor time, and was stopped", mostProcessor)
+	errDeadline = fmt.Errorf("does not end within %s, and was stopped", mostTime)
+	errOthers   = fmt.Errorf("is not built: %d builds of this run have reached their limits", mostStopped)
 )
 
 // outOfMemory are the words with which Go ends a process without memory, also for the stack of a thread.
@@ -43,10 +43,10 @@ var outOfMemory = []string{process.OutOfMemory, "cannot allocate memory", "pthre
 // process, because it takes as long to start as many builds do. A build that the process does not survive is told from the others
 // by building it again alone.
 type sandbox struct {
-	turn    sync.RWMutex // builds run at once, or one alone
-	mu      sync.Mutex
-	now     *builds
-	stopped int // the builds that have reached a limit
+	exclusive sync.RWMutex // builds run at once, or one alone
+	mu        sync.Mutex
+	now       *builds
+	stopped   int // the builds that have reached a limit
 
 	processor, time time.Duration // the limits of a build
 }
@@ -72,25 +72,25 @@ type answerer interface {
 
 // running is a build that runs.
 type running struct {
-	files answerer
-	made  chan message
-	spent time.Duration // its share of the processor
-	over  chan struct{} // closed when that is too much
+	files  answerer
+	result chan message
+	spent  time.Duration // its share of the processor
+	over   chan struct{} // closed when that is too much
 }
 
 // run builds a directory. The error is one of kustomize, or the reason for which the build was stopped.
 func (s *sandbox) run(asked request, files answerer) (product, error) {
-	s.turn.RLock()
+	s.exclusive.RLock()
 	made, isShared, err := s.try(asked, files)
-	s.turn.RUnlock()
+	s.exclusive.RUnlock()
 	if isShared {
-		s.turn.Lock()
-		defer s.turn.Unlock()
+		s.exclusive.Lock()
+		defer s.exclusive.Unlock()
 		s.end()
 		made, _, err = s.try(asked, files)
 		s.end()
 	}
-	for _, limit := range []error{errTime, errLate, errMemory, errDepth} {
+	for _, limit := range []error{errTime, errDeadline, errMemory, errDepth} {
 		if errors.Is(err, limit) {
 			s.mu.Lock()
 			s.stopped++
@@ -110,7 +110,7 @@ func (s *sandbox) try(asked request, files answerer) (made product, isShared boo
 	if err != nil {
 		return made, false, err
 	}
-	r := &running{files: files, made: make(chan message, 1), over: make(chan struct{})}
+	r := &running{files: files, result: make(chan message, 1), over: make(chan struct{})}
 	b.mu.Lock()
 	b.started++
 	id := b.started
@@ -125,12 +125,12 @@ func (s *sandbox) try(asked request, files answerer) (made product, isShared boo
 	limit := time.NewTimer(s.time)
 	defer limit.Stop()
 	select {
-	case m := <-r.made:
+	case m := <-r.result:
 		made, err = decode(m)
 		return made, false, err
 	case <-limit.C:
 		b.end(nil)
-		return made, false, errLate
+		return made, false, errDeadline
 	case <-r.over:
 		b.end(nil)
 		b.mu.Lock()
@@ -299,7 +299,7 @@ func (b *builds) serve(out *bufio.Reader) {
 			b.end(fmt.Errorf("cannot be confined: %s", m.parts[0]))
 		case r == nil || len(m.parts) == 0: // it was stopped
 		case m.op == opBuild:
-			r.made <- m
+			r.result <- m
 		default:
 			go func() { b.send(message{m.build, m.op, r.files.answer(m.op, m.parts[0])}) }()
 		}

@@ -248,7 +248,7 @@ func TestSandbox_OtherBuilds(t *testing.T) {
 	for range 2 {
 		select {
 		case r := <-ends:
-			if r.err == nil || !strings.Contains(r.err.Error(), errLate.Error()) {
+			if r.err == nil || !strings.Contains(r.err.Error(), errDeadline.Error()) {
 				t.Errorf("the endless build: %v", r.err)
 			}
 		case r := <-goesOn:
@@ -270,7 +270,7 @@ func TestSandbox_Memory(t *testing.T) {
 	if err := b.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	limit := time.AfterFunc(time.Minute, func() { b.end(errLate) })
+	limit := time.AfterFunc(time.Minute, func() { b.end(errDeadline) })
 	defer limit.Stop()
 	go b.watch()
 	_ = b.cmd.Wait() // it was killed

@@ -72,7 +72,7 @@ type JobDiff struct {
 	updateEffect UpdateEffect
 	rewritten    bool // the TrainJob itself changes
 
-	old, new              *Job // until judge; nil if created or removed
+	old, new              *Job // until evaluate; nil if created or removed
 	oldQueue, newQueue    string
 	loadBefore, loadAfter pipeline.Load
 }
@@ -150,7 +150,7 @@ func Compare(old, new *Version, showValues bool) (*Comparison, error) {
 			return nil, err
 		}
 		delete(before, after.identity())
-		c.keep(j)
+		c.addDiffering(j)
 	}
 	for i := range old.Jobs {
 		if gone := before[old.Jobs[i].identity()]; gone != nil {
@@ -158,10 +158,10 @@ func Compare(old, new *Version, showValues bool) (*Comparison, error) {
 			if err != nil {
 				return nil, err
 			}
-			c.keep(j)
+			c.addDiffering(j)
 		}
 	}
-	c.judge()
+	c.evaluate()
 	c.compact(c)
 	if new.Live {
 		c.name()
@@ -224,7 +224,7 @@ func (j *Job) identity() identity { return identity{j.ID, j.Migrated} }
 // isSame reports whether nothing of the TrainJob's objects and of its queue differs.
 func (j *JobDiff) isSame() bool { return len(j.Objects) == 0 && len(j.queueChange()) == 0 }
 
-func (c *Comparison) keep(j *JobDiff) {
+func (c *Comparison) addDiffering(j *JobDiff) {
 	if j.rewritten = j.state == stateChanged && c.new.UpdateEffect != nil && j.new.rewrites(j.old); j.state == stateChanged && j.isSame() && !j.rewritten {
 		if !j.migrated {
 			c.same++

@@ -22,12 +22,12 @@ func (c *Comparison) WriteHTML(w io.Writer, version string) error {
 	for _, note := range c.new.Notes {
 		b.Add("p", note)
 	}
-	concerns := c.concerns()
-	for i := range concerns {
-		b.concern(&concerns[i])
+	sections := c.findingSections()
+	for i := range sections {
+		b.findingSection(&sections[i])
 	}
 	b.causes(s)
-	b.todo(c.remedies(concerns, firstNames, func(text string) string { return text }))
+	b.todo(c.remedies(sections, firstNames, func(text string) string { return text }))
 	groups := c.groups()
 	for i, g := range groups {
 		if i == 0 {
@@ -66,8 +66,8 @@ func (b *htmlWriter) impactTable(rows []row) {
 	b.Close()
 }
 
-// concern appends conflicts or other findings, new ones first.
-func (b *htmlWriter) concern(s *findingSection) {
+// findingSection appends conflicts or other findings, new ones first.
+func (b *htmlWriter) findingSection(s *findingSection) {
 	if len(s.groups) == 0 {
 		return
 	}

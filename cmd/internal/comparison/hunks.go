@@ -81,7 +81,7 @@ func asHunkLine(l diff.Line, moves map[string]diff.Change) (hunkLine, bool) {
 	case diff.NewOnly:
 		h.mark = '+'
 	case diff.MovedAway:
-		if !isMove || within(l.Path, moves) {
+		if !isMove || isInMoved(l.Path, moves) {
 			return h, false
 		}
 		h.mark, h.note = '-', fmt.Sprintf("moves to place %d", move.To+1)
@@ -93,8 +93,8 @@ func asHunkLine(l diff.Line, moves map[string]diff.Change) (hunkLine, bool) {
 	return h, true
 }
 
-// within reports whether a path leads into a moved item.
-func within(path fieldpath.Path, moves map[string]diff.Change) bool {
+// isInMoved reports whether a path leads into a moved item.
+func isInMoved(path fieldpath.Path, moves map[string]diff.Change) bool {
 	for n := range path {
 		if _, moved := moves[path[:n].String()]; moved {
 			return true

@@ -71,8 +71,8 @@ type queueMove struct {
 	TrainJobs int    `json:"trainJobs"`
 }
 
-// judge sets the loads of the differing TrainJobs, and asks for their effects. Then it drops the inputs, which take much memory.
-func (c *Comparison) judge() {
+// evaluate sets the loads of the differing TrainJobs, and asks for their effects. Then it drops the inputs, which take much memory.
+func (c *Comparison) evaluate() {
 	if c.new.UpdateEffect != nil {
 		c.askEffects()
 	}
@@ -230,7 +230,7 @@ type row struct {
 func (r row) line() string {
 	text := r.text
 	if r.names != nil {
-		text += ": " + firstNames(r.names, mostBlast)
+		text += ": " + firstNames(r.names, mostNames)
 	}
 	if r.frozen != "" {
 		text += fmt.Sprintf(" (%s cannot change)", r.frozen)
@@ -240,7 +240,7 @@ func (r row) line() string {
 
 // The numbers of names and of fields in a row.
 const (
-	mostBlast  = 3
+	mostNames  = 3
 	mostFrozen = 2
 )
 

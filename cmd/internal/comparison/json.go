@@ -172,9 +172,9 @@ func rejectionOf(f finding.Finding) jsonRejection {
 // json lists the findings, new ones first.
 func (c *openFindings) json() []jsonFound {
 	var out []jsonFound
-	for i, f := range slices.Concat(c.brought, c.stood) {
+	for i, f := range slices.Concat(c.introduced, c.preexisting) {
 		out = append(out, jsonFound{
-			New: i < len(c.brought), Severity: f.Severity, Kind: f.Object.Kind, Namespace: f.Object.Namespace, Name: f.Object.Name, Build: f.Build,
+			New: i < len(c.introduced), Severity: f.Severity, Kind: f.Object.Kind, Namespace: f.Object.Namespace, Name: f.Object.Name, Build: f.Build,
 			jsonRejection: rejectionOf(f), Claims: jsonClaims(f.Claims),
 		})
 	}

@@ -35,21 +35,21 @@ func (c *Comparison) WriteMarkdown(w, rest io.Writer, restName string) error {
 		fmt.Fprintf(&b, "> %s\n", html.EscapeString(note))
 	}
 	s.markdown(&b)
-	concerns := c.concerns()
-	l := leftOut{w: rest}
-	for i := range concerns {
-		text, whole := concerns[i].markdown(mostMarkdown / 8)
+	sections := c.findingSections()
+	l := omittedParts{w: rest}
+	for i := range sections {
+		text, whole := sections[i].markdown(mostMarkdown / 8)
 		b.WriteString(text)
 		if !whole {
-			l.concern(&concerns[i])
+			l.findingSection(&sections[i])
 		}
 	}
-	c.todo(&b, concerns)
+	c.todo(&b, sections)
 	for i, g := range c.groups() {
 		if i == 0 {
 			b.WriteString("\n**What changes**\n")
 		}
-		if err := c.place(&b, g, &l); err != nil {
+		if err := c.addSection(&b, g, &l); err != nil {
 			return err
 		}
 	}
@@ -63,10 +63,10 @@ func (c *Comparison) WriteMarkdown(w, rest io.Writer, restName string) error {
 	return err
 }
 
-// place writes the section of a group to the comment while there is room. It writes a section that is cut to the rest.
-func (c *Comparison) place(b *strings.Builder, g *group, l *leftOut) error {
-	room := mostMarkdown - lastLine - b.Len()
-	cut := l.cut || room < leastSection
+// addSection writes the section of a group to the comment while it fits. It writes a section that is cut to the rest.
+func (c *Comparison) addSection(b *strings.Builder, g *group, l *omittedParts) error {
+	remaining := mostMarkdown - lastLine - b.Len()
+	cut := l.cut || remaining < leastSection
 	if cut && l.w == nil {
 		l.jobs += len(g.jobs)
 		return nil
@@ -76,7 +76,7 @@ func (c *Comparison) place(b *strings.Builder, g *group, l *leftOut) error {
 		return err
 	}
 	if !cut {
-		text, whole := section(g, lines, room)
+		text, whole := section(g, lines, remaining)
 		b.WriteString(text)
 		if whole {
 			return nil
@@ -91,8 +91,8 @@ func (c *Comparison) place(b *strings.Builder, g *group, l *leftOut) error {
 	return nil
 }
 
-// leftOut counts and writes the missing parts of a comment.
-type leftOut struct {
+// omittedParts counts and writes the missing parts of a comment.
+type omittedParts struct {
 	w       io.Writer // may be nil
 	cut     bool      // a section is cut
 	jobs    int       // the TrainJobs without a section
@@ -101,9 +101,9 @@ type leftOut struct {
 	err     error
 }
 
-func (l *leftOut) missing() bool { return l.cut || l.jobs > 0 || l.listed }
+func (l *omittedParts) missing() bool { return l.cut || l.jobs > 0 || l.listed }
 
-func (l *leftOut) write(text string) {
+func (l *omittedParts) write(text string) {
 	if l.w == nil || l.err != nil {
 		return
 	}
@@ -114,19 +114,19 @@ func (l *leftOut) write(text string) {
 	_, l.err = io.WriteString(l.w, text)
 }
 
-func (l *leftOut) concern(s *findingSection) {
+func (l *omittedParts) findingSection(s *findingSection) {
 	text, _ := s.markdown(1 << 30)
 	l.listed = true
 	l.write(text)
 }
 
-func (l *leftOut) section(g *group, lines []hunkLine) {
+func (l *omittedParts) section(g *group, lines []hunkLine) {
 	text, _ := section(g, lines, 1<<30)
 	l.write(text)
 }
 
 // line counts the missing TrainJobs, and names the file of the rest.
-func (l *leftOut) line(noun, file string) string {
+func (l *omittedParts) line(noun, file string) string {
 	what := "A comment holds 60,000 characters"
 	if l.jobs > 0 {
 		what = fmt.Sprintf("**%s**, not shown here: a comment holds 60,000 characters", moreDiffer(l.jobs, noun))
@@ -144,9 +144,9 @@ func moreDiffer(n int, noun string) string {
 	return fmt.Sprintf("%d more %ss differ", n, noun)
 }
 
-// section returns the section of a group, at most room bytes long, and whether it is complete. It returns "" if its title does
+// section returns the section of a group, at most remaining bytes long, and whether it is complete. It returns "" if its title does
 // not fit.
-func section(g *group, shown []hunkLine, room int) (text string, whole bool) {
+func section(g *group, shown []hunkLine, remaining int) (text string, whole bool) {
 	var lines []string
 	for _, l := range shown {
 		lines = append(lines, l.String())
@@ -155,14 +155,14 @@ func section(g *group, shown []hunkLine, room int) (text string, whole bool) {
 	head := fmt.Sprintf("\n<details>\n<summary>%s</summary>\n\n%sdiff\n", g.htmlTitle(), fence)
 	foot := fence + "\n\n</details>\n"
 	const more = 60 // the line that counts the missing lines
-	room -= len(head) + len(foot) + more
-	if room < 0 {
+	remaining -= len(head) + len(foot) + more
+	if remaining < 0 {
 		return "", false
 	}
 	var b strings.Builder
 	b.WriteString(head)
 	for i, line := range lines {
-		if room -= len(line) + 1; room < 0 {
+		if remaining -= len(line) + 1; remaining < 0 {
 			fmt.Fprintf(&b, "# … %s, not shown here\n", report.Count(len(lines)-i, "more line"))
 			return b.String() + foot, false
 		}
@@ -227,7 +227,7 @@ func writeImpactMarkdown(w io.Writer, headline string, rows []row) {
 		}
 		text := cell(r.text)
 		if r.names != nil {
-			text = html.EscapeString(r.text) + ": " + inCell(markdownNames(r.names, mostBlast))
+			text = html.EscapeString(r.text) + ": " + inCell(markdownNames(r.names, mostNames))
 		}
 		if r.frozen != "" {
 			text += fmt.Sprintf(" (%s cannot change)", cell(r.frozen))

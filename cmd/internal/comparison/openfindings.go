@@ -14,8 +14,8 @@ import (
 
 // openFindings holds findings of one kind in the new version. They are new, or belong to TrainJobs that differ.
 type openFindings struct {
-	brought, stood finding.List
-	elsewhere      int // the old ones of TrainJobs that do not differ
+	introduced, preexisting finding.List
+	elsewhere               int // the old ones of TrainJobs that do not differ
 }
 
 // openFindingsOf sorts findings of the new version.
@@ -30,9 +30,9 @@ func (c *Comparison) openFindingsOf(before, after finding.List) openFindings {
 	for _, f := range after {
 		switch {
 		case !standing.Take(f):
-			of.brought = append(of.brought, f)
+			of.introduced = append(of.introduced, f)
 		case differs[f.Object]:
-			of.stood = append(of.stood, f)
+			of.preexisting = append(of.preexisting, f)
 		default:
 			of.elsewhere++
 		}
@@ -41,12 +41,12 @@ func (c *Comparison) openFindingsOf(before, after finding.List) openFindings {
 }
 
 func (c *openFindings) add(other openFindings) {
-	c.brought = append(c.brought, other.brought...)
-	c.stood = append(c.stood, other.stood...)
+	c.introduced = append(c.introduced, other.introduced...)
+	c.preexisting = append(c.preexisting, other.preexisting...)
 	c.elsewhere += other.elsewhere
 }
 
-// findingSection holds the groups of a concern, new ones first.
+// findingSection holds the groups of conflicts or of other findings, new ones first.
 type findingSection struct {
 	openFindings
 	head, noun string
@@ -55,24 +55,24 @@ type findingSection struct {
 	opts       report.Options
 }
 
-// concerns returns the conflicts and the other findings of the new version.
-func (c *Comparison) concerns() []findingSection {
+// findingSections returns the conflicts and the other findings of the new version.
+func (c *Comparison) findingSections() []findingSection {
 	sections := []findingSection{{openFindings: c.conflicts, head: "Who disagrees", noun: "conflict"}, {openFindings: c.findings, head: "Findings", noun: "finding"}}
 	for i := range sections {
 		s := &sections[i]
-		s.brought, s.stood = codes.JoinBuilds(s.brought), codes.JoinBuilds(s.stood)
+		s.introduced, s.preexisting = codes.JoinBuilds(s.introduced), codes.JoinBuilds(s.preexisting)
 		s.opts = report.Options{ShowValues: !c.mask}
-		s.groups = s.opts.Groups(s.brought)
+		s.groups = s.opts.Groups(s.introduced)
 		s.new = len(s.groups)
-		s.groups = append(s.groups, s.opts.Groups(s.stood)...)
+		s.groups = append(s.groups, s.opts.Groups(s.preexisting)...)
 	}
 	return sections
 }
 
 // count counts the findings.
 func (s *findingSection) count() string {
-	text := report.Count(len(s.brought)+len(s.stood), s.noun)
-	if n := len(s.brought); n > 0 {
+	text := report.Count(len(s.introduced)+len(s.preexisting), s.noun)
+	if n := len(s.introduced); n > 0 {
 		text += fmt.Sprintf(", %d new", n)
 	}
 	if s.elsewhere > 0 {
@@ -143,8 +143,8 @@ func (s *findingSection) item(g *report.Group, isNew bool) string {
 }
 
 // todo writes the remedies.
-func (c *Comparison) todo(b *strings.Builder, concerns []findingSection) {
-	for i, line := range c.remedies(concerns, markdownNames, safeText) {
+func (c *Comparison) todo(b *strings.Builder, sections []findingSection) {
+	for i, line := range c.remedies(sections, markdownNames, safeText) {
 		if i == 0 {
 			b.WriteString("\n**What to do**\n\n")
 		}
@@ -153,7 +153,7 @@ func (c *Comparison) todo(b *strings.Builder, concerns []findingSection) {
 }
 
 // remedies returns the first remedies, each once. As the report's format needs, names lists TrainJobs and escape escapes text.
-func (c *Comparison) remedies(concerns []findingSection, names func([]jobName, int) string, escape func(string) string) []string {
+func (c *Comparison) remedies(sections []findingSection, names func([]jobName, int) string, escape func(string) string) []string {
 	impact := c.impact()
 	var lines []string
 	add := func(u Update, one, many string) {
@@ -174,7 +174,7 @@ func (c *Comparison) remedies(concerns []findingSection, names func([]jobName, i
 			}
 		}
 	}
-	for _, s := range concerns {
+	for _, s := range sections {
 		for i := range s.groups {
 			lines = append(lines, string(s.groups[i].First.Code)+": "+escape(s.groups[i].First.Remedy.Text))
 		}

@@ -153,7 +153,7 @@ func notices(archives []*archive, behaviour string, r *release.Release, all bool
 	}
 	for _, c := range slices.Concat(first, later) {
 		got, err := run.ask(c, r.Name)
-		if run.judge(c.want[r.Name], got, err) != "" {
+		if run.difference(c.want[r.Name], got, err) != "" {
 			return c.String()
 		}
 	}

@@ -171,8 +171,8 @@ func convert(from, into any) error {
 	return json.Unmarshal(text, into)
 }
 
-// takeOwners removes managedFields from the JobSet of the items, and returns its entries, or nil without any.
-func takeOwners(items []any) []owned {
+// removeOwners removes managedFields from the JobSet of the items, and returns its entries, or nil without any.
+func removeOwners(items []any) []owned {
 	var entries []owned
 	for _, item := range items {
 		object, _ := item.(map[string]any)

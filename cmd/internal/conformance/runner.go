@@ -70,7 +70,7 @@ func (r *runner) run(archives []*archive) {
 					slots <- struct{}{}
 					defer func() { <-slots }()
 					got, err := r.ask(c, release)
-					r.done(c, outcome{c.behaviour, c.name, release, r.judge(want, got, err)}, got, err)
+					r.done(c, outcome{c.behaviour, c.name, release, r.difference(want, got, err)}, got, err)
 				})
 			}
 		}
@@ -90,8 +90,8 @@ func (r *runner) done(c *testCase, o outcome, got result, err error) {
 	r.outcomes = append(r.outcomes, o)
 }
 
-// judge returns how a result differs from the expected result, or "".
-func (r *runner) judge(want, got result, err error) string {
+// difference returns how a result differs from the expected result, or "".
+func (r *runner) difference(want, got result, err error) string {
 	switch {
 	case err != nil:
 		return err.Error()
@@ -159,7 +159,7 @@ func (r *runner) ask(c *testCase, release string) (result, error) {
 	if err != nil {
 		return result{}, fmt.Errorf("the program's output: %w", err)
 	}
-	got := result{Owners: takeOwners(all), Warns: strings.Contains("\n"+problems.String(), "\nWarning:")}
+	got := result{Owners: removeOwners(all), Warns: strings.Contains("\n"+problems.String(), "\nWarning:")}
 	got.Items = normal(all)
 	if r.record {
 		got.Owners, err = ownersOf(objects, release)

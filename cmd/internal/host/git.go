@@ -226,9 +226,9 @@ func isBare(dir string) bool {
 // The limits of a run of git, and of an answer. A few trees that name each other often make a listing without end. In the place of its
 // files, git waits for a named pipe, and reads a device without end.
 const (
-	mostListed = 64 << 20 // bytes: the paths of about a million files
-	mostGit    = 30 * time.Second
-	mostHeld   = 384 << 20 // bytes of its memory
+	mostListed    = 64 << 20 // bytes: the paths of about a million files
+	mostGit       = 30 * time.Second
+	mostGitMemory = 384 << 20 // bytes of its memory
 )
 
 // git runs git in a directory and returns its output. The error includes git's message.
@@ -242,7 +242,7 @@ func gitWithin(most time.Duration, stdin io.Reader, dir string, args ...string) 
 	if err != nil {
 		return nil, err
 	}
-	if err := process.StartWithin(cmd, mostHeld); err != nil {
+	if err := process.StartWithin(cmd, mostGitMemory); err != nil {
 		return nil, err
 	}
 	var isLate atomic.Bool
@@ -450,7 +450,7 @@ func (r *GitFiles) start() error {
 	if err != nil {
 		return err
 	}
-	if err := process.StartWithin(cmd, mostHeld); err != nil {
+	if err := process.StartWithin(cmd, mostGitMemory); err != nil {
 		return err
 	}
 	r.ask, r.answer, r.kill = ask, bufio.NewReader(answer), cmd.Process.Kill

@@ -68,13 +68,13 @@ func catchSignals() *signals {
 	}
 	go func() {
 		for came := range c {
-			s.take(Interrupted{came})
+			s.handle(Interrupted{came})
 		}
 	}()
 	return s
 }
 
-func (s *signals) take(i Interrupted) {
+func (s *signals) handle(i Interrupted) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.listening || s.first != nil {

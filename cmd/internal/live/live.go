@@ -56,9 +56,9 @@ type Object struct {
 	// Broken reports that the object cannot be decoded, which is a finding.
 	Broken bool
 
-	managed *blameview.Managed // nil until asked for
-	room    *int
-	read    bool
+	managed   *blameview.Managed // nil until asked for
+	remaining *int
+	read      bool
 }
 
 // Family is a TrainJob of a dump, with the objects that controllers make from it.
@@ -92,7 +92,7 @@ type Dump struct {
 	families  map[fieldpath.Object]*Family
 	snapshots []*manifest.Document
 	file      string
-	room      int
+	remaining int
 }
 
 // Read reads a file, a directory or standard input. Flags give the namespace and the release.
@@ -106,7 +106,7 @@ func Read(s workspace.Source, flags workspace.Flags, path string) *Dump {
 		k.New = func() any { return new(blameview.AnyObject) }
 		flags.Kinds = append(flags.Kinds, k)
 	}
-	d := &Dump{Input: workspace.New(flags), Kinds: map[string]bool{}, families: map[fieldpath.Object]*Family{}, file: path, room: blameview.MaxManaged}
+	d := &Dump{Input: workspace.New(flags), Kinds: map[string]bool{}, families: map[fieldpath.Object]*Family{}, file: path, remaining: blameview.MaxManaged}
 	var found, doubled []*Object
 	documents := d.Input.ReadDocuments(s, flags.Files)
 	d.Findings = unreadable(d.Input.Findings)
@@ -159,7 +159,7 @@ func unreadable(found finding.List) finding.List {
 
 // object decodes an object of a family, or returns nil for another kind. It ignores unknown fields, which a newer cluster may have.
 func (d *Dump) object(document *manifest.Document, flags workspace.Flags) *Object {
-	o := &Object{ID: document.ID, Document: document, room: &d.room}
+	o := &Object{ID: document.ID, Document: document, remaining: &d.remaining}
 	switch kind := document.ID.Kind; {
 	case kind == trainer.TrainJobKind && workspace.IsTrainer(document):
 		o.Value = &trainer.TrainJob{}
@@ -341,7 +341,7 @@ func (o *Object) Position(path fieldpath.Path) fieldpath.Position { return o.Doc
 func (o *Object) Managed() *blameview.Managed {
 	if !o.read {
 		o.read = true
-		if m, ok := blameview.ReadManaged(o.Document, o.room); ok {
+		if m, ok := blameview.ReadManaged(o.Document, o.remaining); ok {
 			o.managed = m
 		}
 	}

@@ -22,7 +22,7 @@ import (
 // takes lists that a patch cannot address. The second field only classifies the results of the merge.
 
 // second is the field that tells apart two items of one merge key, and its default.
-type second struct{ name, fallback string }
+type second struct{ name, defaultValue string }
 
 // secondKey returns the second of the x-kubernetes-list-map-keys of an item's type (Kubernetes v1.36 k8s.io/api), or the zero value.
 func secondKey(item reflect.Type) second {
@@ -40,7 +40,7 @@ func (s second) of(item merge.Object) string {
 	if text, ok := item[s.name].(string); ok && text != "" {
 		return text
 	}
-	return s.fallback
+	return s.defaultValue
 }
 
 // duplicateSeverity returns the severity of two items with the same keys. The API server warns of some, and takes others in silence
@@ -256,7 +256,7 @@ func (c *unionCheck) union(t *schema.Type, u schema.Union, object merge.Object, 
 // memberClaims returns one claim for each member that is set: a manager's, or else the base's. It returns nil if no patch sets one.
 func (c *unionCheck) memberClaims(object merge.Object, path fieldpath.Path, set []string) []merge.Claim {
 	claims, isPatched := make([]merge.Claim, len(set)), false
-	whole, isWhole := c.wholeClaim(path)
+	whole, isWhole := c.atomicClaim(path)
 	for i, name := range set {
 		field := path.Append(fieldpath.Field(name))
 		claims[i] = merge.Claim{Layer: merge.Base, Value: object[name], Source: field}
@@ -283,8 +283,8 @@ func (c *unionCheck) memberClaims(object merge.Object, path fieldpath.Path, set 
 	return claims
 }
 
-// wholeClaim returns the last claim of a manager on the value that holds a path and merges as a whole. An example is a list of sources.
-func (c *unionCheck) wholeClaim(path fieldpath.Path) (merge.Claim, bool) {
+// atomicClaim returns the last claim of a manager on the value that holds a path and merges as a whole. An example is a list of sources.
+func (c *unionCheck) atomicClaim(path fieldpath.Path) (merge.Claim, bool) {
 	for n := len(path); n >= 0; n-- {
 		f, ok := c.patched[path[:n].String()]
 		if !ok {

@@ -109,13 +109,13 @@ func ParseOnConflict(word string) (render.OnConflict, error) {
 // value is a flag whose texts a function takes or rejects.
 type value struct {
 	text, kind string
-	take       func(text string) error
+	parse      func(text string) error
 }
 
 func (v *value) String() string { return v.text }
 
 func (v *value) Set(text string) error {
-	if err := v.take(text); err != nil {
+	if err := v.parse(text); err != nil {
 		return exit.Usage(err)
 	}
 	v.text = text
@@ -181,7 +181,7 @@ func AddInputs(f *pflag.FlagSet, flags *workspace.Flags, filename, patch string)
 // AddSelector adds the flag that selects TrainJobs by their labels.
 func AddSelector(f *pflag.FlagSet, flags *workspace.Flags) {
 	flags.Unread = &workspace.Unread{}
-	selector := value{kind: "selector", take: func(text string) error {
+	selector := value{kind: "selector", parse: func(text string) error {
 		parsed, err := labels.Parse(text)
 		switch {
 		case err != nil:
@@ -197,7 +197,7 @@ func AddSelector(f *pflag.FlagSet, flags *workspace.Flags) {
 
 // AddPolicy adds the flag --policy.
 func AddPolicy(f *pflag.FlagSet, flags *workspace.Flags) {
-	policy := value{kind: "string", take: func(file string) error {
+	policy := value{kind: "string", parse: func(file string) error {
 		if file == "" || file == manifest.Stdin {
 			return fmt.Errorf("--policy: name a file, not %q", file)
 		}

@@ -123,7 +123,7 @@ func (d Dir) At(op, name string) (string, error) {
 	return filepath.Join(string(d), local), nil
 }
 
-func within[T any](d Dir, op, name string, do func(string) (T, error)) (T, error) {
+func withFile[T any](d Dir, op, name string, do func(string) (T, error)) (T, error) {
 	file, err := d.At(op, name)
 	if err != nil {
 		var none T
@@ -134,7 +134,7 @@ func within[T any](d Dir, op, name string, do func(string) (T, error)) (T, error
 
 // Open opens a file or a folder, as all of Dir by its name below the folder.
 func (d Dir) Open(name string) (fs.File, error) {
-	file, err := within(d, "open", name, os.Open)
+	file, err := withFile(d, "open", name, os.Open)
 	if err != nil {
 		return nil, err
 	}
@@ -142,8 +142,8 @@ func (d Dir) Open(name string) (fs.File, error) {
 }
 
 func (d Dir) ReadDir(name string) ([]fs.DirEntry, error) {
-	return within(d, "readdir", name, os.ReadDir)
+	return withFile(d, "readdir", name, os.ReadDir)
 }
-func (d Dir) Stat(name string) (fs.FileInfo, error)  { return within(d, "stat", name, os.Stat) }
-func (d Dir) Lstat(name string) (fs.FileInfo, error) { return within(d, "lstat", name, os.Lstat) }
-func (d Dir) ReadLink(name string) (string, error)   { return within(d, "readlink", name, os.Readlink) }
+func (d Dir) Stat(name string) (fs.FileInfo, error)  { return withFile(d, "stat", name, os.Stat) }
+func (d Dir) Lstat(name string) (fs.FileInfo, error) { return withFile(d, "lstat", name, os.Lstat) }
+func (d Dir) ReadLink(name string) (string, error)   { return withFile(d, "readlink", name, os.Readlink) }

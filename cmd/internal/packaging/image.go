@@ -94,7 +94,7 @@ func (r release) annotations() map[string]string {
 		"org.opencontainers.image.title":       "trainweld",
 		"org.opencontainers.image.description": "Render Kubeflow TrainJobs without a cluster",
 		"org.opencontainers.image.licenses":    "Apache-2.0",
-		"org.opencontainers.image.source":      home,
+		"org.opencontainers.image.source":      homepage,
 		"org.opencontainers.image.version":     r.version,
 		"org.opencontainers.image.revision":    r.revision,
 	}

@@ -21,11 +21,11 @@ const mostUnknown = 100
 // licenses identifies texts, each once.
 type licenses struct {
 	known *classifier.Classifier
-	seen  map[string]verdict
+	seen  map[string]classification
 }
 
-// verdict holds the licenses that a text contains, or the problem with it.
-type verdict struct {
+// classification holds the licenses that a text contains, or the problem with it.
+type classification struct {
 	names   []string
 	problem string
 }
@@ -33,7 +33,7 @@ type verdict struct {
 // newLicenses loads the texts of all known licenses.
 func newLicenses() (licenses, error) {
 	c, err := assets.DefaultClassifier()
-	return licenses{c, map[string]verdict{}}, err
+	return licenses{c, map[string]classification{}}, err
 }
 
 // identify fills in the licenses of the modules. It returns an error that names each module without an accepted license.
@@ -62,7 +62,7 @@ func (l licenses) of(m module) (names, problems []string) {
 		}
 		v, ok := l.seen[string(t.data)]
 		if !ok {
-			v = l.judge(t.data)
+			v = l.classify(t.data)
 			l.seen[string(t.data)] = v
 		}
 		if v.problem != "" {
@@ -78,8 +78,8 @@ func (l licenses) of(m module) (names, problems []string) {
 	return slices.Sorted(maps.Keys(found)), problems
 }
 
-// judge identifies the licenses of a text. Almost all of its words must belong to licenses that are accepted.
-func (l licenses) judge(data []byte) verdict {
+// classify identifies the licenses of a text. Almost all of its words must belong to licenses that are accepted.
+func (l licenses) classify(data []byte) classification {
 	lines := bytes.Split(data, []byte("\n"))
 	known := make([]bool, len(lines)+1)
 	var names []string
@@ -91,12 +91,12 @@ func (l licenses) judge(data []byte) verdict {
 			continue
 		}
 		if !slices.Contains(accepted, m.Name) {
-			return verdict{problem: fmt.Sprintf("license %s is not accepted: must be one of %s", m.Name, strings.Join(accepted, ", "))}
+			return classification{problem: fmt.Sprintf("license %s is not accepted: must be one of %s", m.Name, strings.Join(accepted, ", "))}
 		}
 		names = append(names, m.Name)
 	}
 	if names == nil {
-		return verdict{problem: "unknown license"}
+		return classification{problem: "unknown license"}
 	}
 	unknown := 0
 	for i, line := range lines {
@@ -105,9 +105,9 @@ func (l licenses) judge(data []byte) verdict {
 		}
 	}
 	if unknown > mostUnknown {
-		return verdict{problem: fmt.Sprintf("%d words belong to no known license: must be at most %d", unknown, mostUnknown)}
+		return classification{problem: fmt.Sprintf("%d words belong to no known license: must be at most %d", unknown, mostUnknown)}
 	}
-	return verdict{names: names}
+	return classification{names: names}
 }
 
 // legalEntries returns the licenses and notices of the modules as files of an archive.

@@ -39,9 +39,9 @@ var platforms = []platform{
 const (
 	// checksums names the file for `sha256sum --check`.
 	checksums = "SHA256SUMS"
-	// home is the address of the project, and downloads is the address of its releases.
-	home      = "https://github.com/trainweld/trainweld"
-	downloads = home + "/releases/download/"
+	// homepage is the address of the project, and downloads is the address of its releases.
+	homepage  = "https://github.com/trainweld/trainweld"
+	downloads = homepage + "/releases/download/"
 )
 
 // earliest is the earliest time of a file in a zip archive.

@@ -68,7 +68,7 @@ func (r release) sbom(made []artifact) *spdx.Document {
 func (r release) artifactPackage(id common.ElementID, a artifact) *spdx.Package {
 	p := &spdx.Package{
 		PackageName: a.name, PackageSPDXIdentifier: id, PackageVersion: r.version,
-		PackageDownloadLocation: downloads + r.version + "/" + a.name, PackageHomePage: home, PrimaryPackagePurpose: "ARCHIVE",
+		PackageDownloadLocation: downloads + r.version + "/" + a.name, PackageHomePage: homepage, PrimaryPackagePurpose: "ARCHIVE",
 		PackageSourceInfo: "revision " + r.revision, PackageCopyrightText: "NOASSERTION",
 		PackageLicenseConcluded: expression(a.modules), PackageLicenseDeclared: "Apache-2.0",
 		PackageChecksums: []common.Checksum{{Algorithm: common.SHA256, Value: a.sum}},

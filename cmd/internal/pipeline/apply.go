@@ -29,7 +29,7 @@ const (
 // that a JobSet can hold: Kueue's labels and annotations, the suspension of a queued job, and MultiKueue as the manager. It returns
 // the rendering's findings and a warning for each loss. owned reports whether the objects have owner references.
 func ForApply(in *workspace.Input, j workspace.Job, made Made, found finding.List, owned bool) finding.List {
-	a := application{in: in, job: j, made: made}
+	a := application{in: in, job: j, result: made}
 	found = a.secrets(found)
 	a.queue()
 	a.suspension()
@@ -46,7 +46,7 @@ func ForApply(in *workspace.Input, j workspace.Job, made Made, found finding.Lis
 type application struct {
 	in     *workspace.Input
 	job    workspace.Job
-	made   Made
+	result Made
 	losses finding.List
 }
 
@@ -59,7 +59,7 @@ func (a *application) warn(code finding.Code, path fieldpath.Path, message, reme
 
 // queue copies Kueue's metadata to the JobSet. Kueue reads the same labels of TrainJobs and of JobSets.
 func (a *application) queue() {
-	js := a.made.JobSet
+	js := a.result.JobSet
 	js.Labels = withKueues(js.Labels, a.job.Labels)
 	js.Annotations = withKueues(js.Annotations, a.job.Annotations)
 	if by := a.job.Spec.ManagedBy; by != nil && *by == multiKueue && js.Spec.ManagedBy == nil {
@@ -105,7 +105,7 @@ func (a *application) suspension() {
 	_, queued := a.job.Labels[queueLabel]
 	switch {
 	case queued:
-		a.made.JobSet.Spec.Suspend = new(true)
+		a.result.JobSet.Spec.Suspend = new(true)
 		a.warn(codes.SuspendMoves, at, "the JobSet is suspended until Kueue admits it, and another apply suspends it again",
 			"apply the JobSet once, and let Kueue resume it")
 	case suspended:
@@ -140,7 +140,7 @@ func (a *application) secrets(found finding.List) finding.List {
 		f.Remedy.Text = "have one made"
 		a.losses = append(a.losses, f)
 	}
-	for _, o := range a.made.Companions {
+	for _, o := range a.result.Companions {
 		if secret, ok := o.(*corev1.Secret); ok {
 			a.warn(codes.SecretMoves, nil,
 				fmt.Sprintf("the output holds the keys of Secret %s/%s, and every rendering makes new ones", secret.Namespace, secret.Name),

@@ -61,7 +61,7 @@ func Children(owners func() *runtimepatch.Ownership, js *jobset.JobSet, companio
 	}
 	var objects []any
 	for _, child := range out.Jobs {
-		objects = append(objects, explained(child, flags.Children.Explain))
+		objects = append(objects, withComment(child, flags.Children.Explain))
 	}
 	if out.Service != nil {
 		objects = append(objects, out.Service)
@@ -78,8 +78,8 @@ func Children(owners func() *runtimepatch.Ownership, js *jobset.JobSet, companio
 	return f
 }
 
-// explained returns the Job. If explain is set, a comment states its dependencies.
-func explained(child render.ChildJob, explain bool) any {
+// withComment returns the Job. If explain is set, a comment states its dependencies.
+func withComment(child render.ChildJob, explain bool) any {
 	if !explain {
 		return child.Job
 	}

@@ -21,7 +21,7 @@ func adoptOrphans() { _ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) } 
 // endDescendants ends all descendants of this process. The command has been waited for. Whole groups end at once, since a process
 // that starts the next one and ends could outrun its single end.
 func endDescendants(int) {
-	for start := time.Now(); time.Since(start) < endsWithin/2; {
+	for start := time.Now(); time.Since(start) < endDeadline/2; {
 		switch pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil); {
 		case err == unix.ECHILD:
 			return

@@ -15,8 +15,8 @@ import (
 // superviseWork is the work of a process that runs one command.
 const superviseWork = "supervise"
 
-// endsWithin is the longest time that a supervisor has to end its command. Its parent ends it afterwards.
-const endsWithin = 2 * time.Second
+// endDeadline is the longest time that a supervisor has to end its command. Its parent ends it afterwards.
+const endDeadline = 2 * time.Second
 
 // Supervised returns a command that the user names, to be run in a directory. A process of this program, its supervisor, starts it.
 // The command ends with all its descendants when the context or this process ends. Its descendants end with it. The command is in a
@@ -36,7 +36,7 @@ func Supervised(ctx context.Context, dir string, command ...string) (*Command, e
 	if err != nil {
 		return nil, err
 	}
-	cmd.Cancel, cmd.WaitDelay = alive.Close, endsWithin
+	cmd.Cancel, cmd.WaitDelay = alive.Close, endDeadline
 	return cmd, nil
 }
 

@@ -46,7 +46,7 @@ func (r *pass) add(f finding.Finding) {
 	switch {
 	case make == nil || r.tried[m] == mostTries:
 		return
-	case r.vain[m]:
+	case r.ineffectiveIDs[m]:
 		r.reject(f, codes.NotRepaired, "the finding outlasts the repair", byHand)
 		return
 	}
@@ -106,7 +106,7 @@ func (r *pass) perform(f finding.Finding) ([]change, error) {
 	case finding.Quote:
 		c.Do = manifest.QuoteField
 	case finding.Rename:
-		at, err = r.around(f.Position, f.Path)
+		at, err = r.nearestField(f.Position, f.Path)
 		c.Path, c.Do, c.Name = at.path, manifest.RenameField, option
 	case finding.SetValue:
 		if err != nil {
@@ -115,7 +115,7 @@ func (r *pass) perform(f finding.Finding) ([]change, error) {
 		c.Do, c.Path = manifest.SetField, at.path
 		err = errors.Join(err, yaml.Unmarshal([]byte(option), &c.Value))
 	case finding.Move:
-		at, err = r.around(f.Position, f.Path)
+		at, err = r.nearestField(f.Position, f.Path)
 		c.Path = at.path
 		if err == nil && !at.isOf(f) {
 			err = errors.New("the field is in a patch, and its new place is in a TrainJob")

@@ -98,9 +98,9 @@ func (r *pass) objectAt(p fieldpath.Position) *object {
 	return r.objects[at]
 }
 
-// around returns the place of the nearest field around a path that has the position. The cluster reports fields of an item that no
+// nearestField returns the place of the nearest field around a path that has the position. The cluster reports fields of an item that no
 // file sets.
-func (r *pass) around(p fieldpath.Position, path fieldpath.Path) (fieldRef, error) {
+func (r *pass) nearestField(p fieldpath.Position, path fieldpath.Path) (fieldRef, error) {
 	for n := len(path); n > 0; n-- {
 		if at, err := r.fieldRef(p, path[:n]); err == nil {
 			return at, nil

@@ -121,10 +121,10 @@ func (r *pass) dropOpposed() {
 	})
 }
 
-// combine returns the edits of each file for all repairs that can be done together. The others wait for the next round, or are rejected if
+// combine returns the edits of each file for all repairs that can be done together. The others wait for the next pass, or are rejected if
 // they cannot be done alone.
 func (r *pass) combine() map[string][]manifest.Edit {
-	r.dropUnfit()
+	r.dropIncompatible()
 	made := map[*object][]manifest.Edit{} // the edits of the objects for the present repairs
 	for {
 		objects, fixes := r.changedObjects()
@@ -159,8 +159,8 @@ func (r *pass) combine() map[string][]manifest.Edit {
 	}
 }
 
-// dropUnfit drops the repairs that an object does not take next to the repairs before. It rejects repairs that it does not take alone.
-func (r *pass) dropUnfit() {
+// dropIncompatible drops the repairs that an object does not take next to the repairs before. It rejects repairs that it does not take alone.
+func (r *pass) dropIncompatible() {
 	objects, fixes := r.changedObjects()
 	dropped := map[*fix]bool{}
 	for _, o := range objects {

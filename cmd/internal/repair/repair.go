@@ -13,8 +13,8 @@
 //	migrate.go      the rewriting of a TrainJob of Trainer 2.1
 //	place.go        the object and the field of a finding in its file
 //	plan.go         the changes that fit together, and their text
-//	unrepaired.go   items of patches that set nothing any more
-//	rejection.go      files that must not be changed, and the findings on repairs that are left to the user
+//	idle.go         items of patches that set nothing any more
+//	rejection.go    files that must not be changed, and the findings on repairs that are left to the user
 //	summary.go      the summary
 package repair
 
@@ -52,12 +52,12 @@ type Result struct {
 	// Found are the findings on the changed files, and a warning for each rejected repair. Input holds their lines.
 	Found finding.List
 	Input *workspace.Input
-	// repaired are the repairs, in the order of the rounds.
+	// repaired are the repairs, in the order of the passes.
 	repaired []*fix
 }
 
-// mostRounds is the largest number of judgments. A repair may reveal another finding, and few hide more than one behind the other.
-const mostRounds = 12
+// mostPasses is the largest number of judgments. A repair may reveal another finding, and few hide more than one behind the other.
+const mostPasses = 12
 
 // run repairs the files of a program in memory. If a finding outlasts its repair, run starts again without that repair.
 //
@@ -68,21 +68,21 @@ func run(p *host.Program, inputs workspace.Flags, opts Options, judge Judge) (*R
 		return nil, errors.New("a repair needs files of a disk")
 	}
 	stdin := &rereader{from: p.Stdin}
-	for vain := (map[findingID]bool{}); ; {
-		s := newFixer(p, tree, inputs, opts, vain)
-		result, err := s.rounds(func() (finding.List, *workspace.Input, error) {
-			s.reader.Stdin = stdin.again()
+	for ineffectiveIDs := (map[findingID]bool{}); ; {
+		s := newFixer(p, tree, inputs, opts, ineffectiveIDs)
+		result, err := s.runPasses(func() (finding.List, *workspace.Input, error) {
+			s.reader.Stdin = stdin.reread()
 			return judge(s.reader)
 		})
 		if err != nil {
 			return nil, err
 		}
-		lasting := s.ineffective(result.Found)
-		if len(lasting) == 0 {
+		remaining := s.ineffective(result.Found)
+		if len(remaining) == 0 {
 			return result, nil
 		}
-		for _, m := range lasting {
-			vain[m] = true
+		for _, m := range remaining {
+			ineffectiveIDs[m] = true
 		}
 	}
 }
@@ -107,7 +107,7 @@ func WithoutRejected(p *host.Program, inputs workspace.Flags, found finding.List
 	return found
 }
 
-// findingID identifies a finding across the rounds, in which lines move.
+// findingID identifies a finding across the passes, in which lines move.
 type findingID struct {
 	code   finding.Code
 	object fieldpath.Object
@@ -116,23 +116,23 @@ type findingID struct {
 
 func idOf(f finding.Finding) findingID { return findingID{f.Code, f.Object, f.Path.String()} }
 
-// fixer repairs the files in rounds.
+// fixer repairs the files in passes.
 type fixer struct {
-	opts     Options
-	inputs   workspace.Flags
-	reader   *host.Program // with the changed files
-	overlay  *host.Overlay
-	vain     map[findingID]bool // the findings that outlast their repairs
-	original map[string][]byte
-	tried    map[findingID]int
-	rejected map[findingID]finding.Finding // the findings on rejected repairs
-	repaired []*fix
+	opts           Options
+	inputs         workspace.Flags
+	reader         *host.Program // with the changed files
+	overlay        *host.Overlay
+	ineffectiveIDs map[findingID]bool // the findings that outlast their repairs
+	original       map[string][]byte
+	tried          map[findingID]int
+	rejected       map[findingID]finding.Finding // the findings on rejected repairs
+	repaired       []*fix
 }
 
-func newFixer(p *host.Program, tree host.Tree, inputs workspace.Flags, opts Options, vain map[findingID]bool) *fixer {
+func newFixer(p *host.Program, tree host.Tree, inputs workspace.Flags, opts Options, ineffectiveIDs map[findingID]bool) *fixer {
 	reader := *p
 	s := &fixer{
-		opts: opts, inputs: inputs, reader: &reader, overlay: host.NewOverlay(tree), vain: vain,
+		opts: opts, inputs: inputs, reader: &reader, overlay: host.NewOverlay(tree), ineffectiveIDs: ineffectiveIDs,
 		original: map[string][]byte{}, tried: map[findingID]int{}, rejected: map[findingID]finding.Finding{},
 	}
 	reader.Files = s.overlay
@@ -142,13 +142,13 @@ func newFixer(p *host.Program, tree host.Tree, inputs workspace.Flags, opts Opti
 // mostTries is the number of repairs of one finding. The repair of a conflict may reveal another one on the same field.
 const mostTries = 3
 
-func (s *fixer) rounds(judge func() (finding.List, *workspace.Input, error)) (*Result, error) {
+func (s *fixer) runPasses(judge func() (finding.List, *workspace.Input, error)) (*Result, error) {
 	for n := 1; ; n++ {
 		found, in, err := judge()
 		if err != nil {
 			return nil, err
 		}
-		if n == mostRounds || !s.runPass(found, in) {
+		if n == mostPasses || !s.runPass(found, in) {
 			return s.result(found, in), nil
 		}
 	}
@@ -177,7 +177,7 @@ func (r *pass) addAll(found finding.List) {
 	}
 }
 
-// result describes the files after the last round.
+// result describes the files after the last pass.
 func (s *fixer) result(found finding.List, in *workspace.Input) *Result {
 	r := &Result{Input: in, repaired: s.repaired}
 	for _, name := range slices.Sorted(maps.Keys(s.original)) {
@@ -185,9 +185,9 @@ func (s *fixer) result(found finding.List, in *workspace.Input) *Result {
 			r.Files = append(r.Files, output.Rewritten{Name: name, Old: s.original[name], New: data})
 		}
 	}
-	left := map[findingID]bool{}
+	remaining := map[findingID]bool{}
 	for _, f := range found {
-		left[idOf(f)] = true
+		remaining[idOf(f)] = true
 		if rejection, ok := s.rejected[idOf(f)]; ok {
 			rejection.Position = f.Position
 			r.Found = append(r.Found, rejection)
@@ -203,13 +203,13 @@ func (s *fixer) ineffective(found finding.List) []findingID {
 	for _, w := range s.repaired {
 		repaired[idOf(w.finding)] = true
 	}
-	var lasting []findingID
+	var remaining []findingID
 	for _, f := range found {
-		if m := idOf(f); repaired[m] && !s.vain[m] {
-			lasting = append(lasting, m)
+		if m := idOf(f); repaired[m] && !s.ineffectiveIDs[m] {
+			remaining = append(remaining, m)
 		}
 	}
-	return lasting
+	return remaining
 }
 
 // rereader reads standard input once, and returns its content each time.
@@ -218,7 +218,7 @@ type rereader struct {
 	kept bytes.Buffer
 }
 
-func (r *rereader) again() io.Reader {
+func (r *rereader) reread() io.Reader {
 	if r.from == nil {
 		return nil
 	}

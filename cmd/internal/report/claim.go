@@ -108,7 +108,7 @@ func tailOf(f finding.Finding, c merge.Claim) fieldpath.Path {
 	switch f.Code {
 	case codes.Union, codes.TwoSources, codes.ValueAndValueFrom:
 		// The cluster may report a path to one member only.
-		if common, ok := together(f.Claims); ok {
+		if common, ok := sharedSteps(f.Claims); ok {
 			return runtimepatch.InTemplate(c)[common:]
 		}
 	}
@@ -124,9 +124,9 @@ func tailOf(f finding.Finding, c merge.Claim) fieldpath.Path {
 	return nil
 }
 
-// together returns the number of steps in the template that the claims' sources share. It returns false if a source lies
+// sharedSteps returns the number of steps in the template that the claims' sources share. It returns false if a source lies
 // outside a template.
-func together(claims []merge.Claim) (int, bool) {
+func sharedSteps(claims []merge.Claim) (int, bool) {
 	if len(claims) < 2 {
 		return 0, false
 	}

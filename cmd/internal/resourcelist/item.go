@@ -33,7 +33,7 @@ func NewItem(document []byte) (*Item, error) {
 
 // ID returns the names in the item; missing ones are empty.
 func (i *Item) ID() ID {
-	metadata := follow(field(i.node, "metadata"))
+	metadata := resolveAlias(field(i.node, "metadata"))
 	return ID{
 		text(field(i.node, "apiVersion")), text(field(i.node, "kind")),
 		text(field(metadata, "namespace")), text(field(metadata, "name")),
@@ -49,13 +49,13 @@ func (i *Item) YAML() ([]byte, error) {
 
 // Data returns the strings in the data field, as in a ConfigMap, and the keys of other values.
 func (i *Item) Data() (data map[string]string, bad []string) {
-	node := follow(field(i.node, "data"))
+	node := resolveAlias(field(i.node, "data"))
 	if node == nil || node.Kind != yaml.MappingNode {
 		return nil, nil
 	}
 	data = map[string]string{}
 	for f := 0; f+1 < len(node.Content); f += 2 {
-		key, value := node.Content[f].Value, follow(node.Content[f+1])
+		key, value := node.Content[f].Value, resolveAlias(node.Content[f+1])
 		if value.Kind != yaml.ScalarNode {
 			bad = append(bad, key)
 			continue
@@ -109,7 +109,7 @@ func (i *Item) Annotation(key string) string { return text(field(i.annotations()
 // Strings returns the strings of a map in the metadata, such as labels.
 func (i *Item) Strings(name string) map[string]string {
 	all := map[string]string{}
-	if n := follow(field(follow(field(i.node, "metadata")), name)); n != nil && n.Kind == yaml.MappingNode {
+	if n := resolveAlias(field(resolveAlias(field(i.node, "metadata")), name)); n != nil && n.Kind == yaml.MappingNode {
 		for f := 0; f+1 < len(n.Content); f += 2 {
 			all[n.Content[f].Value] = text(n.Content[f+1])
 		}
@@ -118,7 +118,7 @@ func (i *Item) Strings(name string) map[string]string {
 }
 
 func (i *Item) annotations() *yaml.Node {
-	return follow(field(follow(field(i.node, "metadata")), "annotations"))
+	return resolveAlias(field(resolveAlias(field(i.node, "metadata")), "annotations"))
 }
 
 func (i *Item) annotate(key, value string) {
@@ -128,7 +128,7 @@ func (i *Item) annotate(key, value string) {
 
 // child returns the mapping at the key. It adds a missing one.
 func child(n *yaml.Node, key string) *yaml.Node {
-	if c := follow(field(n, key)); c != nil && c.Kind == yaml.MappingNode {
+	if c := resolveAlias(field(n, key)); c != nil && c.Kind == yaml.MappingNode {
 		return c
 	}
 	c := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}

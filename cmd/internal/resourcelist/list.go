@@ -59,7 +59,7 @@ func Read(data []byte) (*List, error) {
 	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
 		return nil, errors.New("there is a second document after the ResourceList")
 	}
-	root := follow(document.Content[0])
+	root := resolveAlias(document.Content[0])
 	version, kind := text(field(root, "apiVersion")), text(field(root, "kind"))
 	if kind != listKind || !strings.HasPrefix(version, listGroup) {
 		return nil, fmt.Errorf("apiVersion %q and kind %q are no %s of %sv1", version, kind, listKind, listGroup)
@@ -74,7 +74,7 @@ func Read(data []byte) (*List, error) {
 	}
 	l := &List{root: root}
 	budget := maxResolved
-	if config := follow(field(root, "functionConfig")); config != nil && config.Tag != "!!null" {
+	if config := resolveAlias(field(root, "functionConfig")); config != nil && config.Tag != "!!null" {
 		if config.Kind != yaml.MappingNode {
 			return nil, errors.New("functionConfig is no object")
 		}
@@ -83,7 +83,7 @@ func Read(data []byte) (*List, error) {
 		}
 		l.Config = &Item{config}
 	}
-	items := follow(field(root, "items"))
+	items := resolveAlias(field(root, "items"))
 	if items == nil || items.Tag == "!!null" {
 		return l, nil
 	}
@@ -110,7 +110,7 @@ func (l *List) read(items *yaml.Node, at string, budget *int) error {
 		if err := resolve(node, budget); err != nil {
 			return fmt.Errorf("%s: %w", at, err)
 		}
-		inner := follow(field(node, "items"))
+		inner := resolveAlias(field(node, "items"))
 		if inner != nil && inner.Kind == yaml.SequenceNode && strings.HasSuffix(text(field(node, "kind")), "List") {
 			if err := l.read(inner, at+".items", budget); err != nil {
 				return err

@@ -8,8 +8,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// follow returns the node that an alias refers to.
-func follow(n *yaml.Node) *yaml.Node {
+// resolveAlias returns the node that an alias refers to.
+func resolveAlias(n *yaml.Node) *yaml.Node {
 	for n != nil && n.Kind == yaml.AliasNode {
 		n = n.Alias
 	}
@@ -59,7 +59,7 @@ func scalar(text string) *yaml.Node {
 
 // text returns the value of a scalar, or "" for other nodes.
 func text(n *yaml.Node) string {
-	if n = follow(n); n == nil || n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
+	if n = resolveAlias(n); n == nil || n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
 		return ""
 	}
 	return n.Value
@@ -124,7 +124,7 @@ func replaceAliases(n *yaml.Node, outside func(*yaml.Node) bool, budget *int) er
 
 // expanded returns a copy of the node without anchors and aliases.
 func expanded(n *yaml.Node, budget *int) (*yaml.Node, error) {
-	n = follow(n)
+	n = resolveAlias(n)
 	if *budget -= nodeSize + len(n.Value); *budget < 0 {
 		return nil, errors.New("its aliases stand for too much; write out what they mean")
 	}

@@ -12,13 +12,13 @@ type Standing map[codes.Key]int
 // Add adds findings of the old version, each once.
 func (s Standing) Add(found finding.List) {
 	for _, f := range codes.Distinct(found) {
-		s[lasting(f)]++
+		s[keyWithoutLine(f)]++
 	}
 }
 
 // Take reports whether the old version has a finding, and removes it. Two findings of the new version need two of the old one.
 func (s Standing) Take(f finding.Finding) bool {
-	k := lasting(f)
+	k := keyWithoutLine(f)
 	if s[k] == 0 {
 		return false
 	}
@@ -26,8 +26,8 @@ func (s Standing) Take(f finding.Finding) bool {
 	return true
 }
 
-// lasting returns the key of a finding without its line. An object may move to another file.
-func lasting(f finding.Finding) codes.Key {
+// keyWithoutLine returns the key of a finding without its line. An object may move to another file.
+func keyWithoutLine(f finding.Finding) codes.Key {
 	k := codes.KeyOf(f)
 	k.Position.Line, k.Position.Column = 0, 0
 	if f.Object.Name != "" {

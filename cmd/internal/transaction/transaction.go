@@ -63,9 +63,9 @@ func (c *Changes) Delete(name string) {
 
 // Dir is an open directory.
 type Dir struct {
-	path string
-	root *os.Root
-	made []string // directories that Open has created
+	path    string
+	root    *os.Root
+	created []string // directories that Open has created
 }
 
 // Open opens a directory, and creates a missing one.
@@ -84,7 +84,7 @@ func Open(dir string) (*Dir, error) {
 // Close releases the directory. Unless something is in them, it removes directories that Open has created.
 func (d *Dir) Close() error {
 	err := d.root.Close()
-	removeDirs(d.made)
+	removeDirs(d.created)
 	return err
 }
 
@@ -181,7 +181,7 @@ type entry struct {
 // stage holds the new files of a run under their staged names.
 type stage struct {
 	files   []stagedFile // that are not renamed yet
-	made    []entry      // the folders that the run has made, parents first
+	created []entry      // the folders that the run has made, parents first
 	known   map[entry]bool
 	changed []string // the files that the run has changed, for messages
 }
@@ -242,7 +242,7 @@ func (s *stage) makeFolder(d *Dir, folder string) error {
 	s.known[at] = true
 	err := d.root.Mkdir(folder, 0o777)
 	if err == nil {
-		s.made = append(s.made, at)
+		s.created = append(s.created, at)
 		return nil
 	}
 	if !errors.Is(err, fs.ErrExist) {
@@ -288,7 +288,7 @@ func (s *stage) undo() {
 	for _, f := range s.files {
 		_ = f.dir.root.Remove(f.as)
 	}
-	for _, folder := range slices.Backward(s.made) {
+	for _, folder := range slices.Backward(s.created) {
 		_ = folder.dir.root.Remove(folder.name)
 	}
 }

@@ -51,10 +51,10 @@ func (ds *Documents) load(fsys fs.FS, stdin io.Reader, file string) ([]byte, *fi
 	return manifest.Read(fsys, stdin, file)
 }
 
-// takeBuilt adds the findings of the build. It does so once.
-func (ds *Documents) takeBuilt() {
-	if b := ds.flags.Built; b != nil && !ds.builtTaken {
-		ds.builtTaken = true
+// addBuilt adds the findings of the build. It does so once.
+func (ds *Documents) addBuilt() {
+	if b := ds.flags.Built; b != nil && !ds.builtAdded {
+		ds.builtAdded = true
 		for _, f := range b.Findings {
 			f.Build = b.Dir
 			ds.report(f)

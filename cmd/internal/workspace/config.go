@@ -29,7 +29,7 @@ type Settings struct {
 	// The policy files, and what holds for each directory and file.
 	configs     map[string]config
 	configOrder []string
-	governing   map[string]governing
+	byDir       map[string]dirPolicy
 	byFile      map[string]*manifest.API
 	// stockAccepted are the files whose policy accepts the runtimes of a release.
 	stockAccepted map[string]bool
@@ -46,7 +46,7 @@ type Settings struct {
 func newSettings(flags Flags, lines *Lines, to reporter) *Settings {
 	return &Settings{
 		reporter: to, flags: flags, lines: lines,
-		configs: map[string]config{}, governing: map[string]governing{}, byFile: map[string]*manifest.API{},
+		configs: map[string]config{}, byDir: map[string]dirPolicy{}, byFile: map[string]*manifest.API{},
 		stockAccepted: map[string]bool{}, rules: map[string]*rules{}, apis: map[string]*manifest.API{}, patched: map[string]map[fieldpath.Object]bool{},
 	}
 }
@@ -54,31 +54,31 @@ func newSettings(flags Flags, lines *Lines, to reporter) *Settings {
 // config is the content of a policy file. A manifest of the name has a kind, and is none.
 type config struct {
 	is bool
-	governing
+	dirPolicy
 }
 
-// governing holds the release and the rules for the objects of a directory. They may come from two files. A file without
+// dirPolicy holds the release and the rules for the objects of a directory. They may come from two files. A file without
 // trainerVersion leaves the release to a file above it. A file with nothing else leaves the rules to that file.
-type governing struct {
+type dirPolicy struct {
 	release *release.Release // nil without a valid one
 	rules   *rules           // nil without any, and after an error
 	stock   *bool            // whether the file accepts runtimes of a release
 }
 
 // or returns the settings, and those of outer where there are none.
-func (g governing) or(outer governing) governing {
-	return governing{cmp.Or(g.release, outer.release), cmp.Or(g.rules, outer.rules), cmp.Or(g.stock, outer.stock)}
+func (g dirPolicy) or(outer dirPolicy) dirPolicy {
+	return dirPolicy{cmp.Or(g.release, outer.release), cmp.Or(g.rules, outer.rules), cmp.Or(g.stock, outer.stock)}
 }
 
 // policyOf returns the release and the rules for the objects of a directory. The file of --policy goes before the nearest
 // trainweld.yaml.
-func (st *Settings) policyOf(fsys fs.FS, dir string) governing {
+func (st *Settings) policyOf(fsys fs.FS, dir string) dirPolicy {
 	if st.flags.AnyRelease {
-		return governing{}
+		return dirPolicy{}
 	}
 	g := st.nearest(fsys, dir)
 	if st.flags.Policy != "" {
-		named := st.config(fsys, st.flags.Policy).governing
+		named := st.config(fsys, st.flags.Policy).dirPolicy
 		g = named.or(g)
 		g.rules = named.rules
 	}
@@ -92,15 +92,15 @@ func (st *Settings) ReleaseOf(fsys fs.FS, file string) *release.Release {
 }
 
 // nearest returns the release and the rules of the nearest trainweld.yaml of a directory.
-func (st *Settings) nearest(fsys fs.FS, dir string) governing {
-	if g, known := st.governing[dir]; known {
+func (st *Settings) nearest(fsys fs.FS, dir string) dirPolicy {
+	if g, known := st.byDir[dir]; known {
 		return g
 	}
-	g := st.config(fsys, path.Join(dir, ConfigName)).governing
+	g := st.config(fsys, path.Join(dir, ConfigName)).dirPolicy
 	if above, ok := parent(fsys, dir); ok && (g.release == nil || g.rules == nil || g.stock == nil) {
 		g = g.or(st.nearest(fsys, above))
 	}
-	st.governing[dir] = g
+	st.byDir[dir] = g
 	return g
 }
 
@@ -159,7 +159,7 @@ func (st *Settings) parseConfig(file string, data []byte) config {
 	p, found := policy.Parse(file, data)
 	st.report(found...)
 	st.lines.opened(file, data)
-	c := config{true, governing{release: p.Release(), stock: p.Stock()}}
+	c := config{true, dirPolicy{release: p.Release(), stock: p.Stock()}}
 	if p.HasRules() && found.Err() == nil {
 		c.rules = &rules{Policy: p}
 	}

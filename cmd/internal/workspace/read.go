@@ -38,7 +38,7 @@ type Documents struct {
 	Files      []File          // the files of -f, for commands that rewrite them
 	read       map[string]bool // files of -f; -r may name them again
 	aliases    aliases
-	builtTaken bool // the findings of the build are among the input's
+	builtAdded bool // the findings of the build are among the input's
 	// Step receives the progress of reading; it may be nil.
 	Step func(verb string, done, total int)
 }
@@ -89,8 +89,8 @@ func (a *aliases) decode(ds *Documents, file string, data []byte, named bool) De
 	return ds.decode(file, data, named)
 }
 
-// take counts a decoded file, and rejects it beyond the limit. Call it in the order of the files.
-func (a *aliases) take(d Decoded) Decoded {
+// limit counts a decoded file, and rejects it beyond the limit. Call it in the order of the files.
+func (a *aliases) limit(d Decoded) Decoded {
 	if d.expanded == 0 {
 		return d
 	}
@@ -105,9 +105,9 @@ func (a *aliases) take(d Decoded) Decoded {
 	}}}
 }
 
-// take counts a decoded file. Call it in the order of the files.
-func (ds *Documents) take(d Decoded) Decoded {
-	d = ds.aliases.take(d)
+// countDecoded counts a decoded file. Call it in the order of the files.
+func (ds *Documents) countDecoded(d Decoded) Decoded {
+	d = ds.aliases.limit(d)
 	ds.flags.Unread.add(d.Documents)
 	return d
 }
@@ -139,13 +139,13 @@ func (ds *Documents) ReadFiles(s Source, paths []string, take func(Decoded)) {
 		if d.data != nil && !ds.flags.IsBuilt(files[i]) {
 			ds.lines.opened(files[i], d.data)
 		}
-		take(ds.take(d))
+		take(ds.countDecoded(d))
 	})
 }
 
 // listFiles returns the files that paths name, without those listed before.
 func (ds *Documents) listFiles(fsys fs.FS, paths []string) []string {
-	ds.takeBuilt()
+	ds.addBuilt()
 	built := slices.DeleteFunc(slices.Clone(paths), func(path string) bool { return !ds.flags.IsBuilt(path) })
 	files, findings := manifest.Files(fsys, slices.DeleteFunc(slices.Clone(paths), ds.flags.IsBuilt), ds.flags.Recursive)
 	files = append(files, built...)

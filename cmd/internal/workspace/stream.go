@@ -23,9 +23,9 @@ type Stream struct {
 	fsys       fs.FS
 	stdin      io.Reader
 	in         *Input
-	files      []feedFile
+	files      []streamFile
 	Jobs       int // the number of files that may hold TrainJobs; they come first
-	held       int // the size of the data that the first pass keeps, in bytes
+	buffered   int // the size of the data that the first pass keeps, in bytes
 	first      map[fieldpath.Object]objectIndex
 	duplicates []duplicate
 	// The findings, in the order of the report: for the files of TrainJobs, the files of runtimes, and the patches.
@@ -33,8 +33,8 @@ type Stream struct {
 	patches                finding.List
 }
 
-// feedFile is a file between the two passes.
-type feedFile struct {
+// streamFile is a file between the two passes.
+type streamFile struct {
 	name    string
 	named   bool     // the command line names the file itself, not only its directory
 	once    bool     // the file cannot be read again
@@ -50,8 +50,8 @@ type duplicate struct {
 	first   objectIndex
 }
 
-// feedLimit is the most data, in bytes, that the first pass keeps for the second. One large stream is then parsed only once.
-const feedLimit = 8 << 20
+// streamLimit is the most data, in bytes, that the first pass keeps for the second. One large stream is then parsed only once.
+const streamLimit = 8 << 20
 
 // NewStream runs the first pass. Then in is complete except for the TrainJobs.
 func NewStream(s Source, in *Input) *Stream {
@@ -59,7 +59,7 @@ func NewStream(s Source, in *Input) *Stream {
 	f.fsys, f.stdin = s.Inputs()
 	for i, paths := range [][]string{in.flags.Files, in.flags.Runtimes} {
 		for _, name := range in.listFiles(f.fsys, paths) {
-			f.files = append(f.files, feedFile{name: name, named: slices.Contains(paths, name)})
+			f.files = append(f.files, streamFile{name: name, named: slices.Contains(paths, name)})
 		}
 		if i == 0 {
 			f.Jobs = len(f.files)
@@ -105,7 +105,7 @@ func (f *Stream) addRuntimes(i int, l probe) {
 	if l.Decoded == nil {
 		return
 	}
-	*l.Decoded = f.in.Documents.take(*l.Decoded)
+	*l.Decoded = f.in.Documents.countDecoded(*l.Decoded)
 	group := 0
 	if i >= f.Jobs {
 		group = 1
@@ -125,8 +125,8 @@ func (f *Stream) addRuntimes(i int, l probe) {
 		f.decoded[group] = append(f.decoded[group], l.Findings...)
 	case !jobs:
 		f.files[i].decoded = &Decoded{Findings: l.Findings}
-	case l.once || f.held+len(l.data) <= feedLimit:
-		f.held += len(l.data)
+	case l.once || f.buffered+len(l.data) <= streamLimit:
+		f.buffered += len(l.data)
 		f.files[i].once, f.files[i].decoded = l.once, l.Decoded
 	}
 }
@@ -143,7 +143,7 @@ func (f *Stream) Objects(jobSets bool) iter.Seq[Item] {
 	return func(yield func(Item) bool) {
 		parallel.Ordered(f.Jobs, f.read, func(i int, d Decoded) {
 			if f.files[i].decoded == nil {
-				d = f.in.Documents.take(d)
+				d = f.in.Documents.countDecoded(d)
 			}
 			f.decoded[0] = append(f.decoded[0], d.Findings...)
 			if !f.files[i].once {

@@ -101,7 +101,7 @@ func run(ctx context.Context, out *os.File, folders []string, reasons map[string
 		}
 		fmt.Fprintf(out, "%-40s reaches %4d of %d mutants in %.1f s\n", p.name, p.count(), len(mutants), p.takes.Seconds())
 	}
-	return report(out, mutants, judge(ctx, out, dir, mutants, programs, chosen, workers), reasons, chosen), nil
+	return report(out, mutants, killersOf(ctx, out, dir, mutants, programs, chosen, workers), reasons, chosen), nil
 }
 
 // overlayOf writes the mutated files of some folders, and returns the mutants and the file for go build's -overlay.
@@ -122,13 +122,13 @@ func overlayOf(dir string, folders []string) (mutants []Mutant, overlay string, 
 				return nil, "", err
 			}
 			mutants = append(mutants, of...)
-			if err := place(dir, replace, name, mutated); err != nil {
+			if err := writeOverlay(dir, replace, name, mutated); err != nil {
 				return nil, "", err
 			}
 		}
 	}
 	for _, folder := range folders {
-		if err := place(dir, replace, filepath.Join(folder, "mutants_on.go"), switches(filepath.Base(folder), len(mutants))); err != nil {
+		if err := writeOverlay(dir, replace, filepath.Join(folder, "mutants_on.go"), switches(filepath.Base(folder), len(mutants))); err != nil {
 			return nil, "", err
 		}
 	}
@@ -160,8 +160,8 @@ func sources(folder string) (names, texts []string, err error) {
 	return names, texts, err
 }
 
-// place writes a file, and lets it replace another one.
-func place(dir string, replace map[string]string, name, text string) error {
+// writeOverlay writes a file, and lets it replace another one.
+func writeOverlay(dir string, replace map[string]string, name, text string) error {
 	name, err := filepath.Abs(name)
 	if err != nil {
 		return err

@@ -149,8 +149,8 @@ func (p *program) start(ctx context.Context, dir string, limit time.Duration, va
 	return cmd.CombinedOutput()
 }
 
-// judge returns the name of the program that kills each mutant, or one of the words above, or "".
-func judge(ctx context.Context, out *os.File, dir string, mutants []Mutant, programs []*program, chosen func(string) bool, workers int) []string {
+// killersOf returns the name of the program that kills each mutant, or one of the words above, or "".
+func killersOf(ctx context.Context, out *os.File, dir string, mutants []Mutant, programs []*program, chosen func(string) bool, workers int) []string {
 	killers := make([]string, len(mutants))
 	next := make(chan int)
 	var done sync.WaitGroup

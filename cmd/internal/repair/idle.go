@@ -19,10 +19,10 @@ func idleItems(d *manifest.Document, removed []fieldpath.Path) []fieldpath.Path 
 		return nil
 	}
 	var idle []fieldpath.Path
-	r := unrepaired{}
+	r := remainingItems{}
 	for _, path := range removed {
 		var item fieldpath.Path
-		r.take(content, path, 0, &item)
+		r.removeField(content, path, 0, &item)
 		if item != nil {
 			idle = append(idle, item)
 		}
@@ -55,16 +55,16 @@ func (s paths) hasPrefix(path fieldpath.Path, n int) bool {
 // gone replaces an item that is removed, so that the indexes of the others stay.
 type gone struct{}
 
-// unrepaired has the rest of each list of an object, by its first item.
-type unrepaired map[*any]*list
+// remainingItems has the rest of each list of an object, by its first item.
+type remainingItems map[*any]*list
 
 // list is a list from which items are removed.
 type list struct {
-	left  int
-	byKey map[string]map[any]int // the first item with a value of each merge key, and with "" of the items themselves
+	remaining int
+	byKey     map[string]map[any]int // the first item with a value of each merge key, and with "" of the items themselves
 }
 
-func (r unrepaired) of(items []any) *list {
+func (r remainingItems) of(items []any) *list {
 	l := r[&items[0]]
 	if l == nil {
 		l = &list{len(items), map[string]map[any]int{}}
@@ -73,9 +73,9 @@ func (r unrepaired) of(items []any) *list {
 	return l
 }
 
-// take removes the field at a path from the value at its first n steps. It reports whether the value is empty, and sets idle to the
+// removeField removes the field at a path from the value at its first n steps. It reports whether the value is empty, and sets idle to the
 // outermost item that is left without an effect.
-func (r unrepaired) take(value any, path fieldpath.Path, n int, idle *fieldpath.Path) bool {
+func (r remainingItems) removeField(value any, path fieldpath.Path, n int, idle *fieldpath.Path) bool {
 	if n == len(path) {
 		return true
 	}
@@ -83,7 +83,7 @@ func (r unrepaired) take(value any, path fieldpath.Path, n int, idle *fieldpath.
 	case map[string]any:
 		name, _ := path[n].Name()
 		inner, known := v[name]
-		if !known || !r.take(inner, path, n+1, idle) {
+		if !known || !r.removeField(inner, path, n+1, idle) {
 			return false
 		}
 		delete(v, name)
@@ -100,14 +100,14 @@ func (r unrepaired) take(value any, path fieldpath.Path, n int, idle *fieldpath.
 		}
 		l := r.of(v)
 		i := l.indexOf(v, path[n])
-		if i < 0 || !r.take(v[i], path, n+1, idle) {
+		if i < 0 || !r.removeField(v[i], path, n+1, idle) {
 			return false
 		}
 		if v[i] != any(gone{}) {
 			v[i] = gone{}
-			l.left--
+			l.remaining--
 		}
-		return l.left == 0
+		return l.remaining == 0
 	}
 	return false
 }
