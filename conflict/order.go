@@ -45,10 +45,10 @@ func OrderConflicts[T, P any](plan *merge.Plan[T, P], base *T, patches []merge.L
 	if err != nil {
 		return nil, err
 	}
-	acts := slices.ContainsFunc(patches, func(p merge.Layered[P]) bool {
+	hasUnclaimed := slices.ContainsFunc(patches, func(p merge.Layered[P]) bool {
 		return p.JSON != nil || actsUnclaimed(plan.Type(), jsonOf(p.Patch), false)
 	})
-	t := newReorderings(given.Owners, ManagersOf(patches), acts)
+	t := newReorderings(given.Owners, ManagersOf(patches), hasUnclaimed)
 	value := jsonOf(given.Value)
 	for moved, order := range reordered(patches, t.needs) {
 		tried := reordering{managers: ManagersOf(order)}
@@ -128,12 +128,12 @@ func ManagersOf[P any](patches []merge.Layered[P]) []string {
 
 // reorderings are the merges of other orders than the given one.
 type reorderings struct {
-	given    []string // the managers
-	owners   *merge.Ownership
-	acts     bool // some patch acts on another one without a claim
-	overlaps []*overlapping
-	of       map[merge.Layer][]opposing
-	all      []reordering
+	given        []string // the managers
+	owners       *merge.Ownership
+	hasUnclaimed bool // some patch acts on another one without a claim
+	overlaps     []*overlapping
+	of           map[merge.Layer][]opposing
+	all          []reordering
 }
 
 // overlapping is a conflict with the orders that show it. It is shown by an order that lets another claim win. An order that hides the
@@ -158,8 +158,8 @@ type reordering struct {
 	failed      error
 }
 
-func newReorderings(owners *merge.Ownership, given []string, acts bool) *reorderings {
-	t := &reorderings{given: given, owners: owners, acts: acts, of: map[merge.Layer][]opposing{}}
+func newReorderings(owners *merge.Ownership, given []string, hasUnclaimed bool) *reorderings {
+	t := &reorderings{given: given, owners: owners, hasUnclaimed: hasUnclaimed, of: map[merge.Layer][]opposing{}}
 	for _, c := range Find(owners) {
 		if c.Kind != Overlap {
 			continue
@@ -175,7 +175,7 @@ func newReorderings(owners *merge.Ownership, given []string, acts bool) *reorder
 
 // needs reports whether an order may show an overlap that no earlier one does.
 func (t *reorderings) needs(moved merge.Layer, last bool) bool {
-	return t.acts || slices.ContainsFunc(t.of[moved], func(o opposing) bool { return !o.isShown && o.mayChange(last) })
+	return t.hasUnclaimed || slices.ContainsFunc(t.of[moved], func(o opposing) bool { return !o.isShown && o.mayChange(last) })
 }
 
 // mayChange reports whether the outcome of an overlap may change if the manager of the claim moves. A claim on the field itself wins at
@@ -212,7 +212,7 @@ func (t *reorderings) add(moved merge.Layer, result reordering) {
 			}
 		}
 	}
-	if !t.acts {
+	if !t.hasUnclaimed {
 		for _, o := range t.of[moved] {
 			show(o.overlapping)
 		}

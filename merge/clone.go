@@ -16,12 +16,12 @@ import (
 type shape struct {
 	deep []int // the fields that share memory on assignment
 	json bool  // whether to copy through JSON, because the fields do not hold the whole value
-	// apart is set if an unexported field shares memory. Only the fields in JSON are copied then, as upstream copies a value.
-	apart bool
+	// sharesUnexported is set if an unexported field shares memory. Only the fields in JSON are copied then, as upstream copies a value.
+	sharesUnexported bool
 }
 
 // isDeep reports whether values of the type share memory on assignment.
-func (s shape) isDeep() bool { return s.json || s.apart || len(s.deep) > 0 }
+func (s shape) isDeep() bool { return s.json || s.sharesUnexported || len(s.deep) > 0 }
 
 // shapeOf reports whether values of the type share memory on assignment. It records every struct type that it visits, and a problem
 // that makes a copy impossible.
@@ -52,7 +52,7 @@ func (p *plan) shapeOf(t reflect.Type) (deep bool) {
 				}
 				if p.shapeOf(f.Type) {
 					s.deep = append(s.deep, i)
-					s.apart = s.apart || !f.IsExported()
+					s.sharesUnexported = s.sharesUnexported || !f.IsExported()
 				}
 			}
 		}
@@ -187,7 +187,7 @@ func (c *cloner) object(dst, src reflect.Value) {
 			c.object(dst, src)
 		}
 		c.plan = known
-	case s.apart || !dst.CanSet(): // not settable: an embedded struct that is not exported
+	case s.sharesUnexported || !dst.CanSet(): // not settable: an embedded struct that is not exported
 		for i := range src.NumField() {
 			if f := src.Type().Field(i); f.IsExported() || f.Anonymous && f.Type.Kind() == reflect.Struct {
 				c.copy(dst.Field(i), src.Field(i))

@@ -100,7 +100,7 @@ func (m *objects) claimOwners(t *schema.Type, object Object) error {
 		if !ok {
 			return ownersError(i, "fieldsV1", "must be an object, and is %s", jsonName(entry["fieldsV1"]))
 		}
-		if err := m.own(t, object, fields, m.at); err != nil {
+		if err := m.recordEntry(t, object, fields, m.at); err != nil {
 			return ownersError(i, "fieldsV1", "%w", err)
 		}
 	}
@@ -108,8 +108,8 @@ func (m *objects) claimOwners(t *schema.Type, object Object) error {
 	return nil
 }
 
-// own records the fields of an object or a list that one entry names. It skips fields that the object lacks.
-func (m *objects) own(t *schema.Type, v any, fields Object, at node) error {
+// recordEntry records the fields of an object or a list that one entry names. It skips fields that the object lacks.
+func (m *objects) recordEntry(t *schema.Type, v any, fields Object, at node) error {
 	parts := m.live.parts[at]
 	if parts == nil {
 		parts = map[string]part{}
@@ -144,7 +144,7 @@ func (m *objects) own(t *schema.Type, v any, fields Object, at node) error {
 			m.claimNow(child, p.typ, p.now)
 		}
 		if of != nil {
-			if err := m.own(of, p.now, within, child); err != nil {
+			if err := m.recordEntry(of, p.now, within, child); err != nil {
 				return err
 			}
 		}

@@ -14,10 +14,10 @@ import (
 type objectWalk struct {
 	*log
 	// visit gets a field's node, and the base's claim on the field. The node is noNode if no patch reached the field.
-	visit func(at node, kind valueKind, value any) bool
-	steps []objectStep // to the field
-	names []setStep    // the known steps in the form of FieldsV1
-	gone  bool         // whether to visit fields that the object lacks
+	visit         func(at node, kind valueKind, value any) bool
+	steps         []objectStep // to the field
+	names         []setStep    // the known steps in the form of FieldsV1
+	visitsMissing bool         // whether to visit fields that the object lacks
 }
 
 // objectStep is a step to a field: a struct's field, or the log's key.
@@ -60,7 +60,7 @@ func (w *objectWalk) visitField(step objectStep, t *schema.Type, v any, at node,
 		if !w.contents(to, v, at) {
 			return false
 		}
-	} else if w.gone && at != noNode && w.nodes[at].child != noNode && !w.contents(granular(t), nil, at) {
+	} else if w.visitsMissing && at != noNode && w.nodes[at].child != noNode && !w.contents(granular(t), nil, at) {
 		return false
 	}
 	w.steps = w.steps[:len(w.steps)-1]
@@ -76,8 +76,8 @@ func (w *objectWalk) named() []setStep {
 	return w.names
 }
 
-// nowhere is the value of a field that the object lacks.
-type nowhere struct{}
+// missingValue is the value of a field that the object lacks.
+type missingValue struct{}
 
 // contents visits the members of an object or a list.
 func (w *objectWalk) contents(t *schema.Type, v any, at node) bool {
@@ -88,7 +88,7 @@ func (w *objectWalk) contents(t *schema.Type, v any, at node) bool {
 	}
 	fields, _ := v.(map[string]any)
 	names := slices.AppendSeq(make([]string, 0, len(fields)), maps.Keys(fields))
-	if w.gone { // add the fields that a later layer removed
+	if w.visitsMissing { // add the fields that a later layer removed
 		names = append(names, w.childNames(at)...)
 	}
 	slices.Sort(names)
@@ -105,7 +105,7 @@ func (w *objectWalk) contents(t *schema.Type, v any, at node) bool {
 		}
 		value, there := fields[name]
 		if !there {
-			value = nowhere{}
+			value = missingValue{}
 		}
 		if !w.visitField(step, of, value, child, f == nil) {
 			return false
@@ -132,11 +132,11 @@ func (w *objectWalk) items(t *schema.Type, list []any, at node, find func(string
 		}
 		there[key] = 0
 	}
-	if !w.gone {
+	if !w.visitsMissing {
 		return true
 	}
 	for _, key := range w.childNames(at) { // that a later layer removed
-		if _, is := there[key]; !is && !w.visitField(objectStep{parent: t, key: key}, t.Elem, nowhere{}, find(key), true) {
+		if _, is := there[key]; !is && !w.visitField(objectStep{parent: t, key: key}, t.Elem, missingValue{}, find(key), true) {
 			return false
 		}
 	}
@@ -157,7 +157,7 @@ var presenceType = &schema.Type{Kind: schema.Set}
 // objectClaims yields the claims on every field.
 func (o *Ownership) objectClaims(yield func(fieldpath.Path, []Claim) bool) {
 	object, _ := o.value.Interface().(map[string]any)
-	w := objectWalk{log: o.log, gone: true}
+	w := objectWalk{log: o.log, visitsMissing: true}
 	w.visit = func(at node, kind valueKind, value any) bool {
 		path := w.path()
 		claims := o.log.decided(at, o.log.claimsOf(at, path), path)

@@ -262,7 +262,7 @@ func (p *Plan[T, P]) apply(dst, base *T, patches []Layered[P], o Options) (merge
 		value.Set(made)
 		value = made.Elem()
 		if base != nil {
-			from, err := p.plan.known(reflect.ValueOf(base).Elem())
+			from, err := p.plan.structOf(reflect.ValueOf(base).Elem())
 			if err != nil {
 				return merger{}, fmt.Errorf("merge: the base %w", err)
 			}
@@ -350,8 +350,8 @@ func baseLayerOf(o Options) Layer {
 	return o.Base
 }
 
-// known returns the struct in a value for a plan of ForAny.
-func (p *plan) known(v reflect.Value) (reflect.Value, error) {
+// structOf returns the struct in a value for a plan of ForAny.
+func (p *plan) structOf(v reflect.Value) (reflect.Value, error) {
 	if v = v.Elem(); !v.IsValid() {
 		return v, fmt.Errorf("is nil, and must be a pointer to %s", p.root.GoType())
 	}
@@ -366,7 +366,7 @@ func (p *plan) treeOf(patch reflect.Value) (object Object, ofValue bool, err err
 	if patch.Kind() == reflect.Interface {
 		if object, ok := patch.Interface().(Object); ok {
 			patch = reflect.ValueOf(&object).Elem()
-		} else if patch, err = p.known(patch); err != nil {
+		} else if patch, err = p.structOf(patch); err != nil {
 			return nil, false, err
 		}
 	}

@@ -125,11 +125,11 @@ func (o *Options) check(p *plan) error {
 		return &OptionError{"Managed", apiError("Forbidden", "may not be set with a policy that decides")}
 	}
 	for _, err := range []error{
-		known("Order", o.Order, PatchOrder, BaseOrder),
-		known("Unions", o.Unions, AllMembers, LastMember, OneMember),
-		known("Empty", o.Empty, SetEmpty, SkipEmpty),
-		known("Precedence", o.Precedence, LastPatch, FirstPatch, BaseAlways),
-		known("Defaults", o.Defaults, NoDefaults, RuleDefaults),
+		checkKnown("Order", o.Order, PatchOrder, BaseOrder),
+		checkKnown("Unions", o.Unions, AllMembers, LastMember, OneMember),
+		checkKnown("Empty", o.Empty, SetEmpty, SkipEmpty),
+		checkKnown("Precedence", o.Precedence, LastPatch, FirstPatch, BaseAlways),
+		checkKnown("Defaults", o.Defaults, NoDefaults, RuleDefaults),
 	} {
 		if err != nil {
 			return err
@@ -193,8 +193,8 @@ func isField(t *schema.Type, path fieldpath.Path) error {
 // apiError returns an error in a form of the API server.
 func apiError(form, format string, args ...any) error { return fmt.Errorf(form+": "+format, args...) }
 
-// known returns an error for an unknown value of an option. The first of its values is the zero one.
-func known[P ~string](option string, value P, values ...P) error {
+// checkKnown returns an error for an unknown value of an option. The first of its values is the zero one.
+func checkKnown[P ~string](option string, value P, values ...P) error {
 	if slices.Contains(values, value) {
 		return nil
 	}

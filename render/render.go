@@ -263,7 +263,7 @@ func (m *Merging) render() {
 	merged = m.build(merged, m.reached, recorded, opts)
 	m.shadowed(merged.Owners)
 	if opts.Owners && m.out.JobSet != nil {
-		m.own(merged, opts.As)
+		m.setOwners(merged, opts.As)
 	}
 }
 
@@ -359,8 +359,8 @@ func (r *renderer) unreached(path fieldpath.Path) string {
 	return fmt.Sprintf("the runtime has no replicated job %q; Trainer %s %s", name, r.release.Name, effect)
 }
 
-// own turns the owners of the merge into the owners of the JobSet.
-func (r *renderer) own(merged *runtimepatch.Result, as View) {
+// setOwners turns the owners of the merge into the owners of the JobSet.
+func (r *renderer) setOwners(merged *runtimepatch.Result, as View) {
 	owners, template, js := merged.Owners, &merged.Template, r.out.JobSet
 	template.ObjectMeta = metav1.ObjectMeta{Name: js.Name, Namespace: js.Namespace, Labels: js.Labels, Annotations: js.Annotations}
 	for field, value := range map[string]string{"name": js.Name, "namespace": js.Namespace} {

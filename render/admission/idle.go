@@ -23,10 +23,10 @@ import (
 
 // history holds the facts about each manager's patch that the claims on the merged template give.
 type history struct {
-	sets    map[merge.Layer]bool // the patch sets a value
-	shares  map[merge.Layer]bool // another patch sets one of these values as well
-	changes map[merge.Layer]bool // the result has a value of the patch, and would have another one without it
-	asks    map[merge.Layer]bool // the claims alone do not decide whether the patch changes the result
+	sets      map[merge.Layer]bool // the patch sets a value
+	shares    map[merge.Layer]bool // another patch sets one of these values as well
+	changes   map[merge.Layer]bool // the result has a value of the patch, and would have another one without it
+	undecided map[merge.Layer]bool // the claims alone do not decide whether the patch changes the result
 }
 
 // history reads the claims of the patches. An item that a patch names to reach its fields is not a value of the patch. An item
@@ -96,7 +96,7 @@ func (h history) compare(path fieldpath.Path, claims []merge.Claim) {
 		case i == len(claims)-1 && differ(claim.Value, below) && !(isField && claim.Value == merge.Presence{}):
 			h.changes[claim.Layer] = true
 		default:
-			h.asks[claim.Layer] = true
+			h.undecided[claim.Layer] = true
 		}
 	}
 }
@@ -118,9 +118,9 @@ func differ(a, b any) bool {
 // candidate is a patch that may be idle.
 type candidate struct {
 	index int
-	// asks tells that the history does not decide, also if the patch may reorder a list.
-	asks, reorders bool
-	certain        bool // to go
+	// undecided tells that the history does not decide, also if the patch may reorder a list.
+	undecided, reorders bool
+	certain             bool // to go
 }
 
 // mostCompared is the maximum number of patches for idle, which may merge once more for each. The schema rejects more.
@@ -150,14 +150,14 @@ func (c *checker) idle() finding.List {
 		}
 		clears := c.cannotClear(patch.Manager)
 		found = append(found, clears...)
-		isTwice := times[patch.Manager] > 1 // then their claims are one layer's
+		isRepeated := times[patch.Manager] > 1 // then their claims are one layer's
 		isLost := slices.ContainsFunc(c.merging.Decisions, func(d conflict.Decision) bool {
 			return slices.ContainsFunc(d.Lost, func(claim merge.Claim) bool { return claim.Layer == layer }) // another finding reports it
 		})
 		isComposed := slices.ContainsFunc(composed, func(by compose.Composition) bool { return slices.Contains(by.Managers(), patch.Manager) })
-		if clears == nil && !isLost && !isComposed && !h.shares[layer] && (isTwice || !h.changes[layer]) {
+		if clears == nil && !isLost && !isComposed && !h.shares[layer] && (isRepeated || !h.changes[layer]) {
 			reorders := mayReorder(written[i])
-			candidates = append(candidates, candidate{i, isTwice || h.asks[layer] || reorders, reorders, true})
+			candidates = append(candidates, candidate{i, isRepeated || h.undecided[layer] || reorders, reorders, true})
 		}
 	}
 	var conflicts conflict.Conflicts
@@ -192,7 +192,7 @@ func (c *checker) decide(candidates []candidate) []candidate {
 	}
 	asked, orders := map[int]bool{}, 0
 	for _, of := range candidates {
-		if of.asks {
+		if of.undecided {
 			asked[of.index] = true
 		}
 		if of.reorders {
@@ -206,7 +206,7 @@ func (c *checker) decide(candidates []candidate) []candidate {
 	gone := map[int]bool{}
 	for _, of := range candidates {
 		switch {
-		case !of.asks:
+		case !of.undecided:
 		case len(asked) == 1 || !isSame(map[int]bool{of.index: true}):
 			continue
 		default:

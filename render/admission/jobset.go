@@ -78,8 +78,8 @@ func claimAsPrinted(path fieldpath.Path) fieldpath.Path {
 type cause struct {
 	finding int
 	at      fieldpath.Path
-	// sharp means that the finding already has the path of the field that the cluster names.
-	sharp bool
+	// hasExactPath means that the finding already has the path of the field that the cluster names.
+	hasExactPath bool
 }
 
 // findCauses collects the causes, after all findings before the JobSet.
@@ -96,7 +96,7 @@ func (c *checker) findCauses() {
 				c.addCause(cause{finding: i, at: at})
 			} else if c.in.Layers != nil {
 				for _, at := range c.in.Layers.Reach(f.Path) {
-					c.addCause(cause{finding: i, at: at, sharp: true})
+					c.addCause(cause{finding: i, at: at, hasExactPath: true})
 				}
 			}
 		}
@@ -108,11 +108,11 @@ func (c *checker) findCauses() {
 // extends the path of that finding instead, up to the field that the cluster will name.
 func (c *checker) addDownstream(f finding.Finding, path fieldpath.Path) {
 	if cause := c.causeOf(path); cause != nil {
-		if !cause.sharp {
+		if !cause.hasExactPath {
 			c.change(cause.finding, func(earlier *finding.Finding) {
 				earlier.Path = jobapi.PrintedPath(f.Code, earlier.Path.Append(path[len(cause.at):]...))
 			})
-			cause.sharp = true
+			cause.hasExactPath = true
 		}
 		return
 	}

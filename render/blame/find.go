@@ -124,7 +124,7 @@ func (s *search) match(f *Field, i int) {
 	}
 	hit := false
 	for position, child := range f.Children {
-		if meets(child.step, s.path[i], position) {
+		if matchesStep(child.step, s.path[i], position) {
 			hit = true
 			s.match(child, i+1)
 		}
@@ -152,8 +152,8 @@ func isInside(step fieldpath.Step) bool {
 	return isIndex
 }
 
-// meets reports whether a step in the searched path matches the i-th child's step.
-func meets(child, written fieldpath.Step, i int) bool {
+// matchesStep reports whether a step in the searched path matches the i-th child's step.
+func matchesStep(child, written fieldpath.Step, i int) bool {
 	if child == written {
 		return true
 	}

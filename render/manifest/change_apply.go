@@ -143,7 +143,7 @@ func (c *changer) assign(p *part, v *encode.Value) error {
 	if err := c.reject(p); err != nil {
 		return err
 	}
-	c.know(p)
+	c.loadParts(p)
 	switch {
 	case p.isKnown && p.kind == encode.Object && v.Kind == encode.Object && len(v.Entries) > 0 && len(p.parts) > 0:
 		return c.assignEntries(p, v)

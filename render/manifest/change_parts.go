@@ -112,8 +112,8 @@ func (c *changer) findAliases() {
 	slices.SortFunc(c.aliases, func(a, b *yaml.Node) int { return cmp.Compare(c.spans[a.Alias].first, c.spans[b.Alias].first) })
 }
 
-// know makes the parts of a value known.
-func (c *changer) know(p *part) {
+// loadParts loads the parts of a value.
+func (c *changer) loadParts(p *part) {
 	if p.isKnown || p.value != nil || p.node == nil {
 		return
 	}
@@ -175,7 +175,7 @@ func (c *changer) rejectInside(p *part) error {
 
 // matches returns the parts that a step leads to: several ones for duplicates.
 func (c *changer) matches(p *part, step fieldpath.Step) []*part {
-	c.know(p)
+	c.loadParts(p)
 	if i, ok := step.Index(); ok {
 		if p.kind == encode.Array && i >= 0 && i < len(p.parts) && p.parts[i].node != nil {
 			return p.parts[i : i+1]
@@ -232,7 +232,7 @@ func (c *changer) textAt(child *part, form string) (string, bool) {
 		}
 		return child.name, true
 	}
-	c.know(child)
+	c.loadParts(child)
 	i := slices.IndexFunc(child.parts, func(m *part) bool { return m.key != nil && m.was == form || m.key == nil && m.name == form })
 	if i < 0 {
 		return "", false
@@ -253,7 +253,7 @@ func (c *changer) isAt(p, child *part, step fieldpath.Step) bool {
 		return isScalar && text == element
 	}
 	for _, key := range step.Keys() {
-		c.know(child)
+		c.loadParts(child)
 		i := slices.IndexFunc(child.parts, func(m *part) bool { return m.key != nil && m.was == key.Name || m.key == nil && m.name == key.Name })
 		if i < 0 {
 			return false

@@ -49,9 +49,9 @@ type diagnosis struct {
 
 // frame is a struct around the current value.
 type frame struct {
-	typ  reflect.Type
-	node *yaml.Node
-	deep int // the length of its path
+	typ        reflect.Type
+	node       *yaml.Node
+	pathLength int
 }
 
 // diagnose walks a node as a value of the type t. It returns at most remaining findings.
@@ -150,7 +150,7 @@ func (d *diagnosis) value(n *yaml.Node, t reflect.Type, mergeKey string) {
 			step = untypedStep
 		}
 		for _, e := range d.keys(n, step) {
-			d.doubtfulKey(e, step)
+			d.ambiguousKey(e, step)
 			d.below(step(e.Name), d.valueDefinition(), func() { d.value(e.Value, t.Elem(), "") })
 		}
 	case t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8:
@@ -232,7 +232,7 @@ func (d *diagnosis) untyped(n *yaml.Node) {
 	switch n.Kind {
 	case yaml.MappingNode:
 		for _, e := range d.keys(n, untypedStep) {
-			d.doubtfulKey(e, untypedStep)
+			d.ambiguousKey(e, untypedStep)
 			d.below(untypedStep(e.Name), nil, func() { d.untyped(e.Value) })
 		}
 	case yaml.SequenceNode:
@@ -304,8 +304,8 @@ func (d *diagnosis) keys(n *yaml.Node, step func(string) fieldpath.Step) []sourc
 	return named
 }
 
-// doubtfulKey warns of a map's key that Kubernetes reads as a different string.
-func (d *diagnosis) doubtfulKey(e source.Entry, step func(string) fieldpath.Step) {
+// ambiguousKey warns of a map's key that Kubernetes reads as a different string.
+func (d *diagnosis) ambiguousKey(e source.Entry, step func(string) fieldpath.Step) {
 	key := source.Target(e.Key)
 	if e.Name == key.Value || e.Merged || e.Clashes {
 		return

@@ -44,13 +44,13 @@ func (d *diagnosis) repairType(r *finding.Remedy, n *yaml.Node, t reflect.Type) 
 	if !ok {
 		return
 	}
-	if option := meant(text, t); option != "" && unmarshalSafe([]byte(option), reflect.New(t).Interface()) == nil {
+	if option := onlyMeaning(text, t); option != "" && unmarshalSafe([]byte(option), reflect.New(t).Interface()) == nil {
 		r.Do, r.Options, r.IsCertain = finding.SetValue, []string{option}, true
 	}
 }
 
-// meant returns the JSON of the only value of a type that a scalar can mean, or "".
-func meant(text string, t reflect.Type) string {
+// onlyMeaning returns the JSON of the only value of a type that a scalar can mean, or "".
+func onlyMeaning(text string, t reflect.Type) string {
 	trimmed := strings.TrimSpace(text)
 	switch {
 	case t == reflect.TypeFor[resource.Quantity]():

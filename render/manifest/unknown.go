@@ -136,7 +136,7 @@ func (d *diagnosis) nearby(name string, t reflect.Type) candidate {
 		f, ok := d.structs.Field(around.typ, name)
 		switch {
 		case ok && found.path == nil:
-			found = candidate{path: d.path[:around.deep].Append(fieldpath.Field(name)), typ: f.Type, isOnly: under == ""}
+			found = candidate{path: d.path[:around.pathLength].Append(fieldpath.Field(name)), typ: f.Type, isOnly: under == ""}
 			found.text = found.path.String()
 		case ok:
 			found.isOnly = false

@@ -8,9 +8,9 @@ const (
 
 // policy is a policy of the controller.
 type policy struct {
-	name  string
-	acts  bool
-	write func(*Job) bool // returns false if the controller would fail on every retry
+	name     string
+	isActive bool
+	write    func(*Job) bool // returns false if the controller would fail on every retry
 }
 
 // policies returns the policies in the order in which Enforce runs them. An array needs no memory of its own.
@@ -32,7 +32,7 @@ func (j *Job) policies() [7]policy {
 func Acting(in Input) []string {
 	var names []string
 	for _, p := range (&Job{Input: in}).filled().policies() {
-		if p.acts {
+		if p.isActive {
 			names = append(names, p.name)
 		}
 	}

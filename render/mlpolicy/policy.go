@@ -207,7 +207,7 @@ func Enforce(j *Job) bool {
 	policies := j.policies()
 	for _, name := range j.order() {
 		for _, p := range policies {
-			if p.name == name && p.acts && !p.write(j) {
+			if p.name == name && p.isActive && !p.write(j) {
 				return false
 			}
 		}
@@ -236,7 +236,7 @@ func (j *Job) source() trainer.MLPolicySource {
 // policyName returns the name of the runtime's policy in ownership, or plain without a policy.
 func (j *Job) policyName() string {
 	for _, p := range j.policies() {
-		if p.acts && p.name != plainName && p.name != statusName {
+		if p.isActive && p.name != plainName && p.name != statusName {
 			return p.name
 		}
 	}

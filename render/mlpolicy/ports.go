@@ -80,7 +80,7 @@ func samePort(p corev1.ContainerPort) func(*corev1.ContainerPort) bool {
 func (j *Job) Settle(s *PodSet) {
 	j, s = j.filled(), s.filled()
 	pod := s.pod()
-	settle(pod.Volumes, func(v *corev1.Volume) string { return v.Name })
+	upsertAll(pod.Volumes, func(v *corev1.Volume) string { return v.Name })
 	for _, list := range []struct {
 		name       string
 		containers []corev1.Container
@@ -90,8 +90,8 @@ func (j *Job) Settle(s *PodSet) {
 		}
 		for i := range list.containers {
 			c := s.In(list.name, &list.containers[i])
-			settle(c.Env, func(e *corev1.EnvVar) string { return e.Name })
-			settle(c.VolumeMounts, func(m *corev1.VolumeMount) string { return m.MountPath })
+			upsertAll(c.Env, func(e *corev1.EnvVar) string { return e.Name })
+			upsertAll(c.VolumeMounts, func(m *corev1.VolumeMount) string { return m.MountPath })
 			before := c.Ports
 			if len(before) > 1 {
 				before = slices.Clone(before)
@@ -111,8 +111,8 @@ func (j *Job) Settle(s *PodSet) {
 	}
 }
 
-// settle upserts each item of a list into the list itself, by key.
-func settle[T any, K comparable](list []T, key func(*T) K) {
+// upsertAll upserts each item of a list into the list itself, by key.
+func upsertAll[T any, K comparable](list []T, key func(*T) K) {
 	first := firstPositions(list, key)
 	for i := range list {
 		if at := firstPosition(first, list, key, key(&list[i])); at < i {

@@ -124,7 +124,7 @@ func (p *Policy) indexOf(name string) int {
 // have a patch.
 func (p *Policy) unlisted(name string, has map[string]bool) finding.Remedy {
 	around := p.names.Around(name)
-	r := finding.Remedy{Text: meant(name, around, "remove the patch, or add the manager to the policy")}
+	r := finding.Remedy{Text: suggestionFor(name, around, "remove the patch, or add the manager to the policy")}
 	if near := nearest.To(name, around); near != "" {
 		r.Do, r.Options, r.IsCertain = finding.SetValue, []string{near}, !has[near] && !p.names.IsLong() && nearest.IsClear(name, near, around)
 	}

@@ -57,7 +57,7 @@ func (r *reader) composeKind(e composeEntry, at fieldpath.Path) bool {
 	case e.Rule == "":
 		r.report(codes.MissingField, at, "set one of them: "+strings.Join(kinds, ", "), "rule: required")
 	case !slices.Contains(kinds, string(e.Rule)):
-		r.report(codes.BadValue, at.Append(fieldpath.Field("rule")), meant(string(e.Rule), kinds, "set one of them"), "unsupported value %q: must be %s", e.Rule, strings.Join(kinds, ", "))
+		r.report(codes.BadValue, at.Append(fieldpath.Field("rule")), suggestionFor(string(e.Rule), kinds, "set one of them"), "unsupported value %q: must be %s", e.Rule, strings.Join(kinds, ", "))
 	default:
 		return true
 	}
@@ -91,7 +91,7 @@ func (r *reader) composeSeconds(e composeEntry, rule compose.Rule, at fieldpath.
 	case e.TolerationSeconds == "":
 		r.empty(field, "set one of them: "+strings.Join(names, ", "))
 	case !slices.Contains(names, string(e.TolerationSeconds)):
-		r.report(codes.BadValue, field, meant(string(e.TolerationSeconds), names, "set one of them"), "unsupported value %q: must be %s", e.TolerationSeconds, strings.Join(names, ", "))
+		r.report(codes.BadValue, field, suggestionFor(string(e.TolerationSeconds), names, "set one of them"), "unsupported value %q: must be %s", e.TolerationSeconds, strings.Join(names, ", "))
 	case !isOfTolerations:
 		r.report(codes.BrokenRule, field, "remove the field", "forbidden: only the union of tolerations has it")
 	}

@@ -119,7 +119,7 @@ func (r *reader) read(data []byte) {
 	}
 	of, ok := r.document.Object.(*file)
 	if !ok {
-		of = r.salvaged()
+		of = r.decodablePart()
 	}
 	at := fieldpath.Fields("version")
 	if of.Version != nil && *of.Version != latest && !r.around[at.String()] {
@@ -143,8 +143,8 @@ func (r *reader) read(data []byte) {
 	}
 }
 
-// salvaged returns the decodable part of a file with mistakes.
-func (r *reader) salvaged() *file {
+// decodablePart returns the decodable part of a file with mistakes.
+func (r *reader) decodablePart() *file {
 	of := &file{}
 	fields, err := r.document.Fields()
 	if err != nil {
@@ -374,9 +374,9 @@ func (r *reader) severities(of map[string]level) {
 		page, isKnown := codes.Of(code)
 		switch {
 		case !isKnown:
-			r.report(codes.BadValue, at, meant(name, names, "name a code of docs/findings.md"), "unknown code %q", name)
+			r.report(codes.BadValue, at, suggestionFor(name, names, "name a code of docs/findings.md"), "unknown code %q", name)
 		case severity < 0:
-			r.report(codes.BadValue, at, meant(string(level), words, "set one of them"), "unsupported value %q: must be %s", level, strings.Join(words, ", "))
+			r.report(codes.BadValue, at, suggestionFor(string(level), words, "set one of them"), "unsupported value %q: must be %s", level, strings.Join(words, ", "))
 		case severity < finding.Error && strings.HasPrefix(page.Meaning, "Error. ") && !isLowered(code):
 			r.report(codes.BrokenRule, at, "remove it, and fix the problem that the code reports", "%s is always an error: nothing can be rendered, or the cluster rejects it", code)
 		default:
@@ -385,8 +385,8 @@ func (r *reader) severities(of map[string]level) {
 	}
 }
 
-// meant returns the remedy for an unknown word: the word that is near, or else the remedy otherwise.
-func meant(word string, words []string, otherwise string) string {
+// suggestionFor returns the remedy for an unknown word: the word that is near, or else the remedy otherwise.
+func suggestionFor(word string, words []string, otherwise string) string {
 	if near := nearest.To(word, words); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
 	}

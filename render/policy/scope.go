@@ -61,7 +61,7 @@ func (r *reader) scope(e *clusterEntry) {
 		var err error
 		if *s.of, err = ParseSelector(s.text); err != nil {
 			r.report(codes.BadValue, in, "set a label selector, such as team=a", "invalid label selector: %s", err)
-		} else if r.patterns += strings.Count(s.text, ",") + 1; !meet(*s.of, *s.of) {
+		} else if r.patterns += strings.Count(s.text, ",") + 1; !selectorsOverlap(*s.of, *s.of) {
 			r.report(codes.BadValue, in, "set labels that one object can have", "no labels match %q", s.text)
 		}
 	}
@@ -88,9 +88,9 @@ func ParseSelector(text string) (*metav1.LabelSelector, error) {
 	return s, nil
 }
 
-// meet reports whether some labels match both selectors. Requirements of different keys never exclude each other, and all values that
-// no requirement names are alike.
-func meet(a, b *metav1.LabelSelector) bool {
+// selectorsOverlap reports whether some labels match both selectors. Requirements of different keys never exclude each other, and all
+// values that no requirement names are alike.
+func selectorsOverlap(a, b *metav1.LabelSelector) bool {
 	of := map[string]labels.Requirements{}
 	for _, s := range []*metav1.LabelSelector{a, b} {
 		selector, err := metav1.LabelSelectorAsSelector(s)
@@ -127,7 +127,7 @@ func Overlaps(policies []*Policy) finding.List {
 	for i, p := range policies {
 		var beside []string
 		for _, q := range policies[:i] {
-			if meet(p.scope.Namespaces, q.scope.Namespaces) && meet(p.scope.TrainJobs, q.scope.TrainJobs) {
+			if selectorsOverlap(p.scope.Namespaces, q.scope.Namespaces) && selectorsOverlap(p.scope.TrainJobs, q.scope.TrainJobs) {
 				beside = append(beside, q.file)
 				found = append(found, p.rejectedBy(q)...)
 				found = append(found, q.rejectedBy(p)...)

@@ -95,15 +95,15 @@ func (w *vapWriter) variable(name, expression string) string {
 	return "variables." + name
 }
 
-// demand adds a rule: an expression that must be true, and one for the message otherwise.
-func (w *vapWriter) demand(holds, message string) {
+// addRule adds a rule: an expression that must be true, and one for the message otherwise.
+func (w *vapWriter) addRule(holds, message string) {
 	w.rules = append(w.rules, fmt.Sprintf("(%s ? [] : [%s])", holds, message))
 }
 
 // empty demands that a list of words is empty. The message ends with them.
 func (w *vapWriter) empty(name, words, before string) {
 	words = w.variable(name, words)
-	w.demand(words+" == []", text(before)+" + "+words+".join(', ')")
+	w.addRule(words+" == []", text(before)+" + "+words+".join(', ')")
 }
 
 // validate makes one validation of the rules so far, whose message has all broken ones. The API server checks the types of each
@@ -142,13 +142,13 @@ func (w *vapWriter) managers() {
 		w.empty("unlisted", "variables.patches.map(p, p.manager).filter(m, !(m in "+names+"))", p.file+" lists no manager ")
 	}
 	if w.isError(codes.PatchOrder, "the order of patches") {
-		w.demand("variables.patches.map(p, p.manager).filter(m, m in "+names+").map(m, "+names+".indexOf(m)).isSorted()",
+		w.addRule("variables.patches.map(p, p.manager).filter(m, m in "+names+").map(m, "+names+".indexOf(m)).isSorted()",
 			text("the patches must have the order "+strings.Join(p.Managers(), ", ")))
 	}
 	for i, m := range p.managers {
 		own := entries + "[?" + text(m.name) + "]"
 		if m.required && w.isError(codes.MissingManager, "required managers") {
-			w.demand("!("+m.of.expression()+") || "+own+".hasValue()", text("required: a patch of "+m.name))
+			w.addRule("!("+m.of.expression()+") || "+own+".hasValue()", text("required: a patch of "+m.name))
 		}
 		if m.paths != nil && w.isError(codes.ForbiddenField, "the paths of managers") {
 			w.empty(fmt.Sprintf("outside%d", i), "("+sum(m.forbiddenFields(runtimepatch.JobSetTemplate(), nil, own))+").distinct().sort()",
@@ -170,7 +170,7 @@ func (w *vapWriter) users() {
 		if before == "" {
 			before, after = entriesOf("before", "(oldObject == null ? [] : oldObject.spec.?runtimePatches.orValue([]))"), entriesOf("after", "variables.patches")
 		}
-		w.demand(fmt.Sprintf("request.userInfo.username in %s || %s[?%s] == %s[?%[3]s]", literal(m.users...), before, text(m.name), after),
+		w.addRule(fmt.Sprintf("request.userInfo.username in %s || %s[?%s] == %s[?%[3]s]", literal(m.users...), before, text(m.name), after),
 			fmt.Sprintf(`"the policy does not let " + request.userInfo.username + %s`, text(" change the patch of "+m.name)))
 	}
 }

@@ -91,7 +91,7 @@ func TestMeet(t *testing.T) {
 		a, matchesA := random()
 		b, matchesB := random()
 		want := slices.ContainsFunc(all, func(has labels.Set) bool { return matchesA.Matches(has) && matchesB.Matches(has) })
-		if got := meet(a, b); got != want {
+		if got := selectorsOverlap(a, b); got != want {
 			t.Errorf("meet(%s, %s) = %t, want %t", matchesA, matchesB, got, want)
 		}
 		counts[want]++

@@ -101,8 +101,8 @@ func (f *Family) lostEndpoints() finding.List {
 	return found
 }
 
-// meetings are parts of the names of variables and options that say where the Pods of one JobSet meet.
-var meetings = []string{"master_addr", "rdzv", "rendezvous", "coordinator", "hostfile", "init_method"}
+// rendezvousWords are parts of the names of variables and options that say where the Pods of one JobSet meet.
+var rendezvousWords = []string{"master_addr", "rdzv", "rendezvous", "coordinator", "hostfile", "init_method"}
 
 // anyHost matches the host of a Pod of any JobSet. It captures the name of the Job, the index of the Pod and the subdomain.
 var anyHost = sync.OnceValue(func() *regexp.Regexp {
@@ -114,7 +114,7 @@ var anyHost = sync.OnceValue(func() *regexp.Regexp {
 // option for a meeting place.
 func (f *Family) otherJobSet(name, text string) string {
 	name = strings.ReplaceAll(strings.ToLower(name), "-", "_")
-	if !slices.ContainsFunc(meetings, func(part string) bool { return strings.Contains(name, part) }) {
+	if !slices.ContainsFunc(rendezvousWords, func(part string) bool { return strings.Contains(name, part) }) {
 		return ""
 	}
 	for _, host := range anyHost().FindAllStringSubmatch(text, -1) {

@@ -41,7 +41,7 @@ func orderValue(t *schema.Type, patch, base, result reflect.Value) {
 		there, before := names(result, key), names(base, key)
 		named := func(item reflect.Value) string { return text(key.Patch.Of(item)) }
 		sortLike(patch, there, named)
-		if !slices.Equal(comesOut(before, namesBy(patch, named)), there) {
+		if !slices.Equal(mergedOrder(before, namesBy(patch, named)), there) {
 			anchor(t, patch, result, there)
 			sortLike(patch, there, named)
 		}
@@ -68,9 +68,9 @@ func fieldOf(base reflect.Value, f *schema.StructField) reflect.Value {
 	return v
 }
 
-// comesOut returns the order of a list's items after a merge. The next item is the patch's next one, unless an item
+// mergedOrder returns the order of a list's items after a merge. The next item is the patch's next one, unless an item
 // that only the list names precedes it there.
-func comesOut(list, patch []string) []string {
+func mergedOrder(list, patch []string) []string {
 	var out []string
 	rest := slices.DeleteFunc(slices.Clone(list), func(name string) bool { return slices.Contains(patch, name) })
 	for len(patch)+len(rest) > 0 {
