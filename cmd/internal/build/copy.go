@@ -144,7 +144,7 @@ func (c *treeCopy) close() finding.List {
 	var found finding.List
 	if c.err == nil && !c.reported {
 		if files := c.changed(c.root); files != nil {
-			found = append(found, failure(codes.BuildWrites, fieldpath.Position{}, "the command of --build writes "+some(files)+", and a build writes no file; your tree is unchanged", "use a command that only prints"))
+			found = append(found, failure(codes.BuildWrites, fieldpath.Position{}, "the command of --build writes "+firstOf(files)+", and a build writes no file; your tree is unchanged", "use a command that only prints"))
 		}
 	}
 	c.end()
@@ -165,7 +165,7 @@ func (c *treeCopy) written(dir string) string {
 	c.mu.Lock()
 	c.reported = true
 	c.mu.Unlock()
-	return some(files)
+	return firstOf(files)
 }
 
 // changed returns the files below a directory of the copy that are not as they were copied.
@@ -208,8 +208,8 @@ func (c *treeCopy) list(dir string) (map[string]state, error) {
 	return files, err
 }
 
-// some names the first of several files.
-func some(files []string) string {
+// firstOf names the first of several files.
+func firstOf(files []string) string {
 	if len(files) == 1 {
 		return files[0]
 	}

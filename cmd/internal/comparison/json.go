@@ -140,7 +140,7 @@ func (c *Comparison) WriteJSON(w io.Writer) error {
 		out.Summary.Causes = append(out.Summary.Causes, cause)
 	}
 	for _, j := range c.Jobs {
-		job := jsonJob{Kind: j.ID.Kind, Namespace: j.ID.Namespace, Name: j.ID.Name, Build: j.Build, State: j.state, Objects: []jsonObject{}, Migrated: j.migrated, Causes: distinct(layersOf(j.rejecters())), Existing: j.comments(), Update: j.updateEffect.Update, Frozen: j.updateEffect.Frozen}
+		job := jsonJob{Kind: j.ID.Kind, Namespace: j.ID.Namespace, Name: j.ID.Name, Build: j.Build, State: j.state, Objects: []jsonObject{}, Migrated: j.migrated, Causes: distinct(layersOf(j.rejectionCauses())), Existing: j.comments(), Update: j.updateEffect.Update, Frozen: j.updateEffect.Frozen}
 		for _, f := range j.rejected {
 			job.Rejected = append(job.Rejected, rejectionOf(f))
 		}
@@ -156,8 +156,8 @@ func (c *Comparison) WriteJSON(w io.Writer) error {
 	return report.EncodeReport(w, out)
 }
 
-// rejecters returns the layers that cause the errors of the TrainJob.
-func (j *JobDiff) rejecters() []merge.Claim {
+// rejectionCauses returns the layers that cause the errors of the TrainJob.
+func (j *JobDiff) rejectionCauses() []merge.Claim {
 	var claims []merge.Claim
 	for i := range j.rejected {
 		claims = append(claims, j.causesOf(i)...)

@@ -15,7 +15,7 @@ import (
 // openFindings holds findings of one kind in the new version. They are new, or belong to TrainJobs that differ.
 type openFindings struct {
 	introduced, preexisting finding.List
-	elsewhere               int // the old ones of TrainJobs that do not differ
+	inUnchanged             int // the old ones of TrainJobs that do not differ
 }
 
 // openFindingsOf sorts findings of the new version.
@@ -34,7 +34,7 @@ func (c *Comparison) openFindingsOf(before, after finding.List) openFindings {
 		case differs[f.Object]:
 			of.preexisting = append(of.preexisting, f)
 		default:
-			of.elsewhere++
+			of.inUnchanged++
 		}
 	}
 	return of
@@ -43,7 +43,7 @@ func (c *Comparison) openFindingsOf(before, after finding.List) openFindings {
 func (c *openFindings) add(other openFindings) {
 	c.introduced = append(c.introduced, other.introduced...)
 	c.preexisting = append(c.preexisting, other.preexisting...)
-	c.elsewhere += other.elsewhere
+	c.inUnchanged += other.inUnchanged
 }
 
 // findingSection holds the groups of conflicts or of other findings, new ones first.
@@ -75,8 +75,8 @@ func (s *findingSection) count() string {
 	if n := len(s.introduced); n > 0 {
 		text += fmt.Sprintf(", %d new", n)
 	}
-	if s.elsewhere > 0 {
-		text += fmt.Sprintf("; %d more in TrainJobs that do not change", s.elsewhere)
+	if s.inUnchanged > 0 {
+		text += fmt.Sprintf("; %d more in TrainJobs that do not change", s.inUnchanged)
 	}
 	return text
 }

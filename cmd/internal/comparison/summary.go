@@ -59,7 +59,7 @@ func (c *Comparison) summary() summary {
 				s.add(known, j, o.owning().of(nil), fmt.Sprintf("%s %s", o.state, o.Key.Kind))
 			}
 			for _, change := range o.changes {
-				s.add(known, j, whoChanges(change), what(o.Key.Kind, change))
+				s.add(known, j, changeClaims(change), describe(o.Key.Kind, change))
 			}
 		}
 	}
@@ -90,16 +90,16 @@ func (o *ObjectDiff) owning() *owners {
 	return o.after
 }
 
-// whoChanges returns the claims that cause a change: the new claims, or the removed ones if the field is unset.
-func whoChanges(c diff.Change) []merge.Claim {
+// changeClaims returns the claims that cause a change: the new claims, or the removed ones if the field is unset.
+func changeClaims(c diff.Change) []merge.Claim {
 	if len(c.After) > 0 {
 		return c.After
 	}
 	return c.Before
 }
 
-// what describes a change in a few words.
-func what(kind string, c diff.Change) string {
+// describe describes a change in a few words.
+func describe(kind string, c diff.Change) string {
 	if kind == workspace.JobSetKind {
 		return fmt.Sprintf("%s %s", c.Kind, c.Path)
 	}

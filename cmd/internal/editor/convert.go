@@ -36,8 +36,8 @@ func convert(root object) {
 	choose(root, "", words())
 }
 
-// loosen leaves the types of a status: an API server takes it from nobody who creates the object.
-func loosen(status object) {
+// dropConstraints drops all but the types of a status: an API server takes it from nobody who creates the object.
+func dropConstraints(status object) {
 	definition.Walk(status, func(s object) {
 		for _, word := range []string{"required", "enum", "pattern", "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems"} {
 			delete(s, word)

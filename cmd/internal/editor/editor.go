@@ -121,7 +121,7 @@ func (b *builder) kind(kind string) (object, error) {
 	fields["kind"] = object{"const": kind, "description": text(root["description"])}
 	fields["metadata"] = metadata()
 	if status, ok := fields["status"].(object); ok {
-		loosen(status)
+		dropConstraints(status)
 	}
 	root["title"] = kind
 	root["required"] = []any{"apiVersion", "kind", "metadata"}

@@ -136,7 +136,7 @@ func Read(s workspace.Source, flags workspace.Flags, path string) *Dump {
 	d.group(found)
 	for _, o := range doubled {
 		if f := d.families[fieldpath.Object{Kind: trainer.TrainJobKind, Namespace: o.ID.Namespace, Name: o.ID.Name}]; f != nil {
-			f.double(o)
+			f.addDuplicate(o)
 		}
 	}
 	return d
@@ -247,7 +247,7 @@ func (d *Dump) group(found []*Object) {
 		case workspace.JobSetKind:
 			d.family(o.ID.Namespace, o.ID.Name).JobSet = o
 			if name := owner(o, trainer.TrainJobKind); name != "" && name != o.ID.Name {
-				d.family(o.ID.Namespace, name).double(o)
+				d.family(o.ID.Namespace, name).addDuplicate(o)
 			}
 		}
 	}
@@ -284,8 +284,8 @@ func (d *Dump) family(namespace, name string) *Family {
 	return f
 }
 
-// double keeps the first object of each kind: a dump may have any number of equal objects.
-func (f *Family) double(o *Object) {
+// addDuplicate keeps the first object of each kind: a dump may have any number of equal objects.
+func (f *Family) addDuplicate(o *Object) {
 	if !slices.ContainsFunc(f.Doubled, func(other *Object) bool { return other.ID.Kind == o.ID.Kind }) {
 		f.Doubled = append(f.Doubled, o)
 	}

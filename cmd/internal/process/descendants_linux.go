@@ -38,13 +38,13 @@ func endDescendants(int) {
 	}
 }
 
-// kin is a process of the machine.
-type kin struct{ id, parent, group int }
+// processInfo is a process of the machine.
+type processInfo struct{ id, parent, group int }
 
 // descendants returns the processes that descend from a process.
-func descendants(from int) (found []kin) {
+func descendants(from int) (found []processInfo) {
 	entries, _ := os.ReadDir("/proc") // without it, nothing is found
-	below := map[int][]kin{}
+	below := map[int][]processInfo{}
 	for _, e := range entries {
 		text, err := os.ReadFile("/proc/" + e.Name() + "/stat")
 		if err != nil {
@@ -55,7 +55,7 @@ func descendants(from int) (found []kin) {
 		if len(fields) < 3 {
 			continue
 		}
-		var k kin
+		var k processInfo
 		k.id, _ = strconv.Atoi(e.Name()) // the kernel writes numbers
 		k.parent, _ = strconv.Atoi(fields[1])
 		k.group, _ = strconv.Atoi(fields[2])

@@ -180,7 +180,7 @@ func entry(b *page.Body, layers *page.Layers, opts Options, g *Group) {
 	if outcomes != nil {
 		b.List(outcomes)
 	}
-	others(b, opts, g)
+	otherObjects(b, opts, g)
 }
 
 // source appends the source line of a finding, with a mark from its column on. The value of a field in dispute may begin below.
@@ -210,8 +210,8 @@ func source(b *page.Body, opts Options, f finding.Finding) {
 	b.Close()
 }
 
-// others names the other objects of a group.
-func others(b *page.Body, opts Options, g *Group) {
+// otherObjects names the other objects of a group.
+func otherObjects(b *page.Body, opts Options, g *Group) {
 	if g.Count == 1 {
 		return
 	}

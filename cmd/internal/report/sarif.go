@@ -151,7 +151,7 @@ type sarif struct {
 }
 
 func (s sarif) result(f finding.Finding) sarifResult {
-	location := sarifLocation{Physical: s.physical(s.opts.somewhere(f.Position))}
+	location := sarifLocation{Physical: s.physical(s.opts.locatable(f.Position))}
 	if where := objectAndField(f); where != "" {
 		location.Logical = []sarifLogicalLocation{{Name: where}}
 	}
@@ -190,9 +190,9 @@ func (s sarif) physical(p fieldpath.Position) sarifPhysicalLocation {
 	return sarifPhysicalLocation{sarifArtifact{uri(p.File)}, region}
 }
 
-// somewhere returns the position. A finding on the inputs as a whole gets the first file, because GitHub ignores results
+// locatable returns the position. A finding on the inputs as a whole gets the first file, because GitHub ignores results
 // without a location.
-func (o Options) somewhere(p fieldpath.Position) fieldpath.Position {
+func (o Options) locatable(p fieldpath.Position) fieldpath.Position {
 	switch {
 	case p.File != "":
 		return p

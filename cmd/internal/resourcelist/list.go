@@ -144,7 +144,7 @@ func (l *List) Write(w io.Writer) error {
 		if err != nil {
 			return err
 		}
-		apart(out, key, isLast(f))
+		separate(out, key, isLast(f))
 	}
 	if len(l.Results) > 0 {
 		err := writeEach(out, scalar("results"), l.Results, func(r Result) (*yaml.Node, error) {
@@ -179,13 +179,13 @@ func writeEach[E any](w *bufio.Writer, key *yaml.Node, list []E, nodeOf func(E) 
 		if err := writeField(out, &one, &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Content: []*yaml.Node{node}}); err != nil {
 			return err
 		}
-		apart(w, node, isLast)
+		separate(w, node, isLast)
 	}
 	return nil
 }
 
-// apart writes an empty line below a comment, which would else belong to what follows.
-func apart(w *bufio.Writer, n *yaml.Node, isLast bool) {
+// separate writes an empty line below a comment, which would else belong to what follows.
+func separate(w *bufio.Writer, n *yaml.Node, isLast bool) {
 	if n.FootComment != "" && !isLast {
 		_ = w.WriteByte('\n') // Flush returns the error
 	}

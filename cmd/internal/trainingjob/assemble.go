@@ -57,7 +57,7 @@ func (c *conversion) assemble() *Result {
 // trainerRole returns the job with the trainer's label, or nil.
 func (c *conversion) trainerRole() *role {
 	for _, r := range c.roles {
-		if r.trains {
+		if r.isTrainer {
 			return r
 		}
 	}
@@ -68,12 +68,12 @@ func (c *conversion) trainerRole() *role {
 func (c *conversion) replicatedJob(r *role, job *trainer.TrainJob) jobset.ReplicatedJob {
 	out := jobset.ReplicatedJob{Name: r.name, Replicas: 1, Template: batchv1.JobTemplateSpec{Spec: c.jobSpec(r)}}
 	spec := &out.Template.Spec
-	spec.Template = c.template(r, r.trains || c.ml.MPI != nil)
+	spec.Template = c.template(r, r.isTrainer || c.ml.MPI != nil)
 	c.ganged(r, &spec.Template.Spec)
 	switch {
-	case r.trains:
+	case r.isTrainer:
 		out.Template.Labels = map[string]string{ancestorLabel: ancestor}
-	case r.apart:
+	case r.jobPerPod:
 		out.Replicas = r.count
 	default:
 		count, completions := r.count, r.count
@@ -95,7 +95,7 @@ func (c *conversion) replicatedJob(r *role, job *trainer.TrainJob) jobset.Replic
 		path := r.path(fieldpath.Field("containers"), fieldpath.Item("name", old))
 		injected := r.env(old)
 		c.namePorts(container, path)
-		if r.trains && old == r.main {
+		if r.isTrainer && old == r.main {
 			if c.ml.MPI == nil {
 				c.fillTrainer(job.Spec.Trainer, container, injected, path)
 			} else {
@@ -225,7 +225,7 @@ const (
 func (c *conversion) checkNames() {
 	for _, r := range c.roles {
 		job, pod := int32(0), r.count-1
-		if r.apart {
+		if r.jobPerPod {
 			job, pod = pod, 0
 		}
 		name := fmt.Sprintf("%s-%s-%d-%d%s", c.meta.Name, r.name, job, pod, randomSuffix)

@@ -42,7 +42,7 @@ func (c *conversion) gang() (policy *trainer.PodGroupPolicy, annotations map[str
 	}
 	path := fieldpath.Fields("spec", "runPolicy", "schedulingPolicy")
 	for _, r := range c.roles {
-		if r.apart && r.count > 1 {
+		if r.jobPerPod && r.count > 1 {
 			c.reject(path, fmt.Sprintf("master and %s differ, so that each Pod of %s is a Job of its own, and the Trainer's gang would count only one of the %d", r.name, r.name, r.count),
 				"let master and worker agree, or remove the schedulingPolicy")
 			return nil, nil

@@ -40,7 +40,7 @@ func (c *conversion) newLabel(old string) string {
 			if len(r.members) > 1 || r.members[0].first > 0 {
 				return ""
 			}
-			if r.apart {
+			if r.jobPerPod {
 				now = jobIndexLabel // 0 for the master, like its index
 			}
 		}

@@ -63,7 +63,7 @@ func (c *conversion) mpi(job *kubeflow.MPIJob) {
 // it does not, since the Pods of a gang must not wait for each other.
 func (c *conversion) mpiRoles(launcher, worker *replica, mainContainer string) {
 	l := &role{
-		name: launcherJob, replica: launcher, main: launcher.pod().Containers[0].Name, count: 1, trains: true,
+		name: launcherJob, replica: launcher, main: launcher.pod().Containers[0].Name, count: 1, isTrainer: true,
 		members: []member{{launcher, 0, 1}},
 	}
 	l.env = func(container string) []corev1.EnvVar { return c.launcherEnv(l, container) }
@@ -178,7 +178,7 @@ func (c *conversion) checkMPIPod(r *role) {
 		for _, e := range container.Env {
 			field := at.Append(fieldpath.Field("env"), fieldpath.Item("name", e.Name))
 			switch {
-			case e.Name == rshAgent && r.trains && container.Name == r.main:
+			case e.Name == rshAgent && r.isTrainer && container.Name == r.main:
 				c.add(codes.EnvReplaced, finding.Warning, field, "the old controller set it over this one, and now SSH starts the processes", "remove it")
 				continue
 			case strings.HasPrefix(e.Name, "I_MPI_"):

@@ -88,11 +88,11 @@ func (c *conversion) nameBoth(r *role, t *corev1.PodTemplateSpec) {
 				list  []string
 			}{{"command", container.Command}, {"args", container.Args}} {
 				for k := range texts.list {
-					c.readdress(&texts.list[k], path.Append(fieldpath.Field(texts.field), fieldpath.Index(k)))
+					c.replaceAddresses(&texts.list[k], path.Append(fieldpath.Field(texts.field), fieldpath.Index(k)))
 				}
 			}
 			for k := range container.Env {
-				c.readdress(&container.Env[k].Value, path.Append(fieldpath.Field("env"), fieldpath.Item("name", container.Env[k].Name), fieldpath.Field("value")))
+				c.replaceAddresses(&container.Env[k].Value, path.Append(fieldpath.Field("env"), fieldpath.Item("name", container.Env[k].Name), fieldpath.Field("value")))
 			}
 		}
 	}
@@ -112,8 +112,8 @@ func (c *conversion) oldName(r *role, name string) string {
 	return name
 }
 
-func (c *conversion) readdress(text *string, path fieldpath.Path) {
-	if now := c.rehost(*text); now != *text {
+func (c *conversion) replaceAddresses(text *string, path fieldpath.Path) {
+	if now := c.replaceHosts(*text); now != *text {
 		*text = now
 		c.add(codes.Readdressed, finding.Note, path, "the old address of a Pod in it is written as the new one", "")
 	}

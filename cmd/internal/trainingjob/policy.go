@@ -66,7 +66,7 @@ func (c *conversion) jobSpec(r *role) batchv1.JobSpec {
 
 // newName returns the new name of the training container.
 func (c *conversion) newName(r *role) string {
-	if r.trains || c.ml.MPI != nil {
+	if r.isTrainer || c.ml.MPI != nil {
 		return node
 	}
 	return r.main
@@ -102,7 +102,7 @@ func exitCodes(container string) *batchv1.PodFailurePolicy {
 // ends reports whether the JobSet ends with a job, so that the job may be deleted then. The JobSet's controller recreates a
 // job that is deleted earlier.
 func (c *conversion) ends(r *role) bool {
-	if r.apart && r.count > 1 {
+	if r.jobPerPod && r.count > 1 {
 		return false
 	}
 	return len(c.roles) == 1 || len(c.targets) == 1 && c.targets[0] == r.name
@@ -168,7 +168,7 @@ func (c *conversion) checkRunPolicy() {
 func (c *conversion) jobs() int {
 	n := 0
 	for _, r := range c.roles {
-		if r.apart {
+		if r.jobPerPod {
 			n += int(r.count)
 		} else {
 			n++

@@ -55,13 +55,13 @@ func (p *pyTorch) layout() {
 			r.env = func(string) []corev1.EnvVar { return p.basics(r) }
 			return
 		}
-		r.env = func(string) []corev1.EnvVar { return p.everything(r) }
+		r.env = func(string) []corev1.EnvVar { return p.allVariables(r) }
 		return
 	}
 	p.roles = p.each()
 	for _, r := range p.roles {
-		r.apart = r.replica != p.master
-		r.env = func(string) []corev1.EnvVar { return p.everything(r) }
+		r.jobPerPod = r.replica != p.master
+		r.env = func(string) []corev1.EnvVar { return p.allVariables(r) }
 	}
 	p.targets = []string{p.roles[0].name}
 }
@@ -80,8 +80,8 @@ func (p *pyTorch) basics(r *role) []corev1.EnvVar {
 	)
 }
 
-// everything returns all variables of the old controller, for Pods without a policy.
-func (p *pyTorch) everything(r *role) []corev1.EnvVar {
+// allVariables returns all variables of the old controller, for Pods without a policy.
+func (p *pyTorch) allVariables(r *role) []corev1.EnvVar {
 	env := p.basics(r)
 	if p.master != nil {
 		env = append(env,
@@ -105,7 +105,7 @@ func (p *pyTorch) elastic() []corev1.EnvVar {
 	worker := p.replica(kubeflow.PyTorchJobReplicaTypeWorker)
 	host, port := p.mustHost(worker, 0), ptr.Deref(policy.RDZVPort, p.portOf(worker))
 	if policy.RDZVHost != nil {
-		host = p.rehost(*policy.RDZVHost)
+		host = p.replaceHosts(*policy.RDZVHost)
 	}
 	backend := ptr.Deref(policy.RDZVBackend, kubeflow.BackendC10D)
 	least, most := p.elasticRange()

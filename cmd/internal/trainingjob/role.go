@@ -27,9 +27,9 @@ type role struct {
 	replica *replica // the source of the Pods' template
 	main    string   // the old name of the training container
 	count   int32
-	// apart creates a Job for each Pod, so that a Pod's number counts over all jobs. A Pod cannot add its own number to the
+	// jobPerPod creates a Job for each Pod, so that a Pod's number counts over all jobs. A Pod cannot add its own number to the
 	// number of earlier Pods.
-	apart bool
+	jobPerPod bool
 	// members are the old Pods of this job, in order.
 	members []member
 	// env returns the variables that the old controller sets in a container of these Pods.
@@ -38,8 +38,8 @@ type role struct {
 	firstDecides, anyDecides bool
 	// after names a job whose Pods must be ready before this job starts.
 	after string
-	// trains adds the trainer's label to the job.
-	trains bool
+	// isTrainer adds the trainer's label to the job.
+	isTrainer bool
 }
 
 // member is a range of Pods of one replica type.
@@ -53,7 +53,7 @@ func (r *role) path(steps ...fieldpath.Step) fieldpath.Path { return r.replica.p
 
 // one combines all replica types into one job, in their order.
 func (c *conversion) one() *role {
-	r := &role{name: node, replica: c.replicas[0], main: c.container, trains: true}
+	r := &role{name: node, replica: c.replicas[0], main: c.container, isTrainer: true}
 	for _, replica := range c.replicas {
 		r.members = append(r.members, member{replica, 0, replica.count()})
 		r.count += replica.count()
@@ -79,7 +79,7 @@ func (c *conversion) each() []*role {
 // host returns the address of the Pod with an index.
 func (c *conversion) host(r *role, index int32) string {
 	job, pod := int32(0), index
-	if r.apart {
+	if r.jobPerPod {
 		job, pod = index, 0
 	}
 	return fmt.Sprintf("%s-%s-%d-%d.%s", c.meta.Name, r.name, job, pod, c.meta.Name)
@@ -114,8 +114,8 @@ func (c *conversion) oldHost() *regexp.Regexp {
 	return c.hosts
 }
 
-// rehost replaces old addresses of Pods by new ones.
-func (c *conversion) rehost(text string) string {
+// replaceHosts replaces old addresses of Pods by new ones.
+func (c *conversion) replaceHosts(text string) string {
 	pattern := c.oldHost()
 	for at := 0; at < len(text); {
 		m := pattern.FindStringSubmatchIndex(text[at:])
@@ -153,7 +153,7 @@ func fieldEnv(name, path string) corev1.EnvVar {
 // rank returns a variable with the number of a Pod among all Pods.
 func (c *conversion) rank(r *role, name string) corev1.EnvVar {
 	switch {
-	case !r.apart && r == c.roles[0]:
+	case !r.jobPerPod && r == c.roles[0]:
 		if len(c.roles) > 1 {
 			return value(name, "0")
 		}

@@ -34,7 +34,7 @@ func (c *conversion) xgBoost(job *kubeflow.XGBoostJob) {
 		c.roles = c.each()
 		c.targets = []string{c.roles[0].name}
 		for _, r := range c.roles[1:] {
-			r.apart = true
+			r.jobPerPod = true
 		}
 	}
 	for _, r := range c.roles {

@@ -173,7 +173,7 @@ func (j *runner) run(ctx context.Context) finding.List {
 	for _, admitted := range j.runtimes.others {
 		found = append(found, j.checkRuntime(ctx, admitted)...)
 	}
-	found = j.flags.further.unscoped(append(j.in.Rate(strict(j.relocations.mark(j.in.Findings))), j.doubtful(ctx, found)...))
+	found = j.flags.further.unscoped(append(j.in.Rate(strict(j.relocations.mark(j.in.Findings))), j.addRuntimeWarnings(ctx, found)...))
 	if unrelated := j.oldState.unrelated(); unrelated != nil {
 		found = append(found, *unrelated)
 	}

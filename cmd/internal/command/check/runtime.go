@@ -140,19 +140,19 @@ func (j *runner) checkRuntime(ctx context.Context, admitted *admittedRuntime) fi
 	return j.in.Rate(found)
 }
 
-// doubtful adds the findings on runtimes that the cluster accepts and that are probably mistakes. A missing label explains that a
-// policy has no effect.
-func (j *runner) doubtful(ctx context.Context, found finding.List) finding.List {
+// addRuntimeWarnings adds the findings on runtimes that the cluster accepts and that are probably mistakes. A missing label explains
+// that a policy has no effect.
+func (j *runner) addRuntimeWarnings(ctx context.Context, found finding.List) finding.List {
 	unlabeled := map[fieldpath.Object]bool{}
-	for _, f := range j.in.Rate(j.doubts(ctx)) {
+	for _, f := range j.in.Rate(j.runtimeWarnings(ctx)) {
 		unlabeled[f.Object] = unlabeled[f.Object] || f.Code == codes.NoTrainerLabel
 		found = append(found, f)
 	}
 	return slices.DeleteFunc(found, func(f finding.Finding) bool { return f.Code == codes.NothingInjected && unlabeled[f.Object] })
 }
 
-// doubts returns these findings. A TrainJob that names a runtime shows a missing image better.
-func (j *runner) doubts(ctx context.Context) finding.List {
+// runtimeWarnings returns these findings. A TrainJob that names a runtime shows a missing image better.
+func (j *runner) runtimeWarnings(ctx context.Context) finding.List {
 	var found finding.List
 	for i, admitted := range slices.Concat(j.own, j.fromFlag) {
 		named := admitted.named.Load()
@@ -160,17 +160,17 @@ func (j *runner) doubts(ctx context.Context) finding.List {
 			continue
 		}
 		runtime, _ := j.admit(ctx, admitted, fieldpath.Object{})
-		var doubts finding.List
+		var warnings finding.List
 		if f := runtime.Unlabeled(); f != nil {
-			doubts = append(doubts, *f)
+			warnings = append(warnings, *f)
 		}
 		if !named {
-			doubts = append(doubts, runtime.WithoutImage()...)
+			warnings = append(warnings, runtime.WithoutImage()...)
 		}
-		for i := range doubts {
-			doubts[i].Position = admitted.Position(doubts[i].Path)
+		for i := range warnings {
+			warnings[i].Position = admitted.Position(warnings[i].Path)
 		}
-		found = append(found, j.in.Rate(doubts)...)
+		found = append(found, j.in.Rate(warnings)...)
 	}
 	return found
 }

@@ -229,16 +229,16 @@ func conflictsIn(in *workspace.Input, flags conflictsFlags) finding.List {
 		found = append(found, conflictsOf(in, j, flags)...)
 	}
 	for _, d := range in.Rejected {
-		if job := salvaged(d, flags.NamespaceOf("")); job != nil {
+		if job := decodableJob(d, flags.NamespaceOf("")); job != nil {
 			found = append(found, disagreements(conflictsOf(in, *job, flags))...)
 		}
 	}
 	return found
 }
 
-// salvaged returns a TrainJob that fails to decode, with the decodable parts of its patches, since managers may disagree
+// decodableJob returns a TrainJob that fails to decode, with the decodable parts of its patches, since managers may disagree
 // there. It returns nil if nothing is decodable.
-func salvaged(d *manifest.Document, namespace string) *workspace.Job {
+func decodableJob(d *manifest.Document, namespace string) *workspace.Job {
 	fields, err := d.Fields()
 	if err != nil {
 		return nil

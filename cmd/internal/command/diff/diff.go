@@ -286,11 +286,11 @@ func writeComment(p *host.Program, c *comparison.Comparison, file string) error 
 	return nil
 }
 
-// toldByDiff returns the errors of both versions, and the conflicts of the new one. The commands render and check report all
+// errorsAndConflicts returns the errors of both versions, and the conflicts of the new one. The commands render and check report all
 // others.
-func toldByDiff(old, new finding.List) finding.List {
-	told := old.Where(func(f finding.Finding) bool { return f.Severity >= finding.Error })
-	return codes.Distinct(append(told, new.Where(func(f finding.Finding) bool {
+func errorsAndConflicts(old, new finding.List) finding.List {
+	found := old.Where(func(f finding.Finding) bool { return f.Severity >= finding.Error })
+	return codes.Distinct(append(found, new.Where(func(f finding.Finding) bool {
 		return f.Severity >= finding.Error || isConflict(f) || isForReview(f) || codes.AssumesRuntime(f)
 	})...))
 }

@@ -83,7 +83,7 @@ func runLive(p *host.Program, flags diffFlags, opts render.Options, args []strin
 	if err != nil {
 		return err
 	}
-	findings := codes.Distinct(append(toldByDiff(nil, run.files.findings), run.dump.Findings...))
+	findings := codes.Distinct(append(errorsAndConflicts(nil, run.files.findings), run.dump.Findings...))
 	if run.files.TrainJobs+len(run.files.in.JobSets) == 0 && findings.Err() == nil {
 		findings = append(findings, flags.NoTrainJob("the inputs hold no TrainJob", "name files with TrainJobs; -r is for runtimes only, and -R descends into directories"))
 	}

@@ -77,7 +77,7 @@ func runObserved(p *host.Program, flags diffFlags, opts render.Options, args []s
 	if err != nil {
 		return err
 	}
-	found = codes.Distinct(slices.Concat(toldByObserved(found), run.dump.Findings, run.dump.UnreadWorkloads()))
+	found = codes.Distinct(slices.Concat(observedFindings(found), run.dump.Findings, run.dump.UnreadWorkloads()))
 	if len(in.Jobs) == 0 && found.Err() == nil {
 		found = append(found, flags.NoTrainJob("the inputs hold no TrainJob", "name files with TrainJobs; -r is for runtimes only, and -R descends into directories"))
 	}
@@ -100,9 +100,9 @@ func runObserved(p *host.Program, flags diffFlags, opts render.Options, args []s
 	return flags.outcome(status, found, err)
 }
 
-// toldByObserved returns the findings that the report needs: errors, conflicts, and faults of the dump.
-func toldByObserved(found finding.List) finding.List {
-	return append(toldByDiff(nil, found), codes.Distinct(found).Of(codes.UnknownOldObject, codes.UnknownField)...)
+// observedFindings returns the findings that the report needs: errors, conflicts, and faults of the dump.
+func observedFindings(found finding.List) finding.List {
+	return append(errorsAndConflicts(nil, found), codes.Distinct(found).Of(codes.UnknownOldObject, codes.UnknownField)...)
 }
 
 // table writes one line for each field.
@@ -111,7 +111,7 @@ func (r ObservedReport) table(p *host.Program) error {
 	fmt.Fprintln(table, "TRAINJOB\tOBJECT\tFIELD\tEFFECT\tREASON")
 	for _, j := range r.TrainJobs {
 		for _, e := range j.Changes {
-			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", report.Line(j.Namespace+"/"+j.Name), report.Printable(e.Kind+"/"+e.Name), report.Printable(cmp.Or(e.Path, "(object)")), e.When, whyOf(e))
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", report.Line(j.Namespace+"/"+j.Name), report.Printable(e.Kind+"/"+e.Name), report.Printable(cmp.Or(e.Path, "(object)")), e.When, reasonText(e))
 		}
 	}
 	return table.Flush()
@@ -128,7 +128,7 @@ func (r ObservedReport) text(p *host.Program) error {
 		for _, when := range []live.When{live.Now, live.AtResume, live.Never} {
 			for _, e := range j.Changes {
 				if e.When == when {
-					fmt.Fprintf(&w, "  %s: %s %s %s: %s\n", when, report.Printable(e.Kind+"/"+e.Name), report.Printable(cmp.Or(e.Path, "(object)")), e.Change, whyOf(e))
+					fmt.Fprintf(&w, "  %s: %s %s %s: %s\n", when, report.Printable(e.Kind+"/"+e.Name), report.Printable(cmp.Or(e.Path, "(object)")), e.Change, reasonText(e))
 				}
 			}
 		}
@@ -137,7 +137,7 @@ func (r ObservedReport) text(p *host.Program) error {
 	return err
 }
 
-func whyOf(e live.Effect) string {
+func reasonText(e live.Effect) string {
 	text := e.Reason
 	if e.Thread != "" {
 		text += " (" + e.Thread + ")"

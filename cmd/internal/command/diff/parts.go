@@ -17,28 +17,28 @@ import (
 // the findings to show. A TrainJob with errors is rejected. Without any TrainJob, it returns an error finding.
 func compareParts(p *host.Program, flags diffFlags, opts render.Options, old, new *version) (*comparison.Comparison, finding.List, error) {
 	var all *comparison.Comparison
-	var told finding.List
+	var findings finding.List
 	jobs, updates := 0, &updates{flags: flags, opts: opts}
 	forced := option.NewForced(option.ForceFlag, flags.force) // one version may lack a manager
 	err := build.Pairs(p, old.builds(), new.builds(), func(oldPart, newPart workspace.Flags) error {
 		before, after := old.with(oldPart), new.with(newPart)
 		before.render(p, flags, opts)
 		after.render(p, flags, opts)
-		if err := cmp.Or(before.misused, after.misused); err != nil {
+		if err := cmp.Or(before.usageErr, after.usageErr); err != nil {
 			return err
 		}
 		forced.Take(before.in)
 		forced.Take(after.in)
-		told = append(told, toldByDiff(before.findings, after.findings)...)
+		findings = append(findings, errorsAndConflicts(before.findings, after.findings)...)
 		jobs += len(before.Jobs) + len(after.Jobs)
-		if (before.merges || after.merges) && told.Err() != nil {
+		if (before.merges || after.merges) && findings.Err() != nil {
 			return nil
 		}
-		before.hide(after)
-		after.hide(before)
+		before.addHidden(after)
+		after.addHidden(before)
 		for _, v := range []*version{before, after} {
 			v.Conflicts = codes.Distinct(v.findings).Where(isConflict)
-			v.Findings = append(codes.Distinct(v.findings).Where(isForReview), codes.Distinct(v.strays)...)
+			v.Findings = append(codes.Distinct(v.findings).Where(isForReview), codes.Distinct(v.otherErrors)...)
 		}
 		after.Whole = flags.needsAllObjects(p)
 		after.UpdateEffect = func(old, new *comparison.Job) comparison.UpdateEffect {
@@ -55,10 +55,10 @@ func compareParts(p *host.Program, flags diffFlags, opts render.Options, old, ne
 	if err := cmp.Or(err, forced.Err()); err != nil {
 		return nil, nil, err
 	}
-	if jobs == 0 && told.Err() == nil {
-		told = append(told, flags.Flags.NoTrainJob("neither version holds a TrainJob", "name files with TrainJobs; -r is for runtimes only, and -R descends into directories"))
+	if jobs == 0 && findings.Err() == nil {
+		findings = append(findings, flags.Flags.NoTrainJob("neither version holds a TrainJob", "name files with TrainJobs; -r is for runtimes only, and -R descends into directories"))
 	}
-	return all, codes.Distinct(told), nil
+	return all, codes.Distinct(findings), nil
 }
 
 // labeled adds the revision to the file names in an effect.

@@ -23,7 +23,7 @@ type span struct {
 	job      workspace.Job
 }
 
-// reject gives each TrainJob its errors, and keeps the other errors in strays. Call it after label.
+// reject gives each TrainJob its errors, and keeps the other errors in otherErrors. Call it after label.
 func (v *version) reject(spans []span) {
 	errs := map[fieldpath.Object]finding.List{}
 	made := make([]bool, len(v.findings)) // the findings of a rendering
@@ -46,7 +46,7 @@ func (v *version) reject(spans []span) {
 		case known:
 			errs[f.Object] = append(errs[f.Object], f)
 		default:
-			v.strays = append(v.strays, f)
+			v.otherErrors = append(v.otherErrors, f)
 		}
 	}
 	v.Jobs = slices.DeleteFunc(v.Jobs, func(j comparison.Job) bool { return errs[j.ID] != nil })
@@ -73,10 +73,10 @@ func (v *version) rejected(id fieldpath.Object, source workspace.Job, errs findi
 	}
 }
 
-// hide adds the TrainJobs of the other version that errors hide in this one. An unreadable file hides its TrainJobs, and a failed
+// addHidden adds the TrainJobs of the other version that errors hide in this one. An unreadable file hides its TrainJobs, and a failed
 // build hides all. They are not removed.
-func (v *version) hide(other *version) {
-	if len(v.strays) == 0 {
+func (v *version) addHidden(other *version) {
+	if len(v.otherErrors) == 0 {
 		return
 	}
 	known := map[fieldpath.Object]bool{}
@@ -89,7 +89,7 @@ func (v *version) hide(other *version) {
 			continue
 		}
 		file := other.relativePath(j.Source.Document.File)
-		errs := slices.DeleteFunc(slices.Clone(v.strays), func(f finding.Finding) bool {
+		errs := slices.DeleteFunc(slices.Clone(v.otherErrors), func(f finding.Finding) bool {
 			return !none && v.relativePath(strings.TrimPrefix(f.Position.File, v.side.Prefix)) != file
 		})
 		if len(errs) > 0 {

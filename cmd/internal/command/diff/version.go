@@ -36,11 +36,11 @@ type version struct {
 	flags workspace.Flags // of the side, and those that the output needs
 	root  string          // OLD or NEW, or ""
 
-	in       *workspace.Input
-	findings finding.List
-	misused  error        // an error for flags that do not fit the object
-	strays   finding.List // the errors of no TrainJob
-	merges   bool         // the version is an object of another kind
+	in          *workspace.Input
+	findings    finding.List
+	usageErr    error        // an error for flags that do not fit the object
+	otherErrors finding.List // the errors of no TrainJob
+	merges      bool         // the version is an object of another kind
 }
 
 // versionOf returns the version of a side, before it is read.
@@ -134,7 +134,7 @@ func (v *version) merge(p *host.Program, how option.Schema, rule render.OnConfli
 	v.in = workspace.New(v.flags)
 	m, found, err := objectmerge.Read(p, v.in, v.flags, how)
 	if err != nil {
-		v.misused = err
+		v.usageErr = err
 		return
 	}
 	merged, more := m.Apply(found)

@@ -116,8 +116,8 @@ func run(p *host.Program) error {
 
 // answer writes the findings, and the list with the items unless a finding is an error. The results belong to the items.
 func (f *function) answer(p *host.Program, items []*resourcelist.Item, results []resourcelist.Result, help func(finding.Finding) string) error {
-	findings := f.told(codes.Distinct(f.findings))
-	if err := report.WriteBeside(p.Stderr, f.forPeople(findings), report.Options{ShowNotes: f.opts.ShowNotes, Strict: f.opts.Strict, Help: help}); err != nil {
+	findings := f.messagesWithFiles(codes.Distinct(f.findings))
+	if err := report.WriteBeside(p.Stderr, f.withFiles(findings), report.Options{ShowNotes: f.opts.ShowNotes, Strict: f.opts.Strict, Help: help}); err != nil {
 		return err
 	}
 	failed := exit.For(findings, f.opts.Strict)

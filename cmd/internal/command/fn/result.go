@@ -155,12 +155,12 @@ func (f *function) itemAt(at fieldpath.Position) *resourcelist.Item {
 // streamPosition matches a position of the stream in a message. There the name of an item is quoted for its first character.
 var streamPosition = regexp.MustCompile(regexp.QuoteMeta(strings.TrimSuffix(printable.Name(itemPrefix), `"`)) + `(\d+)"(:\d+)*`)
 
-// told replaces item positions in the messages of findings by the files that people know.
-func (f *function) told(findings finding.List) finding.List {
+// messagesWithFiles replaces item positions in the messages of findings by the files that people know.
+func (f *function) messagesWithFiles(findings finding.List) finding.List {
 	for i := range findings {
 		findings[i].Message = streamPosition.ReplaceAllStringFunc(findings[i].Message, func(at string) string {
 			n := streamPosition.FindStringSubmatch(at)[1]
-			if p := f.positionForPeople(fieldpath.Position{File: itemPrefix + n}); p.File != "" {
+			if p := f.filePosition(fieldpath.Position{File: itemPrefix + n}); p.File != "" {
 				return p.File
 			}
 			return fmt.Sprintf("items[%s]", n)
@@ -169,25 +169,25 @@ func (f *function) told(findings finding.List) finding.List {
 	return findings
 }
 
-// forPeople returns the findings with the files that people know instead of items.
-func (f *function) forPeople(findings finding.List) finding.List {
-	told := make(finding.List, len(findings))
+// withFiles returns the findings with the files that people know instead of items.
+func (f *function) withFiles(findings finding.List) finding.List {
+	copied := make(finding.List, len(findings))
 	for i, finding := range findings {
-		finding.Position = f.positionForPeople(finding.Position)
+		finding.Position = f.filePosition(finding.Position)
 		claims := make([]merge.Claim, len(finding.Claims))
 		for c, claim := range finding.Claims {
-			claim.Position = f.positionForPeople(claim.Position)
+			claim.Position = f.filePosition(claim.Position)
 			claims[c] = claim
 		}
 		finding.Claims = claims
-		told[i] = finding
+		copied[i] = finding
 	}
-	return told
+	return copied
 }
 
-// positionForPeople returns the file that an item's annotations name. It has no line, since the lines of the stream differ
+// filePosition returns the file that an item's annotations name. It has no line, since the lines of the stream differ
 // from the file's lines.
-func (f *function) positionForPeople(at fieldpath.Position) fieldpath.Position {
+func (f *function) filePosition(at fieldpath.Position) fieldpath.Position {
 	if !isStream(at) {
 		return at
 	}
