@@ -101,7 +101,7 @@ func (p *plan) applyObjects(dst, base *Object, patches []Layered[Object], o Opti
 		before = *base
 	}
 	had := func(path fieldpath.Path) bool { return partAt(before, path) != nil }
-	told, err := m.log.restore(o, had, func(r restoring, pattern fieldpath.Path) {
+	ignored, err := m.log.restore(o, had, func(r restoring, pattern fieldpath.Path) {
 		m.allowDuplicates = true
 		live, _ = m.object(r, p.root, live, before, pattern).(map[string]any)
 	})
@@ -125,7 +125,7 @@ func (p *plan) applyObjects(dst, base *Object, patches []Layered[Object], o Opti
 		}
 		live["metadata"] = metadata
 	}
-	return m.log, owned, told, err
+	return m.log, owned, ignored, err
 }
 
 // apply merges a manager's patch, which replaces its earlier one.

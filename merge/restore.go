@@ -21,7 +21,7 @@ type restoring struct {
 
 // restore applies the policies of protected fields and of the base's precedence. Put gives the fields that a pattern names the base's
 // values. Had reports whether the base has a field.
-func (l *log) restore(o Options, had func(fieldpath.Path) bool, put func(r restoring, pattern fieldpath.Path)) (told []Ignored, err error) {
+func (l *log) restore(o Options, had func(fieldpath.Path) bool, put func(r restoring, pattern fieldpath.Path)) (ignored []Ignored, err error) {
 	if o.Precedence == BaseAlways {
 		r := restoring{l, "precedence", false}
 		put(r, nil)
@@ -38,17 +38,17 @@ func (l *log) restore(o Options, had func(fieldpath.Path) bool, put func(r resto
 				return
 			}
 			for _, layer := range slices.Compact(slices.Sorted(slices.Values(layers))) {
-				told = append(told, Ignored{l.layers[layer], path})
+				ignored = append(ignored, Ignored{l.layers[layer], path})
 			}
 		})
 		put(r, pattern)
 	}
-	if o.ProtectedError && len(told) > 0 {
+	if o.ProtectedError && len(ignored) > 0 {
 		return nil, &PatchError{
-			Layer: told[0].Layer, Index: slices.Index(l.ids, l.layerID(told[0].Layer)), Path: told[0].Path, Err: apiError("Forbidden", "the field is protected"),
+			Layer: ignored[0].Layer, Index: slices.Index(l.ids, l.layerID(ignored[0].Layer)), Path: ignored[0].Path, Err: apiError("Forbidden", "the field is protected"),
 		}
 	}
-	return told, nil
+	return ignored, nil
 }
 
 // match calls do for each field that a pattern names and that patches reached. The layers emptied a field around it. The history of

@@ -23,8 +23,8 @@ func (r *renderer) build(merged *runtimepatch.Result, left []trainer.RuntimePatc
 	if !recorded && j.Replaced {
 		// The owners must know the replaced values, but the policies have already written to the template. So merge
 		// again.
-		if again, err := runtimepatch.Apply(&r.in.Runtime.Template, left, runtimepatch.Options{Owners: true}); err == nil {
-			merged = again
+		if reapplied, err := runtimepatch.Apply(&r.in.Runtime.Template, left, runtimepatch.Options{Owners: true}); err == nil {
+			merged = reapplied
 			j, enforced = r.enforce(merged, true, opts)
 		}
 	}

@@ -58,8 +58,8 @@ func Migrate(in Input, overrides *legacy.Overrides, manager string) *Migration {
 		return m
 	}
 	// If the API server's default overrides an earlier override, only the second patch, with the defaults, keeps it.
-	for _, said := range []*legacy.Overrides{overrides, stored} {
-		job, found := migrated(in, said, manager)
+	for _, source := range []*legacy.Overrides{overrides, stored} {
+		job, found := migrated(in, source, manager)
 		if found.Err() != nil {
 			m.Findings = append(m.Findings, found...)
 			return m
@@ -77,7 +77,7 @@ func Migrate(in Input, overrides *legacy.Overrides, manager string) *Migration {
 			m.TrainJob, m.Proved = job, true
 			return m
 		}
-		if said == stored {
+		if source == stored {
 			m.Findings = append(m.Findings, found...)
 		}
 	}

@@ -328,7 +328,7 @@ func (c *checker) reapply(ctx context.Context, before *checker) {
 		return
 	}
 	applied, errWas := Encode(was.JobSet)
-	again, errIs := Encode(is.JobSet)
+	next, errIs := Encode(is.JobSet)
 	if errWas != nil || errIs != nil {
 		return
 	}
@@ -340,12 +340,12 @@ func (c *checker) reapply(ctx context.Context, before *checker) {
 	if stored == nil {
 		return
 	}
-	updated := stored.reapplied(applied, again)
+	updated := stored.reapplied(applied, next)
 	if updated == nil {
 		return
 	}
 	rejected, changed := updated.update(ctx, stored)
-	c.rejectedUpdates(ctx, before, d, again, rejected)
+	c.rejectedUpdates(ctx, before, d, next, rejected)
 	message := "the JobSet exists, and does not let this be changed"
 	immutable := c.all.Of(codes.Immutable)
 	if immutable == nil {
@@ -398,8 +398,8 @@ func (c *checker) rejectedUpdates(ctx context.Context, before *checker, d *defin
 	for _, f := range rejected {
 		if created == nil && f.Code != codes.Immutable {
 			created = &findings{}
-			if fresh := d.createJobSet(applied, c.job.id.Namespace, created); fresh != nil {
-				fresh.validate(ctx, nil, created)
+			if recreated := d.createJobSet(applied, c.job.id.Namespace, created); recreated != nil {
+				recreated.validate(ctx, nil, created)
 			}
 		}
 		if f.Code == codes.Immutable || !created.has(f.Object, f.Path, f.Code) {

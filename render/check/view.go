@@ -143,11 +143,11 @@ var shapes = sync.OnceValue(func() map[*schema.Type]*shape {
 	// reaching returns the wanted types, and the types that lead to one by a field or an item.
 	reaching := func(isWanted func(*schema.Type) bool, leads func(*schema.Type) bool) map[*schema.Type]bool {
 		reach := map[*schema.Type]bool{}
-		for again := true; again; {
-			again = false
+		for changed := true; changed; {
+			changed = false
 			for _, t := range types {
 				if !reach[t] && (isWanted(t) || leads(t) && (reach[t.Elem] || slices.ContainsFunc(t.Fields, func(f *schema.StructField) bool { return reach[f.Type] }))) {
-					reach[t], again = true, true
+					reach[t], changed = true, true
 				}
 			}
 		}

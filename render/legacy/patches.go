@@ -98,9 +98,9 @@ func (o *PodTemplateOverride) targets() []string {
 func distinct(names []string) []string {
 	seen := make(map[string]bool, len(names))
 	return slices.DeleteFunc(names, func(name string) bool {
-		again := seen[name]
+		isDuplicate := seen[name]
 		seen[name] = true
-		return again
+		return isDuplicate
 	})
 }
 

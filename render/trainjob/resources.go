@@ -66,7 +66,7 @@ func (b *builder) resources() {
 	for _, given := range slices.Sorted(maps.Keys(b.given)) {
 		name := resourceName(given)
 		path := at.Append(fieldpath.Key(name))
-		if first, twice := from[name]; twice {
+		if first, isDuplicate := from[name]; isDuplicate {
 			b.reject(codes.Resources, path, "set it once", "%q and %q are one resource, %s", first, given, name)
 			continue
 		}

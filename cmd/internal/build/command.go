@@ -137,9 +137,9 @@ type limited struct {
 }
 
 func (l *limited) Write(p []byte) (int, error) {
-	room := max(0, l.most-l.kept.Len())
-	if len(p) > room {
-		l.kept.Write(p[:room])
+	remaining := max(0, l.most-l.kept.Len())
+	if len(p) > remaining {
+		l.kept.Write(p[:remaining])
 		if l.over = true; l.full != nil {
 			l.full()
 		}

@@ -217,13 +217,13 @@ func start(most time.Duration) (*builds, error) {
 		b.serve(bufio.NewReaderSize(out, 1<<16))
 		b.end(nil)
 		_ = cmd.Wait() // after the end of the output
-		said := stderr.kept.String()
+		output := stderr.kept.String()
 		b.mu.Lock()
 		switch {
 		case b.reason != nil:
-		case strings.Contains(said, "stack exceeds"):
+		case strings.Contains(output, "stack exceeds"):
 			b.reason = errDepth
-		case slices.ContainsFunc(outOfMemory, func(words string) bool { return strings.Contains(said, words) }):
+		case slices.ContainsFunc(outOfMemory, func(words string) bool { return strings.Contains(output, words) }):
 			b.reason = errMemory
 		default:
 			b.reason = errEnded

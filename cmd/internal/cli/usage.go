@@ -53,17 +53,17 @@ const firstScreen = 25
 func showHelp(p *host.Program) func(*cobra.Command, []string) {
 	return func(cmd *cobra.Command, _ []string) {
 		cmd.InitDefaultHelpFlag()
-		room := min(max(p.Screen(p.Stdout).Room(), leastHelp), mostHelp)
-		text := fullHelp(cmd, room)
+		width := min(max(p.Screen(p.Stdout).Room(), leastHelp), mostHelp)
+		text := fullHelp(cmd, width)
 		if asked := cmd.Flags().Lookup(helpAll); strings.Count(text, "\n") > firstScreen && (asked == nil || !asked.Changed) {
-			text = shortHelp(cmd, room)
+			text = shortHelp(cmd, width)
 		}
 		fmt.Fprint(cmd.OutOrStdout(), text)
 	}
 }
 
 // fullHelp has the description, the examples, the commands and the flags of a command.
-func fullHelp(cmd *cobra.Command, room int) string {
+func fullHelp(cmd *cobra.Command, width int) string {
 	var b strings.Builder
 	b.WriteString(cmp.Or(cmd.Long, cmd.Short) + "\n\nUsage:\n")
 	if cmd.Runnable() {
@@ -78,10 +78,10 @@ func fullHelp(cmd *cobra.Command, room int) string {
 	listCommands(&b, cmd)
 	first, others := sorted(cmd)
 	if first.HasFlags() {
-		b.WriteString("\nMost used flags:\n" + first.FlagUsagesWrapped(room))
-		b.WriteString("\nOther flags:\n" + others.FlagUsagesWrapped(room))
+		b.WriteString("\nMost used flags:\n" + first.FlagUsagesWrapped(width))
+		b.WriteString("\nOther flags:\n" + others.FlagUsagesWrapped(width))
 	} else if others.HasAvailableFlags() {
-		b.WriteString("\nFlags:\n" + others.FlagUsagesWrapped(room))
+		b.WriteString("\nFlags:\n" + others.FlagUsagesWrapped(width))
 	}
 	if cmd.HasAvailableSubCommands() {
 		fmt.Fprintf(&b, "\nUse \"%s [command] --help\" for more information about a command.\n", cmd.CommandPath())
@@ -95,7 +95,7 @@ func isGroup(cmd *cobra.Command) bool {
 }
 
 // shortHelp has two examples, and the commands or the most used flags.
-func shortHelp(cmd *cobra.Command, room int) string {
+func shortHelp(cmd *cobra.Command, width int) string {
 	var b strings.Builder
 	line, next := cmd.UseLine(), cmd.CommandPath()+" --"+helpAll+`" for all flags and examples`
 	if isGroup(cmd) {
@@ -113,7 +113,7 @@ func shortHelp(cmd *cobra.Command, room int) string {
 			usage, _, _ := strings.Cut(f.Usage, "; ")
 			f.Usage = strings.TrimSuffix(usage, " (repeatable)")
 		})
-		b.WriteString("\nFlags:\n" + first.FlagUsagesWrapped(room))
+		b.WriteString("\nFlags:\n" + first.FlagUsagesWrapped(width))
 	}
 	fmt.Fprintf(&b, "\nUse \"%s.\n", next)
 	return b.String()

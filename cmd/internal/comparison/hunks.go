@@ -195,9 +195,9 @@ func soleClaim(claims []merge.Claim, path fieldpath.Path) (merge.Claim, bool) {
 			claims = claims[:1]
 		}
 	}
-	said := slices.DeleteFunc(slices.Clone(claims), func(c merge.Claim) bool { return c.Value == any(merge.Presence{}) })
-	if len(said) == 1 && said[0].Value == nil {
-		claims = said
+	claimed := slices.DeleteFunc(slices.Clone(claims), func(c merge.Claim) bool { return c.Value == any(merge.Presence{}) })
+	if len(claimed) == 1 && claimed[0].Value == nil {
+		claims = claimed
 	}
 	if len(claims) != 1 {
 		return merge.Claim{}, false

@@ -43,23 +43,23 @@ func Applies(p *host.Program, flags workspace.Flags, how option.Schema) (*host.P
 	if len(flags.Files) != 1 || len(flags.Runtimes) > 0 || len(flags.Patches) == 0 {
 		return p, false
 	}
-	again := *p
+	copied := *p
 	files, _ := manifest.Files(p.Files, flags.Files, false)
 	if !slices.Equal(files, flags.Files) {
-		return &again, false
+		return &copied, false
 	}
 	var seen bytes.Buffer
 	data, unreadable := manifest.Read(p.Files, io.TeeReader(p.Stdin, &seen), files[0])
-	again.Stdin = io.MultiReader(&seen, p.Stdin)
+	copied.Stdin = io.MultiReader(&seen, p.Stdin)
 	if unreadable != nil {
-		return &again, false
+		return &copied, false
 	}
 	documents, _ := manifest.Decode(files[0], data)
 	if len(documents) != 1 {
-		return &again, false
+		return &copied, false
 	}
 	group, _, _ := strings.Cut(documents[0].APIVersion, "/")
-	return &again, !workspace.IsTrainer(documents[0]) && group != jobset.SchemeGroupVersion.Group && !documents[0].Broken
+	return &copied, !workspace.IsTrainer(documents[0]) && group != jobset.SchemeGroupVersion.Group && !documents[0].Broken
 }
 
 // Object is a base of any kind with its patches.

@@ -69,7 +69,7 @@ func (o ownFiles) text() []byte {
 func (o ownFiles) next(dir *transaction.Dir, made ownFiles, prune bool) (list ownFiles, remove map[string]string, edited []string) {
 	list, remove = maps.Clone(made), map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(o)) {
-		if _, again := made[name]; again {
+		if _, isDuplicate := made[name]; isDuplicate {
 			continue
 		}
 		sum := dir.Sum(name)

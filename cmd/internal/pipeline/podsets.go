@@ -17,7 +17,7 @@ import (
 
 // Table is a table for a screen of some columns.
 type Table interface {
-	Write(w io.Writer, room int) error
+	Write(w io.Writer, width int) error
 }
 
 // PodSetReport holds the Pod sets of one TrainJob.
@@ -50,7 +50,7 @@ func PodSets(in *workspace.Input, j workspace.Job, opts render.Options) (finding
 }
 
 // Write writes a row for each Pod set, and a line with the totals.
-func (r *PodSetReport) Write(w io.Writer, room int) error {
+func (r *PodSetReport) Write(w io.Writer, width int) error {
 	rows := [][]string{{"POD SET", "PODS", "REQUESTS OF A POD", "TOPOLOGY"}}
 	pods := new(big.Int)
 	for _, set := range r.PodSets {
@@ -72,7 +72,7 @@ func (r *PodSetReport) Write(w io.Writer, room int) error {
 		}
 		widths = report.Measure(widths, row)
 	}
-	report.Fit(widths, podGap, room)
+	report.Fit(widths, podGap, width)
 	out := bufio.NewWriter(w)
 	for _, row := range rows {
 		writeRow(out, row, widths)

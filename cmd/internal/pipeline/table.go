@@ -36,9 +36,9 @@ const mostPodRows = 1000
 // podGap is the number of spaces between two columns.
 const podGap = 3
 
-// Write writes a row for every Pod and a line with the totals. The rows fit into room, if it is not 0. It returns the errors of w
+// Write writes a row for every Pod and a line with the totals. The rows fit into width, if it is not 0. It returns the errors of w
 // and of the Pods.
-func (t PodTable) Write(w io.Writer, room int) error {
+func (t PodTable) Write(w io.Writer, width int) error {
 	header := podColumns
 	if t.wide {
 		header = append(slices.Clone(header), "IMAGES", "VOLUMES")
@@ -68,7 +68,7 @@ func (t PodTable) Write(w io.Writer, room int) error {
 		}
 		gpus.Add(gpus, new(big.Int).Mul(big.NewInt(podGPUs(r.Pod)), big.NewInt(pods)))
 	}
-	report.Fit(widths, podGap, room) // nothing follows the last column
+	report.Fit(widths, podGap, width) // nothing follows the last column
 	out := bufio.NewWriter(w)
 	writeRow(out, header, widths)
 	for r := range rows() {

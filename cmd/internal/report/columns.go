@@ -36,16 +36,16 @@ func Row(cells []string, widths []int, gap int, paint func(string) string) strin
 }
 
 // Fit narrows the widest columns of a table until its rows fit into a terminal. A gap separates two columns. Fit keeps the
-// widths if room is not positive, as for output of any width.
-func Fit(widths []int, gap, room int) {
-	if room <= 0 {
+// widths if width is not positive, as for output of any width.
+func Fit(widths []int, gap, width int) {
+	if width <= 0 {
 		return
 	}
 	total := gap * (len(widths) - 1)
 	for _, w := range widths {
 		total += w
 	}
-	for ; total > room; total-- {
+	for ; total > width; total-- {
 		widest := 0
 		for i, w := range widths {
 			if w > widths[widest] {
@@ -61,13 +61,13 @@ func Fit(widths []int, gap, room int) {
 
 // Shorten returns a printable string whose middle gives way to an ellipsis if the string is wider than its column. Names of
 // Pods, managers and positions differ at their ends.
-func Shorten(text string, room int) string {
-	if Width(text) <= room {
+func Shorten(text string, width int) string {
+	if Width(text) <= width {
 		return text
 	}
 	runes := []rune(text)
 	first, last := 0, len(runes)
-	left := room - Width(ellipsis)
+	left := width - Width(ellipsis)
 	for next := columnsOf(runes[first]); next <= (left+1)/2; next += columnsOf(runes[first]) {
 		first++
 	}

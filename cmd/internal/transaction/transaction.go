@@ -306,9 +306,9 @@ func IsName(name string) bool {
 func distinct(files []File) []File {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(slices.Clone(files), func(f File) bool {
-		again := seen[f.Name]
+		isDuplicate := seen[f.Name]
 		seen[f.Name] = true
-		return again
+		return isDuplicate
 	})
 }
 

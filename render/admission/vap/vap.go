@@ -151,8 +151,8 @@ func (e *Expressions) Judge(ctx context.Context, object, before map[string]any, 
 		if types.IsError(holds) {
 			text = fmt.Sprint(holds)
 		} else if each.message != nil {
-			if said, ok := run(each.message).Value().(string); ok {
-				text = said
+			if messageText, ok := run(each.message).Value().(string); ok {
+				text = messageText
 			}
 		}
 		v.Rejected = append(v.Rejected, Rejection{each.expression, text})

@@ -36,10 +36,10 @@ func (f *Family) lostEndpoints() finding.List {
 		if !strings.Contains(text, start) || f.isFirstHost(text) {
 			return
 		}
-		told := map[string]bool{}
+		reported := map[string]bool{}
 		for _, match := range endpoints().FindAllStringSubmatch(text, -1) {
-			if why := f.noSuchPod(match[1], match[2], match[3], match[4]); why != "" && !told[why] {
-				told[why] = true
+			if why := f.noSuchPod(match[1], match[2], match[3], match[4]); why != "" && !reported[why] {
+				reported[why] = true
 				report(object, path, what, why)
 			}
 		}

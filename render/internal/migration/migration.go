@@ -27,12 +27,12 @@ func Fold(base *trainer.JobSetTemplateSpec, overrides *legacy.Overrides) (*train
 	for _, name := range overrides.Targets() {
 		bare.Spec.ReplicatedJobs = append(bare.Spec.ReplicatedJobs, jobset.ReplicatedJob{Name: name})
 	}
-	said, err := runtimepatch.Apply(&bare, overrides.PatchesOf(bare.Spec.ReplicatedJobs), runtimepatch.Options{})
+	patched, err := runtimepatch.Apply(&bare, overrides.PatchesOf(bare.Spec.ReplicatedJobs), runtimepatch.Options{})
 	if err != nil {
 		return nil, err
 	}
 	patch := &trainer.JobSetTemplatePatch{}
-	if m := metadataOf(&said.Template.ObjectMeta); m != nil {
+	if m := metadataOf(&patched.Template.ObjectMeta); m != nil {
 		patch.Metadata = m
 	}
 	if base == nil {
@@ -47,8 +47,8 @@ func Fold(base *trainer.JobSetTemplateSpec, overrides *legacy.Overrides) (*train
 	for i := range slices.Backward(over.Template.Spec.ReplicatedJobs) {
 		places[over.Template.Spec.ReplicatedJobs[i].Name] = i
 	}
-	for i := range said.Template.Spec.ReplicatedJobs {
-		job := &said.Template.Spec.ReplicatedJobs[i]
+	for i := range patched.Template.Spec.ReplicatedJobs {
+		job := &patched.Template.Spec.ReplicatedJobs[i]
 		pod := podPatch(&job.Template.Spec.Template)
 		if name := accounts[job.Name]; name != nil { // an empty name removes the runtime's
 			if pod.Spec == nil {

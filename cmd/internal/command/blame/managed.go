@@ -125,9 +125,9 @@ func decodeAll(t workspace.File) []*manifest.Document {
 func blameManaged(documents []*manifest.Document) ([]blameview.Blamed, finding.List, error) {
 	var objects []blameview.Blamed
 	var findings finding.List
-	room := blameview.MaxManaged
+	remaining := blameview.MaxManaged
 	for _, d := range documents {
-		m, ok := blameview.ReadManaged(d, &room)
+		m, ok := blameview.ReadManaged(d, &remaining)
 		if ok {
 			o, err := blame.New(struct{}{}, nil, m.History(), blame.Options{})
 			if err != nil {
@@ -137,7 +137,7 @@ func blameManaged(documents []*manifest.Document) ([]blameview.Blamed, finding.L
 		}
 		findings = append(findings, m.Findings...)
 		d.Release()
-		if room < 0 {
+		if remaining < 0 {
 			break
 		}
 	}

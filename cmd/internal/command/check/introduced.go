@@ -32,41 +32,41 @@ type standing struct {
 
 // newStanding returns the version before a change, before it is read.
 func newStanding(p *host.Program, side *revision.Side, flags checkFlags, onConflict render.OnConflict, levels option.Severities) *standing {
-	was := &standing{side: side, p: side.Program(p), flags: flags, onConflict: onConflict, levels: levels, known: revision.Standing{}}
-	was.flags.Flags, was.flags.git = side.Flags, ""
-	was.flags.force = nil // the version before may lack a manager
-	was.flags.counted = nil
+	s := &standing{side: side, p: side.Program(p), flags: flags, onConflict: onConflict, levels: levels, known: revision.Standing{}}
+	s.flags.Flags, s.flags.git = side.Flags, ""
+	s.flags.force = nil // the version before may lack a manager
+	s.flags.counted = nil
 	if len(flags.definitions) > 0 {
-		further, in, found := readFurther(was.p, was.flags)
-		was.flags = further
+		further, in, found := readFurther(s.p, s.flags)
+		s.flags = further
 		in.Label(found)
-		was.known.Add(levels.Apply(found))
+		s.known.Add(levels.Apply(found))
 	}
-	return was
+	return s
 }
 
 // version returns the version for its builds.
-func (was *standing) version() build.Version {
-	return build.Version{Files: was.side.Files, Flags: was.flags.Flags}
+func (s *standing) version() build.Version {
+	return build.Version{Files: s.side.Files, Flags: s.flags.Flags}
 }
 
 // check checks a part of the version before. It returns the state from which the part of the new version is an update.
-func (was *standing) check(ctx context.Context, part workspace.Flags) *oldState {
-	if was.side.Flags.Empty() {
+func (s *standing) check(ctx context.Context, part workspace.Flags) *oldState {
+	if s.side.Flags.Empty() {
 		return nil
 	}
-	flags := was.flags
+	flags := s.flags
 	flags.Flags = part
-	j := newRunner(was.p, flags, was.onConflict, nil)
+	j := newRunner(s.p, flags, s.onConflict, nil)
 	found := j.run(ctx)
 	j.progress.End()
 	j.in.Label(found)
-	was.hasObjects = was.hasObjects || j.count.any(flags.Selector != nil)
-	was.known.Add(was.levels.Apply(found))
+	s.hasObjects = s.hasObjects || j.count.any(flags.Selector != nil)
+	s.known.Add(s.levels.Apply(found))
 	before := &oldState{in: j.in, objects: j.objects, runtimes: j.runtimes, rejected: j.rejectedObjects(found)}
 	if flags.Selector != nil { // a label may be new
 		flags.Selector = nil
-		all := newRunner(was.p, flags, was.onConflict, nil)
+		all := newRunner(s.p, flags, s.onConflict, nil)
 		before.in, before.objects, before.runtimes = all.in, all.objects, all.runtimes
 	}
 	return before
@@ -87,8 +87,8 @@ func (j *runner) rejectedObjects(found finding.List) map[fieldpath.Object]bool {
 
 // introduced returns the findings that the version before lacks. If neither version has objects, as after a broken build, it returns
 // all.
-func (was *standing) introduced(found finding.List, hasObjects bool) finding.List {
-	if was == nil || !hasObjects && !was.hasObjects {
+func (s *standing) introduced(found finding.List, hasObjects bool) finding.List {
+	if s == nil || !hasObjects && !s.hasObjects {
 		return found
 	}
 	var introduced finding.List
@@ -97,8 +97,8 @@ func (was *standing) introduced(found finding.List, hasObjects bool) finding.Lis
 		case f.Code == codes.Unreadable:
 			introduced = append(introduced, f) // a mistake in the command line
 		case f.Code == codes.NoTrainJob:
-		case was.known.Take(f):
-			was.kept = append(was.kept, f)
+		case s.known.Take(f):
+			s.kept = append(s.kept, f)
 		default:
 			introduced = append(introduced, f)
 		}
@@ -107,13 +107,13 @@ func (was *standing) introduced(found finding.List, hasObjects bool) finding.Lis
 }
 
 // String returns the end of a summary.
-func (was *standing) String() string {
-	if was == nil {
+func (s *standing) String() string {
+	if s == nil {
 		return ""
 	}
-	kept := len(report.Options{ShowNotes: was.flags.showNotes}.Shown(was.kept))
+	kept := len(report.Options{ShowNotes: s.flags.showNotes}.Shown(s.kept))
 	if kept == 0 {
 		return ""
 	}
-	return "; " + report.Count(kept, "finding") + " stood before in " + was.side.Name
+	return "; " + report.Count(kept, "finding") + " stood before in " + s.side.Name
 }

@@ -43,7 +43,7 @@ func readOldState(p *host.Program, j *runner) *oldState {
 	flags.Selector = nil // a label may be new
 	in := workspace.New(flags)
 	in.Step = j.progress.Step
-	was := &oldState{in: in, objects: map[fieldpath.Object]*manifest.Document{}, runtimes: &admittedRuntimes{}}
+	s := &oldState{in: in, objects: map[fieldpath.Object]*manifest.Document{}, runtimes: &admittedRuntimes{}}
 	in.ReadFiles(p, []string{j.flags.old}, func(d workspace.Decoded) {
 		unreadable := map[read]bool{}
 		for _, f := range d.Findings {
@@ -59,14 +59,14 @@ func readOldState(p *host.Program, j *runner) *oldState {
 		}
 		for _, document := range d.Documents {
 			if !unreadable[read{document.File, document.ID.Kind, document.ID.Name}] {
-				was.add(document)
+				s.add(document)
 			}
 			document.Object = nil
 		}
 	})
 	j.in.Findings = append(j.in.Findings, in.Findings...)
 	j.in.AddLines(in.Lines)
-	return was
+	return s
 }
 
 // readObserved reads the old state from the dump of a cluster.
@@ -77,41 +77,41 @@ func readObserved(p *host.Program, j *runner) *oldState {
 	if dump.Findings.Err() != nil {
 		return nil // the objects are unknown
 	}
-	was := &oldState{in: dump.Input, objects: map[fieldpath.Object]*manifest.Document{}, runtimes: &admittedRuntimes{}, dump: dump}
+	s := &oldState{in: dump.Input, objects: map[fieldpath.Object]*manifest.Document{}, runtimes: &admittedRuntimes{}, dump: dump}
 	for _, f := range dump.Families {
 		for _, o := range []*live.Object{f.TrainJob, f.JobSet} {
 			if o != nil && !o.Broken {
-				was.objects[o.ID] = o.Document
+				s.objects[o.ID] = o.Document
 			}
 		}
 	}
-	return was
+	return s
 }
 
-func (was *oldState) add(d *manifest.Document) {
-	switch id := was.in.ID(d); {
+func (s *oldState) add(d *manifest.Document) {
+	switch id := s.in.ID(d); {
 	case d.Object == nil && !d.Broken:
 		return
 	case id.Kind == trainer.TrainJobKind, id.Kind == workspace.JobSetKind:
-		was.objects[id] = d
+		s.objects[id] = d
 	default:
-		source, _ := was.in.AddText(d, true)
+		source, _ := s.in.AddText(d, true)
 		if source == nil {
 			return
 		}
 	}
-	if was.first == nil {
-		was.first = d
+	if s.first == nil {
+		s.first = d
 	}
 }
 
 // runtimeFields returns the fields of a runtime's old state, or nil if there is none.
-func (was *oldState) runtimeFields(id fieldpath.Object, api *manifest.API) map[string]any {
-	if was == nil || was.in.Named(id) == nil {
+func (s *oldState) runtimeFields(id fieldpath.Object, api *manifest.API) map[string]any {
+	if s == nil || s.in.Named(id) == nil {
 		return nil
 	}
-	was.met.Store(true)
-	fields, err := was.in.Named(id).Document.As(api).Fields()
+	s.met.Store(true)
+	fields, err := s.in.Named(id).Document.As(api).Fields()
 	if err != nil {
 		return nil
 	}
@@ -119,14 +119,14 @@ func (was *oldState) runtimeFields(id fieldpath.Object, api *manifest.API) map[s
 }
 
 // fieldsOf returns the old state of a TrainJob or a JobSet by the API of the new one, or nil.
-func (was *oldState) fieldsOf(id fieldpath.Object, api *manifest.API) (map[string]any, *manifest.Document) {
-	if was == nil || was.objects[id] == nil || was.rejected[id] {
+func (s *oldState) fieldsOf(id fieldpath.Object, api *manifest.API) (map[string]any, *manifest.Document) {
+	if s == nil || s.objects[id] == nil || s.rejected[id] {
 		return nil, nil
 	}
-	if was.met.Store(true); was.runner.flags.recreate {
+	if s.met.Store(true); s.runner.flags.recreate {
 		return nil, nil
 	}
-	d := was.objects[id].As(api)
+	d := s.objects[id].As(api)
 	fields, err := d.Fields()
 	if err != nil {
 		return nil, nil
@@ -135,9 +135,9 @@ func (was *oldState) fieldsOf(id fieldpath.Object, api *manifest.API) (map[strin
 }
 
 // checkJobSet judges a JobSet as an update if its old state is known, else as a creation.
-func (was *oldState) checkJobSet(ctx context.Context, j *runner, d *manifest.Document, fields map[string]any) finding.List {
+func (s *oldState) checkJobSet(ctx context.Context, j *runner, d *manifest.Document, fields map[string]any) finding.List {
 	r, namespace := d.API().Release(), j.flags.Namespace
-	if old, _ := was.fieldsOf(j.in.ID(d), d.API()); old != nil {
+	if old, _ := s.fieldsOf(j.in.ID(d), d.API()); old != nil {
 		return admission.UpdateJobSet(ctx, r, old, fields, namespace)
 	}
 	return admission.AdmitJobSet(ctx, d.API().Release(), fields, namespace)
@@ -145,65 +145,65 @@ func (was *oldState) checkJobSet(ctx context.Context, j *runner, d *manifest.Doc
 
 // check judges a TrainJob as an update if its old state is known, else as a creation. It assumes the patches of other managers
 // before and after the change.
-func (was *oldState) check(ctx context.Context, in admission.Input, job workspace.Job) finding.List {
+func (s *oldState) check(ctx context.Context, in admission.Input, job workspace.Job) finding.List {
 	id := render.ObjectOf(job.TrainJob)
-	if was != nil && was.dump != nil {
-		return was.checkObserved(ctx, in, job, id)
+	if s != nil && s.dump != nil {
+		return s.checkObserved(ctx, in, job, id)
 	}
-	fields, d := was.fieldsOf(id, job.Document.API())
+	fields, d := s.fieldsOf(id, job.Document.API())
 	if fields == nil {
 		return admission.Check(ctx, in)
 	}
-	return admission.Update(ctx, was.input(ctx, in, job, fields, d), in)
+	return admission.Update(ctx, s.input(ctx, in, job, fields, d), in)
 }
 
 // checkObserved judges a TrainJob as an update of a cluster, with the next states of the objects that exist.
-func (was *oldState) checkObserved(ctx context.Context, in admission.Input, job workspace.Job, id fieldpath.Object) finding.List {
-	observed, found := was.dump.Observed(id)
+func (s *oldState) checkObserved(ctx context.Context, in admission.Input, job workspace.Job, id fieldpath.Object) finding.List {
+	observed, found := s.dump.Observed(id)
 	old := in // if the dump lacks the TrainJob
-	if fields, d := was.fieldsOf(id, job.Document.API()); fields != nil {
-		old = was.input(ctx, in, job, fields, d)
+	if fields, d := s.fieldsOf(id, job.Document.API()); fields != nil {
+		old = s.input(ctx, in, job, fields, d)
 	} else if observed != nil && observed.JobSet == nil {
 		return append(found, admission.Check(ctx, in)...)
 	}
 	if observed == nil || found.Err() != nil {
 		return append(found, admission.Update(ctx, old, in)...)
 	}
-	family := was.dump.Family(id)
+	family := s.dump.Family(id)
 	defer family.Release()
 	updated, second := admission.UpdateObserved(ctx, old, in, *observed)
 	return slices.Concat(found, updated, family.Unknown(second), family.Stale(second, func(path fieldpath.Path) fieldpath.Position {
-		return was.runner.in.Locate(job, finding.List{{Object: fieldpath.Object{Kind: workspace.JobSetKind}, Path: path}})[0].Position
+		return s.runner.in.Locate(job, finding.List{{Object: fieldpath.Object{Kind: workspace.JobSetKind}, Path: path}})[0].Position
 	}))
 }
 
 // input returns the old state of a TrainJob for admission.
-func (was *oldState) input(ctx context.Context, in admission.Input, job workspace.Job, fields map[string]any, d *manifest.Document) admission.Input {
+func (s *oldState) input(ctx context.Context, in admission.Input, job workspace.Job, fields map[string]any, d *manifest.Document) admission.Input {
 	old := in
 	named := workspace.Job{TrainJob: workspace.Outline(fields, job.Namespace), Document: d}
-	old.TrainJob, old.Layers, old.Earlier, old.Runtime = fields, named.Layers(), was.in.Earlier(named), nil
-	if source := was.in.SourceOf(named); source != nil {
-		old.Runtime = was.admit(ctx, was.runtimes.of(source), render.RuntimeOf(named.TrainJob))
+	old.TrainJob, old.Layers, old.Earlier, old.Runtime = fields, named.Layers(), s.in.Earlier(named), nil
+	if source := s.in.SourceOf(named); source != nil {
+		old.Runtime = s.admit(ctx, s.runtimes.of(source), render.RuntimeOf(named.TrainJob))
 	}
 	return old
 }
 
 // admit admits an old runtime as a creation. It drops the findings, which were reported when the runtime was new.
-func (was *oldState) admit(ctx context.Context, admitted *admittedRuntime, named fieldpath.Object) *admission.Runtime {
-	created := *was.runner
+func (s *oldState) admit(ctx context.Context, admitted *admittedRuntime, named fieldpath.Object) *admission.Runtime {
+	created := *s.runner
 	created.oldState = nil
 	runtime, _ := created.admit(ctx, admitted, named)
 	return runtime
 }
 
 // unrelated reports an old state without any of the new objects.
-func (was *oldState) unrelated() *finding.Finding {
-	if was == nil || was.first == nil || was.met.Load() {
+func (s *oldState) unrelated() *finding.Finding {
+	if s == nil || s.first == nil || s.met.Load() {
 		return nil
 	}
 	at := fieldpath.Fields("metadata", "name")
 	return &finding.Finding{
-		Code: codes.UnknownOldObject, Severity: finding.Warning, Object: was.in.ID(was.first), Path: at, Position: was.first.Position(at),
+		Code: codes.UnknownOldObject, Severity: finding.Warning, Object: s.in.ID(s.first), Path: at, Position: s.first.Position(at),
 		Message: "nothing of the old state is among the new objects; all of them were judged as created",
 		Remedy:  finding.Remedy{Text: "give the old and the new state of the same objects: kind, namespace and name are what counts"},
 	}

@@ -224,11 +224,11 @@ func keyValues(flag, form string, words []string) (map[string]string, error) {
 	var errs []error
 	for _, word := range words {
 		key, value, ok := strings.Cut(word, "=")
-		switch _, twice := all[key]; {
+		switch _, isDuplicate := all[key]; {
 		case !ok || key == "":
 			// The word may be a secret without its name.
 			errs = append(errs, fmt.Errorf("--%s: invalid value: must be %s", flag, form))
-		case twice:
+		case isDuplicate:
 			errs = append(errs, fmt.Errorf("--%s: duplicate %s", flag, key))
 		default:
 			all[key] = value

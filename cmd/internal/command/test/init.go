@@ -304,11 +304,11 @@ func (o overlay) ReadLink(name string) (string, error) { return fs.ReadLink(o.FS
 
 func (o overlay) ReadDir(name string) ([]fs.DirEntry, error) {
 	entries, err := fs.ReadDir(o.FS, name)
-	fresh, errFresh := o.newFiles.ReadDir(name)
+	added, errFresh := o.newFiles.ReadDir(name)
 	if errFresh != nil {
 		return entries, err
 	}
-	for _, e := range fresh {
+	for _, e := range added {
 		if !slices.ContainsFunc(entries, func(old fs.DirEntry) bool { return old.Name() == e.Name() }) {
 			entries = append(entries, e)
 		}

@@ -220,13 +220,13 @@ func (p *podChecker) checkMatched(keys []string, selector *metav1.LabelSelector,
 	}
 	for i, key := range keys {
 		_, named := selector.MatchLabels[key]
-		twice := false
+		hasDuplicate := false
 		for _, e := range selector.MatchExpressions {
 			if e.Key == key {
-				named, twice = true, twice || named
+				named, hasDuplicate = true, hasDuplicate || named
 			}
 		}
-		if _, has := p.Labels[key]; has && named || twice {
+		if _, has := p.Labels[key]; has && named || hasDuplicate {
 			p.report(codes.Scheduling, at.Append(fieldpath.Field("matchLabelKeys"), fieldpath.Index(i)), apirule.Invalid(key, "exists in both matchLabelKeys and labelSelector"), "keep one")
 		}
 	}
