@@ -185,9 +185,7 @@ func (s *fixer) result(found finding.List, in *workspace.Input) *Result {
 			r.Files = append(r.Files, output.Rewritten{Name: name, Old: s.original[name], New: data})
 		}
 	}
-	remaining := map[findingID]bool{}
 	for _, f := range found {
-		remaining[idOf(f)] = true
 		if rejection, ok := s.rejected[idOf(f)]; ok {
 			rejection.Position = f.Position
 			r.Found = append(r.Found, rejection)
