@@ -366,6 +366,62 @@ func TestOptions(t *testing.T) {
 	}
 }
 
+// TestOptions_ProtectedByKind takes paths into each kind of field that merges by itself, and rejects others. A definition has no keys, only names.
+func TestOptions_ProtectedByKind(t *testing.T) {
+	type item struct {
+		Name   string            `json:"name"`
+		Labels map[string]string `json:"labels,omitempty"`
+	}
+	type kinds struct {
+		Labels map[string]string `json:"labels,omitempty"`
+		Items  []item            `json:"items,omitempty" patchStrategy:"merge" patchMergeKey:"name"`
+		Marks  []string          `json:"marks,omitempty" patchStrategy:"merge"`
+		Args   []string          `json:"args,omitempty"`
+	}
+	typed, err := merge.ForType(reflect.TypeFor[kinds](), schema.Rules{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defined := objectPlan(`{type: object, properties: {
+		labels: {type: object, additionalProperties: {type: string}}, args: {type: array, items: {type: string}},
+		items: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name], items: {type: object, required: [name], properties: {
+			name: {type: string}, labels: {type: object, additionalProperties: {type: string}}}}},
+		marks: {type: array, x-kubernetes-list-type: set, items: {type: string}}}}`)
+	labels, items, marks, args := fieldpath.Fields("labels"), fieldpath.Fields("items"), fieldpath.Fields("marks"), fieldpath.Fields("args")
+	const part, none = "is part of a value that does not merge", "there is no field"
+	for _, tc := range []struct {
+		path                  fieldpath.Path
+		wantTyped, wantObject string
+	}{
+		{nil, "Required value: must name a field", "Required value: must name a field"},
+		{labels, "", ""},
+		{labels.Append(fieldpath.Key("a")), "", ""},
+		{labels.Append(fieldpath.Field("a")), part, ""},
+		{labels.Append(fieldpath.Index(0)), part, part},
+		{labels.Append(fieldpath.Key("a"), fieldpath.Field("b")), part, part},
+		{marks.Append(fieldpath.Element("a")), "", ""},
+		{marks.Append(fieldpath.Element("a"), fieldpath.Field("b")), part, part},
+		{marks.Append(fieldpath.Key("a")), part, part},
+		{args.Append(fieldpath.Element("a")), part, part},
+		{args.Append(fieldpath.Index(0)), part, part},
+		{items.Append(fieldpath.Item("name", "a"), fieldpath.Field("labels"), fieldpath.Key("a")), "", ""},
+		{items.Append(fieldpath.Field("labels"), fieldpath.Key("a")), "", ""},
+		{items.Append(fieldpath.Index(0)), "an item must be named by its key", "an item must be named by its key"},
+		{items.Append(fieldpath.Field("mark")), none, none},
+		{fieldpath.Fields("mark"), none, none},
+	} {
+		for _, by := range []struct {
+			plan *merge.Plan[merge.Object, merge.Object]
+			want string
+		}{{typed, tc.wantTyped}, {defined, tc.wantObject}} {
+			err := by.plan.Check(merge.Options{Protected: []fieldpath.Path{tc.path}})
+			if fmt.Sprint(err) == "<nil>" != (by.want == "") || !strings.Contains(fmt.Sprint(err), by.want) {
+				t.Errorf("%s: %v, want %q", tc.path, err, by.want)
+			}
+		}
+	}
+}
+
 // TestUnions_Error names the members of a union and their layers.
 func TestUnions_Error(t *testing.T) {
 	base := corev1.PodSpec{Containers: []corev1.Container{{Name: "c", LivenessProbe: &corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{}}}}}}
@@ -972,7 +1028,7 @@ func TestOptions_Protected(t *testing.T) {
 	} {
 		path, err := fieldpath.ParsePath(text)
 		if err != nil {
-			continue
+			t.Fatal(err)
 		}
 		_, err = podPlan(t).Apply(nil, nil, merge.Options{Protected: []fieldpath.Path{path}})
 		if want != "" {
