@@ -2,9 +2,11 @@ package admission
 
 import (
 	"context"
+	"fmt"
 	"maps"
-	"math"
+	"reflect"
 	"slices"
+	"strings"
 
 	structuraldefaulting "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	structuralpruning "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
@@ -15,9 +17,6 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/admission/serverside"
 	"github.com/trainweld/trainweld/render/codes"
-	"github.com/trainweld/trainweld/render/diff"
-	"github.com/trainweld/trainweld/render/runtimepatch"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // createJobSet returns the JobSet as stored on its creation, with the defaults of its definition and webhook. It
@@ -158,69 +157,27 @@ func mapOf(object map[string]any, field string) map[string]any {
 // managedBy and the jobs. While the JobSet is suspended before or after the change, five fields of the Pod templates
 // may change.
 func frozen(old, new *jobset.JobSet) []fieldpath.Path {
-	fixed := func(js *jobset.JobSet) *jobset.JobSet {
-		return &jobset.JobSet{Spec: jobset.JobSetSpec{ManagedBy: js.Spec.ManagedBy, ReplicatedJobs: js.Spec.ReplicatedJobs}}
-	}
-	before, after := fixed(old), fixed(new.DeepCopy())
+	var paths []fieldpath.Path
+	add := func(path fieldpath.Path) { paths = append(paths, path) }
+	differences(reflect.ValueOf(old.Spec.ManagedBy), reflect.ValueOf(new.Spec.ManagedBy), "", fieldpath.Fields("spec", "managedBy"), add)
+	before, after := old.Spec.ReplicatedJobs, new.DeepCopy().Spec.ReplicatedJobs
 	if suspendedJobSet(old) || suspendedJobSet(new) {
-		byName := make(map[string]*jobset.ReplicatedJob, len(before.Spec.ReplicatedJobs))
-		for i := range before.Spec.ReplicatedJobs {
-			byName[before.Spec.ReplicatedJobs[i].Name] = &before.Spec.ReplicatedJobs[i]
+		byName := make(map[string]*jobset.ReplicatedJob, len(before))
+		for i := range before {
+			byName[before[i].Name] = &before[i]
 		}
-		for i := range after.Spec.ReplicatedJobs {
-			was := byName[after.Spec.ReplicatedJobs[i].Name]
+		for i := range after {
+			was := byName[after[i].Name]
 			if was == nil {
 				continue
 			}
-			pod, kept := &after.Spec.ReplicatedJobs[i].Template.Spec.Template, &was.Template.Spec.Template
+			pod, kept := &after[i].Template.Spec.Template, &was.Template.Spec.Template
 			pod.Annotations, pod.Labels = kept.Annotations, kept.Labels
 			pod.Spec.NodeSelector, pod.Spec.Tolerations, pod.Spec.SchedulingGates = kept.Spec.NodeSelector, kept.Spec.Tolerations, kept.Spec.SchedulingGates
 		}
 	}
-	changes, _ := diff.Compare(before, after, diff.Options{}) // a JobSet always has an encoding
-	inTypeOrder(changes)
-	around, seen := map[string]bool{}, map[string]bool{} // the fields around changes, and the reported ones
-	for _, c := range changes {
-		for n := range c.Path {
-			around[c.Path[:n].String()] = around[c.Path[:n].String()] || c.Kind != diff.Moved
-		}
-	}
-	var paths []fieldpath.Path
-	for _, c := range changes {
-		path := c.Path
-		if _, isElement := path[len(path)-1].Element(); isElement || c.Kind == diff.Moved {
-			path = path[:len(path)-1] // the list changes as a whole
-		}
-		if at := path.String(); !seen[at] && !(c.Kind == diff.Moved && around[at]) {
-			seen[at], paths = true, append(paths, path)
-		}
-	}
+	differences(reflect.ValueOf(before), reflect.ValueOf(after), "name", fieldpath.Fields("spec", "replicatedJobs"), add)
 	return paths
-}
-
-// inTypeOrder sorts changes of a JobSet by the fields of its Go type. The items of a list keep their order, except that removed ones
-// come last.
-func inTypeOrder(changes diff.Changes) {
-	const last = math.MaxInt
-	ranks := map[string][]int{}
-	for i, c := range changes {
-		var of []int
-		t := runtimepatch.JobSetTemplate()
-		for n, step := range c.Path {
-			rank := i
-			if name, isField := step.Field(); isField && t != nil {
-				rank = slices.IndexFunc(t.Fields, func(f *schema.StructField) bool { return f.Name == name })
-			} else if known, ok := ranks[c.Path[:n+1].String()]; ok {
-				rank = known[n]
-			} else if _, _, isItem := step.Item(); isItem && c.Kind == diff.Removed && n == len(c.Path)-1 {
-				rank = last
-			}
-			of = append(of, rank)
-			ranks[c.Path[:n+1].String()] = of
-			t = t.Lookup(c.Path[n : n+1])
-		}
-	}
-	slices.SortStableFunc(changes, func(a, b diff.Change) int { return slices.Compare(ranks[a.Path.String()], ranks[b.Path.String()]) })
 }
 
 // update returns the API server's errors on a new state of a stored JobSet, and the changed immutable fields. It
@@ -240,3 +197,124 @@ func (o *object) update(ctx context.Context, stored *object) (finding.List, []fi
 }
 
 func suspendedJobSet(js *jobset.JobSet) bool { return js.Spec.Suspend != nil && *js.Spec.Suspend }
+
+// differences finds the fields that differ between two values. Merge keys identify the items of a list. A list
+// without a merge key counts as one field.
+func differences(a, b reflect.Value, key string, path fieldpath.Path, add func(fieldpath.Path)) {
+	if equality.Semantic.DeepEqual(a.Interface(), b.Interface()) {
+		return
+	}
+	switch a.Kind() {
+	case reflect.Struct:
+		differentFields(a, b, path, add)
+	case reflect.Pointer:
+		if a.IsNil() || b.IsNil() {
+			add(path)
+			return
+		}
+		differences(a.Elem(), b.Elem(), key, path, add)
+	case reflect.Map:
+		differentKeys(a, b, path, add)
+	case reflect.Slice:
+		differentItems(a, b, key, path, add)
+	default:
+		add(path)
+	}
+}
+
+func differentFields(a, b reflect.Value, path fieldpath.Path, add func(fieldpath.Path)) {
+	if a.NumField() == 0 || !a.Type().Field(0).IsExported() {
+		add(path) // a quantity or a time
+		return
+	}
+	for i := range a.NumField() {
+		f := a.Type().Field(i)
+		if !f.IsExported() {
+			continue
+		}
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		at := path
+		if name != "" && options != "inline" {
+			at = path.Append(fieldpath.Field(name))
+		}
+		differences(a.Field(i), b.Field(i), f.Tag.Get("patchMergeKey"), at, add)
+	}
+}
+
+func differentKeys(a, b reflect.Value, path fieldpath.Path, add func(fieldpath.Path)) {
+	var keys []string
+	for _, m := range []reflect.Value{a, b} {
+		for _, key := range m.MapKeys() {
+			keys = append(keys, key.String())
+		}
+	}
+	slices.Sort(keys)
+	for _, key := range slices.Compact(keys) {
+		k := reflect.ValueOf(key).Convert(a.Type().Key())
+		x, y := a.MapIndex(k), b.MapIndex(k)
+		if !x.IsValid() || !y.IsValid() || !equality.Semantic.DeepEqual(x.Interface(), y.Interface()) {
+			add(path.Append(fieldpath.Key(key)))
+		}
+	}
+}
+
+// differentItems compares items of the same key. A different order, or a duplicate key, makes the whole list one
+// difference.
+func differentItems(a, b reflect.Value, key string, path fieldpath.Path, add func(fieldpath.Path)) {
+	before, after := itemsByKey(a, key), itemsByKey(b, key)
+	if before == nil || after == nil {
+		add(path)
+		return
+	}
+	found := false
+	report := func(p fieldpath.Path) {
+		add(p)
+		found = true
+	}
+	each := func(list reflect.Value, visit func(name string, at fieldpath.Path)) {
+		for i := range list.Len() {
+			name := keyOf(list.Index(i), key)
+			visit(name, path.Append(fieldpath.Item(key, name)))
+		}
+	}
+	each(b, func(name string, at fieldpath.Path) {
+		if was, ok := before[name]; ok {
+			differences(was, after[name], "", at, report)
+		} else {
+			report(at)
+		}
+	})
+	each(a, func(name string, at fieldpath.Path) {
+		if _, ok := after[name]; !ok {
+			report(at)
+		}
+	})
+	if !found {
+		add(path)
+	}
+}
+
+// itemsByKey returns the items of a list by their merge key, or nil if the keys are not unique.
+func itemsByKey(list reflect.Value, key string) map[string]reflect.Value {
+	if key == "" || list.Type().Elem().Kind() != reflect.Struct {
+		return nil
+	}
+	items := make(map[string]reflect.Value, list.Len())
+	for i := range list.Len() {
+		items[keyOf(list.Index(i), key)] = list.Index(i)
+	}
+	if len(items) < list.Len() {
+		return nil
+	}
+	return items
+}
+
+// keyOf returns an item's field of this JSON name as a string. Every merge key of the API is a string or a number.
+func keyOf(item reflect.Value, key string) string {
+	for i := range item.NumField() {
+		if name, _, _ := strings.Cut(item.Type().Field(i).Tag.Get("json"), ","); name == key {
+			return fmt.Sprint(item.Field(i).Interface())
+		}
+	}
+	return ""
+}

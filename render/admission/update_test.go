@@ -262,7 +262,7 @@ spec:
 						nodeSelector: {pool: a}
 						containers:
 						- {name: node, image: "train:1", env: [{name: LEVEL, value: info}]}
-						- {name: logs, image: "logs:1"}
+						- {name: logs, image: "logs:1", resources: {limits: {memory: 1Gi}}}
 	- name: node
 		template: *job
 `
@@ -277,6 +277,7 @@ spec:
 		help              string
 	}{
 		{name: "nothing", reason: "the same manifest can always be applied again: the defaults stay"},
+		{name: "an equal quantity", edits: []edit{{"memory: 1Gi", `memory: "1073741824"`}}, reason: "the webhook compares quantities by their values"},
 		{name: "add a job", edits: []edit{{"\t- name: node\n", "\t- name: more\n\t\ttemplate: *job\n\t- name: node\n"}}, want: []string{`.spec.replicatedJobs[name="more"]`}, reason: "jobs are immutable"},
 		{name: "remove a job", edits: []edit{{"\t- name: node\n\t\ttemplate: *job\n", ""}}, want: []string{`.spec.replicatedJobs[name="node"]`}, reason: "jobs are immutable"},
 		{name: "rename a job", edits: []edit{{"- name: node\n\t\t", "- name: other\n\t\t"}}, want: []string{`.spec.replicatedJobs[name="other"]`, `.spec.replicatedJobs[name="node"]`}, reason: "jobs are immutable"},
