@@ -29,8 +29,8 @@ func TestFix_Certain(t *testing.T) {
 		f.flags = []string{"--on-conflict=last", "--fix"}
 		f.run("check", f.flags...)
 		sound := string(f.read("job.yaml"))
-		for range 3 {
-			kind, text := f.broken(sound)
+		for i := range uint64(3) {
+			kind, text := f.broken(sound, 3*n+i)
 			if text == "" {
 				continue
 			}
@@ -161,10 +161,11 @@ func misspelt(rng *rand.Rand, word string) string {
 	}
 }
 
-// broken returns the text of a TrainJob with one mistake, and its name. The text is empty if the mistake does not fit.
-func (f *fixCase) broken(sound string) (kind, text string) {
+// broken returns the text of a TrainJob with one mistake, and its name. The kinds take turns by n. The text is empty if the mistake does
+// not fit.
+func (f *fixCase) broken(sound string, n uint64) (kind, text string) {
 	kinds := slices.Sorted(maps.Keys(breaks()))
-	kind = kinds[f.rng.IntN(len(kinds)+1)%len(kinds)]
+	kind = kinds[n%uint64(len(kinds))]
 	if f.rng.IntN(6) == 0 && !strings.HasPrefix(sound, "{") {
 		return "a duplicate field", f.repeated(sound)
 	}
