@@ -2,6 +2,7 @@ package conflict
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -78,35 +79,15 @@ func (c *comparison) compare(t *schema.Type, path fieldpath.Path, one, other par
 	if one.isSet == other.isSet && reflect.DeepEqual(one.value, other.value) {
 		return
 	}
-	if x, y, ok := valuesOf[map[string]any](one, other); ok && merges(typeFor(t, x)) {
-		c.objects(typeFor(t, x), path, x, y)
+	if x, y, ok := valuesOf[map[string]any](one, other); ok && t.For(x).Merges() {
+		c.objects(t.For(x), path, x, y)
 		return
 	}
-	if x, _, ok := valuesOf[[]any](one, other); ok && merges(typeFor(t, x)) {
-		c.lists(typeFor(t, x), path, one, other)
+	if x, _, ok := valuesOf[[]any](one, other); ok && t.For(x).Merges() {
+		c.lists(t.For(x), path, one, other)
 		return
 	}
 	c.found = append(c.found, difference{path, one, other})
-}
-
-// typeFor returns how a value merges, if its type depends on the value.
-func typeFor(t *schema.Type, value any) *schema.Type {
-	if t == nil || t.Kind != schema.Untyped {
-		return t
-	}
-	switch value.(type) {
-	case map[string]any:
-		return t.Object
-	case []any:
-		return t.List
-	default:
-		return t
-	}
-}
-
-// merges reports whether the parts of a value merge, so that managers share the value.
-func merges(t *schema.Type) bool {
-	return t != nil && slices.Contains([]schema.Kind{schema.Struct, schema.Map, schema.ListMap, schema.Set}, t.Kind)
 }
 
 func (c *comparison) objects(t *schema.Type, path fieldpath.Path, one, other map[string]any) {
@@ -123,19 +104,20 @@ func (c *comparison) lists(t *schema.Type, path fieldpath.Path, one, other part)
 	before, _ := one.value.([]any)
 	after, _ := other.value.([]any)
 	x, y := groups(t, before), groups(t, after)
-	if x == nil || y == nil { // a set, or items of several keys
+	if x == nil || y == nil { // a set, or an item without a key
 		if !slices.Equal(texts(t.Elem, before), texts(t.Elem, after)) {
 			c.found = append(c.found, difference{path, one, other})
 		}
 		return
 	}
 	for _, key := range keysOf(x, y) {
-		item, from, to := path.Append(fieldpath.Item(t.Key, key)), x[key], y[key]
+		from, to := x[key], y[key]
+		item := path.Append(cmp.Or(from.step, to.step))
 		switch {
-		case len(from) == 1 && len(to) == 1:
-			c.compare(t.Elem, item, part{from[0], true}, part{to[0], true})
-		case !slices.Equal(texts(t.Elem, from), texts(t.Elem, to)):
-			c.found = append(c.found, difference{item, partOf(from), partOf(to)})
+		case len(from.items) == 1 && len(to.items) == 1:
+			c.compare(t.Elem, item, part{from.items[0], true}, part{to.items[0], true})
+		case !slices.Equal(texts(t.Elem, from.items), texts(t.Elem, to.items)):
+			c.found = append(c.found, difference{item, partOf(from.items), partOf(to.items)})
 		}
 	}
 }
@@ -146,32 +128,27 @@ func keysOf[V any](one, other map[string]V) []string {
 	return slices.Compact(slices.Sorted(slices.Values(keys)))
 }
 
-// groups returns the items of a list-map by their keys, or nil if one has no key.
-func groups(t *schema.Type, list []any) map[string][]any {
-	found := map[string][]any{}
+// group holds the items of a list-map with the same keys.
+type group struct {
+	step  fieldpath.Step
+	items []any
+}
+
+// groups returns the items of a list-map by their steps, or nil if one has no key, or for another list.
+func groups(t *schema.Type, list []any) map[string]group {
+	if t == nil || t.Kind == schema.Set {
+		return nil
+	}
+	found := map[string]group{}
 	for _, item := range list {
-		object, _ := item.(merge.Object)
-		key, ok := keyOf(object[t.Key])
+		step, ok := t.Item(item)
 		if !ok {
 			return nil
 		}
-		found[key] = append(found[key], item)
+		text := step.String()
+		found[text] = group{step, append(found[text].items, item)}
 	}
 	return found
-}
-
-// keyOf returns a merge key as paths show it.
-func keyOf(value any) (string, bool) {
-	switch v := value.(type) {
-	case string:
-		return v, true
-	case json.Number:
-		return v.String(), true
-	case bool:
-		return map[bool]string{true: "true", false: "false"}[v], true
-	default:
-		return "", false
-	}
 }
 
 // partOf returns the items of one key: the only item, or all of them.
@@ -195,8 +172,8 @@ func texts(t *schema.Type, list []any) []string {
 
 // unordered returns a value with its list-maps and sets sorted.
 func unordered(t *schema.Type, value any) any {
-	t = typeFor(t, value)
-	if !merges(t) {
+	t = t.For(value)
+	if !t.Merges() {
 		return value
 	}
 	switch v := value.(type) {
@@ -216,7 +193,7 @@ func unordered(t *schema.Type, value any) any {
 // actsUnclaimed reports whether a patch may act on another one without a claim. Causes are a directive, several items of one key,
 // and a null in free data of an item. Upstream drops such a null only where the base lacks the list.
 func actsUnclaimed(t *schema.Type, value any, inItem bool) bool {
-	t = typeFor(t, value)
+	t = t.For(value)
 	switch v := value.(type) {
 	case map[string]any:
 		isFree := t == nil || t.Kind == schema.Map || t.Raw
@@ -230,7 +207,7 @@ func actsUnclaimed(t *schema.Type, value any, inItem bool) bool {
 		if t != nil {
 			within = t.Elem
 		}
-		if t != nil && t.Kind == schema.ListMap && len(groups(t, v)) < len(v) {
+		if t.Merges() && t.Kind != schema.Set && len(groups(t, v)) < len(v) {
 			return true
 		}
 		return slices.ContainsFunc(v, func(item any) bool { return actsUnclaimed(within, item, true) })

@@ -76,7 +76,7 @@ func (r *removal) removeField(t *schema.Type, value, winner reflect.Value, path 
 	if name, ok := step.Field(); ok && value.Kind() == reflect.Struct {
 		return r.removeStructField(t.Field(name), value, winner, rest)
 	}
-	if _, key, ok := step.Item(); ok && t.Kind == schema.ListMap {
+	if _, key, ok := step.Item(); ok && t.KeyField() != nil {
 		own := reflect.Value{}
 		for _, item := range r.items(t, winner, key) {
 			own = item

@@ -336,30 +336,30 @@ func emptied(t *schema.Type, patch, result map[string]any, path fieldpath.Path, 
 }
 
 func emptiedWithin(t *schema.Type, value, has any, at fieldpath.Path, report func(fieldpath.Path, any)) {
-	fields, _ := value.(map[string]any)
-	within, _ := has.(map[string]any)
-	switch t.Kind {
-	case schema.Struct:
-		emptied(t, fields, within, at, report)
-	case schema.Map:
-		for _, key := range slices.Sorted(maps.Keys(fields)) {
-			if fields[key] == nil && !isEmptyValue(within[key]) {
+	switch value := value.(type) {
+	case map[string]any:
+		within, _ := has.(map[string]any)
+		if t.Kind == schema.Struct {
+			emptied(t, value, within, at, report)
+			return
+		}
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			if t.Kind == schema.Map && value[key] == nil && !isEmptyValue(within[key]) {
 				report(at.Append(fieldpath.Key(key)), nil)
 			}
 		}
-	case schema.ListMap:
-		items, _ := value.([]any)
+	case []any:
 		known, _ := has.([]any)
-		byKey := map[any]map[string]any{}
+		byKey := map[fieldpath.Step]map[string]any{}
 		for _, item := range known {
-			if item, ok := item.(map[string]any); ok {
-				byKey[item[t.Key]] = item
+			if step, ok := t.Item(item); ok {
+				byKey[step], _ = item.(map[string]any)
 			}
 		}
-		for _, item := range items {
-			item, _ := item.(map[string]any)
-			if name, ok := item[t.Key].(string); ok {
-				emptied(t.Elem, item, byKey[name], at.Append(fieldpath.Item(t.Key, name)), report)
+		for _, item := range value {
+			if step, ok := t.Item(item); ok {
+				item, _ := item.(map[string]any)
+				emptied(t.Elem, item, byKey[step], at.Append(step), report)
 			}
 		}
 	}

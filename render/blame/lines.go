@@ -74,9 +74,9 @@ func (w *lineWriter) value(n *yaml.Node, t *schema.Type, path fieldpath.Path, fi
 	switch {
 	case t == nil:
 		return
-	case n.Kind == yaml.MappingNode && (t.Kind == schema.Struct || t.Kind == schema.Map):
+	case n.Kind == yaml.MappingNode && t.Merges():
 		w.mapping(n, t, path, end)
-	case n.Kind == yaml.SequenceNode && (t.Kind == schema.ListMap || t.Kind == schema.Set):
+	case n.Kind == yaml.SequenceNode && t.Merges():
 		w.items(n, t, path, end)
 	default:
 		w.leaf(n, path, first, end)
@@ -116,7 +116,7 @@ func (w *lineWriter) mapping(n *yaml.Node, t *schema.Type, path fieldpath.Path, 
 
 // items assigns the lines of the items of a list-map or the elements of a set.
 func (w *lineWriter) items(n *yaml.Node, t *schema.Type, path fieldpath.Path, end int) {
-	seen := map[string]bool{}
+	seen := map[fieldpath.Step]bool{}
 	for i, item := range n.Content {
 		first, until := item.Line-1, end
 		if i+1 < len(n.Content) {
@@ -126,53 +126,32 @@ func (w *lineWriter) items(n *yaml.Node, t *schema.Type, path fieldpath.Path, en
 			w.leaf(item, path.Append(fieldpath.Element(item.Value)), first, until)
 			continue
 		}
-		name, line := keyOf(item, t.Key)
-		at := path.Append(fieldpath.Item(t.Key, name))
-		if len(t.Keys) > 0 {
-			var step fieldpath.Step
-			step, name, line = keysOf(item, t)
-			at = path.Append(step)
-		}
-		if seen[name] {
+		step, line := keysOf(item, t)
+		at := path.Append(step)
+		if seen[step] {
 			at = path.Append(fieldpath.Index(i))
 		}
 		w.value(item, t.Elem, at, first, until)
-		if !seen[name] {
+		if !seen[step] {
 			w.lines[line].Field = w.root.at(at)
 		}
-		seen[name] = true
+		seen[step] = true
 	}
 }
 
-// keyOf returns the value of an item's merge key, and its line.
-func keyOf(item *yaml.Node, key string) (value string, line int) {
-	for i := 0; i+1 < len(item.Content); i += 2 {
-		if item.Content[i].Value == key {
-			return item.Content[i+1].Value, item.Content[i].Line - 1
-		}
-	}
-	return "", item.Line - 1
-}
-
-// keysOf returns the step to an item of a list with several keys. It also returns the step as a string, and the line
-// of the first key.
-func keysOf(item *yaml.Node, t *schema.Type) (step fieldpath.Step, text string, line int) {
-	var keys []fieldpath.ItemKey
-	line = item.Line - 1
+// keysOf returns the step to an item by its merge keys, and the line of the first key.
+func keysOf(item *yaml.Node, t *schema.Type) (step fieldpath.Step, line int) {
+	keys, line := map[string]any{}, item.Line-1
 	for i := len(item.Content) - 2; i >= 0; i -= 2 {
-		name := item.Content[i].Value
-		if slices.Contains(t.Keys, name) {
-			keys = append(keys, fieldpath.ItemKey{Name: name, Value: scalarOf(item.Content[i+1])})
-			line = item.Content[i].Line - 1
+		if name := item.Content[i].Value; name == t.Key || slices.Contains(t.Keys, name) {
+			keys[name], line = scalarOf(item.Content[i+1]), item.Content[i].Line-1
 		}
 	}
-	for _, name := range t.Keys {
-		if f := t.Elem.Field(name); f != nil && f.Default != nil && !slices.ContainsFunc(keys, func(k fieldpath.ItemKey) bool { return k.Name == name }) {
-			keys = append(keys, fieldpath.ItemKey{Name: name, Value: f.Default})
-		}
+	step, ok := t.Item(keys)
+	if !ok {
+		step = fieldpath.Item(t.Key, "")
 	}
-	step = fieldpath.ItemBy(keys...)
-	return step, step.String(), line
+	return step, line
 }
 
 // scalarOf returns a scalar as JSON decodes it.

@@ -17,7 +17,7 @@ func unset(t *schema.Type, path, rest fieldpath.Path) fieldpath.Path {
 			return nil
 		}
 		name, isField := step.Field()
-		if isField && t.Kind == schema.ListMap && i > 0 {
+		if isField && t.KeyField() != nil && i > 0 {
 			t = t.Elem
 		}
 		key, isKey := step.Key()

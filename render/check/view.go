@@ -154,7 +154,7 @@ var shapes = sync.OnceValue(func() map[*schema.Type]*shape {
 		return reach
 	}
 	isStruct := func(t *schema.Type) bool { return t.Kind == schema.Struct }
-	isNested := func(t *schema.Type) bool { return t.Kind == schema.ListMap || len(t.Unions) > 0 }
+	isNested := func(t *schema.Type) bool { return t.KeyField() != nil || len(t.Unions) > 0 }
 	nested := reaching(isNested, isStruct)
 	maps := reaching(func(t *schema.Type) bool { return t.Kind == schema.Map }, func(*schema.Type) bool { return true })
 	inside := reaching(func(t *schema.Type) bool {

@@ -1,7 +1,6 @@
 package diff
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/trainweld/trainweld/fieldpath"
@@ -10,25 +9,17 @@ import (
 
 // pair is an item of one or both lists, with its positions.
 type pair struct {
-	key      string
+	step     fieldpath.Step
 	old, new int // NoItem if the list lacks it
 	// moved means that the item has another position among the common items of both lists. It then has two pairs. One
 	// has its old place, without a new position. The other has its new place with both positions.
 	moved bool
 }
 
-// step returns the item's step in a path.
-func (p pair) step(t *schema.Type) fieldpath.Step {
-	if t.Kind == schema.Set {
-		return fieldpath.Element(p.key)
-	}
-	return fieldpath.Item(t.Key, p.key)
-}
-
 // align matches the items of two lists by their keys, which must be unique in each list. The order of the pairs
 // contains the orders of both lists. Removed items, and old places of moved items, precede new items in the same
 // place.
-func align(old, new []string) []pair {
+func align(old, new []fieldpath.Step) []pair {
 	inOld, inNew := positions(old), positions(new)
 	var common []int // positions in the old list, in the new list's order
 	for _, key := range new {
@@ -41,27 +32,27 @@ func align(old, new []string) []pair {
 	upTo := func(oldEnd, newEnd int) {
 		for ; i < oldEnd; i++ {
 			_, moved := inNew[old[i]]
-			pairs = append(pairs, pair{key: old[i], old: i, new: NoItem, moved: moved})
+			pairs = append(pairs, pair{step: old[i], old: i, new: NoItem, moved: moved})
 		}
 		for ; j < newEnd; j++ {
 			from, moved := inOld[new[j]]
 			if !moved {
 				from = NoItem
 			}
-			pairs = append(pairs, pair{key: new[j], old: from, new: j, moved: moved})
+			pairs = append(pairs, pair{step: new[j], old: from, new: j, moved: moved})
 		}
 	}
 	for _, at := range longestIncreasing(common) {
 		upTo(at, inNew[old[at]])
-		pairs = append(pairs, pair{key: old[at], old: at, new: j})
+		pairs = append(pairs, pair{step: old[at], old: at, new: j})
 		i, j = i+1, j+1
 	}
 	upTo(len(old), len(new))
 	return pairs
 }
 
-func positions(keys []string) map[string]int {
-	at := make(map[string]int, len(keys))
+func positions(keys []fieldpath.Step) map[fieldpath.Step]int {
+	at := make(map[fieldpath.Step]int, len(keys))
 	for i, key := range keys {
 		at[key] = i
 	}
@@ -94,35 +85,18 @@ func longestIncreasing(numbers []int) []int {
 	return rising
 }
 
-// keysOf returns the keys of a list's items, or nil if the keys are not unique. It returns an empty slice for an
-// empty list.
-func keysOf(t *schema.Type, value any) []string {
+// keysOf returns the steps to a list's items, or nil if an item has none or the one of another item. It returns an empty slice for
+// an empty list.
+func keysOf(t *schema.Type, value any) []fieldpath.Step {
 	items := list(value)
-	keys := make([]string, len(items))
-	seen := make(map[string]bool, len(items))
+	keys := make([]fieldpath.Step, len(items))
+	seen := make(map[fieldpath.Step]bool, len(items))
 	for i, item := range items {
-		key := item
-		if t.Kind == schema.ListMap {
-			fields, ok := item.(map[string]any)
-			if !ok {
-				return nil
-			}
-			key = fields[t.Key]
-		}
-		switch key := key.(type) {
-		case nil:
-			if t.Kind == schema.Set {
-				return nil
-			}
-		case map[string]any, []any:
-			return nil
-		default:
-			keys[i] = fmt.Sprint(key)
-		}
-		if seen[keys[i]] {
+		step, ok := t.Item(item)
+		if !ok || seen[step] {
 			return nil
 		}
-		seen[keys[i]] = true
+		keys[i], seen[step] = step, true
 	}
 	return keys
 }

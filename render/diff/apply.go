@@ -139,8 +139,7 @@ func (e *edit) list(t *schema.Type, path fieldpath.Path, value any) (any, error)
 	var place []placed
 	gone := map[int]bool{}
 	for _, child := range e.children {
-		key := keyOf(child.step)
-		i, found := at[key]
+		i, found := at[child.step]
 		var item any
 		if found {
 			item = items[i]
@@ -188,12 +187,4 @@ func (e *edit) list(t *schema.Type, path fieldpath.Path, value any) (any, error)
 		return nil, nil
 	}
 	return all, nil
-}
-
-func keyOf(s fieldpath.Step) string {
-	if element, ok := s.Element(); ok {
-		return element
-	}
-	_, value, _ := s.Item()
-	return value
 }

@@ -172,14 +172,14 @@ func (c *comparison) value(t *schema.Type, path fieldpath.Path, old, new any, fr
 func (c *comparison) fields(t *schema.Type, path fieldpath.Path, old, new map[string]any) {
 	for _, name := range names(old, new) {
 		if old[name] != nil || new[name] != nil {
-			c.value(t.Inner(name), path.Append(fieldStep(t, name)), old[name], new[name], NoItem, NoItem)
+			c.value(t.Inner(name), path.Append(t.Step(name)), old[name], new[name], NoItem, NoItem)
 		}
 	}
 }
 
 func (c *comparison) list(t *schema.Type, path fieldpath.Path, pairs []pair, old, new []any) {
 	for _, p := range pairs {
-		switch at := path.Append(p.step(t)); {
+		switch at := path.Append(p.step); {
 		case p.moved && p.new == NoItem: // reported at its new place
 		case p.old == NoItem:
 			c.report(Added, at, nil, new[p.new], NoItem, p.new)

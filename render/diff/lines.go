@@ -150,7 +150,7 @@ func (p *printer) fields(op Op, t *schema.Type, path fieldpath.Path, indent int,
 	}
 	for _, name := range names(fields, nil) {
 		if name != first {
-			p.one(op, t.Inner(name), path.Append(fieldStep(t, name)), indent, name, fields[name])
+			p.one(op, t.Inner(name), path.Append(t.Step(name)), indent, name, fields[name])
 		}
 	}
 }
@@ -161,15 +161,11 @@ func (p *printer) both(t *schema.Type, path fieldpath.Path, indent int, lead str
 	if lead == dash {
 		inner += 2
 	}
-	shape := shapeOf(t, old, new)
-	if t == nil && list(old) != nil && list(new) != nil {
-		shape = schema.Atomic
-	}
 	switch {
 	case reflect.DeepEqual(old, new):
 		p.one(Same, t, path, indent, lead, new)
 		return
-	case (shape == schema.Struct || shape == schema.Map) && len(entries(old)) > 0 && len(entries(new)) > 0:
+	case (t == nil || t.Merges()) && len(entries(old)) > 0 && len(entries(new)) > 0:
 		first := ""
 		if lead == dash {
 			first = keyField(path)
@@ -182,9 +178,9 @@ func (p *printer) both(t *schema.Type, path fieldpath.Path, indent int, lead str
 		p.line(Same, path, indent, p.key(lead)+":")
 		p.bothFields(t, path, indent+2, first, entries(old), entries(new))
 		return
-	case lead != dash && (shape == schema.ListMap || shape == schema.Set || shape == schema.Atomic) && len(list(old)) > 0 && len(list(new)) > 0:
+	case lead != dash && len(list(old)) > 0 && len(list(new)) > 0:
 		p.line(Same, path, indent, p.key(lead)+":")
-		p.items(t, shape, path, indent, list(old), list(new))
+		p.items(t, path, indent, list(old), list(new))
 		return
 	case isText(old) && isText(new):
 		p.text(path, indent, lead, old, new)
@@ -210,29 +206,26 @@ func (p *printer) bothFields(t *schema.Type, path fieldpath.Path, indent int, fi
 	}
 	for _, name := range names(old, new) {
 		if name != first {
-			write(name, path.Append(fieldStep(t, name)))
+			write(name, path.Append(t.Step(name)))
 		}
 	}
 }
 
 // items writes the items of two lists. It matches them by key, or by value if the list has no keys.
-func (p *printer) items(t *schema.Type, shape schema.Kind, path fieldpath.Path, indent int, old, new []any) {
+func (p *printer) items(t *schema.Type, path fieldpath.Path, indent int, old, new []any) {
 	var pairs []pair
-	keyed := false
-	if shape != schema.Atomic {
-		oldKeys, newKeys := keysOf(t, old), keysOf(t, new)
-		if keyed = oldKeys != nil && newKeys != nil; keyed {
-			pairs = align(oldKeys, newKeys)
-		}
-	}
-	if !keyed {
+	oldKeys, newKeys := keysOf(t, old), keysOf(t, new)
+	keyed := oldKeys != nil && newKeys != nil
+	if keyed {
+		pairs = align(oldKeys, newKeys)
+	} else {
 		pairs = common(texts(old), texts(new))
 	}
 	elem := elemOf(t)
 	for _, pair := range pairs {
 		at := path
 		if keyed {
-			at = path.Append(pair.step(t))
+			at = path.Append(pair.step)
 		}
 		switch {
 		case pair.old == NoItem:
@@ -282,13 +275,6 @@ func texts(values []any) []string {
 	return all
 }
 
-func fieldStep(t *schema.Type, name string) fieldpath.Step {
-	if t != nil && t.Kind == schema.Map {
-		return fieldpath.Key(name)
-	}
-	return fieldpath.Field(name)
-}
-
 func elemOf(t *schema.Type) *schema.Type {
 	if t == nil {
 		return nil
@@ -307,15 +293,12 @@ func keyField(path fieldpath.Path) string {
 
 // itemPaths returns the paths of a list's items, or the path of the list if it is one value.
 func itemPaths(t *schema.Type, path fieldpath.Path, items []any) []fieldpath.Path {
-	var keys []string
-	if t != nil && (t.Kind == schema.ListMap || t.Kind == schema.Set) {
-		keys = keysOf(t, items)
-	}
+	keys := keysOf(t, items)
 	paths := make([]fieldpath.Path, len(items))
 	for i := range paths {
 		paths[i] = path
 		if keys != nil {
-			paths[i] = path.Append(pair{key: keys[i]}.step(t))
+			paths[i] = path.Append(keys[i])
 		}
 	}
 	return paths

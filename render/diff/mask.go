@@ -37,7 +37,7 @@ func (m masking) value(t *schema.Type, path fieldpath.Path, old, new any) (any, 
 		return hide(old, new)
 	}
 	for _, name := range names(entries(old), entries(new)) {
-		o, n := m.value(t.Inner(name), path.Append(fieldStep(t, name)), entries(old)[name], entries(new)[name])
+		o, n := m.value(t.Inner(name), path.Append(t.Step(name)), entries(old)[name], entries(new)[name])
 		set(entries(old), name, o)
 		set(entries(new), name, n)
 	}
@@ -48,18 +48,11 @@ func (m masking) value(t *schema.Type, path fieldpath.Path, old, new any) (any, 
 // items hides values in the items of two lists, by key if the keys are unique, else by position. Differing lists
 // still differ.
 func (m masking) items(t *schema.Type, path fieldpath.Path, old, new []any) {
-	var elem *schema.Type
-	step := func(p pair) fieldpath.Step { return fieldpath.Index(max(p.old, p.new)) }
 	pairs := byPosition(len(old), len(new))
-	if t != nil {
-		elem = t.Elem
-		if t.Kind == schema.ListMap {
-			if oldKeys, newKeys := keysOf(t, old), keysOf(t, new); oldKeys != nil && newKeys != nil {
-				pairs = align(oldKeys, newKeys)
-				step = func(p pair) fieldpath.Step { return p.step(t) }
-			}
-		}
+	if oldKeys, newKeys := keysOf(t, old), keysOf(t, new); oldKeys != nil && newKeys != nil {
+		pairs = align(oldKeys, newKeys)
 	}
+	elem := elemOf(t)
 	for _, p := range pairs {
 		var o, n any
 		if p.old >= 0 {
@@ -71,7 +64,7 @@ func (m masking) items(t *schema.Type, path fieldpath.Path, old, new []any) {
 		if p.moved && p.new == NoItem {
 			continue // masked at its new place
 		}
-		o, n = m.value(elem, path.Append(step(p)), o, n)
+		o, n = m.value(elem, path.Append(p.step), o, n)
 		if p.old >= 0 {
 			old[p.old] = o
 		}
@@ -84,7 +77,7 @@ func (m masking) items(t *schema.Type, path fieldpath.Path, old, new []any) {
 func byPosition(old, new int) []pair {
 	pairs := make([]pair, max(old, new))
 	for i := range pairs {
-		pairs[i] = pair{old: i, new: i}
+		pairs[i] = pair{step: fieldpath.Index(i), old: i, new: i}
 		if i >= old {
 			pairs[i].old = NoItem
 		}

@@ -153,7 +153,7 @@ func Paths() []string {
 
 // walk visits every field below a type. In a list or map it visits one item with an empty name.
 func walk(t *schema.Type, path fieldpath.Path, visit func(fieldpath.Path, *schema.Type) bool) bool {
-	for t.Kind == schema.ListMap {
+	for t.KeyField() != nil {
 		path, t = path.Append(fieldpath.Item(t.Key, "")), t.Elem
 	}
 	for _, f := range t.Fields {

@@ -70,7 +70,7 @@ type input struct {
 // items reports items with the same keys, and items that the merge has dropped, if a patch has one. The inputs are the values
 // that the base and the patches set here.
 func (c itemCheck) items(t *schema.Type, value any, path fieldpath.Path, inputs []input) (found finding.List) {
-	if list, ok := value.([]any); ok && t.Kind == schema.ListMap {
+	if list, ok := value.([]any); ok && t.KeyField() != nil {
 		found = c.list(t, list, path, inputs)
 	}
 	within := map[fieldpath.Step][]input{}
@@ -92,19 +92,15 @@ func eachPart(t *schema.Type, value any, path fieldpath.Path, do func(*schema.Ty
 	switch value := value.(type) {
 	case merge.Object:
 		for _, name := range slices.Sorted(maps.Keys(value)) {
-			step := fieldpath.Field(name)
-			if t != nil && t.Kind == schema.Map {
-				step = fieldpath.Key(name)
-			}
-			if of := fieldType(t, name); of != nil && of.Kind != schema.Scalar {
-				do(of, value[name], path.Append(step))
+			if of := t.Inner(name); of != nil && of.Kind != schema.Scalar {
+				do(of, value[name], path.Append(t.Step(name)))
 			}
 		}
 	case []any:
 		for i, item := range value {
-			step := fieldpath.Index(i)
-			if t.Kind == schema.ListMap {
-				step = fieldpath.Item(t.Key, keyOf(t, item))
+			step, ok := t.Item(item)
+			if !ok {
+				step = fieldpath.Index(i)
 			}
 			if t.Elem != nil {
 				do(t.Elem, item, path.Append(step))

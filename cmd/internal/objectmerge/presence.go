@@ -188,21 +188,6 @@ func keyIn(item any, key string) string {
 
 func keyOf(t *schema.Type, item any) string { return keyIn(item, t.Key) }
 
-// fieldType returns the type of a field or an entry, or nil.
-func fieldType(t *schema.Type, name string) *schema.Type {
-	switch {
-	case t == nil:
-		return nil
-	case t.Kind == schema.Struct:
-		if f := t.Field(name); f != nil {
-			return f.Type
-		}
-		return nil
-	default:
-		return t.Elem
-	}
-}
-
 // fieldsOf returns the fields of a merged value that the base or one of the patches sets.
 func (m *Object) fieldsOf(value any, patches []Patch) (merge.Object, error) {
 	base, err := m.base.Fields()

@@ -126,12 +126,8 @@ func changedItems(n *yaml.Node, t *schema.Type, from, to []any) (*yaml.Node, err
 
 // identity returns the keys of an item of a list-map, or the value of another item.
 func identity(t *schema.Type, item any) string {
-	if fields, ok := item.(map[string]any); ok && t != nil && t.Kind == schema.ListMap {
-		keys := []any{fields[t.Key]}
-		for _, key := range t.Keys {
-			keys = append(keys, fields[key])
-		}
-		item = keys
+	if step, ok := t.Item(item); ok {
+		return step.String()
 	}
 	text, _ := json.Marshal(item) // decoded JSON, which has no error
 	return string(text)
