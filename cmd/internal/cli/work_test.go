@@ -72,35 +72,53 @@ func allocated(t *testing.T, r run) uint64 {
 }
 
 // TestCheck_Once counts the calls of a check of a clean TrainJob with two managers and its runtime. The JobSet is the third object that is
-// judged. Reading decodes the TrainJob and the runtime once more, to find their mistakes. The merge encodes each of the two patches.
+// judged. Reading decodes the TrainJob and the runtime once more, to find their mistakes. The merge encodes each of the two patches. A
+// repair judges only the TrainJob that it has changed again.
 func TestCheck_Once(t *testing.T) {
 	if testenv.LongOnly(t, "it builds the program once more, and counts calls"); testenv.Race {
 		t.Skip("it builds the program once more, and counts calls")
 	}
 	program := counting(t)
-	dir := testenv.WriteTrainJobs(t, 1)
-	profile := counted(t, program, run{args: []string{"check", dir}})
+	clean, agreeing, faulty, broken := testenv.WriteTrainJobs(t, 1), testenv.WriteTrainJobs(t, 1), testenv.WriteTrainJobs(t, 1), testenv.WriteTrainJobs(t, 5)
+	account := func(of int, first, second string) string {
+		text := strings.Replace(testenv.TrainJob(of), "                        volumes:", "                        serviceAccountName: "+first+"\n                        volumes:", 1)
+		return strings.Replace(text, "                        nodeSelector:", "                        serviceAccountName: "+second+"\n                        nodeSelector:", 1)
+	}
+	testenv.WriteIn(t, agreeing, "job-00000.yaml", account(0, "a", "a"))
+	testenv.WriteIn(t, faulty, "job-00000.yaml", account(0, "a", "b"))
+	testenv.WriteIn(t, broken, "job-00003.yaml", strings.Replace(testenv.TrainJob(3), "nodeSelector:", "nodeSelecter:", 1))
 	for _, tc := range []struct {
-		file, function string
-		most           int
+		args                                 []string
+		parses, merges, decodings, encodings int
 	}{
-		{"render/manifest/internal/source/yaml.go", "ParseYAML", 2},
-		{"render/runtimepatch/merge.go", "Apply", 1},
-		{"render/render.go", "Merge", 1},
-		{"merge/tree/decode.go", "Decode", 3 + 2},
-		{"merge/tree/encode.go", "Encode", 2 + 2},
+		{[]string{clean}, 2, 1, 3 + 2, 2 + 2},
+		{[]string{agreeing}, 2, 1, 3 + 2, 2 + 2},
+		{[]string{faulty}, 2 + 2, 1, 3 + 2, 2 + 2},         // each text once more, for the lines
+		{[]string{broken, "--fix"}, 11 + 5, 5 + 1, 27, 24}, // only the changed TrainJob is judged again
 	} {
-		text, err := os.ReadFile(filepath.Join("../../..", tc.file))
-		if err != nil {
-			t.Fatal(err)
-		}
-		before, _, found := strings.Cut(string(text), "\nfunc "+tc.function+"(")
-		line := strings.Count(before, "\n") + 2
-		n := regexp.MustCompile(fmt.Sprintf(`(?m)^\S*/%s:%d\.\S* \d+ (\d+)$`, regexp.QuoteMeta(tc.file), line)).FindStringSubmatch(profile)
-		if !found || n == nil {
-			t.Errorf("%s has no function %s", tc.file, tc.function)
-		} else if calls, _ := strconv.Atoi(n[1]); calls > tc.most {
-			t.Errorf("%s is called %d times, want at most %d", tc.function, calls, tc.most)
+		profile := counted(t, program, run{args: append([]string{"check"}, tc.args...)})
+		for _, f := range []struct {
+			file, function string
+			most           int
+		}{
+			{"render/manifest/internal/source/yaml.go", "ParseYAML", tc.parses},
+			{"render/runtimepatch/merge.go", "Apply", tc.merges},
+			{"render/render.go", "Merge", tc.merges},
+			{"merge/tree/decode.go", "Decode", tc.decodings},
+			{"merge/tree/encode.go", "Encode", tc.encodings},
+		} {
+			text, err := os.ReadFile(filepath.Join("../../..", f.file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			before, _, found := strings.Cut(string(text), "\nfunc "+f.function+"(")
+			line := strings.Count(before, "\n") + 2
+			n := regexp.MustCompile(fmt.Sprintf(`(?m)^\S*/%s:%d\.\S* \d+ (\d+)$`, regexp.QuoteMeta(f.file), line)).FindStringSubmatch(profile)
+			if !found || n == nil {
+				t.Errorf("%s has no function %s", f.file, f.function)
+			} else if calls, _ := strconv.Atoi(n[1]); calls > f.most {
+				t.Errorf("check %q calls %s %d times, want at most %d", tc.args, f.function, calls, f.most)
+			}
 		}
 	}
 }

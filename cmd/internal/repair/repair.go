@@ -1,6 +1,6 @@
 // Package repair changes files so that findings go away. It makes the one right repair, or the one that the user chose.
 //
-//	result, err := flags.Apply(p, inputs, func(p *host.Program) (finding.List, *workspace.Input, error) {
+//	result, err := flags.Apply(p, inputs, func(p *host.Program, _ []string) (finding.List, *workspace.Input, error) {
 //		in := workspace.Read(p, inputs)
 //		return conflictsIn(in), in, nil
 //	})
@@ -42,8 +42,9 @@ type Options struct {
 	Union bool
 }
 
-// Judge returns the findings on the files of a program, and the input that holds their lines. The input needs Flags.Repairs.
-type Judge func(p *host.Program) (finding.List, *workspace.Input, error)
+// Judge returns the findings on the files of a program, and the input that holds their lines. The input needs Flags.Repairs. changed
+// names the files that differ from those of the last call.
+type Judge func(p *host.Program, changed []string) (finding.List, *workspace.Input, error)
 
 // Result holds the repaired files, and the judgment of them.
 type Result struct {
@@ -68,11 +69,12 @@ func run(p *host.Program, inputs workspace.Flags, opts Options, judge Judge) (*R
 		return nil, errors.New("a repair needs files of a disk")
 	}
 	stdin := &rereader{from: p.Stdin}
+	var changed []string
 	for ineffectiveIDs := (map[findingID]bool{}); ; {
 		s := newFixer(p, tree, inputs, opts, ineffectiveIDs)
-		result, err := s.runPasses(func() (finding.List, *workspace.Input, error) {
+		result, err := s.runPasses(changed, func(changed []string) (finding.List, *workspace.Input, error) {
 			s.reader.Stdin = stdin.reread()
-			return judge(s.reader)
+			return judge(s.reader, changed)
 		})
 		if err != nil {
 			return nil, err
@@ -84,6 +86,7 @@ func run(p *host.Program, inputs workspace.Flags, opts Options, judge Judge) (*R
 		for _, m := range remaining {
 			ineffectiveIDs[m] = true
 		}
+		changed = slices.Sorted(maps.Keys(s.original))
 	}
 }
 
@@ -142,30 +145,34 @@ func newFixer(p *host.Program, tree host.Tree, inputs workspace.Flags, opts Opti
 // mostTries is the number of repairs of one finding. The repair of a conflict may reveal another one on the same field.
 const mostTries = 3
 
-func (s *fixer) runPasses(judge func() (finding.List, *workspace.Input, error)) (*Result, error) {
+func (s *fixer) runPasses(changed []string, judge func(changed []string) (finding.List, *workspace.Input, error)) (*Result, error) {
 	for n := 1; ; n++ {
-		found, in, err := judge()
+		found, in, err := judge(changed)
 		if err != nil {
 			return nil, err
 		}
-		if n == mostPasses || !s.runPass(found, in) {
+		if n == mostPasses {
+			return s.result(found, in), nil
+		}
+		if changed = s.runPass(found, in); changed == nil {
 			return s.result(found, in), nil
 		}
 	}
 }
 
-// runPass does the repairs that the findings of one judgment allow, and reports whether a file changed.
-func (s *fixer) runPass(found finding.List, in *workspace.Input) bool {
+// runPass does the repairs that the findings of one judgment allow, and returns the names of the changed files.
+func (s *fixer) runPass(found finding.List, in *workspace.Input) []string {
 	r := newPass(s, in)
 	r.addAll(found)
 	changed := r.plan()
-	for _, name := range slices.Sorted(maps.Keys(changed)) {
+	names := slices.Sorted(maps.Keys(changed))
+	for _, name := range names {
 		if _, known := s.original[name]; !known {
 			s.original[name], _ = in.Data(name)
 		}
 		s.overlay.Change(name, changed[name])
 	}
-	return len(changed) > 0
+	return names
 }
 
 // addAll adds the repairs of the findings that a report shows.

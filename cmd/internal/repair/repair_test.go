@@ -29,7 +29,7 @@ spec:
 func apply(path string, judge func(*workspace.Input) finding.List) (*Result, error) {
 	p := &host.Program{Stdin: strings.NewReader(""), Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}, Files: host.Files{}}
 	inputs := workspace.Flags{Files: []string{path}, Repairs: true}
-	return Flags{fix: fixCertain}.Apply(p, inputs, func(p *host.Program) (finding.List, *workspace.Input, error) {
+	return Flags{fix: fixCertain}.Apply(p, inputs, func(p *host.Program, _ []string) (finding.List, *workspace.Input, error) {
 		in := workspace.Read(p, inputs)
 		return judge(in), in, nil
 	})

@@ -46,6 +46,7 @@ type checkFlags struct {
 	showValues  bool
 	showNotes   bool
 	counted     *counted
+	judged      *judged // of the passes of --fix
 }
 
 // Command returns the command with its flags and its help.
@@ -187,7 +188,10 @@ func run(p *host.Program, flags checkFlags) error {
 	}
 	var j *results
 	var fixed *repair.Result
-	judge := func(p *host.Program) (found finding.List, in *workspace.Input, err error) {
+	judge := func(p *host.Program, changed []string) (found finding.List, in *workspace.Input, err error) {
+		if flags.fix.On() && was == nil && flags.old == "" && flags.observed == "" && !flags.Builds() {
+			flags.judged = flags.judged.next(changed)
+		}
 		if j, err = checkParts(ctx, p, flags, onConflict, was); err != nil {
 			return nil, nil, err
 		}
@@ -198,7 +202,7 @@ func run(p *host.Program, flags checkFlags) error {
 	var found finding.List
 	if !flags.fix.On() {
 		var in *workspace.Input
-		if found, in, err = judge(p); err == nil {
+		if found, in, err = judge(p, nil); err == nil {
 			found = repair.WithoutRejected(p, flags.Flags, found, in)
 		}
 	} else if fixed, err = flags.fix.Apply(p, flags.Flags, judge); err == nil {

@@ -35,6 +35,7 @@ type runner struct {
 	classes     []string           // the names of the PriorityClasses
 	runClasses  []string           // the names of the RuntimeClasses
 	results     []result
+	known       map[numbered]finding.List               // of TrainJobs that the pass before has judged
 	reading     map[read]finding.List                   // the decoding findings of each object
 	objects     map[fieldpath.Object]*manifest.Document // TrainJobs and JobSets
 	oldState    *oldState
@@ -42,8 +43,11 @@ type runner struct {
 	count       counts
 }
 
-// result judges one document.
-type result func(ctx context.Context) finding.List
+// result judges one document. Only a TrainJob has a number in a file.
+type result struct {
+	of    numbered
+	judge func(ctx context.Context) finding.List
+}
 
 // read identifies an object of a file.
 type read struct{ file, kind, name string }
@@ -118,14 +122,19 @@ func (j *runner) record(file workspace.Decoded, all bool) {
 		key := read{f.Position.File, f.Object.Kind, f.Object.Name}
 		j.reading[key] = append(j.reading[key], f)
 	}
-	for _, d := range file.Documents {
+	if len(file.Documents) > 0 {
+		if data, ok := j.in.Data(file.Documents[0].File); ok {
+			j.flags.judged.read(file.Documents, data)
+		}
+	}
+	for i, d := range file.Documents {
 		j.countOnce(d, &j.count.documents, "")
-		j.document(d, all)
+		j.document(d, i, all)
 		d.Object = nil
 	}
 }
 
-func (j *runner) document(d *manifest.Document, all bool) {
+func (j *runner) document(d *manifest.Document, number int, all bool) {
 	known := d.Object != nil || d.Broken
 	switch kind := d.ID.Kind; {
 	case kind == "PriorityClass" && strings.HasPrefix(d.APIVersion, "scheduling.k8s.io/"):
@@ -138,17 +147,18 @@ func (j *runner) document(d *manifest.Document, all bool) {
 	case j.furtherKind(d) != nil:
 		if all {
 			j.count.others++
-			j.results = append(j.results, func(ctx context.Context) finding.List { return j.furtherObject(ctx, j.furtherKind(d), d) })
+			j.results = append(j.results, result{judge: func(ctx context.Context) finding.List { return j.furtherObject(ctx, j.furtherKind(d), d) }})
 		}
 	case kind == trainer.TrainJobKind && all:
 		j.countOnce(d, &j.count.jobs, d.ID.Kind)
 		j.in.AddName(d)
 		j.objects[j.in.ID(d)] = d
-		j.results = append(j.results, func(ctx context.Context) finding.List { return j.trainJob(ctx, d) })
+		of := numbered{d.File, number}
+		j.results = append(j.results, result{of, func(ctx context.Context) finding.List { return j.trainJob(ctx, d, of) }})
 	case kind == workspace.JobSetKind && all:
 		j.countOnce(d, &j.count.jobSets, d.ID.Kind)
 		j.objects[j.in.ID(d)] = d
-		j.results = append(j.results, func(ctx context.Context) finding.List { return j.jobSet(ctx, d) })
+		j.results = append(j.results, result{judge: func(ctx context.Context) finding.List { return j.jobSet(ctx, d) }})
 	default:
 		j.runtime(d, all)
 	}
@@ -157,9 +167,11 @@ func (j *runner) document(d *manifest.Document, all bool) {
 // run judges all documents, and returns their findings.
 func (j *runner) run(ctx context.Context) finding.List {
 	var found finding.List
+	j.known = j.flags.judged.known()
 	parallel.Ordered(len(j.results), func(i int) finding.List {
-		return j.results[i](ctx)
+		return j.results[i].judge(ctx)
 	}, func(i int, f finding.List) {
+		j.flags.judged.record(j.results[i].of, f)
 		j.progress.Step("checked", i+1, len(j.results))
 		found = append(found, f...)
 	})
@@ -190,8 +202,8 @@ func strict(found finding.List) finding.List {
 	return found
 }
 
-// trainJob judges one TrainJob.
-func (j *runner) trainJob(ctx context.Context, d *manifest.Document) finding.List {
+// trainJob judges one TrainJob, the given one of its file.
+func (j *runner) trainJob(ctx context.Context, d *manifest.Document, of numbered) finding.List {
 	defer d.Release()
 	fields, err := d.Fields()
 	if err != nil {
@@ -211,6 +223,9 @@ func (j *runner) trainJob(ctx context.Context, d *manifest.Document) finding.Lis
 		if live := j.in.Named(render.RuntimeOf(job.TrainJob)); admitted.Snapshot != nil && live != nil {
 			in.Live, _ = j.admit(ctx, j.runtimes.of(live), fieldpath.Object{})
 		}
+	}
+	if found, ok := j.known[of]; ok {
+		return slices.Clone(found)
 	}
 	found := append(j.in.ReleaseFindings(job), j.oldState.check(ctx, in, job)...)
 	workspace.LastWins(found, j.onConflict)

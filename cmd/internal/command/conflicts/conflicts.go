@@ -121,7 +121,7 @@ func run(p *host.Program, flags conflictsFlags) error {
 	}
 	flags.Repairs = flags.fix.On()
 	preferred, jobs := flags.fix.Preferred(), 0
-	judge := func(p *host.Program) (found finding.List, all *workspace.Input, err error) {
+	judge := func(p *host.Program, _ []string) (found finding.List, all *workspace.Input, err error) {
 		found, all, jobs, err = conflictsOfAll(p, flags, preferred)
 		return found, all, err
 	}
@@ -133,7 +133,7 @@ func run(p *host.Program, flags conflictsFlags) error {
 		fmt.Fprint(p.Stderr, flags.fix.Summary(fixed, preferred))
 		return reportConflicts(p, flags, fixed.Input, fixed.Found, report.Count(jobs, "TrainJob"))
 	}
-	found, all, err := judge(p)
+	found, all, err := judge(p, nil)
 	if err != nil {
 		return err
 	}
