@@ -19,17 +19,17 @@ import (
 // difference is a field that two merges leave different. A value is missing if its merge leaves the field out.
 type difference struct {
 	path       fieldpath.Path
-	one, other part
+	one, other outcome
 }
 
-// part is a part of a value, as JSON.
-type part struct {
+// outcome is a value or a part of one after a merge, as JSON.
+type outcome struct {
 	value any
 	isSet bool
 }
 
 // valuesOf returns two values of one kind. A missing or null value counts as empty next to one that is not.
-func valuesOf[T map[string]any | []any](one, other part) (x, y T, ok bool) {
+func valuesOf[T map[string]any | []any](one, other outcome) (x, y T, ok bool) {
 	x, isX := one.value.(T)
 	y, isY := other.value.(T)
 	switch {
@@ -50,8 +50,8 @@ func (d difference) orders(one, other []string) []finding.Order {
 	}
 }
 
-// jsonOf returns a merged value as JSON. Numbers keep their digits.
-func jsonOf(value any) any {
+// asJSON returns a merged value as JSON. Numbers keep their digits.
+func asJSON(value any) any {
 	text, err := json.Marshal(value)
 	if err != nil {
 		return nil
@@ -69,13 +69,13 @@ func jsonOf(value any) any {
 // ignores the order inside list-maps and sets.
 func differencesOf(t *schema.Type, one, other any) []difference {
 	var c comparison
-	c.compare(t, nil, part{one, true}, part{other, true})
+	c.compare(t, nil, outcome{one, true}, outcome{other, true})
 	return c.found
 }
 
 type comparison struct{ found []difference }
 
-func (c *comparison) compare(t *schema.Type, path fieldpath.Path, one, other part) {
+func (c *comparison) compare(t *schema.Type, path fieldpath.Path, one, other outcome) {
 	if one.isSet == other.isSet && reflect.DeepEqual(one.value, other.value) {
 		return
 	}
@@ -91,39 +91,39 @@ func (c *comparison) compare(t *schema.Type, path fieldpath.Path, one, other par
 }
 
 func (c *comparison) objects(t *schema.Type, path fieldpath.Path, one, other map[string]any) {
-	for _, name := range keysOf(one, other) {
+	for _, name := range keysOfBoth(one, other) {
 		x, isInOne := one[name]
 		y, isInOther := other[name]
-		c.compare(t.Inner(name), path.Append(t.Step(name)), part{x, isInOne}, part{y, isInOther})
+		c.compare(t.Inner(name), path.Append(t.Step(name)), outcome{x, isInOne}, outcome{y, isInOther})
 	}
 }
 
 // lists compares two lists, of which one may be missing, without their order. Items of one merge key are compared as a group if there
 // are several.
-func (c *comparison) lists(t *schema.Type, path fieldpath.Path, one, other part) {
+func (c *comparison) lists(t *schema.Type, path fieldpath.Path, one, other outcome) {
 	before, _ := one.value.([]any)
 	after, _ := other.value.([]any)
 	x, y := groups(t, before), groups(t, after)
 	if x == nil || y == nil { // a set, or an item without a key
-		if !slices.Equal(texts(t.Elem, before), texts(t.Elem, after)) {
+		if !slices.Equal(sortedTexts(t.Elem, before), sortedTexts(t.Elem, after)) {
 			c.found = append(c.found, difference{path, one, other})
 		}
 		return
 	}
-	for _, key := range keysOf(x, y) {
+	for _, key := range keysOfBoth(x, y) {
 		from, to := x[key], y[key]
 		item := path.Append(cmp.Or(from.step, to.step))
 		switch {
 		case len(from.items) == 1 && len(to.items) == 1:
-			c.compare(t.Elem, item, part{from.items[0], true}, part{to.items[0], true})
-		case !slices.Equal(texts(t.Elem, from.items), texts(t.Elem, to.items)):
-			c.found = append(c.found, difference{item, partOf(from.items), partOf(to.items)})
+			c.compare(t.Elem, item, outcome{from.items[0], true}, outcome{to.items[0], true})
+		case !slices.Equal(sortedTexts(t.Elem, from.items), sortedTexts(t.Elem, to.items)):
+			c.found = append(c.found, difference{item, outcomeOf(from.items), outcomeOf(to.items)})
 		}
 	}
 }
 
-// keysOf returns the keys of two maps, sorted.
-func keysOf[V any](one, other map[string]V) []string {
+// keysOfBoth returns the keys of two maps, sorted.
+func keysOfBoth[V any](one, other map[string]V) []string {
 	keys := slices.AppendSeq(slices.Collect(maps.Keys(one)), maps.Keys(other))
 	return slices.Compact(slices.Sorted(slices.Values(keys)))
 }
@@ -151,16 +151,16 @@ func groups(t *schema.Type, list []any) map[string]group {
 	return found
 }
 
-// partOf returns the items of one key: the only item, or all of them.
-func partOf(items []any) part {
+// outcomeOf returns the items of one key: the only item, or all of them.
+func outcomeOf(items []any) outcome {
 	if len(items) == 1 {
-		return part{items[0], true}
+		return outcome{items[0], true}
 	}
-	return part{items, items != nil}
+	return outcome{items, items != nil}
 }
 
-// texts returns the items of a list as text, sorted, without the order inside their own lists.
-func texts(t *schema.Type, list []any) []string {
+// sortedTexts returns the items of a list as text, sorted, without the order inside their own lists.
+func sortedTexts(t *schema.Type, list []any) []string {
 	all := make([]string, len(list))
 	for i, item := range list {
 		text, _ := json.Marshal(unordered(t, item)) // of JSON
@@ -184,7 +184,7 @@ func unordered(t *schema.Type, value any) any {
 		}
 		return sorted
 	case []any:
-		return texts(t.Elem, v)
+		return sortedTexts(t.Elem, v)
 	default:
 		return value
 	}

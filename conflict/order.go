@@ -46,16 +46,16 @@ func OrderConflicts[T, P any](plan *merge.Plan[T, P], base *T, patches []merge.L
 		return nil, err
 	}
 	hasUnclaimed := slices.ContainsFunc(patches, func(p merge.Layered[P]) bool {
-		return p.JSON != nil || actsUnclaimed(plan.Type(), jsonOf(p.Patch), false)
+		return p.JSON != nil || actsUnclaimed(plan.Type(), asJSON(p.Patch), false)
 	})
 	t := newReorderings(given.Owners, ManagersOf(patches), hasUnclaimed)
-	value := jsonOf(given.Value)
+	value := asJSON(given.Value)
 	for moved, order := range reordered(patches, t.needs) {
 		tried := reordering{managers: ManagersOf(order)}
 		if result, err := plan.Apply(base, order, merge.Options{}); err != nil {
 			tried.failed = err
 		} else {
-			tried.differences = differencesOf(plan.Type(), value, jsonOf(result.Value))
+			tried.differences = differencesOf(plan.Type(), value, asJSON(result.Value))
 		}
 		t.add(moved, tried)
 	}
@@ -186,7 +186,7 @@ func (o opposing) mayChange(last bool) bool {
 	case slices.ContainsFunc(o.Fields, func(f fieldpath.Path) bool { return len(f) != len(o.Path) }):
 		return true
 	case last:
-		return !merge.SameValue(jsonOf(o.Claims[o.claim].Value), jsonOf(o.Claims[winner].Value))
+		return !merge.SameValue(asJSON(o.Claims[o.claim].Value), asJSON(o.Claims[winner].Value))
 	default:
 		return o.Claims[o.claim].Layer == o.Claims[winner].Layer
 	}
@@ -260,7 +260,7 @@ func (c Conflict) winner(o finding.Order) string {
 	last, name := -1, ""
 	for i, claim := range c.Claims {
 		manager, _ := claim.Layer.Manager()
-		if at, ok := at[manager]; ok && at > last && o.IsSet && len(c.Fields[i]) == len(o.Path) && c.Fields[i].HasPrefix(o.Path) && merge.SameValue(jsonOf(claim.Value), o.Value) {
+		if at, ok := at[manager]; ok && at > last && o.IsSet && len(c.Fields[i]) == len(o.Path) && c.Fields[i].HasPrefix(o.Path) && merge.SameValue(asJSON(claim.Value), o.Value) {
 			last, name = at, manager
 		}
 	}

@@ -98,8 +98,8 @@ func encoded(value any) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// decoded returns the value of JSON, with int64 and float64 for numbers. It returns invalid JSON unchanged.
-func decoded(text string) any {
+// fromJSON returns the value of JSON, with int64 and float64 for numbers. It returns invalid JSON unchanged.
+func fromJSON(text string) any {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
 	var value any
@@ -154,9 +154,9 @@ func (s Step) Keys() []ItemKey {
 	case !s.typed:
 		return []ItemKey{{s.name, s.value}}
 	case s.name != "":
-		return []ItemKey{{s.name, decoded(s.value)}}
+		return []ItemKey{{s.name, fromJSON(s.value)}}
 	}
-	byName, _ := decoded(s.value).(map[string]any)
+	byName, _ := fromJSON(s.value).(map[string]any)
 	keys := make([]ItemKey, 0, len(byName))
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		keys = append(keys, ItemKey{name, byName[name]})
@@ -182,7 +182,7 @@ func (s Step) Element() (string, bool) { return s.name, s.kind == elementStep }
 // ElementValue returns any scalar element as Element does: a string, an int64, a float64 or a bool.
 func (s Step) ElementValue() (any, bool) {
 	if s.kind == elementStep && s.typed {
-		return decoded(s.name), true
+		return fromJSON(s.name), true
 	}
 	return s.name, s.kind == elementStep
 }
@@ -331,7 +331,7 @@ func ParsePath(text string) (Path, error) {
 			p, rest = append(p, ItemBy(keys...)), rest[length:]
 			continue
 		}
-		if plain := plainValue(rest); equals && plain > 0 {
+		if plain := lengthUnquoted(rest); equals && plain > 0 {
 			// A shell removes the quotes: spec.replicatedJobs[name=node].
 			value := unquoted(rest[:plain])
 			rest = rest[plain+1:]
@@ -367,8 +367,8 @@ func ParsePath(text string) (Path, error) {
 	return p, nil
 }
 
-// plainValue returns the length of a value without quotes that ends before the first "]", or 0.
-func plainValue(text string) int {
+// lengthUnquoted returns the length of a value without quotes that ends before the first "]", or 0.
+func lengthUnquoted(text string) int {
 	end := strings.IndexByte(text, ']')
 	if end <= 0 || strings.ContainsAny(text[:end], `"'`) {
 		return 0
@@ -379,7 +379,7 @@ func plainValue(text string) int {
 // unquoted returns a value without quotes: a number, a boolean or null in JSON's own form, otherwise the string.
 func unquoted(text string) any {
 	if strings.ContainsAny(text[:1], "-0123456789ntf") {
-		if value := decoded(text); encoded(value) == text {
+		if value := fromJSON(text); encoded(value) == text {
 			return value
 		}
 	}

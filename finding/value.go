@@ -45,14 +45,14 @@ func IsSecret(path fieldpath.Path) bool {
 	if key, ok := path[n-1].Key(); ok && key == lastApplied {
 		return true
 	}
-	if n > 1 && nameOf(path[n-2]) == "env" && nameOf(path[n-1]) != "" {
+	if n > 1 && stepName(path[n-2]) == "env" && stepName(path[n-1]) != "" {
 		return true
 	}
-	return n > 2 && nameOf(path[n-1]) == "value" && nameOf(path[n-3]) == "env" && nameOf(path[n-2]) == ""
+	return n > 2 && stepName(path[n-1]) == "value" && stepName(path[n-3]) == "env" && stepName(path[n-2]) == ""
 }
 
-// nameOf returns the name of a field or the key of an entry, or "" for an item.
-func nameOf(s fieldpath.Step) string {
+// stepName returns the name of a field or the key of an entry, or "" for an item.
+func stepName(s fieldpath.Step) string {
 	name, _ := s.Name()
 	return name
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/trainweld/trainweld/merge/tree"
 )
 
-// shape describes how to copy a struct type.
-type shape struct {
+// cloneShape describes how to copy a struct type.
+type cloneShape struct {
 	deep []int // the fields that share memory on assignment
 	json bool  // whether to copy through JSON, because the fields do not hold the whole value
 	// sharesUnexported is set if an unexported field shares memory. Only the fields in JSON are copied then, as upstream copies a value.
@@ -21,7 +21,7 @@ type shape struct {
 }
 
 // isDeep reports whether values of the type share memory on assignment.
-func (s shape) isDeep() bool { return s.json || s.sharesUnexported || len(s.deep) > 0 }
+func (s cloneShape) isDeep() bool { return s.json || s.sharesUnexported || len(s.deep) > 0 }
 
 // shapeOf reports whether values of the type share memory on assignment. It records every struct type that it visits, and a problem
 // that makes a copy impossible.
@@ -38,13 +38,13 @@ func (p *plan) shapeOf(t reflect.Type) (deep bool) {
 		if s, ok := p.shapes[t]; ok {
 			return s.isDeep()
 		}
-		var s shape
+		var s cloneShape
 		switch {
 		case t == reflect.TypeFor[time.Time](): // nothing writes to its location
 		case hidesFields(t):
 			s.json = true
 		default:
-			p.shapes[t] = shape{deep: []int{0}} // a placeholder, for a type that contains itself
+			p.shapes[t] = cloneShape{deep: []int{0}} // a placeholder, for a type that contains itself
 			for i := range t.NumField() {
 				f := t.Field(i)
 				if isFixed(f) {
@@ -181,7 +181,7 @@ func (c *cloner) object(dst, src reflect.Value) {
 	switch {
 	case !isKnown: // the value of an interface
 		known := c.plan
-		c.plan = &plan{shapes: map[reflect.Type]shape{}}
+		c.plan = &plan{shapes: map[reflect.Type]cloneShape{}}
 		c.shapeOf(src.Type())
 		if c.err = c.problem; c.err == nil {
 			c.object(dst, src)

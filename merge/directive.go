@@ -260,13 +260,13 @@ func (m *merger) deleteElements(t *schema.Type, dst reflect.Value, directive str
 		return within(fieldpath.Field(name), err)
 	}
 	gone := map[string]bool{}
-	for _, element := range texts(named) {
+	for _, element := range elementTexts(named) {
 		gone[element] = true
 	}
 	child := m.field(at, f)
 	m.recordBase(child, f.Type, list, true)
 	left := reflect.MakeSlice(list.Type(), 0, list.Len())
-	for i, element := range texts(list) {
+	for i, element := range elementTexts(list) {
 		if !gone[element] {
 			left = reflect.Append(left, list.Index(i))
 		}
@@ -276,7 +276,7 @@ func (m *merger) deleteElements(t *schema.Type, dst reflect.Value, directive str
 		m.claim(child, list)
 		return nil
 	}
-	for _, element := range texts(named) {
+	for _, element := range elementTexts(named) {
 		m.claimNull(m.keyed(child, element))
 	}
 	return nil
@@ -294,10 +294,10 @@ func (m *merger) claimDeleted(f *schema.StructField, deleted []any, at node) {
 	}
 }
 
-// keysOf returns the keys of a list-map, or the elements of another list.
-func keysOf(t *schema.Type, list reflect.Value) []string {
+// itemKeys returns the keys of a list-map, or the elements of another list.
+func itemKeys(t *schema.Type, list reflect.Value) []string {
 	if t.Kind != schema.ListMap {
-		return texts(list)
+		return elementTexts(list)
 	}
 	names := keysIn(t, list)
 	keys := make([]string, list.Len())
@@ -352,7 +352,7 @@ func (m *merger) special(t *schema.Type, dst reflect.Value, items []any, at node
 	ignoresDirectives := m.ignoresDirectives
 	m.ignoresDirectives = true
 	if err = m.takeList(t, dst, plain, at); err == nil {
-		keys := keysOf(t, dst)
+		keys := itemKeys(t, dst)
 		first := ranks(keys, keys)
 		none := slices.Repeat([]int32{-1}, len(keys))
 		reorderList(dst, arrange(len(keys), first, none)) // duplicates go together

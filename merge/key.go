@@ -188,8 +188,8 @@ func errNoKey(index int, key string) error {
 	return within(fieldpath.Index(index), fmt.Errorf("an item without its merge key cannot be merged; give it a %s", strconv.Quote(key)))
 }
 
-// texts returns the elements of a list of scalars as they appear in paths.
-func texts(list reflect.Value) []string {
+// elementTexts returns the elements of a list of scalars as they appear in paths.
+func elementTexts(list reflect.Value) []string {
 	texts := make([]string, list.Len())
 	for i := range texts {
 		texts[i] = scalarText(list.Index(i))

@@ -228,7 +228,7 @@ func (m *merger) set(t *schema.Type, dst reflect.Value, present bool, from any, 
 	if t.Elem.Kind != schema.Scalar && inBase && dst.Len()+patch.Len() > 0 {
 		return errNoMergeKey
 	}
-	old, named := texts(dst), texts(patch)
+	old, named := elementTexts(dst), elementTexts(patch)
 	if len(named) == 0 {
 		m.empty(at)
 	}

@@ -40,7 +40,7 @@ type Plan[T, P any] struct{ plan *plan }
 // plan is a Plan for any types.
 type plan struct {
 	root   *schema.Type
-	shapes map[reflect.Type]shape
+	shapes map[reflect.Type]cloneShape
 	// of is the Go type by which a base that is an Object merges. It is nil for a base of a Go type.
 	of              reflect.Type
 	objects         bool // whether values are objects that merge by a definition
@@ -104,7 +104,7 @@ func ForAny(t reflect.Type, r schema.Rules) (*Plan[any, any], error) {
 }
 
 func newPlan(root *schema.Type, r schema.Rules, types ...reflect.Type) (*plan, error) {
-	p := &plan{root: root, shapes: map[reflect.Type]shape{}, allowDuplicates: r.AllowDuplicateKeys, defaults: r.Defaults}
+	p := &plan{root: root, shapes: map[reflect.Type]cloneShape{}, allowDuplicates: r.AllowDuplicateKeys, defaults: r.Defaults}
 	for _, t := range types {
 		p.shapeOf(t)
 	}

@@ -590,7 +590,7 @@ func (m *merger) restoreOrder(v visited) {
 			}
 		}
 	}
-	keys, order, find := keysOf(v.t, v.value), make([]int32, v.value.Len()), m.log.finder(v.at)
+	keys, order, find := itemKeys(v.t, v.value), make([]int32, v.value.Len()), m.log.finder(v.at)
 	for i, key := range keys {
 		order[i] = int32(i)
 		if child := find(key); child == noNode || m.log.isOfBase(child) {

@@ -243,7 +243,7 @@ func (r restoring) empty(to slot) {
 func (m *merger) restoreItems(r restoring, t *schema.Type, to slot, children func(func(node, fieldpath.Path))) {
 	places, gone := map[string]int{}, map[string]bool{}
 	if list := to.inner(false); list.IsValid() {
-		for i, key := range keysOf(t, list) {
+		for i, key := range itemKeys(t, list) {
 			if _, isDuplicate := places[key]; !isDuplicate {
 				places[key] = i
 			}
@@ -279,7 +279,7 @@ func (m *merger) restoreItems(r restoring, t *schema.Type, to slot, children fun
 		return
 	}
 	left := reflect.MakeSlice(list.Type(), 0, list.Len())
-	for i, key := range keysOf(t, list) {
+	for i, key := range itemKeys(t, list) {
 		if !gone[key] {
 			left = reflect.Append(left, list.Index(i))
 		}
@@ -308,7 +308,7 @@ func (m *merger) restoreEntry(r restoring, at node, t *schema.Type, to slot) {
 		}
 		return
 	}
-	i := slices.Index(texts(of), key)
+	i := slices.Index(elementTexts(of), key)
 	switch {
 	case base >= 0 && i < 0:
 		element := reflect.New(of.Type().Elem()).Elem()

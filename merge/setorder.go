@@ -44,7 +44,7 @@ func (m *merger) ordered(f *schema.StructField, dst reflect.Value, patch Object,
 	}
 	var before []string
 	if inBase {
-		before = keysOf(f.Type, pointee(list))
+		before = itemKeys(f.Type, pointee(list))
 	}
 	if len(before)+len(items) == 0 {
 		return fmt.Errorf("%s orders a list without items", orderDirective)
@@ -75,12 +75,12 @@ func (m *merger) ordered(f *schema.StructField, dst reflect.Value, patch Object,
 		return nil
 	}
 	if f.Type.Kind == schema.Set && inBase && inPatch {
-		before, _ = dedupe(before, texts(reflect.ValueOf(items)))
+		before, _ = dedupe(before, elementTexts(reflect.ValueOf(items)))
 	}
 	if err := allKeyed(f.Type, list); err != nil {
 		return err
 	}
-	have := keysOf(f.Type, list)
+	have := itemKeys(f.Type, list)
 	if m.follows && f.Type.Kind != schema.Atomic {
 		return nil
 	}

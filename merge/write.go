@@ -270,7 +270,7 @@ func (w writer) set(at node, before, now reflect.Value) {
 		if !set.IsValid() {
 			return nil
 		}
-		return texts(set)
+		return elementTexts(set)
 	}
 	had, has := elements(before), elements(now)
 	for _, element := range has {

@@ -70,7 +70,7 @@ func reference(s map[string]any) (name string, ok bool) {
 
 // strategy returns the type of a list and its keys.
 func (d document) strategy(s map[string]any) (kind any, keys []string) {
-	kind, keys = s[listType], texts(s[listKeys])
+	kind, keys = s[listType], stringsOf(s[listKeys])
 	if kind != nil || d == nil {
 		return kind, keys
 	}

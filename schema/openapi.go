@@ -351,8 +351,8 @@ func subschemas(s map[string]any, keyword string) map[string]map[string]any {
 	return schemas
 }
 
-// texts returns the strings of a list.
-func texts(list any) []string {
+// stringsOf returns the strings of a list.
+func stringsOf(list any) []string {
 	items, _ := list.([]any)
 	all := make([]string, 0, len(items))
 	for _, item := range items {

@@ -167,7 +167,7 @@ func (j *validator) extensions(s map[string]any, of string, at *schemaPath) {
 	if isList && kind != "atomic" && kind != "set" && kind != "map" {
 		j.reject(at.child(listType), "must be atomic, set or map, and is %q", kind)
 	}
-	keys, items := texts(s[listKeys]), asSchema(s["items"])
+	keys, items := stringsOf(s[listKeys]), asSchema(s["items"])
 	if len(keys) > 0 && kind != "map" {
 		j.reject(at.child(listType), "must be map beside %s", listKeys)
 	}
@@ -208,7 +208,7 @@ func (j *validator) mapKeys(keys []string, s, items map[string]any, at *schemaPa
 		j.reject(at.child("items").child("type"), "must be object in a map")
 	}
 	required, named := map[string]bool{}, map[string]bool{}
-	for _, name := range texts(items["required"]) {
+	for _, name := range stringsOf(items["required"]) {
 		required[name] = true
 	}
 	properties := asSchema(items["properties"])

@@ -68,7 +68,7 @@ func fieldsOf(t reflect.Type) []Field {
 		case name == "":
 			name = f.Name
 		}
-		field := Field{Name: name, Index: f.Index, Type: f.Type, Reference: nameOf(t) == "k8s.io/api/core/v1.LocalObjectReference" && name == "name"}
+		field := Field{Name: name, Index: f.Index, Type: f.Type, Reference: typeName(t) == "k8s.io/api/core/v1.LocalObjectReference" && name == "name"}
 		for _, option := range strings.Split(options, ",") {
 			field.OmitEmpty = field.OmitEmpty || option == "omitempty"
 			field.OmitZero = field.OmitZero || option == "omitzero"
@@ -96,7 +96,7 @@ func fieldsOf(t reflect.Type) []Field {
 // patchMergeKey returns the merge key of the Trainer's own list-maps. Their Go types lack the tag (Trainer v2.3.0
 // pkg/apis/trainer/v1alpha1, +listMapKey), and they merge like the lists that they mirror.
 func patchMergeKey(item reflect.Type) string {
-	switch nameOf(item) {
+	switch typeName(item) {
 	case trainerTypes + "RuntimePatch":
 		return "manager"
 	case trainerTypes + "ReplicatedJobPatch", trainerTypes + "ContainerPatch", trainerTypes + "JobStatus",
@@ -115,8 +115,8 @@ func patchMergeKey(item reflect.Type) string {
 
 const trainerTypes = "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1."
 
-// nameOf returns the name of a type with its package. The package links no API types.
-func nameOf(t reflect.Type) string { return t.PkgPath() + "." + t.Name() }
+// typeName returns the name of a type with its package. The package links no API types.
+func typeName(t reflect.Type) string { return t.PkgPath() + "." + t.Name() }
 
 // IsEmpty reports whether omitempty omits a value (encoding/json).
 func IsEmpty(v reflect.Value) bool {
