@@ -164,7 +164,7 @@ func (d Decision) Finding(object fieldpath.Object) finding.Finding {
 	return finding.Finding{
 		Code: finding.CodeForced, Severity: finding.Warning, Object: object, Path: d.Conflict.Path, Claims: claims,
 		Message: fmt.Sprintf("%s overrides %s (forced)", d.Manager, losers),
-		Remedy:  finding.Remedy{Text: fmt.Sprintf("%s: take the field out of the patch of %s", d.inCluster(), losers)},
+		Remedy:  finding.Remedy{Text: fmt.Sprintf("%s: remove the field from the patch of %s", d.inCluster(), losers)},
 	}
 }
 

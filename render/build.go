@@ -180,15 +180,15 @@ func (r *renderer) checkEnvList(env []corev1.EnvVar, list fieldpath.Path) {
 		switch {
 		case e.Name == "":
 			f.Code, f.Severity, f.Path = codes.EnvWithoutName, finding.Error, list.Append(fieldpath.Index(i))
-			f.Message, f.Remedy.Text = "an item of env has no name", "set the name of the variable; the cluster rejects the Job without one"
+			f.Message, f.Remedy.Text = "Required value: the variable has no name", "set the name of the variable"
 		case e.Value != "" && e.ValueFrom != nil:
 			f.Code, f.Severity, f.Path = codes.TrainerEnvDrops, finding.Warning, list.Append(fieldpath.Item("name", e.Name), fieldpath.Field("value"))
-			f.Message = "the variable has value and valueFrom; the controller drops the value"
-			f.Remedy = finding.Remedy{Do: finding.Remove, IsCertain: true, Text: "remove the value, or the valueFrom if you mean the value"}
+			f.Message = "the variable has value and valueFrom: the controller drops the value"
+			f.Remedy = finding.Remedy{Do: finding.Remove, IsCertain: true, Text: "remove value or valueFrom"}
 		case e.ValueFrom != nil && e.ValueFrom.FileKeyRef != nil:
 			f.Code, f.Severity, f.Path = codes.FileKeyRef, finding.Error, list.Append(fieldpath.Item("name", e.Name))
-			f.Message = "the controller loses the fileKeyRef of the variable; without a source the cluster rejects the Job"
-			f.Remedy.Text = "set the variable in the runtime, where a fileKeyRef is kept"
+			f.Message = "the controller drops the fileKeyRef of the variable, and the Job API rejects valueFrom without a source"
+			f.Remedy.Text = "set the variable in the runtime"
 		default:
 			continue
 		}

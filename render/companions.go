@@ -43,8 +43,8 @@ func (r *renderer) ownerReferences(objects []mlpolicy.Object) {
 	if job.UID == "" {
 		r.report(finding.Finding{
 			Code: codes.NoUID, Severity: finding.Warning, Object: r.trainJob(), Path: fieldpath.Fields("metadata", "uid"),
-			Message: "the owner references have no uid: the TrainJob has none, and the API server rejects objects with such references",
-			Remedy:  finding.Remedy{Text: "take the TrainJob from the cluster, with its uid, or leave the owner references out"},
+			Message: "the TrainJob has no uid: the API server rejects its owner references",
+			Remedy:  finding.Remedy{Text: "read the TrainJob from the cluster, or remove the owner references"},
 		})
 	}
 	for _, object := range append([]mlpolicy.Object{r.out.JobSet}, objects...) {
@@ -62,8 +62,8 @@ func (r *renderer) checkManagers(merged *trainer.JobSetTemplateSpec) {
 			Remedy:  finding.Remedy{Text: "expect these objects in the cluster that the controller dispatches the job to"},
 		}
 		if !r.release.ManagedBy {
-			f.Message = fmt.Sprintf("%q manages the TrainJob, but Trainer %s makes the objects all the same", *by, r.release.Name)
-			f.Remedy.Text = "run the TrainJob in one cluster, or upgrade the Trainer to a release that leaves it alone"
+			f.Message = fmt.Sprintf("%q manages the TrainJob, but Trainer %s also creates its objects", *by, r.release.Name)
+			f.Remedy.Text = "run the TrainJob in one cluster, or upgrade the Trainer to 2.3"
 		}
 		r.report(f)
 	}
@@ -71,7 +71,7 @@ func (r *renderer) checkManagers(merged *trainer.JobSetTemplateSpec) {
 		r.report(finding.Finding{
 			Code: codes.ManagedElsewhere, Severity: finding.Warning, Object: r.runtime(), Path: fieldpath.Fields("spec", "template", "spec", "managedBy"),
 			Message: fmt.Sprintf("%q manages the JobSet: the JobSet controller of this cluster ignores it", *by),
-			Remedy:  finding.Remedy{Text: "read its Jobs and Pods as what a cluster makes whose own controller manages it"},
+			Remedy:  finding.Remedy{Text: "expect its Jobs and Pods in the cluster of that controller"},
 		})
 	}
 	if spec.Suspend == nil || !*spec.Suspend {
@@ -86,10 +86,10 @@ func (r *renderer) checkManagers(merged *trainer.JobSetTemplateSpec) {
 		r.report(finding.Finding{
 			Code: codes.NeverResumed, Severity: finding.Warning, Object: r.runtime(),
 			Path:    fieldpath.Fields("spec", "template", "spec", "volumeClaimPolicies").Append(fieldpath.Index(i), fieldpath.Field("retentionPolicy")),
-			Message: "a TrainJob of this runtime that is created suspended can never be resumed: the cluster fills in the retentionPolicy once, and then refuses to apply the JobSet without it",
+			Message: "a suspended TrainJob of this runtime can never resume: JobSet's webhook adds an immutable retentionPolicy, which the Trainer applies without",
 			Remedy: finding.Remedy{
 				Do: finding.SetValue, Options: []string{"{whenDeleted: Delete}"}, IsCertain: true,
-				Text: "write retentionPolicy: {whenDeleted: Delete} into the runtime, or create the TrainJob without suspend",
+				Text: "set retentionPolicy: {whenDeleted: Delete} in the runtime, or create the TrainJob without suspend",
 			},
 		})
 	}

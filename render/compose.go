@@ -49,7 +49,7 @@ func Compose(in Input, opts Options, manager string) (*trainer.RuntimePatch, fin
 		}
 		return nil, append(out.Findings, finding.Finding{
 			Code: codes.NothingToSet, Severity: severity, Object: r.trainJob(), Path: fieldpath.Fields("spec", "runtimePatches"),
-			Message: "no rule of a policy gives another value than the patches do: there is nothing to set",
+			Message: "the patches already set the values of all rules",
 			Remedy:  finding.Remedy{Text: "add a rule to compose in the policy, for a field that several patches set"},
 		})
 	}

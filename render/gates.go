@@ -44,7 +44,7 @@ func (r *renderer) checkGates(gates FeatureGates) {
 		r.report(finding.Finding{
 			Code: codes.ReachesNothing, Severity: finding.Warning, Object: r.trainJob(),
 			Message: fmt.Sprintf("the feature gate TrainJobStatus has no effect: Trainer %s does not have it", r.release.Name),
-			Remedy:  finding.Remedy{Text: "leave the gate out, or render for a later release"},
+			Remedy:  finding.Remedy{Text: "remove the gate, or render for a later release"},
 		})
 	}
 }

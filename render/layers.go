@@ -62,6 +62,6 @@ func (r *renderer) rejectFurther() {
 	r.report(finding.Finding{
 		Code: codes.TwoAPIs, Severity: finding.Error, Object: r.trainJob(), Path: fieldpath.Fields("spec"),
 		Message: fmt.Sprintf("patches cannot be applied to the TrainJob: Trainer %s reads spec.%s instead", r.release.Name, r.release.Overrides),
-		Remedy:  finding.Remedy{Text: "leave the patches out, or render for a release with spec.runtimePatches"},
+		Remedy:  finding.Remedy{Text: "remove the patches, or render for a release with spec.runtimePatches"},
 	})
 }

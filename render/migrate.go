@@ -148,7 +148,7 @@ func (m *Migration) reject(overrides *legacy.Overrides, found finding.List) {
 		}
 		f.Path = migration.SourceOf(overrides, f.Path)
 		f.Claims = nil // the claims belong to the patch, which is in no file
-		f.Code, f.Message = codes.NotMigrated, "one patch cannot say this: "+f.Message
+		f.Code, f.Message = codes.NotMigrated, "one patch cannot express the overrides: "+f.Message
 		m.Findings = append(m.Findings, f)
 	}
 }
@@ -165,7 +165,7 @@ func migrated(in Input, overrides *legacy.Overrides, manager string) (*trainer.T
 		// check.Patches reports merge errors before this. This is for the errors that it may miss.
 		return nil, finding.List{{
 			Code: codes.NotMigrated, Severity: finding.Error, Object: ObjectOf(in.TrainJob), Path: fieldpath.Fields("spec", "podTemplateOverrides"),
-			Message: overrides.Text(err.Error()), Remedy: finding.Remedy{Text: "fix the override that is named"},
+			Message: overrides.Text(err.Error()), Remedy: finding.Remedy{Text: "fix the override"},
 		}}
 	}
 	if patch == nil {

@@ -99,7 +99,7 @@ func (r *renderer) enforced(patches []trainer.RuntimePatch, order []string, opts
 func (r *renderer) randomExpansion(e runtimepatch.Expansion) finding.Finding {
 	f := finding.Finding{
 		Code: codes.PolicyOrder, Severity: finding.Error, Object: r.trainJob(), Path: e.Path, Orders: e.Orders,
-		Message: fmt.Sprintf("%s refers to $(%s), which the cluster expands in some orders of the policies only, and their order is random", e.From, e.To),
+		Message: fmt.Sprintf("%s refers to $(%s): policies run in random order, and only some orders expand it", e.From, e.To),
 		Remedy:  finding.Remedy{Text: fmt.Sprintf("remove $(%s) from the value, and combine the two variables in the command", e.To)},
 	}
 	if spec := r.in.TrainJob.Spec.Trainer; spec != nil {

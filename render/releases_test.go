@@ -137,7 +137,7 @@ var releaseCases = []releaseCase{{
 	policyCase: policyCase{name: "without an mlPolicy", jobs: gpuJob, job: `trainer: {resourcesPerNode: {requests: {memory: 1Gi}}}`},
 	got:        resourcesOf("node"),
 	want:       [4]any{replaced, replaced, replaced, []object{{"nvidia.com/gpu": "2"}, {"cpu": "3"}}},
-	says:       &[4]string{"loses", "loses", "loses", "takes no resources from a TrainJob"},
+	says:       &[4]string{"loses", "loses", "loses", "ignores it without an mlPolicy"},
 }, {
 	// builder.go looks for limits or requests; an empty list is one.
 	of:         "resources",
@@ -149,7 +149,7 @@ var releaseCases = []releaseCase{{
 	policyCase: policyCase{name: "neither list", jobs: gpuJob, job: `trainer: {resourcesPerNode: {}}`},
 	got:        resourcesOf("node"),
 	want:       all([]object{{"nvidia.com/gpu": "2"}, {"cpu": "3"}}),
-	says:       &[4]string{"neither limits nor requests", "neither limits nor requests", "neither limits nor requests", "takes no resources"},
+	says:       &[4]string{"neither limits nor requests", "neither limits nor requests", "neither limits nor requests", "ignores it without an mlPolicy"},
 }, {
 	// newRuntimeInfo makes SinglePodRequests: of the runtime up to v2.1.0, of resourcesPerNode in v2.2.1, merged in v2.3.0.
 	of: "gang-requests",
@@ -159,14 +159,14 @@ var releaseCases = []releaseCase{{
 	},
 	got:  plainly(func(out *render.Output) any { return groupSpec(out).(map[string]any)["minResources"] }),
 	want: [4]any{object{"cpu": "6"}, object{"cpu": "6"}, object{"memory": "2Gi"}, object{"cpu": "6", "memory": "2Gi"}},
-	says: &[4]string{"minResources count the requests of the runtime's containers", "minResources count the requests of the runtime's containers", "loses", `resources.limits["nvidia.com/gpu"]`},
+	says: &[4]string{"minResources count the runtime's requests", "minResources count the runtime's requests", "loses", `resources.limits["nvidia.com/gpu"]`},
 }, {
 	// builder.go of v2.1.0 isRunLauncherAsNode.
 	of:         "mpi-node-trainer",
 	policyCase: policyCase{name: "the node's resources", runtime: asANode, jobs: mpiJobs, job: `trainer: {numNodes: 2, resourcesPerNode: {requests: {cpu: 1}}}`},
 	got:        resourcesOf("node"),
 	want:       [4]any{[]any{nil, nil}, []any{nil, object{"cpu": "1"}}, []any{nil, object{"cpu": "1"}}, []any{nil, object{"cpu": "1"}}},
-	says:       &[4]string{"for the nodes, since it goes to job launcher alone", "", "", ""},
+	says:       &[4]string{"only job launcher with the trainer's label gets it", "", "", ""},
 }, {
 	of:         "mpi-node-trainer",
 	policyCase: policyCase{name: "the node's env", runtime: asANode, jobs: mpiJobs, job: `trainer: {numNodes: 2, env: [{name: A, value: b}]}`},
@@ -317,7 +317,7 @@ var releaseCases = []releaseCase{{
 	policyCase: policyCase{name: "Flux and the runtime's command", runtime: `mlPolicy: {flux: {}}`, job: `trainer: {numNodes: 1, args: [x]}`, jobs: replicatedJob("node", "", trainerLabel, "", `containers: [{name: node, image: i, command: [lmp]}]`)},
 	got:        plainly(func(out *render.Output) any { return containerOf(out, "node").Command[2] }),
 	want:       [4]any{"x", "x", "x", "lmp x"},
-	says:       &[4]string{"Flux does not run the runtime's command", "Flux does not run the runtime's command", "Flux does not run the runtime's command", ""},
+	says:       &[4]string{"uses the TrainJob's command only", "uses the TrainJob's command only", "uses the TrainJob's command only", ""},
 }, {
 	// builder.go of v2.0.1 Trainer takes the count of the first job for each.
 	of:         "second-trainer",
@@ -335,13 +335,13 @@ var releaseCases = []releaseCase{{
 	of:         "managed-by",
 	policyCase: policyCase{name: "another manager", job: `managedBy: kueue.x-k8s.io/multikueue`},
 	got:        plainly(counts("node")), want: all([]int{1, 1, 1}),
-	says: &[4]string{"makes the objects all the same", "makes the objects all the same", "makes the objects all the same", "ignores it"},
+	says: &[4]string{"also creates its objects", "also creates its objects", "also creates its objects", "ignores it"},
 }, {
 	// mergeRuntimePatches of v2.2.1 skips a job that the runtime lacks, v2.3.0 merges it in as the first one.
 	of:         "merge-root",
 	policyCase: policyCase{name: "a patch of an unknown job", job: `runtimePatches: [{manager: x.io/y, trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: other}]}}}}]`},
 	got:        jobNames, want: [4]any{[]string{"node"}, []string{"node"}, []string{"node"}, []string{"other", "node"}},
-	says: &[4]string{"", "", "Trainer 2.2 rejects the TrainJob", "the cluster would add one"},
+	says: &[4]string{"", "", "Trainer 2.2 rejects the TrainJob", "the merge adds one"},
 }, {
 	// newRuntimeInfo of v2.0.1 and v2.1.0 reads no patches.
 	of:         "overrides",

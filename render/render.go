@@ -272,7 +272,7 @@ func (m *Merging) render() {
 func (r *renderer) noMerge(err error) finding.Finding {
 	f := finding.Finding{
 		Code: codes.NoMerge, Severity: finding.Error, Object: r.trainJob(), Path: fieldpath.Fields("spec", "runtimePatches"),
-		Message: err.Error(), Remedy: finding.Remedy{Text: "fix the patch of the manager that is named"},
+		Message: err.Error(), Remedy: finding.Remedy{Text: "fix the manager's patch"},
 	}
 	if failed := (*runtimepatch.PatchError)(nil); errors.As(err, &failed) {
 		f.Path = runtimepatch.PatchPath(failed.Manager).Append(failed.Path...)

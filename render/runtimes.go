@@ -54,8 +54,8 @@ func add(to *map[fieldpath.Object]*trainer.TrainingRuntimeSpec, id fieldpath.Obj
 	if (*to)[id] != nil {
 		return &finding.Finding{
 			Code: codes.DuplicateObject, Severity: finding.Error, Object: id, Path: fieldpath.Fields("metadata", "name"),
-			Message: fmt.Sprintf("%s is among the inputs twice", id),
-			Remedy:  finding.Remedy{Text: "remove or rename one of the two, or skip one of the files"},
+			Message: fmt.Sprintf("duplicate object: %s", id),
+			Remedy:  finding.Remedy{Text: "remove or rename one of the two"},
 		}
 	}
 	if *to == nil {
@@ -88,7 +88,7 @@ func (r *Runtimes) Find(job *trainer.TrainJob) (*trainer.TrainingRuntimeSpec, *f
 	if group != trainerGroup || id.Kind != trainer.TrainingRuntimeKind && id.Kind != trainer.ClusterTrainingRuntimeKind {
 		missing.Code, missing.Path = codes.UnknownRuntime, fieldpath.Fields("spec", "runtimeRef", "kind")
 		missing.Message = fmt.Sprintf("the Trainer has no runtimes of kind %q in group %q", id.Kind, group)
-		missing.Remedy.Text = fmt.Sprintf("name a TrainingRuntime or a ClusterTrainingRuntime of group %s", trainerGroup)
+		missing.Remedy.Text = fmt.Sprintf("use a TrainingRuntime or a ClusterTrainingRuntime of group %s", trainerGroup)
 		kinds := []string{trainer.TrainingRuntimeKind, trainer.ClusterTrainingRuntimeKind}
 		if near := nearest.To(id.Kind, kinds); near != "" && near != id.Kind && group == trainerGroup {
 			missing.Remedy.Do, missing.Remedy.Options, missing.Remedy.IsCertain = finding.SetValue, []string{near}, nearest.IsClear(id.Kind, near, kinds)
@@ -102,14 +102,14 @@ func (r *Runtimes) Find(job *trainer.TrainJob) (*trainer.TrainingRuntimeSpec, *f
 		return spec, nil
 	}
 	if ref.Name == "" {
-		missing.Code, missing.Message = codes.MissingField, "required: the cluster rejects a TrainJob that names no runtime"
+		missing.Code, missing.Message = codes.MissingField, "Required value"
 		missing.Remedy.Text = "set spec.runtimeRef.name"
 		if names := r.indexed().all; names.Len() > 0 {
 			missing.Remedy.Text += " to a known runtime: " + listed(names.Around(""), names.Len())
 		}
 		return nil, missing
 	}
-	missing.Message = fmt.Sprintf("the inputs hold no %s", id)
+	missing.Message = fmt.Sprintf("Not found: %s", id)
 	missing.Remedy = finding.Remedy{Do: finding.Provide, Options: []string{id.Kind}, Text: r.help(id)}
 	if near := r.near(id); near != "" {
 		missing.Remedy.Do, missing.Remedy.Options, missing.Remedy.IsCertain = finding.SetValue, []string{near}, true

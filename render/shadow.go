@@ -31,13 +31,13 @@ func (r *renderer) shadowed(owners *runtimepatch.Ownership) {
 		if lost == nil {
 			continue
 		}
-		remedy := finding.Remedy{Text: "remove the field from where it has no effect" + instead(last.Layer)}
+		remedy := finding.Remedy{Text: "remove the field" + instead(last.Layer)}
 		if _, ok := claims[0].Layer.Manager(); ok && len(claims) == 2 && len(lost) == 1 {
 			remedy.Do, remedy.IsCertain = finding.Remove, true
 		}
 		r.report(finding.Finding{
 			Code: codes.Shadowed, Severity: finding.Warning, Object: r.trainJob(), Path: f.Path(), Claims: claims,
-			Message: fmt.Sprintf("%s writes this field after all patches, and replaces what %s set", last.Layer, strings.Join(lost, " and ")),
+			Message: fmt.Sprintf("%s replaces the value of %s after all patches", last.Layer, strings.Join(lost, " and ")),
 			Remedy:  remedy,
 		})
 	}
@@ -67,5 +67,5 @@ func instead(over merge.Layer) string {
 	if over == runtimepatch.TrainJobLayer {
 		return ", or set it in the TrainJob's own section instead"
 	}
-	return "; no patch and no runtime can change what this layer writes"
+	return "; patches and the runtime cannot set it"
 }

@@ -114,7 +114,7 @@ func explain(opts Options, old []byte, new []object) []Line {
 		case o == nil:
 			owners, err := n.owners()
 			if err != nil {
-				lines = append(lines, Line{'+', fmt.Sprintf("%s is new, and who made it is not known: %v", k, err)})
+				lines = append(lines, Line{'+', fmt.Sprintf("%s is new, from an unknown layer: %v", k, err)})
 				continue
 			}
 			lines = append(lines, Line{'+', k.String() + " is new" + by(n.place, owners.Of(nil))})
@@ -125,7 +125,7 @@ func explain(opts Options, old []byte, new []object) []Line {
 		}
 	}
 	if lines == nil {
-		lines = []Line{{' ', "the objects are equal, and written otherwise: in another order, or with comments"}}
+		lines = []Line{{' ', "the objects are equal, but the text differs: another order, or comments"}}
 	}
 	return lines
 }
@@ -310,7 +310,7 @@ func (c *Change) Diff() string {
 	}
 	text := string(linediff.Diff(old, c.shownOld, new, c.shownNew))
 	if text == "" {
-		return fmt.Sprintf("--- %s\n+++ %s\nThe objects are equal, and written otherwise.\n", old, new)
+		return fmt.Sprintf("--- %s\n+++ %s\nThe objects are equal, but the text differs.\n", old, new)
 	}
 	_, text, _ = strings.Cut(text, "\n") // the first line is a command
 	return text

@@ -150,7 +150,7 @@ func TestRun_Cases(t *testing.T) {
 		{"no YAML", map[string]string{"nodes/want/default_llm.yaml": "{"}, []string{"default_llm.yaml"}, "differs", "any file can be written over"},
 		{"an object more", map[string]string{"nodes/want/default_llm.yaml": want + "---\nkind: ConfigMap\n"}, []string{"default_llm.yaml"}, "differs", "it is gone"},
 		{"stale", map[string]string{"nodes/want/default_llm.yaml": want, "nodes/want/default_old.yaml": "", "nodes/want/findings.txt": ""},
-			[]string{"default_old.yaml", "findings.txt"}, "nothing renders to this file any more", "empty ones, too"},
+			[]string{"default_old.yaml", "findings.txt"}, "obsolete file: no TrainJob renders to it", "empty ones, too"},
 		{"foreign files", map[string]string{"nodes/want/default_llm.yaml": want, "nodes/want/notes.md": "", "nodes/want/.hidden.yaml": "", "nodes/want/a/b.yaml": ""},
 			nil, "", "they are nobody's business"},
 		{"another TrainJob above", map[string]string{"nodes/want/default_llm.yaml": want, "job.yaml": trainJob}, nil, "", "TrainJobs are not shared"},
@@ -233,7 +233,7 @@ func TestRun(t *testing.T) {
 	out, err := run()
 	for _, want := range []string{
 		"--- FAIL: TestCases/nodes ", "--- FAIL: TestCases/a/b ", "--- FAIL: TestCases/case ",
-		"nodes/want/default_llm.yaml: differs from what is rendered; -update writes that", "nodes/trainjob.yaml:7:13)\n",
+		"nodes/want/default_llm.yaml: differs from the rendering; -update writes that", "nodes/trainjob.yaml:7:13)\n",
 	} {
 		if err == nil || !strings.Contains(out, want) {
 			t.Errorf("%v, want a failure with %q:\n%s", err, want, out)

@@ -103,9 +103,9 @@ func (r *optionsReader) read(data []byte) {
 		option, known := all[key.Value]
 		switch {
 		case seen[key.Value]:
-			r.reject(key, "%s stands here twice; keep one", key.Value)
+			r.reject(key, "duplicate option %s; keep one", key.Value)
 		case key.Value == "generate-secrets":
-			r.reject(key, "Secrets are never written to want; leave generate-secrets out")
+			r.reject(key, "want never holds Secrets; remove generate-secrets")
 		case !known:
 			hint := "there are " + strings.Join(names, ", ")
 			if near := nearest.To(key.Value, names); near != "" {
@@ -135,7 +135,7 @@ func several(n *yaml.Node) []*yaml.Node {
 
 func text(n *yaml.Node) (string, error) {
 	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
-		return "", errors.New("give it one word")
+		return "", errors.New("set one word")
 	}
 	return n.Value, nil
 }
@@ -143,7 +143,7 @@ func text(n *yaml.Node) (string, error) {
 func truth(n *yaml.Node) (bool, error) {
 	value := false
 	if n.Tag != "!!bool" || n.Decode(&value) != nil {
-		return false, errors.New("give it true or false")
+		return false, errors.New("set true or false")
 	}
 	return value, nil
 }
@@ -153,7 +153,7 @@ func word(n *yaml.Node, allowed ...string) (string, error) {
 	if err != nil || slices.Contains(allowed, value) {
 		return value, err
 	}
-	err = fmt.Errorf("%q is none of %s", value, strings.Join(allowed, ", "))
+	err = fmt.Errorf("unsupported value %q: supported values: %s", value, strings.Join(allowed, ", "))
 	if near := nearest.To(value, allowed); near != "" {
 		err = fmt.Errorf("%w; did you mean %s?", err, near)
 	}
@@ -168,7 +168,7 @@ func (r *optionsReader) path(n *yaml.Node) (string, error) {
 	}
 	full := path.Join(path.Dir(r.file), name)
 	if path.IsAbs(name) || !fs.ValidPath(full) {
-		return "", fmt.Errorf("%s leads out of the folder that is tested; name a path within it", name)
+		return "", fmt.Errorf("%s leads out of the tested folder; use a path within it", name)
 	}
 	if _, err := fs.Stat(r.c.fsys, full); err != nil {
 		return "", err

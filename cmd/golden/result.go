@@ -92,7 +92,7 @@ func (r *Result) fail(file, format string, args ...any) {
 // error only if it cannot read a file, or if Find did not return the case.
 func (c *Case) Run(opts Options) (*Result, error) {
 	if c == nil || c.fsys == nil {
-		return nil, errors.New("the case is none that Find has found")
+		return nil, errors.New("the case is not a result of Find")
 	}
 	r := &Result{Case: c}
 	settings, problems, err := c.options()
@@ -131,7 +131,7 @@ func (c *Case) Run(opts Options) (*Result, error) {
 		return nil, err
 	}
 	if want == nil && len(got.files) > 0 {
-		r.fail(c.at(path.Join(c.Name, wantFolder)), "there is no such folder")
+		r.fail(c.at(path.Join(c.Name, wantFolder)), "the folder does not exist")
 		r.Failures[0].Update = "writes it"
 		for _, f := range r.Expected {
 			r.Failures[0].Lines = append(r.Failures[0].Lines, Line{' ', f.Error()})
@@ -172,9 +172,9 @@ func (c *Change) failure(opts Options, got *rendering, name string) Failure {
 	case c.Old == nil:
 		f.Message, f.Update = "the file is missing", "writes it"
 	case c.New == nil:
-		f.Message, f.Update = "nothing renders to this file any more", "removes it"
+		f.Message, f.Update = "obsolete file: no TrainJob renders to it", "removes it"
 	default:
-		f.Message, f.Update = "differs from what is rendered", "writes that"
+		f.Message, f.Update = "differs from the rendering", "writes that"
 		f.Lines = explain(opts, c.Old, got.objects[name])
 	}
 	return f
@@ -206,7 +206,7 @@ func help(f finding.Finding) string {
 	case codes.AssumesRuntime(f):
 		return r.Text + ": set trainer-version in options.yaml, or stock: true in trainweld.yaml"
 	case f.Code == codes.NoRuntime && r.Do != finding.Edit:
-		return r.Text + " in a file beside the TrainJob, or in a folder above it"
+		return r.Text + " in a file in the folder of the TrainJob or above it"
 	case r.Do == finding.Provide && slices.Contains(r.Options, "ConfigMap"):
 		return r.Text + " with flux-templates in options.yaml"
 	default:

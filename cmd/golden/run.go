@@ -27,7 +27,7 @@ func UpdateFlag() bool {
 	if flag.Lookup(updateFlag) != nil {
 		return true
 	}
-	flag.Bool(updateFlag, false, "write what the cases of golden tests render to")
+	flag.Bool(updateFlag, false, "write the renderings of golden tests")
 	return false
 }
 
@@ -124,7 +124,7 @@ func runCase(t *testing.T, dir string, c *Case) {
 // error.
 func Update(folder string, r *Result) (err error) {
 	if r == nil || r.Case == nil {
-		return errors.New("there is no result of a case")
+		return errors.New("the run has no result of a case")
 	}
 	if len(r.Changes) == 0 {
 		return nil

@@ -35,7 +35,7 @@ func (c *checker) unknownClass(js *jobset.JobSet, job *jobset.ReplicatedJob, cod
 	path := jobPath(job.Name).Append(fieldpath.Fields("template", "spec", "template", "spec", field)...)
 	c.add(finding.Finding{
 		Code: code, Severity: finding.Warning, Object: fieldpath.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name}, Path: path,
-		Message: fmt.Sprintf("the inputs hold no %s %q; where the cluster has none either, no Pod of job %q is ever created", kind, name, job.Name),
+		Message: fmt.Sprintf("Not found: %s %q: a cluster without it creates no Pod of job %q", kind, name, job.Name),
 		Remedy:  finding.Remedy{Do: finding.Provide, Options: []string{kind}, Text: fmt.Sprintf("add the manifest of the %s, or create it in the cluster", kind)},
 		Claims:  []merge.Claim{c.origin(path)},
 	})

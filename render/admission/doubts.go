@@ -29,7 +29,7 @@ func (r *Runtime) Unlabeled() *finding.Finding {
 	}
 	return &finding.Finding{
 		Code: codes.NoTrainerLabel, Severity: finding.Warning, Object: r.id, Path: path,
-		Message: "no job has the trainer's label: the image, the command and the arguments of a TrainJob reach none",
+		Message: "no job has the trainer's label: image, command and args of a TrainJob have no effect",
 		Remedy:  finding.Remedy{Text: fmt.Sprintf("label the template of the job that trains with %s: %s", mlpolicy.Ancestor, mlpolicy.Trainer)},
 	}
 }

@@ -243,10 +243,10 @@ func (o *object) schemaFinding(err *field.Error) finding.Finding {
 	case field.ErrorTypeTypeInvalid:
 		f.Code = codes.WrongType
 		f.Message = wrongType(err.Detail)
-		f.Remedy.Text = "write a value of that type"
+		f.Remedy.Text = "set a value of that type"
 		if f.Message == "must be a list, not null" {
 			// JobSet's webhook writes null for an empty or a missing list without omitempty.
-			f.Message, f.Remedy.Text = "is empty, and must be a list with items", "add an item, or remove the object with the list"
+			f.Message, f.Remedy.Text = "must be a list with items, not empty", "add an item, or remove the object with the list"
 		}
 	default:
 		f.Message = inBody(err.Detail)
@@ -255,15 +255,15 @@ func (o *object) schemaFinding(err *field.Error) finding.Finding {
 			f.Code, f.Path = codes.WrongType, o.path(path, o.fields)
 			f.Message = "must be " + article(of)
 			if format != "" {
-				f.Message += " of the range of " + format
+				f.Message += " in the range of " + format
 			}
 		}
 		if path, ok := strings.CutSuffix(err.Detail, " must validate at least one schema (anyOf)"); ok {
 			f.Code, f.Path = codes.WrongType, o.path(strings.Trim(path, `"`), o.fields)
-			f.Message, f.Remedy.Text = "must be an integer or a string", "write an integer or a string"
+			f.Message, f.Remedy.Text = "must be an integer or a string", "set an integer or a string"
 		}
 		if strings.HasPrefix(f.Message, quantityPattern) {
-			f.Message, f.Remedy.Text = quoted(f.Path, err.BadValue)+" is not a quantity", "write a quantity such as 500m or 8Gi"
+			f.Message, f.Remedy.Text = fmt.Sprintf("Invalid value: %s: must be a quantity", quoted(f.Path, err.BadValue)), "set a quantity such as 500m or 8Gi"
 		}
 	}
 	return f
@@ -379,12 +379,12 @@ func quoted(path fieldpath.Path, value any) string {
 // metadataFinding returns the finding on an error in the object's own metadata.
 func (o *object) metadataFinding(err *field.Error) finding.Finding {
 	f := finding.Finding{Code: codes.BadMetadata, Severity: finding.Error, Object: o.id, Path: o.path(err.Field, o.fields)}
-	f.Message, f.Remedy.Text = err.ErrorBody(), "use one that Kubernetes accepts"
+	f.Message, f.Remedy.Text = err.ErrorBody(), "use a valid value"
 	switch {
 	case err.Type == field.ErrorTypeRequired:
-		f.Message, f.Remedy.Text = "the object has no name", "set metadata.name"
+		f.Message, f.Remedy.Text = err.ErrorBody(), "set metadata.name"
 	case err.Detail != "":
-		f.Message = fmt.Sprintf("%s: %s", quoted(f.Path, err.BadValue), apirule.Brief(err.Detail))
+		f.Message = fmt.Sprintf("%s: %s: %s", err.Type, quoted(f.Path, err.BadValue), apirule.Brief(err.Detail))
 		f.Path = o.entry(f.Path, fmt.Sprint(err.BadValue))
 	}
 	if f.Path.String() == ".metadata.name" && err.Type != field.ErrorTypeRequired {
@@ -419,7 +419,7 @@ const nameHelp = "use lower-case letters, digits and dashes only, beginning with
 func (o *object) ruleFinding(err *field.Error, update bool) finding.Finding {
 	f := finding.Finding{
 		Code: codes.BrokenRule, Severity: finding.Error, Object: o.id, Path: o.path(err.Field, o.fields),
-		Message: err.Detail, Remedy: finding.Remedy{Text: "change the values so that the rule holds"},
+		Message: err.Detail, Remedy: finding.Remedy{Text: "change the values to satisfy the rule"},
 	}
 	if len(f.Path) == 0 {
 		// All rules at the root of an object are about its name.

@@ -59,10 +59,10 @@ func TestKind_Admit(t *testing.T) {
 		{"unknown field", `{"spec": {"weight": 1, "wieght": 2}}`, []string{`TW101 .spec.wieght did you mean "weight"?`}},
 		{"unknown field of a map's value", `{"spec": {"weight": 1, "labels": {"a": {"sise": "x"}}}}`, []string{`TW101 .spec.labels["a"].sise did you mean "size"?`}},
 		{"unknown field that resembles none", `{"spec": {"weight": 1, "other": 2}}`, []string{"TW101 .spec.other remove the field, or correct its name"}},
-		{"wrong type", `{"spec": {"weight": "1"}}`, []string{"TW103 .spec.weight write a value of that type"}},
+		{"wrong type", `{"spec": {"weight": "1"}}`, []string{"TW103 .spec.weight set a value of that type"}},
 		{"missing field", `{"spec": {}}`, []string{"TW500 .spec.weight set it"}},
 		{"limit", `{"spec": {"weight": 10}}`, []string{"TW501 .spec.weight use a supported value"}},
-		{"rule", `{"spec": {"weight": 7}}`, []string{"TW502 .spec change the values so that the rule holds"}},
+		{"rule", `{"spec": {"weight": 7}}`, []string{"TW502 .spec change the values to satisfy the rule"}},
 	} {
 		group.Go(func() { // one kind serves concurrent checks
 			fields := map[string]any{}

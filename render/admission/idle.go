@@ -162,7 +162,7 @@ func (c *checker) idle() finding.List {
 	}
 	var conflicts conflict.Conflicts
 	for _, is := range c.decide(candidates) {
-		patch, disputed, message := patches[is.index], false, "patch has no effect: the runtime has the same values, or later patches replace them"
+		patch, disputed, message := patches[is.index], false, "patch has no effect: the runtime or another patch already sets the same values, or a later patch replaces them"
 		switch {
 		case patch.TrainingRuntimeSpec == nil || patch.TrainingRuntimeSpec.Template == nil:
 			message = "patch is empty"
@@ -261,7 +261,7 @@ func (c *checker) cannotClear(manager string) finding.List {
 		found = append(found, finding.Finding{
 			Code: codes.IdlePatch, Severity: finding.Warning, Object: c.job.id, Path: path,
 			Message: fmt.Sprintf("a patch cannot clear this field: %s has no effect", nameEmpty(value)),
-			Remedy:  finding.Remedy{Text: "remove the value where it is set, in the runtime or in another patch"},
+			Remedy:  finding.Remedy{Text: "remove the value from the runtime or the other patch"},
 		})
 	})
 	return found

@@ -317,7 +317,7 @@ func (d *definition) checkJobSet(js *jobset.JobSet, report apirule.Reporter) {
 	spec := &js.Spec
 	if p := spec.FailurePolicy; p != nil && p.RestartStrategy == jobset.InPlaceRestart {
 		report(codes.JobSetGate, fieldpath.Fields("spec", "failurePolicy", "restartStrategy"),
-			"JobSet restarts in place only with the alpha feature gate InPlaceRestart", "write Recreate or BlockingRecreate")
+			"InPlaceRestart restart strategy cannot be set when InPlaceRestart feature gate is disabled", "use Recreate or BlockingRecreate")
 	}
 	checkNetwork(spec.Network, report)
 	if spec.ManagedBy != nil {
@@ -344,11 +344,17 @@ func checkNetwork(network *jobset.Network, report apirule.Reporter) {
 	if network == nil || network.Subdomain == "" {
 		return
 	}
-	if problems := validation.IsDNS1035Label(network.Subdomain); len(problems) > 0 {
-		report(codes.JobSetNetwork, fieldpath.Fields("spec", "network", "subdomain"),
-			fmt.Sprintf("%q is not a name for a subdomain, which is that of a Service, too: %s", network.Subdomain, apirule.Brief(problems...)),
-			"use lower-case letters, digits and dashes, beginning with a letter, 63 at most")
+	problems := labelProblems(network.Subdomain, ".spec.network.subdomain is too long, must be less than 63 characters")
+	apirule.Valid(report, codes.JobSetNetwork, fieldpath.Fields("spec", "network", "subdomain"), network.Subdomain, problems, nameHelp)
+}
+
+// labelProblems returns the JobSet webhook's messages on an invalid DNS label. It has a message of its own for a long one.
+func labelProblems(name, tooLong string) []string {
+	problems := validation.IsDNS1035Label(name)
+	if len(name) > validation.DNS1035LabelMaxLength {
+		problems[0] = tooLong
 	}
+	return problems
 }
 
 // podSuffix stands for the random suffix of a Pod's name.
@@ -360,52 +366,46 @@ func (d *definition) checkReplicatedJob(jobSet string, job *jobset.ReplicatedJob
 	spec := &job.Template.Spec
 	if p := spec.Parallelism; p != nil && int64(*p)*int64(job.Replicas) > math.MaxInt32 {
 		report(codes.JobSetTooLarge, path.Append(fieldpath.Field("replicas")),
-			fmt.Sprintf("%d replicas of %d Pods each are more than JobSet can count", job.Replicas, *p), "lower replicas or parallelism")
+			fmt.Sprintf("the product of replicas and parallelism must not exceed %d for replicatedJob '%s'", math.MaxInt32, job.Name), "lower replicas or parallelism")
 	}
-	if problems := validation.IsDNS1035Label(job.GroupName); d.has(release.JobSetGroup) && len(problems) > 0 {
-		report(codes.JobSetName, path.Append(fieldpath.Field("groupName")),
-			fmt.Sprintf("%q is not a name for a group: %s", job.GroupName, apirule.Brief(problems...)),
-			"use lower-case letters, digits and dashes, beginning with a letter, 63 at most")
+	if d.has(release.JobSetGroup) {
+		problems := labelProblems(job.GroupName, ".spec.replicatedJob[].groupName is too long, must be less than 63 characters")
+		apirule.Valid(report, codes.JobSetName, path.Append(fieldpath.Field("groupName")), job.GroupName, problems, nameHelp)
 	}
 	longest := fmt.Sprintf("%s-%s-%d", jobSet, job.Name, job.Replicas-1)
-	if !checkGenerated("Job", longest, path, report) {
+	if !checkGenerated("job", longest, path, report) {
 		return
 	}
 	indexed := spec.CompletionMode != nil && *spec.CompletionMode == batchv1.IndexedCompletion
 	if indexed && spec.Completions != nil {
-		checkGenerated("Pod", fmt.Sprintf("%s-%d%s", longest, *spec.Completions-1, podSuffix), path, report)
+		checkGenerated("pod", fmt.Sprintf("%s-%d%s", longest, *spec.Completions-1, podSuffix), path, report)
 	}
 }
 
 // checkGenerated checks the name of a Job or Pod that JobSet will create. It returns false if the name is invalid.
 func checkGenerated(kind, name string, path fieldpath.Path, report apirule.Reporter) bool {
-	problems := validation.IsDNS1035Label(name)
-	if len(problems) == 0 {
-		return true
-	}
-	message := fmt.Sprintf("a %s would be called %q: %s", kind, name, apirule.Brief(problems...))
-	help := "rename the replicated job in the runtime: lower-case letters, digits and dashes only"
+	problems := labelProblems(name, fmt.Sprintf("JobSet name is too long, %s names generated for this JobSet will exceed 63 characters", kind))
+	help := "use lower-case letters, digits and dashes in the name of the replicated job"
 	if over := len(name) - validation.DNS1035LabelMaxLength; over > 0 {
-		message = fmt.Sprintf("a %s would be called %q, which has %d characters, and may have %d", kind, name, len(name), validation.DNS1035LabelMaxLength)
 		help = fmt.Sprintf("shorten the TrainJob's name, or that of the replicated job, by %d", over)
 	}
-	report(codes.JobSetName, path.Append(fieldpath.Field("name")), message, help)
-	return false
+	apirule.Valid(report, codes.JobSetName, path.Append(fieldpath.Field("name")), name, problems, help)
+	return len(problems) == 0
 }
 
 func (d *definition) checkDependsOn(job *jobset.ReplicatedJob, first bool, earlier map[string]bool, report apirule.Reporter) {
 	path := jobPath(job.Name).Append(fieldpath.Field("dependsOn"))
 	if first && job.DependsOn != nil {
-		report(codes.JobSetDependsOn, path, fmt.Sprintf("%q is the first job, and can depend on none", job.Name), "put it after the jobs that it depends on")
+		report(codes.JobSetDependsOn, path, "DependsOn can't be set for the first ReplicatedJob", "move the job after the jobs that it depends on")
 	}
 	if !first && job.DependsOn != nil && len(job.DependsOn) == 0 && d.has(release.JobSetDependency) {
-		report(codes.JobSetDependsOn, path, "is empty: JobSet's webhook crashes", "remove the field")
+		report(codes.JobSetDependsOn, path, apirule.Missing("JobSet's webhook panics on an empty list"), "remove the field")
 	}
 	for _, dependency := range job.DependsOn {
 		// The webhook lets a job depend on itself. Package render reports that it never starts.
 		if !earlier[dependency.Name] {
 			report(codes.JobSetDependsOn, path.Append(fieldpath.Item("name", dependency.Name)),
-				fmt.Sprintf("%q depends on %q, which is no earlier job", job.Name, dependency.Name), "name a job that stands before it, or move it behind that job")
+				fmt.Sprintf("replicatedJob: %s cannot depend on replicatedJob: %s", job.Name, dependency.Name), "use an earlier job, or move the job after it")
 		}
 	}
 }

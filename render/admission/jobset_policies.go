@@ -22,13 +22,15 @@ func checkSuccessPolicy(spec *jobset.JobSetSpec, report apirule.Reporter) {
 		return
 	}
 	path := fieldpath.Fields("spec", "successPolicy", "targetReplicatedJobs")
-	checkTargets(spec, spec.SuccessPolicy.TargetReplicatedJobs, path, report)
+	checkTargets(spec, spec.SuccessPolicy.TargetReplicatedJobs, path, "", report)
 }
 
-func checkTargets(spec *jobset.JobSetSpec, targets []string, path fieldpath.Path, report apirule.Reporter) {
+// checkTargets checks the names of jobs in a policy. The webhook's message names the failure policy by " in failure policy".
+func checkTargets(spec *jobset.JobSetSpec, targets []string, path fieldpath.Path, policy string, report apirule.Reporter) {
 	for i, target := range targets {
 		if replicatedJob(spec.ReplicatedJobs, target) == nil {
-			report(codes.JobSetPolicy, path.Append(fieldpath.Index(i)), fmt.Sprintf("there is no replicated job %q", target), "name one of "+jobNames(spec))
+			report(codes.JobSetPolicy, path.Append(fieldpath.Index(i)),
+				fmt.Sprintf("invalid replicatedJob name '%s'%s does not appear in .spec.ReplicatedJobs", target, policy), "use one of "+jobNames(spec))
 		}
 	}
 }
@@ -52,7 +54,7 @@ func checkFailurePolicy(spec *jobset.JobSetSpec, report apirule.Reporter) {
 	for i := range rules {
 		if a := rules[i].Action; a == jobset.RestartJob || a == jobset.RestartJobAndIgnoreMaxRestarts {
 			report(codes.JobSetGate, path.Append(fieldpath.Index(i), fieldpath.Field("action")),
-				fmt.Sprintf("JobSet knows the action %s only with the alpha feature gate RestartJob", a), "write RestartJobSet, or another action")
+				"RestartJob and RestartJobAndIgnoreMaxRestarts failure policy actions are not allowed when RestartJob feature gate is disabled", "use RestartJobSet, or another action")
 			return // the webhook stops here
 		}
 	}
@@ -63,18 +65,24 @@ func checkFailurePolicy(spec *jobset.JobSetSpec, report apirule.Reporter) {
 	for i := range rules {
 		rule, at := &rules[i], path.Append(fieldpath.Index(i))
 		name := at.Append(fieldpath.Field("name"))
-		if !ruleName().MatchString(rule.Name) || len(rule.Name) > longestRuleName {
-			report(codes.JobSetPolicy, name, fmt.Sprintf("%q is not a name for a rule", rule.Name),
-				fmt.Sprintf("use letters, digits and _ , : inside, beginning with a letter and not ending with a comma or colon, %d at most", longestRuleName))
+		switch {
+		case rule.Name == "" || len(rule.Name) > longestRuleName:
+			report(codes.JobSetPolicy, name,
+				fmt.Sprintf("invalid failure policy rule name of length %d, the rule name must be at least 1 characters long and at most %d characters long", len(rule.Name), longestRuleName),
+				fmt.Sprintf("use 1 to %d characters", longestRuleName))
+		case !ruleName().MatchString(rule.Name):
+			report(codes.JobSetPolicy, name,
+				fmt.Sprintf("invalid failure policy rule name '%s', a failure policy rule name must start with an alphabetic character, optionally followed by a string of alphanumeric characters or '_,:', and must end with an alphanumeric character or '_'", rule.Name),
+				"use letters, digits, '_', ',' and ':', beginning with a letter")
 		}
-		if slices.ContainsFunc(rules[:i], func(other jobset.FailurePolicyRule) bool { return other.Name == rule.Name }) {
-			report(codes.JobSetPolicy, name, fmt.Sprintf("another rule has the name %q", rule.Name), "give the rules different names")
+		if first := slices.IndexFunc(rules, func(other jobset.FailurePolicyRule) bool { return other.Name == rule.Name }); first < i {
+			report(codes.JobSetPolicy, name, fmt.Sprintf("rule names are not unique, rules with indices [%d %d] all have the same name '%s'", first, i, rule.Name), "rename one of the rules")
 		}
-		checkTargets(spec, rule.TargetReplicatedJobs, at.Append(fieldpath.Field("targetReplicatedJobs")), report)
+		checkTargets(spec, rule.TargetReplicatedJobs, at.Append(fieldpath.Field("targetReplicatedJobs")), " in failure policy", report)
 		for j, reason := range rule.OnJobFailureReasons {
 			if !slices.Contains(reasons, reason) {
 				report(codes.JobSetPolicy, at.Append(fieldpath.Field("onJobFailureReasons"), fieldpath.Index(j)),
-					fmt.Sprintf("no Job fails for the reason %q", reason), "write one of "+strings.Join(reasons, ", "))
+					fmt.Sprintf("invalid job failure reason '%s' in failure policy is not a recognized job failure reason", reason), "use one of "+strings.Join(reasons, ", "))
 			}
 		}
 	}
@@ -88,15 +96,16 @@ func (d *definition) checkCoordinator(js *jobset.JobSet, report apirule.Reporter
 	job := replicatedJob(js.Spec.ReplicatedJobs, coordinator.ReplicatedJob)
 	switch {
 	case job == nil:
-		reject("replicatedJob", fmt.Sprintf("there is no replicated job %q", coordinator.ReplicatedJob), "name one of "+jobNames(&js.Spec))
+		reject("replicatedJob", fmt.Sprintf("coordinator replicatedJob %s does not exist", coordinator.ReplicatedJob), "use one of "+jobNames(&js.Spec))
 		return
 	case coordinator.JobIndex < 0 || coordinator.JobIndex >= int(job.Replicas):
-		reject("jobIndex", fmt.Sprintf("%q has %d Jobs, and none of index %d", job.Name, job.Replicas, coordinator.JobIndex), "count from 0")
+		reject("jobIndex", fmt.Sprintf("coordinator job index %d is invalid for replicatedJob %s", coordinator.JobIndex, job.Name), indexHelp(int(job.Replicas)))
 	case job.Template.Spec.CompletionMode == nil || *job.Template.Spec.CompletionMode != batchv1.IndexedCompletion || job.Template.Spec.Completions == nil:
-		reject("replicatedJob", fmt.Sprintf("the Pods of %q have no index, and so none of them can be the coordinator", job.Name),
-			"set completionMode to Indexed, or name another job")
+		reject("replicatedJob", "job for coordinator pod must be indexed completion mode, and completions number must be set",
+			"set completionMode to Indexed, or use another job")
 	case coordinator.PodIndex < 0 || coordinator.PodIndex >= int(*job.Template.Spec.Completions):
-		reject("podIndex", fmt.Sprintf("each Job of %q has %d Pods, and none of index %d", job.Name, *job.Template.Spec.Completions, coordinator.PodIndex), "count from 0")
+		reject("podIndex", fmt.Sprintf("coordinator pod index %d is invalid for replicatedJob %s job index %d", coordinator.PodIndex, job.Name, coordinator.JobIndex),
+			indexHelp(int(*job.Template.Spec.Completions)))
 	}
 	if !d.has(release.JobSetCoordinator) {
 		return
@@ -107,9 +116,18 @@ func (d *definition) checkCoordinator(js *jobset.JobSet, report apirule.Reporter
 	}
 	address := fmt.Sprintf("%s-%s-%d-%d.%s", js.Name, coordinator.ReplicatedJob, coordinator.JobIndex, coordinator.PodIndex, subdomain)
 	if problems := validation.IsValidLabelValue(address); len(problems) > 0 {
-		reject("replicatedJob", fmt.Sprintf("the coordinator's address %q becomes a label, and is not a value for one: %s", address, apirule.Brief(problems...)),
+		reject("replicatedJob",
+			fmt.Sprintf("spec will lead to invalid label value %q for coordinator label %q (long JobSet / ReplicatedJob / SubDomain name?): %s", address, jobset.CoordinatorKey, strings.Join(problems, ", ")),
 			"shorten the name of the TrainJob, of the replicated job or of the subdomain")
 	}
+}
+
+// indexHelp returns the help for an index of n Jobs or Pods.
+func indexHelp(n int) string {
+	if n < 1 {
+		return "use a replicated job with Pods"
+	}
+	return fmt.Sprintf("use an index from 0 to %d", n-1)
 }
 
 // longestClaim is the maximum length of the name of a volume claim that JobSet makes.
@@ -125,14 +143,12 @@ func checkClaims(js *jobset.JobSet, report apirule.Reporter) {
 			path := fieldpath.Fields("spec", "volumeClaimPolicies").Append(fieldpath.Index(i), fieldpath.Field("templates"), fieldpath.Index(j), fieldpath.Field("metadata"), fieldpath.Field("name"))
 			reject := func(message, help string) { report(codes.JobSetClaim, path, message, help) }
 			if seen[name] {
-				reject(fmt.Sprintf("another claim has the name %q", name), "give the claims different names")
+				reject(apirule.Invalid(name, "names must be unique for VolumeClaimPolicies template"), "rename one of the claims")
 			}
 			seen[name] = true
-			if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
-				reject(fmt.Sprintf("%q is not a name for a claim: %s", name, apirule.Brief(problems...)), "use lower-case letters, digits, dashes and dots")
-			}
-			if n := len(name + "-" + js.Name); n > longestClaim {
-				reject(fmt.Sprintf("the claim's name and the JobSet's have %d characters together, and may have %d", n, longestClaim), "shorten one of them")
+			apirule.DNSSubdomain(report, codes.JobSetClaim, path, name)
+			if over := len(name+"-"+js.Name) - longestClaim; over > 0 {
+				reject(apirule.Invalid(name, "VolumeClaimPolicies template name is too long"), fmt.Sprintf("shorten the claim's name, or the TrainJob's, by %d", over))
 			}
 			checkClaimUse(js.Spec.ReplicatedJobs, name, report)
 		}
@@ -148,7 +164,7 @@ func checkClaimUse(jobs []jobset.ReplicatedJob, name string, report apirule.Repo
 			if pod.Volumes[j].Name == name {
 				report(codes.JobSetClaim,
 					jobPath(jobs[i].Name).Append(fieldpath.Fields("template", "spec", "template", "spec", "volumes")...).Append(fieldpath.Item("name", name), fieldpath.Field("name")),
-					fmt.Sprintf("the volume has the name of the claim %q, which becomes a volume itself", name), "remove the volume, or rename it")
+					apirule.Invalid(name, "volume name conflicts with VolumeClaimPolicy template name: "+name), "remove the volume, or rename it")
 			}
 		}
 		for j := range pod.InitContainers {
@@ -160,6 +176,6 @@ func checkClaimUse(jobs []jobset.ReplicatedJob, name string, report apirule.Repo
 	}
 	if !mounted {
 		report(codes.JobSetClaim, fieldpath.Fields("spec", "replicatedJobs"),
-			fmt.Sprintf("no container mounts the claim %q", name), "mount a volume of the claim's name, or remove the claim")
+			apirule.InvalidObject(fmt.Sprintf("replicatedJob containers don't have a matching volumeMount: %s from VolumeClaimPolicies", name)), "mount a volume of the claim's name, or remove the claim")
 	}
 }

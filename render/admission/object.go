@@ -63,7 +63,7 @@ func (d *definition) decode(raw map[string]any, namespace string, found *finding
 	if got := fmt.Sprint(o.fields["apiVersion"]); got != d.apiVersion {
 		found.add(finding.Finding{
 			Code: codes.UnknownVersion, Severity: finding.Error, Object: o.id, Path: fieldpath.Fields("apiVersion"),
-			Message: fmt.Sprintf("%q is not a version of %s", got, d.kind), Remedy: finding.Remedy{Do: finding.SetValue, Options: []string{d.apiVersion}, IsCertain: true, Text: "write apiVersion: " + d.apiVersion},
+			Message: fmt.Sprintf("Unsupported value: %q: %s has no such version", got, d.kind), Remedy: finding.Remedy{Do: finding.SetValue, Options: []string{d.apiVersion}, IsCertain: true, Text: "set apiVersion: " + d.apiVersion},
 		})
 		o.fields["apiVersion"] = d.apiVersion
 	}
@@ -71,7 +71,7 @@ func (d *definition) decode(raw map[string]any, namespace string, found *finding
 	if err != nil {
 		o.undecodable = true
 		found.reject(codes.WrongType, o.id, fieldpath.Fields("metadata"),
-			fmt.Sprintf("cannot be read: %s", unmarshalProblem(err)), "labels and annotations are strings: quote their values")
+			fmt.Sprintf("cannot be decoded: %s", unmarshalProblem(err)), "quote the values of labels and annotations")
 		return o
 	}
 	if metadata != nil {
@@ -118,7 +118,7 @@ func (d *definition) decode(raw map[string]any, namespace string, found *finding
 func (o *object) unknownField(path fieldpath.Path) finding.Finding {
 	f := finding.Finding{
 		Code: codes.UnknownField, Severity: finding.Error, Object: o.id, Path: path,
-		Message: fmt.Sprintf("%s has no such field; the API server rejects it, or drops it silently where it is told to be lenient", o.kind),
+		Message: fmt.Sprintf("unknown field of %s: the API server drops it, or rejects it under strict validation", o.kind),
 		Remedy:  finding.Remedy{Do: finding.Remove, Text: "remove the field, or correct its name"},
 	}
 	if !o.asked {
@@ -139,7 +139,7 @@ func (o *object) unknownField(path fieldpath.Path) finding.Finding {
 	if len(having) == 0 {
 		return f
 	}
-	f.Message += "; it belongs to " + release.Span(having)
+	f.Message += "; it is a field of " + release.Span(having)
 	f.Remedy.Text = "remove the field, or use a release that has it"
 	const ofSpec = 2
 	switch overrides := o.release.Overrides; {

@@ -12,6 +12,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/admission/internal/apirule"
 	"github.com/trainweld/trainweld/render/admission/internal/podapi"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/mlpolicy"
@@ -30,7 +31,7 @@ func (c *checker) policies() {
 			c.mpi(p.MPI)
 		}
 		if p.XGBoost != nil {
-			c.reserved("xgboost", "DMLC_TRACKER_URI", "DMLC_TRACKER_PORT", "DMLC_TASK_ID", "DMLC_NUM_WORKER")
+			c.reserved(reservedForXGBoost, "DMLC_TRACKER_URI", "DMLC_TRACKER_PORT", "DMLC_TASK_ID", "DMLC_NUM_WORKER")
 		}
 		if p.Flux != nil {
 			c.flux(p.Flux)
@@ -41,8 +42,17 @@ func (c *checker) policies() {
 	}
 }
 
+// reservedEnvs and reservedForXGBoost are the webhook's messages on a variable that the policy sets.
+func reservedEnvs(name string) string {
+	return apirule.InvalidObject(fmt.Sprintf("must not have reserved envs, invalid envs configured: [%s]", name))
+}
+
+func reservedForXGBoost(name string) string {
+	return apirule.Forbidden(name + " is reserved for the XGBoost runtime")
+}
+
 // reserved reports variables in spec.trainer.env that the policy sets itself.
-func (c *checker) reserved(policy string, names ...string) {
+func (c *checker) reserved(message func(name string) string, names ...string) {
 	t := c.typed.Spec.Trainer
 	if t == nil {
 		return
@@ -50,7 +60,7 @@ func (c *checker) reserved(policy string, names ...string) {
 	for _, env := range t.Env {
 		if slices.Contains(names, env.Name) {
 			c.report(codes.ReservedEnv, finding.Error, fieldpath.Fields("spec", "trainer", "env").Append(fieldpath.Item("name", env.Name)),
-				fmt.Sprintf("the %s policy of the runtime sets %s itself, and lets no TrainJob set it", policy, env.Name), "remove the variable")
+				message(env.Name), "remove the variable: the runtime's policy sets it")
 		}
 	}
 }
@@ -62,8 +72,8 @@ func (c *checker) torch(p *trainer.TorchMLPolicySource) {
 				if !hasTarget(c.merged.Template.Spec.ReplicatedJobs, target.JobName, name) {
 					c.add(finding.Finding{
 						Code: codes.EnvInjection, Severity: finding.Error, Object: c.job.id, Path: fieldpath.Fields("spec", "runtimeRef"),
-						Message: fmt.Sprintf("the runtime injects variables into container %q of job %q, and has no such container", name, target.JobName),
-						Remedy:  finding.Remedy{Text: "name a container of the runtime's template in mlPolicy.torch.envInjection, or remove the target"},
+						Message: apirule.InvalidObject(fmt.Sprintf("envInjection target podSet %q container %q not found in runtime template", target.JobName, name)),
+						Remedy:  finding.Remedy{Text: "use a container of the runtime's template in mlPolicy.torch.envInjection, or remove the target"},
 						Claims: []merge.Claim{{
 							Layer: runtimepatch.RuntimeLayer, Value: merge.Presence{},
 							Source: fieldpath.Fields("spec", "mlPolicy", "torch", "envInjection", "targets").Append(fieldpath.Item("jobName", target.JobName)),
@@ -80,9 +90,9 @@ func (c *checker) torch(p *trainer.TorchMLPolicySource) {
 	}
 	if c.job.has(release.TorchProcesses) && processes != nil && processes.Type == intstr.String && !slices.Contains([]string{"auto", "cpu", "gpu"}, processes.StrVal) {
 		c.report(codes.BadValue, finding.Error, fieldpath.Fields("spec", "trainer", "numProcPerNode"),
-			fmt.Sprintf("unsupported value %q", processes.StrVal), "use an integer, auto, cpu or gpu")
+			apirule.Invalid(processes.StrVal, "must have an int value or [auto cpu gpu]"), "use an integer, auto, cpu or gpu")
 	}
-	c.reserved("torch", "PET_NNODES", "PET_NPROC_PER_NODE", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT")
+	c.reserved(reservedEnvs, "PET_NNODES", "PET_NPROC_PER_NODE", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT")
 	if t != nil && slices.Equal(t.Command, []string{"tune", "run"}) {
 		c.torchTune(t)
 	}
@@ -146,29 +156,29 @@ func (c *checker) torchTune(t *trainer.Trainer) {
 		}
 	}
 	if recipes.model == "" {
-		reject(atName, fmt.Sprintf("torchtune takes the model from the name of the runtime, and there is no recipe for %q", model),
-			"name a runtime <name>-<model>, without further dashes, of the models "+strings.Join(suffixes, ", "))
+		reject(atName, apirule.Invalid(c.typed.Spec.RuntimeRef.Name, "must have a supported pretrained model, invalid model configured: "+model),
+			"use a runtime with a name <name>-<model>, without further dashes, and one of the models "+strings.Join(suffixes, ", "))
 	}
 	nodes := int32(1)
 	if t.NumNodes != nil {
 		nodes = *t.NumNodes
 	} else if c.job.has(release.TorchTuneNodes) {
-		reject(atNodes, "required: the webhook crashes without it", "set numNodes")
+		reject(atNodes, apirule.Missing("the webhook panics without it"), "set numNodes")
 	}
 	if nodes > 1 && !recipes.nodes {
-		reject(atNodes, fmt.Sprintf("torchtune runs %s on one node only, not on %d", model, nodes), "set numNodes to 1")
+		reject(atNodes, apirule.Invalid(nodes, fmt.Sprintf("must be 1 for %s model", model)), "set numNodes to 1")
 	}
 	lora, quantized := mlpolicy.TorchTuneLoRA(c.job.release.TorchTune, t.Args)
 	switch {
 	case nodes != 1 || !quantized || !c.job.has(release.TorchTuneQLoRA):
 	case recipes.qlora == notAtAll:
-		reject(atName, "torchtune has no QLoRA for "+model, "drop model.quantize_base=True")
+		reject(atName, apirule.Invalid(c.typed.Spec.RuntimeRef.Name, fmt.Sprintf("QLoRA is not supported for %s model", model)), "remove model.quantize_base=True")
 	case recipes.qlora == oneDeviceOnly && !c.oneDevice(t):
-		reject(fieldpath.Fields("spec", "trainer", "numProcPerNode"), fmt.Sprintf("torchtune does QLoRA of %s on one device only", model),
-			"set numProcPerNode to 1, or ask for one GPU in resourcesPerNode")
+		reject(fieldpath.Fields("spec", "trainer", "numProcPerNode"), apirule.InvalidObject(fmt.Sprintf("must be auto or 1 for %s model when using QLoRA", model)),
+			"set numProcPerNode to 1, or request one GPU in resourcesPerNode")
 	}
 	if nodes > 1 && (lora || quantized) && c.job.has(release.TorchTuneOneNode) {
-		reject(atNodes, "torchtune does no LoRA on several nodes", "set numNodes to 1, or remove the LoRA arguments")
+		reject(atNodes, apirule.Invalid(nodes, "LoRA fine-tuning is not supported for multi-node training in TorchTune"), "set numNodes to 1, or remove the LoRA arguments")
 	}
 	for i, arg := range t.Args {
 		if !c.job.has(release.TorchTuneArgs) {
@@ -177,7 +187,7 @@ func (c *checker) torchTune(t *trainer.Trainer) {
 		key, _, _ := strings.Cut(arg, "=")
 		if slices.Contains([]string{"output_dir", "tokenizer.path", "checkpointer.checkpoint_dir", "tokenizer.merges_file"}, key) {
 			reject(fieldpath.Fields("spec", "trainer", "args").Append(fieldpath.Index(i)),
-				fmt.Sprintf("the runtime decides on %s, and lets no TrainJob set it", key), "remove the argument")
+				apirule.Invalid(arg, fmt.Sprintf("must not set immutable config %q in trainer args; it is managed by the runtime", key)), "remove the argument")
 		}
 	}
 }
@@ -204,17 +214,17 @@ func (c *checker) mpi(p *trainer.MPIMLPolicySource) {
 	if t != nil && t.NumNodes != nil && *t.NumNodes >= 2 && p.RunLauncherAsNode != nil && *p.RunLauncherAsNode &&
 		(replicatedJob(jobs, launcher) == nil || replicatedJob(jobs, mlpolicy.Node) == nil) {
 		c.report(codes.NoLauncher, finding.Error, fieldpath.Fields("spec", "trainer", "numNodes"),
-			fmt.Sprintf("the runtime counts the launcher as a node, and needs the jobs launcher and node to run on %d", *t.NumNodes),
-			"set numNodes to 1, or name a runtime with both jobs")
+			apirule.Invalid(*t.NumNodes, "must have 1 when MPI trainingRuntime with enabled runLauncherAsNode does not have either launcher and node"),
+			"set numNodes to 1, or reference a runtime with both jobs")
 	}
 	if n := c.in.Earlier.NumProcPerNode; n != nil && n.Type == intstr.String && c.job.has(release.MPIProcesses) {
 		c.report(codes.WrongType, finding.Error, fieldpath.Fields("spec", "trainer", "numProcPerNode"),
-			fmt.Sprintf("invalid value %q: must be an integer under an MPI policy", n.StrVal), "use an integer")
+			apirule.Invalid(n.StrVal, "must have an int value for MPI TrainJob"), "use an integer")
 	}
 	if !c.job.has(release.MPIEnv) {
 		return
 	}
-	c.reserved("mpi", "OMPI_MCA_orte_default_hostfile", "OMPI_MCA_plm_rsh_args", "OMPI_MCA_orte_keep_fqdn_hostnames", "OMPI_MCA_orte_set_default_slots")
+	c.reserved(reservedEnvs, "OMPI_MCA_orte_default_hostfile", "OMPI_MCA_plm_rsh_args", "OMPI_MCA_orte_keep_fqdn_hostnames", "OMPI_MCA_orte_set_default_slots")
 }
 
 // fluxInstaller is the init container that the policy adds.
@@ -227,7 +237,7 @@ func (c *checker) flux(p *trainer.FluxMLPolicySource) {
 	}
 	if processes != nil && *processes < 1 {
 		c.report(codes.Flux, finding.Error, fieldpath.Fields("spec", "trainer", "numProcPerNode"),
-			fmt.Sprintf("flux runs at least 1 process a node, not %d", *processes), "set numProcPerNode to 1 or more")
+			apirule.Invalid(*processes, "must be greater than or equal to 1 for Flux TrainJob"), "set numProcPerNode to 1 or more")
 	}
 	job := replicatedJob(c.merged.Template.Spec.ReplicatedJobs, mlpolicy.Node)
 	if job == nil {
@@ -238,8 +248,8 @@ func (c *checker) flux(p *trainer.FluxMLPolicySource) {
 		path := jobPath(job.Name).Append(fieldpath.Fields("template", "spec", "template", "spec", "initContainers")...).Append(fieldpath.Item("name", fluxInstaller))
 		c.add(finding.Finding{
 			Code: codes.Flux, Severity: finding.Error, Object: c.job.id, Path: fieldpath.Fields("spec", "trainer", "initContainers"),
-			Message: fmt.Sprintf("the flux policy adds an init container called %q, and lets nobody else have one of that name", fluxInstaller),
-			Remedy:  finding.Remedy{Text: "give the runtime's init container another name"},
+			Message: apirule.Invalid(fluxInstaller, "InitContainer 'flux-installer' is reserved"),
+			Remedy:  finding.Remedy{Text: "rename the init container of the runtime"},
 			Claims:  []merge.Claim{c.origin(path)},
 		})
 	}
@@ -255,7 +265,7 @@ func (c *checker) volcano() {
 		c.add(finding.Finding{
 			Code: codes.NoQueue, Severity: finding.Error, Object: c.job.id,
 			Path:    fieldpath.Fields("spec", "annotations").Append(fieldpath.Key(volcanoQueue)),
-			Message: "the name of the Volcano queue is empty", Remedy: finding.Remedy{Text: "name a queue, or remove the annotation to use the default one"},
+			Message: apirule.Invalid("", "Volcano queue name must not be empty"), Remedy: finding.Remedy{Text: "set a queue, or remove the annotation to use the default one"},
 			Claims: []merge.Claim{c.origin(fieldpath.Fields("metadata", "annotations").Append(fieldpath.Key(volcanoQueue)))},
 		})
 	}

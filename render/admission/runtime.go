@@ -11,6 +11,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/admission/internal/apirule"
 	"github.com/trainweld/trainweld/render/admission/internal/podapi"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/mlpolicy"
@@ -99,7 +100,7 @@ func admitRuntime(ctx context.Context, of *release.Release, fields map[string]an
 		if r.deprecated && old == nil {
 			found.add(finding.Finding{
 				Code: codes.Deprecated, Severity: finding.Warning, Object: o.id, Path: fieldpath.Fields("metadata", "labels").Append(fieldpath.Key(supportLabel)),
-				Message: "the runtime is marked as deprecated; a later release of Kubeflow Trainer removes it", Remedy: finding.Remedy{Text: "move its TrainJobs to another runtime"},
+				Message: fmt.Sprintf("ClusterTrainingRuntime %q is deprecated and will be removed in a future release of Kubeflow Trainer", o.id.Name), Remedy: finding.Remedy{Text: "move its TrainJobs to another runtime"},
 			})
 		}
 	} else if old != nil {
@@ -128,7 +129,7 @@ func (fs *findings) undecodable(o *object, err error) {
 		}
 	}
 	fs.reject(codes.WrongType, o.id, nil,
-		"cannot be read: "+unmarshalProblem(err), "write a value of the field's type")
+		"cannot be decoded: "+unmarshalProblem(err), "set a value of the field's type")
 }
 
 // containerOf returns the container that a job with an ancestor label must have.
@@ -156,7 +157,7 @@ func (r *Runtime) checkAncestors(found *findings) {
 		path := fieldpath.Fields("spec", "template", "spec", "replicatedJobs").Append(fieldpath.Item("name", job.Name))
 		if job.Name == launcher && job.Replicas != 1 && d.has(release.RuntimeLauncher) {
 			found.reject(codes.RuntimeReplicas, r.id, path.Append(fieldpath.Field("replicas")),
-				fmt.Sprintf("the job %q must have 1 replica, not %d", launcher, job.Replicas), "remove replicas")
+				apirule.Invalid(job.Replicas, "always must be 1"), "remove replicas")
 		}
 		ancestor := job.Template.Labels[mlpolicy.Ancestor]
 		container, known := containerOf(ancestor)
@@ -165,12 +166,12 @@ func (r *Runtime) checkAncestors(found *findings) {
 		}
 		if job.Replicas != 1 {
 			found.reject(codes.RuntimeReplicas, r.id, path.Append(fieldpath.Field("replicas")),
-				fmt.Sprintf("job %q has the label of the %s, and must have 1 replica, not %d", job.Name, ancestor, job.Replicas), "drop replicas; the number of Pods is mlPolicy.numNodes, or the job's parallelism")
+				apirule.Invalid(job.Replicas, "always must be 1"), "remove replicas, and set the number of Pods by mlPolicy.numNodes or parallelism")
 		}
 		pod := &job.Template.Spec.Template.Spec
 		if d.has(release.RuntimeContainers) && !podapi.HasContainer(pod.Containers, container) {
 			found.reject(codes.RuntimeContainer, r.id, path.Append(fieldpath.Fields("template", "spec", "template", "spec", "containers")...),
-				fmt.Sprintf("job %q has the label of the %s, and no container called %q", job.Name, ancestor, container), fmt.Sprintf("call the container that does the work %q, or take the label away", container))
+				apirule.InvalidObject("must contain the required container for the ancestor: "+ancestor), fmt.Sprintf("rename the main container to %q, or remove the label", container))
 		}
 	}
 }

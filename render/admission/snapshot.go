@@ -85,7 +85,7 @@ func (k *keyWalk) check(at fieldpath.Path, key string) {
 	if n := utf8.RuneCount(text); err == nil && n > maxSnapshotKey {
 		k.found = append(k.found, finding.Finding{
 			Code: codes.NeverCreated, Severity: finding.Error, Object: k.id, Path: at,
-			Message: fmt.Sprintf("its key in managed fields has %d characters: must be at most %d, or the controller cannot store a snapshot of the runtime", n, maxSnapshotKey),
+			Message: fmt.Sprintf("its key in managed fields has %d characters: must have at most %d, or the controller cannot store a snapshot of the runtime", n, maxSnapshotKey),
 			Remedy:  finding.Remedy{Text: "shorten it"},
 		})
 	}

@@ -3,6 +3,7 @@ package admission
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -25,7 +26,7 @@ import (
 func (c *checker) webhook() {
 	if c.in.Runtime.deprecated && c.in.Runtime.id.Kind == "ClusterTrainingRuntime" {
 		c.report(codes.Deprecated, finding.Warning, fieldpath.Fields("spec", "runtimeRef", "name"),
-			fmt.Sprintf("%s is marked as deprecated; a later release of Kubeflow Trainer removes it", c.in.Runtime.id), "name another runtime")
+			fmt.Sprintf("Referenced ClusterTrainingRuntime %q is deprecated and will be removed in a future release of Kubeflow Trainer", c.in.Runtime.id.Name), "reference another runtime")
 	}
 	if i := c.typed.Spec.Initializer; i != nil {
 		if i.Dataset != nil {
@@ -43,7 +44,7 @@ func (c *checker) nameOnCreate() {
 	name := c.job.id.Name
 	if problems := validation.IsDNS1035Label(name); c.job.has(release.NameOnCreate) && name != "" && len(problems) > 0 {
 		c.report(codes.BrokenRule, finding.Error, fieldpath.Fields("metadata", "name"),
-			"the webhook rejects the name: "+apirule.Brief(problems...), nameHelp)
+			apirule.Invalid(name, strings.Join(problems, "; ")), nameHelp)
 	}
 }
 
@@ -68,14 +69,14 @@ func (c *checker) initializer(section, name string) {
 	}
 	job := replicatedJob(c.merged.Template.Spec.ReplicatedJobs, name)
 	if job == nil {
-		reject(fmt.Sprintf("the TrainJob has an initializer for its %s, and the runtime has no job called %q", section, name),
-			fmt.Sprintf("name a runtime with a job %q, or drop spec.initializer.%s", name, section))
+		reject(apirule.InvalidObject(fmt.Sprintf("must have %s job when trainJob is configured with input %sConfig", name, section)),
+			fmt.Sprintf("reference a runtime with a job %q, or remove spec.initializer.%s", name, section))
 		return
 	}
 	pod := &job.Template.Spec.Template.Spec
 	if !podapi.HasContainer(pod.Containers, name) && !podapi.HasContainer(pod.InitContainers, name) {
-		reject(fmt.Sprintf("the runtime's job %q has no container called %q", name, name),
-			fmt.Sprintf("call the container that fetches the %s %q", section, name))
+		reject(apirule.InvalidObject(fmt.Sprintf("must have container with name - %s in the %s job", name, name)),
+			fmt.Sprintf("rename the container that fetches the %s to %q", section, name))
 		return
 	}
 	if !c.job.has(release.InitializerMount) {
@@ -86,8 +87,8 @@ func (c *checker) initializer(section, name string) {
 			return
 		}
 	}
-	reject(fmt.Sprintf("container %q of the runtime's job %q does not mount a volume called %q", name, name, initializerVolume),
-		fmt.Sprintf("mount a volume called %q where the %s goes", initializerVolume, section))
+	reject(apirule.InvalidObject(fmt.Sprintf("must have volumeMount with name - %s in container %s of the %s job", initializerVolume, name, name)),
+		fmt.Sprintf("mount a volume %q at the path of the %s", initializerVolume, section))
 }
 
 func mounts(container *corev1.Container, volume string) bool {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -17,6 +18,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/admission/internal/apirule"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/explain"
 	"github.com/trainweld/trainweld/render/release"
@@ -56,7 +58,7 @@ func update(ctx context.Context, old, new Input, observed *Observed) (finding.Li
 	}
 	if before.job.id != after.job.id {
 		after.report(codes.UnknownOldObject, finding.Error, fieldpath.Fields("metadata", "name"),
-			fmt.Sprintf("the old object is %s: another one", before.job.id), "give the old and the new state of one object")
+			fmt.Sprintf("the old object is %s, not the same object", before.job.id), "pass two states of one object")
 		return after.result(), nil
 	}
 	after.patchedRunning(before)
@@ -96,7 +98,7 @@ func UpdateRuntime(ctx context.Context, r *release.Release, old, new map[string]
 	if !isRuntime(old) || old["kind"] != new["kind"] {
 		found.add(finding.Finding{
 			Code: codes.UnknownOldObject, Severity: finding.Error, Path: fieldpath.Fields("kind"),
-			Message: fmt.Sprintf("the old object is a %v, and the new one a %v", old["kind"], new["kind"]), Remedy: finding.Remedy{Text: "give the old and the new state of one object"},
+			Message: fmt.Sprintf("the old object is a %v, the new one is a %v", old["kind"], new["kind"]), Remedy: finding.Remedy{Text: "pass two states of one object"},
 		})
 		return nil, found.all
 	}
@@ -139,7 +141,7 @@ func UpdateJobSet(ctx context.Context, r *release.Release, old, new map[string]a
 	}
 	if o.id != stored.id {
 		found.reject(codes.UnknownOldObject, o.id, fieldpath.Fields("metadata", "name"),
-			fmt.Sprintf("the old object is %s: another one", stored.id), "give the old and the new state of one object")
+			fmt.Sprintf("the old object is %s, not the same object", stored.id), "pass two states of one object")
 		return found.all
 	}
 	applied := old
@@ -186,25 +188,26 @@ func unfreeze(path fieldpath.Path) string {
 // patchedRunning reports changed patches of a job that stays running, or that has active Pods (Trainer v2.3.0
 // pkg/runtime/framework/plugins/jobset).
 func (c *checker) patchedRunning(old *checker) {
-	what := "patches"
-	if c.overrides != nil {
-		what = "overrides"
-	}
+	field := string(c.job.release.Overrides)
 	message := ""
 	switch {
 	case c.samePatches(old):
 		return
 	case !suspended(c) && !c.job.has(release.PatchedOnResume):
-		message = what + " can be changed only if the change leaves the job suspended"
+		message = "can only be modified when the TrainJob is suspended"
 	case !suspended(old) && !suspended(c):
-		message = what + " can be changed only while the job is suspended, before the change or after it"
+		message = "can only be modified when the TrainJob is suspended before or after the update"
 	case !c.managedHere() || !active(old):
 		return
 	default:
-		message = what + " can be changed only while no Pods of the job are active"
+		message = "cannot be modified when the JobSet's ReplicatedJob"
+		if jobs := old.typed.Status.JobsStatus; len(jobs) > 0 {
+			message += " " + jobs[slices.IndexFunc(jobs, isActive)].Name
+		}
+		message += " is still active"
 	}
-	c.report(codes.PatchedRunning, finding.Error, fieldpath.Fields("spec", string(c.job.release.Overrides)),
-		message, fmt.Sprintf("suspend the job first, and change the %s once no Pods are active", what))
+	c.report(codes.PatchedRunning, finding.Error, fieldpath.Fields("spec", field),
+		apirule.Forbidden(strings.ToUpper(field[:1])+field[1:]+" "+message), "suspend the TrainJob first, and change the field when no Pods are active")
 }
 
 // QueueLabel names Kueue's queue of a job (Kueue v0.15.0 pkg/controller/constants).
@@ -218,7 +221,7 @@ func movedQueue(id fieldpath.Object, old, new map[string]string) finding.List {
 	}
 	return finding.List{{
 		Code: codes.MovedQueue, Severity: finding.Error, Object: id, Path: fieldpath.Fields("metadata", "labels").Append(fieldpath.Key(QueueLabel)),
-		Message: fmt.Sprintf("Invalid value: %q: field is immutable while the job is not suspended, and was %q: Kueue rejects the update", new[QueueLabel], old[QueueLabel]),
+		Message: apirule.Invalid(new[QueueLabel], fmt.Sprintf("field is immutable while the job is not suspended, and was %q", old[QueueLabel])),
 		Remedy:  finding.Remedy{Text: "suspend the job first, or restore the old queue"},
 	}}
 }
@@ -249,8 +252,10 @@ func active(c *checker) bool {
 	if len(status.JobsStatus) == 0 {
 		return !suspended(c) && !isTrue(status, trainer.TrainJobComplete) && !isTrue(status, trainer.TrainJobFailed)
 	}
-	return slices.ContainsFunc(status.JobsStatus, func(job trainer.JobStatus) bool { return job.Active != nil && *job.Active > 0 })
+	return slices.ContainsFunc(status.JobsStatus, isActive)
 }
+
+func isActive(job trainer.JobStatus) bool { return job.Active != nil && *job.Active > 0 }
 
 // isTerminal reports whether the controller makes no more objects for the TrainJob. The TrainJob is complete, exceeded
 // its deadline, or another controller manages it. Other failures do not last (Trainer v2.3.0 pkg/controller).
@@ -283,7 +288,7 @@ func (c *checker) ignoredRuntime(kept, r *Runtime) {
 		return
 	}
 	c.report(codes.UpdateIgnored, finding.Warning, fieldpath.Fields("spec", "runtimeRef"),
-		fmt.Sprintf("%s has changed, and the Trainer goes on with what it was when the TrainJob was created; kubectl shows the changed one", r.id), "delete the TrainJob and create it again to use the changed runtime")
+		fmt.Sprintf("%s has changed: the Trainer uses its snapshot from the creation of the TrainJob", r.id), "delete the TrainJob, and create it again to use the changed runtime")
 	in := c.renderInput(kept)
 	in.Live = &r.spec
 	sets, _ := render.PodSets(in, render.Options{Release: c.in.Release, OnConflict: render.Last, ForceManagers: c.in.ForceManagers, FeatureGates: c.in.FeatureGates})
@@ -346,10 +351,10 @@ func (c *checker) reapply(ctx context.Context, before *checker) {
 	}
 	rejected, changed := updated.update(ctx, stored)
 	c.rejectedUpdates(ctx, before, d, next, rejected)
-	message := "the JobSet exists, and does not let this be changed"
+	message := "field of the existing JobSet is immutable"
 	immutable := c.all.Of(codes.Immutable)
 	if immutable == nil {
-		message += ": the TrainJob is accepted, and the Trainer retries forever"
+		message += ": the cluster accepts the TrainJob, and the Trainer retries forever"
 	}
 	for _, path := range changed {
 		claim := c.origin(path)
@@ -359,7 +364,7 @@ func (c *checker) reapply(ctx context.Context, before *checker) {
 		c.add(finding.Finding{
 			Code: codes.EndlessUpdate, Severity: finding.Error, Object: stored.id, Path: path,
 			Message: message,
-			Remedy:  finding.Remedy{Text: "restore it; of an existing JobSet's Pods only labels, annotations, nodeSelector, tolerations and schedulingGates can be changed"},
+			Remedy:  finding.Remedy{Text: "restore the old value: of an existing JobSet's Pods, only labels, annotations, nodeSelector, tolerations and schedulingGates can change"},
 			Claims:  []merge.Claim{claim},
 		})
 	}
@@ -420,11 +425,11 @@ func (c *checker) rejectedUpdate(before *checker, f finding.Finding) {
 		claims = nil // no layer sets it any more
 	case f.Path.HasPrefix(fieldpath.Fields("spec", "volumeClaimPolicies")) && suspended(before) && !suspended(c):
 		f.Code = codes.NeverResumed
-		f.Message = "the job cannot be resumed: JobSet has filled in retentionPolicy when it was created, the Trainer applies the claims without it, and they cannot be changed"
-		f.Remedy.Text = "write retentionPolicy: {whenDeleted: Delete} into volumeClaimPolicies of the runtime, delete the TrainJob and create it again"
+		f.Message = "the TrainJob can never resume: JobSet's webhook added an immutable retentionPolicy, which the Trainer applies without"
+		f.Remedy.Text = "set retentionPolicy: {whenDeleted: Delete} in volumeClaimPolicies of the runtime, delete the TrainJob, and create it again"
 	default:
 		f.Code = codes.EndlessUpdate
-		f.Message = "the JobSet exists, and does not let this be changed: " + f.Message + "; the Trainer retries forever"
+		f.Message = "the existing JobSet rejects the change: " + f.Message + "; the Trainer retries forever"
 	}
 	f.Claims = append(f.Claims, claims...)
 	c.add(f)

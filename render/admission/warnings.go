@@ -48,8 +48,8 @@ func (c *checker) movedAncestors() {
 		claim := c.origin(path)
 		c.add(finding.Finding{
 			Code: codes.AncestorMoved, Severity: finding.Warning, Object: c.job.id, Path: claim.Source, Claims: []merge.Claim{claim},
-			Message: fmt.Sprintf("the patch changes the step of job %q from %s to %s, so that other sections of the TrainJob are written into it", job.Name, orNone(was), orNone(is)),
-			Remedy:  finding.Remedy{Text: "remove the label from the patch; the runtime says which job is which"},
+			Message: fmt.Sprintf("the patch changes the label of job %q from %s to %s: another section of the TrainJob applies to the job", job.Name, orNone(was), orNone(is)),
+			Remedy:  finding.Remedy{Text: "remove the label from the patch"},
 		})
 	}
 }
@@ -79,7 +79,7 @@ func (c *checker) powers(patch *trainer.RuntimePatch) {
 			had := slices.ContainsFunc(before.Volumes, func(b corev1.Volume) bool { return b.Name == v.Name && b.HostPath != nil })
 			if v.HostPath != nil && !had {
 				c.report(codes.PrivilegedPatch, finding.Warning, at.Append(fieldpath.Field("volumes"), fieldpath.Item("name", v.Name), fieldpath.Field("hostPath")),
-					fmt.Sprintf("the patch mounts %s of the node", v.HostPath.Path), "mount a claim, or let the runtime have the volume")
+					fmt.Sprintf("the patch mounts %s of the node", v.HostPath.Path), "mount a claim, or set the volume in the runtime")
 			}
 		}
 	}
@@ -103,14 +103,14 @@ func (c *checker) containerPowers(patches []trainer.ContainerPatch, before []cor
 			had = before[at].SecurityContext
 		}
 		path := list.Append(fieldpath.Item("name", patches[i].Name), fieldpath.Field("securityContext"))
-		const help = "let the runtime say so, where whoever answers for it can see it"
+		const help = "set the field in the runtime, or remove it"
 		if podapi.IsPrivileged(s) && !podapi.IsPrivileged(had) {
 			c.report(codes.PrivilegedPatch, finding.Warning, path.Append(fieldpath.Field("privileged")),
-				fmt.Sprintf("the patch makes container %q privileged: it can do on its node what it likes", patches[i].Name), help)
+				fmt.Sprintf("the patch makes container %q privileged: it has full access to its node", patches[i].Name), help)
 		}
 		if s.Capabilities != nil && slices.Contains(s.Capabilities.Add, "SYS_ADMIN") {
 			c.report(codes.PrivilegedPatch, finding.Warning, path.Append(fieldpath.Fields("capabilities", "add")...),
-				fmt.Sprintf("the patch gives container %q the capability SYS_ADMIN, which is nearly all of them", patches[i].Name), help)
+				fmt.Sprintf("the patch adds the capability SYS_ADMIN to container %q, which includes most others", patches[i].Name), help)
 		}
 	}
 }

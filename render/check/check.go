@@ -100,7 +100,7 @@ func inTemplate() fieldpath.Path { return fieldpath.Fields("spec", "template", "
 // managers checks the managers' names. Trainer v2.3.0 pkg/runtime/framework/plugins/jobset requires a domain-prefixed path. Its
 // CRD requires 1 to 253 characters and one entry a manager.
 func (c *checker) managers(patches []trainer.RuntimePatch) {
-	const form = `name the manager as a domain and a path, such as "team-a.example.com/defaults"`
+	const form = `use a domain and a path, such as "team-a.example.com/defaults"`
 	entry := func(i int, steps ...fieldpath.Step) fieldpath.Path {
 		return fieldpath.Fields("spec", "runtimePatches").Append(fieldpath.Index(i)).Append(steps...)
 	}
@@ -110,18 +110,18 @@ func (c *checker) managers(patches []trainer.RuntimePatch) {
 		var errs field.ErrorList
 		switch {
 		case name == "":
-			c.report(codes.BadManager, finding.Error, entry(i), form, "the patch has no manager")
+			c.report(codes.BadManager, finding.Error, entry(i), form, "Required value")
 		case len(name) > longestManager:
-			c.report(codes.BadManager, finding.Error, entry(i, fieldpath.Field("manager")), form, "manager name is %d characters long: must be at most %d", len(name), longestManager)
+			c.report(codes.BadManager, finding.Error, entry(i, fieldpath.Field("manager")), form, "Too long: may not be more than %d bytes", longestManager)
 		default:
 			errs = validation.IsDomainPrefixedPath(nil, name)
 		}
 		for _, err := range errs {
-			c.report(codes.BadManager, finding.Error, entry(i, fieldpath.Field("manager")), form, "invalid manager name %q: %s", name, err.Detail)
+			c.report(codes.BadManager, finding.Error, entry(i, fieldpath.Field("manager")), form, "%s", err.ErrorBody())
 		}
 		if first := firsts[name]; first < i && name != "" {
 			f := c.report(codes.DuplicateManager, finding.Error, entry(i, fieldpath.Field("manager")), "combine the two patches, or remove one",
-				"manager %q has two patches", name)
+				"Duplicate value: %q", name)
 			f.Claims, f.Remedy.Do = duplicateClaims(merge.Manager(name), entry(first), entry(i)), finding.Merge
 		}
 	}
@@ -205,8 +205,8 @@ func (c *checker) job(jobs []jobset.ReplicatedJob, patch *trainer.ReplicatedJobP
 		if c.jobNames == nil {
 			c.jobNames = newChoice(len(jobs), func(i int) string { return jobs[i].Name })
 		}
-		f := c.report(codes.UnknownJob, finding.Error, c.atJob(patch.Name), "patch one of the runtime's jobs"+c.jobNames.among(patch.Name),
-			"the runtime has no replicated job %q; the cluster would add one that has no containers", patch.Name)
+		f := c.report(codes.UnknownJob, finding.Error, c.atJob(patch.Name), "use one of the runtime's jobs"+c.jobNames.among(patch.Name),
+			"the runtime has no replicated job %q: the merge adds one without containers", patch.Name)
 		c.jobNames.rename(&f.Remedy, patch.Name, c.patched)
 		return
 	}
@@ -256,7 +256,7 @@ func (c *checker) containers(job, what, list string, patches []trainer.Container
 			patched, elsewhere = firstIndexes(patches, patchName), firstIndexes(others, containerName)
 		}
 		_, isOther := elsewhere[name]
-		remedy := finding.Remedy{Text: fmt.Sprintf("patch one of the job's %ss%s", what, names.among(name))}
+		remedy := finding.Remedy{Text: fmt.Sprintf("use one of the job's %ss%s", what, names.among(name))}
 		switch {
 		case isOther:
 			other := "initContainers"
@@ -264,14 +264,14 @@ func (c *checker) containers(job, what, list string, patches []trainer.Container
 				other = "containers"
 			}
 			to := c.atJob(job, other).Append(fieldpath.Item("name", name))
-			remedy = finding.Remedy{Do: finding.Move, Options: []string{to.String()}, IsCertain: true, Text: fmt.Sprintf("%q is in the runtime's %s: patch it there", name, other)}
+			remedy = finding.Remedy{Do: finding.Move, Options: []string{to.String()}, IsCertain: true, Text: fmt.Sprintf("patch %q in %s, as in the runtime", name, other)}
 		case len(have) == 0:
-			remedy.Text = fmt.Sprintf("remove it from the patch, or add the %s to the runtime: the job has none", what)
+			remedy.Text = fmt.Sprintf("remove it from the patch, or add the %s to the runtime", what)
 		default:
 			names.rename(&remedy, name, patched)
 		}
 		c.report(codes.UnknownContainer, finding.Error, c.atJob(job, list).Append(fieldpath.Item("name", name)), "",
-			"the runtime's replicated job %q has no %s %q; the cluster would add one that has no image", job, what, name).Remedy = remedy
+			"the runtime's replicated job %q has no %s %q: the merge adds one without an image", job, what, name).Remedy = remedy
 	}
 }
 
@@ -352,7 +352,7 @@ func (c *checker) mainEnv(patch *trainer.ReplicatedJobPatch) {
 		if api := EnvFields()[containers[i].Name]; api != "" {
 			at := c.atJob(patch.Name, "containers").Append(fieldpath.Item("name", containers[i].Name), fieldpath.Field("env"))
 			f := c.report(codes.EnvOnMain, finding.Error, at, "set "+api+" of the TrainJob instead",
-				"no patch may set env of a container called %q", containers[i].Name)
+				"Invalid value: must not have envs for the dataset-initializer, model-initializer, node containers")
 			if containers[i].Name == "node" && patch.Name == c.trainer && c.trainer != "" {
 				f.Remedy.Do, f.Remedy.Options, f.Remedy.IsCertain = finding.Move, []string{"." + api}, true
 			}
@@ -396,8 +396,8 @@ func (c *checker) initOrder(job string, patches []trainer.ContainerPatch, have [
 				order = joined(names, len(have))
 			}
 			c.report(codes.InitOrder, finding.Warning, c.atJob(job, "initContainers").Append(fieldpath.Item("name", patches[i].Name)),
-				fmt.Sprintf("name them in the runtime's order: %s", order),
-				"init container %q will run after %q, in the patch's order and not in the runtime's", patches[i].Name, have[last].Name)
+				fmt.Sprintf("use the runtime's order: %s", order),
+				"init container %q runs after %q: the patch has another order than the runtime", patches[i].Name, have[last].Name)
 		}
 		last = max(last, at)
 	}
@@ -434,8 +434,8 @@ func (c *checker) tolerations(job string, patch, have []corev1.Toleration) {
 	if lost == nil {
 		return
 	}
-	f := c.report(codes.DropsTolerations, finding.Warning, c.atJob(job, "tolerations"), "repeat the runtime's tolerations in the patch, or drop them from the runtime if they are not meant",
-		"the list replaces the runtime's whole, and drops %s", strings.Join(lost, " and "))
+	f := c.report(codes.DropsTolerations, finding.Warning, c.atJob(job, "tolerations"), "repeat the runtime's tolerations in the patch, or remove them from the runtime",
+		"the list replaces the runtime's list, and drops %s", strings.Join(lost, " and "))
 	runtime := inTemplate().Append(f.Path[len(c.at("spec")):]...)
 	f.Claims = []merge.Claim{{Layer: runtimepatch.RuntimeLayer, Value: have, Source: runtime}, {Layer: c.layer(), Value: patch, Source: f.Path}}
 }
@@ -448,7 +448,7 @@ func (c *checker) metadata(m *metav1.ObjectMeta, ofPod bool, path func() fieldpa
 		if _, encoded := f.Patch.Of(reflect.ValueOf(m).Elem()); !encoded || f.Name == "labels" || f.Name == "annotations" {
 			continue
 		}
-		remedy := &c.report(codes.IgnoredMetadata, finding.Warning, path().Append(fieldpath.Field(f.Name)), "set labels and annotations only, and remove the rest", "%s", IgnoredMetadata(f.Name, ofPod)).Remedy
+		remedy := &c.report(codes.IgnoredMetadata, finding.Warning, path().Append(fieldpath.Field(f.Name)), "set labels and annotations only", "%s", IgnoredMetadata(f.Name, ofPod)).Remedy
 		if !reachesPods(f.Name, ofPod) {
 			remedy.Do, remedy.IsCertain = finding.Remove, true
 		}
@@ -459,9 +459,9 @@ func (c *checker) metadata(m *metav1.ObjectMeta, ofPod bool, path func() fieldpa
 // metadata belongs to a Pod template.
 func IgnoredMetadata(name string, ofPod bool) string {
 	if reachesPods(name, ofPod) {
-		return name + " reach the Pods, which then never go away by themselves; a patch's metadata is meant for labels and annotations"
+		return name + " reach the Pods and prevent their deletion"
 	}
-	return fmt.Sprintf("the cluster ignores %s here: of a patch's metadata it takes labels and annotations", name)
+	return fmt.Sprintf("%s has no effect: a patch sets labels and annotations only", name)
 }
 
 // reachesPods reports whether a field of a patch's metadata has an effect that its author probably did not mean.

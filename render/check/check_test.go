@@ -457,6 +457,6 @@ func ExamplePatches() {
 		fmt.Println(f.Remedy.Text)
 	}
 	// Output:
-	// error TW202 the runtime has no replicated job "nodes"; the cluster would add one that has no containers
-	// patch one of the runtime's jobs: did you mean "node"? It has node
+	// error TW202 the runtime has no replicated job "nodes": the merge adds one without containers
+	// use one of the runtime's jobs: did you mean "node"? It has node
 }

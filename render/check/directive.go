@@ -15,8 +15,8 @@ import (
 // the runtime's labels to a label called "$patch".
 func (c *checker) directives(m reflect.Value, path func() fieldpath.Path) {
 	for _, key := range directivesIn(m) {
-		c.report(codes.Directive, finding.Error, path().Append(fieldpath.Key(key)), "remove the key; a patch can add and change entries of a map, and never remove any",
-			"%q is a directive of strategic merge patches; the cluster obeys it here, and loses what the runtime set", key)
+		c.report(codes.Directive, finding.Error, path().Append(fieldpath.Key(key)), "remove the key: a patch cannot remove entries of a map",
+			"%q is a directive of strategic merge patches: the cluster obeys it, and drops the runtime's values", key)
 	}
 }
 

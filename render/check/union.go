@@ -42,12 +42,12 @@ func (w *walker) union(t *schema.Type, union int, patch, runtime operand, parent
 	}
 	what, key := describe(parent, u, at)
 	message := fmt.Sprintf("%s has %s", what, memberNames(added, " and "))
-	help := "keep the one that is meant: " + memberNames(added, " or ")
+	help := "keep one: " + memberNames(added, " or ")
 	if len(there) > 0 {
-		message = fmt.Sprintf("%s has %s in the runtime, and the patch adds %s", what, memberNames(there, " and "), memberNames(added, " and "))
-		help = fmt.Sprintf("set %s in the patch, too, since a patch takes nothing away; or use another %s", memberNames(there, " and "), key)
+		message = fmt.Sprintf("%s has %s in the runtime, the patch adds %s", what, memberNames(there, " and "), memberNames(added, " and "))
+		help = fmt.Sprintf("set %s in the patch instead, or use another %s", memberNames(there, " and "), key)
 	}
-	f := w.report(code, finding.Error, at, help, "%s; the cluster keeps %s and rejects the Pod", message, both)
+	f := w.report(code, finding.Error, at, help, "%s: the merge keeps %s, and the cluster rejects the Pod", message, both)
 	for _, m := range slices.Concat(there, added) {
 		f.Claims = append(f.Claims, m.claim)
 		if len(there) == 0 {
@@ -136,8 +136,8 @@ func (w *walker) discriminated(t *schema.Type, u schema.Union, patch, runtime op
 			continue
 		}
 		f := w.report(codes.TwoSources, finding.Error, w.path(at),
-			fmt.Sprintf("set %s to %q, or drop %s", u.Discriminator, u.When, name),
-			"%s is only allowed where %s is %q, and it is %q; the cluster rejects the Pod", name, u.Discriminator, u.When, chosen)
+			fmt.Sprintf("set %s to %q, or remove %s", u.Discriminator, u.When, name),
+			"%s is only allowed if %s is %q, not %q: the cluster rejects the Pod", name, u.Discriminator, u.When, chosen)
 		f.Claims = []merge.Claim{w.claim(by, chooser), w.claim(holder, member)}
 		if !holder.ofPatch && by.ofPatch {
 			slices.Reverse(f.Claims) // what the patch writes comes after it

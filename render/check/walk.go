@@ -17,7 +17,7 @@ import (
 type walker struct {
 	*checker
 	shapes map[*schema.Type]*shape
-	alone  bool // there is no patch
+	alone  bool // there must be a patch
 }
 
 // step is a step of the walk. A path is put together only when there is something to report.
@@ -149,8 +149,8 @@ func (w *walker) duplicate(f *schema.StructField, list operand, from view, first
 		code = codes.OneMountPath // the TrainJob CRD tells a patch's mounts apart by name
 	}
 	at := w.path(list, fieldpath.Index(i))
-	found := w.report(code, finding.Error, at, "combine the two, or change one's "+f.Type.Key,
-		"two items of %s have the %s %q", f.Name, f.Type.Key, key)
+	found := w.report(code, finding.Error, at, "combine the two, or change the "+f.Type.Key,
+		"duplicate item of %s: %s %q", f.Name, f.Type.Key, key)
 	found.Claims = duplicateClaims(w.layerOf(list), w.path(list, fieldpath.Index(first)), at)
 	if all := from.value(f); reflect.DeepEqual(all.Index(first).Interface(), all.Index(i).Interface()) {
 		found.Remedy.Do, found.Remedy.IsCertain = finding.Remove, true
@@ -168,7 +168,7 @@ func (w *walker) keyless(f *schema.StructField, t *schema.Type, path fieldpath.P
 	if f.Name == "env" {
 		code = codes.EnvWithoutName
 	}
-	w.report(code, finding.Error, path, fmt.Sprintf("give the item a %s", t.Key), "an item of %s has no %s", f.Name, t.Key)
+	w.report(code, finding.Error, path, fmt.Sprintf("set the %s of the item", t.Key), "Required value: the item of %s has no %s", f.Name, t.Key)
 }
 
 // mountNames reports two mounts of one volume in one patch. The merge identifies mounts by path, but the TrainJob CRD lists
@@ -180,8 +180,8 @@ func (w *walker) mountNames(mount *schema.Type, mounts *items, list operand) {
 		if first, duplicate := seen[name]; duplicate {
 			at := w.path(list, fieldpath.Index(i))
 			w.report(codes.DuplicateItem, finding.Error, at,
-				"mount the volume at one path in this patch, and at the other in the runtime or by another volume of the same source",
-				"the TrainJob API takes one mount of a volume in a container's patch, and volume %q is mounted twice", name,
+				"remove one of the mounts, or set it in the runtime",
+				"a patch of a container may mount a volume only once: volume %q has two mounts", name,
 			).Claims = duplicateClaims(w.layerOf(list), w.path(list, fieldpath.Index(first)), at)
 		} else {
 			seen[name] = i

@@ -151,7 +151,7 @@ func TestCompare_Invalid(t *testing.T) {
 		{"two types", &corev1.Pod{}, &corev1.Service{}, "diff: a v1.Pod cannot be compared with a v1.Service"},
 		{"nothing old", (*corev1.Pod)(nil), &corev1.Pod{}, "diff: there is no old object to compare with; an object that is on one side only is created or removed"},
 		{"nothing new", &corev1.Pod{}, nil, "diff: there is no new object to compare with; an object that is on one side only is created or removed"},
-		{"no object", "a", "b", "diff: the old object: a string is no object"},
+		{"no object", "a", "b", "diff: the old object: a string is not an object"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if _, err := diff.Compare(tc.old, tc.new, diff.Options{}); err == nil || err.Error() != tc.want {

@@ -119,7 +119,7 @@ func decode(object any, t reflect.Type) (any, error) {
 		return nil, err
 	}
 	if _, ok := value.(map[string]any); !ok {
-		return nil, fmt.Errorf("a %s is no object", t)
+		return nil, fmt.Errorf("a %s is not an object", t)
 	}
 	return value, nil
 }

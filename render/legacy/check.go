@@ -25,7 +25,7 @@ func (o *Overrides) Check() finding.List {
 	if o.ofPodSpec() && len(o.PodTemplateOverrides) > 0 {
 		report(finding.Finding{
 			Code: codes.TwoAPIs, Severity: finding.Error, Path: fieldpath.Fields("spec", "podTemplateOverrides"),
-			Message: "no release reads both podSpecOverrides and podTemplateOverrides", Remedy: finding.Remedy{Text: "write all of them as podTemplateOverrides"},
+			Message: "no release reads both podSpecOverrides and podTemplateOverrides", Remedy: finding.Remedy{Text: "rewrite all as podTemplateOverrides"},
 		})
 	}
 	list, seen := o.list(), map[string]bool{}
@@ -37,12 +37,12 @@ func (o *Overrides) Check() finding.List {
 		case override.TargetJobs == nil:
 			report(finding.Finding{
 				Code: codes.MissingField, Severity: finding.Error, Path: targets,
-				Message: fmt.Sprintf("the override has no targetJobs, which %s requires", o.release()), Remedy: finding.Remedy{Text: "name the replicated jobs that it is for"},
+				Message: fmt.Sprintf("Required value: %s requires targetJobs", o.release()), Remedy: finding.Remedy{Text: "set the replicated jobs"},
 			})
 		case len(override.TargetJobs) == 0:
 			report(finding.Finding{
 				Code: codes.SaidNothing, Severity: finding.Warning, Path: targets,
-				Message: "the override names no job, and does nothing", Remedy: finding.Remedy{Text: "name the replicated jobs that it is for, or take it out"},
+				Message: "the override names no job, and has no effect", Remedy: finding.Remedy{Text: "set the replicated jobs, or remove the override"},
 			})
 		}
 		for j, target := range override.TargetJobs {
@@ -51,13 +51,13 @@ func (o *Overrides) Check() finding.List {
 			case target.Name == "":
 				report(finding.Finding{
 					Code: codes.MissingField, Severity: finding.Error, Path: name,
-					Message: "the target has no name", Remedy: finding.Remedy{Text: "name the replicated job"},
+					Message: "Required value", Remedy: finding.Remedy{Text: "set the name of a replicated job"},
 				})
 			case o.ofPodSpec() && seen[target.Name]:
 				report(finding.Finding{
 					Code: codes.DuplicateItem, Severity: finding.Error, Path: name,
-					Message: fmt.Sprintf("job %q is a target twice: %s rejects the TrainJob", target.Name, o.release()),
-					Remedy:  finding.Remedy{Do: finding.Merge, Text: "write one override of the job"},
+					Message: fmt.Sprintf("Duplicate value: %q: %s rejects the TrainJob", target.Name, o.release()),
+					Remedy:  finding.Remedy{Do: finding.Merge, Text: "combine the overrides of the job"},
 				})
 			}
 			seen[target.Name] = true
@@ -65,8 +65,8 @@ func (o *Overrides) Check() finding.List {
 		for _, name := range ignored(override.Metadata) {
 			report(finding.Finding{
 				Code: codes.IgnoredMetadata, Severity: finding.Warning, Path: at.Append(fieldpath.Field("metadata"), fieldpath.Field(name)),
-				Message: fmt.Sprintf("%s of an override's metadata is ignored: only labels and annotations count", name),
-				Remedy:  finding.Remedy{Do: finding.Remove, Text: "take it out"},
+				Message: fmt.Sprintf("%s has no effect: an override sets labels and annotations only", name),
+				Remedy:  finding.Remedy{Do: finding.Remove, Text: "remove it"},
 			})
 		}
 	}

@@ -17,13 +17,13 @@ import (
 func (o *Overrides) Beside(own bool) finding.Finding {
 	f := finding.Finding{
 		Code: codes.TwoAPIs, Severity: finding.Error, Path: fieldpath.Fields("spec", "runtimePatches"),
-		Message: fmt.Sprintf("the TrainJob has spec.runtimePatches beside fields of %s that 2.2 took away: no version reads both", o.release()),
-		Remedy:  finding.Remedy{Text: fmt.Sprintf("write what spec.%s, spec.labels and spec.annotations say into the patch of one manager", o.field())},
+		Message: fmt.Sprintf("the TrainJob has spec.runtimePatches and fields of %s: no release reads both", o.release()),
+		Remedy:  finding.Remedy{Text: fmt.Sprintf("move spec.%s, spec.labels and spec.annotations into the patch of one manager", o.field())},
 	}
 	f.Object.Kind = trainer.TrainJobKind
 	if !own {
 		f.Path = fieldpath.Fields("spec")
-		f.Message = fmt.Sprintf("patches cannot be applied to a TrainJob with fields of %s that 2.2 took away: no version reads both", o.release())
+		f.Message = fmt.Sprintf("the TrainJob has fields of %s: no release reads them together with patches", o.release())
 		f.Remedy = finding.Remedy{Do: finding.Migrate, Text: "rewrite these fields as .spec.runtimePatches"}
 	}
 	return f
@@ -42,7 +42,7 @@ func (o *Overrides) Finding(f finding.Finding) finding.Finding {
 	}
 	if f.Code == codes.Union {
 		f.Message = strings.Replace(f.Message, "managers set", "overrides set", 1)
-		f.Remedy = finding.Remedy{Do: finding.ChooseOne, Text: "keep the one member that is meant, and remove the other from its override"}
+		f.Remedy = finding.Remedy{Do: finding.ChooseOne, Text: "keep one member, and remove the other from its override"}
 	}
 	f.Message, f.Remedy.Text = o.Text(f.Message), o.Text(f.Remedy.Text)
 	return f

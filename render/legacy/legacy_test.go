@@ -195,7 +195,7 @@ func TestPodSpecOverrides(t *testing.T) {
 		}
 	}
 	// JobSet.Validate of v2.0.1 counts the targets of all overrides.
-	if found := fmt.Sprint(o.Check()); !strings.Contains(found, ".spec.podSpecOverrides[1].targetJobs[0].name") || !strings.Contains(found, "a target twice: Trainer 2.0 rejects") {
+	if found := fmt.Sprint(o.Check()); !strings.Contains(found, ".spec.podSpecOverrides[1].targetJobs[0].name") || !strings.Contains(found, "Duplicate value: \"node\": Trainer 2.0 rejects") {
 		t.Errorf("got %s", found)
 	}
 	if f := o.Beside(true); !strings.Contains(f.Message, "Trainer 2.0") || !strings.Contains(f.Remedy.Text, "spec.podSpecOverrides") {

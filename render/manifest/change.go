@@ -59,9 +59,9 @@ var (
 	errNotJSON     = errors.New("the object has a value without a JSON form")
 	errStep        = errors.New("the path does not fit the value")
 	errEmptyObject = errors.New("nothing of the object would remain")
-	errFlow        = errors.New("its comments would be lost within braces; write the object and its fields on lines of their own")
-	errAnchor      = errors.New("it has an anchor that other parts of the file refer to; write the value out there first")
-	errShared      = errors.New("it comes from a merge key or an alias; write the field out where it is meant")
+	errFlow        = errors.New("braces cannot hold its comments; write the object in block style")
+	errAnchor      = errors.New("it has an anchor in use; replace its aliases by the value first")
+	errShared      = errors.New("it comes from a merge key or an alias; set the field itself")
 	errNoChange    = errors.New("unknown kind of change")
 	// errReads is a last resort: the text after the edit would be read as another object.
 	errReads = errors.New("its text cannot be edited safely")

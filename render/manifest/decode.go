@@ -130,13 +130,13 @@ func (d *decoder) full() bool {
 	var f finding.Finding
 	switch {
 	case len(d.findings) >= maxFindings:
-		f.Message = fmt.Sprintf("has more than %d findings; the rest of it was not read", maxFindings)
+		f.Message = fmt.Sprintf("has more than %d findings: the rest is not read", maxFindings)
 		f.Remedy.Text = "fix these first"
 	case d.expanded > MaxExpanded:
-		f.Message = fmt.Sprintf("has aliases that expand it to more than %d MiB; the rest of it was not read", MaxExpanded>>20)
-		f.Remedy.Text = "write the values out instead of using YAML aliases"
+		f.Message = fmt.Sprintf("aliases expand it above %d MiB: the rest is not read", MaxExpanded>>20)
+		f.Remedy.Text = "replace YAML aliases by their values"
 	case len(d.documents) >= maxObjects:
-		f.Message = fmt.Sprintf("has more than %d objects; the rest of it was not read", maxObjects)
+		f.Message = fmt.Sprintf("has more than %d objects: the rest is not read", maxObjects)
 		f.Remedy.Text = "split it into several files"
 	default:
 		return false
@@ -157,16 +157,16 @@ func notText(f *source.File) *finding.Finding {
 		return tooLarge(f.Name)
 	case bytes.HasPrefix(f.Data, []byte("\xFF\xFE")) || bytes.HasPrefix(f.Data, []byte("\xFE\xFF")):
 		finding.Position = whole.At(0)
-		finding.Message = "is text in UTF-16, not in UTF-8"
+		finding.Message = "must be UTF-8, not UTF-16"
 		finding.Remedy.Text = "save it as UTF-8"
 	case nul >= 0:
 		finding.Position = whole.At(nul)
-		finding.Message = fmt.Sprintf("is not text: byte %d is NUL", nul+1)
+		finding.Message = fmt.Sprintf("must be text: byte %d is NUL", nul+1)
 		finding.Remedy.Text = "name a YAML or JSON file"
 	case !utf8.Valid(f.Data):
 		at := invalidAt(f.Data)
 		finding.Position = whole.At(at)
-		finding.Message = fmt.Sprintf("is not text in UTF-8: byte %d is not part of a character", at+1)
+		finding.Message = fmt.Sprintf("must be UTF-8: byte %d is invalid", at+1)
 		finding.Remedy.Text = "save it as UTF-8, or name a YAML or JSON file"
 	default:
 		return nil

@@ -243,8 +243,8 @@ func (d *diagnosis) untyped(n *yaml.Node) {
 		if _, err := d.Scalar(n); err != nil {
 			d.add(finding.Finding{
 				Code: codes.WrongType, Severity: finding.Error,
-				Message: "has a value that JSON does not have",
-				Remedy:  finding.Remedy{Text: "write a number, true, false, null or a text in double quotes"},
+				Message: "has a value without a JSON form",
+				Remedy:  finding.Remedy{Text: "use a number, true, false, null or a string in double quotes"},
 			}, n)
 		}
 	}
@@ -272,8 +272,8 @@ func (d *diagnosis) keys(n *yaml.Node, step func(string) fieldpath.Step) []sourc
 		case d.isAny && len(d.path) == 0:
 			f.Message, f.Remedy.Text, below = fmt.Sprintf("the key is already set in line %d", line), "keep one of the two", nil
 		case c.Merge:
-			f.Message = fmt.Sprintf("%s is set in line %d and again by the merge key behind it; YAML readers differ on which wins", quote(c.Name), line)
-			f.Remedy.Text = `move "<<" in front of the keys that override what it brings`
+			f.Message = fmt.Sprintf("%s is set in line %d and by the merge key after it: YAML readers differ on the winner", quote(c.Name), line)
+			f.Remedy.Text = `move "<<" before the keys that override it`
 		case c.Name != written:
 			f.Message = fmt.Sprintf("the bare key %s is read as %s, which is already set in line %d", clip(written), quote(c.Name), line)
 			f.Remedy.Text = "quote it: " + quote(written)
@@ -289,9 +289,9 @@ func (d *diagnosis) keys(n *yaml.Node, step func(string) fieldpath.Step) []sourc
 	named := make([]source.Entry, 0, len(entries))
 	for _, e := range entries {
 		if e.Err != nil {
-			help := "write the key as a text in double quotes"
+			help := "put the key in double quotes"
 			if d.IsMerge(e.Key) {
-				help = `write "<<: *name", where the anchor &name marks an object`
+				help = `use "<<: *name" with an anchor &name of an object`
 			}
 			d.add(finding.Finding{
 				Code: codes.WrongType, Severity: finding.Error,

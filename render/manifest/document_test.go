@@ -122,7 +122,7 @@ func TestDecodeKinds(t *testing.T) {
 		},
 		{
 			name: "another version", text: "apiVersion: example.com/v2\nkind: Widget\nmetadata: {name: w}\n",
-			findings: `f:1:1: TW109: Widget w: .apiVersion: "example.com/v2" is not a version of Widget that is read here, and the object is left out; set apiVersion to example.com/v1 if the object has the fields of that version`,
+			findings: `f:1:1: TW109: Widget w: .apiVersion: Unsupported value: "example.com/v2" of Widget: the object is skipped; set apiVersion to example.com/v1 if the object has the fields of that version`,
 			reason:   "it may be another project's",
 		},
 		{name: "another kind", text: "apiVersion: example.com/v1\nkind: Gadget\nmetadata: {name: w}\n", reason: "kinds that are not read do not matter"},

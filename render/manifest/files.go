@@ -76,7 +76,7 @@ func (l *listing) file(name string) {
 // found adds a file that no path names by itself. A named pipe could wait for its writer forever, and a device has no end.
 func (l *listing) found(name string, kind fs.FileMode) {
 	if kind&(fs.ModeNamedPipe|fs.ModeSocket|fs.ModeDevice) != 0 {
-		l.fail(name, "is no regular file", "remove it, or name it itself")
+		l.fail(name, "must be a regular file", "remove it, or name the file itself")
 		return
 	}
 	l.file(name)
@@ -175,7 +175,7 @@ func isManifest(name string) bool {
 // pattern adds the matches of a glob, and the files of matching directories.
 func (l *listing) pattern(p string) {
 	if _, err := path.Match(p, ""); err != nil {
-		l.fail(p, "is a malformed pattern", `close every "[" or put "\" in front of it`)
+		l.fail(p, "invalid pattern", `close every "[" or put "\" in front of it`)
 		return
 	}
 	before := len(l.findings)

@@ -24,14 +24,14 @@ func TestHostile(t *testing.T) {
 		mega int    // bytes allocated, in MiB
 	}{
 		{"a large file", func() string { return strings.Repeat("# comment\n", 7<<20) }, "TW100 is larger than 64 MiB", 1},
-		{"a large document", func() string { return job + "spec: {}\n" + strings.Repeat("# comment\n", 1<<19) }, "TW100 a document of 5.0 MiB is larger than the 3 MiB that an API server takes", 1},
+		{"a large document", func() string { return job + "spec: {}\n" + strings.Repeat("# comment\n", 1<<19) }, "TW100 the document has 5.0 MiB: must have at most 3 MiB, as in the API server", 1},
 		{"a large JSON object", func() string {
 			return `{"apiVersion":"v1","kind":"ConfigMap","data":{"a":"` + strings.Repeat("a", 4<<20) + `"}}`
-		}, "TW100 a document of 4.0 MiB is larger than the 3 MiB that an API server takes", 40},
-		{"a NUL", func() string { return "kind: \x00\n" }, "TW100 is not text: byte 7 is NUL", 1},
-		{"a binary file", func() string { return "\x7fELF\x02\x01\x01\x00" }, "TW100 is not text: byte 8 is NUL", 1},
-		{"UTF-16", func() string { return "\xff\xfek\x00i\x00" }, "TW100 is text in UTF-16, not in UTF-8", 1},
-		{"Latin-1", func() string { return "kind: caf\xe9\n" }, "TW100 is not text in UTF-8: byte 10 is not part of a character", 1},
+		}, "TW100 the document has 4.0 MiB: must have at most 3 MiB, as in the API server", 40},
+		{"a NUL", func() string { return "kind: \x00\n" }, "TW100 must be text: byte 7 is NUL", 1},
+		{"a binary file", func() string { return "\x7fELF\x02\x01\x01\x00" }, "TW100 must be text: byte 8 is NUL", 1},
+		{"UTF-16", func() string { return "\xff\xfek\x00i\x00" }, "TW100 must be UTF-8, not UTF-16", 1},
+		{"Latin-1", func() string { return "kind: caf\xe9\n" }, "TW100 must be UTF-8: byte 10 is invalid", 1},
 		{"a control character", func() string { return "kind: \x01\n" }, "TW100 cannot be parsed: control characters are not allowed", 1},
 		{"nested lists", func() string { return strings.Repeat("[", 3<<20) }, "TW100 is nested deeper than 1000 levels", 40},
 		{"nested lists, closed", func() string { return "a: " + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) }, "TW100 is nested deeper than 1000 levels", 60},
@@ -49,10 +49,10 @@ func TestHostile(t *testing.T) {
 				fmt.Fprintf(&b, "%c: &%c [%s]\n", c, c, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*%c, ", c-1), 9), ", "))
 			}
 			return b.String()
-		}, "TW100 is refused: its aliases expand it to more than 3 MiB", 10},
+		}, "TW100 is rejected: its aliases expand it to more than 3 MiB", 10},
 		{"an alias bomb of text", func() string {
 			return "a: &a " + strings.Repeat("x", 1<<20) + "\nb: [" + strings.Repeat("*a, ", 10000) + "]\n"
-		}, "TW100 is refused: its aliases expand it to more than 3 MiB", 60},
+		}, "TW100 is rejected: its aliases expand it to more than 3 MiB", 60},
 		{"an alias bomb of merge keys", func() string {
 			var b strings.Builder
 			b.WriteString("a0: &a0 {" + strings.Repeat("x: y, ", 10) + "}\n")
@@ -60,10 +60,10 @@ func TestHostile(t *testing.T) {
 				fmt.Fprintf(&b, "a%d: &a%d {l: *a%d, r: *a%d}\n", i, i, i-1, i-1)
 			}
 			return b.String()
-		}, "TW100 is refused: its aliases expand it to more than 3 MiB", 10},
+		}, "TW100 is rejected: its aliases expand it to more than 3 MiB", 10},
 		{"aliases of many documents", func() string {
 			return strings.Repeat("---\na: &a [x, "+strings.Repeat("x", 2000)+"]\nb: ["+strings.Repeat("*a,", 1400)+"*a]\n", 40)
-		}, "TW100 has aliases that expand it to more than 32 MiB; the rest of it was not read", 300},
+		}, "TW100 aliases expand it above 32 MiB: the rest is not read", 300},
 		{"a deep chain of aliases", func() string {
 			var b strings.Builder
 			b.WriteString("a0: &a0 x\n")
@@ -80,9 +80,9 @@ func TestHostile(t *testing.T) {
 			}
 			return b.String()
 		}, "TW101 unknown field \"a0\"", 2000},
-		{"an alias to itself", func() string { return "a: &a [*a]\n" }, "TW100 is refused: an alias refers to the value that contains it", 1},
-		{"a merge of itself", func() string { return "a: &a {<<: *a}\n" }, "TW100 is refused: an alias refers to the value that contains it", 1},
-		{"a million values", func() string { return "[" + strings.Repeat("1,", 1<<20) + "1]" }, "TW100 has more than 20000 findings; the rest of it was not read", 100},
+		{"an alias to itself", func() string { return "a: &a [*a]\n" }, "TW100 is rejected: an alias refers to the value that contains it", 1},
+		{"a merge of itself", func() string { return "a: &a {<<: *a}\n" }, "TW100 is rejected: an alias refers to the value that contains it", 1},
+		{"a million values", func() string { return "[" + strings.Repeat("1,", 1<<20) + "1]" }, "TW100 has more than 20000 findings: the rest is not read", 100},
 		{"a million values in YAML", func() string {
 			return job + "spec: {trainer: {command: [" + strings.Repeat("a,", 700000) + "]}, x: 1}\n"
 		}, "TW101 unknown field \"x\"", 3000},
@@ -93,14 +93,14 @@ func TestHostile(t *testing.T) {
 				fmt.Fprintf(&b, "a%d: 1\n", i)
 			}
 			return b.String()
-		}, "TW100 has more than 20000 findings; the rest of it was not read", 1000},
-		{"many documents", func() string { return strings.Repeat("---\na\n", 1<<20) }, "TW100 has more than 20000 findings; the rest of it was not read", 1000},
-		{"many objects", func() string { return "[" + strings.Repeat(`{"kind":"A","apiVersion":"b"},`, 120000) + "1]" }, "TW100 has more than 100000 objects; the rest of it was not read", 1000},
+		}, "TW100 has more than 20000 findings: the rest is not read", 1000},
+		{"many documents", func() string { return strings.Repeat("---\na\n", 1<<20) }, "TW100 has more than 20000 findings: the rest is not read", 1000},
+		{"many objects", func() string { return "[" + strings.Repeat(`{"kind":"A","apiVersion":"b"},`, 120000) + "1]" }, "TW100 has more than 100000 objects: the rest is not read", 1000},
 		{"a long key", func() string { return job + strings.Repeat("a", 1000) + ": 1\n" }, "TW101 unknown field \"" + strings.Repeat("a", 60) + "…\"", 2},
 		{"a very long key", func() string { return job + "? " + strings.Repeat("a", 1<<20) + "\n: 1\n" }, "TW101 unknown field \"" + strings.Repeat("a", 60) + "…\"", 100},
 		{"a long JSON line", func() string {
 			return `{"apiVersion":"v1","kind":"ConfigMap","x":1,"data":{` + strings.TrimSuffix(strings.Repeat(`"k":"v",`, 100000), ",") + "}}"
-		}, "TW100 has more than 20000 findings; the rest of it was not read", 1000},
+		}, "TW100 has more than 20000 findings: the rest is not read", 1000},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if tc.mega >= 1000 && tc.name != "many objects" {

@@ -140,27 +140,27 @@ func (d *decoder) syntax(s *source.Source, err error) {
 	}
 	switch {
 	case errors.Is(err, source.ErrTooDeep), problem == source.ErrTooDeep.Error():
-		f.Message, f.Remedy.Text = "is "+problem, "take levels out of it; manifests need fewer than 40"
+		f.Message, f.Remedy.Text = "is "+problem, "use fewer levels"
 	case errors.Is(err, source.ErrBomb), errors.Is(err, source.ErrCycle):
-		f.Message, f.Remedy.Text = "is refused: "+problem, "write the values out instead of using YAML aliases"
+		f.Message, f.Remedy.Text = "is rejected: "+problem, "replace YAML aliases by their values"
 	case errors.Is(err, source.ErrTemplate), source.IsTemplate(s.Text):
 		f.Remedy.Text = "if it is a template, render it first"
 	case errors.Is(err, source.ErrSeparator):
-		f.Message, f.Remedy.Text = problem, `put the content on a line of its own, behind the line of "---"`
+		f.Message, f.Remedy.Text = problem, `move the content to the line after "---"`
 	case errors.Is(err, source.ErrJSONStream):
-		f.Remedy.Text = "put each object in a file of its own, or use one format for all"
+		f.Remedy.Text = "use one file for each object, or one format for all"
 	case directiveIn(s.Text) >= 0:
-		f.Position, f.Remedy.Text = s.At(directiveIn(s.Text)), `remove the directive: kubectl ends the document at the "---" behind it`
+		f.Position, f.Remedy.Text = s.At(directiveIn(s.Text)), `remove the directive`
 	case errors.As(err, new(source.TrailingError)):
-		f.Remedy.Text = `put "---" between two documents, and begin the lines of one at the same column`
+		f.Remedy.Text = `add "---" between documents, and begin their lines in one column`
 	case strings.HasPrefix(problem, source.UnknownAnchor):
-		f.Remedy.Text = "quote a text that begins with *, or define the anchor before this alias"
+		f.Remedy.Text = "quote a string that begins with *, or define the anchor before this alias"
 	case problem == "control characters are not allowed":
-		f.Remedy.Text = "remove the character, or write it as an escape in double quotes"
+		f.Remedy.Text = "remove the character, or escape it in double quotes"
 	case problem == "found character that cannot start any token":
-		f.Remedy.Text = "indent with spaces, not tabs, and quote a text that begins with % @ or `"
+		f.Remedy.Text = "indent with spaces, not tabs, and quote a string that begins with % @ or `"
 	case problem == "mapping values are not allowed in this context":
-		f.Remedy.Text = `check the indentation, and quote a text that holds ": "`
+		f.Remedy.Text = `check the indentation, and quote a string with ": "`
 	}
 	d.findings = append(d.findings, f)
 }

@@ -99,7 +99,7 @@ func TestDecode_LargeListRejected(t *testing.T) {
 		"items, no end": "apiVersion: v1\nkind: List\nmetadata: {name: " + strings.Repeat("x", 4<<20) + "}\nitems:",
 	} {
 		documents, findings := manifest.Decode("dump.yaml", []byte(text))
-		if len(findings) != 1 || !strings.Contains(findings[0].Message, "larger than the 3 MiB") {
+		if len(findings) != 1 || !strings.Contains(findings[0].Message, "must have at most 3 MiB") {
 			t.Errorf("%s: %d documents, %.500v", name, len(documents), findings)
 		}
 	}

@@ -129,8 +129,8 @@ func recognize(id identity, further []Kind) (*readable, *finding.Finding) {
 		case group == trainerGroup && version == oldVersion:
 			return &r, &finding.Finding{
 				Code: codes.OldVersion, Severity: finding.Warning, Path: fieldpath.Fields("apiVersion"),
-				Message: fmt.Sprintf("%s does not exist; it is read as %s", id.apiVersion, r.apiVersion()),
-				Remedy:  finding.Remedy{Do: finding.SetValue, Options: []string{r.apiVersion()}, IsCertain: true, Text: "write apiVersion: " + r.apiVersion()},
+				Message: fmt.Sprintf("%s does not exist: it is read as %s", id.apiVersion, r.apiVersion()),
+				Remedy:  finding.Remedy{Do: finding.SetValue, Options: []string{r.apiVersion()}, IsCertain: true, Text: "set apiVersion: " + r.apiVersion()},
 			}
 		case slices.ContainsFunc(further, func(k Kind) bool { return k.Group == group && k.Kind == id.kind }):
 			remedy := fmt.Sprintf("set apiVersion to %s if the object has the fields of that version", r.apiVersion())
@@ -141,14 +141,14 @@ func recognize(id identity, further []Kind) (*readable, *finding.Finding) {
 			}
 			return nil, &finding.Finding{
 				Code: codes.UnknownVersion, Severity: finding.Warning, Path: fieldpath.Fields("apiVersion"),
-				Message: fmt.Sprintf("%s is not a version of %s that is read here, and the object is left out", quote(id.apiVersion), r.kind),
+				Message: fmt.Sprintf("Unsupported value: %s of %s: the object is skipped", quote(id.apiVersion), r.kind),
 				Remedy:  finding.Remedy{Text: remedy},
 			}
 		default:
 			return nil, &finding.Finding{
 				Code: codes.UnknownVersion, Severity: finding.Error, Path: fieldpath.Fields("apiVersion"),
-				Message: fmt.Sprintf("%s is not a version of %s that is read here", quote(id.apiVersion), r.kind),
-				Remedy:  finding.Remedy{Do: finding.SetValue, Options: []string{r.apiVersion()}, IsCertain: true, Text: "write apiVersion: " + r.apiVersion()},
+				Message: fmt.Sprintf("Unsupported value: %s of %s", quote(id.apiVersion), r.kind),
+				Remedy:  finding.Remedy{Do: finding.SetValue, Options: []string{r.apiVersion()}, IsCertain: true, Text: "set apiVersion: " + r.apiVersion()},
 			}
 		}
 	}
@@ -160,8 +160,8 @@ func recognize(id identity, further []Kind) (*readable, *finding.Finding) {
 		// Other projects rarely use kinds of these names.
 		return nil, &finding.Finding{
 			Code: codes.UnknownKind, Severity: finding.Warning, Path: fieldpath.Fields("apiVersion"),
-			Message: fmt.Sprintf("a %s of %s is not the Trainer's and is left out", id.kind, quote(id.apiVersion)),
-			Remedy:  finding.Remedy{Text: fmt.Sprintf("write apiVersion: %s if it is meant to be", namesake.apiVersion())},
+			Message: fmt.Sprintf("%s of %s is not a kind of the Trainer: the object is skipped", id.kind, quote(id.apiVersion)),
+			Remedy:  finding.Remedy{Text: fmt.Sprintf("set apiVersion: %s, or ignore this warning", namesake.apiVersion())},
 		}
 	case group == trainerGroup && slices.Contains(unread, id.kind):
 	case group == trainerGroup || group == jobsetGroup:

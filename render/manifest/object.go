@@ -50,11 +50,11 @@ func (d *decoder) node(s *source.Source, r *source.Reading, at fieldpath.Path, n
 		d.list(s, at, len(n.Content), d.documents[before:])
 		return
 	case n.Kind == yaml.SequenceNode:
-		d.notAnObject(s, at, "is a list, not an object")
+		d.notAnObject(s, at, "must be an object, not a list")
 		return
 	case n.Kind != yaml.MappingNode:
 		if from.lists > 0 || !r.IsNull(n) {
-			d.notAnObject(s, at, "is a bare value, not an object")
+			d.notAnObject(s, at, "must be an object, not a scalar")
 		}
 		return
 	}
@@ -82,9 +82,9 @@ func (d *decoder) list(s *source.Source, at fieldpath.Path, n int, items []*Docu
 	switch {
 	case d.patches:
 	case n == 0:
-		d.notAnObject(s, at, "is an empty list, not an object")
+		d.notAnObject(s, at, "must be an object, not an empty list")
 	case slices.ContainsFunc(items, func(o *Document) bool { return o.Object != nil || o.Broken }):
-		d.rejectText(s.Position(s.Find(at, nil)), "is a list of objects: kubectl reads one object in each document, or a v1 List", "write a document for each object")
+		d.rejectText(s.Position(s.Find(at, nil)), "must be one object or a v1 List, not a list of objects", "write a document for each object")
 	}
 }
 
@@ -287,8 +287,8 @@ func (d *decoder) tooLarge(s *source.Source, size int) bool {
 	if size <= source.MaxDocument {
 		return false
 	}
-	d.rejectText(s.Position(nil), fmt.Sprintf("a document of %.1f MiB is larger than the 3 MiB that an API server takes", float64(size)/(1<<20)),
-		`split it with "---" lines, or write a large List as JSON`)
+	d.rejectText(s.Position(nil), fmt.Sprintf("the document has %.1f MiB: must have at most 3 MiB, as in the API server", float64(size)/(1<<20)),
+		`split it with "---", or convert a large List to JSON`)
 	return true
 }
 
@@ -299,5 +299,5 @@ func (d *decoder) rejectText(at fieldpath.Position, message, help string) {
 	})
 }
 func (d *decoder) tooManyLists(s *source.Source, at fieldpath.Path) {
-	d.rejectText(s.Position(s.Find(at, nil)), fmt.Sprintf("has Lists in each other, more than %d deep", maxLists), "write the items into one List")
+	d.rejectText(s.Position(s.Find(at, nil)), fmt.Sprintf("has Lists nested more than %d deep", maxLists), "use one List")
 }

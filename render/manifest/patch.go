@@ -74,7 +74,7 @@ func (a *API) DecodePatches(file string, data []byte) ([]Patch, finding.List) {
 			patches = append(patches, Patch{Patch: trainer.RuntimePatch{Manager: o.Manager}, Document: document, Extended: o.TrainingRuntimeSpec})
 		case *trainer.TrainJob:
 			if document.Overrides != nil {
-				f := withoutPatches(document, finding.Error, "has overrides of Trainer 2.1, which are nobody's patches")
+				f := withoutPatches(document, finding.Error, "has overrides of Trainer 2.1 instead of patches")
 				f.Remedy = finding.Remedy{Do: finding.Migrate, Text: "rewrite them as the patch of one manager"}
 				d.findings = append(d.findings, f)
 				continue
@@ -84,7 +84,7 @@ func (a *API) DecodePatches(file string, data []byte) ([]Patch, finding.List) {
 			}
 			patches = append(patches, patchesOf(document, o)...)
 		default:
-			d.findings = append(d.findings, withoutPatches(document, finding.Error, "is no patch"))
+			d.findings = append(d.findings, withoutPatches(document, finding.Error, "must be a patch"))
 		}
 	}
 	d.findings.Sort()
@@ -94,7 +94,7 @@ func (a *API) DecodePatches(file string, data []byte) ([]Patch, finding.List) {
 func withoutPatches(d *Document, severity finding.Severity, message string) finding.Finding {
 	return finding.Finding{
 		Code: codes.NotAnObject, Severity: severity, Object: d.ID, Position: d.Position(nil),
-		Message: message, Remedy: finding.Remedy{Text: "give a RuntimePatch, a list of them, an ExtendedPatch, or a TrainJob whose patches are taken"},
+		Message: message, Remedy: finding.Remedy{Text: "use a RuntimePatch, a list of them, an ExtendedPatch, or a TrainJob with patches"},
 	}
 }
 

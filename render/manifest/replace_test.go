@@ -79,9 +79,9 @@ func TestReplaceField(t *testing.T) {
 			want:   head + "spec: {\n  # of labels\n  # of c\n  made: {a: [\"1\", two], b: x},\n  suspend: true}\n",
 			reason: "what has no place any more stands before the new field",
 		},
-		{name: "comments without a line", file: head + "spec: {suspend: true, labels: {\n    # of c\n    c: d}}\n", rejected: ".spec.labels: its comments would be lost", reason: "no comment fits"},
+		{name: "comments without a line", file: head + "spec: {suspend: true, labels: {\n    # of c\n    c: d}}\n", rejected: ".spec.labels: braces cannot hold its comments", reason: "no comment fits"},
 		{name: "an alias", file: head + "metadata:\n  annotations: &a\n    c: d\nspec:\n  labels: *a\n", want: head + "metadata:\n  annotations: &a\n    c: d\nspec:\n  made:\n    a:\n    - \"1\"\n    - two\n    b: x\n", reason: "what it refers to stays where it is"},
-		{name: "an anchor", file: head + "spec:\n  labels: &a\n    c: d\nmetadata:\n  annotations: *a\n", rejected: ".spec.labels: it has an anchor that other parts of the file refer to", reason: "they would lose it"},
+		{name: "an anchor", file: head + "spec:\n  labels: &a\n    c: d\nmetadata:\n  annotations: *a\n", rejected: ".spec.labels: it has an anchor in use", reason: "they would lose it"},
 		{name: "a merge key", file: head + "metadata:\n  annotations: &a {labels: {b: x}}\nspec:\n  <<: *a\n", rejected: ".spec.labels: it comes from a merge key", reason: "the text of another field says it"},
 	}
 	for _, tt := range tests {

@@ -36,7 +36,7 @@ func Snapshot(cm *corev1.ConfigMap) (trainJob string, runtime any, err error) {
 	}
 	runtime, err = snapshot(cm)
 	if err != nil {
-		return trainJob, nil, fmt.Errorf("ConfigMap %s: .data[%q]: %w; delete the ConfigMap to have the Trainer write it again", cm.Name, snapshotKey, err)
+		return trainJob, nil, fmt.Errorf("ConfigMap %s: .data[%q]: %w; delete the ConfigMap: the Trainer writes it again", cm.Name, snapshotKey, err)
 	}
 	return trainJob, runtime, nil
 }
@@ -45,7 +45,7 @@ func snapshot(cm *corev1.ConfigMap) (any, error) {
 	text, ok := cm.Data[snapshotKey]
 	switch {
 	case !ok:
-		return nil, errors.New("there is no such key")
+		return nil, errors.New("the key is missing")
 	case len(text) > source.MaxDocument:
 		return nil, source.ErrTooLarge
 	}

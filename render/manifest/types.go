@@ -57,15 +57,15 @@ func (d *diagnosis) wrongType(n *yaml.Node, t reflect.Type) {
 	case n.Kind != yaml.SequenceNode && t.Kind() == reflect.Slice && isCollection(t):
 		f.Remedy.Text = `begin each item with "- ", or put the items in [ ]`
 	case n.Kind == yaml.SequenceNode && isCollection(t):
-		f.Remedy.Text = "write one object: it is not a list"
+		f.Remedy.Text = "use one object, not a list"
 	}
 	if n.Kind == yaml.ScalarNode && strings.Contains(n.Value, "{{") {
 		f.Remedy.Text = "if it is a template, render it first"
 	} else if got == "string" && slices.Equal(d.path, fieldpath.Fields("spec", "trainer", "numProcPerNode")) {
 		// Trainer 2.1 took auto, cpu and gpu.
-		f.Remedy.Text = "set an integer, or remove the field to have the number of the node's devices, which was auto until Trainer 2.1"
+		f.Remedy.Text = "set an integer, or remove the field, which means auto"
 		if n.Value == "cpu" || n.Value == "gpu" {
-			f.Remedy.Text = fmt.Sprintf("write the number of the node's %ss, which the word %s stood for until Trainer 2.1", strings.ToUpper(n.Value), n.Value)
+			f.Remedy.Text = fmt.Sprintf("set the number of the node's %ss, as %s until Trainer 2.1", strings.ToUpper(n.Value), n.Value)
 		}
 	}
 	d.repairType(&f.Remedy, n, t)

@@ -199,9 +199,9 @@ func formerField(t reflect.Type, e source.Entry, f *finding.Finding) bool {
 		return false
 	}
 	f.Message = "numProcPerNode of torch is gone since Trainer 2.2"
-	f.Remedy.Text = "set .spec.trainer.numProcPerNode of the TrainJob, or leave it to the number of its devices"
+	f.Remedy.Text = "set .spec.trainer.numProcPerNode of the TrainJob, or remove the field"
 	if source.Target(e.Value).Value == "auto" {
-		f.Remedy = finding.Remedy{Do: finding.Remove, Text: "remove it: the number of the node's devices, which was auto, is all there is"}
+		f.Remedy = finding.Remedy{Do: finding.Remove, Text: "remove it: the policy counts the node's devices, as for auto"}
 	}
 	return true
 }

@@ -44,7 +44,7 @@ func Companions(j *Job, payload Payload) []Object {
 			objects = append(objects, hosts)
 		}
 		if payload.Secrets == nil {
-			j.reportOmittedSecret("mpi", j.sshSecretName(), "the key pair with which the launcher reaches the nodes")
+			j.reportOmittedSecret("mpi", j.sshSecretName(), "the launcher's key pair for the nodes")
 		} else if secret, err := j.sshSecret(payload.Secrets); err != nil {
 			j.noSecret("mpi", j.sshSecretName(), err)
 		} else {
@@ -60,7 +60,7 @@ func Companions(j *Job, payload Payload) []Object {
 			objects = append(objects, j.fluxScripts(templates))
 		}
 		if payload.Secrets == nil {
-			j.reportOmittedSecret("flux", j.curveSecretName(), "the certificate with which the brokers know each other")
+			j.reportOmittedSecret("flux", j.curveSecretName(), "the certificate of the brokers")
 		} else if secret, err := j.curveSecret(payload.Secrets); err != nil {
 			j.noSecret("flux", j.curveSecretName(), err)
 		} else {
@@ -87,19 +87,19 @@ func Companions(j *Job, payload Payload) []Object {
 
 func (j *Job) reportOmittedSecret(policy, name, what string) {
 	j.reportOmitted(policy, finding.Finding{
-		Message: fmt.Sprintf("Secret %s/%s is left out: it holds %s, which the controller makes in the cluster", j.TrainJob.Namespace, name, what),
-		Remedy:  finding.Remedy{Do: finding.Provide, Options: []string{"Secret"}, Text: "apply the TrainJob and let the controller make it, or have one made"},
+		Message: fmt.Sprintf("the output omits Secret %s/%s with %s, which the controller creates", j.TrainJob.Namespace, name, what),
+		Remedy:  finding.Remedy{Do: finding.Provide, Options: []string{"Secret"}, Text: "apply the TrainJob, or generate the Secret"},
 	})
 }
 
 func (j *Job) noSecret(policy, name string, err error) {
 	j.reportRuntime(codes.Payload, finding.Error, fieldpath.Fields("spec", "mlPolicy", policy),
-		fmt.Sprintf("Secret %s/%s cannot be made: %v", j.TrainJob.Namespace, name, err), "hand in a working source of random bytes")
+		fmt.Sprintf("cannot generate Secret %s/%s: %v", j.TrainJob.Namespace, name, err), "pass a working source of random bytes")
 }
 
 func (j *Job) reportOmittedScripts() {
 	j.reportOmitted("flux", finding.Finding{
-		Message: fmt.Sprintf("ConfigMap %s/%s is left out: its scripts are texts of the Trainer", j.TrainJob.Namespace, j.fluxScriptsName()),
+		Message: fmt.Sprintf("the output omits ConfigMap %s/%s with the Trainer's scripts", j.TrainJob.Namespace, j.fluxScriptsName()),
 		Remedy: finding.Remedy{
 			Do: finding.Provide, Options: []string{"ConfigMap"},
 			Text: "name their folder " + j.fluxFolder(),
@@ -115,7 +115,7 @@ func (j *Job) reportOmitted(policy string, f finding.Finding) {
 
 func (j *Job) noScripts(err error) {
 	j.reportRuntime(codes.Payload, finding.Error, fieldpath.Fields("spec", "mlPolicy", "flux"),
-		fmt.Sprintf("ConfigMap %s/%s cannot be made from the Flux templates: %v", j.TrainJob.Namespace, j.fluxScriptsName(), err),
+		fmt.Sprintf("cannot render ConfigMap %s/%s from the Flux templates: %v", j.TrainJob.Namespace, j.fluxScriptsName(), err),
 		"name the folder "+j.fluxFolder())
 }
 
@@ -125,6 +125,6 @@ func (j *Job) fluxFolder() string {
 
 func (j *Job) reportOmittedCertificate() {
 	j.reportTrainJob(codes.LeftOut, finding.Warning, nil,
-		fmt.Sprintf("ConfigMap %s/%s is left out: it holds the certificate of the controller's status server, which only the cluster knows", j.TrainJob.Namespace, j.statusConfigName()),
-		"apply the TrainJob and let the controller make it")
+		fmt.Sprintf("the output omits ConfigMap %s/%s with the certificate of the controller's status server", j.TrainJob.Namespace, j.statusConfigName()),
+		"apply the TrainJob: the controller creates it")
 }

@@ -38,12 +38,12 @@ func inRuntime(path fieldpath.Path) fieldpath.Path {
 }
 
 func (j *Job) portLost(layer merge.Layer, c Place, before corev1.ContainerPort) {
-	message := fmt.Sprintf("port %d of container %s has no name and is replaced by port %d of %s", before.ContainerPort, c.Name, port, layer)
+	message := fmt.Sprintf("port %d of container %s has no name: port %d of %s replaces it", before.ContainerPort, c.Name, port, layer)
 	if before.ContainerPort == port {
-		message = fmt.Sprintf("port %d of container %s loses its name %s to the port of %s", port, c.Name, before.Name, layer)
+		message = fmt.Sprintf("port %d of container %s loses its name %s: the port of %s replaces it", port, c.Name, before.Name, layer)
 	}
 	j.reportRuntime(codes.PortLost, finding.Warning, inRuntime(c.Path(fieldpath.Field("ports"), portNumber(before.ContainerPort))), message,
-		"give the port a name, and another number than 29500; the controller takes ports without a name for one and the same")
+		"set a name and another number than 29500")
 }
 
 func (j *Job) reportMergedPorts(c Place, lost, doubled corev1.ContainerPort) {
@@ -54,9 +54,9 @@ func (j *Job) reportMergedPorts(c Place, lost, doubled corev1.ContainerPort) {
 		why = "their names are equal"
 	}
 	j.reportRuntime(codes.PortsTakenForOne, finding.Error, inRuntime(c.Path(fieldpath.Field("ports"), portNumber(lost.ContainerPort))),
-		fmt.Sprintf("the controller takes ports %d and %d of container %s for one, since %s: it loses the first and writes the second twice, which the JobSet API rejects",
+		fmt.Sprintf("the controller treats ports %d and %d of container %s as one, since %s: it writes the second twice, and the JobSet API rejects the JobSet",
 			lost.ContainerPort, doubled.ContainerPort, c.Name, why),
-		"give every port of the container a name and a number of its own")
+		"set a different name and number for each port")
 }
 
 // countReplaced reports a count of the template that another one replaces. The job takes the count of counted.
@@ -64,11 +64,11 @@ func (j *Job) countReplaced(s, counted *PodSet, field string, before *int32) {
 	if before == nil || *before == counted.Count || counted.CountFrom.Layer == runtimepatch.TrainJobLayer {
 		return
 	}
-	why, help := "parallelism and completions both become the parallelism, at least one", "write the same number of parallelism and completions, or neither"
+	why, help := "the controller sets both to the parallelism, at least 1", "set parallelism and completions to one number, or neither"
 	if s.Ancestor == Trainer && j.Runtime.MLPolicy != nil {
-		why, help = "the trainer's job takes mlPolicy.numNodes, or else one", "set spec.mlPolicy.numNodes of the runtime instead"
+		why, help = "the trainer's job gets mlPolicy.numNodes, by default 1", "set spec.mlPolicy.numNodes of the runtime instead"
 	} else if s.Name != counted.Name {
-		why, help = fmt.Sprintf("all jobs with the trainer's label take that of job %s", counted.Name), "label one job only"
+		why, help = fmt.Sprintf("all jobs with the trainer's label get the value of job %s", counted.Name), "remove the label from one of the jobs"
 	}
 	j.reportRuntime(codes.CountReplaced, finding.Warning, inRuntime(s.JobPath().Append(fieldpath.Field(field))),
 		fmt.Sprintf("%s %d of job %s becomes %d: %s", field, *before, s.Name, counted.Count, why), help)
@@ -87,13 +87,13 @@ func (j *Job) replicasReplaced(s *PodSet, before int32) {
 	if before == 1 || !known {
 		return
 	}
-	why := "jobs of a section of the TrainJob run once"
+	why := "a job with the label of a section runs once"
 	if before == 0 {
-		why = "the controller cannot tell a zero from nothing"
+		why = "the controller treats 0 as missing"
 	}
 	j.reportRuntime(codes.ReplicasReplaced, finding.Warning, inRuntime(s.Path().Append(fieldpath.Field("replicas"))),
 		fmt.Sprintf("replicas %d of job %s becomes 1: %s", before, s.Name, why),
-		"write replicas: 1; use parallelism for more Pods, and leave a job out that is not to run")
+		"set replicas: 1, use parallelism for more Pods, or remove the job")
 }
 
 func (j *Job) suspendReplaced(before *bool) {
@@ -101,8 +101,8 @@ func (j *Job) suspendReplaced(before *bool) {
 		return
 	}
 	j.reportRuntime(codes.SuspendReplaced, finding.Warning, inRuntime(fieldpath.Fields("spec", "suspend")),
-		"the runtime's suspend: true is replaced by the TrainJob's, and the job starts at once",
-		"set spec.suspend of the TrainJob, or have a queue such as Kueue set it")
+		"the TrainJob's suspend replaces the runtime's suspend: true, and the job starts at once",
+		"set spec.suspend of the TrainJob")
 }
 
 // checkTrainer reports TrainJob fields without effect. It runs before any policy.
@@ -119,7 +119,7 @@ func (j *Job) checkTrainer() {
 	set := j.trainerSet()
 	if set == nil || set.Container(Node) == nil {
 		why := "the runtime has no job with the trainer's label and a container called node"
-		help := fmt.Sprintf("label the job %s: %s in the runtime, and call its container node", Ancestor, Trainer)
+		help := fmt.Sprintf("add the label %s: %s to the job in the runtime, and rename its container to node", Ancestor, Trainer)
 		for _, field := range []struct {
 			name string
 			set  bool
@@ -142,8 +142,8 @@ func (j *Job) checkTrainer() {
 		if second.Ancestor == Trainer && second != set {
 			j.reportRuntime(codes.SecondTrainer, finding.Warning,
 				inRuntime(second.Path().Append(fieldpath.Fields("template", "metadata", "labels")...).Append(fieldpath.Key(Ancestor))),
-				fmt.Sprintf("jobs %s and %s both carry the trainer's label: the second gets the image, the command and the env of the TrainJob, %s", set.Name, second.Name, rest),
-				"label one job only")
+				fmt.Sprintf("jobs %s and %s both have the trainer's label: the second gets image, command and env of the TrainJob, %s", set.Name, second.Name, rest),
+				"remove the label from one of the jobs")
 		}
 	}
 }
@@ -157,16 +157,16 @@ func (j *Job) checkCounts(set *PodSet, ignored func(field, why, help string)) {
 		}
 		switch {
 		case reached == nil && policy == "mpi":
-			ignored("numNodes", "under MPI it is for the job called node, which the runtime lacks", "call the nodes' job node in the runtime")
+			ignored("numNodes", "under MPI it needs a job node in the runtime", "rename the nodes' job to node in the runtime")
 		case reached == nil:
-			ignored("numNodes", "the runtime has no job with the trainer's label", fmt.Sprintf("label the job %s: %s in the runtime", Ancestor, Trainer))
+			ignored("numNodes", "the runtime has no job with the trainer's label", fmt.Sprintf("add the label %s: %s to the job in the runtime", Ancestor, Trainer))
 		case *t.NumNodes == 0 && !j.launcherAsNode():
 			j.reportTrainJob(codes.NeverCreated, finding.Warning, fieldpath.Fields("spec", "trainer", "numNodes"),
 				fmt.Sprintf("the Pods of job %s are never created: numNodes is 0, and the Job completes at once", reached.Name), "set numNodes to 1 or more")
 		}
 	}
 	if j.numProcPerNode() != nil && slices.Contains([]string{"plain", "jax", "xgboost"}, policy) {
-		ignored("numProcPerNode", fmt.Sprintf("a runtime of policy %s starts its processes itself", policy), "remove it, or set what the program of the runtime reads")
+		ignored("numProcPerNode", fmt.Sprintf("a runtime of policy %s does not use it", policy), "remove it, or set a variable of the runtime's program")
 	}
 }
 
@@ -179,23 +179,23 @@ func (j *Job) checkResources(set *PodSet, ignored func(field, why, help string))
 	node := j.set(Node)
 	switch {
 	case j.replacesResources() && over.Limits == nil && over.Requests == nil:
-		ignored("resourcesPerNode", "it has neither limits nor requests", "name the resources, or leave resourcesPerNode out")
+		ignored("resourcesPerNode", "it has neither limits nor requests", "set limits or requests, or remove resourcesPerNode")
 	case !j.replacesResources() && j.Runtime.MLPolicy == nil:
-		ignored("resourcesPerNode", "the runtime has no mlPolicy, and the controller then takes no resources from a TrainJob",
+		ignored("resourcesPerNode", "the controller ignores it without an mlPolicy in the runtime",
 			"add an mlPolicy to the runtime, such as numNodes: 1, or set the resources in the runtime")
 	case !reached:
 		ignored("resourcesPerNode", "the runtime has no job with the trainer's label and a container called node",
-			fmt.Sprintf("label the job %s: %s in the runtime, and call its container node", Ancestor, Trainer))
+			fmt.Sprintf("add the label %s: %s to the job in the runtime, and rename its container to node", Ancestor, Trainer))
 	case j.source().MPI != nil && set != nil && set.Name != Node && node != nil && !j.TakesTrainer(node):
 		help := "set the nodes' resources in the runtime"
 		if j.Release.MPINodeTrainer {
 			help += ", or runLauncherAsNode: true"
 		}
-		ignored("resourcesPerNode", fmt.Sprintf("for the nodes, since it goes to job %s alone, which carries the trainer's label", set.Name), help)
+		ignored("resourcesPerNode", fmt.Sprintf("only job %s with the trainer's label gets it", set.Name), help)
 	}
 	if reached && len(over.Claims) > 0 {
 		j.reportTrainJob(codes.ClaimsDropped, finding.Warning, fieldpath.Fields("spec", "trainer", "resourcesPerNode", "claims"),
-			"the controller drops resource claims of resourcesPerNode", "name the claims in the runtime, and leave resourcesPerNode out")
+			"the controller drops resource claims of resourcesPerNode", "set the claims in the runtime, and remove resourcesPerNode")
 	}
 }
 
@@ -204,7 +204,7 @@ func (j *Job) claimsDropped(c Place) {
 	if len(c.Resources.Claims) > 0 {
 		j.reportRuntime(codes.ClaimsDropped, finding.Warning, inRuntime(c.Path(fieldpath.Field("resources"), fieldpath.Field("claims"))),
 			fmt.Sprintf("the controller drops the resource claims of container %s, since the TrainJob has resourcesPerNode", c.Name),
-			"leave spec.trainer.resourcesPerNode out of TrainJobs of this runtime")
+			"remove spec.trainer.resourcesPerNode from TrainJobs of this runtime")
 	}
 }
 
@@ -223,7 +223,7 @@ func (j *Job) checkInitializer() {
 		if section.set && !taken {
 			j.reportTrainJob(codes.ReachesNothing, finding.Warning, fieldpath.Fields("spec", "initializer", section.name),
 				fmt.Sprintf("%s has no effect: the runtime has no job with the label %s and a container of that name", section.name, section.ancestor),
-				fmt.Sprintf("label the job %s: %s in the runtime, and call its container %s", Ancestor, section.ancestor, section.ancestor))
+				fmt.Sprintf("add the label %s: %s to the job in the runtime, and rename its container to %s", Ancestor, section.ancestor, section.ancestor))
 		}
 	}
 }
@@ -234,16 +234,16 @@ func (j *Job) nothingInjected() {
 	switch {
 	case set == nil:
 		j.reportRuntime(codes.NothingInjected, finding.Warning, fieldpath.Fields("spec", "mlPolicy", name),
-			fmt.Sprintf("the %s policy writes nothing: no job carries the trainer's label", name),
-			fmt.Sprintf("label the job %s: %s", Ancestor, Trainer))
+			fmt.Sprintf("the %s policy has no effect: no job has the trainer's label", name),
+			fmt.Sprintf("add the label %s: %s to the job", Ancestor, Trainer))
 	case set.Container(Node) == nil:
 		j.reportRuntime(codes.NothingInjected, finding.Warning, fieldpath.Fields("spec", "mlPolicy", name),
-			fmt.Sprintf("the %s policy writes nothing: job %s has no container called node", name, set.Name),
-			"call the trainer's container node")
+			fmt.Sprintf("the %s policy has no effect: job %s has no container node", name, set.Name),
+			"rename the trainer's container to node")
 	default:
 		j.reportTrainJob(codes.NothingInjected, finding.Warning, fieldpath.Fields("spec", "trainer"),
-			fmt.Sprintf("the %s policy sets up nothing in a TrainJob without spec.trainer: the nodes do not find each other", name),
-			"write trainer: {}, which is enough")
+			fmt.Sprintf("the %s policy has no effect without spec.trainer: the nodes do not find each other", name),
+			"set trainer: {}")
 	}
 }
 
@@ -253,12 +253,12 @@ func (j *Job) checkMaster(set *PodSet) {
 	if set.Name != Node {
 		j.reportRuntime(codes.MasterAddress, finding.Warning, inRuntime(set.Path().Append(fieldpath.Field("name"))),
 			fmt.Sprintf("the policy writes the address %s, but the trainer's job is called %s: no Pod has that address", j.master(), set.Name),
-			"call the job node")
+			"rename the job to node")
 	}
 	if s := j.subdomain(); s != j.TrainJob.Name {
 		j.reportRuntime(codes.MasterAddress, finding.Warning, inRuntime(fieldpath.Fields("spec", "network", "subdomain")),
 			fmt.Sprintf("the policy writes the address %s, but the Pods are in the subdomain %s: no Pod has that address", j.master(), s),
-			"leave the subdomain out; it is then the TrainJob's name")
+			"remove the subdomain")
 	}
 	j.checkHostnames()
 }
@@ -267,8 +267,8 @@ func (j *Job) checkMaster(set *PodSet) {
 func (j *Job) checkHostnames() {
 	if network := j.Template.Spec.Network; network != nil && !orDefault(network.EnableDNSHostnames, true) {
 		j.reportRuntime(codes.MasterAddress, finding.Warning, inRuntime(fieldpath.Fields("spec", "network", "enableDNSHostnames")),
-			fmt.Sprintf("the %s policy names Pods by their DNS names, which enableDNSHostnames: false takes from them", j.policyName()),
-			"leave enableDNSHostnames out")
+			fmt.Sprintf("the %s policy uses DNS names of Pods, and enableDNSHostnames: false removes them", j.policyName()),
+			"remove enableDNSHostnames")
 	}
 }
 
@@ -281,8 +281,8 @@ func (j *Job) checkGPUs(c Place) {
 	}
 	if n := GPUs(c.Resources); n > 0 && GPUs(*t.ResourcesPerNode) == 0 {
 		j.reportTrainJob(codes.GPUsUnseen, finding.Warning, fieldpath.Fields("spec", "trainer", "resourcesPerNode"),
-			fmt.Sprintf("container %s keeps the runtime's %d GPUs, but the %s policy counts GPUs in resourcesPerNode alone, and sees none", c.Name, n, j.policyName()),
-			"name the GPUs in resourcesPerNode, too")
+			fmt.Sprintf("container %s keeps the runtime's %d GPUs, but the %s policy only counts GPUs of resourcesPerNode", c.Name, n, j.policyName()),
+			"set the GPUs in resourcesPerNode")
 	}
 }
 
@@ -290,14 +290,14 @@ func (j *Job) checkGPUs(c Place) {
 func (j *Job) gpusDropped(c Place) {
 	if n := GPUs(c.Resources); j.replacesResources() && n > 0 && GPUs(*j.TrainJob.Spec.Trainer.ResourcesPerNode) == 0 {
 		j.reportTrainJob(codes.GPUsUnseen, finding.Warning, fieldpath.Fields("spec", "trainer", "resourcesPerNode"),
-			fmt.Sprintf("container %s loses the runtime's %d GPUs: Trainer %s replaces all its resources by resourcesPerNode, which names none", c.Name, n, j.Release.Name),
-			"name the GPUs in resourcesPerNode, too")
+			fmt.Sprintf("container %s loses the runtime's %d GPUs: Trainer %s replaces all resources by resourcesPerNode", c.Name, n, j.Release.Name),
+			"set the GPUs in resourcesPerNode")
 	}
 }
 
 func (j *Job) noInjectionTarget(job, container string) {
 	j.reportRuntime(codes.EnvInjection, finding.Error,
 		fieldpath.Fields("spec", "mlPolicy", "torch", "envInjection", "targets").Append(fieldpath.Item("jobName", job)),
-		fmt.Sprintf("envInjection names container %q of replicated job %q, which the runtime lacks", container, job),
-		"name a container of the runtime's template, or remove the target")
+		fmt.Sprintf("Not found: container %q of replicated job %q in envInjection", container, job),
+		"use a container of the runtime's template, or remove the target")
 }

@@ -160,8 +160,8 @@ func (j *Job) curveSecretName() string { return j.TrainJob.Name + "-flux-curve" 
 
 func (j *Job) fluxNeedsNodes() {
 	j.reportTrainJob(codes.FluxNodes, finding.Error, fieldpath.Fields("spec", "trainer", "numNodes"),
-		"a runtime of policy flux needs spec.trainer.numNodes: without it the controller crashes on this TrainJob, again and again",
-		"write trainer: {numNodes: 1}, or as many nodes as the job is to have")
+		"Required value: without it the controller crashes on every reconcile under the flux policy",
+		"set numNodes in spec.trainer")
 }
 
 // checkFlux reports settings that keep Flux from running the intended command.
@@ -177,17 +177,17 @@ func (j *Job) checkFlux() {
 		j.checkGPUs(c)
 		if set.Name != Node {
 			j.reportRuntime(code, finding.Warning, inRuntime(set.Path().Append(fieldpath.Field("name"))),
-				fmt.Sprintf("job %s is to run Flux's script, but the controller mounts it in the job called node only", set.Name),
-				"call the job node")
+				fmt.Sprintf("job %s runs Flux's script, but the controller mounts it in job node only", set.Name),
+				"rename the job to node")
 		}
 		if len(c.Command) > 0 && t.Command == nil && j.Release.Flux == release.Flux22 {
 			j.reportRuntime(code, finding.Warning, inRuntime(c.Path(fieldpath.Field("command"))),
-				fmt.Sprintf("Flux does not run the runtime's command of container %s: Trainer %s sees the TrainJob's alone", c.Name, j.Release.Name),
-				"write the command as spec.trainer.command of the TrainJob")
+				fmt.Sprintf("the runtime's command of container %s has no effect: Trainer %s uses the TrainJob's command only", c.Name, j.Release.Name),
+				"set spec.trainer.command of the TrainJob")
 		}
 		if len(c.Args) > 0 && t.Args != nil {
 			j.reportTrainJob(code, finding.Warning, fieldpath.Fields("spec", "trainer", "args"),
-				fmt.Sprintf("under flux the TrainJob's args do not replace those of the runtime's container in job %s: Flux runs the command with both, the runtime's last", set.Name),
+				fmt.Sprintf("under the flux policy, the args of the runtime's container in job %s follow the TrainJob's", set.Name),
 				"remove the args from the runtime, or from the TrainJob")
 		}
 	}
@@ -195,20 +195,20 @@ func (j *Job) checkFlux() {
 		if !slices.Contains([]string{"FLUX_VIEW_IMAGE", "FLUX_NETWORK_DEVICE", "FLUX_QUEUE_POLICY"}, e.Name) || e.Value != "" {
 			continue
 		}
-		severity, what := finding.Warning, "it is written into Flux's configuration as nothing"
+		severity, what := finding.Warning, "Flux's configuration gets an empty value"
 		if e.Name == "FLUX_VIEW_IMAGE" {
-			severity, what = finding.Error, "the init container then has no image, and the cluster rejects the Job"
+			severity, what = finding.Error, "the init container has no image, and the cluster rejects the Job"
 		}
 		j.reportTrainJob(code, severity, fieldpath.Fields("spec", "trainer", "env").Append(fieldpath.Item("name", e.Name)),
-			fmt.Sprintf("the controller reads the value of %s itself, and finds none: %s", e.Name, what),
-			"give it a value in place, not by valueFrom, or leave it out")
+			fmt.Sprintf("variable %s has no literal value: %s", e.Name, what),
+			"set value instead of valueFrom, or remove the variable")
 	}
 	j.checkFluxGPUs()
 	j.checkHostnames()
 	if s := j.subdomain(); s != j.TrainJob.Name {
 		j.reportRuntime(codes.MasterAddress, finding.Warning, inRuntime(fieldpath.Fields("spec", "network", "subdomain")),
-			fmt.Sprintf("Flux's brokers look for each other in the subdomain %s, but the Pods are in %s", j.TrainJob.Name, s),
-			"leave the subdomain out; it is then the TrainJob's name")
+			fmt.Sprintf("Flux's brokers use the subdomain %s, but the Pods are in %s", j.TrainJob.Name, s),
+			"remove the subdomain")
 	}
 }
 
@@ -218,8 +218,8 @@ func (j *Job) checkFluxGPUs() {
 	if tasks < 2 || n == 0 {
 		return
 	}
-	message := fmt.Sprintf("each of the %d tasks of a node asks Flux for all %d GPUs of the node: Flux can place one of them", tasks, n)
-	const help = "run one task a node, which starts the others itself"
+	message := fmt.Sprintf("each of the %d tasks of a node requests all %d GPUs of the node: Flux can place only one task", tasks, n)
+	const help = "set numProcPerNode to 1"
 	if j.TrainJob.Spec.Trainer.NumProcPerNode != nil {
 		j.reportTrainJob(codes.FluxCommand, finding.Warning, fieldpath.Fields("spec", "trainer", "numProcPerNode"), message, help)
 	} else {

@@ -41,8 +41,8 @@ func (j *Job) checkGang() {
 	}
 	if p.Coscheduling != nil && p.Volcano != nil {
 		j.reportRuntime(codes.TwoGangs, finding.Warning, fieldpath.Fields("spec", "podGroupPolicy"),
-			"both coscheduling and volcano act: the Pods carry the marks of both, and there are two PodGroups of one name",
-			"keep the one whose scheduler the cluster runs")
+			"coscheduling and volcano are both set: two PodGroups have one name",
+			"remove one of the two")
 	}
 	j.checkUncounted()
 	order := j.Template.Spec.StartupPolicy
@@ -53,8 +53,8 @@ func (j *Job) checkGang() {
 			classes[class] = true
 			if p.Volcano != nil && len(classes) == 2 {
 				j.reportRuntime(codes.GangPriority, finding.Warning, inRuntime(set.PodPath().Append(fieldpath.Field("priorityClassName"))),
-					"the jobs have several priority classes, and Volcano's PodGroup takes that of the last job which has one",
-					"give all jobs one priority class")
+					"the jobs have several priority classes: Volcano's PodGroup gets the last one",
+					"set one priority class for all jobs")
 			}
 		}
 		j.checkMembers(set, inOrder && i > 0)
@@ -66,8 +66,8 @@ func (j *Job) checkGang() {
 func (j *Job) checkMembers(set *PodSet, inOrder bool) {
 	if set.Replicas > 1 {
 		j.reportRuntime(codes.GangCount, finding.Warning, inRuntime(set.Path().Append(fieldpath.Field("replicas"))),
-			fmt.Sprintf("the gang counts job %s once, and not its %d replicas: it may start before all its Pods fit", set.Name, set.Replicas),
-			"write replicas: 1, and use parallelism for more Pods")
+			fmt.Sprintf("the gang counts job %s once, not its %d replicas: it may start before all Pods fit", set.Name, set.Replicas),
+			"set replicas: 1, and use parallelism for more Pods")
 	}
 	path := set.Path().Append(fieldpath.Field("dependsOn"))
 	if len(set.DependsOn) == 0 {
@@ -75,8 +75,8 @@ func (j *Job) checkMembers(set *PodSet, inOrder bool) {
 	}
 	if len(set.DependsOn) > 0 || inOrder {
 		j.reportRuntime(codes.GangCount, finding.Warning, inRuntime(path),
-			fmt.Sprintf("the gang waits for the Pods of job %s, which are made only after those of other jobs ran: it may never start", set.Name),
-			"leave the gang scheduler out of runtimes whose jobs wait for each other")
+			fmt.Sprintf("the gang waits for the Pods of job %s, which start after Pods of other jobs: it may never start", set.Name),
+			"remove the gang scheduler, or dependsOn and startupPolicy")
 	}
 }
 
@@ -87,7 +87,7 @@ func (j *Job) checkUncounted() {
 		return
 	}
 	j.reportTrainJob(codes.GangCount, finding.Warning, fieldpath.Fields("spec", "trainer", "resourcesPerNode"),
-		"the gang's minResources count the requests of the runtime's containers, and not those of resourcesPerNode: the gang may start before it fits, or wait for too much",
+		"the gang's minResources count the runtime's requests, not those of resourcesPerNode: the gang may start too early or too late",
 		"set the same requests in the runtime")
 }
 
@@ -100,8 +100,8 @@ func (j *Job) checkLimits(set *PodSet) {
 			if _, requested := c.Resources.Requests[name]; requested {
 				continue
 			}
-			message := fmt.Sprintf("container %s of job %s limits %s and does not request it: the gang's minResources leave it out, and the gang may start before it fits", c.Name, set.Name, name)
-			const help = "request as much as the limit"
+			message := fmt.Sprintf("container %s of job %s limits %s without a request: the gang's minResources omit it, and the gang may start before it fits", c.Name, set.Name, name)
+			const help = "set the request to the limit"
 			step := fieldpath.Key(string(name))
 			if t := j.TrainJob.Spec.Trainer; t != nil && t.ResourcesPerNode != nil && c.Name == Node && j.takesResources(set) && j.Release.GangRequests != release.RuntimeRequests {
 				if _, fromJob := t.ResourcesPerNode.Limits[name]; fromJob {

@@ -18,8 +18,8 @@ func jax(j *Job) bool {
 	set := j.trainerSet()
 	if set == nil && j.Release.JAXNeedsTrainer {
 		j.reportRuntime(codes.NeverCreated, finding.Error, fieldpath.Fields("spec", "mlPolicy", "jax"),
-			fmt.Sprintf("no job carries the trainer's label: the controller of Trainer %s crashes on this TrainJob, again and again", j.Release.Name),
-			fmt.Sprintf("label the job %s: %s", Ancestor, Trainer))
+			fmt.Sprintf("no job has the trainer's label: the controller of Trainer %s crashes on every reconcile", j.Release.Name),
+			fmt.Sprintf("add the label %s: %s to the job", Ancestor, Trainer))
 		return false
 	}
 	j.setNumNodes(set)

@@ -101,27 +101,27 @@ func (j *Job) checkMPINodes() {
 			others = fmt.Sprintf("; job node has %d", node.Count)
 		}
 		j.reportRuntime(codes.MPINodes, finding.Warning, fieldpath.Fields("spec", "mlPolicy", "numNodes"),
-			fmt.Sprintf("numNodes %d gives job %s, which carries the trainer's label, %d Pods, and each runs mpirun%s", *n, set.Name, *n, others),
-			"leave numNodes at 1, and set the number of nodes as parallelism of job node, or as spec.trainer.numNodes of the TrainJob")
+			fmt.Sprintf("numNodes %d gives job %s with the trainer's label %d Pods, and each runs mpirun%s", *n, set.Name, *n, others),
+			"set numNodes to 1, and set parallelism of job node, or spec.trainer.numNodes of the TrainJob")
 	}
 	t := j.TrainJob.Spec.Trainer
 	if node == nil || t == nil || t.NumNodes == nil || *t.NumNodes >= 2 || !j.launcherAsNode() || j.set(launcher) == nil {
 		return
 	}
 	j.reportTrainJob(codes.MPINodes, finding.Warning, fieldpath.Fields("spec", "trainer", "numNodes"),
-		fmt.Sprintf("numNodes %d runs on two nodes: the launcher counts as one, and job node has at least one", *t.NumNodes),
-		"write numNodes: 2, or name a runtime without a job node")
+		fmt.Sprintf("numNodes %d runs on 2 nodes: the launcher and at least one Pod of job node", *t.NumNodes),
+		"set numNodes: 2, or reference a runtime without a job node")
 }
 
 func (j *Job) unknownImplementation(name trainer.MPIImplementation, severity finding.Severity) {
-	what := "fails on it forever"
+	what := "fails on every reconcile"
 	if severity != finding.Error {
 		what = "writes an empty hostfile"
 	}
 	openMPI := string(trainer.MPIImplementationOpenMPI)
 	j.report(finding.Finding{
 		Code: codes.MPIImplementation, Severity: severity, Object: j.RuntimeID, Path: fieldpath.Fields("spec", "mlPolicy", "mpi", "mpiImplementation"),
-		Message: fmt.Sprintf("the controller knows no MPI implementation %q, and %s", name, what),
+		Message: fmt.Sprintf("unsupported MPI implementation %q: the controller %s", name, what),
 		Remedy: finding.Remedy{
 			Do: finding.SetValue, Options: []string{openMPI}, IsCertain: name == "" || strings.EqualFold(string(name), openMPI),
 			Text: "set mpiImplementation: OpenMPI, or remove the field",
@@ -138,7 +138,7 @@ func (j *Job) hostfileTooLarge(set *PodSet) {
 		about = j.reportTrainJob
 	}
 	about(codes.Hostfile, finding.Error, at,
-		fmt.Sprintf("the hostfile with the %d nodes of job %s is larger than a ConfigMap may be, 1 MiB", set.Count, set.Name),
+		fmt.Sprintf("the hostfile with the %d nodes of job %s is too large: a ConfigMap may have at most 1 MiB", set.Count, set.Name),
 		"lower "+at[len(at)-1].String())
 }
 
@@ -147,7 +147,7 @@ func (j *Job) hostfileEmpty() {
 		return // another finding reports the cause: the implementation, or numNodes
 	}
 	j.reportRuntime(codes.Hostfile, finding.Warning, fieldpath.Fields("spec", "mlPolicy", "mpi"),
-		"the hostfile names no host: no job is called node", "call the nodes' job node")
+		"the hostfile has no host: the runtime has no job node", "rename the nodes' job to node")
 }
 
 func implementation(policy *trainer.MPIMLPolicySource) trainer.MPIImplementation {

@@ -216,9 +216,9 @@ func TestForce_ClusterOutcome(t *testing.T) {
 		force, want string
 		patches     []says
 	}{
-		{sdk, "the cluster lets the last patch win, which is " + queue + "'s: take the field out of the patch of " + queue, []says{{sdk, `nodeSelector: {pool: a}`}, {queue, `nodeSelector: {pool: b}`}}},
-		{queue, "the cluster lets it win, too, as long as its patch is the last one: take the field out of the patch of " + sdk, []says{{sdk, `nodeSelector: {pool: a}`}, {queue, `nodeSelector: {pool: b}`}}},
-		{sdk, "the cluster keeps both members and refuses the object: take the field out of the patch of " + queue, []says{{sdk, `volumes: [{name: d, emptyDir: {}}]`}, {queue, `volumes: [{name: d, configMap: {}}]`}}},
+		{sdk, "the cluster lets the last patch win, which is " + queue + "'s: remove the field from the patch of " + queue, []says{{sdk, `nodeSelector: {pool: a}`}, {queue, `nodeSelector: {pool: b}`}}},
+		{queue, "the cluster lets it win, too, as long as its patch is the last one: remove the field from the patch of " + sdk, []says{{sdk, `nodeSelector: {pool: a}`}, {queue, `nodeSelector: {pool: b}`}}},
+		{sdk, "the cluster keeps both members and refuses the object: remove the field from the patch of " + queue, []says{{sdk, `volumes: [{name: d, emptyDir: {}}]`}, {queue, `volumes: [{name: d, configMap: {}}]`}}},
 	} {
 		_, decisions, err := runtimepatch.Force(&trainer.JobSetTemplateSpec{}, podPatches(t, tc.patches), tc.force)
 		if err != nil || len(decisions) != 1 {

@@ -17,14 +17,14 @@ const mostAnnotations = 256 << 10
 
 // checkMetadata reports invalid labels and annotations.
 func (b *builder) checkMetadata() {
-	const help = "a key is a name, or a domain, a slash and a name, such as example.com/team"
+	const help = "use a name, or a domain, a slash and a name, such as example.com/team"
 	labels := fieldpath.Fields("metadata", "labels")
 	for _, key := range slices.Sorted(maps.Keys(b.job.Labels)) {
 		for _, problem := range validation.IsQualifiedName(key) {
 			b.reject(codes.BadMetadata, labels.Append(fieldpath.Key(key)), help, "invalid label key %q: %s", key, problem)
 		}
 		for _, problem := range validation.IsValidLabelValue(b.job.Labels[key]) {
-			b.reject(codes.BadMetadata, labels.Append(fieldpath.Key(key)), "use letters, digits, hyphens, dots and underscores; other values fit into an annotation",
+			b.reject(codes.BadMetadata, labels.Append(fieldpath.Key(key)), "use letters, digits, hyphens, dots and underscores, or an annotation",
 				"invalid label value %q: %s", b.job.Labels[key], problem)
 		}
 	}
@@ -50,7 +50,7 @@ func (b *builder) checkTrainer() {
 	if t.Image != nil {
 		switch n := len(*t.Image); {
 		case n == 0:
-			b.reject(codes.BadValue, at.Append(fieldpath.Field("image")), "name one, or remove it to run the runtime's", "the image is empty")
+			b.reject(codes.BadValue, at.Append(fieldpath.Field("image")), "set an image, or remove the field", "the image is empty")
 		case n > longestImage:
 			b.reject(codes.BadValue, at.Append(fieldpath.Field("image")), "use a shorter one", "the image has %d characters: must have at most %d", n, longestImage)
 		}
@@ -58,7 +58,7 @@ func (b *builder) checkTrainer() {
 	b.checkWords(at.Append(fieldpath.Field("command")), t.Command)
 	b.checkWords(at.Append(fieldpath.Field("args")), t.Args)
 	if t.NumNodes != nil && *t.NumNodes < 1 {
-		b.reject(codes.BadValue, at.Append(fieldpath.Field("numNodes")), "use 1 or more, or remove it to run the runtime's number",
+		b.reject(codes.BadValue, at.Append(fieldpath.Field("numNodes")), "use 1 or more, or remove the field",
 			"invalid value %d: must be at least 1", *t.NumNodes)
 	}
 	list := at.Append(fieldpath.Field("env"))
@@ -80,7 +80,7 @@ func (b *builder) checkTrainer() {
 		}
 		seen[v.Name] = true
 		if v.ValueFrom != nil && !known(v.ValueFrom) {
-			b.reject(codes.Env, item.Append(fieldpath.Field("valueFrom")), sourcesHelp(), "the source of the variable %s is none that the SDK knows", v.Name)
+			b.reject(codes.Env, item.Append(fieldpath.Field("valueFrom")), sourcesHelp(), "the variable %s has a source that the SDK lacks", v.Name)
 		}
 	}
 }

@@ -66,7 +66,7 @@ func (b *builder) checkPatches() {
 	patches := b.job.Spec.RuntimePatches
 	list := fieldpath.Fields("spec", "runtimePatches")
 	if len(patches) > mostPatches {
-		b.reject(codes.BadValue, list, "merge patches of your own into one", "there are %d patches: must be at most %d", len(patches), mostPatches)
+		b.reject(codes.BadValue, list, "combine your patches", "there are %d patches: must be at most %d", len(patches), mostPatches)
 	}
 	b.findings = append(b.findings, check.Patches(patched.Skeleton(patches), patches)...)
 	count := map[string]int{}
@@ -129,10 +129,10 @@ func (c containers) env(list fieldpath.Path, env []corev1.EnvVar) {
 		case v.Name == "": // check.Patches reports it
 		case v.ValueFrom != nil:
 			if !known(v.ValueFrom) {
-				c.reject(codes.Env, c.patch.Append(at.Append(fieldpath.Field("valueFrom"))...), sourcesHelp(), "the source of the variable %s is none that the SDK knows", v.Name)
+				c.reject(codes.Env, c.patch.Append(at.Append(fieldpath.Field("valueFrom"))...), sourcesHelp(), "the variable %s has a source that the SDK lacks", v.Name)
 			}
 		case v.Value == "" && (c.written == nil || !c.written(at.Append(fieldpath.Field("value")))):
-			c.reject(codes.Env, c.patch.Append(at...), "give it a value or a valueFrom", "the variable %s has neither a value nor a valueFrom", v.Name)
+			c.reject(codes.Env, c.patch.Append(at...), "set value or valueFrom", "the variable %s has neither a value nor a valueFrom", v.Name)
 		}
 	}
 }

@@ -95,7 +95,7 @@ func (b *builder) quantity(path fieldpath.Path, given, name string) (resource.Qu
 		if near := nearest.To(given, caseInsensitiveResources()); near != "" {
 			help = "did you mean " + near + "?"
 		}
-		b.reject(codes.Resources, path, help, "there is no resource %q", given)
+		b.reject(codes.Resources, path, help, "unknown resource %q", given)
 		return resource.Quantity{}, false
 	}
 	for _, problem := range validation.IsQualifiedName(name) {

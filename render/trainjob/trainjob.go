@@ -122,8 +122,8 @@ func (b *builder) check() {
 func (b *builder) checkNames() {
 	name := fieldpath.Fields("metadata", "name")
 	if b.job.Name == "" {
-		b.reject(codes.NoName, name, "name it: names of Jobs, Pods and addresses are made from it, and a random one would not be the same twice",
-			"the TrainJob has no name")
+		b.reject(codes.NoName, name, "set a name",
+			"Required value: names of Jobs, Pods and addresses contain it")
 	} else {
 		for _, problem := range validation.IsDNS1035Label(b.job.Name) {
 			b.reject(codes.BadMetadata, name, "use lower-case letters, digits and hyphens, and begin with a letter",

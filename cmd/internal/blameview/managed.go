@@ -155,7 +155,7 @@ func (m *Managed) reserve(at fieldpath.Path, bytes int) bool {
 		return false
 	}
 	if *m.remaining -= bytes; *m.remaining < 0 {
-		m.report(codes.Syntax, at, fmt.Sprintf("the paths of the managed fields take more than %d MiB", MaxManaged>>20), "read fewer objects at once")
+		m.report(codes.Syntax, at, fmt.Sprintf("the paths of the managed fields exceed %d MiB", MaxManaged>>20), "read fewer objects at once")
 		return false
 	}
 	return true

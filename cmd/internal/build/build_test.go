@@ -174,7 +174,7 @@ func TestBuild_EndlessCommand(t *testing.T) {
 	if took := time.Since(start); took > 30*time.Second {
 		t.Errorf("the build took %s", took)
 	}
-	if len(built.Findings) != 1 || !strings.Contains(built.Findings[0].Message, "does not end within 2s, and was stopped: child ") {
+	if len(built.Findings) != 1 || !strings.Contains(built.Findings[0].Message, "exceeds the limit of 2s: child ") {
 		t.Fatalf("Build() = %v, want one finding on the limit", built.Findings)
 	}
 	var pid int
@@ -295,7 +295,7 @@ func TestBuild_InterruptedCommand(t *testing.T) {
 func TestBuild_CommandWrites(t *testing.T) {
 	b, copies := commandBuilderOf(t, "build-writes", map[string]string{"chart/Chart.yaml": "name: a\n", "chart/old": "", "chart2/old": ""})
 	built := b.Build("chart")
-	if len(built.Findings) != 1 || built.Text != nil || !strings.Contains(built.Findings[0].Message, " writes chart/Chart.yaml and 2 more files, and") {
+	if len(built.Findings) != 1 || built.Text != nil || !strings.Contains(built.Findings[0].Message, " writes chart/Chart.yaml and 2 more files: a build may not write files") {
 		t.Errorf("Build() = %q, %v", built.Text, built.Findings)
 	}
 	for range 20 { // in any order of a map
@@ -321,7 +321,7 @@ func TestBuild_CommandWritesBeside(t *testing.T) {
 	if written := b.copy.written("a/chart"); written != "" {
 		t.Errorf("written() = %q", written)
 	}
-	if found := b.Close(); len(found) != 1 || !strings.Contains(found[0].Message, "--build writes a/chart2/old, and") {
+	if found := b.Close(); len(found) != 1 || !strings.Contains(found[0].Message, "--build writes a/chart2/old: a build may not write files") {
 		t.Errorf("Close() = %v, want a finding", found)
 	}
 	isEmpty(t, copies)
@@ -598,7 +598,7 @@ func TestRemote(t *testing.T) {
 		"git@github.com:a/b": "git@github.com:a/b", "https://example.com/a?ref=b": "https://example.com/a?ref=b", "git@example.com/a:b@c": "***@c",
 		"https://a@example.com/b": "https://***@example.com/b", "https://example.com/a?ref=b&token=c": "https://example.com/a?***", "a@b://c": "a@b://c",
 	} {
-		if got := remote(address); got != strconv.Quote(want)+" is remote, and a build fetches nothing" {
+		if got := remote(address); got != strconv.Quote(want)+" is remote: a build fetches nothing" {
 			t.Errorf("remote(%q) = %s, want %s", address, got, want)
 		}
 	}

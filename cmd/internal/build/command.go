@@ -26,7 +26,7 @@ const dirPlaceholder = "{}"
 func words(command string) ([]string, error) {
 	words := strings.Fields(command)
 	if len(words) == 0 || !strings.Contains(strings.Join(words[1:], " "), dirPlaceholder) {
-		return nil, fmt.Errorf("--build: %q does not say where the directory goes: write %s for it, as in 'helm template %s'", command, dirPlaceholder, dirPlaceholder)
+		return nil, fmt.Errorf("--build: %q has no placeholder for the directory: add %s, as in 'helm template %s'", command, dirPlaceholder, dirPlaceholder)
 	}
 	return words, nil
 }
@@ -59,15 +59,15 @@ func (b *Builder) runCommand(built *workspace.Built) {
 	case stdout.over:
 		fail(codes.BuildOutput, fmt.Sprintf("%s %s", name, errLarge), "build fewer objects at once")
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		fail(codes.BuildFailed, fmt.Sprintf("%s does not end within %s, and was stopped%s", name, b.limit, messages(stderr.kept.Bytes())), "try the command alone; it may wait for an input or for the network")
+		fail(codes.BuildFailed, fmt.Sprintf("%s exceeds the limit of %s%s", name, b.limit, messages(stderr.kept.Bytes())), "run the command alone: it may wait for an input or the network")
 	case err != nil:
-		fail(codes.BuildFailed, fmt.Sprintf("%s fails: %v%s", name, err, messages(stderr.kept.Bytes())), "try the command alone in the directory that it is written for")
+		fail(codes.BuildFailed, fmt.Sprintf("%s fails: %v%s", name, err, messages(stderr.kept.Bytes())), "run the command alone in its directory")
 	default:
 		b.setOutput(built, name, stdout.kept.Bytes(), fail)
 	}
 	if written := b.copy.written(built.Dir); written != "" {
 		built.Text = nil
-		fail(codes.BuildWrites, fmt.Sprintf("%s writes %s, and a build writes no file; your tree is unchanged", name, written), "write the file before the build, and commit it, or use a command that only prints")
+		fail(codes.BuildWrites, fmt.Sprintf("%s writes %s: a build may not write files; your tree is unchanged", name, written), "commit the file, or use a command that only prints")
 	}
 }
 

@@ -93,10 +93,10 @@ func (c *treeCopy) workingDir(dir string) (folder, relative string, err error) {
 		}
 	}
 	if in, _ := filepath.Rel(c.root, filepath.Join(c.folder, relative)); !filepath.IsLocal(in) {
-		return "", "", errors.New("is outside of the repository, of which a build gets a copy: change into its repository")
+		return "", "", errors.New("is outside of the repository: change into its repository")
 	}
 	if _, err := os.Stat(filepath.Join(c.folder, relative)); err != nil {
-		return "", "", errors.New("holds only files that git ignores, and a build gets a copy without these")
+		return "", "", errors.New("holds only files that git ignores: a build gets a copy without these")
 	}
 	return c.folder, relative, nil
 }
@@ -144,7 +144,7 @@ func (c *treeCopy) close() finding.List {
 	var found finding.List
 	if c.err == nil && !c.reported {
 		if files := c.changed(c.root); files != nil {
-			found = append(found, failure(codes.BuildWrites, fieldpath.Position{}, "the command of --build writes "+firstOf(files)+", and a build writes no file; your tree is unchanged", "use a command that only prints"))
+			found = append(found, failure(codes.BuildWrites, fieldpath.Position{}, "the command of --build writes "+firstOf(files)+": a build may not write files; your tree is unchanged", "use a command that only prints"))
 		}
 	}
 	c.end()

@@ -113,7 +113,7 @@ func (b *Builder) search(dir string, found *[]string, deep *finding.List) {
 		if isDeep(below) {
 			if *deep == nil {
 				at := fieldpath.Position{File: below}
-				*deep = finding.List{failure(codes.Unreadable, at, fmt.Sprintf("lies in more than %d directories, and is not searched", host.MostNested), "move it up, or name the directories to build")}
+				*deep = finding.List{failure(codes.Unreadable, at, fmt.Sprintf("lies in more than %d directories, and is skipped", host.MostNested), "move it up, or name the directories to build")}
 			}
 			return
 		}

@@ -113,7 +113,7 @@ func (ks *kustomizations) inspect(file string) (*kustomization, error) {
 		if errors.As(err, &path) {
 			err = path.Err
 		}
-		k.rejections = []rejection{{message: "cannot be read: " + err.Error(), help: "put a regular file of the repository here", fails: true}}
+		k.rejections = []rejection{{message: "cannot be read: " + err.Error(), help: "use a regular file of the repository", fails: true}}
 		return k, nil
 	}
 	k.data = data
@@ -122,7 +122,7 @@ func (ks *kustomizations) inspect(file string) (*kustomization, error) {
 		k.root = document.Content[0]
 	}
 	if expands(k.root) {
-		k.fail("", errExpands.Error(), "write the values out instead of using YAML aliases")
+		k.fail("", errExpands.Error(), "replace YAML aliases by their values")
 		return k, nil
 	}
 	if err := k.Unmarshal(data); err != nil {
@@ -157,7 +157,7 @@ func (ks *kustomizations) inspect(file string) (*kustomization, error) {
 		k.literals(g.LiteralSources)
 	}
 	if len(k.HelmCharts)+len(k.HelmChartInflationGenerator) > 0 {
-		k.reject("helmCharts", "a Helm chart is inflated by the program helm, which kustomize does not run here", "build the chart itself")
+		k.reject("helmCharts", "kustomize would run helm to render the chart", "build the chart itself")
 	}
 	return k, nil
 }
@@ -206,7 +206,7 @@ func withoutKey(file string) string {
 func (k *kustomization) literals(sources []string) {
 	for _, literal := range sources {
 		if !strings.Contains(literal, "=") {
-			k.fail(literal, "a literal has no =", "write KEY=VALUE")
+			k.fail(literal, "a literal has no =", "use KEY=VALUE")
 		}
 	}
 }
@@ -243,7 +243,7 @@ func remote(named string) string {
 	if before, query, ok := strings.Cut(named, "?"); ok && isSecretKey(strings.ToLower(query)) {
 		named = before + "?" + mask
 	}
-	return printable.Quoted(withoutUser(named)) + " is remote, and a build fetches nothing"
+	return printable.Quoted(withoutUser(named)) + " is remote: a build fetches nothing"
 }
 
 // isURL reports whether kustomize would fetch a path by HTTP.
@@ -309,7 +309,7 @@ func (k *kustomization) invalid(err error) {
 		at := found[0].Position
 		k.rejections = append(k.rejections, rejection{at.Line, at.Column, found[0].Message, found[0].Remedy.Text, true})
 	case isUnknown && !k.isKnown():
-		k.rejections = append(k.rejections, rejection{0, 0, "kustomize has none of its fields", "write a kustomization", true})
+		k.rejections = append(k.rejections, rejection{0, 0, "the file has no field of a kustomization", "use a kustomization", true})
 	case isUnknown:
 		field = strings.Trim(field, `"`)
 		k.fail(field, fmt.Sprintf("kustomize has no field %q", field), "fix or remove the field")
@@ -392,7 +392,7 @@ func (k *kustomization) plugins(text []byte, within string) {
 			continue
 		}
 		if kind, _ := fields["kind"].(string); strings.HasPrefix(kind, "HelmChart") {
-			k.reject(cmp.Or(within, kind), "a Helm chart is inflated by the program helm, which kustomize does not run here", "build the chart itself")
+			k.reject(cmp.Or(within, kind), "kustomize would run helm to render the chart", "build the chart itself")
 		}
 		files := paths(object)
 		slices.Sort(files)

@@ -110,7 +110,7 @@ func (before patched) lost(id fieldpath.Object, now patched, texts [][]byte, at 
 		found = append(found, finding.Finding{
 			Code: codes.LostPatch, Severity: finding.Warning, Object: id, Path: fieldpath.Fields("spec", "runtimePatches"), Position: at,
 			Message: fmt.Sprintf("the overlay loses the patch of manager %q in its base", manager),
-			Remedy:  finding.Remedy{Text: "name the component docs/examples/components/trainjobs, which lets kustomize merge runtimePatches by manager, or repeat the patch"},
+			Remedy:  finding.Remedy{Text: "use the component docs/examples/components/trainjobs, or repeat the patch"},
 		})
 	}
 	return found

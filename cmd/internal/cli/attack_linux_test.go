@@ -215,9 +215,9 @@ func attacks() map[string]attack {
 		"list of a function": {files: map[string]string{"in.yaml": function("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: [" + strings.Repeat("a,", 1<<22) + "]}}")},
 			lines: []string{"fn <in.yaml"}, want: "has more than 250000 fields and items"},
 		"targets of a function": {files: map[string]string{"in.yaml": mergeList(times(1000, "{manager: m%d, target: {kind: ConfigMap}, patch: {data: {k%[1]d: a}}}, "), configMaps)(1000)},
-			lines: []string{"fn <in.yaml"}, want: "their targets select too much"},
+			lines: []string{"fn <in.yaml"}, want: "the targets select too many objects"},
 		"selectors of a function": {files: map[string]string{"in.yaml": mergeList(times(2100, "{manager: m%d, target: {kind: ConfigMap, name: '.*b%[1]d', labelSelector: a!=b}, patch: {data: {k: a}}}, "), configMaps)(2100)},
-			lines: []string{"fn <in.yaml"}, want: "their targets select too much"},
+			lines: []string{"fn <in.yaml"}, want: "the targets select too many objects"},
 		"large patches of a function": {files: map[string]string{"in.yaml": mergeList(times(manyPatches, "{manager: m%d, target: {kind: ConfigMap}, patch: {data: {"+strings.ReplaceAll(times(60, "k%d-MANAGER: a, "), "MANAGER", "%[1]d")+"}}}, "), configMaps)(1)},
 			lines: []string{"fn <in.yaml"}, want: "merged the patches of"},
 		"managers of a policy": {files: map[string]string{"jobs.yaml": times(1000, "---\n"+trainJob("a%d", "")) + workRuntime, "trainweld.yaml": "managers:\n" + times(1000, "- {name: m.io/a%d, required: true}\n")},
@@ -233,8 +233,8 @@ func attacks() map[string]attack {
 		"equal objects of a dump": {files: map[string]string{"dump.yaml": times(500, dumped("llm", "")), "job.yaml": times(500, "---\n"+trainJob("llm", ""))}, lines: dumpLines, want: "llm"},
 		"wide object of a dump":   {files: map[string]string{"dump.yaml": dumped("llm", "  labels: {"+times(1<<16, "key%d: a, ")+"}\n")}, lines: dumpLines, want: "must have at most 32768 items"},
 		"aliases of a dump":       {files: map[string]string{"dump.yaml": dumped("llm", "") + "---\na: &a " + long + "\nb: [" + strings.Repeat("*a, ", 1<<12) + "]\n"}, lines: dumpLines, want: "TW100"},
-		"link in a dump":          {files: map[string]string{"dump.yaml/a.yaml": "fifo", "dump.yaml/b.yaml": "-> /dev/zero"}, lines: dumpLines, want: "is no regular file"},
-		"pipe of jobs":            {files: map[string]string{"jobs/a.yaml": "fifo", "jobs/b.yaml": "-> /dev/zero"}, lines: []string{"check jobs", "render -f jobs -r rt.yaml", "migrate jobs", "diff jobs job.yaml"}, want: "is no regular file"},
+		"link in a dump":          {files: map[string]string{"dump.yaml/a.yaml": "fifo", "dump.yaml/b.yaml": "-> /dev/zero"}, lines: dumpLines, want: "must be a regular file"},
+		"pipe of jobs":            {files: map[string]string{"jobs/a.yaml": "fifo", "jobs/b.yaml": "-> /dev/zero"}, lines: []string{"check jobs", "render -f jobs -r rt.yaml", "migrate jobs", "diff jobs job.yaml"}, want: "must be a regular file"},
 	}
 }
 

@@ -81,7 +81,7 @@ func TestBlameManaged_Limits(t *testing.T) {
 	}{
 		{"deep", 900, 10, exit.Done, ".a.a.b\n"},
 		{"too deep", 2000, 10, exit.Findings, "TW100"},
-		{"deep and wide", 900, 50_000, exit.Findings, "TW100: the paths of the managed fields take more than 64 MiB"},
+		{"deep and wide", 900, 50_000, exit.Findings, "TW100: the paths of the managed fields exceed 64 MiB"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			status, stdout, stderr := blameStdin(object(tc.levels, tc.fields))

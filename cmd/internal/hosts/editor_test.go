@@ -146,7 +146,7 @@ func TestEditor_Problems(t *testing.T) {
 			`19:30 the cluster ignores name here: of a patch's metadata it takes labels and annotations`,
 			`21:21 no patch may set restartPolicy: set .spec.template.spec.replicatedJobs.template.spec.template.spec.restartPolicy in the TrainingRuntime or ClusterTrainingRuntime`,
 			`24:23 no patch may set image: set .spec.trainer.image of the TrainJob for the container "node"; for any other, set .spec.template.spec.replicatedJobs.template.spec.template.spec.containers.image in the TrainingRuntime or ClusterTrainingRuntime`,
-			`25:23 no patch may set env of a container called "node": set spec.trainer.env of the TrainJob instead`,
+			`25:23 Invalid value: must not have envs for the dataset-initializer, model-initializer, node containers: set spec.trainer.env of the TrainJob instead`,
 		}},
 		{"wrong fields and values", "jobs/values.yaml", `apiVersion: trainer.kubeflow.org/v1alpha1
 kind: TrainJob

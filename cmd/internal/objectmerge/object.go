@@ -198,9 +198,9 @@ func Read(p *host.Program, in *workspace.Input, flags workspace.Flags, how optio
 	case len(flags.Files) > 1:
 		return nil, nil, exit.Usage(fmt.Errorf("there is one base, and %d files are given: name the patches with --patch", len(flags.Files)))
 	case flags.Release != nil:
-		return nil, nil, exit.Usage(errors.New("--trainer-version is for TrainJobs: leave it out"))
+		return nil, nil, exit.Usage(errors.New("--trainer-version is for TrainJobs: remove it"))
 	case flags.Selector != nil:
-		return nil, nil, exit.Usage(errors.New("-l is for TrainJobs: leave it out"))
+		return nil, nil, exit.Usage(errors.New("-l is for TrainJobs: remove it"))
 	case len(flags.Patches) == 0:
 		return nil, nil, exit.Usage(errors.New("nothing to merge: name the patches with --patch"))
 	}
@@ -232,7 +232,7 @@ func Read(p *host.Program, in *workspace.Input, flags workspace.Flags, how optio
 	if m.typ == option.JSONType && how.MergeType == "" {
 		found = append(found, finding.Finding{
 			Code: codes.NoSchema, Severity: finding.Warning, Object: m.ID, Position: m.base.Position(fieldpath.Fields("kind")),
-			Message: fmt.Sprintf("no schema of %s %s is known: the patches merge as JSON merge patches, which replace lists as a whole", is.APIVersion, is.ID.Kind),
+			Message: fmt.Sprintf("no schema of %s %s: the patches merge as JSON merge patches, which replace whole lists", is.APIVersion, is.ID.Kind),
 			Remedy:  finding.Remedy{Text: "add its CustomResourceDefinition with --crd, or use --type=merge"},
 		})
 	}
@@ -312,9 +312,9 @@ func (k *Kind) choose(flags option.Schema) error {
 	case k.typ == option.ApplyType && k.schema == nil:
 		return fmt.Errorf("--type=apply: no --crd or --openapi defines %s, and an apply needs its schema", name)
 	case k.typ == option.StrategicType && k.goType == nil:
-		return fmt.Errorf("--type=strategic: %s is not a kind of Kubernetes itself, and a cluster takes no strategic merge patch for it: use --type=apply with its --crd, or --type=merge", name)
+		return fmt.Errorf("--type=strategic: only kinds of Kubernetes itself have strategic merge patches, not %s: use --type=apply with its --crd, or --type=merge", name)
 	case flags.Names() != "" && k.typ != option.ApplyType:
-		return fmt.Errorf("%s has no effect on --type=%s: leave one of the two out", flags.Names(), k.typ)
+		return fmt.Errorf("%s has no effect on --type=%s: remove one of the two", flags.Names(), k.typ)
 	}
 	return nil
 }

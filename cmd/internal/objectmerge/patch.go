@@ -173,7 +173,7 @@ func (m *Object) foreignDirectives(patch Patch, value any, path fieldpath.Path) 
 			}
 			found = append(found, finding.Finding{
 				Code: codes.NoMerge, Severity: finding.Error, Object: m.ID, Path: at, Position: patch.document.Position(at),
-				Message: fmt.Sprintf("Forbidden: %s is a directive of strategic merge patches, which %s does not take", name, m.ID.Kind),
+				Message: fmt.Sprintf("Forbidden: %s is a directive of strategic merge patches, which %s does not support", name, m.ID.Kind),
 				Remedy:  finding.Remedy{Text: "remove the directive, and set the whole list or object instead"},
 			})
 		}

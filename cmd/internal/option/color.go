@@ -33,7 +33,7 @@ func (c Color) Check(format string) error {
 	if c == autoColor || format == "text" {
 		return nil
 	}
-	return fmt.Errorf("--color has no effect on -o %s: leave it out", format)
+	return fmt.Errorf("--color has no effect on -o %s: remove it", format)
 }
 
 // Screen returns the capabilities of an output of the program. The flag decides on colors.

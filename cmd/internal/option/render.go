@@ -143,7 +143,7 @@ func (flags Render) checkIneffective() error {
 		{"--as=" + flags.As, flags.ComposeAs == "" && flags.As == "stored"}, {"--generate-secrets", flags.Secrets}, {"--owner-references", flags.OwnerReferences},
 	} {
 		if f.set {
-			return fmt.Errorf("%s, on which %s has no effect: leave one of the two out", made, f.flag)
+			return fmt.Errorf("%s, on which %s has no effect: use one of the two", made, f.flag)
 		}
 	}
 	return nil
@@ -203,11 +203,11 @@ func (c *Children) Check(to, format string, jobs bool) error {
 		{"--explain", c.Explain, []string{"jobs"}},
 	} {
 		if f.set && !slices.Contains(f.with, to) {
-			return fmt.Errorf("%s has no effect on --to=%s: add --to=%s, or leave it out", f.flag, to, strings.Join(f.with, " or --to="))
+			return fmt.Errorf("%s has no effect on --to=%s: add --to=%s, or remove it", f.flag, to, strings.Join(f.with, " or --to="))
 		}
 	}
 	if c.Explain && format != "yaml" {
-		return fmt.Errorf("--explain writes comments, and -o %s has none: leave one of the two out", format)
+		return fmt.Errorf("--explain writes comments, and -o %s has none: use one of the two", format)
 	}
 	return nil
 }

@@ -68,13 +68,13 @@ func (a *application) queue() {
 	name, queued := a.job.Labels[queueLabel]
 	if queued {
 		a.warn(codes.QueueMoves, fieldpath.Fields("metadata", "labels").Append(fieldpath.Key(queueLabel)),
-			fmt.Sprintf("queue %q admits the JobSet instead of the TrainJob, and Kueue changes its templates instead of a patch", name),
+			fmt.Sprintf("queue %q admits the JobSet instead of the TrainJob: Kueue changes its templates instead of a patch", name),
 			"enable Kueue's integration jobset.x-k8s.io/jobset, and apply only fields that Kueue does not set")
 	}
 	for _, p := range a.job.Spec.RuntimePatches {
 		if p.Manager == kueueManager && p.TrainingRuntimeSpec != nil && p.TrainingRuntimeSpec.Template != nil && p.TrainingRuntimeSpec.Template.Spec != nil && len(p.TrainingRuntimeSpec.Template.Spec.ReplicatedJobs) > 0 {
 			a.warn(codes.QueueMoves, runtimepatch.PatchPath(kueueManager),
-				"the JobSet holds the placement of an earlier admission by Kueue, and Kueue adds that of the next one",
+				"the JobSet has the placement of an earlier admission: Kueue adds the next one to it",
 				"remove this patch from the TrainJob before you render it")
 		}
 	}
@@ -106,23 +106,23 @@ func (a *application) suspension() {
 	switch {
 	case queued:
 		a.result.JobSet.Spec.Suspend = new(true)
-		a.warn(codes.SuspendMoves, at, "the JobSet is suspended until Kueue admits it, and another apply suspends it again",
+		a.warn(codes.SuspendMoves, at, "the JobSet is suspended until Kueue admits it: another apply suspends it again",
 			"apply the JobSet once, and let Kueue resume it")
 	case suspended:
-		a.warn(codes.SuspendMoves, at, "the JobSet is suspended, and resuming the TrainJob does not resume it",
-			"resume the JobSet itself: set its spec.suspend to false")
+		a.warn(codes.SuspendMoves, at, "the JobSet is suspended: the TrainJob does not resume it",
+			"set spec.suspend of the JobSet to false")
 	}
 }
 
 // ownership reports the tasks that the Trainer's controller does for its own JobSet only.
 func (a *application) ownership() {
 	a.warn(codes.NoController, fieldpath.Fields("metadata", "name"),
-		"no TrainJob owns the applied objects: none shows their status, and deleting one leaves them",
-		"delete the objects yourself, and do not apply the TrainJob: it would take over the JobSet of its name")
+		"no TrainJob owns the applied objects: it does not show their status, and its deletion keeps them",
+		"delete the objects yourself, and do not apply the TrainJob")
 	if seconds := a.job.Spec.ActiveDeadlineSeconds; seconds > 0 {
 		a.warn(codes.NoController, fieldpath.Fields("spec", "activeDeadlineSeconds"),
-			fmt.Sprintf("nothing ends the JobSet after %d seconds: only the Trainer's controller counts them", seconds),
-			"set activeDeadlineSeconds in the Jobs of the runtime's template, where it counts for each Job")
+			fmt.Sprintf("no controller ends the JobSet after %d seconds: only the Trainer does", seconds),
+			"set activeDeadlineSeconds in the Jobs of the runtime's template")
 	}
 }
 
@@ -136,14 +136,14 @@ func (a *application) secrets(found finding.List) finding.List {
 			continue
 		}
 		f.Code, f.Severity = codes.SecretMoves, finding.Warning
-		f.Message += ", and for no applied JobSet"
-		f.Remedy.Text = "have one made"
+		f.Message += " for TrainJobs, not for applied JobSets"
+		f.Remedy.Text = "generate the Secret"
 		a.losses = append(a.losses, f)
 	}
 	for _, o := range a.result.Companions {
 		if secret, ok := o.(*corev1.Secret); ok {
 			a.warn(codes.SecretMoves, nil,
-				fmt.Sprintf("the output holds the keys of Secret %s/%s, and every rendering makes new ones", secret.Namespace, secret.Name),
+				fmt.Sprintf("the output has the keys of Secret %s/%s: every rendering generates new ones", secret.Namespace, secret.Name),
 				"apply the output once, and keep it out of git")
 		}
 	}
@@ -157,6 +157,6 @@ func (a *application) snapshot() {
 		return
 	}
 	a.warn(codes.NoSnapshot, fieldpath.Fields("spec", "runtimeRef"),
-		fmt.Sprintf("the Trainer keeps no snapshot of %s: a later rendering takes a changed runtime, which a running JobSet rejects", render.RuntimeOf(a.job.TrainJob)),
+		fmt.Sprintf("no snapshot of %s: a later rendering uses a changed runtime, which a running JobSet rejects", render.RuntimeOf(a.job.TrainJob)),
 		"keep the rendered objects, or the runtime with them")
 }

@@ -112,6 +112,6 @@ func ephemeralClaims(js *jobset.JobSet, opts render.PodsOptions) ([]any, finding
 	return claims, finding.List{{
 		Code: codes.RandomName, Severity: finding.Note, Object: fieldpath.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name},
 		Path:    fieldpath.Fields("spec", "replicatedJobs"),
-		Message: fmt.Sprintf("claims of ephemeral volumes are named after their Pods; %s stands for the suffix that only the cluster knows", randomSuffix),
+		Message: fmt.Sprintf("claims of ephemeral volumes have the names of their Pods: %s stands for the random suffix", randomSuffix),
 	}}
 }

@@ -47,7 +47,7 @@ func (r *pass) add(f finding.Finding) {
 	case make == nil || r.tried[m] == mostTries:
 		return
 	case r.ineffectiveIDs[m]:
-		r.reject(f, codes.NotRepaired, "the finding outlasts the repair", byHand)
+		r.reject(f, codes.NotRepaired, "the repair does not remove the finding", byHand)
 		return
 	}
 	if rejection := r.generated(f); rejection != nil {
@@ -118,7 +118,7 @@ func (r *pass) perform(f finding.Finding) ([]change, error) {
 		at, err = r.nearestField(f.Position, f.Path)
 		c.Path = at.path
 		if err == nil && !at.isOf(f) {
-			err = errors.New("the field is in a patch, and its new place is in a TrainJob")
+			err = errors.New("the field is in a patch of its own, and its new place is in the TrainJob")
 		}
 		var errTo error
 		c.Do = manifest.MoveField
@@ -195,7 +195,7 @@ func (r *pass) prefer(f finding.Finding) ([]change, error) {
 		do := manifest.Change{Path: at.path, Do: manifest.RemoveField}
 		if value, ok := c.valueOf(winner, lost); ok && isRequired(lost) {
 			if do.Do, do.Value = manifest.SetField, value; at.isDuplicate(value) {
-				return nil, fmt.Errorf("%s is required, and another item of the list has %v", at.path, value)
+				return nil, fmt.Errorf("%s is required, but another item of the list has the value %v", at.path, value)
 			}
 		}
 		changes = append(changes, r.change(f, at, do))

@@ -31,10 +31,10 @@ const (
 // Add adds the flags to a command. The completion of managers reads the inputs that the command line names so far.
 func (flags *Flags) Add(p *host.Program, cmd *cobra.Command, inputs *workspace.Flags) {
 	f := cmd.Flags()
-	f.StringVar(&flags.fix, "fix", "", "change the files where a finding has one right repair; with =union, also write the union of lists on which managers disagree into their patches")
+	f.StringVar(&flags.fix, "fix", "", "change the files where a finding has one right repair; with =union, also set the union of lists in patches that disagree")
 	f.Lookup("fix").NoOptDefVal = fixCertain
-	f.Var((*option.Repeated)(&flags.prefer), "prefer", "with --fix: let a `MANAGER` win its conflicts, and remove what the others set; of several, the one that is named first (repeatable)")
-	f.BoolVarP(&flags.diff, "diff", "d", false, "with --fix: show the changes, and write nothing; the report goes to standard error")
+	f.Var((*option.Repeated)(&flags.prefer), "prefer", "with --fix: let a `MANAGER` win its conflicts, and remove the values of others; of several, the first one wins (repeatable)")
+	f.BoolVarP(&flags.diff, "diff", "d", false, "with --fix: show the changes, and write no file; the report goes to standard error")
 	commandline.Words(cmd, "fix", fixCertain, fixUnion)
 	commandline.Complete(cmd, "prefer", option.CompleteManagers(p, inputs))
 }

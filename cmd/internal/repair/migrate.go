@@ -26,7 +26,7 @@ func Migrate(in *workspace.Input, j workspace.Job, manager string) ([]manifest.C
 	found := result.Findings
 	if missing != nil && result.TrainJob != nil {
 		missing.Code, missing.Severity = codes.NotProved, finding.Warning
-		missing.Message = "it is not proved that the patch makes the same JobSet as the overrides: " + missing.Message
+		missing.Message = "patch and overrides were not compared: " + missing.Message
 		found = append(found, *missing)
 	}
 	found = in.Locate(j, found)
@@ -42,7 +42,7 @@ func CannotMigrate(object fieldpath.Object, d *manifest.Document, err error) fin
 	return finding.Finding{
 		Code: codes.NotMigrated, Severity: finding.Error, Object: object, Path: at, Position: d.Position(at),
 		Message: fmt.Sprintf("its text cannot be edited: %v", err),
-		Remedy:  finding.Remedy{Text: "write it without anchors and merge keys, and run trainweld migrate again"},
+		Remedy:  finding.Remedy{Text: "remove its anchors and merge keys, and run trainweld migrate again"},
 	}
 }
 

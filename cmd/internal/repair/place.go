@@ -32,7 +32,7 @@ type object struct {
 }
 
 // errNoPlace is the error of a finding whose field the text does not have in one place.
-var errNoPlace = errors.New("the file does not hold the field at one place")
+var errNoPlace = errors.New("the field has no single place in the file")
 
 // fieldRef returns the field of a position. The path leads to the field in the finding's object. The object may hold it in several
 // forms: a patch in its own file has another root than the TrainJob.

@@ -110,7 +110,7 @@ func (r *pass) dropOpposed() {
 	r.fixes = slices.DeleteFunc(r.fixes, func(w *fix) bool {
 		for _, c := range w.changes {
 			if key, known := chosen[field{c.at, c.Path.String()}]; known && key != c.key() {
-				r.reject(w.finding, codes.NotRepaired, fmt.Sprintf("another repair changes %s at %s in another way", c.Path, c.at), byHand)
+				r.reject(w.finding, codes.NotRepaired, fmt.Sprintf("another repair changes %s at %s to another value", c.Path, c.at), byHand)
 				return true
 			}
 		}

@@ -73,10 +73,10 @@ func (r *pass) newMark(file string) mark {
 		return mark{file + " was not read as a file of the input", byHand}
 	}
 	if line, text := markedLine(data); text != "" {
-		return mark{fmt.Sprintf("%s is generated, by its line %d: %s", file, line, text), "change its source, and generate the file again"}
+		return mark{fmt.Sprintf("%s is a generated file, by line %d: %s", file, line, text), "change its source, and generate the file again"}
 	}
 	if list := output.ListOf(file); list != "" {
-		return mark{fmt.Sprintf("%s is in %s, the list of files that trainweld has written", file, list), "change the inputs of trainweld render, and render again"}
+		return mark{fmt.Sprintf("trainweld wrote %s, by the list %s", file, list), "change the inputs of trainweld render, and render again"}
 	}
 	return mark{}
 }

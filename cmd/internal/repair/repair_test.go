@@ -84,7 +84,7 @@ func TestFlags_Apply_Lasting(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(result.Files) > 0 || !strings.Contains(result.Found.Error(), "TW103 is not repaired: the finding outlasts the repair") {
+	if len(result.Files) > 0 || !strings.Contains(result.Found.Error(), "TW103 is not repaired: the repair does not remove the finding") {
 		t.Errorf("Apply() = %v, %v, want no file, and a refusal", result.Files, result.Found)
 	}
 	if got := testenv.Tree(t, dir)["job.yaml"]; got != job {

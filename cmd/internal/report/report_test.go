@@ -148,7 +148,7 @@ func findings(t *testing.T) finding.List {
 		},
 		{
 			Code: codes.NoTrainJob, Severity: finding.Error,
-			Message: "the inputs hold no TrainJob", Remedy: finding.Remedy{Text: "name files"},
+			Message: "no TrainJob in the inputs", Remedy: finding.Remedy{Text: "name files"},
 		},
 		{
 			Code: codes.Unreadable, Severity: finding.Error, Object: fieldpath.Object{Kind: "TrainJob", Name: hostile},

@@ -39,7 +39,7 @@ func WriteTests(w io.Writer, format string, tests []Test) error {
 	case "junit":
 		return testsJUnit(w, tests)
 	default:
-		return fmt.Errorf("%q is none of %s", format, strings.Join(TestFormats(), ", "))
+		return fmt.Errorf("unsupported value %q: supported values: %s", format, strings.Join(TestFormats(), ", "))
 	}
 }
 

@@ -45,7 +45,7 @@ type List struct {
 // objects. It resolves anchors between items, so that each item stands alone.
 func Read(data []byte) (*List, error) {
 	if marks(data) > mostMarks {
-		return nil, fmt.Errorf("it has more than %d fields and items; give the function fewer objects at once", mostMarks)
+		return nil, fmt.Errorf("the list has more than %d fields and items; pass fewer objects", mostMarks)
 	}
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	var document yaml.Node
@@ -57,7 +57,7 @@ func Read(data []byte) (*List, error) {
 		return nil, errors.New(regexp.MustCompile("(?s)(unknown anchor|!!\\w+) ['`].*['`]").ReplaceAllString(err.Error(), "$1"))
 	}
 	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return nil, errors.New("there is a second document after the ResourceList")
+		return nil, errors.New("a second document follows the ResourceList")
 	}
 	root := resolveAlias(document.Content[0])
 	version, kind := text(field(root, "apiVersion")), text(field(root, "kind"))
@@ -76,7 +76,7 @@ func Read(data []byte) (*List, error) {
 	budget := maxResolved
 	if config := resolveAlias(field(root, "functionConfig")); config != nil && config.Tag != "!!null" {
 		if config.Kind != yaml.MappingNode {
-			return nil, errors.New("functionConfig is no object")
+			return nil, errors.New("functionConfig must be an object")
 		}
 		if err := resolve(config, &budget); err != nil {
 			return nil, fmt.Errorf("functionConfig: %w", err)
@@ -88,7 +88,7 @@ func Read(data []byte) (*List, error) {
 		return l, nil
 	}
 	if items.Kind != yaml.SequenceNode {
-		return nil, errors.New("items is no list")
+		return nil, errors.New("items must be a list")
 	}
 	return l, l.read(items, "items", &budget)
 }
@@ -105,7 +105,7 @@ func (l *List) read(items *yaml.Node, at string, budget *int) error {
 			node = copied
 		}
 		if node.Kind != yaml.MappingNode {
-			return fmt.Errorf("%s is no object", at)
+			return fmt.Errorf("%s must be an object", at)
 		}
 		if err := resolve(node, budget); err != nil {
 			return fmt.Errorf("%s: %w", at, err)

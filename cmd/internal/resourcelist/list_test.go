@@ -79,11 +79,11 @@ func TestRead(t *testing.T) {
 		{"other kind", "it is no ResourceList", "apiVersion: v1\nkind: List\nitems: []\n", "", `apiVersion "v1" and kind "List" are no ResourceList`},
 		{"a sequence", "it is no ResourceList", "- a\n", "", "are no ResourceList"},
 		{"two documents", "there is one list", head + "---\n" + head, "", "second document"},
-		{"items of no list", "they are a list", head + "items: {}\n", "", "items is no list"},
-		{"configuration of no object", "it is an object", head + "functionConfig: [1]\n", "", "functionConfig is no object"},
-		{"the items as an item of their own", "it has no end", head + "items: &x [*x]\n", "", "aliases stand for too much"},
-		{"a long text, a hundred times", "it is as long as its copies", head + "items:\n  - &x {a: " + strings.Repeat("a", 1<<16) + "}\n" + strings.Repeat("  - *x\n", 100), "", "aliases stand for too much"},
-		{"an alias of an item around itself", "it has no end", head + "items:\n  - &x {a: 1}\n  - b: &y {c: [*y]}\n  - d: *y\n", "", "aliases stand for too much"},
+		{"items of no list", "they are a list", head + "items: {}\n", "", "items must be a list"},
+		{"configuration of no object", "it is an object", head + "functionConfig: [1]\n", "", "functionConfig must be an object"},
+		{"the items as an item of their own", "it has no end", head + "items: &x [*x]\n", "", "aliases expand too far"},
+		{"a long text, a hundred times", "it is as long as its copies", head + "items:\n  - &x {a: " + strings.Repeat("a", 1<<16) + "}\n" + strings.Repeat("  - *x\n", 100), "", "aliases expand too far"},
+		{"an alias of an item around itself", "it has no end", head + "items:\n  - &x {a: 1}\n  - b: &y {c: [*y]}\n  - d: *y\n", "", "aliases expand too far"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var before, after runtime.MemStats
@@ -176,7 +176,7 @@ func TestItem_Change_Bomb(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := item.Change(nil, map[string]any{}, map[string]any{"b": 1}); err == nil || !strings.Contains(err.Error(), "aliases stand for too much") {
+	if _, err := item.Change(nil, map[string]any{}, map[string]any{"b": 1}); err == nil || !strings.Contains(err.Error(), "aliases expand too far") {
 		t.Errorf("Change of an item that expands to 2^30 = %v", err)
 	}
 }

@@ -126,7 +126,7 @@ func replaceAliases(n *yaml.Node, outside func(*yaml.Node) bool, budget *int) er
 func expanded(n *yaml.Node, budget *int) (*yaml.Node, error) {
 	n = resolveAlias(n)
 	if *budget -= nodeSize + len(n.Value); *budget < 0 {
-		return nil, errors.New("its aliases stand for too much; write out what they mean")
+		return nil, errors.New("its aliases expand too far; replace them by their values")
 	}
 	c := *n
 	c.Anchor, c.Content = "", make([]*yaml.Node, len(n.Content))

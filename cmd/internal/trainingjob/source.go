@@ -95,7 +95,7 @@ func (c *conversion) read(f framework, meta metav1.ObjectMeta, run kubeflow.RunP
 		case i < 0 && specs[written] != nil:
 			c.invalid(path, fmt.Sprintf("%s has no replica type %q", f.kind, written), fmt.Sprintf("write one of %s", names(f.types)))
 		case specs[written] == nil:
-			c.invalid(path, "the replica type is empty", "write its template, or leave it out")
+			c.invalid(path, "the replica type is empty", "write its template, or remove it")
 		case byType[f.types[i]] != nil:
 			c.invalid(path, fmt.Sprintf("replica type %s is a duplicate", f.types[i]), "keep one of the two")
 		default:

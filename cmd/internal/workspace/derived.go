@@ -101,13 +101,13 @@ func (c *Catalog) Outdated(derived *RuntimeSource) *finding.Finding {
 	at := fieldpath.Fields("metadata", "annotations").Append(fieldpath.Key(hashAnnotation))
 	f := &finding.Finding{
 		Code: codes.BaseMoved, Severity: finding.Warning, Object: c.flags.idOf(d), Path: at, Position: d.Position(at),
-		Message: fmt.Sprintf("the inputs lack its base, %s", of), Remedy: finding.Remedy{Text: "run trainweld render --for=runtime again, or give the base with -r"},
+		Message: fmt.Sprintf("Not found: its base %s", of), Remedy: finding.Remedy{Text: "run trainweld render --for=runtime again, or add the base with -r"},
 	}
 	if base != nil {
 		if hash, err := c.hashOf(base.Document); err == nil && hash == derived.hash {
 			return nil
 		}
-		f.Message = fmt.Sprintf("its base, %s, has changed since", of)
+		f.Message = fmt.Sprintf("its base %s has changed since the rendering", of)
 	}
 	return f
 }

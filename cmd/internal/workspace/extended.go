@@ -388,14 +388,14 @@ func (c *Catalog) derivedFindings(j Job, source *RuntimeSource) finding.List {
 		})
 	}
 	report(codes.Extended, finding.Warning, "apply the output of trainweld render --for=runtime instead of the TrainJob",
-		"a cluster reads no extended patches, here of %s", strings.Join(source.Managers(), ", "))
+		"no cluster reads the extended patches of %s", strings.Join(source.Managers(), ", "))
 	name := derivedName(j)
 	if len(name) > validation.DNS1123SubdomainMaxLength {
 		report(codes.BadMetadata, finding.Error, "use a shorter name of the runtime or of the TrainJob", "Too long: may not be more than %d bytes: the derived runtime has the name %s", validation.DNS1123SubdomainMaxLength, name)
 	}
 	id := fieldpath.Object{Kind: trainer.TrainingRuntimeKind, Namespace: j.Namespace, Name: name}
 	if other := c.Named(id); other != nil && other.from == "" {
-		report(codes.DuplicateObject, finding.Error, "rename the other one or the TrainJob", "the derived runtime has the name of %s, at %s", id, other.Position(fieldpath.Fields("metadata", "name")))
+		report(codes.DuplicateObject, finding.Error, "rename the other one or the TrainJob", "Duplicate value: the derived runtime has the name of %s at %s", id, other.Position(fieldpath.Fields("metadata", "name")))
 	}
 	return found
 }

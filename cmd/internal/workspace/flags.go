@@ -57,11 +57,11 @@ func (flags Flags) CheckPaths() error {
 		case manifest.Stdin:
 			stdin++
 		case "":
-			return errors.New("an empty path: give -f, -r and --patch a file, a directory, a glob or -")
+			return errors.New("an empty path: -f, -r and --patch need a file, a directory, a glob or -")
 		}
 	}
 	if stdin > 1 {
-		return errors.New("standard input can be read once: give - to one flag only")
+		return errors.New("standard input can be read once: use - for one flag")
 	}
 	return CheckNamespace(flags.Namespace)
 }

@@ -50,7 +50,7 @@ func (st *Settings) decodePatches(fsys fs.FS, manager, file string, data []byte)
 	if len(patches) == 0 && len(findings) == 0 {
 		findings = finding.List{{
 			Code: codes.NotAnObject, Severity: finding.Error, Position: fieldpath.Position{File: file},
-			Message: "has no patch", Remedy: finding.Remedy{Text: "write a RuntimePatch, a list of them, or a TrainJob with patches, or do not name the file"},
+			Message: "has no patch", Remedy: finding.Remedy{Text: "use a RuntimePatch, a list of them, or a TrainJob with patches"},
 		}}
 	}
 	for i := range findings {
@@ -66,8 +66,8 @@ func (st *Settings) decodePatches(fsys fs.FS, manager, file string, data []byte)
 			findings = append(findings, finding.Finding{
 				Code: codes.BadManager, Severity: finding.Error, Object: st.flags.InNamespace(patches[i].Document.ID), Path: patches[i].Base.Append(at...),
 				Position: patches[i].Document.Position(patches[i].Base.Append(at...)),
-				Message:  fmt.Sprintf("invalid value %q: must be %q, as the file of the patch is named", is, manager),
-				Remedy:   finding.Remedy{Text: "remove the manager from the patch, or name the patch by it"},
+				Message:  fmt.Sprintf("invalid value %q: must be %q, as in --patch NAME=FILE", is, manager),
+				Remedy:   finding.Remedy{Text: "remove the manager from the patch, or use its name in --patch"},
 			})
 		}
 	}
@@ -90,7 +90,7 @@ func (st *Settings) UnknownManager(managers []string) error {
 		case len(known) > 0:
 			hint = fmt.Sprintf("; the managers are %q", known)
 		}
-		return fmt.Errorf("no patch is of manager %q%s", name, hint)
+		return fmt.Errorf("manager %q has no patch%s", name, hint)
 	}
 	return nil
 }

@@ -101,7 +101,7 @@ func (a *aliases) limit(d Decoded) Decoded {
 	return Decoded{file: d.file, data: d.data, Findings: finding.List{{
 		Code: codes.Syntax, Severity: finding.Error, Position: fieldpath.Position{File: d.file},
 		Message: fmt.Sprintf("the YAML aliases of this run expand its files to more than %d MiB", manifest.MaxExpanded>>20),
-		Remedy:  finding.Remedy{Text: "write the values out instead of using YAML aliases"},
+		Remedy:  finding.Remedy{Text: "replace YAML aliases by their values"},
 	}}}
 }
 

@@ -350,7 +350,7 @@ func (c *Catalog) sourceFindings(j Job, source *RuntimeSource) finding.List {
 		ref := fieldpath.Fields("spec", "runtimeRef", "name")
 		return finding.List{{
 			Code: codes.NoRuntime, Severity: finding.Note, Object: render.ObjectOf(j.TrainJob), Path: ref, Position: j.Document.Position(ref),
-			Message: fmt.Sprintf("the inputs hold no %s: the runtimes come from Trainer %s, and the cluster may have changed them", render.RuntimeOf(j.TrainJob), j.Release().Or().Version),
+			Message: fmt.Sprintf("Not found: %s: the output uses the runtimes of Trainer %s, which the cluster may have changed", render.RuntimeOf(j.TrainJob), j.Release().Or().Version),
 			Remedy:  finding.Remedy{Text: "accept that"},
 		}}
 	default:
@@ -446,14 +446,14 @@ func (c *Catalog) put(id fieldpath.Object, source *RuntimeSource, last bool) (ke
 			if sameSpec(other.Document, d) {
 				return false
 			}
-			rejected.Message += ": the build changes the one of the file"
+			rejected.Message += ": the build changes the object of the file"
 			rejected.Remedy.Text = "remove the file from -r"
 			rejected.Position = d.Position(rejected.Path)
 			c.report(*rejected)
 			return false
 		}
 		if source.Snapshot != nil {
-			rejected.Message = fmt.Sprintf("the inputs hold two snapshots of the runtime of %s", id)
+			rejected.Message = fmt.Sprintf("duplicate snapshot of the runtime of %s", id)
 			rejected.Object = d.ID
 		}
 		rejected.Position = d.Position(rejected.Path)
@@ -496,7 +496,7 @@ func (c *Catalog) snapshotOf(cm *corev1.ConfigMap, d *manifest.Document) (fieldp
 		at := fieldpath.Fields("data", "runtime")
 		c.report(finding.Finding{
 			Code: codes.WrongType, Severity: finding.Error, Object: d.ID, Path: at, Position: d.Position(at),
-			Message: err.Error(), Remedy: finding.Remedy{Text: "take the ConfigMap from the cluster as it is, or leave it out to use the runtime itself"},
+			Message: err.Error(), Remedy: finding.Remedy{Text: "read the ConfigMap from the cluster again, or remove it"},
 		})
 	}
 	return fieldpath.Object{Kind: trainer.TrainJobKind, Namespace: c.flags.NamespaceOf(cm.Namespace), Name: name}, runtime

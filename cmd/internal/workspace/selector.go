@@ -87,7 +87,7 @@ func (u *Unread) add(documents []*manifest.Document) {
 		case u.old == nil && d.Object == nil && !d.Broken && group == oldGroup && strings.HasSuffix(d.ID.Kind, "Job"):
 			remedy := fmt.Sprintf("convert the %s with trainweld migrate, or name other files", d.ID.Kind)
 			if d.APIVersion != oldGroup+"/v1" {
-				remedy = fmt.Sprintf("rewrite the %s by hand, as a TrainJob, or name other files: trainweld migrate converts %s/v1", d.ID.Kind, oldGroup)
+				remedy = fmt.Sprintf("rewrite the %s as a TrainJob by hand, or name other files: trainweld migrate converts %s/v1 only", d.ID.Kind, oldGroup)
 			}
 			u.old = &finding.Finding{Object: d.ID, Position: d.Position(fieldpath.Fields("kind")), Remedy: finding.Remedy{Text: remedy}}
 		}

@@ -162,7 +162,7 @@ func (flags Flags) idOf(d *manifest.Document) fieldpath.Object {
 func noName(d *manifest.Document) finding.Finding {
 	return finding.Finding{
 		Code: codes.NoName, Severity: finding.Error, Object: fieldpath.Object{Kind: trainer.TrainJobKind}, Path: fieldpath.Fields("metadata", "name"), Position: d.Position(fieldpath.Fields("metadata")),
-		Message: "the TrainJob has no name", Remedy: finding.Remedy{Text: "set metadata.name; names of Jobs, Pods and addresses are made from it"},
+		Message: "Required value: names of Jobs, Pods and addresses contain it", Remedy: finding.Remedy{Text: "set metadata.name"},
 	}
 }
 
@@ -171,7 +171,7 @@ func (flags Flags) duplicate(id fieldpath.Object, d, other *manifest.Document) f
 	at := fieldpath.Fields("metadata", "name")
 	f := finding.Finding{
 		Code: codes.DuplicateObject, Severity: finding.Error, Object: id, Path: at, Position: d.Position(at),
-		Message: fmt.Sprintf("%s is among the inputs twice", id),
+		Message: fmt.Sprintf("duplicate object: %s", id),
 		Remedy:  finding.Remedy{Text: "remove or rename one of the two"},
 	}
 	return flags.reportOther(f, other)

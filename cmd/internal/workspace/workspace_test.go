@@ -34,15 +34,15 @@ func TestDuplicates(t *testing.T) {
 		want         []string
 	}{
 		{"command", false, false, []string{
-			"TrainingRuntime default/r is among the inputs twice; the other one is at in/a.yaml:3:12",
-			"TrainJob default/j is among the inputs twice; the other one is at in/a.yaml:8:12",
+			"duplicate object: TrainingRuntime default/r; the other one is at in/a.yaml:3:12",
+			"duplicate object: TrainJob default/j; the other one is at in/a.yaml:8:12",
 		}},
 		{"recorded", true, false, []string{
-			"TrainingRuntime default/r is among the inputs twice; the other one is at a.yaml",
-			"TrainJob default/j is among the inputs twice; the other one is at a.yaml",
+			"duplicate object: TrainingRuntime default/r; the other one is at a.yaml",
+			"duplicate object: TrainJob default/j; the other one is at a.yaml",
 		}},
 		{"last text counts", false, true, []string{
-			"TrainJob default/j is among the inputs twice; the other one is at in/a.yaml:8:12",
+			"duplicate object: TrainJob default/j; the other one is at in/a.yaml:8:12",
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

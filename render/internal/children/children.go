@@ -64,8 +64,8 @@ func New(js *jobset.JobSet, opts Options) (*Family, error) {
 		return nil, finding.List{{
 			Code: codes.NoName, Severity: finding.Error, Path: fieldpath.Fields("metadata", "name"),
 			Object:  fieldpath.Object{Kind: "JobSet", Namespace: js.Namespace},
-			Message: "the JobSet has no name, and the names of its Jobs and Pods start with it",
-			Remedy:  finding.Remedy{Text: "give it one"},
+			Message: "Required value: the names of Jobs and Pods start with it",
+			Remedy:  finding.Remedy{Text: "set metadata.name"},
 		}}
 	}
 	opts.Release = opts.Release.Or()

@@ -44,8 +44,8 @@ func (f *Family) Findings() finding.List {
 	for _, members := range f.Members {
 		if members.presence == never {
 			report(finding.Error, codes.NeverCreated, members.path().Append(fieldpath.Field("dependsOn")),
-				"the Jobs are never created: they depend on themselves, or on Jobs that are never there",
-				"let them depend on replicated jobs that stand before them")
+				"the Jobs are never created: they depend on themselves, or on Jobs that are never created",
+				"use earlier jobs in dependsOn")
 		}
 		f.reportPodless(members, report)
 		f.reportPlacement(members, report)
@@ -80,13 +80,13 @@ func (f *Family) reportPlacement(members *Members, report reporter) {
 	spec := members.Template.Spec
 	if *spec.CompletionMode != batchv1.IndexedCompletion {
 		report(finding.Error, codes.NeverCreated, members.path().Append(fieldpath.Fields("template", "spec", "completionMode")...),
-			"the Pods are never created: with exclusive placement they follow the Pod of index 0, and without an index there is none",
+			"the Pods are never created: exclusive placement needs a Pod of index 0",
 			`set completionMode to Indexed, or use the node-selector strategy of exclusive placement`)
 		return
 	}
 	if newPodCounts(&spec).all > 1 {
 		report(finding.Note, codes.LeaderFirst, members.path(),
-			"the Pods other than index 0 are created when that one is scheduled, with a node selector for its topology domain, which only the cluster knows",
+			"other Pods wait until the Pod of index 0 is scheduled, and then get a node selector for its topology domain",
 			"")
 	}
 }
@@ -96,7 +96,7 @@ func (f *Family) reportPriority(members *Members, report reporter) {
 	if _, known := podPriority(pod); !known && f.opts.labelsPriority(members.podAnnotations()) {
 		report(finding.Warning, codes.UnknownPriority,
 			members.path().Append(fieldpath.Fields("template", "spec", "template", "spec", "priorityClassName")...),
-			fmt.Sprintf("only the cluster knows the value of the PriorityClass %q: the Pods' label %s is left out", pod.PriorityClassName, PriorityKey),
+			fmt.Sprintf("the value of PriorityClass %q is unknown: the output omits the label %s of the Pods", pod.PriorityClassName, PriorityKey),
 			"read it with kubectl get priorityclass "+pod.PriorityClassName)
 	}
 }

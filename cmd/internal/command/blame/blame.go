@@ -62,7 +62,7 @@ the other files. A finding names the build, and its place in the sources. docs/b
 
 With --patch, one object of another kind merges as in the command merge.
 
-If the inputs hold no TrainJob, blame shows the owners of other objects from their metadata.managedFields:
+If no TrainJob in the inputs, blame shows the owners of other objects from their metadata.managedFields:
 the last writers of each field, without values and history. Read the objects with
 kubectl get -o yaml --show-managed-fields. Each line names the manager, its operation and subresource. A
 field with several owners has several lines. With -o json each field has its path and its owners, with the
@@ -129,7 +129,7 @@ Exit status: 0 done; 1 a finding is an error, and blame shows the rest; 2 usage,
 	f.StringVarP(&flags.view.Format, "output", "o", "text", "text, json, or html for a page to read in a browser")
 	f.StringVar(&flags.To, "to", "jobset", "what to show: jobset, jobs or pods")
 	f.StringVar(&flags.For, "for", option.ForReview, "review: what the controller applies; runtime: the runtime that extended patches make")
-	f.StringVar(&flags.As, "as", "applied", "applied: what the controllers send to the API server; stored: with what the API server and the webhooks fill in")
+	f.StringVar(&flags.As, "as", "applied", "applied: as the controllers send objects to the API server; stored: with the defaults of the API server and the webhooks")
 	option.AddOnConflict(cmd, &flags.OnConflict, "last", "last: the last patch wins, as in the cluster; fail: managers that disagree are an error")
 	option.AddForceManager(p, cmd, &flags.Force, &flags.Flags)
 	option.AddTrainerVersion(cmd, &flags.Release)
@@ -160,7 +160,7 @@ func run(p *host.Program, flags blameFlags) error {
 		return exit.Usage(err)
 	}
 	if format != "text" && flags.view.ShowOrigin {
-		return exit.Usage(fmt.Errorf("--show-origin has no effect on -o %s: leave it out", format))
+		return exit.Usage(fmt.Errorf("--show-origin has no effect on -o %s: remove it", format))
 	}
 	if err := flags.view.Color.Check(flags.view.Format); err != nil {
 		return exit.Usage(err)

@@ -49,7 +49,7 @@ func (flags blameFlags) withoutManaged() error {
 		{"--show-origin", flags.view.ShowOrigin}, {"--show-values", flags.ShowValues},
 	} {
 		if f.set {
-			return fmt.Errorf("%s has no effect on managed fields, and the inputs hold no TrainJob: remove it", f.flag)
+			return fmt.Errorf("%s has no effect on managed fields, and no TrainJob in the inputs: remove it", f.flag)
 		}
 	}
 	return nil

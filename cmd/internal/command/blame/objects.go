@@ -79,7 +79,7 @@ func blameAll(p *host.Program, flags blameFlags) ([]blameview.Blamed, finding.Li
 		return nil, nil, exit.Usage(option.NoExtended())
 	}
 	if jobs == 0 && findings.Err() == nil {
-		findings = append(findings, flags.Flags.NoTrainJob("the inputs hold no TrainJob", "name files with TrainJobs with -f; -r is for runtimes only, and -R descends into directories"))
+		findings = append(findings, flags.Flags.NoTrainJob("no TrainJob in the inputs", "name files with TrainJobs with -f; -r is for runtimes only, and -R descends into directories"))
 	}
 	return objects, findings, nil
 }
@@ -200,7 +200,7 @@ func (b blamer) objects() ([]blameview.Blamed, error) {
 			return nil, exit.Usage(err)
 		}
 		if len(objects) == maxBlamed {
-			return nil, exit.Usage(fmt.Errorf("there are more than %d Pods, of which most are alike: select some with --job and --index", maxBlamed))
+			return nil, exit.Usage(fmt.Errorf("more than %d Pods: select some with --job and --index", maxBlamed))
 		}
 		history, err := owners.Pod(pod)
 		if err != nil {
@@ -236,7 +236,7 @@ func (b blamer) jobs(out *render.JobsOutput, owners *render.ChildOwners) ([]blam
 			continue
 		}
 		if len(objects) == maxBlamed {
-			return nil, exit.Usage(fmt.Errorf("there are more than %d Jobs, of which most are alike: select one with --job", maxBlamed))
+			return nil, exit.Usage(fmt.Errorf("more than %d Jobs: select one with --job", maxBlamed))
 		}
 		history, err := owners.Job(child.Job)
 		if err != nil {

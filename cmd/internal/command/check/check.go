@@ -148,8 +148,8 @@ Exit status: 0 no finding is an error; 1 a finding is an error; 2 usage, input o
 	option.AddForceManager(p, cmd, &flags.force, &flags.Flags)
 	option.AddTrainerVersion(cmd, &flags.Release)
 	option.AddFeatureGates(f, &flags.gates, "")
-	option.AddDefinitions(f, &flags.definitions, "also check objects of the kinds that the CustomResourceDefinitions of a file, directory or glob define (repeatable)")
-	f.Var((*option.Paths)(&flags.flavors), "flavors", "write instead which ResourceFlavors of Kueue in a file, directory or glob each TrainJob can have (repeatable)")
+	option.AddDefinitions(f, &flags.definitions, "also check objects of the CustomResourceDefinitions in a file, directory or glob (repeatable)")
+	f.Var((*option.Paths)(&flags.flavors), "flavors", "list the ResourceFlavors of Kueue in a file, directory or glob that each TrainJob can have (repeatable)")
 	flags.fix.Add(p, cmd, &flags.Flags)
 	option.AddSeverity(cmd, &flags.severity)
 	option.AddReportFormat(cmd, &flags.format)
@@ -238,13 +238,13 @@ func (flags checkFlags) parse() (option.Severities, render.OnConflict, error) {
 	states := slices.DeleteFunc([]string{flags.git, flags.old, flags.observed}, func(s string) bool { return s == "" })
 	switch {
 	case flags.fix.On() && flags.git != "":
-		return nil, 0, errors.New("--fix changes files, and --git reads revisions: leave one of the two out")
+		return nil, 0, errors.New("--fix changes files, and --git reads revisions: use one of the two")
 	case len(states) > 1:
-		return nil, 0, errors.New("--git, --old and --observed each name the state before: use one of them")
+		return nil, 0, errors.New("--git, --old and --observed exclude each other: use one of them")
 	case flags.recreate && flags.old == "" && flags.git == "":
-		return nil, 0, errors.New("--recreate has no effect on objects without a state before: add --git or --old, or leave it out")
+		return nil, 0, errors.New("--recreate has no effect without an old state: add --git or --old, or remove it")
 	case flags.old == manifest.Stdin || flags.observed == manifest.Stdin:
-		return nil, 0, errors.New("--old, --observed: give a file or a directory, and the new state on standard input")
+		return nil, 0, errors.New("--old, --observed: name a file or a directory; only the new state may come from standard input")
 	}
 	return levels, onConflict, cmp.Or(flags.color.Check(flags.format), option.CheckDefinitions(flags.definitions), flags.fix.Check(), flags.CheckPaths())
 }

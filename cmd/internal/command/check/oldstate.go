@@ -204,7 +204,7 @@ func (s *oldState) unrelated() *finding.Finding {
 	at := fieldpath.Fields("metadata", "name")
 	return &finding.Finding{
 		Code: codes.UnknownOldObject, Severity: finding.Warning, Object: s.in.ID(s.first), Path: at, Position: s.first.Position(at),
-		Message: "nothing of the old state is among the new objects; all of them were judged as created",
-		Remedy:  finding.Remedy{Text: "give the old and the new state of the same objects: kind, namespace and name are what counts"},
+		Message: "no object of the old state is among the new objects: all were judged as created",
+		Remedy:  finding.Remedy{Text: "pass two states of the same objects: kind, namespace and name must be equal"},
 	}
 }

@@ -68,7 +68,7 @@ func checkParts(ctx context.Context, p *host.Program, flags checkFlags, onConfli
 	}
 	selected := flags.Selector != nil
 	if !all.count.any(selected) && (selected || !failed && all.count.next == 0) {
-		none := flags.NoTrainJob("the inputs hold no TrainJob, runtime or JobSet", "name files that hold some; -r is for runtimes that TrainJobs name, and -R descends into directories")
+		none := flags.NoTrainJob("no TrainJob, runtime or JobSet in the inputs", "name files with such objects; -r is for runtimes of TrainJobs, and -R descends into directories")
 		if !selected && none.Position.File == "" && len(all.lines.Order) > 0 {
 			none.Position = fieldpath.Position{File: all.lines.Order[0]}
 		}

@@ -123,7 +123,7 @@ func (j *runner) checkRuntime(ctx context.Context, admitted *admittedRuntime) fi
 			f.Claims[c].Position = admitted.Position(f.Claims[c].Source)
 		}
 		if admitted.Snapshot != nil && runtime != nil {
-			f.Message = fmt.Sprintf("%s; the runtime is the one that the Trainer has kept for its TrainJob", f.Message)
+			f.Message = fmt.Sprintf("%s; the runtime is the snapshot of its TrainJob", f.Message)
 		}
 	}
 	if base := admitted.Base(); base != nil {

@@ -43,7 +43,7 @@ func Command(p *host.Program) *cobra.Command {
 	var flags conflictsFlags
 	cmd := &cobra.Command{
 		Use:   "conflicts PATH... [-k DIR]... [-r PATH]... [--patch [NAME=]FILE]... [flags]",
-		Short: "List what the managers of TrainJobs disagree on",
+		Short: "List the fields on which managers of TrainJobs disagree",
 		Long: `List the conflicts between the managers of TrainJobs, and nothing else. Each has the object, the field, every
 manager with its value and its place, the manager that wins in the cluster, and a remedy.
 
@@ -100,7 +100,7 @@ Exit status: 0 no conflict; 1 a conflict, or a TrainJob that cannot be examined;
 	option.AddBuilds(f, &flags.Flags)
 	option.AddForceManager(p, cmd, &flags.force, &flags.Flags)
 	flags.fix.Add(p, cmd, &flags.Flags)
-	f.BoolVar(&flags.permute, "permute", false, "list what depends on the order of the patches or policies, with two orders and their outcomes")
+	f.BoolVar(&flags.permute, "permute", false, "list the fields that depend on the order of patches or policies, with two orders and their outcomes")
 	option.AddFeatureGates(f, &flags.gates, "with --permute: ")
 	option.AddTrainerVersion(cmd, &flags.Release)
 	flags.Schema.Add(cmd)
@@ -159,7 +159,7 @@ func conflictsOfAll(p *host.Program, flags conflictsFlags, preferred *option.For
 		return nil, nil, 0, err
 	}
 	if jobs == 0 && found.Err() == nil {
-		found = append(found, flags.NoTrainJob("the inputs hold no TrainJob", "name files that hold some; -r is for runtimes only, and -R descends into directories"))
+		found = append(found, flags.NoTrainJob("no TrainJob in the inputs", "name files with TrainJobs; -r is for runtimes only, and -R descends into directories"))
 	}
 	return codes.Distinct(found), all, jobs, nil
 }
@@ -167,10 +167,10 @@ func conflictsOfAll(p *host.Program, flags conflictsFlags, preferred *option.For
 // conflictsOfObject reports the disagreements on an object that is not a TrainJob.
 func conflictsOfObject(p *host.Program, flags conflictsFlags) error {
 	if flags.fix.On() {
-		return exit.Usage(errors.New("--fix is for TrainJobs: leave it out"))
+		return exit.Usage(errors.New("--fix is for TrainJobs: remove it"))
 	}
 	if len(flags.force) > 0 || len(flags.Runtimes) > 0 || flags.Namespace != "" || flags.Recursive || flags.Selector != nil {
-		return exit.Usage(errors.New("-r, -n, -R, -l and --force-manager are for TrainJobs: leave them out"))
+		return exit.Usage(errors.New("-r, -n, -R, -l and --force-manager are for TrainJobs: remove them"))
 	}
 	in := workspace.New(flags.Flags)
 	m, found, err := objectmerge.Read(p, in, flags.Flags, flags.Schema)
@@ -214,9 +214,9 @@ func (flags conflictsFlags) check() error {
 	case flags.Empty():
 		return errors.New("nothing to look at: name files or directories, or - for standard input")
 	case flags.permute && flags.fix.On():
-		return errors.New("--permute shows orders, and --fix repairs conflicts: leave one of the two out")
+		return errors.New("--permute shows orders, and --fix repairs conflicts: use one of the two")
 	case flags.gates != "" && !flags.permute:
-		return errors.New("--feature-gates has an effect on the order of policies only: add --permute, or leave it out")
+		return errors.New("--feature-gates has no effect without --permute: add --permute, or remove it")
 	}
 	_, err := option.ParseFeatureGates(flags.gates)
 	return cmp.Or(err, option.KnownFormat(flags.format), flags.Schema.Check(), flags.color.Check(flags.format), flags.fix.Check(), flags.CheckPaths())

@@ -64,7 +64,7 @@ Exit status: 0 written; 2 a value is invalid, or usage, input or output failed.`
   trainweld create --runtime torch-distributed --name llm | trainweld render -f - -r runtime.yaml`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return exit.Usage(fmt.Errorf("create takes no arguments, got %q: the name goes with --name, the command and its arguments with --command and --args", args))
+				return exit.Usage(fmt.Errorf("create takes no arguments, got %q: use --name for the name, --command and --args for the command", args))
 			}
 			return nil
 		},
@@ -74,16 +74,16 @@ Exit status: 0 written; 2 a value is invalid, or usage, input or output failed.`
 	}
 	f := cmd.Flags()
 	f.StringVar(&flags.runtime, "runtime", "", "the name of the runtime (required)")
-	f.StringVar(&flags.runtimeKind, "runtime-kind", "", "ClusterTrainingRuntime or TrainingRuntime; left out, the API server fills in the first")
+	f.StringVar(&flags.runtimeKind, "runtime-kind", "", "ClusterTrainingRuntime or TrainingRuntime; by default the API server sets the first")
 	f.StringVar(&flags.name, "name", "", "the TrainJob's name (required)")
-	f.StringVarP(&flags.Namespace, "namespace", "n", "", "the TrainJob's namespace; left out, it names none")
+	f.StringVarP(&flags.Namespace, "namespace", "n", "", "the TrainJob's namespace; by default none")
 	f.Var((*option.Repeated)(&flags.labels), "label", "KEY=VALUE, a label of the TrainJob (repeatable)")
 	f.Var((*option.Repeated)(&flags.annotations), "annotation", "KEY=VALUE, an annotation of the TrainJob (repeatable)")
 	f.StringVar(&flags.image, "image", "", "the image of the trainer's container")
 	f.Var((*option.Repeated)(&flags.command), "command", "a word of the trainer's command, which replaces the runtime's (repeatable)")
 	f.Var((*option.Repeated)(&flags.args), "args", "a word of the trainer's arguments, which replace the runtime's (repeatable)")
 	f.Int32Var(&flags.numNodes, "num-nodes", 0, "the number of training nodes")
-	f.Var((*option.Repeated)(&flags.resources), "resources", "NAME=QUANTITY,..., what each node requests and is limited to: cpu, memory, gpu, storage, mig-PROFILE, or a name of its own (repeatable)")
+	f.Var((*option.Repeated)(&flags.resources), "resources", "NAME=QUANTITY,..., requests and limits of each node: cpu, memory, gpu, storage, mig-PROFILE, or another resource (repeatable)")
 	f.Var((*option.Repeated)(&flags.env), "env", "NAME=VALUE, a variable of the trainer's container (repeatable)")
 	f.Int64Var(&flags.deadline, "active-deadline-seconds", 0, "end the TrainJob after that many seconds")
 	f.Var((*option.Repeated)(&flags.Patches), "patch", "add the patches of `[NAME=]FILE` or -: a RuntimePatch, a list of them, or a TrainJob's; one without a manager is the SDK's (repeatable)")
@@ -131,7 +131,7 @@ func run(p *host.Program, flags createFlags, changed func(flag string) bool) err
 			if patch.Extended != nil {
 				findings = append(findings, finding.Finding{
 					Code: codes.Unpatchable, Severity: finding.Error, Object: patch.Document.ID, Position: patch.Document.Position(nil),
-					Message: "Forbidden: a TrainJob holds no extended patch", Remedy: finding.Remedy{Text: "name it in trainweld render --for=runtime"},
+					Message: "Forbidden: a TrainJob holds no extended patch", Remedy: finding.Remedy{Text: "use it in trainweld render --for=runtime"},
 				})
 			}
 			options = append(options, trainjob.RuntimePatch{

@@ -26,7 +26,7 @@ func (u *upgrade) addJobs(ctx context.Context, before, after result, migrated *t
 		before.RejectedBy = u.rejectedBy(ctx, before, migrated, true)
 	case after.Rejected != nil:
 		if !slices.ContainsFunc(after.Rejected, func(f finding.Finding) bool { return f.Code != codes.UnknownField }) {
-			after.Existing = append(after.Existing, "a client without strict validation loses these fields in silence")
+			after.Existing = append(after.Existing, "a client without strict validation silently drops these fields")
 		}
 		undecodable := u.undecodable(after)
 		after.Existing = append(after.Existing, undecodable...)

@@ -57,7 +57,7 @@ func Command(p *host.Program) *cobra.Command {
 	var observed string
 	cmd := &cobra.Command{
 		Use:   "diff OLD NEW | --git REV {PATH... | -k DIR...} | --live DUMP PATH... | --observed DUMP PATH... | --from-version X --to-version Y PATH... [-r PATH]... [--patch [NAME=]FILE]... [flags]",
-		Short: "Show what changes in the JobSets, Jobs or Pods of TrainJobs, and who causes it",
+		Short: "Show the changes in the JobSets, Jobs or Pods of TrainJobs, and their causes",
 		Long: `Render two versions of the inputs, and show the changes of each TrainJob in its JobSet and related objects, or
 with --to in its Jobs or Pods. Items of lists match by their merge keys, never by position. Each change has
 its cause: the layer that sets the value, and its place. A change that several TrainJobs, Jobs or Pods share
@@ -131,7 +131,7 @@ render. The report then names the TrainJobs that do not render, and compares the
 			}
 			if flags.observed = cmd.Flags().Changed("observed"); flags.observed {
 				if cmd.Flags().Changed("live") {
-					return exit.Usage(errors.New("--live and --observed read the same dump: leave one of the two out"))
+					return exit.Usage(errors.New("--live and --observed read the same dump: use one of the two"))
 				}
 				if flags.live = observed; observed == "" {
 					return exit.Usage(errors.New("--observed: an empty path: name a file, a directory or -"))
@@ -142,29 +142,29 @@ render. The report then names the TrainJobs that do not render, and compares the
 	}
 	f := cmd.Flags()
 	f.StringVar(&flags.git, "git", "", "compare the paths as they are in this revision of git with the working tree; REV..REV and REV...REV compare revisions")
-	f.StringVar(&flags.from, "from-version", "", "compare what this release of the Trainer makes of the paths with what --to-version makes of them")
+	f.StringVar(&flags.from, "from-version", "", "compare the renderings of this release of the Trainer and of --to-version")
 	f.StringVar(&flags.until, "to-version", "", "the release of the Trainer to upgrade to")
 	f.StringVar(&observed, "observed", "", "tell when the paths change the objects in this `DUMP` of a cluster: now, at resume or never (docs/observed.md)")
-	f.StringVar(&flags.live, "live", "", "compare what the paths render to with the objects of a cluster, from the `DUMP` of kubectl get -o yaml: a file, a directory or -")
+	f.StringVar(&flags.live, "live", "", "compare the renderings with the objects of a cluster, from the `DUMP` of kubectl get -o yaml: a file, a directory or -")
 	f.VarP((*option.Paths)(&flags.Files), "filename", "f", "read TrainJobs and runtimes from a file, directory or glob, for both versions (repeatable)")
-	f.VarP((*option.Paths)(&flags.Runtimes), "runtimes", "r", "read runtimes from a file, directory or glob, for both versions; nothing else is read from it (repeatable)")
+	f.VarP((*option.Paths)(&flags.Runtimes), "runtimes", "r", "read only runtimes from a file, directory or glob, for both versions (repeatable)")
 	f.Var((*option.Repeated)(&flags.Patches), "patch", "add the patches of `[NAME=]FILE` to every TrainJob of both versions (repeatable)")
 	option.AddPolicy(f, &flags.Flags)
 	option.AddScope(f, &flags.Flags)
 	option.AddBuilds(f, &flags.Flags)
 	option.AddSelector(f, &flags.Flags)
 	f.StringVarP(&flags.format, "output", "o", "text", "text, json, markdown for a pull request, or html; with --observed: text, table or json")
-	f.StringVar(&flags.to, "to", "jobset", "what to compare: jobset, jobs or pods; jobset has its ConfigMaps and PodGroups, and jobs the Service and the volume claims")
-	f.StringVar(&flags.as, "as", "applied", "applied: what the controllers send to the API server; stored: with what the API server and the webhooks fill in")
-	option.AddOnConflict(cmd, &flags.onConflict, "last", "last: where managers disagree the last patch wins, as in the cluster; fail: such an input does not render")
+	f.StringVar(&flags.to, "to", "jobset", "the objects to compare: jobset, with ConfigMaps and PodGroups; jobs, with the Service and the volume claims; or pods")
+	f.StringVar(&flags.as, "as", "applied", "applied: as the controllers send objects to the API server; stored: with the defaults of the API server and the webhooks")
+	option.AddOnConflict(cmd, &flags.onConflict, "last", "last: the last patch wins, as in the cluster; fail: managers that disagree are an error")
 	option.AddForceManager(p, cmd, &flags.force, &flags.Flags)
 	option.AddTrainerVersion(cmd, &flags.Release)
 	option.AddFeatureGates(f, &flags.gates, "")
 	flags.Schema.Add(cmd)
-	f.StringVar(&flags.rest, "rest", "", "with -o markdown: write what the comment lacks to this `FILE`, which is empty if nothing is missing")
+	f.StringVar(&flags.rest, "rest", "", "with -o markdown: write the rest of a long comment to this `FILE`")
 	option.AddRecreate(f, &flags.recreate)
 	option.AddColor(cmd, &flags.color)
-	f.BoolVar(&flags.exitZero, "exit-zero", false, "end with status 0 also where something differs")
+	f.BoolVar(&flags.exitZero, "exit-zero", false, "end with status 0 also if objects differ")
 	option.AddAll(f, &flags.all)
 	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables")
 	commandline.Words(cmd, "output", "text", "json", "markdown", "html")
@@ -181,7 +181,7 @@ func run(p *host.Program, flags diffFlags, args []string) error {
 		return exit.Usage(err)
 	}
 	if flags.recreate && (flags.live != "" || flags.from != "" || flags.until != "") {
-		return exit.Usage(errors.New("--recreate is about updates to another version of the inputs: leave it out"))
+		return exit.Usage(errors.New("--recreate has no effect here: remove it"))
 	}
 	if flags.observed {
 		return runObserved(p, flags, opts, args)
@@ -331,7 +331,7 @@ func (flags *diffFlags) options() (render.Options, error) {
 		return opts, err
 	}
 	if flags.rest != "" && flags.format != "markdown" {
-		return opts, fmt.Errorf("--rest has no effect on -o %s: add -o markdown, or leave it out", flags.format)
+		return opts, fmt.Errorf("--rest has no effect on -o %s: add -o markdown, or remove it", flags.format)
 	}
 	if err := cmp.Or(flags.color.Check(flags.format), workspace.CheckNamespace(flags.Namespace), flags.Schema.Check()); err != nil {
 		return opts, err
@@ -366,7 +366,7 @@ func readVersions(p *host.Program, flags diffFlags, args []string) (old, new *ve
 	case len(args) != 2:
 		return nil, nil, exit.Usage(fmt.Errorf("diff compares OLD with NEW, got %s; or compare paths with a revision: --git REV PATH", report.Count(len(args), "path")))
 	case args[0] == manifest.Stdin && args[1] == manifest.Stdin:
-		return nil, nil, exit.Usage(errors.New("standard input can be read once: give - as OLD or as NEW"))
+		return nil, nil, exit.Usage(errors.New("standard input can be read once: use - as OLD or as NEW"))
 	case slices.Contains(flags.both(), manifest.Stdin):
 		return nil, nil, exit.Usage(errors.New("-f, -r and --patch are read for both versions, and standard input can be read once: name a file"))
 	}

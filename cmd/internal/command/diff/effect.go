@@ -53,7 +53,7 @@ func (u *upgrade) migrate(ctx context.Context, before, after result, id fieldpat
 	}
 	m := migration{job: job, after: u.evaluate(ctx, new, id, job)}
 	if m.after.Rejected == nil && same(before.Objects, m.after.Objects) {
-		m.text = "after trainweld migrate it renders as before"
+		m.text = "after trainweld migrate, it renders as before"
 	} else {
 		m.differs = true
 	}
@@ -77,7 +77,7 @@ func firstMessage(errs finding.List) string {
 			return fmt.Sprintf("%s %s: %s", f.Code, f.Path, f.Message)
 		}
 	}
-	return "no reason is known"
+	return "unknown reason"
 }
 
 // existing says what happens to a TrainJob that exists and is suspended: the new release applies its JobSet again.
@@ -102,7 +102,7 @@ func (u *upgrade) existing(ctx context.Context, before, after result) []string {
 		return nil
 	}
 	const most = 3
-	lines := []string{"if it exists and is suspended, it never resumes: its JobSet does not let these fields change"}
+	lines := []string{"if it exists and is suspended, it never resumes: these fields of its JobSet are immutable"}
 	for i, path := range fields {
 		if i == most {
 			return append(lines, fmt.Sprintf("  and %s", report.Count(len(fields)-most, "more field")))
@@ -129,22 +129,22 @@ func (u *upgrade) undecodable(t result) []string {
 
 // notes says what happens to all TrainJobs that exist.
 func (u *upgrade) notes() []string {
-	notes := []string{"a TrainJob that runs keeps its JobSet: what differs reaches new TrainJobs, and suspended ones when they resume"}
+	notes := []string{"a running TrainJob keeps its JobSet: the differences reach new TrainJobs, and suspended ones when they resume"}
 	if u.flags.to != "jobset" {
-		notes = append(notes, "Jobs and Pods are those of Kubernetes 1.36 for both releases")
+		notes = append(notes, "both releases render Jobs and Pods of Kubernetes 1.36")
 	}
 	if u.old().release.Index() > u.new().release.Index() {
-		notes = append(notes, fmt.Sprintf("%s is earlier than %s: what the causes name is undone", u.new().Name, u.old().Name))
+		notes = append(notes, fmt.Sprintf("%s is earlier than %s: the upgrade undoes the causes", u.new().Name, u.old().Name))
 	}
 	if u.old().release.RuntimeRead == release.LiveRuntime && u.new().release.RuntimeRead == release.RuntimeSnapshot {
-		notes = append(notes, fmt.Sprintf("%s takes a snapshot of its runtime for each existing TrainJob, as the upgrade has left the runtime", u.new().Name))
+		notes = append(notes, fmt.Sprintf("%s takes a snapshot of the runtime of each existing TrainJob after the upgrade", u.new().Name))
 	}
 	if u.blocked > 0 {
 		which := u.blocker.String()
 		if u.blocked > 1 {
 			which += fmt.Sprintf(" and %d more", u.blocked-1)
 		}
-		notes = append(notes, fmt.Sprintf("none of this happens, and no TrainJob is reconciled, while one is stored that %s cannot decode: %s", u.new().Name, which))
+		notes = append(notes, fmt.Sprintf("%s reconciles no TrainJob while one is stored that it cannot decode: %s", u.new().Name, which))
 	}
 	return notes
 }

@@ -51,7 +51,7 @@ func externalDiff(p *host.Program, command []string, c *comparison.Comparison) (
 	case cmd.ProcessState != nil && cmd.ProcessState.ExitCode() == exitDiffers:
 		return exitDiffers, nil
 	default:
-		return 0, fmt.Errorf("the program of KUBECTL_EXTERNAL_DIFF failed: %s: %w; it has to end with 0 for no differences and with 1 for some", strings.Join(command, " "), err)
+		return 0, fmt.Errorf("the program of KUBECTL_EXTERNAL_DIFF failed: %s: %w; it must end with 0 or 1", strings.Join(command, " "), err)
 	}
 }
 

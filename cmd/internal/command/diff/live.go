@@ -51,9 +51,9 @@ type liveRun struct {
 func (flags *diffFlags) checkLive(args []string) error {
 	switch {
 	case flags.git != "":
-		return errors.New("--git compares revisions, and --live a cluster: leave one of the two out")
+		return errors.New("--git compares revisions, and --live a cluster: use one of the two")
 	case flags.from != "" || flags.until != "":
-		return errors.New("--from-version and --to-version compare releases, and --live a cluster: leave them out")
+		return errors.New("--from-version and --to-version compare releases, and --live a cluster: remove them")
 	case flags.Builds():
 		return errors.New("--live has no builds: build first, and name the files")
 	case flags.to != "jobset":
@@ -61,7 +61,7 @@ func (flags *diffFlags) checkLive(args []string) error {
 	case len(args)+len(flags.Files) == 0:
 		return errors.New("nothing to compare: name files or directories with TrainJobs")
 	case flags.live == manifest.Stdin && slices.Contains(slices.Concat(args, flags.both()), manifest.Stdin):
-		return errors.New("standard input can be read once: give - to --live, or as a path")
+		return errors.New("standard input can be read once: use - for --live, or as a path")
 	case slices.Contains(slices.Concat(args, flags.both()), ""):
 		return errors.New("an empty path: name a file, a directory, a glob or -")
 	}
@@ -85,12 +85,12 @@ func runLive(p *host.Program, flags diffFlags, opts render.Options, args []strin
 	}
 	findings := codes.Distinct(append(errorsAndConflicts(nil, run.files.findings), run.dump.Findings...))
 	if run.files.TrainJobs+len(run.files.in.JobSets) == 0 && findings.Err() == nil {
-		findings = append(findings, flags.NoTrainJob("the inputs hold no TrainJob", "name files with TrainJobs; -r is for runtimes only, and -R descends into directories"))
+		findings = append(findings, flags.NoTrainJob("no TrainJob in the inputs", "name files with TrainJobs; -r is for runtimes only, and -R descends into directories"))
 	}
 	if len(run.dump.Kinds) == 0 && findings.Err() == nil {
 		findings = append(findings, finding.Finding{
 			Code: codes.NoTrainJob, Severity: finding.Error, Position: fieldpath.Position{File: flags.live},
-			Message: "the dump holds no TrainJob, JobSet, Job or Pod",
+			Message: "no TrainJob, JobSet, Job or Pod in the dump",
 			Remedy:  finding.Remedy{Text: "write it with kubectl get trainjobs,jobsets,jobs,pods -o yaml --show-managed-fields"},
 		})
 	}

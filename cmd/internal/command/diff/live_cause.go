@@ -348,7 +348,7 @@ func reasonOf(layer merge.Layer) string {
 	_, isManager := layer.Manager()
 	switch {
 	case isManager:
-		return "its patch in the live TrainJob is not the one in the files"
+		return "its patch in the live TrainJob differs from the files"
 	case layer == runtimepatch.TrainJobLayer:
 		return "a field of the live TrainJob differs"
 	case layer == runtimepatch.RuntimeLayer:

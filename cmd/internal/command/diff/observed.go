@@ -79,7 +79,7 @@ func runObserved(p *host.Program, flags diffFlags, opts render.Options, args []s
 	}
 	found = codes.Distinct(slices.Concat(observedFindings(found), run.dump.Findings, run.dump.UnreadWorkloads()))
 	if len(in.Jobs) == 0 && found.Err() == nil {
-		found = append(found, flags.NoTrainJob("the inputs hold no TrainJob", "name files with TrainJobs; -r is for runtimes only, and -R descends into directories"))
+		found = append(found, flags.NoTrainJob("no TrainJob in the inputs", "name files with TrainJobs; -r is for runtimes only, and -R descends into directories"))
 	}
 	if err := report.WriteBeside(p.Stderr, found, flags.reportOptions(p)); err != nil {
 		return err

@@ -56,7 +56,7 @@ func compareParts(p *host.Program, flags diffFlags, opts render.Options, old, ne
 		return nil, nil, err
 	}
 	if jobs == 0 && findings.Err() == nil {
-		findings = append(findings, flags.Flags.NoTrainJob("neither version holds a TrainJob", "name files with TrainJobs; -r is for runtimes only, and -R descends into directories"))
+		findings = append(findings, flags.Flags.NoTrainJob("no TrainJob in both versions", "name files with TrainJobs; -r is for runtimes only, and -R descends into directories"))
 	}
 	return all, codes.Distinct(findings), nil
 }

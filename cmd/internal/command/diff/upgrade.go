@@ -62,11 +62,11 @@ type step struct {
 func (flags *diffFlags) releases(args []string) (from, to *release.Release, err error) {
 	switch {
 	case flags.from == "" || flags.until == "":
-		return nil, nil, errors.New("--from-version and --to-version belong together: name both")
+		return nil, nil, errors.New("--from-version needs --to-version: use both")
 	case flags.Release != nil:
-		return nil, nil, errors.New("--from-version and --to-version name the releases: leave --trainer-version out")
+		return nil, nil, errors.New("--from-version and --to-version name the releases: remove --trainer-version")
 	case flags.git != "":
-		return nil, nil, errors.New("--git compares revisions, and --from-version compares releases: leave one of the two out")
+		return nil, nil, errors.New("--git compares revisions, and --from-version compares releases: use one of the two")
 	case len(args)+len(flags.Files) == 0:
 		return nil, nil, errors.New("nothing to compare: name files or directories with TrainJobs")
 	}
@@ -77,7 +77,7 @@ func (flags *diffFlags) releases(args []string) (from, to *release.Release, err 
 		return nil, nil, fmt.Errorf("--to-version: %w", err)
 	}
 	if from.Version == to.Version {
-		return nil, nil, fmt.Errorf("--from-version and --to-version both name Trainer %s: nothing can differ", to.Version)
+		return nil, nil, fmt.Errorf("--from-version and --to-version both name Trainer %s: use two releases", to.Version)
 	}
 	return from, to, nil
 }
@@ -327,7 +327,7 @@ func runUpgrade(p *host.Program, flags diffFlags, opts render.Options, args []st
 		return err
 	}
 	if u.old().TrainJobs+u.new().TrainJobs == 0 && findings.Err() == nil {
-		findings = append(findings, flags.Flags.NoTrainJob("the inputs hold no TrainJob", "name files with TrainJobs; -r is for runtimes only, and -R descends into directories"))
+		findings = append(findings, flags.Flags.NoTrainJob("no TrainJob in the inputs", "name files with TrainJobs; -r is for runtimes only, and -R descends into directories"))
 	}
 	return flags.end(p, c, findings, paint, len(u.new().Jobs) > 0)
 }

@@ -95,7 +95,7 @@ func run(p *host.Program) error {
 	}
 	list, err := resourcelist.Read(data)
 	if err != nil {
-		return fmt.Errorf("standard input: %w; a function is given a ResourceList: see 'trainweld fn --help'", err)
+		return fmt.Errorf("standard input: %w; a function reads a ResourceList: see 'trainweld fn --help'", err)
 	}
 	bounded := *p
 	bounded.Files = host.Bounded(p.Files, ".") // a configuration of the repository names the files, and no flag
@@ -245,7 +245,7 @@ func (f *function) run() []*resourcelist.Item {
 		if err != nil {
 			f.findings = append(f.findings, finding.Finding{
 				Code: codes.Syntax, Severity: finding.Error, Object: render.ObjectOf(j.TrainJob),
-				Message: err.Error(), Remedy: finding.Remedy{Text: "this is a mistake of trainweld; report it with the TrainJob and its runtime"},
+				Message: err.Error(), Remedy: finding.Remedy{Text: "report this bug of trainweld with the TrainJob and its runtime"},
 			})
 			continue
 		}

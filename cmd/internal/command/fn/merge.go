@@ -297,7 +297,7 @@ func (m *merger) run() ([]*resourcelist.Item, []resourcelist.Result, *merge.Opti
 	}
 	var selected []selection
 	merges, used, all := 0, make([]bool, len(o.targets)), newTargets(o.targets)
-	tooMany := &merge.OptionError{Option: "Patches", Err: errors.New("their targets select too much: name the objects, or give the function fewer at once")}
+	tooMany := &merge.OptionError{Option: "Patches", Err: errors.New("the targets select too many objects: name them, or pass fewer objects")}
 	if len(all.others)*len(f.list.Items) > mostMatches {
 		return nil, nil, tooMany
 	}
@@ -319,7 +319,7 @@ func (m *merger) run() ([]*resourcelist.Item, []resourcelist.Result, *merge.Opti
 		if !isUsed {
 			f.findings = append(f.findings, m.named(configFile, finding.List{{
 				Code: codes.NoMerge, Severity: finding.Warning, Position: fieldpath.Position{File: patchFile(n)},
-				Message: "the target selects no item", Remedy: finding.Remedy{Text: "correct its target, or remove the patch"},
+				Message: "the target selects no item", Remedy: finding.Remedy{Text: "correct the target, or remove the patch"},
 			}})...)
 		}
 	}
@@ -363,7 +363,7 @@ func (m *merger) readDefinitions() {
 		if !read {
 			m.findings = append(m.findings, finding.Finding{
 				Code: codes.NoSchema, Severity: finding.Error, Position: fieldpath.Position{File: configFile},
-				Message: "no item is the ConfigMap " + printable.Name(name), Remedy: finding.Remedy{Text: "add it to the items, or correct its name in configMaps"},
+				Message: "Not found: ConfigMap " + printable.Name(name), Remedy: finding.Remedy{Text: "add it to the items, or correct its name in configMaps"},
 			})
 		}
 	}
@@ -398,7 +398,7 @@ func (m *merger) kindOf(i int, by []int) *mergedKind {
 		if found.Err() == nil && !k.Takes(patch) {
 			found = finding.List{{
 				Code: codes.NoMerge, Severity: finding.Error, Position: fieldpath.Position{File: patchFile(n)},
-				Message: "a JSON patch cannot merge into a " + printable.Name(id.Kind), Remedy: finding.Remedy{Text: "write a patch with the fields, or add a definition of the kind"},
+				Message: "a JSON patch cannot merge into a " + printable.Name(id.Kind), Remedy: finding.Remedy{Text: "use a patch with the fields, or add a definition of the kind"},
 			}}
 		}
 		patch = patch.Unnamed()

@@ -93,7 +93,7 @@ func parseFnOptions(config *resourcelist.Item) (*fnOptions, []misuse) {
 	var wrong []misuse
 	data, bad := config.Data()
 	for _, key := range bad {
-		wrong = append(wrong, misuse{".data." + key, "not a text; a ConfigMap holds texts: write several lines as a block, after |"})
+		wrong = append(wrong, misuse{".data." + key, "must be a string: write several lines as a block, after |"})
 	}
 	options := fnOptionList()
 	names := make([]string, len(options))
@@ -108,7 +108,7 @@ func parseFnOptions(config *resourcelist.Item) (*fnOptions, []misuse) {
 		}
 		known, value := options[i], data[key]
 		if known.values != nil && !slices.Contains(known.values, value) {
-			wrong = append(wrong, misuse{".data." + key, fmt.Sprintf("%q is none of %s%s", value, strings.Join(known.values, ", "), option.DidYouMean(value, known.values))})
+			wrong = append(wrong, misuse{".data." + key, fmt.Sprintf("unsupported value %q: supported values: %s%s", value, strings.Join(known.values, ", "), option.DidYouMean(value, known.values))})
 			continue
 		}
 		known.set(o, value)
@@ -134,10 +134,10 @@ func parseFnOptions(config *resourcelist.Item) (*fnOptions, []misuse) {
 		wrong = append(wrong, misuse{".data.featureGates", err.Error()})
 	}
 	if o.For == option.ForApply && (o.add || o.To != "jobset") {
-		wrong = append(wrong, misuse{".data.for", "apply renders JobSets in place of their TrainJobs: leave mode and to out"})
+		wrong = append(wrong, misuse{".data.for", "apply renders JobSets in place of their TrainJobs: remove mode and to"})
 	}
 	if o.add && o.To == "pods" && o.as == render.Stored {
-		wrong = append(wrong, misuse{".data.mode", "Pods that the cluster stores are named by it, so that the next run would not find them; take them in place of their TrainJobs, or as: applied"})
+		wrong = append(wrong, misuse{".data.mode", "the cluster names stored Pods, so the next run would not find them: remove mode: add, or set as: applied"})
 	}
 	slices.SortFunc(wrong, func(a, b misuse) int { return strings.Compare(a.path, b.path) })
 	return o, wrong
@@ -157,7 +157,7 @@ func fnHelp(f finding.Finding) string {
 	case f.Code == codes.NoRuntime && r.Do != finding.Edit:
 		return r.Text + " as an item or in runtimeFiles"
 	case r.Do == finding.Provide && f.Code == codes.NotAnObject:
-		return r.Text + "; if it is a manager's patch, name it in patchFiles"
+		return r.Text + "; if it is a manager's patch, add it to patchFiles"
 	case r.Do == finding.Migrate:
 		return r.Text + " with trainweld migrate"
 	default:

@@ -92,11 +92,11 @@ Exit status: 0 done; 1 a finding is an error; 2 usage, input or output failed.`,
 	f.VarP((*option.Paths)(&flags.Files), "filename", "f", "rewrite the objects of a file, directory, glob or - (repeatable)")
 	f.VarP((*option.Paths)(&flags.Runtimes), "runtimes", "r", "read runtimes from a file, directory or glob; also <trainjob>-runtime-snapshot ConfigMaps (repeatable)")
 	option.AddScope(f, &flags.Flags)
-	f.StringVar(&flags.manager, "manager", trainjob.SDKManager, "the manager whose patch the overrides become")
+	f.StringVar(&flags.manager, "manager", trainjob.SDKManager, "the manager of the new patch")
 	f.BoolVarP(&flags.inPlace, "in-place", "w", false, "write the files in place instead of to standard output")
 	f.BoolVarP(&flags.diff, "diff", "d", false, "show the changes instead of the files")
 	f.BoolVar(&flags.list, "list", false, "list the files that change instead of showing them")
-	f.BoolVar(&flags.strict, "strict", false, "count warnings as errors: write nothing that is not proved")
+	f.BoolVar(&flags.strict, "strict", false, "count warnings as errors: write no unproved result")
 	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables in findings")
 	f.BoolVar(&flags.showNotes, "show-notes", false, "also show notes, which report no problem")
 	option.AddTrainerVersion(cmd, &flags.target)
@@ -121,12 +121,12 @@ func (flags migrateFlags) check() error {
 	}
 	switch {
 	case stdin > 1:
-		return errors.New("standard input can be read once: name - once only")
+		return errors.New("standard input can be read once: use - once")
 	case stdin > 0 && flags.inPlace:
-		return errors.New("-w: standard input cannot be written in place; leave -w out to have standard output")
+		return errors.New("-w: standard input cannot be written in place: remove -w")
 	}
 	if flags.target != nil && flags.target.Overrides != release.RuntimePatches {
-		return fmt.Errorf("--trainer-version: migrate writes spec.runtimePatches, which Trainer %s lacks: name a later release", flags.target.Name)
+		return fmt.Errorf("--trainer-version: Trainer %s has no spec.runtimePatches: use a later release", flags.target.Name)
 	}
 	for _, f := range check.Patches(&trainer.JobSetTemplateSpec{}, []trainer.RuntimePatch{{Manager: flags.manager}}) {
 		return fmt.Errorf("--manager: %s; %s", f.Message, report.Help(f))

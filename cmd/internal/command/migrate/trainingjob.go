@@ -31,9 +31,9 @@ type existingFlags struct {
 
 func (flags *existingFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&flags.runtime, "runtime", "", "the runtime that training jobs of kubeflow.org/v1 run on; without it one is made for each")
+	f.StringVar(&flags.runtime, "runtime", "", "the runtime for training jobs of kubeflow.org/v1; by default each gets its own")
 	f.StringVar(&flags.kind, "runtime-kind", trainer.ClusterTrainingRuntimeKind, "the kind of the runtime: ClusterTrainingRuntime or TrainingRuntime")
-	f.StringVar(&flags.gang, "gang-scheduler", "", "the gang scheduler of the training operator: coscheduling or volcano; by default what a job's schedulingPolicy looks like")
+	f.StringVar(&flags.gang, "gang-scheduler", "", "the gang scheduler of the training operator: coscheduling or volcano; by default from a job's schedulingPolicy")
 	commandline.Words(cmd, "runtime-kind", runtimeKinds()...)
 	commandline.Words(cmd, "gang-scheduler", gangSchedulers()...)
 	commandline.Complete(cmd, "runtime", cobra.NoFileCompletions)
@@ -86,7 +86,7 @@ func (m *migration) unknownJob(d *manifest.Document) {
 	at := fieldpath.Fields("kind")
 	m.findings = append(m.findings, finding.Finding{
 		Code: codes.UnknownKind, Severity: finding.Warning, Object: m.flags.InNamespace(d.ID), Path: at, Position: d.Position(at),
-		Message: fmt.Sprintf("the kind %s has no TrainJob, and stays as it is", d.ID.Kind),
+		Message: fmt.Sprintf("no TrainJob for kind %s: the object stays as it is", d.ID.Kind),
 		Remedy:  finding.Remedy{Text: "the kinds that migrate are " + strings.Join(kinds, ", ") + hint},
 	})
 }
@@ -164,7 +164,7 @@ func (m *migration) notReplaced(d *manifest.Document, err error) {
 	id := fieldpath.Object{Kind: d.ID.Kind, Namespace: m.namespaceOf(d), Name: d.ID.Name}
 	m.findings = append(m.findings, finding.Finding{
 		Code: codes.NotMigrated, Severity: finding.Error, Object: id, Position: d.Position(nil),
-		Message: fmt.Sprintf("it cannot be replaced in its file: %v", err), Remedy: finding.Remedy{Text: "take it out of the others, and migrate again"},
+		Message: fmt.Sprintf("it cannot be replaced in its file: %v", err), Remedy: finding.Remedy{Text: "move it to a file of its own, and migrate again"},
 	})
 }
 
@@ -208,7 +208,7 @@ func (m *migration) nameConflicts(d *manifest.Document, result *trainingjob.Resu
 		path := fieldpath.Fields("metadata", "name")
 		findings = append(findings, finding.Finding{
 			Code: codes.DuplicateObject, Severity: finding.Error, Object: d.ID, Path: path,
-			Message: fmt.Sprintf("it becomes %s, and so does, or is, the object at %s", id, other.Position(path)), Remedy: finding.Remedy{Text: "rename one of the two"},
+			Message: fmt.Sprintf("it becomes %s, as does the object at %s", id, other.Position(path)), Remedy: finding.Remedy{Text: "rename one of the two"},
 		})
 	}
 	return findings
@@ -237,7 +237,7 @@ func (m *migration) rejected(d *manifest.Document, result *trainingjob.Result) f
 		}
 		errs = append(errs, finding.Finding{
 			Code: f.Code, Severity: f.Severity, Object: d.ID, Path: fieldpath.Fields("metadata", "name"),
-			Message: fmt.Sprintf("the cluster would reject what it becomes: %s %s: %s", f.Object, f.Path, f.Message), Remedy: finding.Remedy{Text: cmp.Or(f.Remedy.Text, "fix the old job")},
+			Message: fmt.Sprintf("the cluster rejects the result: %s %s: %s", f.Object, f.Path, f.Message), Remedy: finding.Remedy{Text: cmp.Or(f.Remedy.Text, "fix the old job")},
 		})
 	}
 	return errs
@@ -246,6 +246,6 @@ func (m *migration) rejected(d *manifest.Document, result *trainingjob.Result) f
 func (m *migration) unencodable(d *manifest.Document, err error) finding.List {
 	return finding.List{{
 		Code: codes.WrongType, Severity: finding.Error, Object: d.ID,
-		Message: fmt.Sprintf("what it becomes cannot be encoded: %v", err), Remedy: finding.Remedy{Text: "fix the value that is named"},
+		Message: fmt.Sprintf("the result cannot be encoded: %v", err), Remedy: finding.Remedy{Text: "fix the value"},
 	}}
 }

@@ -89,13 +89,13 @@ func read(p *host.Program, file string) (*policy.Policy, error) {
 func write(p *host.Program, flags policyFlags, files []string) error {
 	switch {
 	case flags.format != "vap":
-		return exit.Usage(fmt.Errorf("-o: %q is not vap, the only form", flags.format))
+		return exit.Usage(fmt.Errorf("-o: unsupported value %q: must be vap", flags.format))
 	case len(files) > 0 && flags.Policy != "":
 		return exit.Usage(errors.New("--policy: name the file once"))
 	case len(files) > mostFiles:
 		return exit.Usage(fmt.Errorf("%d files: name at most %d", len(files), mostFiles))
 	case len(files) > 1 && cmp.Or(flags.name, flags.namespaces, flags.jobs) != "":
-		return exit.Usage(errors.New("flags cannot name and select for several files: set the field cluster of each"))
+		return exit.Usage(errors.New("--name and the selectors work for one file only: set the field cluster of each file"))
 	case len(files) == 0:
 		files = []string{flags.Policy}
 	}

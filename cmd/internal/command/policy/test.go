@@ -32,7 +32,7 @@ func testCommand(p *host.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "test PATH... [--as USER] [--old PATH] [--policy FILE] [flags]",
 		Short: "Judge TrainJobs by the expressions of a policy, without a cluster",
-		Long: `Judge TrainJobs by the expressions that policy -o vap writes, and compare with what check says of the same rules.
+		Long: `Judge TrainJobs by the expressions of policy -o vap, and compare with check.
 A TrainJob that is also below --old is an update of it, and any other one is created. An update that changes neither
 patches nor labels is admitted.
 

@@ -91,8 +91,8 @@ func (r *renderRun) editedFiles(edited []string) finding.List {
 	for _, name := range edited {
 		found = append(found, finding.Finding{
 			Code: codes.EditedOutput, Severity: finding.Warning, Position: fieldpath.Position{File: filepath.Join(r.flags.OutputDir, name)},
-			Message: "is made no longer, and is not what was written: somebody has changed it, so it stays",
-			Remedy:  finding.Remedy{Text: "remove it, or take its line out of " + filepath.Join(r.flags.OutputDir, output.OwnFilesName) + " to keep it"},
+			Message: "obsolete file with edits: it stays",
+			Remedy:  finding.Remedy{Text: "remove it, or remove its line from " + filepath.Join(r.flags.OutputDir, output.OwnFilesName) + " to keep it"},
 		})
 	}
 	return found

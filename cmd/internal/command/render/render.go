@@ -78,9 +78,9 @@ failed; 130 and 143 interrupted by SIGINT and SIGTERM, with nothing written to -
 			case cmd.Flags().Changed("compose-as") && flags.ComposeAs == "":
 				return exit.Usage(errors.New("--compose-as: an empty name; name a manager"))
 			case flags.Prune && flags.OutputDir == "":
-				return exit.Usage(errors.New("--prune removes files from --output-dir: name a directory with it"))
+				return exit.Usage(errors.New("--prune needs --output-dir: name a directory"))
 			case flags.ExitCode && flags.OutputDir == "":
-				return exit.Usage(errors.New("--exit-code tells whether files of --output-dir change: name a directory with it"))
+				return exit.Usage(errors.New("--exit-code needs --output-dir: name a directory"))
 			case cmd.Flags().Changed("observed") && flags.Observed == "":
 				return exit.Usage(errors.New("--observed: an empty path: name a file, a directory or -"))
 			}
@@ -92,19 +92,19 @@ failed; 130 and 143 interrupted by SIGINT and SIGTERM, with nothing written to -
 	option.AddBuilds(f, &flags.Flags)
 	f.StringVarP(&flags.Format, "output", "o", "yaml", "yaml, json, name, or, of Pods and Pod sets, table or wide")
 	f.StringVar(&flags.OutputDir, "output-dir", "", "write one file per TrainJob into this directory, once all are complete")
-	f.BoolVar(&flags.Prune, "prune", false, "with --output-dir: remove the files that an earlier run with --prune has written, that are no longer made, and that nobody has changed; "+output.OwnFilesName+" lists them")
-	f.BoolVar(&flags.ExitCode, "exit-code", false, "with --output-dir: name the files that are written or removed, or that git does not track, and end with status 1 if there is one")
-	f.StringVar(&flags.To, "to", "jobset", "what to render: jobset, with the ConfigMaps, Secrets and PodGroups beside it; jobs, with the Service and the volume claims; pods; or podsets, which Kueue counts")
+	f.BoolVar(&flags.Prune, "prune", false, "with --output-dir: remove obsolete files of earlier runs with --prune, unless they have edits; "+output.OwnFilesName+" lists them")
+	f.BoolVar(&flags.ExitCode, "exit-code", false, "with --output-dir: list the files that are written, removed or untracked by git, and end with status 1 if there are any")
+	f.StringVar(&flags.To, "to", "jobset", "the objects to render: jobset, with ConfigMaps, Secrets and PodGroups; jobs, with the Service and the volume claims; pods; or podsets, which Kueue counts")
 	f.StringVar(&flags.For, "for", option.ForReview, "review: what the controller applies; apply: the same to apply instead of the TrainJobs, with a warning for each loss; runtime: the TrainJobs, with the runtimes of their extended patches")
-	f.StringVar(&flags.As, "as", "applied", "applied: what the controllers send to the API server; stored: with what the API server and the webhooks fill in")
+	f.StringVar(&flags.As, "as", "applied", "applied: as the controllers send objects to the API server; stored: with the defaults of the API server and the webhooks")
 	option.AddOnConflict(cmd, &flags.OnConflict, "fail", "fail, an error where managers disagree, or last, a warning, and the last patch wins as in the cluster")
 	f.StringVar(&flags.ComposeAs, "compose-as", "", "write the patch of this manager that gives the TrainJob the values of the policy's rules, instead of objects: docs/policy.md")
-	f.Var((*option.Paths)(&flags.Queued), "flavors", "read ResourceFlavors and Workloads of Kueue: admit each TrainJob as its Workload says, or --flavor (repeatable)")
+	f.Var((*option.Paths)(&flags.Queued), "flavors", "read ResourceFlavors and Workloads of Kueue: admit each TrainJob by its Workload, or by --flavor (repeatable)")
 	f.StringArrayVar(&flags.Assigned, "flavor", nil, "admit the Pod set to the ResourceFlavor of --flavors: PODSET=FLAVOR (repeatable)")
 	f.StringVar(&flags.Observed, "observed", "", "render the objects in this `DUMP` of a cluster as the controllers change them, instead of new ones (docs/observed.md)")
 	option.AddForceManager(p, cmd, &flags.Force, &flags.Flags)
 	option.AddTrainerVersion(cmd, &flags.Release)
-	f.BoolVar(&flags.Secrets, "generate-secrets", false, "make the Secrets that the controller makes: MPI's SSH keys, Flux's certificate; new ones on every run")
+	f.BoolVar(&flags.Secrets, "generate-secrets", false, "generate the controller's Secrets: MPI's SSH keys, Flux's certificate; new ones on every run")
 	f.StringVar(&flags.FluxTemplates, "flux-templates", "", "the folder of Flux's scripts in the trainer module: pkg/runtime/framework/plugins/flux/templates")
 	option.AddFeatureGates(f, &flags.FeatureGates, "")
 	f.BoolVar(&flags.OwnerReferences, "owner-references", false, "add the controllers' owner references, without the uids that only a cluster has")

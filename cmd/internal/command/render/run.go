@@ -203,7 +203,7 @@ func (r *renderRun) part(part workspace.Flags) finding.List {
 func (r *renderRun) found(read finding.List) finding.List {
 	found := slices.Concat(read, r.findings[0].List(), r.findings[1].List())
 	if len(r.rendered[0])+len(r.rendered[1]) == 0 && found.Err() == nil {
-		found = append(found, r.flags.Flags.NoTrainJob("the inputs hold no TrainJob", "name files with TrainJobs with -f; -r is for runtimes only, and -R descends into directories"))
+		found = append(found, r.flags.Flags.NoTrainJob("no TrainJob in the inputs", "name files with TrainJobs with -f; -r is for runtimes only, and -R descends into directories"))
 	}
 	count := int64(0)
 	for _, m := range slices.Concat(r.rendered[0], r.rendered[1]) {

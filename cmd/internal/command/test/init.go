@@ -36,18 +36,18 @@ import (
 func initialize(p *host.Program, cmd *cobra.Command, flags testFlags, paths []string) error {
 	for _, name := range []string{"run", "update", "output", "show-values", "trainer-version"} {
 		if cmd.Flags().Changed(name) {
-			return exit.Usage(fmt.Errorf("--init makes cases: leave --%s out", name))
+			return exit.Usage(fmt.Errorf("--init makes cases: remove --%s", name))
 		}
 	}
 	switch {
 	case len(paths)+len(flags.kustomize) == 0:
 		return exit.Usage(errors.New("--init: name files with runtimes"))
 	case len(flags.kustomize) > 0 && (len(paths) > 0 || flags.outputDir == ""):
-		return exit.Usage(errors.New("--init: give -k with --output-dir, and name no files"))
+		return exit.Usage(errors.New("--init: use -k with --output-dir, and name no files"))
 	case slices.Contains(paths, ""), cmd.Flags().Changed("output-dir") && flags.outputDir == "":
 		return exit.Usage(errors.New("an empty path: name a file or a directory"))
 	case slices.Contains(paths, manifest.Stdin):
-		return exit.Usage(errors.New("--init puts cases beside the runtime's file: give a file, not -"))
+		return exit.Usage(errors.New("--init writes cases next to the runtime's file: name a file, not -"))
 	}
 	var runtimes []runtimeFile
 	var findings finding.List
@@ -61,7 +61,7 @@ func initialize(p *host.Program, cmd *cobra.Command, flags testFlags, paths []st
 	if len(runtimes) == 0 && findings.Err() == nil {
 		findings = append(findings, finding.Finding{
 			Code: codes.NoRuntime, Severity: finding.Error,
-			Message: "the inputs hold no runtime", Remedy: finding.Remedy{Text: "name files with a TrainingRuntime or a ClusterTrainingRuntime"},
+			Message: "no runtime in the inputs", Remedy: finding.Remedy{Text: "name files with a TrainingRuntime or a ClusterTrainingRuntime"},
 		})
 	}
 	if err := report.Judge(p.Stderr, findings, report.Options{}, false); err != nil {
@@ -76,7 +76,7 @@ func initialize(p *host.Program, cmd *cobra.Command, flags testFlags, paths []st
 			return err
 		}
 	}
-	fmt.Fprintf(p.Stderr, "%s made; review what they render to, and run them with: trainweld test %s\n", report.Count(i.created, "case"), report.Printable(strings.Join(i.roots, " ")))
+	fmt.Fprintf(p.Stderr, "%s made; review the renderings, and run them with: trainweld test %s\n", report.Count(i.created, "case"), report.Printable(strings.Join(i.roots, " ")))
 	return nil
 }
 
@@ -106,7 +106,7 @@ func runtimesOf(p *host.Program, part workspace.Flags) ([]runtimeFile, finding.L
 		if len(validation.IsDNS1123Subdomain(id.Name)) > 0 {
 			in.Findings = append(in.Findings, finding.Finding{
 				Code: codes.UnsafeOutputName, Severity: finding.Error, Object: id, Path: name, Position: d.Position(name),
-				Message: fmt.Sprintf("no folder is made for the name %q: it is not a name that a cluster takes, and may lead out of the directory", id.Name),
+				Message: fmt.Sprintf("invalid name %q: the folder of that name may lead out of the directory", id.Name),
 				Remedy:  finding.Remedy{Text: "use lower-case letters, digits, dashes and dots, 253 at most, and begin and end with a letter or digit"},
 			})
 			continue
@@ -230,7 +230,7 @@ func (i *initiation) start(w *output.Writing, r runtimeFile) error {
 			i.newFiles[root][want] = &fstest.MapFile{Mode: fs.ModeDir} // a folder above cases is one only with it
 		}
 		if exists || slices.Contains(i.cases, path.Join(root, folder)) {
-			i.report(i.p.Stderr, "%s is there already, and left alone", printable.Name(path.Join(filepath.ToSlash(root), folder)))
+			i.report(i.p.Stderr, "%s exists, and stays as it is", printable.Name(path.Join(filepath.ToSlash(root), folder)))
 			continue
 		}
 		i.cases = append(i.cases, path.Join(root, folder))

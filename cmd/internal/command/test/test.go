@@ -96,12 +96,12 @@ or output failed.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&flags.run, "run", "", "only the cases whose paths match this regular expression")
-	f.StringVar(&flags.update, "update", "", "write what the cases render to; with =diff, show what would be written")
+	f.StringVar(&flags.update, "update", "", "write the renderings; with =diff, show the changes")
 	f.Lookup("update").NoOptDefVal = updateWrite
 	f.StringVarP(&flags.format, "output", "o", "text", "the format of the report: text, "+strings.Join(report.TestFormats(), ", "))
 	option.AddColor(cmd, &flags.color)
 	f.BoolVarP(&flags.verbose, "verbose", "v", false, "also name the cases that pass")
-	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables in what differs")
+	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables in differences")
 	option.AddTrainerVersion(cmd, &flags.release)
 	f.BoolVar(&flags.init, "init", false, "make cases for runtimes, instead of running any")
 	option.AddKustomize(f, &flags.kustomize, "with --init: take the runtimes of the kustomizations in or below a directory")
@@ -131,16 +131,16 @@ func (flags testFlags) check(dirs []string) error {
 		}
 	}
 	if flags.update != "" && flags.format != "text" {
-		return fmt.Errorf("--update reports as text: leave -o %s out", flags.format)
+		return fmt.Errorf("--update reports as text: remove -o %s", flags.format)
 	}
 	if flags.format != "text" && flags.verbose {
-		return fmt.Errorf("-v has no effect on -o %s: leave it out", flags.format)
+		return fmt.Errorf("-v has no effect on -o %s: remove it", flags.format)
 	}
 	if err := flags.color.Check(flags.format); err != nil {
 		return err
 	}
 	if flags.outputDir != "" || len(flags.kustomize) > 0 {
-		return errors.New("-k and --output-dir go with --init; cases hold what they render to in their own want folders")
+		return errors.New("-k and --output-dir need --init")
 	}
 	return nil
 }

@@ -43,8 +43,8 @@ func Command(p *host.Program) *cobra.Command {
 	formats := []string{"text", "json"}
 	cmd := &cobra.Command{
 		Use:   "version",
-		Short: "Print the version, the revision it was built from, and what it renders for",
-		Long:  "Print the version, the revision it was built from, and what it renders for.",
+		Short: "Print the version, the revision, and the versions that it renders for",
+		Long:  "Print the version, the revision, and the versions that it renders for.",
 		Example: `  trainweld version
 
   # For a script
