@@ -17,7 +17,7 @@ import (
 type walker struct {
 	*checker
 	shapes map[*schema.Type]*shape
-	alone  bool // there must be a patch
+	alone  bool // there is no patch
 }
 
 // step is a step of the walk. A path is put together only when there is something to report.
