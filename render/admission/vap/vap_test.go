@@ -252,8 +252,18 @@ func stored(patches []trainer.RuntimePatch) {
 				continue
 			}
 			prune(j.Template.Metadata)
-			if j.Template.Spec != nil && j.Template.Spec.Template != nil {
-				prune(j.Template.Spec.Template.Metadata)
+			if j.Template.Spec == nil || j.Template.Spec.Template == nil {
+				continue
+			}
+			pod := j.Template.Spec.Template
+			prune(pod.Metadata)
+			if pod.Spec == nil {
+				continue
+			}
+			for i := range pod.Spec.Volumes {
+				if e := pod.Spec.Volumes[i].Ephemeral; e != nil && e.VolumeClaimTemplate != nil {
+					prune(&e.VolumeClaimTemplate.ObjectMeta)
+				}
 			}
 		}
 	}
