@@ -30,8 +30,9 @@ type history struct {
 }
 
 // history reads the claims of the patches. An item that a patch names to reach its fields is not a value of the patch. An item
-// that has only a key is a value, and so is an item that the runtime lacks.
-func (c *checker) history() history {
+// that has only a key is a value, and so is an item that the runtime lacks. It stops once each manager of times, the numbers of
+// their patches, has one patch and that changes the result. The other facts do not matter then.
+func (c *checker) history(times map[string]int) history {
 	h := history{map[merge.Layer]bool{}, map[merge.Layer]bool{}, map[merge.Layer]bool{}, map[merge.Layer]bool{}}
 	var item fieldpath.Path // an item that patches have named, until a field within it follows
 	var named []merge.Claim
@@ -46,10 +47,22 @@ func (c *checker) history() history {
 		default:
 			h.add(claims)
 		}
-		h.compare(path, claims)
+		if h.compare(path, claims) && h.isSettled(times) {
+			return h
+		}
 	}
 	h.add(named)
 	return h
+}
+
+// isSettled reports whether each manager has one patch, and that changes the result.
+func (h history) isSettled(times map[string]int) bool {
+	for manager, n := range times {
+		if n > 1 || !h.changes[merge.Manager(manager)] {
+			return false
+		}
+	}
+	return true
 }
 
 // add adds the values that the claims on one field set.
@@ -77,8 +90,8 @@ func (h history) add(claims []merge.Claim) {
 	}
 }
 
-// compare compares each claim of a manager on a field with the one of the layer below it.
-func (h history) compare(path fieldpath.Path, claims []merge.Claim) {
+// compare compares each claim of a manager on a field with the one of the layer below it. It reports whether one changes the result.
+func (h history) compare(path fieldpath.Path, claims []merge.Claim) (changes bool) {
 	for i, claim := range claims {
 		if _, is := claim.Layer.Manager(); !is {
 			continue
@@ -94,11 +107,12 @@ func (h history) compare(path fieldpath.Path, claims []merge.Claim) {
 		switch {
 		case merge.SameValue(claim.Value, below):
 		case i == len(claims)-1 && differ(claim.Value, below) && !(isField && claim.Value == merge.Presence{}):
-			h.changes[claim.Layer] = true
+			h.changes[claim.Layer], changes = true, true
 		default:
 			h.undecided[claim.Layer] = true
 		}
 	}
+	return changes
 }
 
 // differ reports whether two values certainly make two results. The results may treat an empty value as an absent one.
@@ -133,15 +147,15 @@ func (c *checker) idle() finding.List {
 	if n := len(c.typed.Spec.RuntimePatches); c.merged == nil || n == 0 || n > mostCompared {
 		return nil
 	}
-	h, patches := c.history(), c.typed.Spec.RuntimePatches
+	patches, times := c.typed.Spec.RuntimePatches, map[string]int{}
+	for i := range patches {
+		times[patches[i].Manager]++
+	}
+	h := c.history(times)
 	composed := compose.Find(c.merged.Owners, c.in.Rules)
 	written, _ := mapOf(c.job.fields, "spec")["runtimePatches"].([]any)
 	var found finding.List
 	var candidates []candidate
-	times := map[string]int{}
-	for i := range patches {
-		times[patches[i].Manager]++
-	}
 	for i, patch := range patches {
 		layer := merge.Manager(patch.Manager)
 		if patch.TrainingRuntimeSpec == nil || patch.TrainingRuntimeSpec.Template == nil {
