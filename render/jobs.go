@@ -84,8 +84,12 @@ func Jobs(js *jobset.JobSet, opts JobsOptions) (*JobsOutput, error) {
 	}
 	for _, members := range family.Members {
 		for index := range int(members.Replicas) {
+			job := members.Job(index)
+			if index+1 < int(members.Replicas) {
+				job = job.DeepCopy() // the last Job keeps the memory that they share
+			}
 			child := ChildJob{
-				Job:           members.Job(index).DeepCopy(),
+				Job:           job,
 				ReplicatedJob: members.Name,
 				Index:         index,
 				WaitsFor:      members.WaitsFor,

@@ -17,6 +17,7 @@ package children
 
 import (
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -46,7 +47,7 @@ type Options struct {
 
 // Family holds the values that the child Jobs of one JobSet share.
 type Family struct {
-	*jobset.JobSet // a copy with defaults
+	*jobset.JobSet // a copy with defaults, which shares the contents of templates
 	opts           Options
 	uid            types.UID
 	subdomain      string // empty if DNS hostnames are off
@@ -69,7 +70,10 @@ func New(js *jobset.JobSet, opts Options) (*Family, error) {
 		}}
 	}
 	opts.Release = opts.Release.Or()
-	f := &Family{JobSet: js.DeepCopy(), opts: opts, uid: opts.JobSetUID}
+	shared := *js
+	shared.Spec.ReplicatedJobs = nil
+	f := &Family{JobSet: shared.DeepCopy(), opts: opts, uid: opts.JobSetUID}
+	f.Spec.ReplicatedJobs = slices.Clone(js.Spec.ReplicatedJobs) // the defaults are fields of the items
 	if f.uid == "" {
 		f.uid = js.UID
 	}
