@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -227,19 +228,29 @@ func (p *fastSchema) distinct(list []any) bool {
 	return true
 }
 
-// applyDefaults fills in the defaults of a decoded object, except in its own metadata. It returns false for an object that the API server may
-// prune. It may then have filled in some.
-func (p *fastSchema) applyDefaults(fields map[string]any) bool {
-	if p.open {
-		return false
+// withDefaults returns a decoded object with its defaults, except in its own metadata. The result shares all values without defaults
+// with fields, which it does not change. It returns false for an object that the API server may prune, or whose numbers it converts.
+func (p *fastSchema) withDefaults(fields map[string]any) (map[string]any, bool) {
+	if p.open || fields == nil {
+		return nil, false
 	}
+	filled := maps.Clone(fields)
 	for name, value := range fields {
-		if value == nil || !isOfObject(name) && !p.applyFieldDefaults(name, value) {
-			return false
+		if isOfObject(name) {
+			continue
+		}
+		inner, isNew, ok := p.field(name).withValueDefaults(value)
+		if !ok || value == nil {
+			return nil, false
+		}
+		if isNew {
+			filled[name] = inner
 		}
 	}
-	p.setDefaults(fields)
-	return true
+	for i := range p.defaults {
+		p.defaults[i].set(filled)
+	}
+	return filled, true
 }
 
 // isOfObject reports whether every object has a field, whatever its schema.
@@ -247,44 +258,80 @@ func isOfObject(name string) bool {
 	return name == "apiVersion" || name == "kind" || name == "metadata"
 }
 
-// applyFieldDefaults fills in the defaults within a field.
-func (p *fastSchema) applyFieldDefaults(name string, value any) bool {
-	of, ok := p.fields[name]
-	if !ok {
-		of = p.others
+// field returns the schema of a field, or nil for an unknown one.
+func (p *fastSchema) field(name string) *fastSchema {
+	if of, ok := p.fields[name]; ok {
+		return of
 	}
-	return of != nil && of.applyValueDefaults(value)
+	return p.others
 }
 
-func (p *fastSchema) applyValueDefaults(value any) bool {
+// withValueDefaults is withDefaults for a value of a known schema. It reports whether the result is another one.
+func (p *fastSchema) withValueDefaults(value any) (filled any, isNew, ok bool) {
+	if p == nil {
+		return nil, false, false
+	}
 	switch v := value.(type) {
 	case nil:
-		return p.nullable
+		return nil, false, p.nullable
 	case map[string]any:
-		if p.open {
-			return false
-		}
-		for name, value := range v {
-			if !p.applyFieldDefaults(name, value) {
-				return false
-			}
-		}
-		p.setDefaults(v)
+		return p.withFieldDefaults(v)
 	case []any:
-		for _, item := range v {
-			if p.items == nil || !p.items.applyValueDefaults(item) {
-				return false
-			}
-		}
+		return p.withItemDefaults(v)
+	case string, int64, bool:
+		return value, false, true
 	}
-	return true
+	return nil, false, false
 }
 
-// setDefaults sets the missing fields that have a default.
-func (p *fastSchema) setDefaults(fields map[string]any) {
-	for _, d := range p.defaults {
-		if _, ok := fields[d.name]; !ok {
-			fields[d.name] = runtime.DeepCopyJSONValue(d.value)
+func (p *fastSchema) withFieldDefaults(fields map[string]any) (filled any, isNew, ok bool) {
+	if p.open {
+		return nil, false, false
+	}
+	result := fields
+	own := func() map[string]any {
+		if !isNew {
+			result, isNew = maps.Clone(fields), true
 		}
+		return result
+	}
+	for name, value := range fields {
+		inner, changed, ok := p.field(name).withValueDefaults(value)
+		if !ok {
+			return nil, false, false
+		}
+		if changed {
+			own()[name] = inner
+		}
+	}
+	for i := range p.defaults {
+		if _, ok := fields[p.defaults[i].name]; !ok {
+			p.defaults[i].set(own())
+		}
+	}
+	return result, isNew, true
+}
+
+func (p *fastSchema) withItemDefaults(list []any) (filled any, isNew, ok bool) {
+	result := list
+	for i, item := range list {
+		inner, changed, ok := p.items.withValueDefaults(item)
+		if !ok {
+			return nil, false, false
+		}
+		if changed {
+			if !isNew {
+				result, isNew = slices.Clone(list), true
+			}
+			result[i] = inner
+		}
+	}
+	return result, isNew, true
+}
+
+// set sets the field if it is missing.
+func (d *defaultValue) set(fields map[string]any) {
+	if _, ok := fields[d.name]; !ok {
+		fields[d.name] = runtime.DeepCopyJSONValue(d.value)
 	}
 }

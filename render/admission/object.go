@@ -22,6 +22,7 @@ import (
 	structuralpruning "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	apimachinery "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
@@ -48,10 +49,15 @@ type object struct {
 }
 
 // decode handles a request as the API server does: it prunes unknown fields, drops invalid nulls and fills in
-// defaults. It works on a copy. It reports the pruned fields, which strict field validation rejects.
+// defaults. It does not change raw; the object may share values with it. It reports the pruned fields, which strict field
+// validation rejects.
 func (d *definition) decode(raw map[string]any, namespace string, found *findings) *object {
-	o := &object{definition: d, fields: clone(raw).(map[string]any), names: itemNames{}}
-	meta, _, _ := unstructured.NestedMap(o.fields, "metadata")
+	filled, isFilled := d.fast.withDefaults(raw)
+	if !isFilled {
+		filled = clone(raw).(map[string]any)
+	}
+	o := &object{definition: d, fields: filled, names: itemNames{}}
+	meta := mapOf(o.fields, "metadata")
 	o.id.Kind = d.kind
 	o.id.Name, _ = meta["name"].(string)
 	if d.namespaced {
@@ -67,7 +73,7 @@ func (d *definition) decode(raw map[string]any, namespace string, found *finding
 		})
 		o.fields["apiVersion"] = d.apiVersion
 	}
-	metadata, _, unknown, err := structuralobjectmeta.GetObjectMetaWithOptions(o.fields, structuralobjectmeta.ObjectMetaOptions{ReturnUnknownFieldPaths: true})
+	metadata, unknown, err := o.decodeMetadata()
 	if err != nil {
 		o.undecodable = true
 		found.reject(codes.WrongType, o.id, fieldpath.Fields("metadata"),
@@ -89,7 +95,6 @@ func (d *definition) decode(raw map[string]any, namespace string, found *finding
 			})
 		}
 	}
-	isFilled := d.fast.applyDefaults(o.fields)
 	if !isFilled {
 		unknown = append(unknown, structuralpruning.PruneWithOptions(o.fields, d.schema, true, structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})...)
 	}
@@ -111,6 +116,15 @@ func (d *definition) decode(raw map[string]any, namespace string, found *finding
 		structuraldefaulting.Default(o.fields, d.schema)
 	}
 	return o
+}
+
+// decodeMetadata returns the metadata, or nil for an object without metadata, and the paths of unknown fields.
+func (o *object) decodeMetadata() (metadata *metav1.ObjectMeta, unknown []string, err error) {
+	if metadata = new(metav1.ObjectMeta); tree.Decode(o.fields["metadata"], metadata) {
+		return metadata, nil, nil
+	}
+	metadata, _, unknown, err = structuralobjectmeta.GetObjectMetaWithOptions(o.fields, structuralobjectmeta.ObjectMetaOptions{ReturnUnknownFieldPaths: true})
+	return metadata, unknown, err
 }
 
 // unknownField returns the finding on a field that the definition lacks. If the caller named a release, the finding names it,
@@ -181,38 +195,38 @@ func (o *object) reencode(value any) error {
 	if err != nil {
 		return err
 	}
-	o.fields = overlay(o.fields, encoded).(map[string]any)
+	overlay(o.fields, encoded)
+	o.fields = encoded
 	// The API server fills in defaults after the webhook. It prunes unknown fields and nulls only from requests. So
 	// it rejects a null that the Go type writes for a missing field.
-	if !o.fast.applyDefaults(o.fields) {
+	if filled, ok := o.fast.withDefaults(o.fields); ok {
+		o.fields = filled
+	} else {
+		o.fields = clone(o.fields).(map[string]any)
 		structuralpruning.Prune(o.fields, o.schema, true)
 		structuraldefaulting.Default(o.fields, o.schema)
 	}
 	return nil
 }
 
-func overlay(under, over any) any {
+// overlay adds to the maps of over the fields that only under has.
+func overlay(under, over any) {
 	switch over := over.(type) {
 	case map[string]any:
-		lower, ok := under.(map[string]any)
-		if !ok {
-			return over
+		lower, _ := under.(map[string]any)
+		for key, value := range lower {
+			if upper, ok := over[key]; ok {
+				overlay(value, upper)
+			} else {
+				over[key] = value
+			}
 		}
-		for key, value := range over {
-			lower[key] = overlay(lower[key], value)
-		}
-		return lower
 	case []any:
-		lower, ok := under.([]any)
-		if !ok || len(lower) != len(over) {
-			return over
+		if lower, ok := under.([]any); ok && len(lower) == len(over) {
+			for i := range over {
+				overlay(lower[i], over[i])
+			}
 		}
-		for i := range over {
-			lower[i] = overlay(lower[i], over[i])
-		}
-		return lower
-	default:
-		return over
 	}
 }
 
@@ -311,8 +325,7 @@ func inOrder(errs field.ErrorList) field.ErrorList {
 
 // rejectVersion reports a resourceVersion on creation (apiserver v0.36.3 pkg/storage/etcd3).
 func (o *object) rejectVersion(found *findings) {
-	meta, _, _ := unstructured.NestedMap(o.fields, "metadata")
-	text, _ := meta["resourceVersion"].(string)
+	text, _ := mapOf(o.fields, "metadata")["resourceVersion"].(string)
 	if version, err := strconv.ParseUint(text, 10, 64); err != nil || version == 0 {
 		return
 	}

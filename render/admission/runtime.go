@@ -56,14 +56,14 @@ const (
 // It also returns a runtime that the cluster would reject, so that Check can check its TrainJobs.
 func AdmitRuntime(ctx context.Context, r *release.Release, fields map[string]any, namespace string) (*Runtime, finding.List) {
 	found := &findings{}
-	runtime := admitRuntime(ctx, r, fields, namespace, nil, found)
+	runtime := admitRuntime(ctx, r, clone(fields).(map[string]any), namespace, nil, found) // the runtime outlives the call
 	if runtime != nil {
 		runtime.findings = found.all
 	}
 	return runtime, found.all
 }
 
-// admitRuntime implements AdmitRuntime. With an old runtime it is an update.
+// admitRuntime implements AdmitRuntime. With an old runtime it is an update. The runtime shares values with fields.
 func admitRuntime(ctx context.Context, of *release.Release, fields map[string]any, namespace string, old *object, found *findings) *Runtime {
 	if !isRuntime(fields) {
 		found.add(finding.Finding{
