@@ -3,6 +3,7 @@ package manifest
 import (
 	"errors"
 	"fmt"
+	"maps"
 
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -83,14 +84,21 @@ func (d *Document) As(api *API) *Document {
 //
 // It returns an error for other kinds, and for an object without a JSON form. Each call returns a new map.
 func (d *Document) Fields() (map[string]any, error) {
+	fields, err := d.ReadFields()
+	return runtime.DeepCopyJSON(fields), err
+}
+
+// ReadFields returns what Fields returns, without a copy of its values. Never change them. It is safe for concurrent use.
+func (d *Document) ReadFields() (map[string]any, error) {
 	if d == nil {
 		return nil, errNoText
 	}
 	if d.fields == nil {
 		return nil, fmt.Errorf("%s: %s cannot be read as JSON; see what Decode found in it", d.File, d.ID)
 	}
-	fields := runtime.DeepCopyJSON(d.fields)
+	fields := maps.Clone(d.fields)
 	if shape := d.api.shapeOf(d.read); shape != nil {
+		fields = runtime.DeepCopyJSON(fields)
 		shape.prune(fields, shape.fields, true)
 	} else {
 		withoutOld(fields, d.read)

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
@@ -15,12 +16,14 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// withoutOld removes these fields from a TrainJob.
+// withoutOld removes these fields from a TrainJob. It changes a copy of spec.
 func withoutOld(fields map[string]any, read *readable) {
 	if read.group != trainerGroup || read.kind != trainer.TrainJobKind {
 		return
 	}
 	if spec, ok := fields["spec"].(map[string]any); ok {
+		spec = maps.Clone(spec)
+		fields["spec"] = spec
 		for _, name := range legacy.Fields() {
 			delete(spec, name)
 		}

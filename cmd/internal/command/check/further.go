@@ -69,7 +69,7 @@ func (kinds furtherKinds) unscoped(found finding.List) finding.List {
 // furtherObject judges an object of such a kind.
 func (j *runner) furtherObject(ctx context.Context, k *furtherKind, d *manifest.Document) finding.List {
 	defer d.Release()
-	fields, err := d.Fields()
+	fields, err := d.ReadFields()
 	if err != nil {
 		return nil // decoding has reported the error
 	}

@@ -205,7 +205,7 @@ func strict(found finding.List) finding.List {
 // trainJob judges one TrainJob, the given one of its file.
 func (j *runner) trainJob(ctx context.Context, d *manifest.Document, of numbered) finding.List {
 	defer d.Release()
-	fields, err := d.Fields()
+	fields, err := d.ReadFields()
 	if err != nil {
 		return nil // decoding has reported the error
 	}
@@ -268,7 +268,7 @@ func hasError(found finding.List, path fieldpath.Path) bool {
 // jobSet judges a JobSet of the input. A finding on a generated object has a claim with the JobSet's field that causes it.
 func (j *runner) jobSet(ctx context.Context, d *manifest.Document) finding.List {
 	defer d.Release()
-	fields, err := d.Fields()
+	fields, err := d.ReadFields()
 	if err != nil {
 		return nil // decoding has reported the error
 	}
