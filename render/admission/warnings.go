@@ -70,15 +70,17 @@ func (c *checker) powers(patch *trainer.RuntimePatch) {
 		if pod == nil {
 			continue
 		}
-		at := runtimepatch.PatchPath(patch.Manager).Append(jobPath(job.Name)...).Append(fieldpath.Fields("template", "spec", "template", "spec")...)
+		at := func(steps ...fieldpath.Step) fieldpath.Path {
+			return runtimepatch.PatchPath(patch.Manager).Append(jobPath(job.Name)...).Append(fieldpath.Fields("template", "spec", "template", "spec")...).Append(steps...)
+		}
 		before := podOf(c.in.Runtime.spec.Template.Spec.ReplicatedJobs, job.Name)
-		c.containerPowers(pod.InitContainers, before.InitContainers, at.Append(fieldpath.Field("initContainers")))
-		c.containerPowers(pod.Containers, before.Containers, at.Append(fieldpath.Field("containers")))
+		c.containerPowers(pod.InitContainers, before.InitContainers, "initContainers", at)
+		c.containerPowers(pod.Containers, before.Containers, "containers", at)
 		for j := range pod.Volumes {
 			v := &pod.Volumes[j]
 			had := slices.ContainsFunc(before.Volumes, func(b corev1.Volume) bool { return b.Name == v.Name && b.HostPath != nil })
 			if v.HostPath != nil && !had {
-				c.report(codes.PrivilegedPatch, finding.Warning, at.Append(fieldpath.Field("volumes"), fieldpath.Item("name", v.Name), fieldpath.Field("hostPath")),
+				c.report(codes.PrivilegedPatch, finding.Warning, at(fieldpath.Field("volumes"), fieldpath.Item("name", v.Name), fieldpath.Field("hostPath")),
 					fmt.Sprintf("the patch mounts %s of the node", v.HostPath.Path), "mount a claim, or set the volume in the runtime")
 			}
 		}
@@ -92,7 +94,7 @@ func podOf(jobs []jobset.ReplicatedJob, name string) *corev1.PodSpec {
 	return &corev1.PodSpec{}
 }
 
-func (c *checker) containerPowers(patches []trainer.ContainerPatch, before []corev1.Container, list fieldpath.Path) {
+func (c *checker) containerPowers(patches []trainer.ContainerPatch, before []corev1.Container, list string, pathTo func(...fieldpath.Step) fieldpath.Path) {
 	for i := range patches {
 		s := patches[i].SecurityContext
 		if s == nil {
@@ -102,7 +104,7 @@ func (c *checker) containerPowers(patches []trainer.ContainerPatch, before []cor
 		if at := slices.IndexFunc(before, func(b corev1.Container) bool { return b.Name == patches[i].Name }); at >= 0 {
 			had = before[at].SecurityContext
 		}
-		path := list.Append(fieldpath.Item("name", patches[i].Name), fieldpath.Field("securityContext"))
+		path := pathTo(fieldpath.Field(list), fieldpath.Item("name", patches[i].Name), fieldpath.Field("securityContext"))
 		const help = "set the field in the runtime, or remove it"
 		if podapi.IsPrivileged(s) && !podapi.IsPrivileged(had) {
 			c.report(codes.PrivilegedPatch, finding.Warning, path.Append(fieldpath.Field("privileged")),

@@ -32,7 +32,7 @@ func (f *Family) lostEndpoints() finding.List {
 	}
 	endpoints := sync.OnceValue(f.endpointPattern)
 	start := strings.ToValidUTF8(f.Name, "?") + "-" // of each host
-	scan := func(object fieldpath.Object, path fieldpath.Path, what, text string) {
+	scan := func(object fieldpath.Object, path func() fieldpath.Path, what, text string) {
 		if !strings.Contains(text, start) || f.isFirstHost(text) {
 			return
 		}
@@ -40,14 +40,12 @@ func (f *Family) lostEndpoints() finding.List {
 		for _, match := range endpoints().FindAllStringSubmatch(text, -1) {
 			if why := f.noSuchPod(match[1], match[2], match[3], match[4]); why != "" && !reported[why] {
 				reported[why] = true
-				report(object, path, what, why)
+				report(object, path(), what, why)
 			}
 		}
 	}
 	meet := func(path func() fieldpath.Path, what, name, text string) {
-		if strings.Contains(text, start) {
-			scan(jobSet, path(), what, text)
-		}
+		scan(jobSet, path, what, text)
 		if why := f.otherJobSet(name, text); why != "" {
 			report(jobSet, path(), what, why)
 		}
@@ -59,11 +57,11 @@ func (f *Family) lostEndpoints() finding.List {
 	}
 	for _, members := range f.Members {
 		pod := &members.Template.Spec.Template.Spec
-		at := members.path().Append(fieldpath.Fields("template", "spec", "template", "spec")...)
 		scanContainers := func(list string, containers []corev1.Container) {
 			for i := range containers {
 				c := &containers[i]
 				within := func(steps ...fieldpath.Step) fieldpath.Path {
+					at := members.path().Append(fieldpath.Fields("template", "spec", "template", "spec")...)
 					return at.Append(fieldpath.Field(list), fieldpath.Item("name", c.Name)).Append(steps...)
 				}
 				scanWords := func(list string, words []string) {
@@ -95,7 +93,7 @@ func (f *Family) lostEndpoints() finding.List {
 		}
 		object := fieldpath.Object{Kind: "ConfigMap", Namespace: config.Namespace, Name: config.Name}
 		for _, key := range slices.Sorted(maps.Keys(config.Data)) {
-			scan(object, fieldpath.Path{fieldpath.Field("data"), fieldpath.Key(key)}, "the file "+key, config.Data[key])
+			scan(object, func() fieldpath.Path { return fieldpath.Path{fieldpath.Field("data"), fieldpath.Key(key)} }, "the file "+key, config.Data[key])
 		}
 	}
 	return found

@@ -63,9 +63,12 @@ func (p *podChecker) checkContainers() {
 	if len(p.Spec.Containers) == 0 {
 		p.report(codes.PodSpec, p.field("containers"), apirule.Missing(""), "add one to the runtime's template")
 	}
+	outer := p.report
 	for _, c := range p.containers() {
+		p.report, c.at = within(c.at, outer), nil
 		p.checkContainer(c)
 	}
+	p.report = outer
 	p.checkUniqueNames()
 	p.checkHostPorts(false)
 }
@@ -74,18 +77,8 @@ func (p *podChecker) checkContainers() {
 func (p *podChecker) checkUniqueNames() {
 	seen := map[string]bool{}
 	// The API server reports the init container if both lists have the same name.
-	all := slices.Clone(p.containers())
-	slices.SortStableFunc(all, func(a, b podContainer) int {
-		switch {
-		case a.init == b.init:
-			return 0
-		case b.init:
-			return -1
-		default:
-			return 1
-		}
-	})
-	for _, c := range all {
+	all, init := p.containers(), len(p.Spec.InitContainers)
+	for _, c := range slices.Concat(all[init:], all[:init]) {
 		if c.Name == "" {
 			continue
 		}
@@ -97,8 +90,8 @@ func (p *podChecker) checkUniqueNames() {
 }
 
 func (p *podChecker) checkContainer(c podContainer) {
-	if apirule.Required(p.report, codes.BadName, c.at.Append(fieldpath.Field("name")), c.Name) {
-		apirule.DNSLabel(p.report, codes.BadName, c.at.Append(fieldpath.Field("name")), c.Name)
+	if name := c.at.Append(fieldpath.Field("name")); apirule.Required(p.report, codes.BadName, name, c.Name) {
+		apirule.DNSLabel(p.report, codes.BadName, name, c.Name)
 	}
 	if c.Image == "" {
 		p.report(codes.NoImage, c.at.Append(fieldpath.Field("image")), apirule.Missing(""), "set it in the runtime, or for the trainer's container in spec.trainer.image")
@@ -192,6 +185,9 @@ const (
 )
 
 func (p *podChecker) checkContainerRestart(c podContainer) {
+	if c.RestartPolicy == nil && len(c.RestartPolicyRules) == 0 {
+		return
+	}
 	path := c.at.Append(fieldpath.Field("restartPolicy"))
 	rules := c.at.Append(fieldpath.Field("restartPolicyRules"))
 	switch {

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/admission/internal/apirule"
 	"github.com/trainweld/trainweld/render/codes"
 )
@@ -20,7 +21,7 @@ import (
 // assumes the default features. Fields that the API server fills in may be empty.
 type podChecker struct {
 	*corev1.PodTemplateSpec
-	at     fieldpath.Path // of the Pod's spec
+	at     fieldpath.Path // of the Pod's spec, in what report reports
 	report apirule.Reporter
 	// volumes are the valid volumes by name, which containers can mount.
 	volumes map[string]*corev1.Volume
@@ -34,7 +35,7 @@ type podChecker struct {
 
 // CheckTemplate checks the Pod template at the path.
 func CheckTemplate(template *corev1.PodTemplateSpec, at fieldpath.Path, report apirule.Reporter) {
-	p := &podChecker{PodTemplateSpec: template, at: at.Append(fieldpath.Field("spec")), report: report}
+	p := &podChecker{PodTemplateSpec: template, at: fieldpath.Fields("spec"), report: within(at, report)}
 	p.checkVolumes()
 	p.checkContainers()
 	p.checkNames()
@@ -43,7 +44,14 @@ func CheckTemplate(template *corev1.PodTemplateSpec, at fieldpath.Path, report a
 	p.checkHost()
 	p.checkDNS()
 	p.checkPodResources()
-	p.checkAnnotations(at.Append(fieldpath.Fields("metadata", "annotations")...))
+	p.checkAnnotations(fieldpath.Fields("metadata", "annotations"))
+}
+
+// within returns a reporter for the fields within the one at a path. So the checks of valid fields make short paths only.
+func within(at fieldpath.Path, report apirule.Reporter) apirule.Reporter {
+	return func(code finding.Code, path fieldpath.Path, message, help string) {
+		report(code, at.Append(path...), message, help)
+	}
 }
 
 func (p *podChecker) field(names ...string) fieldpath.Path {

@@ -43,6 +43,9 @@ func (p *podChecker) checkProfileAnnotations(at fieldpath.Path) {
 		if c.SecurityContext != nil {
 			own = *c.SecurityContext
 		}
+		if own.SeccompProfile == nil && own.AppArmorProfile == nil && pod.AppArmorProfile == nil {
+			continue
+		}
 		context := c.at.Append(fieldpath.Field("securityContext"))
 		p.matchSeccomp(corev1.SeccompContainerAnnotationKeyPrefix+c.Name, own.SeccompProfile, context)
 		if p.isWindows() {

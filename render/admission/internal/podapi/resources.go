@@ -91,17 +91,16 @@ func isExtended(name corev1.ResourceName) bool {
 func canOvercommit(name corev1.ResourceName) bool { return isNative(name) && !isHugePages(name) }
 
 func (p *podChecker) checkRequirements(r *corev1.ResourceRequirements, problem resourceName, at fieldpath.Path) {
-	limits, requests := at.Append(fieldpath.Field("limits")), at.Append(fieldpath.Field("requests"))
 	for _, name := range slices.Sorted(maps.Keys(r.Limits)) {
-		p.checkQuantity(name, r.Limits[name], problem, limits.Append(fieldpath.Key(string(name))))
+		p.checkQuantity(name, r.Limits[name], problem, at.Append(fieldpath.Field("limits"), fieldpath.Key(string(name))))
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Requests)) {
-		request, path := r.Requests[name], requests.Append(fieldpath.Key(string(name)))
+		request, path := r.Requests[name], at.Append(fieldpath.Field("requests"), fieldpath.Key(string(name)))
 		p.checkQuantity(name, request, problem, path)
 		limit, limited := r.Limits[name]
 		switch {
 		case !limited && !canOvercommit(name):
-			p.report(codes.Resources, limits.Append(fieldpath.Key(string(name))),
+			p.report(codes.Resources, at.Append(fieldpath.Field("limits"), fieldpath.Key(string(name))),
 				apirule.Missing("Limit must be set for non overcommitable resources"), fmt.Sprintf("set limits to %s: %s", name, request.String()))
 		case limited && !canOvercommit(name) && request.Cmp(limit) != 0:
 			p.report(codes.Resources, path, apirule.Invalid(request.String(), fmt.Sprintf("must be equal to %s limit of %s", name, limit.String())), "make them equal, or remove the request")
@@ -109,13 +108,18 @@ func (p *podChecker) checkRequirements(r *corev1.ResourceRequirements, problem r
 			p.report(codes.Resources, path, apirule.Invalid(request.String(), fmt.Sprintf("must be less than or equal to %s limit of %s", name, limit.String())), "raise the limit, or lower the request")
 		}
 	}
-	if huge := len(hugePagesOf(r.Limits))+len(hugePagesOf(r.Requests)) > 0; huge && !hasCPUOrMemory(r) {
+	if (hasHugePages(r.Limits) || hasHugePages(r.Requests)) && !hasCPUOrMemory(r) {
 		p.report(codes.Resources, at, apirule.Forbidden("HugePages require cpu or memory"), "request cpu or memory")
 	}
 }
 
-func hugePagesOf(list corev1.ResourceList) []corev1.ResourceName {
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(list)), func(name corev1.ResourceName) bool { return !isHugePages(name) })
+func hasHugePages(list corev1.ResourceList) bool {
+	for name := range list {
+		if isHugePages(name) {
+			return true
+		}
+	}
+	return false
 }
 
 func hasCPUOrMemory(r *corev1.ResourceRequirements) bool {

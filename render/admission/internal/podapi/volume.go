@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -27,21 +28,20 @@ func (p *podChecker) checkVolumes() {
 	p.volumes, p.invalidVolumes = map[string]*corev1.Volume{}, map[string]bool{}
 	for i := range p.Spec.Volumes {
 		v := &p.Spec.Volumes[i]
-		at := p.volumePath(i)
 		faults := 0
 		outer := p.report
 		p.report = func(code finding.Code, path fieldpath.Path, message, help string) {
 			faults++
-			outer(code, path, message, help)
+			outer(code, p.volumePath(i).Append(path...), message, help)
 		}
-		name := at.Append(fieldpath.Field("name"))
+		name := fieldpath.Fields("name")
 		if apirule.Required(p.report, codes.BadName, name, v.Name) {
 			apirule.DNSLabel(p.report, codes.BadName, name, v.Name)
 		}
 		if p.volumes[v.Name] != nil {
 			p.report(codes.BadName, name, apirule.Duplicate(v.Name), "rename one of the volumes")
 		}
-		p.checkSources(v, at)
+		p.checkSources(v)
 		p.report = outer
 		if faults > 0 {
 			p.invalidVolumes[v.Name] = true
@@ -59,28 +59,38 @@ var sourceOrder = []string{
 	"vsphereVolume", "photonPersistentDisk", "portworxVolume", "azureDisk", "storageos", "projected", "scaleIO", "csi", "ephemeral", "image",
 }
 
-// sources returns the names of the volume's sources in that order.
-func sources(v *corev1.Volume) []string {
-	source := reflect.ValueOf(&v.VolumeSource).Elem()
-	set := map[string]bool{}
-	for i := range source.NumField() {
-		name, _, _ := strings.Cut(source.Type().Field(i).Tag.Get("json"), ",")
-		set[name] = !source.Field(i).IsNil()
+// sourceFields returns the fields of the Go type in that order.
+var sourceFields = sync.OnceValue(func() []int {
+	fields := make([]int, len(sourceOrder))
+	for i := range reflect.TypeFor[corev1.VolumeSource]().NumField() {
+		name, _, _ := strings.Cut(reflect.TypeFor[corev1.VolumeSource]().Field(i).Tag.Get("json"), ",")
+		fields[slices.Index(sourceOrder, name)] = i
 	}
-	return slices.DeleteFunc(slices.Clone(sourceOrder), func(name string) bool { return !set[name] })
+	return fields
+})
+
+// sources returns the names of the volume's sources in that order.
+func sources(v *corev1.Volume) (set []string) {
+	source := reflect.ValueOf(&v.VolumeSource).Elem()
+	for i, field := range sourceFields() {
+		if !source.Field(field).IsNil() {
+			set = append(set, sourceOrder[i])
+		}
+	}
+	return set
 }
 
-// checkSources checks the first source of a volume, as the API server does. A volume without a source becomes an
+// checkSources checks the first source of a volume, as the API server does. Its paths begin at the volume. A volume without a source becomes an
 // emptyDir.
-func (p *podChecker) checkSources(v *corev1.Volume, at fieldpath.Path) {
+func (p *podChecker) checkSources(v *corev1.Volume) {
 	set := sources(v)
 	if len(set) == 0 {
 		return
 	}
 	for _, other := range set[1:] {
-		p.report(codes.TwoSources, at.Append(fieldpath.Field(other)), apirule.Forbidden("may not specify more than 1 volume type"), fmt.Sprintf("keep %s or %s", set[0], other))
+		p.report(codes.TwoSources, fieldpath.Fields(other), apirule.Forbidden("may not specify more than 1 volume type"), fmt.Sprintf("keep %s or %s", set[0], other))
 	}
-	first := at.Append(fieldpath.Field(set[0]))
+	first := fieldpath.Fields(set[0])
 	switch set[0] {
 	case "emptyDir":
 		if limit := v.EmptyDir.SizeLimit; limit != nil && limit.Sign() < 0 {
