@@ -38,7 +38,7 @@ func (o *Ownership) ZeroNulls() []Ignored { return o.orEmpty().log.zeroNulls }
 // last claim.
 func (o *Ownership) All() iter.Seq2[fieldpath.Path, []Claim] { return o.walked(false) }
 
-// Reached yields what All yields, without the items of list-maps that no patch of a Go type names.
+// Reached yields what All yields, without the fields and items of a Go type that only the base set.
 func (o *Ownership) Reached() iter.Seq2[fieldpath.Path, []Claim] { return o.walked(true) }
 
 func (o *Ownership) walked(reached bool) iter.Seq2[fieldpath.Path, []Claim] {
@@ -106,7 +106,7 @@ type walk struct {
 	// emptiedAround reports that the last claim on the current field is a claim on a struct around it.
 	emptiedAround bool
 	decided       bool // whether a policy decided the current field
-	reached       bool // omit items that only the base set
+	reached       bool // omit what only the base set
 }
 
 // value visits one field. v is invalid if only the log has the field. It returns false to stop.
@@ -176,12 +176,18 @@ func (w *walk) presence(isThere bool, at node, path fieldpath.Path) bool {
 	return w.yield(path, []Claim{w.log.export(w.owner, Presence{}, path)})
 }
 
+// isUnreached reports whether to omit a field without a node.
+func (w *walk) isUnreached(at node) bool { return w.reached && at == noNode && w.owner == baseLayer }
+
 func (w *walk) structure(t *schema.Type, key *schema.StructField, v reflect.Value, at node, path fieldpath.Path) bool {
 	for _, f := range t.Sorted() {
 		if f == key {
 			continue
 		}
 		child := w.log.lookup(at, f, "")
+		if w.isUnreached(child) {
+			continue
+		}
 		var fv reflect.Value
 		if v.IsValid() {
 			if value, encoded := f.Template.Of(v); encoded && !isNil(value) {
@@ -200,7 +206,7 @@ func (w *walk) structure(t *schema.Type, key *schema.StructField, v reflect.Valu
 
 func (w *walk) mapping(v reflect.Value, at node, path fieldpath.Path) bool {
 	keys := w.log.childNames(at)
-	if v.IsValid() {
+	if v.IsValid() && !w.isUnreached(noNode) {
 		keys = append(keys, sortedKeys(v)...)
 	}
 	slices.Sort(keys)
@@ -230,7 +236,7 @@ func (w *walk) list(t *schema.Type, v reflect.Value, at node, path fieldpath.Pat
 				w.owner = w.log.nodes[first].createdBy // the patch that made an item brought its duplicates as well
 			}
 		}
-		if w.reached && child == noNode && w.owner == baseLayer {
+		if w.isUnreached(child) {
 			continue
 		}
 		item := path.Append(itemStep(t, text))
@@ -302,7 +308,8 @@ func (w *walk) set(v reflect.Value, at node, path fieldpath.Path) bool {
 			continue // a path cannot distinguish duplicates
 		}
 		there[element] = true
-		if !w.presence(true, find(element), path.Append(fieldpath.Element(element))) {
+		child := find(element)
+		if !w.isUnreached(child) && !w.presence(true, child, path.Append(fieldpath.Element(element))) {
 			return false
 		}
 	}

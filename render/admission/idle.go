@@ -37,6 +37,11 @@ func (c *checker) history(times map[string]int) history {
 	var item fieldpath.Path // an item that patches have named, until a field within it follows
 	var named []merge.Claim
 	for path, claims := range c.merged.Owners.Reached() {
+		if h.compare(path, claims) && h.isSettled(times) {
+			return h
+		}
+	}
+	for path, claims := range c.merged.Owners.All() {
 		if item != nil && !path.HasPrefix(item) {
 			h.add(named)
 		}
@@ -46,9 +51,6 @@ func (c *checker) history(times map[string]int) history {
 			item, named = path, claims
 		default:
 			h.add(claims)
-		}
-		if h.compare(path, claims) && h.isSettled(times) {
-			return h
 		}
 	}
 	h.add(named)
