@@ -24,7 +24,7 @@ type Runtime struct {
 	id         fieldpath.Object
 	spec       trainer.TrainingRuntimeSpec
 	deprecated bool
-	object     *object
+	definition *definition
 	// processes is spec.mlPolicy.torch.numProcPerNode of an earlier release.
 	processes *intstr.IntOrString
 	// findings are the findings of its own admission.
@@ -56,14 +56,14 @@ const (
 // It also returns a runtime that the cluster would reject, so that Check can check its TrainJobs.
 func AdmitRuntime(ctx context.Context, r *release.Release, fields map[string]any, namespace string) (*Runtime, finding.List) {
 	found := &findings{}
-	runtime := admitRuntime(ctx, r, clone(fields).(map[string]any), namespace, nil, found) // the runtime outlives the call
+	runtime := admitRuntime(ctx, r, fields, namespace, nil, found)
 	if runtime != nil {
 		runtime.findings = found.all
 	}
 	return runtime, found.all
 }
 
-// admitRuntime implements AdmitRuntime. With an old runtime it is an update. The runtime shares values with fields.
+// admitRuntime implements AdmitRuntime. With an old runtime it is an update.
 func admitRuntime(ctx context.Context, of *release.Release, fields map[string]any, namespace string, old *object, found *findings) *Runtime {
 	if !isRuntime(fields) {
 		found.add(finding.Finding{
@@ -92,7 +92,7 @@ func admitRuntime(ctx context.Context, of *release.Release, fields map[string]an
 		found.undecodable(o, err)
 		return nil
 	}
-	r := &Runtime{id: o.id, spec: typed.Spec, object: o, processes: processes, longKeys: o.snapshotKeys(), deprecated: o.has(release.RuntimeDeprecated) && typed.Labels[supportLabel] == "deprecated"}
+	r := &Runtime{id: o.id, spec: typed.Spec, definition: d, processes: processes, longKeys: o.snapshotKeys(), deprecated: o.has(release.RuntimeDeprecated) && typed.Labels[supportLabel] == "deprecated"}
 	if o.has(release.RuntimeUnchecked) && typed.Labels[validationLabel] == "disabled" && (old == nil || isUnchecked(old)) {
 		return r
 	}
@@ -150,7 +150,7 @@ const launcher = "launcher"
 // checkAncestors checks the rule of the runtimes' webhook (Trainer v2.3.0 pkg/webhooks). A job with the label of a
 // section of the TrainJob has one replica and the container of that section.
 func (r *Runtime) checkAncestors(found *findings) {
-	d := r.object.definition
+	d := r.definition
 	jobs := r.spec.Template.Spec.ReplicatedJobs
 	for i := range jobs {
 		job := &jobs[i]

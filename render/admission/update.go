@@ -107,7 +107,7 @@ func UpdateRuntime(ctx context.Context, r *release.Release, old, new map[string]
 		return nil, found.all
 	}
 	stored := d.decode(old, cmp.Or(namespace, "default"), &findings{})
-	runtime := admitRuntime(ctx, r, clone(new).(map[string]any), namespace, stored, found)
+	runtime := admitRuntime(ctx, r, new, namespace, stored, found)
 	if runtime != nil {
 		runtime.findings = found.all
 	}
