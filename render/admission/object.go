@@ -202,7 +202,7 @@ func (o *object) reencode(value any) error {
 	if filled, ok := o.fast.withDefaults(o.fields); ok {
 		o.fields = filled
 	} else {
-		o.fields = clone(o.fields).(map[string]any)
+		// Values that only the request has are pruned, and have their defaults.
 		structuralpruning.Prune(o.fields, o.schema, true)
 		structuraldefaulting.Default(o.fields, o.schema)
 	}

@@ -140,10 +140,11 @@ func (c recordedCase) check(t *testing.T, stock runtimes) finding.List {
 	return caseFindings[c.name]
 }
 
-// check judges the objects of a case as a program judges the objects of a file.
+// check judges the objects of a case as a program judges the objects of a file. The objects stay as they are.
 func check(t *testing.T, objects []map[string]any, stock runtimes) finding.List {
 	t.Helper()
 	var found finding.List
+	before := fmt.Sprint(objects)
 	own := runtimes{}
 	for _, object := range objects {
 		if kind, _ := object["kind"].(string); strings.HasSuffix(kind, "TrainingRuntime") {
@@ -172,6 +173,9 @@ func check(t *testing.T, objects []map[string]any, stock runtimes) finding.List 
 			}
 			found = append(found, admission.Check(t.Context(), in)...)
 		}
+	}
+	if after := fmt.Sprint(objects); after != before {
+		t.Errorf("the objects were\n%s\nand are now\n%s", before, after)
 	}
 	return found
 }
