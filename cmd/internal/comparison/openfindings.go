@@ -21,15 +21,15 @@ type openFindings struct {
 // openFindingsOf sorts findings of the new version.
 func (c *Comparison) openFindingsOf(before, after finding.List) openFindings {
 	var of openFindings
-	standing := revision.Standing{}
-	standing.Add(before)
+	baseline := revision.Baseline{}
+	baseline.Add(before)
 	differs := map[fieldpath.Object]bool{}
 	for _, j := range c.Jobs {
 		differs[j.ID] = true
 	}
 	for _, f := range after {
 		switch {
-		case !standing.Take(f):
+		case !baseline.Take(f):
 			of.introduced = append(of.introduced, f)
 		case differs[f.Object]:
 			of.preexisting = append(of.preexisting, f)

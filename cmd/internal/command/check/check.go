@@ -175,7 +175,7 @@ func run(p *host.Program, flags checkFlags) error {
 	defer host.CollectLess()()
 	flags.Decided, flags.Repairs, flags.preferred = levels.Codes(), true, flags.fix.Preferred()
 	ctx := context.Background()
-	var was *standing
+	var was *baseline
 	if flags.git != "" {
 		old, new, err := revision.Sides(p, flags.git, flags.Flags)
 		if err != nil {
@@ -183,7 +183,7 @@ func run(p *host.Program, flags checkFlags) error {
 		}
 		defer old.Close()
 		defer new.Close()
-		was = newStanding(p, old, flags, onConflict, levels)
+		was = newBaseline(p, old, flags, onConflict, levels)
 		p, flags.Flags = new.Program(p), new.Flags
 	}
 	var j *results

@@ -16,23 +16,23 @@ import (
 	"github.com/trainweld/trainweld/render/codes"
 )
 
-// standing checks the version before a change, and counts its findings. A nil standing is empty.
-type standing struct {
+// baseline checks the version before a change, and counts its findings. A nil baseline is empty.
+type baseline struct {
 	side       *revision.Side
 	p          *host.Program
 	flags      checkFlags
 	onConflict render.OnConflict
 	levels     option.Severities
 
-	known revision.Standing
+	known revision.Baseline
 	kept  finding.List // the findings of the new version that stood before
 	// hasObjects tells that the version has objects. The new one may have lost all of them.
 	hasObjects bool
 }
 
-// newStanding returns the version before a change, before it is read.
-func newStanding(p *host.Program, side *revision.Side, flags checkFlags, onConflict render.OnConflict, levels option.Severities) *standing {
-	s := &standing{side: side, p: side.Program(p), flags: flags, onConflict: onConflict, levels: levels, known: revision.Standing{}}
+// newBaseline returns the version before a change, before it is read.
+func newBaseline(p *host.Program, side *revision.Side, flags checkFlags, onConflict render.OnConflict, levels option.Severities) *baseline {
+	s := &baseline{side: side, p: side.Program(p), flags: flags, onConflict: onConflict, levels: levels, known: revision.Baseline{}}
 	s.flags.Flags, s.flags.git = side.Flags, ""
 	s.flags.force = nil // the version before may lack a manager
 	s.flags.counted = nil
@@ -46,12 +46,12 @@ func newStanding(p *host.Program, side *revision.Side, flags checkFlags, onConfl
 }
 
 // version returns the version for its builds.
-func (s *standing) version() build.Version {
+func (s *baseline) version() build.Version {
 	return build.Version{Files: s.side.Files, Flags: s.flags.Flags}
 }
 
 // check checks a part of the version before. It returns the state from which the part of the new version is an update.
-func (s *standing) check(ctx context.Context, part workspace.Flags) *oldState {
+func (s *baseline) check(ctx context.Context, part workspace.Flags) *oldState {
 	if s.side.Flags.Empty() {
 		return nil
 	}
@@ -87,7 +87,7 @@ func (j *runner) rejectedObjects(found finding.List) map[fieldpath.Object]bool {
 
 // introduced returns the findings that the version before lacks. If neither version has objects, as after a broken build, it returns
 // all.
-func (s *standing) introduced(found finding.List, hasObjects bool) finding.List {
+func (s *baseline) introduced(found finding.List, hasObjects bool) finding.List {
 	if s == nil || !hasObjects && !s.hasObjects {
 		return found
 	}
@@ -107,7 +107,7 @@ func (s *standing) introduced(found finding.List, hasObjects bool) finding.List 
 }
 
 // String returns the end of a summary.
-func (s *standing) String() string {
+func (s *baseline) String() string {
 	if s == nil {
 		return ""
 	}

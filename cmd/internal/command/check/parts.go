@@ -31,7 +31,7 @@ type partResults struct {
 
 // checkParts reads and judges the parts one after the other, so that only one is in memory. With a version before, it judges each part
 // as an update of the part there.
-func checkParts(ctx context.Context, p *host.Program, flags checkFlags, onConflict render.OnConflict, was *standing) (*results, error) {
+func checkParts(ctx context.Context, p *host.Program, flags checkFlags, onConflict render.OnConflict, was *baseline) (*results, error) {
 	all := &results{lines: workspace.New(flags.Flags)}
 	if len(flags.definitions) > 0 {
 		var in *workspace.Input
@@ -78,7 +78,7 @@ func checkParts(ctx context.Context, p *host.Program, flags checkFlags, onConfli
 }
 
 // parts calls take for each part, with its state in the version before.
-func parts(ctx context.Context, p *host.Program, flags checkFlags, was *standing, take func(part workspace.Flags, before *oldState) error) error {
+func parts(ctx context.Context, p *host.Program, flags checkFlags, was *baseline, take func(part workspace.Flags, before *oldState) error) error {
 	if was == nil {
 		return build.Parts(p, flags.Flags, func(part workspace.Flags) error { return take(part, nil) })
 	}

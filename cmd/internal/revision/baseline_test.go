@@ -9,8 +9,8 @@ import (
 	"github.com/trainweld/trainweld/render/codes"
 )
 
-// TestStanding distinguishes new findings from lasting ones.
-func TestStanding(t *testing.T) {
+// TestBaseline distinguishes new findings from lasting ones.
+func TestBaseline(t *testing.T) {
 	old := finding.Finding{
 		Code: codes.UnknownField, Severity: finding.Error, Message: "m", Path: fieldpath.Fields("spec", "a"),
 		Object: fieldpath.Object{Kind: "TrainJob", Namespace: "default", Name: "a"}, Position: fieldpath.Position{File: "a.yaml", Line: 3, Column: 5},
@@ -32,7 +32,7 @@ func TestStanding(t *testing.T) {
 		{"another field", old, func(f *finding.Finding) { f.Path = fieldpath.Fields("spec", "b") }, false},
 		{"another object", old, func(f *finding.Finding) { f.Object.Name = "b" }, false},
 	} {
-		s := revision.Standing{}
+		s := revision.Baseline{}
 		s.Add(finding.List{old, file, old})
 		f := tc.of
 		tc.change(&f)

@@ -6,23 +6,23 @@ import (
 	"github.com/trainweld/trainweld/render/codes"
 )
 
-// Standing counts the findings on the old version. A change brings the other findings.
-type Standing map[codes.Key]int
+// Baseline counts the findings on the old version. A change brings the other findings.
+type Baseline map[codes.Key]int
 
 // Add adds findings of the old version, each once.
-func (s Standing) Add(found finding.List) {
+func (b Baseline) Add(found finding.List) {
 	for _, f := range codes.Distinct(found) {
-		s[keyWithoutLine(f)]++
+		b[keyWithoutLine(f)]++
 	}
 }
 
 // Take reports whether the old version has a finding, and removes it. Two findings of the new version need two of the old one.
-func (s Standing) Take(f finding.Finding) bool {
+func (b Baseline) Take(f finding.Finding) bool {
 	k := keyWithoutLine(f)
-	if s[k] == 0 {
+	if b[k] == 0 {
 		return false
 	}
-	s[k]--
+	b[k]--
 	return true
 }
 
