@@ -196,8 +196,8 @@ func WriteBeside(w io.Writer, findings finding.List, opts Options) error {
 	return nil
 }
 
-// Judge writes findings beside objects, and returns the exit status for errors among them.
-func Judge(w io.Writer, findings finding.List, opts Options, strict bool) error {
+// WriteResult writes findings beside objects, and returns the exit status for errors among them.
+func WriteResult(w io.Writer, findings finding.List, opts Options, strict bool) error {
 	return cmp.Or(WriteBeside(w, findings, opts), exit.For(findings, strict))
 }
 

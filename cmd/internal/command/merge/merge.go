@@ -114,7 +114,7 @@ func run(p *host.Program, flags mergeFlags) error {
 	if found = append(found, more...); merged != nil {
 		found = append(found, m.Conflicts(merged, rule)...)
 	}
-	if err := report.Judge(p.Stderr, found, report.Options{ShowValues: flags.showValues}, false); err != nil {
+	if err := report.WriteResult(p.Stderr, found, report.Options{ShowValues: flags.showValues}, false); err != nil {
 		return err
 	}
 	if flags.format == "managed" {

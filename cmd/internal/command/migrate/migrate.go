@@ -156,7 +156,7 @@ func run(p *host.Program, flags migrateFlags) error {
 		files = append(files, m.file(text))
 	}
 	findings := codes.Distinct(m.findings)
-	if err := report.Judge(p.Stderr, findings, report.Options{ShowValues: flags.showValues, ShowNotes: flags.showNotes}, flags.strict); err != nil {
+	if err := report.WriteResult(p.Stderr, findings, report.Options{ShowValues: flags.showValues, ShowNotes: flags.showNotes}, flags.strict); err != nil {
 		return err
 	}
 	if flags.inPlace {

@@ -83,7 +83,7 @@ func read(p *host.Program, file string) (*policy.Policy, error) {
 		return nil, errors.New(unreadable.Error())
 	}
 	of, found := policy.Parse(file, data)
-	return of, report.Judge(p.Stderr, found, report.Options{}, false)
+	return of, report.WriteResult(p.Stderr, found, report.Options{}, false)
 }
 
 func write(p *host.Program, flags policyFlags, files []string) error {

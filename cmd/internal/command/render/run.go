@@ -135,7 +135,7 @@ func run(p *host.Program, flags option.Render) error {
 		return r.toDir(all, found, shown)
 	}
 	r.progress.End()
-	if err := report.Judge(p.Stderr, found, shown, flags.Strict); err != nil {
+	if err := report.WriteResult(p.Stderr, found, shown, flags.Strict); err != nil {
 		return err
 	}
 	switch {

@@ -116,7 +116,7 @@ func run(p *host.Program, flags schemaFlags) error {
 	}
 	found := slices.DeleteFunc(in.Findings, func(f finding.Finding) bool { return !isOfNames(f) })
 	found.Sort()
-	if err := report.Judge(p.Stderr, codes.Distinct(found), report.Options{}, false); err != nil {
+	if err := report.WriteResult(p.Stderr, codes.Distinct(found), report.Options{}, false); err != nil {
 		return err
 	}
 	schema, err := editor.Schema(flags.kind, r, names(in, r))

@@ -64,7 +64,7 @@ func initialize(p *host.Program, cmd *cobra.Command, flags testFlags, paths []st
 			Message: "no runtime in the inputs", Remedy: finding.Remedy{Text: "name files with a TrainingRuntime or a ClusterTrainingRuntime"},
 		})
 	}
-	if err := report.Judge(p.Stderr, findings, report.Options{}, false); err != nil {
+	if err := report.WriteResult(p.Stderr, findings, report.Options{}, false); err != nil {
 		return err
 	}
 	i := initiation{p: p, outputDir: flags.outputDir, newFiles: map[string]fstest.MapFS{}}
