@@ -69,8 +69,8 @@ func (flags Flags) Report(p *host.Program) io.Writer {
 
 // Apply repairs the files of an input, and writes them. With -d it shows the changes instead. It returns an error if a file
 // changes meanwhile or cannot be written.
-func (flags Flags) Apply(p *host.Program, inputs workspace.Flags, judge Judge) (*Result, error) {
-	result, err := run(p, inputs, Options{Prefer: flags.prefer, Union: flags.fix == fixUnion}, judge)
+func (flags Flags) Apply(p *host.Program, inputs workspace.Flags, check Check) (*Result, error) {
+	result, err := run(p, inputs, Options{Prefer: flags.prefer, Union: flags.fix == fixUnion}, check)
 	if err != nil {
 		return nil, err
 	}

@@ -42,9 +42,9 @@ type Options struct {
 	Union bool
 }
 
-// Judge returns the findings on the files of a program, and the input that holds their lines. The input needs Flags.Repairs. changed
+// Check returns the findings on the files of a program, and the input that holds their lines. The input needs Flags.Repairs. changed
 // names the files that differ from those of the last call.
-type Judge func(p *host.Program, changed []string) (finding.List, *workspace.Input, error)
+type Check func(p *host.Program, changed []string) (finding.List, *workspace.Input, error)
 
 // Result holds the repaired files, and the judgment of them.
 type Result struct {
@@ -62,8 +62,8 @@ const mostPasses = 12
 
 // run repairs the files of a program in memory. If a finding outlasts its repair, run starts again without that repair.
 //
-// It returns the errors of judge, and an error for files that are not on a disk.
-func run(p *host.Program, inputs workspace.Flags, opts Options, judge Judge) (*Result, error) {
+// It returns the errors of check, and an error for files that are not on a disk.
+func run(p *host.Program, inputs workspace.Flags, opts Options, check Check) (*Result, error) {
 	tree, ok := p.Files.(host.Tree)
 	if !ok {
 		return nil, errors.New("a repair needs files of a disk")
@@ -74,7 +74,7 @@ func run(p *host.Program, inputs workspace.Flags, opts Options, judge Judge) (*R
 		s := newFixer(p, tree, inputs, opts, ineffectiveIDs)
 		result, err := s.runPasses(changed, func(changed []string) (finding.List, *workspace.Input, error) {
 			s.reader.Stdin = stdin.reread()
-			return judge(s.reader, changed)
+			return check(s.reader, changed)
 		})
 		if err != nil {
 			return nil, err
@@ -145,9 +145,9 @@ func newFixer(p *host.Program, tree host.Tree, inputs workspace.Flags, opts Opti
 // mostTries is the number of repairs of one finding. The repair of a conflict may reveal another one on the same field.
 const mostTries = 3
 
-func (s *fixer) runPasses(changed []string, judge func(changed []string) (finding.List, *workspace.Input, error)) (*Result, error) {
+func (s *fixer) runPasses(changed []string, check func(changed []string) (finding.List, *workspace.Input, error)) (*Result, error) {
 	for n := 1; ; n++ {
-		found, in, err := judge(changed)
+		found, in, err := check(changed)
 		if err != nil {
 			return nil, err
 		}
