@@ -5,7 +5,7 @@
 //	if err != nil {
 //		return err
 //	}
-//	verdict := expressions.Judge(ctx, trainJob, nil, "system:serviceaccount:team-a:ci")
+//	verdict := expressions.Validate(ctx, trainJob, nil, "system:serviceaccount:team-a:ci")
 package vap
 
 import (
@@ -108,9 +108,9 @@ type Cost struct{ Call, Request uint64 }
 // Rejection is the expression that rejects an object, or the name of the condition, and its message.
 type Rejection struct{ Expression, Message string }
 
-// Judge judges a request. before is the object that an update replaces, or nil. An expression that cannot be evaluated rejects the object.
+// Validate validates a request. before is the object that an update replaces, or nil. An expression that cannot be evaluated rejects the object.
 // A nil e rejects nothing.
-func (e *Expressions) Judge(ctx context.Context, object, before map[string]any, user string) (v Verdict) {
+func (e *Expressions) Validate(ctx context.Context, object, before map[string]any, user string) (v Verdict) {
 	if e == nil {
 		return v
 	}

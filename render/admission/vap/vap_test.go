@@ -109,7 +109,7 @@ func TestJudge_Agrees(t *testing.T) {
 				old = nil
 			}
 			user := []string{"ann", "bob", "system:serviceaccount:kueue-system:kueue"}[r.IntN(3)]
-			verdict := expressions.Judge(t.Context(), tree(t, job), old, user)
+			verdict := expressions.Validate(t.Context(), tree(t, job), old, user)
 			if verdict.Skipped {
 				if old == nil || !reflect.DeepEqual(old, tree(t, job)) {
 					t.Errorf("seed %d: a change of patches is not judged", seed)
@@ -155,20 +155,20 @@ func TestJudge_Agrees(t *testing.T) {
 // TestJudge_Cost judges sixteen patches, each of ten jobs with ten containers: half of the API server's limit must do.
 func TestJudge_Cost(t *testing.T) {
 	expressions, job := large(t, 10)
-	verdict := expressions.Judge(t.Context(), job, nil, "ann")
+	verdict := expressions.Validate(t.Context(), job, nil, "ann")
 	rejected, cost := verdict.Rejected, verdict.Cost
 	if t.Log(cost); rejected != nil || cost.Call > celconfig.PerCallLimit/2 || cost.Request > celconfig.RuntimeCELCostBudget/2 {
 		t.Errorf("Judge() = %v at %+v, want half of %d and of %d", rejected, cost, celconfig.PerCallLimit, celconfig.RuntimeCELCostBudget)
 	}
 }
 
-// BenchmarkJudge judges a TrainJob with sixteen patches, of one job and of ten jobs with ten containers each.
-func BenchmarkJudge(b *testing.B) {
+// BenchmarkValidate validates a TrainJob with sixteen patches, of one job and of ten jobs with ten containers each.
+func BenchmarkValidate(b *testing.B) {
 	for _, n := range []int{1, 10} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			expressions, job := large(b, n)
 			for b.Loop() {
-				expressions.Judge(b.Context(), job, nil, "ann")
+				expressions.Validate(b.Context(), job, nil, "ann")
 			}
 		})
 	}

@@ -83,7 +83,7 @@ func test(p *host.Program, flags testFlags) error {
 	jobs, rejected, differ := 0, 0, 0
 	err = each(p, flags.Flags, func(j workspace.Job, id fieldpath.Object, fields map[string]any) {
 		jobs++
-		verdict := expressions.Judge(context.Background(), fields, before[id], flags.user)
+		verdict := expressions.Validate(context.Background(), fields, before[id], flags.user)
 		if verdict.Skipped {
 			return
 		}

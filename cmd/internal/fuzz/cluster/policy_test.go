@@ -115,7 +115,7 @@ func (c *ControlPlane) tryPolicies(t *testing.T, policies, requests int) {
 			if err := json.Unmarshal(body, &plain); err != nil {
 				t.Fatal(err)
 			}
-			rejected := expressions.Judge(t.Context(), plain, before, user).Rejected
+			rejected := expressions.Validate(t.Context(), plain, before, user).Rejected
 			counts[fmt.Sprintf("%s refused %t", method, denied)]++
 			named := false
 			for _, one := range rejected {
