@@ -83,7 +83,7 @@ func (r *renderer) conflicts(merged *runtimepatch.Result, rule OnConflict) {
 		}
 		f := c.Finding(r.trainJob())
 		if i := byPath.indexOf(c); i >= 0 && !isJudged[i] {
-			f, isJudged[i] = composed[i].Judge(f), true
+			f, isJudged[i] = composed[i].ConflictFinding(f), true
 		}
 		r.reportConflict(f, rule)
 	}
