@@ -209,9 +209,9 @@ func (d *Dump) familyFor(id fieldpath.Object) (*Family, finding.List) {
 	case f == nil || f.TrainJob == nil && f.JobSet == nil:
 		f = nil
 		return lacking("the dump lacks the TrainJob, and its objects count as new", whole+", or leave the TrainJob out")
-	case len(f.Doubled) > 0:
+	case len(f.Duplicates) > 0:
 		var found finding.List
-		for _, o := range f.Doubled {
+		for _, o := range f.Duplicates {
 			at := fieldpath.Fields("metadata", "name")
 			found = append(found, finding.Finding{
 				Code: codes.UnknownOldObject, Severity: finding.Error, Object: o.ID, Path: at, Position: o.Position(at),

@@ -68,8 +68,8 @@ type Family struct {
 	JobSet   *Object
 	Jobs     []*Object
 	Pods     []*Object
-	// Doubled has the first object of each kind that another one replaced, or else a further JobSet of the TrainJob.
-	Doubled []*Object
+	// Duplicates has the first object of each kind that another one replaced, or else a further JobSet of the TrainJob.
+	Duplicates []*Object
 
 	byName map[string]*Object // the Jobs
 }
@@ -107,7 +107,7 @@ func Read(s workspace.Source, flags workspace.Flags, path string) *Dump {
 		flags.Kinds = append(flags.Kinds, k)
 	}
 	d := &Dump{Input: workspace.New(flags), Kinds: map[string]bool{}, families: map[fieldpath.Object]*Family{}, file: path, remaining: blameview.MaxManaged}
-	var found, doubled []*Object
+	var found, duplicates []*Object
 	documents := d.Input.ReadDocuments(s, flags.Files)
 	d.Findings = unreadable(d.Input.Findings)
 	at := map[fieldpath.Object]int{} // of two objects of one name the last one counts
@@ -126,7 +126,7 @@ func Read(s workspace.Source, flags workspace.Flags, path string) *Dump {
 			continue
 		case o.ID.Name != "":
 			if i, known = at[o.ID]; known {
-				doubled, found[i] = append(doubled, o), o
+				duplicates, found[i] = append(duplicates, o), o
 				continue
 			}
 			at[o.ID] = len(found)
@@ -134,7 +134,7 @@ func Read(s workspace.Source, flags workspace.Flags, path string) *Dump {
 		found = append(found, o)
 	}
 	d.group(found)
-	for _, o := range doubled {
+	for _, o := range duplicates {
 		if f := d.families[fieldpath.Object{Kind: trainer.TrainJobKind, Namespace: o.ID.Namespace, Name: o.ID.Name}]; f != nil {
 			f.addDuplicate(o)
 		}
@@ -286,8 +286,8 @@ func (d *Dump) family(namespace, name string) *Family {
 
 // addDuplicate keeps the first object of each kind: a dump may have any number of equal objects.
 func (f *Family) addDuplicate(o *Object) {
-	if !slices.ContainsFunc(f.Doubled, func(other *Object) bool { return other.ID.Kind == o.ID.Kind }) {
-		f.Doubled = append(f.Doubled, o)
+	if !slices.ContainsFunc(f.Duplicates, func(other *Object) bool { return other.ID.Kind == o.ID.Kind }) {
+		f.Duplicates = append(f.Duplicates, o)
 	}
 }
 
