@@ -91,8 +91,8 @@ func (c Composition) Finding(object fieldpath.Object) finding.Finding {
 	return f
 }
 
-// ConflictFinding returns the finding on managers that set the field to different values. An overlap stays one if the value in force is not the
-// composed one. Otherwise, ConflictFinding returns the composition's own finding.
+// ConflictFinding returns the finding on managers that set the field to different values. An overlap stays one if the value in force is
+// not the composed one. Otherwise, ConflictFinding returns the composition's own finding.
 func (c Composition) ConflictFinding(overlap finding.Finding) finding.Finding {
 	f := c.Finding(overlap.Object)
 	if f.Code != codes.NotComposed {

@@ -108,8 +108,8 @@ type Cost struct{ Call, Request uint64 }
 // Rejection is the expression that rejects an object, or the name of the condition, and its message.
 type Rejection struct{ Expression, Message string }
 
-// Validate validates a request. before is the object that an update replaces, or nil. An expression that cannot be evaluated rejects the object.
-// A nil e rejects nothing.
+// Validate validates a request. before is the object that an update replaces, or nil. An expression that cannot be evaluated rejects the
+// object. A nil e rejects nothing.
 func (e *Expressions) Validate(ctx context.Context, object, before map[string]any, user string) (v Verdict) {
 	if e == nil {
 		return v

@@ -158,7 +158,7 @@ func TestJudge_Cost(t *testing.T) {
 	verdict := expressions.Validate(t.Context(), job, nil, "ann")
 	rejected, cost := verdict.Rejected, verdict.Cost
 	if t.Log(cost); rejected != nil || cost.Call > celconfig.PerCallLimit/2 || cost.Request > celconfig.RuntimeCELCostBudget/2 {
-		t.Errorf("Judge() = %v at %+v, want half of %d and of %d", rejected, cost, celconfig.PerCallLimit, celconfig.RuntimeCELCostBudget)
+		t.Errorf("Validate() = %v at %+v, want half of %d and of %d", rejected, cost, celconfig.PerCallLimit, celconfig.RuntimeCELCostBudget)
 	}
 }
 
