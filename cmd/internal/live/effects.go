@@ -235,7 +235,7 @@ func (f *Family) Effects(second *admission.Second) ([]Effect, error) {
 		return []Effect{{Kind: workspace.JobSetKind, Name: second.Wanted.JobSet.Name, Change: diff.Added, When: Now, Reason: "the cluster has none"}}, nil
 	}
 	c := effects{family: f, second: second, errs: slices.Concat(second.Rejected, second.ResumeRejected)}
-	c.places = PlacesOf(c.errs, func(f finding.Finding) fieldpath.Path { return f.Path })
+	c.places = IndexPaths(c.errs, func(f finding.Finding) fieldpath.Path { return f.Path })
 	live, _ := f.JobSet.Value.(*jobset.JobSet)
 	if err := c.compare(live, second.Now.JobSet, second.Resumed.JobSet, second.Wanted.JobSet); err != nil {
 		return nil, err
@@ -280,7 +280,7 @@ type effects struct {
 	family *Family
 	second *admission.Second
 	errs   finding.List // of the API server, on the apply or on the next one
-	places Places       // of errs
+	places PathIndex    // of errs
 	all    []Effect
 }
 
@@ -299,7 +299,7 @@ func (c *effects) compare(live, now, resumed, wanted metav1.Object) error {
 		return err
 	}
 	pathOf := func(c diff.Change) fieldpath.Path { return c.Path }
-	afterNow, afterResume := PlacesOf(atNow, pathOf), PlacesOf(atResume, pathOf)
+	afterNow, afterResume := IndexPaths(atNow, pathOf), IndexPaths(atResume, pathOf)
 	for _, change := range changes {
 		e := Effect{Kind: jobKind, Name: live.GetName(), Path: change.Path.String(), Change: change.Kind, at: change.Path}
 		_, isJobSet := live.(*jobset.JobSet)
@@ -407,12 +407,12 @@ func isList(path fieldpath.Path) bool {
 	return path.HasPrefix(pod.Append(fieldpath.Field("tolerations"))) || path.HasPrefix(pod.Append(fieldpath.Field("schedulingGates")))
 }
 
-// Places finds a path among others: the same one, one within it, or one around it. Values are indexes.
-type Places struct{ at, around map[string]int }
+// PathIndex finds a path among others: the same one, one within it, or one around it. Values are indexes.
+type PathIndex struct{ at, around map[string]int }
 
-// PlacesOf returns the paths of a list.
-func PlacesOf[T any](all []T, path func(T) fieldpath.Path) Places {
-	p := Places{map[string]int{}, map[string]int{}}
+// IndexPaths returns the index of the paths of a list.
+func IndexPaths[T any](all []T, path func(T) fieldpath.Path) PathIndex {
+	p := PathIndex{map[string]int{}, map[string]int{}}
 	for i, of := range slices.Backward(all) { // the first one stays
 		own := path(of)
 		p.at[own.String()] = i
@@ -424,7 +424,7 @@ func PlacesOf[T any](all []T, path func(T) fieldpath.Path) Places {
 }
 
 // Find returns the index of a path.
-func (p Places) Find(path fieldpath.Path) (i int, ok bool) {
+func (p PathIndex) Find(path fieldpath.Path) (i int, ok bool) {
 	if i, ok = p.around[path.String()]; ok {
 		return i, true
 	}

@@ -257,7 +257,7 @@ func explained(changes diff.Changes, by metav1.Object, o *live.Object) (yes, no 
 	if err != nil {
 		return nil, changes
 	}
-	differing := live.PlacesOf(rest, func(c diff.Change) fieldpath.Path { return c.Path })
+	differing := live.IndexPaths(rest, func(c diff.Change) fieldpath.Path { return c.Path })
 	for _, change := range changes {
 		if _, differs := differing.Find(change.Path); differs {
 			no = append(no, change)
