@@ -67,5 +67,5 @@ func (d *descriptions) write() (err error) {
 https://github.com/kubeflow/trainer and https://github.com/kubernetes-sigs/jobset
 Both projects are under the Apache License 2.0, http://www.apache.org/licenses/LICENSE-2.0.
 `, strings.Join(sources, ",\n"))
-	return write(filepath.Join("..", "internal", "definition", "descriptions.zip"), d.files)
+	return write(filepath.Join("definition", "descriptions.zip"), d.files)
 }
