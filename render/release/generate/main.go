@@ -23,6 +23,7 @@ import (
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
 	"github.com/trainweld/trainweld/render/release"
@@ -186,7 +187,7 @@ func runtimes(trainer string) ([]byte, error) {
 	if err := yaml.Unmarshal(text, &overlay); err != nil {
 		return nil, err
 	}
-	var items []map[string]any
+	var items []unstructured.Unstructured
 	err = filepath.WalkDir(filepath.Join(trainer, "manifests/base/runtimes"), func(path string, _ fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(path) != ".yaml" || filepath.Base(path) == "kustomization.yaml" {
 			return err
@@ -197,12 +198,12 @@ func runtimes(trainer string) ([]byte, error) {
 		}
 		// One file of the Trainer has a separator at its start.
 		for document := range strings.SplitSeq("\n"+string(text), "\n---\n") {
-			item := map[string]any{}
-			if err := yaml.Unmarshal([]byte(document), &item); err != nil {
+			var item unstructured.Unstructured
+			if err := yaml.Unmarshal([]byte(document), &item.Object); err != nil {
 				return fmt.Errorf("%s: %w", path, err)
 			}
-			if item["kind"] == "ClusterTrainingRuntime" {
-				overlay.apply(item)
+			if item.GetKind() == "ClusterTrainingRuntime" {
+				overlay.apply(&item)
 				items = append(items, item)
 			}
 		}
@@ -214,25 +215,19 @@ func runtimes(trainer string) ([]byte, error) {
 	if len(items) == 0 {
 		return nil, errors.New("the module has no runtimes")
 	}
-	name := func(item map[string]any) string { return fmt.Sprint(item["metadata"].(map[string]any)["name"]) }
-	slices.SortFunc(items, func(a, b map[string]any) int { return cmp.Compare(name(a), name(b)) })
+	slices.SortFunc(items, func(a, b unstructured.Unstructured) int { return cmp.Compare(a.GetName(), b.GetName()) })
 	return json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": items})
 }
 
 // apply sets the labels of the overlay, and the tags of its images.
-func (k kustomization) apply(item map[string]any) {
-	metadata := item["metadata"].(map[string]any)
+func (k kustomization) apply(item *unstructured.Unstructured) {
 	for _, l := range k.Labels {
-		labels, _ := metadata["labels"].(map[string]any)
-		if labels == nil {
-			labels = map[string]any{}
-			metadata["labels"] = labels
-		}
-		for key, value := range l.Pairs {
-			labels[key] = value
-		}
+		labels := map[string]string{}
+		maps.Copy(labels, item.GetLabels())
+		maps.Copy(labels, l.Pairs)
+		item.SetLabels(labels)
 	}
-	k.tag(item)
+	k.tag(item.Object)
 }
 
 func (k kustomization) tag(value any) {
