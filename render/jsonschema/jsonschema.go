@@ -9,6 +9,7 @@ import (
 	"bytes"
 	"encoding"
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -28,11 +29,7 @@ type Schema = map[string]any
 // description. special are the types with a schema of their own.
 func Of(t reflect.Type, special map[reflect.Type]Schema) Schema {
 	if known, ok := special[t]; ok {
-		copied := Schema{}
-		for key, value := range known {
-			copied[key] = value
-		}
-		return copied
+		return maps.Clone(known)
 	}
 	switch {
 	case t.Kind() == reflect.Pointer:
