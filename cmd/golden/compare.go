@@ -45,7 +45,7 @@ func wantedObjects(data []byte) ([]wantedObject, error) {
 		if err := yaml.Unmarshal([]byte(text), &o.Object); err != nil {
 			return nil, err
 		}
-		objects = append(objects, wantedObject{keyOf(&o), text})
+		objects = append(objects, wantedObject{objectKeyOf(&o), text})
 	}
 	return objects, nil
 }
@@ -77,16 +77,16 @@ func (w wantedObject) as(other any, strict bool) (any, error) {
 	return value, yaml.Unmarshal([]byte(w.text), value)
 }
 
-// pairs are the objects of a file of want and the rendered objects, by key.
-type pairs struct {
+// comparedObjects are the objects of a file of want and the rendered objects, by key.
+type comparedObjects struct {
 	keys []objectKey
 	old  map[objectKey]*wantedObject
-	new  map[objectKey]*object
+	new  map[objectKey]*renderedObject
 }
 
-func pair(old []wantedObject, new []object) pairs {
-	p := pairs{old: map[objectKey]*wantedObject{}, new: map[objectKey]*object{}}
-	for i, k := range keysOf(new, func(o object) objectKey { return keyOf(o.value) }) {
+func pair(old []wantedObject, new []renderedObject) comparedObjects {
+	p := comparedObjects{old: map[objectKey]*wantedObject{}, new: map[objectKey]*renderedObject{}}
+	for i, k := range keysOf(new, func(o renderedObject) objectKey { return objectKeyOf(o.value) }) {
 		p.keys = append(p.keys, k)
 		p.new[k] = &new[i]
 	}
@@ -101,7 +101,7 @@ func pair(old []wantedObject, new []object) pairs {
 
 // explain returns the differences between the objects of a file and the rendered ones, by merge key. It names the
 // layers that set the fields.
-func explain(opts Options, old []byte, new []object) []Line {
+func explain(opts Options, old []byte, new []renderedObject) []Line {
 	objects, err := wantedObjects(old)
 	if err != nil {
 		return []Line{{' ', "the file is not valid YAML, or has aliases"}}
@@ -130,7 +130,7 @@ func explain(opts Options, old []byte, new []object) []Line {
 	return lines
 }
 
-func explainObject(opts Options, k objectKey, old wantedObject, new object) []Line {
+func explainObject(opts Options, k objectKey, old wantedObject, new renderedObject) []Line {
 	before, err := old.as(new.value, false)
 	if err != nil {
 		return []Line{{' ', fmt.Sprintf("%s cannot be read: %v", k, err)}}
@@ -164,7 +164,7 @@ func explainObject(opts Options, k objectKey, old wantedObject, new object) []Li
 // mostChanges is the maximum number of listed changes of an object.
 const mostChanges = 100
 
-func explainChange(c diff.Change, new object) []Line {
+func explainChange(c diff.Change, new renderedObject) []Line {
 	head := fmt.Sprintf("  %s %s", c.Path, c.Kind)
 	if c.Kind == diff.Moved {
 		head += fmt.Sprintf(" from place %d to %d", c.From+1, c.To+1)
@@ -238,7 +238,7 @@ func unified(old, new []byte) []Line {
 }
 
 // show sets the masked versions of Old and New.
-func (c *Change) show(opts Options, new []object) {
+func (c *Change) show(opts Options, new []renderedObject) {
 	c.shownOld, c.shownNew = c.Old, c.New
 	if opts.ShowValues || strings.HasSuffix(c.File, "/"+Findings) {
 		return
@@ -280,15 +280,15 @@ func (c *Change) show(opts Options, new []object) {
 			before = append(before, o)
 		}
 	}
-	if c.shownOld = encode(before); c.Old == nil {
+	if c.shownOld = encodeObjects(before); c.Old == nil {
 		c.shownOld = nil
 	}
-	if c.shownNew = encode(after); c.New == nil {
+	if c.shownNew = encodeObjects(after); c.New == nil {
 		c.shownNew = nil
 	}
 }
 
-func encode(objects []any) []byte {
+func encodeObjects(objects []any) []byte {
 	var b bytes.Buffer
 	if err := manifest.Encode(&b, manifest.YAML, objects...); err != nil {
 		return []byte("(cannot be written)\n") // a value decoded from JSON always has an encoding

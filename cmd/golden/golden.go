@@ -95,7 +95,7 @@ func Find(fsys fs.FS, folder string) ([]*Case, error) {
 		return nil, &fs.PathError{Op: "open", Path: folder, Err: fs.ErrNotExist}
 	}
 	var cases []*Case
-	if err := find(&Case{Name: ".", fsys: fsys, folder: folder}, &cases); err != nil {
+	if err := appendCases(&Case{Name: ".", fsys: fsys, folder: folder}, &cases); err != nil {
 		return nil, err
 	}
 	slices.SortFunc(cases, func(a, b *Case) int { // the contents of a folder directly after it
@@ -104,8 +104,8 @@ func Find(fsys fs.FS, folder string) ([]*Case, error) {
 	return cases, nil
 }
 
-// find adds the folder, if it is a case, and the cases below it.
-func find(c *Case, cases *[]*Case) error {
+// appendCases appends the folder, if it is a case, and the cases below it.
+func appendCases(c *Case, cases *[]*Case) error {
 	if strings.Count(c.Name, "/") >= host.MostNested {
 		return fmt.Errorf("%s lies in %d folders: cases must lie in fewer", c.at(c.Name), host.MostNested)
 	}
@@ -124,7 +124,7 @@ func find(c *Case, cases *[]*Case) error {
 		case e.IsDir():
 			below = append(below, name)
 		case isManifest(e.Name()) && e.Name() != optionsFile:
-			isInput, err := isFile(c.fsys, name)
+			isInput, err := isRegularFile(c.fsys, name)
 			if err != nil {
 				return err
 			}
@@ -135,11 +135,11 @@ func find(c *Case, cases *[]*Case) error {
 	}
 	for _, name := range below {
 		next := &Case{Name: name, fsys: c.fsys, folder: c.folder, above: slices.Concat(c.above, c.inputs)}
-		if err := find(next, cases); err != nil {
+		if err := appendCases(next, cases); err != nil {
 			return err
 		}
 	}
-	var holds kinds
+	var holds foundKinds
 	for _, file := range c.inputs {
 		if isCase {
 			break
@@ -159,8 +159,8 @@ func isManifest(name string) bool {
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name))
 }
 
-// isFile reports whether the entry is a file or a link to one. It returns an error for a link that its file system does not follow.
-func isFile(fsys fs.FS, name string) (bool, error) {
+// isRegularFile reports whether the entry is a file or a link to one. It returns an error for a link that its file system does not follow.
+func isRegularFile(fsys fs.FS, name string) (bool, error) {
 	info, err := fs.Stat(fsys, name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return false, err
@@ -168,8 +168,10 @@ func isFile(fsys fs.FS, name string) (bool, error) {
 	return err == nil && info.Mode().IsRegular(), nil
 }
 
-// read returns the content of an input, with Unix line ends.
-func read(fsys fs.FS, file string) ([]byte, error) { return unixLines(ownfile.ReadInput(fsys, file)) }
+// readInput returns the content of an input, with Unix line ends.
+func readInput(fsys fs.FS, file string) ([]byte, error) {
+	return unixLines(ownfile.ReadInput(fsys, file))
+}
 
 func unixLines(data []byte, err error) ([]byte, error) {
 	if err != nil || !bytes.Contains(data, []byte("\r\n")) {

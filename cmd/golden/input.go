@@ -14,14 +14,14 @@ import (
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
-// kinds are the kinds of objects in files.
-type kinds struct {
+// foundKinds are the kinds of objects in files.
+type foundKinds struct {
 	job     bool // a TrainJob, also one that would be valid without the errors of its file
 	runtime bool
 }
 
 // read adds the kinds of a file.
-func (k *kinds) read(fsys fs.FS, file string) error {
+func (k *foundKinds) read(fsys fs.FS, file string) error {
 	if info, err := fs.Stat(fsys, file); err == nil && info.Size() > ownfile.Limit {
 		return nil
 	}
@@ -38,8 +38,8 @@ func (k *kinds) read(fsys fs.FS, file string) error {
 	return nil
 }
 
-// input is the decoded input of a case.
-type input struct {
+// caseInput is the decoded input of a case.
+type caseInput struct {
 	*workspace.Input
 	opts  options
 	flags workspace.Flags
@@ -48,9 +48,9 @@ type input struct {
 }
 
 // load reads the files of a case.
-func (c *Case) load(opts options) (*input, error) {
+func (c *Case) load(opts options) (*caseInput, error) {
 	flags := workspace.Flags{Release: opts.jobSet.Release, Namespace: opts.namespace, Spelled: opts.to != "jobset", Steady: true}
-	in := &input{Input: workspace.New(flags), opts: opts, flags: flags}
+	in := &caseInput{Input: workspace.New(flags), opts: opts, flags: flags}
 	for _, file := range c.above {
 		if err := in.readFile(c, file, &in.above); err != nil {
 			return nil, err
@@ -62,7 +62,7 @@ func (c *Case) load(opts options) (*input, error) {
 		}
 	}
 	for _, file := range opts.patches {
-		data, err := read(c.fsys, file)
+		data, err := readInput(c.fsys, file)
 		if err != nil {
 			return nil, err
 		}
@@ -78,11 +78,11 @@ func (c *Case) load(opts options) (*input, error) {
 }
 
 // readFile adds the contents of one file, and appends its findings to found. It skips TrainJobs of files above.
-func (in *input) readFile(c *Case, file string, found *finding.List) error {
+func (in *caseInput) readFile(c *Case, file string, found *finding.List) error {
 	if slices.Contains(in.opts.patches, file) || in.IsConfig(c.fsys, file) {
 		return nil
 	}
-	data, err := read(c.fsys, file)
+	data, err := readInput(c.fsys, file)
 	if err != nil {
 		return err
 	}

@@ -125,15 +125,15 @@ func (r *optionsReader) read(data []byte) {
 	}
 }
 
-// several returns the items of a list, or a single value as a list.
-func several(n *yaml.Node) []*yaml.Node {
+// scalarOrItems returns the items of a list, or a single value as a list.
+func scalarOrItems(n *yaml.Node) []*yaml.Node {
 	if n.Kind == yaml.SequenceNode {
 		return n.Content
 	}
 	return []*yaml.Node{n}
 }
 
-func text(n *yaml.Node) (string, error) {
+func scalarText(n *yaml.Node) (string, error) {
 	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
 		return "", errors.New("set one word")
 	}
@@ -149,7 +149,7 @@ func truth(n *yaml.Node) (bool, error) {
 }
 
 func word(n *yaml.Node, allowed ...string) (string, error) {
-	value, err := text(n)
+	value, err := scalarText(n)
 	if err != nil || slices.Contains(allowed, value) {
 		return value, err
 	}
@@ -162,7 +162,7 @@ func word(n *yaml.Node, allowed ...string) (string, error) {
 
 // path returns a path below the tested folder, relative to the folder of the options in the file.
 func (r *optionsReader) path(n *yaml.Node) (string, error) {
-	name, err := text(n)
+	name, err := scalarText(n)
 	if err != nil {
 		return "", err
 	}

@@ -26,8 +26,8 @@ import (
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
-// object is one rendered object and its owners.
-type object struct {
+// renderedObject is one rendered object and its owners.
+type renderedObject struct {
 	value  any
 	owners func() (*diff.Owners, error) // a function, since most objects never differ
 	place  func(merge.Claim) merge.Claim
@@ -35,14 +35,14 @@ type object struct {
 
 // rendering is the result of rendering a case.
 type rendering struct {
-	files    map[string][]byte   // of want
-	objects  map[string][]object // of each file
+	files    map[string][]byte           // of want
+	objects  map[string][]renderedObject // of each file
 	findings finding.List
 }
 
 // render renders all TrainJobs of a case.
-func (in *input) render() (*rendering, error) {
-	r := &rendering{files: map[string][]byte{}, objects: map[string][]object{}}
+func (in *caseInput) render() (*rendering, error) {
+	r := &rendering{files: map[string][]byte{}, objects: map[string][]renderedObject{}}
 	r.findings = append(r.findings, in.Findings...)
 	for _, j := range in.Jobs {
 		objects, found := in.renderJob(j)
@@ -94,7 +94,7 @@ func findingLine(f finding.Finding) string {
 }
 
 // renderJob renders one TrainJob. It returns the objects of trainweld render in the same order.
-func (in *input) renderJob(j workspace.Job) ([]object, finding.List) {
+func (in *caseInput) renderJob(j workspace.Job) ([]renderedObject, finding.List) {
 	if found := outputname.Unsafe(render.ObjectOf(j.TrainJob), j.Document); found != nil {
 		return nil, found
 	}
@@ -118,13 +118,13 @@ func (in *input) renderJob(j workspace.Job) ([]object, finding.List) {
 	}
 	place := func(c merge.Claim) merge.Claim { return in.Claim(j, c) }
 	if in.opts.to == "jobset" {
-		objects := []object{{out.JobSet, func() (*diff.Owners, error) { return diff.OwnersOf(out.Owners), nil }, place}}
+		objects := []renderedObject{{out.JobSet, func() (*diff.Owners, error) { return diff.OwnersOf(out.Owners), nil }, place}}
 		for _, companion := range out.Companions {
 			if companion.GetObjectKind().GroupVersionKind().Kind == "Secret" {
 				continue // never written, and not made without a source of randomness
 			}
 			layer, _ := owned.Companion(spec, companion)
-			objects = append(objects, object{companion, func() (*diff.Owners, error) { return diff.OwnedBy(merge.Claim{Layer: layer}), nil }, place})
+			objects = append(objects, renderedObject{companion, func() (*diff.Owners, error) { return diff.OwnedBy(merge.Claim{Layer: layer}), nil }, place})
 		}
 		return objects, found
 	}
@@ -137,7 +137,7 @@ func (in *input) renderJob(j workspace.Job) ([]object, finding.List) {
 
 // foundAbove returns the findings in files above that concern a case. They are those on its runtime. If the runtime
 // is missing, they are all errors that may be the reason.
-func (in *input) foundAbove(runtime fieldpath.Object, missing bool) finding.List {
+func (in *caseInput) foundAbove(runtime fieldpath.Object, missing bool) finding.List {
 	var found finding.List
 	for _, f := range in.above {
 		of := in.flags.InNamespace(f.Object)
@@ -149,7 +149,7 @@ func (in *input) foundAbove(runtime fieldpath.Object, missing bool) finding.List
 }
 
 // children returns the Jobs with the Service and the claims, or the Pods.
-func (in *input) children(out *render.Output, r *release.Release, place func(merge.Claim) merge.Claim) ([]object, finding.List) {
+func (in *caseInput) children(out *render.Output, r *release.Release, place func(merge.Claim) merge.Claim) ([]renderedObject, finding.List) {
 	opts := in.opts.pods
 	opts.Release, opts.Companions = r, out.Companions
 	made, err := render.Jobs(out.JobSet, opts.JobsOptions)
@@ -157,9 +157,9 @@ func (in *input) children(out *render.Output, r *release.Release, place func(mer
 		return nil, made.Findings // a TrainJob without a name never gets here
 	}
 	owners := owned.Children(out.JobSet, out.Owners, opts.JobsOptions)
-	var objects []object
+	var objects []renderedObject
 	add := func(child any) {
-		objects = append(objects, object{child, func() (*diff.Owners, error) { return owners(child) }, place})
+		objects = append(objects, renderedObject{child, func() (*diff.Owners, error) { return owners(child) }, place})
 	}
 	if in.opts.to == "jobs" {
 		for _, child := range made.Jobs {
@@ -208,8 +208,8 @@ func noChildren(js *jobset.JobSet, err error) finding.Finding {
 // randomSuffix replaces the end of a Pod's name, which only a cluster knows, as in trainweld render.
 const randomSuffix = "RAND"
 
-// keyOf returns the kind and the name of an object, or the prefix of its name.
-func keyOf(value any) objectKey {
+// objectKeyOf returns the kind and the name of an object, or the prefix of its name.
+func objectKeyOf(value any) objectKey {
 	var key objectKey
 	if o, ok := value.(runtime.Object); ok {
 		gvk := o.GetObjectKind().GroupVersionKind()

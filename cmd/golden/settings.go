@@ -50,7 +50,7 @@ func (s Setting) read(n *yaml.Node) (string, error) {
 	case s.List:
 		return "", nil
 	}
-	return text(n)
+	return scalarText(n)
 }
 
 // settings returns all options.
@@ -85,7 +85,7 @@ func settings() []setting {
 		}},
 		{Setting{Name: "patch", Doc: "A file of managers' patches, or a list of files, relative to the folder of the options.", List: true}, func(r *optionsReader, n *yaml.Node, _ string) error {
 			r.opts.patches = nil
-			for _, file := range several(n) {
+			for _, file := range scalarOrItems(n) {
 				name, err := r.path(file)
 				if err != nil {
 					return err
@@ -96,8 +96,8 @@ func settings() []setting {
 		}},
 		{Setting{Name: "force-manager", Doc: "The manager that wins every conflict, or a list of managers.", List: true}, func(r *optionsReader, n *yaml.Node, _ string) error {
 			r.opts.jobSet.ForceManagers = nil
-			for _, manager := range several(n) {
-				name, err := text(manager)
+			for _, manager := range scalarOrItems(n) {
+				name, err := scalarText(manager)
 				if err != nil {
 					return err
 				}

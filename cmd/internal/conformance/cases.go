@@ -18,27 +18,27 @@ import (
 // archive is a file of cases.
 type archive struct {
 	file, comment string
-	cases         []*testCase
+	cases         []*conformanceCase
 }
 
-// testCase is a TrainJob with its runtime, and what each release makes of it.
-type testCase struct {
+// conformanceCase is a TrainJob with its runtime, and what each release makes of it.
+type conformanceCase struct {
 	behaviour, name string
 
 	input []byte
 	// want holds the result of each release. A release without one is omitted.
-	want map[string]result
+	want map[string]caseResult
 }
 
-// result is what becomes of a case.
-type result struct {
+// caseResult is what becomes of a case.
+type caseResult struct {
 	Rejected bool
 	Items    []any
 	// Warns tells that a webhook warns.
 	Warns bool
 	// Owners are the fields of the patches' managers, where server-side apply agrees with the merge. A program that says
 	// nothing about them has none.
-	Owners []owned
+	Owners []managedFieldsEntry
 }
 
 // In an archive, BEHAVIOUR/NAME/input.yaml has the runtime and the TrainJob. BEHAVIOUR/NAME/2.0,2.1.json has the List of
@@ -51,8 +51,8 @@ const (
 	warns     = ".warns"
 )
 
-// read reads all archives of a folder, in the order of their names.
-func read(dir string) ([]*archive, error) {
+// readArchives reads all archives of a folder, in the order of their names.
+func readArchives(dir string) ([]*archive, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
 	if err != nil {
 		return nil, err
@@ -88,34 +88,34 @@ func parseArchive(file string, read *txtar.Archive) (*archive, error) {
 			return nil, fmt.Errorf("%s: name a file BEHAVIOUR/NAME/FILE", f.Name)
 		}
 		behaviour, name, part := parts[0], parts[1], parts[2]
-		at := slices.IndexFunc(a.cases, func(c *testCase) bool { return c.behaviour == behaviour && c.name == name })
+		at := slices.IndexFunc(a.cases, func(c *conformanceCase) bool { return c.behaviour == behaviour && c.name == name })
 		if at < 0 {
 			at = len(a.cases)
-			a.cases = append(a.cases, &testCase{behaviour: behaviour, name: name, want: map[string]result{}})
+			a.cases = append(a.cases, &conformanceCase{behaviour: behaviour, name: name, want: map[string]caseResult{}})
 		}
 		c := a.cases[at]
 		ext := path.Ext(part)
-		var set func(*result)
+		var set func(*caseResult)
 		switch {
 		case part == inputFile:
 			c.input = f.Data
 			continue
 		case ext == rejected:
-			set = func(want *result) { want.Rejected = true }
+			set = func(want *caseResult) { want.Rejected = true }
 		case ext == accepted:
-			objects, err := items(f.Data)
+			objects, err := itemsOfList(f.Data)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", f.Name, err)
 			}
-			set = func(want *result) { want.Items = objects }
+			set = func(want *caseResult) { want.Items = objects }
 		case ext == owners:
-			var all []owned
+			var all []managedFieldsEntry
 			if err := json.Unmarshal(f.Data, &all); err != nil {
 				return nil, fmt.Errorf("%s: %w", f.Name, err)
 			}
-			set = func(want *result) { want.Owners = all }
+			set = func(want *caseResult) { want.Owners = all }
 		case ext == warns:
-			set = func(want *result) { want.Warns = true }
+			set = func(want *caseResult) { want.Warns = true }
 		default:
 			return nil, fmt.Errorf("%s: a case has %s, RELEASES%s, RELEASES%s, RELEASES%s and RELEASES%s only", f.Name, inputFile, accepted, rejected, owners, warns)
 		}
@@ -134,10 +134,10 @@ func parseArchive(file string, read *txtar.Archive) (*archive, error) {
 }
 
 // String returns the name of the case in an archive.
-func (c *testCase) String() string { return c.behaviour + "/" + c.name }
+func (c *conformanceCase) String() string { return c.behaviour + "/" + c.name }
 
-// items returns the items of a List.
-func items(text []byte) ([]any, error) {
+// itemsOfList returns the items of a List.
+func itemsOfList(text []byte) ([]any, error) {
 	var list struct {
 		Kind  string `json:"kind"`
 		Items []any  `json:"items"`
@@ -152,7 +152,7 @@ func items(text []byte) ([]any, error) {
 }
 
 // objects returns the objects of the input.
-func (c *testCase) objects() ([]any, error) {
+func (c *conformanceCase) objects() ([]any, error) {
 	var all []any
 	for document := range bytes.SplitSeq(append([]byte("\n"), c.input...), []byte("\n---\n")) {
 		var item any
@@ -186,7 +186,7 @@ func (a *archive) text() ([]byte, error) {
 	}
 	for _, c := range a.cases {
 		add(c.String()+"/"+inputFile, c.input)
-		for _, part := range []func(result) (text, ext string, err error){result.text, result.owners, result.warnings} {
+		for _, part := range []func(caseResult) (text, ext string, err error){caseResult.text, caseResult.owners, caseResult.warnings} {
 			var files []string
 			of := map[string][]string{}
 			for _, r := range sortedReleases(c.want) {
@@ -213,7 +213,7 @@ func (a *archive) text() ([]byte, error) {
 }
 
 // text returns the List of a result, or no text for a rejection, with the extension of its file.
-func (r result) text() (text, ext string, err error) {
+func (r caseResult) text() (text, ext string, err error) {
 	if r.Rejected {
 		return "", rejected, nil
 	}
@@ -222,7 +222,7 @@ func (r result) text() (text, ext string, err error) {
 }
 
 // owners returns the owners of a result, with the extension of their file; it is empty without owners.
-func (r result) owners() (text, ext string, err error) {
+func (r caseResult) owners() (text, ext string, err error) {
 	if len(r.Owners) == 0 {
 		return "", "", nil
 	}
@@ -231,7 +231,7 @@ func (r result) owners() (text, ext string, err error) {
 }
 
 // warnings returns the extension of the file that tells that a webhook warns; it is empty if none does.
-func (r result) warnings() (text, ext string, err error) {
+func (r caseResult) warnings() (text, ext string, err error) {
 	if !r.Warns {
 		return "", "", nil
 	}
@@ -245,7 +245,7 @@ func listOf(items []any) map[string]any {
 	return map[string]any{"apiVersion": "v1", "kind": "List", "items": items}
 }
 
-func sortedReleases(want map[string]result) []string {
+func sortedReleases(want map[string]caseResult) []string {
 	all, _ := releasesNamed("")
 	return slices.DeleteFunc(all, func(r string) bool {
 		_, has := want[r]

@@ -13,7 +13,7 @@ import (
 
 // TestTrainweld wants trainweld's own answer to pass all cases.
 func TestTrainweld(t *testing.T) {
-	archives, err := read("cases")
+	archives, err := readArchives("cases")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -21,7 +21,7 @@ func TestTrainweld(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := runner{
+	r := caseRunner{
 		program: func(args []string, in io.Reader, out, problems io.Writer) (int, error) {
 			return serve(args, in, out, problems), nil
 		},
@@ -37,11 +37,11 @@ func TestTrainweld(t *testing.T) {
 // TestCases checks that each case has the result of every release. Each behaviour that changes must have a case that shows the change.
 // Each archive must be as the runner writes it.
 func TestCases(t *testing.T) {
-	archives, err := read("cases")
+	archives, err := readArchives("cases")
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := map[string][]*testCase{}
+	known := map[string][]*conformanceCase{}
 	for _, a := range archives {
 		for _, c := range a.cases {
 			known[c.behaviour] = append(known[c.behaviour], c)
@@ -84,7 +84,7 @@ func TestCases(t *testing.T) {
 var notShown = []string{"status-gate", "jobset-group", "jobset-dependency", "jobset-coordinator", "name-on-create", "mpi-processes"}
 
 // shows reports whether a case of a behaviour has another result in a release than in the one before.
-func shows(t *testing.T, cases []*testCase, in string) bool {
+func shows(t *testing.T, cases []*conformanceCase, in string) bool {
 	t.Helper()
 	all, err := releasesNamed("")
 	if err != nil {

@@ -65,11 +65,11 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if err != nil {
 		return fail(fmt.Errorf("-run: %w", err))
 	}
-	archives, err := read(*dir)
+	archives, err := readArchives(*dir)
 	if err != nil {
 		return fail(err)
 	}
-	r := runner{program: started(command), releases: releases, matching: matching, record: *record, children: *children, warnings: *warnings}
+	r := caseRunner{program: started(command), releases: releases, matching: matching, record: *record, children: *children, warnings: *warnings}
 	r.run(archives)
 	if *record {
 		for _, a := range archives {

@@ -28,12 +28,12 @@ func normal(items []any) []any {
 		if object["kind"] == "Secret" {
 			maskSecret(object)
 		}
-		if object["kind"] == "ConfigMap" && strings.Contains(identity(object), "flux") {
+		if object["kind"] == "ConfigMap" && strings.Contains(objectIdentity(object), "flux") {
 			continue // it holds the Trainer's own scripts
 		}
 		out = append(out, object)
 	}
-	slices.SortFunc(out, func(a, b any) int { return strings.Compare(identity(a), identity(b)) })
+	slices.SortFunc(out, func(a, b any) int { return strings.Compare(objectIdentity(a), objectIdentity(b)) })
 	return out
 }
 
@@ -48,7 +48,7 @@ func jobSetLabels(pod map[string]any) map[string]any {
 	}
 }
 
-func identity(item any) string {
+func objectIdentity(item any) string {
 	object, _ := item.(map[string]any)
 	metadata, _ := object["metadata"].(map[string]any)
 	return fmt.Sprint(object["kind"], " ", object["apiVersion"], " ", metadata["namespace"], " ", metadata["name"])
@@ -102,7 +102,7 @@ func byIdentity(items []any) map[string]any {
 		return out
 	}
 	for _, item := range plain {
-		out[identity(item)] = item
+		out[objectIdentity(item)] = item
 	}
 	return out
 }

@@ -17,20 +17,20 @@ import (
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
-// owned is an entry of managedFields: the fields of the JobSet that a patch's manager owns.
-type owned struct {
+// managedFieldsEntry is an entry of managedFields: the fields of the JobSet that a patch's manager owns.
+type managedFieldsEntry struct {
 	Manager  string `json:"manager"`
 	FieldsV1 any    `json:"fieldsV1"`
 }
 
-// ownersOf returns what each patch's manager owns after forced server-side applies by the release's definition of JobSet. It
+// ownersAfterApply returns what each patch's manager owns after forced server-side applies by the release's definition of JobSet. It
 // returns nil without patches, and where the applies do not give the object of the merge.
-func ownersOf(items []any, of string) ([]owned, error) {
+func ownersAfterApply(items []any, of string) ([]managedFieldsEntry, error) {
 	r, err := release.Parse(of)
 	if err != nil {
 		return nil, err
 	}
-	template, patches, err := parts(items)
+	template, patches, err := templateAndPatches(items)
 	if err != nil || len(patches) == 0 || r.Overrides != release.RuntimePatches {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func ownersOf(items []any, of string) ([]owned, error) {
 	if agree, err := agrees(live.AsValue().Unstructured(), template, patches); !agree || err != nil {
 		return nil, err
 	}
-	var out []owned
+	var out []managedFieldsEntry
 	for _, p := range patches {
 		var fields bytes.Buffer
 		set := owners[p.manager]
@@ -82,7 +82,7 @@ func ownersOf(items []any, of string) ([]owned, error) {
 		}
 		delete(decoded, "f:apiVersion") // an API server leaves the two out
 		delete(decoded, "f:kind")
-		out = append(out, owned{p.manager, decoded})
+		out = append(out, managedFieldsEntry{p.manager, decoded})
 	}
 	return out, nil
 }
@@ -93,8 +93,8 @@ type managed struct {
 	template map[string]any
 }
 
-// parts returns the template of the runtime and the patches of the TrainJob.
-func parts(items []any) (template map[string]any, patches []managed, err error) {
+// templateAndPatches returns the template of the runtime and the patches of the TrainJob.
+func templateAndPatches(items []any) (template map[string]any, patches []managed, err error) {
 	for _, item := range items {
 		object, _ := item.(map[string]any)
 		spec, _ := object["spec"].(map[string]any)
@@ -120,14 +120,14 @@ func parts(items []any) (template map[string]any, patches []managed, err error) 
 // agrees reports whether the merge of the patches gives the object of the applies.
 func agrees(applied any, template map[string]any, patches []managed) (bool, error) {
 	base := &trainer.JobSetTemplateSpec{}
-	if err := convert(template, base); err != nil {
+	if err := convertAsJSON(template, base); err != nil {
 		return false, nil // the schema rejects such a runtime
 	}
 	typed := make([]trainer.RuntimePatch, len(patches))
 	for i, p := range patches {
 		typed[i].Manager = p.manager
 		of := &trainer.JobSetTemplatePatch{}
-		if err := convert(p.template, of); err != nil {
+		if err := convertAsJSON(p.template, of); err != nil {
 			return false, nil
 		}
 		typed[i].TrainingRuntimeSpec = &trainer.TrainingRuntimeSpecPatch{Template: of}
@@ -137,11 +137,11 @@ func agrees(applied any, template map[string]any, patches []managed) (bool, erro
 		return false, nil
 	}
 	live := &trainer.JobSetTemplateSpec{}
-	if err := convert(applied, live); err != nil {
+	if err := convertAsJSON(applied, live); err != nil {
 		return false, err
 	}
 	var a, b any
-	if err := errors.Join(convert(merged.Template, &a), convert(live, &b)); err != nil {
+	if err := errors.Join(convertAsJSON(merged.Template, &a), convertAsJSON(live, &b)); err != nil {
 		return false, err
 	}
 	return reflect.DeepEqual(unordered(a), unordered(b)), nil
@@ -163,7 +163,7 @@ func unordered(value any) any {
 	return value
 }
 
-func convert(from, into any) error {
+func convertAsJSON(from, into any) error {
 	text, err := json.Marshal(from)
 	if err != nil {
 		return err
@@ -172,14 +172,14 @@ func convert(from, into any) error {
 }
 
 // removeOwners removes managedFields from the JobSet of the items, and returns its entries, or nil without any.
-func removeOwners(items []any) []owned {
-	var entries []owned
+func removeOwners(items []any) []managedFieldsEntry {
+	var entries []managedFieldsEntry
 	for _, item := range items {
 		object, _ := item.(map[string]any)
 		metadata, _ := object["metadata"].(map[string]any)
 		if object["kind"] == "JobSet" && metadata["managedFields"] != nil {
-			if convert(metadata["managedFields"], &entries) != nil {
-				entries = []owned{}
+			if convertAsJSON(metadata["managedFields"], &entries) != nil {
+				entries = []managedFieldsEntry{}
 			}
 		}
 		delete(metadata, "managedFields")

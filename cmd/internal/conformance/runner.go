@@ -17,8 +17,8 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/process"
 )
 
-// runner runs a program on the cases.
-type runner struct {
+// caseRunner runs a program on the cases.
+type caseRunner struct {
 	program  program
 	releases []string
 	matching *regexp.Regexp
@@ -27,11 +27,11 @@ type runner struct {
 	warnings bool // compare whether the webhooks warn
 
 	mu       sync.Mutex
-	outcomes []outcome
+	outcomes []releaseOutcome
 }
 
-// outcome is the result of a case on a release. Wrong is empty if it passes.
-type outcome struct {
+// releaseOutcome is the result of a case on a release. Wrong is empty if it passes.
+type releaseOutcome struct {
 	behaviour, name, release string
 	wrong                    string
 }
@@ -53,7 +53,7 @@ func started(command []string) program {
 }
 
 // run runs all cases, as many at once as there are processors.
-func (r *runner) run(archives []*archive) {
+func (r *caseRunner) run(archives []*archive) {
 	var wait sync.WaitGroup
 	slots := make(chan struct{}, runtime.NumCPU())
 	for _, a := range archives {
@@ -70,18 +70,18 @@ func (r *runner) run(archives []*archive) {
 					slots <- struct{}{}
 					defer func() { <-slots }()
 					got, err := r.ask(c, release)
-					r.done(c, outcome{c.behaviour, c.name, release, r.difference(want, got, err)}, got, err)
+					r.done(c, releaseOutcome{c.behaviour, c.name, release, r.difference(want, got, err)}, got, err)
 				})
 			}
 		}
 	}
 	wait.Wait()
-	slices.SortFunc(r.outcomes, func(a, b outcome) int {
+	slices.SortFunc(r.outcomes, func(a, b releaseOutcome) int {
 		return cmp.Or(strings.Compare(a.behaviour, b.behaviour), strings.Compare(a.name, b.name), strings.Compare(a.release, b.release))
 	})
 }
 
-func (r *runner) done(c *testCase, o outcome, got result, err error) {
+func (r *caseRunner) done(c *conformanceCase, o releaseOutcome, got caseResult, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.record && err == nil {
@@ -91,7 +91,7 @@ func (r *runner) done(c *testCase, o outcome, got result, err error) {
 }
 
 // difference returns how a result differs from the expected result, or "".
-func (r *runner) difference(want, got result, err error) string {
+func (r *caseRunner) difference(want, got caseResult, err error) string {
 	switch {
 	case err != nil:
 		return err.Error()
@@ -114,7 +114,7 @@ func (r *runner) difference(want, got result, err error) string {
 }
 
 // compared returns the objects that count, by their identity.
-func (r *runner) compared(items []any) map[string]any {
+func (r *caseRunner) compared(items []any) map[string]any {
 	return byIdentity(slices.DeleteFunc(slices.Clone(items), func(item any) bool {
 		object, _ := item.(map[string]any)
 		kind, _ := object["kind"].(string)
@@ -123,8 +123,8 @@ func (r *runner) compared(items []any) map[string]any {
 }
 
 // ofManagers returns the entries of the wanted managers, in their order.
-func ofManagers(want, got []owned) []owned {
-	var out []owned
+func ofManagers(want, got []managedFieldsEntry) []managedFieldsEntry {
+	var out []managedFieldsEntry
 	for _, w := range want {
 		for _, g := range got {
 			if g.Manager == w.Manager {
@@ -136,43 +136,43 @@ func ofManagers(want, got []owned) []owned {
 }
 
 // ask runs the program on a case.
-func (r *runner) ask(c *testCase, release string) (result, error) {
+func (r *caseRunner) ask(c *conformanceCase, release string) (caseResult, error) {
 	objects, err := c.objects()
 	if err != nil {
-		return result{}, err
+		return caseResult{}, err
 	}
 	input, err := json.Marshal(listOf(objects))
 	if err != nil {
-		return result{}, err
+		return caseResult{}, err
 	}
 	var out, problems bytes.Buffer
 	status, err := r.program([]string{"--release", release}, bytes.NewReader(input), &out, &problems)
 	switch {
 	case err != nil:
-		return result{}, err
+		return caseResult{}, err
 	case status == 1:
-		return result{Rejected: true}, nil
+		return caseResult{Rejected: true}, nil
 	case status != 0:
-		return result{}, fmt.Errorf("exit status %d: %s", status, strings.TrimSpace(problems.String()))
+		return caseResult{}, fmt.Errorf("exit status %d: %s", status, strings.TrimSpace(problems.String()))
 	}
-	all, err := items(out.Bytes())
+	all, err := itemsOfList(out.Bytes())
 	if err != nil {
-		return result{}, fmt.Errorf("the program's output: %w", err)
+		return caseResult{}, fmt.Errorf("the program's output: %w", err)
 	}
-	got := result{Owners: removeOwners(all), Warns: strings.Contains("\n"+problems.String(), "\nWarning:")}
+	got := caseResult{Owners: removeOwners(all), Warns: strings.Contains("\n"+problems.String(), "\nWarning:")}
 	got.Items = normal(all)
 	if r.record {
-		got.Owners, err = ownersOf(objects, release)
+		got.Owners, err = ownersAfterApply(objects, release)
 	}
 	return got, err
 }
 
 // report writes the counts of each behaviour, and every failure. It returns whether all cases pass.
-func (r *runner) report(w io.Writer) bool {
+func (r *caseRunner) report(w io.Writer) bool {
 	passed := 0
 	for rest := r.outcomes; len(rest) > 0; {
 		behaviour := rest[0].behaviour
-		n := slices.IndexFunc(rest, func(o outcome) bool { return o.behaviour != behaviour })
+		n := slices.IndexFunc(rest, func(o releaseOutcome) bool { return o.behaviour != behaviour })
 		if n < 0 {
 			n = len(rest)
 		}

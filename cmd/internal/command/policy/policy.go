@@ -72,8 +72,8 @@ Exit status: 0 written; 1 the file has a mistake; 2 usage, input or output faile
 // whichFile is the help of --policy: the file that holds for a TrainJob makes no difference here.
 const whichFile = "rules of `FILE` (default " + workspace.ConfigName + ")"
 
-// read returns the policy of a file, or the status of a file with mistakes, which it reports.
-func read(p *host.Program, file string) (*policy.Policy, error) {
+// readPolicy returns the policy of a file, or the status of a file with mistakes, which it reports.
+func readPolicy(p *host.Program, file string) (*policy.Policy, error) {
 	files, stdin := p.Inputs()
 	if file == "" {
 		file, files = workspace.ConfigName, host.Bounded(files, ".") // nobody has named the file
@@ -102,7 +102,7 @@ func write(p *host.Program, flags policyFlags, files []string) error {
 	var policies []*policy.Policy
 	var mistakes error
 	for _, file := range files {
-		of, err := read(p, file)
+		of, err := readPolicy(p, file)
 		policies, mistakes = append(policies, of), cmp.Or(mistakes, err)
 	}
 	if mistakes != nil {

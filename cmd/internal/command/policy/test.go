@@ -21,14 +21,14 @@ import (
 	"github.com/trainweld/trainweld/render/policy"
 )
 
-// testFlags are the flags of policy test.
-type testFlags struct {
+// policyTestFlags are the flags of policy test.
+type policyTestFlags struct {
 	workspace.Flags
 	user, old string
 }
 
 func testCommand(p *host.Program) *cobra.Command {
-	var flags testFlags
+	var flags policyTestFlags
 	cmd := &cobra.Command{
 		Use:   "test PATH... [--as USER] [--old PATH] [--policy FILE] [flags]",
 		Short: "Judge TrainJobs by the expressions of a policy, without a cluster",
@@ -60,8 +60,8 @@ output failed.`,
 	return cmd
 }
 
-func test(p *host.Program, flags testFlags) error {
-	of, err := read(p, flags.Policy)
+func test(p *host.Program, flags policyTestFlags) error {
+	of, err := readPolicy(p, flags.Policy)
 	if err != nil {
 		return err
 	}

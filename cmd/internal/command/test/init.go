@@ -134,16 +134,16 @@ type initiation struct {
 	newFiles  map[string]fstest.MapFS // the new files of each directory
 	cases     []string                // the paths of new cases
 	created   int
-	messages  []message // messages to print once all files are written
+	messages  []outputMessage // messages to print once all files are written
 }
 
-type message struct {
+type outputMessage struct {
 	to   io.Writer
 	text string
 }
 
 func (i *initiation) report(to io.Writer, format string, args ...any) {
-	i.messages = append(i.messages, message{to, fmt.Sprintf(format, args...)})
+	i.messages = append(i.messages, outputMessage{to, fmt.Sprintf(format, args...)})
 }
 
 // add adds the cases with their rendered files.

@@ -170,11 +170,11 @@ func run(p *host.Program, flags testFlags, dirs []string) error {
 	}
 	t := testRun{flags: flags, out: p.Stdout, errs: p.Stderr, paint: flags.color.Painter(p, p.Stdout)}
 	progress := p.Progress()
-	var updates []outcome
-	parallel.Ordered(len(cases), func(i int) outcome {
+	var updates []caseOutcome
+	parallel.Ordered(len(cases), func(i int) caseOutcome {
 		r, err := cases[i].Run(golden.Options{Release: flags.release, ShowValues: flags.showValues})
-		return outcome{cases[i], r, err}
-	}, func(i int, o outcome) {
+		return caseOutcome{cases[i], r, err}
+	}, func(i int, o caseOutcome) {
 		if flags.update == updateWrite { // add reports it after the files are written
 			updates = append(updates, o)
 		} else {
@@ -193,15 +193,15 @@ func run(p *host.Program, flags testFlags, dirs []string) error {
 	return t.end()
 }
 
-// outcome is the result of a case.
-type outcome struct {
+// caseOutcome is the result of a case.
+type caseOutcome struct {
 	testCase
 	result *golden.Result
 	err    error
 }
 
 // updateCases writes the changes of all cases.
-func updateCases(p *host.Program, outcomes []outcome) error {
+func updateCases(p *host.Program, outcomes []caseOutcome) error {
 	return output.WriteAll(p, func(w *output.Writing) error {
 		for _, o := range outcomes {
 			if o.err != nil || len(o.result.Changes) == 0 {
