@@ -124,7 +124,7 @@ func detailClass(s node) string {
 // nodes returns the boxes of a drawing: the layers in the order of writing, the object, and its Jobs.
 func (b *blamePage) nodes(o *pageObject) []node {
 	var nodes []node
-	var managers, before, after []owned
+	var managers, before, after []lineCount
 	for _, of := range o.layers {
 		switch _, isManager := of.layer.Manager(); {
 		case isManager:
@@ -135,10 +135,10 @@ func (b *blamePage) nodes(o *pageObject) []node {
 			after = append(after, of)
 		}
 	}
-	slices.SortStableFunc(after, func(a, b owned) int { return writeOrder(a.layer) - writeOrder(b.layer) })
+	slices.SortStableFunc(after, func(a, b lineCount) int { return writeOrder(a.layer) - writeOrder(b.layer) })
 	way := ptr.Deref(o.Way, Diagram{})
 	if way.Runtime.Name != "" && before == nil {
-		before = append(before, owned{layer: runtimepatch.RuntimeLayer})
+		before = append(before, lineCount{layer: runtimepatch.RuntimeLayer})
 	}
 	for _, of := range before {
 		nodes = append(nodes, b.layerNode(o, of, strings.TrimSpace("runtime "+way.Runtime.Name)))
@@ -177,7 +177,7 @@ func writeOrder(layer merge.Layer) int {
 }
 
 // layerNode returns the box of a layer.
-func (b *blamePage) layerNode(o *pageObject, of owned, label string) node {
+func (b *blamePage) layerNode(o *pageObject, of lineCount, label string) node {
 	s := node{class: b.layers.Class(string(of.layer)), label: label, detail: report.Count(of.lines, "line"), isDisputed: of.disputed > 0}
 	if s.isDisputed {
 		s.detail += fmt.Sprintf(", %d disputed", of.disputed)
@@ -190,21 +190,21 @@ func (b *blamePage) layerNode(o *pageObject, of owned, label string) node {
 }
 
 // inOrder returns the managers of patches in the order of the patches, and those without a line.
-func inOrder(managers []owned, order []string) []owned {
-	var all []owned
+func inOrder(managers []lineCount, order []string) []lineCount {
+	var all []lineCount
 	for _, name := range order {
 		layer := merge.Manager(name)
-		i := slices.IndexFunc(managers, func(o owned) bool { return o.layer == layer })
+		i := slices.IndexFunc(managers, func(o lineCount) bool { return o.layer == layer })
 		switch {
-		case slices.ContainsFunc(all, func(o owned) bool { return o.layer == layer }):
+		case slices.ContainsFunc(all, func(o lineCount) bool { return o.layer == layer }):
 		case i < 0:
-			all = append(all, owned{layer: layer})
+			all = append(all, lineCount{layer: layer})
 		default:
 			all = append(all, managers[i])
 		}
 	}
 	for _, of := range managers {
-		if !slices.ContainsFunc(all, func(o owned) bool { return o.layer == of.layer }) {
+		if !slices.ContainsFunc(all, func(o lineCount) bool { return o.layer == of.layer }) {
 			all = append(all, of)
 		}
 	}

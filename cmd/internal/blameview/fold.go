@@ -86,7 +86,7 @@ func (s *folding) of(o *pageObject, lines []blame.Line) map[int]fold {
 
 // fold returns the fold of a run, or none.
 func (s *folding) fold(o *pageObject, run []blame.Line) fold {
-	key := keyOf(run)
+	key := keyOfLines(run)
 	first, isShown := s.shown[key]
 	if isShown && first != o {
 		return fold{lines: len(run), first: first}
@@ -134,8 +134,8 @@ func columnOf(line blame.Line) int {
 	return column
 }
 
-// keyOf returns a string that is the same for equal runs of lines.
-func keyOf(lines []blame.Line) string {
+// keyOfLines returns a string that is the same for equal runs of lines.
+func keyOfLines(lines []blame.Line) string {
 	var b strings.Builder
 	b.WriteString(string(lines[0].Layer))
 	for _, line := range lines {

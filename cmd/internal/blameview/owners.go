@@ -26,12 +26,12 @@ type ownersObject struct {
 }
 
 type ownersField struct {
-	Path   string  `json:"path" doc:"The field, such as .spec.replicas."`
-	Owners []owner `json:"owners" doc:"The entries of metadata.managedFields that hold the field."`
+	Path   string      `json:"path" doc:"The field, such as .spec.replicas."`
+	Owners []jsonOwner `json:"owners" doc:"The entries of metadata.managedFields that hold the field."`
 }
 
-// owner is an entry of metadata.managedFields with its position.
-type owner struct {
+// jsonOwner is an entry of metadata.managedFields with its position.
+type jsonOwner struct {
 	Manager     string `json:"manager"`
 	Operation   string `json:"operation" doc:"Apply or Update."`
 	Subresource string `json:"subresource,omitempty"`
@@ -51,7 +51,7 @@ func newOwnersReport(selected []Selection) ownersReport {
 			f := ownersField{Path: field.Path.String()}
 			for _, c := range field.Claims {
 				e := s.entryOf(c)
-				f.Owners = append(f.Owners, owner{
+				f.Owners = append(f.Owners, jsonOwner{
 					Manager: e.Manager, Operation: e.Operation, Subresource: e.Subresource, APIVersion: e.APIVersion, Time: e.Time,
 					File: e.Position.File, Line: e.Position.Line, Column: e.Position.Column,
 				})

@@ -86,7 +86,7 @@ type pageObject struct {
 	disputed []*blame.Field
 	history  []*blame.Field       // other fields with several claims
 	number   map[*blame.Field]int // of both
-	layers   []owned              // of the lines
+	layers   []lineCount          // of the lines
 	files    map[merge.Layer]string
 	file     string // of most layers
 }

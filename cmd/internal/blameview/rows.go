@@ -21,8 +21,8 @@ type row struct {
 	layer                    merge.Layer
 }
 
-// owned counts the lines of a layer.
-type owned struct {
+// lineCount counts the lines of a layer.
+type lineCount struct {
 	layer           merge.Layer
 	lines, disputed int
 }
@@ -31,7 +31,7 @@ type owned struct {
 func (t *blameText) object(s Selection) {
 	t.colors = map[merge.Layer]string{runtimepatch.RuntimeLayer: dim}
 	var rows []row
-	var count []owned
+	var count []lineCount
 	lines := s.Object.Lines()
 	var losers []row
 	for i, line := range lines {
@@ -79,13 +79,13 @@ func (t *blameText) row(line blame.Line) row {
 	return r
 }
 
-func countLine(count []owned, r row) []owned {
+func countLine(count []lineCount, r row) []lineCount {
 	if r.layer == "" {
 		return count
 	}
-	i := slices.IndexFunc(count, func(o owned) bool { return o.layer == r.layer })
+	i := slices.IndexFunc(count, func(o lineCount) bool { return o.layer == r.layer })
 	if i < 0 {
-		i, count = len(count), append(count, owned{layer: r.layer})
+		i, count = len(count), append(count, lineCount{layer: r.layer})
 	}
 	count[i].lines++
 	if r.mark == disputedMark {
@@ -181,7 +181,7 @@ func (t *blameText) cell(text string, width int, color string) {
 }
 
 // legend writes the owners of the lines, and the meaning of the marks that occur.
-func (t *blameText) legend(s Selection, rows []row, count []owned) {
+func (t *blameText) legend(s Selection, rows []row, count []lineCount) {
 	fmt.Fprintln(t.w, t.paint(host.Bold, "# "+s.title()+", by who set each line"))
 	slices.SortStableFunc(count, byRank)
 	width := 0
@@ -215,4 +215,4 @@ func (t *blameText) legend(s Selection, rows []row, count []owned) {
 }
 
 // byRank compares the layers of two owners in the order of the legend.
-func byRank(a, b owned) int { return page.Rank(string(a.layer)) - page.Rank(string(b.layer)) }
+func byRank(a, b lineCount) int { return page.Rank(string(a.layer)) - page.Rank(string(b.layer)) }

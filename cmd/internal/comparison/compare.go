@@ -139,7 +139,7 @@ func Compare(old, new *Version, showValues bool) (*Comparison, error) {
 	if old.TrainJobs+new.TrainJobs == 0 {
 		c.noun = workspace.JobSetKind
 	}
-	before := map[identity]*Job{}
+	before := map[jobIdentity]*Job{}
 	for i := range old.Jobs {
 		before[old.Jobs[i].identity()] = &old.Jobs[i]
 	}
@@ -213,13 +213,13 @@ func (c *Comparison) compact(part *Comparison) {
 	}
 }
 
-// identity tells the TrainJobs of a version apart.
-type identity struct {
+// jobIdentity tells the TrainJobs of a version apart.
+type jobIdentity struct {
 	id       fieldpath.Object
 	migrated bool
 }
 
-func (j *Job) identity() identity { return identity{j.ID, j.Migrated} }
+func (j *Job) identity() jobIdentity { return jobIdentity{j.ID, j.Migrated} }
 
 // isSame reports whether nothing of the TrainJob's objects and of its queue differs.
 func (j *JobDiff) isSame() bool { return len(j.Objects) == 0 && len(j.queueChange()) == 0 }

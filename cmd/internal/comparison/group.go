@@ -26,8 +26,8 @@ func (n jobName) markdown() string {
 	return name
 }
 
-// group holds the TrainJobs with the same changes.
-type group struct {
+// changeGroup holds the TrainJobs with the same changes.
+type changeGroup struct {
 	jobs   []*JobDiff
 	blocks []block // of the first TrainJob
 }
@@ -36,13 +36,13 @@ type group struct {
 type block struct{ objects []*ObjectDiff }
 
 // groups combines equal changes, in the order of the first of each.
-func (c *Comparison) groups() []*group {
-	var groups []*group
-	known := map[string]*group{}
+func (c *Comparison) groups() []*changeGroup {
+	var groups []*changeGroup
+	known := map[string]*changeGroup{}
 	for _, j := range c.Jobs {
 		g := known[j.alike]
 		if g == nil || c.All {
-			g = &group{}
+			g = &changeGroup{}
 			known[j.alike] = g
 			groups = append(groups, g)
 			of := map[string]int{}
@@ -61,7 +61,7 @@ func (c *Comparison) groups() []*group {
 	return groups
 }
 
-func (g *group) names() []jobName {
+func (g *changeGroup) names() []jobName {
 	names := make([]jobName, len(g.jobs))
 	for i, j := range g.jobs {
 		names[i] = j.name()

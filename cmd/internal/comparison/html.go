@@ -51,7 +51,7 @@ type htmlWriter struct {
 }
 
 // impactTable appends the impact as a table.
-func (b *htmlWriter) impactTable(rows []row) {
+func (b *htmlWriter) impactTable(rows []impactRow) {
 	if len(rows) == 0 {
 		return
 	}
@@ -143,7 +143,7 @@ func hunkClass(mark byte) string {
 }
 
 // group appends the unified diff of a group with a margin for the layers. A cause follows its line.
-func (b *htmlWriter) group(number int, g *group, lines []hunkLine, open bool) {
+func (b *htmlWriter) group(number int, g *changeGroup, lines []hunkLine, open bool) {
 	b.Open("details", page.Class("item object"), page.ID("g"+strconv.Itoa(number+1)), page.If(open, page.Attr{Name: "open"}))
 	b.Open("summary")
 	b.Add("h3", g.title())

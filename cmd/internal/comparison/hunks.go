@@ -51,7 +51,7 @@ func (c *Comparison) hunks(o *ObjectDiff, others []*ObjectDiff) ([]hunkLine, err
 		}
 		start := max(i-contextLines, end)
 		if o.state == stateChanged && (start > end || end == 0) {
-			out = append(out, hunkLine{mark: '@', text: fmt.Sprintf("@@ %s @@", parent(shown[i].path))})
+			out = append(out, hunkLine{mark: '@', text: fmt.Sprintf("@@ %s @@", hunkPath(shown[i].path))})
 		}
 		last := i
 		for j := i; j < len(shown) && j <= last+2*contextLines; j++ {
@@ -103,8 +103,8 @@ func isInMoved(path fieldpath.Path, moves map[string]diff.Change) bool {
 	return false
 }
 
-// parent returns the path in the head of a hunk: the parent of the first differing line.
-func parent(path fieldpath.Path) string {
+// hunkPath returns the path in the head of a hunk: the parent of the first differing line.
+func hunkPath(path fieldpath.Path) string {
 	if len(path) < 2 {
 		return "."
 	}

@@ -220,14 +220,14 @@ func (b *impact) queue(j *JobDiff) {
 	b.queues = append(b.queues, &move)
 }
 
-// row is a line of the impact: its head, a text, names, and the fields that cannot change.
-type row struct {
+// impactRow is a line of the impact: its head, a text, names, and the fields that cannot change.
+type impactRow struct {
 	head, text, frozen string
 	names              []jobName
 }
 
 // line returns the row behind its head.
-func (r row) line() string {
+func (r impactRow) line() string {
 	text := r.text
 	if r.names != nil {
 		text += ": " + firstNames(r.names, mostNames)
@@ -245,9 +245,9 @@ const (
 )
 
 // rows returns the lines that say something.
-func (b *impact) rows() []row {
-	var rows []row
-	add := func(head, text string) { rows = append(rows, row{head: head, text: text}) }
+func (b *impact) rows() []impactRow {
+	var rows []impactRow
+	add := func(head, text string) { rows = append(rows, impactRow{head: head, text: text}) }
 	for _, r := range []struct {
 		of   effect
 		what string
@@ -270,11 +270,11 @@ func (b *impact) rows() []row {
 		}
 	}
 	if b.before.Pods != nil || b.after.Pods != nil {
-		add("Pods", change(b.before.Pods, b.after.Pods))
+		add("Pods", beforeAndAfter(b.before.Pods, b.after.Pods))
 	}
 	var devices []string
 	for _, name := range b.devices() {
-		devices = append(devices, change(b.before.Devices[name], b.after.Devices[name])+" "+name)
+		devices = append(devices, beforeAndAfter(b.before.Devices[name], b.after.Devices[name])+" "+name)
 	}
 	if devices != nil {
 		add("GPUs", joinFirst(devices, 5))
@@ -328,8 +328,8 @@ func (b *impact) queueNames() []string {
 
 func orZero(n *big.Int) *big.Int { return cmp.Or(n, new(big.Int)) }
 
-// change formats a number before and after, or once if it stays.
-func change(before, after *big.Int) string {
+// beforeAndAfter formats a number before and after, or once if it stays.
+func beforeAndAfter(before, after *big.Int) string {
 	before, after = orZero(before), orZero(after)
 	if before.Cmp(after) == 0 {
 		return after.String()

@@ -30,7 +30,7 @@ type (
 		Name      string           `json:"name,omitempty"`
 		Build     string           `json:"build,omitempty"`
 		jsonRejection
-		Claims []jsonClaim `json:"claims,omitempty"`
+		Claims []jsonSetter `json:"claims,omitempty"`
 	}
 	jsonImpact struct {
 		Replaced int          `json:"replaced" doc:"TrainJobs whose JobSet is made anew."`
@@ -108,10 +108,10 @@ type (
 		New    any            `json:"new,omitempty"`
 		From   *int           `json:"from,omitempty" doc:"The place of a list's item in the old version, from 0."`
 		To     *int           `json:"to,omitempty" doc:"The place of a list's item in the new version, from 0."`
-		Before []jsonClaim    `json:"before,omitempty" doc:"Who set the old value."`
-		After  []jsonClaim    `json:"after,omitempty" doc:"Who set the new value."`
+		Before []jsonSetter   `json:"before,omitempty" doc:"Who set the old value."`
+		After  []jsonSetter   `json:"after,omitempty" doc:"Who set the new value."`
 	}
-	jsonClaim struct {
+	jsonSetter struct {
 		Layer  merge.Layer `json:"layer"`
 		File   string      `json:"file,omitempty"`
 		Line   int         `json:"line,omitempty"`
@@ -140,7 +140,7 @@ func (c *Comparison) WriteJSON(w io.Writer) error {
 		out.Summary.Causes = append(out.Summary.Causes, cause)
 	}
 	for _, j := range c.Jobs {
-		job := jsonJob{Kind: j.ID.Kind, Namespace: j.ID.Namespace, Name: j.ID.Name, Build: j.Build, State: j.state, Objects: []jsonObject{}, Migrated: j.migrated, Causes: distinct(layersOf(j.rejectionCauses())), Existing: j.comments(), Update: j.updateEffect.Update, Frozen: j.updateEffect.Frozen}
+		job := jsonJob{Kind: j.ID.Kind, Namespace: j.ID.Namespace, Name: j.ID.Name, Build: j.Build, State: j.state, Objects: []jsonObject{}, Migrated: j.migrated, Causes: distinctLayers(layersOf(j.rejectionCauses())), Existing: j.comments(), Update: j.updateEffect.Update, Frozen: j.updateEffect.Frozen}
 		for _, f := range j.rejected {
 			job.Rejected = append(job.Rejected, rejectionOf(f))
 		}
@@ -229,16 +229,16 @@ func (c *Comparison) Shown(o *ObjectDiff) (old, new any, err error) {
 	return diff.Mask(o.Old, o.New, c.options(o))
 }
 
-func jsonClaims(claims []merge.Claim) []jsonClaim {
-	out := make([]jsonClaim, len(claims))
+func jsonClaims(claims []merge.Claim) []jsonSetter {
+	out := make([]jsonSetter, len(claims))
 	for i, c := range claims {
-		out[i] = jsonClaim{c.Layer, c.Position.File, c.Position.Line, c.Position.Column}
+		out[i] = jsonSetter{c.Layer, c.Position.File, c.Position.Line, c.Position.Column}
 	}
 	return out
 }
 
-// distinct returns the layers, each once, in the order of the first of each.
-func distinct(layers []merge.Layer) []merge.Layer {
+// distinctLayers returns the layers, each once, in the order of the first of each.
+func distinctLayers(layers []merge.Layer) []merge.Layer {
 	var out []merge.Layer
 	for _, l := range layers {
 		if !slices.Contains(out, l) {

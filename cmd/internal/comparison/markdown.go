@@ -64,7 +64,7 @@ func (c *Comparison) WriteMarkdown(w, rest io.Writer, restName string) error {
 }
 
 // addSection writes the section of a group to the comment while it fits. It writes a section that is cut to the rest.
-func (c *Comparison) addSection(b *strings.Builder, g *group, l *omittedParts) error {
+func (c *Comparison) addSection(b *strings.Builder, g *changeGroup, l *omittedParts) error {
 	remaining := mostMarkdown - lastLine - b.Len()
 	cut := l.cut || remaining < leastSection
 	if cut && l.w == nil {
@@ -120,7 +120,7 @@ func (l *omittedParts) findingSection(s *findingSection) {
 	l.write(text)
 }
 
-func (l *omittedParts) section(g *group, lines []hunkLine) {
+func (l *omittedParts) section(g *changeGroup, lines []hunkLine) {
 	text, _ := section(g, lines, 1<<30)
 	l.write(text)
 }
@@ -146,7 +146,7 @@ func moreDiffer(n int, noun string) string {
 
 // section returns the section of a group, at most remaining bytes long, and whether it is complete. It returns "" if its title does
 // not fit.
-func section(g *group, shown []hunkLine, remaining int) (text string, whole bool) {
+func section(g *changeGroup, shown []hunkLine, remaining int) (text string, whole bool) {
 	var lines []string
 	for _, l := range shown {
 		lines = append(lines, l.String())
@@ -196,7 +196,7 @@ func backticks(text string) int {
 }
 
 // htmlTitle returns the title for an HTML summary.
-func (g *group) htmlTitle() string {
+func (g *changeGroup) htmlTitle() string {
 	first, list := g.jobs[0], joined(g.names(), mostTitle, jobName.html)
 	if len(g.jobs) == 1 {
 		return fmt.Sprintf("%s %s%s is %s", html.EscapeString(first.ID.Kind), list, first.when(), first.state)
@@ -219,7 +219,7 @@ func escaped(text string) string {
 }
 
 // writeImpactMarkdown writes the headline and the impact as a table.
-func writeImpactMarkdown(w io.Writer, headline string, rows []row) {
+func writeImpactMarkdown(w io.Writer, headline string, rows []impactRow) {
 	fmt.Fprintf(w, "### trainweld: %s\n", headline)
 	for i, r := range rows {
 		if i == 0 {

@@ -59,7 +59,7 @@ func (c *Comparison) summary() summary {
 				s.add(known, j, o.owning().of(nil), fmt.Sprintf("%s %s", o.state, o.Key.Kind))
 			}
 			for _, change := range o.changes {
-				s.add(known, j, changeClaims(change), describe(o.Key.Kind, change))
+				s.add(known, j, changeClaims(change), describeChange(o.Key.Kind, change))
 			}
 		}
 	}
@@ -98,8 +98,8 @@ func changeClaims(c diff.Change) []merge.Claim {
 	return c.Before
 }
 
-// describe describes a change in a few words.
-func describe(kind string, c diff.Change) string {
+// describeChange describes a change in a few words.
+func describeChange(kind string, c diff.Change) string {
 	if kind == workspace.JobSetKind {
 		return fmt.Sprintf("%s %s", c.Kind, c.Path)
 	}

@@ -49,14 +49,14 @@ func (c *Comparison) WriteText(w io.Writer, paint host.Painter) error {
 }
 
 // writeImpactText writes the impact.
-func writeImpactText(w io.Writer, rows []row) {
+func writeImpactText(w io.Writer, rows []impactRow) {
 	for _, r := range rows {
 		fmt.Fprintf(w, "  %-8s  %s\n", r.head, report.Printable(r.line()))
 	}
 }
 
 // title returns the TrainJobs of a group.
-func (g *group) title() string {
+func (g *changeGroup) title() string {
 	first := g.jobs[0]
 	if len(g.jobs) == 1 {
 		return fmt.Sprintf("%s %s%s is %s", first.ID.Kind, first.name(), first.when(), first.state)
@@ -76,7 +76,7 @@ func (j *JobDiff) when() string {
 }
 
 // lines returns a group's effects on existing TrainJobs, the errors of a rejection, and the unified diffs of its blocks.
-func (c *Comparison) lines(g *group) ([]hunkLine, error) {
+func (c *Comparison) lines(g *changeGroup) ([]hunkLine, error) {
 	var lines []hunkLine
 	first := g.jobs[0]
 	for _, text := range first.comments() {
@@ -100,7 +100,7 @@ func (c *Comparison) lines(g *group) ([]hunkLine, error) {
 }
 
 // block returns the unified diff of a block, shown for its first object.
-func (c *Comparison) block(g *group, b block) ([]hunkLine, error) {
+func (c *Comparison) block(g *changeGroup, b block) ([]hunkLine, error) {
 	first := b.objects[0]
 	others := append([]*ObjectDiff(nil), b.objects[1:]...)
 	for _, j := range g.jobs[1:] {

@@ -43,19 +43,19 @@ func (s *step) admissionErrors(ctx context.Context, j workspace.Job, migrated *t
 	return rejections(&s.release, s.in.Locate(j, found))
 }
 
-// admitted is a runtime that the release has judged, with the findings on its text and on the runtime.
-type admitted struct {
+// runtimeInRelease is a runtime that the release has judged, with the findings on its text and on the runtime.
+type runtimeInRelease struct {
 	*admission.Runtime
 	found finding.List
 }
 
 // admit admits the runtime of a TrainJob, each once. It returns nothing without one.
-func (s *step) admit(ctx context.Context, j workspace.Job) admitted {
+func (s *step) admit(ctx context.Context, j workspace.Job) runtimeInRelease {
 	source := s.in.SourceOf(j)
 	if source == nil {
-		return admitted{}
+		return runtimeInRelease{}
 	}
-	return s.runtimes.Of(source, func() (a admitted) {
+	return s.runtimes.Of(source, func() (a runtimeInRelease) {
 		if fields, err := source.Fields(render.RuntimeOf(j.TrainJob)); err == nil {
 			a.Runtime, a.found = admission.AdmitRuntime(ctx, &s.release, fields, s.flags.Namespace)
 		}

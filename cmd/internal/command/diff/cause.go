@@ -20,7 +20,7 @@ import (
 // This file finds the switches that cause the differences between two releases.
 
 // addJobs adds a TrainJob to both versions, with the causes of what differs.
-func (u *upgrade) addJobs(ctx context.Context, before, after result, migrated *trainer.TrainJob) {
+func (u *upgrade) addJobs(ctx context.Context, before, after upgradeResult, migrated *trainer.TrainJob) {
 	switch {
 	case before.Rejected != nil:
 		before.RejectedBy = u.rejectedBy(ctx, before, migrated, true)
@@ -47,7 +47,7 @@ func (u *upgrade) addJobs(ctx context.Context, before, after result, migrated *t
 
 // cause names the switch of a step, or its part that changes a field of an object. It includes the release that turned the switch.
 func (s *step) cause(kind string, runtime fieldpath.Object, path fieldpath.Path) merge.Claim {
-	id, steps := s.of.ID, append([]string{strings.TrimPrefix(kind, "Cluster")}, words(path)...)
+	id, steps := s.of.ID, append([]string{strings.TrimPrefix(kind, "Cluster")}, namesInPath(path)...)
 	if id == stockSwitch {
 		steps = append([]string{runtime.Name}, steps...)
 	}
@@ -59,16 +59,16 @@ func (s *step) cause(kind string, runtime fieldpath.Object, path fieldpath.Path)
 
 // movedCause returns the cause of a moved field. A field may move because the release lacks another one. Then it is the cause of the rejected
 // field with the same name, or else of the first one.
-func (s *step) movedCause(after result, claim merge.Claim, path fieldpath.Path) merge.Claim {
+func (s *step) movedCause(after upgradeResult, claim merge.Claim, path fieldpath.Path) merge.Claim {
 	if claim.Layer != causeOf(s.of.ID, s.change.In) || s.of.Parts == nil {
 		return claim
 	}
-	moved := words(path)
+	moved := namesInPath(path)
 	for i, by := range slices.Backward(after.RejectedBy) {
 		if !s.has(by.Layer) {
 			continue
 		}
-		lacking := words(after.Rejected[i].Path)
+		lacking := namesInPath(after.Rejected[i].Path)
 		if len(lacking) > 0 && slices.Contains(moved, lacking[len(lacking)-1]) {
 			return by
 		}
@@ -87,8 +87,8 @@ const stockSwitch = "stock"
 
 func causeOf(id, in string) merge.Layer { return merge.Layer(id + " " + in) }
 
-// words returns the names in a path.
-func words(path fieldpath.Path) []string {
+// namesInPath returns the names in a path.
+func namesInPath(path fieldpath.Path) []string {
 	var names []string
 	for _, step := range path {
 		if name, ok := step.Field(); ok {
@@ -104,7 +104,7 @@ func words(path fieldpath.Path) []string {
 
 // rejectedBy returns for each error of a rejection a switch whose change brings it, or ends it. One step has the error, and an earlier or
 // later one does not. It halves the way between them until they are neighbors.
-func (u *upgrade) rejectedBy(ctx context.Context, t result, migrated *trainer.TrainJob, ends bool) []merge.Claim {
+func (u *upgrade) rejectedBy(ctx context.Context, t upgradeResult, migrated *trainer.TrainJob, ends bool) []merge.Claim {
 	rejectedAt := map[int]finding.List{}
 	has := func(step int, f finding.Finding) bool {
 		if _, known := rejectedAt[step]; !known {
@@ -130,7 +130,7 @@ func (u *upgrade) rejectedBy(ctx context.Context, t result, migrated *trainer.Tr
 }
 
 // attribute sets the causes of the differing fields. The cause of a field is the last switch whose change moved it.
-func (u *upgrade) attribute(before, after result, migrated *trainer.TrainJob) {
+func (u *upgrade) attribute(before, after upgradeResult, migrated *trainer.TrainJob) {
 	if same(before.Objects, after.Objects) {
 		return
 	}
@@ -143,7 +143,7 @@ func (u *upgrade) attribute(before, after result, migrated *trainer.TrainJob) {
 				continue // the next switch that lets it render shows what changed
 			}
 		}
-		for key, paths := range changed(last.Objects, now.Objects) {
+		for key, paths := range differingFields(last.Objects, now.Objects) {
 			if causes[key] == nil {
 				causes[key] = map[string]causedField{}
 			}
@@ -155,7 +155,7 @@ func (u *upgrade) attribute(before, after result, migrated *trainer.TrainJob) {
 	}
 	for _, objects := range [][]comparison.Object{before.Objects, after.Objects} {
 		for i := range objects {
-			objects[i].Causes = ownersOf(causes[objects[i].Key])
+			objects[i].Causes = ownersFromCauses(causes[objects[i].Key])
 		}
 	}
 }
@@ -166,8 +166,8 @@ type causedField struct {
 	claim merge.Claim
 }
 
-// ownersOf returns the causes of an object's fields. The root stands for an object that comes or goes.
-func ownersOf(fields map[string]causedField) *diff.Owners {
+// ownersFromCauses returns the causes of an object's fields. The root stands for an object that comes or goes.
+func ownersFromCauses(fields map[string]causedField) *diff.Owners {
 	if whole, ok := fields[""]; ok {
 		return diff.OwnedBy(whole.claim)
 	}
@@ -182,10 +182,10 @@ func ownersOf(fields map[string]causedField) *diff.Owners {
 }
 
 // same reports whether nothing differs between the objects.
-func same(old, new []comparison.Object) bool { return len(changed(old, new)) == 0 }
+func same(old, new []comparison.Object) bool { return len(differingFields(old, new)) == 0 }
 
-// changed returns the fields that differ, by object and name.
-func changed(old, new []comparison.Object) map[comparison.Key]map[string]fieldpath.Path {
+// differingFields returns the fields that differ, by object and name.
+func differingFields(old, new []comparison.Object) map[comparison.Key]map[string]fieldpath.Path {
 	out := map[comparison.Key]map[string]fieldpath.Path{}
 	of := map[comparison.Key]any{}
 	for _, o := range old {

@@ -360,7 +360,7 @@ func readVersions(p *host.Program, flags diffFlags, args []string) (old, new *ve
 		if err != nil {
 			return nil, nil, err
 		}
-		return versionOf(before), versionOf(after), nil
+		return unreadVersion(before), unreadVersion(after), nil
 	}
 	switch {
 	case len(args) != 2:
@@ -373,7 +373,7 @@ func readVersions(p *host.Program, flags diffFlags, args []string) (old, new *ve
 	side := func(path string) *version {
 		in := flags.Flags
 		in.Files = slices.Concat([]string{path}, flags.Files)
-		v := versionOf(&revision.Side{Name: path, Files: p.Files, Flags: in})
+		v := unreadVersion(&revision.Side{Name: path, Files: p.Files, Flags: in})
 		v.root = path
 		return v
 	}

@@ -19,39 +19,39 @@ import (
 
 // This file says what becomes of existing TrainJobs, and of TrainJobs that migrate converts.
 
-// migration is what becomes of a TrainJob that migrate converts.
-type migration struct {
+// migratedTrainJob is what becomes of a TrainJob that migrate converts.
+type migratedTrainJob struct {
 	text    string // a sentence on it, if it does not differ
 	job     *trainer.TrainJob
-	after   result
+	after   upgradeResult
 	differs bool
 }
 
 // migrate converts a TrainJob with fields that the new release lacks, and renders it again. The zero value stands for nothing to
 // convert.
-func (u *upgrade) migrate(ctx context.Context, before, after result, id fieldpath.Object) migration {
+func (u *upgrade) migrate(ctx context.Context, before, after upgradeResult, id fieldpath.Object) migratedTrainJob {
 	old, new := u.old(), u.new()
 	j, found := old.jobs[id]
 	if !found || before.Rejected != nil || new.release.Overrides != release.RuntimePatches {
-		return migration{}
+		return migratedTrainJob{}
 	}
 	decoded, _ := u.jobOf(new, id)
 	word := decoded.Migrated && old.in.Earlier(j).NumProcPerNode.String() == "auto"
 	if j.Document.Overrides == nil && !word && !(u.hasTorchAuto(id) && slices.ContainsFunc(after.Rejected, isTorchProcesses)) {
-		return migration{}
+		return migratedTrainJob{}
 	}
 	if decoded.Migrated && !word {
-		return migration{text: "trainweld migrate cannot convert it: " + firstMessage(new.errs[id].Of(codes.WrongType))}
+		return migratedTrainJob{text: "trainweld migrate cannot convert it: " + firstMessage(new.errs[id].Of(codes.WrongType))}
 	}
 	job := j.TrainJob
 	if j.Document.Overrides != nil {
 		runtime, _ := old.in.RuntimeOf(j)
 		result := render.Migrate(render.Input{TrainJob: j.TrainJob, Runtime: runtime}, j.Document.Overrides, trainjob.SDKManager)
 		if job = result.TrainJob; job == nil {
-			return migration{text: "trainweld migrate cannot convert it: " + firstMessage(result.Findings)}
+			return migratedTrainJob{text: "trainweld migrate cannot convert it: " + firstMessage(result.Findings)}
 		}
 	}
-	m := migration{job: job, after: u.evaluate(ctx, new, id, job)}
+	m := migratedTrainJob{job: job, after: u.evaluate(ctx, new, id, job)}
 	if m.after.Rejected == nil && same(before.Objects, m.after.Objects) {
 		m.text = "after trainweld migrate, it renders as before"
 	} else {
@@ -81,7 +81,7 @@ func firstMessage(errs finding.List) string {
 }
 
 // existing says what happens to a TrainJob that exists and is suspended: the new release applies its JobSet again.
-func (u *upgrade) existing(ctx context.Context, before, after result) []string {
+func (u *upgrade) existing(ctx context.Context, before, after upgradeResult) []string {
 	if before.out.JobSet == nil || after.out.JobSet == nil || before.Migrated {
 		return nil
 	}
@@ -97,7 +97,7 @@ func (u *upgrade) existing(ctx context.Context, before, after result) []string {
 		spec["suspend"] = true // of a suspended JobSet, five fields of Pods may change
 	}
 	found := admission.UpdateJobSet(ctx, &u.new().release, old, new, before.ID.Namespace)
-	fields := fieldsOf(found.Where(func(f finding.Finding) bool { return f.Severity >= finding.Error }))
+	fields := distinctPaths(found.Where(func(f finding.Finding) bool { return f.Severity >= finding.Error }))
 	if fields == nil {
 		return nil
 	}
@@ -114,7 +114,7 @@ func (u *upgrade) existing(ctx context.Context, before, after result) []string {
 
 // undecodable describes the effect of a stored TrainJob whose field has another type in the new release. A list of TrainJobs with it
 // cannot be decoded, so the cache of the controller never fills (client-go v0.36.3 tools/cache).
-func (u *upgrade) undecodable(t result) []string {
+func (u *upgrade) undecodable(t upgradeResult) []string {
 	for _, f := range t.Rejected {
 		if f.Code == codes.WrongType && f.Object.Kind == trainer.TrainJobKind {
 			if u.blocked == 0 {

@@ -26,13 +26,13 @@ import (
 // familyRun compares one TrainJob with its family in the dump.
 type familyRun struct {
 	*liveRun
-	files         *rendered
+	files         *renderedTrainJob
 	family        *live.Family
 	before, after *comparison.Job
 
-	ofJobSet  *rendered            // made from the live JobSet; nil before its first use
-	ofJobs    map[string]*rendered // made from the templates of live Jobs
-	ofLive    *rendered            // the rendering of the live TrainJob
+	ofJobSet  *renderedTrainJob            // made from the live JobSet; nil before its first use
+	ofJobs    map[string]*renderedTrainJob // made from the templates of live Jobs
+	ofLive    *renderedTrainJob            // the rendering of the live TrainJob
 	triedLive bool
 	// knowsRuntime tells that the dump has the runtime of the live TrainJob.
 	knowsRuntime bool
@@ -190,25 +190,25 @@ func (c *familyRun) pair(at objectRef, number int, o *live.Object) error {
 	if err != nil {
 		return err
 	}
-	if want, changes = without(moves, want, got, changes); len(changes) == 0 {
+	if want, changes = applySome(moves, want, got, changes); len(changes) == 0 {
 		return nil
 	}
 	if parent != nil {
 		followed, _ := explained(changes, parent.object(at), o)
-		if want, changes = without(followed, want, got, changes); len(changes) == 0 {
+		if want, changes = applySome(followed, want, got, changes); len(changes) == 0 {
 			c.derived[at.kind]++
 			return nil
 		}
 	}
-	causes := ownersOf(c.attribute(at, o, changes))
+	causes := ownersFromCauses(c.attribute(at, o, changes))
 	c.before.Objects = append(c.before.Objects, comparison.Object{Key: at.key(number), Object: want, Owners: owners, Locate: c.files.locate})
 	c.after.Objects = append(c.after.Objects, comparison.Object{Key: at.key(number), Object: got, Owners: noOwners, Locate: keepPosition, Causes: causes})
 	return nil
 }
 
-// without returns the rendered object after some of the changes, and the other changes. If the object does not take them, it
+// applySome returns the rendered object after some of the changes, and the other changes. If the object does not take them, it
 // returns its arguments.
-func without(some diff.Changes, want, got metav1.Object, changes diff.Changes) (metav1.Object, diff.Changes) {
+func applySome(some diff.Changes, want, got metav1.Object, changes diff.Changes) (metav1.Object, diff.Changes) {
 	if len(some) == 0 {
 		return want, changes
 	}
@@ -270,7 +270,7 @@ func explained(changes diff.Changes, by metav1.Object, o *live.Object) (yes, no 
 
 // parentOf returns the rendering from a live JobSet or Job, of which a controller makes the object of a place. It returns nil if the
 // dump lacks that one.
-func (c *familyRun) parentOf(at objectRef) *rendered {
+func (c *familyRun) parentOf(at objectRef) *renderedTrainJob {
 	switch at.kind {
 	case "Job":
 		return c.jobSetRendering()
@@ -282,7 +282,7 @@ func (c *familyRun) parentOf(at objectRef) *rendered {
 }
 
 // jobSetRendering returns the rendering from the live JobSet, or nil.
-func (c *familyRun) jobSetRendering() *rendered {
+func (c *familyRun) jobSetRendering() *renderedTrainJob {
 	if c.ofJobSet == nil && c.family.JobSet != nil && !c.family.JobSet.Broken {
 		if js, ok := c.family.JobSet.Value.(*jobset.JobSet); ok {
 			c.ofJobSet = c.files.children(js)
@@ -292,7 +292,7 @@ func (c *familyRun) jobSetRendering() *rendered {
 }
 
 // jobRendering returns the rendering from a live Job, or else from the live JobSet.
-func (c *familyRun) jobRendering(name string) *rendered {
+func (c *familyRun) jobRendering(name string) *renderedTrainJob {
 	if r, known := c.ofJobs[name]; known {
 		return r
 	}

@@ -102,7 +102,7 @@ func runLive(p *host.Program, flags diffFlags, opts render.Options, args []strin
 func newLiveRun(p *host.Program, flags diffFlags, opts render.Options) (*liveRun, error) {
 	source := readOnce(p, append(flags.both(), flags.live))
 	run := &liveRun{flags: flags, opts: opts, source: source, causes: map[merge.Layer]bool{}, derived: map[string]int{}}
-	run.files = versionOf(&revision.Side{Name: "the files", Files: p.Files, Flags: flags.Flags})
+	run.files = unreadVersion(&revision.Side{Name: "the files", Files: p.Files, Flags: flags.Flags})
 	run.files.in = workspace.Read(source, flags.Flags)
 	run.dump = live.Read(source, flags.Flags, flags.live)
 	forced := option.NewForced(option.ForceFlag, flags.force)
@@ -119,7 +119,7 @@ func (run *liveRun) compare(whole bool) (*comparison.Comparison, error) {
 	}
 	known := map[fieldpath.Object]bool{}
 	var failed error
-	add := func(r *rendered, id fieldpath.Object) {
+	add := func(r *renderedTrainJob, id fieldpath.Object) {
 		if failed != nil {
 			return
 		}
@@ -155,8 +155,8 @@ func (run *liveRun) compare(whole bool) (*comparison.Comparison, error) {
 }
 
 // rendered returns the rendering of a TrainJob of the files.
-func (run *liveRun) rendered(j workspace.Job, out pipeline.Made) *rendered {
-	return &rendered{job: j, out: out, opts: run.podOptions(j.Release()), locate: run.files.locator(j)}
+func (run *liveRun) rendered(j workspace.Job, out pipeline.Made) *renderedTrainJob {
+	return &renderedTrainJob{job: j, out: out, opts: run.podOptions(j.Release()), locate: run.files.locator(j)}
 }
 
 func (run *liveRun) podOptions(r *release.Release) render.PodsOptions {
@@ -190,7 +190,7 @@ func trainJobOf(id fieldpath.Object) fieldpath.Object {
 }
 
 // family compares a TrainJob or a JobSet of the files with its family. A nil second result stands for one that the cluster lacks.
-func (run *liveRun) family(r *rendered, id fieldpath.Object) (before, after *comparison.Job, err error) {
+func (run *liveRun) family(r *renderedTrainJob, id fieldpath.Object) (before, after *comparison.Job, err error) {
 	f := run.dump.Family(trainJobOf(id))
 	before = &comparison.Job{ID: id}
 	if r.job.TrainJob != nil {
@@ -203,7 +203,7 @@ func (run *liveRun) family(r *rendered, id fieldpath.Object) (before, after *com
 		}
 		return before, &comparison.Job{ID: id}, nil
 	}
-	c := &familyRun{liveRun: run, files: r, family: f, ofJobs: map[string]*rendered{}, before: before, after: &comparison.Job{ID: id, Runtime: before.Runtime}}
+	c := &familyRun{liveRun: run, files: r, family: f, ofJobs: map[string]*renderedTrainJob{}, before: before, after: &comparison.Job{ID: id, Runtime: before.Runtime}}
 	err = c.compare()
 	return before, c.after, err
 }
@@ -228,7 +228,7 @@ func (run *liveRun) notes() []string {
 }
 
 // missingObject returns an object that the cluster lacks.
-func (run *liveRun) missingObject(at objectRef, r *rendered) comparison.Object {
+func (run *liveRun) missingObject(at objectRef, r *renderedTrainJob) comparison.Object {
 	run.causes[missingLayer] = true
 	return comparison.Object{
 		Key: at.key(0), Object: live.Plain(r.object(at)), Causes: diff.OwnedBy(merge.Claim{Layer: missingLayer}),

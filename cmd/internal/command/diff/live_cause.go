@@ -85,7 +85,7 @@ func (c *familyRun) attribute(at objectRef, o *live.Object, changes diff.Changes
 }
 
 // liveRendering returns the rendering of the live TrainJob, or nil.
-func (c *familyRun) liveRendering() *rendered {
+func (c *familyRun) liveRendering() *renderedTrainJob {
 	if c.triedLive || c.family.TrainJob == nil {
 		return c.ofLive
 	}
@@ -112,7 +112,7 @@ func (c *familyRun) liveRendering() *rendered {
 	if out == nil || out.JobSet == nil {
 		return nil
 	}
-	c.ofLive = &rendered{job: j, out: pipeline.Made{JobSet: out.JobSet, Companions: out.Companions, Owners: out.Owners}, opts: c.files.opts}
+	c.ofLive = &renderedTrainJob{job: j, out: pipeline.Made{JobSet: out.JobSet, Companions: out.Companions, Owners: out.Owners}, opts: c.files.opts}
 	c.ofLive.locate = func(claim merge.Claim) merge.Claim {
 		if runtimepatch.FromRuntime(claim) {
 			return in.Claim(of, claim)
@@ -124,7 +124,7 @@ func (c *familyRun) liveRendering() *rendered {
 
 // liveClaim returns the claim of the live TrainJob, or of its runtime, on a changed field. If the live TrainJob leaves the field
 // out, it returns the claim of the files.
-func (c *familyRun) liveClaim(r *rendered, at objectRef, change diff.Change) merge.Claim {
+func (c *familyRun) liveClaim(r *renderedTrainJob, at objectRef, change diff.Change) merge.Claim {
 	if change.Kind == diff.Removed {
 		r = c.files
 	}
@@ -194,7 +194,7 @@ func isPersonal(manager string) bool {
 func (c *familyRun) remaining(at objectRef, o *live.Object, change diff.Change) merge.Claim {
 	m := o.Managed()
 	position := o.Position(change.Path)
-	manager := patchManager(change)
+	manager := managerOfChange(change)
 	switch {
 	case m == nil && manager != "" && at.kind == trainer.TrainJobKind:
 		return merge.Claim{Layer: merge.Manager(manager), Position: position}
@@ -209,8 +209,8 @@ func (c *familyRun) remaining(at objectRef, o *live.Object, change diff.Change) 
 	return merge.Claim{Layer: merge.Layer(controllerPrefix + entries[0].Manager), Position: position}
 }
 
-// patchManager returns the manager of the only patch that a change of a TrainJob is about, or "".
-func patchManager(change diff.Change) string {
+// managerOfChange returns the manager of the only patch that a change of a TrainJob is about, or "".
+func managerOfChange(change diff.Change) string {
 	for _, step := range change.Path {
 		if key, value, ok := step.Item(); ok && key == "manager" {
 			return value
@@ -244,18 +244,18 @@ type releaseRun struct {
 	release release.Release
 	in      *workspace.Input // nil before the first use
 	inputs  map[fieldpath.Object]workspace.Job
-	jobs    map[fieldpath.Object]*rendered
+	jobs    map[fieldpath.Object]*renderedTrainJob
 }
 
 // otherReleases yields the renderings of a TrainJob by other releases, the nearest release first.
-func (c *familyRun) otherReleases() iter.Seq2[*release.Release, *rendered] {
+func (c *familyRun) otherReleases() iter.Seq2[*release.Release, *renderedTrainJob] {
 	own := c.files.opts.Release.Or().Index()
 	if c.releases == nil {
 		for _, r := range release.Known() {
 			c.releases = append(c.releases, &releaseRun{release: r})
 		}
 	}
-	return func(yield func(*release.Release, *rendered) bool) {
+	return func(yield func(*release.Release, *renderedTrainJob) bool) {
 		for distance := 1; distance < len(c.releases); distance++ {
 			for _, i := range []int{own - distance, own + distance} {
 				if i < 0 || i >= len(c.releases) {
@@ -270,11 +270,11 @@ func (c *familyRun) otherReleases() iter.Seq2[*release.Release, *rendered] {
 }
 
 // render renders a TrainJob of the files, or returns nil if the release rejects it.
-func (s *releaseRun) render(run *liveRun, id fieldpath.Object) *rendered {
+func (s *releaseRun) render(run *liveRun, id fieldpath.Object) *renderedTrainJob {
 	if s.in == nil {
 		flags := run.flags.Flags
 		flags.Release = &s.release
-		s.in, s.jobs, s.inputs = workspace.Read(run.source, flags), map[fieldpath.Object]*rendered{}, map[fieldpath.Object]workspace.Job{}
+		s.in, s.jobs, s.inputs = workspace.Read(run.source, flags), map[fieldpath.Object]*renderedTrainJob{}, map[fieldpath.Object]workspace.Job{}
 		for _, j := range s.in.Jobs {
 			s.inputs[render.ObjectOf(j.TrainJob)] = j
 		}
@@ -290,7 +290,7 @@ func (s *releaseRun) render(run *liveRun, id fieldpath.Object) *rendered {
 	opts := run.opts
 	opts.Release = &s.release
 	if _, out := pipeline.TrainJob(s.in, j, opts); out.JobSet != nil {
-		s.jobs[id] = &rendered{job: j, out: out, opts: render.PodsOptions{JobsOptions: render.JobsOptions{Release: &s.release, Stored: true}}}
+		s.jobs[id] = &renderedTrainJob{job: j, out: out, opts: render.PodsOptions{JobsOptions: render.JobsOptions{Release: &s.release, Stored: true}}}
 	}
 	return s.jobs[id]
 }

@@ -28,8 +28,8 @@ func (p objectRef) key(number int) comparison.Key {
 	return comparison.Key{Group: group[p.kind], Kind: p.kind, Name: p.name, Number: number}
 }
 
-// rendered is what one TrainJob becomes, as the cluster stores it. Its Jobs and Pods are made when they are asked for.
-type rendered struct {
+// renderedTrainJob is what one TrainJob becomes, as the cluster stores it. Its Jobs and Pods are made when they are asked for.
+type renderedTrainJob struct {
 	job    workspace.Job // may have no TrainJob
 	out    pipeline.Made
 	opts   render.PodsOptions
@@ -42,7 +42,7 @@ type rendered struct {
 }
 
 // object returns the object of a place, or nil.
-func (r *rendered) object(at objectRef) metav1.Object {
+func (r *renderedTrainJob) object(at objectRef) metav1.Object {
 	switch at.kind {
 	case trainer.TrainJobKind:
 		if r.job.TrainJob != nil {
@@ -65,7 +65,7 @@ func (r *rendered) object(at objectRef) metav1.Object {
 }
 
 // allJobs returns the Jobs by name.
-func (r *rendered) allJobs() map[string]render.ChildJob {
+func (r *renderedTrainJob) allJobs() map[string]render.ChildJob {
 	if r.jobs != nil || r.out.JobSet == nil {
 		return r.jobs
 	}
@@ -82,7 +82,7 @@ func (r *rendered) allJobs() map[string]render.ChildJob {
 }
 
 // podsOf returns the Pods of a Job by the start of their names, including the Pods that follow others.
-func (r *rendered) podsOf(job string) map[string]*corev1.Pod {
+func (r *renderedTrainJob) podsOf(job string) map[string]*corev1.Pod {
 	pods, known := r.pods[job]
 	if _, exists := r.allJobs()[job]; known || !exists {
 		return pods
@@ -106,7 +106,7 @@ func (r *rendered) podsOf(job string) map[string]*corev1.Pod {
 }
 
 // ownersOf returns the owners of the object of a place.
-func (r *rendered) ownersOf(at objectRef, object metav1.Object) (*diff.Owners, error) {
+func (r *renderedTrainJob) ownersOf(at objectRef, object metav1.Object) (*diff.Owners, error) {
 	if r.out.Owners == nil || at.kind == trainer.TrainJobKind {
 		return &diff.Owners{}, nil
 	}
@@ -120,12 +120,12 @@ func (r *rendered) ownersOf(at objectRef, object metav1.Object) (*diff.Owners, e
 }
 
 // children returns the rendering of a JobSet of the cluster.
-func (r *rendered) children(js *jobset.JobSet) *rendered {
-	return &rendered{job: workspace.Job{Document: r.job.Document}, out: pipeline.Made{JobSet: js}, opts: r.opts}
+func (r *renderedTrainJob) children(js *jobset.JobSet) *renderedTrainJob {
+	return &renderedTrainJob{job: workspace.Job{Document: r.job.Document}, out: pipeline.Made{JobSet: js}, opts: r.opts}
 }
 
 // withTemplate returns the rendering with the Pod template of a Job of the cluster, for the Pods of this Job.
-func (r *rendered) withTemplate(job *batchv1.Job) *rendered {
+func (r *renderedTrainJob) withTemplate(job *batchv1.Job) *renderedTrainJob {
 	if r.out.JobSet == nil {
 		return nil
 	}
@@ -143,7 +143,7 @@ func (r *rendered) withTemplate(job *batchv1.Job) *rendered {
 }
 
 // initialPods returns the starts of the names of the Pods that a Job begins with, sorted by index.
-func (r *rendered) initialPods(job string) []string {
+func (r *renderedTrainJob) initialPods(job string) []string {
 	var names []string
 	opts := r.opts
 	opts.Job = job
@@ -159,4 +159,4 @@ func (r *rendered) initialPods(job string) []string {
 }
 
 // jobNames returns the names of the Jobs, sorted.
-func (r *rendered) jobNames() []string { return slices.Sorted(maps.Keys(r.allJobs())) }
+func (r *renderedTrainJob) jobNames() []string { return slices.Sorted(maps.Keys(r.allJobs())) }

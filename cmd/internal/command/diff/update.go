@@ -55,10 +55,10 @@ func (u *updates) updateEffect(old, new *comparison.Job) comparison.UpdateEffect
 	}
 	found := admission.Update(ctx, before, after)
 	rejected := found.Of(codes.Immutable, codes.PatchedRunning, codes.MovedQueue)
-	frozen := fieldsOf(found.Of(codes.Immutable))
+	frozen := distinctPaths(found.Of(codes.Immutable))
 	if frozen == nil {
 		endless := admission.Update(ctx, suspended(before), suspended(after)).Of(codes.EndlessUpdate)
-		frozen, rejected = fieldsOf(endless), append(rejected, endless...)
+		frozen, rejected = distinctPaths(endless), append(rejected, endless...)
 	}
 	updateEffect := comparison.UpdateEffect{Frozen: frozen, Findings: blame(old, new, new.Input.Locate(new.Source, rejected))}
 	switch {
@@ -129,7 +129,7 @@ func (u *updates) jobSetEffect(ctx context.Context, old, new *comparison.Job) co
 		return comparison.UpdateEffect{}
 	}
 	found := admission.UpdateJobSet(ctx, new.Source.Release(), before, after, u.flags.Namespace)
-	frozen := fieldsOf(found.Of(codes.Immutable))
+	frozen := distinctPaths(found.Of(codes.Immutable))
 	rejected := found.Of(codes.Immutable, codes.MovedQueue)
 	update := comparison.Updated
 	switch {
@@ -173,8 +173,8 @@ func (u *updates) runtime(ctx context.Context, in *workspace.Input, j workspace.
 	})
 }
 
-// fieldsOf returns the fields of findings, each once.
-func fieldsOf(found finding.List) []string {
+// distinctPaths returns the fields of findings, each once.
+func distinctPaths(found finding.List) []string {
 	var fields []string
 	for _, f := range found {
 		if path := f.Path.String(); !slices.Contains(fields, path) {

@@ -55,7 +55,7 @@ type step struct {
 	podOpts  render.PodsOptions
 	jobs     map[fieldpath.Object]workspace.Job
 	errs     map[fieldpath.Object]finding.List // of reading, by the object that they are about
-	runtimes parallel.Once[*workspace.RuntimeSource, admitted]
+	runtimes parallel.Once[*workspace.RuntimeSource, runtimeInRelease]
 }
 
 // releases parses the two flags. Either both are set or none.
@@ -183,8 +183,8 @@ func (u *upgrade) read(s *step) {
 	s.TrainJobs = len(s.in.Jobs) + len(s.in.Rejected)
 }
 
-// result is what a TrainJob becomes in a release: its objects, or the errors that reject it.
-type result struct {
+// upgradeResult is what a TrainJob becomes in a release: its objects, or the errors that reject it.
+type upgradeResult struct {
 	comparison.Job
 	out      pipeline.Made
 	findings finding.List
@@ -192,7 +192,7 @@ type result struct {
 
 // evaluate renders a TrainJob with a release, and asks its API server and its webhooks. A TrainJob after its migration replaces
 // the one of the input. Its runtime is migrated as well.
-func (u *upgrade) evaluate(ctx context.Context, s *step, id fieldpath.Object, migrated *trainer.TrainJob) result {
+func (u *upgrade) evaluate(ctx context.Context, s *step, id fieldpath.Object, migrated *trainer.TrainJob) upgradeResult {
 	t := u.render(s, id, migrated)
 	if j, found := u.jobOf(s, id); found {
 		t.Rejected = s.admissionErrors(ctx, j, migrated)
@@ -209,17 +209,17 @@ func (u *upgrade) evaluate(ctx context.Context, s *step, id fieldpath.Object, mi
 }
 
 // render renders a TrainJob with a release.
-func (u *upgrade) render(s *step, id fieldpath.Object, migrated *trainer.TrainJob) result {
+func (u *upgrade) render(s *step, id fieldpath.Object, migrated *trainer.TrainJob) upgradeResult {
 	u.read(s)
 	j, found := u.jobOf(s, id)
 	if !found {
-		return result{Job: comparison.Job{ID: id, Rejected: s.errs[id]}} // it cannot be decoded
+		return upgradeResult{Job: comparison.Job{ID: id, Rejected: s.errs[id]}} // it cannot be decoded
 	}
 	if migrated != nil {
 		j.TrainJob, j.Migrated = migrated, true
 	}
 	findings, made := pipeline.TrainJob(s.in, j, s.opts)
-	t := result{Job: comparison.Job{ID: id, Runtime: render.RuntimeOf(j.TrainJob)}, out: made, findings: findings}
+	t := upgradeResult{Job: comparison.Job{ID: id, Runtime: render.RuntimeOf(j.TrainJob)}, out: made, findings: findings}
 	if made.JobSet != nil {
 		t.Job = s.newJob(j, made, u.flags, s.podOpts)
 		if s.release.ManagedBy && findings.Of(codes.ManagedByOther) != nil { // another controller manages it

@@ -43,8 +43,8 @@ type version struct {
 	merges      bool         // the version is an object of another kind
 }
 
-// versionOf returns the version of a side, before it is read.
-func versionOf(side *revision.Side) *version {
+// unreadVersion returns the version of a side, before it is read.
+func unreadVersion(side *revision.Side) *version {
 	return &version{Version: comparison.Version{Name: printable.Name(side.Name), Prefix: side.Prefix}, side: *side, flags: side.Flags}
 }
 

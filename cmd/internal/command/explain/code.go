@@ -21,15 +21,15 @@ func isCode(arg string) bool {
 
 // CodeReport is the meaning of a code for programs. The tags doc are the descriptions of the JSON Schema.
 type CodeReport struct {
-	Code    finding.Code `json:"code"`
-	Title   string       `json:"title" doc:"The problem in a few words."`
-	Meaning string       `json:"meaning" doc:"The severity, and what the code says."`
-	Fix     string       `json:"fix" doc:"What to do."`
-	Changes []jsonChange `json:"changes,omitempty" doc:"The releases of the Trainer that changed what the code is about."`
+	Code    finding.Code        `json:"code"`
+	Title   string              `json:"title" doc:"The problem in a few words."`
+	Meaning string              `json:"meaning" doc:"The severity, and what the code says."`
+	Fix     string              `json:"fix" doc:"What to do."`
+	Changes []jsonReleaseChange `json:"changes,omitempty" doc:"The releases of the Trainer that changed what the code is about."`
 }
 
-// jsonChange is a change in a release of the Trainer.
-type jsonChange struct {
+// jsonReleaseChange is a change in a release of the Trainer.
+type jsonReleaseChange struct {
 	Since  string `json:"since"`
 	Change string `json:"change"`
 	Link   string `json:"link,omitempty"`
@@ -43,9 +43,9 @@ func writeCode(w io.Writer, name, format string) error {
 		return exit.Usage(fmt.Errorf("no finding has the code %s%s", code, didYouMean(code)))
 	}
 	var b bytes.Buffer
-	var changes []jsonChange
+	var changes []jsonReleaseChange
 	for _, change := range changesOf(code) {
-		changes = append(changes, jsonChange{change.In, change.Why, change.Link})
+		changes = append(changes, jsonReleaseChange{change.In, change.Why, change.Link})
 	}
 	if format == "json" {
 		return report.EncodeReport(w, CodeReport{code, page.Title, page.Meaning, page.Fix, changes})
