@@ -87,7 +87,7 @@ func New(p *host.Program, files fs.FS, flags workspace.Flags) (*Builder, error) 
 	b := &Builder{tree: tree, p: p, flags: flags, limit: Limit, shared: flags.Files, sources: &sources{tree: tree}, known: newKustomizations(tree), sandbox: sandbox{processor: mostProcessor, time: mostTime}}
 	if flags.BuildCommand != "" {
 		var err error
-		if b.command, err = words(flags.BuildCommand); err != nil {
+		if b.command, err = splitCommand(flags.BuildCommand); err != nil {
 			return nil, exit.Usage(err)
 		}
 		b.copy = newTreeCopy(p, tree)
@@ -176,8 +176,8 @@ func failure(code finding.Code, at fieldpath.Position, message, help string) fin
 	return finding.Finding{Code: code, Severity: finding.Error, Position: at, Message: message, Remedy: finding.Remedy{Text: help}}
 }
 
-// below returns a path of the tree as the user would write it: in terms of the built directory.
-func below(dir, real, file string) string {
+// asWritten returns a path of the tree as the user would write it: in terms of the built directory.
+func asWritten(dir, real, file string) string {
 	if rel, err := filepath.Rel(real, file); err == nil {
 		return filepath.Join(dir, rel)
 	}

@@ -380,7 +380,7 @@ func TestBuild_CommandOrigins(t *testing.T) {
 // TestLimited holds that an output is over its limit only with a byte more, and that it keeps what fits.
 func TestLimited(t *testing.T) {
 	var full bool
-	l := &limited{most: 4, full: func() { full = true }}
+	l := &limitedBuffer{most: 4, full: func() { full = true }}
 	for _, tc := range []struct {
 		text string
 		over bool
@@ -389,7 +389,7 @@ func TestLimited(t *testing.T) {
 			t.Errorf("Write(%q) = %d, %v, over %t", tc.text, n, err, l.over)
 		}
 	}
-	l = &limited{most: 4}
+	l = &limitedBuffer{most: 4}
 	if n, err := l.Write([]byte("abcde")); n != 5 || err != nil || l.kept.String() != "abcd" || !l.over {
 		t.Errorf("Write() = %d, %v, and keeps %q", n, err, l.kept.String())
 	}
@@ -629,7 +629,7 @@ func TestWords(t *testing.T) {
 		{"{}", nil},
 		{" ", nil},
 	} {
-		if got, err := words(tc.command); !slices.Equal(got, tc.want) || (err == nil) != (tc.want != nil) {
+		if got, err := splitCommand(tc.command); !slices.Equal(got, tc.want) || (err == nil) != (tc.want != nil) {
 			t.Errorf("words(%q) = %q, %v, want %q", tc.command, got, err, tc.want)
 		}
 	}

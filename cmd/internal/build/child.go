@@ -44,7 +44,7 @@ func Serve() {
 	debug.SetMaxStack(mostStack)
 	debug.SetMemoryLimit(mostHeap)
 	debug.SetGCPercent(300) // builds leave much garbage and little data
-	c := &child{answers: map[uint64]chan message{}}
+	c := &childProcess{answers: map[uint64]chan message{}}
 	if err := process.Confine(); err != nil {
 		c.send(message{op: opBuild, parts: []string{err.Error()}})
 		os.Exit(1)
@@ -69,14 +69,14 @@ func Serve() {
 	}
 }
 
-// child is the process that builds. It has no files: it asks the parent for them.
-type child struct {
+// childProcess is the process that builds. It has no files: it asks the parent for them.
+type childProcess struct {
 	mu      sync.Mutex
 	answers map[uint64]chan message // of the builds that run
 	writing sync.Mutex
 }
 
-func (c *child) send(m message) {
+func (c *childProcess) send(m message) {
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	if send(os.Stdout, m) != nil {
@@ -107,7 +107,7 @@ type request struct {
 }
 
 // build builds a directory, and sends the product or an error.
-func (c *child) build(m message, answers chan message) {
+func (c *childProcess) build(m message, answers chan message) {
 	answer := message{build: m.build, op: opBuild}
 	made, err := c.run(m, answers)
 	if err == nil {
@@ -125,7 +125,7 @@ func (c *child) build(m message, answers chan message) {
 	c.send(answer)
 }
 
-func (c *child) run(m message, answers chan message) (made product, err error) {
+func (c *childProcess) run(m message, answers chan message) (made product, err error) {
 	var asked request
 	if err := json.Unmarshal([]byte(m.parts[0]), &asked); err != nil {
 		return made, err
@@ -184,7 +184,7 @@ func (p *product) write(objects resmap.ResMap, keepOrigins bool) error {
 
 // remoteFiles are the files of the parent, for one build. They cannot be written, and a build asks for files by their names only.
 type remoteFiles struct {
-	c       *child
+	c       *childProcess
 	build   uint64
 	answers chan message
 }

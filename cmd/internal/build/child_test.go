@@ -45,7 +45,7 @@ func buildHere(t *testing.T, dir string) product {
 			answers <- message{m.build, m.op, tree.answer(m.op, m.parts[0])}
 		}
 	}()
-	made, err := (&child{}).run(message{1, opBuild, []string{string(asked), dir}}, answers)
+	made, err := (&childProcess{}).run(message{1, opBuild, []string{string(asked), dir}}, answers)
 	os.Stdout = stdout
 	in.Close()
 	for range answers { // until it ends

@@ -22,8 +22,8 @@ import (
 // dirPlaceholder stands for the directory in a command.
 const dirPlaceholder = "{}"
 
-// words splits a command at spaces. No shell reads it.
-func words(command string) ([]string, error) {
+// splitCommand splits a command at spaces. No shell reads it.
+func splitCommand(command string) ([]string, error) {
 	words := strings.Fields(command)
 	if len(words) == 0 || !strings.Contains(strings.Join(words[1:], " "), dirPlaceholder) {
 		return nil, fmt.Errorf("--build: %q has no placeholder for the directory: add %s, as in 'helm template %s'", command, dirPlaceholder, dirPlaceholder)
@@ -48,7 +48,7 @@ func (b *Builder) runCommand(built *workspace.Built) {
 	}
 	ctx, cancel := context.WithTimeout(b.copy.running, b.limit)
 	defer cancel()
-	stdout, stderr := &limited{most: mostOutput, full: cancel}, &limited{most: 64 << 10}
+	stdout, stderr := &limitedBuffer{most: mostOutput, full: cancel}, &limitedBuffer{most: 64 << 10}
 	cmd, err := process.Supervised(ctx, folder, args...)
 	if err == nil {
 		cmd.Stdout, cmd.Stderr = stdout, stderr
@@ -128,15 +128,15 @@ func (b *Builder) template(dir, named string) string {
 	return ""
 }
 
-// limited keeps the first bytes that are written to it. It does not embed the buffer, since io.Copy would then use the buffer's ReadFrom.
-type limited struct {
+// limitedBuffer keeps the first bytes that are written to it. It does not embed the buffer, since io.Copy would then use the buffer's ReadFrom.
+type limitedBuffer struct {
 	kept bytes.Buffer
 	most int
 	over bool
 	full func() // called once there are more; nil to go on
 }
 
-func (l *limited) Write(p []byte) (int, error) {
+func (l *limitedBuffer) Write(p []byte) (int, error) {
 	remaining := max(0, l.most-l.kept.Len())
 	if len(p) > remaining {
 		l.kept.Write(p[:remaining])

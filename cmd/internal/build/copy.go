@@ -31,7 +31,7 @@ type treeCopy struct {
 	root   string // of the copy
 	folder string // the working directory in the copy
 	forget func()
-	files  map[string]state // of the copy, before any build
+	files  map[string]fileState // of the copy, before any build
 
 	running context.Context // of the commands
 	stop    context.CancelFunc
@@ -42,8 +42,8 @@ type treeCopy struct {
 	reported bool // a build has reported what was written
 }
 
-// state tells whether a file was written.
-type state struct {
+// fileState tells whether a file was written.
+type fileState struct {
 	size int64
 	time time.Time
 	mode fs.FileMode
@@ -191,8 +191,8 @@ func (c *treeCopy) changed(dir string) []string {
 }
 
 // list returns the state of each file below a directory of the copy.
-func (c *treeCopy) list(dir string) (map[string]state, error) {
-	files := map[string]state{}
+func (c *treeCopy) list(dir string) (map[string]fileState, error) {
+	files := map[string]fileState{}
 	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
@@ -202,7 +202,7 @@ func (c *treeCopy) list(dir string) (map[string]state, error) {
 			return err
 		}
 		below, err := filepath.Rel(c.root, name)
-		files[filepath.ToSlash(below)] = state{info.Size(), info.ModTime(), info.Mode()}
+		files[filepath.ToSlash(below)] = fileState{info.Size(), info.ModTime(), info.Mode()}
 		return err
 	})
 	return files, err

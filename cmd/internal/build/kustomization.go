@@ -274,7 +274,7 @@ func (k *kustomization) add(r rejection, at string) {
 	if len(k.rejections) == mostRejections {
 		return
 	}
-	if n := find(k.root, at); n != nil && at != "" {
+	if n := findScalar(k.root, at); n != nil && at != "" {
 		r.line, r.column = n.Line, n.Column
 	}
 	if !slices.Contains(k.rejections, r) {
@@ -338,13 +338,13 @@ func (k *kustomization) isKnown() bool {
 	return nearest.Any(written, known)
 }
 
-// find returns the first scalar with a value, or with a key and the value as in KEY=FILE.
-func find(n *yaml.Node, value string) *yaml.Node {
+// findScalar returns the first scalar with a value, or with a key and the value as in KEY=FILE.
+func findScalar(n *yaml.Node, value string) *yaml.Node {
 	if n == nil || n.Kind == yaml.ScalarNode && (n.Value == value || value != "" && strings.HasSuffix(n.Value, "="+value)) {
 		return n
 	}
 	for _, child := range n.Content {
-		if found := find(child, value); found != nil {
+		if found := findScalar(child, value); found != nil {
 			return found
 		}
 	}
@@ -387,14 +387,14 @@ func (k *kustomization) plugins(text []byte, within string) {
 			}
 			return
 		}
-		fields := fieldsOf(object)
+		fields := fieldsInLowerCase(object)
 		if fields["apiversion"] != "builtin" {
 			continue
 		}
 		if kind, _ := fields["kind"].(string); strings.HasPrefix(kind, "HelmChart") {
 			k.reject(cmp.Or(within, kind), "kustomize would run helm to render the chart", "build the chart itself")
 		}
-		files := paths(object)
+		files := namedFiles(object)
 		slices.Sort(files)
 		for _, named := range files {
 			if named = withoutKey(named); isURL(named) {
@@ -421,8 +421,8 @@ func isObject(text []byte) bool {
 	}
 }
 
-// fieldsOf returns the fields of an object by their names in lower case, as kustomize ignores case. Other values have none.
-func fieldsOf(object any) map[string]any {
+// fieldsInLowerCase returns the fields of an object by their names in lower case, as kustomize ignores case. Other values have none.
+func fieldsInLowerCase(object any) map[string]any {
 	fields := map[string]any{}
 	switch object := object.(type) {
 	case map[string]any:
@@ -439,8 +439,8 @@ func fieldsOf(object any) map[string]any {
 	return fields
 }
 
-// paths returns the strings of fields that name files, in any order.
-func paths(value any) (found []string) {
+// namedFiles returns the strings of fields that name files, in any order.
+func namedFiles(value any) (found []string) {
 	var add func(value any, key string)
 	add = func(value any, key string) {
 		switch v := value.(type) {
@@ -453,7 +453,7 @@ func paths(value any) (found []string) {
 				add(item, key)
 			}
 		default:
-			for name, field := range fieldsOf(value) {
+			for name, field := range fieldsInLowerCase(value) {
 				add(field, name)
 			}
 		}

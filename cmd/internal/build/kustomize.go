@@ -101,7 +101,7 @@ func (b *Builder) rejections(dir, real string, rejected []*kustomization) findin
 			if r.fails {
 				code = codes.BuildFailed
 			}
-			at := fieldpath.Position{File: below(dir, real, k.file), Line: r.line, Column: r.column}
+			at := fieldpath.Position{File: asWritten(dir, real, k.file), Line: r.line, Column: r.column}
 			found = append(found, failure(code, at, r.message, r.help))
 		}
 	}

@@ -127,7 +127,7 @@ func (b *Builder) overlayTexts(dir string, top *kustomization) (texts [][]byte, 
 		if before, _, patches := bytes.Cut(text, []byte("runtimePatches")); patches && at == nil {
 			line := bytes.Count(before, []byte("\n"))
 			indent := len(before) - bytes.LastIndexByte(before, '\n')
-			at = &fieldpath.Position{File: below(dir, filepath.Dir(top.file), file), Line: line + 1, Column: indent}
+			at = &fieldpath.Position{File: asWritten(dir, filepath.Dir(top.file), file), Line: line + 1, Column: indent}
 		}
 	}
 	var read func(k *kustomization)

@@ -96,7 +96,7 @@ func (o *origins) annotated(d *manifest.Document) string {
 func (o *origins) generator(file, kind string) fieldpath.Position {
 	at := fieldpath.Position{File: file}
 	for _, k := range o.closure {
-		if kind == "" || below(o.dir, o.real, k.file) != file {
+		if kind == "" || asWritten(o.dir, o.real, k.file) != file {
 			continue
 		}
 		if key := k.key(strings.ToLower(kind[:1]) + kind[1:] + "Generator"); key != nil {
@@ -109,7 +109,7 @@ func (o *origins) generator(file, kind string) fieldpath.Position {
 // setter returns the position at which a kustomization sets a field.
 func (o *origins) setter(d *manifest.Document, path fieldpath.Path) (fieldpath.Position, bool) {
 	for _, k := range o.closure {
-		file := below(o.dir, o.real, k.file)
+		file := asWritten(o.dir, o.real, k.file)
 		for _, p := range slices.Backward(patchesOf(&k.Kustomization)) {
 			if at, ok := o.patch(k, p.Path, p.Patch, d, path); ok {
 				return at, true
@@ -127,16 +127,16 @@ func (o *origins) setter(d *manifest.Document, path fieldpath.Path) (fieldpath.P
 // patch returns the position at which a patch, of a file or of the kustomization itself, sets a field.
 func (o *origins) patch(k *kustomization, file, text string, d *manifest.Document, path fieldpath.Path) (fieldpath.Position, bool) {
 	if !strings.Contains(file, "\n") && file != "" {
-		name := filepath.Join(filepath.Dir(below(o.dir, o.real, k.file)), filepath.FromSlash(file))
+		name := filepath.Join(filepath.Dir(asWritten(o.dir, o.real, k.file)), filepath.FromSlash(file))
 		if f := o.sources.file(name); f != nil {
 			return f.sets(d, path)
 		}
 	}
-	node := find(k.root, text)
+	node := findScalar(k.root, text)
 	if text == "" || node == nil {
 		return fieldpath.Position{}, false
 	}
-	at, ok := newSource(below(o.dir, o.real, k.file), []byte(text)).sets(d, path)
+	at, ok := newSource(asWritten(o.dir, o.real, k.file), []byte(text)).sets(d, path)
 	at.Column = 0
 	if node.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0 {
 		at.Line = node.Line
@@ -148,29 +148,29 @@ func (o *origins) patch(k *kustomization, file, text string, d *manifest.Documen
 
 // replaces reports whether a replacement of the kustomization may write a field. The end of its target must be a step of the path.
 func (o *origins) replaces(k *kustomization, path fieldpath.Path) bool {
-	replacements := keyOf(k.root, "replacements")
+	replacements := valueOfKey(k.root, "replacements")
 	if replacements == nil {
 		return false
 	}
 	for _, r := range replacements.Content {
-		if file := keyOf(r, "path"); file != nil {
+		if file := valueOfKey(r, "path"); file != nil {
 			var document yaml.Node
-			name := filepath.Join(filepath.Dir(below(o.dir, o.real, k.file)), filepath.FromSlash(file.Value))
+			name := filepath.Join(filepath.Dir(asWritten(o.dir, o.real, k.file)), filepath.FromSlash(file.Value))
 			if data, ok := o.sources.read(name); !ok || yaml.Unmarshal(data, &document) != nil {
 				continue
 			}
 			r = &document
 		}
-		if targets(r, path) {
+		if targetsPath(r, path) {
 			return true
 		}
 	}
 	return false
 }
 
-// targets reports whether a field path within n ends with a step of the path.
-func targets(n *yaml.Node, path fieldpath.Path) bool {
-	if fields := keyOf(n, "fieldPaths"); fields != nil {
+// targetsPath reports whether a field path within n ends with a step of the path.
+func targetsPath(n *yaml.Node, path fieldpath.Path) bool {
+	if fields := valueOfKey(n, "fieldPaths"); fields != nil {
 		return slices.ContainsFunc(fields.Content, func(f *yaml.Node) bool {
 			end := strings.TrimSuffix(strings.ReplaceAll(f.Value, `\`, ""), "]")
 			return slices.ContainsFunc(path, func(s fieldpath.Step) bool {
@@ -182,7 +182,7 @@ func targets(n *yaml.Node, path fieldpath.Path) bool {
 			})
 		})
 	}
-	return slices.ContainsFunc(n.Content, func(child *yaml.Node) bool { return targets(child, path) })
+	return slices.ContainsFunc(n.Content, func(child *yaml.Node) bool { return targetsPath(child, path) })
 }
 
 // settersOf returns the keys of a kustomization that set a field.
@@ -233,8 +233,8 @@ func (k *kustomization) key(name string) *yaml.Node {
 	return nil
 }
 
-// keyOf returns the value of a key of a map, or nil.
-func keyOf(n *yaml.Node, name string) *yaml.Node {
+// valueOfKey returns the value of a key of a map, or nil.
+func valueOfKey(n *yaml.Node, name string) *yaml.Node {
 	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
 		if n.Content[i].Value == name {
 			return n.Content[i+1]
@@ -246,26 +246,26 @@ func keyOf(n *yaml.Node, name string) *yaml.Node {
 // sources holds the files that positions lie in. Builds share it.
 type sources struct {
 	tree  host.Tree
-	files parallel.Once[string, *source] // nil if it cannot be read
+	files parallel.Once[string, *sourceFile] // nil if it cannot be read
 }
 
-// source is a file with its objects.
-type source struct {
+// sourceFile is a file with its objects.
+type sourceFile struct {
 	data    []byte
 	objects []*manifest.Document
-	changes []jsonChange
+	changes []jsonPatchOperation
 }
 
-// jsonChange is an operation of a JSON patch that sets its field.
-type jsonChange struct {
+// jsonPatchOperation is an operation of a JSON patch that sets its field.
+type jsonPatchOperation struct {
 	path  []string   // the parts of the pointer
 	value *yaml.Node // nil for a copy
 	at    fieldpath.Position
 }
 
 // file returns a file, or nil if it cannot be read.
-func (s *sources) file(name string) *source {
-	return s.files.Of(name, func() *source {
+func (s *sources) file(name string) *sourceFile {
+	return s.files.Of(name, func() *sourceFile {
 		if info, err := fs.Stat(s.tree, name); err != nil || info.IsDir() {
 			return nil
 		}
@@ -311,18 +311,18 @@ func (s *sources) object(file string, made *manifest.Document) *manifest.Documen
 	return best
 }
 
-func newSource(name string, data []byte) *source {
-	s := &source{data: data}
+func newSource(name string, data []byte) *sourceFile {
+	s := &sourceFile{data: data}
 	if start := bytes.TrimSpace(data); bytes.HasPrefix(start, []byte("- ")) || bytes.HasPrefix(start, []byte("[")) || bytes.Contains(data, []byte("\n- op")) {
 		var document yaml.Node
 		if yaml.Unmarshal(data, &document) == nil && len(document.Content) > 0 {
 			for _, change := range document.Content[0].Content {
-				op, path := keyOf(change, "op"), keyOf(change, "path")
+				op, path := valueOfKey(change, "op"), valueOfKey(change, "path")
 				if path == nil || op != nil && (op.Value == "remove" || op.Value == "test") {
 					continue
 				}
 				at := fieldpath.Position{File: name, Line: path.Line, Column: path.Column}
-				s.changes = append(s.changes, jsonChange{pointer(path.Value), keyOf(change, "value"), at})
+				s.changes = append(s.changes, jsonPatchOperation{pointer(path.Value), valueOfKey(change, "value"), at})
 			}
 		}
 		return s
@@ -332,7 +332,7 @@ func newSource(name string, data []byte) *source {
 }
 
 // sets returns the position at which a patch sets a field of an object.
-func (s *source) sets(d *manifest.Document, path fieldpath.Path) (fieldpath.Position, bool) {
+func (s *sourceFile) sets(d *manifest.Document, path fieldpath.Path) (fieldpath.Position, bool) {
 	value, isScalar := d.Text(path)
 	for _, o := range slices.Backward(s.objects) {
 		if o.ID.Kind != d.ID.Kind || !o.Has(path) {
@@ -352,7 +352,7 @@ func (s *source) sets(d *manifest.Document, path fieldpath.Path) (fieldpath.Posi
 
 // sets returns the position at which the operation sets a field, to this value if it is a scalar. An index of the pointer stands for
 // any item: the list may have had others when the operation ran.
-func (c *jsonChange) sets(path fieldpath.Path, value string, isScalar bool) (fieldpath.Position, bool) {
+func (c *jsonPatchOperation) sets(path fieldpath.Path, value string, isScalar bool) (fieldpath.Position, bool) {
 	if len(c.path) > len(path) {
 		return fieldpath.Position{}, false
 	}
@@ -362,7 +362,7 @@ func (c *jsonChange) sets(path fieldpath.Path, value string, isScalar bool) (fie
 		}
 	}
 	at, node := c.at, c.value
-	if len(c.path) > 0 && node != nil && !isOf(node, path[len(c.path)-1]) {
+	if len(c.path) > 0 && node != nil && !mayBeSelected(node, path[len(c.path)-1]) {
 		return fieldpath.Position{}, false
 	}
 	for _, step := range path[len(c.path):] {
@@ -389,20 +389,20 @@ func stepInto(n *yaml.Node, step fieldpath.Step) (at, value *yaml.Node) {
 			if i++; isName && node.Value == name {
 				return node, n.Content[i]
 			}
-		case isIndex && i == index, !isName && !isIndex && isOf(node, step):
+		case isIndex && i == index, !isName && !isIndex && mayBeSelected(node, step):
 			return node, node
 		}
 	}
 	return nil, nil
 }
 
-// isOf reports whether n may be the item that a step selects. Any node may be if the step selects by no key.
-func isOf(n *yaml.Node, step fieldpath.Step) bool {
+// mayBeSelected reports whether n may be the item that a step selects. Any node may be if the step selects by no key.
+func mayBeSelected(n *yaml.Node, step fieldpath.Step) bool {
 	if element, ok := step.Element(); ok {
 		return n.Value == element
 	}
 	return !slices.ContainsFunc(step.Keys(), func(k fieldpath.ItemKey) bool {
-		value := keyOf(n, k.Name)
+		value := valueOfKey(n, k.Name)
 		return value == nil || value.Value != fmt.Sprint(k.Value)
 	})
 }

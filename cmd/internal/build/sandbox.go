@@ -198,7 +198,7 @@ func start(most time.Duration) (*builds, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot be started: %w", err)
 	}
-	stderr := &limited{most: 64 << 10}
+	stderr := &limitedBuffer{most: 64 << 10}
 	cmd.Stderr = stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {

@@ -65,7 +65,7 @@ func OpenRevision(rev string) (*GitFiles, error) {
 		return nil, fmt.Errorf("--git: %w", err)
 	}
 	r := &GitFiles{name: rev, root: root, prefix: prefix, most: mostGit}
-	tree, err := resolve(root, rev, "tree")
+	tree, err := resolveRevision(root, rev, "tree")
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func MergeBase(first, second string) (string, error) {
 	}
 	commits := make([]string, 2)
 	for i, rev := range []string{first, second} {
-		if commits[i], err = resolve(root, rev, "commit"); err != nil {
+		if commits[i], err = resolveRevision(root, rev, "commit"); err != nil {
 			return "", err
 		}
 	}
@@ -96,8 +96,8 @@ func MergeBase(first, second string) (string, error) {
 	return line(short), err
 }
 
-// resolve returns the hash of a revision's tree or commit.
-func resolve(root, rev, kind string) (string, error) {
+// resolveRevision returns the hash of a revision's tree or commit.
+func resolveRevision(root, rev, kind string) (string, error) {
 	hash, err := git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{"+kind+"}")
 	const lacks = 1 // the status of git for a revision that is missing, or of another kind
 	var exit interface{ ExitCode() int }

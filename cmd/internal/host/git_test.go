@@ -410,7 +410,7 @@ func TestResolve_Truth(t *testing.T) {
 		"exit 1": "has no revision", "kill -9 $$": "cannot be read: signal: killed", "echo 'fatal: Out of memory' >&2; exit 128": "cannot be read: git rev-parse: exit status 128: fatal: Out of memory",
 	} {
 		write(t, filepath.Join(programs, "git"), "#!/bin/sh\n"+script+"\n", 0o777)
-		if _, err := resolve(dir, "main", "tree"); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := resolveRevision(dir, "main", "tree"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: resolve() = %v, want %q", script, err, want)
 		}
 	}

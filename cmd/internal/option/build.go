@@ -19,7 +19,7 @@ func AddKustomize(f *pflag.FlagSet, dirs *[]string, usage string) {
 // AddBuilds adds the flags that build directories.
 func AddBuilds(f *pflag.FlagSet, flags *workspace.Flags) {
 	AddKustomize(f, &flags.Kustomize, "build the kustomizations in or below a directory, each as an input of its own with the other files")
-	command := value{kind: "string", parse: func(text string) error {
+	command := parsedFlag{kind: "string", parse: func(text string) error {
 		if strings.TrimSpace(text) == "" {
 			return errors.New("--build: the command is empty: name one, such as 'helm template {}'")
 		}

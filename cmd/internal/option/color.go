@@ -20,7 +20,7 @@ func colorWords() []string { return []string{string(autoColor), "always", "never
 // AddColor adds the flag --color.
 func AddColor(cmd *cobra.Command, color *Color) {
 	*color = autoColor
-	word := value{text: string(autoColor), kind: "string", parse: func(text string) error {
+	word := parsedFlag{text: string(autoColor), kind: "string", parse: func(text string) error {
 		*color = Color(text)
 		return OneOf("--color", text, colorWords()...)
 	}}

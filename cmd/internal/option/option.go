@@ -106,15 +106,15 @@ func ParseOnConflict(word string) (render.OnConflict, error) {
 	return rule, OneOf("--on-conflict", word, "fail", "last")
 }
 
-// value is a flag whose texts a function takes or rejects.
-type value struct {
+// parsedFlag is a flag whose texts a function takes or rejects.
+type parsedFlag struct {
 	text, kind string
 	parse      func(text string) error
 }
 
-func (v *value) String() string { return v.text }
+func (v *parsedFlag) String() string { return v.text }
 
-func (v *value) Set(text string) error {
+func (v *parsedFlag) Set(text string) error {
 	if err := v.parse(text); err != nil {
 		return exit.Usage(err)
 	}
@@ -123,7 +123,7 @@ func (v *value) Set(text string) error {
 }
 
 // Type returns the placeholder in the help.
-func (v *value) Type() string { return v.kind }
+func (v *parsedFlag) Type() string { return v.kind }
 
 // Repeated is a repeatable flag that keeps all its values in order. Unlike it, StringArray of pflag creates a CSV writer to
 // format its empty default. That would be two dozen for every command line.
@@ -145,7 +145,7 @@ type Paths []string
 func (p *Paths) String() string { return (*Repeated)(p).String() }
 
 func (p *Paths) Set(value string) error {
-	if strings.Contains(value, ",") && !isFile(value) {
+	if strings.Contains(value, ",") && !namesFile(value) {
 		*p = append(*p, strings.Split(value, ",")...)
 	} else {
 		*p = append(*p, value)
@@ -153,8 +153,8 @@ func (p *Paths) Set(value string) error {
 	return nil
 }
 
-// isFile reports whether a file has this name or matches this glob.
-func isFile(name string) bool {
+// namesFile reports whether a file has this name or matches this glob.
+func namesFile(name string) bool {
 	if _, err := os.Lstat(name); err == nil {
 		return true
 	}
@@ -181,7 +181,7 @@ func AddInputs(f *pflag.FlagSet, flags *workspace.Flags, filename, patch string)
 // AddSelector adds the flag that selects TrainJobs by their labels.
 func AddSelector(f *pflag.FlagSet, flags *workspace.Flags) {
 	flags.Unread = &workspace.Unread{}
-	selector := value{kind: "selector", parse: func(text string) error {
+	selector := parsedFlag{kind: "selector", parse: func(text string) error {
 		parsed, err := labels.Parse(text)
 		switch {
 		case err != nil:
@@ -197,7 +197,7 @@ func AddSelector(f *pflag.FlagSet, flags *workspace.Flags) {
 
 // AddPolicy adds the flag --policy.
 func AddPolicy(f *pflag.FlagSet, flags *workspace.Flags) {
-	policy := value{kind: "string", parse: func(file string) error {
+	policy := parsedFlag{kind: "string", parse: func(file string) error {
 		if file == "" || file == manifest.Stdin {
 			return fmt.Errorf("--policy: name a file, not %q", file)
 		}

@@ -175,7 +175,7 @@ func (c *Children) Add(f *pflag.FlagSet) {
 	f.StringVar(&c.Index, "index", "", "with --to=pods: only the Pods of this completion index, or of these: N or N..M")
 	f.BoolVar(&c.allIndexes, "all-indexes", false, "with --to=pods: also the Pods that a Job creates only as others finish")
 	f.BoolVar(&c.Explain, "explain", false, "with --to=jobs: say in a comment before each Job what it waits for")
-	most := value{text: strconv.Itoa(render.MaxPods), kind: "int", parse: func(text string) error {
+	most := parsedFlag{text: strconv.Itoa(render.MaxPods), kind: "int", parse: func(text string) error {
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || n < 1 {
 			return fmt.Errorf("--max-pods: invalid value %q: must be a whole number of at least 1", text)

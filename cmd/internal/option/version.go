@@ -14,7 +14,7 @@ const versionFlag = "trainer-version"
 
 // AddTrainerVersion adds the flag --trainer-version. It leaves the release nil without the flag.
 func AddTrainerVersion(cmd *cobra.Command, r **release.Release) {
-	version := value{kind: "version", parse: func(text string) error {
+	version := parsedFlag{kind: "version", parse: func(text string) error {
 		parsed, err := release.Parse(text)
 		if err != nil {
 			return fmt.Errorf("--%s: %w", versionFlag, err)

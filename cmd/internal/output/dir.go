@@ -33,7 +33,7 @@ type Outcome struct {
 // Write writes the files once all are complete. It leaves files with equal content and other files untouched, except files that pruning
 // removes.
 func (d Dir) Write(files []transaction.File, interrupted func() error) (made Outcome, err error) {
-	dir, err := open(d.Path)
+	dir, err := openOutput(d.Path)
 	if err != nil {
 		return made, err
 	}
@@ -54,8 +54,8 @@ func (d Dir) Write(files []transaction.File, interrupted func() error) (made Out
 	return made, nil
 }
 
-// open opens a directory for writing. No link of a repository chooses one outside of it.
-func open(dir string) (*transaction.Dir, error) {
+// openOutput opens a directory for writing. No link of a repository chooses one outside of it.
+func openOutput(dir string) (*transaction.Dir, error) {
 	if host.LeadsOut(dir) {
 		return nil, fmt.Errorf("%s %w; name where the link leads, or remove it", printable.Name(dir), host.ErrOutside)
 	}

@@ -56,7 +56,7 @@ func (w *Writing) In(dir string) (*transaction.Changes, error) {
 	if c := w.byPath[real]; c != nil {
 		return c, nil
 	}
-	d, err := open(dir)
+	d, err := openOutput(dir)
 	if err != nil {
 		return nil, err
 	}

@@ -69,7 +69,7 @@ func Read(root *os.Root, name string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close() // reading only
-	return read(name, f)
+	return readLimited(name, f)
 }
 
 // ReadFS reads a regular file of a file system. It assumes no links if the file system does not implement fs.ReadLinkFS.
@@ -91,10 +91,10 @@ func ReadInput(fsys fs.FS, name string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close() // reading only
-	return read(name, f)
+	return readLimited(name, f)
 }
 
-func read(name string, f fs.File) ([]byte, error) {
+func readLimited(name string, f fs.File) ([]byte, error) {
 	var b bytes.Buffer
 	info, err := f.Stat()
 	isLarge := err == nil && info.Size() > Limit

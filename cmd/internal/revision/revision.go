@@ -70,12 +70,12 @@ func Sides(p *host.Program, rev string, flags workspace.Flags) (old, new *Side, 
 			}
 		}
 	}
-	if old, err = open(first, flags); err != nil {
+	if old, err = openRevision(first, flags); err != nil {
 		return nil, nil, err
 	}
 	new = &Side{Name: "the working tree", Files: p.Files, Flags: flags}
 	if two {
-		if new, err = open(second, flags); err != nil {
+		if new, err = openRevision(second, flags); err != nil {
 			old.Close()
 			return nil, nil, err
 		}
@@ -158,8 +158,8 @@ func (w *watchedFiles) ReadDir(name string) ([]fs.DirEntry, error) {
 	return entries, w.note(err)
 }
 
-// open returns the version of a revision.
-func open(rev string, flags workspace.Flags) (*Side, error) {
+// openRevision returns the version of a revision.
+func openRevision(rev string, flags workspace.Flags) (*Side, error) {
 	files, err := host.OpenRevision(rev)
 	if err != nil {
 		return nil, err

@@ -147,7 +147,7 @@ func (d *Dir) Changed(files []File, look func(i int, text []byte), interrupted f
 // Write applies all changes. An error before all new files are complete, also one of interrupted, leaves everything as it was. The
 // message of a later error, such as a folder in place of a file, names the changed files.
 func Write(all []Changes, interrupted func() error, step func(done, total int)) error {
-	s := stage{known: map[entry]bool{}}
+	s := stage{known: map[dirEntry]bool{}}
 	err := s.fill(all, interrupted, step)
 	if err == nil {
 		err = interrupted()
@@ -172,8 +172,8 @@ func Write(all []Changes, interrupted func() error, step func(done, total int)) 
 	return nil
 }
 
-// entry is a file or a folder of a directory.
-type entry struct {
+// dirEntry is a file or a folder of a directory.
+type dirEntry struct {
 	dir  *Dir
 	name string
 }
@@ -181,14 +181,14 @@ type entry struct {
 // stage holds the new files of a run under their staged names.
 type stage struct {
 	files   []stagedFile // that are not renamed yet
-	created []entry      // the folders that the run has made, parents first
-	known   map[entry]bool
+	created []dirEntry   // the folders that the run has made, parents first
+	known   map[dirEntry]bool
 	changed []string // the files that the run has changed, for messages
 }
 
 // stagedFile is a file, and its name until all files are complete. It differs between runs, and between a directory and a folder of it.
 type stagedFile struct {
-	entry
+	dirEntry
 	as string
 }
 
@@ -204,14 +204,14 @@ func (s *stage) fill(all []Changes, interrupted func() error, step func(done, to
 				return notOf(c.Dir, name)
 			}
 		}
-		for _, f := range distinct(c.Write) {
+		for _, f := range distinctFiles(c.Write) {
 			if !IsName(f.Name) {
 				return notOf(c.Dir, f.Name)
 			}
 			if err := s.makeFolder(c.Dir, path.Dir(f.Name)); err != nil {
 				return err
 			}
-			s.files, texts = append(s.files, stagedFile{entry{c.Dir, f.Name}, f.Name + suffix}), append(texts, f.Text)
+			s.files, texts = append(s.files, stagedFile{dirEntry{c.Dir, f.Name}, f.Name + suffix}), append(texts, f.Text)
 		}
 	}
 	return concurrently(len(texts), func(i int) error {
@@ -232,7 +232,7 @@ func notOf(d *Dir, name string) error {
 
 // makeFolder makes a folder with its parents. A link in place of a folder is an error.
 func (s *stage) makeFolder(d *Dir, folder string) error {
-	at := entry{d, folder}
+	at := dirEntry{d, folder}
 	if folder == "." || s.known[at] {
 		return nil
 	}
@@ -302,8 +302,8 @@ func IsName(name string) bool {
 	return dir == "." || !strings.HasPrefix(dir, ".") && !strings.Contains(dir, "/.")
 }
 
-// distinct removes files with the name of an earlier one.
-func distinct(files []File) []File {
+// distinctFiles removes files with the name of an earlier one.
+func distinctFiles(files []File) []File {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(slices.Clone(files), func(f File) bool {
 		isDuplicate := seen[f.Name]

@@ -79,21 +79,21 @@ func (b *Built) trace(d *Decoded) {
 		} else {
 			f.Position = b.origin(f.Position.Line)(nil, nil)
 		}
-		withoutLine(f)
+		removeLineNumbers(f)
 		f.Build = b.Dir
 	}
 	for i, document := range d.Documents {
 		for j := range document.Findings {
-			withoutLine(&document.Findings[j])
+			removeLineNumbers(&document.Findings[j])
 			document.Findings[j].Build = b.Dir
 		}
 		document.Trace(origins[i])
 	}
 }
 
-// withoutLine removes the lines of the generated text from a message. An output that is not a stream of objects is a fault of
+// removeLineNumbers removes the lines of the generated text from a message. An output that is not a stream of objects is a fault of
 // the build.
-func withoutLine(f *finding.Finding) {
+func removeLineNumbers(f *finding.Finding) {
 	switch f.Code {
 	case codes.DuplicateKey:
 		f.Message, _, _ = strings.Cut(f.Message, " in line ")

@@ -97,7 +97,7 @@ func (st *Settings) nearest(fsys fs.FS, dir string) dirPolicy {
 		return g
 	}
 	g := st.config(fsys, path.Join(dir, ConfigName)).dirPolicy
-	if above, ok := parent(fsys, dir); ok && (g.release == nil || g.rules == nil || g.stock == nil) {
+	if above, ok := parentDir(fsys, dir); ok && (g.release == nil || g.rules == nil || g.stock == nil) {
 		g = g.or(st.nearest(fsys, above))
 	}
 	st.byDir[dir] = g
@@ -112,8 +112,8 @@ func dirOf(file string) string {
 	return path.Dir(filepath.ToSlash(file))
 }
 
-// parent returns the directory above another one. It returns false at the root of a git repository or of the file system.
-func parent(fsys fs.FS, dir string) (string, bool) {
+// parentDir returns the directory above another one. It returns false at the root of a git repository or of the file system.
+func parentDir(fsys fs.FS, dir string) (string, bool) {
 	if _, err := fs.Stat(fsys, path.Join(dir, ".git")); err == nil || dir == filepath.ToSlash(filepath.VolumeName(dir)) && dir != "" {
 		return "", false
 	}
