@@ -13,27 +13,27 @@ import (
 	"github.com/trainweld/trainweld/render/release/definition"
 )
 
-// convert makes a JSON Schema of an OpenAPI schema of Kubernetes. Unknown fields become errors, as under strict validation. Defaults
+// convertToJSONSchema makes a JSON Schema of an OpenAPI schema of Kubernetes. Unknown fields become errors, as under strict validation. Defaults
 // become a part of the descriptions: an editor would write them into each new object.
-func convert(root object) {
+func convertToJSONSchema(root object) {
 	definition.Walk(root, func(s object) {
 		if s["type"] == "object" && s["additionalProperties"] == nil && s["x-kubernetes-preserve-unknown-fields"] != true {
 			s["additionalProperties"] = false
 		}
-		describe(s)
+		completeDescription(s)
 		limit(s)
 		for name := range s {
 			if strings.HasPrefix(name, "x-kubernetes-") {
 				delete(s, name)
 			}
 		}
-		if s["nullable"] == true && text(s["type"]) != "" {
+		if s["nullable"] == true && stringOrEmpty(s["type"]) != "" {
 			s["type"] = []any{s["type"], "null"}
 		}
 		delete(s, "nullable")
 		delete(s, "default")
 	})
-	choose(root, "", words())
+	choose(root, "", acceptedValues())
 }
 
 // dropConstraints drops all but the types of a status: an API server takes it from nobody who creates the object.
@@ -48,7 +48,7 @@ func dropConstraints(status object) {
 
 // limit replaces the formats of numbers by their limits, and explains the pattern of quantities.
 func limit(s object) {
-	switch text(s["format"]) {
+	switch stringOrEmpty(s["format"]) {
 	case "int32":
 		for name, value := range map[string]float64{"minimum": math.MinInt32, "maximum": math.MaxInt32} {
 			if s[name] == nil {
@@ -65,9 +65,9 @@ func limit(s object) {
 	}
 }
 
-// describe completes a description by the default and by the rules.
-func describe(s object) {
-	parts := []string{paragraphs(text(s["description"]))}
+// completeDescription completes a description by the default and by the rules.
+func completeDescription(s object) {
+	parts := []string{paragraphs(stringOrEmpty(s["description"]))}
 	if value := s["default"]; value != nil && value != "" {
 		if j, err := json.Marshal(value); err == nil {
 			parts = append(parts, fmt.Sprintf("Default: %s.", j))
@@ -76,7 +76,7 @@ func describe(s object) {
 	rules, _ := s["x-kubernetes-validations"].([]any)
 	for _, rule := range rules {
 		fields, _ := rule.(object)
-		if message := text(fields["message"]); message != "" {
+		if message := stringOrEmpty(fields["message"]); message != "" {
 			parts = append(parts, "Rule: "+sentence(message))
 		}
 	}

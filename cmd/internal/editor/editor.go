@@ -115,10 +115,10 @@ func (b *builder) kind(kind string) (object, error) {
 	if kind == "JobSet" {
 		group = "jobset.x-k8s.io/v1alpha2"
 	}
-	convert(root)
+	convertToJSONSchema(root)
 	fields := root["properties"].(object)
 	fields["apiVersion"] = object{"const": group, "description": "The version of the API."}
-	fields["kind"] = object{"const": kind, "description": text(root["description"])}
+	fields["kind"] = object{"const": kind, "description": stringOrEmpty(root["description"])}
 	fields["metadata"] = metadata()
 	if status, ok := fields["status"].(object); ok {
 		dropConstraints(status)
@@ -134,7 +134,7 @@ func policySchema() (object, error) {
 	if err := json.Unmarshal(codes.PolicySchema(), &s); err != nil {
 		return nil, err
 	}
-	severities := below(s, "severities")
+	severities := schemaAt(s, "severities")
 	known := object{}
 	for pattern, level := range severities["patternProperties"].(object) {
 		for _, code := range codes.Codes() {
@@ -178,8 +178,8 @@ func optionsSchema() object {
 	return object{"title": "Options of golden cases", "type": "object", "additionalProperties": false, "properties": fields}
 }
 
-// below returns the schema of a field by the names that lead to it. It passes through the items of lists. It returns nil for no field.
-func below(s object, names ...string) object {
+// schemaAt returns the schema of a field by the names that lead to it. It passes through the items of lists. It returns nil for no field.
+func schemaAt(s object, names ...string) object {
 	for _, name := range names {
 		for s != nil && s["properties"] == nil {
 			s, _ = s["items"].(object)
@@ -192,8 +192,8 @@ func below(s object, names ...string) object {
 	return s
 }
 
-// items returns the schema of the items of a list, or the schema itself.
-func items(s object) object {
+// itemSchema returns the schema of the items of a list, or the schema itself.
+func itemSchema(s object) object {
 	if of, ok := s["items"].(object); ok {
 		return of
 	}
@@ -222,8 +222,8 @@ func nested(s object, path ...string) object {
 	return s
 }
 
-// text returns a string of decoded JSON, or "".
-func text(value any) string {
+// stringOrEmpty returns a string of decoded JSON, or "".
+func stringOrEmpty(value any) string {
 	s, _ := value.(string)
 	return s
 }

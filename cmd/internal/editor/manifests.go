@@ -21,17 +21,17 @@ func (b *builder) manifests() (object, error) {
 		return nil, err
 	}
 	definitions[anyObject] = one
-	return several("Manifests", anyObject, definitions), nil
+	return manifestsSchema("Manifests", anyObject, definitions), nil
 }
 
-// several returns the schema of a file with one object of a definition, with a List, or with an array. A List in a List has no schema:
+// manifestsSchema returns the schema of a file with one object of a definition, with a List, or with an array. A List in a List has no schema:
 // a schema that leads back to itself takes language servers minutes.
-func several(title, name string, definitions object) object {
+func manifestsSchema(title, name string, definitions object) object {
 	list := object{"items": reference(name)}
 	return object{
 		"title": title, "definitions": definitions,
 		"if": object{"type": "array"}, "then": list,
-		"else": object{"if": isList(), "then": object{"properties": object{"items": list}}, "else": reference(name)},
+		"else": object{"if": listSchema(), "then": object{"properties": object{"items": list}}, "else": reference(name)},
 	}
 }
 
@@ -46,9 +46,9 @@ func (b *builder) anyKind(definitions object) (object, error) {
 			return nil, err
 		}
 		definitions[kind] = of
-		version := text(below(of, "apiVersion")["const"])
+		version := stringOrEmpty(schemaAt(of, "apiVersion")["const"])
 		group, _, _ := strings.Cut(version, "/")
-		add(s, object{"if": isOf(kind, group), "then": reference(kind)})
+		add(s, object{"if": schemaOfKind(kind, group), "then": reference(kind)})
 		snippets = append(snippets, object{"label": kind, "body": kind})
 		if len(versions) == 0 || versions[len(versions)-1].(object)["label"] != version {
 			versions = append(versions, object{"label": version, "body": version})
@@ -78,7 +78,7 @@ func (b *builder) patches() (object, error) {
 	if err != nil {
 		return nil, err
 	}
-	return several(Patches, anyObject, object{
+	return manifestsSchema(Patches, anyObject, object{
 		Patches: patch, trainer.TrainJobKind: job,
 		anyObject: object{"if": object{"required": []any{"kind"}}, "then": reference(trainer.TrainJobKind), "else": reference(Patches)},
 	}), nil
@@ -87,14 +87,14 @@ func (b *builder) patches() (object, error) {
 // reference returns a reference to a definition.
 func reference(name string) object { return object{"$ref": "#/definitions/" + name} }
 
-// isOf returns a schema of the objects of a kind of a group.
-func isOf(kind, group string) object {
+// schemaOfKind returns a schema of the objects of a kind of a group.
+func schemaOfKind(kind, group string) object {
 	s := objectWithField("kind", kind)
 	s["type"], s["properties"].(object)["apiVersion"] = "object", object{"pattern": "^" + regexp.QuoteMeta(group) + "/"}
 	return s
 }
 
-// isList returns a schema of Lists of objects.
-func isList() object {
+// listSchema returns a schema of Lists of objects.
+func listSchema() object {
 	return object{"type": "object", "required": []any{"kind", "items"}, "properties": object{"kind": object{"pattern": "List$"}}}
 }

@@ -49,8 +49,8 @@ func fieldName(name string) string { return strings.TrimSuffix(name, "[]") }
 
 // nameRuntimes restricts the names in a TrainJob to the names of the runtimes.
 func (b *builder) nameRuntimes(root object) {
-	ref := below(root, "spec", "runtimeRef")
-	below(ref, "kind")["enum"] = []any{trainer.ClusterTrainingRuntimeKind, trainer.TrainingRuntimeKind}
+	ref := schemaAt(root, "spec", "runtimeRef")
+	schemaAt(ref, "kind")["enum"] = []any{trainer.ClusterTrainingRuntimeKind, trainer.TrainingRuntimeKind}
 	isNamespaced := objectWithField("kind", trainer.TrainingRuntimeKind)
 	add(ref, object{
 		"if":   isNamespaced,
@@ -115,15 +115,15 @@ func oneOf(names, hints []string, message string) object {
 	return object{"properties": object{"name": s}}
 }
 
-// group is the runtimes of a kind with equal jobs.
-type group struct {
+// runtimeGroup is the runtimes of a kind with equal jobs.
+type runtimeGroup struct {
 	kind  string
 	names []string
 	jobs  []Job
 }
 
 // groups returns the runtimes in groups, in the order of their first runtimes.
-func (b *builder) groups() []group {
+func (b *builder) groups() []runtimeGroup {
 	var merged []Runtime
 	for _, r := range b.names.Runtimes {
 		at := slices.IndexFunc(merged, func(known Runtime) bool { return known.Kind == r.Kind && known.Name == r.Name })
@@ -133,7 +133,7 @@ func (b *builder) groups() []group {
 			merged[at].Jobs = union(append(slices.Clone(merged[at].Jobs), r.Jobs...))
 		}
 	}
-	var groups []group
+	var groups []runtimeGroup
 	places := map[string]int{}
 	for _, r := range merged {
 		key := r.Kind
@@ -144,7 +144,7 @@ func (b *builder) groups() []group {
 		if !known {
 			at = len(groups)
 			places[key] = at
-			groups = append(groups, group{kind: r.Kind, jobs: r.Jobs})
+			groups = append(groups, runtimeGroup{kind: r.Kind, jobs: r.Jobs})
 		}
 		groups[at].names = append(groups[at].names, r.Name)
 	}
@@ -169,14 +169,14 @@ func union(jobs []Job) []Job {
 			at = len(all)
 			all = append(all, Job{Name: j.Name})
 		}
-		all[at].Containers = distinct(all[at].Containers, j.Containers)
-		all[at].InitContainers = distinct(all[at].InitContainers, j.InitContainers)
+		all[at].Containers = unionOfNames(all[at].Containers, j.Containers)
+		all[at].InitContainers = unionOfNames(all[at].InitContainers, j.InitContainers)
 	}
 	return all
 }
 
-// distinct returns the names of two lists, each once.
-func distinct(names, more []string) []string {
+// unionOfNames returns the names of two lists, each once.
+func unionOfNames(names, more []string) []string {
 	names = slices.Clone(names)
 	for _, name := range more {
 		if !slices.Contains(names, name) {
@@ -196,7 +196,7 @@ func (b *builder) inOverrides(jobs []Job, owner string) object {
 	// An override names its jobs and its containers side by side.
 	var all Job
 	for _, j := range jobs {
-		all.Containers, all.InitContainers = distinct(all.Containers, j.Containers), distinct(all.InitContainers, j.InitContainers)
+		all.Containers, all.InitContainers = unionOfNames(all.Containers, j.Containers), unionOfNames(all.InitContainers, j.InitContainers)
 	}
 	return object{"allOf": []any{s, nested(containers(all, owner), append([]string{"spec", list}, b.pathToPods()...)...)}}
 }

@@ -17,11 +17,11 @@ func (b *builder) trainJob() (object, error) {
 		return nil, err
 	}
 	root["required"] = append(root["required"].([]any), "spec")
-	overrides := below(root, "spec", string(b.release.Overrides))
+	overrides := schemaAt(root, "spec", string(b.release.Overrides))
 	if overrides == nil {
 		return nil, fmt.Errorf("the definition of Trainer %s lacks .spec.%s", b.release.Version, b.release.Overrides)
 	}
-	b.restrict(items(overrides))
+	b.restrict(itemSchema(overrides))
 	b.nameRuntimes(root)
 	return root, nil
 }
@@ -35,8 +35,8 @@ func (b *builder) patch() (object, error) {
 	if err != nil {
 		return nil, err
 	}
-	convert(root)
-	patch := items(below(root, "spec", string(b.release.Overrides)))
+	convertToJSONSchema(root)
+	patch := itemSchema(schemaAt(root, "spec", string(b.release.Overrides)))
 	b.restrict(patch)
 	add(patch, nested(b.jobs(b.unionOfJobs(), "no runtime"), b.pathToJobs()...))
 	delete(patch, "required") // --patch NAME=FILE and policies may name the manager
@@ -48,15 +48,15 @@ func (b *builder) patch() (object, error) {
 func (b *builder) restrict(patch object) {
 	for _, f := range b.api.Unpatchable() {
 		last := len(f.Path) - 1
-		parent := below(object{"properties": object{"patch": patch}}, append([]string{"patch"}, f.Path[:last]...)...)
+		parent := schemaAt(object{"properties": object{"patch": patch}}, append([]string{"patch"}, f.Path[:last]...)...)
 		if parent == nil {
 			continue // of a struct that the release lacks
 		}
-		reject(items(parent), f.Path[last], f.Message, f.Remedy)
+		rejectField(itemSchema(parent), f.Path[last], f.Message, f.Remedy)
 	}
 	b.restrictMetadata(patch)
 	b.restrictEnv(patch)
-	manager := below(patch, "manager")
+	manager := schemaAt(patch, "manager")
 	if manager == nil {
 		return
 	}
@@ -69,8 +69,8 @@ func (b *builder) restrict(patch object) {
 	}
 }
 
-// reject makes a field of an object an error with a message, and hides it from the completion.
-func reject(of object, field, message, remedy string) {
+// rejectField makes a field of an object an error with a message, and hides it from the completion.
+func rejectField(of object, field, message, remedy string) {
 	fields := of["properties"].(object)
 	if _, patchable := fields[field]; patchable {
 		return // in this release
@@ -89,7 +89,7 @@ func (b *builder) restrictMetadata(patch object) {
 	for i, path := range paths {
 		of := patch
 		for _, name := range append(slices.Clone(path), "template", "metadata") {
-			of = below(of, fieldName(name))
+			of = schemaAt(of, fieldName(name))
 		}
 		fields, _ := of["properties"].(object)
 		for name := range fields {
@@ -104,11 +104,11 @@ func (b *builder) restrictMetadata(patch object) {
 func (b *builder) restrictEnv(patch object) {
 	of := patch
 	for _, name := range b.pathToContainers() {
-		of = below(of, fieldName(name))
+		of = schemaAt(of, fieldName(name))
 	}
 	apis := check.EnvFields()
 	for _, name := range slices.Sorted(maps.Keys(apis)) {
-		add(items(of), object{
+		add(itemSchema(of), object{
 			"if":   objectWithField("name", name),
 			"then": object{"properties": object{"env": false}, "errorMessage": fmt.Sprintf("no patch may set env of a container called %q: set %s of the TrainJob instead", name, apis[name])},
 		})

@@ -116,7 +116,7 @@ func (c *conversion) launcherEnv(r *role, container string) []corev1.EnvVar {
 	if container != r.main || *c.ml.MPI.RunLauncherAsNode {
 		return nil
 	}
-	return []corev1.EnvVar{value("NVIDIA_VISIBLE_DEVICES", ""), value("NVIDIA_DRIVER_CAPABILITIES", "")}
+	return []corev1.EnvVar{envVar("NVIDIA_VISIBLE_DEVICES", ""), envVar("NVIDIA_DRIVER_CAPABILITIES", "")}
 }
 
 // serveSSH makes the nodes run sshd. Under the old controller they slept.

@@ -65,22 +65,22 @@ func (c *conversion) paddleRoles() []*role {
 // otherwise for the collective mode.
 func (c *conversion) paddleEnv(r *role) []corev1.EnvVar {
 	first := c.replicas[0]
-	env := []corev1.EnvVar{unbuffered(), value("PADDLE_JOB_ID", c.meta.Name), number("PADDLE_NNODES", c.total())}
+	env := []corev1.EnvVar{unbuffered(), envVar("PADDLE_JOB_ID", c.meta.Name), number("PADDLE_NNODES", c.total())}
 	if r == c.roles[0] {
 		env = append(env,
 			fieldEnv("POD_IP_DUMMY", "status.podIP"),
-			value("PADDLE_MASTER", fmt.Sprintf("$(POD_IP_DUMMY):%d", c.portOf(first))),
+			envVar("PADDLE_MASTER", fmt.Sprintf("$(POD_IP_DUMMY):%d", c.portOf(first))),
 		)
 	} else {
-		env = append(env, value("PADDLE_MASTER", fmt.Sprintf("%s:%d", c.mustHost(first, 0), c.portOf(first))))
+		env = append(env, envVar("PADDLE_MASTER", fmt.Sprintf("%s:%d", c.mustHost(first, 0), c.portOf(first))))
 	}
 	switch {
 	case c.replica(kubeflow.PaddleJobReplicaTypeMaster) == nil:
 		return env
 	case r.replica == first:
-		return append(env, value("PADDLE_SERVER_NUM", "1"))
+		return append(env, envVar("PADDLE_SERVER_NUM", "1"))
 	default:
-		return append(env, value("PADDLE_TRAINER_NUM", "1"))
+		return append(env, envVar("PADDLE_TRAINER_NUM", "1"))
 	}
 }
 

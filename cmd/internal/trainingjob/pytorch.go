@@ -74,7 +74,7 @@ func (p *pyTorch) basics(r *role) []corev1.EnvVar {
 	}
 	return append(env,
 		number("MASTER_PORT", p.portOf(p.master)),
-		value("MASTER_ADDR", p.mustHost(p.master, 0)),
+		envVar("MASTER_ADDR", p.mustHost(p.master, 0)),
 		number("WORLD_SIZE", int(p.total())*p.procsForWorld()),
 		p.rank(r, "RANK"),
 	)
@@ -86,12 +86,12 @@ func (p *pyTorch) allVariables(r *role) []corev1.EnvVar {
 	if p.master != nil {
 		env = append(env,
 			number("PET_MASTER_PORT", p.portOf(p.master)),
-			value("PET_MASTER_ADDR", p.mustHost(p.master, 0)),
+			envVar("PET_MASTER_ADDR", p.mustHost(p.master, 0)),
 			p.rank(r, "PET_NODE_RANK"),
 		)
 	}
 	if procs := p.procsPerNode(); procs != "" {
-		env = append(env, value("PET_NPROC_PER_NODE", procs))
+		env = append(env, envVar("PET_NPROC_PER_NODE", procs))
 	}
 	if p.spec.ElasticPolicy == nil {
 		return append(env, number("PET_NNODES", p.total()))
@@ -110,25 +110,25 @@ func (p *pyTorch) elastic() []corev1.EnvVar {
 	backend := ptr.Deref(policy.RDZVBackend, kubeflow.BackendC10D)
 	least, most := p.elasticRange()
 	env := []corev1.EnvVar{
-		value("PET_RDZV_ENDPOINT", fmt.Sprintf("%s:%d", host, port)),
-		value("PET_RDZV_BACKEND", string(backend)),
-		value("PET_NNODES", fmt.Sprintf("%d:%d", least, most)),
+		envVar("PET_RDZV_ENDPOINT", fmt.Sprintf("%s:%d", host, port)),
+		envVar("PET_RDZV_BACKEND", string(backend)),
+		envVar("PET_NNODES", fmt.Sprintf("%d:%d", least, most)),
 	}
 	if policy.MaxRestarts != nil {
 		env = append(env, number("PET_MAX_RESTARTS", *policy.MaxRestarts))
 	}
 	if policy.RDZVID != nil {
-		env = append(env, value("PET_RDZV_ID", *policy.RDZVID))
+		env = append(env, envVar("PET_RDZV_ID", *policy.RDZVID))
 	}
 	if len(policy.RDZVConf) > 0 {
 		var settings []string
 		for _, s := range policy.RDZVConf {
 			settings = append(settings, s.Key+"="+s.Value)
 		}
-		env = append(env, value("PET_RDZV_CONF", strings.Join(settings, ",")))
+		env = append(env, envVar("PET_RDZV_CONF", strings.Join(settings, ",")))
 	}
 	if policy.Standalone != nil && *policy.Standalone {
-		env = append(env, value("PET_STANDALONE", ""))
+		env = append(env, envVar("PET_STANDALONE", ""))
 	}
 	return env
 }

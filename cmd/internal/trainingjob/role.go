@@ -142,9 +142,9 @@ func (c *conversion) replaceHosts(text string) string {
 	return text
 }
 
-func value(name, value string) corev1.EnvVar { return corev1.EnvVar{Name: name, Value: value} }
+func envVar(name, value string) corev1.EnvVar { return corev1.EnvVar{Name: name, Value: value} }
 
-func number[T int | int32](name string, n T) corev1.EnvVar { return value(name, strconv.Itoa(int(n))) }
+func number[T int | int32](name string, n T) corev1.EnvVar { return envVar(name, strconv.Itoa(int(n))) }
 
 func fieldEnv(name, path string) corev1.EnvVar {
 	return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: path}}}
@@ -155,7 +155,7 @@ func (c *conversion) rank(r *role, name string) corev1.EnvVar {
 	switch {
 	case !r.jobPerPod && r == c.roles[0]:
 		if len(c.roles) > 1 {
-			return value(name, "0")
+			return envVar(name, "0")
 		}
 		return fieldEnv(name, completionIndex)
 	default:
@@ -164,4 +164,4 @@ func (c *conversion) rank(r *role, name string) corev1.EnvVar {
 }
 
 // unbuffered returns the variable that the old controller sets for Python in every container.
-func unbuffered() corev1.EnvVar { return value("PYTHONUNBUFFERED", "1") }
+func unbuffered() corev1.EnvVar { return envVar("PYTHONUNBUFFERED", "1") }

@@ -85,7 +85,7 @@ func (c *conversion) read(f framework, meta metav1.ObjectMeta, run kubeflow.RunP
 	c.checkName()
 	specsPath := fieldpath.Fields("spec", f.specs)
 	if len(specs) == 0 {
-		c.invalid(specsPath, "no replica type is there", fmt.Sprintf("write one of %s", names(f.types)))
+		c.invalid(specsPath, "no replica type is there", fmt.Sprintf("write one of %s", joinReplicaTypes(f.types)))
 	}
 	byType := map[kubeflow.ReplicaType]*replica{}
 	for _, written := range slices.Sorted(maps.Keys(specs)) {
@@ -93,7 +93,7 @@ func (c *conversion) read(f framework, meta metav1.ObjectMeta, run kubeflow.RunP
 		path := specsPath.Append(fieldpath.Key(string(written)))
 		switch {
 		case i < 0 && specs[written] != nil:
-			c.invalid(path, fmt.Sprintf("%s has no replica type %q", f.kind, written), fmt.Sprintf("write one of %s", names(f.types)))
+			c.invalid(path, fmt.Sprintf("%s has no replica type %q", f.kind, written), fmt.Sprintf("write one of %s", joinReplicaTypes(f.types)))
 		case specs[written] == nil:
 			c.invalid(path, "the replica type is empty", "write its template, or remove it")
 		case byType[f.types[i]] != nil:
@@ -227,7 +227,7 @@ func containerOf(pod *corev1.PodSpec, name string) *corev1.Container {
 	return nil
 }
 
-func names(types []kubeflow.ReplicaType) string {
+func joinReplicaTypes(types []kubeflow.ReplicaType) string {
 	var words []string
 	for _, t := range types {
 		words = append(words, string(t))

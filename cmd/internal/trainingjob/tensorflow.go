@@ -86,6 +86,6 @@ func (c *conversion) tensorFlowEnv(r *role, container string) []corev1.EnvVar {
 	task, _ := json.Marshal(r.replica.lower())
 	return []corev1.EnvVar{
 		fieldEnv(indexVariable, completionIndex),
-		value("TF_CONFIG", fmt.Sprintf(`{"cluster":%s,"task":{"type":%s,"index":$(%s)},"environment":"cloud"}`, hosts, task, indexVariable)),
+		envVar("TF_CONFIG", fmt.Sprintf(`{"cluster":%s,"task":{"type":%s,"index":$(%s)},"environment":"cloud"}`, hosts, task, indexVariable)),
 	}
 }

@@ -119,7 +119,7 @@ func run(p *host.Program, flags schemaFlags) error {
 	if err := report.WriteResult(p.Stderr, codes.Distinct(found), report.Options{}, false); err != nil {
 		return err
 	}
-	schema, err := editor.Schema(flags.kind, r, names(in, r))
+	schema, err := editor.Schema(flags.kind, r, repositoryNames(in, r))
 	if err != nil {
 		return exit.Usage(err)
 	}
@@ -133,8 +133,8 @@ func isOfNames(f finding.Finding) bool {
 	return workspace.IsRuntime(f.Object) || f.Object.Kind == "" && !isPatch
 }
 
-// names returns the names of the input.
-func names(in *workspace.Input, r *release.Release) editor.Names {
+// repositoryNames returns the names of the input.
+func repositoryNames(in *workspace.Input, r *release.Release) editor.Names {
 	all := editor.Names{Managers: in.KnownManagers()}
 	for _, runtime := range in.NamedRuntimes(r) {
 		origin := runtime.Position.String()
