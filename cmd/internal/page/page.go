@@ -112,15 +112,15 @@ func (b *Body) embed(tag, text string) {
 
 // policyOf returns the content security policy of a page with a generated style.
 func policyOf(generated string) string {
-	styles := source(style)
+	styles := cspHash(style)
 	if generated != "" {
-		styles += " " + source(generated)
+		styles += " " + cspHash(generated)
 	}
-	return "default-src 'none'; style-src " + styles + "; script-src " + source(script) + "; base-uri 'none'; form-action 'none'"
+	return "default-src 'none'; style-src " + styles + "; script-src " + cspHash(script) + "; base-uri 'none'; form-action 'none'"
 }
 
-// source returns the hash that allows a style or a script.
-func source(text string) string {
+// cspHash returns the hash that allows a style or a script.
+func cspHash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }

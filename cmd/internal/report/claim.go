@@ -57,7 +57,7 @@ type Claim struct {
 func (o Options) Claims(f finding.Finding) []Claim {
 	var all []Claim
 	for i, c := range claims(f) {
-		all = append(all, Claim{c.Layer, o.value(f, c), c.Position.String(), mark(f, i)})
+		all = append(all, Claim{c.Layer, o.value(f, c), c.Position.String(), winReason(f, i)})
 	}
 	return all
 }
@@ -76,7 +76,7 @@ func (o Options) orders(f finding.Finding) [][]string {
 	var rows [][]string
 	for _, order := range f.Orders {
 		outcome := order.Outcome(o.ShowValues)
-		if tail := below(f.Path, order.Path); len(tail) > 0 && order.Effect == "" {
+		if tail := pathWithin(f.Path, order.Path); len(tail) > 0 && order.Effect == "" {
 			outcome = strings.TrimPrefix(tail.String(), ".") + ": " + outcome
 		}
 		if order.Manager != "" {
@@ -87,8 +87,8 @@ func (o Options) orders(f finding.Finding) [][]string {
 	return rows
 }
 
-// below returns the steps that lead from one field to another one within it, or nil.
-func below(outer, path fieldpath.Path) fieldpath.Path {
+// pathWithin returns the steps that lead from one field to another one within it, or nil.
+func pathWithin(outer, path fieldpath.Path) fieldpath.Path {
 	if !path.HasPrefix(outer) {
 		return nil
 	}
@@ -146,8 +146,8 @@ func sharedSteps(claims []merge.Claim) (int, bool) {
 	return common, true
 }
 
-// mark returns the reason why the last claim wins, and "" for other claims.
-func mark(f finding.Finding, claim int) string {
+// winReason returns the reason why the last claim wins, and "" for other claims.
+func winReason(f finding.Finding, claim int) string {
 	switch {
 	case f.Code == codes.NotComposed && claim == len(f.Claims)-2:
 		return "wins in the cluster"

@@ -98,7 +98,7 @@ var (
 
 // githubRest counts the annotations that GitHub does not show at their lines. It returns "" if GitHub shows all.
 func (o Options) githubRest(findings finding.List) string {
-	groups, _ := o.groups(limited(o.Shown(findings)), MaxShown)
+	groups, _ := o.groups(limitFindings(o.Shown(findings)), MaxShown)
 	count := map[finding.Severity]int{}
 	for _, a := range annotations(groups) {
 		count[a.Severity]++

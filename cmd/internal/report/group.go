@@ -28,8 +28,8 @@ type Group struct {
 	kind string // of all objects; "" for several kinds
 }
 
-// cause is equal for findings with one cause.
-type cause struct {
+// groupKey is equal for findings with one cause.
+type groupKey struct {
 	code                        finding.Code
 	severity                    finding.Severity
 	message, path, help, claims string
@@ -86,7 +86,7 @@ func (o Options) causes(findings finding.List) (numbers, count []int) {
 	if o.All {
 		return numbers, []int{0}
 	}
-	known := map[cause]int{}
+	known := map[groupKey]int{}
 	for i, f := range findings {
 		c := o.causeOf(f)
 		n, ok := known[c]
@@ -101,9 +101,9 @@ func (o Options) causes(findings finding.List) (numbers, count []int) {
 	return numbers, count
 }
 
-func (o Options) causeOf(f finding.Finding) cause {
+func (o Options) causeOf(f finding.Finding) groupKey {
 	name := f.Object.Name
-	c := cause{
+	c := groupKey{
 		code: f.Code, severity: f.Severity,
 		message: Nameless(f.Message, name), path: Nameless(f.Path.String(), name), help: Nameless(o.help(f), name),
 	}

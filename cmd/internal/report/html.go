@@ -131,7 +131,7 @@ func card(b *page.Body, layers *page.Layers, opts Options, h head, groups []*Gro
 	}
 	for _, g := range groups {
 		b.Open("div", page.Class("entry item"))
-		entry(b, layers, opts, g)
+		appendGroup(b, layers, opts, g)
 		b.Close()
 	}
 	if len(groups) == 1 {
@@ -152,8 +152,8 @@ func (h head) remedy(b *page.Body) {
 	}
 }
 
-// entry appends the first finding of a group with its source line and its claims, and the places of others.
-func entry(b *page.Body, layers *page.Layers, opts Options, g *Group) {
+// appendGroup appends the first finding of a group with its source line and its claims, and the places of others.
+func appendGroup(b *page.Body, layers *page.Layers, opts Options, g *Group) {
 	f := g.First
 	at, where := f.Position.String(), objectAndField(f)
 	if at != "" || where != "" {
@@ -165,7 +165,7 @@ func entry(b *page.Body, layers *page.Layers, opts Options, g *Group) {
 		b.Text(where)
 		b.Close()
 	}
-	source(b, opts, f)
+	appendSourceLine(b, opts, f)
 	if all := opts.Claims(f); len(all) > 0 {
 		rows := make([]page.Claim, len(all))
 		for i, c := range all {
@@ -183,8 +183,8 @@ func entry(b *page.Body, layers *page.Layers, opts Options, g *Group) {
 	otherObjects(b, opts, g)
 }
 
-// source appends the source line of a finding, with a mark from its column on. The value of a field in dispute may begin below.
-func source(b *page.Body, opts Options, f finding.Finding) {
+// appendSourceLine appends the source line of a finding, with a mark from its column on. The value of a field in dispute may begin below.
+func appendSourceLine(b *page.Body, opts Options, f finding.Finding) {
 	shown, under, ok := opts.snippet(f, longestSnippet+opts.nameWidth(f))
 	if !ok {
 		return

@@ -127,7 +127,7 @@ func (o Options) jsonOrders(f finding.Finding) []jsonOrder {
 	var orders []jsonOrder
 	for _, order := range f.Orders {
 		j := jsonOrder{Writers: order.Writers, Value: order.Value, Unset: !order.IsSet && order.Effect == "", Manager: order.Manager, Effect: order.Effect}
-		if tail := below(f.Path, order.Path); len(tail) > 0 {
+		if tail := pathWithin(f.Path, order.Path); len(tail) > 0 {
 			j.Field = tail.String()
 		}
 		switch {

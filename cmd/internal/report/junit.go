@@ -158,7 +158,7 @@ func (o Options) junitCase(f finding.Finding) junitCase {
 func (o Options) plainText(f finding.Finding) string {
 	var b bytes.Buffer
 	o.Color = false
-	t := text{w: bufio.NewWriter(&b), opts: o}
+	t := textReport{w: bufio.NewWriter(&b), opts: o}
 	t.finding(f)
 	_ = t.w.Flush() // a buffer takes everything
 	return b.String()

@@ -10,8 +10,8 @@ import (
 // MaxFindings is the largest number of findings in a report.
 const MaxFindings = 100_000
 
-// limited returns the first MaxFindings findings, and a finding that counts the others.
-func limited(findings finding.List) finding.List {
+// limitFindings returns the first MaxFindings findings, and a finding that counts the others.
+func limitFindings(findings finding.List) finding.List {
 	if len(findings) <= MaxFindings {
 		return findings
 	}

@@ -111,7 +111,7 @@ func Write(w io.Writer, format string, findings finding.List, opts Options) erro
 	}
 	for _, f := range formats {
 		if f.name == format {
-			return f.write(w, limited(opts.Shown(findings)), opts)
+			return f.write(w, limitFindings(opts.Shown(findings)), opts)
 		}
 	}
 	return fmt.Errorf("unknown format %q: it is one of %s", format, strings.Join(Formats(), ", "))

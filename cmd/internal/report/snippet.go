@@ -25,7 +25,7 @@ const (
 
 // snippet writes the source line of a finding with a caret under its column. The line starts with its number, so that it
 // cannot imitate a line of the report or a workflow command.
-func (t text) snippet(f finding.Finding) {
+func (t textReport) snippet(f finding.Finding) {
 	shown, under, ok := t.opts.snippet(f, longestSnippet)
 	if !ok {
 		return

@@ -13,7 +13,7 @@ import (
 // writeText writes findings for people, one for each cause. The position and the message come first. The object and the field,
 // the source line, the claims, the help and further objects follow.
 func writeText(w io.Writer, findings finding.List, opts Options) error {
-	t := text{w: bufio.NewWriter(w), opts: opts}
+	t := textReport{w: bufio.NewWriter(w), opts: opts}
 	groups, left := opts.groups(findings, MaxShown)
 	for i := range groups {
 		t.finding(groups[i].First)
@@ -36,12 +36,12 @@ func (o Options) hinted(count string) string {
 	return count + "; " + o.More
 }
 
-type text struct {
+type textReport struct {
 	w    *bufio.Writer
 	opts Options
 }
 
-func (t text) finding(f finding.Finding) {
+func (t textReport) finding(f finding.Finding) {
 	if position := f.Position.String(); position != "" {
 		fmt.Fprintf(t.w, "%s: ", t.paint(host.Bold, Line(position)))
 	}
@@ -62,7 +62,7 @@ func (t text) finding(f finding.Finding) {
 }
 
 // more names the other objects of a group.
-func (t text) more(g *Group) {
+func (t textReport) more(g *Group) {
 	if g.Count == 1 {
 		return
 	}
@@ -78,7 +78,7 @@ func (t text) more(g *Group) {
 }
 
 // claims writes a table of the claims with their layers, values and positions.
-func (t text) claims(f finding.Finding) {
+func (t textReport) claims(f finding.Finding) {
 	all := t.opts.Claims(f)
 	rows := make([][]string, len(all))
 	for i, c := range all {
@@ -88,7 +88,7 @@ func (t text) claims(f finding.Finding) {
 }
 
 // orders writes a table of the orders of the writers and their outcomes.
-func (t text) orders(f finding.Finding) {
+func (t textReport) orders(f finding.Finding) {
 	rows := t.opts.orders(f)
 	for _, row := range rows {
 		for i := range row {
@@ -99,7 +99,7 @@ func (t text) orders(f finding.Finding) {
 }
 
 // table writes rows in columns, without empty columns.
-func (t text) table(rows [][]string) {
+func (t textReport) table(rows [][]string) {
 	var widths []int
 	for _, row := range rows {
 		widths = Measure(widths, row)
@@ -127,6 +127,6 @@ func colorOf(s finding.Severity) string {
 	}
 }
 
-func (t text) paint(color, text string) string {
+func (t textReport) paint(color, text string) string {
 	return host.Painter(t.opts.Color).Paint(color, text)
 }
