@@ -342,7 +342,7 @@ func (c *effects) skipped(reason string) string {
 
 // random tells of a list that gets a random order.
 func (c *effects) random(e Effect) string {
-	if e.Kind == jobKind && c.second.Unordered[e.Name] && isList(e.at) {
+	if e.Kind == jobKind && c.second.Unordered[e.Name] && isUnorderedList(e.at) {
 		return "; in an order that changes from run to run, as Go's maps do"
 	}
 	return ""
@@ -402,7 +402,7 @@ func isMutable(path, template fieldpath.Path) bool {
 	return false
 }
 
-func isList(path fieldpath.Path) bool {
+func isUnorderedList(path fieldpath.Path) bool {
 	pod := fieldpath.Fields("spec", "template", "spec")
 	return path.HasPrefix(pod.Append(fieldpath.Field("tolerations"))) || path.HasPrefix(pod.Append(fieldpath.Field("schedulingGates")))
 }

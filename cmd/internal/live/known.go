@@ -91,12 +91,12 @@ func plainMeta(o metav1.Object) {
 	o.SetSelfLink("")
 	o.SetManagedFields(nil)
 	o.SetOwnerReferences(nil)
-	o.SetFinalizers(without(o.GetFinalizers(), batchv1.JobTrackingFinalizer, metav1.FinalizerOrphanDependents, metav1.FinalizerDeleteDependents))
+	o.SetFinalizers(removeValues(o.GetFinalizers(), batchv1.JobTrackingFinalizer, metav1.FinalizerOrphanDependents, metav1.FinalizerDeleteDependents))
 	o.SetLabels(withoutKeys(o.GetLabels(), jobset.JobSetUIDKey, batchv1.ControllerUidLabel, "controller-uid", restartAttempt))
 	o.SetAnnotations(withoutKeys(o.GetAnnotations(), jobset.JobSetUIDKey, corev1.LastAppliedConfigAnnotation, batchv1.JobIndexFailureCountAnnotation, restartAttempt))
 }
 
-func without(list []string, values ...string) []string {
+func removeValues(list []string, values ...string) []string {
 	list = slices.DeleteFunc(list, func(s string) bool { return slices.Contains(values, s) })
 	if len(list) == 0 {
 		return nil
@@ -125,9 +125,9 @@ func plainSelector(spec *batchv1.JobSpec) {
 }
 
 // defaults returns the defaults of the types in Jobs and Pods.
-var defaults = sync.OnceValue(func() *schema.Defaults { return schema.PodRules(reflect.TypeFor[kinds]()).Defaults })
+var defaults = sync.OnceValue(func() *schema.Defaults { return schema.PodRules(reflect.TypeFor[renderedKinds]()).Defaults })
 
-type kinds struct {
+type renderedKinds struct {
 	JobSet *jobset.JobSet
 	Job    *batchv1.Job
 	Pod    *corev1.Pod

@@ -246,7 +246,7 @@ func (d *Dump) group(found []*Object) {
 			d.family(o.ID.Namespace, o.ID.Name).TrainJob = o
 		case workspace.JobSetKind:
 			d.family(o.ID.Namespace, o.ID.Name).JobSet = o
-			if name := owner(o, trainer.TrainJobKind); name != "" && name != o.ID.Name {
+			if name := ownerName(o, trainer.TrainJobKind); name != "" && name != o.ID.Name {
 				d.family(o.ID.Namespace, name).addDuplicate(o)
 			}
 		}
@@ -263,7 +263,7 @@ func (d *Dump) group(found []*Object) {
 		if o.ID.Kind != podKind {
 			continue
 		}
-		f := ofJob[fieldpath.Object{Kind: jobKind, Namespace: o.ID.Namespace, Name: owner(o, jobKind)}]
+		f := ofJob[fieldpath.Object{Kind: jobKind, Namespace: o.ID.Namespace, Name: ownerName(o, jobKind)}]
 		if name := o.Value.GetLabels()[jobset.JobSetNameKey]; f == nil && name != "" {
 			f = d.family(o.ID.Namespace, name)
 		}
@@ -296,7 +296,7 @@ func (d *Dump) Family(id fieldpath.Object) *Family { return d.families[id] }
 
 // IsOfTrainer reports whether a TrainJob is or was the owner of the family.
 func (f *Family) IsOfTrainer() bool {
-	return f.TrainJob != nil || f.JobSet != nil && owner(f.JobSet, trainer.TrainJobKind) != ""
+	return f.TrainJob != nil || f.JobSet != nil && ownerName(f.JobSet, trainer.TrainJobKind) != ""
 }
 
 // Release frees the memory of a family's objects that can be read again.
@@ -313,11 +313,11 @@ func (f *Family) Release() {
 
 // jobSetOf returns the name of the JobSet that owns a Job, or else of that in its labels.
 func jobSetOf(job *Object) string {
-	return cmp.Or(owner(job, workspace.JobSetKind), job.Value.GetLabels()[jobset.JobSetNameKey])
+	return cmp.Or(ownerName(job, workspace.JobSetKind), job.Value.GetLabels()[jobset.JobSetNameKey])
 }
 
-// owner returns the name of the owner of a kind, or "".
-func owner(o *Object, kind string) string {
+// ownerName returns the name of the owner of a kind, or "".
+func ownerName(o *Object, kind string) string {
 	for _, ref := range o.Value.GetOwnerReferences() {
 		if ref.Kind == kind {
 			return ref.Name
@@ -328,7 +328,7 @@ func owner(o *Object, kind string) string {
 
 // JobOf returns the Job of a Pod, or nil if the dump lacks it.
 func (f *Family) JobOf(pod *Object) *Object {
-	return f.Job(cmp.Or(owner(pod, jobKind), pod.Value.GetLabels()[batchv1.JobNameLabel]))
+	return f.Job(cmp.Or(ownerName(pod, jobKind), pod.Value.GetLabels()[batchv1.JobNameLabel]))
 }
 
 // Job returns the Job of a name, or nil.

@@ -52,9 +52,9 @@ func (m *Object) Apply(reading finding.List) (*Result, finding.List) {
 	var found finding.List
 	if m.typ == option.StrategicType {
 		base, _ := m.base.Fields() // an error is that of the merge
-		inputs := []input{{value: base}}
+		inputs := []inputValue{{value: base}}
 		for i := range m.patches {
-			inputs = append(inputs, input{&m.patches[i], m.patches[i].fields})
+			inputs = append(inputs, inputValue{&m.patches[i], m.patches[i].fields})
 		}
 		found = itemCheck{m}.items(out.Type, out.Fields, nil, inputs)
 	}

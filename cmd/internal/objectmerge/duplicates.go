@@ -61,23 +61,23 @@ func duplicateSeverity(item reflect.Type) finding.Severity {
 // itemCheck checks the items of a merged object by their keys in the API.
 type itemCheck struct{ *Object }
 
-// input is a value of the base or of a patch.
-type input struct {
+// inputValue is a value of the base or of a patch.
+type inputValue struct {
 	patch *Patch // nil for the base
 	value any
 }
 
 // items reports items with the same keys, and items that the merge has dropped, if a patch has one. The inputs are the values
 // that the base and the patches set here.
-func (c itemCheck) items(t *schema.Type, value any, path fieldpath.Path, inputs []input) (found finding.List) {
+func (c itemCheck) items(t *schema.Type, value any, path fieldpath.Path, inputs []inputValue) (found finding.List) {
 	if list, ok := value.([]any); ok && t.KeyField() != nil {
 		found = c.list(t, list, path, inputs)
 	}
-	within := map[fieldpath.Step][]input{}
+	within := map[fieldpath.Step][]inputValue{}
 	for _, in := range inputs {
 		eachPart(t, in.value, nil, func(_ *schema.Type, part any, at fieldpath.Path) {
 			if known := within[at[0]]; len(known) == 0 || known[len(known)-1].patch != in.patch { // the first of its key
-				within[at[0]] = append(known, input{in.patch, part})
+				within[at[0]] = append(known, inputValue{in.patch, part})
 			}
 		})
 	}
@@ -117,7 +117,7 @@ type patchItem struct {
 }
 
 // list checks one list.
-func (c itemCheck) list(t *schema.Type, list []any, path fieldpath.Path, inputs []input) (found finding.List) {
+func (c itemCheck) list(t *schema.Type, list []any, path fieldpath.Path, inputs []inputValue) (found finding.List) {
 	merged, double := map[string]bool{}, []merge.Object(nil)
 	for _, item := range list {
 		if object, ok := item.(merge.Object); ok && object[t.Key] != nil {
@@ -137,7 +137,7 @@ func (c itemCheck) list(t *schema.Type, list []any, path fieldpath.Path, inputs 
 	var objects []merge.Object // nil for those that a patch deletes
 	places := map[string][]int{}
 	add := func(object merge.Object) {
-		key := keyOf(t, object)
+		key := mergeKeyOf(t, object)
 		objects, places[key] = append(objects, object), append(places[key], len(objects))
 	}
 	for _, in := range inputs {
@@ -152,15 +152,15 @@ func (c itemCheck) list(t *schema.Type, list []any, path fieldpath.Path, inputs 
 				objects = nil
 				clear(places)
 			case object["$patch"] != nil: // what it deletes is no loss
-				for _, i := range places[keyOf(t, object)] {
+				for _, i := range places[mergeKeyOf(t, object)] {
 					objects[i] = nil
 				}
-				delete(places, keyOf(t, object))
+				delete(places, mergeKeyOf(t, object))
 			default:
 				at := patchItem{in.patch, n, object[second.name] != nil}
 				patched[keysText(t, object)] = at
 				if at.isClear {
-					byMergeKey[keyOf(t, object)] = at
+					byMergeKey[mergeKeyOf(t, object)] = at
 					add(object)
 				}
 			}
@@ -168,7 +168,7 @@ func (c itemCheck) list(t *schema.Type, list []any, path fieldpath.Path, inputs 
 	}
 	report := func(code finding.Code, severity finding.Severity, object merge.Object, at patchItem, message, help string) {
 		found = append(found, finding.Finding{
-			Code: code, Severity: severity, Object: c.ID, Path: path.Append(fieldpath.Item(t.Key, keyOf(t, object))),
+			Code: code, Severity: severity, Object: c.ID, Path: path.Append(fieldpath.Item(t.Key, mergeKeyOf(t, object))),
 			Position: at.manager.document.Position(path.Append(fieldpath.Index(at.index))), Message: message, Remedy: finding.Remedy{Text: help},
 		})
 	}
@@ -182,9 +182,9 @@ func (c itemCheck) list(t *schema.Type, list []any, path fieldpath.Path, inputs 
 	}
 	for _, object := range objects {
 		key := keysText(t, object)
-		if at, ok := byMergeKey[keyOf(t, object)]; ok && object != nil && !merged[key] {
+		if at, ok := byMergeKey[mergeKeyOf(t, object)]; ok && object != nil && !merged[key] {
 			merged[key] = true // reported once
-			report(codes.SameKey, finding.Warning, object, at, fmt.Sprintf("the result lacks %s: a strategic merge patch has one item of %s %s", key, t.Key, keyOf(t, object)),
+			report(codes.SameKey, finding.Warning, object, at, fmt.Sprintf("the result lacks %s: a strategic merge patch has one item of %s %s", key, t.Key, mergeKeyOf(t, object)),
 				"use --type=merge with the whole list to have both items")
 		}
 	}

@@ -186,7 +186,7 @@ func keyIn(item any, key string) string {
 	return fmt.Sprint(object[key])
 }
 
-func keyOf(t *schema.Type, item any) string { return keyIn(item, t.Key) }
+func mergeKeyOf(t *schema.Type, item any) string { return keyIn(item, t.Key) }
 
 // fieldsOf returns the fields of a merged value that the base or one of the patches sets.
 func (m *Object) fieldsOf(value any, patches []Patch) (merge.Object, error) {

@@ -21,12 +21,12 @@ import (
 // Queue holds the ResourceFlavors and the admitted Workloads of --flavors, and the assignments of --flavor.
 type Queue struct {
 	Flavors   []render.ResourceFlavor
-	workloads []*admitted
+	workloads []*admittedWorkload
 	assigned  map[string]string // the flavor of each Pod set; nil without --flavor
 }
 
-// admitted is a Workload that no TrainJob has used yet, or one that is used.
-type admitted struct {
+// admittedWorkload is a Workload that no TrainJob has used yet, or one that is used.
+type admittedWorkload struct {
 	render.Workload
 	document *manifest.Document
 	used     atomic.Bool
@@ -100,7 +100,7 @@ func (q *Queue) add(d *manifest.Document, flags workspace.Flags) error {
 		q.Flavors = append(q.Flavors, f)
 		return nil
 	}
-	w := &admitted{document: d}
+	w := &admittedWorkload{document: d}
 	if err := json.Unmarshal(data, &w.Workload); err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func (q *Queue) add(d *manifest.Document, flags workspace.Flags) error {
 // Admit returns the TrainJob with the patch that Kueue writes on its admission, and the findings if there is none. Without an assignment and a
 // Workload, the TrainJob stays as it is. The rendering reports a TrainJob that is invalid itself.
 func (q *Queue) Admit(in *workspace.Input, j workspace.Job, opts render.Options) (workspace.Job, finding.List) {
-	at := slices.IndexFunc(q.workloads, func(w *admitted) bool { return w.Owns(j.TrainJob) })
+	at := slices.IndexFunc(q.workloads, func(w *admittedWorkload) bool { return w.Owns(j.TrainJob) })
 	if q.assigned == nil && at < 0 {
 		return j, nil
 	}

@@ -125,7 +125,7 @@ func (t PodTable) row(r render.PodRange) []string {
 	}
 	row := []string{
 		job, index, hostname, dns,
-		pairs(pod.Spec.NodeSelector), resourcesText(render.Requests(&pod.Spec)), fmt.Sprint(podGPUs(pod)), t.waits[job],
+		formatMap(pod.Spec.NodeSelector), resourcesText(render.Requests(&pod.Spec)), fmt.Sprint(podGPUs(pod)), t.waits[job],
 	}
 	if t.wide {
 		var images, volumes []string
@@ -149,11 +149,11 @@ func resourcesText(list corev1.ResourceList) string {
 	for name, q := range list {
 		text[string(name)] = q.String()
 	}
-	return pairs(text)
+	return formatMap(text)
 }
 
-// pairs formats a map like kubectl: key=value, sorted.
-func pairs(m map[string]string) string {
+// formatMap formats a map like kubectl: key=value, sorted.
+func formatMap(m map[string]string) string {
 	list := make([]string, 0, len(m))
 	for key, value := range m {
 		list = append(list, key+"="+value)

@@ -28,7 +28,7 @@ type fix struct {
 
 // change is a change of an object.
 type change struct {
-	*object
+	*editedObject
 	manifest.Change
 	// isShared tells that the object holds a patch of several TrainJobs.
 	isShared bool
@@ -66,7 +66,7 @@ func (r *pass) add(f finding.Finding) {
 
 // repairOf returns the function that makes the changes for a finding, or nil for a finding without a repair.
 func (r *pass) repairOf(f finding.Finding) func(finding.Finding) ([]change, error) {
-	switch isConflict := isConflict(f); {
+	switch isConflict := isFixableConflict(f); {
 	case f.Remedy.Do == finding.Compose && f.Remedy.IsCertain && r.winner(f) == "":
 		return r.compose
 	case isConflict && r.opts.Union && hasUnion(f):
@@ -84,8 +84,8 @@ func (r *pass) repairOf(f finding.Finding) func(finding.Finding) ([]change, erro
 	}
 }
 
-// isConflict reports whether a finding is on managers that disagree.
-func isConflict(f finding.Finding) bool {
+// isFixableConflict reports whether a finding is on managers that disagree.
+func isFixableConflict(f finding.Finding) bool {
 	return f.Code == codes.Overlap || f.Code == codes.Union || f.Code == codes.Forced
 }
 
@@ -162,7 +162,7 @@ func (r *pass) missing(f finding.Finding) (fieldRef, error) {
 
 func (r *pass) change(f finding.Finding, at fieldRef, c manifest.Change) change {
 	c.Value = jsonValue(c.Value)
-	return change{object: at.object, Change: c, isShared: !at.isOf(f) && len(r.usersOf(at.at.File)) > 0 && isOfTrainJob(f)}
+	return change{editedObject: at.editedObject, Change: c, isShared: !at.isOf(f) && len(r.usersOf(at.at.File)) > 0 && isOfTrainJob(f)}
 }
 
 // winner returns the first preferred manager that takes part in a conflict, or "".
@@ -274,7 +274,7 @@ func (p fieldRef) isDuplicate(value any) bool {
 }
 
 // itemsWith returns the positions of a field in the items of a list, by its text. Many conflicts ask for the same list.
-func (o *object) itemsWith(list fieldpath.Path, field fieldpath.Step) map[string][]fieldpath.Position {
+func (o *editedObject) itemsWith(list fieldpath.Path, field fieldpath.Step) map[string][]fieldpath.Position {
 	key := list.Append(field).String()
 	items, known := o.items[key]
 	if !known {

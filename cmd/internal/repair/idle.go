@@ -31,11 +31,11 @@ func idleItems(d *manifest.Document, removed []fieldpath.Path) []fieldpath.Path 
 	return slices.DeleteFunc(idle, func(item fieldpath.Path) bool { return all.hasPrefix(item, len(item)-1) })
 }
 
-// paths is a set of paths.
-type paths map[string]bool
+// pathSet is a set of paths.
+type pathSet map[string]bool
 
-func pathsOf(list []fieldpath.Path) paths {
-	set := paths{}
+func pathsOf(list []fieldpath.Path) pathSet {
+	set := pathSet{}
 	for _, path := range list {
 		set[path.String()] = true
 	}
@@ -43,7 +43,7 @@ func pathsOf(list []fieldpath.Path) paths {
 }
 
 // hasPrefix reports whether the set has one of the first n steps of a path, or fewer of them.
-func (s paths) hasPrefix(path fieldpath.Path, n int) bool {
+func (s pathSet) hasPrefix(path fieldpath.Path, n int) bool {
 	for ; len(s) > 0 && n > 0; n-- {
 		if s[path[:n].String()] {
 			return true

@@ -74,7 +74,7 @@ func (r *pass) migrate(f finding.Finding) ([]change, error) {
 	}
 	changes := make([]change, len(made))
 	for i := range made {
-		changes[i] = change{object: object, Change: made[i]}
+		changes[i] = change{editedObject: object, Change: made[i]}
 	}
 	return changes, nil
 }

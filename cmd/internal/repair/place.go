@@ -12,14 +12,14 @@ import (
 
 // fieldRef is a field of an object in a file.
 type fieldRef struct {
-	*object
+	*editedObject
 	path fieldpath.Path
 	// isOwn tells that the path is the finding's: the field is not in a file of patches.
 	isOwn bool
 }
 
-// object is an object of a file, with the changes to it.
-type object struct {
+// editedObject is an object of a file, with the changes to it.
+type editedObject struct {
 	*manifest.Document
 	at fieldpath.Position // identifies the object
 	// bases are the paths of its patches, and starts the positions of all but the first. Both are nil before the first use.
@@ -42,7 +42,7 @@ func (r *pass) fieldRef(p fieldpath.Position, path fieldpath.Path) (fieldRef, er
 		return fieldRef{}, errNoPlace
 	}
 	document := object.Document
-	found := fieldRef{object: object}
+	found := fieldRef{editedObject: object}
 	if document.IsAt(path, p) {
 		found.path, found.isOwn = path, true
 		return found, nil
@@ -60,7 +60,7 @@ func (r *pass) fieldRef(p fieldpath.Position, path fieldpath.Path) (fieldRef, er
 
 // basesAt returns the paths of the patches that may hold a position. They are the object as one patch, and the last patch that starts
 // before. An alias shares values with other patches.
-func (o *object) basesAt(p fieldpath.Position) []fieldpath.Path {
+func (o *editedObject) basesAt(p fieldpath.Position) []fieldpath.Path {
 	if o.bases == nil {
 		o.bases = patchesIn(o.Document)
 		for _, base := range o.bases[1:] {
@@ -77,7 +77,7 @@ func (o *object) basesAt(p fieldpath.Position) []fieldpath.Path {
 }
 
 // objectAt returns the object that holds a position, or nil.
-func (r *pass) objectAt(p fieldpath.Position) *object {
+func (r *pass) objectAt(p fieldpath.Position) *editedObject {
 	data, ok := r.in.Data(p.File)
 	if !ok || p.Line == 0 {
 		return nil
@@ -93,7 +93,7 @@ func (r *pass) objectAt(p fieldpath.Position) *object {
 	}
 	at := document.TextPosition(nil)
 	if r.objects[at] == nil {
-		r.objects[at] = &object{Document: document, at: at, items: map[string]map[string][]fieldpath.Position{}, isShared: bytes.ContainsRune(data, '*')}
+		r.objects[at] = &editedObject{Document: document, at: at, items: map[string]map[string][]fieldpath.Position{}, isShared: bytes.ContainsRune(data, '*')}
 	}
 	return r.objects[at]
 }

@@ -19,8 +19,8 @@ type pass struct {
 	*fixer
 	in      *workspace.Input
 	texts   map[string]*manifest.Texts
-	objects map[fieldpath.Position]*object
-	marks   map[string]mark
+	objects map[fieldpath.Position]*editedObject
+	marks   map[string]changeBlocker
 	users   map[string][]fieldpath.Object
 	fixes   []*fix
 	jobs    *workspace.Input // the TrainJobs, decoded for a rewriting; nil until one is needed
@@ -28,8 +28,8 @@ type pass struct {
 
 func newPass(s *fixer, in *workspace.Input) *pass {
 	return &pass{
-		fixer: s, in: in, texts: map[string]*manifest.Texts{}, objects: map[fieldpath.Position]*object{},
-		marks: map[string]mark{}, users: map[string][]fieldpath.Object{},
+		fixer: s, in: in, texts: map[string]*manifest.Texts{}, objects: map[fieldpath.Position]*editedObject{},
+		marks: map[string]changeBlocker{}, users: map[string][]fieldpath.Object{},
 	}
 }
 
@@ -125,14 +125,14 @@ func (r *pass) dropOpposed() {
 // they cannot be done alone.
 func (r *pass) combine() map[string][]manifest.Edit {
 	r.dropIncompatible()
-	made := map[*object][]manifest.Edit{} // the edits of the objects for the present repairs
+	made := map[*editedObject][]manifest.Edit{} // the edits of the objects for the present repairs
 	for {
 		objects, fixes := r.changedObjects()
 		dropped := map[*fix]bool{}
 		drop := func(w *fix) {
 			dropped[w] = true
 			for _, c := range w.changes {
-				delete(made, c.object)
+				delete(made, c.editedObject)
 			}
 		}
 		edits, ends := map[string][]manifest.Edit{}, map[string]int{}
@@ -167,7 +167,7 @@ func (r *pass) dropIncompatible() {
 		lists, seen := make([][]manifest.Change, len(fixes[o])), map[string]bool{}
 		for i, w := range fixes[o] {
 			for _, c := range w.changes {
-				if c.object == o && !seen[c.key()] {
+				if c.editedObject == o && !seen[c.key()] {
 					seen[c.key()] = true
 					lists[i] = append(lists[i], c.Change)
 				}
@@ -192,7 +192,7 @@ func (r *pass) dropIncompatible() {
 
 // compatible returns the kept repairs of an object, and the repairs of fixes that can be done next to them. It drops the others, and
 // rejects repairs that cannot be done alone. Among many repairs that fit, it finds the exceptions by halves.
-func (r *pass) compatible(o *object, kept, fixes []*fix, drop func(*fix)) []*fix {
+func (r *pass) compatible(o *editedObject, kept, fixes []*fix, drop func(*fix)) []*fix {
 	all := slices.Concat(kept, fixes)
 	if _, err := r.edit(o, all); err == nil {
 		return all
@@ -209,39 +209,39 @@ func (r *pass) compatible(o *object, kept, fixes []*fix, drop func(*fix)) []*fix
 }
 
 // changedObjects returns the objects that change, in the order of their files and lines, and the repairs of each one.
-func (r *pass) changedObjects() ([]*object, map[*object][]*fix) {
-	of := map[*object][]*fix{}
-	var all []*object
+func (r *pass) changedObjects() ([]*editedObject, map[*editedObject][]*fix) {
+	of := map[*editedObject][]*fix{}
+	var all []*editedObject
 	for _, w := range r.fixes {
 		for _, c := range w.changes {
-			known := of[c.object]
+			known := of[c.editedObject]
 			if known == nil {
-				all = append(all, c.object)
+				all = append(all, c.editedObject)
 			}
 			if len(known) == 0 || known[len(known)-1] != w {
-				of[c.object] = append(known, w)
+				of[c.editedObject] = append(known, w)
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b *object) int {
+	slices.SortFunc(all, func(a, b *editedObject) int {
 		return cmp.Or(cmp.Compare(a.at.File, b.at.File), cmp.Compare(a.at.Line, b.at.Line), cmp.Compare(a.at.Column, b.at.Column))
 	})
 	return all, of
 }
 
 // edit returns the edits of an object for repairs.
-func (r *pass) edit(o *object, fixes []*fix) ([]manifest.Edit, error) {
+func (r *pass) edit(o *editedObject, fixes []*fix) ([]manifest.Edit, error) {
 	return o.Change(r.changesOf(o, fixes))
 }
 
 // changesOf returns the changes of an object, each once. It adds the removal of the items that they leave without a field.
-func (r *pass) changesOf(o *object, fixes []*fix) []manifest.Change {
+func (r *pass) changesOf(o *editedObject, fixes []*fix) []manifest.Change {
 	var changes []manifest.Change
 	var removed []fieldpath.Path
 	seen := map[string]bool{}
 	for _, w := range fixes {
 		for _, c := range w.changes {
-			if c.object != o || seen[c.key()] {
+			if c.editedObject != o || seen[c.key()] {
 				continue
 			}
 			seen[c.key()] = true

@@ -49,8 +49,8 @@ func (r *pass) generated(f finding.Finding) *finding.Finding {
 	return nil
 }
 
-// mark states why a file must not be changed. It is empty for other files.
-type mark struct{ reason, help string }
+// changeBlocker states why a file must not be changed. It is empty for other files.
+type changeBlocker struct{ reason, help string }
 
 // markOf returns the reason why a file must not be changed, or "".
 func (r *pass) markOf(file string) (reason, help string) {
@@ -62,23 +62,23 @@ func (r *pass) markOf(file string) (reason, help string) {
 	return known.reason, known.help
 }
 
-func (r *pass) newMark(file string) mark {
+func (r *pass) newMark(file string) changeBlocker {
 	data, isFile := r.in.Data(file)
 	switch {
 	case file == "":
-		return mark{}
+		return changeBlocker{}
 	case file == manifest.Stdin:
-		return mark{"standard input is not a file", "name the file"}
+		return changeBlocker{"standard input is not a file", "name the file"}
 	case !isFile:
-		return mark{file + " was not read as a file of the input", byHand}
+		return changeBlocker{file + " was not read as a file of the input", byHand}
 	}
 	if line, text := markedLine(data); text != "" {
-		return mark{fmt.Sprintf("%s is a generated file, by line %d: %s", file, line, text), "change its source, and generate the file again"}
+		return changeBlocker{fmt.Sprintf("%s is a generated file, by line %d: %s", file, line, text), "change its source, and generate the file again"}
 	}
 	if list := output.ListOf(file); list != "" {
-		return mark{fmt.Sprintf("trainweld wrote %s, by the list %s", file, list), "change the inputs of trainweld render, and render again"}
+		return changeBlocker{fmt.Sprintf("trainweld wrote %s, by the list %s", file, list), "change the inputs of trainweld render, and render again"}
 	}
-	return mark{}
+	return changeBlocker{}
 }
 
 // The extent of the comments in which a generated file tells so, and of the part to show.

@@ -20,10 +20,10 @@ func (r *Result) summary(verb string) string {
 		return verb + " nothing"
 	}
 	if len(r.Files) == 1 {
-		return fmt.Sprintf("%s %s in %s: %s", verb, report.Count(len(r.repaired), "finding"), printable.Name(r.Files[0].Name), counts(r.repaired))
+		return fmt.Sprintf("%s %s in %s: %s", verb, report.Count(len(r.repaired), "finding"), printable.Name(r.Files[0].Name), countsByCode(r.repaired))
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s in %s: %s", verb, report.Count(len(r.repaired), "finding"), report.Count(len(r.Files), "file"), counts(r.repaired))
+	fmt.Fprintf(&b, "%s %s in %s: %s", verb, report.Count(len(r.repaired), "finding"), report.Count(len(r.Files), "file"), countsByCode(r.repaired))
 	byFile := map[string][]*fix{}
 	for _, w := range r.repaired {
 		for _, name := range w.files() {
@@ -35,7 +35,7 @@ func (r *Result) summary(verb string) string {
 			fmt.Fprintf(&b, "\n  and %d more", len(r.Files)-n)
 			break
 		}
-		fmt.Fprintf(&b, "\n  %s: %s", printable.Name(file.Name), counts(byFile[file.Name]))
+		fmt.Fprintf(&b, "\n  %s: %s", printable.Name(file.Name), countsByCode(byFile[file.Name]))
 	}
 	return b.String()
 }
@@ -50,8 +50,8 @@ func (w *fix) files() []string {
 	return slices.Compact(names)
 }
 
-// counts returns how many findings of each code are repaired.
-func counts(repaired []*fix) string {
+// countsByCode returns how many findings of each code are repaired.
+func countsByCode(repaired []*fix) string {
 	count := map[finding.Code]int{}
 	for _, w := range repaired {
 		count[w.finding.Code]++

@@ -23,7 +23,7 @@ func (i *Item) Change(t *schema.Type, from, to map[string]any) (*Item, error) {
 			return nil, err
 		}
 	}
-	n, err := changed(n, t, from, to)
+	n, err := changedNode(n, t, from, to)
 	return &Item{n}, err
 }
 
@@ -31,8 +31,8 @@ func hasAlias(n *yaml.Node) bool {
 	return n.Kind == yaml.AliasNode || slices.ContainsFunc(n.Content, hasAlias)
 }
 
-// changed returns a node of the value to. A nil node stands for none.
-func changed(n *yaml.Node, t *schema.Type, from, to any) (*yaml.Node, error) {
+// changedNode returns a node of the value to. A nil node stands for none.
+func changedNode(n *yaml.Node, t *schema.Type, from, to any) (*yaml.Node, error) {
 	c := &yaml.Node{}
 	if n != nil {
 		if reflect.DeepEqual(from, to) {
@@ -72,7 +72,7 @@ func changedFields(n *yaml.Node, t *schema.Type, from, to map[string]any) (*yaml
 	c.Content = nil
 	add := func(key, value *yaml.Node) error {
 		name := key.Value
-		value, err := changed(value, t.Lookup(fieldpath.Path{t.Step(name)}), from[name], to[name])
+		value, err := changedNode(value, t.Lookup(fieldpath.Path{t.Step(name)}), from[name], to[name])
 		c.Content = append(c.Content, key, value)
 		return err
 	}
@@ -104,18 +104,18 @@ func changedItems(n *yaml.Node, t *schema.Type, from, to []any) (*yaml.Node, err
 	c.Content = nil
 	known := map[string][]int{}
 	for i, item := range from {
-		id := identity(t, item)
+		id := itemIdentity(t, item)
 		known[id] = append(known[id], i)
 	}
 	elem := t.Lookup(fieldpath.Path{fieldpath.Index(0)})
 	for _, item := range to {
 		var node *yaml.Node
 		var was any
-		id := identity(t, item)
+		id := itemIdentity(t, item)
 		if at := known[id]; len(at) > 0 {
 			node, was, known[id] = n.Content[at[0]], from[at[0]], at[1:]
 		}
-		node, err := changed(node, elem, was, item)
+		node, err := changedNode(node, elem, was, item)
 		if err != nil {
 			return nil, err
 		}
@@ -124,8 +124,8 @@ func changedItems(n *yaml.Node, t *schema.Type, from, to []any) (*yaml.Node, err
 	return &c, nil
 }
 
-// identity returns the keys of an item of a list-map, or the value of another item.
-func identity(t *schema.Type, item any) string {
+// itemIdentity returns the keys of an item of a list-map, or the value of another item.
+func itemIdentity(t *schema.Type, item any) string {
 	if step, ok := t.Item(item); ok {
 		return step.String()
 	}

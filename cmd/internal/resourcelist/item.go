@@ -35,15 +35,15 @@ func NewItem(document []byte) (*Item, error) {
 func (i *Item) ID() ID {
 	metadata := resolveAlias(field(i.node, "metadata"))
 	return ID{
-		text(field(i.node, "apiVersion")), text(field(i.node, "kind")),
-		text(field(metadata, "namespace")), text(field(metadata, "name")),
+		scalarValue(field(i.node, "apiVersion")), scalarValue(field(i.node, "kind")),
+		scalarValue(field(metadata, "namespace")), scalarValue(field(metadata, "name")),
 	}
 }
 
 // YAML returns the item as a YAML document.
 func (i *Item) YAML() ([]byte, error) {
 	var b bytes.Buffer
-	err := encode(&b, i.node)
+	err := encodeNode(&b, i.node)
 	return b.Bytes(), err
 }
 
@@ -60,7 +60,7 @@ func (i *Item) Data() (data map[string]string, bad []string) {
 			bad = append(bad, key)
 			continue
 		}
-		data[key] = text(value)
+		data[key] = scalarValue(value)
 	}
 	return data, bad
 }
@@ -84,8 +84,8 @@ type File struct {
 func (i *Item) File() (File, bool) {
 	annotations := i.annotations()
 	for _, prefix := range annotationPrefixes {
-		if path := text(field(annotations, prefix+pathAnnotation)); path != "" {
-			index, _ := strconv.Atoi(text(field(annotations, prefix+indexAnnotation))) // the index defaults to 0
+		if path := scalarValue(field(annotations, prefix+pathAnnotation)); path != "" {
+			index, _ := strconv.Atoi(scalarValue(field(annotations, prefix+indexAnnotation))) // the index defaults to 0
 			return File{path, index}, true
 		}
 	}
@@ -104,14 +104,14 @@ func (i *Item) SetFile(file File, like *Item) {
 }
 
 // Annotation returns the value of an annotation, or "".
-func (i *Item) Annotation(key string) string { return text(field(i.annotations(), key)) }
+func (i *Item) Annotation(key string) string { return scalarValue(field(i.annotations(), key)) }
 
 // Strings returns the strings of a map in the metadata, such as labels.
 func (i *Item) Strings(name string) map[string]string {
 	all := map[string]string{}
 	if n := resolveAlias(field(resolveAlias(field(i.node, "metadata")), name)); n != nil && n.Kind == yaml.MappingNode {
 		for f := 0; f+1 < len(n.Content); f += 2 {
-			all[n.Content[f].Value] = text(n.Content[f+1])
+			all[n.Content[f].Value] = scalarValue(n.Content[f+1])
 		}
 	}
 	return all
@@ -122,12 +122,12 @@ func (i *Item) annotations() *yaml.Node {
 }
 
 func (i *Item) annotate(key, value string) {
-	metadata := child(i.node, "metadata")
-	setField(child(metadata, "annotations"), key, scalar(value))
+	metadata := ensureMapping(i.node, "metadata")
+	setField(ensureMapping(metadata, "annotations"), key, scalar(value))
 }
 
-// child returns the mapping at the key. It adds a missing one.
-func child(n *yaml.Node, key string) *yaml.Node {
+// ensureMapping returns the mapping at the key. It adds a missing one.
+func ensureMapping(n *yaml.Node, key string) *yaml.Node {
 	if c := resolveAlias(field(n, key)); c != nil && c.Kind == yaml.MappingNode {
 		return c
 	}

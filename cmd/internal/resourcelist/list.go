@@ -60,7 +60,7 @@ func Read(data []byte) (*List, error) {
 		return nil, errors.New("a second document follows the ResourceList")
 	}
 	root := resolveAlias(document.Content[0])
-	version, kind := text(field(root, "apiVersion")), text(field(root, "kind"))
+	version, kind := scalarValue(field(root, "apiVersion")), scalarValue(field(root, "kind"))
 	if kind != listKind || !strings.HasPrefix(version, listGroup) {
 		return nil, fmt.Errorf("apiVersion %q and kind %q are no %s of %sv1", version, kind, listKind, listGroup)
 	}
@@ -78,7 +78,7 @@ func Read(data []byte) (*List, error) {
 		if config.Kind != yaml.MappingNode {
 			return nil, errors.New("functionConfig must be an object")
 		}
-		if err := resolve(config, &budget); err != nil {
+		if err := resolveAliases(config, &budget); err != nil {
 			return nil, fmt.Errorf("functionConfig: %w", err)
 		}
 		l.Config = &Item{config}
@@ -107,11 +107,11 @@ func (l *List) read(items *yaml.Node, at string, budget *int) error {
 		if node.Kind != yaml.MappingNode {
 			return fmt.Errorf("%s must be an object", at)
 		}
-		if err := resolve(node, budget); err != nil {
+		if err := resolveAliases(node, budget); err != nil {
 			return fmt.Errorf("%s: %w", at, err)
 		}
 		inner := resolveAlias(field(node, "items"))
-		if inner != nil && inner.Kind == yaml.SequenceNode && strings.HasSuffix(text(field(node, "kind")), "List") {
+		if inner != nil && inner.Kind == yaml.SequenceNode && strings.HasSuffix(scalarValue(field(node, "kind")), "List") {
 			if err := l.read(inner, at+".items", budget); err != nil {
 				return err
 			}
@@ -144,7 +144,7 @@ func (l *List) Write(w io.Writer) error {
 		if err != nil {
 			return err
 		}
-		separate(out, key, isLast(f))
+		endFootComment(out, key, isLast(f))
 	}
 	if len(l.Results) > 0 {
 		err := writeEach(out, scalar("results"), l.Results, func(r Result) (*yaml.Node, error) {
@@ -169,7 +169,7 @@ func writeEach[E any](w *bufio.Writer, key *yaml.Node, list []E, nodeOf func(E) 
 		if err != nil {
 			return err
 		}
-		one, out, isLast := *scalar("a"), io.Writer(&withoutLine{w: w}), i == len(list)-1
+		one, out, isLast := *scalar("a"), io.Writer(&skipFirstLine{w: w}), i == len(list)-1
 		if i == 0 {
 			one, out = *key, w
 		}
@@ -179,13 +179,13 @@ func writeEach[E any](w *bufio.Writer, key *yaml.Node, list []E, nodeOf func(E) 
 		if err := writeField(out, &one, &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Content: []*yaml.Node{node}}); err != nil {
 			return err
 		}
-		separate(w, node, isLast)
+		endFootComment(w, node, isLast)
 	}
 	return nil
 }
 
-// separate writes an empty line below a comment, which would else belong to what follows.
-func separate(w *bufio.Writer, n *yaml.Node, isLast bool) {
+// endFootComment writes an empty line below a comment, which would else belong to what follows.
+func endFootComment(w *bufio.Writer, n *yaml.Node, isLast bool) {
 	if n.FootComment != "" && !isLast {
 		_ = w.WriteByte('\n') // Flush returns the error
 	}
@@ -193,22 +193,22 @@ func separate(w *bufio.Writer, n *yaml.Node, isLast bool) {
 
 // writeField writes one field of a map.
 func writeField(w io.Writer, key, value *yaml.Node) error {
-	return encode(w, &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Content: []*yaml.Node{key, value}})
+	return encodeNode(w, &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Content: []*yaml.Node{key, value}})
 }
 
-func encode(w io.Writer, n *yaml.Node) error {
+func encodeNode(w io.Writer, n *yaml.Node) error {
 	encoder := yaml.NewEncoder(w)
 	encoder.SetIndent(2)
 	return errors.Join(encoder.Encode(n), encoder.Close())
 }
 
-// withoutLine writes all but the first line.
-type withoutLine struct {
+// skipFirstLine writes all but the first line.
+type skipFirstLine struct {
 	w      io.Writer
 	behind bool // the first line
 }
 
-func (o *withoutLine) Write(p []byte) (int, error) {
+func (o *skipFirstLine) Write(p []byte) (int, error) {
 	rest := p
 	if !o.behind {
 		_, rest, o.behind = bytes.Cut(p, []byte("\n"))

@@ -57,8 +57,8 @@ func scalar(text string) *yaml.Node {
 	return n
 }
 
-// text returns the value of a scalar, or "" for other nodes.
-func text(n *yaml.Node) string {
+// scalarValue returns the value of a scalar, or "" for other nodes.
+func scalarValue(n *yaml.Node) string {
 	if n = resolveAlias(n); n == nil || n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
 		return ""
 	}
@@ -89,8 +89,8 @@ func marks(data []byte) (n int) {
 	return n
 }
 
-// resolve replaces aliases of nodes outside n by copies. It keeps aliases of nodes inside.
-func resolve(n *yaml.Node, budget *int) error {
+// resolveAliases replaces aliases of nodes outside n by copies. It keeps aliases of nodes inside.
+func resolveAliases(n *yaml.Node, budget *int) error {
 	inside := map[*yaml.Node]bool{}
 	var collect func(n *yaml.Node)
 	collect = func(n *yaml.Node) {

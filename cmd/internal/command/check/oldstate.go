@@ -45,7 +45,7 @@ func readOldState(p *host.Program, j *runner) *oldState {
 	in.Step = j.progress.Step
 	s := &oldState{in: in, objects: map[fieldpath.Object]*manifest.Document{}, runtimes: &admittedRuntimes{}}
 	in.ReadFiles(p, []string{j.flags.old}, func(d workspace.Decoded) {
-		unreadable := map[read]bool{}
+		unreadable := map[objectID]bool{}
 		for _, f := range d.Findings {
 			switch f.Code {
 			case codes.Syntax, codes.Unreadable:
@@ -53,12 +53,12 @@ func readOldState(p *host.Program, j *runner) *oldState {
 			case codes.WrongType, codes.AmbiguousWord:
 				if f.Severity == finding.Error {
 					in.Findings = append(in.Findings, f)
-					unreadable[read{f.Position.File, f.Object.Kind, f.Object.Name}] = true
+					unreadable[objectID{f.Position.File, f.Object.Kind, f.Object.Name}] = true
 				}
 			}
 		}
 		for _, document := range d.Documents {
-			if !unreadable[read{document.File, document.ID.Kind, document.ID.Name}] {
+			if !unreadable[objectID{document.File, document.ID.Kind, document.ID.Name}] {
 				s.add(document)
 			}
 			document.Object = nil

@@ -43,9 +43,9 @@ func checkParts(ctx context.Context, p *host.Program, flags checkFlags, onConfli
 	forced := option.NewForced(option.ForceFlag, flags.force)
 	failed := false
 	if flags.Builds() {
-		flags.counted = &counted{objects: map[read]bool{}}
+		flags.counted = &counted{objects: map[objectID]bool{}}
 	}
-	err := parts(ctx, p, flags, was, func(part workspace.Flags, before *oldState) error {
+	err := eachBuildPart(ctx, p, flags, was, func(part workspace.Flags, before *oldState) error {
 		flags := flags
 		flags.Flags = part
 		j := newRunner(p, flags, onConflict, before)
@@ -77,8 +77,8 @@ func checkParts(ctx context.Context, p *host.Program, flags checkFlags, onConfli
 	return all, nil
 }
 
-// parts calls take for each part, with its state in the version before.
-func parts(ctx context.Context, p *host.Program, flags checkFlags, was *baseline, take func(part workspace.Flags, before *oldState) error) error {
+// eachBuildPart calls take for each part, with its state in the version before.
+func eachBuildPart(ctx context.Context, p *host.Program, flags checkFlags, was *baseline, take func(part workspace.Flags, before *oldState) error) error {
 	if was == nil {
 		return build.Parts(p, flags.Flags, func(part workspace.Flags) error { return take(part, nil) })
 	}
@@ -97,13 +97,13 @@ func (all *results) ordered(pick func(finding.List) finding.List) finding.List {
 
 // counted are the objects of shared files that earlier parts have counted. A nil one counts all, for a run of one part.
 type counted struct {
-	objects map[read]bool
+	objects map[objectID]bool
 	later   bool // than the first part
 }
 
 // countOnce counts a document. The parts of a run count an object of a shared file once. kind is empty for any document.
 func (j *runner) countOnce(d *manifest.Document, count *int, kind string) {
-	c, key := j.flags.counted, read{d.File, kind, d.ID.String()}
+	c, key := j.flags.counted, objectID{d.File, kind, d.ID.String()}
 	switch {
 	case c == nil || j.flags.IsBuilt(d.File):
 		*count++

@@ -36,7 +36,7 @@ type runner struct {
 	runClasses  []string           // the names of the RuntimeClasses
 	results     []result
 	known       map[numbered]finding.List               // of TrainJobs that the pass before has judged
-	reading     map[read]finding.List                   // the decoding findings of each object
+	reading     map[objectID]finding.List               // the decoding findings of each object
 	objects     map[fieldpath.Object]*manifest.Document // TrainJobs and JobSets
 	oldState    *oldState
 	relocations *relocations
@@ -49,8 +49,8 @@ type result struct {
 	judge func(ctx context.Context) finding.List
 }
 
-// read identifies an object of a file.
-type read struct{ file, kind, name string }
+// objectID identifies an object of a file.
+type objectID struct{ file, kind, name string }
 
 // counts counts the judged objects.
 type counts struct{ documents, jobs, runtimes, jobSets, others, next int }
@@ -90,7 +90,7 @@ func (t counts) String() string {
 func newRunner(p *host.Program, flags checkFlags, onConflict render.OnConflict, before *oldState) *runner {
 	j := &runner{
 		progress: p.Progress(), in: workspace.New(flags.Flags), flags: flags, onConflict: onConflict,
-		runtimes: &admittedRuntimes{}, reading: map[read]finding.List{}, relocations: &relocations{certain: map[fieldpath.Position]bool{}}, objects: map[fieldpath.Object]*manifest.Document{},
+		runtimes: &admittedRuntimes{}, reading: map[objectID]finding.List{}, relocations: &relocations{certain: map[fieldpath.Position]bool{}}, objects: map[fieldpath.Object]*manifest.Document{},
 	}
 	j.in.Step = j.progress.Step
 	if j.oldState = before; before == nil {
@@ -119,7 +119,7 @@ func newRunner(p *host.Program, flags checkFlags, onConflict render.OnConflict, 
 // record records the documents of a file. Unless all is set, it skips the TrainJobs and JobSets, and does not judge runtimes.
 func (j *runner) record(file workspace.Decoded, all bool) {
 	for _, f := range file.Findings {
-		key := read{f.Position.File, f.Object.Kind, f.Object.Name}
+		key := objectID{f.Position.File, f.Object.Kind, f.Object.Name}
 		j.reading[key] = append(j.reading[key], f)
 	}
 	if len(file.Documents) > 0 {
@@ -178,7 +178,7 @@ func (j *runner) run(ctx context.Context) finding.List {
 	for _, admitted := range j.fromFlag {
 		if admitted.named.Load() {
 			j.countOnce(admitted.Document, &j.count.runtimes, admitted.Document.ID.Kind)
-			found = append(found, j.in.Rate(strict(j.reading[read{admitted.Document.File, admitted.Document.ID.Kind, admitted.Document.ID.Name}]))...)
+			found = append(found, j.in.Rate(strict(j.reading[objectID{admitted.Document.File, admitted.Document.ID.Kind, admitted.Document.ID.Name}]))...)
 			found = append(found, j.checkRuntime(ctx, admitted)...)
 		}
 	}

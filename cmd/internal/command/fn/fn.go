@@ -105,11 +105,11 @@ func run(p *host.Program) error {
 	}
 	opts, wrong := parseFnOptions(list.Config)
 	if wrong != nil {
-		return reject(p, list, wrong)
+		return rejectOptions(p, list, wrong)
 	}
 	f := newFunction(p, list, opts)
 	if err := option.UnknownManager(f.in, option.ForceFlag, opts.Force); err != nil {
-		return reject(p, list, []misuse{{".data.forceManagers", strings.TrimPrefix(err.Error(), option.ForceFlag+": ")}})
+		return rejectOptions(p, list, []misuse{{".data.forceManagers", strings.TrimPrefix(err.Error(), option.ForceFlag+": ")}})
 	}
 	return f.answer(p, f.run(), nil, fnHelp)
 }
@@ -131,8 +131,8 @@ func (f *function) answer(p *host.Program, items []*resourcelist.Item, results [
 	return failed
 }
 
-// reject answers with the errors of the options and with the unchanged items.
-func reject(p *host.Program, list *resourcelist.List, wrong []misuse) error {
+// rejectOptions answers with the errors of the options and with the unchanged items.
+func rejectOptions(p *host.Program, list *resourcelist.List, wrong []misuse) error {
 	for _, w := range wrong {
 		fmt.Fprintf(p.Stderr, "trainweld: %s\n", report.Printable(w.Error()))
 		list.Results = append(list.Results, misuseResult(list.Config, w))

@@ -252,8 +252,8 @@ type merger struct {
 	kinds       map[resourcelist.ID]*mergedKind // by apiVersion and kind
 }
 
-// outcome is the result of the patches for one item.
-type outcome struct {
+// itemOutcome is the result of the patches for one item.
+type itemOutcome struct {
 	item   *resourcelist.Item // nil if a finding is an error
 	result resourcelist.Result
 	found  finding.List
@@ -264,7 +264,7 @@ type outcome struct {
 func runMerge(p *host.Program, list *resourcelist.List) error {
 	o, wrong := parseMergePatches(list.Config)
 	if wrong != nil {
-		return reject(p, list, wrong)
+		return rejectOptions(p, list, wrong)
 	}
 	opts := &fnOptions{}
 	opts.Strict = o.Strict
@@ -274,7 +274,7 @@ func runMerge(p *host.Program, list *resourcelist.List) error {
 	m.readDefinitions()
 	items, results, unfit := m.run()
 	if unfit != nil {
-		return reject(p, list, []misuse{{"." + strings.ToLower(unfit.Option[:1]) + unfit.Option[1:], unfit.Err.Error()}})
+		return rejectOptions(p, list, []misuse{{"." + strings.ToLower(unfit.Option[:1]) + unfit.Option[1:], unfit.Err.Error()}})
 	}
 	return f.answer(p, items, results, mergeHelp)
 }
@@ -326,7 +326,7 @@ func (m *merger) run() ([]*resourcelist.Item, []resourcelist.Result, *merge.Opti
 	items := slices.Clone(f.list.Items)
 	var results []resourcelist.Result
 	var wrong *merge.OptionError
-	parallel.Ordered(len(selected), func(i int) outcome { return m.merge(selected[i].at, selected[i].of, selected[i].by) }, func(i int, out outcome) {
+	parallel.Ordered(len(selected), func(i int) itemOutcome { return m.merge(selected[i].at, selected[i].of, selected[i].by) }, func(i int, out itemOutcome) {
 		f.findings = append(f.findings, m.named(itemFile(selected[i].at), out.found)...)
 		if out.wrong != nil && wrong == nil {
 			wrong = out.wrong
@@ -460,14 +460,14 @@ func (m *merger) newKind(i int, id resourcelist.ID) *mergedKind {
 }
 
 // merge merges patches into an item.
-func (m *merger) merge(i int, kind *mergedKind, by []int) (out outcome) {
+func (m *merger) merge(i int, kind *mergedKind, by []int) (out itemOutcome) {
 	if kind == nil {
 		return out
 	}
 	item := m.list.Items[i]
 	data, err := item.YAML()
 	if err != nil {
-		return outcome{found: finding.List{unwritable(i, err)}}
+		return itemOutcome{found: finding.List{unwritable(i, err)}}
 	}
 	object, found := kind.Object(itemFile(i), data)
 	if out.found = found; object == nil {

@@ -149,7 +149,7 @@ type migration struct {
 func run(p *host.Program, flags migrateFlags) error {
 	flags.Kinds, flags.AnyRelease = trainingJobKinds(), true
 	m := migration{flags: flags, sources: map[fieldpath.Object]*manifest.Document{}}
-	m.Input, m.readable = read(p, flags.Flags)
+	m.Input, m.readable = readWithoutAuto(p, flags.Flags)
 	m.findings = m.Input.Findings.Where(func(f finding.Finding) bool { return f.Code != codes.OldAPI }) // migrate resolves this finding
 	var files []output.Rewritten
 	for _, text := range m.Files {
@@ -174,7 +174,7 @@ func (m *migration) file(text workspace.File) output.Rewritten {
 		m.unknownJob(d)
 		var changes []manifest.Change
 		if at := m.readable[text.Name].at[i]; at != nil {
-			changes = append(changes, without(d, at))
+			changes = append(changes, removeNumber(d, at))
 		}
 		if d.Overrides != nil {
 			changes = append(changes, m.overrides(d)...)
@@ -223,7 +223,7 @@ func showRewritten(p *host.Program, files []output.Rewritten, flags migrateFlags
 				_ = output.WriteDiffs(&out, []output.Rewritten{f}) // a buffer takes all
 			}
 		case !flags.inPlace:
-			separate(&out, f.New)
+			writeSeparator(&out, f.New)
 			out.Write(f.New)
 		}
 	}
@@ -231,8 +231,8 @@ func showRewritten(p *host.Program, files []output.Rewritten, flags migrateFlags
 	return err
 }
 
-// separate writes a line break between two files of a stream, and "---" unless the next one starts with it.
-func separate(out *bytes.Buffer, next []byte) {
+// writeSeparator writes a line break between two files of a stream, and "---" unless the next one starts with it.
+func writeSeparator(out *bytes.Buffer, next []byte) {
 	if out.Len() == 0 {
 		return
 	}

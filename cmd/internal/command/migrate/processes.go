@@ -23,9 +23,9 @@ type readable struct {
 	at   map[int]fieldpath.Path // where null replaces it, by the indexes of the documents
 }
 
-// read reads the inputs, in which null replaces the word auto as numProcPerNode. It means the same, and moves no line. The second
+// readWithoutAuto reads the inputs, in which null replaces the word auto as numProcPerNode. It means the same, and moves no line. The second
 // result describes the files with the word, by name.
-func read(p *host.Program, flags workspace.Flags) (*workspace.Input, map[string]readable) {
+func readWithoutAuto(p *host.Program, flags workspace.Flags) (*workspace.Input, map[string]readable) {
 	tree, ok := p.Files.(host.Tree)
 	if !ok {
 		return workspace.Read(p, flags), nil
@@ -102,8 +102,8 @@ func isTorchAuto(f finding.Finding) bool {
 	return f.Code == codes.UnknownField && f.Remedy.Do == finding.Remove && slices.Equal(f.Path, fieldpath.Fields("spec", "mlPolicy", "torch", "numProcPerNode"))
 }
 
-// without returns the change that removes the number. It keeps the parent, without which the torch policy does nothing.
-func without(d *manifest.Document, number fieldpath.Path) manifest.Change {
+// removeNumber returns the change that removes the number. It keeps the parent, without which the torch policy does nothing.
+func removeNumber(d *manifest.Document, number fieldpath.Path) manifest.Change {
 	parent := number[:len(number)-1]
 	fields, err := d.Fields()
 	for _, step := range parent {
