@@ -186,7 +186,7 @@ func (f *Field) nearest(step fieldpath.Step, t *schema.Type) []fieldpath.Path {
 	var names []string
 	byName := map[string]fieldpath.Step{}
 	for _, child := range f.Children {
-		name := nameOf(child.step)
+		name := stepName(child.step)
 		names, byName[name] = append(names, name), child.step
 	}
 	if t = t.Lookup(f.Path); t != nil {
@@ -196,7 +196,7 @@ func (f *Field) nearest(step fieldpath.Step, t *schema.Type) []fieldpath.Path {
 			}
 		}
 	}
-	if near := nearest.To(nameOf(step), names); near != "" {
+	if near := nearest.To(stepName(step), names); near != "" {
 		return []fieldpath.Path{f.Path.Append(byName[near])}
 	}
 	if step.Keys() != nil { // a wrong item of a list: return the existing ones
@@ -209,7 +209,7 @@ func (f *Field) nearest(step fieldpath.Step, t *schema.Type) []fieldpath.Path {
 	return nil
 }
 
-func nameOf(step fieldpath.Step) string {
+func stepName(step fieldpath.Step) string {
 	if _, value, ok := step.Item(); ok {
 		return value
 	}

@@ -69,7 +69,7 @@ type lineWriter struct {
 // field outside the schema.
 func (w *lineWriter) value(n *yaml.Node, t *schema.Type, path fieldpath.Path, first, end int) {
 	if t != nil && t.Kind == schema.Untyped {
-		t = untyped(t, n)
+		t = typeFromJSON(t, n)
 	}
 	switch {
 	case t == nil:
@@ -83,8 +83,8 @@ func (w *lineWriter) value(n *yaml.Node, t *schema.Type, path fieldpath.Path, fi
 	}
 }
 
-// untyped returns the merge type of a value without a Go type, according to its JSON.
-func untyped(t *schema.Type, n *yaml.Node) *schema.Type {
+// typeFromJSON returns the merge type of a value without a Go type, according to its JSON.
+func typeFromJSON(t *schema.Type, n *yaml.Node) *schema.Type {
 	switch n.Kind {
 	case yaml.MappingNode:
 		return t.Object
@@ -126,7 +126,7 @@ func (w *lineWriter) items(n *yaml.Node, t *schema.Type, path fieldpath.Path, en
 			w.leaf(item, path.Append(fieldpath.Element(item.Value)), first, until)
 			continue
 		}
-		step, line := keysOf(item, t)
+		step, line := stepByKeys(item, t)
 		at := path.Append(step)
 		if seen[step] {
 			at = path.Append(fieldpath.Index(i))
@@ -139,8 +139,8 @@ func (w *lineWriter) items(n *yaml.Node, t *schema.Type, path fieldpath.Path, en
 	}
 }
 
-// keysOf returns the step to an item by its merge keys, and the line of the first key.
-func keysOf(item *yaml.Node, t *schema.Type) (step fieldpath.Step, line int) {
+// stepByKeys returns the step to an item by its merge keys, and the line of the first key.
+func stepByKeys(item *yaml.Node, t *schema.Type) (step fieldpath.Step, line int) {
 	keys, line := map[string]any{}, item.Line-1
 	for i := len(item.Content) - 2; i >= 0; i -= 2 {
 		if name := item.Content[i].Value; name == t.Key || slices.Contains(t.Keys, name) {

@@ -54,7 +54,7 @@ func Patches(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatc
 		template = &trainer.JobSetTemplateSpec{}
 	}
 	const deepest = 24 // steps for which memory is made at once
-	c := checker{
+	c := objectChecker{
 		patches: patches, steps: make([]step, 0, deepest), named: map[string]int{}, jobs: firstIndexes(template.Spec.ReplicatedJobs, jobName),
 		trainer: onlyTrainer(template.Spec.ReplicatedJobs),
 	}
@@ -71,7 +71,7 @@ func Patches(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatc
 	return c.findings
 }
 
-type checker struct {
+type objectChecker struct {
 	object   fieldpath.Object
 	findings finding.List
 	steps    []step // memory for the walks
@@ -86,7 +86,7 @@ type checker struct {
 	current  int            // the patch that the path and the layer of a finding name
 }
 
-func (c *checker) report(code finding.Code, severity finding.Severity, path fieldpath.Path, help, message string, args ...any) *finding.Finding {
+func (c *objectChecker) report(code finding.Code, severity finding.Severity, path fieldpath.Path, help, message string, args ...any) *finding.Finding {
 	c.findings = append(c.findings, finding.Finding{
 		Code: code, Severity: severity, Object: c.object, Path: path,
 		Message: fmt.Sprintf(message, args...), Remedy: finding.Remedy{Text: help},
@@ -99,7 +99,7 @@ func inTemplate() fieldpath.Path { return fieldpath.Fields("spec", "template", "
 
 // managers checks the managers' names. Trainer v2.3.0 pkg/runtime/framework/plugins/jobset requires a domain-prefixed path. Its
 // CRD requires 1 to 253 characters and one entry a manager.
-func (c *checker) managers(patches []trainer.RuntimePatch) {
+func (c *objectChecker) managers(patches []trainer.RuntimePatch) {
 	const form = `use a domain and a path, such as "team-a.example.com/defaults"`
 	entry := func(i int, steps ...fieldpath.Step) fieldpath.Path {
 		return fieldpath.Fields("spec", "runtimePatches").Append(fieldpath.Index(i)).Append(steps...)
@@ -133,20 +133,20 @@ func duplicateClaims(layer merge.Layer, first, second fieldpath.Path) []merge.Cl
 }
 
 // template checks a runtime's template by itself.
-func (c *checker) template(template *trainer.JobSetTemplateSpec) {
+func (c *objectChecker) template(template *trainer.JobSetTemplateSpec) {
 	c.object.Kind = trainer.TrainingRuntimeKind
 	c.walk(nil, template)
 }
 
 // walk checks a patch, nil for none, and the template along the plan.
-func (c *checker) walk(patch *trainer.JobSetSpecPatch, template *trainer.JobSetTemplateSpec) {
+func (c *objectChecker) walk(patch *trainer.JobSetSpecPatch, template *trainer.JobSetTemplateSpec) {
 	spec := runtimepatch.JobSetTemplate().Field("spec").Type
-	w := walker{checker: c, shapes: shapes(), alone: patch == nil}
+	w := walker{objectChecker: c, shapes: shapes(), alone: patch == nil}
 	w.walk(spec, view{reflect.Indirect(reflect.ValueOf(patch)), true}, view{of: reflect.ValueOf(&template.Spec).Elem()}, 0, "")
 }
 
 // patchOf checks one manager's patch against the runtime's template.
-func (c *checker) patchOf(template *trainer.JobSetTemplateSpec, patch *trainer.RuntimePatch) {
+func (c *objectChecker) patchOf(template *trainer.JobSetTemplateSpec, patch *trainer.RuntimePatch) {
 	if patch.TrainingRuntimeSpec == nil || patch.TrainingRuntimeSpec.Template == nil {
 		return
 	}
@@ -167,7 +167,7 @@ func (c *checker) patchOf(template *trainer.JobSetTemplateSpec, patch *trainer.R
 }
 
 // at returns the path to a field of the current patch. It uses the manager's name, or the position if the name is empty or duplicate.
-func (c *checker) at(names ...string) fieldpath.Path {
+func (c *objectChecker) at(names ...string) fieldpath.Path {
 	manager := c.patches[c.current].Manager
 	path := runtimepatch.PatchPath(manager)
 	if manager == "" || c.named[manager] > 1 {
@@ -177,10 +177,10 @@ func (c *checker) at(names ...string) fieldpath.Path {
 }
 
 // layer returns the layer of the current patch.
-func (c *checker) layer() merge.Layer { return merge.Manager(c.patches[c.current].Manager) }
+func (c *objectChecker) layer() merge.Layer { return merge.Manager(c.patches[c.current].Manager) }
 
 // atJob returns the path to a replicated job of the patch, or to the named field of its Pods' spec.
-func (c *checker) atJob(job string, podField ...string) fieldpath.Path {
+func (c *objectChecker) atJob(job string, podField ...string) fieldpath.Path {
 	path := c.at("spec", "replicatedJobs").Append(fieldpath.Item("name", job))
 	if len(podField) == 0 {
 		return path
@@ -189,7 +189,7 @@ func (c *checker) atJob(job string, podField ...string) fieldpath.Path {
 }
 
 // job checks a patch of a replicated job.
-func (c *checker) job(jobs []jobset.ReplicatedJob, patch *trainer.ReplicatedJobPatch) {
+func (c *objectChecker) job(jobs []jobset.ReplicatedJob, patch *trainer.ReplicatedJobPatch) {
 	var job *jobset.ReplicatedJob
 	if i, ok := c.jobs[patch.Name]; ok {
 		job = &jobs[i]
@@ -232,7 +232,7 @@ func (c *checker) job(jobs []jobset.ReplicatedJob, patch *trainer.ReplicatedJobP
 	}
 }
 
-func (c *checker) pod(job *jobset.ReplicatedJob, patch *trainer.PodSpecPatch) {
+func (c *objectChecker) pod(job *jobset.ReplicatedJob, patch *trainer.PodSpecPatch) {
 	pod := &job.Template.Spec.Template.Spec
 	c.containers(job.Name, "container", "containers", patch.Containers, pod.Containers, pod.InitContainers)
 	c.containers(job.Name, "init container", "initContainers", patch.InitContainers, pod.InitContainers, pod.Containers)
@@ -242,7 +242,7 @@ func (c *checker) pod(job *jobset.ReplicatedJob, patch *trainer.PodSpecPatch) {
 
 // containers reports patches for containers that the runtime lacks. Trainer v2.3.0 looks for them only after its merge has
 // added them. So it admits them, and the Job is later rejected because a container lacks an image.
-func (c *checker) containers(job, what, list string, patches []trainer.ContainerPatch, have, others []corev1.Container) {
+func (c *objectChecker) containers(job, what, list string, patches []trainer.ContainerPatch, have, others []corev1.Container) {
 	known := firstIndexes(have, containerName)
 	var names *choice
 	var patched, elsewhere map[string]int
@@ -301,15 +301,15 @@ func (c *choice) among(name string) string {
 	if len(named) > mostNamed {
 		named = around[:mostNamed]
 	}
-	list := joined(named, len(c.list))
+	list := joinFirst(named, len(c.list))
 	if near := nearest.To(name, around); near != "" {
 		return fmt.Sprintf(": did you mean %q? It has %s", near, list)
 	}
 	return ": it has " + list
 }
 
-// joined lists the names of the first of n items.
-func joined(names []string, n int) string {
+// joinFirst lists the names of the first of n items.
+func joinFirst(names []string, n int) string {
 	list := strings.Join(names, ", ")
 	if n > len(names) {
 		list += fmt.Sprintf(" and %d more", n-len(names))
@@ -339,7 +339,7 @@ func EnvFields() map[string]string {
 
 // mainEnv reports env on the containers whose env the TrainJob sets itself. Only the container's name counts, in any job, even
 // in one that the runtime lacks.
-func (c *checker) mainEnv(patch *trainer.ReplicatedJobPatch) {
+func (c *objectChecker) mainEnv(patch *trainer.ReplicatedJobPatch) {
 	pod := patched.Pod(patch)
 	if pod == nil {
 		return
@@ -380,7 +380,7 @@ func onlyTrainer(jobs []jobset.ReplicatedJob) string {
 
 // initOrder warns of a patch that names init containers in another order than the runtime. The merge takes the patch's order,
 // and the containers run in it.
-func (c *checker) initOrder(job string, patches []trainer.ContainerPatch, have []corev1.Container) {
+func (c *objectChecker) initOrder(job string, patches []trainer.ContainerPatch, have []corev1.Container) {
 	known, last, order := firstIndexes(have, containerName), -1, ""
 	for i := range patches {
 		at, ok := known[patches[i].Name]
@@ -393,7 +393,7 @@ func (c *checker) initOrder(job string, patches []trainer.ContainerPatch, have [
 				for i := range have[:min(len(have), mostNamed)] {
 					names = append(names, have[i].Name)
 				}
-				order = joined(names, len(have))
+				order = joinFirst(names, len(have))
 			}
 			c.report(codes.InitOrder, finding.Warning, c.atJob(job, "initContainers").Append(fieldpath.Item("name", patches[i].Name)),
 				fmt.Sprintf("use the runtime's order: %s", order),
@@ -404,7 +404,7 @@ func (c *checker) initOrder(job string, patches []trainer.ContainerPatch, have [
 }
 
 // tolerations warns of a list that drops tolerations of the runtime: a patch replaces the list whole.
-func (c *checker) tolerations(job string, patch, have []corev1.Toleration) {
+func (c *objectChecker) tolerations(job string, patch, have []corev1.Toleration) {
 	if len(patch) == 0 || len(have) == 0 {
 		return
 	}
@@ -443,7 +443,7 @@ func (c *checker) tolerations(job string, patch, have []corev1.Toleration) {
 // metadata warns of fields in a patch's metadata other than labels and annotations. The API documents only these two. The
 // controllers ignore the rest, except a Pod template's finalizers. These reach the Pods and prevent their deletion (Kubernetes
 // v1.36 pkg/controller/controller_utils.go).
-func (c *checker) metadata(m *metav1.ObjectMeta, ofPod bool, path func() fieldpath.Path) {
+func (c *objectChecker) metadata(m *metav1.ObjectMeta, ofPod bool, path func() fieldpath.Path) {
 	for _, f := range jobMetadata().Patchable() {
 		if _, encoded := f.Patch.Of(reflect.ValueOf(m).Elem()); !encoded || f.Name == "labels" || f.Name == "annotations" {
 			continue

@@ -13,7 +13,7 @@ import (
 
 // directives reports the keys of a map that a strategic merge patch takes for its own orders. Upstream obeys them, and so loses
 // the runtime's labels to a label called "$patch".
-func (c *checker) directives(m reflect.Value, path func() fieldpath.Path) {
+func (c *objectChecker) directives(m reflect.Value, path func() fieldpath.Path) {
 	for _, key := range directivesIn(m) {
 		c.report(codes.Directive, finding.Error, path().Append(fieldpath.Key(key)), "remove the key: a patch cannot remove entries of a map",
 			"%q is a directive of strategic merge patches: the cluster obeys it, and drops the runtime's values", key)
@@ -48,7 +48,7 @@ func isDirective(key string) bool {
 }
 
 // nestedDirectives reports the directives in the maps within a value.
-func (c *checker) nestedDirectives(t *schema.Type, v reflect.Value, path func() fieldpath.Path) {
+func (c *objectChecker) nestedDirectives(t *schema.Type, v reflect.Value, path func() fieldpath.Path) {
 	for v.Kind() == reflect.Pointer {
 		if v.IsNil() {
 			return

@@ -118,16 +118,16 @@ func (l *items) find(key string) int {
 	return -1
 }
 
-// shape holds the fields of a struct that the walk visits.
-type shape struct {
+// structShape holds the fields of a struct that the walk visits.
+type structShape struct {
 	nested  []*schema.StructField   // list-maps, structs with a union, and those that reach one
 	inside  []*schema.StructField   // nested, and what reaches a map
 	members [][]*schema.StructField // those of each union
 }
 
 // shapes returns the shape of each struct in the spec of a JobSet's template.
-var shapes = sync.OnceValue(func() map[*schema.Type]*shape {
-	of, types := map[*schema.Type]*shape{}, []*schema.Type{}
+var shapes = sync.OnceValue(func() map[*schema.Type]*structShape {
+	of, types := map[*schema.Type]*structShape{}, []*schema.Type{}
 	var add func(*schema.Type)
 	add = func(t *schema.Type) {
 		if t == nil || slices.Contains(types, t) {
@@ -161,7 +161,7 @@ var shapes = sync.OnceValue(func() map[*schema.Type]*shape {
 		return isNested(t) || t.Kind == schema.Map || t.Kind == schema.Atomic && maps[t]
 	}, isStruct)
 	for _, t := range slices.DeleteFunc(types, func(t *schema.Type) bool { return !isStruct(t) }) {
-		s := &shape{members: make([][]*schema.StructField, len(t.Unions))}
+		s := &structShape{members: make([][]*schema.StructField, len(t.Unions))}
 		for _, f := range t.Fields {
 			if nested[f.Type] {
 				s.nested = append(s.nested, f)

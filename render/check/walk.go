@@ -15,8 +15,8 @@ import (
 // walker goes through a patch and the runtime's template at once, along the compiled plan. Both have the same steps, since the
 // items of a list are found by their merge keys.
 type walker struct {
-	*checker
-	shapes map[*schema.Type]*shape
+	*objectChecker
+	shapes map[*schema.Type]*structShape
 	alone  bool // there is no patch
 }
 

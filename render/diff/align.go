@@ -20,7 +20,7 @@ type pair struct {
 // contains the orders of both lists. Removed items, and old places of moved items, precede new items in the same
 // place.
 func align(old, new []fieldpath.Step) []pair {
-	inOld, inNew := positions(old), positions(new)
+	inOld, inNew := indexByKey(old), indexByKey(new)
 	var common []int // positions in the old list, in the new list's order
 	for _, key := range new {
 		if i, ok := inOld[key]; ok {
@@ -51,7 +51,7 @@ func align(old, new []fieldpath.Step) []pair {
 	return pairs
 }
 
-func positions(keys []fieldpath.Step) map[fieldpath.Step]int {
+func indexByKey(keys []fieldpath.Step) map[fieldpath.Step]int {
 	at := make(map[fieldpath.Step]int, len(keys))
 	for i, key := range keys {
 		at[key] = i
@@ -85,10 +85,10 @@ func longestIncreasing(numbers []int) []int {
 	return rising
 }
 
-// keysOf returns the steps to a list's items, or nil if an item has none or the one of another item. It returns an empty slice for
+// itemSteps returns the steps to a list's items, or nil if an item has none or the one of another item. It returns an empty slice for
 // an empty list.
-func keysOf(t *schema.Type, value any) []fieldpath.Step {
-	items := list(value)
+func itemSteps(t *schema.Type, value any) []fieldpath.Step {
+	items := asList(value)
 	keys := make([]fieldpath.Step, len(items))
 	seen := make(map[fieldpath.Step]bool, len(items))
 	for i, item := range items {

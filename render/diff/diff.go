@@ -152,9 +152,9 @@ func (c *comparison) value(t *schema.Type, path fieldpath.Path, old, new any, fr
 			return
 		}
 	case schema.ListMap, schema.Set:
-		oldKeys, newKeys := keysOf(t, old), keysOf(t, new)
+		oldKeys, newKeys := itemSteps(t, old), itemSteps(t, new)
 		if !endsEmpty(old, new) && oldKeys != nil && newKeys != nil {
-			c.list(t, path, align(oldKeys, newKeys), list(old), list(new))
+			c.list(t, path, align(oldKeys, newKeys), asList(old), asList(new))
 			return
 		}
 	}
@@ -170,7 +170,7 @@ func (c *comparison) value(t *schema.Type, path fieldpath.Path, old, new any, fr
 
 // fields compares the fields of a struct, or the entries of a map.
 func (c *comparison) fields(t *schema.Type, path fieldpath.Path, old, new map[string]any) {
-	for _, name := range names(old, new) {
+	for _, name := range unionOfKeys(old, new) {
 		if old[name] != nil || new[name] != nil {
 			c.value(t.Inner(name), path.Append(t.Step(name)), old[name], new[name], NoItem, NoItem)
 		}
@@ -221,16 +221,16 @@ func shapeOf(t *schema.Type, values ...any) schema.Kind {
 // endsEmpty reports whether a list or map is empty and its entries cannot show the change. A value that loses its
 // last entry is missing.
 func endsEmpty(old, new any) bool {
-	empty := func(v any) bool { return v != nil && len(entries(v)) == 0 && len(list(v)) == 0 }
+	empty := func(v any) bool { return v != nil && len(entries(v)) == 0 && len(asList(v)) == 0 }
 	return empty(new) || empty(old) && new == nil
 }
 
 func entries(v any) map[string]any { m, _ := v.(map[string]any); return m }
 
-func list(v any) []any { l, _ := v.([]any); return l }
+func asList(v any) []any { l, _ := v.([]any); return l }
 
-// names returns the keys of both maps, sorted.
-func names(old, new map[string]any) []string {
+// unionOfKeys returns the keys of both maps, sorted.
+func unionOfKeys(old, new map[string]any) []string {
 	all := slices.AppendSeq(slices.Collect(maps.Keys(old)), maps.Keys(new))
 	slices.Sort(all)
 	return slices.Compact(all)

@@ -148,7 +148,7 @@ func (p *printer) fields(op Op, t *schema.Type, path fieldpath.Path, indent int,
 	if value, ok := fields[first]; ok {
 		p.one(op, t.Inner(first), path, indent, first, value)
 	}
-	for _, name := range names(fields, nil) {
+	for _, name := range unionOfKeys(fields, nil) {
 		if name != first {
 			p.one(op, t.Inner(name), path.Append(t.Step(name)), indent, name, fields[name])
 		}
@@ -178,9 +178,9 @@ func (p *printer) both(t *schema.Type, path fieldpath.Path, indent int, lead str
 		p.line(Same, path, indent, p.key(lead)+":")
 		p.bothFields(t, path, indent+2, first, entries(old), entries(new))
 		return
-	case lead != dash && len(list(old)) > 0 && len(list(new)) > 0:
+	case lead != dash && len(asList(old)) > 0 && len(asList(new)) > 0:
 		p.line(Same, path, indent, p.key(lead)+":")
-		p.items(t, path, indent, list(old), list(new))
+		p.items(t, path, indent, asList(old), asList(new))
 		return
 	case isText(old) && isText(new):
 		p.text(path, indent, lead, old, new)
@@ -204,7 +204,7 @@ func (p *printer) bothFields(t *schema.Type, path fieldpath.Path, indent int, fi
 	if first != "" {
 		write(first, path)
 	}
-	for _, name := range names(old, new) {
+	for _, name := range unionOfKeys(old, new) {
 		if name != first {
 			write(name, path.Append(t.Step(name)))
 		}
@@ -214,7 +214,7 @@ func (p *printer) bothFields(t *schema.Type, path fieldpath.Path, indent int, fi
 // items writes the items of two lists. It matches them by key, or by value if the list has no keys.
 func (p *printer) items(t *schema.Type, path fieldpath.Path, indent int, old, new []any) {
 	var pairs []pair
-	oldKeys, newKeys := keysOf(t, old), keysOf(t, new)
+	oldKeys, newKeys := itemSteps(t, old), itemSteps(t, new)
 	keyed := oldKeys != nil && newKeys != nil
 	if keyed {
 		pairs = align(oldKeys, newKeys)
@@ -293,7 +293,7 @@ func keyField(path fieldpath.Path) string {
 
 // itemPaths returns the paths of a list's items, or the path of the list if it is one value.
 func itemPaths(t *schema.Type, path fieldpath.Path, items []any) []fieldpath.Path {
-	keys := keysOf(t, items)
+	keys := itemSteps(t, items)
 	paths := make([]fieldpath.Path, len(items))
 	for i := range paths {
 		paths[i] = path

@@ -36,12 +36,12 @@ func (m masking) value(t *schema.Type, path fieldpath.Path, old, new any) (any, 
 	if m.hides(path, old, new) {
 		return hide(old, new)
 	}
-	for _, name := range names(entries(old), entries(new)) {
+	for _, name := range unionOfKeys(entries(old), entries(new)) {
 		o, n := m.value(t.Inner(name), path.Append(t.Step(name)), entries(old)[name], entries(new)[name])
 		set(entries(old), name, o)
 		set(entries(new), name, n)
 	}
-	m.items(t, path, list(old), list(new))
+	m.items(t, path, asList(old), asList(new))
 	return old, new
 }
 
@@ -49,7 +49,7 @@ func (m masking) value(t *schema.Type, path fieldpath.Path, old, new any) (any, 
 // still differ.
 func (m masking) items(t *schema.Type, path fieldpath.Path, old, new []any) {
 	pairs := byPosition(len(old), len(new))
-	if oldKeys, newKeys := keysOf(t, old), keysOf(t, new); oldKeys != nil && newKeys != nil {
+	if oldKeys, newKeys := itemSteps(t, old), itemSteps(t, new); oldKeys != nil && newKeys != nil {
 		pairs = align(oldKeys, newKeys)
 	}
 	elem := elemOf(t)

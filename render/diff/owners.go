@@ -150,16 +150,16 @@ func (cs Changes) Attribute(old, new *Owners) {
 		c := &cs[i]
 		c.Before, c.After = old.Of(c.Path), new.Of(c.Path)
 		if c.Kind == Added {
-			c.Before = emptied(c.Before)
+			c.Before = nullClaims(c.Before)
 		}
 		if c.Kind == Removed {
-			c.After = emptied(c.After)
+			c.After = nullClaims(c.After)
 		}
 	}
 }
 
-// emptied returns the claims whose value is null.
-func emptied(claims []merge.Claim) []merge.Claim {
+// nullClaims returns the claims whose value is null.
+func nullClaims(claims []merge.Claim) []merge.Claim {
 	var nulls []merge.Claim
 	for _, c := range claims {
 		if c.Value == nil {

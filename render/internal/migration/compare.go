@@ -17,7 +17,7 @@ import (
 
 // Differences returns a finding for each field that differs between two JobSets, or nil. It compares their encodings.
 func Differences(object fieldpath.Object, before, after *jobset.JobSet, manager string) finding.List {
-	c := comparison{report: func(path fieldpath.Path, before, after any) finding.Finding {
+	c := migrationComparison{report: func(path fieldpath.Path, before, after any) finding.Finding {
 		return notSame(object, path, before, after, manager)
 	}}
 	c.values(nil, generic(before), generic(after))
@@ -37,12 +37,12 @@ func generic(v any) any {
 	return out
 }
 
-type comparison struct {
+type migrationComparison struct {
 	report func(path fieldpath.Path, before, after any) finding.Finding
 	found  finding.List
 }
 
-func (c *comparison) values(path fieldpath.Path, before, after any) {
+func (c *migrationComparison) values(path fieldpath.Path, before, after any) {
 	switch b := before.(type) {
 	case map[string]any:
 		if a, ok := after.(map[string]any); ok {
@@ -52,7 +52,7 @@ func (c *comparison) values(path fieldpath.Path, before, after any) {
 	case []any:
 		if a, ok := after.([]any); ok && len(a) == len(b) {
 			for i := range b {
-				c.values(path.Append(step(b[i], a[i], i)), b[i], a[i])
+				c.values(path.Append(stepToItem(b[i], a[i], i)), b[i], a[i])
 			}
 			return
 		}
@@ -64,7 +64,7 @@ func (c *comparison) values(path fieldpath.Path, before, after any) {
 	c.found = append(c.found, c.report(path, before, after))
 }
 
-func (c *comparison) objects(path fieldpath.Path, before, after map[string]any) {
+func (c *migrationComparison) objects(path fieldpath.Path, before, after map[string]any) {
 	all := maps.Clone(before)
 	maps.Copy(all, after)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -72,8 +72,8 @@ func (c *comparison) objects(path fieldpath.Path, before, after map[string]any) 
 	}
 }
 
-// step returns the step to an item: its name if both sides have the same one, else its index.
-func step(before, after any, i int) fieldpath.Step {
+// stepToItem returns the step to an item: its name if both sides have the same one, else its index.
+func stepToItem(before, after any, i int) fieldpath.Step {
 	b, _ := before.(map[string]any)
 	a, _ := after.(map[string]any)
 	if name, ok := b["name"].(string); ok && a["name"] == name {

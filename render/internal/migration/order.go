@@ -38,8 +38,8 @@ func orderValue(t *schema.Type, patch, base, result reflect.Value) {
 		}
 	case schema.ListMap:
 		key := t.Elem.Field(t.Key)
-		there, before := names(result, key), names(base, key)
-		named := func(item reflect.Value) string { return text(key.Patch.Of(item)) }
+		there, before := namesOfItems(result, key), namesOfItems(base, key)
+		named := func(item reflect.Value) string { return stringOf(key.Patch.Of(item)) }
 		sortLike(patch, there, named)
 		if !slices.Equal(mergedOrder(before, namesBy(patch, named)), there) {
 			anchor(t, patch, result, there)
@@ -91,7 +91,7 @@ func mergedOrder(list, patch []string) []string {
 // cannot be omitted.
 func anchor(t *schema.Type, patch, result reflect.Value, there []string) {
 	key := t.Elem.Field(t.Key)
-	own := namesBy(patch, func(item reflect.Value) string { return text(key.Patch.Of(item)) })
+	own := namesBy(patch, func(item reflect.Value) string { return stringOf(key.Patch.Of(item)) })
 	for i, name := range there {
 		if slices.Contains(own, name) {
 			continue
@@ -107,11 +107,11 @@ func anchor(t *schema.Type, patch, result reflect.Value, there []string) {
 	}
 }
 
-func names(list reflect.Value, key *schema.StructField) []string {
+func namesOfItems(list reflect.Value, key *schema.StructField) []string {
 	if !list.IsValid() {
 		return nil
 	}
-	return namesBy(list, func(item reflect.Value) string { return text(key.Template.Of(item)) })
+	return namesBy(list, func(item reflect.Value) string { return stringOf(key.Template.Of(item)) })
 }
 
 func namesBy(list reflect.Value, name func(reflect.Value) string) []string {
@@ -122,7 +122,7 @@ func namesBy(list reflect.Value, name func(reflect.Value) string) []string {
 	return names
 }
 
-func text(v reflect.Value, _ bool) string { return v.String() }
+func stringOf(v reflect.Value, _ bool) string { return v.String() }
 
 func pointedTo(v reflect.Value) reflect.Value {
 	for v.IsValid() && v.Kind() == reflect.Pointer {
