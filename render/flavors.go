@@ -116,7 +116,7 @@ func Assign(job *trainer.TrainJob, sets []PodSet, flavorOf map[string]string, fl
 		w.Status.Admission.PodSetAssignments = append(w.Status.Admission.PodSetAssignments, a)
 	}
 	if errs != nil {
-		return nil, notAdmitted(job, joined(errs))
+		return nil, notAdmitted(job, joinErrors(errs))
 	}
 	return w, nil
 }
@@ -290,7 +290,7 @@ func (u *PodSetUpdate) addFlavors(of map[string]string, flavors []ResourceFlavor
 
 // add adds the update of a check, without the tolerations that the set has.
 func (u *PodSetUpdate) add(from PodSetUpdate) error {
-	err := joined([]error{addAll("annotation", u.Annotations, from.Annotations), addAll("label", u.Labels, from.Labels), addAll("node label", u.NodeSelector, from.NodeSelector)})
+	err := joinErrors([]error{addAll("annotation", u.Annotations, from.Annotations), addAll("label", u.Labels, from.Labels), addAll("node label", u.NodeSelector, from.NodeSelector)})
 	for _, t := range from.Tolerations {
 		if !slices.ContainsFunc(u.Tolerations, func(own corev1.Toleration) bool { return sameToleration(own, t) }) {
 			u.Tolerations = append(u.Tolerations, t)
@@ -318,11 +318,11 @@ func addAll(what string, to, from map[string]string) error {
 		}
 		to[key] = from[key]
 	}
-	return joined(clashes)
+	return joinErrors(clashes)
 }
 
-// joined returns one error in one line, or nil.
-func joined(errs []error) error {
+// joinErrors returns one error in one line, or nil.
+func joinErrors(errs []error) error {
 	var texts []string
 	for _, err := range errs {
 		if err != nil {

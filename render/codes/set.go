@@ -33,7 +33,7 @@ func KeyOf(f finding.Finding) Key {
 type Set struct {
 	list   finding.List
 	keys   map[Key]bool
-	marked map[fieldRef]bool // the places of findings that supersede others
+	marked map[supersedingField]bool // the places of findings that supersede others
 }
 
 // Add adds the findings that the set lacks.
@@ -47,13 +47,13 @@ func (s *Set) Add(found ...finding.Finding) {
 			continue
 		}
 		if s.keys == nil {
-			s.keys, s.marked = map[Key]bool{}, map[fieldRef]bool{}
+			s.keys, s.marked = map[Key]bool{}, map[supersedingField]bool{}
 		}
 		s.keys[k] = true
 		s.list = append(s.list, f)
 		for i, r := range superseded {
 			if r.by == f.Code {
-				r.where.mark(f, func(at fieldRef) { s.marked[at.of(i)] = true })
+				r.where.mark(f, func(at supersedingField) { s.marked[at.of(i)] = true })
 			}
 		}
 	}
@@ -77,7 +77,7 @@ func (s *Set) Supersedes(f finding.Finding) bool {
 		return false
 	}
 	for i, r := range superseded {
-		if r.code == f.Code && r.where.isMarked(f, func(at fieldRef) bool { return s.marked[at.of(i)] }) {
+		if r.code == f.Code && r.where.isMarked(f, func(at supersedingField) bool { return s.marked[at.of(i)] }) {
 			return true
 		}
 	}

@@ -47,53 +47,53 @@ const (
 	withinSource          // the superseded finding's source is the other's, or within it
 )
 
-// fieldRef is a place where a finding supersedes others by a row of the table.
-type fieldRef struct {
+// supersedingField is a place where a finding supersedes others by a row of the table.
+type supersedingField struct {
 	row      int
 	object   fieldpath.Object
 	path     string
 	position fieldpath.Position
 }
 
-func (s fieldRef) of(row int) fieldRef {
+func (s supersedingField) of(row int) supersedingField {
 	s.row = row
 	return s
 }
 
 // mark calls add for each place at which f supersedes others.
-func (r relation) mark(f finding.Finding, add func(fieldRef)) {
+func (r relation) mark(f finding.Finding, add func(supersedingField)) {
 	source, hasSource := lastSource(f)
 	switch {
 	case r == anywhere:
-		add(fieldRef{})
+		add(supersedingField{})
 	case r == atOneField || r == within:
-		add(fieldRef{object: f.Object, path: f.Path.String()})
+		add(supersedingField{object: f.Object, path: f.Path.String()})
 	case r == atOnePlace && f.Position.Line > 0:
-		add(fieldRef{position: f.Position})
+		add(supersedingField{position: f.Position})
 	case r == around:
 		for n := range len(f.Path) + 1 {
-			add(fieldRef{object: f.Object, path: f.Path[:n].String()})
+			add(supersedingField{object: f.Object, path: f.Path[:n].String()})
 		}
 	case r == aroundSource && hasSource:
 		for n := range len(source) + 1 {
-			add(fieldRef{path: source[:n].String()})
+			add(supersedingField{path: source[:n].String()})
 		}
 	case r == withinSource && hasSource:
-		add(fieldRef{path: source.String()})
+		add(supersedingField{path: source.String()})
 	}
 }
 
 // isMarked reports whether another finding marked a place of f.
-func (r relation) isMarked(f finding.Finding, has func(fieldRef) bool) bool {
+func (r relation) isMarked(f finding.Finding, has func(supersedingField) bool) bool {
 	switch r {
 	case anywhere:
-		return has(fieldRef{})
+		return has(supersedingField{})
 	case atOneField, around:
-		return has(fieldRef{object: f.Object, path: f.Path.String()})
+		return has(supersedingField{object: f.Object, path: f.Path.String()})
 	case atOnePlace:
-		return has(fieldRef{position: f.Position})
+		return has(supersedingField{position: f.Position})
 	case aroundSource:
-		return has(fieldRef{path: f.Path.String()})
+		return has(supersedingField{path: f.Path.String()})
 	}
 	in, path := f.Object, f.Path
 	if r == withinSource {
@@ -104,7 +104,7 @@ func (r relation) isMarked(f finding.Finding, has func(fieldRef) bool) bool {
 		in, path = fieldpath.Object{}, source
 	}
 	for n := range len(path) + 1 {
-		if has(fieldRef{object: in, path: path[:n].String()}) {
+		if has(supersedingField{object: in, path: path[:n].String()}) {
 			return true
 		}
 	}

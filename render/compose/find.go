@@ -86,7 +86,7 @@ func (c Composition) Finding(object fieldpath.Object) finding.Finding {
 		f.Code, f.Severity = codes.NotComposed, finding.Error
 		f.Message = fmt.Sprintf("the last patch does not set %s%s: %s", c.Rule.noun(), c.Rule.place(), names)
 		f.Claims = append(slices.Clone(c.Claims), merge.Claim{Layer: c.Rule.Kind.Layer(), Value: c.Value, Position: c.Rule.Position})
-		f.Remedy = finding.Remedy{Do: finding.Compose, Options: []string{encoded(c.Value)}, IsCertain: c.Value != nil, Text: "set the policy's value in the last patch that sets the field"}
+		f.Remedy = finding.Remedy{Do: finding.Compose, Options: []string{encodeJSON(c.Value)}, IsCertain: c.Value != nil, Text: "set the policy's value in the last patch that sets the field"}
 	}
 	return f
 }

@@ -34,7 +34,7 @@ func (r Rule) extreme(values []any) (any, error) {
 
 // isShorter reports whether the encoding of a value comes before the encoding of another one.
 func isShorter(value, than any) bool {
-	x, y := encoded(value), encoded(than)
+	x, y := encodeJSON(value), encodeJSON(than)
 	return len(x) < len(y) || len(x) == len(y) && x < y
 }
 

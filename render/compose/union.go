@@ -23,7 +23,7 @@ func Union(lists ...[]any) []any {
 	var items []item
 	for _, list := range lists {
 		for _, value := range list {
-			items = append(items, item{value, encoded(value)})
+			items = append(items, item{value, encodeJSON(value)})
 		}
 	}
 	slices.SortFunc(items, func(a, b item) int {
@@ -37,8 +37,8 @@ func Union(lists ...[]any) []any {
 	return union
 }
 
-// encoded returns a value as JSON, or "" for a value without JSON.
-func encoded(value any) string {
+// encodeJSON returns a value as JSON, or "" for a value without JSON.
+func encodeJSON(value any) string {
 	data, err := json.Marshal(value)
 	if err != nil {
 		return ""
@@ -118,7 +118,7 @@ func (r Rule) tolerations(items []any) ([]any, error) {
 			return nil, fmt.Errorf("a union of tolerations cannot take %s", nounOf(value))
 		}
 		item = withoutEmpty(item)
-		identity := identityOf(item)
+		identity := tolerationIdentity(item)
 		other, ok := byIdentity[identity]
 		if !ok {
 			byIdentity[identity] = item
@@ -164,14 +164,14 @@ func withoutEmpty(item map[string]any) map[string]any {
 	return item
 }
 
-// identityOf returns the encoding of a toleration without its seconds, with its operator.
-func identityOf(item map[string]any) string {
+// tolerationIdentity returns the encoding of a toleration without its seconds, with its operator.
+func tolerationIdentity(item map[string]any) string {
 	item = maps.Clone(item)
 	delete(item, secondsField)
 	if item[operatorField] == nil {
 		item[operatorField] = defaultOperator
 	}
-	return encoded(item)
+	return encodeJSON(item)
 }
 
 // spelled returns a list in the form in which equal lists have equal encodings.

@@ -170,8 +170,8 @@ func (o *PodTemplateOverride) patch() *trainer.PodTemplatePatch {
 			Affinity:           s.Affinity,
 			Tolerations:        s.Tolerations,
 			Volumes:            s.Volumes,
-			InitContainers:     containers(s.InitContainers),
-			Containers:         containers(s.Containers),
+			InitContainers:     patchesFromOverrides(s.InitContainers),
+			Containers:         patchesFromOverrides(s.Containers),
 			SchedulingGates:    s.SchedulingGates,
 			ImagePullSecrets:   s.ImagePullSecrets,
 		}
@@ -179,7 +179,7 @@ func (o *PodTemplateOverride) patch() *trainer.PodTemplatePatch {
 	return patch
 }
 
-func containers(overrides []ContainerOverride) []trainer.ContainerPatch {
+func patchesFromOverrides(overrides []ContainerOverride) []trainer.ContainerPatch {
 	if overrides == nil {
 		return nil
 	}
@@ -228,14 +228,14 @@ func (s *PodTemplateSpecOverride) deepCopy() *PodTemplateSpecOverride {
 		Affinity:           spec.Affinity,
 		Tolerations:        spec.Tolerations,
 		Volumes:            spec.Volumes,
-		InitContainers:     overrides(spec.InitContainers),
-		Containers:         overrides(spec.Containers),
+		InitContainers:     overridesFromPatches(spec.InitContainers),
+		Containers:         overridesFromPatches(spec.Containers),
 		SchedulingGates:    spec.SchedulingGates,
 		ImagePullSecrets:   spec.ImagePullSecrets,
 	}
 }
 
-func overrides(patches []trainer.ContainerPatch) []ContainerOverride {
+func overridesFromPatches(patches []trainer.ContainerPatch) []ContainerOverride {
 	if patches == nil {
 		return nil
 	}

@@ -228,9 +228,9 @@ func (o *Overrides) Reach(path fieldpath.Path) []fieldpath.Path {
 	}
 	var reached []fieldpath.Path
 	for j, target := range o.targetsOf(i) {
-		switch name, isField := step(path, field).Field(); {
+		switch name, isField := stepAt(path, field).Field(); {
 		case name == "targetJobs":
-			if k, ok := step(path, field+1).Index(); !ok || k == j {
+			if k, ok := stepAt(path, field+1).Index(); !ok || k == j {
 				reached = append(reached, at(target.Name))
 			}
 		case isField && (o.ofPodSpec() || name == "metadata" || name == "spec"):
@@ -240,8 +240,8 @@ func (o *Overrides) Reach(path fieldpath.Path) []fieldpath.Path {
 	return reached
 }
 
-// step returns a step of a path, or the zero step behind its end.
-func step(path fieldpath.Path, i int) fieldpath.Step {
+// stepAt returns a step of a path, or the zero step behind its end.
+func stepAt(path fieldpath.Path, i int) fieldpath.Step {
 	if i < len(path) {
 		return path[i]
 	}

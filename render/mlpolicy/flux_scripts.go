@@ -85,16 +85,16 @@ func (t template) fill(values ...string) string {
 func (j *Job) fluxScripts(templates fluxTemplates) *corev1.ConfigMap {
 	name := j.TrainJob.Name
 	nodes, tasks := *j.TrainJob.Spec.Trainer.NumNodes, j.fluxTasks(j.source().Flux)
-	hosts := fmt.Sprintf("%s-%s-0-[%s]", name, Node, span(nodes))
+	hosts := fmt.Sprintf("%s-%s-0-[%s]", name, Node, fluxRange(nodes))
 	settings := j.fluxSettings()
 	broker := templates.broker.fill(
 		"tcp://"+settings.device+":%p",
 		fmt.Sprintf("tcp://%%h.%s.%s.svc.cluster.local:%%p", name, j.TrainJob.Namespace),
 		hosts, settings.queue,
 	)
-	resources, flags := "--cores="+span(tasks), fmt.Sprintf("-N %d -n %d", nodes, tasks*nodes)
+	resources, flags := "--cores="+fluxRange(tasks), fmt.Sprintf("-N %d -n %d", nodes, tasks*nodes)
 	if n := GPUs(j.perNode()); n > 0 {
-		resources += " --gpu=" + span(int32(n))
+		resources += " --gpu=" + fluxRange(int32(n))
 		// Flux takes -g as GPUs per task, but the controller passes the GPUs of the whole node.
 		flags += fmt.Sprintf(" -g %d", n)
 	}
@@ -109,8 +109,8 @@ func (j *Job) fluxScripts(templates fluxTemplates) *corev1.ConfigMap {
 	}
 }
 
-// span returns the range of n numbers from zero in Flux's format; for zero numbers it is "0--1".
-func span(n int32) string {
+// fluxRange returns the range of n numbers from zero in Flux's format; for zero numbers it is "0--1".
+func fluxRange(n int32) string {
 	if n == 1 {
 		return "0"
 	}

@@ -172,9 +172,9 @@ func settlePorts(list []corev1.ContainerPort) {
 
 // firsts finds the first item of a list by a key. Items may lose their key, so first discards stale positions. The
 // last position in leading comes first, then following in order.
-type firsts[K comparable] map[K]*positions
+type firsts[K comparable] map[K]*portPositions
 
-type positions struct{ leading, following []int }
+type portPositions struct{ leading, following []int }
 
 // first returns the first position that still has the key, or else none.
 func (f firsts[K]) first(key K, none int, has func(int) bool) int {
@@ -195,9 +195,9 @@ func (f firsts[K]) first(key K, none int, has func(int) bool) int {
 	return none
 }
 
-func (f firsts[K]) at(key K) *positions {
+func (f firsts[K]) at(key K) *portPositions {
 	if f[key] == nil {
-		f[key] = &positions{}
+		f[key] = &portPositions{}
 	}
 	return f[key]
 }

@@ -79,7 +79,7 @@ func (j *Job) countedBySchedulers(set *PodSet) corev1.PodSpec {
 	return pod
 }
 
-func overlay(base, over corev1.ResourceList) corev1.ResourceList {
+func overlayResources(base, over corev1.ResourceList) corev1.ResourceList {
 	if len(base)+len(over) == 0 {
 		return nil
 	}

@@ -61,20 +61,20 @@ func (j *Job) torchTuneRecipe(nodes int32, p procs, args []string) (recipe, suff
 // TorchTuneLoRA reports whether the arguments ask for LoRA, and for quantized LoRA. Before Trainer 2.3, the names of QLoRA's
 // arguments count anywhere, whatever their values.
 func TorchTuneLoRA(by release.TorchTune, args []string) (lora, quantized bool) {
-	asks := names
+	asks := containsItem
 	if by == release.TorchTune23 {
-		asks = isTrue
+		asks = setsToTrue
 	}
-	return names(args, "model.lora_attn_modules"), asks(args, "model.quantize_base") && !asks(args, "model.use_dora")
+	return containsItem(args, "model.lora_attn_modules"), asks(args, "model.quantize_base") && !asks(args, "model.use_dora")
 }
 
-// names reports whether an argument contains the item.
-func names(args []string, item string) bool {
+// containsItem reports whether an argument contains the item.
+func containsItem(args []string, item string) bool {
 	return slices.ContainsFunc(args, func(arg string) bool { return strings.Contains(arg, item) })
 }
 
-// isTrue reports whether an argument sets the item to a Python-style true.
-func isTrue(args []string, item string) bool {
+// setsToTrue reports whether an argument sets the item to a Python-style true.
+func setsToTrue(args []string, item string) bool {
 	return slices.ContainsFunc(args, func(arg string) bool {
 		name, value, found := strings.Cut(arg, "=")
 		return found && strings.Contains(name, item) && strings.EqualFold(strings.TrimSpace(value), "true")

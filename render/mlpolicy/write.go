@@ -159,7 +159,7 @@ func (j *Job) SetCommand(by Writer, c Place, command []string) {
 	j, c = j.filled(), c.filled()
 	before := c.Command
 	c.Command = append([]string{}, command...)
-	j.write(by, c, "command", before, encoded(c.Command), len(before) > 0)
+	j.write(by, c, "command", before, listOrNil(c.Command), len(before) > 0)
 }
 
 // SetArgs replaces a container's arguments. An empty list clears them.
@@ -167,11 +167,11 @@ func (j *Job) SetArgs(by Writer, c Place, args []string) {
 	j, c = j.filled(), c.filled()
 	before := c.Args
 	c.Args = append([]string{}, args...)
-	j.write(by, c, "args", before, encoded(c.Args), len(before) > 0)
+	j.write(by, c, "args", before, listOrNil(c.Args), len(before) > 0)
 }
 
-// encoded returns the list, or nil for an empty one, as its encoding omits it.
-func encoded(list []string) any {
+// listOrNil returns the list, or nil for an empty one, as its encoding omits it.
+func listOrNil(list []string) any {
 	if len(list) == 0 {
 		return nil
 	}
@@ -205,9 +205,9 @@ func (j *Job) setResources(c Place, field string, list *corev1.ResourceList, ove
 	by := Copied("spec", "trainer", "resourcesPerNode", field)
 	before := *list
 	if j.replacesResources() {
-		*list = overlay(nil, over)
+		*list = overlayResources(nil, over)
 	} else {
-		*list = overlay(before, over)
+		*list = overlayResources(before, over)
 	}
 	if j.Record == nil {
 		return

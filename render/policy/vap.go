@@ -103,7 +103,7 @@ func (w *vapWriter) addRule(holds, message string) {
 // empty demands that a list of words is empty. The message ends with them.
 func (w *vapWriter) empty(name, words, before string) {
 	words = w.variable(name, words)
-	w.addRule(words+" == []", text(before)+" + "+words+".join(', ')")
+	w.addRule(words+" == []", celString(before)+" + "+words+".join(', ')")
 }
 
 // validate makes one validation of the rules so far, whose message has all broken ones. The API server checks the types of each
@@ -143,12 +143,12 @@ func (w *vapWriter) managers() {
 	}
 	if w.isError(codes.PatchOrder, "the order of patches") {
 		w.addRule("variables.patches.map(p, p.manager).filter(m, m in "+names+").map(m, "+names+".indexOf(m)).isSorted()",
-			text("the patches must have the order "+strings.Join(p.Managers(), ", ")))
+			celString("the patches must have the order "+strings.Join(p.Managers(), ", ")))
 	}
 	for i, m := range p.managers {
-		own := entries + "[?" + text(m.name) + "]"
+		own := entries + "[?" + celString(m.name) + "]"
 		if m.required && w.isError(codes.MissingManager, "required managers") {
-			w.addRule("!("+m.of.expression()+") || "+own+".hasValue()", text("required: a patch of "+m.name))
+			w.addRule("!("+m.of.expression()+") || "+own+".hasValue()", celString("required: a patch of "+m.name))
 		}
 		if m.paths != nil && w.isError(codes.ForbiddenField, "the paths of managers") {
 			w.empty(fmt.Sprintf("outside%d", i), "("+sum(m.forbiddenFields(runtimepatch.JobSetTemplate(), nil, own))+").distinct().sort()",
@@ -170,8 +170,8 @@ func (w *vapWriter) users() {
 		if before == "" {
 			before, after = entriesOf("before", "(oldObject == null ? [] : oldObject.spec.?runtimePatches.orValue([]))"), entriesOf("after", "variables.patches")
 		}
-		w.addRule(fmt.Sprintf("request.userInfo.username in %s || %s[?%s] == %s[?%[3]s]", literal(m.users...), before, text(m.name), after),
-			fmt.Sprintf(`"the policy does not let " + request.userInfo.username + %s`, text(" change the patch of "+m.name)))
+		w.addRule(fmt.Sprintf("request.userInfo.username in %s || %s[?%s] == %s[?%[3]s]", literal(m.users...), before, celString(m.name), after),
+			fmt.Sprintf(`"the policy does not let " + request.userInfo.username + %s`, celString(" change the patch of "+m.name)))
 	}
 }
 
@@ -193,7 +193,7 @@ func (m manager) forbiddenFields(t *schema.Type, path fieldpath.Path, at string)
 		}
 	}
 	if set != nil || lists != nil {
-		fields = append(fields, fmt.Sprintf("%s.transformList(k, v, %s || %s && v != {} && v != [], %s + k)", orNone(at), isOne(set), isOne(lists), text(pattern(path)+".")))
+		fields = append(fields, fmt.Sprintf("%s.transformList(k, v, %s || %s && v != {} && v != [], %s + k)", orEmptyStruct(at), isOne(set), isOne(lists), celString(pattern(path)+".")))
 	}
 	return fields
 }
@@ -254,14 +254,14 @@ func (m manager) forbiddenItems(t *schema.Type, path fieldpath.Path, at string) 
 		step, none = fieldpath.Element, "[]"
 	}
 	for _, name := range append(names, "") {
-		among := key + " == " + text(name)
+		among := key + " == " + celString(name)
 		if name == "" {
 			among = "!(" + key + " in " + literal(names...) + ")"
 		}
 		switch below := path.Append(step(name)); {
 		case m.maySet(below):
 		case t.Kind != schema.ListMap || !m.paths.HasWithin(below):
-			fields = append(fields, fmt.Sprintf("(%s.orValue(%s).exists(%s, %s) ? [%s] : [])", at, none, y, among, text(pattern(below))))
+			fields = append(fields, fmt.Sprintf("(%s.orValue(%s).exists(%s, %s) ? [%s] : [])", at, none, y, among, celString(pattern(below))))
 		default:
 			fields = append(fields, fmt.Sprintf("%s.orValue([]).filter(%s, %s).map(%[2]s, %[4]s).flatten()", at, y, among, sum(m.forbiddenFields(t.Elem, below, y))))
 		}
@@ -296,7 +296,7 @@ const fewest = 4
 func (w *vapWriter) compare(t *schema.Type, path fieldpath.Path, groups, at string) string {
 	set := ""
 	if len(t.Patchable()) >= fewest {
-		set = w.variable("set"+strconv.Itoa(len(w.variables)), fmt.Sprintf("' ' + %s.map(g, g.map(e, e.s%s.map(k, k).join(' ')).join(' ')).join(' ') + ' '", groups, orNone(at)))
+		set = w.variable("set"+strconv.Itoa(len(w.variables)), fmt.Sprintf("' ' + %s.map(g, g.map(e, e.s%s.map(k, k).join(' ')).join(' ')).join(' ') + ' '", groups, orEmptyStruct(at)))
 	}
 	var messages []string
 	for _, f := range t.Patchable() {
@@ -314,7 +314,7 @@ func (w *vapWriter) compare(t *schema.Type, path fieldpath.Path, groups, at stri
 				continue
 			}
 			names := w.variable("overlap"+strconv.Itoa(len(w.variables)), groups+".map(g, "+strings.Join(each, " + ")+").flatten().distinct()")
-			of = fmt.Sprintf("(%s == [] ? [] : [%s + %[1]s.join(', ')])", names, text("managers set different values of "+pattern(below)+": "))
+			of = fmt.Sprintf("(%s == [] ? [] : [%s + %[1]s.join(', ')])", names, celString("managers set different values of "+pattern(below)+": "))
 		}
 		if set != "" {
 			of = fmt.Sprintf("(%s.contains(' %s ') ? %s : [])", set, f.Name, of)
@@ -332,8 +332,8 @@ func groupsOf(groups, list, key string) string {
 		"keys.size() == all.size() ? [] : keys.map(k, all.filter(x, x.s.%[3]s == k))).flatten()).flatten()).flatten()).flatten()", groups, list, key)
 }
 
-// orNone returns the expression for a struct at a place, which may be missing.
-func orNone(at string) string {
+// orEmptyStruct returns the expression for a struct at a place, which may be missing.
+func orEmptyStruct(at string) string {
 	if strings.Contains(at, "?") {
 		at += ".orValue({})"
 	}
@@ -366,7 +366,7 @@ func (s selector) expression() string {
 	}{{"object.metadata.namespace", s.namespaces}, {"object.metadata.name", s.names}, {"object.spec.runtimeRef.name", s.runtimes}} {
 		var any []string
 		for _, pattern := range list.patterns {
-			any = append(any, fmt.Sprintf("%s.matches(%s)", list.at, text(expressionOf(pattern))))
+			any = append(any, fmt.Sprintf("%s.matches(%s)", list.at, celString(expressionOf(pattern))))
 		}
 		if any != nil {
 			all = append(all, "("+strings.Join(any, " || ")+")")
@@ -387,7 +387,7 @@ func (s selector) expression() string {
 // requirement tells whether the object's labels have what a selector requires.
 func requirement(r labels.Requirement) string {
 	const of = "object.metadata.?labels.orValue({})"
-	key, values := text(r.Key()), r.Values().UnsortedList()
+	key, values := celString(r.Key()), r.Values().UnsortedList()
 	slices.Sort(values)
 	has := key + " in " + of
 	at := of + "[" + key + "]"
@@ -409,7 +409,7 @@ func requirement(r labels.Requirement) string {
 func literal(words ...string) string {
 	all := make([]string, len(words))
 	for i, word := range words {
-		all[i] = text(word)
+		all[i] = celString(word)
 	}
 	return "[" + strings.Join(all, ", ") + "]"
 }
@@ -422,7 +422,7 @@ func sum(lists []string) string {
 	return strings.Join(lists, " + ")
 }
 
-func text(word string) string { return strconv.Quote(word) }
+func celString(word string) string { return strconv.Quote(word) }
 
 // pattern returns a path as a policy writes it: [*] is any item or key.
 func pattern(path fieldpath.Path) string {

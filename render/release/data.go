@@ -38,11 +38,11 @@ func (r *Release) Definition(kind string) ([]byte, error) {
 	if !ok {
 		return nil, fmt.Errorf("the Trainer's releases define no kind %q", kind)
 	}
-	return read(version, plural+".json")
+	return readArchived(version, plural+".json")
 }
 
 // Runtimes returns the stock runtimes of the release: a List of ClusterTrainingRuntimes, as JSON.
-func (r *Release) Runtimes() ([]byte, error) { return read(r.Or().Stock, "runtimes.json") }
+func (r *Release) Runtimes() ([]byte, error) { return readArchived(r.Or().Stock, "runtimes.json") }
 
 // The versions whose definitions of PodGroup are embedded.
 const (
@@ -52,9 +52,9 @@ const (
 
 // PodGroup returns the CustomResourceDefinition of a gang scheduler's PodGroup as JSON, by its API group. It returns an error for
 // any group except Volcano's and scheduler-plugins' groups.
-func PodGroup(group string) ([]byte, error) { return read("podgroups", group+".json") }
+func PodGroup(group string) ([]byte, error) { return readArchived("podgroups", group+".json") }
 
-func read(version, file string) ([]byte, error) {
+func readArchived(version, file string) ([]byte, error) {
 	packed, err := data.ReadFile("data/" + version + ".zip")
 	if err != nil {
 		return nil, fmt.Errorf("there are no definitions of Trainer %s", version)

@@ -53,10 +53,10 @@ func (f *Field) Find(names ...string) *Field {
 // concurrent use.
 type Definitions struct {
 	mu   sync.Mutex
-	read map[definition]*Field
+	read map[definitionKey]*Field
 }
 
-type definition struct{ version, kind string }
+type definitionKey struct{ version, kind string }
 
 // Fields returns the fields of a kind in a release. It returns an error where Release.Definition does.
 func (d *Definitions) Fields(r *Release, kind string) (*Field, error) {
@@ -64,7 +64,7 @@ func (d *Definitions) Fields(r *Release, kind string) (*Field, error) {
 		d = &Definitions{}
 	}
 	r = r.Or()
-	key := definition{r.Schema + " " + r.JobSetSchema, kind}
+	key := definitionKey{r.Schema + " " + r.JobSetSchema, kind}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if root := d.read[key]; root != nil {
@@ -89,7 +89,7 @@ func (d *Definitions) Fields(r *Release, kind string) (*Field, error) {
 	root := crd.Spec.Versions[0].Schema.Root
 	root.Fields["metadata"].Open = true
 	if d.read == nil {
-		d.read = map[definition]*Field{}
+		d.read = map[definitionKey]*Field{}
 	}
 	d.read[key] = root
 	return root, nil

@@ -150,13 +150,13 @@ func setField(t *schema.Type, object, have map[string]any, path fieldpath.Path, 
 	}
 	path = path[1:]
 	if key, of, isItem := path[0].Item(); isItem && len(path) > 1 {
-		items, item := itemOf(object[name], key, of)
+		items, item := itemByKey(object[name], key, of)
 		if item == nil {
 			item = map[string]any{key: of}
 			items = append(items, item)
 		}
 		object[name] = items
-		_, had := itemOf(have[name], key, of)
+		_, had := itemByKey(have[name], key, of)
 		return setField(inner.Elem, item, had, path[1:], value)
 	}
 	within, _ := object[name].(map[string]any)
@@ -168,8 +168,8 @@ func setField(t *schema.Type, object, have map[string]any, path fieldpath.Path, 
 	return setField(inner, within, had, path, value)
 }
 
-// itemOf returns the items of a list, and the one with a merge key, or nil.
-func itemOf(list any, key, of string) ([]any, map[string]any) {
+// itemByKey returns the items of a list, and the one with a merge key, or nil.
+func itemByKey(list any, key, of string) ([]any, map[string]any) {
 	items, _ := list.([]any)
 	for _, one := range items {
 		if item, ok := one.(map[string]any); ok && item[key] == of {

@@ -10,8 +10,8 @@ import (
 	"github.com/trainweld/trainweld/render/internal/jsontext"
 )
 
-// jsonText is a TrainJob as JSON, with the places of its entries.
-type jsonText struct {
+// jsonTrainJob is a TrainJob as JSON, with the places of its entries.
+type jsonTrainJob struct {
 	text    []byte
 	spec    int               // where the object of the field spec begins
 	fields  []jsontext.Member // of spec
@@ -24,7 +24,7 @@ func (d *document[D]) openJSON(text []byte) ([]byte, error) {
 	if !json.Valid(text) {
 		return nil, errors.New("the TrainJob is not valid JSON")
 	}
-	j := &jsonText{text: text, list: -1}
+	j := &jsonTrainJob{text: text, list: -1}
 	top, err := jsontext.Members(text, 0)
 	if err != nil {
 		return nil, fmt.Errorf("the TrainJob %w", err)
@@ -73,7 +73,7 @@ func onlyMember(members []jsontext.Member, name string) (int, error) {
 }
 
 // write returns the text with the entries at the given places. The new entry is at the place new.
-func (j *jsonText) write(places []int, new int, entry []byte) []byte {
+func (j *jsonTrainJob) write(places []int, new int, entry []byte) []byte {
 	var fields []int // without the list
 	for i := range j.fields {
 		if i != j.list {
@@ -98,7 +98,7 @@ func (j *jsonText) write(places []int, new int, entry []byte) []byte {
 }
 
 // joined returns the text with the members of an object or a list at the given places. The new member is at the place new.
-func (j *jsonText) joined(open int, members []jsontext.Member, places []int, new int, member []byte) []byte {
+func (j *jsonTrainJob) joined(open int, members []jsontext.Member, places []int, new int, member []byte) []byte {
 	var out []byte
 	for n, i := range places {
 		if n > 0 {
@@ -114,7 +114,7 @@ func (j *jsonText) joined(open int, members []jsontext.Member, places []int, new
 }
 
 // field returns the field with a list of entries.
-func (j *jsonText) field(list []byte, at int) []byte {
+func (j *jsonTrainJob) field(list []byte, at int) []byte {
 	name := `"` + entriesField + `":`
 	if j.isIndented() {
 		name += " "
@@ -122,7 +122,7 @@ func (j *jsonText) field(list []byte, at int) []byte {
 	return append([]byte(name), j.styled(list, at)...)
 }
 
-func (j *jsonText) replaced(from, to int, text []byte) []byte {
+func (j *jsonTrainJob) replaced(from, to int, text []byte) []byte {
 	return slices.Concat(j.text[:from], text, j.text[to:])
 }
 
@@ -138,7 +138,7 @@ func separator(text []byte, open int, members []jsontext.Member, i int) []byte {
 }
 
 // styled returns a JSON value styled as the text: on one line, or indented as the line of an offset.
-func (j *jsonText) styled(value []byte, at int) []byte {
+func (j *jsonTrainJob) styled(value []byte, at int) []byte {
 	if !j.isIndented() {
 		return value
 	}
@@ -147,10 +147,10 @@ func (j *jsonText) styled(value []byte, at int) []byte {
 	return out.Bytes()
 }
 
-func (j *jsonText) isIndented() bool { return bytes.IndexByte(bytes.TrimSpace(j.text), '\n') >= 0 }
+func (j *jsonTrainJob) isIndented() bool { return bytes.IndexByte(bytes.TrimSpace(j.text), '\n') >= 0 }
 
 // unit returns the indentation of one level: the fields of spec stand one level below spec.
-func (j *jsonText) unit() string {
+func (j *jsonTrainJob) unit() string {
 	if len(j.fields) > 0 {
 		if unit, ok := bytes.CutPrefix([]byte(j.indentOf(j.fields[0].Start)), []byte(j.indentOf(j.spec))); ok && len(unit) > 0 {
 			return string(unit)
@@ -160,7 +160,7 @@ func (j *jsonText) unit() string {
 }
 
 // indentOf returns the white space at the start of an offset's line.
-func (j *jsonText) indentOf(offset int) string {
+func (j *jsonTrainJob) indentOf(offset int) string {
 	line := j.text[bytes.LastIndexByte(j.text[:offset], '\n')+1:]
 	return string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])
 }

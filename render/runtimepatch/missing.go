@@ -114,7 +114,7 @@ func missingItems(t *schema.Type, dst, want, have reflect.Value) bool {
 	for i := range want.Len() {
 		from := want.Index(i)
 		part, old, place := reflect.New(from.Type()).Elem(), reflect.Value{}, -1
-		if at, ok := places[keyOf(t.KeyField().Patch, from)]; ok {
+		if at, ok := places[mergeKeyOf(t.KeyField().Patch, from)]; ok {
 			old, place = have.Index(at), at
 		}
 		if missingInStruct(t.Elem, t.KeyField(), part, from, old) || place < 0 {
@@ -135,13 +135,13 @@ func placesOf(t *schema.Type, list reflect.Value) map[string]int {
 	}
 	places := make(map[string]int, list.Len())
 	for i := list.Len() - 1; i >= 0; i-- {
-		places[keyOf(&t.KeyField().Template, list.Index(i))] = i
+		places[mergeKeyOf(&t.KeyField().Template, list.Index(i))] = i
 	}
 	return places
 }
 
-// keyOf returns the merge key of an item. Every list that a patch may set has a string for it.
-func keyOf(slot *schema.Slot, item reflect.Value) string {
+// mergeKeyOf returns the merge key of an item. Every list that a patch may set has a string for it.
+func mergeKeyOf(slot *schema.Slot, item reflect.Value) string {
 	key, _ := slot.Of(item)
 	return key.String()
 }

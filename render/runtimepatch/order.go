@@ -159,7 +159,7 @@ func Expansions(one, other *trainer.JobSetTemplateSpec, first, second []string) 
 	var found []Expansion
 	after := expansionsIn(other)
 	for _, e := range expansionsIn(one) {
-		i := slices.IndexFunc(after, func(o expansion) bool { return o.To == e.To && slices.Equal(o.Path, e.Path) })
+		i := slices.IndexFunc(after, func(o templateExpansion) bool { return o.To == e.To && slices.Equal(o.Path, e.Path) })
 		if i >= 0 && after[i].expands != e.expands {
 			e.Orders = []finding.Order{{Writers: first, Path: e.Path, Effect: e.effect()}, {Writers: second, Path: e.Path, Effect: after[i].effect()}}
 			found = append(found, e.Expansion)
@@ -168,21 +168,21 @@ func Expansions(one, other *trainer.JobSetTemplateSpec, first, second []string) 
 	return found
 }
 
-// expansion is a reference in one template.
-type expansion struct {
+// templateExpansion is a reference in one template.
+type templateExpansion struct {
 	Expansion
 	expands bool
 }
 
-func (e expansion) effect() string {
+func (e templateExpansion) effect() string {
 	if e.expands {
 		return fmt.Sprintf("$(%s) is expanded", e.To)
 	}
 	return fmt.Sprintf("$(%s) stays as written", e.To)
 }
 
-func expansionsIn(template *trainer.JobSetTemplateSpec) []expansion {
-	var found []expansion
+func expansionsIn(template *trainer.JobSetTemplateSpec) []templateExpansion {
+	var found []templateExpansion
 	if template == nil {
 		return nil
 	}
@@ -192,7 +192,7 @@ func expansionsIn(template *trainer.JobSetTemplateSpec) []expansion {
 			for j, e := range containers[i].Env {
 				for to, expands := range references(containers[i].Env, at, j) {
 					path := inPod(job, list).Append(fieldpath.Item("name", containers[i].Name), fieldpath.Field("env"), fieldpath.Item("name", e.Name), fieldpath.Field("value"))
-					found = append(found, expansion{Expansion{Path: path, From: e.Name, To: to}, expands})
+					found = append(found, templateExpansion{Expansion{Path: path, From: e.Name, To: to}, expands})
 				}
 			}
 		}

@@ -78,14 +78,14 @@ func (b *builder) checkPatches() {
 		if count[patches[i].Manager] > 1 {
 			step = fieldpath.Index(i)
 		}
-		c := containers{b, list.Append(step), b.written[i]}
+		c := containerChecker{b, list.Append(step), b.written[i]}
 		jobs := patched.Jobs(&patches[i])
 		for j := range jobs {
 			pod := patched.Pod(&jobs[j])
 			if pod == nil {
 				continue
 			}
-			path := fieldpath.Fields("trainingRuntimeSpec", "template", "spec", "replicatedJobs").Append(itemOf(jobs[j].Name, j)).
+			path := fieldpath.Fields("trainingRuntimeSpec", "template", "spec", "replicatedJobs").Append(itemStep(jobs[j].Name, j)).
 				Append(fieldpath.Fields("template", "spec", "template", "spec")...)
 			c.check(path.Append(fieldpath.Field("initContainers")), pod.InitContainers)
 			c.check(path.Append(fieldpath.Field("containers")), pod.Containers)
@@ -93,25 +93,25 @@ func (b *builder) checkPatches() {
 	}
 }
 
-// itemOf returns the step to a list item by its name, or by its index without a name.
-func itemOf(name string, i int) fieldpath.Step {
+// itemStep returns the step to a list item by its name, or by its index without a name.
+func itemStep(name string, i int) fieldpath.Step {
 	if name == "" {
 		return fieldpath.Index(i)
 	}
 	return fieldpath.Item("name", name)
 }
 
-// containers checks the containers of one patch.
-type containers struct {
+// containerChecker checks the containers of one patch.
+type containerChecker struct {
 	*builder
 	patch   fieldpath.Path
 	written func(fieldpath.Path) bool
 }
 
-func (c containers) check(list fieldpath.Path, patches []ContainerPatch) {
+func (c containerChecker) check(list fieldpath.Path, patches []ContainerPatch) {
 	for i := range patches {
 		p := &patches[i]
-		at := list.Append(itemOf(p.Name, i))
+		at := list.Append(itemStep(p.Name, i))
 		// check.Patches reports an empty name, which is a missing key.
 		if p.Name != "" && strings.TrimSpace(p.Name) == "" {
 			c.reject(codes.BadName, c.patch.Append(at...), "name a container of the runtime", "the name of a container is blank")
@@ -121,10 +121,10 @@ func (c containers) check(list fieldpath.Path, patches []ContainerPatch) {
 	}
 }
 
-func (c containers) env(list fieldpath.Path, env []corev1.EnvVar) {
+func (c containerChecker) env(list fieldpath.Path, env []corev1.EnvVar) {
 	for i := range env {
 		v := &env[i]
-		at := list.Append(itemOf(v.Name, i))
+		at := list.Append(itemStep(v.Name, i))
 		switch {
 		case v.Name == "": // check.Patches reports it
 		case v.ValueFrom != nil:
@@ -137,7 +137,7 @@ func (c containers) env(list fieldpath.Path, env []corev1.EnvVar) {
 	}
 }
 
-func (c containers) mounts(list fieldpath.Path, mounts []corev1.VolumeMount) {
+func (c containerChecker) mounts(list fieldpath.Path, mounts []corev1.VolumeMount) {
 	for i := range mounts {
 		m := &mounts[i]
 		at := c.patch.Append(list.Append(fieldpath.Index(i))...)

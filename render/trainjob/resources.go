@@ -38,8 +38,8 @@ func caseInsensitiveResources() []string {
 	return []string{"cpu", "memory", "gpu", "storage", "ephemeral-storage"}
 }
 
-// resourceName returns the API's name of a resource of the SDK.
-func resourceName(given string) string {
+// apiResourceName returns the API's name of a resource of the SDK.
+func apiResourceName(given string) string {
 	lower := strings.ToLower(given)
 	switch {
 	case lower == "gpu":
@@ -64,7 +64,7 @@ func (b *builder) resources() {
 	list, from := corev1.ResourceList{}, map[string]string{}
 	var profiles []string
 	for _, given := range slices.Sorted(maps.Keys(b.given)) {
-		name := resourceName(given)
+		name := apiResourceName(given)
 		path := at.Append(fieldpath.Key(name))
 		if first, isDuplicate := from[name]; isDuplicate {
 			b.reject(codes.Resources, path, "set it once", "%q and %q are one resource, %s", first, given, name)

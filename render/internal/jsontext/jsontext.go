@@ -21,12 +21,12 @@ type Member struct {
 
 // Members returns the members of the object at an offset of a text. White space may precede the object. Members
 // returns an error if the text is not JSON, or the value is not an object.
-func Members(text []byte, at int) ([]Member, error) { return read(text, at, '{') }
+func Members(text []byte, at int) ([]Member, error) { return readMembers(text, at, '{') }
 
 // Elements returns the elements of the array at an offset of a text, as Members does for an object.
-func Elements(text []byte, at int) ([]Member, error) { return read(text, at, '[') }
+func Elements(text []byte, at int) ([]Member, error) { return readMembers(text, at, '[') }
 
-func read(text []byte, at int, open json.Delim) ([]Member, error) {
+func readMembers(text []byte, at int, open json.Delim) ([]Member, error) {
 	if at < 0 || at > len(text) {
 		return nil, fmt.Errorf("offset %d is outside the text", at)
 	}

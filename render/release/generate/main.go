@@ -64,7 +64,7 @@ func pack(r release.Release, words *descriptions) error {
 	}
 	for _, file := range append(definitions, filepath.Join(jobSet, "config/components/crd/bases/jobset.x-k8s.io_jobsets.yaml")) {
 		_, plural, _ := strings.Cut(strings.TrimSuffix(filepath.Base(file), ".yaml"), "_")
-		crd, err := read(file)
+		crd, err := readDefinition(file)
 		if err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
@@ -96,7 +96,7 @@ Descriptions were removed.
 		if err != nil {
 			return err
 		}
-		crd, err := read(filepath.Join(dir, file))
+		crd, err := readDefinition(filepath.Join(dir, file))
 		if err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
@@ -129,8 +129,8 @@ Descriptions and comments were removed.
 `, r.Version, r.JobSetVersion)
 }
 
-// read returns the definition in a file.
-func read(file string) (*apiextensionsv1.CustomResourceDefinition, error) {
+// readDefinition returns the definition in a file.
+func readDefinition(file string) (*apiextensionsv1.CustomResourceDefinition, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
