@@ -149,10 +149,10 @@ func (t *blameText) history(s Selection) {
 }
 
 // claims returns the claims on a field with their values, and tells why one of several wins.
-func (o Options) claims(f *blame.Field) []page.Claim {
-	all := make([]page.Claim, len(f.Claims))
+func (o Options) claims(f *blame.Field) []page.ClaimRow {
+	all := make([]page.ClaimRow, len(f.Claims))
 	for i, c := range f.Claims {
-		all[i] = page.Claim{Layer: string(c.Layer), Value: runtimepatch.FormatClaim(f.Path, c, o.ShowValues), Place: c.Position.String()}
+		all[i] = page.ClaimRow{Layer: string(c.Layer), Value: runtimepatch.FormatClaim(f.Path, c, o.ShowValues), Place: c.Position.String()}
 		if c.Value == nil {
 			all[i].Value = "emptied"
 		}

@@ -1,14 +1,14 @@
 package page
 
-// Claim is a row of a table of claims: a layer with its value and its place.
-type Claim struct {
+// ClaimRow is a row of a table of claims: a layer with its value and its place.
+type ClaimRow struct {
 	Layer, Value, Place string
 	// Mark tells why the claim wins, or is empty.
 	Mark string
 }
 
 // Claims appends a table of the claims on a field, with a caption unless it is empty.
-func (b *Body) Claims(layers *Layers, caption string, claims []Claim, attrs ...Attr) {
+func (b *Body) Claims(layers *Layers, caption string, claims []ClaimRow, attrs ...Attr) {
 	b.Open("table", append([]Attr{Class("claims")}, attrs...)...)
 	if caption != "" {
 		b.Void("caption")

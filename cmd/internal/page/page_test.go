@@ -31,7 +31,7 @@ func written(t *testing.T, d page.Document, body *page.Body) string {
 func TestWrite_Policy(t *testing.T) {
 	var layers page.Layers
 	var body page.Body
-	body.Claims(&layers, "a field", []page.Claim{{Layer: "runtime", Value: "1"}, {Layer: "manager/a", Value: "2", Mark: "wins"}})
+	body.Claims(&layers, "a field", []page.ClaimRow{{Layer: "runtime", Value: "1"}, {Layer: "manager/a", Value: "2", Mark: "wins"}})
 	for name, d := range map[string]page.Document{"with layers": {Title: "a", Layers: &layers}, "without": {Title: "a"}} {
 		text := written(t, d, &body)
 		policy := regexp.MustCompile(`content="(default-src [^"]*)"`).FindStringSubmatch(text)

@@ -17,15 +17,15 @@ func Ordered[T any](n int, work func(int) T, take func(int, T)) {
 		}
 	}
 	next := 0
-	Stream(indexes, work, func(result T) {
+	MapInOrder(indexes, work, func(result T) {
 		take(next, result)
 		next++
 	})
 }
 
-// Stream runs work for each piece on all cores, and passes the results to take in order. A goroutine of its own reads pieces,
+// MapInOrder runs work for each piece on all cores, and passes the results to take in order. A goroutine of its own reads pieces,
 // only as fast as work is done.
-func Stream[Piece, Result any](pieces iter.Seq[Piece], work func(Piece) Result, take func(Result)) {
+func MapInOrder[Piece, Result any](pieces iter.Seq[Piece], work func(Piece) Result, take func(Result)) {
 	workers := runtime.GOMAXPROCS(0)
 	if workers == 1 {
 		for p := range pieces {

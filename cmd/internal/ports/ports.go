@@ -1,6 +1,6 @@
 // Package ports finds the ports of a runtime without an explicit protocol.
 //
-//	plain := ports.Plain(&runtime.Spec)
+//	plain := ports.WithoutProtocol(&runtime.Spec)
 //	render.DefaultRuntime(&runtime.Spec, nil)
 //	for _, p := range plain {
 //		p.Protocol = ""
@@ -19,9 +19,9 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 )
 
-// Plain returns the ports of a runtime without a protocol. They point into spec. Call it before setting the runtime's
+// WithoutProtocol returns the ports of a runtime without a protocol. They point into spec. Call it before setting the runtime's
 // defaults.
-func Plain(spec *trainer.TrainingRuntimeSpec) []*corev1.ContainerPort {
+func WithoutProtocol(spec *trainer.TrainingRuntimeSpec) []*corev1.ContainerPort {
 	var plain []*corev1.ContainerPort
 	eachPort(spec.Template.Spec.ReplicatedJobs, func(_ portKey, p *corev1.ContainerPort) {
 		if p.Protocol == "" {

@@ -167,9 +167,9 @@ func appendGroup(b *page.Body, layers *page.Layers, opts Options, g *Group) {
 	}
 	appendSourceLine(b, opts, f)
 	if all := opts.Claims(f); len(all) > 0 {
-		rows := make([]page.Claim, len(all))
+		rows := make([]page.ClaimRow, len(all))
 		for i, c := range all {
-			rows[i] = page.Claim{Layer: string(c.Layer), Value: c.Value, Place: c.Place, Mark: c.Mark}
+			rows[i] = page.ClaimRow{Layer: string(c.Layer), Value: c.Value, Place: c.Place, Mark: c.Mark}
 		}
 		b.Claims(layers, "", rows)
 	}

@@ -479,7 +479,7 @@ func sameSpec(a, b *manifest.Document) bool {
 
 // setDefaults sets the API server's defaults in a runtime. sets reports whether a file sets a field.
 func (c *Catalog) setDefaults(spec *trainer.TrainingRuntimeSpec, sets func(fieldpath.Path) bool) {
-	plain := ports.Plain(spec)
+	plain := ports.WithoutProtocol(spec)
 	render.DefaultRuntime(spec, sets)
 	if c.flags.Spelled {
 		for _, p := range plain {

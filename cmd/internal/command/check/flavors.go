@@ -47,7 +47,7 @@ func runFlavors(p *host.Program, flags checkFlags, levels option.Severities) err
 		row   flavorRow
 		found finding.List
 	}
-	parallel.Stream(stream.Objects(false), func(o workspace.Item) tried {
+	parallel.MapInOrder(stream.Objects(false), func(o workspace.Item) tried {
 		results, found := q.Try(in, o.Job, render.Options{ForceManagers: flags.force})
 		return tried{flavorRow{o.Job.Namespace, o.Job.Name, results}, found}
 	}, func(t tried) {

@@ -190,7 +190,7 @@ func (r *renderRun) part(part workspace.Flags) finding.List {
 	}
 	r.in.NoNotes = !r.flags.ShowNotes && len(r.levels) == 0 // a note may become a warning
 	f := workspace.NewStream(r.p, r.in)
-	parallel.Stream(f.Objects(r.flags.To == "jobs" || r.flags.To == "pods"), r.one, func(o renderedJob) {
+	parallel.MapInOrder(f.Objects(r.flags.To == "jobs" || r.flags.To == "pods"), r.one, func(o renderedJob) {
 		r.progress.Step("rendered", o.file+1, f.Jobs)
 		r.store(o)
 	})
@@ -389,7 +389,7 @@ func (r *renderRun) write(w io.Writer, all []rendered) error {
 			streams[i] = all[i].streamed
 		}
 		if r.flags.Format == option.NameFormat {
-			return output.Names(w, output.Chain(streams))
+			return output.WriteNames(w, output.Chain(streams))
 		}
 		return output.Encode(w, r.format, output.Chain(streams))
 	}
