@@ -110,7 +110,7 @@ func (b *builder) restrictEnv(patch object) {
 	for _, name := range slices.Sorted(maps.Keys(apis)) {
 		add(itemSchema(of), object{
 			"if":   objectWithField("name", name),
-			"then": object{"properties": object{"env": false}, "errorMessage": fmt.Sprintf("no patch may set env of a container called %q: set %s of the TrainJob instead", name, apis[name])},
+			"then": object{"properties": object{"env": false}, "errorMessage": fmt.Sprintf("Invalid value: must not have envs for the dataset-initializer, model-initializer, node containers: set %s of the TrainJob instead", apis[name])},
 		})
 	}
 }

@@ -143,7 +143,7 @@ func TestEditor_Problems(t *testing.T) {
                       env: [{name: A, value: b}]
 `, []string{
 			`15:13 no patch may set replicas: set .spec.trainer.numNodes of the TrainJob; for a job that is not the trainer's, set .spec.template.spec.replicatedJobs.replicas in the TrainingRuntime or ClusterTrainingRuntime`,
-			`19:30 the cluster ignores name here: of a patch's metadata it takes labels and annotations`,
+			`19:30 name has no effect: a patch sets labels and annotations only`,
 			`21:21 no patch may set restartPolicy: set .spec.template.spec.replicatedJobs.template.spec.template.spec.restartPolicy in the TrainingRuntime or ClusterTrainingRuntime`,
 			`24:23 no patch may set image: set .spec.trainer.image of the TrainJob for the container "node"; for any other, set .spec.template.spec.replicatedJobs.template.spec.template.spec.containers.image in the TrainingRuntime or ClusterTrainingRuntime`,
 			`25:23 Invalid value: must not have envs for the dataset-initializer, model-initializer, node containers: set spec.trainer.env of the TrainJob instead`,
