@@ -3,9 +3,11 @@ package merge_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
 	"github.com/trainweld/trainweld/conflict"
@@ -224,6 +226,8 @@ func TestJSONPatch_Invalid(t *testing.T) {
 		`[{"op": "add", "path": "/spec/none/a", "value": 1}]`:                                                                      `.spec.none.a: operation 0 (add): there is no field "none"`,
 		`[{"op": "add", "path": "spec", "value": 1}]`:                                                                              `operation 0 (add): invalid path "spec": must be empty or start with /`,
 		`[{"op": "move", "from": "/spec/ports/9", "path": "/spec/ports/-"}]`:                                                       `.spec.ports.-: operation 0 (move): from: the list has no index 9`,
+		`[{"op": "test", "path": "/spec/none/a", "value": 1}]`:                                                                     `.spec.none.a: operation 0 (test): there is no field "none"`,
+		`[{"op": "add", "path": "", "value": {"kind": "Web"}}]`:                                                                    "operation 0 (add): the whole object can only be replaced by an object",
 		`[{"op": "merge", "path": "/spec"}]`:                                                                                       ".spec: operation 0 (merge): unknown operation",
 		`[{"op": "remove", "path": ""}]`:                                                                                           "operation 0 (remove): the whole object can only be replaced by an object",
 		`[{"op": "add", "path": "/spec/unknown", "value": 1}]`:                                                                     ".spec.unknown: the definition has no such field",
@@ -255,5 +259,39 @@ func TestJSONPatch_Invalid(t *testing.T) {
 	}
 	if _, err := webPlan().Apply(nil, []merge.Layered[merge.Object]{{JSON: []merge.Operation{}}}, merge.Options{Protected: []fieldpath.Path{fieldpath.Fields("spec", "replicas")}}); err == nil || !strings.Contains(err.Error(), "no policy but Order") {
 		t.Errorf("with a policy: %v", err)
+	}
+}
+
+// TestJSONPatch_Limits applies patches that reach a limit of the API server.
+func TestJSONPatch_Limits(t *testing.T) {
+	base := merge.Object{"spec": merge.Object{"labels": merge.Object{"a": strings.Repeat("x", 1<<20-len(`""`))}}}
+	copies := make([]merge.Operation, 3)
+	for i := range copies {
+		copies[i] = merge.Operation{Op: "copy", From: "/spec/labels/a", Path: fmt.Sprint("/spec/labels/", i)}
+	}
+	for name, patch := range map[string][]merge.Operation{
+		"3 MiB copied":     copies,
+		"10000 operations": slices.Repeat([]merge.Operation{{Op: "test", Path: "/none"}}, 10000),
+	} {
+		if _, err := webPlan().Apply(&base, []merge.Layered[merge.Object]{{JSON: patch}}, merge.Options{}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestParseJSONPatch_Numbers(t *testing.T) {
+	got := must(merge.ParseJSONPatch([]byte(`[{"op": "add", "path": "/spec/replicas", "value": 9007199254740993}]`)))
+	want := []merge.Operation{{Op: "add", Path: "/spec/replicas", Value: int64(9007199254740993)}}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("operations (-want +got):\n%s", d)
+	}
+}
+
+// TestJSONPatch_Duplicates rejects duplicates in a patch after a JSON patch, which may leave some.
+func TestJSONPatch_Duplicates(t *testing.T) {
+	patch := objectOf(t, "{rows: [{z: [a, a]}]}")
+	_, err := objectPlan(testCaseSchema).Apply(nil, []merge.Layered[merge.Object]{{JSON: []merge.Operation{}}, {Patch: &patch}}, merge.Options{})
+	if err == nil || !strings.Contains(err.Error(), "duplicate") {
+		t.Errorf("duplicate elements after a JSON patch: %v", err)
 	}
 }
