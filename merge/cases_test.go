@@ -18,6 +18,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/trainweld/trainweld/conflict"
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/schema"
@@ -27,25 +28,27 @@ func TestMain(m *testing.M) { os.Exit(testenv.Tests{M: m}.Run()) }
 
 var update = flag.Bool("update", false, "rewrite the outcomes of stories")
 
-// A case is a base with the patches to it. In a file, "#" begins its name, "base" its base, and the name of a manager a patch.
-// The patch is an object, or after "typed" a Go value. The outcome follows, and an empty line ends it:
+// A case is a base with the patches to it. In a file, "#" begins its name, "options" its options, "base" its base, and the name of a
+// manager a patch. The patch is an object, after "typed" a Go value, or after "operations" a JSON patch. The outcome follows, and an
+// empty line ends it:
 //
 //	= the value
 //	the path of a field, and its claims in order
 //	a manager "owns" the fields of FieldsV1
-//	"contested", "made", "emptied by a manager", "conflict of managers", "duplicate", "zero null of a manager" or "ignored from
-//	a manager", and a path
+//	"contested", "made", "emptied by a manager", "conflict of managers", "duplicate", "zero null of a manager", "ignored from
+//	a manager", "protected from a manager" or "decided by a policy", and a path
 //
 // It may be an error. A patch that API machinery takes, and the engine does not, is "stricter". The outcome by the rules for
 // duplicates follows if it differs.
 type testCase struct {
 	name, base string
+	options    merge.Options
+	hasOptions bool
 	patches    []casePatch
 }
 
 type casePatch struct {
-	manager, text string
-	typed         bool
+	manager, kind, text string // the kind is "typed", "operations" or "" for an object
 }
 
 // TestCases tells what patches make of values of Go types, and who owns the fields then. API machinery makes the same values.
@@ -63,7 +66,19 @@ func TestObject_Cases(t *testing.T) {
 		runAll(t, "testdata/specs.txt", objectOperation(objectPlan(specSchema), read))
 		runAll(t, "testdata/shapes.txt", objectOperation(objectPlan(shapesSchema), read))
 		runAll(t, "testdata/json.txt", objectOperation(merge.ForJSON(), read))
+		runAll(t, "testdata/live.txt", objectOperation(objectPlan(shapesSchema), read))
 	}
+}
+
+// TestCases_Policies tells what the options make of patches, and who owns the fields then.
+func TestCases_Policies(t *testing.T) {
+	plan := must(merge.ForAny(reflect.TypeFor[thing](), schema.Rules{Unions: map[reflect.Type][]schema.Union{
+		reflect.TypeFor[thing]():     {{Name: "kind", Members: []string{"on", "inner", "labels", "parts"}}},
+		reflect.TypeFor[thingPart](): {{Name: "image", Members: []string{"args", "labels"}, Discriminator: "image", When: "x"}},
+	}}))
+	operation := operationOf[thing]()
+	operation.plan, operation.hasDuplicates = plan, nil
+	runAll(t, "testdata/policies.txt", operation)
 }
 
 // positions matches the position of a duplicate in a path or in FieldsV1.
@@ -139,16 +154,46 @@ func readCase(block string) (s testCase, told, outcome []string) {
 		switch word, text, _ := strings.Cut(line, " "); word {
 		case "#":
 			s.name = text
+		case "options":
+			s.options, s.hasOptions = readOptions(text), true
 		case "base":
 			s.base = text
 		case "=", "error:", "stricter:":
 			return s, lines[:i], lines[i:]
 		default:
-			text, typed := strings.CutPrefix(text, "typed ")
-			s.patches = append(s.patches, casePatch{word, text, typed})
+			kind, rest, _ := strings.Cut(text, " ")
+			if kind != "typed" && kind != "operations" {
+				kind, rest = "", text
+			}
+			s.patches = append(s.patches, casePatch{word, kind, rest})
 		}
 	}
 	return s, lines, nil
+}
+
+// readOptions reads options such as `precedence=first protected=inner.name managed`.
+func readOptions(text string) (o merge.Options) {
+	for _, option := range strings.Fields(text) {
+		switch name, value, _ := strings.Cut(option, "="); name {
+		case "order":
+			o.Order = merge.OrderPolicy(value)
+		case "unions":
+			o.Unions = merge.UnionPolicy(value)
+		case "empty":
+			o.Empty = merge.EmptyPolicy(value)
+		case "precedence":
+			o.Precedence = merge.PrecedencePolicy(value)
+		case "managers":
+			o.Managers = strings.Split(value, ",")
+		case "protected":
+			o.Protected = append(o.Protected, must(fieldpath.ParsePath(value)))
+		case "managed":
+			o.Managed = true
+		default:
+			panic("unknown option " + option)
+		}
+	}
+	return o
 }
 
 // An operation runs cases of values, or of objects.
@@ -176,7 +221,7 @@ func operationOf[V any]() operation[any] {
 			return read(text)
 		},
 		patch: func(p casePatch) *any {
-			if p.typed {
+			if p.kind == "typed" {
 				return read(p.text)
 			}
 			object := fromJSON[any](p.text)
@@ -192,7 +237,7 @@ func mergesObjects[V any](t *testing.T, s testCase, outcome string) {
 	patches := make([]merge.Layered[merge.Object], len(s.patches))
 	for i, p := range s.patches {
 		patch, ok := fromJSON[any](p.text).(merge.Object)
-		if p.typed || !ok {
+		if p.kind != "" || !ok {
 			return
 		}
 		patches[i] = merge.Layered[merge.Object]{Layer: merge.Manager(p.manager), Patch: &patch}
@@ -234,14 +279,19 @@ func (w operation[T]) run(t *testing.T, s testCase) []string {
 	base := w.base(s.base)
 	patches := make([]merge.Layered[T], len(s.patches))
 	for i, p := range s.patches {
-		patches[i] = merge.Layered[T]{Layer: merge.Manager(p.manager), Patch: w.patch(p)}
+		patches[i].Layer = merge.Manager(p.manager)
+		if p.kind == "operations" {
+			patches[i].JSON = must(merge.ParseJSONPatch([]byte(p.text)))
+		} else {
+			patches[i].Patch = w.patch(p)
+		}
 	}
-	lines := outcome(t, w.plan, base, patches)
+	lines := outcome(t, w.plan, base, patches, s)
 	if w.hasDuplicates == nil {
 		return lines
 	}
 	w.objects(t, s, lines[0])
-	switch others := outcome(t, w.hasDuplicates, base, patches); {
+	switch others := outcome(t, w.hasDuplicates, base, patches, s); {
 	case slices.Equal(others, lines):
 		return lines
 	case strings.HasPrefix(lines[0], "= "):
@@ -253,19 +303,21 @@ func (w operation[T]) run(t *testing.T, s testCase) []string {
 }
 
 // outcome applies patches, and returns the lines of the outcome. It checks that the input stays as it is. The value must be the
-// same without a record of owners. API machinery must make the same value of a Go type.
-func outcome[T any](t *testing.T, plan *merge.Plan[T, T], base *T, patches []merge.Layered[T]) []string {
+// same without a record of owners. Without options, API machinery must make the same value of a Go type.
+func outcome[T any](t *testing.T, plan *merge.Plan[T, T], base *T, patches []merge.Layered[T], s testCase) []string {
 	t.Helper()
 	before := asJSON([]any{base, patches})
-	result, err := plan.Apply(base, patches, merge.Options{Owners: true})
-	bare, bareErr := plan.Apply(base, patches, merge.Options{})
+	bare, bareErr := plan.Apply(base, patches, s.options)
+	s.options.Owners = true
+	result, err := plan.Apply(base, patches, s.options)
 	if after := asJSON([]any{base, patches}); after != before {
 		t.Errorf("Apply changed its input from\n%s\nto\n%s", before, after)
 	}
 	var upstream string
 	upstreamErr := errors.New("merges no objects")
 	_, isObject := any(base).(*merge.Object)
-	if !isObject {
+	isUpstreams := !isObject && !s.hasOptions
+	if isUpstreams {
 		all := make([]any, len(patches))
 		for i, p := range patches {
 			all[i] = p.Patch
@@ -288,7 +340,7 @@ func outcome[T any](t *testing.T, plan *merge.Plan[T, T], base *T, patches []mer
 		t.Fatalf("without owners: %v", bareErr)
 	case !reflect.DeepEqual(bare.Value, result.Value):
 		t.Errorf("without owners the value is %s, want %s", asJSON(bare.Value), value)
-	case !isObject && (upstreamErr != nil || upstream != value):
+	case isUpstreams && (upstreamErr != nil || upstream != value):
 		t.Errorf("upstream makes %s, %v, want %s", upstream, upstreamErr, value)
 	}
 	claims := claimsOf(result.Owners)
@@ -297,7 +349,7 @@ func outcome[T any](t *testing.T, plan *merge.Plan[T, T], base *T, patches []mer
 	lines = append(lines, fieldsOf(result.Owners)...)
 	lines = append(lines, patchedOf(t, result.Owners, isObject)...)
 	for _, c := range conflict.Find(result.Owners) {
-		lines = append(lines, fmt.Sprintf("conflict of %s %s", strings.Join(c.Managers(), " "), c.Path))
+		lines = append(lines, strings.TrimSpace(fmt.Sprintf("conflict of %s %s", strings.Join(c.Managers(), " "), c.Path)))
 	}
 	for _, path := range result.Duplicates {
 		lines = append(lines, "duplicate "+path.String())
@@ -307,6 +359,16 @@ func outcome[T any](t *testing.T, plan *merge.Plan[T, T], base *T, patches []mer
 	}
 	for _, field := range result.Ignored {
 		lines = append(lines, fmt.Sprintf("ignored from %s %s", nameOf(field.Layer), field.Path))
+	}
+	for _, field := range result.Protected {
+		lines = append(lines, fmt.Sprintf("protected from %s %s", nameOf(field.Layer), field.Path))
+	}
+	for _, d := range result.Decisions {
+		line := "decided by " + d.Policy + " for " + nameOf(d.Winner) + " against"
+		for _, loser := range d.Losers {
+			line += " " + nameOf(loser)
+		}
+		lines = append(lines, line+" "+d.Path.String())
 	}
 	return lines
 }

@@ -284,7 +284,7 @@ type kindsPart struct {
 	Part   *kindsPart        `json:"part,omitempty"`
 }
 
-// storySchema has a field of every kind of a definition.
+// testCaseSchema has a field of every kind of a definition.
 const testCaseSchema = `{"type": "object", "properties": {
 	"apiVersion": {"type": "string"}, "kind": {"type": "string"},
 	"name": {"type": "string"}, "count": {"type": "integer"}, "on": {"type": "boolean"}, "port": {"x-kubernetes-int-or-string": true},

@@ -24,7 +24,6 @@ func (w *walk) emptiable(named bool, at node, path fieldpath.Path) bool {
 	}
 	slices.SortFunc(events, func(a, b null) int { return cmp.Compare(a.claim, b.claim) })
 	var claims []Claim
-	w.emptiedAround = false
 	for k, event := range events {
 		i := event.claim
 		if event.at != at {
@@ -53,7 +52,6 @@ func (w *walk) emptiable(named bool, at node, path fieldpath.Path) bool {
 // claims returns the claims on a field, or nil if the log has none. A null on a struct around the field also empties the
 // field, if an earlier claim on the field exists.
 func (w *walk) claims(at node, path fieldpath.Path) []Claim {
-	w.emptiedAround = false
 	if len(w.nulls) == 0 || at == noNode {
 		claims := w.log.decided(at, w.log.claimsOf(at, path), path)
 		w.noteOverruling(at)

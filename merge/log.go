@@ -136,9 +136,7 @@ func (l *log) name(at node) string {
 
 // add records a claim on a field.
 func (l *log) add(at node, layer int32, kind valueKind, text string) {
-	if l.overrulings != nil {
-		delete(l.overrulings, at)
-	}
+	delete(l.overrulings, at)
 	n := &l.nodes[at]
 	i := int32(len(l.claims))
 	l.claims = append(l.claims, claimOf(layer, kind, text))
