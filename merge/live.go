@@ -23,8 +23,6 @@ type live struct {
 	layers  []Layer          // of the entries
 	named   map[int32][]node // the fields that a layer has claimed
 	owned   bool             // whether the object has owners. The first apply makes the base one otherwise.
-	// parts holds the parts of the object's fields, until the claims of all entries are recorded.
-	parts map[node]map[string]part
 }
 
 const beforeFirstApply = "before-first-apply"
@@ -35,7 +33,7 @@ func updated(manager string) Layer { return Manager(manager + " (Update)") }
 // liveOf reads the owners of a base, and returns a base without them.
 func liveOf(base Object) (*live, Object, error) {
 	metadata, _ := base["metadata"].(Object)
-	l := &live{named: map[int32][]node{}, parts: map[node]map[string]part{}}
+	l := &live{named: map[int32][]node{}}
 	list, ok := metadata["managedFields"].([]any)
 	if !ok && metadata["managedFields"] != nil {
 		return nil, nil, ownersError(-1, "", "must be a list, and is %s", jsonName(metadata["managedFields"]))
@@ -94,27 +92,28 @@ func ownersError(i int, field, format string, args ...any) error {
 
 // claimOwners records the claims of a live object's owners.
 func (m *objects) claimOwners(t *schema.Type, object Object) error {
+	known := map[node]map[string]part{}
 	for i, entry := range m.live.entries {
 		m.layer = m.log.owners[i]
 		fields, ok := entry["fieldsV1"].(Object)
 		if !ok {
 			return ownersError(i, "fieldsV1", "must be an object, and is %s", jsonName(entry["fieldsV1"]))
 		}
-		if err := m.recordEntry(t, object, fields, m.at); err != nil {
+		if err := m.recordEntry(t, object, fields, m.at, known); err != nil {
 			return ownersError(i, "fieldsV1", "%w", err)
 		}
 	}
-	m.live.parts = nil
 	return nil
 }
 
-// recordEntry records the fields of an object or a list that one entry names. It skips fields that the object lacks.
-func (m *objects) recordEntry(t *schema.Type, v any, fields Object, at node) error {
-	parts := m.live.parts[at]
+// recordEntry records the fields of an object or a list that one entry names. It skips fields that the object lacks. The entries share
+// the known parts of the object's fields.
+func (m *objects) recordEntry(t *schema.Type, v any, fields Object, at node, known map[node]map[string]part) error {
+	parts := known[at]
 	if parts == nil {
 		parts = map[string]part{}
 		partsOf(parts, t, v, true)
-		m.live.parts[at] = parts
+		known[at] = parts
 	}
 	isList := t.Kind == schema.ListMap || t.Kind == schema.Set
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
@@ -144,7 +143,7 @@ func (m *objects) recordEntry(t *schema.Type, v any, fields Object, at node) err
 			m.claimNow(child, p.typ, p.now)
 		}
 		if of != nil {
-			if err := m.recordEntry(of, p.now, within, child); err != nil {
+			if err := m.recordEntry(of, p.now, within, child, known); err != nil {
 				return err
 			}
 		}
@@ -154,21 +153,14 @@ func (m *objects) recordEntry(t *schema.Type, v any, fields Object, at node) err
 
 // claimNow records a claim on a field with its value, or on its presence.
 func (m *objects) claimNow(at node, t *schema.Type, value any) {
-	kind := claimedAs(t, value, true)
-	if kind == unlistedPresence {
-		kind = presenceValue
-	}
-	m.claimValue(at, kind, value)
+	m.claimValue(at, claimedAs(t, value, true), value)
 }
 
 // update records an update of a field by the layer. The layer owns the fields that it adds or changes, and the fields around an added
 // one. A removed field has no owner. named has the meaning that it has in a merge.
 func (m *objects) update(t *schema.Type, old any, had bool, now any, has bool, at node, named bool) {
 	before, after := filledOf(t, old), filledOf(t, now)
-	isLeaf := func(v any) bool {
-		of, err := as(t, v)
-		return v != nil && err == nil && (of.Kind == schema.Scalar || of.Kind == schema.Atomic)
-	}
+	isLeaf := func(v any) bool { return claimedAs(t, v, true) == otherValue }
 	switch {
 	case !has:
 		m.recordBase(at, t, old, had, named)
