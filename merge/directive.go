@@ -310,16 +310,22 @@ func itemKeys(t *schema.Type, list reflect.Value) []string {
 // special obeys $patch in the items of a patch's list, and returns the other items. The rest is nil if these items took the place
 // of the base's.
 func (m *merger) special(t *schema.Type, dst reflect.Value, items []any, at node) (rest []any, err error) {
-	if isPlain, err := isPlainList(items); isPlain || err != nil {
-		return items, err
+	for i, item := range items {
+		if _, ok := item.(Object); !ok {
+			return rest, within(fieldpath.Index(i), errors.New("must be an object"))
+		}
+	}
+	isSpecial := func(item any) bool {
+		_, ok := item.(Object)[patchDirective]
+		return ok
+	}
+	if !slices.ContainsFunc(items, isSpecial) {
+		return items, nil
 	}
 	plain, replace := make([]any, 0, len(items)), false
 	var deleted []string
 	for i, item := range items {
-		object, ok := item.(Object)
-		if !ok {
-			return rest, within(fieldpath.Index(i), errors.New("must be an object"))
-		}
+		object := item.(Object)
 		directive, ok := object[patchDirective]
 		switch {
 		case !ok:
@@ -336,9 +342,7 @@ func (m *merger) special(t *schema.Type, dst reflect.Value, items []any, at node
 			return rest, within(fieldpath.Index(i), fmt.Errorf("%s: unknown directive %q for an item", patchDirective, fmt.Sprint(directive)))
 		}
 	}
-	if len(deleted) > 0 {
-		m.deleteItems(t, dst, deleted, at)
-	}
+	m.deleteItems(t, dst, deleted, at)
 	if !replace {
 		return plain, nil
 	}
@@ -359,21 +363,6 @@ func (m *merger) special(t *schema.Type, dst reflect.Value, items []any, at node
 	}
 	m.ignoresDirectives = ignoresDirectives
 	return rest, err
-}
-
-// isPlainList reports whether no item holds $patch. The error names the first item that is not an object, if no item before it
-// holds $patch.
-func isPlainList(items []any) (isPlain bool, err error) {
-	for i, item := range items {
-		object, ok := item.(Object)
-		if !ok {
-			return false, within(fieldpath.Index(i), errors.New("must be an object"))
-		}
-		if _, ok := object[patchDirective]; ok {
-			return false, nil
-		}
-	}
-	return true, nil
 }
 
 // deleteItems removes all items of a list that have one of the keys.

@@ -19,11 +19,7 @@ type keys struct {
 
 // keysIn returns the keys of the items of a list-map.
 func keysIn(t *schema.Type, list reflect.Value) keys {
-	k := keys{list: list}
-	if key := t.KeyField(); key != nil {
-		k.slot = &key.Template
-	}
-	return k
+	return keys{list: list, slot: &t.KeyField().Template}
 }
 
 // at returns the key of an item and reports whether the item's encoding has one.
@@ -64,14 +60,10 @@ type keyType struct{ reflect.Type }
 
 // keyTypeOf returns the type of the keys of a list-map, or of the elements of another list.
 func keyTypeOf(t *schema.Type) keyType {
-	of := t.Elem
-	if t.Kind == schema.ListMap {
-		of = nil
-		if key := t.KeyField(); key != nil {
-			of = key.Type
-		}
+	if key := t.KeyField(); key != nil {
+		return keyType{key.Type.GoType()}
 	}
-	return keyType{of.GoType()}
+	return keyType{t.Elem.GoType()}
 }
 
 // text returns a key of a patch's JSON as scalarText returns the same key in a Go value. A key of another JSON type equals no
@@ -98,18 +90,15 @@ func keyOf(slot *schema.Slot, item reflect.Value) (string, bool) {
 	return scalarText(v), encoded
 }
 
-// omits reports whether the encoding of an item may omit the merge key: an empty one.
-func omits(key *schema.StructField, name string) bool {
-	if key == nil || !key.Template.OmitEmpty && !key.Template.OmitZero {
-		return false
-	}
+// isEmptyKey reports whether a merge key is empty: the encoding of an item may omit it.
+func isEmptyKey(name string) bool {
 	return name == "" || name == "0" || name == "false" || name == typedMark+"0"
 }
 
 // setKey sets the merge key of a new item.
 func (m *merger) setKey(t *schema.Type, item reflect.Value, from Object) error {
 	key, value := t.KeyField(), from[t.Key]
-	if key == nil || value == nil {
+	if value == nil {
 		return nil
 	}
 	to, _ := key.Template.In(allocated(item))

@@ -260,7 +260,7 @@ func (m *merger) findTargets(t *schema.Type, f *prependedList, base *keys, names
 			}
 			added++
 			inOrder = inOrder && last < 0
-			f.checked = f.checked && !omits(t.KeyField(), name) // the next patch finds an item without a key
+			f.checked = f.checked && !isEmptyKey(name) // the next patch finds an item without a key
 		case target >= have:
 		case target > last:
 			last = target

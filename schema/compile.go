@@ -28,8 +28,8 @@ type Rules struct {
 
 // Compile reads from struct tags and rules how the values of a Go type merge. It pairs the type's fields with the fields of
 // patch, the mirroring type of patches. If patches have the same type, patch is template; without patches it is nil. Compile
-// reads the tags of Kubernetes: json, patchStrategy, patchMergeKey. A type may contain itself. The error names a rule that
-// leads to no field.
+// reads the tags of Kubernetes: json, patchStrategy, patchMergeKey. A type may contain itself. The error names a rule or a merge
+// key that leads to no field.
 func Compile(template, patch reflect.Type, r Rules) (*Type, error) {
 	if template == nil {
 		return nil, errors.New("there is no type to compile")
@@ -44,7 +44,9 @@ func Compile(template, patch reflect.Type, r Rules) (*Type, error) {
 	if err := c.misnamed(); err != nil {
 		return nil, err
 	}
-	c.finish()
+	if err := c.finish(); err != nil {
+		return nil, err
+	}
 	return t, nil
 }
 
@@ -129,14 +131,18 @@ type compiler struct {
 	keyed   []*Type // the list-maps
 }
 
-// finish sets the parts of types that need the fields of all types: a type may contain itself.
-func (c *compiler) finish() {
+// finish sets the parts of types that need the fields of all types: a type may contain itself. It returns an error for a merge key that
+// the items lack.
+func (c *compiler) finish() error {
 	for _, t := range c.keyed {
-		t.key = t.Elem.Field(t.Key)
+		if t.key = t.Elem.Field(t.Key); t.key == nil {
+			return fmt.Errorf("%v: patchMergeKey: there is no field %q", t.goType.Elem(), t.Key)
+		}
 	}
 	for _, t := range c.structs {
 		t.sorted = t.Sorted()
 	}
+	return nil
 }
 
 func (c *compiler) compile(template, patch reflect.Type) *Type {

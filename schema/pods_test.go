@@ -93,4 +93,11 @@ func TestCompile_Misnamed(t *testing.T) {
 			t.Errorf("error %v, want %s", err, want)
 		}
 	}
+	type part struct{}
+	_, err := schema.Compile(reflect.TypeFor[struct {
+		Parts []part `patchStrategy:"merge" patchMergeKey:"name"`
+	}](), nil, schema.Rules{})
+	if want := `schema_test.part: patchMergeKey: there is no field "name"`; err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
 }
