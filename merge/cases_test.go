@@ -35,7 +35,7 @@ var update = flag.Bool("update", false, "rewrite the outcomes of stories")
 //	= the value
 //	the path of a field, and its claims in order
 //	a manager "owns" the fields of FieldsV1
-//	"contested", "made", "emptied by a manager", "conflict of managers", "duplicate", "zero null of a manager", "ignored from
+//	"contested", "made", "emptied by a manager", "conflict of managers", "alike" managers, "duplicate", "zero null of a manager", "ignored from
 //	a manager", "protected from a manager" or "decided by a policy", and a path
 //
 // It may be an error. A patch that API machinery takes, and the engine does not, is "stricter". The outcome by the rules for
@@ -350,6 +350,14 @@ func outcome[T any](t *testing.T, plan *merge.Plan[T, T], base *T, patches []mer
 	lines = append(lines, patchedOf(t, result.Owners, isObject)...)
 	for _, c := range conflict.Find(result.Owners) {
 		lines = append(lines, strings.TrimSpace(fmt.Sprintf("conflict of %s %s", strings.Join(c.Managers(), " "), c.Path)))
+	}
+	layers := result.Owners.Layers()
+	for i, layer := range layers {
+		for _, other := range layers[:i] {
+			if result.Owners.IsAlike(other, layer) {
+				lines = append(lines, fmt.Sprintf("alike %s %s", nameOf(other), nameOf(layer)))
+			}
+		}
 	}
 	for _, path := range result.Duplicates {
 		lines = append(lines, "duplicate "+path.String())
