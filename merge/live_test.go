@@ -81,6 +81,11 @@ status: {ready: 1}
 	if found := conflict.Find(result.Owners); len(found) > 0 {
 		t.Errorf("a manager disagrees with itself: %v", found)
 	}
+	for path, claims := range result.Owners.All() {
+		if path.String() == ".spec.paused" && claims[0].Source.String() != ".spec.paused" {
+			t.Errorf("an owner's claim has the source %v", claims[0].Source)
+		}
+	}
 }
 
 // TestManaged_Conflicts wants the conflicts of a server-side apply without force.

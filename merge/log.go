@@ -272,7 +272,8 @@ func (l *log) partsOf(key partsKey) *parts {
 		p.of = [2]any{l.patchOf(key.a), l.patchOf(key.b)}
 	} else if above := l.partsOf(partsKey{l.nodes[key.at].parent, key.a, key.b}); above.areEqual {
 		p = above
-	} else if step := l.step(key.at); above.of[0] != nil && above.of[1] != nil {
+	} else {
+		step := l.step(key.at)
 		p.of = [2]any{above.plainStep(0, step), above.plainStep(1, step)}
 	}
 	p.areEqual = p.of[0] != nil && reflect.DeepEqual(p.of[0], p.of[1])

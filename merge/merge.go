@@ -230,12 +230,8 @@ var errNoMergeKey = fmt.Errorf("a list of objects without a merge key cannot be 
 func (m *merger) replace(t *schema.Type, dst reflect.Value, present bool, from any, at node) error {
 	m.recordBase(at, t, dst, present)
 	absent := !present || m.inNew || dst.Kind() == reflect.Slice && dst.IsNil()
-	to := dst
-	if dst.Kind() == reflect.Pointer {
-		to = reflect.New(dst.Type().Elem()).Elem() // claims refer to the pointer, so its target stays
-	}
 	if t.Raw && present && !m.inNew {
-		if err := m.overlay(t, to, dst, from); err != nil {
+		if err := m.overlay(t, dst, from); err != nil {
 			return err
 		}
 	} else {
@@ -243,12 +239,9 @@ func (m *merger) replace(t *schema.Type, dst reflect.Value, present bool, from a
 		if absent && !m.ignoresDirectives {
 			from, _ = withoutDirectives(from)
 		}
-		if err := m.read(t, to, from); err != nil {
+		if err := m.read(t, dst, from); err != nil {
 			return err
 		}
-	}
-	if to != dst {
-		dst.Set(to.Addr())
 	}
 	m.claim(at, dst)
 	return nil
@@ -256,8 +249,8 @@ func (m *merger) replace(t *schema.Type, dst reflect.Value, present bool, from a
 
 // overlay merges two values of a type that writes its own JSON. Two objects merge name by name, as upstream merges maps,
 // because upstream has no rules for their contents.
-func (m *merger) overlay(t *schema.Type, to, old reflect.Value, from any) error {
-	was, err := jsonOf(old)
+func (m *merger) overlay(t *schema.Type, dst reflect.Value, from any) error {
+	was, err := jsonOf(dst)
 	if err != nil {
 		return err
 	}
@@ -266,13 +259,13 @@ func (m *merger) overlay(t *schema.Type, to, old reflect.Value, from any) error 
 	if !ok || !both {
 		if jsonKind(reflect.ValueOf(was)) != jsonKind(reflect.ValueOf(from)) {
 			from, _ = withoutDirectives(from)
-		} else if isComposite(from) && old.Kind() != reflect.Pointer {
+		} else if isComposite(from) && dst.Kind() != reflect.Pointer {
 			return errors.New("a list that the base has cannot be merged: the type has no rules for it")
 		}
-		return m.read(t, to, from)
+		return m.read(t, dst, from)
 	}
 	if t.Whole {
-		return m.read(t, to, from)
+		return m.read(t, dst, from)
 	}
 	merged := reflect.ValueOf(&base).Elem()
 	owners := m.owners
@@ -282,7 +275,7 @@ func (m *merger) overlay(t *schema.Type, to, old reflect.Value, from any) error 
 	if err != nil {
 		return err
 	}
-	return m.read(t, to, base)
+	return m.read(t, dst, base)
 }
 
 // null empties a field for a patch's null. In a Go patch, a nil pointer or list without omitempty encodes as null.

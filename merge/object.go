@@ -103,9 +103,8 @@ func (p *plan) applyObjects(dst, base *Object, patches []Layered[Object], o Opti
 	had := func(path fieldpath.Path) bool { return partAt(before, path) != nil }
 	ignored, err := m.log.restore(o, had, func(r restoring, pattern fieldpath.Path) {
 		m.allowDuplicates = true
-		live, _ = m.object(r, p.root, live, before, pattern).(map[string]any)
+		m.object(r, p.root, live, before, pattern) // a pattern names a field of the object
 	})
-	*dst = live
 	owned := &Ownership{log: m.log, value: reflect.ValueOf(live)}
 	if m.live != nil {
 		version, _ := live["apiVersion"].(string)

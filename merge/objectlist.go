@@ -42,10 +42,10 @@ func (m *objects) list(t *schema.Type, old, patch []any, at node) ([]any, error)
 		for i, of := range named {
 			if of < 0 {
 				out = append(out, old[i])
-			} else if patched.items[of].merged {
-				continue // it has the place of its duplicate
-			} else if err := merge(of); err != nil {
-				return nil, err
+			} else if !patched.items[of].merged { // otherwise it has the place of its duplicate
+				if err := merge(of); err != nil {
+					return nil, err
+				}
 			}
 		}
 		for j := range patched.items {
