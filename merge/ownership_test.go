@@ -2,6 +2,7 @@ package merge_test
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -600,6 +601,35 @@ func TestSources(t *testing.T) {
 		want := []string{".mode " + in + ".mode", ".name " + in + ".name .patches.first.name .patches.second.name .name"}
 		if d := cmp.Diff(want, sourcesOf(result.Owners)); d != "" {
 			t.Errorf("sources (-want +got):\n%s", d)
+		}
+	}
+}
+
+// TestOwnership_Reached omits the items that no patch names.
+func TestOwnership_Reached(t *testing.T) {
+	base := fromJSON[thing](`{"parts": [{"name": "a", "image": "x"}, {"name": "b"}], "count": 1}`)
+	plan := must(merge.For[thing, merge.Object](schema.Rules{}))
+	var got []string
+	for path := range applied(t, plan, &base, patchesOf(fromJSON[merge.Object], `m {"parts": [{"name": "b"}]}`)).Owners.Reached() {
+		got = append(got, path.String())
+	}
+	if want := []string{".count", `.parts[name="b"]`}; !slices.Equal(got, want) {
+		t.Errorf("Reached yields %v, want %v", got, want)
+	}
+}
+
+// TestPatchedField_Overrides reports no field for which a policy kept the base's value.
+func TestPatchedField_Overrides(t *testing.T) {
+	base := fromJSON[thing](`{"count": 1}`)
+	plan := must(merge.For[thing, merge.Object](schema.Rules{}))
+	for options, want := range map[string]bool{"": true, "protected=count": false} {
+		o := readOptions(options)
+		o.Owners = true
+		result := must(plan.Apply(&base, patchesOf(fromJSON[merge.Object], `m {"count": 2}`), o))
+		for f := range result.Owners.Patched() {
+			if f.Path().String() == ".count" && f.Overrides() != want {
+				t.Errorf("with %q, Overrides() = %v, want %v", options, !want, want)
+			}
 		}
 	}
 }
