@@ -364,10 +364,10 @@ func (p *plan) structOf(v reflect.Value) (reflect.Value, error) {
 // treeOf returns the JSON of a patch, which is an Object or a Go value.
 func (p *plan) treeOf(patch reflect.Value) (object Object, ofValue bool, err error) {
 	if patch.Kind() == reflect.Interface {
-		if object, ok := patch.Interface().(Object); ok {
-			patch = reflect.ValueOf(&object).Elem()
-		} else if patch, err = p.structOf(patch); err != nil {
-			return nil, false, err
+		if _, isObject := patch.Interface().(Object); !isObject {
+			if patch, err = p.structOf(patch); err != nil {
+				return nil, false, err
+			}
 		}
 	}
 	var value any

@@ -162,3 +162,19 @@ func TestPatchError(t *testing.T) {
 		t.Error("a PatchError does not wrap its cause")
 	}
 }
+
+func TestCheck_NoPlan(t *testing.T) {
+	var none *merge.Plan[thing, thing]
+	for _, plan := range []*merge.Plan[thing, thing]{none, {}} {
+		if err := plan.Check(merge.Options{}); err == nil || err.Error() != "merge: a plan that was not compiled merges nothing" {
+			t.Errorf("Check of a plan that was not compiled: %v", err)
+		}
+	}
+	if err := (*merge.OptionError)(nil); err.Error() != "no error" || err.Unwrap() != nil {
+		t.Errorf("a nil OptionError is %q and wraps %v", err.Error(), err.Unwrap())
+	}
+	problem := errors.New("a problem")
+	if err := (&merge.OptionError{Option: "Order", Err: problem}); !errors.Is(err, problem) {
+		t.Errorf("%v does not wrap its problem", err)
+	}
+}
