@@ -3,6 +3,8 @@ package merge_test
 import (
 	"math"
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -41,6 +43,12 @@ type memory struct {
 	Limits   map[word]resource.Quantity `json:"limits,omitempty"`
 }
 
+// mixed has a field that JSON lacks.
+type mixed struct {
+	Labels map[string]string
+	note   string
+}
+
 // TestCopyPatch shows that a copy equals its patch, and shares no memory with it.
 func TestCopyPatch(t *testing.T) {
 	plan := must(merge.For[memory, memory](schema.Rules{}))
@@ -49,25 +57,29 @@ func TestCopyPatch(t *testing.T) {
 	at := metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 678, time.FixedZone("x", 3600)))
 	micro := metav1.NewMicroTime(at.Time)
 	for name, patch := range map[string]memory{
-		"nothing":    {},
-		"text":       {Text: "a", Pointer: text("b")},
-		"lists":      {List: []string{"a"}, Lists: [][]string{{"a"}, nil, {}}},
-		"arrays":     {Array: [2][]string{{"a"}, nil}, Arrays: [][2][]string{{nil, {"b"}}}},
-		"maps":       {Map: map[string]string{"a": "b"}, Maps: []map[string]string{{"a": "b"}, nil, {}}},
-		"structs":    {Structs: map[string]whole{"a": {Labels: map[string]string{"a": "b"}}}, Pointers: map[string]*whole{"a": {Whole: &whole{Name: "b"}}, "c": nil}},
-		"anything":   {Any: map[string]any{"a": []any{"b", nil, int64(1)}}, Anys: []any{[]any{"a"}, nil}},
-		"loops":      {Loop: &memory{List: []string{"a"}}, Loops: []memory{{Map: map[string]string{"a": "b"}}}},
-		"times":      {At: at, Micro: &micro},
-		"quantities": {Quantity: huge, Limits: map[word]resource.Quantity{"a": resource.MustParse("1Gi")}},
-		"JSON":       {Raw: runtime.RawExtension{Raw: []byte(`{"a":1}`)}, Raws: []runtime.RawExtension{{Raw: []byte(`"a"`)}, {}}},
-		"no JSON":    {Raw: runtime.RawExtension{Raw: []byte(`{`)}},
-		"an integer": {Either: &intstr.IntOrString{IntVal: 1, StrVal: "hidden"}},
+		"nothing":              {},
+		"text":                 {Text: "a", Pointer: text("b")},
+		"lists":                {List: []string{"a"}, Lists: [][]string{{"a"}, nil, {}}},
+		"arrays":               {Array: [2][]string{{"a"}, nil}, Arrays: [][2][]string{{nil, {"b"}}}},
+		"maps":                 {Map: map[string]string{"a": "b"}, Maps: []map[string]string{{"a": "b"}, nil, {}}},
+		"structs":              {Structs: map[string]whole{"a": {Labels: map[string]string{"a": "b"}}}, Pointers: map[string]*whole{"a": {Whole: &whole{Name: "b"}}, "c": nil}},
+		"anything":             {Any: map[string]any{"a": []any{"b", nil, int64(1)}}, Anys: []any{[]any{"a"}, nil}},
+		"loops":                {Loop: &memory{List: []string{"a"}}, Loops: []memory{{Map: map[string]string{"a": "b"}}}},
+		"times":                {At: at, Micro: &micro},
+		"quantities":           {Quantity: huge, Limits: map[word]resource.Quantity{"a": resource.MustParse("1Gi")}},
+		"JSON":                 {Raw: runtime.RawExtension{Raw: []byte(`{"a":1}`)}, Raws: []runtime.RawExtension{{Raw: []byte(`"a"`)}, {}}},
+		"no JSON":              {Raw: runtime.RawExtension{Raw: []byte(`{`)}},
+		"no JSON in a list":    {Raws: []runtime.RawExtension{{Raw: []byte(`{`)}}},
+		"a struct in anything": {Any: mixed{Labels: map[string]string{"a": "b"}, note: "c"}, Anys: []any{&thingPart{Args: []string{"a"}}, whole{Ranks: map[int]string{1: "a"}}}},
+		"structs in anything":  {Any: []thingPart{{Labels: map[string]string{"a": "b"}}}},
+		"one pointer, often":   {Anys: slices.Repeat([]any{&whole{Name: "a"}}, 20_000)},
+		"an integer":           {Either: &intstr.IntOrString{IntVal: 1, StrVal: "hidden"}},
 	} {
 		copied := plan.CopyPatch(&patch)
 		if !reflect.DeepEqual(*copied, patch) {
 			t.Errorf("%s: CopyPatch(%#v) = %#v", name, patch, *copied)
 		}
-		if name == "no JSON" {
+		if strings.HasPrefix(name, "no JSON") {
 			continue
 		}
 		before := asJSON(patch)
@@ -91,6 +103,19 @@ func TestCopyPatch_Object(t *testing.T) {
 	pod.Labels["a"] = "c"
 	if after := asJSON(copied); after != before {
 		t.Errorf("a change of the object changed the copy from\n%s\nto\n%s", before, after)
+	}
+}
+
+// TestApply_Uncopied rejects a base with a value that cannot be copied. The plan then still merges other bases.
+func TestApply_Uncopied(t *testing.T) {
+	plan := must(merge.For[memory, memory](schema.Rules{}))
+	for _, test := range []struct {
+		any  any
+		want bool
+	}{{struct{ *embedded }{}, false}, {mixed{note: "c"}, true}} {
+		if _, err := plan.Apply(&memory{Any: test.any}, nil, merge.Options{}); (err == nil) != test.want {
+			t.Errorf("a base with a %T: %v", test.any, err)
+		}
 	}
 }
 
