@@ -46,7 +46,7 @@ type checkFlags struct {
 	showValues  bool
 	showNotes   bool
 	counted     *counted
-	judged      *judged // of the passes of --fix
+	findings    *passFindings // of the passes of --fix
 }
 
 // Command returns the command with its flags and its help.
@@ -190,7 +190,7 @@ func run(p *host.Program, flags checkFlags) error {
 	var fixed *repair.Result
 	judge := func(p *host.Program, changed []string) (found finding.List, in *workspace.Input, err error) {
 		if flags.fix.On() && was == nil && flags.old == "" && flags.observed == "" && !flags.Builds() {
-			flags.judged = flags.judged.next(changed)
+			flags.findings = flags.findings.next(changed)
 		}
 		if j, err = checkParts(ctx, p, flags, onConflict, was); err != nil {
 			return nil, nil, err

@@ -124,7 +124,7 @@ func (j *runner) record(file workspace.Decoded, all bool) {
 	}
 	if len(file.Documents) > 0 {
 		if data, ok := j.in.Data(file.Documents[0].File); ok {
-			j.flags.judged.read(file.Documents, data)
+			j.flags.findings.read(file.Documents, data)
 		}
 	}
 	for i, d := range file.Documents {
@@ -167,11 +167,11 @@ func (j *runner) document(d *manifest.Document, number int, all bool) {
 // run judges all documents, and returns their findings.
 func (j *runner) run(ctx context.Context) finding.List {
 	var found finding.List
-	j.known = j.flags.judged.known()
+	j.known = j.flags.findings.known()
 	parallel.Ordered(len(j.results), func(i int) finding.List {
 		return j.results[i].judge(ctx)
 	}, func(i int, f finding.List) {
-		j.flags.judged.record(j.results[i].of, f)
+		j.flags.findings.record(j.results[i].of, f)
 		j.progress.Step("checked", i+1, len(j.results))
 		found = append(found, f...)
 	})
