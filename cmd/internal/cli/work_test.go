@@ -72,8 +72,8 @@ func allocated(t *testing.T, r run) uint64 {
 }
 
 // TestCheck_Once counts the calls of a check of a clean TrainJob with two managers and its runtime. The JobSet is the third object that is
-// judged. Reading decodes the TrainJob and the runtime once more, to find their mistakes. The merge encodes each of the two patches. A
-// repair judges only the TrainJob that it has changed again.
+// judged. Their metadata is decoded first, by itself. Reading decodes the TrainJob and the runtime once more, to find their mistakes. The
+// merge encodes each of the two patches. A repair judges only the TrainJob that it has changed again.
 func TestCheck_Once(t *testing.T) {
 	if testenv.LongOnly(t, "it builds the program once more, and counts calls"); testenv.Race {
 		t.Skip("it builds the program once more, and counts calls")
@@ -91,10 +91,10 @@ func TestCheck_Once(t *testing.T) {
 		args                                 []string
 		parses, merges, decodings, encodings int
 	}{
-		{[]string{clean}, 2, 1, 3 + 2, 2 + 2},
-		{[]string{agreeing}, 2, 1, 3 + 2, 2 + 2},
-		{[]string{faulty}, 2 + 2, 1, 3 + 2, 2 + 2},         // each text once more, for the lines
-		{[]string{broken, "--fix"}, 11 + 5, 5 + 1, 27, 24}, // only the changed TrainJob is judged again
+		{[]string{clean}, 2, 1, 3 + 3 + 2, 2 + 2},
+		{[]string{agreeing}, 2, 1, 3 + 3 + 2, 2 + 2},
+		{[]string{faulty}, 2 + 2, 1, 3 + 3 + 2, 2 + 2},          // each text once more, for the lines
+		{[]string{broken, "--fix"}, 11 + 5, 5 + 1, 27 + 14, 24}, // only the changed TrainJob is judged again
 	} {
 		profile := counted(t, program, run{args: append([]string{"check"}, tc.args...)})
 		for _, f := range []struct {
