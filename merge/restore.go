@@ -98,7 +98,7 @@ func (l *log) emptiers(at node) (layers []int32) {
 	return layers
 }
 
-// setters returns the managers that claim something on a field or within it.
+// setters returns the manager of each claim on a field or within it.
 func (l *log) setters(at node, layers []int32) []int32 {
 	for i := l.nodes[at].first; i >= 0; i = l.claims[i].next {
 		if l.isManager(l.claims[i].layer()) {
@@ -108,8 +108,7 @@ func (l *log) setters(at node, layers []int32) []int32 {
 	for child := l.nodes[at].child; child != noNode; child = l.nodes[child].next {
 		layers = l.setters(child, layers)
 	}
-	slices.Sort(layers)
-	return slices.Compact(layers)
+	return layers
 }
 
 // baseClaim returns the base's claim on a field, -1 for none. A field that is always encoded is not set by an empty value.

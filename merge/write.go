@@ -75,7 +75,7 @@ func stepIn(t *schema.Type, step fieldpath.Step) (field *schema.StructField, key
 	key, isKey := step.Key()
 	if mergeKey, value, isItem := step.Item(); isItem {
 		key, of = value, t.Elem.Field(mergeKey)
-		if step != fieldpath.Item(mergeKey, value) { // the key is no string
+		if step != fieldpath.Item(mergeKey, value) { // the key is not a string
 			key = keyTypeOf(t).text(step.Keys()[0].Value)
 		}
 	} else if position, isIndex := step.Index(); isIndex {

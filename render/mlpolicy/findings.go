@@ -54,7 +54,7 @@ func (j *Job) reportMergedPorts(c Place, lost, doubled corev1.ContainerPort) {
 		why = "their names are equal"
 	}
 	j.reportRuntime(codes.PortsTakenForOne, finding.Error, inRuntime(c.Path(fieldpath.Field("ports"), portNumber(lost.ContainerPort))),
-		fmt.Sprintf("the controller treats ports %d and %d of container %s as one, since %s: it writes the second twice, and the JobSet API rejects the JobSet",
+		fmt.Sprintf("the controller treats ports %d and %d of container %s as one, since %s: it writes a duplicate of the second port, which the JobSet API rejects",
 			lost.ContainerPort, doubled.ContainerPort, c.Name, why),
 		"set a different name and number for each port")
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/trainweld/trainweld/internal/testenv"
 )
 
-// TestFix_Passes holds that a repair, which judges only the TrainJobs that it touched, reports what a check of the repaired files reports.
+// TestFix_Passes compares the report of a repair with a check of the repaired files. The repair judges only the TrainJobs that it touched.
 func TestFix_Passes(t *testing.T) {
 	t.Parallel()
 	misspelt := func(text string) string { return strings.Replace(text, "nodeSelector:", "nodeSelecter:", 1) }

@@ -68,7 +68,7 @@ type Family struct {
 	JobSet   *Object
 	Jobs     []*Object
 	Pods     []*Object
-	// Duplicates has the first object of each kind that another one replaced, or else a further JobSet of the TrainJob.
+	// Duplicates has the first replaced object of each kind. Without one, it has a second JobSet of the TrainJob.
 	Duplicates []*Object
 
 	byName map[string]*Object // the Jobs

@@ -189,7 +189,7 @@ func run(p *host.Program, flags checkFlags) error {
 	var j *results
 	var fixed *repair.Result
 	judge := func(p *host.Program, changed []string) (found finding.List, in *workspace.Input, err error) {
-		if flags.fix.On() && was == nil && flags.old == "" && flags.observed == "" && !flags.Builds() {
+		if flags.fix.On() && flags.old == "" && flags.observed == "" && !flags.Builds() {
 			flags.findings = flags.findings.next(changed)
 		}
 		if j, err = checkParts(ctx, p, flags, onConflict, was); err != nil {
