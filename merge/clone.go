@@ -1,106 +1,23 @@
 package merge
 
 import (
-	"encoding/json"
-	"fmt"
 	"reflect"
-	"strings"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/trainweld/trainweld/merge/tree"
 )
 
-// cloneShape describes how to copy a struct type.
-type cloneShape struct {
-	deep []int // the fields that share memory on assignment
-	json bool  // whether to copy through JSON, because the fields do not hold the whole value
-	// sharesUnexported is set if an unexported field shares memory. Only the fields in JSON are copied then, as upstream copies a value.
-	sharesUnexported bool
-}
-
-// isDeep reports whether values of the type share memory on assignment.
-func (s cloneShape) isDeep() bool { return s.json || s.sharesUnexported || len(s.deep) > 0 }
-
-// shapeOf reports whether values of the type share memory on assignment. It records every struct type that it visits, and a problem
-// that makes a copy impossible.
-func (p *plan) shapeOf(t reflect.Type) (deep bool) {
-	switch t.Kind() {
-	case reflect.Pointer, reflect.Slice, reflect.Map:
-		p.shapeOf(t.Elem())
-		return true
-	case reflect.Array:
-		return p.shapeOf(t.Elem())
-	case reflect.Interface:
-		return true
-	case reflect.Struct:
-		if s, ok := p.shapes[t]; ok {
-			return s.isDeep()
-		}
-		var s cloneShape
-		switch {
-		case t == reflect.TypeFor[time.Time](): // nothing writes to its location
-		case hidesFields(t):
-			s.json = true
-		default:
-			p.shapes[t] = cloneShape{deep: []int{0}} // a placeholder, for a type that contains itself
-			for i := range t.NumField() {
-				f := t.Field(i)
-				if isFixed(f) {
-					p.problem = fmt.Errorf("%s embeds %s, which is not exported, so that no patch can set it: export it", t, f.Type)
-				}
-				if p.shapeOf(f.Type) {
-					s.deep = append(s.deep, i)
-					s.sharesUnexported = s.sharesUnexported || !f.IsExported()
-				}
-			}
-		}
-		p.shapes[t] = s
-		return s.isDeep()
+// CopyPatch returns a copy of a patch that shares no memory with it. It returns nil for nil, and for a patch that contains itself.
+func (p *Plan[T, P]) CopyPatch(patch *P) *P {
+	if p == nil || p.plan == nil || patch == nil {
+		return nil
 	}
-	return false
-}
-
-// isFixed reports whether JSON has the value of a field that Go code cannot set. Such a field embeds a struct of an unexported type, with
-// a name or by a pointer.
-func isFixed(f reflect.StructField) bool {
-	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-	isPointer := f.Type.Kind() == reflect.Pointer && f.Type.Elem().Kind() == reflect.Struct
-	return f.Anonymous && !f.IsExported() && name != "-" && (isPointer || name != "" && f.Type.Kind() == reflect.Struct)
-}
-
-// hidesFields reports whether a struct with its own JSON encoder holds memory that only the encoder can copy.
-func hidesFields(t reflect.Type) bool {
-	if !reflect.PointerTo(t).Implements(reflect.TypeFor[json.Marshaler]()) {
-		return false
+	copied := new(P)
+	if p.plan.clone(reflect.ValueOf(copied).Elem(), reflect.ValueOf(patch).Elem()) != nil {
+		return nil
 	}
-	for i := range t.NumField() {
-		switch f := t.Field(i); f.Type.Kind() {
-		case reflect.Interface:
-			return true
-		case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Struct:
-			if !f.IsExported() {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// isDeep reports whether values of the type share memory on assignment.
-func (p *plan) isDeep(t reflect.Type) bool {
-	switch t.Kind() {
-	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Interface:
-		return true
-	case reflect.Array:
-		return p.isDeep(t.Elem())
-	case reflect.Struct:
-		s, isKnown := p.shapes[t]
-		return s.isDeep() || !isKnown
-	default:
-		return false
-	}
+	return copied
 }
 
 // clone sets dst to a copy of src that shares no memory with it. Both have the same type. If src is nil, dst must be so already. It

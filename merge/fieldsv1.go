@@ -2,64 +2,12 @@ package merge
 
 import (
 	"cmp"
-	"encoding/json"
-	"iter"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/trainweld/trainweld/fieldpath"
 )
-
-// FieldsV1 yields the fields that each layer owns, in the format of metadata.managedFields. Server-side applies with force of
-// the base and then of each patch in order would give the layer these fields.
-//
-// A field belongs to every layer that set it to the value in force. A layer loses a field to a layer that sets another value.
-// The layer that names an item also owns the field of its merge key. A layer without fields yields {}. FieldsV1 omits the
-// fields for which ignored returns true; a nil ignored omits none.
-//
-// The API server would record the same by the definition's schema if it merges as the struct tags do. The differences are
-// listed in docs/differences.md.
-func (o *Ownership) FieldsV1(ignored func(fieldpath.Path) bool) iter.Seq2[Layer, []byte] {
-	return func(yield func(Layer, []byte) bool) {
-		o := o.orEmpty()
-		names := o.Layers()
-		sets := make([]fieldSet, len(names))
-		if o.isObject() {
-			o.objectFields(sets, ignored)
-		} else {
-			o.valueFields(sets, names, ignored)
-		}
-		for i, name := range names {
-			if !yield(name, sets[i].encode()) {
-				return
-			}
-		}
-	}
-}
-
-// valueFields fills the sets of a value of a Go type. A layer's number is the index of its set.
-func (o *Ownership) valueFields(sets []fieldSet, names []Layer, ignored func(fieldpath.Path) bool) {
-	w := walk{log: o.log}
-	w.yield = func(path fieldpath.Path, claims []Claim) bool {
-		if w.emptiedAround || ignored != nil && ignored(path) {
-			return true
-		}
-		last := claims[len(claims)-1]
-		if last.Value == nil && !o.log.isManager(int32(slices.Index(names, last.Layer))) {
-			return true // a later layer removed it
-		}
-		owned := true
-		for i := len(claims) - 1; i >= 0 && owned; i-- {
-			if layer := slices.Index(names, claims[i].Layer); layer >= 0 && (!w.decided || SameValue(claims[i].Value, last.Value)) {
-				sets[layer].insertPath(path)
-			}
-			owned = i > 0 && (w.decided || SameValue(claims[i-1].Value, claims[i].Value))
-		}
-		return true
-	}
-	w.value(o.log.root, o.value, rootNode, nil)
-}
 
 // fieldSet is a set of fields, as a tree of path steps. Fields are inserted in the order of the document: the fields within a
 // field follow it directly.
@@ -188,26 +136,4 @@ func setStepOf(step fieldpath.Step) setStep {
 	}
 	position, _ := step.Index()
 	return setStep{'i', strconv.Itoa(position)}
-}
-
-// quoted returns a string as JSON.
-func quoted(text string) string {
-	return string(append(appendEscaped(append(make([]byte, 0, len(text)+2), '"'), text), '"'))
-}
-
-// appendEscaped appends a string as JSON, without the quotes.
-func appendEscaped(b []byte, text string) []byte {
-	for i := range len(text) {
-		if c := text[i]; c < ' ' || c >= 0x7f || c == '<' || c == '>' || c == '&' {
-			data, _ := json.Marshal(text) // a string is always JSON
-			return append(b, data[1:len(data)-1]...)
-		}
-	}
-	for i := range len(text) {
-		if c := text[i]; c == '"' || c == '\\' {
-			b = append(b, '\\')
-		}
-		b = append(b, text[i])
-	}
-	return b
 }

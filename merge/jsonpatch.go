@@ -19,17 +19,6 @@ import (
 // This file applies JSON patches to objects as an API server does (RFC 6902, with evanphx/json-patch v4.13.0). A negative index counts
 // from the end. The operations replace and copy take a missing field of an object as null.
 
-// Operation is one operation of a JSON patch.
-type Operation struct {
-	// Op is add, remove, replace, move, copy or test.
-	Op string `json:"op"`
-	// Path and From are JSON pointers, such as /spec/containers/0.
-	Path string `json:"path"`
-	From string `json:"from,omitempty"`
-	// Value is JSON.
-	Value any `json:"value,omitempty"`
-}
-
 // Limits of an API server.
 const (
 	mostOperations = 10000

@@ -11,6 +11,8 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
+// This file finds the items of a list by the text of their merge keys.
+
 // keys reads the merge keys of the items of a Go list.
 type keys struct {
 	list reflect.Value
@@ -39,20 +41,6 @@ func (k *keys) find(n int, name string) int {
 type patchKey struct {
 	text string
 	ok   bool // whether the item has one
-}
-
-// keysOfPatch returns the keys of the items of a patch's list, which it appends to m.keys.
-func (m *merger) keysOfPatch(t *schema.Type, items []any) []patchKey {
-	first, of := len(m.keys), keyTypeOf(t)
-	for _, item := range items {
-		object, _ := item.(Object)
-		var name patchKey
-		if key := object[t.Key]; key != nil {
-			name = patchKey{of.text(key), true}
-		}
-		m.keys = append(m.keys, name)
-	}
-	return m.keys[first:]
 }
 
 // A keyType is the Go type of a merge key or of an element. It is nil if a definition describes the list.
@@ -95,33 +83,6 @@ func isEmptyKey(name string) bool {
 	return name == "" || name == "0" || name == "false" || name == typedMark+"0"
 }
 
-// setKey sets the merge key of a new item.
-func (m *merger) setKey(t *schema.Type, item reflect.Value, from Object) error {
-	key, value := t.KeyField(), from[t.Key]
-	if value == nil {
-		return nil
-	}
-	to, _ := key.Template.In(allocated(item))
-	if err := m.read(key.Type, to, value); err != nil {
-		return within(fieldpath.Field(t.Key), err)
-	}
-	return nil
-}
-
-// distinct returns an error if two items of a patch's list share a key, unless the plan's rules allow it.
-func (m *merger) distinct(t *schema.Type, names []patchKey) error {
-	if m.plan.allowDuplicates {
-		return nil
-	}
-	firsts := firstsOf(names)
-	for i, name := range names {
-		if name.ok && firsts.find(i, name.text) >= 0 {
-			return within(itemStep(t, name.text), errDuplicate)
-		}
-	}
-	return nil
-}
-
 // firsts finds the first item with a key among the preceding items of a patch's list.
 type firsts struct {
 	names []patchKey
@@ -150,25 +111,6 @@ func (f *firsts) find(n int, text string) int {
 		return -1
 	}
 	return slices.Index(f.names[:n], patchKey{text, true})
-}
-
-// noteDuplicates records each merge key that several items of a list share. The first patch that reaches the list finds them
-// all. No patch adds a second item of a key, unless the plan's rules allow it.
-func (m *merger) noteDuplicates(t *schema.Type, names *keys, n int, at node) {
-	if m.noted[at] {
-		return
-	}
-	if m.noted == nil {
-		m.noted = map[node]bool{}
-	}
-	m.noted[at] = true
-	list, items := m.log.path(at), make(map[string]int, n)
-	for i := range n {
-		name, _ := names.at(i)
-		if items[name]++; items[name] == 2 {
-			m.duplicates = append(m.duplicates, list.Append(itemStep(t, name)))
-		}
-	}
 }
 
 // errNoKey is upstream's error for a list with an item that lacks its merge key. Upstream fails only if the base has the list,
@@ -203,4 +145,44 @@ func scalarText(v reflect.Value) string {
 	default:
 		return fmt.Sprint(v.Interface())
 	}
+}
+
+// itemKeys returns the keys of a list-map, or the elements of another list.
+func itemKeys(t *schema.Type, list reflect.Value) []string {
+	if t.Kind != schema.ListMap {
+		return elementTexts(list)
+	}
+	names := keysIn(t, list)
+	keys := make([]string, list.Len())
+	for i := range keys {
+		keys[i], _ = names.at(i)
+	}
+	return keys
+}
+
+var errNoMergeKey = fmt.Errorf("a list of objects without a merge key cannot be merged")
+
+const (
+	// mostSearched limits the search for a list. A list whose description is further away gets another one.
+	mostSearched = 256
+	// smallList is the length up to which a linear search beats a Go map.
+	smallList = 32
+	// mostReserved limits the memory reserved for new items of a shorter list. The items that patches name may exist already, and then
+	// add nothing.
+	mostReserved = 64
+)
+
+// keyText returns an item's merge key as it appears in a path.
+func keyText(key *schema.StructField, item reflect.Value) string {
+	name, _ := keyOf(&key.Template, pointee(item))
+	return name
+}
+
+// keyIn returns the log's key of an item of a patch's list.
+func keyIn(t *schema.Type, item any) string {
+	if t.Kind == schema.ListMap {
+		object, _ := item.(Object)
+		item = object[t.Key]
+	}
+	return keyTypeOf(t).text(item)
 }

@@ -17,18 +17,7 @@ import (
 // structured-merge-diff v6.4.2: merge.Updater, typed.Compare and typed.RemoveItems. The owners of the object claim its fields. An
 // apply replaces the manager's earlier one: it removes what that one named, and nobody names now.
 
-// live holds the owners of a live object.
-type live struct {
-	entries []Object
-	layers  []Layer          // of the entries
-	named   map[int32][]node // the fields that a layer has claimed
-	owned   bool             // whether the object has owners. The first apply makes the base one otherwise.
-}
-
 const beforeFirstApply = "before-first-apply"
-
-// updated returns the layer of a manager's updates. Its applies have other fields.
-func updated(manager string) Layer { return Manager(manager + " (Update)") }
 
 // liveOf reads the owners of a base, and returns a base without them.
 func liveOf(base Object) (*live, Object, error) {
@@ -271,32 +260,6 @@ func (m *objects) replaceLast(t *schema.Type, object Object, last *applied) {
 	if len(last.fields) > 0 {
 		m.prune(t, object, rootNode, last, false, false)
 	}
-}
-
-// revoke removes the claims of a layer that were made before others, and reports whether it has later ones.
-func (l *log) revoke(at node, layer, before int32) (stays bool) {
-	n := &l.nodes[at]
-	first, last, managers := int32(-1), int32(-1), map[int32]bool{}
-	for i := n.first; i >= 0; {
-		next := l.claims[i].next
-		if of := l.claims[i].layer(); of != layer || i >= before {
-			if last < 0 {
-				first = i
-			} else {
-				l.claims[last].next = i
-			}
-			last = i
-			l.claims[i].next = -1
-			stays = stays || of == layer
-			if l.isManager(of) {
-				managers[of] = true
-			}
-		}
-		i = next
-	}
-	n.first, n.last = first, last
-	n.contested = n.contested && len(managers) > 1
-	return stays
 }
 
 // prune removes the fields and items that the last apply named and nobody owns now. It returns the rest of the object or list. A

@@ -1,10 +1,7 @@
 package merge
 
 import (
-	"cmp"
-	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/schema"
@@ -43,6 +40,27 @@ type log struct {
 	reordered   bool      // whether the patches merged in another order than the given one
 }
 
+// An overruling states that a policy decided against the last claim on a field.
+type overruling struct {
+	claim int32 // the claim in force, -1 for none
+	layer int32 // the layer that removed the field then
+	after int32 // how many claims were made before
+}
+
+// A literal is a directive in a patch's map that the base lacks. Upstream takes it for a key, unless another patch makes the map.
+type literal struct {
+	layer int32
+	name  string
+	value any
+	isKey bool // whether this merge took it for a key
+}
+
+// A setPatch is an empty set that its type omits, or a set with duplicates that the base lacks.
+type setPatch struct {
+	layer int32
+	value []string
+}
+
 // node is a field of the tree: an index into log.nodes.
 type node int32
 
@@ -77,7 +95,8 @@ func claimOf(layer int32, kind valueKind, text string) claim {
 	return claim{next: -1, tag: uint32(layer)<<8 | uint32(kind), text: text}
 }
 
-func (c *claim) layer() int32    { return int32(c.tag >> 8) }
+func (c *claim) layer() int32 { return int32(c.tag >> 8) }
+
 func (c *claim) kind() valueKind { return valueKind(c.tag) }
 
 type valueKind uint8
@@ -92,6 +111,32 @@ const (
 	ineffectiveNull  // a null that removes nothing
 	unlistedPresence // a presence that no set of fields names
 )
+
+// A retention records a $retainKeys directive. It empties each field that the directive does not name, even if another patch
+// reaches the field later.
+type retention struct {
+	layer int32
+	kept  map[string]bool
+}
+
+// repeat is a run of claims of one layer on a field, from items that share a merge key. Only the last claim counts.
+type repeat struct {
+	contested bool  // whether managers differ in the earlier claims
+	before    int32 // the last earlier claim that counts, -1 for none
+	last      int32
+}
+
+// parts holds the parts of two layers' patches at a node. They are found once for each node, so that work grows with the patches.
+type parts struct {
+	of       [2]any
+	items    [2]map[string]any // of lists by key, by the text of the key
+	areEqual bool
+}
+
+type partsKey struct {
+	at   node
+	a, b int32
+}
 
 // anyValue is the value of a claim that is not a string.
 type anyValue struct {
@@ -119,6 +164,49 @@ func newLog(root *schema.Type, patches int, o Options) *log {
 	return l
 }
 
+// logOf returns an empty log for patches.
+func logOf[P any](root *schema.Type, patches []Layered[P], o Options, owners ...Layer) *log {
+	l := newLog(root, len(patches), o)
+	l.baseWins = o.Precedence == BaseAlways
+	for _, owner := range owners {
+		l.owners = append(l.owners, l.layerID(owner))
+	}
+	for i := range patches {
+		layer := patches[i].Layer
+		if name, ok := layer.Manager(); ok && o.Managed && patches[i].JSON != nil {
+			layer = updated(name)
+		}
+		l.ids[i] = l.layerID(layer)
+		l.from(l.ids[i], patches[i].Source)
+	}
+	for _, owner := range l.owners {
+		l.from(owner, l.places[baseLayer])
+	}
+	l.managers = int32(len(l.layers) - 1)
+	l.only = make([]int32, len(l.layers))
+	for i, layer := range l.ids {
+		if l.only[layer] == 0 {
+			l.only[layer] = int32(i) + 1
+		} else {
+			l.only[layer] = -1
+		}
+	}
+	return l
+}
+
+// updated returns the layer of a manager's updates. Its applies have other fields.
+func updated(manager string) Layer { return Manager(manager + " (Update)") }
+
+// layerID returns the number of a layer. It adds an unknown layer to the log.
+func (l *log) layerID(layer Layer) int32 {
+	i := slices.Index(l.layers, layer)
+	if i < 0 {
+		i = len(l.layers)
+		l.layers, l.places = append(l.layers, layer), append(l.places, nil)
+	}
+	return int32(i)
+}
+
 // from records where the patch of a layer stands in its document.
 func (l *log) from(layer int32, place fieldpath.Path) {
 	if l.places[layer] == nil {
@@ -134,223 +222,54 @@ func (l *log) name(at node) string {
 	return l.nodes[at].key
 }
 
-// add records a claim on a field.
-func (l *log) add(at node, layer int32, kind valueKind, text string) {
-	delete(l.overrulings, at)
+// typ returns how the field at a node merges.
+func (l *log) typ(at node) *schema.Type {
 	n := &l.nodes[at]
-	i := int32(len(l.claims))
-	l.claims = append(l.claims, claimOf(layer, kind, text))
-	if n.first < 0 {
-		n.first = i
-	} else {
-		last := &l.claims[n.last]
-		last.next = i
-		switch {
-		case !l.isManager(last.layer()) || !l.isManager(layer):
-		case last.layer() == layer:
-			n.contested = l.isContested(at, i)
-		default:
-			n.contested = n.contested || !l.agree(at, n.last, i)
-			l.emptied = l.emptied || kind == nullValue && last.kind() == nullValue
-		}
-	}
-	n.last = i
-}
-
-// A retention records a $retainKeys directive. It empties each field that the directive does not name, even if another patch
-// reaches the field later.
-type retention struct {
-	layer int32
-	kept  map[string]bool
-}
-
-// retain records a $retainKeys directive on the struct or map at a node.
-func (m *merger) retain(at node, kept map[string]bool) {
-	if !m.owners {
-		return
-	}
-	if m.log.retained == nil {
-		m.log.retained = map[node][]retention{}
-	}
-	m.log.retained[at] = append(m.log.retained[at], retention{m.layer, kept})
-	for child := m.log.nodes[at].child; child != noNode; child = m.log.nodes[child].next {
-		if m.log.nodes[child].first < 0 && !kept[m.log.name(child)] {
-			m.log.add(child, m.layer, nullValue, "")
-		}
-	}
-}
-
-// repeat is a run of claims of one layer on a field, from items that share a merge key. Only the last claim counts.
-type repeat struct {
-	contested bool  // whether managers differ in the earlier claims
-	before    int32 // the last earlier claim that counts, -1 for none
-	last      int32
-}
-
-// isContested reports whether managers differ on a field whose newest claim replaces one of the same layer.
-func (l *log) isContested(at node, newest int32) bool {
-	n := &l.nodes[at]
-	r, known := l.repeats[at]
-	if !known || r.last != n.last {
-		r = repeat{before: -1}
-		for i := n.first; i != newest; i = l.claims[i].next {
-			c := &l.claims[i]
-			if !l.isManager(c.layer()) || l.claims[c.next].layer() == c.layer() {
-				continue
-			}
-			r.contested = r.contested || r.before >= 0 && !l.agree(at, r.before, i)
-			r.before = i
-		}
-	}
-	r.last = newest
-	if l.repeats == nil {
-		l.repeats = map[node]repeat{}
-	}
-	l.repeats[at] = r
-	return r.contested || r.before >= 0 && !l.agree(at, r.before, newest)
-}
-
-// addValue records a claim on a field with its value.
-func (l *log) addValue(at node, layer int32, v reflect.Value) {
-	if v.Kind() == reflect.Pointer {
-		if of := v.Type().Elem().Kind(); of == reflect.Bool || of == reflect.String {
-			v = v.Elem()
-		}
-	}
 	switch {
-	case v.Kind() == reflect.String:
-		l.add(at, layer, textValue, v.String())
-	case v.Kind() != reflect.Bool:
-		l.values = append(l.values, anyValue{int32(len(l.claims)), v.Interface()})
-		l.add(at, layer, otherValue, "")
-	case v.Bool():
-		l.add(at, layer, trueValue, "")
+	case at == rootNode:
+		return l.root
+	case n.field != nil:
+		return n.field.Type
 	default:
-		l.add(at, layer, falseValue, "")
-	}
-}
-
-// isManager reports whether the layer is a manager's patch. The runtime comes before the managers, and the layers that Write
-// records come after them.
-func (l *log) isManager(layer int32) bool { return layer > baseLayer && layer <= l.managers }
-
-// agree reports whether two claims leave a field alike: with equal values, or both empty.
-func (l *log) agree(at node, i, j int32) bool {
-	return l.equal(i, j) || l.isEmpty(at, l.valueOf(i)) && l.isEmpty(at, l.valueOf(j)) || l.isSameClaim(at, i, j)
-}
-
-// isSameClaim reports whether the patches of two layers are equal, or equal at a field with no directive around it. Their order then
-// changes nothing, even if the claims differ. Upstream drops the nulls of a value that the base lacks. It keeps the nulls of the
-// value that replaces it. Two different scalars are never equal in the patches.
-func (l *log) isSameClaim(at node, i, j int32) bool {
-	c, d := &l.claims[i], &l.claims[j]
-	isScalar := func(k valueKind) bool { return textValue <= k && k <= falseValue }
-	if l.patches == nil || isScalar(c.kind()) && isScalar(d.kind()) {
-		return false
-	}
-	return l.partsOf(partsKey{at, c.layer(), d.layer()}).areEqual
-}
-
-// parts holds the parts of two layers' patches at a node. They are found once for each node, so that work grows with the patches.
-type parts struct {
-	of       [2]any
-	items    [2]map[string]any // of lists by key, by the text of the key
-	areEqual bool
-}
-
-type partsKey struct {
-	at   node
-	a, b int32
-}
-
-func (l *log) partsOf(key partsKey) *parts {
-	if known := l.parts[key]; known != nil {
-		return known
-	}
-	p := &parts{}
-	if key.at == rootNode {
-		p.of = [2]any{l.patchOf(key.a), l.patchOf(key.b)}
-	} else if above := l.partsOf(partsKey{l.nodes[key.at].parent, key.a, key.b}); above.areEqual {
-		p = above
-	} else {
-		step := l.step(key.at)
-		p.of = [2]any{above.plainStep(0, step), above.plainStep(1, step)}
-	}
-	p.areEqual = p.of[0] != nil && reflect.DeepEqual(p.of[0], p.of[1])
-	if l.parts == nil {
-		l.parts = map[partsKey]*parts{}
-	}
-	l.parts[key] = p
-	return p
-}
-
-// patchOf returns a layer's only patch, or nil.
-func (l *log) patchOf(layer int32) Object {
-	if i := l.only[layer]; i > 0 {
-		return l.patches[i-1]
-	}
-	return nil
-}
-
-// findAlike finds the layers whose patches are equal.
-func (l *log) findAlike() {
-	l.alike = make([]int32, l.managers+1)
-	for i := range l.alike {
-		for l.alike[i] < int32(i) && (l.patchOf(int32(i)) == nil || !reflect.DeepEqual(l.patchOf(int32(i)), l.patchOf(l.alike[i]))) {
-			l.alike[i]++
+		t := l.typ(n.parent)
+		if t.Object != nil {
+			t = t.Object
 		}
+		return t.Elem
 	}
 }
 
-// plainStep returns the part of a patch that a step leads to. It is nil for a step into an object or a list with directives. It is
-// also nil for an item whose key another item shares.
-func (p *parts) plainStep(i int, step fieldpath.Step) any {
-	if list, ok := p.of[i].([]any); ok {
-		keys := step.Keys()
-		if len(keys) != 1 {
-			return nil
-		}
-		if p.items[i] == nil {
-			p.items[i] = unsharedItems(list, keys[0].Name)
-		}
-		return p.items[i][scalarText(reflect.ValueOf(keys[0].Value))]
+func (l *log) step(at node) fieldpath.Step {
+	n := &l.nodes[at]
+	parent := l.typ(n.parent)
+	switch {
+	case n.field != nil:
+		return fieldpath.Field(n.field.Name)
+	case parent.Kind == schema.ListMap && l.root.GoType() != nil:
+		return itemStep(parent, n.key)
+	case parent.Kind == schema.ListMap || parent.Kind == schema.Set:
+		return itemStepOf(parent, n.key)
+	default:
+		return parent.Step(n.key)
 	}
-	object, _ := p.of[i].(Object)
-	for name := range object {
-		if strings.HasPrefix(name, "$") {
-			return nil
-		}
-	}
-	name, _ := step.Name()
-	return object[name]
 }
 
-// unsharedItems returns the items of a list by the text of their key, without items that share a key. A list with directives has none.
-func unsharedItems(list []any, key string) map[string]any {
-	items := make(map[string]any, len(list))
-	for _, item := range list {
-		object, _ := item.(Object)
-		if _, special := object[patchDirective]; special {
-			return map[string]any{}
-		}
-		text := scalarText(reflect.ValueOf(object[key]))
-		if _, isShared := items[text]; isShared {
-			item = nil
-		}
-		items[text] = item
+// path returns the path to a node in the template.
+func (l *log) path(at node) fieldpath.Path { return l.pathWithin(rootNode, at) }
+
+// pathWithin returns the path from an outer node to a node within it.
+func (l *log) pathWithin(outer, at node) fieldpath.Path {
+	var path fieldpath.Path
+	for ; at != outer; at = l.nodes[at].parent {
+		path = append(path, l.step(at))
 	}
-	return items
+	slices.Reverse(path)
+	return path
 }
 
-// isEmpty reports whether a claimed value equals the value of an unset field. That is null, or the empty value of a field that
-// is not a pointer. The encoding of such a field does not distinguish the two.
-func (l *log) isEmpty(at node, value any) bool {
-	if value == nil || l.nodes[at].field == nil || l.isPointer(at) || l.encodesEmpty(at) {
-		return value == nil
-	}
-	v := reflect.ValueOf(value)
-	isEmptyList := v.Kind() == reflect.Slice && v.Type().Elem().Kind() != reflect.Uint8 && v.Len() == 0
-	return v.IsZero() || isEmptyList || SameValue(value, reflect.Zero(v.Type()).Interface())
+// isPointer reports whether a field is a pointer. Only a pointer can be empty, or be removed whole.
+func (l *log) isPointer(at node) bool {
+	return l.nodes[at].field != nil && l.nodes[at].field.Template.IsPointer()
 }
 
 // encodesEmpty reports whether the encoding distinguishes an empty map or list from null.
@@ -359,133 +278,18 @@ func (l *log) encodesEmpty(at node) bool {
 	return f != nil && f.Type.Kind >= schema.Map && f.Type.Kind <= schema.Atomic && !f.Template.OmitEmpty
 }
 
-// equal compares two claimed values as the cluster does: 1Gi equals 1024Mi.
-func (l *log) equal(i, j int32) bool {
-	c, d := &l.claims[i], &l.claims[j]
-	if c.kind() != d.kind() {
-		return false
-	}
-	switch c.kind() {
-	case textValue:
-		return c.text == d.text
-	case otherValue:
-		return SameValue(l.other(i), l.other(j))
-	default:
-		return true
-	}
+// wideNode is the number of children above which a node gets an index.
+const wideNode = 32
+
+// childIndex maps the children of a node, up to the last indexed one, by key.
+type childIndex struct {
+	byKey map[string]node
+	last  node
 }
 
-// other returns the value of a claim that is not a string.
-func (l *log) other(claim int32) any {
-	i, _ := slices.BinarySearchFunc(l.values, claim, func(v anyValue, claim int32) int { return cmp.Compare(v.claim, claim) })
-	return l.values[i].value
-}
-
-// valueOf returns the value that a claim shows to its readers.
-func (l *log) valueOf(i int32) any {
-	switch c := &l.claims[i]; c.kind() {
-	case textValue:
-		return c.text
-	case trueValue, falseValue:
-		return c.kind() == trueValue
-	case nullValue, ineffectiveNull:
-		return nil
-	case presenceValue, unlistedPresence:
-		return Presence{}
-	default:
-		value := l.other(i)
-		if v := reflect.ValueOf(value); v.Kind() == reflect.Pointer {
-			return plainValue(v)
-		}
-		return value // nil in a map of any values
+func (i *childIndex) find(key string) node {
+	if child, ok := i.byKey[key]; ok {
+		return child
 	}
-}
-
-// The methods below are the merger's side of the log. Without Options.Owners, each costs one comparison.
-
-var scalarType = &schema.Type{Kind: schema.Scalar}
-
-// field returns the node of a struct's field.
-func (m *merger) field(at node, f *schema.StructField) node {
-	if !m.owners {
-		return noNode
-	}
-	return m.log.child(at, f, "")
-}
-
-// keyed returns the node of an entry or element.
-func (m *merger) keyed(at node, key string) node {
-	if !m.owners {
-		return noNode
-	}
-	return m.log.child(at, nil, key)
-}
-
-func (m *merger) untouched(at node) bool { return m.owners && m.log.nodes[at].first < 0 }
-
-// recordBase records the runtime's value when a patch is the first to touch a field.
-func (m *merger) recordBase(at node, t *schema.Type, old reflect.Value, present bool) {
-	if !m.owners || m.inNew || !present {
-		return
-	}
-	if old.Kind() == reflect.Pointer || old.Kind() == reflect.Slice {
-		if old.IsNil() {
-			return
-		}
-	}
-	if t.Kind != schema.Scalar && t.Kind != schema.Atomic {
-		m.recordRemoved(t, nil, at, old)
-	} else if m.untouched(at) {
-		m.log.addValue(at, baseLayer, old)
-	}
-}
-
-// recordRemoved records the fields set within a value that a patch is about to remove.
-func (m *merger) recordRemoved(t *schema.Type, key *schema.StructField, at node, old reflect.Value) {
-	if m.owners && !m.inNew {
-		writer{log: m.log, onlyRemoved: true}.value(t, key, at, pointee(old), reflect.Value{})
-	}
-}
-
-func (m *merger) claim(at node, value reflect.Value) {
-	m.claimed++
-	if m.owners {
-		m.log.addValue(at, m.layer, value)
-	}
-}
-
-func (m *merger) claimNull(at node) {
-	m.claimed++
-	if m.owners {
-		m.log.add(at, m.layer, nullValue, "")
-	}
-}
-
-// presence claims the presence of an item, an element or an empty struct.
-func (m *merger) presence(at node, present bool) {
-	m.claimed++
-	if !m.owners {
-		return
-	}
-	if present && !m.inNew && m.untouched(at) && !m.log.isCreated(at) {
-		m.log.add(at, baseLayer, presenceValue, "")
-	}
-	m.log.add(at, m.layer, presenceValue, "")
-}
-
-// markCreated records that a patch creates a missing item or struct.
-func (m *merger) markCreated(at node) {
-	if m.owners {
-		m.log.nodes[at].createdBy = m.layer
-	}
-}
-
-// isCreated reports whether a patch created the field or one that contains it.
-func (l *log) isCreated(at node) bool {
-	for ; at != noNode; at = l.nodes[at].parent {
-		if l.nodes[at].createdBy != baseLayer {
-			return true
-		}
-	}
-	return false
+	return noNode
 }

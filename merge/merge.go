@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/schema"
@@ -22,52 +23,8 @@ import (
 //	raw       overlay    objects merge name by name, since upstream has no rules for their contents
 //
 // Each function decodes its input, so the result shares no memory with a patch. Each claims every leaf of the patch and records
-// the base's earlier value. If a step fails, the patch fails with the path to that step. The file directive.go merges structs
-// and obeys directives, mergelist.go merges lists, order.go orders items, and log.go records claims.
-
-// merger merges one patch after the other into a value that it may change. It walks both along the schema of the value's type.
-// The function of each kind states its law.
-type merger struct {
-	plan      *plan
-	log       *log
-	owners    bool // whether to record claims
-	layer     int32
-	remaining int // the number of patches after this one
-	// follows is set if new items follow the items of the base, which keep their places.
-	follows bool
-	skips   bool // whether an empty string sets no field that is always encoded
-	// ofValue is set for a patch that is a Go value: its type may encode a null that nobody wrote.
-	ofValue bool
-	// inNew is set within a value that the base lacks. The base owns nothing in it, not even a field that is encoded empty.
-	// Upstream takes such a value from the patch, without its directives.
-	inNew bool
-	// ignoresDirectives is set within a new item of a list that the base has, and within a replacing value. Upstream takes these
-	// as they are and obeys no directive in them.
-	ignoresDirectives bool
-	// jsonOnly holds the lists and maps in which this patch left something that only JSON can express. Examples are an item without
-	// a key, and a map emptied by a directive. A patch that names one item twice reaches them again. The next patch sees the Go
-	// types only.
-	jsonOnly []uintptr
-
-	claimed int // the number of claims, recorded or not
-
-	of         Layer          // the layer whose value is read
-	reading    node           // the field whose value is read from JSON
-	steps      fieldpath.Path // the path within it to the current value
-	ignored    []Ignored
-	duplicates []fieldpath.Path
-	protected  []Ignored
-	noted      map[node]bool // the lists whose duplicates are recorded
-	ownership  *Ownership    // of the result
-
-	prepended prependedLists
-	// The merge keeps one run of these for each list or object around the current value, the outermost first.
-	keys    []patchKey // of the items of a patch's list
-	targets []int32    // of these items in the base's list
-	names   []string   // of the fields of a patch's object
-}
-
-func (m *merger) isJSONOnly(v reflect.Value) bool { return slices.Contains(m.jsonOnly, v.Pointer()) }
+// the base's earlier value. If a step fails, the patch fails with the path to that step. The file mapping.go merges maps and
+// single values, set.go sets; directive.go obeys directives, order.go orders items, and merger.go records claims.
 
 // patch merges a whole patch into the value.
 func (m *merger) patch(dst reflect.Value, patch Object) error {
@@ -78,15 +35,80 @@ func (m *merger) patch(dst reflect.Value, patch Object) error {
 	return m.structure(m.plan.root, nil, dst, patch, at)
 }
 
-// noteZeroNull records a null that is a Go value's zero value, if it removes something. A pointer with omitempty was set: to an empty
-// time, which encodes as null.
-func (m *merger) noteZeroNull(f *schema.StructField, dst reflect.Value, at node) {
-	if f.Patch.OmitEmpty && f.Patch.IsPointer() {
-		return
+// structure merges a patch's object into the struct dst. It skips the merge key of a list item.
+func (m *merger) structure(t *schema.Type, key *schema.StructField, dst reflect.Value, patch Object, at node) error {
+	if !holdsDirectives(patch) {
+		return m.fieldsOf(t, key, dst, patch, nil, at)
 	}
-	if old, present := f.Template.Of(dst); present && !old.IsZero() {
-		m.log.zeroNulls = append(m.log.zeroNulls, Ignored{Layer: m.of, Path: m.log.path(at).Append(fieldpath.Field(f.Name))})
+	// Upstream obeys no directive in an object that the base lacks. Such a directive still claims what it would remove.
+	merging := !m.inNew
+	if directive, ok := patch[patchDirective]; ok && merging {
+		return m.replaceStruct(t, directive, dst, patch, at)
 	}
+	cleared := func(string) bool { return false }
+	if _, ok := patch[retainDirective]; ok {
+		kept, err := retained(patch)
+		cleared = func(name string) bool { return !kept[name] }
+		if err == nil {
+			err = m.retainFields(t, key, dst, kept, at)
+		}
+		if merging && err != nil {
+			return err
+		}
+		m.retain(at, kept)
+	}
+	if !merging { // the fields of the patch stay, so their claims come last
+		if err := m.deletions(t, dst, patch, at); err != nil {
+			return err
+		}
+		return m.fieldsOf(t, key, dst, patch, nil, at)
+	}
+	ordered := map[string]bool{}
+	for name, order := range sorted(patch) {
+		if !strings.HasPrefix(name, orderDirective) {
+			continue
+		}
+		list := strings.TrimPrefix(name, orderDirective+"/")
+		f := t.Field(list)
+		if f == nil {
+			return fmt.Errorf("%q names no list", name)
+		}
+		if err := m.ordered(f, dst, patch, order, cleared(list), at); err != nil {
+			return within(fieldpath.Field(list), err)
+		}
+		ordered[list] = true
+	}
+	if err := m.fieldsOf(t, key, dst, patch, ordered, at); err != nil {
+		return err
+	}
+	return m.deletions(t, dst, patch, at)
+}
+
+// fieldsOf merges the fields of a patch's object into the struct dst. It skips directives and the lists that are ordered already.
+func (m *merger) fieldsOf(t *schema.Type, key *schema.StructField, dst reflect.Value, patch Object, ordered map[string]bool, at node) error {
+	first := len(m.names)
+	m.names = m.appendNames(t, patch)
+	for i := first; i < len(m.names); i++ {
+		name := m.names[i]
+		f, value := t.Field(name), patch[name]
+		if f == nil || f.Patch == nil {
+			if !strings.HasPrefix(name, "$") { // a directive
+				m.ignore(at, name)
+			}
+			continue
+		}
+		if f == key || ordered[name] {
+			continue
+		}
+		if value == nil && m.ofValue && m.owners {
+			m.noteZeroNull(f, dst, at)
+		}
+		if err := m.encoded(f, dst, value, at); err != nil {
+			return within(fieldpath.Field(name), err)
+		}
+	}
+	m.names = m.names[:first]
+	return nil
 }
 
 // encoded merges one field of a patch's object into the struct dst.
@@ -106,15 +128,15 @@ func (m *merger) encoded(f *schema.StructField, dst reflect.Value, from any, at 
 	return m.value(f.Type, to, present, from, child)
 }
 
-// allocated returns the value of a pointer, and allocates a missing one. It returns any other value as it is.
-func allocated(v reflect.Value) reflect.Value {
-	if v.Kind() != reflect.Pointer {
-		return v
+// noteZeroNull records a null that is a Go value's zero value, if it removes something. A pointer with omitempty was set: to an empty
+// time, which encodes as null.
+func (m *merger) noteZeroNull(f *schema.StructField, dst reflect.Value, at node) {
+	if f.Patch.OmitEmpty && f.Patch.IsPointer() {
+		return
 	}
-	if v.IsNil() {
-		v.Set(reflect.New(v.Type().Elem()))
+	if old, present := f.Template.Of(dst); present && !old.IsZero() {
+		m.log.zeroNulls = append(m.log.zeroNulls, Ignored{Layer: m.of, Path: m.log.path(at).Append(fieldpath.Field(f.Name))})
 	}
-	return v.Elem()
 }
 
 // value merges one non-null value of a patch into a field of the base. The flag present states that the base's encoding has the
@@ -173,121 +195,377 @@ func (m *merger) object(t *schema.Type, dst reflect.Value, present bool, from an
 	return err
 }
 
-// mapping merges two maps key by key.
-func (m *merger) mapping(t *schema.Type, dst reflect.Value, present bool, from any, at node) error {
-	patch, ok := from.(Object)
-	if !ok {
-		return wrongType(from, "an object")
+// deletions obeys every $deleteFromPrimitiveList directive of a patch object.
+func (m *merger) deletions(t *schema.Type, dst reflect.Value, patch Object, at node) error {
+	for name, value := range sorted(patch) {
+		if strings.HasPrefix(name, deleteDirective) {
+			if err := m.deleteElements(t, dst, name, value, at); err != nil {
+				return err
+			}
+		}
 	}
-	claimed, absent := m.claimed, dst.IsNil()
-	defer func() {
-		if m.claimed == claimed || absent && !dst.IsNil() && dst.Len() == 0 { // nulls alone leave an empty map
+	return nil
+}
+
+// replaceStruct obeys $patch in an object. The directive "replace" puts the rest of the patch, verbatim, in the base's place.
+// The directive "delete" leaves an empty object.
+func (m *merger) replaceStruct(t *schema.Type, directive any, dst reflect.Value, patch Object, at node) error {
+	if directive != "replace" && directive != "delete" {
+		return fmt.Errorf("%s: unknown directive %q", patchDirective, fmt.Sprint(directive))
+	}
+	m.claimed++ // upstream creates no object for a directive, so its presence is not claimed
+	if isPureDirective(patch) {
+		err := m.retainFields(t, nil, dst, nil, at)
+		m.retain(at, nil)
+		return err
+	}
+	m.recordRemoved(t, nil, at, dst)
+	m.claimNull(at)
+	dst.SetZero()
+	inNew, ignoresDirectives := m.inNew, m.ignoresDirectives
+	m.inNew, m.ignoresDirectives = true, true
+	err := m.structure(t, nil, dst, patch, at)
+	m.inNew, m.ignoresDirectives = inNew, ignoresDirectives
+	return err
+}
+
+// deleteElements obeys $deleteFromPrimitiveList: it removes the named elements from a list of scalars. In any other field, the
+// directive's value merges like a patch's if the base's is of the same kind.
+func (m *merger) deleteElements(t *schema.Type, dst reflect.Value, directive string, value any, at node) error {
+	name, ok := strings.CutPrefix(directive, deleteDirective+"/")
+	if !ok && !m.inNew {
+		return fmt.Errorf("%q names no list", directive)
+	}
+	f := t.Field(name)
+	if f == nil || f.Patch == nil {
+		return nil
+	}
+	list, present := f.Template.In(dst)
+	deleted, ok := value.([]any)
+	switch {
+	case m.inNew || value != nil && (!present || jsonKind(list) != jsonKind(reflect.ValueOf(value))):
+		m.claimDeleted(f, deleted, at)
+		return nil
+	case !ok || f.Type.Kind == schema.ListMap && list.Kind() == reflect.Slice && (list.Len() > 0 || holdsObjects(deleted)):
+		if err := m.encoded(f, dst, value, at); err != nil {
+			return within(fieldpath.Field(name), err)
+		}
+		return nil
+	case list.Kind() != reflect.Slice:
+		return within(fieldpath.Field(name), fmt.Errorf("%s is for lists of scalars of one type", deleteDirective))
+	case list.Len() == 0 && areAlike(deleted) && !holdsObjects(deleted):
+		m.claimDeleted(f, deleted, at)
+		return nil
+	case !holdsScalars(f.Type, list, deleted):
+		return within(fieldpath.Field(name), fmt.Errorf("%s is for lists of scalars of one type", deleteDirective))
+	}
+	if len(deleted) == 0 {
+		return nil
+	}
+	named := reflect.New(list.Type()).Elem()
+	if err := m.read(f.Type, named, value); err != nil {
+		return within(fieldpath.Field(name), err)
+	}
+	gone := map[string]bool{}
+	for _, element := range elementTexts(named) {
+		gone[element] = true
+	}
+	child := m.field(at, f)
+	m.recordBase(child, f.Type, list, true)
+	left := reflect.MakeSlice(list.Type(), 0, list.Len())
+	for i, element := range elementTexts(list) {
+		if !gone[element] {
+			left = reflect.Append(left, list.Index(i))
+		}
+	}
+	list.Set(left)
+	if f.Type.Kind == schema.Atomic {
+		m.claim(child, list)
+		return nil
+	}
+	for _, element := range elementTexts(named) {
+		m.claimNull(m.keyed(child, element))
+	}
+	return nil
+}
+
+// special obeys $patch in the items of a patch's list, and returns the other items. The rest is nil if these items took the place
+// of the base's.
+func (m *merger) special(t *schema.Type, dst reflect.Value, items []any, at node) (rest []any, err error) {
+	for i, item := range items {
+		if _, ok := item.(Object); !ok {
+			return rest, within(fieldpath.Index(i), errors.New("must be an object"))
+		}
+	}
+	isSpecial := func(item any) bool {
+		_, ok := item.(Object)[patchDirective]
+		return ok
+	}
+	if !slices.ContainsFunc(items, isSpecial) {
+		return items, nil
+	}
+	plain, replace := make([]any, 0, len(items)), false
+	var deleted []string
+	for i, item := range items {
+		object := item.(Object)
+		directive, ok := object[patchDirective]
+		switch {
+		case !ok:
+			plain = append(plain, item)
+		case directive == "replace":
+			replace = true
+		case directive == "delete":
+			key, ok := object[t.Key]
+			if !ok {
+				return rest, errNoKey(i, t.Key)
+			}
+			deleted = append(deleted, keyTypeOf(t).text(key))
+		default:
+			return rest, within(fieldpath.Index(i), fmt.Errorf("%s: unknown directive %q for an item", patchDirective, fmt.Sprint(directive)))
+		}
+	}
+	m.deleteItems(t, dst, deleted, at)
+	if !replace {
+		return plain, nil
+	}
+	for i, item := range plain {
+		if item.(Object)[t.Key] == nil {
+			return rest, errNoKey(i, t.Key)
+		}
+	}
+	m.recordRemoved(t, nil, at, dst)
+	m.claimNull(at)
+	ignoresDirectives := m.ignoresDirectives
+	m.ignoresDirectives = true
+	if err = m.takeList(t, dst, plain, at); err == nil {
+		keys := itemKeys(t, dst)
+		first := ranks(keys, keys)
+		none := slices.Repeat([]int32{-1}, len(keys))
+		reorderList(dst, arrange(len(keys), first, none)) // duplicates go together
+	}
+	m.ignoresDirectives = ignoresDirectives
+	return rest, err
+}
+
+// ordered obeys $setElementOrder. It merges the list of the patch, if present. Then the items that the directive names follow
+// its order, and the other items keep theirs. The flag cleared states that the patch's $retainKeys has removed the list.
+func (m *merger) ordered(f *schema.StructField, dst reflect.Value, patch Object, order any, cleared bool, at node) error {
+	wanted, ok := order.([]any)
+	if !ok {
+		return fmt.Errorf("%s must be a list", orderDirective)
+	}
+	list, inBase := f.Template.In(dst)
+	inBase = inBase && !cleared
+	if k := list.Kind(); k != reflect.Slice && k != reflect.Pointer || inBase && jsonKind(list) != reflect.Slice {
+		return fmt.Errorf("%s must name a list", orderDirective)
+	}
+	value, inPatch := patch[f.Name]
+	items, ok := value.([]any)
+	if inPatch && !ok {
+		return fmt.Errorf("must be a list beside %s", orderDirective)
+	}
+	if !inBase && !inPatch {
+		return nil
+	}
+	if f.Type.Raw {
+		return fmt.Errorf("%s must name a list: the type has no rules for one", orderDirective)
+	}
+	keys, err := orderedKeys(f.Type, wanted)
+	if err != nil {
+		return err
+	}
+	if err := followsOrder(f.Type, items, keys); err != nil {
+		return err
+	}
+	var before []string
+	if inBase {
+		before = itemKeys(f.Type, pointee(list))
+	}
+	if len(before)+len(items) == 0 {
+		return fmt.Errorf("%s orders a list without items", orderDirective)
+	}
+	if !inBase {
+		child := m.field(at, f)
+		for _, item := range items {
+			m.claimSpecial(f.Type, item, child)
+		}
+		plain, err := plainItems(f.Type, items)
+		if err != nil {
+			return err
+		}
+		value = plain
+		if len(plain) == 0 {
+			items = nil
+		}
+	}
+	if f.Type.Kind != schema.ListMap && !holdsScalars(f.Type, list, items) {
+		return fmt.Errorf("%s is for lists with a merge key and for those of scalars of one type", orderDirective)
+	}
+	if inPatch {
+		if err := m.encoded(f, dst, value, at); err != nil {
+			return err
+		}
+	}
+	if list = pointee(list); !list.IsValid() {
+		return nil
+	}
+	if f.Type.Kind == schema.Set && inBase && inPatch {
+		before, _ = dedupe(before, elementTexts(reflect.ValueOf(items)))
+	}
+	if err := allKeyed(f.Type, list); err != nil {
+		return err
+	}
+	have := itemKeys(f.Type, list)
+	if m.follows && f.Type.Kind != schema.Atomic {
+		return nil
+	}
+	places := arrange(len(have), ranks(have, shifted(f.Type, before, items)), ranks(have, keys))
+	if f.Type.Kind != schema.Atomic || slices.IsSorted(places) {
+		reorderList(list, places)
+		return nil
+	}
+	child := m.field(at, f)
+	m.recordBase(child, f.Type, list, true)
+	reorderList(list, places)
+	m.claim(child, list)
+	return nil
+}
+
+// listMap merges a list item by item, by merge key. It orders the result as upstream does (apimachinery v0.36.3
+// pkg/util/strategicpatch, mergeSlice and normalizeElementOrder). If the base's encoding lacks the list, listMap takes the
+// patch's list verbatim.
+func (m *merger) listMap(t *schema.Type, dst reflect.Value, present bool, from any, at node) error {
+	items, ok := from.([]any)
+	if !ok {
+		return wrongType(from, "a list")
+	}
+	if !present || dst.IsNil() {
+		if len(items) == 0 && m.ignoresDirectives {
+			m.empty(at) // takeList claims it otherwise
+		}
+		return m.takeList(t, dst, items, at)
+	}
+	if len(m.jsonOnly) > 0 && m.isJSONOnly(dst) {
+		return errNoKey(0, t.Key)
+	}
+	items, err := m.special(t, dst, items, at)
+	if err != nil || items == nil {
+		return err
+	}
+	if len(items) == 0 {
+		m.empty(at) // deletions alone make an empty list where there is none
+	}
+	base, names := keysIn(t, dst), m.keysOfPatch(t, items)
+	if err := m.distinct(t, names); err != nil {
+		return err
+	}
+	f, hasDuplicates, err := m.prependedOf(t, dst, &base)
+	if err != nil {
+		return err
+	}
+	if hasDuplicates && m.owners && len(items) > 0 {
+		m.noteDuplicates(t, &base, dst.Len(), at)
+	}
+	first := len(m.targets)
+	added, inOrder, err := m.findTargets(t, f, &base, names, dst.Len())
+	if err != nil {
+		return err
+	}
+	switch {
+	case m.follows:
+		f.extend(dst, added)
+	case hasDuplicates || !inOrder:
+		m.reorder(f, t, dst, m.targets[first:], hasDuplicates)
+	default:
+		f.prepend(dst, m.targets[first:], added, m.remaining)
+	}
+	for i, item := range items {
+		target := m.targets[first+i]
+		isNew := target < 0
+		if isNew {
+			target = ^target
+		}
+		if err := m.item(t, names[i].text, dst.Index(int(target)), at, item.(Object), isNew); err != nil {
+			return within(itemStep(t, names[i].text), err)
+		}
+	}
+	m.targets, m.keys = m.targets[:first], m.keys[:len(m.keys)-len(items)]
+	return nil
+}
+
+// item merges one item of a patch into its place in the list at a node.
+func (m *merger) item(t *schema.Type, name string, item reflect.Value, list node, from Object, isNew bool) error {
+	if !isNew {
+		at := m.keyed(list, name)
+		m.presence(at, true)
+		return m.fields(t, item, from, at)
+	}
+	ignoresDirectives, inNew := m.ignoresDirectives, m.inNew
+	m.ignoresDirectives, m.inNew = true, true
+	err := m.newItem(t, name, item, list, from)
+	m.ignoresDirectives, m.inNew = ignoresDirectives, inNew
+	return err
+}
+
+// newItem merges one item of a patch into an empty item.
+func (m *merger) newItem(t *schema.Type, name string, item reflect.Value, list node, from Object) error {
+	at := m.keyed(list, name)
+	m.markCreated(at)
+	m.presence(at, false)
+	if err := m.setKey(t, item, from); err != nil {
+		return err
+	}
+	return m.fields(t, item, from, at)
+}
+
+// fields merges the fields of an item except its merge key.
+func (m *merger) fields(t *schema.Type, item reflect.Value, from Object, at node) error {
+	return m.structure(t.Elem, t.KeyField(), allocated(item), from, at)
+}
+
+// takeList sets a list that the base lacks to the patch's items, verbatim. Two of them may share a key, and one may have none.
+func (m *merger) takeList(t *schema.Type, dst reflect.Value, items []any, at node) error {
+	inNew := m.inNew
+	m.inNew = true
+	defer func() { m.inNew = inNew }()
+	if !m.ignoresDirectives {
+		if slices.ContainsFunc(items, hasDirective) {
+			items = slices.DeleteFunc(slices.Clone(items), func(item any) bool {
+				m.claimSpecial(t, item, at)
+				return hasDirective(item)
+			})
+		}
+		if len(items) == 0 {
 			m.empty(at)
 		}
-	}()
-	return m.directives(t, dst, present, patch, at)
-}
-
-// entry sets one key of a map, or removes the key for a null.
-func (m *merger) entry(t *schema.Type, dst reflect.Value, name string, value any, at node) error {
-	entry, key := m.keyed(at, name), reflect.ValueOf(name).Convert(dst.Type().Key())
-	old := dst.MapIndex(key)
-	if !m.ignoresDirectives && value == nil {
-		if old.IsValid() {
-			m.recordBase(entry, scalarType, old, true)
-			dst.SetMapIndex(key, reflect.Value{})
-		}
-		m.claimNull(entry)
-		return nil
 	}
-	if old.IsValid() {
-		if !m.ignoresDirectives && clashes(t, old, value) {
-			return within(fieldpath.Key(name), errors.New("an entry that the base has cannot be merged: only scalars replace each other there"))
-		}
-		m.recordBase(entry, scalarType, old, true)
-	}
-	copied, keep := reflect.New(dst.Type().Elem()).Elem(), true
-	if !m.ignoresDirectives {
-		value, keep = withoutDirectives(value)
-	}
-	if !keep {
-		dst.SetMapIndex(key, reflect.Value{})
-		m.claimNull(entry)
-		return nil
-	}
-	m.reading = entry
-	if err := m.read(t.Elem, copied, value); err != nil {
-		return within(fieldpath.Key(name), err)
-	}
-	dst.SetMapIndex(key, copied)
-	m.claim(entry, copied)
-	return nil
-}
-
-var errNoMergeKey = fmt.Errorf("a list of objects without a merge key cannot be merged")
-
-// replace sets a scalar or an atomic list to the patch's value.
-func (m *merger) replace(t *schema.Type, dst reflect.Value, present bool, from any, at node) error {
-	m.recordBase(at, t, dst, present)
-	absent := !present || m.inNew || dst.Kind() == reflect.Slice && dst.IsNil()
-	if t.Raw && present && !m.inNew {
-		if err := m.overlay(t, dst, from); err != nil {
-			return err
-		}
-	} else {
-		m.reading = at
-		if absent && !m.ignoresDirectives {
-			from, _ = withoutDirectives(from)
-		}
-		if err := m.read(t, dst, from); err != nil {
-			return err
-		}
-	}
-	m.claim(at, dst)
-	return nil
-}
-
-// overlay merges two values of a type that writes its own JSON. Two objects merge name by name, as upstream merges maps,
-// because upstream has no rules for their contents.
-func (m *merger) overlay(t *schema.Type, dst reflect.Value, from any) error {
-	was, err := jsonOf(dst)
-	if err != nil {
+	makeList(dst, len(items))
+	list, key := dst, t.KeyField()
+	names := m.keysOfPatch(t, items)
+	if err := m.distinct(t, names); err != nil {
 		return err
 	}
-	base, ok := was.(Object)
-	patch, both := from.(Object)
-	if !ok || !both {
-		if jsonKind(reflect.ValueOf(was)) != jsonKind(reflect.ValueOf(from)) {
-			from, _ = withoutDirectives(from)
-		} else if isComposite(from) && dst.Kind() != reflect.Pointer {
-			return errors.New("a list that the base has cannot be merged: the type has no rules for it")
+	for i, item := range items {
+		if item == nil {
+			m.jsonOnly = append(m.jsonOnly, list.Pointer())
+			child := m.keyed(at, keyText(key, list.Index(i)))
+			m.markCreated(child)
+			m.presence(child, false)
+			continue
 		}
-		return m.read(t, dst, from)
+		from, ok := item.(Object)
+		if !ok {
+			return within(fieldpath.Index(i), wrongType(item, "an object"))
+		}
+		name := names[i].text
+		if !names[i].ok {
+			m.jsonOnly = append(m.jsonOnly, list.Pointer())
+			name = keyText(key, list.Index(i)) // that of the Go value
+		}
+		if err := m.newItem(t, name, list.Index(i), at, from); err != nil {
+			return within(itemStep(t, name), err)
+		}
 	}
-	if t.Whole {
-		return m.read(t, dst, from)
-	}
-	merged := reflect.ValueOf(&base).Elem()
-	owners := m.owners
-	m.owners = false
-	err = m.directives(&schema.Type{Kind: schema.Map, Elem: scalarType}, merged, true, patch, noNode)
-	m.owners = owners
-	if err != nil {
-		return err
-	}
-	return m.read(t, dst, base)
-}
-
-// null empties a field for a patch's null. In a Go patch, a nil pointer or list without omitempty encodes as null.
-func (m *merger) null(t *schema.Type, dst reflect.Value, present bool, at node) {
-	m.recordBase(at, t, dst, present)
-	dst.SetZero()
-	m.claimNull(at)
-}
-
-// empty claims the presence of an empty map or list, if its encoding distinguishes it from null.
-func (m *merger) empty(at node) {
-	if m.owners && m.log.encodesEmpty(at) {
-		m.log.add(at, m.layer, presenceValue, "")
-	}
+	m.keys = m.keys[:len(m.keys)-len(items)]
+	return nil
 }

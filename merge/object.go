@@ -1,11 +1,8 @@
 package merge
 
 import (
-	"errors"
 	"fmt"
-	"reflect"
 	"slices"
-	"strconv"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/schema"
@@ -17,147 +14,6 @@ import (
 //
 // A patch adds and replaces, and never removes. A null or an empty value replaces only an empty value or a single one. Only
 // without a schema does a null remove its key.
-
-// ForObject returns the plan for objects of a definition that schema.ParseOpenAPI has read. A field that the definition lacks is an
-// error in a base or a patch, as in a server-side apply. So Result.Ignored is empty.
-func ForObject(t *schema.Type) *Plan[Object, Object] {
-	if t == nil || t.GoType() != nil {
-		return &Plan[Object, Object]{}
-	}
-	return &Plan[Object, Object]{&plan{root: t, objects: true}}
-}
-
-// ForJSON returns the plan for objects without a schema. A patch merges as a JSON merge patch does (RFC 7386). Objects merge by
-// key, a null removes its key, and every other value replaces the old one, lists included. An apply without a schema merges the
-// same way, except for nulls. A patch of another apiVersion or kind than its base is an error.
-func ForJSON() *Plan[Object, Object] {
-	return &Plan[Object, Object]{&plan{root: schema.Open(), objects: true, removes: true}}
-}
-
-// applyObjects implements ApplyInto for a plan of objects.
-func (p *plan) applyObjects(dst, base *Object, patches []Layered[Object], o Options) (*log, *Ownership, []Ignored, error) {
-	m := objects{owners: o.Owners || o.Managed || o.decides(), at: noNode, removes: p.removes, follows: o.Order == BaseOrder}
-	var owners []Layer
-	if o.Managed {
-		var from Object
-		if base != nil {
-			from = *base
-		}
-		var err error
-		if m.live, from, err = liveOf(from); err != nil {
-			return nil, nil, nil, failed(baseLayerOf(o), -1, err)
-		}
-		base, owners = &from, m.live.layers
-	}
-	order := mergeOrder(patches, o)
-	if m.owners {
-		m.log = logOf(p.root, patches, o, owners...)
-		m.log.live = m.live != nil
-		m.log.reordered = !slices.IsSorted(order)
-		m.at = rootNode
-	}
-	live := Object{}
-	if base != nil && *base != nil {
-		m.allowDuplicates = true
-		copied, err := m.copy(p.root, *base)
-		if err != nil {
-			return nil, nil, nil, failed(baseLayerOf(o), -1, err)
-		}
-		live, m.allowDuplicates = copied.(map[string]any), false
-	}
-	if m.live != nil {
-		if err := m.claimOwners(p.root, live); err != nil {
-			return nil, nil, nil, failed(baseLayerOf(o), -1, err)
-		}
-	}
-	for _, i := range order {
-		if m.owners {
-			m.layer = m.log.ids[i]
-		}
-		var err error
-		switch patch := patches[i]; {
-		case patch.JSON != nil && o.decides():
-			err = errors.New("a JSON patch permits no policy but Order")
-		case patch.JSON != nil:
-			live, err = m.operations(p.root, live, patch.JSON)
-		case patch.Patch != nil && *patch.Patch != nil && m.live != nil:
-			err = m.apply(p.root, live, *patch.Patch)
-		case patch.Patch != nil && *patch.Patch != nil:
-			err = m.patch(p.root, live, *patch.Patch)
-		}
-		if err != nil {
-			return nil, nil, nil, failed(patches[i].Layer, i, err)
-		}
-	}
-	*dst = live
-	if !m.owners {
-		return nil, nil, nil, nil
-	}
-	if o.precedes() {
-		m.log.precedence(o.precedence())
-	}
-	var before any
-	if base != nil && *base != nil {
-		before = *base
-	}
-	had := func(path fieldpath.Path) bool { return partAt(before, path) != nil }
-	ignored, err := m.log.restore(o, had, func(r restoring, pattern fieldpath.Path) {
-		m.allowDuplicates = true
-		m.object(r, p.root, live, before, pattern) // a pattern names a field of the object
-	})
-	owned := &Ownership{log: m.log, value: reflect.ValueOf(live)}
-	if m.live != nil {
-		version, _ := live["apiVersion"].(string)
-		if version == "" {
-			return nil, nil, nil, failed(baseLayerOf(o), -1, inside(fieldpath.Field("apiVersion"), errors.New("required in an object with owners")))
-		}
-		entries, err := m.managedFields(owned, patches, version)
-		if err != nil {
-			return nil, nil, nil, err
-		}
-		metadata, _ := live["metadata"].(Object)
-		if metadata == nil {
-			metadata = Object{}
-		}
-		if metadata["managedFields"] = any(entries); len(entries) == 0 {
-			delete(metadata, "managedFields")
-		}
-		live["metadata"] = metadata
-	}
-	return m.log, owned, ignored, err
-}
-
-// apply merges a manager's patch, which replaces its earlier one.
-func (m *objects) apply(t *schema.Type, live, patch Object) error {
-	if metadata, _ := patch["metadata"].(Object); metadata["managedFields"] != nil {
-		return &PatchError{Path: fieldpath.Fields("managedFields", "metadata"), Err: errManaged}
-	}
-	if layer := m.layer; !m.live.owned {
-		m.layer, m.live.owned = baseLayer, true
-		m.update(t, nil, false, live, true, m.at, false)
-		m.layer = layer
-	}
-	last := m.lastOf()
-	if err := m.patch(t, live, patch); err != nil {
-		return err
-	}
-	m.replaceLast(t, live, last)
-	return nil
-}
-
-// objects merges one patch after the other into an object that it may change.
-type objects struct {
-	log             *log
-	live            *live // the owners of a live object, otherwise nil
-	owners          bool
-	layer           int32
-	at              node // the node of the root
-	depth           int
-	allowDuplicates bool     // whether a list may hold two items of one name; only the base's may
-	removes         bool     // whether a null removes its key
-	follows         bool     // whether new items follow those of the base
-	names           []string // the field names of the objects that are being merged, outer objects first
-}
 
 // patch merges a whole patch into an object. The patch cannot change the object's kind.
 func (m *objects) patch(t *schema.Type, live, patch Object) error {
@@ -308,96 +164,110 @@ func (m *objects) remove(t *schema.Type, old any, had bool, at node) {
 	m.claimValue(at, nullValue, nil)
 }
 
-// copy returns a deep copy of a value and checks the value against its type.
-func (m *objects) copy(t *schema.Type, v any) (any, error) {
-	if m.depth++; m.depth > deepest {
-		return nil, errTooDeep
-	}
-	defer func() { m.depth-- }()
-	to, err := as(t, v)
-	if err != nil || v == nil {
+// list merges a list-map or a set item by item. Items that the patch names follow its order. The other items keep their places
+// among them.
+func (m *objects) list(t *schema.Type, old, patch []any, at node) ([]any, error) {
+	patched, err := m.itemsOf(t, patch)
+	if err != nil {
 		return nil, err
 	}
-	if to.Kind == schema.Atomic && to.Object != nil {
-		to = to.Object
-	}
-	switch v := v.(type) {
-	case map[string]any:
-		return m.copyFields(to, v)
-	case []any:
-		out := make([]any, len(v))
-		if to.Kind != schema.Atomic && !m.allowDuplicates {
-			if _, err := m.itemsOf(to, v); err != nil {
-				return nil, err
+	named := make([]int32, len(old)) // the patch's item for each old item, -1 for none
+	for i, item := range old {
+		key, _ := itemKeyOf(t, item)
+		named[i] = patched.find(key)
+		if j := named[i]; j >= 0 {
+			if patched.items[j].old >= 0 {
+				patched.items[j].hasDuplicates = true
+			} else {
+				patched.items[j].old = int32(i)
 			}
 		}
-		for i, item := range v {
-			key := ""
-			if to.Kind != schema.Atomic {
-				if key, err = itemKeyOf(to, item); err != nil {
-					return nil, inside(fieldpath.Index(i), err)
+	}
+	out := make([]any, 0, len(old)+len(patch))
+	shared := patched.shared(-1)
+	merge := func(j int32) error {
+		item := &patched.items[j]
+		item.merged = true
+		value, err := m.item(t, old, item, patch[j], at)
+		if err != nil {
+			return inside(itemStepOf(t, item.key), err)
+		}
+		out = append(out, value)
+		return nil
+	}
+	if m.follows {
+		for i, of := range named {
+			if of < 0 {
+				out = append(out, old[i])
+			} else if !patched.items[of].merged { // otherwise it has the place of its duplicate
+				if err := merge(of); err != nil {
+					return nil, err
 				}
 			}
-			out[i], err = m.copy(to.Elem, item)
-			switch {
-			case err != nil && to.Kind != schema.Atomic:
-				return nil, inside(itemStepOf(to, key), err)
-			case err != nil:
-				return nil, inside(fieldpath.Index(i), err)
+		}
+		for j := range patched.items {
+			if !patched.items[j].merged {
+				if err := merge(int32(j)); err != nil {
+					return nil, err
+				}
 			}
 		}
 		return out, nil
-	default:
-		return scalarOf(v)
 	}
-}
-
-func (m *objects) copyFields(t *schema.Type, v map[string]any) (any, error) {
-	out := make(map[string]any, len(v))
-	var failed error
-	worst := ""
-	for name, value := range v {
-		_, of, err := fieldOf(t, name)
-		if err == nil {
-			out[name], err = m.copy(of, value)
+	for i, j := 0, int32(0); i < len(old) || int(j) < len(patch); {
+		if i < len(old) && int(j) < len(patch) {
+			of := named[i]
+			if of == j {
+				if err := merge(j); err != nil {
+					return nil, err
+				}
+				i, j, shared = i+1, j+1, patched.shared(shared)
+				continue
+			}
+			if of >= 0 && shared >= 0 && of != shared {
+				i++ // it comes at its place in the patch
+				continue
+			}
 		}
-		if err != nil && (failed == nil || name < worst) { // the first by name, whatever the order of the map
-			failed, worst = inside(t.Step(name), err), name
+		if i < len(old) {
+			of := named[i]
+			if of < 0 {
+				out = append(out, old[i])
+				i++
+				continue
+			}
+			if patched.items[of].merged {
+				i++
+			}
+		}
+		if int(j) < len(patch) {
+			if err := merge(j); err != nil {
+				return nil, err
+			}
+			j++
 		}
 	}
-	return out, failed
+	return out, nil
 }
 
-// deepest limits the nesting of values. It equals the limit of encoding/json.
-const deepest = 10000
-
-var (
-	errTooDeep   = errors.New("nests more than " + strconv.Itoa(deepest) + " deep")
-	errDuplicate = errors.New("duplicate: a patch names an item once")
-)
-
-// inside adds a step to an error's path. Until failed, the path is in reverse order.
-func inside(step fieldpath.Step, err error) error {
-	e := asPatchError(err)
-	e.Path = append(e.Path, step)
-	return e
-}
-
-// failed completes an error with its layer and index, and reverses its path into order.
-func failed(layer Layer, index int, err error) error {
-	e := asPatchError(err)
-	e.Layer, e.Index = layer, index
-	slices.Reverse(e.Path)
-	return e
-}
-
-// fieldOf returns a struct's field by name, and its type. For an entry or an unknown field it returns the type alone.
-func fieldOf(t *schema.Type, name string) (*schema.StructField, *schema.Type, error) {
-	if f := t.Field(name); f != nil {
-		return f, f.Type, nil
+// item merges one item of a patch's list. If the base has two items of that name, it keeps neither.
+func (m *objects) item(t *schema.Type, list []any, patched *patchItem, patch any, at node) (any, error) {
+	child := m.child(at, nil, patched.key)
+	had := patched.old >= 0
+	if had && (patched.hasDuplicates || t.Kind == schema.Set) {
+		m.recordBasePresence(child)
 	}
-	if t.Elem == nil {
-		return nil, nil, errors.New("the definition has no such field")
+	if patched.hasDuplicates {
+		m.revokeEarlier(child)
+		had = false
 	}
-	return nil, t.Elem, nil
+	if t.Kind == schema.Set {
+		m.claimValue(child, presenceValue, nil)
+		return m.copy(t.Elem, patch)
+	}
+	var old any
+	if had {
+		old = list[patched.old]
+	}
+	return m.value(t.Elem, old, had, patch, child, true)
 }

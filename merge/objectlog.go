@@ -1,9 +1,7 @@
 package merge
 
 import (
-	"maps"
 	"slices"
-	"strings"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/schema"
@@ -12,6 +10,176 @@ import (
 // This file is the log's side of a merge of objects. It records the patches' claims, and the fields that patches take from each
 // other. A field is claimed where a set of fields of structured-merge-diff names it. A patch that changes a field's value takes
 // the field from all earlier claimants. Each node keeps the first claim that still counts.
+
+// objects merges one patch after the other into an object that it may change.
+type objects struct {
+	log             *log
+	live            *live // the owners of a live object, otherwise nil
+	owners          bool
+	layer           int32
+	at              node // the node of the root
+	depth           int
+	allowDuplicates bool     // whether a list may hold two items of one name; only the base's may
+	removes         bool     // whether a null removes its key
+	follows         bool     // whether new items follow those of the base
+	names           []string // the field names of the objects that are being merged, outer objects first
+}
+
+// copy returns a deep copy of a value and checks the value against its type.
+func (m *objects) copy(t *schema.Type, v any) (any, error) {
+	if m.depth++; m.depth > deepest {
+		return nil, errTooDeep
+	}
+	defer func() { m.depth-- }()
+	to, err := as(t, v)
+	if err != nil || v == nil {
+		return nil, err
+	}
+	if to.Kind == schema.Atomic && to.Object != nil {
+		to = to.Object
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		return m.copyFields(to, v)
+	case []any:
+		out := make([]any, len(v))
+		if to.Kind != schema.Atomic && !m.allowDuplicates {
+			if _, err := m.itemsOf(to, v); err != nil {
+				return nil, err
+			}
+		}
+		for i, item := range v {
+			key := ""
+			if to.Kind != schema.Atomic {
+				if key, err = itemKeyOf(to, item); err != nil {
+					return nil, inside(fieldpath.Index(i), err)
+				}
+			}
+			out[i], err = m.copy(to.Elem, item)
+			switch {
+			case err != nil && to.Kind != schema.Atomic:
+				return nil, inside(itemStepOf(to, key), err)
+			case err != nil:
+				return nil, inside(fieldpath.Index(i), err)
+			}
+		}
+		return out, nil
+	default:
+		return scalarOf(v)
+	}
+}
+
+func (m *objects) copyFields(t *schema.Type, v map[string]any) (any, error) {
+	out := make(map[string]any, len(v))
+	var failed error
+	worst := ""
+	for name, value := range v {
+		_, of, err := fieldOf(t, name)
+		if err == nil {
+			out[name], err = m.copy(of, value)
+		}
+		if err != nil && (failed == nil || name < worst) { // the first by name, whatever the order of the map
+			failed, worst = inside(t.Step(name), err), name
+		}
+	}
+	return out, failed
+}
+
+// patchItems holds the items of a patch's list.
+type patchItems struct {
+	items []patchItem
+	index map[string]int32 // nil for a short list
+}
+
+type patchItem struct {
+	key                   string
+	old                   int32 // the position in the old list, -1 for none
+	hasDuplicates, merged bool
+}
+
+// fewItems is the length up to which a linear search is used.
+const fewItems = 8
+
+// itemsOf reads the keys of a patch's list. Two items of one key are an error.
+func (m *objects) itemsOf(t *schema.Type, list []any) (*patchItems, error) {
+	s := &patchItems{items: make([]patchItem, 0, len(list))}
+	if len(list) > fewItems {
+		s.index = make(map[string]int32, len(list))
+	}
+	for i, item := range list {
+		key, err := itemKeyOf(t, item)
+		if err != nil {
+			return nil, inside(fieldpath.Index(i), err)
+		}
+		if s.find(key) >= 0 {
+			return nil, inside(itemStepOf(t, key), errDuplicate)
+		}
+		if s.index != nil {
+			s.index[key] = int32(i)
+		}
+		s.items = append(s.items, patchItem{key: key, old: -1})
+	}
+	return s, nil
+}
+
+func (s *patchItems) find(key string) int32 {
+	if s.index != nil {
+		if i, ok := s.index[key]; ok {
+			return i
+		}
+		return -1
+	}
+	for i := range s.items {
+		if s.items[i].key == key {
+			return int32(i)
+		}
+	}
+	return -1
+}
+
+// shared returns the first item after another that the old list has, or -1.
+func (s *patchItems) shared(after int32) int32 {
+	for i := after + 1; int(i) < len(s.items); i++ {
+		if s.items[i].old >= 0 {
+			return i
+		}
+	}
+	return -1
+}
+
+// live holds the owners of a live object.
+type live struct {
+	entries []Object
+	layers  []Layer          // of the entries
+	named   map[int32][]node // the fields that a layer has claimed
+	owned   bool             // whether the object has owners. The first apply makes the base one otherwise.
+}
+
+// revoke removes the claims of a layer that were made before others, and reports whether it has later ones.
+func (l *log) revoke(at node, layer, before int32) (stays bool) {
+	n := &l.nodes[at]
+	first, last, managers := int32(-1), int32(-1), map[int32]bool{}
+	for i := n.first; i >= 0; {
+		next := l.claims[i].next
+		if of := l.claims[i].layer(); of != layer || i >= before {
+			if last < 0 {
+				first = i
+			} else {
+				l.claims[last].next = i
+			}
+			last = i
+			l.claims[i].next = -1
+			stays = stays || of == layer
+			if l.isManager(of) {
+				managers[of] = true
+			}
+		}
+		i = next
+	}
+	n.first, n.last = first, last
+	n.contested = n.contested && len(managers) > 1
+	return stays
+}
 
 // child returns the node of a field, of an entry or of an item.
 func (m *objects) child(at node, f *schema.StructField, key string) node {
@@ -45,25 +213,6 @@ func (m *objects) recordBasePresence(at node) {
 		m.log.add(at, baseLayer, presenceValue, "")
 		m.unowned(at)
 	}
-}
-
-// claimedAs returns how a set of fields names a field with a value: by value, as null, or by presence. It returns unlistedPresence
-// if no set names the field.
-func claimedAs(t *schema.Type, v any, named bool) valueKind {
-	if v == nil {
-		return ineffectiveNull
-	}
-	of, err := as(t, v)
-	if err != nil {
-		return unlistedPresence
-	}
-	if of.Kind == schema.Scalar || of.Kind == schema.Atomic {
-		return otherValue
-	}
-	if _, list := v.([]any); named || !list && isEmpty(v) {
-		return presenceValue
-	}
-	return unlistedPresence
 }
 
 // claimValue records the patch's claim on a field.
@@ -121,184 +270,4 @@ func (m *objects) revokeWithin(at node) {
 	}
 	n.child, n.tail, n.children = noNode, noNode, 0
 	delete(m.log.wide, at)
-}
-
-// addJSON records a claim on a field with a JSON value.
-func (l *log) addJSON(at node, layer int32, v any) {
-	switch v := v.(type) {
-	case string:
-		l.add(at, layer, textValue, v)
-	case bool:
-		l.add(at, layer, map[bool]valueKind{true: trueValue, false: falseValue}[v], "")
-	default:
-		l.values = append(l.values, anyValue{int32(len(l.claims)), v})
-		l.add(at, layer, otherValue, "")
-	}
-}
-
-// logOf returns an empty log for patches.
-func logOf[P any](root *schema.Type, patches []Layered[P], o Options, owners ...Layer) *log {
-	l := newLog(root, len(patches), o)
-	l.baseWins = o.Precedence == BaseAlways
-	for _, owner := range owners {
-		l.owners = append(l.owners, l.layerID(owner))
-	}
-	for i := range patches {
-		layer := patches[i].Layer
-		if name, ok := layer.Manager(); ok && o.Managed && patches[i].JSON != nil {
-			layer = updated(name)
-		}
-		l.ids[i] = l.layerID(layer)
-		l.from(l.ids[i], patches[i].Source)
-	}
-	for _, owner := range l.owners {
-		l.from(owner, l.places[baseLayer])
-	}
-	l.managers = int32(len(l.layers) - 1)
-	l.only = make([]int32, len(l.layers))
-	for i, layer := range l.ids {
-		if l.only[layer] == 0 {
-			l.only[layer] = int32(i) + 1
-		} else {
-			l.only[layer] = -1
-		}
-	}
-	return l
-}
-
-// object records that a later layer wrote the value at a path of an object.
-func (w writer) object(path fieldpath.Path, before, now any) {
-	at, of := rootNode, w.root
-	var named bool
-	for i, step := range path {
-		t := granular(of)
-		name, ok := step.Name()
-		switch key, item := keyOfStep(t, step); {
-		case ok && (t.Kind == schema.Struct || t.Kind == schema.Map):
-			f, member, err := fieldOf(t, name)
-			if err != nil {
-				return
-			}
-			at, of, named = w.child(at, f, name), member, f == nil
-		case item && t.Kind == schema.ListMap:
-			at, of, named = w.child(at, nil, key), t.Elem, true
-		case item && t.Kind == schema.Set && i == len(path)-1:
-			at, of, named = w.child(at, nil, key), presenceType, true
-			before, now = present(before), present(now)
-		default:
-			return
-		}
-	}
-	w.field = at
-	w.json(of, at, before, now, named)
-}
-
-// present returns a value of presenceType for an element of a set, and nil for none.
-func present(element any) any {
-	if element == nil {
-		return nil
-	}
-	return []any{}
-}
-
-// json records a write of one field of an object. before and now are nil for a missing value.
-func (w writer) json(t *schema.Type, at node, before, now any, named bool) {
-	was, is := unlistedPresence, unlistedPresence
-	if before != nil {
-		was = claimedAs(t, before, named)
-	}
-	if now != nil {
-		is = claimedAs(t, now, named)
-	}
-	stays := was == is && (was != otherValue || sameObject(before, now))
-	if was != unlistedPresence && w.nodes[at].first < 0 {
-		w.addAs(at, baseLayer, was, before)
-	}
-	if !stays {
-		w.nodes[at].firstActive = int32(len(w.claims))
-	}
-	if is == unlistedPresence && was != unlistedPresence {
-		is = ineffectiveNull
-	}
-	if is != unlistedPresence && !(stays && w.changes) {
-		last := w.nodes[at].last
-		w.addAs(at, w.layer, is, now)
-		w.note(at, last)
-	}
-	parts := map[string]part{}
-	partsOf(parts, t, before, false)
-	partsOf(parts, t, now, true)
-	for _, key := range slices.Sorted(maps.Keys(parts)) {
-		p := parts[key]
-		w.json(p.typ, w.child(at, p.field, key), p.before, p.now, p.field == nil)
-	}
-}
-
-// part is a member of an object or a list, before a write and now.
-type part struct {
-	field       *schema.StructField
-	typ         *schema.Type
-	before, now any
-	had, has    bool
-}
-
-func partsOf(parts map[string]part, t *schema.Type, v any, now bool) {
-	t = filledOf(t, v)
-	add := func(key string, f *schema.StructField, of *schema.Type, value any) {
-		p := parts[key]
-		p.field, p.typ = f, of
-		if now {
-			p.now, p.has = value, true
-		} else {
-			p.before, p.had = value, true
-		}
-		parts[key] = p
-	}
-	if t == nil {
-		return
-	}
-	if fields, ok := v.(map[string]any); ok {
-		for name, value := range fields {
-			if f, of, err := fieldOf(t, name); err == nil {
-				add(name, f, of, value)
-			}
-		}
-		return
-	}
-	for _, item := range v.([]any) {
-		key, err := itemKeyOf(t, item)
-		switch {
-		case err != nil: // the definition forbids the item
-		case t.Kind == schema.Set:
-			add(key, nil, presenceType, []any{})
-		default:
-			add(key, nil, t.Elem, item)
-		}
-	}
-}
-
-// addAs records a claim on a field with a value of a kind.
-func (l *log) addAs(at node, layer int32, kind valueKind, value any) {
-	if kind == otherValue {
-		l.addJSON(at, layer, value)
-	} else {
-		l.add(at, layer, kind, "")
-	}
-}
-
-// keyOfStep returns the log's key for the item or element of a step.
-func keyOfStep(t *schema.Type, step fieldpath.Step) (string, bool) {
-	if keys := step.Keys(); keys != nil {
-		if text, ok := keys[0].Value.(string); ok && len(t.Keys) == 1 && len(keys) == 1 && !strings.HasPrefix(text, typedMark) {
-			return text, true
-		}
-		byName := map[string]any{}
-		for _, key := range keys {
-			byName[key.Name] = key.Value
-		}
-		return typedKey(byName), true
-	}
-	value, ok := step.ElementValue()
-	key, err := keyOfScalar(value)
-	return key, ok && err == nil
 }

@@ -1,6 +1,7 @@
 package merge
 
 import (
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -36,6 +37,24 @@ func (s *objectStep) step() fieldpath.Step {
 	default:
 		return s.parent.Step(s.key)
 	}
+}
+
+// objectClaims yields the claims on every field.
+func (o *Ownership) objectClaims(yield func(fieldpath.Path, []Claim) bool) {
+	object, _ := o.value.Interface().(map[string]any)
+	w := objectWalk{log: o.log, visitsMissing: true}
+	w.visit = func(at node, kind valueKind, value any) bool {
+		path := w.path()
+		claims := o.log.decided(at, o.log.claimsOf(at, path), path)
+		if claims == nil {
+			if kind == presenceValue {
+				value = Presence{}
+			}
+			claims = []Claim{o.log.export(baseLayer, value, path)}
+		}
+		return yield(path, claims)
+	}
+	w.contents(o.log.root, object, rootNode)
 }
 
 // path returns the path to the current field.
@@ -143,35 +162,6 @@ func (w *objectWalk) items(t *schema.Type, list []any, at node, find func(string
 	return true
 }
 
-// granular returns how the parts of an emptied field merge.
-func granular(t *schema.Type) *schema.Type {
-	if t.Object != nil {
-		return t.Object
-	}
-	return t
-}
-
-// presenceType is the type of an item of which only the presence counts.
-var presenceType = &schema.Type{Kind: schema.Set}
-
-// objectClaims yields the claims on every field.
-func (o *Ownership) objectClaims(yield func(fieldpath.Path, []Claim) bool) {
-	object, _ := o.value.Interface().(map[string]any)
-	w := objectWalk{log: o.log, visitsMissing: true}
-	w.visit = func(at node, kind valueKind, value any) bool {
-		path := w.path()
-		claims := o.log.decided(at, o.log.claimsOf(at, path), path)
-		if claims == nil {
-			if kind == presenceValue {
-				value = Presence{}
-			}
-			claims = []Claim{o.log.export(baseLayer, value, path)}
-		}
-		return yield(path, claims)
-	}
-	w.contents(o.log.root, object, rootNode)
-}
-
 // objectFields fills the sets with the fields that each layer owns in an object. A layer's number is the index of its set.
 func (o *Ownership) objectFields(sets []fieldSet, ignored func(fieldpath.Path) bool) {
 	object, _ := o.value.Interface().(map[string]any)
@@ -230,4 +220,77 @@ func (s *objectStep) set() setStep {
 	default:
 		return setStep{'k', "{" + quoted(s.parent.Key) + ":" + quoted(s.key) + "}"}
 	}
+}
+
+// All yields every field that a layer set, with its claims in the order of writing. The last claim is in force. Fields come in
+// the order of the encoded document: sorted by name, list items in list order.
+//
+// A field is a leaf: a scalar, an entry of a map, an atomic list, an element of a set. All also yields the presence of an item
+// of a list-map and of an empty struct. The merge key of an item is not a leaf. A field that a null emptied has a nil as its
+// last claim.
+func (o *Ownership) All() iter.Seq2[fieldpath.Path, []Claim] { return o.walked(false) }
+
+// Reached yields what All yields, without the fields and items of a Go type that only the base set.
+func (o *Ownership) Reached() iter.Seq2[fieldpath.Path, []Claim] { return o.walked(true) }
+
+func (o *Ownership) walked(reached bool) iter.Seq2[fieldpath.Path, []Claim] {
+	return func(yield func(fieldpath.Path, []Claim) bool) {
+		o := o.orEmpty()
+		if o.isObject() {
+			o.objectClaims(yield)
+			return
+		}
+		w := walk{log: o.log, yield: yield, reached: reached}
+		w.value(o.log.root, o.value, rootNode, nil)
+	}
+}
+
+// FieldsV1 yields the fields that each layer owns, in the format of metadata.managedFields. Server-side applies with force of
+// the base and then of each patch in order would give the layer these fields.
+//
+// A field belongs to every layer that set it to the value in force. A layer loses a field to a layer that sets another value.
+// The layer that names an item also owns the field of its merge key. A layer without fields yields {}. FieldsV1 omits the
+// fields for which ignored returns true; a nil ignored omits none.
+//
+// The API server would record the same by the definition's schema if it merges as the struct tags do. The differences are
+// listed in docs/differences.md.
+func (o *Ownership) FieldsV1(ignored func(fieldpath.Path) bool) iter.Seq2[Layer, []byte] {
+	return func(yield func(Layer, []byte) bool) {
+		o := o.orEmpty()
+		names := o.Layers()
+		sets := make([]fieldSet, len(names))
+		if o.isObject() {
+			o.objectFields(sets, ignored)
+		} else {
+			o.valueFields(sets, names, ignored)
+		}
+		for i, name := range names {
+			if !yield(name, sets[i].encode()) {
+				return
+			}
+		}
+	}
+}
+
+// valueFields fills the sets of a value of a Go type. A layer's number is the index of its set.
+func (o *Ownership) valueFields(sets []fieldSet, names []Layer, ignored func(fieldpath.Path) bool) {
+	w := walk{log: o.log}
+	w.yield = func(path fieldpath.Path, claims []Claim) bool {
+		if w.emptiedAround || ignored != nil && ignored(path) {
+			return true
+		}
+		last := claims[len(claims)-1]
+		if last.Value == nil && !o.log.isManager(int32(slices.Index(names, last.Layer))) {
+			return true // a later layer removed it
+		}
+		owned := true
+		for i := len(claims) - 1; i >= 0 && owned; i-- {
+			if layer := slices.Index(names, claims[i].Layer); layer >= 0 && (!w.decided || SameValue(claims[i].Value, last.Value)) {
+				sets[layer].insertPath(path)
+			}
+			owned = i > 0 && (w.decided || SameValue(claims[i-1].Value, claims[i].Value))
+		}
+		return true
+	}
+	w.value(o.log.root, o.value, rootNode, nil)
 }

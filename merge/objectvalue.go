@@ -2,6 +2,7 @@ package merge
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -14,6 +15,82 @@ import (
 )
 
 // This file reads the scalars and the keys of objects. It finds the kind of a value, compares values, and finds the keys of an item.
+
+var scalarType = &schema.Type{Kind: schema.Scalar}
+
+// deepest limits the nesting of values. It equals the limit of encoding/json.
+const deepest = 10000
+
+var (
+	errTooDeep   = errors.New("nests more than " + strconv.Itoa(deepest) + " deep")
+	errDuplicate = errors.New("duplicate: a patch names an item once")
+)
+
+// fieldOf returns a struct's field by name, and its type. For an entry or an unknown field it returns the type alone.
+func fieldOf(t *schema.Type, name string) (*schema.StructField, *schema.Type, error) {
+	if f := t.Field(name); f != nil {
+		return f, f.Type, nil
+	}
+	if t.Elem == nil {
+		return nil, nil, errors.New("the definition has no such field")
+	}
+	return nil, t.Elem, nil
+}
+
+// keyOfStep returns the log's key for the item or element of a step.
+func keyOfStep(t *schema.Type, step fieldpath.Step) (string, bool) {
+	if keys := step.Keys(); keys != nil {
+		if text, ok := keys[0].Value.(string); ok && len(t.Keys) == 1 && len(keys) == 1 && !strings.HasPrefix(text, typedMark) {
+			return text, true
+		}
+		byName := map[string]any{}
+		for _, key := range keys {
+			byName[key.Name] = key.Value
+		}
+		return typedKey(byName), true
+	}
+	value, ok := step.ElementValue()
+	key, err := keyOfScalar(value)
+	return key, ok && err == nil
+}
+
+// granular returns how the parts of an emptied field merge.
+func granular(t *schema.Type) *schema.Type {
+	if t.Object != nil {
+		return t.Object
+	}
+	return t
+}
+
+// presenceType is the type of an item of which only the presence counts.
+var presenceType = &schema.Type{Kind: schema.Set}
+
+// duplicateMark begins the log's key of an item whose merge key an earlier item has. The item's position follows. No merge key
+// begins with it.
+const duplicateMark = "\x00"
+
+// itemKey returns the log's key for an item. there holds the keys of the earlier items.
+func itemKey(text string, position int, there map[string]bool) string {
+	if there[text] {
+		text = duplicateMark + strconv.Itoa(position)
+	}
+	there[text] = true
+	return text
+}
+
+// itemStep returns the step to the item of a list-map with the given log key.
+func itemStep(t *schema.Type, key string) fieldpath.Step {
+	if position, ok := strings.CutPrefix(key, duplicateMark); ok {
+		i, _ := strconv.Atoi(position)
+		return fieldpath.Index(i)
+	}
+	if f := t.KeyField(); f != nil && f.Type.GoType() != nil {
+		if value, typed := typedOf(key); typed {
+			return fieldpath.ItemBy(fieldpath.ItemKey{Name: t.Key, Value: value})
+		}
+	}
+	return fieldpath.Item(t.Key, key)
+}
 
 var anyScalar = &schema.Type{Kind: schema.Scalar}
 
@@ -51,49 +128,6 @@ func as(t *schema.Type, v any) (*schema.Type, error) {
 		return nil, fmt.Errorf("must be %s, and is %s", withArticle(want), withArticle(is))
 	}
 	return t, nil
-}
-
-func withArticle(name string) string {
-	if name == "object" {
-		return "an object"
-	}
-	return "a " + name
-}
-
-// typeInJSON returns the name of a value's JSON type, or "" for other values.
-func typeInJSON(v any) string {
-	switch v.(type) {
-	case string:
-		return "string"
-	case bool:
-		return "boolean"
-	case map[string]any:
-		return "object"
-	case []any:
-		return "list"
-	case int64, float64, int, int32, int16, int8, uint, uint64, uint32, uint16, uint8, float32, json.Number:
-		return "number"
-	default:
-		return ""
-	}
-}
-
-// jsonName returns the name of a value's JSON type with its article, or the Go type of other values.
-func jsonName(v any) string {
-	is := typeInJSON(v)
-	switch {
-	case v == nil:
-		return "null"
-	case is == "":
-		return fmt.Sprintf("%T", v)
-	}
-	return withArticle(is)
-}
-
-// isScalar reports whether a value is a scalar of JSON other than null.
-func isScalar(v any) bool {
-	is := typeInJSON(v)
-	return is != "" && is != "object" && is != "list"
 }
 
 // scalarOf converts a scalar to its form in objects: all numbers are int64 or float64.

@@ -5,29 +5,9 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/schema"
 )
-
-// prependedList describes a list-map that patches have reached. New items usually go in front of a list. So it keeps free memory
-// before the first item, for the items of later patches as well. The cost of a patch depends on the patch, not on the list.
-type prependedList struct {
-	first  uintptr       // the address of the list's first item
-	length int           // the length of the list
-	memory reflect.Value // the free items, then the list; invalid if none are free
-	free   int           // the number of free items
-	// index gives each key's distance from the end of the list, which new items in front do not change. It is nil for a list
-	// that is short enough to search.
-	index map[string]int32
-	back  int // what extend has added to these distances
-	// checked is set once every item of the list is known to have a key of its own.
-	checked bool
-}
-
-// prependedLists describes all lists that patches have reached.
-type prependedLists struct {
-	all  []prependedList
-	next int // where to look next
-}
 
 // of returns the description of a list, or adds one. Patches usually reach the lists in the base's order.
 func (f *prependedLists) of(list reflect.Value) *prependedList {
@@ -45,16 +25,6 @@ func (f *prependedLists) of(list reflect.Value) *prependedList {
 	f.next = len(f.all)
 	return &f.all[len(f.all)-1]
 }
-
-const (
-	// mostSearched limits the search for a list. A list whose description is further away gets another one.
-	mostSearched = 256
-	// smallList is the length up to which a linear search beats a Go map.
-	smallList = 32
-	// mostReserved limits the memory reserved for new items of a shorter list. The items that patches name may exist already, and then
-	// add nothing.
-	mostReserved = 64
-)
 
 // prependedOf returns the description of a list. It checks the keys once for all patches, unless two items share a key: then it reports
 // duplicates.
@@ -323,4 +293,64 @@ func distinctOf(old, patch []string) (union []string, order []int32) {
 		}
 	}
 	return union, order
+}
+
+// keysOfPatch returns the keys of the items of a patch's list, which it appends to m.keys.
+func (m *merger) keysOfPatch(t *schema.Type, items []any) []patchKey {
+	first, of := len(m.keys), keyTypeOf(t)
+	for _, item := range items {
+		object, _ := item.(Object)
+		var name patchKey
+		if key := object[t.Key]; key != nil {
+			name = patchKey{of.text(key), true}
+		}
+		m.keys = append(m.keys, name)
+	}
+	return m.keys[first:]
+}
+
+// setKey sets the merge key of a new item.
+func (m *merger) setKey(t *schema.Type, item reflect.Value, from Object) error {
+	key, value := t.KeyField(), from[t.Key]
+	if value == nil {
+		return nil
+	}
+	to, _ := key.Template.In(allocated(item))
+	if err := m.read(key.Type, to, value); err != nil {
+		return within(fieldpath.Field(t.Key), err)
+	}
+	return nil
+}
+
+// distinct returns an error if two items of a patch's list share a key, unless the plan's rules allow it.
+func (m *merger) distinct(t *schema.Type, names []patchKey) error {
+	if m.plan.allowDuplicates {
+		return nil
+	}
+	firsts := firstsOf(names)
+	for i, name := range names {
+		if name.ok && firsts.find(i, name.text) >= 0 {
+			return within(itemStep(t, name.text), errDuplicate)
+		}
+	}
+	return nil
+}
+
+// noteDuplicates records each merge key that several items of a list share. The first patch that reaches the list finds them
+// all. No patch adds a second item of a key, unless the plan's rules allow it.
+func (m *merger) noteDuplicates(t *schema.Type, names *keys, n int, at node) {
+	if m.noted[at] {
+		return
+	}
+	if m.noted == nil {
+		m.noted = map[node]bool{}
+	}
+	m.noted[at] = true
+	list, items := m.log.path(at), make(map[string]int, n)
+	for i := range n {
+		name, _ := names.at(i)
+		if items[name]++; items[name] == 2 {
+			m.duplicates = append(m.duplicates, list.Append(itemStep(t, name)))
+		}
+	}
 }

@@ -18,21 +18,14 @@ package merge
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"reflect"
-	"slices"
+	"strings"
+	"time"
 
-	kjson "sigs.k8s.io/json"
-
-	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/merge/quantity"
 	"github.com/trainweld/trainweld/merge/tree"
 	"github.com/trainweld/trainweld/schema"
 )
-
-// Object is a JSON value: maps by name, lists, strings, booleans, int64 or float64, and nil.
-type Object = map[string]any
 
 // Plan merges patches of type P into values of type T. It never changes, and many goroutines may use it.
 type Plan[T, P any] struct{ plan *plan }
@@ -103,6 +96,22 @@ func ForAny(t reflect.Type, r schema.Rules) (*Plan[any, any], error) {
 	return &Plan[any, any]{p.plan}, nil
 }
 
+// ForObject returns the plan for objects of a definition that schema.ParseOpenAPI has read. A field that the definition lacks is an
+// error in a base or a patch, as in a server-side apply. So Result.Ignored is empty.
+func ForObject(t *schema.Type) *Plan[Object, Object] {
+	if t == nil || t.GoType() != nil {
+		return &Plan[Object, Object]{}
+	}
+	return &Plan[Object, Object]{&plan{root: t, objects: true}}
+}
+
+// ForJSON returns the plan for objects without a schema. A patch merges as a JSON merge patch does (RFC 7386). Objects merge by
+// key, a null removes its key, and every other value replaces the old one, lists included. An apply without a schema merges the
+// same way, except for nulls. A patch of another apiVersion or kind than its base is an error.
+func ForJSON() *Plan[Object, Object] {
+	return &Plan[Object, Object]{&plan{root: schema.Open(), objects: true, removes: true}}
+}
+
 func newPlan(root *schema.Type, r schema.Rules, types ...reflect.Type) (*plan, error) {
 	p := &plan{root: root, shapes: map[reflect.Type]cloneShape{}, allowDuplicates: r.AllowDuplicateKeys, defaults: r.Defaults}
 	for _, t := range types {
@@ -120,234 +129,6 @@ func (p *Plan[T, P]) Type() *schema.Type {
 		return nil
 	}
 	return p.plan.root
-}
-
-// CopyPatch returns a copy of a patch that shares no memory with it. It returns nil for nil, and for a patch that contains itself.
-func (p *Plan[T, P]) CopyPatch(patch *P) *P {
-	if p == nil || p.plan == nil || patch == nil {
-		return nil
-	}
-	copied := new(P)
-	if p.plan.clone(reflect.ValueOf(copied).Elem(), reflect.ValueOf(patch).Elem()) != nil {
-		return nil
-	}
-	return copied
-}
-
-// Layered is one manager's patch.
-type Layered[P any] struct {
-	// Layer owns the patch. Two patches of one layer never disagree.
-	Layer Layer
-	// Patch is the patch; a nil patch sets nothing.
-	Patch *P
-	// JSON is a JSON patch to an object, instead of Patch: an update by the manager. It owns what it adds and changes.
-	JSON []Operation
-	// Source locates the patch in its document: sources of claims begin with it.
-	Source fieldpath.Path
-}
-
-// Options extend Apply. The zero value only merges, which is cheapest.
-type Options struct {
-	// Owners requests Result.Owners.
-	Owners bool
-	// Base names the layer of the base, "base" if empty. Source locates the base in its document.
-	Base   Layer
-	Source fieldpath.Path
-
-	// Managed states that the base is a live object of a definition. The owners in its metadata.managedFields claim their fields. A patch
-	// replaces what its manager has applied before: fields that nobody owns then are removed. The result has the new managedFields. The
-	// entries of the patches have no time. Managed permits no policy but Order.
-	Managed bool
-
-	// The policies of the merge. Their zero values merge as the cluster.
-	Order      OrderPolicy
-	Unions     UnionPolicy
-	Empty      EmptyPolicy
-	Precedence PrecedencePolicy
-	Defaults   DefaultPolicy
-	// Managers win over all others. The first one named wins over the next. No other Precedence may be set.
-	Managers []string
-	// Protected are patterns of fields that keep the base's values: see fieldpath.Path.Matches. The name of a field within a list stands
-	// for that field of each item. Result.Protected lists who sets such a field; with ProtectedError that is an error.
-	Protected      []fieldpath.Path
-	ProtectedError bool
-}
-
-// Result is the result of Apply. It aliases neither the base nor the patches.
-type Result[T any] struct {
-	// Value is the merged value.
-	Value T
-	// Owners records the layers that set each field of Value; nil unless Options request it.
-	Owners *Ownership
-	// Duplicates are the items that share their merge key with an earlier one. They are found in lists of the base that patches
-	// reached, and only if Options request owners. A patch changes the first item of a key only.
-	Duplicates []fieldpath.Path
-	// Ignored are the fields of objects that their Go type lacks. They have no effect, as in a strategic merge patch. A field
-	// that a definition lacks is an error instead, as in a server-side apply: see ForObject.
-	Ignored []Ignored
-	// Decisions holds the decisions of the policies, in no particular order of the policies. Order decides nothing.
-	Decisions []Decision
-	// Protected are the protected fields that patches set, or emptied with a field around them.
-	Protected []Ignored
-}
-
-// Ignored is a field that a layer sets without effect, or removes without meaning to.
-type Ignored struct {
-	// Layer set the field. Path leads to it in the value. For a patch the path is complete only if Options request owners.
-	Layer Layer
-	Path  fieldpath.Path
-}
-
-// Base names the layer of the base if Options do not.
-const Base Layer = "base"
-
-// Apply merges patches into a base in the given order. It changes neither; a nil base is an empty value.
-//
-// The error is a [*PatchError], which names the layer and the field at which a patch cannot be merged. There is then no result.
-// If several patches cannot be merged, the error names the first.
-func (p *Plan[T, P]) Apply(base *T, patches []Layered[P], o Options) (*Result[T], error) {
-	result := new(Result[T])
-	m, err := p.apply(&result.Value, base, patches, o)
-	if err != nil {
-		return nil, err
-	}
-	result.Ignored, result.Duplicates, result.Protected = m.ignored, m.duplicates, m.protected
-	if m.log != nil {
-		result.Decisions = m.log.decisions
-	}
-	if o.Owners {
-		result.Owners = m.ownership
-	}
-	return result, nil
-}
-
-// ApplyInto merges as Apply does and stores the value in dst, which must be zero. It returns the ownership of dst, nil unless
-// Options request it. After an error dst holds part of the merge.
-func (p *Plan[T, P]) ApplyInto(dst, base *T, patches []Layered[P], o Options) (*Ownership, error) {
-	if dst == nil {
-		return nil, errors.New("merge: there is nothing to merge into")
-	}
-	m, err := p.apply(dst, base, patches, o)
-	if !o.Owners {
-		return nil, err
-	}
-	return m.ownership, err
-}
-
-func (p *Plan[T, P]) apply(dst, base *T, patches []Layered[P], o Options) (merger, error) {
-	if p == nil || p.plan == nil {
-		return merger{}, errors.New("merge: a plan that was not compiled merges nothing")
-	}
-	if err := o.check(p.plan); err != nil {
-		return merger{}, err
-	}
-	m := merger{plan: p.plan, follows: o.Order == BaseOrder, skips: o.Empty == SkipEmpty}
-	if p.plan.objects {
-		var err error
-		m.log, m.ownership, m.protected, err = p.plan.applyObjects(any(dst).(*Object), any(base).(*Object), any(patches).([]Layered[Object]), o)
-		return m, err
-	}
-	trees, order := make([]Object, len(patches)), mergeOrder(patches, o)
-	if o.Owners || o.decides() {
-		m.owners, m.log = true, logOf(p.plan.root, patches, o)
-		m.log.reordered = !slices.IsSorted(order)
-		m.log.patches = trees
-		defer func() { m.log.patches, m.log.parts = nil, nil }()
-	}
-	value := reflect.ValueOf(dst).Elem()
-	isAny := value.Kind() == reflect.Interface // made by ForAny
-	switch {
-	case isAny:
-		made := reflect.New(p.plan.root.GoType())
-		value.Set(made)
-		value = made.Elem()
-		if base != nil {
-			from, err := p.plan.structOf(reflect.ValueOf(base).Elem())
-			if err != nil {
-				return merger{}, fmt.Errorf("merge: the base %w", err)
-			}
-			if err := p.plan.clone(value, from); err != nil {
-				return merger{}, baseError(o, err)
-			}
-		}
-	case p.plan.of != nil:
-		value = reflect.New(p.plan.of).Elem()
-		m.of = baseLayerOf(o)
-		if base != nil {
-			if err := m.read(p.plan.root, value, *base); err != nil {
-				return merger{}, baseError(o, err)
-			}
-		}
-	case base == nil:
-	default:
-		if c, ok := any(base).(interface{ DeepCopyInto(*T) }); ok {
-			c.DeepCopyInto(dst)
-		} else if err := p.plan.clone(value, reflect.ValueOf(base).Elem()); err != nil {
-			return merger{}, baseError(o, err)
-		}
-	}
-	for place, i := range order {
-		if patches[i].JSON != nil {
-			return merger{}, &PatchError{Layer: patches[i].Layer, Index: i, Err: errors.New("a JSON patch changes objects only: use ForObject or ForJSON")}
-		}
-		if patches[i].Patch == nil {
-			continue
-		}
-		m.remaining, m.jsonOnly, m.of = len(patches)-place-1, m.jsonOnly[:0], patches[i].Layer
-		if m.owners {
-			m.layer = m.log.ids[i]
-		}
-		tree, ofValue, err := p.plan.treeOf(reflect.ValueOf(patches[i].Patch).Elem())
-		if err == nil {
-			m.ofValue, trees[i] = ofValue, tree
-			err = m.patch(value, tree)
-		}
-		if err != nil {
-			failed := asPatchError(err)
-			failed.Layer, failed.Index = patches[i].Layer, i
-			return merger{}, failed
-		}
-	}
-	if m.owners {
-		m.log.contestRepeats()
-		m.log.contestLiterals()
-		if m.log.emptied {
-			m.log.findAlike()
-		}
-		if err := m.decide(value, o); err != nil {
-			return merger{}, err
-		}
-		m.ownership = &Ownership{log: m.log, value: value}
-	}
-	if o.Defaults == RuleDefaults {
-		if o.Owners { // the owners are those of the value without defaults
-			m.ownership.value = reflect.New(value.Type()).Elem()
-			_ = p.plan.clone(m.ownership.value, value) // a result does not contain itself
-		}
-		p.plan.defaults.Fill(value.Addr().Interface())
-	}
-	if p.plan.of != nil {
-		object, err := jsonOf(value)
-		if err != nil {
-			return merger{}, err
-		}
-		reflect.ValueOf(dst).Elem().Set(reflect.ValueOf(object))
-	}
-	return m, nil
-}
-
-// baseError returns the error of a base.
-func baseError(o Options, err error) error {
-	failed := asPatchError(err)
-	failed.Layer, failed.Index = baseLayerOf(o), -1
-	return failed
-}
-
-func baseLayerOf(o Options) Layer {
-	if o.Base == "" {
-		return Base
-	}
-	return o.Base
 }
 
 // structOf returns the struct in a value for a plan of ForAny.
@@ -393,89 +174,93 @@ func (p *plan) treeOf(patch reflect.Value) (object Object, ofValue bool, err err
 	return object, ofValue, nil
 }
 
-// PatchError reports that a patch cannot be merged.
-type PatchError struct {
-	// Layer owns the patch, and Index is its place in the list; -1 for the base.
-	Layer Layer
-	Index int
-	// Path is the field at which the merge fails.
-	Path fieldpath.Path
-	// Err states the problem.
-	Err error
+// cloneShape describes how to copy a struct type.
+type cloneShape struct {
+	deep []int // the fields that share memory on assignment
+	json bool  // whether to copy through JSON, because the fields do not hold the whole value
+	// sharesUnexported is set if an unexported field shares memory. Only the fields in JSON are copied then, as upstream copies a value.
+	sharesUnexported bool
 }
 
-// Error names the layer and the field.
-func (e *PatchError) Error() string {
-	if e == nil {
-		return "no error"
-	}
-	of := "patch of " + string(e.Layer)
-	if e.Index < 0 {
-		of = string(e.Layer)
-	}
-	if len(e.Path) == 0 {
-		return fmt.Sprintf("%s: %s", of, e.Err)
-	}
-	return fmt.Sprintf("%s: %s: %s", of, e.Path, e.Err)
-}
+// isDeep reports whether values of the type share memory on assignment.
+func (s cloneShape) isDeep() bool { return s.json || s.sharesUnexported || len(s.deep) > 0 }
 
-// Unwrap returns the problem.
-func (e *PatchError) Unwrap() error {
-	if e == nil {
-		return nil
-	}
-	return e.Err
-}
-
-func asPatchError(err error) *PatchError {
-	if e, ok := err.(*PatchError); ok {
-		return e
-	}
-	return &PatchError{Err: err}
-}
-
-// within prepends a step to an error's path.
-func within(step fieldpath.Step, err error) error {
-	e := asPatchError(err)
-	e.Path = slices.Insert(e.Path, 0, step)
-	return e
-}
-
-// decode sets dst, a Go value, from JSON as API machinery does. An integer in a value of any type stays an integer. An error
-// names the type that dst requires.
-func decode(dst reflect.Value, from any) error {
-	text, err := json.Marshal(from)
-	if err != nil {
-		return fmt.Errorf("is no JSON: %w", err)
-	}
-	if err := quantity.Unmarshal(text, dst.Addr().Interface(), kjson.UnmarshalCaseSensitivePreserveInts); err != nil {
-		var wrong *json.UnmarshalTypeError
-		if errors.As(err, &wrong) {
-			want, is := jsonType(dst.Type()), withArticle(typeInJSON(from))
-			if want == is {
-				is = wrong.Value // of a field within, or a number out of range
-			}
-			return fmt.Errorf("must be %s, and is %s", want, is)
-		}
-		return err
-	}
-	return nil
-}
-
-// jsonType returns the JSON type of a Go type, with its article.
-func jsonType(t reflect.Type) string {
+// shapeOf reports whether values of the type share memory on assignment. It records every struct type that it visits, and a problem
+// that makes a copy impossible.
+func (p *plan) shapeOf(t reflect.Type) (deep bool) {
 	switch t.Kind() {
-	case reflect.Pointer:
-		return jsonType(t.Elem())
-	case reflect.String:
-		return "a string"
-	case reflect.Bool:
-		return "a boolean"
-	case reflect.Struct, reflect.Map:
-		return "an object"
-	case reflect.Slice:
-		return "a list"
+	case reflect.Pointer, reflect.Slice, reflect.Map:
+		p.shapeOf(t.Elem())
+		return true
+	case reflect.Array:
+		return p.shapeOf(t.Elem())
+	case reflect.Interface:
+		return true
+	case reflect.Struct:
+		if s, ok := p.shapes[t]; ok {
+			return s.isDeep()
+		}
+		var s cloneShape
+		switch {
+		case t == reflect.TypeFor[time.Time](): // nothing writes to its location
+		case hidesFields(t):
+			s.json = true
+		default:
+			p.shapes[t] = cloneShape{deep: []int{0}} // a placeholder, for a type that contains itself
+			for i := range t.NumField() {
+				f := t.Field(i)
+				if isFixed(f) {
+					p.problem = fmt.Errorf("%s embeds %s, which is not exported, so that no patch can set it: export it", t, f.Type)
+				}
+				if p.shapeOf(f.Type) {
+					s.deep = append(s.deep, i)
+					s.sharesUnexported = s.sharesUnexported || !f.IsExported()
+				}
+			}
+		}
+		p.shapes[t] = s
+		return s.isDeep()
+	}
+	return false
+}
+
+// isFixed reports whether JSON has the value of a field that Go code cannot set. Such a field embeds a struct of an unexported type, with
+// a name or by a pointer.
+func isFixed(f reflect.StructField) bool {
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	isPointer := f.Type.Kind() == reflect.Pointer && f.Type.Elem().Kind() == reflect.Struct
+	return f.Anonymous && !f.IsExported() && name != "-" && (isPointer || name != "" && f.Type.Kind() == reflect.Struct)
+}
+
+// hidesFields reports whether a struct with its own JSON encoder holds memory that only the encoder can copy.
+func hidesFields(t reflect.Type) bool {
+	if !reflect.PointerTo(t).Implements(reflect.TypeFor[json.Marshaler]()) {
+		return false
+	}
+	for i := range t.NumField() {
+		switch f := t.Field(i); f.Type.Kind() {
+		case reflect.Interface:
+			return true
+		case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Struct:
+			if !f.IsExported() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isDeep reports whether values of the type share memory on assignment.
+func (p *plan) isDeep(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Interface:
+		return true
+	case reflect.Array:
+		return p.isDeep(t.Elem())
+	case reflect.Struct:
+		s, isKnown := p.shapes[t]
+		return s.isDeep() || !isKnown
 	default:
-		return "a number"
+		return false
 	}
 }

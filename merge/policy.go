@@ -1,7 +1,6 @@
 package merge
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -13,337 +12,7 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// This file holds the policies of a merge. The zero value of each is the cluster's. A policy decides values only. The history of a
-// field has every claim in any case, so the conflicts do not depend on a policy.
-
-// OrderPolicy states where the items of a list-map and the elements of a set stand. It permutes them and changes no value.
-type OrderPolicy string
-
-const (
-	// PatchOrder is upstream's order: new items usually go in front, and the patch orders the items that it names.
-	PatchOrder OrderPolicy = ""
-	// BaseOrder lets the items of the base keep their places. New ones follow in the order of the patches.
-	BaseOrder OrderPolicy = "base"
-)
-
-// UnionPolicy states what becomes of a union's members if an object has several of them. It changes only such members. The unions
-// come from the plan's rules. In a union with a discriminator, the discriminator's value decides which member may stay.
-type UnionPolicy string
-
-const (
-	// AllMembers keeps all members, as upstream: the API server then rejects the object.
-	AllMembers UnionPolicy = ""
-	// LastMember removes the members of all layers but the last one that claims a member.
-	LastMember UnionPolicy = "last"
-	// OneMember returns an error that names the members and their layers.
-	OneMember UnionPolicy = "error"
-)
-
-// EmptyPolicy states whether an empty string sets a field of a Go type that has no omitempty. The type's JSON holds such a
-// field even if nobody sets it. It changes only such fields.
-type EmptyPolicy string
-
-const (
-	// SetEmpty sets the field to "", as upstream.
-	SetEmpty EmptyPolicy = ""
-	// SkipEmpty keeps the field's earlier value.
-	SkipEmpty EmptyPolicy = "skip"
-)
-
-// PrecedencePolicy states whose value stays where patches overlap. It changes values only there. Options.Managers names another order.
-type PrecedencePolicy string
-
-const (
-	// LastPatch lets the last patch win, as upstream.
-	LastPatch PrecedencePolicy = ""
-	// FirstPatch lets the first manager win. The later patches of one manager win over its earlier ones.
-	FirstPatch PrecedencePolicy = "first"
-	// BaseAlways lets the base win over all patches: what it sets stays. Among the patches the last one wins. It also changes
-	// values where a patch overrides the base, although managers do not conflict there.
-	BaseAlways PrecedencePolicy = "base"
-)
-
-// DefaultPolicy states whether fields that nobody sets have a value. It adds only such fields, without an owner.
-type DefaultPolicy string
-
-const (
-	// NoDefaults adds nothing, as upstream.
-	NoDefaults DefaultPolicy = ""
-	// RuleDefaults fills in the defaults of the plan's rules, for comparison with a live object.
-	RuleDefaults DefaultPolicy = "rules"
-)
-
-// A Decision records the decision of a policy on one field. The claims of the losers stay in the history, so conflict.Find reports them.
-type Decision struct {
-	// Policy is the name of the option in lower case.
-	Policy string
-	// Path is the field whose value was decided.
-	Path fieldpath.Path
-	// Winner is the layer whose value stays. Losers are the layers whose claims gave way.
-	Winner Layer
-	Losers []Layer
-}
-
-// An OptionError reports an option that does not exist for a plan, or that contradicts another one.
-type OptionError struct {
-	// Option is the name of the field of Options.
-	Option string
-	// Err states the problem.
-	Err error
-}
-
-// Error names the option.
-func (e *OptionError) Error() string {
-	if e == nil {
-		return "no error"
-	}
-	return fmt.Sprintf("merge: Options.%s: %v", e.Option, e.Err)
-}
-
-// Unwrap returns the problem.
-func (e *OptionError) Unwrap() error {
-	if e == nil {
-		return nil
-	}
-	return e.Err
-}
-
-// Check returns the error of Apply for the options, an [*OptionError], without a merge. A program can call it when it makes the plan.
-func (p *Plan[T, P]) Check(o Options) error {
-	if p == nil || p.plan == nil {
-		return errors.New("merge: a plan that was not compiled merges nothing")
-	}
-	return o.check(p.plan)
-}
-
-func (o *Options) check(p *plan) error {
-	root := p.root
-	switch {
-	case o.Managed && (!p.objects || p.removes):
-		return &OptionError{"Managed", apiError("Forbidden", "may only be set for objects of a definition")}
-	case o.Managed && o.decides():
-		return &OptionError{"Managed", apiError("Forbidden", "may not be set with a policy that decides")}
-	}
-	for _, err := range []error{
-		checkKnown("Order", o.Order, PatchOrder, BaseOrder),
-		checkKnown("Unions", o.Unions, AllMembers, LastMember, OneMember),
-		checkKnown("Empty", o.Empty, SetEmpty, SkipEmpty),
-		checkKnown("Precedence", o.Precedence, LastPatch, FirstPatch, BaseAlways),
-		checkKnown("Defaults", o.Defaults, NoDefaults, RuleDefaults),
-	} {
-		if err != nil {
-			return err
-		}
-	}
-	if o.Defaults == RuleDefaults && p.defaults == nil {
-		return &OptionError{"Defaults", apiError("Forbidden", "may only be set when the rules have defaults")}
-	}
-	for i, name := range o.Managers {
-		if slices.Contains(o.Managers[:i], name) {
-			return &OptionError{"Managers", apiError("Duplicate value", "%q", name)}
-		}
-	}
-	if len(o.Managers) > 0 && o.Precedence != LastPatch {
-		return &OptionError{"Managers", apiError("Forbidden", "may not be set when Precedence is %q", o.Precedence)}
-	}
-	if o.ProtectedError && len(o.Protected) == 0 {
-		return &OptionError{"ProtectedError", apiError("Forbidden", "may not be set when Protected is empty")}
-	}
-	for _, path := range o.Protected {
-		if err := isField(root, path); err != nil {
-			return &OptionError{"Protected", fmt.Errorf("%s: %w", path, err)}
-		}
-	}
-	return nil
-}
-
-// isField returns an error for a path that leads to no field which merges by itself.
-func isField(t *schema.Type, path fieldpath.Path) error {
-	if len(path) == 0 {
-		return apiError("Required value", "must name a field")
-	}
-	for i := 0; i < len(path); i++ {
-		name, isField := path[i].Field()
-		_, isKey := path[i].Key()
-		_, _, isItem := path[i].Item()
-		_, isElement := path[i].Element()
-		t = granular(t)
-		switch {
-		case t.Kind == schema.ListMap:
-			if !isItem {
-				i-- // the field of each item
-			}
-			t = t.Elem
-			if !isItem && !isField {
-				return apiError("Invalid value", "an item must be named by its key")
-			}
-		case isField && t.Field(name) != nil:
-			t = t.Field(name).Type
-		case t.Kind == schema.Map && (isKey || isField && t.GoType() == nil), t.Kind == schema.Set && isElement, t.Kind == schema.Struct && t.Elem != nil && (isKey || isField):
-			t = t.Elem
-		case t.Kind == schema.Struct:
-			return apiError("Invalid value", "there is no field %s", path[i])
-		default:
-			return apiError("Invalid value", "%s is part of a value that does not merge", path[i])
-		}
-	}
-	return nil
-}
-
-// apiError returns an error in a form of the API server.
-func apiError(form, format string, args ...any) error { return fmt.Errorf(form+": "+format, args...) }
-
-// checkKnown returns an error for an unknown value of an option. The first of its values is the zero one.
-func checkKnown[P ~string](option string, value P, values ...P) error {
-	if slices.Contains(values, value) {
-		return nil
-	}
-	quoted := make([]string, len(values)-1)
-	for i, other := range values[1:] {
-		quoted[i] = strconv.Quote(string(other))
-	}
-	return &OptionError{option, apiError("Unsupported value", "%q: supported values: %s", value, strings.Join(quoted, ", "))}
-}
-
-// decides reports whether a policy needs the history of the fields.
-func (o *Options) decides() bool {
-	return o.Unions != AllMembers || o.Empty != SetEmpty || o.Precedence != LastPatch || len(o.Managers) > 0 || len(o.Protected) > 0
-}
-
-// precedes reports whether the patches merge in another order than the given one.
-func (o *Options) precedes() bool { return o.Precedence == FirstPatch || len(o.Managers) > 0 }
-
-// precedence returns the name of the option that precedes.
-func (o *Options) precedence() string {
-	if len(o.Managers) > 0 {
-		return "managers"
-	}
-	return "precedence"
-}
-
-// mergeOrder returns the order in which the patches merge: the winner comes last. The patches of one manager keep their order.
-func mergeOrder[P any](patches []Layered[P], o Options) []int {
-	order, first := make([]int, len(patches)), map[Layer]int{}
-	for i := range patches {
-		order[i] = i
-	}
-	if !o.precedes() {
-		return order
-	}
-	for i := len(patches) - 1; i >= 0; i-- {
-		first[patches[i].Layer] = i
-	}
-	rank := func(i int) int {
-		if o.Precedence == FirstPatch {
-			return -first[patches[i].Layer]
-		}
-		name, _ := patches[i].Layer.Manager()
-		if at := slices.Index(o.Managers, name); at >= 0 {
-			return len(o.Managers) - at
-		}
-		return 0
-	}
-	slices.SortStableFunc(order, func(i, j int) int { return rank(i) - rank(j) })
-	return order
-}
-
-// An overruling states that a policy decided against the last claim on a field.
-type overruling struct {
-	claim int32 // the claim in force, -1 for none
-	layer int32 // the layer that removed the field then
-	after int32 // how many claims were made before
-}
-
-// overrule records that an earlier claim is in force on a field, or none.
-func (l *log) overrule(at node, claim, layer int32) {
-	if l.overrulings == nil {
-		l.overrulings = map[node]overruling{}
-	}
-	l.overrulings[at] = overruling{claim, layer, int32(len(l.claims))}
-}
-
-// inForce returns the claim in force on a field, -1 for none.
-func (l *log) inForce(at node) int32 {
-	if v, ok := l.overrulings[at]; ok {
-		return v.claim
-	}
-	return l.nodes[at].last
-}
-
-// decided appends an overruling to the claims on a field, as the claim in force.
-func (l *log) decided(at node, claims []Claim, path fieldpath.Path) []Claim {
-	v, ok := l.overrulings[at]
-	switch {
-	case !ok || claims == nil:
-	case v.claim >= 0:
-		claims = append(claims, l.exportAt(v.claim, path))
-	default:
-		claims = append(claims, Claim{Layer: l.layerName(l.layers[v.layer])})
-	}
-	return claims
-}
-
-// decide records a decision about a field. Losers are distinct layers other than the winner.
-func (l *log) decide(policy string, path fieldpath.Path, winner int32, losers []int32) {
-	slices.Sort(losers)
-	d := Decision{Policy: policy, Path: path, Winner: l.layers[winner]}
-	for _, layer := range slices.Compact(losers) {
-		if layer != winner {
-			d.Losers = append(d.Losers, l.layers[layer])
-		}
-	}
-	if d.Losers != nil {
-		l.decisions = append(l.decisions, d)
-	}
-}
-
-// skip reports whether a patch's empty string sets nothing, and records its claim.
-func (m *merger) skip(f *schema.StructField, to reflect.Value, from any, at node) bool {
-	if from != "" || to.Kind() != reflect.String || f.Template.OmitEmpty || f.Template.OmitZero || f.Type.Raw || to.Len() == 0 {
-		return false
-	}
-	m.recordBase(at, f.Type, to, true)
-	stays := m.log.inForce(at)
-	m.claim(at, reflect.Zero(to.Type()))
-	if stays >= 0 {
-		m.log.overrule(at, stays, 0)
-		m.log.decide("empty", m.log.path(at), m.log.claims[stays].layer(), []int32{m.layer})
-	}
-	return true
-}
-
-// decide applies the policies that need the history of all patches.
-func (m *merger) decide(value reflect.Value, o Options) (err error) {
-	had := func(fieldpath.Path) bool { return false } // the history has all fields within an emptied one
-	m.protected, err = m.log.restore(o, had, func(r restoring, pattern fieldpath.Path) {
-		m.restore(r, rootNode, r.root, func(bool) reflect.Value { return value }, pattern)
-	})
-	if err != nil {
-		return err
-	}
-	if o.precedes() {
-		m.log.precedence(o.precedence())
-	}
-	follows := m.follows && m.log.reordered
-	if !follows && o.Unions == AllMembers {
-		return nil
-	}
-	root := visited{at: rootNode, t: m.log.root, value: value}
-	for _, patch := range m.log.patches {
-		if follows {
-			root.patchItems = append(root.patchItems, patch)
-		}
-	}
-	return m.log.visit(root, func(v visited) error {
-		if follows {
-			m.restoreOrder(v)
-		}
-		if o.Unions == AllMembers {
-			return nil
-		}
-		return m.unions(v, o.Unions)
-	})
-}
+// This file finds in the history what policies decide: precedence, unions, and protected fields.
 
 // precedence records the fields in which the order of the patches decided.
 func (l *log) precedence(policy string) {
@@ -378,23 +47,6 @@ func (l *log) precedenceWithin(policy string, at node, null, layer int32) {
 		}
 		l.precedenceWithin(policy, child, null, layer)
 	}
-}
-
-// unions removes the members of unions that may not stay, or returns an error for several members.
-func (m *merger) unions(v visited, policy UnionPolicy) error {
-	for _, u := range v.t.Unions {
-		if !m.log.reaches(v.at, u) {
-			continue
-		}
-		gone, winner, last := m.log.excludedMembers(v.t, u, v.value, v.at)
-		if len(gone) > 0 && policy == OneMember {
-			return m.log.severalMembers(u, v, last)
-		}
-		for _, f := range gone {
-			m.remove(f, v.value, v.at, winner)
-		}
-	}
-	return nil
 }
 
 // reaches reports whether a patch claims something within a field of a union.
@@ -459,15 +111,6 @@ func (l *log) excludedMembers(t *schema.Type, u schema.Union, object reflect.Val
 		winner, last = layerOf(lastOf(f)), max(last, lastOf(f))
 	}
 	return slices.DeleteFunc(gone, func(f *schema.StructField) bool { return layerOf(lastOf(f)) == winner }), winner, last
-}
-
-// remove removes a member of a union for the layer of another member.
-func (m *merger) remove(f *schema.StructField, object reflect.Value, at node, winner int32) {
-	child := m.log.child(at, f, "")
-	member, _ := f.Template.In(object)
-	writer{log: m.log, onlyRemoved: true}.value(f.Type, nil, child, pointee(member), reflect.Value{})
-	member.SetZero()
-	m.log.decide("unions", m.log.path(child), winner, m.log.removed(child, winner, nil))
 }
 
 // removed records that a layer's claim removed a field. It returns the layers that claim the field or a field within it.
@@ -576,42 +219,197 @@ func (v visited) items() ([]visited, firsts) {
 	return items, keys
 }
 
-// restoreOrder puts the new items of a list into the order of the given patches. These have merged in another order.
-func (m *merger) restoreOrder(v visited) {
-	if v.t.Kind != schema.ListMap && v.t.Kind != schema.Set || v.value.Len() < 2 {
-		return
-	}
-	rank := map[string]int32{}
-	for _, part := range v.patchItems {
-		items, _ := part.([]any)
-		for _, item := range items {
-			if key := keyIn(v.t, item); rank[key] == 0 {
-				rank[key] = int32(len(rank) + 1)
-			}
-		}
-	}
-	keys, order, find := itemKeys(v.t, v.value), make([]int32, v.value.Len()), m.log.finder(v.at)
-	for i, key := range keys {
-		order[i] = int32(i)
-		if child := find(key); child == noNode || m.log.isOfBase(child) {
-			rank[key] = 0
-		}
-	}
-	slices.SortStableFunc(order, func(a, b int32) int { return int(rank[keys[a]] - rank[keys[b]]) })
-	reorderList(v.value, order)
-}
-
 // isOfBase reports whether the base's claim on a field is the first.
 func (l *log) isOfBase(at node) bool {
 	first := l.nodes[at].first
 	return first >= 0 && l.claims[first].layer() == baseLayer
 }
 
-// keyIn returns the log's key of an item of a patch's list.
-func keyIn(t *schema.Type, item any) string {
-	if t.Kind == schema.ListMap {
-		object, _ := item.(Object)
-		item = object[t.Key]
+// restoring is a part of the history whose fields get the base's values.
+type restoring struct {
+	*log
+	policy  string
+	removes bool // whether a field that the base lacks goes
+}
+
+// restore applies the policies of protected fields and of the base's precedence. Put gives the fields that a pattern names the base's
+// values. Had reports whether the base has a field.
+func (l *log) restore(o Options, had func(fieldpath.Path) bool, put func(r restoring, pattern fieldpath.Path)) (ignored []Ignored, err error) {
+	if o.Precedence == BaseAlways {
+		r := restoring{l, "precedence", false}
+		put(r, nil)
+		r.overruleWithin(rootNode, nil)
 	}
-	return keyTypeOf(t).text(item)
+	for _, pattern := range o.Protected {
+		r := restoring{l, "protected", true}
+		l.match(rootNode, l.root, pattern, nil, func(at node, rest fieldpath.Path, emptied []int32) {
+			path, layers := l.path(at).Append(rest...), emptied
+			if len(rest) == 0 {
+				layers = append(l.setters(at, nil), emptied...)
+				r.overruleWithin(at, emptied)
+			} else if !had(path) {
+				return
+			}
+			for _, layer := range slices.Compact(slices.Sorted(slices.Values(layers))) {
+				ignored = append(ignored, Ignored{l.layers[layer], path})
+			}
+		})
+		put(r, pattern)
+	}
+	if o.ProtectedError && len(ignored) > 0 {
+		return nil, &PatchError{
+			Layer: ignored[0].Layer, Index: slices.Index(l.ids, l.layerID(ignored[0].Layer)), Path: ignored[0].Path, Err: apiError("Forbidden", "the field is protected"),
+		}
+	}
+	return ignored, nil
+}
+
+// match calls do for each field that a pattern names and that patches reached. The layers emptied a field around it. The history of
+// an object lacks the fields within an emptied one: then a rest of the pattern is left.
+func (l *log) match(at node, t *schema.Type, pattern fieldpath.Path, emptied []int32, do func(at node, rest fieldpath.Path, emptied []int32)) {
+	if len(pattern) == 0 {
+		do(at, nil, emptied)
+		return
+	}
+	emptied = append(emptied[:len(emptied):len(emptied)], l.emptiers(at)...)
+	t = granular(t)
+	isThere := false
+	for child := l.nodes[at].child; child != noNode; child = l.nodes[child].next {
+		of := t.Elem
+		if f := l.nodes[child].field; f != nil {
+			of = f.Type
+		}
+		if rest, ok := l.leads(pattern, t, child); ok {
+			isThere = true
+			l.match(child, of, rest, emptied, do)
+		}
+	}
+	if !isThere && len(emptied) > 0 {
+		do(at, pattern, emptied)
+	}
+}
+
+// leads reports whether a pattern leads into a child of a field of type t. It also returns the rest of the pattern. The name of a
+// field leads into each item of a list.
+func (l *log) leads(pattern fieldpath.Path, t *schema.Type, child node) (rest fieldpath.Path, ok bool) {
+	if len(pattern) == 0 {
+		return nil, true
+	}
+	if _, isField := pattern[0].Field(); isField && t.Kind == schema.ListMap {
+		return pattern, true
+	}
+	return leadsTo(pattern, l.step(child))
+}
+
+// emptiers returns the managers that claim a null on a field.
+func (l *log) emptiers(at node) (layers []int32) {
+	for _, null := range l.nulls(at) {
+		if layer := l.claims[null.claim].layer(); l.isManager(layer) {
+			layers = append(layers, layer)
+		}
+	}
+	return layers
+}
+
+// setters returns the manager of each claim on a field or within it.
+func (l *log) setters(at node, layers []int32) []int32 {
+	for i := l.nodes[at].first; i >= 0; i = l.claims[i].next {
+		if l.isManager(l.claims[i].layer()) {
+			layers = append(layers, l.claims[i].layer())
+		}
+	}
+	for child := l.nodes[at].child; child != noNode; child = l.nodes[child].next {
+		layers = l.setters(child, layers)
+	}
+	return layers
+}
+
+// baseClaim returns the base's claim on a field, -1 for none. A field that is always encoded is not set by an empty value.
+func (l *log) baseClaim(at node) int32 {
+	first := l.nodes[at].first
+	if !l.isOfBase(at) || l.claims[first].kind() != presenceValue && l.isEmpty(at, l.valueOf(first)) {
+		return -1
+	}
+	return first
+}
+
+// overrule records that the base's claim on a field is in force, or that the field is removed. Emptied are the layers that emptied a
+// field around it.
+func (r restoring) overrule(at node, emptied []int32) {
+	base := r.baseClaim(at)
+	if r.nodes[at].first < 0 || base < 0 && !r.removes {
+		return
+	}
+	losers := slices.Clone(emptied)
+	for i := r.nodes[at].first; i >= 0; i = r.claims[i].next {
+		if r.isManager(r.claims[i].layer()) && (base < 0 || !r.agree(at, base, i)) {
+			losers = append(losers, r.claims[i].layer())
+		}
+	}
+	r.log.overrule(at, base, baseLayer)
+	if r.claims[r.nodes[at].first].kind() != presenceValue || base < 0 {
+		r.decide(r.policy, r.path(at), baseLayer, losers)
+	}
+}
+
+// overruleWithin records that the base's claims on a field and within it are in force.
+func (r restoring) overruleWithin(at node, emptied []int32) {
+	r.overrule(at, emptied)
+	emptied = append(emptied[:len(emptied):len(emptied)], r.emptiers(at)...)
+	for child := r.nodes[at].child; child != noNode; child = r.nodes[child].next {
+		r.overruleWithin(child, emptied)
+	}
+}
+
+// isForeign reports whether a patch made a field that goes.
+func (r restoring) isForeign(at node) bool {
+	return r.removes && r.nodes[at].createdBy != baseLayer && !r.hasBase(at)
+}
+
+// hasBase reports whether the base claims something on a field or within it.
+func (l *log) hasBase(at node) bool {
+	if l.baseClaim(at) >= 0 {
+		return true
+	}
+	for child := l.nodes[at].child; child != noNode; child = l.nodes[child].next {
+		if l.hasBase(child) {
+			return true
+		}
+	}
+	return false
+}
+
+// leadsTo reports whether a pattern leads into a step, and returns the rest of the pattern.
+func leadsTo(pattern fieldpath.Path, step fieldpath.Step) (rest fieldpath.Path, ok bool) {
+	if len(pattern) == 0 {
+		return nil, true
+	}
+	return pattern[1:], fieldpath.Path{step}.Matches(pattern[:1])
+}
+
+// partAt returns the part of an object that a pattern names first, or nil.
+func partAt(of any, pattern fieldpath.Path) any {
+	if len(pattern) == 0 || of == nil {
+		return of
+	}
+	switch of := of.(type) {
+	case map[string]any:
+		name, _ := pattern[0].Name()
+		return partAt(of[name], pattern[1:])
+	case []any:
+		key, value, isItem := pattern[0].Item()
+		for _, item := range of {
+			object, _ := item.(map[string]any)
+			rest := pattern
+			if isItem {
+				if rest = pattern[1:]; value != "" && object[key] != value {
+					continue
+				}
+			}
+			if part := partAt(item, rest); part != nil {
+				return part
+			}
+		}
+	}
+	return nil
 }

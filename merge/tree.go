@@ -2,23 +2,6 @@ package merge
 
 import "github.com/trainweld/trainweld/schema"
 
-// typ returns how the field at a node merges.
-func (l *log) typ(at node) *schema.Type {
-	n := &l.nodes[at]
-	switch {
-	case at == rootNode:
-		return l.root
-	case n.field != nil:
-		return n.field.Type
-	default:
-		t := l.typ(n.parent)
-		if t.Object != nil {
-			t = t.Object
-		}
-		return t.Elem
-	}
-}
-
 // lookup finds the child of a node by field, or by key if field is nil.
 func (l *log) lookup(at node, field *schema.StructField, key string) node {
 	if at == noNode {
@@ -80,15 +63,6 @@ func (l *log) grow(at node, field *schema.StructField, key string) node {
 	return child
 }
 
-// wideNode is the number of children above which a node gets an index.
-const wideNode = 32
-
-// childIndex maps the children of a node, up to the last indexed one, by key.
-type childIndex struct {
-	byKey map[string]node
-	last  node
-}
-
 // indexOf returns the up-to-date index of a node's children.
 func (l *log) indexOf(at node) *childIndex {
 	index := l.wide[at]
@@ -109,9 +83,23 @@ func (l *log) indexOf(at node) *childIndex {
 	return index
 }
 
-func (i *childIndex) find(key string) node {
-	if child, ok := i.byKey[key]; ok {
-		return child
+// isCreated reports whether a patch created the field or one that contains it.
+func (l *log) isCreated(at node) bool {
+	for ; at != noNode; at = l.nodes[at].parent {
+		if l.nodes[at].createdBy != baseLayer {
+			return true
+		}
 	}
-	return noNode
+	return false
+}
+
+// childNames returns the names of the fields that the log has within a node. For entries and items, it returns their keys.
+func (l *log) childNames(at node) []string {
+	var names []string
+	if at != noNode {
+		for child := l.nodes[at].child; child != noNode; child = l.nodes[child].next {
+			names = append(names, l.name(child))
+		}
+	}
+	return names
 }

@@ -1,6 +1,7 @@
 package merge
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -63,47 +64,6 @@ func (o *Ownership) write(w writer, path fieldpath.Path, before, now any) {
 	w.value(t, key, at, b, n)
 }
 
-// stepIn returns the field or the key of a node's child for a step in a type. For an item, of is the field that holds the key.
-func stepIn(t *schema.Type, step fieldpath.Step) (field *schema.StructField, key string, of *schema.StructField, ok bool) {
-	if name, isField := step.Field(); isField {
-		field = t.Field(name)
-		return field, "", nil, field != nil
-	}
-	if t.Elem == nil {
-		return nil, "", nil, false
-	}
-	key, isKey := step.Key()
-	if mergeKey, value, isItem := step.Item(); isItem {
-		key, of = value, t.Elem.Field(mergeKey)
-		if step != fieldpath.Item(mergeKey, value) { // the key is not a string
-			key = keyTypeOf(t).text(step.Keys()[0].Value)
-		}
-	} else if position, isIndex := step.Index(); isIndex {
-		key = duplicateMark + strconv.Itoa(position)
-	} else if !isKey {
-		key, _ = step.Element()
-	}
-	return nil, key, of, true
-}
-
-// layerID returns the number of a layer. It adds an unknown layer to the log.
-func (l *log) layerID(layer Layer) int32 {
-	i := slices.Index(l.layers, layer)
-	if i < 0 {
-		i = len(l.layers)
-		l.layers, l.places = append(l.layers, layer), append(l.places, nil)
-	}
-	return int32(i)
-}
-
-// indirect returns the value that a pointer points to, invalid for nil.
-func indirect(v reflect.Value) reflect.Value {
-	if v.IsValid() && v.Kind() == reflect.Pointer {
-		return v.Elem() // invalid for nil
-	}
-	return v
-}
-
 type writer struct {
 	*log
 	layer       int32
@@ -155,6 +115,29 @@ func (w writer) value(t *schema.Type, key *schema.StructField, at node, before, 
 	default:
 		w.leaf(at, before, now)
 	}
+}
+
+// stepIn returns the field or the key of a node's child for a step in a type. For an item, of is the field that holds the key.
+func stepIn(t *schema.Type, step fieldpath.Step) (field *schema.StructField, key string, of *schema.StructField, ok bool) {
+	if name, isField := step.Field(); isField {
+		field = t.Field(name)
+		return field, "", nil, field != nil
+	}
+	if t.Elem == nil {
+		return nil, "", nil, false
+	}
+	key, isKey := step.Key()
+	if mergeKey, value, isItem := step.Item(); isItem {
+		key, of = value, t.Elem.Field(mergeKey)
+		if step != fieldpath.Item(mergeKey, value) { // the key is not a string
+			key = keyTypeOf(t).text(step.Keys()[0].Value)
+		}
+	} else if position, isIndex := step.Index(); isIndex {
+		key = duplicateMark + strconv.Itoa(position)
+	} else if !isKey {
+		key, _ = step.Element()
+	}
+	return nil, key, of, true
 }
 
 func (w writer) leaf(at node, before, now reflect.Value) {
@@ -229,11 +212,6 @@ func (l *log) creatorOf(at node) int32 {
 		}
 	}
 	return baseLayer
-}
-
-// isPointer reports whether a field is a pointer. Only a pointer can be empty, or be removed whole.
-func (l *log) isPointer(at node) bool {
-	return l.nodes[at].field != nil && l.nodes[at].field.Template.IsPointer()
 }
 
 func encodedField(f *schema.StructField, parent reflect.Value) reflect.Value {
@@ -312,6 +290,117 @@ func (w writer) list(t *schema.Type, at node, before, now reflect.Value) {
 			write(name)
 		}
 	}
+}
+
+// object records that a later layer wrote the value at a path of an object.
+func (w writer) object(path fieldpath.Path, before, now any) {
+	at, of := rootNode, w.root
+	var named bool
+	for i, step := range path {
+		t := granular(of)
+		name, ok := step.Name()
+		switch key, item := keyOfStep(t, step); {
+		case ok && (t.Kind == schema.Struct || t.Kind == schema.Map):
+			f, member, err := fieldOf(t, name)
+			if err != nil {
+				return
+			}
+			at, of, named = w.child(at, f, name), member, f == nil
+		case item && t.Kind == schema.ListMap:
+			at, of, named = w.child(at, nil, key), t.Elem, true
+		case item && t.Kind == schema.Set && i == len(path)-1:
+			at, of, named = w.child(at, nil, key), presenceType, true
+			before, now = present(before), present(now)
+		default:
+			return
+		}
+	}
+	w.field = at
+	w.json(of, at, before, now, named)
+}
+
+// json records a write of one field of an object. before and now are nil for a missing value.
+func (w writer) json(t *schema.Type, at node, before, now any, named bool) {
+	was, is := unlistedPresence, unlistedPresence
+	if before != nil {
+		was = claimedAs(t, before, named)
+	}
+	if now != nil {
+		is = claimedAs(t, now, named)
+	}
+	stays := was == is && (was != otherValue || sameObject(before, now))
+	if was != unlistedPresence && w.nodes[at].first < 0 {
+		w.addAs(at, baseLayer, was, before)
+	}
+	if !stays {
+		w.nodes[at].firstActive = int32(len(w.claims))
+	}
+	if is == unlistedPresence && was != unlistedPresence {
+		is = ineffectiveNull
+	}
+	if is != unlistedPresence && !(stays && w.changes) {
+		last := w.nodes[at].last
+		w.addAs(at, w.layer, is, now)
+		w.note(at, last)
+	}
+	parts := map[string]part{}
+	partsOf(parts, t, before, false)
+	partsOf(parts, t, now, true)
+	for _, key := range slices.Sorted(maps.Keys(parts)) {
+		p := parts[key]
+		w.json(p.typ, w.child(at, p.field, key), p.before, p.now, p.field == nil)
+	}
+}
+
+// part is a member of an object or a list, before a write and now.
+type part struct {
+	field       *schema.StructField
+	typ         *schema.Type
+	before, now any
+	had, has    bool
+}
+
+func partsOf(parts map[string]part, t *schema.Type, v any, now bool) {
+	t = filledOf(t, v)
+	add := func(key string, f *schema.StructField, of *schema.Type, value any) {
+		p := parts[key]
+		p.field, p.typ = f, of
+		if now {
+			p.now, p.has = value, true
+		} else {
+			p.before, p.had = value, true
+		}
+		parts[key] = p
+	}
+	if t == nil {
+		return
+	}
+	if fields, ok := v.(map[string]any); ok {
+		for name, value := range fields {
+			if f, of, err := fieldOf(t, name); err == nil {
+				add(name, f, of, value)
+			}
+		}
+		return
+	}
+	for _, item := range v.([]any) {
+		key, err := itemKeyOf(t, item)
+		switch {
+		case err != nil: // the definition forbids the item
+		case t.Kind == schema.Set:
+			add(key, nil, presenceType, []any{})
+		default:
+			add(key, nil, t.Elem, item)
+		}
+	}
+}
+
+// present returns a value of presenceType for an element of a set, and nil for none.
+func present(element any) any {
+	if element == nil {
+		return nil
+	}
+	return []any{}
 }
 
 // Fork returns a copy of the ownership for another value of the same type. It takes the value or a pointer to it. Later writes to

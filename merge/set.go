@@ -2,6 +2,7 @@ package merge
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -10,89 +11,65 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// This file obeys $setElementOrder, the directive that orders a list.
+// This file merges sets, and obeys $setElementOrder, the directive that orders a list.
 
-// ordered obeys $setElementOrder. It merges the list of the patch, if present. Then the items that the directive names follow
-// its order, and the other items keep theirs. The flag cleared states that the patch's $retainKeys has removed the list.
-func (m *merger) ordered(f *schema.StructField, dst reflect.Value, patch Object, order any, cleared bool, at node) error {
-	wanted, ok := order.([]any)
+// set merges two lists of scalars by union, in the order of a list-map.
+func (m *merger) set(t *schema.Type, dst reflect.Value, present bool, from any, at node) error {
+	items, ok := from.([]any)
 	if !ok {
-		return fmt.Errorf("%s must be a list", orderDirective)
+		return wrongType(from, "a list")
 	}
-	list, inBase := f.Template.In(dst)
-	inBase = inBase && !cleared
-	if k := list.Kind(); k != reflect.Slice && k != reflect.Pointer || inBase && jsonKind(list) != reflect.Slice {
-		return fmt.Errorf("%s must name a list", orderDirective)
+	inBase := present && !dst.IsNil()
+	switch {
+	case inBase && !areAlike(items):
+		return errors.New("must have elements of one type, none of them null")
+	case !inBase && !m.ignoresDirectives:
+		kept, _ := withoutDirectives(items)
+		items = kept.([]any)
 	}
-	value, inPatch := patch[f.Name]
-	items, ok := value.([]any)
-	if inPatch && !ok {
-		return fmt.Errorf("must be a list beside %s", orderDirective)
-	}
-	if !inBase && !inPatch {
-		return nil
-	}
-	if f.Type.Raw {
-		return fmt.Errorf("%s must name a list: the type has no rules for one", orderDirective)
-	}
-	keys, err := orderedKeys(f.Type, wanted)
-	if err != nil {
+	m.reading = at
+	patch := reflect.New(dst.Type()).Elem()
+	if err := m.read(t, patch, items); err != nil {
 		return err
 	}
-	if err := followsOrder(f.Type, items, keys); err != nil {
-		return err
+	if t.Elem.Kind != schema.Scalar && inBase && dst.Len()+patch.Len() > 0 {
+		return errNoMergeKey
 	}
-	var before []string
-	if inBase {
-		before = itemKeys(f.Type, pointee(list))
+	old, named := elementTexts(dst), elementTexts(patch)
+	if len(named) == 0 {
+		m.empty(at)
 	}
-	if len(before)+len(items) == 0 {
-		return fmt.Errorf("%s orders a list without items", orderDirective)
+	if !inBase && len(named) > len(slices.Compact(slices.Sorted(slices.Values(named)))) {
+		m.noteSet(at, named)
+	}
+	has := make(map[string]bool, len(old))
+	for _, element := range old {
+		has[element] = true
+	}
+	for _, element := range named {
+		m.presence(m.keyed(at, element), has[element])
 	}
 	if !inBase {
-		child := m.field(at, f)
-		for _, item := range items {
-			m.claimSpecial(f.Type, item, child)
-		}
-		plain, err := plainItems(f.Type, items)
-		if err != nil {
-			return err
-		}
-		value = plain
-		if len(plain) == 0 {
-			items = nil
-		}
-	}
-	if f.Type.Kind != schema.ListMap && !holdsScalars(f.Type, list, items) {
-		return fmt.Errorf("%s is for lists with a merge key and for those of scalars of one type", orderDirective)
-	}
-	if inPatch {
-		if err := m.encoded(f, dst, value, at); err != nil {
-			return err
-		}
-	}
-	if list = pointee(list); !list.IsValid() {
+		dst.Set(patch)
 		return nil
 	}
-	if f.Type.Kind == schema.Set && inBase && inPatch {
-		before, _ = dedupe(before, elementTexts(reflect.ValueOf(items)))
+	server, union := dedupe(old, named) // even an empty patch removes duplicates
+	values := make(map[string]reflect.Value, len(union))
+	for i, element := range named {
+		values[element] = patch.Index(i)
 	}
-	if err := allKeyed(f.Type, list); err != nil {
-		return err
+	for i, element := range old {
+		values[element] = dst.Index(i)
 	}
-	have := itemKeys(f.Type, list)
-	if m.follows && f.Type.Kind != schema.Atomic {
-		return nil
+	order := arrange(len(union), ranks(union, server), ranks(union, named))
+	if m.follows {
+		union, order = distinctOf(old, named)
 	}
-	places := arrange(len(have), ranks(have, shifted(f.Type, before, items)), ranks(have, keys))
-	if f.Type.Kind != schema.Atomic || slices.IsSorted(places) {
-		reorderList(list, places)
-		return nil
+	merged := reflect.MakeSlice(dst.Type(), len(union), len(union))
+	for place, i := range order {
+		merged.Index(place).Set(values[union[i]])
 	}
-	child := m.field(at, f)
-	m.recordBase(child, f.Type, list, true)
-	reorderList(list, places)
-	m.claim(child, list)
+	dst.Set(merged)
 	return nil
 }
 
@@ -172,12 +149,27 @@ func shifted(t *schema.Type, before []string, items []any) []string {
 	return left
 }
 
-func reorderList(list reflect.Value, order []int32) {
-	sortedList := reflect.MakeSlice(list.Type(), list.Len(), list.Len())
-	for place, i := range order {
-		sortedList.Index(place).Set(list.Index(int(i)))
+// noteSet records a patch's set if the order of the sets may matter. Upstream takes a set verbatim where the base lacks it. The set of
+// the next patch removes the duplicates, even if it is empty.
+func (m *merger) noteSet(at node, named []string) {
+	if !m.owners {
+		return
 	}
-	list.Set(sortedList)
+	if m.log.sets == nil {
+		m.log.sets = map[node][]setPatch{}
+	}
+	m.log.sets[at] = append(m.log.sets[at], setPatch{m.layer, append([]string{}, named...)})
+}
+
+// claimSpecial claims the values that an item's $patch would remove from a list that the base lacks. Another patch may fill the list.
+func (m *merger) claimSpecial(t *schema.Type, item any, at node) {
+	object, _ := item.(Object)
+	switch key, hasKey := object[t.Key]; {
+	case object[patchDirective] == "replace":
+		m.claimNull(at)
+	case object[patchDirective] == "delete" && hasKey:
+		m.claimNull(m.keyed(at, keyTypeOf(t).text(key)))
+	}
 }
 
 // holdsScalars reports whether the elements of the base's list and of the patch's are scalars of one type.
@@ -238,4 +230,12 @@ func followsOrder(t *schema.Type, items []any, order []string) error {
 		next += at + 1
 	}
 	return nil
+}
+
+func reorderList(list reflect.Value, order []int32) {
+	sortedList := reflect.MakeSlice(list.Type(), list.Len(), list.Len())
+	for place, i := range order {
+		sortedList.Index(place).Set(list.Index(int(i)))
+	}
+	list.Set(sortedList)
 }

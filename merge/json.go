@@ -1,0 +1,435 @@
+package merge
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	kjson "sigs.k8s.io/json"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/merge/quantity"
+	"github.com/trainweld/trainweld/merge/tree"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// This file converts Go values to JSON and back, and finds in JSON what merges: directives, lists of objects, scalars.
+
+// readScalar reads a value that has no fields, or that reads its own JSON.
+func readScalar(dst reflect.Value, from any) error {
+	if !reflect.PointerTo(dst.Type()).Implements(reflect.TypeFor[json.Unmarshaler]()) {
+		switch value := from.(type) {
+		case string:
+			if dst.Kind() == reflect.String {
+				dst.SetString(value)
+				return nil
+			}
+		case bool:
+			if dst.Kind() == reflect.Bool {
+				dst.SetBool(value)
+				return nil
+			}
+		case int64:
+			if dst.CanInt() && !dst.OverflowInt(value) {
+				dst.SetInt(value)
+				return nil
+			}
+		}
+	}
+	dst.SetZero() // a type that reads its own JSON may write to its old memory
+	return decode(dst, from)
+}
+
+// jsonKind returns the JSON kind of a value, even within a pointer. The kinds are reflect.Map, Slice, String, Bool and Float64,
+// and Invalid for null.
+func jsonKind(v reflect.Value) reflect.Kind {
+	v = pointee(v)
+	if !v.IsValid() {
+		return reflect.Invalid
+	}
+	if _, ok := v.Interface().(json.Marshaler); ok {
+		value, _ := jsonOf(v)
+		return jsonKind(reflect.ValueOf(value))
+	}
+	switch k := v.Kind(); {
+	case k == reflect.Struct:
+		return reflect.Map
+	case k == reflect.Slice && v.Type().Elem().Kind() == reflect.Uint8:
+		return reflect.String
+	case v.CanInt() || v.CanUint() || v.CanFloat():
+		return reflect.Float64
+	default:
+		return k
+	}
+}
+
+// holdsObjects reports whether a patch's list contains an object.
+func holdsObjects(list []any) bool {
+	return slices.ContainsFunc(list, func(item any) bool { _, ok := item.(Object); return ok })
+}
+
+// areAlike reports whether the elements of a patch's list are all scalars or all objects, of one type.
+func areAlike(list []any) bool {
+	for _, item := range list {
+		if k := jsonKind(reflect.ValueOf(item)); k == reflect.Invalid || k == reflect.Slice || k != jsonKind(reflect.ValueOf(list[0])) {
+			return false
+		}
+	}
+	return true
+}
+
+func isComposite(value any) bool {
+	k := reflect.ValueOf(value).Kind()
+	return k == reflect.Map || k == reflect.Slice
+}
+
+// jsonOf returns the JSON of a value, decoded. It shares no memory with the value.
+func jsonOf(v reflect.Value) (any, error) {
+	text, err := json.Marshal(v.Interface())
+	if err != nil {
+		return nil, err
+	}
+	return decoded(text)
+}
+
+// decoded returns a value of JSON. Numbers keep their digits as far as an int64 or a float64 has them.
+func decoded(text []byte) (value any, err error) {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	err = decoder.Decode(&value)
+	return convertNumbers(value), err
+}
+
+// holdsJSON reports whether the part of a patch that a type knows has only objects, lists and scalars in it. The error states that
+// the part contains itself.
+func holdsJSON(t *schema.Type, value any, within *tree.Nesting) (is bool, err error) {
+	if !isComposite(value) {
+		return value == nil || typeInJSON(value) != "", nil
+	}
+	at := reflect.ValueOf(value)
+	if within.Enter(at) {
+		return false, errCycle
+	}
+	defer within.Leave(at)
+	is = true
+	add := func(t *schema.Type, part any) {
+		if err == nil {
+			var of bool
+			of, err = holdsJSON(t, part, within)
+			is = is && of
+		}
+	}
+	switch v := value.(type) {
+	case Object:
+		for name, part := range v {
+			if of, isKnown := partOf(t, name); isKnown {
+				add(of, part)
+			}
+		}
+	case []any:
+		for _, part := range v {
+			add(elemType(t), part)
+		}
+	default:
+		is = false
+	}
+	return is, err
+}
+
+var errCycle = errors.New("contains itself")
+
+// toJSON returns a patch with the JSON of each other Go value in it. It omits the fields that the type lacks.
+func toJSON(t *schema.Type, value any) (any, error) {
+	switch v := value.(type) {
+	case Object:
+		object := make(Object, len(v))
+		for name, part := range sorted(v) {
+			of, isKnown := partOf(t, name)
+			if !isKnown {
+				object[name] = nil // ignored, but reported
+				continue
+			}
+			var err error
+			if object[name], err = toJSON(of, part); err != nil {
+				return nil, within(fieldpath.Field(name), err)
+			}
+		}
+		return object, nil
+	case []any:
+		list := make([]any, len(v))
+		for i, part := range v {
+			var err error
+			if list[i], err = toJSON(elemType(t), part); err != nil {
+				return nil, within(fieldpath.Index(i), err)
+			}
+		}
+		return list, nil
+	}
+	if value == nil || typeInJSON(value) != "" {
+		return value, nil
+	}
+	return jsonOf(reflect.ValueOf(value))
+}
+
+// partOf returns how the part of an object merges, or nil if no schema describes it. A struct's type knows its fields and all
+// directives.
+func partOf(t *schema.Type, name string) (of *schema.Type, isKnown bool) {
+	if t == nil || t.Kind != schema.Struct {
+		return elemType(t), true
+	}
+	if f := t.Field(name); f != nil {
+		return f.Type, true
+	}
+	return nil, strings.HasPrefix(name, "$")
+}
+
+func elemType(t *schema.Type) *schema.Type {
+	if t == nil {
+		return nil
+	}
+	return t.Elem
+}
+
+// convertNumbers converts the numbers within a value to int64 or float64, as API machinery does.
+func convertNumbers(value any) any {
+	switch value := value.(type) {
+	case Object:
+		for name, v := range value {
+			value[name] = convertNumbers(v)
+		}
+	case []any:
+		for i, v := range value {
+			value[i] = convertNumbers(v)
+		}
+	case json.Number:
+		if i, err := value.Int64(); err == nil {
+			return i
+		}
+		f, _ := value.Float64()
+		return f
+	}
+	return value
+}
+
+// pointee returns the value behind pointers and interfaces, invalid for null.
+func pointee(from reflect.Value) reflect.Value {
+	for {
+		switch from.Kind() {
+		case reflect.Pointer, reflect.Interface:
+			if from.IsNil() {
+				return reflect.Value{}
+			}
+			from = from.Elem()
+		case reflect.Slice, reflect.Map:
+			if from.IsNil() {
+				return reflect.Value{}
+			}
+			return from
+		default:
+			return from
+		}
+	}
+}
+
+// hasDirective reports whether a patch's value is an object with a $patch other than null. A null has no effect if the base
+// lacks the value.
+func hasDirective(value any) bool {
+	object, _ := value.(Object)
+	return object[patchDirective] != nil
+}
+
+// clashes reports whether upstream would have to merge two objects or two lists under one key of a map. Upstream rejects that,
+// because it knows only the rules of struct fields (apimachinery v0.36.3 third_party/forked/golang/json).
+func clashes(t *schema.Type, old reflect.Value, value any) bool {
+	if t.Elem == nil || t.Elem.Kind == schema.Scalar && !t.Elem.Raw && t.Elem.GoType() != nil && t.Elem.GoType().Kind() != reflect.Interface {
+		return false
+	}
+	return isComposite(value) && jsonKind(old) == reflect.TypeOf(value).Kind()
+}
+
+// wrongType returns an error for a patch's value of another type than the field's.
+func wrongType(value any, want string) error {
+	return fmt.Errorf("must be %s, and is %s", want, jsonName(value))
+}
+
+// indirect returns the value that a pointer points to, invalid for nil.
+func indirect(v reflect.Value) reflect.Value {
+	if v.IsValid() && v.Kind() == reflect.Pointer {
+		return v.Elem() // invalid for nil
+	}
+	return v
+}
+
+// Upstream searches every map of a strategic merge patch for directives, even a map of strings. So a label "$patch" is a
+// directive, and can empty the base's labels. Apply does exactly the same. A directive claims each field that it removes, as a
+// null does.
+const (
+	patchDirective  = "$patch"
+	retainDirective = "$retainKeys"
+	orderDirective  = "$setElementOrder"
+	deleteDirective = "$deleteFromPrimitiveList"
+)
+
+// sorted yields the entries of an object in the order of their names.
+func sorted(o Object) func(yield func(string, any) bool) {
+	return func(yield func(string, any) bool) {
+		for _, name := range slices.Sorted(maps.Keys(o)) {
+			if !yield(name, o[name]) {
+				return
+			}
+		}
+	}
+}
+
+func sortedKeys(m reflect.Value) []string {
+	keys := make([]string, 0, m.Len())
+	for entries := m.MapRange(); entries.Next(); {
+		keys = append(keys, entries.Key().String())
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// quoted returns a string as JSON.
+func quoted(text string) string {
+	return string(append(appendEscaped(append(make([]byte, 0, len(text)+2), '"'), text), '"'))
+}
+
+// appendEscaped appends a string as JSON, without the quotes.
+func appendEscaped(b []byte, text string) []byte {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c >= 0x7f || c == '<' || c == '>' || c == '&' {
+			data, _ := json.Marshal(text) // a string is always JSON
+			return append(b, data[1:len(data)-1]...)
+		}
+	}
+	for i := range len(text) {
+		if c := text[i]; c == '"' || c == '\\' {
+			b = append(b, '\\')
+		}
+		b = append(b, text[i])
+	}
+	return b
+}
+
+// allocated returns the value of a pointer, and allocates a missing one. It returns any other value as it is.
+func allocated(v reflect.Value) reflect.Value {
+	if v.Kind() != reflect.Pointer {
+		return v
+	}
+	if v.IsNil() {
+		v.Set(reflect.New(v.Type().Elem()))
+	}
+	return v.Elem()
+}
+
+func withArticle(name string) string {
+	if name == "object" {
+		return "an object"
+	}
+	return "a " + name
+}
+
+// typeInJSON returns the name of a value's JSON type, or "" for other values.
+func typeInJSON(v any) string {
+	switch v.(type) {
+	case string:
+		return "string"
+	case bool:
+		return "boolean"
+	case map[string]any:
+		return "object"
+	case []any:
+		return "list"
+	case int64, float64, int, int32, int16, int8, uint, uint64, uint32, uint16, uint8, float32, json.Number:
+		return "number"
+	default:
+		return ""
+	}
+}
+
+// jsonName returns the name of a value's JSON type with its article, or the Go type of other values.
+func jsonName(v any) string {
+	is := typeInJSON(v)
+	switch {
+	case v == nil:
+		return "null"
+	case is == "":
+		return fmt.Sprintf("%T", v)
+	}
+	return withArticle(is)
+}
+
+// isScalar reports whether a value is a scalar of JSON other than null.
+func isScalar(v any) bool {
+	is := typeInJSON(v)
+	return is != "" && is != "object" && is != "list"
+}
+
+// plainValue returns a field's value as it appears in claims: every string type becomes string.
+func plainValue(v reflect.Value) any {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if v.IsNil() {
+			return nil
+		}
+		return v.Elem().Interface()
+	case reflect.String:
+		return v.String()
+	default:
+		return v.Interface()
+	}
+}
+
+func isNil(v reflect.Value) bool {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map:
+		return v.IsNil()
+	default:
+		return false
+	}
+}
+
+// decode sets dst, a Go value, from JSON as API machinery does. An integer in a value of any type stays an integer. An error
+// names the type that dst requires.
+func decode(dst reflect.Value, from any) error {
+	text, err := json.Marshal(from)
+	if err != nil {
+		return fmt.Errorf("is no JSON: %w", err)
+	}
+	if err := quantity.Unmarshal(text, dst.Addr().Interface(), kjson.UnmarshalCaseSensitivePreserveInts); err != nil {
+		var wrong *json.UnmarshalTypeError
+		if errors.As(err, &wrong) {
+			want, is := jsonType(dst.Type()), withArticle(typeInJSON(from))
+			if want == is {
+				is = wrong.Value // of a field within, or a number out of range
+			}
+			return fmt.Errorf("must be %s, and is %s", want, is)
+		}
+		return err
+	}
+	return nil
+}
+
+// jsonType returns the JSON type of a Go type, with its article.
+func jsonType(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Pointer:
+		return jsonType(t.Elem())
+	case reflect.String:
+		return "a string"
+	case reflect.Bool:
+		return "a boolean"
+	case reflect.Struct, reflect.Map:
+		return "an object"
+	case reflect.Slice:
+		return "a list"
+	default:
+		return "a number"
+	}
+}

@@ -1,0 +1,341 @@
+package merge
+
+import (
+	"cmp"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// This file walks a merged Go value and yields the claims on each field. A null on a struct empties the fields within it. The log
+// records the null on the struct only; the walk adds it to the history of each field within.
+
+// walk walks the value and the log side by side.
+type walk struct {
+	log   *log
+	yield func(fieldpath.Path, []Claim) bool
+	nulls []null // the claims that emptied the structs around a field
+	owner int32  // the layer that owns fields without claims
+	// emptiedAround reports that the last claim on the current field is a claim on a struct around it.
+	emptiedAround bool
+	decided       bool // whether a policy decided the current field
+	reached       bool // omit what only the base set
+}
+
+// value visits one field. v is invalid if only the log has the field. It returns false to stop.
+func (w *walk) value(t *schema.Type, v reflect.Value, at node, path fieldpath.Path) bool {
+	named := false
+	if v.IsValid() && v.Kind() == reflect.Pointer {
+		v = v.Elem()
+		// Only a pointer can hold an empty struct: a struct by value is always encoded. If a patch made the struct, the patch's
+		// claims record its presence.
+		named = t.Kind == schema.Struct && !hasLeaf(t, v) && !w.log.isCreated(at)
+	}
+	switch t.Kind {
+	case schema.Struct:
+		if len(path) > 0 && !w.emptiable(named, at, path) {
+			return false
+		}
+	case schema.Map, schema.ListMap, schema.Set:
+		if (len(w.log.nulls(at)) > 0 || at != noNode && w.log.nodes[at].contested) && !w.emptiable(false, at, path) {
+			return false
+		}
+	}
+	defer w.enter(at)()
+	switch t.Kind {
+	case schema.Struct:
+		return w.structure(t, nil, v, at, path)
+	case schema.Map:
+		return w.mapping(v, at, path)
+	case schema.ListMap:
+		return w.list(t, v, at, path)
+	case schema.Set:
+		return w.set(v, at, path)
+	default:
+		return w.leaf(v, at, path)
+	}
+}
+
+func (w *walk) structure(t *schema.Type, key *schema.StructField, v reflect.Value, at node, path fieldpath.Path) bool {
+	for _, f := range t.Sorted() {
+		if f == key {
+			continue
+		}
+		child := w.log.lookup(at, f, "")
+		if w.isUnreached(child) {
+			continue
+		}
+		var fv reflect.Value
+		if v.IsValid() {
+			if value, encoded := f.Template.Of(v); encoded && !isNil(value) {
+				fv = value
+			}
+		}
+		if !fv.IsValid() && child == noNode {
+			continue
+		}
+		if !w.value(f.Type, fv, child, path.Append(fieldpath.Field(f.Name))) {
+			return false
+		}
+	}
+	return true
+}
+
+func (w *walk) list(t *schema.Type, v reflect.Value, at node, path fieldpath.Path) bool {
+	key, find := t.KeyField(), w.log.finder(at)
+	there := map[string]bool{}
+	for i := 0; v.IsValid() && i < v.Len(); i++ {
+		name := keyText(key, v.Index(i))
+		text := itemKey(name, i, there)
+		child, isKey, outer := find(text), key, w.owner
+		if text != name {
+			isKey = nil
+			if first := find(name); first != noNode && w.log.nodes[first].createdBy != baseLayer {
+				w.owner = w.log.nodes[first].createdBy // the patch that made an item brought its duplicates as well
+			}
+		}
+		if w.isUnreached(child) {
+			continue
+		}
+		item := path.Append(itemStep(t, text))
+		if !w.presence(true, child, item) || !w.fields(t.Elem, isKey, v.Index(i), child, item) {
+			return false
+		}
+		w.owner = outer
+	}
+	for _, text := range w.log.childNames(at) {
+		child := find(text)
+		if there[text] || w.log.nodes[child].first < 0 || strings.HasPrefix(text, duplicateMark) {
+			continue // the position has no meaning any more
+		}
+		item := path.Append(itemStep(t, text))
+		if !w.presence(false, child, item) || !w.fields(t.Elem, key, reflect.Value{}, child, item) {
+			return false
+		}
+	}
+	return true
+}
+
+func (w *walk) set(v reflect.Value, at node, path fieldpath.Path) bool {
+	there, find := map[string]bool{}, w.log.finder(at)
+	for i := 0; v.IsValid() && i < v.Len(); i++ {
+		element := scalarText(v.Index(i))
+		if there[element] {
+			continue // a path cannot distinguish duplicates
+		}
+		there[element] = true
+		child := find(element)
+		if !w.isUnreached(child) && !w.presence(true, child, path.Append(fieldpath.Element(element))) {
+			return false
+		}
+	}
+	for _, element := range w.log.childNames(at) {
+		if !there[element] && !w.presence(false, find(element), path.Append(fieldpath.Element(element))) {
+			return false
+		}
+	}
+	return true
+}
+
+func (w *walk) mapping(v reflect.Value, at node, path fieldpath.Path) bool {
+	keys := w.log.childNames(at)
+	if v.IsValid() && !w.isUnreached(noNode) {
+		keys = append(keys, sortedKeys(v)...)
+	}
+	slices.Sort(keys)
+	find := w.log.finder(at)
+	for _, key := range slices.Compact(keys) {
+		var value reflect.Value
+		if v.IsValid() {
+			value = v.MapIndex(reflect.ValueOf(key).Convert(v.Type().Key()))
+		}
+		if !w.leaf(value, find(key), path.Append(fieldpath.Key(key))) {
+			return false
+		}
+	}
+	return true
+}
+
+// fields visits the fields of an item.
+func (w *walk) fields(t *schema.Type, key *schema.StructField, v reflect.Value, at node, path fieldpath.Path) bool {
+	if v.IsValid() && v.Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
+	defer w.enter(at)()
+	return w.structure(t, key, v, at, path)
+}
+
+// enter adds the nulls at a node for the fields within it. The returned function removes them.
+func (w *walk) enter(at node) func() {
+	nulls := w.log.nulls(at)
+	if nulls == nil {
+		return func() {}
+	}
+	outer := w.nulls
+	w.nulls = append(w.nulls[:len(w.nulls):len(w.nulls)], nulls...)
+	return func() { w.nulls = outer }
+}
+
+// leaf yields the claims of a field, or the owner's if no patch touched it.
+func (w *walk) leaf(v reflect.Value, at node, path fieldpath.Path) bool {
+	if claims := w.claims(at, path); claims != nil {
+		return w.yield(path, claims)
+	}
+	if !v.IsValid() {
+		return true
+	}
+	return w.yield(path, []Claim{w.log.export(w.owner, plainValue(v), path)})
+}
+
+// presence yields the claims on an item or an empty struct.
+func (w *walk) presence(isThere bool, at node, path fieldpath.Path) bool {
+	if claims := w.claims(at, path); claims != nil {
+		return w.yield(path, claims)
+	}
+	if !isThere {
+		return true
+	}
+	return w.yield(path, []Claim{w.log.export(w.owner, Presence{}, path)})
+}
+
+// isUnreached reports whether to omit a field without a node.
+func (w *walk) isUnreached(at node) bool { return w.reached && at == noNode && w.owner == baseLayer }
+
+// null records a claim that emptied a field.
+type null struct {
+	claim int32
+	at    node
+}
+
+// nulls returns the claims that emptied a field.
+func (l *log) nulls(at node) []null {
+	var nulls []null
+	if at != noNode {
+		for i := l.nodes[at].first; i >= 0; i = l.claims[i].next {
+			if l.claims[i].kind() == nullValue {
+				nulls = append(nulls, null{i, at})
+			}
+		}
+	}
+	return nulls
+}
+
+// emptiable yields the claims on a struct: its presence without fields, and the nulls that emptied it. A later write to one of
+// its fields makes it again.
+func (w *walk) emptiable(named bool, at node, path fieldpath.Path) bool {
+	nulls := w.log.nulls(at)
+	if len(nulls) == 0 {
+		return w.presence(named, at, path)
+	}
+	events := slices.Clone(w.nulls)
+	for i := w.log.nodes[at].first; i >= 0; i = w.log.claims[i].next {
+		events = append(events, null{i, at})
+	}
+	slices.SortFunc(events, func(a, b null) int { return cmp.Compare(a.claim, b.claim) })
+	var claims []Claim
+	for k, event := range events {
+		i := event.claim
+		if event.at != at {
+			claims = w.emptied(claims, event)
+		} else {
+			claims = append(claims, w.log.exportAt(i, path))
+		}
+		if w.log.claims[i].kind() != nullValue || claims == nil {
+			continue
+		}
+		next := int32(math.MaxInt32)
+		if k+1 < len(events) {
+			next = events[k+1].claim
+		}
+		if made := w.log.firstWithin(at, i, next); made < next {
+			c := w.log.exportAt(made, path)
+			c.Value = Presence{}
+			claims = append(claims, c)
+		}
+	}
+	claims = w.log.decided(at, claims, path)
+	w.noteOverruling(at)
+	return w.yield(path, claims)
+}
+
+// claims returns the claims on a field, or nil if the log has none. A null on a struct around the field also empties the
+// field, if an earlier claim on the field exists.
+func (w *walk) claims(at node, path fieldpath.Path) []Claim {
+	if len(w.nulls) == 0 || at == noNode {
+		claims := w.log.decided(at, w.log.claimsOf(at, path), path)
+		w.noteOverruling(at)
+		return claims
+	}
+	var claims []Claim
+	next := 0
+	for i := w.log.nodes[at].first; i >= 0; i = w.log.claims[i].next {
+		for ; next < len(w.nulls) && w.nulls[next].claim < i; next++ {
+			claims = w.emptied(claims, w.nulls[next])
+		}
+		claims = append(claims, w.log.exportAt(i, path))
+	}
+	if v, ok := w.log.overrulings[at]; ok {
+		for ; next < len(w.nulls) && w.nulls[next].claim < v.after; next++ {
+			claims = w.emptied(claims, w.nulls[next])
+		}
+		claims = w.log.decided(at, claims, path)
+	}
+	own := len(claims)
+	for ; next < len(w.nulls); next++ {
+		claims = w.emptied(claims, w.nulls[next])
+	}
+	w.noteOverruling(at)
+	w.emptiedAround = w.emptiedAround || len(claims) > own
+	return claims
+}
+
+// noteOverruling notes a policy's decision on a field. No layer owns a field that a policy removed.
+func (w *walk) noteOverruling(at node) {
+	v, ok := w.log.overrulings[at]
+	w.decided, w.emptiedAround = ok, ok && v.claim < 0
+}
+
+// emptied appends a null on a struct around a field to the claims on the field, if there are any.
+func (w *walk) emptied(claims []Claim, n null) []Claim {
+	if claims == nil || claims[len(claims)-1].Value == nil {
+		return claims
+	}
+	return append(claims, w.log.exportAt(n.claim, w.log.path(n.at)))
+}
+
+// firstWithin returns the first value written within a field after one claim and before another. Without such a value it
+// returns the latter.
+func (l *log) firstWithin(at node, after, before int32) int32 {
+	for child := l.nodes[at].child; child != noNode; child = l.nodes[child].next {
+		for i := l.nodes[child].first; i >= 0; i = l.claims[i].next {
+			if i > after && l.claims[i].kind() != nullValue {
+				before = min(before, i)
+			}
+		}
+		before = l.firstWithin(child, after, before)
+	}
+	return before
+}
+
+// hasLeaf reports whether a struct contains a leaf, or an item or a struct whose presence counts. A required list that is null
+// does not count, nor does an empty struct by value. The encoding always contains them.
+func hasLeaf(t *schema.Type, v reflect.Value) bool {
+	for _, f := range t.Fields {
+		value, encoded := f.Template.Of(v)
+		switch {
+		case !encoded || isNil(value):
+		case f.Type.Kind == schema.Struct && value.Kind() == reflect.Struct:
+			if hasLeaf(f.Type, value) {
+				return true
+			}
+		case (f.Type.Kind == schema.ListMap || f.Type.Kind == schema.Set || f.Type.Kind == schema.Map) && indirect(value).Len() == 0:
+		default:
+			return true
+		}
+	}
+	return false
+}
