@@ -1,7 +1,6 @@
 package manifest
 
 import (
-	"bytes"
 	"encoding/json"
 	"reflect"
 	"sync"
@@ -9,7 +8,6 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge/jsonfields"
 	"github.com/trainweld/trainweld/render/release"
 )
@@ -53,14 +51,6 @@ func (a *API) known() *release.Definitions {
 		a.definitions = &release.Definitions{}
 	}
 	return a.definitions
-}
-
-// Decode is DecodeExpanded by the API.
-func (a *API) Decode(file string, data []byte, further []Kind) (documents []*Document, findings finding.List, expanded int) {
-	d := newDecoder(file, data)
-	d.further, d.api = further, a
-	d.stream()
-	return d.documents, d.findings, d.expanded
 }
 
 // shape is a kind as a release defines it.
@@ -180,12 +170,4 @@ func (s *shape) pruned(j []byte) ([]byte, error) {
 		return j, err
 	}
 	return json.Marshal(value)
-}
-
-// untyped decodes JSON, and keeps the digits of numbers.
-func untyped(j []byte) (value any, err error) {
-	decoder := json.NewDecoder(bytes.NewReader(j))
-	decoder.UseNumber()
-	err = decoder.Decode(&value)
-	return value, err
 }

@@ -1,70 +1,17 @@
 package manifest
 
 import (
-	"errors"
+	"bytes"
 	"fmt"
 	"reflect"
+	"slices"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/merge/jsonfields"
 	"github.com/trainweld/trainweld/render/legacy"
 	"github.com/trainweld/trainweld/render/manifest/internal/encode"
 	"github.com/trainweld/trainweld/render/manifest/internal/source"
-)
-
-// Change is one change of a field of an object's text.
-type Change struct {
-	// Path starts at the object, in the form of a finding's path.
-	Path fieldpath.Path
-	Do   ChangeKind
-	// Name is the new name of a RenameField or a ReplaceField, and To the new path of a MoveField.
-	Name string
-	To   fieldpath.Path
-	// Value is the value of a SetField or a ReplaceField. nil stands for null.
-	Value any
-	// Origins returns the earlier places of a field of a ReplaceField's value, the one in force first. The new field takes its
-	// comments, key order and quotes from there. All paths start at the object. Origins returns false for a field that was at the
-	// same step within the places of the field around it.
-	Origins func(fieldpath.Path) ([]fieldpath.Path, bool)
-}
-
-// ChangeKind is the kind of a Change.
-type ChangeKind uint8
-
-const (
-	// RemoveField removes a field, an entry or an item. A map or a list that becomes empty goes too. Of duplicates with equal
-	// values it keeps the first.
-	RemoveField ChangeKind = iota + 1
-	// SetField sets a field to a JSON value. It adds missing parents. Equal parts of a map or a list keep their text.
-	SetField
-	// RenameField gives a field another name. An item gets another value of its merge key.
-	RenameField
-	// QuoteField makes a scalar a string of the characters that the text has.
-	QuoteField
-	// MoveField moves a field with its comments to a path that is not set. It adds missing parents.
-	MoveField
-	// ReplaceField puts a field with another name and value in the place of a field. Comments within the old value go to the parts of
-	// the new value that were there. If there are none, they go above the new field. So do comments within values that the same list
-	// removes.
-	ReplaceField
-)
-
-var (
-	errMissing     = errors.New("it is missing")
-	errIsSet       = errors.New("it is already set")
-	errOverlap     = errors.New("another change edits the same lines")
-	errDiffers     = errors.New("it has duplicates with other values")
-	errNotJSON     = errors.New("the object has a value without a JSON form")
-	errStep        = errors.New("the path does not fit the value")
-	errEmptyObject = errors.New("nothing of the object would remain")
-	errFlow        = errors.New("braces cannot hold its comments; write the object in block style")
-	errAnchor      = errors.New("it has an anchor in use; replace its aliases by the value first")
-	errShared      = errors.New("it comes from a merge key or an alias; set the field itself")
-	errNoChange    = errors.New("unknown kind of change")
-	// errReads is a last resort: the text after the edit would be read as another object.
-	errReads = errors.New("its text cannot be edited safely")
 )
 
 // Change returns the edits that change fields in the object's text. All paths name fields of the present text, also after
@@ -181,10 +128,90 @@ func (c *changer) change(change Change) error {
 	return errNoChange
 }
 
-// encoded returns a JSON value for writing.
-func encoded(value any) (*encode.Value, error) {
-	e := &encode.Encoder{Structs: jsonfields.Structs{}}
-	return e.Value(reflect.ValueOf(value))
+// verify reads the edited text, and returns an error if it is not the changed object.
+func (c *changer) verify(edits []Edit) error {
+	text, start, want := c.extent()
+	edited := &source.Source{File: &source.File{}, Text: applyAt(text, start, edits), JSON: c.JSON}
+	root, err := edited.Nodes()
+	if err != nil || root == nil {
+		return errReads
+	}
+	var b bytes.Buffer
+	if err := source.NewReading(edited).Convert(&b, root); err != nil {
+		return errNotJSON
+	}
+	if !reflect.DeepEqual(fromJSON(b.Bytes()), c.generic(want)) {
+		return errReads
+	}
+	return nil
+}
+
+// lostComments returns the comments that edits lose.
+func (c *changer) lostComments(edits []Edit) (lost []string) {
+	text, start, _ := c.extent()
+	if c.JSON || bytes.IndexByte(text, '#') < 0 {
+		return nil
+	}
+	root, _, err := source.ParseYAML(text)
+	edited, _, errEdited := source.ParseYAML(applyAt(text, start, edits))
+	if err != nil || errEdited != nil {
+		return nil // verify reports the error
+	}
+	before, after := map[string]int{}, map[string]int{}
+	lines := comments(root, before)
+	comments(edited, after)
+	for _, line := range lines {
+		if after[line] < before[line] {
+			lost = append(lost, line)
+			after[line]++
+		}
+	}
+	return lost
+}
+
+// applyAt returns a part of the text from start on with the edits applied.
+func applyAt(text []byte, start int, edits []Edit) []byte {
+	edits = slices.Clone(edits)
+	for i := range edits {
+		edits[i].Start, edits[i].End = edits[i].Start-start, edits[i].End-start
+	}
+	return ApplyEdits(text, edits)
+}
+
+// extent returns the text that holds the object, its start, and what it reads as. It is the object alone where possible, since a List may
+// have thousands of items.
+func (c *changer) extent() (text []byte, start int, want *part) {
+	if item, start, end := c.alone(); item != nil {
+		return c.Data[start:end], start, &part{isKnown: true, kind: encode.Array, parts: []*part{item}}
+	}
+	return c.Data, 0, c.root
+}
+
+// alone returns the object with its lines. The object must be an item of a List in block style, in a text without aliases.
+func (c *changer) alone() (item *part, start, end int) {
+	if len(c.at) == 0 || len(c.aliases) > 0 {
+		return nil, 0, 0
+	}
+	around := c.root
+	for _, step := range c.at {
+		if n := source.Target(around.node); c.IsFlow(n) {
+			return nil, 0, 0
+		}
+		found := c.matches(around, step)
+		if len(found) != 1 {
+			return nil, 0, 0
+		}
+		item, around = found[0], found[0]
+	}
+	if item.node == nil || item.key != nil || c.IsFlow(item.node) {
+		return nil, 0, 0
+	}
+	dash := c.Dash(item.node)
+	if len(bytes.TrimSpace(c.Before(dash))) > 0 {
+		return nil, 0, 0
+	}
+	indent := dash - c.LineStart(dash)
+	return item, c.LineStart(dash), c.Region(c.End(item.node, indent), indent)
 }
 
 // Migration returns the changes that put patches in the place of a TrainJob's overrides. The last field of them gets another name and

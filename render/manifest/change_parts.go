@@ -2,11 +2,13 @@ package manifest
 
 import (
 	"cmp"
+	"reflect"
 	"slices"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/merge/jsonfields"
 	"github.com/trainweld/trainweld/render/manifest/internal/encode"
 	"github.com/trainweld/trainweld/render/manifest/internal/source"
 )
@@ -323,4 +325,10 @@ func (c *changer) prune(p *part) {
 		}
 	}
 	p.isGone = p.isGone || p.isKnown && p.lost && rest == 0
+}
+
+// encoded returns a JSON value for writing.
+func encoded(value any) (*encode.Value, error) {
+	e := &encode.Encoder{Structs: jsonfields.Structs{}}
+	return e.Value(reflect.ValueOf(value))
 }

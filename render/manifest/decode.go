@@ -5,20 +5,13 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"reflect"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
-	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest/internal/source"
 )
-
-// maxObjects limits the objects of a file, so that empty ones cannot fill the memory.
-const maxObjects = 100_000
 
 // Decode reads a stream of YAML documents or JSON values: objects, and Lists of objects. Each item is a Document. It also reads arrays
 // of objects, and reports them: kubectl rejects them. Decode skips empty documents. file names the input in findings; Decode does not open it.
@@ -53,10 +46,44 @@ func DecodeAs(file string, data []byte, kind Kind) ([]*Document, finding.List) {
 	return d.documents, d.findings
 }
 
+// As decodes the document by another API. The copy has its own Findings, and shares the text. As returns the document itself
+// for its own API, and for a kind that the releases do not define.
+func (d *Document) As(api *API) *Document {
+	if d == nil || d.api == api || d.fields == nil || api.shapeOf(d.read) == nil && d.api.shapeOf(d.read) == nil {
+		return d
+	}
+	again := newDecoder(d.File, d.source.File.Data)
+	again.api, again.patches = api, d.read.kind == patchKind
+	from := origin{identity: identity{apiVersion: d.APIVersion, kind: d.ID.Kind}}
+	if again.patches {
+		from = origin{} // a patch has no kind of its own
+	}
+	if n := d.source.Value(d.at, nil); n != nil {
+		again.node(d.source, source.NewReading(d.source), d.at, n, from)
+		d.source.Release() // the copy needs the nodes no longer than Decode does
+	}
+	if len(again.documents) != 1 {
+		return d
+	}
+	other := again.documents[0]
+	if other.Findings = again.findings; d.origin != nil {
+		other.Trace(d.origin)
+	}
+	return other
+}
+
 // DecodeExpanded is DecodeKinds for a caller that reads many files. It also returns the number of bytes that YAML aliases add
 // when expanded, up to [MaxExpanded] for a small file.
 func DecodeExpanded(file string, data []byte, further []Kind) (documents []*Document, findings finding.List, expanded int) {
 	return (*API)(nil).Decode(file, data, further)
+}
+
+// Decode is DecodeExpanded by the API.
+func (a *API) Decode(file string, data []byte, further []Kind) (documents []*Document, findings finding.List, expanded int) {
+	d := newDecoder(file, data)
+	d.further, d.api = further, a
+	d.stream()
+	return d.documents, d.findings, d.expanded
 }
 
 // HasAliases reports whether a file may have YAML aliases. A true may be wrong.
@@ -89,27 +116,6 @@ func Tolerate(findings finding.List, codes ...finding.Code) finding.List {
 	return tolerated
 }
 
-// decoder reads one file.
-type decoder struct {
-	file      *source.File
-	documents []*Document
-	findings  finding.List
-	// further holds the kinds to read in addition to this package's kinds.
-	further []Kind
-	// api is the API to decode by, or nil.
-	api *API
-	// from identifies objects without apiVersion and kind.
-	from origin
-	// patches treats an object without apiVersion and kind as a RuntimePatch.
-	patches bool
-	// expanded counts the bytes that aliases have added so far.
-	expanded int
-}
-
-func newDecoder(name string, data []byte) *decoder {
-	return &decoder{file: &source.File{Name: name, Data: data}}
-}
-
 func (d *decoder) stream() {
 	if f := notText(d.file); f != nil {
 		d.findings = append(d.findings, *f)
@@ -123,65 +129,6 @@ func (d *decoder) stream() {
 	}
 	d.full()
 	d.findings.Sort()
-}
-
-// full reports whether the file has reached a limit. It adds one finding on the limit.
-func (d *decoder) full() bool {
-	var f finding.Finding
-	switch {
-	case len(d.findings) >= maxFindings:
-		f.Message = fmt.Sprintf("has more than %d findings: the rest is not read", maxFindings)
-		f.Remedy.Text = "fix these first"
-	case d.expanded > MaxExpanded:
-		f.Message = fmt.Sprintf("aliases expand it above %d MiB: the rest is not read", MaxExpanded>>20)
-		f.Remedy.Text = "replace YAML aliases by their values"
-	case len(d.documents) >= maxObjects:
-		f.Message = fmt.Sprintf("has more than %d objects: the rest is not read", maxObjects)
-		f.Remedy.Text = "split it into several files"
-	default:
-		return false
-	}
-	f.Code, f.Severity, f.Position = codes.Syntax, finding.Error, fieldpath.Position{File: d.file.Name}
-	if n := len(d.findings); n == 0 || d.findings[n-1].Message != f.Message {
-		d.findings = append(d.findings, f)
-	}
-	return true
-}
-
-// notText returns the reason for not reading a file, or nil.
-func notText(f *source.File) *finding.Finding {
-	finding := &finding.Finding{Code: codes.Syntax, Severity: finding.Error, Position: fieldpath.Position{File: f.Name}}
-	whole := &source.Source{File: f, Text: f.Data, Line: 1, Column: 1}
-	switch nul := bytes.IndexByte(f.Data, 0); {
-	case len(f.Data) > maxFile:
-		return tooLarge(f.Name)
-	case bytes.HasPrefix(f.Data, []byte("\xFF\xFE")) || bytes.HasPrefix(f.Data, []byte("\xFE\xFF")):
-		finding.Position = whole.At(0)
-		finding.Message = "must be UTF-8, not UTF-16"
-		finding.Remedy.Text = "save it as UTF-8"
-	case nul >= 0:
-		finding.Position = whole.At(nul)
-		finding.Message = fmt.Sprintf("must be text: byte %d is NUL", nul+1)
-		finding.Remedy.Text = "name a YAML or JSON file"
-	case !utf8.Valid(f.Data):
-		at := invalidAt(f.Data)
-		finding.Position = whole.At(at)
-		finding.Message = fmt.Sprintf("must be UTF-8: byte %d is invalid", at+1)
-		finding.Remedy.Text = "save it as UTF-8, or name a YAML or JSON file"
-	default:
-		return nil
-	}
-	return finding
-}
-func invalidAt(data []byte) int {
-	for i := 0; i < len(data); {
-		r, n := utf8.DecodeRune(data[i:])
-		if r == utf8.RuneError && n == 1 {
-			return i
-		}
-		i += n
-	}
-	return len(data)
 }
 
 func (d *decoder) chunk(c source.Chunk) {
@@ -308,6 +255,3 @@ func (d *decoder) splitList(s *source.Source, from origin) bool {
 	}
 	return true
 }
-
-// MaxExpanded is the largest number of bytes that YAML aliases may add to one file when expanded. It also suits a whole run.
-const MaxExpanded = 32 << 20

@@ -2,10 +2,10 @@ package manifest
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -17,99 +17,16 @@ import (
 	"github.com/trainweld/trainweld/merge/quantity"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest/internal/source"
+	"github.com/trainweld/trainweld/render/nearest"
 	"github.com/trainweld/trainweld/render/release"
 	"github.com/trainweld/trainweld/schema"
 )
-
-// maxFindings limits the findings of a file, so that a hostile file cannot cause millions.
-const maxFindings = 20_000
-
-// diagnosis walks an object that fails to decode or has doubtful keys. It reports every error of the decoder with its
-// position.
-type diagnosis struct {
-	*source.Reading
-	source    *source.Source
-	object    fieldpath.Object
-	structs   jsonfields.Structs
-	findings  finding.List
-	remaining int            // the number of findings that may still be added
-	path      fieldpath.Path // the path of the current value; findings clone it
-	around    []frame        // the structs around the current value, outermost first
-
-	// api and shape are the release's, or nil. The definition is the current value's in the shape, or nil if the release does
-	// not define the value. The findings of lacking concern fields that the release lacks.
-	api        *API
-	shape      *shape
-	definition *release.Field
-	lacking    finding.List
-
-	isDryRun bool // only whether there is a finding counts
-	isAny    bool // the file may be any, such as one of passwords: no finding repeats a key of its top level
-}
-
-// frame is a struct around the current value.
-type frame struct {
-	typ        reflect.Type
-	node       *yaml.Node
-	pathLength int
-}
 
 // diagnose walks a node as a value of the type t. It returns at most remaining findings.
 func diagnose(s *source.Source, object fieldpath.Object, n *yaml.Node, t reflect.Type, remaining int) finding.List {
 	d := newDiagnosis(s, object, remaining)
 	d.value(n, t, "")
 	return d.findings
-}
-
-func newDiagnosis(s *source.Source, object fieldpath.Object, remaining int) *diagnosis {
-	return &diagnosis{Reading: source.NewReading(s), source: s, object: object, structs: jsonfields.Structs{}, remaining: remaining}
-}
-
-// add reports a finding about the current value and the steps below it.
-func (d *diagnosis) add(f finding.Finding, at *yaml.Node, below ...fieldpath.Step) {
-	d.addTo(&d.findings, f, at, below...)
-}
-
-func (d *diagnosis) addTo(found *finding.List, f finding.Finding, at *yaml.Node, below ...fieldpath.Step) {
-	if d.remaining == 0 {
-		return
-	}
-	d.remaining--
-	f.Path = d.path.Append(below...)
-	f.Object = d.object
-	f.Position = d.source.Position(at)
-	*found = append(*found, f)
-}
-
-// below calls check with the path extended by step, to a value with a definition.
-func (d *diagnosis) below(step fieldpath.Step, definition *release.Field, check func()) {
-	around := d.definition
-	d.path = append(d.path, step)
-	d.define(definition)
-	check()
-	d.path, d.definition = d.path[:len(d.path)-1], around
-}
-
-// define sets the definition of the current value.
-func (d *diagnosis) define(f *release.Field) {
-	if d.definition = f; f != nil && f.Open {
-		d.definition = nil
-	}
-}
-
-// itemDefinition and valueDefinition return the definitions of a list's items and of a map's values.
-func (d *diagnosis) itemDefinition() *release.Field {
-	if d.definition == nil {
-		return nil
-	}
-	return d.definition.Items
-}
-
-func (d *diagnosis) valueDefinition() *release.Field {
-	if d.definition == nil {
-		return nil
-	}
-	return d.definition.Values
 }
 
 // value checks a value against its type. For an untyped value it checks only the keys. mergeKey is the merge key of a
@@ -304,6 +221,23 @@ func (d *diagnosis) keys(n *yaml.Node, step func(string) fieldpath.Step) []sourc
 	return named
 }
 
+// mostClashes is the number of duplicate keys up to which their values are compared.
+const mostClashes = 16
+
+// isRepeated reports whether a duplicate key has the value of the first one.
+func (d *diagnosis) isRepeated(n *yaml.Node, c source.Clash) bool {
+	if d.isDryRun {
+		return false
+	}
+	var values []any
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if name, err := d.Name(n.Content[i]); err == nil && name == c.Name && !d.IsMerge(n.Content[i]) {
+			values = append(values, genericNode(d.Reading, n.Content[i+1]))
+		}
+	}
+	return len(values) > 1 && !slices.ContainsFunc(values, func(v any) bool { return !reflect.DeepEqual(v, values[0]) })
+}
+
 // ambiguousKey warns of a map's key that Kubernetes reads as a different string.
 func (d *diagnosis) ambiguousKey(e source.Entry, step func(string) fieldpath.Step) {
 	key := source.Target(e.Key)
@@ -343,27 +277,82 @@ func (d *diagnosis) items(n *yaml.Node, mergeKey string) []fieldpath.Step {
 	return steps
 }
 
-func firstLine(s string) string {
-	end, _ := source.LineEnd([]byte(s), 0)
-	return s[:end]
+// unknownField reports a key that is not a field of the struct, and suggests a similar field.
+func (d *diagnosis) unknownField(e source.Entry, t reflect.Type) {
+	written := source.Target(e.Key).Value
+	f := finding.Finding{
+		Code: codes.UnknownField, Severity: finding.Error,
+		Message: fmt.Sprintf("unknown field %s", quote(written)),
+	}
+	switch {
+	case formerField(t, e, &f):
+	case d.unpatchable(e.Name, t, &f):
+	default:
+		f.Remedy = d.suggest(e, t)
+	}
+	d.add(f, e.Key, fieldpath.Field(e.Name))
 }
 
-// longestQuote is the largest number of input characters in a message.
-const longestQuote = 60
-
-// clip shortens a string of the input for a message.
-func clip(s string) string {
-	if r := []rune(firstLine(s)); len(r) > longestQuote {
-		return string(r[:longestQuote]) + "…"
+// suggest returns the remedy for an unknown field. It suggests a similar field of the struct, or a field of the same name
+// nearby, or removal.
+func (d *diagnosis) suggest(e source.Entry, t reflect.Type) finding.Remedy {
+	name := e.Name
+	if len(name) > longestName {
+		return finding.Remedy{Do: finding.Remove, Text: "remove it"}
 	}
-	return firstLine(s)
+	names := slices.DeleteFunc(d.structs.Names(t), func(name string) bool { return d.definition != nil && d.definition.Fields[name] == nil })
+	near := nearest.To(name, names)
+	isClear := near != "" && nearest.IsClear(name, near, names)
+	if near != "" && (strings.EqualFold(strings.TrimSuffix(near, "s"), strings.TrimSuffix(name, "s")) || len(near) > 5) {
+		return d.rename(e, near, t, isClear)
+	}
+	if h := d.nearby(name, t); h.text != "" {
+		return d.moveTo(e, h)
+	}
+	if mirror := mirrored(t); mirror != nil {
+		if meant := nearest.To(name, d.structs.Names(mirror)); meant != "" && !slices.Contains(names, meant) {
+			return finding.Remedy{Text: fmt.Sprintf("did you mean %q? No patch may set that: %s", meant, d.setter(meant, mirror))}
+		}
+	}
+	if near != "" {
+		return d.rename(e, near, t, isClear)
+	}
+	for _, known := range names { // such as resources for resourcesPerNode
+		if len(name) > 3 && (strings.HasPrefix(known, name) || strings.HasPrefix(name, known)) {
+			return d.rename(e, known, t, false)
+		}
+	}
+	if len(names) <= mostFields {
+		return finding.Remedy{Do: finding.Remove, Text: "remove it; the fields here are " + strings.Join(names, ", ")}
+	}
+	return finding.Remedy{Do: finding.Remove, Text: "remove it"}
 }
 
-// quote returns a shortened string of the input in double quotes.
-func quote(s string) string {
-	j, err := json.Marshal(clip(s))
-	if err != nil {
-		return `"…"`
+// rename returns the remedy to rename a field. It is certain if the meaning is clear, no field has the name, and the value fits.
+func (d *diagnosis) rename(e source.Entry, meant string, t reflect.Type, isClear bool) finding.Remedy {
+	r := finding.Remedy{Do: finding.Rename, Options: []string{meant}, Text: fmt.Sprintf("did you mean %q?", meant)}
+	f, ok := d.structs.Field(t, meant)
+	r.IsCertain = ok && isClear && !e.Merged && d.isFree(len(d.around)-1, meant) && d.decodesAs(e.Value, f.Type)
+	return r
+}
+
+// moveTo returns the remedy to move a field to a place nearby. It is certain if no other place has such a field, the place is
+// not set, and the value fits.
+func (d *diagnosis) moveTo(e source.Entry, h candidate) finding.Remedy {
+	r := finding.Remedy{Text: fmt.Sprintf("did you mean %s?", h.text)}
+	if h.isOnly && !e.Merged && !d.isSet(h.path) && d.decodesAs(e.Value, h.typ) {
+		r.Do, r.Options, r.IsCertain = finding.Move, []string{h.path.String()}, true
 	}
-	return string(j)
+	return r
+}
+
+// decodesAs reports whether a value decodes as a type.
+func (d *diagnosis) decodesAs(n *yaml.Node, t reflect.Type) bool {
+	if d.isDryRun || d.IsNull(source.Target(n)) {
+		return false
+	}
+	dryRun := newDiagnosis(d.source, d.object, 1)
+	dryRun.isDryRun = true
+	dryRun.value(n, t, "")
+	return dryRun.findings == nil
 }

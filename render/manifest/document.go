@@ -4,7 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/trainweld/trainweld/fieldpath"
@@ -43,6 +47,10 @@ type Document struct {
 	origin Origin
 }
 
+// Origin returns the position of a generated object's field in the source of the object. The lines of the generated text help
+// nobody: each build writes it again.
+type Origin func(d *Document, path fieldpath.Path) fieldpath.Position
+
 // API returns the API by which the document was decoded; it may be nil.
 func (d *Document) API() *API {
 	if d == nil {
@@ -51,30 +59,13 @@ func (d *Document) API() *API {
 	return d.api
 }
 
-// As decodes the document by another API. The copy has its own Findings, and shares the text. As returns the document itself
-// for its own API, and for a kind that the releases do not define.
-func (d *Document) As(api *API) *Document {
-	if d == nil || d.api == api || d.fields == nil || api.shapeOf(d.read) == nil && d.api.shapeOf(d.read) == nil {
-		return d
+// IsNext reports whether the object is of a kind of the Trainer's group that no released controller reads.
+func (d *Document) IsNext() bool {
+	if d == nil {
+		return false
 	}
-	again := newDecoder(d.File, d.source.File.Data)
-	again.api, again.patches = api, d.read.kind == patchKind
-	from := origin{identity: identity{apiVersion: d.APIVersion, kind: d.ID.Kind}}
-	if again.patches {
-		from = origin{} // a patch has no kind of its own
-	}
-	if n := d.source.Value(d.at, nil); n != nil {
-		again.node(d.source, source.NewReading(d.source), d.at, n, from)
-		d.source.Release() // the copy needs the nodes no longer than Decode does
-	}
-	if len(again.documents) != 1 {
-		return d
-	}
-	other := again.documents[0]
-	if other.Findings = again.findings; d.origin != nil {
-		other.Trace(d.origin)
-	}
-	return other
+	group, _, _ := strings.Cut(d.APIVersion, "/")
+	return group == trainerGroup && d.Object == nil && !d.Broken && slices.Contains(unread, d.ID.Kind)
 }
 
 // Fields returns the object of the file as decoded JSON. The map includes values that a Go struct loses, such as an
@@ -86,6 +77,20 @@ func (d *Document) As(api *API) *Document {
 func (d *Document) Fields() (map[string]any, error) {
 	fields, err := d.ReadFields()
 	return runtime.DeepCopyJSON(fields), err
+}
+
+// withoutOld removes these fields from a TrainJob. It changes a copy of spec.
+func withoutOld(fields map[string]any, read *readable) {
+	if read.group != trainerGroup || read.kind != trainer.TrainJobKind {
+		return
+	}
+	if spec, ok := fields["spec"].(map[string]any); ok {
+		spec = maps.Clone(spec)
+		fields["spec"] = spec
+		for _, name := range legacy.Fields() {
+			delete(spec, name)
+		}
+	}
 }
 
 // ReadFields returns what Fields returns, without a copy of its values. Never change them. It is safe for concurrent use.
@@ -185,6 +190,36 @@ func (d *Document) Format() Format {
 func (d *Document) SourceLine(line int) string {
 	s, _ := d.place()
 	return s.File.Line(line)
+}
+
+// Trace makes Position return positions in the sources of a generated object. It also moves the document's findings there. The
+// Origin must not call Position on the same document.
+func (d *Document) Trace(o Origin) {
+	if d == nil || o == nil {
+		return
+	}
+	d.origin = o
+	for i := range d.Findings {
+		f := &d.Findings[i]
+		f.Position = o(d, f.Path)
+		for c := range f.Claims {
+			f.Claims[c].Position = o(d, f.Claims[c].Source)
+		}
+	}
+}
+
+// Text returns a scalar of the file as it is written there, without quotes. It returns false for a missing field, a map and a
+// list.
+func (d *Document) Text(p fieldpath.Path) (string, bool) {
+	s, at := d.place()
+	value := s.Value(at, p)
+	if value == nil {
+		return "", false
+	}
+	if value.Kind == yaml.AliasNode {
+		value = value.Alias
+	}
+	return value.Value, value.Kind == yaml.ScalarNode
 }
 
 // Release frees the index of Position and Has, which takes a hundred times the memory of the text. The index is freed once all

@@ -2,9 +2,7 @@ package manifest
 
 import (
 	"bytes"
-	"encoding/json"
-	"fmt"
-	"iter"
+	"cmp"
 	"reflect"
 	"slices"
 
@@ -14,7 +12,6 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/merge/quantity"
 	"github.com/trainweld/trainweld/merge/tree"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/legacy"
@@ -27,18 +24,6 @@ type list struct {
 	metav1.ListMeta `json:"metadata,omitempty"`
 	Items           []deferredValue `json:"items"`
 }
-
-// deferredValue is a value to decode separately.
-type deferredValue struct{ json.RawMessage }
-
-// origin is the context of a value: the default identity from its List, and the number of lists around it.
-type origin struct {
-	identity
-	lists int
-}
-
-// maxLists limits the nesting of Lists, because each level reads the inner ones again. More than one is unusual.
-const maxLists = 8
 
 // node reads the value of a node, which stands at a path.
 func (d *decoder) node(s *source.Source, r *source.Reading, at fieldpath.Path, n *yaml.Node, from origin) {
@@ -129,6 +114,51 @@ func (d *decoder) object(s *source.Source, r *source.Reading, at fieldpath.Path,
 	document.setObject(kind, o.shape, object)
 }
 
+// diagnose reports the errors of an object, or decodes it without any. The finding f is on its kind, or nil.
+func (d *decoder) diagnose(s *source.Source, at fieldpath.Path, o *objectNode, id identity, f *finding.Finding) {
+	walk := newDiagnosis(s, id.object(), d.remainingFindings())
+	if own := identityOf(o.Reading, o.node); own.apiVersion == "" && own.kind == "" {
+		f = cmp.Or(f, walk.fieldless(id.kind, o.kind.make(), nodeKeys(o.node)))
+	}
+	document := d.add(s, at, id, f, nil)
+	if document.Broken {
+		return
+	}
+	if fields := o.fields(); fields != nil {
+		document.fields, document.read = fields, o.kind
+	}
+	object := o.kind.make()
+	if o.shape != nil {
+		object = o.shape.make()
+	} else if o.isTrainJob() && isOld(o.Reading, o.node) {
+		object = new(legacy.TrainJob)
+		d.findings = append(d.findings, oldAPI(document))
+	}
+	walk.api, walk.shape = d.api, o.shape
+	if o.shape != nil {
+		walk.define(o.shape.fields)
+	}
+	walk.value(o.node, reflect.TypeOf(object), "")
+	found := walk.findings
+	if found.Err() == nil {
+		if err := o.decodePruned(object); err != nil {
+			found = append(found, finding.Finding{
+				Code: codes.WrongType, Severity: finding.Error, Object: document.ID,
+				Position: s.Position(o.node),
+				Message:  "cannot be decoded: " + firstLine(source.Unquoted(err.Error())),
+				Remedy:   finding.Remedy{Text: "compare it with the API reference of " + id.kind},
+			})
+		}
+	}
+	document.Broken = document.Broken || found.Err() != nil
+	found = append(walk.lacking, found...)
+	d.findings = append(d.findings, found...)
+	document.Findings = found
+	if !document.Broken {
+		document.setObject(o.kind, o.shape, object)
+	}
+}
+
 // largestEscape is the number of bytes in JSON for the longest escape of a byte.
 const largestEscape = 6
 
@@ -180,6 +210,22 @@ func (o *objectNode) decodes(into any) bool {
 	return o.Convert(&j, o.node) == nil && unmarshalSafe(j.Bytes(), into) == nil
 }
 
+// decodePruned decodes the object strictly, without the fields that its shape lacks.
+func (o *objectNode) decodePruned(into any) error {
+	var b bytes.Buffer
+	if err := o.Convert(&b, o.node); err != nil {
+		return err
+	}
+	j := b.Bytes()
+	if o.shape != nil {
+		var err error
+		if j, err = o.shape.pruned(j); err != nil {
+			return err
+		}
+	}
+	return unmarshalStrict(j, into)
+}
+
 // setObject sets the decoded object of a document.
 func (document *Document) setObject(kind *readable, shape *shape, object any) {
 	switch o := object.(type) {
@@ -192,112 +238,4 @@ func (document *Document) setObject(kind *readable, shape *shape, object any) {
 	}
 	kind.name(object)
 	document.Object = object
-}
-
-// itemsOf classifies the items of a JSON List.
-func itemsOf(items iter.Seq[*source.Source]) listItems {
-	kind := noItems
-	for item := range items {
-		if kind = objectItems; item.JSON && item.Text[0] != '{' {
-			return otherItems
-		}
-	}
-	return kind
-}
-
-// unmarshalSafe is unmarshalStrict, and returns an error for a quantity that takes too long.
-func unmarshalSafe(j []byte, into any) error { return quantity.Unmarshal(j, into, unmarshalStrict) }
-
-// patchKind is the kind of a RuntimePatch, which has none in the API.
-const patchKind = "RuntimePatch"
-
-// recognize returns the kind of an object. In a file of patches, apiVersion and kind may be missing.
-func (d *decoder) recognize(id *identity, manager string, n *yaml.Node) (*readable, *finding.Finding) {
-	if id.apiVersion != "" && id.kind != "" {
-		return recognize(*id, d.further)
-	}
-	if d.patches && id.apiVersion == "" && id.kind == "" {
-		*id = identity{kind: patchKind, name: manager}
-		return &readable{kind: id.kind, make: func() any { return new(trainer.RuntimePatch) }}, nil
-	}
-	missing := "apiVersion and kind"
-	switch {
-	case id.kind != "":
-		missing = "apiVersion"
-	case id.apiVersion != "":
-		missing = "kind"
-	}
-	f := notAnObject("has no " + missing)
-	switch {
-	case manager != "" && len(missing) > len("apiVersion"):
-		f.Remedy.Do, f.Remedy.Options = finding.Provide, []string{patchKind}
-	case isKustomize(nodeKeys(n)):
-		return nil, nil
-	case isForeign(nodeKeys(n)):
-		f.Remedy.Do = finding.Omit
-	}
-	return nil, f
-}
-
-func notAnObject(message string) *finding.Finding {
-	return &finding.Finding{
-		Code: codes.NotAnObject, Severity: finding.Error, Message: message,
-		Remedy: finding.Remedy{Text: "set apiVersion and kind, or remove the file"},
-	}
-}
-
-// notAnObject reports a value that is not an object.
-func (d *decoder) notAnObject(s *source.Source, at fieldpath.Path, message string) {
-	if d.isToolFile() {
-		return
-	}
-	f := notAnObject(message)
-	if !bytes.Contains(s.Text, []byte("apiVersion")) {
-		f.Remedy.Do = finding.Omit
-	}
-	if f.Position = s.Position(s.Find(at, nil)); f.Position.Column == 0 {
-		f.Position = s.At(len(s.Text) - len(bytes.TrimLeft(s.Text, " \t\r\n"))) // a value that only one of the libraries reads
-	}
-	d.findings = append(d.findings, *f)
-}
-
-// isToolFile reports whether the file belongs to another tool. A file of patches is one of this program.
-func (d *decoder) isToolFile() bool { return !d.patches && isToolFile(d.file.Name) }
-
-// add appends a document, with a finding on its kind. object is nil for other kinds.
-func (d *decoder) add(s *source.Source, at fieldpath.Path, id identity, f *finding.Finding, object any) *Document {
-	document := &Document{
-		File: d.file.Name, ID: id.object(), APIVersion: id.apiVersion, Object: object, source: s, at: at, api: d.api,
-	}
-	if f != nil && (f.Code != codes.NotAnObject || !d.isToolFile()) {
-		f.Object = document.ID
-		f.Position = s.Position(s.Find(at, f.Path))
-		d.findings = append(d.findings, *f)
-		document.Broken = f.Severity == finding.Error
-	}
-	if id.kind != "" {
-		s.InUse.Add(1)
-		d.documents = append(d.documents, document)
-	}
-	return document
-}
-
-// tooLarge reports a document above the limit of an API server.
-func (d *decoder) tooLarge(s *source.Source, size int) bool {
-	if size <= source.MaxDocument {
-		return false
-	}
-	d.rejectText(s.Position(nil), fmt.Sprintf("the document has %.1f MiB: must have at most 3 MiB, as in the API server", float64(size)/(1<<20)),
-		`split it with "---", or convert a large List to JSON`)
-	return true
-}
-
-// rejectText reports text that no object is read from.
-func (d *decoder) rejectText(at fieldpath.Position, message, help string) {
-	d.findings = append(d.findings, finding.Finding{
-		Code: codes.Syntax, Severity: finding.Error, Position: at, Message: message, Remedy: finding.Remedy{Text: help},
-	})
-}
-func (d *decoder) tooManyLists(s *source.Source, at fieldpath.Path) {
-	d.rejectText(s.Position(s.Find(at, nil)), fmt.Sprintf("has Lists nested more than %d deep", maxLists), "use one List")
 }

@@ -2,10 +2,8 @@ package manifest
 
 import (
 	"fmt"
-	"maps"
 	"strings"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/trainweld/trainweld/fieldpath"
@@ -15,20 +13,6 @@ import (
 	"github.com/trainweld/trainweld/render/manifest/internal/source"
 	"github.com/trainweld/trainweld/render/release"
 )
-
-// withoutOld removes these fields from a TrainJob. It changes a copy of spec.
-func withoutOld(fields map[string]any, read *readable) {
-	if read.group != trainerGroup || read.kind != trainer.TrainJobKind {
-		return
-	}
-	if spec, ok := fields["spec"].(map[string]any); ok {
-		spec = maps.Clone(spec)
-		fields["spec"] = spec
-		for _, name := range legacy.Fields() {
-			delete(spec, name)
-		}
-	}
-}
 
 // isOld reports whether a TrainJob's spec has one of these fields.
 func isOld(r *source.Reading, n *yaml.Node) bool {

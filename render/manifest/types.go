@@ -1,10 +1,13 @@
 package manifest
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"reflect"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -15,6 +18,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge/jsonfields"
+	"github.com/trainweld/trainweld/merge/quantity"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest/internal/source"
 )
@@ -142,4 +146,74 @@ func isYes(word string) bool {
 		return true
 	}
 	return false
+}
+
+// repairType makes the remedy for a wrong type certain, if the value has one meaning as the right type.
+func (d *diagnosis) repairType(r *finding.Remedy, n *yaml.Node, t reflect.Type) {
+	if n.Kind != yaml.ScalarNode || strings.Contains(n.Value, "{{") {
+		return
+	}
+	bare := source.KindOf(n, d.Reading) != "string"
+	switch {
+	case bare && t.Kind() == reflect.String:
+		if _, err := d.Scalar(n); err == nil {
+			r.Do, r.IsCertain = finding.Quote, true
+		}
+		return
+	case bare && !isInteger(t):
+		return
+	case slices.Equal(d.path, fieldpath.Fields("spec", "trainer", "numProcPerNode")) && n.Value == "auto":
+		// It is the default. An empty trainer would go as well, without which the torch policy does nothing.
+		r.Do, r.IsCertain = finding.Remove, len(source.Target(d.around[len(d.around)-1].node).Content) > 2
+		return
+	}
+	text, ok := d.Text(n)
+	if !ok {
+		return
+	}
+	if option := onlyMeaning(text, t); option != "" && unmarshalSafe([]byte(option), reflect.New(t).Interface()) == nil {
+		r.Do, r.Options, r.IsCertain = finding.SetValue, []string{option}, true
+	}
+}
+
+// onlyMeaning returns the JSON of the only value of a type that a scalar can mean, or "".
+func onlyMeaning(text string, t reflect.Type) string {
+	trimmed := strings.TrimSpace(text)
+	switch {
+	case t == reflect.TypeFor[resource.Quantity]():
+		if q := meantQuantity(trimmed); q != "" {
+			return strconv.Quote(q)
+		}
+	case isInteger(t):
+		if i, err := strconv.ParseInt(trimmed, 10, 64); err == nil {
+			return strconv.FormatInt(i, 10)
+		}
+		const exact = 1 << 53
+		if f, err := strconv.ParseFloat(trimmed, 64); err == nil && f == math.Trunc(f) && math.Abs(f) < exact {
+			return strconv.FormatInt(int64(f), 10)
+		}
+	case t.Kind() == reflect.Bool:
+		if word := strings.ToLower(trimmed); word == "true" || word == "false" {
+			return word
+		}
+	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.String:
+		// A string with spaces may mean several items.
+		if j, err := json.Marshal([]string{text}); err == nil && text != "" && !strings.ContainsAny(text, " \t\n,;") {
+			return string(j)
+		}
+	}
+	return ""
+}
+
+// meantQuantity returns a quantity without the spaces and the B of bytes, in the case of its suffix, or "".
+func meantQuantity(text string) string {
+	m := regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?) *([KkMmGgTtPpEe])[iI][bB]?$`).FindStringSubmatch(text)
+	if m == nil {
+		return ""
+	}
+	q := m[1] + strings.ToUpper(m[2]) + "i"
+	if _, err := quantity.Parse(q); err != nil {
+		return ""
+	}
+	return q
 }

@@ -18,22 +18,6 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// unknownField reports a key that is not a field of the struct, and suggests a similar field.
-func (d *diagnosis) unknownField(e source.Entry, t reflect.Type) {
-	written := source.Target(e.Key).Value
-	f := finding.Finding{
-		Code: codes.UnknownField, Severity: finding.Error,
-		Message: fmt.Sprintf("unknown field %s", quote(written)),
-	}
-	switch {
-	case formerField(t, e, &f):
-	case d.unpatchable(e.Name, t, &f):
-	default:
-		f.Remedy = d.suggest(e, t)
-	}
-	d.add(f, e.Key, fieldpath.Field(e.Name))
-}
-
 // lacks reports a field that the API's release lacks, but another release or, with typed, its Go type has. Any other field is a
 // mistake in every release.
 func (d *diagnosis) lacks(e source.Entry, typed bool) bool {
@@ -80,44 +64,6 @@ func (d *diagnosis) replacement(names []string) release.Overrides {
 
 // mostFields is the largest number of fields that a remedy lists.
 const mostFields = 12
-
-// longestName is the longest key that is compared with field names.
-const longestName = 64
-
-// suggest returns the remedy for an unknown field. It suggests a similar field of the struct, or a field of the same name
-// nearby, or removal.
-func (d *diagnosis) suggest(e source.Entry, t reflect.Type) finding.Remedy {
-	name := e.Name
-	if len(name) > longestName {
-		return finding.Remedy{Do: finding.Remove, Text: "remove it"}
-	}
-	names := slices.DeleteFunc(d.structs.Names(t), func(name string) bool { return d.definition != nil && d.definition.Fields[name] == nil })
-	near := nearest.To(name, names)
-	isClear := near != "" && nearest.IsClear(name, near, names)
-	if near != "" && (strings.EqualFold(strings.TrimSuffix(near, "s"), strings.TrimSuffix(name, "s")) || len(near) > 5) {
-		return d.rename(e, near, t, isClear)
-	}
-	if h := d.nearby(name, t); h.text != "" {
-		return d.moveTo(e, h)
-	}
-	if mirror := mirrored(t); mirror != nil {
-		if meant := nearest.To(name, d.structs.Names(mirror)); meant != "" && !slices.Contains(names, meant) {
-			return finding.Remedy{Text: fmt.Sprintf("did you mean %q? No patch may set that: %s", meant, d.setter(meant, mirror))}
-		}
-	}
-	if near != "" {
-		return d.rename(e, near, t, isClear)
-	}
-	for _, known := range names { // such as resources for resourcesPerNode
-		if len(name) > 3 && (strings.HasPrefix(known, name) || strings.HasPrefix(name, known)) {
-			return d.rename(e, known, t, false)
-		}
-	}
-	if len(names) <= mostFields {
-		return finding.Remedy{Do: finding.Remove, Text: "remove it; the fields here are " + strings.Join(names, ", ")}
-	}
-	return finding.Remedy{Do: finding.Remove, Text: "remove it"}
-}
 
 // candidate is a place of a field with a name, as a path or, within lists, as text only.
 type candidate struct {
@@ -204,4 +150,26 @@ func formerField(t reflect.Type, e source.Entry, f *finding.Finding) bool {
 		f.Remedy = finding.Remedy{Do: finding.Remove, Text: "remove it: the policy counts the node's devices, as for auto"}
 	}
 	return true
+}
+
+// fieldless returns a finding if an object has no field of its assumed kind, not even at a wrong place. The file may be any, such as one
+// of passwords, so the finding repeats no key.
+func (d *diagnosis) fieldless(kind string, object any, keys []string) *finding.Finding {
+	t := jsonfields.Concrete(reflect.TypeOf(object))
+	if d.isAny = t.Kind() != reflect.Struct; d.isAny || len(keys) == 0 {
+		return nil
+	}
+	fields := d.structs.Names(t)
+	isMisplaced := func(key string) bool {
+		under, _, _, _ := d.under(key, t)
+		return under != "" || key == string(release.RuntimePatches)
+	}
+	if nearest.Any(keys, fields) || slices.ContainsFunc(keys, isMisplaced) {
+		return nil
+	}
+	f := notAnObject("has no field of a " + kind)
+	if f.Remedy.Text = "name another file"; len(fields) <= mostFields {
+		f.Remedy.Text = "set one of its fields, which are " + strings.Join(fields, ", ") + ", or name another file"
+	}
+	return f
 }

@@ -7,6 +7,8 @@ import (
 	"reflect"
 
 	kjson "sigs.k8s.io/json"
+
+	"github.com/trainweld/trainweld/merge/quantity"
 )
 
 // unmarshalStrict decodes JSON strictly and case-sensitively, like an API server. into points to a zero value.
@@ -50,3 +52,17 @@ func dropNulls(value any) {
 		}
 	}
 }
+
+// unmarshalSafe is unmarshalStrict, and returns an error for a quantity that takes too long.
+func unmarshalSafe(j []byte, into any) error { return quantity.Unmarshal(j, into, unmarshalStrict) }
+
+// untyped decodes JSON, and keeps the digits of numbers.
+func untyped(j []byte) (value any, err error) {
+	decoder := json.NewDecoder(bytes.NewReader(j))
+	decoder.UseNumber()
+	err = decoder.Decode(&value)
+	return value, err
+}
+
+// deferredValue is a value to decode separately.
+type deferredValue struct{ json.RawMessage }

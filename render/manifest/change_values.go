@@ -3,8 +3,6 @@ package manifest
 import (
 	"bytes"
 	"encoding/json"
-	"reflect"
-	"slices"
 
 	"go.yaml.in/yaml/v3"
 
@@ -57,92 +55,6 @@ func fromJSON(j []byte) any {
 		return errNotJSON
 	}
 	return value
-}
-
-// verify reads the edited text, and returns an error if it is not the changed object.
-func (c *changer) verify(edits []Edit) error {
-	text, start, want := c.extent()
-	edited := &source.Source{File: &source.File{}, Text: applyAt(text, start, edits), JSON: c.JSON}
-	root, err := edited.Nodes()
-	if err != nil || root == nil {
-		return errReads
-	}
-	var b bytes.Buffer
-	if err := source.NewReading(edited).Convert(&b, root); err != nil {
-		return errNotJSON
-	}
-	if !reflect.DeepEqual(fromJSON(b.Bytes()), c.generic(want)) {
-		return errReads
-	}
-	return nil
-}
-
-// lostComments returns the comments that edits lose.
-func (c *changer) lostComments(edits []Edit) (lost []string) {
-	text, start, _ := c.extent()
-	if c.JSON || bytes.IndexByte(text, '#') < 0 {
-		return nil
-	}
-	root, _, err := source.ParseYAML(text)
-	edited, _, errEdited := source.ParseYAML(applyAt(text, start, edits))
-	if err != nil || errEdited != nil {
-		return nil // verify reports the error
-	}
-	before, after := map[string]int{}, map[string]int{}
-	lines := comments(root, before)
-	comments(edited, after)
-	for _, line := range lines {
-		if after[line] < before[line] {
-			lost = append(lost, line)
-			after[line]++
-		}
-	}
-	return lost
-}
-
-// applyAt returns a part of the text from start on with the edits applied.
-func applyAt(text []byte, start int, edits []Edit) []byte {
-	edits = slices.Clone(edits)
-	for i := range edits {
-		edits[i].Start, edits[i].End = edits[i].Start-start, edits[i].End-start
-	}
-	return ApplyEdits(text, edits)
-}
-
-// extent returns the text that holds the object, its start, and what it reads as. It is the object alone where possible, since a List may
-// have thousands of items.
-func (c *changer) extent() (text []byte, start int, want *part) {
-	if item, start, end := c.alone(); item != nil {
-		return c.Data[start:end], start, &part{isKnown: true, kind: encode.Array, parts: []*part{item}}
-	}
-	return c.Data, 0, c.root
-}
-
-// alone returns the object with its lines. The object must be an item of a List in block style, in a text without aliases.
-func (c *changer) alone() (item *part, start, end int) {
-	if len(c.at) == 0 || len(c.aliases) > 0 {
-		return nil, 0, 0
-	}
-	around := c.root
-	for _, step := range c.at {
-		if n := source.Target(around.node); c.IsFlow(n) {
-			return nil, 0, 0
-		}
-		found := c.matches(around, step)
-		if len(found) != 1 {
-			return nil, 0, 0
-		}
-		item, around = found[0], found[0]
-	}
-	if item.node == nil || item.key != nil || c.IsFlow(item.node) {
-		return nil, 0, 0
-	}
-	dash := c.Dash(item.node)
-	if len(bytes.TrimSpace(c.Before(dash))) > 0 {
-		return nil, 0, 0
-	}
-	indent := dash - c.LineStart(dash)
-	return item, c.LineStart(dash), c.Region(c.End(item.node, indent), indent)
 }
 
 // valueOf returns the value of a part for writing.
@@ -233,4 +145,15 @@ func lastLine(n *yaml.Node) int {
 		n = n.Content[len(n.Content)-1]
 	}
 	return n.Line
+}
+
+// quotedLike gives a string of one line the quotes of a scalar in the text.
+func quotedLike(v *encode.Value, n *yaml.Node) *encode.Value {
+	style := n.Style & (yaml.SingleQuotedStyle | yaml.DoubleQuotedStyle)
+	if n.Kind != yaml.ScalarNode || v.Kind != encode.Text || style == 0 || !encode.IsOneLine(v.Text) {
+		return v
+	}
+	styled := *v
+	styled.Note = &encode.Note{Text: style, HasText: true}
+	return &styled
 }
