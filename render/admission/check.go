@@ -7,60 +7,14 @@ import (
 	"slices"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/codes"
-	"github.com/trainweld/trainweld/render/compose"
-	"github.com/trainweld/trainweld/render/legacy"
 	"github.com/trainweld/trainweld/render/release"
-	"github.com/trainweld/trainweld/render/runtimepatch"
 )
-
-// Input is a TrainJob with its runtime, further patches and the settings for their check.
-type Input struct {
-	// Release is the release of the Trainer, with its JobSet; nil means the latest one.
-	Release *release.Release
-	// TrainJob is the object as decoded from JSON or YAML, or as Encode returns it for a Go value. Check does not
-	// change it. For an earlier release it is an object of its definition, with the overrides that it reads.
-	TrainJob map[string]any
-	// Runtime is the runtime that the TrainJob names. If it is nil, Check checks only the TrainJob itself. The caller
-	// reports a missing runtime.
-	Runtime *Runtime
-	// Live is the runtime in the cluster, if Runtime is the Trainer's snapshot of it. Check warns if they differ.
-	Live *Runtime
-	// Patches are further managers' patches. They follow the TrainJob's own patches, in this order.
-	Patches []trainer.RuntimePatch
-	// Layers are the settings in fields of an earlier API, which TrainJob must not contain. It is nil for one of
-	// today's API. See render.Input. A Release with overrides ignores Layers, and reads them in TrainJob.
-	Layers render.Layers
-	// Rules compose the values of several managers, see render.Input.
-	Rules compose.Rules
-	// Earlier holds fields of earlier releases, see render.Input. With a Release, Check takes these from TrainJob and
-	// Runtime instead.
-	Earlier legacy.Earlier
-	// Namespace is the namespace of an object without one; the empty string means "default".
-	Namespace string
-	// OnConflict selects how to report conflicts between managers.
-	OnConflict render.OnConflict
-	// ForceManagers are managers that win all their conflicts, each with a warning, see runtimepatch.Force. The cluster has
-	// no such option, so Check then checks a TrainJob after these decisions.
-	ForceManagers []string
-	// FeatureGates are the feature gates of the Trainer's controller.
-	FeatureGates render.FeatureGates
-	// PriorityClasses are the names of the existing classes, except the two of the system.
-	PriorityClasses []string
-	// RuntimeClasses are the names of the existing classes.
-	RuntimeClasses []string
-}
-
-func (in Input) namespace() string {
-	if in.Namespace == "" {
-		return "default"
-	}
-	return in.Namespace
-}
 
 // Check sends a TrainJob through admission and through the controllers, and returns all findings. An error is an
 // object that the cluster rejects, now or when a controller creates it. A TrainJob that can never run, and a conflict
@@ -77,38 +31,6 @@ func Check(ctx context.Context, in Input) finding.List {
 	c.checkControllers(ctx)
 	return c.result()
 }
-
-// checker checks one TrainJob.
-type checker struct {
-	findings
-	in  Input
-	job *object // nil if its metadata or its Go type cannot be decoded
-	// typed is the TrainJob with defaults and further patches.
-	typed *trainer.TrainJob
-	// overrides are the overrides of a release that reads them instead of patches.
-	overrides *legacy.Overrides
-	merging   *render.Merging
-	// merged is the runtime's template with all patches, and later with the writes of the policies. It is nil if the cluster's merge
-	// fails.
-	merged *runtimepatch.Result
-	output *render.Output // nil before the policies
-	owners fieldOwners
-	causes []cause
-	// causeAt maps a field to the first cause there, counted from 1.
-	causeAt map[string]int
-	// rejected are the findings of the runtime.
-	rejected findings
-}
-
-func newChecker(in Input) *checker {
-	c := &checker{in: in}
-	if in.Runtime != nil {
-		c.rejected.all = in.Runtime.findings
-	}
-	return c
-}
-
-func (c *checker) release() *release.Release { return c.in.Release.Or() }
 
 // admit applies the TrainJob: decoding, the mutating webhook, then validation.
 func (c *checker) admit(ctx context.Context, old *checker) {
@@ -259,21 +181,6 @@ func (c *checker) isManagedElsewhere(out *render.Output, code finding.Code) bool
 	return slices.Contains(ofJobs, code) && out.JobSet != nil && isOfOtherController(out.JobSet)
 }
 
-// renderInput returns the TrainJob over a runtime.
-func (c *checker) renderInput(r *Runtime) render.Input {
-	in := render.Input{TrainJob: c.typed, Runtime: &r.spec, Layers: c.in.Layers, Earlier: c.in.Earlier, Rules: c.in.Rules}
-	if c.in.Release != nil {
-		in.Earlier.TorchNumProcPerNode = r.processes
-	}
-	return in
-}
-
-// merge merges the patches over the runtime's template, as rendering does.
-func (c *checker) merge() {
-	c.merging = render.Merge(c.renderInput(c.in.Runtime), render.Options{Release: c.in.Release, OnConflict: c.in.OnConflict, ForceManagers: c.in.ForceManagers, FeatureGates: c.in.FeatureGates, Owners: true})
-	c.merged, c.output, c.owners = c.merging.Result, nil, fieldOwners{}
-}
-
 // refersToRuntime reports a TrainJob that names another runtime than the given one, or an invalid one.
 func (c *checker) refersToRuntime() bool {
 	var known render.Runtimes
@@ -285,23 +192,26 @@ func (c *checker) refersToRuntime() bool {
 	return missing == nil
 }
 
-// reported reports whether a finding of another package repeats an earlier one. The earlier one has the same code, at
-// the field or above it. For variables to inject, the webhook reports another field.
-func (c *checker) reported(f finding.Finding) bool {
-	if f.Code == codes.EnvInjection {
-		return c.has(c.job.id, fieldpath.Fields("spec", "runtimeRef"), f.Code) // the path that the webhook prints
+// QueueLabel names Kueue's queue of a job (Kueue v0.15.0 pkg/controller/constants).
+const QueueLabel = "kueue.x-k8s.io/queue-name"
+
+// ignoredRuntime warns that a changed runtime does not reach an existing TrainJob. It also warns that Kueue counts the Pods of the changed
+// runtime.
+func (c *checker) ignoredRuntime(kept, r *Runtime) {
+	if kept == nil || c.job.release.RuntimeRead == release.LiveRuntime || r == nil || r == kept || r.id != kept.id || equality.Semantic.DeepEqual(r.spec, kept.spec) {
+		return
 	}
-	return c.findings.reported(f) || c.rejected.reported(f)
-}
-
-// result returns the findings, except findings that another one supersedes.
-func (c *checker) result() finding.List {
-	return slices.DeleteFunc(c.all, c.set().Supersedes)
-}
-
-// set returns the findings so far as a set.
-func (c *checker) set() *codes.Set {
-	var s codes.Set
-	s.Add(c.all...)
-	return &s
+	c.report(codes.UpdateIgnored, finding.Warning, fieldpath.Fields("spec", "runtimeRef"),
+		fmt.Sprintf("%s has changed: the Trainer uses its snapshot from the creation of the TrainJob", r.id), "delete the TrainJob, and create it again to use the changed runtime")
+	in := c.renderInput(kept)
+	in.Live = &r.spec
+	sets, _ := render.PodSets(in, render.Options{Release: c.in.Release, OnConflict: render.Last, ForceManagers: c.in.ForceManagers, FeatureGates: c.in.FeatureGates})
+	for _, set := range sets {
+		for _, f := range set.Findings {
+			if c.typed.Labels[QueueLabel] == "" {
+				f.Severity = finding.Note
+			}
+			c.add(f)
+		}
+	}
 }

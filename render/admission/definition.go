@@ -161,3 +161,16 @@ func compileVersion(crd *apiextensionsv1.CustomResourceDefinition, version *apie
 		onCreate:   rules,
 	}, nil
 }
+
+// object is one custom resource during its admission.
+type object struct {
+	*definition
+	id     fieldpath.Object
+	fields map[string]any
+	// undecodable means that the object cannot be decoded, since its metadata has a wrong type.
+	undecodable bool
+	names       itemNames
+}
+
+// itemNames counts the items of lists by their keys. The first item identifies a list.
+type itemNames map[*any]map[string]int

@@ -13,14 +13,14 @@
 //
 //	definition.go       the custom resource definitions, embedded
 //	create.go           the rules of a definition that matter for a new object
-//	object.go           the API server: unknown fields, defaults, schema, unique keys, rules
+//	object.go           the API server: unknown fields, defaults, schema, unique keys, rules; schema.go has the findings
 //	earlier.go          the fields that only earlier releases have
 //	runtime.go          the Trainer's webhook for runtimes
 //	trainjob.go         the Trainer's webhook for TrainJobs: the runtime's jobs; stamp.go has the time stamp
 //	policies.go         the same webhook: torch, torchtune, mpi, xgboost, flux, volcano
 //	gang.go             the Trainer's controller: the deadline, and a gang without Pods
 //	jobset.go           the JobSet, rendered by package render: its definition and its webhook
-//	children.go         the Jobs, Pods and volume claims, with classes.go
+//	children.go         the Jobs, Pods and volume claims
 //	internal/jobapi     the Job API
 //	internal/podapi     the Pod API
 //	update.go           all stages again, for a change, with reapply.go

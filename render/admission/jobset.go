@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"slices"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -18,7 +17,6 @@ import (
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/admission/internal/apirule"
-	"github.com/trainweld/trainweld/render/admission/internal/jobapi"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/release"
 	"github.com/trainweld/trainweld/render/runtimepatch"
@@ -72,142 +70,6 @@ func claimAsPrinted(path fieldpath.Path) fieldpath.Path {
 	printed := slices.Clone(path[:depth+1])
 	printed[depth-2], printed[depth] = fieldpath.Field("template"), fieldpath.Field("name")
 	return printed
-}
-
-// cause is an error on the TrainJob or its runtime that causes later errors, and its field in the JobSet.
-type cause struct {
-	finding int
-	at      fieldpath.Path
-	// hasExactPath means that the finding already has the path of the field that the cluster names.
-	hasExactPath bool
-}
-
-// findCauses collects the causes, after all findings before the JobSet.
-func (c *checker) findCauses() {
-	for i := range c.all {
-		f := &c.all[i]
-		if f.Severity != finding.Error {
-			continue
-		}
-		switch f.Code {
-		case codes.UnknownJob, codes.UnknownContainer, codes.ValueAndValueFrom, codes.EnvWithoutName,
-			codes.TwoSources, codes.DuplicateItem, codes.Union, codes.Directive, codes.PortsTakenForOne:
-			if at, ok := templatePath(*f); ok {
-				c.addCause(cause{finding: i, at: at})
-			} else if c.in.Layers != nil {
-				for _, at := range c.in.Layers.Reach(f.Path) {
-					c.addCause(cause{finding: i, at: at, hasExactPath: true})
-				}
-			}
-		}
-	}
-}
-
-// addDownstream adds a finding on an object that a controller makes, with the origin of its value. The argument path is its
-// field in the JobSet. An earlier finding may report the cause, such as a patch of an unknown container. Then late
-// extends the path of that finding instead, up to the field that the cluster will name.
-func (c *checker) addDownstream(f finding.Finding, path fieldpath.Path) {
-	if cause := c.causeOf(path); cause != nil {
-		if !cause.hasExactPath {
-			c.change(cause.finding, func(earlier *finding.Finding) {
-				earlier.Path = jobapi.PrintedPath(f.Code, earlier.Path.Append(path[len(cause.at):]...))
-			})
-			cause.hasExactPath = true
-		}
-		return
-	}
-	if f.Severity == finding.Error && c.managedElsewhere() {
-		f.Severity = finding.Warning
-	}
-	claim := c.origin(path)
-	if f.Code == codes.JobSetName && len(validation.IsDNS1035Label(nameOf(path[2]))) == 0 && path[len(path)-1] == fieldpath.Field("name") {
-		claim = merge.Claim{Layer: runtimepatch.TrainJobLayer, Value: merge.Presence{}, Source: fieldpath.Fields("metadata", "name")}
-	}
-	if f.Severity == finding.Error && c.explained(f, claim) {
-		return
-	}
-	f.Claims = append(f.Claims, claim)
-	c.add(f)
-}
-
-// managedElsewhere reports whether this cluster's Trainer leaves the TrainJob to another controller.
-func (c *checker) managedElsewhere() bool {
-	if !c.job.release.ManagedBy {
-		return false
-	}
-	by := finding.Finding{Code: codes.ManagedByOther, Object: c.job.id, Path: fieldpath.Fields("spec", "managedBy")}
-	return c.findings.reported(by) && c.errorAt(fieldRefOf(by), func(e *finding.Finding) bool { return e.Code == by.Code }) < 0
-}
-
-func (c *checker) addCause(cause cause) {
-	if c.causeAt == nil {
-		c.causeAt = map[string]int{}
-	}
-	if at := cause.at.String(); c.causeAt[at] == 0 {
-		c.causes = append(c.causes, cause)
-		c.causeAt[at] = len(c.causes)
-	}
-}
-
-// causeOf returns the first cause at the path or above it, or nil.
-func (c *checker) causeOf(path fieldpath.Path) *cause {
-	first := 0
-	for n := 0; n <= len(path) && len(c.causes) > 0; n++ {
-		if i := c.causeAt[path[:n].String()]; i > 0 && (first == 0 || i < first) {
-			first = i
-		}
-	}
-	if first == 0 {
-		return nil
-	}
-	return &c.causes[first-1]
-}
-
-// explained reports whether an earlier stage reported an error on the same field of the input.
-func (c *checker) explained(f finding.Finding, claim merge.Claim) bool {
-	const anything = 2 // an error on .spec.template explains too much
-	if claim.Layer == runtimepatch.RuntimeLayer && c.rejected.errorAbove(claim.Source, anything) {
-		return true
-	}
-	lost := c.firstError(c.job.id, claim.Source, func(e *finding.Finding) bool { return e.Code == codes.FileKeyRef })
-	first := -1
-	if claim.Layer != runtimepatch.RuntimeLayer {
-		first = c.errorAt(fieldRef{c.job.id, claim.Source.String()}, func(e *finding.Finding) bool { return len(e.Claims) == 0 })
-	}
-	if f.Object.Kind != "JobSet" && (first < 0 || lost >= 0) {
-		if i := c.claimed(claim); first < 0 || i >= 0 && i < first {
-			first = i
-		}
-	}
-	if lost >= 0 && (first < 0 || lost < first) {
-		// The controller loses the source, which causes this error. Report it once, at the field that the cluster
-		// names.
-		c.change(lost, func(earlier *finding.Finding) {
-			earlier.Object, earlier.Path, earlier.Claims = f.Object, f.Path, []merge.Claim{claim}
-		})
-		return true
-	}
-	return first >= 0 || f.Code == codes.NeverCreated && c.errorWithin(f.Object, f.Path)
-}
-
-// templatePath returns the path of a finding in the template, and so in the JobSet. The finding concerns the runtime
-// or a patch.
-func templatePath(f finding.Finding) (fieldpath.Path, bool) {
-	if codes.IsDispute(f.Code) || f.Code == codes.Composed {
-		return f.Path, true
-	}
-	if f.Object.Kind != trainer.TrainJobKind {
-		template := fieldpath.Fields("spec", "template")
-		if !f.Path.HasPrefix(template) {
-			return nil, false
-		}
-		return f.Path[len(template):], true
-	}
-	patch := runtimepatch.PatchPath("")
-	if len(f.Path) < len(patch) || !f.Path.HasPrefix(fieldpath.Fields("spec", "runtimePatches")) {
-		return nil, false
-	}
-	return f.Path[len(patch):], true
 }
 
 // AdmitJobSet sends a JobSet through admission and through its controller. The stages are its definition, the JobSet
@@ -408,9 +270,4 @@ func (d *definition) checkDependsOn(job *jobset.ReplicatedJob, first bool, earli
 				fmt.Sprintf("replicatedJob: %s cannot depend on replicatedJob: %s", job.Name, dependency.Name), "use an earlier job, or move the job after it")
 		}
 	}
-}
-
-func nameOf(step fieldpath.Step) string {
-	_, name, _ := step.Item()
-	return name
 }

@@ -38,16 +38,6 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// object is one custom resource during its admission.
-type object struct {
-	*definition
-	id     fieldpath.Object
-	fields map[string]any
-	// undecodable means that the object cannot be decoded, since its metadata has a wrong type.
-	undecodable bool
-	names       itemNames
-}
-
 // decode handles a request as the API server does: it prunes unknown fields, drops invalid nulls and fills in
 // defaults. It does not change raw; the object may share values with it. It reports the pruned fields, which strict field
 // validation rejects.

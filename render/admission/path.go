@@ -82,9 +82,6 @@ func longestKey(text string, entries map[string]any) string {
 	return text
 }
 
-// itemNames counts the items of lists by their keys. The first item identifies a list.
-type itemNames map[*any]map[string]int
-
 // item returns the step to an item of a list. It uses the item's key if the key is unique, else its position.
 func (o *object) item(list []any, i int, of *structuralschema.Structural) fieldpath.Step {
 	if of == nil || of.XListType == nil || *of.XListType != "map" || len(of.XListMapKeys) != 1 || i >= len(list) {
@@ -108,4 +105,9 @@ func (o *object) item(list []any, i int, of *structuralschema.Structural) fieldp
 		return fieldpath.Item(key, own)
 	}
 	return fieldpath.Index(i)
+}
+
+func mapOf(object map[string]any, field string) map[string]any {
+	fields, _ := object[field].(map[string]any)
+	return fields
 }

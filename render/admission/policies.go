@@ -259,7 +259,7 @@ func (c *checker) flux(p *trainer.FluxMLPolicySource) {
 const volcanoQueue = "scheduling.volcano.sh/queue-name"
 
 // volcano checks the only rule that needs no cluster. The other rule, that the PriorityClasses exist, is in
-// classes.go.
+// children.go.
 func (c *checker) volcano() {
 	if queue, ok := c.merged.Template.Annotations[volcanoQueue]; ok && queue == "" {
 		c.add(finding.Finding{
@@ -269,6 +269,16 @@ func (c *checker) volcano() {
 			Claims: []merge.Claim{c.origin(fieldpath.Fields("metadata", "annotations").Append(fieldpath.Key(volcanoQueue)))},
 		})
 	}
+}
+
+// replicatedJob returns the job of that name, or nil. Names are unique in an admitted runtime.
+func replicatedJob(jobs []jobset.ReplicatedJob, name string) *jobset.ReplicatedJob {
+	for i := range jobs {
+		if jobs[i].Name == name {
+			return &jobs[i]
+		}
+	}
+	return nil
 }
 
 // jobPath returns the path of a replicated job in a JobSet.

@@ -17,6 +17,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/admission/serverside"
 	"github.com/trainweld/trainweld/render/codes"
+	"github.com/trainweld/trainweld/render/explain"
 )
 
 // createJobSet returns the JobSet as stored on its creation, with the defaults of its definition and webhook. It
@@ -148,11 +149,6 @@ func itemLike(list []any, item any, index int) int {
 	return -1
 }
 
-func mapOf(object map[string]any, field string) map[string]any {
-	fields, _ := object[field].(map[string]any)
-	return fields
-}
-
 // frozen returns the changed fields that are immutable in an existing JobSet (JobSet v0.12.0 pkg/webhooks). They are
 // managedBy and the jobs. While the JobSet is suspended before or after the change, five fields of the Pod templates
 // may change.
@@ -195,8 +191,6 @@ func (o *object) update(ctx context.Context, stored *object) (finding.List, []fi
 	})
 	return rejected, slices.DeleteFunc(changed, func(path fieldpath.Path) bool { return found.has(o.id, path, codes.Immutable) })
 }
-
-func suspendedJobSet(js *jobset.JobSet) bool { return js.Spec.Suspend != nil && *js.Spec.Suspend }
 
 // differences finds the fields that differ between two values. Merge keys identify the items of a list. A list
 // without a merge key counts as one field.
@@ -317,4 +311,17 @@ func keyOf(item reflect.Value, key string) string {
 		}
 	}
 	return ""
+}
+
+// unfreeze returns the help for an immutable field of a JobSet.
+func unfreeze(path fieldpath.Path) string {
+	const depth = 3 // .spec.replicatedJobs[…]
+	if len(path) > depth && path[:depth-1].HasPrefix(fieldpath.Fields("spec", "replicatedJobs")) {
+		for _, field := range explain.Mutable() {
+			if path[depth:].HasPrefix(fieldpath.Fields("template", "spec", "template").Append(field...)) {
+				return "suspend the JobSet before the change, or in it"
+			}
+		}
+	}
+	return "restore the old value, or delete the object and create it again"
 }

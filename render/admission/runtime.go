@@ -7,7 +7,6 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
@@ -17,29 +16,6 @@ import (
 	"github.com/trainweld/trainweld/render/mlpolicy"
 	"github.com/trainweld/trainweld/render/release"
 )
-
-// Runtime is a TrainingRuntime or ClusterTrainingRuntime as the cluster stores it. AdmitRuntime returns one. Any
-// number of concurrent checks can share it.
-type Runtime struct {
-	id         fieldpath.Object
-	spec       trainer.TrainingRuntimeSpec
-	deprecated bool
-	definition *definition
-	// processes is spec.mlPolicy.torch.numProcPerNode of an earlier release.
-	processes *intstr.IntOrString
-	// findings are the findings of its own admission.
-	findings finding.List
-	// longKeys are the findings on keys that are too long for a snapshot.
-	longKeys finding.List
-}
-
-// ID returns the runtime's kind, namespace and name.
-func (r *Runtime) ID() fieldpath.Object {
-	if r == nil {
-		return fieldpath.Object{}
-	}
-	return r.id
-}
 
 // Labels of runtimes (Trainer v2.3.0 pkg/constants, manifests/base/webhook).
 const (

@@ -7,7 +7,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
-	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
@@ -46,11 +45,6 @@ func (c *checker) nameOnCreate() {
 		c.report(codes.BrokenRule, finding.Error, fieldpath.Fields("metadata", "name"),
 			apirule.Invalid(name, strings.Join(problems, "; ")), nameHelp)
 	}
-}
-
-// report adds a finding on the TrainJob.
-func (c *checker) report(code finding.Code, severity finding.Severity, path fieldpath.Path, message, help string) {
-	c.add(finding.Finding{Code: code, Severity: severity, Object: c.job.id, Path: path, Message: message, Remedy: finding.Remedy{Text: help}})
 }
 
 // initializerVolume is the volume that an initializer writes to.
@@ -93,14 +87,4 @@ func (c *checker) initializer(section, name string) {
 
 func mounts(container *corev1.Container, volume string) bool {
 	return slices.ContainsFunc(container.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == volume })
-}
-
-// replicatedJob returns the job of that name, or nil. Names are unique in an admitted runtime.
-func replicatedJob(jobs []jobset.ReplicatedJob, name string) *jobset.ReplicatedJob {
-	for i := range jobs {
-		if jobs[i].Name == name {
-			return &jobs[i]
-		}
-	}
-	return nil
 }

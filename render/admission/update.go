@@ -20,7 +20,6 @@ import (
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/admission/internal/apirule"
 	"github.com/trainweld/trainweld/render/codes"
-	"github.com/trainweld/trainweld/render/explain"
 	"github.com/trainweld/trainweld/render/release"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
@@ -172,19 +171,6 @@ func UpdateJobSet(ctx context.Context, r *release.Release, old, new map[string]a
 	return childFindings(r, js, found.all)
 }
 
-// unfreeze returns the help for an immutable field of a JobSet.
-func unfreeze(path fieldpath.Path) string {
-	const depth = 3 // .spec.replicatedJobs[…]
-	if len(path) > depth && path[:depth-1].HasPrefix(fieldpath.Fields("spec", "replicatedJobs")) {
-		for _, field := range explain.Mutable() {
-			if path[depth:].HasPrefix(fieldpath.Fields("template", "spec", "template").Append(field...)) {
-				return "suspend the JobSet before the change, or in it"
-			}
-		}
-	}
-	return "restore the old value, or delete the object and create it again"
-}
-
 // patchedRunning reports changed patches of a job that stays running, or that has active Pods (Trainer v2.3.0
 // pkg/runtime/framework/plugins/jobset).
 func (c *checker) patchedRunning(old *checker) {
@@ -209,9 +195,6 @@ func (c *checker) patchedRunning(old *checker) {
 	c.report(codes.PatchedRunning, finding.Error, fieldpath.Fields("spec", field),
 		apirule.Forbidden(strings.ToUpper(field[:1])+field[1:]+" "+message), "suspend the TrainJob first, and change the field when no Pods are active")
 }
-
-// QueueLabel names Kueue's queue of a job (Kueue v0.15.0 pkg/controller/constants).
-const QueueLabel = "kueue.x-k8s.io/queue-name"
 
 // movedQueue reports another queue of a job that is not suspended. Kueue's webhook rejects it (Kueue v0.15.0
 // pkg/controller/jobframework/validation.go).
@@ -279,27 +262,6 @@ func (c *checker) managedHere() bool {
 
 func isTrue(status *trainer.TrainJobStatus, condition string) bool {
 	return meta.IsStatusConditionTrue(status.Conditions, condition)
-}
-
-// ignoredRuntime warns that a changed runtime does not reach an existing TrainJob. It also warns that Kueue counts the Pods of the changed
-// runtime.
-func (c *checker) ignoredRuntime(kept, r *Runtime) {
-	if kept == nil || c.job.release.RuntimeRead == release.LiveRuntime || r == nil || r == kept || r.id != kept.id || equality.Semantic.DeepEqual(r.spec, kept.spec) {
-		return
-	}
-	c.report(codes.UpdateIgnored, finding.Warning, fieldpath.Fields("spec", "runtimeRef"),
-		fmt.Sprintf("%s has changed: the Trainer uses its snapshot from the creation of the TrainJob", r.id), "delete the TrainJob, and create it again to use the changed runtime")
-	in := c.renderInput(kept)
-	in.Live = &r.spec
-	sets, _ := render.PodSets(in, render.Options{Release: c.in.Release, OnConflict: render.Last, ForceManagers: c.in.ForceManagers, FeatureGates: c.in.FeatureGates})
-	for _, set := range sets {
-		for _, f := range set.Findings {
-			if c.typed.Labels[QueueLabel] == "" {
-				f.Severity = finding.Note
-			}
-			c.add(f)
-		}
-	}
 }
 
 // keepRuntime makes the controllers use the runtime that the TrainJob began with, if the release keeps it.

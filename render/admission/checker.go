@@ -1,0 +1,181 @@
+package admission
+
+import (
+	"slices"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/codes"
+	"github.com/trainweld/trainweld/render/compose"
+	"github.com/trainweld/trainweld/render/legacy"
+	"github.com/trainweld/trainweld/render/release"
+	"github.com/trainweld/trainweld/render/runtimepatch"
+)
+
+// Input is a TrainJob with its runtime, further patches and the settings for their check.
+type Input struct {
+	// Release is the release of the Trainer, with its JobSet; nil means the latest one.
+	Release *release.Release
+	// TrainJob is the object as decoded from JSON or YAML, or as Encode returns it for a Go value. Check does not
+	// change it. For an earlier release it is an object of its definition, with the overrides that it reads.
+	TrainJob map[string]any
+	// Runtime is the runtime that the TrainJob names. If it is nil, Check checks only the TrainJob itself. The caller
+	// reports a missing runtime.
+	Runtime *Runtime
+	// Live is the runtime in the cluster, if Runtime is the Trainer's snapshot of it. Check warns if they differ.
+	Live *Runtime
+	// Patches are further managers' patches. They follow the TrainJob's own patches, in this order.
+	Patches []trainer.RuntimePatch
+	// Layers are the settings in fields of an earlier API, which TrainJob must not contain. It is nil for one of
+	// today's API. See render.Input. A Release with overrides ignores Layers, and reads them in TrainJob.
+	Layers render.Layers
+	// Rules compose the values of several managers, see render.Input.
+	Rules compose.Rules
+	// Earlier holds fields of earlier releases, see render.Input. With a Release, Check takes these from TrainJob and
+	// Runtime instead.
+	Earlier legacy.Earlier
+	// Namespace is the namespace of an object without one; the empty string means "default".
+	Namespace string
+	// OnConflict selects how to report conflicts between managers.
+	OnConflict render.OnConflict
+	// ForceManagers are managers that win all their conflicts, each with a warning, see runtimepatch.Force. The cluster has
+	// no such option, so Check then checks a TrainJob after these decisions.
+	ForceManagers []string
+	// FeatureGates are the feature gates of the Trainer's controller.
+	FeatureGates render.FeatureGates
+	// PriorityClasses are the names of the existing classes, except the two of the system.
+	PriorityClasses []string
+	// RuntimeClasses are the names of the existing classes.
+	RuntimeClasses []string
+}
+
+func (in Input) namespace() string {
+	if in.Namespace == "" {
+		return "default"
+	}
+	return in.Namespace
+}
+
+// Runtime is a TrainingRuntime or ClusterTrainingRuntime as the cluster stores it. AdmitRuntime returns one. Any
+// number of concurrent checks can share it.
+type Runtime struct {
+	id         fieldpath.Object
+	spec       trainer.TrainingRuntimeSpec
+	deprecated bool
+	definition *definition
+	// processes is spec.mlPolicy.torch.numProcPerNode of an earlier release.
+	processes *intstr.IntOrString
+	// findings are the findings of its own admission.
+	findings finding.List
+	// longKeys are the findings on keys that are too long for a snapshot.
+	longKeys finding.List
+}
+
+// ID returns the runtime's kind, namespace and name.
+func (r *Runtime) ID() fieldpath.Object {
+	if r == nil {
+		return fieldpath.Object{}
+	}
+	return r.id
+}
+
+// checker checks one TrainJob.
+type checker struct {
+	findings
+	in  Input
+	job *object // nil if its metadata or its Go type cannot be decoded
+	// typed is the TrainJob with defaults and further patches.
+	typed *trainer.TrainJob
+	// overrides are the overrides of a release that reads them instead of patches.
+	overrides *legacy.Overrides
+	merging   *render.Merging
+	// merged is the runtime's template with all patches, and later with the writes of the policies. It is nil if the cluster's merge
+	// fails.
+	merged *runtimepatch.Result
+	output *render.Output // nil before the policies
+	owners fieldOwners
+	causes []cause
+	// causeAt maps a field to the first cause there, counted from 1.
+	causeAt map[string]int
+	// rejected are the findings of the runtime.
+	rejected findings
+}
+
+// cause is an error on the TrainJob or its runtime that causes later errors, and its field in the JobSet.
+type cause struct {
+	finding int
+	at      fieldpath.Path
+	// hasExactPath means that the finding already has the path of the field that the cluster names.
+	hasExactPath bool
+}
+
+// fieldOwners are the claims on the fields of the JobSet, by their paths.
+type fieldOwners struct {
+	claims map[string][]merge.Claim
+	items  map[string]fieldpath.Path // of an item of a list-map, by the list and its position
+}
+
+func newChecker(in Input) *checker {
+	c := &checker{in: in}
+	if in.Runtime != nil {
+		c.rejected.all = in.Runtime.findings
+	}
+	return c
+}
+
+func (c *checker) release() *release.Release { return c.in.Release.Or() }
+
+// renderInput returns the TrainJob over a runtime.
+func (c *checker) renderInput(r *Runtime) render.Input {
+	in := render.Input{TrainJob: c.typed, Runtime: &r.spec, Layers: c.in.Layers, Earlier: c.in.Earlier, Rules: c.in.Rules}
+	if c.in.Release != nil {
+		in.Earlier.TorchNumProcPerNode = r.processes
+	}
+	return in
+}
+
+// merge merges the patches over the runtime's template, as rendering does.
+func (c *checker) merge() {
+	c.merging = render.Merge(c.renderInput(c.in.Runtime), render.Options{Release: c.in.Release, OnConflict: c.in.OnConflict, ForceManagers: c.in.ForceManagers, FeatureGates: c.in.FeatureGates, Owners: true})
+	c.merged, c.output, c.owners = c.merging.Result, nil, fieldOwners{}
+}
+
+// report adds a finding on the TrainJob.
+func (c *checker) report(code finding.Code, severity finding.Severity, path fieldpath.Path, message, help string) {
+	c.add(finding.Finding{Code: code, Severity: severity, Object: c.job.id, Path: path, Message: message, Remedy: finding.Remedy{Text: help}})
+}
+
+// reported reports whether a finding of another package repeats an earlier one. The earlier one has the same code, at
+// the field or above it. For variables to inject, the webhook reports another field.
+func (c *checker) reported(f finding.Finding) bool {
+	if f.Code == codes.EnvInjection {
+		return c.has(c.job.id, fieldpath.Fields("spec", "runtimeRef"), f.Code) // the path that the webhook prints
+	}
+	return c.findings.reported(f) || c.rejected.reported(f)
+}
+
+// managedElsewhere reports whether this cluster's Trainer leaves the TrainJob to another controller.
+func (c *checker) managedElsewhere() bool {
+	if !c.job.release.ManagedBy {
+		return false
+	}
+	by := finding.Finding{Code: codes.ManagedByOther, Object: c.job.id, Path: fieldpath.Fields("spec", "managedBy")}
+	return c.findings.reported(by) && c.errorAt(fieldRefOf(by), func(e *finding.Finding) bool { return e.Code == by.Code }) < 0
+}
+
+// result returns the findings, except findings that another one supersedes.
+func (c *checker) result() finding.List {
+	return slices.DeleteFunc(c.all, c.set().Supersedes)
+}
+
+// set returns the findings so far as a set.
+func (c *checker) set() *codes.Set {
+	var s codes.Set
+	s.Add(c.all...)
+	return &s
+}
