@@ -1,6 +1,8 @@
 package render
 
 import (
+	"fmt"
+
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -46,6 +48,17 @@ func (r *renderer) build(merged *runtimepatch.Result, left []trainer.RuntimePatc
 	dropEmpty(r.out.JobSet)
 	r.companions(j, opts)
 	return merged
+}
+
+// checkGates reports a gate that the release does not have.
+func (r *renderer) checkGates(gates FeatureGates) {
+	if gates.TrainJobStatus && !r.release.StatusGate {
+		r.report(finding.Finding{
+			Code: codes.ReachesNothing, Severity: finding.Warning, Object: r.trainJob(),
+			Message: fmt.Sprintf("the feature gate TrainJobStatus has no effect: Trainer %s does not have it", r.release.Name),
+			Remedy:  finding.Remedy{Text: "remove the gate, or render for a later release"},
+		})
+	}
 }
 
 // enforce writes everything after the patches into the merged template, in the order of Trainer v2.3.0

@@ -1,7 +1,6 @@
 package render
 
 import (
-	"errors"
 	"slices"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
@@ -14,62 +13,6 @@ import (
 	"github.com/trainweld/trainweld/render/internal/defaults"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
-
-// Conflicts returns the conflicts of a TrainJob's managers: overlaps, unions, and a warning for each conflict that
-// Options.ForceManagers decided. A field that a rule of the input governs has a finding on the rule instead of an overlap. Conflicts
-// runs no other check of JobSet, and reads only Release, ForceManagers and OnConflict. If
-// the patches of a manager fail to merge, it returns the error and compares the other managers. It does not change
-// its input.
-func Conflicts(in Input, opts Options) finding.List {
-	r, merged, _ := patchesMerged(in, opts)
-	if merged == nil {
-		return r.out.Findings
-	}
-	r.conflicts(merged, opts.OnConflict)
-	return r.out.Findings
-}
-
-// patchesMerged merges the patches of all managers. It returns the merge, nil if none succeeds, and the merged patches. The renderer
-// has the findings.
-func patchesMerged(in Input, opts Options) (*renderer, *runtimepatch.Result, []trainer.RuntimePatch) {
-	r := &renderer{in: in.filled(), release: opts.Release.Or(), out: &Output{}}
-	r.dropUnsupportedFields()
-	_, left, decisions, ok := r.resolvePatches(opts)
-	if !ok {
-		return r, nil, nil
-	}
-	merged, left, decisions := r.mergeable(left, decisions, opts)
-	if merged != nil {
-		r.decided(decisions)
-	}
-	return r, merged, left
-}
-
-// mergeable skips and reports the patches that fail to merge, and merges the others. It returns the merge, nil if none
-// succeeds, the merged patches, and the decisions of force.
-func (r *renderer) mergeable(left []trainer.RuntimePatch, decisions []conflict.Decision, opts Options) (*runtimepatch.Result, []trainer.RuntimePatch, []conflict.Decision) {
-	apply := func() (*runtimepatch.Result, error) {
-		return runtimepatch.Apply(&r.in.Runtime.Template, Applicable(r.release, &r.in.Runtime.Template, left), runtimepatch.Options{Owners: true})
-	}
-	merged, err := apply()
-	for range mostUnmergeable {
-		failed := (*runtimepatch.PatchError)(nil)
-		if !errors.As(err, &failed) {
-			break
-		}
-		r.report(r.noMerge(err))
-		left, decisions = r.force(slices.DeleteFunc(slices.Clone(left), func(p trainer.RuntimePatch) bool { return p.Manager == failed.Manager }), opts.ForceManagers)
-		merged, err = apply()
-	}
-	if err != nil {
-		r.report(r.noMerge(err))
-		return nil, nil, nil
-	}
-	return merged, left, decisions
-}
-
-// mostUnmergeable is the maximum number of managers whose patches Conflicts skips. Each costs one more merge.
-const mostUnmergeable = 8
 
 // conflicts reports the conflicts between managers.
 func (r *renderer) conflicts(merged *runtimepatch.Result, rule OnConflict) {

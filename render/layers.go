@@ -4,33 +4,12 @@ import (
 	"fmt"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/release"
 )
-
-// Layers are the layers that a TrainJob of an earlier API puts over its runtime, as patches without a file. They map
-// findings on these patches back to the fields of the TrainJob. *legacy.Overrides implements this interface.
-type Layers interface {
-	// Patches returns the layers as patches, in order. PatchesOf omits patches of jobs that the template lacks.
-	Patches() []trainer.RuntimePatch
-	PatchesOf(jobs []jobset.ReplicatedJob) []trainer.RuntimePatch
-	// Check returns the problems of the layers that do not depend on the runtime.
-	Check() finding.List
-	// Beside returns the finding on managers' patches in addition to layers. own means that the TrainJob holds the
-	// patches.
-	Beside(own bool) finding.Finding
-	// Claim and Finding map a claim or finding on one of the patches to the TrainJob.
-	Claim(merge.Claim) merge.Claim
-	Finding(finding.Finding) finding.Finding
-	// Reach returns the paths in the template that a field of the TrainJob sets. It returns nil for a field outside
-	// the layers.
-	Reach(path fieldpath.Path) []fieldpath.Path
-}
 
 // rejectBeside reports managers' patches in addition to layers. It returns whether there are such patches.
 func (r *renderer) rejectBeside(patches []trainer.RuntimePatch) bool {

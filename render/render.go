@@ -32,14 +32,10 @@ package render
 import (
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"slices"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/fieldpath"
@@ -47,106 +43,10 @@ import (
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/check"
 	"github.com/trainweld/trainweld/render/codes"
-	"github.com/trainweld/trainweld/render/compose"
 	"github.com/trainweld/trainweld/render/internal/defaults"
-	"github.com/trainweld/trainweld/render/legacy"
-	"github.com/trainweld/trainweld/render/mlpolicy"
 	"github.com/trainweld/trainweld/render/release"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
-
-// Input is a TrainJob and its runtime, as the API server stores them, with the defaults of their CRDs. For values
-// from files, DefaultTrainJob and DefaultRuntime fill in the defaults. The functions of this package do not change
-// it.
-type Input struct {
-	// TrainJob is the job; nil counts as an empty one.
-	TrainJob *trainer.TrainJob
-	// Runtime is the spec of the TrainingRuntime or ClusterTrainingRuntime; nil counts as an empty one.
-	Runtime *trainer.TrainingRuntimeSpec
-	// Live is the runtime in the cluster, if Runtime is the Trainer's snapshot of it. PodSets reads it, as Kueue does; nil counts as Runtime.
-	Live *trainer.TrainingRuntimeSpec
-	// Patches are further managers' patches. They follow the TrainJob's own patches, in this order. A release without
-	// runtimePatches reads neither; it reports further patches as an error.
-	Patches []trainer.RuntimePatch
-	// Layers are the settings of a TrainJob of an earlier API, after DefaultPatches; nil for one of today's API.
-	// Layers and patches exclude each other, since no version of the Trainer reads both.
-	Layers Layers
-	// Earlier holds fields of earlier releases that these Go types lack. It counts only with the Release that reads them.
-	Earlier legacy.Earlier
-	// Rules are the rules of a policy that compose the values of several managers. They change no value: findings compare the
-	// cluster's values with theirs. Layers ignore them.
-	Rules compose.Rules
-}
-
-// OnConflict selects how to report conflicts between managers.
-type OnConflict int
-
-const (
-	// Fail reports every conflict as an error.
-	Fail OnConflict = iota
-	// Last lets the last patch win, as the cluster does, and reports an overlap as a warning. Two members of one
-	// union stay an error: the cluster keeps both, and rejects the object.
-	Last
-)
-
-// View selects the form of the rendered objects.
-type View int
-
-const (
-	// Applied shows objects as the controller sends them to the API server.
-	Applied View = iota
-	// Stored shows them as the API server stores them, with the defaults of CRDs and webhooks. It omits values that
-	// only a cluster knows.
-	Stored
-)
-
-// Options configures JobSet. The zero value rejects conflicts, records no owners and shows the objects as applied. It
-// omits objects that need Secrets or FluxTemplates.
-type Options struct {
-	// Release is the release of the Trainer, with its JobSet; nil means the latest one.
-	Release *release.Release
-	// OnConflict is Fail or Last.
-	OnConflict OnConflict
-	// ForceManagers are managers that win all their conflicts, the first one first. Each decision is a warning, see
-	// runtimepatch.Force. OnConflict applies to the other conflicts.
-	ForceManagers []string
-	// Owners asks for Output.Owners.
-	Owners bool
-	// As is Applied or Stored.
-	As View
-	// OwnerReferences adds the controller's owner reference to every object. It holds the uid of the TrainJob, which
-	// a TrainJob from a file lacks.
-	OwnerReferences bool
-	// FeatureGates are the feature gates of the Trainer's controller.
-	FeatureGates FeatureGates
-	// StatusServer is the server that Pods report to under the feature gate TrainJobStatus.
-	StatusServer mlpolicy.StatusServer
-	// Secrets is a source of cryptographic randomness for the controller's Secrets, such as crypto/rand.Reader. The
-	// Secrets are the key pair of MPI and the certificate of Flux. They hold real keys, different on every call. If
-	// the source is nil, JobSet omits them, each with a warning.
-	Secrets io.Reader
-	// FluxTemplates is the folder pkg/runtime/framework/plugins/flux/templates of the module
-	// github.com/kubeflow/trainer/v2, in the version of the release. Flux's ConfigMap is made from it. If it is nil, JobSet omits the
-	// ConfigMap, with a warning.
-	FluxTemplates fs.FS
-}
-
-// Output holds the objects rendered from a TrainJob.
-type Output struct {
-	// JobSet is the JobSet that the controller applies. It can be present in spite of errors. It is nil if the
-	// controller would not get that far.
-	JobSet *jobset.JobSet
-	// Companions are the other objects that the controller applies, ordered by kind and name. Their types are
-	// *corev1.ConfigMap, *corev1.Secret and *v1beta1.PodGroup (volcano.sh/apis). The PodGroup of scheduler-plugins is
-	// an *unstructured.Unstructured, since the Go type cannot express minResources: {}. Companions do not include the
-	// controller's snapshot of the runtime.
-	Companions []runtime.Object
-	// Owners holds the layers that wrote each field of the JobSet, the effective one last. It shares memory with
-	// JobSet and describes it as returned. It is nil without Options.Owners.
-	Owners *runtimepatch.Ownership
-	// Findings are all findings: errors, warnings and notes.
-	Findings finding.List
-}
 
 // JobSet renders a TrainJob to the JobSet that the controller of the release applies. It does not change its input. The error is a finding.List with every finding of severity Error. The output is never nil and holds all
 // findings. If the controller would crash, or fail on every retry, a finding reports it and Output.JobSet is nil.
@@ -212,17 +112,6 @@ func (m *Merging) JobSet() (*Output, error) {
 	return m.out, m.out.Findings.Err()
 }
 
-// filled returns the input with empty objects for nil ones.
-func (in Input) filled() Input {
-	if in.TrainJob == nil {
-		in.TrainJob = &trainer.TrainJob{}
-	}
-	if in.Runtime == nil {
-		in.Runtime = &trainer.TrainingRuntimeSpec{}
-	}
-	return in
-}
-
 // dropUnsupportedFields removes fields from the runtime that the JobSet of the release lacks, so that nobody owns them.
 func (r *renderer) dropUnsupportedFields() {
 	if behaviour := r.release.JobSet; !behaviour.GroupLabels || !behaviour.Claims {
@@ -231,14 +120,6 @@ func (r *renderer) dropUnsupportedFields() {
 		defaults.Known(&runtime.Template.Spec, behaviour)
 		r.in.Runtime = &runtime
 	}
-}
-
-type renderer struct {
-	in      Input
-	release *release.Release
-	order   []string            // of the policies; nil for the usual one
-	forced  []conflict.Decision // of Options.ForceManagers
-	out     *Output
 }
 
 func (m *Merging) render() {
@@ -377,38 +258,58 @@ func (r *renderer) setOwners(merged *runtimepatch.Result, as View) {
 	r.out.Owners = owners
 }
 
-func (r *renderer) report(f finding.Finding) {
-	if r.in.Layers != nil {
-		f = r.in.Layers.Finding(f)
+// Conflicts returns the conflicts of a TrainJob's managers: overlaps, unions, and a warning for each conflict that
+// Options.ForceManagers decided. A field that a rule of the input governs has a finding on the rule instead of an overlap. Conflicts
+// runs no other check of JobSet, and reads only Release, ForceManagers and OnConflict. If
+// the patches of a manager fail to merge, it returns the error and compares the other managers. It does not change
+// its input.
+func Conflicts(in Input, opts Options) finding.List {
+	r, merged, _ := patchesMerged(in, opts)
+	if merged == nil {
+		return r.out.Findings
 	}
-	r.out.Findings = append(r.out.Findings, f)
+	r.conflicts(merged, opts.OnConflict)
+	return r.out.Findings
 }
 
-// trainJob and runtime return the names of the two inputs in findings.
-func (r *renderer) trainJob() fieldpath.Object { return ObjectOf(r.in.TrainJob) }
-
-func (r *renderer) runtime() fieldpath.Object { return RuntimeOf(r.in.TrainJob) }
-
-// ObjectOf returns the name of a TrainJob in findings.
-func ObjectOf(job *trainer.TrainJob) fieldpath.Object {
-	if job == nil {
-		job = &trainer.TrainJob{}
+// patchesMerged merges the patches of all managers. It returns the merge, nil if none succeeds, and the merged patches. The renderer
+// has the findings.
+func patchesMerged(in Input, opts Options) (*renderer, *runtimepatch.Result, []trainer.RuntimePatch) {
+	r := &renderer{in: in.filled(), release: opts.Release.Or(), out: &Output{}}
+	r.dropUnsupportedFields()
+	_, left, decisions, ok := r.resolvePatches(opts)
+	if !ok {
+		return r, nil, nil
 	}
-	return fieldpath.Object{Kind: trainer.TrainJobKind, Namespace: job.Namespace, Name: job.Name}
+	merged, left, decisions := r.mergeable(left, decisions, opts)
+	if merged != nil {
+		r.decided(decisions)
+	}
+	return r, merged, left
 }
 
-// RuntimeOf returns the runtime that a TrainJob refers to, with the defaults of the reference. An empty kind stays
-// empty and is invalid: the API server fills in only a missing one.
-func RuntimeOf(job *trainer.TrainJob) fieldpath.Object {
-	if job == nil {
-		job = &trainer.TrainJob{}
+// mostUnmergeable is the maximum number of managers whose patches Conflicts skips. Each costs one more merge.
+const mostUnmergeable = 8
+
+// mergeable skips and reports the patches that fail to merge, and merges the others. It returns the merge, nil if none
+// succeeds, the merged patches, and the decisions of force.
+func (r *renderer) mergeable(left []trainer.RuntimePatch, decisions []conflict.Decision, opts Options) (*runtimepatch.Result, []trainer.RuntimePatch, []conflict.Decision) {
+	apply := func() (*runtimepatch.Result, error) {
+		return runtimepatch.Apply(&r.in.Runtime.Template, Applicable(r.release, &r.in.Runtime.Template, left), runtimepatch.Options{Owners: true})
 	}
-	o := fieldpath.Object{Kind: trainer.ClusterTrainingRuntimeKind, Name: job.Spec.RuntimeRef.Name}
-	if kind := job.Spec.RuntimeRef.Kind; kind != nil {
-		o.Kind = *kind
+	merged, err := apply()
+	for range mostUnmergeable {
+		failed := (*runtimepatch.PatchError)(nil)
+		if !errors.As(err, &failed) {
+			break
+		}
+		r.report(r.noMerge(err))
+		left, decisions = r.force(slices.DeleteFunc(slices.Clone(left), func(p trainer.RuntimePatch) bool { return p.Manager == failed.Manager }), opts.ForceManagers)
+		merged, err = apply()
 	}
-	if o.Kind != trainer.ClusterTrainingRuntimeKind {
-		o.Namespace = job.Namespace
+	if err != nil {
+		r.report(r.noMerge(err))
+		return nil, nil, nil
 	}
-	return o
+	return merged, left, decisions
 }
