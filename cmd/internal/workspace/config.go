@@ -65,6 +65,13 @@ type dirPolicy struct {
 	stock   *bool            // whether the file accepts runtimes of a release
 }
 
+// rules is a policy with its patches.
+type rules struct {
+	*policy.Policy
+	read    bool
+	patches [][]manifest.Patch // of each entry
+}
+
 // or returns the settings, and those of outer where there are none.
 func (g dirPolicy) or(outer dirPolicy) dirPolicy {
 	return dirPolicy{cmp.Or(g.release, outer.release), cmp.Or(g.rules, outer.rules), cmp.Or(g.stock, outer.stock)}
@@ -164,34 +171,6 @@ func (st *Settings) parseConfig(file string, data []byte) config {
 		c.rules = &rules{Policy: p}
 	}
 	return c
-}
-
-// withoutConfigs removes each policy file from the files, and records what holds for the others.
-func (ds *Documents) withoutConfigs(fsys fs.FS, files []string) []string {
-	var kept []string
-	for _, file := range files {
-		if !ds.settings.IsConfig(fsys, file) {
-			ds.settings.ApplyPolicy(fsys, file, dirOf(file))
-			kept = append(kept, file)
-		}
-	}
-	return kept
-}
-
-// ApplyPolicy records the policy of a directory for the objects of a file, and reads the patches of the policy. It returns the API for
-// the objects, or nil if the input names no release for them.
-func (st *Settings) ApplyPolicy(fsys fs.FS, file, dir string) *manifest.API {
-	g := st.policyOf(fsys, dir)
-	api := st.API(g.release)
-	if api != nil {
-		st.byFile[file] = api
-	}
-	st.stockAccepted[file] = g.stock != nil && *g.stock
-	if g.rules != nil {
-		st.rules[file] = g.rules
-		st.readRules(fsys, g.rules)
-	}
-	return api
 }
 
 // APIOf returns the API for the objects of a file, or nil if the input names no release for them.

@@ -21,16 +21,6 @@ import (
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
-// The annotations of a derived runtime.
-const (
-	fromAnnotation     = "trainweld.github.io/derived-from" // the kind and the name of the base
-	hashAnnotation     = "trainweld.github.io/base-hash"
-	managersAnnotation = "trainweld.github.io/managers"
-)
-
-// derivedName returns the name of the runtime that a TrainJob's extended patches make.
-func derivedName(j Job) string { return j.Spec.RuntimeRef.Name + "-" + j.Name }
-
 // Derived returns the runtime that a TrainJob's extended patches make. It also returns the TrainJob that refers to it, with all its other
 // patches. It returns no runtime without extended patches.
 func (in *Input) Derived(j Job) (runtime, job *unstructured.Unstructured, err error) {

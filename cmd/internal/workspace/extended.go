@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -27,18 +26,6 @@ import (
 	"github.com/trainweld/trainweld/render/runtimepatch"
 	"github.com/trainweld/trainweld/schema"
 )
-
-// derivation is how extended patches make another runtime of a base.
-type derivation struct {
-	base    *RuntimeSource
-	patches []extension
-	places  map[string]int // of the managers in patches
-	fields  map[string]any // of the base with the patches
-	owners  *merge.Ownership
-	typ     *schema.Type
-	set     map[string]int // the last patch that sets a field or one within it, by the path
-	leaves  map[string]int // the same for fields that hold no others
-}
 
 // derive returns the runtime that a TrainJob's extended patches make of a base, or the base. A snapshot is the runtime of the cluster. If
 // it is derived, it has the patches already.
@@ -62,12 +49,6 @@ func (c *Catalog) derive(j Job, base *RuntimeSource) *RuntimeSource {
 		c.derived[known] = c.shared[key.String()]
 	}
 	return c.derived[known]
-}
-
-// derivedBy identifies the runtime that a TrainJob's extended patches make of a base.
-type derivedBy struct {
-	job  *manifest.Document
-	base *RuntimeSource
 }
 
 // derivedOf implements derive. The caller holds the lock.
@@ -181,14 +162,6 @@ func (c *Catalog) merged(base *RuntimeSource, fields merge.Object, layers []merg
 	return merge.ForObject(c.schemas[version]).Apply(&fields, layers, merge.Options{Owners: true, Base: runtimepatch.RuntimeLayer})
 }
 
-func (d *derivation) layers() []merge.Layered[merge.Object] {
-	layers := make([]merge.Layered[merge.Object], len(d.patches))
-	for i, p := range d.patches {
-		layers[i] = merge.Layered[merge.Object]{Layer: merge.Manager(p.Patch.Patch.Manager), Patch: &merge.Object{"spec": p.spec}}
-	}
-	return layers
-}
-
 // contested returns the conflicts of extended patches with the other patches of a TrainJob, which the cluster merges later.
 func (c *Catalog) contested(j Job, d *derivation) (found finding.List) {
 	patches := j.Spec.RuntimePatches
@@ -240,128 +213,6 @@ func resolvable(f finding.Finding, of conflict.Conflict) finding.Finding {
 		f.Remedy = finding.Remedy{Text: "set the field in one patch only, or set the same value in all; or use --on-conflict=last"}
 	}
 	return f
-}
-
-// index notes which patch sets each field: a cluster may reject any number of them.
-func (d *derivation) index() {
-	d.set, d.leaves = map[string]int{}, map[string]int{}
-	for path, claims := range d.owners.All() {
-		for _, claim := range claims {
-			name, isManager := claim.Layer.Manager()
-			if !isManager {
-				continue
-			}
-			if claim.Value != (merge.Presence{}) {
-				d.leaves[path.String()] = d.places[name]
-			}
-			for n := range len(path) {
-				at := path[:n+1].String()
-				d.set[at] = max(d.set[at], d.places[name])
-			}
-		}
-	}
-}
-
-// patchOf returns the last patch that sets a field, or nil. A patch that sets a value as a whole also sets the fields within. A patch
-// that names an item also sets its key.
-func (d *derivation) patchOf(path fieldpath.Path) *extension {
-	if d == nil || len(path) == 0 {
-		return nil
-	}
-	i, ok := d.set[path.String()]
-	if in := path[:len(path)-1]; !ok && len(in) > 0 {
-		name, _ := path[len(in)].Field()
-		if key, _, isItem := in[len(in)-1].Item(); isItem && key == name {
-			i, ok = d.set[in.String()]
-		}
-	}
-	for n := len(path) - 1; n > 0 && !ok; n-- {
-		i, ok = d.leaves[path[:n].String()]
-	}
-	if !ok {
-		return nil
-	}
-	return &d.patches[i]
-}
-
-// History returns the owners of the fields of a runtime that extended patches make. It returns the merge schema, the claims of the base
-// and the patches, and a function for their places. The other patches of a TrainJob take no part.
-func (s *RuntimeSource) History() (*schema.Type, iter.Seq2[fieldpath.Path, []merge.Claim], func(merge.Claim) merge.Claim) {
-	d := s.derivation
-	claims := func(yield func(fieldpath.Path, []merge.Claim) bool) {
-		for path, claims := range d.owners.All() {
-			isTaken := path.HasPrefix(fieldpath.Fields("spec")) || path.HasPrefix(fieldpath.Fields("metadata", "labels"))
-			if isTaken && !yield(path, claims) {
-				return
-			}
-		}
-	}
-	return d.typ, claims, func(c merge.Claim) merge.Claim {
-		if name, isManager := c.Layer.Manager(); isManager {
-			c.Position = d.patches[d.places[name]].position(c.Source)
-		} else {
-			c.Position = d.base.Position(c.Source)
-		}
-		return c
-	}
-}
-
-// Managers returns the managers of the extended patches that make a runtime, in their order.
-func (s *RuntimeSource) Managers() []string {
-	names := make([]string, len(s.derivation.patches))
-	for i, p := range s.derivation.patches {
-		names[i] = p.Patch.Patch.Manager
-	}
-	return names
-}
-
-// origin returns a claim of the runtime as the claim of the last patch that sets the field, if any. An item belongs to the base, if that
-// has it.
-func (d *derivation) origin(claim merge.Claim) merge.Claim {
-	p := d.patchOf(claim.Source)
-	if p == nil || claim.Value == (merge.Presence{}) && d.base.Document.Has(claim.Source) {
-		claim.Position = d.base.Position(claim.Source)
-		return claim
-	}
-	claim.Layer, claim.Position = merge.Manager(p.Patch.Patch.Manager), p.position(claim.Source)
-	return claim
-}
-
-// position returns the position of a field: in the last patch that sets it, else in the base.
-func (d *derivation) position(path fieldpath.Path) fieldpath.Position {
-	if p := d.patchOf(path); p != nil {
-		return p.position(path)
-	}
-	return d.base.Position(path)
-}
-
-// Rejected sets the positions of a cluster's findings on a derived runtime. Findings that its base does not have belong to the patches.
-func (s *RuntimeSource) Rejected(found, ofBase finding.List) {
-	known := map[string]bool{}
-	for _, f := range ofBase {
-		known[string(f.Code)+f.Path.String()] = true
-	}
-	for i := range found {
-		f := &found[i]
-		f.Position = s.Position(f.Path)
-		if known[string(f.Code)+f.Path.String()] {
-			continue
-		}
-		for n := range slices.Backward(f.Path) {
-			if p := s.derivation.patchOf(f.Path[:n+1]); p != nil {
-				f.Position = p.position(f.Path[:n+1])
-				break
-			}
-		}
-	}
-}
-
-// Base returns the runtime that extended patches make another one of, or nil.
-func (s *RuntimeSource) Base() *RuntimeSource {
-	if s == nil || s.derivation == nil {
-		return nil
-	}
-	return s.derivation.base
 }
 
 // LastWins makes warnings of the conflicts of extended patches of which the last one wins.
@@ -433,3 +284,16 @@ func (c *Catalog) forbidden(j Job, d *derivation) (found finding.List) {
 	}
 	return found
 }
+
+// LastPlace returns the last known position of the claims. Claims disagree on a field of the result, and the last one sets it.
+func LastPlace(claims []merge.Claim) fieldpath.Position {
+	for _, c := range slices.Backward(claims) {
+		if c.Position != (fieldpath.Position{}) {
+			return c.Position
+		}
+	}
+	return fieldpath.Position{}
+}
+
+// derivedName returns the name of the runtime that a TrainJob's extended patches make.
+func derivedName(j Job) string { return j.Spec.RuntimeRef.Name + "-" + j.Name }

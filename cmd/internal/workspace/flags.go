@@ -49,6 +49,26 @@ type Flags struct {
 	Unread   *Unread         // records the training jobs that are not read, for all parts of a run; nil records none
 }
 
+// Built is the output of a build, which an input reads like a file.
+type Built struct {
+	Dir  string // the built directory
+	File string // a file of it for positions that are unknown
+	// Text is the output. It is nil after an error, and without a directory.
+	Text     []byte
+	Findings finding.List
+	// Origin returns the origin of the object at a line of the text. It may be nil: then only File is known.
+	Origin func(line int) manifest.Origin
+	// Source returns a file in which positions of an Origin lie.
+	Source func(file string) ([]byte, bool)
+}
+
+// Unread records what of the inputs only other programs read, or a build.
+type Unread struct {
+	old  *finding.Finding // on the first job of the Training Operator or the MPI Operator
+	next bool             // an OptimizationJob is among the inputs
+	part string           // the advice on the first file that holds no objects before a build
+}
+
 // CheckPaths returns an error for an empty path, a second standard input and an invalid namespace.
 func (flags Flags) CheckPaths() error {
 	stdin := 0

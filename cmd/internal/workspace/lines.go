@@ -3,10 +3,18 @@
 package workspace
 
 import (
+	"io"
+	"io/fs"
+
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/manifest"
 )
+
+// Source provides files and a standard input: of the machine, or of a git revision.
+type Source interface {
+	Inputs() (files fs.FS, stdin io.Reader)
+}
 
 // fileLines returns the lines of a file: complete ones to measure, and the part that a report may quote.
 type fileLines struct {
@@ -45,19 +53,6 @@ func (l *Lines) AddLines(other *Lines) {
 			l.Order = append(l.Order, file)
 			l.known[file] = other.known[file]
 		}
-	}
-}
-
-// AddPart learns the lines, the releases and the patched TrainJobs of a part. The input then describes the whole run.
-func (in *Input) AddPart(part *Input) {
-	in.AddLines(part.Lines)
-	for file, jobs := range part.patched {
-		for job := range jobs {
-			in.notePatched(file, job)
-		}
-	}
-	for _, r := range part.Releases() {
-		in.API(&r)
 	}
 }
 

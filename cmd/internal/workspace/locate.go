@@ -80,14 +80,6 @@ func toReplicatedJob(path fieldpath.Path) fieldpath.Path {
 	return path
 }
 
-// IsRuntime reports whether an object is a runtime of either kind.
-func IsRuntime(o fieldpath.Object) bool {
-	return o.Kind == trainer.TrainingRuntimeKind || o.Kind == trainer.ClusterTrainingRuntimeKind
-}
-
-// JobSetKind is the kind in findings on the JobSet of a TrainJob.
-const JobSetKind = "JobSet"
-
 // resultPosition returns the source of a JobSet's field: the last patch that sets it, or the runtime's template. Otherwise it
 // returns the position of the TrainJob's name.
 func (l *Locator) resultPosition(j Job, path fieldpath.Path) fieldpath.Position {
@@ -130,16 +122,6 @@ func (l *Locator) Origin(j Job, c merge.Claim) merge.Claim {
 		return c
 	}
 	return l.Claim(j, c)
-}
-
-// LastPlace returns the last known position of the claims. Claims disagree on a field of the result, and the last one sets it.
-func LastPlace(claims []merge.Claim) fieldpath.Position {
-	for _, c := range slices.Backward(claims) {
-		if c.Position != (fieldpath.Position{}) {
-			return c.Position
-		}
-	}
-	return fieldpath.Position{}
 }
 
 // Claim returns a claim with the position of its source, unless it has one. A TrainJob's default from the API server has no position.

@@ -5,10 +5,12 @@ package workspace
 import (
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"slices"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
+	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/codes"
@@ -44,6 +46,27 @@ func (st *Settings) readPatches(s Source, manager, file string) {
 	st.Patches = append(st.Patches, st.decodePatches(fsys, manager, file, data)...)
 }
 
+// readRules reads the patches of a policy once.
+func (st *Settings) readRules(fsys fs.FS, r *rules) {
+	if r.read {
+		return
+	}
+	r.read = true
+	r.patches = make([][]manifest.Patch, len(r.Patches()))
+	for i, entry := range r.Patches() {
+		data, unreadable := manifest.Read(host.Bounded(fsys, filepath.Dir(entry.Position.File)), nil, entry.File)
+		if unreadable != nil {
+			f := *unreadable
+			f.Message = entry.File + ": " + f.Message
+			f.Path, f.Position = entry.Path, entry.Position
+			st.report(f)
+			continue
+		}
+		st.lines.opened(entry.File, data)
+		r.patches[i] = st.decodePatches(fsys, entry.Manager, entry.File, data)
+	}
+}
+
 // decodePatches returns the patches of a file, and reports its mistakes.
 func (st *Settings) decodePatches(fsys fs.FS, manager, file string, data []byte) []manifest.Patch {
 	patches, findings := st.ApplyPolicy(fsys, file, dirOf(file)).DecodePatches(file, data)
@@ -73,6 +96,22 @@ func (st *Settings) decodePatches(fsys fs.FS, manager, file string, data []byte)
 	}
 	st.report(findings...)
 	return patches
+}
+
+// ApplyPolicy records the policy of a directory for the objects of a file, and reads the patches of the policy. It returns the API for
+// the objects, or nil if the input names no release for them.
+func (st *Settings) ApplyPolicy(fsys fs.FS, file, dir string) *manifest.API {
+	g := st.policyOf(fsys, dir)
+	api := st.API(g.release)
+	if api != nil {
+		st.byFile[file] = api
+	}
+	st.stockAccepted[file] = g.stock != nil && *g.stock
+	if g.rules != nil {
+		st.rules[file] = g.rules
+		st.readRules(fsys, g.rules)
+	}
+	return api
 }
 
 // UnknownManager returns an error for the first manager without a patch, with a hint at the known ones. It returns nil after an

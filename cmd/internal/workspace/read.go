@@ -3,83 +3,15 @@
 package workspace
 
 import (
-	"fmt"
-	"io"
 	"io/fs"
 	"path/filepath"
 	"slices"
-	"sync/atomic"
 
 	"github.com/trainweld/trainweld/cmd/internal/parallel"
-	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 )
-
-// File is a file with its documents.
-type File struct {
-	Name      string
-	Data      []byte
-	Documents []*manifest.Document
-}
-
-// Source provides files and a standard input: of the machine, or of a git revision.
-type Source interface {
-	Inputs() (files fs.FS, stdin io.Reader)
-}
-
-// Documents reads the files that the flags name, each once.
-type Documents struct {
-	reporter
-	flags      Flags
-	lines      *Lines
-	settings   *Settings
-	Files      []File          // the files of -f, for commands that rewrite them
-	read       map[string]bool // files of -f; -r may name them again
-	aliases    aliases
-	builtAdded bool // the findings of the build are among the input's
-	// Step receives the progress of reading; it may be nil.
-	Step func(verb string, done, total int)
-}
-
-func (ds *Documents) progress(verb string, done, total int) {
-	if ds.Step != nil {
-		ds.Step(verb, done, total)
-	}
-}
-
-// Read reads all inputs. It reports each unreadable file as a finding and continues with the next one.
-func Read(s Source, flags Flags) *Input {
-	in := New(flags)
-	for _, d := range in.ReadDocuments(s, flags.Files) {
-		in.Add(d, true)
-	}
-	own := len(in.Files)
-	for _, d := range in.ReadDocuments(s, flags.Runtimes) {
-		in.Add(d, false)
-	}
-	in.Files = in.Files[:own]
-	in.ReadPatches(s)
-	in.DefaultPatches()
-	in.Findings = in.Rate(in.WithoutPatchFiles(in.Findings))
-	return in
-}
-
-// Decoded is the content of one file.
-type Decoded struct {
-	file      string
-	data      []byte
-	Documents []*manifest.Document
-	Findings  finding.List
-	expanded  int // see manifest.DecodeExpanded
-}
-
-// aliases limits the expansion of YAML aliases in all files of a run, as manifest limits it in one file.
-type aliases struct {
-	expanded  int
-	exhausted atomic.Bool // set by a file that take has counted: later files with aliases are not decoded
-}
 
 // decode decodes a file, unless earlier files have exhausted the limit.
 func (a *aliases) decode(ds *Documents, file string, data []byte, named bool) Decoded {
@@ -87,22 +19,6 @@ func (a *aliases) decode(ds *Documents, file string, data []byte, named bool) De
 		return Decoded{file: file, data: data, expanded: 1}
 	}
 	return ds.decode(file, data, named)
-}
-
-// limit counts a decoded file, and rejects it beyond the limit. Call it in the order of the files.
-func (a *aliases) limit(d Decoded) Decoded {
-	if d.expanded == 0 {
-		return d
-	}
-	if a.expanded += d.expanded; a.expanded <= manifest.MaxExpanded {
-		return d
-	}
-	a.exhausted.Store(true)
-	return Decoded{file: d.file, data: d.data, Findings: finding.List{{
-		Code: codes.Syntax, Severity: finding.Error, Position: fieldpath.Position{File: d.file},
-		Message: fmt.Sprintf("the YAML aliases of this run expand its files to more than %d MiB", manifest.MaxExpanded>>20),
-		Remedy:  finding.Remedy{Text: "replace YAML aliases by their values"},
-	}}}
 }
 
 // countDecoded counts a decoded file. Call it in the order of the files.
@@ -157,6 +73,18 @@ func (ds *Documents) listFiles(fsys fs.FS, paths []string) []string {
 		ds.read[key] = true
 		return seen
 	}))
+}
+
+// withoutConfigs removes each policy file from the files, and records what holds for the others.
+func (ds *Documents) withoutConfigs(fsys fs.FS, files []string) []string {
+	var kept []string
+	for _, file := range files {
+		if !ds.settings.IsConfig(fsys, file) {
+			ds.settings.ApplyPolicy(fsys, file, dirOf(file))
+			kept = append(kept, file)
+		}
+	}
+	return kept
 }
 
 // decode decodes a listed file. If paths names the file itself, it must hold objects only.

@@ -3,7 +3,6 @@
 package workspace
 
 import (
-	"io/fs"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -11,43 +10,13 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
-	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/compose"
 	"github.com/trainweld/trainweld/render/manifest"
-	"github.com/trainweld/trainweld/render/policy"
 )
-
-// rules is a policy with its patches.
-type rules struct {
-	*policy.Policy
-	read    bool
-	patches [][]manifest.Patch // of each entry
-}
-
-// readRules reads the patches of a policy once.
-func (st *Settings) readRules(fsys fs.FS, r *rules) {
-	if r.read {
-		return
-	}
-	r.read = true
-	r.patches = make([][]manifest.Patch, len(r.Patches()))
-	for i, entry := range r.Patches() {
-		data, unreadable := manifest.Read(host.Bounded(fsys, filepath.Dir(entry.Position.File)), nil, entry.File)
-		if unreadable != nil {
-			f := *unreadable
-			f.Message = entry.File + ": " + f.Message
-			f.Path, f.Position = entry.Path, entry.Position
-			st.report(f)
-			continue
-		}
-		st.lines.opened(entry.File, data)
-		r.patches[i] = st.decodePatches(fsys, entry.Manager, entry.File, data)
-	}
-}
 
 // PatchesFor returns the patches that a TrainJob gets after its own ones. The patches of its policy come first, then the patches of
 // --patch. They are as written until DefaultPatches. Do not change them. It is safe for concurrent use after reading.

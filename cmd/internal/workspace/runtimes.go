@@ -1,4 +1,4 @@
-// This file collects the runtimes and their positions.
+// This file collects the runtimes, and finds the one of a TrainJob.
 
 package workspace
 
@@ -7,132 +7,20 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"sync"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/trainweld/trainweld/cmd/internal/ports"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/merge/tree"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/legacy"
 	"github.com/trainweld/trainweld/render/manifest"
 	"github.com/trainweld/trainweld/render/nearest"
 	"github.com/trainweld/trainweld/render/release"
-	"github.com/trainweld/trainweld/schema"
 )
-
-// Catalog holds the runtimes, and where they come from. Releases may have different runtimes of one name.
-type Catalog struct {
-	reporter
-	flags    Flags
-	settings *Settings
-	Broken   map[fieldpath.Object]bool   // runtimes that exist but cannot be decoded
-	runtimes map[string]*render.Runtimes // by the version of the release
-	sources  map[released]*RuntimeSource // by the runtime, or by the TrainJob of a snapshot
-	built    map[fieldpath.Object]bool   // the runtimes of a build
-
-	lock     sync.Mutex // guards the rest
-	resolved map[resolution]*RuntimeSource
-	derived  map[derivedBy]*RuntimeSource
-	shared   map[string]*RuntimeSource            // the derived ones by the base and its extended patches
-	hashes   map[*manifest.Document]string        // of the bases of derived runtimes
-	schemas  map[string]*schema.Type              // of runtimes, by the version of the release
-	stock    map[string]map[string]*RuntimeSource // by the version and the name
-	releases map[string][]release.Release         // that ship a runtime, by its name
-}
-
-func newCatalog(flags Flags, settings *Settings, to reporter) *Catalog {
-	return &Catalog{
-		reporter: to, flags: flags, settings: settings,
-		Broken: map[fieldpath.Object]bool{}, runtimes: map[string]*render.Runtimes{}, sources: map[released]*RuntimeSource{}, built: map[fieldpath.Object]bool{},
-		resolved: map[resolution]*RuntimeSource{}, derived: map[derivedBy]*RuntimeSource{}, shared: map[string]*RuntimeSource{}, schemas: map[string]*schema.Type{}, hashes: map[*manifest.Document]string{}, stock: map[string]map[string]*RuntimeSource{},
-	}
-}
-
-// IsSpelled reports Flags.Spelled.
-func (c *Catalog) IsSpelled() bool { return c.flags.Spelled }
-
-// RuntimeSource is the source of a runtime. A ConfigMap holds a snapshot as a string, so fields of a snapshot have the
-// position of that string.
-type RuntimeSource struct {
-	Document *manifest.Document
-	Snapshot any // the runtime of a snapshot that the Trainer keeps for a TrainJob
-	// Stock reports a runtime that the release ships, and the inputs lack. Its text has no position.
-	Stock bool
-	// Findings are those on a runtime that a TrainJob of another release reads.
-	Findings finding.List
-
-	from, hash string                       // the base of a derived runtime and its hash, by the annotations
-	derivation *derivation                  // nil without extended patches
-	spec       *trainer.TrainingRuntimeSpec // nil after an error
-}
-
-// Position returns the position of a field of the runtime.
-func (s *RuntimeSource) Position(path fieldpath.Path) fieldpath.Position {
-	switch {
-	case s.derivation != nil:
-		return s.derivation.position(path)
-	case s.Stock:
-		return fieldpath.Position{}
-	case s.Snapshot != nil:
-		path = fieldpath.Fields("data", "runtime")
-	}
-	return s.Document.Position(path)
-}
-
-// Fields returns the fields of the runtime. The Trainer treats a snapshot as the runtime that its TrainJob names, so a snapshot
-// gets that kind and name.
-func (s *RuntimeSource) Fields(named fieldpath.Object) (map[string]any, error) {
-	switch {
-	case s.derivation != nil:
-		return runtime.DeepCopyJSON(s.derivation.fields), nil
-	case s.Snapshot == nil:
-		return s.Document.Fields()
-	}
-	fields, err := tree.Fields(s.Snapshot)
-	if err != nil {
-		return nil, err
-	}
-	meta, ok := fields["metadata"].(map[string]any)
-	if !ok {
-		meta = map[string]any{}
-		fields["metadata"] = meta
-	}
-	fields["kind"], meta["name"] = named.Kind, named.Name
-	delete(meta, "namespace")
-	if named.Namespace != "" {
-		meta["namespace"] = named.Namespace
-	}
-	return fields, nil
-}
-
-// released is an object of a release, which has a version; none is empty.
-type released struct {
-	version string
-	fieldpath.Object
-}
-
-func versionOf(d *manifest.Document) string { return versionIn(d.API().Release()) }
-
-// versionIn returns the version of a release, or "" for nil.
-func versionIn(r *release.Release) string {
-	if r == nil {
-		return ""
-	}
-	return r.Version
-}
-
-// resolution is a source as a release reads it.
-type resolution struct {
-	version string
-	source  *RuntimeSource
-}
 
 // RuntimeOf returns the runtime of a TrainJob as Find does. It returns nil for both if the runtime is broken: then the runtime
 // has its own findings.
@@ -178,29 +66,6 @@ func (c *Catalog) LiveOf(j Job) *trainer.TrainingRuntimeSpec {
 		return nil
 	}
 	return c.as(live, j.Document.API()).spec
-}
-
-// Named returns the source of a runtime of any release, or nil.
-func (c *Catalog) Named(id fieldpath.Object) *RuntimeSource {
-	for _, version := range c.versions("") {
-		if source := c.sources[released{version, id}]; source != nil {
-			return source
-		}
-	}
-	return nil
-}
-
-// versions returns the versions with runtimes: the given one, none, and the others from the latest on.
-func (c *Catalog) versions(first string) []string {
-	versions := []string{first}
-	if len(c.runtimes) == 0 || len(c.runtimes) == 1 && c.runtimes[first] != nil {
-		return versions
-	}
-	versions = append(versions, "")
-	for _, r := range slices.Backward(release.Known()) {
-		versions = append(versions, r.Version)
-	}
-	return versions
 }
 
 // Earlier returns the fields of earlier releases in a TrainJob and in its runtime.
@@ -317,18 +182,6 @@ func (c *Catalog) shipped(r *release.Release) map[string]*RuntimeSource {
 		}
 	}
 	return c.stock[version]
-}
-
-// ReleaseFindings returns the findings on a TrainJob's runtime and further patches that depend on the TrainJob's release. It also
-// returns the violations of the TrainJob's policy.
-func (in *Input) ReleaseFindings(j Job) finding.List {
-	found := in.runtimeFindings(j)
-	for _, p := range in.patchesFor(j) {
-		if d := p.Document.As(j.Document.API()); d != p.Document {
-			found = append(found, d.Findings...)
-		}
-	}
-	return append(found, in.violations(j)...)
 }
 
 func (c *Catalog) runtimeFindings(j Job) finding.List {
@@ -471,21 +324,17 @@ func (c *Catalog) isBase(built, source *RuntimeSource) bool {
 	return c.flags.IsBuilt(built.Document.File) && at.Line > 0 && at == source.Position(name)
 }
 
+// The annotations of a derived runtime.
+const (
+	fromAnnotation     = "trainweld.github.io/derived-from" // the kind and the name of the base
+	hashAnnotation     = "trainweld.github.io/base-hash"
+	managersAnnotation = "trainweld.github.io/managers"
+)
+
 func sameSpec(a, b *manifest.Document) bool {
 	x, errX := a.Content()
 	y, errY := b.Content()
 	return errX == nil && errY == nil && reflect.DeepEqual(x["spec"], y["spec"])
-}
-
-// setDefaults sets the API server's defaults in a runtime. sets reports whether a file sets a field.
-func (c *Catalog) setDefaults(spec *trainer.TrainingRuntimeSpec, sets func(fieldpath.Path) bool) {
-	plain := ports.WithoutProtocol(spec)
-	render.DefaultRuntime(spec, sets)
-	if c.flags.Spelled {
-		for _, p := range plain {
-			p.Protocol = ""
-		}
-	}
 }
 
 // snapshotOf returns the runtime in a ConfigMap, and the TrainJob that the snapshot is for. It returns nil for any other

@@ -57,13 +57,6 @@ func (flags Flags) selects(d *manifest.Document) bool {
 	return err != nil || flags.Selector.Matches(labels.Set(set))
 }
 
-// Unread records what of the inputs only other programs read, or a build.
-type Unread struct {
-	old  *finding.Finding // on the first job of the Training Operator or the MPI Operator
-	next bool             // an OptimizationJob is among the inputs
-	part string           // the advice on the first file that holds no objects before a build
-}
-
 // addPart records a file that holds no objects before a build.
 func (u *Unread) addPart(advice string) {
 	if u != nil && u.part == "" {

@@ -4,20 +4,16 @@
 package workspace
 
 import (
-	"fmt"
-	"path"
+	"slices"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
-	"github.com/trainweld/trainweld/render/release"
 )
 
 // Input holds the objects of a run and its findings. The TrainJobs have the order of the files. The embedded parts answer the rest.
@@ -37,47 +33,6 @@ type Input struct {
 	flags    Flags
 }
 
-// reporter adds findings to the findings of an input, in the order of reading.
-type reporter struct{ found *finding.List }
-
-func (r reporter) report(found ...finding.Finding) { *r.found = append(*r.found, found...) }
-
-// Job is a TrainJob with its document.
-type Job struct {
-	*trainer.TrainJob
-	Document *manifest.Document
-	// Migrated reports that a migration made the TrainJob from the document. Such a TrainJob has no fields of earlier
-	// releases.
-	Migrated bool
-	// Written holds the fields of a TrainJob that is only an Outline, or nil.
-	Written map[string]any
-}
-
-// Release returns the release that decoded the TrainJob, or nil if the input names none.
-func (j Job) Release() *release.Release { return j.Document.API().Release() }
-
-// Layers returns the TrainJob's overrides in the fields of Trainer 2.0 or 2.1, as the API server stores them. It returns nil
-// for a TrainJob without any.
-func (j Job) Layers() render.Layers {
-	if j.Migrated || j.Document.Overrides == nil {
-		return nil
-	}
-	layers := j.Document.Overrides.DeepCopy()
-	render.DefaultPatches(layers.Patches(), nil) // they share the values with the overrides
-	return layers
-}
-
-// JobSet is a JobSet of the input, for a rendering of its Jobs and Pods.
-type JobSet struct {
-	*jobset.JobSet
-	Document *manifest.Document
-}
-
-// AsTrainJob returns a TrainJob with the JobSet's name, from which the output file gets its name.
-func (js JobSet) AsTrainJob() *trainer.TrainJob {
-	return &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Name: js.Name, Namespace: js.Namespace}}
-}
-
 // New returns an empty input.
 func New(flags Flags) *Input {
 	in := &Input{flags: flags, ByName: map[fieldpath.Object]*manifest.Document{}}
@@ -87,6 +42,23 @@ func New(flags Flags) *Input {
 	in.Documents = &Documents{reporter: to, flags: flags, lines: in.Lines, settings: in.Settings, read: map[string]bool{}}
 	in.Catalog = newCatalog(flags, in.Settings, to)
 	in.Locator = &Locator{settings: in.Settings, catalog: in.Catalog}
+	return in
+}
+
+// Read reads all inputs. It reports each unreadable file as a finding and continues with the next one.
+func Read(s Source, flags Flags) *Input {
+	in := New(flags)
+	for _, d := range in.ReadDocuments(s, flags.Files) {
+		in.Add(d, true)
+	}
+	own := len(in.Files)
+	for _, d := range in.ReadDocuments(s, flags.Runtimes) {
+		in.Add(d, false)
+	}
+	in.Files = in.Files[:own]
+	in.ReadPatches(s)
+	in.DefaultPatches()
+	in.Findings = in.Rate(in.WithoutPatchFiles(in.Findings))
 	return in
 }
 
@@ -147,45 +119,69 @@ func (in *Input) AddName(d *manifest.Document) bool {
 // ID returns the kind, the namespace and the name of a document's object.
 func (in *Input) ID(d *manifest.Document) fieldpath.Object { return in.flags.idOf(d) }
 
-func (flags Flags) idOf(d *manifest.Document) fieldpath.Object {
-	id := flags.InNamespace(d.ID)
-	switch id.Kind {
-	case trainer.ClusterTrainingRuntimeKind:
-		id.Namespace = ""
-	case trainer.TrainingRuntimeKind:
-		id.Namespace = flags.NamespaceOf(id.Namespace)
+// AddPart learns the lines, the releases and the patched TrainJobs of a part. The input then describes the whole run.
+func (in *Input) AddPart(part *Input) {
+	in.AddLines(part.Lines)
+	for file, jobs := range part.patched {
+		for job := range jobs {
+			in.notePatched(file, job)
+		}
 	}
-	return id
-}
-
-// noName reports a TrainJob without a name.
-func noName(d *manifest.Document) finding.Finding {
-	return finding.Finding{
-		Code: codes.NoName, Severity: finding.Error, Object: fieldpath.Object{Kind: trainer.TrainJobKind}, Path: fieldpath.Fields("metadata", "name"), Position: d.Position(fieldpath.Fields("metadata")),
-		Message: "Required value: names of Jobs, Pods and addresses contain it", Remedy: finding.Remedy{Text: "set metadata.name"},
+	for _, r := range part.Releases() {
+		in.API(&r)
 	}
 }
 
-// duplicate reports an object with the identity of another one. Pass nil as other to add its position later.
-func (flags Flags) duplicate(id fieldpath.Object, d, other *manifest.Document) finding.Finding {
-	at := fieldpath.Fields("metadata", "name")
-	f := finding.Finding{
-		Code: codes.DuplicateObject, Severity: finding.Error, Object: id, Path: at, Position: d.Position(at),
-		Message: fmt.Sprintf("duplicate object: %s", id),
-		Remedy:  finding.Remedy{Text: "remove or rename one of the two"},
+// ReleaseFindings returns the findings on a TrainJob's runtime and further patches that depend on the TrainJob's release. It also
+// returns the violations of the TrainJob's policy.
+func (in *Input) ReleaseFindings(j Job) finding.List {
+	found := in.runtimeFindings(j)
+	for _, p := range in.patchesFor(j) {
+		if d := p.Document.As(j.Document.API()); d != p.Document {
+			found = append(found, d.Findings...)
+		}
 	}
-	return flags.reportOther(f, other)
+	return append(found, in.violations(j)...)
 }
 
-// reportOther adds the position of the first object to a finding of duplicate.
-func (flags Flags) reportOther(f finding.Finding, other *manifest.Document) finding.Finding {
-	if other == nil {
-		return f
+// Build returns the built directory of the part, or "" for a part without a build.
+func (in *Input) Build() string {
+	if in.flags.Built == nil {
+		return ""
 	}
-	objectIndex := other.Position(f.Path)
-	if flags.Steady {
-		objectIndex = fieldpath.Position{File: path.Base(objectIndex.File)}
+	return in.flags.Built.Dir
+}
+
+// Label names the build in findings, and records the lines of the sources that they name. A finding on a shared runtime names no
+// build, so that it is the same in each part. Without a build, Label does nothing.
+func (in *Input) Label(found finding.List) {
+	b := in.flags.Built
+	if b == nil {
+		return
 	}
-	f.Message += fmt.Sprintf("; the other one is at %s", objectIndex)
-	return f
+	for i := range found {
+		f := &found[i]
+		if f.Object.Name != "" && (!IsRuntime(f.Object) || in.built[f.Object]) {
+			f.Build = b.Dir
+		}
+		f.Position = in.sourceOf(f.Position)
+		f.Claims = slices.Clone(f.Claims)
+		for c := range f.Claims {
+			f.Claims[c].Position = in.sourceOf(f.Claims[c].Position)
+		}
+	}
+}
+
+// sourceOf returns a position that the user knows, and records the lines of its file.
+func (in *Input) sourceOf(p fieldpath.Position) fieldpath.Position {
+	b := in.flags.Built
+	if b.Text != nil && p.File == b.Name() {
+		p = fieldpath.Position{File: b.File}
+	}
+	if _, known := in.Lines.known[p.File]; !known && p.Line > 0 && b.Source != nil {
+		if data, ok := b.Source(p.File); ok {
+			in.opened(p.File, data)
+		}
+	}
+	return p
 }

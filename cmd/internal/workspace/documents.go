@@ -1,11 +1,14 @@
+// This file has the documents of the files and of a build, and the limit of their aliases.
+
 package workspace
 
 import (
+	"fmt"
 	"io"
 	"io/fs"
 	"path/filepath"
-	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
@@ -13,29 +16,66 @@ import (
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
-// Built is the output of a build, which an input reads like a file.
-type Built struct {
-	Dir  string // the built directory
-	File string // a file of it for positions that are unknown
-	// Text is the output. It is nil after an error, and without a directory.
-	Text     []byte
-	Findings finding.List
-	// Origin returns the origin of the object at a line of the text. It may be nil: then only File is known.
-	Origin func(line int) manifest.Origin
-	// Source returns a file in which positions of an Origin lie.
-	Source func(file string) ([]byte, bool)
+// File is a file with its documents.
+type File struct {
+	Name      string
+	Data      []byte
+	Documents []*manifest.Document
+}
+
+// Documents reads the files that the flags name, each once.
+type Documents struct {
+	reporter
+	flags      Flags
+	lines      *Lines
+	settings   *Settings
+	Files      []File          // the files of -f, for commands that rewrite them
+	read       map[string]bool // files of -f; -r may name them again
+	aliases    aliases
+	builtAdded bool // the findings of the build are among the input's
+	// Step receives the progress of reading; it may be nil.
+	Step func(verb string, done, total int)
+}
+
+func (ds *Documents) progress(verb string, done, total int) {
+	if ds.Step != nil {
+		ds.Step(verb, done, total)
+	}
+}
+
+// Decoded is the content of one file.
+type Decoded struct {
+	file      string
+	data      []byte
+	Documents []*manifest.Document
+	Findings  finding.List
+	expanded  int // see manifest.DecodeExpanded
+}
+
+// aliases limits the expansion of YAML aliases in all files of a run, as manifest limits it in one file.
+type aliases struct {
+	expanded  int
+	exhausted atomic.Bool // set by a file that take has counted: later files with aliases are not decoded
+}
+
+// limit counts a decoded file, and rejects it beyond the limit. Call it in the order of the files.
+func (a *aliases) limit(d Decoded) Decoded {
+	if d.expanded == 0 {
+		return d
+	}
+	if a.expanded += d.expanded; a.expanded <= manifest.MaxExpanded {
+		return d
+	}
+	a.exhausted.Store(true)
+	return Decoded{file: d.file, data: d.data, Findings: finding.List{{
+		Code: codes.Syntax, Severity: finding.Error, Position: fieldpath.Position{File: d.file},
+		Message: fmt.Sprintf("the YAML aliases of this run expand its files to more than %d MiB", manifest.MaxExpanded>>20),
+		Remedy:  finding.Remedy{Text: "replace YAML aliases by their values"},
+	}}}
 }
 
 // Name returns the name under which an input reads the text. No file has that name.
 func (b *Built) Name() string { return filepath.Join(b.Dir, "<build>") }
-
-// Build returns the built directory of the part, or "" for a part without a build.
-func (in *Input) Build() string {
-	if in.flags.Built == nil {
-		return ""
-	}
-	return in.flags.Built.Dir
-}
 
 // IsBuilt reports whether a file is the output of the build.
 func (flags Flags) IsBuilt(file string) bool {
@@ -109,38 +149,4 @@ func (b *Built) origin(line int) manifest.Origin {
 		return func(*manifest.Document, fieldpath.Path) fieldpath.Position { return fieldpath.Position{File: b.File} }
 	}
 	return b.Origin(line)
-}
-
-// Label names the build in findings, and records the lines of the sources that they name. A finding on a shared runtime names no
-// build, so that it is the same in each part. Without a build, Label does nothing.
-func (in *Input) Label(found finding.List) {
-	b := in.flags.Built
-	if b == nil {
-		return
-	}
-	for i := range found {
-		f := &found[i]
-		if f.Object.Name != "" && (!IsRuntime(f.Object) || in.built[f.Object]) {
-			f.Build = b.Dir
-		}
-		f.Position = in.sourceOf(f.Position)
-		f.Claims = slices.Clone(f.Claims)
-		for c := range f.Claims {
-			f.Claims[c].Position = in.sourceOf(f.Claims[c].Position)
-		}
-	}
-}
-
-// sourceOf returns a position that the user knows, and records the lines of its file.
-func (in *Input) sourceOf(p fieldpath.Position) fieldpath.Position {
-	b := in.flags.Built
-	if b.Text != nil && p.File == b.Name() {
-		p = fieldpath.Position{File: b.File}
-	}
-	if _, known := in.Lines.known[p.File]; !known && p.Line > 0 && b.Source != nil {
-		if data, ok := b.Source(p.File); ok {
-			in.opened(p.File, data)
-		}
-	}
-	return p
 }

@@ -1,0 +1,111 @@
+// This file has the TrainJobs and the JobSets of an input, and the findings on their names.
+
+package workspace
+
+import (
+	"fmt"
+	"path"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/codes"
+	"github.com/trainweld/trainweld/render/manifest"
+	"github.com/trainweld/trainweld/render/release"
+)
+
+// Job is a TrainJob with its document.
+type Job struct {
+	*trainer.TrainJob
+	Document *manifest.Document
+	// Migrated reports that a migration made the TrainJob from the document. Such a TrainJob has no fields of earlier
+	// releases.
+	Migrated bool
+	// Written holds the fields of a TrainJob that is only an Outline, or nil.
+	Written map[string]any
+}
+
+// Release returns the release that decoded the TrainJob, or nil if the input names none.
+func (j Job) Release() *release.Release { return j.Document.API().Release() }
+
+// Layers returns the TrainJob's overrides in the fields of Trainer 2.0 or 2.1, as the API server stores them. It returns nil
+// for a TrainJob without any.
+func (j Job) Layers() render.Layers {
+	if j.Migrated || j.Document.Overrides == nil {
+		return nil
+	}
+	layers := j.Document.Overrides.DeepCopy()
+	render.DefaultPatches(layers.Patches(), nil) // they share the values with the overrides
+	return layers
+}
+
+// JobSet is a JobSet of the input, for a rendering of its Jobs and Pods.
+type JobSet struct {
+	*jobset.JobSet
+	Document *manifest.Document
+}
+
+// AsTrainJob returns a TrainJob with the JobSet's name, from which the output file gets its name.
+func (js JobSet) AsTrainJob() *trainer.TrainJob {
+	return &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Name: js.Name, Namespace: js.Namespace}}
+}
+
+// JobSetKind is the kind in findings on the JobSet of a TrainJob.
+const JobSetKind = "JobSet"
+
+// IsRuntime reports whether an object is a runtime of either kind.
+func IsRuntime(o fieldpath.Object) bool {
+	return o.Kind == trainer.TrainingRuntimeKind || o.Kind == trainer.ClusterTrainingRuntimeKind
+}
+
+// reporter adds findings to the findings of an input, in the order of reading.
+type reporter struct{ found *finding.List }
+
+func (r reporter) report(found ...finding.Finding) { *r.found = append(*r.found, found...) }
+
+func (flags Flags) idOf(d *manifest.Document) fieldpath.Object {
+	id := flags.InNamespace(d.ID)
+	switch id.Kind {
+	case trainer.ClusterTrainingRuntimeKind:
+		id.Namespace = ""
+	case trainer.TrainingRuntimeKind:
+		id.Namespace = flags.NamespaceOf(id.Namespace)
+	}
+	return id
+}
+
+// noName reports a TrainJob without a name.
+func noName(d *manifest.Document) finding.Finding {
+	return finding.Finding{
+		Code: codes.NoName, Severity: finding.Error, Object: fieldpath.Object{Kind: trainer.TrainJobKind}, Path: fieldpath.Fields("metadata", "name"), Position: d.Position(fieldpath.Fields("metadata")),
+		Message: "Required value: names of Jobs, Pods and addresses contain it", Remedy: finding.Remedy{Text: "set metadata.name"},
+	}
+}
+
+// duplicate reports an object with the identity of another one. Pass nil as other to add its position later.
+func (flags Flags) duplicate(id fieldpath.Object, d, other *manifest.Document) finding.Finding {
+	at := fieldpath.Fields("metadata", "name")
+	f := finding.Finding{
+		Code: codes.DuplicateObject, Severity: finding.Error, Object: id, Path: at, Position: d.Position(at),
+		Message: fmt.Sprintf("duplicate object: %s", id),
+		Remedy:  finding.Remedy{Text: "remove or rename one of the two"},
+	}
+	return flags.reportOther(f, other)
+}
+
+// reportOther adds the position of the first object to a finding of duplicate.
+func (flags Flags) reportOther(f finding.Finding, other *manifest.Document) finding.Finding {
+	if other == nil {
+		return f
+	}
+	objectIndex := other.Position(f.Path)
+	if flags.Steady {
+		objectIndex = fieldpath.Position{File: path.Base(objectIndex.File)}
+	}
+	f.Message += fmt.Sprintf("; the other one is at %s", objectIndex)
+	return f
+}
