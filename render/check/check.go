@@ -27,6 +27,7 @@ import (
 	"github.com/trainweld/trainweld/render/nearest"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/schema/walk"
 )
 
 // longestManager is the TrainJob CRD's limit on a manager's name (Trainer v2.3.0).
@@ -142,7 +143,7 @@ func (c *objectChecker) template(template *trainer.JobSetTemplateSpec) {
 func (c *objectChecker) walk(patch *trainer.JobSetSpecPatch, template *trainer.JobSetTemplateSpec) {
 	spec := runtimepatch.JobSetTemplate().Field("spec").Type
 	w := walker{objectChecker: c, shapes: shapes(), alone: patch == nil}
-	w.walk(spec, view{reflect.Indirect(reflect.ValueOf(patch)), true}, view{of: reflect.ValueOf(&template.Spec).Elem()}, 0, "")
+	w.walk(spec, walk.Value{Value: reflect.Indirect(reflect.ValueOf(patch)), InPatch: true}, walk.Value{Value: reflect.ValueOf(&template.Spec).Elem()}, 0, "")
 }
 
 // patchOf checks one manager's patch against the runtime's template.

@@ -15,15 +15,15 @@ import (
 // union reports two members of one union that are both set.
 func (w *walker) union(t *schema.Type, union int, patch, runtime operand, parent string) {
 	setter, fields, u := patch, w.shapes[t].members[union], t.Unions[union]
-	if !patch.isPresent() {
+	if !patch.IsValid() {
 		setter = runtime
 	}
 	n := countMembers(fields, setter)
-	if n == 0 || n == 1 && (!patch.isPresent() || countMembers(fields, runtime) == 0) {
+	if n == 0 || n == 1 && (!patch.IsValid() || countMembers(fields, runtime) == 0) {
 		return // what the patch leaves alone is the runtime's own affair
 	}
 	added, there := w.members(fields, setter), []member(nil)
-	if patch.isPresent() {
+	if patch.IsValid() {
 		there = w.members(fields, runtime)
 	}
 	there = slices.DeleteFunc(there, func(r member) bool {
@@ -59,7 +59,7 @@ func (w *walker) union(t *schema.Type, union int, patch, runtime operand, parent
 // countMembers returns how many fields of a union a side sets.
 func countMembers(fields []*schema.StructField, s operand) (n int) {
 	for _, f := range fields {
-		if s.has(f) {
+		if s.Has(f) {
 			n++
 		}
 	}
@@ -76,7 +76,7 @@ type member struct {
 func (w *walker) members(fields []*schema.StructField, s operand) []member {
 	var set []member
 	for _, f := range fields {
-		if s.has(f) {
+		if s.Has(f) {
 			set = append(set, member{f.Name, w.claim(s, f)})
 		}
 	}
@@ -111,35 +111,35 @@ func describe(parent string, u schema.Union, path fieldpath.Path) (what, key str
 // discriminated reports a member that does not belong to the discriminator's value.
 func (w *walker) discriminated(t *schema.Type, u schema.Union, patch, runtime operand) {
 	setter := func(f *schema.StructField) operand {
-		if patch.has(f) {
+		if patch.Has(f) {
 			return patch
 		}
 		return runtime
 	}
 	chooser := t.Field(u.Discriminator)
 	by := setter(chooser)
-	if !by.has(chooser) {
+	if !by.Has(chooser) {
 		return
 	}
-	chosen := by.value(chooser).String()
+	chosen := by.At(chooser).String()
 	if chosen == u.When {
 		return
 	}
 	at := patch
-	if !patch.isPresent() {
+	if !patch.IsValid() {
 		at = runtime
 	}
 	for _, name := range u.Members {
 		member := t.Field(name)
 		holder := setter(member)
-		if !holder.has(member) || patch.isPresent() && !by.ofPatch && !holder.ofPatch {
+		if !holder.Has(member) || patch.IsValid() && !by.InPatch && !holder.InPatch {
 			continue
 		}
 		f := w.report(codes.TwoSources, finding.Error, w.path(at),
 			fmt.Sprintf("set %s to %q, or remove %s", u.Discriminator, u.When, name),
 			"%s is only allowed if %s is %q, not %q: the cluster rejects the Pod", name, u.Discriminator, u.When, chosen)
 		f.Claims = []merge.Claim{w.claim(by, chooser), w.claim(holder, member)}
-		if !holder.ofPatch && by.ofPatch {
+		if !holder.InPatch && by.InPatch {
 			slices.Reverse(f.Claims) // what the patch writes comes after it
 		}
 	}

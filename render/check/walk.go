@@ -10,6 +10,7 @@ import (
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/schema/walk"
 )
 
 // walker goes through a patch and the runtime's template at once, along the compiled plan. Both have the same steps, since the
@@ -30,21 +31,21 @@ type step struct {
 
 // operand is one of the two structs. The zero side is absent.
 type operand struct {
-	view
+	walk.Value
 	depth int // of the struct, in steps
 }
 
 // path returns the path to a side, and some steps on. Only the patch, or a template alone, shows items by position.
 func (w *walker) path(s operand, steps ...fieldpath.Step) fieldpath.Path {
 	path := inTemplate()
-	if s.ofPatch {
+	if s.InPatch {
 		path = w.at("spec")
 	}
 	for _, c := range w.steps[:s.depth] {
 		switch {
 		case c.field != nil:
 			path = append(path, fieldpath.Field(c.field.Name))
-		case c.index >= 0 && (s.ofPatch || w.alone):
+		case c.index >= 0 && (s.InPatch || w.alone):
 			path = append(path, fieldpath.Index(c.index))
 		default:
 			path = append(path, fieldpath.Item(c.list.Key, c.key))
@@ -54,7 +55,7 @@ func (w *walker) path(s operand, steps ...fieldpath.Step) fieldpath.Path {
 }
 
 func (w *walker) layerOf(s operand) merge.Layer {
-	if s.ofPatch {
+	if s.InPatch {
 		return w.layer()
 	}
 	return runtimepatch.RuntimeLayer
@@ -62,17 +63,17 @@ func (w *walker) layerOf(s operand) merge.Layer {
 
 // pathAt returns a function that gives the patch's path to a depth, as long as the walk is within it.
 func (w *walker) pathAt(depth int) func() fieldpath.Path {
-	return func() fieldpath.Path { return w.path(operand{view{ofPatch: true}, depth}) }
+	return func() fieldpath.Path { return w.path(operand{walk.Value{InPatch: true}, depth}) }
 }
 
 // claim returns the claim of a side on a field.
 func (w *walker) claim(s operand, f *schema.StructField) merge.Claim {
-	return merge.Claim{Layer: w.layerOf(s), Value: s.value(f).Interface(), Source: w.path(s, fieldpath.Field(f.Name))}
+	return merge.Claim{Layer: w.layerOf(s), Value: s.At(f).Interface(), Source: w.path(s, fieldpath.Field(f.Name))}
 }
 
 // walk checks what hangs on the shape of the values alone: unions, merge keys, directives. With
 // only a runtime it checks that; with a patch, the patch by itself and against the runtime.
-func (w *walker) walk(t *schema.Type, patch, runtime view, depth int, parent string) {
+func (w *walker) walk(t *schema.Type, patch, runtime walk.Value, depth int, parent string) {
 	for i := range t.Unions {
 		p, r := operand{patch, depth}, operand{runtime, depth}
 		if t.Unions[i].Discriminator == "" {
@@ -82,43 +83,43 @@ func (w *walker) walk(t *schema.Type, patch, runtime view, depth int, parent str
 		}
 	}
 	leader, fields := patch, w.shapes[t].inside
-	if !patch.isPresent() {
+	if !patch.IsValid() {
 		leader, fields = runtime, w.shapes[t].nested
 	}
 	for _, f := range fields {
-		if !leader.has(f) {
+		if !leader.Has(f) {
 			continue
 		}
 		w.steps = append(w.steps[:depth], step{field: f})
 		switch f.Type.Kind {
 		case schema.Struct:
-			w.walk(f.Type, patch.inner(f), runtime.inner(f), depth+1, f.Name)
+			w.walk(f.Type, patch.At(f), runtime.At(f), depth+1, f.Name)
 		case schema.ListMap:
 			w.list(f, patch, runtime, depth+1)
 		case schema.Map:
-			w.directives(leader.value(f), w.pathAt(depth+1))
+			w.directives(leader.At(f).Value, w.pathAt(depth+1))
 		case schema.Atomic:
-			w.nestedDirectives(f.Type, leader.value(f), w.pathAt(depth+1))
+			w.nestedDirectives(f.Type, leader.At(f).Value, w.pathAt(depth+1))
 		}
 	}
 }
 
 // list checks the items of a list-map, each against the runtime's of the same key.
-func (w *walker) list(f *schema.StructField, patch, runtime view, depth int) {
-	t, ofPatch := f.Type, patch.isPresent()
+func (w *walker) list(f *schema.StructField, patch, runtime walk.Value, depth int) {
+	t, ofPatch := f.Type, patch.IsValid()
 	if t.Key == "containerPort" || t.Key == "topologyKey" {
 		return // Kubernetes tells their items apart by more than the merge key
 	}
-	var other items
+	var other walk.Items
 	leader := runtime
 	if ofPatch {
 		leader = patch
-		other = runtime.items(f)
+		other = runtime.At(f).Items(t)
 	}
-	list := leader.items(f)
-	at := operand{view{ofPatch: ofPatch}, depth}
-	for i := range list.len() {
-		step := step{list: t, key: list.keyOf(i), index: -1}
+	list := leader.At(f).Items(t)
+	at := operand{walk.Value{InPatch: ofPatch}, depth}
+	for i := range list.Len() {
+		step := step{list: t, key: list.Key(i), index: -1}
 		if step.key == "" {
 			step.index = i
 			if !mayLackKey(f, ofPatch) {
@@ -126,33 +127,33 @@ func (w *walker) list(f *schema.StructField, patch, runtime view, depth int) {
 				continue
 			}
 		}
-		if first := list.find(step.key); first < i {
+		if first := list.Find(step.key); first < i {
 			w.duplicate(f, at, leader, first, i, step.key)
 			step.index = i
 		}
 		w.steps = append(w.steps[:depth], step)
 		if ofPatch {
-			w.walk(t.Elem, list.at(i), other.at(other.find(step.key)), depth+1, f.Name)
+			w.walk(t.Elem, list.At(i), other.Named(step.key), depth+1, f.Name)
 		} else {
-			w.walk(t.Elem, view{}, list.at(i), depth+1, f.Name)
+			w.walk(t.Elem, walk.Value{}, list.At(i), depth+1, f.Name)
 		}
 	}
-	if f.Name == "volumeMounts" && ofPatch && list.len() > 1 {
+	if f.Name == "volumeMounts" && ofPatch && list.Len() > 1 {
 		w.mountNames(t.Elem, &list, at)
 	}
 }
 
 // duplicate reports an item whose key a first one has.
-func (w *walker) duplicate(f *schema.StructField, list operand, from view, first, i int, key string) {
+func (w *walker) duplicate(f *schema.StructField, list operand, from walk.Value, first, i int, key string) {
 	code := codes.DuplicateItem
-	if f.Name == "volumeMounts" && list.ofPatch {
+	if f.Name == "volumeMounts" && list.InPatch {
 		code = codes.OneMountPath // the TrainJob CRD tells a patch's mounts apart by name
 	}
 	at := w.path(list, fieldpath.Index(i))
 	found := w.report(code, finding.Error, at, "combine the two, or change the "+f.Type.Key,
 		"duplicate item of %s: %s %q", f.Name, f.Type.Key, key)
 	found.Claims = duplicateClaims(w.layerOf(list), w.path(list, fieldpath.Index(first)), at)
-	if all := from.value(f); reflect.DeepEqual(all.Index(first).Interface(), all.Index(i).Interface()) {
+	if all := from.At(f); reflect.DeepEqual(all.Index(first).Interface(), all.Index(i).Interface()) {
 		found.Remedy.Do, found.Remedy.IsCertain = finding.Remove, true
 	}
 }
@@ -173,10 +174,10 @@ func (w *walker) keyless(f *schema.StructField, t *schema.Type, path fieldpath.P
 
 // mountNames reports two mounts of one volume in one patch. The merge identifies mounts by path, but the TrainJob CRD lists
 // them by name (Trainer v2.3.0 ContainerPatch).
-func (w *walker) mountNames(mount *schema.Type, mounts *items, list operand) {
+func (w *walker) mountNames(mount *schema.Type, mounts *walk.Items, list operand) {
 	seen := map[string]int{}
-	for i := range mounts.len() {
-		name := mounts.at(i).value(mount.Field("name")).String()
+	for i := range mounts.Len() {
+		name := mounts.At(i).At(mount.Field("name")).String()
 		if first, duplicate := seen[name]; duplicate {
 			at := w.path(list, fieldpath.Index(i))
 			w.report(codes.DuplicateItem, finding.Error, at,

@@ -134,7 +134,7 @@ type exportedPackage struct {
 
 // shared are packages whose callers are in this repository.
 var shared = []string{
-	"fieldpath/printable", "merge/jsonfields", "merge/quantity", "merge/tree",
+	"fieldpath/printable", "merge/jsonfields", "merge/quantity", "merge/tree", "schema/walk",
 	"render/admission/serverside", "render/casefile", "render/fuzz", "render/jsonschema", "render/release/definition",
 }
 
