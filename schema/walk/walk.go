@@ -45,10 +45,13 @@ func (v Value) At(f *schema.StructField) Value {
 	return Value{reflect.Indirect(value), v.InPatch}
 }
 
-// Items returns the items of a list-map, none if it is absent.
+// Items returns the items of a list-map or the elements of a set, none if it is absent.
 func (v Value) Items(t *schema.Type) Items {
 	const short = 32
-	l := Items{of: v, key: v.slot(t.KeyField())}
+	l := Items{of: v}
+	if key := t.KeyField(); key != nil {
+		l.key = v.slot(key)
+	}
 	if l.Len() <= short {
 		return l
 	}
@@ -59,10 +62,10 @@ func (v Value) Items(t *schema.Type) Items {
 	return l
 }
 
-// Items holds the items of a list-map, or none.
+// Items holds the items of a list-map or the elements of a set, or none.
 type Items struct {
 	of    Value
-	key   *schema.Slot
+	key   *schema.Slot   // nil for a set
 	first map[string]int // the first item of each key; nil where a search is as fast
 }
 
@@ -82,9 +85,12 @@ func (l *Items) At(i int) Value {
 	return Value{reflect.Indirect(l.of.Index(i)), l.of.InPatch}
 }
 
-// Key returns the merge key of an item as a text, or "" if the item has none.
+// Key returns the merge key of an item as a text, or "" if the item has none. The key of an element is the element.
 func (l *Items) Key(i int) string {
-	key, _ := l.key.Of(l.At(i).Value)
+	key := l.At(i).Value
+	if l.key != nil {
+		key, _ = l.key.Of(key)
+	}
 	switch key = reflect.Indirect(key); {
 	case !key.IsValid():
 		return ""
@@ -93,6 +99,15 @@ func (l *Items) Key(i int) string {
 	default:
 		return fmt.Sprint(key.Interface())
 	}
+}
+
+// Keys returns the keys of all items.
+func (l *Items) Keys() []string {
+	keys := make([]string, l.Len())
+	for i := range keys {
+		keys[i] = l.Key(i)
+	}
+	return keys
 }
 
 // Find returns the position of the first item with a key, or -1.

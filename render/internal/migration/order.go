@@ -11,6 +11,7 @@ import (
 
 	"github.com/trainweld/trainweld/render/runtimepatch"
 	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/schema/walk"
 )
 
 // order orders the lists of a patch so that a merge over the base gives the order of the result. A merge keeps the
@@ -19,53 +20,31 @@ import (
 func order(patch *trainer.PodTemplatePatch, base, result *corev1.PodTemplateSpec) {
 	job := runtimepatch.JobSetTemplate().Field("spec").Type.Field("replicatedJobs").Type.Elem
 	pod := job.Field("template").Type.Field("spec").Type.Field("template").Type
-	orderValue(pod, reflect.ValueOf(patch), reflect.ValueOf(base), reflect.ValueOf(result))
+	orderValue(pod, walk.Value{Value: reflect.ValueOf(patch).Elem(), InPatch: true}, walk.Value{Value: reflect.ValueOf(base).Elem()}, walk.Value{Value: reflect.ValueOf(result).Elem()})
 }
 
-// orderValue orders the lists of one value. The base is invalid if the template lacks the field.
-func orderValue(t *schema.Type, patch, base, result reflect.Value) {
-	patch, base, result = pointedTo(patch), pointedTo(base), pointedTo(result)
-	if !patch.IsValid() || !result.IsValid() {
-		return
-	}
-	switch t.Kind {
-	case schema.Struct:
+// orderValue orders the lists of one value. The base is absent if the template lacks the field.
+func orderValue(t *schema.Type, patch, base, result walk.Value) {
+	switch {
+	case !patch.IsValid() || !result.IsValid():
+	case t.Kind == schema.Struct:
 		for _, f := range t.Patchable() {
-			if from, encoded := f.Patch.Of(patch); encoded {
-				to, _ := f.Template.Of(result)
-				orderValue(f.Type, from, fieldOf(base, f), to)
-			}
+			orderValue(f.Type, patch.At(f), base.At(f), result.At(f))
 		}
-	case schema.ListMap:
-		key := t.Elem.Field(t.Key)
-		there, before := namesOfItems(result, key), namesOfItems(base, key)
-		named := func(item reflect.Value) string { return stringOf(key.Patch.Of(item)) }
-		sortLike(patch, there, named)
-		if !slices.Equal(mergedOrder(before, namesBy(patch, named)), there) {
-			anchor(t, patch, result, there)
-			sortLike(patch, there, named)
+	case t.Merges() && patch.Kind() == reflect.Slice:
+		before, there := base.Items(t), result.Items(t)
+		sortLike(t, patch, there.Keys())
+		own := patch.Items(t)
+		if keys := own.Keys(); t.KeyField() != nil && !slices.Equal(mergedOrder(before.Keys(), keys), there.Keys()) {
+			anchor(t, patch, keys, there)
+			sortLike(t, patch, there.Keys())
 		}
-		for i := range patch.Len() {
-			name := named(patch.Index(i))
-			item, at := reflect.Value{}, slices.Index(before, name)
-			if at >= 0 {
-				item = base.Index(at)
-			}
-			if at = slices.Index(there, name); at >= 0 {
-				orderValue(t.Elem, patch.Index(i), item, result.Index(at))
-			}
+		items := patch.Items(t)
+		for i := range items.Len() {
+			key := items.Key(i)
+			orderValue(t.Elem, items.At(i), before.Named(key), there.Named(key))
 		}
-	case schema.Set:
-		sortLike(patch, namesBy(result, reflect.Value.String), reflect.Value.String)
 	}
-}
-
-func fieldOf(base reflect.Value, f *schema.StructField) reflect.Value {
-	if !base.IsValid() {
-		return base
-	}
-	v, _ := f.Template.Of(base)
-	return v
 }
 
 // mergedOrder returns the order of a list's items after a merge. The next item is the patch's next one, unless an item
@@ -89,53 +68,28 @@ func mergedOrder(list, patch []string) []string {
 
 // anchor adds the items of the result that the patch does not name. It copies only their keys and the fields that
 // cannot be omitted.
-func anchor(t *schema.Type, patch, result reflect.Value, there []string) {
-	key := t.Elem.Field(t.Key)
-	own := namesBy(patch, func(item reflect.Value) string { return stringOf(key.Patch.Of(item)) })
-	for i, name := range there {
-		if slices.Contains(own, name) {
+func anchor(t *schema.Type, patch walk.Value, own []string, there walk.Items) {
+	for i := range there.Len() {
+		if slices.Contains(own, there.Key(i)) {
 			continue
 		}
 		item := reflect.New(patch.Type().Elem()).Elem()
 		for _, f := range t.Elem.Patchable() {
-			if f == key || !f.Patch.OmitEmpty && !f.Patch.OmitZero && len(f.Patch.Index) == 1 {
-				from, _ := f.Template.Of(result.Index(i))
+			if f == t.KeyField() || !f.Patch.OmitEmpty && !f.Patch.OmitZero && len(f.Patch.Index) == 1 {
+				from, _ := f.Template.Of(there.At(i).Value)
 				item.FieldByIndex(f.Patch.Index).Set(from)
 			}
 		}
-		patch.Set(reflect.Append(patch, item))
+		patch.Set(reflect.Append(patch.Value, item))
 	}
 }
 
-func namesOfItems(list reflect.Value, key *schema.StructField) []string {
-	if !list.IsValid() {
-		return nil
-	}
-	return namesBy(list, func(item reflect.Value) string { return stringOf(key.Template.Of(item)) })
-}
-
-func namesBy(list reflect.Value, name func(reflect.Value) string) []string {
-	names := make([]string, list.Len())
-	for i := range names {
-		names[i] = name(list.Index(i))
-	}
-	return names
-}
-
-func stringOf(v reflect.Value, _ bool) string { return v.String() }
-
-func pointedTo(v reflect.Value) reflect.Value {
-	for v.IsValid() && v.Kind() == reflect.Pointer {
-		v = v.Elem()
-	}
-	return v
-}
-
-// sortLike sorts a list by the positions of its items' names.
-func sortLike(list reflect.Value, names []string, name func(reflect.Value) string) {
-	places := make([]int, list.Len())
+// sortLike sorts a list by the positions of its items' keys.
+func sortLike(t *schema.Type, list walk.Value, keys []string) {
+	items := list.Items(t)
+	places := make([]int, items.Len())
 	for i := range places {
-		places[i] = slices.Index(names, name(list.Index(i)))
+		places[i] = slices.Index(keys, items.Key(i))
 	}
 	swap := reflect.Swapper(list.Interface())
 	sort.Stable(byPlace{places, func(i, j int) { swap(i, j); places[i], places[j] = places[j], places[i] }})
