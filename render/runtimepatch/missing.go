@@ -9,6 +9,7 @@ import (
 
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/schema/walk"
 )
 
 // missingFields returns the part of a patch that changes a template, or nil if nothing does.
@@ -36,12 +37,9 @@ func missingInStruct(t *schema.Type, key *schema.StructField, dst, want, have re
 			to.Set(from)
 			continue
 		}
-		var old reflect.Value
-		if have.IsValid() {
-			old, _ = f.Template.Of(have)
-		}
+		old, _ := f.Template.Of(have)
 		switch {
-		case missing(f.Type, to, from, old):
+		case missing(f.Type, nil, to, from, old):
 			isMissing = true
 		case !isForced:
 			to.SetZero()
@@ -53,22 +51,20 @@ func missingInStruct(t *schema.Type, key *schema.StructField, dst, want, have re
 }
 
 // missing sets dst to the part of want that have lacks, and reports whether there is any. Otherwise dst may hold a struct without
-// a missing part.
-func missing(t *schema.Type, dst, want, have reflect.Value) bool {
-	have = pointee(have)
+// a missing part. The key is that of an item.
+func missing(t *schema.Type, key *schema.StructField, dst, want, have reflect.Value) bool {
+	have = reflect.Indirect(have)
 	if want.Kind() == reflect.Pointer && !want.IsNil() && t.Kind == schema.Struct {
 		dst.Set(reflect.New(want.Type().Elem()))
 		return missingInStruct(t, nil, dst.Elem(), want.Elem(), have) || !have.IsValid()
 	}
 	switch {
 	case t.Kind == schema.Struct && want.Kind() == reflect.Struct:
-		return missingInStruct(t, nil, dst, want, have)
+		return missingInStruct(t, key, dst, want, have)
 	case t.Kind == schema.Map && want.Len() > 0:
 		return missingEntries(dst, want, have)
-	case t.Kind == schema.ListMap && want.Len() > 0:
+	case t.Merges() && want.Kind() == reflect.Slice && want.Len() > 0:
 		return missingItems(t, dst, want, have)
-	case t.Kind == schema.Set && want.Len() > 0:
-		return missingElements(dst, want, have)
 	case isSame(want, have):
 		return false
 	}
@@ -79,7 +75,7 @@ func missing(t *schema.Type, dst, want, have reflect.Value) bool {
 // isSame reports whether two values have the same encoding. An absent value is null.
 func isSame(want, have reflect.Value) bool {
 	var values [2]any
-	for i, v := range []reflect.Value{pointee(want), have} {
+	for i, v := range []reflect.Value{reflect.Indirect(want), have} {
 		if v.IsValid() {
 			values[i] = v.Interface()
 		}
@@ -102,22 +98,18 @@ func missingEntries(dst, want, have reflect.Value) bool {
 	return dst.Len() > 0
 }
 
-// missingItems takes the items that the list lacks, and the missing parts of the others in the list's order. A merge gives the
-// items that it names the order of the patch.
+// missingItems takes the items or elements that the list lacks, and the missing parts of the others in the list's order. A merge
+// gives the items that it names the order of the patch.
 func missingItems(t *schema.Type, dst, want, have reflect.Value) bool {
 	type item struct {
 		place int
 		value reflect.Value
 	}
 	var taken []item
-	places := placesOf(t, have)
+	items, there := walk.Value{Value: want, InPatch: true}.Items(t), walk.Value{Value: have}.Items(t)
 	for i := range want.Len() {
-		from := want.Index(i)
-		part, old, place := reflect.New(from.Type()).Elem(), reflect.Value{}, -1
-		if at, ok := places[mergeKeyOf(t.KeyField().Patch, from)]; ok {
-			old, place = have.Index(at), at
-		}
-		if missingInStruct(t.Elem, t.KeyField(), part, from, old) || place < 0 {
+		part, place := reflect.New(want.Type().Elem()).Elem(), there.Find(items.Key(i))
+		if missing(t.Elem, t.KeyField(), part, want.Index(i), there.At(place).Value) || place < 0 {
 			taken = append(taken, item{place, part})
 		}
 	}
@@ -126,44 +118,4 @@ func missingItems(t *schema.Type, dst, want, have reflect.Value) bool {
 		dst.Set(reflect.Append(dst, one.value))
 	}
 	return len(taken) > 0
-}
-
-// placesOf returns the place of the first item with each key.
-func placesOf(t *schema.Type, list reflect.Value) map[string]int {
-	if !list.IsValid() {
-		return nil
-	}
-	places := make(map[string]int, list.Len())
-	for i := list.Len() - 1; i >= 0; i-- {
-		places[mergeKeyOf(&t.KeyField().Template, list.Index(i))] = i
-	}
-	return places
-}
-
-// mergeKeyOf returns the merge key of an item. Every list that a patch may set has a string for it.
-func mergeKeyOf(slot *schema.Slot, item reflect.Value) string {
-	key, _ := slot.Of(item)
-	return key.String()
-}
-
-func missingElements(dst, want, have reflect.Value) bool {
-	for i := range want.Len() {
-		one := want.Index(i)
-		isThere := false
-		for j := 0; have.IsValid() && j < have.Len(); j++ {
-			isThere = isThere || have.Index(j).Equal(one)
-		}
-		if !isThere {
-			dst.Set(reflect.Append(dst, one))
-		}
-	}
-	return dst.Len() > 0
-}
-
-// pointee returns the value of a pointer, invalid for nil.
-func pointee(v reflect.Value) reflect.Value {
-	if v.IsValid() && v.Kind() == reflect.Pointer {
-		return v.Elem()
-	}
-	return v
 }
