@@ -62,13 +62,13 @@ func (e *editor[T, P]) removeField(layer merge.Layer, path fieldpath.Path) bool 
 // removeField removes the field at the end of the path from a patch's value. The same place of the winner's patch holds winner,
 // invalid if absent.
 func (r *removal) removeField(t *schema.Type, value, winner reflect.Value, path fieldpath.Path) bool {
-	if value = pointee(value); !value.IsValid() {
+	if value = reflect.Indirect(value); !value.IsValid() {
 		return false
 	}
 	if object, ok := value.Interface().(merge.Object); ok && t.Kind != schema.Map {
 		return removeFromObject(t, object, path)
 	}
-	winner = pointee(winner)
+	winner = reflect.Indirect(winner)
 	if len(path) == 0 {
 		return false // managers never disagree on a whole item or map
 	}
@@ -147,10 +147,7 @@ func (r *removal) removeStructField(f *schema.StructField, parent, winner reflec
 	if !encoded {
 		return false
 	}
-	own := reflect.Value{}
-	if winner.IsValid() {
-		own, _ = f.Patch.Of(winner)
-	}
+	own, _ := f.Patch.Of(winner)
 	if len(rest) == 0 {
 		return r.clearField(f.Patch, parent, own)
 	}
@@ -209,11 +206,4 @@ func isEmptyPatch(t *schema.Type, value reflect.Value) bool {
 		}
 	}
 	return true
-}
-
-func pointee(value reflect.Value) reflect.Value {
-	if value.IsValid() && value.Kind() == reflect.Pointer {
-		return value.Elem() // invalid for a nil pointer
-	}
-	return value
 }
