@@ -16,10 +16,14 @@ type pair struct {
 	moved bool
 }
 
-// align matches the items of two lists by their keys, which must be unique in each list. The order of the pairs
+// align matches the items of two lists by their keys, or returns nil if they are not unique in each list. The order of the pairs
 // contains the orders of both lists. Removed items, and old places of moved items, precede new items in the same
 // place.
-func align(old, new []fieldpath.Step) []pair {
+func align(t *schema.Type, oldItems, newItems []any) []pair {
+	old, new := itemSteps(t, oldItems), itemSteps(t, newItems)
+	if old == nil || new == nil {
+		return nil
+	}
 	inOld, inNew := indexByKey(old), indexByKey(new)
 	var common []int // positions in the old list, in the new list's order
 	for _, key := range new {
@@ -87,8 +91,7 @@ func longestIncreasing(numbers []int) []int {
 
 // itemSteps returns the steps to a list's items, or nil if an item has none or the one of another item. It returns an empty slice for
 // an empty list.
-func itemSteps(t *schema.Type, value any) []fieldpath.Step {
-	items := asList(value)
+func itemSteps(t *schema.Type, items []any) []fieldpath.Step {
 	keys := make([]fieldpath.Step, len(items))
 	seen := make(map[fieldpath.Step]bool, len(items))
 	for i, item := range items {

@@ -127,11 +127,12 @@ func (e *edit) fields(t *schema.Type, path fieldpath.Path, value any) (any, erro
 // list edits a list with keys. It removes deleted and moved items. It inserts new and moved items at their positions
 // in the new list, in ascending order. A list without items becomes nil.
 func (e *edit) list(t *schema.Type, path fieldpath.Path, value any) (any, error) {
-	keys := itemSteps(t, value)
+	items := slices.Clone(asList(value))
+	keys := itemSteps(t, items)
 	if keys == nil {
 		return nil, fmt.Errorf("diff: %s has two items of one key; apply changes to the object that they were made of", path)
 	}
-	items, at := slices.Clone(asList(value)), indexByKey(keys)
+	at := indexByKey(keys)
 	type placed struct {
 		to   int
 		item any

@@ -140,21 +140,17 @@ func (c *comparison) report(kind Kind, path fieldpath.Path, old, new any, from, 
 
 // value compares one field with a value in at least one object; nil means a missing value.
 func (c *comparison) value(t *schema.Type, path fieldpath.Path, old, new any, from, to int) {
-	switch shapeOf(t, old, new) {
-	case schema.Struct:
-		if old != nil && new != nil {
-			c.fields(t, path, entries(old), entries(new))
-			return
-		}
-	case schema.Map:
-		if !endsEmpty(old, new) {
-			c.fields(t, path, entries(old), entries(new))
-			return
-		}
-	case schema.ListMap, schema.Set:
-		oldKeys, newKeys := itemSteps(t, old), itemSteps(t, new)
-		if !endsEmpty(old, new) && oldKeys != nil && newKeys != nil {
-			c.list(t, path, align(oldKeys, newKeys), asList(old), asList(new))
+	x, y, areFields := entriesOf[map[string]any](old, new)
+	if t == nil || t.Kind == schema.Struct {
+		areFields = x != nil && y != nil
+	}
+	if areFields && (t == nil || t.Merges()) {
+		c.fields(t, path, x, y)
+		return
+	}
+	if before, after, ok := entriesOf[[]any](old, new); ok {
+		if pairs := align(t, before, after); pairs != nil {
+			c.list(t, path, pairs, before, after)
 			return
 		}
 	}
@@ -194,35 +190,12 @@ func (c *comparison) list(t *schema.Type, path fieldpath.Path, pairs []pair, old
 	}
 }
 
-// shapeOf returns the way to compare two values. It is the schema's kind if the values have that form. Without a
-// schema, objects are compared field by field and all other values as a whole.
-func shapeOf(t *schema.Type, values ...any) schema.Kind {
-	kind := schema.Struct
-	if t != nil {
-		kind = t.Kind
-	}
-	for _, v := range values {
-		_, isObject := v.(map[string]any)
-		_, isList := v.([]any)
-		switch kind {
-		case schema.Struct, schema.Map:
-			if v != nil && !isObject {
-				return schema.Scalar
-			}
-		case schema.ListMap, schema.Set, schema.Atomic:
-			if v != nil && !isList {
-				return schema.Scalar
-			}
-		}
-	}
-	return kind
-}
-
-// endsEmpty reports whether a list or map is empty and its entries cannot show the change. A value that loses its
-// last entry is missing.
-func endsEmpty(old, new any) bool {
-	empty := func(v any) bool { return v != nil && len(entries(v)) == 0 && len(asList(v)) == 0 }
-	return empty(new) || empty(old) && new == nil
+// entriesOf returns two objects or lists, of which one may be missing. It reports whether their entries can show the change. A value
+// that loses its last entry is missing.
+func entriesOf[T map[string]any | []any](old, new any) (x, y T, ok bool) {
+	x, isOld := old.(T)
+	y, isNew := new.(T)
+	return x, y, isNew && len(y) > 0 && (isOld || old == nil) || len(x) > 0 && new == nil
 }
 
 func entries(v any) map[string]any { m, _ := v.(map[string]any); return m }

@@ -213,12 +213,9 @@ func (p *printer) bothFields(t *schema.Type, path fieldpath.Path, indent int, fi
 
 // items writes the items of two lists. It matches them by key, or by value if the list has no keys.
 func (p *printer) items(t *schema.Type, path fieldpath.Path, indent int, old, new []any) {
-	var pairs []pair
-	oldKeys, newKeys := itemSteps(t, old), itemSteps(t, new)
-	keyed := oldKeys != nil && newKeys != nil
-	if keyed {
-		pairs = align(oldKeys, newKeys)
-	} else {
+	pairs := align(t, old, new)
+	keyed := pairs != nil
+	if !keyed {
 		pairs = common(texts(old), texts(new))
 	}
 	elem := elemOf(t)

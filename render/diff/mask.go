@@ -48,9 +48,9 @@ func (m masking) value(t *schema.Type, path fieldpath.Path, old, new any) (any, 
 // items hides values in the items of two lists, by key if the keys are unique, else by position. Differing lists
 // still differ.
 func (m masking) items(t *schema.Type, path fieldpath.Path, old, new []any) {
-	pairs := byPosition(len(old), len(new))
-	if oldKeys, newKeys := itemSteps(t, old), itemSteps(t, new); oldKeys != nil && newKeys != nil {
-		pairs = align(oldKeys, newKeys)
+	pairs := align(t, old, new)
+	if pairs == nil {
+		pairs = byPosition(len(old), len(new))
 	}
 	elem := elemOf(t)
 	for _, p := range pairs {
