@@ -51,18 +51,16 @@ func resolve(root *schema.Type, path fieldpath.Path) (*resolved, error) {
 
 // into descends into a field. In a list or map without a named item, it descends into that field of any item.
 func (r *resolved) into(name string) error {
-	switch r.typ.Kind {
-	case schema.ListMap, schema.Atomic:
+	if r.typ.Kind == schema.Map {
+		return r.item(fieldpath.Key(name))
+	}
+	if r.typ.Kind != schema.Struct {
 		if r.typ.Elem == nil || r.typ.Elem.Kind != schema.Struct {
 			return fmt.Errorf("%s has no fields", r.where())
 		}
 		if err := r.item(anyItem); err != nil {
 			return err
 		}
-	case schema.Map:
-		return r.item(fieldpath.Key(name))
-	case schema.Scalar, schema.Set:
-		return fmt.Errorf("%s has no fields", r.where())
 	}
 	f := r.typ.Field(name)
 	if f == nil {
@@ -76,9 +74,7 @@ func (r *resolved) into(name string) error {
 		}
 		return fmt.Errorf("%s has no field %s; its fields are %s", where, name, strings.Join(names, ", "))
 	}
-	if r.typ.Kind == schema.Struct {
-		r.parent = r.typ
-	}
+	r.parent = r.typ
 	r.pruned = r.pruned || isPruned(r.path, f)
 	r.patchable = r.patchable && f.Patch != nil && !r.pruned
 	r.path = r.path.Append(fieldpath.Field(name))
@@ -103,45 +99,31 @@ var anyItem = fieldpath.Key("*")
 
 // item descends into an item of a list or a key of a map.
 func (r *resolved) item(step fieldpath.Step) error {
+	name, _ := step.Key() // also of an element
 	key, value, isItem := step.Item()
-	name, _ := step.Key()
-	if step == anyItem {
+	position, isPosition := step.Index()
+	_, isElement := step.Element()
+	switch t := r.typ; {
+	case t.Key != "" && isItem && key != t.Key:
+		return fmt.Errorf("the items of %s are told apart by %s, not by %s", r.where(), t.Key, key)
+	case t.Key != "" && isElement:
+		return fmt.Errorf("the items of %s are told apart by %s: name one as in [%s=%q]", r.where(), t.Key, t.Key, name)
+	case t.Kind == schema.Map && (isItem || isElement):
+		return fmt.Errorf("%s is a map: name a key of it, as in [\"key\"]", r.where())
+	case t.Kind == schema.Set && isItem:
+		return fmt.Errorf("%s is a set: name an element of it, as in [=\"element\"]", r.where())
+	case isItem:
+		name = value
+	case t.Kind == schema.Map && isPosition:
+		name = strconv.Itoa(position)
+	case step == anyItem, name == t.Key: // a position also stands for any item
 		name = ""
 	}
-	position, isPosition := step.Index()
-	element, isElement := step.Element()
-	switch r.typ.Kind {
-	case schema.ListMap:
-		switch {
-		case isItem && key != r.typ.Key:
-			return fmt.Errorf("the items of %s are told apart by %s, not by %s", r.where(), r.typ.Key, key)
-		case isElement:
-			return fmt.Errorf("the items of %s are told apart by %s: name one as in [%s=%q]", r.where(), r.typ.Key, r.typ.Key, element)
-		case !isItem && name != r.typ.Key:
-			value = name // a position also stands for any item
-		}
-		r.path = r.path.Append(fieldpath.Item(r.typ.Key, value))
-	case schema.Map:
-		if isItem || isElement {
-			return fmt.Errorf("%s is a map: name a key of it, as in [\"key\"]", r.where())
-		}
-		if isPosition {
-			name = strconv.Itoa(position)
-		}
-		r.path = r.path.Append(fieldpath.Key(name))
-	case schema.Set:
-		if isItem {
-			return fmt.Errorf("%s is a set: name an element of it, as in [=\"element\"]", r.where())
-		}
-		if isElement {
-			name = element
-		}
-		r.path = r.path.Append(fieldpath.Element(name))
-	case schema.Atomic:
-		r.path = r.path.Append(fieldpath.Index(0))
-	default:
+	named, ok := r.typ.Named(name)
+	if !ok {
 		return fmt.Errorf("%s is neither a list nor a map", r.where())
 	}
+	r.path = r.path.Append(named)
 	r.typ = r.typ.Elem
 	if r.typ == nil {
 		return errors.New("it has no items that could be named")

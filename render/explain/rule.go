@@ -17,7 +17,7 @@ func (r *resolved) rule() Rule {
 	rule.Compositions = r.compositions(rule.Patchable)
 	rule.Change = r.change(rule.Patchable)
 	t := r.typ
-	for t.Kind == schema.ListMap || t.Kind == schema.Atomic && t.Elem != nil {
+	for t.Kind != schema.Map && t.Elem != nil {
 		t = t.Elem
 	}
 	if t.Kind != schema.Struct {
