@@ -234,33 +234,30 @@ func (m manager) forbiddenItems(t *schema.Type, path fieldpath.Path, at string) 
 		if len(pattern) <= len(path) || !path.Matches(pattern[:len(path)]) {
 			continue
 		}
-		name, isName := pattern[len(path)].Key()
-		if !isName {
-			name, isName = pattern[len(path)].Element()
-		}
-		if !isName {
-			_, name, _ = pattern[len(path)].Item()
+		name, _ := pattern[len(path)].Key() // or an element
+		if _, value, isItem := pattern[len(path)].Item(); isItem {
+			name = value
 		}
 		if name != "" && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
 	y := "x" + strconv.Itoa(len(path))
-	step, key, none := fieldpath.Key, y, "{}"
-	switch t.Kind {
-	case schema.ListMap:
-		step, key, none = func(name string) fieldpath.Step { return fieldpath.Item(t.Key, name) }, y+"."+t.Key, "[]"
-	case schema.Set:
-		step, none = fieldpath.Element, "[]"
+	key, none := y, "[]"
+	if t.Kind == schema.Map {
+		none = "{}"
+	} else if t.KeyField() != nil {
+		key += "." + t.Key
 	}
 	for _, name := range append(names, "") {
 		among := key + " == " + celString(name)
 		if name == "" {
 			among = "!(" + key + " in " + literal(names...) + ")"
 		}
-		switch below := path.Append(step(name)); {
+		step, _ := t.Named(name)
+		switch below := path.Append(step); {
 		case m.maySet(below):
-		case t.Kind != schema.ListMap || !m.paths.HasWithin(below):
+		case t.KeyField() == nil || !m.paths.HasWithin(below):
 			fields = append(fields, fmt.Sprintf("(%s.orValue(%s).exists(%s, %s) ? [%s] : [])", at, none, y, among, celString(pattern(below))))
 		default:
 			fields = append(fields, fmt.Sprintf("%s.orValue([]).filter(%s, %s).map(%[2]s, %[4]s).flatten()", at, y, among, sum(m.forbiddenFields(t.Elem, below, y))))
@@ -304,7 +301,7 @@ func (w *vapWriter) compare(t *schema.Type, path fieldpath.Path, groups, at stri
 		switch {
 		case !isStored(path, f):
 			continue
-		case f.Type.Kind == schema.ListMap:
+		case f.Type.KeyField() != nil:
 			of = w.compareItems(f.Type.Elem, below.Append(fieldpath.Item(f.Type.Key, "")), groupsOf(groups, field, f.Type.Key))
 		case f.Type.Kind == schema.Struct && isFrame(below):
 			of = w.compare(f.Type, below, groups, field)
