@@ -16,23 +16,15 @@ func unset(t *schema.Type, path, rest fieldpath.Path) fieldpath.Path {
 		if t == nil {
 			return nil
 		}
-		name, isField := step.Field()
+		_, isField := step.Field()
 		if isField && t.KeyField() != nil && i > 0 {
 			t = t.Elem
 		}
-		key, isKey := step.Key()
-		if !isField {
-			name = key
-		}
-		switch {
-		case t.Kind == schema.Struct && (isField || isKey):
-			f := t.Field(name)
-			if f == nil {
+		switch name, isName := step.Name(); {
+		case isName && (t.Kind == schema.Struct || t.Kind == schema.Map):
+			if path, t = path.Append(t.Step(name)), t.Inner(name); t == nil {
 				return nil
 			}
-			t, path = f.Type, path.Append(fieldpath.Field(name))
-		case t.Kind == schema.Map && (isField || isKey):
-			t, path = t.Elem, path.Append(fieldpath.Key(name))
 		case i > 0 && !isField:
 			t, path = t.Elem, path.Append(step)
 		default:
