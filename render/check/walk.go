@@ -94,12 +94,12 @@ func (w *walker) walk(t *schema.Type, patch, runtime walk.Value, depth int, pare
 		switch f.Type.Kind {
 		case schema.Struct:
 			w.walk(f.Type, patch.At(f), runtime.At(f), depth+1, f.Name)
-		case schema.ListMap:
-			w.list(f, patch, runtime, depth+1)
 		case schema.Map:
 			w.directives(leader.At(f).Value, w.pathAt(depth+1))
 		case schema.Atomic:
 			w.nestedDirectives(f.Type, leader.At(f).Value, w.pathAt(depth+1))
+		default: // a shape has no other fields than list-maps
+			w.list(f, patch, runtime, depth+1)
 		}
 	}
 }
