@@ -24,7 +24,6 @@ import (
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/internal/patched"
-	"github.com/trainweld/trainweld/render/nearest"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 	"github.com/trainweld/trainweld/schema"
 	"github.com/trainweld/trainweld/schema/walk"
@@ -72,32 +71,6 @@ func Patches(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatc
 	return c.findings
 }
 
-type objectChecker struct {
-	object   fieldpath.Object
-	findings finding.List
-	steps    []step // memory for the walks
-
-	patches []trainer.RuntimePatch
-	named   map[string]int // the number of each manager's patches
-	jobs    map[string]int // the places of the template's jobs
-	// jobNames are the names of the jobs, once a patch names another one.
-	jobNames *choice
-	trainer  string         // the job that alone gets spec.trainer, or ""
-	patched  map[string]int // the jobs of the current patch, once it has an unknown one
-	current  int            // the patch that the path and the layer of a finding name
-}
-
-func (c *objectChecker) report(code finding.Code, severity finding.Severity, path fieldpath.Path, help, message string, args ...any) *finding.Finding {
-	c.findings = append(c.findings, finding.Finding{
-		Code: code, Severity: severity, Object: c.object, Path: path,
-		Message: fmt.Sprintf(message, args...), Remedy: finding.Remedy{Text: help},
-	})
-	return &c.findings[len(c.findings)-1]
-}
-
-// inTemplate returns the path from a runtime to the spec of its template.
-func inTemplate() fieldpath.Path { return fieldpath.Fields("spec", "template", "spec") }
-
 // managers checks the managers' names. Trainer v2.3.0 pkg/runtime/framework/plugins/jobset requires a domain-prefixed path. Its
 // CRD requires 1 to 253 characters and one entry a manager.
 func (c *objectChecker) managers(patches []trainer.RuntimePatch) {
@@ -126,11 +99,6 @@ func (c *objectChecker) managers(patches []trainer.RuntimePatch) {
 			f.Claims, f.Remedy.Do = duplicateClaims(merge.Manager(name), entry(first), entry(i)), finding.Merge
 		}
 	}
-}
-
-// duplicateClaims returns one presence claim for each of two duplicates of a layer.
-func duplicateClaims(layer merge.Layer, first, second fieldpath.Path) []merge.Claim {
-	return []merge.Claim{{Layer: layer, Value: merge.Presence{}, Source: first}, {Layer: layer, Value: merge.Presence{}, Source: second}}
 }
 
 // template checks a runtime's template by itself.
@@ -166,19 +134,6 @@ func (c *objectChecker) patchOf(template *trainer.JobSetTemplateSpec, patch *tra
 		c.job(template.Spec.ReplicatedJobs, &p.Spec.ReplicatedJobs[i])
 	}
 }
-
-// at returns the path to a field of the current patch. It uses the manager's name, or the position if the name is empty or duplicate.
-func (c *objectChecker) at(names ...string) fieldpath.Path {
-	manager := c.patches[c.current].Manager
-	path := runtimepatch.PatchPath(manager)
-	if manager == "" || c.named[manager] > 1 {
-		path[2] = fieldpath.Index(c.current)
-	}
-	return path.Append(fieldpath.Fields(names...)...)
-}
-
-// layer returns the layer of the current patch.
-func (c *objectChecker) layer() merge.Layer { return merge.Manager(c.patches[c.current].Manager) }
 
 // atJob returns the path to a replicated job of the patch, or to the named field of its Pods' spec.
 func (c *objectChecker) atJob(job string, podField ...string) fieldpath.Path {
@@ -274,60 +229,6 @@ func (c *objectChecker) containers(job, what, list string, patches []trainer.Con
 		c.report(codes.UnknownContainer, finding.Error, c.atJob(job, list).Append(fieldpath.Item("name", name)), "",
 			"the runtime's replicated job %q has no %s %q: the merge adds one without an image", job, what, name).Remedy = remedy
 	}
-}
-
-// choice are the names of which a patch must use one.
-type choice struct {
-	list  []string
-	names nearest.Names
-}
-
-func newChoice(n int, name func(i int) string) *choice {
-	list := make([]string, n)
-	for i := range list {
-		list[i] = name(i)
-	}
-	return &choice{list, nearest.NewNames(list)}
-}
-
-// mostNamed is the number of names that a help text lists.
-const mostNamed = 10
-
-// among lists names for a help text, after the name that was probably meant.
-func (c *choice) among(name string) string {
-	if len(c.list) == 0 {
-		return "; it has none"
-	}
-	around, named := c.names.Around(name), c.list
-	if len(named) > mostNamed {
-		named = around[:mostNamed]
-	}
-	list := joinFirst(named, len(c.list))
-	if near := nearest.To(name, around); near != "" {
-		return fmt.Sprintf(": did you mean %q? It has %s", near, list)
-	}
-	return ": it has " + list
-}
-
-// joinFirst lists the names of the first of n items.
-func joinFirst(names []string, n int) string {
-	list := strings.Join(names, ", ")
-	if n > len(names) {
-		list += fmt.Sprintf(" and %d more", n-len(names))
-	}
-	return list
-}
-
-// rename makes a remedy the renaming of an item to the near name. The repair is certain if the name is clear, and the patch has no item of it.
-func (c *choice) rename(r *finding.Remedy, name string, patched map[string]int) {
-	around := c.names.Around(name)
-	near := nearest.To(name, around)
-	if near == "" {
-		return
-	}
-	r.Do, r.Options = finding.Rename, []string{near}
-	_, isPatched := patched[near]
-	r.IsCertain = !isPatched && !c.names.IsLong() && nearest.IsClear(name, near, around)
 }
 
 // EnvFields returns the fields of a TrainJob that set the env of a container, by the name of the container. No patch may set the env
@@ -481,8 +382,12 @@ func firstIndexes[T any](list []T, key func(*T) string) map[string]int {
 	return at
 }
 
-func jobName(j *jobset.ReplicatedJob) string              { return j.Name }
+func jobName(j *jobset.ReplicatedJob) string { return j.Name }
+
 func patchedJobName(p *trainer.ReplicatedJobPatch) string { return p.Name }
-func managerName(p *trainer.RuntimePatch) string          { return p.Manager }
-func containerName(c *corev1.Container) string            { return c.Name }
-func patchName(c *trainer.ContainerPatch) string          { return c.Name }
+
+func managerName(p *trainer.RuntimePatch) string { return p.Manager }
+
+func containerName(c *corev1.Container) string { return c.Name }
+
+func patchName(c *trainer.ContainerPatch) string { return c.Name }

@@ -6,70 +6,10 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/codes"
-	"github.com/trainweld/trainweld/render/runtimepatch"
 	"github.com/trainweld/trainweld/schema"
 	"github.com/trainweld/trainweld/schema/walk"
 )
-
-// walker goes through a patch and the runtime's template at once, along the compiled plan. Both have the same steps, since the
-// items of a list are found by their merge keys.
-type walker struct {
-	*objectChecker
-	shapes map[*schema.Type]*structShape
-	alone  bool // there is no patch
-}
-
-// step is a step of the walk. A path is put together only when there is something to report.
-type step struct {
-	field *schema.StructField // nil for an item
-	list  *schema.Type        // of an item
-	key   string
-	index int // of an item that its key does not tell from the others, -1 otherwise
-}
-
-// operand is one of the two structs. The zero side is absent.
-type operand struct {
-	walk.Value
-	depth int // of the struct, in steps
-}
-
-// path returns the path to a side, and some steps on. Only the patch, or a template alone, shows items by position.
-func (w *walker) path(s operand, steps ...fieldpath.Step) fieldpath.Path {
-	path := inTemplate()
-	if s.InPatch {
-		path = w.at("spec")
-	}
-	for _, c := range w.steps[:s.depth] {
-		switch {
-		case c.field != nil:
-			path = append(path, fieldpath.Field(c.field.Name))
-		case c.index >= 0 && (s.InPatch || w.alone):
-			path = append(path, fieldpath.Index(c.index))
-		default:
-			path = append(path, fieldpath.Item(c.list.Key, c.key))
-		}
-	}
-	return append(path, steps...)
-}
-
-func (w *walker) layerOf(s operand) merge.Layer {
-	if s.InPatch {
-		return w.layer()
-	}
-	return runtimepatch.RuntimeLayer
-}
-
-// pathAt returns a function that gives the patch's path to a depth, as long as the walk is within it.
-func (w *walker) pathAt(depth int) func() fieldpath.Path {
-	return func() fieldpath.Path { return w.path(operand{walk.Value{InPatch: true}, depth}) }
-}
-
-// claim returns the claim of a side on a field.
-func (w *walker) claim(s operand, f *schema.StructField) merge.Claim {
-	return merge.Claim{Layer: w.layerOf(s), Value: s.At(f).Interface(), Source: w.path(s, fieldpath.Field(f.Name))}
-}
 
 // walk checks what hangs on the shape of the values alone: unions, merge keys, directives. With
 // only a runtime it checks that; with a patch, the patch by itself and against the runtime.
