@@ -42,9 +42,6 @@ func (l *log) child(at node, field *schema.StructField, key string) node {
 
 // grow adds a child that the node lacks.
 func (l *log) grow(at node, field *schema.StructField, key string) node {
-	if field != nil {
-		key = ""
-	}
 	child := node(len(l.nodes))
 	parent := &l.nodes[at]
 	if parent.tail == noNode {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -146,5 +147,19 @@ func TestPatched_Order(t *testing.T) {
 	}
 	if !slices.IsSorted(got) || len(got) != 8 {
 		t.Errorf("Patched = %q, want 8 paths in order", got)
+	}
+}
+
+// TestPatched_EmptyName shows that a field without a name is not one of the fields that a schema names, however many are next to it.
+func TestPatched_EmptyName(t *testing.T) {
+	free := merge.Object{"in": merge.Object{"a": "x"}, "": "y"}
+	for i := range 40 {
+		free[fmt.Sprint("n", i)] = "z"
+	}
+	patch := merge.Object{"free": free}
+	result := applied(t, objectPlan(shapesSchema), nil, []merge.Layered[merge.Object]{{Layer: "a", Patch: &patch}, {Layer: "b", Patch: &patch}})
+	lines := slices.DeleteFunc(claimsOf(result.Owners), func(line string) bool { return strings.Contains(line, "z") })
+	if diff := cmp.Diff([]string{`.free[""] a="y" b="y"`, `.free.in.a a="x" b="x"`}, lines); diff != "" {
+		t.Errorf("claims (-want +got):\n%s", diff)
 	}
 }
