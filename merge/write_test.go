@@ -416,6 +416,42 @@ func TestFork_Within(t *testing.T) {
 	}
 }
 
+// TestFork_Decided checks that a copy has the decisions of policies and the directives of the field.
+func TestFork_Decided(t *testing.T) {
+	base := fromJSON[*written](`{"text":"a","part":{"part":{"text":"b"}},"labels":{"":"x"}}`)
+	patches := patchesOf(fromJSON[merge.Object], `a {"text":"c","labels":{"y":"z"},"part":{"text":"d","part":{"$retainKeys":["text"],"text":"e"}}}`)
+	result := must(must(merge.For[written, merge.Object](schema.Rules{})).Apply(base, patches, merge.Options{Owners: true, Protected: []fieldpath.Path{fieldpath.Fields("part", "part", "text")}}))
+	fork := result.Owners.Fork(result.Value, fieldpath.Fields("part", "part"))
+	fork.Write("one", merge.Origin{}, fieldpath.Fields("part", "part", "args"), nil, []string{"f"})
+	value := result.Value
+	value.Part = &writtenPart{Text: "d", Part: &writtenPart{Text: "b", Args: []string{"f"}}}
+	for _, tc := range []struct {
+		owners *merge.Ownership
+		want   []string
+	}{
+		{fork, []string{`.labels[""] base="x"`, `.labels["y"] base="z"`, `.part.part.args a=null one=["f"]`, `.part.part.text base="b" a="e" base="b"`, `.part.text base="d"`, `.text base="c"`}},
+		{result.Owners.Fork(value, fieldpath.Fields("labels", "nothing")), []string{`.labels[""] base="x"`, `.labels["y"] base="z"`, `.part.part.args base=["f"]`, `.part.part.text base="b"`, `.part.text base="d"`, `.text base="c"`}},
+		{result.Owners, []string{`.labels[""] base="x"`, `.labels["y"] a="z"`, `.part.part.text base="b" a="e" base="b"`, `.part.text a="d"`, `.text base="a" a="c"`}},
+	} {
+		if diff := cmp.Diff(tc.want, claimsOf(tc.owners)); diff != "" {
+			t.Errorf("claims (-want +got):\n%s", diff)
+		}
+	}
+}
+
+// TestWrite_Keys checks that a path tells the key 80 of an item from the key "80".
+func TestWrite_Keys(t *testing.T) {
+	base := any(fromJSON[*edges](`{"ports":[{"port":80,"note":"a"},{"port":"80","note":"b"}]}`))
+	result := applied(t, must(merge.ForAny(reflect.TypeFor[edges](), schema.Rules{})), &base, []merge.Layered[any]{})
+	for i, path := range []string{`ports[port=80].note`, `ports[port="80"].note`} {
+		result.Owners.Write("w", merge.Origin{}, must(fieldpath.ParsePath(path)), nil, []string{"c", "d"}[i])
+	}
+	want := []string{`.ports[port=80] base=present`, `.ports[port=80].note w="c"`, `.ports[port="80"] base=present`, `.ports[port="80"].note w="d"`}
+	if diff := cmp.Diff(want, claimsOf(result.Owners)); diff != "" {
+		t.Errorf("claims (-want +got):\n%s", diff)
+	}
+}
+
 // TestFork_Contested checks that managers who differ in a copy of an ownership do not differ in the original.
 func TestFork_Contested(t *testing.T) {
 	result := writtenResult(t, `{}`, `{"text":"a"}`, `{"count":1}`)
