@@ -112,7 +112,14 @@ func TestApply_Uncopied(t *testing.T) {
 	for _, test := range []struct {
 		any  any
 		want bool
-	}{{struct{ *embedded }{}, false}, {mixed{note: "c"}, true}} {
+	}{
+		{struct{ *embedded }{}, false},
+		{mixed{note: "c"}, true},
+		{runtime.RawExtension{Object: struct { // its JSON is copied
+			*embedded
+			runtime.Object
+		}{}}, true},
+	} {
 		if _, err := plan.Apply(&memory{Any: test.any}, nil, merge.Options{}); (err == nil) != test.want {
 			t.Errorf("a base with a %T: %v", test.any, err)
 		}

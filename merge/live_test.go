@@ -285,8 +285,10 @@ func TestJSONPatch_Limits(t *testing.T) {
 }
 
 func TestParseJSONPatch_Numbers(t *testing.T) {
-	got := must(merge.ParseJSONPatch([]byte(`[{"op": "add", "path": "/spec/replicas", "value": 9007199254740993}]`)))
-	want := []merge.Operation{{Op: "add", Path: "/spec/replicas", Value: int64(9007199254740993)}}
+	got := must(merge.ParseJSONPatch([]byte(`[{"op": "add", "path": "/spec/replicas", "value": 9007199254740993}, {"op": "add", "path": "", "value": {"a": [1, 2.5]}}]`)))
+	want := []merge.Operation{
+		{Op: "add", Path: "/spec/replicas", Value: int64(9007199254740993)}, {Op: "add", Value: merge.Object{"a": []any{int64(1), 2.5}}},
+	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("operations (-want +got):\n%s", d)
 	}

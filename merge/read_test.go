@@ -240,6 +240,7 @@ func TestPatches_Foreign(t *testing.T) {
 		"containers":   []corev1.Container{{Name: "main", Image: "a"}},
 		"volumes":      []merge.Object{{"name": "v"}},
 		"priority":     &priority,
+		"hostname":     nil,
 		"other":        []any{make(chan int), math.NaN(), cyclic},
 	}
 	result, err := plan.Apply(&corev1.PodSpec{}, []merge.Layered[merge.Object]{{Layer: "a", Patch: &patch}}, merge.Options{Owners: true})
@@ -260,6 +261,7 @@ func TestPatches_Foreign(t *testing.T) {
 		`.containers[0].args[1]: json: unsupported type: chan int`: {"containers": []any{merge.Object{"name": "a", "args": []any{"a", make(chan int)}}}},
 		`.overhead: json: unsupported value: NaN`:                  {"overhead": map[string]float64{"cpu": math.NaN()}},
 		`.priority: is no JSON: json: unsupported value: NaN`:      {"priority": math.NaN()},
+		`.priority: is no JSON: json: unsupported value: +Inf`:     {"priority": math.Inf(1), "nodeSelector": map[string]string{}},
 		"$patch: unknown directive \"map[]\"":                      {"$patch": map[string]string{}},
 	} {
 		if _, err := plan.Apply(nil, []merge.Layered[merge.Object]{{Layer: "a", Patch: &patch}}, merge.Options{}); err == nil || err.Error() != "patch of a: "+want {

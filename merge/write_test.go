@@ -459,13 +459,13 @@ func TestFork_Contested(t *testing.T) {
 		o.Write(merge.Manager(manager), merge.Origin{}, fieldpath.Fields("text"), "x", text)
 	}
 	claimValue(result.Owners, "a", "b")
-	fork := result.Owners.Fork(result.Value, nil)
+	fork, same := result.Owners.Fork(result.Value, nil), result.Owners.Fork(result.Value, nil)
 	claimValue(result.Owners, "a", "c")
 	claimValue(result.Owners, "a", "d")
 	claimValue(fork, "b", "c")
 	claimValue(fork, "b", "d")
 	claimValue(result.Owners, "a", "e")
-	for o, want := range map[*merge.Ownership]bool{result.Owners: false, fork: true} {
+	for o, want := range map[*merge.Ownership]bool{result.Owners: false, fork: true, same: false} {
 		for f := range o.Patched() {
 			if f.Name() == "text" && f.Contested() != want {
 				t.Errorf("Contested = %v, want %v", f.Contested(), want)
