@@ -269,8 +269,8 @@ func mergeOrder[P any](patches []Layered[P], o Options) []int {
 	if !o.precedes() {
 		return order
 	}
-	for i := len(patches) - 1; i >= 0; i-- {
-		first[patches[i].Layer] = i
+	for i, p := range slices.Backward(patches) {
+		first[p.Layer] = i
 	}
 	rank := func(i int) int {
 		if o.Precedence == FirstPatch {
