@@ -474,6 +474,17 @@ func TestFork_Contested(t *testing.T) {
 	}
 }
 
+// TestWrite_Contested shows that a manager who writes later disagrees with another one, even if their patches were equal.
+func TestWrite_Contested(t *testing.T) {
+	result := writtenResult(t, `{}`, `{"args":["x"]}`, `{"args":["x"]}`)
+	result.Owners.Write(merge.Manager("b"), merge.Origin{}, fieldpath.Fields("args"), []string{"x"}, []string{"y"})
+	for f := range result.Owners.Patched() {
+		if f.Name() == "args" && !f.Contested() {
+			t.Error("args is not contested")
+		}
+	}
+}
+
 // TestFieldsV1_Removed shows that nobody owns a field that a later layer removes.
 func TestFieldsV1_Removed(t *testing.T) {
 	base := any(fromJSON[*thing](`{"args": ["a"], "name": "x", "tags": ["b"]}`))
