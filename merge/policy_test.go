@@ -386,7 +386,8 @@ func TestOptions_ProtectedByKind(t *testing.T) {
 		labels: {type: object, additionalProperties: {type: string}}, args: {type: array, items: {type: string}},
 		items: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name], items: {type: object, required: [name], properties: {
 			name: {type: string}, labels: {type: object, additionalProperties: {type: string}}}}},
-		marks: {type: array, x-kubernetes-list-type: set, items: {type: string}}}}`)
+		marks: {type: array, x-kubernetes-list-type: set, items: {type: string}},
+		free: {x-kubernetes-preserve-unknown-fields: true, properties: {in: {type: string}}}}}`)
 	labels, items, marks, args := fieldpath.Fields("labels"), fieldpath.Fields("items"), fieldpath.Fields("marks"), fieldpath.Fields("args")
 	const part, none = "is part of a value that does not merge", "there is no field"
 	for _, tc := range []struct {
@@ -409,6 +410,11 @@ func TestOptions_ProtectedByKind(t *testing.T) {
 		{items.Append(fieldpath.Index(0)), "an item must be named by its key", "an item must be named by its key"},
 		{items.Append(fieldpath.Field("mark")), none, none},
 		{fieldpath.Fields("mark"), none, none},
+		{fieldpath.Path{fieldpath.Key("labels")}, none, none},
+		{labels.Append(fieldpath.Element("a")), part, part},
+		{fieldpath.Fields("free", "a"), none, ""},
+		{fieldpath.Path{fieldpath.Field("free"), fieldpath.Key("a")}, none, ""},
+		{fieldpath.Path{fieldpath.Field("free"), fieldpath.Element("a")}, none, none},
 	} {
 		for _, by := range []struct {
 			plan *merge.Plan[merge.Object, merge.Object]
