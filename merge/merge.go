@@ -290,7 +290,7 @@ func (m *merger) deleteElements(t *schema.Type, dst reflect.Value, directive str
 }
 
 // special obeys $patch in the items of a patch's list, and returns the other items. The rest is nil if these items took the place
-// of the base's.
+// of the base's, and after an error.
 func (m *merger) special(t *schema.Type, dst reflect.Value, items []any, at node) (rest []any, err error) {
 	for i, item := range items {
 		if _, ok := item.(Object); !ok {
@@ -449,7 +449,7 @@ func (m *merger) listMap(t *schema.Type, dst reflect.Value, present bool, from a
 		return errNoKey(0, t.Key)
 	}
 	items, err := m.special(t, dst, items, at)
-	if err != nil || items == nil {
+	if items == nil {
 		return err
 	}
 	if len(items) == 0 {
