@@ -149,7 +149,7 @@ func scalarText(v reflect.Value) string {
 
 // itemKeys returns the keys of a list-map, or the elements of another list.
 func itemKeys(t *schema.Type, list reflect.Value) []string {
-	if t.Kind != schema.ListMap {
+	if t.Key == "" {
 		return elementTexts(list)
 	}
 	names := keysIn(t, list)
@@ -180,7 +180,7 @@ func keyText(key *schema.StructField, item reflect.Value) string {
 
 // keyIn returns the log's key of an item of a patch's list.
 func keyIn(t *schema.Type, item any) string {
-	if t.Kind == schema.ListMap {
+	if t.Key != "" {
 		object, _ := item.(Object)
 		item = object[t.Key]
 	}

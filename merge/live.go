@@ -104,7 +104,6 @@ func (m *objects) recordEntry(t *schema.Type, v any, fields Object, at node, kno
 		partsOf(parts, t, v, true)
 		known[at] = parts
 	}
-	isList := t.Kind == schema.ListMap || t.Kind == schema.Set
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		within, ok := fields[name].(Object)
 		if !ok {
@@ -122,7 +121,7 @@ func (m *objects) recordEntry(t *schema.Type, v any, fields Object, at node, kno
 			key = name[2:]
 		}
 		p, has := parts[key]
-		if !has || isItem != isList {
+		if !has || isItem != t.HasItems() {
 			continue
 		}
 		child := m.child(at, p.field, key)
@@ -276,7 +275,7 @@ func (m *objects) prune(t *schema.Type, v any, at node, last *applied, named, un
 		counts := field == nil || isInSet(of, value)
 		unowned := unowned || counts && named && !m.isOwned(child, last)
 		to := filledOf(of, value)
-		if counts && isNamed && !m.isIdentity(child) && (unowned || to != nil && !m.hasRemaining(to, value, child, last, t.Kind != schema.ListMap)) {
+		if counts && isNamed && !m.isIdentity(child) && (unowned || to != nil && !m.hasRemaining(to, value, child, last, len(t.Keys) == 0)) {
 			m.disown(child)
 			return nil, false
 		}

@@ -241,17 +241,7 @@ func (l *log) typ(at node) *schema.Type {
 
 func (l *log) step(at node) fieldpath.Step {
 	n := &l.nodes[at]
-	parent := l.typ(n.parent)
-	switch {
-	case n.field != nil:
-		return fieldpath.Field(n.field.Name)
-	case parent.Kind == schema.ListMap && l.root.GoType() != nil:
-		return itemStep(parent, n.key)
-	case parent.Kind == schema.ListMap || parent.Kind == schema.Set:
-		return itemStepOf(parent, n.key)
-	default:
-		return parent.Step(n.key)
-	}
+	return partStep(l.typ(n.parent), n.field, n.key)
 }
 
 // path returns the path to a node in the template.

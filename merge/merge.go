@@ -246,7 +246,7 @@ func (m *merger) deleteElements(t *schema.Type, dst reflect.Value, directive str
 	case m.inNew || value != nil && (!present || jsonKind(list) != jsonKind(reflect.ValueOf(value))):
 		m.claimDeleted(f, deleted, at)
 		return nil
-	case !ok || f.Type.Kind == schema.ListMap && list.Kind() == reflect.Slice && (list.Len() > 0 || holdsObjects(deleted)):
+	case !ok || f.Type.Key != "" && list.Kind() == reflect.Slice && (list.Len() > 0 || holdsObjects(deleted)):
 		if err := m.encoded(f, dst, value, at); err != nil {
 			return within(fieldpath.Field(name), err)
 		}
@@ -398,7 +398,7 @@ func (m *merger) ordered(f *schema.StructField, dst reflect.Value, patch Object,
 			items = nil
 		}
 	}
-	if f.Type.Kind != schema.ListMap && !holdsScalars(f.Type, list, items) {
+	if f.Type.Key == "" && !holdsScalars(f.Type, list, items) {
 		return fmt.Errorf("%s is for lists with a merge key and for those of scalars of one type", orderDirective)
 	}
 	if inPatch {

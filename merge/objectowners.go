@@ -28,16 +28,7 @@ type objectStep struct {
 	key    string
 }
 
-func (s *objectStep) step() fieldpath.Step {
-	switch {
-	case s.field != nil:
-		return fieldpath.Field(s.field.Name)
-	case s.parent.Kind == schema.ListMap || s.parent.Kind == schema.Set:
-		return itemStepOf(s.parent, s.key)
-	default:
-		return s.parent.Step(s.key)
-	}
-}
+func (s *objectStep) step() fieldpath.Step { return partStep(s.parent, s.field, s.key) }
 
 // objectClaims yields the claims on every field.
 func (o *Ownership) objectClaims(yield func(fieldpath.Path, []Claim) bool) {
@@ -101,7 +92,7 @@ type missingValue struct{}
 // contents visits the members of an object or a list.
 func (w *objectWalk) contents(t *schema.Type, v any, at node) bool {
 	find := w.finder(at)
-	if t.Kind == schema.ListMap || t.Kind == schema.Set {
+	if t.HasItems() {
 		list, _ := v.([]any)
 		return w.items(t, list, at, find)
 	}
@@ -209,7 +200,7 @@ func serverKeeps(steps []objectStep) bool {
 func (s *objectStep) set() setStep {
 	text, typed := strings.CutPrefix(s.key, typedMark)
 	switch {
-	case s.field != nil || s.parent.Kind != schema.ListMap && s.parent.Kind != schema.Set:
+	case s.field != nil || !s.parent.HasItems():
 		return setStep{'f', s.key}
 	case s.parent.Kind == schema.Set && typed:
 		return setStep{'v', text}

@@ -320,16 +320,28 @@ func typedOf(key string) (any, bool) {
 	return v, true
 }
 
+// partStep returns the step to a field, or to the part of a value with a key.
+func partStep(of *schema.Type, field *schema.StructField, key string) fieldpath.Step {
+	switch {
+	case field != nil:
+		return fieldpath.Field(field.Name)
+	case of.HasItems():
+		return itemStepOf(of, key)
+	default:
+		return of.Step(key)
+	}
+}
+
 // itemStepOf returns the step to an item of a list-map, or to an element of a set.
 func itemStepOf(t *schema.Type, key string) fieldpath.Step {
 	v, typed := typedOf(key)
 	switch keys, ok := v.(map[string]any); {
-	case !typed && t.Kind == schema.Set:
-		return fieldpath.Element(key)
-	case !typed:
-		return itemStep(t, key)
-	case !ok:
+	case t.Kind == schema.Set && typed:
 		return fieldpath.ElementOf(v)
+	case t.Kind == schema.Set:
+		return fieldpath.Element(key)
+	case !ok:
+		return itemStep(t, key)
 	default:
 		all := make([]fieldpath.ItemKey, 0, len(keys))
 		for name, value := range keys {

@@ -171,13 +171,13 @@ func (l *log) visit(v visited, do func(visited) error) error {
 	}
 	var items []visited
 	var keys firsts
-	if v.t.Kind == schema.ListMap {
+	if v.t.Key != "" {
 		items, keys = v.items()
 	}
 	for child := l.nodes[v.at].child; child != noNode; child = l.nodes[child].next {
 		var inner visited
 		if f := l.nodes[child].field; f != nil {
-			if f.Type.Kind != schema.Struct && f.Type.Kind != schema.ListMap && f.Type.Kind != schema.Set {
+			if f.Type.Kind != schema.Struct && !f.Type.HasItems() {
 				continue
 			}
 			inner.t = f.Type

@@ -75,7 +75,7 @@ func (m *merger) set(t *schema.Type, dst reflect.Value, present bool, from any, 
 
 // allKeyed returns an error if an item of a list-map lacks its merge key.
 func allKeyed(t *schema.Type, list reflect.Value) error {
-	if t.Kind != schema.ListMap {
+	if t.Key == "" {
 		return nil
 	}
 	names := keysIn(t, list)
@@ -95,7 +95,7 @@ func plainItems(t *schema.Type, items []any) ([]any, error) {
 		if _, isDirective := object[patchDirective]; isDirective {
 			continue
 		}
-		if t.Kind == schema.ListMap {
+		if t.Key != "" {
 			if _, err := itemName(t, i, item); err != nil {
 				return nil, err
 			}
@@ -189,7 +189,7 @@ func holdsScalars(t *schema.Type, list reflect.Value, items []any) bool {
 func orderedKeys(t *schema.Type, order []any) ([]string, error) {
 	keys, of := make([]string, len(order)), keyTypeOf(t)
 	for i, item := range order {
-		if t.Kind == schema.ListMap {
+		if t.Key != "" {
 			object, _ := item.(Object)
 			var ok bool
 			if item, ok = object[t.Key]; !ok {
@@ -211,7 +211,7 @@ func followsOrder(t *schema.Type, items []any, order []string) error {
 	}
 	next := 0
 	for i, item := range items {
-		if t.Kind == schema.ListMap {
+		if t.Key != "" {
 			object, _ := item.(Object)
 			if directive, ok := object[patchDirective]; ok && (directive == "delete" || next < len(order)) {
 				continue

@@ -332,7 +332,7 @@ func hasLeaf(t *schema.Type, v reflect.Value) bool {
 			if hasLeaf(f.Type, value) {
 				return true
 			}
-		case (f.Type.Kind == schema.ListMap || f.Type.Kind == schema.Set || f.Type.Kind == schema.Map) && indirect(value).Len() == 0:
+		case (f.Type.HasItems() || f.Type.Kind == schema.Map) && indirect(value).Len() == 0:
 		default:
 			return true
 		}

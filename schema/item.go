@@ -15,6 +15,10 @@ func (t *Type) Merges() bool {
 	return t != nil && slices.Contains([]Kind{Struct, Map, ListMap, Set}, t.Kind)
 }
 
+// HasItems reports whether a list merges item by item: a ListMap by the merge keys of its items, a Set by its elements. It is false
+// for nil.
+func (t *Type) HasItems() bool { return t != nil && (t.Kind == ListMap || t.Kind == Set) }
+
 // For returns how a value of decoded JSON merges. In an Untyped field that depends on the value.
 func (t *Type) For(value any) *Type {
 	if t == nil || t.Kind != Untyped {
