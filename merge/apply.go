@@ -2,7 +2,6 @@ package merge
 
 import (
 	"errors"
-	"maps"
 	"reflect"
 	"slices"
 
@@ -34,14 +33,19 @@ func (p *plan) applyObjects(dst, base *Object, patches []Layered[Object], o Opti
 		m.log.reordered = !slices.IsSorted(order)
 		m.at = rootNode
 	}
-	live := Object{}
+	live, before := Object{}, Object{}
 	if base != nil && *base != nil {
 		m.allowDuplicates = true
 		copied, err := m.copy(p.root, *base)
 		if err != nil {
 			return nil, nil, nil, failed(baseLayerOf(o), -1, err)
 		}
-		live, m.allowDuplicates = copied.(map[string]any), false
+		live = copied.(map[string]any)
+		if o.restores() {
+			copied, _ = m.copy(p.root, live)
+			before = copied.(map[string]any)
+		}
+		m.allowDuplicates = false
 	}
 	if m.live != nil {
 		if err := m.claimOwners(p.root, live); err != nil {
@@ -74,15 +78,7 @@ func (p *plan) applyObjects(dst, base *Object, patches []Layered[Object], o Opti
 	if o.precedes() {
 		m.log.precedence(o.precedence())
 	}
-	var before any
-	if base != nil && *base != nil {
-		before = *base
-	}
-	had := func(path fieldpath.Path) bool { return partAt(before, path) != nil }
-	ignored, err := m.log.restore(o, had, func(r restoring, pattern fieldpath.Path) {
-		m.allowDuplicates = true
-		m.object(r, p.root, live, before, pattern) // a pattern names a field of the object
-	})
+	ignored, err := m.log.restore(o, reflect.ValueOf(live), reflect.ValueOf(before))
 	owned := &Ownership{log: m.log, value: reflect.ValueOf(live)}
 	if m.live != nil {
 		version, _ := live["apiVersion"].(string)
@@ -121,106 +117,4 @@ func (m *objects) apply(t *schema.Type, live, patch Object) error {
 	}
 	m.replaceLast(t, live, last)
 	return nil
-}
-
-// object returns a part of an object with the base's values where a pattern names it. An empty pattern names the whole part. An
-// object that is absent is nil.
-func (m *objects) object(r restoring, t *schema.Type, live, base any, within fieldpath.Path) any {
-	if len(within) == 0 && r.removes {
-		restored, _ := m.copy(t, base) // the base was copied before
-		return restored
-	}
-	if base == nil && (live == nil || !r.removes) {
-		return live
-	}
-	known := base
-	if known == nil {
-		known = live
-	}
-	to, err := as(t, known)
-	if err != nil {
-		return live // the base was checked before
-	}
-	fields, isObject := live.(map[string]any)
-	old, wasObject := base.(map[string]any)
-	items, isList := live.([]any)
-	before, wasList := base.([]any)
-	switch {
-	case (to.Kind == schema.Struct || to.Kind == schema.Map) && (isObject || live == nil) && (wasObject || base == nil):
-		if fields == nil {
-			fields = map[string]any{}
-		}
-		names := maps.Clone(fields)
-		maps.Copy(names, old)
-		for _, name := range slices.Sorted(maps.Keys(names)) {
-			_, of, err := fieldOf(to, name)
-			rest, ok := leadsTo(within, to.Step(name))
-			if err != nil || !ok {
-				continue
-			}
-			if value := m.object(r, of, fields[name], old[name], rest); value != nil {
-				fields[name] = value
-			} else {
-				delete(fields, name)
-			}
-		}
-		if live == nil && len(fields) == 0 && !wasObject {
-			return nil
-		}
-		return fields
-	case to.Kind == schema.ListMap && (isList || live == nil) && (wasList || base == nil):
-		return m.objectItems(r, to, items, before, within)
-	case to.Kind == schema.Set && isList && wasList && len(within) == 0:
-		for _, element := range before {
-			if !slices.ContainsFunc(items, func(is any) bool { return sameObject(is, element) }) {
-				items = append(items, element)
-			}
-		}
-		return items
-	case len(within) > 0 || base == nil || isComposite(base) && isEmpty(base):
-		return live
-	}
-	restored, _ := m.copy(t, base)
-	return restored
-}
-
-// objectItems returns a list-map with the base's values in its items.
-func (m *objects) objectItems(r restoring, t *schema.Type, items, before []any, within fieldpath.Path) any {
-	old, there := map[string]any{}, map[string]bool{}
-	for _, item := range before {
-		if key, err := itemKeyOf(t, item); err == nil && old[key] == nil {
-			old[key] = item
-		}
-	}
-	var out []any
-	add := func(live any, key string) {
-		rest, ok := leadsTo(within, itemStepOf(t, key))
-		if len(within) > 0 {
-			if _, isField := within[0].Field(); isField {
-				rest, ok = within, true
-			}
-		}
-		if ok {
-			live = m.object(r, t.Elem, live, old[key], rest)
-		}
-		if live != nil {
-			out = append(out, live)
-		}
-	}
-	for _, item := range items {
-		if key, err := itemKeyOf(t, item); err == nil {
-			there[key] = true
-			add(item, key)
-		}
-	}
-	for _, item := range before {
-		if key, err := itemKeyOf(t, item); err == nil && !there[key] {
-			there[key] = true
-			add(nil, key)
-		}
-	}
-	if out == nil {
-		return nil
-	}
-	return out
 }

@@ -247,11 +247,17 @@ func unsharedItems(list []any, key string) map[string]any {
 	return items
 }
 
-// isEmpty reports whether a claimed value equals the value of an unset field. That is null, or the empty value of a field that
-// is not a pointer. The encoding of such a field does not distinguish the two.
+// isEmpty reports whether a claimed value equals the value of an unset field.
 func (l *log) isEmpty(at node, value any) bool {
-	if value == nil || l.nodes[at].field == nil || l.isPointer(at) || l.encodesEmpty(at) {
-		return value == nil
+	f := l.nodes[at].field
+	return value == nil || f != nil && isUnset(f, value)
+}
+
+// isUnset reports whether a value equals that of an unset field. That is null, or the empty value of a field that is not a pointer. The
+// encoding of such a field does not distinguish the two.
+func isUnset(f *schema.StructField, value any) bool {
+	if f.Template.IsPointer() || encodesEmpty(f) {
+		return false
 	}
 	v := reflect.ValueOf(value)
 	isEmptyList := v.Kind() == reflect.Slice && v.Type().Elem().Kind() != reflect.Uint8 && v.Len() == 0

@@ -263,8 +263,7 @@ func (l *log) isPointer(at node) bool {
 }
 
 // encodesEmpty reports whether the encoding distinguishes an empty map or list from null.
-func (l *log) encodesEmpty(at node) bool {
-	f := l.nodes[at].field
+func encodesEmpty(f *schema.StructField) bool {
 	return f != nil && f.Type.Kind >= schema.Map && f.Type.Kind <= schema.Atomic && !f.Template.OmitEmpty
 }
 

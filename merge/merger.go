@@ -149,7 +149,7 @@ func (m *merger) null(t *schema.Type, dst reflect.Value, present bool, at node) 
 
 // empty claims the presence of an empty map or list, if its encoding distinguishes it from null.
 func (m *merger) empty(at node) {
-	if m.owners && m.log.encodesEmpty(at) {
+	if m.owners && encodesEmpty(m.log.nodes[at].field) {
 		m.log.add(at, m.layer, presenceValue, "")
 	}
 }

@@ -249,6 +249,9 @@ func (o *Options) decides() bool {
 	return o.Unions != AllMembers || o.Empty != SetEmpty || o.Precedence != LastPatch || len(o.Managers) > 0 || len(o.Protected) > 0
 }
 
+// restores reports whether a policy gives fields the base's values again.
+func (o *Options) restores() bool { return o.Precedence == BaseAlways || len(o.Protected) > 0 }
+
 // precedes reports whether the patches merge in another order than the given one.
 func (o *Options) precedes() bool { return o.Precedence == FirstPatch || len(o.Managers) > 0 }
 

@@ -113,6 +113,12 @@ func (p *Plan[T, P]) apply(dst, base *T, patches []Layered[P], o Options) (merge
 			return merger{}, baseError(o, err)
 		}
 	}
+	before := reflect.New(value.Type()).Elem()
+	if o.restores() {
+		if err := p.plan.clone(before, value); err != nil {
+			return merger{}, baseError(o, err)
+		}
+	}
 	for place, i := range order {
 		if patches[i].JSON != nil {
 			return merger{}, &PatchError{Layer: patches[i].Layer, Index: i, Err: errors.New("a JSON patch changes objects only: use ForObject or ForJSON")}
@@ -141,7 +147,7 @@ func (p *Plan[T, P]) apply(dst, base *T, patches []Layered[P], o Options) (merge
 		if m.log.emptied {
 			m.log.findAlike()
 		}
-		if err := m.decide(value, o); err != nil {
+		if err := m.decide(value, before, o); err != nil {
 			return merger{}, err
 		}
 		m.ownership = &Ownership{log: m.log, value: value}
