@@ -224,10 +224,13 @@ func (l *log) isOfBase(at node) bool {
 	return first >= 0 && l.claims[first].layer() == baseLayer
 }
 
-// baseClaim returns the base's claim on a field, -1 for none. A field that is always encoded is not set by an empty value.
+// baseClaim returns the base's claim on a field, -1 for none. A null sets nothing, nor does an empty value that a Go type encodes anyway.
 func (l *log) baseClaim(at node) int32 {
 	first := l.nodes[at].first
-	if !l.isOfBase(at) || l.claims[first].kind() != presenceValue && l.isEmpty(at, l.valueOf(first)) {
+	if !l.isOfBase(at) || l.claims[first].kind() == ineffectiveNull {
+		return -1
+	}
+	if l.root.GoType() != nil && l.claims[first].kind() != presenceValue && l.isEmpty(at, l.valueOf(first)) {
 		return -1
 	}
 	return first
