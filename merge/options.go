@@ -209,7 +209,9 @@ func isField(t *schema.Type, path fieldpath.Path) error {
 		_, isKey := path[i].Key()
 		_, _, isItem := path[i].Item()
 		_, isElement := path[i].Element()
-		t = granular(t)
+		if t.Kind == schema.Untyped {
+			t = t.Object
+		}
 		switch {
 		case t.Kind == schema.ListMap:
 			if !isItem {
@@ -221,7 +223,9 @@ func isField(t *schema.Type, path fieldpath.Path) error {
 			}
 		case isField && t.Field(name) != nil:
 			t = t.Field(name).Type
-		case t.Kind == schema.Map && (isKey || isField && t.GoType() == nil), t.Kind == schema.Set && isElement, t.Kind == schema.Struct && t.Elem != nil && (isKey || isField):
+		case t.Kind == schema.Map && isKey && t.GoType() != nil:
+			t = scalarType // an entry merges whole
+		case t.Kind == schema.Map && t.GoType() == nil && (isKey || isField), t.Kind == schema.Set && isElement, t.Kind == schema.Struct && t.Elem != nil && (isKey || isField):
 			t = t.Elem
 		case t.Kind == schema.Struct:
 			return apiError("Invalid value", "there is no field %s", path[i])
