@@ -110,9 +110,12 @@ func (l *log) claimants(at node, isIt func(claim int32) bool) (layers []int32) {
 	return layers
 }
 
-// emptiers returns the managers that claim a null on a field.
+// emptiers returns the managers that claim a null on a field, or the value of an object's field that has fields as well.
 func (l *log) emptiers(at node) []int32 {
-	return l.claimants(at, func(claim int32) bool { return l.claims[claim].kind() == nullValue })
+	return l.claimants(at, func(claim int32) bool {
+		kind := l.claims[claim].kind()
+		return kind == nullValue || l.root.GoType() == nil && kind <= falseValue
+	})
 }
 
 // setters returns the manager of each claim on a field or within it.
@@ -141,6 +144,9 @@ func (r restoring) overrule(at node, emptied []int32) {
 // overruleWithin records that the base's claims on a field and within it are in force.
 func (r restoring) overruleWithin(at node, emptied []int32) {
 	r.overrule(at, emptied)
+	if base := r.baseClaim(at); base >= 0 && r.claims[base].kind() <= falseValue {
+		r.removes = true // the base's value has no fields
+	}
 	emptied = append(emptied[:len(emptied):len(emptied)], r.emptiers(at)...)
 	for child := r.nodes[at].child; child != noNode; child = r.nodes[child].next {
 		r.overruleWithin(child, emptied)
@@ -160,6 +166,9 @@ func (r restoring) value(t *schema.Type, to, base reflect.Value, pattern fieldpa
 		return // the base sets nothing
 	}
 	if t.Kind == schema.Untyped {
+		if !isNamed { // a pattern leads into objects only
+			in, from = objectIn(in), objectIn(from)
+		}
 		t, _ = as(t, in.Interface()) // JSON, as was checked
 	}
 	switch {
@@ -173,14 +182,16 @@ func (r restoring) value(t *schema.Type, to, base reflect.Value, pattern fieldpa
 	case in.Kind() == reflect.Map:
 		r.entries(t, in, from, pattern)
 	default:
-		r.items(t, in, from, pattern)
+		if r.items(t, in, from, pattern); in.Len() == 0 && from.IsNil() {
+			to.SetZero() // the base has no list
+			return
+		}
 	}
 	switch {
-	case to.Kind() == reflect.Interface && in.IsZero():
-		to.SetZero()
+	case in.IsZero():
 	case to.Kind() == reflect.Interface:
 		to.Set(in)
-	case to.Kind() == reflect.Pointer && to.IsNil() && !in.IsZero():
+	case to.Kind() == reflect.Pointer && to.IsNil():
 		to.Set(in.Addr())
 	}
 }
@@ -201,6 +212,14 @@ func inner(v, other reflect.Value) reflect.Value {
 	in := reflect.New(v.Elem().Type()).Elem()
 	in.Set(v.Elem())
 	return in
+}
+
+// objectIn returns a value that is an object, or no fields for another one.
+func objectIn(v reflect.Value) reflect.Value {
+	if v.Kind() == reflect.Map {
+		return v
+	}
+	return reflect.New(reflect.TypeFor[Object]()).Elem()
 }
 
 // fields restores the fields of a Go struct.
@@ -293,9 +312,7 @@ func (r restoring) items(t *schema.Type, in, from reflect.Value, pattern fieldpa
 		r.value(t.Elem, item, from.Index(i), fieldpath.Fields(t.Key)) // no merge of objects removes an item
 		list = reflect.Append(list, item)
 	}
-	if in.Set(list); list.Len() == 0 && from.IsNil() {
-		in.SetZero()
-	}
+	in.Set(list)
 }
 
 // listKeys returns the log's keys of the items of a list.
