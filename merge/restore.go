@@ -24,7 +24,7 @@ func (l *log) restore(o Options, value, base reflect.Value) (ignored []Ignored, 
 	if o.Precedence == BaseAlways {
 		r := restoring{l, "precedence", false}
 		r.value(l.root, value, base, nil)
-		r.overruleWithin(rootNode, nil)
+		r.overrule(rootNode, nil)
 	}
 	for _, pattern := range o.Protected {
 		r := restoring{l, "protected", true}
@@ -32,7 +32,7 @@ func (l *log) restore(o Options, value, base reflect.Value) (ignored []Ignored, 
 			path, layers := l.path(at).Append(rest...), emptied
 			if len(rest) == 0 {
 				layers = append(l.setters(at, nil), emptied...)
-				r.overruleWithin(at, emptied)
+				r.overrule(at, emptied)
 			} else if !has(base.Interface(), path) {
 				return
 			}
@@ -67,7 +67,7 @@ func (l *log) match(at node, pattern fieldpath.Path, emptied []int32, do func(at
 		do(at, nil, emptied)
 		return
 	}
-	emptied = append(emptied[:len(emptied):len(emptied)], l.emptiers(at)...)
+	emptied = slices.Concat(emptied, l.emptiers(at))
 	isThere := false
 	for child := l.nodes[at].child; child != noNode; child = l.nodes[child].next {
 		if rest, ok := leads(pattern, l.typ(at), l.step(child)); ok {
@@ -127,29 +127,23 @@ func (l *log) setters(at node, layers []int32) []int32 {
 	return layers
 }
 
-// overrule records that the base's claim on a field is in force, or that the field is removed. Emptied are the layers that emptied a
-// field around it.
+// overrule records that the base's claims on a field and within it are in force, or that fields are removed. Emptied are the layers that
+// emptied a field around it.
 func (r restoring) overrule(at node, emptied []int32) {
-	base := r.baseClaim(at)
-	if r.nodes[at].first < 0 || base < 0 && !r.removes {
-		return
+	base, first := r.baseClaim(at), r.nodes[at].first
+	if first >= 0 && (base >= 0 || r.removes) {
+		losers := r.claimants(at, func(claim int32) bool { return base < 0 || !r.agree(at, base, claim) })
+		r.log.overrule(at, base, baseLayer)
+		if r.claims[first].kind() != presenceValue || base < 0 {
+			r.decide(r.policy, r.path(at), baseLayer, append(losers, emptied...))
+		}
 	}
-	losers := r.claimants(at, func(claim int32) bool { return base < 0 || !r.agree(at, base, claim) })
-	r.log.overrule(at, base, baseLayer)
-	if r.claims[r.nodes[at].first].kind() != presenceValue || base < 0 {
-		r.decide(r.policy, r.path(at), baseLayer, append(losers, emptied...))
-	}
-}
-
-// overruleWithin records that the base's claims on a field and within it are in force.
-func (r restoring) overruleWithin(at node, emptied []int32) {
-	r.overrule(at, emptied)
-	if base := r.baseClaim(at); base >= 0 && r.claims[base].kind() <= falseValue {
+	if base >= 0 && r.claims[base].kind() <= falseValue {
 		r.removes = true // the base's value has no fields
 	}
-	emptied = append(emptied[:len(emptied):len(emptied)], r.emptiers(at)...)
+	emptied = slices.Concat(emptied, r.emptiers(at))
 	for child := r.nodes[at].child; child != noNode; child = r.nodes[child].next {
-		r.overruleWithin(child, emptied)
+		r.overrule(child, emptied)
 	}
 }
 
@@ -243,7 +237,7 @@ func (r restoring) fields(t *schema.Type, in, from reflect.Value, pattern fieldp
 func (r restoring) entries(t *schema.Type, in, from reflect.Value, pattern fieldpath.Path) {
 	keys := from.MapKeys()
 	for _, key := range in.MapKeys() {
-		if r.removes && !from.MapIndex(key).IsValid() {
+		if !from.MapIndex(key).IsValid() {
 			keys = append(keys, key)
 		}
 	}
