@@ -166,7 +166,7 @@ func (r restoring) value(t *schema.Type, to, base reflect.Value, pattern fieldpa
 		t, _ = as(t, in.Interface()) // JSON, as was checked
 	}
 	switch {
-	case t.Kind == schema.Scalar || t.Kind == schema.Atomic || in.Type() != from.Type():
+	case isWhole(t) || in.Type() != from.Type():
 		if isNamed {
 			to.Set(base)
 		}
@@ -208,6 +208,9 @@ func inner(v, other reflect.Value) reflect.Value {
 	return in
 }
 
+// isWhole reports whether a field merges as one value.
+func isWhole(t *schema.Type) bool { return t.Kind == schema.Scalar || t.Kind == schema.Atomic }
+
 // objectIn returns a value that is an object, or no fields for another one.
 func objectIn(v reflect.Value) reflect.Value {
 	if v.Kind() == reflect.Map {
@@ -222,7 +225,7 @@ func (r restoring) fields(t *schema.Type, in, from reflect.Value, pattern fieldp
 		rest, ok := leads(pattern, t, fieldpath.Field(f.Name))
 		_, isThere := f.Template.Of(in)
 		old, isSet := f.Template.Of(from)
-		if !ok || !isThere && !isSet || !r.removes && (!isSet || isUnset(f, old.Interface())) {
+		if !ok || !isThere && !isSet || !r.removes && (!isSet || isWhole(f.Type) && isUnset(f, old.Interface())) {
 			continue
 		}
 		part, _ := f.Template.In(in)
