@@ -15,6 +15,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/fieldpath"
@@ -377,6 +378,8 @@ func TestOptions_ProtectedByKind(t *testing.T) {
 		Items  []item            `json:"items,omitempty" patchStrategy:"merge" patchMergeKey:"name"`
 		Marks  []string          `json:"marks,omitempty" patchStrategy:"merge"`
 		Args   []string          `json:"args,omitempty"`
+
+		Structs map[string]item `json:"structs,omitempty"`
 	}
 	typed, err := merge.ForType(reflect.TypeFor[kinds](), schema.Rules{})
 	if err != nil {
@@ -386,8 +389,10 @@ func TestOptions_ProtectedByKind(t *testing.T) {
 		labels: {type: object, additionalProperties: {type: string}}, args: {type: array, items: {type: string}},
 		items: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name], items: {type: object, required: [name], properties: {
 			name: {type: string}, labels: {type: object, additionalProperties: {type: string}}}}},
+		whole: {type: object, x-kubernetes-map-type: atomic, properties: {name: {type: string}}},
 		marks: {type: array, x-kubernetes-list-type: set, items: {type: string}},
 		free: {x-kubernetes-preserve-unknown-fields: true, properties: {in: {type: string}}}}}`)
+	whole := fieldpath.Fields("whole")
 	labels, items, marks, args := fieldpath.Fields("labels"), fieldpath.Fields("items"), fieldpath.Fields("marks"), fieldpath.Fields("args")
 	const part, none = "is part of a value that does not merge", "there is no field"
 	for _, tc := range []struct {
@@ -407,6 +412,9 @@ func TestOptions_ProtectedByKind(t *testing.T) {
 		{args.Append(fieldpath.Index(0)), part, part},
 		{items.Append(fieldpath.Item("name", "a"), fieldpath.Field("labels"), fieldpath.Key("a")), "", ""},
 		{items.Append(fieldpath.Field("labels"), fieldpath.Key("a")), "", ""},
+		{whole.Append(fieldpath.Field("name")), none, part},
+		{fieldpath.Fields("structs").Append(fieldpath.Key("a")), "", none},
+		{fieldpath.Fields("structs").Append(fieldpath.Key("a"), fieldpath.Field("name")), part, none},
 		{items.Append(fieldpath.Index(0)), "an item must be named by its key", "an item must be named by its key"},
 		{items.Append(fieldpath.Field("mark")), none, none},
 		{fieldpath.Fields("mark"), none, none},
@@ -1014,6 +1022,37 @@ func TestPolicies_Objects(t *testing.T) {
 		c.o.ProtectedError = true
 		if _, err := c.plan.Apply(&object, patches, c.o); err == nil || err.Error() != "patch of manager/0: "+c.told+": Forbidden: the field is protected" {
 			t.Errorf("%d: error %v", i, err)
+		}
+	}
+}
+
+// TestPolicies_Embedded: the base's values come back within an embedded pointer as well, and a value of any type.
+func TestPolicies_Embedded(t *testing.T) {
+	type Inline struct {
+		Name  string `json:"name,omitempty"`
+		Other string `json:"other,omitempty"`
+	}
+	type outer struct {
+		*Inline
+		Any    any               `json:"any,omitempty"`
+		Amount resource.Quantity `json:"amount"`
+	}
+	plan := must(merge.For[outer, merge.Object](schema.Rules{}))
+	protected := merge.Options{Protected: []fieldpath.Path{fieldpath.Fields("name")}}
+	for _, c := range []struct {
+		o                 merge.Options
+		base, patch, want string
+	}{
+		{protected, `{}`, `{"name": "x"}`, `{"amount":"0"}`},
+		{protected, `{}`, `{"name": "x", "other": "x"}`, `{"other":"x","amount":"0"}`},
+		{protected, `{"name": "y"}`, `{"name": null}`, `{"name":"y","amount":"0"}`},
+		{merge.Options{Precedence: merge.BaseAlways}, `{"amount": "0"}`, `{"name": "x", "any": "x", "amount": "1"}`, `{"name":"x","any":"x","amount":"1"}`},
+		{merge.Options{Precedence: merge.BaseAlways}, `{"name": "y", "any": "y", "amount": "2"}`, `{"name": "x", "any": "x", "amount": "1"}`, `{"name":"y","any":"y","amount":"2"}`},
+	} {
+		base, patch := fromJSON[outer](c.base), fromJSON[merge.Object](c.patch)
+		result, err := plan.Apply(&base, []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), Patch: &patch}}, c.o)
+		if err != nil || inJSON(result.Value) != c.want {
+			t.Errorf("base %s, patch %s: %+v, %v, want %s", c.base, c.patch, result, err, c.want)
 		}
 	}
 }
