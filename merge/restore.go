@@ -8,8 +8,8 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// This file gives fields the base's values again: protected ones, and all that the base sets if it wins. The history has the
-// base's value of each field that patches reached.
+// This file gives fields the base's values again: protected ones, and all that the base sets if it wins. One walk copies the values, for
+// Go values and for objects. The history then tells that the base's claims are in force.
 
 // restoring is a part of the history whose fields get the base's values.
 type restoring struct {
