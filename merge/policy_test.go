@@ -415,6 +415,7 @@ func TestOptions_ProtectedByKind(t *testing.T) {
 		{whole.Append(fieldpath.Field("name")), none, part},
 		{fieldpath.Fields("structs").Append(fieldpath.Key("a")), "", none},
 		{fieldpath.Fields("structs").Append(fieldpath.Key("a"), fieldpath.Field("name")), part, none},
+		{fieldpath.Fields("structs").Append(fieldpath.Key("a"), fieldpath.Key("b")), part, none},
 		{items.Append(fieldpath.Index(0)), "an item must be named by its key", "an item must be named by its key"},
 		{items.Append(fieldpath.Field("mark")), none, none},
 		{fieldpath.Fields("mark"), none, none},
