@@ -66,7 +66,7 @@ func (m *merger) remove(f *schema.StructField, object reflect.Value, at node, wi
 
 // restoreOrder puts the new items of a list into the order of the given patches. These have merged in another order.
 func (m *merger) restoreOrder(v visited) {
-	if v.t.Kind != schema.ListMap && v.t.Kind != schema.Set || v.value.Len() < 2 {
+	if !v.t.HasItems() || v.value.Len() < 2 {
 		return
 	}
 	rank := map[string]int32{}

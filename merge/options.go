@@ -213,7 +213,7 @@ func isField(t *schema.Type, path fieldpath.Path) error {
 			t = t.Object
 		}
 		switch {
-		case t.Kind == schema.ListMap:
+		case t.HasItems() && t.Kind != schema.Set:
 			if !isItem {
 				i-- // the field of each item
 			}

@@ -87,7 +87,7 @@ func leads(pattern fieldpath.Path, t *schema.Type, step fieldpath.Step) (rest fi
 		return nil, true
 	}
 	rest, ok = pattern[1:], fieldpath.Path{step}.Matches(pattern[:1])
-	if t.Kind != schema.ListMap {
+	if !t.HasItems() {
 		return rest, ok
 	}
 	if _, isField := pattern[0].Field(); isField {
