@@ -36,7 +36,8 @@ type Options struct {
 	// Managers win over all others. The first one named wins over the next. No other Precedence may be set.
 	Managers []string
 	// Protected are patterns of fields that keep the base's values: see fieldpath.Path.Matches. The name of a field within a list stands
-	// for that field of each item. Result.Protected lists who sets such a field; with ProtectedError that is an error.
+	// for that field of each item. An item keeps its merge key in any case. No pattern may lead into a value that merges whole.
+	// Result.Protected lists who sets such a field; with ProtectedError that is an error.
 	Protected      []fieldpath.Path
 	ProtectedError bool
 }
