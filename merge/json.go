@@ -246,9 +246,6 @@ func hasDirective(value any) bool {
 // clashes reports whether upstream would have to merge two objects or two lists under one key of a map. Upstream rejects that,
 // because it knows only the rules of struct fields (apimachinery v0.36.3 third_party/forked/golang/json).
 func clashes(t *schema.Type, old reflect.Value, value any) bool {
-	if t.Elem == nil || t.Elem.Kind == schema.Scalar && !t.Elem.Raw && t.Elem.GoType() != nil && t.Elem.GoType().Kind() != reflect.Interface {
-		return false
-	}
 	return isComposite(value) && jsonKind(old) == reflect.TypeOf(value).Kind()
 }
 
