@@ -256,6 +256,14 @@ func TestPatches_Foreign(t *testing.T) {
 	if len(result.Ignored) != 1 || result.Ignored[0].Path.String() != ".other" {
 		t.Errorf("Apply ignores %v, want .other", result.Ignored)
 	}
+	alone := merge.Object{"securityContext": corev1.PodSecurityContext{FSGroup: new(int64)}}
+	if result, err = plan.Apply(nil, []merge.Layered[merge.Object]{{Layer: "a", Patch: &alone}}, merge.Options{Owners: true}); err != nil {
+		t.Fatal(err)
+	}
+	want = corev1.PodSpec{SecurityContext: &corev1.PodSecurityContext{FSGroup: new(int64)}}
+	if diff := cmp.Diff(want, result.Value); diff != "" {
+		t.Errorf("Apply makes (-want +got):\n%s", diff)
+	}
 	for want, patch := range map[string]merge.Object{
 		"contains itself": {"nodeSelector": cyclic},
 		`.containers[0].args[1]: json: unsupported type: chan int`: {"containers": []any{merge.Object{"name": "a", "args": []any{"a", make(chan int)}}}},
