@@ -51,18 +51,23 @@ func boxedPlan(t *testing.T) *merge.Plan[boxed, merge.Object] {
 	return plan
 }
 
-// objectPatches are patches in JSON, of the managers m0, m1 and so on.
+// objectPatches are patches in JSON, of the managers m0, m1 and so on. A list is a JSON patch.
 func objectPatches(t *testing.T, texts ...string) []merge.Layered[merge.Object] {
 	t.Helper()
 	patches := make([]merge.Layered[merge.Object], len(texts))
 	for i, text := range texts {
+		patches[i].Layer = merge.Manager(fmt.Sprintf("m%d", i))
+		if operations, err := merge.ParseJSONPatch([]byte(text)); err == nil {
+			patches[i].JSON = operations
+			continue
+		}
 		var patch merge.Object
 		d := json.NewDecoder(strings.NewReader(text))
 		d.UseNumber()
 		if err := d.Decode(&patch); err != nil {
 			t.Fatal(err)
 		}
-		patches[i] = merge.Layered[merge.Object]{Layer: merge.Manager(fmt.Sprintf("m%d", i)), Patch: &patch}
+		patches[i].Patch = &patch
 	}
 	return patches
 }

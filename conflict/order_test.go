@@ -16,12 +16,15 @@ import (
 // counted counts how often a merge copies it.
 type counted struct {
 	Labels map[string]string `json:"labels,omitempty"`
+	Args   []string          `json:"args,omitempty"`
+	Holds  []string          `json:"holds,omitempty" patchStrategy:"merge"`
+	Items  []boxedItem       `json:"items,omitempty" patchStrategy:"merge" patchMergeKey:"id"`
 	merges *int
 }
 
 func (c *counted) DeepCopyInto(out *counted) {
 	*c.merges++
-	*out = counted{Labels: maps.Clone(c.Labels), merges: c.merges}
+	*out = counted{maps.Clone(c.Labels), slices.Clone(c.Args), slices.Clone(c.Holds), slices.Clone(c.Items), c.merges}
 }
 
 func TestOrderConflicts_Merges(t *testing.T) {
@@ -48,6 +51,30 @@ func TestOrderConflicts_Merges(t *testing.T) {
 		}
 		if want := min(n-1, 1); len(found) != want {
 			t.Errorf("%d managers: %d dependences, want %d", n, len(found), want)
+		}
+	}
+}
+
+// TestOrderConflicts_Needed holds how many merges some patches take, with that of the given order.
+func TestOrderConflicts_Needed(t *testing.T) {
+	plan, err := merge.For[counted, merge.Object](schema.Rules{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		want    int
+		patches []string
+	}{
+		{1, []string{`{"holds": ["a", "b"]}`, `{"holds": ["b", "c"]}`}},
+		{1, []string{`{"items": [{"id": 1}, {"id": 2}]}`, `{"items": [{"id": 3}, {"id": 2}]}`}},
+		{1, []string{`{"items": [{"id": 1, "out": null}]}`, `{"items": [{"id": 1, "box": {"marks": {"a": "x"}}}]}`}},
+		{1, []string{`{"labels": {"a": null}}`, `{"labels": {"b": "x"}}`}},
+		{2, []string{`{"args": ["x"]}`, `{"args": ["y"]}`, `{"args": ["x"]}`}},
+		{2, []string{`{"args": ["x"]}`, `{"args": ["x"]}`, `{"args": ["y"]}`, `{"args": ["x"]}`}},
+	} {
+		merges := 0
+		if _, err := conflict.OrderConflicts(plan, &counted{merges: &merges}, objectPatches(t, tc.patches...)); err != nil || merges != tc.want {
+			t.Errorf("%v took %d merges, want %d: %v", tc.patches, merges, tc.want, err)
 		}
 	}
 }
@@ -93,6 +120,9 @@ func TestOrderConflicts_Cases(t *testing.T) {
 		{"two ports of one number, and a name for it", podLike{},
 			[]object{{"ports": []any{object{"port": int64(53), "protocol": "TCP"}, object{"port": int64(53), "protocol": "UDP"}}}, {"ports": []any{object{"port": int64(53), "name": "dns"}}}},
 			[]string{`.ports[port="53"]: m0 m1 = [{"name":"dns","port":53,"protocol":"TCP"},{"port":53,"protocol…, m1 m0 = {"name":"dns","port":53,"protocol":"UDP"}`}},
+		{"three items of one key, and the order of a list in the second", podLike{},
+			[]object{{"ports": []any{object{"port": int64(1)}, object{"port": int64(1), "free": []any{"a", "b"}}, object{"port": int64(1), "free": []any{}}}}, {"ports": []any{object{"port": int64(1)}, object{"port": int64(1), "free": []any{"b", "a"}}, object{"port": int64(1), "free": []any{}}}}},
+			[]string{`.ports[port="1"]: m0 m1 = [{"port":1},{"free":["a","b"],"port":1},{"port":1}], m1 m0 = [{"port":1},{"free":["b","a"],"port":1},{"port":1}]`}},
 		{"a null in free data of an item, and another item", podLike{}, []object{{"ports": []any{object{"port": int64(1)}}}, {"ports": []any{object{"port": int64(2), "free": []any{object{"a": nil}}}}}},
 			[]string{`.ports[port="2"].free: m0 m1 = [{"a":null}], m1 m0 = [{}]`}},
 		{"three managers, one of which agrees", podLike{}, []object{{"labels": object{"a": "x"}}, {"labels": object{"a": "x"}}, {"labels": object{"a": "y"}}},
@@ -149,15 +179,16 @@ type podLike struct {
 }
 
 type portLike struct {
-	Port     int         `json:"port"`
-	Name     string      `json:"name,omitempty"`
-	Protocol string      `json:"protocol,omitempty"`
-	Routes   []routeLike `json:"routes,omitempty" patchStrategy:"merge" patchMergeKey:"port"`
-	Free     []any       `json:"free,omitempty"`
+	Port     int               `json:"port"`
+	Name     string            `json:"name,omitempty"`
+	Protocol string            `json:"protocol,omitempty"`
+	Routes   []routeLike       `json:"routes,omitempty" patchStrategy:"merge" patchMergeKey:"port"`
+	Free     []any             `json:"free,omitempty"`
+	Marks    map[string]string `json:"marks,omitempty"`
 }
 
 type routeLike struct {
-	Port     int       `json:"port"`
+	Port     int       `json:"port,omitempty"`
 	Name     string    `json:"name,omitempty"`
 	Protocol string    `json:"protocol,omitempty"`
 	Ends     []endLike `json:"ends,omitempty" patchStrategy:"merge" patchMergeKey:"id"`

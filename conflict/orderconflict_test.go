@@ -80,10 +80,22 @@ func TestOrderConflicts_Claims(t *testing.T) {
 			[]string{`overlap .ports: m0 .ports=null, m1 .ports[port="2"]=present, m1 .ports[port="2"].name="n", m1 .ports[port="3"]=present; m0 m1: , m1 m0: ; ` + empties}},
 		{"an item without its key, which only a new list takes", podLike{}, []string{`{"ports": [{"name": "x"}]}`, `{"ports": [{"port": 1}]}`},
 			[]string{`overlap .ports[0]: ; m0 m1: , m1 m0: ; the order of the patches decides`}},
+		{"an item without its key, and a null", podLike{}, []string{`{"ports": [{"port": 1, "routes": [{"name": "x"}]}]}`, `{"ports": [{"port": 1, "routes": null}]}`},
+			[]string{`overlap .ports[port="1"].routes: m0 .ports[port="1"].routes[port="0"]=present, m0 .ports[port="1"].routes[port="0"].name="x", m1 .ports[port="1"].routes=null; m0 m1: , m1 m0: ; ` + empties}},
 		{"an item without its key within others", podLike{}, []string{`{"args": ["x"], "ports": [{"port": 1, "routes": [{"port": 2, "ends": [{}]}]}]}`, `{"ports": [{"port": 1, "routes": [{"port": 2, "ends": [{"id": "a"}]}]}], "labels": {"a": "b"}}`},
 			[]string{`overlap .ports[port="1"].routes[port="2"].ends[0]: m0 .ports[port="1"].routes[port="2"]=present, m1 .ports[port="1"].routes[port="2"]=present; m0 m1: , m1 m0: ; ` + differ}},
 		{"two items of one key within another, and a name", podLike{}, []string{`{"ports": [{"port": 1, "routes": [{"port": 53, "protocol": "TCP"}, {"port": 53, "protocol": "UDP"}]}]}`, `{"ports": [{"port": 1, "routes": [{"port": 53, "name": "dns"}]}]}`},
 			[]string{`overlap .ports[port="1"].routes[port="53"]: m0 .ports[port="1"].routes[port="53"]=present, m0 .ports[port="1"].routes[port="53"]=present, m0 .ports[port="1"].routes[port="53"].protocol="TCP", m0 .ports[port="1"].routes[port="53"].protocol="UDP", m1 .ports[port="1"].routes[port="53"]=present, m1 .ports[port="1"].routes[port="53"].name="dns"; m0 m1: , m1 m0: ; ` + differ}},
+		{"three managers, of which the first two agree", podLike{}, []string{`{"args": ["x"]}`, `{"args": ["x"]}`, `{"args": ["y"]}`},
+			[]string{`overlap .args: m0 .args=["x"], m1 .args=["x"], m2 .args=["y"]; m0 m1 m2: m2, m1 m2 m0: m0; managers set different values: m0, m1, m2`}},
+		{"a field that the first other order leaves", podLike{}, []string{`{"args": ["x"], "labels": {"a": "p"}}`, `{"args": ["y"], "labels": {"a": "q"}}`, `{"labels": {"a": "p"}}`},
+			[]string{`overlap .args: m0 .args=["x"], m1 .args=["y"]; m0 m1 m2: m1, m1 m2 m0: m0; ` + differ,
+				`overlap .labels["a"]: m0 .labels["a"]="p", m1 .labels["a"]="q", m2 .labels["a"]="p"; m0 m1 m2: m2, m0 m2 m1: m1; managers set different values: m0, m1, m2`}},
+		{"an element that another manager deletes, for both", podLike{}, []string{`{"holds": ["a"], "$deleteFromPrimitiveList/holds": ["b"]}`, `{"holds": ["b"], "$deleteFromPrimitiveList/holds": ["a"]}`},
+			[]string{`overlap .holds[="a"]: m0 .holds[="a"]=present, m1 .holds[="a"]=null; m0 m1: , m1 m0: ; ` + empties, `overlap .holds[="b"]: m0 .holds[="b"]=null, m1 .holds[="b"]=present; m0 m1: , m1 m0: ; ` + empties}},
+		{"items of one key with the items of one order", podLike{}, []string{`{"ports": [{"port": 1}, {"port": 1, "routes": [{"port": 1}, {"port": 2}]}]}`, `{"ports": [{"port": 1}, {"port": 1, "routes": [{"port": 2}, {"port": 1}]}]}`}, nil},
+		{"a null in a map of an item that only a new list takes", podLike{}, []string{`{"ports": [{"port": 1}]}`, `{"ports": [{"port": 2, "marks": {"a": null}}]}`},
+			[]string{`overlap .ports[port="2"].marks["a"]: m1 .ports[port="2"]=present, m1 .ports[port="2"].marks["a"]=""; m0 m1: , m1 m0: ; ` + directive}},
 		{"two fields, each once", podLike{}, []string{`{"labels": {"a": "x"}, "args": ["x"]}`, `{"labels": {"a": "y"}, "args": ["y"]}`},
 			[]string{`overlap .args: m0 .args=["x"], m1 .args=["y"]; m0 m1: m1, m1 m0: m0; ` + differ, `overlap .labels["a"]: m0 .labels["a"]="x", m1 .labels["a"]="y"; m0 m1: m1, m1 m0: m0; ` + differ}},
 	} {
@@ -136,22 +148,20 @@ func TestOrderConflicts_Differences(t *testing.T) {
 		patches []string
 		want    []string
 	}{
-		{"the order of a set", `{}`, []string{`{"spec": {"set": ["a", "b"]}}`, `{"spec": {"set": ["c", "a"]}}`}, nil},
 		{"an item of a string key", `{}`, []string{`{"spec": {"byName": [{"name": "a", "v": "x"}, {"name": "b", "v": "x"}]}}`, `{"spec": {"byName": [{"name": "a", "v": "y"}]}}`}, []string{`.spec.byName[name="a"].v: .spec.byName[name="a"].v: m0 m1 = "y", m1 m0 = "x"; winners "m1" "m0"`}},
-		{"the order of a set of an item of two keys", `{}`, []string{`{"spec": {"byTwo": [{"k": "a", "on": true, "set": ["x", "y"]}]}}`, `{"spec": {"byTwo": [{"k": "a", "on": true, "set": ["z"]}]}}`}, nil},
-		{"the order of a set among unknown fields", `{}`, []string{`{"spec": {"byTwo": [{"k": "a", "on": true, "part": {"set": ["x", "y"]}}]}}`, `{"spec": {"byTwo": [{"k": "a", "on": true, "part": {"set": ["z"]}}]}}`}, nil},
+		{"the order of sets and of items", `{}`, []string{`{"spec": {"list": ["x"], "set": ["a", "b"], "byOne": [{"on": true, "set": [1, 2]}], "byTwo": [{"k": "a", "on": true, "set": ["x", "y"], "part": {"set": ["x", "y"]}}]}}`, `{"spec": {"list": ["y"], "set": ["c", "a"], "byOne": [{"on": false}, {"on": true, "set": [2, 3]}], "byTwo": [{"k": "a", "on": false, "v": 2}, {"k": "a", "on": true, "set": ["z"], "part": {"set": ["z"]}}]}}`}, []string{`.spec.list: .spec.list: m0 m1 = ["y"], m1 m0 = ["x"]; winners "m1" "m0"`}},
+		{"two long numbers", `{}`, []string{`{"spec": {"free": {"a": 9007199254740992}}}`, `{"spec": {"free": {"a": 9007199254740993}}}`}, []string{`.spec.free["a"]: .spec.free["a"]: m0 m1 = 9007199254740993, m1 m0 = 9007199254740992; winners "m1" "m0"`}},
+		{"an order among unknown fields of items of one key", `{"spec": {}}`, []string{`[{"op": "add", "path": "/spec/byTwo", "value": [{"k": "a", "on": true}, {"k": "a", "on": true, "part": {"set": ["x", "y"]}}]}]`, `[{"op": "add", "path": "/spec/byTwo", "value": [{"k": "a", "on": true}, {"k": "a", "on": true, "part": {"set": ["y", "x"]}}]}]`}, nil},
 		{"an unknown object and a list", `{}`, []string{`{"spec": {"free": {"a": {"b": 1}}}}`, `{"spec": {"free": {"a": [1]}}}`}, []string{`.spec.free["a"]: .spec.free["a"]: m0 m1 = [1], m1 m0 = {"b":1}; winners "m1" ""`}},
 		{"an unknown list and an object", `{}`, []string{`{"spec": {"free": {"a": [1]}}}`, `{"spec": {"free": {"a": {"b": 1}}}}`}, []string{`.spec.free["a"]: .spec.free["a"]: m0 m1 = {"b":1}, m1 m0 = [1]; winners "" "m0"`}},
 		{"an empty object and none", `{}`, []string{`{"spec": {"free": {"a": {}}}}`, `{"spec": {"free": {"a": null}}}`}, []string{`.spec.free["a"]: .spec.free["a"]: m0 m1 = null, m1 m0 = {}; winners "m1" "m0"`}},
 		{"no object and an empty one", `{}`, []string{`{"spec": {"free": {"a": null}}}`, `{"spec": {"free": {"a": {}}}}`}, []string{`.spec.free["a"]: .spec.free["a"]: m0 m1 = {}, m1 m0 = null; winners "m1" "m0"`}},
 		{"an empty list and none", `{}`, []string{`{"spec": {"set": []}}`, `{"spec": {"set": null}}`}, []string{`.spec.set: .spec.set: m0 m1 = null, m1 m0 = []; winners "m1" ""`}},
 		{"no list and an empty one", `{}`, []string{`{"spec": {"set": null}}`, `{"spec": {"set": []}}`}, []string{`.spec.set: .spec.set: m0 m1 = [], m1 m0 = null; winners "" "m0"`}},
-		{"the order of items", `{}`, []string{`{"spec": {"byTwo": [{"k": "a", "on": true, "v": 1}]}}`, `{"spec": {"byTwo": [{"k": "a", "on": false, "v": 2}]}}`}, nil},
 		{"an item of two keys", `{}`, []string{`{"spec": {"byTwo": [{"k": "a", "on": true, "v": 1}]}}`, `{"spec": {"byTwo": [{"k": "a", "on": true, "v": 2}]}}`},
 			[]string{`.spec.byTwo[k="a",on=true].v: .spec.byTwo[k="a",on=true].v: m0 m1 = 2, m1 m0 = 1; winners "m1" "m0"`}},
 		{"an item of a boolean key", `{}`, []string{`{"spec": {"byOne": [{"on": true, "v": "x"}, {"on": false}]}}`, `{"spec": {"byOne": [{"on": true, "v": "y"}]}}`},
 			[]string{`.spec.byOne[on=true].v: .spec.byOne[on=true].v: m0 m1 = "y", m1 m0 = "x"; winners "m1" "m0"`}},
-		{"the order of a set of an item", `{}`, []string{`{"spec": {"byOne": [{"on": true, "set": [1, 2]}]}}`, `{"spec": {"byOne": [{"on": true, "set": [2, 3]}]}}`}, nil},
 		{"a list", `{}`, []string{`{"spec": {"list": ["x"]}}`, `{"spec": {"list": ["y"]}}`}, []string{`.spec.list: .spec.list: m0 m1 = ["y"], m1 m0 = ["x"]; winners "m1" "m0"`}},
 		{"an atomic object", `{}`, []string{`{"spec": {"atom": {"x": "a"}}}`, `{"spec": {"atom": {"x": "b"}}}`}, []string{`.spec.atom: .spec.atom: m0 m1 = {"x":"b"}, m1 m0 = {"x":"a"}; winners "m1" "m0"`}},
 		{"unknown fields", `{}`, []string{`{"spec": {"free": {"a": {"b": 1, "c": [1]}}}}`, `{"spec": {"free": {"a": {"b": 2, "c": [2]}}}}`}, []string{`.spec.free["a"].b: .spec.free["a"].b: m0 m1 = 2, m1 m0 = 1; winners "m1" "m0"`, `.spec.free["a"].c: .spec.free["a"].c: m0 m1 = [2], m1 m0 = [1]; winners "m1" "m0"`}},
@@ -170,5 +180,26 @@ func TestOrderConflicts_Differences(t *testing.T) {
 				t.Errorf("OrderConflicts() (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestOrderConflicts_Twice moves a manager with the first patch and the last one. The order that shows a conflict moves one of its
+// managers, unless a patch may act without a claim.
+func TestOrderConflicts_Twice(t *testing.T) {
+	root, err := schema.ParseOpenAPI([]byte(`{"type": "object", "properties": {"any": {"x-kubernetes-preserve-unknown-fields": true},
+		"items": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["id"], "items": {"type": "object", "required": ["id"], "properties": {"id": {"type": "string"}, "free": {"x-kubernetes-preserve-unknown-fields": true}}}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct{ free, want string }{
+		{`1`, `.any: m0 m1 m2 = [3], m0 m2 m1 = {"b":1}`},
+		{`{"a": null}`, `.any: m0 m1 m2 = [3], m0 m1 m2 = {"b":2}`},
+	} {
+		patches := objectPatches(t, `{"items": [{"id": "a", "free": `+tc.free+`}]}`, `{"any": {"b": 1}}`, `{"any": {"b": 2}}`, `{"any": [3]}`)
+		patches[3].Layer = patches[0].Layer
+		found, err := conflict.OrderConflicts(merge.ForObject(root), &merge.Object{}, patches)
+		if err != nil || len(found) != 2 || shown(found[1]) != tc.want {
+			t.Errorf("with %s: OrderConflicts() = %v, %v, want %s as the second", tc.free, found, err, tc.want)
+		}
 	}
 }
