@@ -246,13 +246,10 @@ func (b *branches) related(path fieldpath.Path) (int, bool) {
 	return first, found
 }
 
-// prefixes returns the texts of a path and of those around it, the longest last. As for Path.HasPrefix, quotes do not count.
+// prefixes returns the texts of a path and of those around it, the longest last.
 func prefixes(path fieldpath.Path) []string {
 	texts := []string{""}
 	for i, step := range path {
-		if key, value, ok := step.Item(); ok {
-			step = fieldpath.Item(key, value)
-		}
 		texts = append(texts, texts[i]+step.String())
 	}
 	return texts
