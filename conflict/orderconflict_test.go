@@ -135,6 +135,7 @@ func TestOrderConflicts_Differences(t *testing.T) {
 			"set": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}}, "part": {"x-kubernetes-preserve-unknown-fields": true, "properties": {"set": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}}}}}}},
 		"byName": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"], "items": {"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}, "v": {"type": "string"}}}},
 		"byOne": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["on"], "items": {"type": "object", "required": ["on"], "properties": {"on": {"type": "boolean"}, "set": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "integer"}}, "v": {"type": "string"}}}},
+		"byAny": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"], "items": {"type": "object", "required": ["k"], "properties": {"k": {"x-kubernetes-int-or-string": true}, "v": {"type": "string"}}}},
 		"list": {"type": "array", "items": {"type": "string"}},
 		"atom": {"type": "object", "x-kubernetes-map-type": "atomic", "properties": {"x": {"type": "string"}}},
 		"free": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}}}`))
@@ -162,6 +163,8 @@ func TestOrderConflicts_Differences(t *testing.T) {
 			[]string{`.spec.byTwo[k="a",on=true].v: .spec.byTwo[k="a",on=true].v: m0 m1 = 2, m1 m0 = 1; winners "m1" "m0"`}},
 		{"an item of a boolean key", `{}`, []string{`{"spec": {"byOne": [{"on": true, "v": "x"}, {"on": false}]}}`, `{"spec": {"byOne": [{"on": true, "v": "y"}]}}`},
 			[]string{`.spec.byOne[on=true].v: .spec.byOne[on=true].v: m0 m1 = "y", m1 m0 = "x"; winners "m1" "m0"`}},
+		{"items of a number and of its text", `{}`, []string{`{"spec": {"byAny": [{"k": 1, "v": "x"}, {"k": "1", "v": "p"}]}}`, `{"spec": {"byAny": [{"k": 1, "v": "y"}, {"k": "1", "v": "q"}]}}`},
+			[]string{`.spec.byAny[k=1].v: .spec.byAny[k=1].v: m0 m1 = "y", m1 m0 = "x"; winners "m1" "m0"`, `.spec.byAny[k="1"].v: .spec.byAny[k="1"].v: m0 m1 = "q", m1 m0 = "p"; winners "m1" "m0"`}},
 		{"a list", `{}`, []string{`{"spec": {"list": ["x"]}}`, `{"spec": {"list": ["y"]}}`}, []string{`.spec.list: .spec.list: m0 m1 = ["y"], m1 m0 = ["x"]; winners "m1" "m0"`}},
 		{"an atomic object", `{}`, []string{`{"spec": {"atom": {"x": "a"}}}`, `{"spec": {"atom": {"x": "b"}}}`}, []string{`.spec.atom: .spec.atom: m0 m1 = {"x":"b"}, m1 m0 = {"x":"a"}; winners "m1" "m0"`}},
 		{"unknown fields", `{}`, []string{`{"spec": {"free": {"a": {"b": 1, "c": [1]}}}}`, `{"spec": {"free": {"a": {"b": 2, "c": [2]}}}}`}, []string{`.spec.free["a"].b: .spec.free["a"].b: m0 m1 = 2, m1 m0 = 1; winners "m1" "m0"`, `.spec.free["a"].c: .spec.free["a"].c: m0 m1 = [2], m1 m0 = [1]; winners "m1" "m0"`}},
