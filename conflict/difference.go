@@ -234,16 +234,14 @@ func (b *branches) add(path fieldpath.Path, i int) {
 	}
 }
 
-// related returns the first number of the paths at a path, within it or around it.
+// related returns the first number of the paths at a path or within it, or else that of one around it.
 func (b *branches) related(path fieldpath.Path) (int, bool) {
 	around := prefixes(path)
-	first, found := b.within[around[len(around)-1]]
-	for _, text := range around {
-		if i, ok := b.at[text]; ok && (!found || i < first) {
-			first, found = i, true
-		}
+	i, found := b.within[around[len(around)-1]]
+	for n := 0; n < len(around) && !found; n++ {
+		i, found = b.at[around[n]]
 	}
-	return first, found
+	return i, found
 }
 
 // prefixes returns the texts of a path and of those around it, the longest last.
