@@ -243,6 +243,21 @@ func TestForce_Several(t *testing.T) {
 	}
 }
 
+// TestForce_JSON lets a JSON patch win, which has no fields to take a value from.
+func TestForce_JSON(t *testing.T) {
+	root, err := schema.ParseOpenAPI([]byte(`{"type": "object", "properties": {"a": {"type": "string"}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	left, _, err := conflict.Force(merge.ForObject(root), &merge.Object{}, objectPatches(t, `[{"op": "add", "path": "/a", "value": "x"}]`, `{"a": "y"}`), "m0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{`null`, `{}`}, textsOf(left)); diff != "" {
+		t.Errorf("Force() (-want +got):\n%s", diff)
+	}
+}
+
 // TestForce_Directive wants no decision about a directive that no field of the patch holds: the patches stay as they are.
 func TestForce_Directive(t *testing.T) {
 	for _, texts := range [][]string{
