@@ -188,7 +188,11 @@ func (r *removal) items(t *schema.Type, list reflect.Value, key string) []reflec
 		known = make(map[string][]reflect.Value, list.Len())
 		for i := range list.Len() {
 			name, _ := t.Elem.Field(t.Key).Patch.Of(list.Index(i))
-			known[name.String()] = append(known[name.String()], list.Index(i))
+			text := name.String()
+			if name.Kind() != reflect.String {
+				text = fmt.Sprint(reflect.Indirect(name)) // such as a port
+			}
+			known[text] = append(known[text], list.Index(i))
 		}
 		if r.lists == nil {
 			r.lists = map[listOf]map[string][]reflect.Value{}
