@@ -302,6 +302,41 @@ func TestForce_Value(t *testing.T) {
 	}
 }
 
+// held has a field that is always encoded, and items with numbers as keys.
+type held struct {
+	Box   *box       `json:"box"`
+	Ports []portLike `json:"ports,omitempty" patchStrategy:"merge" patchMergeKey:"port"`
+}
+
+// TestForce_Held takes fields from Go values. What takes the winner's value shares no memory with another patch, and the winner's first
+// patch may lack an item.
+func TestForce_Held(t *testing.T) {
+	plan, err := merge.For[held, held](schema.Rules{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		want    string
+		patches []merge.Layered[held]
+	}{
+		{`{"box":{"a":"x","b":"b"}} {"box":{"b":"b"}} {"box":{"a":"x","b":"b"}} {"box":{"b":"b"}}`, []merge.Layered[held]{{Layer: merge.Manager("m0"), Patch: &held{Box: &box{A: "x", B: "b"}}}, {Layer: merge.Manager("m1"), Patch: &held{}}, {Layer: merge.Manager("m2"), Patch: &held{}}, {Layer: merge.Manager("m1"), Patch: &held{Box: &box{A: "y"}}}}},
+		{`{"box":null} {"box":null,"ports":[{"port":1,"routes":[{"port":2,"name":"x"}]}]} {"box":null,"ports":[{"port":1,"routes":[{"port":2}]}]}`, []merge.Layered[held]{{Layer: merge.Manager("m0"), Patch: &held{}}, {Layer: merge.Manager("m0"), Patch: &held{Ports: []portLike{{Port: 1, Routes: []routeLike{{Port: 2, Name: "x"}}}}}}, {Layer: merge.Manager("m1"), Patch: &held{Ports: []portLike{{Port: 1, Routes: []routeLike{{Port: 2, Name: "y"}}}}}}}},
+	} {
+		left, _, err := conflict.Force(plan, &held{}, tc.patches, "m0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, p := range left {
+			text, _ := json.Marshal(p.Patch)
+			got = append(got, string(text))
+		}
+		if diff := cmp.Diff(tc.want, strings.Join(got, " ")); diff != "" {
+			t.Errorf("Force() (-want +got):\n%s", diff)
+		}
+	}
+}
+
 // TestConflict_Against holds the fields that have to go for a manager to win.
 func TestConflict_Against(t *testing.T) {
 	plan, err := merge.For[boxed, merge.Object](schema.Rules{Unions: map[reflect.Type][]schema.Union{reflect.TypeFor[box](): {{Name: "source", Members: []string{"inner", "marks"}}}}})
