@@ -41,9 +41,6 @@ func (m *merger) decide(value, base reflect.Value, o Options) (err error) {
 // unions removes the members of unions that may not stay, or returns an error for several members.
 func (m *merger) unions(v visited, policy UnionPolicy) error {
 	for _, u := range v.t.Unions {
-		if !m.log.reaches(v.at, u) {
-			continue
-		}
 		gone, winner, last := m.log.excludedMembers(v.t, u, v.value, v.at)
 		if len(gone) > 0 && policy == OneMember {
 			return m.log.severalMembers(u, v, last)

@@ -48,16 +48,6 @@ func (l *log) precedenceWithin(policy string, at node, null, layer int32) {
 	}
 }
 
-// reaches reports whether a patch claims something within a field of a union.
-func (l *log) reaches(at node, u schema.Union) bool {
-	for child := l.nodes[at].child; child != noNode; child = l.nodes[child].next {
-		if f := l.nodes[child].field; f != nil && (u.Has(f.Name) || f.Name == u.Discriminator) && l.lastWithin(child) >= 0 {
-			return true
-		}
-	}
-	return false
-}
-
 // lastWithin returns the last claim of a patch on a field or within it, or -1. A null on the field itself does not count.
 func (l *log) lastWithin(at node) int32 {
 	last := int32(-1)
