@@ -270,7 +270,7 @@ func (m *objects) prune(t *schema.Type, v any, at node, last *applied, named, un
 	}
 	rest := func(of *schema.Type, value any, child node) (any, bool) {
 		field := m.log.nodes[child].field
-		isNamed := last.fields[child] || field != nil && len(last.children[child]) > 0
+		isNamed := field != nil || last.fields[child] // a field is named, or one within it
 		named := named || isNamed
 		counts := field == nil || isInSet(of, value)
 		unowned := unowned || counts && named && !m.isOwned(child, last)
@@ -290,10 +290,7 @@ func (m *objects) prune(t *schema.Type, v any, at node, last *applied, named, un
 			if !is {
 				continue
 			}
-			_, of, err := fieldOf(t, name)
-			if err != nil {
-				continue
-			}
+			_, of, _ := fieldOf(t, name) // a known field, as was checked
 			var stays bool
 			if fields[name], stays = rest(of, fields[name], child); !stays {
 				delete(fields, name)

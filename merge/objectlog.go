@@ -158,7 +158,7 @@ type live struct {
 // revoke removes the claims of a layer that were made before others, and reports whether it has later ones.
 func (l *log) revoke(at node, layer, before int32) (stays bool) {
 	n := &l.nodes[at]
-	first, last, managers := int32(-1), int32(-1), map[int32]bool{}
+	first, last, managers := int32(-1), int32(-1), map[int32]struct{}{}
 	for i := n.first; i >= 0; {
 		next := l.claims[i].next
 		if of := l.claims[i].layer(); of != layer || i >= before {
@@ -171,7 +171,7 @@ func (l *log) revoke(at node, layer, before int32) (stays bool) {
 			l.claims[i].next = -1
 			stays = stays || of == layer
 			if l.isManager(of) {
-				managers[of] = true
+				managers[of] = struct{}{}
 			}
 		}
 		i = next
