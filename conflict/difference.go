@@ -234,7 +234,7 @@ func (b *branches) add(path fieldpath.Path, i int) {
 	}
 }
 
-// related returns the first number of the paths at a path or within it, or else that of one around it.
+// related returns the first number of the paths at a path or within it. Without one, it returns that of a path around it.
 func (b *branches) related(path fieldpath.Path) (int, bool) {
 	around := prefixes(path)
 	i, found := b.within[around[len(around)-1]]

@@ -92,8 +92,6 @@ func itemStep(t *schema.Type, key string) fieldpath.Step {
 	return fieldpath.Item(t.Key, key)
 }
 
-var anyScalar = &schema.Type{Kind: schema.Scalar}
-
 // as returns how a value merges in a field of a type. If the definition leaves that open, the value's JSON decides. The error
 // states that the field cannot hold the value.
 func as(t *schema.Type, v any) (*schema.Type, error) {
@@ -111,7 +109,7 @@ func as(t *schema.Type, v any) (*schema.Type, error) {
 		case "list":
 			return t.List, nil
 		}
-		return anyScalar, nil
+		return scalarType, nil
 	}
 	want := t.JSON
 	switch {

@@ -110,7 +110,7 @@ func (l *log) claimants(at node, isIt func(claim int32) bool) (layers []int32) {
 	return layers
 }
 
-// emptiers returns the managers that claim a null on a field, or the value of an object's field that has fields as well.
+// emptiers returns the managers that claim a null on a field. In an object, that may also be a value that replaces the fields within.
 func (l *log) emptiers(at node) []int32 {
 	return l.claimants(at, func(claim int32) bool {
 		kind := l.claims[claim].kind()

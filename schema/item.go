@@ -15,8 +15,7 @@ func (t *Type) Merges() bool {
 	return t != nil && slices.Contains([]Kind{Struct, Map, ListMap, Set}, t.Kind)
 }
 
-// HasItems reports whether a list merges item by item: a ListMap by the merge keys of its items, a Set by its elements. It is false
-// for nil.
+// HasItems reports whether the type is a list that merges item by item: a ListMap or a Set. It is false for nil.
 func (t *Type) HasItems() bool { return t != nil && (t.Kind == ListMap || t.Kind == Set) }
 
 // For returns how a value of decoded JSON merges. In an Untyped field that depends on the value.
@@ -51,8 +50,8 @@ func (t *Type) Item(item any) (fieldpath.Step, bool) {
 	return fieldpath.Step{}, false
 }
 
-// Named returns the step to a part of a list or of a Map by its name: the merge key of an item, an element, or the key of an entry. The
-// items of an Atomic have no names, and all of them the first position. The result is false for other types, and for items with several
+// Named returns the step to a part of a list or of a Map. The name is the merge key of an item, an element, or the key of an entry. An
+// item of an Atomic has no name: the step leads to the first position. The result is false for other types, and for items with several
 // keys.
 func (t *Type) Named(name string) (fieldpath.Step, bool) {
 	switch {

@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// TestRooms_Files holds that a file of a large package uses only what the files before it define. The order and the parts are in
+// TestRooms_Files holds the order of the files of large packages: each uses only names of files before it. The order and the parts are in
 // testdata/files.txt. The parts strategic and apply of the merge do not use each other.
 func TestRooms_Files(t *testing.T) {
 	text, err := os.ReadFile("testdata/files.txt")
