@@ -1,11 +1,15 @@
 package finding
 
+import "github.com/trainweld/trainweld/fieldpath"
+
 // Remedy is the fix for a finding. A program shows the text, adds its own words, such as a flag, or performs the action.
 type Remedy struct {
 	// Do is the action, if a program can help with it.
 	Do Action
 	// Options are the choices. Their kind depends on the Action.
 	Options []string
+	// Path is the field of the object to change, if it is not the finding's.
+	Path fieldpath.Path
 	// IsCertain marks the one right fix. A program may perform it without a question.
 	IsCertain bool
 	// Text is a sentence for people, without its final stop. It names no flag and no command.

@@ -34,6 +34,7 @@ func (r *renderer) shadowed(owners *runtimepatch.Ownership) {
 		remedy := finding.Remedy{Text: "remove the field" + instead(last.Layer)}
 		if _, ok := claims[0].Layer.Manager(); ok && len(claims) == 2 && len(lost) == 1 {
 			remedy.Do, remedy.IsCertain = finding.Remove, true
+			remedy.Path = claims[0].Source
 		}
 		r.report(finding.Finding{
 			Code: codes.Shadowed, Severity: finding.Warning, Object: r.trainJob(), Path: f.Path(), Claims: claims,

@@ -163,6 +163,7 @@ func (c *objectChecker) job(jobs []jobset.ReplicatedJob, patch *trainer.Replicat
 		}
 		f := c.report(codes.UnknownJob, finding.Error, c.atJob(patch.Name), "use one of the runtime's jobs"+c.jobNames.among(patch.Name),
 			"the runtime has no replicated job %q: the merge adds one without containers", patch.Name)
+		f.Remedy.Path = f.Path
 		c.jobNames.rename(&f.Remedy, patch.Name, c.patched)
 		return
 	}
@@ -226,7 +227,8 @@ func (c *objectChecker) containers(job, what, list string, patches []trainer.Con
 		default:
 			names.rename(&remedy, name, patched)
 		}
-		c.report(codes.UnknownContainer, finding.Error, c.atJob(job, list).Append(fieldpath.Item("name", name)), "",
+		remedy.Path = c.atJob(job, list).Append(fieldpath.Item("name", name))
+		c.report(codes.UnknownContainer, finding.Error, remedy.Path, "",
 			"the runtime's replicated job %q has no %s %q: the merge adds one without an image", job, what, name).Remedy = remedy
 	}
 }

@@ -207,9 +207,6 @@ const (
 	NotProved       finding.Code = "TW801" // not proved
 	MigratesOther   finding.Code = "TW802" // renders otherwise
 	SaidNothing     finding.Code = "TW803" // override without a job
-	NotRepaired     finding.Code = "TW810" // not repaired
-	Generated       finding.Code = "TW811" // repair in a generated file
-	SharedPatch     finding.Code = "TW812" // repair in a shared patch
 	NotCarried      finding.Code = "TW820" // not supported by the Trainer
 	OldInvalid      finding.Code = "TW821" // invalid in the old API
 	MappedOtherwise finding.Code = "TW822" // converted with another meaning

@@ -232,7 +232,11 @@ func (d *diagnosis) isRepeated(n *yaml.Node, c source.Clash) bool {
 	var values []any
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		if name, err := d.Name(n.Content[i]); err == nil && name == c.Name && !d.IsMerge(n.Content[i]) {
-			values = append(values, genericNode(d.Reading, n.Content[i+1]))
+			value, _, err := d.Tree(n.Content[i+1])
+			if err != nil {
+				return false
+			}
+			values = append(values, value)
 		}
 	}
 	return len(values) > 1 && !slices.ContainsFunc(values, func(v any) bool { return !reflect.DeepEqual(v, values[0]) })

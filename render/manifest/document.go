@@ -141,35 +141,6 @@ func (d *Document) Has(p fieldpath.Path) bool {
 	return s.Value(at, p) != nil
 }
 
-// IsAt reports whether a position of the text is the position of a field's key or value. It also knows later duplicates of the
-// field.
-func (d *Document) IsAt(path fieldpath.Path, position fieldpath.Position) bool {
-	s, at := d.place()
-	value := s.Value(at, path)
-	if value == nil {
-		return false
-	}
-	if s.Position(s.Find(at, path)) == position || s.Position(value) == position {
-		return true
-	}
-	name, ok := "", len(path) > 0
-	if ok {
-		name, ok = path[len(path)-1].Name()
-	}
-	if !ok {
-		return false
-	}
-	object := source.Target(s.Value(at, path[:len(path)-1]))
-	r := source.NewReading(s)
-	for i := 0; i+1 < len(object.Content); i += 2 {
-		if key := object.Content[i]; s.Position(key) == position {
-			text, err := r.Name(key)
-			return err == nil && text == name
-		}
-	}
-	return false
-}
-
 // Sets reports whether the file sets the field to a value other than null. The API server treats null as unset.
 func (d *Document) Sets(p fieldpath.Path) bool {
 	s, at := d.place()
@@ -244,3 +215,21 @@ func (d *Document) place() (*source.Source, fieldpath.Path) {
 // Lines returns a function that returns the lines of a file by number, like Document.SourceLine. The file need not hold
 // documents. It is safe for concurrent use.
 func Lines(data []byte) func(line int) string { return (&source.File{Data: data}).Line }
+
+// Content returns the object of the text as JSON does: with float64 or int64 for numbers. Unlike Fields, it works for a document of any
+// kind.
+//
+// It returns an error for text that is not YAML or JSON.
+func (d *Document) Content() (map[string]any, error) {
+	s, at := d.place()
+	n := s.Value(at, nil)
+	if n == nil {
+		return nil, errNoText
+	}
+	tree, _, err := source.NewReading(s).Tree(n)
+	content, ok := tree.(map[string]any)
+	if !ok {
+		return nil, errors.Join(errNoText, err)
+	}
+	return content, nil
+}

@@ -5,6 +5,9 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/render/manifest/internal/source"
@@ -77,55 +80,53 @@ func contentOf(text []byte) (start, end int) {
 	return max(start, 0), end
 }
 
-// Change is one change of a field of an object's text.
-type Change struct {
-	// Path starts at the object, in the form of a finding's path.
-	Path fieldpath.Path
-	Do   ChangeKind
-	// Name is the new name of a RenameField or a ReplaceField, and To the new path of a MoveField.
-	Name string
-	To   fieldpath.Path
-	// Value is the value of a SetField or a ReplaceField. nil stands for null.
-	Value any
-	// Origins returns the earlier places of a field of a ReplaceField's value, the one in force first. The new field takes its
-	// comments, key order and quotes from there. All paths start at the object. Origins returns false for a field that was at the
-	// same step within the places of the field around it.
-	Origins func(fieldpath.Path) ([]fieldpath.Path, bool)
+// Unset returns the edits that write null as the value of a field that is a word, and name as its key. They move no other character of the
+// text. It returns nil for a field whose text is not only its key and a word, and for a name longer than the key.
+func (d *Document) Unset(path fieldpath.Path, name string) []Edit {
+	s, at := d.place()
+	value := s.Value(at, path)
+	if value == nil || value.Kind != yaml.ScalarNode || s.Part || len(path) == 0 {
+		return nil
+	}
+	object := s.Value(at, path[:len(path)-1])
+	key := s.Find(at, path)
+	i := slices.Index(object.Content, key)
+	if i < 0 || i+1 == len(object.Content) || object.Content[i+1] != value {
+		return nil // an alias or a merge key shares it
+	}
+	edits := make([]Edit, 0, 2)
+	for _, e := range []struct {
+		node *yaml.Node
+		text string
+	}{{key, name}, {value, "null"}} {
+		start := offsetOf(s.Text, e.node.Line, e.node.Column)
+		quote := ""
+		if e.node.Style == yaml.SingleQuotedStyle || e.node.Style == yaml.DoubleQuotedStyle {
+			quote = string(s.Text[start:min(start+1, len(s.Text))])
+		}
+		text := quote + e.text + quote
+		if e.node == value {
+			text = e.text
+		}
+		before := quote + e.node.Value + quote
+		if !bytes.HasPrefix(s.Text[start:], []byte(before)) || len(text) > len(before) {
+			return nil
+		}
+		padded := append([]byte(text), bytes.Repeat([]byte(" "), len(before)-len(text))...)
+		edits = append(edits, Edit{s.Offset + start, s.Offset + start + len(before), padded})
+	}
+	return edits
 }
 
-// ChangeKind is the kind of a Change.
-type ChangeKind uint8
-
-const (
-	// RemoveField removes a field, an entry or an item. A map or a list that becomes empty goes too. Of duplicates with equal
-	// values it keeps the first.
-	RemoveField ChangeKind = iota + 1
-	// SetField sets a field to a JSON value. It adds missing parents. Equal parts of a map or a list keep their text.
-	SetField
-	// RenameField gives a field another name. An item gets another value of its merge key.
-	RenameField
-	// QuoteField makes a scalar a string of the characters that the text has.
-	QuoteField
-	// MoveField moves a field with its comments to a path that is not set. It adds missing parents.
-	MoveField
-	// ReplaceField puts a field with another name and value in the place of a field. Comments within the old value go to the parts of
-	// the new value that were there. If there are none, they go above the new field. So do comments within values that the same list
-	// removes.
-	ReplaceField
-)
-
-var (
-	errMissing     = errors.New("it is missing")
-	errIsSet       = errors.New("it is already set")
-	errOverlap     = errors.New("another change edits the same lines")
-	errDiffers     = errors.New("it has duplicates with other values")
-	errNotJSON     = errors.New("the object has a value without a JSON form")
-	errStep        = errors.New("the path does not fit the value")
-	errEmptyObject = errors.New("nothing of the object would remain")
-	errFlow        = errors.New("braces cannot hold its comments; write the object in block style")
-	errAnchor      = errors.New("it has an anchor in use; replace its aliases by the value first")
-	errShared      = errors.New("it comes from a merge key or an alias; set the field itself")
-	errNoChange    = errors.New("unknown kind of change")
-	// errReads is a last resort: the text after the edit would be read as another object.
-	errReads = errors.New("its text cannot be edited safely")
-)
+// offsetOf returns the offset of a place in a text.
+func offsetOf(text []byte, line, column int) int {
+	at := 0
+	for range line - 1 {
+		_, at = source.LineEnd(text, at)
+	}
+	for range column - 1 {
+		_, size := utf8.DecodeRune(text[at:])
+		at += size
+	}
+	return at
+}

@@ -33,10 +33,10 @@ func FuzzChange(f *testing.F) {
 		if len(before) == 0 {
 			return
 		}
-		kind := []manifest.ChangeKind{manifest.RemoveField, manifest.SetField, manifest.RenameField, manifest.QuoteField, manifest.MoveField}[do%5]
-		change := manifest.Change{Path: path, Do: kind, Value: value, Name: "renamed", To: fieldpath.Fields("moved", "here")}
-		edits, err := before[0].Change([]manifest.Change{change})
-		if err != nil {
+		kind := []manifest.ChangeKind{manifest.RemoveField, manifest.SetField, manifest.ReplaceField}[do%3]
+		objects := []manifest.Rewriting{{Document: before[0], Changes: []manifest.Change{{Path: path, Do: kind, Value: value, Name: "renamed"}}}}
+		edits := manifest.Rewrite(objects)
+		if objects[0].Err != nil {
 			return
 		}
 		for _, e := range edits {
@@ -64,9 +64,9 @@ func FuzzChange(f *testing.F) {
 			if _, isItem := path[len(path)-1].Index(); !isItem && after[0].Has(path) {
 				t.Errorf("%s is still set\n%s\nto\n%s", path, data, changed)
 			}
-		case manifest.MoveField:
-			if !after[0].Has(change.To) {
-				t.Errorf("%s is not at %s\n%s\nto\n%s", path, change.To, data, changed)
+		case manifest.ReplaceField:
+			if renamed := path[:len(path)-1].Append(fieldpath.Field("renamed")); !after[0].Has(renamed) {
+				t.Errorf("%s is not at %s\n%s\nto\n%s", path, renamed, data, changed)
 			}
 		}
 	})

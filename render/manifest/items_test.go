@@ -68,11 +68,9 @@ func TestDecode_LargeList(t *testing.T) {
 						t.Errorf("document %d is at %s: %q", i, first, lines[first.Line-1])
 					}
 				}
-				if _, err := documents[3].Change([]manifest.Change{{Path: fieldpath.Fields("spec", "suspend"), Do: manifest.RemoveField}}); err == nil {
-					t.Error("Change edits a part of a List")
-				}
-				if _, err := documents[3].Change([]manifest.Change{{Path: fieldpath.Fields("spec", "suspend"), Do: manifest.ReplaceField, Name: "made"}}); err == nil {
-					t.Error("Change edits a part of a List")
+				objects := []manifest.Rewriting{{Document: documents[3], Changes: []manifest.Change{{Path: fieldpath.Fields("spec", "suspend"), Do: manifest.RemoveField}}}}
+				if edits := manifest.Rewrite(objects); edits != nil || objects[0].Err == nil {
+					t.Error("Rewrite edits a part of a List")
 				}
 				if _, err := documents[3].Replace([]byte("a: b")); err == nil {
 					t.Error("Replace replaces a part of a List")

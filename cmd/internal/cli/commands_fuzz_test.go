@@ -101,7 +101,7 @@ func FuzzNames(f *testing.F) {
 // nameLines are command lines for a file of some name.
 func nameLines(name string) [][]string {
 	return [][]string{
-		{"check", name, "-r", "runtime.yaml"}, {"check", name, "-o", "github"}, {"check", ".", "-R", "-o", "json"}, {"check", name, "--fix", "--diff"}, {"check", "runtime.yaml", "--policy", "policy.yaml"},
+		{"check", name, "-r", "runtime.yaml"}, {"check", name, "-o", "github"}, {"check", ".", "-R", "-o", "json"}, {"check", "runtime.yaml", "--policy", "policy.yaml"},
 		{"conflicts", name, "--patch", name, "-r", name}, {"diff", name, "runtime.yaml", "-o", "markdown"}, {"diff", "runtime.yaml", "--live", name, "-o", "html"},
 		{"render", name, "-r", "runtime.yaml", "--explain"}, {"blame", name, "-r", "runtime.yaml", "-o", "html"}, {"merge", "-f", "runtime.yaml", "--patch", name + "=" + name, "--precedence=first"}, {"migrate", name, "-d"}, {"test", name},
 	}

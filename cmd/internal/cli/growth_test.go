@@ -52,8 +52,6 @@ func growing() []growth {
 		{name: "check replicated jobs", n: 10, args: []string{"check", "-o", "json"}, file: replicated},
 		{name: "check managers", n: 10, args: []string{"check", "-o", "json"}, file: managers},
 		{name: "check documents as HTML", n: 50, args: []string{"check", "-o", "html", "--all"}, file: func(n int) string { return times(n, "---\n"+trainJob("a%d", "")) }},
-		{name: "repair documents", n: 50, args: []string{"check", "--fix"}, file: func(n int) string { return times(n, "---\n"+trainJob("a%d", "    imge: a\n")) }},
-		{name: "repair files", n: 50, args: []string{"check", "--fix"}, file: func(n int) string { return times(n, trainJob("a%d", "    imge: a\n")+nextFile) }},
 		{name: "check documents", n: 50, args: []string{"check", "-o", "json"}, file: func(n int) string { return times(n, "---\n"+trainJob("a%d", "")) }},
 		{name: "check documents of one name", n: 50, args: []string{"check", "-o", "json"}, file: func(n int) string { return times(n, "---\n"+trainJob("a", "")) }},
 		{name: "conflicts on variables", n: 300, args: []string{"conflicts", "-o", "json"}, file: trainJobOf(contested("spec: {containers: [{name: node, env: [%s]}]}", `{name: V%d, value: M}`))},
@@ -139,11 +137,6 @@ func growing() []growth {
 			return wide(overridden("  - spec: {serviceAccountName: a}\n    targetJobs:\n"+times(n, "    - name: extra%d\n")), n)
 		}},
 		{name: "force managers", n: 20, args: []string{"conflicts", "--force-manager=m.io/a%d"}, file: managers},
-		{name: "unite lists", n: 100, args: []string{"conflicts", "--fix=union"}, file: trainJobOf(contested("spec: {tolerations: [%s]}", "{key: M%d}"))},
-		{name: "repair variables", n: 50, args: []string{"check", "--fix"}, file: trainJobOf(env("{name: V%d, value: %[1]d}"))},
-		{name: "repair duplicate keys", n: 50, args: []string{"check", "--fix"}, file: trainJobOf(env("{name: V%d, value: a, value: a}"))},
-		{name: "repair what other parts share", n: 50, args: []string{"check", "--fix"}, file: trainJobOf(env("{name: V%d, value: &a%[1]d %[1]d}\n    - {name: W%[1]d, value: *a%[1]d}"))},
-		{name: "prefer a manager", n: 400, args: []string{"conflicts", "--fix", "--prefer=m.io/a"}, file: trainJobOf(contested("spec: {containers: [{name: node, env: [%s]}]}", "{name: V%d, value: M}"))},
 		// Other commands.
 		{name: "fn", n: 50, args: []string{"fn"}, folder: stdin(itemsOf("{}", func(n int) string { return times(n, trainJob("a%d", "")+nextFile) }))},
 		{name: "fn unknown fields", n: 50, args: []string{"fn"}, folder: stdin(itemsOf("{}", trainJobOf(lines("    unknown%d: 1\n"))))},
@@ -266,25 +259,11 @@ func growing() []growth {
 			}
 			return files
 		}},
-		// Repairs.
-		{name: "repair patches", n: 20, args: []string{"conflicts", "--fix", "--prefer=m.io/a"}, file: func(n int) string {
-			const patch = "  - {manager: m.io/M, trainingRuntimeSpec: {template: {metadata: {labels: {k%d: M}}}}}\n"
-			return trainJob("a", "  runtimePatches:\n"+times(n, strings.ReplaceAll(patch, "M", "a"))+times(n, strings.ReplaceAll(patch, "M", "b")))
-		}},
-		{name: "repair one manager's patches", n: 20, args: []string{"check", "--fix"}, file: func(n int) string {
-			return trainJob("a", "  runtimePatches:\n"+times(n, "  - {manager: m.io/a, trainingRuntimeSpec: {template: {metadata: {labels: {k%d: a}}}}}\n"))
-		}},
-		{name: "repair unknown fields", n: 100, args: []string{"check", "--fix"}, file: trainJobOf(lines("    imagee%d: 1\n"))},
-		{name: "repair unknown jobs", n: 20, args: []string{"check", "--fix"}, file: func(n int) string {
-			return wide(trainJob("a", "  runtimePatches:\n  - manager: m.io/a\n    trainingRuntimeSpec: {template: {spec: {replicatedJobs: ["+times(n, "{name: extro%d}, ")+"]}}}\n"), n)
-		}},
 		{name: "check unknown containers", n: 100, args: []string{"check"}, file: func(n int) string {
 			containers := times(n, "{name: c%d, image: a}, ")
 			return strings.Replace(trainJobOf(patched("spec: {containers: [%s]}", `{name: d%d}`))(n), "torch", "many", 1) +
 				strings.Replace(strings.Replace(workRuntime, "name: torch", "name: many", 1), "containers: [", "containers: ["+containers, 1)
 		}},
-		{name: "repair mounts", n: 50, args: []string{"conflicts", "--fix", "--prefer=m.io/a"}, file: trainJobOf(contested("spec: {volumes: [{name: v, emptyDir: {}}], containers: [{name: node, volumeMounts: [%s]}]}", `{name: v, mountPath: /p%d, subPath: M}`))},
-		{name: "repair twins", n: 50, args: []string{"conflicts", "--fix", "--prefer=m.io/a"}, file: trainJobOf(contested("spec: {containers: [{name: node, volumeMounts: [%s]}]}", `{name: vM%d, mountPath: /p%[1]d}`))},
 		{name: "check overrides", n: 30, args: []string{"check", "--trainer-version=2.1"}, file: overrides("  - targetJobs: [{name: node}]\n    spec: {nodeSelector: {\"k %d\": a}}\n")},
 		{name: "check managers' patches", n: 30, args: []string{"check"}, file: func(n int) string {
 			return trainJob("a", "  runtimePatches:\n"+times(n, "  - {manager: m.io/a%d, trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: node, template: {spec: {template: {spec: {nodeSelector: {\"k %[1]d\": a}}}}}}]}}}}\n"))

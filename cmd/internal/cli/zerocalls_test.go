@@ -71,9 +71,9 @@ func exported() []exportedPackage {
 		}},
 		{folder: "render/manifest", all: []any{
 			manifest.ApplyEdits, manifest.Decode, manifest.DecodeAs, manifest.DecodeExpanded, manifest.DecodeKinds, manifest.DecodePatches, manifest.Encode,
-			manifest.Files, manifest.HasAliases, manifest.IsBounded, manifest.Lines, manifest.Match, manifest.MayHoldRuntime, manifest.NewAPI, manifest.NewTexts, manifest.ParseFormat, manifest.Quotes, manifest.Read,
+			manifest.Files, manifest.HasAliases, manifest.IsBounded, manifest.Lines, manifest.Match, manifest.MayHoldRuntime, manifest.NewAPI, manifest.ParseFormat, manifest.Quotes, manifest.Read, manifest.Rewrite,
 			manifest.Snapshot, manifest.Tolerate,
-			new(manifest.API), new(manifest.Document), new(manifest.Encoder), new(manifest.Format), new(manifest.Texts),
+			new(manifest.API), new(manifest.Document), new(manifest.Encoder), new(manifest.Format),
 		}},
 		{folder: "render/runtimepatch", all: []any{
 			runtimepatch.Apply, runtimepatch.Expansions, runtimepatch.Force, runtimepatch.JobSetTemplate, runtimepatch.ManagedFields, runtimepatch.OrderConflicts, runtimepatch.Warnings, runtimepatch.SequenceWarnings,

@@ -99,7 +99,6 @@ type head struct {
 	code          finding.Code
 	severity      finding.Severity
 	message, help string
-	isCertain     bool
 }
 
 // Cards appends the findings of groups to a page. Groups with one message and one remedy share a card, at the place of the first one.
@@ -108,7 +107,7 @@ func Cards(b *page.Body, layers *page.Layers, opts Options, groups []Group) {
 	entries := map[head][]*Group{}
 	for i := range groups {
 		f := &groups[i].First
-		h := head{code: f.Code, severity: f.Severity, message: f.Message, help: opts.help(*f), isCertain: f.Remedy.IsCertain}
+		h := head{code: f.Code, severity: f.Severity, message: f.Message, help: opts.help(*f)}
 		if entries[h] == nil {
 			heads = append(heads, h)
 		}
@@ -146,9 +145,6 @@ func (h head) remedy(b *page.Body) {
 		b.Add("strong", "help:")
 		b.Text(" " + h.help)
 		b.Close()
-	}
-	if h.isCertain {
-		b.Add("p", "trainweld check --fix repairs it.")
 	}
 }
 

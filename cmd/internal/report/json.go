@@ -9,6 +9,8 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"sigs.k8s.io/yaml"
+
 	"github.com/trainweld/trainweld/fieldpath/printable"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
@@ -33,14 +35,21 @@ type jsonFinding struct {
 	Orders   []jsonOrder      `json:"orders,omitempty" doc:"With conflicts --permute: two orders of the writers with different outcomes."`
 	Build    string           `json:"build,omitempty" doc:"The directory whose build holds the object. The file and the line are those of the source."`
 	More     []string         `json:"moreBuilds,omitempty" doc:"Further directories whose builds have the finding at the same place of the source. The object is that of the first build."`
-	Repair   repairKind       `json:"repair,omitempty" doc:"certain: the finding has one right repair, which --fix makes. choice: the user chooses one with --fix --prefer=MANAGER or --fix=union. Missing without a repair."`
+	Remedy   *jsonRemedy      `json:"remedy,omitempty" doc:"The one change that removes the finding. Missing if people must choose."`
 	jsonPosition
 }
 
 type (
-	message    string
-	repairKind string
+	message string
+	action  string
 )
+
+// jsonRemedy is the one right change of an object.
+type jsonRemedy struct {
+	Action action `json:"action" doc:"set: give the field the value. quote: make the value a string of the same characters. remove: remove the field. rename: the value is the new name of the field. move: the value is the new path. migrate: run trainweld migrate."`
+	Path   string `json:"path" doc:"The field to change, in the object of the finding. Empty for the whole object."`
+	Value  any    `json:"value,omitempty" doc:"The new value, name or path. Missing if the action needs none, and for a value that may be a secret."`
+}
 
 // jsonClaim holds the value of a claim: null if the layer emptied the field. Present is set instead if the layer only named an
 // item or an empty struct. Masked is set if the value is a mask. Field is the path from the finding to the claim's field, if
@@ -80,21 +89,41 @@ func writeJSON(w io.Writer, findings finding.List, opts Options) error {
 		for j, c := range f.Claims {
 			claims[j] = opts.jsonClaim(f, c)
 		}
-		list[i] = jsonFinding{f.Code, f.Severity, f.Object.String(), f.Path.String(), message(f.Message), opts.help(f), claims, opts.jsonOrders(f), f.Build, f.MoreBuilds, repairOf(f), jsonPosition(f.Position)}
+		list[i] = jsonFinding{f.Code, f.Severity, f.Object.String(), f.Path.String(), message(f.Message), opts.help(f), claims, opts.jsonOrders(f), f.Build, f.MoreBuilds, opts.jsonRemedy(f), jsonPosition(f.Position)}
 	}
 	return EncodeReport(w, jsonReport{list, opts.trainerVersions()})
 }
 
-// repairOf returns "certain" for a finding with one right repair, and "choice" if the user chooses. It returns "" without a
-// repair.
-func repairOf(f finding.Finding) repairKind {
-	switch {
-	case f.Remedy.IsCertain:
-		return "certain"
-	case f.Remedy.Do == finding.LetOneWin:
-		return "choice"
+// jsonRemedy returns the remedy of a finding that has one right change, or nil.
+func (o Options) jsonRemedy(f finding.Finding) *jsonRemedy {
+	if !f.Remedy.IsCertain {
+		return nil
 	}
-	return ""
+	path := f.Path
+	if f.Remedy.Path != nil {
+		path = f.Remedy.Path
+	}
+	r := &jsonRemedy{Path: path.String()}
+	switch f.Remedy.Do {
+	case finding.SetValue:
+		r.Action = "set"
+		if (o.ShowValues || !finding.IsSecret(path)) && yaml.Unmarshal([]byte(f.Remedy.Options[0]), &r.Value) != nil {
+			return nil
+		}
+	case finding.Quote:
+		r.Action = "quote"
+	case finding.Remove, finding.Merge:
+		r.Action = "remove"
+	case finding.Rename:
+		r.Action, r.Value = "rename", f.Remedy.Options[0]
+	case finding.Move:
+		r.Action, r.Value = "move", f.Remedy.Options[0]
+	case finding.Migrate:
+		r.Action = "migrate"
+	default:
+		return nil
+	}
+	return r
 }
 
 // trainerVersions returns the versions of Releases, separated by commas.

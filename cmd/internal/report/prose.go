@@ -65,7 +65,7 @@ func Help(f finding.Finding) string {
 	case finding.Provide:
 		return f.Remedy.Text + provide[strings.Join(f.Remedy.Options, ",")]
 	case finding.Compose:
-		text := f.Remedy.Text + ", as --fix does; render --compose-as=NAME prints a patch with it"
+		text := f.Remedy.Text + "; render --compose-as=NAME prints a patch with it"
 		if f.Severity >= finding.Error {
 			text += "; to render the cluster's value, use --on-conflict=last"
 		}

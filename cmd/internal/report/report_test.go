@@ -292,7 +292,7 @@ func TestHelp(t *testing.T) {
 		{codes.Overlap, finding.Remedy{Do: finding.LetOneWin, Options: []string{"a", "b"}, Text: "t"}, "t; to let b win, as in the cluster, use --on-conflict=last; to let another manager win, use --force-manager=NAME"},
 		{codes.Union, finding.Remedy{Do: finding.LetOneWin, Text: "t"}, "t; to render with one manager's member, use --force-manager=NAME"},
 		{codes.Union, finding.Remedy{Do: finding.ChooseOne, Text: "t"}, "t"},
-		{codes.NotComposed, finding.Remedy{Do: finding.Compose, Text: "t"}, "t, as --fix does; render --compose-as=NAME prints a patch with it; to render the cluster's value, use --on-conflict=last"},
+		{codes.NotComposed, finding.Remedy{Do: finding.Compose, Text: "t"}, "t; render --compose-as=NAME prints a patch with it; to render the cluster's value, use --on-conflict=last"},
 		{codes.OldAPI, finding.Remedy{Do: finding.Migrate, Text: "t"}, "t with trainweld migrate"},
 		{codes.NoRuntime, finding.Remedy{Do: finding.Provide, Options: []string{"TrainingRuntime"}, Text: "t"}, "t with -r FILE"},
 		{codes.LeftOut, finding.Remedy{Do: finding.Provide, Options: []string{"Secret"}, Text: "t"}, "t with --generate-secrets"},

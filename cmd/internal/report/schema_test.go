@@ -16,7 +16,7 @@ func TestSchema(t *testing.T) {
 	special := map[reflect.Type]jsonschema.Schema{
 		reflect.TypeFor[finding.Code]():     {"type": "string", "pattern": "^TW[0-9]{3}$"},
 		reflect.TypeFor[finding.Severity](): {"enum": []finding.Severity{finding.Error, finding.Warning, finding.Note}},
-		reflect.TypeFor[repairKind]():       {"enum": []repairKind{"certain", "choice"}},
+		reflect.TypeFor[action]():           {"enum": []action{"set", "quote", "remove", "rename", "move", "migrate"}},
 		reflect.TypeFor[message]():          named,
 		reflect.TypeFor[merge.Layer]():      named,
 	}

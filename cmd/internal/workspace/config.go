@@ -12,7 +12,6 @@ import (
 	"sync"
 
 	"github.com/trainweld/trainweld/cmd/internal/host"
-	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/render/manifest"
 	"github.com/trainweld/trainweld/render/policy"
 	"github.com/trainweld/trainweld/render/release"
@@ -40,14 +39,13 @@ type Settings struct {
 	lock        sync.Mutex // guards the rest
 	apis        map[string]*manifest.API
 	definitions release.Definitions
-	patched     map[string]map[fieldpath.Object]bool // the TrainJobs that get the patches of a file
 }
 
 func newSettings(flags Flags, lines *Lines, to reporter) *Settings {
 	return &Settings{
 		reporter: to, flags: flags, lines: lines,
 		configs: map[string]config{}, byDir: map[string]dirPolicy{}, byFile: map[string]*manifest.API{},
-		stockAccepted: map[string]bool{}, rules: map[string]*rules{}, apis: map[string]*manifest.API{}, patched: map[string]map[fieldpath.Object]bool{},
+		stockAccepted: map[string]bool{}, rules: map[string]*rules{}, apis: map[string]*manifest.API{},
 	}
 }
 

@@ -39,7 +39,6 @@ type Flags struct {
 	Built        *Built // the build of a part
 	Recursive    bool
 	Steady       bool // omits folders and lines from messages, so that golden files can record them
-	Repairs      bool // records which TrainJobs share a file of patches, see Settings.PatchedBy
 	Namespace    string
 	// Spelled omits the protocol of ports that the runtime does not set. The runtime's CRD sets it, so a JobSet shows it. In
 	// Jobs and Pods it is a plain default without information.

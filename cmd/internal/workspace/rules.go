@@ -3,10 +3,8 @@
 package workspace
 
 import (
-	"maps"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
@@ -21,29 +19,7 @@ import (
 // PatchesFor returns the patches that a TrainJob gets after its own ones. The patches of its policy come first, then the patches of
 // --patch. They are as written until DefaultPatches. Do not change them. It is safe for concurrent use after reading.
 func (st *Settings) PatchesFor(j Job) []trainer.RuntimePatch {
-	further := st.patchesFor(j)
-	patches := runtimePatches(further)
-	if st.flags.Repairs {
-		st.lock.Lock()
-		defer st.lock.Unlock()
-		for i := range further {
-			st.notePatched(further[i].Document.File, render.ObjectOf(j.TrainJob))
-		}
-	}
-	return patches
-}
-
-// notePatched records that a TrainJob gets the patches of a file.
-func (st *Settings) notePatched(file string, job fieldpath.Object) {
-	if st.patched[file] == nil {
-		st.patched[file] = map[fieldpath.Object]bool{}
-	}
-	st.patched[file][job] = true
-}
-
-// PatchedBy returns the TrainJobs that get the patches of a file from --patch or a policy, by their names. It needs Flags.Repairs.
-func (st *Settings) PatchedBy(file string) []fieldpath.Object {
-	return slices.SortedFunc(maps.Keys(st.patched[file]), func(a, b fieldpath.Object) int { return strings.Compare(a.String(), b.String()) })
+	return runtimePatches(st.patchesFor(j))
 }
 
 // patchesFor returns the patches of PatchesFor with their positions.

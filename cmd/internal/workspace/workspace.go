@@ -119,14 +119,9 @@ func (in *Input) AddName(d *manifest.Document) bool {
 // ID returns the kind, the namespace and the name of a document's object.
 func (in *Input) ID(d *manifest.Document) fieldpath.Object { return in.flags.idOf(d) }
 
-// AddPart learns the lines, the releases and the patched TrainJobs of a part. The input then describes the whole run.
+// AddPart learns the lines and the releases of a part. The input then describes the whole run.
 func (in *Input) AddPart(part *Input) {
 	in.AddLines(part.Lines)
-	for file, jobs := range part.patched {
-		for job := range jobs {
-			in.notePatched(file, job)
-		}
-	}
 	for _, r := range part.Releases() {
 		in.API(&r)
 	}

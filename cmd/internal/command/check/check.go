@@ -13,7 +13,6 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/exit"
 	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/cmd/internal/option"
-	"github.com/trainweld/trainweld/cmd/internal/repair"
 	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/cmd/internal/revision"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
@@ -40,13 +39,10 @@ type checkFlags struct {
 	definitions []string // the paths of --crd
 	flavors     []string // the paths of --flavors
 	further     furtherKinds
-	fix         repair.Flags
-	preferred   *option.Forced // of --prefer
 	strict      bool
 	showValues  bool
 	showNotes   bool
 	counted     *counted
-	findings    *passFindings // of the passes of --fix
 }
 
 // Command returns the command with its flags and its help.
@@ -86,9 +82,6 @@ The patches of --patch and of the policy belong to both states. Without a status
 suspended counts as having active Pods. --observed is --old for a cluster: the controllers go on from the objects
 of its dump. The findings include what never takes effect. docs/observed.md has the details.
 
-With --fix, the command changes the files where a finding has one right repair, and reports what remains. --prefer
-settles conflicts, and -d shows the changes instead. The files change once all are complete. docs/fix.md lists the repairs.
-
 The report goes to standard output, a summary to standard error.
 
 Exit status: 0 no finding is an error; 1 a finding is an error; 2 usage, input or output failed.`,
@@ -110,10 +103,6 @@ Exit status: 0 no finding is an error; 1 a finding is an error; 2 usage, input o
 
   # For GitHub's code scanning; managers may overlap, and idle patches are no matter
   trainweld check jobs/ -r runtimes/ -o sarif --on-conflict=last --severity TW541=off > findings.sarif
-
-  # What a repair would change, and then the repair
-  trainweld check jobs/ -r runtimes/ --fix -d
-  trainweld check jobs/ -r runtimes/ --fix
 
   # Which flavors Kueue could give to each TrainJob, and what would conflict
   trainweld check jobs/ -r runtimes/ --flavors flavors/
@@ -150,7 +139,6 @@ Exit status: 0 no finding is an error; 1 a finding is an error; 2 usage, input o
 	option.AddFeatureGates(f, &flags.gates, "")
 	option.AddDefinitions(f, &flags.definitions, "also check objects of the CustomResourceDefinitions in a file, directory or glob (repeatable)")
 	f.Var((*option.Paths)(&flags.flavors), "flavors", "list the ResourceFlavors of Kueue in a file, directory or glob that each TrainJob can have (repeatable)")
-	flags.fix.Add(p, cmd, &flags.Flags)
 	option.AddSeverity(cmd, &flags.severity)
 	option.AddReportFormat(cmd, &flags.format)
 	option.AddColor(cmd, &flags.color)
@@ -173,7 +161,7 @@ func run(p *host.Program, flags checkFlags) error {
 		return runFlavors(p, flags, levels)
 	}
 	defer host.CollectLess()()
-	flags.Decided, flags.Repairs, flags.preferred = levels.Codes(), true, flags.fix.Preferred()
+	flags.Decided = levels.Codes()
 	ctx := context.Background()
 	var was *baseline
 	if flags.git != "" {
@@ -186,41 +174,23 @@ func run(p *host.Program, flags checkFlags) error {
 		was = newBaseline(p, old, flags, onConflict, levels)
 		p, flags.Flags = new.Program(p), new.Flags
 	}
-	var j *results
-	var fixed *repair.Result
-	judge := func(p *host.Program, changed []string) (found finding.List, in *workspace.Input, err error) {
-		if flags.fix.On() && flags.old == "" && flags.observed == "" && !flags.Builds() {
-			flags.findings = flags.findings.next(changed)
-		}
-		if j, err = checkParts(ctx, p, flags, onConflict, was); err != nil {
-			return nil, nil, err
-		}
-		return j.ordered(func(found finding.List) finding.List {
-			return was.introduced(levels.Apply(found), j.count.any(flags.Selector != nil))
-		}), j.lines, nil
-	}
-	var found finding.List
-	if !flags.fix.On() {
-		var in *workspace.Input
-		if found, in, err = judge(p, nil); err == nil {
-			found = repair.WithoutRejected(p, flags.Flags, found, in)
-		}
-	} else if fixed, err = flags.fix.Apply(p, flags.Flags, judge); err == nil {
-		found = levels.Apply(fixed.Found)
-	}
+	j, err := checkParts(ctx, p, flags, onConflict, was)
 	if err != nil {
 		return err
 	}
+	found := j.ordered(func(found finding.List) finding.List {
+		return was.introduced(levels.Apply(found), j.count.any(flags.Selector != nil))
+	})
 	found = codes.JoinBuilds(found)
 	opts := report.Options{
 		ShowValues: flags.showValues, Color: flags.color.Screen(p, p.Stdout).Color, ShowNotes: flags.showNotes, Strict: flags.strict,
 		All: flags.all, More: option.ShowsAll, Title: "What the cluster would say", Lead: fmt.Sprint(j.count) + report.Releases(j.lines.Releases()),
 		Line: j.lines.Line, Quote: j.lines.Quote, Version: p.Version(), Releases: j.lines.Releases(), Files: j.lines.Order,
 	}
-	if err := report.Write(flags.fix.Report(p), flags.format, found, opts); err != nil {
+	if err := report.Write(p.Stdout, flags.format, found, opts); err != nil {
 		return err
 	}
-	fmt.Fprintf(p.Stderr, "%s%s%s: %s%s%s\n", flags.fix.Summary(fixed, flags.preferred), j.count, report.Releases(opts.Releases), cmp.Or(report.Summary(flags.format, found, opts), "nothing to report"), was, flags.fix.Hint(found))
+	fmt.Fprintf(p.Stderr, "%s%s: %s%s\n", j.count, report.Releases(opts.Releases), cmp.Or(report.Summary(flags.format, found, opts), "nothing to report"), was)
 	return exit.For(found, flags.strict)
 }
 
@@ -237,8 +207,6 @@ func (flags checkFlags) parse() (option.Severities, render.OnConflict, error) {
 	}
 	states := slices.DeleteFunc([]string{flags.git, flags.old, flags.observed}, func(s string) bool { return s == "" })
 	switch {
-	case flags.fix.On() && flags.git != "":
-		return nil, 0, errors.New("--fix changes files, and --git reads revisions: use one of the two")
 	case len(states) > 1:
 		return nil, 0, errors.New("--git, --old and --observed exclude each other: use one of them")
 	case flags.recreate && flags.old == "" && flags.git == "":
@@ -246,5 +214,5 @@ func (flags checkFlags) parse() (option.Severities, render.OnConflict, error) {
 	case flags.old == manifest.Stdin || flags.observed == manifest.Stdin:
 		return nil, 0, errors.New("--old, --observed: name a file or a directory; only the new state may come from standard input")
 	}
-	return levels, onConflict, cmp.Or(flags.color.Check(flags.format), option.CheckDefinitions(flags.definitions), flags.fix.Check(), flags.CheckPaths())
+	return levels, onConflict, cmp.Or(flags.color.Check(flags.format), option.CheckDefinitions(flags.definitions), flags.CheckPaths())
 }

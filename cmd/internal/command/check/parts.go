@@ -50,7 +50,6 @@ func checkParts(ctx context.Context, p *host.Program, flags checkFlags, onConfli
 		flags.Flags = part
 		j := newRunner(p, flags, onConflict, before)
 		forced.Take(j.in)
-		flags.preferred.Take(j.in)
 		found := j.run(ctx)
 		j.progress.End()
 		j.in.Label(found)

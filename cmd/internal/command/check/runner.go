@@ -35,7 +35,6 @@ type runner struct {
 	classes     []string           // the names of the PriorityClasses
 	runClasses  []string           // the names of the RuntimeClasses
 	results     []result
-	known       map[numbered]finding.List               // of TrainJobs that the pass before has judged
 	reading     map[objectID]finding.List               // the decoding findings of each object
 	objects     map[fieldpath.Object]*manifest.Document // TrainJobs and JobSets
 	oldState    *oldState
@@ -43,11 +42,8 @@ type runner struct {
 	count       counts
 }
 
-// result judges one document. Only a TrainJob has a number in a file.
-type result struct {
-	of    numbered
-	judge func(ctx context.Context) finding.List
-}
+// result judges one document.
+type result func(ctx context.Context) finding.List
 
 // objectID identifies an object of a file.
 type objectID struct{ file, kind, name string }
@@ -122,19 +118,14 @@ func (j *runner) record(file workspace.Decoded, all bool) {
 		key := objectID{f.Position.File, f.Object.Kind, f.Object.Name}
 		j.reading[key] = append(j.reading[key], f)
 	}
-	if len(file.Documents) > 0 {
-		if data, ok := j.in.Data(file.Documents[0].File); ok {
-			j.flags.findings.read(file.Documents, data)
-		}
-	}
-	for i, d := range file.Documents {
+	for _, d := range file.Documents {
 		j.countOnce(d, &j.count.documents, "")
-		j.document(d, i, all)
+		j.document(d, all)
 		d.Object = nil
 	}
 }
 
-func (j *runner) document(d *manifest.Document, number int, all bool) {
+func (j *runner) document(d *manifest.Document, all bool) {
 	known := d.Object != nil || d.Broken
 	switch kind := d.ID.Kind; {
 	case kind == "PriorityClass" && strings.HasPrefix(d.APIVersion, "scheduling.k8s.io/"):
@@ -147,18 +138,17 @@ func (j *runner) document(d *manifest.Document, number int, all bool) {
 	case j.furtherKind(d) != nil:
 		if all {
 			j.count.others++
-			j.results = append(j.results, result{judge: func(ctx context.Context) finding.List { return j.furtherObject(ctx, j.furtherKind(d), d) }})
+			j.results = append(j.results, func(ctx context.Context) finding.List { return j.furtherObject(ctx, j.furtherKind(d), d) })
 		}
 	case kind == trainer.TrainJobKind && all:
 		j.countOnce(d, &j.count.jobs, d.ID.Kind)
 		j.in.AddName(d)
 		j.objects[j.in.ID(d)] = d
-		of := numbered{d.File, number}
-		j.results = append(j.results, result{of, func(ctx context.Context) finding.List { return j.trainJob(ctx, d, of) }})
+		j.results = append(j.results, func(ctx context.Context) finding.List { return j.trainJob(ctx, d) })
 	case kind == workspace.JobSetKind && all:
 		j.countOnce(d, &j.count.jobSets, d.ID.Kind)
 		j.objects[j.in.ID(d)] = d
-		j.results = append(j.results, result{judge: func(ctx context.Context) finding.List { return j.jobSet(ctx, d) }})
+		j.results = append(j.results, func(ctx context.Context) finding.List { return j.jobSet(ctx, d) })
 	default:
 		j.runtime(d, all)
 	}
@@ -167,11 +157,9 @@ func (j *runner) document(d *manifest.Document, number int, all bool) {
 // run judges all documents, and returns their findings.
 func (j *runner) run(ctx context.Context) finding.List {
 	var found finding.List
-	j.known = j.flags.findings.known()
 	parallel.Ordered(len(j.results), func(i int) finding.List {
-		return j.results[i].judge(ctx)
+		return j.results[i](ctx)
 	}, func(i int, f finding.List) {
-		j.flags.findings.record(j.results[i].of, f)
 		j.progress.Step("checked", i+1, len(j.results))
 		found = append(found, f...)
 	})
@@ -202,8 +190,8 @@ func strict(found finding.List) finding.List {
 	return found
 }
 
-// trainJob judges one TrainJob, the given one of its file.
-func (j *runner) trainJob(ctx context.Context, d *manifest.Document, of numbered) finding.List {
+// trainJob judges one TrainJob.
+func (j *runner) trainJob(ctx context.Context, d *manifest.Document) finding.List {
 	defer d.Release()
 	fields, err := d.ReadFields()
 	if err != nil {
@@ -223,9 +211,6 @@ func (j *runner) trainJob(ctx context.Context, d *manifest.Document, of numbered
 		if live := j.in.Named(render.RuntimeOf(job.TrainJob)); admitted.Snapshot != nil && live != nil {
 			in.Live, _ = j.admit(ctx, j.runtimes.of(live), fieldpath.Object{})
 		}
-	}
-	if found, ok := j.known[of]; ok {
-		return slices.Clone(found)
 	}
 	found := append(j.in.ReleaseFindings(job), j.oldState.check(ctx, in, job)...)
 	workspace.LastWins(found, j.onConflict)

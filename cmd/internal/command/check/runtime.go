@@ -71,7 +71,7 @@ func (j *runner) runtime(d *manifest.Document, all bool) {
 	if judged {
 		j.countOnce(d, &j.count.runtimes, d.ID.Kind)
 		j.own = append(j.own, admitted)
-		j.results = append(j.results, result{judge: func(ctx context.Context) finding.List { return j.checkRuntime(ctx, admitted) }})
+		j.results = append(j.results, func(ctx context.Context) finding.List { return j.checkRuntime(ctx, admitted) })
 	}
 	if kept && !judged {
 		j.fromFlag = append(j.fromFlag, admitted)

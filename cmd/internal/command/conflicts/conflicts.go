@@ -15,7 +15,6 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/cmd/internal/objectmerge"
 	"github.com/trainweld/trainweld/cmd/internal/option"
-	"github.com/trainweld/trainweld/cmd/internal/repair"
 	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/finding"
@@ -29,7 +28,6 @@ type conflictsFlags struct {
 	workspace.Flags
 	option.Schema
 	force      []string
-	fix        repair.Flags
 	permute    bool
 	gates      string
 	format     string
@@ -63,10 +61,6 @@ for which the order of the patches decides, and variables for which the order of
 which is random. Nothing found means that all orders give the same JobSet. A union is the same in all orders. The
 order inside lists counts only if it carries meaning: a warning names init containers and variables.
 
-With --fix and --prefer, the command removes from the files what others set against a manager. With --fix=union, it
-writes the union of lists whose order has no meaning into the patches of all managers. -d shows the changes instead.
-The files change once all are complete, and the report lists the conflicts that remain. docs/fix.md has the details.
-
 With --patch, one object of another kind merges as in the command merge.
 
 Exit status: 0 no conflict; 1 a conflict, or a TrainJob that cannot be examined; 2 usage, input or output failed.`,
@@ -78,9 +72,6 @@ Exit status: 0 no conflict; 1 a conflict, or a TrainJob that cannot be examined;
 
   # What is left to settle when Kueue wins where it takes part
   trainweld conflicts jobs/ -r runtimes/ --force-manager=kueue.x-k8s.io/manager
-
-  # Let Kueue win, in the files
-  trainweld conflicts jobs/ -r runtimes/ --fix --prefer=kueue.x-k8s.io/manager
 
   # Does any order of the patches, or of the controller's policies, change the result?
   trainweld conflicts jobs/ -r runtimes/ --permute
@@ -99,7 +90,6 @@ Exit status: 0 no conflict; 1 a conflict, or a TrainJob that cannot be examined;
 	option.AddInputs(f, &flags.Flags, "look at a file, directory, glob or -, as at a PATH (repeatable)", option.LaidOver)
 	option.AddBuilds(f, &flags.Flags)
 	option.AddForceManager(p, cmd, &flags.force, &flags.Flags)
-	flags.fix.Add(p, cmd, &flags.Flags)
 	f.BoolVar(&flags.permute, "permute", false, "list the fields that depend on the order of patches or policies, with two orders and their outcomes")
 	option.AddFeatureGates(f, &flags.gates, "with --permute: ")
 	option.AddTrainerVersion(cmd, &flags.Release)
@@ -119,21 +109,7 @@ func run(p *host.Program, flags conflictsFlags) error {
 	if merges {
 		return conflictsOfObject(p, flags)
 	}
-	flags.Repairs = flags.fix.On()
-	preferred, jobs := flags.fix.Preferred(), 0
-	judge := func(p *host.Program, _ []string) (found finding.List, all *workspace.Input, err error) {
-		found, all, jobs, err = conflictsOfAll(p, flags, preferred)
-		return found, all, err
-	}
-	if flags.fix.On() {
-		fixed, err := flags.fix.Apply(p, flags.Flags, judge)
-		if err != nil {
-			return err
-		}
-		fmt.Fprint(p.Stderr, flags.fix.Summary(fixed, preferred))
-		return reportConflicts(p, flags, fixed.Input, fixed.Found, report.Count(jobs, "TrainJob"))
-	}
-	found, all, err := judge(p, nil)
+	found, all, jobs, err := conflictsOfAll(p, flags)
 	if err != nil {
 		return err
 	}
@@ -141,13 +117,12 @@ func run(p *host.Program, flags conflictsFlags) error {
 }
 
 // conflictsOfAll returns the conflicts of all parts, the lines of all files, and the number of TrainJobs.
-func conflictsOfAll(p *host.Program, flags conflictsFlags, preferred *option.Forced) (found finding.List, all *workspace.Input, jobs int, err error) {
+func conflictsOfAll(p *host.Program, flags conflictsFlags) (found finding.List, all *workspace.Input, jobs int, err error) {
 	all = workspace.New(flags.Flags)
 	forced := option.NewForced(option.ForceFlag, flags.force)
 	err = build.Parts(p, flags.Flags, func(part workspace.Flags) error {
 		in := workspace.Read(p, part)
 		forced.Take(in)
-		preferred.Take(in)
 		conflicts := conflictsIn(in, flags)
 		in.Label(conflicts)
 		found = append(found, report.InOrder(conflicts, in.Order)...)
@@ -166,9 +141,6 @@ func conflictsOfAll(p *host.Program, flags conflictsFlags, preferred *option.For
 
 // conflictsOfObject reports the disagreements on an object that is not a TrainJob.
 func conflictsOfObject(p *host.Program, flags conflictsFlags) error {
-	if flags.fix.On() {
-		return exit.Usage(errors.New("--fix is for TrainJobs: remove it"))
-	}
 	if len(flags.force) > 0 || len(flags.Runtimes) > 0 || flags.Namespace != "" || flags.Recursive || flags.Selector != nil {
 		return exit.Usage(errors.New("-r, -n, -R, -l and --force-manager are for TrainJobs: remove them"))
 	}
@@ -194,7 +166,7 @@ func reportConflicts(p *host.Program, flags conflictsFlags, in *workspace.Input,
 		All: flags.all, More: option.ShowsAll, Title: "Who disagrees", Lead: "looked at " + of + report.Releases(in.Releases()),
 		ShowNotes: true, // a note tells which rule settles a conflict
 	}
-	if err := report.Write(flags.fix.Report(p), flags.format, found, opts); err != nil {
+	if err := report.Write(p.Stdout, flags.format, found, opts); err != nil {
 		return err
 	}
 	none := "no conflict"
@@ -213,13 +185,11 @@ func (flags conflictsFlags) check() error {
 	switch {
 	case flags.Empty():
 		return errors.New("nothing to look at: name files or directories, or - for standard input")
-	case flags.permute && flags.fix.On():
-		return errors.New("--permute shows orders, and --fix repairs conflicts: use one of the two")
 	case flags.gates != "" && !flags.permute:
 		return errors.New("--feature-gates has no effect without --permute: add --permute, or remove it")
 	}
 	_, err := option.ParseFeatureGates(flags.gates)
-	return cmp.Or(err, option.KnownFormat(flags.format), flags.Schema.Check(), flags.color.Check(flags.format), flags.fix.Check(), flags.CheckPaths())
+	return cmp.Or(err, option.KnownFormat(flags.format), flags.Schema.Check(), flags.color.Check(flags.format), flags.CheckPaths())
 }
 
 // conflictsIn returns the conflicts of all TrainJobs, and the errors that hide others.

@@ -14,7 +14,6 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/cmd/internal/option"
 	"github.com/trainweld/trainweld/cmd/internal/output"
-	"github.com/trainweld/trainweld/cmd/internal/repair"
 	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/fieldpath"
@@ -169,21 +168,22 @@ func run(p *host.Program, flags migrateFlags) error {
 
 // file rewrites the old objects of one file.
 func (m *migration) file(text workspace.File) output.Rewritten {
-	var edits []manifest.Edit
+	objects := make([]manifest.Rewriting, len(text.Documents))
 	for i, d := range text.Documents {
 		m.unknownJob(d)
-		var changes []manifest.Change
+		objects[i].Document = d
 		if at := m.readable[text.Name].at[i]; at != nil {
-			changes = append(changes, removeNumber(d, at))
+			objects[i].Changes = append(objects[i].Changes, removeNumber(d, at))
 		}
 		if d.Overrides != nil {
-			changes = append(changes, m.overrides(d)...)
+			objects[i].Changes = append(objects[i].Changes, m.overrides(d)...)
 		}
-		made, err := d.Change(changes)
-		if err != nil {
-			m.findings = append(m.findings, repair.CannotMigrate(m.ID(d), d, err))
+	}
+	edits := manifest.Rewrite(objects)
+	for _, r := range objects {
+		if r.Err != nil {
+			m.findings = append(m.findings, cannotEdit(m.ID(r.Document), r.Document, r.Err))
 		}
-		edits = append(edits, made...)
 	}
 	edits = append(edits, m.trainingJobs(text)...)
 	after := manifest.ApplyEdits(text.Data, edits)

@@ -17,6 +17,8 @@ import (
 // unset is a field of today's torch policies. Instead of the word auto it is null, which means the same, and moves no line.
 const unset = "envInjection"
 
+const numProcPerNode = "numProcPerNode"
+
 // readable is a file with the word auto as numProcPerNode, which Trainer 2.2 and later cannot decode.
 type readable struct {
 	data []byte                 // with the word
@@ -43,13 +45,8 @@ func readWithoutAuto(p *host.Program, flags workspace.Flags) (*workspace.Input, 
 		file := readable{text.Data, map[int]fieldpath.Path{}}
 		var edits []manifest.Edit
 		for i, d := range text.Documents {
-			at, change := withoutAuto(d)
-			if at == nil {
-				continue
-			}
-			// A word that other parts of the file share keeps its finding.
-			if made, err := d.Change([]manifest.Change{change}); err == nil {
-				edits, file.at[i] = append(edits, made...), at
+			if unset, at := withoutAuto(d); unset != nil { // a word that other parts of the file share keeps its finding
+				edits, file.at[i] = append(edits, unset...), at
 			}
 		}
 		if len(edits) == 0 {
@@ -84,22 +81,22 @@ func runtimes(files fs.FS, in *workspace.Input) []workspace.File {
 	return found
 }
 
-// withoutAuto returns the change that makes a document readable, and the path of the null that it leaves, or nil.
-func withoutAuto(d *manifest.Document) (fieldpath.Path, manifest.Change) {
+// withoutAuto returns the edits that make a document readable, and the path of the null that they leave, or nil.
+func withoutAuto(d *manifest.Document) ([]manifest.Edit, fieldpath.Path) {
 	for _, f := range d.Findings {
-		if f.Code == codes.WrongType && f.Remedy.Do == finding.Remove && slices.Equal(f.Path, fieldpath.Fields("spec", "trainer", "numProcPerNode")) {
-			return f.Path, manifest.Change{Path: f.Path, Do: manifest.SetField}
+		if f.Code == codes.WrongType && f.Remedy.Do == finding.Remove && slices.Equal(f.Path, fieldpath.Fields("spec", "trainer", numProcPerNode)) {
+			return d.Unset(f.Path, numProcPerNode), f.Path
 		}
 		if isTorchAuto(f) {
-			return fieldpath.Fields("spec", "mlPolicy", "torch", unset), manifest.Change{Path: f.Path, Do: manifest.ReplaceField, Name: unset}
+			return d.Unset(f.Path, unset), fieldpath.Fields("spec", "mlPolicy", "torch", unset)
 		}
 	}
-	return nil, manifest.Change{}
+	return nil, nil
 }
 
 // isTorchAuto reports whether the finding is about the word in a runtime of Trainer 2.0 and 2.1. Later releases have auto only, and no field.
 func isTorchAuto(f finding.Finding) bool {
-	return f.Code == codes.UnknownField && f.Remedy.Do == finding.Remove && slices.Equal(f.Path, fieldpath.Fields("spec", "mlPolicy", "torch", "numProcPerNode"))
+	return f.Code == codes.UnknownField && f.Remedy.Do == finding.Remove && slices.Equal(f.Path, fieldpath.Fields("spec", "mlPolicy", "torch", numProcPerNode))
 }
 
 // removeNumber returns the change that removes the number. It keeps the parent, without which the torch policy does nothing.

@@ -1,8 +1,7 @@
 // Package encode writes Go values as JSON and YAML. Equal values give equal bytes.
 //
 // An Encoder converts a Go value to a Value and omits values without information. The functions JSON and YAML write a Value.
-// The file plain.go selects the strings that need no quotes for any reader of YAML. A Note keeps the comments and the quotes
-// of a value in a file.
+// The file plain.go selects the strings that need no quotes for any reader of YAML.
 package encode
 
 import (
@@ -18,8 +17,6 @@ import (
 	"strconv"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
@@ -32,7 +29,6 @@ type Value struct {
 	Text    string   // of a Text, or the JSON of a Literal
 	Items   []*Value // of an array
 	Entries []Member // of an object
-	Note    *Note    // the format in the file; nil for a new value
 }
 
 // Kind is the kind of a Value.
@@ -49,15 +45,6 @@ const (
 type Member struct {
 	Key   string
 	Value *Value
-}
-
-// Note is the format of a value and its key in a file: the comments, and the quotes of strings.
-type Note struct {
-	Head, Foot      []string // lines before and after
-	Line            string   // behind the key, or behind a value on one line
-	Key, Text       yaml.Style
-	HasKey, HasText bool // the styles are known
-	IsFlow          bool // a collection is in brackets on one line
 }
 
 func (v *Value) isNull() bool { return v.Kind == Literal && v.Text == "null" }

@@ -6,15 +6,43 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"go.yaml.in/yaml/v3"
 )
 
 // JSON writes the value as JSON, with four spaces of indentation per level. It returns an error for a value that nests too deep.
 func JSON(b *bytes.Buffer, v *Value) error {
 	var line bytes.Buffer
-	(&Writer{Buffer: &line}).Inline(v, true, true)
+	inline(&line, v)
 	return json.Indent(b, line.Bytes(), "", "    ")
+}
+
+// inline writes a value as JSON on one line.
+func inline(b *bytes.Buffer, v *Value) {
+	switch v.Kind {
+	case Text:
+		Quoted(b, v.Text)
+	case Array:
+		b.WriteByte('[')
+		for i, item := range v.Items {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			inline(b, item)
+		}
+		b.WriteByte(']')
+	case Object:
+		b.WriteByte('{')
+		for i, m := range v.Entries {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			Quoted(b, m.Key)
+			b.WriteByte(':')
+			inline(b, m.Value)
+		}
+		b.WriteByte('}')
+	default:
+		b.WriteString(v.Text)
+	}
 }
 
 // Quoted writes a string in JSON, which is also valid YAML.
@@ -50,12 +78,8 @@ func isSpecial(r rune) bool {
 	return 0xAD <= r && r <= 0xFFFF && unicode.Is(unicode.Cf, r) || 0x7F <= r && r <= 0x9F || r == 0xFEFF || r == 0xFFFE || r == 0xFFFF || r == '\u2028' || r == '\u2029'
 }
 
-// Writer writes values as YAML in block style. With the zero Lists, it writes like kubectl, without indentation of lists below
-// their keys.
-type Writer struct {
-	*bytes.Buffer
-	Lists int // the indentation of lists below their keys
-}
+// writer writes values as YAML in block style, like kubectl: without indentation of lists below their keys.
+type writer struct{ *bytes.Buffer }
 
 // YAML writes a document in kubectl's style.
 func YAML(b *bytes.Buffer, v *Value) {
@@ -63,117 +87,68 @@ func YAML(b *bytes.Buffer, v *Value) {
 		b.WriteString("{}\n")
 		return
 	}
-	(&Writer{Buffer: b}).Entries(v, 0)
+	writer{b}.entries(v, 0)
 }
 
-// Indent writes n spaces.
-func (w *Writer) Indent(n int) {
+// indent writes n spaces.
+func (w writer) indent(n int) {
 	for range n {
 		w.WriteByte(' ')
 	}
 }
 
-// Entries writes an object's entries on lines indented by n. The first starts at the cursor.
-func (w *Writer) Entries(v *Value, n int) {
+// entries writes an object's entries on lines indented by n. The first starts at the cursor.
+func (w writer) entries(v *Value, n int) {
 	for i, m := range v.Entries {
 		if i > 0 {
-			w.Indent(n)
+			w.indent(n)
 		}
-		w.Comments(m.Value.Note.before(), n)
-		if w.key(m.Key, m.Value.Note) {
+		if w.key(m.Key) {
 			w.WriteByte('\n')
-			w.Indent(n)
+			w.indent(n)
 		}
 		w.WriteByte(':')
 		switch {
-		case m.Value.Note.isFlow():
-			w.WriteByte(' ')
-			w.Inline(m.Value, true, false)
-			w.endLine(m.Value.Note)
 		case m.Value.Kind == Object && len(m.Value.Entries) > 0:
-			w.endLine(m.Value.Note)
-			w.Indent(n + 2)
-			w.Entries(m.Value, n+2)
+			w.WriteByte('\n')
+			w.indent(n + 2)
+			w.entries(m.Value, n+2)
 		case m.Value.Kind == Array && len(m.Value.Items) > 0:
-			w.endLine(m.Value.Note)
-			w.Indent(n + w.Lists)
-			w.items(m.Value, n+w.Lists)
+			w.WriteByte('\n')
+			w.indent(n)
+			w.items(m.Value, n)
 		default:
 			w.WriteByte(' ')
 			w.scalar(m.Value, n+2)
 		}
-		w.after(m.Value.Note, n)
 	}
 }
 
 // items writes an array's items on lines indented by n. The first starts at the cursor.
-func (w *Writer) items(v *Value, n int) {
+func (w writer) items(v *Value, n int) {
 	for i, item := range v.Items {
 		if i > 0 {
-			w.Indent(n)
+			w.indent(n)
 		}
-		w.Comments(item.Note.before(), n)
 		w.WriteString("- ")
 		switch {
-		case item.Note.isFlow():
-			w.Inline(item, true, false)
-			w.endLine(item.Note)
 		case item.Kind == Object && len(item.Entries) > 0:
-			w.Entries(item, n+2)
+			w.entries(item, n+2)
 		case item.Kind == Array && len(item.Items) > 0:
 			w.items(item, n+2)
 		default:
 			w.scalar(item, n+2)
 		}
-		w.after(item.Note, n)
 	}
-}
-
-// before and after handle the comments around a value.
-func (n *Note) before() []string {
-	if n == nil {
-		return nil
-	}
-	return n.Head
-}
-
-func (n *Note) isFlow() bool { return n != nil && n.IsFlow }
-
-func (w *Writer) after(note *Note, n int) {
-	if note == nil {
-		return
-	}
-	for _, line := range note.Foot {
-		w.Indent(n)
-		w.WriteString(line + "\n")
-	}
-}
-
-// Comments writes comment lines at the cursor, and indents the next line by n.
-func (w *Writer) Comments(lines []string, n int) {
-	for _, line := range lines {
-		w.WriteString(line + "\n")
-		w.Indent(n)
-	}
-}
-
-// endLine ends a line with its comment.
-func (w *Writer) endLine(n *Note) {
-	if n != nil && n.Line != "" {
-		w.WriteString(" " + n.Line)
-	}
-	w.WriteByte('\n')
 }
 
 // longestKey is the length from which YAML requires "?" before a key, because readers search 1024 characters for the colon.
 const longestKey = 1000
 
 // key writes a key, and reports whether it needs "?".
-func (w *Writer) key(key string, n *Note) (announced bool) {
+func (w writer) key(key string) (announced bool) {
 	start := w.Len()
 	switch {
-	case n != nil && n.HasKey:
-		w.styled(key, n.Key)
 	case isPlain(key):
 		w.WriteString(key)
 	default:
@@ -190,7 +165,7 @@ func (w *Writer) key(key string, n *Note) (announced bool) {
 }
 
 // scalar writes a value on one line, or as a literal block indented by n, and ends the line.
-func (w *Writer) scalar(v *Value, n int) {
+func (w writer) scalar(v *Value, n int) {
 	switch {
 	case v.Kind == Object:
 		w.WriteString("{}")
@@ -198,8 +173,6 @@ func (w *Writer) scalar(v *Value, n int) {
 		w.WriteString("[]")
 	case v.Kind == Literal:
 		w.WriteString(v.Text)
-	case v.Note != nil && v.Note.HasText && !strings.ContainsFunc(v.Text, isSpecial):
-		w.styled(v.Text, v.Note.Text)
 	case isPlain(v.Text):
 		w.WriteString(v.Text)
 	case isBlock(v.Text):
@@ -208,24 +181,12 @@ func (w *Writer) scalar(v *Value, n int) {
 	default:
 		w.quoted(v.Text)
 	}
-	w.endLine(v.Note)
-}
-
-// styled writes a string of one line in its original quotes.
-func (w *Writer) styled(s string, style yaml.Style) {
-	switch style {
-	case yaml.SingleQuotedStyle:
-		w.WriteString("'" + strings.ReplaceAll(s, "'", "''") + "'")
-	case yaml.DoubleQuotedStyle:
-		Quoted(w.Buffer, s)
-	default:
-		w.WriteString(s)
-	}
+	w.WriteByte('\n')
 }
 
 // quoted writes a string in the quotes with fewer escapes.
-func (w *Writer) quoted(s string) {
-	if strings.ContainsAny(s, `"\`) && !strings.Contains(s, "'") && IsOneLine(s) {
+func (w writer) quoted(s string) {
+	if strings.ContainsAny(s, `"\`) && !strings.Contains(s, "'") && isOneLine(s) {
 		w.WriteByte('\'')
 		w.WriteString(s)
 		w.WriteByte('\'')
@@ -234,8 +195,8 @@ func (w *Writer) quoted(s string) {
 	Quoted(w.Buffer, s)
 }
 
-// IsOneLine reports whether a string fits on one line unescaped.
-func IsOneLine(s string) bool {
+// isOneLine reports whether a string fits on one line unescaped.
+func isOneLine(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || isSpecial(r) || !unicode.IsPrint(r) })
 }
 
@@ -250,7 +211,7 @@ func isBlock(s string) bool {
 	})
 }
 
-func (w *Writer) block(s string, n int) {
+func (w writer) block(s string, n int) {
 	body := strings.TrimRight(s, "\n")
 	switch len(s) - len(body) {
 	case 0:
@@ -263,7 +224,7 @@ func (w *Writer) block(s string, n int) {
 	}
 	for line := range strings.SplitSeq(body, "\n") {
 		if line != "" {
-			w.Indent(n)
+			w.indent(n)
 			w.WriteString(line)
 		}
 		w.WriteByte('\n')

