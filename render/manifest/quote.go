@@ -2,11 +2,9 @@ package manifest
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
-	"unicode"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
@@ -22,8 +20,7 @@ import (
 //   - A key of a possibly secret value ends its line. Such keys are env, data, stringData, value, similar names, and the
 //     annotation with the last applied configuration.
 //   - Further lines of such a value are hidden, also in the values of its aliases.
-//   - Of a document that fails to parse, only lines with a key or an item are shown. It must be in block style and name a
-//     kind that this package reads.
+//   - Of a document that fails to parse, no line is shown: its findings have the position and the parser's message.
 //
 // With values, the second and the third rule do not apply. The function is safe for concurrent use.
 func Quotes(data []byte) func(line int, values bool) (string, bool) {
@@ -110,30 +107,17 @@ func (q *quotes) document(s *source.Source) {
 	root, err := s.Nodes()
 	s.Release()
 	last := s.Line + source.CountLines(s.Text) - 1
-	switch {
-	case err != nil:
-		if source.IsBlockAtMargin(s.Text) && namesKind().Match(s.Text) && namesVersion().Match(s.Text) {
-			q.objects.add(s.Line, last)
-			q.hideUnparsed(s)
-		}
-	case root != nil:
-		q.seen = map[*yaml.Node]bool{}
-		end := yaml.Node{Line: last - s.Line + 2}
-		w := quoteWalk{quotes: q, source: s, reading: source.NewReading(s)}
-		if w.isObject(root) {
-			q.objects.add(s.Line, last)
-		}
-		w.value(root, &end)
-		q.seen = nil
+	if err != nil || root == nil {
+		return
 	}
-}
-
-func namesVersion() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)^apiVersion:[ \t]*["']?[\w.-]+(/\w+)?["']?[ \t]*(#.*)?\r?$`)
-}
-
-func namesKind() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)^kind:[ \t]*["']?(TrainJob|TrainingRuntime|ClusterTrainingRuntime|JobSet)["']?[ \t]*(#.*)?\r?$`)
+	q.seen = map[*yaml.Node]bool{}
+	end := yaml.Node{Line: last - s.Line + 2}
+	w := quoteWalk{quotes: q, source: s, reading: source.NewReading(s)}
+	if w.isObject(root) {
+		q.objects.add(s.Line, last)
+	}
+	w.value(root, &end)
+	q.seen = nil
 }
 
 // quoteWalk walks the nodes of a document.
@@ -279,53 +263,3 @@ func isSecretKey(name string) bool {
 
 // isLastApplied reports whether a string names the annotation with the last applied configuration.
 func isLastApplied(text string) bool { return strings.Contains(strings.ToLower(text), "last-applied") }
-
-// hideUnparsed hides the lines indented below a secret key, or following it, in a document that fails to parse.
-func (q *quotes) hideUnparsed(s *source.Source) {
-	const none = -1
-	below := none
-	line := s.Line
-	for i := 0; i < len(s.Text); line++ {
-		end, next := source.LineEnd(s.Text, i)
-		text := string(s.Text[i:end])
-		i = next
-		indent := len(text) - len(strings.TrimLeft(text, " "))
-		content := text[indent:]
-		if below != none && (indent > below || !keyAtLineStart().MatchString(content)) {
-			q.hidden.add(line, line)
-			continue
-		}
-		below = none
-		if len(text) > mostRead {
-			q.hidden.add(line, line)
-			below = indent // it may have a secret key
-			continue
-		}
-		if !keyInLine().MatchString(text) && !strings.HasPrefix(content, "- ") && !strings.HasPrefix(content, "#") && strings.ContainsFunc(content, unicode.IsLetter) {
-			q.hidden.add(line, line) // the rest of a value without a visible key
-			continue
-		}
-		for _, m := range keyInLine().FindAllStringSubmatchIndex(text, -1) {
-			if isSecretKey(text[m[2]:m[3]]) {
-				if strings.TrimSpace(text[m[1]:]) != "" {
-					q.cut[line] = utf8.RuneCountInString(text[:m[1]])
-				}
-				below = indent
-				if strings.HasPrefix(content, "- ") {
-					below = m[2]
-				}
-				break
-			}
-		}
-	}
-}
-
-// mostRead is the length of the longest line of a broken document in which keys are searched, in bytes.
-const mostRead = 1 << 16
-
-// keyAtLineStart matches a line that starts with a key, such as the line after a block.
-var keyAtLineStart = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z][\w./-]*:(\s|$)`) })
-
-var keyInLine = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?:^|[\s{\[,?-])["']?([A-Za-z][\w./-]*)["']?\s*:`)
-})

@@ -226,22 +226,6 @@ func bomLength(data []byte) int {
 	return 0
 }
 
-// IsBlockAtMargin reports whether the content is a block collection in the first column. Such a collection ends only with the
-// document. Other content may have more text behind it, which a YAML library does not read.
-func IsBlockAtMargin(text []byte) bool {
-	text = text[bomLength(text):]
-	for i := 0; i < len(text); {
-		end, next := LineEnd(text, i)
-		if line := text[i:end]; !IsBlank(line) {
-			line, _, _ = bytes.Cut(line, []byte(" #"))
-			return bomLength(line) == 0 && !bytes.ContainsRune([]byte(" \t{[&!*|>%"), rune(line[0])) && !bytes.HasPrefix(line, []byte("---")) &&
-				(line[0] == '-' || line[0] == '?' || bytes.IndexByte(line, ':') >= 0)
-		}
-		i = next
-	}
-	return false
-}
-
 // CountLines returns the number of lines of a text, at least one.
 func CountLines(text []byte) int {
 	n := 0
