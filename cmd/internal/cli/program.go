@@ -159,6 +159,9 @@ func subcommand(cmd *cobra.Command, args []string) error {
 			names = append(names, c.Name())
 		}
 	}
+	if gone := commandline.Removed(strings.TrimSpace(verbOf(cmd)+" "+args[0]), ""); gone != nil {
+		return exit.Usage(gone)
+	}
 	return exit.Usage(fmt.Errorf("unknown command %q%s", args[0], option.DidYouMean(args[0], names)))
 }
 
@@ -167,8 +170,14 @@ func flagError(cmd *cobra.Command, err error) error {
 	var misused exit.UsageError
 	var unknown *pflag.NotExistError
 	var invalid *pflag.InvalidValueError
+	isUnknown := errors.As(err, &unknown)
+	if isUnknown {
+		if gone := commandline.Removed(verbOf(cmd), unknown.GetSpecifiedName()); gone != nil {
+			return exit.Usage(gone)
+		}
+	}
 	switch {
-	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
+	case isUnknown && unknown.GetSpecifiedShortnames() == "":
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
 		name := "--" + unknown.GetSpecifiedName()
@@ -179,6 +188,12 @@ func flagError(cmd *cobra.Command, err error) error {
 		err = fmt.Errorf("--%s: invalid value %q%s", invalid.GetFlag().Name, invalid.GetValue(), wantOf(invalid.GetFlag().Value.Type()))
 	}
 	return exit.Usage(err)
+}
+
+// verbOf returns the words of a command behind the program's name.
+func verbOf(cmd *cobra.Command) string {
+	_, verb, _ := strings.Cut(cmd.CommandPath(), cmd.Root().CommandPath()+" ")
+	return verb
 }
 
 // wantOf returns the end of a message about a value of a flag, by the type of the flag.

@@ -1,0 +1,42 @@
+package commandline
+
+import "fmt"
+
+// Removal is a verb, or a flag of a verb, that the last release had.
+type Removal struct {
+	Verb    string // a verb below another one has both names: "policy test"
+	Flag    string // without dashes, or a letter; empty for the verb itself
+	Instead string // what to use now, without a full stop
+}
+
+// Removals returns what is gone, sorted. A row goes with the release after the one that removes its flag.
+func Removals() []Removal {
+	return []Removal{
+		{"check", "fix", "change what the help of each finding says; -o json has its remedy"},
+		{"conflicts", "fix", "change one patch, or decide with --force-manager"},
+		{"conflicts", "prefer", "decide with --force-manager"},
+	}
+}
+
+// Removed returns an error that says what to use instead of a verb or a flag that is gone. It returns nil for others. An empty flag
+// asks for the verb.
+func Removed(verb, flag string) error {
+	for _, r := range Removals() {
+		if r.Verb == verb && r.Flag == flag {
+			return fmt.Errorf("%s is gone: %s", r.Name(), r.Instead)
+		}
+	}
+	return nil
+}
+
+// Name returns the words on the command line, such as "diff --live".
+func (r Removal) Name() string {
+	switch len(r.Flag) {
+	case 0:
+		return r.Verb
+	case 1:
+		return r.Verb + " -" + r.Flag
+	default:
+		return r.Verb + " --" + r.Flag
+	}
+}
