@@ -1,4 +1,4 @@
-# Every target needs Go and nothing else, except web, playground and test-web.
+# Every target needs Go and nothing else, except test-pages.
 REVISION := $(shell git rev-parse HEAD 2>/dev/null)
 # What a release calls itself: the tag, or where there is none the revision. Its files have the time of the revision.
 VERSION ?= $(shell git describe --tags --match 'v[0-9]*' --always --dirty 2>/dev/null)
@@ -25,9 +25,9 @@ TAGS := kustomize_disable_go_plugin_support
 # Runs go in a module that go.work does not name: it has replaces of its own.
 in = cd $(1) && GOWORK=off go
 FUZZ := cmd/internal/fuzz
-ALONE := $(addprefix $(FUZZ)/,upstream trainingoperator strategic operators crds kueue) $(ORACLES) cmd/internal/hosts cmd/internal/packaging cmd/internal/bench cmd/web
+ALONE := $(addprefix $(FUZZ)/,upstream trainingoperator strategic operators crds kueue) $(ORACLES) cmd/internal/hosts cmd/internal/packaging cmd/internal/bench
 
-.PHONY: help nightly build release tag test test-long test-growth test-race test-upstream test-releases oracles test-hosts web playground test-web differential lint vulnerabilities apidiff bench measure fuzz soak mutants demo generate
+.PHONY: help nightly build release tag test test-long test-growth test-race test-upstream test-releases oracles test-hosts test-pages differential lint vulnerabilities apidiff bench measure fuzz soak mutants demo generate
 
 # The first target. A target with a description is in the list.
 help: ## this list
@@ -115,24 +115,13 @@ oracles:
 # the settings of docs/editor.md in a language server and in Neovim, and a release for this machine.
 test-hosts: ## examples, kustomize, kpt, editors (with npm and nvim), and a release
 	@for tool in npm nvim; do command -v $$tool >/dev/null || echo "$$tool is not on this machine: tests of docs/editor.md are skipped"; done
-	$(call in,cmd/internal/hosts) test -count=1 -timeout 0 ./...
+	$(call in,cmd/internal/hosts) test -count=1 -timeout 0 .
 	for example in webhook kueue; do (cd docs/examples/$$example && export GOWORK=off && go vet ./... && go test -count=1 ./... && go mod tidy -diff) || exit 1; done
 	$(call in,cmd/internal/packaging) test -count=1 -run TestRelease . -build
 
-# Builds the style and the script of pages from folder web. It needs npm for the types, and writes what the program embeds.
-web: ## the style and the script of pages (with npm)
-	cd cmd/web && export GOWORK=off && npm ci --no-audit --no-fund && npm run check && go run ./build
-
-# A page that runs the program in a browser: docs/playground.md. The folder bin/playground is for any web server.
-playground: ## the page that runs the program in a browser, to bin/playground (with npm)
-	@echo "fetching what the page is built with, from npm"
-	cd cmd/web && export GOWORK=off && npm ci --no-audit --no-fund && npm run check && go run ./playground ../../bin/playground
-	@echo "bin/playground is built. Serve it: python3 -m http.server --directory bin/playground"
-
-# Every page and the playground in a headless Chromium: by keyboard, in both schemes, without a request, and against the rules of axe-core. It writes
-# pictures of the pages to bin/web.
-test-web: ## the pages and the playground in a browser (with npm and chromium)
-	cd cmd/web && export GOWORK=off && npm ci --no-audit --no-fund && npm run check && go test -vet=off -count=1 -timeout 0 ./...
+# Every page in a headless Chromium: by keyboard, in both schemes, and without a request. It writes pictures of the pages to bin/pages.
+test-pages: ## the pages in a browser (with chromium)
+	$(call in,cmd/internal/hosts) test -vet=off -count=1 -timeout 0 ./pages
 
 # The random tests, and the comparison with the controllers' own code, at length. The last one runs a whole control plane: its first build takes
 # about 15 minutes of two processors, its start 10 seconds, and about two cases a second follow.
@@ -146,17 +135,12 @@ differential: ## compare with the code of the controllers at length
 	$(call in,$(FUZZ)/cluster) test -count=1 -vet=off -timeout 4h . -cases 2000 -edits 720 -updates 300 -policies 50
 	$(call in,$(FUZZ)/cluster) test -count=1 -vet=off -timeout 1h ./defaults -cases 100000
 
-# Also that the library builds for a browser.
 lint: ## the static checks
 	@test -z "$$(gofmt -l . | tee /dev/stderr)" || { echo 'run gofmt -w on these files'; exit 1; }
 	go vet work
 	for module in $(ALONE); do ($(call in,$$module) vet ./...) || exit 1; done
 	go run $(STATICCHECK) work
-	for module in cmd/internal/packaging cmd/internal/bench cmd/web; do ($(call in,$$module) run $(STATICCHECK) ./...) || exit 1; done
-	GOBIN=$(CURDIR)/bin go install $(STATICCHECK)
-	GOOS=js GOARCH=wasm bin/staticcheck -tests=false -tags $(TAGS) ./cmd/playground/... ./cmd/internal/playground ./cmd/internal/build ./cmd/internal/builtin ./cmd/internal/host
-	GOOS=js GOARCH=wasm go build ./merge/... ./conflict/... ./render/...
-	GOOS=js GOARCH=wasm go vet -tags $(TAGS) ./cmd/playground/...
+	for module in cmd/internal/packaging cmd/internal/bench; do ($(call in,$$module) run $(STATICCHECK) ./...) || exit 1; done
 	GOWORK=off go mod tidy -diff
 	for module in $(ALONE) $(FUZZ)/cluster; do ($(call in,$$module) mod tidy -diff) || exit 1; done
 	go test -count=1 -run '^TestREADME' ./cmd/internal/cli

@@ -42,6 +42,5 @@
 // JobSet are off. Kubernetes is 1.36 in every release.
 // Without a release, the Trainer is 2.3.0 and JobSet 0.12.0.
 //
-// This package links the API server's own validation, which is large. Only a program should import it. It does not
-// support js/wasm.
+// This package links the API server's own validation, which is large. Only a program should import it.
 package admission

@@ -103,7 +103,7 @@ func TestOnlyTheProgramLinksAdmission(t *testing.T) {
 	}
 }
 
-// TestOnlyTheProgramLinksKustomize keeps kustomize out of every package but the program's. The programs for browsers have no kustomize.
+// TestOnlyTheProgramLinksKustomize keeps kustomize out of every package but the program's.
 func TestOnlyTheProgramLinksKustomize(t *testing.T) {
 	program := []string{"/cmd/trainweld", "/cmd/internal/cli", "/cmd/internal/build"}
 	links := 0
@@ -115,17 +115,6 @@ func TestOnlyTheProgramLinksKustomize(t *testing.T) {
 	}
 	if links == 0 {
 		t.Error("nothing links kustomize; this test looks at the wrong things")
-	}
-	t.Setenv("GOOS", "js")
-	t.Setenv("GOARCH", "wasm")
-	pkgs, err := list("-deps", "-f", "{{.ImportPath}}", module+"/cmd/playground/...")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, pkg := range pkgs {
-		if strings.HasPrefix(pkg, "sigs.k8s.io/kustomize/") {
-			t.Errorf("the playground links %s", pkg)
-		}
 	}
 }
 

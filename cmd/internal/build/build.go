@@ -1,5 +1,3 @@
-//go:build !js
-
 // Package build turns directories into manifests: with kustomize, which the program links, or with a command of the user.
 //
 //	err := build.Parts(p, flags, func(part workspace.Flags) error {

@@ -1,5 +1,3 @@
-//go:build !js
-
 // Package builtin returns the Go types of Kubernetes' own kinds.
 //
 //	t, ok := builtin.TypeOf("apps/v1", "Deployment")

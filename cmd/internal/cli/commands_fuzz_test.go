@@ -23,7 +23,7 @@ func commandLines(word string) [][]string {
 	var lines [][]string
 	for _, line := range []string{
 		"check " + inputs + " -o json", "check " + inputs + " -o sarif --old other.yaml", "check job.yaml other.yaml --crd runtime.yaml -o junit", "check . -o github --severity=WORD", "check " + inputs + " -l=WORD --feature-gates=WORD",
-		"check " + inputs + " --diff", "conflicts " + inputs + " -o html --patch=other.yaml", "conflicts " + inputs + " --policy=other.yaml --force-manager=WORD",
+		"check " + inputs + " --diff", "conflicts " + inputs + " -o json --patch=other.yaml", "conflicts " + inputs + " --policy=other.yaml --force-manager=WORD",
 		"render " + inputs + " --on-conflict=last --to=pods --max-pods=50 -o yaml", "render " + inputs + " --on-conflict=last --to=pods --max-pods=50 --index=WORD -o wide", "render " + inputs + " --to=jobs --explain --as=stored",
 		"render " + inputs + " --trainer-version=2.1 --for=apply --on-conflict=last", "render " + inputs + " -o json --compose-as=WORD", "blame " + inputs + " -o json WORD", "blame " + inputs + " --to=pods --max-pods=50 -o html", "blame -f job.yaml --show-managed-fields",
 		"diff job.yaml other.yaml -r runtime.yaml --to=pods -o json", "diff other.yaml runtime.yaml -f job.yaml -o markdown", "diff job.yaml -r runtime.yaml --live=other.yaml -o html", "diff job.yaml -r runtime.yaml --observed=other.yaml -o table", "render job.yaml -r runtime.yaml --observed=other.yaml --to=jobs", "check job.yaml -r runtime.yaml --observed=other.yaml", "migrate job.yaml -d --strict", "migrate --list other.yaml",

@@ -54,7 +54,7 @@ func foreignLines() []string {
 	return []string{
 		"check FILE -r rt.yaml", "check job.yaml -r FILE", "check job.yaml -r rt.yaml --crd FILE", "check job.yaml -r rt.yaml --policy FILE", "check job.yaml -r rt.yaml --old FILE",
 		"check job.yaml -r rt.yaml --patch FILE", "check job.yaml -r rt.yaml --patch a.io/b=FILE", "check - <", "check job.yaml -r - <",
-		"check job.yaml -r rt.yaml --patch FILE -o json", "check job.yaml -r rt.yaml --patch FILE -o html",
+		"check job.yaml -r rt.yaml --patch FILE -o json",
 		"conflicts FILE -r rt.yaml", "conflicts job.yaml -r FILE", "conflicts job.yaml -r rt.yaml --patch FILE", "conflicts job.yaml -r rt.yaml --policy FILE",
 		"conflicts dep.yaml --patch FILE", "conflicts FILE --patch dep.yaml", "conflicts dep.yaml --type merge --patch FILE", "conflicts dep.yaml --type apply --patch FILE", "conflicts dep.yaml --crd FILE --patch dep.yaml",
 		"render -f FILE -r rt.yaml", "render -f job.yaml -r FILE", "render -f job.yaml -r rt.yaml --policy FILE", "render -f job.yaml -r rt.yaml --patch FILE", "render -f job.yaml -r rt.yaml --flux-templates FILE", "render -f - <",

@@ -149,7 +149,7 @@ func TestHostile(t *testing.T) {
 		runs = append(runs, run{args: append([]string{"render"}, args...), objects: true})
 	}
 	for _, verb := range []string{"check", "conflicts"} {
-		for _, format := range []string{"text", "json", "sarif", "github", "junit", "html"} {
+		for _, format := range []string{"text", "json", "sarif", "github", "junit"} {
 			for _, input := range []string{job, unknown, broken, jobSet} {
 				add(verb, input, "-r", runtime, "-o", format)
 				add(verb, input, "-r", runtime, "-o", format, "--show-values", "--patch", file("patch"))

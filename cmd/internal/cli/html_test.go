@@ -128,7 +128,6 @@ func TestHTML_Large(t *testing.T) {
 	if !strings.Contains(page, "Many lines") || strings.Count(page, "<caption>") != manyJobs*12+1 {
 		t.Errorf("blame folds no line, or has %d tables of claims", strings.Count(page, "<caption>")-1)
 	}
-	pageOf(t, []string{"check", "jobs", "-r", "runtime.yaml", "--all"})
 }
 
 // manyJobs is the number of TrainJobs of a large page.

@@ -39,10 +39,10 @@ func TestRooms(t *testing.T) {
 			case name == "cmd/golden" && (used == "cmd/internal/workspace" || used == "cmd/internal/host"): // its cases are workspaces of a bounded tree
 			case name == "cmd/internal/confined" && used == "cmd/internal/process": // it takes rights away from fuzz targets
 			case name == "cmd/internal/conformance" && used == "cmd/internal/process": // it starts the program that it judges
-			case usedRank >= 0 && rank < 0 && name != "cmd/internal/cli" && name != "cmd/internal/playground" && !strings.HasPrefix(name, commands):
+			case usedRank >= 0 && rank < 0 && name != "cmd/internal/cli" && !strings.HasPrefix(name, commands):
 				t.Errorf("%s imports %s; only commands may", name, used)
 			case strings.HasPrefix(used, commands) && name != "cmd/internal/cli":
-				t.Errorf("%s imports the command %s; only cmd/internal/cli and the programs for browsers may", name, used)
+				t.Errorf("%s imports the command %s; only cmd/internal/cli may", name, used)
 			case used == "cmd/internal/cli" && name != program:
 				t.Errorf("%s imports %s; only %s may", name, used, program)
 			}

@@ -49,7 +49,6 @@ func readers() map[string]string {
 		"cmd/internal/pipeline":            "cmd/internal/cli.FuzzCommands",
 		"cmd/internal/process":             kernelText,
 		"merge/quantity":                   "merge/quantity.FuzzParse",
-		"cmd/internal/playground":          "cmd/internal/cli.FuzzPlayground",
 		"cmd/internal/packaging":           ownMachine,
 		"cmd/internal/resourcelist":        "cmd/internal/resourcelist.FuzzRead",
 		"render/admission/serverside":      ownData,

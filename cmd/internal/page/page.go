@@ -7,7 +7,7 @@
 // A report appends elements to a Body, which escapes every string. Reports cannot add markup in another way. The content security
 // policy of the page allows its own style and script by their hashes. It forbids requests, forms and frames.
 //
-// Folder web of the repository has the sources of the style and the script. The page is complete without the script.
+// The page is complete without the script. cmd/internal/hosts/pages opens pages in a browser.
 package page
 
 import (
@@ -20,7 +20,7 @@ import (
 	"strings"
 )
 
-// The style and the script, which `make web` builds from folder web.
+// The style and the script.
 var (
 	//go:embed page.css
 	style string

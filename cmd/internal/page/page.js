@@ -1,1 +1,150 @@
-"use strict";(()=>{function f(o){let e=o.querySelector(":scope > b"),t=o.textContent??"";return(e?t.slice((e.textContent??"").length):t).replace(/\n$/,"")}function L(o){let e=[],t=n=>{for(;e.length>0&&e[e.length-1].column>=n;)e.pop();return e.at(-1)?.path??""},s="";return o.map(n=>{let i=n.classList.contains("same")?null:/^( *)(- )?(.*?)(:(?= |$)|$)(.*)/.exec(f(n)),l=n.dataset.s??"";if(n.classList.contains("loser")||!i||i[4]===""&&l==="")return s;let r=i[3];l==="k"?l=`["${r}"]`:l==="i"&&(l=`[${r}="${i[5].trim()}"]`);let c=i[1].length,a=c,h="";if(i[2]&&(a+=2,h=t(c+1)+l,e.push({column:c+1,path:h}),i[4]===""))return s=h;let u=t(a);return s=/\[[^\]]*\]$/.exec(u)?.[0].includes(`${r}=`)??!1?u:u+(l!==""&&!i[2]?l:"."+r),e.push({column:a,path:s}),s})}function d(o,e,t=""){let s=document.createElement(e);return s.textContent=t,o.append(s),s}var p=class{constructor(e,t){this.list=e;this.side=t;this.lines=[...e.querySelectorAll(":scope > li")],e.tabIndex=0,e.setAttribute("role","listbox"),this.lines.forEach((s,n)=>{s.setAttribute("role","option"),s.setAttribute("aria-selected","false"),s.id=`${e.id}-${n}`}),this.panel=d(t,"div"),this.panel.className="who",this.panel.setAttribute("role","status"),d(this.panel,"p","Choose a line to see who set it. Arrows move, n and p go to the next and the previous disputed line."),e.addEventListener("pointerover",s=>{this.chosen<0&&this.show(this.at(s))}),e.addEventListener("click",s=>{let n=this.at(s);n===this.chosen?this.release():n>=0&&this.choose(n)}),e.addEventListener("keydown",s=>this.key(s)),e.addEventListener("focusout",()=>this.release())}list;side;lines;paths;panel;chosen=-1;at(e){let t=e.target instanceof Element?e.target.closest("li"):null;return t?this.lines.indexOf(t):-1}key(e){if(e.ctrlKey||e.altKey||e.metaKey)return;let t=this.lines.length-1,s=(()=>{switch(e.key){case"ArrowDown":return Math.min(this.chosen+1,t);case"ArrowUp":return Math.max(this.chosen-1,0);case"PageDown":return Math.min(this.chosen+20,t);case"PageUp":return Math.max(this.chosen-20,0);case"Home":return 0;case"End":return t;case"n":return this.lines.findIndex((n,i)=>i>this.chosen&&n.classList.contains("disputed"));case"p":return this.lines.findLastIndex((n,i)=>i<this.chosen&&n.classList.contains("disputed"));default:return-1}})();e.key==="Escape"?this.release():s>=0&&(e.preventDefault(),this.choose(s))}release(){this.lines[this.chosen]?.setAttribute("aria-selected","false"),this.list.removeAttribute("aria-activedescendant"),this.panel.classList.remove("chosen"),this.chosen=-1}choose(e){this.release(),this.chosen=e;let t=this.lines[e];t&&(t.setAttribute("aria-selected","true"),this.list.setAttribute("aria-activedescendant",t.id),this.panel.classList.add("chosen"),this.show(e),this.side.scrollTo({top:this.side.scrollHeight,behavior:"instant"}),t.scrollIntoView({block:"nearest",behavior:"instant"}))}show(e){let t=this.lines[e];for(;t?.classList.contains("loser");)t=this.lines[--e];if(!t)return;this.paths??=L(this.lines),this.panel.replaceChildren();let s=t.dataset.h===void 0?null:document.getElementById(`${this.list.id}h${t.dataset.h}`);if(s){let a=s.cloneNode(!0);a.removeAttribute("id"),this.panel.append(a);return}d(this.panel,"h3",t.classList.contains("same")?f(t).trim():this.paths[e]).className="path";let n=[...t.classList].find(a=>/^l\d+$/.test(a)),i=n?this.side.querySelector(`.stop.${n}`):null;if(!n||!i){d(this.panel,"p","No layer sets this line: it leads to others.");return}let l=(i.querySelector("title")??i.querySelector("text"))?.textContent??"";d(this.panel,"p",l.replace(/^\d+\. /,"manager/")).className=`by ${n}`;let r=i.dataset.file??this.list.closest("[data-file]")?.dataset.file??"",c=t.dataset.p??"";d(this.panel,"p",/^\d+$/.test(c)&&r!==""?`${r}:${c}`:c).className="place"}};function m(o){let e=o.querySelector("ol.own"),t=o.querySelector(".side");o.open&&e&&t&&e.tabIndex<0&&new p(e,t)}function v(){let o=[...document.querySelectorAll("details.object, .entry")],e=document.querySelector("header");if(o.length<3||!e)return;let t=[...document.querySelectorAll(".card")],s=[...document.querySelectorAll("nav tbody tr")],n=d(e,"div");n.className="find";let i=d(n,"input");i.type="search",i.placeholder="Find a name, field or value",i.setAttribute("aria-label",i.placeholder),i.addEventListener("input",()=>{let r=i.value.trim().toLowerCase(),c=new Set;for(let a of o){let h=`${a.closest(".card")?.querySelector("h3")?.textContent??""} ${a.textContent??""}`;a.hidden=r!==""&&!h.toLowerCase().includes(r),a.hidden&&c.add(`#${a.id}`)}for(let a of t)a.hidden=!a.querySelector(".entry:not([hidden])");for(let a of s)a.hidden=c.has(a.querySelector("a")?.getAttribute("href")??"")});let l=o.filter(r=>r instanceof HTMLDetailsElement);for(let r of l.length>0?[!0,!1]:[]){let c=d(n,"button",r?"Open all":"Close all");c.type="button",c.addEventListener("click",()=>l.forEach(a=>a.open=r))}}function y(){let o=location.hash===""?null:document.getElementById(decodeURIComponent(location.hash.slice(1)));for(let e=o?.closest("details");e;e=e.parentElement?.closest("details"))e.open=!0;o?.scrollIntoView()}for(let o of document.querySelectorAll("details.object"))m(o),o.addEventListener("toggle",()=>m(o));v();addEventListener("hashchange",y);y();})();
+// The script of a page. Without it, the page shows everything except the answer beside a chosen line.
+"use strict";
+const add = (to, tag, text = "") => to.appendChild(Object.assign(document.createElement(tag), {textContent: text}));
+
+// textOf returns the text of a line without the name of its layer.
+function textOf(line) {
+	const name = line.querySelector(":scope > b")?.textContent ?? "";
+	return line.textContent.slice(name.length).replace(/\n$/, "");
+}
+
+// pathsOf returns the path of each line. The page states only the steps that the text does not show: k is a quoted key, i an item
+// that its first field names.
+function pathsOf(lines) {
+	const open = []; // the fields around a line, and the columns in which they begin
+	const around = (column) => {
+		while (open.length > 0 && open.at(-1).column >= column) open.pop();
+		return open.at(-1)?.path ?? "";
+	};
+	let last = "";
+	return lines.map((line) => {
+		const match = line.classList.contains("same") ? null : /^( *)(- )?(.*?)(:(?= |$)|$)(.*)/.exec(textOf(line));
+		if (line.classList.contains("loser") || !match) return last;
+		const [, indent, dash, key, colon, value] = match;
+		let step = line.dataset.s ?? "";
+		if (colon === "" && step === "") return last;
+		if (step === "k") step = `["${key}"]`;
+		if (step === "i") step = `[${key}="${value.trim()}"]`;
+		let column = indent.length;
+		if (dash) {
+			const item = around(column + 1) + step;
+			open.push({column: column + 1, path: item});
+			if (colon === "") return (last = item);
+			column += 2; // an item's fields begin behind its dash
+		}
+		const parent = around(column);
+		const isMergeKey = /\[[^\]]*\]$/.exec(parent)?.[0].includes(`${key}=`);
+		last = isMergeKey ? parent : parent + (step !== "" && !dash ? step : "." + key);
+		open.push({column, path: last});
+		return last;
+	});
+}
+
+// enhance lets the lines of an open object answer who set them: on hover, by a click and by keyboard.
+function enhance(object) {
+	const list = object.querySelector("ol.own"), side = object.querySelector(".side");
+	if (!object.open || !list || !side || list.tabIndex >= 0) return;
+	const lines = [...list.querySelectorAll(":scope > li")], paths = pathsOf(lines);
+	list.tabIndex = 0;
+	list.setAttribute("role", "listbox");
+	lines.forEach((line, i) => {
+		line.setAttribute("role", "option");
+		line.setAttribute("aria-selected", "false");
+		line.id = `${list.id}-${i}`;
+	});
+	const panel = add(side, "div");
+	panel.className = "who";
+	panel.setAttribute("role", "status");
+	add(panel, "p", "Choose a line to see who set it. Arrows move, n and p go to the next and the previous disputed line.");
+	let chosen = -1;
+
+	// show writes the path of a line, its layer and place, or the history of its field.
+	const show = (i) => {
+		while (lines[i]?.classList.contains("loser")) i--;
+		const line = lines[i];
+		if (!line) return;
+		panel.replaceChildren();
+		const history = line.dataset.h === undefined ? null : document.getElementById(`${list.id}h${line.dataset.h}`);
+		if (history) return panel.appendChild(history.cloneNode(true)).removeAttribute("id");
+		add(panel, "h3", line.classList.contains("same") ? textOf(line).trim() : paths[i]).className = "path";
+		const layer = [...line.classList].find((name) => /^l\d+$/.test(name));
+		const stop = layer && side.querySelector(`.stop.${layer}`);
+		if (!stop) return add(panel, "p", "No layer sets this line: it leads to others.");
+		const name = (stop.querySelector("title") ?? stop.querySelector("text"))?.textContent ?? "";
+		add(panel, "p", name.replace(/^\d+\. /, "manager/")).className = `by ${layer}`;
+		const file = stop.dataset.file ?? list.closest("[data-file]")?.dataset.file ?? "", place = line.dataset.p ?? "";
+		add(panel, "p", /^\d+$/.test(place) && file !== "" ? `${file}:${place}` : place).className = "place";
+	};
+	const release = () => {
+		lines[chosen]?.setAttribute("aria-selected", "false");
+		list.removeAttribute("aria-activedescendant");
+		panel.classList.remove("chosen");
+		chosen = -1;
+	};
+	const choose = (i) => {
+		release();
+		chosen = i;
+		lines[i].setAttribute("aria-selected", "true");
+		list.setAttribute("aria-activedescendant", lines[i].id);
+		panel.classList.add("chosen");
+		show(i);
+		side.scrollTo({top: side.scrollHeight, behavior: "instant"});
+		lines[i].scrollIntoView({block: "nearest", behavior: "instant"});
+	};
+	const at = (event) => lines.indexOf(event.target.closest("li"));
+	const moves = {
+		ArrowDown: () => Math.min(chosen + 1, lines.length - 1),
+		ArrowUp: () => Math.max(chosen - 1, 0),
+		Home: () => 0,
+		End: () => lines.length - 1,
+		n: () => lines.findIndex((line, i) => i > chosen && line.matches(".disputed")),
+		p: () => lines.findLastIndex((line, i) => i < chosen && line.matches(".disputed")),
+	};
+	list.addEventListener("pointerover", (event) => chosen < 0 && show(at(event)));
+	list.addEventListener("click", (event) => {
+		const i = at(event);
+		if (i >= 0) i === chosen ? release() : choose(i);
+	});
+	list.addEventListener("keydown", (event) => {
+		if (event.ctrlKey || event.altKey || event.metaKey) return;
+		if (event.key === "Escape") release();
+		const to = Object.hasOwn(moves, event.key) ? moves[event.key]() : -1;
+		if (to < 0) return;
+		event.preventDefault();
+		choose(to);
+	});
+	list.addEventListener("focusout", release);
+}
+
+// addSearch adds a search to a page with several objects, and buttons that open and close all of them.
+function addSearch(objects) {
+	if (objects.length < 3) return;
+	const find = add(document.querySelector("header"), "div"), input = add(find, "input");
+	find.className = "find";
+	Object.assign(input, {type: "search", placeholder: "Find a name, field or value", ariaLabel: "Find a name, field or value"});
+	input.addEventListener("input", () => {
+		const want = input.value.trim().toLowerCase();
+		for (const object of objects) object.hidden = !object.textContent.toLowerCase().includes(want);
+		for (const row of document.querySelectorAll("nav tbody tr")) {
+			row.hidden = document.getElementById(row.querySelector("a")?.hash.slice(1))?.hidden ?? false;
+		}
+	});
+	for (const open of [true, false]) {
+		const button = Object.assign(add(find, "button", open ? "Open all" : "Close all"), {type: "button"});
+		button.addEventListener("click", () => objects.forEach((object) => (object.open = open)));
+	}
+}
+
+// openTarget opens the object that the address names.
+function openTarget() {
+	const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+	for (let at = target?.closest("details"); at; at = at.parentElement.closest("details")) at.open = true;
+	target?.scrollIntoView();
+}
+
+const objects = [...document.querySelectorAll("details.object")];
+for (const object of objects) object.addEventListener("toggle", () => enhance(object));
+objects.forEach(enhance);
+addSearch(objects);
+addEventListener("hashchange", openTarget);
+openTarget();

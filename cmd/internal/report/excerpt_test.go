@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trainweld/trainweld/cmd/internal/page"
 	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
@@ -37,8 +38,10 @@ func TestWrite_Excerpt(t *testing.T) {
 		}}
 		f := finding.Finding{Code: codes.Overlap, Severity: finding.Error, Message: "m", Position: fieldpath.Position{File: "a.yaml", Line: tc.line, Column: tc.column}}
 		f.Claims = []merge.Claim{{Layer: "manager/a", Value: "a"}, {Layer: "manager/b", Value: "b"}}
+		var body page.Body
+		report.Cards(&body, &page.Layers{}, opts, opts.Groups(finding.List{f}))
 		var b strings.Builder
-		if err := report.Write(&b, "html", finding.List{f}, opts); err != nil {
+		if err := page.Write(&b, page.Document{}, &body); err != nil {
 			t.Fatal(err)
 		}
 		_, source, _ := strings.Cut(b.String(), "<div class=source>")

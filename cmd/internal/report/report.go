@@ -13,7 +13,6 @@
 //	sarif   SARIF 2.1.0, as GitHub's code scanning takes it
 //	github  workflow commands, which GitHub shows next to the lines of a pull request
 //	junit   a test suite for each file that was read
-//	html    a page that a browser shows without a network
 //
 // All formats mask values of environment variables, unless Options.ShowValues is set. The input may hold control characters,
 // invalid UTF-8 or the syntax of the format. A report escapes all of these.
@@ -74,7 +73,6 @@ var formats = []struct {
 	{"sarif", writeSARIF},
 	{"github", writeGitHub},
 	{"junit", writeJUnit},
-	{"html", writeHTML},
 }
 
 // Formats returns the names of the formats. The first one is for people.

@@ -8,7 +8,6 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/exit"
 	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/cmd/internal/option"
-	"github.com/trainweld/trainweld/cmd/internal/page"
 	"github.com/trainweld/trainweld/cmd/internal/parallel"
 	"github.com/trainweld/trainweld/cmd/internal/pipeline"
 	"github.com/trainweld/trainweld/cmd/internal/report"
@@ -31,8 +30,8 @@ type flavorRow struct {
 // runFlavors writes which flavors of Kueue each TrainJob can have.
 func runFlavors(p *host.Program, flags checkFlags, levels option.Severities) error {
 	switch {
-	case flags.format != "text" && flags.format != "json" && flags.format != "html":
-		return exit.Usage(fmt.Errorf("--flavors writes text, json or html, not %s", flags.format))
+	case flags.format != "text" && flags.format != "json":
+		return exit.Usage(fmt.Errorf("--flavors writes text or json, not %s", flags.format))
 	case flags.git != "" || flags.old != "" || flags.observed != "" || flags.Builds():
 		return exit.Usage(errors.New("--flavors has no effect on --git, --old, --observed and builds: use one of the two"))
 	}
@@ -63,8 +62,6 @@ func runFlavors(p *host.Program, flags checkFlags, levels option.Severities) err
 	switch flags.format {
 	case "json":
 		err = report.EncodeReport(p.Stdout, r)
-	case "html":
-		err = r.page(p, q)
 	default:
 		err = r.write(p, q)
 	}
@@ -111,32 +108,4 @@ func reasons(f pipeline.FlavorResult) (all []string) {
 		all = append(all, fmt.Sprintf("%s: %s: %s", c.Code, c.Path, c.Message))
 	}
 	return all
-}
-
-// page writes the table as a page, with the reasons in their cells.
-func (r FlavorReport) page(p *host.Program, q *pipeline.Queue) error {
-	class := map[string]string{pipeline.Admitted: "note", pipeline.Conflicts: "warning", pipeline.Impossible: "error"}
-	var b page.Body
-	heads := []string{"TrainJob"}
-	for i := range q.Flavors {
-		heads = append(heads, q.Flavors[i].Name)
-	}
-	b.Table("", heads...)
-	for _, row := range r.TrainJobs {
-		b.Open("tr", page.Class("item"))
-		b.Add("th", row.Namespace+"/"+row.Name, page.Attr{Name: "scope", Value: "row"})
-		for _, f := range row.Flavors {
-			b.Open("td", page.Attr{Name: "data-p", Value: f.Flavor})
-			b.Add("span", f.Result, page.Class(class[f.Result]))
-			for _, reason := range reasons(f) {
-				b.Add("p", reason)
-			}
-			b.Close()
-		}
-		b.Close()
-	}
-	b.Close()
-	b.Close()
-	lead := []string{report.Count(len(r.TrainJobs), "TrainJob") + ", " + report.Count(len(q.Flavors), "flavor")}
-	return page.Write(p.Stdout, page.Document{Title: "Flavors", Lead: lead, Version: p.Version(), Filtered: "TrainJobs"}, &b)
 }

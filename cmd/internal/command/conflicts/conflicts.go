@@ -77,7 +77,6 @@ Exit status: 0 no conflict; 1 a conflict, or a TrainJob that cannot be examined;
   trainweld conflicts jobs/ -r runtimes/ --permute
 
   # As a page for a browser: one file that loads nothing
-  trainweld conflicts jobs/ -r runtimes/ -o html > conflicts.html
 
   # Beside the lines of a pull request on GitHub
   trainweld conflicts jobs/ -r runtimes/ -o github`,

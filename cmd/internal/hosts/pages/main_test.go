@@ -1,4 +1,5 @@
-package web
+// Package pages opens the pages of reports in a headless Chromium.
+package pages
 
 import (
 	"context"
@@ -20,6 +21,9 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 )
+
+// repository is the folder of the repository, relative to this package.
+const repository = "../../../.."
 
 // program is the built program, and browser the context of one headless Chromium for all tests.
 var (

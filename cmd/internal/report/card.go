@@ -1,98 +1,13 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
-	"io"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/trainweld/trainweld/cmd/internal/page"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/render/codes"
 )
-
-// htmlReport writes findings as a page, one card for each cause.
-type htmlReport struct {
-	page.Body
-	opts   Options
-	layers page.Layers
-}
-
-// htmlSections are the sections of a page in their order.
-var htmlSections = [...]string{"Managers disagree", "Errors", "Warnings", "Notes"}
-
-func sectionOf(f finding.Finding) int {
-	switch {
-	case f.Code == codes.Overlap || f.Code == codes.Union:
-		return 0
-	case f.Severity >= finding.Error:
-		return 1
-	case f.Severity == finding.Warning:
-		return 2
-	default:
-		return 3
-	}
-}
-
-// writeHTML writes a page with the disagreements of managers first, then errors, warnings and notes.
-func writeHTML(w io.Writer, findings finding.List, opts Options) error {
-	h := htmlReport{opts: opts}
-	findings = slices.Clone(findings)
-	slices.SortStableFunc(findings, func(a, b finding.Finding) int { return sectionOf(a) - sectionOf(b) })
-	h.codes(findings)
-	groups, left := opts.groups(findings, MaxShown)
-	for len(groups) > 0 {
-		section := sectionOf(groups[0].First)
-		end := 1
-		for end < len(groups) && sectionOf(groups[end].First) == section {
-			end++
-		}
-		h.Add("h2", htmlSections[section])
-		Cards(&h.Body, &h.layers, opts, groups[:end])
-		groups = groups[end:]
-	}
-	for _, e := range left {
-		text := e.String()
-		if e.file != "" {
-			text = e.file + ": " + text
-		}
-		h.Add("p", opts.hinted(text))
-	}
-	lead := []string{cmp.Or(Summary("html", findings, opts), "nothing to report")}
-	if opts.Lead != "" {
-		lead = append([]string{opts.Lead}, lead...)
-	}
-	return page.Write(w, page.Document{Title: cmp.Or(opts.Title, "Findings"), Lead: lead, Version: opts.Version, Layers: &h.layers, Filtered: "findings"}, &h.Body)
-}
-
-// codes appends a table that counts the findings of each code, if there are several.
-func (h *htmlReport) codes(findings finding.List) {
-	count := map[finding.Code]int{}
-	var used []finding.Code
-	var severities []finding.Severity
-	for _, f := range findings {
-		if count[f.Code] == 0 {
-			used, severities = append(used, f.Code), append(severities, f.Severity)
-		}
-		count[f.Code]++
-	}
-	if len(used) < 2 {
-		return
-	}
-	h.Table("The codes of this report")
-	for i, code := range used {
-		h.Open("tr")
-		h.Add("th", string(code), page.Attr{Name: "scope", Value: "row"})
-		h.Add("td", strconv.Itoa(count[code]), page.Class("num "+severities[i].String()))
-		about, _ := codes.Of(code)
-		h.Add("td", about.Title)
-		h.Close()
-	}
-	h.Close()
-	h.Close()
-}
 
 // head is the part of findings that a card shows once.
 type head struct {
