@@ -42,12 +42,17 @@ const longestName = 64
 func recognize(id identity, further []Kind) (*readable, *finding.Finding) {
 	group, version := id.group()
 	var ofGroup []string
-	var namesake *readable
+	var namesake, meant *readable
 	for _, r := range readables(further) {
 		if r.group == group {
 			ofGroup = append(ofGroup, r.kind)
+		} else if isMeant(id, r) {
+			meant = &r
 		}
 		if r.kind != id.kind {
+			if r.group != group && strings.EqualFold(r.kind, id.kind) {
+				namesake = &r
+			}
 			continue
 		}
 		switch {
@@ -85,6 +90,18 @@ func recognize(id identity, further []Kind) (*readable, *finding.Finding) {
 		ofGroup = append(ofGroup, unread...)
 	}
 	switch {
+	case meant != nil:
+		f := &finding.Finding{
+			Code: codes.UnknownKind, Severity: finding.Error, Path: fieldpath.Fields("apiVersion"),
+			Message: fmt.Sprintf("no matches for kind %s in version %s", quote(id.kind), quote(id.apiVersion)),
+			Remedy: finding.Remedy{
+				Do: finding.SetValue, Options: []string{meant.apiVersion()}, IsCertain: id.kind == meant.kind, Text: "set apiVersion: " + meant.apiVersion(),
+			},
+		}
+		if id.kind != meant.kind {
+			f.Remedy.Text += " and kind: " + meant.kind
+		}
+		return nil, f
 	case namesake != nil && namesake.group == trainerGroup:
 		// Other projects rarely use kinds of these names.
 		return nil, &finding.Finding{
@@ -107,6 +124,19 @@ func recognize(id identity, further []Kind) (*readable, *finding.Finding) {
 		return nil, f
 	}
 	return nil, nil
+}
+
+// mostMistyped is the number of letters of a group that a person mistypes. With more, the group is another project's.
+const mostMistyped = 3
+
+// isMeant reports whether an object is a kind of the Trainer or of JobSet with a mistyped group. Other projects use the names of some
+// kinds too, so the group must be near. Neither the letters' case nor a missing version counts.
+func isMeant(id identity, r readable) bool {
+	if r.group != trainerGroup && r.group != jobsetGroup || !strings.EqualFold(r.kind, id.kind) {
+		return false
+	}
+	group, _, _ := strings.Cut(id.apiVersion, "/")
+	return nearest.Within(strings.ToLower(group), r.group, mostMistyped)
 }
 
 // isForeign reports whether none of these keys belongs to a Kubernetes object, as in a workflow or a chart's values. Keys in the

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // To returns the candidate that a person most likely meant by name, or "" if none is near. A near candidate differs only
@@ -25,6 +26,12 @@ func To(name string, candidates []string) string {
 		}
 	}
 	return best
+}
+
+// Within reports whether two names differ by so many edits at most. An edit adds, removes or changes a letter, or swaps two neighbors.
+func Within(a, b string, edits int) bool {
+	// Each edit changes the length by four bytes at most, so long names need no comparison.
+	return max(len(a)-len(b), len(b)-len(a)) <= edits*utf8.UTFMax && distance(a, b) <= edits
 }
 
 // Any reports whether one of the names is a candidate, or near one.

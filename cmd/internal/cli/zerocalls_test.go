@@ -47,7 +47,7 @@ func exported() []exportedPackage {
 			codes.AssumesRuntime, codes.Codes, codes.Distinct, codes.IsDispute, codes.JoinBuilds, codes.KeyOf, codes.Of, codes.PolicySchema,
 			new(codes.Set),
 		}},
-		{folder: "render/nearest", all: []any{nearest.Any, nearest.IsClear, nearest.NewNames, nearest.To, new(nearest.Names)}},
+		{folder: "render/nearest", all: []any{nearest.Any, nearest.Within, nearest.IsClear, nearest.NewNames, nearest.To, new(nearest.Names)}},
 		{folder: "merge", all: []any{
 			merge.For[corev1.Pod, corev1.Pod], merge.ForObject, merge.ForJSON, merge.ForType, merge.ForAny, merge.FieldsV1Paths, merge.Manager, merge.ParseJSONPatch, merge.SameValue,
 			new(merge.Plan[corev1.Pod, corev1.Pod]), new(merge.Ownership), new(merge.PatchError), new(merge.OptionError), new(merge.PatchedField), new(merge.FieldsV1Error),

@@ -180,10 +180,11 @@ func (j *runner) run(ctx context.Context) finding.List {
 	return found
 }
 
-// strict returns findings on files as a strict API server has them: it rejects the fields of earlier releases.
+// strict returns findings on files as a strict API server has them: it rejects the fields of earlier releases, and a version that no
+// release serves.
 func strict(found finding.List) finding.List {
 	for i := range found {
-		if found[i].Code == codes.OldAPI {
+		if found[i].Code == codes.OldAPI || found[i].Code == codes.OldVersion {
 			found[i].Severity = finding.Error
 		}
 	}
