@@ -237,7 +237,7 @@ func TestForceManagers(t *testing.T) {
 		want   []finding.Code
 		reason string
 	}{
-		{nil, []finding.Code{codes.Overlap, codes.IdlePatch, codes.BadMetadata}, "the last one is judged, and the other one changes nothing"},
+		{nil, []finding.Code{codes.Overlap, codes.BadMetadata}, "the last one is judged, and the conflict names the other one"},
 		{[]string{"good.example.com/m"}, []finding.Code{codes.Forced}, "the bad label has given way, and that its patch is idle now needs no words"},
 		{[]string{"bad.example.com/m"}, []finding.Code{codes.Forced, codes.BadMetadata}, "the winner's value is judged"},
 	} {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/trainweld/trainweld/conflict"
@@ -15,6 +16,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/merge/tree"
+	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/compose"
 	"github.com/trainweld/trainweld/render/runtimepatch"
@@ -143,8 +145,8 @@ type candidate struct {
 const mostCompared = 16
 
 // idle returns the warnings on patches that do not change the result. A patch that sets a value of another patch is not idle:
-// managers that agree each keep their own patch. Nor is a patch that tries to clear a field, which has its own warning. The removal
-// of a patch that loses a conflict is not certain, since it would hide the conflict.
+// managers that agree each keep their own patch. A patch is not reported if another finding tells why it has no effect: it tries to
+// clear a field, loses a conflict, or is of a replicated job that the release skips.
 func (c *checker) idle() finding.List {
 	if n := len(c.typed.Spec.RuntimePatches); c.merged == nil || n == 0 || n > mostCompared {
 		return nil
@@ -160,6 +162,9 @@ func (c *checker) idle() finding.List {
 	var candidates []candidate
 	for i, patch := range patches {
 		layer := merge.Manager(patch.Manager)
+		if c.isSkipped(patches[i : i+1]) {
+			continue
+		}
 		if patch.TrainingRuntimeSpec == nil || patch.TrainingRuntimeSpec.Template == nil {
 			candidates = append(candidates, candidate{index: i, certain: true})
 			continue
@@ -176,26 +181,44 @@ func (c *checker) idle() finding.List {
 			candidates = append(candidates, candidate{i, isRepeated || h.undecided[layer] || reorders, reorders, true})
 		}
 	}
-	var conflicts conflict.Conflicts
-	for _, is := range c.decide(candidates) {
-		patch, disputed, message := patches[is.index], false, "patch has no effect: the runtime or another patch already sets the same values, or a later patch replaces them"
+	candidates = c.decide(candidates)
+	losers := map[string]bool{}
+	if len(candidates) > 0 {
+		losers = conflictManagers(c.merged.Owners)
+	}
+	for _, is := range candidates {
+		patch, message := patches[is.index], "patch has no effect: the runtime or another patch already sets the same values, or a later patch replaces them"
 		switch {
 		case patch.TrainingRuntimeSpec == nil || patch.TrainingRuntimeSpec.Template == nil:
 			message = "patch is empty"
 		case !h.sets[merge.Manager(patch.Manager)]:
 			message = "patch sets no field: empty values and nulls set none"
-		default:
-			if conflicts == nil {
-				conflicts = conflict.Find(c.merged.Owners)
-			}
-			disputed = slices.ContainsFunc(conflicts, func(found conflict.Conflict) bool { return slices.Contains(found.Managers(), patch.Manager) })
+		case losers[patch.Manager]:
+			continue
 		}
 		found = append(found, finding.Finding{
 			Code: codes.IdlePatch, Severity: finding.Warning, Object: c.job.id, Path: fieldpath.Fields("spec", "runtimePatches").Append(fieldpath.Item("manager", patch.Manager)),
-			Message: message, Remedy: finding.Remedy{Do: finding.Remove, Text: "remove it", IsCertain: is.certain && !disputed},
+			Message: message, Remedy: finding.Remedy{Do: finding.Remove, Text: "remove it", IsCertain: is.certain},
 		})
 	}
 	return found
+}
+
+// isSkipped reports whether the merge of the release skips parts of the patch.
+func (c *checker) isSkipped(patch []trainer.RuntimePatch) bool {
+	reached := render.Applicable(c.in.Release, &c.in.Runtime.spec.Template, patch)
+	return &reached[0] != &patch[0]
+}
+
+// conflictManagers returns the managers of all conflicts.
+func conflictManagers(owners *merge.Ownership) map[string]bool {
+	managers := map[string]bool{}
+	for _, found := range conflict.Find(owners) {
+		for _, manager := range found.Managers() {
+			managers[manager] = true
+		}
+	}
+	return managers
 }
 
 // decide returns the candidates that are idle. It merges without all that the history does not decide. It merges without each if that

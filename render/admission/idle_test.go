@@ -14,8 +14,10 @@ import (
 
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/testenv"
+	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/admission"
 	"github.com/trainweld/trainweld/render/codes"
+	"github.com/trainweld/trainweld/render/release"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
@@ -43,8 +45,8 @@ spec:
 								- {name: side, image: x, resources: {limits: {cpu: 1}}}
 `
 
-// TestIdle_Law holds that random patches are idle if and only if the result is the same without them. Patches that share values
-// are an exception.
+// TestIdle_Law holds that random patches are idle if and only if the result is the same without them. Patches that share values, and
+// those of a conflict, are exceptions.
 func TestIdle_Law(t *testing.T) {
 	runtime := admitted(t, idleRuntime)
 	var spec trainer.ClusterTrainingRuntime
@@ -74,12 +76,15 @@ func TestIdle_Law(t *testing.T) {
 				_, manager, _ := f.Path[len(f.Path)-1].Item()
 				return f.Code == codes.IdlePatch && manager == patches[i].Manager
 			})
+			inConflict := slices.ContainsFunc(found, func(f finding.Finding) bool {
+				return f.Code == codes.Overlap && slices.ContainsFunc(f.Claims, func(c merge.Claim) bool { return c.Layer == merge.Manager(patches[i].Manager) })
+			})
 			if isReported {
 				reported++
 			} else {
 				silent++
 			}
-			if isReported && !isIdle || isIdle && !isReported && !sharesValue(patches, i) {
+			if isReported && (!isIdle || inConflict) || isIdle && !isReported && !inConflict && !sharesValue(patches, i) {
 				text, _ := json.Marshal(patches)
 				t.Fatalf("seed %d: patch %d is reported: %v, and idle: %v\n%s", seed, i, isReported, isIdle, text)
 			}
@@ -87,6 +92,32 @@ func TestIdle_Law(t *testing.T) {
 	}
 	if least := int(cases / 20); reported < least || silent < least {
 		t.Errorf("%d patches are reported and %d are not: the test draws too few of one", reported, silent)
+	}
+}
+
+// TestIdle_SkippedJob holds that a patch which the release skips, because the runtime lacks its job, is neither empty nor idle.
+func TestIdle_SkippedJob(t *testing.T) {
+	const labels = `template: {metadata: {labels: {team: ml}}}`
+	runtime, v22 := admitted(t, idleRuntime), release.Known()[slices.IndexFunc(release.Known(), func(r release.Release) bool { return r.Name == "2.2" })]
+	for _, tc := range []struct {
+		jobs string
+		want []finding.Code
+	}{
+		{"[{name: nodes, " + labels + "}]", []finding.Code{codes.UnknownJob}},
+		{"[{name: nodes}]", []finding.Code{codes.UnknownJob}},
+		{"[{name: nodes, " + labels + "}, {name: node}]", []finding.Code{codes.UnknownJob}},
+		{"[{name: nodes, " + labels + "}, {name: node, " + labels + "}]", []finding.Code{codes.UnknownJob}},
+		{"[{name: node}]", []finding.Code{codes.IdlePatch}},
+	} {
+		patch := "\truntimePatches: [{manager: example.com/m, trainingRuntimeSpec: {template: {spec: {replicatedJobs: " + tc.jobs + "}}}}]\n"
+		found := admission.Check(t.Context(), admission.Input{Release: &v22, TrainJob: object(t, jobYAML("\ttrainer: {}\n"+patch)), Runtime: runtime})
+		var got []finding.Code
+		for _, f := range found {
+			got = append(got, f.Code)
+		}
+		if !slices.Equal(got, tc.want) {
+			t.Errorf("%s: got %v, want %v\n%v", tc.jobs, got, tc.want, found)
+		}
 	}
 }
 
