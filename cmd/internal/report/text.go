@@ -8,6 +8,7 @@ import (
 
 	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // writeText writes findings for people, one for each cause. The position and the message come first. The object and the field,
@@ -47,13 +48,15 @@ func (t textReport) finding(f finding.Finding) {
 	}
 	fmt.Fprintf(t.w, "%s: %s\n", t.paint(colorOf(f.Severity), f.Severity.String()+" "+string(f.Code)), Printable(f.Message))
 	switch where := objectAndField(f); {
-	case where == "":
+	case where == "" || codes.AssumesRuntime(f):
 	case f.Object.Name == "" && len(f.Path) == 0 && f.Build != "":
 		fmt.Fprintf(t.w, "  %s\n", Printable(where))
 	default:
 		fmt.Fprintf(t.w, "  in %s\n", Printable(where))
 	}
-	t.snippet(f)
+	if !codes.AssumesRuntime(f) { // which no line of the TrainJob explains
+		t.snippet(f)
+	}
 	t.claims(f)
 	t.orders(f)
 	if help := t.opts.help(f); help != "" {

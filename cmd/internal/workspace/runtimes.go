@@ -203,7 +203,7 @@ func (c *Catalog) sourceFindings(j Job, source *RuntimeSource) finding.List {
 		ref := fieldpath.Fields("spec", "runtimeRef", "name")
 		return finding.List{{
 			Code: codes.NoRuntime, Severity: finding.Note, Object: render.ObjectOf(j.TrainJob), Path: ref, Position: j.Document.Position(ref),
-			Message: fmt.Sprintf("Not found: %s: the output uses the runtimes of Trainer %s, which the cluster may have changed", render.RuntimeOf(j.TrainJob), j.Release().Or().Version),
+			Message: fmt.Sprintf("%s is taken from Trainer %s; the cluster's may differ", render.RuntimeOf(j.TrainJob), j.Release().Or().Version),
 			Remedy:  finding.Remedy{Text: "accept that"},
 		}}
 	default:
