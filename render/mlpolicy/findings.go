@@ -3,8 +3,10 @@ package mlpolicy
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/fieldpath"
@@ -72,6 +74,24 @@ func (j *Job) countReplaced(s, counted *PodSet, field string, before *int32) {
 	}
 	j.reportRuntime(codes.CountReplaced, finding.Warning, inRuntime(s.JobPath().Append(fieldpath.Field(field))),
 		fmt.Sprintf("%s %d of job %s becomes %d: %s", field, *before, s.Name, counted.Count, why), help)
+}
+
+// checkVariable reports a variable of a policy that spec.trainer.env replaces at the end.
+func (j *Job) checkVariable(by Writer, c Place, set *corev1.EnvVar) {
+	t := j.TrainJob.Spec.Trainer
+	if t == nil || c.Name != Node || c.list != "containers" || !j.TakesTrainer(c.set) {
+		return
+	}
+	at := slices.IndexFunc(t.Env, func(e corev1.EnvVar) bool { return e.Name == set.Name })
+	if at < 0 || equality.Semantic.DeepEqual(Env(t.Env[at : at+1])[0], *set) {
+		return
+	}
+	value := "a value of the Pod"
+	if set.ValueFrom == nil {
+		value = strconv.Quote(set.Value)
+	}
+	j.reportTrainJob(codes.Shadowed, finding.Warning, fieldpath.Fields("spec", "trainer", "env").Append(fieldpath.Item("name", set.Name)),
+		fmt.Sprintf("the variable replaces that of %s, which sets it to %s", by.Layer, value), "remove the variable")
 }
 
 // CheckReplicas reports a zero in the replicas of a job. The controller loses the zero, and the API fills in one.
@@ -203,7 +223,7 @@ func (j *Job) checkResources(set *PodSet, ignored func(field, why, help string))
 func (j *Job) claimsDropped(c Place) {
 	if len(c.Resources.Claims) > 0 {
 		j.reportRuntime(codes.ClaimsDropped, finding.Warning, inRuntime(c.Path(fieldpath.Field("resources"), fieldpath.Field("claims"))),
-			fmt.Sprintf("the controller drops the resource claims of container %s, since the TrainJob has resourcesPerNode", c.Name),
+			fmt.Sprintf("the controller drops the resource claims of container %s, since %s has resourcesPerNode", c.Name, j.TrainJobID),
 			"remove spec.trainer.resourcesPerNode from TrainJobs of this runtime")
 	}
 }

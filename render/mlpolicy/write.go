@@ -96,6 +96,9 @@ func (j *Job) UpsertEnv(by Writer, c Place, env ...corev1.EnvVar) {
 		} else {
 			first = firstPositions(c.Env, name) // the list may have become long
 		}
+		if by.Layer != runtimepatch.TrainJobLayer {
+			j.checkVariable(by, c, &e)
+		}
 		if j.wrote(by, found) {
 			recordItem(j, by.item("name", e.Name), c.Path(fieldpath.Field("env"), fieldpath.Item("name", e.Name)), before, found, e)
 		}

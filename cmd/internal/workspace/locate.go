@@ -108,7 +108,7 @@ func (l *Locator) resultPosition(j Job, path fieldpath.Path) fieldpath.Position 
 
 // disputed returns the claims that a finding is about. It omits the layer that shadows the others, and the value of a rule.
 func disputed(f finding.Finding) []merge.Claim {
-	if f.Code != codes.Shadowed && f.Code != codes.NotComposed {
+	if len(f.Claims) == 0 || f.Code != codes.Shadowed && f.Code != codes.NotComposed {
 		return f.Claims
 	}
 	last := f.Claims[len(f.Claims)-1].Layer
