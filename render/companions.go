@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
@@ -86,7 +87,7 @@ func (r *renderer) checkManagers(merged *trainer.JobSetTemplateSpec) {
 		r.report(finding.Finding{
 			Code: codes.NeverResumed, Severity: finding.Warning, Object: r.runtime(),
 			Path:    fieldpath.Fields("spec", "template", "spec", "volumeClaimPolicies").Append(fieldpath.Index(i), fieldpath.Field("retentionPolicy")),
-			Message: "a suspended TrainJob of this runtime can never resume: JobSet's webhook adds an immutable retentionPolicy, which the Trainer applies without",
+			Message: fmt.Sprintf("a suspended TrainJob of this runtime, such as %s, can never resume: JobSet's webhook adds an immutable retentionPolicy, which the Trainer applies without", strings.TrimPrefix(r.trainJob().String(), trainer.TrainJobKind+" ")),
 			Remedy: finding.Remedy{
 				Do: finding.SetValue, Options: []string{"{whenDeleted: Delete}"}, IsCertain: true,
 				Text: "set retentionPolicy: {whenDeleted: Delete} in the runtime, or create the TrainJob without suspend",

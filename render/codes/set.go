@@ -15,7 +15,7 @@ type Key struct {
 	Object   fieldpath.Object
 	Path     string
 	Position fieldpath.Position
-	Message  string // empty if stages word one mistake differently
+	Message  string // empty if stages, or the TrainJobs of a runtime, word one mistake differently
 	Build    string
 }
 
@@ -23,7 +23,7 @@ type Key struct {
 func KeyOf(f finding.Finding) Key {
 	k := Key{f.Code, f.Severity, f.Object, f.Path.String(), f.Position, f.Message, f.Build}
 	switch f.Code {
-	case WrongType, DuplicateItem, DuplicateManager:
+	case WrongType, DuplicateItem, DuplicateManager, NeverResumed, MPINodes, ClaimsDropped:
 		k.Message = ""
 	}
 	return k

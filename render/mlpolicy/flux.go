@@ -223,6 +223,9 @@ func (j *Job) checkFluxGPUs() {
 	if j.TrainJob.Spec.Trainer.NumProcPerNode != nil {
 		j.reportTrainJob(codes.FluxCommand, finding.Warning, fieldpath.Fields("spec", "trainer", "numProcPerNode"), message, help)
 	} else {
+		if over := j.TrainJob.Spec.Trainer.ResourcesPerNode; over != nil && GPUs(*over) > 0 {
+			message += fmt.Sprintf("; the GPUs are from %s", j.TrainJobID)
+		}
 		j.reportRuntime(codes.FluxCommand, finding.Warning, fieldpath.Fields("spec", "mlPolicy", "flux", "numProcPerNode"), message, help)
 	}
 }

@@ -99,6 +99,9 @@ func (j *Job) checkMPINodes() {
 		others := ""
 		if node != nil {
 			others = fmt.Sprintf("; job node has %d", node.Count)
+			if node.CountFrom.Layer == runtimepatch.TrainJobLayer {
+				others += fmt.Sprintf(" from %s", j.TrainJobID)
+			}
 		}
 		j.reportRuntime(codes.MPINodes, finding.Warning, fieldpath.Fields("spec", "mlPolicy", "numNodes"),
 			fmt.Sprintf("numNodes %d gives job %s with the trainer's label %d Pods, and each runs mpirun%s", *n, set.Name, *n, others),

@@ -85,6 +85,9 @@ func TestOneFindingPerMistake(t *testing.T) {
 					}
 					after, before := checkLines(t, with, "-r", runtimes), checkLines(t, without, "-r", runtimes)
 					for i, m := range batch {
+						if values.least == 0 && strings.HasPrefix(m.path, "spec template spec replicatedJobs 0 template spec ") {
+							continue // of a runtime; a JobSet has the same fields
+						}
 						m.judge(t, before[i], after[i], values.least)
 					}
 				}

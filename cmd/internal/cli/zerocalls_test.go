@@ -95,7 +95,7 @@ func exported() []exportedPackage {
 			new(render.ChildOwners), new(render.Merging), new(render.Runtimes), new(render.Workload),
 		}},
 		{folder: "render/admission", all: []any{
-			admission.AdmitJobSet, admission.AdmitRuntime, admission.Check, admission.Encode, admission.Kinds, admission.SecondWrite, admission.Stamp, admission.Stricter, admission.StricterCodes,
+			admission.AdmitJobSet, admission.AdmitRuntime, admission.Check, admission.CheckAlone, admission.Encode, admission.Kinds, admission.SecondWrite, admission.Stamp, admission.Stricter, admission.StricterCodes,
 			admission.Update, admission.UpdateJobSet, admission.UpdateObserved, admission.UpdateRuntime,
 			new(admission.Kind), new(admission.Runtime),
 		}},

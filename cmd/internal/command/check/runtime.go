@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/trainweld/trainweld/cmd/internal/option"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
@@ -151,7 +152,16 @@ func (j *runner) addRuntimeWarnings(ctx context.Context, found finding.List) fin
 	return slices.DeleteFunc(found, func(f finding.Finding) bool { return f.Code == codes.NothingInjected && unlabeled[f.Object] })
 }
 
-// runtimeWarnings returns these findings. A TrainJob that names a runtime shows a missing image better.
+// checkAlone judges a runtime that no TrainJob of the input names.
+func (j *runner) checkAlone(ctx context.Context, admitted *admittedRuntime, runtime *admission.Runtime) finding.List {
+	gates, _ := option.ParseFeatureGates(j.flags.gates) // checked
+	return admission.CheckAlone(ctx, admission.Input{
+		Release: admitted.Document.API().Release(), Runtime: runtime, Namespace: j.flags.Namespace, FeatureGates: gates,
+		PriorityClasses: j.classes, RuntimeClasses: j.runClasses,
+	})
+}
+
+// runtimeWarnings returns these findings. A TrainJob that names a runtime shows its mistakes better.
 func (j *runner) runtimeWarnings(ctx context.Context) finding.List {
 	var found finding.List
 	for i, admitted := range slices.Concat(j.own, j.fromFlag) {
@@ -166,6 +176,7 @@ func (j *runner) runtimeWarnings(ctx context.Context) finding.List {
 		}
 		if !named {
 			warnings = append(warnings, runtime.WithoutImage()...)
+			warnings = append(warnings, j.checkAlone(ctx, admitted, runtime)...)
 		}
 		for i := range warnings {
 			warnings[i].Position = admitted.Position(warnings[i].Path)
