@@ -111,10 +111,8 @@ oracles:
 	done
 	GOWORK=off go build -C $(FUZZ)/upstream -o $(CURDIR)/bin/conform ./conform
 
-# What needs the modules of hosts: each example as the tools run it that it is for, and as its README says,
-# the settings of docs/editor.md in a language server and in Neovim, and a release for this machine.
-test-hosts: ## examples, kustomize, kpt, editors (with npm and nvim), and a release
-	@for tool in npm nvim; do command -v $$tool >/dev/null || echo "$$tool is not on this machine: tests of docs/editor.md are skipped"; done
+# What needs the modules of hosts: each example as the tools run it that it is for, and as its README says, and a release for this machine.
+test-hosts: ## examples, kustomize, kpt, and a release
 	$(call in,cmd/internal/hosts) test -count=1 -timeout 0 .
 	for example in webhook kueue; do (cd docs/examples/$$example && export GOWORK=off && go vet ./... && go test -count=1 ./... && go mod tidy -diff) || exit 1; done
 	$(call in,cmd/internal/packaging) test -count=1 -run TestRelease . -build

@@ -1,4 +1,4 @@
-// Package codes has the codes of all findings, explains them, and holds the schema of a policy file. The table codes.txt is its source: its
+// Package codes has the codes of all findings and explains them. The table codes.txt is its source: its
 // constants and the pages in findings are generated from it. Set collects findings of several sources: each once, and the better of two
 // about one mistake.
 //
@@ -19,12 +19,6 @@ import (
 
 //go:embed codes.txt
 var table string
-
-//go:embed policy.schema.json
-var policySchema string
-
-// PolicySchema returns the JSON Schema of trainweld.yaml.
-func PolicySchema() []byte { return []byte(policySchema) }
 
 // Page is the section of one code.
 type Page struct {

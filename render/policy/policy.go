@@ -9,7 +9,7 @@
 //		fmt.Println(p.Severity(f), f)
 //	}
 //
-// The package opens no file. docs/policy.md describes the file, and render/codes/policy.schema.json its form.
+// The package opens no file. docs/policy.md describes the file.
 package policy
 
 import (

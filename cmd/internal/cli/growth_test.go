@@ -171,8 +171,6 @@ func growing() []growth {
 		{name: "create patches", n: 1, args: []string{"create", "--runtime=torch", "--name=a", "--patch=p.io/a%d=patch.yaml"}, folder: func(int) map[string]string {
 			return map[string]string{"patch.yaml": "trainingRuntimeSpec: {template: {metadata: {labels: {a: b}}}}\n"}
 		}},
-		{name: "schema of runtimes", n: 20, args: []string{"schema", "-r", "runtimes.yaml"}, folder: runtimes},
-		{name: "schema of managers", n: 50, args: []string{"schema"}, file: managers},
 		{name: "cases of runtimes", n: 3, args: []string{"test", "--init", "runtimes.yaml", "--output-dir=cases"}, folder: runtimes},
 		{name: "cases", n: 20, args: []string{"test", "cases"}, folder: cases},
 		{name: "update cases", n: 20, args: []string{"test", "cases", "--update"}, folder: cases},

@@ -13,7 +13,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/trainweld/trainweld/cmd/internal/host"
-	"github.com/trainweld/trainweld/render/jsonschema"
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
@@ -221,8 +220,6 @@ func TestHostile(t *testing.T) {
 	add("-" + hostile)
 	add("explain", hostile)
 	add("explain", "spec."+hostile)
-	add("schema", hostile)
-	runs = append(runs, run{args: []string{"schema", "-f", job, "-r", runtime}, objects: true})
 	add("help", hostile)
 	add("completion", hostile)
 	add("version", hostile)
@@ -273,7 +270,7 @@ func TestHostile(t *testing.T) {
 			isPage(t, r.args, stdout.String())
 		}
 		if format == "json" && stdout.Len() > 0 && slices.Contains([]string{"check", "conflicts"}, r.args[0]) {
-			jsonschema.Check(t, findingsSchema, stdout.Bytes())
+			validate(t, findingsSchema, stdout.Bytes())
 		}
 	}
 }

@@ -23,7 +23,6 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/command/migrate"
 	"github.com/trainweld/trainweld/cmd/internal/command/policy"
 	"github.com/trainweld/trainweld/cmd/internal/command/render"
-	"github.com/trainweld/trainweld/cmd/internal/command/schema"
 	"github.com/trainweld/trainweld/cmd/internal/command/test"
 	"github.com/trainweld/trainweld/cmd/internal/command/version"
 	"github.com/trainweld/trainweld/cmd/internal/commandline"
@@ -51,7 +50,6 @@ func commands() []func(*host.Program) *cobra.Command {
 		migrate.Command,
 		create.Command,
 		policy.Command,
-		schema.Command,
 		test.Command,
 		fn.Command,
 		version.Command,

@@ -62,7 +62,6 @@ func outputCommands(t *testing.T) map[string][][]string {
 		"test":      {{cases, "--update=diff"}, {cases}},
 		"fn":        {{}},
 		"policy":    {{"--policy", managers}},
-		"schema":    {{"policy"}, {"-r", runtime}},
 		"version":   {{}},
 		"help":      {{}, {"render"}},
 

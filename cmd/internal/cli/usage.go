@@ -32,8 +32,6 @@ func mostUsed(command string) []string {
 		return []string{"runtime", "name", "image", "num-nodes", "resources"}
 	case "test":
 		return []string{"update", "run", "init", "verbose", "output"}
-	case "schema":
-		return []string{"filename", "runtimes", "recursive", "policy", "trainer-version"}
 	default:
 		return nil
 	}

@@ -143,7 +143,6 @@ func TestNoVerbShowsValues(t *testing.T) {
 		"test":    {lines: [][]string{{"test", golden}, {"test", golden, "--update=diff"}, {"test", golden, "-o", "junit"}, {"test", golden, "-o", "github"}}},
 		"fn":      {objects: true, stdin: list, lines: [][]string{{"fn"}}},
 		"policy":  {lines: [][]string{{"policy", "test", job, "--policy", write("policy.yaml", "managers: [{name: c.example.com/z, required: true, paths: [nodeSelector]}]\n"), "--old", changed}, {"policy", "test", bad, "--policy", filepath.Join(dir, "policy.yaml")}}},
-		"schema":  {objects: true, lines: [][]string{{"schema", "-f", bad, "-r", filepath.Join(dir, "none.yaml")}}},
 		"version": {lines: [][]string{{"version"}}},
 	}
 	var verbs []string

@@ -44,7 +44,7 @@ func exported() []exportedPackage {
 		}},
 		{folder: "render/compose", all: []any{compose.Find, compose.IsRule, compose.Kinds, compose.Union, new(compose.Composition), new(compose.Kind), new(compose.Rule), new(compose.Rules)}},
 		{folder: "render/codes", all: []any{
-			codes.AssumesRuntime, codes.Codes, codes.Distinct, codes.IsDispute, codes.JoinBuilds, codes.KeyOf, codes.Of, codes.PolicySchema,
+			codes.AssumesRuntime, codes.Codes, codes.Distinct, codes.IsDispute, codes.JoinBuilds, codes.KeyOf, codes.Of,
 			new(codes.Set),
 		}},
 		{folder: "render/nearest", all: []any{nearest.Any, nearest.Within, nearest.IsClear, nearest.NewNames, nearest.To, new(nearest.Names)}},
@@ -135,7 +135,7 @@ type exportedPackage struct {
 // shared are packages whose callers are in this repository.
 var shared = []string{
 	"fieldpath/printable", "merge/jsonfields", "merge/quantity", "merge/tree", "schema/walk",
-	"render/admission/serverside", "render/casefile", "render/fuzz", "render/jsonschema", "render/release/definition",
+	"render/admission/serverside", "render/casefile", "render/fuzz", "render/release/definition",
 }
 
 // TestZeroCalls calls every exported function of the library with nil, zero and empty arguments.

@@ -15,6 +15,7 @@ func Removals() []Removal {
 		{"check", "fix", "change what the help of each finding says; -o json has its remedy"},
 		{"conflicts", "fix", "change one patch, or decide with --force-manager"},
 		{"conflicts", "prefer", "decide with --force-manager"},
+		{"schema", "", "give the editor the schemas of the custom resource definitions"},
 	}
 }
 

@@ -4,7 +4,6 @@ go 1.26.0
 
 require (
 	github.com/trainweld/trainweld v0.0.0
-	github.com/trainweld/trainweld/cmd v0.0.0
 	github.com/trainweld/trainweld/cmd/internal/fuzz/oracle v0.0.0
 	github.com/trainweld/trainweld/render v0.0.0
 )
