@@ -203,6 +203,32 @@ func TestKinds(t *testing.T) {
 	}
 }
 
+// TestLater holds that a field of a release after the known ones is no mistyped field of theirs.
+func TestLater(t *testing.T) {
+	const pod = "runtimePatches: [{manager: a.b/c, trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: node, template: {spec: {template: {spec: {%s}}}}}]}}}}]"
+	for _, tc := range []struct{ spec, want string }{
+		{"trainer: {resourceClaimsPerNode: []}", "TW101 spec.trainer.resourceClaimsPerNode is a field of Trainer 2.4; Trainer 2.3 has no such field"},
+		{fmt.Sprintf(pod, "resourceClaims: []"), "TW104 no patch may set resourceClaims; for patches it is a field of Trainer 2.4"},
+		{fmt.Sprintf(pod, "containers: [{name: node, resources: {}}]"), "TW104 no patch may set resources; for patches it is a field of Trainer 2.4"},
+		{fmt.Sprintf(pod, "initContainers: [{name: a, resources: {}}]"), "TW104 no patch may set resources; for patches it is a field of Trainer 2.4"},
+		{fmt.Sprintf(pod, "containers: [{name: node, image: a}]"), "TW104 no patch may set image"},
+		{"trainer: {resourcesPerNod: {}}", `TW101 unknown field "resourcesPerNod"`},
+	} {
+		_, found := manifest.Decode("in", []byte("apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: a}\nspec:\n  runtimeRef: {name: rt}\n  "+tc.spec+"\n"))
+		if len(found) != 1 {
+			t.Errorf("%s: got %v, want %s", tc.spec, found, tc.want)
+			continue
+		}
+		got := fmt.Sprintf("%s %s", found[0].Code, found[0].Message)
+		if _, later, ok := strings.Cut(found[0].Remedy.Text, "; for patches"); ok {
+			got += "; for patches" + later
+		}
+		if got != tc.want {
+			t.Errorf("%s: got %s, want %s", tc.spec, got, tc.want)
+		}
+	}
+}
+
 func TestProblems(t *testing.T) {
 	for _, tc := range []struct {
 		name, in string

@@ -291,6 +291,10 @@ func (d *diagnosis) unknownField(e source.Entry, t reflect.Type) {
 	switch {
 	case formerField(t, e, &f):
 	case d.unpatchable(e.Name, t, &f):
+		if _, with := d.later(e.Name); with != "" {
+			f.Remedy.Text += "; for patches it is a field of Trainer " + with
+		}
+	case d.ofLater(e.Name, &f):
 	default:
 		f.Remedy = d.suggest(e, t)
 	}

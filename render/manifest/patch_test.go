@@ -65,7 +65,7 @@ func TestUnpatchable(t *testing.T) {
 	const where = " in the TrainingRuntime or ClusterTrainingRuntime"
 	for _, tc := range []struct{ in, help string }{
 		{fmt.Sprintf(inContainer, "containers", "name: node, image"), "set .spec.trainer.image of the TrainJob"},
-		{fmt.Sprintf(inContainer, "containers", "name: node, resources"), "set .spec.trainer.resourcesPerNode of the TrainJob"},
+		{fmt.Sprintf(inContainer, "containers", "name: node, resources"), "set .spec.trainer.resourcesPerNode of the TrainJob; for patches it is a field of Trainer 2.4"},
 		{fmt.Sprintf(inContainer, "containers", "name: node, ports"), "set " + pod + `.containers[name="node"].ports` + where},
 		{fmt.Sprintf(inContainer, "containers", "name: dataset-initializer, image"), "set " + pod + `.containers[name="dataset-initializer"].image` + where},
 		{fmt.Sprintf(inContainer, "initContainers", "name: node, command"), "set " + pod + `.initContainers[name="node"].command` + where},

@@ -43,7 +43,11 @@ func recognize(id identity, further []Kind) (*readable, *finding.Finding) {
 	group, version := id.group()
 	var ofGroup []string
 	var namesake, meant *readable
-	for _, r := range readables(further) {
+	kinds := readables(further)
+	if i := slices.IndexFunc(kinds, func(r readable) bool { return r.kind == id.kind && r.group == group && r.version == version }); i >= 0 {
+		return &kinds[i], nil
+	}
+	for _, r := range kinds {
 		if r.group == group {
 			ofGroup = append(ofGroup, r.kind)
 		} else if isMeant(id, r) {
@@ -58,8 +62,6 @@ func recognize(id identity, further []Kind) (*readable, *finding.Finding) {
 		switch {
 		case r.group != group:
 			namesake = &r
-		case r.version == version:
-			return &r, nil
 		case group == trainerGroup && version == oldVersion:
 			return &r, &finding.Finding{
 				Code: codes.OldVersion, Severity: finding.Warning, Path: fieldpath.Fields("apiVersion"),

@@ -21,13 +21,7 @@ import (
 // lacks reports a field that the API's release lacks, but another release or, with typed, its Go type has. Any other field is a
 // mistake in every release.
 func (d *diagnosis) lacks(e source.Entry, typed bool) bool {
-	names := slices.Clone(d.shape.in)
-	for _, step := range d.path {
-		if name, ok := step.Field(); ok {
-			names = append(names, name)
-		}
-	}
-	names = append(names, e.Name)
+	names := d.fieldNames(d.shape.in, e.Name)
 	having := d.api.having(d.shape.kind, names...)
 	if len(having) == 0 && !typed {
 		return false
@@ -48,6 +42,38 @@ func (d *diagnosis) lacks(e source.Entry, typed bool) bool {
 	}
 	d.addTo(&d.lacking, f, e.Key, fieldpath.Field(e.Name))
 	return true
+}
+
+// fieldNames returns the names that lead to a field of the current value, without the items of lists.
+func (d *diagnosis) fieldNames(in []string, name string) []string {
+	names := slices.Clone(in)
+	for _, step := range d.path {
+		if name, ok := step.Field(); ok {
+			names = append(names, name)
+		}
+	}
+	return append(names, name)
+}
+
+// later returns the release after the known ones that adds a field to the current value, or "", and the names that lead to the field.
+func (d *diagnosis) later(name string) (names []string, with string) {
+	var in []string
+	kind := d.object.Kind
+	if kind == patchKind {
+		kind, in = trainer.TrainJobKind, []string{"spec", string(release.RuntimePatches)}
+	}
+	names = d.fieldNames(in, name)
+	return names, release.Later(kind, names...)
+}
+
+// ofLater completes a finding on a field of a release after the known ones. It reports whether name is such a field.
+func (d *diagnosis) ofLater(name string, f *finding.Finding) bool {
+	names, with := d.later(name)
+	if with != "" {
+		f.Message = fmt.Sprintf("%s is a field of Trainer %s; Trainer %s has no such field", strings.Join(names, "."), with, d.api.Release().Or().Name)
+		f.Remedy.Text = "remove it, or deploy to a release that has it"
+	}
+	return with != ""
 }
 
 // replacement returns the field of the release that does what another release's field of the TrainJob does, or "".

@@ -83,7 +83,7 @@ func exported() []exportedPackage {
 		}},
 		{folder: "render/policy", all: []any{policy.AdmissionBinding, policy.AdmissionPolicy, policy.IsManifest, policy.IsOfUsers, policy.Overlaps, policy.Parse, policy.ParseSelector, new(policy.Patch), new(policy.Policy)}},
 		{folder: "render/release", all: []any{
-			release.Known, release.Kueue, release.Latest, release.Parse, release.PodGroup, release.Span, release.Switches,
+			release.Known, release.Kueue, release.Later, release.Latest, release.Parse, release.PodGroup, release.Span, release.Switches,
 			new(release.Definitions), new(release.Field), new(release.Release), new(release.Rules), new(release.Switch),
 		}},
 		{folder: "render", all: []any{

@@ -52,7 +52,9 @@ func ReadQueue(s workspace.Source, flags workspace.Flags, paths, assigned []stri
 	}
 	flags.Kinds, flags.Unread = nil, nil
 	for _, kind := range []string{"ResourceFlavor", "Workload"} {
-		flags.Kinds = append(flags.Kinds, manifest.Kind{Group: kueueGroup, Version: "v1beta2", Kind: kind, New: func() any { return new(merge.Object) }})
+		for _, version := range []string{"v1beta2", "v1beta1"} { // which agree in the fields that reach Pods
+			flags.Kinds = append(flags.Kinds, manifest.Kind{Group: kueueGroup, Version: version, Kind: kind, New: func() any { return new(merge.Object) }})
+		}
 	}
 	in := workspace.New(flags)
 	for _, d := range in.ReadDocuments(s, paths) {
@@ -60,6 +62,11 @@ func ReadQueue(s workspace.Source, flags workspace.Flags, paths, assigned []stri
 			continue
 		}
 		in.Findings = append(in.Findings, q.Add(d, flags)...)
+	}
+	for i := range in.Findings {
+		if f := &in.Findings[i]; f.Code == codes.UnknownVersion {
+			f.Severity = finding.Error // the flag names these objects
+		}
 	}
 	if len(paths) > 0 && len(q.Flavors) == 0 && in.Findings.Err() == nil {
 		return nil, nil, fmt.Errorf("--flavors: no ResourceFlavor in %s", strings.Join(paths, ", "))
