@@ -52,6 +52,7 @@ func (p *plan) applyObjects(dst, base *Object, patches []Layered[Object], o Opti
 			return nil, nil, nil, failed(baseLayerOf(o), -1, err)
 		}
 	}
+	was := identityOf(live)
 	for _, i := range order {
 		if m.owners {
 			m.layer = m.log.ids[i]
@@ -69,6 +70,9 @@ func (p *plan) applyObjects(dst, base *Object, patches []Layered[Object], o Opti
 		}
 		if err != nil {
 			return nil, nil, nil, failed(patches[i].Layer, i, err)
+		}
+		if err := checkIdentity(patches[i].Layer, i, was, identityOf(live)); err != nil {
+			return nil, nil, nil, err
 		}
 	}
 	*dst = live

@@ -79,6 +79,9 @@ func (m *objects) operations(t *schema.Type, live Object, patch []Operation) (Ob
 	if err := sameKind(live, now); err != nil {
 		return nil, err
 	}
+	if err := sameName(live, now); err != nil {
+		return nil, err
+	}
 	if m.live != nil {
 		m.live.owned = true
 	}

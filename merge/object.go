@@ -34,6 +34,15 @@ func sameKind(live, patch Object) error {
 	return nil
 }
 
+// sameName returns an error for a JSON patch that renames its object.
+func sameName(live, now Object) error {
+	was, is := identityOf(live).name, identityOf(now).name
+	if was == "" || is == "" || was == is {
+		return nil
+	}
+	return inside(fieldpath.Field("metadata"), inside(fieldpath.Field("name"), fmt.Errorf("must be %q, as in the base, and is %q", was, is)))
+}
+
 // value merges a patch's value into a field and returns the new value. The flag had states that the field has an old value. The
 // flag named states that a set of fields names the field whatever its value. Such a field is an item, or an entry of a map.
 func (m *objects) value(t *schema.Type, old any, had bool, patch any, at node, named bool) (any, error) {

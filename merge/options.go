@@ -1,6 +1,7 @@
 package merge
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -200,38 +201,134 @@ func (o *Options) check(p *plan) error {
 	return nil
 }
 
-// isField returns an error for a path that leads to no field which merges by itself.
+// isField returns an error for a path that leads to no field which merges by itself. The error shows the path that was probably meant.
 func isField(t *schema.Type, path fieldpath.Path) error {
 	if len(path) == 0 {
 		return apiError("Required value", "must name a field")
 	}
+	meant, err := patternOf(t, path)
+	if err == nil || len(meant) == 0 || slices.Equal(meant, path) {
+		return err
+	}
+	if _, wrong := patternOf(t, meant); wrong != nil {
+		return err
+	}
+	return fmt.Errorf("%w: use %s", err, meant)
+}
+
+// patternOf checks a pattern of fields. It returns the longest pattern like it that leads to a field, and the first problem.
+func patternOf(t *schema.Type, path fieldpath.Path) (meant fieldpath.Path, problem error) {
+	reject := func(typ, format string, args ...any) {
+		if problem == nil {
+			problem = apiError(typ, format, args...)
+		}
+	}
 	for i := 0; i < len(path); i++ {
-		name, isField := path[i].Field()
-		_, isKey := path[i].Key()
-		_, _, isItem := path[i].Item()
-		_, isElement := path[i].Element()
+		step := path[i]
+		name, isField := step.Field()
+		key, isKey := step.Key()
+		element, isElement := step.Element()
 		if t.Kind == schema.Untyped {
 			t = t.Object
 		}
+		text := cmp.Or(name, key, element)
+		isAny := text == anyWord
 		switch {
 		case t.HasItems() && t.Kind != schema.Set:
-			if !isItem {
-				i-- // the field of each item
+			if isField && !isAny { // the field of each item
+				i--
+			} else if named, err := itemNamed(t, step, i == len(path)-1); err == nil {
+				meant = append(meant, named)
+			} else {
+				reject("Invalid value", "%w", err)
+				if named != (fieldpath.Step{}) {
+					meant = append(meant, named)
+				}
 			}
 			t = t.Elem
-			if !isItem && !isField {
-				return apiError("Invalid value", "an item must be named by its key")
+		case (isField || isKey) && t.Field(text) != nil && t.Kind != schema.Map:
+			if isKey {
+				reject("Invalid value", "there is no field %s", step)
 			}
-		case isField && t.Field(name) != nil:
-			t = t.Field(name).Type
+			meant = append(meant, fieldpath.Field(text))
+			t = t.Field(text).Type
+		case isAny && t.Kind != schema.Struct:
+			reject("Invalid value", "%s stands for nothing", step)
+			return meant, problem
 		case t.Kind == schema.Map && isKey && t.GoType() != nil:
-			t = scalarType // an entry merges whole
+			meant, t = append(meant, step), scalarType // an entry merges whole
 		case t.Kind == schema.Map && t.GoType() == nil && (isKey || isField), t.Kind == schema.Set && isElement, t.Kind == schema.Struct && t.Elem != nil && (isKey || isField):
-			t = t.Elem
+			meant, t = append(meant, step), t.Elem
+		case t.Kind == schema.Map && isField, t.Kind == schema.Set && isKey:
+			reject("Invalid value", "%s is part of a value that does not merge", step)
+			if t.Kind == schema.Set {
+				return append(meant, fieldpath.Element(key)), problem
+			}
+			return append(meant, fieldpath.Key(name)), problem
 		case t.Kind == schema.Struct:
-			return apiError("Invalid value", "there is no field %s", path[i])
+			reject("Invalid value", "there is no field %s", step)
+			near := nearField(t, text)
+			if near == nil {
+				return meant, problem
+			}
+			meant, t = append(meant, fieldpath.Field(near.Name)), near.Type
 		default:
-			return apiError("Invalid value", "%s is part of a value that does not merge", path[i])
+			reject("Invalid value", "%s is part of a value that does not merge", step)
+			return meant, problem
+		}
+	}
+	return meant, problem
+}
+
+// anyWord is how other grammars write any item, key or field.
+const anyWord = "*"
+
+// itemNamed returns the step to the items of a list-map that a step of a pattern names. An error may have the step that was meant. It
+// has none if the field of each item was meant.
+func itemNamed(t *schema.Type, step fieldpath.Step, isLast bool) (named fieldpath.Step, err error) {
+	isKey := func(name string) bool { return name == t.Key || slices.Contains(t.Keys, name) }
+	keys := step.Keys()
+	isAny := slices.ContainsFunc(keys, func(k fieldpath.ItemKey) bool { return k.Value == anyWord })
+	switch {
+	case isAny:
+		err = errors.New("no item is called *")
+	case len(keys) == 0:
+		err = errors.New("an item must be named by its key")
+	case !slices.ContainsFunc(keys, func(k fieldpath.ItemKey) bool { return !isKey(k.Name) }):
+		return step, nil
+	default:
+		err = fmt.Errorf("the key of the items is %s", strings.Join(keysOf(t), ", "))
+	}
+	text, isText := step.Key()
+	switch {
+	case isText && text != anyWord && !isKey(text) && t.Key != "":
+		return fieldpath.Item(t.Key, text), err
+	case isLast && t.Key != "":
+		return fieldpath.Item(t.Key, ""), err
+	}
+	return fieldpath.Step{}, err
+}
+
+// keysOf returns the merge keys of a list-map.
+func keysOf(t *schema.Type) []string {
+	if len(t.Keys) > 0 {
+		return t.Keys
+	}
+	return []string{t.Key}
+}
+
+// nearField returns the field whose name differs by its case or its end alone, or nil.
+func nearField(t *schema.Type, name string) *schema.StructField {
+	lower := strings.ToLower(name)
+	for _, f := range t.Fields {
+		if strings.ToLower(f.Name) == lower {
+			return f
+		}
+	}
+	for _, f := range t.Fields {
+		of := strings.ToLower(f.Name)
+		if len(lower) > 2 && (strings.HasPrefix(of, lower) || strings.HasPrefix(lower, of)) && max(len(of), len(lower))-min(len(of), len(lower)) <= 2 {
+			return f
 		}
 	}
 	return nil

@@ -119,6 +119,11 @@ func (p *Plan[T, P]) apply(dst, base *T, patches []Layered[P], o Options) (merge
 			return merger{}, baseError(o, err)
 		}
 	}
+	var was identity
+	isObject := isOfObjects(p.plan.root)
+	if isObject {
+		was = identityIn(p.plan.root, value)
+	}
 	for place, i := range order {
 		if patches[i].JSON != nil {
 			return merger{}, &PatchError{Layer: patches[i].Layer, Index: i, Err: errors.New("a JSON patch changes objects only: use ForObject or ForJSON")}
@@ -131,6 +136,9 @@ func (p *Plan[T, P]) apply(dst, base *T, patches []Layered[P], o Options) (merge
 			m.layer = m.log.ids[i]
 		}
 		tree, ofValue, err := p.plan.treeOf(reflect.ValueOf(patches[i].Patch).Elem())
+		if err == nil && isObject && tree[patchDirective] == "delete" {
+			err = errDeleted
+		}
 		if err == nil {
 			m.ofValue, trees[i] = ofValue, tree
 			err = m.patch(value, tree)
@@ -139,6 +147,11 @@ func (p *Plan[T, P]) apply(dst, base *T, patches []Layered[P], o Options) (merge
 			failed := asPatchError(err)
 			failed.Layer, failed.Index = patches[i].Layer, i
 			return merger{}, failed
+		}
+		if isObject {
+			if err := checkIdentity(patches[i].Layer, i, was, identityIn(p.plan.root, value)); err != nil {
+				return merger{}, err
+			}
 		}
 	}
 	if m.owners {

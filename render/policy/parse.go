@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -273,6 +274,9 @@ func (r *reader) managerName(name string, at fieldpath.Path) {
 	}
 }
 
+// anyItem writes [*], as a policy reads it, for the items that package explain calls by their keys.
+func anyItem(paths string) string { return regexp.MustCompile(`\[\w*\]`).ReplaceAllString(paths, "[*]") }
+
 // field explains a field that a manager may set. It returns the zero rule for an invalid one.
 func (r *reader) field(text string, at fieldpath.Path) explain.Rule {
 	const help = "name a field of a JobSet that patches may set"
@@ -282,7 +286,8 @@ func (r *reader) field(text string, at fieldpath.Path) explain.Rule {
 		problem, choices, several := strings.Cut(err.Error(), "\n")
 		if several {
 			problem, _, _ = strings.Cut(problem, ";")
-			r.report(codes.BadValue, at, "name one of them: "+strings.ReplaceAll(strings.TrimSpace(choices), "\n  ", ", "), "invalid path: %s", problem)
+			choices = anyItem(strings.ReplaceAll(strings.TrimSpace(choices), "\n  ", ", "))
+			r.report(codes.BadValue, at, "name one of them: "+choices, "invalid path: %s", problem)
 			return explain.Rule{}
 		}
 		r.report(codes.BadValue, at, help, "invalid path: %s", problem)
