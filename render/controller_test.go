@@ -15,7 +15,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 	"sigs.k8s.io/yaml"
-	volcano "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
@@ -213,8 +212,8 @@ func list(value any, names ...string) []any {
 	return items
 }
 
-// readTyped reads an object through its Go type, which is how two objects are compared. A PodGroup of
-// scheduler-plugins stays as it is.
+// readTyped reads an object through its Go type, which is how two objects are compared. A PodGroup
+// stays as it is.
 func readTyped(t *testing.T, file string) object {
 	t.Helper()
 	data, err := os.ReadFile(file)
@@ -233,8 +232,6 @@ func readTyped(t *testing.T, file string) object {
 		typed = &corev1.ConfigMap{}
 	case header.Kind == "Secret":
 		typed = &corev1.Secret{}
-	case header.APIVersion == volcano.SchemeGroupVersion.String():
-		typed = &volcano.PodGroup{}
 	}
 	if err := yaml.Unmarshal(data, typed); err != nil {
 		t.Fatalf("%s: %v", file, err)

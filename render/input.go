@@ -134,9 +134,8 @@ type Output struct {
 	// controller would not get that far.
 	JobSet *jobset.JobSet
 	// Companions are the other objects that the controller applies, ordered by kind and name. Their types are
-	// *corev1.ConfigMap, *corev1.Secret and *v1beta1.PodGroup (volcano.sh/apis). The PodGroup of scheduler-plugins is
-	// an *unstructured.Unstructured, since the Go type cannot express minResources: {}. Companions do not include the
-	// controller's snapshot of the runtime.
+	// *corev1.ConfigMap and *corev1.Secret. A PodGroup is an *unstructured.Unstructured, since the Go types cannot express
+	// minMember: 0 and minResources: {}. Companions do not include the controller's snapshot of the runtime.
 	Companions []runtime.Object
 	// Owners holds the layers that wrote each field of the JobSet, the effective one last. It shares memory with
 	// JobSet and describes it as returned. It is nil without Options.Owners.

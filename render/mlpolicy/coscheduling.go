@@ -22,20 +22,9 @@ func coscheduling(j *Job) {
 // empty minResources: the controller sends it.
 func (j *Job) coschedulingGroup() *unstructured.Unstructured {
 	members, requests := j.gang()
-	resources := map[string]any{}
-	for name, q := range requests {
-		resources[string(name)] = q.String()
-	}
-	group := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "scheduling.x-k8s.io/v1alpha1",
-		"kind":       "PodGroup",
-		"spec": map[string]any{
-			"minMember":              int64(members),
-			"minResources":           resources,
-			"scheduleTimeoutSeconds": int64(orDefault(j.Runtime.PodGroupPolicy.Coscheduling.ScheduleTimeoutSeconds, 60)),
-		},
-	}}
-	group.SetName(j.TrainJob.Name)
-	group.SetNamespace(j.TrainJob.Namespace)
-	return group
+	return j.podGroup("scheduling.x-k8s.io/v1alpha1", map[string]any{
+		"minMember":              int64(members),
+		"minResources":           resourcesOf(requests),
+		"scheduleTimeoutSeconds": int64(orDefault(j.Runtime.PodGroupPolicy.Coscheduling.ScheduleTimeoutSeconds, 60)),
+	})
 }

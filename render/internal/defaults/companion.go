@@ -2,6 +2,7 @@ package defaults
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	volcano "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	"github.com/trainweld/trainweld/render/mlpolicy"
@@ -13,11 +14,9 @@ func Companion(object mlpolicy.Object) {
 	switch o := object.(type) {
 	case *corev1.Secret:
 		Set(&o.Type, corev1.SecretTypeOpaque)
-	case *volcano.PodGroup:
-		Set(&o.Spec.Queue, "default")
-		if topology := o.Spec.NetworkTopology; topology != nil {
-			Set(&topology.Mode, volcano.HardNetworkTopologyMode)
-			SetPointer(&topology.HighestTierAllowed, 1)
+	case *unstructured.Unstructured:
+		if spec, ok := o.Object["spec"].(map[string]any); ok && spec["queue"] == nil && o.GetAPIVersion() == volcano.SchemeGroupVersion.String() {
+			spec["queue"] = "default"
 		}
 	}
 }

@@ -27,7 +27,7 @@ func Typed(object Object) (Object, error) {
 	case kind == "Secret":
 		typed = &corev1.Secret{}
 	case kind == "PodGroup" && strings.HasPrefix(apiVersion, volcano.GroupName+"/"):
-		typed = &volcano.PodGroup{}
+		typed = &Object{} // the Go type omits a minMember of 0, which upstream sends
 	case kind == "PodGroup":
 		typed = &coscheduling.PodGroup{}
 	default:
