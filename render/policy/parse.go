@@ -275,7 +275,9 @@ func (r *reader) managerName(name string, at fieldpath.Path) {
 }
 
 // anyItem writes [*], as a policy reads it, for the items that package explain calls by their keys.
-func anyItem(paths string) string { return regexp.MustCompile(`\[\w*\]`).ReplaceAllString(paths, "[*]") }
+func anyItem(paths string) string {
+	return regexp.MustCompile(`\[\w*\]`).ReplaceAllString(paths, "[*]")
+}
 
 // field explains a field that a manager may set. It returns the zero rule for an invalid one.
 func (r *reader) field(text string, at fieldpath.Path) explain.Rule {

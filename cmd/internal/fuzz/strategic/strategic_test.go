@@ -304,11 +304,40 @@ func layered(m *merging) []merge.Layered[any] {
 func upstream(m *merging) (result any, failedAt int, err error) {
 	result = m.base
 	for i, patch := range m.patches {
-		if result, err = strategicMerge(m.typ, result, patch); err != nil {
+		if result, err = strategicMerge(m.typ, result, patch); err == nil {
+			err = identityTaken(m, patch, result)
+		}
+		if err != nil {
 			return nil, i, err
 		}
 	}
 	return result, 0, nil
+}
+
+// identityTaken is the API server's answer to a patch that takes the kind or the name from an object: it cannot decode the result, or
+// its name is not the request's.
+func identityTaken(m *merging, patch, result any) error {
+	for _, name := range []string{"apiVersion", "kind", "metadata"} {
+		if fieldNamed(m.typ, name) == nil {
+			return nil // a part of an object
+		}
+	}
+	was, _ := jsonOf(m.base).(object)
+	is, _ := jsonOf(result).(object)
+	wasMeta, _ := was["metadata"].(object)
+	isMeta, _ := is["metadata"].(object)
+	if said, _ := jsonOf(patch).(object); said["$patch"] == "delete" {
+		return errors.New("the object is empty")
+	}
+	for _, of := range []struct {
+		was, is object
+		name    string
+	}{{was, is, "apiVersion"}, {was, is, "kind"}, {wasMeta, isMeta, "name"}} {
+		if text, _ := of.was[of.name].(string); text != "" && (of.is[of.name] == nil || of.is[of.name] == "") {
+			return fmt.Errorf("the object has no %s", of.name)
+		}
+	}
+	return nil
 }
 
 // strategicMerge lays one patch over a value. Upstream panics where it compares what cannot be compared; an API server answers
