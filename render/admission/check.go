@@ -201,6 +201,9 @@ func (c *checker) ignoredRuntime(kept, r *Runtime) {
 	if kept == nil || c.job.release.RuntimeRead == release.LiveRuntime || r == nil || r == kept || r.id != kept.id || equality.Semantic.DeepEqual(r.spec, kept.spec) {
 		return
 	}
+	if !c.makesOther(kept, r) {
+		return
+	}
 	c.report(codes.UpdateIgnored, finding.Warning, fieldpath.Fields("spec", "runtimeRef"),
 		fmt.Sprintf("%s has changed: the Trainer uses its snapshot from the creation of the TrainJob", r.id), "delete the TrainJob, and create it again to use the changed runtime")
 	in := c.renderInput(kept)
@@ -214,4 +217,12 @@ func (c *checker) ignoredRuntime(kept, r *Runtime) {
 			c.add(f)
 		}
 	}
+}
+
+// makesOther reports whether the TrainJob makes other objects of another runtime.
+func (c *checker) makesOther(kept, r *Runtime) bool {
+	opts := render.Options{Release: c.in.Release, OnConflict: render.Last, ForceManagers: c.in.ForceManagers, FeatureGates: c.in.FeatureGates}
+	was, _ := render.JobSet(c.renderInput(kept), opts)
+	is, _ := render.JobSet(c.renderInput(r), opts)
+	return was.JobSet == nil || is.JobSet == nil || !equality.Semantic.DeepEqual(was.JobSet, is.JobSet) || !equality.Semantic.DeepEqual(was.Companions, is.Companions)
 }

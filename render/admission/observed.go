@@ -31,6 +31,20 @@ type Observed struct {
 	Finished bool
 }
 
+// Assume sets the objects to those that a cluster makes of a JobSet which the Trainer applies.
+func (o *Observed) Assume(ctx context.Context, r *release.Release, applied *jobset.JobSet) error {
+	second, found := SecondWrite(ctx, r, Observed{}, applied)
+	if second == nil {
+		return found.Err()
+	}
+	fields, err := Encode(second.Now.JobSet)
+	if err != nil {
+		return err
+	}
+	o.JobSet, o.Jobs = fields, second.Now.Jobs
+	return nil
+}
+
 // Second has the states of a TrainJob's objects after its controllers have seen the TrainJob again.
 type Second struct {
 	// Now is the state after the controllers have come to rest. Resumed is the state after a suspension, if the TrainJob runs, and a

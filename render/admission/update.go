@@ -113,6 +113,15 @@ func UpdateRuntime(ctx context.Context, r *release.Release, old, new map[string]
 	return runtime, found.all
 }
 
+// StoredRuntime returns a runtime that a cluster has, without findings: the cluster has accepted it. The results are as for AdmitRuntime.
+func StoredRuntime(ctx context.Context, r *release.Release, fields map[string]any, namespace string) *Runtime {
+	runtime, _ := UpdateRuntime(ctx, r, fields, fields, namespace)
+	if runtime != nil {
+		runtime.findings = nil
+	}
+	return runtime
+}
+
 // UpdateJobSet sends a changed JobSet through admission, and returns the findings on the change. They are the
 // findings of AdmitJobSet on the new JobSet, and immutable fields. Rules that the webhook checks only for new JobSets
 // give warnings. UpdateJobSet assumes that the cluster has the old JobSet with its defaults. The same manager applies
@@ -353,10 +362,24 @@ func (c *checker) applySecond(ctx context.Context, before *checker, observed Obs
 	}
 	if rejected := slices.Concat(second.Rejected, second.ResumeRejected); len(rejected) > 0 {
 		if config, err := Encode(c.output.JobSet); err == nil {
+			all := len(c.all)
 			c.rejectedUpdates(ctx, before, c.definition(c.in.Release, jobSetKind), config, rejected)
+			if second.Skipped {
+				postpone(c.all[all:])
+			}
 		}
 	}
 	return second
+}
+
+// postpone makes warnings of the API server's errors on the JobSet of a TrainJob that runs: nothing is applied before it is suspended.
+func postpone(found finding.List) {
+	for i := range found {
+		f := &found[i]
+		f.Severity = finding.Warning
+		f.Message = "the TrainJob runs on, and a later suspension is stuck: " + f.Message
+		f.Remedy.Text = "let the TrainJob end, or delete it and create it again, instead of suspending it"
+	}
 }
 
 // rejectedUpdates reports the API server's errors on an update of a JobSet. It omits errors that a new JobSet would have as well.

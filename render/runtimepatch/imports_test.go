@@ -84,7 +84,7 @@ func TestImportBudget(t *testing.T) {
 }
 
 // TestOnlyTheProgramLinksAdmission keeps the API server's validation out of every package except the program's. Commands
-// that do not judge do not link it. For --observed, render and live predict an apply of the API server.
+// that do not judge do not link it. For --old, render and live predict an apply of the API server.
 func TestOnlyTheProgramLinksAdmission(t *testing.T) {
 	const heavy = module + "/render/admission"
 	want := []string{"/cmd/trainweld", "/cmd/internal/cli", "/cmd/internal/command/check", "/cmd/internal/command/diff", "/cmd/internal/command/migrate", "/cmd/internal/command/render", "/cmd/internal/live", "/cmd/internal/conformance"}

@@ -189,8 +189,8 @@ func TestHostile(t *testing.T) {
 	for _, dump := range []string{changed, unknown, broken, jobSet} {
 		add("diff", job, "-r", runtime, "--observed", dump)
 		add("diff", job, "-r", runtime, "--observed", dump, "-o", "table")
-		add("check", job, "-r", runtime, "--observed", dump, "--show-notes")
-		add("render", job, "-r", runtime, "--observed", dump, "--to=jobs", "-o", "json")
+		add("check", job, "-r", runtime, "--old", dump, "--show-notes")
+		add("render", job, "-r", runtime, "--old", dump, "--to=jobs", "-o", "json")
 	}
 	add("blame", "-f", job, "-r", runtime, "nodeSelector", "-o", "html")
 	add("blame", "-f", job, "-r", runtime, "nodeSelector", "--show-values")

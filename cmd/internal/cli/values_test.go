@@ -248,7 +248,7 @@ func TestNoFormShowsValues(t *testing.T) {
 		for _, format := range []string{"text", "json", "sarif", "github", "junit"} {
 			lines = append(lines, []string{"check", file, "-r", runtime, "-o", format})
 		}
-		lines = append(lines, []string{"check", sound, "-r", runtime, "--patch", file}, []string{"check", sound, "-r", runtime, "--old", file}, []string{"check", sound, "-r", runtime, "--observed", file}, []string{"conflicts", file, "-r", runtime},
+		lines = append(lines, []string{"check", sound, "-r", runtime, "--patch", file}, []string{"check", sound, "-r", runtime, "--old", file}, []string{"conflicts", file, "-r", runtime},
 			[]string{"conflicts", file, "--type=merge", "--patch", sound}, []string{"conflicts", sound, "--type=merge", "--patch", file})
 		for _, format := range []string{"text", "json", "markdown", "html"} {
 			lines = append(lines, []string{"diff", sound, file, "-r", runtime, "-o", format}, []string{"diff", file, sound, "-r", runtime, "--to=pods", "-o", format}, []string{"diff", sound, "-r", runtime, "--live", file, "-o", format})

@@ -96,8 +96,8 @@ func exported() []exportedPackage {
 		}},
 		{folder: "render/admission", all: []any{
 			admission.AdmitJobSet, admission.AdmitRuntime, admission.Check, admission.CheckAlone, admission.Encode, admission.Kinds, admission.SecondWrite, admission.Stamp, admission.Stricter, admission.StricterCodes,
-			admission.Update, admission.UpdateJobSet, admission.UpdateObserved, admission.UpdateRuntime,
-			new(admission.Kind), new(admission.Runtime),
+			admission.Update, admission.UpdateJobSet, admission.UpdateObserved, admission.UpdateRuntime, admission.StoredRuntime,
+			new(admission.Kind), new(admission.Observed), new(admission.Runtime),
 		}},
 		{folder: "render/blame", all: []any{
 			blame.JobType, blame.New, blame.PodType,

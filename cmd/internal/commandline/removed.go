@@ -13,8 +13,10 @@ type Removal struct {
 func Removals() []Removal {
 	return []Removal{
 		{"check", "fix", "change what the help of each finding says; -o json has its remedy"},
+		{"check", "observed", "use --old DUMP"},
 		{"conflicts", "fix", "change one patch, or decide with --force-manager"},
 		{"conflicts", "prefer", "decide with --force-manager"},
+		{"render", "observed", "use --old DUMP"},
 		{"schema", "", "give the editor the schemas of the custom resource definitions"},
 	}
 }

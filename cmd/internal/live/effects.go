@@ -14,9 +14,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
+	"github.com/trainweld/trainweld/cmd/internal/pipeline"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/admission"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/diff"
@@ -75,6 +77,9 @@ func (d *Dump) Observed(id fieldpath.Object) (*admission.Observed, finding.List)
 	}
 	if f.TrainJob != nil {
 		observed.Finished = isOver(f.TrainJob)
+		if f.JobSet == nil && !d.Kinds[workspace.JobSetKind] {
+			return d.assumed(f, observed), found
+		}
 	}
 	if f.JobSet != nil && !f.JobSet.Broken {
 		fields, err := f.JobSet.Document.Fields()
@@ -89,6 +94,25 @@ func (d *Dump) Observed(id fieldpath.Object) (*admission.Observed, finding.List)
 		}
 	}
 	return observed, found
+}
+
+// assumed returns the objects that the controllers made of an old TrainJob, if the old state has none. It returns nil if the TrainJob does
+// not render.
+func (d *Dump) assumed(f *Family, observed *admission.Observed) *admission.Observed {
+	job, ok := valueOf(f.TrainJob).(*trainer.TrainJob)
+	if !ok {
+		return nil
+	}
+	j := workspace.Job{TrainJob: job, Document: f.TrainJob.Document}
+	_, made := pipeline.TrainJob(d.Input, j, render.Options{OnConflict: render.Last})
+	if made.JobSet == nil {
+		return nil
+	}
+	made.JobSet.Namespace = job.Namespace
+	if err := observed.Assume(context.Background(), j.Release(), made.JobSet); err != nil {
+		return nil
+	}
+	return observed
 }
 
 // Unknown warns of the fields of the live JobSet that the release does not know.
@@ -188,11 +212,29 @@ func (d *Dump) owns(namespace string, w *manifest.Document) bool {
 	})
 }
 
-// Keep gives the input the snapshots of the dump, from which the Trainer renders a TrainJob that exists.
+// Keep gives the input of the new state the runtimes of the old one: the snapshots, from which the Trainer renders a TrainJob that
+// exists, and runtimes that the new state lacks. The old state has the runtimes of the new one that it lacks.
 func (d *Dump) Keep(in *workspace.Input) {
+	in.Beside(d.Input.Catalog, d.Live)
+	d.Input.Beside(in.Catalog, true)
+	for _, f := range d.Families {
+		if job, ok := valueOf(f.TrainJob).(*trainer.TrainJob); ok && !d.Live {
+			if source := d.Input.SourceOf(workspace.Job{TrainJob: job, Document: f.TrainJob.Document}); source != nil && !source.Stock {
+				in.KeepFor(f.ID, source)
+			}
+		}
+	}
 	for _, document := range d.snapshots {
 		in.Add(document, false)
 	}
+}
+
+// valueOf returns the value of an object, or nil for a missing or a broken one.
+func valueOf(o *Object) metav1.Object {
+	if o == nil || o.Broken {
+		return nil
+	}
+	return o.Value
 }
 
 // familyFor returns the family of a TrainJob, or nil, and findings on its missing objects.
@@ -207,7 +249,9 @@ func (d *Dump) familyFor(id fieldpath.Object) (*Family, finding.List) {
 	const whole = "dump trainjobs,jobsets,jobs,pods,configmaps of its namespace"
 	switch {
 	case f == nil || f.TrainJob == nil && f.JobSet == nil:
-		f = nil
+		if f = nil; !d.Live {
+			return nil, nil // it is created
+		}
 		return lacking("the dump lacks the TrainJob, and its objects count as new", whole+", or leave the TrainJob out")
 	case len(f.Duplicates) > 0:
 		var found finding.List
@@ -221,8 +265,6 @@ func (d *Dump) familyFor(id fieldpath.Object) (*Family, finding.List) {
 		return f, found
 	case f.TrainJob == nil:
 		return lacking("the dump has objects of the TrainJob, and lacks the TrainJob itself", whole)
-	case !d.Kinds[workspace.JobSetKind]:
-		return lacking("the dump holds no JobSet, and a JobSet of the TrainJob counts as new", whole)
 	case f.JobSet != nil && !d.Kinds[jobKind]:
 		return lacking("the dump holds no Job, and Jobs of the JobSet count as new", whole)
 	}

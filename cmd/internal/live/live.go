@@ -85,6 +85,10 @@ type Dump struct {
 	Kinds map[string]bool
 	// Bare counts the objects without managed fields.
 	Bare int
+	// Live tells that an object has a status or a uid, or is a snapshot: then a cluster has the objects, and says what runs.
+	Live bool
+	// First is the first object, or nil.
+	First *manifest.Document
 
 	// Workloads are Kueue's objects of that kind.
 	Workloads []*manifest.Document
@@ -95,9 +99,11 @@ type Dump struct {
 	remaining int
 }
 
-// Read reads a file, a directory or standard input. Flags give the namespace and the release.
-func Read(s workspace.Source, flags workspace.Flags, path string) *Dump {
-	flags.Files, flags.Runtimes, flags.Patches, flags.Policy, flags.Selector = []string{path}, nil, nil, "", nil
+// Read reads files, directories or standard input. Flags give the namespace, the release, the policy and the patches that a new state has
+// as well; the new state reports their findings.
+func Read(s workspace.Source, flags workspace.Flags, paths ...string) *Dump {
+	flags.Files, flags.Runtimes, flags.Selector = paths, nil, nil // a label may be new
+	flags.Kinds = slices.Clip(flags.Kinds)
 	for _, k := range []manifest.Kind{
 		{Group: jobset.SchemeGroupVersion.Group, Version: jobset.SchemeGroupVersion.Version, Kind: workspace.JobSetKind},
 		{Group: batchv1.GroupName, Version: "v1", Kind: jobKind}, {Version: "v1", Kind: podKind},
@@ -106,23 +112,33 @@ func Read(s workspace.Source, flags workspace.Flags, path string) *Dump {
 		k.New = func() any { return new(blameview.AnyObject) }
 		flags.Kinds = append(flags.Kinds, k)
 	}
-	d := &Dump{Input: workspace.New(flags), Kinds: map[string]bool{}, families: map[fieldpath.Object]*Family{}, file: path, remaining: blameview.MaxManaged}
+	d := &Dump{Input: workspace.New(flags), Kinds: map[string]bool{}, families: map[fieldpath.Object]*Family{}, file: strings.Join(paths, ", "), remaining: blameview.MaxManaged}
 	var found, duplicates []*Object
 	documents := d.Input.ReadDocuments(s, flags.Files)
 	d.Findings = unreadable(d.Input.Findings)
+	d.Input.ReadPatches(s)
+	d.Input.DefaultPatches()
 	at := map[fieldpath.Object]int{} // of two objects of one name the last one counts
 	for _, document := range documents {
+		if document.Object != nil && d.First == nil {
+			d.First = document
+		}
+		d.Live = d.Live || document.Sets(fieldpath.Fields("status")) || document.Sets(fieldpath.Fields("metadata", "uid"))
 		o := d.object(document, flags)
 		switch i, known := 0, false; {
 		case o == nil:
 			if _, ok := document.Object.(*corev1.ConfigMap); ok {
-				d.snapshots = append(d.snapshots, document)
+				d.snapshots, d.Live = append(d.snapshots, document), true
 			}
 			if document.ID.Kind == workloadKind && strings.HasPrefix(document.APIVersion, kueueGroup+"/") {
 				d.Workloads = append(d.Workloads, document)
 				continue
 			}
-			d.Input.Add(document, false)
+			if document.Object != nil {
+				d.Input.AddLast(document)
+			} else {
+				d.Input.Add(document, false)
+			}
 			continue
 		case o.ID.Name != "":
 			if i, known = at[o.ID]; known {
@@ -142,19 +158,9 @@ func Read(s workspace.Source, flags workspace.Flags, path string) *Dump {
 	return d
 }
 
-// unreadable returns the errors in files. It omits the fields, versions and kinds that a newer cluster may have.
+// unreadable returns the errors for which an object cannot be read. Others were reported when the state was new.
 func unreadable(found finding.List) finding.List {
-	var errs finding.List
-	for _, f := range found {
-		switch f.Code {
-		case codes.UnknownField, codes.UnknownVersion, codes.UnknownKind:
-		default:
-			if f.Severity >= finding.Error {
-				errs = append(errs, f)
-			}
-		}
-	}
-	return errs
+	return found.Of(codes.Syntax, codes.Unreadable, codes.WrongType, codes.AmbiguousWord).Where(func(f finding.Finding) bool { return f.Severity >= finding.Error })
 }
 
 // object decodes an object of a family, or returns nil for another kind. It ignores unknown fields, which a newer cluster may have.
@@ -176,6 +182,9 @@ func (d *Dump) object(document *manifest.Document, flags workspace.Flags) *Objec
 		o.Value = job
 	} else if err := o.decode(); err != nil {
 		o.Broken = true
+		if document.Broken {
+			return o // a finding says why
+		}
 		message := "the object cannot be decoded"
 		if errors.Is(err, errMany) {
 			message = fmt.Sprintf("Too many: a map or a list of the object must have at most %d items", mostItems)

@@ -32,7 +32,7 @@ type Render struct {
 	ComposeAs  string
 	Queued     []string // the paths of --flavors
 	Assigned   []string // the values of --flavor
-	Observed   string   // the dump of a cluster
+	Old, Git   string   // the state before
 	Force      []string
 	Severity   []string
 	Color      Color
@@ -85,8 +85,14 @@ func (flags Render) Parse() (manifest.Format, render.Options, error) {
 	if flags.As == "stored" {
 		opts.As = render.Stored
 	}
-	if flags.Observed != "" && (flags.To != "jobset" && flags.To != "jobs" || flags.As == "stored" || flags.ComposeAs != "" || flags.For == ForApply || flags.For == ForRuntime) {
-		return 0, opts, errors.New("--observed renders a JobSet or Jobs as stored, --to=jobset or --to=jobs: leave --as, --for and --compose-as out; Pods that exist never change, and others follow their Job")
+	switch {
+	case flags.Old != "" && flags.Git != "":
+		return 0, opts, errors.New("--git and --old exclude each other: use one of the two")
+	case (flags.Old != "" || flags.Git != "") && flags.Builds():
+		return 0, opts, errors.New("--old and --git render no builds: build first, and name the files")
+	}
+	if (flags.Old != "" || flags.Git != "") && (flags.To != "jobset" && flags.To != "jobs" || flags.As == "stored" || flags.ComposeAs != "" || flags.For == ForApply || flags.For == ForRuntime) {
+		return 0, opts, errors.New("--old and --git render a JobSet or Jobs as stored, --to=jobset or --to=jobs: leave --as, --for and --compose-as out; Pods that exist never change, and others follow their Job")
 	}
 	if opts.FeatureGates, err = ParseFeatureGates(flags.FeatureGates); err != nil {
 		return 0, opts, err

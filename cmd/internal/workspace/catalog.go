@@ -26,10 +26,13 @@ type Catalog struct {
 	reporter
 	flags    Flags
 	settings *Settings
-	Broken   map[fieldpath.Object]bool   // runtimes that exist but cannot be decoded
-	runtimes map[string]*render.Runtimes // by the version of the release
-	sources  map[released]*RuntimeSource // by the runtime, or by the TrainJob of a snapshot
-	built    map[fieldpath.Object]bool   // the runtimes of a build
+	Broken   map[fieldpath.Object]bool           // runtimes that exist but cannot be decoded
+	runtimes map[string]*render.Runtimes         // by the version of the release
+	sources  map[released]*RuntimeSource         // by the runtime, or by the TrainJob of a snapshot
+	built    map[fieldpath.Object]bool           // the runtimes of a build
+	beside   *Catalog                            // of another state of the objects, or nil
+	lasting  bool                                // the runtimes of the other state still exist
+	kept     map[fieldpath.Object]*RuntimeSource // with which TrainJobs began
 
 	lock     sync.Mutex // guards the rest
 	resolved map[resolution]*RuntimeSource

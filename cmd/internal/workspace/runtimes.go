@@ -85,6 +85,9 @@ func (c *Catalog) Earlier(j Job) legacy.Earlier {
 // runtimes that hold the source, or lack it.
 func (c *Catalog) source(j Job) (*RuntimeSource, string) {
 	api, version := j.Document.API(), versionOf(j.Document)
+	if kept := c.kept[render.ObjectOf(j.TrainJob)]; kept != nil && j.Release().Or().RuntimeRead == release.RuntimeSnapshot {
+		return c.derive(j, c.as(kept, api)), version
+	}
 	for _, version := range c.versions(version) {
 		for _, id := range []fieldpath.Object{render.ObjectOf(j.TrainJob), render.RuntimeOf(j.TrainJob)} {
 			if source := c.sources[released{version, id}]; source != nil {
@@ -98,7 +101,49 @@ func (c *Catalog) source(j Job) (*RuntimeSource, string) {
 	if c.Broken[render.RuntimeOf(j.TrainJob)] {
 		return nil, version
 	}
+	if other := c.besideOf(j); other != nil {
+		return c.derive(j, c.as(other, api)), version
+	}
 	return c.derive(j, c.stockRuntime(j)), version
+}
+
+// Beside tells the runtimes of another state of the objects. They come before those that a release ships. If they still exist, they also
+// stand for runtimes that this state lacks.
+func (c *Catalog) Beside(other *Catalog, exist bool) { c.beside, c.lasting = other, exist }
+
+// KeepFor tells the runtime with which a TrainJob began. A release that takes snapshots uses it.
+func (c *Catalog) KeepFor(id fieldpath.Object, source *RuntimeSource) {
+	if c.kept == nil {
+		c.kept = map[fieldpath.Object]*RuntimeSource{}
+	}
+	c.kept[id] = source
+}
+
+// besideOf returns the source of a TrainJob's runtime in the other state, or nil.
+func (c *Catalog) besideOf(j Job) *RuntimeSource {
+	if c.beside == nil || !c.lasting && c.stockRuntime(j) == nil {
+		return nil
+	}
+	if snapshot := c.beside.Named(render.ObjectOf(j.TrainJob)); snapshot != nil {
+		return snapshot
+	}
+	return c.beside.Named(render.RuntimeOf(j.TrainJob))
+}
+
+// Lacks reports whether neither state has the runtime that a TrainJob names, and no release ships it. The TrainJob may have a snapshot of it.
+func (c *Catalog) Lacks(j Job) bool {
+	id := render.RuntimeOf(j.TrainJob)
+	return c.Named(id) == nil && (c.beside == nil || c.beside.Named(id) == nil) && c.stockRuntime(j) == nil
+}
+
+// HasRuntimes reports whether the inputs have runtimes, besides snapshots.
+func (c *Catalog) HasRuntimes() bool {
+	for at := range c.sources {
+		if IsRuntime(at.Object) {
+			return true
+		}
+	}
+	return false
 }
 
 // as returns the source as an API reads it. A snapshot is the controller's own, and stays.
@@ -237,6 +282,18 @@ func (c *Catalog) AddRuntime(d *manifest.Document) (source *RuntimeSource, kept 
 		c.setDefaults(source.spec, d.Sets)
 	}
 	return source, c.put(id, source, false)
+}
+
+// AddLast adds a runtime or a snapshot for a rendering. It replaces an earlier one of its name, as after kubectl apply.
+func (c *Catalog) AddLast(d *manifest.Document) {
+	id, source := c.read(d)
+	if source.spec == nil {
+		return
+	}
+	if source.Snapshot == nil {
+		c.setDefaults(source.spec, d.Sets)
+	}
+	c.put(id, source, true)
 }
 
 // AddText adds a runtime or a snapshot for its text, without the decoded object. It also counts a runtime that cannot be decoded. If last

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -26,7 +25,6 @@ import (
 type checkFlags struct {
 	workspace.Flags
 	old, git   string
-	observed   string // the dump of a cluster
 	recreate   bool
 	onConflict string
 	force      []string
@@ -49,7 +47,7 @@ type checkFlags struct {
 func Command(p *host.Program) *cobra.Command {
 	var flags checkFlags
 	cmd := &cobra.Command{
-		Use:   "check PATH... [-k DIR]... [-r PATH]... [--patch [NAME=]FILE]... [--git REV | --old PATH | --observed DUMP] [flags]",
+		Use:   "check PATH... [-k DIR]... [-r PATH]... [--patch [NAME=]FILE]... [--git REV | --old PATH] [flags]",
 		Short: "Check whether the cluster accepts TrainJobs, runtimes and JobSets, and can run them",
 		Long: `Check whether the cluster accepts TrainJobs, runtimes and JobSets, and can run them. The command reports all
 findings of admission, the controllers and the API server at once, from the TrainJob to its Pods, each at its
@@ -79,8 +77,9 @@ the other files. A finding names the build, and its place in the sources. docs/b
 
 With --old, an object in both states is an update of the old one, and an object that is only new is created.
 The patches of --patch and of the policy belong to both states. Without a status, an old TrainJob that is not
-suspended counts as having active Pods. --observed is --old for a cluster: the controllers go on from the objects
-of its dump. The findings include what never takes effect. docs/observed.md has the details.
+suspended counts as having active Pods. PATH may be a dump of a cluster: objects with a status say what runs, the
+controllers go on from the objects that they made, and the findings include what never takes effect. docs/old.md has
+the details.
 
 The report goes to standard output, a summary to standard error.
 
@@ -98,8 +97,8 @@ Exit status: 0 no finding is an error; 1 a finding is an error; 2 usage, input o
   trainweld check jobs/ -r runtimes/ --old ../main/jobs
 
   # What a cluster rejects, and what never reaches the objects that exist
-  kubectl get trainjobs,jobsets,jobs,configmaps -A -o yaml --show-managed-fields > dump.yaml
-  trainweld check jobs/ -r runtimes/ --observed dump.yaml
+  kubectl get trainjobs,trainingruntimes,clustertrainingruntimes,jobsets,jobs,configmaps -A -o yaml --show-managed-fields > dump.yaml
+  trainweld check jobs/ -r runtimes/ --old dump.yaml
 
   # For GitHub's code scanning; managers may overlap, and idle patches are no matter
   trainweld check jobs/ -r runtimes/ -o sarif --on-conflict=last --severity TW541=off > findings.sarif
@@ -118,8 +117,6 @@ Exit status: 0 no finding is an error; 1 a finding is an error; 2 usage, input o
 			switch {
 			case cmd.Flags().Changed("old") && flags.old == "":
 				return exit.Usage(errors.New("--old: an empty path: give it a file or a directory"))
-			case cmd.Flags().Changed("observed") && flags.observed == "":
-				return exit.Usage(errors.New("--observed: an empty path: name the dump of a cluster"))
 			case cmd.Flags().Changed("git") && flags.git == "":
 				return exit.Usage(errors.New("--git: no revision; name a branch, a tag or a commit"))
 			}
@@ -129,8 +126,7 @@ Exit status: 0 no finding is an error; 1 a finding is an error; 2 usage, input o
 	f := cmd.Flags()
 	option.AddInputs(f, &flags.Flags, "check a file, directory, glob or -, as a PATH (repeatable)", option.LaidOver)
 	option.AddBuilds(f, &flags.Flags)
-	f.StringVar(&flags.old, "old", "", "a file or directory with the state before: judge the change from there")
-	f.StringVar(&flags.observed, "observed", "", "a dump of kubectl get -o yaml: judge the change from there, with the objects that controllers made")
+	f.StringVar(&flags.old, "old", "", "the state before, from a file, a directory or a dump of kubectl get -o yaml: judge the change from there")
 	f.StringVar(&flags.git, "git", "", "report only findings that this revision of git lacks; REV..REV and REV...REV compare revisions")
 	option.AddRecreate(f, &flags.recreate)
 	option.AddOnConflict(cmd, &flags.onConflict, "fail", "fail, an error where managers disagree, or last, a warning, and the last patch wins as in the cluster")
@@ -154,8 +150,8 @@ func run(p *host.Program, flags checkFlags) error {
 	if err != nil {
 		return exit.Usage(err)
 	}
-	if (flags.old != "" || flags.observed != "") && flags.Builds() {
-		return exit.Usage(errors.New("--old and --observed have no builds: compare with a revision, --git, or build first, and name the files"))
+	if flags.old != "" && flags.Builds() {
+		return exit.Usage(errors.New("--old has no builds: compare with a revision, --git, or build first, and name the files"))
 	}
 	if flags.flavors != nil {
 		return runFlavors(p, flags, levels)
@@ -205,14 +201,13 @@ func (flags checkFlags) parse() (option.Severities, render.OnConflict, error) {
 	if err := cmp.Or(option.KnownFormat(flags.format), errRule, errGates, errLevels); err != nil {
 		return nil, 0, err
 	}
-	states := slices.DeleteFunc([]string{flags.git, flags.old, flags.observed}, func(s string) bool { return s == "" })
 	switch {
-	case len(states) > 1:
-		return nil, 0, errors.New("--git, --old and --observed exclude each other: use one of them")
+	case flags.git != "" && flags.old != "":
+		return nil, 0, errors.New("--git and --old exclude each other: use one of the two")
 	case flags.recreate && flags.old == "" && flags.git == "":
 		return nil, 0, errors.New("--recreate has no effect without an old state: add --git or --old, or remove it")
-	case flags.old == manifest.Stdin || flags.observed == manifest.Stdin:
-		return nil, 0, errors.New("--old, --observed: name a file or a directory; only the new state may come from standard input")
+	case flags.old == manifest.Stdin:
+		return nil, 0, errors.New("--old: name a file or a directory; only the new state may come from standard input")
 	}
 	return levels, onConflict, cmp.Or(flags.color.Check(flags.format), option.CheckDefinitions(flags.definitions), flags.CheckPaths())
 }

@@ -32,8 +32,8 @@ func runFlavors(p *host.Program, flags checkFlags, levels option.Severities) err
 	switch {
 	case flags.format != "text" && flags.format != "json":
 		return exit.Usage(fmt.Errorf("--flavors writes text or json, not %s", flags.format))
-	case flags.git != "" || flags.old != "" || flags.observed != "" || flags.Builds():
-		return exit.Usage(errors.New("--flavors has no effect on --git, --old, --observed and builds: use one of the two"))
+	case flags.git != "" || flags.old != "" || flags.Builds():
+		return exit.Usage(errors.New("--flavors has no effect on --git, --old and builds: use one of the two"))
 	}
 	q, found, err := pipeline.ReadQueue(p, flags.Flags, flags.flavors, nil)
 	if err != nil {

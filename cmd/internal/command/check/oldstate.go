@@ -2,10 +2,9 @@ package check
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync/atomic"
-
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
 	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/cmd/internal/live"
@@ -18,7 +17,7 @@ import (
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
-// oldState holds the objects before a change, from --old, a cluster or a revision. A nil one is empty.
+// oldState holds the objects before a change, from --old or a revision. A nil one is empty.
 type oldState struct {
 	runner   *runner
 	in       *workspace.Input
@@ -26,83 +25,39 @@ type oldState struct {
 	runtimes *admittedRuntimes
 	rejected map[fieldpath.Object]bool // the objects of a revision that the cluster rejects, so that it lacks them
 	first    *manifest.Document        // of --old
-	dump     *live.Dump                // of --observed
+	isLive   bool                      // a cluster has the objects
+	dump     *live.Dump                // of a cluster, with what its controllers made; or nil
 	// met is set once an old object is among the new objects.
 	met atomic.Bool
 }
 
-// readOldState reads the old state. It reports unreadable files only: other findings were reported when the state was new.
+// readOldState reads the old state: files, a directory, or the dump of a cluster. It reports what cannot be read only: other findings
+// were reported when the state was new.
 func readOldState(p *host.Program, j *runner) *oldState {
-	if j.flags.observed != "" {
-		return readObserved(p, j)
-	}
 	if j.flags.old == "" {
 		return nil
 	}
-	flags := j.flags.Flags
-	flags.Selector = nil // a label may be new
-	in := workspace.New(flags)
-	in.Step = j.progress.Step
-	s := &oldState{in: in, objects: map[fieldpath.Object]*manifest.Document{}, runtimes: &admittedRuntimes{}}
-	in.ReadFiles(p, []string{j.flags.old}, func(d workspace.Decoded) {
-		unreadable := map[objectID]bool{}
-		for _, f := range d.Findings {
-			switch f.Code {
-			case codes.Syntax, codes.Unreadable:
-				in.Findings = append(in.Findings, f)
-			case codes.WrongType, codes.AmbiguousWord:
-				if f.Severity == finding.Error {
-					in.Findings = append(in.Findings, f)
-					unreadable[objectID{f.Position.File, f.Object.Kind, f.Object.Name}] = true
-				}
-			}
-		}
-		for _, document := range d.Documents {
-			if !unreadable[objectID{document.File, document.ID.Kind, document.ID.Name}] {
-				s.add(document)
-			}
-			document.Object = nil
-		}
-	})
-	j.in.Findings = append(j.in.Findings, in.Findings...)
-	j.in.AddLines(in.Lines)
-	return s
-}
-
-// readObserved reads the old state from the dump of a cluster.
-func readObserved(p *host.Program, j *runner) *oldState {
-	dump := live.Read(p, j.flags.Flags, j.flags.observed)
+	dump := live.Read(p, j.flags.Flags, j.flags.old)
 	j.in.Findings = append(append(j.in.Findings, dump.Findings...), dump.UnreadWorkloads()...)
 	j.in.AddLines(dump.Input.Lines)
-	if dump.Findings.Err() != nil {
-		return nil // the objects are unknown
+	s := &oldState{in: dump.Input, objects: map[fieldpath.Object]*manifest.Document{}, runtimes: &admittedRuntimes{}}
+	if dump.Live && dump.Findings.Err() != nil {
+		return s // what runs is unknown
 	}
-	s := &oldState{in: dump.Input, objects: map[fieldpath.Object]*manifest.Document{}, runtimes: &admittedRuntimes{}, dump: dump}
 	for _, f := range dump.Families {
 		for _, o := range []*live.Object{f.TrainJob, f.JobSet} {
 			if o != nil && !o.Broken {
-				s.objects[o.ID] = o.Document
+				s.objects[j.in.ID(o.Document)] = o.Document
 			}
 		}
 	}
+	s.isLive = dump.Live
+	if dump.Live && dump.Kinds[workspace.JobSetKind] && !j.flags.recreate {
+		s.dump = dump
+	} else {
+		s.first = dump.First
+	}
 	return s
-}
-
-func (s *oldState) add(d *manifest.Document) {
-	switch id := s.in.ID(d); {
-	case d.Object == nil && !d.Broken:
-		return
-	case id.Kind == trainer.TrainJobKind, id.Kind == workspace.JobSetKind:
-		s.objects[id] = d
-	default:
-		source, _ := s.in.AddText(d, true)
-		if source == nil {
-			return
-		}
-	}
-	if s.first == nil {
-		s.first = d
-	}
 }
 
 // runtimeFields returns the fields of a runtime's old state, or nil if there is none.
@@ -183,9 +138,30 @@ func (s *oldState) input(ctx context.Context, in admission.Input, job workspace.
 	named := workspace.Job{TrainJob: workspace.Outline(fields, job.Namespace), Document: d}
 	old.TrainJob, old.Layers, old.Earlier, old.Runtime = fields, named.Layers(), s.in.Earlier(named), nil
 	if source := s.in.SourceOf(named); source != nil {
-		old.Runtime = s.admit(ctx, s.runtimes.of(source), render.RuntimeOf(named.TrainJob))
+		admitted := s.runtimes.of(source)
+		admitted.isStored = admitted.isStored || s.isLive
+		old.Runtime = s.admit(ctx, admitted, render.RuntimeOf(named.TrainJob))
 	}
 	return old
+}
+
+// missingRuntime reports a TrainJob of the old state whose runtime neither state has. The Trainer's webhook asks for it at each update, and
+// its controller renders by the snapshot.
+func (s *oldState) missingRuntime(in *workspace.Input, job workspace.Job) *finding.Finding {
+	id := render.ObjectOf(job.TrainJob)
+	if s == nil || !s.isLive || s.objects[id] == nil || !in.Lacks(job) {
+		return nil
+	}
+	ref := fieldpath.Fields("spec", "runtimeRef")
+	f := &finding.Finding{
+		Code: codes.NoRuntime, Severity: finding.Warning, Object: id, Path: ref, Position: job.Document.Position(ref),
+		Message: fmt.Sprintf("Not found: %s: without it, the webhook rejects every update of the TrainJob, also one that resumes it", render.RuntimeOf(job.TrainJob)),
+		Remedy:  finding.Remedy{Text: "create the runtime again, or add it to the dump or by -r"},
+	}
+	if s.in.HasRuntimes() { // they were asked for
+		f.Severity = finding.Error
+	}
+	return f
 }
 
 // admit admits an old runtime as a creation. It drops the findings, which were reported when the runtime was new.

@@ -104,8 +104,12 @@ func newRunner(p *host.Program, flags checkFlags, onConflict render.OnConflict, 
 		j.in.Findings = append(j.in.Findings, d.Findings.Where(func(f finding.Finding) bool { return f.Object.Name == "" })...)
 		j.record(d, false)
 	})
-	if j.oldState != nil && j.oldState.dump != nil {
-		j.oldState.dump.Keep(j.in)
+	if before := j.oldState; before != nil {
+		j.in.Beside(before.in.Catalog, before.isLive)
+		before.in.Beside(j.in.Catalog, true)
+		if before.dump != nil {
+			before.dump.Keep(j.in)
+		}
 	}
 	j.in.ReadPatches(p)
 	j.in.Findings = j.in.WithoutPatchFiles(j.in.Findings)
@@ -209,7 +213,7 @@ func (j *runner) trainJob(ctx context.Context, d *manifest.Document) finding.Lis
 	if admitted != nil {
 		in.Runtime, _ = j.admit(ctx, admitted, render.RuntimeOf(job.TrainJob))
 		admitted.named.Store(true)
-		if live := j.in.Named(render.RuntimeOf(job.TrainJob)); admitted.Snapshot != nil && live != nil {
+		if live := j.liveOf(job); admitted.Snapshot != nil && live != nil {
 			in.Live, _ = j.admit(ctx, j.runtimes.of(live), fieldpath.Object{})
 		}
 	}
@@ -217,6 +221,11 @@ func (j *runner) trainJob(ctx context.Context, d *manifest.Document) finding.Lis
 	workspace.LastWins(found, j.onConflict)
 	if admitted != nil && admitted.Base() != nil { // the runtime's own findings are those of the patches, and the cluster accepts the base
 		found = slices.DeleteFunc(found, func(f finding.Finding) bool { return f.Code == codes.RuntimeRejected })
+	}
+	if admitted != nil && admitted.Snapshot != nil {
+		if deleted := j.oldState.missingRuntime(j.in, job); deleted != nil {
+			found = append(found, *deleted)
+		}
 	}
 	switch {
 	case missing != nil:

@@ -2,7 +2,6 @@ package check
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -11,6 +10,7 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/admission"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
@@ -21,6 +21,8 @@ type admittedRuntime struct {
 	*workspace.RuntimeSource
 	// named is set once a TrainJob names the runtime.
 	named atomic.Bool
+	// isStored tells that a cluster has the runtime, so that it was accepted.
+	isStored bool
 
 	once    sync.Once
 	runtime *admission.Runtime // nil if the fields are not a valid runtime
@@ -91,6 +93,30 @@ func (j *runner) runtimeOf(job workspace.Job) (*admittedRuntime, *finding.Findin
 	return j.runtimes.of(source), nil
 }
 
+// liveOf returns the runtime in the cluster of a TrainJob with a snapshot of it, or nil.
+func (j *runner) liveOf(job workspace.Job) *workspace.RuntimeSource {
+	id := render.RuntimeOf(job.TrainJob)
+	if live := j.in.Named(id); live != nil || j.oldState == nil || !j.oldState.isLive {
+		return live
+	}
+	return j.oldState.in.Named(id)
+}
+
+// isStored reports whether a cluster has a runtime: it is a snapshot, of the old state alone, or of a dump that is read for runtimes only.
+func (j *runner) isStored(admitted *admittedRuntime, fields map[string]any) bool {
+	if admitted.isStored || admitted.Snapshot != nil {
+		return true
+	}
+	if admitted.Stock || admitted.Base() != nil {
+		return false
+	}
+	if j.oldState != nil && j.in.Named(j.in.ID(admitted.Document)) == nil {
+		return true
+	}
+	metadata, _ := fields["metadata"].(map[string]any)
+	return metadata["uid"] != nil && !slices.ContainsFunc(j.own, func(own *admittedRuntime) bool { return own.Document == admitted.Document })
+}
+
 // admit runs a runtime through admission, as an update if its old state is known. Like the Trainer, it treats a snapshot as
 // the runtime that its TrainJob names.
 func (j *runner) admit(ctx context.Context, admitted *admittedRuntime, named fieldpath.Object) (*admission.Runtime, finding.List) {
@@ -100,6 +126,10 @@ func (j *runner) admit(ctx context.Context, admitted *admittedRuntime, named fie
 			return // decoding has reported the error
 		}
 		r := admitted.Document.API().Release()
+		if j.isStored(admitted, fields) {
+			admitted.runtime = admission.StoredRuntime(ctx, r, fields, j.flags.Namespace)
+			return
+		}
 		if old := j.oldState.runtimeFields(j.in.ID(admitted.Document), admitted.Document.API()); old != nil && admitted.Snapshot == nil {
 			admitted.runtime, admitted.found = admission.UpdateRuntime(ctx, r, old, fields, j.flags.Namespace)
 			if created, rejected := admission.AdmitRuntime(ctx, r, fields, j.flags.Namespace); admitted.found.Err() != nil && rejected.Err() == nil && created != nil {
@@ -114,7 +144,7 @@ func (j *runner) admit(ctx context.Context, admitted *admittedRuntime, named fie
 
 // checkRuntime returns the findings on a runtime itself, with their positions.
 func (j *runner) checkRuntime(ctx context.Context, admitted *admittedRuntime) finding.List {
-	runtime, all := j.admit(ctx, admitted, fieldpath.Object{})
+	_, all := j.admit(ctx, admitted, fieldpath.Object{})
 	found := make(finding.List, len(all))
 	copy(found, all)
 	for i := range found {
@@ -122,9 +152,6 @@ func (j *runner) checkRuntime(ctx context.Context, admitted *admittedRuntime) fi
 		f.Position = admitted.Position(f.Path)
 		for c := range f.Claims {
 			f.Claims[c].Position = admitted.Position(f.Claims[c].Source)
-		}
-		if admitted.Snapshot != nil && runtime != nil {
-			f.Message = fmt.Sprintf("%s; the runtime is the snapshot of its TrainJob", f.Message)
 		}
 	}
 	if base := admitted.Base(); base != nil {

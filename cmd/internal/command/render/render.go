@@ -81,8 +81,10 @@ failed; 130 and 143 interrupted by SIGINT and SIGTERM, with nothing written to -
 				return exit.Usage(errors.New("--prune needs --output-dir: name a directory"))
 			case flags.ExitCode && flags.OutputDir == "":
 				return exit.Usage(errors.New("--exit-code needs --output-dir: name a directory"))
-			case cmd.Flags().Changed("observed") && flags.Observed == "":
-				return exit.Usage(errors.New("--observed: an empty path: name a file, a directory or -"))
+			case cmd.Flags().Changed("old") && flags.Old == "":
+				return exit.Usage(errors.New("--old: an empty path: name a file, a directory or -"))
+			case cmd.Flags().Changed("git") && flags.Git == "":
+				return exit.Usage(errors.New("--git: no revision; name a branch, a tag or a commit"))
 			}
 			return run(p, flags)
 		},
@@ -101,7 +103,8 @@ failed; 130 and 143 interrupted by SIGINT and SIGTERM, with nothing written to -
 	f.StringVar(&flags.ComposeAs, "compose-as", "", "write the patch of this manager that gives the TrainJob the values of the policy's rules, instead of objects: docs/policy.md")
 	f.Var((*option.Paths)(&flags.Queued), "flavors", "read ResourceFlavors and Workloads of Kueue: admit each TrainJob by its Workload, or by --flavor (repeatable)")
 	f.StringArrayVar(&flags.Assigned, "flavor", nil, "admit the Pod set to the ResourceFlavor of --flavors: PODSET=FLAVOR (repeatable)")
-	f.StringVar(&flags.Observed, "observed", "", "render the objects in this `DUMP` of a cluster as the controllers change them, instead of new ones (docs/observed.md)")
+	f.StringVar(&flags.Old, "old", "", "render the objects that exist as the controllers change them, from the state before: a file, a directory or a dump of kubectl get -o yaml (docs/old.md)")
+	f.StringVar(&flags.Git, "git", "", "like --old, with the state before in this revision of git; REV..REV and REV...REV compare revisions")
 	option.AddForceManager(p, cmd, &flags.Force, &flags.Flags)
 	option.AddTrainerVersion(cmd, &flags.Release)
 	f.BoolVar(&flags.Secrets, "generate-secrets", false, "generate the controller's Secrets: MPI's SSH keys, Flux's certificate; new ones on every run")

@@ -10,11 +10,10 @@ import (
 	"sync"
 	"sync/atomic"
 
-	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
-
 	"github.com/trainweld/trainweld/cmd/internal/build"
 	"github.com/trainweld/trainweld/cmd/internal/exit"
 	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/live"
 	"github.com/trainweld/trainweld/cmd/internal/option"
 	"github.com/trainweld/trainweld/cmd/internal/output"
 	"github.com/trainweld/trainweld/cmd/internal/outputname"
@@ -28,7 +27,6 @@ import (
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
-	"github.com/trainweld/trainweld/render/release"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
@@ -44,7 +42,7 @@ type renderRun struct {
 	progress *host.Progress
 	in       *workspace.Input
 	queue    *pipeline.Queue
-	dump     observedDump // nil without --observed
+	old      *live.Dump // the state before, or nil
 	encoders sync.Pool
 	spool    output.Spool
 	// The rendered TrainJobs in their order, then the JobSets.
@@ -54,13 +52,6 @@ type renderRun struct {
 	err      error
 	pods     atomic.Int64 // the number of Pods so far
 	derives  atomic.Bool  // whether a TrainJob has extended patches
-}
-
-// observedDump has the objects of a cluster. A browser has none, and its program does not link what they need.
-type observedDump interface {
-	Keep(*workspace.Input)
-	// objects returns the JobSet of a TrainJob, or its Jobs, as the controllers change them. It returns nil after an error.
-	objects(j workspace.Job, r *release.Release, applied *jobset.JobSet, isJobSet bool) (finding.List, []any)
 }
 
 // rendered is the result of one TrainJob, or of a JobSet of the input.
@@ -108,10 +99,11 @@ func run(p *host.Program, flags option.Render) error {
 	if r.queue, queued, err = pipeline.ReadQueue(p, flags.Flags, flags.Queued, flags.Assigned); err != nil {
 		return exit.Usage(err)
 	}
-	if flags.Observed != "" {
-		var unread finding.List
-		if r.dump, unread, err = readDump(p, flags.Flags, flags.Observed, r.queue); err != nil {
-			return exit.Usage(err)
+	if flags.Old != "" || flags.Git != "" {
+		unread, done, err := r.readOld()
+		defer done()
+		if err != nil {
+			return err
 		}
 		queued = append(queued, unread...)
 	}
@@ -185,8 +177,8 @@ func (r *renderRun) render() (finding.List, error) {
 func (r *renderRun) part(part workspace.Flags) finding.List {
 	r.in = workspace.New(part)
 	r.in.Step = r.progress.Step
-	if r.dump != nil {
-		r.dump.Keep(r.in)
+	if r.old != nil {
+		r.old.Keep(r.in)
 	}
 	r.in.NoNotes = !r.flags.ShowNotes && len(r.levels) == 0 // a note may become a warning
 	f := workspace.NewStream(r.p, r.in)
@@ -283,8 +275,8 @@ func (r *renderRun) trainJob(j workspace.Job) (finding.List, iter.Seq2[any, erro
 		more, objects := r.derived(j)
 		return r.leveled(append(found, more...), true), output.Each(objects), nil, 0
 	}
-	if r.dump != nil && out.JobSet != nil && found.Err() == nil {
-		more, objects := r.dump.objects(j, r.podsOf(j).Release, out.JobSet, r.flags.To == "jobset")
+	if r.old != nil && out.JobSet != nil && found.Err() == nil {
+		more, objects := r.changed(j, out.JobSet)
 		return r.leveled(append(found, more...), objects != nil), output.Each(objects), nil, 0
 	}
 	found = r.leveled(found, out.JobSet != nil)

@@ -82,7 +82,7 @@ func (p Program) predict(dir string, files, dump []Object) (Object, error) {
 	slices.Sort(names)
 	var all []Object
 	for _, to := range []string{"jobset", "jobs"} {
-		out, err := p.run("render", "-f", names[0], "--observed", names[1], "--on-conflict=last", "--to="+to)
+		out, err := p.run("render", "-f", names[0], "--old", names[1], "--on-conflict=last", "--to="+to)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %s", err, out)
 		}
