@@ -27,7 +27,7 @@ in = cd $(1) && GOWORK=off go
 FUZZ := cmd/internal/fuzz
 ALONE := $(addprefix $(FUZZ)/,upstream trainingoperator strategic operators crds kueue) $(ORACLES) cmd/internal/hosts cmd/internal/packaging cmd/internal/bench
 
-.PHONY: help nightly build release tag test test-long test-growth test-race test-upstream test-releases oracles test-hosts test-pages differential lint vulnerabilities apidiff bench measure fuzz soak mutants demo generate
+.PHONY: help nightly build release tag test test-long test-growth test-race test-upstream test-releases oracles test-hosts test-pages differential lint vulnerabilities apidiff bench measure fuzz soak demo generate
 
 # The first target. A target with a description is in the list.
 help: ## this list
@@ -63,7 +63,6 @@ test: ## the tests, with a twentieth of the random cases
 	go test -vet=off -ldflags=-w -timeout 0 work
 	@echo "make test ran the golden cases of internal/testdata/policies, and the tests of each package with a twentieth of the random cases. It did not run:"
 	@$(MAKE) -s help | grep -E 'make test-|make lint'
-	@python3 -c 'import yaml' 2>/dev/null || echo "  cmd/internal/conformance/runner.py  this machine lacks python3 with PyYAML (Debian's python3-yaml)"
 
 # The tests at full length, for the night.
 test-long: ## all random cases, and the tests that take long
@@ -77,7 +76,7 @@ test-growth: ## the growth of each command with its input
 # the program over many inputs, one after the other, share none: make test has them.
 ALIKE := ^(TestAttacks|TestHostile|TestForeignFiles|TestNoNetworkNoPrograms|TestREADMECommands|TestBuild_Command.*|FuzzNames|FuzzCommands)$$
 test-race: ## what runs concurrently, with the race detector
-	TRAINWELD_CASES=100 go test -vet=off -timeout 0 $(RACE) -skip '$(ALIKE)' ./cmd/internal/conformance ./render/runtimepatch ./conflict ./cmd/golden ./cmd/internal/build ./cmd/internal/cli ./cmd/internal/output ./cmd/internal/parallel ./cmd/internal/workspace ./cmd/trainweld
+	TRAINWELD_CASES=100 go test -vet=off -timeout 0 $(RACE) -skip '$(ALIKE)' ./render/runtimepatch ./conflict ./cmd/golden ./cmd/internal/build ./cmd/internal/cli ./cmd/internal/output ./cmd/internal/parallel ./cmd/internal/workspace ./cmd/trainweld
 	TRAINWELD_CASES=100 go test -vet=off -timeout 0 $(RACE) -run '^(TestLaws|TestForce|TestHistory|TestChildHistory|TestManagedFields|TestMigrate|TestRewrite)$$' ./render/fuzz
 	go test -vet=off $(RACE) -run '^(TestPositionsFromManyGoroutines|TestInputs_Shared)$$' ./render/manifest ./render
 
@@ -101,9 +100,9 @@ test-releases: ## compare with the code of Trainer 2.0, 2.1 and 2.2
 			-run '$(RELEASED)' . -release $$release -jobsets $(JOBSETS)) || exit 1; \
 	done
 	$(MAKE) oracles
-	go run ./cmd/internal/conformance -children -warnings -exec bin/conform
+	go test -vet=off -count=1 -timeout 0 -run TestRecorded ./cmd/internal/recorded -program $(CURDIR)/bin/conform
 
-# The programs that answer the conformance suite with each release's own code.
+# The programs that answer the cases of cmd/internal/recorded with each release's own code.
 oracles:
 	rm -rf bin/oracles
 	for release in $(filter cmd/internal/fuzz/releases/%,$(ORACLES)); do \
@@ -191,20 +190,6 @@ fuzz: ## each fuzz target for FUZZTIME=30s
 soak: ## random commands for SOAK=1h
 	ulimit -v $(SOAKMEMORY) && TRAINWELD_SOAK=$(SOAK) go test -vet=off -count=1 -timeout 0 -v -run '^TestSoak$$' ./cmd/internal/cli
 
-# Changes of the conflicts and of the merge in one place, to see whether a test notices. Each of some 3,000 is killed, or accepted in
-# cmd/internal/fuzz/mutants/survivors.txt with a reason. They take a quarter of an hour. DEEP adds the tests that take long.
-MUTANTS = ./conflict ./merge
-# Guards of SECURITY.md. A changed one could end other processes, so each runs with processes of its own, which needs unshare of Linux.
-GUARDS = ./fieldpath/printable ./cmd/internal/ownfile ./cmd/internal/process ./cmd/internal/transaction
-# The files of package host that hold guards: the others show progress, and take as long.
-GUARDED = '^cmd/internal/host/(bounded|git|overlay|tree)[.]go'
-DEEP = false
-mutants: ## change one line at a time, and see whether a test notices
-	go run ./cmd/internal/fuzz/mutants -deep=$(DEEP) $(MUTANTS)
-	go run ./cmd/internal/fuzz/mutants -deep=$(DEEP) $(GUARDS)
-	go run ./cmd/internal/fuzz/mutants -deep=$(DEEP) -only $(GUARDED) ./cmd/internal/host
-	go run ./cmd/internal/fuzz/mutants -deep=$(DEEP) -only '^cmd/internal/build/(command|copy)[.]go' ./cmd/internal/build
-
 # The main job: two managers patch a TrainJob, and disagree about one field. The cluster lets the
 # last one win in silence; here the disagreement is named.
 demo: ## render the TrainJob of the quick start, which two managers patch
@@ -217,9 +202,8 @@ generate: ## the embedded definitions and the golden files
 	go test ./render/manifest ./cmd/internal/trainingjob ./render ./cmd/golden ./cmd/trainweld ./cmd/internal/report -update
 
 # What takes hours: for a machine that has the night.
-nightly: ## test-long, differential, fuzz, soak and mutants
+nightly: ## test-long, differential, fuzz and soak
 	$(MAKE) test-long
 	$(MAKE) differential
 	$(MAKE) fuzz
 	$(MAKE) soak
-	$(MAKE) mutants DEEP=true

@@ -88,7 +88,7 @@ type JobSet struct {
 	PriorityLabel PriorityLabel
 }
 
-// The values of the fields of a Release. Their words are stable: reports and the conformance suite show them.
+// The values of the fields of a Release. Their words are stable: reports and the recorded cases show them.
 type (
 	Overrides     string
 	MergeRoot     string

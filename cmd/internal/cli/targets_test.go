@@ -30,7 +30,6 @@ func readers() map[string]string {
 	return map[string]string{
 		"render/compose":                   "render/compose.FuzzLaws",
 		"conflict":                         ownText,
-		"cmd/internal/conformance":         "cmd/internal/conformance.FuzzArchive",
 		"merge":                            "render/fuzz.FuzzFieldsV1",
 		"fieldpath":                        "fieldpath.FuzzParsePath",
 		"cmd/internal/blameview":           "cmd/internal/live.FuzzRead",

@@ -1,9 +1,9 @@
-// Command conform answers the conformance suite with the code of each release of the Trainer:
+// Command conform answers the cases of cmd/internal/recorded with the code of each release of the Trainer:
 //
 //	make oracles
-//	go run ./cmd/internal/conformance -children -exec bin/conform
+//	go test -run TestRecorded ./cmd/internal/recorded -program $PWD/bin/conform -record
 //
-// It runs in the root of the repository, with the programs of the earlier releases in bin/oracles. With -record the runner writes the answers into the cases.
+// It runs in the root of the repository, with the programs of the earlier releases in bin/oracles. Without -record, the test compares.
 package main
 
 import (

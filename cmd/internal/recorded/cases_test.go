@@ -1,4 +1,4 @@
-package main
+package recorded
 
 import (
 	"bytes"
@@ -18,11 +18,11 @@ import (
 // archive is a file of cases.
 type archive struct {
 	file, comment string
-	cases         []*conformanceCase
+	cases         []*recordedCase
 }
 
-// conformanceCase is a TrainJob with its runtime, and what each release makes of it.
-type conformanceCase struct {
+// recordedCase is a TrainJob with its runtime, and what each release makes of it.
+type recordedCase struct {
 	behaviour, name string
 
 	input []byte
@@ -88,10 +88,10 @@ func parseArchive(file string, read *txtar.Archive) (*archive, error) {
 			return nil, fmt.Errorf("%s: name a file BEHAVIOUR/NAME/FILE", f.Name)
 		}
 		behaviour, name, part := parts[0], parts[1], parts[2]
-		at := slices.IndexFunc(a.cases, func(c *conformanceCase) bool { return c.behaviour == behaviour && c.name == name })
+		at := slices.IndexFunc(a.cases, func(c *recordedCase) bool { return c.behaviour == behaviour && c.name == name })
 		if at < 0 {
 			at = len(a.cases)
-			a.cases = append(a.cases, &conformanceCase{behaviour: behaviour, name: name, want: map[string]caseResult{}})
+			a.cases = append(a.cases, &recordedCase{behaviour: behaviour, name: name, want: map[string]caseResult{}})
 		}
 		c := a.cases[at]
 		ext := path.Ext(part)
@@ -134,7 +134,7 @@ func parseArchive(file string, read *txtar.Archive) (*archive, error) {
 }
 
 // String returns the name of the case in an archive.
-func (c *conformanceCase) String() string { return c.behaviour + "/" + c.name }
+func (c *recordedCase) String() string { return c.behaviour + "/" + c.name }
 
 // itemsOfList returns the items of a List.
 func itemsOfList(text []byte) ([]any, error) {
@@ -152,7 +152,7 @@ func itemsOfList(text []byte) ([]any, error) {
 }
 
 // objects returns the objects of the input.
-func (c *conformanceCase) objects() ([]any, error) {
+func (c *recordedCase) objects() ([]any, error) {
 	var all []any
 	for document := range bytes.SplitSeq(append([]byte("\n"), c.input...), []byte("\n---\n")) {
 		var item any
@@ -246,8 +246,7 @@ func listOf(items []any) map[string]any {
 }
 
 func sortedReleases(want map[string]caseResult) []string {
-	all, _ := releasesNamed("")
-	return slices.DeleteFunc(all, func(r string) bool {
+	return slices.DeleteFunc(releases(), func(r string) bool {
 		_, has := want[r]
 		return !has
 	})

@@ -1,11 +1,10 @@
-package main
+package recorded
 
 import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"slices"
@@ -25,34 +24,23 @@ import (
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
-// This file is trainweld's own answer: it renders a TrainJob as a release of the Trainer does. It shows how a program links the library. It
+// This file is trainweld's own answer: it renders a TrainJob as a release of the Trainer does. It
 // decodes by the API of a release, admits the runtime and the TrainJob, and renders.
 
 // definitions are read once for all answers.
 var definitions release.Definitions
 
-// serve answers one case, as the runner asks a program. It returns the exit status.
-func serve(args []string, in io.Reader, out, problems io.Writer) int {
-	flags := flag.NewFlagSet("answer", flag.ContinueOnError)
-	flags.SetOutput(problems)
-	name := flags.String("release", "", "the release of the Trainer")
-	if err := flags.Parse(args); err != nil {
-		return 2
+// own answers a case by the library.
+func own(name string, in io.Reader, out, problems io.Writer) (status int, err error) {
+	r, err := release.Parse(name)
+	if err != nil {
+		return 0, err
 	}
-	r, err := release.Parse(*name)
-	var rejected finding.List
-	if err == nil {
-		rejected, err = answer(r, in, out, problems)
+	rejected, err := answer(r, in, out, problems)
+	if rejected != nil {
+		return 1, nil
 	}
-	switch {
-	case err != nil:
-		fmt.Fprintln(problems, "conformance:", err)
-		return 2
-	case rejected != nil:
-		fmt.Fprintln(problems, rejected)
-		return 1
-	}
-	return 0
+	return 0, err
 }
 
 // answer writes the objects of a TrainJob and the warnings of the webhooks. If the release rejects an object, it returns the errors.

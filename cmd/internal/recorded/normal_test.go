@@ -1,4 +1,4 @@
-package main
+package recorded
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package main
+package recorded
 
 import (
 	"bytes"
@@ -6,44 +6,36 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"regexp"
+	"os/exec"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
 
 	gocmp "github.com/google/go-cmp/cmp"
-
-	"github.com/trainweld/trainweld/cmd/internal/process"
 )
 
 // caseRunner runs a program on the cases.
 type caseRunner struct {
 	program  program
 	releases []string
-	matching *regexp.Regexp
 	record   bool
-	children bool // compare the objects of the JobSet controller as well
-	warnings bool // compare whether the webhooks warn
 
 	mu       sync.Mutex
 	outcomes []releaseOutcome
 }
 
 // releaseOutcome is the result of a case on a release. Wrong is empty if it passes.
-type releaseOutcome struct {
-	behaviour, name, release string
-	wrong                    string
-}
+type releaseOutcome struct{ name, release, wrong string }
 
 // program answers a case of a release, and returns its exit status.
-type program func(args []string, in io.Reader, out, problems io.Writer) (status int, err error)
+type program func(release string, in io.Reader, out, problems io.Writer) (status int, err error)
 
-// started returns the program of a command line.
-func started(command []string) program {
-	return func(args []string, in io.Reader, out, problems io.Writer) (int, error) {
-		cmd := process.Named(command, args...)
-		cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, problems
+// started returns the program of a file, which runs in the root of the repository. It takes the release as --release 2.2.
+func started(file string) program {
+	return func(release string, in io.Reader, out, problems io.Writer) (int, error) {
+		cmd := exec.Command(file, "--release", release)
+		cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = "../../..", in, out, problems
 		err := cmd.Run()
 		if cmd.ProcessState != nil && cmd.ProcessState.Exited() {
 			return cmd.ProcessState.ExitCode(), nil
@@ -58,9 +50,6 @@ func (r *caseRunner) run(archives []*archive) {
 	slots := make(chan struct{}, runtime.NumCPU())
 	for _, a := range archives {
 		for _, c := range a.cases {
-			if !r.matching.MatchString(c.String()) {
-				continue
-			}
 			for _, release := range r.releases {
 				want, known := c.want[release]
 				if !known && !r.record {
@@ -70,18 +59,18 @@ func (r *caseRunner) run(archives []*archive) {
 					slots <- struct{}{}
 					defer func() { <-slots }()
 					got, err := r.ask(c, release)
-					r.done(c, releaseOutcome{c.behaviour, c.name, release, r.difference(want, got, err)}, got, err)
+					r.done(c, releaseOutcome{c.String(), release, r.difference(want, got, err)}, got, err)
 				})
 			}
 		}
 	}
 	wait.Wait()
 	slices.SortFunc(r.outcomes, func(a, b releaseOutcome) int {
-		return cmp.Or(strings.Compare(a.behaviour, b.behaviour), strings.Compare(a.name, b.name), strings.Compare(a.release, b.release))
+		return cmp.Or(strings.Compare(a.name, b.name), strings.Compare(a.release, b.release))
 	})
 }
 
-func (r *caseRunner) done(c *conformanceCase, o releaseOutcome, got caseResult, err error) {
+func (r *caseRunner) done(c *recordedCase, o releaseOutcome, got caseResult, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.record && err == nil {
@@ -101,25 +90,16 @@ func (r *caseRunner) difference(want, got caseResult, err error) string {
 		return "renders it, and the release refuses it"
 	case !want.Rejected && got.Rejected:
 		return "refuses it, and the release renders it"
-	case r.warnings && want.Warns && !got.Warns:
+	case want.Warns && !got.Warns:
 		return "does not warn, and the release does"
-	case r.warnings && !want.Warns && got.Warns:
+	case !want.Warns && got.Warns:
 		return "warns, and the release does not"
 	}
-	diff := gocmp.Diff(r.compared(normal(want.Items)), r.compared(got.Items))
+	diff := gocmp.Diff(byIdentity(normal(want.Items)), byIdentity(got.Items))
 	if diff == "" && got.Owners != nil {
 		diff = gocmp.Diff(want.Owners, ofManagers(want.Owners, got.Owners))
 	}
 	return diff
-}
-
-// compared returns the objects that count, by their identity.
-func (r *caseRunner) compared(items []any) map[string]any {
-	return byIdentity(slices.DeleteFunc(slices.Clone(items), func(item any) bool {
-		object, _ := item.(map[string]any)
-		kind, _ := object["kind"].(string)
-		return !r.children && slices.Contains([]string{"Job", "Service", "PersistentVolumeClaim", "Pod"}, kind)
-	}))
 }
 
 // ofManagers returns the entries of the wanted managers, in their order.
@@ -136,7 +116,7 @@ func ofManagers(want, got []managedFieldsEntry) []managedFieldsEntry {
 }
 
 // ask runs the program on a case.
-func (r *caseRunner) ask(c *conformanceCase, release string) (caseResult, error) {
+func (r *caseRunner) ask(c *recordedCase, release string) (caseResult, error) {
 	objects, err := c.objects()
 	if err != nil {
 		return caseResult{}, err
@@ -146,7 +126,7 @@ func (r *caseRunner) ask(c *conformanceCase, release string) (caseResult, error)
 		return caseResult{}, err
 	}
 	var out, problems bytes.Buffer
-	status, err := r.program([]string{"--release", release}, bytes.NewReader(input), &out, &problems)
+	status, err := r.program(release, bytes.NewReader(input), &out, &problems)
 	switch {
 	case err != nil:
 		return caseResult{}, err
@@ -165,33 +145,4 @@ func (r *caseRunner) ask(c *conformanceCase, release string) (caseResult, error)
 		got.Owners, err = ownersAfterApply(objects, release)
 	}
 	return got, err
-}
-
-// report writes the counts of each behaviour, and every failure. It returns whether all cases pass.
-func (r *caseRunner) report(w io.Writer) bool {
-	passed := 0
-	for rest := r.outcomes; len(rest) > 0; {
-		behaviour := rest[0].behaviour
-		n := slices.IndexFunc(rest, func(o releaseOutcome) bool { return o.behaviour != behaviour })
-		if n < 0 {
-			n = len(rest)
-		}
-		of := rest[:n]
-		rest = rest[n:]
-		good := 0
-		for _, o := range of {
-			if o.wrong == "" {
-				good++
-			}
-		}
-		passed += good
-		fmt.Fprintf(w, "%-24s %3d of %3d\n", behaviour, good, len(of))
-		for _, o := range of {
-			if o.wrong != "" {
-				fmt.Fprintf(w, "  %s on %s: %s\n", o.name, o.release, strings.ReplaceAll(strings.TrimSpace(o.wrong), "\n", "\n    "))
-			}
-		}
-	}
-	fmt.Fprintf(w, "%d of %d pass\n", passed, len(r.outcomes))
-	return passed == len(r.outcomes) && passed > 0
 }

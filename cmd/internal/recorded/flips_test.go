@@ -1,4 +1,4 @@
-package main
+package recorded
 
 import (
 	"io"
@@ -89,7 +89,7 @@ func contains(all, some *release.Field) bool {
 
 // TestFlips gives each release each behaviour of its neighbors, one at a time. It wants a case to fail, or a proof that none can.
 func TestFlips(t *testing.T) {
-	archives, err := readArchives("cases")
+	archives, err := readArchives("testdata")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,14 +134,14 @@ func TestFlips(t *testing.T) {
 
 // notices returns a case that a release fails, or "" for none. It asks the cases of the behaviour first, and then all others if it may.
 func notices(archives []*archive, behaviour string, r *release.Release, all bool) string {
-	run := caseRunner{children: true, warnings: true, program: func(_ []string, in io.Reader, out, problems io.Writer) (int, error) {
+	run := caseRunner{program: func(_ string, in io.Reader, out, problems io.Writer) (int, error) {
 		rejected, err := answer(r, in, out, problems)
 		if rejected != nil {
 			return 1, nil
 		}
 		return 0, err
 	}}
-	var first, later []*conformanceCase
+	var first, later []*recordedCase
 	for _, a := range archives {
 		for _, c := range a.cases {
 			if c.behaviour == behaviour {
