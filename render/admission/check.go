@@ -159,6 +159,7 @@ func (c *checker) make(ctx context.Context) {
 	if c.output.JobSet == nil {
 		return
 	}
+	c.launch()
 	js := c.jobSet(ctx)
 	if js == nil {
 		return

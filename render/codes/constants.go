@@ -132,6 +132,7 @@ const (
 	NoSnapshot        finding.Code = "TW459" // no snapshot of the runtime
 	Extended          finding.Code = "TW460" // extended patches need another runtime
 	BaseMoved         finding.Code = "TW461" // derived from another base
+	LaunchShape       finding.Code = "TW462" // launch of another size
 	NotAdmitted       finding.Code = "TW467" // flavors that Kueue cannot assign
 	NoPodSets         finding.Code = "TW468" // no Workload in Kueue
 	QueueCounts       finding.Code = "TW469" // Kueue counts other Pods
